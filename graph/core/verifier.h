@@ -1,0 +1,18 @@
+// Structural verification of modules.
+#ifndef WEFT_GRAPH_CORE_VERIFIER_H_
+#define WEFT_GRAPH_CORE_VERIFIER_H_
+
+#include "absl/status/status.h"
+#include "graph/core/graph.h"
+
+namespace weft {
+
+// OK, or an Internal error that names the broken invariant and the node, and
+// shows the node with its neighbours. verifier.cc opens with the list of the
+// invariants. Linear in the module.
+absl::Status Verify(const Module& module);
+absl::Status Verify(const Graph& graph);
+
+}  // namespace weft
+
+#endif  // WEFT_GRAPH_CORE_VERIFIER_H_
