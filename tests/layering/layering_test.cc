@@ -1,0 +1,376 @@
+// Reads the include lines of every source file in the repository and fails with file:line where
+// one goes against the layers. The tables below are the rules; build_defs/BUILD.bazel states the
+// same order for Bazel's targets.
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace weft {
+namespace {
+
+enum Libraries { kAbseilOnly, kAnyLibrary };
+
+// A layer is a folder; a file belongs to the layer with the longest matching name. A layer may
+// include itself and the layers listed.
+struct Layer {
+  std::string name;
+  Libraries libraries;
+  std::vector<std::string> may_include;
+};
+
+const std::vector<Layer>& Layers() {
+  static const auto& layers = *new std::vector<Layer>{
+      {"profiler", kAbseilOnly, {}},
+      {"graph/core", kAbseilOnly, {}},
+      {"graph/ops", kAbseilOnly, {"graph/core"}},
+      {"serialize", kAnyLibrary, {"graph/core", "graph/ops", "profiler"}},
+      {"passes", kAnyLibrary, {"graph/core", "graph/ops", "profiler"}},
+      {"lowering", kAnyLibrary, {"graph/core", "graph/ops", "profiler"}},
+      // `backends` itself holds what the backends share, such as the plugin interface.
+      {"backends", kAnyLibrary, {"lowering", "graph/core", "graph/ops", "profiler"}},
+      {"backends/reference",
+       kAnyLibrary,
+       {"backends", "lowering", "graph/core", "graph/ops", "profiler"}},
+      {"backends/cpu",
+       kAnyLibrary,
+       {"backends", "lowering", "graph/core", "graph/ops", "profiler"}},
+      {"backends/cuda",
+       kAnyLibrary,
+       {"backends", "lowering", "graph/core", "graph/ops", "profiler"}},
+      {"api",
+       kAnyLibrary,
+       {"backends", "backends/reference", "backends/cpu", "backends/cuda", "lowering", "passes",
+        "serialize", "graph/core", "graph/ops", "profiler"}},
+      // Also the headers that api's headers include: see kReexporting.
+      {"tools", kAnyLibrary, {"api"}},
+      {"examples",
+       kAnyLibrary,
+       {"api", "backends", "backends/reference", "backends/cpu", "backends/cuda", "lowering",
+        "passes", "serialize", "graph/core", "graph/ops", "profiler"}},
+      {"tests",
+       kAnyLibrary,
+       {"tools", "examples", "api", "backends", "backends/reference", "backends/cpu",
+        "backends/cuda", "lowering", "passes", "serialize", "graph/core", "graph/ops",
+        "profiler"}},
+  };
+  return layers;
+}
+
+// A layer that may include whatever the headers of another one include.
+struct Reexport {
+  absl::string_view layer;
+  absl::string_view headers_of;
+};
+constexpr Reexport kReexporting = {"tools", "api"};
+
+// A pass does not include another pass. The pass of a file is the first word after `passes/`:
+// passes/cse.cc, passes/cse.h and passes/cse/table.h are all of `cse`. These are no passes, and
+// every pass may include them:
+constexpr absl::string_view kPassInfrastructure[] = {
+    "pass", "pass_context", "pass_manager", "registry", "remarks", "rewrite", "target_info",
+};
+// The one place that composes passes.
+constexpr absl::string_view kPassComposer = "pipelines";
+
+// Libraries that a layer of kAbseilOnly would name in angle brackets.
+constexpr absl::string_view kLibraryPrefixes[] = {
+    "benchmark/", "gmock/", "google/", "gtest/", "nlohmann/", "omp.h", "onnx/",
+};
+
+// Folders of the repository's root without sources of ours.
+bool IsOutside(absl::string_view folder) {
+  return absl::StartsWith(folder, ".") || absl::StartsWith(folder, "bazel-") ||
+         folder == "third_party";
+}
+
+struct Include {
+  int line = 0;
+  bool quoted = false;
+  std::string path;
+};
+
+struct File {
+  std::string path;  // From the root.
+  std::vector<Include> includes;
+};
+
+std::vector<Include> ParseIncludes(absl::string_view text) {
+  std::vector<Include> includes;
+  int number = 0;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    ++number;
+    line = absl::StripLeadingAsciiWhitespace(line);
+    if (!absl::ConsumePrefix(&line, "#")) continue;
+    line = absl::StripLeadingAsciiWhitespace(line);
+    if (!absl::ConsumePrefix(&line, "include")) continue;
+    line = absl::StripLeadingAsciiWhitespace(line);
+    const bool quoted = absl::ConsumePrefix(&line, "\"");
+    if (!quoted && !absl::ConsumePrefix(&line, "<")) continue;
+    const size_t end = line.find(quoted ? '"' : '>');
+    if (end == absl::string_view::npos) continue;
+    includes.push_back({number, quoted, std::string(line.substr(0, end))});
+  }
+  return includes;
+}
+
+bool IsWithin(absl::string_view path, absl::string_view folder) {
+  return absl::ConsumePrefix(&path, folder) && absl::StartsWith(path, "/");
+}
+
+const Layer* LayerOf(absl::string_view path) {
+  const Layer* best = nullptr;
+  for (const Layer& layer : Layers()) {
+    if (IsWithin(path, layer.name) && (!best || layer.name.size() > best->name.size())) {
+      best = &layer;
+    }
+  }
+  return best;
+}
+
+std::string PassOf(absl::string_view path) {
+  if (!absl::ConsumePrefix(&path, "passes/")) return "";
+  return std::string(path.substr(0, path.find_first_of("/.")));
+}
+
+// Whether a quoted path is written from the repository's root: its first folder is a layer's.
+bool IsOurs(absl::string_view path) {
+  const absl::string_view first = path.substr(0, path.find('/'));
+  return std::any_of(Layers().begin(), Layers().end(), [&](const Layer& layer) {
+    return layer.name == first || IsWithin(layer.name, first);
+  });
+}
+
+// Why `file` may not include `include`; empty when it may.
+std::string Objection(const File& file, const Layer& from, const Include& include,
+                      const std::set<std::string>& reexported) {
+  if (absl::StrContains(include.path, "..") || !absl::StrContains(include.path, '/')) {
+    return include.quoted ? "the path does not start at the repository's root" : "";
+  }
+  if (!include.quoted || !IsOurs(include.path)) {
+    const bool known_library =
+        include.quoted || std::any_of(std::begin(kLibraryPrefixes), std::end(kLibraryPrefixes),
+                                      [&](absl::string_view prefix) {
+                                        return absl::StartsWith(include.path, prefix);
+                                      });
+    if (from.libraries == kAbseilOnly && known_library && !IsWithin(include.path, "absl")) {
+      return absl::StrCat(from.name, " stands on Abseil alone");
+    }
+    return "";
+  }
+  const Layer* to = LayerOf(include.path);
+  if (to == nullptr) return "the path belongs to no layer";
+  if (to == &from) {
+    const std::string own = PassOf(file.path);
+    const std::string other = PassOf(include.path);
+    const bool allowed = own == other || own == kPassComposer ||
+                         std::count(std::begin(kPassInfrastructure), std::end(kPassInfrastructure),
+                                    absl::string_view(other));
+    return allowed ? "" : "only passes/pipelines.cc composes passes";
+  }
+  if (std::count(from.may_include.begin(), from.may_include.end(), to->name)) return "";
+  if (from.name == kReexporting.layer && reexported.count(include.path)) return "";
+  return absl::StrCat(from.name, " may not include ", to->name);
+}
+
+// The violations in a set of files, each as `file:line: "include": why`.
+std::vector<std::string> Violations(const std::vector<File>& files) {
+  std::set<std::string> reexported;
+  for (const File& file : files) {
+    if (!IsWithin(file.path, kReexporting.headers_of) || !absl::EndsWith(file.path, ".h")) continue;
+    for (const Include& include : file.includes) reexported.insert(include.path);
+  }
+  std::vector<std::string> violations;
+  for (const File& file : files) {
+    const Layer* layer = LayerOf(file.path);
+    if (layer == nullptr) {
+      violations.push_back(absl::StrCat(file.path, ":1: the file belongs to no layer"));
+      continue;
+    }
+    for (const Include& include : file.includes) {
+      const std::string why = Objection(file, *layer, include, reexported);
+      if (why.empty()) continue;
+      violations.push_back(
+          absl::StrCat(file.path, ":", include.line, ": \"", include.path, "\": ", why));
+    }
+  }
+  return violations;
+}
+
+std::vector<File> ReadRepository(const std::filesystem::path& root) {
+  std::vector<File> files;
+  for (std::filesystem::recursive_directory_iterator it(root), end; it != end; ++it) {
+    if (it.depth() == 0 && IsOutside(it->path().filename().string())) {
+      it.disable_recursion_pending();
+      continue;
+    }
+    const std::string extension = it->path().extension().string();
+    if (extension != ".h" && extension != ".cc" && extension != ".inc") continue;
+    std::ifstream stream(it->path(), std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    files.push_back({it->path().lexically_relative(root).generic_string(), ParseIncludes(text)});
+  }
+  std::sort(files.begin(), files.end(),
+            [](const File& a, const File& b) { return a.path < b.path; });
+  return files;
+}
+
+TEST(LayeringTest, IncludesGoDown) {
+  const std::filesystem::path root = std::filesystem::canonical("WORKSPACE").parent_path();
+  const std::vector<File> files = ReadRepository(root);
+  // The walk reaches the real tree: at least this file is there, with its includes.
+  const auto self = std::find_if(files.begin(), files.end(), [](const File& file) {
+    return file.path == "tests/layering/layering_test.cc";
+  });
+  ASSERT_NE(self, files.end()) << "no sources under " << root;
+  EXPECT_THAT(self->includes, testing::SizeIs(testing::Ge(10)));
+  for (const std::string& violation : Violations(files)) ADD_FAILURE() << violation;
+}
+
+TEST(LayeringTest, TableHasNoCycle) {
+  // Each row lists only rows above it, so the order of the table is a proof; `examples` and
+  // `tests` come last.
+  std::set<std::string> above;
+  for (const Layer& layer : Layers()) {
+    for (const std::string& other : layer.may_include) {
+      EXPECT_TRUE(above.count(other)) << layer.name << " lists " << other;
+    }
+    EXPECT_TRUE(above.insert(layer.name).second) << layer.name << " appears twice";
+  }
+}
+
+// Below: the checker itself, on made-up files.
+
+std::vector<std::string> Check(const std::map<std::string, std::string>& sources) {
+  std::vector<File> files;
+  for (const auto& [path, text] : sources) files.push_back({path, ParseIncludes(text)});
+  return Violations(files);
+}
+
+std::string CheckOne(const std::string& file, const std::string& include) {
+  return absl::StrJoin(Check({{file, absl::StrCat("#include \"", include, "\"\n")}}), "\n");
+}
+
+TEST(LayeringCheckerTest, ReportsFileAndLine) {
+  EXPECT_THAT(Check({{"graph/core/a.cc",
+                      "// A head.\n"
+                      "#include \"graph/core/a.h\"\n"
+                      "  #  include \"passes/cse.h\"  // no\n"}}),
+              testing::ElementsAre(
+                  "graph/core/a.cc:3: \"passes/cse.h\": graph/core may not include passes"));
+}
+
+TEST(LayeringCheckerTest, IgnoresWhatIsNoInclude) {
+  EXPECT_THAT(Check({{"graph/core/a.cc",
+                      "// #include \"passes/cse.h\"\n"
+                      "const char* s = \"#include \\\"passes/cse.h\\\"\";\n"
+                      "#define include \"passes/cse.h\"\n"
+                      "#include <vector>\n"
+                      "#include <sys/mman.h>\n"
+                      "#include NAME\n"}}),
+              testing::IsEmpty());
+}
+
+TEST(LayeringCheckerTest, AcceptsDownward) {
+  const std::vector<std::pair<std::string, std::string>> good = {
+      {"graph/core/a.cc", "graph/core/b.h"},
+      {"graph/core/a.cc", "absl/strings/str_cat.h"},
+      {"graph/ops/a.cc", "graph/core/b.h"},
+      {"profiler/a.cc", "absl/time/time.h"},
+      {"serialize/onnx/a.cc", "graph/ops/b.h"},
+      {"serialize/onnx/a.cc", "onnx/onnx_pb.h"},
+      {"serialize/onnx/a.cc", "serialize/flat/b.h"},
+      {"passes/cse.cc", "graph/core/graph.h"},
+      {"passes/cse.cc", "profiler/event.h"},
+      {"lowering/plan.cc", "graph/ops/b.h"},
+      {"backends/cpu/a.cc", "lowering/plan.h"},
+      {"backends/cpu/a.cc", "backends/plugin.h"},
+      {"api/session.cc", "backends/cpu/a.h"},
+      {"api/session.cc", "passes/pipelines.h"},
+      {"tools/opt.cc", "api/compiler.h"},
+      {"examples/custom_pass/a.cc", "passes/rewrite/rewriter.h"},
+      {"tests/passes/cse_test.cc", "passes/cse.h"},
+      {"tests/passes/cse_test.cc", "tests/golden/runner.h"},
+  };
+  for (const auto& [file, include] : good) EXPECT_EQ(CheckOne(file, include), "") << file;
+}
+
+TEST(LayeringCheckerTest, RejectsUpwardAndSideways) {
+  const std::vector<std::pair<std::string, std::string>> bad = {
+      {"graph/core/a.h", "graph/ops/b.h"},
+      {"graph/core/a.h", "profiler/event.h"},
+      {"graph/ops/a.cc", "profiler/event.h"},
+      {"graph/ops/a.cc", "passes/cse.h"},
+      {"profiler/a.cc", "graph/core/graph.h"},
+      {"serialize/dot/a.cc", "passes/cse.h"},
+      {"serialize/dot/a.cc", "lowering/plan.h"},
+      {"passes/cse.cc", "serialize/onnx/import.h"},
+      {"passes/cse.cc", "lowering/plan.h"},
+      {"lowering/plan.cc", "passes/cse.h"},
+      {"lowering/plan.cc", "backends/cpu/a.h"},
+      {"backends/plugin.cc", "backends/cpu/a.h"},
+      {"backends/cpu/a.cc", "backends/reference/b.h"},
+      {"backends/cpu/a.cc", "passes/cse.h"},
+      {"backends/cuda/a.cc", "api/session.h"},
+      {"api/session.cc", "tools/flags.h"},
+      {"api/session.cc", "tests/models/m.h"},
+      {"tools/opt.cc", "graph/core/graph.h"},
+      {"tools/opt.cc", "tests/models/m.h"},
+      {"examples/embed/a.cc", "tools/flags.h"},
+  };
+  for (const auto& [file, include] : bad) {
+    EXPECT_THAT(CheckOne(file, include), testing::HasSubstr("may not include"))
+        << file << " including " << include;
+  }
+}
+
+TEST(LayeringCheckerTest, AbseilAlone) {
+  EXPECT_THAT(CheckOne("graph/core/a.cc", "onnx/onnx_pb.h"), testing::HasSubstr("Abseil alone"));
+  EXPECT_THAT(CheckOne("graph/ops/a.cc", "gtest/gtest.h"), testing::HasSubstr("Abseil alone"));
+  EXPECT_THAT(Check({{"profiler/a.cc", "#include <google/protobuf/message.h>\n"}}),
+              testing::ElementsAre(testing::HasSubstr("Abseil alone")));
+}
+
+TEST(LayeringCheckerTest, PathsStartAtTheRoot) {
+  EXPECT_THAT(CheckOne("graph/core/a.cc", "b.h"), testing::HasSubstr("root"));
+  EXPECT_THAT(CheckOne("graph/core/a.cc", "../ops/b.h"), testing::HasSubstr("root"));
+  EXPECT_THAT(CheckOne("passes/a.cc", "graph/b.h"), testing::HasSubstr("no layer"));
+  EXPECT_THAT(Check({{"scratch/a.cc", ""}}), testing::ElementsAre(testing::HasSubstr("no layer")));
+}
+
+TEST(LayeringCheckerTest, OnlyPipelinesComposes) {
+  EXPECT_EQ(CheckOne("passes/cse.cc", "passes/cse.h"), "");
+  EXPECT_EQ(CheckOne("passes/cse.cc", "passes/cse/table.h"), "");
+  EXPECT_EQ(CheckOne("passes/cse.cc", "passes/rewrite/rewriter.h"), "");
+  EXPECT_EQ(CheckOne("passes/pipelines.cc", "passes/cse.h"), "");
+  EXPECT_THAT(CheckOne("passes/cse.cc", "passes/dce.h"), testing::HasSubstr("composes"));
+  EXPECT_THAT(CheckOne("passes/cse.cc", "passes/pipelines.h"), testing::HasSubstr("composes"));
+  EXPECT_THAT(CheckOne("passes/quantize/a.cc", "passes/dce.h"), testing::HasSubstr("composes"));
+  EXPECT_THAT(CheckOne("passes/rewrite/a.cc", "passes/dce.h"), testing::HasSubstr("composes"));
+}
+
+TEST(LayeringCheckerTest, ToolsSeeWhatTheApiIncludes) {
+  const std::string api = "#include \"passes/pass.h\"\n";
+  const std::string tool = "#include \"passes/pass.h\"\n#include \"passes/cse.h\"\n";
+  EXPECT_THAT(Check({{"api/compiler.h", api}, {"tools/opt.cc", tool}}),
+              testing::ElementsAre(testing::StartsWith("tools/opt.cc:2: ")));
+  // What a source file of the api includes is its own affair.
+  EXPECT_THAT(Check({{"api/compiler.cc", api}, {"tools/opt.cc", tool}}), testing::SizeIs(2));
+}
+
+}  // namespace
+}  // namespace weft
