@@ -1,0 +1,34 @@
+// One op on host tensors: what the reference executor, constant folding and the
+// conformance tests stand on.
+#ifndef WEFT_GRAPH_OPS_EVALUATE_H_
+#define WEFT_GRAPH_OPS_EVALUATE_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/core/op.h"
+#include "graph/core/tensor.h"
+
+namespace weft {
+
+// Runs the op's Eval or, when it has none, its decomposition. `attrs` holds no
+// symbols. Absent optional operands are invalid tensors, symint operands and
+// results are i64 scalars. Results have the types that Infer gives for the
+// inputs' types (an Internal error otherwise), with the sizes that depend on
+// data filled in. Absurd result sizes are an error, not an allocation.
+absl::StatusOr<std::vector<HostTensor>> Evaluate(
+    const OpDef& op, const AttrList* attrs,
+    absl::Span<const HostTensor> inputs, EvalContext::RegionRunner run_region);
+// For ops without nested graphs.
+absl::StatusOr<std::vector<HostTensor>> Evaluate(
+    const OpDef& op, const AttrList* attrs,
+    absl::Span<const HostTensor> inputs);
+
+// The type of an input or result that stands for an operand or result of the
+// schema: a tensor type, or symint[value]; Type() for an invalid tensor.
+Type TypeOfValue(const HostTensor& tensor, bool symint);
+
+}  // namespace weft
+
+#endif  // WEFT_GRAPH_OPS_EVALUATE_H_

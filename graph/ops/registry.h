@@ -1,0 +1,13 @@
+// The table of all ops defined in graph/ops, and the core's own.
+#ifndef WEFT_GRAPH_OPS_REGISTRY_H_
+#define WEFT_GRAPH_OPS_REGISTRY_H_
+
+#include "graph/core/op.h"
+
+namespace weft::ops {
+
+const OpRegistry& Registry();
+
+}  // namespace weft::ops
+
+#endif  // WEFT_GRAPH_OPS_REGISTRY_H_
