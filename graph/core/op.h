@@ -309,7 +309,11 @@ class OpDef {
   mutable std::atomic<const OpSchema*> schema_{nullptr};
 };
 
-#define WEFT_DEFINE_OP(name, spec) const ::weft::OpDef name(#name, spec)
+// The declaration gives the object external linkage without the generated
+// header, so that files of ops that use no other op do not depend on it.
+#define WEFT_DEFINE_OP(name, spec)  \
+  extern const ::weft::OpDef name; \
+  const ::weft::OpDef name(#name, spec)
 
 // Ops by name. The built-in set is ops::Registry() (graph/ops/registry.h); a
 // program that embeds Weft may copy it and add its own.

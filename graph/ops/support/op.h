@@ -1,11 +1,11 @@
-// What a file that defines an op includes.
+// What a file that defines an op includes. One whose Decompose or Fold names
+// other ops also includes graph/ops/ops.h, which changes with every new op.
 #ifndef WEFT_GRAPH_OPS_SUPPORT_OP_H_
 #define WEFT_GRAPH_OPS_SUPPORT_OP_H_
 
 #include "graph/core/builder.h"           // IWYU pragma: export
 #include "graph/core/graph.h"             // IWYU pragma: export
 #include "graph/core/op.h"                // IWYU pragma: export
-#include "graph/ops/ops.h"                // IWYU pragma: export
 #include "graph/ops/support/eval.h"       // IWYU pragma: export
 #include "graph/ops/support/infer.h"      // IWYU pragma: export
 
