@@ -11,7 +11,7 @@ absl::Status Eval(EvalContext& c) {
 
 // relu(relu(x)) = relu(x).
 Folded Fold(const OpArgs& args) {
-  if (args.operand(0)->IsResultOf(relu)) return args.operand(0);
+  if (args.operand(0)->IsResultOf(*args.op)) return args.operand(0);
   return {};
 }
 
