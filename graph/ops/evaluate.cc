@@ -181,6 +181,15 @@ absl::Status CheckSizes(const Types& types) {
   return absl::OkStatus();
 }
 
+Types TypesOf(const OpDef& op, absl::Span<const HostTensor> inputs) {
+  Types types;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    types.push_back(TypeOfValue(
+        inputs[i], IsSymIntOperand(op.schema(), static_cast<int>(i))));
+  }
+  return types;
+}
+
 absl::StatusOr<Tensors> EvaluateDecomposition(
     const OpDef& op, const AttrList* attrs, absl::Span<const HostTensor> inputs,
     const Types& types, int depth) {
@@ -234,11 +243,7 @@ absl::StatusOr<Tensors> EvaluateOp(const OpDef& op, const AttrList* attrs,
     return AtOp(op, absl::ResourceExhaustedError("nested too deeply"));
   }
   SymbolTable symbols;
-  Types types;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    types.push_back(TypeOfValue(
-        inputs[i], IsSymIntOperand(op.schema(), static_cast<int>(i))));
-  }
+  const Types types = TypesOf(op, inputs);
   OpArgs args;
   args.op = &op;
   args.types = types;
@@ -285,6 +290,18 @@ absl::StatusOr<Tensors> Evaluate(const OpDef& op, const AttrList* attrs,
                   [](int, absl::Span<const HostTensor>, Tensors*) {
                     return absl::InternalError("no nested graphs were given");
                   });
+}
+
+absl::StatusOr<Tensors> EvaluateDecomposed(
+    const OpDef& op, const AttrList* attrs,
+    absl::Span<const HostTensor> inputs) {
+  WEFT_CHECK(op.is_composite()) << op.name();
+  return EvaluateDecomposition(op, attrs, inputs, TypesOf(op, inputs), 0);
+}
+
+absl::StatusOr<Tensors> EvaluateGraph(const Graph& graph,
+                                      absl::Span<const HostTensor> inputs) {
+  return GraphEvaluator(graph, 0).Run(inputs);
 }
 
 }  // namespace weft

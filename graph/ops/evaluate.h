@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "graph/core/graph.h"
 #include "graph/core/op.h"
 #include "graph/core/tensor.h"
 
@@ -24,6 +25,15 @@ absl::StatusOr<std::vector<HostTensor>> Evaluate(
 absl::StatusOr<std::vector<HostTensor>> Evaluate(
     const OpDef& op, const AttrList* attrs,
     absl::Span<const HostTensor> inputs);
+
+// Through the decomposition even when the op has an Eval.
+absl::StatusOr<std::vector<HostTensor>> EvaluateDecomposed(
+    const OpDef& op, const AttrList* attrs,
+    absl::Span<const HostTensor> inputs);
+
+// Runs the nodes of a graph in order. Not tuned: executors do this better.
+absl::StatusOr<std::vector<HostTensor>> EvaluateGraph(
+    const Graph& graph, absl::Span<const HostTensor> inputs);
 
 // The type of an input or result that stands for an operand or result of the
 // schema: a tensor type, or symint[value]; Type() for an invalid tensor.
