@@ -7,9 +7,11 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
+#include "graph/core/attr.h"
 #include "graph/core/check.h"
 
 namespace weft {
@@ -47,6 +49,12 @@ int64_t FloorDivInt(int64_t a, int64_t b) {
   return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
 }
 
+// Takes the sign of `b`.
+int64_t ModInt(int64_t a, int64_t b) {
+  const int64_t r = a % b;
+  return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
+}
+
 bool SameNode(const SymNode& a, const SymNode& b) {
   return a.kind == b.kind && a.value == b.value && a.name == b.name &&
          a.args == b.args;
@@ -73,6 +81,9 @@ class SymInterner {
 
   SymInt Intern(Kind kind, int64_t value, absl::string_view name,
                 std::vector<SymInt> args) {
+    for (SymInt arg : args) {
+      if (!arg.is_valid()) return SymInt::Invalid();
+    }
     SymNode n;
     n.kind = kind;
     n.value = value;
@@ -159,7 +170,13 @@ std::vector<Term> Terms(SymInt s) {
   return terms;
 }
 
-SymInt FromTerms(std::vector<Term> terms) {
+// The sum of the terms; with a modulus, each coefficient modulo it.
+SymInt FromTerms(std::vector<Term> terms, int64_t modulus = 0) {
+  const auto reduce = [modulus](Wide c) {
+    if (modulus == 0) return c;
+    c %= modulus;
+    return c < 0 ? c + modulus : c;
+  };
   std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) {
     return Compare(a.monomial, b.monomial) < 0;
   });
@@ -172,8 +189,9 @@ SymInt FromTerms(std::vector<Term> terms) {
     for (; i < terms.size() && terms[i].monomial == monomial; ++i) {
       c += terms[i].coefficient;
     }
+    c = reduce(c);
     if (monomial.is_constant()) {
-      constant += c;
+      constant = c;
       continue;
     }
     if (c == 0) continue;
@@ -234,8 +252,8 @@ std::optional<SymInt> DivideExactly(SymInt a, SymInt b) {
   const Term lead = LeadingTerm(divisor);
   SymInt quotient = 0;
   for (int step = 0; step < kMaxSteps; ++step) {
+    if (!a.is_valid() || !quotient.is_valid()) return std::nullopt;
     if (a.Is(0)) return quotient;
-    if (!a.is_valid()) return std::nullopt;
     auto q = DivideTerms(LeadingTerm(Terms(a)), lead);
     if (!q) return std::nullopt;
     const SymInt term = MakeTerm(*q);
@@ -263,7 +281,9 @@ std::pair<SymInt, SymInt> SplitMultiples(SymInt a, const Term& b) {
 std::pair<SymInt, int64_t> SplitConstant(SymInt a) {
   if (a.is_constant()) return {SymInt(0), a.value()};
   if (a.kind() != Kind::kSum) return {a, 0};
-  return {a - SymInt(a.coefficient()), a.coefficient()};
+  const auto args = a.args();
+  if (args.size() == 1) return {args[0], a.coefficient()};
+  return {Intern(Kind::kSum, 0, {args.begin(), args.end()}), a.coefficient()};
 }
 
 // Greatest common divisor of `seed` and the coefficients of `a`, which has no
@@ -292,7 +312,7 @@ SymInt FloorDivByConstant(SymInt a, int64_t c) {
   auto [quotient, rest] = SplitMultiples(variable, {SymInt(1), c});
   if (rest.Is(0)) return quotient + SymInt(FloorDivInt(k, c));
   quotient = quotient + SymInt(FloorDivInt(k, c));
-  k -= FloorDivInt(k, c) * c;
+  k = ModInt(k, c);
   const int64_t g = CommonFactor(rest, c);
   if (g > 1) {
     return quotient +
@@ -302,7 +322,11 @@ SymInt FloorDivByConstant(SymInt a, int64_t c) {
   if (rest.kind() == Kind::kFloorDiv && rest.args()[1].is_constant() &&
       rest.args()[1].value() > 0) {
     const SymInt d = rest.args()[1];
-    return quotient + FloorDiv(rest.args()[0] + d * SymInt(k), d * SymInt(c));
+    const SymInt dividend = rest.args()[0] + d * SymInt(k);
+    const SymInt divisor = d * SymInt(c);
+    if (dividend.is_valid() && divisor.is_valid()) {
+      return quotient + FloorDiv(dividend, divisor);
+    }
   }
   return quotient + Intern(Kind::kFloorDiv, 0, {rest + SymInt(k), SymInt(c)});
 }
@@ -315,21 +339,16 @@ SymInt ModByConstant(SymInt a, int64_t c) {
         t.monomial.args()[1].is_constant() &&
         t.monomial.args()[1].value() % c == 0) {
       for (Term inner : Terms(t.monomial.args()[0])) {
-        inner.coefficient = (inner.coefficient % c) * (t.coefficient % c) % c;
-        if (inner.coefficient < 0) inner.coefficient += c;
+        inner.coefficient = (inner.coefficient % c) * (t.coefficient % c);
         terms.push_back(inner);
       }
       continue;
     }
-    t.coefficient %= c;
-    if (t.coefficient < 0) t.coefficient += c;
     terms.push_back(t);
   }
-  auto [rest, k] = SplitConstant(FromTerms(std::move(terms)));
-  k %= c;
+  auto [rest, k] = SplitConstant(FromTerms(std::move(terms), c));
   if (rest.Is(0)) return SymInt(k);
   const int64_t g = CommonFactor(rest, c);
-  if (g == c) return Mod(SymInt(k), SymInt(c));
   if (g > 1) {
     return SymInt(g) * Mod(DivideCoefficients(rest, g) + SymInt(k / g),
                            SymInt(c / g)) +
@@ -352,6 +371,14 @@ void SortUnique(std::vector<SymInt>* values) {
   values->erase(std::unique(values->begin(), values->end()), values->end());
 }
 
+// a - b when it is a constant; limited to the sign when 64 bits do not hold it.
+std::optional<int64_t> ConstantDifference(SymInt a, SymInt b) {
+  if (a.is_constant() && b.is_constant()) {
+    return a.value() < b.value() ? -1 : a.value() > b.value();
+  }
+  return (a - b).constant();
+}
+
 // Drops each operand that another is known to beat by a constant.
 SymInt MakeExtremum(Kind kind, SymInt a, SymInt b) {
   if (!a.is_valid() || !b.is_valid()) return SymInt::Invalid();
@@ -364,9 +391,9 @@ SymInt MakeExtremum(Kind kind, SymInt a, SymInt b) {
     bool beaten = false;
     for (size_t j = 0; j < all.size() && !beaten; ++j) {
       if (i == j) continue;
-      const SymInt d = all[j] - all[i];
-      if (!d.is_constant()) continue;
-      beaten = kind == Kind::kMin ? d.value() < 0 : d.value() > 0;
+      const std::optional<int64_t> d = ConstantDifference(all[j], all[i]);
+      if (!d) continue;
+      beaten = kind == Kind::kMin ? *d < 0 : *d > 0;
     }
     if (!beaten) kept.push_back(all[i]);
   }
@@ -466,12 +493,24 @@ uint64_t SymInt::hash() const {
   return is_inline() ? Mix(3, rep_) : node()->hash;
 }
 
+bool IsPlainSymbolName(absl::string_view name) {
+  for (absl::string_view reserved : {"min", "max", "broadcast", "invalid", "inf",
+                                     "nan", "none", "hint", "unbacked"}) {
+    if (name == reserved) return false;
+  }
+  for (char c : name) {
+    if (!absl::ascii_isalnum(c) && c != '_' && c != '.') return false;
+  }
+  return !name.empty() && (absl::ascii_isalpha(name[0]) || name[0] == '_');
+}
+
 std::string SymInt::ToString() const {
   switch (kind()) {
     case Kind::kConst:
       return absl::StrCat(value());
     case Kind::kSymbol:
-      return node()->name;
+      return IsPlainSymbolName(node()->name) ? node()->name
+                                             : Quote(node()->name);
     case Kind::kProduct:
       return coefficient() == -1
                  ? absl::StrCat("-", ProductToString(1, args()))
@@ -543,7 +582,15 @@ SymInt operator*(SymInt a, SymInt b) {
 }
 
 SymInt operator-(SymInt a) { return a * SymInt(-1); }
-SymInt operator-(SymInt a, SymInt b) { return a + (-b); }
+SymInt operator-(SymInt a, SymInt b) {
+  if (!a.is_valid() || !b.is_valid()) return SymInt::Invalid();
+  std::vector<Term> terms = Terms(a);
+  for (Term t : Terms(b)) {
+    t.coefficient = -t.coefficient;
+    terms.push_back(t);
+  }
+  return FromTerms(std::move(terms));
+}
 
 SymInt FloorDiv(SymInt a, SymInt b) {
   if (!a.is_valid() || !b.is_valid() || b.Is(0)) return SymInt::Invalid();
@@ -571,9 +618,7 @@ SymInt Mod(SymInt a, SymInt b) {
   if (!a.is_valid() || !b.is_valid() || b.Is(0)) return SymInt::Invalid();
   if (b.Is(1) || b.Is(-1) || a == b || a.Is(0)) return SymInt(0);
   if (b.is_constant()) {
-    if (a.is_constant()) {
-      return a - b * SymInt(FloorDivInt(a.value(), b.value()));
-    }
+    if (a.is_constant()) return SymInt(ModInt(a.value(), b.value()));
     if (b.value() > 0) return ModByConstant(a, b.value());
     return Intern(Kind::kMod, 0, {a, b});
   }
@@ -653,6 +698,21 @@ bool ContainsSymbol(SymInt s, SymInt symbol) {
   return found;
 }
 
+namespace {
+
+// Added up at once: parts of the sum may need more than 64 bits.
+SymInt SumOf(absl::Span<const SymInt> values, int64_t constant) {
+  std::vector<Term> terms = {{SymInt(1), constant}};
+  for (SymInt v : values) {
+    if (!v.is_valid()) return SymInt::Invalid();
+    const std::vector<Term> more = Terms(v);
+    terms.insert(terms.end(), more.begin(), more.end());
+  }
+  return FromTerms(std::move(terms));
+}
+
+}  // namespace
+
 SymInt Substitute(SymInt s,
                   absl::FunctionRef<std::optional<SymInt>(SymInt)> fn) {
   if (s.is_symbol()) return fn(s).value_or(s);
@@ -663,9 +723,7 @@ SymInt Substitute(SymInt s,
   SymInt result = args[0];
   switch (s.kind()) {
     case Kind::kSum:
-      result = SymInt(s.coefficient());
-      for (SymInt arg : args) result = result + arg;
-      return result;
+      return SumOf(args, s.coefficient());
     case Kind::kProduct:
       result = SymInt(s.coefficient());
       for (SymInt arg : args) result = result * arg;

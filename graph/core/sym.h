@@ -112,6 +112,11 @@ SymInt Max(SymInt a, SymInt b);
 SymInt BroadcastSize(SymInt a, SymInt b);
 SymInt Product(absl::Span<const SymInt> values);
 
+// True when ToString() writes the symbol's name as it is: letters, digits, `_`
+// and `.`, no digit or `.` first, and no word of the text form. Other names
+// stand in quotes.
+bool IsPlainSymbolName(absl::string_view name);
+
 // A total order that depends on structure alone: -1, 0 or 1.
 int Compare(SymInt a, SymInt b);
 

@@ -37,15 +37,23 @@ int64_t MulBounds(int64_t a, int64_t b) {
   return Clamp(static_cast<Wide>(a) * b);
 }
 
+// A lower bound of "unbounded above" would say nothing true, and so would the
+// opposite: the limits themselves are given up.
+SymRange Proper(SymRange r) {
+  if (r.min == SymRange::kMax) --r.min;
+  if (r.max == SymRange::kMin) ++r.max;
+  return r;
+}
+
 SymRange Add(SymRange a, SymRange b) {
-  return {AddBounds(a.min, b.min), AddBounds(a.max, b.max)};
+  return Proper({AddBounds(a.min, b.min), AddBounds(a.max, b.max)});
 }
 
 SymRange Mul(SymRange a, SymRange b) {
   const int64_t corners[] = {MulBounds(a.min, b.min), MulBounds(a.min, b.max),
                              MulBounds(a.max, b.min), MulBounds(a.max, b.max)};
-  return {*std::min_element(corners, corners + 4),
-          *std::max_element(corners, corners + 4)};
+  return Proper({*std::min_element(corners, corners + 4),
+                 *std::max_element(corners, corners + 4)});
 }
 
 int64_t FloorDivBound(int64_t a, int64_t b) {
@@ -66,7 +74,10 @@ SymRange FloorDivRange(SymRange a, SymRange b) {
 }
 
 SymRange ModRange(SymRange a, SymRange b) {
-  if (b.min <= 0) return a.min >= 0 && b.min >= 0 ? SymRange{0, a.max} : SymRange{};
+  if (b.min <= 0) {
+    if (a.min >= 0 && b.min >= 0) return {0, a.max};
+    return {};
+  }
   const int64_t top = IsInfinite(b.max) ? b.max : b.max - 1;
   if (a.min >= 0 && a.max < b.min) return a;
   return {0, a.min >= 0 ? std::min(top, a.max) : top};
@@ -76,6 +87,7 @@ SymRange ModRange(SymRange a, SymRange b) {
 
 void SymbolTable::Declare(const SymbolInfo& info) {
   WEFT_CHECK(info.symbol.is_symbol()) << info.symbol;
+  WEFT_CHECK(info.divisor > 0) << info.symbol << ": " << info.divisor;
   auto [it, inserted] = index_.emplace(info.symbol, symbols_.size());
   if (inserted) {
     symbols_.push_back(info);
@@ -84,7 +96,10 @@ void SymbolTable::Declare(const SymbolInfo& info) {
   SymbolInfo& known = symbols_[it->second];
   known.range.min = std::max(known.range.min, info.range.min);
   known.range.max = std::min(known.range.max, info.range.max);
-  known.divisor = std::lcm(known.divisor, info.divisor);
+  // A common multiple past 64 bits is not kept; each divisor alone is true.
+  const Wide common = static_cast<Wide>(known.divisor) /
+                      std::gcd(known.divisor, info.divisor) * info.divisor;
+  if (common <= SymRange::kMax) known.divisor = static_cast<int64_t>(common);
   if (!known.hint) known.hint = info.hint;
   known.unbacked |= info.unbacked;
 }
@@ -112,10 +127,10 @@ bool SymbolTable::IsUnbacked(SymInt symbol) const {
 }
 
 SymRange SymbolTable::RangeOf(SymInt s) const {
-  if (s.is_constant()) return {s.value(), s.value()};
+  if (s.is_constant()) return Proper({s.value(), s.value()});
   if (s.is_symbol()) {
     const SymbolInfo* info = Find(s);
-    return info != nullptr ? info->range : SymbolInfo{}.range;
+    return info != nullptr ? Proper(info->range) : SymbolInfo{}.range;
   }
   if (!s.is_valid()) return {};
   const auto args = s.args();
@@ -123,14 +138,16 @@ SymRange SymbolTable::RangeOf(SymInt s) const {
   switch (s.kind()) {
     case Kind::kSum:
       for (SymInt arg : args.subspan(1)) range = Add(range, RangeOf(arg));
-      return Add(range, {s.coefficient(), s.coefficient()});
+      return Add(range, RangeOf(s.coefficient()));
     case Kind::kProduct:
       for (size_t i = 1; i < args.size(); ++i) {
         range = Mul(range, RangeOf(args[i]));
-        // An even power is never negative.
-        if (i == 1 && args[0] == args[1]) range.min = std::max<int64_t>(range.min, 0);
+        // A square is never negative.
+        if (i == 1 && args[0] == args[1]) {
+          range.min = std::max<int64_t>(range.min, 0);
+        }
       }
-      return Mul(range, {s.coefficient(), s.coefficient()});
+      return Mul(range, RangeOf(s.coefficient()));
     case Kind::kFloorDiv:
       return FloorDivRange(range, RangeOf(args[1]));
     case Kind::kMod:
@@ -139,9 +156,11 @@ SymRange SymbolTable::RangeOf(SymInt s) const {
     case Kind::kMax:
       for (SymInt arg : args.subspan(1)) {
         const SymRange r = RangeOf(arg);
-        const bool min = s.kind() == Kind::kMin;
-        range.min = min ? std::min(range.min, r.min) : std::max(range.min, r.min);
-        range.max = min ? std::min(range.max, r.max) : std::max(range.max, r.max);
+        range = s.kind() == Kind::kMin
+                    ? SymRange{std::min(range.min, r.min),
+                               std::min(range.max, r.max)}
+                    : SymRange{std::max(range.min, r.min),
+                               std::max(range.max, r.max)};
       }
       return range;
     case Kind::kBroadcast:
@@ -159,6 +178,7 @@ SymRange SymbolTable::RangeOf(SymInt s) const {
 }
 
 bool SymbolTable::IsMultipleOf(SymInt s, int64_t divisor) const {
+  if (divisor <= 0) return s.Is(0);
   if (divisor == 1) return true;
   if (s.is_constant()) return s.value() % divisor == 0;
   switch (s.kind()) {
