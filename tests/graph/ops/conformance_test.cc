@@ -1,0 +1,90 @@
+// Every op of the registry against its own samples: one test case per op, no
+// code per op. conformance_checks.h lists what is checked.
+#include <string>
+
+#include "absl/strings/match.h"
+#include "graph/core/graph.h"
+#include "graph/core/text.h"
+#include "graph/ops/registry.h"
+#include "graph/ops/samples.h"
+#include "graph/ops/support/infer.h"
+#include "gtest/gtest.h"
+#include "tests/graph/ops/conformance_checks.h"
+
+namespace weft {
+namespace {
+
+class Conformance : public testing::TestWithParam<const OpDef*> {};
+
+// The core's own ops and ops with nested graphs have no samples: tests of
+// their own.
+bool HasSamples(const OpDef& op) {
+  return &op != &ops::constant && &op != &ops::return_ &&
+         op.schema().regions.empty();
+}
+
+// True when no operands can be wrong.
+bool TakesAnything(const OpDef& op) {
+  return op.verify() == nullptr && op.infer() == ops::InferSame;
+}
+
+void CheckInvalid(const Sample& sample) {
+  SymbolTable symbols;
+  const std::vector<Type> types = SampleTypes(sample);
+  const auto inferred = InferCase(*sample.op, types, sample.attrs, &symbols);
+  ASSERT_FALSE(inferred.ok()) << "is accepted, as " << inferred->size()
+                              << " results";
+  EXPECT_TRUE(
+      absl::StrContains(inferred.status().message(), sample.expected_error))
+      << inferred.status();
+}
+
+void CheckValid(const Sample& sample) {
+  const std::optional<OpCase> c = MakeCase(sample);
+  if (!c) return;
+  CheckSymbolicInfer(*c);
+  if (c->op.eval() != nullptr) CheckDecomposition(*c);
+  CheckText(*c);
+  CheckStrides(*c);
+  CheckSmallSizes(*c);
+  CheckDTypes(*c);
+  CheckSpecialValues(*c);
+  CheckFolds(*c);
+  CheckTraits(*c);
+}
+
+TEST_P(Conformance, Holds) {
+  const OpDef& op = *GetParam();
+  EXPECT_FALSE(op.doc().empty());
+  EXPECT_TRUE(op.infer() != nullptr);
+  if (!HasSamples(op)) return;
+  EXPECT_TRUE(op.eval() != nullptr || op.is_composite()) << "cannot run";
+  const auto samples = ParseSamples(op.samples(), ops::Registry());
+  ASSERT_TRUE(samples.ok()) << samples.status();
+  int valid = 0;
+  int invalid = 0;
+  for (const Sample& sample : *samples) {
+    SCOPED_TRACE(sample.text);
+    ASSERT_EQ(sample.op, &op);
+    if (sample.expected_error.empty()) {
+      ++valid;
+      CheckValid(sample);
+    } else {
+      ++invalid;
+      CheckInvalid(sample);
+    }
+  }
+  EXPECT_GT(valid, 0) << "no valid sample";
+  EXPECT_TRUE(invalid > 0 || TakesAnything(op)) << "no invalid sample";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ops, Conformance, testing::ValuesIn(ops::Registry().All()),
+    [](const testing::TestParamInfo<const OpDef*>& info) {
+      std::string name(info.param->name());
+      for (char& ch : name) ch = ch == '.' ? '_' : ch;
+      return name;
+    });
+
+}  // namespace
+}  // namespace weft
