@@ -1,0 +1,188 @@
+#include "backends/reference/executor.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "backends/reference/symbol_env.h"
+#include "graph/ops/evaluate.h"
+
+namespace weft::reference {
+namespace {
+
+absl::Status Annotate(const absl::Status& status, absl::string_view where) {
+  return absl::Status(status.code(),
+                      absl::StrCat(where, ": ", status.message()));
+}
+
+std::string Describe(const Node& node) {
+  const auto names = node.graph()->module().provenance().Names(
+      node.provenance(), /*limit=*/3);
+  return absl::StrCat(
+      "node ", node.id(), " (", node.op().name(),
+      names.empty() ? "" : absl::StrCat(" from \"", absl::StrJoin(names, "\", \""), "\""),
+      ")");
+}
+
+// One run of one graph; nested graphs get frames of their own.
+class Frame {
+ public:
+  Frame(const Graph& graph, SymbolEnv env, const RunOptions& options)
+      : graph_(graph),
+        env_(std::move(env)),
+        options_(options),
+        values_(graph.value_id_limit()),
+        uses_left_(graph.value_id_limit()) {}
+
+  absl::StatusOr<std::vector<HostTensor>> Run(
+      absl::Span<const HostTensor> inputs) {
+    absl::Status status = BindInputs(inputs);
+    if (!status.ok()) return status;
+    CountUses();
+    for (const Node* node : graph_.nodes()) {
+      status = RunNode(*node);
+      if (!status.ok()) return Annotate(status, Describe(*node));
+      ReleaseOperands(*node);
+    }
+    std::vector<HostTensor> outputs;
+    for (int i = 0; i < graph_.num_outputs(); ++i) {
+      outputs.push_back(values_[graph_.output(i)->id()]);
+    }
+    return outputs;
+  }
+
+ private:
+  absl::Status BindInputs(absl::Span<const HostTensor> inputs) {
+    if (static_cast<int>(inputs.size()) != graph_.num_inputs()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("@", graph_.name(), " takes ", graph_.num_inputs(),
+                       " inputs, got ", inputs.size()));
+    }
+    for (int i = 0; i < graph_.num_inputs(); ++i) {
+      const InputInfo& info = graph_.input_info(i);
+      const std::string where = absl::StrCat("input ", i, " (", info.name, ")");
+      if (!inputs[i].valid()) {
+        return absl::InvalidArgumentError(absl::StrCat(where, " is missing"));
+      }
+      absl::Status status = env_.Unify(graph_.input(i)->type(), inputs[i]);
+      if (!status.ok()) return Annotate(status, where);
+      if (info.value >= 0 &&
+          !inputs[i].Contiguous().BitEqual(
+              graph_.module().constants().tensor(info.value))) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            where, " differs from the value that the program was made for"));
+      }
+      values_[graph_.input(i)->id()] = inputs[i];
+    }
+    return absl::OkStatus();
+  }
+
+  void CountUses() {
+    const auto count = [this](const Node& node) {
+      for (int i = 0; i < node.num_operands(); ++i) {
+        if (node.has_operand(i)) ++uses_left_[node.operand(i)->id()];
+      }
+    };
+    for (const Node* node : graph_.nodes()) count(*node);
+    count(*graph_.return_node());
+  }
+
+  // Tensors are dropped after their last use, results without uses at once.
+  void ReleaseOperands(const Node& node) {
+    for (int i = 0; i < node.num_operands(); ++i) {
+      if (!node.has_operand(i)) continue;
+      const uint32_t id = node.operand(i)->id();
+      if (--uses_left_[id] == 0) values_[id] = HostTensor();
+    }
+    for (int i = 0; i < node.num_results(); ++i) {
+      const uint32_t id = node.result(i)->id();
+      if (uses_left_[id] == 0) values_[id] = HostTensor();
+    }
+  }
+
+  absl::Status RunNode(const Node& node) {
+    if (node.Is(ops::constant)) {
+      values_[node.result()->id()] = *LiteralOf(node.result());
+      return absl::OkStatus();
+    }
+    std::vector<HostTensor> operands(node.num_operands());
+    for (int i = 0; i < node.num_operands(); ++i) {
+      if (node.has_operand(i)) operands[i] = values_[node.operand(i)->id()];
+    }
+    const auto replace = [this](SymInt s) { return env_.Replacement(s); };
+    const AttrList* attrs = node.attr_list()->Substitute(replace);
+    if (attrs->is_symbolic()) {
+      return absl::InternalError("a symbol in an attribute has no value");
+    }
+    auto results = node.op().has(kControlFlow)
+                       ? EvalControlFlow(node, attrs, operands)
+                       : Evaluate(node.op(), attrs, operands, NoRegions);
+    if (!results.ok()) return results.status();
+    if (options_.on_node) options_.on_node(node, *results);
+    return KeepResults(node, *std::move(results));
+  }
+
+  static absl::Status NoRegions(int, absl::Span<const HostTensor>,
+                                std::vector<HostTensor>*) {
+    return absl::InternalError("the op has no nested graphs");
+  }
+
+  absl::StatusOr<std::vector<HostTensor>> EvalControlFlow(
+      const Node& node, const AttrList* attrs,
+      absl::Span<const HostTensor> operands) {
+    const auto replace = [this](SymInt s) { return env_.Replacement(s); };
+    Types types;
+    for (int i = 0; i < node.num_results(); ++i) {
+      types.push_back(node.result(i)->type().Substitute(replace));
+    }
+    const auto run_region = [&](int region, absl::Span<const HostTensor> inputs,
+                                std::vector<HostTensor>* outputs) {
+      const RunOptions inner;
+      auto result = Frame(*node.region(region), env_, inner).Run(inputs);
+      if (!result.ok()) return result.status();
+      *outputs = *std::move(result);
+      return absl::OkStatus();
+    };
+    EvalContext context(node.op(), attrs, operands, std::move(types),
+                        run_region);
+    absl::Status status = node.op().eval()(context);
+    if (!status.ok()) return status;
+    return context.TakeOutputs();
+  }
+
+  absl::Status KeepResults(const Node& node, std::vector<HostTensor> results) {
+    if (static_cast<int>(results.size()) != node.num_results()) {
+      return absl::InternalError(absl::StrCat("gave ", results.size(),
+                                              " results instead of ",
+                                              node.num_results()));
+    }
+    for (int i = 0; i < node.num_results(); ++i) {
+      const Value* value = node.result(i);
+      if (!results[i].valid()) {
+        return absl::InternalError(absl::StrCat("result ", i, " is missing"));
+      }
+      absl::Status status = env_.Unify(value->type(), results[i]);
+      if (!status.ok()) {
+        return absl::InternalError(absl::StrCat(
+            "result ", i, " contradicts its type: ", status.message()));
+      }
+      values_[value->id()] = std::move(results[i]);
+    }
+    return absl::OkStatus();
+  }
+
+  const Graph& graph_;
+  SymbolEnv env_;
+  const RunOptions& options_;
+  std::vector<HostTensor> values_;
+  std::vector<int> uses_left_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<HostTensor>> Run(const Graph& graph,
+                                            absl::Span<const HostTensor> inputs,
+                                            const RunOptions& options) {
+  return Frame(graph, SymbolEnv(graph.module().symbols()), options)
+      .Run(inputs);
+}
+
+}  // namespace weft::reference

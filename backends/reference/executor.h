@@ -1,0 +1,40 @@
+// The reference executor: the judge of every other one.
+//
+// Runs any verified graph node by node, in order, through the ops' own Eval
+// (or, without one, their decomposition). Slow and obvious on purpose: f32 and
+// narrower floats are computed in double and rounded once per op.
+//
+// Symbols get their values from the inputs' shapes on entry and from the
+// results of data-dependent nodes on the way; a result whose shape or dtype
+// contradicts its type is an Internal error that names the node, so that a
+// wrong Infer cannot hide.
+#ifndef WEFT_BACKENDS_REFERENCE_EXECUTOR_H_
+#define WEFT_BACKENDS_REFERENCE_EXECUTOR_H_
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/core/graph.h"
+#include "graph/core/tensor.h"
+
+namespace weft::reference {
+
+struct RunOptions {
+  // Called after each node of the outermost graph, with its results.
+  std::function<void(const Node&, absl::Span<const HostTensor>)> on_node;
+};
+
+// Runs `graph` on `inputs`, one for each graph input, in order. Errors:
+// InvalidArgument when an input does not fit the signature (dtype, rank, a dim,
+// a fact about a symbol, a value the program was specialised to) or data is out
+// of an op's domain; Internal when an op contradicts its own Infer.
+absl::StatusOr<std::vector<HostTensor>> Run(
+    const Graph& graph, absl::Span<const HostTensor> inputs,
+    const RunOptions& options = {});
+
+}  // namespace weft::reference
+
+#endif  // WEFT_BACKENDS_REFERENCE_EXECUTOR_H_

@@ -1,0 +1,45 @@
+// Values of symbols while a graph runs.
+#ifndef WEFT_BACKENDS_REFERENCE_SYMBOL_ENV_H_
+#define WEFT_BACKENDS_REFERENCE_SYMBOL_ENV_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "graph/core/sym.h"
+#include "graph/core/sym_facts.h"
+#include "graph/core/tensor.h"
+#include "graph/core/type.h"
+
+namespace weft::reference {
+
+class SymbolEnv {
+ public:
+  explicit SymbolEnv(const SymbolTable& facts) : facts_(&facts) {}
+
+  std::optional<int64_t> Find(SymInt symbol) const;
+  // nullopt when a symbol in it has no value.
+  std::optional<int64_t> Eval(SymInt s) const;
+  // For Substitute of types and attributes.
+  std::optional<SymInt> Replacement(SymInt symbol) const;
+
+  // Makes `s` equal `value`: binds a lone unbound symbol in a linear
+  // expression, else compares. Errors say what differs.
+  absl::Status Unify(SymInt s, int64_t value);
+  // Unifies all dims of a tensor type (or the value of a symint type). Dims
+  // that are bare symbols are bound first, so that `f32[s0, 2*s0]` works in any
+  // order. The error does not name the value; the caller adds that.
+  absl::Status Unify(Type type, const HostTensor& tensor);
+
+ private:
+  absl::Status Bind(SymInt symbol, int64_t value);
+
+  const SymbolTable* facts_;
+  absl::flat_hash_map<SymInt, int64_t> values_;
+};
+
+}  // namespace weft::reference
+
+#endif  // WEFT_BACKENDS_REFERENCE_SYMBOL_ENV_H_

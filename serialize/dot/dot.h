@@ -1,0 +1,27 @@
+// Graphviz DOT, and SVG through the `dot` program.
+#ifndef WEFT_SERIALIZE_DOT_DOT_H_
+#define WEFT_SERIALIZE_DOT_DOT_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "graph/core/graph.h"
+
+namespace weft {
+
+struct DotOptions {
+  // Constants of more elements are drawn as their type alone.
+  int64_t max_constant_elements = 4;
+};
+
+// One cluster a function and a nested graph; edges carry the values' types.
+// Nodes and edges appear in the graph's order.
+std::string ToDot(const Module& module, const DotOptions& options = {});
+
+// Runs Graphviz's `dot -Tsvg`. FailedPrecondition, naming the package, when the
+// program is not installed.
+absl::StatusOr<std::string> DotToSvg(const std::string& dot);
+
+}  // namespace weft
+
+#endif  // WEFT_SERIALIZE_DOT_DOT_H_

@@ -1,0 +1,53 @@
+#include "tools/common/cli.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+
+#include "absl/strings/str_cat.h"
+
+namespace weft::tools {
+namespace {
+
+int Report(const FlagSet& flags, const absl::Status& status) {
+  std::cerr << flags.program() << ": error: " << status.message() << std::endl;
+  return kExitUsage;
+}
+
+}  // namespace
+
+int RunTool(FlagSet& flags, int argc, char** argv,
+            absl::FunctionRef<absl::StatusOr<int>(
+                const std::vector<std::string>&)>
+                body) {
+  auto positional = flags.Parse(argc, argv);
+  if (!positional.ok()) return Report(flags, positional.status());
+  if (flags.help_requested()) {
+    std::cout << flags.Help();
+    return kExitOk;
+  }
+  auto exit_code = body(*positional);
+  if (!exit_code.ok()) return Report(flags, exit_code.status());
+  return *exit_code;
+}
+
+std::string ResolvePath(const std::string& path) {
+  const char* folder = std::getenv("BUILD_WORKING_DIRECTORY");
+  if (folder == nullptr || path.empty() || path[0] == '/') return path;
+  return absl::StrCat(folder, "/", path);
+}
+
+absl::Status WriteOutput(const std::string& path, const std::string& text) {
+  if (path.empty() || path == "-") {
+    std::cout << text << std::flush;
+    return std::cout ? absl::OkStatus()
+                     : absl::UnavailableError("cannot write standard output");
+  }
+  std::ofstream file(ResolvePath(path), std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) return absl::UnavailableError(absl::StrCat("cannot write ", path));
+  return absl::OkStatus();
+}
+
+}  // namespace weft::tools

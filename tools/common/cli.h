@@ -1,0 +1,37 @@
+// What the tools' mains share: exit statuses, messages, paths.
+#ifndef WEFT_TOOLS_COMMON_CLI_H_
+#define WEFT_TOOLS_COMMON_CLI_H_
+
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tools/common/flags.h"
+
+namespace weft::tools {
+
+// 0: done. 1: the work was done and the answer is bad (outputs differ, cases
+// failed). 2: the command line or a file is wrong.
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitBad = 1;
+inline constexpr int kExitUsage = 2;
+
+// Parses, handles --help and errors, then calls `body` with the positional
+// arguments. An error of `body` is printed as one line, "<program>: error: ...",
+// and gives kExitUsage.
+int RunTool(FlagSet& flags, int argc, char** argv,
+            absl::FunctionRef<absl::StatusOr<int>(
+                const std::vector<std::string>&)>
+                body);
+
+// `bazel run` starts a program in another folder: relative paths are taken from
+// the folder in which the user typed the command.
+std::string ResolvePath(const std::string& path);
+
+// Writes `text` to the file, or to standard output for "" and "-".
+absl::Status WriteOutput(const std::string& path, const std::string& text);
+
+}  // namespace weft::tools
+
+#endif  // WEFT_TOOLS_COMMON_CLI_H_

@@ -1,0 +1,210 @@
+#include "tools/common/flags.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+namespace weft::tools {
+namespace {
+
+absl::Status BadValue(absl::string_view name, absl::string_view kind,
+                      absl::string_view value) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", name, " takes ", kind, ", not \"", value, "\""));
+}
+
+int EditDistance(absl::string_view a, absl::string_view b) {
+  std::vector<int> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    int diagonal = row[0];
+    row[0] = static_cast<int>(i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const int substituted = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string ClosestName(absl::string_view name,
+                        const std::vector<std::string>& candidates) {
+  std::string best;
+  int best_distance = static_cast<int>(name.size()) / 3 + 2;
+  for (const std::string& candidate : candidates) {
+    const int distance = EditDistance(name.substr(0, 64), candidate);
+    if (distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+FlagSet::FlagSet(std::string program, std::string synopsis, std::string about)
+    : program_(std::move(program)),
+      synopsis_(std::move(synopsis)),
+      about_(std::move(about)) {}
+
+void FlagSet::Section(std::string title) {
+  flags_.push_back({"", "", std::move(title), nullptr});
+}
+
+void FlagSet::Bool(std::string name, bool* target, std::string doc) {
+  flags_.push_back({name, "", std::move(doc),
+                    [name, target](const std::string& v) -> absl::Status {
+                      if (!absl::SimpleAtob(v, target)) {
+                        return BadValue(name, "true or false", v);
+                      }
+                      return absl::OkStatus();
+                    }});
+}
+
+void FlagSet::String(std::string name, std::string* target, std::string value,
+                     std::string doc) {
+  flags_.push_back({std::move(name), std::move(value), std::move(doc),
+                    [target](const std::string& v) {
+                      *target = v;
+                      return absl::OkStatus();
+                    }});
+}
+
+void FlagSet::Int(std::string name, int64_t* target, std::string value,
+                  std::string doc) {
+  flags_.push_back({name, std::move(value), std::move(doc),
+                    [name, target](const std::string& v) -> absl::Status {
+                      if (!absl::SimpleAtoi(v, target)) {
+                        return BadValue(name, "an integer", v);
+                      }
+                      return absl::OkStatus();
+                    }});
+}
+
+void FlagSet::Double(std::string name, double* target, std::string value,
+                     std::string doc) {
+  flags_.push_back({name, std::move(value), std::move(doc),
+                    [name, target](const std::string& v) -> absl::Status {
+                      if (!absl::SimpleAtod(v, target)) {
+                        return BadValue(name, "a number", v);
+                      }
+                      return absl::OkStatus();
+                    }});
+}
+
+void FlagSet::Repeated(std::string name, std::vector<std::string>* target,
+                       std::string value, std::string doc) {
+  flags_.push_back({std::move(name), std::move(value), std::move(doc),
+                    [target](const std::string& v) {
+                      target->push_back(v);
+                      return absl::OkStatus();
+                    }});
+}
+
+const FlagSet::Flag* FlagSet::Find(absl::string_view name) const {
+  for (const Flag& flag : flags_) {
+    if (!flag.name.empty() && flag.name == name) return &flag;
+  }
+  return nullptr;
+}
+
+absl::Status FlagSet::Unknown(absl::string_view name) const {
+  std::vector<std::string> names;
+  for (const Flag& flag : flags_) names.push_back(flag.name);
+  const std::string closest = ClosestName(name, names);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "unknown flag --", name,
+      closest.empty() ? "; --help lists the flags"
+                      : absl::StrCat("; did you mean --", closest, "?")));
+}
+
+absl::Status FlagSet::ParseOne(const std::string& argument, int argc,
+                               const char* const* argv, int* index) {
+  const std::pair<std::string, std::string> parts =
+      absl::StrSplit(argument.substr(2), absl::MaxSplits('=', 1));
+  const bool has_value = argument.find('=') != std::string::npos;
+  if (const Flag* flag = Find(parts.first)) {
+    if (has_value) return flag->set(parts.second);
+    if (flag->value.empty()) return flag->set("true");
+    if (*index + 1 >= argc) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", parts.first, " needs a value: --", parts.first,
+                       "=", flag->value));
+    }
+    return flag->set(argv[++*index]);
+  }
+  absl::string_view positive = parts.first;
+  if (!has_value && absl::ConsumePrefix(&positive, "no")) {
+    const Flag* flag = Find(positive);
+    if (flag != nullptr && flag->value.empty()) return flag->set("false");
+  }
+  return Unknown(parts.first);
+}
+
+absl::StatusOr<std::vector<std::string>> FlagSet::Parse(
+    int argc, const char* const* argv) {
+  std::vector<std::string> positional;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--") {
+      positional.insert(positional.end(), argv + i + 1, argv + argc);
+      break;
+    }
+    if (argument == "--help" || argument == "-h") {
+      help_requested_ = true;
+      break;
+    }
+    if (argument.size() == 2 && argument[0] == '-' && argument[1] != '-' &&
+        Find(argument.substr(1)) != nullptr) {
+      absl::Status status =
+          ParseOne(absl::StrCat("-", argument), argc, argv, &i);
+      if (!status.ok()) return status;
+      continue;
+    }
+    if (argument.size() < 2 || argument[0] != '-') {
+      positional.push_back(argument);
+      continue;
+    }
+    if (argument[1] != '-') return Unknown(argument.substr(1));
+    absl::Status status = ParseOne(argument, argc, argv, &i);
+    if (!status.ok()) return status;
+  }
+  return positional;
+}
+
+std::string FlagSet::Help() const {
+  constexpr size_t kColumn = 30;
+  std::string help =
+      absl::StrCat("Usage: ", program_, " ", synopsis_, "\n\n", about_, "\n");
+  for (const Flag& flag : flags_) {
+    if (flag.name.empty()) {
+      absl::StrAppend(&help, "\n", flag.doc, ":\n");
+      continue;
+    }
+    std::string left = absl::StrCat(flag.name.size() == 1 ? "  -" : "  --",
+                                    flag.name);
+    if (!flag.value.empty()) {
+      absl::StrAppend(&left, flag.name.size() == 1 ? " " : "=", flag.value);
+    }
+    if (left.size() + 2 > kColumn) {
+      left += "\n" + std::string(kColumn, ' ');
+    } else {
+      left.resize(kColumn, ' ');
+    }
+    // Further lines of the doc align with the first.
+    absl::StrAppend(&help, left,
+                    absl::StrJoin(absl::StrSplit(flag.doc, '\n'),
+                                  "\n" + std::string(kColumn, ' ')),
+                    "\n");
+  }
+  return help;
+}
+
+}  // namespace weft::tools
