@@ -1,0 +1,142 @@
+// Tensors one after the other along a dim, and along a new dim.
+#include <algorithm>
+
+#include "graph/ops/ops.h"
+#include "graph/ops/support/op.h"
+#include "graph/ops/support/sizes.h"
+
+namespace weft::ops {
+namespace {
+
+absl::Status Verify(const OpArgs& args) {
+  if (args.size() == 0) return Invalid("needs at least one tensor");
+  WEFT_RETURN_IF_ERROR(CheckSameDType(args));
+  for (int i = 1; i < args.size(); ++i) {
+    if (args.type(i).rank() == args.type(0).rank()) continue;
+    return Invalid("ranks differ: ", args.type(0).ToString(), " and ",
+                   args.type(i).ToString());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Types> Infer(const OpArgs& args) {
+  const Type first = args.type(0);
+  WEFT_ASSIGN_OR_RETURN(const int dim,
+                        NormalizeDim(args.attrs().Int("dim"), first.rank()));
+  std::vector<SymInt> dims(first.dims().begin(), first.dims().end());
+  for (int i = 1; i < args.size(); ++i) {
+    WEFT_RETURN_IF_ERROR(
+        JoinDims(args, args.type(i), dim, OperandName(args, i), &dims));
+    dims[dim] = dims[dim] + args.type(i).dim(dim);
+  }
+  return Types{first.WithDims(dims)};
+}
+
+// A single operand, or the only one that is not empty.
+Folded Fold(const OpArgs& args) {
+  const int dim =
+      *NormalizeDim(args.attrs().Int("dim"), args.type(0).rank());
+  Value* only = nullptr;
+  for (int i = 0; i < args.size(); ++i) {
+    if (args.type(i).dim(dim).Is(0)) continue;
+    if (only != nullptr) return {};
+    only = args.operand(i);
+  }
+  if (only == nullptr) only = args.operand(0);
+  if (Infer(args)->front() == only->type()) return only;
+  return {};
+}
+
+absl::Status Eval(EvalContext& c) {
+  HostTensor& out = c.out(0);
+  const int dim = *NormalizeDim(c.attrs().Int("dim"), out.rank());
+  const std::vector<int64_t> strides = ContiguousStrides(out.dims());
+  int64_t begin = 0;
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    std::vector<int64_t> target;
+    ForEachIndex(c.in(i).dims(), [&](absl::Span<const int64_t> index) {
+      target.push_back(Dot(index, strides) + begin * strides[dim]);
+    });
+    Scatter(c.in(i), target, &out);
+    begin += c.in(i).dim(dim);
+  }
+  return absl::OkStatus();
+}
+
+// The dim that stack makes, of rank + 1 dims.
+absl::StatusOr<int> StackDim(const OpArgs& args) {
+  return NormalizeDim(args.attrs().Int("dim"), args.type(0).rank() + 1);
+}
+
+absl::StatusOr<Types> InferStack(const OpArgs& args) {
+  WEFT_ASSIGN_OR_RETURN(const int dim, StackDim(args));
+  const Type first = args.type(0);
+  std::vector<SymInt> dims(first.dims().begin(), first.dims().end());
+  for (int i = 1; i < args.size(); ++i) {
+    WEFT_RETURN_IF_ERROR(
+        JoinDims(args, args.type(i), -1, OperandName(args, i), &dims));
+  }
+  dims.insert(dims.begin() + dim, SymInt(args.size()));
+  return Types{first.WithDims(dims)};
+}
+
+// Each operand with the new dim, concatenated.
+std::vector<Value*> DecomposeStack(Builder& b, const OpArgs& args) {
+  const int dim = *StackDim(args);
+  std::vector<Value*> rows;
+  for (Value* v : args.operands) {
+    std::vector<SymInt> size(v->type().dims().begin(), v->type().dims().end());
+    size.insert(size.begin() + dim, SymInt(1));
+    rows.push_back(b.Op(reshape, {v}, {{"size", size}}));
+  }
+  const NamedAttr attr = {"dim", dim};
+  return {b.Op(cat, rows, absl::MakeConstSpan(&attr, 1))};
+}
+
+}  // namespace
+
+WEFT_DEFINE_OP(cat,
+               OpSpec("cat(Tensor[] tensors, int dim=0) -> Tensor",
+                      "The tensors one after the other along `dim`; their "
+                      "other sizes are equal. ATen: aten::cat, without its "
+                      "exception for tensors of shape [0].")
+                   .Traits(kDataMovement)
+                   .Verify(Verify)
+                   .Infer(Infer)
+                   .Fold(Fold)
+                   .Eval(Eval)
+                   .Samples(R"(
+cat(f32[2, 3], f32[4, 3])
+cat(i64[2, 3], i64[2, 1], i64[2, 2], dim=1)
+cat(f16[2, 1, 3, 2], f16[2, 1, 3, 2], dim=-1)
+cat(u4[3], u4[2])
+cat(bool[2])
+cat(u64[0], u64[2], u64[0])
+cat(bf16[0, 2], bf16[0, 3], dim=1)
+cat() ! "at least one tensor"
+cat(f32[2], f32[2, 1]) ! "ranks differ: f32[2] and f32[2, 1]"
+cat(f32[2], i32[2]) ! "different dtypes: f32 and i32"
+cat(f32[2, 3], f32[2, 4]) ! "sizes 3 and 4 of dim 1 differ"
+cat(f32[], f32[]) ! "out of range for a scalar"
+)"));
+
+WEFT_DEFINE_OP(stack,
+               OpSpec("stack(Tensor[] tensors, int dim=0) -> Tensor",
+                      "Tensors of one shape along a new dim of the result. "
+                      "ATen: aten::stack.")
+                   .Traits(kDataMovement)
+                   .Verify(Verify)
+                   .Infer(InferStack)
+                   .Decompose(DecomposeStack)
+                   .Samples(R"(
+stack(f32[2, 3], f32[2, 3])
+stack(i64[2, 3], i64[2, 3], i64[2, 3], dim=-1)
+stack(bool[], bool[])
+stack(f16[0], f16[0], dim=1)
+stack(u8[1, 2, 3])
+stack() ! "at least one tensor"
+stack(f32[2], f32[3]) ! "sizes 2 and 3 of dim 0 differ"
+stack(f32[2], f32[2], dim=2) ! "dim 2 is out of range"
+)"));
+
+}  // namespace weft::ops

@@ -1,0 +1,106 @@
+// A range along one dim.
+#include <algorithm>
+
+#include "graph/ops/support/op.h"
+#include "graph/ops/support/sizes.h"
+
+namespace weft::ops {
+namespace {
+
+constexpr int64_t kFirst = SymRange::kMin;
+constexpr int64_t kLast = SymRange::kMax;
+
+// Counts a negative position from the end of the `n` elements.
+SymInt FromEnd(const SymbolTable& symbols, SymInt v, SymInt n) {
+  if (v.Is(kFirst)) return 0;
+  if (v.Is(kLast)) return n;
+  const SymRange range = symbols.RangeOf(v);
+  if (range.min >= 0) return v;
+  if (range.max < 0) return v + n;
+  // 1 where v is negative, else 0.
+  const SymInt negative = Min(Max(-v, 0), 1);
+  return v + n * negative;
+}
+
+// Clamping both positions to [0, n] and clipping the length at 0 leaves this.
+SymInt Length(const OpArgs& args, SymInt n) {
+  const SymbolTable& symbols = *args.symbols;
+  const SymInt start = FromEnd(symbols, args.attrs().Sym("start"), n);
+  const SymInt end = FromEnd(symbols, args.attrs().Sym("end"), n);
+  return StepsBetween(symbols, KnownMax(symbols, start, 0),
+                      KnownMin(symbols, end, n), args.attrs().Sym("step"));
+}
+
+absl::Status Verify(const OpArgs& args) {
+  const SymInt step = args.attrs().Sym("step");
+  if (args.symbols->RangeOf(step).max > 0) return absl::OkStatus();
+  return Invalid("step must be positive, got ", step.ToString());
+}
+
+absl::StatusOr<Types> Infer(const OpArgs& args) {
+  const Type self = args.type(0);
+  WEFT_ASSIGN_OR_RETURN(const int dim,
+                        NormalizeDim(args.attrs().Int("dim"), self.rank()));
+  std::vector<SymInt> dims(self.dims().begin(), self.dims().end());
+  dims[dim] = Length(args, dims[dim]);
+  return Types{self.WithDims(dims)};
+}
+
+// All of it: as many elements as there are.
+Folded Fold(const OpArgs& args) {
+  const int dim =
+      *NormalizeDim(args.attrs().Int("dim"), args.type(0).rank());
+  const SymInt n = args.type(0).dim(dim);
+  if (Length(args, n) == n) return args.operand(0);
+  return {};
+}
+
+absl::Status Eval(EvalContext& c) {
+  const HostTensor& self = c.in(0);
+  const int64_t step = c.attrs().Int("step");
+  if (step <= 0) return Invalid("step must be positive, got ", step);
+  const int dim = *NormalizeDim(c.attrs().Int("dim"), self.rank());
+  const int64_t n = self.dim(dim);
+  int64_t start = c.attrs().Int("start");
+  if (start < 0) start = std::max<int64_t>(start, -n) + n;
+  start = std::min(start, n);
+  const std::vector<int64_t> strides = ContiguousStrides(self.dims());
+  MoveElements(self, &c.out(0), [&](absl::Span<const int64_t> index) {
+    return Dot(index, strides) +
+           (start + index[dim] * (step - 1)) * strides[dim];
+  });
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+WEFT_DEFINE_OP(slice,
+    OpSpec("slice(Tensor self, int dim, SymInt start=0, "
+           "SymInt end=9223372036854775807, SymInt step=1) -> Tensor",
+           "The elements start, start + step, ... before `end` along `dim`. "
+           "Negative positions count from the end; positions are clamped to "
+           "the dim; the step is positive. ATen: aten::slice.Tensor.")
+        .Traits(kDataMovement)
+        .Verify(Verify)
+        .Infer(Infer)
+        .Fold(Fold)
+        .Eval(Eval)
+        .Samples(R"(
+slice(f32[5], dim=0)
+slice(f32[5], dim=0, start=1, end=4)
+slice(i64[2, 5], dim=-1, start=-4, end=-1, step=2)
+slice(f16[3, 2, 4], dim=1, start=1)
+slice(u4[7], dim=0, start=1, end=100, step=3)
+slice(bool[2, 3, 4, 2], dim=2, start=-100, end=2)
+slice(u64[3], dim=0, start=2, end=1)
+slice(f32[0, 2], dim=0, start=0, end=3)
+slice(bf16[1], dim=0, start=-1)
+slice(i8[4], dim=0, start=-9223372036854775808, end=3)
+slice(i8[4], dim=0, step=9223372036854775807)
+slice(f32[5], dim=1) ! "dim 1 is out of range"
+slice(f32[], dim=0) ! "out of range for a scalar"
+slice(f32[5], dim=0, step=0) ! "step must be positive, got 0"
+slice(f32[5], dim=0, step=-1) ! "step must be positive, got -1"
+)"));
+
+}  // namespace weft::ops

@@ -1,0 +1,71 @@
+// Symbolic sizes worked out with the facts of a SymbolTable, and index
+// arithmetic of the ops that move elements.
+#ifndef WEFT_GRAPH_OPS_SUPPORT_SIZES_H_
+#define WEFT_GRAPH_OPS_SUPPORT_SIZES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "graph/core/op.h"
+#include "graph/core/sym.h"
+#include "graph/core/sym_facts.h"
+#include "graph/ops/support/eval.h"
+
+namespace weft::ops {
+
+// Min and Max without the operands that the facts show to be beaten.
+SymInt KnownMin(const SymbolTable& symbols, SymInt a, SymInt b);
+SymInt KnownMax(const SymbolTable& symbols, SymInt a, SymInt b);
+// a - b, carried into a Min or Max that only one of them is:
+// n - max(x, y) = min(n - x, n - y).
+SymInt Difference(const SymbolTable& symbols, SymInt a, SymInt b);
+// The number of values in start, start + step, ... before `end`, at least 0.
+SymInt StepsBetween(const SymbolTable& symbols, SymInt start, SymInt end,
+                    SymInt step);
+
+// Two sizes that must be equal: the constant one if there is one.
+SymInt JoinSizes(SymInt a, SymInt b);
+// Joins `other` into `dims`, the ranks being equal; dims at `skip` are left
+// alone (-1: none). "<what>: f32[2] and f32[3] differ in dim 0".
+absl::Status JoinDims(const OpArgs& args, Type other, int skip,
+                      absl::string_view what, std::vector<SymInt>* dims);
+
+// "size[1] is negative: -3" for an entry that cannot but be negative.
+absl::Status CheckSizesNotNegative(const OpArgs& args,
+                                   absl::Span<const SymInt> sizes,
+                                   absl::string_view what);
+
+// A fresh unbacked symbol for a size of `min` to `max`.
+SymInt FreshSize(const OpArgs& args, int64_t min, int64_t max);
+
+// Dims around `dim`: their products before and after it, and its size.
+struct Split {
+  int64_t outer = 1;
+  int64_t size = 1;
+  int64_t inner = 1;
+  // Row-major index of element `i` of the line (o, n).
+  int64_t At(int64_t o, int64_t i, int64_t n) const {
+    return (o * size + i) * inner + n;
+  }
+};
+Split SplitAt(absl::Span<const int64_t> dims, int dim);
+
+int64_t Dot(absl::Span<const int64_t> a, absl::Span<const int64_t> b);
+
+// out's element at each index = in's element source(index), by row-major
+// number; -1 leaves the element alone.
+template <typename Fn>
+void MoveElements(const HostTensor& in, HostTensor* out, Fn source) {
+  std::vector<int64_t> from;
+  from.reserve(out->numel());
+  ForEachIndex(out->dims(), [&](absl::Span<const int64_t> index) {
+    from.push_back(source(index));
+  });
+  Gather(in, from, out);
+}
+
+}  // namespace weft::ops
+
+#endif  // WEFT_GRAPH_OPS_SUPPORT_SIZES_H_
