@@ -1,0 +1,80 @@
+#include "tools/common/flags.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace weft::tools {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class FlagsTest : public testing::Test {
+ protected:
+  FlagsTest() : flags_("tool", "[flags] FILE", "Does things.") {
+    flags_.Section("Things");
+    flags_.Bool("verbose", &verbose_, "Say more");
+    flags_.String("o", &output_, "FILE", "Output");
+    flags_.Int("seed", &seed_, "N", "Seed\nof all");
+    flags_.Double("rtol", &rtol_, "X", "Tolerance");
+    flags_.Repeated("input", &inputs_, "NAME=FILE", "Input");
+  }
+
+  absl::StatusOr<std::vector<std::string>> Parse(
+      std::vector<const char*> argv) {
+    argv.insert(argv.begin(), "tool");
+    return flags_.Parse(static_cast<int>(argv.size()), argv.data());
+  }
+  std::string Error(std::vector<const char*> argv) {
+    return std::string(Parse(std::move(argv)).status().message());
+  }
+
+  FlagSet flags_;
+  bool verbose_ = false;
+  std::string output_;
+  int64_t seed_ = 0;
+  double rtol_ = 0;
+  std::vector<std::string> inputs_;
+};
+
+TEST_F(FlagsTest, Forms) {
+  auto positional = Parse({"--verbose", "a", "--seed=7", "--rtol", "0.5", "-o",
+                           "out", "--input=x=1", "--input", "y=2", "--",
+                           "--not-a-flag"});
+  ASSERT_TRUE(positional.ok()) << positional.status().ToString();
+  EXPECT_THAT(*positional, ElementsAre("a", "--not-a-flag"));
+  EXPECT_TRUE(verbose_);
+  EXPECT_EQ(seed_, 7);
+  EXPECT_EQ(rtol_, 0.5);
+  EXPECT_EQ(output_, "out");
+  EXPECT_THAT(inputs_, ElementsAre("x=1", "y=2"));
+  ASSERT_TRUE(Parse({"--noverbose"}).ok());
+  EXPECT_FALSE(verbose_);
+}
+
+TEST_F(FlagsTest, ErrorsNameTheFlag) {
+  EXPECT_THAT(Error({"--sed=7"}),
+              HasSubstr("unknown flag --sed; did you mean --seed?"));
+  EXPECT_THAT(Error({"--zzzzzzzz"}), HasSubstr("--help lists the flags"));
+  EXPECT_THAT(Error({"--seed=x"}), HasSubstr("--seed takes an integer"));
+  EXPECT_THAT(Error({"--rtol=x"}), HasSubstr("--rtol takes a number"));
+  EXPECT_THAT(Error({"--verbose=x"}),
+              HasSubstr("--verbose takes true or false"));
+  EXPECT_THAT(Error({"--seed"}), HasSubstr("--seed needs a value: --seed=N"));
+  EXPECT_THAT(Error({"-x"}), HasSubstr("unknown flag --x"));
+}
+
+TEST_F(FlagsTest, HelpListsEveryFlag) {
+  ASSERT_TRUE(Parse({"--help"}).ok());
+  EXPECT_TRUE(flags_.help_requested());
+  const std::string help = flags_.Help();
+  EXPECT_THAT(help, HasSubstr("Usage: tool [flags] FILE"));
+  EXPECT_THAT(help, HasSubstr("Things:"));
+  for (const char* flag :
+       {"--verbose", "-o FILE", "--seed=N", "--rtol=X", "--input=NAME=FILE"}) {
+    EXPECT_THAT(help, HasSubstr(flag));
+  }
+}
+
+}  // namespace
+}  // namespace weft::tools
