@@ -1,0 +1,288 @@
+// The model as a whole: header, inputs, nodes in order, outputs.
+#include "serialize/onnx/import_model.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "graph/ops/registry.h"
+#include "serialize/onnx/import_tables.h"
+
+namespace weft::onnx_import {
+
+std::string NormalizeDomain(absl::string_view domain) {
+  return domain == "ai.onnx" ? "" : std::string(domain);
+}
+
+std::string NodeName(const ::onnx::NodeProto& node) {
+  if (!node.name().empty()) return node.name();
+  for (const std::string& output : node.output()) {
+    if (!output.empty()) return output;
+  }
+  return node.op_type();
+}
+
+std::string OperatorName(const ::onnx::NodeProto& node) {
+  const std::string domain = NormalizeDomain(node.domain());
+  return domain.empty() ? node.op_type()
+                        : absl::StrCat(domain, "::", node.op_type());
+}
+
+std::string DescribeNode(const ::onnx::NodeProto& node) {
+  return absl::StrCat(OperatorName(node), " node '", NodeName(node), "'");
+}
+
+namespace {
+
+absl::Status Annotate(const absl::Status& status, absl::string_view where) {
+  return absl::Status(status.code(),
+                      absl::StrCat(where, ": ", status.message()));
+}
+
+// A name that the text form takes for a symbol.
+std::string SymbolName(absl::string_view dim_param) {
+  constexpr size_t kMaxLength = 64;
+  std::string name;
+  for (char c : dim_param.substr(0, kMaxLength)) {
+    name += absl::ascii_isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  }
+  if (name.empty() || !absl::ascii_isalpha(name[0])) name = "d_" + name;
+  // Words of the text form; names like u0 are those of unbacked symbols.
+  for (absl::string_view word :
+       {"min", "max", "broadcast", "inf", "nan", "true", "false", "none",
+        "where", "floordiv", "mod", "ceildiv"}) {
+    if (name == word) return name + "_";
+  }
+  return name;
+}
+
+}  // namespace
+
+ModelImporter::ModelImporter(::onnx::ModelProto* model, std::string base_dir,
+                             const OnnxImportOptions& options)
+    : model_(model),
+      options_(options),
+      loader_(std::move(base_dir), options.max_tensor_bytes),
+      module_(std::make_unique<Module>(options.registry == nullptr
+                                           ? ops::Registry()
+                                           : *options.registry)) {}
+
+absl::Status ModelImporter::CheckHeader() {
+  if (!model_->has_graph()) {
+    return absl::InvalidArgumentError("the model has no graph");
+  }
+  for (const auto& import : model_->opset_import()) {
+    const std::string domain = NormalizeDomain(import.domain());
+    const int64_t version = import.version();
+    if (version < 1 || version > (1 << 30)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "opset ", version, " of domain '", domain, "' is not a version"));
+    }
+    if (domain.empty() && version > kMaxOpset) {
+      return absl::UnimplementedError(absl::StrCat(
+          "opset ", version, " of ai.onnx is newer than the last one known, ",
+          kMaxOpset));
+    }
+    opsets_[domain] = static_cast<int>(version);
+  }
+  if (opsets_.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the model imports no opset (IR version ",
+                     model_->ir_version(), ")"));
+  }
+  for (const ::onnx::FunctionProto& function : model_->functions()) {
+    WEFT_RETURN_IF_ERROR(functions_.Add(function));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ModelImporter::DeclareDimParams() {
+  std::map<std::string, int> taken;
+  for (const auto& input : model_->graph().input()) {
+    for (const auto& dim : input.type().tensor_type().shape().dim()) {
+      if (dim.dim_param().empty() || dim_params_.count(dim.dim_param())) {
+        continue;
+      }
+      std::string name = SymbolName(dim.dim_param());
+      // "a b" and "a_b" are two symbols.
+      const int before = taken[name]++;
+      if (before > 0) name = absl::StrCat(name, "__", before);
+      SymbolInfo info;
+      info.symbol = SymInt::Symbol(name);
+      module_->symbols().Declare(info);
+      dim_params_[dim.dim_param()] = std::move(name);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Type> ModelImporter::InputType(
+    const ::onnx::ValueInfoProto& info) {
+  const auto& proto = info.type();
+  if (!proto.has_tensor_type()) {
+    return absl::UnimplementedError(
+        proto.value_case() == ::onnx::TypeProto::VALUE_NOT_SET
+            ? "it declares no type"
+            : "only tensors are supported, not sequences, optionals, maps or "
+              "sparse tensors");
+  }
+  WEFT_ASSIGN_OR_RETURN(const DType dtype,
+                        DTypeFromOnnx(proto.tensor_type().elem_type()));
+  std::vector<SymInt> dims;
+  auto given = options_.input_values.find(info.name());
+  const bool has_value = given != options_.input_values.end();
+  if (!proto.tensor_type().has_shape()) {
+    if (!has_value) {
+      return absl::InvalidArgumentError(
+          "it declares no shape; pass a value, whose rank it then has");
+    }
+    for (int64_t size : given->second.dims()) {
+      SymbolInfo symbol;
+      symbol.hint = size;
+      dims.push_back(module_->symbols().Fresh("s", symbol));
+    }
+    return Type::Tensor(dtype, dims);
+  }
+  for (const auto& dim : proto.tensor_type().shape().dim()) {
+    if (dim.has_dim_value() && dim.dim_value() >= 0) {
+      dims.push_back(SymInt(dim.dim_value()));
+    } else if (!dim.dim_param().empty()) {
+      dims.push_back(SymInt::Symbol(dim_params_[dim.dim_param()]));
+    } else {
+      dims.push_back(module_->symbols().Fresh("s"));
+    }
+  }
+  return Type::Tensor(dtype, dims);
+}
+
+absl::Status ModelImporter::AddInputs(Scope* scope) {
+  absl::flat_hash_map<absl::string_view, bool> initialized;
+  for (const auto& tensor : model_->graph().initializer()) {
+    initialized[tensor.name()] = true;
+  }
+  for (const auto& info : model_->graph().input()) {
+    if (initialized.contains(info.name())) continue;
+    const std::string what = absl::StrCat("input '", info.name(), "'");
+    auto type = InputType(info);
+    if (!type.ok()) return Annotate(type.status(), what);
+    if (!type->numel().is_valid()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          what, ": the size of ", type->ToString(), " overflows"));
+    }
+    Value* value = scope->graph->AddInput(*type, info.name());
+    WEFT_RETURN_IF_ERROR(Define(scope, info.name(), value));
+    auto given = options_.input_values.find(info.name());
+    if (given == options_.input_values.end()) continue;
+    const Type actual = given->second.type();
+    if (actual.dtype() != type->dtype() || actual.rank() != type->rank()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(what, " is ", type->ToString(), ", but the value given ",
+                       "for it is ", actual.ToString()));
+    }
+    given_[value] = &given->second;
+  }
+  return absl::OkStatus();
+}
+
+namespace {
+
+// The declared type of an output against what the graph computes.
+absl::Status CheckDeclared(const ::onnx::ValueInfoProto& info, Type type) {
+  if (!info.type().has_tensor_type()) return absl::OkStatus();
+  const auto& declared = info.type().tensor_type();
+  const auto differ = [&](const std::string& what) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("output '", info.name(), "' is declared with ", what,
+                     ", but the graph computes ", type.ToString()));
+  };
+  if (declared.elem_type() != 0) {
+    auto dtype = DTypeFromOnnx(declared.elem_type());
+    if (!dtype.ok() || *dtype != type.dtype()) {
+      return differ(absl::StrCat("element type ",
+                                 OnnxTypeName(declared.elem_type())));
+    }
+  }
+  if (!declared.has_shape()) return absl::OkStatus();
+  if (declared.shape().dim_size() != type.rank()) {
+    return differ(absl::StrCat("rank ", declared.shape().dim_size()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ModelImporter::SetMainOutputs(Scope* scope) {
+  WEFT_ASSIGN_OR_RETURN(const std::vector<Value*> values,
+                        Outputs(scope, model_->graph()));
+  std::vector<std::string> names;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto& info = model_->graph().output(static_cast<int>(i));
+    WEFT_RETURN_IF_ERROR(CheckDeclared(info, values[i]->type()));
+    names.push_back(info.name());
+  }
+  scope->graph->SetOutputs(values);
+  scope->graph->output_names() = std::move(names);
+  return absl::OkStatus();
+}
+
+absl::Status ModelImporter::ImportNodes(Scope* scope, const NodeProtos& nodes) {
+  WEFT_ASSIGN_OR_RETURN(const std::vector<int> order, OrderNodes(nodes));
+  for (int i : order) {
+    absl::Status status = ImportNode(scope, nodes[i]);
+    if (!status.ok()) return Annotate(status, DescribeNode(nodes[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ModelImporter::ImportNode(Scope* scope,
+                                       const ::onnx::NodeProto& node) {
+  if (++nodes_imported_ > options_.max_nodes) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the model has more than ", options_.max_nodes,
+        " nodes once its functions are inlined"));
+  }
+  const std::string domain = NormalizeDomain(node.domain());
+  auto version = scope->opsets->find(domain);
+  const int opset = version == scope->opsets->end() ? 0 : version->second;
+  NodeContext c(this, scope, node, opset);
+  for (const std::string& name : node.input()) {
+    Value* value = nullptr;
+    if (!name.empty()) {
+      WEFT_ASSIGN_OR_RETURN(value, Lookup(scope, name));
+    }
+    c.inputs_.push_back(value);
+  }
+  scope->builder.set_provenance(module_->provenance().Leaf(absl::StrCat(
+      scope->frame == nullptr ? "" : scope->frame->prefix, NodeName(node))));
+  absl::Status status;
+  if (const auto* function = functions_.Find(node)) {
+    status = CallFunction(c, *function);
+  } else {
+    const FoundOp found = FindOp(domain, node.op_type(), opset);
+    if (found.op == nullptr) {
+      return absl::UnimplementedError("the operator is not supported");
+    }
+    status = found.op->fn(c);
+  }
+  WEFT_RETURN_IF_ERROR(c.Finish(std::move(status)));
+  for (int i = 0; i < node.output_size(); ++i) {
+    WEFT_RETURN_IF_ERROR(Define(scope, node.output(i), c.outputs_[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Module>> ModelImporter::Run() {
+  WEFT_RETURN_IF_ERROR(CheckHeader());
+  WEFT_RETURN_IF_ERROR(CheckOperators(*model_, opsets_, functions_));
+  WEFT_RETURN_IF_ERROR(DeclareDimParams());
+  Scope scope(nullptr, module_->AddFunction("main"));
+  scope.opsets = &opsets_;
+  WEFT_RETURN_IF_ERROR(AddInputs(&scope));
+  WEFT_RETURN_IF_ERROR(ImportBody(&scope, model_->graph()));
+  WEFT_RETURN_IF_ERROR(SetMainOutputs(&scope));
+  return std::move(module_);
+}
+
+}  // namespace weft::onnx_import

@@ -1,0 +1,155 @@
+// Names: lookup through scopes, capture into regions, nested graphs.
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "graph/ops/ops.h"
+#include "serialize/onnx/import_model.h"
+
+namespace weft::onnx_import {
+
+absl::Status ModelImporter::Define(Scope* scope, const std::string& name,
+                                   Value* value) {
+  if (name.empty()) return absl::OkStatus();
+  if (scope->values.emplace(name, value).second) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("value '", name, "' is defined twice"));
+}
+
+absl::StatusOr<Value*> ModelImporter::Lookup(Scope* scope,
+                                             const std::string& name) {
+  for (Scope* s = scope; s != nullptr; s = s->parent) {
+    if (auto it = s->values.find(name); it != s->values.end()) {
+      if (s->graph == scope->graph || it->second == nullptr) return it->second;
+      return Capture(scope, s, name, it->second);
+    }
+    if (auto it = s->initializers.find(name); it != s->initializers.end()) {
+      WEFT_ASSIGN_OR_RETURN(
+          const HostTensor tensor,
+          loader_.Load(*it->second,
+                       absl::StrCat("initializer '", name, "'")));
+      Value* value = scope->builder.Constant(tensor, name);
+      if (value == nullptr) return scope->builder.status();
+      scope->values[name] = value;
+      return value;
+    }
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", name, "' is not defined anywhere"));
+}
+
+namespace {
+
+// A literal again, in another graph; null for other values.
+Value* Remake(Builder* b, Value* outer) {
+  if (!outer->IsResultOf(ops::constant)) return nullptr;
+  return b->graph()
+      ->CreateNode(ops::constant, {}, outer->node()->attr_list(),
+                   {outer->type()})
+      ->result();
+}
+
+}  // namespace
+
+absl::StatusOr<Value*> ModelImporter::Capture(Scope* user, Scope* definer,
+                                              const std::string& name,
+                                              Value* outer) {
+  std::vector<Scope*> path;
+  for (Scope* s = user; s != definer; s = s->parent) {
+    // A branch imported in place shares its parent's graph and its captures.
+    if (s->graph != s->parent->graph) path.push_back(s);
+  }
+  Value* value = outer;
+  for (auto it = path.rbegin(); it != path.rend(); ++it) {
+    Scope* s = *it;
+    Value* inner = Remake(&s->builder, value);
+    WEFT_RETURN_IF_ERROR(s->builder.status());
+    if (inner == nullptr) {
+      inner = s->graph->AddInput(value->type(), name);
+      s->captures.push_back(value);
+    }
+    s->values[name] = inner;
+    value = inner;
+  }
+  return value;
+}
+
+absl::Status ModelImporter::ImportBody(Scope* scope,
+                                       const ::onnx::GraphProto& graph) {
+  if (graph.sparse_initializer_size() > 0) {
+    return absl::UnimplementedError(absl::StrCat(
+        "initializer '", graph.sparse_initializer(0).values().name(),
+        "' is sparse; sparse tensors are not supported"));
+  }
+  for (const ::onnx::TensorProto& tensor : graph.initializer()) {
+    if (scope->values.contains(tensor.name())) continue;
+    // The importer owns the model; the loader may take the data out of it.
+    scope->initializers[tensor.name()] =
+        const_cast<::onnx::TensorProto*>(&tensor);
+  }
+  return ImportNodes(scope, graph.node());
+}
+
+absl::StatusOr<std::vector<Value*>> ModelImporter::Outputs(
+    Scope* scope, const ::onnx::GraphProto& graph) {
+  std::vector<Value*> values;
+  for (const auto& output : graph.output()) {
+    auto value = Lookup(scope, output.name());
+    if (!value.ok() || *value == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "output '", output.name(), "' of graph '", graph.name(), "': ",
+          value.ok() ? "it is an absent input" : value.status().message()));
+    }
+    values.push_back(*value);
+  }
+  return values;
+}
+
+absl::Status ModelImporter::TooDeep() const {
+  return absl::InvalidArgumentError(
+      absl::StrCat("graphs and functions are nested more than ",
+                   options_.max_nesting, " deep"));
+}
+
+absl::StatusOr<Region> ModelImporter::ImportRegion(
+    Scope* parent, const ::onnx::GraphProto& graph,
+    absl::Span<const Type> inputs) {
+  if (parent->depth >= options_.max_nesting) return TooDeep();
+  if (graph.input_size() != static_cast<int>(inputs.size())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("graph '", graph.name(), "' has ", graph.input_size(),
+                     " inputs where ", inputs.size(), " are given"));
+  }
+  Region region;
+  region.graph = std::make_unique<weft::Graph>(module_.get(), graph.name());
+  Scope scope(parent, region.graph.get());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto& info = graph.input(static_cast<int>(i));
+    Value* value = region.graph->AddInput(inputs[i], info.name());
+    const auto& shape = info.type().tensor_type().shape();
+    if (inputs[i].is_tensor() && inputs[i].rank() == 0 &&
+        shape.dim_size() == 1) {
+      value = scope.builder.Op(ops::reshape, {value},
+                               {{"size", std::vector<int64_t>{1}}});
+    }
+    WEFT_RETURN_IF_ERROR(scope.builder.status());
+    WEFT_RETURN_IF_ERROR(Define(&scope, info.name(), value));
+  }
+  WEFT_RETURN_IF_ERROR(ImportBody(&scope, graph));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<Value*> outputs,
+                        Outputs(&scope, graph));
+  region.graph->SetOutputs(outputs);
+  for (Value* v : outputs) region.outputs.push_back(v->type());
+  region.captures = std::move(scope.captures);
+  return region;
+}
+
+absl::StatusOr<std::vector<Value*>> ModelImporter::ImportInPlace(
+    Scope* parent, const ::onnx::GraphProto& graph) {
+  if (parent->depth >= options_.max_nesting) return TooDeep();
+  Scope scope(parent, parent->graph);
+  WEFT_RETURN_IF_ERROR(ImportBody(&scope, graph));
+  return Outputs(&scope, graph);
+}
+
+}  // namespace weft::onnx_import

@@ -1,0 +1,120 @@
+#include "serialize/onnx/onnx.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "graph/core/status_macros.h"
+#include "graph/core/verifier.h"
+#include "onnx/onnx_pb.h"
+#include "serialize/onnx/import_model.h"
+#include "serialize/onnx/tensor_proto.h"
+#include "serialize/onnx/wire_scan.h"
+
+namespace weft {
+namespace {
+
+// Protobuf takes sizes as int.
+constexpr size_t kMaxProtoBytes = (size_t{1} << 31) - 1;
+
+bool ParseProto(absl::string_view bytes, int max_depth,
+                ::google::protobuf::MessageLite* message) {
+  if (bytes.size() > kMaxProtoBytes) return false;
+  ::google::protobuf::io::ArrayInputStream stream(
+      bytes.data(), static_cast<int>(bytes.size()));
+  ::google::protobuf::io::CodedInputStream coded(&stream);
+  coded.SetTotalBytesLimit(static_cast<int>(kMaxProtoBytes));
+  coded.SetRecursionLimit(max_depth);
+  return message->ParseFromCodedStream(&coded) &&
+         coded.ConsumedEntireMessage();
+}
+
+absl::StatusOr<std::shared_ptr<HostBuffer>> ReadFile(const std::string& path,
+                                                     int64_t max_bytes) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  if (error) {
+    return absl::NotFoundError(
+        absl::StrCat("cannot read ", path, ": ", error.message()));
+  }
+  if (size > static_cast<uint64_t>(max_bytes)) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        path, " has ", size, " bytes; the limit is ", max_bytes));
+  }
+  return HostBuffer::MapFile(path);
+}
+
+absl::string_view Bytes(const HostBuffer& buffer) {
+  return {reinterpret_cast<const char*>(buffer.data()),
+          static_cast<size_t>(buffer.size())};
+}
+
+absl::Status Annotate(const absl::Status& status, const std::string& path) {
+  return absl::Status(status.code(),
+                      absl::StrCat(path, ": ", status.message()));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Module>> ImportOnnxBytes(
+    absl::string_view bytes, const std::string& base_dir,
+    const OnnxImportOptions& options) {
+  if (bytes.size() > kMaxProtoBytes ||
+      static_cast<int64_t>(bytes.size()) > options.max_model_bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the model has ", bytes.size(), " bytes; the limit is ",
+        std::min<int64_t>(options.max_model_bytes, kMaxProtoBytes)));
+  }
+  // A nested graph takes three messages (attribute, graph, node), a tensor or
+  // a type at its bottom a few more.
+  const int max_depth = 3 * options.max_nesting + 16;
+  ::onnx::ModelProto model;
+  if (!ParseProto(bytes, max_depth, &model)) {
+    return onnx_import::ExplainParseFailure(bytes, options.max_nesting);
+  }
+  onnx_import::ModelImporter importer(&model, base_dir, options);
+  WEFT_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, importer.Run());
+  WEFT_RETURN_IF_ERROR(Verify(*module));
+  return module;
+}
+
+absl::StatusOr<std::unique_ptr<Module>> ImportOnnx(
+    const std::string& path, const OnnxImportOptions& options) {
+  WEFT_ASSIGN_OR_RETURN(const std::shared_ptr<HostBuffer> file,
+                        ReadFile(path, options.max_model_bytes));
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  if (folder.empty()) folder = ".";
+  auto module = ImportOnnxBytes(Bytes(*file), folder, options);
+  if (!module.ok()) return Annotate(module.status(), path);
+  return module;
+}
+
+absl::StatusOr<HostTensor> ParseTensorProto(absl::string_view bytes,
+                                            std::optional<DType> expected) {
+  constexpr int kMaxDepth = 16;
+  ::onnx::TensorProto proto;
+  if (!ParseProto(bytes, kMaxDepth, &proto)) {
+    return absl::InvalidArgumentError(
+        "not a TensorProto: truncated or malformed");
+  }
+  if (expected == DType::kBF16 &&
+      proto.data_type() == ::onnx::TensorProto::UINT16) {
+    proto.set_data_type(::onnx::TensorProto::BFLOAT16);
+  }
+  onnx_import::TensorLoader loader("");
+  return loader.Load(proto, absl::StrCat("tensor '", proto.name(), "'"));
+}
+
+absl::StatusOr<HostTensor> LoadTensorProto(const std::string& path,
+                                           std::optional<DType> expected) {
+  WEFT_ASSIGN_OR_RETURN(const std::shared_ptr<HostBuffer> file,
+                        ReadFile(path, kMaxProtoBytes));
+  auto tensor = ParseTensorProto(Bytes(*file), expected);
+  if (!tensor.ok()) return Annotate(tensor.status(), path);
+  return tensor;
+}
+
+}  // namespace weft

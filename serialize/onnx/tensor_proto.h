@@ -1,0 +1,61 @@
+// TensorProto to HostTensor.
+//
+// Sizes are checked before anything is allocated: a tensor's data must be there
+// in full, in the message or in a file. External data is memory-mapped; its
+// location must be a relative path that stays in the model's folder, symbolic
+// links resolved.
+#ifndef WEFT_SERIALIZE_ONNX_TENSOR_PROTO_H_
+#define WEFT_SERIALIZE_ONNX_TENSOR_PROTO_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/core/tensor.h"
+#include "onnx/onnx_pb.h"
+
+namespace weft::onnx_import {
+
+// TensorProto.DataType, as a dtype. Unimplemented for strings and for types
+// that Weft lacks; the message names the type.
+absl::StatusOr<DType> DTypeFromOnnx(int data_type);
+// "FLOAT", "INT4", ...; "data type 99" for unknown numbers.
+std::string OnnxTypeName(int data_type);
+
+class TensorLoader {
+ public:
+  // `base_dir`: where external data lies; empty: there must be none.
+  explicit TensorLoader(std::string base_dir,
+                        int64_t max_bytes = HostTensor::kDefaultMaxBytes)
+      : base_dir_(std::move(base_dir)), max_bytes_(max_bytes) {}
+
+  // Large raw data moves out of `proto`, so that there is one copy of it; the
+  // loader remembers what it loaded, and gives it again for the same message.
+  // `what` names the tensor in messages.
+  absl::StatusOr<HostTensor> Load(::onnx::TensorProto& proto,
+                                  absl::string_view what);
+  // Dtype and dims, without the data.
+  static absl::StatusOr<Type> TypeOf(const ::onnx::TensorProto& proto,
+                                     absl::string_view what);
+
+ private:
+  absl::StatusOr<HostTensor> LoadAs(::onnx::TensorProto& proto, DType dtype);
+  absl::StatusOr<HostTensor> LoadRaw(::onnx::TensorProto& proto, DType dtype);
+  absl::StatusOr<HostTensor> LoadExternal(const ::onnx::TensorProto& proto,
+                                          DType dtype);
+  absl::StatusOr<std::shared_ptr<HostBuffer>> OpenExternal(
+      const std::string& location, int64_t offset, int64_t length);
+
+  std::string base_dir_;
+  int64_t max_bytes_;
+  absl::flat_hash_map<const ::onnx::TensorProto*, HostTensor> loaded_;
+};
+
+}  // namespace weft::onnx_import
+
+#endif  // WEFT_SERIALIZE_ONNX_TENSOR_PROTO_H_
