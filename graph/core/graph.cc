@@ -33,6 +33,15 @@ int Use::operand_index() const {
   return static_cast<int>(this - const_cast<const Node*>(user_)->uses());
 }
 
+void Value::set_type(Type type) {
+  if (type_ == type) return;
+  type_ = type;
+  // An input knows its graph through its users; one without users has nothing
+  // that could depend on its type.
+  Node* node = node_ != nullptr ? node_ : uses_ ? uses_->user() : nullptr;
+  if (node != nullptr) ++node->graph()->epoch_;
+}
+
 void Value::ReplaceAllUsesWith(Value* other) {
   WEFT_CHECK(other != this);
   if (uses_ == nullptr) return;
@@ -46,6 +55,12 @@ void Value::ReplaceAllUsesWith(Value* other) {
 
 bool Value::IsResultOf(const OpDef& op) const {
   return node_ != nullptr && node_->Is(op);
+}
+
+void Node::set_attr_list(const AttrList* attrs) {
+  if (attrs_ == attrs) return;
+  attrs_ = attrs;
+  ++graph_->epoch_;
 }
 
 void Node::set_operand(int i, Value* value) {

@@ -66,7 +66,7 @@ class Value {
  public:
   Type type() const { return type_; }
   // For refinement: the new type must describe the same values.
-  void set_type(Type type) { type_ = type; }
+  void set_type(Type type);
   // The defining node; null for a graph input.
   Node* node() const { return node_; }
   bool is_input() const { return node_ == nullptr; }
@@ -123,7 +123,7 @@ class Node {
   Attrs attrs() const { return Attrs(&op_->schema(), attrs_); }
   const AttrList* attr_list() const { return attrs_; }
   // For refinement of symbolic attributes.
-  void set_attr_list(const AttrList* attrs) { attrs_ = attrs; }
+  void set_attr_list(const AttrList* attrs);
 
   int num_regions() const;
   Graph* region(int i) const;

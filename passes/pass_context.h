@@ -1,0 +1,96 @@
+// What one run of a pipeline offers its passes: admitted numeric contracts,
+// counters, remarks, the target, and numbers for rewrites.
+#ifndef WEFT_PASSES_PASS_CONTEXT_H_
+#define WEFT_PASSES_PASS_CONTEXT_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "passes/remarks.h"
+#include "passes/target_info.h"
+
+namespace weft {
+
+// What a rewrite may do to the numbers, from harmless to harmful.
+enum class NumericContract {
+  kBitExact,       // Every bit, NaN payloads included.
+  kValueSafe,      // Equal values; signs of zeros and NaN bits may differ.
+  kReassociating,  // Equal in real arithmetic; rounding differs.
+  kApproximate,    // Close: cheaper functions, dropped clamps.
+};
+
+absl::string_view NumericContractName(NumericContract contract);
+
+class PassContext {
+ public:
+  struct Options {
+    // The pipeline admits rules up to this.
+    NumericContract admitted = NumericContract::kValueSafe;
+    // A fixpoint that hits its cap is an error.
+    bool strict = false;
+    // Collect remarks; those of kind kFailed are collected always.
+    bool remarks = false;
+    // At most this many rewrites in all (for bisection); -1: any number.
+    int64_t rewrite_limit = -1;
+    TargetInfo target;
+  };
+
+  PassContext() = default;
+  explicit PassContext(Options options) : options_(std::move(options)) {}
+  PassContext(const PassContext&) = delete;
+  PassContext& operator=(const PassContext&) = delete;
+
+  const Options& options() const { return options_; }
+  const TargetInfo& target() const { return options_.target; }
+  bool Admits(NumericContract contract) const {
+    return contract <= options_.admitted;
+  }
+
+  // Named counters of the pass that runs, in the order of their names.
+  void Count(absl::string_view name, int64_t n = 1);
+  const std::map<std::string, int64_t, std::less<>>& counters() const {
+    return counters_;
+  }
+
+  // Test before making a remark: a remark costs strings.
+  bool wants_remarks() const { return options_.remarks; }
+  // The context fills in the pass.
+  void AddRemark(Remark remark);
+  const std::vector<Remark>& remarks() const { return remarks_; }
+  std::vector<Remark> TakeRemarks() { return std::move(remarks_); }
+
+  // A cap was hit: a remark of kind kFailed and, when strict, an error.
+  absl::Status ReportDivergence(absl::string_view message);
+
+  // Gives the next rewrite its number; false when the limit is reached, and
+  // then the rewrite must not be done. `contract` is what it does to numbers.
+  bool StartRewrite(NumericContract contract) {
+    if (num_rewrites_ == options_.rewrite_limit) return false;
+    ++num_rewrites_;
+    if (contract > fired_) fired_ = contract;
+    return true;
+  }
+  // Of all passes so far; the last rewrite's number.
+  int64_t num_rewrites() const { return num_rewrites_; }
+  // The most harmful contract among the current pass's rewrites.
+  NumericContract fired() const { return fired_; }
+
+  // For the manager: a pass begins. Clears what belongs to one pass.
+  void BeginPass(absl::string_view name);
+
+ private:
+  Options options_;
+  std::string pass_;
+  std::map<std::string, int64_t, std::less<>> counters_;
+  std::vector<Remark> remarks_;
+  int64_t num_rewrites_ = 0;
+  NumericContract fired_ = NumericContract::kBitExact;
+};
+
+}  // namespace weft
+
+#endif  // WEFT_PASSES_PASS_CONTEXT_H_

@@ -1,0 +1,224 @@
+// One PipelineRun executes a pipeline on a module. Passes repeated by a fixpoint
+// are skipped when nothing has changed since they last ran: a pass that runs
+// twice in a row changes nothing the second time (pass.h), so the last round of
+// a fixpoint costs next to nothing.
+#include "passes/pass_manager.h"
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graph/core/verifier.h"
+
+namespace weft {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// What tells an edited module from an untouched one: ids of graphs are their
+// places in AllGraphs().
+struct ModuleState {
+  std::vector<uint64_t> epochs;
+  int64_t nodes = 0;
+};
+
+ModuleState Measure(const Module& module) {
+  ModuleState state;
+  for (const Graph* graph : module.AllGraphs()) {
+    state.epochs.push_back(graph->epoch());
+    state.nodes += graph->num_nodes();
+  }
+  return state;
+}
+
+using OpCounts = absl::flat_hash_map<const OpDef*, int64_t>;
+
+OpCounts CountOps(const Module& module) {
+  OpCounts counts;
+  for (const Graph* graph : module.AllGraphs()) {
+    const OpDef* op = nullptr;
+    int64_t* count = nullptr;
+    for (const Node* node : graph->nodes()) {
+      if (&node->op() != op) {
+        op = &node->op();
+        count = &counts[op];
+      }
+      ++*count;
+    }
+  }
+  return counts;
+}
+
+std::vector<PassReport::OpCount> Difference(const OpCounts& before,
+                                            const OpCounts& after) {
+  std::map<absl::string_view, std::pair<int64_t, int64_t>> by_name;
+  for (const auto& [op, n] : before) by_name[op->name()].first = n;
+  for (const auto& [op, n] : after) by_name[op->name()].second = n;
+  std::vector<PassReport::OpCount> changed;
+  for (const auto& [name, counts] : by_name) {
+    if (counts.first == counts.second) continue;
+    changed.push_back({std::string(name), counts.first, counts.second});
+  }
+  return changed;
+}
+
+absl::Status WithContext(const absl::Status& status, absl::string_view where) {
+  return absl::Status(status.code(),
+                      absl::StrCat(where, ": ", status.message()));
+}
+
+class PipelineRun {
+ public:
+  PipelineRun(const PassManagerOptions& options, Module& module,
+              PassContext& context, PipelineReport* report)
+      : options_(options), module_(module), context_(context), report_(report) {
+    state_ = Measure(module_);
+    if (options_.count_ops) counts_ = CountOps(module_);
+  }
+
+  // Recursion is as deep as the pipeline's nesting.
+  absl::Status RunSteps(const std::vector<Pipeline::Step>& steps,
+                        const std::string& prefix) {
+    for (const Pipeline::Step& step : steps) {
+      absl::Status status =
+          step.pass != nullptr
+              ? RunPass(*step.pass, absl::StrCat(prefix, step.pass->name()))
+              : RunFixpoint(step, prefix);
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status RunFixpoint(const Pipeline::Step& step,
+                           const std::string& prefix) {
+    size_t first_of_round = 0;
+    for (int round = 1; round <= step.max_rounds; ++round) {
+      const int64_t version = version_;
+      first_of_round = report_->passes.size();
+      absl::Status status = RunSteps(
+          step.steps, absl::StrCat(prefix, "fixpoint.", round, "."));
+      if (!status.ok() || version_ == version) return status;
+    }
+    context_.BeginPass(absl::StrCat(prefix, "fixpoint"));
+    return context_.ReportDivergence(
+        absl::StrCat("no fixpoint after ", step.max_rounds,
+                     " rounds; in the last one: ", Firing(first_of_round)));
+  }
+
+  // The passes that changed something since row `first`, with their counters.
+  std::string Firing(size_t first) const {
+    std::vector<std::string> passes;
+    for (size_t i = first; i < report_->passes.size(); ++i) {
+      const PassReport& pass = report_->passes[i];
+      if (!pass.changed) continue;
+      std::vector<std::string> counters;
+      for (const auto& [name, n] : pass.counters) {
+        counters.push_back(absl::StrCat(name, "=", n));
+      }
+      passes.push_back(
+          absl::StrCat(pass.pass, "(", absl::StrJoin(counters, ", "), ")"));
+    }
+    return absl::StrJoin(passes, ", ");
+  }
+
+  absl::Status RunPass(Pass& pass, std::string path) {
+    PassReport& report = report_->passes.emplace_back();
+    report.path = std::move(path);
+    report.pass = std::string(pass.name());
+    report.index = static_cast<int>(report_->passes.size()) - 1;
+    report.nodes_before = report.nodes_after = state_.nodes;
+    auto last = last_run_.find(&pass);
+    if (last != last_run_.end() && last->second == version_) {
+      report.skipped = true;
+      return absl::OkStatus();
+    }
+    absl::Status status = RunAndCheck(pass, report);
+    if (!status.ok()) return WithContext(status, report.path);
+    last_run_[&pass] = version_;
+    return absl::OkStatus();
+  }
+
+  absl::Status RunAndCheck(Pass& pass, PassReport& report) {
+    const PassHooks& hooks = options_.hooks;
+    if (hooks.before_pass) {
+      absl::Status status = hooks.before_pass(report, module_);
+      if (!status.ok()) return status;
+    }
+    std::unique_ptr<Module> before;
+    if (hooks.keep_before || hooks.check_semantics) before = module_.Clone();
+    context_.BeginPass(pass.name());
+    const Clock::time_point start = Clock::now();
+    absl::Status status = pass.Run(module_, context_);
+    report.seconds = SecondsSince(start);
+    Record(report);
+    if (!status.ok()) return status;
+    if (report.changed) {
+      status = Check(before.get(), report);
+      if (!status.ok()) return status;
+    }
+    if (!hooks.after_pass) return absl::OkStatus();
+    return hooks.after_pass(report, before.get(), module_);
+  }
+
+  // What the pass did, after it ran.
+  void Record(PassReport& report) {
+    report.fired = context_.fired();
+    report.counters.assign(context_.counters().begin(),
+                           context_.counters().end());
+    ModuleState after = Measure(module_);
+    report.nodes_after = after.nodes;
+    report.changed = after.epochs != state_.epochs;
+    state_ = std::move(after);
+    if (!report.changed) return;
+    ++version_;
+    if (!options_.count_ops) return;
+    OpCounts counts = CountOps(module_);
+    report.op_counts = Difference(counts_, counts);
+    counts_ = std::move(counts);
+  }
+
+  absl::Status Check(const Module* before, PassReport& report) {
+    if (options_.verify) {
+      const Clock::time_point start = Clock::now();
+      absl::Status status = Verify(module_);
+      report.verify_seconds = SecondsSince(start);
+      if (!status.ok()) return status;
+    }
+    if (!options_.hooks.check_semantics) return absl::OkStatus();
+    return options_.hooks.check_semantics(report, *before, module_);
+  }
+
+  const PassManagerOptions& options_;
+  Module& module_;
+  PassContext& context_;
+  PipelineReport* report_;
+  ModuleState state_;
+  OpCounts counts_;
+  int64_t version_ = 0;  // Of the module: counts the passes that changed it.
+  absl::flat_hash_map<const Pass*, int64_t> last_run_;  // Version after it.
+};
+
+}  // namespace
+
+PassManager::PassManager(Pipeline pipeline, PassManagerOptions options)
+    : pipeline_(std::move(pipeline)), options_(std::move(options)) {}
+
+absl::Status PassManager::Run(Module& module, PassContext& context,
+                              PipelineReport* report) const {
+  PipelineReport ignored;
+  if (report == nullptr) report = &ignored;
+  return PipelineRun(options_, module, context, report)
+      .RunSteps(pipeline_.steps(), "");
+}
+
+}  // namespace weft

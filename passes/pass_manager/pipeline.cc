@@ -1,0 +1,263 @@
+#include "passes/pass_manager/pipeline.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "graph/core/attr.h"
+
+namespace weft {
+namespace {
+
+constexpr absl::string_view kFixpoint = "fixpoint";
+constexpr absl::string_view kSpecial = ",{}()\"= \t\r\n";
+// Of parentheses and of pipelines that name pipelines.
+constexpr int kMaxNesting = 16;
+
+class PipelineParser {
+ public:
+  PipelineParser(absl::string_view text, const PassRegistry& registry,
+                 int nesting)
+      : text_(text), registry_(registry), nesting_(nesting) {}
+
+  absl::StatusOr<std::vector<Pipeline::Step>> ParseAll() {
+    std::vector<Pipeline::Step> steps;
+    SkipSpace();
+    if (AtEnd()) return steps;
+    absl::Status status = ParseItems(&steps);
+    if (!status.ok()) return status;
+    if (!AtEnd()) return Error(pos_, "expected ',' or the end");
+    return steps;
+  }
+
+ private:
+  struct Option {
+    std::string name;
+    std::string value;
+    size_t pos;
+  };
+
+  absl::Status ParseItems(std::vector<Pipeline::Step>* steps) {
+    do {
+      absl::Status status = ParseItem(steps);
+      if (!status.ok()) return status;
+    } while (Consume(','));
+    return absl::OkStatus();
+  }
+
+  absl::Status ParseItem(std::vector<Pipeline::Step>* steps) {
+    SkipSpace();
+    const size_t start = pos_;
+    const std::string name = Word();
+    if (name.empty()) return Error(start, "expected the name of a pass");
+    std::vector<Option> options;
+    absl::Status status = ParseOptions(&options);
+    if (!status.ok()) return status;
+    if (name == kFixpoint) return ParseFixpoint(options, steps);
+    if (const NamedPipeline* named = registry_.FindPipeline(name)) {
+      if (!options.empty()) {
+        return Error(options[0].pos, absl::StrCat("pipeline ", name,
+                                                  " takes no options"));
+      }
+      return Expand(*named, start, steps);
+    }
+    std::unique_ptr<Pass> pass = registry_.Create(name);
+    if (pass == nullptr) return UnknownName(start, name);
+    for (const Option& option : options) {
+      status = SetOption(*pass, option.name, option.value);
+      if (!status.ok()) return Error(option.pos, status.message());
+    }
+    steps->emplace_back().pass = std::move(pass);
+    return absl::OkStatus();
+  }
+
+  absl::Status ParseFixpoint(const std::vector<Option>& options,
+                             std::vector<Pipeline::Step>* steps) {
+    Pipeline::Step step;
+    for (const Option& option : options) {
+      if (option.name != "max") {
+        return Error(option.pos, absl::StrCat("fixpoint has no option \"",
+                                              option.name,
+                                              "\", did you mean \"max\"?"));
+      }
+      if (!absl::SimpleAtoi(option.value, &step.max_rounds) ||
+          step.max_rounds < 1) {
+        return Error(option.pos, "max must be a positive integer");
+      }
+    }
+    if (!Consume('(')) return Error(pos_, "expected '(' after fixpoint");
+    if (++nesting_ > kMaxNesting) return Error(pos_, "nested too deep");
+    absl::Status status = ParseItems(&step.steps);
+    if (!status.ok()) return status;
+    --nesting_;
+    if (!Consume(')')) return Error(pos_, "expected ',' or ')'");
+    steps->push_back(std::move(step));
+    return absl::OkStatus();
+  }
+
+  absl::Status ParseOptions(std::vector<Option>* options) {
+    if (!Consume('{')) return absl::OkStatus();
+    if (Consume('}')) return absl::OkStatus();
+    do {
+      SkipSpace();
+      Option option;
+      option.pos = pos_;
+      option.name = Word();
+      if (option.name.empty()) return Error(pos_, "expected an option's name");
+      if (!Consume('=')) {
+        return Error(pos_, absl::StrCat("expected '=' after ", option.name));
+      }
+      SkipSpace();
+      absl::Status status = ParseValue(&option.value);
+      if (!status.ok()) return status;
+      options->push_back(std::move(option));
+    } while (Consume(','));
+    if (!Consume('}')) return Error(pos_, "expected ',' or '}'");
+    return absl::OkStatus();
+  }
+
+  absl::Status ParseValue(std::string* value) {
+    const size_t start = pos_;
+    if (!Consume('"')) {
+      *value = Word();
+      return absl::OkStatus();
+    }
+    while (!AtEnd() && text_[pos_] != '"') {
+      if (text_[pos_] == '\\' && pos_ + 1 < text_.size()) ++pos_;
+      value->push_back(text_[pos_++]);
+    }
+    if (AtEnd()) return Error(start, "a quoted value does not end");
+    ++pos_;
+    return absl::OkStatus();
+  }
+
+  absl::Status Expand(const NamedPipeline& named, size_t start,
+                      std::vector<Pipeline::Step>* steps) {
+    if (nesting_ >= kMaxNesting) return Error(start, "nested too deep");
+    auto inner =
+        PipelineParser(named.text, registry_, nesting_ + 1).ParseAll();
+    if (!inner.ok()) {
+      return Error(start, absl::StrCat("in pipeline ", named.name, ": ",
+                                       inner.status().message()));
+    }
+    for (Pipeline::Step& step : *inner) steps->push_back(std::move(step));
+    return absl::OkStatus();
+  }
+
+  absl::Status UnknownName(size_t start, const std::string& name) {
+    std::vector<std::string> names = registry_.PassNames();
+    for (const NamedPipeline& pipeline : registry_.pipelines()) {
+      names.push_back(pipeline.name);
+    }
+    names.emplace_back(kFixpoint);
+    return Error(start, absl::StrCat("no pass or pipeline is called \"", name,
+                                     "\"", DidYouMean(name, names)));
+  }
+
+  absl::Status Error(size_t pos, absl::string_view message) const {
+    return absl::InvalidArgumentError(
+        absl::StrCat("pipeline, column ", pos + 1, ": ", message));
+  }
+  bool AtEnd() const { return pos_ == text_.size(); }
+  void SkipSpace() {
+    while (!AtEnd() && absl::ascii_isspace(text_[pos_])) ++pos_;
+  }
+  bool Consume(char c) {
+    SkipSpace();
+    if (AtEnd() || text_[pos_] != c) return false;
+    ++pos_;
+    return true;
+  }
+  std::string Word() {
+    const size_t end = std::min(text_.find_first_of(kSpecial, pos_),
+                                text_.size());
+    std::string word(text_.substr(pos_, end - pos_));
+    pos_ = end;
+    return word;
+  }
+
+  absl::string_view text_;
+  const PassRegistry& registry_;
+  int nesting_;
+  size_t pos_ = 0;
+};
+
+std::string ValueText(const std::string& value) {
+  if (!value.empty() && absl::string_view(value).find_first_of(kSpecial) ==
+                            absl::string_view::npos) {
+    return value;
+  }
+  std::string text = "\"";
+  for (char c : value) {
+    if (c == '"' || c == '\\') text.push_back('\\');
+    text.push_back(c);
+  }
+  return text + "\"";
+}
+
+std::string PassText(Pass& pass, const PassRegistry& registry) {
+  std::string text(pass.name());
+  const std::unique_ptr<Pass> fresh = registry.Create(pass.name());
+  std::vector<PassOption> defaults;
+  if (fresh != nullptr) defaults = OptionsOf(*fresh);
+  std::string options;
+  const std::vector<PassOption> present = OptionsOf(pass);
+  for (size_t i = 0; i < present.size(); ++i) {
+    if (i < defaults.size() && defaults[i].value == present[i].value) continue;
+    absl::StrAppend(&options, options.empty() ? "" : ",", present[i].name, "=",
+                    ValueText(present[i].value));
+  }
+  if (!options.empty()) absl::StrAppend(&text, "{", options, "}");
+  return text;
+}
+
+// Recursive: nesting is bounded by the parser.
+std::string StepsText(const std::vector<Pipeline::Step>& steps,
+                      const PassRegistry& registry) {
+  std::string text;
+  for (const Pipeline::Step& step : steps) {
+    if (!text.empty()) text.push_back(',');
+    if (step.pass != nullptr) {
+      absl::StrAppend(&text, PassText(*step.pass, registry));
+      continue;
+    }
+    absl::StrAppend(&text, kFixpoint);
+    if (step.max_rounds != Pipeline::kDefaultRounds) {
+      absl::StrAppend(&text, "{max=", step.max_rounds, "}");
+    }
+    absl::StrAppend(&text, "(", StepsText(step.steps, registry), ")");
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<Pipeline> Pipeline::Parse(absl::string_view text,
+                                         const PassRegistry& registry) {
+  auto steps = PipelineParser(text, registry, 0).ParseAll();
+  if (!steps.ok()) return steps.status();
+  Pipeline pipeline;
+  pipeline.steps_ = *std::move(steps);
+  return pipeline;
+}
+
+Pipeline& Pipeline::Add(std::unique_ptr<Pass> pass) {
+  steps_.emplace_back().pass = std::move(pass);
+  return *this;
+}
+
+Pipeline& Pipeline::AddFixpoint(Pipeline body, int max_rounds) {
+  Step step;
+  step.max_rounds = max_rounds;
+  step.steps = std::move(body.steps_);
+  steps_.push_back(std::move(step));
+  return *this;
+}
+
+std::string Pipeline::ToString(const PassRegistry& registry) const {
+  return StepsText(steps_, registry);
+}
+
+}  // namespace weft

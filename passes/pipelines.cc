@@ -1,0 +1,42 @@
+// The tables of passes and of named pipelines; the one place that composes
+// passes.
+#include "passes/pipelines.h"
+
+#include "passes/cse.h"
+#include "passes/dce.h"
+
+namespace weft {
+namespace {
+
+constexpr PassFactory kPasses[] = {
+    CreateCsePass,
+    CreateDcePass,
+};
+
+struct PipelineRow {
+  const char* name;
+  const char* doc;
+  const char* text;
+};
+
+constexpr PipelineRow kPipelines[] = {
+    {"none", "Leaves the module as it is.", ""},
+    {"default", "What every target wants; changes no value.",
+     "fixpoint(cse,dce)"},
+};
+
+}  // namespace
+
+const PassRegistry& BuiltinPasses() {
+  static const PassRegistry& registry = *[] {
+    auto* built = new PassRegistry;
+    for (PassFactory factory : kPasses) built->Add(factory);
+    for (const PipelineRow& row : kPipelines) {
+      built->AddPipeline({row.name, row.doc, row.text});
+    }
+    return built;
+  }();
+  return registry;
+}
+
+}  // namespace weft

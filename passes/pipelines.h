@@ -1,0 +1,13 @@
+// The passes and pipelines that come with Weft.
+#ifndef WEFT_PASSES_PIPELINES_H_
+#define WEFT_PASSES_PIPELINES_H_
+
+#include "passes/registry.h"
+
+namespace weft {
+
+const PassRegistry& BuiltinPasses();
+
+}  // namespace weft
+
+#endif  // WEFT_PASSES_PIPELINES_H_

@@ -1,0 +1,46 @@
+// What passes say about what they did, did not do, or found out: structured
+// values, not log lines.
+#ifndef WEFT_PASSES_REMARKS_H_
+#define WEFT_PASSES_REMARKS_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "graph/core/graph.h"
+
+namespace weft {
+
+enum class RemarkKind {
+  kPassed,    // A transformation was done.
+  kMissed,    // One was considered and not done; the reason says why.
+  kAnalysis,  // A fact that others may want to know.
+  kFailed,    // Something that must not go unnoticed, as a cap that was hit.
+};
+
+absl::string_view RemarkKindName(RemarkKind kind);
+
+struct Remark {
+  RemarkKind kind = RemarkKind::kAnalysis;
+  std::string pass;
+  std::string rule;      // Empty for passes without rules.
+  std::string function;  // The graph's name.
+  std::string op;        // Of the node; empty when about no node.
+  int64_t node = -1;     // Its id when the remark was made.
+  std::vector<std::string> provenance;
+  std::string reason;
+  // Further figures, in a fixed order: {"bytes", "4096"}.
+  std::vector<std::pair<std::string, std::string>> args;
+
+  // "missed fold_constants @main %12 = cat (from "a/b"): over budget, bytes=4"
+  std::string ToString() const;
+};
+
+// A remark about `node`: fills in the graph, op, id and provenance.
+Remark RemarkOn(const Node& node, RemarkKind kind, absl::string_view reason);
+
+}  // namespace weft
+
+#endif  // WEFT_PASSES_REMARKS_H_

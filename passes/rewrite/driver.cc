@@ -1,0 +1,297 @@
+// State by node id, in flat arrays: where a node stands on the worklist, and the
+// position of the sweep when it was reached or made. The latter orders nodes:
+// those made before a root share the root's position, so a node with a smaller
+// position stands before it.
+#include "passes/rewrite/driver.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "passes/rewrite/rewriter.h"
+#include "passes/rewrite/rule_index.h"
+
+namespace weft {
+namespace {
+
+class GraphDriver : public RewriteListener {
+ public:
+  GraphDriver(Graph& graph, PassContext& context, RuleIndex* index,
+              std::vector<int64_t>* fired, Match* match)
+      : graph_(graph),
+        context_(context),
+        index_(*index),
+        fired_(*fired),
+        match_(*match),
+        rewriter_(&graph, this),
+        first_new_id_(graph.node_id_limit()),
+        states_(graph.node_id_limit()) {}
+
+  // False: the cap was hit.
+  absl::StatusOr<bool> Run(int64_t max_rewrites);
+  // False: no node that the graph has now holds nested graphs.
+  bool may_have_regions() const { return has_regions_ || stopped_; }
+  // The rules and folds among the last rewrites.
+  std::string Recent() const;
+
+  void Created(Node* node) override;
+  void Erasing(Node* node) override;
+  bool IsBefore(const Node& node, const Node& root) override;
+
+ private:
+  struct State {
+    uint32_t queued = kUnvisited;  // kVisited, or the place in queue_ + 2.
+    uint32_t position = 0;
+  };
+  static constexpr uint32_t kUnvisited = 0;
+  static constexpr uint32_t kVisited = 1;
+  static constexpr int kRecent = 64;
+
+  absl::Status Visit(Node* node);
+  absl::StatusOr<bool> TryFold(Node* node, RuleIndex::Entry& entry);
+  absl::Status Apply(Node* node, int rule);
+  absl::Status Finish(Node* node, Value* value, absl::string_view name);
+  void Record(int rule, const Node& node);
+  void Push(Node* node);
+  void PushUsers(const Value* value, int depth);
+
+  Graph& graph_;
+  PassContext& context_;
+  RuleIndex& index_;
+  std::vector<int64_t>& fired_;
+  Match& match_;
+  Rewriter rewriter_;
+  uint32_t first_new_id_;
+  std::vector<State> states_;
+  std::vector<Node*> queue_;  // Null where a node was erased.
+  size_t head_ = 0;
+  uint32_t position_ = 0;       // Of the sweep.
+  uint32_t root_position_ = 0;  // Of the node under work.
+  int64_t num_rewrites_ = 0;
+  bool has_regions_ = false;
+  bool stopped_ = false;  // The context's limit is reached.
+  Node::ArgStorage storage_;
+  std::vector<int> recent_;  // The last rules; -1 for a fold.
+};
+
+absl::StatusOr<bool> GraphDriver::Run(int64_t max_rewrites) {
+  Node* next = nullptr;
+  for (Node* node = graph_.first_node(); node != graph_.return_node();
+       node = next) {
+    next = node->next();
+    has_regions_ |= node->num_regions() != 0;
+    states_[node->id()] = {kVisited, ++position_};
+    absl::Status status = Visit(node);
+    while (status.ok() && head_ < queue_.size()) {
+      if (num_rewrites_ > max_rewrites) return false;
+      Node* queued = queue_[head_++];
+      if (queued == nullptr) continue;
+      states_[queued->id()].queued = kVisited;
+      status = Visit(queued);
+    }
+    if (!status.ok()) return status;
+    if (stopped_) break;
+    queue_.clear();
+    head_ = 0;
+  }
+  return true;
+}
+
+absl::Status GraphDriver::Visit(Node* node) {
+  RuleIndex::Entry& entry = index_.ForOp(node->op());
+  if (entry.empty() || stopped_ || !node->has_uses()) return absl::OkStatus();
+  root_position_ = states_[node->id()].position;
+  if (entry.fold != nullptr && node->num_results() == 1) {
+    absl::StatusOr<bool> folded = TryFold(node, entry);
+    if (!folded.ok() || *folded) return folded.status();
+  }
+  for (int i : entry.rules) {
+    if (index_.rule(i).match(*node, match_)) return Apply(node, i);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> GraphDriver::TryFold(Node* node, RuleIndex::Entry& entry) {
+  Folded folded = entry.fold(node->Args(&storage_));
+  if (!folded) return false;
+  // A fold keeps every value; signs of zeros and NaN bits are the op's affair.
+  if (!context_.StartRewrite(NumericContract::kValueSafe)) {
+    stopped_ = true;
+    return true;
+  }
+  ++entry.folds;
+  Record(-1, *node);
+  rewriter_.Begin(node);
+  Value* value =
+      folded.value ? folded.value : rewriter_.Constant(*folded.literal);
+  absl::Status status = Finish(node, value, "fold");
+  if (!status.ok()) return status;
+  return true;
+}
+
+absl::Status GraphDriver::Apply(Node* node, int rule_index) {
+  const Rule& rule = index_.rule(rule_index);
+  if (!context_.StartRewrite(rule.contract)) {
+    stopped_ = true;
+    return absl::OkStatus();
+  }
+  ++fired_[rule_index];
+  Record(rule_index, *node);
+  match_.root = node;
+  rewriter_.Begin(node);
+  return Finish(node, rule.build(match_, rewriter_), rule.name);
+}
+
+absl::Status GraphDriver::Finish(Node* node, Value* value,
+                                 absl::string_view name) {
+  absl::Status status = rewriter_.status();
+  if (status.ok() && value == nullptr) {
+    status = absl::InternalError("nothing was built");
+  }
+  if (status.ok()) {
+    PushUsers(node->result(), index_.depth());
+    status = rewriter_.ReplaceRoot({&value, 1});
+  }
+  if (status.ok()) return status;
+  rewriter_.Abandon();
+  return absl::InternalError(absl::StrCat("rule ", name, " on %", node->id(),
+                                          " = ", node->op().name(), ": ",
+                                          status.message()));
+}
+
+void GraphDriver::Record(int rule, const Node& node) {
+  const int slot = static_cast<int>(num_rewrites_++ % kRecent);
+  if (slot >= static_cast<int>(recent_.size())) recent_.resize(slot + 1);
+  recent_[slot] = rule;
+  if (!context_.wants_remarks()) return;
+  Remark remark = RemarkOn(node, RemarkKind::kPassed,
+                           rule < 0 ? "folded" : index_.rule(rule).identity);
+  remark.rule = rule < 0 ? absl::StrCat("fold.", node.op().name())
+                         : index_.rule(rule).name;
+  remark.args = {{"rewrite", absl::StrCat(context_.num_rewrites())}};
+  context_.AddRemark(std::move(remark));
+}
+
+std::string GraphDriver::Recent() const {
+  std::vector<int> rules = recent_;
+  std::sort(rules.begin(), rules.end());
+  rules.erase(std::unique(rules.begin(), rules.end()), rules.end());
+  std::vector<std::string> names;
+  for (int rule : rules) {
+    names.push_back(rule < 0 ? "fold" : index_.rule(rule).name);
+  }
+  return absl::StrJoin(names, ", ");
+}
+
+// Nodes ahead of the sweep are met anyway.
+void GraphDriver::Push(Node* node) {
+  State& state = states_[node->id()];
+  if (state.queued != kVisited) return;
+  queue_.push_back(node);
+  state.queued = static_cast<uint32_t>(queue_.size() + 1);
+}
+
+void GraphDriver::PushUsers(const Value* value, int depth) {
+  for (Use* use = value->first_use(); use != nullptr; use = use->next()) {
+    Node* user = use->user();
+    if (states_[user->id()].queued == kUnvisited) continue;
+    Push(user);
+    if (depth <= 1) continue;
+    for (int i = 0; i < user->num_results(); ++i) {
+      PushUsers(user->result(i), depth - 1);
+    }
+  }
+}
+
+void GraphDriver::Created(Node* node) {
+  states_.resize(node->id() + 1);
+  states_[node->id()] = {kVisited, root_position_};
+  Push(node);
+}
+
+void GraphDriver::Erasing(Node* node) {
+  State& state = states_[node->id()];
+  if (state.queued > kVisited) queue_[state.queued - 2] = nullptr;
+  state.queued = kVisited;
+  const int n = node->num_operands();
+  for (int i = 0; i < n; ++i) {
+    Value* v = node->operand(i);
+    if (v == nullptr) continue;
+    // Some rules want a value with one use; the use that remains may be it.
+    const Use* use = v->first_use();
+    if (use == nullptr || use->next() == nullptr ||
+        use->next()->next() != nullptr) {
+      continue;
+    }
+    if (v->node() != nullptr) Push(v->node());
+    PushUsers(v, index_.depth());
+  }
+}
+
+bool GraphDriver::IsBefore(const Node& node, const Node& root) {
+  const uint32_t a = states_[node.id()].position;
+  const uint32_t b = states_[root.id()].position;
+  // What has the position of a swept node was made before it.
+  return a < b || (a == b && root.id() < first_new_id_);
+}
+
+// Runs the driver on a graph; appends its nested graphs to `graphs`.
+absl::Status RunOnGraph(Graph& graph, PassContext& context,
+                        const RewriteOptions& options, RuleIndex* index,
+                        std::vector<int64_t>* fired, Match* match,
+                        std::vector<Graph*>* graphs) {
+  GraphDriver driver(graph, context, index, fired, match);
+  const int64_t cap =
+      graph.num_nodes() * options.rewrites_per_node + options.extra_rewrites;
+  absl::StatusOr<bool> done = driver.Run(cap);
+  if (!done.ok()) return done.status();
+  if (!*done) {
+    absl::Status status = context.ReportDivergence(
+        absl::StrCat("no end after ", cap, " rewrites in @", graph.name(),
+                     "; rules that still fire: ", driver.Recent()));
+    if (!status.ok()) return status;
+  }
+  if (!driver.may_have_regions()) return absl::OkStatus();
+  for (Node* node : graph.nodes()) {
+    for (int i = 0; i < node->num_regions(); ++i) {
+      graphs->push_back(node->region(i));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ApplyRules(Module& module, PassContext& context,
+                        absl::Span<const absl::Span<const Rule>> themes,
+                        const RewriteOptions& options) {
+  RuleIndex index(themes, context, options.fold);
+  std::vector<int64_t> fired(index.num_rules());
+  Match match;
+  std::vector<Graph*> graphs;
+  for (const auto& function : module.functions()) {
+    graphs.push_back(function.get());
+  }
+  for (size_t i = 0; i < graphs.size(); ++i) {
+    absl::Status status = RunOnGraph(*graphs[i], context, options, &index,
+                                     &fired, &match, &graphs);
+    if (!status.ok()) return status;
+  }
+  for (int i = 0; i < index.num_rules(); ++i) {
+    if (fired[i] == 0) continue;
+    context.Count(absl::StrCat("rule.", index.rule(i).name), fired[i]);
+    context.Count("rewrites", fired[i]);
+  }
+  for (const auto& entry : index.entries()) {
+    if (entry->folds == 0) continue;
+    context.Count(absl::StrCat("fold.", entry->op->name()), entry->folds);
+    context.Count("rewrites", entry->folds);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace weft

@@ -1,0 +1,21 @@
+// What a pass may know of the device that the graph is compiled for.
+#ifndef WEFT_PASSES_TARGET_INFO_H_
+#define WEFT_PASSES_TARGET_INFO_H_
+
+#include <string>
+#include <vector>
+
+#include "graph/core/op.h"
+
+namespace weft {
+
+// A value: passes hold no device and call no backend.
+struct TargetInfo {
+  std::string name = "reference";
+  // Composite ops that the target runs itself: `decompose` keeps them.
+  std::vector<const OpDef*> claims;
+};
+
+}  // namespace weft
+
+#endif  // WEFT_PASSES_TARGET_INFO_H_
