@@ -2,9 +2,10 @@
 #
 #   awk -v form=header|registry -f gen_registry.awk FILE...
 #
-# A definition is a line that begins with `WEFT_DEFINE_OP(name,`, or, where the
-# name is a C++ keyword, with `const OpDef name_(`. Fails on a name that is
-# defined twice and on a definition that is indented.
+# A definition is a line that begins with `WEFT_DEFINE_OP(name,` (the name may
+# stand on the next line), or, where the name is a C++ keyword, with
+# `const OpDef name_(`. Fails on a name that is defined twice and on a definition
+# that is indented.
 
 function fail(message) {
   print FILENAME ":" FNR ": " message > "/dev/stderr"
@@ -16,12 +17,19 @@ function fail(message) {
   fail("WEFT_DEFINE_OP must begin its line")
 }
 
-/^WEFT_DEFINE_OP\(/ || /^const OpDef [a-z][a-z0-9_]*_\(/ {
+/^WEFT_DEFINE_OP\($/ {
+  open = 1
+  next
+}
+
+open || /^WEFT_DEFINE_OP\(/ || /^const OpDef [a-z][a-z0-9_]*_\(/ {
   name = $0
+  open = 0
+  sub(/^ +/, "", name)
   sub(/^WEFT_DEFINE_OP\(/, "", name)
   sub(/^const OpDef /, "", name)
   if (!match(name, /^[a-z_][a-z0-9_]*/)) {
-    fail("the op's name must follow WEFT_DEFINE_OP( on the same line")
+    fail("the op's name must follow WEFT_DEFINE_OP(")
   }
   name = substr(name, 1, RLENGTH)
   if (name in where) fail("op " name " is also defined in " where[name])

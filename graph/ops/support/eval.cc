@@ -1,6 +1,7 @@
 #include "graph/ops/support/eval.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -43,12 +44,72 @@ void Write(const std::vector<int64_t>& values, HostTensor* t) {
   t->WriteInts(values);
 }
 
+namespace {
+
+// A double that rounds to f32 and narrower formats as `v` itself does: bits that
+// do not fit leave a trace in the last one.
+double ToDoubleSticky(uint64_t v) {
+  int shift = 0;
+  for (; v >= uint64_t{1} << 53; ++shift) v = v >> 1 | (v & 1);
+  return std::ldexp(static_cast<double>(v), shift);
+}
+
+// A tensor of the real and imaginary parts of `dense`, on its bytes.
+HostTensor PartsOf(const HostTensor& dense) {
+  const DType part = dense.dtype() == DType::kC32   ? DType::kF16
+                     : dense.dtype() == DType::kC64 ? DType::kF32
+                                                    : DType::kF64;
+  auto parts = HostTensor::View(dense.buffer(), part, {dense.numel() * 2}, {},
+                                dense.offset() * 2);
+  WEFT_CHECK(parts.ok()) << parts.status().ToString();
+  return *parts;
+}
+
+}  // namespace
+
 void Write(const std::vector<uint64_t>& values, HostTensor* t) {
-  if (IsFloat(t->dtype())) {
-    t->WriteDoubles(std::vector<double>(values.begin(), values.end()));
-  } else {
+  if (!IsFloat(t->dtype())) {
     t->WriteInts(std::vector<int64_t>(values.begin(), values.end()));
+    return;
   }
+  std::vector<double> doubles(values.begin(), values.end());
+  if (t->dtype() != DType::kF64) {
+    std::transform(values.begin(), values.end(), doubles.begin(),
+                   ToDoubleSticky);
+  }
+  t->WriteDoubles(doubles);
+}
+
+std::vector<std::complex<double>> ReadComplex(const HostTensor& t) {
+  std::vector<std::complex<double>> values(t.numel());
+  if (!IsComplex(t.dtype())) {
+    const std::vector<double> real = t.ReadDoubles();
+    std::copy(real.begin(), real.end(), values.begin());
+    return values;
+  }
+  const std::vector<double> parts = PartsOf(t.Contiguous()).ReadDoubles();
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = {parts[2 * i], parts[2 * i + 1]};
+  }
+  return values;
+}
+
+void WriteComplex(const std::vector<std::complex<double>>& values,
+                  HostTensor* t) {
+  std::vector<double> parts;
+  for (const std::complex<double>& v : values) {
+    parts.push_back(v.real());
+    if (IsComplex(t->dtype())) parts.push_back(v.imag());
+  }
+  if (!IsComplex(t->dtype())) return t->WriteDoubles(parts);
+  WEFT_CHECK(t->is_contiguous());
+  PartsOf(*t).WriteDoubles(parts);
+}
+
+double FloatAttr(const EvalContext& c, absl::string_view name) {
+  const double v = c.attrs().Float(name);
+  if (c.in(0).dtype() == DType::kF64) return v;
+  return static_cast<double>(static_cast<float>(v));
 }
 
 int64_t Numel(absl::Span<const int64_t> dims) {

@@ -16,6 +16,7 @@
 #define WEFT_GRAPH_OPS_SUPPORT_EVAL_H_
 
 #include <array>
+#include <complex>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -66,6 +67,16 @@ std::vector<uint64_t> Read(const HostTensor& t);
 void Write(const std::vector<double>& values, HostTensor* t);
 void Write(const std::vector<int64_t>& values, HostTensor* t);
 void Write(const std::vector<uint64_t>& values, HostTensor* t);
+
+// Of any dtype; the imaginary part of a real number is 0, and is dropped when a
+// complex number is written to a real dtype.
+std::vector<std::complex<double>> ReadComplex(const HostTensor& t);
+void WriteComplex(const std::vector<std::complex<double>>& values,
+                  HostTensor* t);
+
+// A float attribute as the op's arithmetic sees it: ATen computes on operands of
+// f64 in double and on all narrower floats in float.
+double FloatAttr(const EvalContext& c, absl::string_view name);
 
 // The type that results of type R are collected in: bool becomes int64_t.
 template <typename R>

@@ -1,0 +1,101 @@
+// Conversion between dtypes.
+#include <algorithm>
+#include <cmath>
+
+#include "graph/ops/support/fold.h"
+#include "graph/ops/support/op.h"
+
+namespace weft::ops {
+namespace {
+
+absl::StatusOr<Types> Infer(const OpArgs& args) {
+  return Types{args.type(0).WithDType(args.attrs().Dtype("dtype"))};
+}
+
+// Toward zero, to the nearest value of the dtype; NaN gives 0.
+void WriteTruncated(const std::vector<double>& values, HostTensor* out) {
+  if (out->dtype() == DType::kU64) {
+    std::vector<uint64_t> ints;
+    for (double v : values) {
+      ints.push_back(v >= 0x1p64 ? ~uint64_t{0}
+                     : v > 0     ? static_cast<uint64_t>(v)
+                                 : 0);
+    }
+    return Write(ints, out);
+  }
+  const int64_t min = IntMin(out->dtype());
+  const int64_t max = IntMax(out->dtype());
+  std::vector<int64_t> ints;
+  for (double v : values) {
+    ints.push_back(IsNan(v)                             ? 0
+                   : v >= static_cast<double>(max)      ? max
+                   : v <= static_cast<double>(min)      ? min
+                                                        : static_cast<int64_t>(v));
+  }
+  Write(ints, out);
+}
+
+void WriteSaturated(const std::vector<double>& values, HostTensor* out) {
+  uint8_t* bytes = out->data<uint8_t>();
+  for (size_t i = 0; i < values.size(); ++i) {
+    bytes[i] = static_cast<uint8_t>(EncodeFloat(out->dtype(), values[i], true));
+  }
+}
+
+absl::Status Eval(EvalContext& c) {
+  const HostTensor& in = c.in(0);
+  HostTensor& out = c.out(0);
+  const DType to = out.dtype();
+  if (to == DType::kBool) {
+    const auto values = ReadComplex(in);
+    std::vector<int64_t> truth(values.size());
+    std::transform(values.begin(), values.end(), truth.begin(),
+                   [](const auto& v) { return v != 0.0; });
+    Write(truth, &out);
+  } else if (IsComplex(in.dtype()) || IsComplex(to)) {
+    WriteComplex(ReadComplex(in), &out);
+  } else if (IsFloat(to) && DTypeBits(to) == 8 && c.attrs().Bool("saturate")) {
+    WriteSaturated(in.ReadDoubles(), &out);
+  } else if (IsFloat(in.dtype()) && IsInt(to)) {
+    WriteTruncated(in.ReadDoubles(), &out);
+  } else {
+    return EvalUnary(c, [](auto x) { return x; });
+  }
+  return absl::OkStatus();
+}
+
+// To the same dtype.
+Folded Fold(const OpArgs& args) {
+  return FoldTo(args, 0);
+}
+
+}  // namespace
+
+WEFT_DEFINE_OP(
+    convert,
+    OpSpec("convert(Tensor self, ScalarType dtype, bool saturate=True) -> Tensor",
+           "The same numbers in another dtype. Floats round to nearest even; "
+           "overflow gives infinity, of 8-bit floats the largest value, or with "
+           "saturate=false their infinity or NaN. Floats become integers toward "
+           "zero, out of range the nearest one, NaN becomes 0. Integers keep "
+           "their low bits. bool is `self != 0`. Complex numbers lose their "
+           "imaginary part. ATen: aten::_to_copy; `saturate` is ONNX's.")
+        .Traits(kPointwise)
+        .Infer(Infer)
+        .Fold(Fold)
+        .Eval(Eval)
+        .Samples(R"(
+convert(f32[2, 3], dtype=f64)
+convert(f32[2, 3], dtype=f32)
+convert(f32[6]{nan, inf, -1.5, 1.5, 300, -inf}, dtype=u8)
+convert(i64[3]{-1, 256, 130}, dtype=i8)
+convert(f32[3]{0, nan, 0.5}, dtype=bool)
+convert(f32[4]{1000, -inf, nan, 0.3}, dtype=f8e4m3)
+convert(f32[4]{1000, -inf, nan, 0.3}, dtype=f8e5m2, saturate=false)
+convert(bool[2], dtype=bf16)
+convert(i32[4]{-9, 3, 7, 9}, dtype=i4)
+convert(c64[2], dtype=c128)
+convert(f32[2], dtype=c64)
+)"));
+
+}  // namespace weft::ops
