@@ -19,7 +19,8 @@ class Pointwise {
     Value* value = nullptr;
     double number = 0;
     Term(Value* v) : value(v) {}         // NOLINT
-    Term(double number) : number(number) {}  // NOLINT
+    Term(double v) : number(v) {}        // NOLINT
+    Term(int v) : number(v) {}           // NOLINT
   };
 
   Pointwise(Builder& b, DType dtype);
