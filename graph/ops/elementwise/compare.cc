@@ -35,7 +35,7 @@ WEFT_DEFINE_OP(eq,
                    .Traits(kPointwise | kCommutative)
                    .Eval(EvalEq)
                    .Samples(R"(
-eq(f32[2, 3]{-1, 0, 1}, f32[3]{0, 0, nan})
+eq(f32[2, 3]{-1, 0, 1, nan, -0.0, 2}, f32[3]{0, 0, nan})
 eq(i64[4]{0..2}, i64[1]{1})
 eq(bool[2], bool[2])
 eq(f32[2], i64[2]) ! "operands have different dtypes: f32 and i64"
@@ -47,7 +47,7 @@ WEFT_DEFINE_OP(ne,
                    .Traits(kPointwise | kCommutative)
                    .Eval(EvalNe)
                    .Samples(R"(
-ne(f32[2, 3]{-1, 0, 1}, f32[3]{0, 0, nan})
+ne(f32[2, 3]{-1, 0, 1, nan, -0.0, 2}, f32[3]{0, 0, nan})
 ne(i64[4]{0..2}, i64[1]{1})
 ne(bool[2], bool[2])
 ne(f32[2], i64[2]) ! "operands have different dtypes: f32 and i64"
@@ -58,7 +58,7 @@ WEFT_DEFINE_OP(lt,
                           "self < other. ATen: aten::lt.Tensor.")
                    .Eval(EvalLt)
                    .Samples(R"(
-lt(f32[2, 3]{-1, 0, 1}, f32[3]{0, 0, nan})
+lt(f32[2, 3]{-1, 0, 1, nan, -0.0, 2}, f32[3]{0, 0, nan})
 lt(i64[4]{0..2}, i64[1]{1})
 lt(bool[2], bool[2])
 lt(f32[2], i64[2]) ! "operands have different dtypes: f32 and i64"
@@ -69,7 +69,7 @@ WEFT_DEFINE_OP(le,
                           "self <= other. ATen: aten::le.Tensor.")
                    .Eval(EvalLe)
                    .Samples(R"(
-le(f32[2, 3]{-1, 0, 1}, f32[3]{0, 0, nan})
+le(f32[2, 3]{-1, 0, 1, nan, -0.0, 2}, f32[3]{0, 0, nan})
 le(i64[4]{0..2}, i64[1]{1})
 le(bool[2], bool[2])
 le(f32[2], i64[2]) ! "operands have different dtypes: f32 and i64"
@@ -80,7 +80,7 @@ WEFT_DEFINE_OP(gt,
                           "self > other. ATen: aten::gt.Tensor.")
                    .Eval(EvalGt)
                    .Samples(R"(
-gt(f32[2, 3]{-1, 0, 1}, f32[3]{0, 0, nan})
+gt(f32[2, 3]{-1, 0, 1, nan, -0.0, 2}, f32[3]{0, 0, nan})
 gt(i64[4]{0..2}, i64[1]{1})
 gt(bool[2], bool[2])
 gt(f32[2], i64[2]) ! "operands have different dtypes: f32 and i64"
@@ -91,7 +91,7 @@ WEFT_DEFINE_OP(ge,
                           "self >= other. ATen: aten::ge.Tensor.")
                    .Eval(EvalGe)
                    .Samples(R"(
-ge(f32[2, 3]{-1, 0, 1}, f32[3]{0, 0, nan})
+ge(f32[2, 3]{-1, 0, 1, nan, -0.0, 2}, f32[3]{0, 0, nan})
 ge(i64[4]{0..2}, i64[1]{1})
 ge(bool[2], bool[2])
 ge(f32[2], i64[2]) ! "operands have different dtypes: f32 and i64"

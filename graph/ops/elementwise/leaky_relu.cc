@@ -19,9 +19,9 @@ absl::Status EvalLeaky(EvalContext& c) {
 
 std::vector<Value*> DecomposePrelu(Builder& b, const OpArgs& args) {
   Pointwise p(b, args.type(0).dtype());
-  Value* x = args.operand(0);
-  Value* below = p.Mul(x, args.operand(1));
-  return {p.Where(p.Greater(x, 0), x, below)};
+  Value* x = p.Wide(args.operand(0));
+  Value* below = p.Mul(x, p.Wide(args.operand(1)));
+  return {p.Done(p.Where(p.Greater(x, 0), x, below))};
 }
 
 absl::Status EvalPrelu(EvalContext& c) {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -293,15 +294,12 @@ void CheckSmallSizes(const OpCase& c) {
 
 namespace {
 
-// The case on another dtype: all operands of operand 0's dtype change to it.
-// Nothing when Infer refuses.
-std::optional<Sample> WithDType(const OpCase& c, DType dtype) {
-  if (c.types.empty() || !c.types[0].is_tensor()) return std::nullopt;
+// The sample with all operands of one dtype changed to another; nothing when
+// Infer refuses.
+std::optional<Sample> WithDType(const OpCase& c, DType from, DType to) {
   TypeList types = c.types;
   for (Type& t : types) {
-    if (t.is_tensor() && t.dtype() == c.types[0].dtype()) {
-      t = t.WithDType(dtype);
-    }
+    if (t.is_tensor() && t.dtype() == from) t = t.WithDType(to);
   }
   SymbolTable symbols;
   if (!InferCase(c.op, types, c.sample.attrs, &symbols).ok()) {
@@ -310,24 +308,38 @@ std::optional<Sample> WithDType(const OpCase& c, DType dtype) {
   return WithTypes(c.sample, types);
 }
 
+// Calls `fn(sample, dtype)` for all these changes that Infer accepts.
+void ForEachDType(const OpCase& c,
+                  absl::FunctionRef<void(const Sample&, DType)> fn) {
+  std::set<DType> used;
+  for (Type t : c.types) {
+    if (t.is_tensor()) used.insert(t.dtype());
+  }
+  for (DType from : used) {
+    for (int d = 0; d < kNumDTypes; ++d) {
+      const DType to = static_cast<DType>(d);
+      const auto sample = WithDType(c, from, to);
+      if (!sample) continue;
+      SCOPED_TRACE(absl::StrCat(DTypeName(from), " as ", DTypeName(to)));
+      fn(*sample, to);
+    }
+  }
+}
+
 bool IsTiny(DType dtype) { return IsFloat(dtype) && DTypeBits(dtype) == 8; }
 
 }  // namespace
 
 void CheckDTypes(const OpCase& c) {
-  for (int d = 0; d < kNumDTypes; ++d) {
-    const DType dtype = static_cast<DType>(d);
-    const auto sample = WithDType(c, dtype);
-    if (!sample) continue;
-    SCOPED_TRACE(std::string(DTypeName(dtype)));
-    const Tensors inputs = SampleInputs(*sample, kSeed);
+  ForEachDType(c, [&](const Sample& sample, DType dtype) {
+    const Tensors inputs = SampleInputs(sample, kSeed);
     auto got = Evaluate(c.op, c.sample.attrs, inputs);
     EXPECT_TRUE(IsAcceptable(got.status())) << got.status();
-    if (!got.ok() || c.op.eval() == nullptr) continue;
+    if (!got.ok() || c.op.eval() == nullptr) return;
     // Eight-bit floats round too coarsely for a comparison.
-    if (IsTiny(dtype)) continue;
-    CheckDecomposition({c.op, *sample, SampleTypes(*sample), inputs, *got});
-  }
+    if (IsTiny(dtype)) return;
+    CheckDecomposition({c.op, sample, SampleTypes(sample), inputs, *got});
+  });
 }
 
 namespace {
@@ -362,7 +374,9 @@ Tensors SpecialInputs(const OpDef& op, const Sample& sample) {
   constexpr int64_t kPerOperand = 19;
   int64_t n = 1;
   for (const SampleOperand& o : sample.operands) {
-    if (o.type.is_tensor()) n *= kPerOperand;
+    if (!o.type.is_tensor()) continue;
+    if (IsComplex(o.type.dtype())) return {};
+    n *= kPerOperand;
   }
   if (n > kPerOperand * kPerOperand * kPerOperand) return {};
   Tensors inputs;
@@ -383,15 +397,11 @@ Tensors SpecialInputs(const OpDef& op, const Sample& sample) {
 
 void CheckSpecialValues(const OpCase& c) {
   if (!c.op.has(kPointwise)) return;
-  for (int d = 0; d < kNumDTypes; ++d) {
-    const DType dtype = static_cast<DType>(d);
-    const auto sample = WithDType(c, dtype);
-    if (!sample || IsComplex(dtype)) continue;
-    SCOPED_TRACE(absl::StrCat("special values of ", DTypeName(dtype)));
-    const Tensors inputs = SpecialInputs(c.op, *sample);
-    if (inputs.empty()) continue;
+  ForEachDType(c, [&](const Sample& sample, DType dtype) {
+    const Tensors inputs = SpecialInputs(c.op, sample);
+    if (inputs.empty()) return;
     auto want = Evaluate(c.op, c.sample.attrs, inputs);
-    ASSERT_TRUE(want.ok()) << want.status();
+    ASSERT_TRUE(want.ok()) << "special values: " << want.status();
     // Folds are exact for these values too.
     for (bool share : {false, true}) {
       OpModule plain(c.op, inputs, c.sample.attrs, false, 0, share);
@@ -400,9 +410,9 @@ void CheckSpecialValues(const OpCase& c) {
       auto a = EvaluateGraph(*plain.graph, plain.inputs);
       auto b = EvaluateGraph(*folded.graph, folded.inputs);
       ASSERT_TRUE(a.ok() && b.ok()) << a.status() << b.status();
-      ExpectExact(*b, *a, "folded");
+      ExpectExact(*b, *a, "special values, folded");
     }
-  }
+  });
 }
 
 // --- Folds ------------------------------------------------------------------
@@ -479,12 +489,9 @@ void CheckFolds(const OpCase& c) {
   if (same) check(0, true, false, "equal operands");
   if (c.types.size() == 1) check(0, false, true, "on its own result");
   if (!c.op.has(kPointwise)) return;
-  for (int d = 0; d < kNumDTypes; ++d) {
-    const auto sample = WithDType(c, static_cast<DType>(d));
-    if (sample && !IsComplex(static_cast<DType>(d))) {
-      CheckNeutralOperands(c, *sample);
-    }
-  }
+  ForEachDType(c, [&](const Sample& sample, DType dtype) {
+    CheckNeutralOperands(c, sample);
+  });
 }
 
 // --- Traits -------------------------------------------------------------------
