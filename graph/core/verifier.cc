@@ -161,7 +161,8 @@ bool GraphVerifier::Fail(Invariant invariant, const Node* node,
   if (!status_.ok()) return false;
   std::string text = absl::StrCat(
       "verifier: invariant ", invariant, " (", kInvariantNames[invariant],
-      ") is broken: ", message, "\n  in graph \"", graph_.name(), "\"");
+      ") is broken: ", message, "\n  in graph \"",
+      (node != nullptr ? *node->graph() : graph_).name(), "\"");
   if (node != nullptr) {
     absl::StrAppend(&text, ", node ", node->id(), " (", node->op().name(), "):");
     constexpr int kMaxShown = 8;
@@ -435,7 +436,12 @@ bool GraphVerifier::CheckUsesOf(const Value* value) {
                                " entries"));
     }
     const Node* user = use->user();
-    if (use->value() != value || user->id() >= nodes_.size() ||
+    if (user != nullptr && user->graph() != &graph_) {
+      return Fail(kOrder, user,
+                  absl::StrCat("it uses a value of graph \"", graph_.name(),
+                               "\""));
+    }
+    if (user == nullptr || use->value() != value || user->id() >= nodes_.size() ||
         nodes_[user->id()] != user) {
       return Fail(kUses, value->node(),
                   absl::StrCat("value ", value->id(),

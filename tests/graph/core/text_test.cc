@@ -99,7 +99,12 @@ TEST(Text, WrapsLongSignaturesAndNamesOutputs) {
 }
 
 TEST(Text, QuotesNamesThatAreNoIdentifiers) {
-  ExpectStable(R"(func @"my main"(%"0": f32[2], %"a b": f32[2], %"c\"\x01\n": f32[2], %n.x_1: f32[2]) -> f32[2] {
+  ExpectStable(R"(func @"my main"(
+      %"0": f32[2],
+      %"a b": f32[2],
+      %"c\"\x01\n": f32[2],
+      %n.x_1: f32[2])
+    -> f32[2] {
   %0 = add(%"0", %"a b") : f32[2]
   %1 = add(%0, %"c\"\x01\n") : f32[2]
   %2 = add(%1, %n.x_1) : f32[2]
@@ -534,7 +539,7 @@ TEST(TextErrors, Structure) {
 TEST(TextErrors, AnyBytesGiveAStatus) {
   const std::string seed = absl::StrCat(
       kNested,
-      "func @g(%x: f32[s0 // 2] {value=dense<[1, 2]>, param=\"p\"}) -> (%y: "
+      "func @g(%x: f32[s0 // 2] {value=dense<[1, 2]> : f32[2], param=\"p\"}) -> (%y: "
       "f32[s0 // 2]) where 1 <= s0 <= 4, hint(s0) = 4, unbacked u0 {\n"
       "%0 = zoo(%x, b=true, i=-3, s=2*s0 + 1, f=1e3, t=\"a\", d=f32, is=[1], "
       "ss=[min(s0, 3)], fs=[nan], ts=[\"x\"]) loc(\"l\")\n"
