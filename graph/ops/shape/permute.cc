@@ -50,7 +50,9 @@ Folded Fold(const OpArgs& args) {
 absl::Status Eval(EvalContext& c) {
   const std::vector<int64_t> strides = ContiguousStrides(c.in(0).dims());
   std::vector<int64_t> permuted;
-  for (int d : *NormalizeDims(c.attrs().Ints("dims"), c.in(0).rank())) {
+  const std::vector<int> dims =
+      *NormalizeDims(c.attrs().Ints("dims"), c.in(0).rank());
+  for (int d : dims) {
     permuted.push_back(strides[d]);
   }
   MoveElements(c.in(0), &c.out(0), [&](absl::Span<const int64_t> index) {

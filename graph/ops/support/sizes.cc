@@ -57,10 +57,12 @@ SymInt StepsBetween(const SymbolTable& symbols, SymInt start, SymInt end,
                     SymInt step) {
   const SymInt distance = Difference(symbols, end, start);
   SymInt count = CeilDiv(distance, step);
-  // The form that window sizes have, so that the two compare equal.
-  if (!count.is_constant() && step.is_constant() && step.value() > 0) {
-    const SymInt rounded = FloorDiv(distance + (step - 1), step);
-    if (rounded.is_valid()) count = rounded;
+  // The form that window sizes have, so that the two compare equal. A huge
+  // step would overflow it.
+  constexpr int64_t kMaxStep = int64_t{1} << 32;
+  if (!count.is_constant() && step.is_constant() && step.value() > 0 &&
+      step.value() <= kMaxStep) {
+    count = FloorDiv(distance + (step - 1), step);
   }
   return KnownMax(symbols, count, 0);
 }

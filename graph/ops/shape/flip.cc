@@ -1,0 +1,128 @@
+// Elements in reverse, and moved around the end of a dim.
+#include "graph/ops/support/op.h"
+#include "graph/ops/support/sizes.h"
+
+namespace weft::ops {
+namespace {
+
+absl::StatusOr<std::vector<int>> DimsOf(const OpArgs& args) {
+  return NormalizeDims(args.attrs().Ints("dims"), args.type(0).rank());
+}
+
+absl::StatusOr<Types> InferFlip(const OpArgs& args) {
+  WEFT_RETURN_IF_ERROR(DimsOf(args).status());
+  return Types{args.type(0)};
+}
+
+bool AtMostOne(SymInt size) { return size.Is(0) || size.Is(1); }
+
+// Along dims of at most one element, or twice.
+Folded FoldFlip(const OpArgs& args) {
+  Value* self = args.operand(0);
+  const std::vector<int> dims = *DimsOf(args);
+  bool trivial = true;
+  for (int d : dims) trivial = trivial && AtMostOne(self->type().dim(d));
+  if (trivial) return self;
+  if (self->IsResultOf(*args.op) &&
+      self->node()->attr_list() == args.attr_list) {
+    return self->node()->operand(0);
+  }
+  return {};
+}
+
+absl::Status EvalFlip(EvalContext& c) {
+  const HostTensor& self = c.in(0);
+  std::vector<int64_t> strides = ContiguousStrides(self.dims());
+  int64_t first = 0;
+  const std::vector<int> dims =
+      *NormalizeDims(c.attrs().Ints("dims"), self.rank());
+  for (int d : dims) {
+    first += (self.dim(d) - 1) * strides[d];
+    strides[d] = -strides[d];
+  }
+  MoveElements(self, &c.out(0), [&](absl::Span<const int64_t> index) {
+    return first + Dot(index, strides);
+  });
+  return absl::OkStatus();
+}
+
+absl::Status VerifyRoll(const OpArgs& args) {
+  const auto shifts = args.attrs().Syms("shifts");
+  const auto dims = args.attrs().Syms("dims");
+  if (shifts.size() == dims.size()) return absl::OkStatus();
+  return Invalid("shifts ", ToString(shifts), " and dims ", ToString(dims),
+                 " differ in length");
+}
+
+// By nothing, or along dims of at most one element.
+Folded FoldRoll(const OpArgs& args) {
+  const std::vector<int64_t> shifts = args.attrs().Ints("shifts");
+  const std::vector<int> dims = *DimsOf(args);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (shifts[i] != 0 && !AtMostOne(args.type(0).dim(dims[i]))) return {};
+  }
+  return args.operand(0);
+}
+
+absl::Status EvalRoll(EvalContext& c) {
+  const HostTensor& self = c.in(0);
+  const std::vector<int64_t> shifts = c.attrs().Ints("shifts");
+  const std::vector<int> dims =
+      *NormalizeDims(c.attrs().Ints("dims"), self.rank());
+  const std::vector<int64_t> strides = ContiguousStrides(self.dims());
+  MoveElements(self, &c.out(0), [&](absl::Span<const int64_t> index) {
+    int64_t from = Dot(index, strides);
+    for (size_t i = 0; i < dims.size(); ++i) {
+      const int64_t n = self.dim(dims[i]);
+      const int64_t at = index[dims[i]];
+      from += ((at - shifts[i] % n + n) % n - at) * strides[dims[i]];
+    }
+    return from;
+  });
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+WEFT_DEFINE_OP(flip, OpSpec("flip(Tensor self, int[] dims) -> Tensor",
+                            "The elements in reverse along each of the dims. "
+                            "ATen: aten::flip.")
+                         .Traits(kDataMovement)
+                         .Infer(InferFlip)
+                         .Fold(FoldFlip)
+                         .Eval(EvalFlip)
+                         .Samples(R"(
+flip(f32[5], dims=[0])
+flip(i64[2, 3], dims=[-1, 0])
+flip(f16[2, 1, 3, 2], dims=[2])
+flip(u4[5], dims=[0])
+flip(bool[], dims=[])
+flip(u64[1, 3], dims=[0])
+flip(bf16[0, 2], dims=[0, 1])
+flip(f32[2], dims=[1]) ! "dim 1 is out of range"
+flip(f32[2], dims=[0, -1]) ! "appears twice"
+)"));
+
+WEFT_DEFINE_OP(roll,
+               OpSpec("roll(Tensor self, int[] shifts, int[] dims) -> Tensor",
+                      "The elements moved by shifts[i] along dims[i]; what "
+                      "leaves at the end comes in at the front. "
+                      "ATen: aten::roll, with dims.")
+                   .Traits(kDataMovement)
+                   .Verify(VerifyRoll)
+                   .Infer(InferFlip)
+                   .Fold(FoldRoll)
+                   .Eval(EvalRoll)
+                   .Samples(R"(
+roll(f32[5], shifts=[2], dims=[0])
+roll(i64[2, 3], shifts=[-1, 4], dims=[0, -1])
+roll(f16[2, 1, 3, 2], shifts=[1], dims=[2])
+roll(u4[5], shifts=[-7], dims=[0])
+roll(bool[], shifts=[], dims=[])
+roll(u64[3], shifts=[-9223372036854775808], dims=[0])
+roll(bf16[0, 2], shifts=[1, 1], dims=[0, 1])
+roll(f32[2], shifts=[1], dims=[]) ! "shifts [1] and dims [] differ in length"
+roll(f32[2], shifts=[1], dims=[1]) ! "dim 1 is out of range"
+)"));
+
+}  // namespace weft::ops
