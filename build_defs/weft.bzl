@@ -93,8 +93,8 @@ def _own(kwargs, deps = []):
     return kwargs
 
 def weft_cc_library(name, **kwargs):
-    """A library of ours."""
-    native.cc_library(name = name, **_own(kwargs))
+    """A library of ours; static only, so that each file is compiled once."""
+    native.cc_library(name = name, linkstatic = True, **_own(kwargs))
 
 def weft_cc_binary(name, **kwargs):
     """A program of ours."""
