@@ -1,0 +1,281 @@
+// Convolution and transposed convolution of any spatial rank.
+#include "graph/ops/nn/product.h"
+#include "graph/ops/support/op.h"
+
+namespace weft::ops {
+namespace {
+
+// --- Types --------------------------------------------------------------------
+
+absl::Status CheckLength(const Attrs& attrs, absl::string_view name,
+                         size_t length, size_t other) {
+  const size_t n = attrs.Syms(name).size();
+  if (n == length || n == other) return absl::OkStatus();
+  return Invalid(name, " must have ", length,
+                 other == length ? "" : absl::StrCat(" or ", other),
+                 " entries, got ", n);
+}
+
+absl::Status CheckAtLeast(const Attrs& attrs, absl::string_view name,
+                          int64_t least) {
+  for (SymInt s : attrs.Syms(name)) {
+    if (!s.is_constant() || s.value() >= least) continue;
+    return Invalid(name, " must be at least ", least, ", got ", s.value());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status VerifyAttrs(const Attrs& attrs, size_t n) {
+  WEFT_RETURN_IF_ERROR(CheckLength(attrs, "stride", n, n));
+  WEFT_RETURN_IF_ERROR(CheckLength(attrs, "padding", n, 2 * n));
+  WEFT_RETURN_IF_ERROR(CheckLength(attrs, "dilation", n, n));
+  WEFT_RETURN_IF_ERROR(CheckLength(attrs, "output_padding", n, 0));
+  WEFT_RETURN_IF_ERROR(CheckAtLeast(attrs, "stride", 1));
+  WEFT_RETURN_IF_ERROR(CheckAtLeast(attrs, "dilation", 1));
+  const SymInt groups = attrs.Sym("groups");
+  if (groups.is_constant() && groups.value() < 1) {
+    return Invalid("groups must be at least 1, got ", groups.value());
+  }
+  if (attrs.Bool("transposed")) return absl::OkStatus();
+  for (SymInt s : attrs.Syms("output_padding")) {
+    if (!s.Is(0)) return Invalid("output_padding is for transposed only");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Verify(const OpArgs& args) {
+  WEFT_RETURN_IF_ERROR(CheckSameDType(args));
+  WEFT_RETURN_IF_ERROR(CheckAccumulator(args, 0));
+  WEFT_RETURN_IF_ERROR(CheckRankAtLeast(args, 0, 3));
+  WEFT_RETURN_IF_ERROR(CheckRank(args, 1, args.type(0).rank()));
+  WEFT_RETURN_IF_ERROR(CheckRank(args, 2, 1));
+  return VerifyAttrs(args.attrs(), args.type(0).rank() - 2);
+}
+
+// The channels of the result.
+absl::StatusOr<SymInt> InferChannels(const OpArgs& args) {
+  const Attrs attrs = args.attrs();
+  const Type weight = args.type(1);
+  const bool transposed = attrs.Bool("transposed");
+  const SymInt groups = attrs.Sym("groups");
+  const SymInt in = transposed ? weight.dim(0) : weight.dim(1) * groups;
+  const SymInt out = transposed ? weight.dim(1) * groups : weight.dim(0);
+  WEFT_RETURN_IF_ERROR(
+      CheckEqualSizes(args, args.type(0).dim(1), in, "the input channels"));
+  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, Mod(weight.dim(0), groups), 0,
+                                       "weight's dim 0 modulo groups"));
+  if (args.has(2)) {
+    WEFT_RETURN_IF_ERROR(
+        CheckEqualSizes(args, args.type(2).dim(0), out, "bias and channels"));
+  }
+  return out;
+}
+
+absl::StatusOr<Types> Infer(const OpArgs& args) {
+  const Attrs attrs = args.attrs();
+  const Type input = args.type(0);
+  const int n = input.rank() - 2;
+  const auto stride = attrs.Syms("stride");
+  const auto padding = attrs.Syms("padding");
+  const auto dilation = attrs.Syms("dilation");
+  const auto output_padding = attrs.Syms("output_padding");
+  WEFT_ASSIGN_OR_RETURN(const SymInt channels, InferChannels(args));
+  std::vector<SymInt> dims = {input.dim(0), channels};
+  for (int i = 0; i < n; ++i) {
+    const SymInt in = input.dim(2 + i);
+    const SymInt kernel = args.type(1).dim(2 + i);
+    const SymInt before = padding[i];
+    const SymInt after = padding[static_cast<int>(padding.size()) == n ? i : n + i];
+    if (attrs.Bool("transposed")) {
+      const SymInt extra = output_padding.empty() ? SymInt(0) : output_padding[i];
+      dims.push_back((in - 1) * stride[i] - before - after +
+                     dilation[i] * (kernel - 1) + extra + 1);
+      continue;
+    }
+    const SymInt padded = in + before + after;
+    const SymInt extent = dilation[i] * (kernel - 1) + 1;
+    if (args.symbols != nullptr &&
+        args.symbols->ProveLt(padded, extent) == Proof::kYes) {
+      return Invalid("the kernel covers ", extent.ToString(), " of the ",
+                     padded.ToString(), " elements of the padded dim ", 2 + i);
+    }
+    dims.push_back(
+        WindowedSize(in, kernel, stride[i], dilation[i], before, after));
+  }
+  return Types{input.WithDims(dims)};
+}
+
+// --- Evaluation -----------------------------------------------------------------
+
+// One dim of the space. Source() is the input element that element `tap` of the
+// window meets when the window stands at output `at`; -1 for padding.
+struct Axis {
+  int64_t in, out, kernel, stride, before, dilation;
+  bool transposed;
+
+  int64_t Source(int64_t at, int64_t tap) const {
+    int64_t i = transposed ? at + before - tap * dilation
+                           : at * stride - before + tap * dilation;
+    if (transposed) {
+      if (i % stride != 0) return -1;
+      i /= stride;
+    }
+    return i >= 0 && i < in ? i : -1;
+  }
+};
+
+struct Space {
+  std::vector<Axis> axes;
+  int64_t in = 1, out = 1, kernel = 1;
+
+  explicit Space(EvalContext& c) {
+    const Attrs attrs = c.attrs();
+    const auto stride = attrs.Ints("stride");
+    const auto padding = attrs.Ints("padding");
+    const auto dilation = attrs.Ints("dilation");
+    for (int i = 0; i + 2 < c.in(0).rank(); ++i) {
+      axes.push_back({c.in(0).dim(2 + i), c.out(0).dim(2 + i),
+                      c.in(1).dim(2 + i), stride[i], padding[i], dilation[i],
+                      attrs.Bool("transposed")});
+      in *= axes.back().in;
+      out *= axes.back().out;
+      kernel *= axes.back().kernel;
+    }
+  }
+
+  // For output positions [begin, begin + count) and each tap, the element of
+  // the input's plane that they meet, taps first.
+  std::vector<int64_t> Sources(int64_t begin, int64_t count) const {
+    std::vector<int64_t> sources(kernel * count, 0);
+    int64_t scale = 1;
+    int64_t inner_out = 1;
+    int64_t inner_taps = 1;
+    for (size_t i = axes.size(); i-- > 0;) {
+      const Axis& axis = axes[i];
+      std::vector<int64_t> at(count);
+      for (int64_t j = 0; j < count; ++j) {
+        at[j] = (begin + j) / inner_out % axis.out;
+      }
+      for (int64_t t = 0; t < kernel; ++t) {
+        const int64_t tap = t / inner_taps % axis.kernel;
+        int64_t* row = &sources[t * count];
+        for (int64_t j = 0; j < count; ++j) {
+          const int64_t s = axis.Source(at[j], tap);
+          row[j] = s < 0 || row[j] < 0 ? -1 : row[j] + s * scale;
+        }
+      }
+      scale *= axis.in;
+      inner_out *= axis.out;
+      inner_taps *= axis.kernel;
+    }
+    return sources;
+  }
+};
+
+// A group's weights as matrices of output channels by (input channel, tap).
+template <typename T>
+std::vector<T> WeightMatrices(const HostTensor& weight, bool transposed,
+                              int64_t groups, int64_t taps) {
+  std::vector<T> from = Read<T>(weight);
+  if (!transposed) return from;
+  const int64_t ins = weight.dim(0) / groups;
+  const int64_t outs = weight.dim(1);
+  std::vector<T> to(from.size());
+  for (int64_t i = 0; i < static_cast<int64_t>(from.size()) / taps; ++i) {
+    const int64_t g = i / (ins * outs);
+    const int64_t in = i / outs % ins;
+    const int64_t out = i % outs;
+    std::copy(from.begin() + i * taps, from.begin() + (i + 1) * taps,
+              to.begin() + ((g * outs + out) * ins + in) * taps);
+  }
+  return to;
+}
+
+// Rows of a panel are (input channel, tap), columns are output positions.
+template <typename T>
+void FillPanel(const Space& space, const T* input, const Panel& p, T* to) {
+  const std::vector<int64_t> source = space.Sources(p.col, p.cols);
+  for (int64_t r = 0; r < p.rows; ++r) {
+    const T* plane = input + (p.row + r) / space.kernel * space.in;
+    const int64_t* from = &source[(p.row + r) % space.kernel * p.cols];
+    for (int64_t j = 0; j < p.cols; ++j) {
+      to[r * p.stride + j] = from[j] < 0 ? T{0} : plane[from[j]];
+    }
+  }
+}
+
+template <typename T>
+void AddBias(const HostTensor& bias, int64_t plane, std::vector<T>* y) {
+  const std::vector<T> b = Read<T>(bias);
+  for (size_t i = 0; i < y->size(); ++i) (*y)[i] += b[i / plane % b.size()];
+}
+
+absl::Status Eval(EvalContext& c) {
+  const Space space(c);
+  const int64_t groups = c.attrs().Sym("groups").value();
+  const int64_t ins = c.in(0).dim(1) / groups;
+  const int64_t outs = c.out(0).dim(1) / groups;
+  return VisitProductDomain(c.in(0).dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const std::vector<T> x = Read<T>(c.in(0));
+    const std::vector<T> w = WeightMatrices<T>(
+        c.in(1), c.attrs().Bool("transposed"), groups, space.kernel);
+    const int64_t depth = ins * space.kernel;
+    std::vector<T> y = Multiply<T>(
+        {c.in(0).dim(0) * groups, outs, space.out, depth,
+         [&](int64_t i) { return w.data() + i % groups * outs * depth; },
+         [&](int64_t i, const Panel& panel, T* to) {
+           FillPanel(space, x.data() + i * ins * space.in, panel, to);
+         }});
+    if (c.has(2)) AddBias(c.in(2), space.out, &y);
+    Write(y, &c.out(0));
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace
+
+WEFT_DEFINE_OP(convolution,
+    OpSpec("convolution(Tensor input, Tensor weight, Tensor? bias, "
+           "SymInt[] stride, SymInt[] padding, SymInt[] dilation, "
+           "bool transposed=False, SymInt[] output_padding=[], "
+           "SymInt groups=1) -> Tensor",
+           "Cross-correlation of input [N, C, spatial...] with weight "
+           "[K, C/groups, kernel...], or its transpose with weight "
+           "[C, K/groups, kernel...]. `padding` has an entry for each spatial "
+           "dim, or two: all begins, then all ends; negative entries crop. "
+           "ATen: aten::convolution, which pads evenly; ONNX: Conv-11 and "
+           "ConvTranspose-11.")
+        .Verify(Verify)
+        .Infer(Infer)
+        .Eval(Eval)
+        .Samples(R"(
+convolution(f32[2, 3, 8, 7], f32[4, 3, 3, 3], f32[4], stride=[1, 1], padding=[1, 1], dilation=[1, 1])
+convolution(f32[1, 3, 9], f32[4, 3, 3], none, stride=[2], padding=[0], dilation=[2])
+convolution(f32[1, 2, 6, 5], f32[3, 2, 2, 3], none, stride=[2, 1], padding=[0, 1, 1, 2], dilation=[1, 1])
+convolution(f32[1, 2, 4, 5, 6], f32[3, 2, 2, 3, 1], f32[3], stride=[1, 2, 1], padding=[0, 1, 0], dilation=[2, 1, 1])
+convolution(f32[1, 4, 5, 5], f32[6, 2, 3, 3], f32[6], stride=[1, 1], padding=[1, 1], dilation=[1, 1], groups=2)
+convolution(f32[1, 4, 5, 5], f32[4, 1, 3, 3], none, stride=[1, 1], padding=[2, 2], dilation=[2, 2], groups=4)
+convolution(f32[1, 70, 9, 9], f32[66, 70, 2, 2], none, stride=[1, 1], padding=[0, 0], dilation=[1, 1])
+convolution(f32[1, 2, 6], f32[3, 2, 2], none, stride=[1], padding=[-1, 0], dilation=[1])
+convolution(f32[2, 3, 4, 5], f32[3, 4, 3, 3], f32[4], stride=[2, 2], padding=[1, 1], dilation=[1, 1], transposed=true, output_padding=[1, 1])
+convolution(f32[1, 4, 3, 3], f32[4, 2, 2, 3], none, stride=[3, 1], padding=[0, 1, 1, 0], dilation=[1, 2], transposed=true, output_padding=[0, 0], groups=2)
+convolution(f32[1, 2, 5], f32[2, 3, 3], none, stride=[1], padding=[0], dilation=[1], transposed=true)
+convolution(f16[1, 2, 5], f16[3, 2, 3], f16[3], stride=[1], padding=[1], dilation=[1])
+convolution(bf16[1, 2, 5], bf16[3, 2, 3], none, stride=[1], padding=[1], dilation=[1])
+convolution(f64[1, 2, 5], f64[3, 2, 3], none, stride=[1], padding=[1], dilation=[1])
+convolution(i32[1, 2, 5]{-9..9}, i32[3, 2, 3]{-9..9}, i32[3]{-9..9}, stride=[1], padding=[1], dilation=[1])
+convolution(f32[0, 2, 5], f32[3, 2, 3], none, stride=[1], padding=[1], dilation=[1])
+convolution(f32[1, 2, 5], f32[3, 4, 3], none, stride=[1], padding=[1], dilation=[1]) ! "the input channels: 2 and 4 differ"
+convolution(f32[1, 4, 5], f32[3, 2, 3], none, stride=[1], padding=[1], dilation=[1], groups=2) ! "modulo groups"
+convolution(f32[1, 2, 5], f32[3, 2, 3], f32[2], stride=[1], padding=[1], dilation=[1]) ! "bias and channels"
+convolution(f32[1, 2, 5], f32[3, 2, 3], none, stride=[1, 1], padding=[1], dilation=[1]) ! "stride must have 1 entries, got 2"
+convolution(f32[1, 2, 5], f32[3, 2, 3], none, stride=[0], padding=[1], dilation=[1]) ! "stride must be at least 1"
+convolution(f32[1, 2, 5], f32[3, 2, 3], none, stride=[1], padding=[1, 1, 1], dilation=[1]) ! "padding must have 1 or 2 entries"
+convolution(f32[1, 2, 5], f32[3, 2, 3], none, stride=[1], padding=[1], dilation=[1], output_padding=[1]) ! "for transposed only"
+convolution(f32[1, 2, 2], f32[3, 2, 3], none, stride=[1], padding=[0], dilation=[1]) ! "covers 3 of the 2 elements"
+convolution(f32[1, 2, 5], f32[3, 2], none, stride=[1], padding=[1], dilation=[1]) ! "weight must have rank 3"
+convolution(f32[2, 5], f32[3, 2], none, stride=[], padding=[], dilation=[]) ! "at least rank 3"
+)"));
+
+}  // namespace weft::ops

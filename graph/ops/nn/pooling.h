@@ -1,0 +1,42 @@
+// Windows that pooling ops move over the spatial dims of [N, C, spatial...].
+//
+// These ops share the attributes kernel_size, stride, padding (all begins, then
+// all ends), dilation and ceil_mode.
+#ifndef WEFT_GRAPH_OPS_NN_POOLING_H_
+#define WEFT_GRAPH_OPS_NN_POOLING_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "graph/core/op.h"
+
+namespace weft::ops {
+
+// Ranks and attributes; padding is less than the window's extent.
+absl::Status VerifyPooling(const OpArgs& args);
+// Dims of the result.
+absl::StatusOr<std::vector<SymInt>> PooledDims(const OpArgs& args);
+
+// One position of the window.
+struct Taps {
+  // The elements inside the input, as indices into its plane, ascending.
+  std::vector<int64_t> inside;
+  // How many elements lie inside the input or its padding. Those that ceil_mode
+  // adds behind the padding count nowhere.
+  int64_t padded = 0;
+};
+
+// Calls `fn(out, taps)` for each position, on several threads; `out` is an
+// index into the result's plane.
+void ForEachWindow(EvalContext& c,
+                   absl::FunctionRef<void(int64_t out, const Taps& taps)> fn);
+
+// Products of the dims from the third on, and of the first two.
+int64_t PlaneSize(const HostTensor& t);
+int64_t NumPlanes(const HostTensor& t);
+
+}  // namespace weft::ops
+
+#endif  // WEFT_GRAPH_OPS_NN_POOLING_H_

@@ -1,0 +1,74 @@
+// Many products of dense matrices in the wide domain: what matmul, convolution
+// and their relatives evaluate with.
+//
+// Every element of a result is the sum over k in ascending order, whatever the
+// number of threads. Integers are computed in uint64_t, where products wrap.
+#ifndef WEFT_GRAPH_OPS_NN_PRODUCT_H_
+#define WEFT_GRAPH_OPS_NN_PRODUCT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "graph/core/op.h"
+#include "graph/ops/support/eval.h"
+
+namespace weft::ops {
+
+// A piece of a right matrix: rows [row, row + rows), columns likewise.
+struct Panel {
+  int64_t row, rows;
+  int64_t col, cols;
+  // Distance in elements between the rows of the destination.
+  int64_t stride;
+};
+
+// `count` products of an m x k and a k x n matrix. T is double or uint64_t.
+template <typename T>
+struct Products {
+  int64_t count, m, n, k;
+  // The left matrix of product i, row-major.
+  absl::FunctionRef<const T*(int64_t i)> left;
+  // Writes a piece of the right matrix of product i.
+  absl::FunctionRef<void(int64_t i, const Panel& panel, T* to)> right;
+};
+
+// The results, row-major, one after the other.
+template <typename T>
+std::vector<T> Multiply(const Products<T>& products);
+extern template std::vector<double> Multiply(const Products<double>&);
+extern template std::vector<uint64_t> Multiply(const Products<uint64_t>&);
+
+// Writes a piece of a row-major matrix of `n` columns.
+template <typename T>
+void CopyPanel(const T* from, int64_t n, const Panel& p, T* to) {
+  for (int64_t r = 0; r < p.rows; ++r) {
+    const T* row = from + (p.row + r) * n + p.col;
+    std::copy(row, row + p.cols, to + r * p.stride);
+  }
+}
+// The same for the transpose of a row-major matrix of `k` columns.
+template <typename T>
+void CopyTransposedPanel(const T* from, int64_t k, const Panel& p, T* to) {
+  for (int64_t c = 0; c < p.cols; ++c) {
+    const T* row = from + (p.col + c) * k + p.row;
+    for (int64_t r = 0; r < p.rows; ++r) to[r * p.stride + c] = row[r];
+  }
+}
+
+// Calls `fn` with a zero of the type that products of `dtype` are computed in.
+template <typename Fn>
+absl::Status VisitProductDomain(DType dtype, Fn fn) {
+  if (IsFloat(dtype)) return fn(double{});
+  if (IsInt(dtype)) return fn(uint64_t{});
+  return NoDomain(dtype);
+}
+
+// Operand i is of a dtype that sums of products are kept in: a float or an
+// integer of 32 or 64 bits.
+absl::Status CheckAccumulator(const OpArgs& args, int i);
+
+}  // namespace weft::ops
+
+#endif  // WEFT_GRAPH_OPS_NN_PRODUCT_H_
