@@ -1,0 +1,28 @@
+// What the ops that normalize over the last dims share: native_layer_norm and
+// rms_norm.
+#ifndef WEFT_GRAPH_OPS_NN_NORM_H_
+#define WEFT_GRAPH_OPS_NN_NORM_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "graph/core/op.h"
+#include "graph/core/tensor.h"
+
+namespace weft::ops {
+
+// Floats of one dtype; `normalized_shape` gives the last dims of operand 0 and
+// the dims of operands 1 and 2 where present.
+absl::Status VerifyLastDims(const OpArgs& args);
+
+// The dims that are normalized over: the last `count` of `rank`.
+std::vector<int64_t> LastDims(int rank, size_t count);
+
+// Elements of one optional operand as doubles; `fill` when it is absent.
+std::vector<double> ReadOr(const EvalContext& c, int i, int64_t size,
+                           double fill);
+
+}  // namespace weft::ops
+
+#endif  // WEFT_GRAPH_OPS_NN_NORM_H_

@@ -1,0 +1,129 @@
+"""Macros for Weft's own targets.
+
+    load("//build_defs:weft.bzl", "weft_cc_library", "weft_cc_test")
+
+    weft_cc_library(
+        name = "dtype",
+        srcs = ["dtype.cc"],
+        hdrs = ["dtype.h"],
+        deps = ["@abseil"],
+    )
+
+    weft_cc_test(                       # gtest, gmock and main() are there
+        name = "dtype_test",
+        srcs = ["dtype_test.cc"],
+        deps = [":dtype"],
+    )
+
+    weft_cc_binary(name, srcs, deps)    # a program
+    weft_cc_benchmark(name, srcs, deps) # google-benchmark with main(); run it
+                                        # with `bazel run`
+    weft_cc_fuzzer(name, srcs, deps)    # LLVMFuzzerTestOneInput; build it with
+                                        # `bazel build --config=fuzz`
+
+All compile with the warnings of WEFT_COPTS, which are errors. All take the
+attributes of the native rule of that name, and
+
+    openmp = True       compiles and links with OpenMP.
+
+A target's default visibility is its layer's: the package groups in
+build_defs/BUILD.bazel say who may depend on the layer, so BUILD files need no
+visibility lines. Includes are written from the repository's root.
+"""
+
+WEFT_COPTS = [
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-Wnon-virtual-dtor",
+    "-Woverloaded-virtual",
+    # Functions of a table share one signature; not all use every parameter.
+    "-Wno-unused-parameter",
+    # Options structs are initialised by their first few fields.
+    "-Wno-missing-field-initializers",
+] + select({
+    # GCC 12's flow analysis reports the ones below inside the standard library
+    # and Abseil, on code that is right. GCC is the compiler that judges; clang
+    # builds fuzzers only.
+    "//build_defs:fuzz": ["-Wno-error"],
+    "//conditions:default": [
+        "-Wno-array-bounds",
+        "-Wno-dangling-pointer",
+        "-Wno-maybe-uninitialized",
+        "-Wno-restrict",
+        "-Wno-stringop-overflow",
+        "-Wno-stringop-overread",
+    ],
+})
+
+# A package belongs to the layer with the longest matching prefix.
+_LAYERS = {
+    "api": "api",
+    "backends": "backends",
+    "backends/cpu": "backends_cpu",
+    "backends/cuda": "backends_cuda",
+    "backends/reference": "backends_reference",
+    "examples": "examples",
+    "graph/core": "graph_core",
+    "graph/ops": "graph_ops",
+    "lowering": "lowering",
+    "passes": "passes",
+    "profiler": "profiler",
+    "serialize": "serialize",
+    "tests": "tests",
+    "tools": "tools",
+}
+
+def _layer_visibility():
+    package = native.package_name()
+    parts = package.split("/")
+    for length in range(len(parts), 0, -1):
+        layer = _LAYERS.get("/".join(parts[:length]))
+        if layer:
+            return ["//build_defs:users_of_" + layer]
+    fail("//%s belongs to no layer: see _LAYERS in build_defs/weft.bzl." % package)
+
+def _own(kwargs, deps = []):
+    """The attributes that every rule below gets."""
+    openmp = kwargs.pop("openmp", False)
+    kwargs["copts"] = WEFT_COPTS + (["-fopenmp"] if openmp else []) + kwargs.get("copts", [])
+    kwargs["deps"] = kwargs.get("deps", []) + deps + (["@openmp"] if openmp else [])
+    if kwargs.get("visibility") == None:
+        kwargs["visibility"] = _layer_visibility()
+    return kwargs
+
+def weft_cc_library(name, **kwargs):
+    """A library of ours; static only, so that each file is compiled once."""
+    native.cc_library(name = name, linkstatic = True, **_own(kwargs))
+
+def weft_cc_binary(name, **kwargs):
+    """A program of ours."""
+    native.cc_binary(name = name, **_own(kwargs))
+
+def weft_cc_test(name, size = "small", **kwargs):
+    """A gtest test; `size` sets the timeout, so large ones must say so."""
+    native.cc_test(
+        name = name,
+        size = size,
+        linkstatic = True,
+        **_own(kwargs, [
+            "@googletest//:gmock",
+            "@googletest//:gtest_main",
+        ])
+    )
+
+def weft_cc_benchmark(name, **kwargs):
+    """A benchmark program; it measures and asserts nothing."""
+    native.cc_binary(name = name, testonly = True, **_own(kwargs, ["@benchmark//:benchmark_main"]))
+
+def weft_cc_fuzzer(name, **kwargs):
+    """A libFuzzer program, outside of `//...`: it needs --config=fuzz."""
+    tags = kwargs.pop("tags", [])
+    linkopts = kwargs.pop("linkopts", [])
+    native.cc_binary(
+        name = name,
+        testonly = True,
+        tags = tags + ["manual"],
+        linkopts = linkopts + ["-fsanitize=fuzzer"],
+        **_own(kwargs)
+    )
