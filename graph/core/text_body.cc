@@ -1,9 +1,10 @@
-// Reads the bodies of graphs: statements, regions and the return.
+// Reads the bodies of graphs: statements, regions and the return. text_node.cc
+// checks a statement and makes its node.
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "graph/core/text_module_parser.h"
-#include "graph/core/verifier.h"
 
 namespace weft::text {
 namespace {
@@ -22,10 +23,6 @@ size_t EditDistance(absl::string_view a, absl::string_view b) {
     }
   }
   return row[b.size()];
-}
-
-std::string Plural(size_t n, absl::string_view noun) {
-  return absl::StrCat(n, " ", noun, n == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -66,6 +63,18 @@ bool Scope::Define(const Token& token, Value* value) {
   }
   const auto name = Unescape(token.text);
   return name && named_.emplace(*name, value).second;
+}
+
+bool Scope::DefinesSymbol(SymInt symbol) const {
+  if (graph_->SymbolDefinition(symbol) != nullptr) return true;
+  const auto found = [symbol](SymInt s) { return ContainsSymbol(s, symbol); };
+  for (const Value* input : graph_->inputs()) {
+    const Type type = input->type();
+    if (type.is_symint() && found(type.symint())) return true;
+    if (!type.is_tensor() || type.is_static()) continue;
+    if (absl::c_any_of(type.dims(), found)) return true;
+  }
+  return false;
 }
 
 void Statement::Clear() {
@@ -147,8 +156,7 @@ bool ModuleParser::ParseStatement(Scope* scope, size_t depth) {
     return false;
   }
   DeclareNewSymbols();
-  return ParseResultTypes(s) && ParseLocation(s) && ParseRegions(s, depth) &&
-         FinishOperands(s) && FinishAttrs(s) && FinishTypes(s) &&
+  return ParseResultTypes(s) && ParseLocation(s) && ParseRegions(scope, s, depth) &&
          MakeNode(scope, s);
 }
 
@@ -234,7 +242,7 @@ bool ModuleParser::ParseOperand(const Scope& scope, Value** value) {
         token.begin,
         absl::StrCat("undefined value ",
                      reader_.text().substr(token.begin, token.end - token.begin),
-                     scope.nested()
+                     scope.outer() != nullptr
                          ? " (nested graphs see nothing but their inputs)"
                          : ""));
   }
@@ -282,198 +290,29 @@ bool ModuleParser::ParseLocation(Statement* s) {
   return reader_.Expect(')');
 }
 
-bool ModuleParser::ParseRegions(Statement* s, size_t depth) {
+bool ModuleParser::ParseRegions(const Scope* outer, Statement* s,
+                                size_t depth) {
   const std::vector<std::string>& names = s->op->schema().regions;
   if (names.empty()) return true;
   if (!reader_.Expect('{')) return false;
   for (const std::string& name : names) {
-    if (!ParseRegion(name, s, depth)) return false;
+    if (!ParseRegion(outer, name, s, depth)) return false;
   }
   return reader_.Expect('}');
 }
 
-bool ModuleParser::ParseRegion(const std::string& name, Statement* s,
-                               size_t depth) {
+bool ModuleParser::ParseRegion(const Scope* outer, const std::string& name,
+                               Statement* s, size_t depth) {
   if (!reader_.ExpectWord(name)) return false;
   std::string own_name = name;
   if (reader_.At(kGlobal) || reader_.At(kQuotedGlobal)) {
     if (!reader_.ParseSigilName(/*value=*/false, &own_name)) return false;
   }
   s->regions.push_back(std::make_unique<Graph>(module_.get(), own_name));
-  Scope scope(s->regions.back().get(), /*nested=*/true);
+  Scope scope(s->regions.back().get(), outer);
   Signature signature;
   return ParseSignature(&scope, &signature) &&
          ParseBody(&scope, signature, depth + 1);
-}
-
-// --- Checks, and the node --------------------------------------------------
-
-bool ModuleParser::FinishOperands(Statement* s) {
-  const OpSchema& schema = s->op->schema();
-  const size_t fixed = schema.num_fixed_operands();
-  const size_t given = s->operands.size();
-  // Optional operands at the end may be left out.
-  while (s->operands.size() < fixed &&
-         schema.operands[s->operands.size()].optional) {
-    s->operands.push_back(nullptr);
-    s->operand_begins.push_back(s->begin);
-  }
-  const bool variadic = schema.has_variadic_operand();
-  if (s->operands.size() < fixed || (given > fixed && !variadic)) {
-    return reader_.Fail(
-        s->begin, absl::StrCat(s->op->name(), " takes ",
-                               variadic ? "at least " : "",
-                               Plural(fixed, "operand"), ", not ", given));
-  }
-  s->operand_types.clear();
-  for (size_t i = 0; i < s->operands.size(); ++i) {
-    const OperandSpec& spec =
-        schema.operands[std::min(i, schema.operands.size() - 1)];
-    const Value* v = s->operands[i];
-    s->operand_types.push_back(v != nullptr ? v->type() : Type());
-    if (v == nullptr ? spec.optional : v->type().is_symint() == spec.symint) {
-      continue;
-    }
-    return reader_.Fail(
-        s->operand_begins[i],
-        absl::StrCat("operand ", spec.name, " of ", s->op->name(), " is a ",
-                     spec.symint ? "symint" : "tensor", ", found ",
-                     s->operand_types.back().ToString()));
-  }
-  return true;
-}
-
-bool ModuleParser::FinishAttrs(Statement* s) {
-  const OpSchema& schema = s->op->schema();
-  if (schema.attrs.empty()) {
-    s->attrs = AttrList::Empty();
-    return true;
-  }
-  if (s->op == &ops::constant) return true;
-  if (s->any_attr) {
-    if (!reader_.FinishAttributes(schema, s->begin, &s->attr_values,
-                                  s->attrs_given)) {
-      return false;
-    }
-    s->attrs = AttrList::Get(std::move(s->attr_values));
-    return true;
-  }
-  const AttrList*& defaults = default_attrs_[s->op];
-  if (defaults == nullptr) {
-    std::vector<AttrValue> values(schema.attrs.size());
-    if (!reader_.FinishAttributes(schema, s->begin, &values,
-                                  std::vector<bool>(values.size()))) {
-      return false;
-    }
-    defaults = AttrList::Get(std::move(values));
-  }
-  s->attrs = defaults;
-  return true;
-}
-
-bool ModuleParser::FinishConstant(Statement* s) {
-  if (s->types.size() > 1) {
-    return reader_.Fail(s->types_begin, "a constant has one type");
-  }
-  int id;
-  const Type written = s->has_types ? s->types[0] : Type();
-  if (!constants_.Resolve(s->constant, written, &id)) return false;
-  s->types.assign(1, module_->constants().tensor(id).type());
-  s->attrs = AttrList::Get({AttrValue(id)});
-  return true;
-}
-
-bool ModuleParser::FinishTypes(Statement* s) {
-  if (s->op == &ops::constant) return FinishConstant(s);
-  s->region_ptrs.clear();
-  for (const auto& region : s->regions) s->region_ptrs.push_back(region.get());
-  OpArgs args;
-  args.op = s->op;
-  args.operands = s->operands;
-  args.types = s->operand_types;
-  args.attr_list = s->attrs;
-  args.regions = s->region_ptrs;
-  args.symbols = &module_->symbols();
-  if (s->has_types && s->op->has(kDataDependent)) {
-    return CheckDataDependent(*s, args);
-  }
-  absl::StatusOr<Types> inferred = InferTypes(args);
-  if (!inferred.ok()) return reader_.Fail(s->begin, inferred.status().message());
-  if (s->has_types) return CheckWrittenTypes(*s, *inferred);
-  s->types = *std::move(inferred);
-  return true;
-}
-
-// Infer would define fresh symbols: the written types stand.
-bool ModuleParser::CheckDataDependent(const Statement& s, const OpArgs& args) {
-  if (s.op->verify() != nullptr) {
-    const absl::Status verified = s.op->verify()(args);
-    if (!verified.ok()) {
-      return reader_.Fail(s.begin, absl::StrCat(s.op->name(), ": ",
-                                                verified.message()));
-    }
-  }
-  const OpSchema& schema = s.op->schema();
-  const bool variadic = schema.has_variadic_result();
-  const size_t fixed = schema.results.size() - variadic;
-  if (s.types.size() < fixed || (s.types.size() > fixed && !variadic)) {
-    return reader_.Fail(s.types_begin,
-                        absl::StrCat(s.op->name(), " has ",
-                                     Plural(fixed, "result"), ", not ",
-                                     s.types.size()));
-  }
-  for (size_t i = 0; i < s.types.size(); ++i) {
-    const bool symint =
-        schema.results[std::min(i, schema.results.size() - 1)].symint;
-    if (s.types[i].is_symint() == symint) continue;
-    return reader_.Fail(s.types_begin,
-                        absl::StrCat("result ", i, " is a ",
-                                     symint ? "symint" : "tensor", ", not ",
-                                     s.types[i].ToString()));
-  }
-  return true;
-}
-
-bool ModuleParser::CheckWrittenTypes(const Statement& s,
-                                     const Types& inferred) {
-  if (s.types.size() != inferred.size()) {
-    return reader_.Fail(s.types_begin,
-                        absl::StrCat(s.op->name(), " has ",
-                                     Plural(inferred.size(), "result"), ", not ",
-                                     s.types.size()));
-  }
-  for (size_t i = 0; i < inferred.size(); ++i) {
-    if (IsLegalRefinement(s.types[i], inferred[i], module_->symbols())) continue;
-    return reader_.Fail(
-        s.types_begin,
-        absl::StrCat("type ", s.types[i].ToString(), " of result ", i, " of ",
-                     s.op->name(), " does not match the inferred ",
-                     inferred[i].ToString()));
-  }
-  return true;
-}
-
-bool ModuleParser::MakeNode(Scope* scope, Statement* s) {
-  if (s->results.size() != s->types.size()) {
-    return reader_.Fail(s->begin,
-                        absl::StrCat(s->op->name(), " has ",
-                                     Plural(s->types.size(), "result"), ", ",
-                                     s->results.size(), " are named"));
-  }
-  Node* node = scope->graph()->CreateNode(*s->op, s->operands, s->attrs,
-                                          s->types, nullptr,
-                                          std::move(s->regions));
-  node->set_provenance(s->provenance);
-  for (size_t i = 0; i < s->results.size(); ++i) {
-    const Token& token = s->results[i];
-    if (scope->Define(token, node->result(static_cast<int>(i)))) continue;
-    return reader_.Fail(
-        token.begin,
-        absl::StrCat("value ",
-                     reader_.text().substr(token.begin, token.end - token.begin),
-                     " is defined twice"));
-  }
-  return true;
 }
 
 }  // namespace weft::text

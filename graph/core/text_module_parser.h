@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,17 +33,21 @@ inline bool IsNumber(const Token& token) {
 // The values that the text of a graph has named so far.
 class Scope {
  public:
-  Scope(Graph* graph, bool nested) : graph_(graph), nested_(nested) {}
+  // `outer` is the scope around a nested graph.
+  explicit Scope(Graph* graph, const Scope* outer = nullptr)
+      : graph_(graph), outer_(outer) {}
   Graph* graph() const { return graph_; }
-  bool nested() const { return nested_; }
+  const Scope* outer() const { return outer_; }
   // The value that the token names; null when there is none.
   Value* Find(const Token& token) const;
   // False when the name is taken or malformed.
   bool Define(const Token& token, Value* value);
+  // True when a node or an input of the graph brings the unbacked symbol.
+  bool DefinesSymbol(SymInt symbol) const;
 
  private:
   Graph* graph_;
-  bool nested_;
+  const Scope* outer_;
   std::vector<Value*> numbered_;
   absl::flat_hash_map<uint64_t, Value*> sparse_;  // Numbers out of sequence.
   absl::flat_hash_map<std::string, Value*> named_;
@@ -111,18 +116,24 @@ class ModuleParser {
   bool UnknownOp(absl::string_view name);
   bool ParseArguments(const Scope& scope, Statement* s);
   bool ParseOperand(const Scope& scope, Value** value);
-  bool FinishOperands(Statement* s);
-  bool FinishAttrs(Statement* s);
   bool ParseResultTypes(Statement* s);
   void DefineSymbols(Type type);
   bool ParseLocation(Statement* s);
-  bool ParseRegions(Statement* s, size_t depth);
-  bool ParseRegion(const std::string& name, Statement* s, size_t depth);
-  bool FinishTypes(Statement* s);
-  bool FinishConstant(Statement* s);
-  bool CheckDataDependent(const Statement& s, const OpArgs& args);
-  bool CheckWrittenTypes(const Statement& s, const Types& inferred);
+  bool ParseRegions(const Scope* outer, Statement* s, size_t depth);
+  bool ParseRegion(const Scope* outer, const std::string& name, Statement* s,
+                   size_t depth);
+
+  // text_node.cc
   bool MakeNode(Scope* scope, Statement* s);
+  bool FinishOperands(Statement* s);
+  bool FinishAttrs(Statement* s);
+  bool CheckAttrSymbols(const Scope& scope, const Statement& s);
+  bool FinishTypes(const Scope& scope, Statement* s);
+  bool FinishConstant(Statement* s);
+  bool CheckDataDependent(const Scope& scope, const Statement& s, OpArgs args);
+  bool CheckNewSymbols(const Scope& scope, const Statement& s, Type type);
+  bool CheckResultCount(const Statement& s, size_t count);
+  bool CheckWrittenTypes(const Statement& s, const Types& inferred);
 
   std::string filename_;
   TextReader reader_;
@@ -132,7 +143,12 @@ class ModuleParser {
   absl::flat_hash_set<std::string> function_names_;
   std::vector<std::unique_ptr<Statement>> statements_;  // By depth.
   absl::flat_hash_map<const OpDef*, const AttrList*> default_attrs_;
+  // Where inference may define symbols that nothing uses.
+  std::optional<SymbolTable> scratch_symbols_;
 };
+
+// "1 operand", "2 operands".
+std::string Plural(size_t n, absl::string_view noun);
 
 }  // namespace weft::text
 

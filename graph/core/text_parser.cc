@@ -57,13 +57,14 @@ bool ModuleParser::ParseFunction() {
     return reader_.Fail(begin,
                         absl::StrCat("function @", name, " is defined twice"));
   }
-  Scope scope(module_->AddFunction(name), /*nested=*/false);
+  Scope scope(module_->AddFunction(name));
   Signature signature;
   if (!ParseSignature(&scope, &signature)) return false;
   if (reader_.AcceptWord("where") &&
       !ParseFacts(&reader_, &module_->symbols())) {
     return false;
   }
+  scratch_symbols_.reset();
   return ParseBody(&scope, signature, 0);
 }
 

@@ -485,11 +485,30 @@ TEST(TextErrors, Types) {
               HasSubstr("expected a type such as f32[2, 3], found \"f31\""));
   EXPECT_THAT(LineError("%0 = relu(%x) : f32"), HasSubstr("expected \"[\""));
   EXPECT_THAT(LineError("%0 = item(%x) : f32[2]"),
-              HasSubstr("result 0 is a symint, not f32[2]"));
+              HasSubstr("type f32[2] of result 0 of item is not of the form symint["));
   EXPECT_THAT(Error("func @f(%x: f32[2]) -> f32[3] {\nreturn %x\n}"),
               HasSubstr(":1:24: output 0 has type f32[2], not f32[3]"));
   EXPECT_THAT(Error("func @f(%x: f32[2]) -> () {\nreturn %x\n}"),
               HasSubstr("1 output where the signature has 0"));
+}
+
+TEST(TextErrors, UnbackedSymbols) {
+  EXPECT_THAT(Error(R"(func @main(%x: f32[4]) where unbacked u0 {
+  %0 = full(size=[u0])
+  %1 = item(%x) : symint[u0]
+  return %0
+})"),
+              HasSubstr("f.weft:2:8: the unbacked symbol u0 is used before its "
+                        "definition"));
+  EXPECT_THAT(Error(R"(func @main(%x: f32[4]) {
+  %0 = item(%x) : symint[u0]
+  %1 = item(%x) : symint[u0]
+  return
+})"),
+              HasSubstr("f.weft:3:19: the unbacked symbol u0 is defined twice"));
+  EXPECT_THAT(LineError("%0 = nonzero(%x) : i64[u0]"),
+              HasSubstr(":2:20: type i64[u0] of result 0 of nonzero is not of "
+                        "the form i64[u0, 2]"));
 }
 
 TEST(TextErrors, Constants) {

@@ -1,0 +1,46 @@
+// What the files of the verifier share; verifier.cc has the invariants.
+#ifndef WEFT_GRAPH_CORE_VERIFIER_INTERNAL_H_
+#define WEFT_GRAPH_CORE_VERIFIER_INTERNAL_H_
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/core/graph.h"
+
+namespace weft::internal {
+
+enum class Invariant {
+  kList = 1,
+  kIds,
+  kOrder,
+  kUses,
+  kOperands,
+  kAttributes,
+  kRegions,
+  kResults,
+  kSizes,
+  kTypes,
+  kConstants,
+  kSymbols,
+  kSignature,
+};
+
+// The error; `node`, when given, is shown with what defines its operands.
+absl::Status BrokenInvariant(Invariant invariant, const Graph& graph,
+                             const Node* node, absl::string_view message);
+
+// Invariants 5 to 11. `storage` is room for the node's arguments.
+absl::Status VerifyNode(const Node& node, Node::ArgStorage* storage);
+
+// False for a type with an invalid or negative size.
+bool IsSizeType(Type type);
+
+// Invariant 12 for graphs of one module, outer before inner, that are sound
+// otherwise; `roots` are those that are not nested.
+absl::Status VerifySymbols(absl::Span<const Graph* const> graphs,
+                           const absl::flat_hash_set<const Graph*>& roots);
+
+}  // namespace weft::internal
+
+#endif  // WEFT_GRAPH_CORE_VERIFIER_INTERNAL_H_
