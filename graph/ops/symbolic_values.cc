@@ -72,10 +72,13 @@ struct BinaryRule {
   BinaryFn fn;
 };
 
+SymInt Add(const SymbolTable&, SymInt a, SymInt b) { return a + b; }
+SymInt Multiply(const SymbolTable&, SymInt a, SymInt b) { return a * b; }
+
 const BinaryRule kBinaryRules[] = {
-    {&ops::add, [](const SymbolTable&, SymInt a, SymInt b) { return a + b; }},
+    {&ops::add, Add},
     {&ops::sub, [](const SymbolTable&, SymInt a, SymInt b) { return a - b; }},
-    {&ops::mul, [](const SymbolTable&, SymInt a, SymInt b) { return a * b; }},
+    {&ops::mul, Multiply},
     {&ops::maximum, ops::KnownMax},
     {&ops::minimum, ops::KnownMin},
     {&ops::eq,
@@ -401,6 +404,16 @@ bool ApplyArithmetic(const Node& node, const Operands& in,
                      out);
 }
 
+// With one result element, whatever dims the node names, all are reduced.
+bool ApplyReduction(const Elements& in, BinaryFn fn,
+                    const SymbolTable& symbols, Elements* out) {
+  if (out->size() != 1 || in.empty()) return false;
+  SymInt total = in[0];
+  for (size_t i = 1; i < in.size(); ++i) total = fn(symbols, total, in[i]);
+  (*out)[0] = total;
+  return true;
+}
+
 SymInt ToBool(const SymbolTable& symbols, SymInt a) {
   if (!a.is_valid()) return a;
   return Not(FromProof(symbols.ProveEq(a, 0)));
@@ -422,6 +435,8 @@ bool Apply(const Node& node, const Operands& in, const SymbolTable& symbols,
         *in[0], [&](SymInt a) { return to_bool ? ToBool(symbols, a) : a; },
         out);
   }
+  if (node.Is(ops::sum)) return ApplyReduction(*in[0], Add, symbols, out);
+  if (node.Is(ops::prod)) return ApplyReduction(*in[0], Multiply, symbols, out);
   if (node.Is(ops::add) && to_bool) return false;
   BinaryFn fn = FindBinaryRule(node);
   return fn != nullptr && ApplyArithmetic(node, in, symbols, fn, out);

@@ -75,6 +75,26 @@ TEST(SymbolicValues, Computes) {
             "[-((3*s0) // 2), -((3*s1) // 2)]");
 }
 
+TEST(SymbolicValues, ReducesAllElements) {
+  EXPECT_EQ(Evaluated(Main("i64[]", R"(
+  %a = sym_constant(values=[s0, s1, 3], size=[3]) : i64[3]
+  %p = prod(%a) : i64[]
+  return %p
+)")),
+            "[3*s0*s1]");
+  EXPECT_EQ(Evaluated(Main("i64[1]", R"(
+  %a = sym_constant(values=[s0, s1, 3], size=[1, 3]) : i64[1, 3]
+  %p = sum(%a, dim=[1]) : i64[1]
+  return %p
+)")),
+            "[s0 + s1 + 3]");
+  EXPECT_EQ(Evaluated(Main("i64[1]", R"(
+  %p = sum(%n, keepdim=true) : i64[1]
+  return %p
+)")),
+            "?");
+}
+
 TEST(SymbolicValues, DividesTowardZeroWhereNothingIsNegative) {
   const std::string body = R"(
   %a = sym_constant(values=[OPERAND], size=[1]) : i64[1]
