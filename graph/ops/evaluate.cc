@@ -26,6 +26,8 @@ absl::StatusOr<Tensors> EvaluateOp(const OpDef& op, const AttrList* attrs,
                                    EvalContext::RegionRunner run_region,
                                    int depth);
 
+absl::Status CheckSizes(const Types& types);
+
 absl::Status AtOp(const OpDef& op, const absl::Status& status) {
   return absl::Status(status.code(),
                       absl::StrCat(op.name(), ": ", status.message()));
@@ -133,12 +135,15 @@ class GraphEvaluator {
     auto run_region = [&](int region, absl::Span<const HostTensor> args,
                           Tensors* outputs) -> absl::Status {
       GraphEvaluator nested(*node.region(region), depth_ + 1);
+      nested.bindings_ = bindings_;
       WEFT_ASSIGN_OR_RETURN(*outputs, nested.Run(args));
       return absl::OkStatus();
     };
     WEFT_ASSIGN_OR_RETURN(
         Tensors outputs,
-        EvaluateOp(node.op(), attrs, inputs, run_region, depth_ + 1));
+        node.op().has(kControlFlow)
+            ? EvaluateControlFlow(node, attrs, inputs, run_region)
+            : EvaluateOp(node.op(), attrs, inputs, run_region, depth_ + 1));
     for (int i = 0; i < node.num_results(); ++i) {
       if (!bindings_.Match(node.result(i)->type(), outputs[i])) {
         return AtOp(node.op(),
@@ -154,6 +159,27 @@ class GraphEvaluator {
       if (--uses_left_[id] == 0) values_[id] = HostTensor();
     }
     return absl::OkStatus();
+  }
+
+  // The types of the node's results, as far as they are known, stand in for
+  // those that Infer would give: it would need the nested graphs.
+  absl::StatusOr<Tensors> EvaluateControlFlow(
+      const Node& node, const AttrList* attrs, const Tensors& inputs,
+      EvalContext::RegionRunner run_region) {
+    if (depth_ > kMaxDepth) {
+      return AtOp(node.op(), absl::ResourceExhaustedError("nested too deeply"));
+    }
+    Types types;
+    for (int i = 0; i < node.num_results(); ++i) {
+      types.push_back(node.result(i)->type().Substitute(
+          [this](SymInt s) { return bindings_.Of(s); }));
+    }
+    WEFT_RETURN_IF_ERROR(CheckSizes(types));
+    EvalContext context(node.op(), attrs, inputs, std::move(types),
+                        run_region);
+    const absl::Status status = node.op().eval()(context);
+    if (!status.ok()) return AtOp(node.op(), status);
+    return context.TakeOutputs();
   }
 
   const Graph& graph_;
