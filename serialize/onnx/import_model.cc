@@ -131,14 +131,13 @@ absl::StatusOr<Type> ModelImporter::InputType(
   WEFT_ASSIGN_OR_RETURN(const DType dtype,
                         DTypeFromOnnx(proto.tensor_type().elem_type()));
   std::vector<SymInt> dims;
-  auto given = options_.input_values.find(info.name());
-  const bool has_value = given != options_.input_values.end();
+  const HostTensor* given = GivenValue(info);
   if (!proto.tensor_type().has_shape()) {
-    if (!has_value) {
+    if (given == nullptr) {
       return absl::InvalidArgumentError(
           "it declares no shape; pass a value, whose rank it then has");
     }
-    for (int64_t size : given->second.dims()) {
+    for (int64_t size : given->dims()) {
       SymbolInfo symbol;
       symbol.hint = size;
       dims.push_back(module_->symbols().Fresh("s", symbol));
@@ -157,13 +156,38 @@ absl::StatusOr<Type> ModelImporter::InputType(
   return Type::Tensor(dtype, dims);
 }
 
+const HostTensor* ModelImporter::GivenValue(
+    const ::onnx::ValueInfoProto& info) const {
+  auto given = input_values_.find(info.name());
+  return given == input_values_.end() ? nullptr : &given->second;
+}
+
+void ModelImporter::NameValues(
+    absl::Span<const ::onnx::ValueInfoProto* const> inputs) {
+  input_values_ = options_.input_values;
+  const auto& values = options_.positional_values;
+  for (size_t i = 0; i < std::min(inputs.size(), values.size()); ++i) {
+    const auto& declared = inputs[i]->type().tensor_type();
+    auto dtype = DTypeFromOnnx(declared.elem_type());
+    const bool fits =
+        dtype.ok() && *dtype == values[i].dtype() &&
+        (!declared.has_shape() || declared.shape().dim_size() == values[i].rank());
+    if (fits) input_values_.emplace(inputs[i]->name(), values[i]);
+  }
+}
+
 absl::Status ModelImporter::AddInputs(Scope* scope) {
   absl::flat_hash_map<absl::string_view, bool> initialized;
   for (const auto& tensor : model_->graph().initializer()) {
     initialized[tensor.name()] = true;
   }
+  std::vector<const ::onnx::ValueInfoProto*> inputs;
   for (const auto& info : model_->graph().input()) {
-    if (initialized.contains(info.name())) continue;
+    if (!initialized.contains(info.name())) inputs.push_back(&info);
+  }
+  NameValues(inputs);
+  for (const ::onnx::ValueInfoProto* input : inputs) {
+    const ::onnx::ValueInfoProto& info = *input;
     const std::string what = absl::StrCat("input '", info.name(), "'");
     auto type = InputType(info);
     if (!type.ok()) return Annotate(type.status(), what);
@@ -173,15 +197,15 @@ absl::Status ModelImporter::AddInputs(Scope* scope) {
     }
     Value* value = scope->graph->AddInput(*type, info.name());
     WEFT_RETURN_IF_ERROR(Define(scope, info.name(), value));
-    auto given = options_.input_values.find(info.name());
-    if (given == options_.input_values.end()) continue;
-    const Type actual = given->second.type();
+    const HostTensor* given = GivenValue(info);
+    if (given == nullptr) continue;
+    const Type actual = given->type();
     if (actual.dtype() != type->dtype() || actual.rank() != type->rank()) {
       return absl::InvalidArgumentError(
           absl::StrCat(what, " is ", type->ToString(), ", but the value given ",
                        "for it is ", actual.ToString()));
     }
-    given_[value] = &given->second;
+    given_[value] = given;
   }
   return absl::OkStatus();
 }

@@ -162,6 +162,9 @@ class ModelImporter {
   absl::Status DeclareDimParams();
   absl::Status AddInputs(Scope* scope);
   absl::StatusOr<Type> InputType(const ::onnx::ValueInfoProto& info);
+  // Gives the options' positional values their names.
+  void NameValues(absl::Span<const ::onnx::ValueInfoProto* const> inputs);
+  const HostTensor* GivenValue(const ::onnx::ValueInfoProto& info) const;
   absl::Status SetMainOutputs(Scope* scope);
   absl::Status ImportNodes(Scope* scope, const NodeProtos& nodes);
   absl::Status ImportNode(Scope* scope, const ::onnx::NodeProto& node);
@@ -175,6 +178,7 @@ class ModelImporter {
 
   ::onnx::ModelProto* model_;
   OnnxImportOptions options_;
+  std::map<std::string, HostTensor> input_values_;
   TensorLoader loader_;
   std::unique_ptr<Module> module_;
   Opsets opsets_;

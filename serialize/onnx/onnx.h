@@ -38,6 +38,9 @@ struct OnnxImportOptions {
   // then good for that value alone, and InputInfo::value says so. Also gives
   // the rank of an input that declares none.
   std::map<std::string, HostTensor> input_values;
+  // The same by position, for inputs that `input_values` does not name. One
+  // that does not fit its input's type is left out of account.
+  std::vector<HostTensor> positional_values;
   // Graphs and functions within each other.
   int max_nesting = 100;
   // Of the model file, without external data. Protobuf ends at 2 GiB.

@@ -37,6 +37,16 @@ std::string ResolvePath(const std::string& path) {
   return absl::StrCat(folder, "/", path);
 }
 
+absl::StatusOr<std::pair<std::string, std::string>> ParseNamedFile(
+    absl::string_view flag, const std::string& value) {
+  const size_t equals = value.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", flag, " takes NAME=FILE, not \"", value, "\""));
+  }
+  return std::make_pair(value.substr(0, equals), value.substr(equals + 1));
+}
+
 absl::Status WriteOutput(const std::string& path, const std::string& text) {
   if (path.empty() || path == "-") {
     std::cout << text << std::flush;

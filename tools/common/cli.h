@@ -3,6 +3,7 @@
 #define WEFT_TOOLS_COMMON_CLI_H_
 
 #include <string>
+#include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -28,6 +29,10 @@ int RunTool(FlagSet& flags, int argc, char** argv,
 // `bazel run` starts a program in another folder: relative paths are taken from
 // the folder in which the user typed the command.
 std::string ResolvePath(const std::string& path);
+
+// "NAME=FILE" of --`flag`; the error shows the form.
+absl::StatusOr<std::pair<std::string, std::string>> ParseNamedFile(
+    absl::string_view flag, const std::string& value);
 
 // Writes `text` to the file, or to standard output for "" and "-".
 absl::Status WriteOutput(const std::string& path, const std::string& text);

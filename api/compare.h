@@ -1,0 +1,37 @@
+// Element-wise comparison of tensors, by the rule of the ONNX test runner.
+#ifndef WEFT_API_COMPARE_H_
+#define WEFT_API_COMPARE_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "graph/core/tensor.h"
+
+namespace weft {
+
+// |got - want| <= atol + rtol * |want| in double; NaN equals NaN, infinities
+// equal those of the same sign. Integers and bools must be equal, but for
+// `integer_slack` (quantised results on rounding ties).
+struct CompareOptions {
+  double rtol = 1e-3;
+  double atol = 1e-7;
+  int64_t integer_slack = 0;
+};
+
+// Tolerance for a result of `dtype` computed in another order or precision: a
+// few units in the last place of sums of moderate length.
+CompareOptions ToleranceFor(DType dtype);
+
+// OK, or FailedPrecondition with what differs: dtype, dims, or the worst
+// element with its index and both values, and how many differ.
+absl::Status Compare(const HostTensor& got, const HostTensor& want,
+                     const CompareOptions& options = {});
+// As above for lists; the message names the output.
+absl::Status CompareAll(absl::Span<const HostTensor> got,
+                        absl::Span<const HostTensor> want,
+                        const CompareOptions& options = {});
+
+}  // namespace weft
+
+#endif  // WEFT_API_COMPARE_H_

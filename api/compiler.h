@@ -1,0 +1,50 @@
+// Runs a pipeline over a module, with the checks that were asked for.
+#ifndef WEFT_API_COMPILER_H_
+#define WEFT_API_COMPILER_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/core/graph.h"
+#include "passes/pass_context.h"
+#include "passes/pass_manager.h"
+#include "passes/pipelines.h"
+
+namespace weft {
+
+struct CompileOptions {
+  // Pipeline text or the name of a pipeline.
+  std::string passes = "default";
+  enum class Verify {
+    kNone,
+    kStructure,  // The verifier, after each pass that changed something.
+    kSemantics,  // And both graphs on seeded inputs.
+  };
+  Verify verify = Verify::kStructure;
+  uint64_t seed = 0;
+  PassContext::Options context;
+  const PassRegistry* registry = nullptr;  // Null: BuiltinPasses().
+  // Called after each run of a pass.
+  std::function<absl::Status(const PassReport&, const Module&)> after_pass;
+};
+
+struct CompileResult {
+  PipelineReport report;
+  std::vector<Remark> remarks;
+  int semantic_checks = 0;  // Comparisons made, all passes together.
+};
+
+// Rewrites `module` in place. Errors: InvalidArgument for bad pipeline text;
+// what a pass, the verifier or the semantic check found, with the pass's name.
+absl::StatusOr<CompileResult> Compile(Module& module,
+                                      const CompileOptions& options = {});
+
+// "none", "structure", "semantics".
+std::optional<CompileOptions::Verify> ParseVerify(absl::string_view name);
+
+}  // namespace weft
+
+#endif  // WEFT_API_COMPILER_H_

@@ -1,0 +1,87 @@
+#include "api/model_io.h"
+
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graph/core/text.h"
+#include "graph/ops/registry.h"
+#include "serialize/dot/dot.h"
+#include "serialize/npy/npy.h"
+#include "serialize/onnx/onnx.h"
+
+namespace weft {
+namespace {
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) {
+    return absl::NotFoundError(absl::StrCat("cannot read ", path));
+  }
+  return text.str();
+}
+
+absl::StatusOr<std::unique_ptr<Module>> LoadText(const std::string& path) {
+  auto text = ReadFile(path);
+  if (!text.ok()) return text.status();
+  return ParseModule(*text, ops::Registry(), path);
+}
+
+absl::StatusOr<std::unique_ptr<Module>> LoadOnnx(const std::string& path,
+                                                 const LoadOptions& options) {
+  OnnxImportOptions import;
+  import.input_values = options.input_values;
+  import.positional_values = options.positional_values;
+  auto module = ImportOnnx(path, import);
+  if (!module.ok()) {
+    if (absl::StrContains(module.status().message(), path)) return module;
+    return absl::Status(module.status().code(),
+                        absl::StrCat(path, ": ", module.status().message()));
+  }
+  return module;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Module>> LoadModel(const std::string& path,
+                                                  const LoadOptions& options) {
+  if (absl::EndsWith(path, ".onnx")) return LoadOnnx(path, options);
+  if (absl::EndsWith(path, ".weft")) return LoadText(path);
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": unknown kind of model; .onnx and .weft files are read"));
+}
+
+std::optional<EmitFormat> ParseEmitFormat(absl::string_view name) {
+  if (name == "text") return EmitFormat::kText;
+  if (name == "dot") return EmitFormat::kDot;
+  if (name == "svg") return EmitFormat::kSvg;
+  return std::nullopt;
+}
+
+absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format) {
+  switch (format) {
+    case EmitFormat::kText:
+      return PrintModule(module);
+    case EmitFormat::kDot:
+      return ToDot(module);
+    case EmitFormat::kSvg:
+      return DotToSvg(ToDot(module));
+  }
+  return absl::InternalError("unknown format");
+}
+
+absl::StatusOr<HostTensor> LoadTensor(const std::string& path,
+                                      std::optional<DType> expected) {
+  if (absl::EndsWith(path, ".npy")) return ReadNpy(path);
+  if (absl::EndsWith(path, ".pb")) return LoadTensorProto(path, expected);
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": unknown kind of tensor; .npy and .pb files are read"));
+}
+
+absl::Status SaveTensor(const std::string& path, const HostTensor& tensor) {
+  return WriteNpy(path, tensor);
+}
+
+}  // namespace weft

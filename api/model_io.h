@@ -1,0 +1,47 @@
+// Models from files and to files, by the file's name.
+#ifndef WEFT_API_MODEL_IO_H_
+#define WEFT_API_MODEL_IO_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graph/core/graph.h"
+#include "graph/core/tensor.h"
+
+namespace weft {
+
+struct LoadOptions {
+  // Values of inputs by name, for models whose shapes depend on them (ONNX
+  // `axes` inputs and the like): the program is then made for those values.
+  std::map<std::string, HostTensor> input_values;
+  // The same by position among the model's inputs; used for the inputs that
+  // `input_values` does not name.
+  std::vector<HostTensor> positional_values;
+};
+
+// Reads `.onnx` and `.weft` files; other names are an error that lists these.
+// The module is verified. Errors name the file.
+absl::StatusOr<std::unique_ptr<Module>> LoadModel(
+    const std::string& path, const LoadOptions& options = {});
+
+enum class EmitFormat { kText, kDot, kSvg };
+// "text", "dot", "svg"; nullopt for other names.
+std::optional<EmitFormat> ParseEmitFormat(absl::string_view name);
+absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format);
+
+// A tensor from a `.npy` file or an ONNX TensorProto (`.pb`). `expected` is the
+// dtype that the model says: bf16 is stored as u16 by some writers.
+absl::StatusOr<HostTensor> LoadTensor(
+    const std::string& path, std::optional<DType> expected = std::nullopt);
+
+// To a `.npy` file.
+absl::Status SaveTensor(const std::string& path, const HostTensor& tensor);
+
+}  // namespace weft
+
+#endif  // WEFT_API_MODEL_IO_H_

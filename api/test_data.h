@@ -1,0 +1,52 @@
+// Test cases in the folder layout of the ONNX suites:
+//
+//   <case>/model.onnx (or model.weft)
+//   <case>/test_data_set_0/input_0.pb ... output_0.pb ...
+//   <case>/data.json                      {"rtol": ..., "atol": ...}, optional
+//
+// input_<i> is the i-th input of the model, output_<i> the i-th output.
+#ifndef WEFT_API_TEST_DATA_H_
+#define WEFT_API_TEST_DATA_H_
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/core/graph.h"
+#include "graph/core/tensor.h"
+
+namespace weft {
+
+struct TestData {
+  std::vector<std::string> input_names;  // As in the graph.
+  std::vector<HostTensor> inputs;
+  std::vector<HostTensor> outputs;
+
+  std::map<std::string, HostTensor> NamedInputs() const;
+};
+
+// The tensors of one data set, with the dtypes that the signature says. The
+// number of inputs is what the folder holds.
+absl::StatusOr<TestData> LoadTestData(const std::string& folder,
+                                      const Graph& signature);
+// Inputs alone, dtypes as stored; for importing a model that needs values.
+absl::StatusOr<std::vector<HostTensor>> LoadTestInputs(
+    const std::string& folder);
+
+// Tolerances of data.json, or the given ones where the file says nothing.
+struct Tolerance {
+  double rtol;
+  double atol;
+};
+absl::StatusOr<Tolerance> LoadTolerance(const std::string& case_folder,
+                                        Tolerance defaults);
+
+// Names in a folder, sorted; empty when there is no such folder.
+std::vector<std::string> ListFolder(const std::string& folder);
+bool FileExists(const std::string& path);
+
+}  // namespace weft
+
+#endif  // WEFT_API_TEST_DATA_H_

@@ -1,0 +1,97 @@
+// An op, a rule and a pass of one's own, used without touching Weft's tree.
+#include <iostream>
+#include <memory>
+
+#include "api/compiler.h"
+#include "graph/core/text.h"
+#include "graph/ops/ops.h"
+#include "graph/ops/registry.h"
+#include "passes/pass.h"
+#include "passes/pipelines.h"
+#include "passes/rewrite/driver.h"
+#include "passes/rewrite/rewriter.h"
+
+namespace {
+
+using namespace weft;  // NOLINT: an example.
+
+// The op: schema, shape, meaning.
+absl::StatusOr<Types> InferSquare(const OpArgs& args) {
+  return Types{args.type(0)};
+}
+
+absl::Status EvalSquare(EvalContext& c) {
+  std::vector<double> values = c.in(0).ReadDoubles();
+  for (double& v : values) v *= v;
+  c.out(0).WriteDoubles(values);
+  return absl::OkStatus();
+}
+
+WEFT_DEFINE_OP(square, OpSpec("square(Tensor self) -> Tensor", "self * self.")
+                           .Traits(kPointwise)
+                           .Infer(InferSquare)
+                           .Eval(EvalSquare));
+
+// The rule: x * x = square(x).
+bool MatchMulBySelf(const Node& node, Match& m) {
+  m.value = node.operand(0);
+  return node.operand(0) == node.operand(1) &&
+         IsFloat(node.operand(0)->type().dtype());
+}
+
+Value* BuildSquare(const Match& m, Rewriter& rewriter) {
+  return rewriter.Op(square, {m.value});
+}
+
+constexpr Rule kRules[] = {
+    {"mul-by-self", "x * x = square(x)", &ops::mul, NumericContract::kBitExact,
+     MatchMulBySelf, BuildSquare},
+};
+
+// The pass: applies the rule until it matches nowhere.
+class FindSquaresPass : public Pass {
+ public:
+  absl::string_view name() const override { return "find_squares"; }
+  absl::string_view doc() const override { return "x * x becomes square(x)."; }
+  absl::Status Run(Module& module, PassContext& context) override {
+    const absl::Span<const Rule> themes[] = {kRules};
+    return ApplyRules(module, context, themes);
+  }
+};
+
+std::unique_ptr<Pass> CreateFindSquaresPass() {
+  return std::make_unique<FindSquaresPass>();
+}
+
+constexpr char kProgram[] = R"(
+func @main(%x: f32[s0]) -> (%y: f32[s0]) {
+  %0 = mul(%x, %x)
+  %1 = add(%0, %x)
+  return %1
+})";
+
+absl::Status Run() {
+  OpRegistry ops = ops::Registry();
+  ops.Register(&square);
+  PassRegistry passes = BuiltinPasses();
+  passes.Add(CreateFindSquaresPass);
+
+  auto module = ParseModule(kProgram, ops);
+  if (!module.ok()) return module.status();
+  CompileOptions options;
+  options.passes = "find_squares,default";
+  options.registry = &passes;
+  options.verify = CompileOptions::Verify::kSemantics;
+  auto result = Compile(**module, options);
+  if (!result.ok()) return result.status();
+  std::cout << PrintModule(**module);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int main() {
+  const absl::Status status = Run();
+  if (!status.ok()) std::cerr << status.ToString() << "\n";
+  return status.ok() ? 0 : 1;
+}

@@ -1,0 +1,68 @@
+#include "api/seeded_inputs.h"
+
+#include "gmock/gmock.h"
+#include "graph/ops/registry.h"
+#include "gtest/gtest.h"
+
+namespace weft {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class SeededInputsTest : public testing::Test {
+ protected:
+  SeededInputsTest() : module_(ops::Registry()) {
+    SymbolInfo info;
+    info.symbol = SymInt::Symbol("s0");
+    info.range = {4, 64};
+    info.divisor = 4;
+    module_.symbols().Declare(info);
+    Graph* main = module_.AddFunction("main");
+    const SymInt s0 = info.symbol;
+    main->AddInput(Type::Tensor(DType::kF32, {s0, 3}), "x");
+    main->AddInput(Type::Tensor(DType::kBool, {s0 + 1}), "mask");
+  }
+  Module module_;
+};
+
+TEST_F(SeededInputsTest, SizesObeyTheFacts) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    SeedOptions options;
+    options.seed = seed;
+    auto inputs = MakeSeededInputs(*module_.main(), options);
+    ASSERT_TRUE(inputs.ok()) << inputs.status().ToString();
+    const int64_t s0 = (*inputs)[0].dim(0);
+    EXPECT_EQ(s0 % 4, 0);
+    EXPECT_GE(s0, 4);
+    EXPECT_LE(s0, 64);
+    EXPECT_EQ((*inputs)[1].dim(0), s0 + 1);
+  }
+}
+
+TEST_F(SeededInputsTest, EqualSeedsGiveEqualBits) {
+  auto a = MakeSeededInputs(*module_.main(), {});
+  auto b = MakeSeededInputs(*module_.main(), {});
+  SeedOptions other;
+  other.seed = 1;
+  other.dims["s0"] = (*a)[0].dim(0);
+  auto c = MakeSeededInputs(*module_.main(), other);
+  EXPECT_TRUE((*a)[0].BitEqual((*b)[0]));
+  EXPECT_FALSE((*a)[0].BitEqual((*c)[0]));
+}
+
+TEST_F(SeededInputsTest, GivenSizesAreChecked) {
+  const auto with = [&](const std::string& name, int64_t size) {
+    SeedOptions options;
+    options.dims[name] = size;
+    return MakeSeededInputs(*module_.main(), options);
+  };
+  EXPECT_THAT((*with("s0", 8))[0].dims(), ElementsAre(8, 3));
+  EXPECT_THAT(std::string(with("s0", 6).status().message()),
+              HasSubstr("s0 = 6 is not allowed"));
+  EXPECT_THAT(std::string(with("batch", 2).status().message()),
+              HasSubstr("no input has the size \"batch\""));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,112 @@
+#include "backends/reference/executor.h"
+
+#include "backends/reference/symbol_env.h"
+#include "gmock/gmock.h"
+#include "graph/core/text.h"
+#include "graph/ops/registry.h"
+#include "gtest/gtest.h"
+
+namespace weft::reference {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::unique_ptr<Module> Parse(absl::string_view text) {
+  auto module = ParseModule(text, ops::Registry());
+  EXPECT_TRUE(module.ok()) << module.status().ToString();
+  return *std::move(module);
+}
+
+HostTensor Floats(std::vector<int64_t> dims, std::vector<double> values) {
+  return HostTensor::FromDoubles(DType::kF32, dims, values);
+}
+
+TEST(Executor, RunsNodesInOrder) {
+  auto module = Parse(R"(
+    func @main(%x: f32[2]) -> (f32[2]) {
+      %0 = add(%x, %x)
+      %1 = mul(%0, %x)
+      return %1
+    })");
+  auto outputs = Run(*module->main(), {Floats({2}, {1, 3})});
+  ASSERT_TRUE(outputs.ok()) << outputs.status().ToString();
+  EXPECT_THAT((*outputs)[0].ReadDoubles(), ElementsAre(2, 18));
+}
+
+TEST(Executor, BindsSymbolsFromShapes) {
+  auto module = Parse(R"(
+    func @main(%x: f32[s0, 2]) -> (f32[2*s0]) {
+      %0 = reshape(%x, size=[2*s0])
+      return %0
+    })");
+  auto outputs = Run(*module->main(), {Floats({3, 2}, {1, 2, 3, 4, 5, 6})});
+  ASSERT_TRUE(outputs.ok()) << outputs.status().ToString();
+  EXPECT_THAT((*outputs)[0].dims(), ElementsAre(6));
+}
+
+TEST(Executor, RefusesInputsThatDoNotFit) {
+  auto module = Parse(R"(
+    func @main(%x: f32[s0, 2], %y: f32[s0]) -> (f32[s0, 2])
+        where 2 <= s0 <= 8 {
+      return %x
+    })");
+  const Graph& main = *module->main();
+  const auto message = [&](std::vector<HostTensor> inputs) {
+    return std::string(Run(main, inputs).status().message());
+  };
+  EXPECT_THAT(message({Floats({3, 2}, {1, 2, 3, 4, 5, 6})}),
+              HasSubstr("takes 2 inputs, got 1"));
+  EXPECT_THAT(message({Floats({1, 3}, {1, 2, 3}), Floats({1}, {1})}),
+              HasSubstr("dim 1: expected 2, got 3"));
+  EXPECT_THAT(message({Floats({1, 2}, {1, 2}), Floats({1}, {1})}),
+              HasSubstr("s0 = 1 is outside of 2 <= s0 <= 8"));
+  EXPECT_THAT(message({Floats({2, 2}, {1, 2, 3, 4}), Floats({3}, {1, 2, 3})}),
+              HasSubstr("expected s0 = 2, got 3"));
+  EXPECT_THAT(message({HostTensor::FromInts(DType::kI64, {2, 2}, {1, 2, 3, 4}),
+                       Floats({2}, {1, 2})}),
+              HasSubstr("expected f32[s0, 2], got i64[2, 2]"));
+}
+
+TEST(Executor, RefusesAnotherValueThanTheProgramWasMadeFor) {
+  auto module = Parse(R"(
+    func @main(%x: f32[2], %axes: i64[1]) -> (f32[2]) {
+      return %x
+    })");
+  module->main()->input_info(1).value =
+      module->constants().Add(HostTensor::FromInts(DType::kI64, {1}, {0}));
+  const HostTensor x = Floats({2}, {1, 2});
+  EXPECT_TRUE(
+      Run(*module->main(), {x, HostTensor::FromInts(DType::kI64, {1}, {0})})
+          .ok());
+  auto refused =
+      Run(*module->main(), {x, HostTensor::FromInts(DType::kI64, {1}, {1})});
+  EXPECT_THAT(std::string(refused.status().message()),
+              HasSubstr("input 1 (axes) differs from the value"));
+}
+
+TEST(Executor, DataDependentSizesBecomeKnown) {
+  auto module = Parse(R"(
+    func @main(%x: f32[4]) -> (i64[u0, 1]) where unbacked u0 {
+      %0 = nonzero(%x) : i64[u0, 1]
+      return %0
+    })");
+  auto outputs = Run(*module->main(), {Floats({4}, {0, 5, 0, 7})});
+  ASSERT_TRUE(outputs.ok()) << outputs.status().ToString();
+  EXPECT_THAT((*outputs)[0].dims(), ElementsAre(2, 1));
+  EXPECT_THAT((*outputs)[0].ReadInts(), ElementsAre(1, 3));
+}
+
+TEST(SymbolEnv, SolvesLinearExpressions) {
+  SymbolTable facts;
+  SymbolEnv env(facts);
+  const SymInt s = SymInt::Symbol("s0");
+  ASSERT_TRUE(env.Unify(SymInt(3) * s + 1, 10).ok());
+  EXPECT_EQ(env.Find(s), 3);
+  EXPECT_FALSE(env.Unify(SymInt(2) * SymInt::Symbol("s1"), 7).ok());
+  EXPECT_FALSE(
+      env.Unify(SymInt::Symbol("s2") * SymInt::Symbol("s3"), 6).ok());
+}
+
+}  // namespace
+}  // namespace weft::reference

@@ -1,0 +1,53 @@
+// One conformance case: a model with data sets of inputs and expected outputs.
+#ifndef WEFT_TOOLS_CONFORMANCE_CASE_H_
+#define WEFT_TOOLS_CONFORMANCE_CASE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace weft::tools {
+
+struct CaseOptions {
+  std::string target = "reference";
+  std::string passes = "none";
+  // Given tolerances win over the defaults, and a case's data.json over both.
+  double rtol = 1e-3;
+  double atol = 1e-5;
+  // How the default atol was chosen by the user: with `strict`, nothing is
+  // widened for operators known to be ill-conditioned.
+  bool strict = false;
+  // Seconds until a case is given up; 0: never.
+  double timeout = 60;
+};
+
+enum class Outcome { kPassed, kFailed, kUnsupported };
+const char* OutcomeName(Outcome outcome);
+
+struct CaseResult {
+  Outcome outcome = Outcome::kFailed;
+  std::string message;  // Why not passed.
+  double seconds = 0;
+};
+
+// A folder that holds model.onnx or model.weft (or, in the light suite, a
+// single file <name>.onnx with <name>_output_0.pb beside it).
+struct Case {
+  std::string name;   // Path below the suite's folder.
+  std::string folder;
+  std::string model;  // Path of the model.
+};
+
+// Cases below `folder`, sorted by name; the folder itself may be one.
+std::vector<Case> FindCases(const std::string& folder);
+
+// Runs a case in this process. Models whose folder's name begins with REJECT_
+// pass when they are refused.
+CaseResult RunCase(const Case& c, const CaseOptions& options);
+// The same in a child process, so that a crash or a hang is one failed case.
+CaseResult RunCaseIsolated(const Case& c, const CaseOptions& options);
+
+}  // namespace weft::tools
+
+#endif  // WEFT_TOOLS_CONFORMANCE_CASE_H_

@@ -1,0 +1,186 @@
+// conformance: runs a folder of cases and reports which pass.
+#include <fnmatch.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "api/test_data.h"
+#include "nlohmann/json.hpp"
+#include "tools/common/cli.h"
+#include "tools/common/flags.h"
+#include "tools/conformance/case.h"
+
+namespace weft::tools {
+namespace {
+
+constexpr char kOnnxData[] = "/usr/share/libonnx-testdata/data";
+
+struct Options {
+  std::string suite = "onnx";
+  std::string filter;
+  std::string list;
+  std::string report;
+  bool verbose = false;
+  bool isolate = true;
+  CaseOptions cases;
+};
+
+FlagSet MakeFlags(Options* o) {
+  FlagSet flags(
+      "conformance", "[flags] [FOLDER]",
+      "Runs every case below FOLDER (a model with test_data_set_* folders) and\n"
+      "compares the outputs. The last line is `N passed, N failed, N\n"
+      "unsupported`; the exit status is 1 when any case failed.\n\n"
+      "  conformance --suite=onnx /usr/share/libonnx-testdata/data/node\n"
+      "  conformance --passes=default --filter='test_conv*'");
+  flags.String("suite", &o->suite, "onnx|weft",
+               "onnx: cases with model.onnx, default folder\n"
+               "/usr/share/libonnx-testdata/data (Debian's libonnx-testdata);\n"
+               "weft: cases with model.weft. Default: onnx");
+  flags.String("target", &o->cases.target, "TARGET",
+               "Executor. Default: reference");
+  flags.String("passes", &o->cases.passes, "PIPELINE",
+               "Pipeline to run first. Default: none");
+  flags.String("filter", &o->filter, "GLOB",
+               "Only cases whose name, or its last part, matches");
+  flags.String("list", &o->list, "FILE",
+               "Only cases whose name's last part begins a line of FILE");
+  flags.String("report", &o->report, "FILE",
+               "Write all results as JSON");
+  flags.Double("rtol", &o->cases.rtol, "X",
+               "Relative tolerance; data.json wins. Default: 1e-3");
+  flags.Double("atol", &o->cases.atol, "X",
+               "Absolute tolerance; data.json wins. Default: 1e-5");
+  flags.Bool("strict", &o->cases.strict,
+             "The ONNX runner's own tolerances: atol 1e-7, widened for none");
+  flags.Double("timeout", &o->cases.timeout, "S",
+               "Seconds for one case, 0 for no limit. Default: 60");
+  flags.Bool("isolate", &o->isolate,
+             "Run each case in a process of its own (default), so that a\n"
+             "crash is one failed case; --noisolate for debuggers");
+  flags.Bool("verbose", &o->verbose, "Print every case, not only the others");
+  return flags;
+}
+
+bool Matches(const Options& o, const Case& c) {
+  if (o.suite == "weft" && !absl::EndsWith(c.model, ".weft")) return false;
+  if (o.suite == "onnx" && !absl::EndsWith(c.model, ".onnx")) return false;
+  if (o.filter.empty()) return true;
+  const std::string last = c.name.substr(c.name.rfind('/') + 1);
+  return fnmatch(o.filter.c_str(), c.name.c_str(), 0) == 0 ||
+         fnmatch(o.filter.c_str(), last.c_str(), 0) == 0;
+}
+
+absl::StatusOr<absl::flat_hash_set<std::string>> ReadList(
+    const std::string& path) {
+  std::ifstream file(ResolvePath(path));
+  if (!file) return absl::NotFoundError(absl::StrCat("cannot read ", path));
+  absl::flat_hash_set<std::string> names;
+  std::string line;
+  while (std::getline(file, line)) {
+    names.insert(line.substr(0, line.find_first_of(" \t\r")));
+  }
+  return names;
+}
+
+absl::StatusOr<std::vector<Case>> SelectCases(const Options& o,
+                                              const std::string& folder) {
+  if (!FileExists(folder)) {
+    return absl::NotFoundError(absl::StrCat("there is no folder ", folder));
+  }
+  std::vector<Case> cases = FindCases(folder);
+  absl::flat_hash_set<std::string> names;
+  if (!o.list.empty()) {
+    auto read = ReadList(o.list);
+    if (!read.ok()) return read.status();
+    names = *std::move(read);
+  }
+  cases.erase(std::remove_if(cases.begin(), cases.end(),
+                             [&](const Case& c) {
+                               const std::string last =
+                                   c.name.substr(c.name.rfind('/') + 1);
+                               return !Matches(o, c) ||
+                                      (!o.list.empty() &&
+                                       !names.contains(last));
+                             }),
+              cases.end());
+  if (cases.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat("no case below ", folder, " matches"));
+  }
+  return cases;
+}
+
+// Shows where the run is, on terminals alone.
+void ShowProgress(size_t done, size_t all, const std::string& name) {
+  static const bool terminal = isatty(STDERR_FILENO);
+  if (!terminal) return;
+  std::cerr << "\r\x1b[K";
+  if (done < all) std::cerr << "[" << done + 1 << "/" << all << "] " << name;
+  std::cerr << std::flush;
+}
+
+absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
+  if (o.suite != "onnx" && o.suite != "weft") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "unknown suite \"", o.suite, "\"; the suites are onnx and weft"));
+  }
+  if (positional.size() > 1 || (positional.empty() && o.suite != "onnx")) {
+    return absl::InvalidArgumentError("expected one folder of cases");
+  }
+  if (o.cases.strict) o.cases.atol = 1e-7;
+  auto cases = SelectCases(
+      o, positional.empty() ? kOnnxData : ResolvePath(positional[0]));
+  if (!cases.ok()) return cases.status();
+
+  int counts[3] = {0, 0, 0};
+  nlohmann::json report = nlohmann::json::array();
+  for (size_t i = 0; i < cases->size(); ++i) {
+    const Case& c = (*cases)[i];
+    ShowProgress(i, cases->size(), c.name);
+    const CaseResult result =
+        o.isolate ? RunCaseIsolated(c, o.cases) : RunCase(c, o.cases);
+    ++counts[static_cast<int>(result.outcome)];
+    report.push_back({{"name", c.name},
+                      {"outcome", OutcomeName(result.outcome)},
+                      {"message", result.message},
+                      {"seconds", result.seconds}});
+    if (o.verbose || result.outcome != Outcome::kPassed) {
+      ShowProgress(cases->size(), cases->size(), "");
+      std::cout << OutcomeName(result.outcome) << " " << c.name;
+      if (!result.message.empty()) std::cout << ": " << result.message;
+      std::cout << std::endl;
+    }
+  }
+  ShowProgress(cases->size(), cases->size(), "");
+  if (!o.report.empty()) {
+    absl::Status status = WriteOutput(
+        o.report,
+        report.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) +
+            "\n");
+    if (!status.ok()) return status;
+  }
+  std::cout << counts[0] << " passed, " << counts[1] << " failed, "
+            << counts[2] << " unsupported" << std::endl;
+  return counts[1] == 0 ? kExitOk : kExitBad;
+}
+
+}  // namespace
+}  // namespace weft::tools
+
+int main(int argc, char** argv) {
+  weft::tools::Options options;
+  auto flags = weft::tools::MakeFlags(&options);
+  return weft::tools::RunTool(
+      flags, argc, argv, [&](const std::vector<std::string>& positional) {
+        return weft::tools::Run(options, positional);
+      });
+}
