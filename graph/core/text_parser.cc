@@ -81,6 +81,8 @@ bool ModuleParser::ParseSignature(Scope* scope, Signature* signature) {
   signature->has_outputs = true;
   if (!ParseOutputs(scope->graph(), signature)) return false;
   signature->output_symbols = reader_.TakeNewSymbols();
+  // What follows says what they are.
+  if (!signature->output_symbols.empty()) reader_.ForgetSymbols();
   return true;
 }
 

@@ -81,6 +81,11 @@ class TextReader {
 
   // Symbols met in sizes since the last call.
   std::vector<SymInt> TakeNewSymbols() { return std::move(new_symbols_); }
+  // Takes every symbol as new again.
+  void ForgetSymbols() {
+    symbols_.clear();
+    types_.clear();
+  }
   bool has_new_symbols() const { return !new_symbols_.empty(); }
 
   // `name=value` into the slot of the attribute; `given` has a flag for each.

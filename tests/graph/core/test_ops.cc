@@ -36,7 +36,13 @@ absl::StatusOr<Types> InferCat(const OpArgs& args) {
   std::vector<SymInt> dims(args.type(0).dims().begin(),
                            args.type(0).dims().end());
   const int64_t dim = args.attrs().Int("dim");
+  if (dim < 0 || dim >= args.type(0).rank()) {
+    return absl::InvalidArgumentError("dim is out of range");
+  }
   for (int i = 1; i < args.size(); ++i) {
+    if (args.type(i).rank() != args.type(0).rank()) {
+      return absl::InvalidArgumentError("ranks differ");
+    }
     dims[dim] = dims[dim] + args.type(i).dim(static_cast<int>(dim));
   }
   return Types{args.type(0).WithDims(dims)};
