@@ -23,17 +23,25 @@ std::optional<std::vector<SymInt>> NodeContext::SymbolicInts(int i) {
   return importer_->KnownInts(v);
 }
 
-absl::StatusOr<std::vector<SymInt>> NodeContext::RequireInts(int i) {
+absl::StatusOr<std::optional<std::vector<SymInt>>>
+NodeContext::KnownOrGivenInts(int i) {
   Value* v = in(i);
   if (v == nullptr) return status();
   if (!IsInt(v->type().dtype())) {
     return Fail(absl::StrCat(InputText(i), " is ", v->type().ToString(),
                              ", not an integer tensor"));
   }
-  if (auto known = importer_->KnownInts(v)) return *std::move(known);
+  auto known = importer_->KnownInts(v);
+  if (known) return known;
   if (auto tensor = importer_->Evaluate(v, /*specialize=*/true)) {
-    return ToSymInts(tensor->ReadInts());
+    known = ToSymInts(tensor->ReadInts());
   }
+  return known;
+}
+
+absl::StatusOr<std::vector<SymInt>> NodeContext::RequireInts(int i) {
+  WEFT_ASSIGN_OR_RETURN(auto known, KnownOrGivenInts(i));
+  if (known) return *std::move(known);
   return MustKnow(i);
 }
 
@@ -83,20 +91,23 @@ std::optional<HostTensor> NodeContext::ConstantTensor(int i) {
   return importer_->Evaluate(v, /*specialize=*/false);
 }
 
-absl::StatusOr<std::vector<SymInt>> NodeContext::SizesFromTensor(int i,
-                                                                 bool sizes) {
+absl::Status NodeContext::CheckLengthKnown(int i) {
   Value* v = in(i);
   if (v == nullptr) return status();
-  if (v->type().rank() == 1 && !v->type().dim(0).is_constant()) {
-    // The number of sizes decides ranks.
-    if (auto tensor = importer_->Evaluate(v, /*specialize=*/true)) {
-      if (IsInt(tensor->dtype())) return ToSymInts(tensor->ReadInts());
-    }
-    return Fail(absl::StrCat("the length of ", InputText(i),
-                             " must be known when compiling; it is ",
-                             v->type().dim(0).ToString()));
-  }
-  return SizesFromValue(v, sizes);
+  const Type type = v->type();
+  if (type.rank() <= 1 && type.is_static()) return absl::OkStatus();
+  // The number of elements decides the rank of the result.
+  return Fail(absl::StrCat("the length of ", InputText(i),
+                           " must be known when compiling; it is ",
+                           type.ToString()));
+}
+
+absl::StatusOr<std::vector<SymInt>> NodeContext::SizesFromTensor(int i,
+                                                                 bool sizes) {
+  WEFT_ASSIGN_OR_RETURN(auto known, KnownOrGivenInts(i));
+  if (known) return *std::move(known);
+  WEFT_RETURN_IF_ERROR(CheckLengthKnown(i));
+  return SizesFromValue(in(i), sizes);
 }
 
 absl::StatusOr<std::vector<SymInt>> NodeContext::SizesFromValue(Value* v,

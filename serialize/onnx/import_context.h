@@ -119,10 +119,15 @@ class NodeContext {
   absl::StatusOr<std::vector<double>> RequireConstantFloats(int i);
   // The literal when the input is one (or computed from literals alone).
   std::optional<HostTensor> ConstantTensor(int i);
+  // As RequireInts, but nullopt where that is an error because the contents are
+  // not known.
+  absl::StatusOr<std::optional<std::vector<SymInt>>> KnownOrGivenInts(int i);
+  // An error unless input `i` has rank 0 or 1 and a constant length.
+  absl::Status CheckLengthKnown(int i);
   // The elements of a rank-0 or rank-1 integer tensor as symbolic integers:
-  // known ones as they are, else one `item` for each, an unbacked symbol. The
-  // length of the tensor must be known. `sizes`: the symbols are sizes, not
-  // negative.
+  // those known (or given) as they are, else one `item` for each, an unbacked
+  // symbol. The length of the tensor must be known. `sizes`: the symbols are
+  // sizes, not negative.
   absl::StatusOr<std::vector<SymInt>> SizesFromTensor(int i,
                                                       bool sizes = true);
   absl::StatusOr<std::vector<SymInt>> SizesFromValue(Value* v,
@@ -145,8 +150,8 @@ class NodeContext {
             std::initializer_list<NamedAttr> attrs = {}) {
     return b().Op(op, operands, attrs);
   }
-  // `axis` in [-rank, rank) (`inclusive`: [-rank, rank]) to a dim; an error
-  // names the attribute.
+  // `axis` in [-rank, rank) (`inclusive`: [-rank, rank]) to a dim; a negative
+  // one counts from the end.
   absl::StatusOr<int> Axis(int64_t axis, int rank, bool inclusive = false);
   absl::StatusOr<std::vector<int64_t>> Axes(absl::Span<const int64_t> axes,
                                             int rank);

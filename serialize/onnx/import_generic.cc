@@ -1,7 +1,9 @@
 // Operators that have no theme: constants and copies.
+#include "absl/strings/str_cat.h"
 #include "serialize/onnx/import_context.h"
 #include "serialize/onnx/import_model.h"
 #include "serialize/onnx/import_tables.h"
+#include "serialize/onnx/import_util.h"
 
 namespace weft::onnx_import {
 namespace {
@@ -40,8 +42,40 @@ absl::Status Identity(NodeContext& c) {
   return c.status();
 }
 
+// Whether a Dropout drops. Before opset 12 it never does while inferring; then
+// an input says so, and a ratio of 0 drops nothing.
+absl::StatusOr<bool> Drops(NodeContext& c) {
+  if (c.opset() < 12 || !c.has_input(2)) return false;
+  WEFT_ASSIGN_OR_RETURN(const HostTensor training, c.RequireConstant(2));
+  if (training.numel() != 1 || IsComplex(training.dtype())) {
+    return c.Fail("training_mode must be one bool");
+  }
+  if (training.DoubleAt(0) == 0) return false;
+  if (!c.has_input(1)) return true;  // The default ratio is 0.5.
+  WEFT_ASSIGN_OR_RETURN(const double ratio, c.RequireConstantFloat(1));
+  return ratio != 0;
+}
+
+// The mask, if asked for, keeps everything. It has the input's type before
+// opset 10.
+absl::Status Dropout(NodeContext& c) {
+  c.Ignore({"ratio", "seed"});
+  if (c.opset() < 7 && !c.Bool("is_test", false)) {
+    return c.Unsupported("is_test is not set: training mode is random");
+  }
+  WEFT_ASSIGN_OR_RETURN(const bool drops, Drops(c));
+  if (drops) return c.Unsupported("training mode is random");
+  c.SetOutput(0, c.in(0));
+  if (c.wants_output(1)) {
+    const DType dtype = c.opset() < 10 ? c.dtype(0) : DType::kBool;
+    c.SetOutput(1, Expand(c, ScalarOf(c, dtype, 1), Dims(c.in(0))));
+  }
+  return c.status();
+}
+
 constexpr OnnxOp kTable[] = {
     {"Constant", {1, 9, 11, 12, 13, 19, 21, 23, 24, 25}, Constant},
+    {"Dropout", {6, 7, 10, 12, 13, 22}, Dropout},
     {"Identity", {1, 13, 14, 16, 19, 21, 23, 24, 25}, Identity},
 };
 

@@ -67,7 +67,8 @@ ModelImporter::ModelImporter(::onnx::ModelProto* model, std::string base_dir,
       loader_(std::move(base_dir), options.max_tensor_bytes),
       module_(std::make_unique<Module>(options.registry == nullptr
                                            ? ops::Registry()
-                                           : *options.registry)) {}
+                                           : *options.registry)),
+      symbolic_(*module_) {}
 
 absl::Status ModelImporter::CheckHeader() {
   if (!model_->has_graph()) {

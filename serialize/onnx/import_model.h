@@ -24,6 +24,7 @@
 #include "absl/types/span.h"
 #include "graph/core/builder.h"
 #include "graph/core/graph.h"
+#include "graph/ops/symbolic_values.h"
 #include "onnx/onnx_pb.h"
 #include "serialize/onnx/import_context.h"
 #include "serialize/onnx/onnx.h"
@@ -146,6 +147,10 @@ class ModelImporter {
   // `graph` in place, as if its nodes stood in `parent`.
   absl::StatusOr<std::vector<Value*>> ImportInPlace(
       Scope* parent, const ::onnx::GraphProto& graph);
+  // For a region that is built again.
+  void Discard(Region region) {
+    discarded_.push_back(std::move(region.graph));
+  }
 
   // Marks `value`, a graph input with a value in the options, as specialised;
   // null when it is none.
@@ -181,6 +186,9 @@ class ModelImporter {
   std::map<std::string, HostTensor> input_values_;
   TensorLoader loader_;
   std::unique_ptr<Module> module_;
+  SymbolicValues symbolic_;
+  // Nested graphs that were built and given up; `symbolic_` goes by addresses.
+  std::vector<std::unique_ptr<weft::Graph>> discarded_;
   Opsets opsets_;
   FunctionTable functions_;
   std::map<std::string, std::string> dim_params_;  // To symbol names.

@@ -236,9 +236,8 @@ void NodeContext::SetOutputs(absl::Span<Value* const> values) {
 }
 
 absl::StatusOr<int> NodeContext::Axis(int64_t axis, int rank, bool inclusive) {
-  const int64_t limit = inclusive ? rank + 1 : rank;
-  if (axis >= -limit && axis < limit) {
-    return static_cast<int>(axis < 0 ? axis + limit : axis);
+  if (axis >= -rank && axis < (inclusive ? rank + 1 : rank)) {
+    return static_cast<int>(axis < 0 ? axis + rank : axis);
   }
   return Fail(absl::StrCat("axis ", axis, " is out of range for rank ", rank));
 }

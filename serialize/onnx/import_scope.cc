@@ -40,13 +40,21 @@ absl::StatusOr<Value*> ModelImporter::Lookup(Scope* scope,
 
 namespace {
 
-// A literal again, in another graph; null for other values.
-Value* Remake(Builder* b, Value* outer) {
-  if (!outer->IsResultOf(ops::constant)) return nullptr;
-  return b->graph()
-      ->CreateNode(ops::constant, {}, outer->node()->attr_list(),
-                   {outer->type()})
-      ->result();
+// A literal or known integers again, in another graph; null for other values.
+Value* Remake(ModelImporter* importer, Builder* b, Value* outer) {
+  if (outer->IsResultOf(ops::constant)) {
+    return b->graph()
+        ->CreateNode(ops::constant, {}, outer->node()->attr_list(),
+                     {outer->type()})
+        ->result();
+  }
+  const Type type = outer->type();
+  if (!type.is_tensor() || !IsInt(type.dtype())) return nullptr;
+  const auto dims = type.static_dims();
+  const auto known = importer->KnownInts(outer);
+  if (!dims || !known) return nullptr;
+  return b->Op(ops::sym_constant, {},
+               {{"values", *known}, {"size", *dims}, {"dtype", type.dtype()}});
 }
 
 }  // namespace
@@ -62,7 +70,7 @@ absl::StatusOr<Value*> ModelImporter::Capture(Scope* user, Scope* definer,
   Value* value = outer;
   for (auto it = path.rbegin(); it != path.rend(); ++it) {
     Scope* s = *it;
-    Value* inner = Remake(&s->builder, value);
+    Value* inner = Remake(this, &s->builder, value);
     WEFT_RETURN_IF_ERROR(s->builder.status());
     if (inner == nullptr) {
       inner = s->graph->AddInput(value->type(), name);

@@ -9,7 +9,15 @@ namespace weft::onnx_import {
 
 std::vector<absl::Span<const OnnxOp>> AllTables() {
   return {
+      BinaryTable(),
+      ControlTable(),
       GenericTable(),
+      IndexTable(),
+      MathTable(),
+      MoveTable(),
+      ReduceTable(),
+      ShapeTable(),
+      UnaryTable(),
   };
 }
 

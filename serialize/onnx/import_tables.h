@@ -12,7 +12,15 @@
 namespace weft::onnx_import {
 
 // In each theme file: `absl::Span<const OnnxOp> XTable()`, by operator name.
+absl::Span<const OnnxOp> BinaryTable();
+absl::Span<const OnnxOp> ControlTable();
 absl::Span<const OnnxOp> GenericTable();
+absl::Span<const OnnxOp> IndexTable();
+absl::Span<const OnnxOp> MathTable();
+absl::Span<const OnnxOp> MoveTable();
+absl::Span<const OnnxOp> ReduceTable();
+absl::Span<const OnnxOp> ShapeTable();
+absl::Span<const OnnxOp> UnaryTable();
 
 // All tables.
 std::vector<absl::Span<const OnnxOp>> AllTables();

@@ -11,6 +11,11 @@ std::vector<SymInt> Dims(const Value* v) {
   return {v->type().dims().begin(), v->type().dims().end()};
 }
 
+Value* Convert(NodeContext& c, Value* v, DType dtype) {
+  if (v == nullptr || v->type().dtype() == dtype) return v;
+  return c.Op(ops::convert, {v}, {{"dtype", dtype}});
+}
+
 Value* Reshape(NodeContext& c, Value* v, absl::Span<const SymInt> size) {
   if (v == nullptr || v->type().dims() == size) return v;
   return c.Op(ops::reshape, {v}, {{"size", size}});
@@ -61,6 +66,22 @@ Value* ScalarOf(NodeContext& c, DType dtype, double value) {
 
 Value* ScalarLike(NodeContext& c, const Value* like, double value) {
   return c.b().Scalar(TypeOf(like).dtype(), value);
+}
+
+Value* SymTensor(NodeContext& c, absl::Span<const SymInt> values,
+                 absl::Span<const int64_t> dims, DType dtype) {
+  if (auto constants = AllConstant(values)) {
+    return c.b().Constant(HostTensor::FromInts(dtype, dims, *constants));
+  }
+  return c.Op(ops::sym_constant, {},
+              {{"values", values},
+               {"size", ToSymInts(dims)},
+               {"dtype", dtype}});
+}
+
+Value* Iota(NodeContext& c, SymInt n, DType dtype) {
+  return c.Op(ops::arange, {},
+              {{"start", 0}, {"end", n}, {"step", 1}, {"dtype", dtype}});
 }
 
 std::vector<SymInt> BroadcastDims(absl::Span<const SymInt> a,

@@ -96,9 +96,13 @@ std::optional<HostTensor> ModelImporter::Evaluate(Value* v, bool specialize) {
 }
 
 std::optional<std::vector<SymInt>> ModelImporter::KnownInts(Value* v) {
+  const std::vector<SymInt>* known = symbolic_.Of(v);
+  if (known != nullptr) return *known;
+  // Literals of other integer dtypes.
   constexpr int64_t kMaxElements = 1024;
   const HostTensor* literal = LiteralOf(v);
-  if (literal == nullptr || literal->numel() > kMaxElements) {
+  if (literal == nullptr || literal->numel() > kMaxElements ||
+      !(IsInt(literal->dtype()) || literal->dtype() == DType::kBool)) {
     return std::nullopt;
   }
   return ToSymInts(literal->ReadInts());
