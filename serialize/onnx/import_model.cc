@@ -213,27 +213,18 @@ absl::Status ModelImporter::AddInputs(Scope* scope) {
 
 namespace {
 
-// The declared type of an output against what the graph computes.
+// The declared element type of an output against what the graph computes.
+// Declared shapes of outputs are hints that many exporters get wrong; runtimes
+// ignore them.
 absl::Status CheckDeclared(const ::onnx::ValueInfoProto& info, Type type) {
-  if (!info.type().has_tensor_type()) return absl::OkStatus();
-  const auto& declared = info.type().tensor_type();
-  const auto differ = [&](const std::string& what) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("output '", info.name(), "' is declared with ", what,
-                     ", but the graph computes ", type.ToString()));
-  };
-  if (declared.elem_type() != 0) {
-    auto dtype = DTypeFromOnnx(declared.elem_type());
-    if (!dtype.ok() || *dtype != type.dtype()) {
-      return differ(absl::StrCat("element type ",
-                                 OnnxTypeName(declared.elem_type())));
-    }
-  }
-  if (!declared.has_shape()) return absl::OkStatus();
-  if (declared.shape().dim_size() != type.rank()) {
-    return differ(absl::StrCat("rank ", declared.shape().dim_size()));
-  }
-  return absl::OkStatus();
+  const int declared = info.type().tensor_type().elem_type();
+  if (declared == 0) return absl::OkStatus();
+  auto dtype = DTypeFromOnnx(declared);
+  if (dtype.ok() && *dtype == type.dtype()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("output '", info.name(), "' is declared as ",
+                   OnnxTypeName(declared), ", but the graph computes ",
+                   type.ToString()));
 }
 
 }  // namespace
@@ -272,6 +263,8 @@ absl::Status ModelImporter::ImportNode(Scope* scope,
   auto version = scope->opsets->find(domain);
   const int opset = version == scope->opsets->end() ? 0 : version->second;
   NodeContext c(this, scope, node, opset);
+  scope->builder.set_provenance(module_->provenance().Leaf(absl::StrCat(
+      scope->frame == nullptr ? "" : scope->frame->prefix, NodeName(node))));
   for (const std::string& name : node.input()) {
     Value* value = nullptr;
     if (!name.empty()) {
@@ -279,8 +272,6 @@ absl::Status ModelImporter::ImportNode(Scope* scope,
     }
     c.inputs_.push_back(value);
   }
-  scope->builder.set_provenance(module_->provenance().Leaf(absl::StrCat(
-      scope->frame == nullptr ? "" : scope->frame->prefix, NodeName(node))));
   absl::Status status;
   if (const auto* function = functions_.Find(node)) {
     status = CallFunction(c, *function);
