@@ -63,7 +63,9 @@ Groups Group(const std::vector<T>& x, const Split& split, bool sorted) {
   // Groups in the order of their values; each begins with its first slice.
   std::vector<std::vector<int64_t>> groups;
   for (int64_t i : order) {
-    if (groups.empty() || compare(groups.back()[0], i) != 0) groups.push_back({});
+    if (groups.empty() || compare(groups.back()[0], i) != 0) {
+      groups.push_back({});
+    }
     groups.back().push_back(i);
   }
   if (!sorted) {

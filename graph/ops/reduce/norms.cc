@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "graph/ops/ops.h"
+#include "graph/ops/support/build.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/reduce.h"
 
@@ -9,13 +10,21 @@ namespace weft::ops {
 namespace {
 
 // `op` with the dims and keepdim of the composite.
-Value* Reduce(Builder& b, const OpDef& op, const OpArgs& args, Value* v) {
+Value* ReduceAs(Builder& b, const OpDef& op, const OpArgs& args, Value* v) {
   return b.Op(op, {v}, {{"dim", args.attrs().Get("dim")},
                         {"keepdim", args.attrs().Get("keepdim")}});
 }
 
+// Self, in the dtype to compute in; results go back to its own.
+Value* Self(Builder& b, const OpArgs& args) {
+  return Convert(b, args.operand(0), ComputeDType(args.type(0).dtype()));
+}
+Value* Back(Builder& b, const OpArgs& args, Value* v) {
+  return Convert(b, v, args.type(0).dtype());
+}
+
 std::vector<Value*> DecomposeL1(Builder& b, const OpArgs& args) {
-  return {Reduce(b, sum, args, b.Op(abs, {args.operand(0)}))};
+  return {ReduceAs(b, sum, args, b.Op(abs, {args.operand(0)}))};
 }
 
 absl::Status EvalL1(EvalContext& c) {
@@ -28,12 +37,12 @@ absl::Status EvalL1(EvalContext& c) {
 }
 
 Value* SumOfSquares(Builder& b, const OpArgs& args) {
-  Value* x = args.operand(0);
-  return Reduce(b, sum, args, b.Op(mul, {x, x}));
+  Value* x = Self(b, args);
+  return ReduceAs(b, sum, args, b.Op(mul, {x, x}));
 }
 
 std::vector<Value*> DecomposeSumSquare(Builder& b, const OpArgs& args) {
-  return {SumOfSquares(b, args)};
+  return {Back(b, args, SumOfSquares(b, args))};
 }
 
 absl::Status EvalSumSquare(EvalContext& c) {
@@ -46,7 +55,7 @@ absl::Status EvalSumSquare(EvalContext& c) {
 }
 
 std::vector<Value*> DecomposeL2(Builder& b, const OpArgs& args) {
-  return {b.Op(sqrt, {SumOfSquares(b, args)})};
+  return {Back(b, args, b.Op(sqrt, {SumOfSquares(b, args)}))};
 }
 
 absl::Status EvalL2(EvalContext& c) {
@@ -58,7 +67,8 @@ absl::Status EvalL2(EvalContext& c) {
 }
 
 std::vector<Value*> DecomposeLogSum(Builder& b, const OpArgs& args) {
-  return {b.Op(log, {Reduce(b, sum, args, args.operand(0))})};
+  Value* total = ReduceAs(b, sum, args, Self(b, args));
+  return {Back(b, args, b.Op(log, {total}))};
 }
 
 absl::Status EvalLogSum(EvalContext& c) {
@@ -71,14 +81,15 @@ absl::Status EvalLogSum(EvalContext& c) {
 
 // log(sum(exp(x - m))) + m, where m is the maximum, or 0 if that is infinite.
 std::vector<Value*> DecomposeLogSumExp(Builder& b, const OpArgs& args) {
-  Value* x = args.operand(0);
+  Value* x = Self(b, args);
   const Type result = InferFloatReduction(args)->front();
   Value* m = b.Op(amax, {x}, {{"dim", args.attrs().Get("dim")},
                               {"keepdim", true}});
-  m = b.Op(where, {b.Op(isinf, {m}), b.Scalar(result.dtype(), 0), m});
-  Value* total = Reduce(b, sum, args, b.Op(exp, {b.Op(sub, {x, m})}));
-  Value* shape = b.Op(reshape, {m}, {{"size", result.dims()}});
-  return {b.Op(add, {b.Op(log, {total}), shape})};
+  Value* zero = b.Scalar(ComputeDType(result.dtype()), 0);
+  m = b.Op(where, {b.Op(isinf, {m}), zero, m});
+  Value* total = ReduceAs(b, sum, args, b.Op(exp, {b.Op(sub, {x, m})}));
+  m = Reshape(b, m, DimsOf(result));
+  return {Back(b, args, b.Op(add, {b.Op(log, {total}), m}))};
 }
 
 absl::Status EvalLogSumExp(EvalContext& c) {

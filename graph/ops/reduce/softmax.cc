@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "graph/ops/ops.h"
+#include "graph/ops/support/build.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 
@@ -15,26 +16,36 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   return Types{args.type(0)};
 }
 
-Value* Along(Builder& b, const OpDef& op, const OpArgs& args, Value* v) {
-  return b.Op(op, {v}, {{"dim", std::vector<SymInt>{args.attrs().Sym("dim")}},
-                        {"keepdim", true}});
-}
+// What the decompositions share.
+struct Parts {
+  Builder& b;
+  const OpArgs& args;
 
-// x - max(x)
-Value* Shifted(Builder& b, const OpArgs& args) {
-  Value* x = args.operand(0);
-  return b.Op(sub, {x, Along(b, amax, args, x)});
-}
+  Value* Along(const OpDef& op, Value* v) const {
+    return Reduce(b, op, v, {args.attrs().Int("dim")});
+  }
+  // x - max(x), in the dtype to compute in.
+  Value* Shifted() const {
+    Value* x =
+        Convert(b, args.operand(0), ComputeDType(args.type(0).dtype()));
+    return b.Op(sub, {x, Along(amax, x)});
+  }
+  std::vector<Value*> Back(Value* v) const {
+    return {Convert(b, v, args.type(0).dtype())};
+  }
+};
 
 std::vector<Value*> DecomposeSoftmax(Builder& b, const OpArgs& args) {
-  Value* e = b.Op(exp, {Shifted(b, args)});
-  return {b.Op(div, {e, Along(b, sum, args, e)})};
+  const Parts parts = {b, args};
+  Value* e = b.Op(exp, {parts.Shifted()});
+  return parts.Back(b.Op(div, {e, parts.Along(sum, e)}));
 }
 
 std::vector<Value*> DecomposeLogSoftmax(Builder& b, const OpArgs& args) {
-  Value* x = Shifted(b, args);
-  Value* total = Along(b, sum, args, b.Op(exp, {x}));
-  return {b.Op(sub, {x, b.Op(log, {total})})};
+  const Parts parts = {b, args};
+  Value* x = parts.Shifted();
+  Value* total = parts.Along(sum, b.Op(exp, {x}));
+  return parts.Back(b.Op(sub, {x, b.Op(log, {total})}));
 }
 
 // One line, less its maximum; the sum of its exponentials.
@@ -80,11 +91,10 @@ std::vector<Value*> DecomposeHardmax(Builder& b, const OpArgs& args) {
   std::vector<SymInt> size(self.rank(), SymInt(1));
   size[dim] = self.dim(dim);
   Value* positions = b.Op(arange, {}, {{"start", 0}, {"end", size[dim]}});
-  positions = b.Op(reshape, {positions}, {{"size", size}});
+  positions = Reshape(b, positions, size);
   Value* best =
       b.Op(argmax, {args.operand(0)}, {{"dim", dim}, {"keepdim", true}});
-  return {b.Op(convert, {b.Op(eq, {positions, best})},
-               {{"dtype", self.dtype()}})};
+  return {Convert(b, b.Op(eq, {positions, best}), self.dtype())};
 }
 
 absl::Status EvalHardmax(EvalContext& c) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/ops/ops.h"
+#include "graph/ops/support/build.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 
@@ -85,9 +86,9 @@ std::vector<Value*> DecomposeStack(Builder& b, const OpArgs& args) {
   const int dim = *StackDim(args);
   std::vector<Value*> rows;
   for (Value* v : args.operands) {
-    std::vector<SymInt> size(v->type().dims().begin(), v->type().dims().end());
+    std::vector<SymInt> size = DimsOf(v->type());
     size.insert(size.begin() + dim, SymInt(1));
-    rows.push_back(b.Op(reshape, {v}, {{"size", size}}));
+    rows.push_back(Reshape(b, v, size));
   }
   const NamedAttr attr = {"dim", dim};
   return {b.Op(cat, rows, absl::MakeConstSpan(&attr, 1))};

@@ -1,5 +1,5 @@
 // Blocks of a plane to channels and back.
-#include "graph/ops/ops.h"
+#include "graph/ops/support/build.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 
@@ -36,14 +36,6 @@ absl::StatusOr<Types> InferDepthToSpace(const OpArgs& args) {
       {self.dim(0), depth, self.dim(2) * block, self.dim(3) * block})};
 }
 
-Value* Reshape(Builder& b, Value* v, std::vector<SymInt> size) {
-  return b.Op(reshape, {v}, {{"size", std::move(size)}});
-}
-
-Value* Permute(Builder& b, Value* v, std::vector<int64_t> dims) {
-  return b.Op(permute, {v}, {{"dims", dims}});
-}
-
 // [N, (b, b, C) or (C, b, b), H, W] to [N, C, (H, b), (W, b)].
 std::vector<Value*> DecomposeDepthToSpace(Builder& b, const OpArgs& args) {
   const Type self = args.type(0);
@@ -59,7 +51,7 @@ std::vector<Value*> DecomposeDepthToSpace(Builder& b, const OpArgs& args) {
                                 self.dim(3)});
   v = dcr ? Permute(b, v, {0, 3, 4, 1, 5, 2})
           : Permute(b, v, {0, 1, 4, 2, 5, 3});
-  return {Reshape(b, v, {result.dims().begin(), result.dims().end()})};
+  return {Reshape(b, v, DimsOf(result))};
 }
 
 absl::StatusOr<Types> InferSpaceToDepth(const OpArgs& args) {
@@ -80,7 +72,7 @@ std::vector<Value*> DecomposeSpaceToDepth(Builder& b, const OpArgs& args) {
                      {self.dim(0), self.dim(1), result.dim(2), block,
                       result.dim(3), block});
   v = Permute(b, v, {0, 3, 5, 1, 2, 4});
-  return {Reshape(b, v, {result.dims().begin(), result.dims().end()})};
+  return {Reshape(b, v, DimsOf(result))};
 }
 
 }  // namespace
