@@ -177,7 +177,7 @@ template <typename T>
 std::vector<T> WeightMatrices(const HostTensor& weight, bool transposed,
                               int64_t groups, int64_t taps) {
   std::vector<T> from = Read<T>(weight);
-  if (!transposed) return from;
+  if (!transposed || from.empty()) return from;
   const int64_t ins = weight.dim(0) / groups;
   const int64_t outs = weight.dim(1);
   std::vector<T> to(from.size());

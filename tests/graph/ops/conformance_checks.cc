@@ -109,6 +109,40 @@ void ExpectInstance(const Types& symbolic, const Types& want,
   }
 }
 
+// The decomposition on symbolic types can be built, and has the types of the
+// case's results. It may know less of them than Infer.
+void ExpectDecomposes(const OpCase& c, const TypeList& types,
+                      const SymbolTable& symbols,
+                      const std::map<std::string, int64_t>& values) {
+  Module module(ops::Registry());
+  for (const SymbolInfo& info : symbols.symbols()) {
+    module.symbols().Declare(info);
+  }
+  Graph* graph = module.AddFunction("main");
+  std::vector<Value*> operands;
+  for (Type t : types) {
+    const bool absent = t.kind() == Type::Kind::kNone;
+    operands.push_back(absent ? nullptr : graph->AddInput(t));
+  }
+  Builder b(graph);
+  OpArgs args;
+  args.op = &c.op;
+  args.operands = operands;
+  args.types = types;
+  args.attr_list = c.sample.attrs;
+  args.symbols = &module.symbols();
+  const std::vector<Value*> results = c.op.decompose()(b, args);
+  ASSERT_TRUE(b.status().ok()) << b.status() << " in the decomposition";
+  ASSERT_EQ(results.size(), c.outputs.size());
+  Types got, want;
+  for (const Value* v : results) got.push_back(v->type());
+  for (size_t i = 0; i < c.outputs.size(); ++i) {
+    want.push_back(TypeOfValue(c.outputs[i], got[i].is_symint()));
+  }
+  SCOPED_TRACE("decomposition");
+  ExpectInstance(got, want, values);
+}
+
 }  // namespace
 
 void CheckSymbolicInfer(const OpCase& c) {
@@ -130,6 +164,7 @@ void CheckSymbolicInfer(const OpCase& c) {
   auto symbolic = InferCase(c.op, types, c.sample.attrs, &symbols);
   // With symbolic sizes an op may need attributes that follow them.
   if (!symbolic.ok()) return;
+  if (c.op.is_composite()) ExpectDecomposes(c, types, symbols, values);
   for (int64_t growth : {0, 1, 3}) {
     std::map<std::string, int64_t> grown = values;
     for (auto& [name, value] : grown) value += growth;
@@ -496,6 +531,24 @@ void CheckFolds(const OpCase& c) {
 
 // --- Traits -------------------------------------------------------------------
 
+namespace {
+
+void ExpectElementsOfOperands(const OpCase& c) {
+  for (const HostTensor& out : c.outputs) {
+    if (IsComplex(out.dtype())) continue;
+    std::set<double> elements;
+    for (const HostTensor& in : c.inputs) {
+      if (!in.valid() || in.dtype() != out.dtype()) continue;
+      for (double v : in.ReadDoubles()) elements.insert(v);
+    }
+    for (double v : out.ReadDoubles()) {
+      ASSERT_TRUE(elements.count(v) > 0) << v << " is in no operand";
+    }
+  }
+}
+
+}  // namespace
+
 void CheckTraits(const OpCase& c) {
   if (c.op.has(kPointwise)) {
     const auto dims = ops::BroadcastDims(c.types);
@@ -504,6 +557,7 @@ void CheckTraits(const OpCase& c) {
       EXPECT_EQ(ToSymInts(t.dims()), *dims) << "pointwise";
     }
   }
+  if (c.op.has(kDataMovement)) ExpectElementsOfOperands(c);
   if (c.op.has(kCommutative)) {
     ASSERT_EQ(c.inputs.size(), 2u);
     Tensors swapped = {c.inputs[1], c.inputs[0]};

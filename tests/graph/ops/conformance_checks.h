@@ -25,7 +25,7 @@ absl::StatusOr<Types> InferCase(const OpDef& op, absl::Span<const Type> types,
 std::optional<OpCase> MakeCase(const Sample& sample);
 
 // Types inferred on symbolic sizes hold for the sizes that the symbols stand
-// for, and for other sizes.
+// for, and for other sizes; the decomposition has these types too.
 void CheckSymbolicInfer(const OpCase& c);
 // The decomposition gives what Eval gives.
 void CheckDecomposition(const OpCase& c);
