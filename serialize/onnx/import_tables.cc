@@ -13,10 +13,13 @@ std::vector<absl::Span<const OnnxOp>> AllTables() {
       ControlTable(),
       GenericTable(),
       IndexTable(),
+      LossTable(),
       MathTable(),
       MoveTable(),
       ReduceTable(),
+      RnnTable(),
       ShapeTable(),
+      SignalTable(),
       UnaryTable(),
   };
 }

@@ -16,10 +16,13 @@ absl::Span<const OnnxOp> BinaryTable();
 absl::Span<const OnnxOp> ControlTable();
 absl::Span<const OnnxOp> GenericTable();
 absl::Span<const OnnxOp> IndexTable();
+absl::Span<const OnnxOp> LossTable();
 absl::Span<const OnnxOp> MathTable();
 absl::Span<const OnnxOp> MoveTable();
 absl::Span<const OnnxOp> ReduceTable();
+absl::Span<const OnnxOp> RnnTable();
 absl::Span<const OnnxOp> ShapeTable();
+absl::Span<const OnnxOp> SignalTable();
 absl::Span<const OnnxOp> UnaryTable();
 
 // All tables.
