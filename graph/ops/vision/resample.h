@@ -1,0 +1,51 @@
+// Resampling along one dim: which elements a resized one is made of. The words
+// are those of ONNX's Resize.
+#ifndef WEFT_GRAPH_OPS_VISION_RESAMPLE_H_
+#define WEFT_GRAPH_OPS_VISION_RESAMPLE_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace weft::ops {
+
+// The weights of the four elements around a point, `t` in [0, 1] after the
+// second, by cubic convolution with coefficient `a`.
+void CubicWeights(double t, double a, double weights[4]);
+
+// One dim.
+struct Resampling {
+  int64_t in, out;
+  double scale;
+  // Ends of the region of interest, in parts of the input.
+  double roi_start = 0, roi_end = 1;
+
+  absl::string_view mode;
+  absl::string_view coordinates;
+  absl::string_view nearest_mode;
+  double cubic_coeff_a;
+  bool exclude_outside;
+  bool antialias;
+
+  // True when every element is itself.
+  bool IsIdentity() const;
+  // Where output element `x` lies in the input.
+  double Source(int64_t x) const;
+  // True for sources that the extrapolation value stands for.
+  bool IsOutside(double source) const;
+  // The index of the nearest element.
+  int64_t Nearest(double source) const;
+  // Indices and weights of the elements of linear and cubic modes. Indices
+  // outside of the input are moved to its ends.
+  std::vector<std::pair<int64_t, double>> Taps(double source) const;
+
+ private:
+  // Before indices are moved.
+  std::vector<std::pair<int64_t, double>> RawTaps(double source) const;
+};
+
+}  // namespace weft::ops
+
+#endif  // WEFT_GRAPH_OPS_VISION_RESAMPLE_H_
