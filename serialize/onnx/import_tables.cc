@@ -9,15 +9,21 @@ namespace weft::onnx_import {
 
 std::vector<absl::Span<const OnnxOp>> AllTables() {
   return {
+      AttentionTable(),
       BinaryTable(),
       ControlTable(),
+      ConvTable(),
       GenericTable(),
       IndexTable(),
       LossTable(),
       MathTable(),
       MoveTable(),
+      NormTable(),
+      PoolTable(),
+      QuantTable(),
       ReduceTable(),
       RnnTable(),
+      RotaryTable(),
       ShapeTable(),
       SignalTable(),
       UnaryTable(),

@@ -12,15 +12,21 @@
 namespace weft::onnx_import {
 
 // In each theme file: `absl::Span<const OnnxOp> XTable()`, by operator name.
+absl::Span<const OnnxOp> AttentionTable();
 absl::Span<const OnnxOp> BinaryTable();
 absl::Span<const OnnxOp> ControlTable();
+absl::Span<const OnnxOp> ConvTable();
 absl::Span<const OnnxOp> GenericTable();
 absl::Span<const OnnxOp> IndexTable();
 absl::Span<const OnnxOp> LossTable();
 absl::Span<const OnnxOp> MathTable();
 absl::Span<const OnnxOp> MoveTable();
+absl::Span<const OnnxOp> NormTable();
+absl::Span<const OnnxOp> PoolTable();
+absl::Span<const OnnxOp> QuantTable();
 absl::Span<const OnnxOp> ReduceTable();
 absl::Span<const OnnxOp> RnnTable();
+absl::Span<const OnnxOp> RotaryTable();
 absl::Span<const OnnxOp> ShapeTable();
 absl::Span<const OnnxOp> SignalTable();
 absl::Span<const OnnxOp> UnaryTable();

@@ -60,6 +60,15 @@ Value* AlongDim(NodeContext& c, Value* v, int dim, int rank) {
   return Reshape(c, v, size);
 }
 
+Value* WithScalar(NodeContext& c, const OpDef& op, Value* v, double scalar) {
+  return v == nullptr ? nullptr : c.Op(op, {v, ScalarLike(c, v, scalar)});
+}
+
+Value* Reduce(NodeContext& c, const OpDef& op, Value* v,
+              absl::Span<const int64_t> dims) {
+  return c.Op(op, {v}, {{"dim", ToSymInts(dims)}, {"keepdim", true}});
+}
+
 Value* ScalarOf(NodeContext& c, DType dtype, double value) {
   return c.b().Scalar(dtype, value);
 }

@@ -30,6 +30,12 @@ Value* AsScalar(NodeContext& c, Value* v);
 // dims.
 Value* AlongDim(NodeContext& c, Value* v, int dim, int rank);
 
+// op(v, scalar), with the scalar in v's dtype.
+Value* WithScalar(NodeContext& c, const OpDef& op, Value* v, double scalar);
+// A reduction over `dims` that keeps them, with size 1.
+Value* Reduce(NodeContext& c, const OpDef& op, Value* v,
+              absl::Span<const int64_t> dims);
+
 // Rank-0 constants.
 Value* ScalarOf(NodeContext& c, DType dtype, double value);
 Value* ScalarLike(NodeContext& c, const Value* like, double value);
