@@ -2,15 +2,23 @@
 // passes.
 #include "passes/pipelines.h"
 
+#include "passes/canonicalize.h"
 #include "passes/cse.h"
 #include "passes/dce.h"
+#include "passes/decompose.h"
+#include "passes/fold_constants.h"
+#include "passes/propagate_shapes.h"
 
 namespace weft {
 namespace {
 
 constexpr PassFactory kPasses[] = {
+    CreateCanonicalizePass,
     CreateCsePass,
     CreateDcePass,
+    CreateDecomposePass,
+    CreateFoldConstantsPass,
+    CreatePropagateShapesPass,
 };
 
 struct PipelineRow {
@@ -22,7 +30,7 @@ struct PipelineRow {
 constexpr PipelineRow kPipelines[] = {
     {"none", "Leaves the module as it is.", ""},
     {"default", "What every target wants; changes no value.",
-     "fixpoint(cse,dce)"},
+     "propagate_shapes,fixpoint(canonicalize,fold_constants,cse,dce)"},
 };
 
 }  // namespace

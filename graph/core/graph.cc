@@ -378,6 +378,38 @@ void Graph::EraseNode(Node* node) {
                      sizeof(Use));
 }
 
+Node* Graph::UpdateAttrs(Node* node, const AttrList* attrs) {
+  const std::vector<std::unique_ptr<Graph>> none;
+  const std::vector<Value*> symbols =
+      SymbolOperands(attrs, node->regions_ ? *node->regions_ : none);
+  bool same = node->num_symbol_operands() == static_cast<int>(symbols.size());
+  for (size_t i = 0; same && i < symbols.size(); ++i) {
+    same = node->symbol_operand(static_cast<int>(i)) == symbols[i];
+  }
+  if (same) {
+    node->set_attr_list(attrs);
+    return node;
+  }
+  std::vector<Value*> operands;
+  for (int i = 0; i < node->num_operands(); ++i) {
+    operands.push_back(node->operand(i));
+  }
+  Types types;
+  for (int i = 0; i < node->num_results(); ++i) {
+    types.push_back(node->result(i)->type());
+  }
+  std::vector<std::unique_ptr<Graph>> regions;
+  if (node->regions_ != nullptr) regions = std::move(*node->regions_);
+  Node* updated = CreateRaw(node->op(), operands, symbols, attrs, types, node,
+                            std::move(regions));
+  updated->set_provenance(node->provenance());
+  for (int i = 0; i < node->num_results(); ++i) {
+    node->result(i)->ReplaceAllUsesWith(updated->result(i));
+  }
+  EraseNode(node);
+  return updated;
+}
+
 void Graph::MoveBefore(Node* node, Node* before) {
   if (node == before || node->next_ == before) return;
   RemoveFromList(node);

@@ -220,6 +220,10 @@ class Graph {
                    std::vector<std::unique_ptr<Graph>> regions = {});
   // The results must have no uses.
   void EraseNode(Node* node);
+  // Gives `node` other attributes (for refinement) and brings its edges to the
+  // definitions of symbols up to date. Returns the node, or one that has taken
+  // its place, uses and nested graphs.
+  Node* UpdateAttrs(Node* node, const AttrList* attrs);
   // `node` and `before` in this graph; the caller keeps the order topological.
   void MoveBefore(Node* node, Node* before);
   // Gives up unused inputs or reorders them: keeps those listed.
@@ -266,6 +270,8 @@ class Graph {
   uint32_t value_id_limit() const { return next_value_id_; }
   // Grows with every edit: equal epochs mean an untouched graph.
   uint64_t epoch() const { return epoch_; }
+  // For edits that were taken back: the graph is what it was at `epoch`.
+  void RestoreEpoch(uint64_t epoch) { epoch_ = epoch; }
 
   // The value whose node defines an unbacked symbol; null when it is not
   // defined in this graph.
@@ -321,11 +327,15 @@ class ConstantStore {
   // Of the model's initializer, when it had one.
   const std::string& name(int id) const { return entries_[id].name; }
   int size() const { return static_cast<int>(entries_.size()); }
+  // Computed from other constants, not part of the program as it came.
+  void MarkDerived(int id) { entries_[id].derived = true; }
+  bool derived(int id) const { return entries_[id].derived; }
 
  private:
   struct Entry {
     HostTensor tensor;
     std::string name;
+    bool derived = false;
   };
   std::vector<Entry> entries_;
   absl::flat_hash_map<uint64_t, std::vector<int>> by_fingerprint_;

@@ -116,6 +116,18 @@ SymInt SymbolTable::Fresh(absl::string_view prefix, const SymbolInfo& info) {
   return symbol;
 }
 
+void SymbolTable::Remove(absl::Span<const SymInt> symbols) {
+  for (SymInt symbol : symbols) index_.erase(symbol);
+  size_t kept = 0;
+  for (SymbolInfo& info : symbols_) {
+    auto it = index_.find(info.symbol);
+    if (it == index_.end()) continue;
+    it->second = static_cast<int>(kept);
+    symbols_[kept++] = std::move(info);
+  }
+  symbols_.resize(kept);
+}
+
 const SymbolInfo* SymbolTable::Find(SymInt symbol) const {
   auto it = index_.find(symbol);
   return it == index_.end() ? nullptr : &symbols_[it->second];

@@ -47,6 +47,8 @@ class SymbolTable {
   void Declare(const SymbolInfo& info);
   // A symbol with a name not yet taken: `prefix` and the smallest free number.
   SymInt Fresh(absl::string_view prefix, const SymbolInfo& info = {});
+  // For symbols that nothing mentions any more.
+  void Remove(absl::Span<const SymInt> symbols);
   const SymbolInfo* Find(SymInt symbol) const;
   bool IsUnbacked(SymInt symbol) const;
   absl::Span<const SymbolInfo> symbols() const { return symbols_; }

@@ -118,8 +118,7 @@ absl::Status GraphDriver::Visit(Node* node) {
 absl::StatusOr<bool> GraphDriver::TryFold(Node* node, RuleIndex::Entry& entry) {
   Folded folded = entry.fold(node->Args(&storage_));
   if (!folded) return false;
-  // A fold keeps every value; signs of zeros and NaN bits are the op's affair.
-  if (!context_.StartRewrite(NumericContract::kValueSafe)) {
+  if (!context_.StartRewrite(NumericContract::kBitExact)) {
     stopped_ = true;
     return true;
   }
@@ -216,7 +215,7 @@ void GraphDriver::Created(Node* node) {
 void GraphDriver::Erasing(Node* node) {
   State& state = states_[node->id()];
   if (state.queued > kVisited) queue_[state.queued - 2] = nullptr;
-  state.queued = kVisited;
+  state.queued = kUnvisited;  // Not to be queued again.
   const int n = node->num_operands();
   for (int i = 0; i < n; ++i) {
     Value* v = node->operand(i);

@@ -55,6 +55,7 @@ Rewriter::Rewriter(Graph* graph, RewriteListener* listener)
 
 void Rewriter::Begin(Node* root) {
   root_ = root;
+  epoch_ = graph()->epoch();
   created_.clear();
   if (!builder_.status().ok()) builder_ = Builder(builder_.graph());
   builder_.set_insertion_point(root);
@@ -73,6 +74,20 @@ std::vector<Value*> Rewriter::Create(const OpDef& op,
                                      const AttrList* attrs) {
   const uint32_t first = graph()->node_id_limit();
   return Share(builder_.Create(op, operands, attrs), first);
+}
+
+std::vector<Value*> Rewriter::Decompose(const Node& root) {
+  WEFT_CHECK(root.op().is_composite());
+  const Node* before = root_->prev();
+  Node::ArgStorage storage;
+  std::vector<Value*> values =
+      root.op().decompose()(builder_, root.Args(&storage));
+  Node* node = before == nullptr ? graph()->first_node() : before->next();
+  for (; node != root_; node = node->next()) {
+    created_.push_back(node);
+    if (listener_ != nullptr) listener_->Created(node);
+  }
+  return values;
 }
 
 Value* Rewriter::Constant(const HostTensor& tensor) {
@@ -144,27 +159,28 @@ absl::Status Rewriter::CheckReplacement(int result, Value* value) const {
 }
 
 absl::Status Rewriter::ReplaceRoot(absl::Span<Value* const> values) {
+  WEFT_CHECK(std::find(values.begin(), values.end(), nullptr) == values.end());
+  return ReplaceResults(values);
+}
+
+absl::Status Rewriter::ReplaceResults(absl::Span<Value* const> values) {
   WEFT_CHECK(static_cast<int>(values.size()) == root_->num_results());
   for (int i = 0; i < root_->num_results(); ++i) {
+    if (values[i] == nullptr) continue;
     absl::Status status = CheckReplacement(i, values[i]);
     if (!status.ok()) return status;
   }
   Node* heir = nullptr;
   for (int i = 0; i < root_->num_results(); ++i) {
-    Value* old = root_->result(i);
-    if (heir == nullptr && old->has_uses()) heir = values[i]->node();
-    const bool is_new = std::find(created_.begin(), created_.end(),
-                                  values[i]->node()) != created_.end();
-    // Both types describe the value; the old one may know more.
-    if (is_new && values[i]->node() != nullptr &&
-        old->type() != values[i]->type() &&
-        !MentionsUnbacked(old->type(), symbols())) {
-      values[i]->set_type(old->type());
+    if (values[i] == nullptr) continue;
+    if (heir == nullptr && root_->result(i)->has_uses()) {
+      heir = values[i]->node();
     }
-    old->ReplaceAllUsesWith(values[i]);
+    MoveUses(root_->result(i), values[i]);
   }
   ProvenanceTable& table = module().provenance();
-  const ProvenanceId gone = EraseDead(root_);
+  const ProvenanceId gone =
+      root_->has_uses() ? root_->provenance() : EraseDead(root_);
   root_ = nullptr;
   bool inherited = false;
   for (Node* node : created_) {
@@ -175,8 +191,19 @@ absl::Status Rewriter::ReplaceRoot(absl::Span<Value* const> values) {
   if (!inherited && heir != nullptr) {
     heir->set_provenance(table.Merge(heir->provenance(), gone));
   }
-  created_.clear();
   return absl::OkStatus();
+}
+
+void Rewriter::MoveUses(Value* old, Value* by) {
+  const bool is_new = by->node() != nullptr &&
+                      std::find(created_.begin(), created_.end(),
+                                by->node()) != created_.end();
+  // Both types describe the value; the old one may know more.
+  if (is_new && old->type() != by->type() &&
+      !MentionsUnbacked(old->type(), symbols())) {
+    by->set_type(old->type());
+  }
+  old->ReplaceAllUsesWith(by);
 }
 
 void Rewriter::Abandon() {
@@ -185,6 +212,7 @@ void Rewriter::Abandon() {
   }
   created_.clear();
   root_ = nullptr;
+  graph()->RestoreEpoch(epoch_);
 }
 
 // Erases `node` and what only it kept alive; returns their provenance.

@@ -55,6 +55,8 @@ class Rewriter {
   std::vector<Value*> Create(const OpDef& op,
                              absl::Span<Value* const> operands,
                              const AttrList* attrs);
+  // The root's op's decomposition; all its results.
+  std::vector<Value*> Decompose(const Node& root);
   Value* Constant(const HostTensor& tensor);
   Value* Scalar(DType dtype, double value);
 
@@ -63,19 +65,26 @@ class Rewriter {
   // value cannot stand for the result (its dtype or rank differs, or a size
   // provably does).
   absl::Status ReplaceRoot(absl::Span<Value* const> values);
+  // The same for some results: those with null keep their uses, and the root
+  // stays while it has any.
+  absl::Status ReplaceResults(absl::Span<Value* const> values);
   // Ends the rewrite without one: erases the nodes made since Begin.
   void Abandon();
+  // The nodes made since Begin, null where erased again.
+  absl::Span<Node* const> created() const { return created_; }
 
  private:
   std::vector<Value*> Share(std::vector<Value*> values, uint32_t first_new_id);
   Node* FindEqual(const Node& node, uint64_t hash) const;
   absl::Status CheckReplacement(int result, Value* value) const;
+  void MoveUses(Value* old, Value* by);
   ProvenanceId EraseDead(Node* node);
   void EraseNow(Node* node);
 
   Builder builder_;
   RewriteListener* listener_;
   Node* root_ = nullptr;
+  uint64_t epoch_ = 0;          // At Begin.
   std::vector<Node*> created_;  // Since Begin; null when erased again.
   std::vector<Node*> dead_;     // Scratch of EraseDead.
   // Nodes made by this rewriter by the hash of op, attributes and operands at

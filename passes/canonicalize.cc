@@ -1,0 +1,38 @@
+#include "passes/canonicalize.h"
+
+#include <vector>
+
+#include "passes/canonicalize/rules.h"
+#include "passes/rewrite/driver.h"
+
+namespace weft {
+namespace {
+
+class CanonicalizePass : public Pass {
+ public:
+  absl::string_view name() const override { return "canonicalize"; }
+  absl::string_view doc() const override {
+    return "Rewrite rules that bring graphs to one form, and make them smaller.";
+  }
+  absl::Status Run(Module& module, PassContext& context) override {
+    return ApplyRules(module, context, CanonicalizeRules());
+  }
+};
+
+}  // namespace
+
+absl::Span<const absl::Span<const Rule>> CanonicalizeRules() {
+  using namespace canonicalize;  // NOLINT
+  static const auto& themes = *new std::vector<absl::Span<const Rule>>{
+      ArithmeticRules(), PowerRules(), LogicRules(),   BroadcastRules(),
+      ReshapeRules(),    PermuteRules(), SliceRules(), CatRules(),
+      PadRules(),        ConvertRules(), ReductionRules(),
+  };
+  return themes;
+}
+
+std::unique_ptr<Pass> CreateCanonicalizePass() {
+  return std::make_unique<CanonicalizePass>();
+}
+
+}  // namespace weft

@@ -1,0 +1,23 @@
+// Rewrite rules that bring graphs to one form, and make them smaller.
+#ifndef WEFT_PASSES_CANONICALIZE_H_
+#define WEFT_PASSES_CANONICALIZE_H_
+
+#include <memory>
+
+#include "absl/types/span.h"
+#include "passes/pass.h"
+#include "passes/rewrite/rule.h"
+
+namespace weft {
+
+// The themes of passes/canonicalize/ and the folds of the ops, to their fixpoint.
+// Admits what the context admits; by default bit-exact and value-safe rules.
+// Counters: rewrites, rule.<name>, fold.<op>.
+std::unique_ptr<Pass> CreateCanonicalizePass();
+
+// All rules, theme by theme, in the order in which they are tried.
+absl::Span<const absl::Span<const Rule>> CanonicalizeRules();
+
+}  // namespace weft
+
+#endif  // WEFT_PASSES_CANONICALIZE_H_

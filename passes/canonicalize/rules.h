@@ -1,0 +1,29 @@
+// The themes of canonicalize: each is a table of rules in a file of that name.
+//
+// The rules go downhill together. Each one lowers, in this order of weight: the
+// elements that are computed or moved, the number of nodes, the cost of an op
+// (a division costs more than a product, a subtraction of a constant more than
+// an addition), or it brings attributes to their canonical spelling.
+#ifndef WEFT_PASSES_CANONICALIZE_RULES_H_
+#define WEFT_PASSES_CANONICALIZE_RULES_H_
+
+#include "absl/types/span.h"
+#include "passes/rewrite/rule.h"
+
+namespace weft::canonicalize {
+
+absl::Span<const Rule> ArithmeticRules();
+absl::Span<const Rule> PowerRules();
+absl::Span<const Rule> LogicRules();
+absl::Span<const Rule> BroadcastRules();
+absl::Span<const Rule> ReshapeRules();
+absl::Span<const Rule> PermuteRules();
+absl::Span<const Rule> SliceRules();
+absl::Span<const Rule> CatRules();
+absl::Span<const Rule> PadRules();
+absl::Span<const Rule> ConvertRules();
+absl::Span<const Rule> ReductionRules();
+
+}  // namespace weft::canonicalize
+
+#endif  // WEFT_PASSES_CANONICALIZE_RULES_H_

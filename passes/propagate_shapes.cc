@@ -1,0 +1,359 @@
+// Rounds of four steps, until one changes nothing. Each step is a sweep over the
+// module; one round is enough unless a new constant size lets more tensors be
+// followed.
+//
+//   1 Resolve     data-dependent nodes whose symbols are known: collects
+//                 symbol -> expression, in topological order, so that later
+//                 expressions are written without the earlier symbols
+//   2 Substitute  applies all of them at once to types and attributes, inner
+//                 graphs before outer ones
+//   3 Materialize known integer tensors as constants or sym_constants
+//   4 Refine      infers types that are not static again
+#include "passes/propagate_shapes.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "graph/core/status_macros.h"
+#include "graph/ops/evaluate.h"
+#include "graph/ops/ops.h"
+#include "graph/ops/symbolic_values.h"
+#include "passes/rewrite/rewriter.h"
+
+namespace weft {
+namespace {
+
+constexpr int kMaxRounds = 32;
+// Constants that data-dependent ops are evaluated on.
+constexpr int64_t kMaxConstant = 1 << 16;
+
+bool MentionsUnbacked(SymInt s, const SymbolTable& symbols) {
+  bool found = false;
+  ForEachSymbol(s, [&](SymInt u) { found |= symbols.IsUnbacked(u); });
+  return found;
+}
+
+bool IsSymbolic(Type type) {
+  if (type.is_symint()) return !type.symint().is_constant();
+  return type.is_tensor() && !type.is_static();
+}
+
+class ShapePropagation {
+ public:
+  ShapePropagation(Module& module, PassContext& context)
+      : module_(module), context_(context) {}
+
+  absl::Status Run() {
+    for (int round = 0; round < kMaxRounds; ++round) {
+      changed_ = false;
+      SymbolicValues values(module_);
+      for (Graph* graph : module_.AllGraphs()) {
+        WEFT_RETURN_IF_ERROR(Resolve(*graph, &values));
+      }
+      Substitute();
+      SymbolicValues after(module_);
+      for (Graph* graph : module_.AllGraphs()) {
+        WEFT_RETURN_IF_ERROR(Materialize(*graph, &after));
+      }
+      for (Graph* graph : module_.AllGraphs()) {
+        WEFT_RETURN_IF_ERROR(Refine(*graph));
+      }
+      if (!changed_) return absl::OkStatus();
+    }
+    return context_.ReportDivergence("sizes still change after 32 rounds");
+  }
+
+ private:
+  absl::Status Resolve(Graph& graph, SymbolicValues* values);
+  absl::Status ResolveItem(Node& node, SymbolicValues* values);
+  absl::Status ResolveRange(Node& node, SymbolicValues* values);
+  absl::Status ResolveConstant(Node& node);
+  bool Define(const Node& node, SymInt symbol, SymInt value);
+  void Substitute();
+  std::optional<SymInt> Replacement(SymInt symbol) const;
+  absl::Status Materialize(Graph& graph, SymbolicValues* values);
+  bool IsWanted(const Value& value, SymbolicValues* values) const;
+  Value* Build(const Value& value, const std::vector<SymInt>& elements,
+               Rewriter& rewriter) const;
+  absl::Status Refine(Graph& graph);
+  Type RefinedType(Type type, Type inferred) const;
+
+  Module& module_;
+  PassContext& context_;
+  bool changed_ = false;
+  absl::flat_hash_map<SymInt, SymInt> substitution_;
+  std::vector<SymInt> substituted_;  // In order.
+  Node::ArgStorage storage_;
+};
+
+// --- 1 Resolve -------------------------------------------------------------------
+
+absl::Status ShapePropagation::Resolve(Graph& graph, SymbolicValues* values) {
+  for (Node* node : graph.nodes()) {
+    if (!node->op().has(kDataDependent) || !node->op().is_pure()) continue;
+    if (node->Is(ops::item)) {
+      WEFT_RETURN_IF_ERROR(ResolveItem(*node, values));
+    } else if (node->Is(ops::range)) {
+      WEFT_RETURN_IF_ERROR(ResolveRange(*node, values));
+    } else {
+      WEFT_RETURN_IF_ERROR(ResolveConstant(*node));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Remembers symbol -> value when `node` defines the symbol.
+bool ShapePropagation::Define(const Node& node, SymInt symbol, SymInt value) {
+  if (!symbol.is_symbol() || !module_.symbols().IsUnbacked(symbol)) {
+    return false;
+  }
+  const Value* definition = node.graph()->SymbolDefinition(symbol);
+  if (definition == nullptr || definition->node() != &node) return false;
+  value = weft::Substitute(value, [&](SymInt s) { return Replacement(s); });
+  if (!value.is_valid() || ContainsSymbol(value, symbol)) return false;
+  // A value that the symbol's facts rule out fails when the program runs.
+  if (module_.symbols().ProveEq(symbol, value) == Proof::kNo) return false;
+  if (!substitution_.emplace(symbol, value).second) return false;
+  substituted_.push_back(symbol);
+  return true;
+}
+
+absl::Status ShapePropagation::ResolveItem(Node& node, SymbolicValues* values) {
+  const std::vector<SymInt>* elements = values->Of(node.operand(0));
+  if (elements == nullptr || elements->size() != 1) return absl::OkStatus();
+  Define(node, node.result()->type().symint(), (*elements)[0]);
+  return absl::OkStatus();
+}
+
+absl::Status ShapePropagation::ResolveRange(Node& node,
+                                            SymbolicValues* values) {
+  SymInt bounds[3];
+  for (int i = 0; i < 3; ++i) {
+    const std::vector<SymInt>* elements = values->Of(node.operand(i));
+    if (elements == nullptr || elements->size() != 1) return absl::OkStatus();
+    bounds[i] = (*elements)[0];
+  }
+  if (!bounds[2].is_constant() || bounds[2].Is(0)) return absl::OkStatus();
+  const Type type = node.result()->type();
+  Rewriter rewriter(node.graph());
+  rewriter.Begin(&node);
+  Value* arange = rewriter.Op(ops::arange, {},
+                              {{"start", bounds[0]},
+                               {"end", bounds[1]},
+                               {"step", bounds[2]},
+                               {"dtype", type.dtype()}});
+  if (arange == nullptr ||
+      !Define(node, type.dim(0), arange->type().dim(0))) {
+    rewriter.Abandon();
+    return absl::OkStatus();
+  }
+  changed_ = true;
+  return rewriter.ReplaceRoot({&arange, 1});
+}
+
+// Evaluates a node whose operands are all small constants.
+absl::Status ShapePropagation::ResolveConstant(Node& node) {
+  if (node.num_regions() != 0 || node.attr_list()->is_symbolic() ||
+      !node.has_uses()) {
+    return absl::OkStatus();
+  }
+  std::vector<HostTensor> inputs(node.num_operands());
+  for (int i = 0; i < node.num_operands(); ++i) {
+    if (!node.has_operand(i)) continue;
+    const HostTensor* literal = LiteralOf(node.operand(i));
+    if (literal == nullptr || literal->numel() > kMaxConstant) {
+      return absl::OkStatus();
+    }
+    inputs[i] = *literal;
+  }
+  auto outputs = Evaluate(node.op(), node.attr_list(), inputs);
+  if (!outputs.ok()) return absl::OkStatus();  // Fails when it runs.
+  for (int i = 0; i < node.num_results(); ++i) {
+    const Type type = node.result(i)->type();
+    for (int d = 0; type.is_tensor() && d < type.rank(); ++d) {
+      Define(node, type.dim(d), (*outputs)[i].dim(d));
+    }
+  }
+  Rewriter rewriter(node.graph());
+  rewriter.Begin(&node);
+  std::vector<Value*> constants;
+  for (const HostTensor& output : *outputs) {
+    constants.push_back(rewriter.Constant(output));
+  }
+  changed_ = true;
+  return rewriter.ReplaceRoot(constants);
+}
+
+// --- 2 Substitute -------------------------------------------------------------------
+
+std::optional<SymInt> ShapePropagation::Replacement(SymInt symbol) const {
+  auto it = substitution_.find(symbol);
+  if (it == substitution_.end()) return std::nullopt;
+  return it->second;
+}
+
+void ShapePropagation::Substitute() {
+  if (substitution_.empty()) return;
+  const auto replacement = [this](SymInt s) { return Replacement(s); };
+  const auto substitute_type = [&](Value* value) {
+    if (IsSymbolic(value->type())) {
+      value->set_type(value->type().Substitute(replacement));
+    }
+  };
+  const std::vector<Graph*> graphs = module_.AllGraphs();
+  for (auto it = graphs.rbegin(); it != graphs.rend(); ++it) {
+    Graph& graph = **it;
+    for (Value* input : graph.inputs()) substitute_type(input);
+    for (Node* node : graph.nodes()) {
+      for (int i = 0; i < node->num_results(); ++i) {
+        substitute_type(node->result(i));
+      }
+      const AttrList* attrs = node->attr_list();
+      if (attrs->is_symbolic()) attrs = attrs->Substitute(replacement);
+      if (node->num_symbol_operands() == 0 && attrs == node->attr_list()) {
+        continue;
+      }
+      node = graph.UpdateAttrs(node, attrs);
+    }
+    for (Node* node : graph.nodes()) {
+      const bool dead = node->op().has(kDataDependent) &&
+                        node->op().is_pure() && !node->has_uses();
+      if (dead) graph.EraseNode(node);
+    }
+  }
+  module_.symbols().Remove(substituted_);
+  context_.Count("substituted", static_cast<int64_t>(substituted_.size()));
+  substitution_.clear();
+  substituted_.clear();
+  changed_ = true;
+}
+
+// --- 3 Materialize ------------------------------------------------------------------
+
+// Some user is not size arithmetic that is known itself.
+bool ShapePropagation::IsWanted(const Value& value,
+                                SymbolicValues* values) const {
+  for (const Use* use = value.first_use(); use != nullptr; use = use->next()) {
+    const Node* user = use->user();
+    bool known = user->num_results() > 0;
+    for (int i = 0; known && i < user->num_results(); ++i) {
+      known = values->Of(user->result(i)) != nullptr;
+    }
+    if (!known) return true;
+  }
+  return false;
+}
+
+Value* ShapePropagation::Build(const Value& value,
+                               const std::vector<SymInt>& elements,
+                               Rewriter& rewriter) const {
+  const Type type = value.type();
+  const std::vector<int64_t> dims = *type.static_dims();
+  if (const auto constants = AllConstant(elements)) {
+    return rewriter.Constant(
+        HostTensor::FromInts(type.dtype(), dims, *constants));
+  }
+  return rewriter.Op(
+      ops::sym_constant, {},
+      {{"values", elements}, {"size", dims}, {"dtype", type.dtype()}});
+}
+
+absl::Status ShapePropagation::Materialize(Graph& graph,
+                                           SymbolicValues* values) {
+  Rewriter rewriter(&graph);
+  for (Node* node : graph.nodes()) {
+    // A constant that is expanded says more than its elements.
+    if (!node->op().is_mergeable() || node->Is(ops::constant) ||
+        node->Is(ops::sym_constant) || node->Is(ops::expand)) {
+      continue;
+    }
+    std::vector<Value*> replacements(node->num_results());
+    bool any = false;
+    rewriter.Begin(node);
+    for (int i = 0; i < node->num_results(); ++i) {
+      Value* value = node->result(i);
+      if (!value->type().is_tensor() || !value->has_uses()) continue;
+      const std::vector<SymInt>* elements = values->Of(value);
+      if (elements == nullptr || !IsWanted(*value, values)) continue;
+      // sym_constant has no bools.
+      if (value->type().dtype() == DType::kBool && !AllConstant(*elements)) {
+        continue;
+      }
+      replacements[i] = Build(*value, *elements, rewriter);
+      any = true;
+    }
+    if (!any) continue;
+    WEFT_RETURN_IF_ERROR(rewriter.status());
+    for (Value*& value : replacements) {
+      context_.Count("known", value != nullptr ? 1 : 0);
+    }
+    changed_ = true;
+    WEFT_RETURN_IF_ERROR(rewriter.ReplaceResults(replacements));
+  }
+  return absl::OkStatus();
+}
+
+// --- 4 Refine ------------------------------------------------------------------------
+
+Type ShapePropagation::RefinedType(Type type, Type inferred) const {
+  if (!type.is_tensor() || !inferred.is_tensor() ||
+      type.rank() != inferred.rank()) {
+    return type;
+  }
+  std::vector<SymInt> dims(type.dims().begin(), type.dims().end());
+  for (int i = 0; i < type.rank(); ++i) {
+    const SymInt d = inferred.dim(i);
+    if (dims[i].is_constant() || dims[i] == d) continue;
+    const bool better = d.is_constant() ||
+                        (MentionsUnbacked(dims[i], module_.symbols()) &&
+                         !MentionsUnbacked(d, module_.symbols()));
+    if (better) dims[i] = d;
+  }
+  return type.WithDims(dims);
+}
+
+absl::Status ShapePropagation::Refine(Graph& graph) {
+  int64_t refined = 0;
+  for (Node* node : graph.nodes()) {
+    if (node->op().has(kDataDependent) || node->Is(ops::constant)) continue;
+    bool symbolic = false;
+    for (int i = 0; i < node->num_results(); ++i) {
+      symbolic |= IsSymbolic(node->result(i)->type());
+    }
+    if (!symbolic) continue;
+    absl::StatusOr<Types> inferred = InferTypes(node->Args(&storage_));
+    if (!inferred.ok()) return inferred.status();
+    for (int i = 0; i < node->num_results(); ++i) {
+      Value* result = node->result(i);
+      const Type type = RefinedType(result->type(), (*inferred)[i]);
+      if (type == result->type()) continue;
+      result->set_type(type);
+      ++refined;
+    }
+  }
+  if (refined > 0) changed_ = true;
+  context_.Count("refined", refined);
+  return absl::OkStatus();
+}
+
+class PropagateShapesPass : public Pass {
+ public:
+  absl::string_view name() const override { return "propagate_shapes"; }
+  absl::string_view doc() const override {
+    return "Works out sizes: what integer tensors hold, and types from it.";
+  }
+  absl::Status Run(Module& module, PassContext& context) override {
+    return ShapePropagation(module, context).Run();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> CreatePropagateShapesPass() {
+  return std::make_unique<PropagateShapesPass>();
+}
+
+}  // namespace weft

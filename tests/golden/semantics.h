@@ -1,0 +1,21 @@
+// Whether two modules compute the same.
+#ifndef WEFT_TESTS_GOLDEN_SEMANTICS_H_
+#define WEFT_TESTS_GOLDEN_SEMANTICS_H_
+
+#include "absl/status/status.h"
+#include "graph/core/graph.h"
+#include "passes/pass_context.h"
+
+namespace weft::golden {
+
+// Runs the functions of both on seeded inputs, for several values of the symbols
+// of their inputs. Floats are compared within what `contract` allows; values
+// include zeros of both signs, infinities and NaN unless the contract admits
+// rounding. When `before` fails on an input, `after` may do
+// anything.
+absl::Status CheckSameResults(const Module& before, const Module& after,
+                              NumericContract contract);
+
+}  // namespace weft::golden
+
+#endif  // WEFT_TESTS_GOLDEN_SEMANTICS_H_
