@@ -32,14 +32,19 @@ absl::Status Dft(NodeContext& c) {
 
 absl::Status Stft(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> step, c.SizesFromTensor(1));
-  std::vector<SymInt> length;
+  const Type signal = c.type(0);
+  if (signal.rank() != 3) {
+    return c.Fail(absl::StrCat("the signal must have rank 3, got ",
+                               signal.ToString()));
+  }
+  std::vector<SymInt> length = {signal.dim(1)};
   if (c.has_input(3)) {
     WEFT_ASSIGN_OR_RETURN(length, c.SizesFromTensor(3));
   } else if (c.has_input(2) && c.rank(2) == 1) {
     length = {c.type(2).dim(0)};
   }
   if (step.size() != 1 || length.size() != 1) {
-    return c.Fail("frame_step and frame_length (or a window) must be given");
+    return c.Fail("frame_step and frame_length must be one number each");
   }
   c.SetOutput(0, c.Op(ops::stft, {c.in(0), c.opt(2)},
                       {{"frame_step", step[0]},

@@ -22,11 +22,13 @@ std::vector<absl::Span<const OnnxOp>> AllTables() {
       PoolTable(),
       QuantTable(),
       ReduceTable(),
+      ResizeTable(),
       RnnTable(),
       RotaryTable(),
       ShapeTable(),
       SignalTable(),
       UnaryTable(),
+      VisionTable(),
   };
 }
 

@@ -25,11 +25,13 @@ absl::Span<const OnnxOp> NormTable();
 absl::Span<const OnnxOp> PoolTable();
 absl::Span<const OnnxOp> QuantTable();
 absl::Span<const OnnxOp> ReduceTable();
+absl::Span<const OnnxOp> ResizeTable();
 absl::Span<const OnnxOp> RnnTable();
 absl::Span<const OnnxOp> RotaryTable();
 absl::Span<const OnnxOp> ShapeTable();
 absl::Span<const OnnxOp> SignalTable();
 absl::Span<const OnnxOp> UnaryTable();
+absl::Span<const OnnxOp> VisionTable();
 
 // All tables.
 std::vector<absl::Span<const OnnxOp>> AllTables();
