@@ -20,6 +20,7 @@ std::set<Key> SchemaVersions() {
   std::map<std::pair<std::string, std::string>, std::set<int>> versions;
   for (const ::onnx::OpSchema& schema :
        ::onnx::OpSchemaRegistry::get_all_schemas_with_history()) {
+    if (schema.Deprecated()) continue;  // From this version on it is gone.
     const std::string domain = onnx_import::NormalizeDomain(schema.domain());
     versions[{domain, schema.Name()}].insert(schema.SinceVersion());
   }

@@ -42,14 +42,31 @@ void TakeOperands(absl::Span<Value* const> operands, Region* region) {
   region->graph->KeepInputs(order);
 }
 
-absl::Status CheckBranches(NodeContext& c, const Region& a, const Region& b) {
-  if (a.outputs.size() != b.outputs.size()) {
+// Output `i` of a region as a scalar.
+void MakeScalar(Region* region, size_t i) {
+  std::vector<Value*> outputs = region->graph->outputs();
+  Builder b(region->graph.get());
+  outputs[i] = b.Op(ops::reshape, {outputs[i]},
+                    {{"size", std::vector<SymInt>()}});
+  region->graph->SetOutputs(outputs);
+  region->outputs[i] = outputs[i]->type();
+}
+
+// The branches must agree in dtypes and ranks. Exporters are careless with one
+// element as [] or [1], which broadcast alike: then it is a scalar.
+absl::Status MatchBranches(NodeContext& c, Region* a, Region* b) {
+  if (a->outputs.size() != b->outputs.size()) {
     return c.Fail("the branches have different numbers of outputs");
   }
-  for (size_t i = 0; i < a.outputs.size(); ++i) {
-    const Type x = a.outputs[i];
-    const Type y = b.outputs[i];
+  for (size_t i = 0; i < a->outputs.size(); ++i) {
+    const Type x = a->outputs[i];
+    const Type y = b->outputs[i];
     if (x.dtype() == y.dtype() && x.rank() == y.rank()) continue;
+    if (x.dtype() == y.dtype() && x.numel().Is(1) && y.numel().Is(1)) {
+      MakeScalar(a, i);
+      MakeScalar(b, i);
+      continue;
+    }
     return c.Unsupported(absl::StrCat(
         "output ", i, " is ", x.ToString(), " in one branch and ",
         y.ToString(), " in the other; which branch runs must be known"));
@@ -79,7 +96,7 @@ absl::Status If(NodeContext& c) {
   if (!then_region.ok()) return In("then_branch", then_region.status());
   auto else_region = c.importer()->ImportRegion(c.scope(), *else_graph, {});
   if (!else_region.ok()) return In("else_branch", else_region.status());
-  WEFT_RETURN_IF_ERROR(CheckBranches(c, *then_region, *else_region));
+  WEFT_RETURN_IF_ERROR(MatchBranches(c, &*then_region, &*else_region));
 
   std::vector<Value*> operands = then_region->captures;
   absl::flat_hash_map<const Value*, bool> taken;

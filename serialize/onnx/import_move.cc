@@ -89,6 +89,11 @@ struct Range {
 // position counted from its beginning (or, negative, from its end).
 SymInt Mirrored(NodeContext& c, SymInt position, SymInt dim) {
   const SymbolTable& symbols = c.b().module().symbols();
+  // -1 - x is not x's negation: it exists for the least integer too.
+  if (position.is_constant() && position.value() < 0) {
+    return SymInt(-1 - position.value());
+  }
+  if (position.Is(std::numeric_limits<int64_t>::max())) return 0;
   if (symbols.RangeOf(position).max < 0) return SymInt(-1) - position;
   return Max(dim - SymInt(1) - position, 0);
 }
@@ -111,14 +116,25 @@ absl::StatusOr<Value*> SliceDim(NodeContext& c, Value* x, int axis,
   }
   Value* flipped =
       c.Op(ops::flip, {x}, {{"dims", std::vector<int64_t>{axis}}});
-  // The first element is clamped into the dim.
-  const SymInt start = Min(Mirrored(c, range.start, dim), dim - SymInt(1));
+  // The first element is clamped into the dim; 0 is in it, or the dim is empty.
+  SymInt start = Mirrored(c, range.start, dim);
+  if (!start.Is(0)) start = Max(Min(start, dim - SymInt(1)), 0);
   const int64_t least = std::numeric_limits<int64_t>::min();
   const int64_t step = range.step == least
                            ? std::numeric_limits<int64_t>::max()
                            : -range.step;
-  return Slice(c, flipped, axis, Max(start, 0),
-               Mirrored(c, range.end, dim), SymInt(step));
+  return Slice(c, flipped, axis, start, Mirrored(c, range.end, dim),
+               SymInt(step));
+}
+
+// Exporters write "to the end" as some huge number, and "from the beginning",
+// with a negative step, as its negative.
+SymInt Unbounded(SymInt position) {
+  constexpr int64_t kHuge = std::numeric_limits<int32_t>::max();
+  if (!position.is_constant()) return position;
+  if (position.value() >= kHuge) return std::numeric_limits<int64_t>::max();
+  if (position.value() <= -kHuge) return std::numeric_limits<int64_t>::min();
+  return position;
 }
 
 struct SliceArgs {
@@ -143,6 +159,8 @@ absl::StatusOr<SliceArgs> ReadSliceArgs(NodeContext& c) {
       WEFT_ASSIGN_OR_RETURN(args.steps, c.RequireConstantInts(4));
     }
   }
+  for (SymInt& s : args.starts) s = Unbounded(s);
+  for (SymInt& s : args.ends) s = Unbounded(s);
   const size_t n = args.starts.size();
   if (args.axes.empty()) {
     for (size_t i = 0; i < n; ++i) args.axes.push_back(static_cast<int64_t>(i));

@@ -98,29 +98,26 @@ absl::Status Clip(NodeContext& c) {
   return c.status();
 }
 
-absl::Status Cast(NodeContext& c) {
+// Floats go to 4-bit integers by way of i32: ONNX keeps the low bits.
+Value* CastTo(NodeContext& c, Value* x, DType to) {
   const bool saturate = c.Bool("saturate", true);
-  c.RequiredInt("to");
   // Concerns only 8-bit exponents without mantissa, which Weft lacks.
   c.Ignore({"round_mode"});
-  const DType to = c.Dtype("to", DType::kF32);
-  Value* x = c.in(0);
-  if (x != nullptr && x->type().dtype() != to) {
-    x = c.Op(ops::convert, {x}, {{"dtype", to}, {"saturate", saturate}});
+  if (x == nullptr || x->type().dtype() == to) return x;
+  if (IsInt(to) && DTypeBits(to) < 8 && IsFloat(x->type().dtype())) {
+    x = Convert(c, x, DType::kI32);
   }
-  c.SetOutput(0, x);
+  return c.Op(ops::convert, {x}, {{"dtype", to}, {"saturate", saturate}});
+}
+
+absl::Status Cast(NodeContext& c) {
+  c.RequiredInt("to");
+  c.SetOutput(0, CastTo(c, c.in(0), c.Dtype("to", DType::kF32)));
   return c.status();
 }
 
 absl::Status CastLike(NodeContext& c) {
-  const bool saturate = c.Bool("saturate", true);
-  c.Ignore({"round_mode"});
-  Value* x = c.in(0);
-  const DType to = c.dtype(1);
-  if (x != nullptr && x->type().dtype() != to) {
-    x = c.Op(ops::convert, {x}, {{"dtype", to}, {"saturate", saturate}});
-  }
-  c.SetOutput(0, x);
+  c.SetOutput(0, CastTo(c, c.in(0), c.dtype(1)));
   return c.status();
 }
 

@@ -1,0 +1,49 @@
+// The tables against the specification that libonnx holds.
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "onnx/defs/schema.h"
+#include "serialize/onnx/import_tables.h"
+#include "serialize/onnx/onnx.h"
+
+namespace weft {
+namespace {
+
+// A version that the specification does not have is a slip of the pen.
+TEST(CoverageTest, VersionsExist) {
+  constexpr int kLastOfLibonnx = 17;
+  for (const auto& table : onnx_import::AllTables()) {
+    for (const onnx_import::OnnxOp& op : table) {
+      int previous = 0;
+      for (int version : op.versions) {
+        if (version == 0) break;
+        EXPECT_GT(version, previous) << op.op_type;
+        previous = version;
+        if (version > kLastOfLibonnx) continue;
+        const auto* schema =
+            ::onnx::OpSchemaRegistry::Schema(op.op_type, version, op.domain);
+        ASSERT_NE(schema, nullptr) << op.op_type << " " << version;
+        EXPECT_EQ(schema->SinceVersion(), version) << op.op_type;
+      }
+    }
+  }
+}
+
+TEST(CoverageTest, NoVersionIsListedTwice) {
+  std::set<std::tuple<std::string, std::string, int>> seen;
+  for (const auto& table : onnx_import::AllTables()) {
+    for (const onnx_import::OnnxOp& op : table) {
+      for (int version : op.versions) {
+        if (version == 0) break;
+        EXPECT_TRUE(seen.insert({op.domain, op.op_type, version}).second)
+            << op.op_type << " " << version;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft
