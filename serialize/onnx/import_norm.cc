@@ -151,7 +151,10 @@ absl::StatusOr<std::vector<SymInt>> NormalizedShape(NodeContext& c) {
 // f32 would notice.
 absl::Status LayerNormalization(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> shape, NormalizedShape(c));
-  const DType stash = c.Dtype("stash_type", DType::kF32);
+  // Some writers say 0 for "in the input's own type".
+  const DType stash = c.Int("stash_type", 1) == 0
+                          ? WideType(c.dtype(0))
+                          : c.Dtype("stash_type", DType::kF32);
   const DType dtype = c.dtype(0);
   Value* scale = c.in(1);
   Value* bias = c.opt(2);
@@ -243,7 +246,8 @@ constexpr OnnxOp kTable[] = {
     {"GroupNormalization", {18, 21}, GroupNormalization},
     {"InstanceNormalization", {6, 22}, InstanceNormalization},
     {"LRN", {1, 13}, Lrn},
-    {"LayerNormalization", {17}, LayerNormalization},
+    // Exporters wrote it before opset 17, as ONNX Runtime took it.
+    {"LayerNormalization", {1, 17}, LayerNormalization},
     {"LpNormalization", {1, 22}, LpNormalization},
     {"MeanVarianceNormalization", {9, 13}, MeanVarianceNormalization},
     {"RMSNormalization", {23}, RmsNormalization},
