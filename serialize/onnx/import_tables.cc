@@ -11,6 +11,7 @@ std::vector<absl::Span<const OnnxOp>> AllTables() {
   return {
       AttentionTable(),
       BinaryTable(),
+      ContribTable(),
       ControlTable(),
       ConvTable(),
       GenericTable(),

@@ -1,6 +1,7 @@
 // Conversion between dtypes.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "graph/ops/support/fold.h"
 #include "graph/ops/support/op.h"
@@ -12,25 +13,29 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   return Types{args.type(0).WithDType(args.attrs().Dtype("dtype"))};
 }
 
-// Toward zero, to the nearest value of the dtype; NaN gives 0.
+// Toward zero; NaN and what an integer from `least` on cannot hold give `least`,
+// as the conversion instructions of x86 do.
+int64_t Truncate(double v, int64_t least) {
+  const double end = -static_cast<double>(least);
+  const double whole = std::trunc(v);
+  return whole >= -end && whole < end ? static_cast<int64_t>(whole) : least;
+}
+
+// Narrow integers take the low bits of a 32-bit one, u32 those of a 64-bit one.
 void WriteTruncated(const std::vector<double>& values, HostTensor* out) {
-  if (out->dtype() == DType::kU64) {
-    std::vector<uint64_t> ints;
-    for (double v : values) {
-      ints.push_back(v >= 0x1p64 ? ~uint64_t{0}
-                     : v > 0     ? static_cast<uint64_t>(v)
-                                 : 0);
-    }
-    return Write(ints, out);
-  }
-  const int64_t min = IntMin(out->dtype());
-  const int64_t max = IntMax(out->dtype());
+  constexpr int64_t kLeast64 = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kLeast32 = std::numeric_limits<int32_t>::min();
+  const DType dtype = out->dtype();
+  const bool wide = dtype == DType::kI64 || dtype == DType::kU64 ||
+                    dtype == DType::kU32;
   std::vector<int64_t> ints;
+  ints.reserve(values.size());
   for (double v : values) {
-    ints.push_back(IsNan(v)                             ? 0
-                   : v >= static_cast<double>(max)      ? max
-                   : v <= static_cast<double>(min)      ? min
-                                                        : static_cast<int64_t>(v));
+    if (dtype == DType::kU64 && v >= 0x1p63 && v < 0x1p64) {
+      ints.push_back(static_cast<int64_t>(static_cast<uint64_t>(v)));
+    } else {
+      ints.push_back(Truncate(v, wide ? kLeast64 : kLeast32));
+    }
   }
   Write(ints, out);
 }
@@ -77,9 +82,12 @@ WEFT_DEFINE_OP(
            "The same numbers in another dtype. Floats round to nearest even; "
            "overflow gives infinity, of 8-bit floats the largest value, or with "
            "saturate=false their infinity or NaN. Floats become integers toward "
-           "zero, out of range the nearest one, NaN becomes 0. Integers keep "
-           "their low bits. bool is `self != 0`. Complex numbers lose their "
-           "imaginary part. ATen: aten::_to_copy; `saturate` is ONNX's.")
+           "zero; what does not fit, NaN too, becomes what x86 makes of it, as "
+           "in PyTorch and ONNX Runtime there: the least 64-bit integer for "
+           "i64, u64 and u32, else the least 32-bit one, of which narrower "
+           "dtypes keep the low bits. Integers keep their low bits. bool is "
+           "`self != 0`. Complex numbers lose their imaginary part. ATen: "
+           "aten::_to_copy; `saturate` is ONNX's.")
         .Traits(kPointwise)
         .Infer(Infer)
         .Fold(Fold)
