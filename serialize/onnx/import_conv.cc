@@ -8,6 +8,7 @@
 #include "graph/ops/ops.h"
 #include "serialize/onnx/import_context.h"
 #include "serialize/onnx/import_tables.h"
+#include "serialize/onnx/import_util.h"
 #include "serialize/onnx/import_window.h"
 
 namespace weft::onnx_import {
@@ -109,7 +110,39 @@ absl::Status DeformConv(NodeContext& c) {
   return c.status();
 }
 
+// A depthwise convolution along the last dim of [N, C, length] that sees what
+// came before: past_state, or zeros. The new state is the end of what it saw.
+absl::Status CausalConvWithState(NodeContext& c) {
+  const Type w = c.type(1);
+  if (c.ok() && (c.rank(0) != 3 || w.rank() != 3)) {
+    return c.Fail(absl::StrCat("input and weight must have rank 3, got ",
+                               c.type(0).ToString(), " and ", w.ToString()));
+  }
+  WEFT_RETURN_IF_ERROR(c.status());
+  const std::string activation = c.Str("activation", "none");
+  if (activation != "none" && activation != "silu" && activation != "swish") {
+    return c.Fail(absl::StrCat("unknown activation \"", activation, "\""));
+  }
+  const SymInt before = w.dim(2) - 1;
+  Value* x = c.has_input(3)
+                 ? c.Op(ops::cat, {c.in(3), c.in(0)}, {{"dim", 2}})
+                 : c.Op(ops::pad, {c.in(0), nullptr},
+                        {{"pad", std::vector<SymInt>{0, 0, before, 0, 0, 0}}});
+  Value* y = c.Op(ops::convolution, {x, c.in(1), c.opt(2)},
+                  {{"stride", std::vector<int64_t>{1}},
+                   {"padding", std::vector<int64_t>{0}},
+                   {"dilation", std::vector<int64_t>{1}},
+                   {"groups", c.type(0).dim(1)}});
+  if (activation != "none") y = c.Op(ops::silu, {y});
+  WEFT_RETURN_IF_ERROR(c.status());
+  const SymInt end = x->type().dim(2);
+  c.SetOutput(0, y);
+  c.SetOutput(1, Slice(c, x, 2, end - before, end));
+  return c.status();
+}
+
 constexpr OnnxOp kTable[] = {
+    {"CausalConvWithState", {27}, CausalConvWithState},
     {"Conv", {1, 11, 22}, Conv},
     {"ConvTranspose", {1, 11, 22}, ConvTranspose},
     {"DeformConv", {19, 22}, DeformConv},

@@ -16,6 +16,7 @@ std::vector<absl::Span<const OnnxOp>> AllTables() {
       ConvTable(),
       GenericTable(),
       IndexTable(),
+      LinearAttentionTable(),
       LossTable(),
       MathTable(),
       MoveTable(),

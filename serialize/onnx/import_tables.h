@@ -19,6 +19,7 @@ absl::Span<const OnnxOp> ControlTable();
 absl::Span<const OnnxOp> ConvTable();
 absl::Span<const OnnxOp> GenericTable();
 absl::Span<const OnnxOp> IndexTable();
+absl::Span<const OnnxOp> LinearAttentionTable();
 absl::Span<const OnnxOp> LossTable();
 absl::Span<const OnnxOp> MathTable();
 absl::Span<const OnnxOp> MoveTable();

@@ -22,7 +22,9 @@ TEST(CoverageTest, VersionsExist) {
         if (version == 0) break;
         EXPECT_GT(version, previous) << op.op_type;
         previous = version;
-        if (version > kLastOfLibonnx) continue;
+        if (version > kLastOfLibonnx || op.domain[0] != '\0') continue;
+        // Written by exporters before the specification had it.
+        if (op.op_type == std::string("LayerNormalization") && version == 1) continue;
         const auto* schema =
             ::onnx::OpSchemaRegistry::Schema(op.op_type, version, op.domain);
         ASSERT_NE(schema, nullptr) << op.op_type << " " << version;

@@ -1,0 +1,31 @@
+// Models in ONNX's textual syntax, imported and run by the reference executor.
+#ifndef WEFT_TESTS_SERIALIZE_ONNX_ONNX_RUN_H_
+#define WEFT_TESTS_SERIALIZE_ONNX_ONNX_RUN_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/core/tensor.h"
+
+namespace weft {
+
+HostTensor F32(std::vector<int64_t> dims, std::vector<double> values);
+HostTensor U8(std::vector<int64_t> dims, std::vector<int64_t> values);
+HostTensor I64(std::vector<int64_t> dims, std::vector<int64_t> values);
+// f32: 0, 1, 2, ...
+HostTensor Counting(std::vector<int64_t> dims);
+
+// `text` with `word` in the place of the first '%'.
+std::string Fill(std::string text, const std::string& word);
+
+// All results; none, and a failed expectation, when anything went wrong.
+std::vector<HostTensor> RunOnnx(const std::string& text, int opset,
+                                const std::vector<HostTensor>& inputs);
+// The elements of the first result.
+std::vector<double> RunOnnxValues(const std::string& text, int opset,
+                                  const std::vector<HostTensor>& inputs);
+
+}  // namespace weft
+
+#endif  // WEFT_TESTS_SERIALIZE_ONNX_ONNX_RUN_H_
