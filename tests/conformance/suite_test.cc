@@ -1,0 +1,102 @@
+// Every case of suites that others wrote, as a test of its own, as imported and
+// again after the default pipeline.
+//
+// The ONNX suite comes from Debian's libonnx-testdata. A folder of networks and
+// fixtures beside the checkout (../shared/models) is tested when it is there.
+// exceptions.txt lists the cases that are not expected to pass, with the
+// reason; one that passes after all must leave the list.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "tools/conformance/case.h"
+
+namespace weft::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kOnnxSuite[] = "/usr/share/libonnx-testdata/data";
+
+fs::path Runfile(const std::string& path) {
+  return fs::path(std::getenv("TEST_SRCDIR")) / std::getenv("TEST_WORKSPACE") /
+         path;
+}
+
+// The checkout, found through the real path of a file in it.
+fs::path Checkout() {
+  return fs::canonical(Runfile("WORKSPACE")).parent_path();
+}
+
+std::map<std::string, std::string> Exceptions() {
+  std::map<std::string, std::string> exceptions;
+  std::ifstream file(Runfile("tests/conformance/exceptions.txt"));
+  std::string line;
+  while (std::getline(file, line)) {
+    const size_t space = line.find(' ');
+    if (line.empty() || line[0] == '#') continue;
+    exceptions[line.substr(0, space)] = line.substr(space + 1);
+  }
+  return exceptions;
+}
+
+struct SuiteCase {
+  Case c;
+  std::string passes;
+};
+
+std::vector<SuiteCase> AllCases() {
+  std::vector<Case> cases = FindCases(kOnnxSuite);
+  const fs::path models = Checkout().parent_path() / "shared" / "models";
+  if (fs::exists(models)) {
+    for (Case& c : FindCases(models.string())) cases.push_back(std::move(c));
+  } else {
+    std::cerr << "skipped: " << models
+              << " is not there; it holds networks and fixtures of other "
+                 "projects that are not part of this one\n";
+  }
+  std::vector<SuiteCase> all;
+  for (const char* passes : {"none", "default"}) {
+    for (const Case& c : cases) all.push_back({c, passes});
+  }
+  return all;
+}
+
+class Suite : public testing::TestWithParam<SuiteCase> {};
+
+TEST_P(Suite, AsExpected) {
+  static const auto& exceptions = *new auto(Exceptions());
+  CaseOptions options;
+  options.passes = GetParam().passes;
+  const CaseResult result = RunCaseIsolated(GetParam().c, options);
+  auto exception = exceptions.find(GetParam().c.name);
+  if (exception == exceptions.end()) {
+    EXPECT_EQ(result.outcome, Outcome::kPassed) << result.message;
+  } else {
+    EXPECT_NE(result.outcome, Outcome::kPassed)
+        << "passes, but exceptions.txt says: " << exception->second;
+    EXPECT_EQ(result.message.find("crashed"), std::string::npos)
+        << result.message;
+  }
+}
+
+std::string TestName(const testing::TestParamInfo<SuiteCase>& info) {
+  std::string name = absl::StrCat(info.param.passes, "_", info.param.c.name);
+  std::replace_if(
+      name.begin(), name.end(),
+      [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, Suite, testing::ValuesIn(AllCases()),
+                         TestName);
+
+}  // namespace
+}  // namespace weft::tools
