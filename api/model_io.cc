@@ -9,6 +9,7 @@
 #include "graph/ops/registry.h"
 #include "serialize/dot/dot.h"
 #include "serialize/npy/npy.h"
+#include "serialize/onnx/export.h"
 #include "serialize/onnx/onnx.h"
 
 namespace weft {
@@ -57,6 +58,7 @@ std::optional<EmitFormat> ParseEmitFormat(absl::string_view name) {
   if (name == "text") return EmitFormat::kText;
   if (name == "dot") return EmitFormat::kDot;
   if (name == "svg") return EmitFormat::kSvg;
+  if (name == "onnx") return EmitFormat::kOnnx;
   return std::nullopt;
 }
 
@@ -68,6 +70,8 @@ absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format) {
       return ToDot(module);
     case EmitFormat::kSvg:
       return DotToSvg(ToDot(module));
+    case EmitFormat::kOnnx:
+      return ExportOnnx(module);
   }
   return absl::InternalError("unknown format");
 }

@@ -29,8 +29,8 @@ struct LoadOptions {
 absl::StatusOr<std::unique_ptr<Module>> LoadModel(
     const std::string& path, const LoadOptions& options = {});
 
-enum class EmitFormat { kText, kDot, kSvg };
-// "text", "dot", "svg"; nullopt for other names.
+enum class EmitFormat { kText, kDot, kSvg, kOnnx };
+// "text", "dot", "svg", "onnx"; nullopt for other names.
 std::optional<EmitFormat> ParseEmitFormat(absl::string_view name);
 absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format);
 

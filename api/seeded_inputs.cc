@@ -12,7 +12,9 @@ namespace {
 // SplitMix64: the same numbers on every machine.
 class Random {
  public:
-  explicit Random(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15ull + 1) {}
+  // The first number scatters the seeds: the streams of neighbouring ones would
+  // otherwise be each other's, shifted by one.
+  explicit Random(uint64_t seed) : state_(seed) { state_ = Next(); }
   uint64_t Next() {
     uint64_t z = (state_ += 0x9e3779b97f4a7c15ull);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;

@@ -6,13 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "api/compiler.h"
+#include "api/describe.h"
 #include "api/model_io.h"
-#include "graph/ops/registry.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
 
@@ -68,16 +67,6 @@ FlagSet MakeFlags(Options* o) {
              "List passes with their options, and named pipelines");
   flags.Bool("list-ops", &o->list_ops, "List ops with their schemas");
   return flags;
-}
-
-std::string ListOps() {
-  std::string out;
-  for (const OpDef* op : ops::Registry().All()) {
-    absl::StrAppend(&out, op->schema_text(), "\n    ",
-                    absl::StrReplaceAll(op->doc(), {{"\n", "\n    "}}),
-                    op->is_composite() ? "\n    Composite." : "", "\n");
-  }
-  return out;
 }
 
 absl::Status CheckPrintAfter(const Options& o) {
@@ -190,7 +179,7 @@ absl::StatusOr<int> Run(const Options& o,
     return kExitOk;
   }
   if (o.list_ops) {
-    std::cout << ListOps();
+    std::cout << DescribeOps();
     return kExitOk;
   }
   if (positional.size() != 1) {

@@ -1,0 +1,122 @@
+// Runs the commands that README.md and docs/ show, so that they cannot rot.
+//
+// Lines of ```sh blocks that begin with `./bazelw run //tools:NAME --` run the
+// tool of that name, in order, in a scratch folder that has examples/. Other
+// lines of such blocks must be in kElsewhere.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "gtest/gtest.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Tool {
+  const char* name;
+  const char* path;
+};
+constexpr Tool kTools[] = {
+    {"opt", "tools/opt"},
+    {"run", "tools/run"},
+    {"conformance", "tools/conformance/main"},
+};
+
+// Commands that other tests, or this very run, stand for.
+constexpr const char* kElsewhere[] = {
+    "./bazelw test //...",
+    "./bazelw test //tests/golden/...",
+    "./bazelw run //examples:",
+};
+
+struct Command {
+  std::string file;
+  int line;
+  std::string text;
+};
+
+fs::path Root() {
+  return fs::path(std::getenv("TEST_SRCDIR")) / std::getenv("TEST_WORKSPACE");
+}
+
+std::vector<Command> CommandsOf(const fs::path& file) {
+  std::vector<Command> commands;
+  std::ifstream in(file);
+  std::string line;
+  bool inside = false;
+  for (int number = 1; std::getline(in, line); ++number) {
+    if (absl::StartsWith(line, "```")) {
+      inside = !inside && line == "```sh";
+    } else if (inside && !line.empty()) {
+      commands.push_back({file.filename().string(), number, line});
+    }
+  }
+  return commands;
+}
+
+std::vector<fs::path> Documents() {
+  std::vector<fs::path> files = {Root() / "README.md"};
+  for (const auto& entry : fs::directory_iterator(Root() / "docs")) {
+    if (entry.path().extension() == ".md") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+bool IsElsewhere(const std::string& text) {
+  for (const char* known : kElsewhere) {
+    if (absl::StartsWith(text, known)) return true;
+  }
+  return false;
+}
+
+// The shell command that does what `text` says; "" when it is none of ours.
+std::string ToShell(absl::string_view text) {
+  if (!absl::ConsumePrefix(&text, "./bazelw run //tools:")) return "";
+  for (const Tool& tool : kTools) {
+    if (!absl::ConsumePrefix(&text, absl::StrCat(tool.name, " --"))) continue;
+    return absl::StrCat("'", (Root() / tool.path).string(), "'", text);
+  }
+  return "";
+}
+
+TEST(Commands, Run) {
+  const fs::path scratch = fs::path(testing::TempDir()) / "commands";
+  fs::create_directories(scratch);
+  std::error_code error;
+  fs::create_directory_symlink(Root() / "examples", scratch / "examples", error);
+  unsetenv("BUILD_WORKING_DIRECTORY");
+  int run = 0;
+  for (const fs::path& file : Documents()) {
+    for (const Command& command : CommandsOf(file)) {
+      SCOPED_TRACE(absl::StrCat(command.file, ":", command.line, ": ",
+                                command.text));
+      if (IsElsewhere(command.text)) continue;
+      const std::string shell = ToShell(command.text);
+      ASSERT_FALSE(shell.empty()) << "no test stands for this command";
+      const std::string log = (scratch / "log").string();
+      const int status = std::system(
+          absl::StrCat("cd '", scratch.string(), "' && ", shell, " > '", log,
+                       "' 2>&1")
+              .c_str());
+      std::ifstream in(log);
+      std::ostringstream output;
+      output << in.rdbuf();
+      EXPECT_EQ(status, 0) << output.str().substr(0, 2000);
+      ++run;
+    }
+  }
+  EXPECT_GE(run, 10) << "the documents show fewer commands than they did";
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,544 @@
+// What exported models look like: names, sizes, constants, nested graphs, errors.
+
+#include "serialize/onnx/export.h"
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "backends/reference/executor.h"
+#include "gmock/gmock.h"
+#include "graph/core/builder.h"
+#include "graph/ops/ops.h"
+#include "graph/ops/registry.h"
+#include "gtest/gtest.h"
+#include "onnx/onnx_pb.h"
+#include "serialize/onnx/onnx.h"
+#include "tests/serialize/onnx/export_cases.h"
+#include "tests/serialize/onnx/onnx_check.h"
+#include "tests/support/tensor_compare.h"
+
+namespace weft {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::unique_ptr<Module> Parse(const std::string& text) {
+  auto module = ParseModule(text, ops::Registry());
+  EXPECT_TRUE(module.ok()) << module.status() << "\n" << text;
+  return module.ok() ? *std::move(module) : nullptr;
+}
+
+onnx::ModelProto Export(const Module& module, int opset = 17) {
+  OnnxExportOptions options;
+  options.opset = opset;
+  onnx::ModelProto model;
+  const auto bytes = ExportOnnx(module, options);
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  if (!bytes.ok()) return model;
+  if (opset == 17) {
+    EXPECT_EQ(OnnxComplaint(*bytes), "");
+  }
+  EXPECT_TRUE(model.ParseFromString(*bytes));
+  return model;
+}
+
+onnx::ModelProto Export(const std::string& text, int opset = 17) {
+  const auto module = Parse(text);
+  return module ? Export(*module, opset) : onnx::ModelProto();
+}
+
+std::string Error(const std::string& text, int opset = 17) {
+  const auto module = Parse(text);
+  OnnxExportOptions options;
+  options.opset = opset;
+  const auto bytes = ExportOnnx(*module, options);
+  EXPECT_FALSE(bytes.ok());
+  return std::string(bytes.status().message());
+}
+
+std::string Operators(const onnx::GraphProto& graph) {
+  std::vector<std::string> names;
+  for (const auto& node : graph.node()) names.push_back(node.op_type());
+  return absl::StrJoin(names, " ");
+}
+
+const onnx::TensorProto* Initializer(const onnx::ModelProto& model,
+                                     const std::string& name) {
+  for (const auto& tensor : model.graph().initializer()) {
+    if (tensor.name() == name) return &tensor;
+  }
+  return nullptr;
+}
+
+std::vector<int64_t> Int64s(const onnx::ModelProto& model,
+                            const std::string& name) {
+  const onnx::TensorProto* tensor = Initializer(model, name);
+  if (tensor == nullptr) return {-999};
+  auto loaded = ParseTensorProto(tensor->SerializeAsString());
+  EXPECT_TRUE(loaded.ok()) << loaded.status();
+  return loaded.ok() ? loaded->ReadInts() : std::vector<int64_t>();
+}
+
+// --- Names ------------------------------------------------------------------------
+
+TEST(OnnxExportTest, KeepsNamesAndSizesOfTheSignature) {
+  const auto model = Export(R"(
+func @main(%image: f32[batch, 3, 8], %"a b": f32[3, 8])
+    -> (%sum: f32[batch, 3, 8], %twice: f32[2*batch, 3, 8]) {
+  %0 = add(%image, %"a b")
+  %1 = cat(%0, %0)
+  return %0, %1
+})");
+  const onnx::GraphProto& graph = model.graph();
+  EXPECT_EQ(model.ir_version(), 8);
+  EXPECT_EQ(model.opset_import(0).version(), 17);
+  EXPECT_EQ(graph.name(), "main");
+  EXPECT_EQ(graph.input(0).name(), "image");
+  EXPECT_EQ(graph.input(1).name(), "a b");
+  EXPECT_EQ(graph.output(0).name(), "sum");
+  EXPECT_EQ(graph.output(1).name(), "twice");
+  const auto& dims = graph.input(0).type().tensor_type().shape();
+  EXPECT_EQ(dims.dim(0).dim_param(), "batch");
+  EXPECT_EQ(dims.dim(1).dim_value(), 3);
+  EXPECT_EQ(graph.output(1).type().tensor_type().shape().dim(0).dim_param(),
+            "2*batch");
+  EXPECT_EQ(Operators(graph), "Add Concat");
+  EXPECT_EQ(graph.node(0).output(0), "sum");
+  EXPECT_EQ(graph.node(1).input(0), "sum");
+}
+
+TEST(OnnxExportTest, NodesAreNamedAfterTheirSources) {
+  const auto model = Export(R"(
+func @main(%x: f32[2]) {
+  %0 = relu(%x) loc("block/relu")
+  %1 = relu(%x) loc("block/relu")
+  %2 = add(%0, %1) loc("a", "b")
+  %3 = sub(%2, %1)
+  return %3
+})");
+  const auto& nodes = model.graph().node();
+  EXPECT_EQ(nodes[0].name(), "block/relu");
+  EXPECT_EQ(nodes[0].output(0), "block/relu_output_0");
+  EXPECT_EQ(nodes[1].name(), "block/relu_1");
+  EXPECT_EQ(nodes[2].name(), "a");
+  EXPECT_EQ(nodes[2].doc_string(), "a\nb");
+  EXPECT_EQ(nodes[0].doc_string(), "");
+  EXPECT_EQ(nodes[3].name(), "sub");
+}
+
+TEST(OnnxExportTest, ConstantsAreInitializersUnderTheirNames) {
+  Module module(ops::Registry());
+  Graph* graph = module.AddFunction("main");
+  Value* x = graph->AddInput(Type::Tensor(DType::kF32, {2}), "x");
+  Builder b(graph);
+  Value* weight = b.Constant(
+      HostTensor::FromDoubles(DType::kF32, {2}, {0.5, -1}), "fc.weight");
+  Value* unnamed = b.Constant(HostTensor::FromDoubles(DType::kF32, {2}, {3, 4}));
+  b.Constant(HostTensor::FromDoubles(DType::kF32, {2}, {9, 9}), "unused");
+  Value* y = b.Op(ops::add, {b.Op(ops::mul, {x, weight}), unnamed});
+  graph->SetOutputs({y});
+  const auto model = Export(module);
+  ASSERT_EQ(model.graph().initializer_size(), 2);
+  EXPECT_EQ(model.graph().initializer(0).name(), "fc.weight");
+  EXPECT_EQ(model.graph().initializer(1).name(), "constant");
+  const float expected[] = {0.5f, -1};
+  EXPECT_EQ(model.graph().initializer(0).raw_data(),
+            std::string(reinterpret_cast<const char*>(expected), 8));
+}
+
+TEST(OnnxExportTest, OutputsThatNoNodeGivesAreCopies) {
+  const auto model = Export(R"(
+func @main(%x: f32[2]) -> (%a: f32[2], %b: f32[2], %c: f32[2]) {
+  %0 = relu(%x)
+  return %x, %0, %0
+})");
+  EXPECT_EQ(Operators(model.graph()), "Relu Identity Identity");
+  EXPECT_EQ(model.graph().node(0).output(0), "b");
+  EXPECT_EQ(model.graph().node(1).input(0), "x");
+  EXPECT_EQ(model.graph().node(1).output(0), "a");
+  EXPECT_EQ(model.graph().node(2).output(0), "c");
+}
+
+// Names that a helper value has already go to the output.
+TEST(OnnxExportTest, OutputsMayShareValues) {
+  const auto model = Export(R"(
+func @main(%x: f32[s0, 4]) -> (%n: i64[1], %y: f32[s0, 4], %m: i64[1]) {
+  %0 = sym_constant(values=[s0], size=[1])
+  %1 = expand(%x, size=[s0, 4])
+  %2 = sym_constant(values=[s0], size=[1])
+  return %0, %1, %2
+})");
+  EXPECT_EQ(model.graph().output(0).name(), "n");
+  EXPECT_EQ(model.graph().output(2).name(), "m");
+}
+
+TEST(OnnxExportTest, SpecialisedInputsSayTheirValue) {
+  const auto model = Export(R"(
+func @main(%x: f32[2], %axis: i64[2] {value=dense<[0, 1]>}) {
+  return %x
+})");
+  EXPECT_THAT(model.graph().input(1).doc_string(), HasSubstr("i64[2]: 0, 1"));
+}
+
+// --- Sizes ------------------------------------------------------------------------
+
+// A reshape of constants, sizes of the input and one unknown needs no
+// arithmetic.
+TEST(OnnxExportTest, ReshapeUsesZeroAndMinusOne) {
+  const auto model = Export(R"(
+func @main(%x: f32[b, n, 64], %y: f32[b, 8, 2]) {
+  %0 = reshape(%x, size=[b, n, 4, 16])
+  %1 = reshape(%y, size=[8*b, 2])
+  return %0, %1
+})");
+  EXPECT_EQ(Operators(model.graph()), "Reshape Reshape");
+  EXPECT_THAT(Int64s(model, model.graph().node(0).input(1)),
+              ElementsAre(0, 0, 4, 16));
+  EXPECT_THAT(Int64s(model, model.graph().node(1).input(1)),
+              ElementsAre(-1, 2));
+}
+
+// [0, -1] would not say what -1 is when the first size is 0.
+TEST(OnnxExportTest, ReshapeComputesSizesThatMayBeEmpty) {
+  const std::string text = R"(
+func @main(%x: f32[b, n, 64])WHERE {
+  %0 = reshape(%x, size=[b, 64*n])
+  return %0
+})";
+  const auto with = [&](const std::string& where) {
+    std::string t = text;
+    return Export(t.replace(t.find("WHERE"), 5, where));
+  };
+  EXPECT_EQ(Operators(with("").graph()), "Shape Shape Mul Concat Reshape");
+  EXPECT_EQ(Operators(with(" where 1 <= b").graph()), "Reshape");
+}
+
+TEST(OnnxExportTest, SizesAreComputedOnce) {
+  const auto model = Export(R"(
+func @main(%x: f32[s0, s1], %y: f32[1, 1]) {
+  %0 = expand(%y, size=[s0 + 1, s1*2])
+  %1 = expand(%y, size=[s1*2, s0 + 1])
+  %2 = slice(%x, dim=0, end=s0 - 1)
+  return %0, %1, %2
+})");
+  EXPECT_EQ(Operators(model.graph()),
+            "Shape Add Shape Mul Concat Expand Concat Expand Sub Slice");
+}
+
+TEST(OnnxExportTest, SizesOfAllKinds) {
+  const char* sizes[] = {
+      "s0 // 2",      "(s0 - 9) // 2", "s0 % 3",        "min(s0, s1)",
+      "max(s0, s1)",  "s0*s1",         "s0*s0 + 3*s1",  "(s0 - 2) % 5",
+      "7",            "s0 - s1 + 9",   "(s0 + s1) // s1"};
+  for (const char* size : sizes) {
+    SCOPED_TRACE(size);
+    auto c = TextCase(size, absl::StrCat(R"(
+func @main(%x: f32[s0, s1]) {
+  %0 = sym_constant(values=[)", size, R"(], size=[1])
+  return %0
+})"));
+    ASSERT_TRUE(c.ok()) << c.status();
+    const auto bytes = ExportOnnx(*c->module);
+    ASSERT_TRUE(bytes.ok()) << bytes.status();
+    EXPECT_EQ(OnnxComplaint(*bytes), "");
+    auto back = ImportOnnxBytes(*bytes, "");
+    ASSERT_TRUE(back.ok()) << back.status();
+    auto outputs = reference::Run(*(*back)->main(), c->inputs);
+    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    EXPECT_EQ(ExactDifference((*outputs)[0], c->outputs[0]), "");
+  }
+}
+
+// The size of a dim that is an expression gives the symbol in it.
+TEST(OnnxExportTest, SolvesForSymbols) {
+  const auto model = Export(R"(
+func @main(%x: f32[2*n + 1]) {
+  %0 = arange(start=0, end=n)
+  return %0
+})");
+  EXPECT_EQ(Operators(model.graph()), "Shape Sub Div Squeeze Range");
+}
+
+TEST(OnnxExportTest, UnbackedSizesComeFromData) {
+  const auto model = Export(R"(
+func @main(%n: i32[1], %x: f32[s0]) where unbacked u0 {
+  %0 = item(%n) : symint[u0]
+  %1 = arange(start=0, end=u0, step=2)
+  %2 = nonzero(%x)
+  %3 = cat(%2, %2)
+  return %1, %3
+})");
+  EXPECT_EQ(Operators(model.graph()),
+            "Reshape Cast Squeeze Range NonZero Transpose Concat");
+}
+
+TEST(OnnxExportTest, SizesWithoutASourceAreAnError) {
+  EXPECT_THAT(Error(R"(
+func @main(%x: f32[a*b]) {
+  %0 = arange(start=0, end=a)
+  return %0
+})"),
+              HasSubstr("no input and no node gives the size a"));
+}
+
+// --- Dtypes, decomposition ------------------------------------------------------------
+
+TEST(OnnxExportTest, CastsAroundOperatorsThatLackADtype) {
+  const auto model = Export(R"(
+func @main(%x: bf16[2], %y: u8[2], %z: bf16[2]) {
+  %0 = sin(%x)
+  %1 = relu(%x)
+  %2 = neg(%y)
+  return %0, %1, %2
+})");
+  EXPECT_EQ(Operators(model.graph()), "Cast Sin Cast Relu Cast Neg Cast");
+}
+
+TEST(OnnxExportTest, DecomposesWhatOnnxLacks) {
+  const auto model = Export(R"(
+func @main(%x: f32[2]) -> (%y: f32[2]) {
+  %0 = silu(%x) loc("act")
+  return %0
+})");
+  EXPECT_EQ(Operators(model.graph()), "Sigmoid Mul");
+  EXPECT_EQ(model.graph().node(0).name(), "act");
+  EXPECT_EQ(model.graph().node(1).output(0), "y");
+}
+
+// A form in a newer opset is preferred to a decomposition.
+TEST(OnnxExportTest, OpsetsDiffer) {
+  const std::string text = R"(
+func @main(%x: f32[2, 3]) {
+  %0 = gelu(%x)
+  %1 = mean(%0, dim=[1])
+  return %1
+})";
+  EXPECT_EQ(Operators(Export(text, 20).graph()), "Gelu ReduceMean");
+  EXPECT_EQ(Export(text, 20).graph().node(1).input_size(), 2);
+  const auto old = Export(text, 17);
+  EXPECT_THAT(Operators(old.graph()), HasSubstr("Erf"));
+  EXPECT_EQ(old.graph().node(old.graph().node_size() - 1).input_size(), 1);
+}
+
+TEST(OnnxExportTest, TheModuleStaysAsItIs) {
+  const auto module = Parse(R"(
+func @main(%x: f32[2]) {
+  %0 = silu(%x)
+  return %0
+})");
+  const std::string before = PrintModule(*module);
+  Export(*module);
+  EXPECT_EQ(PrintModule(*module), before);
+}
+
+// --- Nested graphs ------------------------------------------------------------------
+
+constexpr char kLoop[] = R"(
+func @main(%n: i64[], %c: bool[], %x: i64[2], %l: i64[s0]) {
+  %y, %ys = loop(%n, %c, %x, %l, num_carried=1) {
+    body(%i: i64[], %b: bool[], %a: i64[2], %m: i64[s0]) {
+      %d = add(%a, %a)
+      %r = sum(%m)
+      %s = sub(%d, %r)
+      return %b, %s, %d
+    }
+  }
+  %z = arange(start=0, end=s0)
+  return %y, %ys, %z
+})";
+
+TEST(OnnxExportTest, LoopsCaptureByName) {
+  const auto model = Export(kLoop);
+  const onnx::NodeProto& loop = model.graph().node(0);
+  ASSERT_EQ(loop.op_type(), "Loop");
+  EXPECT_THAT(loop.input(), ElementsAre("n", "c", "x"));
+  EXPECT_EQ(loop.output_size(), 2);
+  const onnx::GraphProto& body = loop.attribute(0).g();
+  EXPECT_EQ(body.input_size(), 3);
+  EXPECT_EQ(body.output_size(), 3);
+  EXPECT_EQ(Operators(body), "Add ReduceSum Sub Identity");
+  EXPECT_EQ(body.node(1).input(0), "l");
+}
+
+// The same value twice, an input as an output, a captured value as an output.
+TEST(OnnxExportTest, BranchesGiveTheirOwnOutputs) {
+  const auto model = Export(R"(
+func @main(%p: bool[], %x: f32[s0]) {
+  %a, %b = cond(%p, %x) {
+    then_graph(%v: f32[s0]) { %0 = neg(%v) return %0, %0 }
+    else_graph(%v: f32[s0]) { return %v, %v }
+  }
+  %c = add(%a, %b)
+  return %c
+})");
+  const onnx::NodeProto& node = model.graph().node(0);
+  ASSERT_EQ(node.op_type(), "If");
+  EXPECT_EQ(Operators(node.attribute(0).g()), "Neg Identity");
+  EXPECT_EQ(Operators(node.attribute(1).g()), "Identity Identity");
+  EXPECT_EQ(node.attribute(0).g().input_size(), 0);
+}
+
+TEST(OnnxExportTest, ScansPassStatesAndSlices) {
+  const auto model = Export(R"(
+func @main(%s: f32[3], %x: f32[n, 3], %w: f32[3]) {
+  %y, %ys = scan(%s, %x, %w, num_carried=1, num_scanned=1) {
+    body(%a: f32[3], %b: f32[3], %k: f32[3]) {
+      %0 = mul(%b, %k)
+      %1 = add(%a, %0)
+      return %1, %1
+    }
+  }
+  return %y, %ys
+})");
+  const onnx::NodeProto& node = model.graph().node(0);
+  ASSERT_EQ(node.op_type(), "Scan");
+  EXPECT_THAT(node.input(), ElementsAre("s", "x"));
+  EXPECT_EQ(Operators(node.attribute(1).g()), "Mul Add Identity");
+}
+
+// Sizes of values outside may be computed inside, and those inside are their own.
+TEST(OnnxExportTest, NestedGraphsComputeSizes) {
+  const auto model = Export(R"(
+func @main(%p: bool[], %x: f32[s0], %y: f32[1]) {
+  %a = cond(%p, %x, %y) {
+    then_graph(%v: f32[s0], %w: f32[1]) {
+      %0 = expand(%w, size=[s0 + 1])
+      return %0
+    }
+    else_graph(%v: f32[s0], %w: f32[1]) {
+      %0 = expand(%w, size=[s0 + 1])
+      return %0
+    }
+  }
+  return %a
+})");
+  for (int branch : {0, 1}) {
+    const auto& graph = model.graph().node(0).attribute(branch).g();
+    EXPECT_EQ(Operators(graph), "Shape Add Expand");
+    EXPECT_EQ(graph.node(0).input(0), "x");
+  }
+}
+
+TEST(OnnxExportTest, DeepNestingIsAnError) {
+  std::string body = "return %x";
+  for (int i = 0; i < 31; ++i) {
+    body = absl::StrCat("%y = cond(%p, %p, %x) { then_graph(%p: bool[], %x: "
+                        "f32[2]) {", body, "} else_graph(%p: bool[], %x: "
+                        "f32[2]) { return %x } } return %y");
+  }
+  EXPECT_THAT(Error(absl::StrCat("func @main(%p: bool[], %x: f32[2]) {", body,
+                                 "}")),
+              HasSubstr("nested more than 30 deep"));
+}
+
+// --- Errors -----------------------------------------------------------------------
+
+TEST(OnnxExportTest, ListsAllThatHasNoForm) {
+  const std::string error = Error(R"(
+func @main(%x: i32[2], %y: i32[2]) {
+  %0 = bitwise_and(%x, %y) loc("mask")
+  %1 = bitwise_and(%0, %x) loc("again")
+  %2 = bitwise_xor(%1, %y) loc("flip")
+  return %2
+})");
+  EXPECT_EQ(error,
+            "no form in ONNX opset 17: bitwise_and 'mask' needs opset 18; "
+            "bitwise_xor 'flip' needs opset 18");
+}
+
+TEST(OnnxExportTest, NewDtypesNeedNewOpsets) {
+  const std::string text = R"(
+func @main(%x: f8e4m3[2]) {
+  %0 = reshape(%x, size=[2, 1])
+  return %0
+})";
+  EXPECT_THAT(Error(text), HasSubstr("input 'x' has element type f8e4m3, which "
+                                     "needs opset 19"));
+  EXPECT_EQ(Export(text, 19).graph().input(0).type().tensor_type().elem_type(),
+            17);
+  EXPECT_THAT(Error("func @main(%x: c32[2]) { return %x }"),
+              HasSubstr("which ONNX lacks"));
+}
+
+TEST(OnnxExportTest, BadOptionsAndModules) {
+  Module module(ops::Registry());
+  EXPECT_THAT(std::string(ExportOnnx(module).status().message()),
+              HasSubstr("no function main"));
+  module.AddFunction("main");
+  OnnxExportOptions options;
+  for (int opset : {16, 22}) {
+    options.opset = opset;
+    EXPECT_TRUE(absl::IsInvalidArgument(ExportOnnx(module, options).status()));
+  }
+}
+
+// --- Files ------------------------------------------------------------------------
+
+TEST(OnnxExportTest, LargeConstantsMayLieInAnotherFile) {
+  Module module(ops::Registry());
+  Graph* graph = module.AddFunction("main");
+  Value* x = graph->AddInput(Type::Tensor(DType::kF32, {1000}), "x");
+  Builder b(graph);
+  std::vector<double> values;
+  for (int i = 0; i < 1000; ++i) values.push_back(i);
+  Value* small = b.Scalar(DType::kF32, 2);
+  Value* one = b.Constant(HostTensor::FromDoubles(DType::kF32, {1000}, values), "one");
+  for (double& v : values) v = -v;
+  Value* two = b.Constant(HostTensor::FromDoubles(DType::kF32, {1000}, values), "two");
+  Value* y = b.Op(ops::add, {x, one});
+  y = b.Op(ops::mul, {b.Op(ops::add, {y, two}), small});
+  graph->SetOutputs({y});
+  OnnxExportOptions options;
+  options.external_data_bytes = 100;
+  const std::string path = testing::TempDir() + "/external.onnx";
+  ASSERT_TRUE(ExportOnnxFile(module, path, options).ok());
+  std::ifstream file(path, std::ios::binary);
+  onnx::ModelProto model;
+  ASSERT_TRUE(model.ParseFromIstream(&file));
+  const onnx::TensorProto* tensor = Initializer(model, "two");
+  ASSERT_NE(tensor, nullptr);
+  EXPECT_EQ(tensor->data_location(), onnx::TensorProto::EXTERNAL);
+  EXPECT_EQ(tensor->external_data(0).value(), "external.onnx.data");
+  EXPECT_EQ(tensor->external_data(1).value(), "4096");
+  EXPECT_EQ(tensor->external_data(2).value(), "4000");
+  auto back = ImportOnnx(path);
+  ASSERT_TRUE(back.ok()) << back.status();
+  const HostTensor input = HostTensor::FromDoubles(DType::kF32, {1000}, values);
+  auto outputs = reference::Run(*(*back)->main(), {input});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_EQ((*outputs)[0].DoubleAt(3), -6);
+}
+
+TEST(OnnxExportTest, FilesThatCannotBeWrittenAreAnError) {
+  const auto module = Parse("func @main(%x: f32[2]) { return %x }");
+  EXPECT_THAT(
+      std::string(ExportOnnxFile(*module, "/nowhere/m.onnx").message()),
+      HasSubstr("/nowhere/m.onnx: cannot be written"));
+}
+
+TEST(OnnxExportTest, ModelsThatAreTooLarge) {
+  Module module(ops::Registry());
+  Graph* graph = module.AddFunction("main");
+  Builder b(graph);
+  graph->SetOutputs({b.Constant(HostTensor(DType::kF32, {1000}), "zeros")});
+  OnnxExportOptions options;
+  options.max_model_bytes = 3999;
+  const absl::Status error = ExportOnnx(module, options).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(error)) << error;
+  EXPECT_THAT(std::string(error.message()), HasSubstr("external data"));
+  options.max_model_bytes = 4001;  // The constant, but not the rest.
+  EXPECT_TRUE(absl::IsResourceExhausted(ExportOnnx(module, options).status()));
+  // A file has room beside it.
+  options.max_model_bytes = 3999;
+  const std::string path = testing::TempDir() + "/large.onnx";
+  ASSERT_TRUE(ExportOnnxFile(module, path, options).ok());
+  const auto back = ImportOnnx(path);
+  EXPECT_TRUE(back.ok()) << back.status();
+}
+
+}  // namespace
+}  // namespace weft
