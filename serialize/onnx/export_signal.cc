@@ -8,7 +8,7 @@ namespace {
 
 absl::Status ExportDft(NodeExport& e) {
   if (e.attrs().Bool("inverse") && e.attrs().Bool("onesided")) {
-    return e.Unsupported("one-sided and inverse is newer than opset 21");
+    return e.Unsupported("has no form that is one-sided and inverse");
   }
   Val length = nullptr;
   if (e.attrs().Has("dft_length")) {
@@ -60,8 +60,7 @@ absl::Status ExportNllLoss(NodeExport& e) {
 absl::Span<const ExportEntry> SignalExports() {
   static const ExportEntry kEntries[] = {
       {&ops::det, ExportDirect, "Det"},
-      {&ops::dft, ExportDft, "",
-       "one-sided inverse transforms: newer than opset 21"},
+      {&ops::dft, ExportDft, "", "one-sided inverse transforms"},
       {&ops::mel_weight_matrix, ExportMelWeightMatrix},
       {&ops::nll_loss, ExportNllLoss},
       {&ops::stft, ExportStft},

@@ -110,18 +110,32 @@ absl::Status ExportGridSampler(NodeExport& e) {
   std::string mode = e.attrs().Str("mode");
   if (e.opset() >= 20 && mode == "bilinear") mode = "linear";
   if (e.opset() >= 20 && mode == "bicubic") mode = "cubic";
-  e.SetOutput(0, e.Op("GridSample", {e.in(0), e.in(1)},
-                      {{"align_corners", e.Flag("align_corners")},
-                       {"mode", mode},
-                       {"padding_mode", e.attrs().Str("padding_mode")}}));
+  // Opset 16 has one type for both operands.
+  DType dtype = e.dtype();
+  if (dtype == DType::kBF16 || e.dtype(1) != dtype) {
+    const bool wide = dtype == DType::kF64 || e.dtype(1) == DType::kF64;
+    dtype = wide ? DType::kF64 : DType::kF32;
+  }
+  Val y = e.Op("GridSample", {e.Cast(e.in(0), dtype), e.Cast(e.in(1), dtype)},
+               {{"align_corners", e.Flag("align_corners")},
+                {"mode", mode},
+                {"padding_mode", e.attrs().Str("padding_mode")}},
+               dtype);
+  e.SetOutput(0, e.Cast(y, e.dtype()));
   return absl::OkStatus();
 }
 
+// ONNX puts the one element of a dim of size 1 at -1, Weft at 0.
 absl::Status ExportAffineGrid(NodeExport& e) {
   if (e.opset() < 20) return e.NeedsOpset(20);
   const auto size = e.attrs().Syms("size");
   if (size.size() != 4 && size.size() != 5) {
     return e.Unsupported("has no form for this rank");
+  }
+  for (SymInt dim : size.subspan(2)) {
+    if (e.attrs().Bool("align_corners") && e.facts().RangeOf(dim).min <= 1) {
+      return e.Unsupported("has no form for sizes of 1");
+    }
   }
   e.SetOutput(0, e.Op("AffineGrid", {e.in(0), e.Sizes(size)},
                       {{"align_corners", e.Flag("align_corners")}}));
