@@ -56,10 +56,10 @@ class OperatorCheck {
     }
     const Opsets& opsets = OpsetsOf(function);
     const std::string domain = NormalizeDomain(node.domain());
-    auto it = opsets.find(domain);
-    const int opset = it == opsets.end() ? 0 : it->second;
+    const int opset = OpsetOf(opsets, domain);
     if (FindOp(domain, node.op_type(), opset).op != nullptr) return;
-    Add(Title(node, domain, opset), node, function);
+    const bool imports = opsets.count(domain) > 0;
+    Add(Title(node, domain, imports ? opset : 0), node, function);
   }
 
   const Opsets& OpsetsOf(const FunctionProto* function) {

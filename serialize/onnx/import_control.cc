@@ -234,28 +234,50 @@ absl::StatusOr<ScanArgs> ReadScanArgs(NodeContext& c, int first_input) {
 
 Type WithoutDim0(Type type) { return type.WithDims(type.dims().subspan(1)); }
 
-absl::Status Scan(NodeContext& c) {
-  const auto* graph = c.Graph("body");
-  WEFT_ASSIGN_OR_RETURN(const ScanArgs args, ReadScanArgs(c, 0));
-  const int64_t num_states = args.num_states;
+// The scan inputs, each with the scanned dim in front and in the right order.
+absl::Status OrientInputs(NodeContext& c, const ScanArgs& args,
+                          std::vector<Value*>* operands) {
   WEFT_ASSIGN_OR_RETURN(const auto axes,
                         PerScan(c, "scan_input_axes", args.num_scans));
   WEFT_ASSIGN_OR_RETURN(const auto directions,
                         PerScan(c, "scan_input_directions", args.num_scans));
-  std::vector<Value*> operands = c.all_inputs();
-  if (!c.ok()) return c.status();
-  std::vector<Type> types;
-  for (int64_t i = 0; i < num_states; ++i) {
-    types.push_back(operands[i]->type());
-  }
-  for (int64_t i = 0; i < args.num_scans; ++i) {
-    Value*& x = operands[num_states + i];
+  for (int64_t i = 0; i < args.num_scans && c.ok(); ++i) {
+    Value*& x = (*operands)[args.num_states + i];
     const int rank = x->type().rank();
     WEFT_ASSIGN_OR_RETURN(const int axis, c.Axis(axes[i], rank));
     x = Permute(c, x, MoveDim(rank, axis, 0));
     if (directions[i] != 0) x = Flip(c, x, 0);
-    if (!c.ok()) return c.status();
-    types.push_back(WithoutDim0(x->type()));
+  }
+  return c.status();
+}
+
+// The stacked results, as the attributes ask for them.
+absl::Status OrientOutputs(NodeContext& c, const ScanArgs& args,
+                           std::vector<Value*>* results) {
+  const size_t n = results->size() - args.num_states;
+  WEFT_ASSIGN_OR_RETURN(const auto axes, PerScan(c, "scan_output_axes", n));
+  WEFT_ASSIGN_OR_RETURN(const auto directions,
+                        PerScan(c, "scan_output_directions", n));
+  for (size_t i = 0; i < n && c.ok(); ++i) {
+    Value*& y = (*results)[args.num_states + i];
+    const int rank = y->type().rank();
+    WEFT_ASSIGN_OR_RETURN(const int axis, c.Axis(axes[i], rank));
+    if (directions[i] != 0) y = Flip(c, y, 0);
+    y = Permute(c, y, MoveDim(rank, 0, axis));
+  }
+  return c.status();
+}
+
+absl::Status Scan(NodeContext& c) {
+  const auto* graph = c.Graph("body");
+  WEFT_ASSIGN_OR_RETURN(const ScanArgs args, ReadScanArgs(c, 0));
+  std::vector<Value*> operands = c.all_inputs();
+  if (!c.ok()) return c.status();
+  WEFT_RETURN_IF_ERROR(OrientInputs(c, args, &operands));
+  std::vector<Type> types;
+  for (int64_t i = 0; i < args.num_states + args.num_scans; ++i) {
+    const Type type = operands[i]->type();
+    types.push_back(i < args.num_states ? type : WithoutDim0(type));
   }
   auto body = c.importer()->ImportRegion(c.scope(), *graph, types);
   if (!body.ok()) return In("body", body.status());
@@ -263,24 +285,27 @@ absl::Status Scan(NodeContext& c) {
                   body->captures.end());
   std::vector<Value*> results =
       c.b().Ops(ops::scan, operands,
-                {{"num_carried", num_states}, {"num_scanned", args.num_scans}},
+                {{"num_carried", args.num_states},
+                 {"num_scanned", args.num_scans}},
                 OneGraph(std::move(body->graph)));
   if (!c.ok()) return c.status();
-  const size_t num_outputs = results.size() - num_states;
-  WEFT_ASSIGN_OR_RETURN(const auto out_axes,
-                        PerScan(c, "scan_output_axes", num_outputs));
-  WEFT_ASSIGN_OR_RETURN(const auto out_directions,
-                        PerScan(c, "scan_output_directions", num_outputs));
-  for (size_t i = 0; i < num_outputs; ++i) {
-    Value*& y = results[num_states + i];
-    const int rank = y->type().rank();
-    WEFT_ASSIGN_OR_RETURN(const int axis, c.Axis(out_axes[i], rank));
-    if (out_directions[i] != 0) y = Flip(c, y, 0);
-    y = Permute(c, y, MoveDim(rank, 0, axis));
-    if (!c.ok()) return c.status();
-  }
+  WEFT_RETURN_IF_ERROR(OrientOutputs(c, args, &results));
   c.SetOutputs(results);
   return c.status();
+}
+
+// Input `i` of Scan-8, whose dims are a batch, the sequence if it is scanned, and
+// the rest.
+absl::StatusOr<Value*> BatchedInput(NodeContext& c, int i, bool scanned,
+                                    bool backward) {
+  Value* x = c.in(i);
+  if (!c.ok()) return c.status();
+  if (x->type().rank() < (scanned ? 2 : 1)) {
+    return c.Fail(absl::StrCat(c.InputText(i), " has too few dims"));
+  }
+  if (backward) x = Flip(c, x, 1);
+  if (!c.ok()) return c.status();
+  return x;
 }
 
 // Opset 8: everything has a batch in front. One scan over the batch, whose body
@@ -296,18 +321,13 @@ absl::Status Scan8(NodeContext& c) {
   std::vector<Value*> operands;
   std::vector<Type> outer_types, inner_types;
   for (int i = 1; i < c.num_inputs(); ++i) {
-    Value* x = c.in(i);
-    const bool scanned = i > args.num_states;
-    if (!c.ok()) return c.status();
-    if (x->type().rank() < (scanned ? 2 : 1)) {
-      return c.Fail(absl::StrCat(c.InputText(i), " has too few dims"));
-    }
-    if (scanned && directions[i - 1 - args.num_states] != 0) x = Flip(c, x, 1);
-    if (!c.ok()) return c.status();
+    const int64_t scan = i - 1 - args.num_states;
+    WEFT_ASSIGN_OR_RETURN(
+        Value * x, BatchedInput(c, i, scan >= 0, scan >= 0 && directions[scan]));
     operands.push_back(x);
     outer_types.push_back(WithoutDim0(x->type()));
-    inner_types.push_back(scanned ? WithoutDim0(outer_types.back())
-                                  : outer_types.back());
+    inner_types.push_back(scan >= 0 ? WithoutDim0(outer_types.back())
+                                    : outer_types.back());
   }
   auto body = c.importer()->ImportRegion(c.scope(), *graph, inner_types);
   if (!body.ok()) return In("body", body.status());

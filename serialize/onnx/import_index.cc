@@ -112,30 +112,28 @@ absl::Status TopK(NodeContext& c) {
 
 // --- OneHot -----------------------------------------------------------------------
 
+// The depth, of any dtype, as a size.
+absl::StatusOr<SymInt> Depth(NodeContext& c) {
+  if (c.in(1) == nullptr) return c.status();
+  if (IsInt(c.dtype(1))) {
+    WEFT_ASSIGN_OR_RETURN(const auto known, c.KnownOrGivenInts(1));
+    if (known && known->size() == 1) return (*known)[0];
+  }
+  Value* depth = AsScalar(c, Convert(c, c.in(1), DType::kI64));
+  WEFT_ASSIGN_OR_RETURN(const auto sizes, c.SizesFromValue(depth));
+  return sizes[0];
+}
+
 // values = [off, on]. Indices from -depth to depth - 1; others are off.
 absl::Status OneHot(NodeContext& c) {
   const int64_t axis_attr = c.Int("axis", -1);
   const int rank = c.rank(0) + 1;
   WEFT_ASSIGN_OR_RETURN(const int axis, c.Axis(axis_attr, rank));
-  // The depth may be a float tensor.
-  Value* depth_tensor = Convert(c, c.in(1), DType::kI64);
-  if (!c.ok()) return c.status();
-  SymInt depth;
-  if (IsInt(c.dtype(1))) {
-    WEFT_ASSIGN_OR_RETURN(const auto known, c.KnownOrGivenInts(1));
-    if (known && known->size() == 1) {
-      depth_tensor = SymTensor(c, *known, {});
-    }
-  }
-  WEFT_ASSIGN_OR_RETURN(const auto sizes,
-                        c.SizesFromValue(AsScalar(c, depth_tensor)));
-  depth = sizes[0];
-  const Value* n = SymTensor(c, {depth}, {});
+  WEFT_ASSIGN_OR_RETURN(const SymInt depth, Depth(c));
   Value* index = Convert(c, c.in(0), DType::kI64);
-  Value* zero = ScalarOf(c, DType::kI64, 0);
-  Value* wrapped = c.Op(ops::where, {c.Op(ops::lt, {index, zero}),
-                                     c.Op(ops::add, {index, const_cast<Value*>(n)}),
-                                     index});
+  Value* negative = c.Op(ops::lt, {index, ScalarOf(c, DType::kI64, 0)});
+  Value* from_end = c.Op(ops::add, {index, SymTensor(c, {depth}, {})});
+  Value* wrapped = c.Op(ops::where, {negative, from_end, index});
   const std::vector<int64_t> at = {axis};
   Value* hot = c.Op(ops::eq, {Unsqueeze(c, wrapped, at),
                               AlongDim(c, Iota(c, depth), axis, rank)});

@@ -16,6 +16,12 @@ std::string NormalizeDomain(absl::string_view domain) {
   return domain == "ai.onnx" ? "" : std::string(domain);
 }
 
+int OpsetOf(const Opsets& opsets, const std::string& domain) {
+  auto it = opsets.find(domain);
+  if (it != opsets.end()) return it->second;
+  return domain.empty() ? 0 : 1;
+}
+
 std::string NodeName(const ::onnx::NodeProto& node) {
   if (!node.name().empty()) return node.name();
   for (const std::string& output : node.output()) {
@@ -132,8 +138,8 @@ absl::StatusOr<Type> ModelImporter::InputType(
   WEFT_ASSIGN_OR_RETURN(const DType dtype,
                         DTypeFromOnnx(proto.tensor_type().elem_type()));
   std::vector<SymInt> dims;
-  const HostTensor* given = GivenValue(info);
   if (!proto.tensor_type().has_shape()) {
+    const HostTensor* given = GivenValue(info);
     if (given == nullptr) {
       return absl::InvalidArgumentError(
           "it declares no shape; pass a value, whose rank it then has");
@@ -146,15 +152,15 @@ absl::StatusOr<Type> ModelImporter::InputType(
     return Type::Tensor(dtype, dims);
   }
   for (const auto& dim : proto.tensor_type().shape().dim()) {
-    if (dim.has_dim_value() && dim.dim_value() >= 0) {
-      dims.push_back(SymInt(dim.dim_value()));
-    } else if (!dim.dim_param().empty()) {
-      dims.push_back(SymInt::Symbol(dim_params_[dim.dim_param()]));
-    } else {
-      dims.push_back(module_->symbols().Fresh("s"));
-    }
+    dims.push_back(InputDim(dim));
   }
   return Type::Tensor(dtype, dims);
+}
+
+SymInt ModelImporter::InputDim(const ::onnx::TensorShapeProto::Dimension& dim) {
+  if (dim.has_dim_value() && dim.dim_value() >= 0) return dim.dim_value();
+  if (dim.dim_param().empty()) return module_->symbols().Fresh("s");
+  return SymInt::Symbol(dim_params_[dim.dim_param()]);
 }
 
 const HostTensor* ModelImporter::GivenValue(
@@ -260,8 +266,7 @@ absl::Status ModelImporter::ImportNode(Scope* scope,
         " nodes once its functions are inlined"));
   }
   const std::string domain = NormalizeDomain(node.domain());
-  auto version = scope->opsets->find(domain);
-  const int opset = version == scope->opsets->end() ? 0 : version->second;
+  const int opset = OpsetOf(*scope->opsets, domain);
   NodeContext c(this, scope, node, opset);
   scope->builder.set_provenance(module_->provenance().Leaf(absl::StrCat(
       scope->frame == nullptr ? "" : scope->frame->prefix, NodeName(node))));

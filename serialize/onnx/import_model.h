@@ -40,6 +40,9 @@ inline constexpr int kMaxOpset = 28;
 // Versions by domain; "" stands for ai.onnx.
 using Opsets = std::map<std::string, int>;
 std::string NormalizeDomain(absl::string_view domain);
+// The version of a (normalised) domain in force. Exporters forget to import the
+// domains of vendors: those count as version 1. 0: ai.onnx is not imported.
+int OpsetOf(const Opsets& opsets, const std::string& domain);
 
 // A call of a model-local function (or of an operator's function body).
 struct FunctionFrame {
@@ -167,6 +170,7 @@ class ModelImporter {
   absl::Status DeclareDimParams();
   absl::Status AddInputs(Scope* scope);
   absl::StatusOr<Type> InputType(const ::onnx::ValueInfoProto& info);
+  SymInt InputDim(const ::onnx::TensorShapeProto::Dimension& dim);
   // Gives the options' positional values their names.
   void NameValues(absl::Span<const ::onnx::ValueInfoProto* const> inputs);
   const HostTensor* GivenValue(const ::onnx::ValueInfoProto& info) const;

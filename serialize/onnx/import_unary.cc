@@ -121,6 +121,13 @@ absl::Status CastLike(NodeContext& c) {
   return c.status();
 }
 
+absl::Status BitCast(NodeContext& c) {
+  c.RequiredInt("to");
+  const DType to = c.Dtype("to", DType::kF32);
+  c.SetOutput(0, c.Op(ops::bitcast, {c.in(0)}, {{"dtype", to}}));
+  return c.status();
+}
+
 constexpr OnnxOp kTable[] = {
     {"Abs", {6, 13}, Unary<ops::abs>},
     {"Acos", {7, 22}, Unary<ops::acos>},
@@ -129,6 +136,7 @@ constexpr OnnxOp kTable[] = {
     {"Asinh", {9, 22}, Unary<ops::asinh>},
     {"Atan", {7, 22}, Unary<ops::atan>},
     {"Atanh", {9, 22}, Unary<ops::atanh>},
+    {"BitCast", {26}, BitCast},
     {"BitwiseNot", {18}, Unary<ops::bitwise_not>},
     {"Cast", {6, 9, 13, 19, 21, 23, 24, 25}, Cast},
     {"CastLike", {15, 19, 21, 23, 24, 25}, CastLike},

@@ -29,6 +29,75 @@ bool CanEvaluate(const Node* node) {
   return true;
 }
 
+// Evaluates one value and the nodes that it follows from, operands first.
+class Evaluator {
+ public:
+  using Given = absl::flat_hash_map<const Value*, const HostTensor*>;
+
+  // `given`: what inputs are, or null when no input may be used.
+  explicit Evaluator(const Given* given) : given_(given) {}
+
+  std::optional<HostTensor> Run(Value* value) {
+    stack_ = {value};
+    while (!stack_.empty()) {
+      Value* top = stack_.back();
+      if (top == nullptr || known_.contains(top)) {
+        stack_.pop_back();
+      } else if (const HostTensor* literal = LiteralOf(top)) {
+        known_[top] = *literal;
+      } else if (!(top->is_input() ? UseInput(top) : Visit(top->node()))) {
+        return std::nullopt;
+      }
+    }
+    return known_[value];
+  }
+
+  // The inputs that were used.
+  const std::vector<const Value*>& inputs() const { return inputs_; }
+
+ private:
+  bool UseInput(const Value* input) {
+    if (given_ == nullptr) return false;
+    auto given = given_->find(input);
+    if (given == given_->end()) return false;
+    known_[input] = *given->second;
+    inputs_.push_back(input);
+    return true;
+  }
+
+  // First asks for the operands, then computes.
+  bool Visit(Node* node) {
+    auto [it, first] = computed_.emplace(node, false);
+    if (!first) return !it->second && Compute(node);
+    if (!CanEvaluate(node)) return false;
+    for (int i = 0; i < node->num_operands(); ++i) {
+      stack_.push_back(node->operand(i));
+    }
+    return static_cast<int>(computed_.size()) <= kMaxEvaluatedNodes;
+  }
+
+  bool Compute(Node* node) {
+    computed_[node] = true;
+    std::vector<HostTensor> operands;
+    for (int i = 0; i < node->num_operands(); ++i) {
+      Value* operand = node->operand(i);
+      operands.push_back(operand ? known_[operand] : HostTensor());
+    }
+    auto results = weft::Evaluate(node->op(), node->attr_list(), operands);
+    if (!results.ok()) return false;
+    for (int i = 0; i < node->num_results(); ++i) {
+      known_[node->result(i)] = (*results)[i];
+    }
+    return true;
+  }
+
+  const Given* given_;
+  std::vector<Value*> stack_;
+  absl::flat_hash_map<const Value*, HostTensor> known_;
+  absl::flat_hash_map<const Node*, bool> computed_;
+  std::vector<const Value*> inputs_;
+};
+
 }  // namespace
 
 const HostTensor* ModelImporter::Specialize(const Value* value) {
@@ -42,57 +111,11 @@ const HostTensor* ModelImporter::Specialize(const Value* value) {
 
 std::optional<HostTensor> ModelImporter::Evaluate(Value* v, bool specialize) {
   if (const HostTensor* literal = LiteralOf(v)) return *literal;
-  // Post-order: the nodes that `v` follows from, operands first.
-  absl::flat_hash_map<const Value*, HostTensor> known;
-  std::vector<const Value*> inputs;
-  std::vector<Node*> order;
-  std::vector<Value*> stack = {v};
-  absl::flat_hash_map<const Node*, bool> done;
-  while (!stack.empty()) {
-    Value* top = stack.back();
-    if (top == nullptr || known.contains(top)) {
-      stack.pop_back();
-      continue;
-    }
-    if (const HostTensor* literal = LiteralOf(top)) {
-      known[top] = *literal;
-      continue;
-    }
-    Node* node = top->node();
-    if (node == nullptr) {
-      auto given = given_.find(top);
-      if (!specialize || given == given_.end()) return std::nullopt;
-      known[top] = *given->second;
-      inputs.push_back(top);
-      continue;
-    }
-    auto [it, first] = done.emplace(node, false);
-    if (first) {
-      if (!CanEvaluate(node)) return std::nullopt;
-      if (static_cast<int>(done.size()) > kMaxEvaluatedNodes) {
-        return std::nullopt;
-      }
-      for (int i = 0; i < node->num_operands(); ++i) {
-        stack.push_back(node->operand(i));
-      }
-      continue;
-    }
-    if (it->second) return std::nullopt;  // Its results are not tensors.
-    it->second = true;
-    std::vector<HostTensor> operands;
-    for (int i = 0; i < node->num_operands(); ++i) {
-      Value* operand = node->operand(i);
-      operands.push_back(operand ? known[operand] : HostTensor());
-    }
-    auto results =
-        weft::Evaluate(node->op(), node->attr_list(), operands);
-    if (!results.ok()) return std::nullopt;
-    for (int i = 0; i < node->num_results(); ++i) {
-      known[node->result(i)] = (*results)[i];
-    }
-  }
-  for (const Value* input : inputs) Specialize(input);
-  return known[v];
+  Evaluator evaluator(specialize ? &given_ : nullptr);
+  std::optional<HostTensor> result = evaluator.Run(v);
+  if (!result) return std::nullopt;
+  for (const Value* input : evaluator.inputs()) Specialize(input);
+  return result;
 }
 
 std::optional<std::vector<SymInt>> ModelImporter::KnownInts(Value* v) {

@@ -12,6 +12,16 @@
 namespace weft {
 namespace {
 
+// Operators without a sequence, a string or a random number must be imported.
+TEST(CoverageTest, WhatIsAbsentHasAReason) {
+  for (const OnnxOperatorSupport& op : OnnxCoverage()) {
+    if (!op.imported) {
+      EXPECT_NE(op.reason, "not written")
+          << op.domain << "::" << op.op_type << " " << op.since_version;
+    }
+  }
+}
+
 // A version that the specification does not have is a slip of the pen.
 TEST(CoverageTest, VersionsExist) {
   constexpr int kLastOfLibonnx = 17;
