@@ -207,9 +207,14 @@ absl::Status Lrn(NodeContext& c) {
 }
 
 absl::Status MeanVarianceNormalization(NodeContext& c) {
-  std::vector<int64_t> axes = c.Ints("axes");
-  if (axes.empty()) axes = {0, 2, 3};
   const Type type = c.type(0);
+  std::vector<int64_t> axes = c.Ints("axes");
+  if (axes.empty()) {
+    // Those of the default that the input has.
+    for (int64_t axis : {0, 2, 3}) {
+      if (axis < type.rank()) axes.push_back(axis);
+    }
+  }
   WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> dims,
                         c.Axes(axes, type.rank()));
   constexpr double kNotZero = 1e-9;
@@ -251,6 +256,8 @@ constexpr OnnxOp kTable[] = {
     {"LpNormalization", {1, 22}, LpNormalization},
     {"MeanVarianceNormalization", {9, 13}, MeanVarianceNormalization},
     {"RMSNormalization", {23}, RmsNormalization},
+    // What ONNX Runtime wrote before version 23.
+    {"SimplifiedLayerNormalization", {1}, RmsNormalization},
 };
 
 }  // namespace

@@ -43,10 +43,7 @@ bool PoolCanPad(const Pool& pool) {
 absl::StatusOr<Pool> ReadPool(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> in, SpatialDims(c, c.in(0)));
   Pool pool;
-  pool.kernel = c.Ints("kernel_shape");
-  for (int64_t k : pool.kernel) {
-    if (k < 1) return c.Fail("kernel_shape must be positive");
-  }
+  WEFT_ASSIGN_OR_RETURN(pool.kernel, PositiveInts(c, "kernel_shape"));
   WEFT_ASSIGN_OR_RETURN(pool.window,
                         ReadWindow(c, in, ToSymInts(pool.kernel)));
   // The sizes that auto_pad gives do not depend on ceil_mode.
@@ -250,8 +247,10 @@ absl::Status GlobalLpPool(NodeContext& c) {
 // output_shape only adds zeros at the ends of its dims.
 absl::Status MaxUnpool(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> in, SpatialDims(c, c.in(0)));
-  WEFT_ASSIGN_OR_RETURN(
-      const Window w, ReadWindow(c, in, ToSymInts(c.Ints("kernel_shape"))));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> kernel,
+                        PositiveInts(c, "kernel_shape"));
+  WEFT_ASSIGN_OR_RETURN(const Window w,
+                        ReadWindow(c, in, ToSymInts(kernel)));
   const Type type = c.type(0);
   const size_t n = in.size();
   std::vector<SymInt> size = {type.dim(0), type.dim(1)};

@@ -17,6 +17,12 @@ namespace {
 
 // --- Sizes ------------------------------------------------------------------
 
+// A size from what it is to be; no size is that large.
+SymInt SizeOf(double size) {
+  constexpr double kMax = 1e15;
+  return static_cast<int64_t>(std::floor(std::min(size, kMax)));
+}
+
 struct Ratio {
   int64_t over = 1;
   int64_t under = 1;
@@ -27,10 +33,11 @@ struct Ratio {
 Ratio RatioOf(double scale) {
   const auto as_float = [](double v) { return static_cast<float>(v); };
   constexpr int64_t kMaxUnder = 4096;
+  constexpr double kMaxWhole = 1e9;
   Ratio before = {0, 1};
   Ratio r = {1, 0};
   double rest = scale;
-  while (true) {
+  while (rest <= kMaxWhole) {
     const auto whole = static_cast<int64_t>(std::floor(rest));
     const Ratio next = {whole * r.over + before.over,
                         whole * r.under + before.under};
@@ -55,9 +62,8 @@ Ratio RatioOf(double scale) {
 // does.
 SymInt ScaledSize(SymInt size, double scale) {
   if (size.is_constant()) {
-    const float product =
-        static_cast<float>(size.value()) * static_cast<float>(scale);
-    return static_cast<int64_t>(std::floor(product));
+    return SizeOf(static_cast<float>(size.value()) *
+                  static_cast<float>(scale));
   }
   const Ratio r = RatioOf(scale);
   return FloorDiv(size * r.over, r.under);
@@ -112,7 +118,7 @@ absl::Status KeepAspectRatio(NodeContext& c, bool not_larger,
   plan->scales.assign(type.rank(), 1.0);
   for (int64_t axis : axes) {
     const double exact = scale * static_cast<double>(type.dim(axis).value());
-    plan->size[axis] = static_cast<int64_t>(std::floor(exact + 0.5));
+    plan->size[axis] = SizeOf(exact + 0.5);
     plan->scales[axis] = scale;
   }
   return absl::OkStatus();

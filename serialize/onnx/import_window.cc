@@ -1,5 +1,6 @@
 #include "serialize/onnx/import_window.h"
 
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -46,7 +47,26 @@ std::vector<SymInt> SamePadding(absl::Span<const SymInt> in, const Window& w) {
   return padding;
 }
 
+// Sums and products of such numbers do not overflow.
+absl::Status CheckInt32(NodeContext& c, absl::string_view name,
+                        absl::Span<const int64_t> values, int64_t least) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  for (int64_t v : values) {
+    if (v >= least && v <= kMost) continue;
+    return c.Fail(absl::StrCat("attribute \"", name, "\" has the entry ", v,
+                               ", which is not in [", least, ", ", kMost, "]"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+absl::StatusOr<std::vector<int64_t>> PositiveInts(NodeContext& c,
+                                                  absl::string_view name) {
+  std::vector<int64_t> values = c.Ints(name);
+  WEFT_RETURN_IF_ERROR(CheckInt32(c, name, values, 1));
+  return values;
+}
 
 absl::StatusOr<Window> ReadWindow(NodeContext& c, absl::Span<const SymInt> in,
                                   std::vector<SymInt> kernel) {
@@ -59,14 +79,14 @@ absl::StatusOr<Window> ReadWindow(NodeContext& c, absl::Span<const SymInt> in,
   }
   WEFT_ASSIGN_OR_RETURN(w.stride, ListAttr(c, "strides", n, 1));
   WEFT_ASSIGN_OR_RETURN(w.dilation, ListAttr(c, "dilations", n, 1));
-  for (size_t i = 0; i < n; ++i) {
-    if (w.stride[i] < 1 || w.dilation[i] < 1) {
-      return c.Fail("strides and dilations must be positive");
-    }
-  }
+  WEFT_RETURN_IF_ERROR(CheckInt32(c, "strides", w.stride, 1));
+  WEFT_RETURN_IF_ERROR(CheckInt32(c, "dilations", w.dilation, 1));
   WEFT_ASSIGN_OR_RETURN(w.auto_pad, ReadAutoPad(c));
   WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> pads,
                         ListAttr(c, "pads", 2 * n, 0));
+  // Negative pads crop.
+  WEFT_RETURN_IF_ERROR(CheckInt32(c, "pads", pads,
+                                  std::numeric_limits<int32_t>::min()));
   switch (w.auto_pad) {
     case AutoPad::kNotSet:
       w.padding = ToSymInts(pads);

@@ -20,6 +20,10 @@ absl::StatusOr<std::vector<int64_t>> ListAttr(NodeContext& c,
                                               absl::string_view name, size_t n,
                                               int64_t fill);
 
+// As the node has it; its entries are positive and fit 32 bits.
+absl::StatusOr<std::vector<int64_t>> PositiveInts(NodeContext& c,
+                                                  absl::string_view name);
+
 enum class AutoPad { kNotSet, kValid, kSameUpper, kSameLower };
 absl::StatusOr<AutoPad> ReadAutoPad(NodeContext& c);
 

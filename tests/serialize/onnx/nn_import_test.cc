@@ -133,6 +133,11 @@ g (float[1, 1, 4] X, float[1, 1, 3] W) => (float[1, 1, M] Y) {
 })"),
               HasSubstr("unknown auto_pad \"SAME\""));
   EXPECT_THAT(ImportToText(R"(
+g (float[1, 1, 4] X) => (float[1, 1, M] Y) {
+  Y = MaxPool <kernel_shape = [9223372036854775807]> (X)
+})"),
+              HasSubstr("\"kernel_shape\" has the entry 9223372036854775807"));
+  EXPECT_THAT(ImportToText(R"(
 g (float[4] X) => (float[M] Y) {
   Y = Resize (X)
 })"),

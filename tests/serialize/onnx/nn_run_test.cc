@@ -223,6 +223,25 @@ g (float16[2, 2] X, float[2] S) => (float[2, 2] Y) {
               Pointwise(DoubleNear(1e-2), {1, 14, -5, 10}));
 }
 
+TEST(NnRunTest, SimplifiedLayerNormalizationIsTheSame) {
+  EXPECT_THAT(RunOnnxValues(R"(
+g (float[2, 2] X, float[2] S) => (float[2, 2] Y) {
+  Y = SimplifiedLayerNormalization <axis = -1, epsilon = 0.0, stash_type = 1>
+      (X, S)
+})",
+                  17, {F32({2, 2}, {1, 7, -5, 5}), F32({2}, {5, 10})}),
+              Near({1, 14, -5, 10}));
+}
+
+TEST(NnRunTest, MeanVarianceNormalizationTakesTheDefaultAxesThatAreThere) {
+  EXPECT_THAT(RunOnnxValues(R"(
+g (float[2, 2, 1] X) => (float[2, 2, 1] Y) {
+  Y = MeanVarianceNormalization (X)
+})",
+                  13, {F32({2, 2, 1}, {1, 10, 3, 30})}),
+              Near({-1, -1, 1, 1}));
+}
+
 TEST(NnRunTest, LpNormalizationKeepsZeros) {
   EXPECT_THAT(RunOnnxValues(R"(
 g (float[2, 2] X) => (float[2, 2] Y) {
