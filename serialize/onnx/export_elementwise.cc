@@ -169,6 +169,8 @@ absl::Span<const ExportEntry> ElementwiseExports() {
       {&ops::asinh, ExportDirect, "Asinh"},
       {&ops::atan, ExportDirect, "Atan"},
       {&ops::atanh, ExportDirect, "Atanh"},
+      {&ops::bitcast, nullptr, "",
+       "BitCast came with opset 26, after the opsets written here"},
       {&ops::bitwise_not, ExportBitwiseNot},
       {&ops::ceil, ExportRounding, "Ceil"},
       {&ops::convert, ExportConvert, "",
