@@ -35,6 +35,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
 absl::Status Eval(EvalContext& c) {
   const HostTensor& self = c.in(0);
   const HostTensor& indices = c.in(1);
+  if (c.out(0).numel() == 0) return absl::OkStatus();
   const int batch = static_cast<int>(c.attrs().Int("batch_dims"));
   const int64_t tuple = indices.dim(indices.rank() - 1);
   const std::vector<int64_t> values = indices.ReadInts();

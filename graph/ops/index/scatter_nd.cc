@@ -44,9 +44,12 @@ absl::Status Eval(EvalContext& c) {
   const int64_t tuple = indices.dim(indices.rank() - 1);
   const std::vector<int64_t> values = indices.ReadInts();
   const std::vector<int64_t> strides = ContiguousStrides(self.dims());
+  std::vector<int64_t> target;
+  if (c.in(2).numel() == 0) {
+    return Update(self, c.in(2), target, "none", &c.out(0));
+  }
   const int64_t inner = Numel(self.dims().subspan(tuple));
   const int64_t tuples = Numel(indices.dims().first(indices.rank() - 1));
-  std::vector<int64_t> target;
   for (int64_t t = 0; t < tuples; ++t) {
     int64_t to = 0;
     for (int64_t k = 0; k < tuple; ++k) {

@@ -1,5 +1,7 @@
 #include "graph/ops/support/sizes.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "graph/ops/support/infer.h"
 
@@ -103,8 +105,12 @@ SymInt FreshSize(const OpArgs& args, int64_t min, int64_t max) {
 
 Split SplitAt(absl::Span<const int64_t> dims, int dim) {
   Split s;
-  for (int i = 0; i < dim; ++i) s.outer *= dims[i];
   s.size = dims[dim];
+  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) {
+    s.outer = s.inner = 0;
+    return s;
+  }
+  for (int i = 0; i < dim; ++i) s.outer *= dims[i];
   for (size_t i = dim + 1; i < dims.size(); ++i) s.inner *= dims[i];
   return s;
 }

@@ -40,7 +40,8 @@ absl::Status CheckSizesNotNegative(const OpArgs& args,
 // A fresh unbacked symbol for a size of `min` to `max`.
 SymInt FreshSize(const OpArgs& args, int64_t min, int64_t max);
 
-// Dims around `dim`: their products before and after it, and its size.
+// Dims around `dim`: their products before and after it, and its size. Without
+// elements the products, which may not fit in 64 bits, are 0.
 struct Split {
   int64_t outer = 1;
   int64_t size = 1;
