@@ -30,7 +30,7 @@ struct PipelineRow {
 constexpr PipelineRow kPipelines[] = {
     {"none", "Leaves the module as it is.", ""},
     {"default", "What every target wants; changes no value.",
-     "propagate_shapes,fixpoint(canonicalize,fold_constants,cse,dce)"},
+     "dce,fixpoint(propagate_shapes,canonicalize,fold_constants,cse,dce)"},
 };
 
 }  // namespace

@@ -146,7 +146,8 @@ absl::Status CompareFunctions(const Graph& before, const Graph& after,
     }
   }
   if (compared == 0) {
-    return absl::InternalError("no input could be made that it runs on");
+    return absl::FailedPreconditionError(
+        "no input could be made that it runs on");
   }
   return absl::OkStatus();
 }

@@ -12,7 +12,7 @@ namespace weft::golden {
 // of their inputs. Floats are compared within what `contract` allows; values
 // include zeros of both signs, infinities and NaN unless the contract admits
 // rounding. When `before` fails on an input, `after` may do
-// anything.
+// anything; FailedPrecondition when `before` runs on no input.
 absl::Status CheckSameResults(const Module& before, const Module& after,
                               NumericContract contract);
 
