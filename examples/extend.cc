@@ -9,6 +9,7 @@
 #include "passes/pass.h"
 #include "passes/pipelines.h"
 #include "passes/rewrite/driver.h"
+#include "passes/rewrite/predicates.h"
 #include "passes/rewrite/rewriter.h"
 
 namespace {
@@ -32,20 +33,16 @@ WEFT_DEFINE_OP(square, OpSpec("square(Tensor self) -> Tensor", "self * self.")
                            .Infer(InferSquare)
                            .Eval(EvalSquare));
 
-// The rule: x * x = square(x).
-bool MatchMulBySelf(const Node& node, Match& m) {
-  m.value = node.operand(0);
-  return node.operand(0) == node.operand(1) &&
-         IsFloat(node.operand(0)->type().dtype());
-}
-
+// The rule: x * x = square(x) for floats.
 Value* BuildSquare(const Match& m, Rewriter& rewriter) {
-  return rewriter.Op(square, {m.value});
+  return rewriter.Op(square, {m[pattern::x]});
 }
 
 constexpr Rule kRules[] = {
-    {"mul-by-self", "x * x = square(x)", &ops::mul, NumericContract::kBitExact,
-     MatchMulBySelf, BuildSquare},
+    {"mul-by-self", "x * x = square(x) for floats", NumericContract::kBitExact,
+     pattern::Op(ops::mul, pattern::x.If(pattern::kFloat), pattern::x),
+     {},
+     BuildSquare},
 };
 
 // The pass: applies the rule until it matches nowhere.

@@ -28,7 +28,11 @@ void PassContext::Count(absl::string_view name, int64_t n) {
 }
 
 void PassContext::AddRemark(Remark remark) {
-  if (!options_.remarks && remark.kind != RemarkKind::kFailed) return;
+  const bool near_miss =
+      remark.kind == RemarkKind::kMissed && !options_.near_misses.empty();
+  if (!options_.remarks && !near_miss && remark.kind != RemarkKind::kFailed) {
+    return;
+  }
   remark.pass = pass_;
   remarks_.push_back(std::move(remark));
 }

@@ -34,6 +34,9 @@ class PassContext {
     bool strict = false;
     // Collect remarks; those of kind kFailed are collected always.
     bool remarks = false;
+    // Collect near misses of the rules whose name this regular expression
+    // matches, as remarks of kind kMissed; empty: of none.
+    std::string near_misses;
     // At most this many rewrites in all (for bisection); -1: any number.
     int64_t rewrite_limit = -1;
     TargetInfo target;

@@ -27,6 +27,7 @@ struct Options {
   std::vector<std::string> inputs;
   int64_t seed = 0;
   bool remarks = false;
+  std::string near_misses;
   bool list_passes = false;
   bool list_ops = false;
 };
@@ -62,6 +63,9 @@ FlagSet MakeFlags(Options* o) {
                  "Print the module to standard error after these passes");
   flags.Bool("remarks", &o->remarks,
              "Print what passes did, missed and found out");
+  flags.String("near-misses", &o->near_misses, "REGEX",
+               "Print why rules of these names did not fire: the places where\n"
+               "most of the pattern matched, and the condition that failed");
   flags.Section("Information");
   flags.Bool("list-passes", &o->list_passes,
              "List passes with their options, and named pipelines");
@@ -149,6 +153,7 @@ absl::StatusOr<CompileResult> RunPasses(const Options& o, Module& module) {
   compile.verify = *verify;
   compile.seed = static_cast<uint64_t>(o.seed);
   compile.context.remarks = o.remarks;
+  compile.context.near_misses = o.near_misses;
   compile.after_pass = [&o](const PassReport& report, const Module& after) {
     if (PrintsAfter(o, report)) {
       auto text = Emit(after, EmitFormat::kText);

@@ -9,12 +9,14 @@
 namespace weft::canonicalize {
 namespace {
 
+using namespace pattern;  // NOLINT
+
 // x + 0 = x; of floats only the sign of a zero changes (-0 + 0 = 0).
 bool MatchAddZero(const Node& node, Match& m) {
   for (int i : {1, 0}) {
     Value* x = node.operand(1 - i);
-    if (!node.operand(i)->IsResultOf(ops::constant) ||
-        x->type() != node.result()->type() || !IsFloatValue(x)) {
+    if (!node.operand(i)->IsResultOf(ops::constant) || x->type() != node.result()->type() ||
+        !IsFloatValue(x)) {
       continue;
     }
     m.value = x;
@@ -27,9 +29,7 @@ bool MatchAddZero(const Node& node, Match& m) {
 bool MatchSubSelf(const Node& node, Match& m) {
   return node.operand(0) == node.operand(1) && IsIntValue(node.operand(0));
 }
-Value* BuildZero(const Match& m, Rewriter& rewriter) {
-  return BuildSplat(m, 0, rewriter);
-}
+Value* BuildZero(const Match& m, Rewriter& rewriter) { return BuildSplat(m, 0, rewriter); }
 
 // x * 0 = 0 for integers, where the zero has fewer elements.
 bool MatchMulZero(const Node& node, Match& m) {
@@ -100,27 +100,22 @@ bool MatchAbsNeg(const Node& node, Match& m) {
   m.value = neg->operand(0);
   return true;
 }
-Value* BuildAbs(const Match& m, Rewriter& rewriter) {
-  return rewriter.Op(ops::abs, {m.value});
-}
+Value* BuildAbs(const Match& m, Rewriter& rewriter) { return rewriter.Op(ops::abs, {m.value}); }
 
 // x - c = x + (-c).
 bool MatchSubConstant(const Node& node, Match& m) {
-  return IsSmallConstant(node.operand(1)) &&
-         !node.operand(0)->IsResultOf(ops::constant);
+  return IsSmallConstant(node.operand(1)) && !node.operand(0)->IsResultOf(ops::constant);
 }
 Value* BuildAddNegated(const Match& m, Rewriter& rewriter) {
   Value* c = m.root->operand(1);
-  return rewriter.Op(ops::add, {m.root->operand(0),
-                                BuildFolded(ops::neg, {c}, rewriter)});
+  return rewriter.Op(ops::add, {m.root->operand(0), BuildFolded(ops::neg, {c}, rewriter)});
 }
 
 // (x op c) op d with constants c and d; the inner one has no other use.
 bool MatchChain(const Node& node, const OpDef& op, Match& m) {
   const Node* inner = DefinedBy(node.operand(0), op);
   if (inner == nullptr || !IsSmallConstant(node.operand(1)) ||
-      !IsSmallConstant(inner->operand(1)) ||
-      !node.operand(0)->has_one_use() ||
+      !IsSmallConstant(inner->operand(1)) || !node.operand(0)->has_one_use() ||
       inner->operand(0)->IsResultOf(ops::constant)) {
     return false;
   }
@@ -158,8 +153,7 @@ bool MatchMulChainExact(const Node& node, Match& m) {
   if (!IsScaleUp(m.values[0]) || !IsScaleUp(m.values[1])) return false;
   const double product = *SplatFloat(m.values[0]) * *SplatFloat(m.values[1]);
   const DType dtype = DTypeOf(node.operand(0));
-  const double rounded =
-      HostTensor::Scalar(dtype, product).DoubleAt(0);
+  const double rounded = HostTensor::Scalar(dtype, product).DoubleAt(0);
   return rounded == product;
 }
 bool MatchMulChain(const Node& node, Match& m) {
@@ -191,41 +185,100 @@ Value* BuildMulInverse(const Match& m, Rewriter& rewriter) {
   const HostTensor& c = *LiteralOf(m.root->operand(1));
   HostTensor inverse(c.dtype(), c.dims());
   inverse.WriteDoubles(std::vector<double>(c.numel(), m.real));
-  return rewriter.Op(ops::mul,
-                     {m.root->operand(0), rewriter.Constant(inverse)});
+  return rewriter.Op(ops::mul, {m.root->operand(0), rewriter.Constant(inverse)});
 }
 
 constexpr Rule kRules[] = {
-    {"add-zero", "x + 0.0 = x", &ops::add, NumericContract::kValueSafe,
-     MatchAddZero, BuildValue},
-    {"sub-self", "x - x = 0 for integers", &ops::sub,
-     NumericContract::kBitExact, MatchSubSelf, BuildZero},
-    {"mul-zero", "x * 0 = 0 for integers", &ops::mul,
-     NumericContract::kBitExact, MatchMulZero, BuildZero},
-    {"add-neg", "x + -y = x - y", &ops::add, NumericContract::kValueSafe,
-     MatchAddNeg, BuildSub},
-    {"sub-neg", "x - -y = x + y", &ops::sub, NumericContract::kValueSafe,
-     MatchSubNeg, BuildAdd},
-    {"neg-sub", "-(x - y) = y - x", &ops::neg, NumericContract::kValueSafe,
-     MatchNegSub, BuildSub},
-    {"mul-neg-neg", "-x * -y = x * y", &ops::mul, NumericContract::kValueSafe,
-     MatchNegNeg, BuildMul},
-    {"div-neg-neg", "-x / -y = x / y", &ops::div, NumericContract::kValueSafe,
-     MatchDivNegNeg, BuildDiv},
-    {"abs-neg", "abs(-x) = abs(x)", &ops::abs, NumericContract::kValueSafe,
-     MatchAbsNeg, BuildAbs},
-    {"sub-constant", "x - c = x + -c", &ops::sub, NumericContract::kValueSafe,
-     MatchSubConstant, BuildAddNegated},
-    {"add-chain", "(x + c) + d = x + (c + d) for integers", &ops::add,
-     NumericContract::kBitExact, MatchAddChainInt, BuildAddChain},
-    {"add-chain-float", "(x + c) + d = x + (c + d)", &ops::add,
-     NumericContract::kReassociating, MatchAddChainFloat, BuildAddChain},
-    {"mul-chain", "(x * c) * d = x * (c * d) where that is exact", &ops::mul,
-     NumericContract::kBitExact, MatchMulChainExact, BuildMulChain},
-    {"mul-chain-float", "(x * c) * d = x * (c * d)", &ops::mul,
-     NumericContract::kReassociating, MatchMulChain, BuildMulChain},
-    {"div-power-of-two", "x / c = x * (1 / c) for powers of two", &ops::div,
-     NumericContract::kBitExact, MatchDivPowerOfTwo, BuildMulInverse},
+    {"add-zero",
+     "x + 0.0 = x",
+     NumericContract::kValueSafe,
+     Op(ops::add),
+     {{"guard", MatchAddZero}},
+     BuildValue},
+    {"sub-self",
+     "x - x = 0 for integers",
+     NumericContract::kBitExact,
+     Op(ops::sub),
+     {{"guard", MatchSubSelf}},
+     BuildZero},
+    {"mul-zero",
+     "x * 0 = 0 for integers",
+     NumericContract::kBitExact,
+     Op(ops::mul),
+     {{"guard", MatchMulZero}},
+     BuildZero},
+    {"add-neg",
+     "x + -y = x - y",
+     NumericContract::kValueSafe,
+     Op(ops::add),
+     {{"guard", MatchAddNeg}},
+     BuildSub},
+    {"sub-neg",
+     "x - -y = x + y",
+     NumericContract::kValueSafe,
+     Op(ops::sub),
+     {{"guard", MatchSubNeg}},
+     BuildAdd},
+    {"neg-sub",
+     "-(x - y) = y - x",
+     NumericContract::kValueSafe,
+     Op(ops::neg),
+     {{"guard", MatchNegSub}},
+     BuildSub},
+    {"mul-neg-neg",
+     "-x * -y = x * y",
+     NumericContract::kValueSafe,
+     Op(ops::mul),
+     {{"guard", MatchNegNeg}},
+     BuildMul},
+    {"div-neg-neg",
+     "-x / -y = x / y",
+     NumericContract::kValueSafe,
+     Op(ops::div),
+     {{"guard", MatchDivNegNeg}},
+     BuildDiv},
+    {"abs-neg",
+     "abs(-x) = abs(x)",
+     NumericContract::kValueSafe,
+     Op(ops::abs),
+     {{"guard", MatchAbsNeg}},
+     BuildAbs},
+    {"sub-constant",
+     "x - c = x + -c",
+     NumericContract::kValueSafe,
+     Op(ops::sub),
+     {{"guard", MatchSubConstant}},
+     BuildAddNegated},
+    {"add-chain",
+     "(x + c) + d = x + (c + d) for integers",
+     NumericContract::kBitExact,
+     Op(ops::add),
+     {{"guard", MatchAddChainInt}},
+     BuildAddChain},
+    {"add-chain-float",
+     "(x + c) + d = x + (c + d)",
+     NumericContract::kReassociating,
+     Op(ops::add),
+     {{"guard", MatchAddChainFloat}},
+     BuildAddChain},
+    {"mul-chain",
+     "(x * c) * d = x * (c * d) where that is exact",
+     NumericContract::kBitExact,
+     Op(ops::mul),
+     {{"guard", MatchMulChainExact}},
+     BuildMulChain},
+    {"mul-chain-float",
+     "(x * c) * d = x * (c * d)",
+     NumericContract::kReassociating,
+     Op(ops::mul),
+     {{"guard", MatchMulChain}},
+     BuildMulChain},
+    {"div-power-of-two",
+     "x / c = x * (1 / c) for powers of two",
+     NumericContract::kBitExact,
+     Op(ops::div),
+     {{"guard", MatchDivPowerOfTwo}},
+     BuildMulInverse},
 };
 
 }  // namespace

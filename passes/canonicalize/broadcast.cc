@@ -8,6 +8,8 @@
 namespace weft::canonicalize {
 namespace {
 
+using namespace pattern;  // NOLINT
+
 // The number of dims of size 1 that come in front of `from` in `to`, which is
 // otherwise the same; -1 when it is not.
 int LeadingOnes(Type from, Type to) {
@@ -29,8 +31,7 @@ bool MatchExpandExpand(const Node& node, Match& m) {
   return true;
 }
 Value* BuildSameAttrs(const Match& m, Rewriter& rewriter) {
-  auto values =
-      rewriter.Create(m.root->op(), {&m.value, 1}, m.root->attr_list());
+  auto values = rewriter.Create(m.root->op(), {&m.value, 1}, m.root->attr_list());
   return values.empty() ? nullptr : values[0];
 }
 
@@ -40,8 +41,7 @@ bool MatchExpandReshape(const Node& node, Match& m) {
   return LeadingOnes(m.value->type(), node.result()->type()) > 0;
 }
 Value* BuildReshape(const Match& m, Rewriter& rewriter) {
-  return rewriter.Op(ops::reshape, {m.value},
-                     {{"size", m.root->result()->type().dims()}});
+  return rewriter.Op(ops::reshape, {m.value}, {{"size", m.root->result()->type().dims()}});
 }
 
 // expand(reshape(x, [1, dims of x]), b) = expand(x, b).
@@ -102,8 +102,7 @@ bool MatchPointwise(const Node& node, Match& m) {
   return any;
 }
 Value* BuildPointwise(const Match& m, Rewriter& rewriter) {
-  auto values =
-      rewriter.Create(m.root->op(), m.values, m.root->attr_list());
+  auto values = rewriter.Create(m.root->op(), m.values, m.root->attr_list());
   return values.empty() ? nullptr : values[0];
 }
 
@@ -116,26 +115,42 @@ bool MatchUnary(const Node& node, Match& m) {
   return true;
 }
 Value* BuildHoistedExpand(const Match& m, Rewriter& rewriter) {
-  auto values =
-      rewriter.Create(m.root->op(), {&m.value, 1}, m.root->attr_list());
+  auto values = rewriter.Create(m.root->op(), {&m.value, 1}, m.root->attr_list());
   if (values.empty()) return nullptr;
-  return rewriter.Op(ops::expand, values,
-                     {{{"size", m.root->result()->type().dims()}}});
+  return rewriter.Op(ops::expand, values, {{{"size", m.root->result()->type().dims()}}});
 }
 
 constexpr Rule kRules[] = {
-    {"expand-expand", "expand(expand(x, a), b) = expand(x, b)", &ops::expand,
-     NumericContract::kBitExact, MatchExpandExpand, BuildSameAttrs},
-    {"expand-as-reshape", "expand(x: [n], [1, n]) = reshape(x, [1, n])",
-     &ops::expand, NumericContract::kBitExact, MatchExpandReshape,
-     BuildReshape},
-    {"expand-reshape", "expand(reshape(x: [n], [1, n]), b) = expand(x, b)",
-     &ops::expand, NumericContract::kBitExact, MatchExpandOfReshape,
+    {"expand-expand",
+     "expand(expand(x, a), b) = expand(x, b)",
+     NumericContract::kBitExact,
+     Op(ops::expand),
+     {{"guard", MatchExpandExpand}},
      BuildSameAttrs},
-    {"pointwise-expand", "f(expand(x), y) = f(x, y)", nullptr,
-     NumericContract::kBitExact, MatchPointwise, BuildPointwise, 1, kPointwise},
-    {"unary-expand", "f(expand(x)) = expand(f(x))", nullptr,
-     NumericContract::kBitExact, MatchUnary, BuildHoistedExpand, 1, kPointwise},
+    {"expand-as-reshape",
+     "expand(x: [n], [1, n]) = reshape(x, [1, n])",
+     NumericContract::kBitExact,
+     Op(ops::expand),
+     {{"guard", MatchExpandReshape}},
+     BuildReshape},
+    {"expand-reshape",
+     "expand(reshape(x: [n], [1, n]), b) = expand(x, b)",
+     NumericContract::kBitExact,
+     Op(ops::expand),
+     {{"guard", MatchExpandOfReshape}},
+     BuildSameAttrs},
+    {"pointwise-expand",
+     "f(expand(x), y) = f(x, y)",
+     NumericContract::kBitExact,
+     OpWith(kPointwise),
+     {{"guard", MatchPointwise}},
+     BuildPointwise},
+    {"unary-expand",
+     "f(expand(x)) = expand(f(x))",
+     NumericContract::kBitExact,
+     OpWith(kPointwise),
+     {{"guard", MatchUnary}},
+     BuildHoistedExpand},
 };
 
 }  // namespace

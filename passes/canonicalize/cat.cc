@@ -6,9 +6,9 @@
 namespace weft::canonicalize {
 namespace {
 
-int CatDim(const Node& cat) {
-  return DimAttr(cat, "dim", cat.operand(0)->type().rank());
-}
+using namespace pattern;  // NOLINT
+
+int CatDim(const Node& cat) { return DimAttr(cat, "dim", cat.operand(0)->type().rank()); }
 
 // Builds a cat of m.values.
 Value* BuildCat(const Match& m, Rewriter& rewriter) {
@@ -29,8 +29,7 @@ bool MatchCatCat(const Node& node, Match& m) {
   any = false;
   for (int i = 0; i < node.num_operands(); ++i) {
     const Node* inner = DefinedBy(node.operand(i), ops::cat);
-    if (inner == nullptr || !node.operand(i)->has_one_use() ||
-        CatDim(*inner) != m.number) {
+    if (inner == nullptr || !node.operand(i)->has_one_use() || CatDim(*inner) != m.number) {
       m.values.push_back(node.operand(i));
       continue;
     }
@@ -79,8 +78,7 @@ const Node* PlainSlice(const Node& node, Value* value, int64_t dim) {
 bool AreAdjacent(const Node& node, const Node& a, const Node& b, int64_t dim) {
   if (a.operand(0) != b.operand(0)) return false;
   const SymInt n = a.result()->type().dim(static_cast<int>(dim));
-  return ProvablyEqual(node, a.attrs().Sym("start") + n,
-                       b.attrs().Sym("start"));
+  return ProvablyEqual(node, a.attrs().Sym("start") + n, b.attrs().Sym("start"));
 }
 
 // cat(x[a:b], x[b:c]) = x[a:c]. The first such pair; m.ints = its place.
@@ -94,13 +92,11 @@ bool MatchAdjacentSlices(const Node& node, Match& m) {
   const Node* before = nullptr;
   for (int i = 0; i < node.num_operands(); ++i) {
     const Node* slice = PlainSlice(node, node.operand(i), m.number);
-    if (before != nullptr && slice != nullptr &&
-        AreAdjacent(node, *before, *slice, m.number)) {
+    if (before != nullptr && slice != nullptr && AreAdjacent(node, *before, *slice, m.number)) {
       const int dim = static_cast<int>(m.number);
       const SymInt start = before->attrs().Sym("start");
       m.value = slice->operand(0);
-      m.sizes.assign({start, slice->attrs().Sym("start") +
-                                 node.operand(i)->type().dim(dim)});
+      m.sizes.assign({start, slice->attrs().Sym("start") + node.operand(i)->type().dim(dim)});
       m.ints.assign({i - 1});
       return m.sizes[1].is_valid();
     }
@@ -110,9 +106,7 @@ bool MatchAdjacentSlices(const Node& node, Match& m) {
 }
 Value* BuildMergedSlice(const Match& m, Rewriter& rewriter) {
   Value* merged = rewriter.Op(ops::slice, {m.value},
-                              {{"dim", m.number},
-                               {"start", m.sizes[0]},
-                               {"end", m.sizes[1]}});
+                              {{"dim", m.number}, {"start", m.sizes[0]}, {"end", m.sizes[1]}});
   std::vector<Value*> values;
   for (int i = 0; i < m.root->num_operands(); ++i) {
     if (i == m.ints[0]) values.push_back(merged);
@@ -125,12 +119,24 @@ Value* BuildMergedSlice(const Match& m, Rewriter& rewriter) {
 }
 
 constexpr Rule kRules[] = {
-    {"cat-cat", "cat(cat(x, y), z) = cat(x, y, z)", &ops::cat,
-     NumericContract::kBitExact, MatchCatCat, BuildCat},
-    {"cat-empty", "cat(x, empty, y) = cat(x, y)", &ops::cat,
-     NumericContract::kBitExact, MatchEmptyOperands, BuildCat},
-    {"cat-slices", "cat(x[a:b], x[b:c]) = x[a:c]", &ops::cat,
-     NumericContract::kBitExact, MatchAdjacentSlices, BuildMergedSlice},
+    {"cat-cat",
+     "cat(cat(x, y), z) = cat(x, y, z)",
+     NumericContract::kBitExact,
+     Op(ops::cat),
+     {{"guard", MatchCatCat}},
+     BuildCat},
+    {"cat-empty",
+     "cat(x, empty, y) = cat(x, y)",
+     NumericContract::kBitExact,
+     Op(ops::cat),
+     {{"guard", MatchEmptyOperands}},
+     BuildCat},
+    {"cat-slices",
+     "cat(x[a:b], x[b:c]) = x[a:c]",
+     NumericContract::kBitExact,
+     Op(ops::cat),
+     {{"guard", MatchAdjacentSlices}},
+     BuildMergedSlice},
 };
 
 }  // namespace

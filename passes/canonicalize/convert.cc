@@ -6,6 +6,8 @@
 namespace weft::canonicalize {
 namespace {
 
+using namespace pattern;  // NOLINT
+
 // Bits of precision and range that every value of a float dtype fits in.
 struct FloatFormat {
   int precision;
@@ -28,9 +30,7 @@ std::optional<FloatFormat> FormatOf(DType dtype) {
   }
 }
 
-int ValueBits(DType dtype) {
-  return DTypeBits(dtype) - (IsSignedInt(dtype) ? 1 : 0);
-}
+int ValueBits(DType dtype) { return DTypeBits(dtype) - (IsSignedInt(dtype) ? 1 : 0); }
 
 // Every number of `from` is one of `to`.
 bool IsLossless(DType from, DType to) {
@@ -44,8 +44,7 @@ bool IsLossless(DType from, DType to) {
   const std::optional<FloatFormat> target = FormatOf(to);
   if (!target) return false;
   if (IsInt(from)) {
-    return ValueBits(from) <= target->precision &&
-           ValueBits(from) <= target->max_exponent;
+    return ValueBits(from) <= target->precision && ValueBits(from) <= target->max_exponent;
   }
   const std::optional<FloatFormat> source = FormatOf(from);
   return source && source->precision <= target->precision &&
@@ -68,15 +67,16 @@ bool MatchConvertConvert(const Node& node, Match& m) {
   return true;
 }
 Value* BuildConvert(const Match& m, Rewriter& rewriter) {
-  auto values =
-      rewriter.Create(ops::convert, {&m.value, 1}, m.root->attr_list());
+  auto values = rewriter.Create(ops::convert, {&m.value, 1}, m.root->attr_list());
   return values.empty() ? nullptr : values[0];
 }
 
 constexpr Rule kRules[] = {
     {"convert-convert",
      "convert(convert(x, B), C) = convert(x, C) where B loses nothing",
-     &ops::convert, NumericContract::kValueSafe, MatchConvertConvert,
+     NumericContract::kValueSafe,
+     Op(ops::convert),
+     {{"guard", MatchConvertConvert}},
      BuildConvert},
 };
 

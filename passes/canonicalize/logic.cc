@@ -7,15 +7,16 @@
 namespace weft::canonicalize {
 namespace {
 
+using namespace pattern;  // NOLINT
+
 struct Opposite {
   const OpDef* op;
   const OpDef* opposite;
   bool of_floats;  // NaN makes neither true.
 };
 constexpr Opposite kOpposites[] = {
-    {&ops::eq, &ops::ne, true},  {&ops::ne, &ops::eq, true},
-    {&ops::lt, &ops::ge, false}, {&ops::ge, &ops::lt, false},
-    {&ops::le, &ops::gt, false}, {&ops::gt, &ops::le, false},
+    {&ops::eq, &ops::ne, true},  {&ops::ne, &ops::eq, true},  {&ops::lt, &ops::ge, false},
+    {&ops::ge, &ops::lt, false}, {&ops::le, &ops::gt, false}, {&ops::gt, &ops::le, false},
 };
 
 // not (x < y) = x >= y, where the comparison has no other use.
@@ -47,8 +48,7 @@ bool MatchWhereNot(const Node& node, Match& m) {
   return true;
 }
 Value* BuildSwappedWhere(const Match& m, Rewriter& rewriter) {
-  return rewriter.Op(ops::where,
-                     {m.value, m.root->operand(2), m.root->operand(1)});
+  return rewriter.Op(ops::where, {m.value, m.root->operand(2), m.root->operand(1)});
 }
 
 // where(true, x, y) = expand(x), where(false, x, y) = expand(y); the fold does
@@ -63,8 +63,7 @@ bool MatchWhereConstant(const Node& node, Match& m) {
   return false;
 }
 Value* BuildExpanded(const Match& m, Rewriter& rewriter) {
-  return rewriter.Op(ops::expand, {m.value},
-                     {{"size", m.root->result()->type().dims()}});
+  return rewriter.Op(ops::expand, {m.value}, {{"size", m.root->result()->type().dims()}});
 }
 
 // where(c, where(c, x, y), z) = where(c, x, z), and the mirror image.
@@ -87,20 +86,33 @@ bool MatchWhereWhere(const Node& node, Match& m) {
   }
   return false;
 }
-Value* BuildWhere(const Match& m, Rewriter& rewriter) {
-  return rewriter.Op(ops::where, m.values);
-}
+Value* BuildWhere(const Match& m, Rewriter& rewriter) { return rewriter.Op(ops::where, m.values); }
 
 constexpr Rule kRules[] = {
-    {"not-compare", "not (x < y) = x >= y; of floats eq and ne alone",
-     &ops::logical_not, NumericContract::kBitExact, MatchNotCompare,
+    {"not-compare",
+     "not (x < y) = x >= y; of floats eq and ne alone",
+     NumericContract::kBitExact,
+     Op(ops::logical_not),
+     {{"guard", MatchNotCompare}},
      BuildOpposite},
-    {"where-not", "where(not c, x, y) = where(c, y, x)", &ops::where,
-     NumericContract::kBitExact, MatchWhereNot, BuildSwappedWhere},
-    {"where-constant", "where(true, x, y) = expand(x)", &ops::where,
-     NumericContract::kBitExact, MatchWhereConstant, BuildExpanded},
-    {"where-where", "where(c, where(c, x, y), z) = where(c, x, z)",
-     &ops::where, NumericContract::kBitExact, MatchWhereWhere, BuildWhere},
+    {"where-not",
+     "where(not c, x, y) = where(c, y, x)",
+     NumericContract::kBitExact,
+     Op(ops::where),
+     {{"guard", MatchWhereNot}},
+     BuildSwappedWhere},
+    {"where-constant",
+     "where(true, x, y) = expand(x)",
+     NumericContract::kBitExact,
+     Op(ops::where),
+     {{"guard", MatchWhereConstant}},
+     BuildExpanded},
+    {"where-where",
+     "where(c, where(c, x, y), z) = where(c, x, z)",
+     NumericContract::kBitExact,
+     Op(ops::where),
+     {{"guard", MatchWhereWhere}},
+     BuildWhere},
 };
 
 }  // namespace

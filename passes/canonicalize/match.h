@@ -2,10 +2,9 @@
 #ifndef WEFT_PASSES_CANONICALIZE_MATCH_H_
 #define WEFT_PASSES_CANONICALIZE_MATCH_H_
 
-#include <optional>
-
 #include "graph/core/graph.h"
 #include "graph/core/op.h"
+#include "passes/rewrite/constants.h"
 #include "passes/rewrite/rewriter.h"
 #include "passes/rewrite/rule.h"
 
@@ -37,12 +36,6 @@ inline bool ProvablyEqual(const Node& node, SymInt a, SymInt b) {
 inline bool ProvablyNotNegative(const Node& node, SymInt a) {
   return SymbolsOf(node).RangeOf(a).min >= 0;
 }
-
-// The number that all elements of a constant are; nothing for other values, for
-// empty or complex constants, and for constants past a few thousand elements.
-std::optional<double> SplatFloat(const Value* value);
-// A constant of few elements: cheap to compute with.
-bool IsSmallConstant(const Value* value);
 
 // Builds m.value: for rules whose right side exists already.
 Value* BuildValue(const Match& m, Rewriter& rewriter);

@@ -6,9 +6,9 @@
 namespace weft::canonicalize {
 namespace {
 
-bool IsConstantPad(const Node& pad) {
-  return pad.attrs().Str("mode") == "constant";
-}
+using namespace pattern;  // NOLINT
+
+bool IsConstantPad(const Node& pad) { return pad.attrs().Str("mode") == "constant"; }
 
 bool AddsOnly(const Node& node, const Node& pad) {
   for (SymInt p : pad.attrs().Syms("pad")) {
@@ -31,8 +31,7 @@ bool SamePadding(const Node& a, const Node& b) {
 bool MatchPadPad(const Node& node, Match& m) {
   const Node* inner = DefinedBy(node.operand(0), ops::pad);
   if (inner == nullptr || !SamePadding(*inner, node) || !IsConstantPad(node) ||
-      !IsConstantPad(*inner) || !AddsOnly(node, node) ||
-      !AddsOnly(node, *inner)) {
+      !IsConstantPad(*inner) || !AddsOnly(node, node) || !AddsOnly(node, *inner)) {
     return false;
   }
   const auto p = inner->attrs().Syms("pad"), q = node.attrs().Syms("pad");
@@ -50,8 +49,12 @@ Value* BuildPad(const Match& m, Rewriter& rewriter) {
 }
 
 constexpr Rule kRules[] = {
-    {"pad-pad", "pad(pad(x, p), q) = pad(x, p + q)", &ops::pad,
-     NumericContract::kBitExact, MatchPadPad, BuildPad},
+    {"pad-pad",
+     "pad(pad(x, p), q) = pad(x, p + q)",
+     NumericContract::kBitExact,
+     Op(ops::pad),
+     {{"guard", MatchPadPad}},
+     BuildPad},
 };
 
 }  // namespace

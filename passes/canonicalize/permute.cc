@@ -6,6 +6,8 @@
 namespace weft::canonicalize {
 namespace {
 
+using namespace pattern;  // NOLINT
+
 // permute(permute(x, p), q) = permute(x, p[q]); the fold has the case where both
 // cancel.
 bool MatchPermutePermute(const Node& node, Match& m) {
@@ -15,9 +17,7 @@ bool MatchPermutePermute(const Node& node, Match& m) {
   const int rank = m.value->type().rank();
   const auto p = inner->attrs().Syms("dims");
   const auto q = node.attrs().Syms("dims");
-  const auto normalized = [rank](SymInt d) {
-    return d.value() < 0 ? d.value() + rank : d.value();
-  };
+  const auto normalized = [rank](SymInt d) { return d.value() < 0 ? d.value() + rank : d.value(); };
   m.ints.resize(rank);
   for (int i = 0; i < rank; ++i) m.ints[i] = normalized(p[normalized(q[i])]);
   return true;
@@ -40,16 +40,21 @@ bool MatchPermuteReshape(const Node& node, Match& m) {
   return true;
 }
 Value* BuildReshape(const Match& m, Rewriter& rewriter) {
-  return rewriter.Op(ops::reshape, {m.value},
-                     {{"size", m.root->result()->type().dims()}});
+  return rewriter.Op(ops::reshape, {m.value}, {{"size", m.root->result()->type().dims()}});
 }
 
 constexpr Rule kRules[] = {
-    {"permute-as-reshape", "permute that moves only dims of size 1 = reshape",
-     &ops::permute, NumericContract::kBitExact, MatchPermuteReshape,
+    {"permute-as-reshape",
+     "permute that moves only dims of size 1 = reshape",
+     NumericContract::kBitExact,
+     Op(ops::permute),
+     {{"guard", MatchPermuteReshape}},
      BuildReshape},
-    {"permute-permute", "permute(permute(x, p), q) = permute(x, p[q])",
-     &ops::permute, NumericContract::kBitExact, MatchPermutePermute,
+    {"permute-permute",
+     "permute(permute(x, p), q) = permute(x, p[q])",
+     NumericContract::kBitExact,
+     Op(ops::permute),
+     {{"guard", MatchPermutePermute}},
      BuildPermute},
 };
 

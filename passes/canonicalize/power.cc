@@ -7,6 +7,8 @@
 namespace weft::canonicalize {
 namespace {
 
+using namespace pattern;  // NOLINT
+
 bool HasExponent(const Node& node, double exponent) {
   const Value* e = node.operand(1);
   return IsSmallConstant(e) && SplatFloat(e) == exponent;
@@ -19,44 +21,51 @@ bool KeepsType(const Node& node, Match& m) {
 
 // x ** 0 = 1, of NaN too.
 bool MatchZero(const Node& node, Match& m) { return HasExponent(node, 0); }
-Value* BuildOne(const Match& m, Rewriter& rewriter) {
-  return BuildSplat(m, 1, rewriter);
-}
+Value* BuildOne(const Match& m, Rewriter& rewriter) { return BuildSplat(m, 1, rewriter); }
 
 // x ** 2 = x * x.
-bool MatchTwo(const Node& node, Match& m) {
-  return HasExponent(node, 2) && KeepsType(node, m);
-}
+bool MatchTwo(const Node& node, Match& m) { return HasExponent(node, 2) && KeepsType(node, m); }
 Value* BuildSquare(const Match& m, Rewriter& rewriter) {
   return rewriter.Op(ops::mul, {m.value, m.value});
 }
 
 // x ** -1 = 1 / x for floats.
 bool MatchMinusOne(const Node& node, Match& m) {
-  return IsFloatValue(node.operand(0)) && HasExponent(node, -1) &&
-         KeepsType(node, m);
+  return IsFloatValue(node.operand(0)) && HasExponent(node, -1) && KeepsType(node, m);
 }
 Value* BuildReciprocal(const Match& m, Rewriter& rewriter) {
   return rewriter.Op(ops::reciprocal, {m.value});
 }
 
 // x ** 0.5 = sqrt(x), but for -inf (inf and NaN) and the sign of sqrt(-0).
-bool MatchHalf(const Node& node, Match& m) {
-  return HasExponent(node, 0.5) && KeepsType(node, m);
-}
-Value* BuildSqrt(const Match& m, Rewriter& rewriter) {
-  return rewriter.Op(ops::sqrt, {m.value});
-}
+bool MatchHalf(const Node& node, Match& m) { return HasExponent(node, 0.5) && KeepsType(node, m); }
+Value* BuildSqrt(const Match& m, Rewriter& rewriter) { return rewriter.Op(ops::sqrt, {m.value}); }
 
 constexpr Rule kRules[] = {
-    {"pow-zero", "x ** 0 = 1", &ops::pow, NumericContract::kBitExact, MatchZero,
+    {"pow-zero",
+     "x ** 0 = 1",
+     NumericContract::kBitExact,
+     Op(ops::pow),
+     {{"guard", MatchZero}},
      BuildOne},
-    {"pow-two", "x ** 2 = x * x", &ops::pow, NumericContract::kValueSafe,
-     MatchTwo, BuildSquare},
-    {"pow-minus-one", "x ** -1 = reciprocal(x)", &ops::pow,
-     NumericContract::kValueSafe, MatchMinusOne, BuildReciprocal},
-    {"pow-half", "x ** 0.5 = sqrt(x), but for -inf", &ops::pow,
-     NumericContract::kApproximate, MatchHalf, BuildSqrt},
+    {"pow-two",
+     "x ** 2 = x * x",
+     NumericContract::kValueSafe,
+     Op(ops::pow),
+     {{"guard", MatchTwo}},
+     BuildSquare},
+    {"pow-minus-one",
+     "x ** -1 = reciprocal(x)",
+     NumericContract::kValueSafe,
+     Op(ops::pow),
+     {{"guard", MatchMinusOne}},
+     BuildReciprocal},
+    {"pow-half",
+     "x ** 0.5 = sqrt(x), but for -inf",
+     NumericContract::kApproximate,
+     Op(ops::pow),
+     {{"guard", MatchHalf}},
+     BuildSqrt},
 };
 
 }  // namespace

@@ -8,10 +8,11 @@
 namespace weft::canonicalize {
 namespace {
 
+using namespace pattern;  // NOLINT
+
 // Reductions with the attributes of sum: dims to reduce, and keepdim.
 constexpr const OpDef* kReductions[] = {
-    &ops::sum,  &ops::prod, &ops::mean, &ops::amax,
-    &ops::amin, &ops::any,  &ops::all,
+    &ops::sum, &ops::prod, &ops::mean, &ops::amax, &ops::amin, &ops::any, &ops::all,
 };
 bool IsReduction(const Node& node) {
   if (!node.op().has(kReduction)) return false;
@@ -31,8 +32,7 @@ void ReducedDims(const Node& node, int rank, std::vector<int64_t>* dims) {
 }
 
 // The dims of `type` with those in `reduced` as 1, or left out.
-std::vector<SymInt> DimsAfter(Type type, const std::vector<int64_t>& reduced,
-                              bool keepdim) {
+std::vector<SymInt> DimsAfter(Type type, const std::vector<int64_t>& reduced, bool keepdim) {
   std::vector<SymInt> dims;
   for (int i = 0; i < type.rank(); ++i) {
     if (!std::binary_search(reduced.begin(), reduced.end(), i)) {
@@ -48,16 +48,14 @@ std::vector<SymInt> DimsAfter(Type type, const std::vector<int64_t>& reduced,
 // kept, and the other way round; the sum has no other use.
 bool MatchReshapeReduction(const Node& node, Match& m) {
   const Value* reduced = node.operand(0);
-  if (reduced->node() == nullptr || !IsReduction(*reduced->node()) ||
-      !reduced->has_one_use()) {
+  if (reduced->node() == nullptr || !IsReduction(*reduced->node()) || !reduced->has_one_use()) {
     return false;
   }
   const Node& reduction = *reduced->node();
   const Type type = reduction.operand(0)->type();
   ReducedDims(reduction, type.rank(), &m.ints);
   const bool keepdim = !reduction.attrs().Bool("keepdim");
-  if (absl::MakeConstSpan(DimsAfter(type, m.ints, keepdim)) !=
-      node.result()->type().dims()) {
+  if (absl::MakeConstSpan(DimsAfter(type, m.ints, keepdim)) != node.result()->type().dims()) {
     return false;
   }
   m.value = reduction.operand(0);
@@ -66,9 +64,9 @@ bool MatchReshapeReduction(const Node& node, Match& m) {
 }
 Value* BuildReduction(const Match& m, Rewriter& rewriter) {
   const OpDef& op = m.root->operand(0)->node()->op();
-  return rewriter.Op(op, {m.value},
-                     {{"dim", m.root->operand(0)->node()->attrs().Get("dim")},
-                      {"keepdim", m.number != 0}});
+  return rewriter.Op(
+      op, {m.value},
+      {{"dim", m.root->operand(0)->node()->attrs().Get("dim")}, {"keepdim", m.number != 0}});
 }
 
 // A reduction over dims of size 1 alone is a reshape. (Sums start at 0, which
@@ -79,22 +77,26 @@ bool MatchTrivialReduction(const Node& node, Match& m) {
   const Type type = m.value->type();
   if (type.dtype() != DTypeOf(node.result())) return false;
   ReducedDims(node, type.rank(), &m.ints);
-  return std::all_of(m.ints.begin(), m.ints.end(), [&](int64_t d) {
-    return type.dim(static_cast<int>(d)).Is(1);
-  });
+  return std::all_of(m.ints.begin(), m.ints.end(),
+                     [&](int64_t d) { return type.dim(static_cast<int>(d)).Is(1); });
 }
 Value* BuildReshape(const Match& m, Rewriter& rewriter) {
-  return rewriter.Op(ops::reshape, {m.value},
-                     {{"size", m.root->result()->type().dims()}});
+  return rewriter.Op(ops::reshape, {m.value}, {{"size", m.root->result()->type().dims()}});
 }
 
 constexpr Rule kRules[] = {
-    {"reshape-reduction", "reshape(sum(x, keepdim=true)) = sum(x)",
-     &ops::reshape, NumericContract::kBitExact, MatchReshapeReduction,
+    {"reshape-reduction",
+     "reshape(sum(x, keepdim=true)) = sum(x)",
+     NumericContract::kBitExact,
+     Op(ops::reshape),
+     {{"guard", MatchReshapeReduction}},
      BuildReduction},
-    {"reduction-of-ones", "reduction over dims of size 1 = reshape", nullptr,
-     NumericContract::kValueSafe, MatchTrivialReduction, BuildReshape, 1,
-     kReduction},
+    {"reduction-of-ones",
+     "reduction over dims of size 1 = reshape",
+     NumericContract::kValueSafe,
+     OpWith(kReduction),
+     {{"guard", MatchTrivialReduction}},
+     BuildReshape},
 };
 
 }  // namespace

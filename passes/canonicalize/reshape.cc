@@ -6,6 +6,8 @@
 namespace weft::canonicalize {
 namespace {
 
+using namespace pattern;  // NOLINT
+
 // reshape(reshape(x, a), b) = reshape(x, b).
 bool MatchReshapeReshape(const Node& node, Match& m) {
   const Node* inner = DefinedBy(node.operand(0), ops::reshape);
@@ -14,13 +16,15 @@ bool MatchReshapeReshape(const Node& node, Match& m) {
   return true;
 }
 Value* BuildReshape(const Match& m, Rewriter& rewriter) {
-  return rewriter.Op(ops::reshape, {m.value},
-                     {{"size", m.root->attrs().Syms("size")}});
+  return rewriter.Op(ops::reshape, {m.value}, {{"size", m.root->attrs().Syms("size")}});
 }
 
 constexpr Rule kRules[] = {
-    {"reshape-reshape", "reshape(reshape(x, a), b) = reshape(x, b)",
-     &ops::reshape, NumericContract::kBitExact, MatchReshapeReshape,
+    {"reshape-reshape",
+     "reshape(reshape(x, a), b) = reshape(x, b)",
+     NumericContract::kBitExact,
+     Op(ops::reshape),
+     {{"guard", MatchReshapeReshape}},
      BuildReshape},
 };
 

@@ -8,17 +8,16 @@
 namespace weft::canonicalize {
 namespace {
 
+using namespace pattern;  // NOLINT
+
 constexpr int64_t kToTheEnd = SymRange::kMax;
 
-int SliceDim(const Node& slice) {
-  return DimAttr(slice, "dim", slice.operand(0)->type().rank());
-}
+int SliceDim(const Node& slice) { return DimAttr(slice, "dim", slice.operand(0)->type().rank()); }
 
 Value* BuildSlice(Value* x, int64_t dim, SymInt start, SymInt end, SymInt step,
                   Rewriter& rewriter) {
-  return rewriter.Op(
-      ops::slice, {x},
-      {{"dim", dim}, {"start", start}, {"end", end}, {"step", step}});
+  return rewriter.Op(ops::slice, {x},
+                     {{"dim", dim}, {"start", start}, {"end", end}, {"step", step}});
 }
 
 // Constant positions in a dim of constant size: counted from the front, clamped,
@@ -48,8 +47,7 @@ Value* BuildPositions(const Match& m, Rewriter& rewriter) {
 
 // The positions of a slice of `n` elements, so that the end is left out where
 // possible: m.sizes = start, end, step.
-bool SetRange(const Node& node, SymInt start, SymInt n, SymInt step,
-              SymInt size, Match& m) {
+bool SetRange(const Node& node, SymInt start, SymInt n, SymInt step, SymInt size, Match& m) {
   SymInt end = start + n * step;
   if (!start.is_valid() || !end.is_valid() || !step.is_valid()) return false;
   if (SymbolsOf(node).ProveLe(size, end) == Proof::kYes) end = kToTheEnd;
@@ -66,20 +64,16 @@ bool MatchSliceSlice(const Node& node, Match& m) {
   const SymInt start = node.attrs().Sym("start");
   const SymInt inner_start = inner->attrs().Sym("start");
   const SymInt inner_step = inner->attrs().Sym("step");
-  if (!ProvablyNotNegative(node, start) ||
-      !ProvablyNotNegative(node, inner_start)) {
+  if (!ProvablyNotNegative(node, start) || !ProvablyNotNegative(node, inner_start)) {
     return false;
   }
   m.value = inner->operand(0);
   m.number = dim;
-  return SetRange(node, inner_start + start * inner_step,
-                  node.result()->type().dim(dim),
-                  inner_step * node.attrs().Sym("step"),
-                  m.value->type().dim(dim), m);
+  return SetRange(node, inner_start + start * inner_step, node.result()->type().dim(dim),
+                  inner_step * node.attrs().Sym("step"), m.value->type().dim(dim), m);
 }
 Value* BuildRange(const Match& m, Rewriter& rewriter) {
-  return BuildSlice(m.value, m.number, m.sizes[0], m.sizes[1], m.sizes[2],
-                    rewriter);
+  return BuildSlice(m.value, m.number, m.sizes[0], m.sizes[1], m.sizes[2], rewriter);
 }
 
 // A slice of a cat that lies within one of its operands is a slice of that
@@ -92,9 +86,8 @@ bool MatchSliceCat(const Node& node, Match& m) {
   const SymInt start = node.attrs().Sym("start");
   const SymInt step = node.attrs().Sym("step");
   const SymInt n = node.result()->type().dim(dim);
-  if (!start.is_constant() || !step.is_constant() || !n.is_constant() ||
-      start.value() < 0 || n.value() == 0 ||
-      step.value() > int64_t{1} << 40 || n.value() > int64_t{1} << 20) {
+  if (!start.is_constant() || !step.is_constant() || !n.is_constant() || start.value() < 0 ||
+      n.value() == 0 || step.value() > int64_t{1} << 40 || n.value() > int64_t{1} << 20) {
     return false;
   }
   const int64_t last = start.value() + (n.value() - 1) * step.value();
@@ -114,12 +107,24 @@ bool MatchSliceCat(const Node& node, Match& m) {
 }
 
 constexpr Rule kRules[] = {
-    {"slice-positions", "positions are clamped and counted from the front",
-     &ops::slice, NumericContract::kBitExact, MatchPositions, BuildPositions},
-    {"slice-slice", "slice(slice(x)) = slice(x) along one dim", &ops::slice,
-     NumericContract::kBitExact, MatchSliceSlice, BuildRange},
-    {"slice-cat", "slice within one operand of cat = slice of the operand",
-     &ops::slice, NumericContract::kBitExact, MatchSliceCat, BuildRange},
+    {"slice-positions",
+     "positions are clamped and counted from the front",
+     NumericContract::kBitExact,
+     Op(ops::slice),
+     {{"guard", MatchPositions}},
+     BuildPositions},
+    {"slice-slice",
+     "slice(slice(x)) = slice(x) along one dim",
+     NumericContract::kBitExact,
+     Op(ops::slice),
+     {{"guard", MatchSliceSlice}},
+     BuildRange},
+    {"slice-cat",
+     "slice within one operand of cat = slice of the operand",
+     NumericContract::kBitExact,
+     Op(ops::slice),
+     {{"guard", MatchSliceCat}},
+     BuildRange},
 };
 
 }  // namespace

@@ -6,12 +6,16 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "passes/rewrite/matcher.h"
+#include "passes/rewrite/near_misses.h"
+#include "passes/rewrite/replacement.h"
 #include "passes/rewrite/rewriter.h"
 #include "passes/rewrite/rule_index.h"
 
@@ -20,13 +24,14 @@ namespace {
 
 class GraphDriver : public RewriteListener {
  public:
-  GraphDriver(Graph& graph, PassContext& context, RuleIndex* index,
-              std::vector<int64_t>* fired, Match* match)
+  GraphDriver(Graph& graph, PassContext& context, RuleIndex* index, std::vector<int64_t>* fired,
+              Match* match, NearMisses* near_misses)
       : graph_(graph),
         context_(context),
         index_(*index),
         fired_(*fired),
         match_(*match),
+        near_misses_(near_misses),
         rewriter_(&graph, this),
         first_new_id_(graph.node_id_limit()),
         states_(graph.node_id_limit()) {}
@@ -64,6 +69,7 @@ class GraphDriver : public RewriteListener {
   RuleIndex& index_;
   std::vector<int64_t>& fired_;
   Match& match_;
+  NearMisses* near_misses_;  // Null unless asked for.
   Rewriter rewriter_;
   uint32_t first_new_id_;
   std::vector<State> states_;
@@ -80,8 +86,7 @@ class GraphDriver : public RewriteListener {
 
 absl::StatusOr<bool> GraphDriver::Run(int64_t max_rewrites) {
   Node* next = nullptr;
-  for (Node* node = graph_.first_node(); node != graph_.return_node();
-       node = next) {
+  for (Node* node = graph_.first_node(); node != graph_.return_node(); node = next) {
     next = node->next();
     has_regions_ |= node->num_regions() != 0;
     states_[node->id()] = {kVisited, ++position_};
@@ -109,8 +114,11 @@ absl::Status GraphDriver::Visit(Node* node) {
     absl::StatusOr<bool> folded = TryFold(node, entry);
     if (!folded.ok() || *folded) return folded.status();
   }
-  for (int i : entry.rules) {
-    if (index_.rule(i).match(*node, match_)) return Apply(node, i);
+  if (near_misses_ != nullptr) near_misses_->Look(index_, entry, *node);
+  for (const auto& [rule, flips] : index_.Candidates(entry, *node)) {
+    if (MatchRule(index_.rule(rule), flips, *node, match_)) {
+      return Apply(node, rule);
+    }
   }
   return absl::OkStatus();
 }
@@ -125,8 +133,7 @@ absl::StatusOr<bool> GraphDriver::TryFold(Node* node, RuleIndex::Entry& entry) {
   ++entry.folds;
   Record(-1, *node);
   rewriter_.Begin(node);
-  Value* value =
-      folded.value ? folded.value : rewriter_.Constant(*folded.literal);
+  Value* value = folded.value ? folded.value : rewriter_.Constant(*folded.literal);
   absl::Status status = Finish(node, value, "fold");
   if (!status.ok()) return status;
   return true;
@@ -140,13 +147,11 @@ absl::Status GraphDriver::Apply(Node* node, int rule_index) {
   }
   ++fired_[rule_index];
   Record(rule_index, *node);
-  match_.root = node;
   rewriter_.Begin(node);
-  return Finish(node, rule.build(match_, rewriter_), rule.name);
+  return Finish(node, BuildReplacement(match_, rewriter_), rule.name);
 }
 
-absl::Status GraphDriver::Finish(Node* node, Value* value,
-                                 absl::string_view name) {
+absl::Status GraphDriver::Finish(Node* node, Value* value, absl::string_view name) {
   absl::Status status = rewriter_.status();
   if (status.ok() && value == nullptr) {
     status = absl::InternalError("nothing was built");
@@ -157,9 +162,8 @@ absl::Status GraphDriver::Finish(Node* node, Value* value,
   }
   if (status.ok()) return status;
   rewriter_.Abandon();
-  return absl::InternalError(absl::StrCat("rule ", name, " on %", node->id(),
-                                          " = ", node->op().name(), ": ",
-                                          status.message()));
+  return absl::InternalError(absl::StrCat("rule ", name, " on %", node->id(), " = ",
+                                          node->op().name(), ": ", status.message()));
 }
 
 void GraphDriver::Record(int rule, const Node& node) {
@@ -167,10 +171,9 @@ void GraphDriver::Record(int rule, const Node& node) {
   if (slot >= static_cast<int>(recent_.size())) recent_.resize(slot + 1);
   recent_[slot] = rule;
   if (!context_.wants_remarks()) return;
-  Remark remark = RemarkOn(node, RemarkKind::kPassed,
-                           rule < 0 ? "folded" : index_.rule(rule).identity);
-  remark.rule = rule < 0 ? absl::StrCat("fold.", node.op().name())
-                         : index_.rule(rule).name;
+  Remark remark =
+      RemarkOn(node, RemarkKind::kPassed, rule < 0 ? "folded" : index_.rule(rule).identity);
+  remark.rule = rule < 0 ? absl::StrCat("fold.", node.op().name()) : index_.rule(rule).name;
   remark.args = {{"rewrite", absl::StrCat(context_.num_rewrites())}};
   context_.AddRemark(std::move(remark));
 }
@@ -222,8 +225,7 @@ void GraphDriver::Erasing(Node* node) {
     if (v == nullptr) continue;
     // Some rules want a value with one use; the use that remains may be it.
     const Use* use = v->first_use();
-    if (use == nullptr || use->next() == nullptr ||
-        use->next()->next() != nullptr) {
+    if (use == nullptr || use->next() == nullptr || use->next()->next() != nullptr) {
       continue;
     }
     if (v->node() != nullptr) Push(v->node());
@@ -239,19 +241,17 @@ bool GraphDriver::IsBefore(const Node& node, const Node& root) {
 }
 
 // Runs the driver on a graph; appends its nested graphs to `graphs`.
-absl::Status RunOnGraph(Graph& graph, PassContext& context,
-                        const RewriteOptions& options, RuleIndex* index,
-                        std::vector<int64_t>* fired, Match* match,
-                        std::vector<Graph*>* graphs) {
-  GraphDriver driver(graph, context, index, fired, match);
-  const int64_t cap =
-      graph.num_nodes() * options.rewrites_per_node + options.extra_rewrites;
+absl::Status RunOnGraph(Graph& graph, PassContext& context, const RewriteOptions& options,
+                        RuleIndex* index, std::vector<int64_t>* fired, Match* match,
+                        NearMisses* near_misses, std::vector<Graph*>* graphs) {
+  GraphDriver driver(graph, context, index, fired, match, near_misses);
+  const int64_t cap = graph.num_nodes() * options.rewrites_per_node + options.extra_rewrites;
   absl::StatusOr<bool> done = driver.Run(cap);
   if (!done.ok()) return done.status();
   if (!*done) {
-    absl::Status status = context.ReportDivergence(
-        absl::StrCat("no end after ", cap, " rewrites in @", graph.name(),
-                     "; rules that still fire: ", driver.Recent()));
+    absl::Status status =
+        context.ReportDivergence(absl::StrCat("no end after ", cap, " rewrites in @", graph.name(),
+                                              "; rules that still fire: ", driver.Recent()));
     if (!status.ok()) return status;
   }
   if (!driver.may_have_regions()) return absl::OkStatus();
@@ -271,13 +271,17 @@ absl::Status ApplyRules(Module& module, PassContext& context,
   RuleIndex index(themes, context, options.fold);
   std::vector<int64_t> fired(index.num_rules());
   Match match;
+  std::optional<NearMisses> near_misses;
+  if (!context.options().near_misses.empty()) {
+    near_misses.emplace(context.options().near_misses);
+  }
   std::vector<Graph*> graphs;
   for (const auto& function : module.functions()) {
     graphs.push_back(function.get());
   }
   for (size_t i = 0; i < graphs.size(); ++i) {
-    absl::Status status = RunOnGraph(*graphs[i], context, options, &index,
-                                     &fired, &match, &graphs);
+    absl::Status status = RunOnGraph(*graphs[i], context, options, &index, &fired, &match,
+                                     near_misses ? &*near_misses : nullptr, &graphs);
     if (!status.ok()) return status;
   }
   for (int i = 0; i < index.num_rules(); ++i) {
@@ -290,6 +294,7 @@ absl::Status ApplyRules(Module& module, PassContext& context,
     context.Count(absl::StrCat("fold.", entry->op->name()), entry->folds);
     context.Count("rewrites", entry->folds);
   }
+  if (near_misses) near_misses->Report(index, context);
   return absl::OkStatus();
 }
 

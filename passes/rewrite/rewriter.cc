@@ -26,8 +26,7 @@ uint64_t HashNode(const Node& node) {
 
 bool Equal(const Node& a, const Node& b) {
   if (&a.op() != &b.op() || a.attr_list() != b.attr_list() ||
-      a.num_operands() != b.num_operands() ||
-      a.num_results() != b.num_results()) {
+      a.num_operands() != b.num_operands() || a.num_results() != b.num_results()) {
     return false;
   }
   for (int i = 0; i < a.num_operands(); ++i) {
@@ -64,13 +63,11 @@ void Rewriter::Begin(Node* root) {
 Value* Rewriter::Op(const OpDef& op, absl::Span<Value* const> operands,
                     absl::Span<const NamedAttr> attrs) {
   const uint32_t first = graph()->node_id_limit();
-  std::vector<Value*> results =
-      Share(builder_.Ops(op, operands, attrs), first);
+  std::vector<Value*> results = Share(builder_.Ops(op, operands, attrs), first);
   return results.empty() ? nullptr : results[0];
 }
 
-std::vector<Value*> Rewriter::Create(const OpDef& op,
-                                     absl::Span<Value* const> operands,
+std::vector<Value*> Rewriter::Create(const OpDef& op, absl::Span<Value* const> operands,
                                      const AttrList* attrs) {
   const uint32_t first = graph()->node_id_limit();
   return Share(builder_.Create(op, operands, attrs), first);
@@ -80,8 +77,7 @@ std::vector<Value*> Rewriter::Decompose(const Node& root) {
   WEFT_CHECK(root.op().is_composite());
   const Node* before = root_->prev();
   Node::ArgStorage storage;
-  std::vector<Value*> values =
-      root.op().decompose()(builder_, root.Args(&storage));
+  std::vector<Value*> values = root.op().decompose()(builder_, root.Args(&storage));
   Node* node = before == nullptr ? graph()->first_node() : before->next();
   for (; node != root_; node = node->next()) {
     created_.push_back(node);
@@ -101,8 +97,7 @@ Value* Rewriter::Scalar(DType dtype, double value) {
 }
 
 // Replaces a node that was made just now by an equal one, or remembers it.
-std::vector<Value*> Rewriter::Share(std::vector<Value*> values,
-                                    uint32_t first_new_id) {
+std::vector<Value*> Rewriter::Share(std::vector<Value*> values, uint32_t first_new_id) {
   if (values.empty() || values[0] == nullptr) return {};
   Node* node = values[0]->node();
   if (node == nullptr || node->id() < first_new_id) return values;
@@ -134,8 +129,7 @@ Node* Rewriter::FindEqual(const Node& node, uint64_t hash) const {
     return equal;
   }
   const bool before =
-      listener_ != nullptr && root_ != nullptr &&
-      listener_->IsBefore(*equal, *root_);
+      listener_ != nullptr && root_ != nullptr && listener_->IsBefore(*equal, *root_);
   return before ? equal : nullptr;
 }
 
@@ -152,10 +146,9 @@ absl::Status Rewriter::CheckReplacement(int result, Value* value) const {
     fits = symbols().ProveEq(from.symint(), to.symint()) != Proof::kNo;
   }
   if (fits && value != root_->result(result)) return absl::OkStatus();
-  return absl::InternalError(
-      absl::StrCat("result ", result, " of ", root_->op().name(), ", ",
-                   from.ToString(), ", is replaced by ",
-                   fits ? "itself" : to.ToString()));
+  return absl::InternalError(absl::StrCat("result ", result, " of ", root_->op().name(), ", ",
+                                          from.ToString(), ", is replaced by ",
+                                          fits ? "itself" : to.ToString()));
 }
 
 absl::Status Rewriter::ReplaceRoot(absl::Span<Value* const> values) {
@@ -179,8 +172,7 @@ absl::Status Rewriter::ReplaceResults(absl::Span<Value* const> values) {
     MoveUses(root_->result(i), values[i]);
   }
   ProvenanceTable& table = module().provenance();
-  const ProvenanceId gone =
-      root_->has_uses() ? root_->provenance() : EraseDead(root_);
+  const ProvenanceId gone = root_->has_uses() ? root_->provenance() : EraseDead(root_);
   root_ = nullptr;
   bool inherited = false;
   for (Node* node : created_) {
@@ -196,11 +188,9 @@ absl::Status Rewriter::ReplaceResults(absl::Span<Value* const> values) {
 
 void Rewriter::MoveUses(Value* old, Value* by) {
   const bool is_new = by->node() != nullptr &&
-                      std::find(created_.begin(), created_.end(),
-                                by->node()) != created_.end();
+                      std::find(created_.begin(), created_.end(), by->node()) != created_.end();
   // Both types describe the value; the old one may know more.
-  if (is_new && old->type() != by->type() &&
-      !MentionsUnbacked(old->type(), symbols())) {
+  if (is_new && old->type() != by->type() && !MentionsUnbacked(old->type(), symbols())) {
     by->set_type(old->type());
   }
   old->ReplaceAllUsesWith(by);
@@ -253,8 +243,7 @@ void Rewriter::EraseNow(Node* node) {
       auto it = by_hash_.find(hashes_[index]);
       if (it != by_hash_.end() && it->second == node) by_hash_.erase(it);
     }
-    std::replace(created_.begin(), created_.end(), node,
-                 static_cast<Node*>(nullptr));
+    std::replace(created_.begin(), created_.end(), node, static_cast<Node*>(nullptr));
   }
   graph()->EraseNode(node);
 }

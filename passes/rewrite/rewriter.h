@@ -52,8 +52,7 @@ class Rewriter {
               absl::MakeConstSpan(attrs.begin(), attrs.size()));
   }
   // All results, attributes as a list in the schema's order.
-  std::vector<Value*> Create(const OpDef& op,
-                             absl::Span<Value* const> operands,
+  std::vector<Value*> Create(const OpDef& op, absl::Span<Value* const> operands,
                              const AttrList* attrs);
   // The root's op's decomposition; all its results.
   std::vector<Value*> Decompose(const Node& root);

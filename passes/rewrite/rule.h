@@ -1,20 +1,20 @@
 // Rewrite rules: named values.
 //
 //   // permute(permute(x, p), q) = permute(x, p[q])
-//   bool MatchPermutePermute(const Node& node, Match& m);
-//   Value* BuildPermutePermute(const Match& m, Rewriter& rewriter);
-//
 //   constexpr Rule kRules[] = {
-//       {"permute-of-permute", "permute(permute(x, p), q) = permute(x, p[q])",
-//        &ops::permute, NumericContract::kBitExact, MatchPermutePermute,
-//        BuildPermutePermute},
+//       {"permute-permute", "permute(permute(x, p), q) = permute(x, p[q])",
+//        NumericContract::kBitExact, Op(ops::permute, Op(ops::permute, x)),
+//        {}, BuildComposedPermute},
+//       {"sub-neg", "x - -y = x + y", NumericContract::kValueSafe,
+//        Op(ops::sub, x, Op(ops::neg, y)), {}, Op(ops::add, x, y)},
 //   };
 //
-// A rule has two parts. `match` decides and does not edit: it gets the node and
-// writes what it found into the Match. `build` runs after a match and cannot
-// refuse: it makes nodes through the Rewriter and returns the value that takes
-// the place of the root's only result. All that could make a rewrite wrong or
-// pointless belongs in `match`.
+// A rule has three parts. The pattern and the guards decide and do not edit:
+// guards get the root and may write what they found into the Match. The right
+// side cannot refuse: it is a pattern of ops without attributes and of bound
+// variables, or a function that makes nodes through the Rewriter and returns the
+// value that takes the place of the root's only result. All that could make a
+// rewrite wrong or pointless belongs in the guards.
 //
 // Rules go downhill: what a rule builds is smaller, cheaper or closer to the
 // canonical form (which lives in Builder) by a measure that all rules of a set
@@ -23,20 +23,26 @@
 #define WEFT_PASSES_REWRITE_RULE_H_
 
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "graph/core/graph.h"
 #include "passes/pass_context.h"
+#include "passes/rewrite/pattern.h"
 
 namespace weft {
 
 class Rewriter;
+struct Rule;
 
 // What a match found. One object serves all matches of a run, so that matching
-// does not allocate: fields hold leftovers until a rule writes them. Vectors are
-// assigned, never appended to.
+// does not allocate: fields other than the bound variables hold leftovers until
+// a guard writes them. Vectors are assigned, never appended to.
 struct Match {
-  const Node* root = nullptr;  // Set by the driver.
+  const Rule* rule = nullptr;
+  const Node* root = nullptr;
+  Value* bound[Pattern::kNumVariables] = {};
+  // For guards to tell right sides what they found.
   Value* value = nullptr;
   Value* other = nullptr;
   int64_t number = 0;
@@ -44,22 +50,52 @@ struct Match {
   std::vector<Value*> values;
   std::vector<SymInt> sizes;
   std::vector<int64_t> ints;
+
+  // What a variable stands for; null when the pattern left it out.
+  Value* operator[](const Pattern& variable) const { return bound[variable.variable()]; }
+  // The node that defines it.
+  const Node& node(const Pattern& variable) const { return *bound[variable.variable()]->node(); }
+};
+
+// A condition on a match, with the name that explanations print.
+struct Guard {
+  const char* name = nullptr;
+  bool (*holds)(const Node& root, Match& m) = nullptr;
+};
+struct Guards {
+  static constexpr int kMax = 4;
+  Guard list[kMax];
+};
+
+// The right side: a function, or a pattern.
+struct Replacement {
+  using BuildFn = Value* (*)(const Match& m, Rewriter& rewriter);
+
+  constexpr Replacement(const Pattern& p) : pattern(p) {}  // NOLINT
+  // Functions, and lambdas without captures.
+  template <typename F, typename = std::enable_if_t<std::is_convertible_v<F, BuildFn>>>
+  constexpr Replacement(F f) : build(f) {}  // NOLINT
+  BuildFn build = nullptr;
+  Pattern pattern;
 };
 
 struct Rule {
   const char* name;      // kebab-case, unique in a set.
   const char* identity;  // For people: "x + 0 = x".
-  // Op of the nodes that `match` is called on; null: every op that has all of
-  // `root_traits`.
-  const OpDef* root;
   NumericContract contract;
-  bool (*match)(const Node& node, Match& m);
-  Value* (*build)(const Match& m, Rewriter& rewriter);
-  // How far `match` looks: 1 at the root's operands and their nodes, 2 at the
+  Pattern pattern;  // Its root is an op.
+  Guards guards;
+  Replacement replacement;
+  // How far the guards look: 1 at the root's operands and their nodes, 2 at the
   // operands of those. When something there changes, the root is tried again.
+  // The pattern's own depth counts in any case.
   int depth = 1;
-  uint32_t root_traits = kNoTraits;
+  // For the guards and right sides of rules that are not written in C++.
+  const void* data = nullptr;
 };
+
+// How far `rule` looks.
+int LookingDepth(const Rule& rule);
 
 }  // namespace weft
 

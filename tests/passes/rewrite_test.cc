@@ -15,6 +15,7 @@
 namespace weft {
 namespace {
 
+using namespace pattern;  // NOLINT
 using testing::HasSubstr;
 
 bool Always(const Node& node, Match& m) {
@@ -39,8 +40,7 @@ class RewriteTest : public testing::Test {
     RewriteOptions rewrite;
     rewrite.fold = fold;
     const absl::Span<const Rule> theme = rules;
-    const absl::Status status =
-        ApplyRules(*module_, *context_, {&theme, 1}, rewrite);
+    const absl::Status status = ApplyRules(*module_, *context_, {&theme, 1}, rewrite);
     if (status.ok()) {
       EXPECT_TRUE(Verify(*module_).ok()) << Verify(*module_);
     }
@@ -69,10 +69,18 @@ func @main(%x: f32[4]) {
 
 TEST_F(RewriteTest, AppliesRulesToTheirFixpoint) {
   Load(kChain);
-  ASSERT_TRUE(Apply({{"neg-to-abs", "", &ops::neg, NumericContract::kBitExact,
-                      Always, BuildUnary<ops::abs>},
-                     {"abs-to-sin", "", &ops::abs, NumericContract::kBitExact,
-                      Always, BuildUnary<ops::sin>}})
+  ASSERT_TRUE(Apply({{"neg-to-abs",
+                      "",
+                      NumericContract::kBitExact,
+                      Op(ops::neg),
+                      {{"guard", Always}},
+                      BuildUnary<ops::abs>},
+                     {"abs-to-sin",
+                      "",
+                      NumericContract::kBitExact,
+                      Op(ops::abs),
+                      {{"guard", Always}},
+                      BuildUnary<ops::sin>}})
                   .ok());
   EXPECT_EQ(Print(), R"(func @main(%x: f32[4]) -> f32[4] {
   %0 = sin(%x) : f32[4]  loc("a")
@@ -91,8 +99,12 @@ TEST_F(RewriteTest, NoMatchMakesNoNodeAndNoEdit) {
   const uint64_t epoch = module_->main()->epoch();
   const uint32_t ids = module_->main()->node_id_limit();
   const auto never = [](const Node&, Match&) { return false; };
-  ASSERT_TRUE(Apply({{"never", "", &ops::neg, NumericContract::kBitExact,
-                      never, BuildUnary<ops::abs>}})
+  ASSERT_TRUE(Apply({{"never",
+                      "",
+                      NumericContract::kBitExact,
+                      Op(ops::neg),
+                      {{"guard", never}},
+                      BuildUnary<ops::abs>}})
                   .ok());
   EXPECT_EQ(module_->main()->epoch(), epoch);
   EXPECT_EQ(module_->main()->node_id_limit(), ids);
@@ -100,8 +112,12 @@ TEST_F(RewriteTest, NoMatchMakesNoNodeAndNoEdit) {
 }
 
 TEST_F(RewriteTest, AdmitsByContract) {
-  const Rule rule = {"r", "", &ops::neg, NumericContract::kReassociating,
-                     Always, BuildUnary<ops::abs>};
+  const Rule rule = {"r",
+                     "",
+                     NumericContract::kReassociating,
+                     Op(ops::neg),
+                     {{"guard", Always}},
+                     BuildUnary<ops::abs>};
   Load(kChain);
   ASSERT_TRUE(Apply({rule}).ok());
   EXPECT_EQ(Counter("rewrites"), 0);
@@ -113,13 +129,24 @@ TEST_F(RewriteTest, AdmitsByContract) {
 }
 
 TEST_F(RewriteTest, FightingRulesAreNamed) {
-  const std::vector<Rule> rules = {
-      {"up", "", &ops::neg, NumericContract::kBitExact, Always,
-       BuildUnary<ops::abs>},
-      {"down", "", &ops::abs, NumericContract::kBitExact, Always,
-       BuildUnary<ops::neg>},
-      {"once", "", &ops::exp, NumericContract::kBitExact, Always,
-       BuildUnary<ops::sin>}};
+  const std::vector<Rule> rules = {{"up",
+                                    "",
+                                    NumericContract::kBitExact,
+                                    Op(ops::neg),
+                                    {{"guard", Always}},
+                                    BuildUnary<ops::abs>},
+                                   {"down",
+                                    "",
+                                    NumericContract::kBitExact,
+                                    Op(ops::abs),
+                                    {{"guard", Always}},
+                                    BuildUnary<ops::neg>},
+                                   {"once",
+                                    "",
+                                    NumericContract::kBitExact,
+                                    Op(ops::exp),
+                                    {{"guard", Always}},
+                                    BuildUnary<ops::sin>}};
   Load(kChain);
   ASSERT_TRUE(Apply(rules).ok());
   ASSERT_EQ(context_->remarks().size(), 1u);
@@ -137,7 +164,11 @@ TEST_F(RewriteTest, StopsAtTheRewriteLimit) {
     Load(kChain);
     PassContext::Options options;
     options.rewrite_limit = limit;
-    ASSERT_TRUE(Apply({{"r", "", &ops::neg, NumericContract::kBitExact, Always,
+    ASSERT_TRUE(Apply({{"r",
+                        "",
+                        NumericContract::kBitExact,
+                        Op(ops::neg),
+                        {{"guard", Always}},
                         BuildUnary<ops::abs>}},
                       false, options)
                     .ok());
@@ -149,13 +180,16 @@ TEST_F(RewriteTest, RemarksNumberTheRewrites) {
   Load(kChain);
   PassContext::Options options;
   options.remarks = true;
-  ASSERT_TRUE(Apply({{"r", "neg = abs", &ops::neg, NumericContract::kBitExact,
-                      Always, BuildUnary<ops::abs>}},
+  ASSERT_TRUE(Apply({{"r",
+                      "neg = abs",
+                      NumericContract::kBitExact,
+                      Op(ops::neg),
+                      {{"guard", Always}},
+                      BuildUnary<ops::abs>}},
                     false, options)
                   .ok());
   ASSERT_EQ(context_->remarks().size(), 2u);
-  EXPECT_THAT(context_->remarks()[1].ToString(),
-              HasSubstr("(from \"b\"): neg = abs, rewrite=2"));
+  EXPECT_THAT(context_->remarks()[1].ToString(), HasSubstr("(from \"b\"): neg = abs, rewrite=2"));
 }
 
 TEST_F(RewriteTest, WrongTypesAreErrorsThatNameTheRule) {
@@ -163,9 +197,8 @@ TEST_F(RewriteTest, WrongTypesAreErrorsThatNameTheRule) {
   const auto build = [](const Match& m, Rewriter& rewriter) {
     return rewriter.Op(ops::isnan, {m.value});
   };
-  const absl::Status status = Apply({{"bad", "", &ops::exp,
-                                      NumericContract::kBitExact, Always,
-                                      build}});
+  const absl::Status status =
+      Apply({{"bad", "", NumericContract::kBitExact, Op(ops::exp), {{"guard", Always}}, build}});
   EXPECT_THAT(status.message(), HasSubstr("rule bad on %3 = exp: result 0 of "
                                           "exp, f32[4], is replaced by bool"));
   // What it had built is gone.
@@ -179,9 +212,8 @@ TEST_F(RewriteTest, FailingBuildsAreErrorsThatNameTheRule) {
     return rewriter.Op(ops::permute, {part}, {{"dims", 7}});
   };
   const uint64_t epoch = module_->main()->epoch();
-  const absl::Status status = Apply({{"bad", "", &ops::exp,
-                                      NumericContract::kBitExact, Always,
-                                      build}});
+  const absl::Status status =
+      Apply({{"bad", "", NumericContract::kBitExact, Op(ops::exp), {{"guard", Always}}, build}});
   EXPECT_THAT(status.message(), HasSubstr("rule bad on %3 = exp: permute"));
   EXPECT_EQ(module_->main()->num_nodes(), 3);
   EXPECT_EQ(module_->main()->epoch(), epoch);
@@ -200,9 +232,9 @@ func @main(%x: f32[4], %y: f32[4]) {
     Value* neg = rewriter.Op(ops::neg, {m.root->operand(0)});
     return rewriter.Op(ops::add, {neg, m.root->operand(1)});
   };
-  ASSERT_TRUE(Apply({{"r", "", &ops::sub, NumericContract::kBitExact, Always,
-                      build}})
-                  .ok());
+  ASSERT_TRUE(
+      Apply({{"r", "", NumericContract::kBitExact, Op(ops::sub), {{"guard", Always}}, build}})
+          .ok());
   EXPECT_EQ(module_->main()->num_nodes(), 4);  // Two of each, not three.
   EXPECT_EQ(module_->main()->output(0), module_->main()->output(1));
 }
@@ -225,10 +257,18 @@ func @main(%x: f32[4]) {
     return rewriter.Op(ops::cos, {rewriter.graph()->input(0)});
   };
   // sin(neg) becomes something that does not use %0; then abs has it alone.
-  ASSERT_TRUE(Apply({{"lonely-abs", "", &ops::abs, NumericContract::kBitExact,
-                      one_use, BuildUnary<ops::tan>},
-                     {"sin-goes", "", &ops::sin, NumericContract::kBitExact,
-                      Always, build_cos}})
+  ASSERT_TRUE(Apply({{"lonely-abs",
+                      "",
+                      NumericContract::kBitExact,
+                      Op(ops::abs),
+                      {{"guard", one_use}},
+                      BuildUnary<ops::tan>},
+                     {"sin-goes",
+                      "",
+                      NumericContract::kBitExact,
+                      Op(ops::sin),
+                      {{"guard", Always}},
+                      build_cos}})
                   .ok());
   EXPECT_EQ(Counter("rule.sin-goes"), 1);
   EXPECT_EQ(Counter("rule.lonely-abs"), 1);
@@ -264,12 +304,25 @@ func @main(%x: f32[4]) {
   %3 = cosh(%0)
   return %2, %3
 })");
-    ASSERT_TRUE(Apply({{"deep", "", &ops::sin, NumericContract::kBitExact,
-                        two_below, build, depth},
-                       {"exp", "", &ops::exp, NumericContract::kBitExact,
-                        one_use, BuildUnary<ops::tan>},
-                       {"cosh", "", &ops::cosh, NumericContract::kBitExact,
-                        Always, to_input}})
+    ASSERT_TRUE(Apply({{"deep",
+                        "",
+                        NumericContract::kBitExact,
+                        Op(ops::sin),
+                        {{"guard", two_below}},
+                        build,
+                        depth},
+                       {"exp",
+                        "",
+                        NumericContract::kBitExact,
+                        Op(ops::exp),
+                        {{"guard", one_use}},
+                        BuildUnary<ops::tan>},
+                       {"cosh",
+                        "",
+                        NumericContract::kBitExact,
+                        Op(ops::cosh),
+                        {{"guard", Always}},
+                        to_input}})
                     .ok());
     EXPECT_EQ(Counter("rule.exp"), 1);
     EXPECT_EQ(Counter("rule.deep"), depth - 1);
@@ -309,7 +362,11 @@ func @main(%p: bool[], %x: f32[4]) {
   }
   return %0
 })");
-  ASSERT_TRUE(Apply({{"r", "", &ops::neg, NumericContract::kBitExact, Always,
+  ASSERT_TRUE(Apply({{"r",
+                      "",
+                      NumericContract::kBitExact,
+                      Op(ops::neg),
+                      {{"guard", Always}},
                       BuildUnary<ops::abs>}})
                   .ok());
   EXPECT_EQ(Counter("rule.r"), 1);

@@ -1,0 +1,29 @@
+// Conditions on values that many patterns have.
+#ifndef WEFT_PASSES_REWRITE_PREDICATES_H_
+#define WEFT_PASSES_REWRITE_PREDICATES_H_
+
+#include "graph/core/graph.h"
+#include "passes/rewrite/constants.h"
+#include "passes/rewrite/pattern.h"
+
+namespace weft::pattern {
+
+inline constexpr Predicate kFloat = {"a float", [](const Value& v) {
+                                       return IsFloat(v.type().dtype());
+                                     }};
+inline constexpr Predicate kInt = {"an integer", [](const Value& v) {
+                                     return IsInt(v.type().dtype());
+                                   }};
+inline constexpr Predicate kBool = {"a bool", [](const Value& v) {
+                                      return v.type().dtype() == DType::kBool;
+                                    }};
+// A constant of few elements.
+inline constexpr Predicate kSmall = {
+    "small", [](const Value& v) { return IsSmallConstant(&v); }};
+inline constexpr Predicate kNotConstant = {
+    "not a constant",
+    [](const Value& v) { return !v.IsResultOf(ops::constant); }};
+
+}  // namespace weft::pattern
+
+#endif  // WEFT_PASSES_REWRITE_PREDICATES_H_

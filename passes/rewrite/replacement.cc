@@ -1,0 +1,39 @@
+#include "passes/rewrite/replacement.h"
+
+#include <vector>
+
+namespace weft {
+namespace {
+
+// As deep as the pattern.
+Value* BuildNode(const Pattern& pattern, int i, const Match& m, Rewriter& rewriter) {
+  const PatternNode& node = pattern.node(i);
+  if (node.kind == PatternNode::Kind::kAny) {
+    return node.variable < 0 ? nullptr : m.bound[node.variable];
+  }
+  if (node.kind == PatternNode::Kind::kConstant && node.has_splat) {
+    const DType dtype = m.root->result()->type().dtype();
+    return rewriter.Scalar(dtype, node.splat);
+  }
+  if (node.kind != PatternNode::Kind::kOp || node.op == nullptr) {
+    return nullptr;
+  }
+  std::vector<Value*> operands;
+  int operand = i + 1;
+  for (int k = 0; k < node.num_operands; ++k) {
+    operands.push_back(BuildNode(pattern, operand, m, rewriter));
+    if (operands.back() == nullptr) return nullptr;
+    operand += pattern.node(operand).size;
+  }
+  return rewriter.Op(*node.op, operands);
+}
+
+}  // namespace
+
+Value* BuildReplacement(const Match& m, Rewriter& rewriter) {
+  const Replacement& replacement = m.rule->replacement;
+  if (replacement.build != nullptr) return replacement.build(m, rewriter);
+  return BuildNode(replacement.pattern, 0, m, rewriter);
+}
+
+}  // namespace weft
