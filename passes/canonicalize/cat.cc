@@ -1,5 +1,4 @@
 // Concatenation.
-#include "graph/ops/ops.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
 
@@ -10,132 +9,114 @@ using namespace pattern;  // NOLINT
 
 int CatDim(const Node& cat) { return DimAttr(cat, "dim", cat.operand(0)->type().rank()); }
 
-// Builds a cat of m.values.
-Value* BuildCat(const Match& m, Rewriter& rewriter) {
-  const NamedAttr dim = {"dim", m.number};
-  return rewriter.Op(ops::cat, m.values, {&dim, 1});
+Value* Cat(const Match& m, absl::Span<Value* const> values, Rewriter& rewriter) {
+  const NamedAttr dim = {"dim", CatDim(*m.root)};
+  return rewriter.Op(ops::cat, values, {&dim, 1});
+}
+Value* BuildCat(const Match& m, Rewriter& rewriter) { return Cat(m, m.values, rewriter); }
+
+bool HasOperandOf(const Node& root, const OpDef& op) {
+  for (int i = 0; i < root.num_operands(); ++i) {
+    if (root.operand(i)->IsResultOf(op)) return true;
+  }
+  return false;
 }
 
-// cat(cat(x, y), z) = cat(x, y, z) along the same dim, where the inner cat has no
-// other use.
-bool MatchCatCat(const Node& node, Match& m) {
-  bool any = false;
-  for (int i = 0; i < node.num_operands() && !any; ++i) {
-    any = node.operand(i)->IsResultOf(ops::cat);
-  }
-  if (!any) return false;
-  m.number = CatDim(node);
+bool HasInnerCat(const Node& root, Match& m) { return HasOperandOf(root, ops::cat); }
+bool FlattensCats(const Node& root, Match& m) {
   m.values.clear();
-  any = false;
-  for (int i = 0; i < node.num_operands(); ++i) {
-    const Node* inner = DefinedBy(node.operand(i), ops::cat);
-    if (inner == nullptr || !node.operand(i)->has_one_use() || CatDim(*inner) != m.number) {
-      m.values.push_back(node.operand(i));
+  for (int i = 0; i < root.num_operands(); ++i) {
+    Value* value = root.operand(i);
+    if (!value->IsResultOf(ops::cat) || !value->has_one_use() ||
+        CatDim(*value->node()) != CatDim(root)) {
+      m.values.push_back(value);
       continue;
     }
-    any = true;
-    for (int j = 0; j < inner->num_operands(); ++j) {
-      m.values.push_back(inner->operand(j));
-    }
+    const Node& inner = *value->node();
+    for (int j = 0; j < inner.num_operands(); ++j) m.values.push_back(inner.operand(j));
   }
-  return any;
+  // A cat of one operand is folded, so every inner one brings more.
+  return m.values.size() > static_cast<size_t>(root.num_operands());
 }
 
-// Operands without elements are left out; one that stays keeps the type.
-bool MatchEmptyOperands(const Node& node, Match& m) {
-  const int n = node.num_operands();
-  m.number = -1;
-  for (int i = 0; i < n; ++i) {
-    const Type type = node.operand(i)->type();
-    if (!type.is_static() || !type.numel().Is(0)) continue;
-    if (m.number < 0) m.number = CatDim(node);
-    if (type.dim(static_cast<int>(m.number)).Is(0)) break;
-    if (i == n - 1) return false;
-  }
-  if (m.number < 0) return false;
+// One operand stays in any case: it keeps the type.
+bool HasEmptyOperand(const Node& root, Match& m) {
+  const int dim = CatDim(root);
   m.values.clear();
-  for (int i = 0; i < n; ++i) {
-    if (!node.operand(i)->type().dim(static_cast<int>(m.number)).Is(0)) {
-      m.values.push_back(node.operand(i));
-    }
+  for (int i = 0; i < root.num_operands(); ++i) {
+    if (!root.operand(i)->type().dim(dim).Is(0)) m.values.push_back(root.operand(i));
   }
-  return !m.values.empty() && m.values.size() < static_cast<size_t>(n);
+  return !m.values.empty() && m.values.size() < static_cast<size_t>(root.num_operands());
 }
 
 // The slice that defines `value`, if its step is 1, its dim `dim`, and its
 // elements are those from `start` on.
-const Node* PlainSlice(const Node& node, Value* value, int64_t dim) {
-  const Node* slice = DefinedBy(value, ops::slice);
-  if (slice == nullptr || !slice->attrs().Sym("step").Is(1) ||
-      DimAttr(*slice, "dim", value->type().rank()) != dim ||
-      !ProvablyNotNegative(node, slice->attrs().Sym("start"))) {
-    return nullptr;
-  }
-  return slice;
+const Node* PlainSlice(Value* value, int dim) {
+  if (!value->IsResultOf(ops::slice)) return nullptr;
+  const Node& slice = *value->node();
+  const bool plain = slice.attrs().Sym("step").Is(1) &&
+                     DimAttr(slice, "dim", value->type().rank()) == dim &&
+                     ProvablyNotNegative(slice, slice.attrs().Sym("start"));
+  return plain ? &slice : nullptr;
 }
 
 // True when `b` begins where `a` ends, both slices of one value.
-bool AreAdjacent(const Node& node, const Node& a, const Node& b, int64_t dim) {
-  if (a.operand(0) != b.operand(0)) return false;
-  const SymInt n = a.result()->type().dim(static_cast<int>(dim));
-  return ProvablyEqual(node, a.attrs().Sym("start") + n, b.attrs().Sym("start"));
+bool AreAdjacent(const Node& a, const Node& b, int dim) {
+  return a.operand(0) == b.operand(0) &&
+         ProvablyEqual(a, a.attrs().Sym("start") + a.result()->type().dim(dim),
+                       b.attrs().Sym("start"));
 }
 
-// cat(x[a:b], x[b:c]) = x[a:c]. The first such pair; m.ints = its place.
-bool MatchAdjacentSlices(const Node& node, Match& m) {
-  bool any = false;
-  for (int i = 0; i < node.num_operands() && !any; ++i) {
-    any = node.operand(i)->IsResultOf(ops::slice);
-  }
-  if (!any) return false;
-  m.number = CatDim(node);
+bool HasSlice(const Node& root, Match& m) { return HasOperandOf(root, ops::slice); }
+// The first pair; m.number = its place, m.sizes = start and end of both.
+bool HasAdjacentSlices(const Node& root, Match& m) {
+  const int dim = CatDim(root);
   const Node* before = nullptr;
-  for (int i = 0; i < node.num_operands(); ++i) {
-    const Node* slice = PlainSlice(node, node.operand(i), m.number);
-    if (before != nullptr && slice != nullptr && AreAdjacent(node, *before, *slice, m.number)) {
-      const int dim = static_cast<int>(m.number);
-      const SymInt start = before->attrs().Sym("start");
-      m.value = slice->operand(0);
-      m.sizes.assign({start, slice->attrs().Sym("start") + node.operand(i)->type().dim(dim)});
-      m.ints.assign({i - 1});
-      return m.sizes[1].is_valid();
+  for (int i = 0; i < root.num_operands(); ++i) {
+    const Node* slice = PlainSlice(root.operand(i), dim);
+    if (before != nullptr && slice != nullptr && AreAdjacent(*before, *slice, dim)) {
+      const SymInt end = slice->attrs().Sym("start") + root.operand(i)->type().dim(dim);
+      m.number = i - 1;
+      m.sizes.assign({before->attrs().Sym("start"), end});
+      return end.is_valid();
     }
     before = slice;
   }
   return false;
 }
 Value* BuildMergedSlice(const Match& m, Rewriter& rewriter) {
-  Value* merged = rewriter.Op(ops::slice, {m.value},
-                              {{"dim", m.number}, {"start", m.sizes[0]}, {"end", m.sizes[1]}});
+  const int first = static_cast<int>(m.number);
+  Value* whole = m.root->operand(first)->node()->operand(0);
+  Value* merged = rewriter.Op(
+      ops::slice, {whole}, {{"dim", CatDim(*m.root)}, {"start", m.sizes[0]}, {"end", m.sizes[1]}});
   std::vector<Value*> values;
   for (int i = 0; i < m.root->num_operands(); ++i) {
-    if (i == m.ints[0]) values.push_back(merged);
-    if (i != m.ints[0] && i != m.ints[0] + 1) {
-      values.push_back(m.root->operand(i));
-    }
+    if (i == first) values.push_back(merged);
+    if (i != first && i != first + 1) values.push_back(m.root->operand(i));
   }
-  const NamedAttr dim = {"dim", m.number};
-  return rewriter.Op(ops::cat, values, {&dim, 1});
+  return Cat(m, values, rewriter);
 }
 
 constexpr Rule kRules[] = {
     {"cat-cat",
      "cat(cat(x, y), z) = cat(x, y, z)",
-     NumericContract::kBitExact,
+     kBitExact,
      Op(ops::cat),
-     {{"guard", MatchCatCat}},
+     {{"an operand is a cat", HasInnerCat},
+      {"it is along the same dim and has no other use", FlattensCats}},
      BuildCat},
     {"cat-empty",
      "cat(x, empty, y) = cat(x, y)",
-     NumericContract::kBitExact,
+     kBitExact,
      Op(ops::cat),
-     {{"guard", MatchEmptyOperands}},
+     {{"some, not all operands are empty", HasEmptyOperand}},
      BuildCat},
     {"cat-slices",
      "cat(x[a:b], x[b:c]) = x[a:c]",
-     NumericContract::kBitExact,
+     kBitExact,
      Op(ops::cat),
-     {{"guard", MatchAdjacentSlices}},
+     {{"an operand is a slice", HasSlice},
+      {"two in a row are adjacent slices of one value", HasAdjacentSlices}},
      BuildMergedSlice},
 };
 

@@ -1,5 +1,6 @@
 // Conversions between dtypes.
-#include "graph/ops/ops.h"
+#include <optional>
+
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
 
@@ -52,32 +53,26 @@ bool IsLossless(DType from, DType to) {
          source->max_exponent <= target->max_exponent;
 }
 
-// convert(convert(x: A, B), C) = convert(x, C) when B holds every number of A.
+bool HoldsAll(const Node& root, Match& m) { return IsLossless(DTypeOf(m[x]), DTypeOf(m[y])); }
+
 // From floats to integers conversion saturates, between integers it keeps the
-// low bits: when B is a float and A and C are integers, C holds all of A, too.
-bool MatchConvertConvert(const Node& node, Match& m) {
-  const Node* inner = DefinedBy(node.operand(0), ops::convert);
-  if (inner == nullptr) return false;
-  m.value = inner->operand(0);
-  const DType a = DTypeOf(m.value);
-  const DType b = DTypeOf(node.operand(0));
-  const DType c = DTypeOf(node.result());
-  if (IsComplex(c) || !IsLossless(a, b)) return false;
-  if (IsInt(a) && IsFloat(b) && IsInt(c)) return IsLossless(a, c);
-  return true;
+// low bits.
+bool WrapsAlike(const Node& root, Match& m) {
+  const DType from = DTypeOf(m[x]), to = DTypeOf(root.result());
+  return !IsInt(from) || !IsFloat(DTypeOf(m[y])) || !IsInt(to) || IsLossless(from, to);
 }
-Value* BuildConvert(const Match& m, Rewriter& rewriter) {
-  auto values = rewriter.Create(ops::convert, {&m.value, 1}, m.root->attr_list());
-  return values.empty() ? nullptr : values[0];
-}
+
+constexpr Predicate kNotComplex = {"not complex",
+                                   [](const Value& v) { return !IsComplex(v.type().dtype()); }};
 
 constexpr Rule kRules[] = {
     {"convert-convert",
      "convert(convert(x, B), C) = convert(x, C) where B loses nothing",
-     NumericContract::kValueSafe,
-     Op(ops::convert),
-     {{"guard", MatchConvertConvert}},
-     BuildConvert},
+     kValueSafe,
+     Op(ops::convert, Op(ops::convert, x).As(y)).If(kNotComplex),
+     {{"B holds every number of x", HoldsAll},
+      {"integers out of range wrap or saturate alike", WrapsAlike}},
+     BuildOnX},
 };
 
 }  // namespace

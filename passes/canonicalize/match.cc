@@ -1,20 +1,61 @@
 #include "passes/canonicalize/match.h"
 
-#include <vector>
-
-#include "graph/ops/evaluate.h"
-#include "graph/ops/ops.h"
-
 namespace weft::canonicalize {
 
-Value* BuildValue(const Match& m, Rewriter& rewriter) { return m.value; }
+using pattern::x;
 
-Value* BuildFolded(const OpDef& op, absl::Span<Value* const> operands, Rewriter& rewriter) {
-  std::vector<HostTensor> inputs;
-  for (const Value* v : operands) inputs.push_back(*LiteralOf(v));
-  auto outputs = Evaluate(op, AttrList::Empty(), inputs);
-  if (!outputs.ok()) return nullptr;
-  return rewriter.Constant((*outputs)[0]);
+std::vector<int64_t> DimsAttr(const Node& node, absl::string_view name, int rank) {
+  std::vector<int64_t> dims;
+  for (SymInt d : node.attrs().Syms(name)) {
+    dims.push_back(d.value() < 0 ? d.value() + rank : d.value());
+  }
+  return dims;
+}
+
+int LeadingOnes(Type from, Type to) {
+  const int grown = to.rank() - from.rank();
+  if (grown < 0) return -1;
+  for (int i = 0; i < to.rank(); ++i) {
+    if (i < grown ? !to.dim(i).Is(1) : to.dim(i) != from.dim(i - grown)) return -1;
+  }
+  return grown;
+}
+
+bool KeepsTypeWith(const Node& root, absl::Span<Value* const> operands) {
+  constexpr size_t kMaxOperands = 8;
+  if (operands.size() > kMaxOperands) return false;
+  Type types[kMaxOperands];
+  for (size_t i = 0; i < operands.size(); ++i) {
+    types[i] = operands[i] == nullptr ? Type() : operands[i]->type();
+  }
+  OpArgs args;
+  args.op = &root.op();
+  args.types = absl::MakeConstSpan(types, operands.size());
+  args.attr_list = root.attr_list();
+  args.symbols = &root.graph()->module().symbols();
+  const auto inferred = InferTypes(args);
+  return inferred.ok() && inferred->front() == root.result()->type();
+}
+
+Value* LikeRoot(const Match& m, absl::Span<Value* const> operands, Rewriter& rewriter) {
+  const auto values = rewriter.Create(m.root->op(), operands, m.root->attr_list());
+  return values.empty() ? nullptr : values[0];
+}
+
+Value* BuildOnX(const Match& m, Rewriter& rewriter) {
+  std::vector<Value*> operands = {m[x]};
+  for (int i = 1; i < m.root->num_operands(); ++i) operands.push_back(m.root->operand(i));
+  return LikeRoot(m, operands, rewriter);
+}
+
+Value* BuildOnValues(const Match& m, Rewriter& rewriter) { return LikeRoot(m, m.values, rewriter); }
+
+Value* BuildReshape(const Match& m, Rewriter& rewriter) {
+  return rewriter.Op(ops::reshape, {m[x]}, {{"size", m.root->result()->type().dims()}});
+}
+
+Value* BuildExpand(const Match& m, Rewriter& rewriter) {
+  return rewriter.Op(ops::expand, {m[x]}, {{"size", m.root->result()->type().dims()}});
 }
 
 Value* BuildSplat(const Match& m, double number, Rewriter& rewriter) {

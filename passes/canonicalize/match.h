@@ -1,49 +1,71 @@
-// What the rules of canonicalize look at. Nothing here edits.
+// What the rules of canonicalize share: short names, conditions, right sides.
 #ifndef WEFT_PASSES_CANONICALIZE_MATCH_H_
 #define WEFT_PASSES_CANONICALIZE_MATCH_H_
 
+#include <cstdint>
+#include <vector>
+
 #include "graph/core/graph.h"
 #include "graph/core/op.h"
+#include "graph/ops/ops.h"
 #include "passes/rewrite/constants.h"
+#include "passes/rewrite/pattern.h"
+#include "passes/rewrite/predicates.h"
 #include "passes/rewrite/rewriter.h"
 #include "passes/rewrite/rule.h"
 
 namespace weft::canonicalize {
 
-// The node that defines `value`, when it is of that op.
-inline const Node* DefinedBy(const Value* value, const OpDef& op) {
-  return value != nullptr && value->IsResultOf(op) ? value->node() : nullptr;
-}
+inline constexpr NumericContract kBitExact = NumericContract::kBitExact;
+inline constexpr NumericContract kValueSafe = NumericContract::kValueSafe;
+inline constexpr NumericContract kReassociating = NumericContract::kReassociating;
+inline constexpr NumericContract kApproximate = NumericContract::kApproximate;
 
 // An attribute that counts dims, with negative ones counted from the end.
 inline int DimAttr(const Node& node, absl::string_view name, int rank) {
   const int64_t dim = node.attrs().Int(name);
   return static_cast<int>(dim < 0 ? dim + rank : dim);
 }
+std::vector<int64_t> DimsAttr(const Node& node, absl::string_view name, int rank);
 
 inline DType DTypeOf(const Value* value) { return value->type().dtype(); }
-inline bool IsFloatValue(const Value* value) {
-  return IsFloat(DTypeOf(value));
-}
-inline bool IsIntValue(const Value* value) { return IsInt(DTypeOf(value)); }
 
-inline const SymbolTable& SymbolsOf(const Node& node) {
-  return node.graph()->module().symbols();
-}
+inline const SymbolTable& SymbolsOf(const Node& node) { return node.graph()->module().symbols(); }
 inline bool ProvablyEqual(const Node& node, SymInt a, SymInt b) {
   return a == b || SymbolsOf(node).ProveEq(a, b) == Proof::kYes;
 }
 inline bool ProvablyNotNegative(const Node& node, SymInt a) {
   return SymbolsOf(node).RangeOf(a).min >= 0;
 }
+// The number of dims of size 1 that come in front of `from` in `to`, which is
+// otherwise the same; -1 when it is not.
+int LeadingOnes(Type from, Type to);
+// The root's op makes a value of the root's type of these operands, too.
+bool KeepsTypeWith(const Node& root, absl::Span<Value* const> operands);
 
-// Builds m.value: for rules whose right side exists already.
-Value* BuildValue(const Match& m, Rewriter& rewriter);
-// The constant that `op`, without attributes, makes of constants.
-Value* BuildFolded(const OpDef& op, absl::Span<Value* const> operands,
-                   Rewriter& rewriter);
-// `number` of `dtype`, expanded to the root's dims.
+// Conditions.
+inline constexpr Guard kKeepsType = {"x has the result's type", [](const Node& root, Match& m) {
+                                       return m[pattern::x]->type() == root.result()->type();
+                                     }};
+inline constexpr Guard kNotRounded = {"the quotient is not rounded", [](const Node& root, Match&) {
+                                        return !root.attrs().Has("rounding_mode");
+                                      }};
+
+// Right sides.
+
+// The root's op and attributes, of `operands`.
+Value* LikeRoot(const Match& m, absl::Span<Value* const> operands, Rewriter& rewriter);
+// The root with x in place of its first operand.
+Value* BuildOnX(const Match& m, Rewriter& rewriter);
+// The root on m.values.
+Value* BuildOnValues(const Match& m, Rewriter& rewriter);
+// x with the root's dims.
+Value* BuildReshape(const Match& m, Rewriter& rewriter);
+Value* BuildExpand(const Match& m, Rewriter& rewriter);
+// `number` of the root's type.
 Value* BuildSplat(const Match& m, double number, Rewriter& rewriter);
+inline Value* BuildZeros(const Match& m, Rewriter& rewriter) { return BuildSplat(m, 0, rewriter); }
+inline Value* BuildOnes(const Match& m, Rewriter& rewriter) { return BuildSplat(m, 1, rewriter); }
 
 }  // namespace weft::canonicalize
 

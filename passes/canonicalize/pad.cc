@@ -1,5 +1,4 @@
 // Elements around a tensor.
-#include "graph/ops/ops.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
 
@@ -8,52 +7,48 @@ namespace {
 
 using namespace pattern;  // NOLINT
 
-bool IsConstantPad(const Node& pad) { return pad.attrs().Str("mode") == "constant"; }
-
-bool AddsOnly(const Node& node, const Node& pad) {
-  for (SymInt p : pad.attrs().Syms("pad")) {
-    if (!ProvablyNotNegative(node, p)) return false;
-  }
-  return true;
-}
+// A pad of mode constant that cuts nothing off.
+constexpr Predicate kAddsConstant = {"that adds a constant and cuts nothing off",
+                                     [](const Value& v) {
+                                       const Node& pad = *v.node();
+                                       for (SymInt p : pad.attrs().Syms("pad")) {
+                                         if (!ProvablyNotNegative(pad, p)) return false;
+                                       }
+                                       return pad.attrs().Str("mode") == "constant";
+                                     }};
 
 // Both absent, the same value, or equal constants.
-bool SamePadding(const Node& a, const Node& b) {
-  const bool in_a = a.has_operand(1), in_b = b.has_operand(1);
-  if (in_a != in_b) return false;
-  if (!in_a || a.operand(1) == b.operand(1)) return true;
-  const HostTensor* x = LiteralOf(a.operand(1));
-  const HostTensor* y = LiteralOf(b.operand(1));
-  return x != nullptr && y != nullptr && x->BitEqual(*y);
+bool HaveOneValue(const Node& root, Match& m) {
+  const Node& inner = m.node(y);
+  if (!inner.has_operand(1) || !root.has_operand(1)) {
+    return inner.has_operand(1) == root.has_operand(1);
+  }
+  const HostTensor* p = LiteralOf(inner.operand(1));
+  const HostTensor* q = LiteralOf(root.operand(1));
+  return inner.operand(1) == root.operand(1) || (p != nullptr && q != nullptr && p->BitEqual(*q));
 }
 
-// pad(pad(x, p), q) = pad(x, p + q) with the same value, nothing cut off.
-bool MatchPadPad(const Node& node, Match& m) {
-  const Node* inner = DefinedBy(node.operand(0), ops::pad);
-  if (inner == nullptr || !SamePadding(*inner, node) || !IsConstantPad(node) ||
-      !IsConstantPad(*inner) || !AddsOnly(node, node) || !AddsOnly(node, *inner)) {
-    return false;
-  }
-  const auto p = inner->attrs().Syms("pad"), q = node.attrs().Syms("pad");
+bool IsSumValid(const Node& root, Match& m) {
+  const auto p = m.node(y).attrs().Syms("pad"), q = root.attrs().Syms("pad");
   m.sizes.resize(p.size());
   for (size_t i = 0; i < p.size(); ++i) {
     m.sizes[i] = p[i] + q[i];
     if (!m.sizes[i].is_valid()) return false;
   }
-  m.value = inner->operand(0);
   return true;
 }
+
 Value* BuildPad(const Match& m, Rewriter& rewriter) {
   Value* value = m.root->has_operand(1) ? m.root->operand(1) : nullptr;
-  return rewriter.Op(ops::pad, {m.value, value}, {{"pad", m.sizes}});
+  return rewriter.Op(ops::pad, {m[x], value}, {{"pad", m.sizes}});
 }
 
 constexpr Rule kRules[] = {
     {"pad-pad",
      "pad(pad(x, p), q) = pad(x, p + q)",
-     NumericContract::kBitExact,
-     Op(ops::pad),
-     {{"guard", MatchPadPad}},
+     kBitExact,
+     Op(ops::pad, Op(ops::pad, x, Rest()).If(kAddsConstant).As(y), Rest()).If(kAddsConstant),
+     {{"both pad with one value", HaveOneValue}, {"p + q is a size", IsSumValid}},
      BuildPad},
 };
 

@@ -1,7 +1,6 @@
 // Reductions and the dims that they keep.
 #include <algorithm>
 
-#include "graph/ops/ops.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
 
@@ -14,88 +13,58 @@ using namespace pattern;  // NOLINT
 constexpr const OpDef* kReductions[] = {
     &ops::sum, &ops::prod, &ops::mean, &ops::amax, &ops::amin, &ops::any, &ops::all,
 };
-bool IsReduction(const Node& node) {
-  if (!node.op().has(kReduction)) return false;
-  return std::any_of(std::begin(kReductions), std::end(kReductions),
-                     [&](const OpDef* op) { return node.Is(*op); });
-}
 
 // Ascending; an empty attribute means all dims.
-void ReducedDims(const Node& node, int rank, std::vector<int64_t>* dims) {
-  dims->clear();
-  for (SymInt d : node.attrs().Syms("dim")) {
-    dims->push_back(d.value() < 0 ? d.value() + rank : d.value());
-  }
-  std::sort(dims->begin(), dims->end());
-  if (!dims->empty()) return;
-  for (int i = 0; i < rank; ++i) dims->push_back(i);
-}
-
-// The dims of `type` with those in `reduced` as 1, or left out.
-std::vector<SymInt> DimsAfter(Type type, const std::vector<int64_t>& reduced, bool keepdim) {
-  std::vector<SymInt> dims;
-  for (int i = 0; i < type.rank(); ++i) {
-    if (!std::binary_search(reduced.begin(), reduced.end(), i)) {
-      dims.push_back(type.dim(i));
-    } else if (keepdim) {
-      dims.push_back(1);
-    }
-  }
+std::vector<int64_t> ReducedDims(const Node& node, int rank) {
+  std::vector<int64_t> dims = DimsAttr(node, "dim", rank);
+  std::sort(dims.begin(), dims.end());
+  if (!dims.empty()) return dims;
+  for (int i = 0; i < rank; ++i) dims.push_back(i);
   return dims;
 }
 
-// reshape(sum(x, keepdim=true)) = sum(x) where the reshape only drops what was
-// kept, and the other way round; the sum has no other use.
-bool MatchReshapeReduction(const Node& node, Match& m) {
-  const Value* reduced = node.operand(0);
-  if (reduced->node() == nullptr || !IsReduction(*reduced->node()) || !reduced->has_one_use()) {
-    return false;
+// The root has the dims of y = sum(x) with the other keepdim.
+bool HasOtherDims(const Node& root, Match& m) {
+  const Type type = m[x]->type();
+  const std::vector<int64_t> reduced = ReducedDims(m.node(y), type.rank());
+  const bool keepdim = !m.node(y).attrs().Bool("keepdim");
+  m.sizes.clear();
+  for (int i = 0; i < type.rank(); ++i) {
+    const bool gone = std::binary_search(reduced.begin(), reduced.end(), i);
+    if (!gone || keepdim) m.sizes.push_back(gone ? SymInt(1) : type.dim(i));
   }
-  const Node& reduction = *reduced->node();
-  const Type type = reduction.operand(0)->type();
-  ReducedDims(reduction, type.rank(), &m.ints);
-  const bool keepdim = !reduction.attrs().Bool("keepdim");
-  if (absl::MakeConstSpan(DimsAfter(type, m.ints, keepdim)) != node.result()->type().dims()) {
-    return false;
-  }
-  m.value = reduction.operand(0);
-  m.number = keepdim;
-  return true;
+  return root.result()->type().dims() == absl::MakeConstSpan(m.sizes);
 }
 Value* BuildReduction(const Match& m, Rewriter& rewriter) {
-  const OpDef& op = m.root->operand(0)->node()->op();
-  return rewriter.Op(
-      op, {m.value},
-      {{"dim", m.root->operand(0)->node()->attrs().Get("dim")}, {"keepdim", m.number != 0}});
+  const Attrs attrs = m.node(y).attrs();
+  return rewriter.Op(m.node(y).op(), {m[x]},
+                     {{"dim", attrs.Get("dim")}, {"keepdim", !attrs.Bool("keepdim")}});
 }
 
-// A reduction over dims of size 1 alone is a reshape. (Sums start at 0, which
-// changes the sign of -0.)
-bool MatchTrivialReduction(const Node& node, Match& m) {
-  if (!IsReduction(node) || node.num_operands() != 1) return false;
-  m.value = node.operand(0);
-  const Type type = m.value->type();
-  if (type.dtype() != DTypeOf(node.result())) return false;
-  ReducedDims(node, type.rank(), &m.ints);
-  return std::all_of(m.ints.begin(), m.ints.end(),
-                     [&](int64_t d) { return type.dim(static_cast<int>(d)).Is(1); });
-}
-Value* BuildReshape(const Match& m, Rewriter& rewriter) {
-  return rewriter.Op(ops::reshape, {m.value}, {{"size", m.root->result()->type().dims()}});
+bool ReducesOnes(const Node& root, Match& m) {
+  const Type type = m[x]->type();
+  for (int64_t d : ReducedDims(root, type.rank())) {
+    if (!type.dim(static_cast<int>(d)).Is(1)) return false;
+  }
+  return true;
 }
 
 constexpr Rule kRules[] = {
+    // Where the reshape only drops what was kept, and the other way round.
     {"reshape-reduction",
      "reshape(sum(x, keepdim=true)) = sum(x)",
-     NumericContract::kBitExact,
-     Op(ops::reshape),
-     {{"guard", MatchReshapeReduction}},
+     kBitExact,
+     Op(ops::reshape, AnyOf(kReductions, x).OneUse().As(y)),
+     {{"only the reduced dims come or go", HasOtherDims}},
      BuildReduction},
+    // Sums start at 0, which changes the sign of -0.
     {"reduction-of-ones",
      "reduction over dims of size 1 = reshape",
-     NumericContract::kValueSafe,
-     OpWith(kReduction),
-     {{"guard", MatchTrivialReduction}},
+     kValueSafe,
+     AnyOf(kReductions, x),
+     {{"the dtype stays",
+       [](const Node& root, Match& m) { return DTypeOf(m[x]) == DTypeOf(root.result()); }},
+      {"the reduced dims have size 1", ReducesOnes}},
      BuildReshape},
 };
 

@@ -1,9 +1,27 @@
 #include "passes/rewrite/replacement.h"
 
+#include <algorithm>
 #include <vector>
+
+#include "graph/ops/evaluate.h"
+#include "passes/rewrite/constants.h"
 
 namespace weft {
 namespace {
+
+// The constant that an op without attributes makes of small constants; null
+// when it is not that.
+Value* BuildComputed(const OpDef& op, absl::Span<Value* const> operands, Rewriter& rewriter) {
+  if (operands.empty() || !op.schema().attrs.empty() ||
+      !std::all_of(operands.begin(), operands.end(), IsSmallConstant)) {
+    return nullptr;
+  }
+  std::vector<HostTensor> inputs;
+  for (const Value* v : operands) inputs.push_back(*LiteralOf(v));
+  const auto outputs = Evaluate(op, AttrList::Empty(), inputs);
+  if (!outputs.ok() || outputs->size() != 1) return nullptr;
+  return rewriter.Constant(outputs->front());
+}
 
 // As deep as the pattern.
 Value* BuildNode(const Pattern& pattern, int i, const Match& m, Rewriter& rewriter) {
@@ -25,7 +43,8 @@ Value* BuildNode(const Pattern& pattern, int i, const Match& m, Rewriter& rewrit
     if (operands.back() == nullptr) return nullptr;
     operand += pattern.node(operand).size;
   }
-  return rewriter.Op(*node.op, operands);
+  Value* computed = i == 0 ? nullptr : BuildComputed(*node.op, operands, rewriter);
+  return computed != nullptr ? computed : rewriter.Op(*node.op, operands);
 }
 
 }  // namespace

@@ -14,7 +14,8 @@
 // side cannot refuse: it is a pattern of ops without attributes and of bound
 // variables, or a function that makes nodes through the Rewriter and returns the
 // value that takes the place of the root's only result. All that could make a
-// rewrite wrong or pointless belongs in the guards.
+// rewrite wrong or pointless belongs in the guards. Below the root of a right
+// side, ops of small constants alone are computed: x + -c is one node.
 //
 // Rules go downhill: what a rule builds is smaller, cheaper or closer to the
 // canonical form (which lives in Builder) by a measure that all rules of a set
@@ -64,6 +65,8 @@ struct Guard {
 };
 struct Guards {
   static constexpr int kMax = 4;
+  constexpr Guards(Guard a = {}, Guard b = {}, Guard c = {}, Guard d = {})  // NOLINT
+      : list{a, b, c, d} {}
   Guard list[kMax];
 };
 
