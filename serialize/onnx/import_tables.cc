@@ -11,6 +11,8 @@ std::vector<absl::Span<const OnnxOp>> AllTables() {
   return {
       AttentionTable(),
       BinaryTable(),
+      ContribAttentionTable(),
+      ContribMatMulTable(),
       ContribTable(),
       ControlTable(),
       ConvTable(),

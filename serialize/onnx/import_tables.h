@@ -14,6 +14,8 @@ namespace weft::onnx_import {
 // In each theme file: `absl::Span<const OnnxOp> XTable()`, by operator name.
 absl::Span<const OnnxOp> AttentionTable();
 absl::Span<const OnnxOp> BinaryTable();
+absl::Span<const OnnxOp> ContribAttentionTable();
+absl::Span<const OnnxOp> ContribMatMulTable();
 absl::Span<const OnnxOp> ContribTable();
 absl::Span<const OnnxOp> ControlTable();
 absl::Span<const OnnxOp> ConvTable();
