@@ -30,6 +30,9 @@ double Excess(double got, double want, const CompareOptions& options) {
     return std::isnan(got) == std::isnan(want) ? 0 : INFINITY;
   }
   if (std::isinf(got) || std::isinf(want)) return got == want ? 0 : INFINITY;
+  if (options.signed_zeros && got == 0 && want == 0) {
+    return std::signbit(got) == std::signbit(want) ? 0 : INFINITY;
+  }
   return std::abs(got - want) - options.atol - options.rtol * std::abs(want);
 }
 

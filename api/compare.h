@@ -17,6 +17,7 @@ struct CompareOptions {
   double rtol = 1e-3;
   double atol = 1e-7;
   int64_t integer_slack = 0;
+  bool signed_zeros = false;  // -0 differs from 0.
 };
 
 // Tolerance for a result of `dtype` computed in another order or precision: a

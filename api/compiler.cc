@@ -1,8 +1,85 @@
 #include "api/compiler.h"
 
-#include "api/semantics.h"
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "api/bisect.h"
+#include "api/pass_run.h"
 
 namespace weft {
+namespace {
+
+// The hooks of the semantic check.
+class SemanticsGuard {
+ public:
+  SemanticsGuard(const CompileOptions& options, const PassRegistry& registry,
+                 const Pipeline& pipeline)
+      : options_(options),
+        registry_(registry),
+        pipeline_(pipeline),
+        checker_(SemanticsOptions{options.seed}) {}
+
+  void Install(PassHooks* hooks) {
+    hooks->before_pass = [this](const PassReport&, const Module& module) {
+      ids_ = NodeIdsOf(module);
+      return absl::OkStatus();
+    };
+    hooks->check_semantics = [this](const PassReport& report,
+                                    const Module& before,
+                                    const Module& after) {
+      return Check(report, before, after);
+    };
+  }
+
+  const SemanticsStats& stats() const { return checker_.stats(); }
+
+ private:
+  absl::Status Check(const PassReport& report, const Module& before,
+                     const Module& after) {
+    const std::vector<std::string> texts =
+        PassTexts(pipeline_, report.pass, registry_);
+    PassRun run;
+    run.context = options_.context;
+    run.registry = &registry_;
+    GuiltyRewrite guilty;
+    if (options_.verify == CompileOptions::Verify::kRewrites) {
+      // Of several passes of this name it is not known which ran.
+      for (const std::string& text : texts) {
+        run.passes = text;
+        absl::Status status =
+            CheckEachRewrite(before, run, checker_, &guilty);
+        if (!status.ok()) return Describe(guilty);
+      }
+    }
+    absl::Status status = checker_.Check(before, after, report.fired, ids_);
+    if (status.ok()) return status;
+    for (const std::string& text : texts) {
+      run.passes = text;
+      auto found = FindGuiltyRewrite(before, run, checker_);
+      if (found.ok()) return Describe(*found);
+    }
+    return status;
+  }
+
+  static absl::Status Describe(const GuiltyRewrite& guilty) {
+    std::string where;
+    if (guilty.number > 0) {
+      where = absl::StrCat("rewrite ", guilty.number, " of the pass");
+    }
+    if (!guilty.rule.empty()) absl::StrAppend(&where, ", ", guilty.rule);
+    if (!where.empty()) absl::StrAppend(&where, ": ");
+    return absl::FailedPreconditionError(
+        absl::StrCat(where, guilty.difference));
+  }
+
+  const CompileOptions& options_;
+  const PassRegistry& registry_;
+  const Pipeline& pipeline_;
+  SemanticsChecker checker_;
+  ModuleNodeIds ids_;
+};
+
+}  // namespace
 
 absl::StatusOr<CompileResult> Compile(Module& module,
                                       const CompileOptions& options) {
@@ -10,6 +87,9 @@ absl::StatusOr<CompileResult> Compile(Module& module,
       options.registry != nullptr ? *options.registry : BuiltinPasses();
   auto pipeline = Pipeline::Parse(options.passes, registry);
   if (!pipeline.ok()) return pipeline.status();
+  // To look up the options of its passes.
+  auto twin = Pipeline::Parse(options.passes, registry);
+  if (!twin.ok()) return twin.status();
 
   CompileResult result;
   PassManagerOptions manager_options;
@@ -21,23 +101,16 @@ absl::StatusOr<CompileResult> Compile(Module& module,
       return options.after_pass(report, after);
     };
   }
-  if (options.verify == CompileOptions::Verify::kSemantics) {
-    manager_options.hooks.check_semantics =
-        [&](const PassReport& report, const Module& before,
-            const Module& after) -> absl::Status {
-      SemanticsOptions semantics;
-      semantics.seed = options.seed;
-      auto checked = CompareSemantics(before, after, report.fired, semantics);
-      if (!checked.ok()) return checked.status();
-      result.semantic_checks += checked->compared;
-      return absl::OkStatus();
-    };
+  SemanticsGuard guard(options, registry, *twin);
+  if (options.verify >= CompileOptions::Verify::kSemantics) {
+    guard.Install(&manager_options.hooks);
   }
   PassContext context(options.context);
   PassManager manager(*std::move(pipeline), std::move(manager_options));
   absl::Status status = manager.Run(module, context, &result.report);
   if (!status.ok()) return status;
   result.remarks = context.TakeRemarks();
+  result.semantics = guard.stats();
   return result;
 }
 
@@ -45,6 +118,7 @@ std::optional<CompileOptions::Verify> ParseVerify(absl::string_view name) {
   if (name == "none") return CompileOptions::Verify::kNone;
   if (name == "structure") return CompileOptions::Verify::kStructure;
   if (name == "semantics") return CompileOptions::Verify::kSemantics;
+  if (name == "semantics=rewrite") return CompileOptions::Verify::kRewrites;
   return std::nullopt;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "api/semantics_checker.h"
 #include "graph/core/graph.h"
 #include "passes/pass_context.h"
 #include "passes/pass_manager.h"
@@ -21,7 +22,9 @@ struct CompileOptions {
   enum class Verify {
     kNone,
     kStructure,  // The verifier, after each pass that changed something.
-    kSemantics,  // And both graphs on seeded inputs.
+    kSemantics,  // And what it changed, before and after, on seeded inputs.
+    kRewrites,   // The same after each single rewrite: a pass runs once more
+                 // for every rewrite that it does.
   };
   Verify verify = Verify::kStructure;
   uint64_t seed = 0;
@@ -34,15 +37,16 @@ struct CompileOptions {
 struct CompileResult {
   PipelineReport report;
   std::vector<Remark> remarks;
-  int semantic_checks = 0;  // Comparisons made, all passes together.
+  SemanticsStats semantics;  // All passes together.
 };
 
 // Rewrites `module` in place. Errors: InvalidArgument for bad pipeline text;
 // what a pass, the verifier or the semantic check found, with the pass's name.
+// The semantic check also names the rewrite and its rule.
 absl::StatusOr<CompileResult> Compile(Module& module,
                                       const CompileOptions& options = {});
 
-// "none", "structure", "semantics".
+// "none", "structure", "semantics", "semantics=rewrite".
 std::optional<CompileOptions::Verify> ParseVerify(absl::string_view name);
 
 }  // namespace weft

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "graph/core/status_macros.h"
 
 namespace weft {
 namespace {
@@ -44,10 +46,14 @@ absl::StatusOr<int64_t> ChooseSize(const SymbolInfo& info,
     }
     return v;
   }
-  if (info.hint) return *info.hint;
-  const int64_t lowest = std::max<int64_t>(info.range.min, 2);
+  using Sizes = SeedOptions::Sizes;
+  if (info.hint && options.sizes == Sizes::kHint) return *info.hint;
+  const bool drawn =
+      options.sizes == Sizes::kHint || options.sizes == Sizes::kDrawn;
+  const int64_t wanted = drawn ? 2 : options.sizes == Sizes::kOne ? 1 : 0;
+  const int64_t lowest = std::max<int64_t>(info.range.min, wanted);
   int64_t v = (lowest + info.divisor - 1) / info.divisor * info.divisor;
-  v += info.divisor * random->Below(4);
+  if (drawn) v += info.divisor * random->Below(4);
   while (v > info.range.max && v - info.divisor >= info.range.min) {
     v -= info.divisor;
   }
@@ -58,15 +64,15 @@ absl::StatusOr<Assignment> ChooseSizes(const Graph& graph,
                                        const SeedOptions& options,
                                        Random* random) {
   std::vector<SymInt> symbols;
+  absl::flat_hash_set<SymInt> seen;
+  const auto add = [&](SymInt s) {
+    if (seen.insert(s).second) symbols.push_back(s);
+  };
   for (Value* input : graph.inputs()) {
-    if (!input->type().is_tensor()) continue;
-    for (SymInt d : input->type().dims()) {
-      ForEachSymbol(d, [&](SymInt s) {
-        if (std::find(symbols.begin(), symbols.end(), s) == symbols.end()) {
-          symbols.push_back(s);
-        }
-      });
-    }
+    const Type type = input->type();
+    if (type.is_symint()) ForEachSymbol(type.symint(), add);
+    if (!type.is_tensor()) continue;
+    for (SymInt d : type.dims()) ForEachSymbol(d, add);
   }
   Assignment sizes;
   size_t given = 0;
@@ -92,46 +98,89 @@ absl::StatusOr<Assignment> ChooseSizes(const Graph& graph,
   return sizes;
 }
 
-double EdgeFloat(Random* random) {
-  constexpr double kEdges[] = {0.0,      -0.0,     1.0,  -1.0, INFINITY,
-                               -INFINITY, NAN,      1e30, -1e30, 1e-30};
-  if (random->Below(4) != 0) return random->Unit() * 2 - 1;
+using Values = SeedOptions::Values;
+
+// Whether the next element is an edge value.
+bool DrawEdge(Values values, Random* random) {
+  if (values == Values::kEdge) return random->Below(4) == 0;
+  return values == Values::kDense && random->Below(4) != 0;
+}
+
+bool IsWide(Values values) {
+  return values == Values::kWide || values == Values::kDense;
+}
+
+double DrawFloat(Values values, Random* random) {
+  constexpr double kEdges[] = {0.0,      -0.0, 1.0,  -1.0,  INFINITY,
+                               -INFINITY, NAN,  1e30, -1e30, 1e-30};
+  if (!DrawEdge(values, random)) {
+    return (random->Unit() * 2 - 1) * (IsWide(values) ? 8 : 1);
+  }
   return kEdges[random->Below(sizeof(kEdges) / sizeof(kEdges[0]))];
 }
 
-int64_t EdgeInt(DType dtype, Random* random) {
-  switch (random->Below(6)) {
-    case 0:
-      return IntMin(dtype);
-    case 1:
-      return IntMax(dtype);
-    case 2:
-      return IsSignedInt(dtype) ? -1 : 1;
-    default:
-      return random->Below(3);
+int64_t DrawInt(DType dtype, Values values, Random* random) {
+  if (dtype == DType::kBool) return random->Below(2);
+  if (DrawEdge(values, random)) {
+    const int64_t edges[] = {IntMin(dtype), IntMax(dtype),
+                             IsSignedInt(dtype) ? -1 : 1, 0, 1};
+    return edges[random->Below(5)];
   }
+  if (!IsWide(values)) return random->Below(3);
+  const int64_t low = std::max<int64_t>(IntMin(dtype), -7);
+  return low + random->Below(std::min<int64_t>(IntMax(dtype), 7) - low + 1);
 }
 
 void Fill(HostTensor* tensor, const SeedOptions& options, Random* random) {
-  const bool edge = options.values == SeedOptions::Values::kEdge;
   const DType dtype = tensor->dtype();
   if (IsFloat(dtype)) {
     std::vector<double> values(tensor->numel());
-    for (double& v : values) {
-      v = edge ? EdgeFloat(random) : random->Unit() * 2 - 1;
-    }
+    for (double& v : values) v = DrawFloat(options.values, random);
     tensor->WriteDoubles(values);
     return;
   }
   std::vector<int64_t> values(tensor->numel());
-  for (int64_t& v : values) {
-    if (dtype == DType::kBool) {
-      v = random->Below(2);
-    } else {
-      v = edge ? EdgeInt(dtype, random) : random->Below(3);
-    }
-  }
+  for (int64_t& v : values) v = DrawInt(dtype, options.values, random);
   tensor->WriteInts(values);
+}
+
+absl::StatusOr<int64_t> SizeOf(SymInt dim, const Assignment& sizes,
+                               absl::string_view input) {
+  const auto size = Evaluate(dim, [&](SymInt s) -> std::optional<int64_t> {
+    return sizes.at(s);
+  });
+  if (size) return *size;
+  return absl::InvalidArgumentError(
+      absl::StrCat("no size for ", dim.ToString(), " of ", input));
+}
+
+absl::StatusOr<HostTensor> MakeInput(Type type, const Assignment& sizes,
+                                     const std::string& name,
+                                     const SeedOptions& options,
+                                     Random* random) {
+  if (type.is_symint()) {
+    WEFT_ASSIGN_OR_RETURN(const int64_t value,
+                          SizeOf(type.symint(), sizes, name));
+    return HostTensor::ScalarInt(DType::kI64, value);
+  }
+  if (!type.is_tensor() || IsComplex(type.dtype())) {
+    return absl::UnimplementedError(absl::StrCat("input ", name, " of type ",
+                                                 type.ToString(),
+                                                 " cannot be made from a seed"));
+  }
+  std::vector<int64_t> dims;
+  for (SymInt d : type.dims()) {
+    WEFT_ASSIGN_OR_RETURN(const int64_t size, SizeOf(d, sizes, name));
+    if (size < 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "size ", d.ToString(), " = ", size, " of ", name, " is negative"));
+    }
+    dims.push_back(size);
+  }
+  WEFT_ASSIGN_OR_RETURN(HostTensor tensor,
+                        HostTensor::Allocate(type.dtype(), dims));
+  Fill(&tensor, options, random);
+  return tensor;
 }
 
 }  // namespace
@@ -148,27 +197,10 @@ absl::StatusOr<std::vector<HostTensor>> MakeSeededInputs(
       inputs.push_back(graph.module().constants().tensor(info.value));
       continue;
     }
-    const Type type = graph.input(i)->type();
-    if (!type.is_tensor() || IsComplex(type.dtype())) {
-      return absl::UnimplementedError(absl::StrCat(
-          "input ", info.name, " of type ", type.ToString(),
-          " cannot be made from a seed"));
-    }
-    std::vector<int64_t> dims;
-    for (SymInt d : type.dims()) {
-      const auto size = Evaluate(d, [&](SymInt s) -> std::optional<int64_t> {
-        return sizes->at(s);
-      });
-      if (!size || *size < 0) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("no size for dim ", d.ToString(), " of ", info.name));
-      }
-      dims.push_back(*size);
-    }
-    auto tensor = HostTensor::Allocate(type.dtype(), dims);
-    if (!tensor.ok()) return tensor.status();
-    Fill(&*tensor, options, &random);
-    inputs.push_back(*std::move(tensor));
+    WEFT_ASSIGN_OR_RETURN(
+        HostTensor tensor,
+        MakeInput(graph.input(i)->type(), *sizes, info.name, options, &random));
+    inputs.push_back(std::move(tensor));
   }
   return inputs;
 }

@@ -21,13 +21,24 @@ struct SeedOptions {
   // What elements are drawn from.
   enum class Values {
     kPlain,  // Floats in [-1, 1), integers in {0, 1, 2}, bools.
-    kEdge,   // Also infinities, NaN, zeros of both signs, extremes.
+    kWide,   // Floats in [-8, 8), integers in {-7 .. 7}.
+    kEdge,   // As plain; one in four an infinity, NaN, a zero of either sign,
+             // an extreme.
+    kDense,  // As wide; three in four are such.
   };
   Values values = Values::kPlain;
+  // What symbols without a given value get, within their facts.
+  enum class Sizes {
+    kHint,   // The hint, or a small size drawn from the seed.
+    kDrawn,  // A small size drawn from the seed.
+    kOne,
+    kEmpty,  // 0, or the smallest.
+  };
+  Sizes sizes = Sizes::kHint;
 };
 
-// One tensor for each input of `graph`; inputs that the program is specialised
-// to get their value. Errors: an unknown symbol or a size outside of the
+// One tensor for each input of `graph`, a rank-0 i64 one for a symint; inputs
+// that the program is specialised to get their value. Errors: an unknown symbol or a size outside of the
 // symbol's facts in `options.dims`, or sizes that nothing satisfies.
 absl::StatusOr<std::vector<HostTensor>> MakeSeededInputs(
     const Graph& graph, const SeedOptions& options = {});

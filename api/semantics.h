@@ -3,8 +3,10 @@
 #define WEFT_API_SEMANTICS_H_
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "graph/core/graph.h"
 #include "passes/pass_context.h"
 
@@ -12,22 +14,36 @@ namespace weft {
 
 struct SemanticsOptions {
   uint64_t seed = 0;
-  // Runs with other sizes of the symbols and other elements; the last one has
-  // edge values (infinities, NaN, extremes) among the elements.
-  int runs = 3;
 };
 
 struct SemanticsResult {
+  enum class Verdict {
+    kEqual,
+    kDifferent,
+    kUnknown,  // `before` refused all inputs, or none could be made.
+  };
+  Verdict verdict = Verdict::kUnknown;
   int compared = 0;
   // Runs in which `before` itself refused the inputs (an index out of range,
   // say), so that there was nothing to compare with.
   int refused = 0;
+  std::string difference;  // The run, its seed, the output and the elements.
 };
 
-// Runs `main` of both on equal seeded inputs and compares the outputs within
-// `contract`: bit-exact (any NaN equals any NaN), value-safe (zeros of either
-// sign are equal too), or within a few units in the last place for the weaker
-// ones. FailedPrecondition names the run, its seed and the output that differs.
+// Runs both graphs, whose inputs have the same names, on equal seeded inputs:
+// several assignments of the symbols (their hints, small sizes, 1 and 0), plain
+// and wide elements and, for contracts that keep values, many that are
+// infinities, NaN, zeros of either sign and extremes. Outputs are compared
+// within `contract`: bit-exact (any NaN equals any NaN), value-safe (zeros of
+// either sign are equal too), or within a few units in the last place for the
+// weaker ones. Inputs are made for the signature of `drawn_from`, one of the
+// two.
+SemanticsResult CompareGraphs(const Graph& before, const Graph& after,
+                              const Graph& drawn_from, NumericContract contract,
+                              const SemanticsOptions& options = {});
+
+// The functions that both modules have. FailedPrecondition names the function
+// and what differs.
 absl::StatusOr<SemanticsResult> CompareSemantics(
     const Module& before, const Module& after, NumericContract contract,
     const SemanticsOptions& options = {});

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
@@ -44,10 +45,12 @@ FlagSet MakeFlags(Options* o) {
   flags.String("passes", &o->passes, "PIPELINE",
                "Passes, named pipelines and fixpoint(...), with commas\n"
                "between them; --list-passes shows all. Default: default");
-  flags.String("verify", &o->verify, "none|structure|semantics",
+  flags.String("verify", &o->verify, "none|structure|semantics[=rewrite]",
                "After each pass that changed something: nothing, the\n"
-               "verifier, or also a run of the graph before and after it on\n"
-               "seeded inputs. Default: structure");
+               "verifier, or also runs of what it changed, before and after,\n"
+               "on seeded inputs. With =rewrite after each single rewrite:\n"
+               "every pass runs once more for each rewrite that it does.\n"
+               "Default: structure");
   flags.Int("seed", &o->seed, "N", "Seed of --verify=semantics. Default: 0");
   flags.Repeated("input", &o->inputs, "NAME=FILE",
                  "Value of an input that shapes depend on (.npy or .pb); the\n"
@@ -147,7 +150,8 @@ absl::StatusOr<CompileResult> RunPasses(const Options& o, Module& module) {
   const auto verify = ParseVerify(o.verify);
   if (!verify) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--verify takes none, structure or semantics, not \"",
+        absl::StrCat("--verify takes none, structure, semantics or "
+                     "semantics=rewrite, not \"",
                      o.verify, "\""));
   }
   compile.verify = *verify;
@@ -214,9 +218,8 @@ absl::StatusOr<int> Run(const Options& o,
                             absl::ToDoubleMilliseconds(load_time))
          << result->report.ToString();
   }
-  if (o.verify == "semantics") {
-    info << result->semantic_checks
-         << " runs before and after passes agree\n";
+  if (absl::StartsWith(o.verify, "semantics")) {
+    info << result->semantics.ToString() << "\n";
   }
   for (const Remark& remark : result->remarks) info << remark.ToString() << "\n";
   status = WriteGraphs(o, **module, *kinds);
