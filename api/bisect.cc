@@ -11,8 +11,7 @@
 namespace weft {
 namespace {
 
-absl::Status CheckRun(const Module& before, const PassRunResult& run,
-                      SemanticsChecker& checker) {
+absl::Status CheckRun(const Module& before, const PassRunResult& run, SemanticsChecker& checker) {
   WEFT_RETURN_IF_ERROR(run.status);
   return checker.Check(before, *run.after, run.fired, run.ids);
 }
@@ -54,8 +53,7 @@ std::string RuleOf(const Module& before, const PassRun& run, int64_t number) {
 
 }  // namespace
 
-absl::StatusOr<GuiltyRewrite> FindGuiltyRewrite(const Module& before,
-                                                const PassRun& run,
+absl::StatusOr<GuiltyRewrite> FindGuiltyRewrite(const Module& before, const PassRun& run,
                                                 SemanticsChecker& checker) {
   const PassRunResult all = RunOnClone(before, run);
   absl::Status status = CheckRun(before, all, checker);
@@ -83,8 +81,7 @@ absl::StatusOr<GuiltyRewrite> FindGuiltyRewrite(const Module& before,
   return guilty;
 }
 
-absl::Status CheckEachRewrite(const Module& before, const PassRun& run,
-                              SemanticsChecker& checker,
+absl::Status CheckEachRewrite(const Module& before, const PassRun& run, SemanticsChecker& checker,
                               GuiltyRewrite* guilty) {
   const PassRunResult all = RunOnClone(before, run);
   WEFT_RETURN_IF_ERROR(all.status);
@@ -94,10 +91,9 @@ absl::Status CheckEachRewrite(const Module& before, const PassRun& run,
     PassRunResult next = RunOnClone(before, run, number);
     // Both runs give equal ids to equal nodes, as far as they go together.
     ModuleNodeIds ids = NodeIdsOf(*previous.after);
-    absl::Status status =
-        next.status.ok()
-            ? checker.Check(*previous.after, *next.after, next.fired, ids)
-            : next.status;
+    absl::Status status = next.status.ok()
+                              ? checker.Check(*previous.after, *next.after, next.fired, ids)
+                              : next.status;
     if (!status.ok()) {
       guilty->number = number;
       guilty->rule = RuleOf(before, run, number);

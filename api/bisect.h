@@ -24,15 +24,13 @@ struct GuiltyRewrite {
 // Halves the number of rewrites that the pass may do. Runs the pass about
 // log2(rewrites) times. NotFound when the pass alone changes nothing that the
 // check sees.
-absl::StatusOr<GuiltyRewrite> FindGuiltyRewrite(const Module& before,
-                                                const PassRun& run,
+absl::StatusOr<GuiltyRewrite> FindGuiltyRewrite(const Module& before, const PassRun& run,
                                                 SemanticsChecker& checker);
 
 // Checks each rewrite against the one before it. Runs the pass once for every
 // rewrite: the cost is their number times that of the pass. OK when none
 // changes what is computed; `guilty` is filled in otherwise.
-absl::Status CheckEachRewrite(const Module& before, const PassRun& run,
-                              SemanticsChecker& checker,
+absl::Status CheckEachRewrite(const Module& before, const PassRun& run, SemanticsChecker& checker,
                               GuiltyRewrite* guilty);
 
 }  // namespace weft

@@ -29,8 +29,8 @@ bool SameGraph(const Graph& a, const Graph& b);
 // Equal but for the operands' definitions, which `map` relates.
 bool SameNode(const Node& a, const Node& b, const ValueMap& map) {
   if (&a.op() != &b.op() || a.attr_list() != b.attr_list() ||
-      a.num_operands() != b.num_operands() ||
-      a.num_results() != b.num_results() || a.num_regions() != b.num_regions()) {
+      a.num_operands() != b.num_operands() || a.num_results() != b.num_results() ||
+      a.num_regions() != b.num_regions()) {
     return false;
   }
   for (int i = 0; i < a.num_operands(); ++i) {
@@ -75,8 +75,7 @@ std::vector<int> PositionsOf(const Graph& graph) {
 }
 
 // The bare symbols among the sizes of `types`.
-void AddBound(absl::Span<const Type> types,
-              absl::flat_hash_set<SymInt>* symbols) {
+void AddBound(absl::Span<const Type> types, absl::flat_hash_set<SymInt>* symbols) {
   for (Type type : types) {
     if (type.is_symint() && type.symint().is_symbol()) {
       symbols->insert(type.symint());
@@ -181,11 +180,9 @@ void ChangedRegions::MatchNodes(absl::Span<const uint32_t> ids) {
 }
 
 bool ChangedRegions::IsKept(const Node& before, const Node& after) {
-  if (&before.op() != &after.op() ||
-      before.attr_list() != after.attr_list() ||
+  if (&before.op() != &after.op() || before.attr_list() != after.attr_list() ||
       before.num_operands() != after.num_operands() ||
-      before.num_results() != after.num_results() ||
-      before.num_regions() != after.num_regions()) {
+      before.num_results() != after.num_results() || before.num_regions() != after.num_regions()) {
     return false;
   }
   for (int i = 0; i < before.num_operands(); ++i) {
@@ -206,10 +203,8 @@ bool ChangedRegions::IsKept(const Node& before, const Node& after) {
   return true;
 }
 
-ChangedRegions::Key ChangedRegions::KeyOf(const Side& side,
-                                          const Node& node) const {
-  if (!node.op().is_mergeable() || node.num_regions() != 0 ||
-      node.num_results() == 0) {
+ChangedRegions::Key ChangedRegions::KeyOf(const Side& side, const Node& node) const {
+  if (!node.op().is_mergeable() || node.num_regions() != 0 || node.num_results() == 0) {
     return {};
   }
   Key key = {reinterpret_cast<uintptr_t>(&node.op())};
@@ -225,8 +220,7 @@ ChangedRegions::Key ChangedRegions::KeyOf(const Side& side,
 }
 
 void ChangedRegions::AddBefore(const Node& node) {
-  const bool kept = node.num_results() > 0 &&
-                    before_.classes[node.result(0)->id()] >= 0;
+  const bool kept = node.num_results() > 0 && before_.classes[node.result(0)->id()] >= 0;
   const Key key = KeyOf(before_, node);
   auto it = key.empty() ? by_key_.end() : by_key_.find(key);
   for (int i = 0; i < node.num_results(); ++i) {
@@ -268,8 +262,7 @@ void ChangedRegions::FindPairs(absl::Span<const uint32_t> ids) {
       if (node->has_operand(i)) AddPair(was->operand(i), node->operand(i));
     }
   }
-  const int n = std::min(before_.graph->num_outputs(),
-                         after_.graph->num_outputs());
+  const int n = std::min(before_.graph->num_outputs(), after_.graph->num_outputs());
   for (int i = 0; i < n; ++i) {
     AddPair(before_.graph->output(i), after_.graph->output(i));
   }
@@ -282,9 +275,8 @@ void ChangedRegions::AddPair(const Value* before, const Value* after) {
 }
 
 // A value that other regions may use as well, so that this one stops there.
-bool ChangedRegions::IsBoundary(
-    const Side& side, const Value* value,
-    const absl::flat_hash_set<int>* expanded) const {
+bool ChangedRegions::IsBoundary(const Side& side, const Value* value,
+                                const absl::flat_hash_set<int>* expanded) const {
   if (value->is_input()) return true;
   if (IsSmallConstant(value)) return false;
   const int c = ClassOf(side, value);
@@ -294,8 +286,7 @@ bool ChangedRegions::IsBoundary(
 
 // Takes the nodes under `root` for group `pair`; returns the group, joined with
 // those that own some of them.
-int ChangedRegions::Claim(const Side& side, const Value* root, int pair,
-                          std::vector<int>* owners,
+int ChangedRegions::Claim(const Side& side, const Value* root, int pair, std::vector<int>* owners,
                           std::vector<int>* groups) const {
   const absl::flat_hash_set<int> none;
   const auto find = [&](int g) {
@@ -348,8 +339,7 @@ void ChangedRegions::Group() {
 
 // `expanded`: classes to look through; null: all.
 void ChangedRegions::Walk(const Side& side, const Value* root,
-                          const absl::flat_hash_set<int>* expanded,
-                          Part* part) const {
+                          const absl::flat_hash_set<int>* expanded, Part* part) const {
   std::vector<const Value*> stack = {root};
   while (!stack.empty()) {
     const Value* value = stack.back();
@@ -366,16 +356,14 @@ void ChangedRegions::Walk(const Side& side, const Value* root,
     // In the order of the operands, and what sizes depend on after them.
     const int n = node->num_operands();
     for (int i = n + node->num_symbol_operands(); i-- > 0;) {
-      Value* operand =
-          i < n ? node->operand(i) : node->symbol_operand(i - n);
+      Value* operand = i < n ? node->operand(i) : node->symbol_operand(i - n);
       if (operand != nullptr) stack.push_back(operand);
     }
   }
 }
 
-void ChangedRegions::WalkAll(int region,
-                             const absl::flat_hash_set<int>* expanded,
-                             Part* before, Part* after) const {
+void ChangedRegions::WalkAll(int region, const absl::flat_hash_set<int>* expanded, Part* before,
+                             Part* after) const {
   for (int pair : regions_[region]) {
     Walk(before_, pairs_[pair].first, expanded, before);
     Walk(after_, pairs_[pair].second, expanded, after);
@@ -383,10 +371,9 @@ void ChangedRegions::WalkAll(int region,
     after->spec.outputs.push_back(pairs_[pair].second);
   }
   const auto sort = [](const Side& side, RegionSpec* spec) {
-    std::sort(spec->nodes.begin(), spec->nodes.end(),
-              [&](const Node* a, const Node* b) {
-                return side.positions[a->id()] < side.positions[b->id()];
-              });
+    std::sort(spec->nodes.begin(), spec->nodes.end(), [&](const Node* a, const Node* b) {
+      return side.positions[a->id()] < side.positions[b->id()];
+    });
   };
   sort(before_, &before->spec);
   sort(after_, &after->spec);
@@ -418,8 +405,7 @@ void ChangedRegions::AddInputs(Part* before, Part* after) const {
 }
 
 // Symbols that the types of the inputs do not bind.
-std::vector<SymInt> ChangedRegions::SymbolInputs(const Part& before,
-                                                 const Part& after) const {
+std::vector<SymInt> ChangedRegions::SymbolInputs(const Part& before, const Part& after) const {
   absl::flat_hash_set<SymInt> bound;
   std::vector<SymInt> unbound;
   absl::flat_hash_set<SymInt> of_after;
@@ -436,8 +422,7 @@ std::vector<SymInt> ChangedRegions::SymbolInputs(const Part& before,
   return unbound;
 }
 
-absl::StatusOr<ChangedRegions::Cut> ChangedRegions::CutAt(int region,
-                                                          int hops) const {
+absl::StatusOr<ChangedRegions::Cut> ChangedRegions::CutAt(int region, int hops) const {
   absl::flat_hash_set<int> expanded;
   Part before, after;
   for (int hop = 0;; ++hop) {
@@ -458,10 +443,8 @@ absl::StatusOr<ChangedRegions::Cut> ChangedRegions::CutAt(int region,
   }
   AddInputs(&before, &after);
   const std::vector<SymInt> symbols = SymbolInputs(before, after);
-  WEFT_ASSIGN_OR_RETURN(cut.before,
-                        CutRegion(*before_.graph, before.spec, symbols));
-  WEFT_ASSIGN_OR_RETURN(cut.after,
-                        CutRegion(*after_.graph, after.spec, symbols));
+  WEFT_ASSIGN_OR_RETURN(cut.before, CutRegion(*before_.graph, before.spec, symbols));
+  WEFT_ASSIGN_OR_RETURN(cut.after, CutRegion(*after_.graph, after.spec, symbols));
   return cut;
 }
 

@@ -35,8 +35,7 @@ class ChangedRegions {
   // `before` is a clone of a graph that had nodes of these ids and was then
   // edited in place to `after`. Without ids nodes are the same when what they
   // compute from the inputs is equal by structure.
-  ChangedRegions(const Graph& before, const Graph& after,
-                 absl::Span<const uint32_t> ids);
+  ChangedRegions(const Graph& before, const Graph& after, absl::Span<const uint32_t> ids);
 
   int size() const { return static_cast<int>(regions_.size()); }
   // Some kept value has got a narrower type: a claim about the whole graph.
@@ -84,14 +83,14 @@ class ChangedRegions {
   void FindPairs(absl::Span<const uint32_t> ids);
   void AddPair(const Value* before, const Value* after);
   void Group();
-  int Claim(const Side& side, const Value* root, int pair,
-            std::vector<int>* owners, std::vector<int>* groups) const;
+  int Claim(const Side& side, const Value* root, int pair, std::vector<int>* owners,
+            std::vector<int>* groups) const;
   bool IsBoundary(const Side& side, const Value* value,
                   const absl::flat_hash_set<int>* expanded) const;
-  void Walk(const Side& side, const Value* root,
-            const absl::flat_hash_set<int>* expanded, Part* part) const;
-  void WalkAll(int region, const absl::flat_hash_set<int>* expanded,
-               Part* before, Part* after) const;
+  void Walk(const Side& side, const Value* root, const absl::flat_hash_set<int>* expanded,
+            Part* part) const;
+  void WalkAll(int region, const absl::flat_hash_set<int>* expanded, Part* before,
+               Part* after) const;
   void AddInputs(Part* before, Part* after) const;
   std::vector<SymInt> SymbolInputs(const Part& before, const Part& after) const;
 

@@ -11,8 +11,7 @@ namespace {
 
 std::string Describe(const HostTensor& t) {
   if (!t.valid()) return "nothing";
-  return absl::StrCat(DTypeName(t.dtype()), "[", absl::StrJoin(t.dims(), ", "),
-                      "]");
+  return absl::StrCat(DTypeName(t.dtype()), "[", absl::StrJoin(t.dims(), ", "), "]");
 }
 
 std::string Index(int64_t flat, absl::Span<const int64_t> dims) {
@@ -52,14 +51,12 @@ struct Worst {
 };
 
 template <typename T>
-absl::Status Report(const Worst& worst, const std::vector<T>& got,
-                    const std::vector<T>& want,
+absl::Status Report(const Worst& worst, const std::vector<T>& got, const std::vector<T>& want,
                     absl::Span<const int64_t> dims) {
   if (worst.count == 0) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      worst.count, " of ", got.size(), " elements differ; worst at ",
-      Index(worst.index, dims), ": got ", got[worst.index], ", want ",
-      want[worst.index]));
+      worst.count, " of ", got.size(), " elements differ; worst at ", Index(worst.index, dims),
+      ": got ", got[worst.index], ", want ", want[worst.index]));
 }
 
 }  // namespace
@@ -91,10 +88,8 @@ CompareOptions ToleranceFor(DType dtype) {
   return options;
 }
 
-absl::Status Compare(const HostTensor& got, const HostTensor& want,
-                     const CompareOptions& options) {
-  if (!got.valid() || !want.valid() || got.dtype() != want.dtype() ||
-      got.dims() != want.dims()) {
+absl::Status Compare(const HostTensor& got, const HostTensor& want, const CompareOptions& options) {
+  if (!got.valid() || !want.valid() || got.dtype() != want.dtype() || got.dims() != want.dims()) {
     return absl::FailedPreconditionError(
         absl::StrCat("got ", Describe(got), ", want ", Describe(want)));
   }
@@ -103,9 +98,8 @@ absl::Status Compare(const HostTensor& got, const HostTensor& want,
     const std::vector<int64_t> a = got.ReadInts();
     const std::vector<int64_t> b = want.ReadInts();
     for (size_t i = 0; i < a.size(); ++i) {
-      const bool near = a[i] == b[i] ||
-                        std::abs(static_cast<double>(a[i]) - b[i]) <=
-                            static_cast<double>(options.integer_slack);
+      const bool near = a[i] == b[i] || std::abs(static_cast<double>(a[i]) - b[i]) <=
+                                            static_cast<double>(options.integer_slack);
       if (!near) worst.Add(i, std::abs(static_cast<double>(a[i]) - b[i]));
     }
     return Report(worst, a, b, got.dims());
@@ -118,18 +112,16 @@ absl::Status Compare(const HostTensor& got, const HostTensor& want,
   return Report(worst, a, b, got.dims());
 }
 
-absl::Status CompareAll(absl::Span<const HostTensor> got,
-                        absl::Span<const HostTensor> want,
+absl::Status CompareAll(absl::Span<const HostTensor> got, absl::Span<const HostTensor> want,
                         const CompareOptions& options) {
   if (got.size() != want.size()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "got ", got.size(), " outputs, want ", want.size()));
+    return absl::FailedPreconditionError(
+        absl::StrCat("got ", got.size(), " outputs, want ", want.size()));
   }
   for (size_t i = 0; i < got.size(); ++i) {
     absl::Status status = Compare(got[i], want[i], options);
     if (!status.ok()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("output ", i, ": ", status.message()));
+      return absl::FailedPreconditionError(absl::StrCat("output ", i, ": ", status.message()));
     }
   }
   return absl::OkStatus();

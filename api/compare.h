@@ -29,8 +29,7 @@ CompareOptions ToleranceFor(DType dtype);
 absl::Status Compare(const HostTensor& got, const HostTensor& want,
                      const CompareOptions& options = {});
 // As above for lists; the message names the output.
-absl::Status CompareAll(absl::Span<const HostTensor> got,
-                        absl::Span<const HostTensor> want,
+absl::Status CompareAll(absl::Span<const HostTensor> got, absl::Span<const HostTensor> want,
                         const CompareOptions& options = {});
 
 }  // namespace weft

@@ -24,20 +24,15 @@ class SemanticsGuard {
       ids_ = NodeIdsOf(module);
       return absl::OkStatus();
     };
-    hooks->check_semantics = [this](const PassReport& report,
-                                    const Module& before,
-                                    const Module& after) {
-      return Check(report, before, after);
-    };
+    hooks->check_semantics = [this](const PassReport& report, const Module& before,
+                                    const Module& after) { return Check(report, before, after); };
   }
 
   const SemanticsStats& stats() const { return checker_.stats(); }
 
  private:
-  absl::Status Check(const PassReport& report, const Module& before,
-                     const Module& after) {
-    const std::vector<std::string> texts =
-        PassTexts(pipeline_, report.pass, registry_);
+  absl::Status Check(const PassReport& report, const Module& before, const Module& after) {
+    const std::vector<std::string> texts = PassTexts(pipeline_, report.pass, registry_);
     PassRun run;
     run.context = options_.context;
     run.registry = &registry_;
@@ -46,8 +41,7 @@ class SemanticsGuard {
       // Of several passes of this name it is not known which ran.
       for (const std::string& text : texts) {
         run.passes = text;
-        absl::Status status =
-            CheckEachRewrite(before, run, checker_, &guilty);
+        absl::Status status = CheckEachRewrite(before, run, checker_, &guilty);
         if (!status.ok()) return Describe(guilty);
       }
     }
@@ -68,8 +62,7 @@ class SemanticsGuard {
     }
     if (!guilty.rule.empty()) absl::StrAppend(&where, ", ", guilty.rule);
     if (!where.empty()) absl::StrAppend(&where, ": ");
-    return absl::FailedPreconditionError(
-        absl::StrCat(where, guilty.difference));
+    return absl::FailedPreconditionError(absl::StrCat(where, guilty.difference));
   }
 
   const CompileOptions& options_;
@@ -81,10 +74,8 @@ class SemanticsGuard {
 
 }  // namespace
 
-absl::StatusOr<CompileResult> Compile(Module& module,
-                                      const CompileOptions& options) {
-  const PassRegistry& registry =
-      options.registry != nullptr ? *options.registry : BuiltinPasses();
+absl::StatusOr<CompileResult> Compile(Module& module, const CompileOptions& options) {
+  const PassRegistry& registry = options.registry != nullptr ? *options.registry : BuiltinPasses();
   auto pipeline = Pipeline::Parse(options.passes, registry);
   if (!pipeline.ok()) return pipeline.status();
   // To look up the options of its passes.
@@ -95,8 +86,7 @@ absl::StatusOr<CompileResult> Compile(Module& module,
   PassManagerOptions manager_options;
   manager_options.verify = options.verify != CompileOptions::Verify::kNone;
   if (options.after_pass) {
-    manager_options.hooks.after_pass = [&options](const PassReport& report,
-                                                  const Module*,
+    manager_options.hooks.after_pass = [&options](const PassReport& report, const Module*,
                                                   const Module& after) {
       return options.after_pass(report, after);
     };

@@ -43,8 +43,7 @@ struct CompileResult {
 // Rewrites `module` in place. Errors: InvalidArgument for bad pipeline text;
 // what a pass, the verifier or the semantic check found, with the pass's name.
 // The semantic check also names the rewrite and its rule.
-absl::StatusOr<CompileResult> Compile(Module& module,
-                                      const CompileOptions& options = {});
+absl::StatusOr<CompileResult> Compile(Module& module, const CompileOptions& options = {});
 
 // "none", "structure", "semantics", "semantics=rewrite".
 std::optional<CompileOptions::Verify> ParseVerify(absl::string_view name);

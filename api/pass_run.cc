@@ -31,13 +31,12 @@ std::string TextOf(Pass& pass, const PassRegistry& registry) {
 
 }  // namespace
 
-PassRunResult RunOnClone(const Module& before, const PassRun& run,
-                         int64_t limit) {
+PassRunResult RunOnClone(const Module& before, const PassRun& run, int64_t limit) {
   PassRunResult result;
   result.after = before.Clone();
   result.ids = NodeIdsOf(*result.after);
-  auto pipeline = Pipeline::Parse(
-      run.passes, run.registry != nullptr ? *run.registry : BuiltinPasses());
+  auto pipeline =
+      Pipeline::Parse(run.passes, run.registry != nullptr ? *run.registry : BuiltinPasses());
   result.status = pipeline.status();
   if (!pipeline.ok()) return result;
   PassContext::Options options = run.context;
@@ -55,8 +54,7 @@ PassRunResult RunOnClone(const Module& before, const PassRun& run,
   return result;
 }
 
-std::vector<std::string> PassTexts(const Pipeline& pipeline,
-                                   absl::string_view name,
+std::vector<std::string> PassTexts(const Pipeline& pipeline, absl::string_view name,
                                    const PassRegistry& registry) {
   std::vector<Pass*> passes;
   Collect(pipeline.steps(), name, &passes);

@@ -34,13 +34,11 @@ struct PassRunResult {
 };
 
 // At most `limit` rewrites; -1: any number.
-PassRunResult RunOnClone(const Module& before, const PassRun& run,
-                         int64_t limit = -1);
+PassRunResult RunOnClone(const Module& before, const PassRun& run, int64_t limit = -1);
 
 // Text of the passes of that name in the pipeline, each alone with its options;
 // those that are alike once.
-std::vector<std::string> PassTexts(const Pipeline& pipeline,
-                                   absl::string_view name,
+std::vector<std::string> PassTexts(const Pipeline& pipeline, absl::string_view name,
                                    const PassRegistry& registry);
 
 }  // namespace weft

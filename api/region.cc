@@ -62,8 +62,7 @@ class Copier {
   int Constant(int id) {
     auto [it, inserted] = constants_.emplace(id, 0);
     if (inserted) {
-      it->second = to_->constants().Add(from_.constants().tensor(id),
-                                        from_.constants().name(id));
+      it->second = to_->constants().Add(from_.constants().tensor(id), from_.constants().name(id));
     }
     return it->second;
   }
@@ -72,8 +71,7 @@ class Copier {
   void Copy(const Node& node, Graph* to) {
     std::vector<Value*> operands;
     for (int i = 0; i < node.num_operands(); ++i) {
-      operands.push_back(node.operand(i) ? values_.at(node.operand(i))
-                                         : nullptr);
+      operands.push_back(node.operand(i) ? values_.at(node.operand(i)) : nullptr);
     }
     std::vector<Type> types;
     for (int i = 0; i < node.num_results(); ++i) {
@@ -88,8 +86,7 @@ class Copier {
     if (node.Is(ops::constant)) {
       attrs = AttrList::Get({Constant(static_cast<int>(node.attrs().Int("id")))});
     }
-    Node* copy = to->CreateNode(node.op(), operands, attrs, types, nullptr,
-                                std::move(regions));
+    Node* copy = to->CreateNode(node.op(), operands, attrs, types, nullptr, std::move(regions));
     copy->set_provenance(Provenance(node.provenance()));
     for (int i = 0; i < node.num_results(); ++i) {
       values_[node.result(i)] = copy->result(i);
@@ -102,8 +99,7 @@ class Copier {
  private:
   void CopyNested(const Graph& from, Graph* to) {
     for (int i = 0; i < from.num_inputs(); ++i) {
-      Map(from.input(i),
-          to->AddInput(from.input(i)->type(), from.input_info(i).name));
+      Map(from.input(i), to->AddInput(from.input(i)->type(), from.input_info(i).name));
     }
     for (const Node* node : from.nodes()) Copy(*node, to);
     std::vector<Value*> outputs;
@@ -130,8 +126,8 @@ class Copier {
   absl::flat_hash_map<ProvenanceId, ProvenanceId> provenance_;
 };
 
-void DeclareSymbols(const Graph& graph, const RegionSpec& spec,
-                    absl::Span<const SymInt> more, Module* module) {
+void DeclareSymbols(const Graph& graph, const RegionSpec& spec, absl::Span<const SymInt> more,
+                    Module* module) {
   SymbolSet mentioned, defined;
   Collect(spec, &mentioned, &defined);
   mentioned.insert(more.begin(), more.end());
@@ -159,28 +155,26 @@ std::vector<SymInt> FreeSymbols(const Graph& graph, const RegionSpec& spec) {
   for (SymInt symbol : mentioned) {
     if (!defined.contains(symbol)) free.push_back(symbol);
   }
-  std::sort(free.begin() + known, free.end(),
-            [](SymInt a, SymInt b) { return Compare(a, b) < 0; });
+  std::sort(free.begin() + known, free.end(), [](SymInt a, SymInt b) { return Compare(a, b) < 0; });
   return free;
 }
 
-absl::StatusOr<std::unique_ptr<Module>> CutRegion(
-    const Graph& graph, const RegionSpec& spec,
-    absl::Span<const SymInt> symint_inputs) {
+absl::StatusOr<std::unique_ptr<Module>> CutRegion(const Graph& graph, const RegionSpec& spec,
+                                                  absl::Span<const SymInt> symint_inputs) {
   auto module = std::make_unique<Module>(graph.module().registry());
   Graph* main = module->AddFunction("main");
   DeclareSymbols(graph, spec, symint_inputs, module.get());
   Copier copier(graph.module(), module.get());
+  for (SymInt symbol : symint_inputs) main->AddInput(Type::Symbolic(symbol));
+  const int first = main->num_inputs();
   for (size_t i = 0; i < spec.input_types.size(); ++i) {
     main->AddInput(spec.input_types[i]);
     if (i < spec.input_values.size() && spec.input_values[i] >= 0) {
-      main->input_info(static_cast<int>(i)).value =
-          copier.Constant(spec.input_values[i]);
+      main->input_info(first + static_cast<int>(i)).value = copier.Constant(spec.input_values[i]);
     }
   }
-  for (SymInt symbol : symint_inputs) main->AddInput(Type::Symbolic(symbol));
   for (const auto& [value, index] : spec.inputs) {
-    copier.Map(value, main->input(index));
+    copier.Map(value, main->input(first + index));
   }
   for (const Node* node : spec.nodes) copier.Copy(*node, main);
   std::vector<Value*> outputs;

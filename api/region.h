@@ -32,11 +32,10 @@ std::vector<SymInt> FreeSymbols(const Graph& graph, const RegionSpec& spec);
 // A module with one function @main that computes the outputs. Constants, facts
 // about symbols and provenance come along. Symbols that a node outside of the
 // region defines become sizes that the inputs bring; `symint_inputs` gives each
-// of these symbols an input of its own, after the others. The result is
-// verified.
-absl::StatusOr<std::unique_ptr<Module>> CutRegion(
-    const Graph& graph, const RegionSpec& spec,
-    absl::Span<const SymInt> symint_inputs);
+// of these symbols an input of its own, before the others, where executors learn it first. The
+// result is verified.
+absl::StatusOr<std::unique_ptr<Module>> CutRegion(const Graph& graph, const RegionSpec& spec,
+                                                  absl::Span<const SymInt> symint_inputs);
 
 }  // namespace weft
 

@@ -32,24 +32,21 @@ class Random {
 
 using Assignment = absl::flat_hash_map<SymInt, int64_t>;
 
-absl::StatusOr<int64_t> ChooseSize(const SymbolInfo& info,
-                                   const SeedOptions& options,
+absl::StatusOr<int64_t> ChooseSize(const SymbolInfo& info, const SeedOptions& options,
                                    Random* random) {
   auto given = options.dims.find(std::string(info.symbol.name()));
   if (given != options.dims.end()) {
     const int64_t v = given->second;
     if (v < info.range.min || v > info.range.max || v % info.divisor != 0) {
       return absl::InvalidArgumentError(absl::StrCat(
-          info.symbol.ToString(), " = ", v, " is not allowed: it lies in [",
-          info.range.min, ", ", info.range.max, "] and is a multiple of ",
-          info.divisor));
+          info.symbol.ToString(), " = ", v, " is not allowed: it lies in [", info.range.min, ", ",
+          info.range.max, "] and is a multiple of ", info.divisor));
     }
     return v;
   }
   using Sizes = SeedOptions::Sizes;
   if (info.hint && options.sizes == Sizes::kHint) return *info.hint;
-  const bool drawn =
-      options.sizes == Sizes::kHint || options.sizes == Sizes::kDrawn;
+  const bool drawn = options.sizes == Sizes::kHint || options.sizes == Sizes::kDrawn;
   const int64_t wanted = drawn ? 2 : options.sizes == Sizes::kOne ? 1 : 0;
   const int64_t lowest = std::max<int64_t>(info.range.min, wanted);
   int64_t v = (lowest + info.divisor - 1) / info.divisor * info.divisor;
@@ -60,8 +57,7 @@ absl::StatusOr<int64_t> ChooseSize(const SymbolInfo& info,
   return v;
 }
 
-absl::StatusOr<Assignment> ChooseSizes(const Graph& graph,
-                                       const SeedOptions& options,
+absl::StatusOr<Assignment> ChooseSizes(const Graph& graph, const SeedOptions& options,
                                        Random* random) {
   std::vector<SymInt> symbols;
   absl::flat_hash_set<SymInt> seen;
@@ -92,8 +88,8 @@ absl::StatusOr<Assignment> ChooseSizes(const Graph& graph,
       if (!sizes.contains(SymInt::Symbol(name))) unknown.push_back(name);
     }
     std::sort(unknown.begin(), unknown.end());
-    return absl::InvalidArgumentError(absl::StrCat(
-        "no input has the size \"", unknown[0], "\" in its shape"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("no input has the size \"", unknown[0], "\" in its shape"));
   }
   return sizes;
 }
@@ -106,13 +102,10 @@ bool DrawEdge(Values values, Random* random) {
   return values == Values::kDense && random->Below(4) != 0;
 }
 
-bool IsWide(Values values) {
-  return values == Values::kWide || values == Values::kDense;
-}
+bool IsWide(Values values) { return values == Values::kWide || values == Values::kDense; }
 
 double DrawFloat(Values values, Random* random) {
-  constexpr double kEdges[] = {0.0,      -0.0, 1.0,  -1.0,  INFINITY,
-                               -INFINITY, NAN,  1e30, -1e30, 1e-30};
+  constexpr double kEdges[] = {0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, 1e30, -1e30, 1e-30};
   if (!DrawEdge(values, random)) {
     return (random->Unit() * 2 - 1) * (IsWide(values) ? 8 : 1);
   }
@@ -122,8 +115,7 @@ double DrawFloat(Values values, Random* random) {
 int64_t DrawInt(DType dtype, Values values, Random* random) {
   if (dtype == DType::kBool) return random->Below(2);
   if (DrawEdge(values, random)) {
-    const int64_t edges[] = {IntMin(dtype), IntMax(dtype),
-                             IsSignedInt(dtype) ? -1 : 1, 0, 1};
+    const int64_t edges[] = {IntMin(dtype), IntMax(dtype), IsSignedInt(dtype) ? -1 : 1, 0, 1};
     return edges[random->Below(5)];
   }
   if (!IsWide(values)) return random->Below(3);
@@ -144,49 +136,40 @@ void Fill(HostTensor* tensor, const SeedOptions& options, Random* random) {
   tensor->WriteInts(values);
 }
 
-absl::StatusOr<int64_t> SizeOf(SymInt dim, const Assignment& sizes,
-                               absl::string_view input) {
-  const auto size = Evaluate(dim, [&](SymInt s) -> std::optional<int64_t> {
-    return sizes.at(s);
-  });
+absl::StatusOr<int64_t> SizeOf(SymInt dim, const Assignment& sizes, absl::string_view input) {
+  const auto size = Evaluate(dim, [&](SymInt s) -> std::optional<int64_t> { return sizes.at(s); });
   if (size) return *size;
-  return absl::InvalidArgumentError(
-      absl::StrCat("no size for ", dim.ToString(), " of ", input));
+  return absl::InvalidArgumentError(absl::StrCat("no size for ", dim.ToString(), " of ", input));
 }
 
-absl::StatusOr<HostTensor> MakeInput(Type type, const Assignment& sizes,
-                                     const std::string& name,
-                                     const SeedOptions& options,
-                                     Random* random) {
+absl::StatusOr<HostTensor> MakeInput(Type type, const Assignment& sizes, const std::string& name,
+                                     const SeedOptions& options, Random* random) {
   if (type.is_symint()) {
-    WEFT_ASSIGN_OR_RETURN(const int64_t value,
-                          SizeOf(type.symint(), sizes, name));
+    WEFT_ASSIGN_OR_RETURN(const int64_t value, SizeOf(type.symint(), sizes, name));
     return HostTensor::ScalarInt(DType::kI64, value);
   }
   if (!type.is_tensor() || IsComplex(type.dtype())) {
-    return absl::UnimplementedError(absl::StrCat("input ", name, " of type ",
-                                                 type.ToString(),
-                                                 " cannot be made from a seed"));
+    return absl::UnimplementedError(
+        absl::StrCat("input ", name, " of type ", type.ToString(), " cannot be made from a seed"));
   }
   std::vector<int64_t> dims;
   for (SymInt d : type.dims()) {
     WEFT_ASSIGN_OR_RETURN(const int64_t size, SizeOf(d, sizes, name));
     if (size < 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "size ", d.ToString(), " = ", size, " of ", name, " is negative"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("size ", d.ToString(), " = ", size, " of ", name, " is negative"));
     }
     dims.push_back(size);
   }
-  WEFT_ASSIGN_OR_RETURN(HostTensor tensor,
-                        HostTensor::Allocate(type.dtype(), dims));
+  WEFT_ASSIGN_OR_RETURN(HostTensor tensor, HostTensor::Allocate(type.dtype(), dims));
   Fill(&tensor, options, random);
   return tensor;
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<HostTensor>> MakeSeededInputs(
-    const Graph& graph, const SeedOptions& options) {
+absl::StatusOr<std::vector<HostTensor>> MakeSeededInputs(const Graph& graph,
+                                                         const SeedOptions& options) {
   Random random(options.seed);
   auto sizes = ChooseSizes(graph, options, &random);
   if (!sizes.ok()) return sizes.status();
@@ -197,9 +180,8 @@ absl::StatusOr<std::vector<HostTensor>> MakeSeededInputs(
       inputs.push_back(graph.module().constants().tensor(info.value));
       continue;
     }
-    WEFT_ASSIGN_OR_RETURN(
-        HostTensor tensor,
-        MakeInput(graph.input(i)->type(), *sizes, info.name, options, &random));
+    WEFT_ASSIGN_OR_RETURN(HostTensor tensor,
+                          MakeInput(graph.input(i)->type(), *sizes, info.name, options, &random));
     inputs.push_back(std::move(tensor));
   }
   return inputs;

@@ -38,10 +38,10 @@ struct SeedOptions {
 };
 
 // One tensor for each input of `graph`, a rank-0 i64 one for a symint; inputs
-// that the program is specialised to get their value. Errors: an unknown symbol or a size outside of the
-// symbol's facts in `options.dims`, or sizes that nothing satisfies.
-absl::StatusOr<std::vector<HostTensor>> MakeSeededInputs(
-    const Graph& graph, const SeedOptions& options = {});
+// that the program is specialised to get their value. Errors: an unknown symbol or a size outside
+// of the symbol's facts in `options.dims`, or sizes that nothing satisfies.
+absl::StatusOr<std::vector<HostTensor>> MakeSeededInputs(const Graph& graph,
+                                                         const SeedOptions& options = {});
 
 }  // namespace weft
 

@@ -27,6 +27,7 @@ struct SemanticsResult {
   // Runs in which `before` itself refused the inputs (an index out of range,
   // say), so that there was nothing to compare with.
   int refused = 0;
+  std::string refusal;     // Why the last refused run was.
   std::string difference;  // The run, its seed, the output and the elements.
 };
 
@@ -38,15 +39,14 @@ struct SemanticsResult {
 // either sign are equal too), or within a few units in the last place for the
 // weaker ones. Inputs are made for the signature of `drawn_from`, one of the
 // two.
-SemanticsResult CompareGraphs(const Graph& before, const Graph& after,
-                              const Graph& drawn_from, NumericContract contract,
-                              const SemanticsOptions& options = {});
+SemanticsResult CompareGraphs(const Graph& before, const Graph& after, const Graph& drawn_from,
+                              NumericContract contract, const SemanticsOptions& options = {});
 
 // The functions that both modules have. FailedPrecondition names the function
 // and what differs.
-absl::StatusOr<SemanticsResult> CompareSemantics(
-    const Module& before, const Module& after, NumericContract contract,
-    const SemanticsOptions& options = {});
+absl::StatusOr<SemanticsResult> CompareSemantics(const Module& before, const Module& after,
+                                                 NumericContract contract,
+                                                 const SemanticsOptions& options = {});
 
 }  // namespace weft
 

@@ -29,16 +29,15 @@ std::string Show(const ChangedRegions::Cut& cut) {
   if (cut.before->num_nodes() + cut.after->num_nodes() > kMaxShown) return "";
   PrintOptions options;
   options.constants = false;
-  return absl::StrCat("\nbefore:\n", PrintModule(*cut.before, options),
-                      "after:\n", PrintModule(*cut.after, options));
+  return absl::StrCat("\nbefore:\n", PrintModule(*cut.before, options), "after:\n",
+                      PrintModule(*cut.after, options));
 }
 
 }  // namespace
 
 std::string SemanticsStats::ToString() const {
-  std::string text =
-      absl::StrCat(regions, " regions, ", remembered, " of them remembered, ",
-                   runs, " runs before and after agree");
+  std::string text = absl::StrCat(regions, " changed regions, ", runs,
+                                  " runs before and after agree, ", remembered, " remembered");
   if (whole > 0) absl::StrAppend(&text, ", ", whole, " of whole functions");
   if (excused > 0) {
     absl::StrAppend(&text, ", ", excused, " regions differ but not in place");
@@ -56,8 +55,7 @@ ModuleNodeIds NodeIdsOf(const Module& module) {
 }
 
 absl::Status SemanticsChecker::Check(const Module& before, const Module& after,
-                                     NumericContract contract,
-                                     const ModuleNodeIds& ids) {
+                                     NumericContract contract, const ModuleNodeIds& ids) {
   for (size_t i = 0; i < before.functions().size(); ++i) {
     const Graph& graph = *before.functions()[i];
     const Graph* other = after.FindFunction(graph.name());
@@ -67,15 +65,12 @@ absl::Status SemanticsChecker::Check(const Module& before, const Module& after,
     if (i < ids.size()) known = ids[i];
     absl::Status status = CheckFunction(function, known);
     if (status.ok()) continue;
-    return absl::Status(status.code(),
-                        absl::StrCat("@", graph.name(), ": ",
-                                     status.message()));
+    return absl::Status(status.code(), absl::StrCat("@", graph.name(), ": ", status.message()));
   }
   return absl::OkStatus();
 }
 
-absl::Status SemanticsChecker::CheckFunction(Function& function,
-                                             absl::Span<const uint32_t> ids) {
+absl::Status SemanticsChecker::CheckFunction(Function& function, absl::Span<const uint32_t> ids) {
   if (function.before.num_outputs() != function.after.num_outputs()) {
     return absl::FailedPreconditionError("another number of outputs");
   }
@@ -90,8 +85,7 @@ absl::Status SemanticsChecker::CheckFunction(Function& function,
   return absl::FailedPreconditionError(whole.difference);
 }
 
-absl::Status SemanticsChecker::CheckRegion(Function& function,
-                                           const ChangedRegions& regions,
+absl::Status SemanticsChecker::CheckRegion(Function& function, const ChangedRegions& regions,
                                            int region) {
   SemanticsResult result;
   ChangedRegions::Cut cut;
@@ -113,8 +107,7 @@ absl::Status SemanticsChecker::CheckRegion(Function& function,
     ++(differs ? stats_.excused : stats_.unknown);
     return absl::OkStatus();
   }
-  std::string message =
-      differs ? absl::StrCat(result.difference, Show(cut)) : whole.difference;
+  std::string message = differs ? absl::StrCat(result.difference, Show(cut)) : whole.difference;
   failed_ = differs ? std::move(cut) : ChangedRegions::Cut();
   return absl::FailedPreconditionError(std::move(message));
 }
@@ -123,8 +116,8 @@ const SemanticsResult& SemanticsChecker::CompareWhole(Function& function) {
   if (function.compared) return function.whole;
   function.compared = true;
   ++stats_.whole;
-  function.whole = CompareGraphs(function.before, function.after,
-                                 function.before, function.contract, options_);
+  function.whole =
+      CompareGraphs(function.before, function.after, function.before, function.contract, options_);
   stats_.runs += function.whole.compared;
   return function.whole;
 }
@@ -148,9 +141,8 @@ SemanticsResult SemanticsChecker::CompareCut(const ChangedRegions::Cut& cut,
     }
   }
   // Drawn for the narrower types, which the pass may have learnt elsewhere.
-  SemanticsResult result =
-      CompareGraphs(*cut.before->main(), *cut.after->main(),
-                    *cut.after->main(), contract, options_);
+  SemanticsResult result = CompareGraphs(*cut.before->main(), *cut.after->main(),
+                                         *cut.after->main(), contract, options_);
   stats_.runs += result.compared;
   if (!key.empty()) remembered_.emplace(std::move(key), result);
   return result;

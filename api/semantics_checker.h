@@ -22,14 +22,14 @@
 namespace weft {
 
 struct SemanticsStats {
-  int64_t regions = 0;     // Cut out and asked about.
-  int64_t remembered = 0;  // Of them: equal to one that was compared before.
+  int64_t regions = 0;     // Cut out.
   int64_t widened = 0;     // Cut again with more of the graph.
+  int64_t remembered = 0;  // Of both: equal to one that was compared before.
   int64_t whole = 0;       // Comparisons of whole functions.
   int64_t excused = 0;     // Differ alone, but not in their function.
   int64_t unknown = 0;     // No run was possible.
   int64_t runs = 0;        // Of a graph before and a graph after, together.
-  // "12 regions, 8 of them remembered, 52 runs agree"
+  // "12 changed regions, 52 runs before and after agree, 8 remembered"
   std::string ToString() const;
 };
 
@@ -39,13 +39,12 @@ ModuleNodeIds NodeIdsOf(const Module& module);
 
 class SemanticsChecker {
  public:
-  explicit SemanticsChecker(SemanticsOptions options = {})
-      : options_(options) {}
+  explicit SemanticsChecker(SemanticsOptions options = {}) : options_(options) {}
 
   // `before` is a clone of a module with nodes of these ids, taken before it
   // was edited to `after`. FailedPrecondition shows the region that differs.
-  absl::Status Check(const Module& before, const Module& after,
-                     NumericContract contract, const ModuleNodeIds& ids);
+  absl::Status Check(const Module& before, const Module& after, NumericContract contract,
+                     const ModuleNodeIds& ids);
 
   const SemanticsStats& stats() const { return stats_; }
   // The smallest region that differed in the last Check that failed.
@@ -62,11 +61,9 @@ class SemanticsChecker {
   };
 
   absl::Status CheckFunction(Function& function, absl::Span<const uint32_t> ids);
-  absl::Status CheckRegion(Function& function, const ChangedRegions& regions,
-                           int region);
+  absl::Status CheckRegion(Function& function, const ChangedRegions& regions, int region);
   const SemanticsResult& CompareWhole(Function& function);
-  SemanticsResult CompareCut(const ChangedRegions::Cut& cut,
-                             NumericContract contract);
+  SemanticsResult CompareCut(const ChangedRegions::Cut& cut, NumericContract contract);
 
   SemanticsOptions options_;
   SemanticsStats stats_;

@@ -34,13 +34,12 @@ struct Options {
 };
 
 FlagSet MakeFlags(Options* o) {
-  FlagSet flags(
-      "opt", "[flags] MODEL",
-      "Reads a model (.onnx or .weft), runs a pipeline of passes over it, and\n"
-      "prints or writes the result.\n\n"
-      "  opt --passes=default --emit=stats,text -o out.weft model.onnx\n"
-      "  opt --passes='fixpoint(canonicalize,cse,dce)' --emit=text model.weft\n"
-      "  opt --verify=semantics model.onnx");
+  FlagSet flags("opt", "[flags] MODEL",
+                "Reads a model (.onnx or .weft), runs a pipeline of passes over it, and\n"
+                "prints or writes the result.\n\n"
+                "  opt --passes=default --emit=stats,text -o out.weft model.onnx\n"
+                "  opt --passes='fixpoint(canonicalize,cse,dce)' --emit=text model.weft\n"
+                "  opt --verify=semantics model.onnx");
   flags.Section("Pipeline");
   flags.String("passes", &o->passes, "PIPELINE",
                "Passes, named pipelines and fixpoint(...), with commas\n"
@@ -56,22 +55,19 @@ FlagSet MakeFlags(Options* o) {
                  "Value of an input that shapes depend on (.npy or .pb); the\n"
                  "program is then made for that value");
   flags.Section("Output");
-  flags.String("emit", &o->emit, "KIND,...",
-               "stats, text, dot, svg, onnx. Default: stats");
+  flags.String("emit", &o->emit, "KIND,...", "stats, text, dot, svg, onnx. Default: stats");
   flags.String("o", &o->output, "FILE",
                "Where the graph goes; default: standard output. Statistics\n"
                "go to standard error when the graph takes standard output.\n"
                "With several graph kinds, FILE's suffix is replaced by each");
   flags.Repeated("print-after", &o->print_after, "PASS|changed|all",
                  "Print the module to standard error after these passes");
-  flags.Bool("remarks", &o->remarks,
-             "Print what passes did, missed and found out");
+  flags.Bool("remarks", &o->remarks, "Print what passes did, missed and found out");
   flags.String("near-misses", &o->near_misses, "REGEX",
                "Print why rules of these names did not fire: the places where\n"
                "most of the pattern matched, and the condition that failed");
   flags.Section("Information");
-  flags.Bool("list-passes", &o->list_passes,
-             "List passes with their options, and named pipelines");
+  flags.Bool("list-passes", &o->list_passes, "List passes with their options, and named pipelines");
   flags.Bool("list-ops", &o->list_ops, "List ops with their schemas");
   return flags;
 }
@@ -84,19 +80,17 @@ absl::Status CheckPrintAfter(const Options& o) {
       continue;
     }
     const std::string closest = ClosestName(name, names);
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--print-after: unknown pass \"", name, "\"",
-        closest.empty() ? "" : absl::StrCat("; did you mean ", closest, "?")));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--print-after: unknown pass \"", name, "\"",
+                     closest.empty() ? "" : absl::StrCat("; did you mean ", closest, "?")));
   }
   return absl::OkStatus();
 }
 
 bool PrintsAfter(const Options& o, const PassReport& report) {
-  return std::any_of(o.print_after.begin(), o.print_after.end(),
-                     [&](const std::string& name) {
-                       return name == "all" || name == report.pass ||
-                              (name == "changed" && report.changed);
-                     });
+  return std::any_of(o.print_after.begin(), o.print_after.end(), [&](const std::string& name) {
+    return name == "all" || name == report.pass || (name == "changed" && report.changed);
+  });
 }
 
 struct EmitKind {
@@ -105,8 +99,7 @@ struct EmitKind {
 };
 
 // What --emit asks for: the graph kinds, and whether statistics are wanted.
-absl::StatusOr<std::vector<EmitKind>> ParseEmit(const std::string& text,
-                                                bool* stats) {
+absl::StatusOr<std::vector<EmitKind>> ParseEmit(const std::string& text, bool* stats) {
   std::vector<EmitKind> kinds;
   for (absl::string_view name : absl::StrSplit(text, ',', absl::SkipEmpty())) {
     if (name == "stats") {
@@ -114,9 +107,8 @@ absl::StatusOr<std::vector<EmitKind>> ParseEmit(const std::string& text,
     } else if (auto format = ParseEmitFormat(name)) {
       kinds.push_back({std::string(name), *format});
     } else {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--emit: unknown kind \"", name,
-                       "\"; known are stats, text, dot, svg, onnx"));
+      return absl::InvalidArgumentError(absl::StrCat("--emit: unknown kind \"", name,
+                                                     "\"; known are stats, text, dot, svg, onnx"));
     }
   }
   return kinds;
@@ -126,10 +118,9 @@ std::string OutputPath(const Options& o, const EmitKind& kind, bool several) {
   if (!several || o.output.empty()) return o.output;
   const size_t slash = o.output.rfind('/');
   const size_t dot = o.output.rfind('.');
-  const bool has_suffix =
-      dot != std::string::npos && (slash == std::string::npos || dot > slash);
-  return absl::StrCat(o.output.substr(0, has_suffix ? dot : std::string::npos),
-                      ".", kind.name == "text" ? "weft" : kind.name);
+  const bool has_suffix = dot != std::string::npos && (slash == std::string::npos || dot > slash);
+  return absl::StrCat(o.output.substr(0, has_suffix ? dot : std::string::npos), ".",
+                      kind.name == "text" ? "weft" : kind.name);
 }
 
 absl::Status WriteGraphs(const Options& o, const Module& module,
@@ -137,8 +128,7 @@ absl::Status WriteGraphs(const Options& o, const Module& module,
   for (const EmitKind& kind : kinds) {
     auto bytes = Emit(module, kind.format);
     if (!bytes.ok()) return bytes.status();
-    absl::Status status =
-        WriteOutput(OutputPath(o, kind, kinds.size() > 1), *bytes);
+    absl::Status status = WriteOutput(OutputPath(o, kind, kinds.size() > 1), *bytes);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -181,8 +171,7 @@ absl::StatusOr<LoadOptions> ReadInputs(const Options& o) {
   return load;
 }
 
-absl::StatusOr<int> Run(const Options& o,
-                        const std::vector<std::string>& positional) {
+absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positional) {
   if (o.list_passes) {
     std::cout << BuiltinPasses().Help();
     return kExitOk;
@@ -192,8 +181,7 @@ absl::StatusOr<int> Run(const Options& o,
     return kExitOk;
   }
   if (positional.size() != 1) {
-    return absl::InvalidArgumentError(
-        "expected one model file; --help shows how");
+    return absl::InvalidArgumentError("expected one model file; --help shows how");
   }
   bool stats = false;
   auto kinds = ParseEmit(o.emit, &stats);
@@ -211,8 +199,7 @@ absl::StatusOr<int> Run(const Options& o,
   if (!result.ok()) return result.status();
 
   std::ostream& info =
-      !kinds->empty() && (o.output.empty() || o.output == "-") ? std::cerr
-                                                                : std::cout;
+      !kinds->empty() && (o.output.empty() || o.output == "-") ? std::cerr : std::cout;
   if (stats) {
     info << absl::StrFormat("%s: loaded in %.1f ms\n", positional[0],
                             absl::ToDoubleMilliseconds(load_time))
@@ -233,8 +220,7 @@ absl::StatusOr<int> Run(const Options& o,
 int main(int argc, char** argv) {
   weft::tools::Options options;
   auto flags = weft::tools::MakeFlags(&options);
-  return weft::tools::RunTool(
-      flags, argc, argv, [&](const std::vector<std::string>& positional) {
-        return weft::tools::Run(options, positional);
-      });
+  return weft::tools::RunTool(flags, argc, argv, [&](const std::vector<std::string>& positional) {
+    return weft::tools::Run(options, positional);
+  });
 }

@@ -1,0 +1,194 @@
+// The semantic check by changed regions, on edits made by hand.
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "api/compiler.h"
+#include "api/semantics_checker.h"
+#include "gmock/gmock.h"
+#include "graph/core/builder.h"
+#include "graph/core/text.h"
+#include "graph/core/verifier.h"
+#include "graph/ops/ops.h"
+#include "graph/ops/registry.h"
+#include "gtest/gtest.h"
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+
+std::unique_ptr<Module> Parse(const std::string& text) {
+  auto module = ParseModule(text, ops::Registry());
+  EXPECT_TRUE(module.ok()) << module.status();
+  return *std::move(module);
+}
+
+class SemanticsTest : public testing::Test {
+ protected:
+  using Edit = std::function<Value*(Builder&, const Node& root)>;
+
+  // Puts what `edit` builds in the place of the result of node `index`, and
+  // checks the graph before against the one after.
+  absl::Status CheckEdit(const std::string& text, int index, NumericContract contract,
+                         const Edit& edit) {
+    auto module = Parse(text);
+    auto before = module->Clone();
+    const ModuleNodeIds ids = NodeIdsOf(*module);
+    Graph* graph = module->main();
+    Node* root = graph->first_node();
+    while (index-- > 0) root = root->next();
+    Builder b(graph, root);
+    Value* by = edit(b, *root);
+    EXPECT_TRUE(b.status().ok()) << b.status();
+    root->result()->ReplaceAllUsesWith(by);
+    graph->EraseNode(root);
+    EXPECT_TRUE(Verify(*module).ok()) << Verify(*module);
+    return checker_.Check(*before, *module, contract, ids);
+  }
+
+  SemanticsChecker checker_;
+};
+
+TEST_F(SemanticsTest, EqualLayersAreComparedOnce) {
+  constexpr int kLayers = 96;
+  std::string text = "func @main(%x0: f32[s0, 4], %y: f32[s0, 4]) -> f32[s0, 4] {\n";
+  for (int i = 0; i < kLayers; ++i) {
+    absl::StrAppend(&text, "  %n", i, " = neg(%y) : f32[s0, 4]\n");
+    absl::StrAppend(&text, "  %a", i, " = add(%x", i, ", %n", i, ") : f32[s0, 4]\n");
+    absl::StrAppend(&text, "  %x", i + 1, " = tanh(%a", i, ") : f32[s0, 4]\n");
+  }
+  absl::StrAppend(&text, "  return %x", kLayers, "\n}\n");
+  auto module = Parse(text);
+  CompileOptions options;
+  options.passes = "canonicalize";
+  options.verify = CompileOptions::Verify::kSemantics;
+  auto result = Compile(*module, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->semantics.regions, kLayers);
+  EXPECT_EQ(result->semantics.remembered, kLayers - 1);
+  EXPECT_EQ(result->semantics.widened, 0);
+  EXPECT_EQ(result->semantics.whole, 0);
+}
+
+TEST_F(SemanticsTest, MergedNodesAreEqualByStructure) {
+  const absl::Status status = CheckEdit(
+      "func @main(%x: f32[4]) -> f32[4] {\n"
+      "  %0 = tanh(%x) : f32[4]\n"
+      "  %1 = tanh(%x) : f32[4]\n"
+      "  %2 = add(%0, %1) : f32[4]\n"
+      "  return %2\n}\n",
+      1, NumericContract::kBitExact,
+      [](Builder&, const Node& root) { return root.prev()->result(); });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(checker_.stats().runs, 0);
+}
+
+TEST_F(SemanticsTest, WhatHoldsInPlaceIsNoFault) {
+  // Equal only because the operand is a relu, which other nodes use too.
+  const std::string text =
+      "func @main(%x: f32[4]) -> (f32[4], f32[4]) {\n"
+      "  %0 = relu(%x) : f32[4]\n"
+      "  %1 = relu(%0) : f32[4]\n"
+      "  %2 = tanh(%1) : f32[4]\n"
+      "  return %2, %0\n}\n";
+  const absl::Status status = CheckEdit(text, 1, NumericContract::kBitExact,
+                                        [](Builder&, const Node& root) { return root.operand(0); });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_GT(checker_.stats().widened, 0);
+  EXPECT_EQ(checker_.stats().whole, 0);
+}
+
+TEST_F(SemanticsTest, WhatTheRestOfTheGraphHidesIsNoFault) {
+  const std::string text =
+      "func @main(%x: f32[4], %y: f32[4]) -> f32[4] {\n"
+      "  %0 = add(%x, %y) : f32[4]\n"
+      "  %1 = sub(%0, %0) : f32[4]\n"
+      "  %2 = ne(%1, %1) : bool[4]\n"
+      "  %3 = where(%2, %1, %x) : f32[4]\n"
+      "  %4 = eq(%3, %3) : bool[4]\n"
+      "  %5 = logical_not(%4) : bool[4]\n"
+      "  %6 = logical_and(%5, %4) : bool[4]\n"
+      "  %7 = where(%6, %0, %y) : f32[4]\n"
+      "  return %7\n}\n";
+  const absl::Status status =
+      CheckEdit(text, 0, NumericContract::kBitExact, [](Builder& b, const Node& root) {
+        return b.Op(ops::mul, {root.operand(0), root.operand(1)});
+      });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(checker_.stats().excused, 1);
+}
+
+TEST_F(SemanticsTest, SignsOfZerosAreBits) {
+  const std::string text =
+      "func @main(%x: f32[s0], %y: f32[s0]) -> f32[s0] {\n"
+      "  %0 = sub(%x, %y) : f32[s0]\n"
+      "  %1 = neg(%0) : f32[s0]\n"
+      "  return %1\n}\n";
+  const Edit swap = [](Builder& b, const Node& root) {
+    const Node* sub = root.operand(0)->node();
+    return b.Op(ops::sub, {sub->operand(1), sub->operand(0)});
+  };
+  EXPECT_TRUE(CheckEdit(text, 1, NumericContract::kValueSafe, swap).ok());
+  const absl::Status exact = CheckEdit(text, 1, NumericContract::kBitExact, swap);
+  EXPECT_EQ(exact.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(exact.message()), HasSubstr("want -0"));
+}
+
+TEST_F(SemanticsTest, AFaultShowsItsRegionAlone) {
+  std::string text =
+      "func @main(%x: f32[s0, 3], %y: f32[s0, 3]) -> f32[s0, 3] {\n"
+      "  %0 = tanh(%x) : f32[s0, 3]\n"
+      "  %1 = exp(%y) : f32[s0, 3]\n"
+      "  %2 = sub(%0, %1) : f32[s0, 3]\n"
+      "  %3 = atan(%2) : f32[s0, 3]\n"
+      "  return %3\n}\n";
+  const absl::Status status =
+      CheckEdit(text, 2, NumericContract::kApproximate, [](Builder& b, const Node& root) {
+        return b.Op(ops::sub, {root.operand(1), root.operand(0)});
+      });
+  ASSERT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_NE(checker_.failed().before, nullptr);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("results change (seed "));
+  EXPECT_THAT(PrintModule(*checker_.failed().before), HasSubstr("= sub("));
+}
+
+TEST_F(SemanticsTest, EmptySizesAreTried) {
+  // No element is true: any() says so for every size, all() for every size but 0.
+  const std::string text =
+      "func @main(%x: bool[s0]) -> bool[] {\n"
+      "  %0 = logical_not(%x) : bool[s0]\n"
+      "  %1 = logical_and(%x, %0) : bool[s0]\n"
+      "  %2 = any(%1, dim=[0]) : bool[]\n"
+      "  return %2\n}\n";
+  const Edit all = [](Builder& b, const Node& root) {
+    return b.Op(ops::all, {root.operand(0)}, {{"dim", std::vector<int64_t>{0}}});
+  };
+  const absl::Status status = CheckEdit(text, 2, NumericContract::kBitExact, all);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("want 0"));
+  std::string of_some = text;
+  of_some.replace(of_some.find(" {"), 2, " where 1 <= s0 <= 9 {");
+  EXPECT_TRUE(CheckEdit(of_some, 2, NumericContract::kBitExact, all).ok());
+}
+
+TEST_F(SemanticsTest, CompileChecksEachRewrite) {
+  auto module = Parse(
+      "func @main(%x: f32[s0], %y: f32[s0]) -> f32[s0] {\n"
+      "  %0 = neg(%y) : f32[s0]\n"
+      "  %1 = add(%x, %0) : f32[s0]\n"
+      "  %2 = neg(%1) : f32[s0]\n"
+      "  return %2\n}\n");
+  CompileOptions options;
+  options.passes = "canonicalize";
+  options.verify = CompileOptions::Verify::kRewrites;
+  auto result = Compile(*module, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  // Two rewrites, one by one and together.
+  EXPECT_EQ(result->semantics.regions, 3);
+  EXPECT_EQ(module->main()->num_nodes(), 1);
+}
+
+}  // namespace
+}  // namespace weft
