@@ -99,6 +99,8 @@ int64_t MergeEqualNodes(Graph& graph, NodeTable* table) {
     }
     other->set_provenance(
         provenance.Merge(other->provenance(), node->provenance()));
+    other->set_origin(
+        graph.module().origins().Merge(other->origin(), node->origin()));
     graph.EraseNode(node);
     ++merged;
   }

@@ -237,6 +237,7 @@ Node* Graph::CreateRaw(const OpDef& op, absl::Span<Value* const> operands,
   node->attrs_ = attrs;
   node->graph_ = this;
   node->id_ = next_node_id_++;
+  node->origin_ = module_->origins().current();
   node->num_operands_ = static_cast<int32_t>(operands.size());
   node->num_symbol_operands_ = static_cast<int32_t>(symbol_operands.size());
   node->num_results_ = static_cast<int32_t>(result_types.size());
@@ -403,6 +404,7 @@ Node* Graph::UpdateAttrs(Node* node, const AttrList* attrs) {
   Node* updated = CreateRaw(node->op(), operands, symbols, attrs, types, node,
                             std::move(regions));
   updated->set_provenance(node->provenance());
+  updated->set_origin(node->origin());
   for (int i = 0; i < node->num_results(); ++i) {
     node->result(i)->ReplaceAllUsesWith(updated->result(i));
   }
@@ -492,6 +494,8 @@ class GraphCloner {
   GraphCloner(const Module& from, Module* to) : from_(from), to_(to) {}
 
   void Rename(SymbolMap renamed) { renamed_ = std::move(renamed); }
+  // Both modules have the same table of origins.
+  void CopyOrigins() { copies_origins_ = true; }
 
   // Copies nodes of `from` into `to` before `before`; `values` maps what the
   // nodes use from outside and is filled in.
@@ -557,6 +561,7 @@ class GraphCloner {
     Node* copy = to->CreateRaw(node->op(), operands, symbols, CopyAttrs(node),
                                types, before, std::move(regions));
     copy->set_provenance(CopyProvenance(node->provenance()));
+    if (copies_origins_) copy->set_origin(node->origin());
     for (int i = 0; i < node->num_results(); ++i) {
       (*values)[node->result(i)->id()] = copy->result(i);
     }
@@ -605,6 +610,7 @@ class GraphCloner {
     return it->second;
   }
 
+  bool copies_origins_ = false;
   const Module& from_;
   Module* to_;
   SymbolMap renamed_;
@@ -617,7 +623,9 @@ std::unique_ptr<Module> Module::Clone() const {
   auto copy = std::make_unique<Module>(*registry_);
   copy->constants_ = constants_;
   copy->symbols_ = symbols_;
+  copy->origins_ = origins_;
   GraphCloner cloner(*this, copy.get());
+  cloner.CopyOrigins();
   for (const auto& function : functions_) {
     cloner.CopyGraph(*function, copy->AddFunction(function->name()));
   }

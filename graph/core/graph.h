@@ -26,6 +26,7 @@
 #include "absl/types/span.h"
 #include "graph/core/attr.h"
 #include "graph/core/op.h"
+#include "graph/core/origin.h"
 #include "graph/core/provenance.h"
 #include "graph/core/sym_facts.h"
 #include "graph/core/tensor.h"
@@ -130,6 +131,9 @@ class Node {
 
   ProvenanceId provenance() const { return provenance_; }
   void set_provenance(ProvenanceId id) { provenance_ = id; }
+  // Who made it, and from what: an id in Module::origins().
+  OriginId origin() const { return origin_; }
+  void set_origin(OriginId id) { origin_ = id; }
 
   Node* prev() const { return prev_; }
   Node* next() const { return next_; }
@@ -168,7 +172,7 @@ class Node {
   int32_t num_operands_ = 0;
   int32_t num_results_ = 0;
   int32_t num_symbol_operands_ = 0;
-  uint32_t unused_ = 0;
+  OriginId origin_ = 0;
 };
 
 // What a signature says of a graph input beside its type.
@@ -364,6 +368,8 @@ class Module {
   const SymbolTable& symbols() const { return symbols_; }
   ProvenanceTable& provenance() { return provenance_; }
   const ProvenanceTable& provenance() const { return provenance_; }
+  OriginTable& origins() { return origins_; }
+  const OriginTable& origins() const { return origins_; }
 
   // All graphs, nested ones included, outer before inner; iterative.
   std::vector<Graph*> AllGraphs() const;
@@ -378,6 +384,7 @@ class Module {
   ConstantStore constants_;
   SymbolTable symbols_;
   ProvenanceTable provenance_;
+  OriginTable origins_;
 };
 
 // The literal of a `constant` node's result; null for other values.

@@ -132,7 +132,7 @@ absl::StatusOr<bool> GraphDriver::TryFold(Node* node, RuleIndex::Entry& entry) {
   }
   ++entry.folds;
   Record(-1, *node);
-  rewriter_.Begin(node);
+  rewriter_.Begin(node, "fold", context_.num_rewrites());
   Value* value = folded.value ? folded.value : rewriter_.Constant(*folded.literal);
   absl::Status status = Finish(node, value, "fold");
   if (!status.ok()) return status;
@@ -147,7 +147,7 @@ absl::Status GraphDriver::Apply(Node* node, int rule_index) {
   }
   ++fired_[rule_index];
   Record(rule_index, *node);
-  rewriter_.Begin(node);
+  rewriter_.Begin(node, rule.name, context_.num_rewrites());
   return Finish(node, BuildReplacement(match_, rewriter_), rule.name);
 }
 

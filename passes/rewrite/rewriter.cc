@@ -52,8 +52,10 @@ bool MentionsUnbacked(Type type, const SymbolTable& symbols) {
 Rewriter::Rewriter(Graph* graph, RewriteListener* listener)
     : builder_(graph), listener_(listener), first_id_(graph->node_id_limit()) {}
 
-void Rewriter::Begin(Node* root) {
+void Rewriter::Begin(Node* root, absl::string_view rule, int64_t number) {
   root_ = root;
+  rule_ = rule;
+  number_ = number;
   epoch_ = graph()->epoch();
   created_.clear();
   if (!builder_.status().ok()) builder_ = Builder(builder_.graph());
@@ -171,19 +173,33 @@ absl::Status Rewriter::ReplaceResults(absl::Span<Value* const> values) {
     }
     MoveUses(root_->result(i), values[i]);
   }
-  ProvenanceTable& table = module().provenance();
-  const ProvenanceId gone = root_->has_uses() ? root_->provenance() : EraseDead(root_);
+  const OpDef* op = &root_->op();
+  const uint32_t id = root_->id();
+  const Estate gone = root_->has_uses()
+                          ? Estate{root_->provenance(), root_->origin()}
+                          : EraseDead(root_);
   root_ = nullptr;
+  Inherit(gone,
+          module().origins().Rewrite(rule_, number_, op, id, gone.origin),
+          heir);
+  return absl::OkStatus();
+}
+
+// An heir was there before, so it keeps its own history as well.
+void Rewriter::Inherit(const Estate& gone, OriginId made, Node* heir) {
+  ProvenanceTable& table = module().provenance();
   bool inherited = false;
   for (Node* node : created_) {
-    if (node == nullptr || node->Is(ops::constant)) continue;
-    node->set_provenance(table.Merge(node->provenance(), gone));
+    if (node == nullptr) continue;
+    node->set_origin(made);
+    if (node->Is(ops::constant)) continue;
+    node->set_provenance(table.Merge(node->provenance(), gone.provenance));
     inherited = true;
   }
-  if (!inherited && heir != nullptr) {
-    heir->set_provenance(table.Merge(heir->provenance(), gone));
-  }
-  return absl::OkStatus();
+  if (inherited || heir == nullptr) return;
+  heir->set_provenance(table.Merge(heir->provenance(), gone.provenance));
+  if (heir->origin() == made) return;
+  heir->set_origin(module().origins().Merge(heir->origin(), made));
 }
 
 void Rewriter::MoveUses(Value* old, Value* by) {
@@ -205,15 +221,17 @@ void Rewriter::Abandon() {
   graph()->RestoreEpoch(epoch_);
 }
 
-// Erases `node` and what only it kept alive; returns their provenance.
-ProvenanceId Rewriter::EraseDead(Node* node) {
+// Erases `node` and what only it kept alive.
+Rewriter::Estate Rewriter::EraseDead(Node* node) {
   ProvenanceTable& table = module().provenance();
-  ProvenanceId gone = 0;
+  OriginTable& origins = module().origins();
+  Estate gone;
   dead_.assign(1, node);
   while (!dead_.empty()) {
     Node* dead = dead_.back();
     dead_.pop_back();
-    gone = table.Merge(gone, dead->provenance());
+    gone.provenance = table.Merge(gone.provenance, dead->provenance());
+    gone.origin = origins.Merge(gone.origin, dead->origin());
     const size_t first = dead_.size();
     const int n = dead->num_operands();
     for (int i = 0; i < n + dead->num_symbol_operands(); ++i) {

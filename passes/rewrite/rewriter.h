@@ -3,7 +3,8 @@
 //
 // New nodes are folded by their op and shared with equal nodes that this
 // rewriter made before. What is erased hands its provenance to the nodes made
-// for it, or to the node of the value that takes its place.
+// for it, or to the node of the value that takes its place; the same nodes get
+// an origin (graph/core/origin.h) that names the rule and the root.
 #ifndef WEFT_PASSES_REWRITE_REWRITER_H_
 #define WEFT_PASSES_REWRITE_REWRITER_H_
 
@@ -13,6 +14,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/core/builder.h"
 #include "graph/core/graph.h"
@@ -39,8 +41,9 @@ class Rewriter {
   Module& module() const { return builder_.module(); }
   SymbolTable& symbols() const { return module().symbols(); }
 
-  // Begins the rewrite of `root`: new nodes go before it.
-  void Begin(Node* root);
+  // Begins the rewrite of `root`: new nodes go before it. The rule's name and
+  // the rewrite's number, if any, go into the origins of the nodes.
+  void Begin(Node* root, absl::string_view rule = "", int64_t number = 0);
   // Errors stick, as in Builder, until the next Begin.
   const absl::Status& status() const { return builder_.status(); }
 
@@ -77,12 +80,20 @@ class Rewriter {
   Node* FindEqual(const Node& node, uint64_t hash) const;
   absl::Status CheckReplacement(int result, Value* value) const;
   void MoveUses(Value* old, Value* by);
-  ProvenanceId EraseDead(Node* node);
+  // What a rewrite consumed leaves to what it made.
+  struct Estate {
+    ProvenanceId provenance = 0;
+    OriginId origin = 0;
+  };
+  Estate EraseDead(Node* node);
+  void Inherit(const Estate& gone, OriginId made, Node* heir);
   void EraseNow(Node* node);
 
   Builder builder_;
   RewriteListener* listener_;
   Node* root_ = nullptr;
+  absl::string_view rule_;
+  int64_t number_ = 0;
   uint64_t epoch_ = 0;          // At Begin.
   std::vector<Node*> created_;  // Since Begin; null when erased again.
   std::vector<Node*> dead_;     // Scratch of EraseDead.
