@@ -8,6 +8,12 @@
 #include "graph/core/check.h"
 
 namespace weft {
+namespace {
+
+// The id of a node that was erased.
+constexpr uint32_t kNoId = ~uint32_t{0};
+
+}  // namespace
 
 // --- Use, Value, Node ------------------------------------------------------
 
@@ -38,19 +44,23 @@ void Value::set_type(Type type) {
   type_ = type;
   // An input knows its graph through its users; one without users has nothing
   // that could depend on its type.
-  Node* node = node_ != nullptr ? node_ : uses_ ? uses_->user() : nullptr;
-  if (node != nullptr) ++node->graph()->epoch_;
+  if (node_ != nullptr) return node_->graph()->Touch(node_);
+  for (Use* use = uses_; use != nullptr; use = use->next()) {
+    use->user()->graph()->Touch(use->user());
+  }
 }
 
 void Value::ReplaceAllUsesWith(Value* other) {
   WEFT_CHECK(other != this);
   if (uses_ == nullptr) return;
-  ++uses_->user()->graph()->epoch_;
+  Graph* graph = uses_->user()->graph();
   while (uses_ != nullptr) {
     Use* use = uses_;
+    graph->Touch(use->user());
     use->Unlink();
     use->Link(other);
   }
+  if (node_ != nullptr) graph->Touch(node_);
 }
 
 bool Value::IsResultOf(const OpDef& op) const {
@@ -60,15 +70,17 @@ bool Value::IsResultOf(const OpDef& op) const {
 void Node::set_attr_list(const AttrList* attrs) {
   if (attrs_ == attrs) return;
   attrs_ = attrs;
-  ++graph_->epoch_;
+  graph_->Touch(this);
 }
 
 void Node::set_operand(int i, Value* value) {
   WEFT_CHECK(i < num_operands_);
-  if (uses()[i].value() == value) return;
-  ++graph_->epoch_;
+  Value* old = uses()[i].value();
+  if (old == value) return;
+  graph_->Touch(this);
   uses()[i].Unlink();
   uses()[i].Link(value);
+  graph_->TouchLoser(old);
 }
 
 bool Node::has_uses() const {
@@ -260,7 +272,8 @@ Node* Graph::CreateRaw(const OpDef& op, absl::Span<Value* const> operands,
   }
   InsertBefore(node, before);
   if (before != nullptr) ++num_nodes_;
-  ++epoch_;
+  num_region_nodes_ += node->regions_ != nullptr;
+  Touch(node);
   if (op.has(kDataDependent)) DefineSymbols(node);
   return node;
 }
@@ -298,6 +311,7 @@ void CollectSymbols(Type type, std::vector<SymInt>* out) {
 std::vector<Graph*> NestedGraphs(Graph* root) {
   std::vector<Graph*> graphs = {root};
   for (size_t i = 0; i < graphs.size(); ++i) {
+    if (graphs[i]->num_region_nodes() == 0) continue;
     for (Node* node : graphs[i]->nodes()) {
       for (int r = 0; r < node->num_regions(); ++r) {
         graphs.push_back(node->region(r));
@@ -363,7 +377,9 @@ Value* Graph::SymbolDefinition(SymInt symbol) const {
 void Graph::EraseNode(Node* node) {
   WEFT_CHECK(!node->has_uses()) << node->op().name() << " still has uses";
   for (int i = 0; i < node->num_operands_ + node->num_symbol_operands_; ++i) {
+    Value* operand = node->uses()[i].value();
     node->uses()[i].Unlink();
+    TouchLoser(operand);
   }
   if (node->op().has(kDataDependent)) {
     absl::erase_if(symbol_definitions_, [node](const auto& entry) {
@@ -373,7 +389,9 @@ void Graph::EraseNode(Node* node) {
   if (node != return_node_) --num_nodes_;
   RemoveFromList(node);
   ++epoch_;
+  num_region_nodes_ -= node->regions_ != nullptr;
   delete node->regions_;
+  node->id_ = kNoId;
   Free(node, sizeof(Node) + node->num_results_ * sizeof(Value) +
                  (node->num_operands_ + node->num_symbol_operands_) *
                      sizeof(Use));
@@ -416,7 +434,22 @@ void Graph::MoveBefore(Node* node, Node* before) {
   if (node == before || node->next_ == before) return;
   RemoveFromList(node);
   InsertBefore(node, before == nullptr ? return_node_ : before);
-  ++epoch_;
+  Touch(node);
+}
+
+void Graph::TouchLoser(const Value* value) {
+  if (value == nullptr || changes_.empty()) return;
+  if (value->node() != nullptr) return Touch(value->node());
+  if (value->has_one_use()) Touch(value->first_use()->user());
+}
+
+void Graph::MarkClean(absl::string_view reader) {
+  changes_.Mark(reader, module_->symbols().version());
+}
+
+std::optional<std::vector<Node*>> Graph::TouchedSince(
+    absl::string_view reader) const {
+  return changes_.Since(reader, module_->symbols().version());
 }
 
 void Graph::KeepInputs(absl::Span<const int> indices) {

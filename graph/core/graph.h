@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/core/attr.h"
+#include "graph/core/change_log.h"
 #include "graph/core/op.h"
 #include "graph/core/origin.h"
 #include "graph/core/provenance.h"
@@ -277,6 +279,16 @@ class Graph {
   // For edits that were taken back: the graph is what it was at `epoch`.
   void RestoreEpoch(uint64_t epoch) { epoch_ = epoch; }
 
+  // For passes that come again: `reader` has nothing to do on the graph as it
+  // is now, given the module's facts about symbols.
+  void MarkClean(absl::string_view reader);
+  // The nodes edited since then (made, given other operands, attributes or
+  // types, or with a result that lost a use); nothing when that is not known.
+  std::optional<std::vector<Node*>> TouchedSince(
+      absl::string_view reader) const;
+  // How many nodes hold nested graphs.
+  int64_t num_region_nodes() const { return num_region_nodes_; }
+
   // The value whose node defines an unbacked symbol; null when it is not
   // defined in this graph.
   Value* SymbolDefinition(SymInt symbol) const;
@@ -296,6 +308,12 @@ class Graph {
   void DefineSymbols(Node* node);
   void* Allocate(size_t bytes);
   void Free(void* memory, size_t bytes);
+  void Touch(Node* node) {
+    ++epoch_;
+    changes_.Touch(node, node->id(), num_nodes_);
+  }
+  // A use of `value` went away.
+  void TouchLoser(const Value* value);
   void InsertBefore(Node* node, Node* before);
   void RemoveFromList(Node* node);
 
@@ -313,6 +331,8 @@ class Graph {
   uint32_t next_node_id_ = 0;
   uint32_t next_value_id_ = 0;
   uint64_t epoch_ = 0;
+  int64_t num_region_nodes_ = 0;
+  ChangeLog changes_;
   absl::flat_hash_map<SymInt, Value*> symbol_definitions_;
 
   // Arena: blocks, and lists of freed nodes by size (in units of 8 bytes).

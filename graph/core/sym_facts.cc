@@ -91,9 +91,11 @@ void SymbolTable::Declare(const SymbolInfo& info) {
   auto [it, inserted] = index_.emplace(info.symbol, symbols_.size());
   if (inserted) {
     symbols_.push_back(info);
+    ++version_;
     return;
   }
   SymbolInfo& known = symbols_[it->second];
+  const SymbolInfo before = known;
   known.range.min = std::max(known.range.min, info.range.min);
   known.range.max = std::min(known.range.max, info.range.max);
   // A common multiple past 64 bits is not kept; each divisor alone is true.
@@ -102,6 +104,9 @@ void SymbolTable::Declare(const SymbolInfo& info) {
   if (common <= SymRange::kMax) known.divisor = static_cast<int64_t>(common);
   if (!known.hint) known.hint = info.hint;
   known.unbacked |= info.unbacked;
+  version_ += !(known.range == before.range) ||
+              known.divisor != before.divisor ||
+              known.unbacked != before.unbacked;
 }
 
 SymInt SymbolTable::Fresh(absl::string_view prefix, const SymbolInfo& info) {
@@ -117,6 +122,7 @@ SymInt SymbolTable::Fresh(absl::string_view prefix, const SymbolInfo& info) {
 }
 
 void SymbolTable::Remove(absl::Span<const SymInt> symbols) {
+  if (!symbols.empty()) ++version_;
   for (SymInt symbol : symbols) index_.erase(symbol);
   size_t kept = 0;
   for (SymbolInfo& info : symbols_) {

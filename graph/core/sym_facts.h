@@ -49,6 +49,8 @@ class SymbolTable {
   SymInt Fresh(absl::string_view prefix, const SymbolInfo& info = {});
   // For symbols that nothing mentions any more.
   void Remove(absl::Span<const SymInt> symbols);
+  // Grows whenever something else is known.
+  uint64_t version() const { return version_; }
   const SymbolInfo* Find(SymInt symbol) const;
   bool IsUnbacked(SymInt symbol) const;
   absl::Span<const SymbolInfo> symbols() const { return symbols_; }
@@ -64,6 +66,7 @@ class SymbolTable {
 
  private:
   std::vector<SymbolInfo> symbols_;
+  uint64_t version_ = 0;
   absl::flat_hash_map<SymInt, int> index_;
   absl::flat_hash_map<std::string, int64_t> next_;  // By prefix, for Fresh.
 };

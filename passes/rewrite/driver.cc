@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "passes/rewrite/matcher.h"
@@ -33,13 +34,16 @@ class GraphDriver : public RewriteListener {
         match_(*match),
         near_misses_(near_misses),
         rewriter_(&graph, this),
-        first_new_id_(graph.node_id_limit()),
-        states_(graph.node_id_limit()) {}
+        first_new_id_(graph.node_id_limit()) {}
 
   // False: the cap was hit.
   absl::StatusOr<bool> Run(int64_t max_rewrites);
-  // False: no node that the graph has now holds nested graphs.
-  bool may_have_regions() const { return has_regions_ || stopped_; }
+  // Looks at the neighbourhood of `touched` alone.
+  absl::StatusOr<bool> RunOn(absl::Span<Node* const> touched, int64_t max_rewrites);
+  // Nothing was left undone.
+  bool finished() const { return !stopped_; }
+  // Nodes that rules were tried on.
+  int64_t visits() const { return visits_; }
   // The rules and folds among the last rewrites.
   std::string Recent() const;
 
@@ -56,6 +60,12 @@ class GraphDriver : public RewriteListener {
   static constexpr uint32_t kVisited = 1;
   static constexpr int kRecent = 64;
 
+  // Nodes that a sparse run has not met count as visited.
+  State& StateOf(const Node& node) {
+    if (!sparse_) return states_[node.id()];
+    return sparse_states_.try_emplace(node.id(), State{kVisited, 0}).first->second;
+  }
+  absl::StatusOr<bool> EmptyQueue(int64_t max_rewrites);
   absl::Status Visit(Node* node);
   absl::StatusOr<bool> TryFold(Node* node, RuleIndex::Entry& entry);
   absl::Status Apply(Node* node, int rule);
@@ -73,43 +83,64 @@ class GraphDriver : public RewriteListener {
   Rewriter rewriter_;
   uint32_t first_new_id_;
   std::vector<State> states_;
+  bool sparse_ = false;
+  absl::flat_hash_map<uint32_t, State> sparse_states_;
   std::vector<Node*> queue_;  // Null where a node was erased.
   size_t head_ = 0;
   uint32_t position_ = 0;       // Of the sweep.
   uint32_t root_position_ = 0;  // Of the node under work.
   int64_t num_rewrites_ = 0;
-  bool has_regions_ = false;
+  int64_t visits_ = 0;
   bool stopped_ = false;  // The context's limit is reached.
   Node::ArgStorage storage_;
   std::vector<int> recent_;  // The last rules; -1 for a fold.
 };
 
 absl::StatusOr<bool> GraphDriver::Run(int64_t max_rewrites) {
+  states_.resize(graph_.node_id_limit());
   Node* next = nullptr;
   for (Node* node = graph_.first_node(); node != graph_.return_node(); node = next) {
     next = node->next();
-    has_regions_ |= node->num_regions() != 0;
-    states_[node->id()] = {kVisited, ++position_};
+    StateOf(*node) = {kVisited, ++position_};
     absl::Status status = Visit(node);
-    while (status.ok() && head_ < queue_.size()) {
-      if (num_rewrites_ > max_rewrites) return false;
-      Node* queued = queue_[head_++];
-      if (queued == nullptr) continue;
-      states_[queued->id()].queued = kVisited;
-      status = Visit(queued);
-    }
     if (!status.ok()) return status;
+    absl::StatusOr<bool> emptied = EmptyQueue(max_rewrites);
+    if (!emptied.ok() || !*emptied) return emptied;
     if (stopped_) break;
-    queue_.clear();
-    head_ = 0;
   }
+  return true;
+}
+
+absl::StatusOr<bool> GraphDriver::RunOn(absl::Span<Node* const> touched, int64_t max_rewrites) {
+  sparse_ = true;
+  for (Node* node : touched) {
+    Push(node);
+    for (int i = 0; i < node->num_results(); ++i) {
+      PushUsers(node->result(i), index_.depth());
+    }
+  }
+  return EmptyQueue(max_rewrites);
+}
+
+absl::StatusOr<bool> GraphDriver::EmptyQueue(int64_t max_rewrites) {
+  while (head_ < queue_.size() && !stopped_) {
+    if (num_rewrites_ > max_rewrites) return false;
+    Node* queued = queue_[head_++];
+    if (queued == nullptr) continue;
+    StateOf(*queued).queued = kVisited;
+    absl::Status status = Visit(queued);
+    if (!status.ok()) return status;
+  }
+  queue_.clear();
+  head_ = 0;
   return true;
 }
 
 absl::Status GraphDriver::Visit(Node* node) {
   RuleIndex::Entry& entry = index_.ForOp(node->op());
   if (entry.empty() || stopped_ || !node->has_uses()) return absl::OkStatus();
-  root_position_ = states_[node->id()].position;
+  ++visits_;
+  root_position_ = StateOf(*node).position;
   if (entry.fold != nullptr && node->num_results() == 1) {
     absl::StatusOr<bool> folded = TryFold(node, entry);
     if (!folded.ok() || *folded) return folded.status();
@@ -191,7 +222,7 @@ std::string GraphDriver::Recent() const {
 
 // Nodes ahead of the sweep are met anyway.
 void GraphDriver::Push(Node* node) {
-  State& state = states_[node->id()];
+  State& state = StateOf(*node);
   if (state.queued != kVisited) return;
   queue_.push_back(node);
   state.queued = static_cast<uint32_t>(queue_.size() + 1);
@@ -200,7 +231,7 @@ void GraphDriver::Push(Node* node) {
 void GraphDriver::PushUsers(const Value* value, int depth) {
   for (Use* use = value->first_use(); use != nullptr; use = use->next()) {
     Node* user = use->user();
-    if (states_[user->id()].queued == kUnvisited) continue;
+    if (StateOf(*user).queued == kUnvisited) continue;
     Push(user);
     if (depth <= 1) continue;
     for (int i = 0; i < user->num_results(); ++i) {
@@ -210,13 +241,13 @@ void GraphDriver::PushUsers(const Value* value, int depth) {
 }
 
 void GraphDriver::Created(Node* node) {
-  states_.resize(node->id() + 1);
-  states_[node->id()] = {kVisited, root_position_};
+  if (!sparse_) states_.resize(node->id() + 1);
+  StateOf(*node) = {kVisited, root_position_};
   Push(node);
 }
 
 void GraphDriver::Erasing(Node* node) {
-  State& state = states_[node->id()];
+  State& state = StateOf(*node);
   if (state.queued > kVisited) queue_[state.queued - 2] = nullptr;
   state.queued = kUnvisited;  // Not to be queued again.
   const int n = node->num_operands();
@@ -234,68 +265,103 @@ void GraphDriver::Erasing(Node* node) {
 }
 
 bool GraphDriver::IsBefore(const Node& node, const Node& root) {
-  const uint32_t a = states_[node.id()].position;
-  const uint32_t b = states_[root.id()].position;
+  if (sparse_) return false;  // Positions are not known.
+  const uint32_t a = StateOf(node).position;
+  const uint32_t b = StateOf(root).position;
   // What has the position of a swept node was made before it.
   return a < b || (a == b && root.id() < first_new_id_);
 }
 
-// Runs the driver on a graph; appends its nested graphs to `graphs`.
-absl::Status RunOnGraph(Graph& graph, PassContext& context, const RewriteOptions& options,
-                        RuleIndex* index, std::vector<int64_t>* fired, Match* match,
-                        NearMisses* near_misses, std::vector<Graph*>* graphs) {
-  GraphDriver driver(graph, context, index, fired, match, near_misses);
-  const int64_t cap = graph.num_nodes() * options.rewrites_per_node + options.extra_rewrites;
-  absl::StatusOr<bool> done = driver.Run(cap);
-  if (!done.ok()) return done.status();
-  if (!*done) {
-    absl::Status status =
-        context.ReportDivergence(absl::StrCat("no end after ", cap, " rewrites in @", graph.name(),
-                                              "; rules that still fire: ", driver.Recent()));
-    if (!status.ok()) return status;
-  }
-  if (!driver.may_have_regions()) return absl::OkStatus();
-  for (Node* node : graph.nodes()) {
-    for (int i = 0; i < node->num_regions(); ++i) {
-      graphs->push_back(node->region(i));
+// One call of ApplyRules.
+class RulesRun {
+ public:
+  RulesRun(Module& module, PassContext& context, absl::Span<const absl::Span<const Rule>> themes,
+           const RewriteOptions& options)
+      : module_(module),
+        context_(context),
+        options_(options),
+        index_(themes, context, options.fold),
+        fired_(index_.num_rules()),
+        reader_(absl::StrCat("rules.", absl::Hex(index_.fingerprint()))) {
+    if (!context.options().near_misses.empty()) {
+      near_misses_.emplace(context.options().near_misses);
     }
   }
-  return absl::OkStatus();
-}
+
+  absl::Status Run() {
+    std::vector<Graph*> graphs;
+    for (const auto& function : module_.functions()) {
+      graphs.push_back(function.get());
+    }
+    for (size_t i = 0; i < graphs.size(); ++i) {
+      absl::Status status = RunOnGraph(*graphs[i]);
+      if (!status.ok()) return status;
+      AppendNested(*graphs[i], &graphs);
+    }
+    Count();
+    if (near_misses_) near_misses_->Report(index_, context_);
+    return absl::OkStatus();
+  }
+
+ private:
+  static void AppendNested(const Graph& graph, std::vector<Graph*>* graphs) {
+    if (graph.num_region_nodes() == 0) return;
+    for (Node* node : graph.nodes()) {
+      for (int i = 0; i < node->num_regions(); ++i) {
+        graphs->push_back(node->region(i));
+      }
+    }
+  }
+
+  absl::Status RunOnGraph(Graph& graph) {
+    std::optional<std::vector<Node*>> touched;
+    // Near misses are of the whole graph.
+    if (!near_misses_) touched = graph.TouchedSince(reader_);
+    if (touched && touched->empty()) return absl::OkStatus();
+    GraphDriver driver(graph, context_, &index_, &fired_, &match_,
+                       near_misses_ ? &*near_misses_ : nullptr);
+    const int64_t cap = graph.num_nodes() * options_.rewrites_per_node + options_.extra_rewrites;
+    absl::StatusOr<bool> done = touched ? driver.RunOn(*touched, cap) : driver.Run(cap);
+    visits_ += driver.visits();
+    if (!done.ok()) return done.status();
+    if (*done && driver.finished()) graph.MarkClean(reader_);
+    if (*done) return absl::OkStatus();
+    return context_.ReportDivergence(absl::StrCat("no end after ", cap, " rewrites in @",
+                                                  graph.name(),
+                                                  "; rules that still fire: ", driver.Recent()));
+  }
+
+  void Count() {
+    if (visits_ > 0) context_.Count("visits", visits_);
+    for (int i = 0; i < index_.num_rules(); ++i) {
+      if (fired_[i] == 0) continue;
+      context_.Count(absl::StrCat("rule.", index_.rule(i).name), fired_[i]);
+      context_.Count("rewrites", fired_[i]);
+    }
+    for (const auto& entry : index_.entries()) {
+      if (entry->folds == 0) continue;
+      context_.Count(absl::StrCat("fold.", entry->op->name()), entry->folds);
+      context_.Count("rewrites", entry->folds);
+    }
+  }
+
+  Module& module_;
+  PassContext& context_;
+  const RewriteOptions& options_;
+  RuleIndex index_;
+  std::vector<int64_t> fired_;
+  Match match_;
+  std::optional<NearMisses> near_misses_;
+  std::string reader_;  // Names the rules in the graphs' marks.
+  int64_t visits_ = 0;
+};
 
 }  // namespace
 
 absl::Status ApplyRules(Module& module, PassContext& context,
                         absl::Span<const absl::Span<const Rule>> themes,
                         const RewriteOptions& options) {
-  RuleIndex index(themes, context, options.fold);
-  std::vector<int64_t> fired(index.num_rules());
-  Match match;
-  std::optional<NearMisses> near_misses;
-  if (!context.options().near_misses.empty()) {
-    near_misses.emplace(context.options().near_misses);
-  }
-  std::vector<Graph*> graphs;
-  for (const auto& function : module.functions()) {
-    graphs.push_back(function.get());
-  }
-  for (size_t i = 0; i < graphs.size(); ++i) {
-    absl::Status status = RunOnGraph(*graphs[i], context, options, &index, &fired, &match,
-                                     near_misses ? &*near_misses : nullptr, &graphs);
-    if (!status.ok()) return status;
-  }
-  for (int i = 0; i < index.num_rules(); ++i) {
-    if (fired[i] == 0) continue;
-    context.Count(absl::StrCat("rule.", index.rule(i).name), fired[i]);
-    context.Count("rewrites", fired[i]);
-  }
-  for (const auto& entry : index.entries()) {
-    if (entry->folds == 0) continue;
-    context.Count(absl::StrCat("fold.", entry->op->name()), entry->folds);
-    context.Count("rewrites", entry->folds);
-  }
-  if (near_misses) near_misses->Report(index, context);
-  return absl::OkStatus();
+  return RulesRun(module, context, themes, options).Run();
 }
 
 }  // namespace weft

@@ -8,21 +8,16 @@
 
 namespace weft::pattern {
 
-inline constexpr Predicate kFloat = {"a float", [](const Value& v) {
-                                       return IsFloat(v.type().dtype());
-                                     }};
-inline constexpr Predicate kInt = {"an integer", [](const Value& v) {
-                                     return IsInt(v.type().dtype());
-                                   }};
-inline constexpr Predicate kBool = {"a bool", [](const Value& v) {
-                                      return v.type().dtype() == DType::kBool;
-                                    }};
+inline constexpr Predicate kFloat = {"a float",
+                                     [](const Value& v) { return IsFloat(v.type().dtype()); }};
+inline constexpr Predicate kInt = {"an integer",
+                                   [](const Value& v) { return IsInt(v.type().dtype()); }};
+inline constexpr Predicate kBool = {
+    "a bool", [](const Value& v) { return v.type().dtype() == DType::kBool; }};
 // A constant of few elements.
-inline constexpr Predicate kSmall = {
-    "small", [](const Value& v) { return IsSmallConstant(&v); }};
+inline constexpr Predicate kSmall = {"small", [](const Value& v) { return IsSmallConstant(&v); }};
 inline constexpr Predicate kNotConstant = {
-    "not a constant",
-    [](const Value& v) { return !v.IsResultOf(ops::constant); }};
+    "not a constant", [](const Value& v) { return !v.IsResultOf(ops::constant); }};
 
 }  // namespace weft::pattern
 

@@ -51,6 +51,7 @@ struct Match {
   std::vector<Value*> values;
   std::vector<SymInt> sizes;
   std::vector<int64_t> ints;
+  std::vector<AttrValue> attrs;
 
   // What a variable stands for; null when the pattern left it out.
   Value* operator[](const Pattern& variable) const { return bound[variable.variable()]; }
@@ -64,9 +65,11 @@ struct Guard {
   bool (*holds)(const Node& root, Match& m) = nullptr;
 };
 struct Guards {
-  static constexpr int kMax = 4;
-  constexpr Guards(Guard a = {}, Guard b = {}, Guard c = {}, Guard d = {})  // NOLINT
-      : list{a, b, c, d} {}
+  static constexpr int kMax = 8;
+  constexpr Guards(Guard a = {}, Guard b = {}, Guard c = {},  // NOLINT
+                   Guard d = {}, Guard e = {}, Guard f = {}, Guard g = {},
+                   Guard h = {})
+      : list{a, b, c, d, e, f, g, h} {}
   Guard list[kMax];
 };
 

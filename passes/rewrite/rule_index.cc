@@ -73,16 +73,25 @@ const OpDef* NeedAt(const RuleIndex::Skeleton& skeleton, int position) {
   return nullptr;
 }
 
+// FNV-1a, so that the fingerprint is the same everywhere.
+uint64_t Mix(uint64_t hash, absl::string_view text) {
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  }
+  return (hash ^ 0xff) * 0x100000001b3u;
+}
+
 }  // namespace
 
 RuleIndex::RuleIndex(absl::Span<const absl::Span<const Rule>> themes, const PassContext& context,
                      bool fold)
-    : fold_(fold), table_(64) {
+    : fold_(fold), fingerprint_(fold ? 1 : 0), table_(64) {
   for (absl::Span<const Rule> theme : themes) {
     for (const Rule& rule : theme) {
       if (!context.Admits(rule.contract)) continue;
       rules_.push_back(&rule);
       depth_ = std::max(depth_, LookingDepth(rule));
+      fingerprint_ = Mix(Mix(fingerprint_, rule.name), rule.identity);
     }
   }
 }

@@ -63,6 +63,9 @@ class RuleIndex {
   int num_rules() const { return static_cast<int>(rules_.size()); }
   // The largest depth of the rules; at least 1.
   int depth() const { return depth_; }
+  // Of the rules admitted, their contents and the use of folds: equal for equal
+  // sets.
+  uint64_t fingerprint() const { return fingerprint_; }
   // States of all trees.
   int num_states() const { return static_cast<int>(states_.size()); }
 
@@ -120,6 +123,7 @@ class RuleIndex {
 
   bool fold_;
   int depth_ = 1;
+  uint64_t fingerprint_;
   std::vector<const Rule*> rules_;
   std::vector<std::unique_ptr<Entry>> entries_;
   std::vector<Entry*> table_;  // Open addressing; a power of two of slots.

@@ -3,7 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "graph/core/builder.h"
 #include "graph/core/text.h"
 #include "graph/core/verifier.h"
 #include "graph/ops/ops.h"
@@ -108,7 +110,50 @@ TEST_F(RewriteTest, NoMatchMakesNoNodeAndNoEdit) {
                   .ok());
   EXPECT_EQ(module_->main()->epoch(), epoch);
   EXPECT_EQ(module_->main()->node_id_limit(), ids);
-  EXPECT_TRUE(context_->counters().empty());
+  EXPECT_EQ(Counter("rewrites"), 0);
+}
+
+// A long chain, of which one pair is to be rewritten.
+TEST_F(RewriteTest, LooksAgainAtChangesAlone) {
+  std::string text = "func @main(%x: f32[4]) {\n  %0 = exp(%x)\n";
+  for (int i = 1; i < 2000; ++i) {
+    absl::StrAppend(&text, "  %", i, " = ", i % 2 == 0 ? "exp" : "sin", "(%", i - 1, ")\n");
+  }
+  Load(absl::StrCat(text, "  return %1999\n}"));
+  const std::vector<Rule> rules = {{"sin-of-cos",
+                                    "",
+                                    NumericContract::kBitExact,
+                                    Op(ops::sin, Op(ops::cos, x)),
+                                    {},
+                                    Op(ops::tan, x)}};
+  ASSERT_TRUE(Apply(rules).ok());
+  EXPECT_EQ(Counter("visits"), 1000);  // The nodes that rules ask for.
+  ASSERT_TRUE(Apply(rules).ok());
+  EXPECT_EQ(Counter("visits"), 0);
+
+  // Replaces an exp below a sin by a cos.
+  Graph* graph = module_->main();
+  Node* middle = graph->first_node();
+  for (int i = 0; i < 1000; ++i) middle = middle->next();
+  ASSERT_TRUE(middle->Is(ops::exp));
+  Builder builder(graph, middle);
+  Value* cosine = builder.Op(ops::cos, {middle->operand(0)});
+  middle->result()->ReplaceAllUsesWith(cosine);
+  graph->EraseNode(middle);
+  ASSERT_TRUE(Apply(rules).ok());
+  EXPECT_EQ(Counter("rule.sin-of-cos"), 1);
+  EXPECT_GT(Counter("visits"), 0);
+  EXPECT_LT(Counter("visits"), 20);
+
+  // Other rules have not looked yet.
+  ASSERT_TRUE(Apply({{"other",
+                      "",
+                      NumericContract::kBitExact,
+                      Op(ops::sin, Op(ops::cos, x)),
+                      {},
+                      Op(ops::tan, x)}})
+                  .ok());
+  EXPECT_GT(Counter("visits"), 990);
 }
 
 TEST_F(RewriteTest, AdmitsByContract) {
