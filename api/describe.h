@@ -4,10 +4,16 @@
 
 #include <string>
 
+#include "passes/rules/rule_set.h"
+
 namespace weft {
 
 // Every op: schema, documentation, whether it is a composite.
 std::string DescribeOps();
+
+// Every rule, built in or of `loaded` (may be null): name, identity, numeric
+// contract, pattern, and for loaded rules on how many instances it was tested.
+std::string DescribeRules(const RuleSet* loaded);
 
 }  // namespace weft
 

@@ -4,6 +4,7 @@
 
 #include "passes/canonicalize/rules.h"
 #include "passes/rewrite/driver.h"
+#include "passes/rules/rule_set.h"
 
 namespace weft {
 namespace {
@@ -15,7 +16,12 @@ class CanonicalizePass : public Pass {
     return "Rewrite rules that bring graphs to one form, and make them smaller.";
   }
   absl::Status Run(Module& module, PassContext& context) override {
-    return ApplyRules(module, context, CanonicalizeRules());
+    const auto own = CanonicalizeRules();
+    std::vector<absl::Span<const Rule>> themes(own.begin(), own.end());
+    if (const RuleSet* rules = context.options().rules) {
+      themes.push_back(rules->rules());
+    }
+    return ApplyRules(module, context, themes);
   }
 };
 
@@ -24,15 +30,13 @@ class CanonicalizePass : public Pass {
 absl::Span<const absl::Span<const Rule>> CanonicalizeRules() {
   using namespace canonicalize;  // NOLINT
   static const auto& themes = *new std::vector<absl::Span<const Rule>>{
-      ArithmeticRules(), PowerRules(), LogicRules(),   BroadcastRules(),
-      ReshapeRules(),    PermuteRules(), SliceRules(), CatRules(),
+      ArithmeticRules(), PowerRules(),   LogicRules(),     BroadcastRules(),
+      ReshapeRules(),    PermuteRules(), SliceRules(),     CatRules(),
       PadRules(),        ConvertRules(), ReductionRules(),
   };
   return themes;
 }
 
-std::unique_ptr<Pass> CreateCanonicalizePass() {
-  return std::make_unique<CanonicalizePass>();
-}
+std::unique_ptr<Pass> CreateCanonicalizePass() { return std::make_unique<CanonicalizePass>(); }
 
 }  // namespace weft

@@ -11,7 +11,7 @@
 namespace weft {
 
 // The themes of passes/canonicalize/ and the folds of the ops, to their fixpoint.
-// Admits what the context admits; by default bit-exact and value-safe rules.
+// Then those of PassContext::Options::rules. Admits what the context admits; by default bit-exact and value-safe rules.
 // Counters: rewrites, rule.<name>, fold.<op>.
 std::unique_ptr<Pass> CreateCanonicalizePass();
 

@@ -15,6 +15,8 @@
 
 namespace weft {
 
+class RuleSet;  // passes/rules/rule_set.h
+
 // What a rewrite may do to the numbers, from harmless to harmful.
 enum class NumericContract {
   kBitExact,       // Every bit, NaN payloads included.
@@ -37,6 +39,9 @@ class PassContext {
     // Collect near misses of the rules whose name this regular expression
     // matches, as remarks of kind kMissed; empty: of none.
     std::string near_misses;
+    // Rules from files, tried by canonicalize after its own; may be null and
+    // outlives the context.
+    const RuleSet* rules = nullptr;
     // At most this many rewrites in all (for bisection); -1: any number.
     int64_t rewrite_limit = -1;
     TargetInfo target;

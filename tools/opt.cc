@@ -13,6 +13,7 @@
 #include "api/compiler.h"
 #include "api/describe.h"
 #include "api/model_io.h"
+#include "api/rule_file.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
 
@@ -31,6 +32,8 @@ struct Options {
   std::string near_misses;
   bool list_passes = false;
   bool list_ops = false;
+  bool list_rules = false;
+  std::string rules;
 };
 
 FlagSet MakeFlags(Options* o) {
@@ -63,11 +66,16 @@ FlagSet MakeFlags(Options* o) {
   flags.Repeated("print-after", &o->print_after, "PASS|changed|all",
                  "Print the module to standard error after these passes");
   flags.Bool("remarks", &o->remarks, "Print what passes did, missed and found out");
+  flags.String("rules", &o->rules, "FILE",
+               "Rewrite rules for canonicalize (docs/rule-files.md). Each is\n"
+               "tested on random instances first; one that is wrong is refused");
   flags.String("near-misses", &o->near_misses, "REGEX",
                "Print why rules of these names did not fire: the places where\n"
                "most of the pattern matched, and the condition that failed");
   flags.Section("Information");
   flags.Bool("list-passes", &o->list_passes, "List passes with their options, and named pipelines");
+  flags.Bool("list-rules", &o->list_rules,
+             "List rewrite rules: identity, contract, status, pattern");
   flags.Bool("list-ops", &o->list_ops, "List ops with their schemas");
   return flags;
 }
@@ -134,7 +142,8 @@ absl::Status WriteGraphs(const Options& o, const Module& module,
   return absl::OkStatus();
 }
 
-absl::StatusOr<CompileResult> RunPasses(const Options& o, Module& module) {
+absl::StatusOr<CompileResult> RunPasses(const Options& o, const RuleSet* rules,
+                                        Module& module) {
   CompileOptions compile;
   compile.passes = o.passes;
   const auto verify = ParseVerify(o.verify);
@@ -148,6 +157,7 @@ absl::StatusOr<CompileResult> RunPasses(const Options& o, Module& module) {
   compile.seed = static_cast<uint64_t>(o.seed);
   compile.context.remarks = o.remarks;
   compile.context.near_misses = o.near_misses;
+  compile.context.rules = rules;
   compile.after_pass = [&o](const PassReport& report, const Module& after) {
     if (PrintsAfter(o, report)) {
       auto text = Emit(after, EmitFormat::kText);
@@ -176,6 +186,16 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
     std::cout << BuiltinPasses().Help();
     return kExitOk;
   }
+  std::unique_ptr<RuleSet> rules;
+  if (!o.rules.empty()) {
+    auto loaded = LoadRuleFile(ResolvePath(o.rules));
+    if (!loaded.ok()) return loaded.status();
+    rules = *std::move(loaded);
+  }
+  if (o.list_rules) {
+    std::cout << DescribeRules(rules.get());
+    return kExitOk;
+  }
   if (o.list_ops) {
     std::cout << DescribeOps();
     return kExitOk;
@@ -195,7 +215,7 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   auto module = LoadModel(ResolvePath(positional[0]), *load);
   if (!module.ok()) return module.status();
   const absl::Duration load_time = absl::Now() - begin;
-  auto result = RunPasses(o, **module);
+  auto result = RunPasses(o, rules.get(), **module);
   if (!result.ok()) return result.status();
 
   std::ostream& info =

@@ -1,0 +1,20 @@
+// Rewrite rules from a file.
+#ifndef WEFT_API_RULE_FILE_H_
+#define WEFT_API_RULE_FILE_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "passes/rules/rule_set.h"
+
+namespace weft {
+
+// Reads and checks the rules of `path` (LoadRules) over the built-in ops. Errors:
+// NotFound for a file that cannot be read, InvalidArgument for one of absurd
+// size, and those of LoadRules.
+absl::StatusOr<std::unique_ptr<RuleSet>> LoadRuleFile(const std::string& path);
+
+}  // namespace weft
+
+#endif  // WEFT_API_RULE_FILE_H_
