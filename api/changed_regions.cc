@@ -74,19 +74,6 @@ std::vector<int> PositionsOf(const Graph& graph) {
   return positions;
 }
 
-// The bare symbols among the sizes of `types`.
-void AddBound(absl::Span<const Type> types, absl::flat_hash_set<SymInt>* symbols) {
-  for (Type type : types) {
-    if (type.is_symint() && type.symint().is_symbol()) {
-      symbols->insert(type.symint());
-    }
-    if (!type.is_tensor()) continue;
-    for (SymInt d : type.dims()) {
-      if (d.is_symbol()) symbols->insert(d);
-    }
-  }
-}
-
 }  // namespace
 
 std::vector<uint32_t> NodeIdsOf(const Graph& graph) {
@@ -404,20 +391,17 @@ void ChangedRegions::AddInputs(Part* before, Part* after) const {
   add(after_, after);
 }
 
-// Symbols that the types of the inputs do not bind.
+// Symbols that the types of the inputs do not bind on both sides.
 std::vector<SymInt> ChangedRegions::SymbolInputs(const Part& before, const Part& after) const {
-  absl::flat_hash_set<SymInt> bound;
-  std::vector<SymInt> unbound;
-  absl::flat_hash_set<SymInt> of_after;
-  AddBound(before.spec.input_types, &bound);
-  AddBound(after.spec.input_types, &of_after);
-  absl::flat_hash_set<SymInt> seen;
-  for (const auto& [side, part] :
-       {std::make_pair(&before_, &before), std::make_pair(&after_, &after)}) {
-    for (SymInt s : FreeSymbols(*side->graph, part->spec)) {
-      const bool both = bound.contains(s) && of_after.contains(s);
-      if (!both && seen.insert(s).second) unbound.push_back(s);
-    }
+  std::vector<SymInt> free = FreeSymbols(*before_.graph, before.spec);
+  const absl::flat_hash_set<SymInt> known(free.begin(), free.end());
+  for (SymInt s : FreeSymbols(*after_.graph, after.spec)) {
+    if (!known.contains(s)) free.push_back(s);
+  }
+  std::vector<SymInt> unbound = Unbound(free, before.spec.input_types);
+  const absl::flat_hash_set<SymInt> seen(unbound.begin(), unbound.end());
+  for (SymInt s : Unbound(free, after.spec.input_types)) {
+    if (!seen.contains(s)) unbound.push_back(s);
   }
   return unbound;
 }

@@ -1,10 +1,12 @@
 #include "api/compiler.h"
 
+#include <fstream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "api/bisect.h"
 #include "api/pass_run.h"
+#include "api/semantics_case.h"
 
 namespace weft {
 namespace {
@@ -42,7 +44,7 @@ class SemanticsGuard {
       for (const std::string& text : texts) {
         run.passes = text;
         absl::Status status = CheckEachRewrite(before, run, checker_, &guilty);
-        if (!status.ok()) return Describe(guilty);
+        if (!status.ok()) return Explain(before, run, guilty);
       }
     }
     absl::Status status = checker_.Check(before, after, report.fired, ids_);
@@ -50,19 +52,27 @@ class SemanticsGuard {
     for (const std::string& text : texts) {
       run.passes = text;
       auto found = FindGuiltyRewrite(before, run, checker_);
-      if (found.ok()) return Describe(*found);
+      if (found.ok()) return Explain(before, run, *found);
     }
     return status;
   }
 
-  static absl::Status Describe(const GuiltyRewrite& guilty) {
-    std::string where;
-    if (guilty.number > 0) {
-      where = absl::StrCat("rewrite ", guilty.number, " of the pass");
-    }
-    if (!guilty.rule.empty()) absl::StrAppend(&where, ", ", guilty.rule);
-    if (!where.empty()) absl::StrAppend(&where, ": ");
-    return absl::FailedPreconditionError(absl::StrCat(where, guilty.difference));
+  // The error, and the file for it.
+  absl::Status Explain(const Module& before, const PassRun& run, const GuiltyRewrite& guilty) {
+    std::string text;
+    if (guilty.number > 0) text = absl::StrCat("rewrite ", guilty.number, " of the pass");
+    if (!guilty.rule.empty()) absl::StrAppend(&text, ", ", guilty.rule);
+    absl::StrAppend(&text, text.empty() ? "" : ": ", guilty.difference);
+    if (options_.case_file.empty()) return absl::FailedPreconditionError(text);
+    auto made = MakeSemanticsCase(before, run, SemanticsOptions{options_.seed});
+    if (!made.ok()) return absl::FailedPreconditionError(text);
+    std::ofstream file(options_.case_file, std::ios::binary);
+    file << made->Text(options_.case_file);
+    file.close();
+    absl::StrAppend(&text, "\n", made->nodes_after, " of ", made->nodes_before, " nodes show it",
+                    file ? "; replay: " : "; cannot write the file for ",
+                    made->Command(options_.case_file));
+    return absl::FailedPreconditionError(text);
   }
 
   const CompileOptions& options_;

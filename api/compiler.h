@@ -28,6 +28,9 @@ struct CompileOptions {
   };
   Verify verify = Verify::kStructure;
   uint64_t seed = 0;
+  // Where a semantic check that fails leaves a small module that shows the fault
+  // (semantics_case.h); empty: nowhere.
+  std::string case_file;
   PassContext::Options context;
   const PassRegistry* registry = nullptr;  // Null: BuiltinPasses().
   // Called after each run of a pass.

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
 #include "graph/core/status_macros.h"
+#include "graph/core/text.h"
 #include "graph/core/verifier.h"
 
 namespace weft {
@@ -159,6 +161,53 @@ std::vector<SymInt> FreeSymbols(const Graph& graph, const RegionSpec& spec) {
   return free;
 }
 
+RegionSpec RegionUpTo(const Graph& graph, absl::Span<const Value* const> outputs,
+                      const absl::flat_hash_set<const Value*>& boundary) {
+  RegionSpec spec;
+  spec.outputs.assign(outputs.begin(), outputs.end());
+  absl::flat_hash_set<const Node*> needed;
+  std::vector<const Value*> stack(outputs.rbegin(), outputs.rend());
+  while (!stack.empty()) {
+    const Value* value = stack.back();
+    stack.pop_back();
+    if (value->is_input() || boundary.contains(value)) {
+      const int next = static_cast<int>(spec.input_types.size());
+      if (!spec.inputs.emplace(value, next).second) continue;
+      const InputInfo* info = value->is_input() ? &graph.input_info(value->index()) : nullptr;
+      spec.input_types.push_back(value->type());
+      spec.input_names.push_back(info != nullptr ? info->name : "");
+      spec.input_values.push_back(info != nullptr ? info->value : -1);
+      continue;
+    }
+    const Node* node = value->node();
+    if (!needed.insert(node).second) continue;
+    const int n = node->num_operands();
+    for (int i = n + node->num_symbol_operands(); i-- > 0;) {
+      Value* operand = i < n ? node->operand(i) : node->symbol_operand(i - n);
+      // A size that an input brings needs no definition.
+      if (operand != nullptr && (i < n || !boundary.contains(operand))) stack.push_back(operand);
+    }
+  }
+  for (const Node* node : graph.nodes()) {
+    if (needed.contains(node)) spec.nodes.push_back(node);
+  }
+  return spec;
+}
+
+std::vector<SymInt> Unbound(absl::Span<const SymInt> symbols, absl::Span<const Type> types) {
+  absl::flat_hash_set<SymInt> bound;
+  for (Type type : types) {
+    if (type.is_symint()) bound.insert(type.symint());
+    if (!type.is_tensor()) continue;
+    for (SymInt d : type.dims()) bound.insert(d);
+  }
+  std::vector<SymInt> unbound;
+  for (SymInt s : symbols) {
+    if (!bound.contains(s)) unbound.push_back(s);
+  }
+  return unbound;
+}
+
 absl::StatusOr<std::unique_ptr<Module>> CutRegion(const Graph& graph, const RegionSpec& spec,
                                                   absl::Span<const SymInt> symint_inputs) {
   auto module = std::make_unique<Module>(graph.module().registry());
@@ -168,7 +217,8 @@ absl::StatusOr<std::unique_ptr<Module>> CutRegion(const Graph& graph, const Regi
   for (SymInt symbol : symint_inputs) main->AddInput(Type::Symbolic(symbol));
   const int first = main->num_inputs();
   for (size_t i = 0; i < spec.input_types.size(); ++i) {
-    main->AddInput(spec.input_types[i]);
+    main->AddInput(spec.input_types[i],
+                   i < spec.input_names.size() ? spec.input_names[i] : std::string());
     if (i < spec.input_values.size() && spec.input_values[i] >= 0) {
       main->input_info(first + static_cast<int>(i)).value = copier.Constant(spec.input_values[i]);
     }
@@ -182,6 +232,17 @@ absl::StatusOr<std::unique_ptr<Module>> CutRegion(const Graph& graph, const Regi
   main->SetOutputs(outputs);
   WEFT_RETURN_IF_ERROR(Verify(*module));
   return module;
+}
+
+std::string TextKey(const Module& module) {
+  PrintOptions options;
+  options.locations = false;
+  options.constants = false;
+  std::string key = PrintModule(module, options);
+  for (int i = 0; i < module.constants().size(); ++i) {
+    absl::StrAppend(&key, module.constants().tensor(i).Fingerprint(), " ");
+  }
+  return key;
 }
 
 }  // namespace weft

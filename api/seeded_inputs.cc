@@ -47,7 +47,8 @@ absl::StatusOr<int64_t> ChooseSize(const SymbolInfo& info, const SeedOptions& op
   using Sizes = SeedOptions::Sizes;
   if (info.hint && options.sizes == Sizes::kHint) return *info.hint;
   const bool drawn = options.sizes == Sizes::kHint || options.sizes == Sizes::kDrawn;
-  const int64_t wanted = drawn ? 2 : options.sizes == Sizes::kOne ? 1 : 0;
+  int64_t wanted = drawn ? 2 : options.sizes == Sizes::kOne ? 1 : 0;
+  if (options.sizes == Sizes::kMixed) wanted = random->Below(2) == 0 ? 1 : 4;
   const int64_t lowest = std::max<int64_t>(info.range.min, wanted);
   int64_t v = (lowest + info.divisor - 1) / info.divisor * info.divisor;
   if (drawn) v += info.divisor * random->Below(4);

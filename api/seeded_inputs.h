@@ -33,6 +33,7 @@ struct SeedOptions {
     kDrawn,  // A small size drawn from the seed.
     kOne,
     kEmpty,  // 0, or the smallest.
+    kMixed,  // Each 1 or another size, the same for all: what broadcasts.
   };
   Sizes sizes = Sizes::kHint;
 };

@@ -17,7 +17,6 @@ using Verdict = SemanticsResult::Verdict;
 
 // Graphs whose inputs have at most this many elements together run more often.
 constexpr int64_t kFewElements = 512;
-constexpr int kMoreRuns = 8;
 
 bool KeepsValues(NumericContract contract) { return contract <= NumericContract::kValueSafe; }
 
@@ -66,7 +65,8 @@ bool HasNestedGraphs(const Graph& graph) {
   return false;
 }
 
-std::vector<PlannedRun> Plan(const Graph& graph, NumericContract contract, int64_t elements) {
+std::vector<PlannedRun> Plan(const Graph& graph, NumericContract contract, int64_t elements,
+                             int more_runs) {
   // A loop must not get the largest integer as its count.
   const bool exact = KeepsValues(contract) && !HasNestedGraphs(graph);
   const Values edge = exact ? Values::kEdge : Values::kPlain;
@@ -77,10 +77,12 @@ std::vector<PlannedRun> Plan(const Graph& graph, NumericContract contract, int64
     plan.push_back({Values::kPlain, Sizes::kOne});
     plan.push_back({dense, Sizes::kOne});
     plan.push_back({Values::kPlain, Sizes::kEmpty});
+    plan.push_back({Values::kWide, Sizes::kMixed});
   }
   if (elements > kFewElements) return plan;
-  for (int i = 0; i < kMoreRuns; ++i) {
-    plan.push_back({i % 4 == 3 ? Values::kWide : dense, Sizes::kDrawn});
+  for (int i = 0; i < more_runs; ++i) {
+    plan.push_back(
+        {i % 4 == 3 ? Values::kWide : dense, i % 2 == 0 ? Sizes::kDrawn : Sizes::kMixed});
   }
   return plan;
 }
@@ -110,20 +112,24 @@ std::vector<HostTensor> Reorder(const Graph& from, const Graph& to,
 class Comparison {
  public:
   Comparison(const Graph& before, const Graph& after, const Graph& drawn_from,
-             NumericContract contract, uint64_t seed)
-      : before_(before), after_(after), drawn_from_(drawn_from), contract_(contract), seed_(seed) {}
+             NumericContract contract, const SemanticsOptions& options)
+      : before_(before),
+        after_(after),
+        drawn_from_(drawn_from),
+        contract_(contract),
+        options_(options) {}
 
   SemanticsResult Run() {
     std::vector<PlannedRun> plan = {{Values::kPlain, Sizes::kHint}};
     for (size_t i = 0; i < plan.size(); ++i) {
       SeedOptions options;
-      options.seed = seed_ + i;
+      options.seed = options_.seed + i;
       options.values = plan[i].values;
       options.sizes = plan[i].sizes;
       auto inputs = MakeSeededInputs(drawn_from_, options);
       if (i == 0) {
         const int64_t elements = inputs.ok() ? ElementsOf(*inputs) : kFewElements + 1;
-        plan = Plan(drawn_from_, contract_, elements);
+        plan = Plan(drawn_from_, contract_, elements, options_.more_runs);
       }
       if (!inputs.ok()) {
         Refuse(inputs.status());
@@ -166,7 +172,7 @@ class Comparison {
   const Graph& after_;
   const Graph& drawn_from_;
   NumericContract contract_;
-  uint64_t seed_;
+  SemanticsOptions options_;
   SemanticsResult result_;
 };
 
@@ -174,7 +180,7 @@ class Comparison {
 
 SemanticsResult CompareGraphs(const Graph& before, const Graph& after, const Graph& drawn_from,
                               NumericContract contract, const SemanticsOptions& options) {
-  return Comparison(before, after, drawn_from, contract, options.seed).Run();
+  return Comparison(before, after, drawn_from, contract, options).Run();
 }
 
 absl::StatusOr<SemanticsResult> CompareSemantics(const Module& before, const Module& after,

@@ -14,6 +14,8 @@ namespace weft {
 
 struct SemanticsOptions {
   uint64_t seed = 0;
+  // Further runs, most of them with edge values, of graphs with small inputs.
+  int more_runs = 64;
 };
 
 struct SemanticsResult {

@@ -13,18 +13,6 @@ namespace {
 constexpr int64_t kMaxRemembered = 4000;
 constexpr int64_t kMaxShown = 12;
 
-// Equal for modules that compute the same in the same way.
-std::string KeyOf(const Module& module) {
-  PrintOptions options;
-  options.locations = false;
-  options.constants = false;
-  std::string key = PrintModule(module, options);
-  for (int i = 0; i < module.constants().size(); ++i) {
-    absl::StrAppend(&key, module.constants().tensor(i).Fingerprint(), " ");
-  }
-  return key;
-}
-
 std::string Show(const ChangedRegions::Cut& cut) {
   if (cut.before->num_nodes() + cut.after->num_nodes() > kMaxShown) return "";
   PrintOptions options;
@@ -39,9 +27,6 @@ std::string SemanticsStats::ToString() const {
   std::string text = absl::StrCat(regions, " changed regions, ", runs,
                                   " runs before and after agree, ", remembered, " remembered");
   if (whole > 0) absl::StrAppend(&text, ", ", whole, " of whole functions");
-  if (excused > 0) {
-    absl::StrAppend(&text, ", ", excused, " regions differ but not in place");
-  }
   if (unknown > 0) absl::StrAppend(&text, ", ", unknown, " could not be run");
   return text;
 }
@@ -87,6 +72,9 @@ absl::Status SemanticsChecker::CheckFunction(Function& function, absl::Span<cons
 
 absl::Status SemanticsChecker::CheckRegion(Function& function, const ChangedRegions& regions,
                                            int region) {
+  // Values that tell may be rare behind other nodes.
+  SemanticsOptions harder = options_;
+  harder.more_runs *= 4;
   SemanticsResult result;
   ChangedRegions::Cut cut;
   for (int hops : {0, 1, 2, 4, -1}) {
@@ -96,20 +84,23 @@ absl::Status SemanticsChecker::CheckRegion(Function& function, const ChangedRegi
     if (!next.ok()) continue;
     cut = *std::move(next);
     ++(hops == 0 ? stats_.regions : stats_.widened);
-    result = CompareCut(cut, function.contract);
+    result = CompareCut(cut, function.contract, hops == 0 ? options_ : harder);
     if (result.verdict == Verdict::kEqual) return absl::OkStatus();
     if (cut.complete) break;
   }
+  if (result.verdict == Verdict::kDifferent && cut.complete) {
+    std::string message = absl::StrCat(result.difference, Show(cut));
+    failed_ = std::move(cut);
+    return absl::FailedPreconditionError(std::move(message));
+  }
+  // No region that reaches the inputs could be cut, or run.
   const SemanticsResult& whole = CompareWhole(function);
-  const bool differs = result.verdict == Verdict::kDifferent;
-  if (whole.verdict == Verdict::kEqual ||
-      (whole.verdict == Verdict::kUnknown && !(differs && cut.complete))) {
-    ++(differs ? stats_.excused : stats_.unknown);
+  if (whole.verdict != Verdict::kDifferent) {
+    if (whole.verdict == Verdict::kUnknown) ++stats_.unknown;
     return absl::OkStatus();
   }
-  std::string message = differs ? absl::StrCat(result.difference, Show(cut)) : whole.difference;
-  failed_ = differs ? std::move(cut) : ChangedRegions::Cut();
-  return absl::FailedPreconditionError(std::move(message));
+  failed_ = ChangedRegions::Cut();
+  return absl::FailedPreconditionError(whole.difference);
 }
 
 const SemanticsResult& SemanticsChecker::CompareWhole(Function& function) {
@@ -123,11 +114,12 @@ const SemanticsResult& SemanticsChecker::CompareWhole(Function& function) {
 }
 
 SemanticsResult SemanticsChecker::CompareCut(const ChangedRegions::Cut& cut,
-                                             NumericContract contract) {
+                                             NumericContract contract,
+                                             const SemanticsOptions& options) {
   std::string key;
   if (cut.before->num_nodes() + cut.after->num_nodes() <= kMaxRemembered) {
-    key = KeyOf(*cut.before);
-    std::string after = KeyOf(*cut.after);
+    key = TextKey(*cut.before);
+    std::string after = TextKey(*cut.after);
     if (key == after) {
       SemanticsResult equal;
       equal.verdict = Verdict::kEqual;
@@ -141,8 +133,8 @@ SemanticsResult SemanticsChecker::CompareCut(const ChangedRegions::Cut& cut,
     }
   }
   // Drawn for the narrower types, which the pass may have learnt elsewhere.
-  SemanticsResult result = CompareGraphs(*cut.before->main(), *cut.after->main(),
-                                         *cut.after->main(), contract, options_);
+  SemanticsResult result =
+      CompareGraphs(*cut.before->main(), *cut.after->main(), *cut.after->main(), contract, options);
   stats_.runs += result.compared;
   if (!key.empty()) remembered_.emplace(std::move(key), result);
   return result;

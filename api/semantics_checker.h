@@ -2,9 +2,12 @@
 // region, on the reference executor.
 //
 // A region's inputs are drawn freely, which asks more of a rewrite than the graph
-// does. So a region that differs is looked at again with more of the graph
-// around it, up to the inputs, and at last the whole function is compared: only
-// when that differs too (or cannot run on any input that is made) is it a fault.
+// does. So a region that differs is looked at again with more of the graph before
+// it: only when it still differs with all of it, so for inputs of the graph, is it
+// a fault. What comes after the region is no excuse: a rewrite keeps the value
+// that it replaces. A region that cannot be cut out or run alone is compared in
+// its whole function.
+//
 // Regions with equal text are compared once in the life of a checker.
 #ifndef WEFT_API_SEMANTICS_CHECKER_H_
 #define WEFT_API_SEMANTICS_CHECKER_H_
@@ -26,7 +29,6 @@ struct SemanticsStats {
   int64_t widened = 0;     // Cut again with more of the graph.
   int64_t remembered = 0;  // Of both: equal to one that was compared before.
   int64_t whole = 0;       // Comparisons of whole functions.
-  int64_t excused = 0;     // Differ alone, but not in their function.
   int64_t unknown = 0;     // No run was possible.
   int64_t runs = 0;        // Of a graph before and a graph after, together.
   // "12 changed regions, 52 runs before and after agree, 8 remembered"
@@ -63,7 +65,8 @@ class SemanticsChecker {
   absl::Status CheckFunction(Function& function, absl::Span<const uint32_t> ids);
   absl::Status CheckRegion(Function& function, const ChangedRegions& regions, int region);
   const SemanticsResult& CompareWhole(Function& function);
-  SemanticsResult CompareCut(const ChangedRegions::Cut& cut, NumericContract contract);
+  SemanticsResult CompareCut(const ChangedRegions::Cut& cut, NumericContract contract,
+                             const SemanticsOptions& options);
 
   SemanticsOptions options_;
   SemanticsStats stats_;

@@ -25,6 +25,7 @@ struct Options {
   std::string emit = "stats";
   std::string output;
   std::string verify = "structure";
+  std::string case_file = "case.weft";
   std::vector<std::string> print_after;
   std::vector<std::string> inputs;
   int64_t seed = 0;
@@ -53,6 +54,9 @@ FlagSet MakeFlags(Options* o) {
                "on seeded inputs. With =rewrite after each single rewrite:\n"
                "every pass runs once more for each rewrite that it does.\n"
                "Default: structure");
+  flags.String("case", &o->case_file, "FILE",
+               "Where --verify=semantics leaves a small graph that shows the\n"
+               "fault it found. Default: case.weft");
   flags.Int("seed", &o->seed, "N", "Seed of --verify=semantics. Default: 0");
   flags.Repeated("input", &o->inputs, "NAME=FILE",
                  "Value of an input that shapes depend on (.npy or .pb); the\n"
@@ -155,6 +159,7 @@ absl::StatusOr<CompileResult> RunPasses(const Options& o, const RuleSet* rules,
   }
   compile.verify = *verify;
   compile.seed = static_cast<uint64_t>(o.seed);
+  compile.case_file = ResolvePath(o.case_file);
   compile.context.remarks = o.remarks;
   compile.context.near_misses = o.near_misses;
   compile.context.rules = rules;

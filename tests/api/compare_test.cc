@@ -14,13 +14,11 @@ using testing::HasSubstr;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 HostTensor F32(std::vector<double> values) {
-  return HostTensor::FromDoubles(
-      DType::kF32, {static_cast<int64_t>(values.size())}, values);
+  return HostTensor::FromDoubles(DType::kF32, {static_cast<int64_t>(values.size())}, values);
 }
 
 HostTensor I64(std::vector<int64_t> values) {
-  return HostTensor::FromInts(
-      DType::kI64, {static_cast<int64_t>(values.size())}, values);
+  return HostTensor::FromInts(DType::kI64, {static_cast<int64_t>(values.size())}, values);
 }
 
 TEST(Compare, NanEqualsNanAndInfinitiesNeedTheirSign) {
@@ -52,10 +50,8 @@ TEST(Compare, NamesWhatDiffers) {
   const auto message = [](const HostTensor& got, const HostTensor& want) {
     return std::string(Compare(got, want).message());
   };
-  EXPECT_THAT(message(F32({1, 2}), I64({1, 2})),
-              HasSubstr("got f32[2], want i64[2]"));
-  EXPECT_THAT(message(F32({1}), F32({1, 2})),
-              HasSubstr("got f32[1], want f32[2]"));
+  EXPECT_THAT(message(F32({1, 2}), I64({1, 2})), HasSubstr("got f32[2], want i64[2]"));
+  EXPECT_THAT(message(F32({1}), F32({1, 2})), HasSubstr("got f32[1], want f32[2]"));
   EXPECT_THAT(message(F32({1, 2, 9}), F32({1, 3, 5})),
               HasSubstr("2 of 3 elements differ; worst at [2]: got 9, want 5"));
   EXPECT_THAT(message(HostTensor(), F32({1})), HasSubstr("got nothing"));

@@ -58,8 +58,7 @@ TEST_F(SeededInputsTest, GivenSizesAreChecked) {
     return MakeSeededInputs(*module_.main(), options);
   };
   EXPECT_THAT((*with("s0", 8))[0].dims(), ElementsAre(8, 3));
-  EXPECT_THAT(std::string(with("s0", 6).status().message()),
-              HasSubstr("s0 = 6 is not allowed"));
+  EXPECT_THAT(std::string(with("s0", 6).status().message()), HasSubstr("s0 = 6 is not allowed"));
   EXPECT_THAT(std::string(with("batch", 2).status().message()),
               HasSubstr("no input has the size \"batch\""));
 }

@@ -1,0 +1,59 @@
+// diff: what two models have in common and what not.
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "api/graph_diff.h"
+#include "api/model_io.h"
+#include "tools/common/cli.h"
+#include "tools/common/flags.h"
+
+namespace weft::tools {
+namespace {
+
+struct Options {
+  std::string format = "text";
+  std::string output;
+};
+
+FlagSet MakeFlags(Options* o) {
+  FlagSet flags("diff", "[flags] BEFORE AFTER",
+                "Compares two models (.onnx or .weft) node by node: what went (-), what\n"
+                "appeared (+), what changed (~). Exit status 1 when they differ.\n\n"
+                "  opt --passes=none --emit=text -o before.weft model.onnx\n"
+                "  opt --emit=text -o after.weft model.onnx\n"
+                "  diff before.weft after.weft");
+  flags.String("format", &o->format, "text|json", "Default: text");
+  flags.String("o", &o->output, "FILE", "Where it goes; default: standard output");
+  return flags;
+}
+
+absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positional) {
+  if (positional.size() != 2) {
+    return absl::InvalidArgumentError("expected two model files; --help shows how");
+  }
+  if (o.format != "text" && o.format != "json") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--format takes text or json, not \"", o.format, "\""));
+  }
+  auto before = LoadModel(ResolvePath(positional[0]));
+  if (!before.ok()) return before.status();
+  auto after = LoadModel(ResolvePath(positional[1]));
+  if (!after.ok()) return after.status();
+  const GraphDiff diff = Diff(**before, **after);
+  absl::Status status = WriteOutput(o.output, o.format == "json" ? diff.ToJson() : diff.ToString());
+  if (!status.ok()) return status;
+  return diff.equal() ? kExitOk : kExitBad;
+}
+
+}  // namespace
+}  // namespace weft::tools
+
+int main(int argc, char** argv) {
+  weft::tools::Options options;
+  auto flags = weft::tools::MakeFlags(&options);
+  return weft::tools::RunTool(flags, argc, argv, [&](const std::vector<std::string>& positional) {
+    return weft::tools::Run(options, positional);
+  });
+}

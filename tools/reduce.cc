@@ -1,0 +1,136 @@
+// reduce: makes a model smaller for as long as it shows something.
+#include "api/reduce.h"
+
+#include <unistd.h>
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "api/model_io.h"
+#include "api/predicates.h"
+#include "api/reduce_pipeline.h"
+#include "tools/common/cli.h"
+#include "tools/common/flags.h"
+
+namespace weft::tools {
+namespace {
+
+struct Options {
+  std::string predicate = "wrong-numbers";
+  std::string passes = "default";
+  std::string output = "reduced.weft";
+  int64_t seed = 0;
+  int64_t max_tests = 5000;
+  int64_t timeout = 60;
+  bool keep_passes = false;
+};
+
+FlagSet MakeFlags(Options* o) {
+  FlagSet flags("reduce", "[flags] MODEL",
+                "Reads a model (.onnx or .weft) and makes it smaller for as long as the\n"
+                "predicate holds; the same for the pipeline.\n\n"
+                "  reduce --predicate=wrong-numbers --passes=default model.onnx\n"
+                "  reduce --predicate=message='no fixpoint' model.weft\n"
+                "  reduce --predicate=command='./check.sh {}' model.weft");
+  flags.Section("What the model shows");
+  flags.String("predicate", &o->predicate, "PREDICATE",
+               "wrong-numbers: the passes change what it computes.\n"
+               "crash: the passes kill the process, or take too long.\n"
+               "verifier-error: the passes leave a graph that the verifier refuses.\n"
+               "message=REGEX: an error or a remark of the passes matches.\n"
+               "command=COMMAND: the shell command, with {} for a file with the\n"
+               "graph, exits with status 0; --passes is not used.\n"
+               "Default: wrong-numbers");
+  flags.String("passes", &o->passes, "PIPELINE", "As in opt. Default: default");
+  flags.Bool("keep-passes", &o->keep_passes, "Do not make the pipeline shorter");
+  flags.Int("seed", &o->seed, "N", "Seed of wrong-numbers. Default: 0");
+  flags.Int("timeout", &o->timeout, "SECONDS", "Of one test of crash. Default: 60");
+  flags.Section("Work and output");
+  flags.Int("max-tests", &o->max_tests, "N", "Tests of the predicate, at most. Default: 5000");
+  flags.String("o", &o->output, "FILE", "The reduced graph. Default: reduced.weft");
+  return flags;
+}
+
+// The predicate for a pipeline.
+absl::StatusOr<ModulePredicate> MakePredicate(const Options& o, const std::string& passes) {
+  PassRun run;
+  run.passes = passes;
+  absl::string_view text = o.predicate;
+  if (text == "wrong-numbers") return WrongNumbers(run, static_cast<uint64_t>(o.seed));
+  if (text == "crash") return Crashes(run, o.timeout);
+  if (text == "verifier-error") return BreaksInvariants(run);
+  if (absl::ConsumePrefix(&text, "message=")) return Says(run, std::string(text));
+  if (absl::ConsumePrefix(&text, "command=")) {
+    return CommandSucceeds(std::string(text),
+                           absl::StrCat(ResolvePath(o.output), ".candidate.weft"));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--predicate takes wrong-numbers, crash, verifier-error, message=REGEX or "
+                   "command=COMMAND, not \"",
+                   o.predicate, "\""));
+}
+
+ReduceOptions MakeReduceOptions(const Options& o) {
+  ReduceOptions options;
+  options.max_tests = o.max_tests;
+  if (isatty(STDERR_FILENO)) {
+    options.progress = [](const ReduceProgress& progress) {
+      std::cerr << absl::StrFormat("\r%d nodes after %d tests (%s)\x1b[K", progress.nodes,
+                                   progress.tests, progress.step);
+    };
+  }
+  return options;
+}
+
+absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positional) {
+  if (positional.size() != 1) {
+    return absl::InvalidArgumentError("expected one model file; --help shows how");
+  }
+  auto holds = MakePredicate(o, o.passes);
+  if (!holds.ok()) return holds.status();
+  auto module = LoadModel(ResolvePath(positional[0]));
+  if (!module.ok()) return module.status();
+  const ReduceOptions options = MakeReduceOptions(o);
+  auto reduced = Reduce(**module, *holds, options);
+  if (options.progress) std::cerr << "\r\x1b[K";
+  if (!reduced.ok()) {
+    if (!absl::IsInvalidArgument(reduced.status())) return reduced.status();
+    std::cerr << "reduce: " << reduced.status().message() << "\n";
+    return kExitBad;
+  }
+  std::string passes = o.passes;
+  const bool command = absl::StartsWith(o.predicate, "command=");
+  if (!o.keep_passes && !command) {
+    auto shorter = ReducePipeline(o.passes, BuiltinPasses(), [&](const std::string& text) {
+      auto still = MakePredicate(o, text);
+      return still.ok() && (*still)(*reduced->module);
+    });
+    if (!shorter.ok()) return shorter.status();
+    passes = *shorter;
+  }
+  auto text = Emit(*reduced->module, EmitFormat::kText);
+  if (!text.ok()) return text.status();
+  absl::Status status = WriteOutput(o.output, *text);
+  if (!status.ok()) return status;
+  std::cout << absl::StrFormat("%d nodes before, %d after, %d tests%s\n", reduced->nodes_before,
+                               reduced->nodes_after, reduced->tests,
+                               reduced->exhausted ? " (--max-tests reached)" : "");
+  if (!command) std::cout << "--passes='" << passes << "'\n";
+  return kExitOk;
+}
+
+}  // namespace
+}  // namespace weft::tools
+
+int main(int argc, char** argv) {
+  weft::tools::Options options;
+  auto flags = weft::tools::MakeFlags(&options);
+  return weft::tools::RunTool(flags, argc, argv, [&](const std::vector<std::string>& positional) {
+    return weft::tools::Run(options, positional);
+  });
+}
