@@ -30,9 +30,9 @@ class CanonicalizePass : public Pass {
 absl::Span<const absl::Span<const Rule>> CanonicalizeRules() {
   using namespace canonicalize;  // NOLINT
   static const auto& themes = *new std::vector<absl::Span<const Rule>>{
-      ArithmeticRules(), PowerRules(),   LogicRules(),     BroadcastRules(),
-      ReshapeRules(),    PermuteRules(), SliceRules(),     CatRules(),
-      PadRules(),        ConvertRules(), ReductionRules(),
+      ArithmeticRules(), PowerRules(),     ExtremaRules(), LogicRules(), BroadcastRules(),
+      ReshapeRules(),    PermuteRules(),   SliceRules(),   CatRules(),   PadRules(),
+      ConvertRules(),    ReductionRules(), SoftmaxRules(), IndexRules(), MovementRules(),
   };
   return themes;
 }

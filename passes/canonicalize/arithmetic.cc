@@ -2,6 +2,8 @@
 // with large constants would trade memory for time, which is not theirs to do.
 #include <cmath>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
@@ -25,6 +27,27 @@ std::optional<int> ExponentOfTwo(const Value& value) {
 constexpr Predicate kScaleUp = {"a power of two, at least 1", [](const Value& v) {
                                   return ExponentOfTwo(v).value_or(-1) >= 0 && *SplatFloat(&v) > 0;
                                 }};
+
+constexpr Predicate kSmallNotZero = {"small, with no zero and no infinity", [](const Value& v) {
+                                       if (!IsSmallConstant(&v)) return false;
+                                       for (double number : LiteralOf(&v)->ReadDoubles()) {
+                                         if (number == 0 || !std::isfinite(1 / number))
+                                           return false;
+                                       }
+                                       return true;
+                                     }};
+
+bool IsRoundedDown(const Node& root, Match& m) {
+  if (!root.attrs().Has("rounding_mode")) return false;
+  const std::string& mode = root.attrs().Str("rounding_mode");
+  return mode == "floor" || (mode == "trunc" && !IsSignedInt(DTypeOf(m[x])));
+}
+Value* BuildShift(const Match& m, Rewriter& rewriter) {
+  const HostTensor& divisor = *LiteralOf(m[c]);
+  HostTensor count(divisor.dtype(), divisor.dims());
+  count.WriteDoubles(std::vector<double>(divisor.numel(), *ExponentOfTwo(*m[c])));
+  return rewriter.Op(ops::bitwise_right_shift, {m[x], rewriter.Constant(count)});
+}
 
 bool IsProductFinite(const Node& root, Match& m) {
   const double product = *SplatFloat(m[c]) * *SplatFloat(m[d]);
@@ -81,6 +104,30 @@ constexpr Rule kRules[] = {
      {kNotRounded},
      Op(ops::div, x, y)},
     {"abs-neg", "abs(-x) = abs(x)", kValueSafe, Op(ops::abs, Op(ops::neg, x)), {}, Op(ops::abs, x)},
+    {"neg-mul-constant",
+     "-(x * c) = x * -c",
+     kValueSafe,
+     Op(ops::neg, Op(ops::mul, x.If(kNotConstant), kC).OneUse()),
+     {},
+     Op(ops::mul, x, Op(ops::neg, c))},
+    {"mul-neg-constant",
+     "-x * c = x * -c",
+     kValueSafe,
+     Op(ops::mul, Op(ops::neg, x), kC),
+     {},
+     Op(ops::mul, x, Op(ops::neg, c))},
+    {"add-sub-self",
+     "(x - y) + y = x for integers",
+     kBitExact,
+     Op(ops::add, Op(ops::sub, x.If(kInt), y), y),
+     {kKeepsType},
+     x},
+    {"sub-add-self",
+     "(x + y) - y = x for integers",
+     kBitExact,
+     Op(ops::sub, Op(ops::add, x.If(kInt), y), y),
+     {kKeepsType},
+     x},
     {"sub-constant",
      "x - c = x + -c",
      kValueSafe,
@@ -106,6 +153,18 @@ constexpr Rule kRules[] = {
      Op(ops::mul, Op(ops::mul, x.If(kNotConstant), kC).OneUse(), kD).If(kInt),
      {},
      Op(ops::mul, x, Op(ops::mul, c, d))},
+    {"sub-of-add",
+     "c - (x + d) = (c - d) - x for integers",
+     kBitExact,
+     Op(ops::sub, kC, Op(ops::add, x.If(kNotConstant), kD).OneUse()).If(kInt),
+     {},
+     Op(ops::sub, Op(ops::sub, c, d), x)},
+    {"sub-of-sub",
+     "c - (d - x) = x + (c - d) for integers",
+     kBitExact,
+     Op(ops::sub, kC, Op(ops::sub, kD, x.If(kNotConstant)).OneUse()).If(kInt),
+     {},
+     Op(ops::add, x, Op(ops::sub, c, d))},
     // Nothing is rounded before the product of all three.
     {"mul-chain-scale",
      "(x * c) * d = x * (c * d) for powers of two from 1 on",
@@ -128,6 +187,36 @@ constexpr Rule kRules[] = {
      Op(ops::div, x.If(kFloat), Constant(c).If({"a power of two, 1 / c normal", IsInverseNormal})),
      {kNotRounded},
      Op(ops::mul, x, Op(ops::reciprocal, c))},
+    {"div-constant",
+     "x / c = x * (1 / c)",
+     kReassociating,
+     Op(ops::div, x.If(kFloat), Constant(c).If(kSmallNotZero)),
+     {kNotRounded},
+     Op(ops::mul, x, Op(ops::reciprocal, c))},
+    {"mul-reciprocal",
+     "x * (1 / y) = x / y",
+     kReassociating,
+     Op(ops::mul, x, Op(ops::reciprocal, y).OneUse()),
+     {},
+     Op(ops::div, x, y)},
+    {"div-sqrt",
+     "x / sqrt(y) = x * rsqrt(y)",
+     kReassociating,
+     Op(ops::div, x, Op(ops::sqrt, y).OneUse()),
+     {kNotRounded},
+     Op(ops::mul, x, Op(ops::rsqrt, y))},
+    {"floor-div-power-of-two",
+     "floor(x / c) = x >> log2(c) for integers",
+     kBitExact,
+     Op(ops::div, x.If(kInt), Constant(c).If(kScaleUp)),
+     {{"the quotient is rounded down", IsRoundedDown}},
+     BuildShift},
+    {"remainder-power-of-two",
+     "remainder(x, c) = x & (c - 1) for powers of two",
+     kBitExact,
+     Op(ops::remainder, x.If(kInt), Constant(c).If(kScaleUp)),
+     {},
+     Op(ops::bitwise_and, x, Op(ops::sub, c, Splat(1)))},
 };
 
 }  // namespace

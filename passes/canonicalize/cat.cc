@@ -97,6 +97,16 @@ Value* BuildMergedSlice(const Match& m, Rewriter& rewriter) {
   return Cat(m, values, rewriter);
 }
 
+// x, in the order of the parts of its split y.
+bool AreAllParts(const Node& root, Match& m) {
+  const Node& split = m.node(y);
+  if (root.num_operands() != split.num_results()) return false;
+  for (int i = 0; i < root.num_operands(); ++i) {
+    if (root.operand(i) != split.result(i)) return false;
+  }
+  return CatDim(root) == DimAttr(split, "dim", m[x]->type().rank());
+}
+
 constexpr Rule kRules[] = {
     {"cat-cat",
      "cat(cat(x, y), z) = cat(x, y, z)",
@@ -118,6 +128,12 @@ constexpr Rule kRules[] = {
      {{"an operand is a slice", HasSlice},
       {"two in a row are adjacent slices of one value", HasAdjacentSlices}},
      BuildMergedSlice},
+    {"cat-split",
+     "cat(split(x)) = x",
+     kBitExact,
+     Op(ops::cat, Op(ops::split_with_sizes, x).As(y), Rest()),
+     {{"the operands are all parts in order", AreAllParts}, kKeepsType},
+     x},
 };
 
 }  // namespace

@@ -1,4 +1,6 @@
 // Conversions between dtypes.
+#include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "passes/canonicalize/match.h"
@@ -62,6 +64,27 @@ bool WrapsAlike(const Node& root, Match& m) {
   return !IsInt(from) || !IsFloat(DTypeOf(m[y])) || !IsInt(to) || IsLossless(from, to);
 }
 
+// Sizes, which are not negative, and bounds that the float in between holds:
+// what it rounds lies above the bounds.
+bool FitBounds(const Node& root, Match& m) {
+  const Node& sizes = m.node(x);
+  for (SymInt size : sizes.attrs().Syms("values")) {
+    if (!ProvablyNotNegative(sizes, size)) return false;
+  }
+  const int precision = FormatOf(DTypeOf(m[c])).value_or(FloatFormat{}).precision;
+  const int bits = std::min(precision, ValueBits(DTypeOf(root.result())));
+  for (double bound : LiteralOf(m[c])->ReadDoubles()) {
+    if (!(bound >= 0 && bound < std::ldexp(1.0, bits) && bound == std::floor(bound))) return false;
+  }
+  return DTypeOf(m[x]) == DTypeOf(root.result()) && IsLossless(DType::kU8, DTypeOf(m[c]));
+}
+Value* BuildIntegerMinimum(const Match& m, Rewriter& rewriter) {
+  const HostTensor& floats = *LiteralOf(m[c]);
+  HostTensor bounds(DTypeOf(m.root->result()), floats.dims());
+  bounds.WriteDoubles(floats.ReadDoubles());
+  return rewriter.Op(ops::minimum, {m[x], rewriter.Constant(bounds)});
+}
+
 constexpr Predicate kNotComplex = {"not complex",
                                    [](const Value& v) { return !IsComplex(v.type().dtype()); }};
 
@@ -73,6 +96,15 @@ constexpr Rule kRules[] = {
      {{"B holds every number of x", HoldsAll},
       {"integers out of range wrap or saturate alike", WrapsAlike}},
      BuildOnX},
+    // Sizes that took the way over floats, as some exporters write them.
+    {"minimum-of-sizes",
+     "convert(minimum(convert(x), c)) = minimum(x, c) for sizes x",
+     kBitExact,
+     Op(ops::convert,
+        Op(ops::minimum, Op(ops::convert, Op(ops::sym_constant).As(x)), Constant(c).If(kSmall))
+            .If(kFloat)),
+     {{"x is not negative, the float holds c", FitBounds}},
+     BuildIntegerMinimum},
 };
 
 }  // namespace

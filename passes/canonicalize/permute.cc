@@ -26,6 +26,14 @@ Value* BuildComposed(const Match& m, Rewriter& rewriter) {
   return rewriter.Op(ops::permute, {m[x]}, {{"dims", dims}});
 }
 
+bool KeepsRank(const Node& root, Match& m) {
+  return m[x]->type().rank() == root.result()->type().rank();
+}
+Value* BuildExpandedPermute(const Match& m, Rewriter& rewriter) {
+  Value* narrow = LikeRoot(m, {m[x]}, rewriter);
+  return rewriter.Op(ops::expand, {narrow}, {{"size", m.root->result()->type().dims()}});
+}
+
 constexpr Rule kRules[] = {
     {"permute-as-reshape",
      "permute that moves only dims of size 1 = reshape",
@@ -40,6 +48,12 @@ constexpr Rule kRules[] = {
      Op(ops::permute, Op(ops::permute, x).As(y)),
      {},
      BuildComposed},
+    {"permute-expand",
+     "permute(expand(x)) = expand(permute(x))",
+     kBitExact,
+     Op(ops::permute, Op(ops::expand, x)),
+     {{"x has all dims", KeepsRank}},
+     BuildExpandedPermute},
 };
 
 }  // namespace

@@ -49,6 +49,60 @@ bool ReducesOnes(const Node& root, Match& m) {
   return true;
 }
 
+// The dims of x that y leaves, in order; then those of the root among them.
+// m.ints = the dims of x that both reduce.
+bool ReduceAlike(const Node& root, Match& m) {
+  const Node& inner = m.node(y);
+  const bool keepdim = root.attrs().Bool("keepdim");
+  if (!root.Is(inner.op()) || inner.attrs().Bool("keepdim") != keepdim) return false;
+  const int rank = m[x]->type().rank();
+  m.ints = ReducedDims(inner, rank);
+  std::vector<int64_t> left;
+  for (int i = 0; i < rank; ++i) {
+    if (keepdim || !std::binary_search(m.ints.begin(), m.ints.end(), i)) left.push_back(i);
+  }
+  const size_t first = m.ints.size();
+  for (int64_t d : ReducedDims(root, m[y]->type().rank())) {
+    const bool twice = std::binary_search(m.ints.begin(), m.ints.begin() + first, left[d]);
+    if (!twice) m.ints.push_back(left[d]);
+  }
+  return m.ints.size() > first;
+}
+constexpr const OpDef* kOrderless[] = {&ops::amax, &ops::amin, &ops::any, &ops::all};
+constexpr const OpDef* kSums[] = {&ops::sum, &ops::prod};
+constexpr const OpDef* kRounded[] = {&ops::sum, &ops::prod, &ops::mean};
+
+constexpr Guard kAlike = {"both reduce alike", ReduceAlike};
+
+// The dims that stay keep their order, or their places; m.ints = the dims of x
+// that are reduced.
+bool StaysInOrder(const Node& root, Match& m) {
+  const int rank = m[x]->type().rank();
+  const std::vector<int64_t> from = DimsAttr(m.node(y), "dims", rank);
+  const std::vector<int64_t> reduced = ReducedDims(root, rank);
+  const bool keepdim = root.attrs().Bool("keepdim");
+  m.ints.clear();
+  int64_t last = -1;
+  for (int i = 0; i < rank; ++i) {
+    if (std::binary_search(reduced.begin(), reduced.end(), i)) {
+      m.ints.push_back(from[i]);
+    } else if (keepdim ? from[i] != i : from[i] < last) {
+      return false;
+    } else {
+      last = from[i];
+    }
+  }
+  return true;
+}
+constexpr Guard kInOrder = {"the dims that stay keep their order", StaysInOrder};
+
+Value* BuildOverDims(const Match& m, Rewriter& rewriter) {
+  std::vector<int64_t> dims = m.ints;
+  std::sort(dims.begin(), dims.end());
+  return rewriter.Op(m.root->op(), {m[x]},
+                     {{"dim", dims}, {"keepdim", m.root->attrs().Bool("keepdim")}});
+}
+
 constexpr Rule kRules[] = {
     // Where the reshape only drops what was kept, and the other way round.
     {"reshape-reduction",
@@ -66,6 +120,42 @@ constexpr Rule kRules[] = {
        [](const Node& root, Match& m) { return DTypeOf(m[x]) == DTypeOf(root.result()); }},
       {"the reduced dims have size 1", ReducesOnes}},
      BuildReshape},
+    {"extremum-of-extremum",
+     "amax(amax(x, a), b) = amax(x, [a, b])",
+     kValueSafe,
+     AnyOf(kOrderless, AnyOf(kOrderless, x).OneUse().As(y)),
+     {kAlike},
+     BuildOverDims},
+    {"sum-of-sum",
+     "sum(sum(x, a), b) = sum(x, [a, b]) for integers",
+     kBitExact,
+     AnyOf(kSums, AnyOf(kSums, x).OneUse().As(y)).If(kInt),
+     {kAlike},
+     BuildOverDims},
+    {"sum-of-sum-float",
+     "sum(sum(x, a), b) = sum(x, [a, b])",
+     kReassociating,
+     AnyOf(kRounded, AnyOf(kRounded, x).OneUse().As(y)).If(kFloat),
+     {kAlike},
+     BuildOverDims},
+    {"extremum-permute",
+     "amax(permute(x)) = amax(x)",
+     kValueSafe,
+     AnyOf(kOrderless, Op(ops::permute, x).As(y)),
+     {kInOrder},
+     BuildOverDims},
+    {"sum-permute",
+     "sum(permute(x)) = sum(x) for integers",
+     kBitExact,
+     AnyOf(kSums, Op(ops::permute, x).As(y)).If(kInt),
+     {kInOrder},
+     BuildOverDims},
+    {"sum-permute-float",
+     "sum(permute(x)) = sum(x)",
+     kReassociating,
+     AnyOf(kRounded, Op(ops::permute, x).As(y)).If(kFloat),
+     {kInOrder},
+     BuildOverDims},
 };
 
 }  // namespace

@@ -3,7 +3,8 @@
 // The rules go downhill together. Each one lowers, in this order of weight: the
 // elements that are computed or moved, the number of nodes, the cost of an op
 // (a division costs more than a product, a subtraction of a constant more than
-// an addition), or it brings attributes to their canonical spelling.
+// an addition), or it brings the graph to its canonical form: slices as early,
+// permutes and reshapes as late as they go, attributes in one spelling.
 #ifndef WEFT_PASSES_CANONICALIZE_RULES_H_
 #define WEFT_PASSES_CANONICALIZE_RULES_H_
 
@@ -14,6 +15,7 @@ namespace weft::canonicalize {
 
 absl::Span<const Rule> ArithmeticRules();
 absl::Span<const Rule> PowerRules();
+absl::Span<const Rule> ExtremaRules();
 absl::Span<const Rule> LogicRules();
 absl::Span<const Rule> BroadcastRules();
 absl::Span<const Rule> ReshapeRules();
@@ -23,6 +25,9 @@ absl::Span<const Rule> CatRules();
 absl::Span<const Rule> PadRules();
 absl::Span<const Rule> ConvertRules();
 absl::Span<const Rule> ReductionRules();
+absl::Span<const Rule> SoftmaxRules();
+absl::Span<const Rule> IndexRules();
+absl::Span<const Rule> MovementRules();
 
 }  // namespace weft::canonicalize
 

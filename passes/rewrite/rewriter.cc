@@ -179,6 +179,10 @@ absl::Status Rewriter::ReplaceResults(absl::Span<Value* const> values) {
                           ? Estate{root_->provenance(), root_->origin()}
                           : EraseDead(root_);
   root_ = nullptr;
+  // What was computed with, and folded away.
+  for (size_t i = created_.size(); i-- > 0;) {
+    if (created_[i] != nullptr && !created_[i]->has_uses()) EraseDead(created_[i]);
+  }
   Inherit(gone,
           module().origins().Rewrite(rule_, number_, op, id, gone.origin),
           heir);

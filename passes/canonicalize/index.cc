@@ -1,0 +1,53 @@
+// Selections by constant indices.
+#include "passes/canonicalize/match.h"
+#include "passes/canonicalize/rules.h"
+
+namespace weft::canonicalize {
+namespace {
+
+using namespace pattern;  // NOLINT
+
+// Constant indices of rank 0 or 1 within the dim that grow evenly; m.sizes =
+// start, end, step.
+bool RunEvenly(const Node& root, Match& m) {
+  const Type type = m[x]->type();
+  const SymInt size = type.dim(DimAttr(root, "dim", type.rank()));
+  const HostTensor& index = *LiteralOf(m[c]);
+  if (index.rank() > 1 || index.numel() == 0 || !size.is_constant()) return false;
+  const int64_t n = size.value();
+  m.ints = index.ReadInts();
+  for (int64_t& i : m.ints) {
+    if (i < 0) i += n;
+    if (i < 0 || i >= n) return false;
+  }
+  const int64_t step = m.ints.size() > 1 ? m.ints[1] - m.ints[0] : 1;
+  for (size_t i = 1; i < m.ints.size(); ++i) {
+    if (m.ints[i] - m.ints[i - 1] != step) return false;
+  }
+  m.sizes.assign({m.ints.front(), m.ints.back() + 1, step});
+  return step > 0;
+}
+
+Value* BuildSlice(const Match& m, Rewriter& rewriter) {
+  Value* slice = rewriter.Op(ops::slice, {m[x]},
+                             {{"dim", DimAttr(*m.root, "dim", m[x]->type().rank())},
+                              {"start", m.sizes[0]},
+                              {"end", m.sizes[1]},
+                              {"step", m.sizes[2]}});
+  return rewriter.Op(ops::reshape, {slice}, {{"size", m.root->result()->type().dims()}});
+}
+
+constexpr Rule kRules[] = {
+    {"select-slice",
+     "index_select(x, [a, a + s, ...]) = x[a::s]",
+     kBitExact,
+     Op(ops::index_select, x.If(kNotConstant), Constant(c).If(kSmall)),
+     {{"the indices grow evenly within the dim", RunEvenly}},
+     BuildSlice},
+};
+
+}  // namespace
+
+absl::Span<const Rule> IndexRules() { return kRules; }
+
+}  // namespace weft::canonicalize

@@ -1,0 +1,56 @@
+// Softmax does not see what its rows have in common.
+#include "passes/canonicalize/match.h"
+#include "passes/canonicalize/rules.h"
+
+namespace weft::canonicalize {
+namespace {
+
+using namespace pattern;  // NOLINT
+
+constexpr const OpDef* kSoftmax[] = {&ops::softmax, &ops::log_softmax};
+
+constexpr Predicate kOneElement = {"of one element", [](const Value& v) {
+                                     const HostTensor* t = LiteralOf(&v);
+                                     return t != nullptr && t->numel() == 1;
+                                   }};
+
+// y = amax(x) over the softmax's dim alone, which it keeps.
+bool IsRowMaximum(const Node& root, Match& m) {
+  const int rank = m[x]->type().rank();
+  const std::vector<int64_t> dims = DimsAttr(m.node(y), "dim", rank);
+  return m.node(y).attrs().Bool("keepdim") && dims.size() == 1 &&
+         dims[0] == DimAttr(root, "dim", rank);
+}
+
+Value* BuildLogSoftmax(const Match& m, Rewriter& rewriter) {
+  return rewriter.Op(ops::log_softmax, {m[x]}, {{"dim", m.node(y).attrs().Get("dim")}});
+}
+
+constexpr Rule kRules[] = {
+    // Overflow of x + c differs.
+    {"softmax-shift",
+     "softmax(x + c) = softmax(x)",
+     kApproximate,
+     AnyOf(kSoftmax, Op(ops::add, x, Constant().If(kOneElement)).OneUse()),
+     {kKeepsType},
+     BuildOnX},
+    {"softmax-maximum",
+     "softmax(x - amax(x)) = softmax(x)",
+     kApproximate,
+     AnyOf(kSoftmax, Op(ops::sub, x, Op(ops::amax, x).As(y)).OneUse()),
+     {{"y is the maximum of each row", IsRowMaximum}},
+     BuildOnX},
+    // The left side is -inf where softmax underflows.
+    {"log-of-softmax",
+     "log(softmax(x)) = log_softmax(x)",
+     kApproximate,
+     Op(ops::log, Op(ops::softmax, x).OneUse().As(y)),
+     {},
+     BuildLogSoftmax},
+};
+
+}  // namespace
+
+absl::Span<const Rule> SoftmaxRules() { return kRules; }
+
+}  // namespace weft::canonicalize
