@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -38,8 +40,13 @@ struct Side {
   std::vector<uint64_t> own;  // Labels without neighbours.
   std::vector<uint64_t> labels;
 
-  explicit Side(const Graph& g) : graph(&g), index(g.node_id_limit(), -1) {
+  std::vector<int> numbers;  // By value id: of results, as in the module's text.
+
+  explicit Side(const Graph& g)
+      : graph(&g), index(g.node_id_limit(), -1), numbers(g.value_id_limit(), -1) {
+    int next = 0;
     for (const Node* node : g.nodes()) {
+      for (int i = 0; i < node->num_results(); ++i) numbers[node->result(i)->id()] = next++;
       index[node->id()] = static_cast<int>(nodes.size());
       nodes.push_back(node);
       own.push_back(OwnLabel(*node));
@@ -65,6 +72,27 @@ struct Side {
     uint64_t h = Mix(HashText(node.op().name()), AttrLabel(node));
     for (int i = 0; i < node.num_results(); ++i) h = Mix(h, node.result(i)->type().hash());
     return h;
+  }
+
+  // The node's line in the module's text: PrintNode() names values by their ids.
+  std::string Line(const Node& node) const {
+    const std::string text = PrintNode(node);
+    std::string line;
+    bool quoted = false;
+    for (size_t i = 0; i < text.size();) {
+      const char c = text[i++];
+      line += c;
+      if (c == '"' && (i < 2 || text[i - 2] != '\\')) quoted = !quoted;
+      if (c != '%' || quoted) continue;
+      size_t end = i;
+      while (end < text.size() && absl::ascii_isdigit(text[end])) ++end;
+      uint32_t id = 0;
+      if (!absl::SimpleAtoi(text.substr(i, end - i), &id)) continue;
+      if (id >= numbers.size() || numbers[id] < 0) continue;
+      absl::StrAppend(&line, numbers[id]);
+      i = end;
+    }
+    return line;
   }
 
   // Labels that see one step further.
@@ -244,7 +272,7 @@ void DiffFunction(const Graph& before, const Graph& after, GraphDiff* diff) {
     const Node& node = *a.nodes[i];
     if (a.partner[i] < 0) {
       diff->entries.push_back(EntryFor(DiffEntry::Kind::kWent, node));
-      diff->entries.back().before = PrintNode(node);
+      diff->entries.back().before = a.Line(node);
       continue;
     }
     ++diff->aligned;
@@ -252,14 +280,14 @@ void DiffFunction(const Graph& before, const Graph& after, GraphDiff* diff) {
     std::vector<std::string> what = Changes(a, node, b, other);
     if (what.empty()) continue;
     DiffEntry& entry = diff->entries.emplace_back(EntryFor(DiffEntry::Kind::kChanged, node));
-    entry.before = PrintNode(node);
-    entry.after = PrintNode(other);
+    entry.before = a.Line(node);
+    entry.after = b.Line(other);
     entry.what = std::move(what);
   }
   for (size_t i = 0; i < b.nodes.size(); ++i) {
     if (b.partner[i] >= 0) continue;
     diff->entries.push_back(EntryFor(DiffEntry::Kind::kAppeared, *b.nodes[i]));
-    diff->entries.back().after = PrintNode(*b.nodes[i]);
+    diff->entries.back().after = b.Line(*b.nodes[i]);
   }
   DiffEntry outputs;
   outputs.function = before.name();
@@ -270,8 +298,8 @@ void DiffFunction(const Graph& before, const Graph& after, GraphDiff* diff) {
     }
   }
   if (outputs.what.empty()) return;
-  outputs.before = PrintNode(*before.return_node());
-  outputs.after = PrintNode(*after.return_node());
+  outputs.before = a.Line(*before.return_node());
+  outputs.after = b.Line(*after.return_node());
   diff->entries.push_back(std::move(outputs));
 }
 

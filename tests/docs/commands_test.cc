@@ -28,6 +28,8 @@ struct Tool {
 constexpr Tool kTools[] = {
     {"opt", "tools/opt"},
     {"run", "tools/run"},
+    {"reduce", "tools/reduce"},
+    {"diff", "tools/diff"},
     {"conformance", "tools/conformance/main"},
 };
 
