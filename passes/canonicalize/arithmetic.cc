@@ -15,12 +15,14 @@ using namespace pattern;  // NOLINT
 
 constexpr Pattern kC = Constant(c).If(kSmall), kD = Constant(d).If(kSmall);
 
-// e where the small constant is 2 ** e, or -(2 ** e).
+// e where the small constant is 2 ** e, or -(2 ** e); of integers up to 2 ** 52,
+// beyond which doubles are not exact.
 std::optional<int> ExponentOfTwo(const Value& value) {
   if (!IsSmallConstant(&value)) return std::nullopt;
   const std::optional<double> splat = SplatFloat(&value);
   int exponent = 0;
   if (!splat || std::abs(std::frexp(*splat, &exponent)) != 0.5) return std::nullopt;
+  if (IsInt(value.type().dtype()) && exponent > 53) return std::nullopt;
   return exponent - 1;
 }
 
@@ -100,7 +102,7 @@ constexpr Rule kRules[] = {
     {"div-neg-neg",
      "-x / -y = x / y",
      kValueSafe,
-     Op(ops::div, Op(ops::neg, x), Op(ops::neg, y)).If(kFloat),
+     Op(ops::div, Op(ops::neg, x.If(kFloat)), Op(ops::neg, y)),
      {kNotRounded},
      Op(ops::div, x, y)},
     {"abs-neg", "abs(-x) = abs(x)", kValueSafe, Op(ops::abs, Op(ops::neg, x)), {}, Op(ops::abs, x)},
