@@ -146,8 +146,7 @@ absl::Status WriteGraphs(const Options& o, const Module& module,
   return absl::OkStatus();
 }
 
-absl::StatusOr<CompileResult> RunPasses(const Options& o, const RuleSet* rules,
-                                        Module& module) {
+absl::StatusOr<CompileResult> RunPasses(const Options& o, const RuleSet* rules, Module& module) {
   CompileOptions compile;
   compile.passes = o.passes;
   const auto verify = ParseVerify(o.verify);
@@ -221,7 +220,12 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   if (!module.ok()) return module.status();
   const absl::Duration load_time = absl::Now() - begin;
   auto result = RunPasses(o, rules.get(), **module);
-  if (!result.ok()) return result.status();
+  if (!result.ok()) {
+    // The semantic check did its work, and the answer is bad.
+    if (!absl::IsFailedPrecondition(result.status())) return result.status();
+    std::cerr << "opt: " << result.status().message() << "\n";
+    return kExitBad;
+  }
 
   std::ostream& info =
       !kinds->empty() && (o.output.empty() || o.output == "-") ? std::cerr : std::cout;
