@@ -83,11 +83,18 @@ def _layer_visibility():
             return ["//build_defs:users_of_" + layer]
     fail("//%s belongs to no layer: see _LAYERS in build_defs/weft.bzl." % package)
 
+def _openmp(what):
+    """Fuzzers run on one thread, and clang's OpenMP library is not asked for."""
+    return select({
+        "//build_defs:fuzz": [],
+        "//conditions:default": what,
+    })
+
 def _own(kwargs, deps = []):
     """The attributes that every rule below gets."""
     openmp = kwargs.pop("openmp", False)
-    kwargs["copts"] = WEFT_COPTS + (["-fopenmp"] if openmp else []) + kwargs.get("copts", [])
-    kwargs["deps"] = kwargs.get("deps", []) + deps + (["@openmp"] if openmp else [])
+    kwargs["copts"] = WEFT_COPTS + (_openmp(["-fopenmp"]) if openmp else []) + kwargs.get("copts", [])
+    kwargs["deps"] = kwargs.get("deps", []) + deps + (_openmp(["@openmp"]) if openmp else [])
     if kwargs.get("visibility") == None:
         kwargs["visibility"] = _layer_visibility()
     return kwargs

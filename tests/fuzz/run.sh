@@ -3,21 +3,50 @@
 #
 #   tests/fuzz/run.sh [seconds each]
 #
-# Needs Debian's clang and libclang-rt-14-dev. The seeds in the tree are read;
-# what the fuzzers find stays in a scratch folder. Stops at the first crash.
+# The seeds in the tree are read, and ONNX's test models where they are
+# installed; what the fuzzers find stays in a scratch folder. Stops at the first
+# crash, and says which file holds the input.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 seconds="${1:-60}"
 
-fuzz() { # target, folder of seeds
-  ./bazelw build --config=fuzz "$1"
-  local corpus program
-  corpus="$(mktemp -d)"
-  program="bazel-bin/${1#//}"
-  echo "== $1: ${seconds} s, corpus in ${corpus}"
+compiler="$(command -v clang clang-14 | head -n 1 || true)"
+runtime="$([[ -z "$compiler" ]] ||
+  "$compiler" -print-file-name=libclang_rt.fuzzer-x86_64.a)"
+if [[ ! -e "$runtime" ]]; then
+  echo "run.sh: needs clang and its sanitizer runtimes:" >&2
+  echo "    apt-get install clang-14 libclang-rt-14-dev" >&2
+  exit 1
+fi
+
+# The links that `bazel build` leaves stay with the usual configuration.
+config=(--config=fuzz "--repo_env=CC=$compiler" --symlink_prefix=/)
+scratch="$(mktemp -d)"
+
+fuzz() { # target, folders of seeds
+  local target="$1" program name
+  shift
+  ./bazelw build "${config[@]}" "$target"
+  program="$(./bazelw info "${config[@]}" bazel-bin 2>/dev/null)/${target#//}"
+  name="${target##*:}"
+  mkdir "$scratch/$name"
+  echo "== $target: $seconds s, in $scratch"
   "${program/://}" -max_total_time="$seconds" -rss_limit_mb=4096 -timeout=25 \
-    -print_final_stats=1 "$corpus" "$2"
+    -print_final_stats=1 -artifact_prefix="$scratch/$name-" \
+    "$scratch/$name" "$@"
 }
 
+onnx_models=/usr/share/libonnx-testdata/data/node
+[[ -d "$onnx_models" ]] || onnx_models=examples
+
+# The samples of each op.
+mkdir "$scratch/samples"
+for source in graph/ops/*/*.cc; do
+  grep -E '^[a-z_0-9]+\(.*\)$' "$source" \
+    >"$scratch/samples/$(basename "$source" .cc)" || true
+done
+
 fuzz //tests/graph/core:text_fuzzer tests/fuzz/seeds/text
-fuzz //tests/fuzz:onnx_fuzz examples
+fuzz //tests/fuzz:ops_fuzz tests/fuzz/seeds/ops tests/golden \
+  "$scratch/samples"
+fuzz //tests/fuzz:onnx_fuzz tests/fuzz/seeds/onnx examples "$onnx_models"
