@@ -1,0 +1,133 @@
+// HostBuffer: owned, borrowed and memory-mapped bytes.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "graph/core/check.h"
+#include "graph/core/tensor.h"
+#include "graph/core/tensor_internal.h"
+
+namespace weft {
+namespace {
+
+// Zeroed memory that starts on a cache line.
+class OwnedBuffer : public HostBuffer {
+ public:
+  // Null when there is not so much memory.
+  static std::shared_ptr<HostBuffer> TryAllocate(int64_t size) {
+    constexpr size_t kAlignment = 64;
+    if (size < 0) return nullptr;
+    void* block = std::calloc(static_cast<size_t>(size) + kAlignment, 1);
+    if (block == nullptr) return nullptr;
+    const uintptr_t start =
+        (reinterpret_cast<uintptr_t>(block) + kAlignment - 1) & -kAlignment;
+    return std::make_shared<OwnedBuffer>(
+        block, reinterpret_cast<uint8_t*>(start), size);
+  }
+  OwnedBuffer(void* block, uint8_t* data, int64_t size)
+      : HostBuffer(data, size), block_(block) {}
+  ~OwnedBuffer() override { std::free(block_); }
+
+ private:
+  void* block_;
+};
+
+class BorrowedBuffer : public HostBuffer {
+ public:
+  BorrowedBuffer(uint8_t* data, int64_t size) : HostBuffer(data, size) {}
+};
+
+class MappedBuffer : public HostBuffer {
+ public:
+  MappedBuffer(uint8_t* pages, int64_t skipped, int64_t size)
+      : HostBuffer(pages + skipped, size),
+        pages_(pages),
+        length_(static_cast<size_t>(skipped + size)) {}
+  ~MappedBuffer() override { munmap(pages_, length_); }
+
+ private:
+  uint8_t* pages_;
+  size_t length_;
+};
+
+// Closes the file when it goes out of scope.
+class File {
+ public:
+  explicit File(const std::string& path)
+      : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~File() {
+    if (fd_ >= 0) close(fd_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+}  // namespace
+
+namespace internal {
+
+std::shared_ptr<HostBuffer> TryAllocateBuffer(int64_t size) {
+  return OwnedBuffer::TryAllocate(size);
+}
+
+}  // namespace internal
+
+std::shared_ptr<HostBuffer> HostBuffer::Allocate(int64_t size) {
+  auto buffer = OwnedBuffer::TryAllocate(size);
+  WEFT_CHECK(buffer != nullptr) << "no memory for " << size << " bytes";
+  return buffer;
+}
+
+std::shared_ptr<HostBuffer> HostBuffer::Borrow(void* data, int64_t size) {
+  WEFT_CHECK(size >= 0 && (data != nullptr || size == 0)) << size;
+  return std::make_shared<BorrowedBuffer>(static_cast<uint8_t*>(data), size);
+}
+
+absl::StatusOr<std::shared_ptr<HostBuffer>> HostBuffer::MapFile(
+    const std::string& path, int64_t offset, int64_t size) {
+  const File file(path);
+  if (file.fd() < 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
+  }
+  struct stat info;
+  if (fstat(file.fd(), &info) != 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot stat ", path));
+  }
+  if (!S_ISREG(info.st_mode)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("not a regular file: ", path));
+  }
+  const int64_t file_size = info.st_size;
+  if (offset < 0 || offset > file_size || size < -1 ||
+      size > file_size - offset) {
+    return absl::OutOfRangeError(absl::StrCat("bytes ", offset, " + ", size,
+                                              " lie outside of ", path,
+                                              ", which has ", file_size));
+  }
+  if (size == -1) size = file_size - offset;
+  if (size == 0) return Allocate(0);  // An empty mapping is an error of mmap.
+  const int64_t skipped = offset % sysconf(_SC_PAGESIZE);
+  void* pages = mmap(nullptr, static_cast<size_t>(size + skipped), PROT_READ,
+                     MAP_PRIVATE, file.fd(), offset - skipped);
+  if (pages == MAP_FAILED) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot map ", path));
+  }
+  return std::make_shared<MappedBuffer>(static_cast<uint8_t*>(pages), skipped,
+                                        size);
+}
+
+}  // namespace weft

@@ -1,0 +1,47 @@
+// How symbolic expressions are made: what the files sym*.cc share.
+#ifndef WEFT_GRAPH_CORE_SYM_INTERNAL_H_
+#define WEFT_GRAPH_CORE_SYM_INTERNAL_H_
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "graph/core/sym.h"
+
+namespace weft::internal {
+
+using Wide = __int128;
+
+inline bool FitsInt64(Wide v) {
+  return v >= std::numeric_limits<int64_t>::min() &&
+         v <= std::numeric_limits<int64_t>::max();
+}
+
+// The one node with these parts; Invalid() past the limits.
+SymInt InternSym(SymInt::Kind kind, int64_t value, std::vector<SymInt> args);
+
+// A product without its coefficient, and the coefficient.
+struct Term {
+  SymInt monomial;  // 1, an atom, or a product with coefficient 1.
+  Wide coefficient;
+};
+
+// The terms of a sum, the constant as a term with monomial 1.
+std::vector<Term> Terms(SymInt s);
+// The sum of the terms; with a modulus, each coefficient modulo it.
+SymInt FromTerms(std::vector<Term> terms, int64_t modulus = 0);
+
+// Polynomial division of a by b; nullopt when it does not come out even.
+std::optional<SymInt> DivideExactly(SymInt a, SymInt b);
+// Splits the terms of `a` into multiples of the single-term `b` (returned
+// divided by it) and the rest.
+std::pair<SymInt, SymInt> SplitMultiples(SymInt a, const Term& b);
+
+// In structural order, each once.
+void SortUnique(std::vector<SymInt>* values);
+
+}  // namespace weft::internal
+
+#endif  // WEFT_GRAPH_CORE_SYM_INTERNAL_H_
