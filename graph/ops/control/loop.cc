@@ -79,15 +79,7 @@ absl::Status Eval(EvalContext& c) {
   for (int64_t i = 0; i < carried; ++i) {
     c.set_out(static_cast<int>(i), inputs[kFixedInputs + i]);
   }
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const int result = static_cast<int>(carried + i);
-    WEFT_ASSIGN_OR_RETURN(
-        HostTensor stacked,
-        StackSteps(steps[i], c.out_type(result),
-                   absl::StrCat("result ", result)));
-    c.set_out(result, std::move(stacked));
-  }
-  return absl::OkStatus();
+  return SetStacked(c, static_cast<int>(carried), steps);
 }
 
 }  // namespace

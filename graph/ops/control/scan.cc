@@ -104,15 +104,7 @@ absl::Status Eval(EvalContext& c) {
     }
   }
   for (int i = 0; i < n.carried; ++i) c.set_out(i, inputs[i]);
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const int result = n.carried + static_cast<int>(i);
-    WEFT_ASSIGN_OR_RETURN(
-        HostTensor stacked,
-        StackSteps(steps[i], c.out_type(result),
-                   absl::StrCat("result ", result)));
-    c.set_out(result, std::move(stacked));
-  }
-  return absl::OkStatus();
+  return SetStacked(c, n.carried, steps);
 }
 
 }  // namespace

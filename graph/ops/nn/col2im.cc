@@ -1,4 +1,5 @@
 // The sum of overlapping blocks.
+#include "graph/ops/nn/pooling.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 
@@ -8,21 +9,8 @@ namespace {
 absl::Status VerifyAttrs(const Attrs& attrs) {
   const size_t n = attrs.Syms("output_size").size();
   if (n < 1) return Invalid("output_size must not be empty");
-  for (absl::string_view name : {"kernel_size", "dilation", "stride"}) {
-    const std::vector<int64_t> values = attrs.Ints(name);
-    if (values.size() != n) {
-      return Invalid(name, " must have ", n, " entries, got ", values.size());
-    }
-    for (int64_t v : values) {
-      if (v < 1) return Invalid(name, " must be at least 1, got ", v);
-    }
-  }
-  const std::vector<int64_t> padding = attrs.Ints("padding");
-  if (padding.size() != 2 * n) {
-    return Invalid("padding must have ", 2 * n, " entries, got ",
-                   padding.size());
-  }
-  for (int64_t v : padding) {
+  WEFT_RETURN_IF_ERROR(VerifyWindow(attrs, n));
+  for (int64_t v : attrs.Ints("padding")) {
     if (v < 0) return Invalid("padding must not be negative, got ", v);
   }
   return absl::OkStatus();

@@ -57,10 +57,7 @@ Taps FindTaps(absl::Span<const Axis> axes, int64_t at) {
 
 }  // namespace
 
-absl::Status VerifyPooling(const OpArgs& args) {
-  const Attrs attrs = args.attrs();
-  WEFT_RETURN_IF_ERROR(CheckRankAtLeast(args, 0, 3));
-  const size_t n = args.type(0).rank() - 2;
+absl::Status VerifyWindow(const Attrs& attrs, size_t n) {
   for (absl::string_view name : {"kernel_size", "stride", "dilation"}) {
     const std::vector<int64_t> values = attrs.Ints(name);
     if (values.size() != n) {
@@ -75,6 +72,15 @@ absl::Status VerifyPooling(const OpArgs& args) {
     return Invalid("padding must have ", 2 * n, " entries, got ",
                    padding.size());
   }
+  return absl::OkStatus();
+}
+
+absl::Status VerifyPooling(const OpArgs& args) {
+  const Attrs attrs = args.attrs();
+  WEFT_RETURN_IF_ERROR(CheckRankAtLeast(args, 0, 3));
+  const size_t n = args.type(0).rank() - 2;
+  WEFT_RETURN_IF_ERROR(VerifyWindow(attrs, n));
+  const std::vector<int64_t> padding = attrs.Ints("padding");
   for (size_t i = 0; i < 2 * n; ++i) {
     const SymInt last = attrs.Syms("dilation")[i % n] *
                         (attrs.Syms("kernel_size")[i % n] - 1);

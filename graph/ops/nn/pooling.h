@@ -14,6 +14,9 @@
 
 namespace weft::ops {
 
+// One kernel_size, stride and dilation, at least 1, and two paddings for each of
+// `n` dims.
+absl::Status VerifyWindow(const Attrs& attrs, size_t n);
 // Ranks and attributes; padding is less than the window's extent.
 absl::Status VerifyPooling(const OpArgs& args);
 // Dims of the result.

@@ -155,6 +155,8 @@ Type Stacked(SymInt size, Type type) {
   return type.WithDims(dims);
 }
 
+namespace {
+
 absl::StatusOr<HostTensor> StackSteps(absl::Span<const HostTensor> steps,
                                       Type type, absl::string_view what) {
   std::vector<int64_t> dims = {static_cast<int64_t>(steps.size())};
@@ -179,6 +181,21 @@ absl::StatusOr<HostTensor> StackSteps(absl::Span<const HostTensor> steps,
     for (int64_t& t : target) t += first.numel();
   }
   return out;
+}
+
+}  // namespace
+
+absl::Status SetStacked(EvalContext& c, int first,
+                        absl::Span<const std::vector<HostTensor>> steps) {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const int result = first + static_cast<int>(i);
+    WEFT_ASSIGN_OR_RETURN(
+        HostTensor stacked,
+        StackSteps(steps[i], c.out_type(result),
+                   absl::StrCat("result ", result)));
+    c.set_out(result, std::move(stacked));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace weft::ops

@@ -77,10 +77,11 @@ class ResultTypes {
 
 // The type with a first dim of that size.
 Type Stacked(SymInt size, Type type);
-// The tensors, of one type, along a new first dim; without tensors an empty
-// tensor of `type`, whose unknown sizes become 0. "<what> ..." on a mismatch.
-absl::StatusOr<HostTensor> StackSteps(absl::Span<const HostTensor> steps,
-                                      Type type, absl::string_view what);
+// Sets results from `first` on: the tensors of each, which must be of one type,
+// along a new first dim. Without tensors the result is empty, and sizes that its
+// type does not know become 0.
+absl::Status SetStacked(EvalContext& c, int first,
+                        absl::Span<const std::vector<HostTensor>> steps);
 
 }  // namespace weft::ops
 
