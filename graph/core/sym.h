@@ -132,7 +132,7 @@ SymInt Substitute(SymInt s,
 std::optional<int64_t> Evaluate(
     SymInt s, absl::FunctionRef<std::optional<int64_t>(SymInt)> value_of);
 
-// "[s0, 4, s0*2 + 1]"
+// "[s0, 4, 2*s0 + 1]"
 std::string ToString(absl::Span<const SymInt> values);
 inline std::ostream& operator<<(std::ostream& os, SymInt s) {
   return os << s.ToString();

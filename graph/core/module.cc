@@ -1,0 +1,78 @@
+// ConstantStore, Module.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/core/check.h"
+#include "graph/core/graph.h"
+#include "graph/core/graph_internal.h"
+
+namespace weft {
+namespace internal {
+
+std::vector<Graph*> NestedGraphs(Graph* root) {
+  std::vector<Graph*> graphs = {root};
+  for (size_t i = 0; i < graphs.size(); ++i) {
+    if (graphs[i]->num_region_nodes() == 0) continue;
+    for (Node* node : graphs[i]->nodes()) {
+      for (int r = 0; r < node->num_regions(); ++r) {
+        graphs.push_back(node->region(r));
+      }
+    }
+  }
+  return graphs;
+}
+
+}  // namespace internal
+
+using internal::NestedGraphs;
+
+int ConstantStore::Add(HostTensor tensor, absl::string_view name) {
+  std::vector<int>& same = by_fingerprint_[tensor.Fingerprint()];
+  for (int id : same) {
+    if (entries_[id].tensor.BitEqual(tensor)) {
+      if (entries_[id].name.empty()) entries_[id].name = std::string(name);
+      return id;
+    }
+  }
+  same.push_back(size());
+  entries_.push_back({std::move(tensor), std::string(name)});
+  return size() - 1;
+}
+
+const HostTensor* LiteralOf(const Value* value) {
+  if (value == nullptr || !value->IsResultOf(ops::constant)) return nullptr;
+  const Node* node = value->node();
+  const int64_t id = (*node->attr_list())[0].symints()[0].value();
+  return &node->graph()->module().constants().tensor(static_cast<int>(id));
+}
+
+Graph* Module::AddFunction(absl::string_view name) {
+  WEFT_CHECK(FindFunction(name) == nullptr) << "two functions called " << name;
+  functions_.push_back(std::make_unique<Graph>(this, std::string(name)));
+  return functions_.back().get();
+}
+
+Graph* Module::FindFunction(absl::string_view name) const {
+  for (const auto& function : functions_) {
+    if (function->name() == name) return function.get();
+  }
+  return nullptr;
+}
+
+std::vector<Graph*> Module::AllGraphs() const {
+  std::vector<Graph*> graphs;
+  for (const auto& function : functions_) {
+    for (Graph* graph : NestedGraphs(function.get())) graphs.push_back(graph);
+  }
+  return graphs;
+}
+
+int64_t Module::num_nodes() const {
+  int64_t n = 0;
+  for (Graph* graph : AllGraphs()) n += graph->num_nodes();
+  return n;
+}
+
+}  // namespace weft
