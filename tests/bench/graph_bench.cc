@@ -20,99 +20,10 @@
 #include "graph/ops/registry.h"
 #include "passes/pass_manager.h"
 #include "passes/pipelines.h"
+#include "tests/bench/generated_graph.h"
 
 namespace weft {
 namespace {
-
-// A xorshift generator: the graphs are the same everywhere.
-class Random {
- public:
-  uint32_t Below(uint32_t n) {
-    state_ ^= state_ << 13;
-    state_ ^= state_ >> 7;
-    state_ ^= state_ << 17;
-    return static_cast<uint32_t>((state_ >> 20) % n);
-  }
-
- private:
-  uint64_t state_ = 0x2545f4914f6cdd1d;
-};
-
-// Operands come from the last values; `busy` graphs hold work for every pass.
-class Generator {
- public:
-  Generator(Graph* graph, bool busy)
-      : graph_(graph), busy_(busy), builder_(graph, nullptr, NoFold()) {
-    for (int i = 0; i < 4; ++i) {
-      recent_.push_back(graph->AddInput(Type::Tensor(DType::kF32, {64, 64})));
-    }
-    zero_ = builder_.Scalar(DType::kF32, 0.0);
-    one_ = builder_.Scalar(DType::kF32, 1.0);
-    swap_ = *MakeAttrs(ops::permute,
-                       {NamedAttr{"dims", std::vector<int64_t>{1, 0}}});
-  }
-
-  void Grow(int64_t nodes) {
-    while (graph_->num_nodes() < nodes) Step();
-    graph_->SetOutputs(recent_);
-  }
-
- private:
-  static Builder::Options NoFold() {
-    Builder::Options options;
-    options.fold = false;
-    return options;
-  }
-  Value* Recent() { return recent_[random_.Below(recent_.size())]; }
-  Value* Make(const OpDef& op, absl::Span<Value* const> operands,
-              const AttrList* attrs = AttrList::Empty()) {
-    return builder_.Create(op, operands, attrs)[0];
-  }
-  void Push(Value* v) {
-    constexpr size_t kWindow = 32;
-    if (recent_.size() < kWindow) {
-      recent_.push_back(v);
-    } else {
-      recent_[next_++ % kWindow] = v;
-    }
-  }
-  void Step() {
-    Value* x = Recent();
-    switch (busy_ ? random_.Below(8) : 7) {
-      case 0:
-        return Push(Make(ops::add, {x, zero_}));
-      case 1:
-        return Push(Make(ops::mul, {x, one_}));
-      case 2:
-        return Push(
-            Make(ops::permute, {Make(ops::permute, {x}, swap_)}, swap_));
-      case 3: {
-        Value* y = Recent();
-        Value* twice = Make(ops::sub, {x, y});
-        return Push(Make(ops::mul, {twice, Make(ops::sub, {x, y})}));
-      }
-      default:
-        return Push(random_.Below(4) == 0 ? Make(ops::exp, {x})
-                                          : Make(ops::sub, {x, Recent()}));
-    }
-  }
-
-  Graph* graph_;
-  bool busy_;
-  Builder builder_;
-  Random random_;
-  std::vector<Value*> recent_;
-  size_t next_ = 0;
-  Value* zero_;
-  Value* one_;
-  const AttrList* swap_;
-};
-
-std::unique_ptr<Module> MakeModule(int64_t nodes, bool busy) {
-  auto module = std::make_unique<Module>(ops::Registry());
-  Generator(module->AddFunction("main"), busy).Grow(nodes);
-  return module;
-}
 
 // Peak resident bytes since the last reset (Linux).
 void ResetPeak() { std::ofstream("/proc/self/clear_refs") << "5"; }
@@ -220,6 +131,19 @@ void BM_DefaultPipeline(benchmark::State& state) {
   Report(state, state.range(0));
 }
 
+// The pipeline again over what it left behind.
+void BM_DefaultPipelineAgain(benchmark::State& state) {
+  auto module = MakeModule(state.range(0), true);
+  const PassManager manager(*Pipeline::Parse("default", BuiltinPasses()));
+  PassContext first;
+  if (!manager.Run(*module, first).ok()) state.SkipWithError("failed");
+  for (auto _ : state) {
+    PassContext context;
+    if (!manager.Run(*module, context).ok()) state.SkipWithError("failed");
+  }
+  Report(state, state.range(0));
+}
+
 void Sizes(benchmark::internal::Benchmark* b) {
   b->Arg(10000)->Arg(100000)->Arg(1000000)->Unit(benchmark::kMillisecond);
 }
@@ -233,6 +157,7 @@ BENCHMARK(BM_CanonicalizeNoMatch)->Apply(Sizes);
 BENCHMARK(BM_Dce)->Apply(Sizes);
 BENCHMARK(BM_AllThree)->Apply(Sizes);
 BENCHMARK(BM_DefaultPipeline)->Apply(Sizes);
+BENCHMARK(BM_DefaultPipelineAgain)->Apply(Sizes);
 
 }  // namespace
 }  // namespace weft

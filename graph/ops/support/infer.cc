@@ -92,6 +92,7 @@ absl::StatusOr<std::vector<SymInt>> BroadcastDims(
   int last = -1;
   for (size_t i = 0; i < types.size(); ++i) {
     if (!types[i].is_tensor()) continue;
+    if (last >= 0 && types[i].dims() == absl::MakeConstSpan(dims)) continue;
     const std::vector<SymInt> before = dims;
     if (!BroadcastInto(types[i].dims(), &dims)) {
       // Two operands are shown as they are, more as the shape so far.
@@ -229,6 +230,9 @@ absl::StatusOr<Types> UnaryOf(const OpArgs& args, Check check) {
 absl::StatusOr<Types> BinaryOf(const OpArgs& args, Check check) {
   WEFT_RETURN_IF_ERROR(CheckSameDType(args));
   WEFT_RETURN_IF_ERROR(check(args, 0));
+  if (args.size() == 2 && args.type(0) == args.type(1)) {
+    return Types{args.type(0)};  // Most often nothing broadcasts.
+  }
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> dims,
                         BroadcastDims(args.types));
   return Types{args.type(0).WithDims(dims)};
