@@ -28,28 +28,49 @@ void PassContext::Count(absl::string_view name, int64_t n) {
 }
 
 void PassContext::AddRemark(Remark remark) {
+  const bool loud = remark.kind == RemarkKind::kFailed || remark.kind == RemarkKind::kBudget;
   const bool near_miss =
-      remark.kind == RemarkKind::kMissed && !options_.near_misses.empty();
-  if (!options_.remarks && !near_miss && remark.kind != RemarkKind::kFailed) {
-    return;
-  }
+      remark.kind == RemarkKind::kNearMiss && !options_.near_misses.empty();
+  if (!options_.remarks && !near_miss && !loud) return;
   remark.pass = pass_;
+  remark.step = num_rewrites_;
   remarks_.push_back(std::move(remark));
 }
 
-absl::Status PassContext::ReportDivergence(absl::string_view message) {
+absl::Status PassContext::ReportDivergence(absl::string_view message,
+                                           std::vector<std::string> details) {
   Remark remark;
   remark.kind = RemarkKind::kFailed;
   remark.reason = std::string(message);
+  remark.details = std::move(details);
+  absl::Status status;
+  if (options_.strict) {
+    std::string text = absl::StrCat(pass_, ": ", message);
+    for (const std::string& line : remark.details) absl::StrAppend(&text, "\n    ", line);
+    status = absl::InternalError(text);
+  }
   AddRemark(std::move(remark));
-  if (!options_.strict) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat(pass_, ": ", message));
+  return status;
+}
+
+bool PassContext::OutOfBudget() {
+  if (out_of_budget_) return false;
+  out_of_budget_ = true;
+  Count("budget_spent");
+  Remark remark;
+  remark.kind = RemarkKind::kBudget;
+  remark.reason = "stopped: the budget is spent";
+  remark.args = {{"budget", absl::StrCat(options_.budget)}};
+  AddRemark(std::move(remark));
+  return false;
 }
 
 void PassContext::BeginPass(absl::string_view name) {
   pass_ = std::string(name);
   counters_.clear();
   fired_ = NumericContract::kBitExact;
+  spent_ = 0;
+  out_of_budget_ = false;
 }
 
 }  // namespace weft

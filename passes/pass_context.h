@@ -34,16 +34,20 @@ class PassContext {
     NumericContract admitted = NumericContract::kValueSafe;
     // A fixpoint that hits its cap is an error.
     bool strict = false;
-    // Collect remarks; those of kind kFailed are collected always.
+    // Collect remarks; those of kinds kFailed and kBudget are always collected.
     bool remarks = false;
     // Collect near misses of the rules whose name this regular expression
-    // matches, as remarks of kind kMissed; empty: of none.
+    // matches, as remarks of kind kNearMiss; empty: of none.
     std::string near_misses;
     // Rules from files, tried by canonicalize after its own; may be null and
     // outlives the context.
     const RuleSet* rules = nullptr;
     // At most this many rewrites in all (for bisection); -1: any number.
     int64_t rewrite_limit = -1;
+    // Work that one run of a pass may do, in units (a rewrite, or a visit of a
+    // node by the rewriting driver, is one); -1: any amount. A pass whose
+    // budget is spent stops where it is, with a remark of kind kBudget.
+    int64_t budget = -1;
     TargetInfo target;
   };
 
@@ -64,24 +68,35 @@ class PassContext {
     return counters_;
   }
 
-  // Test before making a remark: a remark costs strings.
+  // Test before making a remark: a remark costs strings. Remarks of kinds
+  // kFailed and kBudget are kept in any case.
   bool wants_remarks() const { return options_.remarks; }
-  // The context fills in the pass.
+  // The context fills in the pass and the step.
   void AddRemark(Remark remark);
   const std::vector<Remark>& remarks() const { return remarks_; }
   std::vector<Remark> TakeRemarks() { return std::move(remarks_); }
 
   // A cap was hit: a remark of kind kFailed and, when strict, an error.
-  absl::Status ReportDivergence(absl::string_view message);
+  // The details are graph text, line by line.
+  absl::Status ReportDivergence(absl::string_view message,
+                                std::vector<std::string> details = {});
 
   // Gives the next rewrite its number; false when the limit is reached, and
   // then the rewrite must not be done. `contract` is what it does to numbers.
   bool StartRewrite(NumericContract contract) {
-    if (num_rewrites_ == options_.rewrite_limit) return false;
+    if (num_rewrites_ == options_.rewrite_limit || !Spend()) return false;
     ++num_rewrites_;
     if (contract > fired_) fired_ = contract;
     return true;
   }
+  // Takes work units from the pass's budget; false when it is spent, and then
+  // the pass must come to an end.
+  bool Spend(int64_t units = 1) {
+    if (options_.budget < 0) return true;
+    spent_ += units;
+    return spent_ <= options_.budget || OutOfBudget();
+  }
+
   // Of all passes so far; the last rewrite's number.
   int64_t num_rewrites() const { return num_rewrites_; }
   // The most harmful contract among the current pass's rewrites.
@@ -91,11 +106,15 @@ class PassContext {
   void BeginPass(absl::string_view name);
 
  private:
+  bool OutOfBudget();  // False; makes the remark the first time.
+
   Options options_;
   std::string pass_;
   std::map<std::string, int64_t, std::less<>> counters_;
   std::vector<Remark> remarks_;
   int64_t num_rewrites_ = 0;
+  int64_t spent_ = 0;  // By the pass that runs.
+  bool out_of_budget_ = false;
   NumericContract fired_ = NumericContract::kBitExact;
 };
 

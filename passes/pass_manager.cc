@@ -1,7 +1,8 @@
 // One PipelineRun executes a pipeline on a module. Passes repeated by a fixpoint
 // are skipped when nothing has changed since they last ran: a pass that runs
 // twice in a row changes nothing the second time (pass.h), so the last round of
-// a fixpoint costs next to nothing.
+// a fixpoint costs next to nothing. A fixpoint that comes back to an earlier
+// graph ends there: passes are deterministic, so it would go round for ever.
 #include "passes/pass_manager.h"
 
 #include <chrono>
@@ -14,6 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/core/verifier.h"
+#include "passes/pass_manager/fixpoint_watch.h"
+#include "passes/pass_manager/memory.h"
 
 namespace weft {
 namespace {
@@ -88,26 +91,94 @@ class PipelineRun {
   // Recursion is as deep as the pipeline's nesting.
   absl::Status RunSteps(const std::vector<Pipeline::Step>& steps,
                         const std::string& prefix) {
+    const int64_t version = version_;
     for (const Pipeline::Step& step : steps) {
-      absl::Status status =
-          step.pass != nullptr
-              ? RunPass(*step.pass, absl::StrCat(prefix, step.pass->name()))
-              : RunFixpoint(step, prefix);
+      absl::Status status;
+      if (step.pass != nullptr) {
+        status = RunPass(*step.pass, absl::StrCat(prefix, step.pass->name()));
+      } else if (step.condition) {
+        status = RunIf(step, prefix, version_ != version);
+      } else {
+        status = RunFixpoint(step, prefix);
+      }
       if (!status.ok()) return status;
     }
     return absl::OkStatus();
   }
 
  private:
+  absl::Status RunGroup(std::string name, const std::vector<Pipeline::Step>& steps,
+                        const std::string& prefix) {
+    const size_t group = BeginGroup(std::move(name));
+    absl::Status status = RunSteps(steps, prefix);
+    EndGroup(group);
+    return status;
+  }
+  size_t BeginGroup(std::string name) {
+    const int now = static_cast<int>(report_->passes.size());
+    report_->groups.push_back({std::move(name), depth_++, now, now});
+    return report_->groups.size() - 1;
+  }
+  void EndGroup(size_t group) {
+    report_->groups[group].end_pass = static_cast<int>(report_->passes.size());
+    --depth_;
+  }
+
+  absl::Status RunIf(const Pipeline::Step& step, const std::string& prefix, bool changed) {
+    const std::string name = absl::StrCat("if(", step.condition->ToString(), ")");
+    absl::StatusOr<bool> holds = Holds(*step.condition, changed);
+    if (!holds.ok()) return WithContext(holds.status(), absl::StrCat(prefix, name));
+    if (*holds) return RunGroup(name, step.steps, absl::StrCat(prefix, "if."));
+    EndGroup(BeginGroup(name));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<bool> Holds(const Pipeline::Condition& condition, bool changed) const {
+    using Kind = Pipeline::Condition::Kind;
+    bool holds = changed;
+    if (condition.kind == Kind::kNodesBelow) holds = state_.nodes < condition.nodes;
+    if (condition.kind == Kind::kHasOp) {
+      const OpDef* op = module_.registry().Find(condition.op);
+      if (op == nullptr) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("no op is called \"", condition.op, "\""));
+      }
+      holds = HasOp(*op);
+    }
+    return holds != condition.negated;
+  }
+  bool HasOp(const OpDef& op) const {
+    for (const Graph* graph : module_.AllGraphs()) {
+      for (const Node* node : graph->nodes()) {
+        if (node->Is(op)) return true;
+      }
+    }
+    return false;
+  }
+
   absl::Status RunFixpoint(const Pipeline::Step& step,
                            const std::string& prefix) {
+    const size_t group = BeginGroup("fixpoint");
+    absl::Status status = RunRounds(step, prefix);
+    EndGroup(group);
+    return status;
+  }
+
+  absl::Status RunRound(const Pipeline::Step& step, const std::string& prefix, int round) {
+    return RunGroup(absl::StrCat("round ", round), step.steps,
+                    absl::StrCat(prefix, "fixpoint.", round, "."));
+  }
+
+  absl::Status RunRounds(const Pipeline::Step& step, const std::string& prefix) {
+    FixpointWatch watch;
     size_t first_of_round = 0;
     for (int round = 1; round <= step.max_rounds; ++round) {
       const int64_t version = version_;
       first_of_round = report_->passes.size();
-      absl::Status status = RunSteps(
-          step.steps, absl::StrCat(prefix, "fixpoint.", round, "."));
+      absl::Status status = RunRound(step, prefix, round);
       if (!status.ok() || version_ == version) return status;
+      const int period = watch.EndRound(round, module_);
+      if (period != 0) return ReportCycle(step, prefix, round, period);
     }
     context_.BeginPass(absl::StrCat(prefix, "fixpoint"));
     return context_.ReportDivergence(
@@ -115,18 +186,32 @@ class PipelineRun {
                      " rounds; in the last one: ", Firing(first_of_round)));
   }
 
+  // Goes round the cycle once more, with a record of what each pass does.
+  absl::Status ReportCycle(const Pipeline::Step& step, const std::string& prefix,
+                           int round, int period) {
+    CycleTrace trace;
+    CycleTrace* const outer = trace_;
+    trace_ = &trace;
+    absl::Status status;
+    for (int i = 1; i <= period && status.ok(); ++i) {
+      status = RunRound(step, prefix, round + i);
+    }
+    trace_ = outer;
+    if (!status.ok()) return status;
+    context_.BeginPass(absl::StrCat(prefix, "fixpoint"));
+    return context_.ReportDivergence(
+        absl::StrCat("no fixpoint: the graph after round ", round, " is the one after round ",
+                     round - period, ", a cycle of ", period,
+                     period == 1 ? " round" : " rounds", "; in it: ", trace.Firing()),
+        trace.lines());
+  }
+
   // The passes that changed something since row `first`, with their counters.
   std::string Firing(size_t first) const {
     std::vector<std::string> passes;
     for (size_t i = first; i < report_->passes.size(); ++i) {
       const PassReport& pass = report_->passes[i];
-      if (!pass.changed) continue;
-      std::vector<std::string> counters;
-      for (const auto& [name, n] : pass.counters) {
-        counters.push_back(absl::StrCat(name, "=", n));
-      }
-      passes.push_back(
-          absl::StrCat(pass.pass, "(", absl::StrJoin(counters, ", "), ")"));
+      if (pass.changed) passes.push_back(FiringText(pass));
     }
     return absl::StrJoin(passes, ", ");
   }
@@ -135,7 +220,9 @@ class PipelineRun {
     PassReport& report = report_->passes.emplace_back();
     report.path = std::move(path);
     report.pass = std::string(pass.name());
+    report.text = PassToString(pass);
     report.index = static_cast<int>(report_->passes.size()) - 1;
+    report.depth = depth_;
     report.nodes_before = report.nodes_after = state_.nodes;
     auto last = last_run_.find(&pass);
     if (last != last_run_.end() && last->second == version_) {
@@ -155,19 +242,33 @@ class PipelineRun {
       if (!status.ok()) return status;
     }
     std::unique_ptr<Module> before;
-    if (hooks.keep_before || hooks.check_semantics) before = module_.Clone();
-    context_.BeginPass(pass.name());
-    const Clock::time_point start = Clock::now();
-    absl::Status status = pass.Run(module_, context_);
-    report.seconds = SecondsSince(start);
-    Record(report);
+    if (hooks.keep_before || hooks.check_semantics || trace_ != nullptr) {
+      before = module_.Clone();
+    }
+    absl::Status status = RunTimed(pass, report);
     if (!status.ok()) return status;
     if (report.changed) {
+      if (trace_ != nullptr) trace_->Add(report, *before, module_);
       status = Check(before.get(), report);
       if (!status.ok()) return status;
     }
     if (!hooks.after_pass) return absl::OkStatus();
     return hooks.after_pass(report, before.get(), module_);
+  }
+
+  absl::Status RunTimed(Pass& pass, PassReport& report) {
+    context_.BeginPass(pass.name());
+    module_.origins().BeginPass(pass.name());
+    report.resident_before = ReadMemoryUse().resident;
+    const Clock::time_point start = Clock::now();
+    absl::Status status = pass.Run(module_, context_);
+    report.seconds = SecondsSince(start);
+    const MemoryUse memory = ReadMemoryUse();
+    report.resident_after = memory.resident;
+    report.peak_bytes = memory.peak;
+    module_.origins().EndPass();
+    Record(report);
+    return status;
   }
 
   // What the pass did, after it ran.
@@ -204,6 +305,8 @@ class PipelineRun {
   PipelineReport* report_;
   ModuleState state_;
   OpCounts counts_;
+  int depth_ = 0;                  // Of groups.
+  CycleTrace* trace_ = nullptr;    // Of a fixpoint that goes in circles.
   int64_t version_ = 0;  // Of the module: counts the passes that changed it.
   absl::flat_hash_map<const Pass*, int64_t> last_run_;  // Version after it.
 };

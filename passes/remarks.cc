@@ -1,9 +1,24 @@
 #include "passes/remarks.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "passes/remarks/json.h"
+#include "passes/remarks/name_filter.h"
 
 namespace weft {
+namespace {
+
+std::string JsonList(const std::vector<std::string>& texts) {
+  return absl::StrCat(
+      "[",
+      absl::StrJoin(texts, ", ",
+                    [](std::string* out, const std::string& s) { *out += JsonString(s); }),
+      "]");
+}
+
+}  // namespace
 
 absl::string_view RemarkKindName(RemarkKind kind) {
   switch (kind) {
@@ -13,6 +28,10 @@ absl::string_view RemarkKindName(RemarkKind kind) {
       return "missed";
     case RemarkKind::kAnalysis:
       return "analysis";
+    case RemarkKind::kNearMiss:
+      return "near-miss";
+    case RemarkKind::kBudget:
+      return "budget";
     case RemarkKind::kFailed:
       return "failed";
   }
@@ -25,14 +44,42 @@ std::string Remark::ToString() const {
   if (!function.empty()) absl::StrAppend(&text, " @", function);
   if (!op.empty()) absl::StrAppend(&text, " %", node, " = ", op);
   if (!provenance.empty()) {
-    absl::StrAppend(&text, " (from \"", absl::StrJoin(provenance, "\", \""),
-                    "\")");
+    absl::StrAppend(&text, " (from \"", absl::StrJoin(provenance, "\", \""), "\")");
   }
   absl::StrAppend(&text, ": ", reason);
   for (const auto& [name, value] : args) {
     absl::StrAppend(&text, ", ", name, "=", value);
   }
+  for (const std::string& line : details) absl::StrAppend(&text, "\n    ", line);
   return text;
+}
+
+std::string Remark::ToJson() const {
+  std::string out = absl::StrCat("{\"kind\": ", JsonString(RemarkKindName(kind)),
+                                 ", \"pass\": ", JsonString(pass));
+  const auto add = [&out](absl::string_view key, const std::string& value) {
+    if (!value.empty()) absl::StrAppend(&out, ", \"", key, "\": ", JsonString(value));
+  };
+  add("rule", rule);
+  add("contract", contract);
+  add("function", function);
+  add("op", op);
+  if (node >= 0) absl::StrAppend(&out, ", \"node\": ", node);
+  if (!provenance.empty()) absl::StrAppend(&out, ", \"provenance\": ", JsonList(provenance));
+  add("reason", reason);
+  if (!args.empty()) {
+    const auto member = [](std::string* text, const std::pair<std::string, std::string>& arg) {
+      absl::StrAppend(text, JsonString(arg.first), ": ", JsonString(arg.second));
+    };
+    absl::StrAppend(&out, ", \"args\": {", absl::StrJoin(args, ", ", member), "}");
+  }
+  absl::StrAppend(&out, ", \"step\": ", step);
+  if (!details.empty()) absl::StrAppend(&out, ", \"details\": ", JsonList(details));
+  return out + "}";
+}
+
+std::string Remark::Category() const {
+  return absl::StrCat(RemarkKindName(kind), ":", pass, rule.empty() ? "" : ".", rule);
 }
 
 Remark RemarkOn(const Node& node, RemarkKind kind, absl::string_view reason) {
@@ -46,6 +93,17 @@ Remark RemarkOn(const Node& node, RemarkKind kind, absl::string_view reason) {
       node.graph()->module().provenance().Names(node.provenance(), kMaxNames);
   remark.reason = std::string(reason);
   return remark;
+}
+
+absl::StatusOr<std::vector<Remark>> FilterRemarks(std::vector<Remark> remarks,
+                                                  const std::string& regex) {
+  auto filter = NameFilter::Parse(regex);
+  if (!filter.ok()) return filter.status();
+  remarks.erase(std::remove_if(
+                    remarks.begin(), remarks.end(),
+                    [&](const Remark& remark) { return !filter->Finds(remark.Category()); }),
+                remarks.end());
+  return remarks;
 }
 
 }  // namespace weft

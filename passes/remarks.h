@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/core/graph.h"
 
@@ -17,6 +18,8 @@ enum class RemarkKind {
   kPassed,    // A transformation was done.
   kMissed,    // One was considered and not done; the reason says why.
   kAnalysis,  // A fact that others may want to know.
+  kNearMiss,  // Most of a rule's pattern matched; the reason is what did not.
+  kBudget,    // Work was left undone because the budget was spent.
   kFailed,    // Something that must not go unnoticed, as a cap that was hit.
 };
 
@@ -26,6 +29,7 @@ struct Remark {
   RemarkKind kind = RemarkKind::kAnalysis;
   std::string pass;
   std::string rule;      // Empty for passes without rules.
+  std::string contract;  // Numeric contract of the rule; empty without one.
   std::string function;  // The graph's name.
   std::string op;        // Of the node; empty when about no node.
   int64_t node = -1;     // Its id when the remark was made.
@@ -33,13 +37,25 @@ struct Remark {
   std::string reason;
   // Further figures, in a fixed order: {"bytes", "4096"}.
   std::vector<std::pair<std::string, std::string>> args;
+  int64_t step = 0;                  // Rewrites done in all when it was made.
+  std::vector<std::string> details;  // Further lines, as graph text.
 
-  // "missed fold_constants @main %12 = cat (from "a/b"): over budget, bytes=4"
+  // "missed fold_constants @main %12 = cat (from "a/b"): over budget, bytes=4",
+  // then the details, each indented on a line of its own.
   std::string ToString() const;
+  // One JSON object on one line; empty fields are left out.
+  std::string ToJson() const;
+  // What filters match: "missed:fold_constants" or "passed:canonicalize.x-x".
+  std::string Category() const;
 };
 
 // A remark about `node`: fills in the graph, op, id and provenance.
 Remark RemarkOn(const Node& node, RemarkKind kind, absl::string_view reason);
+
+// Those remarks whose category the regular expression matches somewhere. A bad
+// expression is an InvalidArgument.
+absl::StatusOr<std::vector<Remark>> FilterRemarks(std::vector<Remark> remarks,
+                                                  const std::string& regex);
 
 }  // namespace weft
 

@@ -12,6 +12,7 @@ namespace weft {
 namespace {
 
 constexpr absl::string_view kFixpoint = "fixpoint";
+constexpr absl::string_view kIf = "if";
 constexpr absl::string_view kSpecial = ",{}()\"= \t\r\n";
 // Of parentheses and of pipelines that name pipelines.
 constexpr int kMaxNesting = 16;
@@ -56,6 +57,10 @@ class PipelineParser {
     absl::Status status = ParseOptions(&options);
     if (!status.ok()) return status;
     if (name == kFixpoint) return ParseFixpoint(options, steps);
+    if (name == kIf) {
+      if (!options.empty()) return Error(options[0].pos, "if has no options");
+      return ParseIf(steps);
+    }
     if (const NamedPipeline* named = registry_.FindPipeline(name)) {
       if (!options.empty()) {
         return Error(options[0].pos, absl::StrCat("pipeline ", name,
@@ -88,13 +93,68 @@ class PipelineParser {
       }
     }
     if (!Consume('(')) return Error(pos_, "expected '(' after fixpoint");
+    return ParseBody(std::move(step), steps);
+  }
+
+  absl::Status ParseIf(std::vector<Pipeline::Step>* steps) {
+    Pipeline::Step step;
+    if (!Consume('(')) return Error(pos_, "expected '(' after if");
+    absl::Status status = ParseCondition(&step.condition.emplace());
+    if (!status.ok()) return status;
+    if (!Consume(',')) {
+      return Error(pos_, "expected ',' and the items after the condition");
+    }
+    return ParseBody(std::move(step), steps);
+  }
+
+  // The items of a group, and its ')'.
+  absl::Status ParseBody(Pipeline::Step step, std::vector<Pipeline::Step>* steps) {
     if (++nesting_ > kMaxNesting) return Error(pos_, "nested too deep");
-    absl::Status status = ParseItems(&step.steps);
+    SkipSpace();
+    const bool empty = !AtEnd() && text_[pos_] == ')';
+    absl::Status status = empty ? absl::OkStatus() : ParseItems(&step.steps);
     if (!status.ok()) return status;
     --nesting_;
     if (!Consume(')')) return Error(pos_, "expected ',' or ')'");
     steps->push_back(std::move(step));
     return absl::OkStatus();
+  }
+
+  absl::Status ParseCondition(Pipeline::Condition* condition) {
+    using Kind = Pipeline::Condition::Kind;
+    while (Consume('!')) condition->negated = !condition->negated;
+    SkipSpace();
+    const size_t start = pos_;
+    while (!AtEnd() && (absl::ascii_isalnum(text_[pos_]) || text_[pos_] == '_')) {
+      ++pos_;
+    }
+    const absl::string_view name = text_.substr(start, pos_ - start);
+    if (name == "changed") {
+      condition->kind = Kind::kChanged;
+      return absl::OkStatus();
+    }
+    if (name == "has_op") {
+      condition->kind = Kind::kHasOp;
+      if (!Consume('(')) return Error(pos_, "expected '(' after has_op");
+      SkipSpace();
+      condition->op = Word();
+      if (condition->op.empty()) return Error(pos_, "expected the name of an op");
+      if (!Consume(')')) return Error(pos_, "expected ')' after the op");
+      return absl::OkStatus();
+    }
+    if (name == "nodes") {
+      condition->kind = Kind::kNodesBelow;
+      if (!Consume('<')) return Error(pos_, "expected '<' after nodes");
+      SkipSpace();
+      const size_t number = pos_;
+      if (!absl::SimpleAtoi(Word(), &condition->nodes) || condition->nodes < 0) {
+        return Error(number, "expected a number of nodes");
+      }
+      return absl::OkStatus();
+    }
+    return Error(start,
+                 "expected a condition: has_op(NAME), nodes<N, changed, or one of them "
+                 "after '!'");
   }
 
   absl::Status ParseOptions(std::vector<Option>* options) {
@@ -152,6 +212,7 @@ class PipelineParser {
       names.push_back(pipeline.name);
     }
     names.emplace_back(kFixpoint);
+    names.emplace_back(kIf);
     return Error(start, absl::StrCat("no pass or pipeline is called \"", name,
                                      "\"", DidYouMean(name, names)));
   }
@@ -197,11 +258,9 @@ std::string ValueText(const std::string& value) {
   return text + "\"";
 }
 
-std::string PassText(Pass& pass, const PassRegistry& registry) {
+// Without the options that have these values.
+std::string PassText(Pass& pass, const std::vector<PassOption>& defaults) {
   std::string text(pass.name());
-  const std::unique_ptr<Pass> fresh = registry.Create(pass.name());
-  std::vector<PassOption> defaults;
-  if (fresh != nullptr) defaults = OptionsOf(*fresh);
   std::string options;
   const std::vector<PassOption> present = OptionsOf(pass);
   for (size_t i = 0; i < present.size(); ++i) {
@@ -220,7 +279,14 @@ std::string StepsText(const std::vector<Pipeline::Step>& steps,
   for (const Pipeline::Step& step : steps) {
     if (!text.empty()) text.push_back(',');
     if (step.pass != nullptr) {
-      absl::StrAppend(&text, PassText(*step.pass, registry));
+      const std::unique_ptr<Pass> fresh = registry.Create(step.pass->name());
+      absl::StrAppend(&text, PassText(*step.pass, fresh == nullptr ? std::vector<PassOption>()
+                                                                   : OptionsOf(*fresh)));
+      continue;
+    }
+    if (step.condition) {
+      absl::StrAppend(&text, kIf, "(", step.condition->ToString(), ",",
+                      StepsText(step.steps, registry), ")");
       continue;
     }
     absl::StrAppend(&text, kFixpoint);
@@ -255,6 +321,29 @@ Pipeline& Pipeline::AddFixpoint(Pipeline body, int max_rounds) {
   steps_.push_back(std::move(step));
   return *this;
 }
+
+Pipeline& Pipeline::AddIf(Condition condition, Pipeline body) {
+  Step step;
+  step.condition = std::move(condition);
+  step.steps = std::move(body.steps_);
+  steps_.push_back(std::move(step));
+  return *this;
+}
+
+std::string Pipeline::Condition::ToString() const {
+  const absl::string_view bang = negated ? "!" : "";
+  switch (kind) {
+    case Kind::kHasOp:
+      return absl::StrCat(bang, "has_op(", op, ")");
+    case Kind::kNodesBelow:
+      return absl::StrCat(bang, "nodes<", nodes);
+    case Kind::kChanged:
+      return absl::StrCat(bang, "changed");
+  }
+  return "";
+}
+
+std::string PassToString(Pass& pass) { return PassText(pass, {}); }
 
 std::string Pipeline::ToString(const PassRegistry& registry) const {
   return StepsText(steps_, registry);

@@ -2,13 +2,23 @@
 //
 //   functionalize,decompose{keep=softmax;gelu},fixpoint{max=8}(canonicalize,cse)
 //
-// An item is a pass, the name of a pipeline (which stands for its items), or
-// fixpoint{max=10}(...), which repeats its items until a round changes nothing.
+// An item is a pass; the name of a pipeline, which stands for its items;
+// fixpoint{max=10}(...), which repeats its items until a round changes nothing;
+// or if(CONDITION,...), which runs its items when the condition holds:
+//
+//   has_op(NAME)  a node of that op is in the module, nested graphs included;
+//   nodes<N       the module has fewer nodes than that;
+//   changed       an item before it in the same list (in this round) changed
+//                 something;
+//   !CONDITION    the condition does not hold.
+//
 // Options stand in braces; a value with a space or one of ,{}()"= is quoted.
 #ifndef WEFT_PASSES_PASS_MANAGER_PIPELINE_H_
 #define WEFT_PASSES_PASS_MANAGER_PIPELINE_H_
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +33,19 @@ class Pipeline {
  public:
   static constexpr int kDefaultRounds = 10;
 
+  struct Condition {
+    enum class Kind { kHasOp, kNodesBelow, kChanged };
+    Kind kind = Kind::kChanged;
+    bool negated = false;
+    std::string op;
+    int64_t nodes = 0;
+    // As in the text: "!has_op(relu)".
+    std::string ToString() const;
+  };
+
   struct Step {
-    std::unique_ptr<Pass> pass;  // Null: a fixpoint of `steps`.
+    std::unique_ptr<Pass> pass;          // Null: a group of `steps`...
+    std::optional<Condition> condition;  // ... an if, or else a fixpoint.
     int max_rounds = kDefaultRounds;
     std::vector<Step> steps;
   };
@@ -35,6 +56,7 @@ class Pipeline {
 
   Pipeline& Add(std::unique_ptr<Pass> pass);
   Pipeline& AddFixpoint(Pipeline body, int max_rounds = kDefaultRounds);
+  Pipeline& AddIf(Condition condition, Pipeline body);
 
   const std::vector<Step>& steps() const { return steps_; }
   // Reads back to an equal pipeline. Options that have their defaults in
@@ -44,6 +66,9 @@ class Pipeline {
  private:
   std::vector<Step> steps_;
 };
+
+// A pass with all of its options, as an item of a pipeline.
+std::string PassToString(Pass& pass);
 
 }  // namespace weft
 

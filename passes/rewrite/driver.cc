@@ -139,6 +139,10 @@ absl::StatusOr<bool> GraphDriver::EmptyQueue(int64_t max_rewrites) {
 absl::Status GraphDriver::Visit(Node* node) {
   RuleIndex::Entry& entry = index_.ForOp(node->op());
   if (entry.empty() || stopped_ || !node->has_uses()) return absl::OkStatus();
+  if (!context_.Spend()) {
+    stopped_ = true;
+    return absl::OkStatus();
+  }
   ++visits_;
   root_position_ = StateOf(*node).position;
   if (entry.fold != nullptr && node->num_results() == 1) {
@@ -205,6 +209,8 @@ void GraphDriver::Record(int rule, const Node& node) {
   Remark remark =
       RemarkOn(node, RemarkKind::kPassed, rule < 0 ? "folded" : index_.rule(rule).identity);
   remark.rule = rule < 0 ? absl::StrCat("fold.", node.op().name()) : index_.rule(rule).name;
+  remark.contract = std::string(NumericContractName(
+      rule < 0 ? NumericContract::kBitExact : index_.rule(rule).contract));
   remark.args = {{"rewrite", absl::StrCat(context_.num_rewrites())}};
   context_.AddRemark(std::move(remark));
 }

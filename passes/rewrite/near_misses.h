@@ -27,7 +27,7 @@ class NearMisses {
   // keeps what failed late. For each such node the cost is that of the rules'
   // patterns.
   void Look(const RuleIndex& index, const RuleIndex::Entry& entry, const Node& node);
-  // One remark of kind kMissed a place, the nearest first, rules in order.
+  // One remark of kind kNearMiss a place, the nearest first, rules in order.
   // Places that a rule matched later, or that are gone, have been left out by
   // then.
   void Report(const RuleIndex& index, PassContext& context) const;

@@ -65,6 +65,11 @@ TEST(PipelineTest, PrintsWhatItReads) {
   EXPECT_EQ(RoundTrip("fixpoint(cse,fixpoint{max=3}(dce)),cse"),
             "fixpoint(cse,fixpoint{max=3}(dce)),cse");
   EXPECT_EQ(RoundTrip("fixpoint{max=10}(cse)"), "fixpoint(cse)");
+  EXPECT_EQ(RoundTrip("if( has_op( relu ) , cse,if(!nodes < 10,dce) )"),
+            "if(has_op(relu),cse,if(!nodes<10,dce))");
+  EXPECT_EQ(RoundTrip("fixpoint(cse,if(!!changed,twice))"),
+            "fixpoint(cse,if(changed,nop{count=1},nop{count=2}))");
+  EXPECT_EQ(RoundTrip("fixpoint(none)"), "fixpoint()");
 }
 
 TEST(PipelineTest, LeavesOutDefaultOptions) {
@@ -109,6 +114,15 @@ TEST(PipelineTest, ErrorsNameTheColumnAndCloseNames) {
             "pipeline, column 9: expected '(' after fixpoint");
   EXPECT_EQ(RoundTrip("fixpoint(cse"),
             "pipeline, column 13: expected ',' or ')'");
+  EXPECT_EQ(RoundTrip("if(has(relu),cse)"),
+            "pipeline, column 4: expected a condition: has_op(NAME), nodes<N, changed, or "
+            "one of them after '!'");
+  EXPECT_EQ(RoundTrip("if(nodes>3,cse)"), "pipeline, column 9: expected '<' after nodes");
+  EXPECT_EQ(RoundTrip("if(nodes<x,cse)"), "pipeline, column 10: expected a number of nodes");
+  EXPECT_EQ(RoundTrip("if(has_op,cse)"), "pipeline, column 10: expected '(' after has_op");
+  EXPECT_EQ(RoundTrip("if(changed)"),
+            "pipeline, column 11: expected ',' and the items after the condition");
+  EXPECT_EQ(RoundTrip("if{x=1}(cse)"), "pipeline, column 4: if has no options");
   EXPECT_EQ(RoundTrip("fixpoint{max=0}(cse)"),
             "pipeline, column 10: max must be a positive integer");
   EXPECT_EQ(RoundTrip("fixpoint{cap=1}(cse)"),
