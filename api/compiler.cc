@@ -82,6 +82,34 @@ class SemanticsGuard {
   ModuleNodeIds ids_;
 };
 
+// The hooks of the caller and of the recorder, around those of the guard.
+void InstallHooks(const CompileOptions& options, const PassContext& context,
+                  ReplayRecorder* recorder, PassHooks* hooks) {
+  hooks->before_pass = [&options, &context, recorder, guard = hooks->before_pass](
+                           const PassReport& report, const Module& module) -> absl::Status {
+    recorder->BeforePass(report, module, context);
+    if (options.before_pass) {
+      absl::Status status = options.before_pass(report, module);
+      if (!status.ok()) return status;
+    }
+    return guard ? guard(report, module) : absl::OkStatus();
+  };
+  hooks->after_pass = [&options, recorder](const PassReport& report, const Module*,
+                                           const Module& after) -> absl::Status {
+    recorder->AfterPass(report);
+    return options.after_pass ? options.after_pass(report, after) : absl::OkStatus();
+  };
+}
+
+Replay ReplayOf(const CompileOptions& options) {
+  Replay replay;
+  replay.verify = std::string(VerifyName(options.verify));
+  replay.seed = options.seed;
+  replay.rules = options.replay.rules;
+  replay.context = options.context;
+  return replay;
+}
+
 }  // namespace
 
 absl::StatusOr<CompileResult> Compile(Module& module, const CompileOptions& options) {
@@ -95,31 +123,56 @@ absl::StatusOr<CompileResult> Compile(Module& module, const CompileOptions& opti
   CompileResult result;
   PassManagerOptions manager_options;
   manager_options.verify = options.verify != CompileOptions::Verify::kNone;
-  if (options.after_pass) {
-    manager_options.hooks.after_pass = [&options](const PassReport& report, const Module*,
-                                                  const Module& after) {
-      return options.after_pass(report, after);
-    };
-  }
   SemanticsGuard guard(options, registry, *twin);
   if (options.verify >= CompileOptions::Verify::kSemantics) {
     guard.Install(&manager_options.hooks);
   }
   PassContext context(options.context);
+  ReplayRecorder recorder(options.replay, ReplayOf(options));
+  InstallHooks(options, context, &recorder, &manager_options.hooks);
   PassManager manager(*std::move(pipeline), std::move(manager_options));
   absl::Status status = manager.Run(module, context, &result.report);
-  if (!status.ok()) return status;
+  if (!status.ok()) return recorder.Failed(status);
   result.remarks = context.TakeRemarks();
   result.semantics = guard.stats();
   return result;
 }
 
 std::optional<CompileOptions::Verify> ParseVerify(absl::string_view name) {
-  if (name == "none") return CompileOptions::Verify::kNone;
-  if (name == "structure") return CompileOptions::Verify::kStructure;
-  if (name == "semantics") return CompileOptions::Verify::kSemantics;
-  if (name == "semantics=rewrite") return CompileOptions::Verify::kRewrites;
+  using Verify = CompileOptions::Verify;
+  for (Verify verify : {Verify::kNone, Verify::kStructure, Verify::kSemantics, Verify::kRewrites}) {
+    if (VerifyName(verify) == name) return verify;
+  }
   return std::nullopt;
+}
+
+absl::string_view VerifyName(CompileOptions::Verify verify) {
+  switch (verify) {
+    case CompileOptions::Verify::kNone:
+      return "none";
+    case CompileOptions::Verify::kStructure:
+      return "structure";
+    case CompileOptions::Verify::kSemantics:
+      return "semantics";
+    case CompileOptions::Verify::kRewrites:
+      return "semantics=rewrite";
+  }
+  return "";
+}
+
+absl::Status ApplyReplay(const Replay& replay, CompileOptions* options) {
+  const auto verify = ParseVerify(replay.verify);
+  if (!verify) {
+    return absl::InvalidArgumentError(absl::StrCat("unknown verification \"", replay.verify, "\""));
+  }
+  options->verify = *verify;
+  options->passes = replay.passes;
+  options->seed = replay.seed;
+  options->context.admitted = replay.context.admitted;
+  options->context.strict = replay.context.strict;
+  options->context.rewrite_limit = replay.context.rewrite_limit;
+  options->context.budget = replay.context.budget;
+  return absl::OkStatus();
 }
 
 }  // namespace weft

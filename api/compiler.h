@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "api/replay.h"
 #include "api/semantics_checker.h"
 #include "graph/core/graph.h"
 #include "passes/pass_context.h"
@@ -33,7 +34,10 @@ struct CompileOptions {
   std::string case_file;
   PassContext::Options context;
   const PassRegistry* registry = nullptr;  // Null: BuiltinPasses().
-  // Called after each run of a pass.
+  // Where a failing or crashing pass leaves a replay file; default: nowhere.
+  ReplayOptions replay;
+  // Called before and after each run of a pass.
+  std::function<absl::Status(const PassReport&, const Module&)> before_pass;
   std::function<absl::Status(const PassReport&, const Module&)> after_pass;
 };
 
@@ -50,6 +54,10 @@ absl::StatusOr<CompileResult> Compile(Module& module, const CompileOptions& opti
 
 // "none", "structure", "semantics", "semantics=rewrite".
 std::optional<CompileOptions::Verify> ParseVerify(absl::string_view name);
+absl::string_view VerifyName(CompileOptions::Verify verify);
+
+// Takes over what a replay file says.
+absl::Status ApplyReplay(const Replay& replay, CompileOptions* options);
 
 }  // namespace weft
 

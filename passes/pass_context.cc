@@ -29,8 +29,7 @@ void PassContext::Count(absl::string_view name, int64_t n) {
 
 void PassContext::AddRemark(Remark remark) {
   const bool loud = remark.kind == RemarkKind::kFailed || remark.kind == RemarkKind::kBudget;
-  const bool near_miss =
-      remark.kind == RemarkKind::kNearMiss && !options_.near_misses.empty();
+  const bool near_miss = remark.kind == RemarkKind::kNearMiss && !options_.near_misses.empty();
   if (!options_.remarks && !near_miss && !loud) return;
   remark.pass = pass_;
   remark.step = num_rewrites_;

@@ -58,15 +58,11 @@ class PassContext {
 
   const Options& options() const { return options_; }
   const TargetInfo& target() const { return options_.target; }
-  bool Admits(NumericContract contract) const {
-    return contract <= options_.admitted;
-  }
+  bool Admits(NumericContract contract) const { return contract <= options_.admitted; }
 
   // Named counters of the pass that runs, in the order of their names.
   void Count(absl::string_view name, int64_t n = 1);
-  const std::map<std::string, int64_t, std::less<>>& counters() const {
-    return counters_;
-  }
+  const std::map<std::string, int64_t, std::less<>>& counters() const { return counters_; }
 
   // Test before making a remark: a remark costs strings. Remarks of kinds
   // kFailed and kBudget are kept in any case.
@@ -78,8 +74,7 @@ class PassContext {
 
   // A cap was hit: a remark of kind kFailed and, when strict, an error.
   // The details are graph text, line by line.
-  absl::Status ReportDivergence(absl::string_view message,
-                                std::vector<std::string> details = {});
+  absl::Status ReportDivergence(absl::string_view message, std::vector<std::string> details = {});
 
   // Gives the next rewrite its number; false when the limit is reached, and
   // then the rewrite must not be done. `contract` is what it does to numbers.

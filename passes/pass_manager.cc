@@ -61,8 +61,7 @@ OpCounts CountOps(const Module& module) {
   return counts;
 }
 
-std::vector<PassReport::OpCount> Difference(const OpCounts& before,
-                                            const OpCounts& after) {
+std::vector<PassReport::OpCount> Difference(const OpCounts& before, const OpCounts& after) {
   std::map<absl::string_view, std::pair<int64_t, int64_t>> by_name;
   for (const auto& [op, n] : before) by_name[op->name()].first = n;
   for (const auto& [op, n] : after) by_name[op->name()].second = n;
@@ -75,22 +74,20 @@ std::vector<PassReport::OpCount> Difference(const OpCounts& before,
 }
 
 absl::Status WithContext(const absl::Status& status, absl::string_view where) {
-  return absl::Status(status.code(),
-                      absl::StrCat(where, ": ", status.message()));
+  return absl::Status(status.code(), absl::StrCat(where, ": ", status.message()));
 }
 
 class PipelineRun {
  public:
-  PipelineRun(const PassManagerOptions& options, Module& module,
-              PassContext& context, PipelineReport* report)
+  PipelineRun(const PassManagerOptions& options, Module& module, PassContext& context,
+              PipelineReport* report)
       : options_(options), module_(module), context_(context), report_(report) {
     state_ = Measure(module_);
     if (options_.count_ops) counts_ = CountOps(module_);
   }
 
   // Recursion is as deep as the pipeline's nesting.
-  absl::Status RunSteps(const std::vector<Pipeline::Step>& steps,
-                        const std::string& prefix) {
+  absl::Status RunSteps(const std::vector<Pipeline::Step>& steps, const std::string& prefix) {
     const int64_t version = version_;
     for (const Pipeline::Step& step : steps) {
       absl::Status status;
@@ -140,8 +137,7 @@ class PipelineRun {
     if (condition.kind == Kind::kHasOp) {
       const OpDef* op = module_.registry().Find(condition.op);
       if (op == nullptr) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("no op is called \"", condition.op, "\""));
+        return absl::InvalidArgumentError(absl::StrCat("no op is called \"", condition.op, "\""));
       }
       holds = HasOp(*op);
     }
@@ -156,8 +152,7 @@ class PipelineRun {
     return false;
   }
 
-  absl::Status RunFixpoint(const Pipeline::Step& step,
-                           const std::string& prefix) {
+  absl::Status RunFixpoint(const Pipeline::Step& step, const std::string& prefix) {
     const size_t group = BeginGroup("fixpoint");
     absl::Status status = RunRounds(step, prefix);
     EndGroup(group);
@@ -187,8 +182,8 @@ class PipelineRun {
   }
 
   // Goes round the cycle once more, with a record of what each pass does.
-  absl::Status ReportCycle(const Pipeline::Step& step, const std::string& prefix,
-                           int round, int period) {
+  absl::Status ReportCycle(const Pipeline::Step& step, const std::string& prefix, int round,
+                           int period) {
     CycleTrace trace;
     CycleTrace* const outer = trace_;
     trace_ = &trace;
@@ -201,8 +196,8 @@ class PipelineRun {
     context_.BeginPass(absl::StrCat(prefix, "fixpoint"));
     return context_.ReportDivergence(
         absl::StrCat("no fixpoint: the graph after round ", round, " is the one after round ",
-                     round - period, ", a cycle of ", period,
-                     period == 1 ? " round" : " rounds", "; in it: ", trace.Firing()),
+                     round - period, ", a cycle of ", period, period == 1 ? " round" : " rounds",
+                     "; in it: ", trace.Firing()),
         trace.lines());
   }
 
@@ -274,8 +269,7 @@ class PipelineRun {
   // What the pass did, after it ran.
   void Record(PassReport& report) {
     report.fired = context_.fired();
-    report.counters.assign(context_.counters().begin(),
-                           context_.counters().end());
+    report.counters.assign(context_.counters().begin(), context_.counters().end());
     ModuleState after = Measure(module_);
     report.nodes_after = after.nodes;
     report.changed = after.epochs != state_.epochs;
@@ -305,9 +299,9 @@ class PipelineRun {
   PipelineReport* report_;
   ModuleState state_;
   OpCounts counts_;
-  int depth_ = 0;                  // Of groups.
-  CycleTrace* trace_ = nullptr;    // Of a fixpoint that goes in circles.
-  int64_t version_ = 0;  // Of the module: counts the passes that changed it.
+  int depth_ = 0;                // Of groups.
+  CycleTrace* trace_ = nullptr;  // Of a fixpoint that goes in circles.
+  int64_t version_ = 0;          // Of the module: counts the passes that changed it.
   absl::flat_hash_map<const Pass*, int64_t> last_run_;  // Version after it.
 };
 
@@ -316,12 +310,10 @@ class PipelineRun {
 PassManager::PassManager(Pipeline pipeline, PassManagerOptions options)
     : pipeline_(std::move(pipeline)), options_(std::move(options)) {}
 
-absl::Status PassManager::Run(Module& module, PassContext& context,
-                              PipelineReport* report) const {
+absl::Status PassManager::Run(Module& module, PassContext& context, PipelineReport* report) const {
   PipelineReport ignored;
   if (report == nullptr) report = &ignored;
-  return PipelineRun(options_, module, context, report)
-      .RunSteps(pipeline_.steps(), "");
+  return PipelineRun(options_, module, context, report).RunSteps(pipeline_.steps(), "");
 }
 
 }  // namespace weft

@@ -21,15 +21,13 @@ namespace weft {
 struct PassHooks {
   std::function<absl::Status(const PassReport&, const Module&)> before_pass;
   // `before` is null unless keep_before is set.
-  std::function<absl::Status(const PassReport&, const Module* before,
-                             const Module& after)>
+  std::function<absl::Status(const PassReport&, const Module* before, const Module& after)>
       after_pass;
   // Clone the module before each pass, for after_pass.
   bool keep_before = false;
   // Compares what the two compute, within the contract report.fired. Called
   // after each pass that changed something, with a clone from before it.
-  std::function<absl::Status(const PassReport&, const Module& before,
-                             const Module& after)>
+  std::function<absl::Status(const PassReport&, const Module& before, const Module& after)>
       check_semantics;
 };
 
@@ -45,8 +43,7 @@ class PassManager {
 
   // The error names the pass. `report` may be null; it is filled in up to and
   // including the failing pass.
-  absl::Status Run(Module& module, PassContext& context,
-                   PipelineReport* report = nullptr) const;
+  absl::Status Run(Module& module, PassContext& context, PipelineReport* report = nullptr) const;
 
   const Pipeline& pipeline() const { return pipeline_; }
 

@@ -89,8 +89,7 @@ Remark RemarkOn(const Node& node, RemarkKind kind, absl::string_view reason) {
   remark.function = node.graph()->name();
   remark.op = std::string(node.op().name());
   remark.node = node.id();
-  remark.provenance =
-      node.graph()->module().provenance().Names(node.provenance(), kMaxNames);
+  remark.provenance = node.graph()->module().provenance().Names(node.provenance(), kMaxNames);
   remark.reason = std::string(reason);
   return remark;
 }
@@ -99,9 +98,12 @@ absl::StatusOr<std::vector<Remark>> FilterRemarks(std::vector<Remark> remarks,
                                                   const std::string& regex) {
   auto filter = NameFilter::Parse(regex);
   if (!filter.ok()) return filter.status();
-  remarks.erase(std::remove_if(
-                    remarks.begin(), remarks.end(),
-                    [&](const Remark& remark) { return !filter->Finds(remark.Category()); }),
+  remarks.erase(std::remove_if(remarks.begin(), remarks.end(),
+                               [&](const Remark& remark) {
+                                 const bool loud = remark.kind == RemarkKind::kFailed ||
+                                                   remark.kind == RemarkKind::kBudget;
+                                 return !loud && !filter->Finds(remark.Category());
+                               }),
                 remarks.end());
   return remarks;
 }

@@ -52,8 +52,8 @@ struct Remark {
 // A remark about `node`: fills in the graph, op, id and provenance.
 Remark RemarkOn(const Node& node, RemarkKind kind, absl::string_view reason);
 
-// Those remarks whose category the regular expression matches somewhere. A bad
-// expression is an InvalidArgument.
+// Those remarks whose category the regular expression matches somewhere, and all
+// of kinds kFailed and kBudget. A bad expression is an InvalidArgument.
 absl::StatusOr<std::vector<Remark>> FilterRemarks(std::vector<Remark> remarks,
                                                   const std::string& regex);
 

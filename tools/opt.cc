@@ -1,7 +1,8 @@
 // opt: reads a model, runs a pipeline over it, prints and writes the result.
-#include <algorithm>
 #include <iostream>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -10,8 +11,10 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "api/blame.h"
 #include "api/compiler.h"
 #include "api/describe.h"
+#include "api/dump.h"
 #include "api/model_io.h"
 #include "api/rule_file.h"
 #include "tools/common/cli.h"
@@ -26,11 +29,21 @@ struct Options {
   std::string output;
   std::string verify = "structure";
   std::string case_file = "case.weft";
-  std::vector<std::string> print_after;
+  std::string stats = "text";
+  DumpOptions dump;
   std::vector<std::string> inputs;
   int64_t seed = 0;
-  bool remarks = false;
+  int64_t rewrite_limit = -1;
+  int64_t budget = -1;
+  bool strict = false;
+  std::string replay;
+  std::string replay_folder;
+  std::string remarks;
+  std::string remarks_format = "text";
+  std::string remarks_output;
   std::string near_misses;
+  std::vector<std::string> blame;
+  bool print_pipeline = false;
   bool list_passes = false;
   bool list_ops = false;
   bool list_rules = false;
@@ -46,8 +59,10 @@ FlagSet MakeFlags(Options* o) {
                 "  opt --verify=semantics model.onnx");
   flags.Section("Pipeline");
   flags.String("passes", &o->passes, "PIPELINE",
-               "Passes, named pipelines and fixpoint(...), with commas\n"
-               "between them; --list-passes shows all. Default: default");
+               "Passes, named pipelines, fixpoint{max=N}(...) and\n"
+               "if(CONDITION,...) with commas between them; a condition is\n"
+               "has_op(NAME), nodes<N, changed, or one of them after '!'.\n"
+               "--list-passes shows all. Default: default");
   flags.String("verify", &o->verify, "none|structure|semantics[=rewrite]",
                "After each pass that changed something: nothing, the\n"
                "verifier, or also runs of what it changed, before and after,\n"
@@ -58,6 +73,13 @@ FlagSet MakeFlags(Options* o) {
                "Where --verify=semantics leaves a small graph that shows the\n"
                "fault it found. Default: case.weft");
   flags.Int("seed", &o->seed, "N", "Seed of --verify=semantics. Default: 0");
+  flags.Int("rewrite-limit", &o->rewrite_limit, "N",
+            "Stop after this many rewrites, all passes together");
+  flags.Int("budget", &o->budget, "N",
+            "Work that one run of a pass may do, in units: a rewrite or a\n"
+            "visit of a node is one. A pass whose budget is spent stops\n"
+            "where it is, with a remark");
+  flags.Bool("strict", &o->strict, "A fixpoint that does not settle is an error");
   flags.Repeated("input", &o->inputs, "NAME=FILE",
                  "Value of an input that shapes depend on (.npy or .pb); the\n"
                  "program is then made for that value");
@@ -67,42 +89,48 @@ FlagSet MakeFlags(Options* o) {
                "Where the graph goes; default: standard output. Statistics\n"
                "go to standard error when the graph takes standard output.\n"
                "With several graph kinds, FILE's suffix is replaced by each");
-  flags.Repeated("print-after", &o->print_after, "PASS|changed|all",
-                 "Print the module to standard error after these passes");
-  flags.Bool("remarks", &o->remarks, "Print what passes did, missed and found out");
+  flags.String("stats", &o->stats, "text|json",
+               "Form of the statistics: a tree of groups and passes, or one\n"
+               "JSON object. Default: text");
+  flags.Repeated("print-after", &o->dump.after, "REGEX|changed|all",
+                 "Print the module to standard error after the passes with such\n"
+                 "a name or path (fixpoint.2.cse)");
+  flags.Repeated("print-before", &o->dump.before, "REGEX|all", "The same, before them");
+  flags.String("print-to", &o->dump.folder, "DIR",
+               "A file for each printed module instead, as\n"
+               "0003.fixpoint.2.cse.after.weft");
+  flags.OptionalString("remarks", &o->remarks, "REGEX", ".*",
+                       "Print what passes did, missed and found out: of those\n"
+                       "remarks whose kind, pass and rule match somewhere, as\n"
+                       "missed:fold_constants or passed:canonicalize.mul-one");
+  flags.String("remarks-format", &o->remarks_format, "text|json",
+               "json: one object a line. Default: text");
+  flags.String("remarks-output", &o->remarks_output, "FILE", "Default: where the statistics go");
+  flags.Repeated("blame", &o->blame, "%N|NAME|all",
+                 "Print the source nodes, passes, rules and rewrites that a\n"
+                 "value of the result comes from; NAME is a source node");
   flags.String("rules", &o->rules, "FILE",
                "Rewrite rules for canonicalize (docs/rule-files.md). Each is\n"
                "tested on random instances first; one that is wrong is refused");
   flags.String("near-misses", &o->near_misses, "REGEX",
                "Print why rules of these names did not fire: the places where\n"
                "most of the pattern matched, and the condition that failed");
+  flags.Section("Replay");
+  flags.String("replay", &o->replay, "FILE",
+               "Run the pass of a replay file again, with its options. A pass\n"
+               "that fails or crashes leaves one in the current folder when\n"
+               "the module is small (2,000 nodes, 1 MB of constants)");
+  flags.String("replay-dir", &o->replay_folder, "DIR",
+               "Replay files go there, for modules of any size. The text is\n"
+               "made again after each pass that changed something, which takes\n"
+               "about as long as --emit=text");
   flags.Section("Information");
   flags.Bool("list-passes", &o->list_passes, "List passes with their options, and named pipelines");
   flags.Bool("list-rules", &o->list_rules,
              "List rewrite rules: identity, contract, status, pattern");
+  flags.Bool("print-pipeline", &o->print_pipeline, "Print the pipeline, named ones written out");
   flags.Bool("list-ops", &o->list_ops, "List ops with their schemas");
   return flags;
-}
-
-absl::Status CheckPrintAfter(const Options& o) {
-  const std::vector<std::string> names = BuiltinPasses().PassNames();
-  for (const std::string& name : o.print_after) {
-    if (name == "all" || name == "changed" ||
-        std::find(names.begin(), names.end(), name) != names.end()) {
-      continue;
-    }
-    const std::string closest = ClosestName(name, names);
-    return absl::InvalidArgumentError(
-        absl::StrCat("--print-after: unknown pass \"", name, "\"",
-                     closest.empty() ? "" : absl::StrCat("; did you mean ", closest, "?")));
-  }
-  return absl::OkStatus();
-}
-
-bool PrintsAfter(const Options& o, const PassReport& report) {
-  return std::any_of(o.print_after.begin(), o.print_after.end(), [&](const std::string& name) {
-    return name == "all" || name == report.pass || (name == "changed" && report.changed);
-  });
 }
 
 struct EmitKind {
@@ -146,7 +174,8 @@ absl::Status WriteGraphs(const Options& o, const Module& module,
   return absl::OkStatus();
 }
 
-absl::StatusOr<CompileResult> RunPasses(const Options& o, const RuleSet* rules, Module& module) {
+// A replay file may name a file of rules, when the command line does not.
+absl::StatusOr<CompileOptions> MakeCompileOptions(const Options& o, std::string* rules_file) {
   CompileOptions compile;
   compile.passes = o.passes;
   const auto verify = ParseVerify(o.verify);
@@ -159,18 +188,93 @@ absl::StatusOr<CompileResult> RunPasses(const Options& o, const RuleSet* rules, 
   compile.verify = *verify;
   compile.seed = static_cast<uint64_t>(o.seed);
   compile.case_file = ResolvePath(o.case_file);
-  compile.context.remarks = o.remarks;
+  compile.context.remarks = !o.remarks.empty();
   compile.context.near_misses = o.near_misses;
-  compile.context.rules = rules;
-  compile.after_pass = [&o](const PassReport& report, const Module& after) {
-    if (PrintsAfter(o, report)) {
-      auto text = Emit(after, EmitFormat::kText);
-      if (!text.ok()) return text.status();
-      std::cerr << "// ----- after " << report.path << " -----\n" << *text;
+  if (o.near_misses.empty() && absl::StrContains(o.remarks, "near-miss")) {
+    compile.context.near_misses = ".*";
+  }
+  compile.context.rewrite_limit = o.rewrite_limit;
+  compile.context.budget = o.budget;
+  compile.context.strict = o.strict;
+  if (!o.replay.empty()) {
+    auto replay = LoadReplay(ResolvePath(o.replay));
+    if (!replay.ok()) return replay.status();
+    absl::Status status = ApplyReplay(*replay, &compile);
+    if (!status.ok()) return status;
+    if (rules_file->empty()) *rules_file = replay->rules;
+  } else {
+    compile.replay.any_size = !o.replay_folder.empty();
+    compile.replay.folder = ResolvePath(o.replay_folder.empty() ? "." : o.replay_folder);
+    compile.replay.crashes = true;
+    compile.replay.rules = o.rules.empty() ? "" : ResolvePath(o.rules);
+    if (compile.replay.any_size) {
+      absl::Status status = MakeFolder(compile.replay.folder);
+      if (!status.ok()) return status;
     }
-    return absl::OkStatus();
+  }
+  return compile;
+}
+
+absl::StatusOr<CompileResult> RunPasses(const Options& o, CompileOptions compile, Module& module) {
+  DumpOptions dump = o.dump;
+  dump.folder = ResolvePath(dump.folder);
+  auto dumper = ModuleDumper::Create(dump, BuiltinPasses());
+  if (!dumper.ok()) return dumper.status();
+  compile.before_pass = [&](const PassReport& report, const Module& before) {
+    return dumper->Before(report, before);
+  };
+  compile.after_pass = [&](const PassReport& report, const Module& after) {
+    return dumper->After(report, after);
   };
   return Compile(module, compile);
+}
+
+absl::Status WriteRemarks(const Options& o, std::vector<Remark> remarks, std::ostream& info) {
+  // Near misses that were asked for by name are not asked for again.
+  const bool both = !o.remarks.empty() && !o.near_misses.empty();
+  auto wanted = FilterRemarks(std::move(remarks),
+                              both ? absl::StrCat(o.remarks, "|^near-miss:") : o.remarks);
+  if (!wanted.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--remarks: ", wanted.status().message()));
+  }
+  std::string text;
+  for (const Remark& remark : *wanted) {
+    absl::StrAppend(&text, o.remarks_format == "json" ? remark.ToJson() : remark.ToString(), "\n");
+  }
+  if (!o.remarks_output.empty()) return WriteOutput(o.remarks_output, text);
+  info << text;
+  return absl::OkStatus();
+}
+
+absl::Status WriteBlame(const Options& o, const Module& module, std::ostream& info) {
+  for (const std::string& what : o.blame) {
+    auto text = Blame(module, what);
+    if (!text.ok()) {
+      return absl::Status(text.status().code(), absl::StrCat("--blame: ", text.status().message()));
+    }
+    info << *text;
+  }
+  return absl::OkStatus();
+}
+
+// Flags with a few possible values.
+absl::Status CheckChoices(const Options& o) {
+  for (const auto& [flag, value] : {std::pair<const char*, const std::string&>("stats", o.stats),
+                                    {"remarks-format", o.remarks_format}}) {
+    if (value == "text" || value == "json") continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", flag, " takes text or json, not \"", value, "\""));
+  }
+  auto none = FilterRemarks({}, o.remarks);
+  if (none.ok()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--remarks: ", none.status().message()));
+}
+
+absl::Status PrintPipeline(const Options& o) {
+  auto pipeline = Pipeline::Parse(o.passes, BuiltinPasses());
+  if (!pipeline.ok()) return pipeline.status();
+  std::cout << pipeline->ToString(BuiltinPasses()) << "\n";
+  return absl::OkStatus();
 }
 
 absl::StatusOr<LoadOptions> ReadInputs(const Options& o) {
@@ -185,41 +289,39 @@ absl::StatusOr<LoadOptions> ReadInputs(const Options& o) {
   return load;
 }
 
-absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positional) {
-  if (o.list_passes) {
-    std::cout << BuiltinPasses().Help();
-    return kExitOk;
-  }
-  std::unique_ptr<RuleSet> rules;
-  if (!o.rules.empty()) {
-    auto loaded = LoadRuleFile(ResolvePath(o.rules));
-    if (!loaded.ok()) return loaded.status();
-    rules = *std::move(loaded);
-  }
-  if (o.list_rules) {
-    std::cout << DescribeRules(rules.get());
-    return kExitOk;
-  }
-  if (o.list_ops) {
-    std::cout << DescribeOps();
-    return kExitOk;
-  }
-  if (positional.size() != 1) {
-    return absl::InvalidArgumentError("expected one model file; --help shows how");
-  }
+// Null without a file.
+absl::StatusOr<std::unique_ptr<RuleSet>> LoadRules(const std::string& file) {
+  if (file.empty()) return std::unique_ptr<RuleSet>();
+  return LoadRuleFile(ResolvePath(file));
+}
+
+absl::Status PrintRules(const Options& o) {
+  auto rules = LoadRules(o.rules);
+  if (!rules.ok()) return rules.status();
+  std::cout << DescribeRules(rules->get());
+  return absl::OkStatus();
+}
+
+absl::Status RunOnModel(const Options& o, const std::string& path) {
   bool stats = false;
   auto kinds = ParseEmit(o.emit, &stats);
   if (!kinds.ok()) return kinds.status();
-  absl::Status status = CheckPrintAfter(o);
+  absl::Status status = CheckChoices(o);
   if (!status.ok()) return status;
   auto load = ReadInputs(o);
   if (!load.ok()) return load.status();
+  std::string rules_file = o.rules;
+  auto compile = MakeCompileOptions(o, &rules_file);
+  if (!compile.ok()) return compile.status();
+  auto rules = LoadRules(rules_file);
+  if (!rules.ok()) return rules.status();
+  compile->context.rules = rules->get();
 
   const absl::Time begin = absl::Now();
-  auto module = LoadModel(ResolvePath(positional[0]), *load);
+  auto module = LoadModel(ResolvePath(path), *load);
   if (!module.ok()) return module.status();
   const absl::Duration load_time = absl::Now() - begin;
-  auto result = RunPasses(o, rules.get(), **module);
+  auto result = RunPasses(o, *compile, **module);
   if (!result.ok()) {
     // The semantic check did its work, and the answer is bad.
     if (!absl::IsFailedPrecondition(result.status())) return result.status();
@@ -229,16 +331,37 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
 
   std::ostream& info =
       !kinds->empty() && (o.output.empty() || o.output == "-") ? std::cerr : std::cout;
-  if (stats) {
-    info << absl::StrFormat("%s: loaded in %.1f ms\n", positional[0],
-                            absl::ToDoubleMilliseconds(load_time))
+  if (stats && o.stats == "json") {
+    info << result->report.ToJson();
+  } else if (stats) {
+    info << absl::StrFormat("%s: loaded in %.1f ms\n", path, absl::ToDoubleMilliseconds(load_time))
          << result->report.ToString();
   }
-  if (absl::StartsWith(o.verify, "semantics")) {
+  if (compile->verify >= CompileOptions::Verify::kSemantics) {
     info << result->semantics.ToString() << "\n";
   }
-  for (const Remark& remark : result->remarks) info << remark.ToString() << "\n";
-  status = WriteGraphs(o, **module, *kinds);
+  status = WriteRemarks(o, std::move(result->remarks), info);
+  if (!status.ok()) return status;
+  status = WriteBlame(o, **module, info);
+  if (!status.ok()) return status;
+  return WriteGraphs(o, **module, *kinds);
+}
+
+absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positional) {
+  absl::Status status;
+  if (o.list_passes) {
+    std::cout << BuiltinPasses().Help();
+  } else if (o.list_rules) {
+    status = PrintRules(o);
+  } else if (o.list_ops) {
+    std::cout << DescribeOps();
+  } else if (o.print_pipeline) {
+    status = PrintPipeline(o);
+  } else if (positional.size() + (o.replay.empty() ? 0 : 1) != 1) {
+    return absl::InvalidArgumentError("expected one model file; --help shows how");
+  } else {
+    status = RunOnModel(o, o.replay.empty() ? positional[0] : o.replay);
+  }
   if (!status.ok()) return status;
   return kExitOk;
 }

@@ -72,8 +72,8 @@ Fingerprint::Fingerprint(const Module& module) {
 }
 
 uint64_t Fingerprint::LocalHash(const Node& node) const {
-  uint64_t hash = Mix(reinterpret_cast<uintptr_t>(&node.op()),
-                      reinterpret_cast<uintptr_t>(node.attr_list()));
+  uint64_t hash =
+      Mix(reinterpret_cast<uintptr_t>(&node.op()), reinterpret_cast<uintptr_t>(node.attr_list()));
   for (int i = 0; i < node.num_results(); ++i) {
     hash = Mix(hash, absl::Hash<Type>()(node.result(i)->type()));
   }
@@ -110,8 +110,7 @@ void Fingerprint::AddGraph(const Graph& graph) {
   graphs_[&graph] = with_operands(*graph.return_node(), sum);
 }
 
-std::vector<std::string> DescribeDifference(const Module& before, const Module& after,
-                                            int limit) {
+std::vector<std::string> DescribeDifference(const Module& before, const Module& after, int limit) {
   const Fingerprint a(before), b(after);
   const Nodes all_a = All(a), all_b = All(b);
   const Nodes went = Missing(all_a, all_b, &Fingerprint::LiveNode::hash);

@@ -19,8 +19,7 @@ constexpr int kMaxNesting = 16;
 
 class PipelineParser {
  public:
-  PipelineParser(absl::string_view text, const PassRegistry& registry,
-                 int nesting)
+  PipelineParser(absl::string_view text, const PassRegistry& registry, int nesting)
       : text_(text), registry_(registry), nesting_(nesting) {}
 
   absl::StatusOr<std::vector<Pipeline::Step>> ParseAll() {
@@ -63,8 +62,7 @@ class PipelineParser {
     }
     if (const NamedPipeline* named = registry_.FindPipeline(name)) {
       if (!options.empty()) {
-        return Error(options[0].pos, absl::StrCat("pipeline ", name,
-                                                  " takes no options"));
+        return Error(options[0].pos, absl::StrCat("pipeline ", name, " takes no options"));
       }
       return Expand(*named, start, steps);
     }
@@ -83,12 +81,10 @@ class PipelineParser {
     Pipeline::Step step;
     for (const Option& option : options) {
       if (option.name != "max") {
-        return Error(option.pos, absl::StrCat("fixpoint has no option \"",
-                                              option.name,
+        return Error(option.pos, absl::StrCat("fixpoint has no option \"", option.name,
                                               "\", did you mean \"max\"?"));
       }
-      if (!absl::SimpleAtoi(option.value, &step.max_rounds) ||
-          step.max_rounds < 1) {
+      if (!absl::SimpleAtoi(option.value, &step.max_rounds) || step.max_rounds < 1) {
         return Error(option.pos, "max must be a positive integer");
       }
     }
@@ -196,11 +192,9 @@ class PipelineParser {
   absl::Status Expand(const NamedPipeline& named, size_t start,
                       std::vector<Pipeline::Step>* steps) {
     if (nesting_ >= kMaxNesting) return Error(start, "nested too deep");
-    auto inner =
-        PipelineParser(named.text, registry_, nesting_ + 1).ParseAll();
+    auto inner = PipelineParser(named.text, registry_, nesting_ + 1).ParseAll();
     if (!inner.ok()) {
-      return Error(start, absl::StrCat("in pipeline ", named.name, ": ",
-                                       inner.status().message()));
+      return Error(start, absl::StrCat("in pipeline ", named.name, ": ", inner.status().message()));
     }
     for (Pipeline::Step& step : *inner) steps->push_back(std::move(step));
     return absl::OkStatus();
@@ -213,13 +207,12 @@ class PipelineParser {
     }
     names.emplace_back(kFixpoint);
     names.emplace_back(kIf);
-    return Error(start, absl::StrCat("no pass or pipeline is called \"", name,
-                                     "\"", DidYouMean(name, names)));
+    return Error(start, absl::StrCat("no pass or pipeline is called \"", name, "\"",
+                                     DidYouMean(name, names)));
   }
 
   absl::Status Error(size_t pos, absl::string_view message) const {
-    return absl::InvalidArgumentError(
-        absl::StrCat("pipeline, column ", pos + 1, ": ", message));
+    return absl::InvalidArgumentError(absl::StrCat("pipeline, column ", pos + 1, ": ", message));
   }
   bool AtEnd() const { return pos_ == text_.size(); }
   void SkipSpace() {
@@ -232,8 +225,7 @@ class PipelineParser {
     return true;
   }
   std::string Word() {
-    const size_t end = std::min(text_.find_first_of(kSpecial, pos_),
-                                text_.size());
+    const size_t end = std::min(text_.find_first_of(kSpecial, pos_), text_.size());
     std::string word(text_.substr(pos_, end - pos_));
     pos_ = end;
     return word;
@@ -246,8 +238,8 @@ class PipelineParser {
 };
 
 std::string ValueText(const std::string& value) {
-  if (!value.empty() && absl::string_view(value).find_first_of(kSpecial) ==
-                            absl::string_view::npos) {
+  if (!value.empty() &&
+      absl::string_view(value).find_first_of(kSpecial) == absl::string_view::npos) {
     return value;
   }
   std::string text = "\"";
@@ -273,8 +265,7 @@ std::string PassText(Pass& pass, const std::vector<PassOption>& defaults) {
 }
 
 // Recursive: nesting is bounded by the parser.
-std::string StepsText(const std::vector<Pipeline::Step>& steps,
-                      const PassRegistry& registry) {
+std::string StepsText(const std::vector<Pipeline::Step>& steps, const PassRegistry& registry) {
   std::string text;
   for (const Pipeline::Step& step : steps) {
     if (!text.empty()) text.push_back(',');
@@ -300,8 +291,7 @@ std::string StepsText(const std::vector<Pipeline::Step>& steps,
 
 }  // namespace
 
-absl::StatusOr<Pipeline> Pipeline::Parse(absl::string_view text,
-                                         const PassRegistry& registry) {
+absl::StatusOr<Pipeline> Pipeline::Parse(absl::string_view text, const PassRegistry& registry) {
   auto steps = PipelineParser(text, registry, 0).ParseAll();
   if (!steps.ok()) return steps.status();
   Pipeline pipeline;

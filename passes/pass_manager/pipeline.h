@@ -51,8 +51,7 @@ class Pipeline {
   };
 
   // Errors name the column, and close names for unknown ones.
-  static absl::StatusOr<Pipeline> Parse(absl::string_view text,
-                                        const PassRegistry& registry);
+  static absl::StatusOr<Pipeline> Parse(absl::string_view text, const PassRegistry& registry);
 
   Pipeline& Add(std::unique_ptr<Pass> pass);
   Pipeline& AddFixpoint(Pipeline body, int max_rounds = kDefaultRounds);

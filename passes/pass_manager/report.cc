@@ -29,8 +29,7 @@ double Share(double part, double whole) { return whole > 0 ? 100 * part / whole 
 
 class TableWriter {
  public:
-  explicit TableWriter(const PipelineReport& report)
-      : report_(report), total_(report.seconds()) {
+  explicit TableWriter(const PipelineReport& report) : report_(report), total_(report.seconds()) {
     for (const PassReport& pass : report.passes) {
       Widen(2 * pass.depth + pass.pass.size());
     }
@@ -40,14 +39,12 @@ class TableWriter {
   }
 
   std::string Write() {
-    absl::StrAppendFormat(&text_, "%4s  %-*s %10s %10s %10s %10s %7s %9s\n", "#", width_,
-                          "pass", "before", "after", "ms", "verify ms", "share",
-                          "peak MB");
+    absl::StrAppendFormat(&text_, "%4s  %-*s %10s %10s %10s %10s %7s %9s\n", "#", width_, "pass",
+                          "before", "after", "ms", "verify ms", "share", "peak MB");
     size_t group = 0;
     const int n = static_cast<int>(report_.passes.size());
     for (int i = 0; i <= n; ++i) {
-      for (; group < report_.groups.size() && report_.groups[group].first_pass == i;
-           ++group) {
+      for (; group < report_.groups.size() && report_.groups[group].first_pass == i; ++group) {
         WriteGroup(report_.groups[group]);
       }
       if (i < n) WritePass(report_.passes[i]);
@@ -58,14 +55,12 @@ class TableWriter {
  private:
   void Widen(size_t width) { width_ = std::max(width_, static_cast<int>(width)); }
 
-  void WriteRow(absl::string_view number, int depth, absl::string_view name,
-                int64_t before, int64_t after, Times times, int64_t peak,
-                absl::string_view note) {
-    absl::StrAppendFormat(
-        &text_, "%4s  %-*s %10d %10d %10.3f %10.3f %6.1f%% %9.1f%s\n", number, width_,
-        absl::StrCat(std::string(2 * depth, ' '), name), before, after, times.run * 1e3,
-        times.verify * 1e3, Share(times.total(), total_),
-        static_cast<double>(peak) / (1 << 20), note);
+  void WriteRow(absl::string_view number, int depth, absl::string_view name, int64_t before,
+                int64_t after, Times times, int64_t peak, absl::string_view note) {
+    absl::StrAppendFormat(&text_, "%4s  %-*s %10d %10d %10.3f %10.3f %6.1f%% %9.1f%s\n", number,
+                          width_, absl::StrCat(std::string(2 * depth, ' '), name), before, after,
+                          times.run * 1e3, times.verify * 1e3, Share(times.total(), total_),
+                          static_cast<double>(peak) / (1 << 20), note);
   }
 
   void WriteGroup(const GroupReport& group) {
@@ -81,8 +76,8 @@ class TableWriter {
   }
 
   void WritePass(const PassReport& pass) {
-    WriteRow(absl::StrCat(pass.index), pass.depth, pass.pass, pass.nodes_before,
-             pass.nodes_after, {pass.seconds, pass.verify_seconds}, pass.peak_bytes,
+    WriteRow(absl::StrCat(pass.index), pass.depth, pass.pass, pass.nodes_before, pass.nodes_after,
+             {pass.seconds, pass.verify_seconds}, pass.peak_bytes,
              pass.skipped   ? "  skipped"
              : pass.changed ? ""
                             : "  unchanged");
@@ -90,8 +85,8 @@ class TableWriter {
       absl::StrAppendFormat(&text_, "      %*s   %s: %d\n", width_, "", name, n);
     }
     for (const PassReport::OpCount& op : pass.op_counts) {
-      absl::StrAppendFormat(&text_, "      %*s   ops %s: %d -> %d\n", width_, "", op.op,
-                            op.before, op.after);
+      absl::StrAppendFormat(&text_, "      %*s   ops %s: %d -> %d\n", width_, "", op.op, op.before,
+                            op.after);
     }
   }
 
@@ -113,17 +108,14 @@ std::string PassJson(const PassReport& pass, double total) {
       "{\"index\": ", pass.index, ", \"path\": ", JsonString(pass.path),
       ", \"pass\": ", JsonString(pass.pass), ", \"text\": ", JsonString(pass.text),
       ", \"depth\": ", pass.depth, ", \"skipped\": ", pass.skipped ? "true" : "false",
-      ", \"changed\": ", pass.changed ? "true" : "false",
-      ", \"nodes\": [", pass.nodes_before, ", ", pass.nodes_after, "]",
-      ", \"seconds\": ", absl::StrFormat("%.9f", pass.seconds),
+      ", \"changed\": ", pass.changed ? "true" : "false", ", \"nodes\": [", pass.nodes_before, ", ",
+      pass.nodes_after, "]", ", \"seconds\": ", absl::StrFormat("%.9f", pass.seconds),
       ", \"verify_seconds\": ", absl::StrFormat("%.9f", pass.verify_seconds),
-      ", \"share\": ",
-      absl::StrFormat("%.3f", Share(pass.seconds + pass.verify_seconds, total)),
+      ", \"share\": ", absl::StrFormat("%.3f", Share(pass.seconds + pass.verify_seconds, total)),
       ", \"resident_bytes\": [", pass.resident_before, ", ", pass.resident_after, "]",
       ", \"peak_bytes\": ", pass.peak_bytes,
-      ", \"contract\": ", JsonString(NumericContractName(pass.fired)),
-      ", \"counters\": {", absl::StrJoin(counters, ", "), "}, \"ops\": {",
-      absl::StrJoin(ops, ", "), "}}");
+      ", \"contract\": ", JsonString(NumericContractName(pass.fired)), ", \"counters\": {",
+      absl::StrJoin(counters, ", "), "}, \"ops\": {", absl::StrJoin(ops, ", "), "}}");
 }
 
 }  // namespace
@@ -132,8 +124,7 @@ double PipelineReport::seconds() const {
   return TimesOf(*this, 0, static_cast<int>(passes.size())).total();
 }
 
-int64_t PipelineReport::Counter(absl::string_view name,
-                                absl::string_view pass) const {
+int64_t PipelineReport::Counter(absl::string_view name, absl::string_view pass) const {
   int64_t total = 0;
   for (const PassReport& report : passes) {
     if (!pass.empty() && report.pass != pass) continue;
@@ -156,16 +147,15 @@ std::string PipelineReport::ToJson() const {
   }
   for (const GroupReport& group : groups) {
     const Times times = TimesOf(*this, group.first_pass, group.end_pass);
-    tree.push_back(absl::StrCat(
-        "\n  {\"name\": ", JsonString(group.name), ", \"depth\": ", group.depth,
-        ", \"passes\": [", group.first_pass, ", ", group.end_pass, "]",
-        ", \"seconds\": ", absl::StrFormat("%.9f", times.run),
-        ", \"verify_seconds\": ", absl::StrFormat("%.9f", times.verify),
-        ", \"share\": ", absl::StrFormat("%.3f", Share(times.total(), total)), "}"));
+    tree.push_back(
+        absl::StrCat("\n  {\"name\": ", JsonString(group.name), ", \"depth\": ", group.depth,
+                     ", \"passes\": [", group.first_pass, ", ", group.end_pass, "]",
+                     ", \"seconds\": ", absl::StrFormat("%.9f", times.run),
+                     ", \"verify_seconds\": ", absl::StrFormat("%.9f", times.verify),
+                     ", \"share\": ", absl::StrFormat("%.3f", Share(times.total(), total)), "}"));
   }
-  return absl::StrCat("{\"seconds\": ", absl::StrFormat("%.9f", total),
-                      ", \"peak_bytes\": ", peak, ",\n \"groups\": [",
-                      absl::StrJoin(tree, ","), "],\n \"passes\": [",
+  return absl::StrCat("{\"seconds\": ", absl::StrFormat("%.9f", total), ", \"peak_bytes\": ", peak,
+                      ",\n \"groups\": [", absl::StrJoin(tree, ","), "],\n \"passes\": [",
                       absl::StrJoin(rows, ","), "]}\n");
 }
 

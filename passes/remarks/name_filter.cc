@@ -20,8 +20,7 @@ absl::StatusOr<NameFilter> NameFilter::Parse(const std::string& regex) {
   try {
     filter.regex_ = std::regex(regex, std::regex::optimize);
   } catch (const std::regex_error&) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", regex, "\" is not a regular expression"));
+    return absl::InvalidArgumentError(absl::StrCat("\"", regex, "\" is not a regular expression"));
   }
   return filter;
 }

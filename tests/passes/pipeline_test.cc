@@ -65,6 +65,9 @@ TEST(PipelineTest, PrintsWhatItReads) {
   EXPECT_EQ(RoundTrip("fixpoint(cse,fixpoint{max=3}(dce)),cse"),
             "fixpoint(cse,fixpoint{max=3}(dce)),cse");
   EXPECT_EQ(RoundTrip("fixpoint{max=10}(cse)"), "fixpoint(cse)");
+  for (const std::string& name : TestPasses().PassNames()) {
+    EXPECT_EQ(RoundTrip(PassToString(*TestPasses().Create(name))), name);
+  }
   EXPECT_EQ(RoundTrip("if( has_op( relu ) , cse,if(!nodes < 10,dce) )"),
             "if(has_op(relu),cse,if(!nodes<10,dce))");
   EXPECT_EQ(RoundTrip("fixpoint(cse,if(!!changed,twice))"),

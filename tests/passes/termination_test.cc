@@ -24,13 +24,25 @@ using testing::HasSubstr;
 
 // Three rules that undo each other, across two passes.
 constexpr Rule kUp[] = {
-    {"neg-to-abs", "-x = |x|, for tests", NumericContract::kBitExact, Op(ops::neg, x), {},
+    {"neg-to-abs",
+     "-x = |x|, for tests",
+     NumericContract::kBitExact,
+     Op(ops::neg, x),
+     {},
      Op(ops::abs, x)},
 };
 constexpr Rule kDown[] = {
-    {"abs-to-sin", "|x| = sin(x), for tests", NumericContract::kBitExact, Op(ops::abs, x), {},
+    {"abs-to-sin",
+     "|x| = sin(x), for tests",
+     NumericContract::kBitExact,
+     Op(ops::abs, x),
+     {},
      Op(ops::sin, x)},
-    {"sin-to-neg", "sin(x) = -x, for tests", NumericContract::kBitExact, Op(ops::sin, x), {},
+    {"sin-to-neg",
+     "sin(x) = -x, for tests",
+     NumericContract::kBitExact,
+     Op(ops::sin, x),
+     {},
      Op(ops::neg, x)},
 };
 
@@ -53,10 +65,8 @@ class RulePass : public Pass {
 
 PassRegistry TestPasses() {
   PassRegistry registry = BuiltinPasses();
-  registry.Add(
-      []() -> std::unique_ptr<Pass> { return std::make_unique<RulePass>("up", kUp); });
-  registry.Add(
-      []() -> std::unique_ptr<Pass> { return std::make_unique<RulePass>("down", kDown); });
+  registry.Add([]() -> std::unique_ptr<Pass> { return std::make_unique<RulePass>("up", kUp); });
+  registry.Add([]() -> std::unique_ptr<Pass> { return std::make_unique<RulePass>("down", kDown); });
   return registry;
 }
 
@@ -184,9 +194,9 @@ TEST(Report, IsATreeAndJson) {
   const Outcome outcome = RunOn(*module, "cse,fixpoint(if(has_op(neg),up),dce)");
   ASSERT_TRUE(outcome.status.ok()) << outcome.status;
   const std::string text = outcome.report.ToString();
-  for (const char* row : {"   0  cse ", "\n      fixpoint ", "\n        round 1 ",
-                          "\n          if(has_op(neg)) ", "\n   1        up ",
-                          "\n   2      dce ", "if(has_op(neg))  no pass ran"}) {
+  for (const char* row :
+       {"   0  cse ", "\n      fixpoint ", "\n        round 1 ", "\n          if(has_op(neg)) ",
+        "\n   1        up ", "\n   2      dce ", "if(has_op(neg))  no pass ran"}) {
     EXPECT_THAT(text, HasSubstr(row));
   }
   const std::string json = outcome.report.ToJson();

@@ -17,6 +17,7 @@ class FlagsTest : public testing::Test {
     flags_.String("o", &output_, "FILE", "Output");
     flags_.Int("seed", &seed_, "N", "Seed\nof all");
     flags_.Double("rtol", &rtol_, "X", "Tolerance");
+    flags_.OptionalString("remarks", &remarks_, "REGEX", ".*", "Remarks");
     flags_.Repeated("input", &inputs_, "NAME=FILE", "Input");
   }
 
@@ -34,6 +35,7 @@ class FlagsTest : public testing::Test {
   std::string output_;
   int64_t seed_ = 0;
   double rtol_ = 0;
+  std::string remarks_;
   std::vector<std::string> inputs_;
 };
 
@@ -49,6 +51,12 @@ TEST_F(FlagsTest, Forms) {
   EXPECT_EQ(output_, "out");
   EXPECT_THAT(inputs_, ElementsAre("x=1", "y=2"));
   ASSERT_TRUE(Parse({"--noverbose"}).ok());
+  positional = Parse({"--remarks", "a"});
+  ASSERT_TRUE(positional.ok());
+  EXPECT_THAT(*positional, ElementsAre("a"));
+  EXPECT_EQ(remarks_, ".*");
+  ASSERT_TRUE(Parse({"--remarks=x"}).ok());
+  EXPECT_EQ(remarks_, "x");
   EXPECT_FALSE(verbose_);
 }
 
@@ -71,7 +79,7 @@ TEST_F(FlagsTest, HelpListsEveryFlag) {
   EXPECT_THAT(help, HasSubstr("Usage: tool [flags] FILE"));
   EXPECT_THAT(help, HasSubstr("Things:"));
   for (const char* flag :
-       {"--verbose", "-o FILE", "--seed=N", "--rtol=X", "--input=NAME=FILE"}) {
+       {"--verbose", "-o FILE", "--seed=N", "--rtol=X", "--remarks[=REGEX]", "--input=NAME=FILE"}) {
     EXPECT_THAT(help, HasSubstr(flag));
   }
 }

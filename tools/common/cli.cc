@@ -1,6 +1,7 @@
 #include "tools/common/cli.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 
@@ -17,9 +18,7 @@ int Report(const FlagSet& flags, const absl::Status& status) {
 }  // namespace
 
 int RunTool(FlagSet& flags, int argc, char** argv,
-            absl::FunctionRef<absl::StatusOr<int>(
-                const std::vector<std::string>&)>
-                body) {
+            absl::FunctionRef<absl::StatusOr<int>(const std::vector<std::string>&)> body) {
   auto positional = flags.Parse(argc, argv);
   if (!positional.ok()) return Report(flags, positional.status());
   if (flags.help_requested()) {
@@ -37,8 +36,8 @@ std::string ResolvePath(const std::string& path) {
   return absl::StrCat(folder, "/", path);
 }
 
-absl::StatusOr<std::pair<std::string, std::string>> ParseNamedFile(
-    absl::string_view flag, const std::string& value) {
+absl::StatusOr<std::pair<std::string, std::string>> ParseNamedFile(absl::string_view flag,
+                                                                   const std::string& value) {
   const size_t equals = value.find('=');
   if (equals == std::string::npos || equals == 0) {
     return absl::InvalidArgumentError(
@@ -47,11 +46,17 @@ absl::StatusOr<std::pair<std::string, std::string>> ParseNamedFile(
   return std::make_pair(value.substr(0, equals), value.substr(equals + 1));
 }
 
+absl::Status MakeFolder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (!error) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("cannot make the folder ", path));
+}
+
 absl::Status WriteOutput(const std::string& path, const std::string& text) {
   if (path.empty() || path == "-") {
     std::cout << text << std::flush;
-    return std::cout ? absl::OkStatus()
-                     : absl::UnavailableError("cannot write standard output");
+    return std::cout ? absl::OkStatus() : absl::UnavailableError("cannot write standard output");
   }
   std::ofstream file(ResolvePath(path), std::ios::binary);
   file << text;

@@ -22,17 +22,18 @@ inline constexpr int kExitUsage = 2;
 // arguments. An error of `body` is printed as one line, "<program>: error: ...",
 // and gives kExitUsage.
 int RunTool(FlagSet& flags, int argc, char** argv,
-            absl::FunctionRef<absl::StatusOr<int>(
-                const std::vector<std::string>&)>
-                body);
+            absl::FunctionRef<absl::StatusOr<int>(const std::vector<std::string>&)> body);
 
 // `bazel run` starts a program in another folder: relative paths are taken from
 // the folder in which the user typed the command.
 std::string ResolvePath(const std::string& path);
 
 // "NAME=FILE" of --`flag`; the error shows the form.
-absl::StatusOr<std::pair<std::string, std::string>> ParseNamedFile(
-    absl::string_view flag, const std::string& value);
+absl::StatusOr<std::pair<std::string, std::string>> ParseNamedFile(absl::string_view flag,
+                                                                   const std::string& value);
+
+// Makes the folder, when it is not there.
+absl::Status MakeFolder(const std::string& path);
 
 // Writes `text` to the file, or to standard output for "" and "-".
 absl::Status WriteOutput(const std::string& path, const std::string& text);

@@ -12,8 +12,7 @@
 namespace weft::tools {
 namespace {
 
-absl::Status BadValue(absl::string_view name, absl::string_view kind,
-                      absl::string_view value) {
+absl::Status BadValue(absl::string_view name, absl::string_view kind, absl::string_view value) {
   return absl::InvalidArgumentError(
       absl::StrCat("--", name, " takes ", kind, ", not \"", value, "\""));
 }
@@ -35,8 +34,7 @@ int EditDistance(absl::string_view a, absl::string_view b) {
 
 }  // namespace
 
-std::string ClosestName(absl::string_view name,
-                        const std::vector<std::string>& candidates) {
+std::string ClosestName(absl::string_view name, const std::vector<std::string>& candidates) {
   std::string best;
   int best_distance = static_cast<int>(name.size()) / 3 + 2;
   for (const std::string& candidate : candidates) {
@@ -50,17 +48,12 @@ std::string ClosestName(absl::string_view name,
 }
 
 FlagSet::FlagSet(std::string program, std::string synopsis, std::string about)
-    : program_(std::move(program)),
-      synopsis_(std::move(synopsis)),
-      about_(std::move(about)) {}
+    : program_(std::move(program)), synopsis_(std::move(synopsis)), about_(std::move(about)) {}
 
-void FlagSet::Section(std::string title) {
-  flags_.push_back({"", "", std::move(title), nullptr});
-}
+void FlagSet::Section(std::string title) { flags_.push_back({"", "", std::move(title), nullptr}); }
 
 void FlagSet::Bool(std::string name, bool* target, std::string doc) {
-  flags_.push_back({name, "", std::move(doc),
-                    [name, target](const std::string& v) -> absl::Status {
+  flags_.push_back({name, "", std::move(doc), [name, target](const std::string& v) -> absl::Status {
                       if (!absl::SimpleAtob(v, target)) {
                         return BadValue(name, "true or false", v);
                       }
@@ -68,17 +61,22 @@ void FlagSet::Bool(std::string name, bool* target, std::string doc) {
                     }});
 }
 
-void FlagSet::String(std::string name, std::string* target, std::string value,
-                     std::string doc) {
-  flags_.push_back({std::move(name), std::move(value), std::move(doc),
-                    [target](const std::string& v) {
-                      *target = v;
-                      return absl::OkStatus();
-                    }});
+void FlagSet::String(std::string name, std::string* target, std::string value, std::string doc) {
+  flags_.push_back(
+      {std::move(name), std::move(value), std::move(doc), [target](const std::string& v) {
+         *target = v;
+         return absl::OkStatus();
+       }});
 }
 
-void FlagSet::Int(std::string name, int64_t* target, std::string value,
-                  std::string doc) {
+void FlagSet::OptionalString(std::string name, std::string* target, std::string value,
+                             std::string bare, std::string doc) {
+  String(std::move(name), target, std::move(value), std::move(doc));
+  flags_.back().optional = true;
+  flags_.back().bare = std::move(bare);
+}
+
+void FlagSet::Int(std::string name, int64_t* target, std::string value, std::string doc) {
   flags_.push_back({name, std::move(value), std::move(doc),
                     [name, target](const std::string& v) -> absl::Status {
                       if (!absl::SimpleAtoi(v, target)) {
@@ -88,8 +86,7 @@ void FlagSet::Int(std::string name, int64_t* target, std::string value,
                     }});
 }
 
-void FlagSet::Double(std::string name, double* target, std::string value,
-                     std::string doc) {
+void FlagSet::Double(std::string name, double* target, std::string value, std::string doc) {
   flags_.push_back({name, std::move(value), std::move(doc),
                     [name, target](const std::string& v) -> absl::Status {
                       if (!absl::SimpleAtod(v, target)) {
@@ -99,13 +96,13 @@ void FlagSet::Double(std::string name, double* target, std::string value,
                     }});
 }
 
-void FlagSet::Repeated(std::string name, std::vector<std::string>* target,
-                       std::string value, std::string doc) {
-  flags_.push_back({std::move(name), std::move(value), std::move(doc),
-                    [target](const std::string& v) {
-                      target->push_back(v);
-                      return absl::OkStatus();
-                    }});
+void FlagSet::Repeated(std::string name, std::vector<std::string>* target, std::string value,
+                       std::string doc) {
+  flags_.push_back(
+      {std::move(name), std::move(value), std::move(doc), [target](const std::string& v) {
+         target->push_back(v);
+         return absl::OkStatus();
+       }});
 }
 
 const FlagSet::Flag* FlagSet::Find(absl::string_view name) const {
@@ -119,24 +116,24 @@ absl::Status FlagSet::Unknown(absl::string_view name) const {
   std::vector<std::string> names;
   for (const Flag& flag : flags_) names.push_back(flag.name);
   const std::string closest = ClosestName(name, names);
-  return absl::InvalidArgumentError(absl::StrCat(
-      "unknown flag --", name,
-      closest.empty() ? "; --help lists the flags"
-                      : absl::StrCat("; did you mean --", closest, "?")));
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown flag --", name,
+                   closest.empty() ? "; --help lists the flags"
+                                   : absl::StrCat("; did you mean --", closest, "?")));
 }
 
-absl::Status FlagSet::ParseOne(const std::string& argument, int argc,
-                               const char* const* argv, int* index) {
+absl::Status FlagSet::ParseOne(const std::string& argument, int argc, const char* const* argv,
+                               int* index) {
   const std::pair<std::string, std::string> parts =
       absl::StrSplit(argument.substr(2), absl::MaxSplits('=', 1));
   const bool has_value = argument.find('=') != std::string::npos;
   if (const Flag* flag = Find(parts.first)) {
     if (has_value) return flag->set(parts.second);
     if (flag->value.empty()) return flag->set("true");
+    if (flag->optional) return flag->set(flag->bare);
     if (*index + 1 >= argc) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--", parts.first, " needs a value: --", parts.first,
-                       "=", flag->value));
+          absl::StrCat("--", parts.first, " needs a value: --", parts.first, "=", flag->value));
     }
     return flag->set(argv[++*index]);
   }
@@ -148,8 +145,7 @@ absl::Status FlagSet::ParseOne(const std::string& argument, int argc,
   return Unknown(parts.first);
 }
 
-absl::StatusOr<std::vector<std::string>> FlagSet::Parse(
-    int argc, const char* const* argv) {
+absl::StatusOr<std::vector<std::string>> FlagSet::Parse(int argc, const char* const* argv) {
   std::vector<std::string> positional;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
@@ -163,8 +159,7 @@ absl::StatusOr<std::vector<std::string>> FlagSet::Parse(
     }
     if (argument.size() == 2 && argument[0] == '-' && argument[1] != '-' &&
         Find(argument.substr(1)) != nullptr) {
-      absl::Status status =
-          ParseOne(absl::StrCat("-", argument), argc, argv, &i);
+      absl::Status status = ParseOne(absl::StrCat("-", argument), argc, argv, &i);
       if (!status.ok()) return status;
       continue;
     }
@@ -181,16 +176,16 @@ absl::StatusOr<std::vector<std::string>> FlagSet::Parse(
 
 std::string FlagSet::Help() const {
   constexpr size_t kColumn = 30;
-  std::string help =
-      absl::StrCat("Usage: ", program_, " ", synopsis_, "\n\n", about_, "\n");
+  std::string help = absl::StrCat("Usage: ", program_, " ", synopsis_, "\n\n", about_, "\n");
   for (const Flag& flag : flags_) {
     if (flag.name.empty()) {
       absl::StrAppend(&help, "\n", flag.doc, ":\n");
       continue;
     }
-    std::string left = absl::StrCat(flag.name.size() == 1 ? "  -" : "  --",
-                                    flag.name);
-    if (!flag.value.empty()) {
+    std::string left = absl::StrCat(flag.name.size() == 1 ? "  -" : "  --", flag.name);
+    if (flag.optional) {
+      absl::StrAppend(&left, "[=", flag.value, "]");
+    } else if (!flag.value.empty()) {
       absl::StrAppend(&left, flag.name.size() == 1 ? " " : "=", flag.value);
     }
     if (left.size() + 2 > kColumn) {
@@ -200,8 +195,7 @@ std::string FlagSet::Help() const {
     }
     // Further lines of the doc align with the first.
     absl::StrAppend(&help, left,
-                    absl::StrJoin(absl::StrSplit(flag.doc, '\n'),
-                                  "\n" + std::string(kColumn, ' ')),
+                    absl::StrJoin(absl::StrSplit(flag.doc, '\n'), "\n" + std::string(kColumn, ' ')),
                     "\n");
   }
   return help;

@@ -26,21 +26,20 @@ class FlagSet {
   // A heading before the flags that follow.
   void Section(std::string title);
   void Bool(std::string name, bool* target, std::string doc);
-  void String(std::string name, std::string* target, std::string value,
-              std::string doc);
-  void Int(std::string name, int64_t* target, std::string value,
-           std::string doc);
-  void Double(std::string name, double* target, std::string value,
-              std::string doc);
+  void String(std::string name, std::string* target, std::string value, std::string doc);
+  // `--name` alone stands for `--name=<bare>`; a value needs the '='.
+  void OptionalString(std::string name, std::string* target, std::string value, std::string bare,
+                      std::string doc);
+  void Int(std::string name, int64_t* target, std::string value, std::string doc);
+  void Double(std::string name, double* target, std::string value, std::string doc);
   // May be given several times.
-  void Repeated(std::string name, std::vector<std::string>* target,
-                std::string value, std::string doc);
+  void Repeated(std::string name, std::vector<std::string>* target, std::string value,
+                std::string doc);
 
   // The positional arguments. Errors are InvalidArgument and name the flag,
   // with the closest known one for a misspelling. Sets help_requested() on
   // --help or -h and then parses no further.
-  absl::StatusOr<std::vector<std::string>> Parse(int argc,
-                                                 const char* const* argv);
+  absl::StatusOr<std::vector<std::string>> Parse(int argc, const char* const* argv);
   bool help_requested() const { return help_requested_; }
   std::string Help() const;
   const std::string& program() const { return program_; }
@@ -51,11 +50,12 @@ class FlagSet {
     std::string value;  // What the help calls the value; empty for switches.
     std::string doc;
     std::function<absl::Status(const std::string&)> set;
+    bool optional = false;  // The value may be left out...
+    std::string bare;       // ... and is then this.
   };
   const Flag* Find(absl::string_view name) const;
   absl::Status Unknown(absl::string_view name) const;
-  absl::Status ParseOne(const std::string& argument, int argc,
-                        const char* const* argv, int* index);
+  absl::Status ParseOne(const std::string& argument, int argc, const char* const* argv, int* index);
 
   std::string program_;
   std::string synopsis_;
@@ -65,8 +65,7 @@ class FlagSet {
 };
 
 // The candidate nearest to `name` by edit distance, or "" when none is near.
-std::string ClosestName(absl::string_view name,
-                        const std::vector<std::string>& candidates);
+std::string ClosestName(absl::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace weft::tools
 

@@ -1,0 +1,156 @@
+#include "api/replay.h"
+
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "api/version.h"
+#include "graph/core/text.h"
+
+namespace weft {
+namespace {
+
+constexpr absl::string_view kFirstLine = "// weft replay";
+constexpr int64_t kSmallNodes = 2000;
+constexpr int64_t kSmallBytes = 1 << 20;
+
+std::optional<NumericContract> ParseContract(absl::string_view name) {
+  for (NumericContract contract :
+       {NumericContract::kBitExact, NumericContract::kValueSafe, NumericContract::kReassociating,
+        NumericContract::kApproximate}) {
+    if (NumericContractName(contract) == name) return contract;
+  }
+  return std::nullopt;
+}
+
+// False: the value is not one for the key. Unknown keys are for people.
+bool SetField(absl::string_view key, absl::string_view value, Replay* replay) {
+  if (key == "reason") replay->reason = std::string(value);
+  if (key == "passes") replay->passes = std::string(value);
+  if (key == "rules") replay->rules = std::string(value);
+  if (key == "verify") replay->verify = std::string(value);
+  if (key == "seed") return absl::SimpleAtoi(value, &replay->seed);
+  if (key == "rewrite_limit") {
+    return absl::SimpleAtoi(value, &replay->context.rewrite_limit);
+  }
+  if (key == "budget") return absl::SimpleAtoi(value, &replay->context.budget);
+  if (key == "strict") return absl::SimpleAtob(value, &replay->context.strict);
+  if (key == "admitted") {
+    const auto contract = ParseContract(value);
+    if (contract) replay->context.admitted = *contract;
+    return contract.has_value();
+  }
+  return true;
+}
+
+std::string OneLine(absl::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
+
+}  // namespace
+
+std::string ReplayHead(const Replay& replay, absl::string_view path) {
+  const auto& context = replay.context;
+  return absl::StrCat(
+      kFirstLine, "\n// version: ", kVersion, "\n// reason: ", OneLine(replay.reason),
+      "\n// passes: ", replay.passes, "\n// verify: ", replay.verify, "\n// seed: ", replay.seed,
+      "\n// admitted: ", NumericContractName(context.admitted),
+      "\n// strict: ", context.strict ? "true" : "false",
+      "\n// rewrite_limit: ", context.rewrite_limit, "\n// budget: ", context.budget,
+      replay.rules.empty() ? "" : "\n// rules: ", replay.rules, "\n// command: opt --replay=", path,
+      "\n");
+}
+
+absl::StatusOr<Replay> ParseReplayHead(absl::string_view text) {
+  Replay replay;
+  int number = 0;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (++number == 1) {
+      if (line == kFirstLine) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("line 1: a replay file begins with \"", kFirstLine, "\""));
+    }
+    if (!absl::ConsumePrefix(&line, "// ")) break;
+    const std::pair<absl::string_view, absl::string_view> field =
+        absl::StrSplit(line, absl::MaxSplits(": ", 1));
+    if (!SetField(field.first, field.second, &replay)) {
+      return absl::InvalidArgumentError(absl::StrCat("line ", number, ": bad value of ",
+                                                     field.first, ": \"", field.second, "\""));
+    }
+  }
+  return replay;
+}
+
+absl::StatusOr<Replay> LoadReplay(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
+  std::ostringstream text;
+  std::string line;
+  while (std::getline(file, line) && absl::StartsWith(line, "//")) text << line << '\n';
+  if (text.str().empty()) text << line;
+  auto replay = ParseReplayHead(text.str());
+  if (replay.ok()) return replay;
+  return absl::Status(replay.status().code(), absl::StrCat(path, ": ", replay.status().message()));
+}
+
+ReplayRecorder::~ReplayRecorder() {
+  if (options_.crashes && !options_.folder.empty()) ArmCrashFile(nullptr);
+}
+
+bool ReplayRecorder::IsSmall(const Module& module) const {
+  if (module.num_nodes() > kSmallNodes) return false;
+  int64_t bytes = 0;
+  for (int i = 0; i < module.constants().size(); ++i) {
+    bytes += module.constants().tensor(i).bytes();
+  }
+  return bytes <= kSmallBytes;
+}
+
+void ReplayRecorder::BeforePass(const PassReport& report, const Module& module,
+                                const PassContext& context) {
+  if (options_.folder.empty()) return;
+  if (options_.crashes) ArmCrashFile(nullptr);
+  running_ = true;
+  kept_ = options_.any_size || IsSmall(module);
+  if (!kept_) return;
+  if (stale_) file_.body = PrintModule(module);
+  stale_ = false;
+  current_ = base_;
+  current_.passes = report.text;
+  current_.reason = absl::StrCat("crash in ", report.path);
+  int64_t& limit = current_.context.rewrite_limit;
+  if (limit >= 0) limit -= context.num_rewrites();
+  file_.path = absl::StrCat(options_.folder, "/replay.", report.path, ".weft");
+  file_.head = ReplayHead(current_, file_.path);
+  file_.message =
+      absl::StrCat("crash in ", report.path, "; replay: opt --replay=", file_.path, "\n");
+  if (options_.crashes) ArmCrashFile(&file_);
+}
+
+void ReplayRecorder::AfterPass(const PassReport& report) {
+  running_ = false;
+  if (report.changed) stale_ = true;
+}
+
+absl::Status ReplayRecorder::Failed(const absl::Status& status) {
+  if (!running_ || options_.folder.empty()) return status;
+  if (!kept_) {
+    return absl::Status(status.code(),
+                        absl::StrCat(status.message(),
+                                     "\nreplay: --replay-dir=DIR writes a file that runs the "
+                                     "pass again"));
+  }
+  current_.reason = std::string(status.message());
+  std::ofstream file(file_.path, std::ios::binary);
+  file << ReplayHead(current_, file_.path) << file_.body;
+  file.close();
+  return absl::Status(status.code(),
+                      file ? absl::StrCat(status.message(), "\nreplay: opt --replay=", file_.path)
+                           : absl::StrCat(status.message(), "\nreplay: cannot write ", file_.path));
+}
+
+}  // namespace weft
