@@ -222,6 +222,7 @@ class PipelineRun {
     auto last = last_run_.find(&pass);
     if (last != last_run_.end() && last->second == version_) {
       report.skipped = true;
+      report.peak_bytes = peak_;
       return absl::OkStatus();
     }
     absl::Status status = RunAndCheck(pass, report);
@@ -260,7 +261,7 @@ class PipelineRun {
     report.seconds = SecondsSince(start);
     const MemoryUse memory = ReadMemoryUse();
     report.resident_after = memory.resident;
-    report.peak_bytes = memory.peak;
+    report.peak_bytes = peak_ = memory.peak;
     module_.origins().EndPass();
     Record(report);
     return status;
@@ -300,6 +301,7 @@ class PipelineRun {
   ModuleState state_;
   OpCounts counts_;
   int depth_ = 0;                // Of groups.
+  int64_t peak_ = 0;             // Memory, so far.
   CycleTrace* trace_ = nullptr;  // Of a fixpoint that goes in circles.
   int64_t version_ = 0;          // Of the module: counts the passes that changed it.
   absl::flat_hash_map<const Pass*, int64_t> last_run_;  // Version after it.

@@ -25,8 +25,8 @@ struct PassReport {
   int64_t nodes_after = 0;
   double seconds = 0;
   double verify_seconds = 0;
-  // Resident memory of the process around the run, and its peak so far; 0 where
-  // the system does not say.
+  // Resident memory of the process around the run (0 when skipped), and its peak
+  // so far; 0 where the system does not say.
   int64_t resident_before = 0;
   int64_t resident_after = 0;
   int64_t peak_bytes = 0;
