@@ -3,6 +3,9 @@
 // twice in a row changes nothing the second time (pass.h), so the last round of
 // a fixpoint costs next to nothing. A fixpoint that comes back to an earlier
 // graph ends there: passes are deterministic, so it would go round for ever.
+//
+// Graphs remember which passes have nothing to do on them (Graph::MarkClean), so
+// a pipeline that runs again on what it left behind does nothing at all.
 #include "passes/pass_manager.h"
 
 #include <chrono>
@@ -83,7 +86,6 @@ class PipelineRun {
               PipelineReport* report)
       : options_(options), module_(module), context_(context), report_(report) {
     state_ = Measure(module_);
-    if (options_.count_ops) counts_ = CountOps(module_);
   }
 
   // Recursion is as deep as the pipeline's nesting.
@@ -220,7 +222,9 @@ class PipelineRun {
     report.depth = depth_;
     report.nodes_before = report.nodes_after = state_.nodes;
     auto last = last_run_.find(&pass);
-    if (last != last_run_.end() && last->second == version_) {
+    const std::string reader = ReaderOf(report.text);
+    const bool settled = last != last_run_.end() && last->second == version_;
+    if (settled || (!reader.empty() && IsClean(reader))) {
       report.skipped = true;
       report.peak_bytes = peak_;
       return absl::OkStatus();
@@ -228,11 +232,37 @@ class PipelineRun {
     absl::Status status = RunAndCheck(pass, report);
     if (!status.ok()) return WithContext(status, report.path);
     last_run_[&pass] = version_;
+    if (!reader.empty()) MarkClean(reader);
     return absl::OkStatus();
+  }
+
+  // The name of a pass in the graphs' marks. Empty when the context asks for
+  // more than the graph that comes out, or limits the pass.
+  std::string ReaderOf(const std::string& text) const {
+    const PassContext::Options& options = context_.options();
+    if (options.remarks || !options.near_misses.empty() || options.rules != nullptr ||
+        options.rewrite_limit >= 0 || options.budget >= 0 || trace_ != nullptr) {
+      return "";
+    }
+    return absl::StrCat("pass.", NumericContractName(options.admitted), ".", text);
+  }
+  bool IsClean(const std::string& reader) const {
+    for (const Graph* graph : module_.AllGraphs()) {
+      const auto touched = graph->TouchedSince(reader);
+      if (!touched || !touched->empty()) return false;
+    }
+    return true;
+  }
+  void MarkClean(const std::string& reader) {
+    for (Graph* graph : module_.AllGraphs()) graph->MarkClean(reader);
   }
 
   absl::Status RunAndCheck(Pass& pass, PassReport& report) {
     const PassHooks& hooks = options_.hooks;
+    if (options_.count_ops && !counted_) {
+      counts_ = CountOps(module_);
+      counted_ = true;
+    }
     if (hooks.before_pass) {
       absl::Status status = hooks.before_pass(report, module_);
       if (!status.ok()) return status;
@@ -300,6 +330,7 @@ class PipelineRun {
   PipelineReport* report_;
   ModuleState state_;
   OpCounts counts_;
+  bool counted_ = false;
   int depth_ = 0;                // Of groups.
   int64_t peak_ = 0;             // Memory, so far.
   CycleTrace* trace_ = nullptr;  // Of a fixpoint that goes in circles.

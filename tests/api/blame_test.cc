@@ -21,12 +21,12 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr char kProgram[] = R"(func @main(%x: f32[2, 3], %y: f32[2, 2]) -> (f32[2, 3]) {
-  %0 = permute(%x, dims=[1, 0]) loc("first")
+constexpr char kProgram[] = R"(func @main(%x: f32[2, 3, 4], %y: f32[2, 2]) {
+  %0 = permute(%x, dims=[1, 2, 0]) loc("first")
   %1 = matmul(%0, %y) loc("second")
-  %2 = permute(%1, dims=[1, 0]) loc("third")
-  %3 = permute(%2, dims=[1, 0]) loc("fourth")
-  %4 = permute(%3, dims=[1, 0]) loc("fifth")
+  %2 = permute(%1, dims=[1, 2, 0]) loc("third")
+  %3 = permute(%2, dims=[1, 2, 0]) loc("fourth")
+  %4 = permute(%3, dims=[0, 2, 1]) loc("fifth")
   return %4
 })";
 
@@ -48,20 +48,20 @@ TEST_F(BlameTest, TellsTheWholeStory) {
   auto product = Blame(*module_, "%1");
   ASSERT_TRUE(product.ok()) << product.status();
   EXPECT_EQ(*product,
-            "@main %1 = matmul : f32[3, 2]\n"
+            "@main %1 = matmul : f32[3, 4, 2]\n"
             "  stands for \"second\"\n"
             "  as it came with the program\n");
   auto last = Blame(*module_, "@main:%2");
   ASSERT_TRUE(last.ok()) << last.status();
-  EXPECT_THAT(*last, HasSubstr("@main %2 = permute : f32[2, 3]\n  stands for "));
+  EXPECT_THAT(*last, HasSubstr("@main %2 = permute : f32[2, 4, 3]\n  stands for "));
   EXPECT_THAT(*last, HasSubstr("\"third\""));
   EXPECT_THAT(*last, HasSubstr("rewrite 1: canonicalize, rule permute"));
   EXPECT_THAT(*last, HasSubstr(", from permute (node "));
   EXPECT_EQ(*Blame(*module_, "fifth"), *last);
   auto all = Blame(*module_, "all");
   ASSERT_TRUE(all.ok());
-  EXPECT_THAT(*all, HasSubstr("@main %1 = matmul : f32[3, 2]  [second]  as it came\n"));
-  EXPECT_THAT(*all, HasSubstr("@main %2 = permute : f32[2, 3]  ["));
+  EXPECT_THAT(*all, HasSubstr("@main %1 = matmul : f32[3, 4, 2]  [second]  as it came\n"));
+  EXPECT_THAT(*all, HasSubstr("@main %2 = permute : f32[2, 4, 3]  ["));
 }
 
 TEST_F(BlameTest, ErrorsNameWhatIsMissing) {
