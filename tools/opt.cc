@@ -302,7 +302,7 @@ absl::Status PrintRules(const Options& o) {
   return absl::OkStatus();
 }
 
-absl::Status RunOnModel(const Options& o, const std::string& path) {
+absl::StatusOr<int> RunOnModel(const Options& o, const std::string& path) {
   bool stats = false;
   auto kinds = ParseEmit(o.emit, &stats);
   if (!kinds.ok()) return kinds.status();
@@ -344,7 +344,9 @@ absl::Status RunOnModel(const Options& o, const std::string& path) {
   if (!status.ok()) return status;
   status = WriteBlame(o, **module, info);
   if (!status.ok()) return status;
-  return WriteGraphs(o, **module, *kinds);
+  status = WriteGraphs(o, **module, *kinds);
+  if (!status.ok()) return status;
+  return kExitOk;
 }
 
 absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positional) {
@@ -360,7 +362,7 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   } else if (positional.size() + (o.replay.empty() ? 0 : 1) != 1) {
     return absl::InvalidArgumentError("expected one model file; --help shows how");
   } else {
-    status = RunOnModel(o, o.replay.empty() ? positional[0] : o.replay);
+    return RunOnModel(o, o.replay.empty() ? positional[0] : o.replay);
   }
   if (!status.ok()) return status;
   return kExitOk;
