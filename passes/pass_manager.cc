@@ -248,8 +248,7 @@ class PipelineRun {
   }
   bool IsClean(const std::string& reader) const {
     for (const Graph* graph : module_.AllGraphs()) {
-      const auto touched = graph->TouchedSince(reader);
-      if (!touched || !touched->empty()) return false;
+      if (!graph->IsClean(reader)) return false;
     }
     return true;
   }

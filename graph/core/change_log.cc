@@ -5,9 +5,14 @@
 
 namespace weft {
 
-void ChangeLog::Mark(absl::string_view reader, uint64_t version) {
+void ChangeLog::Mark(absl::string_view reader, uint64_t epoch, uint64_t version) {
   if (marks_.size() == 1 && marks_.begin()->first == reader) entries_.clear();
-  marks_.insert_or_assign(std::string(reader), Position{entries_.size(), version});
+  marks_.insert_or_assign(std::string(reader), Position{entries_.size(), epoch, version});
+}
+
+bool ChangeLog::IsAt(absl::string_view reader, uint64_t epoch, uint64_t version) const {
+  auto mark = marks_.find(reader);
+  return mark != marks_.end() && mark->second.epoch == epoch && mark->second.version == version;
 }
 
 std::optional<std::vector<Node*>> ChangeLog::Since(absl::string_view reader,

@@ -32,8 +32,11 @@ class ChangeLog {
     entries_.push_back({node, id});
   }
 
-  // `reader` has seen everything. `version` is of facts outside of the graph.
-  void Mark(absl::string_view reader, uint64_t version);
+  // `reader` has seen everything up to the graph's `epoch`. `version` is of
+  // facts outside of the graph.
+  void Mark(absl::string_view reader, uint64_t epoch, uint64_t version);
+  // Whether that was the reader's last mark.
+  bool IsAt(absl::string_view reader, uint64_t epoch, uint64_t version) const;
   // The nodes touched since the reader's mark that still exist, each once, in
   // the order of their first edit; nothing when it has no mark, the mark was
   // dropped, or the version is another one.
@@ -47,6 +50,7 @@ class ChangeLog {
   };
   struct Position {
     size_t entry;
+    uint64_t epoch;
     uint64_t version;
   };
   void Drop();

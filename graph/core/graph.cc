@@ -258,7 +258,11 @@ void Graph::TouchLoser(const Value* value) {
 }
 
 void Graph::MarkClean(absl::string_view reader) {
-  changes_.Mark(reader, module_->symbols().version());
+  changes_.Mark(reader, epoch_, module_->symbols().version());
+}
+
+bool Graph::IsClean(absl::string_view reader) const {
+  return changes_.IsAt(reader, epoch_, module_->symbols().version());
 }
 
 std::optional<std::vector<Node*>> Graph::TouchedSince(

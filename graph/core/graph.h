@@ -282,6 +282,8 @@ class Graph {
   // For passes that come again: `reader` has nothing to do on the graph as it
   // is now, given the module's facts about symbols.
   void MarkClean(absl::string_view reader);
+  // Nothing at all has changed since then.
+  bool IsClean(absl::string_view reader) const;
   // The nodes edited since then (made, given other operands, attributes or
   // types, or with a result that lost a use); nothing when that is not known.
   std::optional<std::vector<Node*>> TouchedSince(

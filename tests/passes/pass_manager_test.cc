@@ -222,6 +222,26 @@ TEST_F(PassManagerTest, FixpointRunsUntilNothingChanges) {
                                  "fixpoint.3.odd skipped"));
 }
 
+// Another manager, the same graph.
+TEST_F(PassManagerTest, CleanGraphsAreNotLookedAtAgain) {
+  int runs = 0;
+  const auto run = [&] {
+    Pipeline pipeline;
+    pipeline.Add(MakePass("look", [&](Module& module, PassContext& context) {
+      ++runs;
+      return absl::OkStatus();
+    }));
+    return Run(std::move(pipeline));
+  };
+  ASSERT_TRUE(run().ok());
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(runs, 1);
+  EXPECT_TRUE(report_.passes.back().skipped);
+  Builder(module_.main()).Op(kNeg, {x_});
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(runs, 2);
+}
+
 TEST_F(PassManagerTest, HittingTheCapIsLoud) {
   int k = 0;
   const auto fight = [&] {
@@ -305,6 +325,8 @@ TEST_F(PassManagerTest, HooksSeeBeforeAndAfter) {
     return absl::DataLossError(
         absl::StrCat(before.num_nodes(), " to ", after.num_nodes()));
   };
+  // Nothing would run on a graph that is as it was.
+  module_.main()->AddInput(Type::Tensor(DType::kF32, {}));
   Pipeline again;
   again.Add(CreateCsePass()).Add(Grower());
   const absl::Status status = Run(std::move(again), options);
