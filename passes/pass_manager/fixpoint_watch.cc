@@ -1,5 +1,6 @@
 #include "passes/pass_manager/fixpoint_watch.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "passes/pass_manager/fingerprint.h"
@@ -23,11 +24,12 @@ void CycleTrace::Add(const PassReport& pass, const Module& before, const Module&
 std::string CycleTrace::Firing() const { return absl::StrJoin(firing_, ", "); }
 
 std::string FiringText(const PassReport& pass) {
-  std::vector<std::string> counters;
+  std::vector<std::string> rules, counters;
   for (const auto& [name, n] : pass.counters) {
-    counters.push_back(absl::StrCat(name, "=", n));
+    const bool is_rule = absl::StartsWith(name, "rule.") || absl::StartsWith(name, "fold.");
+    (is_rule ? rules : counters).push_back(absl::StrCat(name, "=", n));
   }
-  return absl::StrCat(pass.pass, "(", absl::StrJoin(counters, ", "), ")");
+  return absl::StrCat(pass.pass, "(", absl::StrJoin(rules.empty() ? counters : rules, ", "), ")");
 }
 
 }  // namespace weft

@@ -42,7 +42,8 @@ class CycleTrace {
   std::vector<std::string> lines_;
 };
 
-// "canonicalize(rule.x=1, rewrites=1)"
+// "canonicalize(rule.x=1)": the rules and folds that fired, or the counters of a
+// pass without them.
 std::string FiringText(const PassReport& pass);
 
 }  // namespace weft
