@@ -15,12 +15,6 @@ using Kind = PatternNode::Kind;
 // The condition of a pattern node that failed.
 enum class Failure { kNone, kKind, kOperands, kBinding, kUses, kPredicate };
 
-bool IsOpOf(const PatternNode& want, const OpDef& op) {
-  if (want.op != nullptr) return want.op == &op;
-  if (want.ops == nullptr) return (op.traits() & want.traits) == want.traits;
-  return std::find(want.ops, want.ops + want.num_ops, &op) != want.ops + want.num_ops;
-}
-
 class Matcher {
  public:
   Matcher(const Rule& rule, uint32_t flips, Match& m)
@@ -100,7 +94,7 @@ class Matcher {
     if (want.min != 1 || want.max != 1) return MatchRepeated(i, value);
     const Node* node = value->node();
     // Of several results patterns mean the first.
-    if (node == nullptr || value->index() != 0 || !IsOpOf(want, node->op())) {
+    if (node == nullptr || value->index() != 0 || !IsAbout(want, node->op())) {
       return Fail(i, Failure::kKind);
     }
     return want.any_operands || MatchOperands(i, *node);
@@ -120,7 +114,7 @@ class Matcher {
   bool MatchOperands(int i, const Node& node) {
     const PatternNode& want = pattern_.node(i);
     if (IsOrderChosen(pattern_, i)) {
-      const bool swap = (flips_ >> OrderBit(i)) & 1;
+      const bool swap = (flips_ >> OrderBit(pattern_, i)) & 1;
       if (node.num_operands() != 2) return Fail(i, Failure::kOperands);
       const int first = i + 1;
       return MatchValue(first, node.operand(swap ? 1 : 0)) &&
@@ -142,12 +136,6 @@ class Matcher {
       if (node.operand(k) != nullptr) return Fail(i, Failure::kOperands);
     }
     return true;
-  }
-
-  int OrderBit(int i) const {
-    int bit = 0;
-    for (int k = 0; k < i; ++k) bit += IsOrderChosen(pattern_, k);
-    return bit;
   }
 
   const Pattern& pattern_;

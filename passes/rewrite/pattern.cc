@@ -1,5 +1,7 @@
 #include "passes/rewrite/pattern.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 namespace weft {
@@ -70,6 +72,18 @@ bool IsOrderChosen(const Pattern& pattern, int i) {
   if (node.num_operands != 2 || !IsCommutative(node)) return false;
   const int first = i + 1;
   return !IsFree(pattern, first) || !IsFree(pattern, first + pattern.node(first).size);
+}
+
+int OrderBit(const Pattern& pattern, int i) {
+  int bit = 0;
+  for (int k = 0; k < i; ++k) bit += IsOrderChosen(pattern, k);
+  return bit;
+}
+
+bool IsAbout(const PatternNode& node, const OpDef& op) {
+  if (node.op != nullptr) return node.op == &op;
+  if (node.ops == nullptr) return (op.traits() & node.traits) == node.traits;
+  return std::find(node.ops, node.ops + node.num_ops, &op) != node.ops + node.num_ops;
 }
 
 const char* VariableName(int variable) { return kNames[variable]; }

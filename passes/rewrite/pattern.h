@@ -123,6 +123,10 @@ const char* VariableName(int variable);
 // Commutative nodes with two operand patterns that differ: those whose order a
 // match has to choose.
 bool IsOrderChosen(const Pattern& pattern, int node);
+// How many of them stand before `node`: its bit in the flips of a match.
+int OrderBit(const Pattern& pattern, int node);
+// Whether a node of kind kOp is about `op`.
+bool IsAbout(const PatternNode& node, const OpDef& op);
 
 namespace pattern {
 

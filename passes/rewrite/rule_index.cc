@@ -12,12 +12,6 @@ using Kind = PatternNode::Kind;
 // Operands past this are not asked for.
 constexpr int kMaxOperand = 14;
 
-bool RootMatches(const PatternNode& root, const OpDef& op) {
-  if (root.op != nullptr) return root.op == &op;
-  if (root.ops == nullptr) return (op.traits() & root.traits) == root.traits;
-  return std::find(root.ops, root.ops + root.num_ops, &op) != root.ops + root.num_ops;
-}
-
 // Collects what a pattern needs below its root, two levels deep.
 class SkeletonMaker {
  public:
@@ -34,7 +28,7 @@ class SkeletonMaker {
   // The operands of pattern node `i`, which stands at `position`.
   void Operands(int i, int position) {
     const bool chosen = IsOrderChosen(pattern_, i);
-    const bool swap = chosen && ((flips_ >> OrderBit(i)) & 1) != 0;
+    const bool swap = chosen && ((flips_ >> OrderBit(pattern_, i)) & 1) != 0;
     int operand = i + 1;
     for (int k = 0; k < pattern_.node(i).num_operands; ++k) {
       const int at = swap ? 1 - k : k;
@@ -52,12 +46,6 @@ class SkeletonMaker {
     needs_.emplace_back(position, node.op);
     const bool plain = node.min == 1 && node.max == 1;
     if (plain && position < 16) Operands(i, position);
-  }
-
-  int OrderBit(int i) const {
-    int bit = 0;
-    for (int k = 0; k < i; ++k) bit += IsOrderChosen(pattern_, k);
-    return bit;
   }
 
   const Pattern& pattern_;
@@ -103,7 +91,7 @@ RuleIndex::Entry& RuleIndex::Insert(const OpDef& op) {
   std::vector<int> alive;
   for (int i = 0; i < num_rules(); ++i) {
     const Pattern& pattern = rules_[i]->pattern;
-    if (!RootMatches(pattern.root(), op)) continue;
+    if (!IsAbout(pattern.root(), op)) continue;
     entry->rules.push_back(i);
     for (uint32_t flips = 0; flips < NumOrders(pattern); ++flips) {
       alive.push_back(static_cast<int>(alive.size()));
