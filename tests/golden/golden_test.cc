@@ -1,5 +1,6 @@
 // One test for each case of each .weft file in the folders of tests/golden.
 #include <algorithm>
+#include <deque>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -111,7 +112,10 @@ void RegisterCases() {
                             });
       continue;
     }
-    const File* kept = new File(*std::move(file));
+    // The tests refer to it for as long as the process lives.
+    static auto& files = *new std::deque<File>;
+    files.push_back(*std::move(file));
+    const File* kept = &files.back();
     std::filesystem::path stem(path);
     for (const Case& test : kept->cases) {
       const std::string suite = absl::StrCat("Golden.", stem.parent_path().filename().string(), ".",
