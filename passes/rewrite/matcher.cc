@@ -113,13 +113,7 @@ class Matcher {
 
   bool MatchOperands(int i, const Node& node) {
     const PatternNode& want = pattern_.node(i);
-    if (IsOrderChosen(pattern_, i)) {
-      const bool swap = (flips_ >> OrderBit(pattern_, i)) & 1;
-      if (node.num_operands() != 2) return Fail(i, Failure::kOperands);
-      const int first = i + 1;
-      return MatchValue(first, node.operand(swap ? 1 : 0)) &&
-             MatchValue(first + pattern_.node(first).size, node.operand(swap ? 0 : 1));
-    }
+    const bool swap = ((flips_ >> i) & 1) != 0;
     int operand = i + 1;
     for (int k = 0; k < want.num_operands; ++k) {
       const PatternNode& next = pattern_.node(operand);
@@ -127,8 +121,9 @@ class Matcher {
         ++matched_;
         return true;
       }
-      if (k >= node.num_operands()) return Fail(i, Failure::kOperands);
-      if (!MatchValue(operand, node.operand(k))) return false;
+      const int at = swap ? 1 - k : k;
+      if (at >= node.num_operands()) return Fail(i, Failure::kOperands);
+      if (!MatchValue(operand, node.operand(at))) return false;
       operand += next.size;
     }
     for (int k = want.num_operands; k < node.num_operands(); ++k) {
@@ -168,12 +163,6 @@ std::string Matcher::Reason() const {
 
 }  // namespace
 
-uint32_t NumOrders(const Pattern& pattern) {
-  int bits = 0;
-  for (int i = 0; i < pattern.size(); ++i) bits += IsOrderChosen(pattern, i);
-  return uint32_t{1} << bits;
-}
-
 int LookingDepth(const Rule& rule) {
   const Pattern& pattern = rule.pattern;
   int ends[Pattern::kMaxNodes];  // Of the subtrees around a node.
@@ -203,7 +192,7 @@ bool MatchRule(const Rule& rule, uint32_t flips, const Node& root, Match& m) {
 
 bool ExplainRule(const Rule& rule, const Node& root, Match& m, NearMiss* miss) {
   *miss = NearMiss();
-  for (uint32_t flips = 0; flips < NumOrders(rule.pattern); ++flips) {
+  for (uint32_t flips : OrdersOf(rule.pattern)) {
     m.rule = &rule;
     m.root = &root;
     Matcher matcher(rule, flips, m);

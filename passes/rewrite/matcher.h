@@ -10,9 +10,8 @@
 
 namespace weft {
 
-// Matches `rule` at `root` with a fixed order of operands: bit i of `flips`
-// swaps the operands of the i-th node of the pattern whose order is chosen
-// (IsOrderChosen). Fills in `m`. The cost is that of the pattern's nodes.
+// Matches `rule` at `root` with a fixed order of operands, one of OrdersOf. Fills
+// in `m`. The cost is that of the pattern's nodes.
 bool MatchRule(const Rule& rule, uint32_t flips, const Node& root, Match& m);
 
 // How far a match came that failed.
@@ -25,9 +24,6 @@ struct NearMiss {
 // As MatchRule over all orders, for people: the order that came furthest.
 // Returns true when the rule matches.
 bool ExplainRule(const Rule& rule, const Node& root, Match& m, NearMiss* miss);
-
-// The orders of a pattern: flips are below this.
-uint32_t NumOrders(const Pattern& pattern);
 
 }  // namespace weft
 

@@ -34,6 +34,14 @@ bool IsCommutative(const PatternNode& node) {
   return true;
 }
 
+// Commutative nodes with two operand patterns that something tells apart.
+bool IsOrderChosen(const Pattern& pattern, int i) {
+  const PatternNode& node = pattern.node(i);
+  if (node.num_operands != 2 || !IsCommutative(node)) return false;
+  const int first = i + 1;
+  return !IsFree(pattern, first) || !IsFree(pattern, first + pattern.node(first).size);
+}
+
 std::string Head(const PatternNode& node) {
   switch (node.kind) {
     case PatternNode::Kind::kAny:
@@ -67,17 +75,14 @@ std::string Head(const PatternNode& node) {
 
 }  // namespace
 
-bool IsOrderChosen(const Pattern& pattern, int i) {
-  const PatternNode& node = pattern.node(i);
-  if (node.num_operands != 2 || !IsCommutative(node)) return false;
-  const int first = i + 1;
-  return !IsFree(pattern, first) || !IsFree(pattern, first + pattern.node(first).size);
-}
-
-int OrderBit(const Pattern& pattern, int i) {
-  int bit = 0;
-  for (int k = 0; k < i; ++k) bit += IsOrderChosen(pattern, k);
-  return bit;
+std::vector<uint32_t> OrdersOf(const Pattern& pattern) {
+  std::vector<uint32_t> orders = {0};
+  for (int i = 0; i < pattern.size(); ++i) {
+    if (!IsOrderChosen(pattern, i)) continue;
+    const size_t n = orders.size();
+    for (size_t k = 0; k < n; ++k) orders.push_back(orders[k] | uint32_t{1} << i);
+  }
+  return orders;
 }
 
 bool IsAbout(const PatternNode& node, const OpDef& op) {

@@ -33,6 +33,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "graph/core/graph.h"
 #include "graph/core/op.h"
@@ -120,11 +121,9 @@ class Pattern {
 std::string ToString(const Pattern& pattern, int node = 0);
 // The letter of a variable.
 const char* VariableName(int variable);
-// Commutative nodes with two operand patterns that differ: those whose order a
-// match has to choose.
-bool IsOrderChosen(const Pattern& pattern, int node);
-// How many of them stand before `node`: its bit in the flips of a match.
-int OrderBit(const Pattern& pattern, int node);
+// The orders in which the operands of commutative nodes are tried, as they stand
+// first: bit i of an order swaps the operands of node i.
+std::vector<uint32_t> OrdersOf(const Pattern& pattern);
 // Whether a node of kind kOp is about `op`.
 bool IsAbout(const PatternNode& node, const OpDef& op);
 

@@ -27,8 +27,7 @@ class SkeletonMaker {
  private:
   // The operands of pattern node `i`, which stands at `position`.
   void Operands(int i, int position) {
-    const bool chosen = IsOrderChosen(pattern_, i);
-    const bool swap = chosen && ((flips_ >> OrderBit(pattern_, i)) & 1) != 0;
+    const bool swap = ((flips_ >> i) & 1) != 0;
     int operand = i + 1;
     for (int k = 0; k < pattern_.node(i).num_operands; ++k) {
       const int at = swap ? 1 - k : k;
@@ -93,7 +92,7 @@ RuleIndex::Entry& RuleIndex::Insert(const OpDef& op) {
     const Pattern& pattern = rules_[i]->pattern;
     if (!IsAbout(pattern.root(), op)) continue;
     entry->rules.push_back(i);
-    for (uint32_t flips = 0; flips < NumOrders(pattern); ++flips) {
+    for (uint32_t flips : OrdersOf(pattern)) {
       alive.push_back(static_cast<int>(alive.size()));
       entry->skeletons.push_back({{i, flips}, SkeletonMaker(pattern, flips).Make()});
     }

@@ -248,7 +248,7 @@ bool Instance::Build(bool symbolic) {
   }
   if (!BuildNodes()) return false;
   const Node* root = graph_->output(0)->node();
-  for (uint32_t flips = 0; flips < NumOrders(rule_.pattern); ++flips) {
+  for (uint32_t flips : OrdersOf(rule_.pattern)) {
     if (MatchRule(rule_, flips, *root, match_)) return true;
   }
   return false;
