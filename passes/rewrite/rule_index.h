@@ -66,8 +66,6 @@ class RuleIndex {
   // Of the rules admitted, their contents and the use of folds: equal for equal
   // sets.
   uint64_t fingerprint() const { return fingerprint_; }
-  // States of all trees.
-  int num_states() const { return static_cast<int>(states_.size()); }
 
   Entry& ForOp(const OpDef& op) {
     if (last_->op == &op) return *last_;

@@ -26,14 +26,6 @@ constexpr int kInstances = 60;
 constexpr DType kFloats[] = {DType::kF32, DType::kF32, DType::kF64, DType::kF16, DType::kBF16};
 constexpr DType kInts[] = {DType::kI32, DType::kI64, DType::kI8, DType::kU8};
 
-uint64_t HashName(absl::string_view name) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : name) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  }
-  return hash;
-}
-
 class Instance {
  public:
   Instance(const FileRule& file, const Rule& rule, const OpRegistry& registry, uint64_t seed)
@@ -367,7 +359,12 @@ absl::Status Instance::Check(bool run) {
 
 absl::StatusOr<int> CheckFileRule(const FileRule& file_rule, const Rule& rule,
                                   const OpRegistry& registry, uint64_t seed) {
-  std::mt19937_64 seeds(seed ^ HashName(file_rule.name));
+  // Of the rule alone, so that rules around it do not change its instances.
+  std::vector<uint64_t> words(file_rule.name.begin(), file_rule.name.end());
+  words.push_back(seed);
+  words.push_back(seed >> 32);
+  std::seed_seq sequence(words.begin(), words.end());
+  std::mt19937_64 seeds(sequence);
   int instances = 0;
   for (int i = 0; i < kAttempts && instances < kInstances; ++i) {
     const uint64_t drawn = seeds();
