@@ -122,6 +122,7 @@ absl::StatusOr<CompileResult> Compile(Module& module, const CompileOptions& opti
 
   CompileResult result;
   PassManagerOptions manager_options;
+  manager_options.count_ops = options.count_ops;
   manager_options.verify = options.verify != CompileOptions::Verify::kNone;
   SemanticsGuard guard(options, registry, *twin);
   if (options.verify >= CompileOptions::Verify::kSemantics) {

@@ -34,6 +34,9 @@ struct CompileOptions {
   std::string case_file;
   PassContext::Options context;
   const PassRegistry* registry = nullptr;  // Null: BuiltinPasses().
+  // Fill in PassReport::op_counts: a walk over the graphs after each pass that
+  // changed something.
+  bool count_ops = true;
   // Where a failing or crashing pass leaves a replay file; default: nowhere.
   ReplayOptions replay;
   // Called before and after each run of a pass.

@@ -1,8 +1,5 @@
 #include "api/model_io.h"
 
-#include <fstream>
-#include <sstream>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/core/text.h"
@@ -15,19 +12,12 @@
 namespace weft {
 namespace {
 
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    return absl::NotFoundError(absl::StrCat("cannot read ", path));
-  }
-  return text.str();
-}
-
 absl::StatusOr<std::unique_ptr<Module>> LoadText(const std::string& path) {
-  auto text = ReadFile(path);
-  if (!text.ok()) return text.status();
-  return ParseModule(*text, ops::Registry(), path);
+  auto file = HostBuffer::MapFile(path);
+  if (!file.ok()) return file.status();
+  const absl::string_view text(reinterpret_cast<const char*>((*file)->data()),
+                               (*file)->size());
+  return ParseModule(text, ops::Registry(), path);
 }
 
 absl::StatusOr<std::unique_ptr<Module>> LoadOnnx(const std::string& path,

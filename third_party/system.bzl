@@ -20,7 +20,8 @@ _LIBRARY_DIRS = ["/usr/local/lib", "/usr/lib/%s", "/lib/%s", "/usr/lib64", "/usr
 
 def _compiler(ctx):
     compiler = ctx.os.environ.get("CC") or "gcc"
-    if ctx.which(compiler) == None:
+    found = ctx.path(compiler).exists if "/" in compiler else ctx.which(compiler) != None
+    if not found:
         fail("@%s: no C++ compiler; install the Debian package g++ (./bazelw does so)." % ctx.name)
     return compiler
 

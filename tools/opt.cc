@@ -316,6 +316,7 @@ absl::StatusOr<int> RunOnModel(const Options& o, const std::string& path) {
   auto rules = LoadRules(rules_file);
   if (!rules.ok()) return rules.status();
   compile->context.rules = rules->get();
+  compile->count_ops = stats;
 
   const absl::Time begin = absl::Now();
   auto module = LoadModel(ResolvePath(path), *load);

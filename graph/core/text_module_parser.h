@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/core/graph.h"
+#include "graph/core/infer_cache.h"
 #include "graph/core/text_constants.h"
 #include "graph/core/text_lexer.h"
 #include "graph/core/text_reader.h"
@@ -129,6 +130,7 @@ class ModuleParser {
   bool FinishAttrs(Statement* s);
   bool CheckAttrSymbols(const Scope& scope, const Statement& s);
   bool FinishTypes(const Scope& scope, Statement* s);
+  bool TakeTypes(const Types& inferred, Statement* s);
   bool FinishConstant(Statement* s);
   bool CheckDataDependent(const Scope& scope, const Statement& s, OpArgs args);
   bool CheckNewSymbols(const Scope& scope, const Statement& s, Type type);
@@ -143,6 +145,7 @@ class ModuleParser {
   absl::flat_hash_set<std::string> function_names_;
   std::vector<std::unique_ptr<Statement>> statements_;  // By depth.
   absl::flat_hash_map<const OpDef*, const AttrList*> default_attrs_;
+  InferCache inferred_;
   // Where inference may define symbols that nothing uses.
   std::optional<SymbolTable> scratch_symbols_;
 };

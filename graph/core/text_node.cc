@@ -109,10 +109,18 @@ bool ModuleParser::FinishTypes(const Scope& scope, Statement* s) {
   if (s->has_types && s->op->has(kDataDependent)) {
     return CheckDataDependent(scope, *s, args);
   }
-  absl::StatusOr<Types> inferred = InferTypes(args);
+  const bool admitted = InferCache::Admits(args);
+  const Types* known = admitted ? inferred_.Find(args) : nullptr;
+  if (known != nullptr) return TakeTypes(*known, s);
+  const absl::StatusOr<Types> inferred = InferTypes(args);
   if (!inferred.ok()) return reader_.Fail(s->begin, inferred.status().message());
-  if (s->has_types) return CheckWrittenTypes(*s, *inferred);
-  s->types = *std::move(inferred);
+  if (admitted) inferred_.Insert(args, *inferred);
+  return TakeTypes(*inferred, s);
+}
+
+bool ModuleParser::TakeTypes(const Types& inferred, Statement* s) {
+  if (s->has_types) return CheckWrittenTypes(*s, inferred);
+  s->types = inferred;
   return true;
 }
 

@@ -44,6 +44,7 @@ namespace weft {
 using internal::BrokenInvariant;
 using internal::Invariant;
 using internal::IsSizeType;
+using internal::NodeScratch;
 using internal::VerifyNode;
 using internal::VerifySymbols;
 
@@ -83,9 +84,10 @@ namespace {
 
 class GraphVerifier {
  public:
-  explicit GraphVerifier(const Graph& graph)
+  GraphVerifier(const Graph& graph, NodeScratch* scratch)
       : graph_(graph),
         module_(graph.module()),
+        scratch_(scratch),
         nodes_(graph.node_id_limit()),
         values_(graph.value_id_limit()) {}
 
@@ -111,11 +113,11 @@ class GraphVerifier {
 
   const Graph& graph_;
   const Module& module_;
+  NodeScratch* scratch_;
   std::vector<const Node*> nodes_;    // By id, the nodes met so far.
   std::vector<const Value*> values_;  // By id, the values defined so far.
   int64_t num_slots_ = 0;             // Operand slots that hold a value.
   int64_t num_uses_ = 0;              // Entries of use lists.
-  Node::ArgStorage storage_;
   absl::Status status_;
 };
 
@@ -163,7 +165,7 @@ bool GraphVerifier::CheckNodes() {
 
 bool GraphVerifier::CheckNode(const Node* node) {
   if (!CheckOrder(node)) return false;
-  status_ = VerifyNode(*node, &storage_);
+  status_ = VerifyNode(*node, scratch_);
   return status_.ok() && DefineResults(node);
 }
 
@@ -306,8 +308,9 @@ bool GraphVerifier::CheckRequiredValue(int input) {
 
 absl::Status VerifyGraphs(absl::Span<const Graph* const> graphs,
                           const absl::flat_hash_set<const Graph*>& roots) {
+  NodeScratch scratch;
   for (const Graph* graph : graphs) {
-    WEFT_RETURN_IF_ERROR(GraphVerifier(*graph).Run());
+    WEFT_RETURN_IF_ERROR(GraphVerifier(*graph, &scratch).Run());
   }
   return VerifySymbols(graphs, roots);
 }

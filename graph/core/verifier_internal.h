@@ -7,6 +7,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/core/graph.h"
+#include "graph/core/infer_cache.h"
 
 namespace weft::internal {
 
@@ -30,8 +31,16 @@ enum class Invariant {
 absl::Status BrokenInvariant(Invariant invariant, const Graph& graph,
                              const Node* node, absl::string_view message);
 
-// Invariants 5 to 11. `storage` is room for the node's arguments.
-absl::Status VerifyNode(const Node& node, Node::ArgStorage* storage);
+// What the nodes of a module share while they are verified.
+struct NodeScratch {
+  Node::ArgStorage storage;
+  // Signatures with the result types of a node that was found sound: a node of
+  // the same signature and types owes nothing more.
+  InferCache sound;
+};
+
+// Invariants 5 to 11.
+absl::Status VerifyNode(const Node& node, NodeScratch* scratch);
 
 // False for a type with an invalid or negative size.
 bool IsSizeType(Type type);

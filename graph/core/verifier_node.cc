@@ -24,10 +24,14 @@ const OperandSpec& OperandSpecAt(const OpSchema& schema, int i) {
 
 class NodeVerifier {
  public:
-  NodeVerifier(const Node& node, Node::ArgStorage* storage)
-      : node_(node), module_(node.graph()->module()), storage_(storage) {}
+  NodeVerifier(const Node& node, InferCache* sound, const OpArgs& args)
+      : node_(node),
+        module_(node.graph()->module()),
+        args_(args),
+        sound_(InferCache::Admits(args) ? sound : nullptr) {}
 
   absl::Status Run() {
+    if (IsKnown()) return absl::OkStatus();
     if (CheckOperands() && CheckAttributes() && CheckRegions() &&
         CheckResults()) {
       CheckTypes();
@@ -41,6 +45,8 @@ class NodeVerifier {
     return false;
   }
 
+  bool IsKnown() const;
+  bool HasTypes(const Types& types) const;
   bool CheckOperands();
   bool CheckAttributes();
   bool CheckRegions();
@@ -50,9 +56,25 @@ class NodeVerifier {
 
   const Node& node_;
   const Module& module_;
-  Node::ArgStorage* storage_;
+  const OpArgs& args_;
+  InferCache* sound_;  // Null when the node's signature is not remembered.
   absl::Status status_;
 };
+
+bool NodeVerifier::IsKnown() const {
+  if (sound_ == nullptr) return false;
+  const Types* types = sound_->Find(args_);
+  return types != nullptr && HasTypes(*types);
+}
+
+bool NodeVerifier::HasTypes(const Types& types) const {
+  const int n = node_.num_results();
+  if (static_cast<size_t>(n) != types.size()) return false;
+  for (int i = 0; i < n; ++i) {
+    if (node_.result(i)->type() != types[i]) return false;
+  }
+  return true;
+}
 
 bool NodeVerifier::CheckOperands() {
   const OpSchema& schema = node_.op().schema();
@@ -154,18 +176,21 @@ bool NodeVerifier::CheckResults() {
 bool NodeVerifier::CheckTypes() {
   if (node_.Is(ops::constant)) return CheckConstant();
   if (node_.Is(ops::return_)) return true;
-  const OpArgs args = node_.Args(storage_);
   if (node_.op().has(kDataDependent)) {
     if (node_.op().verify() == nullptr) return true;
-    const absl::Status verified = node_.op().verify()(args);
+    const absl::Status verified = node_.op().verify()(args_);
     return verified.ok() || Fail(Invariant::kTypes, verified.message());
   }
-  const absl::StatusOr<Types> inferred = InferTypes(args);
+  const absl::StatusOr<Types> inferred = InferTypes(args_);
   if (!inferred.ok()) return Fail(Invariant::kTypes, inferred.status().message());
   if (inferred->size() != static_cast<size_t>(node_.num_results())) {
     return Fail(Invariant::kTypes,
                 absl::StrCat(inferred->size(), " types are inferred for ",
                              node_.num_results(), " results"));
+  }
+  if (HasTypes(*inferred)) {
+    if (sound_ != nullptr) sound_->Insert(args_, *inferred);
+    return true;
   }
   for (int i = 0; i < node_.num_results(); ++i) {
     const Type type = node_.result(i)->type();
@@ -194,8 +219,9 @@ bool NodeVerifier::CheckConstant() {
 
 }  // namespace
 
-absl::Status VerifyNode(const Node& node, Node::ArgStorage* storage) {
-  return NodeVerifier(node, storage).Run();
+absl::Status VerifyNode(const Node& node, NodeScratch* scratch) {
+  const OpArgs args = node.Args(&scratch->storage);
+  return NodeVerifier(node, &scratch->sound, args).Run();
 }
 
 }  // namespace weft::internal
