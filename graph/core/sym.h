@@ -7,7 +7,8 @@
 // divisibility and hints are facts of a SymbolTable (sym_facts.h).
 //
 // Canonical form: a sum of products with integer coefficients, in a fixed
-// structural order, over atoms: symbols, floordiv, mod, min, max, broadcast.
+// structural order, over atoms: symbols, floordiv, mod, min, max, broadcast and
+// comparisons, which are 1 where they hold and 0 elsewhere.
 // Arithmetic is that of unbounded integers; a result that leaves 64 bits, or an
 // expression past kMaxTerms terms or kMaxDepth levels, is the absorbing value
 // Invalid(), which the verifier refuses.
@@ -44,6 +45,8 @@ class SymInt {
     kMin,
     kMax,
     kBroadcast,  // NumPy broadcasting of sizes: the one that is not 1.
+    kNonNegative,  // 1 where args[0] >= 0, else 0.
+    kZero,         // 1 where args[0] == 0, else 0.
     kInvalid,
   };
   static constexpr int kMaxTerms = 256;
@@ -111,6 +114,22 @@ SymInt Max(SymInt a, SymInt b);
 // one is 1. Two different constants, neither of them 1, give Invalid().
 SymInt BroadcastSize(SymInt a, SymInt b);
 SymInt Product(absl::Span<const SymInt> values);
+
+// Conditions: 1 where they hold, 0 elsewhere.
+SymInt GreaterEqual(SymInt a, SymInt b);
+SymInt LessEqual(SymInt a, SymInt b);
+SymInt Greater(SymInt a, SymInt b);
+SymInt Less(SymInt a, SymInt b);
+SymInt Equal(SymInt a, SymInt b);
+SymInt NotEqual(SymInt a, SymInt b);
+// Of conditions.
+SymInt Not(SymInt condition);
+SymInt And(SymInt a, SymInt b);
+SymInt Or(SymInt a, SymInt b);
+// `a` where the condition holds, else `b`.
+SymInt Select(SymInt condition, SymInt a, SymInt b);
+// True when the form shows that `s` is 0 or 1 for every assignment.
+bool IsTruth(SymInt s);
 
 // True when ToString() writes the symbol's name as it is: letters, digits, `_`
 // and `.`, no digit or `.` first, and no word of the text form. Other names

@@ -6,13 +6,15 @@
 
 namespace weft {
 
+using internal::CommonFactor;
+using internal::DivideCoefficients;
 using internal::DivideExactly;
 using internal::FromTerms;
 using internal::InternSym;
+using internal::SplitConstant;
 using internal::SplitMultiples;
 using internal::Term;
 using internal::Terms;
-using internal::Wide;
 
 namespace {
 
@@ -27,37 +29,6 @@ int64_t FloorDivInt(int64_t a, int64_t b) {
 int64_t ModInt(int64_t a, int64_t b) {
   const int64_t r = a % b;
   return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
-}
-
-// `a` as variable part + constant.
-std::pair<SymInt, int64_t> SplitConstant(SymInt a) {
-  if (a.is_constant()) return {SymInt(0), a.value()};
-  if (a.kind() != Kind::kSum) return {a, 0};
-  const auto args = a.args();
-  if (args.size() == 1) return {args[0], a.coefficient()};
-  return {InternSym(Kind::kSum, 0, {args.begin(), args.end()}),
-          a.coefficient()};
-}
-
-// Greatest common divisor of `seed` and the coefficients of `a`, which has no
-// constant term.
-int64_t CommonFactor(SymInt a, int64_t seed) {
-  Wide g = seed;
-  for (const Term& t : Terms(a)) {
-    Wide x = t.coefficient < 0 ? -t.coefficient : t.coefficient;
-    while (x != 0) {
-      const Wide r = g % x;
-      g = x;
-      x = r;
-    }
-  }
-  return static_cast<int64_t>(g);
-}
-
-SymInt DivideCoefficients(SymInt a, int64_t g) {
-  std::vector<Term> terms = Terms(a);
-  for (Term& t : terms) t.coefficient /= g;
-  return FromTerms(std::move(terms));
 }
 
 SymInt FloorDivByConstant(SymInt a, int64_t c) {

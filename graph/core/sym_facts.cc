@@ -2,86 +2,18 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/core/check.h"
+#include "graph/core/sym_internal.h"
 
 namespace weft {
 namespace {
 
 using Kind = SymInt::Kind;
-using Wide = __int128;
-
-// Bounds widen to "unbounded" as soon as 64 bits do not hold them.
-int64_t Clamp(Wide v) {
-  if (v >= SymRange::kMax) return SymRange::kMax;
-  if (v <= SymRange::kMin) return SymRange::kMin;
-  return static_cast<int64_t>(v);
-}
-
-bool IsInfinite(int64_t v) {
-  return v == SymRange::kMin || v == SymRange::kMax;
-}
-
-int64_t AddBounds(int64_t a, int64_t b) {
-  if (IsInfinite(a)) return a;
-  if (IsInfinite(b)) return b;
-  return Clamp(static_cast<Wide>(a) + b);
-}
-
-int64_t MulBounds(int64_t a, int64_t b) {
-  if (a == 0 || b == 0) return 0;
-  if (IsInfinite(a) || IsInfinite(b)) {
-    return (a < 0) == (b < 0) ? SymRange::kMax : SymRange::kMin;
-  }
-  return Clamp(static_cast<Wide>(a) * b);
-}
-
-// A lower bound of "unbounded above" would say nothing true, and so would the
-// opposite: the limits themselves are given up.
-SymRange Proper(SymRange r) {
-  if (r.min == SymRange::kMax) --r.min;
-  if (r.max == SymRange::kMin) ++r.max;
-  return r;
-}
-
-SymRange Add(SymRange a, SymRange b) {
-  return Proper({AddBounds(a.min, b.min), AddBounds(a.max, b.max)});
-}
-
-SymRange Mul(SymRange a, SymRange b) {
-  const int64_t corners[] = {MulBounds(a.min, b.min), MulBounds(a.min, b.max),
-                             MulBounds(a.max, b.min), MulBounds(a.max, b.max)};
-  return Proper({*std::min_element(corners, corners + 4),
-                 *std::max_element(corners, corners + 4)});
-}
-
-int64_t FloorDivBound(int64_t a, int64_t b) {
-  if (IsInfinite(a)) return a;
-  if (IsInfinite(b)) return a < 0 ? -1 : 0;
-  const int64_t q = a / b;
-  return (a % b != 0 && a < 0) ? q - 1 : q;
-}
-
-// For positive divisors; unbounded otherwise.
-SymRange FloorDivRange(SymRange a, SymRange b) {
-  if (b.min <= 0) {
-    if (a.min >= 0 && b.min >= 0) return {0, a.max};
-    return {};
-  }
-  return {FloorDivBound(a.min, a.min < 0 ? b.min : b.max),
-          FloorDivBound(a.max, a.max < 0 ? b.max : b.min)};
-}
-
-SymRange ModRange(SymRange a, SymRange b) {
-  if (b.min <= 0) {
-    if (a.min >= 0 && b.min >= 0) return {0, a.max};
-    return {};
-  }
-  const int64_t top = IsInfinite(b.max) ? b.max : b.max - 1;
-  if (a.min >= 0 && a.max < b.min) return a;
-  return {0, a.min >= 0 ? std::min(top, a.max) : top};
-}
+using internal::Wide;
 
 }  // namespace
 
@@ -92,6 +24,8 @@ void SymbolTable::Declare(const SymbolInfo& info) {
   if (inserted) {
     symbols_.push_back(info);
     ++version_;
+    // Up to now it was a size.
+    if (info.range.min < 0) memo_.Clear();
     return;
   }
   SymbolInfo& known = symbols_[it->second];
@@ -99,14 +33,25 @@ void SymbolTable::Declare(const SymbolInfo& info) {
   known.range.min = std::max(known.range.min, info.range.min);
   known.range.max = std::min(known.range.max, info.range.max);
   // A common multiple past 64 bits is not kept; each divisor alone is true.
-  const Wide common = static_cast<Wide>(known.divisor) /
-                      std::gcd(known.divisor, info.divisor) * info.divisor;
+  const Wide common =
+      static_cast<Wide>(known.divisor) / std::gcd(known.divisor, info.divisor) * info.divisor;
   if (common <= SymRange::kMax) known.divisor = static_cast<int64_t>(common);
   if (!known.hint) known.hint = info.hint;
   known.unbacked |= info.unbacked;
-  version_ += !(known.range == before.range) ||
-              known.divisor != before.divisor ||
-              known.unbacked != before.unbacked;
+  const bool narrowed = !(known.range == before.range) || known.divisor != before.divisor;
+  version_ += narrowed || known.unbacked != before.unbacked;
+  proofs_version_ += narrowed;
+  if (narrowed) LearnReplaced(known);
+}
+
+// A symbol that an equality replaces hands on what is known of it.
+void SymbolTable::LearnReplaced(const SymbolInfo& info) {
+  const SymInt value = knowledge_.Replace(info.symbol);
+  if (value == info.symbol) return;
+  const auto [min, max] = info.range;
+  if (min != SymRange::kMin) Learn(GreaterEqual(value, min));
+  if (max != SymRange::kMax) Learn(LessEqual(value, max));
+  Learn(Equal(Mod(value, info.divisor), 0));
 }
 
 SymInt SymbolTable::Fresh(absl::string_view prefix, const SymbolInfo& info) {
@@ -121,8 +66,11 @@ SymInt SymbolTable::Fresh(absl::string_view prefix, const SymbolInfo& info) {
   return symbol;
 }
 
+// What is left is learnt anew: a removed symbol may have been part of a proof.
 void SymbolTable::Remove(absl::Span<const SymInt> symbols) {
-  if (!symbols.empty()) ++version_;
+  if (symbols.empty()) return;
+  ++version_;
+  ++proofs_version_;
   for (SymInt symbol : symbols) index_.erase(symbol);
   size_t kept = 0;
   for (SymbolInfo& info : symbols_) {
@@ -132,6 +80,17 @@ void SymbolTable::Remove(absl::Span<const SymInt> symbols) {
     symbols_[kept++] = std::move(info);
   }
   symbols_.resize(kept);
+  memo_.Clear();
+  if (conditions_.empty()) return;
+  const absl::flat_hash_set<SymInt> removed(symbols.begin(), symbols.end());
+  std::vector<SymCondition> conditions = std::move(conditions_);
+  conditions_.clear();
+  knowledge_ = {};
+  for (const SymCondition& c : conditions) {
+    bool mentions = false;
+    ForEachSymbol(c.condition, [&](SymInt symbol) { mentions |= removed.contains(symbol); });
+    if (!mentions) Assume(c.condition, c.origin);
+  }
 }
 
 const SymbolInfo* SymbolTable::Find(SymInt symbol) const {
@@ -144,55 +103,18 @@ bool SymbolTable::IsUnbacked(SymInt symbol) const {
   return info != nullptr && info->unbacked;
 }
 
+int64_t SymbolTable::IndexOf(SymInt symbol) const {
+  auto it = index_.find(symbol);
+  return it == index_.end() ? -1 : it->second;
+}
+
 SymRange SymbolTable::RangeOf(SymInt s) const {
-  if (s.is_constant()) return Proper({s.value(), s.value()});
-  if (s.is_symbol()) {
-    const SymbolInfo* info = Find(s);
-    return info != nullptr ? Proper(info->range) : SymbolInfo{}.range;
-  }
-  if (!s.is_valid()) return {};
-  const auto args = s.args();
-  SymRange range = RangeOf(args[0]);
-  switch (s.kind()) {
-    case Kind::kSum:
-      for (SymInt arg : args.subspan(1)) range = Add(range, RangeOf(arg));
-      return Add(range, RangeOf(s.coefficient()));
-    case Kind::kProduct:
-      for (size_t i = 1; i < args.size(); ++i) {
-        range = Mul(range, RangeOf(args[i]));
-        // A square is never negative.
-        if (i == 1 && args[0] == args[1]) {
-          range.min = std::max<int64_t>(range.min, 0);
-        }
-      }
-      return Mul(range, RangeOf(s.coefficient()));
-    case Kind::kFloorDiv:
-      return FloorDivRange(range, RangeOf(args[1]));
-    case Kind::kMod:
-      return ModRange(range, RangeOf(args[1]));
-    case Kind::kMin:
-    case Kind::kMax:
-      for (SymInt arg : args.subspan(1)) {
-        const SymRange r = RangeOf(arg);
-        range = s.kind() == Kind::kMin
-                    ? SymRange{std::min(range.min, r.min),
-                               std::min(range.max, r.max)}
-                    : SymRange{std::max(range.min, r.min),
-                               std::max(range.max, r.max)};
-      }
-      return range;
-    case Kind::kBroadcast:
-      for (SymInt arg : args.subspan(1)) {
-        const SymRange r = RangeOf(arg);
-        range = {std::min(range.min, r.min), std::max(range.max, r.max)};
-      }
-      return range;
-    case Kind::kConst:
-    case Kind::kSymbol:
-    case Kind::kInvalid:
-      break;
-  }
-  return {};
+  return weft::RangeOf(s, [this](SymInt symbol) {
+    const SymbolInfo* info = Find(symbol);
+    const SymRange declared = info != nullptr ? info->range : SymbolInfo{}.range;
+    const SymRange* narrowed = knowledge_.RangeOf(symbol);
+    return narrowed != nullptr ? Intersect(declared, *narrowed) : declared;
+  });
 }
 
 bool SymbolTable::IsMultipleOf(SymInt s, int64_t divisor) const {
@@ -231,12 +153,13 @@ bool SymbolTable::IsMultipleOf(SymInt s, int64_t divisor) const {
 
 Proof SymbolTable::ProveEq(SymInt a, SymInt b) const {
   if (a == b) return a.is_valid() ? Proof::kYes : Proof::kUnknown;
+  if (a.is_constant() && b.is_constant()) return Proof::kNo;
   const SymInt difference = a - b;
   if (!difference.is_valid()) return Proof::kUnknown;
   const SymRange range = RangeOf(difference);
   if (range == SymRange{0, 0}) return Proof::kYes;
   if (range.min > 0 || range.max < 0) return Proof::kNo;
-  return Proof::kUnknown;
+  return Prove(Equal(a, b));
 }
 
 Proof SymbolTable::ProveLe(SymInt a, SymInt b) const {
@@ -245,7 +168,66 @@ Proof SymbolTable::ProveLe(SymInt a, SymInt b) const {
   const SymRange range = RangeOf(difference);
   if (range.min >= 0) return Proof::kYes;
   if (range.max < 0) return Proof::kNo;
-  return Proof::kUnknown;
+  return Prove(LessEqual(a, b));
+}
+
+Proof SymbolTable::Prove(SymInt condition) const {
+  if (!condition.is_valid()) return Proof::kUnknown;
+  if (knowledge_.Knows(condition)) return Proof::kYes;
+  if (const auto known = memo_.Find(condition, proofs_version_)) return *known;
+  const SymInt simple = Simplify(condition);
+  const Proof proof =
+      IsTruth(simple) ? internal::ProveCondition(simple, *this, knowledge_) : Proof::kUnknown;
+  memo_.Insert(condition, proofs_version_, proof);
+  return proof;
+}
+
+SymInt SymbolTable::Simplify(SymInt s) const { return internal::SimplifySym(s, *this, knowledge_); }
+
+Proof SymbolTable::Assume(SymInt condition, absl::string_view origin) {
+  if (condition.kind() == Kind::kProduct) return AssumeAll(condition, origin);
+  const Proof before = Prove(condition);
+  if (before != Proof::kUnknown || !IsTruth(condition)) return before;
+  const bool is_range = DeclareRange(condition);
+  conditions_.push_back({condition, std::string(origin), is_range});
+  if (is_range) return before;
+  ++version_;
+  ++proofs_version_;
+  Learn(condition);
+  knowledge_.Note(condition);
+  return before;
+}
+
+Proof SymbolTable::AssumeAll(SymInt conditions, absl::string_view origin) {
+  const Proof before = Prove(conditions);
+  if (before != Proof::kUnknown || !IsTruth(conditions)) return before;
+  for (SymInt condition : conditions.args()) Assume(condition, origin);
+  return before;
+}
+
+// s >= k, s <= k, s % k == 0.
+bool SymbolTable::DeclareRange(SymInt condition) {
+  if (condition.args().empty()) return false;
+  const SymInt s = condition.args()[0];
+  SymbolInfo info;
+  info.range = {};
+  if (condition.kind() == Kind::kNonNegative) {
+    const auto [variable, constant] = internal::SplitConstant(s);
+    if (variable.is_symbol() && constant != SymRange::kMin) {
+      info.symbol = variable;
+      info.range.min = -constant;
+    } else if ((-variable).is_symbol()) {
+      info.symbol = -variable;
+      info.range.max = constant;
+    }
+  } else if (condition.kind() == Kind::kZero && s.kind() == Kind::kMod && s.args()[0].is_symbol() &&
+             s.args()[1].is_constant() && s.args()[1].value() > 0) {
+    info.symbol = s.args()[0];
+    info.divisor = s.args()[1].value();
+  }
+  if (!info.symbol.is_symbol() || Find(info.symbol) == nullptr) return false;
+  Declare(info);
+  return true;
 }
 
 }  // namespace weft

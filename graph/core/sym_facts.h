@@ -3,7 +3,6 @@
 #define WEFT_GRAPH_CORE_SYM_FACTS_H_
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,19 +11,10 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/core/sym.h"
+#include "graph/core/sym_prove.h"
+#include "graph/core/sym_range.h"
 
 namespace weft {
-
-// A closed interval; the int64 limits stand for "unbounded".
-struct SymRange {
-  static constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
-  static constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-  int64_t min = kMin;
-  int64_t max = kMax;
-  friend bool operator==(SymRange a, SymRange b) {
-    return a.min == b.min && a.max == b.max;
-  }
-};
 
 struct SymbolInfo {
   SymInt symbol;
@@ -38,7 +28,14 @@ struct SymbolInfo {
   bool unbacked = false;
 };
 
-enum class Proof { kNo, kYes, kUnknown };
+// A condition (sym.h) that was assumed, and who did it: the name of an op, an
+// input, a file.
+struct SymCondition {
+  SymInt condition;
+  std::string origin;
+  // It bounds one symbol, or says what divides it: SymbolInfo has it too.
+  bool is_range = false;
+};
 
 // The symbols of a module in the order of their declaration.
 class SymbolTable {
@@ -54,18 +51,44 @@ class SymbolTable {
   const SymbolInfo* Find(SymInt symbol) const;
   bool IsUnbacked(SymInt symbol) const;
   absl::Span<const SymbolInfo> symbols() const { return symbols_; }
+  // Place in symbols(), or -1.
+  int64_t IndexOf(SymInt symbol) const;
 
-  // Interval that contains every value of `s`. Undeclared symbols are sizes.
+  // Takes over that a condition holds, which someone has to see to: inputs are
+  // checked against it (a guard), or data at run time. Answers what was known
+  // before: yes, then it adds nothing; no, then it is not taken over; unknown.
+  Proof Assume(SymInt condition, absl::string_view origin = "");
+  // What was taken over and added something, in that order.
+  absl::Span<const SymCondition> conditions() const { return conditions_; }
+
+  // Interval that contains every value of `s`, from the ranges of its symbols.
+  // Undeclared symbols are sizes.
   SymRange RangeOf(SymInt s) const;
   // True when `s` is a multiple of `divisor` for every assignment.
   bool IsMultipleOf(SymInt s, int64_t divisor) const;
 
+  // Proofs take a bounded number of steps and are remembered. Thread-safe
+  // against each other.
+  Proof Prove(SymInt condition) const;
   Proof ProveEq(SymInt a, SymInt b) const;
   Proof ProveLe(SymInt a, SymInt b) const;
   Proof ProveLt(SymInt a, SymInt b) const { return ProveLe(a + 1, b); }
 
+  // An expression of equal value under the facts: equalities are put in, and
+  // divisions, extrema and comparisons that the ranges decide are gone.
+  SymInt Simplify(SymInt s) const;
+
  private:
+  Proof AssumeAll(SymInt conditions, absl::string_view origin);
+  bool DeclareRange(SymInt condition);
+  void Learn(SymInt condition) { knowledge_.Learn(Simplify(condition), *this); }
+  void LearnReplaced(const SymbolInfo& info);
+
   std::vector<SymbolInfo> symbols_;
+  uint64_t proofs_version_ = 0;  // Grows when an unknown may become known.
+  std::vector<SymCondition> conditions_;
+  internal::SymKnowledge knowledge_;
+  internal::ProofMemo memo_;
   uint64_t version_ = 0;
   absl::flat_hash_map<SymInt, int> index_;
   absl::flat_hash_map<std::string, int64_t> next_;  // By prefix, for Fresh.

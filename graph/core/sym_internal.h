@@ -39,6 +39,14 @@ std::optional<SymInt> DivideExactly(SymInt a, SymInt b);
 // divided by it) and the rest.
 std::pair<SymInt, SymInt> SplitMultiples(SymInt a, const Term& b);
 
+// `s` as variable part + constant.
+std::pair<SymInt, int64_t> SplitConstant(SymInt s);
+// Greatest common divisor of `seed` and the coefficients of `s`, which has no
+// constant term.
+int64_t CommonFactor(SymInt s, int64_t seed);
+// Of an `s` whose coefficients are multiples of `divisor`.
+SymInt DivideCoefficients(SymInt s, int64_t divisor);
+
 // In structural order, each once.
 void SortUnique(std::vector<SymInt>* values);
 

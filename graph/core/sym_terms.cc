@@ -95,6 +95,13 @@ SymInt MultiplyMonomials(SymInt a, SymInt b) {
   factors.insert(factors.end(), fb.begin(), fb.end());
   std::sort(factors.begin(), factors.end(),
             [](SymInt x, SymInt y) { return Compare(x, y) < 0; });
+  // A condition is its own square.
+  const auto repeats = [](SymInt x, SymInt y) {
+    return x == y &&
+           (x.kind() == Kind::kNonNegative || x.kind() == Kind::kZero);
+  };
+  factors.erase(std::unique(factors.begin(), factors.end(), repeats),
+                factors.end());
   return MakeMonomial(std::move(factors));
 }
 
@@ -157,6 +164,34 @@ std::pair<SymInt, SymInt> SplitMultiples(SymInt a, const Term& b) {
     }
   }
   return {FromTerms(std::move(quotient)), FromTerms(std::move(rest))};
+}
+
+std::pair<SymInt, int64_t> SplitConstant(SymInt a) {
+  if (a.is_constant()) return {SymInt(0), a.value()};
+  if (a.kind() != Kind::kSum) return {a, 0};
+  const auto args = a.args();
+  if (args.size() == 1) return {args[0], a.coefficient()};
+  return {InternSym(Kind::kSum, 0, {args.begin(), args.end()}),
+          a.coefficient()};
+}
+
+int64_t CommonFactor(SymInt a, int64_t seed) {
+  Wide g = seed;
+  for (const Term& t : Terms(a)) {
+    Wide x = t.coefficient < 0 ? -t.coefficient : t.coefficient;
+    while (x != 0) {
+      const Wide r = g % x;
+      g = x;
+      x = r;
+    }
+  }
+  return static_cast<int64_t>(g);
+}
+
+SymInt DivideCoefficients(SymInt a, int64_t g) {
+  std::vector<Term> terms = Terms(a);
+  for (Term& t : terms) t.coefficient /= g;
+  return FromTerms(std::move(terms));
 }
 
 }  // namespace internal

@@ -76,6 +76,10 @@ SymInt Substitute(SymInt s,
     case Kind::kBroadcast:
       for (SymInt arg : args) result = BroadcastSize(result, arg);
       return result;
+    case Kind::kNonNegative:
+      return GreaterEqual(args[0], 0);
+    case Kind::kZero:
+      return Equal(args[0], 0);
     case Kind::kConst:
     case Kind::kSymbol:
     case Kind::kInvalid:

@@ -165,7 +165,9 @@ Token Lexer::Punctuation(size_t begin) {
   static constexpr Pair kPairs[] = {{'-', '>', kArrow},
                                     {'/', '/', kFloorDiv},
                                     {'<', '=', kLessEqual},
+                                    {'>', '=', kGreaterEqual},
                                     {'=', '=', kEqual},
+                                    {'!', '=', kNotEqual},
                                     {'.', '.', kRange}};
   const char c = text_[begin];
   for (const Pair& pair : kPairs) {

@@ -29,11 +29,13 @@ enum TokenKind : int {
   kQuotedValue,  // %"..."; the text is what the quotes hold.
   kGlobal,       // @name
   kQuotedGlobal,
-  kArrow,        // ->
-  kFloorDiv,     // //
-  kLessEqual,    // <=
-  kEqual,        // ==
-  kRange,        // ..
+  kArrow,         // ->
+  kFloorDiv,      // //
+  kLessEqual,     // <=
+  kGreaterEqual,  // >=
+  kEqual,         // ==
+  kNotEqual,      // !=
+  kRange,         // ..
 };
 
 struct Token {
@@ -46,8 +48,7 @@ struct Token {
 class Lexer {
  public:
   // `depth` 1 takes the text as if it stood in parentheses.
-  explicit Lexer(absl::string_view text, int depth = 0)
-      : text_(text), depth_(depth) {}
+  explicit Lexer(absl::string_view text, int depth = 0) : text_(text), depth_(depth) {}
 
   Token Next();
   // Continues at that offset, with the nesting that holds now.
@@ -57,8 +58,7 @@ class Lexer {
  private:
   void SkipSpace();
   bool IsComment() const;
-  Token Make(int kind, size_t begin, size_t end, size_t skip = 0,
-             size_t drop = 0);
+  Token Make(int kind, size_t begin, size_t end, size_t skip = 0, size_t drop = 0);
   Token Number(size_t begin);
   Token Quoted(int kind, size_t begin, size_t quote);
   Token Sigil(size_t begin);
@@ -76,8 +76,7 @@ std::string NameToString(absl::string_view name);
 // escape.
 std::optional<std::string> Unescape(absl::string_view text);
 // Both from 1; the column counts bytes.
-std::pair<size_t, size_t> LineAndColumn(absl::string_view text,
-                                        size_t position);
+std::pair<size_t, size_t> LineAndColumn(absl::string_view text, size_t position);
 
 }  // namespace weft::text
 

@@ -104,6 +104,8 @@ class Printer {
   void PrintLocation(ProvenanceId id);
   const std::string& TypeText(Type type);
   std::string ConstantToString(int id);
+  std::string FactsText(const std::vector<SymInt>& symbols,
+                        absl::FunctionRef<bool(SymInt)> admits);
   // Indents; deep graphs must not print as mostly spaces.
   void Line(size_t indent) {
     out_.append(2 * std::min<size_t>(indent, kMaxIndent), ' ');
@@ -120,6 +122,7 @@ class Printer {
   std::vector<int> large_constants_;  // In the order of their labels.
   absl::flat_hash_map<int, int> labels_;
   absl::flat_hash_set<SymInt> printed_symbols_;
+  absl::flat_hash_set<SymInt> printed_conditions_;
 };
 
 const std::string& Printer::TypeText(Type type) {
@@ -209,12 +212,25 @@ void Printer::PrintFunction(const Graph& graph) {
   PrintSignature(graph, absl::StrCat("func @", NameToString(graph.name())), 0);
   const std::vector<SymInt> symbols = text::SymbolsOf(graph);
   printed_symbols_.insert(symbols.begin(), symbols.end());
-  const std::string facts = text::FactsToString(module_.symbols(), symbols);
+  const absl::flat_hash_set<SymInt> own(symbols.begin(), symbols.end());
+  const std::string facts =
+      FactsText(symbols, [&own](SymInt s) { return own.contains(s); });
   if (!facts.empty()) absl::StrAppend(&out_, "\n    where ", facts);
   out_ += " {\n";
   Push(graph, 1);
   PrintBody();
   out_ += "}\n";
+}
+
+// What is known of the symbols, and the conditions about admitted ones.
+std::string Printer::FactsText(const std::vector<SymInt>& symbols,
+                               absl::FunctionRef<bool(SymInt)> admits) {
+  const SymbolTable& table = module_.symbols();
+  const std::string facts = text::FactsToString(table, symbols);
+  const std::string conditions =
+      text::ConditionsToString(table, admits, &printed_conditions_);
+  const bool both = !facts.empty() && !conditions.empty();
+  return absl::StrCat(facts, both ? ", " : "", conditions);
 }
 
 void Printer::PrintRemainingSymbols() {
@@ -224,7 +240,7 @@ void Printer::PrintRemainingSymbols() {
   }
   std::sort(symbols.begin(), symbols.end(),
             [](SymInt a, SymInt b) { return Compare(a, b) < 0; });
-  const std::string facts = text::FactsToString(module_.symbols(), symbols);
+  const std::string facts = FactsText(symbols, [](SymInt) { return true; });
   if (facts.empty()) return;
   absl::StrAppend(&out_, module_.functions().empty() ? "" : "\n", "where ",
                   facts, "\n");

@@ -103,6 +103,7 @@ class TextReader {
 
  private:
   bool ExpectedKind(int kind);
+  bool ParseComparison(SymInt* out, int depth);
   bool ParseSum(SymInt* out, int depth);
   bool ParseTerm(bool negate, SymInt* out, int depth);
   bool ParseFactor(SymInt* out, int depth);

@@ -33,8 +33,7 @@ class SymbolCollector {
       Visit(*graph);
     }
     std::vector<SymInt> symbols(symbols_.begin(), symbols_.end());
-    std::sort(symbols.begin(), symbols.end(),
-              [](SymInt a, SymInt b) { return Compare(a, b) < 0; });
+    std::sort(symbols.begin(), symbols.end(), [](SymInt a, SymInt b) { return Compare(a, b) < 0; });
     return symbols;
   }
 
@@ -87,14 +86,18 @@ struct Fact {
 
 class FactParser {
  public:
-  FactParser(TextReader* reader, SymbolTable* table)
-      : reader_(*reader), table_(*table) {}
+  FactParser(TextReader* reader, SymbolTable* table) : reader_(*reader), table_(*table) {}
 
   bool Run() {
     do {
       if (!ParseFact()) return false;
     } while (reader_.Accept(','));
     for (const Fact& fact : facts_) table_.Declare(fact.info);
+    for (const Condition& c : conditions_) {
+      if (table_.Assume(c.condition) != Proof::kNo) continue;
+      return reader_.Fail(c.begin,
+                          absl::StrCat(c.condition.ToString(), " contradicts other facts"));
+    }
     return true;
   }
 
@@ -111,26 +114,89 @@ class FactParser {
   bool ParseFact() {
     SymInt symbol;
     if (reader_.AcceptWord("unbacked")) {
-      if (!reader_.ParseSymbol(&symbol)) return false;
-      FactOf(symbol)->info.unbacked = true;
-      return true;
+      return ParseUnbacked();
     }
     if (reader_.AcceptWord("hint")) return ParseHint();
-    if (reader_.At(kInteger) || reader_.At('-')) return ParseRange();
+    const size_t begin = reader_.position();
+    if (reader_.At(kInteger) || reader_.At('-')) {
+      if (AtRange()) return ParseRange();
+      return ParseCondition(begin);
+    }
+    if (reader_.At('(') || reader_.AtWord("min") || reader_.AtWord("max") ||
+        reader_.AtWord("broadcast")) {
+      return ParseCondition(begin);
+    }
     if (!reader_.At(kIdentifier) && !reader_.At(kString)) {
-      return reader_.Expected("a fact about a symbol, such as 1 <= s0 <= 64");
+      return reader_.Expected("a fact about symbols, such as 1 <= s0 <= 64");
     }
     if (!reader_.ParseSymbol(&symbol)) return false;
-    if (reader_.At('%') || reader_.At(kValue)) return ParseDivisor(symbol);
-    return ParseMax(symbol, /*required=*/true);
+    if (AtMax()) return ParseMax(symbol, /*required=*/true);
+    if (AtDivisor()) return ParseDivisor(symbol);
+    return ParseCondition(begin);
+  }
+
+  // The nodes before were made under the belief that it is backed.
+  bool ParseUnbacked() {
+    const size_t begin = reader_.position();
+    SymInt symbol;
+    if (!reader_.ParseSymbol(&symbol)) return false;
+    const SymbolInfo* known = table_.Find(symbol);
+    if (known != nullptr && !known->unbacked) {
+      return reader_.Fail(
+          begin, absl::StrCat("the text above has ", symbol.ToString(), " as a backed symbol"));
+    }
+    FactOf(symbol)->info.unbacked = true;
+    return true;
+  }
+
+  // Anything that compares two sizes.
+  bool ParseCondition(size_t begin) {
+    reader_.Seek(begin);
+    SymInt condition;
+    if (!reader_.ParseSymInt(&condition)) return false;
+    if (!IsTruth(condition)) {
+      return reader_.Fail(begin, absl::StrCat(condition.ToString(), " is a size, not a condition"));
+    }
+    conditions_.push_back({condition, begin});
+    return true;
+  }
+
+  // What follows, up to the end of the fact; moves nothing.
+  template <typename Fn>
+  bool LooksLike(Fn parse) {
+    const size_t begin = reader_.position();
+    const bool yes = parse() && !reader_.At('+') && !reader_.At('-') && !reader_.At('*') &&
+                     !reader_.At(kFloorDiv) && !reader_.At('%') && !reader_.At(kValue);
+    reader_.Seek(begin);
+    return yes;
+  }
+  bool SkipNumber() {
+    reader_.Accept('-');
+    return reader_.Accept(kInteger) || reader_.AcceptWord("inf");
+  }
+  bool SkipSymbol() { return reader_.Accept(kIdentifier) || reader_.Accept(kString); }
+  // -3 <= s0
+  bool AtRange() {
+    return LooksLike([this] { return SkipNumber() && reader_.Accept(kLessEqual) && SkipSymbol(); });
+  }
+  // <= 64
+  bool AtMax() {
+    return LooksLike([this] { return reader_.Accept(kLessEqual) && SkipNumber(); });
+  }
+  // % 8 == 0; `s0 %8` lexes as a value.
+  bool AtDivisor() {
+    return LooksLike([this] {
+      const bool modulo =
+          reader_.Accept(kValue) || (reader_.Accept('%') && reader_.Accept(kInteger));
+      return modulo && reader_.Accept(kEqual) && reader_.Accept(kInteger);
+    });
   }
 
   bool ParseHint() {
     SymInt symbol;
     int64_t value;
-    if (!reader_.Expect('(') || !reader_.ParseSymbol(&symbol) ||
-        !reader_.Expect(')') || !reader_.Expect('=') ||
-        !reader_.ParseInt(&value)) {
+    if (!reader_.Expect('(') || !reader_.ParseSymbol(&symbol) || !reader_.Expect(')') ||
+        !reader_.Expect('=') || !reader_.ParseInt(&value)) {
       return false;
     }
     FactOf(symbol)->info.hint = value;
@@ -150,8 +216,7 @@ class FactParser {
       return false;
     }
     Fact* fact = FactOf(symbol);
-    fact->info.range.min =
-        fact->has_min ? std::max(fact->info.range.min, min) : min;
+    fact->info.range.min = fact->has_min ? std::max(fact->info.range.min, min) : min;
     fact->has_min = true;
     return ParseMax(symbol, /*required=*/false);
   }
@@ -170,8 +235,7 @@ class FactParser {
     // `s0 %8` lexes as a value.
     if (!reader_.Accept('%')) reader_.Seek(begin + 1);
     int64_t divisor, zero;
-    if (!reader_.ParseInt(&divisor) || !reader_.Expect(kEqual) ||
-        !reader_.ParseInt(&zero)) {
+    if (!reader_.ParseInt(&divisor) || !reader_.Expect(kEqual) || !reader_.ParseInt(&zero)) {
       return false;
     }
     if (divisor <= 0 || zero != 0) {
@@ -179,11 +243,9 @@ class FactParser {
     }
     Fact* fact = FactOf(symbol);
     const SymbolInfo* known = table_.Find(symbol);
-    const auto common =
-        CommonMultiple(divisor, known != nullptr ? known->divisor : 1);
+    const auto common = CommonMultiple(divisor, known != nullptr ? known->divisor : 1);
     const auto own = CommonMultiple(divisor, fact->info.divisor);
-    const auto both = common && own ? CommonMultiple(*common, *own)
-                                    : std::optional<int64_t>();
+    const auto both = common && own ? CommonMultiple(*common, *own) : std::optional<int64_t>();
     if (!both) return reader_.Fail(begin, "the divisors pass 64 bits");
     fact->info.divisor = *own;
     return true;
@@ -199,8 +261,13 @@ class FactParser {
 
   TextReader& reader_;
   SymbolTable& table_;
+  struct Condition {
+    SymInt condition;
+    size_t begin;
+  };
   std::vector<Fact> facts_;
   absl::flat_hash_map<SymInt, size_t> index_;
+  std::vector<Condition> conditions_;
 };
 
 }  // namespace
@@ -211,8 +278,7 @@ std::vector<SymInt> SymbolsOf(const Graph& graph) {
   return collector.Finish();
 }
 
-std::string FactsToString(const SymbolTable& table,
-                          absl::Span<const SymInt> symbols) {
+std::string FactsToString(const SymbolTable& table, absl::Span<const SymInt> symbols) {
   std::string out;
   const auto add = [&out](absl::string_view fact) {
     absl::StrAppend(&out, out.empty() ? "" : ", ", fact);
@@ -232,8 +298,18 @@ std::string FactsToString(const SymbolTable& table,
   return out;
 }
 
-bool ParseFacts(TextReader* reader, SymbolTable* table) {
-  return FactParser(reader, table).Run();
+std::string ConditionsToString(const SymbolTable& table, absl::FunctionRef<bool(SymInt)> admits,
+                               absl::flat_hash_set<SymInt>* printed) {
+  std::string out;
+  for (const SymCondition& c : table.conditions()) {
+    bool admitted = !c.is_range;
+    ForEachSymbol(c.condition, [&](SymInt symbol) { admitted &= admits(symbol); });
+    if (!admitted || !printed->insert(c.condition).second) continue;
+    absl::StrAppend(&out, out.empty() ? "" : ", ", c.condition.ToString());
+  }
+  return out;
 }
+
+bool ParseFacts(TextReader* reader, SymbolTable* table) { return FactParser(reader, table).Run(); }
 
 }  // namespace weft::text

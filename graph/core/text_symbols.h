@@ -1,6 +1,7 @@
 // The `where` clause: facts about symbols.
 //
-//   where 1 <= s0 <= 4096, s0 % 8 == 0, hint(s0) = 32, unbacked u0, -inf <= u0
+//   where 1 <= s0 <= 4096, s0 % 8 == 0, hint(s0) = 32, unbacked u0, -inf <= u0,
+//         s1 == 2*s0 + 1, s0 + u0 <= 64
 //
 // Without a fact a symbol is backed and of the range [0, inf).
 #ifndef WEFT_GRAPH_CORE_TEXT_SYMBOLS_H_
@@ -9,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "graph/core/graph.h"
 #include "graph/core/sym_facts.h"
@@ -21,8 +24,12 @@ namespace weft::text {
 std::vector<SymInt> SymbolsOf(const Graph& graph);
 
 // What the table knows beyond the defaults; empty when that is nothing.
-std::string FactsToString(const SymbolTable& table,
-                          absl::Span<const SymInt> symbols);
+std::string FactsToString(const SymbolTable& table, absl::Span<const SymInt> symbols);
+
+// The conditions that are no facts about one symbol, whose symbols are admitted,
+// and that are not among the printed ones, which they join.
+std::string ConditionsToString(const SymbolTable& table, absl::FunctionRef<bool(SymInt)> admits,
+                               absl::flat_hash_set<SymInt>* printed);
 
 // Reads facts up to something that is no comma, and declares them.
 bool ParseFacts(TextReader* reader, SymbolTable* table);

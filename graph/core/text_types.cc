@@ -64,7 +64,28 @@ bool TextReader::ParseSymInt(SymInt* out) {
     }
     Seek(first.begin);
   }
-  return ParseSum(out, 0);
+  return ParseComparison(out, 0);
+}
+
+// A sum, or two of them compared.
+bool TextReader::ParseComparison(SymInt* out, int depth) {
+  const size_t begin = position();
+  if (!ParseSum(out, depth)) return false;
+  struct Comparison {
+    int token;
+    SymInt (*make)(SymInt, SymInt);
+  };
+  static constexpr Comparison kComparisons[] = {
+      {kLessEqual, LessEqual}, {kGreaterEqual, GreaterEqual}, {kEqual, Equal},
+      {kNotEqual, NotEqual},   {'<', Less},                   {'>', Greater}};
+  for (const Comparison& comparison : kComparisons) {
+    if (!Accept(comparison.token)) continue;
+    SymInt right;
+    if (!ParseSum(&right, depth)) return false;
+    *out = comparison.make(*out, right);
+    return Valid(begin, *out);
+  }
+  return true;
 }
 
 bool TextReader::ParseSum(SymInt* out, int depth) {
@@ -138,7 +159,7 @@ bool TextReader::ParsePrimary(SymInt* out, int depth) {
     *out = SymInt(static_cast<int64_t>(value));
     return true;
   }
-  if (Accept('(')) return ParseSum(out, depth + 1) && Expect(')');
+  if (Accept('(')) return ParseComparison(out, depth + 1) && Expect(')');
   if (AtWord("min") || AtWord("max") || AtWord("broadcast")) {
     return ParseFunction(out, depth);
   }
@@ -150,10 +171,10 @@ bool TextReader::ParseFunction(SymInt* out, int depth) {
   const size_t begin = position();
   const absl::string_view name = token_.text;
   Advance();
-  if (!Expect('(') || !ParseSum(out, depth + 1)) return false;
+  if (!Expect('(') || !ParseComparison(out, depth + 1)) return false;
   while (Accept(',')) {
     SymInt arg;
-    if (!ParseSum(&arg, depth + 1)) return false;
+    if (!ParseComparison(&arg, depth + 1)) return false;
     *out = name == "min"   ? Min(*out, arg)
            : name == "max" ? Max(*out, arg)
                            : BroadcastSize(*out, arg);

@@ -130,6 +130,12 @@ Val GraphWriter::ComputeSize(SymInt size) {
       return Shared("Max", args());
     case Kind::kBroadcast:
       return BroadcastSizeValue(size);
+    case Kind::kNonNegative:
+    case Kind::kZero: {
+      const char* compare = size.kind() == Kind::kZero ? "Equal" : "GreaterOrEqual";
+      const Val condition = Shared(compare, {Size(size.args()[0]), Ints({0})});
+      return Shared("Where", {condition, Ints({1}), Ints({0})});
+    }
     case Kind::kInvalid:
       break;
   }

@@ -353,6 +353,8 @@ Value Apply(const std::string& op, int64_t a, int64_t b) {
     if (a == 1) return b;
     return b == 1 || a == b ? Value(a) : std::nullopt;
   }
+  if (op == ">=") return a >= b;
+  if (op == "==") return a == b;
   if (b == 0 || (a == kMin && b == -1)) return std::nullopt;
   const int64_t rest = a % b;
   const bool down = rest != 0 && (rest < 0) != (b < 0);
@@ -367,6 +369,8 @@ SymInt ApplySym(const std::string& op, SymInt a, SymInt b) {
   if (op == "min") return Min(a, b);
   if (op == "max") return Max(a, b);
   if (op == "broadcast") return BroadcastSize(a, b);
+  if (op == ">=") return GreaterEqual(a, b);
+  if (op == "==") return Equal(a, b);
   return op == "//" ? FloorDiv(a, b) : Mod(a, b);
 }
 
@@ -406,8 +410,8 @@ class RandomSymTest : public testing::TestWithParam<int> {
   int Pick(int n) { return static_cast<int>(rng_() % n); }
 
   std::unique_ptr<Tree> RandomTree(int depth) {
-    static const char* const kOps[] = {"+",  "+", "-",   "*",   "*",
-                                       "//", "%", "min", "max", "broadcast"};
+    static const char* const kOps[] = {"+", "+",   "-",   "*",         "*",  "//",
+                                       "%", "min", "max", "broadcast", ">=", "=="};
     static const char* const kSymbols[] = {"s0", "s1", "u0"};
     auto t = std::make_unique<Tree>();
     if (depth == 0 || Pick(5) == 0) {
@@ -421,7 +425,7 @@ class RandomSymTest : public testing::TestWithParam<int> {
       }
       return t;
     }
-    t->op = kOps[Pick(10)];
+    t->op = kOps[Pick(12)];
     t->a = RandomTree(depth - 1);
     t->b = RandomTree(depth - 1);
     t->sym = ApplySym(t->op, t->a->sym, t->b->sym);
@@ -547,6 +551,10 @@ TEST_P(RandomSymTest, AlgebraGivesOneForm) {
     ASSERT_EQ(Min(a, b), Min(b, a));
     ASSERT_EQ(Max(Max(a, b), c), Max(a, Max(b, c)));
     ASSERT_EQ(BroadcastSize(a, b), BroadcastSize(b, a));
+    ASSERT_EQ(GreaterEqual(a, b), LessEqual(b, a));
+    ASSERT_EQ(Not(Less(a, b)), GreaterEqual(a, b));
+    ASSERT_EQ(Equal(a, b), Equal(b, a));
+    ASSERT_EQ(Not(NotEqual(a, b)), Equal(a, b));
     ASSERT_EQ(FloorDiv(a * k, k), a);
     ASSERT_EQ(FloorDiv(a + k * S("z"), k), FloorDiv(a, k) + S("z"));
     ASSERT_EQ(Mod(a + k * b, k), Mod(a, k));
@@ -598,6 +606,8 @@ SymInt Rebuild(SymInt s) {
       {SymInt::Kind::kFloorDiv, "//"}, {SymInt::Kind::kMod, "%"},
       {SymInt::Kind::kMin, "min"},    {SymInt::Kind::kMax, "max"},
       {SymInt::Kind::kBroadcast, "broadcast"}};
+  if (s.kind() == SymInt::Kind::kNonNegative) return GreaterEqual(args[0], 0);
+  if (s.kind() == SymInt::Kind::kZero) return Equal(args[0], 0);
   const std::string& op = ops->at(s.kind());
   SymInt result = args[0];
   for (size_t i = 1; i < args.size(); ++i) {

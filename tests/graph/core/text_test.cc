@@ -539,6 +539,15 @@ TEST(TextErrors, Constants) {
               HasSubstr(":3:1: @a is defined twice"));
 }
 
+TEST(TextErrors, Facts) {
+  EXPECT_THAT(Error("func @f(%x: f32[s0]) where s0 + 1 { return }"),
+              HasSubstr("s0 + 1 is a size, not a condition"));
+  EXPECT_THAT(Error("func @f(%x: f32[s0]) where s0 <= 4, s0 == 3*s1 + 5 { return }"),
+              HasSubstr("contradicts"));
+  EXPECT_THAT(Error("func @f(%x: f32[s0]) { return }\nwhere unbacked s0"),
+              HasSubstr("as a backed symbol"));
+}
+
 TEST(TextErrors, Structure) {
   EXPECT_THAT(Error("module {}"), HasSubstr("expected func, constants or where"));
   EXPECT_THAT(Error("func @f() {"), HasSubstr("found the end of the text"));

@@ -1,0 +1,117 @@
+// Truth values: expressions that are 1 or 0.
+//
+// Two atoms carry all of them: NonNegative(e), 1 where e >= 0, and Zero(e), 1
+// where e == 0. And is a product, Not is 1 - c, so one canonical form serves
+// sizes and conditions.
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "graph/core/sym.h"
+#include "graph/core/sym_internal.h"
+
+namespace weft {
+
+using internal::CommonFactor;
+using internal::DivideCoefficients;
+using internal::InternSym;
+using internal::SplitConstant;
+using internal::Term;
+using internal::Terms;
+
+namespace {
+
+using Kind = SymInt::Kind;
+
+int64_t FloorDivide(int64_t a, int64_t b) { return FloorDiv(SymInt(a), SymInt(b)).value(); }
+
+bool IsTruthAtom(SymInt s) { return s.kind() == Kind::kNonNegative || s.kind() == Kind::kZero; }
+
+bool IsConjunction(SymInt s) {
+  if (s.kind() != Kind::kProduct || s.coefficient() != 1) return false;
+  for (SymInt factor : s.args()) {
+    if (!IsTruthAtom(factor)) return false;
+  }
+  return true;
+}
+
+// For s = c*t + k with a condition t: `holds` as a condition on t.
+std::optional<SymInt> OfOneCondition(SymInt s, absl::FunctionRef<bool(int64_t)> holds) {
+  const auto [variable, constant] = SplitConstant(s);
+  const std::vector<Term> terms = Terms(variable);
+  if (terms.size() != 1) return std::nullopt;
+  const SymInt t = terms[0].monomial;
+  if (!IsTruthAtom(t) && !IsConjunction(t)) return std::nullopt;
+  const internal::Wide at_one = terms[0].coefficient + constant;
+  if (!internal::FitsInt64(at_one)) return std::nullopt;
+  const bool one = holds(static_cast<int64_t>(at_one));
+  const bool zero = holds(constant);
+  if (one == zero) return SymInt(one);
+  return one ? t : Not(t);
+}
+
+// 1 where s >= 0. A common factor of the variable terms goes: g*x + k >= 0
+// where x + floor(k / g) >= 0.
+SymInt NonNegative(SymInt s) {
+  if (!s.is_valid()) return s;
+  if (s.is_constant()) return SymInt(s.value() >= 0);
+  if (auto one = OfOneCondition(s, [](int64_t v) { return v >= 0; })) {
+    return *one;
+  }
+  auto [variable, constant] = SplitConstant(s);
+  const int64_t factor = CommonFactor(variable, 0);
+  if (factor > 1) {
+    s = DivideCoefficients(variable, factor) + SymInt(FloorDivide(constant, factor));
+  }
+  return InternSym(Kind::kNonNegative, 0, {s});
+}
+
+// 1 where s == 0. The first term gets a positive coefficient.
+SymInt Zero(SymInt s) {
+  if (!s.is_valid()) return s;
+  if (s.is_constant()) return SymInt(s.value() == 0);
+  if (auto one = OfOneCondition(s, [](int64_t v) { return v == 0; })) {
+    return *one;
+  }
+  auto [variable, constant] = SplitConstant(s);
+  const int64_t factor = CommonFactor(variable, 0);
+  if (factor > 1) {
+    if (constant % factor != 0) return SymInt(0);
+    s = DivideCoefficients(variable, factor) + SymInt(constant / factor);
+  }
+  if (Terms(s)[0].coefficient < 0) s = -s;
+  if (!s.is_valid()) return s;
+  return InternSym(Kind::kZero, 0, {s});
+}
+
+}  // namespace
+
+bool IsTruth(SymInt s) {
+  if (s.is_constant()) return s.Is(0) || s.Is(1);
+  if (IsTruthAtom(s) || IsConjunction(s)) return true;
+  if (s.kind() != Kind::kSum || s.coefficient() != 1 || s.args().size() != 1) {
+    return false;
+  }
+  const SymInt negated = SymInt(1) - s;
+  return IsTruthAtom(negated) || IsConjunction(negated);
+}
+
+SymInt GreaterEqual(SymInt a, SymInt b) { return NonNegative(a - b); }
+SymInt LessEqual(SymInt a, SymInt b) { return NonNegative(b - a); }
+SymInt Greater(SymInt a, SymInt b) { return NonNegative(a - b - 1); }
+SymInt Less(SymInt a, SymInt b) { return NonNegative(b - a - 1); }
+SymInt Equal(SymInt a, SymInt b) { return Zero(a - b); }
+SymInt NotEqual(SymInt a, SymInt b) { return Not(Equal(a, b)); }
+
+SymInt Not(SymInt condition) {
+  if (condition.kind() == Kind::kNonNegative) {
+    return NonNegative(-condition.args()[0] - 1);
+  }
+  return SymInt(1) - condition;
+}
+
+SymInt And(SymInt a, SymInt b) { return a * b; }
+SymInt Or(SymInt a, SymInt b) { return Not(Not(a) * Not(b)); }
+SymInt Select(SymInt condition, SymInt a, SymInt b) { return b + condition * (a - b); }
+
+}  // namespace weft
