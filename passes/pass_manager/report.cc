@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -155,7 +156,8 @@ std::string PipelineReport::ToJson() const {
                      ", \"share\": ", absl::StrFormat("%.3f", Share(times.total(), total)), "}"));
   }
   return absl::StrCat("{\"seconds\": ", absl::StrFormat("%.9f", total), ", \"peak_bytes\": ", peak,
-                      ",\n \"groups\": [", absl::StrJoin(tree, ","), "],\n \"passes\": [",
+                      ", \"hash_salt\": \"", absl::Hex(absl::HashOf(0), absl::kZeroPad16),
+                      "\",\n \"groups\": [", absl::StrJoin(tree, ","), "],\n \"passes\": [",
                       absl::StrJoin(rows, ","), "]}\n");
 }
 

@@ -61,7 +61,9 @@ struct PipelineReport {
   // The tree of groups and passes as a table: nodes, times, share of the whole,
   // peak memory; counters and changed op counts below each row.
   std::string ToString() const;
-  // The same as one JSON object: seconds, peak_bytes, groups, passes.
+  // The same as one JSON object: seconds, peak_bytes, hash_salt, groups, passes.
+  // The salt is the hash that this process gives to a fixed number: processes
+  // with other salts walk hash tables in other orders.
   std::string ToJson() const;
 };
 
