@@ -1,11 +1,7 @@
 #include "api/bisect.h"
 
-#include <map>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "graph/core/status_macros.h"
 
 namespace weft {
@@ -14,41 +10,6 @@ namespace {
 absl::Status CheckRun(const Module& before, const PassRunResult& run, SemanticsChecker& checker) {
   WEFT_RETURN_IF_ERROR(run.status);
   return checker.Check(before, *run.after, run.fired, run.ids);
-}
-
-std::map<std::string, int64_t> CountersOf(const PassRunResult& run) {
-  std::map<std::string, int64_t> counters;
-  for (const PassReport& pass : run.report.passes) {
-    for (const auto& [name, n] : pass.counters) counters[name] += n;
-  }
-  return counters;
-}
-
-// What one run counts more often than the other: "rule.x" or "fold.op".
-std::string RuleBetween(const PassRunResult& fewer, const PassRunResult& more) {
-  const auto before = CountersOf(fewer);
-  for (const auto& [name, n] : CountersOf(more)) {
-    const auto it = before.find(name);
-    if (it != before.end() && it->second >= n) continue;
-    if (absl::StartsWith(name, "rule.")) return name.substr(5);
-    if (absl::StartsWith(name, "fold.")) return name;
-  }
-  return "";
-}
-
-// The rule of rewrite `number`, the last one that a run with that limit does.
-std::string RuleOf(const Module& before, const PassRun& run, int64_t number) {
-  PassRun talking = run;
-  talking.context.remarks = true;
-  const PassRunResult more = RunOnClone(before, talking, number);
-  const std::string text = absl::StrCat(number);
-  for (const Remark& remark : more.remarks) {
-    if (remark.kind != RemarkKind::kPassed) continue;
-    for (const auto& [name, value] : remark.args) {
-      if (name == "rewrite" && value == text) return remark.rule;
-    }
-  }
-  return RuleBetween(RunOnClone(before, run, number - 1), more);
 }
 
 }  // namespace
@@ -75,9 +36,10 @@ absl::StatusOr<GuiltyRewrite> FindGuiltyRewrite(const Module& before, const Pass
   }
   guilty.number = bad;
   guilty.difference = std::move(difference);
-  if (bad > 0) guilty.rule = RuleOf(before, run, bad);
+  const PassRunResult last = RunOnClone(before, run, bad);
+  guilty.rule = last.last_rule;
   // Leaves the failing region of this very rewrite in the checker.
-  CheckRun(before, RunOnClone(before, run, bad), checker).IgnoreError();
+  CheckRun(before, last, checker).IgnoreError();
   return guilty;
 }
 
@@ -91,12 +53,13 @@ absl::Status CheckEachRewrite(const Module& before, const PassRun& run, Semantic
     PassRunResult next = RunOnClone(before, run, number);
     // Both runs give equal ids to equal nodes, as far as they go together.
     ModuleNodeIds ids = NodeIdsOf(*previous.after);
-    absl::Status status = next.status.ok()
-                              ? checker.Check(*previous.after, *next.after, next.fired, ids)
-                              : next.status;
+    absl::Status status = next.status;
+    if (status.ok()) {
+      status = checker.Check(*previous.after, *next.after, next.last_contract, ids);
+    }
     if (!status.ok()) {
       guilty->number = number;
-      guilty->rule = RuleOf(before, run, number);
+      guilty->rule = next.last_rule;
       guilty->difference = std::string(status.message());
       return status;
     }

@@ -27,7 +27,8 @@ struct GuiltyRewrite {
 absl::StatusOr<GuiltyRewrite> FindGuiltyRewrite(const Module& before, const PassRun& run,
                                                 SemanticsChecker& checker);
 
-// Checks each rewrite against the one before it. Runs the pass once for every
+// Checks each rewrite against the one before it, within the contract of the rule
+// that made it. Runs the pass once for every
 // rewrite: the cost is their number times that of the pass. OK when none
 // changes what is computed; `guilty` is filled in otherwise.
 absl::Status CheckEachRewrite(const Module& before, const PassRun& run, SemanticsChecker& checker,

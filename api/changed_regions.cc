@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "graph/core/status_macros.h"
+#include "api/same_graph.h"
 
 namespace weft {
 namespace {
@@ -20,51 +20,6 @@ constexpr int64_t kSmallConstant = 16;
 bool IsSmallConstant(const Value* value) {
   const HostTensor* literal = LiteralOf(value);
   return literal != nullptr && literal->numel() <= kSmallConstant;
-}
-
-using ValueMap = absl::flat_hash_map<const Value*, const Value*>;
-
-bool SameGraph(const Graph& a, const Graph& b);
-
-// Equal but for the operands' definitions, which `map` relates.
-bool SameNode(const Node& a, const Node& b, const ValueMap& map) {
-  if (&a.op() != &b.op() || a.attr_list() != b.attr_list() ||
-      a.num_operands() != b.num_operands() || a.num_results() != b.num_results() ||
-      a.num_regions() != b.num_regions()) {
-    return false;
-  }
-  for (int i = 0; i < a.num_operands(); ++i) {
-    if ((a.operand(i) == nullptr) != (b.operand(i) == nullptr)) return false;
-    if (a.operand(i) != nullptr && map.at(a.operand(i)) != b.operand(i)) {
-      return false;
-    }
-  }
-  for (int i = 0; i < a.num_regions(); ++i) {
-    if (!SameGraph(*a.region(i), *b.region(i))) return false;
-  }
-  return true;
-}
-
-// Recursion is as deep as graphs nest.
-bool SameGraph(const Graph& a, const Graph& b) {
-  if (a.num_inputs() != b.num_inputs() || a.num_nodes() != b.num_nodes() ||
-      a.num_outputs() != b.num_outputs()) {
-    return false;
-  }
-  ValueMap map;
-  for (int i = 0; i < a.num_inputs(); ++i) map[a.input(i)] = b.input(i);
-  const Node* other = b.first_node();
-  for (const Node* node : a.nodes()) {
-    if (!SameNode(*node, *other, map)) return false;
-    for (int i = 0; i < node->num_results(); ++i) {
-      map[node->result(i)] = other->result(i);
-    }
-    other = other->next();
-  }
-  for (int i = 0; i < a.num_outputs(); ++i) {
-    if (map.at(a.output(i)) != b.output(i)) return false;
-  }
-  return true;
 }
 
 std::vector<int> PositionsOf(const Graph& graph) {
@@ -98,6 +53,7 @@ ChangedRegions::ChangedRegions(const Graph& before, const Graph& after,
   for (const Node* node : after.nodes()) AddAfter(*node);
   FindPairs(ids);
   Group();
+  FindRepresentatives();
 }
 
 int ChangedRegions::NewClass() {
@@ -169,14 +125,11 @@ void ChangedRegions::MatchNodes(absl::Span<const uint32_t> ids) {
 bool ChangedRegions::IsKept(const Node& before, const Node& after) {
   if (&before.op() != &after.op() || before.attr_list() != after.attr_list() ||
       before.num_operands() != after.num_operands() ||
-      before.num_results() != after.num_results() || before.num_regions() != after.num_regions()) {
+      before.num_results() != after.num_results() || !SameRegions(before, after)) {
     return false;
   }
   for (int i = 0; i < before.num_operands(); ++i) {
     if (before.has_operand(i) != after.has_operand(i)) return false;
-  }
-  for (int i = 0; i < before.num_regions(); ++i) {
-    if (!SameGraph(*before.region(i), *after.region(i))) return false;
   }
   for (int i = 0; i < before.num_results(); ++i) {
     const Type a = before.result(i)->type(), b = after.result(i)->type();
@@ -322,114 +275,6 @@ void ChangedRegions::Group() {
     if (inserted) regions_.emplace_back();
     regions_[it->second].push_back(static_cast<int>(i));
   }
-}
-
-// `expanded`: classes to look through; null: all.
-void ChangedRegions::Walk(const Side& side, const Value* root,
-                          const absl::flat_hash_set<int>* expanded, Part* part) const {
-  std::vector<const Value*> stack = {root};
-  while (!stack.empty()) {
-    const Value* value = stack.back();
-    stack.pop_back();
-    if (IsBoundary(side, value, expanded)) {
-      if (part->spec.inputs.emplace(value, 0).second) {
-        part->boundary.push_back({value, ClassOf(side, value)});
-      }
-      continue;
-    }
-    const Node* node = value->node();
-    if (!part->seen.insert(node).second) continue;
-    part->spec.nodes.push_back(node);
-    // In the order of the operands, and what sizes depend on after them.
-    const int n = node->num_operands();
-    for (int i = n + node->num_symbol_operands(); i-- > 0;) {
-      Value* operand = i < n ? node->operand(i) : node->symbol_operand(i - n);
-      if (operand != nullptr) stack.push_back(operand);
-    }
-  }
-}
-
-void ChangedRegions::WalkAll(int region, const absl::flat_hash_set<int>* expanded, Part* before,
-                             Part* after) const {
-  for (int pair : regions_[region]) {
-    Walk(before_, pairs_[pair].first, expanded, before);
-    Walk(after_, pairs_[pair].second, expanded, after);
-    before->spec.outputs.push_back(pairs_[pair].first);
-    after->spec.outputs.push_back(pairs_[pair].second);
-  }
-  const auto sort = [](const Side& side, RegionSpec* spec) {
-    std::sort(spec->nodes.begin(), spec->nodes.end(), [&](const Node* a, const Node* b) {
-      return side.positions[a->id()] < side.positions[b->id()];
-    });
-  };
-  sort(before_, &before->spec);
-  sort(after_, &after->spec);
-}
-
-// Gives both parts the same inputs: the classes on either boundary.
-void ChangedRegions::AddInputs(Part* before, Part* after) const {
-  absl::flat_hash_map<int, int> index;
-  const auto add = [&](const Side& side, Part* own) {
-    for (const auto& [value, c] : own->boundary) {
-      const int next = static_cast<int>(index.size());
-      auto [it, inserted] = index.emplace(c, next);
-      int required = -1;
-      if (value->is_input()) {
-        required = side.graph->input_info(value->index()).value;
-      }
-      if (inserted) {
-        for (Part* part : {before, after}) {
-          part->spec.input_types.push_back(value->type());
-          part->spec.input_values.push_back(by_ids_ ? required : -1);
-        }
-      }
-      own->spec.input_types[it->second] = value->type();
-      own->spec.inputs[value] = it->second;
-    }
-  };
-  add(before_, before);
-  add(after_, after);
-}
-
-// Symbols that the types of the inputs do not bind on both sides.
-std::vector<SymInt> ChangedRegions::SymbolInputs(const Part& before, const Part& after) const {
-  std::vector<SymInt> free = FreeSymbols(*before_.graph, before.spec);
-  const absl::flat_hash_set<SymInt> known(free.begin(), free.end());
-  for (SymInt s : FreeSymbols(*after_.graph, after.spec)) {
-    if (!known.contains(s)) free.push_back(s);
-  }
-  std::vector<SymInt> unbound = Unbound(free, before.spec.input_types);
-  const absl::flat_hash_set<SymInt> seen(unbound.begin(), unbound.end());
-  for (SymInt s : Unbound(free, after.spec.input_types)) {
-    if (!seen.contains(s)) unbound.push_back(s);
-  }
-  return unbound;
-}
-
-absl::StatusOr<ChangedRegions::Cut> ChangedRegions::CutAt(int region, int hops) const {
-  absl::flat_hash_set<int> expanded;
-  Part before, after;
-  for (int hop = 0;; ++hop) {
-    before = Part();
-    after = Part();
-    WalkAll(region, hops < 0 ? nullptr : &expanded, &before, &after);
-    if (hops < 0 || hop == hops) break;
-    for (const Part* part : {&before, &after}) {
-      for (const auto& [value, c] : part->boundary) expanded.insert(c);
-    }
-  }
-  Cut cut;
-  cut.complete = true;
-  for (const Part* part : {&before, &after}) {
-    for (const auto& [value, c] : part->boundary) {
-      cut.complete &= value->is_input();
-    }
-  }
-  AddInputs(&before, &after);
-  const std::vector<SymInt> symbols = SymbolInputs(before, after);
-  WEFT_ASSIGN_OR_RETURN(cut.before, CutRegion(*before_.graph, before.spec, symbols));
-  WEFT_ASSIGN_OR_RETURN(cut.after, CutRegion(*after_.graph, after.spec, symbols));
-  return cut;
 }
 
 }  // namespace weft

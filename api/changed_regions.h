@@ -9,6 +9,11 @@
 //
 // The nodes between the pairs and the kept values are the regions; those of
 // pairs that share a node are one. Cost: linear in the graphs.
+//
+// A region can be cut out with some of the graph that leads to it, its context.
+// Both sides get the context that the graph before has: what other regions do to
+// it (turn the sign of a zero, say, which a division makes an infinity) is theirs
+// to answer for.
 #ifndef WEFT_API_CHANGED_REGIONS_H_
 #define WEFT_API_CHANGED_REGIONS_H_
 
@@ -48,24 +53,25 @@ class ChangedRegions {
     // The inputs are inputs of the graphs: a larger region does not exist.
     bool complete = false;
   };
-  // With the nodes up to `hops` kept values away inside as well; -1: all up to
-  // the inputs.
+  // With a context up to `hops` kept values away; -1: up to the inputs.
   absl::StatusOr<Cut> CutAt(int region, int hops) const;
 
  private:
   struct Side {
     const Graph* graph = nullptr;
-    std::vector<int> classes;    // By value id; -1: none.
-    std::vector<int> positions;  // By node id.
+    std::vector<int> classes;                   // By value id; -1: none.
+    std::vector<int> positions;                 // By node id.
+    std::vector<const Value*> representatives;  // By class: its first value.
   };
   using Key = std::vector<uint64_t>;
   using Pair = std::pair<const Value*, const Value*>;
 
-  // One side of a cut.
+  // Nodes of one graph and the values at which they stop, with classes.
   struct Part {
     absl::flat_hash_set<const Node*> seen;
-    RegionSpec spec;
-    std::vector<std::pair<const Value*, int>> boundary;  // With classes.
+    std::vector<const Node*> nodes;
+    absl::flat_hash_set<const Value*> met;
+    std::vector<std::pair<const Value*, int>> boundary;
   };
 
   int NewClass();
@@ -89,10 +95,13 @@ class ChangedRegions {
                   const absl::flat_hash_set<int>* expanded) const;
   void Walk(const Side& side, const Value* root, const absl::flat_hash_set<int>* expanded,
             Part* part) const;
-  void WalkAll(int region, const absl::flat_hash_set<int>* expanded, Part* before,
-               Part* after) const;
-  void AddInputs(Part* before, Part* after) const;
-  std::vector<SymInt> SymbolInputs(const Part& before, const Part& after) const;
+  void FindRepresentatives();
+  const Value* Representative(const Side& side, int c) const;
+  Part ContextOf(const Part& before, const Part& after, int hops) const;
+  void Append(const Side& side, Part part, RegionSpec* spec) const;
+  void AddInputs(const Part& context, const Part& after, RegionSpec* spec_before,
+                 RegionSpec* spec_after) const;
+  std::vector<SymInt> SymbolInputs(const RegionSpec& before, const RegionSpec& after) const;
 
   Side before_, after_;
   bool by_ids_ = false;

@@ -51,6 +51,8 @@ PassRunResult RunOnClone(const Module& before, const PassRun& run, int64_t limit
   }
   result.remarks = context.TakeRemarks();
   result.rewrites = context.num_rewrites();
+  result.last_contract = context.last_rewrite().contract;
+  result.last_rule = context.last_rewrite().Name();
   return result;
 }
 

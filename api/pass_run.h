@@ -29,8 +29,11 @@ struct PassRunResult {
   ModuleNodeIds ids;  // Of the nodes of `after` before the run.
   PipelineReport report;
   std::vector<Remark> remarks;
-  NumericContract fired = NumericContract::kBitExact;
+  NumericContract fired = NumericContract::kBitExact;  // The most harmful one.
   int64_t rewrites = 0;
+  // Of the last rewrite.
+  NumericContract last_contract = NumericContract::kBitExact;
+  std::string last_rule;  // Or "fold.<op>"; empty when the pass does not say.
 };
 
 // At most `limit` rewrites; -1: any number.

@@ -59,12 +59,12 @@ void Collect(const RegionSpec& spec, SymbolSet* mentioned, SymbolSet* defined) {
 // Copies nodes into a fresh module.
 class Copier {
  public:
-  Copier(const Module& from, Module* to) : from_(from), to_(to) {}
+  explicit Copier(Module* to) : to_(to) {}
 
-  int Constant(int id) {
-    auto [it, inserted] = constants_.emplace(id, 0);
+  int Constant(const Module& from, int id) {
+    auto [it, inserted] = constants_.emplace(std::make_pair(&from, id), 0);
     if (inserted) {
-      it->second = to_->constants().Add(from_.constants().tensor(id), from_.constants().name(id));
+      it->second = to_->constants().Add(from.constants().tensor(id), from.constants().name(id));
     }
     return it->second;
   }
@@ -73,7 +73,7 @@ class Copier {
   void Copy(const Node& node, Graph* to) {
     std::vector<Value*> operands;
     for (int i = 0; i < node.num_operands(); ++i) {
-      operands.push_back(node.operand(i) ? values_.at(node.operand(i)) : nullptr);
+      operands.push_back(node.operand(i) ? at(node.operand(i)) : nullptr);
     }
     std::vector<Type> types;
     for (int i = 0; i < node.num_results(); ++i) {
@@ -86,17 +86,22 @@ class Copier {
     }
     const AttrList* attrs = node.attr_list();
     if (node.Is(ops::constant)) {
-      attrs = AttrList::Get({Constant(static_cast<int>(node.attrs().Int("id")))});
+      const int id = static_cast<int>(node.attrs().Int("id"));
+      attrs = AttrList::Get({Constant(node.graph()->module(), id)});
     }
     Node* copy = to->CreateNode(node.op(), operands, attrs, types, nullptr, std::move(regions));
-    copy->set_provenance(Provenance(node.provenance()));
+    copy->set_provenance(Provenance(node.graph()->module(), node.provenance()));
     for (int i = 0; i < node.num_results(); ++i) {
       values_[node.result(i)] = copy->result(i);
     }
   }
 
   void Map(const Value* from, Value* to) { values_[from] = to; }
-  Value* at(const Value* from) const { return values_.at(from); }
+  void Alias(const Value* value, const Value* by) { aliases_[value] = by; }
+  Value* at(const Value* from) const {
+    const auto alias = aliases_.find(from);
+    return values_.at(alias == aliases_.end() ? from : alias->second);
+  }
 
  private:
   void CopyNested(const Graph& from, Graph* to) {
@@ -110,22 +115,22 @@ class Copier {
     to->output_names() = from.output_names();
   }
 
-  ProvenanceId Provenance(ProvenanceId id) {
+  ProvenanceId Provenance(const Module& from, ProvenanceId id) {
     constexpr size_t kMaxNames = 8;
-    auto [it, inserted] = provenance_.emplace(id, 0);
+    auto [it, inserted] = provenance_.emplace(std::make_pair(&from, id), 0);
     if (!inserted || id == 0) return it->second;
     ProvenanceId copy = 0;
-    for (const std::string& name : from_.provenance().Names(id, kMaxNames)) {
+    for (const std::string& name : from.provenance().Names(id, kMaxNames)) {
       copy = to_->provenance().Merge(copy, to_->provenance().Leaf(name));
     }
     return it->second = copy;
   }
 
-  const Module& from_;
   Module* to_;
   absl::flat_hash_map<const Value*, Value*> values_;
-  absl::flat_hash_map<int, int> constants_;
-  absl::flat_hash_map<ProvenanceId, ProvenanceId> provenance_;
+  absl::flat_hash_map<const Value*, const Value*> aliases_;
+  absl::flat_hash_map<std::pair<const Module*, int>, int> constants_;
+  absl::flat_hash_map<std::pair<const Module*, ProvenanceId>, ProvenanceId> provenance_;
 };
 
 void DeclareSymbols(const Graph& graph, const RegionSpec& spec, absl::Span<const SymInt> more,
@@ -213,19 +218,21 @@ absl::StatusOr<std::unique_ptr<Module>> CutRegion(const Graph& graph, const Regi
   auto module = std::make_unique<Module>(graph.module().registry());
   Graph* main = module->AddFunction("main");
   DeclareSymbols(graph, spec, symint_inputs, module.get());
-  Copier copier(graph.module(), module.get());
+  Copier copier(module.get());
   for (SymInt symbol : symint_inputs) main->AddInput(Type::Symbolic(symbol));
   const int first = main->num_inputs();
   for (size_t i = 0; i < spec.input_types.size(); ++i) {
     main->AddInput(spec.input_types[i],
                    i < spec.input_names.size() ? spec.input_names[i] : std::string());
     if (i < spec.input_values.size() && spec.input_values[i] >= 0) {
-      main->input_info(first + static_cast<int>(i)).value = copier.Constant(spec.input_values[i]);
+      main->input_info(first + static_cast<int>(i)).value =
+          copier.Constant(graph.module(), spec.input_values[i]);
     }
   }
   for (const auto& [value, index] : spec.inputs) {
     copier.Map(value, main->input(first + index));
   }
+  for (const auto& [value, by] : spec.aliases) copier.Alias(value, by);
   for (const Node* node : spec.nodes) copier.Copy(*node, main);
   std::vector<Value*> outputs;
   for (const Value* output : spec.outputs) outputs.push_back(copier.at(output));

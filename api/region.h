@@ -27,6 +27,9 @@ struct RegionSpec {
   std::vector<int> input_values;
   // Which input stands for a value.
   absl::flat_hash_map<const Value*, int> inputs;
+  // Values in whose place others are used, of a node or with an input. Nodes may
+  // come from several graphs that share symbols, joined by these.
+  absl::flat_hash_map<const Value*, const Value*> aliases;
 };
 
 // The symbols that the spec's types and attributes mention and no node of it

@@ -63,7 +63,7 @@ class Decomposer {
 
  private:
   absl::StatusOr<bool> Decompose(Node& node, Rewriter& rewriter) {
-    if (!context_.StartRewrite(NumericContract::kReassociating)) return false;
+    if (!context_.StartRewrite({NumericContract::kReassociating})) return false;
     rewriter.Begin(&node);
     std::vector<Value*> values = rewriter.Decompose(node);
     absl::Status status = rewriter.status();

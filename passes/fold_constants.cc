@@ -146,7 +146,7 @@ class Folder {
              growth);
       return absl::OkStatus();
     }
-    if (!context_.StartRewrite(NumericContract::kBitExact)) {
+    if (!context_.StartRewrite({NumericContract::kBitExact})) {
       return absl::OkStatus();
     }
     return Replace(node, *outputs, rewriter);

@@ -20,6 +20,10 @@ absl::string_view NumericContractName(NumericContract contract) {
   return "";
 }
 
+std::string RewriteMaker::Name() const {
+  return op.empty() ? std::string(rule) : absl::StrCat(rule, ".", op);
+}
+
 void PassContext::Count(absl::string_view name, int64_t n) {
   if (n == 0) return;
   auto it = counters_.find(name);

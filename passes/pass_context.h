@@ -27,6 +27,16 @@ enum class NumericContract {
 
 absl::string_view NumericContractName(NumericContract contract);
 
+// Who made a rewrite, and what it may do to the numbers.
+struct RewriteMaker {
+  NumericContract contract = NumericContract::kBitExact;
+  absl::string_view rule;  // Empty: the pass itself.
+  absl::string_view op;    // Whose fold it is, when the rule is "fold".
+
+  // "mul-one", "fold.add", or "".
+  std::string Name() const;
+};
+
 class PassContext {
  public:
   struct Options {
@@ -77,11 +87,12 @@ class PassContext {
   absl::Status ReportDivergence(absl::string_view message, std::vector<std::string> details = {});
 
   // Gives the next rewrite its number; false when the limit is reached, and
-  // then the rewrite must not be done. `contract` is what it does to numbers.
-  bool StartRewrite(NumericContract contract) {
+  // then the rewrite must not be done. The maker's names outlive the context.
+  bool StartRewrite(const RewriteMaker& maker) {
     if (num_rewrites_ == options_.rewrite_limit || !Spend()) return false;
     ++num_rewrites_;
-    if (contract > fired_) fired_ = contract;
+    last_ = maker;
+    if (maker.contract > fired_) fired_ = maker.contract;
     return true;
   }
   // Takes work units from the pass's budget; false when it is spent, and then
@@ -94,6 +105,8 @@ class PassContext {
 
   // Of all passes so far; the last rewrite's number.
   int64_t num_rewrites() const { return num_rewrites_; }
+  // Who made it.
+  const RewriteMaker& last_rewrite() const { return last_; }
   // The most harmful contract among the current pass's rewrites.
   NumericContract fired() const { return fired_; }
 
@@ -110,6 +123,7 @@ class PassContext {
   int64_t num_rewrites_ = 0;
   int64_t spent_ = 0;  // By the pass that runs.
   bool out_of_budget_ = false;
+  RewriteMaker last_;
   NumericContract fired_ = NumericContract::kBitExact;
 };
 

@@ -25,10 +25,12 @@ std::string Describe(const Node& node) {
 // One run of one graph; nested graphs get frames of their own.
 class Frame {
  public:
-  Frame(const Graph& graph, SymbolEnv env, const RunOptions& options)
+  // `region_runs` counts those of nested graphs.
+  Frame(const Graph& graph, SymbolEnv env, const RunOptions& options, int64_t* region_runs)
       : graph_(graph),
         env_(std::move(env)),
         options_(options),
+        region_runs_(region_runs),
         values_(graph.value_id_limit()),
         uses_left_(graph.value_id_limit()) {}
 
@@ -137,8 +139,14 @@ class Frame {
     }
     const auto run_region = [&](int region, absl::Span<const HostTensor> inputs,
                                 std::vector<HostTensor>* outputs) {
-      const RunOptions inner;
-      auto result = Frame(*node.region(region), env_, inner).Run(inputs);
+      if (*region_runs_ == options_.max_region_runs) {
+        return absl::ResourceExhaustedError(
+            absl::StrCat("more than ", *region_runs_, " runs of nested graphs"));
+      }
+      ++*region_runs_;
+      RunOptions inner;
+      inner.max_region_runs = options_.max_region_runs;
+      auto result = Frame(*node.region(region), env_, inner, region_runs_).Run(inputs);
       if (!result.ok()) return result.status();
       *outputs = *std::move(result);
       return absl::OkStatus();
@@ -174,6 +182,7 @@ class Frame {
   const Graph& graph_;
   SymbolEnv env_;
   const RunOptions& options_;
+  int64_t* region_runs_;
   std::vector<HostTensor> values_;
   std::vector<int> uses_left_;
 };
@@ -183,8 +192,8 @@ class Frame {
 absl::StatusOr<std::vector<HostTensor>> Run(const Graph& graph,
                                             absl::Span<const HostTensor> inputs,
                                             const RunOptions& options) {
-  return Frame(graph, SymbolEnv(graph.module().symbols()), options)
-      .Run(inputs);
+  int64_t region_runs = 0;
+  return Frame(graph, SymbolEnv(graph.module().symbols()), options, &region_runs).Run(inputs);
 }
 
 }  // namespace weft::reference

@@ -25,6 +25,9 @@ namespace weft::reference {
 struct RunOptions {
   // Called after each node of the outermost graph, with its results.
   std::function<void(const Node&, absl::Span<const HostTensor>)> on_node;
+  // Runs of nested graphs, of all depths together; a loop that asks for more is
+  // a ResourceExhausted error. -1: any number.
+  int64_t max_region_runs = -1;
 };
 
 // Runs `graph` on `inputs`, one for each graph input, in order. Errors:

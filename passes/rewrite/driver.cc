@@ -161,7 +161,7 @@ absl::Status GraphDriver::Visit(Node* node) {
 absl::StatusOr<bool> GraphDriver::TryFold(Node* node, RuleIndex::Entry& entry) {
   Folded folded = entry.fold(node->Args(&storage_));
   if (!folded) return false;
-  if (!context_.StartRewrite(NumericContract::kBitExact)) {
+  if (!context_.StartRewrite({NumericContract::kBitExact, "fold", node->op().name()})) {
     stopped_ = true;
     return true;
   }
@@ -176,7 +176,7 @@ absl::StatusOr<bool> GraphDriver::TryFold(Node* node, RuleIndex::Entry& entry) {
 
 absl::Status GraphDriver::Apply(Node* node, int rule_index) {
   const Rule& rule = index_.rule(rule_index);
-  if (!context_.StartRewrite(rule.contract)) {
+  if (!context_.StartRewrite({rule.contract, rule.name})) {
     stopped_ = true;
     return absl::OkStatus();
   }

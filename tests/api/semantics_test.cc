@@ -13,10 +13,13 @@
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
 #include "gtest/gtest.h"
+#include "passes/rewrite/driver.h"
+#include "passes/rewrite/rule.h"
 
 namespace weft {
 namespace {
 
+using namespace pattern;  // NOLINT
 using testing::HasSubstr;
 
 std::unique_ptr<Module> Parse(const std::string& text) {
@@ -165,6 +168,149 @@ TEST_F(SemanticsTest, EmptySizesAreTried) {
   std::string of_some = text;
   of_some.replace(of_some.find(" {"), 2, " where 1 <= s0 <= 9 {");
   EXPECT_TRUE(CheckEdit(of_some, 2, NumericContract::kBitExact, all).ok());
+}
+
+TEST_F(SemanticsTest, ZerosThatOtherRegionsTurnAreNotAmplified) {
+  // abs goes because of what stands six nodes before it, beyond a difference whose
+  // zeros turn, which is allowed there; the division makes them infinities.
+  auto module = Parse(
+      "func @main(%x: f32[4], %y: f32[4]) -> f32[4] {\n"
+      "  %one = constant(dense<1.0>) : f32[]\n"
+      "  %0 = sub(%x, %y) : f32[4]\n"
+      "  %1 = neg(%0) : f32[4]\n"
+      "  %2 = div(%one, %1) : f32[4]\n"
+      "  %3 = exp(%2) : f32[4]\n"
+      "  %4 = atan(%3) : f32[4]\n"
+      "  %5 = tanh(%4) : f32[4]\n"
+      "  %6 = asinh(%5) : f32[4]\n"
+      "  %7 = sinh(%6) : f32[4]\n"
+      "  %8 = tan(%7) : f32[4]\n"
+      "  %9 = abs(%8) : f32[4]\n"
+      "  return %9\n}\n");
+  auto before = module->Clone();
+  const ModuleNodeIds ids = NodeIdsOf(*module);
+  Graph* graph = module->main();
+  for (Node* node = graph->first_node(); node != graph->return_node();) {
+    Node* next = node->next();
+    Value* by = nullptr;
+    if (node->Is(ops::neg)) {
+      const Node* sub = node->operand(0)->node();
+      by = Builder(graph, node).Op(ops::sub, {sub->operand(1), sub->operand(0)});
+    }
+    if (node->Is(ops::abs)) by = node->operand(0);
+    if (by != nullptr) {
+      node->result()->ReplaceAllUsesWith(by);
+      graph->EraseNode(node);
+    }
+    node = next;
+  }
+  // Seen as a whole, the graphs differ.
+  EXPECT_FALSE(CompareSemantics(*before, *module, NumericContract::kValueSafe).ok());
+  const absl::Status status = checker_.Check(*before, *module, NumericContract::kValueSafe, ids);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_GE(checker_.stats().widened, 4);
+  EXPECT_EQ(checker_.stats().whole, 0);
+}
+
+TEST_F(SemanticsTest, NestedGraphsGetEdgeValues) {
+  // Equal but for what is not finite.
+  const std::string text =
+      "func @main(%p: bool[], %x: f32[4]) -> f32[4] {\n"
+      "  %0 = cond(%p, %x) : f32[4] {\n"
+      "    then_graph(%a: f32[4]) -> f32[4] {\n"
+      "      %0 = sub(%a, %a) : f32[4]\n"
+      "      return %0\n"
+      "    }\n"
+      "    else_graph(%a: f32[4]) -> f32[4] {\n"
+      "      return %a\n"
+      "    }\n"
+      "  }\n"
+      "  return %0\n}\n";
+  std::string zeros = text;
+  zeros.replace(zeros.find("sub(%a, %a)"), 11,
+                "lt(%a, %a) : bool[4]\n      %1 = convert(%0, dtype=f32)");
+  zeros.replace(zeros.find("return %0"), 9, "return %1");
+  const absl::Status status =
+      checker_.Check(*Parse(text), *Parse(zeros), NumericContract::kValueSafe, {});
+  ASSERT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("edge values"));
+}
+
+TEST_F(SemanticsTest, LoopsWithoutEndAreNotRunToTheirEnd) {
+  // Halves until nothing is left, which no infinity comes to, and says nothing of
+  // its count.
+  const std::string text =
+      "func @main(%n: i64[], %p: bool[], %x: f32[]) -> f32[] {\n"
+      "  %0 = loop(%n, %p, %x, num_carried=1) : f32[] {\n"
+      "    body(%i: i64[], %go: bool[], %a: f32[]) -> (bool[], f32[]) {\n"
+      "      %half = constant(dense<0.5>) : f32[]\n"
+      "      %0 = mul(%a, %half) : f32[]\n"
+      "      %1 = ne(%0, %a) : bool[]\n"
+      "      %2 = logical_or(%1, %go) : bool[]\n"
+      "      return %2, %0\n"
+      "    }\n"
+      "  }\n"
+      "  return %0\n}\n";
+  std::string other = text;
+  other.replace(other.find("mul(%a, %half)"), 14, "mul(%half, %a)");
+  const absl::Status status =
+      checker_.Check(*Parse(text), *Parse(other), NumericContract::kValueSafe, {});
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_GT(checker_.stats().runs, 40);
+}
+
+// x - y - z = x - (y + z), which rounds differently, and a rule that does so too
+// but says that it does not.
+constexpr Rule kRounding[] = {
+    {"sub-sub",
+     "x - y - z = x - (y + z)",
+     NumericContract::kReassociating,
+     Op(ops::sub, Op(ops::sub, x, y), z),
+     {},
+     Op(ops::sub, x, Op(ops::add, y, z))},
+    {"div-three",
+     "x / 3 = x * (1/3)",
+     NumericContract::kBitExact,
+     Op(ops::div, x, Splat(3.0)),
+     {},
+     Op(ops::mul, x, Splat(1.0 / 3))},
+};
+
+class RoundingPass : public Pass {
+ public:
+  absl::string_view name() const override { return "rounding"; }
+  absl::string_view doc() const override { return "Two rules that round differently."; }
+  absl::Status Run(Module& module, PassContext& context) override {
+    const absl::Span<const Rule> theme = kRounding;
+    return ApplyRules(module, context, {&theme, 1});
+  }
+};
+
+TEST_F(SemanticsTest, EachRewriteIsHeldToTheContractOfItsRule) {
+  const std::string text =
+      "func @main(%x: f32[8], %y: f32[8], %z: f32[8]) -> f32[8] {\n"
+      "  %three = constant(dense<3.0>) : f32[]\n"
+      "  %0 = sub(%x, %y) : f32[8]\n"
+      "  %1 = sub(%0, %z) : f32[8]\n"
+      "  %2 = div(%1, %three) : f32[8]\n"
+      "  return %2\n}\n";
+  PassRegistry registry(BuiltinPasses());
+  registry.Add([]() -> std::unique_ptr<Pass> { return std::make_unique<RoundingPass>(); });
+  CompileOptions options;
+  options.passes = "rounding";
+  options.registry = &registry;
+  options.context.admitted = NumericContract::kReassociating;
+  options.verify = CompileOptions::Verify::kSemantics;
+  auto module = Parse(text);
+  auto result = Compile(*module, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->report.Counter("rewrites"), 2);
+  options.verify = CompileOptions::Verify::kRewrites;
+  module = Parse(text);
+  result = Compile(*module, options);
+  ASSERT_EQ(result.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(result.status().message()),
+              HasSubstr("rewrite 2 of the pass, div-three: "));
 }
 
 TEST_F(SemanticsTest, CompileChecksEachRewrite) {

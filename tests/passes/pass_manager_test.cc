@@ -340,12 +340,12 @@ TEST(PassContextTest, NumbersRewrites) {
   PassContext::Options options;
   options.rewrite_limit = 2;
   PassContext context(options);
-  EXPECT_TRUE(context.StartRewrite(NumericContract::kReassociating));
+  EXPECT_TRUE(context.StartRewrite({NumericContract::kReassociating}));
   EXPECT_EQ(context.fired(), NumericContract::kReassociating);
   context.BeginPass("next");
   EXPECT_EQ(context.fired(), NumericContract::kBitExact);
-  EXPECT_TRUE(context.StartRewrite(NumericContract::kBitExact));
-  EXPECT_FALSE(context.StartRewrite(NumericContract::kBitExact));
+  EXPECT_TRUE(context.StartRewrite({NumericContract::kBitExact}));
+  EXPECT_FALSE(context.StartRewrite({NumericContract::kBitExact}));
   EXPECT_EQ(context.num_rewrites(), 2);
   EXPECT_TRUE(context.Admits(NumericContract::kValueSafe));
   EXPECT_FALSE(context.Admits(NumericContract::kReassociating));
