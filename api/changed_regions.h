@@ -98,7 +98,8 @@ class ChangedRegions {
   void FindRepresentatives();
   const Value* Representative(const Side& side, int c) const;
   Part ContextOf(const Part& before, const Part& after, int hops) const;
-  void Append(const Side& side, Part part, RegionSpec* spec) const;
+  void Append(const Side& side, std::vector<const Node*> nodes, RegionSpec* spec) const;
+  void Join(const Part& part, RegionSpec* spec) const;
   void AddInputs(const Part& context, const Part& after, RegionSpec* spec_before,
                  RegionSpec* spec_after) const;
   std::vector<SymInt> SymbolInputs(const RegionSpec& before, const RegionSpec& after) const;

@@ -67,13 +67,18 @@ ChangedRegions::Part ChangedRegions::ContextOf(const Part& before, const Part& a
   }
 }
 
-// Adds the nodes in the graph's order. Where they stop, they use what the graph
-// before has of that class.
-void ChangedRegions::Append(const Side& side, Part part, RegionSpec* spec) const {
-  std::sort(part.nodes.begin(), part.nodes.end(), [&](const Node* a, const Node* b) {
+// Adds nodes in the graph's order.
+void ChangedRegions::Append(const Side& side, std::vector<const Node*> nodes,
+                            RegionSpec* spec) const {
+  std::sort(nodes.begin(), nodes.end(), [&](const Node* a, const Node* b) {
     return side.positions[a->id()] < side.positions[b->id()];
   });
-  spec->nodes.insert(spec->nodes.end(), part.nodes.begin(), part.nodes.end());
+  spec->nodes.insert(spec->nodes.end(), nodes.begin(), nodes.end());
+}
+
+// Where a region stops, it uses what the graph before has of that class, which is
+// where its context begins.
+void ChangedRegions::Join(const Part& part, RegionSpec* spec) const {
   for (const auto& [value, c] : part.boundary) {
     const Value* by = Representative(before_, c);
     if (by != nullptr && by != value) spec->aliases[value] = by;
@@ -136,14 +141,15 @@ absl::StatusOr<ChangedRegions::Cut> ChangedRegions::CutAt(int region, int hops) 
   cut.complete = std::all_of(context.boundary.begin(), context.boundary.end(),
                              [](const auto& stop) { return stop.first->is_input(); });
   AddInputs(context, after, &spec_before, &spec_after);
-  Append(before_, context, &spec_after);
-  Append(after_, std::move(after), &spec_after);
+  Join(before, &spec_before);
+  Join(after, &spec_after);
+  Append(before_, context.nodes, &spec_after);
+  Append(after_, std::move(after.nodes), &spec_after);
   // Nodes that the region has in common with its context stand once.
-  Part all = std::move(before);
   for (const Node* node : context.nodes) {
-    if (all.seen.insert(node).second) all.nodes.push_back(node);
+    if (before.seen.insert(node).second) before.nodes.push_back(node);
   }
-  Append(before_, std::move(all), &spec_before);
+  Append(before_, std::move(before.nodes), &spec_before);
   const std::vector<SymInt> symbols = SymbolInputs(spec_before, spec_after);
   WEFT_ASSIGN_OR_RETURN(cut.before, CutRegion(*before_.graph, spec_before, symbols));
   WEFT_ASSIGN_OR_RETURN(cut.after, CutRegion(*after_.graph, spec_after, symbols));

@@ -103,6 +103,21 @@ TEST_F(SemanticsTest, WhatHoldsInPlaceIsNoFault) {
   EXPECT_EQ(checker_.stats().whole, 0);
 }
 
+TEST_F(SemanticsTest, ContextsMayHoldOneValueTwice) {
+  const std::string text =
+      "func @main(%x: f32[4]) -> (f32[4], f32[4], f32[4]) {\n"
+      "  %0 = sin(%x) : f32[4]\n"
+      "  %1 = sin(%x) : f32[4]\n"
+      "  %2 = relu(%1) : f32[4]\n"
+      "  %3 = relu(%2) : f32[4]\n"
+      "  %4 = add(%3, %0) : f32[4]\n"
+      "  return %4, %2, %0\n}\n";
+  const absl::Status status = CheckEdit(text, 3, NumericContract::kBitExact,
+                                        [](Builder&, const Node& root) { return root.operand(0); });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(checker_.stats().widened, 1);
+}
+
 TEST_F(SemanticsTest, WhatTheRestOfTheGraphHidesIsAFault) {
   const std::string text =
       "func @main(%x: f32[4], %y: f32[4]) -> f32[4] {\n"
