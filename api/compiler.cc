@@ -99,6 +99,13 @@ void InstallHooks(const CompileOptions& options, const PassContext& context,
     recorder->AfterPass(report);
     return options.after_pass ? options.after_pass(report, after) : absl::OkStatus();
   };
+  // Else a fixpoint that does not settle is no error.
+  if (!options.context.strict) return;
+  hooks->before_fixpoint = [&context, recorder](const std::string& path, const std::string& text,
+                                                const Module& module) {
+    recorder->BeforeFixpoint(path, text, module, context);
+  };
+  hooks->after_fixpoint = [recorder] { recorder->AfterFixpoint(); };
 }
 
 Replay ReplayOf(const CompileOptions& options) {
@@ -113,6 +120,13 @@ Replay ReplayOf(const CompileOptions& options) {
 }  // namespace
 
 absl::StatusOr<CompileResult> Compile(Module& module, const CompileOptions& options) {
+  CompileResult result;
+  absl::Status status = Compile(module, options, &result);
+  if (!status.ok()) return status;
+  return result;
+}
+
+absl::Status Compile(Module& module, const CompileOptions& options, CompileResult* result) {
   const PassRegistry& registry = options.registry != nullptr ? *options.registry : BuiltinPasses();
   auto pipeline = Pipeline::Parse(options.passes, registry);
   if (!pipeline.ok()) return pipeline.status();
@@ -120,7 +134,7 @@ absl::StatusOr<CompileResult> Compile(Module& module, const CompileOptions& opti
   auto twin = Pipeline::Parse(options.passes, registry);
   if (!twin.ok()) return twin.status();
 
-  CompileResult result;
+  *result = CompileResult();
   PassManagerOptions manager_options;
   manager_options.count_ops = options.count_ops;
   manager_options.verify = options.verify != CompileOptions::Verify::kNone;
@@ -132,11 +146,10 @@ absl::StatusOr<CompileResult> Compile(Module& module, const CompileOptions& opti
   ReplayRecorder recorder(options.replay, ReplayOf(options));
   InstallHooks(options, context, &recorder, &manager_options.hooks);
   PassManager manager(*std::move(pipeline), std::move(manager_options));
-  absl::Status status = manager.Run(module, context, &result.report);
-  if (!status.ok()) return recorder.Failed(status);
-  result.remarks = context.TakeRemarks();
-  result.semantics = guard.stats();
-  return result;
+  absl::Status status = manager.Run(module, context, &result->report);
+  result->remarks = context.TakeRemarks();
+  result->semantics = guard.stats();
+  return status.ok() ? status : recorder.Failed(status);
 }
 
 std::optional<CompileOptions::Verify> ParseVerify(absl::string_view name) {

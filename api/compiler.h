@@ -54,6 +54,9 @@ struct CompileResult {
 // what a pass, the verifier or the semantic check found, with the pass's name.
 // The semantic check also names the rewrite and its rule.
 absl::StatusOr<CompileResult> Compile(Module& module, const CompileOptions& options = {});
+// The same; `result` holds what a run that fails came to as well: the report up to
+// and including the failing pass, and the remarks.
+absl::Status Compile(Module& module, const CompileOptions& options, CompileResult* result);
 
 // "none", "structure", "semantics", "semantics=rewrite".
 std::optional<CompileOptions::Verify> ParseVerify(absl::string_view name);

@@ -110,21 +110,35 @@ bool ReplayRecorder::IsSmall(const Module& module) const {
   return bytes <= kSmallBytes;
 }
 
+bool ReplayRecorder::KeepBody(const Module& module) {
+  if (!options_.any_size && !IsSmall(module)) return false;
+  if (stale_) file_.body = PrintModule(module);
+  stale_ = false;
+  return true;
+}
+
+Replay ReplayRecorder::ReplayOf(const std::string& passes, const PassContext& context) const {
+  Replay replay = base_;
+  replay.passes = passes;
+  int64_t& limit = replay.context.rewrite_limit;
+  if (limit >= 0) limit -= context.num_rewrites();
+  return replay;
+}
+
+std::string ReplayRecorder::PathOf(const std::string& path) const {
+  return absl::StrCat(options_.folder, "/replay.", path, ".weft");
+}
+
 void ReplayRecorder::BeforePass(const PassReport& report, const Module& module,
                                 const PassContext& context) {
   if (options_.folder.empty()) return;
   if (options_.crashes) ArmCrashFile(nullptr);
   running_ = true;
-  kept_ = options_.any_size || IsSmall(module);
+  kept_ = KeepBody(module);
   if (!kept_) return;
-  if (stale_) file_.body = PrintModule(module);
-  stale_ = false;
-  current_ = base_;
-  current_.passes = report.text;
+  current_ = ReplayOf(report.text, context);
   current_.reason = absl::StrCat("crash in ", report.path);
-  int64_t& limit = current_.context.rewrite_limit;
-  if (limit >= 0) limit -= context.num_rewrites();
-  file_.path = absl::StrCat(options_.folder, "/replay.", report.path, ".weft");
+  file_.path = PathOf(report.path);
   file_.head = ReplayHead(current_, file_.path);
   file_.message =
       absl::StrCat("crash in ", report.path, "; replay: opt --replay=", file_.path, "\n");
@@ -136,21 +150,36 @@ void ReplayRecorder::AfterPass(const PassReport& report) {
   if (report.changed) stale_ = true;
 }
 
+void ReplayRecorder::BeforeFixpoint(const std::string& path, const std::string& text,
+                                    const Module& module, const PassContext& context) {
+  Record record;
+  if (!options_.folder.empty()) {
+    if (options_.crashes) ArmCrashFile(nullptr);
+    if (KeepBody(module)) record = {ReplayOf(text, context), PathOf(path), file_.body};
+  }
+  fixpoints_.push_back(std::move(record));
+}
+
 absl::Status ReplayRecorder::Failed(const absl::Status& status) {
-  if (!running_ || options_.folder.empty()) return status;
-  if (!kept_) {
+  if (options_.folder.empty()) return status;
+  if (running_) return Write(status, {current_, file_.path, kept_ ? file_.body : ""});
+  return fixpoints_.empty() ? status : Write(status, fixpoints_.back());
+}
+
+absl::Status ReplayRecorder::Write(const absl::Status& status, Record record) {
+  if (record.body.empty()) {
     return absl::Status(status.code(),
                         absl::StrCat(status.message(),
                                      "\nreplay: --replay-dir=DIR writes a file that runs the "
                                      "pass again"));
   }
-  current_.reason = std::string(status.message());
-  std::ofstream file(file_.path, std::ios::binary);
-  file << ReplayHead(current_, file_.path) << file_.body;
+  record.replay.reason = std::string(status.message());
+  std::ofstream file(record.path, std::ios::binary);
+  file << ReplayHead(record.replay, record.path) << record.body;
   file.close();
-  return absl::Status(status.code(),
-                      file ? absl::StrCat(status.message(), "\nreplay: opt --replay=", file_.path)
-                           : absl::StrCat(status.message(), "\nreplay: cannot write ", file_.path));
+  return absl::Status(
+      status.code(), file ? absl::StrCat(status.message(), "\nreplay: opt --replay=", record.path)
+                          : absl::StrCat(status.message(), "\nreplay: cannot write ", record.path));
 }
 
 }  // namespace weft

@@ -1,4 +1,5 @@
-// Replay files: what a failing or crashing pass leaves behind.
+// Replay files: what a failing or crashing pass leaves behind, and a fixpoint that
+// does not settle where that is an error.
 //
 // A replay file is a module in text form, as it was before the pass, under a
 // head of comments that holds the pass with its options and all that the run
@@ -8,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -37,7 +39,8 @@ struct ReplayOptions {
   std::string folder;  // Empty: no files.
   // Write modules of any size. The text is made anew before each pass when the
   // one before it changed something. Without it only modules of at most 2,000
-  // nodes and 1 MB of constants are written, where that takes about 2 ms.
+  // nodes and 1 MB of constants are written, where that takes up to 1.7 ms
+  // (BM_PrintForReplay).
   bool any_size = false;
   std::string rules;  // File of rules that the run uses, for the head.
   // Crashes leave files too (crash_file.h).
@@ -56,20 +59,36 @@ class ReplayRecorder {
 
   void BeforePass(const PassReport& report, const Module& module, const PassContext& context);
   void AfterPass(const PassReport& report);
-  // After the pipeline's error: writes the file of the pass that ran last and
-  // returns the error with the command added.
+  void BeforeFixpoint(const std::string& path, const std::string& text, const Module& module,
+                      const PassContext& context);
+  void AfterFixpoint() { fixpoints_.pop_back(); }
+  // After the pipeline's error: writes the file of the pass that ran last, or of
+  // the innermost fixpoint when no pass failed, and returns the error with the
+  // command added.
   absl::Status Failed(const absl::Status& status);
 
  private:
+  // What a file needs, but for the reason.
+  struct Record {
+    Replay replay;
+    std::string path;
+    std::string body;  // Empty: the module was too large.
+  };
   bool IsSmall(const Module& module) const;
+  // Brings file_.body up to date; false when the module is too large.
+  bool KeepBody(const Module& module);
+  Replay ReplayOf(const std::string& passes, const PassContext& context) const;
+  std::string PathOf(const std::string& path) const;
+  static absl::Status Write(const absl::Status& status, Record record);
 
   ReplayOptions options_;
   const Replay base_;
   Replay current_;  // Of the pass that runs.
   CrashFile file_;
-  bool stale_ = true;     // The module changed since the text was made.
-  bool running_ = false;  // Between BeforePass and AfterPass...
-  bool kept_ = false;     // ... with the module in file_.
+  bool stale_ = true;              // The module changed since the text was made.
+  bool running_ = false;           // Between BeforePass and AfterPass...
+  bool kept_ = false;              // ... with the module in file_.
+  std::vector<Record> fixpoints_;  // Those that run, from the outermost.
 };
 
 }  // namespace weft

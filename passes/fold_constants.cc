@@ -4,11 +4,13 @@
 #include "passes/fold_constants.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
 #include "passes/rewrite/rewriter.h"
@@ -50,16 +52,15 @@ class Folder {
          const FoldConstantsOptions& options)
       : module_(module), context_(context), options_(options) {
     const ConstantStore& constants = module.constants();
-    double original = 0;
     for (int i = 0; i < constants.size(); ++i) {
-      if (!constants.derived(i)) original += constants.tensor(i).bytes();
+      if (!constants.derived(i)) original_bytes_ += constants.tensor(i).bytes();
     }
     for (Graph* graph : module.AllGraphs()) {
       for (Node* node : graph->nodes()) {
         if (node->Is(ops::constant)) ChangeUses(ConstantId(*node), 1);
       }
     }
-    max_bytes_ = original * options.max_growth + kGrowthSlack;
+    max_bytes_ = original_bytes_ * options.max_growth + kGrowthSlack;
   }
 
   absl::Status Run(Graph& graph) {
@@ -95,10 +96,15 @@ class Folder {
     return true;
   }
 
-  // Why the node is not folded; empty when it is.
-  std::string Objection(const Node& node, int64_t* growth) {
+  // Why the node is not folded, and the option that would allow it; empty when it
+  // is.
+  struct Objection {
+    std::string reason;
+    std::string option;
+  };
+  Objection ObjectionTo(const Node& node, int64_t* growth) {
     int64_t bytes = 0, numel = 0;
-    if (!ResultSize(node, &bytes, &numel)) return "its size is not constant";
+    if (!ResultSize(node, &bytes, &numel)) return {"its size is not constant", ""};
     int64_t dead = 0;
     int64_t operand_numel = 1;
     for (int i = 0; i < node.num_operands(); ++i) {
@@ -111,27 +117,32 @@ class Folder {
       if (last) dead += literal->bytes();
     }
     *growth = bytes - dead;
-    if (node.Is(ops::expand) && *growth > 0) return "it repeats its operand";
+    if (node.Is(ops::expand) && *growth > 0) return {"it repeats its operand", ""};
     const bool linear =
         (node.op().traits() & (kPointwise | kDataMovement | kReduction)) != 0;
     const double work =
         linear ? static_cast<double>(numel) + operand_numel
                : static_cast<double>(numel) * operand_numel;
-    if (work > options_.max_work) return "it takes too much work";
-    if (bytes <= options_.ratio * dead && *growth <= 0) return "";
-    if (*growth > options_.node_bytes && bytes > options_.ratio * dead) {
-      return "its result is too large";
+    if (work > options_.max_work) {
+      return {"it takes too much work", absl::StrFormat("max_work=%.0f", std::ceil(work))};
     }
-    if (total_bytes_ + *growth > max_bytes_) return "constants grow too much";
-    return "";
+    if (bytes <= options_.ratio * dead && *growth <= 0) return {};
+    if (*growth > options_.node_bytes && bytes > options_.ratio * dead) {
+      return {"its result is too large", absl::StrCat("node_bytes=", *growth)};
+    }
+    if (total_bytes_ + *growth <= max_bytes_) return {};
+    const double needed = total_bytes_ + *growth - kGrowthSlack;
+    if (original_bytes_ == 0) return {"constants grow too much", ""};
+    return {"constants grow too much",
+            absl::StrFormat("max_growth=%.2f", std::ceil(100 * needed / original_bytes_) / 100)};
   }
 
   absl::Status Fold(Node& node, Rewriter& rewriter) {
     int64_t growth = 0;
-    const std::string objection = Objection(node, &growth);
-    if (!objection.empty()) {
+    const Objection objection = ObjectionTo(node, &growth);
+    if (!objection.reason.empty()) {
       context_.Count("over_budget");
-      Missed(node, absl::StrCat("would fold, but ", objection), growth);
+      Missed(node, absl::StrCat("would fold, but ", objection.reason), objection.option, growth);
       return absl::OkStatus();
     }
     std::vector<HostTensor> inputs;
@@ -142,8 +153,7 @@ class Folder {
     auto outputs = Evaluate(node.op(), node.attr_list(), inputs);
     if (!outputs.ok()) {
       context_.Count("failed");
-      Missed(node, absl::StrCat("does not fold: ", outputs.status().message()),
-             growth);
+      Missed(node, absl::StrCat("does not fold: ", outputs.status().message()), "", growth);
       return absl::OkStatus();
     }
     if (!context_.StartRewrite({NumericContract::kBitExact})) {
@@ -186,9 +196,17 @@ class Folder {
     return absl::OkStatus();
   }
 
-  void Missed(const Node& node, std::string reason, int64_t growth) {
+  // `option` would allow it.
+  void Missed(const Node& node, absl::string_view reason, absl::string_view option,
+              int64_t growth) {
     if (!context_.wants_remarks()) return;
     Remark remark = RemarkOn(node, RemarkKind::kMissed, reason);
+    if (!option.empty()) {
+      remark.suggestion = absl::StrCat("fold_constants{", option, "} lifts this bound");
+    }
+    for (int i = 0; i < node.num_operands(); ++i) {
+      if (node.has_operand(i)) remark.related.push_back(node.operand(i)->node()->id());
+    }
     remark.args = {{"growth", absl::StrCat(growth)}};
     context_.AddRemark(std::move(remark));
   }
@@ -197,6 +215,7 @@ class Folder {
   PassContext& context_;
   const FoldConstantsOptions& options_;
   std::vector<int> uses_;  // Nodes by constant id.
+  double original_bytes_ = 0;
   double total_bytes_ = 0;
   double max_bytes_ = 0;
 };

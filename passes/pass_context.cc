@@ -37,14 +37,16 @@ void PassContext::AddRemark(Remark remark) {
   if (!options_.remarks && !near_miss && !loud) return;
   remark.pass = pass_;
   remark.step = num_rewrites_;
+  remark.work = spent_;
   remarks_.push_back(std::move(remark));
 }
 
-absl::Status PassContext::ReportDivergence(absl::string_view message,
+absl::Status PassContext::ReportDivergence(absl::string_view message, absl::string_view suggestion,
                                            std::vector<std::string> details) {
   Remark remark;
   remark.kind = RemarkKind::kFailed;
   remark.reason = std::string(message);
+  remark.suggestion = std::string(suggestion);
   remark.details = std::move(details);
   absl::Status status;
   if (options_.strict) {
@@ -64,6 +66,7 @@ bool PassContext::OutOfBudget() {
   remark.kind = RemarkKind::kBudget;
   remark.reason = "stopped: the budget is spent";
   remark.args = {{"budget", absl::StrCat(options_.budget)}};
+  remark.suggestion = "a larger budget lets it go on";
   AddRemark(std::move(remark));
   return false;
 }

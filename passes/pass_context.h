@@ -84,7 +84,8 @@ class PassContext {
 
   // A cap was hit: a remark of kind kFailed and, when strict, an error.
   // The details are graph text, line by line.
-  absl::Status ReportDivergence(absl::string_view message, std::vector<std::string> details = {});
+  absl::Status ReportDivergence(absl::string_view message, absl::string_view suggestion,
+                                std::vector<std::string> details = {});
 
   // Gives the next rewrite its number; false when the limit is reached, and
   // then the rewrite must not be done. The maker's names outlive the context.
@@ -98,10 +99,11 @@ class PassContext {
   // Takes work units from the pass's budget; false when it is spent, and then
   // the pass must come to an end.
   bool Spend(int64_t units = 1) {
-    if (options_.budget < 0) return true;
     spent_ += units;
-    return spent_ <= options_.budget || OutOfBudget();
+    return options_.budget < 0 || spent_ <= options_.budget || OutOfBudget();
   }
+  // Units that the pass that runs has spent.
+  int64_t spent() const { return spent_; }
 
   // Of all passes so far; the last rewrite's number.
   int64_t num_rewrites() const { return num_rewrites_; }
@@ -121,7 +123,7 @@ class PassContext {
   std::map<std::string, int64_t, std::less<>> counters_;
   std::vector<Remark> remarks_;
   int64_t num_rewrites_ = 0;
-  int64_t spent_ = 0;  // By the pass that runs.
+  int64_t spent_ = 0;
   bool out_of_budget_ = false;
   RewriteMaker last_;
   NumericContract fired_ = NumericContract::kBitExact;

@@ -155,9 +155,14 @@ class PipelineRun {
   }
 
   absl::Status RunFixpoint(const Pipeline::Step& step, const std::string& prefix) {
+    const PassHooks& hooks = options_.hooks;
+    if (hooks.before_fixpoint) {
+      hooks.before_fixpoint(absl::StrCat(prefix, "fixpoint"), StepToString(step), module_);
+    }
     const size_t group = BeginGroup("fixpoint");
     absl::Status status = RunRounds(step, prefix);
     EndGroup(group);
+    if (status.ok() && hooks.after_fixpoint) hooks.after_fixpoint();
     return status;
   }
 
@@ -180,7 +185,8 @@ class PipelineRun {
     context_.BeginPass(absl::StrCat(prefix, "fixpoint"));
     return context_.ReportDivergence(
         absl::StrCat("no fixpoint after ", step.max_rounds,
-                     " rounds; in the last one: ", Firing(first_of_round)));
+                     " rounds; in the last one: ", Firing(first_of_round)),
+        absl::StrCat("fixpoint{max=", 2 * step.max_rounds, "} gives it twice as many"));
   }
 
   // Goes round the cycle once more, with a record of what each pass does.
@@ -200,7 +206,7 @@ class PipelineRun {
         absl::StrCat("no fixpoint: the graph after round ", round, " is the one after round ",
                      round - period, ", a cycle of ", period, period == 1 ? " round" : " rounds",
                      "; in it: ", trace.Firing()),
-        trace.lines());
+        "more rounds do not help; a rule among these must go or go downhill", trace.lines());
   }
 
   // The passes that changed something since row `first`, with their counters.
@@ -299,6 +305,7 @@ class PipelineRun {
   // What the pass did, after it ran.
   void Record(PassReport& report) {
     report.fired = context_.fired();
+    report.work = context_.spent();
     report.counters.assign(context_.counters().begin(), context_.counters().end());
     ModuleState after = Measure(module_);
     report.nodes_after = after.nodes;

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "absl/status/status.h"
 #include "graph/core/graph.h"
@@ -25,6 +26,11 @@ struct PassHooks {
       after_pass;
   // Clone the module before each pass, for after_pass.
   bool keep_before = false;
+  // Called around each fixpoint: before it with its path and text; after it unless
+  // it failed.
+  std::function<void(const std::string& path, const std::string& text, const Module&)>
+      before_fixpoint;
+  std::function<void()> after_fixpoint;
   // Compares what the two compute, within the contract report.fired. Called
   // after each pass that changed something, with a clone from before it.
   std::function<absl::Status(const PassReport&, const Module& before, const Module& after)>

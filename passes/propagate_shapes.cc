@@ -63,7 +63,7 @@ class ShapePropagation {
       }
       if (!changed_) return absl::OkStatus();
     }
-    return context_.ReportDivergence("sizes still change after 32 rounds");
+    return context_.ReportDivergence("sizes still change after 32 rounds", "");
   }
 
  private:

@@ -50,6 +50,8 @@ std::string Remark::ToString() const {
   for (const auto& [name, value] : args) {
     absl::StrAppend(&text, ", ", name, "=", value);
   }
+  if (!related.empty()) absl::StrAppend(&text, ", related=%", absl::StrJoin(related, " %"));
+  if (!suggestion.empty()) absl::StrAppend(&text, "; ", suggestion);
   for (const std::string& line : details) absl::StrAppend(&text, "\n    ", line);
   return text;
 }
@@ -73,7 +75,11 @@ std::string Remark::ToJson() const {
     };
     absl::StrAppend(&out, ", \"args\": {", absl::StrJoin(args, ", ", member), "}");
   }
-  absl::StrAppend(&out, ", \"step\": ", step);
+  if (!related.empty()) {
+    absl::StrAppend(&out, ", \"related\": [", absl::StrJoin(related, ", "), "]");
+  }
+  add("suggestion", suggestion);
+  absl::StrAppend(&out, ", \"step\": ", step, ", \"work\": ", work);
   if (!details.empty()) absl::StrAppend(&out, ", \"details\": ", JsonList(details));
   return out + "}";
 }

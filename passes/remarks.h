@@ -37,11 +37,17 @@ struct Remark {
   std::string reason;
   // Further figures, in a fixed order: {"bytes", "4096"}.
   std::vector<std::pair<std::string, std::string>> args;
+  // Ids of other nodes that it is about: those that a rewrite made, or whose value
+  // it uses instead; the operands that stood in the way; where a pattern ended.
+  std::vector<int64_t> related;
+  std::string suggestion;            // What to do about it; may be empty.
   int64_t step = 0;                  // Rewrites done in all when it was made.
+  int64_t work = 0;                  // Units that the run of the pass had spent.
   std::vector<std::string> details;  // Further lines, as graph text.
 
-  // "missed fold_constants @main %12 = cat (from "a/b"): over budget, bytes=4",
-  // then the details, each indented on a line of its own.
+  // "missed fold_constants @main %12 = cat (from "a/b"): over budget, bytes=4,
+  // related=%3 %4; the suggestion", then the details, each indented on a line of
+  // its own.
   std::string ToString() const;
   // One JSON object on one line; empty fields are left out.
   std::string ToJson() const;

@@ -30,6 +30,7 @@ struct Options {
   std::string verify = "structure";
   std::string case_file = "case.weft";
   std::string stats = "text";
+  std::string stats_output;
   DumpOptions dump;
   std::vector<std::string> inputs;
   int64_t seed = 0;
@@ -92,6 +93,8 @@ FlagSet MakeFlags(Options* o) {
   flags.String("stats", &o->stats, "text|json",
                "Form of the statistics: a tree of groups and passes, or one\n"
                "JSON object. Default: text");
+  flags.String("stats-output", &o->stats_output, "FILE",
+               "Statistics go there, also of a run that fails");
   flags.Repeated("print-after", &o->dump.after, "REGEX|changed|all",
                  "Print the module to standard error after the passes with such\n"
                  "a name or path (fixpoint.2.cse)");
@@ -105,7 +108,8 @@ FlagSet MakeFlags(Options* o) {
                        "missed:fold_constants or passed:canonicalize.mul-one");
   flags.String("remarks-format", &o->remarks_format, "text|json",
                "json: one object a line. Default: text");
-  flags.String("remarks-output", &o->remarks_output, "FILE", "Default: where the statistics go");
+  flags.String("remarks-output", &o->remarks_output, "FILE",
+               "Also of a run that fails. Default: where the statistics go");
   flags.Repeated("blame", &o->blame, "%N|NAME|all",
                  "Print the source nodes, passes, rules and rewrites that a\n"
                  "value of the result comes from; NAME is a source node");
@@ -215,7 +219,8 @@ absl::StatusOr<CompileOptions> MakeCompileOptions(const Options& o, std::string*
   return compile;
 }
 
-absl::StatusOr<CompileResult> RunPasses(const Options& o, CompileOptions compile, Module& module) {
+absl::Status RunPasses(const Options& o, CompileOptions compile, Module& module,
+                       CompileResult* result) {
   DumpOptions dump = o.dump;
   dump.folder = ResolvePath(dump.folder);
   auto dumper = ModuleDumper::Create(dump, BuiltinPasses());
@@ -226,14 +231,23 @@ absl::StatusOr<CompileResult> RunPasses(const Options& o, CompileOptions compile
   compile.after_pass = [&](const PassReport& report, const Module& after) {
     return dumper->After(report, after);
   };
-  return Compile(module, compile);
+  return Compile(module, compile, result);
+}
+
+absl::Status WriteStatistics(const Options& o, const std::string& head,
+                             const PipelineReport& report, std::ostream& info) {
+  const std::string text =
+      o.stats == "json" ? report.ToJson() : absl::StrCat(head, report.ToString());
+  if (!o.stats_output.empty()) return WriteOutput(o.stats_output, text);
+  info << text;
+  return absl::OkStatus();
 }
 
 absl::Status WriteRemarks(const Options& o, std::vector<Remark> remarks, std::ostream& info) {
   // Near misses that were asked for by name are not asked for again.
   const bool both = !o.remarks.empty() && !o.near_misses.empty();
-  auto wanted = FilterRemarks(std::move(remarks),
-                              both ? absl::StrCat(o.remarks, "|^near-miss:") : o.remarks);
+  auto wanted =
+      FilterRemarks(std::move(remarks), both ? absl::StrCat(o.remarks, "|^near-miss:") : o.remarks);
   if (!wanted.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("--remarks: ", wanted.status().message()));
   }
@@ -302,6 +316,47 @@ absl::Status PrintRules(const Options& o) {
   return absl::OkStatus();
 }
 
+// What a run says, also one that fails.
+absl::Status WriteReports(const Options& o, const std::string& head, bool stats,
+                          CompileResult& result, std::ostream& info) {
+  if ((stats || !o.stats_output.empty()) && !result.report.passes.empty()) {
+    absl::Status status = WriteStatistics(o, head, result.report, info);
+    if (!status.ok()) return status;
+  }
+  return WriteRemarks(o, std::move(result.remarks), info);
+}
+
+// Reads, runs and writes. The options have been checked.
+absl::StatusOr<int> CompileModel(const Options& o, const CompileOptions& compile,
+                                 const std::string& path, const LoadOptions& load,
+                                 const std::vector<EmitKind>& kinds, bool stats) {
+  const absl::Time begin = absl::Now();
+  auto module = LoadModel(ResolvePath(path), load);
+  if (!module.ok()) return module.status();
+  const std::string head = absl::StrFormat("%s: loaded in %.1f ms\n", path,
+                                           absl::ToDoubleMilliseconds(absl::Now() - begin));
+  std::ostream& info =
+      !kinds.empty() && (o.output.empty() || o.output == "-") ? std::cerr : std::cout;
+  CompileResult result;
+  const absl::Status run = RunPasses(o, compile, **module, &result);
+  if (run.ok() && compile.verify >= CompileOptions::Verify::kSemantics) {
+    info << result.semantics.ToString() << "\n";
+  }
+  absl::Status status = WriteReports(o, head, stats, result, info);
+  if (absl::IsFailedPrecondition(run)) {
+    // The semantic check did its work, and the answer is bad.
+    std::cerr << "opt: " << run.message() << "\n";
+    return kExitBad;
+  }
+  if (!run.ok()) return run;
+  if (!status.ok()) return status;
+  status = WriteBlame(o, **module, info);
+  if (!status.ok()) return status;
+  status = WriteGraphs(o, **module, kinds);
+  if (!status.ok()) return status;
+  return kExitOk;
+}
+
 absl::StatusOr<int> RunOnModel(const Options& o, const std::string& path) {
   bool stats = false;
   auto kinds = ParseEmit(o.emit, &stats);
@@ -316,38 +371,8 @@ absl::StatusOr<int> RunOnModel(const Options& o, const std::string& path) {
   auto rules = LoadRules(rules_file);
   if (!rules.ok()) return rules.status();
   compile->context.rules = rules->get();
-  compile->count_ops = stats;
-
-  const absl::Time begin = absl::Now();
-  auto module = LoadModel(ResolvePath(path), *load);
-  if (!module.ok()) return module.status();
-  const absl::Duration load_time = absl::Now() - begin;
-  auto result = RunPasses(o, *compile, **module);
-  if (!result.ok()) {
-    // The semantic check did its work, and the answer is bad.
-    if (!absl::IsFailedPrecondition(result.status())) return result.status();
-    std::cerr << "opt: " << result.status().message() << "\n";
-    return kExitBad;
-  }
-
-  std::ostream& info =
-      !kinds->empty() && (o.output.empty() || o.output == "-") ? std::cerr : std::cout;
-  if (stats && o.stats == "json") {
-    info << result->report.ToJson();
-  } else if (stats) {
-    info << absl::StrFormat("%s: loaded in %.1f ms\n", path, absl::ToDoubleMilliseconds(load_time))
-         << result->report.ToString();
-  }
-  if (compile->verify >= CompileOptions::Verify::kSemantics) {
-    info << result->semantics.ToString() << "\n";
-  }
-  status = WriteRemarks(o, std::move(result->remarks), info);
-  if (!status.ok()) return status;
-  status = WriteBlame(o, **module, info);
-  if (!status.ok()) return status;
-  status = WriteGraphs(o, **module, *kinds);
-  if (!status.ok()) return status;
-  return kExitOk;
+  compile->count_ops = stats || !o.stats_output.empty();
+  return CompileModel(o, *compile, path, *load, *kinds, stats);
 }
 
 absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positional) {

@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/core/attr.h"
 
 namespace weft {
@@ -264,29 +265,29 @@ std::string PassText(Pass& pass, const std::vector<PassOption>& defaults) {
   return text;
 }
 
-// Recursive: nesting is bounded by the parser.
-std::string StepsText(const std::vector<Pipeline::Step>& steps, const PassRegistry& registry) {
-  std::string text;
-  for (const Pipeline::Step& step : steps) {
-    if (!text.empty()) text.push_back(',');
-    if (step.pass != nullptr) {
-      const std::unique_ptr<Pass> fresh = registry.Create(step.pass->name());
-      absl::StrAppend(&text, PassText(*step.pass, fresh == nullptr ? std::vector<PassOption>()
-                                                                   : OptionsOf(*fresh)));
-      continue;
-    }
-    if (step.condition) {
-      absl::StrAppend(&text, kIf, "(", step.condition->ToString(), ",",
-                      StepsText(step.steps, registry), ")");
-      continue;
-    }
-    absl::StrAppend(&text, kFixpoint);
-    if (step.max_rounds != Pipeline::kDefaultRounds) {
-      absl::StrAppend(&text, "{max=", step.max_rounds, "}");
-    }
-    absl::StrAppend(&text, "(", StepsText(step.steps, registry), ")");
+std::string StepText(const Pipeline::Step& step, const PassRegistry* registry);
+
+// Recursive: nesting is bounded by the parser. Without a registry all options are
+// written.
+std::string StepsText(const std::vector<Pipeline::Step>& steps, const PassRegistry* registry) {
+  return absl::StrJoin(steps, ",", [registry](std::string* text, const Pipeline::Step& step) {
+    absl::StrAppend(text, StepText(step, registry));
+  });
+}
+
+std::string StepText(const Pipeline::Step& step, const PassRegistry* registry) {
+  if (step.pass != nullptr) {
+    const std::unique_ptr<Pass> fresh =
+        registry == nullptr ? nullptr : registry->Create(step.pass->name());
+    return PassText(*step.pass, fresh == nullptr ? std::vector<PassOption>() : OptionsOf(*fresh));
   }
-  return text;
+  const std::string steps = StepsText(step.steps, registry);
+  if (step.condition) return absl::StrCat(kIf, "(", step.condition->ToString(), ",", steps, ")");
+  std::string text(kFixpoint);
+  if (step.max_rounds != Pipeline::kDefaultRounds) {
+    absl::StrAppend(&text, "{max=", step.max_rounds, "}");
+  }
+  return absl::StrCat(text, "(", steps, ")");
 }
 
 }  // namespace
@@ -335,8 +336,10 @@ std::string Pipeline::Condition::ToString() const {
 
 std::string PassToString(Pass& pass) { return PassText(pass, {}); }
 
+std::string StepToString(const Pipeline::Step& step) { return StepText(step, nullptr); }
+
 std::string Pipeline::ToString(const PassRegistry& registry) const {
-  return StepsText(steps_, registry);
+  return StepsText(steps_, &registry);
 }
 
 }  // namespace weft

@@ -66,8 +66,9 @@ class Pipeline {
   std::vector<Step> steps_;
 };
 
-// A pass with all of its options, as an item of a pipeline.
+// A pass, or a step, with all options, as an item of a pipeline.
 std::string PassToString(Pass& pass);
+std::string StepToString(const Pipeline::Step& step);
 
 }  // namespace weft
 

@@ -23,6 +23,7 @@ struct PassReport {
   bool changed = false;  // Measured on the graphs.
   int64_t nodes_before = 0;
   int64_t nodes_after = 0;
+  int64_t work = 0;  // Units spent: rewrites and visits of nodes.
   double seconds = 0;
   double verify_seconds = 0;
   // Resident memory of the process around the run (0 when skipped), and its peak

@@ -71,6 +71,7 @@ class GraphDriver : public RewriteListener {
   absl::Status Apply(Node* node, int rule);
   absl::Status Finish(Node* node, Value* value, absl::string_view name);
   void Record(int rule, const Node& node);
+  void FinishRemark(const Value& value);
   void Push(Node* node);
   void PushUsers(const Value* value, int depth);
 
@@ -94,6 +95,7 @@ class GraphDriver : public RewriteListener {
   bool stopped_ = false;  // The context's limit is reached.
   Node::ArgStorage storage_;
   std::vector<int> recent_;  // The last rules; -1 for a fold.
+  Remark remark_;            // Of the rewrite under work, when remarks are wanted.
 };
 
 absl::StatusOr<bool> GraphDriver::Run(int64_t max_rewrites) {
@@ -195,7 +197,10 @@ absl::Status GraphDriver::Finish(Node* node, Value* value, absl::string_view nam
     PushUsers(node->result(), index_.depth());
     status = rewriter_.ReplaceRoot({&value, 1});
   }
-  if (status.ok()) return status;
+  if (status.ok()) {
+    if (context_.wants_remarks()) FinishRemark(*value);
+    return status;
+  }
   rewriter_.Abandon();
   return absl::InternalError(absl::StrCat("rule ", name, " on %", node->id(), " = ",
                                           node->op().name(), ": ", status.message()));
@@ -206,13 +211,22 @@ void GraphDriver::Record(int rule, const Node& node) {
   if (slot >= static_cast<int>(recent_.size())) recent_.resize(slot + 1);
   recent_[slot] = rule;
   if (!context_.wants_remarks()) return;
-  Remark remark =
-      RemarkOn(node, RemarkKind::kPassed, rule < 0 ? "folded" : index_.rule(rule).identity);
-  remark.rule = rule < 0 ? absl::StrCat("fold.", node.op().name()) : index_.rule(rule).name;
-  remark.contract = std::string(NumericContractName(
-      rule < 0 ? NumericContract::kBitExact : index_.rule(rule).contract));
-  remark.args = {{"rewrite", absl::StrCat(context_.num_rewrites())}};
-  context_.AddRemark(std::move(remark));
+  remark_ = RemarkOn(node, RemarkKind::kPassed, rule < 0 ? "folded" : index_.rule(rule).identity);
+  remark_.rule = rule < 0 ? absl::StrCat("fold.", node.op().name()) : index_.rule(rule).name;
+  remark_.contract = std::string(
+      NumericContractName(rule < 0 ? NumericContract::kBitExact : index_.rule(rule).contract));
+  remark_.args = {{"rewrite", absl::StrCat(context_.num_rewrites())}};
+}
+
+// Related are the nodes that the rewrite made, or that of the value it put in.
+void GraphDriver::FinishRemark(const Value& value) {
+  for (const Node* made : rewriter_.created()) {
+    if (made != nullptr) remark_.related.push_back(made->id());
+  }
+  if (remark_.related.empty() && value.node() != nullptr) {
+    remark_.related.push_back(value.node()->id());
+  }
+  context_.AddRemark(std::move(remark_));
 }
 
 std::string GraphDriver::Recent() const {
@@ -332,9 +346,10 @@ class RulesRun {
     if (!done.ok()) return done.status();
     if (*done && driver.finished()) graph.MarkClean(reader_);
     if (*done) return absl::OkStatus();
-    return context_.ReportDivergence(absl::StrCat("no end after ", cap, " rewrites in @",
-                                                  graph.name(),
-                                                  "; rules that still fire: ", driver.Recent()));
+    return context_.ReportDivergence(
+        absl::StrCat("no end after ", cap, " rewrites in @", graph.name(),
+                     "; rules that still fire: ", driver.Recent()),
+        "a rule among these must go or go downhill");
   }
 
   void Count() {

@@ -29,27 +29,30 @@ class Matcher {
 
   int matched() const { return matched_; }
   std::string Reason() const;
+  // Where it failed.
+  const Node* at() const { return at_; }
 
  private:
-  bool Fail(int i, Failure failure) {
+  bool Fail(int i, Failure failure, const Value* value) {
     failed_ = i;
     failure_ = failure;
+    at_ = value == nullptr ? nullptr : value->node();
     return false;
   }
 
   bool MatchValue(int i, Value* value) {
     const PatternNode& want = pattern_.node(i);
-    if (value == nullptr) return Fail(i, Failure::kKind);
+    if (value == nullptr) return Fail(i, Failure::kKind, value);
     switch (want.kind) {
       case Kind::kAny:
         break;
       case Kind::kInput:
-        if (!value->is_input()) return Fail(i, Failure::kKind);
+        if (!value->is_input()) return Fail(i, Failure::kKind, value);
         break;
       case Kind::kConstant:
         if (!value->IsResultOf(ops::constant) ||
             (want.has_splat && SplatFloat(value) != want.splat)) {
-          return Fail(i, Failure::kKind);
+          return Fail(i, Failure::kKind, value);
         }
         break;
       case Kind::kOneOf:
@@ -67,14 +70,14 @@ class Matcher {
   // What does not depend on the kind.
   bool MatchRest(int i, Value* value) {
     const PatternNode& want = pattern_.node(i);
-    if (want.one_use && !value->has_one_use()) return Fail(i, Failure::kUses);
+    if (want.one_use && !value->has_one_use()) return Fail(i, Failure::kUses, value);
     if (want.variable >= 0) {
       Value*& bound = m_.bound[want.variable];
-      if (bound != nullptr && bound != value) return Fail(i, Failure::kBinding);
+      if (bound != nullptr && bound != value) return Fail(i, Failure::kBinding, value);
       bound = value;
     }
     if (want.predicate.holds != nullptr && !want.predicate.holds(*value)) {
-      return Fail(i, Failure::kPredicate);
+      return Fail(i, Failure::kPredicate, value);
     }
     ++matched_;
     return true;
@@ -95,7 +98,7 @@ class Matcher {
     const Node* node = value->node();
     // Of several results patterns mean the first.
     if (node == nullptr || value->index() != 0 || !IsAbout(want, node->op())) {
-      return Fail(i, Failure::kKind);
+      return Fail(i, Failure::kKind, value);
     }
     return want.any_operands || MatchOperands(i, *node);
   }
@@ -107,7 +110,7 @@ class Matcher {
       value = value->node()->operand(0);
       ++n;
     }
-    if (n < want.min) return Fail(i, Failure::kKind);
+    if (n < want.min) return Fail(i, Failure::kKind, value);
     return MatchValue(i + 1, value);
   }
 
@@ -122,13 +125,13 @@ class Matcher {
         return true;
       }
       const int at = swap ? 1 - k : k;
-      if (at >= node.num_operands()) return Fail(i, Failure::kOperands);
+      if (at >= node.num_operands()) return Fail(i, Failure::kOperands, node.result());
       if (!MatchValue(operand, node.operand(at))) return false;
       operand += next.size;
     }
     for (int k = want.num_operands; k < node.num_operands(); ++k) {
       // Optional operands that are absent do not count.
-      if (node.operand(k) != nullptr) return Fail(i, Failure::kOperands);
+      if (node.operand(k) != nullptr) return Fail(i, Failure::kOperands, node.result());
     }
     return true;
   }
@@ -138,6 +141,7 @@ class Matcher {
   Match& m_;
   int matched_ = 0;
   int failed_ = 0;
+  const Node* at_ = nullptr;
   Failure failure_ = Failure::kNone;
 };
 
@@ -211,7 +215,7 @@ bool ExplainRule(const Rule& rule, const Node& root, Match& m, NearMiss* miss) {
     }
     if (holds) return true;
     if (matched > miss->matched || miss->total == 0) {
-      *miss = {matched, total, std::move(reason)};
+      *miss = {matched, total, std::move(reason), shape ? nullptr : matcher.at()};
     }
   }
   return false;

@@ -16,9 +16,10 @@ bool MatchRule(const Rule& rule, uint32_t flips, const Node& root, Match& m);
 
 // How far a match came that failed.
 struct NearMiss {
-  int matched = 0;     // Nodes of the pattern, or all of them and some guards.
-  int total = 0;       // Nodes and guards of the rule.
-  std::string reason;  // "operand 1 of add: not a constant", "guard floats".
+  int matched = 0;           // Nodes of the pattern, or all of them and some guards.
+  int total = 0;             // Nodes and guards of the rule.
+  std::string reason;        // "operand 1 of add: not a constant", "guard floats".
+  const Node* at = nullptr;  // Of the value that did not match; null: none, or a guard.
 };
 
 // As MatchRule over all orders, for people: the order that came furthest.

@@ -38,8 +38,9 @@ void NearMisses::Look(const RuleIndex& index, const RuleIndex::Entry& entry, con
     NearMiss miss;
     if (ExplainRule(index.rule(rule), node, match_, &miss)) continue;
     if (miss.matched == 0) continue;
-    Keep({node.graph(), node.id(), std::move(miss), RemarkOn(node, RemarkKind::kNearMiss, "")},
-         &places);
+    Remark remark = RemarkOn(node, RemarkKind::kNearMiss, miss.reason);
+    if (miss.at != nullptr && miss.at != &node) remark.related = {miss.at->id()};
+    Keep({node.graph(), node.id(), std::move(miss), std::move(remark)}, &places);
   }
 }
 
@@ -56,9 +57,8 @@ void NearMisses::Report(const RuleIndex& index, PassContext& context) const {
     for (const Place& place : places_[rule]) {
       Remark remark = place.remark;
       remark.rule = index.rule(static_cast<int>(rule)).name;
-      remark.contract = std::string(
-          NumericContractName(index.rule(static_cast<int>(rule)).contract));
-      remark.reason = place.miss.reason;
+      remark.contract =
+          std::string(NumericContractName(index.rule(static_cast<int>(rule)).contract));
       remark.args = {{"matched", absl::StrCat(place.miss.matched, "/", place.miss.total)}};
       context.AddRemark(std::move(remark));
     }

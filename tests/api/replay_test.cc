@@ -111,6 +111,35 @@ TEST_F(ReplayTest, OfAFailingPassRunsAgain) {
   EXPECT_EQ(Compile(**module, again).status().message(), "break: on purpose");
 }
 
+TEST_F(ReplayTest, OfAFixpointThatDoesNotSettle) {
+  // cse changes something in the first round, so that it is not the last.
+  options_.passes = "fixpoint(dce,fixpoint{max=1}(cse))";
+  ASSERT_TRUE(Compile(*module_->Clone(), options_).ok());
+  EXPECT_TRUE(fs::is_empty(folder_));
+  options_.context.strict = true;
+  CompileResult result;
+  const absl::Status status = Compile(*module_->Clone(), options_, &result);
+  const std::string path = (folder_ / "replay.fixpoint.1.fixpoint.weft").string();
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("no fixpoint after 1 rounds"),
+                    EndsWith(absl::StrCat("\nreplay: opt --replay=", path))));
+  // What it came to is there as well.
+  EXPECT_EQ(result.report.passes.size(), 2u);
+  ASSERT_EQ(result.remarks.size(), 1u);
+  EXPECT_EQ(result.remarks[0].kind, RemarkKind::kFailed);
+
+  auto replay = LoadReplay(path);
+  ASSERT_TRUE(replay.ok()) << replay.status();
+  EXPECT_EQ(replay->passes, "fixpoint{max=1}(cse)");
+  CompileOptions again;
+  ASSERT_TRUE(ApplyReplay(*replay, &again).ok());
+  auto module = LoadModel(path);
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ((*module)->num_nodes(), 3);
+  EXPECT_THAT(std::string(Compile(**module, again).status().message()),
+              HasSubstr("no fixpoint after 1 rounds"));
+}
+
 TEST_F(ReplayTest, OfCrashesAndFailedChecks) {
   options_.replay.crashes = true;
   for (const char* how : {"crash", "check"}) {

@@ -261,7 +261,7 @@ TEST_F(PassManagerTest, HittingTheCapIsLoud) {
   EXPECT_EQ(context_.remarks()[0].kind, RemarkKind::kFailed);
   EXPECT_EQ(context_.remarks()[0].ToString(),
             "failed fixpoint: no fixpoint after 3 rounds; in the last one: "
-            "left(rule.up=3), dce(erased=1)");
+            "left(rule.up=3), dce(erased=1); fixpoint{max=6} gives it twice as many");
   PassContext::Options strict;
   strict.strict = true;
   PassContext context(strict);

@@ -142,7 +142,8 @@ TEST(Termination, BudgetsStopAPassWithARemark) {
   ASSERT_TRUE(pass.Run(*module, context).ok());
   ASSERT_EQ(context.remarks().size(), 1u);
   EXPECT_EQ(context.remarks()[0].ToString(),
-            "budget fight: stopped: the budget is spent, budget=5");
+            "budget fight: stopped: the budget is spent, budget=5; a larger budget lets it go on");
+  EXPECT_EQ(context.remarks()[0].work, 6);
   EXPECT_EQ(context.counters().at("budget_spent"), 1);
   EXPECT_LE(context.num_rewrites(), 5);
   // Each run of a pass has its own.
@@ -229,6 +230,40 @@ TEST(Origins, NameRulePassAndStep) {
   EXPECT_THAT(PrintModule(*copy), HasSubstr("loc(\"source\")"));
 }
 
+TEST(Remarks, MissedFoldsSayWhichOptionLiftsTheBound) {
+  const char* text = R"(func @main() -> f32[2] {
+  %0 = constant(dense<[1.0, 2.0]>) : f32[2]
+  %1 = constant(dense<[3.0, 4.0]>) : f32[2]
+  %2 = add(%0, %1)
+  return %2
+})";
+  PassContext::Options options;
+  options.remarks = true;
+  auto module = Load(text);
+  const Outcome outcome = RunOn(*module, "fold_constants{max_work=3}", options);
+  ASSERT_EQ(outcome.remarks.size(), 1u);
+  const Remark& remark = outcome.remarks[0];
+  EXPECT_EQ(remark.suggestion, "fold_constants{max_work=4} lifts this bound");
+  EXPECT_EQ(remark.related, (std::vector<int64_t>{1, 2}));
+  EXPECT_THAT(remark.ToString(), HasSubstr(", growth=-8, related=%1 %2; fold_constants{"));
+  // And it does.
+  EXPECT_TRUE(RunOn(*module, "fold_constants{max_work=4}", options).remarks.empty());
+}
+
+TEST(Remarks, NearMissesPointAtTheNode) {
+  auto module = Load(R"(func @main(%x: f32[4], %y: f32[4]) -> f32[4] {
+  %0 = add(%x, %y)
+  %1 = sub(%x, %0)
+  return %1
+})");
+  PassContext::Options options;
+  options.near_misses = "sub-neg";
+  const Outcome outcome = RunOn(*module, "canonicalize", options);
+  ASSERT_EQ(outcome.remarks.size(), 1u);
+  EXPECT_EQ(outcome.remarks[0].reason, "not neg(y)");
+  EXPECT_EQ(outcome.remarks[0].related, std::vector<int64_t>{1});
+}
+
 TEST(Remarks, AreRecordsAndFilters) {
   auto module = Load(kTwo);
   PassContext::Options options;
@@ -239,7 +274,7 @@ TEST(Remarks, AreRecordsAndFilters) {
             "{\"kind\": \"passed\", \"pass\": \"up\", \"rule\": \"neg-to-abs\", "
             "\"contract\": \"bit-exact\", \"function\": \"main\", \"op\": \"neg\", "
             "\"node\": 1, \"provenance\": [\"source\"], \"reason\": \"-x = |x|, for tests\", "
-            "\"args\": {\"rewrite\": \"1\"}, \"step\": 1}");
+            "\"args\": {\"rewrite\": \"1\"}, \"related\": [5], \"step\": 1, \"work\": 2}");
   auto down = FilterRemarks(outcome.remarks, "passed:down");
   ASSERT_TRUE(down.ok());
   EXPECT_EQ(down->size(), 2u);

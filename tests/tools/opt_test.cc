@@ -1,62 +1,27 @@
 // The command line of opt, run as a program.
-#include <sys/wait.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <string>
-
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/tools/tool_test.h"
 
 namespace weft {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-class OptTest : public testing::Test {
+class OptTest : public ToolTest {
  protected:
-  OptTest() {
-    unsetenv("BUILD_WORKING_DIRECTORY");
-    folder_ = fs::path(testing::TempDir()) /
-              testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-    std::ofstream(folder_ / "in.weft") << R"(
-func @main(%x: f32[2, 3]) -> (f32[2, 3], f32[2, 3]) {
-  %0 = permute(%x, dims=[1, 0]) loc("a")
-  %1 = permute(%0, dims=[1, 0]) loc("b")
-  %2 = sin(%1) loc("c")
-  %3 = sin(%x) loc("d")
-  return %2, %3
-}
-)";
-  }
+  OptTest() : ToolTest("opt") {}
 
-  // Exit status; standard output and error go to output_.
+  // Standard output and error go to output_.
   int Opt(const std::string& flags) {
-    const fs::path opt =
-        fs::path(std::getenv("TEST_SRCDIR")) / std::getenv("TEST_WORKSPACE") / "tools/opt";
-    const int status = std::system(
-        absl::StrCat("cd '", folder_.string(), "' && '", opt.string(), "' ", flags, " > log 2>&1")
-            .c_str());
-    output_ = Read("log");
-    return WEXITSTATUS(status);
-  }
-  std::string Read(const std::string& name) const {
-    std::ifstream file(folder_ / name);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
+    const int status = Run(flags);
+    output_ = absl::StrCat(out_, err_);
+    return status;
   }
 
-  fs::path folder_;
   std::string output_;
 };
 
@@ -92,9 +57,9 @@ TEST_F(OptTest, DumpsToFiles) {
                 "--print-after='ca.*' --print-to=dumps in.weft"),
             0);
   EXPECT_EQ(output_, "");
-  EXPECT_TRUE(fs::exists(folder_ / "dumps/0000.canonicalize.before.weft"));
-  EXPECT_TRUE(fs::exists(folder_ / "dumps/0001.cse.before.weft"));
-  EXPECT_FALSE(fs::exists(folder_ / "dumps/0001.cse.after.weft"));
+  EXPECT_TRUE(Exists("dumps/0000.canonicalize.before.weft"));
+  EXPECT_TRUE(Exists("dumps/0001.cse.before.weft"));
+  EXPECT_FALSE(Exists("dumps/0001.cse.after.weft"));
   EXPECT_EQ(Opt("--passes=none dumps/0000.canonicalize.after.weft"), 0);
 }
 
@@ -111,9 +76,8 @@ TEST_F(OptTest, PrintsThePipeline) {
 }
 
 TEST_F(OptTest, RunsReplayFiles) {
-  std::ofstream(folder_ / "r.weft")
-      << "// weft replay\n// passes: canonicalize,dce\n// rewrite_limit: 1\n"
-      << Read("in.weft");
+  Write("r.weft", absl::StrCat("// weft replay\n// passes: canonicalize,dce\n",
+                               "// rewrite_limit: 1\n", kModel));
   EXPECT_EQ(Opt("--replay=r.weft --emit=text"), 0);
   EXPECT_THAT(output_, AllOf(HasSubstr("sin"), Not(HasSubstr("permute"))));
   EXPECT_EQ(Opt("--replay=in.weft"), 2);
@@ -129,6 +93,69 @@ TEST_F(OptTest, FlagErrors) {
   EXPECT_THAT(output_, HasSubstr("--print-after: unknown pass \"dec\", did you mean"));
   EXPECT_EQ(Opt("--passes='if(foo,dce)' in.weft"), 2);
   EXPECT_THAT(output_, HasSubstr("pipeline, column 4: expected a condition"));
+}
+
+TEST_F(OptTest, AFailingRunLeavesItsReportsAndAReplayFile) {
+  // One round changes something, so it cannot be the last.
+  const std::string flags =
+      "--strict --passes='dce,fixpoint{max=1}(canonicalize,cse)' --emit=text ";
+  EXPECT_EQ(Opt(flags + "--stats=json --stats-output=s.json --remarks --remarks-format=json "
+                        "--remarks-output=r.json in.weft"),
+            2);
+  EXPECT_EQ(out_, "");
+  EXPECT_THAT(err_, AllOf(StartsWith("opt: error: fixpoint: no fixpoint after 1 rounds"),
+                          HasSubstr("\nreplay: opt --replay=./replay.fixpoint.weft\n")));
+  EXPECT_THAT(Read("s.json"), AllOf(StartsWith("{\"seconds\": "), HasSubstr("\"hash_salt\": "),
+                                    HasSubstr("\"path\": \"fixpoint.1.cse\"")));
+  EXPECT_THAT(Read("r.json"),
+              AllOf(HasSubstr("\"rule\": \"fold.permute\""), HasSubstr("\"kind\": \"failed\"")));
+  EXPECT_THAT(Read("r.json"), HasSubstr("\"suggestion\": \"fixpoint{max=2} gives it twice"));
+  EXPECT_EQ(Opt(flags + "in.weft"), 2);
+  // The file has the module before the fixpoint, and fails in the same way.
+  EXPECT_THAT(Read("replay.fixpoint.weft"),
+              AllOf(HasSubstr("// passes: fixpoint{max=1}(canonicalize"), HasSubstr("permute")));
+  EXPECT_EQ(Opt("--replay=replay.fixpoint.weft"), 2);
+  EXPECT_THAT(output_, HasSubstr("no fixpoint after 1 rounds"));
+}
+
+TEST_F(OptTest, StatisticsMakeRoomForTheGraph) {
+  EXPECT_EQ(Run("--emit=text,stats in.weft"), 0);
+  EXPECT_THAT(out_, StartsWith("func @main"));
+  EXPECT_THAT(err_, HasSubstr("in.weft: loaded in "));
+  EXPECT_EQ(Run("--emit=text,stats -o out.weft in.weft"), 0);
+  EXPECT_THAT(out_, HasSubstr("in.weft: loaded in "));
+  EXPECT_EQ(err_, "");
+  EXPECT_THAT(Read("out.weft"), StartsWith("func @main"));
+  EXPECT_EQ(Run("--emit=text,dot -o out.x in.weft"), 0);
+  EXPECT_THAT(Read("out.weft"), StartsWith("func @main"));
+  EXPECT_THAT(Read("out.dot"), HasSubstr("digraph"));
+}
+
+TEST_F(OptTest, PathsAreTheUsers) {
+  EXPECT_EQ(RunFrom("below", "--emit=text -o out.weft --stats-output=s.txt in.weft"), 0);
+  EXPECT_THAT(Read("out.weft"), StartsWith("func @main"));
+  EXPECT_THAT(Read("s.txt"), HasSubstr("in.weft: loaded in "));
+  EXPECT_FALSE(Exists("below/out.weft"));
+}
+
+TEST_F(OptTest, FileErrors) {
+  EXPECT_EQ(Run(""), 2);
+  EXPECT_EQ(err_, "opt: error: expected one model file; --help shows how\n");
+  EXPECT_EQ(Run("none.weft"), 2);
+  EXPECT_EQ(err_, "opt: error: cannot read none.weft\n");
+  Write("in.txt", kModel);
+  EXPECT_EQ(Run("in.txt"), 2);
+  EXPECT_THAT(err_, StartsWith("opt: error: in.txt: unknown kind of model; "));
+  EXPECT_EQ(Run("--emit=text -o none/out.weft in.weft"), 2);
+  EXPECT_EQ(err_, "opt: error: cannot write none/out.weft\n");
+  EXPECT_EQ(Run("--rules=no.rules in.weft"), 2);
+  EXPECT_EQ(err_, "opt: error: no.rules: cannot be read\n");
+  EXPECT_EQ(Run("--input=x in.weft"), 2);
+  EXPECT_EQ(err_, "opt: error: --input takes NAME=FILE, not \"x\"\n");
+  EXPECT_EQ(Run("--emit=xml in.weft"), 2);
+  EXPECT_THAT(err_, StartsWith("opt: error: --emit: unknown kind \"xml\"; known are "));
+  EXPECT_EQ(Run("--help"), 0);
+  EXPECT_THAT(out_, StartsWith("Usage: opt [flags] MODEL"));
 }
 
 }  // namespace
