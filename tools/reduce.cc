@@ -91,6 +91,8 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   if (positional.size() != 1) {
     return absl::InvalidArgumentError("expected one model file; --help shows how");
   }
+  auto pipeline = Pipeline::Parse(o.passes, BuiltinPasses());
+  if (!pipeline.ok()) return pipeline.status();
   auto holds = MakePredicate(o, o.passes);
   if (!holds.ok()) return holds.status();
   auto module = LoadModel(ResolvePath(positional[0]));
