@@ -112,6 +112,7 @@ Replay ReplayOf(const CompileOptions& options) {
   Replay replay;
   replay.verify = std::string(VerifyName(options.verify));
   replay.seed = options.seed;
+  replay.plugins = options.replay.plugins;
   replay.rules = options.replay.rules;
   replay.context = options.context;
   return replay;

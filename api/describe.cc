@@ -2,14 +2,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "graph/ops/registry.h"
 #include "passes/canonicalize.h"
 
 namespace weft {
 
-std::string DescribeOps() {
+std::string DescribeOps(const OpRegistry& ops) {
   std::string out;
-  for (const OpDef* op : ops::Registry().All()) {
+  for (const OpDef* op : ops.All()) {
     absl::StrAppend(&out, op->schema_text(), "\n    ",
                     absl::StrReplaceAll(op->doc(), {{"\n", "\n    "}}),
                     op->is_composite() ? "\n    Composite." : "", "\n");

@@ -4,12 +4,13 @@
 
 #include <string>
 
+#include "graph/core/op.h"
 #include "passes/rules/rule_set.h"
 
 namespace weft {
 
 // Every op: schema, documentation, whether it is a composite.
-std::string DescribeOps();
+std::string DescribeOps(const OpRegistry& ops);
 
 // Every rule, built in or of `loaded` (may be null): name, identity, numeric
 // contract, pattern, and for loaded rules on how many instances it was tested.

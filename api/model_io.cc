@@ -12,17 +12,18 @@
 namespace weft {
 namespace {
 
-absl::StatusOr<std::unique_ptr<Module>> LoadText(const std::string& path) {
+absl::StatusOr<std::unique_ptr<Module>> LoadText(const std::string& path,
+                                                 const LoadOptions& options) {
   auto file = HostBuffer::MapFile(path);
   if (!file.ok()) return file.status();
-  const absl::string_view text(reinterpret_cast<const char*>((*file)->data()),
-                               (*file)->size());
-  return ParseModule(text, ops::Registry(), path);
+  const absl::string_view text(reinterpret_cast<const char*>((*file)->data()), (*file)->size());
+  return ParseModule(text, options.ops == nullptr ? ops::Registry() : *options.ops, path);
 }
 
 absl::StatusOr<std::unique_ptr<Module>> LoadOnnx(const std::string& path,
                                                  const LoadOptions& options) {
   OnnxImportOptions import;
+  import.registry = options.ops;
   import.input_values = options.input_values;
   import.positional_values = options.positional_values;
   auto module = ImportOnnx(path, import);
@@ -39,7 +40,7 @@ absl::StatusOr<std::unique_ptr<Module>> LoadOnnx(const std::string& path,
 absl::StatusOr<std::unique_ptr<Module>> LoadModel(const std::string& path,
                                                   const LoadOptions& options) {
   if (absl::EndsWith(path, ".onnx")) return LoadOnnx(path, options);
-  if (absl::EndsWith(path, ".weft")) return LoadText(path);
+  if (absl::EndsWith(path, ".weft")) return LoadText(path, options);
   return absl::InvalidArgumentError(absl::StrCat(
       path, ": unknown kind of model; .onnx and .weft files are read"));
 }

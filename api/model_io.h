@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/core/graph.h"
+#include "graph/core/op.h"
 #include "graph/core/tensor.h"
 
 namespace weft {
@@ -22,6 +23,8 @@ struct LoadOptions {
   // The same by position among the model's inputs; used for the inputs that
   // `input_values` does not name.
   std::vector<HostTensor> positional_values;
+  // The ops that the module may hold; null: the built-in ones. Outlives it.
+  const OpRegistry* ops = nullptr;
 };
 
 // Reads `.onnx` and `.weft` files; other names are an error that lists these.

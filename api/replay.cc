@@ -33,6 +33,7 @@ std::optional<NumericContract> ParseContract(absl::string_view name) {
 bool SetField(absl::string_view key, absl::string_view value, Replay* replay) {
   if (key == "reason") replay->reason = std::string(value);
   if (key == "passes") replay->passes = std::string(value);
+  if (key == "plugin") replay->plugins.emplace_back(value);
   if (key == "rules") replay->rules = std::string(value);
   if (key == "verify") replay->verify = std::string(value);
   if (key == "seed") return absl::SimpleAtoi(value, &replay->seed);
@@ -55,14 +56,18 @@ std::string OneLine(absl::string_view text) { return std::string(text.substr(0, 
 
 std::string ReplayHead(const Replay& replay, absl::string_view path) {
   const auto& context = replay.context;
+  std::string sources;
+  for (const std::string& plugin : replay.plugins) {
+    absl::StrAppend(&sources, "\n// plugin: ", plugin);
+  }
+  if (!replay.rules.empty()) absl::StrAppend(&sources, "\n// rules: ", replay.rules);
   return absl::StrCat(
       kFirstLine, "\n// version: ", kVersion, "\n// reason: ", OneLine(replay.reason),
       "\n// passes: ", replay.passes, "\n// verify: ", replay.verify, "\n// seed: ", replay.seed,
       "\n// admitted: ", NumericContractName(context.admitted),
       "\n// strict: ", context.strict ? "true" : "false",
-      "\n// rewrite_limit: ", context.rewrite_limit, "\n// budget: ", context.budget,
-      replay.rules.empty() ? "" : "\n// rules: ", replay.rules, "\n// command: opt --replay=", path,
-      "\n");
+      "\n// rewrite_limit: ", context.rewrite_limit, "\n// budget: ", context.budget, sources,
+      "\n// command: opt --replay=", path, "\n");
 }
 
 absl::StatusOr<Replay> ParseReplayHead(absl::string_view text) {

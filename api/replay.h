@@ -24,6 +24,7 @@ struct Replay {
   std::string reason;  // One line.
   std::string passes;
   std::string verify = "structure";
+  std::vector<std::string> plugins;
   std::string rules;  // File of rules; may be empty.
   uint64_t seed = 0;
   PassContext::Options context;  // admitted, strict, rewrite_limit, budget.
@@ -42,7 +43,9 @@ struct ReplayOptions {
   // nodes and 1 MB of constants are written, where that takes up to 1.7 ms
   // (BM_PrintForReplay).
   bool any_size = false;
-  std::string rules;  // File of rules that the run uses, for the head.
+  // Files that the run uses, for the head.
+  std::vector<std::string> plugins;
+  std::string rules;
   // Crashes leave files too (crash_file.h).
   bool crashes = false;
 };

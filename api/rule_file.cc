@@ -8,7 +8,8 @@
 
 namespace weft {
 
-absl::StatusOr<std::unique_ptr<RuleSet>> LoadRuleFile(const std::string& path) {
+absl::StatusOr<std::unique_ptr<RuleSet>> LoadRuleFile(const std::string& path,
+                                                      const OpRegistry& ops) {
   constexpr std::streamoff kMaxBytes = std::streamoff{1} << 24;
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) {
@@ -20,7 +21,11 @@ absl::StatusOr<std::unique_ptr<RuleSet>> LoadRuleFile(const std::string& path) {
   file.seekg(0);
   std::stringstream text;
   text << file.rdbuf();
-  return LoadRules(text.str(), path, ops::Registry());
+  return LoadRules(text.str(), path, ops);
+}
+
+absl::StatusOr<std::unique_ptr<RuleSet>> LoadRuleFile(const std::string& path) {
+  return LoadRuleFile(path, ops::Registry());
 }
 
 }  // namespace weft

@@ -6,13 +6,17 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "graph/core/op.h"
 #include "passes/rules/rule_set.h"
 
 namespace weft {
 
-// Reads and checks the rules of `path` (LoadRules) over the built-in ops. Errors:
+// Reads and checks the rules of `path` (LoadRules) over `ops`. Errors:
 // NotFound for a file that cannot be read, InvalidArgument for one of absurd
 // size, and those of LoadRules.
+absl::StatusOr<std::unique_ptr<RuleSet>> LoadRuleFile(const std::string& path,
+                                                      const OpRegistry& ops);
+// Over the built-in ops.
 absl::StatusOr<std::unique_ptr<RuleSet>> LoadRuleFile(const std::string& path);
 
 }  // namespace weft

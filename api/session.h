@@ -2,6 +2,7 @@
 #ifndef WEFT_API_SESSION_H_
 #define WEFT_API_SESSION_H_
 
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
@@ -27,6 +28,10 @@ class Session {
   // about symbols, values that the program was specialised to.
   absl::StatusOr<std::vector<HostTensor>> Run(
       absl::Span<const HostTensor> inputs) const;
+  absl::StatusOr<std::vector<HostTensor>> Run(
+      std::initializer_list<HostTensor> inputs) const {
+    return Run(absl::MakeConstSpan(inputs.begin(), inputs.size()));
+  }
   // Inputs that the program is specialised to may be left out. Errors name
   // unknown and missing inputs.
   absl::StatusOr<std::vector<HostTensor>> Run(

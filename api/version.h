@@ -2,9 +2,12 @@
 #ifndef WEFT_API_VERSION_H_
 #define WEFT_API_VERSION_H_
 
+// For names put together by the preprocessor; build_defs/version.bzl says the same.
+#define WEFT_VERSION "0.1"
+
 namespace weft {
 
-inline constexpr char kVersion[] = "0.1";
+inline constexpr char kVersion[] = WEFT_VERSION;
 
 }  // namespace weft
 

@@ -26,6 +26,12 @@ attributes of the native rule of that name, and
 
     openmp = True       compiles and links with OpenMP.
 
+Libraries also take
+
+    public = ["x.h"]    the headers that //tools:install lays down, and whose names
+                        the installed library exports; all others are hidden.
+                        They include public headers only.
+
 A target's default visibility is its layer's: the package groups in
 build_defs/BUILD.bazel say who may depend on the layer, so BUILD files need no
 visibility lines. Includes are written from the repository's root.
@@ -99,8 +105,14 @@ def _own(kwargs, deps = []):
         kwargs["visibility"] = _layer_visibility()
     return kwargs
 
-def weft_cc_library(name, **kwargs):
+def weft_cc_library(name, public = None, **kwargs):
     """A library of ours; static only, so that each file is compiled once."""
+    if public:
+        native.filegroup(
+            name = "public_headers",
+            srcs = public,
+            visibility = ["//api:__pkg__"],
+        )
     native.cc_library(name = name, linkstatic = True, **_own(kwargs))
 
 def weft_cc_binary(name, **kwargs):

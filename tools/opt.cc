@@ -1,4 +1,5 @@
 // opt: reads a model, runs a pipeline over it, prints and writes the result.
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -15,8 +16,10 @@
 #include "api/compiler.h"
 #include "api/describe.h"
 #include "api/dump.h"
+#include "api/extensions.h"
 #include "api/model_io.h"
-#include "api/rule_file.h"
+#include "api/plugin.h"
+#include "passes/pipelines.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
 
@@ -49,6 +52,7 @@ struct Options {
   bool list_ops = false;
   bool list_rules = false;
   std::string rules;
+  std::vector<std::string> load;
 };
 
 FlagSet MakeFlags(Options* o) {
@@ -116,6 +120,9 @@ FlagSet MakeFlags(Options* o) {
   flags.String("rules", &o->rules, "FILE",
                "Rewrite rules for canonicalize (docs/rule-files.md). Each is\n"
                "tested on random instances first; one that is wrong is refused");
+  flags.Repeated("load", &o->load, "LIBRARY",
+                 "A plugin: a shared library that adds ops, passes, pipelines or\n"
+                 "rules (docs/embedding.md). --help after it shows its passes");
   flags.String("near-misses", &o->near_misses, "REGEX",
                "Print why rules of these names did not fire: the places where\n"
                "most of the pattern matched, and the condition that failed");
@@ -178,8 +185,31 @@ absl::Status WriteGraphs(const Options& o, const Module& module,
   return absl::OkStatus();
 }
 
-// A replay file may name a file of rules, when the command line does not.
-absl::StatusOr<CompileOptions> MakeCompileOptions(const Options& o, std::string* rules_file) {
+// Where ops, passes and rules come from that are not built in.
+struct Sources {
+  std::vector<std::string> plugins;
+  std::string rules;  // Empty: none.
+};
+
+Sources SourcesOf(const Options& o) {
+  Sources sources;
+  for (const std::string& file : o.load) sources.plugins.push_back(ResolvePath(file));
+  sources.rules = ResolvePath(o.rules);
+  return sources;
+}
+
+absl::Status Load(const Sources& sources, Extensions& extensions) {
+  for (const std::string& file : sources.plugins) {
+    auto name = LoadPlugin(file, extensions);
+    if (!name.ok()) return name.status();
+  }
+  if (sources.rules.empty()) return absl::OkStatus();
+  return extensions.AddRuleFile(sources.rules);
+}
+
+// A replay file may name plugins, and a file of rules when the command line does
+// not.
+absl::StatusOr<CompileOptions> MakeCompileOptions(const Options& o, Sources* sources) {
   CompileOptions compile;
   compile.passes = o.passes;
   const auto verify = ParseVerify(o.verify);
@@ -205,12 +235,17 @@ absl::StatusOr<CompileOptions> MakeCompileOptions(const Options& o, std::string*
     if (!replay.ok()) return replay.status();
     absl::Status status = ApplyReplay(*replay, &compile);
     if (!status.ok()) return status;
-    if (rules_file->empty()) *rules_file = replay->rules;
+    if (sources->rules.empty()) sources->rules = replay->rules;
+    for (const std::string& file : replay->plugins) {
+      const auto& known = sources->plugins;
+      if (std::count(known.begin(), known.end(), file) == 0) sources->plugins.push_back(file);
+    }
   } else {
     compile.replay.any_size = !o.replay_folder.empty();
     compile.replay.folder = ResolvePath(o.replay_folder.empty() ? "." : o.replay_folder);
     compile.replay.crashes = true;
-    compile.replay.rules = o.rules.empty() ? "" : ResolvePath(o.rules);
+    compile.replay.plugins = sources->plugins;
+    compile.replay.rules = sources->rules;
     if (compile.replay.any_size) {
       absl::Status status = MakeFolder(compile.replay.folder);
       if (!status.ok()) return status;
@@ -223,7 +258,7 @@ absl::Status RunPasses(const Options& o, CompileOptions compile, Module& module,
                        CompileResult* result) {
   DumpOptions dump = o.dump;
   dump.folder = ResolvePath(dump.folder);
-  auto dumper = ModuleDumper::Create(dump, BuiltinPasses());
+  auto dumper = ModuleDumper::Create(dump, *compile.registry);
   if (!dumper.ok()) return dumper.status();
   compile.before_pass = [&](const PassReport& report, const Module& before) {
     return dumper->Before(report, before);
@@ -284,10 +319,10 @@ absl::Status CheckChoices(const Options& o) {
   return absl::InvalidArgumentError(absl::StrCat("--remarks: ", none.status().message()));
 }
 
-absl::Status PrintPipeline(const Options& o) {
-  auto pipeline = Pipeline::Parse(o.passes, BuiltinPasses());
+absl::Status PrintPipeline(const Options& o, const PassRegistry& passes) {
+  auto pipeline = Pipeline::Parse(o.passes, passes);
   if (!pipeline.ok()) return pipeline.status();
-  std::cout << pipeline->ToString(BuiltinPasses()) << "\n";
+  std::cout << pipeline->ToString(passes) << "\n";
   return absl::OkStatus();
 }
 
@@ -303,17 +338,21 @@ absl::StatusOr<LoadOptions> ReadInputs(const Options& o) {
   return load;
 }
 
-// Null without a file.
-absl::StatusOr<std::unique_ptr<RuleSet>> LoadRules(const std::string& file) {
-  if (file.empty()) return std::unique_ptr<RuleSet>();
-  return LoadRuleFile(ResolvePath(file));
-}
-
-absl::Status PrintRules(const Options& o) {
-  auto rules = LoadRules(o.rules);
-  if (!rules.ok()) return rules.status();
-  std::cout << DescribeRules(rules->get());
-  return absl::OkStatus();
+// What plugins added, for --help; empty without plugins.
+absl::StatusOr<std::string> PluginHelp(const Options& o) {
+  Extensions extensions;
+  absl::Status status = Load(SourcesOf(o), extensions);
+  if (!status.ok()) return status;
+  std::string help;
+  for (const std::string& name : extensions.passes().PassNames()) {
+    if (BuiltinPasses().Create(name) != nullptr) continue;
+    absl::StrAppend(&help, "  ", name, "\n      ", extensions.passes().Create(name)->doc(), "\n");
+  }
+  for (const NamedPipeline& pipeline : extensions.passes().pipelines()) {
+    if (BuiltinPasses().FindPipeline(pipeline.name) != nullptr) continue;
+    absl::StrAppend(&help, "  ", pipeline.name, "\n      ", pipeline.doc, "\n");
+  }
+  return help.empty() ? help : absl::StrCat("\nPasses and pipelines of plugins:\n", help);
 }
 
 // What a run says, also one that fails.
@@ -365,33 +404,46 @@ absl::StatusOr<int> RunOnModel(const Options& o, const std::string& path) {
   if (!status.ok()) return status;
   auto load = ReadInputs(o);
   if (!load.ok()) return load.status();
-  std::string rules_file = o.rules;
-  auto compile = MakeCompileOptions(o, &rules_file);
+  Sources sources = SourcesOf(o);
+  auto compile = MakeCompileOptions(o, &sources);
   if (!compile.ok()) return compile.status();
-  auto rules = LoadRules(rules_file);
-  if (!rules.ok()) return rules.status();
-  compile->context.rules = rules->get();
+  Extensions extensions;
+  status = Load(sources, extensions);
+  if (!status.ok()) return status;
+  load->ops = &extensions.ops();
+  compile->registry = &extensions.passes();
+  compile->context.rules = extensions.rules();
   compile->count_ops = stats || !o.stats_output.empty();
   return CompileModel(o, *compile, path, *load, *kinds, stats);
 }
 
-absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positional) {
-  absl::Status status;
-  if (o.list_passes) {
-    std::cout << BuiltinPasses().Help();
-  } else if (o.list_rules) {
-    status = PrintRules(o);
-  } else if (o.list_ops) {
-    std::cout << DescribeOps();
-  } else if (o.print_pipeline) {
-    status = PrintPipeline(o);
-  } else if (positional.size() + (o.replay.empty() ? 0 : 1) != 1) {
-    return absl::InvalidArgumentError("expected one model file; --help shows how");
-  } else {
-    return RunOnModel(o, o.replay.empty() ? positional[0] : o.replay);
-  }
+// The flags that print something about Weft itself.
+absl::Status PrintInformation(const Options& o) {
+  Extensions extensions;
+  absl::Status status = Load(SourcesOf(o), extensions);
   if (!status.ok()) return status;
-  return kExitOk;
+  if (o.list_passes) {
+    std::cout << extensions.passes().Help();
+  } else if (o.list_rules) {
+    std::cout << DescribeRules(extensions.rules());
+  } else if (o.list_ops) {
+    std::cout << DescribeOps(extensions.ops());
+  } else {
+    return PrintPipeline(o, extensions.passes());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positional) {
+  if (o.list_passes || o.list_rules || o.list_ops || o.print_pipeline) {
+    absl::Status status = PrintInformation(o);
+    if (!status.ok()) return status;
+    return kExitOk;
+  }
+  if (positional.size() + (o.replay.empty() ? 0 : 1) != 1) {
+    return absl::InvalidArgumentError("expected one model file; --help shows how");
+  }
+  return RunOnModel(o, o.replay.empty() ? positional[0] : o.replay);
 }
 
 }  // namespace
@@ -400,7 +452,10 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
 int main(int argc, char** argv) {
   weft::tools::Options options;
   auto flags = weft::tools::MakeFlags(&options);
-  return weft::tools::RunTool(flags, argc, argv, [&](const std::vector<std::string>& positional) {
-    return weft::tools::Run(options, positional);
-  });
+  return weft::tools::RunTool(
+      flags, argc, argv,
+      [&](const std::vector<std::string>& positional) {
+        return weft::tools::Run(options, positional);
+      },
+      [&] { return weft::tools::PluginHelp(options); });
 }

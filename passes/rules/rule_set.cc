@@ -1,5 +1,9 @@
 #include "passes/rules/rule_set.h"
 
+#include <iterator>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
 #include "graph/core/status_macros.h"
 #include "passes/rules/file_rule.h"
 
@@ -7,6 +11,21 @@ namespace weft {
 
 RuleSet::RuleSet() = default;
 RuleSet::~RuleSet() = default;
+
+absl::Status RuleSet::Append(std::unique_ptr<RuleSet> other) {
+  absl::flat_hash_set<absl::string_view> names;
+  for (const Rule& rule : rules_) names.insert(rule.name);
+  for (const Rule& rule : other->rules_) {
+    if (names.contains(rule.name)) {
+      return absl::AlreadyExistsError(
+          absl::StrCat("there is a rule called ", rule.name, " already"));
+    }
+  }
+  std::move(other->files_.begin(), other->files_.end(), std::back_inserter(files_));
+  std::move(other->rules_.begin(), other->rules_.end(), std::back_inserter(rules_));
+  std::move(other->standings_.begin(), other->standings_.end(), std::back_inserter(standings_));
+  return absl::OkStatus();
+}
 
 absl::StatusOr<std::unique_ptr<RuleSet>> LoadRules(absl::string_view text, absl::string_view file,
                                                    const OpRegistry& registry, uint64_t seed) {

@@ -59,7 +59,11 @@ class RuleSet {
   RuleSet(const RuleSet&) = delete;
   RuleSet& operator=(const RuleSet&) = delete;
 
-  // In the file's order; valid as long as the set is.
+  // Adds the rules of `other`. AlreadyExists, with nothing added, when both have a
+  // rule of the same name.
+  absl::Status Append(std::unique_ptr<RuleSet> other);
+
+  // In the order of the files; valid until rules are added.
   absl::Span<const Rule> rules() const { return rules_; }
   const Standing& standing(int rule) const { return standings_[rule]; }
 

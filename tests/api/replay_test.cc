@@ -180,6 +180,16 @@ TEST_F(ReplayTest, IsNotLeftBySuccess) {
   EXPECT_TRUE(fs::is_empty(folder_));
 }
 
+TEST(ReplayHeadTest, NamesTheFilesThatTheRunUses) {
+  Replay replay;
+  replay.plugins = {"a.so", "b c.so"};
+  replay.rules = "x.rules";
+  auto again = ParseReplayHead(ReplayHead(replay, "f.weft"));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_THAT(again->plugins, testing::ElementsAre("a.so", "b c.so"));
+  EXPECT_EQ(again->rules, "x.rules");
+}
+
 TEST(ReplayHeadTest, ErrorsNameTheLine) {
   EXPECT_EQ(ParseReplayHead("func @main").status().message(),
             "line 1: a replay file begins with \"// weft replay\"");

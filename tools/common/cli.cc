@@ -18,11 +18,14 @@ int Report(const FlagSet& flags, const absl::Status& status) {
 }  // namespace
 
 int RunTool(FlagSet& flags, int argc, char** argv,
-            absl::FunctionRef<absl::StatusOr<int>(const std::vector<std::string>&)> body) {
+            absl::FunctionRef<absl::StatusOr<int>(const std::vector<std::string>&)> body,
+            absl::FunctionRef<absl::StatusOr<std::string>()> more_help) {
   auto positional = flags.Parse(argc, argv);
   if (!positional.ok()) return Report(flags, positional.status());
   if (flags.help_requested()) {
-    std::cout << flags.Help();
+    auto more = more_help();
+    if (!more.ok()) return Report(flags, more.status());
+    std::cout << flags.Help() << *more;
     return kExitOk;
   }
   auto exit_code = body(*positional);

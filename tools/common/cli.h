@@ -20,9 +20,11 @@ inline constexpr int kExitUsage = 2;
 
 // Parses, handles --help and errors, then calls `body` with the positional
 // arguments. An error of `body` is printed as one line, "<program>: error: ...",
-// and gives kExitUsage.
-int RunTool(FlagSet& flags, int argc, char** argv,
-            absl::FunctionRef<absl::StatusOr<int>(const std::vector<std::string>&)> body);
+// and gives kExitUsage. `more_help` goes below the flags' help.
+int RunTool(
+    FlagSet& flags, int argc, char** argv,
+    absl::FunctionRef<absl::StatusOr<int>(const std::vector<std::string>&)> body,
+    absl::FunctionRef<absl::StatusOr<std::string>()> more_help = [] { return std::string(); });
 
 // `bazel run` starts a program in another folder: relative paths are taken from
 // the folder in which the user typed the command.

@@ -1,0 +1,98 @@
+#include "api/extensions.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "api/rule_file.h"
+#include "graph/core/status_macros.h"
+#include "graph/ops/registry.h"
+#include "passes/pass_manager/pipeline.h"
+#include "passes/pipelines.h"
+
+namespace weft {
+namespace {
+
+// What pipelines and modules can name: a letter, then letters, digits, '_', '-'
+// and '.'.
+absl::Status CheckName(absl::string_view what, absl::string_view name) {
+  const bool good = !name.empty() && absl::ascii_isalpha(name[0]) &&
+                    std::all_of(name.begin(), name.end(), [](char c) {
+                      return absl::ascii_isalnum(c) || c == '_' || c == '-' || c == '.';
+                    });
+  if (good) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(what, " cannot be called \"", name, "\""));
+}
+
+absl::Status Taken(absl::string_view what, absl::string_view name) {
+  return absl::AlreadyExistsError(absl::StrCat("there is ", what, " called ", name, " already"));
+}
+
+absl::Status CheckFree(const PassRegistry& passes, absl::string_view name) {
+  if (passes.Create(name) != nullptr) return Taken("a pass", name);
+  if (passes.FindPipeline(name) != nullptr) return Taken("a pipeline", name);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Extensions::Extensions() : ops_(ops::Registry()), passes_(BuiltinPasses()) {}
+
+absl::Status Extensions::AddOp(const OpDef* op) {
+  WEFT_RETURN_IF_ERROR(CheckName("an op", op->name()));
+  auto refuse = [&](absl::string_view why) {
+    return absl::InvalidArgumentError(absl::StrCat("op ", op->name(), ": ", why));
+  };
+  auto schema = OpSchema::Parse(op->schema_text());
+  if (!schema.ok()) return refuse(schema.status().message());
+  if (schema->name != op->name()) return refuse(absl::StrCat("its schema is of ", schema->name));
+  if (op->infer() == nullptr) return refuse("it has no Infer");
+  if (op->eval() == nullptr && op->decompose() == nullptr) {
+    return refuse("it has neither an Eval nor a Decompose, so that nothing can run it");
+  }
+  if (ops_.Find(op->name()) != nullptr) return Taken("an op", op->name());
+  ops_.Register(op);
+  return absl::OkStatus();
+}
+
+absl::Status Extensions::AddPass(PassFactory factory) {
+  const std::string name(factory()->name());
+  WEFT_RETURN_IF_ERROR(CheckName("a pass", name));
+  WEFT_RETURN_IF_ERROR(CheckFree(passes_, name));
+  passes_.Add(factory);
+  return absl::OkStatus();
+}
+
+absl::Status Extensions::AddPipeline(NamedPipeline pipeline) {
+  WEFT_RETURN_IF_ERROR(CheckName("a pipeline", pipeline.name));
+  WEFT_RETURN_IF_ERROR(CheckFree(passes_, pipeline.name));
+  auto parsed = Pipeline::Parse(pipeline.text, passes_);
+  if (!parsed.ok()) {
+    absl::string_view message = parsed.status().message();
+    absl::ConsumePrefix(&message, "pipeline, ");
+    return absl::InvalidArgumentError(absl::StrCat("pipeline ", pipeline.name, ", ", message));
+  }
+  passes_.AddPipeline(std::move(pipeline));
+  return absl::OkStatus();
+}
+
+absl::Status Extensions::AddRules(absl::string_view text, absl::string_view file) {
+  return Admit(LoadRules(text, file, ops_));
+}
+
+absl::Status Extensions::AddRuleFile(const std::string& path) {
+  return Admit(LoadRuleFile(path, ops_));
+}
+
+absl::Status Extensions::Admit(absl::StatusOr<std::unique_ptr<RuleSet>> rules) {
+  if (!rules.ok()) return rules.status();
+  if (rules_ == nullptr) {
+    rules_ = *std::move(rules);
+    return absl::OkStatus();
+  }
+  return rules_->Append(*std::move(rules));
+}
+
+}  // namespace weft

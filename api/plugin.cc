@@ -1,0 +1,70 @@
+#include "api/plugin.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+namespace weft {
+namespace {
+
+constexpr char kEntry[] = "weft_plugin_info";
+
+absl::Status Error(absl::StatusCode code, absl::string_view path, absl::string_view what) {
+  return absl::Status(code, absl::StrCat(path, ": ", what));
+}
+
+// The linker's words without the path, which they often begin with.
+std::string LinkerError(absl::string_view path) {
+  const char* text = dlerror();
+  absl::string_view message = text == nullptr ? "unknown error" : text;
+  absl::ConsumePrefix(&message, absl::StrCat(path, ": "));
+  return std::string(message);
+}
+
+absl::Status Check(const PluginInfo& info, absl::string_view path) {
+  if (info.interface != kPluginInterface) {
+    return Error(absl::StatusCode::kFailedPrecondition, path,
+                 absl::StrCat("made for plugin interface ", info.interface,
+                              "; this program has interface ", kPluginInterface));
+  }
+  if (absl::string_view(info.build) != WEFT_PLUGIN_BUILD) {
+    return Error(absl::StatusCode::kFailedPrecondition, path,
+                 absl::StrCat("made for ", info.build, "; this program is ", WEFT_PLUGIN_BUILD));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> LoadPlugin(const std::string& path, Extensions& extensions) {
+  if (access(path.c_str(), F_OK) != 0) {
+    return Error(absl::StatusCode::kNotFound, path, "no such file");
+  }
+  // A name without a slash would be looked for among the system's libraries.
+  const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    return Error(absl::StatusCode::kInvalidArgument, path,
+                 absl::StrCat("cannot be loaded: ", LinkerError(file)));
+  }
+  void* entry = dlsym(library, kEntry);
+  if (entry == nullptr) {
+    dlclose(library);
+    return Error(absl::StatusCode::kInvalidArgument, path,
+                 absl::StrCat("not a plugin of Weft: it has no symbol ", kEntry));
+  }
+  const PluginInfo* info = reinterpret_cast<const PluginInfo* (*)()>(entry)();
+  absl::Status status = Check(*info, path);
+  if (!status.ok()) {
+    dlclose(library);
+    return status;
+  }
+  // From here on the extensions may refer to the library: it is not closed.
+  status = info->add(extensions);
+  if (!status.ok()) return Error(status.code(), path, status.message());
+  return std::string(info->name);
+}
+
+}  // namespace weft

@@ -1,0 +1,64 @@
+// Plugins: shared libraries that extend a program as it starts.
+//
+//   absl::Status AddAll(weft::Extensions& to) {
+//     WEFT_RETURN_IF_ERROR(to.AddOp(&square));
+//     return to.AddPass(CreateFindSquaresPass);
+//   }
+//   WEFT_PLUGIN("squares", AddAll)
+//
+// The plugin and the program use one libweft.so. Its interface is C++ and changes
+// with every version: a plugin is made anew for each. The symbol that the macro
+// defines is plain C and says what the plugin was made for, so that one that does
+// not fit is refused before any of its code runs.
+#ifndef WEFT_API_PLUGIN_H_
+#define WEFT_API_PLUGIN_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/base/config.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "api/extensions.h"
+#include "api/version.h"
+
+namespace weft {
+
+// Of PluginInfo. Its first three fields mean the same in all versions.
+inline constexpr uint32_t kPluginInterface = 1;
+
+struct PluginInfo {
+  uint32_t interface;
+  // What the layout of types depends on, WEFT_PLUGIN_BUILD.
+  const char* build;
+  const char* name;
+  absl::Status (*add)(Extensions& extensions);
+};
+
+// The version of Weft, and the compiler's and Abseil's that plugin and program
+// must share.
+#define WEFT_PLUGIN_BUILD                                                         \
+  "weft " WEFT_VERSION                                                            \
+  ", C++ ABI " WEFT_PLUGIN_TEXT(__GXX_ABI_VERSION) ", strings " WEFT_PLUGIN_TEXT( \
+      _GLIBCXX_USE_CXX11_ABI) ", Abseil " WEFT_PLUGIN_TEXT(ABSL_LTS_RELEASE_VERSION)
+#define WEFT_PLUGIN_TEXT(x) WEFT_PLUGIN_TEXT_OF(x)
+#define WEFT_PLUGIN_TEXT_OF(x) #x
+
+// At namespace scope, once in a plugin. `add` is called once, as the plugin is
+// loaded.
+#define WEFT_PLUGIN(name, add)                                                                     \
+  extern "C" __attribute__((visibility("default"))) const ::weft::PluginInfo* weft_plugin_info() { \
+    static const ::weft::PluginInfo info = {::weft::kPluginInterface, WEFT_PLUGIN_BUILD, name,     \
+                                            add};                                                  \
+    return &info;                                                                                  \
+  }
+
+// Loads the plugin and lets it add to `extensions`; returns its name. It stays in
+// the process for good. All errors name the file: NotFound when it is not there,
+// InvalidArgument when it is no plugin or cannot be linked, FailedPrecondition when
+// it was made for another Weft, and what `add` returns.
+absl::StatusOr<std::string> LoadPlugin(const std::string& path, Extensions& extensions);
+
+}  // namespace weft
+
+#endif  // WEFT_API_PLUGIN_H_
