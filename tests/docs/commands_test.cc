@@ -2,7 +2,8 @@
 //
 // Lines of ```sh blocks that begin with `./bazelw run //tools:NAME --` run the
 // tool of that name, in order, in a scratch folder that has examples/. Other
-// lines of such blocks must be in kElsewhere.
+// lines of such blocks must be in kElsewhere. tests/embedding runs those of
+// kEmbedding, which build programs.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -31,6 +32,7 @@ constexpr Tool kTools[] = {
     {"reduce", "tools/reduce"},
     {"diff", "tools/diff"},
     {"conformance", "tools/conformance/main"},
+    {"install", "tools/install/install"},
 };
 
 // Commands that other tests, or this very run, stand for.
@@ -39,6 +41,8 @@ constexpr const char* kElsewhere[] = {
     "./bazelw test //tests/golden/...",
     "./bazelw run //examples:",
 };
+
+constexpr const char* kEmbedding = "embedding.md";
 
 struct Command {
   std::string file;
@@ -68,7 +72,8 @@ std::vector<Command> CommandsOf(const fs::path& file) {
 std::vector<fs::path> Documents() {
   std::vector<fs::path> files = {Root() / "README.md"};
   for (const auto& entry : fs::directory_iterator(Root() / "docs")) {
-    if (entry.path().extension() == ".md") files.push_back(entry.path());
+    if (entry.path().extension() != ".md" || entry.path().filename() == kEmbedding) continue;
+    files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -97,6 +102,7 @@ TEST(Commands, Run) {
   std::error_code error;
   fs::create_directory_symlink(Root() / "examples", scratch / "examples", error);
   unsetenv("BUILD_WORKING_DIRECTORY");
+  setenv("HOME", scratch.c_str(), 1);
   int run = 0;
   for (const fs::path& file : Documents()) {
     for (const Command& command : CommandsOf(file)) {

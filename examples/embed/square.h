@@ -1,0 +1,19 @@
+// What this program adds to Weft.
+#ifndef EMBED_SQUARE_H_
+#define EMBED_SQUARE_H_
+
+#include <memory>
+
+#include "weft/graph/core/op.h"
+#include "weft/passes/pass.h"
+
+namespace embed {
+
+extern const weft::OpDef square;
+
+// x * x becomes square(x).
+std::unique_ptr<weft::Pass> CreateFindSquaresPass();
+
+}  // namespace embed
+
+#endif  // EMBED_SQUARE_H_

@@ -1,0 +1,256 @@
+// Does what docs/embedding.md shows: every line of its ```sh blocks runs, in order,
+// in one scratch folder that has examples/; `./bazelw run //tools:NAME --` runs the
+// tool that this build made. The tests then look at what came of it.
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+
+fs::path Root() { return fs::path(std::getenv("TEST_SRCDIR")) / std::getenv("TEST_WORKSPACE"); }
+
+fs::path Scratch() { return fs::path(testing::TempDir()) / "embedding"; }
+
+std::string Read(const fs::path& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+struct Ran {
+  std::string command;
+  int status = 0;
+  std::string output;  // And standard error.
+};
+
+Ran Shell(const std::string& command) {
+  Ran ran = {command};
+  const std::string log = (Scratch() / "log").string();
+  const int status = std::system(
+      absl::StrCat("cd '", Scratch().string(), "' && { ", command, "\n} > '", log, "' 2>&1")
+          .c_str());
+  ran.status = WEXITSTATUS(status);
+  ran.output = Read(log);
+  return ran;
+}
+
+std::string ToShell(absl::string_view line) {
+  if (absl::ConsumePrefix(&line, "./bazelw run //tools:install --")) {
+    return absl::StrCat("'", (Root() / "tools/install/install").string(), "'", line);
+  }
+  if (absl::ConsumePrefix(&line, "./bazelw run //tools:opt --")) {
+    return absl::StrCat("'", (Root() / "tools/opt").string(), "'", line);
+  }
+  return std::string(line);
+}
+
+class EmbeddingTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    fs::remove_all(Scratch());
+    fs::create_directories(Scratch());
+    fs::create_directory_symlink(Root() / "examples", Scratch() / "examples");
+    unsetenv("BUILD_WORKING_DIRECTORY");
+    setenv("HOME", Scratch().c_str(), 1);
+    std::ifstream document(Root() / "docs/embedding.md");
+    bool inside = false;
+    for (std::string line; std::getline(document, line);) {
+      if (absl::StartsWith(line, "```")) {
+        inside = !inside && line == "```sh";
+      } else if (inside && !line.empty()) {
+        documented_.push_back(Shell(ToShell(line)));
+      }
+    }
+  }
+
+  // The one that has `part` in it.
+  static Ran Documented(absl::string_view part) {
+    for (const Ran& ran : documented_) {
+      if (absl::StrContains(ran.command, part)) return ran;
+    }
+    return {absl::StrCat("docs/embedding.md shows no command with ", part), -1};
+  }
+
+  static Ran Opt(const std::string& flags) { return Shell("weft/bin/weft-opt " + flags); }
+
+  // A shared library of C source, without Weft.
+  static void MakeLibrary(const std::string& name, const std::string& source) {
+    std::ofstream(Scratch() / (name + ".c")) << source;
+    const Ran ran = Shell(absl::StrCat("gcc -shared -fPIC -o ", name, ".so ", name, ".c"));
+    ASSERT_EQ(ran.status, 0) << ran.output;
+  }
+
+  static std::vector<Ran> documented_;
+};
+
+std::vector<Ran> EmbeddingTest::documented_;
+
+TEST_F(EmbeddingTest, WhatIsDocumentedWorks) {
+  EXPECT_GE(documented_.size(), 9u);
+  for (const Ran& ran : documented_) {
+    EXPECT_EQ(ran.status, 0) << ran.command << "\n" << ran.output.substr(0, 4000);
+  }
+}
+
+TEST_F(EmbeddingTest, AProgramUsesItsOpPassAndRules) {
+  const Ran cmake = Documented("embed/embed examples/");
+  EXPECT_EQ(cmake.output, R"(func @main(%points: f32[rows, 2], %center: f32[2]) -> f32[rows] {
+  %0 = sub(%points, %center) : f32[rows, 2]
+  %1 = abs(%0) : f32[rows, 2]
+  %2 = mul(%1, %1) : f32[rows, 2]
+  %3 = sum(%2, dim=[1]) : f32[rows]
+  return %3
+}
+
+func @main(%points: f32[rows, 2], %center: f32[2]) -> f32[rows] {
+  %0 = sub(%points, %center) : f32[rows, 2]
+  %1 = square(%0) : f32[rows, 2]
+  %2 = sum(%1, dim=[1]) : f32[rows]
+  return %2
+}
+
+2 changed regions, 142 runs before and after agree, 0 remembered
+distances: 0 25 2
+)");
+  EXPECT_EQ(Documented("/by-hand examples/embed/squares.rules").output, cmake.output);
+}
+
+TEST_F(EmbeddingTest, AWrongRuleOfAProgramIsRefused) {
+  std::ofstream(Scratch() / "wrong.rules")
+      << "rule wrong bit-exact { x: float square(x) => abs(x) }";
+  const Ran ran = Shell("embed/embed wrong.rules");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.output,
+              AllOf(HasSubstr("embed: wrong.rules:1: rule wrong is wrong: the results differ"),
+                    HasSubstr("%0 = square(%x)")));
+}
+
+TEST_F(EmbeddingTest, AHiddenNameDoesNotLink) {
+  auto link = [&](absl::string_view header, absl::string_view code) {
+    std::ofstream(Scratch() / "hidden.cc") << header << "int main() { " << code << " }\n";
+    return Shell(
+        "g++ -std=c++17 -o hidden hidden.cc -Iweft/include -Lweft/lib -lweft -labsl_status "
+        "-labsl_strings");
+  };
+  // passes/cse.h is not public: declared here as it is there.
+  const Ran hidden = link(
+      "#include <memory>\n#include \"weft/passes/pass.h\"\n"
+      "namespace weft { std::unique_ptr<Pass> CreateCsePass(); }\n",
+      "return weft::CreateCsePass() == nullptr;");
+  EXPECT_NE(hidden.status, 0);
+  EXPECT_THAT(hidden.output, HasSubstr("undefined reference to `weft::CreateCsePass()'"));
+  const Ran shown = link("#include \"weft/passes/pipelines.h\"\n",
+                         "return weft::BuiltinPasses().Create(\"cse\") == nullptr;");
+  EXPECT_EQ(shown.status, 0) << shown.output;
+}
+
+TEST_F(EmbeddingTest, FindPackageWantsTheVersion) {
+  fs::create_directories(Scratch() / "later");
+  std::ofstream(Scratch() / "later/CMakeLists.txt")
+      << "cmake_minimum_required(VERSION 3.16)\nproject(later LANGUAGES CXX)\n"
+         "find_package(weft 7.3 REQUIRED)\n";
+  const Ran ran = Shell("cmake -S later -B later/build -DCMAKE_PREFIX_PATH=$HOME/weft");
+  EXPECT_NE(ran.status, 0);
+  EXPECT_THAT(ran.output, HasSubstr("version: 0.1"));
+}
+
+TEST_F(EmbeddingTest, APluginAddsToOpt) {
+  const Ran text = Documented("--passes=find_twice,default");
+  EXPECT_THAT(text.output, HasSubstr("func @main("));
+  const std::string load = "--load=twice/libtwice.so ";
+  EXPECT_THAT(Documented("--list-passes").output, HasSubstr("find_twice\n      x + x becomes"));
+  EXPECT_THAT(Opt("--list-passes").output, Not(HasSubstr("find_twice")));
+  EXPECT_THAT(
+      Opt(load + "--help").output,
+      AllOf(HasSubstr("Usage: opt"), EndsWith("find_twice\n      x + x becomes twice(x).\n")));
+  EXPECT_THAT(Opt("--help").output, Not(HasSubstr("find_twice")));
+  EXPECT_THAT(Opt(load + "--list-ops").output, HasSubstr("twice(Tensor self) -> Tensor"));
+  EXPECT_THAT(Opt(load + "--list-rules").output,
+              AllOf(HasSubstr("twice-of-neg  [bit-exact, field-tested on "),
+                    HasSubstr("x - x = 0 for integers")));
+}
+
+TEST_F(EmbeddingTest, APluginsOpPassesThroughFiles) {
+  std::ofstream(Scratch() / "in.weft") << R"(
+func @main(%x: f32[s0, 3]) -> f32[s0, 3] {
+  %0 = neg(%x)
+  %1 = add(%0, %0)
+  return %1
+}
+)";
+  const std::string load = "--load=twice/libtwice.so ";
+  const Ran made =
+      Opt(load + "--passes=find_twice --verify=semantics --emit=text -o out.weft in.weft");
+  EXPECT_EQ(made.status, 0) << made.output;
+  const Ran again = Opt(load + "--verify=semantics --emit=text out.weft");
+  EXPECT_THAT(again.output, HasSubstr("%0 = twice(%x) : f32[s0, 3]\n  %1 = neg(%0)"));
+  const Ran unknown = Opt("--emit=text out.weft");
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_THAT(unknown.output, HasSubstr("out.weft:3:8: unknown op \"twice\""));
+  const Ran onnx = Opt(load + "--emit=onnx -o out.onnx out.weft");
+  EXPECT_EQ(onnx.status, 2);
+  EXPECT_THAT(onnx.output, HasSubstr("twice"));
+}
+
+TEST_F(EmbeddingTest, BadPluginsAreNamed) {
+  auto fails = [](const std::string& library, const std::string& message) {
+    const Ran ran = Opt("--load=" + library + " --list-passes");
+    EXPECT_EQ(ran.status, 2) << library;
+    EXPECT_THAT(ran.output, AllOf(HasSubstr("opt: error: " + library), HasSubstr(message)));
+  };
+  fails("missing.so", ": no such file");
+  fails("examples/algebra.rules", ": cannot be loaded: ");
+  MakeLibrary("empty", "int nothing;\n");
+  fails("empty.so", ": not a plugin of Weft: it has no symbol weft_plugin_info");
+  MakeLibrary("unlinked", "int missing_name(void);\nint f(void) { return missing_name(); }\n");
+  fails("unlinked.so", "undefined symbol: missing_name");
+
+  const std::string info = R"(
+struct Info { unsigned interface; const char* build; const char* name; void* add; };
+static const struct Info info = {)";
+  const std::string entry =
+      ", \"x\", 0};\nconst struct Info* weft_plugin_info(void) { return &info; }\n";
+  MakeLibrary("interface", info + "7, \"\"" + entry);
+  fails("interface.so", ": made for plugin interface 7; this program has interface 1");
+  MakeLibrary("version", info + "1, \"weft 0.0, C++ ABI 1\"" + entry);
+  fails("version.so", ": made for weft 0.0, C++ ABI 1; this program is weft 0.1, C++ ABI 1");
+
+  // Twice the same.
+  const std::string twice = "twice/libtwice.so";
+  const Ran taken = Opt(absl::StrCat("--load=", twice, " --load ", twice, " --list-passes"));
+  EXPECT_EQ(taken.status, 2);
+  EXPECT_EQ(taken.output, "opt: error: " + twice + ": there is an op called twice already\n");
+}
+
+TEST_F(EmbeddingTest, ReplayFilesNameThePlugins) {
+  std::ofstream(Scratch() / "replay.in.weft") << "// weft replay\n// passes: find_twice\n"
+                                                 "// plugin: twice/libtwice.so\n"
+                                                 "func @main(%x: f32[2]) -> f32[2] {\n"
+                                                 "  %0 = add(%x, %x)\n  return %0\n}\n";
+  const Ran ran = Opt("--replay=replay.in.weft --emit=text");
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("twice(%x)"));
+}
+
+}  // namespace
+}  // namespace weft
