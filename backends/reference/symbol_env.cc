@@ -1,5 +1,6 @@
 #include "backends/reference/symbol_env.h"
 
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -50,6 +51,23 @@ absl::Status SymbolEnv::Bind(SymInt symbol, int64_t value) {
     }
   }
   values_[symbol] = value;
+  return CheckConditions(symbol);
+}
+
+absl::Status SymbolEnv::CheckConditions(SymInt symbol) const {
+  for (int i : facts_->ConditionsAbout(symbol)) {
+    const SymCondition& c = facts_->conditions()[i];
+    const std::optional<int64_t> holds = Eval(c.condition);
+    if (!holds || *holds == 1) continue;
+    std::vector<std::string> values;
+    ForEachSymbol(c.condition, [&](SymInt s) {
+      values.push_back(absl::StrCat(s.ToString(), " = ", *Find(s)));
+    });
+    return absl::InvalidArgumentError(absl::StrCat(
+        c.condition.ToString(), " does not hold for ",
+        absl::StrJoin(values, ", "), c.origin.empty() ? "" : "; it comes from ",
+        c.origin));
+  }
   return absl::OkStatus();
 }
 

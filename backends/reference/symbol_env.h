@@ -1,4 +1,6 @@
-// Values of symbols while a graph runs.
+// Values of symbols while a graph runs. A symbol that gets its value has to meet
+// the facts of the symbol table: its range, what divides it, and each condition
+// as soon as all symbols in it have values.
 #ifndef WEFT_BACKENDS_REFERENCE_SYMBOL_ENV_H_
 #define WEFT_BACKENDS_REFERENCE_SYMBOL_ENV_H_
 
@@ -35,6 +37,8 @@ class SymbolEnv {
 
  private:
   absl::Status Bind(SymInt symbol, int64_t value);
+  // The conditions about the symbol whose symbols all have values by now hold.
+  absl::Status CheckConditions(SymInt symbol) const;
 
   const SymbolTable* facts_;
   absl::flat_hash_map<SymInt, int64_t> values_;

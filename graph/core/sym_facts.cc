@@ -85,6 +85,7 @@ void SymbolTable::Remove(absl::Span<const SymInt> symbols) {
   const absl::flat_hash_set<SymInt> removed(symbols.begin(), symbols.end());
   std::vector<SymCondition> conditions = std::move(conditions_);
   conditions_.clear();
+  conditions_of_.clear();
   knowledge_ = {};
   for (const SymCondition& c : conditions) {
     bool mentions = false;
@@ -189,13 +190,27 @@ Proof SymbolTable::Assume(SymInt condition, absl::string_view origin) {
   const Proof before = Prove(condition);
   if (before != Proof::kUnknown || !IsTruth(condition)) return before;
   const bool is_range = DeclareRange(condition);
-  conditions_.push_back({condition, std::string(origin), is_range});
+  AddCondition({condition, std::string(origin), is_range});
   if (is_range) return before;
   ++version_;
   ++proofs_version_;
   Learn(condition);
   knowledge_.Note(condition);
   return before;
+}
+
+void SymbolTable::AddCondition(SymCondition condition) {
+  const int place = static_cast<int>(conditions_.size());
+  ForEachSymbol(condition.condition, [&](SymInt symbol) {
+    conditions_of_[symbol].push_back(place);
+  });
+  conditions_.push_back(std::move(condition));
+}
+
+absl::Span<const int> SymbolTable::ConditionsAbout(SymInt symbol) const {
+  auto it = conditions_of_.find(symbol);
+  if (it == conditions_of_.end()) return {};
+  return it->second;
 }
 
 Proof SymbolTable::AssumeAll(SymInt conditions, absl::string_view origin) {

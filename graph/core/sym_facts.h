@@ -60,6 +60,8 @@ class SymbolTable {
   Proof Assume(SymInt condition, absl::string_view origin = "");
   // What was taken over and added something, in that order.
   absl::Span<const SymCondition> conditions() const { return conditions_; }
+  // Those that mention the symbol, as places in conditions().
+  absl::Span<const int> ConditionsAbout(SymInt symbol) const;
 
   // Interval that contains every value of `s`, from the ranges of its symbols.
   // Undeclared symbols are sizes.
@@ -80,6 +82,7 @@ class SymbolTable {
 
  private:
   Proof AssumeAll(SymInt conditions, absl::string_view origin);
+  void AddCondition(SymCondition condition);
   bool DeclareRange(SymInt condition);
   void Learn(SymInt condition) { knowledge_.Learn(Simplify(condition), *this); }
   void LearnReplaced(const SymbolInfo& info);
@@ -87,6 +90,7 @@ class SymbolTable {
   std::vector<SymbolInfo> symbols_;
   uint64_t proofs_version_ = 0;  // Grows when an unknown may become known.
   std::vector<SymCondition> conditions_;
+  absl::flat_hash_map<SymInt, std::vector<int>> conditions_of_;
   internal::SymKnowledge knowledge_;
   internal::ProofMemo memo_;
   uint64_t version_ = 0;
