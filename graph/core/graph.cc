@@ -97,6 +97,11 @@ void Graph::SetOutputs(absl::Span<Value* const> outputs) {
       CreateRaw(ops::return_, kept, {}, AttrList::Empty(), {}, nullptr, {});
 }
 
+void Graph::SetWriteBacks(std::vector<int> inputs) {
+  write_backs_ = std::move(inputs);
+  ++epoch_;
+}
+
 std::vector<Value*> Graph::outputs() const {
   std::vector<Value*> values;
   for (int i = 0; i < num_outputs(); ++i) values.push_back(output(i));
@@ -172,6 +177,7 @@ Node* Graph::CreateRaw(const OpDef& op, absl::Span<Value* const> operands,
   InsertBefore(node, before);
   if (before != nullptr) ++num_nodes_;
   num_region_nodes_ += node->regions_ != nullptr;
+  num_write_nodes_ += op.writes();
   Touch(node);
   if (op.has(kDataDependent)) DefineSymbols(node);
   return node;
@@ -204,6 +210,7 @@ void Graph::EraseNode(Node* node) {
   RemoveFromList(node);
   ++epoch_;
   num_region_nodes_ -= node->regions_ != nullptr;
+  num_write_nodes_ -= node->op().writes();
   delete node->regions_;
   node->id_ = kNoId;
   Free(node, sizeof(Node) + node->num_results_ * sizeof(Value) +
@@ -244,6 +251,13 @@ Node* Graph::UpdateAttrs(Node* node, const AttrList* attrs) {
   return updated;
 }
 
+std::vector<std::unique_ptr<Graph>> Graph::TakeRegions(Node* node) {
+  std::vector<std::unique_ptr<Graph>> regions;
+  if (node->regions_ != nullptr) regions.swap(*node->regions_);
+  Touch(node);
+  return regions;
+}
+
 void Graph::MoveBefore(Node* node, Node* before) {
   if (node == before || node->next_ == before) return;
   RemoveFromList(node);
@@ -273,12 +287,18 @@ std::optional<std::vector<Node*>> Graph::TouchedSince(
 void Graph::KeepInputs(absl::Span<const int> indices) {
   std::vector<Value*> inputs;
   std::vector<InputInfo> infos;
+  std::vector<int> places(inputs_.size(), -1);
   input_names_.clear();
   for (int i : indices) {
+    places[i] = static_cast<int>(inputs.size());
     input_names_.insert(input_infos_[i].name);
     inputs_[i]->index_ = static_cast<uint32_t>(inputs.size());
     inputs.push_back(inputs_[i]);
     infos.push_back(std::move(input_infos_[i]));
+  }
+  for (int& input : write_backs_) {
+    WEFT_CHECK(places[input] >= 0) << "input " << input << " is written back";
+    input = places[input];
   }
   inputs_ = std::move(inputs);
   input_infos_ = std::move(infos);

@@ -185,6 +185,10 @@ struct InputInfo {
   // The program holds only for this value of the input: an id in the constant
   // store, or -1. Executors check it.
   int value = -1;
+  // What the input is when the caller gives nothing: an id in the constant
+  // store, or -1. A parameter's value, or the first state of a buffer; a
+  // session keeps what the program writes to such an input.
+  int initial = -1;
 };
 
 class Graph {
@@ -218,6 +222,16 @@ class Graph {
     return output_names_;
   }
 
+  // Write-backs: the last outputs are the new values of these inputs, in
+  // ascending order; whoever runs the graph stores them. Nodes that write
+  // (Tensor(a!)) do so by themselves and are not listed.
+  const std::vector<int>& write_backs() const { return write_backs_; }
+  void SetWriteBacks(std::vector<int> inputs);
+  // Without the write-backs.
+  int num_own_outputs() const {
+    return num_outputs() - static_cast<int>(write_backs_.size());
+  }
+
   // Makes a node before `before` (null: before the return node). Neither
   // checks nor folds: passes and importers use Builder or Rewriter.
   Node* CreateNode(const OpDef& op, absl::Span<Value* const> operands,
@@ -230,6 +244,8 @@ class Graph {
   // definitions of symbols up to date. Returns the node, or one that has taken
   // its place, uses and nested graphs.
   Node* UpdateAttrs(Node* node, const AttrList* attrs);
+  // Takes the nested graphs out of a node that is about to be replaced.
+  std::vector<std::unique_ptr<Graph>> TakeRegions(Node* node);
   // `node` and `before` in this graph; the caller keeps the order topological.
   void MoveBefore(Node* node, Node* before);
   // Gives up unused inputs or reorders them: keeps those listed.
@@ -290,6 +306,8 @@ class Graph {
       absl::string_view reader) const;
   // How many nodes hold nested graphs.
   int64_t num_region_nodes() const { return num_region_nodes_; }
+  // How many nodes write an operand; without those of nested graphs.
+  int64_t num_write_nodes() const { return num_write_nodes_; }
 
   // The value whose node defines an unbacked symbol; null when it is not
   // defined in this graph.
@@ -325,6 +343,7 @@ class Graph {
   std::vector<InputInfo> input_infos_;
   absl::flat_hash_set<std::string> input_names_;
   std::vector<std::string> output_names_;
+  std::vector<int> write_backs_;
   Node* first_ = nullptr;
   // The node before a missing return node, while SetOutputs replaces it.
   Node* last_node_ = nullptr;
@@ -334,6 +353,7 @@ class Graph {
   uint32_t next_value_id_ = 0;
   uint64_t epoch_ = 0;
   int64_t num_region_nodes_ = 0;
+  int64_t num_write_nodes_ = 0;
   ChangeLog changes_;
   absl::flat_hash_map<SymInt, Value*> symbol_definitions_;
 
@@ -397,6 +417,10 @@ class Module {
   std::vector<Graph*> AllGraphs() const;
   // Nodes of all graphs.
   int64_t num_nodes() const;
+  // True when a node of any graph writes an operand. Such a module is closed
+  // to everything that takes an operand's value for what it was when the
+  // operand was made: folds, merging, moving. `functionalize` opens it.
+  bool HasWrites() const;
   // A deep copy with the same ids order, constants shared.
   std::unique_ptr<Module> Clone() const;
 
@@ -408,6 +432,11 @@ class Module {
   ProvenanceTable provenance_;
   OriginTable origins_;
 };
+
+// The value that result `value` is a view of, or null; and the value that it
+// stands for after its node wrote that, or null.
+Value* ViewedBy(const Value* value);
+Value* WrittenAs(const Value* value);
 
 // The literal of a `constant` node's result; null for other values.
 const HostTensor* LiteralOf(const Value* value);

@@ -39,12 +39,14 @@ class GraphCloner {
       InputInfo info = from.input_info(i);
       Value* input = to->AddInput(Convert(from.input(i)->type()), info.name);
       if (info.value >= 0) info.value = CopyConstant(info.value);
+      if (info.initial >= 0) info.initial = CopyConstant(info.initial);
       to->input_info(i) = std::move(info);
       values[from.input(i)->id()] = input;
     }
     CopyNodes(from, to, to->return_node(), &values);
     to->SetOutputs(MapOutputs(from, values));
     to->output_names() = from.output_names();
+    if (!from.write_backs().empty()) to->SetWriteBacks(from.write_backs());
   }
 
   // Copies the nested graphs met so far.

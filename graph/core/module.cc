@@ -48,6 +48,20 @@ const HostTensor* LiteralOf(const Value* value) {
   return &node->graph()->module().constants().tensor(static_cast<int>(id));
 }
 
+Value* ViewedBy(const Value* value) {
+  const Node* node = value->node();
+  if (node == nullptr) return nullptr;
+  const int i = node->op().schema().ViewedOperand(value->index());
+  return i < 0 ? nullptr : node->operand(i);
+}
+
+Value* WrittenAs(const Value* value) {
+  const Node* node = value->node();
+  if (node == nullptr || !node->op().writes()) return nullptr;
+  const int i = node->op().schema().WrittenOperand(value->index());
+  return i < 0 ? nullptr : node->operand(i);
+}
+
 Graph* Module::AddFunction(absl::string_view name) {
   WEFT_CHECK(FindFunction(name) == nullptr) << "two functions called " << name;
   functions_.push_back(std::make_unique<Graph>(this, std::string(name)));
@@ -73,6 +87,13 @@ int64_t Module::num_nodes() const {
   int64_t n = 0;
   for (Graph* graph : AllGraphs()) n += graph->num_nodes();
   return n;
+}
+
+bool Module::HasWrites() const {
+  for (const Graph* graph : AllGraphs()) {
+    if (graph->num_write_nodes() > 0) return true;
+  }
+  return false;
 }
 
 }  // namespace weft

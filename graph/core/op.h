@@ -18,7 +18,9 @@
 //               float[], str[]; with `?` and `= default`
 //   regions     Graph (a nested graph)
 //   results     Tensor, SymInt, (Tensor, Tensor), Tensor[]
-//   aliasing    Tensor(a), Tensor(a!)
+//   aliasing    Tensor(a) self -> Tensor(a)     the result is a view of self
+//               Tensor(a!) self -> Tensor(a!)   self is written; the result is
+//                                               self after that
 //
 // Operands come first, then attributes, then regions. At most one operand is a
 // list, and it is the last one.
@@ -82,6 +84,13 @@ struct OpSchema {
   std::vector<AttrSpec> attrs;
   std::vector<std::string> regions;
   std::vector<ResultSpec> results;
+  bool views = false;   // A result is a view of an operand.
+  bool writes = false;  // An operand is written.
+
+  // The operand that result `i` is a view of, or -1.
+  int ViewedOperand(int i) const;
+  // The operand that result `i` stands for once it is written, or -1.
+  int WrittenOperand(int i) const;
 
   int num_fixed_operands() const;
   bool has_variadic_operand() const;
@@ -223,11 +232,23 @@ struct Absent {
   const char* reason;
 };
 
+// The inverse of a view. `view` is the node's op with its attributes; its
+// operands are null and types are the operands'. Returns `base`, a value of the
+// viewed operand's type, with the elements that result `result` shows replaced
+// by those of `update`; fails when that is not defined, as for elements that
+// are shown twice.
+using InvertViewFn = Value* (*)(Builder&, const OpArgs& view, int result,
+                                Value* base, Value* update);
+
 // The slots of an op. `Verify` says what the schema cannot; it runs before
 // Infer, on types. `Infer` is the only shape function. `Fold` makes no node.
 // `Decompose` builds an equal subgraph (its op is then a composite) and returns
 // one value per result. `Eval` is plain loops; without one the op is evaluated
-// through Decompose.
+// through Decompose. `InvertView` belongs to ops with a result that is a view.
+// `Functional` belongs to ops that write an operand: nodes that write nothing
+// and whose values are the op's results; a result that stands for a written
+// operand is the operand's new value. Eval gives the same and writes nothing
+// either: whoever runs the op stores the value.
 class OpSpec {
  public:
   using VerifyFn = absl::Status (*)(const OpArgs&);
@@ -244,6 +265,8 @@ class OpSpec {
   constexpr OpSpec Fold(FoldFn f) const { auto s = *this; s.fold_ = f; return s; }
   constexpr OpSpec Decompose(DecomposeFn f) const { auto s = *this; s.decompose_ = f; return s; }
   constexpr OpSpec Eval(EvalFn f) const { auto s = *this; s.eval_ = f; return s; }
+  constexpr OpSpec InvertView(InvertViewFn f) const { auto s = *this; s.invert_view_ = f; return s; }
+  constexpr OpSpec Functional(DecomposeFn f) const { auto s = *this; s.functional_ = f; return s; }
   constexpr OpSpec Vjp(Absent a) const { auto s = *this; s.vjp_ = a; return s; }
   constexpr OpSpec Jvp(Absent a) const { auto s = *this; s.jvp_ = a; return s; }
   constexpr OpSpec Vmap(Absent a) const { auto s = *this; s.vmap_ = a; return s; }
@@ -261,6 +284,8 @@ class OpSpec {
   FoldFn fold_ = nullptr;
   DecomposeFn decompose_ = nullptr;
   EvalFn eval_ = nullptr;
+  InvertViewFn invert_view_ = nullptr;
+  DecomposeFn functional_ = nullptr;
   Absent vjp_ = {"no gradient rules exist yet"};
   Absent jvp_ = {"no forward-mode rules exist yet"};
   Absent vmap_ = {"no batching rules exist yet"};
@@ -288,6 +313,7 @@ class OpDef {
   uint32_t traits() const { return spec_.traits_; }
   bool is_composite() const { return spec_.decompose_ != nullptr; }
   bool is_pure() const { return !has(kSideEffect) && !has(kTerminator); }
+  bool writes() const { return has(kSideEffect) && schema().writes; }
   // May be merged with an equal node: pure, and equal operands give equal
   // results and types.
   bool is_mergeable() const { return is_pure() && !has(kDataDependent); }
@@ -297,6 +323,8 @@ class OpDef {
   OpSpec::FoldFn fold() const { return spec_.fold_; }
   OpSpec::DecomposeFn decompose() const { return spec_.decompose_; }
   OpSpec::EvalFn eval() const { return spec_.eval_; }
+  InvertViewFn invert_view() const { return spec_.invert_view_; }
+  OpSpec::DecomposeFn functional() const { return spec_.functional_; }
   const char* vjp_absent() const { return spec_.vjp_.reason; }
   const char* jvp_absent() const { return spec_.jvp_.reason; }
   const char* vmap_absent() const { return spec_.vmap_.reason; }

@@ -1,4 +1,5 @@
 // The parser of op schemas (op.h has the notation).
+#include <algorithm>
 #include <cstdlib>
 
 #include "absl/strings/ascii.h"
@@ -198,11 +199,54 @@ absl::StatusOr<OpSchema> OpSchema::Parse(string_view text) {
     auto status = ParseResult(result, &schema, text);
     if (!status.ok()) return status;
   }
+  for (const OperandSpec& operand : schema.operands) {
+    if (operand.written) schema.writes = true;
+  }
+  for (const ResultSpec& result : schema.results) {
+    if (result.alias.empty()) continue;
+    const auto in_set = [&result](const OperandSpec& operand) {
+      return operand.alias == result.alias;
+    };
+    const auto operand = std::find_if(schema.operands.begin(),
+                                      schema.operands.end(), in_set);
+    if (operand == schema.operands.end()) {
+      return SchemaError(text, absl::StrCat("no operand is in alias set ",
+                                            result.alias));
+    }
+    if (!operand->written) schema.views = true;
+  }
   return schema;
 }
 
 int OpSchema::num_fixed_operands() const {
   return static_cast<int>(operands.size()) - has_variadic_operand();
+}
+
+namespace {
+
+// The operand in the alias set of result `i` with that mark, or -1.
+int OperandInSet(const OpSchema& schema, int i, bool written) {
+  const int last = static_cast<int>(schema.results.size()) - 1;
+  if (last < 0) return -1;
+  const std::string& alias = schema.results[std::min(i, last)].alias;
+  if (alias.empty()) return -1;
+  for (size_t k = 0; k < schema.operands.size(); ++k) {
+    const OperandSpec& operand = schema.operands[k];
+    if (operand.alias == alias && operand.written == written) {
+      return static_cast<int>(k);
+    }
+  }
+  return -1;
+}
+
+}  // namespace
+
+int OpSchema::ViewedOperand(int i) const {
+  return views ? OperandInSet(*this, i, false) : -1;
+}
+
+int OpSchema::WrittenOperand(int i) const {
+  return writes ? OperandInSet(*this, i, true) : -1;
 }
 
 bool OpSchema::has_variadic_operand() const {

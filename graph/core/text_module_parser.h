@@ -104,7 +104,9 @@ class ModuleParser {
   bool ParseSignature(Scope* scope, Signature* signature);
   bool ParseInput(Scope* scope);
   bool ParseInputAttribute(Graph* graph, int input);
-  bool ParseOutputs(Graph* graph, Signature* signature);
+  bool ParseOutputs(const Scope& scope, Signature* signature);
+  bool ParseWriteBack(const Scope& scope, size_t begin,
+                      std::vector<int>* write_backs);
   void Declare(absl::Span<const SymInt> symbols);
   void DeclareNewSymbols();
 

@@ -79,7 +79,7 @@ bool ModuleParser::ParseSignature(Scope* scope, Signature* signature) {
   signature->input_symbols = reader_.TakeNewSymbols();
   if (!reader_.Accept(kArrow)) return true;
   signature->has_outputs = true;
-  if (!ParseOutputs(scope->graph(), signature)) return false;
+  if (!ParseOutputs(*scope, signature)) return false;
   signature->output_symbols = reader_.TakeNewSymbols();
   // What follows says what they are.
   if (!signature->output_symbols.empty()) reader_.ForgetSymbols();
@@ -114,7 +114,10 @@ bool ModuleParser::ParseInputAttribute(Graph* graph, int input) {
     return reader_.Expect('=') &&
            reader_.ParseString(&graph->input_info(input).param);
   }
-  if (!reader_.AcceptWord("value")) return reader_.Expected("param or value");
+  const bool initial = reader_.AcceptWord("initial");
+  if (!initial && !reader_.AcceptWord("value")) {
+    return reader_.Expected("param, value or initial");
+  }
   const Type type = graph->input(input)->type();
   Type literal_type = type.is_symint() ? Type::Scalar(DType::kI64) : type;
   ConstantsReader::Reference reference;
@@ -128,20 +131,42 @@ bool ModuleParser::ParseInputAttribute(Graph* graph, int input) {
   const bool fits = type.is_symint()
                         ? own == Type::Scalar(DType::kI64)
                         : IsLegalRefinement(own, type, module_->symbols());
-  graph->input_info(input).value = id;
+  InputInfo& info = graph->input_info(input);
+  (initial ? info.initial : info.value) = id;
   return fits || reader_.Fail(reference.begin,
                               absl::StrCat("a value of type ", own.ToString(),
                                            " for an input of type ",
                                            type.ToString()));
 }
 
-bool ModuleParser::ParseOutputs(Graph* graph, Signature* signature) {
+// `{writes=%x}` after the type of an output: input %x gets its value.
+bool ModuleParser::ParseWriteBack(const Scope& scope, size_t begin,
+                                  std::vector<int>* write_backs) {
+  if (!reader_.Accept('{')) {
+    return write_backs->empty() ||
+           reader_.Fail(begin, "outputs that are written to inputs come last");
+  }
+  Value* input = nullptr;
+  if (!reader_.ExpectWord("writes") || !reader_.Expect('=')) return false;
+  const size_t name = reader_.position();
+  if (!ParseOperand(scope, &input)) return false;
+  if (input == nullptr ||
+      (!write_backs->empty() && input->index() <= write_backs->back())) {
+    return reader_.Fail(name, "written inputs stand in order, each once");
+  }
+  write_backs->push_back(input->index());
+  return reader_.Expect('}');
+}
+
+bool ModuleParser::ParseOutputs(const Scope& scope, Signature* signature) {
+  Graph* graph = scope.graph();
   if (!reader_.Accept('(')) {
     signature->outputs.emplace_back(reader_.position(), Type());
     return reader_.ParseType(&signature->outputs.back().second);
   }
   if (reader_.Accept(')')) return true;
   std::vector<std::string>& names = graph->output_names();
+  std::vector<int> write_backs;
   do {
     const size_t begin = reader_.position();
     if (reader_.At(kValue) || reader_.At(kQuotedValue)) {
@@ -157,7 +182,9 @@ bool ModuleParser::ParseOutputs(Graph* graph, Signature* signature) {
     if (!names.empty() && names.size() != signature->outputs.size()) {
       return reader_.Fail(begin, "either all outputs have a name or none has");
     }
+    if (!ParseWriteBack(scope, begin, &write_backs)) return false;
   } while (reader_.Accept(','));
+  graph->SetWriteBacks(std::move(write_backs));
   return reader_.Expect(')');
 }
 

@@ -154,14 +154,16 @@ std::string Printer::InputToString(const Graph& graph, int i) {
   if (!info.param.empty()) {
     absl::StrAppend(&attrs, "param=", Quote(info.param));
   }
-  if (info.value != -1) {
-    absl::StrAppend(&attrs, attrs.empty() ? "" : ", ",
-                    "value=", ConstantToString(info.value));
-    const bool known = info.value >= 0 && info.value < module_.constants().size();
-    const Type own =
-        known ? module_.constants().tensor(info.value).type() : Type();
+  const auto append = [&](absl::string_view name, int id) {
+    if (id == -1) return;
+    absl::StrAppend(&attrs, attrs.empty() ? "" : ", ", name, "=",
+                    ConstantToString(id));
+    const bool known = id >= 0 && id < module_.constants().size();
+    const Type own = known ? module_.constants().tensor(id).type() : Type();
     if (own != type) absl::StrAppend(&attrs, " : ", TypeText(own));
-  }
+  };
+  append("value", info.value);
+  append("initial", info.initial);
   return attrs.empty() ? out : absl::StrCat(out, " {", attrs, "}");
 }
 
@@ -173,8 +175,12 @@ std::string Printer::OutputsToString(const Graph& graph) {
     if (i != 0) absl::StrAppend(&out, ", ");
     if (!names.empty()) absl::StrAppend(&out, "%", NameToString(names[i]), ": ");
     absl::StrAppend(&out, TypeText(graph.output(i)->type()));
+    const int write_back = i - graph.num_own_outputs();
+    if (write_back < 0) continue;
+    const InputInfo& input = graph.input_info(graph.write_backs()[write_back]);
+    absl::StrAppend(&out, " {writes=%", NameToString(input.name), "}");
   }
-  return n == 1 && names.empty() ? out : absl::StrCat("(", out, ")");
+  return n == 1 && names.empty() && graph.write_backs().empty() ? out : absl::StrCat("(", out, ")");
 }
 
 // The head, inputs and outputs: on a line if they fit.

@@ -24,9 +24,12 @@
 //  12 symbols     An unbacked symbol is defined by one node of a graph. An
 //                 attribute (also of a nested graph) that mentions one has an
 //                 edge to that node, unless an input's type brings the symbol.
-//  13 signature   Input names are unique and not empty; required values lie in
-//                 the constant store and fit the input's type; there are as many
-//                 output names as outputs, or none.
+//  13 signature   Input names are unique and not empty; required and initial
+//                 values lie in the constant store and fit the input's type;
+//                 there are as many output names as outputs, or none.
+//  14 writes      The inputs of the write-backs are distinct and in order, and
+//                 each has an output of its dtype and rank; nested graphs have
+//                 none. No node writes a constant, or a view of one.
 #include "graph/core/verifier.h"
 
 #include <algorithm>
@@ -47,13 +50,14 @@ using internal::IsSizeType;
 using internal::NodeScratch;
 using internal::VerifyNode;
 using internal::VerifySymbols;
+using internal::VerifyWrites;
 
 namespace internal {
 
 constexpr const char* kInvariantNames[] = {
     "",           "list",    "ids",     "order", "uses",  "operands",
     "attributes", "regions", "results", "sizes", "types", "constants",
-    "symbols",    "signature"};
+    "symbols",    "signature", "writes"};
 
 absl::Status BrokenInvariant(Invariant invariant, const Graph& graph,
                              const Node* node, absl::string_view message) {
@@ -109,7 +113,7 @@ class GraphVerifier {
   bool CheckUses();
   bool CheckUsesOf(const Value* value);
   bool CheckSignature();
-  bool CheckRequiredValue(int input);
+  bool CheckValueOf(int input, int id, absl::string_view verb);
 
   const Graph& graph_;
   const Module& module_;
@@ -275,7 +279,12 @@ bool GraphVerifier::CheckSignature() {
                   absl::StrCat("the name \"", info.name, "\" of input ", i,
                                " is empty or taken"));
     }
-    if (info.value != -1 && !CheckRequiredValue(i)) return false;
+    if (info.value != -1 && !CheckValueOf(i, info.value, "requires")) {
+      return false;
+    }
+    if (info.initial != -1 && !CheckValueOf(i, info.initial, "begins with")) {
+      return false;
+    }
   }
   const Node* ret = graph_.return_node();
   const size_t num_names = graph_.output_names().size();
@@ -287,11 +296,10 @@ bool GraphVerifier::CheckSignature() {
   return true;
 }
 
-bool GraphVerifier::CheckRequiredValue(int input) {
-  const int id = graph_.input_info(input).value;
+bool GraphVerifier::CheckValueOf(int input, int id, absl::string_view verb) {
   if (id < 0 || id >= module_.constants().size()) {
     return Fail(Invariant::kSignature, nullptr,
-                absl::StrCat("input ", input, " requires the value of constant ",
+                absl::StrCat("input ", input, " ", verb, " the value of constant ",
                              id, ", which does not exist"));
   }
   const Type type = graph_.input(input)->type();
@@ -302,8 +310,8 @@ bool GraphVerifier::CheckRequiredValue(int input) {
           : IsLegalRefinement(constant, type, module_.symbols());
   if (fits) return true;
   return Fail(Invariant::kSignature, nullptr,
-              absl::StrCat("input ", input, " of type ", type.ToString(),
-                           " requires a value of type ", constant.ToString()));
+              absl::StrCat("input ", input, " of type ", type.ToString(), " ",
+                           verb, " a value of type ", constant.ToString()));
 }
 
 absl::Status VerifyGraphs(absl::Span<const Graph* const> graphs,
@@ -311,6 +319,7 @@ absl::Status VerifyGraphs(absl::Span<const Graph* const> graphs,
   NodeScratch scratch;
   for (const Graph* graph : graphs) {
     WEFT_RETURN_IF_ERROR(GraphVerifier(*graph, &scratch).Run());
+    WEFT_RETURN_IF_ERROR(VerifyWrites(*graph, roots.contains(graph)));
   }
   return VerifySymbols(graphs, roots);
 }

@@ -25,6 +25,7 @@ enum class Invariant {
   kConstants,
   kSymbols,
   kSignature,
+  kWrites,
 };
 
 // The error; `node`, when given, is shown with what defines its operands.
@@ -44,6 +45,9 @@ absl::Status VerifyNode(const Node& node, NodeScratch* scratch);
 
 // False for a type with an invalid or negative size.
 bool IsSizeType(Type type);
+
+// Invariant 14, for a graph that is sound otherwise.
+absl::Status VerifyWrites(const Graph& graph, bool is_root);
 
 // Invariant 12 for graphs of one module, outer before inner, that are sound
 // otherwise; `roots` are those that are not nested.

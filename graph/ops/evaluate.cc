@@ -98,6 +98,10 @@ class GraphEvaluator {
           absl::StrCat("a graph of ", graph_.num_inputs(), " inputs got ",
                        inputs.size()));
     }
+    if (graph_.num_write_nodes() > 0) {
+      return absl::UnimplementedError(
+          absl::StrCat("@", graph_.name(), " writes: it needs an executor"));
+    }
     for (int i = 0; i < graph_.num_inputs(); ++i) {
       const Value* input = graph_.input(i);
       if (inputs[i].valid()) bindings_.Match(input->type(), inputs[i]);

@@ -35,10 +35,16 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+Value* Invert(Builder& b, const OpArgs& view, int result, Value* base,
+              Value* update) {
+  if (base == nullptr || update == nullptr) return nullptr;
+  return b.Op(*view.op, {update}, {{"dtype", base->type().dtype()}});
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(bitcast,
-               OpSpec("bitcast(Tensor self, ScalarType dtype) -> Tensor",
+               OpSpec("bitcast(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
                       "The bits of each element of self, seen as an element of "
                       "another dtype of the same size. ATen: "
                       "aten::view.dtype; ONNX: BitCast.")
@@ -47,6 +53,7 @@ WEFT_DEFINE_OP(bitcast,
                    .Infer(Infer)
                    .Fold(Fold)
                    .Eval(Eval)
+                   .InvertView(Invert)
                    .Samples(R"(
 bitcast(f32[2, 3], dtype=i32)
 bitcast(i32[3]{0, 1065353216, -1}, dtype=f32)

@@ -1,4 +1,5 @@
 // Updates of single elements by index along one dim.
+#include "graph/ops/ops.h"
 #include "graph/ops/support/index.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
@@ -57,9 +58,14 @@ absl::Status Eval(EvalContext& c) {
   return Update(self, c.in(2), target, c.attrs().Str("reduce"), &c.out(0));
 }
 
+std::vector<Value*> Functional(Builder& b, const OpArgs& args) {
+  return b.Create(scatter, args.operands, args.attr_list);
+}
+
 }  // namespace
 
-WEFT_DEFINE_OP(scatter,
+WEFT_DEFINE_OP(
+    scatter,
     OpSpec("scatter(Tensor self, Tensor index, Tensor src, int dim, "
            "str reduce=\"none\") -> Tensor",
            "self with each element of src, as far as index goes, put at the "
@@ -90,6 +96,24 @@ scatter(f32[3], i64[2], f32[2], dim=0, reduce="avg") ! "unknown reduce \"avg\""
 scatter(f32[3], f32[2], f32[2], dim=0) ! "i32 or i64"
 scatter(c64[3], i64[1], c64[1], dim=0, reduce="add") ! "a real dtype"
 scatter(f32[3], i64[1], f32[1], dim=1) ! "dim 1 is out of range"
+)"));
+
+WEFT_DEFINE_OP(
+    scatter_,
+    OpSpec("scatter_(Tensor(a!) self, Tensor index, Tensor src, int dim, "
+           "str reduce=\"none\") -> Tensor(a!)",
+           "scatter, written over self.")
+        .Traits(kSideEffect)
+        .Verify(Verify)
+        .Infer(InferSame)
+        .Eval(Eval)
+        .Functional(Functional)
+        .Samples(R"(
+scatter_(f32[3, 4], i64[2, 2]{0, 1, 2, -1}, f32[2, 2], dim=1)
+scatter_(i64[5], i32[4]{-5..4}, i64[4], dim=0, reduce="add")
+scatter_(u4[5], i64[2]{1, 3}, u4[2], dim=-1)
+scatter_(bf16[3], i64[0], bf16[0], dim=0)
+scatter_(f32[3], i64[2], i32[2], dim=0) ! "different dtypes: f32 and i32"
 )"));
 
 }  // namespace weft::ops

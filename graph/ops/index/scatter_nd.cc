@@ -1,4 +1,5 @@
 // Updates of slices by index tuples.
+#include "graph/ops/ops.h"
 #include "graph/ops/support/index.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/update.h"
@@ -25,9 +26,8 @@ absl::Status Verify(const OpArgs& args) {
   for (int i = 0; i < updates.rank(); ++i) {
     const SymInt want =
         i < front ? indices.dim(i) : self.dim(i - front + tuple);
-    WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, want, updates.dim(i),
-                                         absl::StrCat("dim ", i,
-                                                      " of updates")));
+    WEFT_RETURN_IF_ERROR(CheckEqualSizes(
+        args, want, updates.dim(i), absl::StrCat("dim ", i, " of updates")));
   }
   return absl::OkStatus();
 }
@@ -62,9 +62,14 @@ absl::Status Eval(EvalContext& c) {
   return Update(self, c.in(2), target, c.attrs().Str("reduce"), &c.out(0));
 }
 
+std::vector<Value*> Functional(Builder& b, const OpArgs& args) {
+  return b.Create(scatter_nd, args.operands, args.attr_list);
+}
+
 }  // namespace
 
-WEFT_DEFINE_OP(scatter_nd,
+WEFT_DEFINE_OP(
+    scatter_nd,
     OpSpec("scatter_nd(Tensor self, Tensor indices, Tensor updates, "
            "str reduce=\"none\") -> Tensor",
            "self with the slices of updates put at the index tuples in the "
@@ -91,6 +96,24 @@ scatter_nd(f32[3, 2], i64[2, 1], f32[2, 3]) ! "dim 1 of updates: 2 and 3 differ"
 scatter_nd(f32[3], i64[2, 1], i32[2]) ! "different dtypes"
 scatter_nd(f32[3], i64[2, 1], f32[2], reduce="or") ! "unknown reduce"
 scatter_nd(f32[3], i64[], f32[3]) ! "at least rank 1"
+)"));
+
+WEFT_DEFINE_OP(
+    scatter_nd_,
+    OpSpec("scatter_nd_(Tensor(a!) self, Tensor indices, Tensor updates, "
+           "str reduce=\"none\") -> Tensor(a!)",
+           "scatter_nd, written over self.")
+        .Traits(kSideEffect)
+        .Verify(Verify)
+        .Infer(InferSame)
+        .Eval(Eval)
+        .Functional(Functional)
+        .Samples(R"(
+scatter_nd_(f32[4, 3], i64[2, 1]{0, -1}, f32[2, 3])
+scatter_nd_(i64[4, 3], i32[5, 2]{-3..2}, i64[5], reduce="add")
+scatter_nd_(u4[3, 3], i64[1, 1]{1}, u4[1, 3])
+scatter_nd_(bf16[3, 2], i64[0, 1], bf16[0, 2])
+scatter_nd_(f32[3], i64[2, 1], i32[2]) ! "different dtypes"
 )"));
 
 }  // namespace weft::ops

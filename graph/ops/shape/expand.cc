@@ -1,4 +1,5 @@
 // Broadcasting to given sizes.
+#include "graph/ops/support/build.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 
@@ -39,10 +40,28 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+// No element is shown twice: there is none, or all sizes are those of self, but
+// for new dims of 1.
+Value* Invert(Builder& b, const OpArgs& view, int result, Value* base,
+              Value* update) {
+  const Type self = view.type(0);
+  const auto size = view.attrs().Syms("size");
+  const int grown = static_cast<int>(size.size()) - self.rank();
+  if (Product(size).Is(0)) return base;
+  for (int i = 0; i < static_cast<int>(size.size()); ++i) {
+    const SymInt before = i < grown ? SymInt(1) : self.dim(i - grown);
+    if (view.symbols->ProveEq(before, size[i]) == Proof::kYes) continue;
+    return b.Fail(Invalid("expand of ", self.ToString(), " to ", ToString(size),
+                          " shows elements more than once, "
+                          "which cannot be written"));
+  }
+  return base == nullptr ? nullptr : Reshape(b, update, DimsOf(base->type()));
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(expand,
-               OpSpec("expand(Tensor self, SymInt[] size) -> Tensor",
+               OpSpec("expand(Tensor(a) self, SymInt[] size) -> Tensor(a)",
                       "NumPy broadcasting of self to the sizes `size`: dims of "
                       "size 1 are repeated, new dims come in front; there is "
                       "no -1. ATen: aten::expand.")
@@ -51,6 +70,7 @@ WEFT_DEFINE_OP(expand,
                    .Infer(Infer)
                    .Fold(Fold)
                    .Eval(Eval)
+                   .InvertView(Invert)
                    .Samples(R"(
 expand(f32[2, 1], size=[2, 3])
 expand(i64[3], size=[2, 3])

@@ -1,4 +1,5 @@
 // Dims in another order.
+#include "graph/ops/support/build.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 
@@ -16,9 +17,8 @@ absl::Status Verify(const OpArgs& args) {
 
 absl::StatusOr<Types> Infer(const OpArgs& args) {
   const Type self = args.type(0);
-  WEFT_ASSIGN_OR_RETURN(
-      const std::vector<int> dims,
-      NormalizeDims(args.attrs().Ints("dims"), self.rank()));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<int> dims,
+                        NormalizeDims(args.attrs().Ints("dims"), self.rank()));
   std::vector<SymInt> out;
   for (int d : dims) out.push_back(self.dim(d));
   return Types{self.WithDims(out)};
@@ -35,8 +35,7 @@ bool IsIdentity(absl::Span<const int> dims) {
 Folded Fold(const OpArgs& args) {
   Value* self = args.operand(0);
   const int rank = self->type().rank();
-  const std::vector<int> dims =
-      *NormalizeDims(args.attrs().Ints("dims"), rank);
+  const std::vector<int> dims = *NormalizeDims(args.attrs().Ints("dims"), rank);
   if (IsIdentity(dims)) return self;
   if (!self->IsResultOf(*args.op)) return {};
   const std::vector<int> before =
@@ -61,10 +60,19 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+Value* Invert(Builder& b, const OpArgs& view, int result, Value* base,
+              Value* update) {
+  const int rank = view.type(0).rank();
+  const std::vector<int> dims = *NormalizeDims(view.attrs().Ints("dims"), rank);
+  std::vector<int64_t> inverse(rank);
+  for (int i = 0; i < rank; ++i) inverse[dims[i]] = i;
+  return Permute(b, update, inverse);
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(permute,
-               OpSpec("permute(Tensor self, int[] dims) -> Tensor",
+               OpSpec("permute(Tensor(a) self, int[] dims) -> Tensor(a)",
                       "Dim i of the result is dim dims[i] of self. "
                       "ATen: aten::permute.")
                    .Traits(kDataMovement)
@@ -72,6 +80,7 @@ WEFT_DEFINE_OP(permute,
                    .Infer(Infer)
                    .Fold(Fold)
                    .Eval(Eval)
+                   .InvertView(Invert)
                    .Samples(R"(
 permute(f32[2, 3], dims=[1, 0])
 permute(i64[2, 3, 4], dims=[-1, 0, 1])

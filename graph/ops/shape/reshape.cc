@@ -1,4 +1,5 @@
 // Other sizes for the same elements.
+#include "graph/ops/support/build.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 
@@ -40,18 +41,25 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+Value* Invert(Builder& b, const OpArgs& view, int result, Value* base,
+              Value* update) {
+  return base == nullptr ? nullptr : Reshape(b, update, DimsOf(base->type()));
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(reshape,
-               OpSpec("reshape(Tensor self, SymInt[] size) -> Tensor",
+               OpSpec("reshape(Tensor(a) self, SymInt[] size) -> Tensor(a)",
                       "The elements of self in row-major order, seen with the "
                       "sizes `size`; there is no -1 and no copying of 0. "
-                      "ATen: aten::reshape (aten::view, made functional).")
+                      "Always a view, where something is written: what copies "
+                      "is a clone and a reshape. ATen: aten::view.")
                    .Traits(kDataMovement)
                    .Verify(Verify)
                    .Infer(Infer)
                    .Fold(Fold)
                    .Eval(Eval)
+                   .InvertView(Invert)
                    .Samples(R"(
 reshape(f32[2, 3], size=[3, 2])
 reshape(i64[6], size=[1, 2, 3])

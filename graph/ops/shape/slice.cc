@@ -1,8 +1,10 @@
 // A range along one dim.
 #include <algorithm>
 
+#include "graph/ops/ops.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
+#include "graph/ops/support/view.h"
 
 namespace weft::ops {
 namespace {
@@ -48,8 +50,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
 
 // All of it: as many elements as there are.
 Folded Fold(const OpArgs& args) {
-  const int dim =
-      *NormalizeDim(args.attrs().Int("dim"), args.type(0).rank());
+  const int dim = *NormalizeDim(args.attrs().Int("dim"), args.type(0).rank());
   const SymInt n = args.type(0).dim(dim);
   if (Length(args, n) == n) return args.operand(0);
   return {};
@@ -72,11 +73,17 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+Value* Invert(Builder& b, const OpArgs& view, int result, Value* base,
+              Value* update) {
+  return ScatterBack(b, slice_scatter, view, base, update);
+}
+
 }  // namespace
 
-WEFT_DEFINE_OP(slice,
-    OpSpec("slice(Tensor self, int dim, SymInt start=0, "
-           "SymInt end=9223372036854775807, SymInt step=1) -> Tensor",
+WEFT_DEFINE_OP(
+    slice,
+    OpSpec("slice(Tensor(a) self, int dim, SymInt start=0, "
+           "SymInt end=9223372036854775807, SymInt step=1) -> Tensor(a)",
            "The elements start, start + step, ... before `end` along `dim`. "
            "Negative positions count from the end; positions are clamped to "
            "the dim; the step is positive. ATen: aten::slice.Tensor.")
@@ -85,6 +92,7 @@ WEFT_DEFINE_OP(slice,
         .Infer(Infer)
         .Fold(Fold)
         .Eval(Eval)
+        .InvertView(Invert)
         .Samples(R"(
 slice(f32[5], dim=0)
 slice(f32[5], dim=0, start=1, end=4)

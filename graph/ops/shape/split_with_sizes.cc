@@ -1,4 +1,5 @@
 // Consecutive parts of a dim.
+#include "graph/ops/ops.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 
@@ -46,17 +47,29 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+Value* Invert(Builder& b, const OpArgs& view, int result, Value* base,
+              Value* update) {
+  const auto sizes = view.attrs().Syms("split_sizes");
+  SymInt start = 0;
+  for (int i = 0; i < result; ++i) start = start + sizes[i];
+  return b.Op(slice_scatter, {base, update},
+              {{"dim", view.attrs().Int("dim")},
+               {"start", start},
+               {"end", start + sizes[result]}});
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(split_with_sizes,
-               OpSpec("split_with_sizes(Tensor self, SymInt[] split_sizes, "
-                      "int dim=0) -> Tensor[]",
+               OpSpec("split_with_sizes(Tensor(a) self, SymInt[] split_sizes, "
+                      "int dim=0) -> Tensor(a)[]",
                       "Consecutive parts of self along `dim`, of these sizes. "
                       "ATen: aten::split_with_sizes.")
                    .Traits(kDataMovement)
                    .Infer(Infer)
                    .Fold(Fold)
                    .Eval(Eval)
+                   .InvertView(Invert)
                    .Samples(R"(
 split_with_sizes(f32[5], split_sizes=[2, 3])
 split_with_sizes(i64[2, 6], split_sizes=[1, 0, 5], dim=-1)

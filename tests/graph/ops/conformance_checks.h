@@ -41,6 +41,12 @@ void CheckSpecialValues(const OpCase& c);
 // Folded and unfolded graphs give the same bits and types: with constants as
 // operands, with equal operands, with 0, 1 and -1, with the op on itself.
 void CheckFolds(const OpCase& c);
+// What a view says to be its inverse gives the base with the elements that the
+// view shows replaced, and is refused where one is shown twice; false when it
+// is refused. True for results that are no views.
+bool CheckViews(const OpCase& c);
+// An op that writes has a functional twin that gives what Eval gives.
+void CheckWrites(const OpCase& c);
 // Traits say the truth.
 void CheckTraits(const OpCase& c);
 

@@ -30,7 +30,8 @@ bool CanBeWrong(const Sample& sample) {
     for (int d = 0; d < kNumDTypes; ++d) {
       for (int rank : {0, right[i].rank(), right[i].rank() + 1}) {
         std::vector<Type> types = right;
-        std::vector<SymInt> dims(right[i].dims().begin(), right[i].dims().end());
+        std::vector<SymInt> dims(right[i].dims().begin(),
+                                 right[i].dims().end());
         dims.resize(rank, SymInt(7));
         types[i] = Type::Tensor(static_cast<DType>(d), dims);
         SymbolTable symbols;
@@ -47,16 +48,17 @@ void CheckInvalid(const Sample& sample) {
   SymbolTable symbols;
   const std::vector<Type> types = SampleTypes(sample);
   const auto inferred = InferCase(*sample.op, types, sample.attrs, &symbols);
-  ASSERT_FALSE(inferred.ok()) << "is accepted, as " << inferred->size()
-                              << " results";
+  ASSERT_FALSE(inferred.ok())
+      << "is accepted, as " << inferred->size() << " results";
   EXPECT_TRUE(
       absl::StrContains(inferred.status().message(), sample.expected_error))
       << inferred.status();
 }
 
-void CheckValid(const Sample& sample) {
+// Whether the result, if it is a view, has an inverse on this sample.
+bool CheckValid(const Sample& sample) {
   const std::optional<OpCase> c = MakeCase(sample);
-  if (!c) return;
+  if (!c) return false;
   CheckSymbolicInfer(*c);
   if (c->op.eval() != nullptr) CheckDecomposition(*c);
   CheckText(*c);
@@ -66,6 +68,8 @@ void CheckValid(const Sample& sample) {
   CheckSpecialValues(*c);
   CheckFolds(*c);
   CheckTraits(*c);
+  CheckWrites(*c);
+  return CheckViews(*c);
 }
 
 TEST_P(Conformance, Holds) {
@@ -79,12 +83,13 @@ TEST_P(Conformance, Holds) {
   int valid = 0;
   int invalid = 0;
   bool can_be_wrong = false;
+  bool can_be_written = false;
   for (const Sample& sample : *samples) {
     SCOPED_TRACE(sample.text);
     ASSERT_EQ(sample.op, &op);
     if (sample.expected_error.empty()) {
       ++valid;
-      CheckValid(sample);
+      can_be_written = CheckValid(sample) || can_be_written;
       can_be_wrong = can_be_wrong || CanBeWrong(sample);
     } else {
       ++invalid;
@@ -92,16 +97,17 @@ TEST_P(Conformance, Holds) {
     }
   }
   EXPECT_GT(valid, 0) << "no valid sample";
+  EXPECT_TRUE(can_be_written) << "no sample whose view has an inverse";
   EXPECT_TRUE(invalid > 0 || !can_be_wrong) << "no invalid sample";
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Ops, Conformance, testing::ValuesIn(ops::Registry().All()),
-    [](const testing::TestParamInfo<const OpDef*>& info) {
-      std::string name(info.param->name());
-      for (char& ch : name) ch = ch == '.' ? '_' : ch;
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Ops, Conformance,
+                         testing::ValuesIn(ops::Registry().All()),
+                         [](const testing::TestParamInfo<const OpDef*>& info) {
+                           std::string name(info.param->name());
+                           for (char& ch : name) ch = ch == '.' ? '_' : ch;
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace weft

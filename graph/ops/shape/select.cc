@@ -1,0 +1,108 @@
+// One index of a dim, without the dim.
+#include "graph/ops/ops.h"
+#include "graph/ops/support/build.h"
+#include "graph/ops/support/op.h"
+#include "graph/ops/support/sizes.h"
+#include "graph/ops/support/view.h"
+
+namespace weft::ops {
+namespace {
+
+absl::StatusOr<int> DimOf(const OpArgs& args) {
+  return NormalizeDim(args.attrs().Int("dim"), args.type(0).rank());
+}
+
+absl::Status Verify(const OpArgs& args) {
+  WEFT_ASSIGN_OR_RETURN(const int dim, DimOf(args));
+  const SymInt n = args.type(0).dim(dim);
+  const SymInt index = args.attrs().Sym("index");
+  if (args.symbols->ProveLt(index, n) != Proof::kNo &&
+      args.symbols->ProveLe(-n, index) != Proof::kNo) {
+    return absl::OkStatus();
+  }
+  return Invalid("index ", index.ToString(), " is out of range for size ",
+                 n.ToString(), " of dim ", dim);
+}
+
+absl::StatusOr<Types> Infer(const OpArgs& args) {
+  WEFT_ASSIGN_OR_RETURN(const int dim, DimOf(args));
+  std::vector<SymInt> dims = DimsOf(args.type(0));
+  dims.erase(dims.begin() + dim);
+  return Types{args.type(0).WithDims(dims)};
+}
+
+absl::Status Eval(EvalContext& c) {
+  const HostTensor& self = c.in(0);
+  const int dim = *NormalizeDim(c.attrs().Int("dim"), self.rank());
+  const int64_t n = self.dim(dim);
+  const int64_t index = c.attrs().Int("index");
+  if (index < -n || index >= n) {
+    return absl::OutOfRangeError(
+        absl::StrCat("index ", index, " is out of range for size ", n));
+  }
+  std::vector<int64_t> strides = ContiguousStrides(self.dims());
+  const int64_t first = (index < 0 ? index + n : index) * strides[dim];
+  strides.erase(strides.begin() + dim);
+  MoveElements(self, &c.out(0), [&](absl::Span<const int64_t> at) {
+    return first + Dot(at, strides);
+  });
+  return absl::OkStatus();
+}
+
+Value* Invert(Builder& b, const OpArgs& view, int result, Value* base,
+              Value* update) {
+  return ScatterBack(b, select_scatter, view, base, update);
+}
+
+absl::Status VerifyScatter(const OpArgs& args) {
+  return CheckViewed(args, select);
+}
+
+absl::Status EvalScatter(EvalContext& c) { return EvalScatterOf(c, select); }
+
+}  // namespace
+
+WEFT_DEFINE_OP(
+    select,
+    OpSpec("select(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
+           "The elements at `index` of `dim`, without that dim; a negative "
+           "index counts from the end. ATen: aten::select.int.")
+        .Traits(kDataMovement)
+        .Verify(Verify)
+        .Infer(Infer)
+        .Eval(Eval)
+        .InvertView(Invert)
+        .Samples(R"(
+select(f32[3, 4], dim=0, index=1)
+select(i64[2, 3, 4], dim=-1, index=-4)
+select(bool[5], dim=0, index=4)
+select(u4[3, 5], dim=1, index=2)
+select(f16[0, 2], dim=1, index=0)
+select(c64[2, 2], dim=0, index=-1)
+select(f32[3], dim=0, index=3) ! "index 3 is out of range for size 3 of dim 0"
+select(f32[3], dim=0, index=-4) ! "index -4 is out of range"
+select(f32[], dim=0, index=0) ! "out of range for a scalar"
+)"));
+
+WEFT_DEFINE_OP(
+    select_scatter,
+    OpSpec("select_scatter(Tensor self, Tensor src, int dim, SymInt index) "
+           "-> Tensor",
+           "self with the elements at `index` of `dim` replaced by those of "
+           "src. ATen: aten::select_scatter.")
+        .Traits(kDataMovement)
+        .Verify(VerifyScatter)
+        .Infer(InferSame)
+        .Eval(EvalScatter)
+        .Samples(R"(
+select_scatter(f32[3, 4], f32[4], dim=0, index=1)
+select_scatter(i64[2, 3, 4], i64[2, 3], dim=-1, index=-4)
+select_scatter(bool[5], bool[], dim=0, index=4)
+select_scatter(u4[3, 5], u4[3], dim=1, index=2)
+select_scatter(f16[0, 2], f16[0], dim=1, index=0)
+select_scatter(f32[3, 4], f32[3], dim=0, index=1) ! "src has type f32[3], the view of self f32[4]"
+select_scatter(f32[3], f32[], dim=0, index=3) ! "index 3 is out of range"
+select_scatter(f32[3], i32[], dim=0, index=1) ! "different dtypes"
+)"));
+
+}  // namespace weft::ops
