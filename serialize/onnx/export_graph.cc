@@ -54,6 +54,12 @@ std::string OutputName(const Graph& graph, int i) {
 
 absl::Status GraphExporter::ExportMain(onnx::GraphProto* proto) {
   Graph* graph = module_->main();
+  if (!graph->write_backs().empty()) {
+    return absl::UnimplementedError(absl::StrCat(
+        "the program writes to its input \"",
+        graph->input_info(graph->write_backs()[0]).name,
+        "\", which ONNX has no form for"));
+  }
   GraphWriter w(model_, nullptr, proto);
   proto->set_name(graph->name());
   std::vector<Val> inputs;

@@ -19,7 +19,7 @@ const Index& EntriesByOp() {
                              EinsumExports(), ElementwiseExports(),
                              IndexExports(), NnExports(), PoolExports(),
                              RecurrentExports(), ReduceExports(), ShapeExports(),
-                             SignalExports(), VisionExports()}) {
+                             SignalExports(), ViewExports(), VisionExports()}) {
       for (const ExportEntry& entry : table) {
         WEFT_CHECK(entries->emplace(entry.op, &entry).second)
             << entry.op->name() << " has two exports";

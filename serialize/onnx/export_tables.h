@@ -20,6 +20,7 @@ absl::Span<const ExportEntry> RecurrentExports();
 absl::Span<const ExportEntry> ReduceExports();
 absl::Span<const ExportEntry> ShapeExports();
 absl::Span<const ExportEntry> SignalExports();
+absl::Span<const ExportEntry> ViewExports();
 absl::Span<const ExportEntry> VisionExports();
 
 // Null for ops that no table has.
