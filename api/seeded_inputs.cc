@@ -177,6 +177,13 @@ absl::StatusOr<std::vector<HostTensor>> MakeSeededInputs(const Graph& graph,
   std::vector<HostTensor> inputs;
   for (int i = 0; i < graph.num_inputs(); ++i) {
     const InputInfo& info = graph.input_info(i);
+    // The values that the model came with in the plainest run, others later.
+    const bool plain =
+        options.values == SeedOptions::Values::kPlain && options.sizes == SeedOptions::Sizes::kHint;
+    if (info.initial >= 0 && info.value < 0 && plain) {
+      inputs.push_back(graph.module().constants().tensor(info.initial));
+      continue;
+    }
     if (info.value >= 0) {
       inputs.push_back(graph.module().constants().tensor(info.value));
       continue;

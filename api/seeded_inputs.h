@@ -39,7 +39,8 @@ struct SeedOptions {
 };
 
 // One tensor for each input of `graph`, a rank-0 i64 one for a symint; inputs
-// that the program is specialised to get their value. Errors: an unknown symbol or a size outside
+// that the program is specialised to get their value, and those with an initial
+// value get that for plain elements and hinted sizes. Errors: an unknown symbol or a size outside
 // of the symbol's facts in `options.dims`, or sizes that nothing satisfies.
 absl::StatusOr<std::vector<HostTensor>> MakeSeededInputs(const Graph& graph,
                                                          const SeedOptions& options = {});

@@ -106,6 +106,40 @@ std::vector<HostTensor> Reorder(const Graph& from, const Graph& to,
   return reordered;
 }
 
+// The outputs of a run, then what each input of the graph that both have is in
+// the end, in the order of `names`.
+absl::StatusOr<std::vector<HostTensor>> RunAll(const Graph& graph,
+                                               const std::vector<HostTensor>& inputs,
+                                               absl::Span<const std::string> names,
+                                               int64_t max_region_runs) {
+  std::vector<HostTensor> written;
+  reference::RunOptions options;
+  options.max_region_runs = max_region_runs;
+  options.written = &written;
+  auto outputs = reference::Run(graph, inputs, options);
+  if (!outputs.ok()) return outputs;
+  outputs->resize(graph.num_own_outputs());
+  absl::flat_hash_map<absl::string_view, int> index;
+  for (int i = 0; i < graph.num_inputs() && !names.empty(); ++i) {
+    index[graph.input_info(i).name] = i;
+  }
+  for (const std::string& name : names) {
+    const auto it = index.find(name);
+    if (it == index.end()) continue;
+    const int i = it->second;
+    outputs->push_back(written[i].valid() ? written[i] : inputs[i]);
+  }
+  return outputs;
+}
+
+// Inputs that one of the graphs may write.
+std::vector<std::string> WrittenNames(const Graph& before, const Graph& after) {
+  std::vector<std::string> names;
+  if (!MayWrite(before) && !MayWrite(after)) return names;
+  for (int i = 0; i < before.num_inputs(); ++i) names.push_back(before.input_info(i).name);
+  return names;
+}
+
 class Comparison {
  public:
   Comparison(const Graph& before, const Graph& after, const Graph& drawn_from,
@@ -114,7 +148,8 @@ class Comparison {
         after_(after),
         drawn_from_(drawn_from),
         contract_(contract),
-        options_(options) {}
+        options_(options),
+        written_(WrittenNames(before, after)) {}
 
   SemanticsResult Run() {
     std::vector<PlannedRun> plan = {{Values::kPlain, Sizes::kHint}};
@@ -149,15 +184,14 @@ class Comparison {
   // False: a difference was found.
   bool RunOnce(const std::vector<HostTensor>& inputs, const SeedOptions& options) {
     const bool edges = options.values >= Values::kEdge;
-    reference::RunOptions run;
-    if (edges) run.max_region_runs = kEdgeRegionRuns;
-    auto want = reference::Run(before_, Reorder(drawn_from_, before_, inputs), run);
+    int64_t region_runs = edges ? kEdgeRegionRuns : -1;
+    auto want = RunAll(before_, Reorder(drawn_from_, before_, inputs), written_, region_runs);
     if (!want.ok()) {
       Refuse(want.status());
       return true;
     }
-    if (edges) run.max_region_runs *= 2;
-    auto got = reference::Run(after_, Reorder(drawn_from_, after_, inputs), run);
+    if (edges) region_runs *= 2;
+    auto got = RunAll(after_, Reorder(drawn_from_, after_, inputs), written_, region_runs);
     const std::string difference =
         got.ok() ? Difference(*got, *want, contract_) : std::string(got.status().message());
     ++result_.compared;
@@ -173,10 +207,15 @@ class Comparison {
   const Graph& drawn_from_;
   NumericContract contract_;
   SemanticsOptions options_;
+  std::vector<std::string> written_;
   SemanticsResult result_;
 };
 
 }  // namespace
+
+bool MayWrite(const Graph& graph) {
+  return graph.module().HasWrites() || !graph.write_backs().empty();
+}
 
 SemanticsResult CompareGraphs(const Graph& before, const Graph& after, const Graph& drawn_from,
                               NumericContract contract, const SemanticsOptions& options) {

@@ -40,9 +40,13 @@ struct SemanticsResult {
 // within `contract`: bit-exact (any NaN equals any NaN), value-safe (zeros of
 // either sign are equal too), or within a few units in the last place for the
 // weaker ones. Inputs are made for the signature of `drawn_from`, one of the
-// two.
+// two. Where one of them may write its inputs, what these hold in the end is
+// compared as well, in place of the write-backs.
 SemanticsResult CompareGraphs(const Graph& before, const Graph& after, const Graph& drawn_from,
                               NumericContract contract, const SemanticsOptions& options = {});
+
+// True when a run may change inputs, as far as the module tells.
+bool MayWrite(const Graph& graph);
 
 // The functions that both modules have. FailedPrecondition names the function
 // and what differs.

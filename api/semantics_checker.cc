@@ -56,14 +56,24 @@ absl::Status SemanticsChecker::Check(const Module& before, const Module& after,
 }
 
 absl::Status SemanticsChecker::CheckFunction(Function& function, absl::Span<const uint32_t> ids) {
-  if (function.before.num_outputs() != function.after.num_outputs()) {
+  if (function.before.num_own_outputs() != function.after.num_own_outputs()) {
     return absl::FailedPreconditionError("another number of outputs");
+  }
+  // No region can be cut where a write may reach from one to another, and none
+  // has all outputs when their number changes.
+  if (function.before.module().HasWrites() || function.after.module().HasWrites() ||
+      function.before.write_backs() != function.after.write_backs()) {
+    if (CompareWhole(function).verdict == Verdict::kUnknown) ++stats_.unknown;
+    return CheckWhole(function);
   }
   const ChangedRegions regions(function.before, function.after, ids);
   for (int i = 0; i < regions.size(); ++i) {
     WEFT_RETURN_IF_ERROR(CheckRegion(function, regions, i));
   }
-  if (!regions.refined()) return absl::OkStatus();
+  return regions.refined() ? CheckWhole(function) : absl::OkStatus();
+}
+
+absl::Status SemanticsChecker::CheckWhole(Function& function) {
   const SemanticsResult& whole = CompareWhole(function);
   if (whole.verdict != Verdict::kDifferent) return absl::OkStatus();
   failed_ = ChangedRegions::Cut();

@@ -63,6 +63,7 @@ class SemanticsChecker {
   };
 
   absl::Status CheckFunction(Function& function, absl::Span<const uint32_t> ids);
+  absl::Status CheckWhole(Function& function);
   absl::Status CheckRegion(Function& function, const ChangedRegions& regions, int region);
   const SemanticsResult& CompareWhole(Function& function);
   SemanticsResult CompareCut(const ChangedRegions::Cut& cut, NumericContract contract,

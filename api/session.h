@@ -1,4 +1,12 @@
 // Runs a module on a target, with inputs by position or by name.
+//
+// State: an input with an initial value (InputInfo::initial) may be left out.
+// The session holds its value, at first the initial one, and keeps what the
+// program writes to it for the next run: the buffers and parameters of a model.
+//
+// Writes: what the program writes to an input that the caller gave goes to the
+// caller's tensor in the forms that take a pointer, and nowhere in the others.
+// It goes there as another tensor; the bytes of the one given are not touched.
 #ifndef WEFT_API_SESSION_H_
 #define WEFT_API_SESSION_H_
 
@@ -8,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/core/graph.h"
@@ -18,29 +27,42 @@ namespace weft {
 class Session {
  public:
   // `target`: "reference". InvalidArgument lists the targets for another name.
-  static absl::StatusOr<Session> Create(std::unique_ptr<Module> module,
-                                        absl::string_view target);
+  static absl::StatusOr<Session> Create(std::unique_ptr<Module> module, absl::string_view target);
 
   const Module& module() const { return *module_; }
   const Graph& main() const { return *module_->main(); }
 
   // Every call checks the inputs against the signature: dtypes, shapes, facts
-  // about symbols, values that the program was specialised to.
-  absl::StatusOr<std::vector<HostTensor>> Run(
-      absl::Span<const HostTensor> inputs) const;
-  absl::StatusOr<std::vector<HostTensor>> Run(
-      std::initializer_list<HostTensor> inputs) const {
+  // about symbols, values that the program was specialised to; and that no input
+  // that is written shares memory with another. Returns the outputs without the
+  // write-backs. Empty tensors stand for inputs that are left out: those with
+  // state and those that the program is specialised to.
+  absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor> inputs);
+  absl::StatusOr<std::vector<HostTensor>> Run(std::initializer_list<HostTensor> inputs) {
     return Run(absl::MakeConstSpan(inputs.begin(), inputs.size()));
   }
-  // Inputs that the program is specialised to may be left out. Errors name
-  // unknown and missing inputs.
-  absl::StatusOr<std::vector<HostTensor>> Run(
-      const std::map<std::string, HostTensor>& inputs) const;
+  absl::StatusOr<std::vector<HostTensor>> Run(std::vector<HostTensor>* inputs);
+  // Errors name unknown and missing inputs.
+  absl::StatusOr<std::vector<HostTensor>> Run(const std::map<std::string, HostTensor>& inputs);
+  absl::StatusOr<std::vector<HostTensor>> Run(std::map<std::string, HostTensor>* inputs);
+
+  // The state of the inputs that stand for the parameter or buffer `name`, or
+  // are called so; null when there is none.
+  const HostTensor* state(absl::string_view name) const;
+  // The tensor must have the type of the input; NotFound for an unknown name.
+  absl::Status SetState(absl::string_view name, HostTensor tensor);
 
  private:
-  explicit Session(std::unique_ptr<Module> module)
-      : module_(std::move(module)) {}
+  explicit Session(std::unique_ptr<Module> module);
+  int FindState(absl::string_view name) const;
+  absl::StatusOr<std::vector<HostTensor>> OrderInputs(
+      const std::map<std::string, HostTensor>& inputs) const;
+  // Outputs; and by input what was written to those that were given.
+  absl::StatusOr<std::vector<HostTensor>> RunOrdered(absl::Span<const HostTensor> inputs,
+                                                     std::vector<HostTensor>* written);
+
   std::unique_ptr<Module> module_;
+  std::vector<HostTensor> state_;  // By input; empty without state.
 };
 
 }  // namespace weft

@@ -1,9 +1,15 @@
 #include "backends/reference/executor.h"
 
+#include <optional>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "backends/reference/memory.h"
 #include "backends/reference/symbol_env.h"
+#include "graph/core/status_macros.h"
 #include "graph/ops/evaluate.h"
+#include "graph/ops/ops.h"
 
 namespace weft::reference {
 namespace {
@@ -14,12 +20,29 @@ absl::Status Annotate(const absl::Status& status, absl::string_view where) {
 }
 
 std::string Describe(const Node& node) {
-  const auto names = node.graph()->module().provenance().Names(
-      node.provenance(), /*limit=*/3);
+  const auto names =
+      node.graph()->module().provenance().Names(node.provenance(), /*limit=*/3);
   return absl::StrCat(
       "node ", node.id(), " (", node.op().name(),
-      names.empty() ? "" : absl::StrCat(" from \"", absl::StrJoin(names, "\", \""), "\""),
+      names.empty()
+          ? ""
+          : absl::StrCat(" from \"", absl::StrJoin(names, "\", \""), "\""),
       ")");
+}
+
+// True when a nested graph, or one nested in that, writes.
+bool NestedGraphsWrite(const Graph& graph) {
+  std::vector<const Graph*> graphs = {&graph};
+  for (size_t i = 0; i < graphs.size(); ++i) {
+    if (graphs[i]->num_region_nodes() == 0) continue;
+    for (const Node* node : graphs[i]->nodes()) {
+      for (int r = 0; r < node->num_regions(); ++r) {
+        graphs.push_back(node->region(r));
+        if (graphs.back()->num_write_nodes() > 0) return true;
+      }
+    }
+  }
+  return false;
 }
 
 // One run of one graph; nested graphs get frames of their own.
@@ -32,7 +55,11 @@ class Frame {
         options_(options),
         region_runs_(region_runs),
         values_(graph.value_id_limit()),
-        uses_left_(graph.value_id_limit()) {}
+        uses_left_(graph.value_id_limit()) {
+    if (graph.num_write_nodes() > 0 || NestedGraphsWrite(graph)) {
+      memory_.emplace(graph);
+    }
+  }
 
   absl::StatusOr<std::vector<HostTensor>> Run(
       absl::Span<const HostTensor> inputs) {
@@ -46,8 +73,10 @@ class Frame {
     }
     std::vector<HostTensor> outputs;
     for (int i = 0; i < graph_.num_outputs(); ++i) {
-      outputs.push_back(values_[graph_.output(i)->id()]);
+      WEFT_ASSIGN_OR_RETURN(HostTensor output, Get(graph_.output(i)));
+      outputs.push_back(std::move(output));
     }
+    if (options_.written != nullptr) *options_.written = Written(outputs);
     return outputs;
   }
 
@@ -74,9 +103,36 @@ class Frame {
         return absl::InvalidArgumentError(absl::StrCat(
             where, " differs from the value that the program was made for"));
       }
-      values_[graph_.input(i)->id()] = inputs[i];
+      Set(graph_.input(i), inputs[i]);
     }
     return absl::OkStatus();
+  }
+
+  void Set(const Value* value, HostTensor tensor) {
+    if (memory_) return memory_->Define(value, std::move(tensor));
+    values_[value->id()] = std::move(tensor);
+  }
+  absl::StatusOr<HostTensor> Get(const Value* value) const {
+    if (memory_) return memory_->Read(value);
+    return values_[value->id()];
+  }
+  void Drop(const Value* value) {
+    // Inputs are asked in the end whether they were written.
+    if (memory_ && !value->is_input()) memory_->Drop(value);
+    values_[value->id()] = HostTensor();
+  }
+
+  // By input: what nodes wrote, and over that the write-backs.
+  std::vector<HostTensor> Written(const std::vector<HostTensor>& outputs) {
+    std::vector<HostTensor> written(graph_.num_inputs());
+    for (int i = 0; memory_ && i < graph_.num_inputs(); ++i) {
+      written[i] = memory_->Written(graph_.input(i));
+    }
+    const int own = graph_.num_own_outputs();
+    for (size_t k = 0; k < graph_.write_backs().size(); ++k) {
+      written[graph_.write_backs()[k]] = outputs[own + k];
+    }
+    return written;
   }
 
   void CountUses() {
@@ -94,22 +150,23 @@ class Frame {
     for (int i = 0; i < node.num_operands(); ++i) {
       if (!node.has_operand(i)) continue;
       const uint32_t id = node.operand(i)->id();
-      if (--uses_left_[id] == 0) values_[id] = HostTensor();
+      if (--uses_left_[id] == 0) Drop(node.operand(i));
     }
     for (int i = 0; i < node.num_results(); ++i) {
-      const uint32_t id = node.result(i)->id();
-      if (uses_left_[id] == 0) values_[id] = HostTensor();
+      const Value* result = node.result(i);
+      if (uses_left_[result->id()] == 0) Drop(result);
     }
   }
 
   absl::Status RunNode(const Node& node) {
     if (node.Is(ops::constant)) {
-      values_[node.result()->id()] = *LiteralOf(node.result());
+      Set(node.result(), *LiteralOf(node.result()));
       return absl::OkStatus();
     }
     std::vector<HostTensor> operands(node.num_operands());
     for (int i = 0; i < node.num_operands(); ++i) {
-      if (node.has_operand(i)) operands[i] = values_[node.operand(i)->id()];
+      if (!node.has_operand(i)) continue;
+      WEFT_ASSIGN_OR_RETURN(operands[i], Get(node.operand(i)));
     }
     const auto replace = [this](SymInt s) { return env_.Replacement(s); };
     const AttrList* attrs = node.attr_list()->Substitute(replace);
@@ -121,7 +178,7 @@ class Frame {
                        : Evaluate(node.op(), attrs, operands, NoRegions);
     if (!results.ok()) return results.status();
     if (options_.on_node) options_.on_node(node, *results);
-    return KeepResults(node, *std::move(results));
+    return KeepResults(node, attrs, *std::move(results));
   }
 
   static absl::Status NoRegions(int, absl::Span<const HostTensor>,
@@ -146,10 +203,12 @@ class Frame {
       ++*region_runs_;
       RunOptions inner;
       inner.max_region_runs = options_.max_region_runs;
+      std::vector<HostTensor> written;
+      if (memory_) inner.written = &written;
       auto result = Frame(*node.region(region), env_, inner, region_runs_).Run(inputs);
       if (!result.ok()) return result.status();
       *outputs = *std::move(result);
-      return absl::OkStatus();
+      return memory_ ? WriteOperands(node, written) : absl::OkStatus();
     };
     EvalContext context(node.op(), attrs, operands, std::move(types),
                         run_region);
@@ -158,11 +217,53 @@ class Frame {
     return context.TakeOutputs();
   }
 
-  absl::Status KeepResults(const Node& node, std::vector<HostTensor> results) {
+  // What a nested graph of `node` wrote to its inputs.
+  absl::Status WriteOperands(const Node& node,
+                             const std::vector<HostTensor>& written) {
+    for (size_t input = 0; input < written.size(); ++input) {
+      if (!written[input].valid()) continue;
+      if (!node.Is(ops::cond)) {
+        return absl::UnimplementedError(
+            "a nested graph writes its input; only those of cond may");
+      }
+      const int i = static_cast<int>(input) + 1;
+      for (int j = 1; j < node.num_operands(); ++j) {
+        if (i == j || !memory_->Share(node.operand(i), node.operand(j))) {
+          continue;
+        }
+        return absl::UnimplementedError(
+            absl::StrCat("operand ", i, " is written, and operand ", j,
+                         " shares its memory"));
+      }
+      WEFT_RETURN_IF_ERROR(memory_->Write(node.operand(i), written[input]));
+    }
+    return absl::OkStatus();
+  }
+
+  // Where results are places in other values' memory.
+  absl::Status Keep(const Value* value, const AttrList* attrs,
+                    HostTensor tensor) {
+    if (!memory_) {
+      Set(value, std::move(tensor));
+      return absl::OkStatus();
+    }
+    if (const Value* viewed = ViewedBy(value)) {
+      return memory_->DefineView(value, viewed, attrs);
+    }
+    const Value* written = WrittenAs(value);
+    if (written == nullptr) {
+      Set(value, std::move(tensor));
+      return absl::OkStatus();
+    }
+    memory_->DefineAlias(value, written);
+    return memory_->Write(written, tensor);
+  }
+
+  absl::Status KeepResults(const Node& node, const AttrList* attrs,
+                           std::vector<HostTensor> results) {
     if (static_cast<int>(results.size()) != node.num_results()) {
-      return absl::InternalError(absl::StrCat("gave ", results.size(),
-                                              " results instead of ",
-                                              node.num_results()));
+      return absl::InternalError(absl::StrCat(
+          "gave ", results.size(), " results instead of ", node.num_results()));
     }
     for (int i = 0; i < node.num_results(); ++i) {
       const Value* value = node.result(i);
@@ -174,7 +275,7 @@ class Frame {
         return absl::InternalError(absl::StrCat(
             "result ", i, " contradicts its type: ", status.message()));
       }
-      values_[value->id()] = std::move(results[i]);
+      WEFT_RETURN_IF_ERROR(Keep(value, attrs, std::move(results[i])));
     }
     return absl::OkStatus();
   }
@@ -184,6 +285,7 @@ class Frame {
   const RunOptions& options_;
   int64_t* region_runs_;
   std::vector<HostTensor> values_;
+  std::optional<Memory> memory_;  // In place of values_, where nodes write.
   std::vector<int> uses_left_;
 };
 

@@ -8,6 +8,10 @@
 // results of data-dependent nodes on the way; a result whose shape or dtype
 // contradicts its type is an Internal error that names the node, so that a
 // wrong Infer cannot hide.
+//
+// Nodes that write, write: in a graph that has some, views share the memory of
+// what they view (memory.h). The caller's tensors are never touched; what the
+// program writes to its inputs comes out beside the outputs.
 #ifndef WEFT_BACKENDS_REFERENCE_EXECUTOR_H_
 #define WEFT_BACKENDS_REFERENCE_EXECUTOR_H_
 
@@ -28,15 +32,20 @@ struct RunOptions {
   // Runs of nested graphs, of all depths together; a loop that asks for more is
   // a ResourceExhausted error. -1: any number.
   int64_t max_region_runs = -1;
+  // Set to one tensor for each input: what it holds after the run, by writes of
+  // nodes or by the graph's write-backs; invalid where it was not written.
+  std::vector<HostTensor>* written = nullptr;
 };
 
-// Runs `graph` on `inputs`, one for each graph input, in order. Errors:
-// InvalidArgument when an input does not fit the signature (dtype, rank, a dim,
-// a fact about a symbol, a value the program was specialised to) or data is out
-// of an op's domain; Internal when an op contradicts its own Infer.
-absl::StatusOr<std::vector<HostTensor>> Run(
-    const Graph& graph, absl::Span<const HostTensor> inputs,
-    const RunOptions& options = {});
+// Runs `graph` on `inputs`, one for each graph input, in order, and returns all
+// outputs, write-backs included. Inputs lie apart in memory as far as writes
+// are concerned. Errors: InvalidArgument when an input does not fit the
+// signature (dtype, rank, a dim, a fact about a symbol, a value the program was
+// specialised to) or data is out of an op's domain; Internal when an op
+// contradicts its own Infer.
+absl::StatusOr<std::vector<HostTensor>> Run(const Graph& graph,
+                                            absl::Span<const HostTensor> inputs,
+                                            const RunOptions& options = {});
 
 }  // namespace weft::reference
 
