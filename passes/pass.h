@@ -45,6 +45,10 @@ class Pass {
   virtual absl::string_view doc() const = 0;
   // Lists each option once; parsing, printing and help come from this list.
   virtual void VisitOptions(OptionVisitor& visitor) {}
+  // Whether it may see modules with writes (Module::HasWrites). The manager
+  // does not run others on them: a pass takes values for what they are, not for
+  // what their memory has become.
+  virtual bool HandlesWrites() const { return false; }
   virtual absl::Status Run(Module& module, PassContext& context) = 0;
 };
 

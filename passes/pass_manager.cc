@@ -235,11 +235,26 @@ class PipelineRun {
       report.peak_bytes = peak_;
       return absl::OkStatus();
     }
+    if (!pass.HandlesWrites() && module_.HasWrites()) {
+      report.skipped = true;
+      report.peak_bytes = peak_;
+      RemarkOnWrites(pass);
+      return absl::OkStatus();
+    }
     absl::Status status = RunAndCheck(pass, report);
     if (!status.ok()) return WithContext(status, report.path);
     last_run_[&pass] = version_;
     if (!reader.empty()) MarkClean(reader);
     return absl::OkStatus();
+  }
+
+  void RemarkOnWrites(const Pass& pass) {
+    if (!context_.wants_remarks()) return;
+    context_.BeginPass(pass.name());
+    Remark remark;
+    remark.kind = RemarkKind::kMissed;
+    remark.reason = "not run: the module has writes, which functionalize would remove";
+    context_.AddRemark(std::move(remark));
   }
 
   // The name of a pass in the graphs' marks. Empty when the context asks for

@@ -7,7 +7,9 @@
 #include "passes/dce.h"
 #include "passes/decompose.h"
 #include "passes/fold_constants.h"
+#include "passes/functionalize.h"
 #include "passes/propagate_shapes.h"
+#include "passes/reinplace.h"
 
 namespace weft {
 namespace {
@@ -18,7 +20,9 @@ constexpr PassFactory kPasses[] = {
     CreateDcePass,
     CreateDecomposePass,
     CreateFoldConstantsPass,
+    CreateFunctionalizePass,
     CreatePropagateShapesPass,
+    CreateReinplacePass,
 };
 
 struct PipelineRow {
@@ -30,7 +34,7 @@ struct PipelineRow {
 constexpr PipelineRow kPipelines[] = {
     {"none", "Leaves the module as it is.", ""},
     {"default", "What every target wants; changes no value.",
-     "dce,fixpoint(propagate_shapes,canonicalize,fold_constants,cse,dce)"},
+     "functionalize,dce,fixpoint(propagate_shapes,canonicalize,fold_constants,cse,dce)"},
 };
 
 }  // namespace

@@ -1,0 +1,106 @@
+// The memory behind the values of a graph, while its writes are made values.
+//
+// A storage is what one base value owns; its views are a tree under the base,
+// each made from its parent by a view op. Equal views (op, attributes, parent,
+// result) are one. The newest contents lie with the last entry of the storage's
+// stack of holders: views from the base down, each a view of the one before, of
+// which an entry holds all but what the next one shows. So a write through a
+// view costs nothing but a push, further writes through it replace its value,
+// and only a read of something else makes the inverses that carry the contents
+// down to an entry that shows it.
+//
+// A value of a view is valid while it is of the storage's generation, which
+// every write ends.
+#ifndef WEFT_PASSES_FUNCTIONALIZE_STORAGES_H_
+#define WEFT_PASSES_FUNCTIONALIZE_STORAGES_H_
+
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "graph/core/builder.h"
+#include "graph/core/graph.h"
+
+namespace weft {
+
+class Storages {
+ public:
+  // New nodes are made by `builder`, where it stands; its status is the error.
+  explicit Storages(Builder* builder);
+
+  // `value` owns its memory.
+  void AddBase(Value* value);
+  // Result `result` of `node` is a view of `viewed`, which is known. The node
+  // itself computes it when its parent's value is at hand.
+  void AddView(Node* node, int result, const Value* viewed);
+  // `value` stands for what `other`, which is known, stands for.
+  void AddAlias(const Value* value, const Value* other);
+
+  bool Has(const Value* value) const { return ViewOf(value) >= 0; }
+  // True when both are known and lie in one storage.
+  bool Share(const Value* a, const Value* b) const;
+  // What `value`, which is known, contains now; null after an error.
+  Value* Read(const Value* value);
+  // From now on it contains `contents`, of its type, which `writer` wrote.
+  void Write(const Value* value, Value* contents, const Node* writer);
+  // Carries all contents down to the bases: fails where that cannot be.
+  void Settle();
+
+  // The write that an error is about; null without one.
+  const Node* guilty() const { return guilty_; }
+
+  int64_t num_replayed() const { return num_replayed_; }
+  int64_t num_inverted() const { return num_inverted_; }
+
+ private:
+  struct View {
+    int parent = -1;  // -1: a base.
+    int storage = 0;
+    int depth = 0;
+    const OpDef* op = nullptr;
+    const AttrList* attrs = nullptr;
+    int result = 0;
+    ProvenanceId provenance = 0;
+    Value* value = nullptr;
+    int64_t generation = -1;
+    int64_t query = 0;  // The last one that had it among its ancestors.
+  };
+  struct Holder {
+    int view = 0;
+    const Node* writer = nullptr;
+  };
+  struct Storage {
+    std::vector<Holder> holders;  // The first is the base.
+    int64_t generation = 0;
+  };
+  using Key = std::tuple<int, const OpDef*, const AttrList*, int>;
+
+  int ViewOf(const Value* value) const {
+    return value->id() < view_of_.size() ? view_of_[value->id()] : -1;
+  }
+  void SetViewOf(const Value* value, int view);
+  bool IsValid(const View& view) const {
+    return view.generation == storages_[view.storage].generation;
+  }
+  void MarkAncestors(int view);
+  bool IsAncestor(int ancestor, int view) const;
+  Value* ReadView(int view);
+  void Replay(int view, int64_t generation);
+  void SettleTop(Storage* storage);
+  Value* Invert(const View& view, Value* base, Value* update);
+
+  Builder* builder_;
+  std::vector<int> view_of_;  // By value id.
+  std::vector<View> views_;
+  std::vector<Storage> storages_;
+  absl::flat_hash_map<Key, int> by_key_;
+  const Node* guilty_ = nullptr;
+  int64_t query_ = 0;
+  int64_t num_replayed_ = 0;
+  int64_t num_inverted_ = 0;
+};
+
+}  // namespace weft
+
+#endif  // WEFT_PASSES_FUNCTIONALIZE_STORAGES_H_

@@ -1,0 +1,24 @@
+// As many random programs as asked for:
+//
+//   bazel run -c opt //tests/passes/functionalize:differential -- 100000 [SEED]
+#include <cstdlib>
+#include <iostream>
+
+#include "tests/passes/functionalize/differential.h"
+
+int main(int argc, char** argv) {
+  const int64_t programs = argc > 1 ? std::atoll(argv[1]) : 100000;
+  const uint32_t first = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 0;
+  weft::DifferentialCounts counts;
+  for (int64_t i = 0; i < programs; ++i) {
+    const uint32_t seed = first + static_cast<uint32_t>(i);
+    const absl::Status status = weft::CheckRandomProgram(seed, &counts);
+    if (status.ok()) continue;
+    std::cout << status.message() << "\n";
+    return 1;
+  }
+  std::cout << "seeds " << first << " to "
+            << first + static_cast<uint32_t>(programs) - 1 << ": "
+            << counts.ToString() << "; no difference\n";
+  return 0;
+}

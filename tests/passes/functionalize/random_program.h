@@ -1,0 +1,27 @@
+// Random programs of views, writes and reads.
+#ifndef WEFT_TESTS_PASSES_FUNCTIONALIZE_RANDOM_PROGRAM_H_
+#define WEFT_TESTS_PASSES_FUNCTIONALIZE_RANDOM_PROGRAM_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "graph/core/graph.h"
+#include "graph/core/tensor.h"
+
+namespace weft {
+
+struct RandomProgram {
+  std::unique_ptr<Module> module;
+  std::vector<HostTensor> inputs;
+};
+
+// With up to 30 steps: slices that overlap, transposes, expands, strided views
+// and windows, views of views; writes of every kind to all of these; reads;
+// clones. Inputs and views are among the outputs. Of one dtype and few
+// elements, in ops that round nothing.
+RandomProgram MakeRandomProgram(uint32_t seed);
+
+}  // namespace weft
+
+#endif  // WEFT_TESTS_PASSES_FUNCTIONALIZE_RANDOM_PROGRAM_H_
