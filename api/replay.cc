@@ -1,7 +1,6 @@
 #include "api/replay.h"
 
 #include <fstream>
-#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -19,15 +18,6 @@ namespace {
 constexpr absl::string_view kFirstLine = "// weft replay";
 constexpr int64_t kSmallNodes = 2000;
 constexpr int64_t kSmallBytes = 1 << 20;
-
-std::optional<NumericContract> ParseContract(absl::string_view name) {
-  for (NumericContract contract :
-       {NumericContract::kBitExact, NumericContract::kValueSafe, NumericContract::kReassociating,
-        NumericContract::kApproximate}) {
-    if (NumericContractName(contract) == name) return contract;
-  }
-  return std::nullopt;
-}
 
 // False: the value is not one for the key. Unknown keys are for people.
 bool SetField(absl::string_view key, absl::string_view value, Replay* replay) {
@@ -53,6 +43,15 @@ bool SetField(absl::string_view key, absl::string_view value, Replay* replay) {
 std::string OneLine(absl::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
 
 }  // namespace
+
+std::optional<NumericContract> ParseContract(absl::string_view name) {
+  for (NumericContract contract :
+       {NumericContract::kBitExact, NumericContract::kValueSafe, NumericContract::kReassociating,
+        NumericContract::kApproximate}) {
+    if (NumericContractName(contract) == name) return contract;
+  }
+  return std::nullopt;
+}
 
 std::string ReplayHead(const Replay& replay, absl::string_view path) {
   const auto& context = replay.context;

@@ -8,6 +8,7 @@
 #define WEFT_API_REPLAY_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct Replay {
   uint64_t seed = 0;
   PassContext::Options context;  // admitted, strict, rewrite_limit, budget.
 };
+
+// "bit-exact", "value-safe", "reassociating", "approximate".
+std::optional<NumericContract> ParseContract(absl::string_view name);
 
 // The head, with its command; `path` is where the file will be.
 std::string ReplayHead(const Replay& replay, absl::string_view path);

@@ -33,6 +33,7 @@ absl::Span<const absl::Span<const Rule>> CanonicalizeRules() {
       ArithmeticRules(), PowerRules(),     ExtremaRules(), LogicRules(), BroadcastRules(),
       ReshapeRules(),    PermuteRules(),   SliceRules(),   CatRules(),   PadRules(),
       ConvertRules(),    ReductionRules(), SoftmaxRules(), IndexRules(), MovementRules(),
+      ProductRules(),    AttributeRules(),
   };
   return themes;
 }

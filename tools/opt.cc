@@ -31,6 +31,7 @@ struct Options {
   std::string emit = "stats";
   std::string output;
   std::string verify = "structure";
+  std::string admit = "value-safe";
   std::string case_file = "case.weft";
   std::string stats = "text";
   std::string stats_output;
@@ -74,6 +75,10 @@ FlagSet MakeFlags(Options* o) {
                "on seeded inputs. With =rewrite after each single rewrite:\n"
                "every pass runs once more for each rewrite that it does.\n"
                "Default: structure");
+  flags.String("admit", &o->admit, "CONTRACT",
+               "The most that a rewrite may do to numbers: bit-exact, value-safe\n"
+               "(signs of zeros), reassociating (rounding) or approximate.\n"
+               "Default: value-safe");
   flags.String("case", &o->case_file, "FILE",
                "Where --verify=semantics leaves a small graph that shows the\n"
                "fault it found. Default: case.weft");
@@ -220,6 +225,13 @@ absl::StatusOr<CompileOptions> MakeCompileOptions(const Options& o, Sources* sou
                      o.verify, "\""));
   }
   compile.verify = *verify;
+  const auto admitted = ParseContract(o.admit);
+  if (!admitted) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--admit takes bit-exact, value-safe, reassociating or approximate, not \"",
+                     o.admit, "\""));
+  }
+  compile.context.admitted = *admitted;
   compile.seed = static_cast<uint64_t>(o.seed);
   compile.case_file = ResolvePath(o.case_file);
   compile.context.remarks = !o.remarks.empty();

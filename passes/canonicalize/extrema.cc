@@ -1,5 +1,10 @@
 // The larger, the smaller, and values that are never negative. NaN stays NaN on
 // both sides of every rule.
+#include <optional>
+#include <utility>
+
+#include "graph/core/check.h"
+#include "graph/ops/evaluate.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
 
@@ -9,6 +14,61 @@ namespace {
 using namespace pattern;  // NOLINT
 
 constexpr Pattern kC = Constant(c).If(kSmall), kD = Constant(d).If(kSmall);
+
+// Ops that limit their first operand.
+constexpr const OpDef* kLimits[] = {&ops::clamp, &ops::maximum, &ops::minimum, &ops::relu};
+
+// What such a node limits it to; invalid: it does not, on that side.
+struct Bounds {
+  HostTensor low, high;
+};
+
+// Nothing when a bound is no small constant.
+std::optional<Bounds> BoundsOf(const Node& node) {
+  Bounds bounds;
+  if (node.Is(ops::relu)) bounds.low = HostTensor::Scalar(DTypeOf(node.result()), 0);
+  for (int i = 1; i < node.num_operands(); ++i) {
+    if (!node.has_operand(i)) continue;
+    if (!IsSmallConstant(node.operand(i))) return std::nullopt;
+    const bool low = node.Is(ops::maximum) || (node.Is(ops::clamp) && i == 1);
+    (low ? bounds.low : bounds.high) = *LiteralOf(node.operand(i));
+  }
+  return bounds;
+}
+
+// The larger or the smaller, element by element; the one that is there.
+HostTensor Extreme(const OpDef& op, const HostTensor& a, const HostTensor& b) {
+  if (!a.valid() || !b.valid()) return a.valid() ? a : b;
+  auto result = Evaluate(op, AttrList::Empty(), {a, b});
+  WEFT_CHECK(result.ok()) << result.status();
+  return std::move(result->front());
+}
+
+// min(max(min(max(x, a), b), c), d) = min(max(x, max(a, c)), min(max(b, c), d)): the
+// order is total, so that each distributes over the other.
+Bounds Compose(const Bounds& inner, const Bounds& outer) {
+  const HostTensor high =
+      inner.high.valid() ? Extreme(ops::maximum, inner.high, outer.low) : HostTensor();
+  return {Extreme(ops::maximum, inner.low, outer.low), Extreme(ops::minimum, high, outer.high)};
+}
+
+bool AreConstantBounds(const Node& root, Match& m) {
+  return !kBool.holds(*m[x]) && BoundsOf(m.node(y)) && BoundsOf(root);
+}
+
+Value* BuildLimits(const Match& m, Rewriter& rewriter) {
+  const Bounds bounds = Compose(*BoundsOf(m.node(y)), *BoundsOf(*m.root));
+  Value* low = bounds.low.valid() ? rewriter.Constant(bounds.low) : nullptr;
+  Value* high = bounds.high.valid() ? rewriter.Constant(bounds.high) : nullptr;
+  if (high == nullptr) return rewriter.Op(ops::maximum, {m[x], low});
+  if (low == nullptr) return rewriter.Op(ops::minimum, {m[x], high});
+  return rewriter.Op(ops::clamp, {m[x], low, high});
+}
+
+bool HasOneBound(const Node& root, Match& m) {
+  m.value = root.has_operand(1) ? root.operand(1) : root.operand(2);
+  return !root.has_operand(1) || !root.has_operand(2);
+}
 
 // Of floats; abs of the least integer is negative.
 constexpr const OpDef* kNeverNegative[] = {
@@ -46,6 +106,22 @@ constexpr Rule kRules[] = {
      Op(ops::minimum, Op(ops::minimum, z, y).As(x), y),
      {},
      x},
+    {"clamp-one-bound",
+     "clamp(x, c, none) = maximum(x, c), clamp(x, none, d) = minimum(x, d)",
+     kBitExact,
+     Op(ops::clamp, x, Rest()),
+     {{"one bound is absent", HasOneBound}},
+     [](const Match& m, Rewriter& rewriter) {
+       return rewriter.Op(m.root->has_operand(1) ? ops::maximum : ops::minimum, {m[x], m.value});
+     }},
+    // relu(-0) is -0, unlike maximum(-0, 0).
+    {"clamp-chain",
+     "clamp(clamp(x, a, b), c, d) = clamp(x, max(a, c), min(max(b, c), d)); relu, "
+     "maximum and minimum are clamps with one bound",
+     kValueSafe,
+     AnyOf(kLimits, AnyOf(kLimits, x, Rest()).OneUse().As(y), Rest()),
+     {kKeepsType, {"the bounds are small constants", AreConstantBounds}},
+     BuildLimits},
     {"relu-not-negative",
      "relu(x) = x for x = exp(y), abs(y), ...",
      kValueSafe,

@@ -28,6 +28,8 @@ absl::Span<const Rule> ReductionRules();
 absl::Span<const Rule> SoftmaxRules();
 absl::Span<const Rule> IndexRules();
 absl::Span<const Rule> MovementRules();
+absl::Span<const Rule> ProductRules();
+absl::Span<const Rule> AttributeRules();
 
 }  // namespace weft::canonicalize
 

@@ -138,6 +138,21 @@ TEST_F(OptTest, PathsAreTheUsers) {
   EXPECT_FALSE(Exists("below/out.weft"));
 }
 
+TEST_F(OptTest, AdmitsContracts) {
+  Write("sum.weft", R"(func @main(%x: f32[2, 4], %w: f32[3, 4], %b: f32[3]) -> f32[2, 3] {
+  %0 = linear(%x, %w, none)
+  %1 = add(%0, %b)
+  return %1
+}
+)");
+  EXPECT_EQ(Run("--emit=text sum.weft"), 0);
+  EXPECT_THAT(out_, HasSubstr("add"));
+  EXPECT_EQ(Run("--emit=text --admit=reassociating --verify=semantics sum.weft"), 0);
+  EXPECT_THAT(out_, HasSubstr("linear(%x, %w, %b)"));
+  EXPECT_EQ(Run("--admit=all sum.weft"), 2);
+  EXPECT_THAT(err_, StartsWith("opt: error: --admit takes bit-exact, value-safe, "));
+}
+
 TEST_F(OptTest, FileErrors) {
   EXPECT_EQ(Run(""), 2);
   EXPECT_EQ(err_, "opt: error: expected one model file; --help shows how\n");

@@ -1,0 +1,84 @@
+// Attributes in one spelling, so that equal nodes look equal.
+#include "passes/canonicalize/match.h"
+#include "passes/canonicalize/rules.h"
+
+namespace weft::canonicalize {
+namespace {
+
+using namespace pattern;  // NOLINT
+
+// Ops with one result and an attribute `dim` or `dims` that counts the dims of
+// the first operand, negative ones from the end.
+constexpr const OpDef* kCountDims[] = {
+    &ops::all,
+    &ops::amax,
+    &ops::amin,
+    &ops::any,
+    &ops::argmax,
+    &ops::argmin,
+    &ops::cat,
+    &ops::cumprod,
+    &ops::cumsum,
+    &ops::flip,
+    &ops::gather,
+    &ops::hardmax,
+    &ops::index_select,
+    &ops::log_softmax,
+    &ops::logsumexp,
+    &ops::mean,
+    &ops::permute,
+    &ops::prod,
+    &ops::reduce_l1,
+    &ops::reduce_l2,
+    &ops::reduce_log_sum,
+    &ops::reduce_sum_square,
+    &ops::roll,
+    &ops::scatter,
+    &ops::slice,
+    &ops::softmax,
+    &ops::sum,
+};
+
+bool IsNegative(SymInt dim) { return dim.is_constant() && dim.value() < 0; }
+
+// m.attrs = the attributes with such dims counted from the front.
+bool CountsFromTheEnd(const Node& root, Match& m) {
+  const auto& specs = root.op().schema().attrs;
+  const int rank = root.operand(0)->type().rank();
+  bool any = false;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (specs[i].name != "dim" && specs[i].name != "dims") continue;
+    for (SymInt d : (*root.attr_list())[static_cast<int>(i)].symints()) any |= IsNegative(d);
+  }
+  if (!any) return false;
+  m.attrs.assign(root.attr_list()->values().begin(), root.attr_list()->values().end());
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (specs[i].name != "dim" && specs[i].name != "dims") continue;
+    std::vector<SymInt> dims;
+    for (SymInt d : m.attrs[i].symints()) dims.push_back(IsNegative(d) ? d + rank : d);
+    m.attrs[i] = specs[i].kind == AttrKind::kInts ? AttrValue(dims) : AttrValue(dims[0]);
+  }
+  return true;
+}
+
+Value* BuildWithAttrs(const Match& m, Rewriter& rewriter) {
+  std::vector<Value*> operands;
+  for (int i = 0; i < m.root->num_operands(); ++i) operands.push_back(m.root->operand(i));
+  const auto values = rewriter.Create(m.root->op(), operands, AttrList::Get(m.attrs));
+  return values.empty() ? nullptr : values[0];
+}
+
+constexpr Rule kRules[] = {
+    {"negative-dim",
+     "f(x, dim=-1) = f(x, dim=rank - 1)",
+     kBitExact,
+     AnyOf(kCountDims),
+     {{"a dim is counted from the end", CountsFromTheEnd}},
+     BuildWithAttrs},
+};
+
+}  // namespace
+
+absl::Span<const Rule> AttributeRules() { return kRules; }
+
+}  // namespace weft::canonicalize

@@ -1,0 +1,159 @@
+// Products, and what stands before and behind them.
+#include <cmath>
+#include <vector>
+
+#include "passes/canonicalize/match.h"
+#include "passes/canonicalize/rules.h"
+
+namespace weft::canonicalize {
+namespace {
+
+using namespace pattern;  // NOLINT
+
+// Pads with +0 alone, around the spatial dims alone, and cuts nothing off.
+constexpr Predicate kPadsSpaceWithZeros = {
+    "that adds zeros around the spatial dims", [](const Value& v) {
+      const Node& pad = *v.node();
+      const auto sizes = pad.attrs().Syms("pad");
+      const size_t rank = sizes.size() / 2;
+      if (pad.attrs().Str("mode") != "constant") return false;
+      for (size_t i = 0; i < sizes.size(); ++i) {
+        const bool spatial = i % rank >= 2;
+        if (spatial ? !ProvablyNotNegative(pad, sizes[i]) : !sizes[i].Is(0)) return false;
+      }
+      if (!pad.has_operand(1)) return true;
+      const std::optional<double> value = SplatFloat(pad.operand(1));
+      return value == 0 && !std::signbit(*value);
+    }};
+
+// m.sizes = the padding of the convolution and of its operand together, begins
+// first; an entry for each dim where it was so and both ends still are the same.
+bool IsPaddingValid(const Node& root, Match& m) {
+  const auto outer = m.node(y).attrs().Syms("pad"), inner = root.attrs().Syms("padding");
+  const size_t rank = outer.size() / 2, n = rank - 2;
+  m.sizes.resize(2 * n);
+  bool even = inner.size() == n;
+  for (size_t i = 0; i < 2 * n; ++i) {
+    const SymInt own = inner[inner.size() == n ? i % n : i];
+    m.sizes[i] = own + outer[i < n ? 2 + i : rank + 2 + i - n];
+    if (!m.sizes[i].is_valid()) return false;
+    even &= i < n || m.sizes[i] == m.sizes[i - n];
+  }
+  if (even) m.sizes.resize(n);
+  return true;
+}
+
+Value* BuildPaddedConvolution(const Match& m, Rewriter& rewriter) {
+  const Node& root = *m.root;
+  std::vector<Value*> operands = {m[x]};
+  for (int i = 1; i < root.num_operands(); ++i) operands.push_back(root.operand(i));
+  std::vector<AttrValue> attrs(root.attr_list()->values().begin(),
+                               root.attr_list()->values().end());
+  const auto& specs = root.op().schema().attrs;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (specs[i].name == "padding") attrs[i] = m.sizes;
+  }
+  const auto values = rewriter.Create(root.op(), operands, AttrList::Get(std::move(attrs)));
+  return values.empty() ? nullptr : values[0];
+}
+
+// b has one element for each index of dim `dim` of the product z, counted from
+// the last, and does not make the sum larger than z.
+bool IsPerIndex(const Node& root, const Match& m, int dim) {
+  const Type product = m[z]->type(), type = m[b]->type();
+  const int at = type.rank() - dim;
+  if (at < 0 || type.rank() > product.rank() || root.result()->type() != product) return false;
+  for (int i = 0; i < type.rank(); ++i) {
+    if (i != at && !type.dim(i).Is(1)) return false;
+  }
+  return ProvablyEqual(root, type.dim(at), product.dim(product.rank() - dim));
+}
+// The channels stand before the spatial dims.
+bool IsPerChannel(const Node& root, Match& m) {
+  return IsPerIndex(root, m, m[z]->type().rank() - 1);
+}
+bool IsPerFeature(const Node& root, Match& m) { return IsPerIndex(root, m, 1); }
+
+Value* BuildWithBias(const Match& m, Rewriter& rewriter) {
+  const Node& product = m.node(z);
+  SymInt size = 1;
+  for (SymInt d : m[b]->type().dims()) size = size * d;
+  Value* bias = m[b];
+  if (bias->type().rank() != 1)
+    bias = rewriter.Op(ops::reshape, {bias}, {{"size", std::vector<SymInt>{size}}});
+  if (product.has_operand(2)) bias = rewriter.Op(ops::add, {product.operand(2), bias});
+  const auto values = rewriter.Create(
+      product.op(), std::vector<Value*>{product.operand(0), product.operand(1), bias},
+      product.attr_list());
+  return values.empty() ? nullptr : values[0];
+}
+
+// A permute that swaps the last two dims.
+constexpr Predicate kTransposes = {"that swaps the last two dims", [](const Value& v) {
+                                     const int rank = v.type().rank();
+                                     if (rank < 2) return false;
+                                     const auto dims = DimsAttr(*v.node(), "dims", rank);
+                                     for (int i = 0; i + 2 < rank; ++i) {
+                                       if (dims[i] != i) return false;
+                                     }
+                                     return dims[rank - 1] == rank - 2;
+                                   }};
+constexpr Pattern kTransposedX = Op(ops::permute, x).If(kTransposes),
+                  kTransposedY = Op(ops::permute, y).If(kTransposes);
+
+bool MovesFewer(const Node& root, Match& m) {
+  const SymInt operands = m[x]->type().numel() + m[y]->type().numel();
+  const SymInt result = root.result()->type().numel();
+  return operands.is_valid() && result.is_valid() &&
+         SymbolsOf(root).ProveLe(result, operands) == Proof::kYes;
+}
+Value* BuildTransposedMatmul(const Match& m, Rewriter& rewriter) {
+  const int rank = m.root->result()->type().rank();
+  std::vector<int64_t> dims;
+  for (int i = 0; i < rank; ++i) dims.push_back(i);
+  std::swap(dims[rank - 1], dims[rank - 2]);
+  return rewriter.Op(ops::permute, {rewriter.Op(ops::matmul, {m[y], m[x]})}, {{"dims", dims}});
+}
+
+constexpr Rule kRules[] = {
+    {"convolution-pad",
+     "convolution(pad(x, p), w, padding=q) = convolution(x, w, padding=p + q)",
+     kBitExact,
+     Op(ops::convolution, Op(ops::pad, x, Rest()).If(kPadsSpaceWithZeros).As(y), Rest()),
+     {{"not transposed", [](const Node& root, Match&) { return !root.attrs().Bool("transposed"); }},
+      {"p + q is a size", IsPaddingValid}},
+     BuildPaddedConvolution},
+    // The sum is rounded once.
+    {"convolution-add",
+     "convolution(x, w, c) + b = convolution(x, w, c + b), b a number for each channel",
+     kReassociating,
+     Op(ops::add, Op(ops::convolution).OneUse().As(z), b),
+     {{"b has a number for each channel", IsPerChannel}},
+     BuildWithBias},
+    {"linear-add",
+     "linear(x, w, c) + b = linear(x, w, c + b)",
+     kReassociating,
+     Op(ops::add, Op(ops::linear).OneUse().As(z), b),
+     {{"b has a number for each feature", IsPerFeature}},
+     BuildWithBias},
+    // Linear transposes its weight itself. Not the other way round: linear is a
+    // composite op.
+    {"linear-permute",
+     "linear(x, y') = x @ y",
+     kBitExact,
+     Op(ops::linear, x, kTransposedY),
+     {},
+     Op(ops::matmul, x, y)},
+    {"matmul-permute",
+     "x' @ y' = (y @ x)'",
+     kBitExact,
+     Op(ops::matmul, kTransposedX.OneUse(), kTransposedY.OneUse()),
+     {{"the result has no more elements than the operands", MovesFewer}},
+     BuildTransposedMatmul},
+};
+
+}  // namespace
+
+absl::Span<const Rule> ProductRules() { return kRules; }
+
+}  // namespace weft::canonicalize
