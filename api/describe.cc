@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "passes/canonicalize.h"
+#include "passes/pipelines.h"
 
 namespace weft {
 
@@ -12,6 +13,19 @@ std::string DescribeOps(const OpRegistry& ops) {
     absl::StrAppend(&out, op->schema_text(), "\n    ",
                     absl::StrReplaceAll(op->doc(), {{"\n", "\n    "}}),
                     op->is_composite() ? "\n    Composite." : "", "\n");
+  }
+  return out;
+}
+
+std::string DescribeAddedPasses(const PassRegistry& passes) {
+  std::string out;
+  for (const std::string& name : passes.PassNames()) {
+    if (BuiltinPasses().Create(name) != nullptr) continue;
+    absl::StrAppend(&out, "  ", name, "\n      ", passes.Create(name)->doc(), "\n");
+  }
+  for (const NamedPipeline& pipeline : passes.pipelines()) {
+    if (BuiltinPasses().FindPipeline(pipeline.name) != nullptr) continue;
+    absl::StrAppend(&out, "  ", pipeline.name, "\n      ", pipeline.doc, "\n");
   }
   return out;
 }

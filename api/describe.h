@@ -5,12 +5,16 @@
 #include <string>
 
 #include "graph/core/op.h"
+#include "passes/registry.h"
 #include "passes/rules/rule_set.h"
 
 namespace weft {
 
 // Every op: schema, documentation, whether it is a composite.
 std::string DescribeOps(const OpRegistry& ops);
+
+// What `passes` has that is not built in, as lists of --help; empty without any.
+std::string DescribeAddedPasses(const PassRegistry& passes);
 
 // Every rule, built in or of `loaded` (may be null): name, identity, numeric
 // contract, pattern, and for loaded rules on how many instances it was tested.

@@ -61,7 +61,7 @@ absl::Status Extensions::AddPass(PassFactory factory) {
   const std::string name(factory()->name());
   WEFT_RETURN_IF_ERROR(CheckName("a pass", name));
   WEFT_RETURN_IF_ERROR(CheckFree(passes_, name));
-  passes_.Add(factory);
+  passes_.Add(std::move(factory));
   return absl::OkStatus();
 }
 

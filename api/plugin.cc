@@ -23,17 +23,23 @@ std::string LinkerError(absl::string_view path) {
   return std::string(message);
 }
 
-absl::Status Check(const PluginInfo& info, absl::string_view path) {
-  if (info.interface != kPluginInterface) {
-    return Error(absl::StatusCode::kFailedPrecondition, path,
-                 absl::StrCat("made for plugin interface ", info.interface,
+absl::Status Check(const PluginInfo* info, absl::string_view path) {
+  using Code = absl::StatusCode;
+  const auto incomplete = [&] {
+    return Error(Code::kInvalidArgument, path,
+                 absl::StrCat("not a plugin of Weft: its ", kEntry, " lacks fields"));
+  };
+  if (info == nullptr || info->build == nullptr || info->name == nullptr) return incomplete();
+  if (info->interface != kPluginInterface) {
+    return Error(Code::kFailedPrecondition, path,
+                 absl::StrCat("made for plugin interface ", info->interface,
                               "; this program has interface ", kPluginInterface));
   }
-  if (absl::string_view(info.build) != WEFT_PLUGIN_BUILD) {
-    return Error(absl::StatusCode::kFailedPrecondition, path,
-                 absl::StrCat("made for ", info.build, "; this program is ", WEFT_PLUGIN_BUILD));
+  if (absl::string_view(info->build) != WEFT_PLUGIN_BUILD) {
+    return Error(Code::kFailedPrecondition, path,
+                 absl::StrCat("made for ", info->build, "; this program is ", WEFT_PLUGIN_BUILD));
   }
-  return absl::OkStatus();
+  return info->add == nullptr ? incomplete() : absl::OkStatus();
 }
 
 }  // namespace
@@ -56,7 +62,7 @@ absl::StatusOr<std::string> LoadPlugin(const std::string& path, Extensions& exte
                  absl::StrCat("not a plugin of Weft: it has no symbol ", kEntry));
   }
   const PluginInfo* info = reinterpret_cast<const PluginInfo* (*)()>(entry)();
-  absl::Status status = Check(*info, path);
+  absl::Status status = Check(info, path);
   if (!status.ok()) {
     dlclose(library);
     return status;

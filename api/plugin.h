@@ -35,12 +35,18 @@ struct PluginInfo {
   absl::Status (*add)(Extensions& extensions);
 };
 
-// The version of Weft, and the compiler's and Abseil's that plugin and program
-// must share.
-#define WEFT_PLUGIN_BUILD                                                         \
-  "weft " WEFT_VERSION                                                            \
-  ", C++ ABI " WEFT_PLUGIN_TEXT(__GXX_ABI_VERSION) ", strings " WEFT_PLUGIN_TEXT( \
-      _GLIBCXX_USE_CXX11_ABI) ", Abseil " WEFT_PLUGIN_TEXT(ABSL_LTS_RELEASE_VERSION)
+// The version of Weft, and what of the compiler and Abseil plugin and program must
+// share.
+#ifdef _GLIBCXX_DEBUG
+#define WEFT_PLUGIN_CONTAINERS ", debug containers"
+#else
+#define WEFT_PLUGIN_CONTAINERS ""
+#endif
+#define WEFT_PLUGIN_BUILD                                                            \
+  "weft " WEFT_VERSION                                                               \
+  ", C++ ABI " WEFT_PLUGIN_TEXT(__GXX_ABI_VERSION) ", strings " WEFT_PLUGIN_TEXT(    \
+      _GLIBCXX_USE_CXX11_ABI) ", Abseil " WEFT_PLUGIN_TEXT(ABSL_LTS_RELEASE_VERSION) \
+      WEFT_PLUGIN_CONTAINERS
 #define WEFT_PLUGIN_TEXT(x) WEFT_PLUGIN_TEXT_OF(x)
 #define WEFT_PLUGIN_TEXT_OF(x) #x
 

@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-constexpr PassFactory kPasses[] = {
+constexpr std::unique_ptr<Pass> (*kPasses[])() = {
     CreateCanonicalizePass,
     CreateCsePass,
     CreateDcePass,
@@ -42,7 +42,7 @@ constexpr PipelineRow kPipelines[] = {
 const PassRegistry& BuiltinPasses() {
   static const PassRegistry& registry = *[] {
     auto* built = new PassRegistry;
-    for (PassFactory factory : kPasses) built->Add(factory);
+    for (auto* factory : kPasses) built->Add(factory);
     for (const PipelineRow& row : kPipelines) {
       built->AddPipeline({row.name, row.doc, row.text});
     }

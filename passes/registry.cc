@@ -50,7 +50,7 @@ void PassRegistry::Add(PassFactory factory) {
   const std::string name(factory()->name());
   WEFT_CHECK(FindPipeline(name) == nullptr && passes_.count(name) == 0)
       << "two passes or pipelines called " << name;
-  passes_.emplace(name, factory);
+  passes_.emplace(name, std::move(factory));
 }
 
 void PassRegistry::AddPipeline(NamedPipeline pipeline) {

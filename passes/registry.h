@@ -5,6 +5,7 @@
 #ifndef WEFT_PASSES_REGISTRY_H_
 #define WEFT_PASSES_REGISTRY_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,7 +17,8 @@
 
 namespace weft {
 
-using PassFactory = std::unique_ptr<Pass> (*)();
+// Makes a pass, always of the same name.
+using PassFactory = std::function<std::unique_ptr<Pass>()>;
 
 struct NamedPipeline {
   std::string name;

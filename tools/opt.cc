@@ -19,7 +19,6 @@
 #include "api/extensions.h"
 #include "api/model_io.h"
 #include "api/plugin.h"
-#include "passes/pipelines.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
 
@@ -355,15 +354,7 @@ absl::StatusOr<std::string> PluginHelp(const Options& o) {
   Extensions extensions;
   absl::Status status = Load(SourcesOf(o), extensions);
   if (!status.ok()) return status;
-  std::string help;
-  for (const std::string& name : extensions.passes().PassNames()) {
-    if (BuiltinPasses().Create(name) != nullptr) continue;
-    absl::StrAppend(&help, "  ", name, "\n      ", extensions.passes().Create(name)->doc(), "\n");
-  }
-  for (const NamedPipeline& pipeline : extensions.passes().pipelines()) {
-    if (BuiltinPasses().FindPipeline(pipeline.name) != nullptr) continue;
-    absl::StrAppend(&help, "  ", pipeline.name, "\n      ", pipeline.doc, "\n");
-  }
+  const std::string help = DescribeAddedPasses(extensions.passes());
   return help.empty() ? help : absl::StrCat("\nPasses and pipelines of plugins:\n", help);
 }
 

@@ -227,13 +227,18 @@ TEST_F(EmbeddingTest, BadPluginsAreNamed) {
 
   const std::string info = R"(
 struct Info { unsigned interface; const char* build; const char* name; void* add; };
+int weft;
 static const struct Info info = {)";
   const std::string entry =
-      ", \"x\", 0};\nconst struct Info* weft_plugin_info(void) { return &info; }\n";
+      ", \"x\", &weft};\nconst struct Info* weft_plugin_info(void) { return &info; }\n";
   MakeLibrary("interface", info + "7, \"\"" + entry);
   fails("interface.so", ": made for plugin interface 7; this program has interface 1");
   MakeLibrary("version", info + "1, \"weft 0.0, C++ ABI 1\"" + entry);
   fails("version.so", ": made for weft 0.0, C++ ABI 1; this program is weft 0.1, C++ ABI 1");
+
+  MakeLibrary("fields",
+              info + "1, 0, 0, 0};\n" + "const void* weft_plugin_info(void) { return &info; }\n");
+  fails("fields.so", ": not a plugin of Weft: its weft_plugin_info lacks fields");
 
   // Twice the same.
   const std::string twice = "twice/libtwice.so";
