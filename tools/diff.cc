@@ -4,10 +4,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "api/extensions.h"
 #include "api/graph_diff.h"
 #include "api/model_io.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
+#include "tools/common/plugins.h"
 
 namespace weft::tools {
 namespace {
@@ -15,6 +17,7 @@ namespace {
 struct Options {
   std::string format = "text";
   std::string output;
+  std::vector<std::string> load;
 };
 
 FlagSet MakeFlags(Options* o) {
@@ -26,6 +29,7 @@ FlagSet MakeFlags(Options* o) {
                 "  diff before.weft after.weft");
   flags.String("format", &o->format, "text|json", "Default: text");
   flags.String("o", &o->output, "FILE", "Where it goes; default: standard output");
+  AddLoadFlag(flags, &o->load);
   return flags;
 }
 
@@ -37,12 +41,17 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
     return absl::InvalidArgumentError(
         absl::StrCat("--format takes text or json, not \"", o.format, "\""));
   }
-  auto before = LoadModel(ResolvePath(positional[0]));
+  Extensions extensions;
+  absl::Status status = LoadPlugins(o.load, extensions);
+  if (!status.ok()) return status;
+  LoadOptions load;
+  load.ops = &extensions.ops();
+  auto before = LoadModel(ResolvePath(positional[0]), load);
   if (!before.ok()) return before.status();
-  auto after = LoadModel(ResolvePath(positional[1]));
+  auto after = LoadModel(ResolvePath(positional[1]), load);
   if (!after.ok()) return after.status();
   const GraphDiff diff = Diff(**before, **after);
-  absl::Status status = WriteOutput(o.output, o.format == "json" ? diff.ToJson() : diff.ToString());
+  status = WriteOutput(o.output, o.format == "json" ? diff.ToJson() : diff.ToString());
   if (!status.ok()) return status;
   return diff.equal() ? kExitOk : kExitBad;
 }

@@ -18,9 +18,9 @@
 #include "api/dump.h"
 #include "api/extensions.h"
 #include "api/model_io.h"
-#include "api/plugin.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
+#include "tools/common/plugins.h"
 
 namespace weft::tools {
 namespace {
@@ -124,9 +124,7 @@ FlagSet MakeFlags(Options* o) {
   flags.String("rules", &o->rules, "FILE",
                "Rewrite rules for canonicalize (docs/rule-files.md). Each is\n"
                "tested on random instances first; one that is wrong is refused");
-  flags.Repeated("load", &o->load, "LIBRARY",
-                 "A plugin: a shared library that adds ops, passes, pipelines or\n"
-                 "rules (docs/embedding.md). --help after it shows its passes");
+  AddLoadFlag(flags, &o->load, ". --help after it shows its passes");
   flags.String("near-misses", &o->near_misses, "REGEX",
                "Print why rules of these names did not fire: the places where\n"
                "most of the pattern matched, and the condition that failed");
@@ -203,10 +201,8 @@ Sources SourcesOf(const Options& o) {
 }
 
 absl::Status Load(const Sources& sources, Extensions& extensions) {
-  for (const std::string& file : sources.plugins) {
-    auto name = LoadPlugin(file, extensions);
-    if (!name.ok()) return name.status();
-  }
+  absl::Status status = LoadPlugins(sources.plugins, extensions);
+  if (!status.ok()) return status;
   if (sources.rules.empty()) return absl::OkStatus();
   return extensions.AddRuleFile(sources.rules);
 }

@@ -11,11 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "api/extensions.h"
 #include "api/model_io.h"
 #include "api/predicates.h"
 #include "api/reduce_pipeline.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
+#include "tools/common/plugins.h"
 
 namespace weft::tools {
 namespace {
@@ -23,6 +25,7 @@ namespace {
 struct Options {
   std::string predicate = "wrong-numbers";
   std::string passes = "default";
+  std::vector<std::string> load;
   std::string output = "reduced.weft";
   int64_t seed = 0;
   int64_t max_tests = 5000;
@@ -50,6 +53,7 @@ FlagSet MakeFlags(Options* o) {
   flags.Bool("keep-passes", &o->keep_passes, "Do not make the pipeline shorter");
   flags.Int("seed", &o->seed, "N", "Seed of wrong-numbers. Default: 0");
   flags.Int("timeout", &o->timeout, "SECONDS", "Of one test of crash. Default: 60");
+  AddLoadFlag(flags, &o->load);
   flags.Section("Work and output");
   flags.Int("max-tests", &o->max_tests, "N", "Tests of the predicate, at most. Default: 5000");
   flags.String("o", &o->output, "FILE", "The reduced graph. Default: reduced.weft");
@@ -57,9 +61,12 @@ FlagSet MakeFlags(Options* o) {
 }
 
 // The predicate for a pipeline.
-absl::StatusOr<ModulePredicate> MakePredicate(const Options& o, const std::string& passes) {
+absl::StatusOr<ModulePredicate> MakePredicate(const Options& o, const Extensions& extensions,
+                                              const std::string& passes) {
   PassRun run;
   run.passes = passes;
+  run.registry = &extensions.passes();
+  run.context.rules = extensions.rules();
   absl::string_view text = o.predicate;
   if (text == "wrong-numbers") return WrongNumbers(run, static_cast<uint64_t>(o.seed));
   if (text == "crash") return Crashes(run, o.timeout);
@@ -91,11 +98,16 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   if (positional.size() != 1) {
     return absl::InvalidArgumentError("expected one model file; --help shows how");
   }
-  auto pipeline = Pipeline::Parse(o.passes, BuiltinPasses());
+  Extensions extensions;
+  absl::Status status = LoadPlugins(o.load, extensions);
+  if (!status.ok()) return status;
+  auto pipeline = Pipeline::Parse(o.passes, extensions.passes());
   if (!pipeline.ok()) return pipeline.status();
-  auto holds = MakePredicate(o, o.passes);
+  auto holds = MakePredicate(o, extensions, o.passes);
   if (!holds.ok()) return holds.status();
-  auto module = LoadModel(ResolvePath(positional[0]));
+  LoadOptions load;
+  load.ops = &extensions.ops();
+  auto module = LoadModel(ResolvePath(positional[0]), load);
   if (!module.ok()) return module.status();
   const ReduceOptions options = MakeReduceOptions(o);
   auto reduced = Reduce(**module, *holds, options);
@@ -108,8 +120,8 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   std::string passes = o.passes;
   const bool command = absl::StartsWith(o.predicate, "command=");
   if (!o.keep_passes && !command) {
-    auto shorter = ReducePipeline(o.passes, BuiltinPasses(), [&](const std::string& text) {
-      auto still = MakePredicate(o, text);
+    auto shorter = ReducePipeline(o.passes, extensions.passes(), [&](const std::string& text) {
+      auto still = MakePredicate(o, extensions, text);
       return still.ok() && (*still)(*reduced->module);
     });
     if (!shorter.ok()) return shorter.status();
@@ -117,7 +129,7 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   }
   auto text = Emit(*reduced->module, EmitFormat::kText);
   if (!text.ok()) return text.status();
-  absl::Status status = WriteOutput(o.output, *text);
+  status = WriteOutput(o.output, *text);
   if (!status.ok()) return status;
   std::cout << absl::StrFormat("%d nodes before, %d after, %d tests%s\n", reduced->nodes_before,
                                reduced->nodes_after, reduced->tests,

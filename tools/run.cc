@@ -10,12 +10,14 @@
 #include "absl/strings/str_join.h"
 #include "api/compare.h"
 #include "api/compiler.h"
+#include "api/extensions.h"
 #include "api/model_io.h"
 #include "api/seeded_inputs.h"
 #include "api/session.h"
 #include "api/test_data.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
+#include "tools/common/plugins.h"
 
 namespace weft::tools {
 namespace {
@@ -23,6 +25,7 @@ namespace {
 struct Options {
   std::string passes = "none";
   std::string target = "reference";
+  std::vector<std::string> load;
   std::vector<std::string> inputs;
   std::vector<std::string> expected;
   std::vector<std::string> dims;
@@ -46,6 +49,7 @@ FlagSet MakeFlags(Options* o) {
                "Pipeline to run first, as in opt. Default: none");
   flags.String("target", &o->target, "TARGET",
                "Executor: reference. Default: reference");
+  AddLoadFlag(flags, &o->load);
   flags.Section("Inputs");
   flags.Repeated("input", &o->inputs, "NAME=FILE",
                  "Value of an input, from a .npy or .pb file");
@@ -178,12 +182,16 @@ absl::StatusOr<int> Run(const Options& o,
     return absl::InvalidArgumentError(
         "expected one model file; --help shows how");
   }
+  Extensions extensions;
+  absl::Status status = LoadPlugins(o.load, extensions);
+  if (!status.ok()) return status;
   auto inputs = ReadNamed("input", o.inputs);
   if (!inputs.ok()) return inputs.status();
   auto expected = ReadNamed("expect", o.expected);
   if (!expected.ok()) return expected.status();
   LoadOptions load;
   load.input_values = *inputs;
+  load.ops = &extensions.ops();
   auto module = LoadModel(ResolvePath(positional[0]), load);
   if (!module.ok()) return module.status();
   if (!o.data.empty()) {
@@ -197,6 +205,8 @@ absl::StatusOr<int> Run(const Options& o,
   }
   CompileOptions compile;
   compile.passes = o.passes;
+  compile.registry = &extensions.passes();
+  compile.context.rules = extensions.rules();
   auto compiled = Compile(**module, compile);
   if (!compiled.ok()) return compiled.status();
   auto session = Session::Create(*std::move(module), o.target);
@@ -206,7 +216,7 @@ absl::StatusOr<int> Run(const Options& o,
   if (!ordered.ok()) return ordered.status();
   auto outputs = session->Run(*ordered);
   if (!outputs.ok()) return outputs.status();
-  absl::Status status = WriteOutputs(o, graph, *outputs);
+  status = WriteOutputs(o, graph, *outputs);
   if (!status.ok()) return status;
   auto differing = CompareExpected(o, graph, *outputs, *std::move(expected));
   if (!differing.ok()) return differing.status();

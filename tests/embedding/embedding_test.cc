@@ -58,8 +58,9 @@ std::string ToShell(absl::string_view line) {
   if (absl::ConsumePrefix(&line, "./bazelw run //tools:install --")) {
     return absl::StrCat("'", (Root() / "tools/install/install").string(), "'", line);
   }
-  if (absl::ConsumePrefix(&line, "./bazelw run //tools:opt --")) {
-    return absl::StrCat("'", (Root() / "tools/opt").string(), "'", line);
+  for (const char* tool : {"opt", "run"}) {
+    if (!absl::ConsumePrefix(&line, absl::StrCat("./bazelw run //tools:", tool, " --"))) continue;
+    return absl::StrCat("'", (Root() / "tools" / tool).string(), "'", line);
   }
   return std::string(line);
 }
@@ -210,6 +211,26 @@ func @main(%x: f32[s0, 3]) -> f32[s0, 3] {
   const Ran onnx = Opt(load + "--emit=onnx -o out.onnx out.weft");
   EXPECT_EQ(onnx.status, 2);
   EXPECT_THAT(onnx.output, HasSubstr("twice"));
+}
+
+TEST_F(EmbeddingTest, OtherToolsLoadPlugins) {
+  std::ofstream(Scratch() / "twice.weft")
+      << "func @main(%x: f32[2]) -> f32[2] {\n  %0 = twice(%x)\n  %1 = sin(%0)\n  return %1\n}\n";
+  const std::string load = " --load=twice/libtwice.so ";
+  const Ran run = Shell("weft/bin/weft-run" + load + "--passes=find_twice twice.weft");
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("output_0: f32[2]"));
+  const Ran diff = Shell("weft/bin/weft-diff" + load + "twice.weft twice.weft");
+  EXPECT_EQ(diff.status, 0) << diff.output;
+  const Ran reduce =
+      Shell("weft/bin/weft-reduce" + load + "--predicate=command='grep -q twice {}' twice.weft");
+  EXPECT_EQ(reduce.status, 0) << reduce.output;
+  EXPECT_THAT(reduce.output, HasSubstr("2 nodes before, 1 after"));
+  for (const char* tool : {"run", "diff", "reduce"}) {
+    const Ran bad =
+        Shell(absl::StrCat("weft/bin/weft-", tool, " --load=no.so twice.weft twice.weft"));
+    EXPECT_EQ(bad.status, 2);
+  }
 }
 
 TEST_F(EmbeddingTest, BadPluginsAreNamed) {

@@ -33,7 +33,10 @@ check "the library's other name" test "a b/lib/libweft.so" -ef a\ b/lib/libweft.
 
 # Moved, the files still find each other.
 mv "a b/c" moved
-check "the program runs" sh -c 'moved/bin/weft-opt --list-passes | grep -q canonicalize'
+check "opt runs" sh -c 'moved/bin/weft-opt --list-passes | grep -q canonicalize'
+for tool in diff reduce run; do
+  check "$tool runs" sh -c "moved/bin/weft-$tool --help | grep -q 'Usage: $tool'"
+done
 cflags="$(PKG_CONFIG_PATH=moved/lib/pkgconfig pkg-config --cflags-only-I weft)"
 include="${cflags#-I}"
 check "pkg-config finds the headers" test -f "${include% }/weft/api/compiler.h"

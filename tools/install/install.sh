@@ -19,7 +19,7 @@ Lays down, under DIR:
   lib/                libweft.so
   lib/pkgconfig/      for `pkg-config weft`
   lib/cmake/weft/     for CMake's find_package(weft)
-  bin/weft-opt        the tool opt
+  bin/                the tools weft-opt, weft-run, weft-reduce and weft-diff
 
 docs/embedding.md shows programs and plugins that use them.
 TEXT

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# make_tree.sh OUT VERSION ABSEIL LIBRARY OPT LICENSE TEMPLATES HEADERS
+# make_tree.sh OUT VERSION ABSEIL LIBRARY LICENSE TOOLS TEMPLATES HEADERS
 #
 # Packs what //tools:install lays down as the archive OUT; the last three arguments
 # and ABSEIL, the libraries of Abseil that the headers need, are lists in one word
@@ -9,8 +9,9 @@
 # weft/ and say so: names such as graph/ and passes/ are not Weft's alone.
 set -euo pipefail
 
-out="$PWD/$1" version="$2" library="$4" opt="$5" license="$6"
+out="$PWD/$1" version="$2" library="$4" license="$5"
 read -ra abseil <<<"$3"
+read -ra tools <<<"$6"
 read -ra templates <<<"$7"
 read -ra headers <<<"$8"
 umask 022
@@ -24,8 +25,8 @@ put() {  # MODE FILE PATH
 
 put 755 "$library" "lib/libweft.so.$version"
 ln -s "libweft.so.$version" "$root/lib/libweft.so"
-put 755 "$opt" bin/weft-opt
 put 644 "$license" share/doc/weft/LICENSE
+for tool in "${tools[@]}"; do put 755 "$tool" "bin/weft-${tool##*/}"; done
 
 for header in "${headers[@]}"; do
   # Generated ones lie in a folder of Bazel's.

@@ -1,0 +1,24 @@
+#include "tools/common/plugins.h"
+
+#include "absl/strings/str_cat.h"
+#include "api/plugin.h"
+#include "tools/common/cli.h"
+
+namespace weft::tools {
+
+void AddLoadFlag(FlagSet& flags, std::vector<std::string>* files, const std::string& more) {
+  flags.Repeated("load", files, "LIBRARY",
+                 absl::StrCat("A plugin: a shared library that adds ops, passes, pipelines or\n"
+                              "rules (docs/embedding.md)",
+                              more));
+}
+
+absl::Status LoadPlugins(const std::vector<std::string>& files, Extensions& extensions) {
+  for (const std::string& file : files) {
+    auto name = LoadPlugin(ResolvePath(file), extensions);
+    if (!name.ok()) return name.status();
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace weft::tools
