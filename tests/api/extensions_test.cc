@@ -31,6 +31,15 @@ constexpr OpSpec kSpec = OpSpec("half(Tensor self) -> Tensor", "self / 2.")
                              .Infer(ops::InferUnaryFloat);
 const OpDef half("half", kSpec.Eval(EvalHalf));
 
+// half(half(self)), without an Eval.
+std::vector<Value*> DecomposeQuarter(Builder& b, const OpArgs& args) {
+  return {b.Op(half, {b.Op(half, {args.operand(0)})})};
+}
+const OpDef quarter("quarter", OpSpec("quarter(Tensor self) -> Tensor", "self / 4.")
+                                   .Traits(kPointwise)
+                                   .Infer(ops::InferUnaryFloat)
+                                   .Decompose(DecomposeQuarter));
+
 class HalvePass : public Pass {
  public:
   absl::string_view name() const override { return "halve"; }
@@ -78,14 +87,30 @@ TEST(Extensions, AnOpIsUsedEverywhere) {
   EXPECT_THAT((*out)[0].ReadDoubles(), ElementsAre(-0.5, 2));
 }
 
+TEST(Extensions, ACompositeStandsOnOtherOpsOfTheProgram) {
+  Extensions mine;
+  ASSERT_TRUE(mine.AddOp(&half).ok());
+  ASSERT_TRUE(mine.AddOp(&quarter).ok());
+  auto module =
+      ParseModule("func @main(%x: f32[n]) -> f32[n] { %0 = quarter(%x) return %0 }", mine.ops());
+  ASSERT_TRUE(module.ok()) << module.status();
+  CompileOptions options;
+  options.passes = "decompose,default";
+  options.verify = CompileOptions::Verify::kSemantics;
+  auto result = Compile(**module, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_GT(result->semantics.regions, 0);
+  EXPECT_THAT(PrintModule(**module), HasSubstr("%0 = half(%x) : f32[n]\n  %1 = half(%0)"));
+}
+
 TEST(Extensions, OpsThatAreRefused) {
   Extensions mine;
   static const OpDef no_infer("half", OpSpec("half(Tensor self) -> Tensor", "").Eval(EvalHalf));
   EXPECT_EQ(Message(mine.AddOp(&no_infer)), "op half: it has no Infer");
   static const OpDef no_eval("half", kSpec);
   EXPECT_THAT(Message(mine.AddOp(&no_eval)), HasSubstr("neither an Eval nor a Decompose"));
-  static const OpDef other("quarter", kSpec.Eval(EvalHalf));
-  EXPECT_EQ(Message(mine.AddOp(&other)), "op quarter: its schema is of half");
+  static const OpDef other("third", kSpec.Eval(EvalHalf));
+  EXPECT_EQ(Message(mine.AddOp(&other)), "op third: its schema is of half");
   static const OpDef bad("half", OpSpec("half(Tensor", "").Infer(ops::InferUnaryFloat));
   EXPECT_EQ(mine.AddOp(&bad).code(), absl::StatusCode::kInvalidArgument);
   static const OpDef odd("1/2", kSpec);
