@@ -8,7 +8,8 @@ set -euo pipefail
 alone() {
   echo "#include \"$1\"" |
     g++ -std=c++17 -Wall -Wextra -Wno-unused-parameter -Werror -fsyntax-only -I. -x c++ - ||
-    { echo "FAILED: $1 does not compile alone"; return 255; }
+    { echo "FAILED: $1 does not compile alone. If it includes a header that is not" \
+           "there: that one is not in the public list of its BUILD.bazel"; return 255; }
 }
 export -f alone
 printf '%s\n' "$@" | xargs -P 2 -I{} bash -c 'alone {}'
