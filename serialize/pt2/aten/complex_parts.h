@@ -1,0 +1,26 @@
+// Complex arithmetic out of real ops: Weft's pointwise ops take no complex
+// numbers.
+#ifndef WEFT_SERIALIZE_PT2_ATEN_COMPLEX_PARTS_H_
+#define WEFT_SERIALIZE_PT2_ATEN_COMPLEX_PARTS_H_
+
+#include "serialize/pt2/aten_call.h"
+
+namespace weft::pt2 {
+
+struct ComplexParts {
+  Value* real = nullptr;
+  Value* imag = nullptr;
+};
+
+// Of a real value the imaginary part is zeros.
+ComplexParts PartsOf(AtenCall& c, Value* v);
+Value* JoinParts(AtenCall& c, ComplexParts parts);
+// The argument, a tensor or a number, with parts of `dtype` (a real one).
+ComplexParts PartsAs(AtenCall& c, absl::string_view name, DType dtype);
+
+ComplexParts MulParts(AtenCall& c, ComplexParts a, ComplexParts b);
+ComplexParts DivParts(AtenCall& c, ComplexParts a, ComplexParts b);
+
+}  // namespace weft::pt2
+
+#endif  // WEFT_SERIALIZE_PT2_ATEN_COMPLEX_PARTS_H_

@@ -1,0 +1,319 @@
+// Tensors out of sizes and numbers.
+#include <cmath>
+
+#include "absl/strings/match.h"
+#include "graph/ops/ops.h"
+#include "serialize/pt2/aten/tables.h"
+#include "serialize/pt2/build.h"
+
+namespace weft::pt2 {
+namespace {
+
+// The dtype of torch.full without one.
+DType DTypeOfFill(const Arg& value) {
+  switch (value.kind) {
+    case Arg::Kind::kInt:
+      return DType::kI64;
+    case Arg::Kind::kBool:
+    case Arg::Kind::kRelation:
+    case Arg::Kind::kBoolValue:
+      return DType::kBool;
+    case Arg::Kind::kComplex:
+      return DType::kC64;
+    default:
+      return DType::kF32;
+  }
+}
+
+template <int value>
+void Constant(AtenCall& c) {
+  const DType dtype = c.Dtype("dtype", DType::kF32);
+  if (IsComplex(dtype)) {
+    return c.Return(c.Unsupported("complex constants are not supported"));
+  }
+  c.Return(Full(c, c.Syms("size"), Number(c, dtype, value)));
+}
+
+template <int value>
+void ConstantLike(AtenCall& c) {
+  Value* self = c.T("self");
+  const DType dtype = c.Dtype("dtype", DTypeOf(self));
+  c.Return(Full(c, DimsOf(self), Number(c, dtype, value)));
+}
+
+template <int value>
+void NewConstant(AtenCall& c) {
+  const DType dtype = c.Dtype("dtype", DTypeOf(c.T("self")));
+  c.Return(Full(c, c.Syms("size"), Number(c, dtype, value)));
+}
+
+void FullSize(AtenCall& c) {
+  const DType dtype = c.Dtype("dtype", DTypeOfFill(c.arg("fill_value")));
+  c.Return(Full(c, c.Syms("size"), c.As("fill_value", dtype)));
+}
+
+void FullLike(AtenCall& c) {
+  Value* self = c.T("self");
+  const DType dtype = c.Dtype("dtype", DTypeOf(self));
+  c.Return(Full(c, DimsOf(self), c.As("fill_value", dtype)));
+}
+
+void NewFull(AtenCall& c) {
+  const DType dtype = c.Dtype("dtype", DTypeOf(c.T("self")));
+  c.Return(Full(c, c.Syms("size"), c.As("fill_value", dtype)));
+}
+
+void ScalarTensor(AtenCall& c) {
+  c.Return(c.As("s", c.Dtype("dtype", DType::kF32)));
+}
+
+// --- Ranges -----------------------------------------------------------------------
+
+const Arg& IntArg(int64_t value) {
+  static const Arg& zero = *new Arg(Arg::Int(0));
+  static const Arg& one = *new Arg(Arg::Int(1));
+  return value == 0 ? zero : one;
+}
+
+bool IsNumber(const Arg& a) {
+  return (a.is(Arg::Kind::kInt) && a.integer.is_constant()) ||
+         a.is(Arg::Kind::kFloat);
+}
+
+double NumberOf(const Arg& a) {
+  return a.is(Arg::Kind::kFloat) ? a.number
+                                 : static_cast<double>(a.integer.value());
+}
+
+// Floats: start + i * step, in f64, for constant ends.
+void FloatRange(AtenCall& c, const Arg& start, const Arg& end, const Arg& step,
+                DType dtype) {
+  if (!IsNumber(start) || !IsNumber(end) || !IsNumber(step) ||
+      NumberOf(step) == 0) {
+    return c.Return(
+        c.Unsupported("the ends of a range of floats are no constants"));
+  }
+  const double first = NumberOf(start);
+  const double by = NumberOf(step);
+  const double count = std::ceil((NumberOf(end) - first) / by);
+  if (!(count >= 0 && count < 1e9)) {
+    return c.Return(c.Fail("the range goes the wrong way, or is too long"));
+  }
+  Value* i = Iota(c, static_cast<int64_t>(count), DType::kF64);
+  c.Return(Convert(c, Add(c, Mul(c, i, by), first), dtype));
+}
+
+void Range(AtenCall& c, const Arg& start, const Arg& end, const Arg& step) {
+  const bool whole = start.is(Arg::Kind::kInt) && end.is(Arg::Kind::kInt) &&
+                     step.is(Arg::Kind::kInt);
+  const DType dtype =
+      c.Dtype("dtype", whole ? DType::kI64 : DType::kF32);
+  if (!whole) return FloatRange(c, start, end, step, dtype);
+  Value* i = c.Op(ops::arange, {},
+                  {{"start", start.integer},
+                   {"end", end.integer},
+                   {"step", step.integer}});
+  c.Return(Convert(c, i, dtype));
+}
+
+void Arange(AtenCall& c) {
+  const bool has_start = c.schema().Find("start") >= 0;
+  const bool has_step = c.schema().Find("step") >= 0;
+  Range(c, has_start ? c.arg("start") : IntArg(0), c.arg("end"),
+        has_step ? c.arg("step") : IntArg(1));
+}
+
+// `steps` values from start to end, both in it; counted from the nearer end as
+// PyTorch does.
+Value* LinSpace(AtenCall& c, DType dtype) {
+  const SymInt steps = c.Sym("steps");
+  const double start = c.Float("start");
+  const double end = c.Float("end");
+  Value* i = Iota(c, steps, DType::kF64);
+  if (steps.Is(1)) return Convert(c, Add(c, Mul(c, i, 0.0), start), dtype);
+  Value* last = SymScalar(c, steps - 1, DType::kF64);
+  Value* by = Div(c, Number(c, DType::kF64, end - start), last);
+  Value* up = Add(c, Mul(c, i, by), start);
+  Value* down = Sub(c, Number(c, DType::kF64, end),
+                    Mul(c, Sub(c, last, i), by));
+  Value* near = c.Op(ops::lt, {i, Mul(c, SymScalar(c, steps, DType::kF64), 0.5)});
+  return Convert(c, Where(c, near, up, down), dtype);
+}
+
+void LinSpaceTensor(AtenCall& c) {
+  c.Return(LinSpace(c, c.Dtype("dtype", DType::kF32)));
+}
+
+void LogSpace(AtenCall& c) {
+  Value* exponent = LinSpace(c, DType::kF64);
+  Value* y = c.Op(ops::pow, {NumberLike(c, exponent, c.Float("base")),
+                             exponent});
+  c.Return(Convert(c, y, c.Dtype("dtype", DType::kF32)));
+}
+
+void Eye(AtenCall& c) {
+  const SymInt n = c.Sym("n");
+  const SymInt m = c.schema().Find("m") >= 0 ? c.Sym("m") : n;
+  c.Return(c.Op(ops::eye, {},
+                {{"n", n},
+                 {"m", m},
+                 {"dtype", c.Dtype("dtype", DType::kF32)}}));
+}
+
+// [2, count]: the indices of the elements on one side of a diagonal.
+template <bool lower>
+void TriangleIndices(AtenCall& c) {
+  const int64_t rows = c.Int("row");
+  const int64_t cols = c.Int("col");
+  const int64_t offset = c.Int("offset");
+  constexpr int64_t kMaxElements = 1 << 24;
+  Ints i, j;
+  if (rows < 0 || cols < 0 || rows > kMaxElements || cols > kMaxElements ||
+      rows * cols > kMaxElements) {
+    return c.Return(c.Fail("the triangle is too large"));
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t k = 0; k < cols; ++k) {
+      if (lower ? k - r > offset : k - r < offset) continue;
+      i.push_back(r);
+      j.push_back(k);
+    }
+  }
+  const int64_t n = static_cast<int64_t>(i.size());
+  i.insert(i.end(), j.begin(), j.end());
+  c.Return(c.b().Constant(HostTensor::FromInts(
+      c.Dtype("dtype", DType::kI64), {2, n}, i)));
+}
+
+// Window functions of `n` points, periodic ones of n + 1 without the last.
+Value* WindowAngle(AtenCall& c, bool periodic) {
+  const SymInt n = c.Sym("window_length");
+  Value* points = SymScalar(c, periodic ? n : n - 1, DType::kF64);
+  return Div(c, Mul(c, Iota(c, n, DType::kF64), 6.283185307179586), points);
+}
+
+Value* CosineWindow(AtenCall& c, double a, double b) {
+  const bool periodic =
+      c.schema().Find("periodic") < 0 || c.Bool("periodic");
+  Value* angle = WindowAngle(c, periodic);
+  Value* y = Sub(c, Number(c, DType::kF64, a),
+                 Mul(c, c.Op(ops::cos, {angle}), b));
+  return Convert(c, y, c.Dtype("dtype", DType::kF32));
+}
+
+void HannWindow(AtenCall& c) { c.Return(CosineWindow(c, 0.5, 0.5)); }
+void HammingWindow(AtenCall& c) { c.Return(CosineWindow(c, 0.54, 0.46)); }
+
+constexpr AtenOp kTable[] = {
+    {"arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, "
+     "Device? device=None, bool? pin_memory=None) -> Tensor",
+     Arange},
+    {"arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, "
+     "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> "
+     "Tensor",
+     Arange},
+    {"arange.start_step(Scalar start, Scalar end, Scalar step=1, *, "
+     "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+     "pin_memory=None) -> Tensor",
+     Arange},
+    {"empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? "
+     "layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? "
+     "memory_format=None) -> Tensor",
+     Constant<0>},
+    {"empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, "
+     "Device? device=None, bool? pin_memory=None, MemoryFormat? "
+     "memory_format=None) -> Tensor",
+     ConstantLike<0>},
+    {"empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? "
+     "dtype=None, Layout? layout=None, Device? device=None, bool? "
+     "pin_memory=None) -> Tensor",
+     Constant<0>},
+    {"empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, "
+     "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> "
+     "Tensor",
+     Constant<0>},
+    {"eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+     "device=None, bool? pin_memory=None) -> Tensor",
+     Eye},
+    {"eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? "
+     "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+     Eye},
+    {"full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, "
+     "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> "
+     "Tensor",
+     FullSize},
+    {"full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, "
+     "Layout? layout=None, Device? device=None, bool? pin_memory=None, "
+     "MemoryFormat? memory_format=None) -> Tensor",
+     FullLike},
+    {"hamming_window(int window_length, *, ScalarType? dtype=None, Layout? "
+     "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+     HammingWindow},
+    {"hamming_window.periodic(int window_length, bool periodic, *, ScalarType? "
+     "dtype=None, Layout? layout=None, Device? device=None, bool? "
+     "pin_memory=None) -> Tensor",
+     HammingWindow},
+    {"hann_window(int window_length, *, ScalarType? dtype=None, Layout? "
+     "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+     HannWindow},
+    {"hann_window.periodic(int window_length, bool periodic, *, ScalarType? "
+     "dtype=None, Layout? layout=None, Device? device=None, bool? "
+     "pin_memory=None) -> Tensor",
+     HannWindow},
+    {"linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, "
+     "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> "
+     "Tensor",
+     LinSpaceTensor},
+    {"logspace(Scalar start, Scalar end, int steps, float base=10., *, "
+     "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+     "pin_memory=None) -> Tensor",
+     LogSpace},
+    {"new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? "
+     "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+     NewConstant<0>},
+    {"new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, "
+     "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+     "pin_memory=None) -> Tensor",
+     NewConstant<0>},
+    {"new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? "
+     "dtype=None, Layout? layout=None, Device? device=None, bool? "
+     "pin_memory=None) -> Tensor",
+     NewFull},
+    {"new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? "
+     "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+     NewConstant<1>},
+    {"new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? "
+     "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+     NewConstant<0>},
+    {"ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "
+     "Device? device=None, bool? pin_memory=None) -> Tensor",
+     Constant<1>},
+    {"ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, "
+     "Device? device=None, bool? pin_memory=None, MemoryFormat? "
+     "memory_format=None) -> Tensor",
+     ConstantLike<1>},
+    {"scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, "
+     "Device? device=None, bool? pin_memory=None) -> Tensor",
+     ScalarTensor},
+    {"tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, "
+     "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> "
+     "Tensor",
+     TriangleIndices<true>},
+    {"triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, "
+     "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> "
+     "Tensor",
+     TriangleIndices<false>},
+    {"zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "
+     "Device? device=None, bool? pin_memory=None) -> Tensor",
+     Constant<0>},
+    {"zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, "
+     "Device? device=None, bool? pin_memory=None, MemoryFormat? "
+     "memory_format=None) -> Tensor",
+     ConstantLike<0>},
+};
+
+}  // namespace
+
+absl::Span<const AtenOp> CreateTable() { return kTable; }
+
+}  // namespace weft::pt2

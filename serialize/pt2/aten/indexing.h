@@ -1,0 +1,29 @@
+// Advanced indexing, as `index` and `index_put` have it.
+#ifndef WEFT_SERIALIZE_PT2_ATEN_INDEXING_H_
+#define WEFT_SERIALIZE_PT2_ATEN_INDEXING_H_
+
+#include <vector>
+
+#include "serialize/pt2/build.h"
+
+namespace weft::pt2 {
+
+// x[indices]: the indexed dims in front, in a tensor of index tuples.
+struct Indexing {
+  // Moves the indexed dims of self to the front.
+  Ints perm;
+  // [broadcast sizes of the indices..., number of indexed dims].
+  Value* tuples = nullptr;
+  SymInts broadcast;
+  // Where the indices' dims stand in the result, by dims of self.
+  int place = 0;
+  int indexed = 0;
+};
+
+// `indices` by dim, null where a dim is taken whole; bool masks become the
+// positions of their true elements.
+Indexing MakeIndexing(AtenCall& c, Value* self, std::vector<Value*> indices);
+
+}  // namespace weft::pt2
+
+#endif  // WEFT_SERIALIZE_PT2_ATEN_INDEXING_H_

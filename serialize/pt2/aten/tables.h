@@ -1,0 +1,61 @@
+// The tables of ATen operators: one for each theme file, joined here.
+#ifndef WEFT_SERIALIZE_PT2_ATEN_TABLES_H_
+#define WEFT_SERIALIZE_PT2_ATEN_TABLES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "serialize/pt2/aten_call.h"
+
+namespace weft::pt2 {
+
+absl::Span<const AtenOp> ActivationTable();
+absl::Span<const AtenOp> AttentionTable();
+absl::Span<const AtenOp> BackwardTable();
+absl::Span<const AtenOp> BinaryTable();
+absl::Span<const AtenOp> ComplexTable();
+absl::Span<const AtenOp> ConvTable();
+absl::Span<const AtenOp> CopyTable();
+absl::Span<const AtenOp> CreateTable();
+absl::Span<const AtenOp> EmbeddingTable();
+absl::Span<const AtenOp> FftTable();
+absl::Span<const AtenOp> IndexTable();
+absl::Span<const AtenOp> JoinTable();
+absl::Span<const AtenOp> LossTable();
+absl::Span<const AtenOp> MatmulTable();
+absl::Span<const AtenOp> NormTable();
+absl::Span<const AtenOp> PadTable();
+absl::Span<const AtenOp> PoolTable();
+absl::Span<const AtenOp> QuantTable();
+absl::Span<const AtenOp> RecurrentTable();
+absl::Span<const AtenOp> ReduceTable();
+absl::Span<const AtenOp> ResizeTable();
+absl::Span<const AtenOp> ScatterTable();
+absl::Span<const AtenOp> SortTable();
+absl::Span<const AtenOp> SymbolicTable();
+absl::Span<const AtenOp> UnaryTable();
+absl::Span<const AtenOp> ViewTable();
+
+// An operator with its schema parsed.
+struct KnownOp {
+  AtenSchema schema;
+  AtenFn fn = nullptr;
+};
+
+// By target: "torch.ops.aten.add.Tensor". For an operator that writes its
+// argument (`add_.Tensor`) see FindWritten. Null: not known.
+const KnownOp* FindAten(absl::string_view target);
+// "torch.ops.aten.add_.Tensor": the functional twin, `add.Tensor`. Null when
+// the name does not end in `_`, or there is no twin.
+const KnownOp* FindWritten(absl::string_view target);
+// All of them, by target.
+std::vector<std::pair<std::string, const KnownOp*>> AllAten();
+
+// Why an operator is left out on purpose; empty when no reason is on record.
+absl::string_view ReasonForAbsence(absl::string_view target);
+
+}  // namespace weft::pt2
+
+#endif  // WEFT_SERIALIZE_PT2_ATEN_TABLES_H_

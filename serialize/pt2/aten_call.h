@@ -1,0 +1,192 @@
+// What the import function of an ATen operator sees: one call, its arguments
+// placed by the schema and defaults filled in.
+//
+//   void Gelu(AtenCall& c) {
+//     c.Return(c.Op(ops::gelu, {c.T("self")},
+//                   {{"approximate", c.Str("approximate")}}));
+//   }
+//   {"gelu(Tensor self, *, str approximate=\"none\") -> Tensor", Gelu}
+//
+// Errors stick, those of the builder included: accessors then give harmless
+// values (null for tensors) and status() has the first error. A null tensor
+// must not be dereferenced; TypeOf() copes with it. Names of arguments that the
+// schema lacks are a broken invariant.
+#ifndef WEFT_SERIALIZE_PT2_ATEN_CALL_H_
+#define WEFT_SERIALIZE_PT2_ATEN_CALL_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/core/builder.h"
+#include "graph/core/graph.h"
+#include "serialize/pt2/aten_schema.h"
+
+namespace weft::pt2 {
+
+// What a name of the program, or an argument, stands for.
+struct Arg {
+  enum class Kind {
+    kNone,
+    kTensor,        // value
+    kInt,           // integer
+    kFloat,         // number
+    kComplex,       // number, imaginary
+    kBool,          // integer: 0 or 1
+    kFloatValue,    // value: an f64 scalar that stands for a float
+    kRelation,      // `relation` between integer and other: a bool
+    kBoolValue,     // value: a bool scalar that stands for a bool
+    kString,        // text
+    kDType,         // dtype; absent when Weft does not have it
+    kMemoryFormat,  // memory_format
+    kOpaque,        // A device or layout: no influence on the program.
+    kList,          // items
+    kGraph,         // graph
+  };
+  enum class Relation { kEq, kNe, kLt, kLe, kGt, kGe };
+
+  Kind kind = Kind::kNone;
+  Value* value = nullptr;
+  SymInt integer;
+  SymInt other;
+  Relation relation = Relation::kEq;
+  double number = 0;
+  double imaginary = 0;
+  std::string text;
+  std::optional<DType> dtype;
+  MemoryFormat memory_format = MemoryFormat::kPreserve;
+  std::vector<Arg> items;
+  const GraphDef* graph = nullptr;
+
+  bool is(Kind k) const { return kind == k; }
+  bool present() const { return kind != Kind::kNone; }
+  // A Python number, symbolic or not.
+  bool is_number() const;
+
+  static Arg Tensor(Value* value);
+  static Arg Int(SymInt value);
+  static Arg List(std::vector<Arg> items);
+};
+
+// The type of `v`; f32[] for null.
+Type TypeOf(const Value* v);
+
+class AtenCall {
+ public:
+  // `builder` takes the nodes and the errors.
+  AtenCall(const AtenSchema& schema, std::vector<Arg> args, Builder* builder)
+      : schema_(schema), args_(std::move(args)), builder_(*builder) {}
+
+  const AtenSchema& schema() const { return schema_; }
+  const std::vector<Arg>& args() const { return args_; }
+
+  // --- Errors.
+  const absl::Status& status() const { return builder_.status(); }
+  bool ok() const { return status().ok(); }
+  Value* Fail(absl::string_view message);
+  Value* Unsupported(absl::string_view message);
+
+  // --- Arguments by name.
+  const Arg& arg(absl::string_view name) const;
+  bool Has(absl::string_view name) const { return arg(name).present(); }
+  // A tensor. A number, which PyTorch lets stand for one, becomes a scalar.
+  Value* T(absl::string_view name);
+  Value* OptT(absl::string_view name);  // Null for None.
+  // Null entries for None.
+  std::vector<Value*> Ts(absl::string_view name);
+  SymInt Sym(absl::string_view name);
+  SymInt Sym(absl::string_view name, SymInt if_none);
+  std::vector<SymInt> Syms(absl::string_view name);
+  int64_t Int(absl::string_view name);
+  int64_t Int(absl::string_view name, int64_t if_none);
+  std::vector<int64_t> Ints(absl::string_view name);
+  bool Bool(absl::string_view name);
+  bool Bool(absl::string_view name, bool if_none);
+  double Float(absl::string_view name);
+  double Float(absl::string_view name, double if_none);
+  std::vector<double> Floats(absl::string_view name);
+  std::string Str(absl::string_view name);
+  DType Dtype(absl::string_view name, DType if_none);
+  std::vector<bool> Bools(absl::string_view name);
+  // `n` values of a list that may hold one for all; `if_empty` for none at all.
+  std::vector<int64_t> IntsFor(absl::string_view name, int n);
+  std::vector<int64_t> IntsFor(absl::string_view name, int n,
+                               std::vector<int64_t> if_empty);
+  std::vector<SymInt> SymsFor(absl::string_view name, int n);
+  // A dim of a tensor of `rank`, counted from the front. A scalar has dim 0.
+  int Dim(absl::string_view name, int rank);
+  int WrapDim(int64_t dim, int rank);
+  // All dims when the argument is None or empty.
+  std::vector<int64_t> Dims(absl::string_view name, int rank);
+
+  // --- Dtypes.
+  // The dtype in which PyTorch computes with these arguments: tensors with dims
+  // count more than scalars, those more than Python numbers.
+  DType Promoted(std::initializer_list<absl::string_view> names);
+  // The same, and integers become f32.
+  DType PromotedFloat(std::initializer_list<absl::string_view> names);
+  // The argument (a tensor, or a number as a scalar) in `dtype`.
+  Value* As(absl::string_view name, DType dtype);
+  Value* As(const Arg& arg, DType dtype);
+
+  // --- Results.
+  void Return(Value* v) { results_.push_back(Arg::Tensor(v)); }
+  void Return(const std::vector<Value*>& values) {
+    for (Value* v : values) Return(v);
+  }
+  void Return(SymInt v) { results_.push_back(Arg::Int(v)); }
+  void ReturnList(absl::Span<Value* const> values);
+  void ReturnNone() { results_.push_back(Arg()); }
+  void ReturnArg(Arg arg) { results_.push_back(std::move(arg)); }
+  std::vector<Arg>& results() { return results_; }
+
+  // --- Making nodes.
+  Builder& b() { return builder_; }
+  Value* Op(const OpDef& op, std::initializer_list<Value*> operands,
+            std::initializer_list<NamedAttr> attrs = {}) {
+    return builder_.Op(op, operands, attrs);
+  }
+  std::vector<Value*> Ops(const OpDef& op,
+                          std::initializer_list<Value*> operands,
+                          std::initializer_list<NamedAttr> attrs = {}) {
+    return builder_.Ops(op, operands, attrs);
+  }
+
+  // --- Memory, as the file has it: strides by value where they are recorded.
+  struct Layout {
+    std::vector<SymInt> strides;
+    SymInt offset = 0;
+  };
+  void set_layouts(std::vector<std::optional<Layout>> layouts) {
+    layouts_ = std::move(layouts);
+  }
+  // Of an argument; nothing when it is not known.
+  std::optional<Layout> LayoutOf(absl::string_view name) const;
+
+ private:
+  const AtenSchema& schema_;
+  std::vector<Arg> args_;
+  Builder& builder_;
+  std::vector<Arg> results_;
+  std::vector<std::optional<Layout>> layouts_;
+};
+
+// PyTorch's promotion of two dtypes.
+DType PromoteTypes(DType a, DType b);
+
+// One overload: its schema, and how it becomes nodes.
+using AtenFn = void (*)(AtenCall&);
+struct AtenOp {
+  const char* schema;
+  AtenFn fn;
+};
+
+}  // namespace weft::pt2
+
+#endif  // WEFT_SERIALIZE_PT2_ATEN_CALL_H_

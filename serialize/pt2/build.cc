@@ -1,0 +1,230 @@
+#include "serialize/pt2/build.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "graph/ops/ops.h"
+
+namespace weft::pt2 {
+
+SymInts DimsOf(const Value* v) {
+  if (v == nullptr) return {};
+  return {v->type().dims().begin(), v->type().dims().end()};
+}
+
+int RankOf(const Value* v) { return TypeOf(v).rank(); }
+
+DType DTypeOf(const Value* v) { return TypeOf(v).dtype(); }
+
+Value* Convert(AtenCall& c, Value* v, DType dtype) {
+  if (v == nullptr || v->type().dtype() == dtype) return v;
+  return c.Op(ops::convert, {v}, {{"dtype", dtype}, {"saturate", false}});
+}
+
+Value* Reshape(AtenCall& c, Value* v, absl::Span<const SymInt> size) {
+  if (v == nullptr || v->type().dims() == size) return v;
+  return c.Op(ops::reshape, {v}, {{"size", size}});
+}
+
+Value* Permute(AtenCall& c, Value* v, absl::Span<const int64_t> perm) {
+  if (v == nullptr) return nullptr;
+  if (std::is_sorted(perm.begin(), perm.end())) return v;
+  return c.Op(ops::permute, {v}, {{"dims", ToSymInts(perm)}});
+}
+
+Value* Expand(AtenCall& c, Value* v, absl::Span<const SymInt> size) {
+  if (v == nullptr || v->type().dims() == size) return v;
+  return c.Op(ops::expand, {v}, {{"size", size}});
+}
+
+Value* Unsqueeze(AtenCall& c, Value* v, int dim) {
+  if (v == nullptr) return nullptr;
+  SymInts size = DimsOf(v);
+  size.insert(size.begin() + dim, SymInt(1));
+  return Reshape(c, v, size);
+}
+
+Value* Squeeze(AtenCall& c, Value* v, int dim) {
+  if (v == nullptr) return nullptr;
+  SymInts size = DimsOf(v);
+  if (dim >= static_cast<int>(size.size())) return v;
+  size.erase(size.begin() + dim);
+  return Reshape(c, v, size);
+}
+
+Value* Slice(AtenCall& c, Value* v, int64_t dim, SymInt start, SymInt end,
+             SymInt step) {
+  if (v == nullptr) return nullptr;
+  return c.Op(
+      ops::slice, {v},
+      {{"dim", dim}, {"start", start}, {"end", end}, {"step", step}});
+}
+
+Value* Select(AtenCall& c, Value* v, int dim, SymInt index) {
+  if (v == nullptr) return nullptr;
+  const SymInt n = v->type().dim(dim);
+  const auto range = c.b().module().symbols().RangeOf(index);
+  if (range.max < 0) index = n + index;
+  return Squeeze(c, Slice(c, v, dim, index, index + 1), dim);
+}
+
+Value* Cat(AtenCall& c, std::vector<Value*> values, int64_t dim) {
+  if (!c.ok()) return nullptr;
+  if (values.size() == 1) return values[0];
+  const NamedAttr attrs[] = {{"dim", dim}};
+  return c.b().Op(ops::cat, values, attrs);
+}
+
+Value* AlongDim(AtenCall& c, Value* v, int dim, int rank) {
+  if (v == nullptr) return nullptr;
+  SymInts size(rank, SymInt(1));
+  size[dim] = v->type().numel();
+  return Reshape(c, v, size);
+}
+
+Value* Flatten(AtenCall& c, Value* v, int first, int last) {
+  if (v == nullptr) return nullptr;
+  SymInts size = DimsOf(v);
+  if (size.empty()) return Reshape(c, v, {SymInt(1)});
+  SymInt product = 1;
+  for (int i = first; i <= last; ++i) product = product * size[i];
+  size.erase(size.begin() + first, size.begin() + last + 1);
+  size.insert(size.begin() + first, product);
+  return Reshape(c, v, size);
+}
+
+Value* Number(AtenCall& c, DType dtype, double value) {
+  return c.b().Scalar(dtype, value);
+}
+
+Value* NumberLike(AtenCall& c, const Value* like, double value) {
+  return c.b().Scalar(DTypeOf(like), value);
+}
+
+Value* Full(AtenCall& c, absl::Span<const SymInt> size, Value* scalar) {
+  return Expand(c, scalar, size);
+}
+
+Value* Zeros(AtenCall& c, absl::Span<const SymInt> size, DType dtype) {
+  return Full(c, size, Number(c, dtype, 0));
+}
+
+Value* SymTensor(AtenCall& c, absl::Span<const SymInt> values,
+                 absl::Span<const int64_t> dims, DType dtype) {
+  if (auto constants = AllConstant(values)) {
+    return c.b().Constant(HostTensor::FromInts(dtype, dims, *constants));
+  }
+  return Convert(c,
+                 c.Op(ops::sym_constant, {},
+                      {{"values", values}, {"size", ToSymInts(dims)}}),
+                 dtype);
+}
+
+Value* SymScalar(AtenCall& c, SymInt value, DType dtype) {
+  return c.As(Arg::Int(value), dtype);
+}
+
+Value* Iota(AtenCall& c, SymInt n, DType dtype) {
+  return Convert(
+      c, c.Op(ops::arange, {}, {{"start", 0}, {"end", n}, {"step", 1}}), dtype);
+}
+
+Value* Reduce(AtenCall& c, const OpDef& op, Value* v,
+              absl::Span<const int64_t> dims, bool keepdim) {
+  // No dims at all would mean all of them.
+  if (dims.empty() && RankOf(v) > 0) return v;
+  return c.Op(op, {v}, {{"dim", ToSymInts(dims)}, {"keepdim", keepdim}});
+}
+
+Value* Add(AtenCall& c, Value* a, Value* b) { return c.Op(ops::add, {a, b}); }
+Value* Sub(AtenCall& c, Value* a, Value* b) { return c.Op(ops::sub, {a, b}); }
+Value* Mul(AtenCall& c, Value* a, Value* b) { return c.Op(ops::mul, {a, b}); }
+Value* Div(AtenCall& c, Value* a, Value* b) { return c.Op(ops::div, {a, b}); }
+Value* Add(AtenCall& c, Value* a, double b) {
+  return Add(c, a, NumberLike(c, a, b));
+}
+Value* Sub(AtenCall& c, Value* a, double b) {
+  return Sub(c, a, NumberLike(c, a, b));
+}
+Value* Mul(AtenCall& c, Value* a, double b) {
+  return Mul(c, a, NumberLike(c, a, b));
+}
+Value* Div(AtenCall& c, Value* a, double b) {
+  return Div(c, a, NumberLike(c, a, b));
+}
+Value* Where(AtenCall& c, Value* condition, Value* a, Value* b) {
+  return c.Op(ops::where, {condition, a, b});
+}
+
+DType Wide(DType dtype) {
+  return IsFloat(dtype) && DTypeBits(dtype) < 32 ? DType::kF32 : dtype;
+}
+
+DType RealDType(DType dtype) {
+  if (dtype == DType::kC32) return DType::kF16;
+  if (dtype == DType::kC64) return DType::kF32;
+  return dtype == DType::kC128 ? DType::kF64 : dtype;
+}
+
+DType ComplexDType(DType dtype) {
+  if (dtype == DType::kF16) return DType::kC32;
+  return dtype == DType::kF64 ? DType::kC128 : DType::kC64;
+}
+
+SymInts BroadcastDims(absl::Span<const SymInt> a, absl::Span<const SymInt> b) {
+  if (a.size() < b.size()) return BroadcastDims(b, a);
+  SymInts dims(a.begin(), a.end());
+  const size_t shift = a.size() - b.size();
+  for (size_t i = 0; i < b.size(); ++i) {
+    dims[shift + i] = BroadcastSize(dims[shift + i], b[i]);
+  }
+  return dims;
+}
+
+Ints OtherDims(int rank, absl::Span<const int64_t> dims) {
+  Ints others;
+  for (int64_t i = 0; i < rank; ++i) {
+    if (std::find(dims.begin(), dims.end(), i) == dims.end()) {
+      others.push_back(i);
+    }
+  }
+  return others;
+}
+
+Ints MoveDim(int rank, int from, int to) {
+  Ints perm = OtherDims(rank, {from});
+  perm.insert(perm.begin() + to, from);
+  return perm;
+}
+
+Ints Inverse(absl::Span<const int64_t> perm) {
+  Ints inverse(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i) {
+    inverse[perm[i]] = static_cast<int64_t>(i);
+  }
+  return inverse;
+}
+
+Ints AllDims(int rank) {
+  Ints dims;
+  for (int i = 0; i < rank; ++i) dims.push_back(i);
+  return dims;
+}
+
+SymInts ResolveSize(AtenCall& c, SymInt numel, SymInts size) {
+  int open = -1;
+  SymInt rest = 1;
+  for (size_t i = 0; i < size.size(); ++i) {
+    if (!size[i].Is(-1)) {
+      rest = rest * size[i];
+    } else if (open >= 0) {
+      c.Fail("the size has two entries of -1");
+    } else {
+      open = static_cast<int>(i);
+    }
+  }
+  if (open >= 0) size[open] = rest.Is(0) ? SymInt(0) : FloorDiv(numel, rest);
+  return size;
+}
+
+}  // namespace weft::pt2

@@ -1,0 +1,85 @@
+// Small pieces of graph that import functions share. All take null values (of
+// an earlier error) and then give null.
+#ifndef WEFT_SERIALIZE_PT2_BUILD_H_
+#define WEFT_SERIALIZE_PT2_BUILD_H_
+
+#include <vector>
+
+#include "absl/types/span.h"
+#include "graph/core/graph.h"
+#include "serialize/pt2/aten_call.h"
+
+namespace weft::pt2 {
+
+using SymInts = std::vector<SymInt>;
+using Ints = std::vector<int64_t>;
+
+SymInts DimsOf(const Value* v);
+int RankOf(const Value* v);
+DType DTypeOf(const Value* v);
+
+// As PyTorch's `to`: wraps, never saturates.
+Value* Convert(AtenCall& c, Value* v, DType dtype);
+Value* Reshape(AtenCall& c, Value* v, absl::Span<const SymInt> size);
+Value* Permute(AtenCall& c, Value* v, absl::Span<const int64_t> perm);
+Value* Expand(AtenCall& c, Value* v, absl::Span<const SymInt> size);
+// A new dim of size 1 before dim `dim` (which may be the rank).
+Value* Unsqueeze(AtenCall& c, Value* v, int dim);
+// Without a dim of size 1.
+Value* Squeeze(AtenCall& c, Value* v, int dim);
+Value* Slice(AtenCall& c, Value* v, int64_t dim, SymInt start, SymInt end,
+             SymInt step = 1);
+// Element `index` along `dim`, which goes.
+Value* Select(AtenCall& c, Value* v, int dim, SymInt index);
+Value* Cat(AtenCall& c, std::vector<Value*> values, int64_t dim);
+// A vector seen along `dim` of a tensor of `rank` dims.
+Value* AlongDim(AtenCall& c, Value* v, int dim, int rank);
+// Dims a..b (both in it) as one.
+Value* Flatten(AtenCall& c, Value* v, int first, int last);
+
+Value* Number(AtenCall& c, DType dtype, double value);
+Value* NumberLike(AtenCall& c, const Value* like, double value);
+// A constant tensor of one value.
+Value* Full(AtenCall& c, absl::Span<const SymInt> size, Value* scalar);
+Value* Zeros(AtenCall& c, absl::Span<const SymInt> size, DType dtype);
+// Symbolic integers as a tensor.
+Value* SymTensor(AtenCall& c, absl::Span<const SymInt> values,
+                 absl::Span<const int64_t> dims, DType dtype = DType::kI64);
+Value* SymScalar(AtenCall& c, SymInt value, DType dtype);
+Value* Iota(AtenCall& c, SymInt n, DType dtype = DType::kI64);
+
+// Reductions over `dims`.
+Value* Reduce(AtenCall& c, const OpDef& op, Value* v,
+              absl::Span<const int64_t> dims, bool keepdim);
+
+// Pointwise; both sides in one dtype.
+Value* Add(AtenCall& c, Value* a, Value* b);
+Value* Sub(AtenCall& c, Value* a, Value* b);
+Value* Mul(AtenCall& c, Value* a, Value* b);
+Value* Div(AtenCall& c, Value* a, Value* b);
+Value* Add(AtenCall& c, Value* a, double b);
+Value* Sub(AtenCall& c, Value* a, double b);
+Value* Mul(AtenCall& c, Value* a, double b);
+Value* Div(AtenCall& c, Value* a, double b);
+Value* Where(AtenCall& c, Value* condition, Value* a, Value* b);
+
+// f32 for narrower floats: where PyTorch computes an op wide inside.
+DType Wide(DType dtype);
+// The real dtype behind a complex one, and the other way round.
+DType RealDType(DType dtype);
+DType ComplexDType(DType dtype);
+
+SymInts BroadcastDims(absl::Span<const SymInt> a, absl::Span<const SymInt> b);
+// [0, 1, ..., rank - 1] without `dims`.
+Ints OtherDims(int rank, absl::Span<const int64_t> dims);
+// A permutation that moves dim `from` to place `to`.
+Ints MoveDim(int rank, int from, int to);
+Ints Inverse(absl::Span<const int64_t> perm);
+Ints AllDims(int rank);
+
+// One -1 becomes what is left of `numel`.
+SymInts ResolveSize(AtenCall& c, SymInt numel, SymInts size);
+
+}  // namespace weft::pt2
+
+#endif  // WEFT_SERIALIZE_PT2_BUILD_H_

@@ -1,0 +1,28 @@
+// SymPy expressions as text: srepr (`Add(Mul(Integer(2), Symbol('s0')), ...)`)
+// and infix (`2*s0 + 1`), to symbolic integers.
+//
+// Read: symbols, integers, sums, products, natural powers, floor and ceiling
+// division, mod, min, max, and rationals where a product divides by one. Other
+// functions (comparisons, Piecewise, floats) are Unimplemented: the caller may
+// do without the expression. Nesting is bounded by kMaxSympyDepth.
+#ifndef WEFT_SERIALIZE_PT2_SYMPY_H_
+#define WEFT_SERIALIZE_PT2_SYMPY_H_
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/core/sym.h"
+
+namespace weft::pt2 {
+
+inline constexpr int kMaxSympyDepth = 64;
+inline constexpr int kMaxSympyBytes = 1 << 16;
+
+// `symbol` gives what a name stands for. The error shows the text.
+absl::StatusOr<SymInt> ParseSympy(
+    absl::string_view text,
+    absl::FunctionRef<absl::StatusOr<SymInt>(absl::string_view)> symbol);
+
+}  // namespace weft::pt2
+
+#endif  // WEFT_SERIALIZE_PT2_SYMPY_H_
