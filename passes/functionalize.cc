@@ -298,7 +298,7 @@ class FunctionalizePass : public Pass {
   bool HandlesWrites() const override { return true; }
   absl::Status Run(Module& module, PassContext& context) override {
     if (!module.HasWrites() ||
-        !context.StartRewrite(NumericContract::kBitExact)) {
+        !context.StartRewrite({NumericContract::kBitExact})) {
       return absl::OkStatus();
     }
     absl::flat_hash_set<const Graph*> roots;

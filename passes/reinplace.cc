@@ -242,7 +242,7 @@ absl::Status GraphReinplacer::Visit(Node* node, int64_t position) {
         Objection(*node->operand(0), *node->result(), position);
     if (objection.empty()) objection = ViewObjection(*update, node);
     if (objection.empty() &&
-        context_.StartRewrite(NumericContract::kBitExact)) {
+        context_.StartRewrite({NumericContract::kBitExact})) {
       ++counts_.done;
       return ApplyUpdate(*update, node);
     }
@@ -308,7 +308,7 @@ absl::Status GraphReinplacer::ApplyPointwise(Node* node, int64_t position) {
         !Objection(*base, *result, position).empty()) {
       continue;
     }
-    if (!context_.StartRewrite(NumericContract::kBitExact)) break;
+    if (!context_.StartRewrite({NumericContract::kBitExact})) break;
     ++counts_.possible;
     ++counts_.done;
     TakeOver(*base, *result);
@@ -345,7 +345,7 @@ absl::Status GraphReinplacer::ApplyWriteBacks() {
     Value* value = outputs[own + k];
     const int memory = PlaceOf(*input).memory;
     const bool read = reads[memory] > (PlaceOf(*value).memory == memory);
-    if (read || !context_.StartRewrite(NumericContract::kBitExact)) {
+    if (read || !context_.StartRewrite({NumericContract::kBitExact})) {
       kept.push_back(index);
       kept_values.push_back(value);
       if (!names.empty()) names.push_back(graph_.output_names()[own + k]);

@@ -46,20 +46,20 @@ SymInt FromProof(Proof proof) {
   return proof == Proof::kYes ? 1 : 0;
 }
 
-SymInt Not(SymInt a) {
+SymInt KnownNot(SymInt a) {
   return a.is_constant() ? SymInt(a.value() == 0) : SymInt::Invalid();
 }
 
 // One operand may decide alone.
-SymInt And(SymInt a, SymInt b) {
+SymInt KnownAnd(SymInt a, SymInt b) {
   if (a.Is(0) || b.Is(0)) return 0;
   if (!a.is_constant() || !b.is_constant()) return SymInt::Invalid();
   return 1;
 }
 
-SymInt Or(SymInt a, SymInt b) { return Not(And(Not(a), Not(b))); }
+SymInt KnownOr(SymInt a, SymInt b) { return KnownNot(KnownAnd(KnownNot(a), KnownNot(b))); }
 
-SymInt Select(SymInt condition, SymInt self, SymInt other) {
+SymInt KnownSelect(SymInt condition, SymInt self, SymInt other) {
   if (self == other) return self;
   if (!condition.is_constant()) return SymInt::Invalid();
   return condition.Is(0) ? other : self;
@@ -87,7 +87,7 @@ const BinaryRule kBinaryRules[] = {
      }},
     {&ops::ne,
      [](const SymbolTable& s, SymInt a, SymInt b) {
-       return Not(FromProof(s.ProveEq(a, b)));
+       return KnownNot(FromProof(s.ProveEq(a, b)));
      }},
     {&ops::le,
      [](const SymbolTable& s, SymInt a, SymInt b) {
@@ -382,7 +382,7 @@ bool ApplyWhere(const Node& node, const Operands& in, Elements* out) {
   return ForEachElement<3>(
       node, [&](int64_t i, const std::array<int64_t, 3>& at) {
         (*out)[i] =
-            Select((*in[0])[at[0]], (*in[1])[at[1]], (*in[2])[at[2]]);
+            KnownSelect((*in[0])[at[0]], (*in[1])[at[1]], (*in[2])[at[2]]);
       });
 }
 
@@ -416,7 +416,7 @@ bool ApplyReduction(const Elements& in, BinaryFn fn,
 
 SymInt ToBool(const SymbolTable& symbols, SymInt a) {
   if (!a.is_valid()) return a;
-  return Not(FromProof(symbols.ProveEq(a, 0)));
+  return KnownNot(FromProof(symbols.ProveEq(a, 0)));
 }
 
 // Fills `out` by the rule for the node's op, if there is one.

@@ -95,10 +95,11 @@ Value* Storages::ReadView(int id) {
 void Storages::Write(const Value* value, Value* contents, const Node* writer) {
   const int id = ViewOf(value);
   Storage& storage = storages_[views_[id].storage];
-  MarkAncestors(id);
+  if (storage.holders.back().view != id) MarkAncestors(id);
   // What holds a part of the view is overwritten, what holds something else is
   // carried down.
-  while (views_[storage.holders.back().view].query != query_) {
+  while (storage.holders.back().view != id &&
+         views_[storage.holders.back().view].query != query_) {
     if (IsAncestor(id, storage.holders.back().view)) {
       storage.holders.pop_back();
     } else {

@@ -55,6 +55,16 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+// What diagonal_scatter put there.
+Folded Fold(const OpArgs& args) {
+  return FoldViewOfScatter(args, diagonal_scatter);
+}
+
+// Nothing is replaced by other values.
+Folded FoldScatter(const OpArgs& args) {
+  return FoldScatterOfView(args, diagonal);
+}
+
 Value* Invert(Builder& b, const OpArgs& view, int result, Value* base,
               Value* update) {
   return ScatterBack(b, diagonal_scatter, view, base, update);
@@ -77,6 +87,7 @@ WEFT_DEFINE_OP(
            "ATen: aten::diagonal.")
         .Traits(kDataMovement)
         .Infer(Infer)
+        .Fold(Fold)
         .Eval(Eval)
         .InvertView(Invert)
         .Samples(R"(
@@ -100,6 +111,7 @@ WEFT_DEFINE_OP(
         .Traits(kDataMovement)
         .Verify(VerifyScatter)
         .Infer(InferSame)
+        .Fold(FoldScatter)
         .Eval(EvalScatter)
         .Samples(R"(
 diagonal_scatter(f32[3, 4], f32[3])

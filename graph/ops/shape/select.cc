@@ -49,6 +49,16 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+// What select_scatter put there.
+Folded Fold(const OpArgs& args) {
+  return FoldViewOfScatter(args, select_scatter);
+}
+
+// Nothing is replaced by other values.
+Folded FoldScatter(const OpArgs& args) {
+  return FoldScatterOfView(args, select);
+}
+
 Value* Invert(Builder& b, const OpArgs& view, int result, Value* base,
               Value* update) {
   return ScatterBack(b, select_scatter, view, base, update);
@@ -70,6 +80,7 @@ WEFT_DEFINE_OP(
         .Traits(kDataMovement)
         .Verify(Verify)
         .Infer(Infer)
+        .Fold(Fold)
         .Eval(Eval)
         .InvertView(Invert)
         .Samples(R"(
@@ -93,6 +104,7 @@ WEFT_DEFINE_OP(
         .Traits(kDataMovement)
         .Verify(VerifyScatter)
         .Infer(InferSame)
+        .Fold(FoldScatter)
         .Eval(EvalScatter)
         .Samples(R"(
 select_scatter(f32[3, 4], f32[4], dim=0, index=1)

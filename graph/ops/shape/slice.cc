@@ -48,12 +48,12 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   return Types{self.WithDims(dims)};
 }
 
-// All of it: as many elements as there are.
+// All of it: as many elements as there are; or what slice_scatter put there.
 Folded Fold(const OpArgs& args) {
   const int dim = *NormalizeDim(args.attrs().Int("dim"), args.type(0).rank());
   const SymInt n = args.type(0).dim(dim);
   if (Length(args, n) == n) return args.operand(0);
-  return {};
+  return FoldViewOfScatter(args, slice_scatter);
 }
 
 absl::Status Eval(EvalContext& c) {

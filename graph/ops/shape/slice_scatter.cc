@@ -8,8 +8,9 @@ namespace {
 
 absl::Status Verify(const OpArgs& args) { return CheckViewed(args, slice); }
 
-// All of it is replaced.
+// All of it is replaced; or nothing is, by other values.
 Folded Fold(const OpArgs& args) {
+  if (Folded same = FoldScatterOfView(args, slice)) return same;
   const int dim = *NormalizeDim(args.attrs().Int("dim"), args.type(0).rank());
   OpArgs viewed = args;
   viewed.op = &slice;

@@ -46,6 +46,27 @@ absl::Status EvalScatterOf(EvalContext& c, const OpDef& view) {
   return Update(self, c.in(1), viewed.out(0).ReadInts(), "none", &c.out(0));
 }
 
+Folded FoldViewOfScatter(const OpArgs& args, const OpDef& scatter) {
+  const Value* self = args.operand(0);
+  if (!self->IsResultOf(scatter) ||
+      self->node()->attr_list() != args.attr_list) {
+    return {};
+  }
+  Value* src = self->node()->operand(1);
+  const absl::StatusOr<Types> types = args.op->infer()(args);
+  if (!types.ok() || src->type() != types->front()) return {};
+  return src;
+}
+
+Folded FoldScatterOfView(const OpArgs& args, const OpDef& view) {
+  const Value* src = args.operand(1);
+  if (!src->IsResultOf(view) || src->node()->attr_list() != args.attr_list ||
+      src->node()->operand(0) != args.operand(0)) {
+    return {};
+  }
+  return args.operand(0);
+}
+
 Value* ScatterBack(Builder& b, const OpDef& scatter, const OpArgs& view,
                    Value* base, Value* update) {
   const std::vector<Value*> values =

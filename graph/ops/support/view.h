@@ -16,6 +16,11 @@ absl::Status CheckViewed(const OpArgs& args, const OpDef& view);
 // elements that are shown twice the last one wins.
 absl::Status EvalScatterOf(EvalContext& c, const OpDef& view);
 
+// What `scatter`, the op of EvalScatterOf, put where the view `args` looks; and
+// self of `args`, a scatter, where src is what `view` shows of it already.
+Folded FoldViewOfScatter(const OpArgs& args, const OpDef& scatter);
+Folded FoldScatterOfView(const OpArgs& args, const OpDef& view);
+
 // The inverse of a view by such an op: scatter(base, update), with the view's
 // attributes.
 Value* ScatterBack(Builder& b, const OpDef& scatter, const OpArgs& view,

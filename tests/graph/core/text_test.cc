@@ -98,6 +98,28 @@ TEST(Text, WrapsLongSignaturesAndNamesOutputs) {
 )");
 }
 
+TEST(Text, NamesInitialValuesAndWriteBacks) {
+  ExpectStable(R"(func @main(
+      %n: i64[] {param="count", initial=dense<3>},
+      %"a b": f32[2])
+    -> (f32[2], i64[] {writes=%n}, f32[2] {writes=%"a b"}) {
+  return %"a b", %n, %"a b"
+}
+)");
+  EXPECT_THAT(Error("func @main(%x: f32[2], %y: f32[2]) -> (f32[2] {writes=%x},"
+                    " f32[2]) {\nreturn %x, %y\n}"),
+              HasSubstr("outputs that are written to inputs come last"));
+  EXPECT_THAT(Error("func @main(%x: f32[2], %y: f32[2]) -> (f32[2] {writes=%y},"
+                    " f32[2] {writes=%x}) {\nreturn %x, %y\n}"),
+              HasSubstr("written inputs stand in order, each once"));
+  EXPECT_THAT(Error("func @main(%x: f32[2]) -> (f32[2] {writes=%z}) {\n"
+                    "return %x\n}"),
+              HasSubstr("undefined value %z"));
+  EXPECT_THAT(Error("func @main(%x: f32[2] {initial=dense<[1.0]> : f32[1]}) {\n"
+                    "return %x\n}"),
+              HasSubstr("a value of type f32[1] for an input of type f32[2]"));
+}
+
 TEST(Text, QuotesNamesThatAreNoIdentifiers) {
   ExpectStable(R"(func @"my main"(
       %"0": f32[2],

@@ -110,8 +110,10 @@ class Generator {
     auto layout = ViewLayout(op, *list, of.layout, 0);
     if (!layout) {
       // Eager code copies here, so the program says that it does.
-      AddFresh(builder_.Op(ops::clone, {of.value}));
-      of = items_.back();
+      of.value = builder_.Op(ops::clone, {of.value});
+      of.layout = {of.layout.dims, ContiguousStrides(of.layout.dims), 0};
+      of.may_write = true;
+      items_.push_back(of);
       layout = ViewLayout(op, *list, of.layout, 0);
     }
     const std::vector<Value*> results = builder_.Create(op, {of.value}, *list);
