@@ -424,8 +424,8 @@ bool Apply(const Node& node, const Operands& in, const SymbolTable& symbols,
            Elements* out) {
   const bool to_bool = node.result()->type().dtype() == DType::kBool;
   if (node.Is(ops::where)) return ApplyWhere(node, in, out);
-  if (node.Is(ops::logical_and)) return ApplyBinary(node, in, And, out);
-  if (node.Is(ops::logical_or)) return ApplyBinary(node, in, Or, out);
+  if (node.Is(ops::logical_and)) return ApplyBinary(node, in, KnownAnd, out);
+  if (node.Is(ops::logical_or)) return ApplyBinary(node, in, KnownOr, out);
   if (node.Is(ops::logical_not)) return ApplyUnary(*in[0], Not, out);
   if (node.Is(ops::neg)) {
     return ApplyUnary(*in[0], [](SymInt a) { return -a; }, out);
