@@ -426,7 +426,7 @@ bool Apply(const Node& node, const Operands& in, const SymbolTable& symbols,
   if (node.Is(ops::where)) return ApplyWhere(node, in, out);
   if (node.Is(ops::logical_and)) return ApplyBinary(node, in, KnownAnd, out);
   if (node.Is(ops::logical_or)) return ApplyBinary(node, in, KnownOr, out);
-  if (node.Is(ops::logical_not)) return ApplyUnary(*in[0], Not, out);
+  if (node.Is(ops::logical_not)) return ApplyUnary(*in[0], KnownNot, out);
   if (node.Is(ops::neg)) {
     return ApplyUnary(*in[0], [](SymInt a) { return -a; }, out);
   }

@@ -79,7 +79,7 @@ class PlantedPass : public Pass {
   }
   absl::Status Run(Module& module, PassContext& context) override {
     if (!module.HasWrites() ||
-        !context.StartRewrite(NumericContract::kBitExact)) {
+        !context.StartRewrite({NumericContract::kBitExact})) {
       return absl::OkStatus();
     }
     if (fault_ != "unlisted-input") {
