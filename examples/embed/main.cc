@@ -57,7 +57,7 @@ absl::Status Run(const std::string& rule_file) {
 
   // What is printed reads back, with the op of this program in it.
   WEFT_ASSIGN_OR_RETURN(std::unique_ptr<weft::Module> again, weft::ParseModule(text, mine.ops()));
-  WEFT_ASSIGN_OR_RETURN(const weft::Session session,
+  WEFT_ASSIGN_OR_RETURN(weft::Session session,
                         weft::Session::Create(std::move(again), "reference"));
   WEFT_ASSIGN_OR_RETURN(
       const std::vector<HostTensor> distances,

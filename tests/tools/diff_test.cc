@@ -50,7 +50,7 @@ TEST_F(DiffTest, Errors) {
   EXPECT_EQ(Run("--format=xml in.weft out.weft"), 2);
   EXPECT_EQ(err_, "diff: error: --format takes text or json, not \"xml\"\n");
   EXPECT_EQ(Run("in.weft none.weft"), 2);
-  EXPECT_EQ(err_, "diff: error: cannot read none.weft\n");
+  EXPECT_EQ(err_, "diff: error: cannot open none.weft: No such file or directory\n");
   EXPECT_EQ(Run("--formt=json in.weft out.weft"), 2);
   EXPECT_EQ(err_, "diff: error: unknown flag --formt; did you mean --format?\n");
   EXPECT_EQ(Run("-o none/d.txt in.weft out.weft"), 2);

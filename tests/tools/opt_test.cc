@@ -157,7 +157,7 @@ TEST_F(OptTest, FileErrors) {
   EXPECT_EQ(Run(""), 2);
   EXPECT_EQ(err_, "opt: error: expected one model file; --help shows how\n");
   EXPECT_EQ(Run("none.weft"), 2);
-  EXPECT_EQ(err_, "opt: error: cannot read none.weft\n");
+  EXPECT_EQ(err_, "opt: error: cannot open none.weft: No such file or directory\n");
   Write("in.txt", kModel);
   EXPECT_EQ(Run("in.txt"), 2);
   EXPECT_THAT(err_, StartsWith("opt: error: in.txt: unknown kind of model; "));

@@ -58,7 +58,7 @@ TEST_F(ReduceTest, Errors) {
   EXPECT_EQ(Run(""), 2);
   EXPECT_EQ(err_, "reduce: error: expected one model file; --help shows how\n");
   EXPECT_EQ(Run("none.weft"), 2);
-  EXPECT_EQ(err_, "reduce: error: cannot read none.weft\n");
+  EXPECT_EQ(err_, "reduce: error: cannot open none.weft: No such file or directory\n");
   EXPECT_EQ(Run("--predicate=slow in.weft"), 2);
   EXPECT_THAT(err_, StartsWith("reduce: error: --predicate takes wrong-numbers, crash, "));
   EXPECT_EQ(Run("--predicate='message=(' in.weft"), 2);

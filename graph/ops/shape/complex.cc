@@ -61,7 +61,6 @@ WEFT_DEFINE_OP(view_as_real,
                OpSpec("view_as_real(Tensor self) -> Tensor",
                       "Real and imaginary parts along a new last dim of size "
                       "2. ATen: aten::view_as_real.")
-                   .Traits(kDataMovement)
                    .Infer(InferReal)
                    .Fold(FoldInverse<&view_as_complex>)
                    .Eval(Eval)
@@ -77,7 +76,6 @@ WEFT_DEFINE_OP(view_as_complex,
                OpSpec("view_as_complex(Tensor self) -> Tensor",
                       "Complex numbers whose parts stand along the last dim, "
                       "of size 2. ATen: aten::view_as_complex.")
-                   .Traits(kDataMovement)
                    .Infer(InferComplex)
                    .Fold(FoldInverse<&view_as_real>)
                    .Eval(Eval)
