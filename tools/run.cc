@@ -227,10 +227,5 @@ absl::StatusOr<int> Run(const Options& o,
 }  // namespace weft::tools
 
 int main(int argc, char** argv) {
-  weft::tools::Options options;
-  auto flags = weft::tools::MakeFlags(&options);
-  return weft::tools::RunTool(
-      flags, argc, argv, [&](const std::vector<std::string>& positional) {
-        return weft::tools::Run(options, positional);
-      });
+  return weft::tools::ToolMain(argc, argv, weft::tools::MakeFlags, weft::tools::Run);
 }

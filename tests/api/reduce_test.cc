@@ -14,20 +14,14 @@
 #include "graph/core/text.h"
 #include "graph/core/verifier.h"
 #include "graph/ops/ops.h"
-#include "graph/ops/registry.h"
 #include "gtest/gtest.h"
 #include "passes/pipelines.h"
+#include "tests/support/parse.h"
 
 namespace weft {
 namespace {
 
 using testing::HasSubstr;
-
-std::unique_ptr<Module> Parse(const std::string& text) {
-  auto module = ParseModule(text, ops::Registry());
-  EXPECT_TRUE(module.ok()) << module.status();
-  return *std::move(module);
-}
 
 // A chain of `length` pointwise nodes with one atan in its middle.
 std::unique_ptr<Module> Chain(int length) {

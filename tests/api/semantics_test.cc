@@ -11,22 +11,16 @@
 #include "graph/core/text.h"
 #include "graph/core/verifier.h"
 #include "graph/ops/ops.h"
-#include "graph/ops/registry.h"
 #include "gtest/gtest.h"
 #include "passes/rewrite/driver.h"
 #include "passes/rewrite/rule.h"
+#include "tests/support/parse.h"
 
 namespace weft {
 namespace {
 
 using namespace pattern;  // NOLINT
 using testing::HasSubstr;
-
-std::unique_ptr<Module> Parse(const std::string& text) {
-  auto module = ParseModule(text, ops::Registry());
-  EXPECT_TRUE(module.ok()) << module.status();
-  return *std::move(module);
-}
 
 class SemanticsTest : public testing::Test {
  protected:

@@ -21,6 +21,7 @@
 #include "gtest/gtest.h"
 #include "passes/pipelines.h"
 #include "tests/faults/planted_rules.h"
+#include "tests/support/parse.h"
 
 namespace weft::faults {
 namespace {
@@ -42,12 +43,6 @@ std::vector<const PlantedRule*> All() {
   std::vector<const PlantedRule*> all;
   for (const PlantedRule& planted : PlantedRules()) all.push_back(&planted);
   return all;
-}
-
-std::unique_ptr<Module> Parse(const std::string& text) {
-  auto module = ParseModule(text, ops::Registry());
-  EXPECT_TRUE(module.ok()) << module.status() << "\n" << text;
-  return *std::move(module);
 }
 
 // Layers on which rules of canonicalize fire, a bit-exact one among them.

@@ -29,6 +29,12 @@ Value* BuildUnary(const Match& m, Rewriter& rewriter) {
   return rewriter.Op(op, {m.value});
 }
 
+// A rule about one op: bit-exact, with one guard.
+Rule On(const char* name, const OpDef& op, Replacement build,
+        bool (*guard)(const Node&, Match&) = Always) {
+  return {name, "", NumericContract::kBitExact, Op(op), {{"guard", guard}}, build};
+}
+
 class RewriteTest : public testing::Test {
  protected:
   void Load(absl::string_view text) {
@@ -71,18 +77,8 @@ func @main(%x: f32[4]) {
 
 TEST_F(RewriteTest, AppliesRulesToTheirFixpoint) {
   Load(kChain);
-  ASSERT_TRUE(Apply({{"neg-to-abs",
-                      "",
-                      NumericContract::kBitExact,
-                      Op(ops::neg),
-                      {{"guard", Always}},
-                      BuildUnary<ops::abs>},
-                     {"abs-to-sin",
-                      "",
-                      NumericContract::kBitExact,
-                      Op(ops::abs),
-                      {{"guard", Always}},
-                      BuildUnary<ops::sin>}})
+  ASSERT_TRUE(Apply({On("neg-to-abs", ops::neg, BuildUnary<ops::abs>),
+                     On("abs-to-sin", ops::abs, BuildUnary<ops::sin>)})
                   .ok());
   EXPECT_EQ(Print(), R"(func @main(%x: f32[4]) -> f32[4] {
   %0 = sin(%x) : f32[4]  loc("a")
@@ -101,13 +97,7 @@ TEST_F(RewriteTest, NoMatchMakesNoNodeAndNoEdit) {
   const uint64_t epoch = module_->main()->epoch();
   const uint32_t ids = module_->main()->node_id_limit();
   const auto never = [](const Node&, Match&) { return false; };
-  ASSERT_TRUE(Apply({{"never",
-                      "",
-                      NumericContract::kBitExact,
-                      Op(ops::neg),
-                      {{"guard", never}},
-                      BuildUnary<ops::abs>}})
-                  .ok());
+  ASSERT_TRUE(Apply({On("never", ops::neg, BuildUnary<ops::abs>, never)}).ok());
   EXPECT_EQ(module_->main()->epoch(), epoch);
   EXPECT_EQ(module_->main()->node_id_limit(), ids);
   EXPECT_EQ(Counter("rewrites"), 0);
@@ -174,24 +164,9 @@ TEST_F(RewriteTest, AdmitsByContract) {
 }
 
 TEST_F(RewriteTest, FightingRulesAreNamed) {
-  const std::vector<Rule> rules = {{"up",
-                                    "",
-                                    NumericContract::kBitExact,
-                                    Op(ops::neg),
-                                    {{"guard", Always}},
-                                    BuildUnary<ops::abs>},
-                                   {"down",
-                                    "",
-                                    NumericContract::kBitExact,
-                                    Op(ops::abs),
-                                    {{"guard", Always}},
-                                    BuildUnary<ops::neg>},
-                                   {"once",
-                                    "",
-                                    NumericContract::kBitExact,
-                                    Op(ops::exp),
-                                    {{"guard", Always}},
-                                    BuildUnary<ops::sin>}};
+  const std::vector<Rule> rules = {On("up", ops::neg, BuildUnary<ops::abs>),
+                                   On("down", ops::abs, BuildUnary<ops::neg>),
+                                   On("once", ops::exp, BuildUnary<ops::sin>)};
   Load(kChain);
   ASSERT_TRUE(Apply(rules).ok());
   ASSERT_EQ(context_->remarks().size(), 1u);
@@ -209,14 +184,7 @@ TEST_F(RewriteTest, StopsAtTheRewriteLimit) {
     Load(kChain);
     PassContext::Options options;
     options.rewrite_limit = limit;
-    ASSERT_TRUE(Apply({{"r",
-                        "",
-                        NumericContract::kBitExact,
-                        Op(ops::neg),
-                        {{"guard", Always}},
-                        BuildUnary<ops::abs>}},
-                      false, options)
-                    .ok());
+    ASSERT_TRUE(Apply({On("r", ops::neg, BuildUnary<ops::abs>)}, false, options).ok());
     EXPECT_EQ(Counter("rewrites"), limit);
   }
 }
@@ -242,8 +210,7 @@ TEST_F(RewriteTest, WrongTypesAreErrorsThatNameTheRule) {
   const auto build = [](const Match& m, Rewriter& rewriter) {
     return rewriter.Op(ops::isnan, {m.value});
   };
-  const absl::Status status =
-      Apply({{"bad", "", NumericContract::kBitExact, Op(ops::exp), {{"guard", Always}}, build}});
+  const absl::Status status = Apply({On("bad", ops::exp, build)});
   EXPECT_THAT(status.message(), HasSubstr("rule bad on %3 = exp: result 0 of "
                                           "exp, f32[4], is replaced by bool"));
   // What it had built is gone.
@@ -257,8 +224,7 @@ TEST_F(RewriteTest, FailingBuildsAreErrorsThatNameTheRule) {
     return rewriter.Op(ops::permute, {part}, {{"dims", 7}});
   };
   const uint64_t epoch = module_->main()->epoch();
-  const absl::Status status =
-      Apply({{"bad", "", NumericContract::kBitExact, Op(ops::exp), {{"guard", Always}}, build}});
+  const absl::Status status = Apply({On("bad", ops::exp, build)});
   EXPECT_THAT(status.message(), HasSubstr("rule bad on %3 = exp: permute"));
   EXPECT_EQ(module_->main()->num_nodes(), 3);
   EXPECT_EQ(module_->main()->epoch(), epoch);
@@ -277,9 +243,7 @@ func @main(%x: f32[4], %y: f32[4]) {
     Value* neg = rewriter.Op(ops::neg, {m.root->operand(0)});
     return rewriter.Op(ops::add, {neg, m.root->operand(1)});
   };
-  ASSERT_TRUE(
-      Apply({{"r", "", NumericContract::kBitExact, Op(ops::sub), {{"guard", Always}}, build}})
-          .ok());
+  ASSERT_TRUE(Apply({On("r", ops::sub, build)}).ok());
   EXPECT_EQ(module_->main()->num_nodes(), 4);  // Two of each, not three.
   EXPECT_EQ(module_->main()->output(0), module_->main()->output(1));
 }
@@ -302,18 +266,8 @@ func @main(%x: f32[4]) {
     return rewriter.Op(ops::cos, {rewriter.graph()->input(0)});
   };
   // sin(neg) becomes something that does not use %0; then abs has it alone.
-  ASSERT_TRUE(Apply({{"lonely-abs",
-                      "",
-                      NumericContract::kBitExact,
-                      Op(ops::abs),
-                      {{"guard", one_use}},
-                      BuildUnary<ops::tan>},
-                     {"sin-goes",
-                      "",
-                      NumericContract::kBitExact,
-                      Op(ops::sin),
-                      {{"guard", Always}},
-                      build_cos}})
+  ASSERT_TRUE(Apply({On("lonely-abs", ops::abs, BuildUnary<ops::tan>, one_use),
+                     On("sin-goes", ops::sin, build_cos)})
                   .ok());
   EXPECT_EQ(Counter("rule.sin-goes"), 1);
   EXPECT_EQ(Counter("rule.lonely-abs"), 1);
@@ -356,18 +310,8 @@ func @main(%x: f32[4]) {
                         {{"guard", two_below}},
                         build,
                         depth},
-                       {"exp",
-                        "",
-                        NumericContract::kBitExact,
-                        Op(ops::exp),
-                        {{"guard", one_use}},
-                        BuildUnary<ops::tan>},
-                       {"cosh",
-                        "",
-                        NumericContract::kBitExact,
-                        Op(ops::cosh),
-                        {{"guard", Always}},
-                        to_input}})
+                       On("exp", ops::exp, BuildUnary<ops::tan>, one_use),
+                       On("cosh", ops::cosh, to_input)})
                     .ok());
     EXPECT_EQ(Counter("rule.exp"), 1);
     EXPECT_EQ(Counter("rule.deep"), depth - 1);
@@ -407,13 +351,7 @@ func @main(%p: bool[], %x: f32[4]) {
   }
   return %0
 })");
-  ASSERT_TRUE(Apply({{"r",
-                      "",
-                      NumericContract::kBitExact,
-                      Op(ops::neg),
-                      {{"guard", Always}},
-                      BuildUnary<ops::abs>}})
-                  .ok());
+  ASSERT_TRUE(Apply({On("r", ops::neg, BuildUnary<ops::abs>)}).ok());
   EXPECT_EQ(Counter("rule.r"), 1);
 }
 

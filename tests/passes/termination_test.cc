@@ -7,12 +7,12 @@
 #include "gmock/gmock.h"
 #include "graph/core/text.h"
 #include "graph/ops/ops.h"
-#include "graph/ops/registry.h"
 #include "gtest/gtest.h"
 #include "passes/pass_manager.h"
 #include "passes/pass_manager/fingerprint.h"
 #include "passes/pipelines.h"
 #include "passes/rewrite/driver.h"
+#include "tests/support/parse.h"
 
 namespace weft {
 namespace {
@@ -70,12 +70,6 @@ PassRegistry TestPasses() {
   return registry;
 }
 
-std::unique_ptr<Module> Load(absl::string_view text) {
-  auto module = ParseModule(text, ops::Registry());
-  EXPECT_TRUE(module.ok()) << module.status();
-  return *std::move(module);
-}
-
 constexpr char kTwo[] = R"(func @main(%x: f32[4]) -> (f32[4], f32[4]) {
   %0 = neg(%x) loc("source")
   %1 = exp(%0)
@@ -102,7 +96,7 @@ Outcome RunOn(Module& module, absl::string_view pipeline, PassContext::Options o
 }
 
 TEST(Termination, NamesThreeRulesAcrossTwoPasses) {
-  auto module = Load(kTwo);
+  auto module = Parse(kTwo);
   const Outcome outcome = RunOn(*module, "fixpoint{max=50}(up,down)");
   ASSERT_TRUE(outcome.status.ok()) << outcome.status;
   ASSERT_EQ(outcome.remarks.size(), 1u);
@@ -121,7 +115,7 @@ TEST(Termination, NamesThreeRulesAcrossTwoPasses) {
 }
 
 TEST(Termination, IsAnErrorWhenStrict) {
-  auto module = Load(kTwo);
+  auto module = Parse(kTwo);
   PassContext::Options options;
   options.strict = true;
   const Outcome outcome = RunOn(*module, "fixpoint{max=50}(up,down)", options);
@@ -131,7 +125,7 @@ TEST(Termination, IsAnErrorWhenStrict) {
 }
 
 TEST(Termination, BudgetsStopAPassWithARemark) {
-  auto module = Load(kTwo);
+  auto module = Parse(kTwo);
   PassContext::Options options;
   options.budget = 5;
   // One pass that fights itself.
@@ -154,7 +148,7 @@ TEST(Termination, BudgetsStopAPassWithARemark) {
 
 TEST(Conditions, PickItems) {
   const auto ran = [](absl::string_view pipeline) {
-    auto module = Load(kTwo);
+    auto module = Parse(kTwo);
     const Outcome outcome = RunOn(*module, pipeline);
     std::string paths(outcome.status.message());
     for (const PassReport& pass : outcome.report.passes) {
@@ -171,7 +165,7 @@ TEST(Conditions, PickItems) {
 }
 
 TEST(Fingerprints, IgnoreOrderAndDeadNodes) {
-  const auto of = [](absl::string_view text) { return Fingerprint(*Load(text)).value(); };
+  const auto of = [](absl::string_view text) { return Fingerprint(*Parse(text)).value(); };
   const uint64_t want = of(kTwo);
   EXPECT_EQ(of(R"(func @main(%x: f32[4]) -> (f32[4], f32[4]) {
     %0 = cos(%x)
@@ -191,7 +185,7 @@ TEST(Fingerprints, IgnoreOrderAndDeadNodes) {
 }
 
 TEST(Report, IsATreeAndJson) {
-  auto module = Load(kTwo);
+  auto module = Parse(kTwo);
   const Outcome outcome = RunOn(*module, "cse,fixpoint(if(has_op(neg),up),dce)");
   ASSERT_TRUE(outcome.status.ok()) << outcome.status;
   const std::string text = outcome.report.ToString();
@@ -209,7 +203,7 @@ TEST(Report, IsATreeAndJson) {
 }
 
 TEST(Origins, NameRulePassAndStep) {
-  auto module = Load(kTwo);
+  auto module = Parse(kTwo);
   ASSERT_TRUE(RunOn(*module, "up,down").status.ok());
   const Node* node = module->main()->output(0)->node()->operand(0)->node();
   ASSERT_TRUE(node->Is(ops::neg));
@@ -239,7 +233,7 @@ TEST(Remarks, MissedFoldsSayWhichOptionLiftsTheBound) {
 })";
   PassContext::Options options;
   options.remarks = true;
-  auto module = Load(text);
+  auto module = Parse(text);
   const Outcome outcome = RunOn(*module, "fold_constants{max_work=3}", options);
   ASSERT_EQ(outcome.remarks.size(), 1u);
   const Remark& remark = outcome.remarks[0];
@@ -251,7 +245,7 @@ TEST(Remarks, MissedFoldsSayWhichOptionLiftsTheBound) {
 }
 
 TEST(Remarks, NearMissesPointAtTheNode) {
-  auto module = Load(R"(func @main(%x: f32[4], %y: f32[4]) -> f32[4] {
+  auto module = Parse(R"(func @main(%x: f32[4], %y: f32[4]) -> f32[4] {
   %0 = add(%x, %y)
   %1 = sub(%x, %0)
   return %1
@@ -265,7 +259,7 @@ TEST(Remarks, NearMissesPointAtTheNode) {
 }
 
 TEST(Remarks, AreRecordsAndFilters) {
-  auto module = Load(kTwo);
+  auto module = Parse(kTwo);
   PassContext::Options options;
   options.remarks = true;
   Outcome outcome = RunOn(*module, "up,down", options);

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -25,6 +26,17 @@ int RunTool(
     FlagSet& flags, int argc, char** argv,
     absl::FunctionRef<absl::StatusOr<int>(const std::vector<std::string>&)> body,
     absl::FunctionRef<absl::StatusOr<std::string>()> more_help = [] { return std::string(); });
+
+// The main of a tool: options with their defaults, filled by the flags that
+// `make_flags` lists, for `run`.
+template <typename Options, typename Body>
+int ToolMain(int argc, char** argv, FlagSet (*make_flags)(Options*), Body* run) {
+  Options options;
+  FlagSet flags = make_flags(&options);
+  return RunTool(flags, argc, argv, [&](const std::vector<std::string>& positional) {
+    return run(options, positional);
+  });
+}
 
 // `bazel run` starts a program in another folder: relative paths are taken from
 // the folder in which the user typed the command.

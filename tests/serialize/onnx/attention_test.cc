@@ -14,18 +14,12 @@
 namespace weft {
 namespace {
 
-using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using ::testing::Pointwise;
 
 HostTensor Zeros(std::vector<int64_t> dims) {
   return HostTensor(DType::kF32, dims);
-}
-
-auto Near(std::vector<double> values) {
-  return Pointwise(DoubleNear(1e-6), std::move(values));
 }
 
 TEST(AttentionTest, CausalQueriesSeeThePast) {

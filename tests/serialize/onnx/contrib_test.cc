@@ -12,18 +12,8 @@
 namespace weft {
 namespace {
 
-using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Pointwise;
-
-HostTensor I32(std::vector<int64_t> dims, std::vector<int64_t> values) {
-  return HostTensor::FromInts(DType::kI32, dims, values);
-}
-
-auto Near(std::vector<double> values) {
-  return Pointwise(DoubleNear(1e-6), std::move(values));
-}
 
 // --- MatMulNBits ------------------------------------------------------------
 

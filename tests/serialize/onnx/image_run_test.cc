@@ -12,13 +12,7 @@
 namespace weft {
 namespace {
 
-using ::testing::DoubleNear;
 using ::testing::ElementsAre;
-using ::testing::Pointwise;
-
-auto Near(std::vector<double> values) {
-  return Pointwise(DoubleNear(1e-6), std::move(values));
-}
 
 // --- Resize -------------------------------------------------------------------------
 

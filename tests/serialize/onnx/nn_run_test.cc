@@ -16,10 +16,6 @@ using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::Pointwise;
 
-auto Near(std::vector<double> values) {
-  return Pointwise(DoubleNear(1e-6), std::move(values));
-}
-
 // --- Convolution --------------------------------------------------------------
 
 TEST(NnRunTest, ConvTransposeFillsUpToTheOutputShape) {

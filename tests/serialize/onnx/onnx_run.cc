@@ -16,6 +16,10 @@ HostTensor U8(std::vector<int64_t> dims, std::vector<int64_t> values) {
   return HostTensor::FromInts(DType::kU8, dims, values);
 }
 
+HostTensor I32(std::vector<int64_t> dims, std::vector<int64_t> values) {
+  return HostTensor::FromInts(DType::kI32, dims, values);
+}
+
 HostTensor I64(std::vector<int64_t> dims, std::vector<int64_t> values) {
   return HostTensor::FromInts(DType::kI64, dims, values);
 }

@@ -1,89 +1,26 @@
-// What exported models look like: names, sizes, constants, nested graphs, errors.
-
+// What exported models look like: names, constants, dtypes, files, errors.
 #include "serialize/onnx/export.h"
 
 #include <fstream>
-#include <iterator>
 #include <string>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "backends/reference/executor.h"
 #include "gmock/gmock.h"
 #include "graph/core/builder.h"
+#include "graph/core/text.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
 #include "gtest/gtest.h"
-#include "onnx/onnx_pb.h"
 #include "serialize/onnx/onnx.h"
-#include "tests/serialize/onnx/export/export_cases.h"
-#include "tests/serialize/onnx/export/onnx_check.h"
-#include "tests/support/tensor_compare.h"
+#include "tests/serialize/onnx/export/export_text.h"
+#include "tests/support/parse.h"
 
 namespace weft {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::unique_ptr<Module> Parse(const std::string& text) {
-  auto module = ParseModule(text, ops::Registry());
-  EXPECT_TRUE(module.ok()) << module.status() << "\n" << text;
-  return module.ok() ? *std::move(module) : nullptr;
-}
-
-onnx::ModelProto Export(const Module& module, int opset = 17) {
-  OnnxExportOptions options;
-  options.opset = opset;
-  onnx::ModelProto model;
-  const auto bytes = ExportOnnx(module, options);
-  EXPECT_TRUE(bytes.ok()) << bytes.status();
-  if (!bytes.ok()) return model;
-  if (opset == 17) {
-    EXPECT_EQ(OnnxComplaint(*bytes), "");
-  }
-  EXPECT_TRUE(model.ParseFromString(*bytes));
-  return model;
-}
-
-onnx::ModelProto Export(const std::string& text, int opset = 17) {
-  const auto module = Parse(text);
-  return module ? Export(*module, opset) : onnx::ModelProto();
-}
-
-std::string Error(const std::string& text, int opset = 17) {
-  const auto module = Parse(text);
-  OnnxExportOptions options;
-  options.opset = opset;
-  const auto bytes = ExportOnnx(*module, options);
-  EXPECT_FALSE(bytes.ok());
-  return std::string(bytes.status().message());
-}
-
-std::string Operators(const onnx::GraphProto& graph) {
-  std::vector<std::string> names;
-  for (const auto& node : graph.node()) names.push_back(node.op_type());
-  return absl::StrJoin(names, " ");
-}
-
-const onnx::TensorProto* Initializer(const onnx::ModelProto& model,
-                                     const std::string& name) {
-  for (const auto& tensor : model.graph().initializer()) {
-    if (tensor.name() == name) return &tensor;
-  }
-  return nullptr;
-}
-
-std::vector<int64_t> Int64s(const onnx::ModelProto& model,
-                            const std::string& name) {
-  const onnx::TensorProto* tensor = Initializer(model, name);
-  if (tensor == nullptr) return {-999};
-  auto loaded = ParseTensorProto(tensor->SerializeAsString());
-  EXPECT_TRUE(loaded.ok()) << loaded.status();
-  return loaded.ok() ? loaded->ReadInts() : std::vector<int64_t>();
-}
-
-// --- Names ------------------------------------------------------------------------
+// --- Names ---------------------------------------------------------------------
 
 TEST(OnnxExportTest, KeepsNamesAndSizesOfTheSignature) {
   const auto model = Export(R"(
@@ -104,8 +41,7 @@ func @main(%image: f32[batch, 3, 8], %"a b": f32[3, 8])
   const auto& dims = graph.input(0).type().tensor_type().shape();
   EXPECT_EQ(dims.dim(0).dim_param(), "batch");
   EXPECT_EQ(dims.dim(1).dim_value(), 3);
-  EXPECT_EQ(graph.output(1).type().tensor_type().shape().dim(0).dim_param(),
-            "2*batch");
+  EXPECT_EQ(graph.output(1).type().tensor_type().shape().dim(0).dim_param(), "2*batch");
   EXPECT_EQ(Operators(graph), "Add Concat");
   EXPECT_EQ(graph.node(0).output(0), "sum");
   EXPECT_EQ(graph.node(1).input(0), "sum");
@@ -135,8 +71,7 @@ TEST(OnnxExportTest, ConstantsAreInitializersUnderTheirNames) {
   Graph* graph = module.AddFunction("main");
   Value* x = graph->AddInput(Type::Tensor(DType::kF32, {2}), "x");
   Builder b(graph);
-  Value* weight = b.Constant(
-      HostTensor::FromDoubles(DType::kF32, {2}, {0.5, -1}), "fc.weight");
+  Value* weight = b.Constant(HostTensor::FromDoubles(DType::kF32, {2}, {0.5, -1}), "fc.weight");
   Value* unnamed = b.Constant(HostTensor::FromDoubles(DType::kF32, {2}, {3, 4}));
   b.Constant(HostTensor::FromDoubles(DType::kF32, {2}, {9, 9}), "unused");
   Value* y = b.Op(ops::add, {b.Op(ops::mul, {x, weight}), unnamed});
@@ -184,108 +119,7 @@ func @main(%x: f32[2], %axis: i64[2] {value=dense<[0, 1]>}) {
   EXPECT_THAT(model.graph().input(1).doc_string(), HasSubstr("i64[2]: 0, 1"));
 }
 
-// --- Sizes ------------------------------------------------------------------------
-
-// A reshape of constants, sizes of the input and one unknown needs no
-// arithmetic.
-TEST(OnnxExportTest, ReshapeUsesZeroAndMinusOne) {
-  const auto model = Export(R"(
-func @main(%x: f32[b, n, 64], %y: f32[b, 8, 2]) {
-  %0 = reshape(%x, size=[b, n, 4, 16])
-  %1 = reshape(%y, size=[8*b, 2])
-  return %0, %1
-})");
-  EXPECT_EQ(Operators(model.graph()), "Reshape Reshape");
-  EXPECT_THAT(Int64s(model, model.graph().node(0).input(1)),
-              ElementsAre(0, 0, 4, 16));
-  EXPECT_THAT(Int64s(model, model.graph().node(1).input(1)),
-              ElementsAre(-1, 2));
-}
-
-// [0, -1] would not say what -1 is when the first size is 0.
-TEST(OnnxExportTest, ReshapeComputesSizesThatMayBeEmpty) {
-  const std::string text = R"(
-func @main(%x: f32[b, n, 64])WHERE {
-  %0 = reshape(%x, size=[b, 64*n])
-  return %0
-})";
-  const auto with = [&](const std::string& where) {
-    std::string t = text;
-    return Export(t.replace(t.find("WHERE"), 5, where));
-  };
-  EXPECT_EQ(Operators(with("").graph()), "Shape Shape Mul Concat Reshape");
-  EXPECT_EQ(Operators(with(" where 1 <= b").graph()), "Reshape");
-}
-
-TEST(OnnxExportTest, SizesAreComputedOnce) {
-  const auto model = Export(R"(
-func @main(%x: f32[s0, s1], %y: f32[1, 1]) {
-  %0 = expand(%y, size=[s0 + 1, s1*2])
-  %1 = expand(%y, size=[s1*2, s0 + 1])
-  %2 = slice(%x, dim=0, end=s0 - 1)
-  return %0, %1, %2
-})");
-  EXPECT_EQ(Operators(model.graph()),
-            "Shape Add Shape Mul Concat Expand Concat Expand Sub Slice");
-}
-
-TEST(OnnxExportTest, SizesOfAllKinds) {
-  const char* sizes[] = {
-      "s0 // 2",      "(s0 - 9) // 2", "s0 % 3",        "min(s0, s1)",
-      "max(s0, s1)",  "s0*s1",         "s0*s0 + 3*s1",  "(s0 - 2) % 5",
-      "7",            "s0 - s1 + 9",   "(s0 + s1) // s1"};
-  for (const char* size : sizes) {
-    SCOPED_TRACE(size);
-    auto c = TextCase(size, absl::StrCat(R"(
-func @main(%x: f32[s0, s1]) {
-  %0 = sym_constant(values=[)", size, R"(], size=[1])
-  return %0
-})"));
-    ASSERT_TRUE(c.ok()) << c.status();
-    const auto bytes = ExportOnnx(*c->module);
-    ASSERT_TRUE(bytes.ok()) << bytes.status();
-    EXPECT_EQ(OnnxComplaint(*bytes), "");
-    auto back = ImportOnnxBytes(*bytes, "");
-    ASSERT_TRUE(back.ok()) << back.status();
-    auto outputs = reference::Run(*(*back)->main(), c->inputs);
-    ASSERT_TRUE(outputs.ok()) << outputs.status();
-    EXPECT_EQ(ExactDifference((*outputs)[0], c->outputs[0]), "");
-  }
-}
-
-// The size of a dim that is an expression gives the symbol in it.
-TEST(OnnxExportTest, SolvesForSymbols) {
-  const auto model = Export(R"(
-func @main(%x: f32[2*n + 1]) {
-  %0 = arange(start=0, end=n)
-  return %0
-})");
-  EXPECT_EQ(Operators(model.graph()), "Shape Sub Div Squeeze Range");
-}
-
-TEST(OnnxExportTest, UnbackedSizesComeFromData) {
-  const auto model = Export(R"(
-func @main(%n: i32[1], %x: f32[s0]) where unbacked u0 {
-  %0 = item(%n) : symint[u0]
-  %1 = arange(start=0, end=u0, step=2)
-  %2 = nonzero(%x)
-  %3 = cat(%2, %2)
-  return %1, %3
-})");
-  EXPECT_EQ(Operators(model.graph()),
-            "Reshape Cast Squeeze Range NonZero Transpose Concat");
-}
-
-TEST(OnnxExportTest, SizesWithoutASourceAreAnError) {
-  EXPECT_THAT(Error(R"(
-func @main(%x: f32[a*b]) {
-  %0 = arange(start=0, end=a)
-  return %0
-})"),
-              HasSubstr("no input and no node gives the size a"));
-}
-
-// --- Dtypes, decomposition ------------------------------------------------------------
+// --- Dtypes, decomposition -----------------------------------------------------
 
 TEST(OnnxExportTest, CastsAroundOperatorsThatLackADtype) {
   const auto model = Export(R"(
@@ -335,107 +169,7 @@ func @main(%x: f32[2]) {
   EXPECT_EQ(PrintModule(*module), before);
 }
 
-// --- Nested graphs ------------------------------------------------------------------
-
-constexpr char kLoop[] = R"(
-func @main(%n: i64[], %c: bool[], %x: i64[2], %l: i64[s0]) {
-  %y, %ys = loop(%n, %c, %x, %l, num_carried=1) {
-    body(%i: i64[], %b: bool[], %a: i64[2], %m: i64[s0]) {
-      %d = add(%a, %a)
-      %r = sum(%m)
-      %s = sub(%d, %r)
-      return %b, %s, %d
-    }
-  }
-  %z = arange(start=0, end=s0)
-  return %y, %ys, %z
-})";
-
-TEST(OnnxExportTest, LoopsCaptureByName) {
-  const auto model = Export(kLoop);
-  const onnx::NodeProto& loop = model.graph().node(0);
-  ASSERT_EQ(loop.op_type(), "Loop");
-  EXPECT_THAT(loop.input(), ElementsAre("n", "c", "x"));
-  EXPECT_EQ(loop.output_size(), 2);
-  const onnx::GraphProto& body = loop.attribute(0).g();
-  EXPECT_EQ(body.input_size(), 3);
-  EXPECT_EQ(body.output_size(), 3);
-  EXPECT_EQ(Operators(body), "Add ReduceSum Sub Identity");
-  EXPECT_EQ(body.node(1).input(0), "l");
-}
-
-// The same value twice, an input as an output, a captured value as an output.
-TEST(OnnxExportTest, BranchesGiveTheirOwnOutputs) {
-  const auto model = Export(R"(
-func @main(%p: bool[], %x: f32[s0]) {
-  %a, %b = cond(%p, %x) {
-    then_graph(%v: f32[s0]) { %0 = neg(%v) return %0, %0 }
-    else_graph(%v: f32[s0]) { return %v, %v }
-  }
-  %c = add(%a, %b)
-  return %c
-})");
-  const onnx::NodeProto& node = model.graph().node(0);
-  ASSERT_EQ(node.op_type(), "If");
-  EXPECT_EQ(Operators(node.attribute(0).g()), "Neg Identity");
-  EXPECT_EQ(Operators(node.attribute(1).g()), "Identity Identity");
-  EXPECT_EQ(node.attribute(0).g().input_size(), 0);
-}
-
-TEST(OnnxExportTest, ScansPassStatesAndSlices) {
-  const auto model = Export(R"(
-func @main(%s: f32[3], %x: f32[n, 3], %w: f32[3]) {
-  %y, %ys = scan(%s, %x, %w, num_carried=1, num_scanned=1) {
-    body(%a: f32[3], %b: f32[3], %k: f32[3]) {
-      %0 = mul(%b, %k)
-      %1 = add(%a, %0)
-      return %1, %1
-    }
-  }
-  return %y, %ys
-})");
-  const onnx::NodeProto& node = model.graph().node(0);
-  ASSERT_EQ(node.op_type(), "Scan");
-  EXPECT_THAT(node.input(), ElementsAre("s", "x"));
-  EXPECT_EQ(Operators(node.attribute(1).g()), "Mul Add Identity");
-}
-
-// Sizes of values outside may be computed inside, and those inside are their own.
-TEST(OnnxExportTest, NestedGraphsComputeSizes) {
-  const auto model = Export(R"(
-func @main(%p: bool[], %x: f32[s0], %y: f32[1]) {
-  %a = cond(%p, %x, %y) {
-    then_graph(%v: f32[s0], %w: f32[1]) {
-      %0 = expand(%w, size=[s0 + 1])
-      return %0
-    }
-    else_graph(%v: f32[s0], %w: f32[1]) {
-      %0 = expand(%w, size=[s0 + 1])
-      return %0
-    }
-  }
-  return %a
-})");
-  for (int branch : {0, 1}) {
-    const auto& graph = model.graph().node(0).attribute(branch).g();
-    EXPECT_EQ(Operators(graph), "Shape Add Expand");
-    EXPECT_EQ(graph.node(0).input(0), "x");
-  }
-}
-
-TEST(OnnxExportTest, DeepNestingIsAnError) {
-  std::string body = "return %x";
-  for (int i = 0; i < 31; ++i) {
-    body = absl::StrCat("%y = cond(%p, %p, %x) { then_graph(%p: bool[], %x: "
-                        "f32[2]) {", body, "} else_graph(%p: bool[], %x: "
-                        "f32[2]) { return %x } } return %y");
-  }
-  EXPECT_THAT(Error(absl::StrCat("func @main(%p: bool[], %x: f32[2]) {", body,
-                                 "}")),
-              HasSubstr("nested more than 30 deep"));
-}
-
-// --- Errors -----------------------------------------------------------------------
+// --- Errors --------------------------------------------------------------------
 
 TEST(OnnxExportTest, ListsAllThatHasNoForm) {
   const std::string error = Error(R"(
@@ -458,16 +192,13 @@ func @main(%x: f8e4m3[2]) {
 })";
   EXPECT_THAT(Error(text), HasSubstr("input 'x' has element type f8e4m3, which "
                                      "needs opset 19"));
-  EXPECT_EQ(Export(text, 19).graph().input(0).type().tensor_type().elem_type(),
-            17);
-  EXPECT_THAT(Error("func @main(%x: c32[2]) { return %x }"),
-              HasSubstr("which ONNX lacks"));
+  EXPECT_EQ(Export(text, 19).graph().input(0).type().tensor_type().elem_type(), 17);
+  EXPECT_THAT(Error("func @main(%x: c32[2]) { return %x }"), HasSubstr("which ONNX lacks"));
 }
 
 TEST(OnnxExportTest, BadOptionsAndModules) {
   Module module(ops::Registry());
-  EXPECT_THAT(std::string(ExportOnnx(module).status().message()),
-              HasSubstr("no function main"));
+  EXPECT_THAT(std::string(ExportOnnx(module).status().message()), HasSubstr("no function main"));
   module.AddFunction("main");
   OnnxExportOptions options;
   for (int opset : {16, 22}) {
@@ -476,7 +207,7 @@ TEST(OnnxExportTest, BadOptionsAndModules) {
   }
 }
 
-// --- Files ------------------------------------------------------------------------
+// --- Files ---------------------------------------------------------------------
 
 TEST(OnnxExportTest, LargeConstantsMayLieInAnotherFile) {
   Module module(ops::Registry());
@@ -515,9 +246,8 @@ TEST(OnnxExportTest, LargeConstantsMayLieInAnotherFile) {
 
 TEST(OnnxExportTest, FilesThatCannotBeWrittenAreAnError) {
   const auto module = Parse("func @main(%x: f32[2]) { return %x }");
-  EXPECT_THAT(
-      std::string(ExportOnnxFile(*module, "/nowhere/m.onnx").message()),
-      HasSubstr("/nowhere/m.onnx: cannot be written"));
+  EXPECT_THAT(std::string(ExportOnnxFile(*module, "/nowhere/m.onnx").message()),
+              HasSubstr("/nowhere/m.onnx: cannot be written"));
 }
 
 TEST(OnnxExportTest, ModelsThatAreTooLarge) {

@@ -1,0 +1,18 @@
+// Modules for tests, written as text.
+#ifndef WEFT_TESTS_SUPPORT_PARSE_H_
+#define WEFT_TESTS_SUPPORT_PARSE_H_
+
+#include <memory>
+
+#include "absl/strings/string_view.h"
+#include "graph/core/graph.h"
+
+namespace weft {
+
+// With the ops of graph/ops. A text that does not parse is a failed expectation
+// and the end of the process.
+std::unique_ptr<Module> Parse(absl::string_view text);
+
+}  // namespace weft
+
+#endif  // WEFT_TESTS_SUPPORT_PARSE_H_
