@@ -26,8 +26,10 @@
 // that nothing in the pattern tells apart are bound in one order alone.
 //
 // Patterns know nothing of the driver: they say what matches, never when or
-// where to look. What they leave out: several roots, and trees of associative
-// ops as one n-ary node.
+// where to look. What they leave out: several roots, as a rule replaces the value
+// of one node; and trees of associative ops as one n-ary node, as the depth of such
+// a tree is not known beforehand, so that an edit would have to wake every root
+// above it (rule.h, LookingDepth). Rules take such trees two nodes at a time.
 #ifndef WEFT_PASSES_REWRITE_PATTERN_H_
 #define WEFT_PASSES_REWRITE_PATTERN_H_
 
