@@ -1,9 +1,9 @@
 // The larger, the smaller, and values that are never negative. NaN stays NaN on
 // both sides of every rule.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "graph/core/check.h"
 #include "graph/ops/evaluate.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
@@ -36,28 +36,37 @@ std::optional<Bounds> BoundsOf(const Node& node) {
   return bounds;
 }
 
-// The larger or the smaller, element by element; the one that is there.
-HostTensor Extreme(const OpDef& op, const HostTensor& a, const HostTensor& b) {
-  if (!a.valid() || !b.valid()) return a.valid() ? a : b;
-  auto result = Evaluate(op, AttrList::Empty(), {a, b});
-  WEFT_CHECK(result.ok()) << result.status();
-  return std::move(result->front());
+// a becomes the larger or the smaller, element by element, or the one that is
+// there. False: they cannot be computed with, or not without growing.
+bool Limit(const OpDef& op, const HostTensor& b, HostTensor* a) {
+  if (!a->valid() || !b.valid()) {
+    if (b.valid()) *a = b;
+    return true;
+  }
+  auto result = Evaluate(op, AttrList::Empty(), {*a, b});
+  if (!result.ok() || result->front().numel() > std::max(a->numel(), b.numel())) return false;
+  *a = std::move(result->front());
+  return true;
 }
 
 // min(max(min(max(x, a), b), c), d) = min(max(x, max(a, c)), min(max(b, c), d)): the
 // order is total, so that each distributes over the other.
-Bounds Compose(const Bounds& inner, const Bounds& outer) {
-  const HostTensor high =
-      inner.high.valid() ? Extreme(ops::maximum, inner.high, outer.low) : HostTensor();
-  return {Extreme(ops::maximum, inner.low, outer.low), Extreme(ops::minimum, high, outer.high)};
+std::optional<Bounds> ComposedBounds(const Match& m) {
+  std::optional<Bounds> bounds = BoundsOf(m.node(y));
+  const std::optional<Bounds> outer = BoundsOf(*m.root);
+  if (!bounds || !outer) return std::nullopt;
+  const bool composed = Limit(ops::maximum, outer->low, &bounds->low) &&
+                        (!bounds->high.valid() || Limit(ops::maximum, outer->low, &bounds->high)) &&
+                        Limit(ops::minimum, outer->high, &bounds->high);
+  return composed ? bounds : std::nullopt;
 }
 
 bool AreConstantBounds(const Node& root, Match& m) {
-  return !kBool.holds(*m[x]) && BoundsOf(m.node(y)) && BoundsOf(root);
+  return !kBool.holds(*m[x]) && ComposedBounds(m).has_value();
 }
 
 Value* BuildLimits(const Match& m, Rewriter& rewriter) {
-  const Bounds bounds = Compose(*BoundsOf(m.node(y)), *BoundsOf(*m.root));
+  const Bounds bounds = *ComposedBounds(m);
   Value* low = bounds.low.valid() ? rewriter.Constant(bounds.low) : nullptr;
   Value* high = bounds.high.valid() ? rewriter.Constant(bounds.high) : nullptr;
   if (high == nullptr) return rewriter.Op(ops::maximum, {m[x], low});
