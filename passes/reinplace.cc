@@ -345,6 +345,13 @@ absl::Status GraphReinplacer::ApplyWriteBacks() {
     Value* value = outputs[own + k];
     const int memory = PlaceOf(*input).memory;
     const bool read = reads[memory] > (PlaceOf(*value).memory == memory);
+    if (read && context_.wants_remarks()) {
+      context_.AddRemark(
+          RemarkOn(*graph_.return_node(), RemarkKind::kMissed,
+                   absl::StrCat("an output reads the memory of input \"",
+                                graph_.input_info(index).name,
+                                "\", which is written back after the run")));
+    }
     if (read || !context_.StartRewrite({NumericContract::kBitExact})) {
       kept.push_back(index);
       kept_values.push_back(value);

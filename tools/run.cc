@@ -214,8 +214,14 @@ absl::StatusOr<int> Run(const Options& o,
   const Graph& graph = session->main();
   auto ordered = GatherInputs(o, graph, *std::move(inputs));
   if (!ordered.ok()) return ordered.status();
-  auto outputs = session->Run(*ordered);
+  const std::vector<HostTensor> given = *ordered;
+  auto outputs = session->Run(&*ordered);
   if (!outputs.ok()) return outputs.status();
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (given[i].BitEqual((*ordered)[i])) continue;
+    std::cout << "writes " << graph.input_info(static_cast<int>(i)).name
+              << "\n";
+  }
   status = WriteOutputs(o, graph, *outputs);
   if (!status.ok()) return status;
   auto differing = CompareExpected(o, graph, *outputs, *std::move(expected));

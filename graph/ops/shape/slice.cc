@@ -24,13 +24,20 @@ SymInt FromEnd(const SymbolTable& symbols, SymInt v, SymInt n) {
   return v + n * negative;
 }
 
+// Not clamped on the far sides, which the length takes care of.
+SymInt First(const OpArgs& args, SymInt n) {
+  const SymbolTable& symbols = *args.symbols;
+  return KnownMax(symbols, FromEnd(symbols, args.attrs().Sym("start"), n), 0);
+}
+SymInt Last(const OpArgs& args, SymInt n) {
+  const SymbolTable& symbols = *args.symbols;
+  return KnownMin(symbols, FromEnd(symbols, args.attrs().Sym("end"), n), n);
+}
+
 // Clamping both positions to [0, n] and clipping the length at 0 leaves this.
 SymInt Length(const OpArgs& args, SymInt n) {
-  const SymbolTable& symbols = *args.symbols;
-  const SymInt start = FromEnd(symbols, args.attrs().Sym("start"), n);
-  const SymInt end = FromEnd(symbols, args.attrs().Sym("end"), n);
-  return StepsBetween(symbols, KnownMax(symbols, start, 0),
-                      KnownMin(symbols, end, n), args.attrs().Sym("step"));
+  return StepsBetween(*args.symbols, First(args, n), Last(args, n),
+                      args.attrs().Sym("step"));
 }
 
 absl::Status Verify(const OpArgs& args) {
@@ -79,6 +86,20 @@ Value* Invert(Builder& b, const OpArgs& view, int result, Value* base,
 }
 
 }  // namespace
+
+bool SameSlice(const OpArgs& args, const AttrList* a, const AttrList* b) {
+  OpArgs x = args;
+  OpArgs y = args;
+  x.op = y.op = &slice;
+  x.attr_list = a;
+  y.attr_list = b;
+  const int rank = args.type(0).rank();
+  const int dim = *NormalizeDim(x.attrs().Int("dim"), rank);
+  const SymInt n = args.type(0).dim(dim);
+  return dim == *NormalizeDim(y.attrs().Int("dim"), rank) &&
+         x.attrs().Sym("step") == y.attrs().Sym("step") &&
+         First(x, n) == First(y, n) && Last(x, n) == Last(y, n);
+}
 
 WEFT_DEFINE_OP(
     slice,

@@ -46,10 +46,19 @@ absl::Status EvalScatterOf(EvalContext& c, const OpDef& view) {
   return Update(self, c.in(1), viewed.out(0).ReadInts(), "none", &c.out(0));
 }
 
+namespace {
+
+bool SameView(const OpArgs& args, const OpDef& view, const AttrList* a,
+              const AttrList* b) {
+  return a == b || (&view == &slice && SameSlice(args, a, b));
+}
+
+}  // namespace
+
 Folded FoldViewOfScatter(const OpArgs& args, const OpDef& scatter) {
   const Value* self = args.operand(0);
   if (!self->IsResultOf(scatter) ||
-      self->node()->attr_list() != args.attr_list) {
+      !SameView(args, *args.op, self->node()->attr_list(), args.attr_list)) {
     return {};
   }
   Value* src = self->node()->operand(1);
@@ -60,8 +69,8 @@ Folded FoldViewOfScatter(const OpArgs& args, const OpDef& scatter) {
 
 Folded FoldScatterOfView(const OpArgs& args, const OpDef& view) {
   const Value* src = args.operand(1);
-  if (!src->IsResultOf(view) || src->node()->attr_list() != args.attr_list ||
-      src->node()->operand(0) != args.operand(0)) {
+  if (!src->IsResultOf(view) || src->node()->operand(0) != args.operand(0) ||
+      !SameView(args, view, src->node()->attr_list(), args.attr_list)) {
     return {};
   }
   return args.operand(0);

@@ -18,8 +18,13 @@ absl::Status EvalScatterOf(EvalContext& c, const OpDef& view);
 
 // What `scatter`, the op of EvalScatterOf, put where the view `args` looks; and
 // self of `args`, a scatter, where src is what `view` shows of it already.
+// Both for equal attributes; see SameSlice.
 Folded FoldViewOfScatter(const OpArgs& args, const OpDef& scatter);
 Folded FoldScatterOfView(const OpArgs& args, const OpDef& view);
+
+// True when slice on operand 0 of `args` takes the same elements by both lists of
+// attributes, however they are written.
+bool SameSlice(const OpArgs& args, const AttrList* a, const AttrList* b);
 
 // The inverse of a view by such an op: scatter(base, update), with the view's
 // attributes.

@@ -245,6 +245,28 @@ TEST_F(VerifierTest, Signature) {
   ExpectBroken("signature", "1 output names for 0 outputs");
 }
 
+TEST_F(VerifierTest, InitialValues) {
+  graph_->input_info(0).initial = 0;
+  ExpectBroken("signature", "input 0 begins with the value of constant 0");
+  module_.constants().Add(HostTensor::Scalar(DType::kF32, 1));
+  ExpectBroken("signature", "begins with a value of type f32[]");
+}
+
+TEST_F(VerifierTest, WriteBacks) {
+  graph_->SetWriteBacks({0});
+  ExpectBroken("writes", "there are more write-backs than outputs");
+  graph_->SetOutputs({x_, x_});
+  graph_->SetWriteBacks({0, 0});
+  ExpectBroken("writes", "write-back 1 is to input 0 of 1, and not in order");
+  graph_->SetWriteBacks({1});
+  ExpectBroken("writes", "write-back 0 is to input 1 of 1");
+  graph_->SetWriteBacks({0});
+  EXPECT_TRUE(Verify(module_).ok());
+  Value* y = graph_->AddInput(Type::Tensor(DType::kF32, {2, 4}), "y");
+  graph_->SetOutputs({y});
+  ExpectBroken("writes", "input 0 of type f32[2, 3] gets a value of type f32[2, 4]");
+}
+
 TEST(IsLegalRefinement, AsksTheProver) {
   SymbolTable table;
   const SymInt s0 = SymInt::Symbol("s0");
