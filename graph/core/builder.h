@@ -32,7 +32,9 @@ struct NamedAttr {
 class Builder {
  public:
   struct Options {
-    // Apply the op's Fold and put commutative operands in canonical order.
+    // Apply the op's Fold and put commutative operands in canonical order. Not
+    // for graphs that will write: a fold takes a value for what it was, and
+    // gives it where a copy was asked for.
     bool fold = true;
   };
 
