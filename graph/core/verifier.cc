@@ -49,6 +49,7 @@ using internal::Invariant;
 using internal::IsSizeType;
 using internal::NodeScratch;
 using internal::VerifyNode;
+using internal::VerifySignature;
 using internal::VerifySymbols;
 using internal::VerifyWrites;
 
@@ -90,13 +91,12 @@ class GraphVerifier {
  public:
   GraphVerifier(const Graph& graph, NodeScratch* scratch)
       : graph_(graph),
-        module_(graph.module()),
         scratch_(scratch),
         nodes_(graph.node_id_limit()),
         values_(graph.value_id_limit()) {}
 
   absl::Status Run() {
-    if (CheckInputs() && CheckNodes() && CheckUses()) CheckSignature();
+    if (CheckInputs() && CheckNodes() && CheckUses()) return VerifySignature(graph_);
     return std::move(status_);
   }
 
@@ -112,11 +112,8 @@ class GraphVerifier {
   bool DefineValue(const Value* value, const Node* node);
   bool CheckUses();
   bool CheckUsesOf(const Value* value);
-  bool CheckSignature();
-  bool CheckValueOf(int input, int id, absl::string_view verb);
 
   const Graph& graph_;
-  const Module& module_;
   NodeScratch* scratch_;
   std::vector<const Node*> nodes_;    // By id, the nodes met so far.
   std::vector<const Value*> values_;  // By id, the values defined so far.
@@ -268,50 +265,6 @@ bool GraphVerifier::CheckUsesOf(const Value* value) {
     }
   }
   return true;
-}
-
-bool GraphVerifier::CheckSignature() {
-  absl::flat_hash_set<absl::string_view> names;
-  for (int i = 0; i < graph_.num_inputs(); ++i) {
-    const InputInfo& info = graph_.input_info(i);
-    if (info.name.empty() || !names.insert(info.name).second) {
-      return Fail(Invariant::kSignature, nullptr,
-                  absl::StrCat("the name \"", info.name, "\" of input ", i,
-                               " is empty or taken"));
-    }
-    if (info.value != -1 && !CheckValueOf(i, info.value, "requires")) {
-      return false;
-    }
-    if (info.initial != -1 && !CheckValueOf(i, info.initial, "begins with")) {
-      return false;
-    }
-  }
-  const Node* ret = graph_.return_node();
-  const size_t num_names = graph_.output_names().size();
-  if (num_names != 0 && num_names != static_cast<size_t>(ret->num_operands())) {
-    return Fail(Invariant::kSignature, ret,
-                absl::StrCat(num_names, " output names for ",
-                             ret->num_operands(), " outputs"));
-  }
-  return true;
-}
-
-bool GraphVerifier::CheckValueOf(int input, int id, absl::string_view verb) {
-  if (id < 0 || id >= module_.constants().size()) {
-    return Fail(Invariant::kSignature, nullptr,
-                absl::StrCat("input ", input, " ", verb, " the value of constant ",
-                             id, ", which does not exist"));
-  }
-  const Type type = graph_.input(input)->type();
-  const Type constant = module_.constants().tensor(id).type();
-  const bool fits =
-      type.is_symint()
-          ? constant == Type::Scalar(DType::kI64)
-          : IsLegalRefinement(constant, type, module_.symbols());
-  if (fits) return true;
-  return Fail(Invariant::kSignature, nullptr,
-              absl::StrCat("input ", input, " of type ", type.ToString(), " ",
-                           verb, " a value of type ", constant.ToString()));
 }
 
 absl::Status VerifyGraphs(absl::Span<const Graph* const> graphs,

@@ -43,6 +43,9 @@ struct NodeScratch {
 // Invariants 5 to 11.
 absl::Status VerifyNode(const Node& node, NodeScratch* scratch);
 
+// Invariant 13.
+absl::Status VerifySignature(const Graph& graph);
+
 // False for a type with an invalid or negative size.
 bool IsSizeType(Type type);
 
