@@ -10,9 +10,8 @@ struct Pair {
   DType complex;
   DType real;
 };
-constexpr Pair kPairs[] = {{DType::kC32, DType::kF16},
-                           {DType::kC64, DType::kF32},
-                           {DType::kC128, DType::kF64}};
+constexpr Pair kPairs[] = {
+    {DType::kC32, DType::kF16}, {DType::kC64, DType::kF32}, {DType::kC128, DType::kF64}};
 
 absl::StatusOr<Types> InferReal(const OpArgs& args) {
   const Type self = args.type(0);
@@ -29,8 +28,7 @@ absl::StatusOr<Types> InferComplex(const OpArgs& args) {
   const Type self = args.type(0);
   WEFT_RETURN_IF_ERROR(CheckRankAtLeast(args, 0, 1));
   const int last = self.rank() - 1;
-  WEFT_RETURN_IF_ERROR(
-      CheckEqualSizes(args, self.dim(last), 2, "the last dim"));
+  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, self.dim(last), 2, "the last dim"));
   for (const Pair& pair : kPairs) {
     if (pair.real != self.dtype()) continue;
     return Types{Type::Tensor(pair.complex, self.dims().first(last))};
@@ -57,14 +55,14 @@ absl::Status Eval(EvalContext& c) {
 
 extern const OpDef view_as_complex;
 
-WEFT_DEFINE_OP(view_as_real,
-               OpSpec("view_as_real(Tensor self) -> Tensor",
-                      "Real and imaginary parts along a new last dim of size "
-                      "2. ATen: aten::view_as_real.")
-                   .Infer(InferReal)
-                   .Fold(FoldInverse<&view_as_complex>)
-                   .Eval(Eval)
-                   .Samples(R"(
+WEFT_DEFINE_OP(view_as_real, OpSpec("view_as_real(Tensor self) -> Tensor",
+                                    "Real and imaginary parts along a new last dim of size "
+                                    "2. ATen: aten::view_as_real.")
+                                 .Traits(kDataMovement)
+                                 .Infer(InferReal)
+                                 .Fold(FoldInverse<&view_as_complex>)
+                                 .Eval(Eval)
+                                 .Samples(R"(
 view_as_real(c64[2, 3])
 view_as_real(c128[])
 view_as_real(c32[4])
@@ -72,14 +70,14 @@ view_as_real(c64[0, 2])
 view_as_real(f32[2]) ! "a complex dtype"
 )"));
 
-WEFT_DEFINE_OP(view_as_complex,
-               OpSpec("view_as_complex(Tensor self) -> Tensor",
-                      "Complex numbers whose parts stand along the last dim, "
-                      "of size 2. ATen: aten::view_as_complex.")
-                   .Infer(InferComplex)
-                   .Fold(FoldInverse<&view_as_real>)
-                   .Eval(Eval)
-                   .Samples(R"(
+WEFT_DEFINE_OP(view_as_complex, OpSpec("view_as_complex(Tensor self) -> Tensor",
+                                       "Complex numbers whose parts stand along the last dim, "
+                                       "of size 2. ATen: aten::view_as_complex.")
+                                    .Traits(kDataMovement)
+                                    .Infer(InferComplex)
+                                    .Fold(FoldInverse<&view_as_real>)
+                                    .Eval(Eval)
+                                    .Samples(R"(
 view_as_complex(f32[3, 2])
 view_as_complex(f64[2])
 view_as_complex(f16[2, 3, 2])
