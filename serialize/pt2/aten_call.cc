@@ -88,9 +88,7 @@ DType PromoteTypes(DType a, DType b) {
   return PromoteInts(a, b);
 }
 
-Type TypeOf(const Value* v) {
-  return v == nullptr ? Type::Scalar(DType::kF32) : v->type();
-}
+Type TypeOf(const Value* v) { return v == nullptr ? Type::Scalar(DType::kF32) : v->type(); }
 
 bool Arg::is_number() const {
   switch (kind) {
@@ -153,9 +151,7 @@ Value* AtenCall::T(absl::string_view name) {
   return Fail(absl::StrCat("argument \"", name, "\" is no tensor"));
 }
 
-Value* AtenCall::OptT(absl::string_view name) {
-  return Has(name) ? T(name) : nullptr;
-}
+Value* AtenCall::OptT(absl::string_view name) { return Has(name) ? T(name) : nullptr; }
 
 std::vector<Value*> AtenCall::Ts(absl::string_view name) {
   const Arg& a = arg(name);
@@ -205,8 +201,8 @@ std::vector<SymInt> AtenCall::Syms(absl::string_view name) {
 int64_t AtenCall::Int(absl::string_view name) {
   const SymInt value = Sym(name);
   if (value.is_constant()) return value.value();
-  Unsupported(absl::StrCat("argument \"", name, "\" is ", value.ToString(),
-                           "; it must be a constant"));
+  Unsupported(
+      absl::StrCat("argument \"", name, "\" is ", value.ToString(), "; it must be a constant"));
   return 0;
 }
 
@@ -217,8 +213,8 @@ int64_t AtenCall::Int(absl::string_view name, int64_t if_none) {
 std::vector<int64_t> AtenCall::Ints(absl::string_view name) {
   const std::vector<SymInt> values = Syms(name);
   if (auto constants = AllConstant(values)) return *std::move(constants);
-  Unsupported(absl::StrCat("argument \"", name, "\" is ", ToString(values),
-                           "; it must be constant"));
+  Unsupported(
+      absl::StrCat("argument \"", name, "\" is ", ToString(values), "; it must be constant"));
   return std::vector<int64_t>(values.size(), 1);
 }
 
@@ -251,8 +247,7 @@ std::vector<double> AtenCall::Floats(absl::string_view name) {
     } else if (item.is(Kind::kInt) && item.integer.is_constant()) {
       values.push_back(static_cast<double>(item.integer.value()));
     } else {
-      Unsupported(absl::StrCat("argument \"", name,
-                               "\" is no list of constant numbers"));
+      Unsupported(absl::StrCat("argument \"", name, "\" is no list of constant numbers"));
       return {};
     }
   }
@@ -278,8 +273,7 @@ DType AtenCall::Dtype(absl::string_view name, DType if_none) {
   const Arg& a = arg(name);
   if (!a.present()) return if_none;
   if (a.is(Kind::kDType) && a.dtype) return *a.dtype;
-  Unsupported(absl::StrCat("argument \"", name,
-                           "\" is a dtype that is not supported"));
+  Unsupported(absl::StrCat("argument \"", name, "\" is a dtype that is not supported"));
   return if_none;
 }
 
@@ -293,8 +287,7 @@ std::vector<int64_t> AtenCall::IntsFor(absl::string_view name, int n,
   if (values.empty()) return if_empty;
   if (values.size() == 1) values.resize(n, values[0]);
   if (static_cast<int>(values.size()) == n) return values;
-  Fail(absl::StrCat("argument \"", name, "\" has ", values.size(),
-                    " values instead of ", n));
+  Fail(absl::StrCat("argument \"", name, "\" has ", values.size(), " values instead of ", n));
   return if_empty;
 }
 
@@ -302,8 +295,7 @@ std::vector<SymInt> AtenCall::SymsFor(absl::string_view name, int n) {
   std::vector<SymInt> values = Syms(name);
   if (values.size() == 1) values.resize(n, values[0]);
   if (static_cast<int>(values.size()) != n) {
-    Fail(absl::StrCat("argument \"", name, "\" has ", values.size(),
-                      " values instead of ", n));
+    Fail(absl::StrCat("argument \"", name, "\" has ", values.size(), " values instead of ", n));
     values.resize(n, SymInt(1));
   }
   return values;
@@ -316,9 +308,7 @@ int AtenCall::WrapDim(int64_t dim, int rank) {
   return 0;
 }
 
-int AtenCall::Dim(absl::string_view name, int rank) {
-  return WrapDim(Int(name), rank);
-}
+int AtenCall::Dim(absl::string_view name, int rank) { return WrapDim(Int(name), rank); }
 
 std::vector<int64_t> AtenCall::Dims(absl::string_view name, int rank) {
   std::vector<int64_t> dims;
@@ -332,8 +322,7 @@ std::vector<int64_t> AtenCall::Dims(absl::string_view name, int rank) {
   return dims;
 }
 
-std::optional<AtenCall::Layout> AtenCall::LayoutOf(
-    absl::string_view name) const {
+std::optional<AtenCall::Layout> AtenCall::LayoutOf(absl::string_view name) const {
   const int i = schema_.Find(name);
   WEFT_CHECK(i >= 0) << schema_.name << " has no argument " << name;
   if (i >= static_cast<int>(layouts_.size())) return std::nullopt;
@@ -393,21 +382,24 @@ Value* AtenCall::As(const Arg& a, DType dtype) {
         if (IsComplex(dtype)) return b().Scalar(RealOf(dtype), a.integer.value());
         return b().Constant(HostTensor::ScalarInt(dtype, a.integer.value()));
       }
-      return converted(Op(ops::sym_constant, {},
-                          {{"values", std::vector<SymInt>{a.integer}},
-                           {"size", std::vector<SymInt>{}}}));
+      return converted(
+          Op(ops::sym_constant, {},
+             {{"values", std::vector<SymInt>{a.integer}}, {"size", std::vector<SymInt>{}}}));
     case Kind::kRelation: {
-      const auto side = [&](SymInt s) {
-        return As(Arg::Int(s), DType::kI64);
-      };
+      const auto side = [&](SymInt s) { return As(Arg::Int(s), DType::kI64); };
       static const OpDef* const kOps[] = {&ops::eq, &ops::ne, &ops::lt,
                                           &ops::le, &ops::gt, &ops::ge};
-      return converted(Op(*kOps[static_cast<int>(a.relation)],
-                          {side(a.integer), side(a.other)}));
+      return converted(Op(*kOps[static_cast<int>(a.relation)], {side(a.integer), side(a.other)}));
     }
     default:
       return Unsupported("a number of this kind is not supported here");
   }
+}
+
+void AtenCall::Write(absl::string_view name, Value* v) {
+  const int i = schema_.Find(name);
+  WEFT_CHECK(i >= 0) << schema_.name << " has no argument " << name;
+  writes_.emplace_back(i, v);
 }
 
 void AtenCall::ReturnList(absl::Span<Value* const> values) {

@@ -116,8 +116,7 @@ class AtenCall {
   std::vector<bool> Bools(absl::string_view name);
   // `n` values of a list that may hold one for all; `if_empty` for none at all.
   std::vector<int64_t> IntsFor(absl::string_view name, int n);
-  std::vector<int64_t> IntsFor(absl::string_view name, int n,
-                               std::vector<int64_t> if_empty);
+  std::vector<int64_t> IntsFor(absl::string_view name, int n, std::vector<int64_t> if_empty);
   std::vector<SymInt> SymsFor(absl::string_view name, int n);
   // A dim of a tensor of `rank`, counted from the front. A scalar has dim 0.
   int Dim(absl::string_view name, int rank);
@@ -145,6 +144,9 @@ class AtenCall {
   void ReturnNone() { results_.push_back(Arg()); }
   void ReturnArg(Arg arg) { results_.push_back(std::move(arg)); }
   std::vector<Arg>& results() { return results_; }
+  // The argument's tensor holds `v` from now on; the importer makes the write.
+  void Write(absl::string_view name, Value* v);
+  const std::vector<std::pair<int, Value*>>& writes() const { return writes_; }
 
   // --- Making nodes.
   Builder& b() { return builder_; }
@@ -152,8 +154,7 @@ class AtenCall {
             std::initializer_list<NamedAttr> attrs = {}) {
     return builder_.Op(op, operands, attrs);
   }
-  std::vector<Value*> Ops(const OpDef& op,
-                          std::initializer_list<Value*> operands,
+  std::vector<Value*> Ops(const OpDef& op, std::initializer_list<Value*> operands,
                           std::initializer_list<NamedAttr> attrs = {}) {
     return builder_.Ops(op, operands, attrs);
   }
@@ -163,9 +164,7 @@ class AtenCall {
     std::vector<SymInt> strides;
     SymInt offset = 0;
   };
-  void set_layouts(std::vector<std::optional<Layout>> layouts) {
-    layouts_ = std::move(layouts);
-  }
+  void set_layouts(std::vector<std::optional<Layout>> layouts) { layouts_ = std::move(layouts); }
   // Of an argument; nothing when it is not known.
   std::optional<Layout> LayoutOf(absl::string_view name) const;
 
@@ -174,6 +173,7 @@ class AtenCall {
   std::vector<Arg> args_;
   Builder& builder_;
   std::vector<Arg> results_;
+  std::vector<std::pair<int, Value*>> writes_;
   std::vector<std::optional<Layout>> layouts_;
 };
 

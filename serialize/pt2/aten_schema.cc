@@ -17,8 +17,7 @@ namespace {
 using Kind = Argument::Kind;
 
 absl::Status Bad(absl::string_view text) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("not an operator schema: \"", text, "\""));
+  return absl::InvalidArgumentError(absl::StrCat("not an operator schema: \"", text, "\""));
 }
 
 // Pieces between commas that stand outside of brackets and quotes.
@@ -43,8 +42,7 @@ std::vector<absl::string_view> SplitArgs(absl::string_view text) {
   return pieces;
 }
 
-absl::StatusOr<Argument> ParseDefault(absl::string_view type,
-                                      absl::string_view text) {
+absl::StatusOr<Argument> ParseDefault(absl::string_view type, absl::string_view text) {
   Argument a;
   int64_t integer;
   double number;
@@ -57,8 +55,7 @@ absl::StatusOr<Argument> ParseDefault(absl::string_view type,
     a.name = std::string(text.substr(1, text.size() - 2));
   } else if (absl::StartsWith(text, "[")) {
     a.kind = Kind::kList;
-    for (absl::string_view item :
-         SplitArgs(text.substr(1, text.size() - 2))) {
+    for (absl::string_view item : SplitArgs(text.substr(1, text.size() - 2))) {
       WEFT_ASSIGN_OR_RETURN(Argument parsed, ParseDefault(type, item));
       a.items.push_back(std::move(parsed));
     }
@@ -111,8 +108,7 @@ absl::StatusOr<AtenArg> ParseArg(absl::string_view text) {
       absl::StrSplit(text.substr(end + 1), absl::MaxSplits('=', 1));
   arg.name = std::string(named.first);
   if (absl::StrContains(text.substr(end), "=")) {
-    WEFT_ASSIGN_OR_RETURN(arg.default_value,
-                          ParseDefault(arg.type, named.second));
+    WEFT_ASSIGN_OR_RETURN(arg.default_value, ParseDefault(arg.type, named.second));
   }
   return arg;
 }
@@ -144,14 +140,13 @@ absl::StatusOr<AtenSchema> AtenSchema::Parse(absl::string_view text) {
   AtenSchema schema;
   const size_t open = text.find('(');
   const size_t arrow = text.rfind(" -> ");
-  if (open == absl::string_view::npos || arrow == absl::string_view::npos ||
-      arrow < open || text[arrow - 1] != ')') {
+  if (open == absl::string_view::npos || arrow == absl::string_view::npos || arrow < open ||
+      text[arrow - 1] != ')') {
     return Bad(text);
   }
   schema.name = std::string(text.substr(0, open));
   if (!absl::StrContains(schema.name, ".")) schema.name += ".default";
-  for (absl::string_view piece :
-       SplitArgs(text.substr(open + 1, arrow - open - 2))) {
+  for (absl::string_view piece : SplitArgs(text.substr(open + 1, arrow - open - 2))) {
     if (piece == "*") continue;
     WEFT_ASSIGN_OR_RETURN(AtenArg arg, ParseArg(piece));
     schema.args.push_back(std::move(arg));

@@ -21,7 +21,7 @@ namespace weft::pt2 {
 
 struct AtenArg {
   std::string name;
-  std::string type;  // "Tensor", "SymInt[]", "Scalar?", ... without aliasing.
+  std::string type;      // "Tensor", "SymInt[]", "Scalar?", ... without aliasing.
   std::string alias;     // "a" in Tensor(a!).
   bool written = false;  // The '!' in it.
   std::optional<Argument> default_value;

@@ -52,20 +52,13 @@ Value* Squeeze(AtenCall& c, Value* v, int dim) {
   return Reshape(c, v, size);
 }
 
-Value* Slice(AtenCall& c, Value* v, int64_t dim, SymInt start, SymInt end,
-             SymInt step) {
+Value* Slice(AtenCall& c, Value* v, int64_t dim, SymInt start, SymInt end, SymInt step) {
   if (v == nullptr) return nullptr;
-  return c.Op(
-      ops::slice, {v},
-      {{"dim", dim}, {"start", start}, {"end", end}, {"step", step}});
+  return c.Op(ops::slice, {v}, {{"dim", dim}, {"start", start}, {"end", end}, {"step", step}});
 }
 
 Value* Select(AtenCall& c, Value* v, int dim, SymInt index) {
-  if (v == nullptr) return nullptr;
-  const SymInt n = v->type().dim(dim);
-  const auto range = c.b().module().symbols().RangeOf(index);
-  if (range.max < 0) index = n + index;
-  return Squeeze(c, Slice(c, v, dim, index, index + 1), dim);
+  return c.Op(ops::select, {v}, {{"dim", dim}, {"index", index}});
 }
 
 Value* Cat(AtenCall& c, std::vector<Value*> values, int64_t dim) {
@@ -93,9 +86,7 @@ Value* Flatten(AtenCall& c, Value* v, int first, int last) {
   return Reshape(c, v, size);
 }
 
-Value* Number(AtenCall& c, DType dtype, double value) {
-  return c.b().Scalar(dtype, value);
-}
+Value* Number(AtenCall& c, DType dtype, double value) { return c.b().Scalar(dtype, value); }
 
 Value* NumberLike(AtenCall& c, const Value* like, double value) {
   return c.b().Scalar(DTypeOf(like), value);
@@ -109,28 +100,23 @@ Value* Zeros(AtenCall& c, absl::Span<const SymInt> size, DType dtype) {
   return Full(c, size, Number(c, dtype, 0));
 }
 
-Value* SymTensor(AtenCall& c, absl::Span<const SymInt> values,
-                 absl::Span<const int64_t> dims, DType dtype) {
+Value* SymTensor(AtenCall& c, absl::Span<const SymInt> values, absl::Span<const int64_t> dims,
+                 DType dtype) {
   if (auto constants = AllConstant(values)) {
     return c.b().Constant(HostTensor::FromInts(dtype, dims, *constants));
   }
-  return Convert(c,
-                 c.Op(ops::sym_constant, {},
-                      {{"values", values}, {"size", ToSymInts(dims)}}),
+  return Convert(c, c.Op(ops::sym_constant, {}, {{"values", values}, {"size", ToSymInts(dims)}}),
                  dtype);
 }
 
-Value* SymScalar(AtenCall& c, SymInt value, DType dtype) {
-  return c.As(Arg::Int(value), dtype);
-}
+Value* SymScalar(AtenCall& c, SymInt value, DType dtype) { return c.As(Arg::Int(value), dtype); }
 
 Value* Iota(AtenCall& c, SymInt n, DType dtype) {
-  return Convert(
-      c, c.Op(ops::arange, {}, {{"start", 0}, {"end", n}, {"step", 1}}), dtype);
+  return Convert(c, c.Op(ops::arange, {}, {{"start", 0}, {"end", n}, {"step", 1}}), dtype);
 }
 
-Value* Reduce(AtenCall& c, const OpDef& op, Value* v,
-              absl::Span<const int64_t> dims, bool keepdim) {
+Value* Reduce(AtenCall& c, const OpDef& op, Value* v, absl::Span<const int64_t> dims,
+              bool keepdim) {
   // No dims at all would mean all of them.
   if (dims.empty() && RankOf(v) > 0) return v;
   return c.Op(op, {v}, {{"dim", ToSymInts(dims)}, {"keepdim", keepdim}});
@@ -140,25 +126,15 @@ Value* Add(AtenCall& c, Value* a, Value* b) { return c.Op(ops::add, {a, b}); }
 Value* Sub(AtenCall& c, Value* a, Value* b) { return c.Op(ops::sub, {a, b}); }
 Value* Mul(AtenCall& c, Value* a, Value* b) { return c.Op(ops::mul, {a, b}); }
 Value* Div(AtenCall& c, Value* a, Value* b) { return c.Op(ops::div, {a, b}); }
-Value* Add(AtenCall& c, Value* a, double b) {
-  return Add(c, a, NumberLike(c, a, b));
-}
-Value* Sub(AtenCall& c, Value* a, double b) {
-  return Sub(c, a, NumberLike(c, a, b));
-}
-Value* Mul(AtenCall& c, Value* a, double b) {
-  return Mul(c, a, NumberLike(c, a, b));
-}
-Value* Div(AtenCall& c, Value* a, double b) {
-  return Div(c, a, NumberLike(c, a, b));
-}
+Value* Add(AtenCall& c, Value* a, double b) { return Add(c, a, NumberLike(c, a, b)); }
+Value* Sub(AtenCall& c, Value* a, double b) { return Sub(c, a, NumberLike(c, a, b)); }
+Value* Mul(AtenCall& c, Value* a, double b) { return Mul(c, a, NumberLike(c, a, b)); }
+Value* Div(AtenCall& c, Value* a, double b) { return Div(c, a, NumberLike(c, a, b)); }
 Value* Where(AtenCall& c, Value* condition, Value* a, Value* b) {
   return c.Op(ops::where, {condition, a, b});
 }
 
-DType Wide(DType dtype) {
-  return IsFloat(dtype) && DTypeBits(dtype) < 32 ? DType::kF32 : dtype;
-}
+DType Wide(DType dtype) { return IsFloat(dtype) && DTypeBits(dtype) < 32 ? DType::kF32 : dtype; }
 
 DType RealDType(DType dtype) {
   if (dtype == DType::kC32) return DType::kF16;

@@ -27,8 +27,7 @@ Value* Expand(AtenCall& c, Value* v, absl::Span<const SymInt> size);
 Value* Unsqueeze(AtenCall& c, Value* v, int dim);
 // Without a dim of size 1.
 Value* Squeeze(AtenCall& c, Value* v, int dim);
-Value* Slice(AtenCall& c, Value* v, int64_t dim, SymInt start, SymInt end,
-             SymInt step = 1);
+Value* Slice(AtenCall& c, Value* v, int64_t dim, SymInt start, SymInt end, SymInt step = 1);
 // Element `index` along `dim`, which goes.
 Value* Select(AtenCall& c, Value* v, int dim, SymInt index);
 Value* Cat(AtenCall& c, std::vector<Value*> values, int64_t dim);
@@ -43,14 +42,13 @@ Value* NumberLike(AtenCall& c, const Value* like, double value);
 Value* Full(AtenCall& c, absl::Span<const SymInt> size, Value* scalar);
 Value* Zeros(AtenCall& c, absl::Span<const SymInt> size, DType dtype);
 // Symbolic integers as a tensor.
-Value* SymTensor(AtenCall& c, absl::Span<const SymInt> values,
-                 absl::Span<const int64_t> dims, DType dtype = DType::kI64);
+Value* SymTensor(AtenCall& c, absl::Span<const SymInt> values, absl::Span<const int64_t> dims,
+                 DType dtype = DType::kI64);
 Value* SymScalar(AtenCall& c, SymInt value, DType dtype);
 Value* Iota(AtenCall& c, SymInt n, DType dtype = DType::kI64);
 
 // Reductions over `dims`.
-Value* Reduce(AtenCall& c, const OpDef& op, Value* v,
-              absl::Span<const int64_t> dims, bool keepdim);
+Value* Reduce(AtenCall& c, const OpDef& op, Value* v, absl::Span<const int64_t> dims, bool keepdim);
 
 // Pointwise; both sides in one dtype.
 Value* Add(AtenCall& c, Value* a, Value* b);

@@ -52,12 +52,10 @@ const NamedDType* FindDType(int64_t number) {
 }
 
 void ReadSignature(ProgramReader& r, const Place& at, ExportedProgram* program) {
-  r.json().ForEach(at["input_specs"], [&](const Place& spec) {
-    program->inputs.push_back(r.ReadInputSpec(spec));
-  });
-  r.json().ForEach(at["output_specs"], [&](const Place& spec) {
-    program->outputs.push_back(r.ReadOutputSpec(spec));
-  });
+  r.json().ForEach(at["input_specs"],
+                   [&](const Place& spec) { program->inputs.push_back(r.ReadInputSpec(spec)); });
+  r.json().ForEach(at["output_specs"],
+                   [&](const Place& spec) { program->outputs.push_back(r.ReadOutputSpec(spec)); });
 }
 
 // The first entry is the whole module; others name submodules.
@@ -71,9 +69,8 @@ void ReadCalls(JsonReader& json, const Place& at, ExportedProgram* program) {
     program->out_spec = json.String(signature["out_spec"]);
     const Place names = signature["forward_arg_names"];
     if (!names.present()) return;
-    json.ForEach(names, [&](const Place& name) {
-      program->argument_names.push_back(json.String(name));
-    });
+    json.ForEach(names,
+                 [&](const Place& name) { program->argument_names.push_back(json.String(name)); });
     return;
   }
 }
@@ -102,18 +99,15 @@ void ReadRanges(JsonReader& json, const Place& at, ExportedProgram* program) {
   });
 }
 
-void ReadVersion(JsonReader& json, const Place& root,
-                 ExportedProgram* program) {
+void ReadVersion(JsonReader& json, const Place& root, ExportedProgram* program) {
   const Place version = root["schema_version"];
   if (!json.IsObject(version)) return;
   program->schema_major = json.Int(version["major"]);
   program->schema_minor = json.Int(version["minor"]);
   if (program->schema_major != kSchemaMajor) {
-    json.Unsupported(
-        version, absl::StrCat("the file has schema version ",
-                              program->schema_major, ".",
-                              program->schema_minor, "; version ",
-                              kSchemaMajor, ".x is read"));
+    json.Unsupported(version,
+                     absl::StrCat("the file has schema version ", program->schema_major, ".",
+                                  program->schema_minor, "; version ", kSchemaMajor, ".x is read"));
   }
 }
 
@@ -132,9 +126,8 @@ std::string DTypeNumberName(int64_t number) {
 absl::StatusOr<ExportedProgram> ParseExportedProgram(absl::string_view text,
                                                      const std::string& file,
                                                      const JsonLimits& limits) {
-  WEFT_ASSIGN_OR_RETURN(
-      const Json document,
-      ParseJson(text, file, limits.max_depth, limits.max_bytes));
+  WEFT_ASSIGN_OR_RETURN(const Json document,
+                        ParseJson(text, file, limits.max_depth, limits.max_bytes));
   JsonReader json(file);
   ProgramReader reader(&json);
   ExportedProgram program;
@@ -158,12 +151,11 @@ absl::StatusOr<ExportedProgram> ParseExportedProgram(absl::string_view text,
   return program;
 }
 
-absl::StatusOr<std::map<std::string, Payload>> ParsePayloads(
-    absl::string_view text, const std::string& file,
-    const JsonLimits& limits) {
-  WEFT_ASSIGN_OR_RETURN(
-      const Json document,
-      ParseJson(text, file, limits.max_depth, limits.max_bytes));
+absl::StatusOr<std::map<std::string, Payload>> ParsePayloads(absl::string_view text,
+                                                             const std::string& file,
+                                                             const JsonLimits& limits) {
+  WEFT_ASSIGN_OR_RETURN(const Json document,
+                        ParseJson(text, file, limits.max_depth, limits.max_bytes));
   JsonReader json(file);
   ProgramReader reader(&json);
   std::map<std::string, Payload> payloads;

@@ -48,13 +48,13 @@ struct GraphDef;
 struct Argument {
   enum class Kind {
     kNone,
-    kTensor,        // name
-    kInt,           // integer
-    kFloat,         // number
-    kComplex,       // number, imaginary
-    kBool,          // integer
-    kString,        // name
-    kSymInt,        // name: a named symbolic scalar
+    kTensor,   // name
+    kInt,      // integer
+    kFloat,    // number
+    kComplex,  // number, imaginary
+    kBool,     // integer
+    kString,   // name
+    kSymInt,   // name: a named symbolic scalar
     kSymFloat,
     kSymBool,
     kDType,         // integer: the serialised number
@@ -148,12 +148,12 @@ struct JsonLimits {
 };
 
 // `file` is the name that errors give.
-absl::StatusOr<ExportedProgram> ParseExportedProgram(
-    absl::string_view json, const std::string& file,
-    const JsonLimits& limits = {});
-absl::StatusOr<std::map<std::string, Payload>> ParsePayloads(
-    absl::string_view json, const std::string& file,
-    const JsonLimits& limits = {});
+absl::StatusOr<ExportedProgram> ParseExportedProgram(absl::string_view json,
+                                                     const std::string& file,
+                                                     const JsonLimits& limits = {});
+absl::StatusOr<std::map<std::string, Payload>> ParsePayloads(absl::string_view json,
+                                                             const std::string& file,
+                                                             const JsonLimits& limits = {});
 
 // The dtype behind a serialised ScalarType.
 std::optional<DType> DTypeFromNumber(int64_t number);

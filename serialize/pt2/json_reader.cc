@@ -32,23 +32,21 @@ int Depth(absl::string_view text) {
 
 }  // namespace
 
-absl::StatusOr<Json> ParseJson(absl::string_view text, const std::string& file,
-                               int max_depth, int64_t max_bytes) {
+absl::StatusOr<Json> ParseJson(absl::string_view text, const std::string& file, int max_depth,
+                               int64_t max_bytes) {
   if (text.size() > static_cast<size_t>(max_bytes)) {
     return absl::ResourceExhaustedError(
-        absl::StrCat(file, " has ", text.size(), " bytes; the limit is ",
-                     max_bytes));
+        absl::StrCat(file, " has ", text.size(), " bytes; the limit is ", max_bytes));
   }
   const int depth = Depth(text);
   if (depth > max_depth) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        file, " is nested ", depth, " deep; the limit is ", max_depth));
+    return absl::ResourceExhaustedError(
+        absl::StrCat(file, " is nested ", depth, " deep; the limit is ", max_depth));
   }
   try {
     return Json::parse(text.begin(), text.end());
   } catch (const Json::exception& error) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(file, ": not valid JSON: ", error.what()));
+    return absl::InvalidArgumentError(absl::StrCat(file, ": not valid JSON: ", error.what()));
   }
 }
 
@@ -75,21 +73,18 @@ std::string Place::ToString() const {
 
 void JsonReader::Fail(const Place& at, absl::string_view message) {
   if (!ok()) return;
-  status_ = absl::InvalidArgumentError(
-      absl::StrCat(file_, ": ", at.ToString(), ": ", message));
+  status_ = absl::InvalidArgumentError(absl::StrCat(file_, ": ", at.ToString(), ": ", message));
 }
 
 void JsonReader::Unsupported(const Place& at, absl::string_view message) {
   if (!ok()) return;
-  status_ = absl::UnimplementedError(
-      absl::StrCat(file_, ": ", at.ToString(), ": ", message));
+  status_ = absl::UnimplementedError(absl::StrCat(file_, ": ", at.ToString(), ": ", message));
 }
 
 int64_t JsonReader::Int(const Place& at) {
   const Json* json = at.json();
   if (json != nullptr && json->is_number_unsigned() &&
-      json->get<uint64_t>() >
-          static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+      json->get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
     Fail(at, "the integer does not fit in 64 signed bits");
     return 0;
   }

@@ -21,8 +21,8 @@ namespace weft::pt2 {
 using Json = nlohmann::json;
 
 // Checks size, nesting and syntax.
-absl::StatusOr<Json> ParseJson(absl::string_view text, const std::string& file,
-                               int max_depth, int64_t max_bytes);
+absl::StatusOr<Json> ParseJson(absl::string_view text, const std::string& file, int max_depth,
+                               int64_t max_bytes);
 
 // A value and the way to it from the root: lives on the stack of the readers.
 class Place {
@@ -40,9 +40,7 @@ class Place {
   Place operator[](absl::string_view key) const;
   // The elements of an array; the members of an object are reached by
   // ForEachMember.
-  size_t size() const {
-    return present() && value_->is_array() ? value_->size() : 0;
-  }
+  size_t size() const { return present() && value_->is_array() ? value_->size() : 0; }
   Place at(size_t i) const { return Place(*this, i, &(*value_)[i]); }
   std::string ToString() const;
 

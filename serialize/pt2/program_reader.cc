@@ -10,7 +10,16 @@ namespace {
 using Kind = Argument::Kind;
 
 // How a member of the Argument union is read.
-enum class Form { kScalar, kList, kSymbolic, kSymbolicList, kOptional, kOptionalList, kNested, kRefused };
+enum class Form {
+  kScalar,
+  kList,
+  kSymbolic,
+  kSymbolicList,
+  kOptional,
+  kOptionalList,
+  kNested,
+  kRefused
+};
 
 struct Member {
   const char* key;
@@ -115,9 +124,7 @@ Argument ProgramReader::ReadScalar(Kind kind, const Place& at) {
 Argument ProgramReader::ReadList(Kind kind, const Place& at) {
   Argument list;
   list.kind = Kind::kList;
-  json_.ForEach(at, [&](const Place& item) {
-    list.items.push_back(ReadScalar(kind, item));
-  });
+  json_.ForEach(at, [&](const Place& item) { list.items.push_back(ReadScalar(kind, item)); });
   return list;
 }
 
@@ -162,19 +169,16 @@ Argument ProgramReader::ReadMember(const std::string& key, const Place& at) {
       case Form::kOptional:
         return ReadOptionalTensor(at);
       case Form::kSymbolicList:
-        json_.ForEach(at, [&](const Place& item) {
-          list.items.push_back(ReadSymbolic(member.kind, item));
-        });
+        json_.ForEach(
+            at, [&](const Place& item) { list.items.push_back(ReadSymbolic(member.kind, item)); });
         return list;
       case Form::kOptionalList:
-        json_.ForEach(at, [&](const Place& item) {
-          list.items.push_back(ReadOptionalTensor(item));
-        });
+        json_.ForEach(at,
+                      [&](const Place& item) { list.items.push_back(ReadOptionalTensor(item)); });
         return list;
       case Form::kNested:
-        json_.ForEach(at, [&](const Place& item) {
-          list.items.push_back(ReadList(member.kind, item));
-        });
+        json_.ForEach(
+            at, [&](const Place& item) { list.items.push_back(ReadList(member.kind, item)); });
         return list;
       case Form::kRefused:
         list.kind = Kind::kOther;
@@ -194,9 +198,7 @@ Argument ProgramReader::ReadArgument(const Place& at) {
 
 std::vector<Argument> ProgramReader::ReadArguments(const Place& at) {
   std::vector<Argument> arguments;
-  json_.ForEach(at, [&](const Place& item) {
-    arguments.push_back(ReadArgument(item));
-  });
+  json_.ForEach(at, [&](const Place& item) { arguments.push_back(ReadArgument(item)); });
   return arguments;
 }
 
@@ -221,9 +223,7 @@ SizeExpr ProgramReader::ReadSize(const Place& at) {
 
 std::vector<SizeExpr> ProgramReader::ReadSizes(const Place& at) {
   std::vector<SizeExpr> sizes;
-  json_.ForEach(at, [&](const Place& item) {
-    sizes.push_back(ReadSize(item));
-  });
+  json_.ForEach(at, [&](const Place& item) { sizes.push_back(ReadSize(item)); });
   return sizes;
 }
 
@@ -238,8 +238,7 @@ TensorMeta ProgramReader::ReadTensorMeta(const Place& at) {
   const Place offset = at["storage_offset"];
   meta.storage_offset.value = 0;
   if (offset.present()) {
-    meta.storage_offset = offset.json()->is_object() ? ReadSize(offset)
-                                                     : SizeExpr();
+    meta.storage_offset = offset.json()->is_object() ? ReadSize(offset) : SizeExpr();
     if (!offset.json()->is_object()) {
       meta.storage_offset.value = json_.Int(offset);
     }
@@ -278,13 +277,10 @@ GraphDef ProgramReader::ReadGraph(const Place& at) {
   if (!json_.IsObject(at)) return graph;
   graph.inputs = ReadArguments(at["inputs"]);
   graph.outputs = ReadArguments(at["outputs"]);
-  json_.ForEach(at["nodes"], [&](const Place& node) {
-    graph.nodes.push_back(ReadNode(node));
+  json_.ForEach(at["nodes"], [&](const Place& node) { graph.nodes.push_back(ReadNode(node)); });
+  json_.ForEachMember(at["tensor_values"], [&](const std::string& name, const Place& meta) {
+    graph.tensors.emplace(name, ReadTensorMeta(meta));
   });
-  json_.ForEachMember(at["tensor_values"],
-                      [&](const std::string& name, const Place& meta) {
-                        graph.tensors.emplace(name, ReadTensorMeta(meta));
-                      });
   const Place ints = at["sym_int_values"];
   if (ints.present()) {
     json_.ForEachMember(ints, [&](const std::string& name, const Place& size) {
@@ -323,8 +319,7 @@ InputSpec ProgramReader::ReadInputSpec(const Place& at) {
     spec.name = json_.String(member["name"]);
     spec.value = ReadArgument(member["value"]);
   } else {
-    json_.Unsupported(at, absl::StrCat("inputs of kind \"", key,
-                                       "\" are not supported"));
+    json_.Unsupported(at, absl::StrCat("inputs of kind \"", key, "\" are not supported"));
   }
   return spec;
 }
@@ -353,14 +348,12 @@ OutputSpec ProgramReader::ReadOutputSpec(const Place& at) {
     const Place arg = member["arg"];
     spec.value.kind = Kind::kTensor;
     spec.value.name = json_.String(arg["name"]);
-  } else if (key == "gradient_to_parameter" ||
-             key == "gradient_to_user_input") {
+  } else if (key == "gradient_to_parameter" || key == "gradient_to_user_input") {
     const Place arg = member["arg"];
     spec.value.kind = Kind::kTensor;
     spec.value.name = json_.String(arg["name"]);
   } else {
-    json_.Unsupported(at, absl::StrCat("outputs of kind \"", key,
-                                       "\" are not supported"));
+    json_.Unsupported(at, absl::StrCat("outputs of kind \"", key, "\" are not supported"));
   }
   return spec;
 }

@@ -23,14 +23,12 @@ struct Number {
 };
 
 bool IsNameChar(char c) {
-  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' ||
-         c == '.';
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
 }
 
 class Parser {
  public:
-  Parser(absl::string_view text, SymbolFn symbol)
-      : text_(text), symbol_(symbol) {}
+  Parser(absl::string_view text, SymbolFn symbol) : text_(text), symbol_(symbol) {}
 
   absl::StatusOr<SymInt> Run() {
     WEFT_ASSIGN_OR_RETURN(const Number n, Sum());
@@ -42,8 +40,8 @@ class Parser {
  private:
   absl::Status Unexpected() const {
     if (at_ >= text_.size()) return absl::InvalidArgumentError("it ends early");
-    return absl::InvalidArgumentError(absl::StrCat(
-        "unexpected '", text_.substr(at_, 1), "' at position ", at_));
+    return absl::InvalidArgumentError(
+        absl::StrCat("unexpected '", text_.substr(at_, 1), "' at position ", at_));
   }
 
   void Skip() {
@@ -111,9 +109,8 @@ class Parser {
       if (!Take("//") && !Take("/") && !Take("%") && !Take("*")) return product;
       WEFT_ASSIGN_OR_RETURN(const Number factor, Factor());
       if (floor || mod) {
-        WEFT_ASSIGN_OR_RETURN(
-            product.numerator,
-            floor ? Divide(product, factor) : Modulo(product, factor));
+        WEFT_ASSIGN_OR_RETURN(product.numerator,
+                              floor ? Divide(product, factor) : Modulo(product, factor));
         product.denominator = 1;
       } else if (divide) {
         WEFT_ASSIGN_OR_RETURN(product, Quotient(product, factor));
@@ -140,8 +137,7 @@ class Parser {
 
   static absl::StatusOr<Number> Quotient(const Number& a, const Number& b) {
     const auto divisor = b.numerator.constant();
-    if (!divisor || *divisor <= 0 || b.denominator != 1 ||
-        *divisor > (1 << 20)) {
+    if (!divisor || *divisor <= 0 || b.denominator != 1 || *divisor > (1 << 20)) {
       return absl::UnimplementedError("it divides by what is no constant");
     }
     return Number{a.numerator, a.denominator * *divisor};
@@ -205,8 +201,7 @@ class Parser {
     int64_t value;
     const absl::string_view digits = text_.substr(begin, at_ - begin);
     if (absl::SimpleAtoi(digits, &value)) return Number{SymInt(value), 1};
-    return absl::UnimplementedError(
-        absl::StrCat("\"", digits, "\" is not a 64-bit integer"));
+    return absl::UnimplementedError(absl::StrCat("\"", digits, "\" is not a 64-bit integer"));
   }
 
   // --- Names and calls ----------------------------------------------------------
@@ -267,8 +262,7 @@ class Parser {
     return Named(name);
   }
 
-  absl::StatusOr<Number> Call(absl::string_view name,
-                              const std::vector<Number>& args) {
+  absl::StatusOr<Number> Call(absl::string_view name, const std::vector<Number>& args) {
     if (args.empty()) return Arity(name);
     if (name == "Add" || name == "Mul") return Fold(name == "Add", args);
     if (name == "Integer" || name == "Identity") {
@@ -293,8 +287,7 @@ class Parser {
       result = Modulo(args[0], args[1]);
     } else {
       return absl::UnimplementedError(
-          absl::StrCat("the function \"", name.substr(0, 80),
-                       "\" is not known"));
+          absl::StrCat("the function \"", name.substr(0, 80), "\" is not known"));
     }
     if (!result.ok()) return result.status();
     return Number{*result, 1};
@@ -302,16 +295,14 @@ class Parser {
 
   absl::StatusOr<Number> Arity(absl::string_view name) const {
     constexpr absl::string_view kKnown[] = {
-        "Add", "Mul", "Integer", "Identity", "Min",     "Max", "Rational",
+        "Add", "Mul", "Integer",  "Identity", "Min",     "Max",      "Rational",
         "Pow", "Mod", "FloorDiv", "CleanDiv", "CeilDiv", "PythonMod"};
     for (absl::string_view known : kKnown) {
       if (name != known) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, " has a wrong number of arguments"));
+      return absl::InvalidArgumentError(absl::StrCat(name, " has a wrong number of arguments"));
     }
     return absl::UnimplementedError(
-        absl::StrCat("the function \"", name.substr(0, 80),
-                     "\" is not known"));
+        absl::StrCat("the function \"", name.substr(0, 80), "\" is not known"));
   }
 
   absl::StatusOr<Number> Fold(bool add, const std::vector<Number>& args) {
@@ -323,8 +314,7 @@ class Parser {
     return result;
   }
 
-  static absl::StatusOr<Number> Extremum(bool least,
-                                         const std::vector<Number>& args) {
+  static absl::StatusOr<Number> Extremum(bool least, const std::vector<Number>& args) {
     WEFT_ASSIGN_OR_RETURN(SymInt result, Whole(args[0]));
     for (size_t i = 1; i < args.size(); ++i) {
       WEFT_ASSIGN_OR_RETURN(const SymInt arg, Whole(args[i]));
@@ -344,18 +334,15 @@ class Parser {
 absl::StatusOr<SymInt> ParseSympy(absl::string_view text, SymbolFn symbol) {
   absl::Status status;
   if (text.size() > kMaxSympyBytes) {
-    status = absl::ResourceExhaustedError(
-        absl::StrCat("it has ", text.size(), " bytes"));
+    status = absl::ResourceExhaustedError(absl::StrCat("it has ", text.size(), " bytes"));
   } else {
     auto value = Parser(text, symbol).Run();
     if (value.ok() && value->is_valid()) return value;
-    status = value.ok() ? absl::InvalidArgumentError(
-                              "it does not fit in 64 bits, or is too large")
+    status = value.ok() ? absl::InvalidArgumentError("it does not fit in 64 bits, or is too large")
                         : value.status();
   }
-  return absl::Status(status.code(),
-                      absl::StrCat("the expression \"", text.substr(0, 200),
-                                   "\": ", status.message()));
+  return absl::Status(status.code(), absl::StrCat("the expression \"", text.substr(0, 200),
+                                                  "\": ", status.message()));
 }
 
 }  // namespace weft::pt2

@@ -20,8 +20,7 @@ inline constexpr int kMaxSympyBytes = 1 << 16;
 
 // `symbol` gives what a name stands for. The error shows the text.
 absl::StatusOr<SymInt> ParseSympy(
-    absl::string_view text,
-    absl::FunctionRef<absl::StatusOr<SymInt>(absl::string_view)> symbol);
+    absl::string_view text, absl::FunctionRef<absl::StatusOr<SymInt>(absl::string_view)> symbol);
 
 }  // namespace weft::pt2
 

@@ -25,9 +25,7 @@ struct Cursor {
   uint64_t position = 0;
 };
 
-uint64_t SizeOf(const Cursor& c) {
-  return static_cast<uint64_t>(c.buffer->size());
-}
+uint64_t SizeOf(const Cursor& c) { return static_cast<uint64_t>(c.buffer->size()); }
 
 // The name is that of the buffer itself.
 voidpf OpenCursor(voidpf opaque, const void*, int) {
@@ -44,9 +42,7 @@ uLong ReadCursor(voidpf, voidpf stream, void* to, uLong size) {
 
 uLong WriteCursor(voidpf, voidpf, const void*, uLong) { return 0; }
 
-ZPOS64_T TellCursor(voidpf, voidpf stream) {
-  return static_cast<Cursor*>(stream)->position;
-}
+ZPOS64_T TellCursor(voidpf, voidpf stream) { return static_cast<Cursor*>(stream)->position; }
 
 long SeekCursor(voidpf, voidpf stream, ZPOS64_T offset, int origin) {
   Cursor& c = *static_cast<Cursor*>(stream);
@@ -68,9 +64,8 @@ int CloseCursor(voidpf, voidpf stream) {
 int ErrorOfCursor(voidpf, voidpf) { return 0; }
 
 std::shared_ptr<void> OpenHandle(HostBuffer* file) {
-  zlib_filefunc64_def functions = {OpenCursor,  ReadCursor,  WriteCursor,
-                                   TellCursor,  SeekCursor,  CloseCursor,
-                                   ErrorOfCursor, file};
+  zlib_filefunc64_def functions = {OpenCursor, ReadCursor,  WriteCursor,   TellCursor,
+                                   SeekCursor, CloseCursor, ErrorOfCursor, file};
   return std::shared_ptr<void>(unzOpen2_64("", &functions), [](void* handle) {
     if (handle != nullptr) unzClose(handle);
   });
@@ -81,22 +76,19 @@ std::shared_ptr<void> OpenHandle(HostBuffer* file) {
 class Part : public HostBuffer {
  public:
   Part(std::shared_ptr<HostBuffer> whole, uint64_t offset, uint64_t size)
-      : HostBuffer(whole->data() + offset, static_cast<int64_t>(size)),
-        whole_(std::move(whole)) {}
+      : HostBuffer(whole->data() + offset, static_cast<int64_t>(size)), whole_(std::move(whole)) {}
 
  private:
   std::shared_ptr<HostBuffer> whole_;
 };
 
 absl::Status Malformed(absl::string_view what) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("not a well-formed ZIP archive: ", what));
+  return absl::InvalidArgumentError(absl::StrCat("not a well-formed ZIP archive: ", what));
 }
 
 absl::Status CheckName(const std::string& name) {
   const auto refuse = [&](absl::string_view why) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the ZIP entry \"", name, "\" ", why));
+    return absl::InvalidArgumentError(absl::StrCat("the ZIP entry \"", name, "\" ", why));
   };
   if (name.empty()) return refuse("has no name");
   if (name.find('\0') != std::string::npos) return refuse("has a NUL byte");
@@ -110,11 +102,8 @@ absl::Status CheckName(const std::string& name) {
 
 }  // namespace
 
-ZipArchive::ZipArchive(std::shared_ptr<HostBuffer> file,
-                       const ZipLimits& limits)
-    : file_(std::move(file)),
-      limits_(limits),
-      handle_(OpenHandle(file_.get())) {}
+ZipArchive::ZipArchive(std::shared_ptr<HostBuffer> file, const ZipLimits& limits)
+    : file_(std::move(file)), limits_(limits), handle_(OpenHandle(file_.get())) {}
 
 absl::StatusOr<ZipArchive> ZipArchive::Open(std::shared_ptr<HostBuffer> file,
                                             const ZipLimits& limits) {
@@ -132,22 +121,21 @@ absl::Status ZipArchive::ReadDirectory() {
     return Malformed("the central directory cannot be read");
   }
   if (global.number_entry > static_cast<uint64_t>(limits_.max_entries)) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the ZIP archive has ", global.number_entry,
-                     " entries; the limit is ", limits_.max_entries));
+    return absl::ResourceExhaustedError(absl::StrCat("the ZIP archive has ", global.number_entry,
+                                                     " entries; the limit is ",
+                                                     limits_.max_entries));
   }
   if (global.number_entry == 0) return absl::OkStatus();
   int result = unzGoToFirstFile(handle_.get());
   for (; result == UNZ_OK; result = unzGoToNextFile(handle_.get())) {
     unz_file_info64 info;
     std::string name(kMaxNameBytes, '\0');
-    if (unzGetCurrentFileInfo64(handle_.get(), &info, &name[0], name.size(),
-                                nullptr, 0, nullptr, 0) != UNZ_OK) {
+    if (unzGetCurrentFileInfo64(handle_.get(), &info, &name[0], name.size(), nullptr, 0, nullptr,
+                                0) != UNZ_OK) {
       return Malformed("an entry of the central directory cannot be read");
     }
     if (info.size_filename > kMaxNameBytes) {
-      return Malformed(
-          absl::StrCat("a name has ", info.size_filename, " bytes"));
+      return Malformed(absl::StrCat("a name has ", info.size_filename, " bytes"));
     }
     name.resize(info.size_filename);
     unz64_file_pos position;
@@ -156,9 +144,8 @@ absl::Status ZipArchive::ReadDirectory() {
     }
     WEFT_RETURN_IF_ERROR(AddEntry(
         std::move(name),
-        {position.pos_in_zip_directory, position.num_of_file,
-         info.compressed_size, info.uncompressed_size,
-         static_cast<int>(info.compression_method), (info.flag & 1) != 0}));
+        {position.pos_in_zip_directory, position.num_of_file, info.compressed_size,
+         info.uncompressed_size, static_cast<int>(info.compression_method), (info.flag & 1) != 0}));
   }
   if (result == UNZ_END_OF_LIST_OF_FILE) return absl::OkStatus();
   return Malformed("the central directory ends early");
@@ -168,43 +155,37 @@ absl::Status ZipArchive::AddEntry(std::string name, const Entry& entry) {
   WEFT_RETURN_IF_ERROR(CheckName(name));
   if (absl::EndsWith(name, "/")) return absl::OkStatus();
   if (!entries_.emplace(name, entry).second) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("two ZIP entries are named \"", name, "\""));
+    return absl::InvalidArgumentError(absl::StrCat("two ZIP entries are named \"", name, "\""));
   }
   names_.push_back(std::move(name));
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<HostBuffer>> ZipArchive::Stored(
-    const Entry& entry) {
+absl::StatusOr<std::shared_ptr<HostBuffer>> ZipArchive::Stored(const Entry& entry) {
   int method, level;
-  if (unzOpenCurrentFile2(handle_.get(), &method, &level, /*raw=*/1) !=
-      UNZ_OK) {
+  if (unzOpenCurrentFile2(handle_.get(), &method, &level, /*raw=*/1) != UNZ_OK) {
     return Malformed("its local header contradicts the central directory");
   }
   const uint64_t offset = unzGetCurrentFileZStreamPos64(handle_.get());
   unzCloseCurrentFile(handle_.get());
   const uint64_t size = static_cast<uint64_t>(file_->size());
-  if (entry.size != entry.compressed_size || offset > size ||
-      entry.size > size - offset) {
+  if (entry.size != entry.compressed_size || offset > size || entry.size > size - offset) {
     return Malformed(absl::StrCat("its ", entry.size, " bytes at ", offset,
                                   " do not lie in the file of ", size));
   }
   return std::make_shared<Part>(file_, offset, entry.size);
 }
 
-absl::StatusOr<std::shared_ptr<HostBuffer>> ZipArchive::Inflate(
-    const Entry& entry) {
+absl::StatusOr<std::shared_ptr<HostBuffer>> ZipArchive::Inflate(const Entry& entry) {
   const int64_t left = limits_.max_inflated_bytes - inflated_bytes_;
   if (entry.size > static_cast<uint64_t>(left)) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "it inflates to ", entry.size, " bytes, of which ", left,
-        " are left until the limit of ", limits_.max_inflated_bytes));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("it inflates to ", entry.size, " bytes, of which ", left,
+                     " are left until the limit of ", limits_.max_inflated_bytes));
   }
   // Deflate packs at most 1032 bytes into one.
   if (entry.size / 1040 > entry.compressed_size) {
-    return Malformed(absl::StrCat(entry.compressed_size,
-                                  " bytes cannot inflate to ", entry.size));
+    return Malformed(absl::StrCat(entry.compressed_size, " bytes cannot inflate to ", entry.size));
   }
   if (unzOpenCurrentFile(handle_.get()) != UNZ_OK) {
     return Malformed("its local header contradicts the central directory");
@@ -214,9 +195,8 @@ absl::StatusOr<std::shared_ptr<HostBuffer>> ZipArchive::Inflate(
   uint64_t done = 0;
   while (done < entry.size) {
     constexpr uint64_t kChunk = 1 << 20;
-    const int n = unzReadCurrentFile(
-        handle_.get(), buffer->data() + done,
-        static_cast<unsigned>(std::min(kChunk, entry.size - done)));
+    const int n = unzReadCurrentFile(handle_.get(), buffer->data() + done,
+                                     static_cast<unsigned>(std::min(kChunk, entry.size - done)));
     if (n <= 0) break;
     done += static_cast<uint64_t>(n);
   }
@@ -225,12 +205,10 @@ absl::StatusOr<std::shared_ptr<HostBuffer>> ZipArchive::Inflate(
   return Malformed("its compressed bytes are damaged");
 }
 
-absl::StatusOr<std::shared_ptr<HostBuffer>> ZipArchive::Read(
-    const std::string& name) {
+absl::StatusOr<std::shared_ptr<HostBuffer>> ZipArchive::Read(const std::string& name) {
   const auto found = entries_.find(name);
   if (found == entries_.end()) {
-    return absl::NotFoundError(
-        absl::StrCat("the archive has no entry \"", name, "\""));
+    return absl::NotFoundError(absl::StrCat("the archive has no entry \"", name, "\""));
   }
   const Entry& entry = found->second;
   absl::StatusOr<std::shared_ptr<HostBuffer>> bytes;
@@ -238,8 +216,7 @@ absl::StatusOr<std::shared_ptr<HostBuffer>> ZipArchive::Read(
   if (entry.encrypted) {
     bytes = absl::UnimplementedError("it is encrypted");
   } else if (entry.method != kStored && entry.method != kDeflated) {
-    bytes = absl::UnimplementedError(
-        absl::StrCat("its compression method is ", entry.method));
+    bytes = absl::UnimplementedError(absl::StrCat("its compression method is ", entry.method));
   } else if (unzGoToFilePos64(handle_.get(), &position) != UNZ_OK) {
     bytes = Malformed("the central directory cannot be read");
   } else {
@@ -247,8 +224,7 @@ absl::StatusOr<std::shared_ptr<HostBuffer>> ZipArchive::Read(
   }
   if (bytes.ok()) return bytes;
   return absl::Status(bytes.status().code(),
-                      absl::StrCat("the ZIP entry \"", name,
-                                   "\": ", bytes.status().message()));
+                      absl::StrCat("the ZIP entry \"", name, "\": ", bytes.status().message()));
 }
 
 }  // namespace weft::pt2

@@ -92,7 +92,7 @@ constexpr absl::string_view kForeign[] = {"examples/embed", "examples/plugin"};
 
 // Libraries that a layer of kAbseilOnly would name in angle brackets.
 constexpr absl::string_view kLibraryPrefixes[] = {
-    "benchmark/", "gmock/", "google/", "gtest/", "nlohmann/", "omp.h", "onnx/",
+    "benchmark/", "gmock/", "google/", "gtest/", "minizip/", "nlohmann/", "omp.h", "onnx/",
 };
 
 // Folders of the repository's root without sources of ours.

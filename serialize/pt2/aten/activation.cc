@@ -12,13 +12,11 @@ void Same(AtenCall& c) {
 }
 
 void Gelu(AtenCall& c) {
-  c.Return(c.Op(ops::gelu, {c.T("self")},
-                {{"approximate", c.Str("approximate")}}));
+  c.Return(c.Op(ops::gelu, {c.T("self")}, {{"approximate", c.Str("approximate")}}));
 }
 
 void LeakyRelu(AtenCall& c) {
-  c.Return(c.Op(ops::leaky_relu, {c.T("self")},
-                {{"negative_slope", c.Float("negative_slope")}}));
+  c.Return(c.Op(ops::leaky_relu, {c.T("self")}, {{"negative_slope", c.Float("negative_slope")}}));
 }
 
 Value* Clamped(AtenCall& c, Value* x, double min, double max) {
@@ -26,15 +24,12 @@ Value* Clamped(AtenCall& c, Value* x, double min, double max) {
 }
 
 void HardTanh(AtenCall& c) {
-  c.Return(
-      Clamped(c, c.T("self"), c.Float("min_val"), c.Float("max_val")));
+  c.Return(Clamped(c, c.T("self"), c.Float("min_val"), c.Float("max_val")));
 }
 
 void Relu6(AtenCall& c) { c.Return(Clamped(c, c.T("self"), 0, 6)); }
 
-Value* Positive(AtenCall& c, Value* x) {
-  return c.Op(ops::gt, {x, NumberLike(c, x, 0)});
-}
+Value* Positive(AtenCall& c, Value* x) { return c.Op(ops::gt, {x, NumberLike(c, x, 0)}); }
 
 // scale * (x > 0 ? x : alpha * expm1(x * input_scale))
 void Elu(AtenCall& c) {
@@ -46,29 +41,23 @@ void Elu(AtenCall& c) {
     return c.Return(c.Op(ops::elu, {x}, {{"alpha", alpha}}));
   }
   Value* wide = Convert(c, x, Wide(DTypeOf(x)));
-  Value* low = Mul(c, c.Op(ops::expm1, {Mul(c, wide, input_scale)}),
-                   alpha * scale);
+  Value* low = Mul(c, c.Op(ops::expm1, {Mul(c, wide, input_scale)}), alpha * scale);
   Value* y = Where(c, Positive(c, wide), Mul(c, wide, scale), low);
   c.Return(Convert(c, y, DTypeOf(x)));
 }
 
-void Celu(AtenCall& c) {
-  c.Return(c.Op(ops::celu, {c.T("self")}, {{"alpha", c.Float("alpha")}}));
-}
+void Celu(AtenCall& c) { c.Return(c.Op(ops::celu, {c.T("self")}, {{"alpha", c.Float("alpha")}})); }
 
 void Softplus(AtenCall& c) {
-  c.Return(c.Op(
-      ops::softplus, {c.T("self")},
-      {{"beta", c.Float("beta")}, {"threshold", c.Float("threshold")}}));
+  c.Return(c.Op(ops::softplus, {c.T("self")},
+                {{"beta", c.Float("beta")}, {"threshold", c.Float("threshold")}}));
 }
 
 // min(x, 0) - log1p(exp(-|x|))
 Value* LogSigmoidOf(AtenCall& c, Value* x) {
   Value* wide = Convert(c, x, Wide(DTypeOf(x)));
   Value* low = c.Op(ops::minimum, {wide, NumberLike(c, wide, 0)});
-  Value* tail = c.Op(ops::log1p,
-                     {c.Op(ops::exp, {c.Op(ops::neg,
-                                           {c.Op(ops::abs, {wide})})})});
+  Value* tail = c.Op(ops::log1p, {c.Op(ops::exp, {c.Op(ops::neg, {c.Op(ops::abs, {wide})})})});
   return Convert(c, Sub(c, low, tail), DTypeOf(x));
 }
 
@@ -96,9 +85,8 @@ void Threshold(AtenCall& c) {
 void HardShrink(AtenCall& c) {
   Value* x = c.T("self");
   const double lambd = c.Float("lambd");
-  Value* within = c.Op(
-      ops::logical_and, {c.Op(ops::ge, {x, NumberLike(c, x, -lambd)}),
-                         c.Op(ops::le, {x, NumberLike(c, x, lambd)})});
+  Value* within = c.Op(ops::logical_and, {c.Op(ops::ge, {x, NumberLike(c, x, -lambd)}),
+                                          c.Op(ops::le, {x, NumberLike(c, x, lambd)})});
   c.Return(Where(c, within, NumberLike(c, x, 0), x));
 }
 
@@ -112,19 +100,13 @@ void SoftShrink(AtenCall& c) {
   c.Return(Where(c, c.Op(ops::isnan, {x}), x, y));
 }
 
-void TanhShrink(AtenCall& c) {
-  Value* x = c.T("self");
-  c.Return(Sub(c, x, c.Op(ops::tanh, {x})));
-}
-
 // One weight, or one for each channel (dim 1).
 Value* PerChannel(AtenCall& c, Value* weight, Value* x) {
   const int rank = RankOf(x);
   if (weight == nullptr || RankOf(weight) == 0) return weight;
   if (weight->type().numel().Is(1) || rank < 2) {
     return Reshape(c, weight,
-                   SymInts(weight->type().numel().Is(1) ? 0 : 1,
-                           weight->type().numel()));
+                   SymInts(weight->type().numel().Is(1) ? 0 : 1, weight->type().numel()));
   }
   return AlongDim(c, weight, 1, rank);
 }
@@ -135,9 +117,7 @@ void Prelu(AtenCall& c) {
 }
 
 // Already of broadcasting shape.
-void PreluKernel(AtenCall& c) {
-  c.Return(c.Op(ops::prelu, {c.T("self"), c.T("weight")}));
-}
+void PreluKernel(AtenCall& c) { c.Return(c.Op(ops::prelu, {c.T("self"), c.T("weight")})); }
 
 void Glu(AtenCall& c) {
   Value* x = c.T("self");
@@ -155,8 +135,7 @@ void Rrelu(AtenCall& c) {
     return c.Return(c.Unsupported("rrelu in training mode draws numbers"));
   }
   c.Return(c.Op(ops::leaky_relu, {c.T("self")},
-                {{"negative_slope",
-                  (c.Float("lower") + c.Float("upper")) / 2}}));
+                {{"negative_slope", (c.Float("lower") + c.Float("upper")) / 2}}));
 }
 
 void RreluFunctional(AtenCall& c) {
@@ -200,7 +179,6 @@ void SafeSoftmax(AtenCall& c) {
   c.Return(Where(c, masked, NumberLike(c, y, 0), y));
 }
 
-
 // --- Dropout --------------------------------------------------------------------
 
 void Dropout(AtenCall& c) {
@@ -222,55 +200,33 @@ void NativeDropout(AtenCall& c) {
 constexpr AtenOp kTable[] = {
     {"_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
      SoftmaxCore<ops::log_softmax>},
-    {"_prelu_kernel(Tensor self, Tensor weight) -> Tensor",
-     PreluKernel},
-    {"_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-     SafeSoftmax},
-    {"_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
-     SoftmaxCore<ops::softmax>},
-    {"alpha_dropout(Tensor input, float p, bool train) -> Tensor",
-     Dropout},
-    {"celu(Tensor self, Scalar alpha=1.) -> Tensor",
-     Celu},
-    {"dropout(Tensor input, float p, bool train) -> Tensor",
-     Dropout},
+    {"_prelu_kernel(Tensor self, Tensor weight) -> Tensor", PreluKernel},
+    {"_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", SafeSoftmax},
+    {"_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", SoftmaxCore<ops::softmax>},
+    {"alpha_dropout(Tensor input, float p, bool train) -> Tensor", Dropout},
+    {"celu(Tensor self, Scalar alpha=1.) -> Tensor", Celu},
+    {"dropout(Tensor input, float p, bool train) -> Tensor", Dropout},
     {"elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) "
      "-> Tensor",
      Elu},
-    {"feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor",
-     Dropout},
-    {"feature_dropout(Tensor input, float p, bool train) -> Tensor",
-     Dropout},
-    {"gelu(Tensor self, *, str approximate=\"none\") -> Tensor",
-     Gelu},
-    {"glu(Tensor self, int dim=-1) -> Tensor",
-     Glu},
-    {"hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
-     HardShrink},
-    {"hardsigmoid(Tensor self) -> Tensor",
-     HardSigmoid},
-    {"hardswish(Tensor self) -> Tensor",
-     Same<ops::hardswish>},
-    {"hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
-     HardTanh},
-    {"leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
-     LeakyRelu},
-    {"log_sigmoid(Tensor self) -> Tensor",
-     LogSigmoid},
-    {"log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)",
-     LogSigmoidForward},
+    {"feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", Dropout},
+    {"feature_dropout(Tensor input, float p, bool train) -> Tensor", Dropout},
+    {"gelu(Tensor self, *, str approximate=\"none\") -> Tensor", Gelu},
+    {"glu(Tensor self, int dim=-1) -> Tensor", Glu},
+    {"hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", HardShrink},
+    {"hardsigmoid(Tensor self) -> Tensor", HardSigmoid},
+    {"hardswish(Tensor self) -> Tensor", Same<ops::hardswish>},
+    {"hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", HardTanh},
+    {"leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", LeakyRelu},
+    {"log_sigmoid(Tensor self) -> Tensor", LogSigmoid},
+    {"log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", LogSigmoidForward},
     {"log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
      Softmax<ops::log_softmax>},
-    {"mish(Tensor self) -> Tensor",
-     Same<ops::mish>},
-    {"native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
-     NativeDropout},
-    {"prelu(Tensor self, Tensor weight) -> Tensor",
-     Prelu},
-    {"relu(Tensor self) -> Tensor",
-     Same<ops::relu>},
-    {"relu6(Tensor self) -> Tensor",
-     Relu6},
+    {"mish(Tensor self) -> Tensor", Same<ops::mish>},
+    {"native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", NativeDropout},
+    {"prelu(Tensor self, Tensor weight) -> Tensor", Prelu},
+    {"relu(Tensor self) -> Tensor", Same<ops::relu>},
+    {"relu6(Tensor self) -> Tensor", Relu6},
     {"rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, "
      "bool training=False, Generator? generator=None) -> Tensor",
      Rrelu},
@@ -282,23 +238,17 @@ constexpr AtenOp kTable[] = {
      "lower=0.125, Scalar upper=0.33333333333333331, bool training=False, "
      "Generator? generator=None) -> (Tensor, Tensor noise_out)",
      RreluFunctional},
-    {"selu(Tensor self) -> Tensor",
-     Same<ops::selu>},
-    {"silu(Tensor self) -> Tensor",
-     Same<ops::silu>},
-    {"softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-     Softmax<ops::softmax>},
-    {"softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
-     Softplus},
-    {"softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
-     SoftShrink},
+    {"selu(Tensor self) -> Tensor", Same<ops::selu>},
+    {"silu(Tensor self) -> Tensor", Same<ops::silu>},
+    {"softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Softmax<ops::softmax>},
+    {"softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", Softplus},
+    {"softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", SoftShrink},
     {"special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> "
      "Tensor",
      Softmax<ops::log_softmax>},
     {"special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
      Softmax<ops::softmax>},
-    {"threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
-     Threshold},
+    {"threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", Threshold},
 };
 
 }  // namespace

@@ -9,9 +9,7 @@
 namespace weft::pt2 {
 namespace {
 
-bool HasArg(AtenCall& c, absl::string_view name) {
-  return c.schema().Find(name) >= 0;
-}
+bool HasArg(AtenCall& c, absl::string_view name) { return c.schema().Find(name) >= 0; }
 
 // [.., H, L, E] as [B, H, L, E]: leading dims as one, or a new one.
 Value* FourDims(AtenCall& c, Value* v) {
@@ -58,12 +56,10 @@ Value* Attend(AtenCall& c, Value* mask) {
   if (HasArg(c, "enable_gqa")) {
     attrs.push_back({"enable_gqa", c.Bool("enable_gqa")});
   }
-  const std::vector<Value*> operands = {
-      FourDims(c, query), FourDims(c, key),
-      FourDims(c, value), MaskFor(c, mask, query)};
+  const std::vector<Value*> operands = {FourDims(c, query), FourDims(c, key), FourDims(c, value),
+                                        MaskFor(c, mask, query)};
   if (!c.ok()) return nullptr;
-  Value* y =
-      c.b().Op(ops::scaled_dot_product_attention, operands, attrs);
+  Value* y = c.b().Op(ops::scaled_dot_product_attention, operands, attrs);
   SymInts size = DimsOf(query);
   if (value == nullptr) return nullptr;
   size.back() = value->type().dim(RankOf(value) - 1);
@@ -86,12 +82,10 @@ void SdpaForCpu(AtenCall& c) {
   }
   const SymInt e = TypeOf(query).dim(3);
   const double scale =
-      c.Float("scale", e.is_constant() && e.value() > 0
-                           ? 1 / std::sqrt(static_cast<double>(e.value()))
-                           : 1);
+      c.Float("scale",
+              e.is_constant() && e.value() > 0 ? 1 / std::sqrt(static_cast<double>(e.value())) : 1);
   Value* scores = c.Op(ops::matmul, {Convert(c, query, DType::kF32),
-                                     Permute(c, Convert(c, key, DType::kF32),
-                                             {0, 1, 3, 2})});
+                                     Permute(c, Convert(c, key, DType::kF32), {0, 1, 3, 2})});
   scores = Mul(c, scores, scale);
   if (mask != nullptr) scores = Add(c, scores, Convert(c, mask, DType::kF32));
   c.Return(Reduce(c, ops::logsumexp, scores, {3}, false));

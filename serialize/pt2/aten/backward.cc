@@ -19,8 +19,7 @@ struct Wider {
 Wider WidenedBy(AtenCall& c, absl::string_view name) {
   Value* grad = c.T("grad_output");
   const DType dtype = DTypeOf(grad);
-  return {Convert(c, grad, Wide(dtype)),
-          Convert(c, c.T(name), Wide(DTypeOf(c.T(name)))), dtype};
+  return {Convert(c, grad, Wide(dtype)), Convert(c, c.T(name), Wide(DTypeOf(c.T(name)))), dtype};
 }
 
 // grad * (1 - y^2)
@@ -48,17 +47,15 @@ void LeakyReluBackward(AtenCall& c) {
   Value* grad = c.T("grad_output");
   Value* x = c.T("self");
   Value* positive = c.Op(ops::gt, {x, NumberLike(c, x, 0)});
-  c.Return(Where(c, positive, grad,
-                 Mul(c, grad, c.Float("negative_slope"))));
+  c.Return(Where(c, positive, grad, Mul(c, grad, c.Float("negative_slope"))));
 }
 
 void HardTanhBackward(AtenCall& c) {
   Value* grad = c.T("grad_output");
   Value* x = c.T("self");
-  Value* outside = c.Op(
-      ops::logical_or,
-      {c.Op(ops::le, {x, NumberLike(c, x, c.Float("min_val"))}),
-       c.Op(ops::ge, {x, NumberLike(c, x, c.Float("max_val"))})});
+  Value* outside =
+      c.Op(ops::logical_or, {c.Op(ops::le, {x, NumberLike(c, x, c.Float("min_val"))}),
+                             c.Op(ops::ge, {x, NumberLike(c, x, c.Float("max_val"))})});
   c.Return(Where(c, outside, NumberLike(c, grad, 0), grad));
 }
 
@@ -76,10 +73,9 @@ void EluBackward(AtenCall& c) {
   const double alpha = c.Float("alpha");
   const double scale = c.Float("scale");
   const double input_scale = c.Float("input_scale");
-  Value* low = c.Bool("is_result")
-                   ? Mul(c, Add(c, w.x, alpha * scale), input_scale)
-                   : Mul(c, c.Op(ops::exp, {Mul(c, w.x, input_scale)}),
-                         alpha * scale * input_scale);
+  Value* low = c.Bool("is_result") ? Mul(c, Add(c, w.x, alpha * scale), input_scale)
+                                   : Mul(c, c.Op(ops::exp, {Mul(c, w.x, input_scale)}),
+                                         alpha * scale * input_scale);
   Value* positive = c.Op(ops::gt, {w.x, NumberLike(c, w.x, 0)});
   Value* slope = Where(c, positive, NumberLike(c, low, scale), low);
   c.Return(Convert(c, Mul(c, w.grad, slope), w.dtype));
@@ -88,10 +84,8 @@ void EluBackward(AtenCall& c) {
 void SoftplusBackward(AtenCall& c) {
   const Wider w = WidenedBy(c, "self");
   Value* scaled = Mul(c, w.x, c.Float("beta"));
-  Value* above =
-      c.Op(ops::gt, {scaled, NumberLike(c, scaled, c.Float("threshold"))});
-  Value* slope = Where(c, above, NumberLike(c, scaled, 1),
-                       c.Op(ops::sigmoid, {scaled}));
+  Value* above = c.Op(ops::gt, {scaled, NumberLike(c, scaled, c.Float("threshold"))});
+  Value* slope = Where(c, above, NumberLike(c, scaled, 1), c.Op(ops::sigmoid, {scaled}));
   c.Return(Convert(c, Mul(c, w.grad, slope), w.dtype));
 }
 
@@ -104,8 +98,7 @@ void GeluBackward(AtenCall& c) {
     constexpr double kBeta = 0.79788456080286535588;
     constexpr double kKappa = 0.044715;
     Value* x2 = Mul(c, x, x);
-    Value* inner =
-        Mul(c, Add(c, x, Mul(c, Mul(c, x2, x), kKappa)), kBeta);
+    Value* inner = Mul(c, Add(c, x, Mul(c, Mul(c, x2, x), kKappa)), kBeta);
     Value* t = c.Op(ops::tanh, {inner});
     Value* left = Mul(c, Add(c, t, 1), 0.5);
     Value* dt = Sub(c, NumberLike(c, t, 1), Mul(c, t, t));
@@ -115,8 +108,7 @@ void GeluBackward(AtenCall& c) {
     constexpr double kRoot = 0.70710678118654752440;
     constexpr double kDensity = 0.39894228040143267794;
     Value* cdf = Mul(c, Add(c, c.Op(ops::erf, {Mul(c, x, kRoot)}), 1), 0.5);
-    Value* pdf = Mul(c, c.Op(ops::exp, {Mul(c, Mul(c, x, x), -0.5)}),
-                     kDensity);
+    Value* pdf = Mul(c, c.Op(ops::exp, {Mul(c, Mul(c, x, x), -0.5)}), kDensity);
     slope = Add(c, cdf, Mul(c, x, pdf));
   }
   c.Return(Convert(c, Mul(c, w.grad, slope), w.dtype));
@@ -128,8 +120,7 @@ void SoftmaxBackward(AtenCall& c) {
   const int dim = c.Dim("dim", RankOf(w.x));
   Value* product = Mul(c, w.grad, w.x);
   Value* sum = Reduce(c, ops::sum, product, {dim}, true);
-  c.Return(Convert(c, Sub(c, product, Mul(c, w.x, sum)),
-                   c.Dtype("input_dtype", w.dtype)));
+  c.Return(Convert(c, Sub(c, product, Mul(c, w.x, sum)), c.Dtype("input_dtype", w.dtype)));
 }
 
 // grad - exp(y) * sum(grad)
@@ -180,17 +171,14 @@ void LayerNormBackward(AtenCall& c) {
   Value* scaled = grad;
   if (Value* w = c.OptT("weight")) scaled = Mul(c, grad, Convert(c, w, wide));
   const auto average = [&](Value* v) {
-    return Div(c, Reduce(c, ops::sum, v, dims.inner, true),
-               SymScalar(c, n, wide));
+    return Div(c, Reduce(c, ops::sum, v, dims.inner, true), SymScalar(c, n, wide));
   };
-  Value* centered = Sub(c, Sub(c, scaled, average(scaled)),
-                        Mul(c, hat, average(Mul(c, scaled, hat))));
+  Value* centered =
+      Sub(c, Sub(c, scaled, average(scaled)), Mul(c, hat, average(Mul(c, scaled, hat))));
   const auto to_weight = [&](Value* v) {
     return Convert(c, Reduce(c, ops::sum, v, dims.outer, false), dtype);
   };
-  const auto give = [&](bool wants, Value* v) {
-    wants ? c.Return(v) : c.ReturnNone();
-  };
+  const auto give = [&](bool wants, Value* v) { wants ? c.Return(v) : c.ReturnNone(); };
   give(wanted[0], Convert(c, Mul(c, centered, rstd), dtype));
   give(wanted[1] && c.Has("weight"), to_weight(Mul(c, grad, hat)));
   give(wanted[2] && c.Has("bias"), to_weight(grad));
@@ -218,26 +206,20 @@ void GroupNormBackward(AtenCall& c) {
   Value* hat = Mul(c, Sub(c, x, mean), rstd);
   Value* scaled = grad;
   if (Value* w = c.OptT("weight")) {
-    scaled = Mul(c, grad, Reshape(c, Convert(c, w, wide),
-                                  {SymInt(1), SymInt(groups), per_group,
-                                   SymInt(1)}));
+    scaled =
+        Mul(c, grad,
+            Reshape(c, Convert(c, w, wide), {SymInt(1), SymInt(groups), per_group, SymInt(1)}));
   }
   const auto average = [&](Value* v) {
-    return Div(c, Reduce(c, ops::sum, v, {2, 3}, true),
-               SymScalar(c, per_group * hw, wide));
+    return Div(c, Reduce(c, ops::sum, v, {2, 3}, true), SymScalar(c, per_group * hw, wide));
   };
-  Value* centered = Sub(c, Sub(c, scaled, average(scaled)),
-                        Mul(c, hat, average(Mul(c, scaled, hat))));
-  Value* dx = Reshape(c, Convert(c, Mul(c, centered, rstd), dtype),
-                      DimsOf(grad_in));
+  Value* centered =
+      Sub(c, Sub(c, scaled, average(scaled)), Mul(c, hat, average(Mul(c, scaled, hat))));
+  Value* dx = Reshape(c, Convert(c, Mul(c, centered, rstd), dtype), DimsOf(grad_in));
   const auto to_weight = [&](Value* v) {
-    return Convert(c, Reshape(c, Reduce(c, ops::sum, v, {0, 3}, false),
-                              {c.Sym("C")}),
-                   dtype);
+    return Convert(c, Reshape(c, Reduce(c, ops::sum, v, {0, 3}, false), {c.Sym("C")}), dtype);
   };
-  const auto give = [&](bool wants, Value* v) {
-    wants ? c.Return(v) : c.ReturnNone();
-  };
+  const auto give = [&](bool wants, Value* v) { wants ? c.Return(v) : c.ReturnNone(); };
   give(wanted[0], dx);
   give(wanted[1], to_weight(Mul(c, grad, hat)));
   give(wanted[2], to_weight(grad));
@@ -273,15 +255,12 @@ constexpr AtenOp kTable[] = {
      "normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? "
      "bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
      LayerNormBackward},
-    {"sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor",
-     SigmoidBackward},
-    {"silu_backward(Tensor grad_output, Tensor self) -> Tensor",
-     SiluBackward},
+    {"sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", SigmoidBackward},
+    {"silu_backward(Tensor grad_output, Tensor self) -> Tensor", SiluBackward},
     {"softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar "
      "threshold) -> Tensor",
      SoftplusBackward},
-    {"tanh_backward(Tensor grad_output, Tensor output) -> Tensor",
-     TanhBackward},
+    {"tanh_backward(Tensor grad_output, Tensor output) -> Tensor", TanhBackward},
     {"threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> "
      "Tensor",
      ThresholdBackward},

@@ -16,8 +16,7 @@ ComplexParts PartsOf(AtenCall& c, Value* v) {
 
 Value* JoinParts(AtenCall& c, ComplexParts parts) {
   if (parts.real == nullptr || parts.imag == nullptr) return nullptr;
-  const SymInts size =
-      BroadcastDims(DimsOf(parts.real), DimsOf(parts.imag));
+  const SymInts size = BroadcastDims(DimsOf(parts.real), DimsOf(parts.imag));
   const int rank = static_cast<int>(size.size());
   Value* pairs = Cat(c,
                      {Unsqueeze(c, Expand(c, parts.real, size), rank),
@@ -49,20 +48,15 @@ ComplexParts MulParts(AtenCall& c, ComplexParts a, ComplexParts b) {
 // a * conj(b) / |b|^2
 ComplexParts DivParts(AtenCall& c, ComplexParts a, ComplexParts b) {
   Value* norm = Add(c, Mul(c, b.real, b.real), Mul(c, b.imag, b.imag));
-  const ComplexParts product =
-      MulParts(c, a, {b.real, c.Op(ops::neg, {b.imag})});
+  const ComplexParts product = MulParts(c, a, {b.real, c.Op(ops::neg, {b.imag})});
   return {Div(c, product.real, norm), Div(c, product.imag, norm)};
 }
 
 namespace {
 
-void ViewAsReal(AtenCall& c) {
-  c.Return(c.Op(ops::view_as_real, {c.T("self")}));
-}
+void ViewAsReal(AtenCall& c) { c.Return(c.Op(ops::view_as_real, {c.T("self")})); }
 
-void ViewAsComplex(AtenCall& c) {
-  c.Return(c.Op(ops::view_as_complex, {c.T("self")}));
-}
+void ViewAsComplex(AtenCall& c) { c.Return(c.Op(ops::view_as_complex, {c.T("self")})); }
 
 void Real(AtenCall& c) {
   Value* self = c.T("self");
@@ -89,8 +83,8 @@ void Polar(AtenCall& c) {
   const DType dtype = c.Promoted({"abs", "angle"});
   Value* abs = c.As("abs", dtype);
   Value* angle = c.As("angle", dtype);
-  c.Return(JoinParts(c, {Mul(c, abs, c.Op(ops::cos, {angle})),
-                         Mul(c, abs, c.Op(ops::sin, {angle}))}));
+  c.Return(
+      JoinParts(c, {Mul(c, abs, c.Op(ops::cos, {angle})), Mul(c, abs, c.Op(ops::sin, {angle}))}));
 }
 
 // Of a real number: pi when it is negative, NaN when it is NaN.
@@ -108,32 +102,19 @@ void Angle(AtenCall& c) {
 }
 
 constexpr AtenOp kTable[] = {
-    {"_conj(Tensor(a) self) -> Tensor(a)",
-     Conj},
-    {"_conj_physical(Tensor self) -> Tensor",
-     Conj},
-    {"angle(Tensor self) -> Tensor",
-     Angle},
-    {"complex(Tensor real, Tensor imag) -> Tensor",
-     Complex},
-    {"conj(Tensor(a) self) -> Tensor(a)",
-     Conj},
-    {"conj_physical(Tensor self) -> Tensor",
-     Conj},
-    {"imag(Tensor(a) self) -> Tensor(a)",
-     Imag},
-    {"polar(Tensor abs, Tensor angle) -> Tensor",
-     Polar},
-    {"real(Tensor(a) self) -> Tensor(a)",
-     Real},
-    {"resolve_conj(Tensor(a) self) -> Tensor(a)",
-     Same},
-    {"resolve_neg(Tensor(a) self) -> Tensor(a)",
-     Same},
-    {"view_as_complex(Tensor(a) self) -> Tensor(a)",
-     ViewAsComplex},
-    {"view_as_real(Tensor(a) self) -> Tensor(a)",
-     ViewAsReal},
+    {"_conj(Tensor(a) self) -> Tensor(a)", Conj},
+    {"_conj_physical(Tensor self) -> Tensor", Conj},
+    {"angle(Tensor self) -> Tensor", Angle},
+    {"complex(Tensor real, Tensor imag) -> Tensor", Complex},
+    {"conj(Tensor(a) self) -> Tensor(a)", Conj},
+    {"conj_physical(Tensor self) -> Tensor", Conj},
+    {"imag(Tensor(a) self) -> Tensor(a)", Imag},
+    {"polar(Tensor abs, Tensor angle) -> Tensor", Polar},
+    {"real(Tensor(a) self) -> Tensor(a)", Real},
+    {"resolve_conj(Tensor(a) self) -> Tensor(a)", Same},
+    {"resolve_neg(Tensor(a) self) -> Tensor(a)", Same},
+    {"view_as_complex(Tensor(a) self) -> Tensor(a)", ViewAsComplex},
+    {"view_as_real(Tensor(a) self) -> Tensor(a)", ViewAsReal},
 };
 
 }  // namespace

@@ -16,8 +16,8 @@ struct Window {
 };
 
 // Without a batch: one is put in front and taken away again.
-Value* Convolve(AtenCall& c, Value* input, Value* weight, Value* bias,
-                const Window& w, int spatial) {
+Value* Convolve(AtenCall& c, Value* input, Value* weight, Value* bias, const Window& w,
+                int spatial) {
   const bool batched = RankOf(input) == spatial + 2;
   if (!batched) input = Unsqueeze(c, input, 0);
   std::vector<NamedAttr> attrs = {{"stride", w.stride},
@@ -50,8 +50,7 @@ void Convolution(AtenCall& c) {
 SymInts SamePadding(AtenCall& c, const Value* weight, const SymInts& dilation) {
   SymInts padding(2 * dilation.size(), SymInt(0));
   for (size_t i = 0; i < dilation.size(); ++i) {
-    const SymInt total =
-        dilation[i] * (TypeOf(weight).dim(static_cast<int>(i) + 2) - 1);
+    const SymInt total = dilation[i] * (TypeOf(weight).dim(static_cast<int>(i) + 2) - 1);
     padding[i] = FloorDiv(total, 2);
     padding[dilation.size() + i] = total - padding[i];
   }
@@ -71,8 +70,7 @@ void Conv(AtenCall& c) {
   w.groups = c.Sym("groups");
   if (c.arg("padding").is(Arg::Kind::kString)) {
     const bool same = c.Str("padding") == "same";
-    w.padding = same ? SamePadding(c, weight, w.dilation)
-                     : SymInts(spatial, SymInt(0));
+    w.padding = same ? SamePadding(c, weight, w.dilation) : SymInts(spatial, SymInt(0));
   } else {
     w.padding = c.SymsFor("padding", spatial);
   }
@@ -88,25 +86,10 @@ void ConvTranspose(AtenCall& c) {
   w.dilation = c.SymsFor("dilation", spatial);
   w.groups = c.Sym("groups");
   w.transposed = true;
-  c.Return(Convolve(c, c.T("input"), c.T("weight"), c.OptT("bias"), w,
-                    spatial));
+  c.Return(Convolve(c, c.T("input"), c.T("weight"), c.OptT("bias"), w, spatial));
 }
 
 // --- Backward ---------------------------------------------------------------------
-
-// [g*o, i, ...] to [g*i, o, ...].
-Value* SwapInGroups(AtenCall& c, Value* weight, SymInt groups) {
-  const SymInts size = DimsOf(weight);
-  SymInts split = size;
-  split[0] = FloorDiv(size[0], groups);
-  split.insert(split.begin(), groups);
-  Ints perm = AllDims(static_cast<int>(split.size()));
-  std::swap(perm[1], perm[2]);
-  SymInts result = size;
-  result[0] = groups * size[1];
-  result[1] = split[1];
-  return Reshape(c, Permute(c, Reshape(c, weight, split), perm), result);
-}
 
 Value* Crop(AtenCall& c, Value* v, const SymInts& size) {
   const SymInts have = DimsOf(v);
@@ -119,8 +102,7 @@ Value* Crop(AtenCall& c, Value* v, const SymInts& size) {
 }
 
 // The gradient of the input: the other direction with the same weight.
-Value* InputGradient(AtenCall& c, Value* grad, Value* input, Value* weight,
-                     Window w, int spatial) {
+Value* InputGradient(AtenCall& c, Value* grad, Value* input, Value* weight, Window w, int spatial) {
   if (w.transposed) {
     w.transposed = false;
     return Convolve(c, grad, weight, nullptr, w, spatial);
@@ -128,9 +110,8 @@ Value* InputGradient(AtenCall& c, Value* grad, Value* input, Value* weight,
   w.transposed = true;
   w.output_padding.clear();
   for (int i = 0; i < spatial; ++i) {
-    const SymInt covered =
-        (TypeOf(grad).dim(i + 2) - 1) * w.stride[i] - w.padding[i] * 2 +
-        w.dilation[i] * (TypeOf(weight).dim(i + 2) - 1) + 1;
+    const SymInt covered = (TypeOf(grad).dim(i + 2) - 1) * w.stride[i] - w.padding[i] * 2 +
+                           w.dilation[i] * (TypeOf(weight).dim(i + 2) - 1) + 1;
     w.output_padding.push_back(TypeOf(input).dim(i + 2) - covered);
   }
   return Convolve(c, grad, weight, nullptr, w, spatial);
@@ -154,8 +135,8 @@ Value* SwapBatch(AtenCall& c, Value* v, SymInt groups) {
 
 // The gradient of the weight: the input convolved with the gradient, images as
 // channels, stride and dilation in each other's place.
-Value* WeightGradient(AtenCall& c, Value* grad, Value* input, Value* weight,
-                      const Window& w, int spatial) {
+Value* WeightGradient(AtenCall& c, Value* grad, Value* input, Value* weight, const Window& w,
+                      int spatial) {
   if (w.transposed) std::swap(grad, input);
   // [i, g*n, ..] with [g*o, n, ..] gives [i, g*o, ..].
   Value* x = SwapBatch(c, input, w.groups);
@@ -222,15 +203,11 @@ void Col2Im(AtenCall& c) {
 }
 
 // Windows along one dim: [.., n, ..] to [.., k, out, ..].
-Value* Windows(AtenCall& c, Value* x, int dim, int64_t kernel, int64_t dilation,
-               int64_t stride) {
+Value* Windows(AtenCall& c, Value* x, int dim, int64_t kernel, int64_t dilation, int64_t stride) {
   const SymInt n = TypeOf(x).dim(dim);
   const SymInt out = FloorDiv(n - dilation * (kernel - 1) - 1, stride) + 1;
-  Value* at = Add(c,
-                  AlongDim(c, Mul(c, Iota(c, kernel),
-                                  static_cast<double>(dilation)), 0, 2),
-                  AlongDim(c, Mul(c, Iota(c, out),
-                                  static_cast<double>(stride)), 1, 2));
+  Value* at = Add(c, AlongDim(c, Mul(c, Iota(c, kernel), static_cast<double>(dilation)), 0, 2),
+                  AlongDim(c, Mul(c, Iota(c, out), static_cast<double>(stride)), 1, 2));
   return c.Op(ops::index_select, {x, at}, {{"dim", dim}});
 }
 

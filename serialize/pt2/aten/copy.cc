@@ -13,9 +13,7 @@ void To(AtenCall& c) {
   c.Return(Convert(c, self, c.Dtype("dtype", DTypeOf(self))));
 }
 
-void ToOther(AtenCall& c) {
-  c.Return(Convert(c, c.T("self"), DTypeOf(c.T("other"))));
-}
+void ToOther(AtenCall& c) { c.Return(Convert(c, c.T("self"), DTypeOf(c.T("other")))); }
 
 void TypeAs(AtenCall& c) { ToOther(c); }
 
@@ -44,28 +42,19 @@ void Zero(AtenCall& c) {
 }
 
 constexpr AtenOp kTable[] = {
-    {"_cast_Float(Tensor self, bool non_blocking=False) -> Tensor",
-     Cast<DType::kF32>},
+    {"_cast_Float(Tensor self, bool non_blocking=False) -> Tensor", Cast<DType::kF32>},
     {"_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, "
      "Device? device=None, bool? pin_memory=None, bool non_blocking=False, "
      "MemoryFormat? memory_format=None) -> Tensor",
      To},
-    {"clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
-     Same},
-    {"contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
-     Same},
-    {"copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
-     Copy},
-    {"fill.Scalar(Tensor self, Scalar value) -> Tensor",
-     Fill},
-    {"fill.Tensor(Tensor self, Tensor value) -> Tensor",
-     Fill},
-    {"lift(Tensor self) -> Tensor",
-     Same},
-    {"lift_fresh(Tensor(a) self) -> Tensor(a)",
-     Same},
-    {"lift_fresh_copy(Tensor self) -> Tensor",
-     Same},
+    {"clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", Same},
+    {"contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)", Same},
+    {"copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", Copy},
+    {"fill.Scalar(Tensor self, Scalar value) -> Tensor", Fill},
+    {"fill.Tensor(Tensor self, Tensor value) -> Tensor", Fill},
+    {"lift(Tensor self) -> Tensor", Same},
+    {"lift_fresh(Tensor(a) self) -> Tensor(a)", Same},
+    {"lift_fresh_copy(Tensor self) -> Tensor", Same},
     {"to.device(Tensor(a) self, Device device, ScalarType dtype, bool "
      "non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) "
      "-> Tensor(a)",
@@ -81,10 +70,8 @@ constexpr AtenOp kTable[] = {
     {"to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool "
      "copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
      ToOther},
-    {"type_as(Tensor self, Tensor other) -> Tensor",
-     TypeAs},
-    {"zero(Tensor self) -> Tensor",
-     Zero},
+    {"type_as(Tensor self, Tensor other) -> Tensor", TypeAs},
+    {"zero(Tensor self) -> Tensor", Zero},
 };
 
 }  // namespace

@@ -63,9 +63,7 @@ void NewFull(AtenCall& c) {
   c.Return(Full(c, c.Syms("size"), c.As("fill_value", dtype)));
 }
 
-void ScalarTensor(AtenCall& c) {
-  c.Return(c.As("s", c.Dtype("dtype", DType::kF32)));
-}
+void ScalarTensor(AtenCall& c) { c.Return(c.As("s", c.Dtype("dtype", DType::kF32))); }
 
 // --- Ranges -----------------------------------------------------------------------
 
@@ -76,22 +74,17 @@ const Arg& IntArg(int64_t value) {
 }
 
 bool IsNumber(const Arg& a) {
-  return (a.is(Arg::Kind::kInt) && a.integer.is_constant()) ||
-         a.is(Arg::Kind::kFloat);
+  return (a.is(Arg::Kind::kInt) && a.integer.is_constant()) || a.is(Arg::Kind::kFloat);
 }
 
 double NumberOf(const Arg& a) {
-  return a.is(Arg::Kind::kFloat) ? a.number
-                                 : static_cast<double>(a.integer.value());
+  return a.is(Arg::Kind::kFloat) ? a.number : static_cast<double>(a.integer.value());
 }
 
 // Floats: start + i * step, in f64, for constant ends.
-void FloatRange(AtenCall& c, const Arg& start, const Arg& end, const Arg& step,
-                DType dtype) {
-  if (!IsNumber(start) || !IsNumber(end) || !IsNumber(step) ||
-      NumberOf(step) == 0) {
-    return c.Return(
-        c.Unsupported("the ends of a range of floats are no constants"));
+void FloatRange(AtenCall& c, const Arg& start, const Arg& end, const Arg& step, DType dtype) {
+  if (!IsNumber(start) || !IsNumber(end) || !IsNumber(step) || NumberOf(step) == 0) {
+    return c.Return(c.Unsupported("the ends of a range of floats are no constants"));
   }
   const double first = NumberOf(start);
   const double by = NumberOf(step);
@@ -104,15 +97,12 @@ void FloatRange(AtenCall& c, const Arg& start, const Arg& end, const Arg& step,
 }
 
 void Range(AtenCall& c, const Arg& start, const Arg& end, const Arg& step) {
-  const bool whole = start.is(Arg::Kind::kInt) && end.is(Arg::Kind::kInt) &&
-                     step.is(Arg::Kind::kInt);
-  const DType dtype =
-      c.Dtype("dtype", whole ? DType::kI64 : DType::kF32);
+  const bool whole =
+      start.is(Arg::Kind::kInt) && end.is(Arg::Kind::kInt) && step.is(Arg::Kind::kInt);
+  const DType dtype = c.Dtype("dtype", whole ? DType::kI64 : DType::kF32);
   if (!whole) return FloatRange(c, start, end, step, dtype);
   Value* i = c.Op(ops::arange, {},
-                  {{"start", start.integer},
-                   {"end", end.integer},
-                   {"step", step.integer}});
+                  {{"start", start.integer}, {"end", end.integer}, {"step", step.integer}});
   c.Return(Convert(c, i, dtype));
 }
 
@@ -134,30 +124,23 @@ Value* LinSpace(AtenCall& c, DType dtype) {
   Value* last = SymScalar(c, steps - 1, DType::kF64);
   Value* by = Div(c, Number(c, DType::kF64, end - start), last);
   Value* up = Add(c, Mul(c, i, by), start);
-  Value* down = Sub(c, Number(c, DType::kF64, end),
-                    Mul(c, Sub(c, last, i), by));
+  Value* down = Sub(c, Number(c, DType::kF64, end), Mul(c, Sub(c, last, i), by));
   Value* near = c.Op(ops::lt, {i, Mul(c, SymScalar(c, steps, DType::kF64), 0.5)});
   return Convert(c, Where(c, near, up, down), dtype);
 }
 
-void LinSpaceTensor(AtenCall& c) {
-  c.Return(LinSpace(c, c.Dtype("dtype", DType::kF32)));
-}
+void LinSpaceTensor(AtenCall& c) { c.Return(LinSpace(c, c.Dtype("dtype", DType::kF32))); }
 
 void LogSpace(AtenCall& c) {
   Value* exponent = LinSpace(c, DType::kF64);
-  Value* y = c.Op(ops::pow, {NumberLike(c, exponent, c.Float("base")),
-                             exponent});
+  Value* y = c.Op(ops::pow, {NumberLike(c, exponent, c.Float("base")), exponent});
   c.Return(Convert(c, y, c.Dtype("dtype", DType::kF32)));
 }
 
 void Eye(AtenCall& c) {
   const SymInt n = c.Sym("n");
   const SymInt m = c.schema().Find("m") >= 0 ? c.Sym("m") : n;
-  c.Return(c.Op(ops::eye, {},
-                {{"n", n},
-                 {"m", m},
-                 {"dtype", c.Dtype("dtype", DType::kF32)}}));
+  c.Return(c.Op(ops::eye, {}, {{"n", n}, {"m", m}, {"dtype", c.Dtype("dtype", DType::kF32)}}));
 }
 
 // [2, count]: the indices of the elements on one side of a diagonal.
@@ -181,8 +164,7 @@ void TriangleIndices(AtenCall& c) {
   }
   const int64_t n = static_cast<int64_t>(i.size());
   i.insert(i.end(), j.begin(), j.end());
-  c.Return(c.b().Constant(HostTensor::FromInts(
-      c.Dtype("dtype", DType::kI64), {2, n}, i)));
+  c.Return(c.b().Constant(HostTensor::FromInts(c.Dtype("dtype", DType::kI64), {2, n}, i)));
 }
 
 // Window functions of `n` points, periodic ones of n + 1 without the last.
@@ -193,11 +175,9 @@ Value* WindowAngle(AtenCall& c, bool periodic) {
 }
 
 Value* CosineWindow(AtenCall& c, double a, double b) {
-  const bool periodic =
-      c.schema().Find("periodic") < 0 || c.Bool("periodic");
+  const bool periodic = c.schema().Find("periodic") < 0 || c.Bool("periodic");
   Value* angle = WindowAngle(c, periodic);
-  Value* y = Sub(c, Number(c, DType::kF64, a),
-                 Mul(c, c.Op(ops::cos, {angle}), b));
+  Value* y = Sub(c, Number(c, DType::kF64, a), Mul(c, c.Op(ops::cos, {angle}), b));
   return Convert(c, y, c.Dtype("dtype", DType::kF32));
 }
 

@@ -10,8 +10,7 @@ namespace weft::pt2 {
 namespace {
 
 void Embedding(AtenCall& c) {
-  c.Return(c.Op(ops::index_select, {c.T("weight"), c.T("indices")},
-                {{"dim", 0}}));
+  c.Return(c.Op(ops::index_select, {c.T("weight"), c.T("indices")}, {{"dim", 0}}));
 }
 
 enum BagMode { kSum = 0, kMean = 1, kMax = 2 };
@@ -67,26 +66,19 @@ void EmbeddingBag(AtenCall& c) {
     rows = Mul(c, rows, Unsqueeze(c, scale, 1));
   }
   Value* counted = Full(c, {TypeOf(flat).numel()}, Number(c, DType::kI64, 1));
-  const int64_t padding = 
-      c.schema().Find("padding_idx") >= 0 ? c.Int("padding_idx", -1) : -1;
+  const int64_t padding = c.schema().Find("padding_idx") >= 0 ? c.Int("padding_idx", -1) : -1;
   const double neutral = mode == kMax ? -std::numeric_limits<double>::infinity() : 0;
   if (padding >= 0) {
-    Value* kept = c.Op(ops::ne, {flat, NumberLike(c, flat,
-                                                  static_cast<double>(padding))});
+    Value* kept = c.Op(ops::ne, {flat, NumberLike(c, flat, static_cast<double>(padding))});
     counted = Convert(c, kept, DType::kI64);
     rows = Where(c, Unsqueeze(c, kept, 1), rows, NumberLike(c, rows, neutral));
   }
   Value* at = bags.bag == nullptr ? nullptr : Unsqueeze(c, bags.bag, 1);
-  Value* sizes =
-      c.Op(ops::scatter_nd,
-           {Zeros(c, {bags.count}, DType::kI64), at, counted},
-           {{"reduce", "add"}});
-  Value* base = Full(c, {bags.count, TypeOf(weight).dim(1)},
-                     Number(c, dtype, neutral));
-  Value* y = c.Op(ops::scatter_nd, {base, at, rows},
-                  {{"reduce", mode == kMax ? "max" : "add"}});
-  Value* filled = Unsqueeze(c, c.Op(ops::gt, {sizes, NumberLike(c, sizes, 0)}),
-                            1);
+  Value* sizes = c.Op(ops::scatter_nd, {Zeros(c, {bags.count}, DType::kI64), at, counted},
+                      {{"reduce", "add"}});
+  Value* base = Full(c, {bags.count, TypeOf(weight).dim(1)}, Number(c, dtype, neutral));
+  Value* y = c.Op(ops::scatter_nd, {base, at, rows}, {{"reduce", mode == kMax ? "max" : "add"}});
+  Value* filled = Unsqueeze(c, c.Op(ops::gt, {sizes, NumberLike(c, sizes, 0)}), 1);
   if (mode == kMax) y = Where(c, filled, y, NumberLike(c, y, 0));
   if (mode == kMean) {
     Value* n = c.Op(ops::maximum, {sizes, NumberLike(c, sizes, 1)});

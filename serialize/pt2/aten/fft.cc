@@ -25,23 +25,20 @@ SymInt LengthAlong(const Value* x, absl::Span<const int64_t> dims) {
   return n;
 }
 
-Value* Scaled(AtenCall& c, Value* pairs, SymInt n, int64_t normalization,
-              bool has_n) {
+Value* Scaled(AtenCall& c, Value* pairs, SymInt n, int64_t normalization, bool has_n) {
   // ONNX's inverse divides by n already.
   Value* count = SymScalar(c, n, DTypeOf(pairs));
-  const double power =
-      (normalization == kByRootN ? -0.5 : normalization == kByN ? -1 : 0) +
-      (has_n ? 1 : 0);
+  const double power = (normalization == kByRootN ? -0.5
+                        : normalization == kByN   ? -1
+                                                  : 0) +
+                       (has_n ? 1 : 0);
   if (power == 0) return pairs;
-  return Mul(c, pairs,
-             c.Op(ops::pow, {count, NumberLike(c, count, power)}));
+  return Mul(c, pairs, c.Op(ops::pow, {count, NumberLike(c, count, power)}));
 }
 
 // One dim of pairs; `length` the number of points.
-Value* Transform(AtenCall& c, Value* pairs, int64_t dim, bool inverse,
-                 bool onesided) {
-  return c.Op(ops::dft, {pairs},
-              {{"axis", dim}, {"inverse", inverse}, {"onesided", onesided}});
+Value* Transform(AtenCall& c, Value* pairs, int64_t dim, bool inverse, bool onesided) {
+  return c.Op(ops::dft, {pairs}, {{"axis", dim}, {"inverse", inverse}, {"onesided", onesided}});
 }
 
 Ints WrappedDims(AtenCall& c, absl::string_view name, int rank) {
@@ -51,11 +48,10 @@ Ints WrappedDims(AtenCall& c, absl::string_view name, int rank) {
 }
 
 // Complex to complex over `dims`.
-Value* ComplexTransform(AtenCall& c, Value* x, const Ints& dims,
-                        int64_t normalization, bool forward) {
+Value* ComplexTransform(AtenCall& c, Value* x, const Ints& dims, int64_t normalization,
+                        bool forward) {
   Value* pairs = Pairs(c, x);
-  if (TypeOf(pairs).rank() > 0 &&
-      TypeOf(pairs).dim(RankOf(pairs) - 1).Is(1)) {
+  if (TypeOf(pairs).rank() > 0 && TypeOf(pairs).dim(RankOf(pairs) - 1).Is(1)) {
     pairs = Cat(c, {pairs, Mul(c, pairs, 0.0)}, RankOf(pairs) - 1);
   }
   for (int64_t d : dims) pairs = Transform(c, pairs, d, !forward, false);
@@ -64,8 +60,8 @@ Value* ComplexTransform(AtenCall& c, Value* x, const Ints& dims,
 }
 
 // Real to complex: the last of the dims first, one-sided.
-Value* RealTransform(AtenCall& c, Value* x, const Ints& dims,
-                     int64_t normalization, bool onesided) {
+Value* RealTransform(AtenCall& c, Value* x, const Ints& dims, int64_t normalization,
+                     bool onesided) {
   if (dims.empty()) return c.Fail("no dims to transform");
   Value* pairs = Transform(c, Pairs(c, x), dims.back(), false, onesided);
   for (size_t i = 0; i + 1 < dims.size(); ++i) {
@@ -82,14 +78,12 @@ Value* WholeSpectrum(AtenCall& c, Value* pairs, int64_t dim, SymInt n) {
   Value* low = Slice(c, pairs, dim, 0, half);
   Value* mirrored = Slice(c, pairs, dim, 1, n - half + 1);
   mirrored = c.Op(ops::flip, {mirrored}, {{"dims", Ints{dim}}});
-  Value* signs = c.b().Constant(
-      HostTensor::FromDoubles(DTypeOf(pairs), {2}, {1.0, -1.0}));
+  Value* signs = c.b().Constant(HostTensor::FromDoubles(DTypeOf(pairs), {2}, {1.0, -1.0}));
   return Cat(c, {low, Mul(c, mirrored, signs)}, dim);
 }
 
 // Complex to real: the last of the dims last.
-Value* BackToReal(AtenCall& c, Value* x, const Ints& dims,
-                  int64_t normalization, SymInt n) {
+Value* BackToReal(AtenCall& c, Value* x, const Ints& dims, int64_t normalization, SymInt n) {
   if (dims.empty() || !IsComplex(DTypeOf(x))) {
     return c.Fail("no dims to transform, or self is not complex");
   }
@@ -107,20 +101,20 @@ Value* BackToReal(AtenCall& c, Value* x, const Ints& dims,
 
 void FftC2C(AtenCall& c) {
   Value* x = c.T("self");
-  c.Return(ComplexTransform(c, x, WrappedDims(c, "dim", RankOf(x)),
-                            c.Int("normalization"), c.Bool("forward")));
+  c.Return(ComplexTransform(c, x, WrappedDims(c, "dim", RankOf(x)), c.Int("normalization"),
+                            c.Bool("forward")));
 }
 
 void FftR2C(AtenCall& c) {
   Value* x = c.T("self");
-  c.Return(RealTransform(c, x, WrappedDims(c, "dim", RankOf(x)),
-                         c.Int("normalization"), c.Bool("onesided")));
+  c.Return(RealTransform(c, x, WrappedDims(c, "dim", RankOf(x)), c.Int("normalization"),
+                         c.Bool("onesided")));
 }
 
 void FftC2R(AtenCall& c) {
   Value* x = c.T("self");
-  c.Return(BackToReal(c, x, WrappedDims(c, "dim", RankOf(x)),
-                      c.Int("normalization"), c.Sym("last_dim_size")));
+  c.Return(BackToReal(c, x, WrappedDims(c, "dim", RankOf(x)), c.Int("normalization"),
+                      c.Sym("last_dim_size")));
 }
 
 // --- torch.fft --------------------------------------------------------------------
@@ -231,8 +225,7 @@ void IrfftN(AtenCall& c) {
 template <bool back>
 void Shift(AtenCall& c) {
   Value* x = c.T("self");
-  const Ints dims =
-      c.Has("dim") ? WrappedDims(c, "dim", RankOf(x)) : AllDims(RankOf(x));
+  const Ints dims = c.Has("dim") ? WrappedDims(c, "dim", RankOf(x)) : AllDims(RankOf(x));
   Ints shifts;
   for (int64_t d : dims) {
     const auto n = TypeOf(x).dim(static_cast<int>(d)).constant();
@@ -261,8 +254,7 @@ constexpr AtenOp kTable[] = {
     {"fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? "
      "norm=None) -> Tensor",
      FftN<true>},
-    {"fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor",
-     Shift<false>},
+    {"fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor", Shift<false>},
     {"fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> "
      "Tensor",
      Fft<false>},
@@ -272,8 +264,7 @@ constexpr AtenOp kTable[] = {
     {"fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? "
      "norm=None) -> Tensor",
      FftN<false>},
-    {"fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor",
-     Shift<true>},
+    {"fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", Shift<true>},
     {"fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> "
      "Tensor",
      Irfft},

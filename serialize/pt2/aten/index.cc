@@ -12,8 +12,7 @@ std::vector<Value*> ExpandMasks(AtenCall& c, std::vector<Value*> indices) {
   std::vector<Value*> expanded;
   for (Value* index : indices) {
     const DType dtype = DTypeOf(index);
-    if (index == nullptr ||
-        (dtype != DType::kBool && dtype != DType::kU8)) {
+    if (index == nullptr || (dtype != DType::kBool && dtype != DType::kU8)) {
       if (index != nullptr && dtype != DType::kI64 && dtype != DType::kI32) {
         index = Convert(c, index, DType::kI64);
       }
@@ -22,8 +21,7 @@ std::vector<Value*> ExpandMasks(AtenCall& c, std::vector<Value*> indices) {
     }
     Value* positions = c.Op(ops::nonzero, {index});
     for (int d = 0; d < RankOf(index); ++d) {
-      expanded.push_back(positions == nullptr ? nullptr
-                                              : Select(c, positions, 1, d));
+      expanded.push_back(positions == nullptr ? nullptr : Select(c, positions, 1, d));
     }
   }
   return expanded;
@@ -60,8 +58,7 @@ Indexing MakeIndexing(AtenCall& c, Value* self, std::vector<Value*> indices) {
   for (int64_t d : OtherDims(rank, dims)) result.perm.push_back(d);
   const int last = static_cast<int>(result.broadcast.size());
   for (Value*& v : used) {
-    v = Unsqueeze(
-        c, Expand(c, Convert(c, v, DType::kI64), result.broadcast), last);
+    v = Unsqueeze(c, Expand(c, Convert(c, v, DType::kI64), result.broadcast), last);
   }
   result.tuples = Cat(c, used, last);
   return result;
@@ -74,8 +71,7 @@ void Index(AtenCall& c) {
   Value* self = c.T("self");
   const Indexing i = MakeIndexing(c, self, c.Ts("indices"));
   if (!c.ok()) return;
-  Value* y =
-      c.Op(ops::gather_nd, {Permute(c, self, i.perm), i.tuples});
+  Value* y = c.Op(ops::gather_nd, {Permute(c, self, i.perm), i.tuples});
   const int n = static_cast<int>(i.broadcast.size());
   Ints perm;
   for (int d = 0; d < i.place; ++d) perm.push_back(n + d);
@@ -106,22 +102,18 @@ void IndexPut(AtenCall& c) {
   for (int64_t d : OtherDims(RankOf(values), front)) front.push_back(d);
   values = Permute(c, values, front);
   const bool accumulate = c.Bool("accumulate", false);
-  Value* y = c.Op(ops::scatter_nd, {x, i.tuples, values},
-                  {{"reduce", accumulate ? "add" : "none"}});
+  Value* y =
+      c.Op(ops::scatter_nd, {x, i.tuples, values}, {{"reduce", accumulate ? "add" : "none"}});
   c.Return(Permute(c, y, Inverse(i.perm)));
 }
 
 // Of a scalar, indexed as if it had one dim.
-Value* WithDim(AtenCall& c, Value* v) {
-  return RankOf(v) == 0 ? Reshape(c, v, {SymInt(1)}) : v;
-}
+Value* WithDim(AtenCall& c, Value* v) { return RankOf(v) == 0 ? Reshape(c, v, {SymInt(1)}) : v; }
 
 void IndexSelect(AtenCall& c) {
   Value* self = c.T("self");
   const int dim = c.Dim("dim", RankOf(self));
-  Value* y = c.Op(ops::index_select,
-                  {WithDim(c, self), WithDim(c, c.T("index"))},
-                  {{"dim", dim}});
+  Value* y = c.Op(ops::index_select, {WithDim(c, self), WithDim(c, c.T("index"))}, {{"dim", dim}});
   c.Return(RankOf(self) == 0 ? Reshape(c, y, {}) : y);
 }
 
@@ -129,8 +121,7 @@ void Gather(AtenCall& c) {
   Value* self = c.T("self");
   Value* index = c.T("index");
   const int dim = c.Dim("dim", RankOf(self));
-  Value* y = c.Op(ops::gather, {WithDim(c, self), WithDim(c, index)},
-                  {{"dim", dim}});
+  Value* y = c.Op(ops::gather, {WithDim(c, self), WithDim(c, index)}, {{"dim", dim}});
   c.Return(Reshape(c, y, DimsOf(index)));
 }
 
@@ -152,9 +143,7 @@ void TakeAlongDim(AtenCall& c) {
   SymInts self_size = size;
   self_size[dim] = have[dim];
   size[dim] = want[dim];
-  c.Return(c.Op(ops::gather,
-                {Expand(c, self, self_size), Expand(c, index, size)},
-                {{"dim", dim}}));
+  c.Return(c.Op(ops::gather, {Expand(c, self, self_size), Expand(c, index, size)}, {{"dim", dim}}));
 }
 
 void Take(AtenCall& c) {
@@ -170,9 +159,7 @@ void MaskedSelect(AtenCall& c) {
   Value* x = Expand(c, self, size);
   Value* at = Expand(c, mask, size);
   const int last = static_cast<int>(size.size()) - 1;
-  c.Return(c.Op(ops::compress,
-                {Flatten(c, x, 0, last), Flatten(c, at, 0, last)},
-                {{"dim", 0}}));
+  c.Return(c.Op(ops::compress, {Flatten(c, x, 0, last), Flatten(c, at, 0, last)}, {{"dim", 0}}));
 }
 
 void MaskedFill(AtenCall& c) {
@@ -225,18 +212,14 @@ Value* CountBelow(AtenCall& c, Value* boundaries, Value* values, bool right) {
   Value* edges = Convert(c, boundaries, dtype);
   if (RankOf(boundaries) > 1) edges = Unsqueeze(c, edges, RankOf(edges) - 1);
   Value* below = c.Op(right ? ops::le : ops::lt, {edges, x});
-  return Reduce(c, ops::sum, Convert(c, below, DType::kI64),
-                {RankOf(below) - 1}, false);
+  return Reduce(c, ops::sum, Convert(c, below, DType::kI64), {RankOf(below) - 1}, false);
 }
 
-DType IndexDType(AtenCall& c) {
-  return c.Bool("out_int32") ? DType::kI32 : DType::kI64;
-}
+DType IndexDType(AtenCall& c) { return c.Bool("out_int32") ? DType::kI32 : DType::kI64; }
 
 void Bucketize(AtenCall& c) {
-  c.Return(Convert(
-      c, CountBelow(c, c.T("boundaries"), c.T("self"), c.Bool("right")),
-      IndexDType(c)));
+  c.Return(
+      Convert(c, CountBelow(c, c.T("boundaries"), c.T("self"), c.Bool("right")), IndexDType(c)));
 }
 
 void SearchSorted(AtenCall& c) {
@@ -244,19 +227,15 @@ void SearchSorted(AtenCall& c) {
     return c.Return(c.Unsupported("a sorter is not supported"));
   }
   const bool right = c.Bool("right") || c.Str("side") == "right";
-  c.Return(Convert(
-      c, CountBelow(c, c.T("sorted_sequence"), c.T("self"), right),
-      IndexDType(c)));
+  c.Return(Convert(c, CountBelow(c, c.T("sorted_sequence"), c.T("self"), right), IndexDType(c)));
 }
 
 constexpr AtenOp kTable[] = {
-    {"_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
-     Index},
+    {"_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", Index},
     {"_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool "
      "accumulate=False) -> Tensor",
      IndexPut},
-    {"argwhere(Tensor self) -> Tensor",
-     ArgWhere},
+    {"argwhere(Tensor self) -> Tensor", ArgWhere},
     {"bucketize.Scalar(Scalar self, Tensor boundaries, *, bool "
      "out_int32=False, bool right=False) -> Tensor",
      Bucketize},
@@ -266,25 +245,17 @@ constexpr AtenOp kTable[] = {
     {"gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> "
      "Tensor",
      Gather},
-    {"index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
-     Index},
+    {"index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", Index},
     {"index_put(Tensor self, Tensor?[] indices, Tensor values, bool "
      "accumulate=False) -> Tensor",
      IndexPut},
-    {"index_select(Tensor self, int dim, Tensor index) -> Tensor",
-     IndexSelect},
-    {"masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
-     MaskedFill},
-    {"masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
-     MaskedFill},
-    {"masked_select(Tensor self, Tensor mask) -> Tensor",
-     MaskedSelect},
-    {"nonzero(Tensor self) -> Tensor",
-     Nonzero},
-    {"nonzero_numpy(Tensor self) -> Tensor[]",
-     NonzeroNumpy},
-    {"one_hot(Tensor self, int num_classes=-1) -> Tensor",
-     OneHot},
+    {"index_select(Tensor self, int dim, Tensor index) -> Tensor", IndexSelect},
+    {"masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", MaskedFill},
+    {"masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", MaskedFill},
+    {"masked_select(Tensor self, Tensor mask) -> Tensor", MaskedSelect},
+    {"nonzero(Tensor self) -> Tensor", Nonzero},
+    {"nonzero_numpy(Tensor self) -> Tensor[]", NonzeroNumpy},
+    {"one_hot(Tensor self, int num_classes=-1) -> Tensor", OneHot},
     {"searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool "
      "out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) "
      "-> Tensor",
@@ -293,12 +264,9 @@ constexpr AtenOp kTable[] = {
      "out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) "
      "-> Tensor",
      SearchSorted},
-    {"take(Tensor self, Tensor index) -> Tensor",
-     Take},
-    {"take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
-     TakeAlongDim},
-    {"where(Tensor condition) -> Tensor[]",
-     Where1},
+    {"take(Tensor self, Tensor index) -> Tensor", Take},
+    {"take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", TakeAlongDim},
+    {"where(Tensor condition) -> Tensor[]", Where1},
 };
 
 }  // namespace

@@ -8,8 +8,7 @@ namespace weft::pt2 {
 namespace {
 
 // In one dtype; empty vectors, which PyTorch lets through, left out.
-std::vector<Value*> Joined(AtenCall& c, std::vector<Value*> values,
-                           bool drop_empty) {
+std::vector<Value*> Joined(AtenCall& c, std::vector<Value*> values, bool drop_empty) {
   std::vector<Value*> kept;
   for (Value* v : values) {
     if (v == nullptr) return {};
@@ -71,8 +70,7 @@ void Repeat(AtenCall& c) {
   SymInts size = DimsOf(self);
   while (size.size() < repeats.size()) size.insert(size.begin(), 1);
   while (repeats.size() < size.size()) repeats.insert(repeats.begin(), 1);
-  c.Return(c.Op(ops::repeat, {Reshape(c, self, size)},
-                {{"repeats", repeats}}));
+  c.Return(c.Op(ops::repeat, {Reshape(c, self, size)}, {{"repeats", repeats}}));
 }
 
 // Each element `repeats` times: a new dim after it, expanded.
@@ -128,13 +126,10 @@ void Rot90(AtenCall& c) {
   const int64_t k = ((c.Int("k") % 4) + 4) % 4;
   Ints swap = AllDims(rank);
   std::swap(swap[a], swap[b]);
-  const auto flip = [&](Value* v, int64_t d) {
-    return c.Op(ops::flip, {v}, {{"dims", Ints{d}}});
-  };
+  const auto flip = [&](Value* v, int64_t d) { return c.Op(ops::flip, {v}, {{"dims", Ints{d}}}); };
   if (k == 0) return c.Return(self);
   if (k == 2) return c.Return(flip(flip(self, a), b));
-  c.Return(k == 1 ? Permute(c, flip(self, b), swap)
-                  : flip(Permute(c, self, swap), b));
+  c.Return(k == 1 ? Permute(c, flip(self, b), swap) : flip(Permute(c, self, swap), b));
 }
 
 template <const OpDef& op>
@@ -156,8 +151,7 @@ Value* DiagonalMatrix(AtenCall& c, Value* x, int64_t offset) {
     rows = c.Op(ops::pad, {x, NumberLike(c, x, 0)}, {{"pad", pad}});
   }
   rows = Unsqueeze(c, rows, rank);
-  Value* on = c.Op(ops::eq, {Sub(c, AlongDim(c, Iota(c, n), 1, 2),
-                                 AlongDim(c, Iota(c, n), 0, 2)),
+  Value* on = c.Op(ops::eq, {Sub(c, AlongDim(c, Iota(c, n), 1, 2), AlongDim(c, Iota(c, n), 0, 2)),
                              Number(c, DType::kI64, offset)});
   return Where(c, on, rows, NumberLike(c, x, 0));
 }
@@ -188,16 +182,13 @@ void Diag(AtenCall& c) {
   const SymInt n = TypeOf(x).dim(0);
   const SymInt m = TypeOf(x).dim(1);
   const SymInt first = offset >= 0 ? SymInt(offset) : SymInt(-offset) * m;
-  const SymInt count =
-      Max(offset >= 0 ? Min(n, m - offset) : Min(n + offset, m), 0);
-  c.Return(Slice(c, Flatten(c, x, 0, 1), 0, first, first + count * (m + 1),
-                 m + 1));
+  const SymInt count = Max(offset >= 0 ? Min(n, m - offset) : Min(n + offset, m), 0);
+  c.Return(Slice(c, Flatten(c, x, 0, 1), 0, first, first + count * (m + 1), m + 1));
 }
 
 void Meshgrid(AtenCall& c) {
   std::vector<Value*> values = c.Ts("tensors");
-  const bool xy =
-      c.schema().Find("indexing") >= 0 && c.Str("indexing") == "xy";
+  const bool xy = c.schema().Find("indexing") >= 0 && c.Str("indexing") == "xy";
   const int n = static_cast<int>(values.size());
   SymInts size;
   for (Value* v : values) size.push_back(TypeOf(v).numel());
@@ -285,70 +276,45 @@ void BlockDiag(AtenCall& c) {
   std::vector<Value*> rows;
   for (Value* v : values) {
     const SymInt n = TypeOf(v).dim(1);
-    rows.push_back(c.Op(ops::pad, {v, NumberLike(c, v, 0)},
-                        {{"pad", SymInts{0, left, 0, cols - left - n}}}));
+    rows.push_back(
+        c.Op(ops::pad, {v, NumberLike(c, v, 0)}, {{"pad", SymInts{0, left, 0, cols - left - n}}}));
     left = left + n;
   }
   c.Return(values.empty() ? nullptr : Cat(c, rows, 0));
 }
 
 constexpr AtenOp kTable[] = {
-    {"block_diag(Tensor[] tensors) -> Tensor",
-     BlockDiag},
-    {"cartesian_prod(Tensor[] tensors) -> Tensor",
-     CartesianProd},
-    {"cat(Tensor[] tensors, int dim=0) -> Tensor",
-     Concat},
-    {"channel_shuffle(Tensor self, SymInt groups) -> Tensor",
-     ChannelShuffle},
-    {"concat(Tensor[] tensors, int dim=0) -> Tensor",
-     Concat},
-    {"concatenate(Tensor[] tensors, int dim=0) -> Tensor",
-     Concat},
-    {"diag(Tensor self, int diagonal=0) -> Tensor",
-     Diag},
+    {"block_diag(Tensor[] tensors) -> Tensor", BlockDiag},
+    {"cartesian_prod(Tensor[] tensors) -> Tensor", CartesianProd},
+    {"cat(Tensor[] tensors, int dim=0) -> Tensor", Concat},
+    {"channel_shuffle(Tensor self, SymInt groups) -> Tensor", ChannelShuffle},
+    {"concat(Tensor[] tensors, int dim=0) -> Tensor", Concat},
+    {"concatenate(Tensor[] tensors, int dim=0) -> Tensor", Concat},
+    {"diag(Tensor self, int diagonal=0) -> Tensor", Diag},
     {"diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> "
      "Tensor",
      DiagEmbed},
-    {"flip(Tensor self, int[] dims) -> Tensor",
-     Flip},
-    {"fliplr(Tensor self) -> Tensor",
-     FlipDim<1>},
-    {"flipud(Tensor self) -> Tensor",
-     FlipDim<0>},
-    {"hstack(Tensor[] tensors) -> Tensor",
-     HStack},
-    {"meshgrid(Tensor[] tensors) -> Tensor[]",
-     Meshgrid},
-    {"meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]",
-     Meshgrid},
-    {"native_channel_shuffle(Tensor self, SymInt groups) -> Tensor",
-     ChannelShuffle},
-    {"pixel_shuffle(Tensor self, int upscale_factor) -> Tensor",
-     PixelShuffle},
-    {"pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
-     PixelUnshuffle},
-    {"repeat(Tensor self, SymInt[] repeats) -> Tensor",
-     Repeat},
+    {"flip(Tensor self, int[] dims) -> Tensor", Flip},
+    {"fliplr(Tensor self) -> Tensor", FlipDim<1>},
+    {"flipud(Tensor self) -> Tensor", FlipDim<0>},
+    {"hstack(Tensor[] tensors) -> Tensor", HStack},
+    {"meshgrid(Tensor[] tensors) -> Tensor[]", Meshgrid},
+    {"meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", Meshgrid},
+    {"native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", ChannelShuffle},
+    {"pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", PixelShuffle},
+    {"pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", PixelUnshuffle},
+    {"repeat(Tensor self, SymInt[] repeats) -> Tensor", Repeat},
     {"repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, "
      "*, SymInt? output_size=None) -> Tensor",
      RepeatInterleave},
-    {"roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor",
-     Roll},
-    {"rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor",
-     Rot90},
-    {"row_stack(Tensor[] tensors) -> Tensor",
-     VStack},
-    {"stack(Tensor[] tensors, int dim=0) -> Tensor",
-     Stack},
-    {"tile(Tensor self, SymInt[] dims) -> Tensor",
-     Repeat},
-    {"tril(Tensor self, SymInt diagonal=0) -> Tensor",
-     Triangle<ops::tril>},
-    {"triu(Tensor self, SymInt diagonal=0) -> Tensor",
-     Triangle<ops::triu>},
-    {"vstack(Tensor[] tensors) -> Tensor",
-     VStack},
+    {"roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", Roll},
+    {"rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", Rot90},
+    {"row_stack(Tensor[] tensors) -> Tensor", VStack},
+    {"stack(Tensor[] tensors, int dim=0) -> Tensor", Stack},
+    {"tile(Tensor self, SymInt[] dims) -> Tensor", Repeat},
+    {"tril(Tensor self, SymInt diagonal=0) -> Tensor", Triangle<ops::tril>},
+    {"triu(Tensor self, SymInt diagonal=0) -> Tensor", Triangle<ops::triu>},
+    {"vstack(Tensor[] tensors) -> Tensor", VStack},
 };
 
 }  // namespace

@@ -12,8 +12,7 @@ enum Reduction { kNone = 0, kMean = 1, kSum = 2 };
 Value* Reduced(AtenCall& c, Value* loss) {
   const int64_t reduction = c.Int("reduction");
   if (reduction == kNone) return loss;
-  return Reduce(c, reduction == kMean ? ops::mean : ops::sum, loss,
-                AllDims(RankOf(loss)), false);
+  return Reduce(c, reduction == kMean ? ops::mean : ops::sum, loss, AllDims(RankOf(loss)), false);
 }
 
 struct Pair {
@@ -73,8 +72,7 @@ void BinaryCrossEntropy(AtenCall& c) {
   const Pair p = BothOf(c);
   Value* floor = NumberLike(c, p.self, -100);
   Value* yes = c.Op(ops::maximum, {c.Op(ops::log, {p.self}), floor});
-  Value* no = c.Op(ops::maximum,
-                   {c.Op(ops::log1p, {c.Op(ops::neg, {p.self})}), floor});
+  Value* no = c.Op(ops::maximum, {c.Op(ops::log1p, {c.Op(ops::neg, {p.self})}), floor});
   Value* rest = Sub(c, p.target, 1);
   Value* loss = Sub(c, Mul(c, rest, no), Mul(c, p.target, yes));
   c.Return(Reduced(c, Weighted(c, loss)));
@@ -82,9 +80,7 @@ void BinaryCrossEntropy(AtenCall& c) {
 
 Value* LogSigmoid(AtenCall& c, Value* x) {
   Value* low = c.Op(ops::minimum, {x, NumberLike(c, x, 0)});
-  Value* tail = c.Op(
-      ops::log1p,
-      {c.Op(ops::exp, {c.Op(ops::neg, {c.Op(ops::abs, {x})})})});
+  Value* tail = c.Op(ops::log1p, {c.Op(ops::exp, {c.Op(ops::neg, {c.Op(ops::abs, {x})})})});
   return Sub(c, low, tail);
 }
 
@@ -96,8 +92,7 @@ void BinaryCrossEntropyWithLogits(AtenCall& c) {
     log = Mul(c, factor, log);
   }
   Value* rest = Sub(c, NumberLike(c, p.target, 1), p.target);
-  c.Return(Reduced(
-      c, Weighted(c, Sub(c, Mul(c, rest, p.self), log))));
+  c.Return(Reduced(c, Weighted(c, Sub(c, Mul(c, rest, p.self), log))));
 }
 
 void KlDiv(AtenCall& c) {
@@ -107,8 +102,7 @@ void KlDiv(AtenCall& c) {
     loss = Mul(c, c.Op(ops::exp, {p.target}), Sub(c, p.target, p.self));
   } else {
     Value* entropy = Mul(c, p.target, c.Op(ops::log, {p.target}));
-    Value* positive =
-        c.Op(ops::gt, {p.target, NumberLike(c, p.target, 0)});
+    Value* positive = c.Op(ops::gt, {p.target, NumberLike(c, p.target, 0)});
     entropy = Where(c, positive, entropy, NumberLike(c, entropy, 0));
     loss = Sub(c, entropy, Mul(c, p.target, p.self));
   }
@@ -117,14 +111,11 @@ void KlDiv(AtenCall& c) {
 
 void HingeEmbeddingLoss(AtenCall& c) {
   const Pair p = BothOf(c);
-  Value* margin = c.Op(ops::relu, {Sub(c, NumberLike(c, p.self,
-                                                     c.Float("margin")),
-                                       p.self)});
+  Value* margin = c.Op(ops::relu, {Sub(c, NumberLike(c, p.self, c.Float("margin")), p.self)});
   Value* zero = NumberLike(c, p.self, 0);
   Value* far = c.Op(ops::ne, {p.target, NumberLike(c, p.target, 1)});
   Value* near = c.Op(ops::ne, {p.target, NumberLike(c, p.target, -1)});
-  c.Return(Reduced(c, Add(c, Where(c, far, margin, zero),
-                          Where(c, near, p.self, zero))));
+  c.Return(Reduced(c, Add(c, Where(c, far, margin, zero), Where(c, near, p.self, zero))));
 }
 
 void MarginRankingLoss(AtenCall& c) {
@@ -140,8 +131,7 @@ void PoissonNllLoss(AtenCall& c) {
   if (c.Bool("log_input")) {
     loss = Sub(c, c.Op(ops::exp, {x}), Mul(c, target, x));
   } else {
-    loss = Sub(c, x, Mul(c, target,
-                         c.Op(ops::log, {Add(c, x, c.Float("eps"))})));
+    loss = Sub(c, x, Mul(c, target, c.Op(ops::log, {Add(c, x, c.Float("eps"))})));
   }
   if (c.Bool("full")) {
     return c.Return(c.Unsupported("the full Poisson loss is not supported"));
@@ -161,23 +151,20 @@ Value* Nll(AtenCall& c, Value* log, Value* target) {
     log = Unsqueeze(c, log, 0);
     target = Reshape(c, target, {SymInt(1)});
   }
-  Value* y = c.Op(ops::nll_loss, {log, target, c.OptT("weight")},
-                  {{"reduction", ReductionName(c.Int("reduction"))},
-                   {"ignore_index", c.Int("ignore_index")}});
+  Value* y = c.Op(
+      ops::nll_loss, {log, target, c.OptT("weight")},
+      {{"reduction", ReductionName(c.Int("reduction"))}, {"ignore_index", c.Int("ignore_index")}});
   return batched || c.Int("reduction") != kNone ? y : Reshape(c, y, {});
 }
 
-void NllLoss(AtenCall& c) {
-  c.Return(Nll(c, c.T("self"), c.T("target")));
-}
+void NllLoss(AtenCall& c) { c.Return(Nll(c, c.T("self"), c.T("target"))); }
 
 // Also the sum of the weights that count.
 void NllLossForward(AtenCall& c) {
   Value* self = c.T("self");
   Value* target = c.T("target");
   c.Return(Nll(c, self, target));
-  Value* kept = c.Op(ops::ne, {target, SymScalar(c, c.Sym("ignore_index"),
-                                                 DTypeOf(target))});
+  Value* kept = c.Op(ops::ne, {target, SymScalar(c, c.Sym("ignore_index"), DTypeOf(target))});
   Value* weights = nullptr;
   if (c.Has("weight")) {
     Value* safe = Where(c, kept, target, NumberLike(c, target, 0));
@@ -189,8 +176,7 @@ void NllLossForward(AtenCall& c) {
   if (c.Int("reduction") == kNone) {
     return c.Return(Number(c, DTypeOf(self), 0));
   }
-  c.Return(
-      Reduce(c, ops::sum, weights, AllDims(RankOf(weights)), false));
+  c.Return(Reduce(c, ops::sum, weights, AllDims(RankOf(weights)), false));
 }
 
 // Targets are classes, or probabilities of all of them.
@@ -206,13 +192,11 @@ void CrossEntropy(AtenCall& c) {
   }
   const SymInt classes = TypeOf(self).dim(dim);
   if (!IsFloat(DTypeOf(target))) {
-    return c.Return(
-        c.Unsupported("label smoothing of class indices is not supported"));
+    return c.Return(c.Unsupported("label smoothing of class indices is not supported"));
   }
   if (smoothing != 0) {
     Value* n = SymScalar(c, classes, DTypeOf(target));
-    target = Add(c, Mul(c, target, 1 - smoothing),
-                 Div(c, NumberLike(c, target, smoothing), n));
+    target = Add(c, Mul(c, target, 1 - smoothing), Div(c, NumberLike(c, target, smoothing), n));
   }
   Value* loss = c.Op(ops::neg, {Mul(c, log, target)});
   if (c.Has("weight")) {
@@ -242,13 +226,11 @@ constexpr AtenOp kTable[] = {
     {"kl_div(Tensor self, Tensor target, int reduction=1, *, bool "
      "log_target=False) -> Tensor",
      KlDiv},
-    {"l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
-     L1Loss},
+    {"l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", L1Loss},
     {"margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float "
      "margin=0., int reduction=1) -> Tensor",
      MarginRankingLoss},
-    {"mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
-     MseLoss},
+    {"mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", MseLoss},
     {"nll_loss(Tensor self, Tensor target, Tensor? weight=None, int "
      "reduction=1, SymInt ignore_index=-100) -> Tensor",
      NllLoss},
@@ -270,8 +252,7 @@ constexpr AtenOp kTable[] = {
     {"smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float "
      "beta=1.) -> Tensor",
      SmoothL1Loss},
-    {"soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
-     SoftMarginLoss},
+    {"soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", SoftMarginLoss},
 };
 
 }  // namespace

@@ -16,27 +16,20 @@ Value* Product(AtenCall& c, Value* a, Value* b) {
   }
   const ComplexParts x = PartsOf(c, a);
   const ComplexParts y = PartsOf(c, b);
-  const auto product = [&](Value* p, Value* q) {
-    return c.Op(ops::matmul, {p, q});
-  };
-  return JoinParts(
-      c, {Sub(c, product(x.real, y.real), product(x.imag, y.imag)),
-          Add(c, product(x.real, y.imag), product(x.imag, y.real))});
+  const auto product = [&](Value* p, Value* q) { return c.Op(ops::matmul, {p, q}); };
+  return JoinParts(c, {Sub(c, product(x.real, y.real), product(x.imag, y.imag)),
+                       Add(c, product(x.real, y.imag), product(x.imag, y.real))});
 }
 
 // Of two arguments, whatever they are called.
-void Matmul(AtenCall& c) {
-  c.Return(Product(c, c.T("self"), c.T(c.schema().args[1].name)));
-}
+void Matmul(AtenCall& c) { c.Return(Product(c, c.T("self"), c.T(c.schema().args[1].name))); }
 
 bool IsNumberOne(const Arg& a) {
-  return (a.is(Arg::Kind::kInt) && a.integer.Is(1)) ||
-         (a.is(Arg::Kind::kFloat) && a.number == 1);
+  return (a.is(Arg::Kind::kInt) && a.integer.Is(1)) || (a.is(Arg::Kind::kFloat) && a.number == 1);
 }
 
 bool IsZero(const Arg& a) {
-  return (a.is(Arg::Kind::kInt) && a.integer.Is(0)) ||
-         (a.is(Arg::Kind::kFloat) && a.number == 0);
+  return (a.is(Arg::Kind::kInt) && a.integer.Is(0)) || (a.is(Arg::Kind::kFloat) && a.number == 0);
 }
 
 // beta * self + alpha * product; self does not count when beta is 0.
@@ -54,8 +47,7 @@ void AddProduct(AtenCall& c, Value* product) {
 template <int first>
 void AddMatmul(AtenCall& c) {
   const auto& args = c.schema().args;
-  AddProduct(c, c.Op(ops::matmul, {c.T(args[first].name),
-                                   c.T(args[first + 1].name)}));
+  AddProduct(c, c.Op(ops::matmul, {c.T(args[first].name), c.T(args[first + 1].name)}));
 }
 
 void AddBmmSum(AtenCall& c) {
@@ -65,19 +57,15 @@ void AddBmmSum(AtenCall& c) {
 
 Value* OuterOf(AtenCall& c, Value* a, Value* b) {
   const DType dtype = PromoteTypes(DTypeOf(a), DTypeOf(b));
-  return Mul(c, Unsqueeze(c, Convert(c, a, dtype), 1),
-             Unsqueeze(c, Convert(c, b, dtype), 0));
+  return Mul(c, Unsqueeze(c, Convert(c, a, dtype), 1), Unsqueeze(c, Convert(c, b, dtype), 0));
 }
 
 void Outer(AtenCall& c) { c.Return(OuterOf(c, c.T("self"), c.T("vec2"))); }
 
-void Addr(AtenCall& c) {
-  AddProduct(c, OuterOf(c, c.T("vec1"), c.T("vec2")));
-}
+void Addr(AtenCall& c) { AddProduct(c, OuterOf(c, c.T("vec1"), c.T("vec2"))); }
 
 void Linear(AtenCall& c) {
-  c.Return(c.Op(ops::linear,
-                {c.T("input"), c.T("weight"), c.OptT("bias")}));
+  c.Return(c.Op(ops::linear, {c.T("input"), c.T("weight"), c.OptT("bias")}));
 }
 
 void Bilinear(AtenCall& c) {
@@ -100,8 +88,7 @@ void Einsum(AtenCall& c) {
 }
 
 // Contracts dims `a` of self with dims `b` of other: as one matrix product.
-Value* Contract(AtenCall& c, Value* x, Value* y, const Ints& a,
-                const Ints& b) {
+Value* Contract(AtenCall& c, Value* x, Value* y, const Ints& a, const Ints& b) {
   Ints perm_x = OtherDims(RankOf(x), a);
   const size_t outer_x = perm_x.size();
   perm_x.insert(perm_x.end(), a.begin(), a.end());
@@ -119,8 +106,7 @@ Value* Contract(AtenCall& c, Value* x, Value* y, const Ints& a,
     (i < outer_x ? m : k) = (i < outer_x ? m : k) * have_x[i];
   }
   for (size_t i = b.size(); i < have_y.size(); ++i) n = n * have_y[i];
-  Value* product = c.Op(ops::matmul, {Reshape(c, x, {m, k}),
-                                      Reshape(c, y, {k, n})});
+  Value* product = c.Op(ops::matmul, {Reshape(c, x, {m, k}), Reshape(c, y, {k, n})});
   return Reshape(c, product, size);
 }
 
@@ -162,8 +148,7 @@ void Kron(AtenCall& c) {
 }
 
 void ChainMatmul(AtenCall& c) {
-  const std::vector<Value*> values =
-      c.Ts(c.schema().Find("tensors") >= 0 ? "tensors" : "matrices");
+  const std::vector<Value*> values = c.Ts(c.schema().Find("tensors") >= 0 ? "tensors" : "matrices");
   if (values.empty()) return c.Return(c.Fail("no operands"));
   Value* y = values[0];
   for (size_t i = 1; i < values.size(); ++i) {
@@ -191,8 +176,7 @@ void Cross(AtenCall& c) {
   const auto rolled = [&](Value* v, int64_t by) {
     return c.Op(ops::roll, {v}, {{"shifts", Ints{by}}, {"dims", Ints{dim}}});
   };
-  c.Return(Sub(c, Mul(c, rolled(a, -1), rolled(b, -2)),
-               Mul(c, rolled(a, -2), rolled(b, -1))));
+  c.Return(Sub(c, Mul(c, rolled(a, -1), rolled(b, -2)), Mul(c, rolled(a, -2), rolled(b, -1))));
 }
 
 void LinalgMatrixPower(AtenCall& c) {
@@ -207,16 +191,13 @@ void LinalgMatrixPower(AtenCall& c) {
   c.Return(y);
 }
 
-void Det(AtenCall& c) {
-  c.Return(c.Op(ops::det, {c.T(c.schema().args[0].name)}));
-}
+void Det(AtenCall& c) { c.Return(c.Op(ops::det, {c.T(c.schema().args[0].name)})); }
 
 // Distances between rows: [.., P, M] and [.., R, M] to [.., P, R].
 Value* Distances(AtenCall& c, Value* a, Value* b, double p) {
   const int rank = RankOf(a);
   if (rank < 2 || RankOf(b) < 2) return c.Fail("self has too few dims");
-  Value* d = c.Op(ops::abs, {Sub(c, Unsqueeze(c, a, rank - 1),
-                                 Unsqueeze(c, b, RankOf(b) - 2))});
+  Value* d = c.Op(ops::abs, {Sub(c, Unsqueeze(c, a, rank - 1), Unsqueeze(c, b, RankOf(b) - 2))});
   const Ints last = {RankOf(d) - 1};
   if (p == 0) {
     d = c.Op(ops::ne, {d, NumberLike(c, d, 0)});
@@ -227,14 +208,11 @@ Value* Distances(AtenCall& c, Value* a, Value* b, double p) {
   if (p == 2) {
     return c.Op(ops::sqrt, {Reduce(c, ops::sum, Mul(c, d, d), last, false)});
   }
-  Value* sum = Reduce(c, ops::sum, c.Op(ops::pow, {d, NumberLike(c, d, p)}),
-                      last, false);
+  Value* sum = Reduce(c, ops::sum, c.Op(ops::pow, {d, NumberLike(c, d, p)}), last, false);
   return c.Op(ops::pow, {sum, NumberLike(c, sum, 1 / p)});
 }
 
-void CDist(AtenCall& c) {
-  c.Return(Distances(c, c.T("x1"), c.T("x2"), c.Float("p")));
-}
+void CDist(AtenCall& c) { c.Return(Distances(c, c.T("x1"), c.T("x2"), c.Float("p"))); }
 
 // The distances above the diagonal, row by row.
 void PDist(AtenCall& c) {
@@ -250,10 +228,9 @@ void PDist(AtenCall& c) {
   for (int64_t i = 0; i < n.value(); ++i) {
     for (int64_t j = i + 1; j < n.value(); ++j) at.push_back(i * n.value() + j);
   }
-  Value* index = c.b().Constant(HostTensor::FromInts(
-      DType::kI64, {static_cast<int64_t>(at.size())}, at));
-  c.Return(
-      c.Op(ops::index_select, {Flatten(c, d, 0, 1), index}, {{"dim", 0}}));
+  Value* index =
+      c.b().Constant(HostTensor::FromInts(DType::kI64, {static_cast<int64_t>(at.size())}, at));
+  c.Return(c.Op(ops::index_select, {Flatten(c, d, 0, 1), index}, {{"dim", 0}}));
 }
 
 void PairwiseDistance(AtenCall& c) {
@@ -264,11 +241,9 @@ void PairwiseDistance(AtenCall& c) {
   d = c.Op(ops::abs, {d});
   if (p == 1) return c.Return(Reduce(c, ops::sum, d, last, keep));
   if (p == 2) {
-    return c.Return(
-        c.Op(ops::sqrt, {Reduce(c, ops::sum, Mul(c, d, d), last, keep)}));
+    return c.Return(c.Op(ops::sqrt, {Reduce(c, ops::sum, Mul(c, d, d), last, keep)}));
   }
-  Value* sum = Reduce(c, ops::sum, c.Op(ops::pow, {d, NumberLike(c, d, p)}),
-                      last, keep);
+  Value* sum = Reduce(c, ops::sum, c.Op(ops::pow, {d, NumberLike(c, d, p)}), last, keep);
   c.Return(c.Op(ops::pow, {sum, NumberLike(c, sum, 1 / p)}));
 }
 
@@ -283,8 +258,7 @@ void CosineSimilarity(AtenCall& c) {
   const Ints dims = {c.Dim("dim", RankOf(a))};
   const double eps = c.Float("eps");
   const auto unit = [&](Value* v) {
-    Value* norm =
-        c.Op(ops::sqrt, {Reduce(c, ops::sum, Mul(c, v, v), dims, true)});
+    Value* norm = c.Op(ops::sqrt, {Reduce(c, ops::sum, Mul(c, v, v), dims, true)});
     return Div(c, v, c.Op(ops::maximum, {norm, NumberLike(c, norm, eps)}));
   };
   c.Return(Reduce(c, ops::sum, Mul(c, unit(a), unit(b)), dims, false));
@@ -294,10 +268,8 @@ constexpr AtenOp kTable[] = {
     {"_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> "
      "Tensor",
      CDist},
-    {"_int_mm(Tensor self, Tensor mat2) -> Tensor",
-     Matmul},
-    {"_pdist_forward(Tensor self, float p=2.) -> Tensor",
-     PDist},
+    {"_int_mm(Tensor self, Tensor mat2) -> Tensor", Matmul},
+    {"_pdist_forward(Tensor self, float p=2.) -> Tensor", PDist},
     {"addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, "
      "Scalar alpha=1) -> Tensor",
      AddBmmSum},
@@ -316,62 +288,40 @@ constexpr AtenOp kTable[] = {
     {"bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) "
      "-> Tensor",
      Bilinear},
-    {"bmm(Tensor self, Tensor mat2) -> Tensor",
-     Matmul},
+    {"bmm(Tensor self, Tensor mat2) -> Tensor", Matmul},
     {"cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> "
      "Tensor",
      CDist},
-    {"chain_matmul(Tensor[] matrices) -> Tensor",
-     ChainMatmul},
+    {"chain_matmul(Tensor[] matrices) -> Tensor", ChainMatmul},
     {"cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> "
      "Tensor",
      CosineSimilarity},
-    {"cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
-     Cross},
-    {"det(Tensor self) -> Tensor",
-     Det},
-    {"dot(Tensor self, Tensor tensor) -> Tensor",
-     Matmul},
-    {"einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
-     Einsum},
-    {"ger(Tensor self, Tensor vec2) -> Tensor",
-     Outer},
-    {"inner(Tensor self, Tensor other) -> Tensor",
-     Inner},
-    {"kron(Tensor self, Tensor other) -> Tensor",
-     Kron},
-    {"linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
-     Cross},
-    {"linalg_det(Tensor A) -> Tensor",
-     Det},
-    {"linalg_matmul(Tensor self, Tensor other) -> Tensor",
-     Matmul},
-    {"linalg_matrix_power(Tensor self, int n) -> Tensor",
-     LinalgMatrixPower},
-    {"linalg_multi_dot(Tensor[] tensors) -> Tensor",
-     ChainMatmul},
-    {"linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
-     Linear},
-    {"matmul(Tensor self, Tensor other) -> Tensor",
-     Matmul},
-    {"matrix_power(Tensor self, int n) -> Tensor",
-     LinalgMatrixPower},
-    {"mm(Tensor self, Tensor mat2) -> Tensor",
-     Matmul},
-    {"mv(Tensor self, Tensor vec) -> Tensor",
-     Matmul},
-    {"outer(Tensor self, Tensor vec2) -> Tensor",
-     Outer},
+    {"cross(Tensor self, Tensor other, int? dim=None) -> Tensor", Cross},
+    {"det(Tensor self) -> Tensor", Det},
+    {"dot(Tensor self, Tensor tensor) -> Tensor", Matmul},
+    {"einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", Einsum},
+    {"ger(Tensor self, Tensor vec2) -> Tensor", Outer},
+    {"inner(Tensor self, Tensor other) -> Tensor", Inner},
+    {"kron(Tensor self, Tensor other) -> Tensor", Kron},
+    {"linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", Cross},
+    {"linalg_det(Tensor A) -> Tensor", Det},
+    {"linalg_matmul(Tensor self, Tensor other) -> Tensor", Matmul},
+    {"linalg_matrix_power(Tensor self, int n) -> Tensor", LinalgMatrixPower},
+    {"linalg_multi_dot(Tensor[] tensors) -> Tensor", ChainMatmul},
+    {"linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", Linear},
+    {"matmul(Tensor self, Tensor other) -> Tensor", Matmul},
+    {"matrix_power(Tensor self, int n) -> Tensor", LinalgMatrixPower},
+    {"mm(Tensor self, Tensor mat2) -> Tensor", Matmul},
+    {"mv(Tensor self, Tensor vec) -> Tensor", Matmul},
+    {"outer(Tensor self, Tensor vec2) -> Tensor", Outer},
     {"pairwise_distance(Tensor x1, Tensor x2, float p=2., float "
      "eps=9.9999999999999995e-07, bool keepdim=False) -> Tensor",
      PairwiseDistance},
-    {"pdist(Tensor self, float p=2.) -> Tensor",
-     PDist},
+    {"pdist(Tensor self, float p=2.) -> Tensor", PDist},
     {"tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) "
      "-> Tensor",
      TensorDot},
-    {"vdot(Tensor self, Tensor other) -> Tensor",
-     Matmul},
+    {"vdot(Tensor self, Tensor other) -> Tensor", Matmul},
 };
 
 }  // namespace

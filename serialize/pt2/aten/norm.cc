@@ -14,10 +14,8 @@ Value* Like(AtenCall& c, Value* v, Value* input) {
 
 std::vector<Value*> LayerNormOf(AtenCall& c, Value* input) {
   return c.Ops(ops::native_layer_norm,
-               {input, Like(c, c.OptT("weight"), input),
-                Like(c, c.OptT("bias"), input)},
-               {{"normalized_shape", c.Syms("normalized_shape")},
-                {"eps", c.Float("eps")}});
+               {input, Like(c, c.OptT("weight"), input), Like(c, c.OptT("bias"), input)},
+               {{"normalized_shape", c.Syms("normalized_shape")}, {"eps", c.Float("eps")}});
 }
 
 void LayerNorm(AtenCall& c) {
@@ -34,24 +32,20 @@ void RmsNorm(AtenCall& c) {
   Value* x = c.T("input");
   // Without one: the distance between 1 and the next number.
   const DType dtype = DTypeOf(x);
-  const double eps = dtype == DType::kF64   ? 2.220446049250313e-16
-                     : dtype == DType::kF16 || dtype == DType::kBF16 ||
-                             dtype == DType::kF32
+  const double eps = dtype == DType::kF64 ? 2.220446049250313e-16
+                     : dtype == DType::kF16 || dtype == DType::kBF16 || dtype == DType::kF32
                          ? 1.1920928955078125e-07
                          : 0;
   c.Return(c.Op(ops::rms_norm, {x, Like(c, c.OptT("weight"), x)},
-                {{"normalized_shape", c.Syms("normalized_shape")},
-                 {"eps", c.Float("eps", eps)}}));
+                {{"normalized_shape", c.Syms("normalized_shape")}, {"eps", c.Float("eps", eps)}}));
 }
 
 // --- Groups -----------------------------------------------------------------------
 
 void GroupNorm(AtenCall& c) {
   Value* x = c.T("input");
-  c.Return(c.Op(ops::group_norm,
-                {x, Like(c, c.OptT("weight"), x), Like(c, c.OptT("bias"), x)},
-                {{"num_groups", c.Int("num_groups")},
-                 {"eps", c.Float("eps")}}));
+  c.Return(c.Op(ops::group_norm, {x, Like(c, c.OptT("weight"), x), Like(c, c.OptT("bias"), x)},
+                {{"num_groups", c.Int("num_groups")}, {"eps", c.Float("eps")}}));
 }
 
 struct Statistics {
@@ -71,8 +65,7 @@ void NativeGroupNorm(AtenCall& c) {
   const int64_t groups = c.Int("group");
   const SymInt n = c.Sym("N");
   const double eps = c.Float("eps");
-  c.Return(c.Op(ops::group_norm,
-                {x, Like(c, c.OptT("weight"), x), Like(c, c.OptT("bias"), x)},
+  c.Return(c.Op(ops::group_norm, {x, Like(c, c.OptT("weight"), x), Like(c, c.OptT("bias"), x)},
                 {{"num_groups", groups}, {"eps", eps}}));
   if (!c.ok() || groups < 1) return c.Return(nullptr);
   const SymInt inner = FloorDiv(c.Sym("C") * c.Sym("HxW"), groups);
@@ -91,13 +84,11 @@ Value* ChannelsOr(AtenCall& c, Value* v, Value* x, double value) {
   return Full(c, {TypeOf(x).dim(1)}, NumberLike(c, x, value));
 }
 
-Value* InferenceNorm(AtenCall& c, Value* x, Value* mean, Value* var,
-                     double eps) {
+Value* InferenceNorm(AtenCall& c, Value* x, Value* mean, Value* var, double eps) {
   if (RankOf(x) < 2) return c.Fail("input has too few dims");
   return c.Op(ops::batch_norm,
-              {x, ChannelsOr(c, c.OptT("weight"), x, 1),
-               ChannelsOr(c, c.OptT("bias"), x, 0), Like(c, mean, x),
-               Like(c, var, x)},
+              {x, ChannelsOr(c, c.OptT("weight"), x, 1), ChannelsOr(c, c.OptT("bias"), x, 0),
+               Like(c, mean, x), Like(c, var, x)},
               {{"eps", eps}});
 }
 
@@ -134,25 +125,10 @@ TrainingNorm BatchStatistics(AtenCall& c, Value* input, double eps) {
   return result;
 }
 
-void BatchNorm(AtenCall& c) {
-  Value* x = c.T("input");
-  const double eps = c.Float("eps");
-  if (c.Bool("training") || !c.Has("running_mean")) {
-    if (c.Bool("training") && c.Has("running_mean")) {
-      return c.Return(c.Unsupported(
-          "batch_norm in training mode writes its running statistics"));
-    }
-    return c.Return(BatchStatistics(c, x, eps).output);
-  }
-  c.Return(
-      InferenceNorm(c, x, c.T("running_mean"), c.T("running_var"), eps));
-}
-
 // The saved statistics are empty outside of training.
 void NoTraining(AtenCall& c) {
   Value* x = c.T("input");
-  c.Return(InferenceNorm(c, x, c.T("running_mean"), c.T("running_var"),
-                         c.Float("eps")));
+  c.Return(InferenceNorm(c, x, c.T("running_mean"), c.T("running_var"), c.Float("eps")));
   const Value* mean = c.T("running_mean");
   c.Return(Zeros(c, {SymInt(0)}, DTypeOf(mean)));
   c.Return(Zeros(c, {SymInt(0)}, DTypeOf(mean)));
@@ -162,6 +138,57 @@ void NoStats(AtenCall& c) {
   const TrainingNorm y = BatchStatistics(c, c.T("input"), c.Float("eps"));
   const std::vector<Value*> results = {y.output, y.mean, y.rstd};
   c.Return(results);
+}
+
+// The running statistics after a batch of training.
+struct Running {
+  Value* mean = nullptr;
+  Value* var = nullptr;
+};
+
+Running UpdateRunning(AtenCall& c, const TrainingNorm& y) {
+  if (!c.ok()) return {};
+  const double momentum = c.Float("momentum");
+  SymInt count = 1;
+  for (int64_t d : OtherDims(RankOf(y.output), {1})) {
+    count = count * TypeOf(y.output).dim(static_cast<int>(d));
+  }
+  // The variance of the population, not of the batch.
+  const DType dtype = DTypeOf(y.var);
+  Value* unbiased =
+      Mul(c, y.var, Div(c, SymScalar(c, count, dtype), SymScalar(c, count - 1, dtype)));
+  const auto mixed = [&](Value* old, Value* now) {
+    return Add(c, Mul(c, old, 1 - momentum), Mul(c, Convert(c, now, DTypeOf(old)), momentum));
+  };
+  return {mixed(c.T("running_mean"), y.mean), mixed(c.T("running_var"), unbiased)};
+}
+
+// The running statistics are written where they stand.
+void Written(AtenCall& c, const TrainingNorm& y) {
+  const Running running = UpdateRunning(c, y);
+  c.Write("running_mean", running.mean);
+  c.Write("running_var", running.var);
+}
+
+void BatchNorm(AtenCall& c) {
+  Value* x = c.T("input");
+  const double eps = c.Float("eps");
+  if (c.Bool("training") || !c.Has("running_mean")) {
+    const TrainingNorm y = BatchStatistics(c, x, eps);
+    if (c.Bool("training") && c.Has("running_mean")) Written(c, y);
+    return c.Return(y.output);
+  }
+  c.Return(InferenceNorm(c, x, c.T("running_mean"), c.T("running_var"), eps));
+}
+
+void Legit(AtenCall& c) {
+  Value* x = c.T("input");
+  const double eps = c.Float("eps");
+  if (!c.Bool("training")) return NoTraining(c);
+  const TrainingNorm y = BatchStatistics(c, x, eps);
+  const std::vector<Value*> results = {y.output, y.mean, y.rstd};
+  c.Return(results);
+  Written(c, y);
 }
 
 // The running statistics too, as results.
@@ -178,38 +205,20 @@ void Functional(AtenCall& c) {
     return c.Return(var);
   }
   const TrainingNorm y = BatchStatistics(c, x, eps);
-  if (!c.ok()) return;
-  const double momentum = c.Float("momentum");
-  SymInt count = 1;
-  for (int64_t d : OtherDims(RankOf(x), {1})) {
-    count = count * TypeOf(x).dim(static_cast<int>(d));
-  }
-  // The variance of the population, not of the batch.
-  const DType dtype = DTypeOf(y.var);
-  Value* unbiased = Mul(
-      c, y.var, Div(c, SymScalar(c, count, dtype),
-                    SymScalar(c, count - 1, dtype)));
-  const auto running = [&](Value* old, Value* now) {
-    return Add(c, Mul(c, old, 1 - momentum),
-               Mul(c, Convert(c, now, DTypeOf(old)), momentum));
-  };
-  const std::vector<Value*> results = {
-      y.output, y.mean, y.rstd, running(mean, y.mean),
-      running(var, unbiased)};
+  const Running running = UpdateRunning(c, y);
+  const std::vector<Value*> results = {y.output, y.mean, y.rstd, running.mean, running.var};
   c.Return(results);
 }
 
 void InstanceNorm(AtenCall& c) {
   Value* x = c.T("input");
   if (!c.Bool("use_input_stats")) {
-    return c.Return(InferenceNorm(c, x, c.T("running_mean"),
-                                  c.T("running_var"), c.Float("eps")));
+    return c.Return(InferenceNorm(c, x, c.T("running_mean"), c.T("running_var"), c.Float("eps")));
   }
   if (RankOf(x) < 2 || !TypeOf(x).dim(1).is_constant()) {
     return c.Return(c.Unsupported("the number of channels is not known"));
   }
-  c.Return(c.Op(ops::group_norm,
-                {x, Like(c, c.OptT("weight"), x), Like(c, c.OptT("bias"), x)},
+  c.Return(c.Op(ops::group_norm, {x, Like(c, c.OptT("weight"), x), Like(c, c.OptT("bias"), x)},
                 {{"num_groups", TypeOf(x).dim(1)}, {"eps", c.Float("eps")}}));
 }
 
@@ -219,8 +228,7 @@ void WeightNorm(AtenCall& c) {
   Value* g = c.T("g");
   const int dim = c.Dim("dim", RankOf(v));
   const Ints dims = OtherDims(RankOf(v), {dim});
-  Value* norm =
-      c.Op(ops::sqrt, {Reduce(c, ops::sum, Mul(c, v, v), dims, true)});
+  Value* norm = c.Op(ops::sqrt, {Reduce(c, ops::sum, Mul(c, v, v), dims, true)});
   c.Return(Mul(c, v, Div(c, g, norm)));
   if (c.schema().results.size() > 1) c.Return(norm);
 }
@@ -233,8 +241,7 @@ void Renorm(AtenCall& c) {
     return c.Return(c.Unsupported("renorm with p other than 2"));
   }
   const Ints dims = OtherDims(RankOf(x), {dim});
-  Value* norm =
-      c.Op(ops::sqrt, {Reduce(c, ops::sum, Mul(c, x, x), dims, true)});
+  Value* norm = c.Op(ops::sqrt, {Reduce(c, ops::sum, Mul(c, x, x), dims, true)});
   const double most = c.Float("maxnorm");
   Value* factor = Div(c, NumberLike(c, norm, most), Add(c, norm, 1e-7));
   Value* above = c.Op(ops::gt, {norm, NumberLike(c, norm, most)});
@@ -242,6 +249,10 @@ void Renorm(AtenCall& c) {
 }
 
 constexpr AtenOp kTable[] = {
+    {"_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, "
+     "Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float "
+     "momentum, float eps) -> (Tensor, Tensor, Tensor)",
+     Legit},
     {"_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? "
      "bias, bool training, float momentum, float eps) -> (Tensor, Tensor, "
      "Tensor)",
@@ -255,8 +266,7 @@ constexpr AtenOp kTable[] = {
      "Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, "
      "float eps) -> (Tensor, Tensor, Tensor)",
      NoTraining},
-    {"_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor",
-     WeightNorm},
+    {"_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", WeightNorm},
     {"_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, "
      "Tensor)",
      WeightNorm},
@@ -282,8 +292,7 @@ constexpr AtenOp kTable[] = {
     {"native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? "
      "weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
      NativeLayerNorm},
-    {"renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
-     Renorm},
+    {"renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", Renorm},
     {"rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, "
      "float? eps=None) -> Tensor",
      RmsNorm},

@@ -9,8 +9,7 @@
 namespace weft::pt2 {
 namespace {
 
-Value* PadWith(AtenCall& c, Value* x, const SymInts& pairs,
-               const std::string& mode, Value* value) {
+Value* PadWith(AtenCall& c, Value* x, const SymInts& pairs, const std::string& mode, Value* value) {
   const int rank = RankOf(x);
   if (pairs.size() % 2 != 0 || static_cast<int>(pairs.size()) > 2 * rank) {
     return c.Fail(absl::StrCat(pairs.size(), " pads for ", rank, " dims"));
@@ -21,24 +20,21 @@ Value* PadWith(AtenCall& c, Value* x, const SymInts& pairs,
     pad[2 * rank - 1 - i] = pairs[2 * i + 1];
   }
   if (mode == "constant" && value == nullptr) value = NumberLike(c, x, 0);
-  return c.Op(ops::pad, {x, mode == "constant" ? value : nullptr},
-              {{"pad", pad}, {"mode", mode}});
+  return c.Op(ops::pad, {x, mode == "constant" ? value : nullptr}, {{"pad", pad}, {"mode", mode}});
 }
 
 void ConstantPad(AtenCall& c) {
   Value* x = c.T("self");
-  c.Return(PadWith(c, x, c.Syms("pad"), "constant",
-                   c.As("value", DTypeOf(x))));
+  c.Return(PadWith(c, x, c.Syms("pad"), "constant", c.As("value", DTypeOf(x))));
 }
 
 void Pad(AtenCall& c) {
   Value* x = c.T("self");
   const std::string mode = c.Str("mode");
-  static const auto& modes = *new std::map<std::string, std::string>{
-      {"constant", "constant"},
-      {"reflect", "reflect"},
-      {"replicate", "edge"},
-      {"circular", "wrap"}};
+  static const auto& modes = *new std::map<std::string, std::string>{{"constant", "constant"},
+                                                                     {"reflect", "reflect"},
+                                                                     {"replicate", "edge"},
+                                                                     {"circular", "wrap"}};
   const auto found = modes.find(mode);
   if (found == modes.end()) {
     return c.Return(c.Fail(absl::StrCat("unknown mode \"", mode, "\"")));
@@ -55,30 +51,20 @@ void Replication(AtenCall& c) {
   c.Return(PadWith(c, c.T("self"), c.Syms("padding"), "edge", nullptr));
 }
 
-void Circular(AtenCall& c) {
-  c.Return(PadWith(c, c.T("self"), c.Syms("pad"), "wrap", nullptr));
-}
+void Circular(AtenCall& c) { c.Return(PadWith(c, c.T("self"), c.Syms("pad"), "wrap", nullptr)); }
 
 constexpr AtenOp kTable[] = {
-    {"_pad_circular(Tensor self, SymInt[] pad) -> Tensor",
-     Circular},
-    {"constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
-     ConstantPad},
+    {"_pad_circular(Tensor self, SymInt[] pad) -> Tensor", Circular},
+    {"constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", ConstantPad},
     {"pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) "
      "-> Tensor",
      Pad},
-    {"reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor",
-     Reflection},
-    {"reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor",
-     Reflection},
-    {"reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor",
-     Reflection},
-    {"replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor",
-     Replication},
-    {"replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor",
-     Replication},
-    {"replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor",
-     Replication},
+    {"reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", Reflection},
+    {"reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", Reflection},
+    {"reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", Reflection},
+    {"replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", Replication},
+    {"replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", Replication},
+    {"replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", Replication},
 };
 
 }  // namespace

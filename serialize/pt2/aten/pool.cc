@@ -15,9 +15,7 @@ struct Window {
   bool ceil_mode = false;
 };
 
-bool HasArg(AtenCall& c, absl::string_view name) {
-  return c.schema().Find(name) >= 0;
-}
+bool HasArg(AtenCall& c, absl::string_view name) { return c.schema().Find(name) >= 0; }
 
 Window WindowOf(AtenCall& c, int n) {
   Window w;
@@ -50,8 +48,7 @@ void MaxPool(AtenCall& c) {
   bool batched;
   Value* x = Batched(c, c.T("self"), spatial, &batched);
   const std::vector<Value*> operands = {x};
-  const std::vector<Value*> y =
-      c.b().Ops(ops::max_pool, operands, AttrsOf(WindowOf(c, spatial)));
+  const std::vector<Value*> y = c.b().Ops(ops::max_pool, operands, AttrsOf(WindowOf(c, spatial)));
   if (!c.ok()) return;
   c.Return(batched ? y[0] : Squeeze(c, y[0], 0));
   if (with_indices) c.Return(batched ? y[1] : Squeeze(c, y[1], 0));
@@ -94,17 +91,15 @@ void AvgPool(AtenCall& c) {
 // --- To given sizes -----------------------------------------------------------------
 
 int64_t Start(int64_t o, int64_t in, int64_t out) { return o * in / out; }
-int64_t End(int64_t o, int64_t in, int64_t out) {
-  return ((o + 1) * in + out - 1) / out;
-}
+int64_t End(int64_t o, int64_t in, int64_t out) { return ((o + 1) * in + out - 1) / out; }
 
 // One dim: [.., n, ..] to [.., out, widest window, ..], with the positions and
 // what of them counts.
 struct Bins {
   Value* values = nullptr;
-  Value* index = nullptr;    // i64[out * widest]
-  Value* counts = nullptr;   // bool[out, widest, 1...]
-  Ints sizes;                // Of the windows.
+  Value* index = nullptr;   // i64[out * widest]
+  Value* counts = nullptr;  // bool[out, widest, 1...]
+  Ints sizes;               // Of the windows.
   int64_t widest = 0;
 };
 
@@ -121,15 +116,13 @@ Bins BinsOf(AtenCall& c, Value* x, int dim, int64_t in, int64_t out) {
       counts.push_back(k < bins.sizes[o]);
     }
   }
-  bins.index = c.b().Constant(
-      HostTensor::FromInts(DType::kI64, {out, bins.widest}, index));
+  bins.index = c.b().Constant(HostTensor::FromInts(DType::kI64, {out, bins.widest}, index));
   bins.values = c.Op(ops::index_select, {x, bins.index}, {{"dim", dim}});
   Ints dims(RankOf(bins.values) - dim, 1);
   if (dims.size() < 2) return bins;
   dims[0] = out;
   dims[1] = bins.widest;
-  bins.counts =
-      c.b().Constant(HostTensor::FromInts(DType::kBool, dims, counts));
+  bins.counts = c.b().Constant(HostTensor::FromInts(DType::kBool, dims, counts));
   return bins;
 }
 
@@ -141,8 +134,7 @@ std::optional<Ints> LastDims(const Value* x, int n) {
 }
 
 bool AllOnes(const SymInts& size) {
-  return std::all_of(size.begin(), size.end(),
-                     [](SymInt s) { return s.Is(1); });
+  return std::all_of(size.begin(), size.end(), [](SymInt s) { return s.Is(1); });
 }
 
 // Windows of equal size: ordinary pooling.
@@ -158,8 +150,7 @@ std::optional<Ints> EvenKernel(const Ints& in, const Ints& out) {
 constexpr int64_t kMaxAdaptive = 1 << 16;
 
 // Both sizes as constants, checked.
-std::optional<std::pair<Ints, Ints>> AdaptiveSizes(AtenCall& c, const Value* x,
-                                                   int n,
+std::optional<std::pair<Ints, Ints>> AdaptiveSizes(AtenCall& c, const Value* x, int n,
                                                    const SymInts& size) {
   const auto in = LastDims(x, n);
   const auto out = AllConstant(size);
@@ -206,14 +197,12 @@ void AdaptiveAvg(AtenCall& c) {
   for (int i = 0; i < n; ++i) {
     const int dim = rank - n + i;
     const Bins bins = BinsOf(c, x, dim, in[i], out[i]);
-    Value* counted = Where(c, bins.counts, bins.values,
-                           NumberLike(c, bins.values, 0));
+    Value* counted = Where(c, bins.counts, bins.values, NumberLike(c, bins.values, 0));
     x = Reduce(c, ops::sum, counted, {dim + 1}, false);
     std::vector<double> widths(bins.sizes.begin(), bins.sizes.end());
     Ints dims(rank - dim, 1);
     dims[0] = out[i];
-    divisors.push_back(c.b().Constant(
-        HostTensor::FromDoubles(Wide(dtype), dims, widths)));
+    divisors.push_back(c.b().Constant(HostTensor::FromDoubles(Wide(dtype), dims, widths)));
   }
   Value* divisor = divisors[0];
   for (size_t i = 1; i < divisors.size(); ++i) {
@@ -249,8 +238,7 @@ void AdaptiveMax(AtenCall& c) {
     const int dim = rank - n + i;
     const Bins values = BinsOf(c, x, dim, in[i], out[i]);
     const Bins places = BinsOf(c, at, dim, in[i], out[i]);
-    x = Where(c, values.counts, values.values,
-              NumberLike(c, values.values, kLowest));
+    x = Where(c, values.counts, values.values, NumberLike(c, values.values, kLowest));
     const int last = RankOf(x) - 1;
     x = Permute(c, x, MoveDim(last + 1, dim + 1, last));
     at = Permute(c, places.values, MoveDim(last + 1, dim + 1, last));
@@ -277,23 +265,20 @@ void MaxPoolBackward(AtenCall& c) {
   const SymInts size = DimsOf(self);
   Value* zeros = Flatten(c, Zeros(c, size, DTypeOf(grad)), first, rank - 1);
   Value* y = c.Op(ops::scatter,
-                  {zeros, Flatten(c, indices, first, rank - 1),
-                   Flatten(c, grad, first, rank - 1)},
+                  {zeros, Flatten(c, indices, first, rank - 1), Flatten(c, grad, first, rank - 1)},
                   {{"dim", first}, {"reduce", "add"}});
   c.Return(Reshape(c, y, size));
 }
 
 // How many elements each window counts, along one dim.
-std::vector<double> WindowCounts(int64_t in, int64_t out, int64_t kernel,
-                                 int64_t stride, int64_t padding,
-                                 bool include_pad) {
+std::vector<double> WindowCounts(int64_t in, int64_t out, int64_t kernel, int64_t stride,
+                                 int64_t padding, bool include_pad) {
   std::vector<double> counts;
   for (int64_t o = 0; o < out; ++o) {
     const int64_t start = o * stride - padding;
     const int64_t end = std::min(start + kernel, in + padding);
     const int64_t count =
-        include_pad ? end - start
-                    : std::min(end, in) - std::max<int64_t>(start, 0);
+        include_pad ? end - start : std::min(end, in) - std::max<int64_t>(start, 0);
     counts.push_back(static_cast<double>(std::max<int64_t>(count, 1)));
   }
   return counts;
@@ -318,11 +303,11 @@ void AvgPoolBackward(AtenCall& c) {
     for (int i = 0; i < 2; ++i) {
       Ints dims = {1, 1};
       dims[i] = (*out)[i];
-      grad = Div(c, grad,
-                 c.b().Constant(HostTensor::FromDoubles(
-                     DTypeOf(grad), dims,
-                     WindowCounts((*in)[i], (*out)[i], w.kernel[i],
-                                  w.stride[i], w.padding[i], include))));
+      grad = Div(
+          c, grad,
+          c.b().Constant(HostTensor::FromDoubles(
+              DTypeOf(grad), dims,
+              WindowCounts((*in)[i], (*out)[i], w.kernel[i], w.stride[i], w.padding[i], include))));
     }
   }
   if (!c.ok()) return;
@@ -335,8 +320,7 @@ void AvgPoolBackward(AtenCall& c) {
   const SymInt block = w.kernel[0] * w.kernel[1];
   Value* columns = Unsqueeze(c, grad, 2);
   columns = Expand(c, columns, {have[0], have[1], block, have[2], have[3]});
-  columns = Reshape(c, columns,
-                    {have[0], have[1] * block, have[2] * have[3]});
+  columns = Reshape(c, columns, {have[0], have[1] * block, have[2] * have[3]});
   Value* y = c.Op(ops::col2im, {columns},
                   {{"output_size", reach},
                    {"kernel_size", w.kernel},
@@ -369,8 +353,7 @@ void AdaptiveAvgBackward(AtenCall& c) {
         m[o * (*in)[i] + k] = 1.0 / static_cast<double>(to - from);
       }
     }
-    return c.b().Constant(HostTensor::FromDoubles(
-        DTypeOf(grad), {(*out)[i], (*in)[i]}, m));
+    return c.b().Constant(HostTensor::FromDoubles(DTypeOf(grad), {(*out)[i], (*in)[i]}, m));
   };
   Value* rows = c.Op(ops::matmul, {grad, matrix(1)});
   c.Return(c.Op(ops::matmul, {Permute(c, matrix(0), {1, 0}), rows}));
@@ -382,24 +365,16 @@ void MaxUnpool2d(AtenCall& c) {
 }
 
 constexpr AtenOp kTable[] = {
-    {"_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",
-     AdaptiveAvg<2>},
+    {"_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", AdaptiveAvg<2>},
     {"_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor",
      AdaptiveAvgBackward},
-    {"_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor",
-     AdaptiveAvg<3>},
-    {"adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor",
-     AdaptiveAvg<1>},
-    {"adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",
-     AdaptiveAvg<2>},
-    {"adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor",
-     AdaptiveAvg<3>},
-    {"adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
-     AdaptiveMax<1>},
-    {"adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)",
-     AdaptiveMax<2>},
-    {"adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)",
-     AdaptiveMax<3>},
+    {"_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", AdaptiveAvg<3>},
+    {"adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", AdaptiveAvg<1>},
+    {"adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", AdaptiveAvg<2>},
+    {"adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", AdaptiveAvg<3>},
+    {"adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", AdaptiveMax<1>},
+    {"adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)", AdaptiveMax<2>},
+    {"adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)", AdaptiveMax<3>},
     {"avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] "
      "padding=[0], bool ceil_mode=False, bool count_include_pad=True) -> "
      "Tensor",

@@ -15,9 +15,8 @@ Value* QuantizeBy(AtenCall& c, Value* x, Value* scale, Value* zero) {
   Value* inverse = c.Op(ops::reciprocal, {scale});
   Value* q = c.Op(ops::round, {Mul(c, x, inverse)});
   q = Add(c, q, Convert(c, zero, DTypeOf(q)));
-  q = c.Op(ops::clamp,
-           {q, NumberLike(c, q, static_cast<double>(c.Int("quant_min"))),
-            NumberLike(c, q, static_cast<double>(c.Int("quant_max")))});
+  q = c.Op(ops::clamp, {q, NumberLike(c, q, static_cast<double>(c.Int("quant_min"))),
+                        NumberLike(c, q, static_cast<double>(c.Int("quant_max")))});
   return Convert(c, q, dtype);
 }
 
@@ -29,10 +28,9 @@ Value* DequantizeBy(AtenCall& c, Value* q, Value* scale, Value* zero) {
 }
 
 bool FullRange(AtenCall& c, DType dtype) {
-  return (dtype == DType::kI8 || dtype == DType::kU8 ||
-          dtype == DType::kI16 || dtype == DType::kU16) &&
-         c.Int("quant_min") == IntMin(dtype) &&
-         c.Int("quant_max") == IntMax(dtype);
+  return (dtype == DType::kI8 || dtype == DType::kU8 || dtype == DType::kI16 ||
+          dtype == DType::kU16) &&
+         c.Int("quant_min") == IntMin(dtype) && c.Int("quant_max") == IntMax(dtype);
 }
 
 struct Parameters {
@@ -54,8 +52,7 @@ void QuantizePerTensor(AtenCall& c) {
   const DType dtype = c.Dtype("dtype", DType::kI8);
   if (FullRange(c, dtype)) {
     const Parameters p = PerTensor(c, dtype);
-    return c.Return(c.Op(ops::quantize_linear, {x, p.scale, p.zero},
-                         {{"dtype", dtype}}));
+    return c.Return(c.Op(ops::quantize_linear, {x, p.scale, p.zero}, {{"dtype", dtype}}));
   }
   const Parameters p = PerTensor(c, DType::kI32);
   c.Return(QuantizeBy(c, x, p.scale, p.zero));
@@ -63,14 +60,12 @@ void QuantizePerTensor(AtenCall& c) {
 
 void DequantizePerTensor(AtenCall& c) {
   Value* q = c.T("input");
-  const DType out = c.schema().Find("out_dtype") >= 0
-                        ? c.Dtype("out_dtype", DType::kF32)
-                        : DType::kF32;
+  const DType out =
+      c.schema().Find("out_dtype") >= 0 ? c.Dtype("out_dtype", DType::kF32) : DType::kF32;
   const DType dtype = DTypeOf(q);
   if (FullRange(c, dtype) && out == DType::kF32) {
     const Parameters p = PerTensor(c, dtype);
-    return c.Return(c.Op(ops::dequantize_linear, {q, p.scale, p.zero},
-                         {{"dtype", out}}));
+    return c.Return(c.Op(ops::dequantize_linear, {q, p.scale, p.zero}, {{"dtype", out}}));
   }
   const Parameters p = PerTensor(c, DType::kI32);
   c.Return(DequantizeBy(c, q, p.scale, p.zero));
@@ -78,8 +73,7 @@ void DequantizePerTensor(AtenCall& c) {
 
 Parameters PerChannel(AtenCall& c, const Value* x, int axis) {
   Parameters p;
-  p.scale = AlongDim(c, Convert(c, c.T("scales"), DType::kF32), axis,
-                     RankOf(x));
+  p.scale = AlongDim(c, Convert(c, c.T("scales"), DType::kF32), axis, RankOf(x));
   if (c.Has("zero_points")) {
     p.zero = AlongDim(c, c.T("zero_points"), axis, RankOf(x));
   }
@@ -91,11 +85,10 @@ void QuantizePerChannel(AtenCall& c) {
   const int axis = c.Dim("axis", RankOf(x));
   const DType dtype = c.Dtype("dtype", DType::kI8);
   if (FullRange(c, dtype)) {
-    return c.Return(c.Op(
-        ops::quantize_linear,
-        {x, Convert(c, c.T("scales"), DType::kF32),
-         Convert(c, c.T("zero_points"), dtype)},
-        {{"dtype", dtype}, {"axis", axis}}));
+    return c.Return(
+        c.Op(ops::quantize_linear,
+             {x, Convert(c, c.T("scales"), DType::kF32), Convert(c, c.T("zero_points"), dtype)},
+             {{"dtype", dtype}, {"axis", axis}}));
   }
   const Parameters p = PerChannel(c, x, axis);
   c.Return(QuantizeBy(c, x, p.scale, p.zero));
@@ -105,14 +98,13 @@ void DequantizePerChannel(AtenCall& c) {
   Value* q = c.T("input");
   const int axis = c.Dim("axis", RankOf(q));
   const DType dtype = DTypeOf(q);
-  const bool plain = c.schema().Find("out_dtype") < 0 ||
-                     c.Dtype("out_dtype", DType::kF32) == DType::kF32;
+  const bool plain =
+      c.schema().Find("out_dtype") < 0 || c.Dtype("out_dtype", DType::kF32) == DType::kF32;
   if (FullRange(c, dtype) && plain && c.Has("zero_points")) {
-    return c.Return(c.Op(
-        ops::dequantize_linear,
-        {q, Convert(c, c.T("scales"), DType::kF32),
-         Convert(c, c.T("zero_points"), dtype)},
-        {{"axis", axis}}));
+    return c.Return(
+        c.Op(ops::dequantize_linear,
+             {q, Convert(c, c.T("scales"), DType::kF32), Convert(c, c.T("zero_points"), dtype)},
+             {{"axis", axis}}));
   }
   const Parameters p = PerChannel(c, q, axis);
   c.Return(DequantizeBy(c, q, p.scale, p.zero));
@@ -125,31 +117,23 @@ void ChooseQParams(AtenCall& c) {
   const double low = static_cast<double>(c.Int("quant_min"));
   const double high = static_cast<double>(c.Int("quant_max"));
   Value* zero = NumberLike(c, x, 0);
-  Value* least = c.Op(ops::minimum,
-                      {Reduce(c, ops::amin, x, dims, false), zero});
-  Value* most = c.Op(ops::maximum,
-                     {Reduce(c, ops::amax, x, dims, false), zero});
+  Value* least = c.Op(ops::minimum, {Reduce(c, ops::amin, x, dims, false), zero});
+  Value* most = c.Op(ops::maximum, {Reduce(c, ops::amax, x, dims, false), zero});
   Value* scale = Div(c, Sub(c, most, least), high - low);
   scale = c.Op(ops::maximum, {scale, NumberLike(c, scale, c.Float("eps"))});
-  Value* point = Sub(c, NumberLike(c, scale, low),
-                     c.Op(ops::round, {Div(c, least, scale)}));
-  point = c.Op(ops::clamp, {point, NumberLike(c, point, low),
-                            NumberLike(c, point, high)});
+  Value* point = Sub(c, NumberLike(c, scale, low), c.Op(ops::round, {Div(c, least, scale)}));
+  point = c.Op(ops::clamp, {point, NumberLike(c, point, low), NumberLike(c, point, high)});
   c.Return(Convert(c, Reshape(c, scale, {SymInt(1)}), DType::kF64));
   c.Return(Convert(c, Reshape(c, point, {SymInt(1)}), DType::kI64));
 }
 
 // Quantised and back; the mask says what was not cut off.
-Value* FakeQuantize(AtenCall& c, Value* x, Value* scale, Value* zero,
-                    Value** mask) {
+Value* FakeQuantize(AtenCall& c, Value* x, Value* scale, Value* zero, Value** mask) {
   Value* low = NumberLike(c, x, static_cast<double>(c.Int("quant_min")));
   Value* high = NumberLike(c, x, static_cast<double>(c.Int("quant_max")));
   zero = Convert(c, zero, DTypeOf(x));
-  Value* q = Add(c, c.Op(ops::round,
-                         {Mul(c, x, c.Op(ops::reciprocal, {scale}))}),
-                 zero);
-  *mask = c.Op(ops::logical_and,
-               {c.Op(ops::ge, {q, low}), c.Op(ops::le, {q, high})});
+  Value* q = Add(c, c.Op(ops::round, {Mul(c, x, c.Op(ops::reciprocal, {scale}))}), zero);
+  *mask = c.Op(ops::logical_and, {c.Op(ops::ge, {q, low}), c.Op(ops::le, {q, high})});
   return Mul(c, Sub(c, c.Op(ops::clamp, {q, low, high}), zero), scale);
 }
 
@@ -158,8 +142,7 @@ void FakePerTensor(AtenCall& c) {
   Value* x = c.T("self");
   Value* mask;
   Value* y = FakeQuantize(c, x, Reshape(c, c.As("scale", DTypeOf(x)), {}),
-                          Reshape(c, c.As("zero_point", DType::kI64), {}),
-                          &mask);
+                          Reshape(c, c.As("zero_point", DType::kI64), {}), &mask);
   c.Return(y);
   if (with_mask) c.Return(mask);
 }
@@ -169,9 +152,8 @@ void FakePerChannel(AtenCall& c) {
   Value* x = c.T("self");
   const int axis = c.Dim("axis", RankOf(x));
   Value* mask;
-  Value* y = FakeQuantize(
-      c, x, AlongDim(c, c.As("scale", DTypeOf(x)), axis, RankOf(x)),
-      AlongDim(c, c.T("zero_point"), axis, RankOf(x)), &mask);
+  Value* y = FakeQuantize(c, x, AlongDim(c, c.As("scale", DTypeOf(x)), axis, RankOf(x)),
+                          AlongDim(c, c.T("zero_point"), axis, RankOf(x)), &mask);
   c.Return(y);
   if (with_mask) c.Return(mask);
 }

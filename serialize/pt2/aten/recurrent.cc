@@ -35,16 +35,15 @@ struct Layer {
 };
 
 // Weights of one layer, directions stacked.
-Layer LayerOf(AtenCall& c, const Cell& cell, absl::Span<Value* const> params,
-              int directions, int per_direction) {
+Layer LayerOf(AtenCall& c, const Cell& cell, absl::Span<Value* const> params, int directions,
+              int per_direction) {
   std::vector<Value*> w, r, b;
   for (int d = 0; d < directions; ++d) {
     const auto p = params.subspan(d * per_direction, per_direction);
     w.push_back(Unsqueeze(c, Reorder(c, p[0], cell), 0));
     r.push_back(Unsqueeze(c, Reorder(c, p[1], cell), 0));
     if (per_direction < 4) continue;
-    b.push_back(Unsqueeze(
-        c, Cat(c, {Reorder(c, p[2], cell), Reorder(c, p[3], cell)}, 0), 0));
+    b.push_back(Unsqueeze(c, Cat(c, {Reorder(c, p[2], cell), Reorder(c, p[3], cell)}, 0), 0));
   }
   return {Cat(c, w, 0), Cat(c, r, 0), b.empty() ? nullptr : Cat(c, b, 0)};
 }
@@ -71,8 +70,8 @@ void Run(AtenCall& c, const Cell& cell, Value* x, std::vector<Value*> states,
   const size_t per_layer = static_cast<size_t>(directions * per_direction);
   if (o.layers < 1 || o.layers > 1024 ||
       params.size() != per_layer * static_cast<size_t>(o.layers)) {
-    return c.Return(c.Unsupported(absl::StrCat(
-        params.size(), " parameters for ", o.layers, " layers")));
+    return c.Return(
+        c.Unsupported(absl::StrCat(params.size(), " parameters for ", o.layers, " layers")));
   }
   const bool batched = RankOf(x) == 3;
   if (!batched) {
@@ -82,22 +81,19 @@ void Run(AtenCall& c, const Cell& cell, Value* x, std::vector<Value*> states,
   if (o.batch_first) x = Permute(c, x, {1, 0, 2});
   std::vector<Value*> last_h, last_c;
   for (int64_t l = 0; l < o.layers && c.ok(); ++l) {
-    const auto of_layer =
-        absl::MakeConstSpan(params).subspan(l * per_layer, per_layer);
+    const auto of_layer = absl::MakeConstSpan(params).subspan(l * per_layer, per_layer);
     const Layer layer = LayerOf(c, cell, of_layer, directions, per_direction);
     if (!c.ok() || RankOf(layer.r) != 3) break;
     const auto state = [&](Value* s) {
       return Slice(c, s, 0, l * directions, (l + 1) * directions);
     };
-    std::vector<Value*> operands = {x,       layer.w, layer.r,
-                                    layer.b, nullptr, state(states[0])};
+    std::vector<Value*> operands = {x, layer.w, layer.r, layer.b, nullptr, state(states[0])};
     if (cell.cell_state) {
       operands.push_back(state(states[1]));
       operands.push_back(nullptr);
     }
     std::vector<NamedAttr> attrs = cell.attrs;
-    attrs.push_back({"direction",
-                     o.bidirectional ? "bidirectional" : "forward"});
+    attrs.push_back({"direction", o.bidirectional ? "bidirectional" : "forward"});
     attrs.push_back({"hidden_size", layer.r->type().dim(2)});
     const std::vector<Value*> y = c.b().Ops(*cell.op, operands, attrs);
     if (y.empty()) return;
@@ -107,9 +103,7 @@ void Run(AtenCall& c, const Cell& cell, Value* x, std::vector<Value*> states,
   }
   if (!c.ok()) return;
   if (o.batch_first) x = Permute(c, x, {1, 0, 2});
-  const auto unbatched = [&](Value* v, int dim) {
-    return batched ? v : Squeeze(c, v, dim);
-  };
+  const auto unbatched = [&](Value* v, int dim) { return batched ? v : Squeeze(c, v, dim); };
   c.Return(unbatched(x, o.batch_first ? 0 : 1));
   c.Return(unbatched(Cat(c, last_h, 0), 1));
   if (cell.cell_state) c.Return(unbatched(Cat(c, last_c, 0), 1));
@@ -140,31 +134,29 @@ void Recurrent(AtenCall& c, const Cell& cell) {
 }
 
 // Gates of PyTorch: i f g o; of ONNX: i o f c.
-void Lstm(AtenCall& c) {
-  Recurrent(c, {&ops::lstm, 4, {0, 3, 1, 2}, true, {}});
-}
+void Lstm(AtenCall& c) { Recurrent(c, {&ops::lstm, 4, {0, 3, 1, 2}, true, {}}); }
 
 // Gates of PyTorch: r z n; of ONNX: z r h, the reset gate after the product.
 void Gru(AtenCall& c) {
-  Recurrent(c,
-            {&ops::gru, 3, {1, 0, 2}, false, {{"linear_before_reset", true}}});
+  Recurrent(c, {&ops::gru, 3, {1, 0, 2}, false, {{"linear_before_reset", true}}});
 }
 
 void RnnTanh(AtenCall& c) { Recurrent(c, {&ops::rnn, 1, {0}, false, {}}); }
 
 void RnnRelu(AtenCall& c) {
   const bool both = c.Bool("bidirectional");
-  Recurrent(c, {&ops::rnn, 1, {0}, false,
-                {{"activations",
-                  std::vector<std::string>(both ? 2 : 1, "Relu")}}});
+  Recurrent(c, {&ops::rnn,
+                1,
+                {0},
+                false,
+                {{"activations", std::vector<std::string>(both ? 2 : 1, "Relu")}}});
 }
 
 // --- One step ---------------------------------------------------------------------
 
 void CellStep(AtenCall& c, const Cell& cell) {
   Value* x = c.T("input");
-  std::vector<Value*> states =
-      cell.cell_state ? c.Ts("hx") : std::vector<Value*>{c.T("hx")};
+  std::vector<Value*> states = cell.cell_state ? c.Ts("hx") : std::vector<Value*>{c.T("hx")};
   std::vector<Value*> params = {c.T("w_ih"), c.T("w_hh")};
   Options o;
   o.has_biases = c.Has("b_ih") && c.Has("b_hh");
@@ -190,20 +182,16 @@ void CellStep(AtenCall& c, const Cell& cell) {
   }
 }
 
-void LstmCell(AtenCall& c) {
-  CellStep(c, {&ops::lstm, 4, {0, 3, 1, 2}, true, {}});
-}
+void LstmCell(AtenCall& c) { CellStep(c, {&ops::lstm, 4, {0, 3, 1, 2}, true, {}}); }
 
 void GruCell(AtenCall& c) {
-  CellStep(c,
-           {&ops::gru, 3, {1, 0, 2}, false, {{"linear_before_reset", true}}});
+  CellStep(c, {&ops::gru, 3, {1, 0, 2}, false, {{"linear_before_reset", true}}});
 }
 
 void RnnTanhCell(AtenCall& c) { CellStep(c, {&ops::rnn, 1, {0}, false, {}}); }
 
 void RnnReluCell(AtenCall& c) {
-  CellStep(c, {&ops::rnn, 1, {0}, false,
-               {{"activations", std::vector<std::string>{"Relu"}}}});
+  CellStep(c, {&ops::rnn, 1, {0}, false, {{"activations", std::vector<std::string>{"Relu"}}}});
 }
 
 constexpr AtenOp kTable[] = {

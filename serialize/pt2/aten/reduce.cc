@@ -9,13 +9,9 @@
 namespace weft::pt2 {
 namespace {
 
-bool HasArg(AtenCall& c, absl::string_view name) {
-  return c.schema().Find(name) >= 0;
-}
+bool HasArg(AtenCall& c, absl::string_view name) { return c.schema().Find(name) >= 0; }
 
-bool KeepDim(AtenCall& c) {
-  return HasArg(c, "keepdim") && c.Bool("keepdim", false);
-}
+bool KeepDim(AtenCall& c) { return HasArg(c, "keepdim") && c.Bool("keepdim", false); }
 
 Ints DimArg(AtenCall& c, const Value* self) {
   if (HasArg(c, "dim")) return c.Dims("dim", RankOf(self));
@@ -33,8 +29,7 @@ template <const OpDef& op>
 void SumLike(AtenCall& c) {
   Value* self = c.T("self");
   const Ints dims = DimArg(c, self);
-  c.Return(Reduce(c, op, Convert(c, self, SumDType(c, self)), dims,
-                  KeepDim(c)));
+  c.Return(Reduce(c, op, Convert(c, self, SumDType(c, self)), dims, KeepDim(c)));
 }
 
 void NanSum(AtenCall& c) {
@@ -53,8 +48,7 @@ void Mean(AtenCall& c) {
   if (!IsFloat(dtype)) {
     return c.Return(c.Fail(absl::StrCat("no mean in ", DTypeName(dtype))));
   }
-  c.Return(Reduce(c, ops::mean, Convert(c, self, dtype), DimArg(c, self),
-                  KeepDim(c)));
+  c.Return(Reduce(c, ops::mean, Convert(c, self, dtype), DimArg(c, self), KeepDim(c)));
 }
 
 template <const OpDef& op>
@@ -92,8 +86,7 @@ void ArgExtremum(AtenCall& c) {
   const bool keepdim = KeepDim(c);
   if (rank == 0) return c.Return(Number(c, DType::kI64, 0));
   if (c.Has("dim")) {
-    return c.Return(c.Op(
-        arg, {self}, {{"dim", c.Dim("dim", rank)}, {"keepdim", keepdim}}));
+    return c.Return(c.Op(arg, {self}, {{"dim", c.Dim("dim", rank)}, {"keepdim", keepdim}}));
   }
   Value* y = c.Op(arg, {Flatten(c, self, 0, rank - 1)}, {{"dim", 0}});
   c.Return(keepdim ? Reshape(c, y, SymInts(rank, SymInt(1))) : y);
@@ -114,8 +107,7 @@ void Logical(AtenCall& c) {
 void CountNonzero(AtenCall& c) {
   Value* self = c.T("self");
   Value* nonzero = c.Op(ops::ne, {self, NumberLike(c, self, 0)});
-  c.Return(Reduce(c, ops::sum, Convert(c, nonzero, DType::kI64),
-                  DimArg(c, self), false));
+  c.Return(Reduce(c, ops::sum, Convert(c, nonzero, DType::kI64), DimArg(c, self), false));
 }
 
 void LogSumExp(AtenCall& c) {
@@ -148,11 +140,9 @@ Moments MomentsOf(AtenCall& c, Value* self) {
   for (int64_t d : dims) n = n * x->type().dim(static_cast<int>(d));
   Value* mean = Reduce(c, ops::mean, x, dims, true);
   Value* centered = Sub(c, x, mean);
-  Value* sum =
-      Reduce(c, ops::sum, Mul(c, centered, centered), dims, KeepDim(c));
+  Value* sum = Reduce(c, ops::sum, Mul(c, centered, centered), dims, KeepDim(c));
   Value* count = SymScalar(c, n, Wide(dtype));
-  Value* divisor = c.Op(ops::maximum, {Sub(c, count, Correction(c)),
-                                       NumberLike(c, count, 0)});
+  Value* divisor = c.Op(ops::maximum, {Sub(c, count, Correction(c)), NumberLike(c, count, 0)});
   if (!KeepDim(c)) mean = Reduce(c, ops::mean, x, dims, false);
   return {Convert(c, mean, dtype), Div(c, sum, divisor)};
 }
@@ -164,8 +154,7 @@ void Var(AtenCall& c) {
 
 void Std(AtenCall& c) {
   Value* self = c.T("self");
-  c.Return(Convert(c, c.Op(ops::sqrt, {MomentsOf(c, self).var}),
-                   DTypeOf(self)));
+  c.Return(Convert(c, c.Op(ops::sqrt, {MomentsOf(c, self).var}), DTypeOf(self)));
 }
 
 void VarMean(AtenCall& c) {
@@ -185,8 +174,7 @@ void StdMean(AtenCall& c) {
 // --- Norms ------------------------------------------------------------------------
 
 // (sum |x|^p)^(1/p), and its limits.
-Value* VectorNorm(AtenCall& c, Value* x, double p, const Ints& dims,
-                  bool keepdim) {
+Value* VectorNorm(AtenCall& c, Value* x, double p, const Ints& dims, bool keepdim) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const DType dtype = DTypeOf(x);
   Value* a = c.Op(ops::abs, {Convert(c, x, Wide(dtype))});
@@ -241,8 +229,7 @@ void LogCumSumExp(AtenCall& c) {
   const int dim = c.Dim("dim", rank);
   Value* wide = Convert(c, x, DType::kF64);
   Value* most = Reduce(c, ops::amax, wide, {dim}, true);
-  Value* sums = c.Op(ops::cumsum, {c.Op(ops::exp, {Sub(c, wide, most)})},
-                     {{"dim", dim}});
+  Value* sums = c.Op(ops::cumsum, {c.Op(ops::exp, {Sub(c, wide, most)})}, {{"dim", dim}});
   c.Return(Convert(c, Add(c, c.Op(ops::log, {sums}), most), DTypeOf(x)));
 }
 
@@ -274,121 +261,91 @@ void Trace(AtenCall& c) {
   if (RankOf(x) != 2) return c.Return(c.Fail("self is no matrix"));
   x = Convert(c, x, SumDType(c, x));
   Value* eye = c.Op(ops::eye, {},
-                    {{"n", TypeOf(x).dim(0)},
-                     {"m", TypeOf(x).dim(1)},
-                     {"dtype", DType::kBool}});
-  c.Return(Reduce(c, ops::sum, Where(c, eye, x, NumberLike(c, x, 0)),
-                  {0, 1}, false));
+                    {{"n", TypeOf(x).dim(0)}, {"m", TypeOf(x).dim(1)}, {"dtype", DType::kBool}});
+  c.Return(Reduce(c, ops::sum, Where(c, eye, x, NumberLike(c, x, 0)), {0, 1}, false));
 }
 
 constexpr AtenOp kTable[] = {
-    {"all(Tensor self) -> Tensor",
-     Logical<ops::all>},
-    {"all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
-     Logical<ops::all>},
-    {"all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
-     Logical<ops::all>},
-    {"amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
-     Extremum<ops::amax>},
-    {"amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
-     Extremum<ops::amin>},
+    {"all(Tensor self) -> Tensor", Logical<ops::all>},
+    {"all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", Logical<ops::all>},
+    {"all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", Logical<ops::all>},
+    {"amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", Extremum<ops::amax>},
+    {"amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", Extremum<ops::amin>},
     {"aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor "
      "min, Tensor max)",
      AMinMax},
-    {"any(Tensor self) -> Tensor",
-     Logical<ops::any>},
-    {"any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
-     Logical<ops::any>},
-    {"any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
-     Logical<ops::any>},
-    {"argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
-     ArgExtremum<ops::argmax>},
-    {"argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
-     ArgExtremum<ops::argmin>},
-    {"count_nonzero(Tensor self, int? dim=None) -> Tensor",
-     CountNonzero},
-    {"count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
-     CountNonzero},
+    {"any(Tensor self) -> Tensor", Logical<ops::any>},
+    {"any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", Logical<ops::any>},
+    {"any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", Logical<ops::any>},
+    {"argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", ArgExtremum<ops::argmax>},
+    {"argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", ArgExtremum<ops::argmin>},
+    {"count_nonzero(Tensor self, int? dim=None) -> Tensor", CountNonzero},
+    {"count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", CountNonzero},
     {"cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
      Cumulative<ops::cumprod>},
-    {"cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-     Cumulative<ops::cumsum>},
+    {"cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", Cumulative<ops::cumsum>},
     {"diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? "
      "append=None) -> Tensor",
      Diff},
     {"linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool "
      "keepdim=False, *, ScalarType? dtype=None) -> Tensor",
      LinalgVectorNorm},
-    {"logcumsumexp(Tensor self, int dim) -> Tensor",
-     LogCumSumExp},
-    {"logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
-     LogSumExp},
-    {"max(Tensor self) -> Tensor",
-     Extremum<ops::amax>},
+    {"logcumsumexp(Tensor self, int dim) -> Tensor", LogCumSumExp},
+    {"logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", LogSumExp},
+    {"max(Tensor self) -> Tensor", Extremum<ops::amax>},
     {"max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, "
      "Tensor indices)",
      ExtremumDim<ops::amax, ops::argmax>},
-    {"mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-     Mean},
+    {"mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", Mean},
     {"mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? "
      "dtype=None) -> Tensor",
      Mean},
-    {"min(Tensor self) -> Tensor",
-     Extremum<ops::amin>},
+    {"min(Tensor self) -> Tensor", Extremum<ops::amin>},
     {"min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, "
      "Tensor indices)",
      ExtremumDim<ops::amin, ops::argmin>},
     {"nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
      "dtype=None) -> Tensor",
      NanSum},
-    {"norm.Scalar(Tensor self, Scalar p=2) -> Tensor",
-     Norm},
+    {"norm.Scalar(Tensor self, Scalar p=2) -> Tensor", Norm},
     {"norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool "
      "keepdim=False) -> Tensor",
      Norm},
     {"norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool "
      "keepdim, *, ScalarType dtype) -> Tensor",
      Norm},
-    {"prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-     SumLike<ops::prod>},
+    {"prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", SumLike<ops::prod>},
     {"prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? "
      "dtype=None) -> Tensor",
      SumLike<ops::prod>},
-    {"special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
-     LogSumExp},
-    {"std(Tensor self, bool unbiased=True) -> Tensor",
-     Std},
+    {"special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", LogSumExp},
+    {"std(Tensor self, bool unbiased=True) -> Tensor", Std},
     {"std.correction(Tensor self, int[1]? dim=None, *, Scalar? "
      "correction=None, bool keepdim=False) -> Tensor",
      Std},
     {"std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool "
      "keepdim=False) -> Tensor",
      Std},
-    {"std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
-     StdMean},
+    {"std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", StdMean},
     {"std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? "
      "correction=None, bool keepdim=False) -> (Tensor, Tensor)",
      StdMean},
     {"std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool "
      "keepdim=False) -> (Tensor, Tensor)",
      StdMean},
-    {"sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-     SumLike<ops::sum>},
+    {"sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", SumLike<ops::sum>},
     {"sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, "
      "ScalarType? dtype=None) -> Tensor",
      SumLike<ops::sum>},
-    {"trace(Tensor self) -> Tensor",
-     Trace},
-    {"var(Tensor self, bool unbiased=True) -> Tensor",
-     Var},
+    {"trace(Tensor self) -> Tensor", Trace},
+    {"var(Tensor self, bool unbiased=True) -> Tensor", Var},
     {"var.correction(Tensor self, int[1]? dim=None, *, Scalar? "
      "correction=None, bool keepdim=False) -> Tensor",
      Var},
     {"var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool "
      "keepdim=False) -> Tensor",
      Var},
-    {"var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
-     VarMean},
+    {"var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", VarMean},
     {"var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? "
      "correction=None, bool keepdim=False) -> (Tensor, Tensor)",
      VarMean},

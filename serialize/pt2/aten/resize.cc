@@ -10,9 +10,7 @@
 namespace weft::pt2 {
 namespace {
 
-bool HasArg(AtenCall& c, absl::string_view name) {
-  return c.schema().Find(name) >= 0;
-}
+bool HasArg(AtenCall& c, absl::string_view name) { return c.schema().Find(name) >= 0; }
 
 // A factor given by the caller, 0 when there is none.
 std::vector<double> ScalesOf(AtenCall& c, int n) {
@@ -35,8 +33,7 @@ std::vector<double> ScalesOf(AtenCall& c, int n) {
 }
 
 // The sizes asked for, or floor(size * scale) of constant sizes.
-SymInts TargetSize(AtenCall& c, const Value* x, int n,
-                   const std::vector<double>& scales) {
+SymInts TargetSize(AtenCall& c, const Value* x, int n, const std::vector<double>& scales) {
   if (c.Has("output_size")) return c.SymsFor("output_size", n);
   SymInts size;
   for (int i = 0; i < n; ++i) {
@@ -48,8 +45,7 @@ SymInts TargetSize(AtenCall& c, const Value* x, int n,
       size.push_back(static_cast<int64_t>(out));
     } else if (scale >= 1 && scale < 1e6 && scale == std::floor(scale)) {
       size.push_back(in * static_cast<int64_t>(scale));
-    } else if (scale > 1e-6 && scale < 1 &&
-               1 / scale == std::floor(1 / scale)) {
+    } else if (scale > 1e-6 && scale < 1 && 1 / scale == std::floor(1 / scale)) {
       size.push_back(FloorDiv(in, static_cast<int64_t>(1 / scale)));
     } else {
       c.Unsupported("a fractional scale of a symbolic size");
@@ -94,8 +90,7 @@ void Nearest(AtenCall& c) {
 
 template <int n>
 void NearestExact(AtenCall& c) {
-  c.Return(
-      Interpolate(c, n, {"nearest", "half_pixel", "round_prefer_ceil", false}));
+  c.Return(Interpolate(c, n, {"nearest", "half_pixel", "round_prefer_ceil", false}));
 }
 
 const char* Corners(AtenCall& c, const char* other) {
@@ -104,18 +99,15 @@ const char* Corners(AtenCall& c, const char* other) {
 
 template <int n>
 void Linear(AtenCall& c) {
-  c.Return(Interpolate(
-      c, n, {"linear", Corners(c, "half_pixel"), "floor", false}));
+  c.Return(Interpolate(c, n, {"linear", Corners(c, "half_pixel"), "floor", false}));
 }
 
 void Cubic(AtenCall& c) {
-  c.Return(Interpolate(
-      c, 2, {"cubic", Corners(c, "half_pixel"), "floor", false}));
+  c.Return(Interpolate(c, 2, {"cubic", Corners(c, "half_pixel"), "floor", false}));
 }
 
 void LinearAntialias(AtenCall& c) {
-  c.Return(Interpolate(
-      c, 2, {"linear", Corners(c, "half_pixel"), "floor", true}));
+  c.Return(Interpolate(c, 2, {"linear", Corners(c, "half_pixel"), "floor", true}));
 }
 
 void CubicAntialias(AtenCall& c) {
@@ -150,8 +142,7 @@ void GridSample(AtenCall& c) {
 
 void AffineGrid(AtenCall& c) {
   c.Return(c.Op(ops::affine_grid, {c.T("theta")},
-                {{"size", c.Syms("size")},
-                 {"align_corners", c.Bool("align_corners")}}));
+                {{"size", c.Syms("size")}, {"align_corners", c.Bool("align_corners")}}));
 }
 
 constexpr AtenOp kTable[] = {

@@ -9,9 +9,7 @@
 namespace weft::pt2 {
 namespace {
 
-Value* WithDim(AtenCall& c, Value* v) {
-  return RankOf(v) == 0 ? Reshape(c, v, {SymInt(1)}) : v;
-}
+Value* WithDim(AtenCall& c, Value* v) { return RankOf(v) == 0 ? Reshape(c, v, {SymInt(1)}) : v; }
 
 // src may be larger than index: its first part counts.
 Value* ScatterInto(AtenCall& c, Value* self, int dim, Value* index, Value* src,
@@ -26,13 +24,11 @@ Value* ScatterInto(AtenCall& c, Value* self, int dim, Value* index, Value* src,
       src = Slice(c, src, static_cast<int64_t>(d), 0, want[d]);
     }
   }
-  Value* y = c.Op(ops::scatter, {x, index, src},
-                  {{"dim", dim}, {"reduce", reduce}});
+  Value* y = c.Op(ops::scatter, {x, index, src}, {{"dim", dim}, {"reduce", reduce}});
   return Reshape(c, y, DimsOf(self));
 }
 
-Value* SourceFor(AtenCall& c, absl::string_view name, Value* self,
-                 Value* index) {
+Value* SourceFor(AtenCall& c, absl::string_view name, Value* self, Value* index) {
   Value* src = c.As(name, DTypeOf(self));
   if (c.arg(name).is(Arg::Kind::kTensor)) return src;
   return Expand(c, src, DimsOf(index));
@@ -47,14 +43,12 @@ void Scatter(AtenCall& c) {
   if (c.schema().Find("reduce") >= 0) {
     reduce = c.Str("reduce") == "add" ? "add" : "mul";
   }
-  c.Return(ScatterInto(c, self, c.Dim("dim", RankOf(self)), index, src,
-                       reduce));
+  c.Return(ScatterInto(c, self, c.Dim("dim", RankOf(self)), index, src, reduce));
 }
 
 void ScatterAdd(AtenCall& c) {
   Value* self = c.T("self");
-  c.Return(ScatterInto(c, self, c.Dim("dim", RankOf(self)), c.T("index"),
-                       c.T("src"), "add"));
+  c.Return(ScatterInto(c, self, c.Dim("dim", RankOf(self)), c.T("index"), c.T("src"), "add"));
 }
 
 double Neutral(const std::string& reduce, DType dtype) {
@@ -80,9 +74,8 @@ Value* CountsFor(AtenCall& c, Value* self, int dim, Value* index) {
 
 // sum, prod, mean, amax or amin of what goes to a position, with or without what
 // is there; positions that nothing goes to stay.
-Value* ScatterReduceInto(AtenCall& c, Value* self, int dim, Value* index,
-                         Value* src, const std::string& reduce,
-                         bool include_self) {
+Value* ScatterReduceInto(AtenCall& c, Value* self, int dim, Value* index, Value* src,
+                         const std::string& reduce, bool include_self) {
   const DType dtype = DTypeOf(self);
   const char* mode = reduce == "prod"   ? "mul"
                      : reduce == "amax" ? "max"
@@ -107,9 +100,8 @@ Value* ScatterReduceInto(AtenCall& c, Value* self, int dim, Value* index,
 
 void ScatterReduce(AtenCall& c) {
   Value* self = c.T("self");
-  c.Return(ScatterReduceInto(c, self, c.Dim("dim", RankOf(self)),
-                             c.T("index"), c.T("src"), c.Str("reduce"),
-                             c.Bool("include_self")));
+  c.Return(ScatterReduceInto(c, self, c.Dim("dim", RankOf(self)), c.T("index"), c.T("src"),
+                             c.Str("reduce"), c.Bool("include_self")));
 }
 
 // --- Whole slices, by an index vector ---------------------------------------------
@@ -148,8 +140,7 @@ void IndexFill(AtenCall& c) {
   SymInts size = DimsOf(WithDim(c, self));
   size[dim] = TypeOf(index).numel();
   Value* source = Full(c, size, c.As("value", DTypeOf(self)));
-  c.Return(ScatterInto(c, self, dim, SpreadIndex(c, index, source, dim),
-                       source, "none"));
+  c.Return(ScatterInto(c, self, dim, SpreadIndex(c, index, source, dim), source, "none"));
 }
 
 void IndexReduce(AtenCall& c) {
@@ -157,82 +148,52 @@ void IndexReduce(AtenCall& c) {
   Value* source = WithDim(c, c.T("source"));
   const int dim = c.Dim("dim", RankOf(self));
   Value* index = SpreadIndex(c, c.T("index"), source, dim);
-  c.Return(ScatterReduceInto(c, self, dim, index, source, c.Str("reduce"),
-                             c.Bool("include_self")));
+  c.Return(ScatterReduceInto(c, self, dim, index, source, c.Str("reduce"), c.Bool("include_self")));
 }
 
 // --- Views written back -------------------------------------------------------------
 
-// self with elements start, start + step, ... along `dim` replaced: the pieces
-// around them when the step is 1, else a scatter.
-Value* PutSlice(AtenCall& c, Value* self, Value* src, int dim, SymInt start,
-                SymInt end, SymInt step) {
-  if (self == nullptr || src == nullptr) return nullptr;
-  const SymInt n = self->type().dim(dim);
-  const auto& symbols = c.b().module().symbols();
-  const auto from_end = [&](SymInt v) {
-    if (v.Is(SymRange::kMax)) return n;
-    if (symbols.RangeOf(v).max < 0) return Max(v + n, 0);
-    return symbols.ProveLe(v, n) == Proof::kYes ? v : Min(v, n);
-  };
-  start = from_end(start);
-  SymInts size = DimsOf(self);
-  size[dim] = TypeOf(Slice(c, self, dim, start, end, step)).dim(dim);
-  src = Expand(c, Convert(c, src, DTypeOf(self)), size);
-  if (step.Is(1)) {
-    const SymInt stop = start + size[dim];
-    std::vector<Value*> parts;
-    if (!start.Is(0)) parts.push_back(Slice(c, self, dim, 0, start));
-    parts.push_back(src);
-    if (symbols.ProveEq(stop, n) != Proof::kYes) {
-      parts.push_back(Slice(c, self, dim, stop, n));
-    }
-    return Cat(c, parts, dim);
-  }
-  Value* at = Add(c, Mul(c, Iota(c, size[dim]), SymScalar(c, step, DType::kI64)),
-                  SymScalar(c, start, DType::kI64));
-  return ScatterInto(c, self, dim, SpreadIndex(c, at, src, dim), src, "none");
+// src in self's dtype, broadcast to the elements that it replaces.
+Value* SourceLike(AtenCall& c, Value* self, Value* part) {
+  return Expand(c, c.As("src", DTypeOf(self)), DimsOf(part));
 }
 
 void SliceScatter(AtenCall& c) {
   Value* self = c.T("self");
   if (RankOf(self) == 0) return c.Return(c.Fail("self has no dims"));
-  c.Return(PutSlice(c, self, c.T("src"), c.Dim("dim", RankOf(self)),
-                    c.Sym("start", 0), c.Sym("end", SymRange::kMax),
-                    c.Sym("step")));
+  const int dim = c.Dim("dim", RankOf(self));
+  const SymInt start = c.Sym("start", 0);
+  const SymInt end = c.Sym("end", SymRange::kMax);
+  const SymInt step = c.Sym("step");
+  Value* part = Slice(c, self, dim, start, end, step);
+  c.Return(c.Op(ops::slice_scatter, {self, SourceLike(c, self, part)},
+                {{"dim", dim}, {"start", start}, {"end", end}, {"step", step}}));
 }
 
 void SelectScatter(AtenCall& c) {
   Value* self = c.T("self");
   if (RankOf(self) == 0) return c.Return(c.Fail("self has no dims"));
   const int dim = c.Dim("dim", RankOf(self));
-  SymInt index = c.Sym("index");
-  if (c.b().module().symbols().RangeOf(index).max < 0) {
-    index = index + TypeOf(self).dim(dim);
-  }
-  c.Return(PutSlice(c, self, Unsqueeze(c, c.T("src"), dim), dim, index,
-                    index + 1, 1));
+  const SymInt index = c.Sym("index");
+  Value* part = Select(c, self, dim, index);
+  c.Return(c.Op(ops::select_scatter, {self, SourceLike(c, self, part)},
+                {{"dim", dim}, {"index", index}}));
 }
 
-// The diagonal's positions in the flattened dims.
 void DiagonalScatter(AtenCall& c) {
   Value* self = c.T("self");
-  Value* src = c.T("src");
   const int rank = RankOf(self);
-  if (rank < 2) return c.Return(c.Fail("self has fewer than two dims"));
-  const int64_t offset = c.Int("offset");
-  Ints perm = OtherDims(rank, {c.Dim("dim1", rank), c.Dim("dim2", rank)});
-  perm.push_back(c.Dim("dim1", rank));
-  perm.push_back(c.Dim("dim2", rank));
-  Value* x = Permute(c, self, perm);
-  const SymInts size = DimsOf(x);
-  const SymInt m = size[rank - 1];
-  const SymInt first = offset >= 0 ? SymInt(offset) : SymInt(-offset) * m;
-  Value* flat = Flatten(c, x, rank - 2, rank - 1);
-  const SymInt count = DimsOf(src).empty() ? SymInt(1) : DimsOf(src).back();
-  Value* y = PutSlice(c, flat, src, rank - 2, first,
-                      first + count * (m + 1), m + 1);
-  c.Return(Permute(c, Reshape(c, y, size), Inverse(perm)));
+  c.Return(c.Op(
+      ops::diagonal_scatter, {self, c.As("src", DTypeOf(self))},
+      {{"offset", c.Int("offset")}, {"dim1", c.Dim("dim1", rank)}, {"dim2", c.Dim("dim2", rank)}}));
+}
+
+void AsStridedScatter(AtenCall& c) {
+  Value* self = c.T("self");
+  c.Return(c.Op(ops::as_strided_scatter, {self, c.As("src", DTypeOf(self))},
+                {{"size", c.Syms("size")},
+                 {"stride", c.Syms("stride")},
+                 {"storage_offset", c.Sym("storage_offset", 0)}}));
 }
 
 // The elements of source, in order, where the mask is true.
@@ -244,8 +205,8 @@ void MaskedScatter(AtenCall& c) {
   Value* source = c.T("source");
   const int last = static_cast<int>(size.size()) - 1;
   Value* flat = Flatten(c, mask, 0, last);
-  Value* order = c.Op(ops::cumsum, {Convert(c, flat, DType::kI64)},
-                      {{"dim", 0}, {"exclusive", true}});
+  Value* order =
+      c.Op(ops::cumsum, {Convert(c, flat, DType::kI64)}, {{"dim", 0}, {"exclusive", true}});
   Value* values = Flatten(c, source, 0, RankOf(source) - 1);
   // Positions past the last one that the mask needs are never looked at.
   Value* most = SymScalar(c, TypeOf(values).numel() - 1, DType::kI64);
@@ -262,20 +223,21 @@ void Put(AtenCall& c) {
   index = Flatten(c, index, 0, RankOf(index) - 1);
   source = Flatten(c, source, 0, RankOf(source) - 1);
   Value* y = c.Op(ops::scatter, {flat, index, source},
-                  {{"dim", 0},
-                   {"reduce", c.Bool("accumulate") ? "add" : "none"}});
+                  {{"dim", 0}, {"reduce", c.Bool("accumulate") ? "add" : "none"}});
   c.Return(Reshape(c, y, DimsOf(self)));
 }
 
 constexpr AtenOp kTable[] = {
+    {"as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] "
+     "stride, SymInt? storage_offset=None) -> Tensor",
+     AsStridedScatter},
     {"diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int "
      "dim2=1) -> Tensor",
      DiagonalScatter},
     {"index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar "
      "alpha=1) -> Tensor",
      IndexAdd},
-    {"index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
-     IndexCopy},
+    {"index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", IndexCopy},
     {"index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) "
      "-> Tensor",
      IndexFill},
@@ -285,29 +247,25 @@ constexpr AtenOp kTable[] = {
     {"index_reduce(Tensor self, int dim, Tensor index, Tensor source, str "
      "reduce, *, bool include_self=True) -> Tensor",
      IndexReduce},
-    {"masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
-     MaskedScatter},
+    {"masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", MaskedScatter},
     {"put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> "
      "Tensor",
      Put},
     {"scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str "
      "reduce) -> Tensor",
      Scatter},
-    {"scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-     Scatter},
+    {"scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", Scatter},
     {"scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> "
      "Tensor",
      Scatter},
     {"scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, "
      "*, str reduce) -> Tensor",
      Scatter},
-    {"scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-     ScatterAdd},
+    {"scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", ScatterAdd},
     {"scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str "
      "reduce, *, bool include_self=True) -> Tensor",
      ScatterReduce},
-    {"select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
-     SelectScatter},
+    {"select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", SelectScatter},
     {"slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, "
      "SymInt? end=None, SymInt step=1) -> Tensor",
      SliceScatter},

@@ -10,33 +10,25 @@
 namespace weft::pt2 {
 namespace {
 
-bool HasArg(AtenCall& c, absl::string_view name) {
-  return c.schema().Find(name) >= 0;
-}
+bool HasArg(AtenCall& c, absl::string_view name) { return c.schema().Find(name) >= 0; }
 
-Value* WithDim(AtenCall& c, Value* v) {
-  return RankOf(v) == 0 ? Reshape(c, v, {SymInt(1)}) : v;
-}
+Value* WithDim(AtenCall& c, Value* v) { return RankOf(v) == 0 ? Reshape(c, v, {SymInt(1)}) : v; }
 
-std::vector<Value*> Sorted(AtenCall& c, Value* self, int dim,
-                           bool descending) {
+std::vector<Value*> Sorted(AtenCall& c, Value* self, int dim, bool descending) {
   std::vector<Value*> y =
-      c.Ops(ops::sort, {WithDim(c, self)},
-            {{"dim", dim}, {"descending", descending}});
+      c.Ops(ops::sort, {WithDim(c, self)}, {{"dim", dim}, {"descending", descending}});
   for (Value*& v : y) v = Reshape(c, v, DimsOf(self));
   return y;
 }
 
 void Sort(AtenCall& c) {
   Value* self = c.T("self");
-  c.Return(
-      Sorted(c, self, c.Dim("dim", RankOf(self)), c.Bool("descending")));
+  c.Return(Sorted(c, self, c.Dim("dim", RankOf(self)), c.Bool("descending")));
 }
 
 void ArgSort(AtenCall& c) {
   Value* self = c.T("self");
-  const auto y =
-      Sorted(c, self, c.Dim("dim", RankOf(self)), c.Bool("descending"));
+  const auto y = Sorted(c, self, c.Dim("dim", RankOf(self)), c.Bool("descending"));
   if (!y.empty()) c.Return(y[1]);
 }
 
@@ -48,11 +40,9 @@ void MSort(AtenCall& c) {
 void TopK(AtenCall& c) {
   Value* self = c.T("self");
   const int dim = c.Dim("dim", RankOf(self));
-  std::vector<Value*> y = c.Ops(ops::topk, {WithDim(c, self)},
-                                {{"k", c.Sym("k")},
-                                 {"dim", dim},
-                                 {"largest", c.Bool("largest")},
-                                 {"sorted", true}});
+  std::vector<Value*> y =
+      c.Ops(ops::topk, {WithDim(c, self)},
+            {{"k", c.Sym("k")}, {"dim", dim}, {"largest", c.Bool("largest")}, {"sorted", true}});
   if (RankOf(self) == 0) {
     for (Value*& v : y) v = Reshape(c, v, {});
   }
@@ -60,10 +50,8 @@ void TopK(AtenCall& c) {
 }
 
 // Element `index` of the sorted dim, and where it came from.
-void PickSorted(AtenCall& c, Value* self, int dim, SymInt index,
-                bool keepdim) {
-  std::vector<Value*> y =
-      c.Ops(ops::sort, {WithDim(c, self)}, {{"dim", dim}});
+void PickSorted(AtenCall& c, Value* self, int dim, SymInt index, bool keepdim) {
+  std::vector<Value*> y = c.Ops(ops::sort, {WithDim(c, self)}, {{"dim", dim}});
   for (Value*& v : y) {
     v = Slice(c, v, dim, index, index + 1);
     if (!keepdim || RankOf(self) == 0) v = Squeeze(c, v, dim);
@@ -73,16 +61,14 @@ void PickSorted(AtenCall& c, Value* self, int dim, SymInt index,
 
 void KthValue(AtenCall& c) {
   Value* self = c.T("self");
-  PickSorted(c, self, c.Dim("dim", RankOf(self)), c.Sym("k") - 1,
-             c.Bool("keepdim"));
+  PickSorted(c, self, c.Dim("dim", RankOf(self)), c.Sym("k") - 1, c.Bool("keepdim"));
 }
 
 // The lower one of two in the middle; NaN wins where there is one.
 void MedianDim(AtenCall& c) {
   Value* self = c.T("self");
   const int dim = c.Dim("dim", RankOf(self));
-  const SymInt n =
-      RankOf(self) == 0 ? SymInt(1) : TypeOf(self).dim(dim);
+  const SymInt n = RankOf(self) == 0 ? SymInt(1) : TypeOf(self).dim(dim);
   if (!IsFloat(DTypeOf(self))) {
     return PickSorted(c, self, dim, FloorDiv(n - 1, 2), c.Bool("keepdim"));
   }
@@ -91,8 +77,8 @@ void MedianDim(AtenCall& c) {
   if (sorted.empty()) return;
   Value* nans = c.Op(ops::isnan, {x});
   Value* any = Reduce(c, ops::any, nans, {dim}, true);
-  Value* first = c.Op(ops::argmax, {Convert(c, nans, DType::kU8)},
-                      {{"dim", dim}, {"keepdim", true}});
+  Value* first =
+      c.Op(ops::argmax, {Convert(c, nans, DType::kU8)}, {{"dim", dim}, {"keepdim", true}});
   const SymInt middle = FloorDiv(n - 1, 2);
   Value* value = Slice(c, sorted[0], dim, middle, middle + 1);
   Value* index = Slice(c, sorted[1], dim, middle, middle + 1);
@@ -122,8 +108,7 @@ void Median(AtenCall& c) {
 // values, inverse, counts, as far as they are asked for.
 void UniqueAll(AtenCall& c, bool inverse, bool counts, AttrValue dim) {
   Value* self = c.T("self");
-  const std::vector<Value*> y =
-      c.Ops(ops::unique, {self}, {{"dim", dim}, {"sorted", true}});
+  const std::vector<Value*> y = c.Ops(ops::unique, {self}, {{"dim", dim}, {"sorted", true}});
   if (y.size() != 4) return;
   c.Return(y[0]);
   const bool whole = !dim.present();
@@ -136,8 +121,7 @@ void UniqueAll(AtenCall& c, bool inverse, bool counts, AttrValue dim) {
 }
 
 void Unique2(AtenCall& c) {
-  UniqueAll(c, c.Bool("return_inverse"), c.Bool("return_counts"),
-            AttrValue());
+  UniqueAll(c, c.Bool("return_inverse"), c.Bool("return_counts"), AttrValue());
 }
 
 void UniqueDim(AtenCall& c) {
@@ -177,8 +161,7 @@ constexpr AtenOp kTable[] = {
     {"_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool "
      "return_counts=False) -> (Tensor, Tensor, Tensor)",
      Unique2},
-    {"argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
-     ArgSort},
+    {"argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", ArgSort},
     {"argsort.stable(Tensor self, *, bool stable, int dim=-1, bool "
      "descending=False) -> Tensor",
      ArgSort},
@@ -194,13 +177,11 @@ constexpr AtenOp kTable[] = {
     {"kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> "
      "(Tensor values, Tensor indices)",
      KthValue},
-    {"median(Tensor self) -> Tensor",
-     Median},
+    {"median(Tensor self) -> Tensor", Median},
     {"median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, "
      "Tensor indices)",
      MedianDim},
-    {"msort(Tensor self) -> Tensor",
-     MSort},
+    {"msort(Tensor self) -> Tensor", MSort},
     {"sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, "
      "Tensor indices)",
      Sort},

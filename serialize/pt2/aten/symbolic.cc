@@ -33,6 +33,23 @@ void SymStorageOffset(AtenCall& c) {
   c.Return(layout ? layout->offset : SymInt(0));
 }
 
+// By the strides in the file; what it does not say is row-major.
+void SymIsContiguous(AtenCall& c) {
+  Value* self = c.T("self");
+  const auto layout = c.LayoutOf("self");
+  bool contiguous = true;
+  SymInt stride = 1;
+  for (int i = RankOf(self) - 1; i >= 0 && layout; --i) {
+    const SymInt size = TypeOf(self).dim(i);
+    contiguous &= size.Is(1) || layout->strides[i] == stride;
+    stride = stride * size;
+  }
+  Arg result;
+  result.kind = Arg::Kind::kBool;
+  result.integer = contiguous ? 1 : 0;
+  c.ReturnArg(std::move(result));
+}
+
 // Ints become symbols, bools and floats values.
 void Item(AtenCall& c) {
   Value* self = c.T("self");
@@ -42,8 +59,7 @@ void Item(AtenCall& c) {
     return c.Return(item == nullptr ? SymInt(0) : item->type().symint());
   }
   Arg arg;
-  arg.kind = dtype == DType::kBool ? Arg::Kind::kBoolValue
-                                   : Arg::Kind::kFloatValue;
+  arg.kind = dtype == DType::kBool ? Arg::Kind::kBoolValue : Arg::Kind::kFloatValue;
   arg.value = Reshape(c, self, {});
   if (IsFloat(dtype)) arg.value = Convert(c, arg.value, DType::kF64);
   if (IsComplex(dtype)) c.Unsupported("a complex number as a scalar");
@@ -92,20 +108,16 @@ void ConstrainRange(AtenCall& c) {
   if (!size.is(Arg::Kind::kInt)) return;
   const bool is_size = c.schema().name.find("for_size") != std::string::npos;
   Narrow(c, size.integer,
-         {c.Int("min", is_size ? 0 : SymRange::kMin),
-          c.Int("max", SymRange::kMax)});
+         {c.Int("min", is_size ? 0 : SymRange::kMin), c.Int("max", SymRange::kMax)});
 }
 
 // The first argument, which the check stands for.
 void TokenOf(AtenCall& c) { c.Return(c.T("dep_token")); }
 
 constexpr AtenOp kTable[] = {
-    {"_assert_async(Tensor self) -> ()",
-     Nothing},
-    {"_assert_async.msg(Tensor self, str assert_msg) -> ()",
-     Nothing},
-    {"_assert_scalar(Scalar self, str assert_msg) -> ()",
-     AssertScalar},
+    {"_assert_async(Tensor self) -> ()", Nothing},
+    {"_assert_async.msg(Tensor self, str assert_msg) -> ()", Nothing},
+    {"_assert_scalar(Scalar self, str assert_msg) -> ()", AssertScalar},
     {"_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? "
      "stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? "
      "layout=None) -> ()",
@@ -122,23 +134,17 @@ constexpr AtenOp kTable[] = {
     {"_functional_sym_constrain_range_for_size(Scalar size, int? min, int? "
      "max, Tensor dep_token) -> Tensor",
      TokenOf},
-    {"_local_scalar_dense(Tensor self) -> Scalar",
-     Item},
-    {"item(Tensor self) -> Scalar",
-     Item},
-    {"sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()",
-     ConstrainRange},
+    {"_local_scalar_dense(Tensor self) -> Scalar", Item},
+    {"item(Tensor self) -> Scalar", Item},
+    {"sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()", ConstrainRange},
     {"sym_constrain_range_for_size(Scalar size, *, int? min=None, int? "
      "max=None) -> ()",
      ConstrainRange},
-    {"sym_numel(Tensor self) -> SymInt",
-     SymNumel},
-    {"sym_size.int(Tensor self, int dim) -> SymInt",
-     SymSize},
-    {"sym_storage_offset(Tensor self) -> SymInt",
-     SymStorageOffset},
-    {"sym_stride.int(Tensor self, int dim) -> SymInt",
-     SymStride},
+    {"sym_is_contiguous(Tensor self, MemoryFormat memory_format=0) -> SymBool", SymIsContiguous},
+    {"sym_numel(Tensor self) -> SymInt", SymNumel},
+    {"sym_size.int(Tensor self, int dim) -> SymInt", SymSize},
+    {"sym_storage_offset(Tensor self) -> SymInt", SymStorageOffset},
+    {"sym_stride.int(Tensor self, int dim) -> SymInt", SymStride},
 };
 
 }  // namespace

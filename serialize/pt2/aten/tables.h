@@ -28,6 +28,7 @@ absl::Span<const AtenOp> MatmulTable();
 absl::Span<const AtenOp> NormTable();
 absl::Span<const AtenOp> PadTable();
 absl::Span<const AtenOp> PoolTable();
+absl::Span<const AtenOp> PrimsTable();
 absl::Span<const AtenOp> QuantTable();
 absl::Span<const AtenOp> RecurrentTable();
 absl::Span<const AtenOp> ReduceTable();

@@ -32,16 +32,15 @@ void Abs(AtenCall& c) {
   if (dtype == DType::kBool) return c.Return(self);
   if (!IsComplex(dtype)) return c.Return(c.Op(ops::abs, {self}));
   const ComplexParts parts = PartsOf(c, self);
-  c.Return(c.Op(ops::sqrt, {Add(c, Mul(c, parts.real, parts.real),
-                                Mul(c, parts.imag, parts.imag))}));
+  c.Return(
+      c.Op(ops::sqrt, {Add(c, Mul(c, parts.real, parts.real), Mul(c, parts.imag, parts.imag))}));
 }
 
 void Neg(AtenCall& c) {
   Value* self = c.T("self");
   if (!IsComplex(DTypeOf(self))) return c.Return(c.Op(ops::neg, {self}));
   const ComplexParts parts = PartsOf(c, self);
-  c.Return(JoinParts(c, {c.Op(ops::neg, {parts.real}),
-                         c.Op(ops::neg, {parts.imag})}));
+  c.Return(JoinParts(c, {c.Op(ops::neg, {parts.real}), c.Op(ops::neg, {parts.imag})}));
 }
 
 void Positive(AtenCall& c) { c.Return(c.T("self")); }
@@ -92,24 +91,19 @@ void Log10(AtenCall& c) {
 }
 
 void Deg2Rad(AtenCall& c) {
-  c.Return(Mul(c, c.As("self", c.PromotedFloat({"self"})),
-               0.017453292519943295));
+  c.Return(Mul(c, c.As("self", c.PromotedFloat({"self"})), 0.017453292519943295));
 }
 
 void Rad2Deg(AtenCall& c) {
-  c.Return(Mul(c, c.As("self", c.PromotedFloat({"self"})),
-               57.295779513082323));
+  c.Return(Mul(c, c.As("self", c.PromotedFloat({"self"})), 57.295779513082323));
 }
 
-void LogicalNot(AtenCall& c) {
-  c.Return(c.Op(ops::logical_not, {c.T("self")}));
-}
+void LogicalNot(AtenCall& c) { c.Return(c.Op(ops::logical_not, {c.T("self")})); }
 
 // A predicate that holds for floats alone.
 template <bool of_integers>
 Value* Constant(AtenCall& c, Value* self) {
-  Value* value =
-      c.b().Constant(HostTensor::ScalarInt(DType::kBool, of_integers));
+  Value* value = c.b().Constant(HostTensor::ScalarInt(DType::kBool, of_integers));
   return Full(c, DimsOf(self), value);
 }
 
@@ -122,15 +116,13 @@ template <bool positive, bool negative>
 void IsInf(AtenCall& c) {
   Value* x = c.T("self");
   if (!IsFloat(DTypeOf(x))) return c.Return(Constant<false>(c, x));
-  c.Return(c.Op(ops::isinf, {x},
-                {{"detect_positive", positive}, {"detect_negative", negative}}));
+  c.Return(c.Op(ops::isinf, {x}, {{"detect_positive", positive}, {"detect_negative", negative}}));
 }
 
 void IsFinite(AtenCall& c) {
   Value* x = c.T("self");
   if (!IsFloat(DTypeOf(x))) return c.Return(Constant<true>(c, x));
-  Value* bad =
-      c.Op(ops::logical_or, {c.Op(ops::isnan, {x}), c.Op(ops::isinf, {x})});
+  Value* bad = c.Op(ops::logical_or, {c.Op(ops::isnan, {x}), c.Op(ops::isinf, {x})});
   c.Return(c.Op(ops::logical_not, {bad}));
 }
 
@@ -161,10 +153,10 @@ void NanToNum(AtenCall& c) {
   Value* x = c.T("self");
   const DType dtype = DTypeOf(x);
   if (!IsFloat(dtype)) return c.Return(x);
-  const double greatest = dtype == DType::kF64    ? 1.7976931348623157e308
-                          : dtype == DType::kF32  ? 3.4028234663852886e38
-                          : dtype == DType::kBF16 ? 3.3895313892515355e38
-                          : dtype == DType::kF16  ? 65504
+  const double greatest = dtype == DType::kF64      ? 1.7976931348623157e308
+                          : dtype == DType::kF32    ? 3.4028234663852886e38
+                          : dtype == DType::kBF16   ? 3.3895313892515355e38
+                          : dtype == DType::kF16    ? 65504
                           : dtype == DType::kF8E5M2 ? 57344
                                                     : 448;
   Value* nan = NumberLike(c, x, c.Float("nan", 0));
@@ -172,24 +164,21 @@ void NanToNum(AtenCall& c) {
   Value* neginf = NumberLike(c, x, c.Float("neginf", -greatest));
   Value* y = Where(c, c.Op(ops::isnan, {x}), nan, x);
   y = Where(c, c.Op(ops::isinf, {x}, {{"detect_negative", false}}), posinf, y);
-  c.Return(Where(c, c.Op(ops::isinf, {x}, {{"detect_positive", false}}),
-                 neginf, y));
+  c.Return(Where(c, c.Op(ops::isinf, {x}, {{"detect_positive", false}}), neginf, y));
 }
 
 void Sinc(AtenCall& c) {
   Value* x = c.As("self", c.PromotedFloat({"self"}));
   Value* scaled = Mul(c, x, 3.14159265358979323846);
   Value* zero = c.Op(ops::eq, {x, NumberLike(c, x, 0)});
-  c.Return(Where(c, zero, NumberLike(c, x, 1),
-                 Div(c, c.Op(ops::sin, {scaled}), scaled)));
+  c.Return(Where(c, zero, NumberLike(c, x, 1), Div(c, c.Op(ops::sin, {scaled}), scaled)));
 }
 
 void Logit(AtenCall& c) {
   Value* x = c.As("self", c.PromotedFloat({"self"}));
   if (c.Has("eps")) {
     const double eps = c.Float("eps");
-    x = c.Op(ops::clamp,
-             {x, NumberLike(c, x, eps), NumberLike(c, x, 1 - eps)});
+    x = c.Op(ops::clamp, {x, NumberLike(c, x, eps), NumberLike(c, x, 1 - eps)});
   }
   c.Return(c.Op(ops::log, {Div(c, x, Sub(c, NumberLike(c, x, 1), x))}));
 }
@@ -201,154 +190,83 @@ void Entr(AtenCall& c) {
   Value* y = Mul(c, c.Op(ops::neg, {x}), c.Op(ops::log, {x}));
   y = Where(c, c.Op(ops::eq, {x, zero}), zero, y);
   Value* below = c.Op(ops::lt, {x, zero});
-  c.Return(Where(c, below,
-                 c.Op(ops::log, {zero}), y));
+  c.Return(Where(c, below, c.Op(ops::log, {zero}), y));
 }
 
 constexpr AtenOp kTable[] = {
-    {"abs(Tensor self) -> Tensor",
-     Abs},
-    {"absolute(Tensor self) -> Tensor",
-     Abs},
-    {"acos(Tensor self) -> Tensor",
-     Float<ops::acos>},
-    {"acosh(Tensor self) -> Tensor",
-     Float<ops::acosh>},
-    {"arccos(Tensor self) -> Tensor",
-     Float<ops::acos>},
-    {"arccosh(Tensor self) -> Tensor",
-     Float<ops::acosh>},
-    {"arcsin(Tensor self) -> Tensor",
-     Float<ops::asin>},
-    {"arcsinh(Tensor self) -> Tensor",
-     Float<ops::asinh>},
-    {"arctan(Tensor self) -> Tensor",
-     Float<ops::atan>},
-    {"arctanh(Tensor self) -> Tensor",
-     Float<ops::atanh>},
-    {"asin(Tensor self) -> Tensor",
-     Float<ops::asin>},
-    {"asinh(Tensor self) -> Tensor",
-     Float<ops::asinh>},
-    {"atan(Tensor self) -> Tensor",
-     Float<ops::atan>},
-    {"atanh(Tensor self) -> Tensor",
-     Float<ops::atanh>},
-    {"bitwise_not(Tensor self) -> Tensor",
-     Same<ops::bitwise_not>},
-    {"ceil(Tensor self) -> Tensor",
-     Rounding<ops::ceil>},
-    {"cos(Tensor self) -> Tensor",
-     Float<ops::cos>},
-    {"cosh(Tensor self) -> Tensor",
-     Float<ops::cosh>},
-    {"deg2rad(Tensor self) -> Tensor",
-     Deg2Rad},
-    {"erf(Tensor self) -> Tensor",
-     Float<ops::erf>},
-    {"erfc(Tensor self) -> Tensor",
-     Erfc},
-    {"exp(Tensor self) -> Tensor",
-     Float<ops::exp>},
-    {"exp2(Tensor self) -> Tensor",
-     Exp2},
-    {"expm1(Tensor self) -> Tensor",
-     Float<ops::expm1>},
-    {"fix(Tensor self) -> Tensor",
-     Rounding<ops::trunc>},
-    {"floor(Tensor self) -> Tensor",
-     Rounding<ops::floor>},
-    {"frac(Tensor self) -> Tensor",
-     Frac},
-    {"isfinite(Tensor self) -> Tensor",
-     IsFinite},
-    {"isinf(Tensor self) -> Tensor",
-     IsInf<true, true>},
-    {"isnan(Tensor self) -> Tensor",
-     IsNan},
-    {"isneginf(Tensor self) -> Tensor",
-     IsInf<false, true>},
-    {"isposinf(Tensor self) -> Tensor",
-     IsInf<true, false>},
-    {"lgamma(Tensor self) -> Tensor",
-     Float<ops::lgamma>},
-    {"log(Tensor self) -> Tensor",
-     Float<ops::log>},
-    {"log10(Tensor self) -> Tensor",
-     Log10},
-    {"log1p(Tensor self) -> Tensor",
-     Float<ops::log1p>},
-    {"log2(Tensor self) -> Tensor",
-     Float<ops::log2>},
-    {"logical_not(Tensor self) -> Tensor",
-     LogicalNot},
-    {"logit(Tensor self, float? eps=None) -> Tensor",
-     Logit},
+    {"abs(Tensor self) -> Tensor", Abs},
+    {"absolute(Tensor self) -> Tensor", Abs},
+    {"acos(Tensor self) -> Tensor", Float<ops::acos>},
+    {"acosh(Tensor self) -> Tensor", Float<ops::acosh>},
+    {"arccos(Tensor self) -> Tensor", Float<ops::acos>},
+    {"arccosh(Tensor self) -> Tensor", Float<ops::acosh>},
+    {"arcsin(Tensor self) -> Tensor", Float<ops::asin>},
+    {"arcsinh(Tensor self) -> Tensor", Float<ops::asinh>},
+    {"arctan(Tensor self) -> Tensor", Float<ops::atan>},
+    {"arctanh(Tensor self) -> Tensor", Float<ops::atanh>},
+    {"asin(Tensor self) -> Tensor", Float<ops::asin>},
+    {"asinh(Tensor self) -> Tensor", Float<ops::asinh>},
+    {"atan(Tensor self) -> Tensor", Float<ops::atan>},
+    {"atanh(Tensor self) -> Tensor", Float<ops::atanh>},
+    {"bitwise_not(Tensor self) -> Tensor", Same<ops::bitwise_not>},
+    {"ceil(Tensor self) -> Tensor", Rounding<ops::ceil>},
+    {"cos(Tensor self) -> Tensor", Float<ops::cos>},
+    {"cosh(Tensor self) -> Tensor", Float<ops::cosh>},
+    {"deg2rad(Tensor self) -> Tensor", Deg2Rad},
+    {"erf(Tensor self) -> Tensor", Float<ops::erf>},
+    {"erfc(Tensor self) -> Tensor", Erfc},
+    {"exp(Tensor self) -> Tensor", Float<ops::exp>},
+    {"exp2(Tensor self) -> Tensor", Exp2},
+    {"expm1(Tensor self) -> Tensor", Float<ops::expm1>},
+    {"fix(Tensor self) -> Tensor", Rounding<ops::trunc>},
+    {"floor(Tensor self) -> Tensor", Rounding<ops::floor>},
+    {"frac(Tensor self) -> Tensor", Frac},
+    {"isfinite(Tensor self) -> Tensor", IsFinite},
+    {"isinf(Tensor self) -> Tensor", IsInf<true, true>},
+    {"isnan(Tensor self) -> Tensor", IsNan},
+    {"isneginf(Tensor self) -> Tensor", IsInf<false, true>},
+    {"isposinf(Tensor self) -> Tensor", IsInf<true, false>},
+    {"lgamma(Tensor self) -> Tensor", Float<ops::lgamma>},
+    {"log(Tensor self) -> Tensor", Float<ops::log>},
+    {"log10(Tensor self) -> Tensor", Log10},
+    {"log1p(Tensor self) -> Tensor", Float<ops::log1p>},
+    {"log2(Tensor self) -> Tensor", Float<ops::log2>},
+    {"logical_not(Tensor self) -> Tensor", LogicalNot},
+    {"logit(Tensor self, float? eps=None) -> Tensor", Logit},
     {"nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? "
      "neginf=None) -> Tensor",
      NanToNum},
-    {"neg(Tensor self) -> Tensor",
-     Neg},
-    {"negative(Tensor self) -> Tensor",
-     Neg},
-    {"positive(Tensor(a) self) -> Tensor(a)",
-     Positive},
-    {"rad2deg(Tensor self) -> Tensor",
-     Rad2Deg},
-    {"reciprocal(Tensor self) -> Tensor",
-     Float<ops::reciprocal>},
-    {"round(Tensor self) -> Tensor",
-     Rounding<ops::round>},
-    {"round.decimals(Tensor self, *, int decimals) -> Tensor",
-     RoundDecimals},
-    {"rsqrt(Tensor self) -> Tensor",
-     Float<ops::rsqrt>},
-    {"sgn(Tensor self) -> Tensor",
-     Sign},
-    {"sigmoid(Tensor self) -> Tensor",
-     Float<ops::sigmoid>},
-    {"sign(Tensor self) -> Tensor",
-     Sign},
-    {"signbit(Tensor self) -> Tensor",
-     SignBit},
-    {"sin(Tensor self) -> Tensor",
-     Float<ops::sin>},
-    {"sinc(Tensor self) -> Tensor",
-     Sinc},
-    {"sinh(Tensor self) -> Tensor",
-     Float<ops::sinh>},
-    {"special_entr(Tensor self) -> Tensor",
-     Entr},
-    {"special_erf(Tensor self) -> Tensor",
-     Float<ops::erf>},
-    {"special_erfc(Tensor self) -> Tensor",
-     Erfc},
-    {"special_exp2(Tensor self) -> Tensor",
-     Exp2},
-    {"special_expit(Tensor self) -> Tensor",
-     Float<ops::sigmoid>},
-    {"special_expm1(Tensor self) -> Tensor",
-     Float<ops::expm1>},
-    {"special_gammaln(Tensor self) -> Tensor",
-     Float<ops::lgamma>},
-    {"special_log1p(Tensor self) -> Tensor",
-     Float<ops::log1p>},
-    {"special_logit(Tensor self, float? eps=None) -> Tensor",
-     Logit},
-    {"special_round(Tensor self, *, int decimals=0) -> Tensor",
-     RoundDecimals},
-    {"special_sinc(Tensor self) -> Tensor",
-     Sinc},
-    {"sqrt(Tensor self) -> Tensor",
-     Float<ops::sqrt>},
-    {"square(Tensor self) -> Tensor",
-     Square},
-    {"tan(Tensor self) -> Tensor",
-     Float<ops::tan>},
-    {"tanh(Tensor self) -> Tensor",
-     Float<ops::tanh>},
-    {"trunc(Tensor self) -> Tensor",
-     Rounding<ops::trunc>},
+    {"neg(Tensor self) -> Tensor", Neg},
+    {"negative(Tensor self) -> Tensor", Neg},
+    {"positive(Tensor(a) self) -> Tensor(a)", Positive},
+    {"rad2deg(Tensor self) -> Tensor", Rad2Deg},
+    {"reciprocal(Tensor self) -> Tensor", Float<ops::reciprocal>},
+    {"round(Tensor self) -> Tensor", Rounding<ops::round>},
+    {"round.decimals(Tensor self, *, int decimals) -> Tensor", RoundDecimals},
+    {"rsqrt(Tensor self) -> Tensor", Float<ops::rsqrt>},
+    {"sgn(Tensor self) -> Tensor", Sign},
+    {"sigmoid(Tensor self) -> Tensor", Float<ops::sigmoid>},
+    {"sign(Tensor self) -> Tensor", Sign},
+    {"signbit(Tensor self) -> Tensor", SignBit},
+    {"sin(Tensor self) -> Tensor", Float<ops::sin>},
+    {"sinc(Tensor self) -> Tensor", Sinc},
+    {"sinh(Tensor self) -> Tensor", Float<ops::sinh>},
+    {"special_entr(Tensor self) -> Tensor", Entr},
+    {"special_erf(Tensor self) -> Tensor", Float<ops::erf>},
+    {"special_erfc(Tensor self) -> Tensor", Erfc},
+    {"special_exp2(Tensor self) -> Tensor", Exp2},
+    {"special_expit(Tensor self) -> Tensor", Float<ops::sigmoid>},
+    {"special_expm1(Tensor self) -> Tensor", Float<ops::expm1>},
+    {"special_gammaln(Tensor self) -> Tensor", Float<ops::lgamma>},
+    {"special_log1p(Tensor self) -> Tensor", Float<ops::log1p>},
+    {"special_logit(Tensor self, float? eps=None) -> Tensor", Logit},
+    {"special_round(Tensor self, *, int decimals=0) -> Tensor", RoundDecimals},
+    {"special_sinc(Tensor self) -> Tensor", Sinc},
+    {"sqrt(Tensor self) -> Tensor", Float<ops::sqrt>},
+    {"square(Tensor self) -> Tensor", Square},
+    {"tan(Tensor self) -> Tensor", Float<ops::tan>},
+    {"tanh(Tensor self) -> Tensor", Float<ops::tanh>},
+    {"trunc(Tensor self) -> Tensor", Rounding<ops::trunc>},
 };
 
 }  // namespace

@@ -15,19 +15,15 @@ void Alias(AtenCall& c) { c.Return(c.T("self")); }
 
 void ViewSize(AtenCall& c) {
   Value* self = c.T("self");
-  c.Return(Reshape(
-      c, self, ResolveSize(c, TypeOf(self).numel(), c.Syms("size"))));
+  c.Return(Reshape(c, self, ResolveSize(c, TypeOf(self).numel(), c.Syms("size"))));
 }
 
 void ReshapeShape(AtenCall& c) {
   Value* self = c.T("self");
-  c.Return(Reshape(
-      c, self, ResolveSize(c, TypeOf(self).numel(), c.Syms("shape"))));
+  c.Return(Reshape(c, self, ResolveSize(c, TypeOf(self).numel(), c.Syms("shape"))));
 }
 
-void ReshapeAs(AtenCall& c) {
-  c.Return(Reshape(c, c.T("self"), DimsOf(c.T("other"))));
-}
+void ReshapeAs(AtenCall& c) { c.Return(Reshape(c, c.T("self"), DimsOf(c.T("other")))); }
 
 // The bits as another dtype; the last dim grows or shrinks with its size.
 void ViewDtype(AtenCall& c) {
@@ -39,8 +35,7 @@ void ViewDtype(AtenCall& c) {
     return c.Return(last > 0 ? Flatten(c, pairs, last - 1, last) : pairs);
   }
   if (DTypeBits(dtype) != DTypeBits(DTypeOf(self))) {
-    return c.Return(
-        c.Unsupported("a view as a dtype of another size is not supported"));
+    return c.Return(c.Unsupported("a view as a dtype of another size is not supported"));
   }
   c.Return(c.Op(ops::bitcast, {self}, {{"dtype", dtype}}));
 }
@@ -201,13 +196,9 @@ Value* ExpandTo(AtenCall& c, Value* self, SymInts size) {
   return Expand(c, self, size);
 }
 
-void ExpandSize(AtenCall& c) {
-  c.Return(ExpandTo(c, c.T("self"), c.Syms("size")));
-}
+void ExpandSize(AtenCall& c) { c.Return(ExpandTo(c, c.T("self"), c.Syms("size"))); }
 
-void ExpandAs(AtenCall& c) {
-  c.Return(ExpandTo(c, c.T("self"), DimsOf(c.T("other"))));
-}
+void ExpandAs(AtenCall& c) { c.Return(ExpandTo(c, c.T("self"), DimsOf(c.T("other")))); }
 
 void BroadcastTo(AtenCall& c) { ExpandSize(c); }
 
@@ -231,8 +222,8 @@ void SliceTensor(AtenCall& c) {
   Value* self = c.T("self");
   if (RankOf(self) == 0) return c.Return(c.Fail("self has no dims"));
   constexpr int64_t kEnd = SymRange::kMax;
-  c.Return(Slice(c, self, c.Dim("dim", RankOf(self)), c.Sym("start", 0),
-                 c.Sym("end", kEnd), c.Sym("step")));
+  c.Return(Slice(c, self, c.Dim("dim", RankOf(self)), c.Sym("start", 0), c.Sym("end", kEnd),
+                 c.Sym("step")));
 }
 
 void Narrow(AtenCall& c) {
@@ -246,11 +237,9 @@ void Narrow(AtenCall& c) {
   c.Return(Slice(c, self, dim, start, start + c.Sym("length")));
 }
 
-std::vector<Value*> SplitInto(AtenCall& c, Value* self, int dim,
-                              const SymInts& sizes) {
+std::vector<Value*> SplitInto(AtenCall& c, Value* self, int dim, const SymInts& sizes) {
   if (self == nullptr) return {};
-  return c.Ops(ops::split_with_sizes, {self},
-               {{"split_sizes", sizes}, {"dim", dim}});
+  return c.Ops(ops::split_with_sizes, {self}, {{"split_sizes", sizes}, {"dim", dim}});
 }
 
 // Parts of `size`, the last one smaller; nothing when the number of parts is not
@@ -273,16 +262,13 @@ void SplitTensor(AtenCall& c) {
   const int dim = c.Dim("dim", RankOf(self));
   if (RankOf(self) == 0) return c.ReturnList({});
   const auto sizes = EqualParts(c, TypeOf(self).dim(dim), c.Sym("split_size"));
-  c.ReturnList(sizes ? SplitInto(c, self, dim, *sizes)
-                     : std::vector<Value*>());
+  c.ReturnList(sizes ? SplitInto(c, self, dim, *sizes) : std::vector<Value*>());
 }
 
 void SplitSizes(AtenCall& c) {
   Value* self = c.T("self");
-  const char* name =
-      c.schema().Find("split_sizes") >= 0 ? "split_sizes" : "split_size";
-  c.ReturnList(
-      SplitInto(c, self, c.Dim("dim", RankOf(self)), c.Syms(name)));
+  const char* name = c.schema().Find("split_sizes") >= 0 ? "split_sizes" : "split_size";
+  c.ReturnList(SplitInto(c, self, c.Dim("dim", RankOf(self)), c.Syms(name)));
 }
 
 void Chunk(AtenCall& c) {
@@ -298,14 +284,12 @@ void Chunk(AtenCall& c) {
   if (!n.is_constant()) {
     // As many parts as asked for, when the dim divides.
     if (c.b().module().symbols().IsMultipleOf(n, chunks)) {
-      return c.ReturnList(
-          SplitInto(c, self, dim, SymInts(chunks, FloorDiv(n, chunks))));
+      return c.ReturnList(SplitInto(c, self, dim, SymInts(chunks, FloorDiv(n, chunks))));
     }
     c.Unsupported("the number of parts is not known");
     return c.ReturnList({});
   }
-  const auto sizes = n.Is(0) ? SymInts(chunks, SymInt(0))
-                             : *EqualParts(c, n, size);
+  const auto sizes = n.Is(0) ? SymInts(chunks, SymInt(0)) : *EqualParts(c, n, size);
   c.ReturnList(SplitInto(c, self, dim, sizes));
 }
 
@@ -357,149 +341,96 @@ void Unbind(AtenCall& c) {
   c.ReturnList(parts);
 }
 
-// The diagonal of dims (dim1, dim2) as the last dim: these two as one of
-// n * m elements, of which every (m + 1)th from the first one.
 void Diagonal(AtenCall& c) {
   Value* self = c.T("self");
   const int rank = RankOf(self);
-  if (rank < 2) return c.Return(c.Fail("self has fewer than two dims"));
-  const int64_t offset = c.Int("offset");
-  const int dim1 = c.Dim("dim1", rank);
-  const int dim2 = c.Dim("dim2", rank);
-  if (dim1 == dim2) return c.Return(c.Fail("dim1 and dim2 are equal"));
-  Ints perm = OtherDims(rank, {dim1, dim2});
-  perm.push_back(dim1);
-  perm.push_back(dim2);
-  Value* x = Permute(c, self, perm);
-  const SymInt n = TypeOf(x).dim(rank - 2);
-  const SymInt m = TypeOf(x).dim(rank - 1);
-  const SymInt first = offset >= 0 ? SymInt(offset) : SymInt(-offset) * m;
-  const SymInt count = Max(offset >= 0 ? Min(n, m - offset) : Min(n + offset, m), 0);
-  Value* flat = Flatten(c, x, rank - 2, rank - 1);
-  c.Return(Slice(c, flat, rank - 2, first, first + count * (m + 1), m + 1));
+  c.Return(c.Op(
+      ops::diagonal, {self},
+      {{"offset", c.Int("offset")}, {"dim1", c.Dim("dim1", rank)}, {"dim2", c.Dim("dim2", rank)}}));
 }
 
 // --- Strides ----------------------------------------------------------------------
 
-// The order of dims from the largest stride to the smallest when the tensor
-// fills its storage without gaps; nothing otherwise.
-std::optional<Ints> DenseOrder(const AtenCall::Layout& layout,
-                               const SymInts& size) {
-  if (!layout.offset.Is(0)) return std::nullopt;
-  Ints order;
-  for (size_t i = 0; i < size.size(); ++i) {
-    if (!size[i].is_constant() || !layout.strides[i].is_constant()) {
-      return std::nullopt;
-    }
-    order.push_back(static_cast<int64_t>(i));
-  }
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    return layout.strides[a].value() > layout.strides[b].value();
-  });
-  int64_t expected = 1;
+// Whether dims in this order fill the storage row by row.
+bool IsRowMajor(const AtenCall::Layout& layout, const SymInts& size, const Ints& order) {
+  SymInt expected = 1;
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
-    if (!size[*it].Is(1) && layout.strides[*it].value() != expected) {
-      return std::nullopt;
-    }
-    expected *= size[*it].value();
+    if (!size[*it].Is(1) && layout.strides[*it] != expected) return false;
+    expected = expected * size[*it];
   }
-  return order;
+  return true;
 }
 
-// Elements of the storage by their positions. The storage has to be known: that
-// of a tensor without gaps, or a contiguous one.
+// The order of dims in memory when the tensor fills its storage without gaps;
+// nothing otherwise. Symbolic ones are row-major or channels-last.
+std::optional<Ints> DenseOrder(const AtenCall::Layout& layout, const SymInts& size) {
+  if (!layout.offset.Is(0)) return std::nullopt;
+  const int rank = static_cast<int>(size.size());
+  const Ints plain = AllDims(rank);
+  std::vector<Ints> orders = {plain};
+  if (rank > 2) orders.push_back(MoveDim(rank, 1, rank - 1));
+  if (AllConstant(layout.strides)) {
+    Ints order = plain;
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      return layout.strides[a].value() > layout.strides[b].value();
+    });
+    orders.push_back(order);
+  }
+  for (const Ints& order : orders) {
+    if (IsRowMajor(layout, size, order)) return order;
+  }
+  return std::nullopt;
+}
+
+// Elements of the storage, which has to be known: that of a tensor without
+// gaps.
 void AsStrided(AtenCall& c) {
-  constexpr int64_t kMaxElements = 1 << 24;
   Value* self = c.T("self");
-  const Ints size = c.Ints("size");
-  const Ints stride = c.Ints("stride");
   const auto layout = c.LayoutOf("self");
   Ints order = AllDims(RankOf(self));
   if (layout) {
     const auto dense = DenseOrder(*layout, DimsOf(self));
     if (!dense) {
-      return c.Return(c.Unsupported(
-          "the storage of self has elements that self does not show"));
+      return c.Return(c.Unsupported("the storage of self has elements that self does not show"));
     }
     order = *dense;
   }
-  const auto numel = CheckedNumel(size);
-  if (size.size() != stride.size() || !numel || *numel > kMaxElements) {
-    return c.Return(c.Fail("size and stride do not fit, or are too large"));
-  }
-  Ints positions;
-  Ints index(size.size(), 0);
-  const int64_t offset = c.Int("storage_offset", 0);
-  for (int64_t n = 0; n < *numel; ++n) {
-    int64_t at = offset;
-    for (size_t i = 0; i < index.size(); ++i) at += index[i] * stride[i];
-    positions.push_back(at);
-    for (size_t i = index.size(); i-- > 0;) {
-      if (++index[i] < size[i]) break;
-      index[i] = 0;
-    }
-  }
-  Value* storage = Permute(c, self, order);
-  storage = Flatten(c, storage, 0, RankOf(storage) - 1);
-  Value* at = c.b().Constant(
-      HostTensor::FromInts(DType::kI64, {*numel}, positions));
-  c.Return(Reshape(c, c.Op(ops::index_select, {storage, at}, {{"dim", 0}}),
-                   ToSymInts(size)));
+  c.Return(c.Op(ops::as_strided, {Permute(c, self, order)},
+                {{"size", c.Syms("size")},
+                 {"stride", c.Syms("stride")},
+                 {"storage_offset", c.Sym("storage_offset", 0)}}));
 }
 
-// Windows of `size` every `step` along a dim, in a new last dim.
 void Unfold(AtenCall& c) {
   Value* self = c.T("self");
-  const int rank = RankOf(self);
-  const int dim = c.Dim("dimension", rank);
-  const int64_t size = c.Int("size");
-  const int64_t step = c.Int("step");
-  if (rank == 0 || step < 1 || size < 0) {
-    return c.Return(c.Fail("self has no dims, or step is not positive"));
-  }
-  const SymInt n = TypeOf(self).dim(dim);
-  const SymInt windows = FloorDiv(n - size, step) + 1;
-  Value* start = Mul(c, Iota(c, windows), static_cast<double>(step));
-  Value* at = Add(c, AlongDim(c, start, 0, 2),
-                  AlongDim(c, Iota(c, size), 1, 2));
-  Value* y = c.Op(ops::index_select, {self, at}, {{"dim", dim}});
-  c.Return(Permute(c, y, MoveDim(rank + 1, dim + 1, rank)));
+  c.Return(c.Op(ops::unfold, {self},
+                {{"dimension", c.Dim("dimension", RankOf(self))},
+                 {"size", c.Sym("size")},
+                 {"step", c.Sym("step")}}));
 }
 
 constexpr AtenOp kTable[] = {
     {"_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> "
      "Tensor(a)",
      ViewSize},
-    {"_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
-     ViewSize},
-    {"adjoint(Tensor(a) self) -> Tensor(a)",
-     Adjoint},
-    {"alias(Tensor(a) self) -> Tensor(a)",
-     Alias},
-    {"alias_copy(Tensor self) -> Tensor",
-     Alias},
+    {"_unsafe_view(Tensor self, SymInt[] size) -> Tensor", ViewSize},
+    {"adjoint(Tensor(a) self) -> Tensor(a)", Adjoint},
+    {"alias(Tensor(a) self) -> Tensor(a)", Alias},
+    {"alias_copy(Tensor self) -> Tensor", Alias},
     {"as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? "
      "storage_offset=None) -> Tensor(a)",
      AsStrided},
     {"as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? "
      "storage_offset=None) -> Tensor",
      AsStrided},
-    {"atleast_1d(Tensor self) -> Tensor",
-     AtLeast<1>},
-    {"atleast_2d(Tensor self) -> Tensor",
-     AtLeast<2>},
-    {"atleast_3d(Tensor self) -> Tensor",
-     AtLeast<3>},
-    {"broadcast_tensors(Tensor[] tensors) -> Tensor[]",
-     BroadcastTensors},
-    {"broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)",
-     BroadcastTo},
-    {"chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]",
-     Chunk},
-    {"detach(Tensor(a) self) -> Tensor(a)",
-     Alias},
-    {"detach_copy(Tensor self) -> Tensor",
-     Alias},
+    {"atleast_1d(Tensor self) -> Tensor", AtLeast<1>},
+    {"atleast_2d(Tensor self) -> Tensor", AtLeast<2>},
+    {"atleast_3d(Tensor self) -> Tensor", AtLeast<3>},
+    {"broadcast_tensors(Tensor[] tensors) -> Tensor[]", BroadcastTensors},
+    {"broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", BroadcastTo},
+    {"chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", Chunk},
+    {"detach(Tensor(a) self) -> Tensor(a)", Alias},
+    {"detach_copy(Tensor self) -> Tensor", Alias},
     {"diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> "
      "Tensor(a)",
      Diagonal},
@@ -509,49 +440,35 @@ constexpr AtenOp kTable[] = {
     {"expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> "
      "Tensor(a)",
      ExpandSize},
-    {"expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
-     ExpandAs},
+    {"expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", ExpandAs},
     {"expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> "
      "Tensor",
      ExpandSize},
     {"flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> "
      "Tensor(a)",
      FlattenDims},
-    {"mT(Tensor(a) self) -> Tensor(a)",
-     Adjoint},
-    {"matrix_H(Tensor(a) self) -> Tensor(a)",
-     Adjoint},
-    {"moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)",
-     MoveDims},
+    {"mT(Tensor(a) self) -> Tensor(a)", Adjoint},
+    {"matrix_H(Tensor(a) self) -> Tensor(a)", Adjoint},
+    {"moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)", MoveDims},
     {"moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> "
      "Tensor(a)",
      MoveDims},
-    {"movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)",
-     MoveDims},
+    {"movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", MoveDims},
     {"movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> "
      "Tensor(a)",
      MoveDims},
     {"narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> "
      "Tensor(a)",
      Narrow},
-    {"narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor",
-     Narrow},
-    {"numpy_T(Tensor(a) self) -> Tensor(a)",
-     Reverse},
-    {"permute(Tensor(a) self, int[] dims) -> Tensor(a)",
-     PermuteDims},
-    {"permute_copy(Tensor self, int[] dims) -> Tensor",
-     PermuteDims},
-    {"ravel(Tensor(a) self) -> Tensor(a)",
-     Ravel},
-    {"reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)",
-     ReshapeShape},
-    {"reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)",
-     ReshapeAs},
-    {"select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
-     SelectInt},
-    {"select_copy.int(Tensor self, int dim, SymInt index) -> Tensor",
-     SelectInt},
+    {"narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", Narrow},
+    {"numpy_T(Tensor(a) self) -> Tensor(a)", Reverse},
+    {"permute(Tensor(a) self, int[] dims) -> Tensor(a)", PermuteDims},
+    {"permute_copy(Tensor self, int[] dims) -> Tensor", PermuteDims},
+    {"ravel(Tensor(a) self) -> Tensor(a)", Ravel},
+    {"reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", ReshapeShape},
+    {"reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", ReshapeAs},
+    {"select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", SelectInt},
+    {"select_copy.int(Tensor self, int dim, SymInt index) -> Tensor", SelectInt},
     {"slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? "
      "end=None, SymInt step=1) -> Tensor(a)",
      SliceTensor},
@@ -564,74 +481,49 @@ constexpr AtenOp kTable[] = {
     {"split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> "
      "Tensor(a)[]",
      SplitSizes},
-    {"split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
-     SplitTensor},
+    {"split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", SplitTensor},
     {"split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) "
      "-> Tensor(a)[]",
      SplitSizes},
     {"split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> "
      "Tensor[]",
      SplitSizes},
-    {"squeeze(Tensor(a) self) -> Tensor(a)",
-     SqueezeDims},
-    {"squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
-     SqueezeDims},
-    {"squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)",
-     SqueezeDims},
-    {"squeeze_copy(Tensor self) -> Tensor",
-     SqueezeDims},
-    {"squeeze_copy.dim(Tensor self, int dim) -> Tensor",
-     SqueezeDims},
-    {"squeeze_copy.dims(Tensor self, int[] dim) -> Tensor",
-     SqueezeDims},
-    {"swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)",
-     SwapAxes},
-    {"swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
-     Transpose},
-    {"t(Tensor(a) self) -> Tensor(a)",
-     Transpose2d},
-    {"t_copy(Tensor self) -> Tensor",
-     Transpose2d},
+    {"squeeze(Tensor(a) self) -> Tensor(a)", SqueezeDims},
+    {"squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", SqueezeDims},
+    {"squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", SqueezeDims},
+    {"squeeze_copy(Tensor self) -> Tensor", SqueezeDims},
+    {"squeeze_copy.dim(Tensor self, int dim) -> Tensor", SqueezeDims},
+    {"squeeze_copy.dims(Tensor self, int[] dim) -> Tensor", SqueezeDims},
+    {"swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", SwapAxes},
+    {"swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", Transpose},
+    {"t(Tensor(a) self) -> Tensor(a)", Transpose2d},
+    {"t_copy(Tensor self) -> Tensor", Transpose2d},
     {"tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) "
      "-> Tensor(a)[]",
      TensorSplit},
     {"tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) "
      "-> Tensor(a)[]",
      TensorSplit},
-    {"transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
-     Transpose},
-    {"transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor",
-     Transpose},
-    {"unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]",
-     Unbind},
-    {"unbind_copy.int(Tensor self, int dim=0) -> Tensor[]",
-     Unbind},
-    {"unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
-     Unflatten},
-    {"unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
-     Unfold},
-    {"unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor",
-     Unfold},
-    {"unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
-     Chunk},
+    {"transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", Transpose},
+    {"transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor", Transpose},
+    {"unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", Unbind},
+    {"unbind_copy.int(Tensor self, int dim=0) -> Tensor[]", Unbind},
+    {"unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", Unflatten},
+    {"unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", Unfold},
+    {"unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor", Unfold},
+    {"unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", Chunk},
     {"unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> "
      "Tensor[]",
      SplitTensor},
     {"unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> "
      "Tensor[]",
      SplitSizes},
-    {"unsqueeze(Tensor(a) self, int dim) -> Tensor(a)",
-     UnsqueezeDim},
-    {"unsqueeze_copy(Tensor self, int dim) -> Tensor",
-     UnsqueezeDim},
-    {"view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
-     ViewSize},
-    {"view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
-     ViewDtype},
-    {"view_as(Tensor(a) self, Tensor other) -> Tensor(a)",
-     ReshapeAs},
-    {"view_copy(Tensor self, SymInt[] size) -> Tensor",
-     ViewSize},
+    {"unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", UnsqueezeDim},
+    {"unsqueeze_copy(Tensor self, int dim) -> Tensor", UnsqueezeDim},
+    {"view(Tensor(a) self, SymInt[] size) -> Tensor(a)", ViewSize},
+    {"view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", ViewDtype},
+    {"view_as(Tensor(a) self, Tensor other) -> Tensor(a)", ReshapeAs},
+    {"view_copy(Tensor self, SymInt[] size) -> Tensor", ViewSize},
 };
 
 }  // namespace

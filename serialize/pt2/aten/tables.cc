@@ -1,0 +1,110 @@
+#include "serialize/pt2/aten/tables.h"
+
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "graph/core/check.h"
+
+namespace weft::pt2 {
+namespace {
+
+using OpMap = std::map<std::string, KnownOp, std::less<>>;
+
+// "prims::mul.default" is torch.ops.prims.mul.default; without a namespace it is
+// ATen's.
+std::string TargetOf(absl::string_view name) {
+  const size_t colons = name.find("::");
+  if (colons == absl::string_view::npos) {
+    return absl::StrCat("torch.ops.aten.", name);
+  }
+  return absl::StrCat("torch.ops.", name.substr(0, colons), ".", name.substr(colons + 2));
+}
+
+void AddTable(absl::Span<const AtenOp> table, OpMap* ops) {
+  for (const AtenOp& row : table) {
+    auto schema = AtenSchema::Parse(row.schema);
+    WEFT_CHECK(schema.ok()) << schema.status();
+    std::string target = TargetOf(schema->name);
+    const bool added = ops->emplace(target, KnownOp{*std::move(schema), row.fn}).second;
+    WEFT_CHECK(added) << target << " is listed twice";
+  }
+}
+
+const OpMap& AllOps() {
+  static const OpMap& all = *[] {
+    auto* ops = new OpMap;
+    for (auto table :
+         {ActivationTable, AttentionTable, BackwardTable,  BinaryTable, ComplexTable, ConvTable,
+          CopyTable,       CreateTable,    EmbeddingTable, FftTable,    IndexTable,   JoinTable,
+          LossTable,       MatmulTable,    NormTable,      PadTable,    PoolTable,    PrimsTable,
+          QuantTable,      RecurrentTable, ReduceTable,    ResizeTable, ScatterTable, SortTable,
+          SymbolicTable,   UnaryTable,     ViewTable}) {
+      AddTable(table(), ops);
+    }
+    return ops;
+  }();
+  return all;
+}
+
+struct Absence {
+  const char* base;  // "rand": all overloads of torch.ops.aten.rand.
+  const char* reason;
+};
+
+constexpr char kRandom[] = "random numbers are not modelled";
+constexpr char kResize[] = "storages are not resized";
+constexpr Absence kAbsent[] = {
+    {"rand", kRandom},
+    {"randn", kRandom},
+    {"rand_like", kRandom},
+    {"randn_like", kRandom},
+    {"randint", kRandom},
+    {"randint_like", kRandom},
+    {"randperm", kRandom},
+    {"bernoulli", kRandom},
+    {"multinomial", kRandom},
+    {"normal", kRandom},
+    {"normal_functional", kRandom},
+    {"uniform", kRandom},
+    {"resize_", kResize},
+    {"set_", kResize},
+};
+
+}  // namespace
+
+const KnownOp* FindAten(absl::string_view target) {
+  const auto found = AllOps().find(target);
+  return found == AllOps().end() ? nullptr : &found->second;
+}
+
+const KnownOp* FindWritten(absl::string_view target) {
+  const size_t dot = target.rfind('.');
+  if (dot == absl::string_view::npos) return nullptr;
+  absl::string_view base = target.substr(0, dot);
+  if (!absl::ConsumeSuffix(&base, "_") || absl::EndsWith(base, "_")) {
+    return nullptr;
+  }
+  return FindAten(absl::StrCat(base, target.substr(dot)));
+}
+
+std::vector<std::pair<std::string, const KnownOp*>> AllAten() {
+  std::vector<std::pair<std::string, const KnownOp*>> all;
+  for (const auto& [target, op] : AllOps()) all.emplace_back(target, &op);
+  return all;
+}
+
+absl::string_view ReasonForAbsence(absl::string_view target) {
+  absl::string_view base = target;
+  if (!absl::ConsumePrefix(&base, "torch.ops.aten.")) return "";
+  base = base.substr(0, base.find('.'));
+  for (const Absence& absence : kAbsent) {
+    if (base == absence.base) return absence.reason;
+  }
+  return "";
+}
+
+}  // namespace weft::pt2

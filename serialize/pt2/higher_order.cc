@@ -1,0 +1,304 @@
+// Operators of higher order: cond, while_loop, scan, map, vmap, and wrappers
+// whose graphs are put in place.
+#include <limits>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graph/core/status_macros.h"
+#include "graph/ops/ops.h"
+#include "serialize/pt2/build.h"
+#include "serialize/pt2/program_importer.h"
+
+namespace weft::pt2 {
+namespace {
+
+using Kind = Arg::Kind;
+
+Type TensorType(const Value* v) { return v->type(); }
+
+Type WithoutDim0(Type type) { return type.WithDims(type.dims().subspan(1)); }
+
+absl::Status BadArguments() {
+  return absl::InvalidArgumentError("its arguments are not those of the operator");
+}
+
+std::vector<std::unique_ptr<Graph>> OneGraph(std::unique_ptr<Graph> graph) {
+  std::vector<std::unique_ptr<Graph>> graphs;
+  graphs.push_back(std::move(graph));
+  return graphs;
+}
+
+std::vector<Arg> TensorArgs(const std::vector<Value*>& values) {
+  std::vector<Arg> args;
+  for (Value* v : values) args.push_back(Arg::Tensor(v));
+  return args;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Value*>> ProgramImporter::TensorsOf(Scope* scope, const Args& args) {
+  static const AtenSchema& none = *new AtenSchema;
+  AtenCall call(none, {}, scope->builder);
+  std::vector<Value*> values;
+  for (const Arg& arg : args) {
+    if (arg.is(Kind::kTensor) && arg.value != nullptr) {
+      values.push_back(arg.value);
+      continue;
+    }
+    if (!arg.is_number()) {
+      return absl::UnimplementedError("a value is neither tensor nor number");
+    }
+    const bool truth = arg.is(Kind::kBool) || arg.is(Kind::kRelation) || arg.is(Kind::kBoolValue);
+    values.push_back(call.As(arg, arg.is(Kind::kInt) ? DType::kI64
+                                  : truth            ? DType::kBool
+                                                     : DType::kF64));
+  }
+  WEFT_RETURN_IF_ERROR(scope->builder->status());
+  return values;
+}
+
+absl::StatusOr<ProgramImporter::Args> ProgramImporter::Inline(Scope* scope, const GraphDef& graph,
+                                                              Args inputs,
+                                                              std::optional<DType> autocast) {
+  if (inputs.size() != graph.inputs.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a nested graph takes ", graph.inputs.size(), " inputs, got ", inputs.size()));
+  }
+  Scope inner(&graph, scope->builder);
+  inner.autocast = autocast;
+  inner.nested = scope->nested;
+  inner.prefix = scope->prefix;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (graph.inputs[i].name.empty()) continue;
+    inner.names[graph.inputs[i].name] = std::move(inputs[i]);
+  }
+  WEFT_RETURN_IF_ERROR(ImportBody(&inner));
+  return ResolveAll(&inner, graph.outputs);
+}
+
+absl::StatusOr<std::unique_ptr<Graph>> ProgramImporter::Region(Scope* scope, const GraphDef& graph,
+                                                               const Args& inputs,
+                                                               absl::Span<const Type> types) {
+  auto region = std::make_unique<Graph>(module_.get(), "body");
+  Builder::Options fold;
+  fold.fold = !has_writes_;
+  Builder builder(region.get(), nullptr, fold);
+  Scope inner(&graph, &builder);
+  inner.nested = true;
+  inner.autocast = scope->autocast;
+  inner.prefix = scope->prefix;
+  Args known = inputs;
+  size_t next = 0;
+  for (size_t i = 0; i < known.size(); ++i) {
+    if (!known[i].is(Kind::kTensor)) continue;
+    const std::string name = i < graph.inputs.size() ? graph.inputs[i].name : "";
+    known[i].value = region->AddInput(types[next++], name);
+  }
+  WEFT_ASSIGN_OR_RETURN(Args outputs, Inline(&inner, graph, std::move(known), scope->autocast));
+  WEFT_ASSIGN_OR_RETURN(const auto values, TensorsOf(&inner, outputs));
+  region->SetOutputs(values);
+  return region;
+}
+
+absl::Status ProgramImporter::ImportCond(Scope* scope, const NodeDef& node, const Args& args) {
+  if (args.size() != 4 || args[1].graph == nullptr || args[2].graph == nullptr ||
+      !args[3].is(Kind::kList)) {
+    return BadArguments();
+  }
+  WEFT_ASSIGN_OR_RETURN(auto predicate, TensorsOf(scope, {args[0]}));
+  static const AtenSchema& none = *new AtenSchema;
+  AtenCall call(none, {}, scope->builder);
+  std::vector<Value*> operands = {Convert(call, Reshape(call, predicate[0], {}), DType::kBool)};
+  std::vector<Type> types;
+  for (const Arg& arg : args[3].items) {
+    if (!arg.is(Kind::kTensor)) continue;
+    operands.push_back(arg.value);
+    types.push_back(TensorType(arg.value));
+  }
+  Regions regions;
+  for (int i : {1, 2}) {
+    WEFT_ASSIGN_OR_RETURN(auto region, Region(scope, *args[i].graph, args[3].items, types));
+    regions.push_back(std::move(region));
+  }
+  return SetResults(scope, node,
+                    TensorArgs(scope->builder->Ops(ops::cond, operands, {}, std::move(regions))));
+}
+
+// The condition is worked out before the loop and at the end of its body.
+absl::Status ProgramImporter::ImportWhile(Scope* scope, const NodeDef& node, const Args& args) {
+  if (args.size() != 4 || args[0].graph == nullptr || args[1].graph == nullptr) {
+    return BadArguments();
+  }
+  const GraphDef& condition = *args[0].graph;
+  WEFT_ASSIGN_OR_RETURN(const auto carried, TensorsOf(scope, args[2].items));
+  Args inputs = TensorArgs(carried);
+  inputs.insert(inputs.end(), args[3].items.begin(), args[3].items.end());
+  WEFT_ASSIGN_OR_RETURN(const Args first, Inline(scope, condition, inputs, scope->autocast));
+  WEFT_ASSIGN_OR_RETURN(const auto go, TensorsOf(scope, first));
+  if (go.size() != 1) return BadArguments();
+
+  static const AtenSchema& none = *new AtenSchema;
+  AtenCall call(none, {}, scope->builder);
+  std::vector<Value*> operands = {scope->builder->Constant(HostTensor::ScalarInt(
+                                      DType::kI64, std::numeric_limits<int64_t>::max())),
+                                  Convert(call, Reshape(call, go[0], {}), DType::kBool)};
+  auto body = std::make_unique<Graph>(module_.get(), "body");
+  body->AddInput(Type::Scalar(DType::kI64), "iteration");
+  body->AddInput(Type::Scalar(DType::kBool), "condition");
+  Builder::Options fold;
+  fold.fold = !has_writes_;
+  Builder builder(body.get(), nullptr, fold);
+  Scope inner(&condition, &builder);
+  inner.nested = true;
+  inner.autocast = scope->autocast;
+  inner.prefix = scope->prefix;
+  Args known = inputs;
+  for (Arg& arg : known) {
+    if (!arg.is(Kind::kTensor)) continue;
+    operands.push_back(arg.value);
+    arg.value = body->AddInput(arg.value->type());
+  }
+  WEFT_ASSIGN_OR_RETURN(Args after, Inline(&inner, *args[1].graph, known, scope->autocast));
+  WEFT_ASSIGN_OR_RETURN(auto next, TensorsOf(&inner, after));
+  if (next.size() != carried.size()) return BadArguments();
+  for (size_t i = 0; i < next.size(); ++i) known[i] = Arg::Tensor(next[i]);
+  WEFT_ASSIGN_OR_RETURN(const Args again, Inline(&inner, condition, known, scope->autocast));
+  WEFT_ASSIGN_OR_RETURN(auto go_on, TensorsOf(&inner, again));
+  if (go_on.size() != 1) return BadArguments();
+  AtenCall inside(none, {}, &builder);
+  next.insert(next.begin(), Convert(inside, Reshape(inside, go_on[0], {}), DType::kBool));
+  WEFT_RETURN_IF_ERROR(builder.status());
+  body->SetOutputs(next);
+  const NamedAttr attrs[] = {{"num_carried", static_cast<int64_t>(carried.size())}};
+  return SetResults(
+      scope, node,
+      TensorArgs(scope->builder->Ops(ops::loop, operands, attrs, OneGraph(std::move(body)))));
+}
+
+absl::Status ProgramImporter::ImportScan(Scope* scope, const NodeDef& node, const Args& args) {
+  if (args.size() != 4 || args[0].graph == nullptr) return BadArguments();
+  WEFT_ASSIGN_OR_RETURN(const auto init, TensorsOf(scope, args[1].items));
+  WEFT_ASSIGN_OR_RETURN(const auto xs, TensorsOf(scope, args[2].items));
+  std::vector<Value*> operands = init;
+  std::vector<Type> types;
+  for (Value* v : init) types.push_back(v->type());
+  for (Value* v : xs) {
+    if (v->type().rank() == 0) return BadArguments();
+    operands.push_back(v);
+    types.push_back(WithoutDim0(v->type()));
+  }
+  Args inputs = TensorArgs(operands);
+  for (const Arg& arg : args[3].items) {
+    inputs.push_back(arg);
+    if (!arg.is(Kind::kTensor)) continue;
+    operands.push_back(arg.value);
+    types.push_back(arg.value->type());
+  }
+  WEFT_ASSIGN_OR_RETURN(auto body, Region(scope, *args[0].graph, inputs, types));
+  const NamedAttr attrs[] = {{"num_carried", static_cast<int64_t>(init.size())},
+                             {"num_scanned", static_cast<int64_t>(xs.size())}};
+  return SetResults(
+      scope, node,
+      TensorArgs(scope->builder->Ops(ops::scan, operands, attrs, OneGraph(std::move(body)))));
+}
+
+// A scan that carries nothing.
+absl::Status ProgramImporter::ImportMap(Scope* scope, const NodeDef& node, const Args& args) {
+  if (args.size() != 3) return BadArguments();
+  return ImportScan(scope, node, {args[0], Arg::List({}), args[1], args[2]});
+}
+
+// The graph, the mapped tensors, their mapped dims, tensors from outside, and
+// the dims of the results that the steps are stacked along.
+absl::Status ProgramImporter::ImportVmap(Scope* scope, const NodeDef& node, const Args& args) {
+  if (args.size() != 5 || args[0].graph == nullptr) return BadArguments();
+  static const AtenSchema& none = *new AtenSchema;
+  AtenCall call(none, {}, scope->builder);
+  WEFT_ASSIGN_OR_RETURN(auto mapped, TensorsOf(scope, args[1].items));
+  std::vector<Type> types;
+  for (size_t i = 0; i < mapped.size(); ++i) {
+    const int rank = RankOf(mapped[i]);
+    const SymInt dim = args[2].items[i].integer;
+    if (rank == 0 || !dim.is_constant()) return BadArguments();
+    const int from = call.WrapDim(dim.value(), rank);
+    mapped[i] = Permute(call, mapped[i], MoveDim(rank, from, 0));
+    WEFT_RETURN_IF_ERROR(call.status());
+    types.push_back(WithoutDim0(mapped[i]->type()));
+  }
+  std::vector<Value*> operands = mapped;
+  Args inputs = TensorArgs(mapped);
+  for (const Arg& arg : args[3].items) {
+    inputs.push_back(arg);
+    if (!arg.is(Kind::kTensor)) continue;
+    operands.push_back(arg.value);
+    types.push_back(arg.value->type());
+  }
+  WEFT_ASSIGN_OR_RETURN(auto body, Region(scope, *args[0].graph, inputs, types));
+  const NamedAttr attrs[] = {{"num_carried", 0},
+                             {"num_scanned", static_cast<int64_t>(mapped.size())}};
+  std::vector<Value*> results =
+      scope->builder->Ops(ops::scan, operands, attrs, OneGraph(std::move(body)));
+  for (size_t i = 0; i < results.size(); ++i) {
+    const int rank = RankOf(results[i]);
+    const SymInt dim = args[4].items[i].integer;
+    if (!dim.is_constant()) return BadArguments();
+    results[i] = Permute(call, results[i], MoveDim(rank, 0, call.WrapDim(dim.value(), rank)));
+  }
+  WEFT_RETURN_IF_ERROR(call.status());
+  return SetResults(scope, node, TensorArgs(results));
+}
+
+absl::Status ProgramImporter::ImportHigherOrder(Scope* scope, const NodeDef& node, bool* done) {
+  Args args;
+  const std::string& target = node.target;
+  const bool vmap = target == kVmapTarget;
+  constexpr absl::string_view kPrefix = "torch.ops.higher_order.";
+  if (!vmap && !absl::StartsWith(target, kPrefix)) {
+    return absl::OkStatus();
+  }
+  const std::string name = vmap ? "" : target.substr(kPrefix.size());
+  for (const NodeDef::Input& input : node.inputs) {
+    WEFT_ASSIGN_OR_RETURN(Arg arg, Resolve(scope, input.value));
+    args.push_back(std::move(arg));
+  }
+  *done = true;
+  if (vmap) return ImportVmap(scope, node, args);
+  if (name == "cond") return ImportCond(scope, node, args);
+  if (name == "while_loop") return ImportWhile(scope, node, args);
+  if (name == "scan") return ImportScan(scope, node, args);
+  if (name == "map_impl" || name == "map") {
+    return ImportMap(scope, node, args);
+  }
+  // Wrappers: some settings, a graph, its operands.
+  size_t graph = 0;
+  while (graph < args.size() && args[graph].graph == nullptr) ++graph;
+  std::optional<DType> autocast = scope->autocast;
+  const bool wrapper = name == "wrap_with_set_grad_enabled" || name == "invoke_subgraph" ||
+                       name == "wrap" || name == "tag_activation_checkpoint" ||
+                       name == "hints_wrapper";
+  if (name == "wrap_with_autocast" && args.size() >= 5) {
+    const bool enabled = args[2].is(Kind::kBool) && !args[2].integer.Is(0);
+    autocast.reset();
+    if (enabled) autocast = args[1].dtype.value_or(DType::kBF16);
+  } else if (!wrapper) {
+    *done = false;
+    return absl::OkStatus();
+  }
+  if (graph == args.size()) return BadArguments();
+  Args inputs;
+  for (size_t i = graph + 1; i < args.size(); ++i) {
+    // invoke_subgraph names the graph after it.
+    if (args[i].is(Kind::kString)) continue;
+    if (args[i].is(Kind::kList)) {
+      inputs.insert(inputs.end(), args[i].items.begin(), args[i].items.end());
+    } else {
+      inputs.push_back(args[i]);
+    }
+  }
+  WEFT_ASSIGN_OR_RETURN(Args results,
+                        Inline(scope, *args[graph].graph, std::move(inputs), autocast));
+  return SetResults(scope, node, std::move(results));
+}
+
+}  // namespace weft::pt2

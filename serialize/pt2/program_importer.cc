@@ -1,0 +1,373 @@
+// The program as a whole, and its nodes.
+#include "serialize/pt2/program_importer.h"
+
+#include <algorithm>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "graph/core/status_macros.h"
+#include "graph/ops/ops.h"
+#include "graph/ops/registry.h"
+#include "serialize/pt2/autocast.h"
+#include "serialize/pt2/build.h"
+#include "serialize/pt2/memory_layout.h"
+
+namespace weft::pt2 {
+namespace {
+
+using Kind = Argument::Kind;
+
+bool IsHigherOrder(absl::string_view target) {
+  return absl::StartsWith(target, "torch.ops.higher_order.") || target == kVmapTarget;
+}
+
+bool IsScalarTarget(absl::string_view target) {
+  return absl::StartsWith(target, "_operator.") || absl::StartsWith(target, "torch.sym_") ||
+         absl::StartsWith(target, "math.");
+}
+
+// The last line of the trace that names a file.
+std::string SourceLine(const std::string& trace) {
+  std::string found;
+  for (absl::string_view line : absl::StrSplit(trace, '\n')) {
+    line = absl::StripAsciiWhitespace(line);
+    if (absl::StartsWith(line, "File ")) found = std::string(line);
+  }
+  return found.empty() ? "" : absl::StrCat(", ", found);
+}
+
+std::string NodeName(const NodeDef& node) {
+  if (!node.name.empty()) return node.name;
+  for (const Argument& output : node.outputs) {
+    if (!output.name.empty()) return output.name;
+  }
+  return node.target;
+}
+
+}  // namespace
+
+std::string DescribeNode(const NodeDef& node) {
+  return absl::StrCat("node '", NodeName(node), "' (", node.target, ")");
+}
+
+absl::Status Annotate(const absl::Status& status, absl::string_view where) {
+  return absl::Status(status.code(), absl::StrCat(where, ": ", status.message()));
+}
+
+ProgramImporter::ProgramImporter(const ExportedProgram* program, Weights* weights,
+                                 const Pt2ImportOptions& options)
+    : program_(*program),
+      weights_(*weights),
+      options_(options),
+      module_(std::make_unique<Module>(options.registry == nullptr ? ops::Registry()
+                                                                   : *options.registry)) {}
+
+absl::StatusOr<std::unique_ptr<Module>> ProgramImporter::Run() {
+  std::vector<std::string> unknown;
+  WEFT_RETURN_IF_ERROR(CheckTargets(program_.graph, &unknown));
+  if (!unknown.empty()) {
+    return absl::UnimplementedError(
+        absl::StrCat("operators that are not supported: ", absl::StrJoin(unknown, "; ")));
+  }
+  FindWritten();
+  WEFT_RETURN_IF_ERROR(DeclareSymbols());
+  Builder::Options fold;
+  // A view or a copy that changes nothing now may be told from its operand by
+  // a later write.
+  fold.fold = !has_writes_;
+  Builder builder(module_->AddFunction("main"), nullptr, fold);
+  Scope scope(&program_.graph, &builder);
+  WEFT_RETURN_IF_ERROR(AddInputs(&scope));
+  WEFT_RETURN_IF_ERROR(ImportBody(&scope));
+  WEFT_RETURN_IF_ERROR(SetOutputs(&scope));
+  return std::move(module_);
+}
+
+absl::Status ProgramImporter::CheckTargets(const GraphDef& graph,
+                                           std::vector<std::string>* unknown) {
+  constexpr size_t kMaxListed = 200;
+  for (const NodeDef& node : graph.nodes) {
+    for (const NodeDef::Input& input : node.inputs) {
+      if (input.value.graph == nullptr) continue;
+      WEFT_RETURN_IF_ERROR(CheckTargets(*input.value.graph, unknown));
+    }
+    if (IsHigherOrder(node.target) || IsScalarTarget(node.target) ||
+        FindAten(node.target) != nullptr || pt2::FindWritten(node.target) != nullptr ||
+        unknown->size() >= kMaxListed) {
+      continue;
+    }
+    const absl::string_view reason = ReasonForAbsence(node.target);
+    unknown->push_back(absl::StrCat(node.target, " (node '", NodeName(node), "'",
+                                    reason.empty() ? "" : ": ", reason, ")"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ProgramImporter::ImportBody(Scope* scope) {
+  for (const NodeDef& node : scope->def->nodes) {
+    if (++nodes_ > options_.max_nodes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the program has more than ", options_.max_nodes, " nodes"));
+    }
+    absl::Status status = ImportNode(scope, node);
+    if (status.ok()) status = scope->builder->status();
+    if (!status.ok()) {
+      return Annotate(status, absl::StrCat(DescribeNode(node), SourceLine(node.stack_trace)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ProgramImporter::ImportNode(Scope* scope, const NodeDef& node) {
+  scope->builder->set_provenance(
+      module_->provenance().Leaf(absl::StrCat(scope->prefix, NodeName(node))));
+  if (const KnownOp* op = FindAten(node.target)) {
+    return ImportAten(scope, node, *op);
+  }
+  if (const KnownOp* op = pt2::FindWritten(node.target)) {
+    return ImportWritten(scope, node, *op);
+  }
+  bool done = false;
+  WEFT_RETURN_IF_ERROR(ImportHigherOrder(scope, node, &done));
+  if (!done) {
+    WEFT_RETURN_IF_ERROR(ImportScalar(scope, node, &done));
+  }
+  if (done) return absl::OkStatus();
+  return absl::UnimplementedError("the operator is not supported");
+}
+
+absl::Status ProgramImporter::ImportAten(Scope* scope, const NodeDef& node, const KnownOp& op) {
+  WEFT_ASSIGN_OR_RETURN(Args args, PlaceArguments(scope, node, op.schema));
+  ApplyAutocast(scope, node.target, &args);
+  AtenCall call(op.schema, args, scope->builder);
+  std::vector<std::optional<AtenCall::Layout>> layouts(args.size());
+  for (const NodeDef::Input& input : node.inputs) {
+    const int i = op.schema.Find(input.name);
+    if (i >= 0) layouts[i] = LayoutOf(*scope, input.value);
+  }
+  call.set_layouts(std::move(layouts));
+  op.fn(call);
+  WEFT_RETURN_IF_ERROR(call.status());
+  Args results = std::move(call.results());
+  for (const auto& [arg, value] : call.writes()) {
+    WEFT_RETURN_IF_ERROR(Write(scope, args[arg], value).status());
+  }
+  const bool copies = !op.schema.IsView() || CopiesByLayout(node, *scope->def);
+  if (has_writes_ && copies) CloneViews(scope, args, &results);
+  return SetResults(scope, node, std::move(results));
+}
+
+// `add_` is add, written over its first argument. Of a view (`unsqueeze_`) the
+// name stands for the view from then on.
+absl::Status ProgramImporter::ImportWritten(Scope* scope, const NodeDef& node, const KnownOp& op) {
+  WEFT_ASSIGN_OR_RETURN(Args args, PlaceArguments(scope, node, op.schema));
+  if (args.empty() || !args[0].is(Arg::Kind::kTensor)) {
+    return absl::InvalidArgumentError("its first argument is no tensor");
+  }
+  AtenCall call(op.schema, args, scope->builder);
+  op.fn(call);
+  WEFT_RETURN_IF_ERROR(call.status());
+  if (call.results().empty() || call.results()[0].value == nullptr) {
+    return absl::InternalError("the import function gave no result");
+  }
+  Value* value = call.results()[0].value;
+  if (!op.schema.IsView()) {
+    WEFT_ASSIGN_OR_RETURN(value, Write(scope, args[0], value));
+  }
+  for (const NodeDef::Input& input : node.inputs) {
+    if (input.name != op.schema.args[0].name) continue;
+    scope->names[input.value.name] = Arg::Tensor(value);
+  }
+  return SetResults(scope, node, {Arg::Tensor(value)});
+}
+
+absl::StatusOr<Value*> ProgramImporter::Write(Scope* scope, const Arg& target, Value* value) {
+  if (!target.is(Arg::Kind::kTensor) || target.value == nullptr) {
+    return absl::InvalidArgumentError("what it writes is no tensor");
+  }
+  const DType dtype = target.value->type().dtype();
+  Builder& b = *scope->builder;
+  if (value != nullptr && value->type().dtype() != dtype) {
+    value = b.Op(ops::convert, {value}, {{"dtype", dtype}, {"saturate", false}});
+  }
+  Value* written = b.Op(ops::copy_, {target.value, value});
+  if (written == nullptr) return b.status();
+  return written;
+}
+
+// PyTorch's result is new memory, but ours is the operand, a view, or a constant
+// that others may share.
+void ProgramImporter::CloneViews(Scope* scope, const Args& args, Args* results) {
+  const auto is_operand = [&](const Value* v) {
+    return std::any_of(args.begin(), args.end(), [&](const Arg& a) { return a.value == v; });
+  };
+  const auto clone = [&](Arg* result) {
+    Value* v = result->value;
+    if (!result->is(Arg::Kind::kTensor) || v == nullptr) return;
+    if (!is_operand(v) && ViewedBy(v) == nullptr && LiteralOf(v) == nullptr) {
+      return;
+    }
+    result->value = scope->builder->Op(ops::clone, {v});
+  };
+  for (Arg& result : *results) {
+    clone(&result);
+    for (Arg& item : result.items) clone(&item);
+  }
+}
+
+// --- Arguments ------------------------------------------------------------------
+
+absl::StatusOr<ProgramImporter::Args> ProgramImporter::PlaceArguments(Scope* scope,
+                                                                      const NodeDef& node,
+                                                                      const AtenSchema& schema) {
+  Args args(schema.args.size());
+  std::vector<bool> given(schema.args.size());
+  for (const NodeDef::Input& input : node.inputs) {
+    const int i = schema.Find(input.name);
+    if (i < 0 || given[i]) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("argument \"", input.name, "\" is ",
+                       i < 0 ? "not one of the operator's" : "given twice"));
+    }
+    auto arg = Resolve(scope, input.value);
+    if (!arg.ok()) {
+      return Annotate(arg.status(), absl::StrCat("argument \"", input.name, "\""));
+    }
+    args[i] = *std::move(arg);
+    given[i] = true;
+  }
+  for (size_t i = 0; i < args.size(); ++i) {
+    const AtenArg& spec = schema.args[i];
+    if (given[i]) continue;
+    if (spec.default_value) {
+      WEFT_ASSIGN_OR_RETURN(args[i], Resolve(scope, *spec.default_value));
+    } else if (!absl::EndsWith(spec.type, "?")) {
+      return absl::InvalidArgumentError(absl::StrCat("argument \"", spec.name, "\" is missing"));
+    }
+  }
+  return args;
+}
+
+void ProgramImporter::ApplyAutocast(Scope* scope, absl::string_view target, Args* args) {
+  if (!scope->autocast) return;
+  const auto to = AutocastDType(target, *scope->autocast, *args);
+  if (!to) return;
+  const auto cast = [&](Arg* arg) {
+    if (!arg->is(Arg::Kind::kTensor) || arg->value == nullptr) return;
+    const DType dtype = arg->value->type().dtype();
+    if (!IsFloat(dtype) || dtype == DType::kF64 || dtype == *to) return;
+    arg->value =
+        scope->builder->Op(ops::convert, {arg->value}, {{"dtype", *to}, {"saturate", false}});
+  };
+  for (Arg& arg : *args) {
+    cast(&arg);
+    for (Arg& item : arg.items) cast(&item);
+  }
+}
+
+absl::StatusOr<ProgramImporter::Args> ProgramImporter::ResolveAll(
+    Scope* scope, const std::vector<Argument>& arguments) {
+  Args args;
+  for (const Argument& argument : arguments) {
+    WEFT_ASSIGN_OR_RETURN(Arg arg, Resolve(scope, argument));
+    args.push_back(std::move(arg));
+  }
+  return args;
+}
+
+absl::StatusOr<Arg> ProgramImporter::Resolve(Scope* scope, const Argument& argument) {
+  Arg arg;
+  switch (argument.kind) {
+    case Kind::kNone:
+      return arg;
+    case Kind::kTensor:
+    case Kind::kSymInt:
+    case Kind::kSymFloat:
+    case Kind::kSymBool: {
+      const auto found = scope->names.find(argument.name);
+      if (found != scope->names.end()) return found->second;
+      return absl::InvalidArgumentError(
+          absl::StrCat("nothing before it defines '", argument.name, "'"));
+    }
+    case Kind::kInt:
+      return Arg::Int(argument.integer);
+    case Kind::kBool:
+      arg.kind = Arg::Kind::kBool;
+      arg.integer = argument.integer;
+      return arg;
+    case Kind::kFloat:
+      arg.kind = Arg::Kind::kFloat;
+      arg.number = argument.number;
+      return arg;
+    case Kind::kComplex:
+      arg.kind = Arg::Kind::kComplex;
+      arg.number = argument.number;
+      arg.imaginary = argument.imaginary;
+      return arg;
+    case Kind::kString:
+      arg.kind = Arg::Kind::kString;
+      arg.text = argument.name;
+      return arg;
+    case Kind::kDType:
+      arg.kind = Arg::Kind::kDType;
+      arg.dtype = DTypeFromNumber(argument.integer);
+      return arg;
+    case Kind::kMemoryFormat:
+    case Kind::kLayout:
+    case Kind::kDevice:
+      arg.kind = Arg::Kind::kOpaque;
+      return arg;
+    case Kind::kGraph:
+      arg.kind = Arg::Kind::kGraph;
+      arg.graph = argument.graph.get();
+      return arg;
+    case Kind::kList: {
+      WEFT_ASSIGN_OR_RETURN(Args items, ResolveAll(scope, argument.items));
+      return Arg::List(std::move(items));
+    }
+    case Kind::kOther:
+      break;
+  }
+  return absl::UnimplementedError(
+      absl::StrCat("arguments of kind ", argument.name, " are not supported"));
+}
+
+// --- Results --------------------------------------------------------------------
+
+// A result that the import function leaves out must have no name.
+absl::Status ProgramImporter::SetResults(Scope* scope, const NodeDef& node, Args results) {
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    const Argument& output = node.outputs[i];
+    if (output.is(Kind::kNone)) continue;
+    if (i >= results.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("it has ", node.outputs.size(), " results instead of ", results.size()));
+    }
+    WEFT_RETURN_IF_ERROR(Define(scope, output, std::move(results[i])));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ProgramImporter::Define(Scope* scope, const Argument& output, Arg value) {
+  if (output.is(Kind::kList)) {
+    if (value.items.size() != output.items.size()) {
+      return absl::InvalidArgumentError(absl::StrCat("it gives a list of ", value.items.size(),
+                                                     " values, the file names ",
+                                                     output.items.size()));
+    }
+    for (size_t i = 0; i < output.items.size(); ++i) {
+      WEFT_RETURN_IF_ERROR(Define(scope, output.items[i], std::move(value.items[i])));
+    }
+    return absl::OkStatus();
+  }
+  // A result without a value: nobody may ask for it.
+  if (!value.present() || output.name.empty()) return absl::OkStatus();
+  WEFT_RETURN_IF_ERROR(CheckValue(scope, output.name, value));
+  scope->names[output.name] = std::move(value);
+  return absl::OkStatus();
+}
+
+}  // namespace weft::pt2

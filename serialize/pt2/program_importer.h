@@ -1,0 +1,135 @@
+// One program being imported: names, symbols, nodes, nested graphs.
+//
+// A Scope is one graph of the file and the builder that takes its nodes: that of
+// `main`, of a nested graph, or of the graph around one whose nodes are put in
+// place. Nested graphs of the file see nothing but their inputs, as Weft's.
+//
+// Recursion is on graphs within graphs, which the nesting of the JSON bounds.
+#ifndef WEFT_SERIALIZE_PT2_PROGRAM_IMPORTER_H_
+#define WEFT_SERIALIZE_PT2_PROGRAM_IMPORTER_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/core/builder.h"
+#include "graph/core/graph.h"
+#include "serialize/pt2/aten/tables.h"
+#include "serialize/pt2/exported_program.h"
+#include "serialize/pt2/pt2.h"
+#include "serialize/pt2/weights.h"
+
+namespace weft::pt2 {
+
+struct Scope {
+  Scope(const GraphDef* def, Builder* builder) : def(def), builder(builder) {}
+
+  const GraphDef* def;
+  Builder* builder;
+  absl::flat_hash_map<std::string, Arg> names;
+  // Of the type that autocast computes in; nothing outside of its regions.
+  std::optional<DType> autocast;
+  bool nested = false;  // Its builder's graph is not `main`.
+  std::string prefix;   // Of the names of its nodes.
+};
+
+// "node 'add_1' (torch.ops.aten.add.Tensor)".
+std::string DescribeNode(const NodeDef& node);
+absl::Status Annotate(const absl::Status& status, absl::string_view where);
+
+class ProgramImporter {
+ public:
+  // All outlive the importer.
+  ProgramImporter(const ExportedProgram* program, Weights* weights,
+                  const Pt2ImportOptions& options);
+
+  absl::StatusOr<std::unique_ptr<Module>> Run();
+
+ private:
+  using Regions = std::vector<std::unique_ptr<Graph>>;
+  using Args = std::vector<Arg>;
+
+  // --- Inputs and outputs of the program (program_signature.cc).
+  absl::Status AddInputs(Scope* scope);
+  absl::Status AddUserInput(Scope* scope, const InputSpec& spec);
+  absl::Status AddFixedInput(Scope* scope, const InputSpec& spec);
+  absl::Status AddTensor(Scope* scope, const InputSpec& spec);
+  absl::Status CheckNotShared(const std::string& name) const;
+  absl::Status SetOutputs(Scope* scope);
+  // Buffers and parameters that some node, or the signature, writes.
+  void FindWritten();
+
+  // --- Symbols (program_symbols.cc).
+  absl::Status DeclareSymbols();
+  absl::StatusOr<SymInt> ParseSize(const SizeExpr& size, bool declare);
+  // What the file says of a value against what was inferred.
+  absl::Status CheckValue(Scope* scope, const std::string& name, const Arg& arg);
+  absl::Status CheckTensor(const Scope& scope, const std::string& name, const TensorMeta& meta,
+                           Value* value);
+  absl::Status CheckDim(const SizeExpr& want, SymInt* have);
+  void BindSymbol(const std::string& name, SymInt value);
+  std::optional<AtenCall::Layout> LayoutOf(const Scope& scope, const Argument& argument);
+
+  // --- Nodes (program_importer.cc).
+  absl::Status CheckTargets(const GraphDef& graph, std::vector<std::string>* unknown);
+  // The nodes of `scope->def`; its inputs are named already.
+  absl::Status ImportBody(Scope* scope);
+  absl::Status ImportNode(Scope* scope, const NodeDef& node);
+  absl::Status ImportAten(Scope* scope, const NodeDef& node, const KnownOp& op);
+  absl::Status ImportWritten(Scope* scope, const NodeDef& node, const KnownOp& op);
+  absl::StatusOr<Args> PlaceArguments(Scope* scope, const NodeDef& node, const AtenSchema& schema);
+  void ApplyAutocast(Scope* scope, absl::string_view target, Args* args);
+  absl::Status SetResults(Scope* scope, const NodeDef& node, Args results);
+  absl::Status Define(Scope* scope, const Argument& output, Arg value);
+  absl::StatusOr<Arg> Resolve(Scope* scope, const Argument& argument);
+  absl::StatusOr<Args> ResolveAll(Scope* scope, const std::vector<Argument>& arguments);
+  // `value` written over `target`; returns what stands for it from then on.
+  absl::StatusOr<Value*> Write(Scope* scope, const Arg& target, Value* value);
+  // A clone of each result that would otherwise be a view of an operand.
+  void CloneViews(Scope* scope, const Args& args, Args* results);
+
+  // --- Symbolic scalars (program_scalars.cc).
+  absl::Status ImportScalar(Scope* scope, const NodeDef& node, bool* done);
+
+  // --- Operators of higher order (higher_order.cc).
+  absl::Status ImportHigherOrder(Scope* scope, const NodeDef& node, bool* done);
+  absl::StatusOr<Args> Inline(Scope* scope, const GraphDef& graph, Args inputs,
+                              std::optional<DType> autocast);
+  // A nested graph of those inputs (numbers are known in it as they are). The
+  // outputs are tensors.
+  absl::StatusOr<std::unique_ptr<Graph>> Region(Scope* scope, const GraphDef& graph,
+                                                const Args& inputs, absl::Span<const Type> types);
+  absl::StatusOr<std::vector<Value*>> TensorsOf(Scope* scope, const Args& args);
+  absl::Status ImportCond(Scope* scope, const NodeDef& node, const Args& args);
+  absl::Status ImportWhile(Scope* scope, const NodeDef& node, const Args& args);
+  absl::Status ImportScan(Scope* scope, const NodeDef& node, const Args& args);
+  absl::Status ImportMap(Scope* scope, const NodeDef& node, const Args& args);
+  absl::Status ImportVmap(Scope* scope, const NodeDef& node, const Args& args);
+
+  const ExportedProgram& program_;
+  Weights& weights_;
+  const Pt2ImportOptions& options_;
+  std::unique_ptr<Module> module_;
+  absl::flat_hash_map<std::string, SymInt> symbols_;  // By the file's names.
+  std::map<std::string, RangeConstraint> ranges_;     // By symbol.
+  // Names of graph inputs that are written.
+  std::map<std::string, bool> written_;
+  bool has_writes_ = false;  // Some node writes.
+  int64_t nodes_ = 0;
+};
+
+// Brackets of vmap around nodes become one node with a graph, whose target is
+// kVmapTarget and whose arguments are the graph, then mapped tensors, then
+// tensors from outside; results are stacked along dim 0.
+inline constexpr char kVmapTarget[] = "weft.vmap";
+absl::Status FoldVmaps(GraphDef* graph);
+
+}  // namespace weft::pt2
+
+#endif  // WEFT_SERIALIZE_PT2_PROGRAM_IMPORTER_H_

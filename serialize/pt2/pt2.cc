@@ -1,0 +1,137 @@
+#include "serialize/pt2/pt2.h"
+
+#include <cstring>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "graph/core/status_macros.h"
+#include "graph/core/verifier.h"
+#include "serialize/pt2/exported_program.h"
+#include "serialize/pt2/program_importer.h"
+#include "serialize/pt2/weights.h"
+#include "serialize/pt2/zip_archive.h"
+
+namespace weft {
+namespace {
+
+using pt2::ZipArchive;
+
+absl::string_view Text(const HostBuffer& buffer) {
+  return {reinterpret_cast<const char*>(buffer.data()), static_cast<size_t>(buffer.size())};
+}
+
+// What stands before `archive_format`, with its slash: the file's stem, or
+// nothing.
+absl::StatusOr<std::string> FindRoot(const ZipArchive& archive) {
+  for (const std::string& name : archive.names()) {
+    absl::string_view root = name;
+    if (absl::ConsumeSuffix(&root, "archive_format") &&
+        (root.empty() || absl::EndsWith(root, "/"))) {
+      return std::string(root);
+    }
+  }
+  for (const std::string& name : archive.names()) {
+    if (absl::EndsWith(name, "serialized_exported_program.json")) {
+      return absl::UnimplementedError(
+          "the archive is of a PyTorch before 2.8, whose weights are pickles; "
+          "save it again with a newer one");
+    }
+  }
+  return absl::InvalidArgumentError("not a .pt2 archive: there is no entry archive_format");
+}
+
+// The text of a small entry, without blanks around it.
+absl::StatusOr<std::string> ReadText(ZipArchive& archive, const std::string& name) {
+  WEFT_ASSIGN_OR_RETURN(const auto bytes, archive.Read(name));
+  return std::string(absl::StripAsciiWhitespace(Text(*bytes).substr(0, 256)));
+}
+
+absl::Status CheckHeader(ZipArchive& archive, const std::string& root) {
+  WEFT_ASSIGN_OR_RETURN(const std::string format, ReadText(archive, root + "archive_format"));
+  if (format != "pt2") {
+    return absl::InvalidArgumentError(
+        absl::StrCat(root, "archive_format: expected pt2, got \"", format, "\""));
+  }
+  if (archive.Has(root + "archive_version")) {
+    WEFT_ASSIGN_OR_RETURN(const std::string version, ReadText(archive, root + "archive_version"));
+    if (version != "0") {
+      return absl::UnimplementedError(
+          absl::StrCat(root, "archive_version: version \"", version, "\" is not read"));
+    }
+  }
+  if (!archive.Has(root + "byteorder")) return absl::OkStatus();
+  WEFT_ASSIGN_OR_RETURN(const std::string order, ReadText(archive, root + "byteorder"));
+  if (order == "little") return absl::OkStatus();
+  return absl::UnimplementedError(
+      absl::StrCat(root, "byteorder: \"", order, "\" is not read, only little"));
+}
+
+// The program asked for, `model`, or the only one.
+absl::StatusOr<std::string> FindProgram(const ZipArchive& archive, const std::string& root,
+                                        const std::string& wanted) {
+  const std::string folder = root + "models/";
+  std::vector<std::string> names;
+  for (const std::string& file : archive.names()) {
+    absl::string_view name = file;
+    if (absl::ConsumePrefix(&name, folder) && absl::ConsumeSuffix(&name, ".json")) {
+      names.emplace_back(name);
+    }
+  }
+  for (const std::string& name : names) {
+    if (name == (wanted.empty() ? "model" : wanted)) return name;
+  }
+  if (wanted.empty() && names.size() == 1) return names[0];
+  return absl::NotFoundError(absl::StrCat(
+      "the archive has ", names.empty() ? "no program below models/"
+                                        : absl::StrCat("the programs ", absl::StrJoin(names, ", "),
+                                                       "; say which one")));
+}
+
+absl::StatusOr<std::unique_ptr<Module>> Import(std::shared_ptr<HostBuffer> file,
+                                               const Pt2ImportOptions& options) {
+  pt2::ZipLimits zip_limits;
+  zip_limits.max_entries = options.max_entries;
+  zip_limits.max_inflated_bytes = options.max_inflated_bytes;
+  WEFT_ASSIGN_OR_RETURN(ZipArchive archive, ZipArchive::Open(std::move(file), zip_limits));
+  WEFT_ASSIGN_OR_RETURN(const std::string root, FindRoot(archive));
+  WEFT_RETURN_IF_ERROR(CheckHeader(archive, root));
+  WEFT_ASSIGN_OR_RETURN(const std::string name, FindProgram(archive, root, options.program));
+  pt2::JsonLimits json_limits;
+  json_limits.max_bytes = options.max_json_bytes;
+  json_limits.max_depth = options.max_json_depth;
+  const std::string path = absl::StrCat(root, "models/", name, ".json");
+  WEFT_ASSIGN_OR_RETURN(const auto json, archive.Read(path));
+  WEFT_ASSIGN_OR_RETURN(pt2::ExportedProgram program,
+                        pt2::ParseExportedProgram(Text(*json), path, json_limits));
+  WEFT_RETURN_IF_ERROR(pt2::FoldVmaps(&program.graph));
+  WEFT_ASSIGN_OR_RETURN(pt2::Weights weights,
+                        pt2::Weights::Open(&archive, root, name, json_limits));
+  pt2::ProgramImporter importer(&program, &weights, options);
+  WEFT_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, importer.Run());
+  WEFT_RETURN_IF_ERROR(Verify(*module));
+  return module;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Module>> ImportPt2Bytes(absl::string_view bytes,
+                                                       const Pt2ImportOptions& options) {
+  auto copy = HostBuffer::Allocate(static_cast<int64_t>(bytes.size()));
+  if (!bytes.empty()) std::memcpy(copy->data(), bytes.data(), bytes.size());
+  return Import(std::move(copy), options);
+}
+
+absl::StatusOr<std::unique_ptr<Module>> ImportPt2(const std::string& path,
+                                                  const Pt2ImportOptions& options) {
+  WEFT_ASSIGN_OR_RETURN(auto file, HostBuffer::MapFile(path));
+  auto module = Import(std::move(file), options);
+  if (module.ok()) return module;
+  return absl::Status(module.status().code(), absl::StrCat(path, ": ", module.status().message()));
+}
+
+}  // namespace weft

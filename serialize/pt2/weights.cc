@@ -1,0 +1,142 @@
+#include "serialize/pt2/weights.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graph/core/status_macros.h"
+
+namespace weft::pt2 {
+namespace {
+
+absl::string_view Text(const HostBuffer& buffer) {
+  return {reinterpret_cast<const char*>(buffer.data()), static_cast<size_t>(buffer.size())};
+}
+
+absl::Status In(const std::string& name, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat("tensor \"", name, "\": ", status.message()));
+}
+
+// Sizes, strides or an offset; the weights of a program are never symbolic.
+absl::StatusOr<std::vector<int64_t>> Constants(const std::vector<SizeExpr>& exprs) {
+  std::vector<int64_t> values;
+  for (const SizeExpr& e : exprs) {
+    if (!e.value || *e.value < 0) {
+      return absl::InvalidArgumentError("a size, stride or offset is symbolic or negative");
+    }
+    values.push_back(*e.value);
+  }
+  return values;
+}
+
+// The same bytes where a tensor of `dtype` may lie: entries that are not stored
+// at a multiple of its size are copied, bools made 0 or 1.
+std::shared_ptr<HostBuffer> Aligned(std::shared_ptr<HostBuffer> buffer, DType dtype) {
+  const auto address = reinterpret_cast<uintptr_t>(buffer->data());
+  const size_t unit = std::max(DTypeBits(dtype) / 8, 1);
+  const uint8_t* bytes = buffer->data();
+  const int64_t n = buffer->size();
+  const bool is_bool = dtype == DType::kBool;
+  const bool clean = !is_bool || std::all_of(bytes, bytes + n, [](uint8_t b) { return b <= 1; });
+  if (address % std::min<size_t>(unit, 8) == 0 && clean) return buffer;
+  auto copy = HostBuffer::Allocate(n);
+  if (n > 0) std::memcpy(copy->data(), bytes, static_cast<size_t>(n));
+  for (int64_t i = 0; is_bool && i < n; ++i) {
+    copy->data()[i] = copy->data()[i] != 0;
+  }
+  return copy;
+}
+
+}  // namespace
+
+absl::StatusOr<Weights> Weights::Open(ZipArchive* archive, const std::string& root,
+                                      const std::string& name, const JsonLimits& limits) {
+  Weights weights;
+  weights.archive_ = archive;
+  for (const char* folder : {"data/weights/", "data/constants/"}) {
+    WEFT_RETURN_IF_ERROR(weights.ReadTables(root + folder, name, limits));
+  }
+  for (const auto& [tensor, entry] : weights.entries_) {
+    weights.by_file_[entry.file].push_back(tensor);
+  }
+  return weights;
+}
+
+// Versions differ in what stands between the program's name and the ending.
+absl::Status Weights::ReadTables(const std::string& folder, const std::string& name,
+                                 const JsonLimits& limits) {
+  for (const std::string& file : archive_->names()) {
+    if (!absl::StartsWith(file, absl::StrCat(folder, name, "_")) ||
+        !absl::EndsWith(file, "_config.json")) {
+      continue;
+    }
+    WEFT_ASSIGN_OR_RETURN(const auto bytes, archive_->Read(file));
+    WEFT_ASSIGN_OR_RETURN(auto payloads, ParsePayloads(Text(*bytes), file, limits));
+    for (auto& [tensor, payload] : payloads) {
+      std::string storage = folder + payload.path;
+      entries_.emplace(tensor, Entry{std::move(payload), std::move(storage)});
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::string> Weights::SharedWith(const std::string& name) const {
+  std::vector<std::string> others;
+  const auto entry = entries_.find(name);
+  if (entry == entries_.end()) return others;
+  for (const std::string& other : by_file_.at(entry->second.file)) {
+    if (other != name) others.push_back(other);
+  }
+  return others;
+}
+
+absl::StatusOr<std::shared_ptr<HostBuffer>> Weights::Storage(const std::string& file) {
+  const auto known = storages_.find(file);
+  if (known != storages_.end()) return known->second;
+  WEFT_ASSIGN_OR_RETURN(auto bytes, archive_->Read(file));
+  storages_[file] = bytes;
+  return bytes;
+}
+
+absl::StatusOr<HostTensor> Weights::Load(const std::string& name) {
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) {
+    return absl::NotFoundError(
+        absl::StrCat("the tables of weights and constants have no \"", name, "\""));
+  }
+  const Payload& payload = found->second.payload;
+  if (payload.pickled || !payload.meta) {
+    return In(name, absl::UnimplementedError("it is stored as a pickle, which is not read"));
+  }
+  const TensorMeta& meta = *payload.meta;
+  if (!meta.dtype || !meta.strided) {
+    return In(name, absl::UnimplementedError(absl::StrCat(DTypeNumberName(meta.dtype_number),
+                                                          meta.strided ? "" : ", not strided,",
+                                                          " is not supported")));
+  }
+  const auto dims = Constants(meta.sizes);
+  if (!dims.ok()) return In(name, dims.status());
+  const auto strides = Constants(meta.strides);
+  if (!strides.ok()) return In(name, strides.status());
+  const auto offset = Constants({meta.storage_offset});
+  if (!offset.ok()) return In(name, offset.status());
+  if (dims->size() != strides->size()) {
+    return In(name, absl::InvalidArgumentError("its sizes and strides differ in number"));
+  }
+  auto storage = Storage(found->second.file);
+  if (!storage.ok()) return In(name, storage.status());
+  const auto numel = CheckedNumel(*dims);
+  // An entry without bytes stands for an empty tensor, or one of zeros.
+  if (numel && (*numel == 0 || (*storage)->size() == 0)) {
+    auto zeros = HostTensor::Allocate(*meta.dtype, *dims, int64_t{1} << 28);
+    return zeros.ok() ? zeros : In(name, zeros.status());
+  }
+  auto tensor =
+      HostTensor::View(Aligned(*storage, *meta.dtype), *meta.dtype, *dims, *strides, (*offset)[0]);
+  return tensor.ok() ? tensor : In(name, tensor.status());
+}
+
+}  // namespace weft::pt2

@@ -1,0 +1,47 @@
+// The tensors of an archive: parameters, buffers and constants by their
+// qualified names, as views of the file.
+#ifndef WEFT_SERIALIZE_PT2_WEIGHTS_H_
+#define WEFT_SERIALIZE_PT2_WEIGHTS_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/core/tensor.h"
+#include "serialize/pt2/exported_program.h"
+#include "serialize/pt2/zip_archive.h"
+
+namespace weft::pt2 {
+
+class Weights {
+ public:
+  // Reads the tables of program `name` below `root`. `archive` outlives this.
+  static absl::StatusOr<Weights> Open(ZipArchive* archive, const std::string& root,
+                                      const std::string& name, const JsonLimits& limits);
+
+  // A parameter, buffer or constant. Tensors over one storage share its bytes.
+  absl::StatusOr<HostTensor> Load(const std::string& name);
+  // The names of the other tensors over the storage of `name`.
+  std::vector<std::string> SharedWith(const std::string& name) const;
+
+ private:
+  struct Entry {
+    Payload payload;
+    std::string file;  // Its storage in the archive.
+  };
+  absl::Status ReadTables(const std::string& folder, const std::string& name,
+                          const JsonLimits& limits);
+  absl::StatusOr<std::shared_ptr<HostBuffer>> Storage(const std::string& file);
+
+  ZipArchive* archive_ = nullptr;
+  std::map<std::string, Entry> entries_;
+  std::map<std::string, std::vector<std::string>> by_file_;
+  std::map<std::string, std::shared_ptr<HostBuffer>> storages_;
+};
+
+}  // namespace weft::pt2
+
+#endif  // WEFT_SERIALIZE_PT2_WEIGHTS_H_

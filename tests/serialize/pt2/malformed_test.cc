@@ -1,0 +1,163 @@
+// Archives that are not what they should be: a message, no crash.
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "serialize/pt2/pt2.h"
+#include "tests/serialize/pt2/program_text.h"
+#include "tests/serialize/pt2/zip_writer.h"
+
+namespace weft::pt2 {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Error(const std::string& bytes) {
+  const auto module = ImportPt2Bytes(bytes);
+  return module.ok() ? "" : std::string(module.status().message());
+}
+
+// An archive with that program text, and nothing else to be found wrong.
+std::string With(const std::string& json, const std::string& weights = "{\"config\":{}}") {
+  ZipWriter zip;
+  zip.Add("m/archive_format", "pt2");
+  zip.Add("m/byteorder", "little");
+  zip.Add("m/data/weights/model_weights_config.json", weights);
+  zip.Add("m/data/weights/weight_0", std::string(16, '\0'));
+  zip.Add("m/models/model.json", json);
+  return zip.Finish();
+}
+
+TestProgram Relu() {
+  TestProgram p;
+  p.inputs = {{"x", 7, {"2"}}};
+  p.nodes = {TestProgram::Node("torch.ops.aten.relu.default", {{"self", TestProgram::T("x")}},
+                               {TestProgram::T("y")})};
+  p.values = {{"y", 7, {"2"}}};
+  p.outputs = {"y"};
+  return p;
+}
+
+// The program's text with one piece replaced, which must be there.
+std::string Broken(const std::string& from, const std::string& to) {
+  std::string json = Relu().Json();
+  EXPECT_THAT(json, HasSubstr(from));
+  return Error(With(absl::StrReplaceAll(json, {{from, to}})));
+}
+
+TEST(MalformedTest, TheProgramItselfIsGood) { EXPECT_EQ(Error(With(Relu().Json())), ""); }
+
+TEST(MalformedTest, Containers) {
+  EXPECT_THAT(Error(""), HasSubstr("ZIP archive"));
+  EXPECT_THAT(Error("PK\3\4 and no more"), HasSubstr("ZIP archive"));
+  ZipWriter empty;
+  EXPECT_THAT(Error(empty.Finish()), HasSubstr("ZIP archive"));
+  ZipWriter nothing;
+  nothing.Add("m/else", "");
+  EXPECT_THAT(Error(nothing.Finish()), HasSubstr("archive_format"));
+  ZipWriter other;
+  other.Add("m/archive_format", "ptq");
+  EXPECT_THAT(Error(other.Finish()), HasSubstr("expected pt2, got \"ptq\""));
+  ZipWriter big;
+  big.Add("m/archive_format", "pt2");
+  big.Add("m/byteorder", "big");
+  EXPECT_THAT(Error(big.Finish()), HasSubstr("only little"));
+  ZipWriter none;
+  none.Add("m/archive_format", "pt2");
+  EXPECT_THAT(Error(none.Finish()), HasSubstr("no program"));
+  ZipWriter old;
+  old.Add("serialized_exported_program.json", "{}");
+  EXPECT_THAT(Error(old.Finish()), HasSubstr("before 2.8"));
+}
+
+TEST(MalformedTest, Json) {
+  EXPECT_THAT(Error(With("")), HasSubstr("m/models/model.json: not valid"));
+  EXPECT_THAT(Error(With("{\"a\":")), HasSubstr("not valid JSON"));
+  EXPECT_THAT(Error(With("[]")), HasSubstr("$.schema_version"));
+  const std::string deep(100000, '[');
+  EXPECT_THAT(Error(With(deep)), HasSubstr("nested 100000 deep"));
+  // Brackets in strings are no nesting.
+  EXPECT_THAT(Error(With(absl::StrCat("{\"a\":\"", deep, "\"}"))), HasSubstr("$.schema_version"));
+}
+
+TEST(MalformedTest, Versions) {
+  EXPECT_THAT(Broken("\"major\":8", "\"major\":9"),
+              HasSubstr("schema version 9.20; version 8.x is read"));
+  EXPECT_EQ(Broken("\"minor\":20", "\"minor\":99,\"new\":[1]"), "");
+}
+
+TEST(MalformedTest, PlacesAreNamed) {
+  EXPECT_THAT(Broken("\"target\":\"torch.ops.aten.relu.default\"", "\"target\":7"),
+              HasSubstr("$.graph_module.graph.nodes[0].target: expected a "
+                        "string"));
+  EXPECT_THAT(Broken("\"kind\":1}]", "\"kind\":1},5]"),
+              HasSubstr("nodes[0].inputs[1]: expected an object"));
+  EXPECT_THAT(Broken("\"dtype\":7", "\"dtype\":7.5"), HasSubstr("dtype: expected an integer"));
+  EXPECT_THAT(Broken("{\"as_int\":2}", "{\"as_int\":99999999999999999999}"), HasSubstr("as_int"));
+  EXPECT_THAT(Broken("{\"as_int\":2}", "{\"as_nothing\":2}"),
+              HasSubstr("unknown member \"as_nothing\""));
+  EXPECT_THAT(Broken("\"arg\":{\"as_tensor\"", "\"arg\":{\"as_bogus\""), HasSubstr("as_bogus"));
+}
+
+TEST(MalformedTest, Graphs) {
+  EXPECT_THAT(Broken("\"self\"", "\"me\""),
+              HasSubstr("argument \"me\" is not one of the operator's"));
+  EXPECT_THAT(Broken("\"dtype\":7", "\"dtype\":33"), HasSubstr("FLOAT8E8M0FNU"));
+  EXPECT_THAT(Broken("\"dtype\":7", "\"dtype\":1234"), HasSubstr("dtype 1234"));
+  EXPECT_THAT(Broken("{\"as_int\":2}", "{\"as_int\":-2}"), HasSubstr("negative"));
+  TestProgram p = Relu();
+  p.outputs = {"nothing"};
+  EXPECT_THAT(Error(p.Archive()), HasSubstr("nothing before it defines 'nothing'"));
+  p = Relu();
+  p.nodes.clear();
+  EXPECT_THAT(Error(p.Archive()), HasSubstr("defines 'y'"));
+  p = Relu();
+  p.nodes[0] = TestProgram::Node("torch.ops.aten.relu.default", {}, {TestProgram::T("y")});
+  EXPECT_THAT(Error(p.Archive()), HasSubstr("argument \"self\" is missing"));
+  p = Relu();
+  p.inputs[0].sizes = {"Symbol('s0', integer=True) + bogus("};
+  EXPECT_THAT(Error(p.Archive()), HasSubstr("input 'x': the expression"));
+}
+
+TEST(MalformedTest, Weights) {
+  TestProgram p = Relu();
+  p.weights = {{"p_w", "w", "parameter", {4}, {1}, 0, "weight_0"}};
+  EXPECT_THAT(Error(p.Archive()), HasSubstr("no entry \"program/data/weights/weight_0\""));
+  p.storages["data/weights/weight_0"] = {1, 2};
+  EXPECT_THAT(Error(p.Archive()), HasSubstr("input 'p_w': tensor \"w\""));
+  p.weights[0].sizes = {2};
+  p.weights[0].strides = {1000000000};
+  EXPECT_THAT(Error(p.Archive()), HasSubstr("tensor \"w\""));
+  p.weights[0].strides = {-1};
+  EXPECT_THAT(Error(p.Archive()), HasSubstr("tensor \"w\""));
+  p.weights[0].strides = {1};
+  p.weights[0].offset = 1;
+  EXPECT_THAT(Error(p.Archive()), HasSubstr("tensor \"w\""));
+  p.weights[0].offset = 0;
+  EXPECT_EQ(Error(p.Archive()), "");
+  p.weights[0].sizes = {int64_t{1} << 40};
+  p.weights[0].strides = {1};
+  EXPECT_THAT(Error(p.Archive()), HasSubstr("tensor \"w\""));
+}
+
+TEST(MalformedTest, Signatures) {
+  TestProgram p = Relu();
+  p.output_specs = {
+      "{\"buffer_mutation\":{\"arg\":{\"name\":\"y\"},"
+      "\"buffer_name\":\"nowhere\"}}"};
+  EXPECT_THAT(Error(p.Archive()), HasSubstr("writes 'nowhere', which is no input"));
+  p.output_specs = {"{\"token\":{\"arg\":{\"name\":\"y\"}}}"};
+  EXPECT_THAT(Error(p.Archive()), HasSubstr("outputs of kind \"token\""));
+}
+
+TEST(MalformedTest, EveryPrefixOfTheArchiveIsAnError) {
+  const std::string bytes = Relu().Archive();
+  for (size_t n = 0; n < bytes.size(); n += 7) {
+    EXPECT_NE(Error(bytes.substr(0, n)), "") << n;
+  }
+}
+
+}  // namespace
+}  // namespace weft::pt2

@@ -1,0 +1,88 @@
+#include "serialize/pt2/sympy.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace weft::pt2 {
+namespace {
+
+using ::testing::HasSubstr;
+
+absl::StatusOr<SymInt> Parse(const std::string& text) {
+  return ParseSympy(text, [](absl::string_view name) -> absl::StatusOr<SymInt> {
+    if (name == "missing") return absl::NotFoundError("no such symbol");
+    return SymInt::Symbol(name);
+  });
+}
+
+std::string Text(const std::string& text) {
+  const auto value = Parse(text);
+  return value.ok() ? value->ToString() : std::string(value.status().message());
+}
+
+const SymInt s0 = SymInt::Symbol("s0");
+const SymInt s1 = SymInt::Symbol("s1");
+
+TEST(SympyTest, ReadsSrepr) {
+  EXPECT_EQ(*Parse("Integer(-7)"), SymInt(-7));
+  EXPECT_EQ(*Parse("Symbol('s0', positive=True, integer=True)"), s0);
+  EXPECT_EQ(*Parse("Add(Mul(Integer(2), Symbol('s0', integer=True)), "
+                   "Integer(1))"),
+            s0 * 2 + 1);
+  EXPECT_EQ(*Parse("FloorDiv(Add(Symbol('s0'), Integer(-1)), Integer(2))"), FloorDiv(s0 - 1, 2));
+  EXPECT_EQ(*Parse("Max(Integer(1), Symbol('s0'), Symbol(\"s1\"))"), Max(Max(1, s0), s1));
+  EXPECT_EQ(*Parse("Pow(Symbol('s0'), Integer(3))"), s0 * s0 * s0);
+  EXPECT_EQ(*Parse("CeilDiv(Symbol('s0'), Integer(4))"), CeilDiv(s0, 4));
+  EXPECT_EQ(*Parse("Mod(Symbol('s0'), Integer(4))"), Mod(s0, 4));
+  EXPECT_EQ(*Parse("Mul(Rational(1, 2), Add(Symbol('s0'), Symbol('s0')))"), s0);
+}
+
+TEST(SympyTest, ReadsInfix) {
+  EXPECT_EQ(*Parse("2*s0 + 1"), s0 * 2 + 1);
+  EXPECT_EQ(*Parse("s0 - 2*s1 - 3"), s0 - s1 * 2 - 3);
+  EXPECT_EQ(*Parse("-(s0 + 1)"), SymInt(0) - s0 - 1);
+  EXPECT_EQ(*Parse("(s0 + 1) // 2"), FloorDiv(s0 + 1, 2));
+  EXPECT_EQ(*Parse("s0 % 8"), Mod(s0, 8));
+  EXPECT_EQ(*Parse("s0**2"), s0 * s0);
+  EXPECT_EQ(*Parse("((s0 - 1)//2) + 1"), FloorDiv(s0 - 1, 2) + 1);
+  EXPECT_EQ(*Parse("Max(1, s0)"), Max(1, s0));
+  EXPECT_EQ(*Parse("(s0 + s0)/2"), s0);
+}
+
+TEST(SympyTest, SaysWhatItDoesNotKnow) {
+  EXPECT_EQ(Parse("GreaterThan(Symbol('u0'), Integer(1))").status().code(),
+            absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(Text("Piecewise(s0, s1)"), HasSubstr("\"Piecewise\""));
+  EXPECT_EQ(Parse("missing + 1").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(Text("s0**s1"), HasSubstr("not natural"));
+  EXPECT_THAT(Text("s0**100"), HasSubstr("not natural"));
+  EXPECT_THAT(Text("s0 / s1"), HasSubstr("no constant"));
+}
+
+TEST(SympyTest, RefusesWhatIsMalformed) {
+  EXPECT_THAT(Text(""), HasSubstr("ends early"));
+  EXPECT_THAT(Text("s0 +"), HasSubstr("ends early"));
+  EXPECT_THAT(Text("(s0"), HasSubstr("ends early"));
+  EXPECT_THAT(Text("s0 s1"), HasSubstr("unexpected 's' at position 3"));
+  EXPECT_THAT(Text("Symbol(s0)"), HasSubstr("unexpected"));
+  EXPECT_THAT(Text("Symbol('s0"), HasSubstr("no end"));
+  EXPECT_THAT(Text("FloorDiv(s0, 0)"), HasSubstr("divides by zero"));
+  EXPECT_THAT(Text("FloorDiv(s0)"), HasSubstr("number of arguments"));
+  EXPECT_THAT(Text("99999999999999999999"), HasSubstr("not a 64-bit"));
+  EXPECT_THAT(Text("9223372036854775807 + 1"), HasSubstr("64 bits"));
+}
+
+TEST(SympyTest, BoundsNesting) {
+  std::string deep(200, '(');
+  EXPECT_THAT(Text(deep + "s0" + std::string(200, ')')), HasSubstr("nested more than"));
+  EXPECT_THAT(Text(std::string(200, '-') + "s0"), HasSubstr("nested more than"));
+  std::string chain = "s0";
+  for (int i = 0; i < 100000; ++i) chain += "+1";
+  EXPECT_THAT(Text(chain), HasSubstr("bytes"));
+}
+
+}  // namespace
+}  // namespace weft::pt2
