@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "graph/core/op.h"
 #include "passes/registry.h"
 #include "passes/rules/rule_set.h"
@@ -15,6 +16,11 @@ std::string DescribeOps(const OpRegistry& ops);
 
 // What `passes` has that is not built in, as lists of --help; empty without any.
 std::string DescribeAddedPasses(const PassRegistry& passes);
+
+// What the importers make of a set of operators: "core-aten" (those that PyTorch
+// tags as core) or "aten" (all that are known too), one a line: native,
+// decomposed or missing, and how; the last line counts them.
+absl::StatusOr<std::string> DescribeCoverage(const std::string& set);
 
 // Every rule, built in or of `loaded` (may be null): name, identity, numeric
 // contract, pattern, and for loaded rules on how many instances it was tested.

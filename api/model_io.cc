@@ -8,6 +8,7 @@
 #include "serialize/npy/npy.h"
 #include "serialize/onnx/export.h"
 #include "serialize/onnx/onnx.h"
+#include "serialize/pt2/pt2.h"
 
 namespace weft {
 namespace {
@@ -35,14 +36,22 @@ absl::StatusOr<std::unique_ptr<Module>> LoadOnnx(const std::string& path,
   return module;
 }
 
+absl::StatusOr<std::unique_ptr<Module>> LoadPt2(const std::string& path,
+                                                const LoadOptions& options) {
+  Pt2ImportOptions import;
+  import.registry = options.ops;
+  return ImportPt2(path, import);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Module>> LoadModel(const std::string& path,
                                                   const LoadOptions& options) {
   if (absl::EndsWith(path, ".onnx")) return LoadOnnx(path, options);
+  if (absl::EndsWith(path, ".pt2")) return LoadPt2(path, options);
   if (absl::EndsWith(path, ".weft")) return LoadText(path, options);
   return absl::InvalidArgumentError(absl::StrCat(
-      path, ": unknown kind of model; .onnx and .weft files are read"));
+      path, ": unknown kind of model; .onnx, .pt2 and .weft files are read"));
 }
 
 std::optional<EmitFormat> ParseEmitFormat(absl::string_view name) {

@@ -27,7 +27,7 @@ struct LoadOptions {
   const OpRegistry* ops = nullptr;
 };
 
-// Reads `.onnx` and `.weft` files; other names are an error that lists these.
+// Reads `.onnx`, `.pt2` and `.weft` files; other names are an error that lists these.
 // The module is verified. Errors name the file.
 absl::StatusOr<std::unique_ptr<Module>> LoadModel(
     const std::string& path, const LoadOptions& options = {});

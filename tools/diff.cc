@@ -22,7 +22,7 @@ struct Options {
 
 FlagSet MakeFlags(Options* o) {
   FlagSet flags("diff", "[flags] BEFORE AFTER",
-                "Compares two models (.onnx or .weft) node by node: what went (-), what\n"
+                "Compares two models (.onnx, .pt2 or .weft) node by node: what went (-), what\n"
                 "appeared (+), what changed (~). Exit status 1 when they differ.\n\n"
                 "  opt --passes=none --emit=text -o before.weft model.onnx\n"
                 "  opt --emit=text -o after.weft model.onnx\n"

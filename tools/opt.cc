@@ -50,6 +50,7 @@ struct Options {
   bool print_pipeline = false;
   bool list_passes = false;
   bool list_ops = false;
+  std::string coverage;
   bool list_rules = false;
   std::string rules;
   std::vector<std::string> load;
@@ -57,7 +58,7 @@ struct Options {
 
 FlagSet MakeFlags(Options* o) {
   FlagSet flags("opt", "[flags] MODEL",
-                "Reads a model (.onnx or .weft), runs a pipeline of passes over it, and\n"
+                "Reads a model (.onnx, .pt2 or .weft), runs a pipeline of passes over it, and\n"
                 "prints or writes the result.\n\n"
                 "  opt --passes=default --emit=stats,text -o out.weft model.onnx\n"
                 "  opt --passes='fixpoint(canonicalize,cse,dce)' --emit=text model.weft\n"
@@ -143,6 +144,9 @@ FlagSet MakeFlags(Options* o) {
              "List rewrite rules: identity, contract, status, pattern");
   flags.Bool("print-pipeline", &o->print_pipeline, "Print the pipeline, named ones written out");
   flags.Bool("list-ops", &o->list_ops, "List ops with their schemas");
+  flags.String("coverage", &o->coverage, "core-aten|aten",
+               "With --list-ops: PyTorch's operators instead, and what the\n"
+               "importer of .pt2 files makes of each");
   return flags;
 }
 
@@ -426,7 +430,13 @@ absl::Status PrintInformation(const Options& o) {
   } else if (o.list_rules) {
     std::cout << DescribeRules(extensions.rules());
   } else if (o.list_ops) {
-    std::cout << DescribeOps(extensions.ops());
+    if (o.coverage.empty()) {
+      std::cout << DescribeOps(extensions.ops());
+    } else {
+      auto coverage = DescribeCoverage(o.coverage);
+      if (!coverage.ok()) return coverage.status();
+      std::cout << *coverage;
+    }
   } else {
     return PrintPipeline(o, extensions.passes());
   }

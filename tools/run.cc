@@ -39,7 +39,7 @@ struct Options {
 
 FlagSet MakeFlags(Options* o) {
   FlagSet flags("run", "[flags] MODEL",
-                "Runs a model (.onnx or .weft). Inputs that are not given are "
+                "Runs a model (.onnx, .pt2 or .weft). Inputs that are not given are "
                 "made from a seed.\n\n"
                 "  run --dim batch=2 model.onnx\n"
                 "  run --input x=x.npy --expect y=y.npy model.weft\n"

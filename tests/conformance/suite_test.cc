@@ -2,7 +2,8 @@
 // again after the default pipeline.
 //
 // The ONNX suite comes from Debian's libonnx-testdata. A folder of networks and
-// fixtures beside the checkout (../shared/models) is tested when it is there.
+// fixtures beside the checkout (../shared/models) and one of torch.export
+// programs (../shared/pt2) are tested when they are there.
 // exceptions.txt lists the cases that are not expected to pass, with the
 // reason; one that passes after all must leave the list.
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tools/conformance/case.h"
+#include "tools/conformance/pt2_case.h"
 
 namespace weft::tools {
 namespace {
@@ -62,6 +64,8 @@ std::vector<SuiteCase> AllCases() {
               << " is not there; it holds networks and fixtures of other "
                  "projects that are not part of this one\n";
   }
+  const fs::path programs = Checkout().parent_path() / "shared" / "pt2";
+  for (Case& c : FindPt2Cases(programs.string())) cases.push_back(std::move(c));
   std::vector<SuiteCase> all;
   for (const char* passes : {"none", "default"}) {
     for (const Case& c : cases) all.push_back({c, passes});

@@ -11,6 +11,7 @@
 #include "api/model_io.h"
 #include "api/session.h"
 #include "api/test_data.h"
+#include "tools/conformance/pt2_case.h"
 
 namespace weft::tools {
 namespace {
@@ -194,6 +195,7 @@ CaseResult RunCase(const Case& c, const CaseOptions& options) {
     return module.ok() ? Failed("the model must be refused and was loaded")
                        : CaseResult{Outcome::kPassed, "", 0};
   }
+  if (absl::EndsWith(c.model, ".pt2")) return RunPt2Case(c, options);
   if (IsLight(c)) return RunLight(c, options);
   const std::vector<std::string> sets = DataSets(c);
   if (sets.empty()) return Failed("the case has no test_data_set_ folder");

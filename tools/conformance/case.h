@@ -32,11 +32,13 @@ struct CaseResult {
 };
 
 // A folder that holds model.onnx or model.weft (or, in the light suite, a
-// single file <name>.onnx with <name>_output_0.pb beside it).
+// single file <name>.onnx with <name>_output_0.pb beside it); of .pt2 programs,
+// one archive with one set of inputs (pt2_case.h).
 struct Case {
   std::string name;   // Path below the suite's folder.
   std::string folder;
   std::string model;  // Path of the model.
+  std::string data;   // Of .pt2 programs: the folder with inputs and outputs.
 };
 
 // Cases below `folder`, sorted by name; the folder itself may be one.

@@ -17,11 +17,30 @@
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
 #include "tools/conformance/case.h"
+#include "tools/conformance/pt2_case.h"
 
 namespace weft::tools {
 namespace {
 
-constexpr char kOnnxData[] = "/usr/share/libonnx-testdata/data";
+struct Suite {
+  const char* name;
+  const char* ending;  // Of its models.
+  std::vector<Case> (*find)(const std::string& folder);
+  const char* folder;  // By default; null: there is none.
+};
+
+constexpr Suite kSuites[] = {
+    {"onnx", ".onnx", FindCases, "/usr/share/libonnx-testdata/data"},
+    {"weft", ".weft", FindCases, nullptr},
+    {"pt2", ".pt2", FindPt2Cases, nullptr},
+};
+
+const Suite* FindSuite(const std::string& name) {
+  for (const Suite& suite : kSuites) {
+    if (name == suite.name) return &suite;
+  }
+  return nullptr;
+}
 
 struct Options {
   std::string suite = "onnx";
@@ -41,10 +60,11 @@ FlagSet MakeFlags(Options* o) {
       "unsupported`; the exit status is 1 when any case failed.\n\n"
       "  conformance --suite=onnx /usr/share/libonnx-testdata/data/node\n"
       "  conformance --passes=default --filter='test_conv*'");
-  flags.String("suite", &o->suite, "onnx|weft",
+  flags.String("suite", &o->suite, "onnx|weft|pt2",
                "onnx: cases with model.onnx, default folder\n"
                "/usr/share/libonnx-testdata/data (Debian's libonnx-testdata);\n"
-               "weft: cases with model.weft. Default: onnx");
+               "weft: cases with model.weft; pt2: programs with model.pt2 and\n"
+               "core.pt2, compared by the rule of that suite. Default: onnx");
   flags.String("target", &o->cases.target, "TARGET",
                "Executor. Default: reference");
   flags.String("passes", &o->cases.passes, "PIPELINE",
@@ -71,8 +91,7 @@ FlagSet MakeFlags(Options* o) {
 }
 
 bool Matches(const Options& o, const Case& c) {
-  if (o.suite == "weft" && !absl::EndsWith(c.model, ".weft")) return false;
-  if (o.suite == "onnx" && !absl::EndsWith(c.model, ".onnx")) return false;
+  if (!absl::EndsWith(c.model, FindSuite(o.suite)->ending)) return false;
   if (o.filter.empty()) return true;
   const std::string last = c.name.substr(c.name.rfind('/') + 1);
   return fnmatch(o.filter.c_str(), c.name.c_str(), 0) == 0 ||
@@ -96,7 +115,7 @@ absl::StatusOr<std::vector<Case>> SelectCases(const Options& o,
   if (!FileExists(folder)) {
     return absl::NotFoundError(absl::StrCat("there is no folder ", folder));
   }
-  std::vector<Case> cases = FindCases(folder);
+  std::vector<Case> cases = FindSuite(o.suite)->find(folder);
   absl::flat_hash_set<std::string> names;
   if (!o.list.empty()) {
     auto read = ReadList(o.list);
@@ -129,16 +148,18 @@ void ShowProgress(size_t done, size_t all, const std::string& name) {
 }
 
 absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
-  if (o.suite != "onnx" && o.suite != "weft") {
+  const Suite* suite = FindSuite(o.suite);
+  if (suite == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "unknown suite \"", o.suite, "\"; the suites are onnx and weft"));
+        "unknown suite \"", o.suite, "\"; the suites are onnx, weft and pt2"));
   }
-  if (positional.size() > 1 || (positional.empty() && o.suite != "onnx")) {
+  if (positional.size() > 1 ||
+      (positional.empty() && suite->folder == nullptr)) {
     return absl::InvalidArgumentError("expected one folder of cases");
   }
   if (o.cases.strict) o.cases.atol = 1e-7;
   auto cases = SelectCases(
-      o, positional.empty() ? kOnnxData : ResolvePath(positional[0]));
+      o, positional.empty() ? suite->folder : ResolvePath(positional[0]));
   if (!cases.ok()) return cases.status();
 
   int counts[3] = {0, 0, 0};

@@ -1,0 +1,253 @@
+#include "tools/conformance/pt2_case.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "api/compare.h"
+#include "api/compiler.h"
+#include "api/model_io.h"
+#include "api/session.h"
+#include "api/test_data.h"
+#include "nlohmann/json.hpp"
+
+namespace weft::tools {
+namespace {
+
+using Json = nlohmann::json;
+
+CaseResult FromStatus(const absl::Status& status) {
+  CaseResult result;
+  result.outcome =
+      status.code() == absl::StatusCode::kUnimplemented ? Outcome::kUnsupported : Outcome::kFailed;
+  result.message = std::string(status.message());
+  return result;
+}
+
+Json ReadMeta(const std::string& folder) {
+  std::ifstream file(folder + "/meta.json");
+  return Json::parse(file, nullptr, /*allow_exceptions=*/false);
+}
+
+std::string Text(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() || !found->is_string() ? "" : found->get<std::string>();
+}
+
+const Json& Member(const Json& object, const char* key) {
+  static const Json& none = *new Json(Json::array());
+  const auto found = object.find(key);
+  return found == object.end() ? none : *found;
+}
+
+// A tensor of the file that the entry names; bfloat16 is stored as u16 and
+// complex numbers are compared as pairs.
+absl::StatusOr<HostTensor> Load(const std::string& folder, const std::string& file,
+                                const std::string& dtype) {
+  auto tensor = LoadTensor(absl::StrCat(folder, "/", file));
+  if (!tensor.ok() || dtype != "bfloat16" || tensor->dtype() != DType::kU16) {
+    return tensor;
+  }
+  return HostTensor::View(tensor->Contiguous().buffer(), DType::kBF16, tensor->dims());
+}
+
+HostTensor AsPairs(const HostTensor& tensor) {
+  if (!IsComplex(tensor.dtype())) return tensor;
+  const HostTensor dense = tensor.Contiguous();
+  std::vector<int64_t> dims(dense.dims().begin(), dense.dims().end());
+  dims.push_back(2);
+  const DType real = tensor.dtype() == DType::kC128  ? DType::kF64
+                     : tensor.dtype() == DType::kC32 ? DType::kF16
+                                                     : DType::kF32;
+  auto pairs = HostTensor::View(dense.buffer(), real, dims, {}, dense.offset() * 2);
+  return pairs.ok() ? *pairs : tensor;
+}
+
+double AbsMax(const HostTensor& tensor) {
+  double most = 0;
+  for (double v : tensor.ReadDoubles()) {
+    if (std::isfinite(v)) most = std::max(most, std::abs(v));
+  }
+  return most;
+}
+
+// The rule of the suite: 1e-4 relative, 1e-5 of the largest value; 1e-2 for
+// floats of 16 bits; a quantum of quantised programs.
+absl::Status CompareBy(const HostTensor& got_any, const HostTensor& want_any, bool quantized) {
+  const HostTensor got = AsPairs(got_any);
+  const HostTensor want = AsPairs(want_any);
+  CompareOptions compare;
+  compare.rtol = 0;
+  compare.atol = 0;
+  if (IsFloat(want.dtype())) {
+    const bool narrow = DTypeBits(want.dtype()) < 32;
+    compare.rtol = narrow ? 1e-2 : 1e-4;
+    compare.atol = (narrow ? 1e-2 : 1e-5) * std::max(1.0, AbsMax(want));
+    if (quantized) compare.atol = std::max(compare.atol, 0.01);
+  }
+  return Compare(got, want, compare);
+}
+
+absl::Status Annotate(const absl::Status& status, absl::string_view where) {
+  return absl::Status(status.code(), absl::StrCat(where, ": ", status.message()));
+}
+
+// What the program's inputs are, with what the signature adds left out: state
+// and fixed values.
+absl::StatusOr<std::vector<HostTensor>> Inputs(const Graph& main, const Json& data,
+                                               const std::string& folder,
+                                               std::vector<int>* graph_inputs) {
+  std::vector<HostTensor> inputs(main.num_inputs());
+  int next = 0;
+  for (const Json& entry : Member(data, "inputs")) {
+    graph_inputs->push_back(-1);
+    const std::string kind = Text(entry, "kind");
+    if (kind == "NoneType" || kind == "str") continue;
+    while (next < main.num_inputs() && !main.input_info(next).param.empty()) {
+      ++next;
+    }
+    if (next == main.num_inputs()) {
+      return absl::InvalidArgumentError("the program has too few inputs");
+    }
+    graph_inputs->back() = next;
+    const std::string file = Text(entry, "file");
+    if (!file.empty()) {
+      auto tensor = Load(folder, file, Text(entry, "dtype"));
+      if (!tensor.ok()) return tensor.status();
+      inputs[next] = *std::move(tensor);
+    } else if (main.input_info(next).value < 0 && entry.contains("value") &&
+               entry["value"].is_number_integer()) {
+      inputs[next] = HostTensor::ScalarInt(DType::kI64, entry["value"].get<int64_t>());
+    }
+    ++next;
+  }
+  return inputs;
+}
+
+absl::Status CompareOutputs(const std::vector<HostTensor>& outputs, const Json& data,
+                            const std::string& folder, bool quantized) {
+  size_t next = 0;
+  int i = 0;
+  for (const Json& entry : Member(data, "outputs")) {
+    const std::string where = absl::StrCat("output ", i++);
+    const std::string kind = Text(entry, "kind");
+    if (kind == "NoneType" || kind == "str") continue;
+    if (next == outputs.size()) {
+      return absl::FailedPreconditionError(absl::StrCat(where, " is missing"));
+    }
+    const HostTensor& got = outputs[next++];
+    const std::string file = Text(entry, "file");
+    if (file.empty()) {
+      if (entry.contains("value") && entry["value"].is_number_integer() &&
+          got.IntAt(0) != entry["value"].get<int64_t>()) {
+        return absl::FailedPreconditionError(absl::StrCat(where, " is ", got.IntAt(0)));
+      }
+      continue;
+    }
+    auto want = Load(folder, file, Text(entry, "dtype"));
+    if (!want.ok()) return want.status();
+    absl::Status status = CompareBy(got, *want, quantized);
+    if (!status.ok()) return Annotate(status, where);
+  }
+  if (next == outputs.size()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("there are ", outputs.size(), " outputs instead of ", next));
+}
+
+// "in_<i>_after.npy" and "buf_<name>_after.npy".
+absl::Status CompareWritten(const Session& session, const std::vector<HostTensor>& inputs,
+                            const std::vector<int>& graph_inputs, const std::string& folder,
+                            bool quantized) {
+  for (const std::string& file : ListFolder(folder)) {
+    absl::string_view name = file;
+    if (!absl::ConsumeSuffix(&name, "_after.npy")) continue;
+    auto want = LoadTensor(absl::StrCat(folder, "/", file));
+    if (!want.ok()) return want.status();
+    const HostTensor* got = nullptr;
+    if (absl::ConsumePrefix(&name, "buf_")) {
+      got = session.state(name);
+    } else if (absl::ConsumePrefix(&name, "in_")) {
+      const size_t i = static_cast<size_t>(std::atoi(std::string(name).c_str()));
+      if (i < graph_inputs.size() && graph_inputs[i] >= 0) {
+        got = &inputs[graph_inputs[i]];
+      }
+    }
+    if (got == nullptr) {
+      return absl::FailedPreconditionError(absl::StrCat("nothing is known of ", file));
+    }
+    absl::Status status = CompareBy(*got, *want, quantized);
+    if (!status.ok()) return Annotate(status, file);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunData(Session& session, const Json& data, const std::string& folder,
+                     bool quantized) {
+  std::vector<int> graph_inputs;
+  auto inputs = Inputs(session.main(), data, folder, &graph_inputs);
+  if (!inputs.ok()) return inputs.status();
+  auto outputs = session.Run(&*inputs);
+  if (!outputs.ok()) return outputs.status();
+  absl::Status status = CompareOutputs(*outputs, data, folder, quantized);
+  if (!status.ok()) return status;
+  return CompareWritten(session, *inputs, graph_inputs, folder, quantized);
+}
+
+}  // namespace
+
+std::vector<Case> FindPt2Cases(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::vector<Case> cases;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const Json meta = ReadMeta(entry.path().string());
+    const std::string program = entry.path().filename().string();
+    for (const char* archive : {"core", "model"}) {
+      const std::string model = absl::StrCat(entry.path().string(), "/", archive, ".pt2");
+      if (!fs::exists(model, error)) continue;
+      for (const Json& data : Member(meta, "cases")) {
+        Case c;
+        c.data = Text(data, "dir");
+        c.name = absl::StrCat(program, "/", archive, "/", c.data);
+        c.folder = entry.path().string();
+        c.model = model;
+        cases.push_back(std::move(c));
+      }
+    }
+  }
+  std::sort(cases.begin(), cases.end(),
+            [](const Case& a, const Case& b) { return a.name < b.name; });
+  return cases;
+}
+
+CaseResult RunPt2Case(const Case& c, const CaseOptions& options) {
+  const Json meta = ReadMeta(c.folder);
+  auto module = LoadModel(c.model);
+  if (!module.ok()) return FromStatus(module.status());
+  CompileOptions compile;
+  compile.passes = options.passes;
+  auto compiled = Compile(**module, compile);
+  if (!compiled.ok()) return FromStatus(compiled.status());
+  auto session = Session::Create(*std::move(module), options.target);
+  if (!session.ok()) return FromStatus(session.status());
+  const bool stateful = meta.contains("stateful_cases") && meta["stateful_cases"].is_boolean() &&
+                        meta["stateful_cases"].get<bool>();
+  const bool quantized = absl::StrContains(c.name, "qdq");
+  for (const Json& data : Member(meta, "cases")) {
+    const std::string dir = Text(data, "dir");
+    const bool last = dir == c.data;
+    if (!last && !stateful) continue;
+    absl::Status status = RunData(*session, data, absl::StrCat(c.folder, "/", dir), quantized);
+    if (!status.ok()) {
+      return FromStatus(last ? status : Annotate(status, dir));
+    }
+    if (last) return {Outcome::kPassed, "", 0};
+  }
+  return {Outcome::kFailed, "meta.json does not list the case", 0};
+}
+
+}  // namespace weft::tools
