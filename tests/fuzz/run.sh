@@ -50,3 +50,4 @@ fuzz //tests/graph/core:text_fuzzer tests/fuzz/seeds/text
 fuzz //tests/fuzz:ops_fuzz tests/fuzz/seeds/ops tests/golden \
   "$scratch/samples"
 fuzz //tests/fuzz:onnx_fuzz tests/fuzz/seeds/onnx examples "$onnx_models"
+fuzz //tests/fuzz:pt2_fuzz tests/fuzz/seeds/pt2
