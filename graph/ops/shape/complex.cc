@@ -58,7 +58,6 @@ extern const OpDef view_as_complex;
 WEFT_DEFINE_OP(view_as_real, OpSpec("view_as_real(Tensor self) -> Tensor",
                                     "Real and imaginary parts along a new last dim of size "
                                     "2. ATen: aten::view_as_real.")
-                                 .Traits(kDataMovement)
                                  .Infer(InferReal)
                                  .Fold(FoldInverse<&view_as_complex>)
                                  .Eval(Eval)
@@ -73,7 +72,6 @@ view_as_real(f32[2]) ! "a complex dtype"
 WEFT_DEFINE_OP(view_as_complex, OpSpec("view_as_complex(Tensor self) -> Tensor",
                                        "Complex numbers whose parts stand along the last dim, "
                                        "of size 2. ATen: aten::view_as_complex.")
-                                    .Traits(kDataMovement)
                                     .Infer(InferComplex)
                                     .Fold(FoldInverse<&view_as_real>)
                                     .Eval(Eval)
