@@ -129,11 +129,13 @@ Arg Arg::List(std::vector<Arg> items) {
 // --- Errors -------------------------------------------------------------------
 
 Value* AtenCall::Fail(absl::string_view message) {
-  return builder_.Fail(absl::InvalidArgumentError(message));
+  builder_.Fail(absl::InvalidArgumentError(message));
+  throw Stop();
 }
 
 Value* AtenCall::Unsupported(absl::string_view message) {
-  return builder_.Fail(absl::UnimplementedError(message));
+  builder_.Fail(absl::UnimplementedError(message));
+  throw Stop();
 }
 
 // --- Arguments ----------------------------------------------------------------

@@ -7,10 +7,10 @@
 //   }
 //   {"gelu(Tensor self, *, str approximate=\"none\") -> Tensor", Gelu}
 //
-// Errors stick, those of the builder included: accessors then give harmless
-// values (null for tensors) and status() has the first error. A null tensor
-// must not be dereferenced; TypeOf() copes with it. Names of arguments that the
-// schema lacks are a broken invariant.
+// The first error ends the call: Fail, Unsupported, accessors and makers of nodes
+// throw Stop, which the importer catches around each node (it crosses no public
+// header); status() has the error. So import functions see no value of an error.
+// Names of arguments that the schema lacks are a broken invariant.
 #ifndef WEFT_SERIALIZE_PT2_ATEN_CALL_H_
 #define WEFT_SERIALIZE_PT2_ATEN_CALL_H_
 
@@ -79,6 +79,9 @@ Type TypeOf(const Value* v);
 
 class AtenCall {
  public:
+  // What ends a call; the error is the builder's.
+  struct Stop {};
+
   // `builder` takes the nodes and the errors.
   AtenCall(const AtenSchema& schema, std::vector<Arg> args, Builder* builder)
       : schema_(schema), args_(std::move(args)), builder_(*builder) {}
@@ -152,11 +155,15 @@ class AtenCall {
   Builder& b() { return builder_; }
   Value* Op(const OpDef& op, std::initializer_list<Value*> operands,
             std::initializer_list<NamedAttr> attrs = {}) {
-    return builder_.Op(op, operands, attrs);
+    Value* v = builder_.Op(op, operands, attrs);
+    if (v == nullptr) throw Stop();
+    return v;
   }
   std::vector<Value*> Ops(const OpDef& op, std::initializer_list<Value*> operands,
                           std::initializer_list<NamedAttr> attrs = {}) {
-    return builder_.Ops(op, operands, attrs);
+    std::vector<Value*> values = builder_.Ops(op, operands, attrs);
+    if (!ok()) throw Stop();
+    return values;
   }
 
   // --- Memory, as the file has it: strides by value where they are recorded.

@@ -12,6 +12,12 @@ SymInts DimsOf(const Value* v) {
   return {v->type().dims().begin(), v->type().dims().end()};
 }
 
+SymInt DimOf(const Value* v, int64_t dim) {
+  const Type type = TypeOf(v);
+  if (dim < 0 || dim >= type.rank()) return 1;
+  return type.dim(static_cast<int>(dim));
+}
+
 int RankOf(const Value* v) { return TypeOf(v).rank(); }
 
 DType DTypeOf(const Value* v) { return TypeOf(v).dtype(); }
@@ -39,6 +45,7 @@ Value* Expand(AtenCall& c, Value* v, absl::Span<const SymInt> size) {
 
 Value* Unsqueeze(AtenCall& c, Value* v, int dim) {
   if (v == nullptr) return nullptr;
+  if (dim < 0 || dim > RankOf(v)) return c.Fail("a tensor has too few dims");
   SymInts size = DimsOf(v);
   size.insert(size.begin() + dim, SymInt(1));
   return Reshape(c, v, size);
@@ -70,6 +77,7 @@ Value* Cat(AtenCall& c, std::vector<Value*> values, int64_t dim) {
 
 Value* AlongDim(AtenCall& c, Value* v, int dim, int rank) {
   if (v == nullptr) return nullptr;
+  if (dim < 0 || dim >= rank) return c.Fail("a tensor has too few dims");
   SymInts size(rank, SymInt(1));
   size[dim] = v->type().numel();
   return Reshape(c, v, size);
@@ -77,6 +85,9 @@ Value* AlongDim(AtenCall& c, Value* v, int dim, int rank) {
 
 Value* Flatten(AtenCall& c, Value* v, int first, int last) {
   if (v == nullptr) return nullptr;
+  if (RankOf(v) > 0 && (first < 0 || last >= RankOf(v) || first > last)) {
+    return c.Fail("a tensor has too few dims");
+  }
   SymInts size = DimsOf(v);
   if (size.empty()) return Reshape(c, v, {SymInt(1)});
   SymInt product = 1;

@@ -15,6 +15,8 @@ using SymInts = std::vector<SymInt>;
 using Ints = std::vector<int64_t>;
 
 SymInts DimsOf(const Value* v);
+// Size 1 for a dim that `v` does not have.
+SymInt DimOf(const Value* v, int64_t dim);
 int RankOf(const Value* v);
 DType DTypeOf(const Value* v);
 

@@ -82,7 +82,11 @@ absl::StatusOr<std::unique_ptr<Module>> ProgramImporter::Run() {
   Scope scope(&program_.graph, &builder);
   WEFT_RETURN_IF_ERROR(AddInputs(&scope));
   WEFT_RETURN_IF_ERROR(ImportBody(&scope));
-  WEFT_RETURN_IF_ERROR(SetOutputs(&scope));
+  try {
+    WEFT_RETURN_IF_ERROR(SetOutputs(&scope));
+  } catch (const AtenCall::Stop&) {
+  }
+  WEFT_RETURN_IF_ERROR(builder.status());
   return std::move(module_);
 }
 
@@ -112,7 +116,11 @@ absl::Status ProgramImporter::ImportBody(Scope* scope) {
       return absl::ResourceExhaustedError(
           absl::StrCat("the program has more than ", options_.max_nodes, " nodes"));
     }
-    absl::Status status = ImportNode(scope, node);
+    absl::Status status;
+    try {
+      status = ImportNode(scope, node);
+    } catch (const AtenCall::Stop&) {
+    }
     if (status.ok()) status = scope->builder->status();
     if (!status.ok()) {
       return Annotate(status, absl::StrCat(DescribeNode(node), SourceLine(node.stack_trace)));

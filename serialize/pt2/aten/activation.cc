@@ -123,7 +123,7 @@ void Glu(AtenCall& c) {
   Value* x = c.T("self");
   const int dim = c.Dim("dim", RankOf(x));
   if (x == nullptr || RankOf(x) == 0) return c.Return(nullptr);
-  const SymInt n = x->type().dim(dim);
+  const SymInt n = DimOf(x, dim);
   const SymInt half = FloorDiv(n, 2);
   Value* gate = c.Op(ops::sigmoid, {Slice(c, x, dim, half, n)});
   c.Return(Mul(c, Slice(c, x, dim, 0, half), gate));

@@ -62,7 +62,7 @@ Value* Attend(AtenCall& c, Value* mask) {
   Value* y = c.b().Op(ops::scaled_dot_product_attention, operands, attrs);
   SymInts size = DimsOf(query);
   if (value == nullptr) return nullptr;
-  size.back() = value->type().dim(RankOf(value) - 1);
+  size.back() = DimOf(value, RankOf(value) - 1);
   return Reshape(c, y, size);
 }
 
@@ -80,7 +80,7 @@ void SdpaForCpu(AtenCall& c) {
     if (!size.empty()) size.pop_back();
     return c.Return(Zeros(c, size, DType::kF32));
   }
-  const SymInt e = TypeOf(query).dim(3);
+  const SymInt e = DimOf(query, 3);
   const double scale =
       c.Float("scale",
               e.is_constant() && e.value() > 0 ? 1 / std::sqrt(static_cast<double>(e.value())) : 1);

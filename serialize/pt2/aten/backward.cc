@@ -165,7 +165,7 @@ void LayerNormBackward(AtenCall& c) {
   SymInt n = 1;
   for (int i = 0; i < rank; ++i) {
     (i < rank - inner ? dims.outer : dims.inner).push_back(i);
-    if (i >= rank - inner) n = n * TypeOf(x).dim(i);
+    if (i >= rank - inner) n = n * DimOf(x, i);
   }
   Value* hat = Mul(c, Sub(c, x, mean), rstd);
   Value* scaled = grad;

@@ -50,7 +50,7 @@ void Convolution(AtenCall& c) {
 SymInts SamePadding(AtenCall& c, const Value* weight, const SymInts& dilation) {
   SymInts padding(2 * dilation.size(), SymInt(0));
   for (size_t i = 0; i < dilation.size(); ++i) {
-    const SymInt total = dilation[i] * (TypeOf(weight).dim(static_cast<int>(i) + 2) - 1);
+    const SymInt total = dilation[i] * (DimOf(weight, static_cast<int>(i) + 2) - 1);
     padding[i] = FloorDiv(total, 2);
     padding[dilation.size() + i] = total - padding[i];
   }
@@ -110,9 +110,9 @@ Value* InputGradient(AtenCall& c, Value* grad, Value* input, Value* weight, Wind
   w.transposed = true;
   w.output_padding.clear();
   for (int i = 0; i < spatial; ++i) {
-    const SymInt covered = (TypeOf(grad).dim(i + 2) - 1) * w.stride[i] - w.padding[i] * 2 +
-                           w.dilation[i] * (TypeOf(weight).dim(i + 2) - 1) + 1;
-    w.output_padding.push_back(TypeOf(input).dim(i + 2) - covered);
+    const SymInt covered = (DimOf(grad, i + 2) - 1) * w.stride[i] - w.padding[i] * 2 +
+                           w.dilation[i] * (DimOf(weight, i + 2) - 1) + 1;
+    w.output_padding.push_back(DimOf(input, i + 2) - covered);
   }
   return Convolve(c, grad, weight, nullptr, w, spatial);
 }
@@ -158,7 +158,9 @@ void ConvolutionBackward(AtenCall& c) {
   Value* input = c.T("input");
   Value* weight = c.T("weight");
   const int spatial = RankOf(weight) - 2;
-  if (spatial < 1) return c.Return(c.Fail("weight has too few dims"));
+  if (spatial < 1 || RankOf(grad) != spatial + 2 || RankOf(input) != spatial + 2) {
+    return c.Return(c.Fail("the operands differ in rank"));
+  }
   Window w;
   w.stride = c.SymsFor("stride", spatial);
   w.padding = c.SymsFor("padding", spatial);
@@ -204,7 +206,7 @@ void Col2Im(AtenCall& c) {
 
 // Windows along one dim: [.., n, ..] to [.., k, out, ..].
 Value* Windows(AtenCall& c, Value* x, int dim, int64_t kernel, int64_t dilation, int64_t stride) {
-  const SymInt n = TypeOf(x).dim(dim);
+  const SymInt n = DimOf(x, dim);
   const SymInt out = FloorDiv(n - dilation * (kernel - 1) - 1, stride) + 1;
   Value* at = Add(c, AlongDim(c, Mul(c, Iota(c, kernel), static_cast<double>(dilation)), 0, 2),
                   AlongDim(c, Mul(c, Iota(c, out), static_cast<double>(stride)), 1, 2));

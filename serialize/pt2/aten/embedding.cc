@@ -36,7 +36,7 @@ Bags BagsOf(AtenCall& c, Value* indices) {
     c.Fail("offsets are missing");
     return bags;
   }
-  bags.count = offsets->type().dim(0);
+  bags.count = DimOf(offsets, 0);
   if (c.Bool("include_last_offset")) {
     bags.count = bags.count - 1;
     offsets = Slice(c, offsets, 0, 0, bags.count);
@@ -76,7 +76,7 @@ void EmbeddingBag(AtenCall& c) {
   Value* at = bags.bag == nullptr ? nullptr : Unsqueeze(c, bags.bag, 1);
   Value* sizes = c.Op(ops::scatter_nd, {Zeros(c, {bags.count}, DType::kI64), at, counted},
                       {{"reduce", "add"}});
-  Value* base = Full(c, {bags.count, TypeOf(weight).dim(1)}, Number(c, dtype, neutral));
+  Value* base = Full(c, {bags.count, DimOf(weight, 1)}, Number(c, dtype, neutral));
   Value* y = c.Op(ops::scatter_nd, {base, at, rows}, {{"reduce", mode == kMax ? "max" : "add"}});
   Value* filled = Unsqueeze(c, c.Op(ops::gt, {sizes, NumberLike(c, sizes, 0)}), 1);
   if (mode == kMax) y = Where(c, filled, y, NumberLike(c, y, 0));
@@ -101,7 +101,7 @@ void EmbeddingBackward(AtenCall& c) {
     return c.Return(c.Fail("the gradient has a wrong number of dims"));
   }
   Value* at = Reshape(c, indices, {TypeOf(indices).numel(), SymInt(1)});
-  const SymInt width = TypeOf(grad).dim(rank);
+  const SymInt width = DimOf(grad, rank);
   Value* rows = Reshape(c, grad, {TypeOf(indices).numel(), width});
   const SymInt padding = c.Sym("padding_idx");
   if (!padding.is_constant() || padding.value() >= 0) {

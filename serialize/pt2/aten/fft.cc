@@ -21,7 +21,7 @@ Value* Pairs(AtenCall& c, Value* x) {
 
 SymInt LengthAlong(const Value* x, absl::Span<const int64_t> dims) {
   SymInt n = 1;
-  for (int64_t d : dims) n = n * TypeOf(x).dim(static_cast<int>(d));
+  for (int64_t d : dims) n = n * DimOf(x, static_cast<int>(d));
   return n;
 }
 
@@ -51,7 +51,7 @@ Ints WrappedDims(AtenCall& c, absl::string_view name, int rank) {
 Value* ComplexTransform(AtenCall& c, Value* x, const Ints& dims, int64_t normalization,
                         bool forward) {
   Value* pairs = Pairs(c, x);
-  if (TypeOf(pairs).rank() > 0 && TypeOf(pairs).dim(RankOf(pairs) - 1).Is(1)) {
+  if (TypeOf(pairs).rank() > 0 && DimOf(pairs, RankOf(pairs) - 1).Is(1)) {
     pairs = Cat(c, {pairs, Mul(c, pairs, 0.0)}, RankOf(pairs) - 1);
   }
   for (int64_t d : dims) pairs = Transform(c, pairs, d, !forward, false);
@@ -90,7 +90,7 @@ Value* BackToReal(AtenCall& c, Value* x, const Ints& dims, int64_t normalization
   Value* pairs = Pairs(c, x);
   SymInt count = n;
   for (size_t i = 0; i + 1 < dims.size(); ++i) {
-    count = count * TypeOf(x).dim(static_cast<int>(dims[i]));
+    count = count * DimOf(x, static_cast<int>(dims[i]));
     pairs = Transform(c, pairs, dims[i], true, false);
   }
   pairs = WholeSpectrum(c, pairs, dims.back(), n);
@@ -131,7 +131,7 @@ int64_t NormOf(AtenCall& c, bool forward) {
 // `n` elements along `dim`: cut, or filled with zeros.
 Value* Resized(AtenCall& c, Value* x, int64_t dim, SymInt n) {
   if (x == nullptr) return nullptr;
-  const SymInt have = x->type().dim(static_cast<int>(dim));
+  const SymInt have = DimOf(x, static_cast<int>(dim));
   if (have == n) return x;
   const bool complex = IsComplex(DTypeOf(x));
   Value* v = complex ? c.Op(ops::view_as_real, {x}) : x;
@@ -169,7 +169,7 @@ void Irfft(AtenCall& c) {
   Value* x = InputOf(c);
   const int dim = c.Dim("dim", RankOf(x));
   if (RankOf(x) == 0) return c.Return(c.Fail("self has no dims"));
-  const SymInt n = c.Sym("n", (TypeOf(x).dim(dim) - 1) * 2);
+  const SymInt n = c.Sym("n", (DimOf(x, dim) - 1) * 2);
   x = Resized(c, x, dim, FloorDiv(n, 2) + 1);
   c.Return(BackToReal(c, x, {dim}, NormOf(c, false), n));
 }
@@ -214,7 +214,7 @@ void IrfftN(AtenCall& c) {
   Value* x = InputOf(c);
   const Ints dims = ResizeDims(c, &x, true);
   if (dims.empty()) return c.Return(c.Fail("no dims to transform"));
-  SymInt n = (TypeOf(x).dim(static_cast<int>(dims.back())) - 1) * 2;
+  SymInt n = (DimOf(x, static_cast<int>(dims.back())) - 1) * 2;
   if (c.Has("s") && !c.Syms("s").empty() && !c.Syms("s").back().Is(-1)) {
     n = c.Syms("s").back();
   }
@@ -228,7 +228,7 @@ void Shift(AtenCall& c) {
   const Ints dims = c.Has("dim") ? WrappedDims(c, "dim", RankOf(x)) : AllDims(RankOf(x));
   Ints shifts;
   for (int64_t d : dims) {
-    const auto n = TypeOf(x).dim(static_cast<int>(d)).constant();
+    const auto n = DimOf(x, static_cast<int>(d)).constant();
     if (!n) return c.Return(c.Unsupported("a shift by a symbolic size"));
     shifts.push_back(back ? (*n + 1) / 2 : *n / 2);
   }

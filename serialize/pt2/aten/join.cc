@@ -12,7 +12,7 @@ std::vector<Value*> Joined(AtenCall& c, std::vector<Value*> values, bool drop_em
   std::vector<Value*> kept;
   for (Value* v : values) {
     if (v == nullptr) return {};
-    const bool empty = RankOf(v) == 1 && v->type().dim(0).Is(0);
+    const bool empty = RankOf(v) == 1 && DimOf(v, 0).Is(0);
     if (!drop_empty || !empty) kept.push_back(v);
   }
   if (kept.empty()) kept = values;
@@ -140,7 +140,7 @@ void Triangle(AtenCall& c) {
 // A vector on a diagonal of a square matrix, for all of the other dims.
 Value* DiagonalMatrix(AtenCall& c, Value* x, int64_t offset) {
   const int rank = RankOf(x);
-  const SymInt n = TypeOf(x).dim(rank - 1) + std::abs(offset);
+  const SymInt n = DimOf(x, rank - 1) + std::abs(offset);
   const Ints pads = {offset > 0 ? offset : 0, offset < 0 ? -offset : 0};
   // The vector along rows, at the rows of the diagonal.
   Ints pad(2 * rank, 0);
@@ -179,8 +179,8 @@ void Diag(AtenCall& c) {
   const int64_t offset = c.Int("diagonal");
   if (RankOf(x) == 1) return c.Return(DiagonalMatrix(c, x, offset));
   if (RankOf(x) != 2) return c.Return(c.Fail("self has neither 1 nor 2 dims"));
-  const SymInt n = TypeOf(x).dim(0);
-  const SymInt m = TypeOf(x).dim(1);
+  const SymInt n = DimOf(x, 0);
+  const SymInt m = DimOf(x, 1);
   const SymInt first = offset >= 0 ? SymInt(offset) : SymInt(-offset) * m;
   const SymInt count = Max(offset >= 0 ? Min(n, m - offset) : Min(n + offset, m), 0);
   c.Return(Slice(c, Flatten(c, x, 0, 1), 0, first, first + count * (m + 1), m + 1));
@@ -270,12 +270,12 @@ void BlockDiag(AtenCall& c) {
   SymInt cols = 0;
   for (Value*& v : values) {
     while (RankOf(v) < 2 && c.ok()) v = Unsqueeze(c, v, 0);
-    cols = cols + TypeOf(v).dim(1);
+    cols = cols + DimOf(v, 1);
   }
   SymInt left = 0;
   std::vector<Value*> rows;
   for (Value* v : values) {
-    const SymInt n = TypeOf(v).dim(1);
+    const SymInt n = DimOf(v, 1);
     rows.push_back(
         c.Op(ops::pad, {v, NumberLike(c, v, 0)}, {{"pad", SymInts{0, left, 0, cols - left - n}}}));
     left = left + n;

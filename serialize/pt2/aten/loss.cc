@@ -190,7 +190,7 @@ void CrossEntropy(AtenCall& c) {
   if (!IsFloat(DTypeOf(target)) && smoothing == 0) {
     return c.Return(Nll(c, log, target));
   }
-  const SymInt classes = TypeOf(self).dim(dim);
+  const SymInt classes = DimOf(self, dim);
   if (!IsFloat(DTypeOf(target))) {
     return c.Return(c.Unsupported("label smoothing of class indices is not supported"));
   }

@@ -138,8 +138,8 @@ void Kron(AtenCall& c) {
   const int rank = RankOf(x);
   SymInts a, b, size;
   for (int i = 0; i < rank; ++i) {
-    const SymInt n = TypeOf(x).dim(i);
-    const SymInt m = TypeOf(y).dim(i);
+    const SymInt n = DimOf(x, i);
+    const SymInt m = DimOf(y, i);
     a.insert(a.end(), {n, SymInt(1)});
     b.insert(b.end(), {SymInt(1), m});
     size.push_back(n * m);
@@ -220,7 +220,7 @@ void PDist(AtenCall& c) {
   Value* x = c.T("self");
   Value* d = Distances(c, x, x, c.Float("p"));
   if (!c.ok()) return;
-  const SymInt n = x->type().dim(0);
+  const SymInt n = DimOf(x, 0);
   if (!n.is_constant() || n.value() > kMaxRows || RankOf(x) != 2) {
     return c.Return(c.Unsupported("the number of rows is not known"));
   }

@@ -81,7 +81,7 @@ void NativeGroupNorm(AtenCall& c) {
 
 Value* ChannelsOr(AtenCall& c, Value* v, Value* x, double value) {
   if (v != nullptr) return Like(c, v, x);
-  return Full(c, {TypeOf(x).dim(1)}, NumberLike(c, x, value));
+  return Full(c, {DimOf(x, 1)}, NumberLike(c, x, value));
 }
 
 Value* InferenceNorm(AtenCall& c, Value* x, Value* mean, Value* var, double eps) {
@@ -117,7 +117,7 @@ TrainingNorm BatchStatistics(AtenCall& c, Value* input, double eps) {
   if (Value* b = c.OptT("bias")) {
     y = Add(c, y, AlongDim(c, Convert(c, b, DTypeOf(x)), 1, rank));
   }
-  const SymInts channels = {TypeOf(input).dim(1)};
+  const SymInts channels = {DimOf(input, 1)};
   result.output = Convert(c, y, DTypeOf(input));
   result.mean = Reshape(c, s.mean, channels);
   result.rstd = Reshape(c, rstd, channels);
@@ -151,7 +151,7 @@ Running UpdateRunning(AtenCall& c, const TrainingNorm& y) {
   const double momentum = c.Float("momentum");
   SymInt count = 1;
   for (int64_t d : OtherDims(RankOf(y.output), {1})) {
-    count = count * TypeOf(y.output).dim(static_cast<int>(d));
+    count = count * DimOf(y.output, static_cast<int>(d));
   }
   // The variance of the population, not of the batch.
   const DType dtype = DTypeOf(y.var);
@@ -215,11 +215,11 @@ void InstanceNorm(AtenCall& c) {
   if (!c.Bool("use_input_stats")) {
     return c.Return(InferenceNorm(c, x, c.T("running_mean"), c.T("running_var"), c.Float("eps")));
   }
-  if (RankOf(x) < 2 || !TypeOf(x).dim(1).is_constant()) {
+  if (RankOf(x) < 2 || !DimOf(x, 1).is_constant()) {
     return c.Return(c.Unsupported("the number of channels is not known"));
   }
   c.Return(c.Op(ops::group_norm, {x, Like(c, c.OptT("weight"), x), Like(c, c.OptT("bias"), x)},
-                {{"num_groups", TypeOf(x).dim(1)}, {"eps", c.Float("eps")}}));
+                {{"num_groups", DimOf(x, 1)}, {"eps", c.Float("eps")}}));
 }
 
 // x / max(|x|, eps)

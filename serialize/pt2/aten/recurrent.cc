@@ -20,7 +20,7 @@ struct Cell {
 // [gates * h, ..] with the gates in ONNX's order.
 Value* Reorder(AtenCall& c, Value* v, const Cell& cell) {
   if (v == nullptr || cell.gates == 1) return v;
-  const SymInt h = FloorDiv(v->type().dim(0), cell.gates);
+  const SymInt h = FloorDiv(DimOf(v, 0), cell.gates);
   std::vector<Value*> gates;
   for (int64_t from : cell.order) {
     gates.push_back(Slice(c, v, 0, h * from, h * (from + 1)));
@@ -94,7 +94,7 @@ void Run(AtenCall& c, const Cell& cell, Value* x, std::vector<Value*> states,
     }
     std::vector<NamedAttr> attrs = cell.attrs;
     attrs.push_back({"direction", o.bidirectional ? "bidirectional" : "forward"});
-    attrs.push_back({"hidden_size", layer.r->type().dim(2)});
+    attrs.push_back({"hidden_size", DimOf(layer.r, 2)});
     const std::vector<Value*> y = c.b().Ops(*cell.op, operands, attrs);
     if (y.empty()) return;
     x = JoinDirections(c, y[0]);

@@ -137,7 +137,7 @@ Moments MomentsOf(AtenCall& c, Value* self) {
   }
   const Ints dims = DimArg(c, x);
   SymInt n = 1;
-  for (int64_t d : dims) n = n * x->type().dim(static_cast<int>(d));
+  for (int64_t d : dims) n = n * DimOf(x, static_cast<int>(d));
   Value* mean = Reduce(c, ops::mean, x, dims, true);
   Value* centered = Sub(c, x, mean);
   Value* sum = Reduce(c, ops::sum, Mul(c, centered, centered), dims, KeepDim(c));
@@ -243,7 +243,7 @@ void Diff(AtenCall& c) {
   constexpr int64_t kMaxOrder = 64;
   const int64_t order = std::min(c.Int("n"), kMaxOrder);
   for (int64_t i = 0; i < order && c.ok(); ++i) {
-    const SymInt n = TypeOf(x).dim(dim);
+    const SymInt n = DimOf(x, dim);
     x = Sub(c, Slice(c, x, dim, 1, n), Slice(c, x, dim, 0, n - 1));
   }
   c.Return(x);
@@ -260,8 +260,8 @@ void Trace(AtenCall& c) {
   Value* x = c.T("self");
   if (RankOf(x) != 2) return c.Return(c.Fail("self is no matrix"));
   x = Convert(c, x, SumDType(c, x));
-  Value* eye = c.Op(ops::eye, {},
-                    {{"n", TypeOf(x).dim(0)}, {"m", TypeOf(x).dim(1)}, {"dtype", DType::kBool}});
+  Value* eye =
+      c.Op(ops::eye, {}, {{"n", DimOf(x, 0)}, {"m", DimOf(x, 1)}, {"dtype", DType::kBool}});
   c.Return(Reduce(c, ops::sum, Where(c, eye, x, NumberLike(c, x, 0)), {0, 1}, false));
 }
 

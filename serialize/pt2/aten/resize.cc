@@ -37,7 +37,7 @@ SymInts TargetSize(AtenCall& c, const Value* x, int n, const std::vector<double>
   if (c.Has("output_size")) return c.SymsFor("output_size", n);
   SymInts size;
   for (int i = 0; i < n; ++i) {
-    const SymInt in = TypeOf(x).dim(i + 2);
+    const SymInt in = DimOf(x, i + 2);
     const double scale = scales[i];
     if (in.is_constant()) {
       const double out = std::floor(static_cast<double>(in.value()) * scale);
@@ -68,7 +68,7 @@ Value* Interpolate(AtenCall& c, int n, const Mode& mode) {
   if (RankOf(x) != n + 2) return c.Fail("the image has a wrong number of dims");
   const std::vector<double> given = ScalesOf(c, n);
   const SymInts target = TargetSize(c, x, n, given);
-  SymInts size = {x->type().dim(0), x->type().dim(1)};
+  SymInts size = {DimOf(x, 0), DimOf(x, 1)};
   size.insert(size.end(), target.begin(), target.end());
   std::vector<double> scales = {0, 0};
   // The factor counts only when it was given.
@@ -114,7 +114,7 @@ void CubicAntialias(AtenCall& c) {
   Value* x = c.T(HasArg(c, "input") ? "input" : "self");
   if (RankOf(x) != 4) return c.Return(c.Fail("the image needs four dims"));
   const std::vector<double> given = ScalesOf(c, 2);
-  SymInts size = {x->type().dim(0), x->type().dim(1)};
+  SymInts size = {DimOf(x, 0), DimOf(x, 1)};
   for (SymInt s : TargetSize(c, x, 2, given)) size.push_back(s);
   c.Return(c.Op(ops::interpolate, {x},
                 {{"size", size},

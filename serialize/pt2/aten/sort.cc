@@ -68,7 +68,7 @@ void KthValue(AtenCall& c) {
 void MedianDim(AtenCall& c) {
   Value* self = c.T("self");
   const int dim = c.Dim("dim", RankOf(self));
-  const SymInt n = RankOf(self) == 0 ? SymInt(1) : TypeOf(self).dim(dim);
+  const SymInt n = RankOf(self) == 0 ? SymInt(1) : DimOf(self, dim);
   if (!IsFloat(DTypeOf(self))) {
     return PickSorted(c, self, dim, FloorDiv(n - 1, 2), c.Bool("keepdim"));
   }
@@ -92,7 +92,7 @@ void MedianDim(AtenCall& c) {
 void Median(AtenCall& c) {
   Value* self = c.T("self");
   Value* x = Flatten(c, WithDim(c, self), 0, std::max(RankOf(self), 1) - 1);
-  const SymInt middle = FloorDiv(TypeOf(x).dim(0) - 1, 2);
+  const SymInt middle = FloorDiv(DimOf(x, 0) - 1, 2);
   const std::vector<Value*> sorted = c.Ops(ops::sort, {x}, {{"dim", 0}});
   if (sorted.empty()) return;
   Value* y = Squeeze(c, Slice(c, sorted[0], 0, middle, middle + 1), 0);

@@ -10,7 +10,7 @@ namespace {
 void SymSize(AtenCall& c) {
   Value* self = c.T("self");
   if (RankOf(self) == 0) return c.Return(c.Fail("self has no dims"));
-  c.Return(TypeOf(self).dim(c.Dim("dim", RankOf(self))));
+  c.Return(DimOf(self, c.Dim("dim", RankOf(self))));
 }
 
 void SymNumel(AtenCall& c) { c.Return(TypeOf(c.T("self")).numel()); }
@@ -23,7 +23,7 @@ void SymStride(AtenCall& c) {
   if (layout) return c.Return(layout->strides[dim]);
   SymInt stride = 1;
   for (int i = dim + 1; i < RankOf(self); ++i) {
-    stride = stride * TypeOf(self).dim(i);
+    stride = stride * DimOf(self, i);
   }
   c.Return(stride);
 }
@@ -40,7 +40,7 @@ void SymIsContiguous(AtenCall& c) {
   bool contiguous = true;
   SymInt stride = 1;
   for (int i = RankOf(self) - 1; i >= 0 && layout; --i) {
-    const SymInt size = TypeOf(self).dim(i);
+    const SymInt size = DimOf(self, i);
     contiguous &= size.Is(1) || layout->strides[i] == stride;
     stride = stride * size;
   }

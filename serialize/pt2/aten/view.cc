@@ -232,7 +232,7 @@ void Narrow(AtenCall& c) {
   if (rank == 0) return c.Return(c.Fail("self has no dims"));
   const int dim = c.Dim("dim", rank);
   SymInt start = c.Sym("start");
-  const SymInt n = TypeOf(self).dim(dim);
+  const SymInt n = DimOf(self, dim);
   if (start.is_constant() && start.value() < 0) start = n + start;
   c.Return(Slice(c, self, dim, start, start + c.Sym("length")));
 }
@@ -261,7 +261,7 @@ void SplitTensor(AtenCall& c) {
   Value* self = c.T("self");
   const int dim = c.Dim("dim", RankOf(self));
   if (RankOf(self) == 0) return c.ReturnList({});
-  const auto sizes = EqualParts(c, TypeOf(self).dim(dim), c.Sym("split_size"));
+  const auto sizes = EqualParts(c, DimOf(self, dim), c.Sym("split_size"));
   c.ReturnList(sizes ? SplitInto(c, self, dim, *sizes) : std::vector<Value*>());
 }
 
@@ -279,7 +279,7 @@ void Chunk(AtenCall& c) {
     c.Fail("chunks must be positive, and self must have dims");
     return c.ReturnList({});
   }
-  const SymInt n = TypeOf(self).dim(dim);
+  const SymInt n = DimOf(self, dim);
   const SymInt size = CeilDiv(n, chunks);
   if (!n.is_constant()) {
     // As many parts as asked for, when the dim divides.
@@ -297,7 +297,7 @@ void TensorSplit(AtenCall& c) {
   Value* self = c.T("self");
   const int dim = c.Dim("dim", RankOf(self));
   if (RankOf(self) == 0) return c.ReturnList({});
-  const SymInt n = TypeOf(self).dim(dim);
+  const SymInt n = DimOf(self, dim);
   SymInts sizes;
   if (c.schema().Find("sections") >= 0) {
     const int64_t sections = c.Int("sections");
@@ -329,7 +329,7 @@ void Unbind(AtenCall& c) {
     return c.ReturnList({});
   }
   const int dim = c.Dim("dim", RankOf(self));
-  const SymInt n = TypeOf(self).dim(dim);
+  const SymInt n = DimOf(self, dim);
   if (!n.is_constant() || n.value() > kMaxParts) {
     c.Unsupported("the number of parts is not known, or is too large");
     return c.ReturnList({});
