@@ -9,9 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "passes/registry.h"
+#include "graph/core/status_macros.h"
+#include "passes/decompose/contracts.h"
+#include "passes/decompose/selection.h"
 #include "passes/rewrite/rewriter.h"
 
 namespace weft {
@@ -22,20 +23,19 @@ constexpr int64_t kMaxNodes = 1 << 20;
 
 class Decomposer {
  public:
-  Decomposer(PassContext& context, absl::flat_hash_set<const OpDef*> kept)
-      : context_(context), kept_(std::move(kept)) {}
+  Decomposer(PassContext& context, DecomposeSelection selection)
+      : context_(context), selection_(std::move(selection)) {}
 
   absl::Status Run(Graph& graph, std::vector<Graph*>* graphs) {
     Rewriter rewriter(&graph);
     Node* next = nullptr;
     const Node* end_of_expansion = nullptr;
     int64_t expanded = 0;
-    for (Node* node = graph.first_node(); node != graph.return_node();
-         node = next) {
+    for (Node* node = graph.first_node(); node != graph.return_node(); node = next) {
       next = node->next();
       if (node == end_of_expansion) end_of_expansion = nullptr;
       if (end_of_expansion == nullptr) expanded = 0;
-      if (!node->op().is_composite() || kept_.contains(&node->op())) {
+      if (!node->op().is_composite() || Stays(*node)) {
         for (int i = 0; i < node->num_regions(); ++i) {
           graphs->push_back(node->region(i));
         }
@@ -49,8 +49,7 @@ class Decomposer {
       if (end_of_expansion == nullptr) end_of_expansion = next;
       expanded += std::max<int64_t>(graph.num_nodes() - before, 0) + 1;
       if (expanded > kMaxNodes) {
-        return absl::InternalError(absl::StrCat(
-            "the decomposition of ", name, " does not end"));
+        return absl::InternalError(absl::StrCat("the decomposition of ", name, " does not end"));
       }
       for (Node* made : rewriter.created()) {
         if (made == nullptr) continue;
@@ -62,71 +61,75 @@ class Decomposer {
   }
 
  private:
+  bool Stays(const Node& node) {
+    const absl::string_view reason = selection_.Stays(node.op());
+    if (reason.empty()) return false;
+    context_.Count(reason);
+    if (context_.wants_remarks()) {
+      Missed(node, selection_.WhyStays(node.op()));
+    }
+    return true;
+  }
+
   absl::StatusOr<bool> Decompose(Node& node, Rewriter& rewriter) {
-    if (!context_.StartRewrite({NumericContract::kReassociating})) return false;
-    rewriter.Begin(&node);
+    const OpDef& op = node.op();
+    const NumericContract contract = DecompositionContract(op);
+    if (!context_.StartRewrite({contract, op.name()})) return false;
+    rewriter.Begin(&node, op.name(), context_.num_rewrites());
     std::vector<Value*> values = rewriter.Decompose(node);
     absl::Status status = rewriter.status();
     if (status.ok()) status = rewriter.ReplaceRoot(values);
     if (status.ok()) {
       context_.Count("decomposed");
+      context_.Count(absl::StrCat("decomposed.", op.name()));
       return true;
     }
     rewriter.Abandon();
     if (status.code() == absl::StatusCode::kInternal) return status;
     context_.Count("refused");
-    if (context_.wants_remarks()) {
-      context_.AddRemark(
-          RemarkOn(node, RemarkKind::kMissed, status.message()));
-    }
+    if (context_.wants_remarks()) Missed(node, status.message());
     return false;
   }
 
+  void Missed(const Node& node, absl::string_view reason) {
+    Remark remark = RemarkOn(node, RemarkKind::kMissed, reason);
+    remark.contract = std::string(NumericContractName(DecompositionContract(node.op())));
+    context_.AddRemark(std::move(remark));
+  }
+
   PassContext& context_;
-  absl::flat_hash_set<const OpDef*> kept_;
+  const DecomposeSelection selection_;
 };
 
 class DecomposePass : public Pass {
  public:
-  explicit DecomposePass(const DecomposeOptions& options)
-      : options_(options) {}
+  explicit DecomposePass(const DecomposeOptions& options) : options_(options) {}
   absl::string_view name() const override { return "decompose"; }
   absl::string_view doc() const override {
     return "Replaces composite ops by their decompositions.";
   }
   void VisitOptions(OptionVisitor& visitor) override {
+    visitor.Visit("all", &options_.all, "composite ops that the target claims as well");
+    visitor.Visit("ops", &options_.ops, "the only composite ops to decompose; empty: every one");
     visitor.Visit("keep", &options_.keep, "composite ops to keep");
+    visitor.Visit("admitted", &options_.admitted,
+                  "only decompositions whose numeric contract is admitted");
   }
   absl::Status Run(Module& module, PassContext& context) override {
-    absl::flat_hash_set<const OpDef*> kept(context.target().claims.begin(),
-                                           context.target().claims.end());
-    for (const std::string& name : options_.keep) {
-      const OpDef* op = module.registry().Find(name);
-      if (op == nullptr) return UnknownOp(module, name);
-      kept.insert(op);
-    }
-    Decomposer decomposer(context, std::move(kept));
+    WEFT_ASSIGN_OR_RETURN(DecomposeSelection selection,
+                          DecomposeSelection::Make(options_, module.registry(), context));
+    Decomposer decomposer(context, std::move(selection));
     std::vector<Graph*> graphs;
     for (const auto& function : module.functions()) {
       graphs.push_back(function.get());
     }
     for (size_t i = 0; i < graphs.size(); ++i) {
-      absl::Status status = decomposer.Run(*graphs[i], &graphs);
-      if (!status.ok()) return status;
+      WEFT_RETURN_IF_ERROR(decomposer.Run(*graphs[i], &graphs));
     }
     return absl::OkStatus();
   }
 
  private:
-  static absl::Status UnknownOp(const Module& module, const std::string& name) {
-    std::vector<std::string> names;
-    for (const OpDef* op : module.registry().All()) {
-      if (op->is_composite()) names.emplace_back(op->name());
-    }
-    return absl::InvalidArgumentError(absl::StrCat(
-        "keep: no op is called \"", name, "\"", DidYouMean(name, names)));
-  }
-
   DecomposeOptions options_;
 };
 

@@ -11,13 +11,29 @@
 namespace weft {
 
 struct DecomposeOptions {
-  // Names of composite ops to keep, beside those that the target claims.
+  // Composites that the target claims (TargetInfo::claims) as well.
+  bool all = false;
+  // Names of the only composites to decompose; empty: every one.
+  std::vector<std::string> ops;
+  // Names of composites that stay, whatever the other options say.
   std::vector<std::string> keep;
+  // Only those whose decomposition has a numeric contract that the pipeline
+  // admits.
+  bool admitted = false;
 };
 
-// Decompositions are decomposed in turn. On exit every composite node is one
-// that is kept, or one whose decomposition refused its operands (as for some
-// symbolic sizes); a remark says why. Counters: decomposed, refused.
+// Decompositions are decomposed in turn, by the same options. On exit every
+// composite node is one that stays, or one whose decomposition refused its
+// operands (as for some symbolic sizes); a remark says why.
+//
+// A rewrite has the contract of its op's decomposition (passes/decompose/
+// contracts.h), and the op's name for the name of its rule. What the pipeline
+// admits chooses among rules that are free to fire; a decomposition is a
+// lowering that was asked for by name, and is done whatever its contract is
+// unless `admitted` says otherwise. The report has the weakest contract.
+//
+// Counters: decomposed and decomposed.<op>; refused; and of those that stay
+// kept, claimed, not_selected, not_admitted.
 std::unique_ptr<Pass> CreateDecomposePass(const DecomposeOptions& options);
 std::unique_ptr<Pass> CreateDecomposePass();
 

@@ -38,6 +38,7 @@ class PipelineParser {
     std::string name;
     std::string value;
     size_t pos;
+    bool bare = false;  // Without a value.
   };
 
   absl::Status ParseItems(std::vector<Pipeline::Step>* steps) {
@@ -70,6 +71,7 @@ class PipelineParser {
     std::unique_ptr<Pass> pass = registry_.Create(name);
     if (pass == nullptr) return UnknownName(start, name);
     for (const Option& option : options) {
+      if (option.bare && NeedsValue(*pass, option.name)) return NoValue(option);
       status = SetOption(*pass, option.name, option.value);
       if (!status.ok()) return Error(option.pos, status.message());
     }
@@ -85,6 +87,7 @@ class PipelineParser {
         return Error(option.pos, absl::StrCat("fixpoint has no option \"", option.name,
                                               "\", did you mean \"max\"?"));
       }
+      if (option.bare) return NoValue(option);
       if (!absl::SimpleAtoi(option.value, &step.max_rounds) || step.max_rounds < 1) {
         return Error(option.pos, "max must be a positive integer");
       }
@@ -163,12 +166,14 @@ class PipelineParser {
       option.pos = pos_;
       option.name = Word();
       if (option.name.empty()) return Error(pos_, "expected an option's name");
-      if (!Consume('=')) {
-        return Error(pos_, absl::StrCat("expected '=' after ", option.name));
+      if (Consume('=')) {
+        SkipSpace();
+        absl::Status status = ParseValue(&option.value);
+        if (!status.ok()) return status;
+      } else {
+        option.bare = true;
+        option.value = "true";
       }
-      SkipSpace();
-      absl::Status status = ParseValue(&option.value);
-      if (!status.ok()) return status;
       options->push_back(std::move(option));
     } while (Consume(','));
     if (!Consume('}')) return Error(pos_, "expected ',' or '}'");
@@ -210,6 +215,18 @@ class PipelineParser {
     names.emplace_back(kIf);
     return Error(start, absl::StrCat("no pass or pipeline is called \"", name, "\"",
                                      DidYouMean(name, names)));
+  }
+
+  // Not so for what is true or false: the name alone turns it on.
+  static bool NeedsValue(Pass& pass, absl::string_view name) {
+    for (const PassOption& option : OptionsOf(pass)) {
+      if (option.name == name) return option.value != "true" && option.value != "false";
+    }
+    return false;
+  }
+
+  absl::Status NoValue(const Option& option) const {
+    return Error(option.pos + option.name.size(), absl::StrCat("expected '=' after ", option.name));
   }
 
   absl::Status Error(size_t pos, absl::string_view message) const {

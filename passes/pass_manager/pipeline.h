@@ -12,7 +12,8 @@
 //                 something;
 //   !CONDITION    the condition does not hold.
 //
-// Options stand in braces; a value with a space or one of ,{}()"= is quoted.
+// Options stand in braces; a value with a space or one of ,{}()"= is quoted. The
+// name alone turns on one that is true or false: decompose{all}.
 #ifndef WEFT_PASSES_PASS_MANAGER_PIPELINE_H_
 #define WEFT_PASSES_PASS_MANAGER_PIPELINE_H_
 

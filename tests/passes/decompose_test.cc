@@ -1,8 +1,10 @@
 // After decompose no composite op is left: on every sample of every composite op.
 #include "passes/decompose.h"
 
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -17,7 +19,9 @@
 namespace weft {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Pair;
 
 // The sample as a function of its operands; null for an invalid sample.
 std::unique_ptr<Module> MakeModule(const Sample& sample) {
@@ -53,8 +57,7 @@ TEST(Decompose, LeavesNoCompositeOp) {
       ASSERT_TRUE(Verify(*module).ok()) << sample.text << Verify(*module);
       for (const Graph* graph : module->AllGraphs()) {
         for (const Node* node : graph->nodes()) {
-          EXPECT_FALSE(node->op().is_composite())
-              << sample.text << " leaves " << node->op().name();
+          EXPECT_FALSE(node->op().is_composite()) << sample.text << " leaves " << node->op().name();
         }
       }
       ++decomposed;
@@ -63,24 +66,96 @@ TEST(Decompose, LeavesNoCompositeOp) {
   EXPECT_GT(decomposed, 50);
 }
 
-TEST(Decompose, KeepsWhatTheTargetClaims) {
-  const auto samples =
-      ParseSamples("stack(f32[2], f32[2])", ops::Registry());
-  const auto module = MakeModule((*samples)[0]);
-  PassContext::Options options;
-  options.target.claims = {&ops::stack};
-  PassContext context(options);
-  ASSERT_TRUE(CreateDecomposePass()->Run(*module, context).ok());
-  EXPECT_TRUE(module->main()->first_node()->Is(ops::stack));
+const char* const kStack = "stack(f32[2], f32[2])";
+const char* const kSoftmax = "softmax(f32[2, 3], dim=1)";
+
+// One op, and the pass on it.
+struct Outcome {
+  std::unique_ptr<Module> module;
+  absl::Status status;
+  std::map<std::string, int64_t, std::less<>> counters;
+  std::vector<Remark> remarks;
+  RewriteMaker last;
+  NumericContract fired;
+
+  const Node& first() const { return *module->main()->first_node(); }
+};
+
+Outcome RunOn(const char* sample, const DecomposeOptions& options, PassContext::Options with = {}) {
+  const auto samples = ParseSamples(sample, ops::Registry());
+  Outcome outcome;
+  outcome.module = MakeModule((*samples)[0]);
+  with.remarks = true;
+  PassContext context(std::move(with));
+  outcome.status = CreateDecomposePass(options)->Run(*outcome.module, context);
+  outcome.counters = context.counters();
+  outcome.remarks = context.TakeRemarks();
+  outcome.last = context.last_rewrite();
+  outcome.fired = context.fired();
+  return outcome;
 }
 
-TEST(Decompose, RefusesUnknownNames) {
-  Module module(ops::Registry());
-  PassContext context;
+PassContext::Options Claiming(const OpDef& op) {
+  PassContext::Options options;
+  options.target.name = "toy";
+  options.target.claims = {&op};
+  return options;
+}
+
+TEST(Decompose, KeepsWhatTheTargetClaims) {
+  const Outcome outcome = RunOn(kStack, {}, Claiming(ops::stack));
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status;
+  EXPECT_TRUE(outcome.first().Is(ops::stack));
+  EXPECT_THAT(outcome.counters, ElementsAre(Pair("claimed", 1)));
+  ASSERT_EQ(outcome.remarks.size(), 1u);
+  EXPECT_EQ(outcome.remarks[0].reason, "stays: target toy runs it");
+  EXPECT_EQ(outcome.remarks[0].contract, "bit-exact");
+}
+
+TEST(Decompose, NamesDoNotOverrideTheTargetButAllDoes) {
+  DecomposeOptions options;
+  options.ops = {"stack"};
+  EXPECT_TRUE(RunOn(kStack, options, Claiming(ops::stack)).first().Is(ops::stack));
+  options.all = true;
+  EXPECT_FALSE(RunOn(kStack, options, Claiming(ops::stack)).first().Is(ops::stack));
+  options.keep = {"stack"};
+  EXPECT_TRUE(RunOn(kStack, options, Claiming(ops::stack)).first().Is(ops::stack));
+}
+
+TEST(Decompose, RewritesHaveTheContractOfTheirOp) {
+  const Outcome moved = RunOn(kStack, {});
+  EXPECT_EQ(moved.fired, NumericContract::kBitExact);
+  EXPECT_EQ(moved.last.rule, "stack");
+  EXPECT_THAT(moved.counters, ElementsAre(Pair("decomposed", 1), Pair("decomposed.stack", 1)));
+  // Done although the context admits value-safe rules only.
+  const Outcome rounded = RunOn(kSoftmax, {});
+  EXPECT_EQ(rounded.fired, NumericContract::kReassociating);
+  EXPECT_EQ(rounded.last.rule, "softmax");
+}
+
+TEST(Decompose, AdmittedAsksThePipeline) {
+  DecomposeOptions options;
+  options.admitted = true;
+  EXPECT_TRUE(RunOn(kSoftmax, options).first().Is(ops::softmax));
+  EXPECT_FALSE(RunOn(kStack, options).first().Is(ops::stack));
+  PassContext::Options with;
+  with.admitted = NumericContract::kReassociating;
+  EXPECT_FALSE(RunOn(kSoftmax, options, with).first().Is(ops::softmax));
+}
+
+TEST(Decompose, RefusesNamesOfNoComposite) {
   DecomposeOptions options;
   options.keep = {"stakc"};
-  EXPECT_THAT(CreateDecomposePass(options)->Run(module, context).message(),
-              HasSubstr("no op is called \"stakc\", did you mean \"stack\"?"));
+  EXPECT_THAT(RunOn(kStack, options).status.message(),
+              HasSubstr("keep: no op is called \"stakc\", did you mean "
+                        "\"stack\"?"));
+  options = {};
+  options.ops = {"stack", "softmx"};
+  EXPECT_THAT(RunOn(kStack, options).status.message(),
+              HasSubstr("ops: no op is called \"softmx\", did you mean "
+                        "\"softmax\"?"));
+  options.ops = {"exp"};
+  EXPECT_THAT(RunOn(kStack, options).status.message(), HasSubstr("ops: exp has no decomposition"));
 }
 
 }  // namespace

@@ -131,7 +131,11 @@ TEST(PipelineTest, ErrorsNameTheColumnAndCloseNames) {
   EXPECT_EQ(RoundTrip("fixpoint{cap=1}(cse)"),
             "pipeline, column 10: fixpoint has no option \"cap\", did you mean "
             "\"max\"?");
-  EXPECT_EQ(RoundTrip("cse{x}"), "pipeline, column 6: expected '=' after x");
+  EXPECT_EQ(RoundTrip("cse{x}"), "pipeline, column 5: cse has no option \"x\"");
+  EXPECT_EQ(RoundTrip("nop{falg}"),
+            "pipeline, column 5: nop has no option \"falg\", did you mean \"flag\"?");
+  EXPECT_EQ(RoundTrip("nop{count}"), "pipeline, column 10: expected '=' after count");
+  EXPECT_EQ(RoundTrip("fixpoint{max}(cse)"), "pipeline, column 13: expected '=' after max");
   EXPECT_EQ(RoundTrip("nop{cuont=1}"),
             "pipeline, column 5: nop has no option \"cuont\", did you mean "
             "\"count\"?");
@@ -171,6 +175,12 @@ TEST(RegistryTest, DidYouMean) {
             ", did you mean \"canonicalize\"?");
   EXPECT_EQ(DidYouMean("x", {"canonicalize"}), "");
   EXPECT_EQ(DidYouMean("", {}), "");
+}
+
+TEST(PipelineTest, NamesTurnSwitchesOn) {
+  EXPECT_EQ(RoundTrip("nop{flag}"), "nop{flag=true}");
+  EXPECT_EQ(RoundTrip("nop{count=1, flag }"), "nop{flag=true,count=1}");
+  EXPECT_EQ(RoundTrip("functionalize,decompose{all}"), "functionalize,decompose{all=true}");
 }
 
 }  // namespace

@@ -1,0 +1,41 @@
+// Which composites `decompose` leaves as they are, and why.
+#ifndef WEFT_PASSES_DECOMPOSE_SELECTION_H_
+#define WEFT_PASSES_DECOMPOSE_SELECTION_H_
+
+#include <string>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "passes/decompose.h"
+
+namespace weft {
+
+class DecomposeSelection {
+ public:
+  // Names that are no composite are an error with a close one. The context
+  // outlives the selection.
+  static absl::StatusOr<DecomposeSelection> Make(const DecomposeOptions& options,
+                                                 const OpRegistry& registry,
+                                                 const PassContext& context);
+
+  // The counter of the reason why `op` stays; empty when it is decomposed.
+  absl::string_view Stays(const OpDef& op) const;
+  // For people: "the target reference runs it".
+  std::string WhyStays(const OpDef& op) const;
+
+ private:
+  using OpSet = absl::flat_hash_set<const OpDef*>;
+
+  explicit DecomposeSelection(const PassContext& context) : context_(&context) {}
+
+  const PassContext* context_;
+  OpSet keep_;
+  OpSet claimed_;
+  OpSet ops_;
+  bool admitted_ = false;
+};
+
+}  // namespace weft
+
+#endif  // WEFT_PASSES_DECOMPOSE_SELECTION_H_
