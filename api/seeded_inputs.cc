@@ -58,6 +58,22 @@ absl::StatusOr<int64_t> ChooseSize(const SymbolInfo& info, const SeedOptions& op
   return v;
 }
 
+// Sizes that the facts give by others follow them, unless they are given.
+void MeetEqualities(const SymbolTable& facts, absl::Span<const SymInt> symbols,
+                    const SeedOptions& options, Assignment* sizes) {
+  if (facts.conditions().empty()) return;
+  for (SymInt s : symbols) {
+    const SymInt value = facts.Simplify(s);
+    if (value == s || options.dims.contains(std::string(s.name()))) continue;
+    const auto size = Evaluate(value, [&](SymInt other) -> std::optional<int64_t> {
+      auto it = sizes->find(other);
+      if (it == sizes->end()) return std::nullopt;
+      return it->second;
+    });
+    if (size) (*sizes)[s] = *size;
+  }
+}
+
 absl::StatusOr<Assignment> ChooseSizes(const Graph& graph, const SeedOptions& options,
                                        Random* random) {
   std::vector<SymInt> symbols;
@@ -83,6 +99,7 @@ absl::StatusOr<Assignment> ChooseSizes(const Graph& graph, const SeedOptions& op
     sizes[s] = *size;
     given += options.dims.contains(std::string(s.name()));
   }
+  MeetEqualities(graph.module().symbols(), symbols, options, &sizes);
   if (given != options.dims.size()) {
     std::vector<std::string> unknown;
     for (const auto& [name, value] : options.dims) {

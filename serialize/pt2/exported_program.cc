@@ -140,6 +140,10 @@ absl::StatusOr<ExportedProgram> ParseExportedProgram(absl::string_view text,
   ReadSignature(reader, module["signature"], &program);
   ReadCalls(json, module["module_call_graph"], &program);
   ReadRanges(json, root["range_constraints"], &program);
+  const Place guards = root["guards_code"];
+  for (size_t i = 0; guards.present() && i < guards.size(); ++i) {
+    program.guards.push_back(json.String(guards.at(i)));
+  }
   if (root["torch_version"].present()) {
     program.torch_version = json.String(root["torch_version"]);
   }

@@ -124,6 +124,7 @@ struct ExportedProgram {
   std::vector<InputSpec> inputs;
   std::vector<OutputSpec> outputs;
   std::vector<RangeConstraint> ranges;
+  std::vector<std::string> guards;  // Python, over sizes of the inputs.
   // Tree specs of the call's arguments and of its result, as JSON text.
   std::string in_spec;
   std::string out_spec;

@@ -81,6 +81,7 @@ absl::StatusOr<std::unique_ptr<Module>> ProgramImporter::Run() {
   Builder builder(module_->AddFunction("main"), nullptr, fold);
   Scope scope(&program_.graph, &builder);
   WEFT_RETURN_IF_ERROR(AddInputs(&scope));
+  WEFT_RETURN_IF_ERROR(AssumeGuards(*builder.graph()));
   WEFT_RETURN_IF_ERROR(ImportBody(&scope));
   try {
     WEFT_RETURN_IF_ERROR(SetOutputs(&scope));

@@ -67,6 +67,7 @@ class ProgramImporter {
 
   // --- Symbols (program_symbols.cc).
   absl::Status DeclareSymbols();
+  absl::Status AssumeGuards(const Graph& main);
   absl::StatusOr<SymInt> ParseSize(const SizeExpr& size, bool declare);
   // What the file says of a value against what was inferred.
   absl::Status CheckValue(Scope* scope, const std::string& name, const Arg& arg);

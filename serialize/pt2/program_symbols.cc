@@ -1,12 +1,14 @@
 // Symbols, and the shapes in the file against the inferred ones.
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/core/status_macros.h"
 #include "graph/core/verifier.h"
+#include "serialize/pt2/guards.h"
 #include "serialize/pt2/program_importer.h"
 #include "serialize/pt2/sympy.h"
 
@@ -71,6 +73,39 @@ void ProgramImporter::BindSymbol(const std::string& name, SymInt value) {
     info.range.max = std::min(info.range.max, known->range.max);
   }
   if (info.range.min <= info.range.max) module_->symbols().Declare(info);
+}
+
+// What the exporter demands of sizes, beyond what the inputs' types say.
+absl::Status ProgramImporter::AssumeGuards(const Graph& main) {
+  absl::flat_hash_map<absl::string_view, Type> inputs;
+  for (int i = 0; i < main.num_inputs(); ++i) {
+    inputs.emplace(main.input_info(i).name, main.input(i)->type());
+  }
+  const auto size_of = [&](absl::string_view input, int64_t dim) -> absl::StatusOr<SymInt> {
+    const auto it = inputs.find(input);
+    if (it == inputs.end() || !it->second.is_tensor()) {
+      return absl::NotFoundError(absl::StrCat("there is no input ", input));
+    }
+    if (dim < 0 || dim >= it->second.rank()) {
+      return absl::InvalidArgumentError(absl::StrCat(input, " has no dim ", dim));
+    }
+    return it->second.dim(static_cast<int>(dim));
+  };
+  for (const std::string& guard : program_.guards) {
+    const auto fail = [&](absl::string_view why) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("guard \"", guard.substr(0, 200), "\": ", why));
+    };
+    const auto condition = ParseGuard(guard, size_of);
+    if (!condition.ok()) {
+      if (SaysNothing(condition.status())) continue;
+      return fail(condition.status().message());
+    }
+    if (module_->symbols().Assume(*condition, "a guard of the export") == Proof::kNo) {
+      return fail("no sizes that the inputs may have meet it");
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<SymInt> ProgramImporter::ParseSize(const SizeExpr& size, bool declare) {

@@ -40,6 +40,18 @@ TEST_F(SeededInputsTest, SizesObeyTheFacts) {
   }
 }
 
+TEST_F(SeededInputsTest, SizesObeyEqualities) {
+  const SymInt s0 = SymInt::Symbol("s0"), s1 = SymInt::Symbol("s1");
+  SymbolInfo info;
+  info.symbol = s1;
+  module_.symbols().Declare(info);
+  ASSERT_EQ(module_.symbols().Assume(Equal(s1, 2 * s0 + 1)), Proof::kUnknown);
+  module_.main()->AddInput(Type::Tensor(DType::kF32, {s1}), "y");
+  auto inputs = MakeSeededInputs(*module_.main(), {});
+  ASSERT_TRUE(inputs.ok()) << inputs.status().ToString();
+  EXPECT_EQ((*inputs)[2].dim(0), 2 * (*inputs)[0].dim(0) + 1);
+}
+
 TEST_F(SeededInputsTest, EqualSeedsGiveEqualBits) {
   auto a = MakeSeededInputs(*module_.main(), {});
   auto b = MakeSeededInputs(*module_.main(), {});

@@ -76,15 +76,17 @@ TEST_F(DeterminismTest, ExamplesGiveEqualBytes) {
 }
 
 TEST_F(DeterminismTest, NetworksGiveEqualBytes) {
-  const fs::path models = Shared() / "models/models";
-  if (!fs::exists(models)) {
-    GTEST_SKIP() << models << " is not there; it holds networks of other projects";
+  for (const char* folder : {"models/models", "pt2"}) {
+    const fs::path models = Shared() / folder;
+    if (!fs::exists(models)) {
+      GTEST_SKIP() << models << " is not there; it holds models of other projects";
+    }
+    const int status = CheckModels(2, absl::StrCat("'", models.string(), "'"));
+    if (status == 3 && !KernelRandomisesAddresses()) {
+      GTEST_SKIP() << "addresses are not randomised here, so hashes have one salt";
+    }
+    EXPECT_EQ(status, 0) << output_;
   }
-  const int status = CheckModels(2, absl::StrCat("'", models.string(), "'"));
-  if (status == 3 && !KernelRandomisesAddresses()) {
-    GTEST_SKIP() << "addresses are not randomised here, so hashes have one salt";
-  }
-  EXPECT_EQ(status, 0) << output_;
 }
 
 TEST_F(DeterminismTest, OtherBytesAreFound) {

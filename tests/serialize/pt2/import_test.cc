@@ -282,6 +282,27 @@ TEST(ImportTest, DataDependentSizesGetTheirRanges) {
   EXPECT_FALSE(reference::Run(*module->main(), {HostTensor::ScalarInt(DType::kI64, 9)}).ok());
 }
 
+TEST(ImportTest, GuardsAreConditions) {
+  TestProgram p;
+  p.inputs = {{"a_0", 7, {"Symbol('s0', integer=True)"}},
+              {"a_1", 7, {"Symbol('s1', integer=True)"}}};
+  p.extra = R"(,"guards_code":["L['a'][0].size()[0] <= L['a'][1].size()[0]","L['b'] is None"])";
+  p.nodes = {Aten("neg.default", {{"self", T("a_0")}}, {"z"}),
+             Aten("neg.default", {{"self", T("a_1")}}, {"w"})};
+  p.outputs = {"z", "w"};
+  const auto module = Import(p);
+  ASSERT_NE(module, nullptr);
+  ASSERT_EQ(module->symbols().conditions().size(), 1u);
+  const auto run = [&](int64_t a, int64_t b) {
+    return reference::Run(*module->main(),
+                          {HostTensor(DType::kF32, {a}), HostTensor(DType::kF32, {b})});
+  };
+  EXPECT_TRUE(run(2, 3).ok());
+  const auto refused = run(4, 3);
+  EXPECT_NE(refused.status().message().find("does not hold"), std::string::npos)
+      << refused.status();
+}
+
 // What is imported prints, reads back and runs the same.
 TEST(ImportTest, TextRoundTrip) {
   const auto module = Import(AddProgram());

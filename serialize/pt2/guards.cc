@@ -1,0 +1,132 @@
+#include "serialize/pt2/guards.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "graph/core/status_macros.h"
+#include "serialize/pt2/sympy.h"
+
+namespace weft::pt2 {
+namespace {
+
+using SizeFn = absl::FunctionRef<absl::StatusOr<SymInt>(absl::string_view, int64_t)>;
+
+// The text with each L[...].size()[i] as a symbol gN.
+class Sizes {
+ public:
+  absl::Status Read(absl::string_view text) {
+    while (!text.empty()) {
+      if (!after_name_ && absl::ConsumePrefix(&text, "L[")) {
+        WEFT_RETURN_IF_ERROR(ReadSize(&text));
+        continue;
+      }
+      after_name_ = absl::ascii_isalnum(text[0]) || text[0] == '_';
+      plain_ += text[0];
+      text.remove_prefix(1);
+    }
+    return absl::OkStatus();
+  }
+
+  const std::string& plain() const { return plain_; }
+
+  absl::StatusOr<SymInt> Find(absl::string_view name, SizeFn size_of) const {
+    size_t i;
+    if (!absl::ConsumePrefix(&name, "g") || !absl::SimpleAtoi(name, &i) || i >= sizes_.size()) {
+      return absl::UnimplementedError("it names what is no size of an input");
+    }
+    return size_of(sizes_[i].input, sizes_[i].dim);
+  }
+
+ private:
+  struct Size {
+    std::string input;
+    int64_t dim = 0;
+  };
+
+  static absl::Status Unknown() {
+    return absl::UnimplementedError("it is about more than the sizes of inputs");
+  }
+
+  // What stands in brackets, without quotes; takes the closing one.
+  static bool TakeKey(absl::string_view* text, absl::string_view* key) {
+    const size_t end = text->find(']');
+    if (end == absl::string_view::npos) return false;
+    *key = text->substr(0, end);
+    text->remove_prefix(end + 1);
+    for (absl::string_view quote : {"'", "\""}) {
+      if (absl::ConsumePrefix(key, quote)) return absl::ConsumeSuffix(key, quote);
+    }
+    return !key->empty();
+  }
+
+  absl::Status ReadSize(absl::string_view* text) {
+    Size size;
+    absl::string_view key;
+    do {
+      if (!TakeKey(text, &key)) return Unknown();
+      absl::StrAppend(&size.input, size.input.empty() ? "" : "_", key);
+    } while (absl::ConsumePrefix(text, "["));
+    if (!absl::ConsumePrefix(text, ".size()[") || !TakeKey(text, &key) ||
+        !absl::SimpleAtoi(key, &size.dim)) {
+      return Unknown();
+    }
+    absl::StrAppend(&plain_, "g", sizes_.size());
+    after_name_ = true;
+    sizes_.push_back(std::move(size));
+    return absl::OkStatus();
+  }
+
+  std::string plain_;
+  std::vector<Size> sizes_;
+  bool after_name_ = false;
+};
+
+struct Comparison {
+  absl::string_view left, right;
+  SymInt (*make)(SymInt, SymInt) = nullptr;
+};
+
+// The one comparison outside of parentheses.
+absl::StatusOr<Comparison> SplitComparison(absl::string_view text) {
+  struct Sign {
+    absl::string_view text;
+    SymInt (*make)(SymInt, SymInt);
+  };
+  // Longer ones first.
+  static constexpr Sign kSigns[] = {{"==", Equal},        {"!=", NotEqual}, {"<=", LessEqual},
+                                    {">=", GreaterEqual}, {"<", Less},      {">", Greater}};
+  Comparison found;
+  int depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    depth += (text[i] == '(') - (text[i] == ')');
+    if (depth != 0) continue;
+    for (const Sign& sign : kSigns) {
+      if (text.substr(i, sign.text.size()) != sign.text) continue;
+      if (found.make != nullptr) return absl::UnimplementedError("it compares more than once");
+      found = {text.substr(0, i), text.substr(i + sign.text.size()), sign.make};
+      i += sign.text.size() - 1;
+      break;
+    }
+  }
+  if (found.make == nullptr) return absl::UnimplementedError("it is no comparison");
+  return found;
+}
+
+}  // namespace
+
+absl::StatusOr<SymInt> ParseGuard(absl::string_view text, SizeFn size_of) {
+  if (text.size() > kMaxSympyBytes) return absl::UnimplementedError("it is too long");
+  Sizes sizes;
+  WEFT_RETURN_IF_ERROR(sizes.Read(text));
+  WEFT_ASSIGN_OR_RETURN(const Comparison comparison, SplitComparison(sizes.plain()));
+  const auto symbol = [&](absl::string_view name) { return sizes.Find(name, size_of); };
+  WEFT_ASSIGN_OR_RETURN(const SymInt left, ParseSympy(comparison.left, symbol));
+  WEFT_ASSIGN_OR_RETURN(const SymInt right, ParseSympy(comparison.right, symbol));
+  return comparison.make(left, right);
+}
+
+}  // namespace weft::pt2
