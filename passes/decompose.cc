@@ -109,7 +109,7 @@ class DecomposePass : public Pass {
     return "Replaces composite ops by their decompositions.";
   }
   void VisitOptions(OptionVisitor& visitor) override {
-    visitor.Visit("all", &options_.all, "composite ops that the target claims as well");
+    visitor.Visit("all", &options_.all, "those that the target claims as well");
     visitor.Visit("ops", &options_.ops, "the only composite ops to decompose; empty: every one");
     visitor.Visit("keep", &options_.keep, "composite ops to keep");
     visitor.Visit("admitted", &options_.admitted,
