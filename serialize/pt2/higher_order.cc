@@ -81,13 +81,8 @@ absl::StatusOr<std::unique_ptr<Graph>> ProgramImporter::Region(Scope* scope, con
                                                                const Args& inputs,
                                                                absl::Span<const Type> types) {
   auto region = std::make_unique<Graph>(module_.get(), "body");
-  Builder::Options fold;
-  fold.fold = !has_writes_;
-  Builder builder(region.get(), nullptr, fold);
-  Scope inner(&graph, &builder);
-  inner.nested = true;
-  inner.autocast = scope->autocast;
-  inner.prefix = scope->prefix;
+  Builder builder(region.get(), nullptr, BuilderOptions());
+  Scope inner(&graph, &builder, *scope);
   Args known = inputs;
   size_t next = 0;
   for (size_t i = 0; i < known.size(); ++i) {
@@ -146,13 +141,8 @@ absl::Status ProgramImporter::ImportWhile(Scope* scope, const NodeDef& node, con
   auto body = std::make_unique<Graph>(module_.get(), "body");
   body->AddInput(Type::Scalar(DType::kI64), "iteration");
   body->AddInput(Type::Scalar(DType::kBool), "condition");
-  Builder::Options fold;
-  fold.fold = !has_writes_;
-  Builder builder(body.get(), nullptr, fold);
-  Scope inner(&condition, &builder);
-  inner.nested = true;
-  inner.autocast = scope->autocast;
-  inner.prefix = scope->prefix;
+  Builder builder(body.get(), nullptr, BuilderOptions());
+  Scope inner(&condition, &builder, *scope);
   Args known = inputs;
   for (Arg& arg : known) {
     if (!arg.is(Kind::kTensor)) continue;

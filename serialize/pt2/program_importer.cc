@@ -74,11 +74,7 @@ absl::StatusOr<std::unique_ptr<Module>> ProgramImporter::Run() {
   }
   FindWritten();
   WEFT_RETURN_IF_ERROR(DeclareSymbols());
-  Builder::Options fold;
-  // A view or a copy that changes nothing now may be told from its operand by
-  // a later write.
-  fold.fold = !has_writes_;
-  Builder builder(module_->AddFunction("main"), nullptr, fold);
+  Builder builder(module_->AddFunction("main"), nullptr, BuilderOptions());
   Scope scope(&program_.graph, &builder);
   WEFT_RETURN_IF_ERROR(AddInputs(&scope));
   WEFT_RETURN_IF_ERROR(AssumeGuards(*builder.graph()));
@@ -89,6 +85,14 @@ absl::StatusOr<std::unique_ptr<Module>> ProgramImporter::Run() {
   }
   WEFT_RETURN_IF_ERROR(builder.status());
   return std::move(module_);
+}
+
+// A view or a copy that changes nothing now may be told from its operand by a
+// later write.
+Builder::Options ProgramImporter::BuilderOptions() const {
+  Builder::Options options;
+  options.fold = !has_writes_;
+  return options;
 }
 
 absl::Status ProgramImporter::CheckTargets(const GraphDef& graph,

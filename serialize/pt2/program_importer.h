@@ -29,6 +29,9 @@ namespace weft::pt2 {
 
 struct Scope {
   Scope(const GraphDef* def, Builder* builder) : def(def), builder(builder) {}
+  // Of a nested graph.
+  Scope(const GraphDef* def, Builder* builder, const Scope& outer)
+      : def(def), builder(builder), autocast(outer.autocast), nested(true), prefix(outer.prefix) {}
 
   const GraphDef* def;
   Builder* builder;
@@ -66,6 +69,7 @@ class ProgramImporter {
   void FindWritten();
 
   // --- Symbols (program_symbols.cc).
+  Builder::Options BuilderOptions() const;
   absl::Status DeclareSymbols();
   absl::Status AssumeGuards(const Graph& main);
   absl::StatusOr<SymInt> ParseSize(const SizeExpr& size, bool declare);
