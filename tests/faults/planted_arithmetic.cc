@@ -9,19 +9,6 @@ namespace {
 
 using namespace pattern;  // NOLINT
 
-constexpr NumericContract kBitExact = NumericContract::kBitExact;
-constexpr NumericContract kValueSafe = NumericContract::kValueSafe;
-
-// `number` in the shape of the root.
-Value* Filled(const Match& m, Rewriter& r, double number) {
-  const Type type = m.root->result()->type();
-  return r.Op(ops::expand, {r.Scalar(type.dtype(), number)}, {{"size", type.dims()}});
-}
-
-constexpr Guard kSameType = {"x has the root's type", [](const Node& root, Match& m) {
-                               return m[x]->type() == root.result()->type();
-                             }};
-
 const PlantedRule kPlanted[] = {
     {"swapped operands",
      {"swapped-sub",

@@ -10,9 +10,6 @@ namespace {
 
 using namespace pattern;  // NOLINT
 
-constexpr NumericContract kBitExact = NumericContract::kBitExact;
-constexpr NumericContract kValueSafe = NumericContract::kValueSafe;
-
 constexpr Guard kPartsAlike = {"x and y have one type",
                                [](const Node&, Match& m) { return m[x]->type() == m[y]->type(); }};
 
