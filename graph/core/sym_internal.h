@@ -22,6 +22,11 @@ inline bool FitsInt64(Wide v) {
 // The one node with these parts; Invalid() past the limits.
 SymInt InternSym(SymInt::Kind kind, int64_t value, std::vector<SymInt> args);
 
+// 1 where it holds, 0 elsewhere.
+inline bool IsComparison(SymInt s) {
+  return s.kind() == SymInt::Kind::kNonNegative || s.kind() == SymInt::Kind::kZero;
+}
+
 // A product without its coefficient, and the coefficient.
 struct Term {
   SymInt monomial;  // 1, an atom, or a product with coefficient 1.

@@ -13,6 +13,7 @@
 namespace weft {
 namespace {
 
+using internal::IsComparison;
 using Kind = SymInt::Kind;
 
 std::string Parenthesized(SymInt s) {
@@ -28,8 +29,6 @@ std::string ProductToString(int64_t coefficient, absl::Span<const SymInt> factor
   for (SymInt f : factors) parts.push_back(Parenthesized(f));
   return absl::StrJoin(parts, "*");
 }
-
-bool IsComparison(SymInt s) { return s.kind() == Kind::kNonNegative || s.kind() == Kind::kZero; }
 
 std::string ComparisonToString(SymInt s, bool negated);
 

@@ -97,8 +97,7 @@ SymInt MultiplyMonomials(SymInt a, SymInt b) {
             [](SymInt x, SymInt y) { return Compare(x, y) < 0; });
   // A condition is its own square.
   const auto repeats = [](SymInt x, SymInt y) {
-    return x == y &&
-           (x.kind() == Kind::kNonNegative || x.kind() == Kind::kZero);
+    return x == y && IsComparison(x);
   };
   factors.erase(std::unique(factors.begin(), factors.end(), repeats),
                 factors.end());

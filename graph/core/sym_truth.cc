@@ -15,6 +15,7 @@ namespace weft {
 using internal::CommonFactor;
 using internal::DivideCoefficients;
 using internal::InternSym;
+using internal::IsComparison;
 using internal::SplitConstant;
 using internal::Term;
 using internal::Terms;
@@ -25,12 +26,10 @@ using Kind = SymInt::Kind;
 
 int64_t FloorDivide(int64_t a, int64_t b) { return FloorDiv(SymInt(a), SymInt(b)).value(); }
 
-bool IsTruthAtom(SymInt s) { return s.kind() == Kind::kNonNegative || s.kind() == Kind::kZero; }
-
 bool IsConjunction(SymInt s) {
   if (s.kind() != Kind::kProduct || s.coefficient() != 1) return false;
   for (SymInt factor : s.args()) {
-    if (!IsTruthAtom(factor)) return false;
+    if (!IsComparison(factor)) return false;
   }
   return true;
 }
@@ -41,7 +40,7 @@ std::optional<SymInt> OfOneCondition(SymInt s, absl::FunctionRef<bool(int64_t)> 
   const std::vector<Term> terms = Terms(variable);
   if (terms.size() != 1) return std::nullopt;
   const SymInt t = terms[0].monomial;
-  if (!IsTruthAtom(t) && !IsConjunction(t)) return std::nullopt;
+  if (!IsComparison(t) && !IsConjunction(t)) return std::nullopt;
   const internal::Wide at_one = terms[0].coefficient + constant;
   if (!internal::FitsInt64(at_one)) return std::nullopt;
   const bool one = holds(static_cast<int64_t>(at_one));
@@ -88,12 +87,12 @@ SymInt Zero(SymInt s) {
 
 bool IsTruth(SymInt s) {
   if (s.is_constant()) return s.Is(0) || s.Is(1);
-  if (IsTruthAtom(s) || IsConjunction(s)) return true;
+  if (IsComparison(s) || IsConjunction(s)) return true;
   if (s.kind() != Kind::kSum || s.coefficient() != 1 || s.args().size() != 1) {
     return false;
   }
   const SymInt negated = SymInt(1) - s;
-  return IsTruthAtom(negated) || IsConjunction(negated);
+  return IsComparison(negated) || IsConjunction(negated);
 }
 
 SymInt GreaterEqual(SymInt a, SymInt b) { return NonNegative(a - b); }
