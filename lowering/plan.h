@@ -1,0 +1,122 @@
+// Plans: what an executor runs, step by step, and where every tensor lies.
+//
+// A plan is made from a graph without writes (lower.h). Sizes are symbolic: one
+// plan serves every assignment of the symbols that the signature admits. What
+// depends on an assignment, the offsets of temporaries in one arena, is found by
+// memory_plan.h and remembered by whoever runs the plan.
+//
+//   plan @main(%x: f32[s0, 128]) -> (f32[s0, 64]) where 1 <= s0 <= 4096 {
+//     buffer %x : f32[s0, 128] input 0
+//     buffer %w : f32[128, 64] constant 0
+//     buffer %t : f32[s0, 64] temporary
+//     buffer %y : f32[s0, 64] output 0
+//     %t = library matmul(%x, %w)
+//     %y = kernel @relu(%t)
+//   }
+//
+// Symbols: those of the inputs' types have values before the first step. A step
+// with data-dependent results gives values to the symbols of their types; its
+// results, and buffers whose size mentions such a symbol, are allocated when the
+// symbols are known, apart from the arena.
+#ifndef WEFT_LOWERING_PLAN_H_
+#define WEFT_LOWERING_PLAN_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graph/core/attr.h"
+#include "graph/core/graph.h"
+#include "graph/core/type.h"
+#include "lowering/kernel.h"
+
+namespace weft {
+
+struct Plan;
+
+enum class BufferKind : uint8_t {
+  kInput,      // The caller's; read only.
+  kOutput,     // Handed to the caller.
+  kConstant,   // Of the module's constant store.
+  kTemporary,  // In the arena.
+};
+
+// Memory for `numel` elements. Values are views of buffers; two values may have
+// one buffer: views, in-place results, slices of a concatenation.
+struct Buffer {
+  std::string name;
+  BufferKind kind = BufferKind::kTemporary;
+  DType dtype = DType::kF32;
+  SymInt numel;
+  int index = -1;        // Of the input, output or constant.
+  bool dynamic = false;  // The size depends on data: allocated on the way.
+};
+
+// A tensor in a buffer, as a memref: element (i...) is at offset + strides * i,
+// in elements of `type`'s dtype.
+struct View {
+  int buffer = -1;  // -1: an absent optional operand.
+  Type type;
+  SymInt offset;
+  std::vector<SymInt> strides;
+
+  bool present() const { return buffer >= 0; }
+};
+
+enum class StepKind : uint8_t {
+  kKernel,     // Launches kernels[kernel]; args are its arguments in order.
+  kLibrary,    // An op that the backend has a routine for, with an epilogue.
+  kReference,  // An op through its Eval, on host tensors.
+  kCopy,       // results[0] = args[0], any strides.
+  kControl,    // cond, loop, scan: nested plans.
+};
+
+// What a library call does to its result before it is stored, in order.
+struct Epilogue {
+  enum class Kind : uint8_t {
+    kBias,    // + args[arg], along the channel (last dim; dim 1 for conv).
+    kBinary,  // op(result, args[arg]), broadcast.
+    kUnary,   // op(result), `alpha` and `beta` its parameters.
+  };
+  Kind kind = Kind::kUnary;
+  const OpDef* op = nullptr;  // add, mul, relu, gelu, sigmoid, clamp, ...
+  const AttrList* attrs = nullptr;
+  int arg = -1;
+};
+
+struct Step {
+  StepKind kind = StepKind::kKernel;
+  int kernel = -1;
+  // The op of a library, reference or control step, with its attributes, which
+  // may hold symbols.
+  const OpDef* op = nullptr;
+  const AttrList* attrs = nullptr;
+  std::vector<View> args;     // Of a kernel: all that it reads.
+  std::vector<View> results;  // Of a kernel: all that it writes.
+  std::vector<Epilogue> epilogue;
+  std::vector<std::unique_ptr<Plan>> regions;
+  // The nodes of the source model that the step stands for, and the node it was
+  // made from, for traces and messages.
+  ProvenanceId provenance = 0;
+  uint32_t node = 0;
+  std::string remark;  // Why a reference step is none better; empty otherwise.
+};
+
+struct Plan {
+  std::string name;
+  // The module that it was made from: constants, symbols, provenance. Outlives
+  // the plan.
+  const Module* module = nullptr;
+  std::vector<Type> inputs;
+  std::vector<Type> outputs;
+  std::vector<Buffer> buffers;
+  std::vector<View> input_views;
+  std::vector<View> output_views;
+  std::vector<Kernel> kernels;
+  std::vector<Step> steps;
+};
+
+}  // namespace weft
+
+#endif  // WEFT_LOWERING_PLAN_H_
