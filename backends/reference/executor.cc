@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "backends/reference/memory.h"
-#include "backends/reference/symbol_env.h"
+#include "backends/symbol_env.h"
 #include "graph/core/status_macros.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"

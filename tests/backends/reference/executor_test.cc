@@ -1,6 +1,6 @@
 #include "backends/reference/executor.h"
 
-#include "backends/reference/symbol_env.h"
+#include "backends/symbol_env.h"
 #include "gmock/gmock.h"
 #include "graph/core/text.h"
 #include "graph/ops/registry.h"

@@ -1,4 +1,4 @@
-#include "backends/reference/symbol_env.h"
+#include "backends/symbol_env.h"
 
 #include <string>
 #include <vector>
@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
-namespace weft::reference {
+namespace weft {
 namespace {
 
 std::string Shape(const HostTensor& tensor) {
@@ -129,4 +129,4 @@ absl::Status SymbolEnv::Unify(Type type, const HostTensor& tensor) {
   return absl::OkStatus();
 }
 
-}  // namespace weft::reference
+}  // namespace weft

@@ -1,8 +1,8 @@
 // Values of symbols while a graph runs. A symbol that gets its value has to meet
 // the facts of the symbol table: its range, what divides it, and each condition
 // as soon as all symbols in it have values.
-#ifndef WEFT_BACKENDS_REFERENCE_SYMBOL_ENV_H_
-#define WEFT_BACKENDS_REFERENCE_SYMBOL_ENV_H_
+#ifndef WEFT_BACKENDS_SYMBOL_ENV_H_
+#define WEFT_BACKENDS_SYMBOL_ENV_H_
 
 #include <cstdint>
 #include <optional>
@@ -15,7 +15,7 @@
 #include "graph/core/tensor.h"
 #include "graph/core/type.h"
 
-namespace weft::reference {
+namespace weft {
 
 class SymbolEnv {
  public:
@@ -44,6 +44,6 @@ class SymbolEnv {
   absl::flat_hash_map<SymInt, int64_t> values_;
 };
 
-}  // namespace weft::reference
+}  // namespace weft
 
-#endif  // WEFT_BACKENDS_REFERENCE_SYMBOL_ENV_H_
+#endif  // WEFT_BACKENDS_SYMBOL_ENV_H_
