@@ -36,9 +36,18 @@
 // load widens to f32, a store rounds to nearest even. Where a graph asks that an
 // intermediate is rounded (strict), there is a `round` instruction.
 //
+// Element types of arguments are bool, integers of 8 to 64 bits, f16, bf16, f32
+// and f64: steps on other dtypes (4-bit, 8-bit floats, complex) are no kernels.
+//
+// A nest without reductions has outer loops alone: `inner` is empty and its one
+// stage runs once for each point. Loops of extent 1 are left out and loops that
+// every access strides over as one are one loop. The last outer loop is the
+// fastest one of the result. What does not depend on inner loops is the same
+// for a whole row: whoever runs a kernel computes it once.
+//
 // Indices are linear in the loop variables with symbolic coefficients, in
-// elements from the argument's first one; a gather adds terms whose factor is an
-// integer value of the body. Extents and coefficients hold symbols; whoever runs
+// elements from the argument's first one, which is where its view begins; a
+// gather adds terms whose factor is an integer value of the body. Extents and coefficients hold symbols; whoever runs
 // a kernel evaluates them once for a launch.
 #ifndef WEFT_LOWERING_KERNEL_H_
 #define WEFT_LOWERING_KERNEL_H_
@@ -58,8 +67,8 @@ namespace weft {
 enum class ScalarOp : uint8_t {
   // Leaves.
   kConst,    // `imm` (floats) or `int_imm` (integers, bool).
-  kSize,     // The value of the expression `size`.
-  kIndex,    // The value of loop variable `loop`: outer loops, then inner ones.
+  kSize,     // The value of the expression `size`; i64.
+  kIndex,    // Loop variable `loop`, outer loops before inner ones; i64.
   kLoad,     // The element of an argument at `access`.
   kRow,      // What an earlier stage kept in row `loop`.
   kReduced,  // The result of an earlier stage's reduction number `loop`.

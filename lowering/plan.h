@@ -54,9 +54,11 @@ struct Buffer {
 };
 
 // A tensor in a buffer, as a memref: element (i...) is at offset + strides * i,
-// in elements of `type`'s dtype.
+// in elements of `type`'s dtype. Strides may be negative or 0 where it is read.
+// A symint has no buffer: its type says what it is; as a result of a step it gives
+// its symbol a value.
 struct View {
-  int buffer = -1;  // -1: an absent optional operand.
+  int buffer = -1;  // -1: a symint, or an absent optional operand.
   Type type;
   SymInt offset;
   std::vector<SymInt> strides;
@@ -65,7 +67,7 @@ struct View {
 };
 
 enum class StepKind : uint8_t {
-  kKernel,     // Launches kernels[kernel]; args are its arguments in order.
+  kKernel,     // Launches kernels[kernel] on args, then results, in order.
   kLibrary,    // An op that the backend has a routine for, with an epilogue.
   kReference,  // An op through its Eval, on host tensors.
   kCopy,       // results[0] = args[0], any strides.
