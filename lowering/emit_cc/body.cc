@@ -1,0 +1,439 @@
+// The body of a stage as statements.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "graph/core/status_macros.h"
+#include "lowering/emit_cc/internal.h"
+
+namespace weft::cc {
+namespace {
+
+// Names of operators and of the prelude's functions for instructions that are
+// just that.
+struct Spelling {
+  ScalarOp op;
+  const char* text;
+};
+constexpr Spelling kInfix[] = {
+    {ScalarOp::kAdd, "+"},    {ScalarOp::kSub, "-"},   {ScalarOp::kMul, "*"},
+    {ScalarOp::kBitAnd, "&"}, {ScalarOp::kBitOr, "|"}, {ScalarOp::kBitXor, "^"},
+    {ScalarOp::kAnd, "&"},    {ScalarOp::kOr, "|"},    {ScalarOp::kXor, "^"},
+};
+constexpr Spelling kCompare[] = {
+    {ScalarOp::kEq, "=="}, {ScalarOp::kNe, "!="}, {ScalarOp::kLt, "<"},
+    {ScalarOp::kLe, "<="}, {ScalarOp::kGt, ">"},  {ScalarOp::kGe, ">="},
+};
+constexpr Spelling kCall[] = {
+    {ScalarOp::kFloorDiv, "w_fdiv"},     {ScalarOp::kTruncDiv, "w_tdiv"},
+    {ScalarOp::kRemainder, "w_rem"},     {ScalarOp::kMaximum, "w_maximum"},
+    {ScalarOp::kMinimum, "w_minimum"},   {ScalarOp::kAbs, "w_abs"},
+    {ScalarOp::kSign, "w_sign"},         {ScalarOp::kShiftLeft, "w_shl"},
+    {ScalarOp::kShiftRight, "w_shr"},    {ScalarOp::kSqrt, "w_sqrt"},
+    {ScalarOp::kFloor, "w_floor"},       {ScalarOp::kCeil, "w_ceil"},
+    {ScalarOp::kRoundEven, "w_nearest"}, {ScalarOp::kTrunc, "w_trunc"},
+};
+
+template <size_t N>
+const char* Find(const Spelling (&table)[N], ScalarOp op) {
+  for (const Spelling& row : table) {
+    if (row.op == op) return row.text;
+  }
+  return nullptr;
+}
+
+std::string FloatText(double v, DType dtype) {
+  const char* suffix = dtype == DType::kF32 ? "f" : "";
+  if (std::isnan(v)) return absl::StrCat("__builtin_nan", suffix, "(\"\")");
+  if (std::isinf(v)) {
+    return absl::StrCat(v < 0 ? "-" : "", "__builtin_inf", suffix, "()");
+  }
+  return absl::StrFormat("%a%s", dtype == DType::kF32 ? float(v) : v, suffix);
+}
+
+std::string IntText(int64_t v, DType dtype) {
+  if (v == std::numeric_limits<int64_t>::min()) return "(-0x7fffffffffffffffL - 1)";
+  return absl::StrCat("(", DTypeName(dtype), ")", v, "L");
+}
+
+int OperandCount(const Instr& instr) {
+  int n = 0;
+  for (int o : instr.operands) n += o >= 0;
+  return n;
+}
+
+class BodyEmitter {
+ public:
+  BodyEmitter(const Kernel& kernel, const Stage& stage, const LoopOrder& order,
+              absl::Span<const ReducedValue> reduced, SizeTable* sizes,
+              std::set<ScalarOp>* functions, StageCode* code)
+      : kernel_(kernel),
+        stage_(stage),
+        order_(order),
+        reduced_(reduced),
+        sizes_(*sizes),
+        functions_(*functions),
+        code_(*code) {}
+
+  absl::Status Emit();
+
+ private:
+  Placement Place(const Instr& instr) const;
+  Placement PlaceAccess(const Access& access) const;
+  void Cover(Placement other, Placement* placement) const;
+  void CoverLoops(absl::Span<const SymInt> strides, Placement* p) const;
+
+  // Instruction `i` as its user wants it: splat where that is a vector.
+  std::string Ref(int i, bool vector) const;
+  absl::StatusOr<std::string> Expression(const Instr& instr, Placement p);
+  std::string Convert(const Instr& instr, bool vector) const;
+  std::string Compare(const std::string& text, bool vector) const;
+  std::string Leaf(const Instr& instr, Placement p);
+  absl::Status EmitLoad(int i, Placement p);
+  void EmitLanes(int i, Placement p);
+  bool NeedsLanes(const Access& access) const;
+  std::string GuardText(const Access& access, absl::string_view lane);
+  std::string TermText(const IndexTerm& term, absl::string_view lane);
+  std::string OffsetText(const Access& access, absl::string_view lane);
+  void EmitStore(const Store& store);
+  void EmitKeep(const Keep& keep);
+
+  bool IsVector(int i) const { return code_.placements[i].vector; }
+  SymInt VectorStride(const Access& access) const {
+    return order_.vector_loop < 0 ? SymInt(0) : access.strides[order_.vector_loop];
+  }
+  std::string& At(int level) { return code_.at_level[level]; }
+  int Innermost() const { return static_cast<int>(code_.at_level.size()) - 1; }
+
+  const Kernel& kernel_;
+  const Stage& stage_;
+  const LoopOrder& order_;
+  absl::Span<const ReducedValue> reduced_;
+  SizeTable& sizes_;
+  std::set<ScalarOp>& functions_;
+  StageCode& code_;
+};
+
+void BodyEmitter::Cover(Placement other, Placement* p) const {
+  p->level = std::max(p->level, other.level);
+  p->vector = p->vector || other.vector;
+}
+
+void BodyEmitter::CoverLoops(absl::Span<const SymInt> strides, Placement* p) const {
+  for (size_t k = 0; k < strides.size(); ++k) {
+    if (strides[k].Is(0)) continue;
+    Cover({order_.levels[k], static_cast<int>(k) == order_.vector_loop}, p);
+  }
+}
+
+Placement BodyEmitter::PlaceAccess(const Access& access) const {
+  Placement p;
+  CoverLoops(access.strides, &p);
+  for (const IndexTerm& term : access.terms) {
+    Cover(code_.placements[term.value], &p);
+  }
+  for (const Access::Guard& guard : access.guards) CoverLoops(guard.strides, &p);
+  if (access.otherwise >= 0) Cover(code_.placements[access.otherwise], &p);
+  return p;
+}
+
+Placement BodyEmitter::Place(const Instr& instr) const {
+  Placement p;
+  for (int o : instr.operands) {
+    if (o >= 0) Cover(code_.placements[o], &p);
+  }
+  switch (instr.op) {
+    case ScalarOp::kLoad:
+      Cover(PlaceAccess(instr.access), &p);
+      break;
+    case ScalarOp::kIndex:
+      Cover({order_.levels[instr.loop], instr.loop == order_.vector_loop}, &p);
+      break;
+    case ScalarOp::kRow:
+      // Rows have an element for each inner point.
+      p.level = Innermost();
+      p.vector = true;
+      break;
+    case ScalarOp::kReduced:
+      Cover(reduced_[instr.loop].placement, &p);
+      break;
+    default:
+      break;
+  }
+  return p;
+}
+
+std::string BodyEmitter::Ref(int i, bool vector) const {
+  const std::string name = absl::StrCat("x", i);
+  if (!vector || IsVector(i)) return name;
+  const DType dtype = stage_.body[i].dtype;
+  return absl::StrCat("w_splat((", dtype == DType::kBool ? "i32" : DTypeName(dtype), ")", name,
+                      ")");
+}
+
+std::string BodyEmitter::Compare(const std::string& text, bool vector) const {
+  return absl::StrCat(vector ? "w_vm(" : "w_m(", text, ")");
+}
+
+// By way of what x86's conversions do: floats to narrow integers through i32,
+// to u32 through i64; bool is a mask.
+std::string BodyEmitter::Convert(const Instr& instr, bool vector) const {
+  const DType from = stage_.body[instr.operands[0]].dtype;
+  const DType to = instr.dtype;
+  std::string x = Ref(instr.operands[0], vector);
+  if (from == to) return x;
+  if (to == DType::kBool) return Compare(absl::StrCat(x, " != 0"), vector);
+  const char* prefix = vector ? "w_v_" : "w_";
+  if (from == DType::kBool) x = absl::StrCat("-", x);
+  if (IsFloat(from) && IsInt(to)) {
+    const bool wide = to == DType::kU32 || to == DType::kI64;
+    if (to != DType::kU64) {
+      x = absl::StrCat(prefix, wide ? "i64" : "i32", "(", x, ")");
+    }
+  }
+  return absl::StrCat(prefix, DTypeName(to), "(", x, ")");
+}
+
+std::string BodyEmitter::Leaf(const Instr& instr, Placement p) {
+  switch (instr.op) {
+    case ScalarOp::kConst:
+      if (instr.dtype == DType::kBool) return instr.int_imm ? "-1" : "0";
+      return IsFloat(instr.dtype) ? FloatText(instr.imm, instr.dtype)
+                                  : IntText(instr.int_imm, instr.dtype);
+    case ScalarOp::kSize:
+      return absl::StrCat("(", DTypeName(instr.dtype), ")", sizes_.Text(instr.size));
+    case ScalarOp::kReduced:
+      return absl::StrCat("r", instr.loop);
+    case ScalarOp::kRow:
+      return absl::StrCat("w_load(row", instr.loop, " + q, w_full{})");
+    default: {
+      const std::string& name = order_.names[instr.loop];
+      if (!p.vector) return absl::StrCat("(", DTypeName(instr.dtype), ")", name);
+      return absl::StrCat("w_v_", DTypeName(instr.dtype), "(w_v_i64(w_iota()) + ", name, ")");
+    }
+  }
+}
+
+absl::StatusOr<std::string> BodyEmitter::Expression(const Instr& instr, Placement p) {
+  const bool v = p.vector;
+  const auto ref = [&](int k) { return Ref(instr.operands[k], v); };
+  const DType from = instr.operands[0] >= 0 ? stage_.body[instr.operands[0]].dtype : instr.dtype;
+  if (const char* infix = Find(kInfix, instr.op)) {
+    // Narrow integers would be promoted, signed overflow is undefined.
+    const std::string type = ValueType(instr.dtype, v);
+    std::string text = absl::StrCat(ref(0), " ", infix, " ", ref(1));
+    return absl::StrCat("(", type, ")(", text, ")");
+  }
+  if (const char* compare = Find(kCompare, instr.op)) {
+    return Compare(absl::StrCat(ref(0), " ", compare, " ", ref(1)), v);
+  }
+  if (instr.op == ScalarOp::kPow && !IsFloat(instr.dtype)) {
+    functions_.insert(instr.op);
+    return absl::StrCat("w_ipow(", ref(0), ", ", ref(1), ")");
+  }
+  if (instr.op == ScalarOp::kFmod && !IsFloat(instr.dtype)) {
+    functions_.insert(instr.op);
+    return absl::StrCat("w_trem(", ref(0), ", ", ref(1), ")");
+  }
+  const MathFn* fn = FindMathFn(instr.op);
+  const char* call = Find(kCall, instr.op);
+  if (fn != nullptr || call != nullptr) {
+    functions_.insert(instr.op);
+    std::string text = fn ? absl::StrCat("w_", fn->name) : call;
+    absl::StrAppend(&text, "(", ref(0));
+    if (OperandCount(instr) > 1) absl::StrAppend(&text, ", ", ref(1));
+    return text + ")";
+  }
+  switch (instr.op) {
+    case ScalarOp::kConst:
+    case ScalarOp::kSize:
+    case ScalarOp::kIndex:
+    case ScalarOp::kRow:
+    case ScalarOp::kReduced:
+      return Leaf(instr, p);
+    case ScalarOp::kConvert:
+      return Convert(instr, v);
+    case ScalarOp::kRound:
+      if (instr.via == instr.dtype) return ref(0);
+      return absl::StrCat("w_round_", DTypeName(instr.via), "(", ref(0), ")");
+    case ScalarOp::kBitcast:
+      if (v) return absl::StrCat("(", ValueType(instr.dtype, true), ")", ref(0));
+      return absl::StrCat("__builtin_bit_cast(", DTypeName(instr.dtype), ", ", ref(0), ")");
+    case ScalarOp::kDiv:
+      return absl::StrCat(ref(0), " / ", ref(1));
+    case ScalarOp::kNeg:
+      return absl::StrCat("(", ValueType(instr.dtype, v), ")(-", ref(0), ")");
+    case ScalarOp::kFma:
+      return absl::StrCat(ref(0), " * ", ref(1), " + ", ref(2));
+    case ScalarOp::kBitNot:
+    case ScalarOp::kNot:
+      return absl::StrCat("(", ValueType(instr.dtype, v), ")(~", ref(0), ")");
+    case ScalarOp::kRsqrt:
+      return absl::StrCat("1 / w_sqrt(", ref(0), ")");
+    case ScalarOp::kReciprocal:
+      return absl::StrCat("1 / ", ref(0));
+    case ScalarOp::kSigmoid:
+      functions_.insert(ScalarOp::kSigmoid);
+      return absl::StrCat("1 / (1 + w_exp(-", ref(0), "))");
+    case ScalarOp::kIsNan:
+      return Compare(absl::StrCat(ref(0), " != ", ref(0)), v);
+    case ScalarOp::kIsInf:
+      return Compare(absl::StrCat("w_abs(", ref(0), ") == ", FloatText(INFINITY, from)), v);
+    case ScalarOp::kSelect:
+      return absl::StrCat("w_select(", ref(0), ", ", ref(1), ", ", ref(2), ")");
+    default:
+      return absl::UnimplementedError(absl::StrCat("kernel ", kernel_.name, ": instruction ",
+                                                   static_cast<int>(instr.op), " as C++"));
+  }
+}
+
+bool BodyEmitter::NeedsLanes(const Access& access) const {
+  const SymInt stride = VectorStride(access);
+  if (!stride.Is(0) && !stride.Is(1)) return true;
+  for (const IndexTerm& term : access.terms) {
+    if (IsVector(term.value)) return true;
+  }
+  for (const Access::Guard& guard : access.guards) {
+    if (order_.vector_loop >= 0 && !guard.strides[order_.vector_loop].Is(0)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string BodyEmitter::GuardText(const Access& access, absl::string_view lane) {
+  std::string text;
+  for (const Access::Guard& guard : access.guards) {
+    absl::StrAppend(&text, text.empty() ? "" : " && ", "(u64)(",
+                    LinearText(guard.offset, guard.strides, order_, lane, &sizes_), ") < (u64)",
+                    sizes_.Text(guard.bound));
+  }
+  return text.empty() ? "true" : text;
+}
+
+// The index as it is meant: a negative one counts from the bound.
+std::string BodyEmitter::TermText(const IndexTerm& term, absl::string_view lane) {
+  std::string index = absl::StrCat("x", term.value);
+  if (IsVector(term.value)) absl::StrAppend(&index, "[", lane, "]");
+  code_.checks = true;
+  return absl::StrCat("w_index((long)", index, ", ", sizes_.Text(term.bound), ", &bad) * ",
+                      sizes_.Text(term.stride));
+}
+
+std::string BodyEmitter::OffsetText(const Access& access, absl::string_view lane) {
+  std::string text = LinearText(access.offset, access.strides, order_, lane, &sizes_);
+  for (const IndexTerm& term : access.terms) {
+    absl::StrAppend(&text, " + ", TermText(term, lane));
+  }
+  return text;
+}
+
+// Element by element, where lanes lie apart or are not all read.
+void BodyEmitter::EmitLanes(int i, Placement p) {
+  const Instr& instr = stage_.body[i];
+  const std::string name = absl::StrCat("x", i);
+  const std::string start = instr.access.otherwise >= 0
+                                ? Ref(instr.access.otherwise, true)
+                                : absl::StrCat(ValueType(instr.dtype, true), "{}");
+  absl::StrAppend(&At(p.level), ValueType(instr.dtype, true), " ", name, " = ", start,
+                  "; for (int l = 0; l < t.n; ++l) if (", GuardText(instr.access, "l"), ") ", name,
+                  "[l] = w_load1(a", instr.access.arg, " + ", OffsetText(instr.access, "l"),
+                  ");\n");
+}
+
+absl::Status BodyEmitter::EmitLoad(int i, Placement p) {
+  const Instr& instr = stage_.body[i];
+  const DType memory = kernel_.args[instr.access.arg].dtype;
+  if (LoadedType(memory) != instr.dtype) {
+    return absl::UnimplementedError(absl::StrCat("kernel ", kernel_.name, ": a load of ",
+                                                 DTypeName(memory), " as ",
+                                                 DTypeName(instr.dtype)));
+  }
+  if (p.vector && NeedsLanes(instr.access)) {
+    EmitLanes(i, p);
+    return absl::OkStatus();
+  }
+  const bool unit = p.vector && VectorStride(instr.access).Is(1);
+  std::string address = absl::StrCat("a", instr.access.arg, " + ", OffsetText(instr.access, ""));
+  std::string text =
+      unit ? absl::StrCat("w_load(", address, ", t)") : absl::StrCat("w_load1(", address, ")");
+  if (p.vector && !unit) text = absl::StrCat("w_splat(", text, ")");
+  if (!instr.access.guards.empty()) {
+    // All lanes agree.
+    std::string other = instr.access.otherwise >= 0
+                            ? Ref(instr.access.otherwise, p.vector)
+                            : absl::StrCat(ValueType(instr.dtype, p.vector), "{}");
+    text = absl::StrCat(GuardText(instr.access, ""), " ? ", text, " : ", other);
+  }
+  absl::StrAppend(&At(p.level), ValueType(instr.dtype, p.vector), " x", i, " = ", text, ";\n");
+  return absl::OkStatus();
+}
+
+// Stores stand at the innermost level of their stage.
+void BodyEmitter::EmitStore(const Store& store) {
+  const Access& access = store.access;
+  const bool vector = order_.vector_loop >= 0 && order_.vector_level <= Innermost();
+  std::string& out = At(Innermost());
+  const std::string base = absl::StrCat("a", access.arg, " + ");
+  if (!vector) {
+    absl::StrAppend(&out, "w_store1(", base, OffsetText(access, ""), ", x", store.value, ");\n");
+  } else if (!NeedsLanes(access) && VectorStride(access).Is(1)) {
+    absl::StrAppend(&out, "w_store(", base, OffsetText(access, ""), ", ", Ref(store.value, true),
+                    ", t);\n");
+  } else {
+    absl::StrAppend(&out, "{ auto s = ", Ref(store.value, true),
+                    "; for (int l = 0; l < t.n; ++l) w_store1(", base, OffsetText(access, "l"),
+                    ", s[l]); }\n");
+  }
+}
+
+void BodyEmitter::EmitKeep(const Keep& keep) {
+  absl::StrAppend(&code_.at_level.back(), "w_store(row", keep.row, " + q, ", Ref(keep.value, true),
+                  ", w_full{});\n");
+}
+
+absl::Status BodyEmitter::Emit() {
+  const int count = static_cast<int>(stage_.body.size());
+  code_.placements.resize(count);
+  for (int i = 0; i < count; ++i) {
+    const Instr& instr = stage_.body[i];
+    const Placement p = Place(instr);
+    code_.placements[i] = p;
+    if (instr.op == ScalarOp::kLoad) {
+      WEFT_RETURN_IF_ERROR(EmitLoad(i, p));
+      continue;
+    }
+    WEFT_ASSIGN_OR_RETURN(std::string text, Expression(instr, p));
+    absl::StrAppend(&At(p.level), ValueType(instr.dtype, p.vector), " x", i, " = ", text, ";\n");
+  }
+  for (const Keep& keep : stage_.keeps) EmitKeep(keep);
+  for (const Store& store : stage_.stores) EmitStore(store);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string LinearText(SymInt offset, absl::Span<const SymInt> strides, const LoopOrder& order,
+                       absl::string_view lane, SizeTable* sizes) {
+  std::string text = sizes->Text(offset);
+  for (size_t k = 0; k < strides.size(); ++k) {
+    if (strides[k].Is(0)) continue;
+    std::string loop = order.names[k];
+    if (!lane.empty() && static_cast<int>(k) == order.vector_loop) {
+      loop = absl::StrCat("(", loop, " + ", lane, ")");
+    }
+    absl::StrAppend(&text, " + ", loop);
+    if (!strides[k].Is(1)) absl::StrAppend(&text, " * ", sizes->Text(strides[k]));
+  }
+  return text;
+}
+
+absl::Status EmitBody(const Kernel& kernel, const Stage& stage, const LoopOrder& order,
+                      absl::Span<const ReducedValue> reduced, SizeTable* sizes,
+                      std::set<ScalarOp>* functions, StageCode* code) {
+  return BodyEmitter(kernel, stage, order, reduced, sizes, functions, code).Emit();
+}
+
+}  // namespace weft::cc

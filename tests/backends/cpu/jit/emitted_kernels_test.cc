@@ -1,0 +1,386 @@
+// Kernels as C++, compiled and run, against loops written out here. Each case
+// runs for every instruction set that this machine has, whole and divided.
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "backends/cpu/jit/kernel_library.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lowering/emit_cc.h"
+
+namespace weft {
+namespace {
+
+const SymInt kRows = SymInt::Symbol("rows");
+const SymInt kCols = SymInt::Symbol("cols");
+
+// Writes bodies line by line; each call gives the instruction's number.
+class Body {
+ public:
+  explicit Body(Stage* stage) : stage_(*stage) {}
+
+  int Op(ScalarOp op, DType dtype, int a = -1, int b = -1, int c = -1) {
+    Instr instr;
+    instr.op = op;
+    instr.dtype = dtype;
+    instr.operands[0] = a;
+    instr.operands[1] = b;
+    instr.operands[2] = c;
+    return Push(instr);
+  }
+  int Load(int arg, std::vector<SymInt> strides, DType dtype = DType::kF32) {
+    Access access;
+    access.arg = arg;
+    access.strides = std::move(strides);
+    return Load(access, dtype);
+  }
+  int Load(Access access, DType dtype = DType::kF32) {
+    Instr instr;
+    instr.op = ScalarOp::kLoad;
+    instr.dtype = dtype;
+    instr.access = std::move(access);
+    return Push(instr);
+  }
+  int Const(double value) {
+    Instr instr;
+    instr.imm = value;
+    return Push(instr);
+  }
+  int Numbered(ScalarOp op, DType dtype, int number) {
+    Instr instr;
+    instr.op = op;
+    instr.dtype = dtype;
+    instr.loop = number;
+    return Push(instr);
+  }
+  void Store(int value, int arg, std::vector<SymInt> strides) {
+    weft::Store store;
+    store.value = value;
+    store.access.arg = arg;
+    store.access.strides = std::move(strides);
+    stage_.stores.push_back(store);
+  }
+
+ private:
+  int Push(Instr instr) {
+    stage_.body.push_back(std::move(instr));
+    return static_cast<int>(stage_.body.size()) - 1;
+  }
+  Stage& stage_;
+};
+
+using Fn = int (*)(void* const*, const long*, void*, long, long);
+
+std::vector<CcTarget> Targets() {
+  std::vector<CcTarget> targets(1);
+  const bool sleef = cpu::LoadSleef();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    targets.push_back({CcTarget::Isa::kAvx2, sleef});
+  }
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
+    targets.push_back({CcTarget::Isa::kAvx512, sleef});
+  }
+  return targets;
+}
+
+int64_t Value(SymInt s, int64_t rows, int64_t cols) {
+  return *Evaluate(s, [&](SymInt symbol) -> std::optional<int64_t> {
+    return symbol == kRows ? rows : cols;
+  });
+}
+
+// Runs `kernel` on the arguments for each target, in three parts. `check` is
+// called after each run; the result is what the kernel returned.
+template <typename Check>
+int RunKernel(const Kernel& kernel, const std::vector<void*>& args, int64_t rows, int64_t cols,
+              Check check) {
+  int bad = 0;
+  for (const CcTarget& target : Targets()) {
+    SCOPED_TRACE(absl::StrCat(target.lanes(), " lanes"));
+    const Kernel* one = &kernel;
+    const auto unit = EmitCc(absl::MakeConstSpan(&one, 1), target);
+    EXPECT_TRUE(unit.ok()) << unit.status();
+    if (!unit.ok()) return -1;
+    cpu::JitOptions options;
+    options.flags = CcFlags(target);
+    const auto library = cpu::KernelLibrary::Create(unit->text, options);
+    EXPECT_TRUE(library.ok()) << library.status();
+    if (!library.ok()) return -1;
+    const CcKernel& info = unit->kernels[0];
+    std::vector<long> sizes;
+    for (SymInt s : info.sizes) sizes.push_back(Value(s, rows, cols));
+    const int64_t points = Value(info.points, rows, cols);
+    std::vector<char> scratch(Value(info.scratch_bytes, rows, cols) + 64);
+    const auto fn = reinterpret_cast<Fn>((*library)->Find(info.symbol));
+    const int64_t cuts[] = {0, points / 3, points - points / 4, points};
+    for (int i = 0; i < 3; ++i) {
+      bad |= fn(args.data(), sizes.data(), scratch.data(), cuts[i], cuts[i + 1]);
+    }
+    check();
+  }
+  return bad;
+}
+
+std::vector<float> Wave(int64_t n) {
+  std::vector<float> v(n);
+  for (int64_t i = 0; i < n; ++i) v[i] = static_cast<float>(3 * std::sin(i * 0.37));
+  return v;
+}
+
+Kernel SoftmaxKernel() {
+  Kernel kernel;
+  kernel.args = {{DType::kF32, false}, {DType::kF32, true}};
+  Nest nest;
+  nest.outer = {kRows};
+  nest.inner = {kCols};
+  nest.rows = {DType::kF32};
+  nest.stages.resize(3);
+  Body largest(&nest.stages[0]);
+  nest.stages[0].reductions = {{ReduceOp::kMaximum, largest.Load(0, {kCols, 1}), DType::kF32}};
+  Body sum(&nest.stages[1]);
+  const int shifted = sum.Op(ScalarOp::kSub, DType::kF32, sum.Load(0, {kCols, 1}),
+                             sum.Numbered(ScalarOp::kReduced, DType::kF32, 0));
+  const int power = sum.Op(ScalarOp::kExp, DType::kF32, shifted);
+  nest.stages[1].keeps = {{power, 0}};
+  nest.stages[1].reductions = {{ReduceOp::kSum, power, DType::kF32}};
+  Body divide(&nest.stages[2]);
+  const int row = divide.Numbered(ScalarOp::kRow, DType::kF32, 0);
+  const int total = divide.Numbered(ScalarOp::kReduced, DType::kF32, 1);
+  divide.Store(divide.Op(ScalarOp::kDiv, DType::kF32, row, total), 1, {kCols, 1});
+  kernel.nests = {nest};
+  return kernel;
+}
+
+TEST(EmittedKernels, Softmax) {
+  for (int64_t cols : {1, 15, 64, 197}) {
+    const int64_t rows = 7;
+    auto x = Wave(rows * cols);
+    std::vector<float> y(rows * cols);
+    RunKernel(SoftmaxKernel(), {x.data(), y.data()}, rows, cols, [&] {
+      for (int64_t i = 0; i < rows; ++i) {
+        double sum = 0;
+        for (int64_t j = 0; j < cols; ++j) sum += std::exp(double{x[i * cols + j]});
+        for (int64_t j = 0; j < cols; ++j) {
+          ASSERT_NEAR(y[i * cols + j], std::exp(double{x[i * cols + j]}) / sum, 1e-6);
+        }
+      }
+      std::fill(y.begin(), y.end(), -1.0f);
+    });
+  }
+}
+
+TEST(EmittedKernels, ColumnsOfBfloatsAndWhereTheLargestStands) {
+  Kernel kernel;
+  kernel.args = {{DType::kBF16, false}, {DType::kF32, true}, {DType::kI64, true}};
+  Nest nest;
+  nest.outer = {kCols};
+  nest.inner = {kRows};
+  nest.stages.resize(2);
+  Body body(&nest.stages[0]);
+  const int x = body.Load(0, {1, kCols});
+  nest.stages[0].reductions = {{ReduceOp::kSum, x, DType::kF32},
+                               {ReduceOp::kArgMax, x, DType::kI64}};
+  nest.stages[1].per_row = true;
+  Body out(&nest.stages[1]);
+  out.Store(out.Numbered(ScalarOp::kReduced, DType::kF32, 0), 1, {1, 0});
+  out.Store(out.Numbered(ScalarOp::kReduced, DType::kI64, 1), 2, {1, 0});
+  kernel.nests = {nest};
+
+  const int64_t rows = 31, cols = 45;
+  std::vector<float> wave = Wave(rows * cols);
+  std::vector<uint16_t> in(rows * cols);
+  for (int64_t i = 0; i < rows * cols; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, &wave[i], 4);
+    in[i] = bits >> 16;
+    bits &= 0xffff0000;
+    std::memcpy(&wave[i], &bits, 4);
+  }
+  std::vector<float> sums(cols);
+  std::vector<int64_t> places(cols);
+  RunKernel(kernel, {in.data(), sums.data(), places.data()}, rows, cols, [&] {
+    for (int64_t j = 0; j < cols; ++j) {
+      double sum = 0;
+      int64_t best = 0;
+      for (int64_t i = 0; i < rows; ++i) {
+        sum += wave[i * cols + j];
+        if (wave[i * cols + j] > wave[best * cols + j]) best = i;
+      }
+      ASSERT_NEAR(sums[j], sum, 1e-4);
+      ASSERT_EQ(places[j], best);
+    }
+  });
+}
+
+// y[i, j] = table[ids[i], j]
+Kernel GatherKernel() {
+  Kernel kernel;
+  kernel.args = {{DType::kI32, false}, {DType::kF32, false}, {DType::kF32, true}};
+  Nest nest;
+  nest.outer = {kRows, kCols};
+  nest.stages.resize(1);
+  Body body(&nest.stages[0]);
+  const int id = body.Load(0, {1, 0}, DType::kI32);
+  Access access;
+  access.arg = 1;
+  access.strides = {0, 1};
+  access.terms = {{id, kCols, 5}};
+  body.Store(body.Load(access), 2, {kCols, 1});
+  kernel.nests = {nest};
+  return kernel;
+}
+
+TEST(EmittedKernels, GatherTakesRowsAndCountsFromTheEnd) {
+  const int64_t rows = 6, cols = 21;
+  std::vector<int32_t> ids = {0, 4, -1, 2, -5, 3};
+  auto table = Wave(5 * cols);
+  std::vector<float> y(rows * cols);
+  EXPECT_EQ(RunKernel(GatherKernel(), {ids.data(), table.data(), y.data()}, rows, cols,
+                      [&] {
+                        for (int64_t i = 0; i < rows; ++i) {
+                          const int64_t id = ids[i] < 0 ? ids[i] + 5 : ids[i];
+                          for (int64_t j = 0; j < cols; ++j) {
+                            ASSERT_EQ(y[i * cols + j], table[id * cols + j]);
+                          }
+                        }
+                      }),
+            0);
+}
+
+TEST(EmittedKernels, GatherReportsAnIndexOutOfBounds) {
+  for (int32_t wrong : {5, -6}) {
+    std::vector<int32_t> ids = {0, wrong};
+    auto table = Wave(5 * 3);
+    std::vector<float> y(6);
+    EXPECT_EQ(RunKernel(GatherKernel(), {ids.data(), table.data(), y.data()}, 2, 3, [] {}), 1);
+  }
+}
+
+// y[i, j] = x[i, j - 2] where that exists, else 7.
+TEST(EmittedKernels, GuardsKeepLanesFromReading) {
+  Kernel kernel;
+  kernel.args = {{DType::kF32, false}, {DType::kF32, true}};
+  Nest nest;
+  nest.outer = {kRows, kCols + 5};
+  nest.stages.resize(1);
+  Body body(&nest.stages[0]);
+  Access access;
+  access.arg = 0;
+  access.otherwise = body.Const(7);
+  access.offset = -2;
+  access.strides = {kCols, 1};
+  access.guards = {{-2, {0, 1}, kCols}};
+  body.Store(body.Load(access), 1, {kCols + 5, 1});
+  kernel.nests = {nest};
+  const int64_t rows = 3, cols = 20, wide = cols + 5;
+  auto x = Wave(rows * cols);
+  std::vector<float> y(rows * wide);
+  RunKernel(kernel, {x.data(), y.data()}, rows, cols, [&] {
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < wide; ++j) {
+        const bool inside = j >= 2 && j - 2 < cols;
+        ASSERT_EQ(y[i * wide + j], inside ? x[i * cols + j - 2] : 7);
+      }
+    }
+  });
+}
+
+// Two independent nests in one launch: y = -x, z = x > 0.
+TEST(EmittedKernels, NestsShareALaunch) {
+  Kernel kernel;
+  kernel.args = {{DType::kF32, false}, {DType::kF32, true}, {DType::kBool, true}};
+  kernel.nests.resize(2);
+  for (int n = 0; n < 2; ++n) {
+    Nest& nest = kernel.nests[n];
+    nest.outer = {n == 0 ? kRows : kCols};
+    nest.stages.resize(1);
+    Body body(&nest.stages[0]);
+    const int x = body.Load(0, {1});
+    if (n == 0) {
+      body.Store(body.Op(ScalarOp::kNeg, DType::kF32, x), 1, {1});
+    } else {
+      body.Store(body.Op(ScalarOp::kGt, DType::kBool, x, body.Const(0)), 2, {1});
+    }
+  }
+  const int64_t rows = 37, cols = 50;
+  auto x = Wave(cols);
+  std::vector<float> y(rows);
+  std::vector<uint8_t> z(cols);
+  RunKernel(kernel, {x.data(), y.data(), z.data()}, rows, cols, [&] {
+    for (int64_t i = 0; i < rows; ++i) ASSERT_EQ(y[i], -x[i]);
+    for (int64_t i = 0; i < cols; ++i) ASSERT_EQ(z[i], x[i] > 0);
+  });
+}
+
+struct MathCase {
+  ScalarOp op;
+  double (*reference)(double);
+  float from = 0.05f;  // Inputs are from + 0, 1, 2, ... * step.
+  float step = 0.1f;
+};
+
+// The functions of the library, near their true values.
+TEST(EmittedKernels, Functions) {
+  const std::vector<MathCase> cases = {
+      {ScalarOp::kExp, std::exp},
+      {ScalarOp::kLog, std::log},
+      {ScalarOp::kTanh, std::tanh},
+      {ScalarOp::kErf, std::erf},
+      {ScalarOp::kSin, std::sin},
+      {ScalarOp::kSqrt, std::sqrt},
+      {ScalarOp::kExpm1, std::expm1},
+      {ScalarOp::kFloor, std::floor},
+      {ScalarOp::kRoundEven, std::nearbyint, -3, 0.25f},
+      {ScalarOp::kTrunc, std::trunc, -3, 0.25f},
+      {ScalarOp::kSigmoid, [](double v) { return 1 / (1 + std::exp(-v)); }},
+  };
+  Kernel kernel;
+  kernel.args.resize(2 * cases.size(), {DType::kF32, false});
+  const int64_t rows = 53;
+  std::vector<std::vector<float>> in(cases.size()), out(cases.size());
+  std::vector<void*> args(2 * cases.size());
+  Nest nest;
+  nest.outer = {kRows};
+  nest.stages.resize(1);
+  Body body(&nest.stages[0]);
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const int result = static_cast<int>(cases.size() + i);
+    for (int64_t k = 0; k < rows; ++k) in[i].push_back(cases[i].from + k * cases[i].step);
+    out[i].resize(rows);
+    args[i] = in[i].data();
+    args[result] = out[i].data();
+    kernel.args[result].written = true;
+    const int x = body.Load(static_cast<int>(i), {1});
+    body.Store(body.Op(cases[i].op, DType::kF32, x), result, {1});
+  }
+  kernel.nests = {nest};
+  RunKernel(kernel, args, rows, 0, [&] {
+    for (size_t i = 0; i < cases.size(); ++i) {
+      for (int64_t k = 0; k < rows; ++k) {
+        const double want = cases[i].reference(in[i][k]);
+        ASSERT_NEAR(out[i][k], want, 2e-6 * (1 + std::abs(want)))
+            << "case " << i << " at " << in[i][k];
+      }
+    }
+  });
+}
+
+TEST(EmittedKernels, WhatHasNoTypeInCodeIsRefused) {
+  Kernel kernel;
+  kernel.name = "packed";
+  kernel.args = {{DType::kI4, false}};
+  const Kernel* one = &kernel;
+  const auto unit = EmitCc(absl::MakeConstSpan(&one, 1), {});
+  EXPECT_EQ(unit.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(unit.status().message()), ::testing::HasSubstr("packed"));
+}
+
+}  // namespace
+}  // namespace weft
