@@ -49,6 +49,9 @@ class Pass {
   // does not run others on them: a pass takes values for what they are, not for
   // what their memory has become.
   virtual bool HandlesWrites() const { return false; }
+  // Whether the module takes other inputs afterwards, as asked: semantic checks,
+  // which compare before and after on the same inputs, leave the pass out.
+  virtual bool ChangesInputs() const { return false; }
   virtual absl::Status Run(Module& module, PassContext& context) = 0;
 };
 

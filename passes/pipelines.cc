@@ -10,6 +10,7 @@
 #include "passes/functionalize.h"
 #include "passes/propagate_shapes.h"
 #include "passes/reinplace.h"
+#include "passes/specialize_symbols.h"
 
 namespace weft {
 namespace {
@@ -23,6 +24,7 @@ constexpr std::unique_ptr<Pass> (*kPasses[])() = {
     CreateFunctionalizePass,
     CreatePropagateShapesPass,
     CreateReinplacePass,
+    CreateSpecializeSymbolsPass,
 };
 
 struct PipelineRow {

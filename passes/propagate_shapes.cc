@@ -22,6 +22,7 @@
 #include "graph/ops/ops.h"
 #include "graph/ops/symbolic_values.h"
 #include "passes/rewrite/rewriter.h"
+#include "passes/sizes/substitute.h"
 
 namespace weft {
 namespace {
@@ -34,11 +35,6 @@ bool MentionsUnbacked(SymInt s, const SymbolTable& symbols) {
   bool found = false;
   ForEachSymbol(s, [&](SymInt u) { found |= symbols.IsUnbacked(u); });
   return found;
-}
-
-bool IsSymbolic(Type type) {
-  if (type.is_symint()) return !type.symint().is_constant();
-  return type.is_tensor() && !type.is_static();
 }
 
 class ShapePropagation {
@@ -198,30 +194,13 @@ std::optional<SymInt> ShapePropagation::Replacement(SymInt symbol) const {
 void ShapePropagation::Substitute() {
   if (substitution_.empty()) return;
   const auto replacement = [this](SymInt s) { return Replacement(s); };
-  const auto substitute_type = [&](Value* value) {
-    if (IsSymbolic(value->type())) {
-      value->set_type(value->type().Substitute(replacement));
-    }
-  };
+  SubstituteSymbols(module_, replacement);
   const std::vector<Graph*> graphs = module_.AllGraphs();
   for (auto it = graphs.rbegin(); it != graphs.rend(); ++it) {
-    Graph& graph = **it;
-    for (Value* input : graph.inputs()) substitute_type(input);
-    for (Node* node : graph.nodes()) {
-      for (int i = 0; i < node->num_results(); ++i) {
-        substitute_type(node->result(i));
-      }
-      const AttrList* attrs = node->attr_list();
-      if (attrs->is_symbolic()) attrs = attrs->Substitute(replacement);
-      if (node->num_symbol_operands() == 0 && attrs == node->attr_list()) {
-        continue;
-      }
-      node = graph.UpdateAttrs(node, attrs);
-    }
-    for (Node* node : graph.nodes()) {
-      const bool dead = node->op().has(kDataDependent) &&
-                        node->op().is_pure() && !node->has_uses();
-      if (dead) graph.EraseNode(node);
+    for (Node* node : (*it)->nodes()) {
+      const bool dead =
+          node->op().has(kDataDependent) && node->op().is_pure() && !node->has_uses();
+      if (dead) (*it)->EraseNode(node);
     }
   }
   module_.symbols().Remove(substituted_);

@@ -28,6 +28,7 @@ namespace {
 constexpr absl::string_view kSeparator = "// -----";
 constexpr absl::string_view kExpect = "// expect";
 constexpr absl::string_view kPass = "// pass:";
+constexpr absl::string_view kInputsAfter = "// inputs: after";
 constexpr absl::string_view kContract = "// contract:";
 
 bool IsNote(absl::string_view line) {
@@ -177,6 +178,7 @@ absl::StatusOr<File> ReadFile(const std::string& path) {
               static_cast<NumericContract>(static_cast<int>(file.contract) + 1);
         }
       }
+      file.inputs_after |= line == kInputsAfter;
       if (absl::ConsumePrefix(&line, kPass)) {
         file.pipeline = std::string(absl::StripAsciiWhitespace(line));
       }
@@ -236,7 +238,8 @@ absl::Status RunCase(const File& file, const Case& test) {
                           : std::string(status.message()));
   }
   auto before = Parse(test.input);
-  status = CheckSameResults(**before, *outcome->module, outcome->fired);
+  const Module& inputs = file.inputs_after ? *outcome->module : **before;
+  status = CheckSameResults(**before, *outcome->module, outcome->fired, inputs);
   if (!status.ok()) return At(file, test, "semantics", status.message());
   return absl::OkStatus();
 }

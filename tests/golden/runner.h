@@ -13,7 +13,8 @@
 //
 // Cases stand between lines `// -----`; each is a module of its own. `// pass:`
 // is a pipeline; before it, `// contract: reassociating` may admit more rules than
-// the default. A case may say `// counters: rule.x=1, merged=2` and
+// the default, and `// inputs: after` draws the inputs from what comes out, for a
+// pass that takes fewer than before. A case may say `// counters: rule.x=1, merged=2` and
 // `// remark: <part of a remark>` below its `// expect` line.
 #ifndef WEFT_TESTS_GOLDEN_RUNNER_H_
 #define WEFT_TESTS_GOLDEN_RUNNER_H_
@@ -42,6 +43,7 @@ struct File {
   std::string header;    // Up to and including the `// pass:` line.
   std::string pipeline;
   NumericContract contract = NumericContract::kValueSafe;
+  bool inputs_after = false;
   std::vector<Case> cases;
 };
 

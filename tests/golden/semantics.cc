@@ -136,7 +136,7 @@ absl::StatusOr<std::vector<HostTensor>> RunFunction(
 }
 
 absl::Status CompareFunctions(const Graph& before, const Graph& after,
-                              NumericContract contract) {
+                              NumericContract contract, const Graph& signature) {
   const bool special = contract <= NumericContract::kValueSafe;
   const auto is_open = [](const Graph& graph) {
     return graph.module().HasWrites() || !graph.write_backs().empty();
@@ -144,7 +144,7 @@ absl::Status CompareFunctions(const Graph& before, const Graph& after,
   const bool writes = is_open(before) || is_open(after);
   int compared = 0;
   for (int round = 0; round < kRounds; ++round) {
-    const auto inputs = Inputs(before, round, special);
+    const auto inputs = Inputs(signature, round, special);
     if (!inputs) continue;
     const auto want = RunFunction(before, *inputs, writes);
     if (!want.ok()) {
@@ -177,14 +177,15 @@ absl::Status CompareFunctions(const Graph& before, const Graph& after,
 }  // namespace
 
 absl::Status CheckSameResults(const Module& before, const Module& after,
-                              NumericContract contract) {
+                              NumericContract contract, const Module& inputs) {
   for (const auto& function : before.functions()) {
     const Graph* other = after.FindFunction(function->name());
     if (other == nullptr) {
       return absl::InternalError(
           absl::StrCat("@", function->name(), " is gone"));
     }
-    absl::Status status = CompareFunctions(*function, *other, contract);
+    absl::Status status = CompareFunctions(*function, *other, contract,
+                                           *inputs.FindFunction(function->name()));
     if (status.ok()) continue;
     return absl::Status(status.code(), absl::StrCat("@", function->name(), ": ",
                                                     status.message()));

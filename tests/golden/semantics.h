@@ -12,9 +12,10 @@ namespace weft::golden {
 // of their inputs. Floats are compared within what `contract` allows; values
 // include zeros of both signs, infinities and NaN unless the contract admits
 // rounding. When `before` fails on an input, `after` may do
-// anything; FailedPrecondition when `before` runs on no input.
+// anything; FailedPrecondition when `before` runs on no input. The inputs are
+// those of the functions of `inputs`, one of the two.
 absl::Status CheckSameResults(const Module& before, const Module& after,
-                              NumericContract contract);
+                              NumericContract contract, const Module& inputs);
 
 }  // namespace weft::golden
 

@@ -274,7 +274,7 @@ TEST_P(RandomTest, KeepsWhatGraphsCompute) {
     ASSERT_TRUE(result.status.ok()) << result.status;
     const std::string after = PrintModule(*result.module);
     const absl::Status same =
-        golden::CheckSameResults(module, *result.module, result.fired);
+        golden::CheckSameResults(module, *result.module, result.fired, module);
     compared += same.ok();
     ASSERT_TRUE(same.ok() ||
                 same.code() == absl::StatusCode::kFailedPrecondition)
