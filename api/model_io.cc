@@ -1,5 +1,7 @@
 #include "api/model_io.h"
 
+#include <fstream>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/core/text.h"
@@ -74,6 +76,24 @@ absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format) {
       return ExportOnnx(module);
   }
   return absl::InternalError("unknown format");
+}
+
+absl::Status SaveModel(const Module& module, const std::string& path,
+                       int opset) {
+  if (absl::EndsWith(path, ".onnx")) {
+    OnnxExportOptions options;
+    if (opset >= 0) options.opset = opset;
+    return ExportOnnxFile(module, path, options);
+  }
+  if (!absl::EndsWith(path, ".weft")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": unknown kind of model; .onnx and .weft files are written"));
+  }
+  std::ofstream file(path, std::ios::binary);
+  file << PrintModule(module);
+  file.close();
+  if (file) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(path, ": cannot be written"));
 }
 
 absl::StatusOr<HostTensor> LoadTensor(const std::string& path,

@@ -70,6 +70,7 @@ _LAYERS = {
     "backends/cuda": "backends_cuda",
     "backends/reference": "backends_reference",
     "examples": "examples",
+    "examples/models": "examples_models",
     "graph/core": "graph_core",
     "graph/ops": "graph_ops",
     "lowering": "lowering",

@@ -1,175 +1,180 @@
-#include <cmath>
+// Transformers: encoders after Hugging Face's BertModel, and GPT-2 with its
+// language-model head.
+#include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "examples/models/model_writer.h"
-#include "examples/models/models.h"
+#include "examples/models/families.h"
+#include "examples/models/layers.h"
+#include "graph/ops/ops.h"
 
-namespace weft::examples {
+namespace weft::models {
 namespace {
 
-using Strings = std::vector<std::string>;
-using Scope = ModelWriter::Scope;
+struct Config {
+  int64_t layers, heads, head_size, inner, vocabulary, positions;
+  double eps;
+  int64_t hidden() const { return heads * head_size; }
+};
 
-constexpr int kVocabulary = 256;
-constexpr int kPositions = 64;
-constexpr int kLayers = 2;
-constexpr int kHidden = 64;
-constexpr int kHeads = 4;
-constexpr int kHeadSize = kHidden / kHeads;
-constexpr int kFeedForward = 128;
+constexpr Config kBert = {12, 12, 64, 3072, 30522, 512, 1e-12};
+constexpr Config kMiniLm = {6, 12, 32, 1536, 30522, 512, 1e-12};
+constexpr Config kGpt2 = {12, 12, 64, 3072, 50257, 1024, 1e-5};
 
-std::string Cast(ModelWriter& w, const std::string& x, onnx::TensorProto::DataType to) {
-  return w.Op("Cast", {x}, {IntAttr("to", to)});
+// Two narrow layers of the same kind.
+Config Shrunk(const Config& config) {
+  return {2, 4, config.head_size / 8, 64, 97, 32, config.eps};
 }
 
-std::string Transpose(ModelWriter& w, const std::string& x, absl::Span<const int64_t> perm) {
-  return w.Op("Transpose", {x}, {IntsAttr("perm", perm)});
+AttentionShape ShapeOf(Net& net, const Config& config) {
+  return {net.Size("batch", 1, 4096),
+          net.Size("sequence", net.Pick(128, 8), config.positions),
+          config.heads, config.head_size};
 }
 
-// A weight that is stored transposed, as exporters leave x @ W^T.
-std::string Linear(ModelWriter& w, absl::string_view name, const std::string& x, int in, int out) {
-  Scope scope(&w, name);
-  const float bound = static_cast<float>(std::sqrt(3.0 / in));
-  const std::string weight = w.Parameter("weight", {in, out}, -bound, bound);
-  const std::string bias = w.Parameter("bias", {out}, -0.1f, 0.1f);
-  const std::string product = w.Op("MatMul", {x, weight});
-  return w.Op("Add", {bias, product});
+// The first `length` rows of a table.
+Value* FirstRows(Net& net, Value* table, SymInt length) {
+  return net.Op(ops::slice, {table}, {{"dim", 0}, {"end", length}});
 }
 
-std::string LayerNorm(ModelWriter& w, absl::string_view name, const std::string& x) {
-  Scope scope(&w, name);
-  const auto last = IntsAttr("axes", {-1});
-  const std::string mean = w.Op("ReduceMean", {x}, {last});
-  const std::string centered = w.Op("Sub", {x, mean});
-  const std::string two = w.Float(2);
-  const std::string squared = w.Op("Pow", {centered, two});
-  const std::string variance = w.Op("ReduceMean", {squared}, {last});
-  const std::string epsilon = w.Float(1e-5f);
-  const std::string shifted = w.Op("Add", {variance, epsilon});
-  const std::string deviation = w.Op("Sqrt", {shifted});
-  const std::string normal = w.Op("Div", {centered, deviation});
-  const std::string weight = w.Parameter("weight", {kHidden}, 0.8f, 1.2f);
-  const std::string bias = w.Parameter("bias", {kHidden}, -0.1f, 0.1f);
-  const std::string scaled = w.Op("Mul", {normal, weight});
-  return w.Op("Add", {scaled, bias});
+// --- Encoder -----------------------------------------------------------------
+
+Value* Embeddings(Net& net, const Config& config, const AttentionShape& shape) {
+  const Dims dims = {shape.batch, shape.length};
+  const int64_t hidden = config.hidden();
+  Value* ids = net.Input("input_ids", DType::kI64, dims,
+                         {0, static_cast<double>(config.vocabulary)});
+  Value* types = net.Input("token_type_ids", DType::kI64, dims, {0, 2});
+  Net::Scope scope(net, "embeddings");
+  Value* words = Table(net, "word_embeddings", config.vocabulary, hidden);
+  Value* places = Table(net, "position_embeddings", config.positions, hidden);
+  Value* kinds = Table(net, "token_type_embeddings", 2, hidden);
+  Value* x = Add(net, Embedding(net, words, ids), Embedding(net, kinds, types));
+  x = Add(net, x, FirstRows(net, places, shape.length));
+  return LayerNorm(net, "LayerNorm", x, hidden, config.eps);
 }
 
-// x/2 * (1 + erf(x / sqrt(2)))
-std::string Gelu(ModelWriter& w, const std::string& x) {
-  Scope scope(&w, "activation");
-  const std::string root = w.Float(1.41421354f);
-  const std::string scaled = w.Op("Div", {x, root});
-  const std::string erf = w.Op("Erf", {scaled});
-  const std::string one = w.Float(1);
-  const std::string sum = w.Op("Add", {erf, one});
-  const std::string product = w.Op("Mul", {x, sum});
-  const std::string half = w.Float(0.5f);
-  return w.Op("Mul", {product, half});
+// (1 - mask) times the lowest float, as f32[batch, 1, 1, length].
+Value* MaskBias(Net& net, const AttentionShape& shape) {
+  Value* mask = net.Input("attention_mask", DType::kI64,
+                          {shape.batch, shape.length}, {1, 2});
+  Value* rows = Reshape(net, mask, {shape.batch, 1, 1, shape.length});
+  Value* kept = net.Op(ops::convert, {rows}, {{"dtype", DType::kF32}});
+  Value* hidden = Sub(net, net.Scalar(1), kept);
+  return Mul(net, hidden, net.Scalar(std::numeric_limits<float>::lowest()));
 }
 
-// Token and position embeddings. The positions are a slice of a table, as long
-// as the tokens.
-std::string Embed(ModelWriter& w, const std::string& tokens) {
-  Scope scope(&w, "embeddings");
-  const std::string words = w.Parameter("word.weight", {kVocabulary, kHidden}, -1, 1);
-  const std::string word = w.Op("Gather", {words, tokens});
-  const std::string table = w.Parameter("position.weight", {1, kPositions, kHidden}, -1, 1);
-  const std::string length = w.Size(tokens, 1);
-  const std::string start = w.Ints({0});
-  const std::string zero = w.Ints({0});
-  const std::string end = w.Op("Unsqueeze", {length, zero});
-  const std::string axes = w.Ints({1});
-  const std::string steps = w.Ints({1});
-  const std::string position = w.Op("Slice", {table, start, end, axes, steps});
-  const std::string sum = w.Op("Add", {word, position});
-  return LayerNorm(w, "norm", sum);
+Value* EncoderAttention(Net& net, Value* x, Value* mask, const Config& config,
+                        const AttentionShape& shape) {
+  Net::Scope scope(net, "attention");
+  const int64_t hidden = config.hidden();
+  const auto project = [&](absl::string_view name) {
+    Net::Scope inner(net, "self");
+    return SplitHeads(net, Linear(net, name, x, hidden, hidden), shape);
+  };
+  Value* query = project("query");
+  Value* key = project("key");
+  Value* value = project("value");
+  Value* y = Attention(net, query, key, value, mask, /*is_causal=*/false);
+  y = JoinHeads(net, y, shape);
+  Net::Scope output(net, "output");
+  y = Linear(net, "dense", y, hidden, hidden);
+  return LayerNorm(net, "LayerNorm", Add(net, y, x), hidden, config.eps);
 }
 
-// (1 - mask) * -10000 as f32[batch, 1, 1, sequence].
-std::string AttentionBias(ModelWriter& w, const std::string& mask) {
-  const std::string one = w.Ints({1});
-  const std::string rows = w.Op("Unsqueeze", {mask, one});
-  const std::string two = w.Ints({2});
-  const std::string heads = w.Op("Unsqueeze", {rows, two});
-  const std::string narrow = Cast(w, heads, onnx::TensorProto::INT32);
-  const std::string real = Cast(w, narrow, onnx::TensorProto::FLOAT);
-  const std::string same = Cast(w, real, onnx::TensorProto::FLOAT);
-  const std::string all = w.Float(1);
-  const std::string hidden = w.Op("Sub", {all, same});
-  const std::string low = w.Float(-10000);
-  return w.Op("Mul", {hidden, low});
+Value* EncoderLayer(Net& net, Value* x, Value* mask, const Config& config,
+                    const AttentionShape& shape) {
+  const int64_t hidden = config.hidden();
+  x = EncoderAttention(net, x, mask, config, shape);
+  Value* y = Linear(net, "intermediate.dense", x, hidden, config.inner);
+  y = Gelu(net, y);
+  Net::Scope scope(net, "output");
+  y = Linear(net, "dense", y, config.inner, hidden);
+  return LayerNorm(net, "LayerNorm", Add(net, y, x), hidden, config.eps);
 }
 
-// [batch, sequence, hidden] to [batch, sequence, heads, head size]
-std::string SplitHeads(ModelWriter& w, const std::string& x) {
-  const std::string batch = w.Size(x, 0);
-  const std::string length = w.Size(x, 1);
-  return w.Reshape(x, {batch, length, absl::StrCat(kHeads), absl::StrCat(kHeadSize)});
+absl::StatusOr<Model> BuildEncoder(const Config& full,
+                                   const ModelOptions& options) {
+  const Config config = options.small ? Shrunk(full) : full;
+  const int64_t hidden = config.hidden();
+  Net net(options);
+  const AttentionShape shape = ShapeOf(net, config);
+  Value* x = Embeddings(net, config, shape);
+  Value* mask = MaskBias(net, shape);
+  for (int64_t i = 0; i < config.layers; ++i) {
+    Net::Scope scope(net, absl::StrCat("encoder.layer.", i));
+    x = EncoderLayer(net, x, mask, config, shape);
+  }
+  Value* first = net.Op(ops::select, {x}, {{"dim", 1}, {"index", 0}});
+  net.Output("last_hidden_state", x);
+  net.Output("pooler_output",
+             Tanh(net, Linear(net, "pooler.dense", first, hidden, hidden)));
+  return net.Finish();
 }
 
-std::string Attention(ModelWriter& w, const std::string& x, const std::string& bias) {
-  Scope scope(&w, "attention");
-  std::string query = Linear(w, "query", x, kHidden, kHidden);
-  std::string key = Linear(w, "key", x, kHidden, kHidden);
-  std::string value = Linear(w, "value", x, kHidden, kHidden);
-  query = Transpose(w, SplitHeads(w, query), {0, 2, 1, 3});
-  key = Transpose(w, SplitHeads(w, key), {0, 2, 1, 3});
-  value = Transpose(w, SplitHeads(w, value), {0, 2, 1, 3});
-  const std::string turned = Transpose(w, key, {0, 1, 3, 2});
-  const std::string product = w.Op("MatMul", {query, turned});
-  const std::string root = w.Float(std::sqrt(static_cast<float>(kHeadSize)));
-  const std::string scores = w.Op("Div", {product, root});
-  const std::string masked = w.Op("Add", {scores, bias});
-  const std::string weights = w.Op("Softmax", {masked}, {IntAttr("axis", -1)});
-  const std::string mixed = w.Op("MatMul", {weights, value});
-  const std::string rows = Transpose(w, mixed, {0, 2, 1, 3});
-  const std::string batch = w.Size(rows, 0);
-  const std::string length = w.Size(rows, 1);
-  const std::string joined = w.Reshape(rows, {batch, length, absl::StrCat(kHidden)});
-  return Linear(w, "output", joined, kHidden, kHidden);
+// --- Decoder -----------------------------------------------------------------
+
+// Query, key and value come out of one linear.
+Value* DecoderAttention(Net& net, Value* x, const Config& config,
+                        const AttentionShape& shape) {
+  Net::Scope scope(net, "attn");
+  const int64_t hidden = config.hidden();
+  Value* all = Linear(net, "c_attn", x, hidden, 3 * hidden);
+  const auto part = [&](int64_t i) {
+    Value* third =
+        net.Op(ops::slice, {all},
+               {{"dim", 2}, {"start", i * hidden}, {"end", (i + 1) * hidden}});
+    return SplitHeads(net, third, shape);
+  };
+  Value* query = part(0);
+  Value* key = part(1);
+  Value* value = part(2);
+  Value* y = Attention(net, query, key, value, nullptr, /*is_causal=*/true);
+  return Linear(net, "c_proj", JoinHeads(net, y, shape), hidden, hidden);
 }
 
-std::string Layer(ModelWriter& w, std::string x, const std::string& bias) {
-  const std::string attended = Attention(w, x, bias);
-  // Dropout that is switched off.
-  const std::string kept = w.Op("Identity", {attended});
-  x = w.Op("Add", {kept, x});
-  x = LayerNorm(w, "norm1", x);
-  std::string y = Linear(w, "linear1", x, kHidden, kFeedForward);
-  y = Gelu(w, y);
-  y = Linear(w, "linear2", y, kFeedForward, kHidden);
-  y = w.Op("Identity", {y});
-  x = w.Op("Add", {y, x});
-  return LayerNorm(w, "norm2", x);
-}
-
-// tanh(linear(first token))
-std::string Pool(ModelWriter& w, const std::string& x) {
-  Scope scope(&w, "pooler");
-  const std::string zero = w.Int(0);
-  const std::string first = w.Op("Gather", {x, zero}, {IntAttr("axis", 1)});
-  return w.Op("Tanh", {Linear(w, "dense", first, kHidden, kHidden)});
+Value* DecoderLayer(Net& net, Value* x, const Config& config,
+                    const AttentionShape& shape) {
+  const int64_t hidden = config.hidden();
+  Value* y = LayerNorm(net, "ln_1", x, hidden, config.eps);
+  x = Add(net, x, DecoderAttention(net, y, config, shape));
+  y = LayerNorm(net, "ln_2", x, hidden, config.eps);
+  Net::Scope scope(net, "mlp");
+  y = Linear(net, "c_fc", y, hidden, config.inner);
+  y = Linear(net, "c_proj", Gelu(net, y, GeluForm::kTanh), config.inner,
+             hidden);
+  return Add(net, x, y);
 }
 
 }  // namespace
 
-std::string TransformerModel() {
-  ModelWriter w("transformer", 2);
-  const Strings shape = {"batch", "sequence"};
-  const std::string tokens = w.Input("tokens", onnx::TensorProto::INT64, shape);
-  const std::string mask = w.Input("mask", onnx::TensorProto::INT64, shape);
-  const std::string bias = AttentionBias(w, mask);
-  std::string x = Embed(w, tokens);
-  for (int layer = 0; layer < kLayers; ++layer) {
-    Scope scope(&w, absl::StrCat("layer.", layer));
-    // Into a sequence-first layout, and out of it again.
-    x = Transpose(w, x, {1, 0, 2});
-    x = Transpose(w, x, {1, 0, 2});
-    x = Layer(w, x, bias);
-  }
-  w.Output("hidden", x, Strings{"batch", "sequence", absl::StrCat(kHidden)});
-  w.Output("pooled", Pool(w, x), Strings{"batch", absl::StrCat(kHidden)});
-  return w.Serialize();
+absl::StatusOr<Model> BuildBert(const ModelOptions& options) {
+  return BuildEncoder(kBert, options);
 }
 
-}  // namespace weft::examples
+absl::StatusOr<Model> BuildMiniLm(const ModelOptions& options) {
+  return BuildEncoder(kMiniLm, options);
+}
+
+absl::StatusOr<Model> BuildGpt2(const ModelOptions& options) {
+  const Config config = options.small ? Shrunk(kGpt2) : kGpt2;
+  const int64_t hidden = config.hidden();
+  Net net(options);
+  const AttentionShape shape = ShapeOf(net, config);
+  Value* ids = net.Input("input_ids", DType::kI64, {shape.batch, shape.length},
+                         {0, static_cast<double>(config.vocabulary)});
+  Value* words = Table(net, "wte", config.vocabulary, hidden);
+  Value* places = Table(net, "wpe", config.positions, hidden);
+  Value* x = Add(net, Embedding(net, words, ids),
+                 FirstRows(net, places, shape.length));
+  for (int64_t i = 0; i < config.layers; ++i) {
+    Net::Scope scope(net, absl::StrCat("h.", i));
+    x = DecoderLayer(net, x, config, shape);
+  }
+  x = LayerNorm(net, "ln_f", x, hidden, config.eps);
+  // The head is tied to the table of words.
+  Net::Scope scope(net, "lm_head");
+  net.Output("logits", net.Op(ops::linear, {x, words, nullptr}));
+  return net.Finish();
+}
+
+}  // namespace weft::models

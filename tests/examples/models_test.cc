@@ -1,93 +1,236 @@
-// The model files are those that their builder writes, and valid.
-
+// The models that are built in memory: types, parameters, runs of the small
+// ones, and that ONNX says the same of them.
 #include "examples/models/models.h"
 
-#include <fstream>
-#include <iterator>
+#include <cmath>
+#include <map>
+#include <set>
 #include <string>
+#include <vector>
 
-#include "examples/models/model_writer.h"
+#include "absl/strings/match.h"
+#include "api/compare.h"
+#include "api/session.h"
 #include "gmock/gmock.h"
+#include "graph/core/text.h"
+#include "graph/ops/ops.h"
 #include "gtest/gtest.h"
-#include "onnx/checker.h"
-#include "onnx/onnx_pb.h"
-#include "onnx/shape_inference/implementation.h"
+#include "serialize/onnx/export.h"
+#include "serialize/onnx/onnx.h"
 
-namespace weft::examples {
+namespace weft::models {
 namespace {
 
-std::string Read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file) << path;
-  return std::string(std::istreambuf_iterator<char>(file), {});
+using testing::HasSubstr;
+using Weights = ModelOptions::Weights;
+
+Model Build(const std::string& name, const ModelOptions& options) {
+  auto model = BuildModel(name, options);
+  EXPECT_TRUE(model.ok()) << name << ": " << model.status();
+  return model.ok() ? *std::move(model) : Model();
 }
 
-onnx::ModelProto Parse(const std::string& bytes) {
-  onnx::ModelProto model;
-  EXPECT_TRUE(model.ParseFromString(bytes));
-  return model;
+ModelOptions Small() {
+  ModelOptions options;
+  options.small = true;
+  return options;
 }
 
-int Count(const onnx::ModelProto& model, const std::string& op_type) {
-  int count = 0;
-  for (const auto& node : model.graph().node()) count += node.op_type() == op_type;
+ModelOptions Weightless() {
+  ModelOptions options;
+  options.weights = Weights::kAbsent;
+  return options;
+}
+
+// What torch counts: without the statistics of batch norms.
+int64_t NumParameters(const Model& model) {
+  int64_t count = 0;
+  const Graph& graph = *model.module->main();
+  for (int i = 0; i < graph.num_inputs(); ++i) {
+    const std::string& name = graph.input_info(i).param;
+    if (name.empty() || absl::StrContains(name, "running_")) continue;
+    count += graph.input(i)->type().numel().value();
+  }
   return count;
 }
 
-// The checker, and ONNX's own shape inference: errors are exceptions.
-void CheckModel(onnx::ModelProto model) {
-  onnx::checker::check_model(model);
-  const onnx::ShapeInferenceOptions options(/*check_type_val=*/true, /*strict_mode_val=*/1,
-                                            /*data_prop_val=*/true);
-  onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(), options);
+std::vector<HostTensor> RunModel(Model model, const Sizes& sizes) {
+  auto inputs = MakeInputs(model, sizes);
+  EXPECT_TRUE(inputs.ok()) << inputs.status();
+  if (!inputs.ok()) return {};
+  auto session = Session::Create(std::move(model.module), "reference");
+  EXPECT_TRUE(session.ok()) << session.status();
+  if (!session.ok()) return {};
+  auto outputs = session->Run(absl::MakeConstSpan(*inputs));
+  EXPECT_TRUE(outputs.ok()) << outputs.status();
+  return outputs.ok() ? *outputs : std::vector<HostTensor>();
 }
 
-// A message, not the bytes, when they differ.
-void ExpectCommitted(const std::string& path, const std::string& built) {
-  EXPECT_TRUE(Read(path) == built)
-      << path << " is not what its builder writes: run //examples/models:make_models";
+// Sizes other than the usual ones, for the symbols that the model has.
+Sizes Unusual(const Model& model) {
+  const Sizes all = {{"batch", 2}, {"sequence", 5}, {"rows", 3}};
+  Sizes sizes;
+  for (const SymbolInfo& info : model.module->symbols().symbols()) {
+    const std::string name(info.symbol.name());
+    sizes[name] = all.at(name);
+  }
+  return sizes;
 }
 
-TEST(ExampleModelsTest, CommittedFilesAreWhatTheBuilderWrites) {
-  ExpectCommitted("examples/resnet.onnx", ResNetModel());
-  ExpectCommitted("examples/transformer.onnx", TransformerModel());
+double MaxAbs(const HostTensor& tensor) {
+  double most = 0;
+  for (const double v : tensor.ReadDoubles()) {
+    if (!(std::abs(v) <= most)) most = std::abs(v);  // NaN stays.
+  }
+  return most;
 }
 
-TEST(ExampleModelsTest, ResNetIsValid) {
-  const onnx::ModelProto model = Parse(ResNetModel());
-  EXPECT_NO_THROW(CheckModel(model));
-  EXPECT_EQ(Count(model, "Conv"), 16);
-  EXPECT_EQ(Count(model, "BatchNormalization"), 16);
-  EXPECT_EQ(Count(model, "Add"), 6);
-  EXPECT_EQ(Count(model, "Shape"), 1);
-  EXPECT_EQ(model.graph().input(0).type().tensor_type().shape().dim(0).dim_param(), "batch");
-  EXPECT_EQ(model.graph().initializer(0).name(), "conv1.weight");
+class EveryModel : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryModel, FullSizeHasATypeForAllSizes) {
+  const Model model = Build(GetParam(), Weightless());
+  ASSERT_NE(model.module, nullptr);
+  const Graph& graph = *model.module->main();
+  EXPECT_EQ(static_cast<size_t>(graph.num_inputs()), model.ranges.size());
+  EXPECT_GE(graph.num_own_outputs(), 1);
+  EXPECT_EQ(graph.output_names().size(),
+            static_cast<size_t>(graph.num_outputs()));
 }
 
-TEST(ExampleModelsTest, TransformerIsValid) {
-  const onnx::ModelProto model = Parse(TransformerModel());
-  EXPECT_NO_THROW(CheckModel(model));
-  EXPECT_EQ(Count(model, "Softmax"), 2);
-  EXPECT_EQ(Count(model, "Erf"), 2);
-  EXPECT_EQ(Count(model, "ReduceMean"), 10);
-  EXPECT_GE(Count(model, "Identity"), 4);
-  EXPECT_EQ(model.graph().output_size(), 2);
-}
-
-TEST(ExampleModelsTest, SplitMix64GivesThePublishedNumbers) {
-  SplitMix64 random(1234567);
-  EXPECT_EQ(random.Next(), 6457827717110365317u);
-  EXPECT_EQ(random.Next(), 3203168211198807973u);
-}
-
-TEST(ExampleModelsTest, UniformStaysInItsInterval) {
-  SplitMix64 random(7);
-  for (int i = 0; i < 1000; ++i) {
-    const float value = random.Uniform(-0.25f, 0.5f);
-    EXPECT_GE(value, -0.25f);
-    EXPECT_LE(value, 0.5f);
+TEST_P(EveryModel, SmallOneRunsAndNothingVanishesOrExplodes) {
+  Model model = Build(GetParam(), Small());
+  ASSERT_NE(model.module, nullptr);
+  const Sizes sizes = Unusual(model);
+  const std::vector<HostTensor> outputs = RunModel(std::move(model), sizes);
+  ASSERT_FALSE(outputs.empty());
+  for (const HostTensor& output : outputs) {
+    EXPECT_GT(MaxAbs(output), 1e-6);
+    EXPECT_LT(MaxAbs(output), 1e3);
   }
 }
 
+TEST_P(EveryModel, StaticAndSymbolicAgree) {
+  Model symbolic = Build(GetParam(), Small());
+  ASSERT_NE(symbolic.module, nullptr);
+  ModelOptions options = Small();
+  options.sizes = Unusual(symbolic);
+  Model fixed = Build(GetParam(), options);
+  ASSERT_NE(fixed.module, nullptr);
+  EXPECT_TRUE(fixed.module->symbols().symbols().empty());
+  const auto want = RunModel(std::move(symbolic), options.sizes);
+  const auto got = RunModel(std::move(fixed), {});
+  EXPECT_TRUE(CompareAll(got, want).ok()) << CompareAll(got, want);
+}
+
+TEST_P(EveryModel, WeightsAsInputsGiveTheSame) {
+  ModelOptions options = Small();
+  options.weights = Weights::kInputs;
+  const auto want = RunModel(Build(GetParam(), Small()), {});
+  const auto got = RunModel(Build(GetParam(), options), {});
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    EXPECT_TRUE(got[i].BitEqual(want[i])) << i;
+  }
+}
+
+TEST_P(EveryModel, TwoBuildsAreEqual) {
+  const Model a = Build(GetParam(), Small());
+  const Model b = Build(GetParam(), Small());
+  EXPECT_EQ(PrintModule(*a.module), PrintModule(*b.module));
+  ModelOptions other = Small();
+  other.seed = 1;
+  const Model c = Build(GetParam(), other);
+  if (c.module->constants().size() == 0) return;
+  if (c.module->constants().tensor(0).numel() < 2) return;
+  EXPECT_NE(PrintModule(*a.module), PrintModule(*c.module));
+}
+
+TEST_P(EveryModel, OnnxAndBackComputesTheSame) {
+  Model model = Build(GetParam(), Small());
+  ASSERT_NE(model.module, nullptr);
+  const Sizes sizes = Unusual(model);
+  const auto inputs = MakeInputs(model, sizes);
+  ASSERT_TRUE(inputs.ok()) << inputs.status();
+  const auto bytes = ExportOnnx(*model.module);
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  auto again = ImportOnnxBytes(*bytes, "");
+  ASSERT_TRUE(again.ok()) << again.status();
+  const auto want = RunModel(std::move(model), sizes);
+  auto session = Session::Create(*std::move(again), "reference");
+  ASSERT_TRUE(session.ok()) << session.status();
+  const auto got = session->Run(absl::MakeConstSpan(*inputs));
+  ASSERT_TRUE(got.ok()) << got.status();
+  const CompareOptions close = {1e-4, 1e-5};
+  EXPECT_TRUE(CompareAll(*got, want, close).ok())
+      << CompareAll(*got, want, close);
+}
+
+std::vector<std::string> Names() {
+  std::vector<std::string> names;
+  for (const ModelEntry& entry : AllModels()) names.push_back(entry.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, EveryModel, testing::ValuesIn(Names()),
+                         [](const auto& info) { return info.param; });
+
+TEST(ModelsTest, HaveTheParametersOfTheOriginals) {
+  const std::map<std::string, int64_t> counts = {
+      {"resnet50", 25557032}, {"mobilenet_v2", 3504872},
+      {"bert", 109482240},    {"minilm", 22713216},
+      {"gpt2", 124439808},    {"mlp", 1024 * 4096 * 2 + 4096 + 1024},
+  };
+  for (const auto& [name, count] : counts) {
+    EXPECT_EQ(NumParameters(Build(name, Weightless())), count) << name;
+  }
+}
+
+TEST(ModelsTest, TypesOfTheFullSizes) {
+  const auto output = [](const std::string& name) {
+    const Model model = Build(name, Weightless());
+    return model.module->main()->output(0)->type().ToString();
+  };
+  EXPECT_EQ(output("resnet50"), "f32[batch, 1000]");
+  EXPECT_EQ(output("mobilenet_v2"), "f32[batch, 1000]");
+  EXPECT_EQ(output("bert"), "f32[batch, sequence, 768]");
+  EXPECT_EQ(output("minilm"), "f32[batch, sequence, 384]");
+  EXPECT_EQ(output("gpt2"), "f32[batch, sequence, 50257]");
+  EXPECT_EQ(output("dlrm"), "f32[batch, 1]");
+  EXPECT_EQ(output("stack299"), "f32[batch, 299, 64]");
+}
+
+TEST(ModelsTest, TheHeadOfGpt2IsTiedToItsTable) {
+  const Model model = Build("gpt2", Small());
+  std::multiset<std::string> names;
+  for (int i = 0; i < model.module->constants().size(); ++i) {
+    names.insert(model.module->constants().name(i));
+  }
+  EXPECT_EQ(names.count("wte.weight"), 1u);
+  EXPECT_EQ(names.count("lm_head.weight"), 0u);
+}
+
+TEST(ModelsTest, AdamWUpdatesThreeHundredParameters) {
+  ModelOptions options;
+  options.write_back = true;
+  const Model model = Build("adamw", options);
+  EXPECT_EQ(model.module->main()->write_backs().size(), 900u);
+  EXPECT_EQ(model.module->main()->num_own_outputs(), 0);
+}
+
+TEST(ModelsTest, ErrorsNameTheCulprit) {
+  EXPECT_THAT(BuildModel("resnet").status().message(),
+              HasSubstr("no model \"resnet\"; there are resnet50, "));
+  ModelOptions options = Small();
+  options.sizes = {{"length", 3}};
+  EXPECT_THAT(BuildModel("bert", options).status().message(),
+              HasSubstr("no size \"length\"; it has batch, sequence"));
+  options.sizes = {{"sequence", 1000}};
+  EXPECT_THAT(BuildModel("bert", options).status().message(),
+              HasSubstr("sequence = 1000 is not in [1, 32]"));
+  const Model model = Build("mlp", Small());
+  EXPECT_THAT(MakeInputs(model, {{"rows", 3}}).status().message(),
+              HasSubstr("no symbol \"rows\""));
+}
+
 }  // namespace
-}  // namespace weft::examples
+}  // namespace weft::models

@@ -1,12 +1,12 @@
 // Writes resnet.onnx and transformer.onnx into a folder:
 //
-//   bazel run //examples/models:make_models -- "$PWD/examples"
+//   bazel run //examples/exported:make_models -- "$PWD/examples"
 
 #include <cstdio>
 #include <fstream>
 #include <string>
 
-#include "examples/models/models.h"
+#include "examples/exported/models.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "examples/models/model_writer.h"
+#include "examples/exported/model_writer.h"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>

@@ -1,8 +1,8 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "examples/models/model_writer.h"
-#include "examples/models/models.h"
+#include "examples/exported/model_writer.h"
+#include "examples/exported/models.h"
 
 namespace weft::examples {
 namespace {

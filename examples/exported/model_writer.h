@@ -5,8 +5,8 @@
 //
 // Everything is written in the order of the calls and weights come from a seed,
 // so a program gives the same bytes every time and on every machine.
-#ifndef WEFT_EXAMPLES_MODELS_MODEL_WRITER_H_
-#define WEFT_EXAMPLES_MODELS_MODEL_WRITER_H_
+#ifndef WEFT_EXAMPLES_EXPORTED_MODEL_WRITER_H_
+#define WEFT_EXAMPLES_EXPORTED_MODEL_WRITER_H_
 
 #include <cstdint>
 #include <map>
@@ -93,4 +93,4 @@ class ModelWriter {
 
 }  // namespace weft::examples
 
-#endif  // WEFT_EXAMPLES_MODELS_MODEL_WRITER_H_
+#endif  // WEFT_EXAMPLES_EXPORTED_MODEL_WRITER_H_
