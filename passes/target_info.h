@@ -2,6 +2,7 @@
 #ifndef WEFT_PASSES_TARGET_INFO_H_
 #define WEFT_PASSES_TARGET_INFO_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ struct TargetInfo {
   std::string name = "reference";
   // Composite ops that the target runs itself: `decompose` keeps them.
   std::vector<const OpDef*> claims;
+  // Bounds of what the target makes one kernel of: nodes, and tensors read.
+  int64_t max_kernel_nodes = 64;
+  int64_t max_kernel_inputs = 48;
 };
 
 }  // namespace weft

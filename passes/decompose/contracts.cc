@@ -65,6 +65,9 @@ const Row kRows[] = {
     {&ops::scaled_dot_product_attention, kReassociating},
     {&ops::softmax, kReassociating},
     {&ops::stft, kReassociating},
+
+    // Eval runs the nested graph, the decomposition puts it in the place.
+    {&ops::fused, kBitExact},
 };
 
 }  // namespace

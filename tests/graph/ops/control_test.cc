@@ -6,10 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "graph/core/builder.h"
 #include "graph/core/graph.h"
 #include "graph/core/text.h"
 #include "graph/core/verifier.h"
 #include "graph/ops/evaluate.h"
+#include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
 #include "gtest/gtest.h"
 
@@ -449,6 +451,84 @@ TEST(Scan, RefusesWhatDoesNotFit) {
               HasSubstr("num_scanned 0 of 3 operands"));
   EXPECT_THAT(Error(scan("num_carried=1, num_scanned=1", three)),
               HasSubstr("input 2 of body: i64[4] and i64[] do not fit"));
+}
+
+// --- fused ------------------------------------------------------------------
+
+constexpr char kFused[] = R"(func @main(%x: f32[s0, 4], %y: f32[4]) {
+  %a, %b = fused(%x, %y, kind="pointwise") {
+    body(%p: f32[s0, 4], %q: f32[4]) {
+      %s = add(%p, %q)
+      %r = relu(%s)
+      return %r, %s
+    }
+  }
+  return %a, %b
+})";
+
+TEST(Fused, HasTheTypesAndValuesOfItsBody) {
+  auto m = Parse(kFused);
+  ASSERT_NE(m, nullptr);
+  EXPECT_EQ(TypesOf(*m), "f32[s0, 4], f32[s0, 4]");
+  const Tensors out =
+      Main(*m, {HostTensor::FromDoubles(DType::kF32, {1, 4}, {-3, 0, 1, 2}),
+                HostTensor::FromDoubles(DType::kF32, {4}, {1, -1, 1, 0})});
+  ASSERT_EQ(out.size(), 2u);
+  EXPECT_THAT(out[0].ReadDoubles(), ElementsAre(0, 0, 2, 2));
+  EXPECT_THAT(out[1].ReadDoubles(), ElementsAre(-2, -1, 2, 2));
+}
+
+TEST(Fused, DecomposesIntoItsBody) {
+  auto m = Parse(kFused);
+  ASSERT_NE(m, nullptr);
+  Node* node = m->main()->first_node();
+  Builder b(m->main(), node);
+  Node::ArgStorage storage;
+  const auto values = node->op().decompose()(b, node->Args(&storage));
+  ASSERT_EQ(values.size(), 2u);
+  for (int i = 0; i < 2; ++i) node->result(i)->ReplaceAllUsesWith(values[i]);
+  m->main()->EraseNode(node);
+  EXPECT_TRUE(Verify(*m).ok());
+  EXPECT_EQ(m->main()->num_nodes(), 2);
+  EXPECT_TRUE(m->main()->output(0)->IsResultOf(ops::relu));
+}
+
+// A size that depends on data comes in with the operands.
+TEST(Fused, KnowsSizesOfItsOperands) {
+  auto m = Parse(R"(func @main(%x: f32[6]) {
+  %n = nonzero(%x) : i64[u0, 1]
+  %a = fused(%n, kind="pointwise") {
+    body(%p: i64[u0, 1]) {
+      %e = expand(%p, size=[u0, 2])
+      return %e
+    }
+  }
+  return %a
+})");
+  ASSERT_NE(m, nullptr);
+  EXPECT_EQ(TypesOf(*m), "i64[u0, 2]");
+  const Tensors out = Main(
+      *m, {HostTensor::FromDoubles(DType::kF32, {6}, {0, 1, 0, 0, 2, 0})});
+  EXPECT_THAT(Ints(out[0]), ElementsAre(1, 1, 4, 4));
+}
+
+TEST(Fused, RefusesWhatIsNoGroup) {
+  const auto fused = [](const std::string& kind, const std::string& body) {
+    return absl::StrCat("func @main(%x: f32[2], %y: i64[2]) {\n",
+                        "  %a = fused(%x, kind=\"", kind, "\") {\n    body",
+                        body, "\n  }\n  return %a\n}");
+  };
+  EXPECT_EQ(Error(fused("gemm", "(%p: f32[2]) { return %p }")), "none");
+  EXPECT_THAT(Error(fused("gem", "(%p: f32[2]) { return %p }")),
+              HasSubstr("kind is \"gem\", not one of pointwise, reduction"));
+  EXPECT_THAT(Error(fused("gemm", "(%p: f32[3]) { return %p }")),
+              HasSubstr("input 0 of body: f32[2] and f32[3] do not fit"));
+  EXPECT_THAT(
+      Error(fused("gemm", "(%p: f32[2]) { %n = nonzero(%p) return %n }")),
+      HasSubstr("sizes of nonzero in body depend on data"));
+  EXPECT_THAT(
+      Error(fused("gemm", "(%p: f32[2]) { %n = copy_(%p, %p) return %n }")),
+      HasSubstr("copy_ in body has effects"));
 }
 
 }  // namespace
