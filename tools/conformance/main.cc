@@ -80,7 +80,8 @@ FlagSet MakeFlags(Options* o) {
   flags.Double("atol", &o->cases.atol, "X",
                "Absolute tolerance; data.json wins. Default: 1e-5");
   flags.Bool("strict", &o->cases.strict,
-             "The ONNX runner's own tolerances: atol 1e-7, widened for none");
+             "The ONNX runner's own tolerances: atol 1e-7, widened for none;\n"
+             "for pt2, those of torch.testing.assert_close");
   flags.Double("timeout", &o->cases.timeout, "S",
                "Seconds for one case, 0 for no limit. Default: 60");
   flags.Bool("isolate", &o->isolate,

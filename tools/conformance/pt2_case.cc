@@ -55,6 +55,10 @@ absl::StatusOr<HostTensor> Load(const std::string& folder, const std::string& fi
   return HostTensor::View(tensor->Contiguous().buffer(), DType::kBF16, tensor->dims());
 }
 
+const char* DTypeToLoad(const HostTensor& like) {
+  return like.dtype() == DType::kBF16 ? "bfloat16" : "";
+}
+
 HostTensor AsPairs(const HostTensor& tensor) {
   if (!IsComplex(tensor.dtype())) return tensor;
   const HostTensor dense = tensor.Contiguous();
@@ -75,21 +79,54 @@ double AbsMax(const HostTensor& tensor) {
   return most;
 }
 
+// How results are compared.
+struct Rule {
+  bool quantized = false;
+  bool strict = false;
+};
+
+// The tolerances of torch.testing.assert_close.
+CompareOptions StrictTolerance(DType dtype) {
+  CompareOptions compare;
+  compare.rtol = 1e-3;
+  compare.atol = 1e-5;
+  if (dtype == DType::kBF16) compare.rtol = 1.6e-2;
+  if (dtype == DType::kF32) compare.rtol = 1.3e-6;
+  if (dtype == DType::kF64) compare.rtol = compare.atol = 1e-7;
+  return compare;
+}
+
 // The rule of the suite: 1e-4 relative, 1e-5 of the largest value; 1e-2 for
 // floats of 16 bits; a quantum of quantised programs.
-absl::Status CompareBy(const HostTensor& got_any, const HostTensor& want_any, bool quantized) {
+absl::Status CompareBy(const HostTensor& got_any, const HostTensor& want_any, const Rule& rule) {
   const HostTensor got = AsPairs(got_any);
   const HostTensor want = AsPairs(want_any);
   CompareOptions compare;
   compare.rtol = 0;
   compare.atol = 0;
-  if (IsFloat(want.dtype())) {
+  if (IsFloat(want.dtype()) && rule.strict) {
+    compare = StrictTolerance(want.dtype());
+  } else if (IsFloat(want.dtype())) {
     const bool narrow = DTypeBits(want.dtype()) < 32;
     compare.rtol = narrow ? 1e-2 : 1e-4;
     compare.atol = (narrow ? 1e-2 : 1e-5) * std::max(1.0, AbsMax(want));
-    if (quantized) compare.atol = std::max(compare.atol, 0.01);
+    if (rule.quantized) compare.atol = std::max(compare.atol, 0.01);
   }
   return Compare(got, want, compare);
+}
+
+// An output that is a number, without a file.
+absl::Status CompareNumber(const HostTensor& got, const Json& entry) {
+  const auto value = entry.find("value");
+  if (value == entry.end() || !(value->is_number() || value->is_boolean())) {
+    return absl::OkStatus();
+  }
+  const double want =
+      value->is_boolean() ? (value->get<bool>() ? 1 : 0) : value->get<double>();
+  const double have = got.ReadDoubles()[0];
+  const double slack = value->is_number_float() ? 1e-4 * std::abs(want) : 0;
+  if (std::abs(have - want) <= slack) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("is ", have, " instead of ", want));
 }
 
 absl::Status Annotate(const absl::Status& status, absl::string_view where) {
@@ -129,7 +166,7 @@ absl::StatusOr<std::vector<HostTensor>> Inputs(const Graph& main, const Json& da
 }
 
 absl::Status CompareOutputs(const std::vector<HostTensor>& outputs, const Json& data,
-                            const std::string& folder, bool quantized) {
+                            const std::string& folder, const Rule& rule) {
   size_t next = 0;
   int i = 0;
   for (const Json& entry : Member(data, "outputs")) {
@@ -142,15 +179,13 @@ absl::Status CompareOutputs(const std::vector<HostTensor>& outputs, const Json& 
     const HostTensor& got = outputs[next++];
     const std::string file = Text(entry, "file");
     if (file.empty()) {
-      if (entry.contains("value") && entry["value"].is_number_integer() &&
-          got.IntAt(0) != entry["value"].get<int64_t>()) {
-        return absl::FailedPreconditionError(absl::StrCat(where, " is ", got.IntAt(0)));
-      }
+      absl::Status status = CompareNumber(got, entry);
+      if (!status.ok()) return Annotate(status, where);
       continue;
     }
     auto want = Load(folder, file, Text(entry, "dtype"));
     if (!want.ok()) return want.status();
-    absl::Status status = CompareBy(got, *want, quantized);
+    absl::Status status = CompareBy(got, *want, rule);
     if (!status.ok()) return Annotate(status, where);
   }
   if (next == outputs.size()) return absl::OkStatus();
@@ -161,12 +196,10 @@ absl::Status CompareOutputs(const std::vector<HostTensor>& outputs, const Json& 
 // "in_<i>_after.npy" and "buf_<name>_after.npy".
 absl::Status CompareWritten(const Session& session, const std::vector<HostTensor>& inputs,
                             const std::vector<int>& graph_inputs, const std::string& folder,
-                            bool quantized) {
+                            const Rule& rule) {
   for (const std::string& file : ListFolder(folder)) {
     absl::string_view name = file;
     if (!absl::ConsumeSuffix(&name, "_after.npy")) continue;
-    auto want = LoadTensor(absl::StrCat(folder, "/", file));
-    if (!want.ok()) return want.status();
     const HostTensor* got = nullptr;
     if (absl::ConsumePrefix(&name, "buf_")) {
       got = session.state(name);
@@ -179,22 +212,24 @@ absl::Status CompareWritten(const Session& session, const std::vector<HostTensor
     if (got == nullptr) {
       return absl::FailedPreconditionError(absl::StrCat("nothing is known of ", file));
     }
-    absl::Status status = CompareBy(*got, *want, quantized);
+    auto want = Load(folder, file, DTypeToLoad(*got));
+    if (!want.ok()) return want.status();
+    absl::Status status = CompareBy(*got, *want, rule);
     if (!status.ok()) return Annotate(status, file);
   }
   return absl::OkStatus();
 }
 
 absl::Status RunData(Session& session, const Json& data, const std::string& folder,
-                     bool quantized) {
+                     const Rule& rule) {
   std::vector<int> graph_inputs;
   auto inputs = Inputs(session.main(), data, folder, &graph_inputs);
   if (!inputs.ok()) return inputs.status();
   auto outputs = session.Run(&*inputs);
   if (!outputs.ok()) return outputs.status();
-  absl::Status status = CompareOutputs(*outputs, data, folder, quantized);
+  absl::Status status = CompareOutputs(*outputs, data, folder, rule);
   if (!status.ok()) return status;
-  return CompareWritten(session, *inputs, graph_inputs, folder, quantized);
+  return CompareWritten(session, *inputs, graph_inputs, folder, rule);
 }
 
 }  // namespace
@@ -236,12 +271,12 @@ CaseResult RunPt2Case(const Case& c, const CaseOptions& options) {
   if (!session.ok()) return FromStatus(session.status());
   const bool stateful = meta.contains("stateful_cases") && meta["stateful_cases"].is_boolean() &&
                         meta["stateful_cases"].get<bool>();
-  const bool quantized = absl::StrContains(c.name, "qdq");
+  const Rule rule = {absl::StrContains(c.name, "qdq"), options.strict};
   for (const Json& data : Member(meta, "cases")) {
     const std::string dir = Text(data, "dir");
     const bool last = dir == c.data;
     if (!last && !stateful) continue;
-    absl::Status status = RunData(*session, data, absl::StrCat(c.folder, "/", dir), quantized);
+    absl::Status status = RunData(*session, data, absl::StrCat(c.folder, "/", dir), rule);
     if (!status.ok()) {
       return FromStatus(last ? status : Annotate(status, dir));
     }
