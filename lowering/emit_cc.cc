@@ -399,9 +399,13 @@ absl::Status EmitKernel(const Kernel& kernel, const CcTarget& target, std::set<S
     const char* cv = kernel.args[a].written ? "" : "const ";
     absl::StrAppend(out, cv, type, "* const a", a, " = (", cv, type, "*)args[", a, "];\n");
   }
-  absl::StrAppend(out, body, "return bad;\n}\n");
   result->points = start;
   result->sizes = sizes.Take();
+  // In locals: stores cannot change them.
+  for (size_t i = 0; i < result->sizes.size(); ++i) {
+    absl::StrAppend(out, "const long z", i, " = z[", i, "];\n");
+  }
+  absl::StrAppend(out, body, "return bad;\n}\n");
   return absl::OkStatus();
 }
 
@@ -427,7 +431,7 @@ std::string SizeTable::Text(SymInt s) {
   }
   const auto [it, fresh] = index_.try_emplace(s, static_cast<int>(sizes_.size()));
   if (fresh) sizes_.push_back(s);
-  return absl::StrCat("z[", it->second, "]");
+  return absl::StrCat("z", it->second);
 }
 
 }  // namespace cc

@@ -262,21 +262,122 @@ template <class R, class V, class F> W_INLINE V w_map(F f, V a, V b) {
   extern "C" w_rf32 single(w_rf32); extern "C" w_rf64 wide(w_rf64); \
   W_INLINE v_f32 w_##name(v_f32 a) { return w_map<w_rf32>(single, a); } \
   W_INLINE v_f64 w_##name(v_f64 a) { return w_map<w_rf64>(wide, a); }
+// For functions whose f32 is written out.
+#define W_WIDE_LIBM1(name) \
+  W_INLINE f64 w_##name(f64 a) { return __builtin_##name(a); } W_LANES1(w_##name, f64)
+#define W_WIDE_SLEEF1(name, single, wide) \
+  W_INLINE f64 w_##name(f64 a) { return __builtin_##name(a); } \
+  extern "C" w_rf64 wide(w_rf64); \
+  W_INLINE v_f64 w_##name(v_f64 a) { return w_map<w_rf64>(wide, a); }
 #define W_SLEEF2(name, single, wide) W_SCALAR2(name) \
   extern "C" w_rf32 single(w_rf32, w_rf32); extern "C" w_rf64 wide(w_rf64, w_rf64); \
   W_INLINE v_f32 w_##name(v_f32 a, v_f32 b) { return w_map<w_rf32>(single, a, b); } \
   W_INLINE v_f64 w_##name(v_f64 a, v_f64 b) { return w_map<w_rf64>(wide, a, b); }
 )";
 
+// a * b + c, rounded once where the target can.
+constexpr char kFma[] = R"(
+#if defined(__AVX512F__) && LANES == 16
+W_INLINE v_f32 w_fma(v_f32 a, v_f32 b, v_f32 c)
+    { return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4); }
+W_INLINE v_f32 w_scale(v_f32 x, v_f32 n)
+    { return __builtin_ia32_scalefps512_mask(x, n, x, -1, 4); }
+#else
+#if defined(__FMA__) && LANES == 8
+W_INLINE v_f32 w_fma(v_f32 a, v_f32 b, v_f32 c)
+    { return __builtin_ia32_vfmaddps256(a, b, c); }
+#else
+W_INLINE v_f32 w_fma(v_f32 a, v_f32 b, v_f32 c) { return a * b + c; }
+#endif
+// In two steps: the result may be denormal or infinite.
+W_INLINE v_f32 w_scale(v_f32 x, v_f32 n) {
+  v_i32 k = w_v_i32(n), h = k >> 1;
+  return x * (v_f32)((h + 127) << 23) * (v_f32)((k - h + 127) << 23);
+}
+#endif
+)";
+
+// Functions of f32 without a call, so that the loops around them keep their
+// registers. exp and tanh: reduction by Cody and Waite, polynomials as in Moshier's Cephes:
+// the error stays below 2 units in the last place.
+constexpr char kExpF32[] = R"(
+W_INLINE v_f32 w_exp(v_f32 x) {
+  x = x > 89.0f ? (v_f32{} + 89.0f) : x;
+  x = x < -104.0f ? (v_f32{} - 104.0f) : x;
+  const v_f32 shift = v_f32{} + 0x1.8p23f;
+  v_f32 n = w_fma(x, v_f32{} + 1.44269504f, shift) - shift;
+  v_f32 r = w_fma(n, v_f32{} - 0.693359375f, x);
+  r = w_fma(n, v_f32{} + 2.12194440e-4f, r);
+  v_f32 p = w_fma(v_f32{} + 1.9875691500e-4f, r, v_f32{} + 1.3981999507e-3f);
+  p = w_fma(p, r, v_f32{} + 8.3334519073e-3f);
+  p = w_fma(p, r, v_f32{} + 4.1665795894e-2f);
+  p = w_fma(p, r, v_f32{} + 1.6666665459e-1f);
+  p = w_fma(p, r, v_f32{} + 5.0000001201e-1f);
+  return w_scale(w_fma(p, r * r, r) + 1.0f, n);
+}
+W_INLINE f32 w_exp(f32 x) { return w_exp(w_splat(x))[0]; }
+)";
+constexpr char kTanhF32[] = R"(
+W_INLINE v_f32 w_tanh(v_f32 x) {
+  v_f32 a = w_abs(x), z = x * x;
+  v_f32 far = 1.0f - 2.0f / (w_exp(a + a) + 1.0f);
+  far = (v_f32)((v_u32)far | ((v_u32)x & 0x80000000u));
+  v_f32 p = w_fma(v_f32{} - 5.70498872745e-3f, z, v_f32{} + 2.06390887954e-2f);
+  p = w_fma(p, z, v_f32{} - 5.37397155531e-2f);
+  p = w_fma(p, z, v_f32{} + 1.33314422036e-1f);
+  p = w_fma(p, z, v_f32{} - 3.33332819422e-1f);
+  return a < 0.625f ? w_fma(p * z, x, x) : far;
+}
+W_INLINE f32 w_tanh(f32 x) { return w_tanh(w_splat(x))[0]; }
+)";
+
+// erf of f32 as an odd rational function on [-4, 4], outside of which it is 1 to
+// the last place; the coefficients are those of Eigen's.
+constexpr char kErfF32[] = R"(
+W_INLINE v_f32 w_erf(v_f32 x) {
+  x = x > 4.0f ? (v_f32{} + 4.0f) : x;
+  x = x < -4.0f ? (v_f32{} - 4.0f) : x;
+  v_f32 z = x * x;
+  v_f32 p = w_fma(v_f32{} - 2.72614225801306e-10f, z, v_f32{} + 2.77068142495902e-08f);
+  p = w_fma(p, z, v_f32{} - 2.10102402082508e-06f);
+  p = w_fma(p, z, v_f32{} - 5.69250639462346e-05f);
+  p = w_fma(p, z, v_f32{} - 7.34990630326855e-04f);
+  p = w_fma(p, z, v_f32{} - 2.95459980854025e-03f);
+  p = w_fma(p, z, v_f32{} - 1.60960333262415e-02f);
+  v_f32 q = w_fma(v_f32{} - 1.45660718464996e-05f, z, v_f32{} - 2.13374055278905e-04f);
+  q = w_fma(q, z, v_f32{} - 1.68282697438203e-03f);
+  q = w_fma(q, z, v_f32{} - 7.37332916720468e-03f);
+  q = w_fma(q, z, v_f32{} - 1.42647390514189e-02f);
+  return x * p / q;
+}
+W_INLINE f32 w_erf(f32 x) { return w_erf(w_splat(x))[0]; }
+)";
+
+// f32 written out; null for functions that are called.
+const char* WrittenF32(ScalarOp op) {
+  switch (op) {
+    case ScalarOp::kExp:
+      return kExpF32;
+    case ScalarOp::kTanh:
+      return kTanhF32;
+    case ScalarOp::kErf:
+      return kErfF32;
+    default:
+      return nullptr;
+  }
+}
+
 std::string MathText(const MathFn& fn, const CcTarget& target) {
   const bool sleef = target.sleef && fn.sleef[0] != '\0' && target.isa != CcTarget::Isa::kGeneric;
-  if (!sleef) return absl::StrCat("W_LIBM", fn.arity, "(", fn.name, ")\n");
+  const char* written = WrittenF32(fn.op);
+  std::string text = written ? absl::StrCat(written, "W_WIDE_") : "W_";
+  if (!sleef) return absl::StrCat(text, "LIBM", fn.arity, "(", fn.name, ")\n");
   const bool wide = target.isa == CcTarget::Isa::kAvx512;
   const char* isa = wide ? "avx512f" : "avx2";
   const auto symbol = [&](char type, int lanes) {
     return absl::StrCat("Sleef_", fn.name, std::string(1, type), lanes, "_", fn.sleef, isa);
   };
-  return absl::StrCat("W_SLEEF", fn.arity, "(", fn.name, ", ", symbol('f', wide ? 16 : 8), ", ",
+  return absl::StrCat(text, "SLEEF", fn.arity, "(", fn.name, ", ", symbol('f', wide ? 16 : 8), ", ",
                       symbol('d', wide ? 8 : 4), ")\n");
 }
 
@@ -328,6 +429,7 @@ std::string Prelude(const CcTarget& target, const std::set<ScalarOp>& functions)
   absl::StrAppend(&text, kNarrow, kArithmetic, kReduce);
   const bool wide = target.isa == CcTarget::Isa::kAvx512;
   text += absl::StrReplaceAll(kMath, {{"REGISTER", wide ? "64" : "32"}});
+  text += absl::StrReplaceAll(kFma, {{"LANES", absl::StrCat(target.lanes())}});
   std::set<ScalarOp> wanted = functions;
   bool ints = false;
   bool floats = false;
@@ -337,7 +439,9 @@ std::string Prelude(const CcTarget& target, const std::set<ScalarOp>& functions)
              op == ScalarOp::kRemainder;
   }
   if (floats) wanted.insert(ScalarOp::kFmod);
-  if (wanted.count(ScalarOp::kSigmoid) > 0) wanted.insert(ScalarOp::kExp);
+  if (wanted.count(ScalarOp::kSigmoid) + wanted.count(ScalarOp::kTanh) > 0) {
+    wanted.insert(ScalarOp::kExp);
+  }
   for (const MathFn& fn : kMathFns) {
     if (wanted.count(fn.op) == 0) continue;
     text += MathText(fn, target);

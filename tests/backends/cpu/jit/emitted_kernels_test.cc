@@ -91,9 +91,8 @@ std::vector<CcTarget> Targets() {
 }
 
 int64_t Value(SymInt s, int64_t rows, int64_t cols) {
-  return *Evaluate(s, [&](SymInt symbol) -> std::optional<int64_t> {
-    return symbol == kRows ? rows : cols;
-  });
+  return *Evaluate(
+      s, [&](SymInt symbol) -> std::optional<int64_t> { return symbol == kRows ? rows : cols; });
 }
 
 // Runs `kernel` on the arguments for each target, in three parts. `check` is
@@ -331,6 +330,9 @@ TEST(EmittedKernels, Functions) {
   const std::vector<MathCase> cases = {
       {ScalarOp::kExp, std::exp},
       {ScalarOp::kLog, std::log},
+      {ScalarOp::kExp, std::exp, -110, 3.7f},
+      {ScalarOp::kErf, std::erf, -5, 0.19f},
+      {ScalarOp::kTanh, std::tanh, -9, 0.33f},
       {ScalarOp::kTanh, std::tanh},
       {ScalarOp::kErf, std::erf},
       {ScalarOp::kSin, std::sin},
