@@ -1,12 +1,12 @@
 // Kernels: loop nests over symbolic extents with a scalar body.
 //
-// A kernel is what one launch runs: one or more nests that do not depend on each
-// other. A nest runs its `outer` loops in any order, in parallel; for each point
-// of them it runs its stages one after another. A stage runs the nest's `inner`
-// loops over its body, or the body once (`per_row`). What a stage reduces over
-// the inner loops is a scalar that later stages of the same point may read;
-// what it keeps in a row (a temporary of one element for each point of the inner
-// loops) later stages read back at the same inner point.
+// A kernel is what one launch runs: one or more nests that do not depend on
+// each other. A nest runs its `outer` loops in any order, in parallel; for each
+// point of them it runs its stages one after another. A stage runs the nest's
+// `inner` loops over its body, or the body once (`per_row`). What a stage
+// reduces over the inner loops is a scalar that later stages of the same point
+// may read; what it keeps in a row (a temporary of one element for each point
+// of the inner loops) later stages read back at the same inner point.
 //
 //   softmax over the last dim of f32[s0, 1024]:
 //
@@ -32,9 +32,9 @@
 //   }
 //
 // Numbers: an instruction computes in its dtype, which is one of f32, f64, i32,
-// i64, u8 to u64, i8, i16 or bool. Half and 8-bit floats exist in memory alone: a
-// load widens to f32, a store rounds to nearest even. Where a graph asks that an
-// intermediate is rounded (strict), there is a `round` instruction.
+// i64, u8 to u64, i8, i16 or bool. Half and 8-bit floats exist in memory alone:
+// a load widens to f32, a store rounds to nearest even. Where a graph asks that
+// an intermediate is rounded (strict), there is a `round` instruction.
 //
 // Element types of arguments are bool, integers of 8 to 64 bits, f16, bf16, f32
 // and f64: steps on other dtypes (4-bit, 8-bit floats, complex) are no kernels.
@@ -47,8 +47,9 @@
 //
 // Indices are linear in the loop variables with symbolic coefficients, in
 // elements from the argument's first one, which is where its view begins; a
-// gather adds terms whose factor is an integer value of the body. Extents and coefficients hold symbols; whoever runs
-// a kernel evaluates them once for a launch.
+// gather adds terms whose factor is an integer value of the body. Extents and
+// coefficients hold symbols; whoever runs a kernel evaluates them once for a
+// launch.
 #ifndef WEFT_LOWERING_KERNEL_H_
 #define WEFT_LOWERING_KERNEL_H_
 

@@ -2,13 +2,14 @@
 //
 // On entry: a verified graph without nodes that write (functionalize). On exit:
 // a plan whose steps, run in order, give the graph's outputs; every node is a
-// step, part of one, or a view. What an op becomes, in this order of preference:
-// a library step where the target has a routine; a view; a kernel; its
-// decomposition; a reference step with a remark that says why. `fused` nodes
-// become one kernel, or a library step with an epilogue, when their body fits,
-// and are lowered node by node when it does not.
+// step, part of one, or a view. What an op becomes, in this order of
+// preference: a library step where the target has a routine; a view; a kernel;
+// its decomposition; a reference step with a remark that says why. `fused`
+// nodes become one kernel, or a library step with an epilogue, when their body
+// fits, and are lowered node by node when it does not.
 //
-// Left alone: order of the nodes (schedule.h), places in memory (memory_plan.h).
+// Left alone: order of the nodes (schedule.h), places in memory
+// (memory_plan.h).
 #ifndef WEFT_LOWERING_LOWER_H_
 #define WEFT_LOWERING_LOWER_H_
 

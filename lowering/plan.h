@@ -2,8 +2,8 @@
 //
 // A plan is made from a graph without writes (lower.h). Sizes are symbolic: one
 // plan serves every assignment of the symbols that the signature admits. What
-// depends on an assignment, the offsets of temporaries in one arena, is found by
-// memory_plan.h and remembered by whoever runs the plan.
+// depends on an assignment, the offsets of temporaries in one arena, is found
+// by memory_plan.h and remembered by whoever runs the plan.
 //
 //   plan @main(%x: f32[s0, 128]) -> (f32[s0, 64]) where 1 <= s0 <= 4096 {
 //     buffer %x : f32[s0, 128] input 0
@@ -16,8 +16,8 @@
 //
 // Symbols: those of the inputs' types have values before the first step. A step
 // with data-dependent results gives values to the symbols of their types; its
-// results, and buffers whose size mentions such a symbol, are allocated when the
-// symbols are known, apart from the arena.
+// results, and buffers whose size mentions such a symbol, are allocated when
+// the symbols are known, apart from the arena.
 #ifndef WEFT_LOWERING_PLAN_H_
 #define WEFT_LOWERING_PLAN_H_
 
@@ -55,8 +55,8 @@ struct Buffer {
 
 // A tensor in a buffer, as a memref: element (i...) is at offset + strides * i,
 // in elements of `type`'s dtype. Strides may be negative or 0 where it is read.
-// A symint has no buffer: its type says what it is; as a result of a step it gives
-// its symbol a value.
+// A symint has no buffer: its type says what it is; as a result of a step it
+// gives its symbol a value.
 struct View {
   int buffer = -1;  // -1: a symint, or an absent optional operand.
   Type type;

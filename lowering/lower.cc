@@ -1,0 +1,45 @@
+#include "lowering/lower.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/core/status_macros.h"
+#include "lowering/graph_lowering.h"
+
+namespace weft {
+
+absl::Status GraphLowering::Run() {
+  if (graph_.num_write_nodes() > 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("@", graph_.name(),
+                     " has nodes that write; functionalize comes first"));
+  }
+  plan_.name = graph_.name();
+  plan_.module = &graph_.module();
+  DefineInputs();
+  PlaceConcats();
+  for (const Node* node : graph_.nodes()) {
+    origin_ = node;
+    WEFT_RETURN_IF_ERROR(LowerNode(*node));
+  }
+  origin_ = nullptr;
+  DefineOutputs();
+  DropUnusedBuffers();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Plan> Lower(const Graph& graph, const LoweringTarget& target) {
+  Plan plan;
+  std::vector<GraphLowering::Nested> work = {{&graph, &plan}};
+  while (!work.empty()) {
+    const auto [from, to] = work.back();
+    work.pop_back();
+    GraphLowering lowering(*from, target, to);
+    WEFT_RETURN_IF_ERROR(lowering.Run());
+    for (const auto& nested : lowering.TakeNested()) work.push_back(nested);
+  }
+  return plan;
+}
+
+}  // namespace weft

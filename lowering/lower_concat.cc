@@ -1,0 +1,148 @@
+// Concatenations: operands are computed in the result where that is legal.
+//
+// Legal for a value that a step computes and that nothing but the concatenation
+// reads, in one place (through reshapes and permutes that strides can express):
+// the step is then the only writer of the piece, and nothing lives in it before
+// or after. The result must be of a size known before the first step.
+#include <utility>
+
+#include "graph/ops/ops.h"
+#include "graph/ops/support/infer.h"
+#include "lowering/graph_lowering.h"
+#include "lowering/views.h"
+
+namespace weft {
+namespace {
+
+bool IsConcat(const Node& node) {
+  return node.Is(ops::cat) || node.Is(ops::stack);
+}
+
+// Views have no step that could write elsewhere.
+bool IsComputed(const Node& node) {
+  return !node.Is(ops::constant) && !node.Is(ops::slice) &&
+         !node.Is(ops::select) && !node.Is(ops::expand) &&
+         !node.Is(ops::split_with_sizes) && !node.Is(ops::unfold) &&
+         !node.Is(ops::diagonal) && !node.Is(ops::as_strided) &&
+         !node.Is(ops::clone) && !node.op().has(kControlFlow) &&
+         !node.op().has(kDataDependent);
+}
+
+}  // namespace
+
+View GraphLowering::PieceOf(const Node& concat, int k, const View& result) {
+  const Type type = concat.operand(k)->type();
+  View piece = result;
+  piece.type = type;
+  const bool stack = concat.Is(ops::stack);
+  const int dim =
+      *ops::NormalizeDim(concat.attrs().Int("dim"), result.type.rank());
+  SymInt start = stack ? SymInt(k) : SymInt(0);
+  for (int i = 0; i < k && !stack; ++i) {
+    start = start + concat.operand(i)->type().dim(dim);
+  }
+  piece.offset = piece.offset + start * piece.strides[dim];
+  if (stack) piece.strides.erase(piece.strides.begin() + dim);
+  return piece;
+}
+
+// From the last one to the first: a concatenation in a concatenation knows its
+// place before its own operands ask.
+void GraphLowering::PlaceConcats() {
+  if (!target_.place_concats) return;
+  for (Node* node = graph_.return_node()->prev(); node != nullptr;
+       node = node->prev()) {
+    if (IsConcat(*node) && node->has_uses() &&
+        !IsLate(node->result()->type().numel()) &&
+        DTypeBits(node->result()->type().dtype()) >= 8) {
+      PlaceOperands(*node);
+    }
+  }
+}
+
+void GraphLowering::PlaceOperands(const Node& concat) {
+  for (int k = 0; k < concat.num_operands(); ++k) {
+    const Value* value = concat.operand(k);
+    Placement placement;
+    placement.concat = &concat;
+    placement.piece = k;
+    while (
+        value->node() != nullptr && value->has_one_use() &&
+        (value->node()->Is(ops::reshape) || value->node()->Is(ops::permute))) {
+      placement.views.push_back(value->node());
+      value = value->node()->operand(0);
+    }
+    if (value->node() == nullptr || !value->has_one_use() ||
+        !IsComputed(*value->node())) {
+      continue;
+    }
+    // Strides of the result, wherever it lies itself, decide about the views.
+    View result;
+    result.buffer = 0;
+    result.type = concat.result()->type();
+    result.strides = DenseStrides(result.type.dims());
+    std::optional<View> place = PieceOf(concat, k, result);
+    for (const Node* view : placement.views) {
+      place = OperandOfView(sizes_, *view, *place);
+      if (!place) break;
+    }
+    if (place) placements_.emplace(value, std::move(placement));
+  }
+}
+
+View GraphLowering::PlacedView(const Value* value) {
+  // Up to the outermost concatenation, and down again.
+  std::vector<const Value*> chain = {value};
+  while (true) {
+    const Node* concat = placements_.at(chain.back()).concat;
+    if (reserved_.contains(concat->result())) break;
+    if (!placements_.contains(concat->result())) {
+      reserved_[concat->result()] = NewBuffer(
+          concat->result()->type(), absl::StrCat("v", concat->result()->id()));
+      break;
+    }
+    chain.push_back(concat->result());
+  }
+  View view;
+  for (auto it = chain.rbegin(); it != chain.rend(); ++it) {
+    const Placement& placement = placements_.at(*it);
+    const View result = reserved_.at(placement.concat->result());
+    view = PieceOf(*placement.concat, placement.piece, result);
+    for (const Node* op : placement.views) {
+      std::optional<View> operand = OperandOfView(sizes_, *op, view);
+      if (!operand) {
+        // Strides of an outer concatenation do not allow it: a copy follows.
+        operand = NewBuffer(op->operand(0)->type(), "piece");
+      }
+      view = *std::move(operand);
+    }
+    if (IsConcat(*(*it)->node())) reserved_[*it] = view;
+  }
+  return view;
+}
+
+bool GraphLowering::LowerConcat(const Node& node) {
+  if (!IsConcat(node) || DTypeBits(node.result()->type().dtype()) < 8) {
+    return false;
+  }
+  const Value* result = node.result();
+  const auto reserved = reserved_.find(result);
+  View whole;
+  if (reserved != reserved_.end()) {
+    whole = reserved->second;
+    Alias(result, whole);
+  } else {
+    whole = DefineResult(result, /*dense=*/false);
+  }
+  for (int k = 0; k < node.num_operands(); ++k) {
+    const View from = ViewOf(node.operand(k));
+    const View to = PieceOf(node, k, whole);
+    if (!from.present()) return false;
+    if (from.buffer == to.buffer && from.offset == to.offset) continue;
+    if (to.type.numel().Is(0)) continue;
+    AddCopy(from, to);
+  }
+  return true;
+}
+
+}  // namespace weft

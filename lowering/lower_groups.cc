@@ -1,0 +1,325 @@
+// Groups of nodes: fused ones, and the decompositions of composites.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/core/status_macros.h"
+#include "graph/ops/ops.h"
+#include "lowering/graph_lowering.h"
+#include "lowering/kernel_builder.h"
+#include "lowering/kernel_ops.h"
+#include "lowering/loop_space.h"
+#include "lowering/scalar_ops.h"
+
+namespace weft {
+namespace {
+
+// A decomposition that grows past this is taken for one that does not end.
+constexpr int kMaxExpansions = 10000;
+
+bool StaysInKernels(const Node& node) {
+  return FindScalarOp(node.op()) != nullptr ||
+         FindMovementOp(node.op()) != nullptr || IsKernelReduction(node.op());
+}
+
+std::string NameOf(absl::Span<const Node* const> nodes) {
+  constexpr size_t kMaxNames = 3;
+  std::string name;
+  size_t count = 0;
+  for (const Node* node : nodes) {
+    if (FindMovementOp(node->op()) != nullptr && nodes.size() > 1) continue;
+    if (count++ < kMaxNames) {
+      absl::StrAppend(&name, name.empty() ? "" : "_", node->op().name());
+    }
+  }
+  if (count > kMaxNames) absl::StrAppend(&name, "_", count);
+  return name.empty() ? "move" : name;
+}
+
+}  // namespace
+
+absl::Status GraphLowering::LowerKernel(
+    const Nodes& nodes, const std::vector<const Value*>& results,
+    const std::vector<const Value*>& outputs) {
+  for (const Value* output : outputs) {
+    if (!output->type().is_tensor()) {
+      return absl::UnimplementedError("a result is no tensor");
+    }
+  }
+  // The result of a kernel has any strides.
+  std::vector<View> views;
+  for (const Value* result : results) {
+    views.push_back(DefineResult(result, /*dense=*/false));
+  }
+  absl::Status status = AddKernel(nodes, outputs, views);
+  if (status.ok()) return status;
+  for (size_t i = 0; i < results.size(); ++i) {
+    views_.erase(results[i]);
+    // The names are free again; the buffers go with others that are not used.
+    if (!placements_.contains(results[i])) {
+      names_.erase(plan_.buffers[views[i].buffer].name);
+    }
+  }
+  return status;
+}
+
+absl::Status GraphLowering::AddKernel(const Nodes& nodes,
+                                      std::vector<const Value*> outputs,
+                                      std::vector<View> output_views) {
+  const auto view_of = [this](const Value* v) { return ViewOf(v); };
+  KernelRequest request{{nodes, std::move(outputs)},
+                        std::move(output_views),
+                        view_of,
+                        &sizes_,
+                        target_.max_row_elements};
+  std::string name = absl::StrCat(NameOf(nodes), ".", plan_.kernels.size());
+  WEFT_ASSIGN_OR_RETURN(BuiltKernel built,
+                        BuildKernel(request, std::move(name)));
+  Step& step = AddStep(StepKind::kKernel);
+  step.kernel = static_cast<int>(plan_.kernels.size());
+  step.args = std::move(built.args);
+  step.results = std::move(built.results);
+  plan_.kernels.push_back(std::move(built.kernel));
+  return absl::OkStatus();
+}
+
+Module& GraphLowering::Scratch() {
+  if (scratch_ == nullptr) {
+    scratch_ = std::make_unique<Module>(graph_.module().registry());
+    scratch_->symbols() = graph_.module().symbols();
+  }
+  return *scratch_;
+}
+
+std::vector<Value*> GraphLowering::ScratchOperands(const Node& node, Builder& b,
+                                                   Graph* to) {
+  std::vector<Value*> operands;
+  for (int i = 0; i < node.num_operands(); ++i) {
+    const Value* v = node.operand(i);
+    if (v == nullptr) {
+      operands.push_back(nullptr);
+      continue;
+    }
+    const HostTensor* literal = LiteralOf(v);
+    if (literal != nullptr && literal->numel() == 1) {
+      Value* copy = b.Constant(*literal);
+      if (copy != nullptr && &v->node()->graph()->module() != scratch_.get()) {
+        const int id = static_cast<int>(copy->node()->attrs().Int("id"));
+        scratch_constants_[id] = static_cast<int>(v->node()->attrs().Int("id"));
+      }
+      operands.push_back(copy);
+      continue;
+    }
+    Value* input = to->AddInput(v->type());
+    Alias(input, ViewOf(v));
+    operands.push_back(input);
+  }
+  return operands;
+}
+
+absl::StatusOr<Graph*> GraphLowering::Expand(const Node& node) {
+  Graph* body = Scratch().AddFunction(absl::StrCat("body", num_scratch_++));
+  Builder b(body);
+  const std::vector<Value*> operands = ScratchOperands(node, b, body);
+  // Constants of nested graphs keep their place in the module.
+  const bool foreign = &node.graph()->module() != scratch_.get();
+  for (int r = 0; r < node.num_regions() && foreign; ++r) {
+    for (const Node* inner : node.region(r)->nodes()) {
+      if (!inner->Is(ops::constant)) continue;
+      const int id = static_cast<int>(inner->attrs().Int("id"));
+      scratch_constants_[Scratch().constants().Add(
+          graph_.module().constants().tensor(id))] = id;
+    }
+  }
+  Node::ArgStorage storage;
+  OpArgs args = node.Args(&storage);
+  args.operands = operands;
+  args.symbols = &Scratch().symbols();
+  std::vector<Value*> results = node.op().decompose()(b, args);
+  if (!b.status().ok()) {
+    return absl::UnimplementedError(
+        absl::StrCat("its decomposition fails: ", b.status().message()));
+  }
+  for (Value* v : results) {
+    if (v == nullptr) {
+      return absl::UnimplementedError("its decomposition gives no value");
+    }
+  }
+  body->SetOutputs(results);
+  return body;
+}
+
+// Composites in it that nothing takes as they are.
+absl::Status GraphLowering::ExpandComposites(Graph* graph,
+                                             const NodeSet& keep) {
+  int expansions = 0;
+  for (Node* node = graph->first_node(); node != graph->return_node();) {
+    Node* next = node->next();
+    const bool stays = !node->op().is_composite() || keep.contains(node) ||
+                       StaysInKernels(*node) || IsLibrary(*node) ||
+                       node->Is(ops::stack) || node->op().has(kDataDependent);
+    if (stays) {
+      node = next;
+      continue;
+    }
+    if (++expansions > kMaxExpansions) {
+      return absl::UnimplementedError("its decomposition does not end");
+    }
+    Node* before = node->prev();
+    Builder b(graph, node);
+    Node::ArgStorage storage;
+    const OpArgs args = node->Args(&storage);
+    const std::vector<Value*> results = node->op().decompose()(b, args);
+    if (!b.status().ok()) {
+      return absl::UnimplementedError(
+          absl::StrCat("its decomposition fails: ", b.status().message()));
+    }
+    for (int r = 0; r < node->num_results(); ++r) {
+      node->result(r)->ReplaceAllUsesWith(results[r]);
+    }
+    Node* first = before == nullptr ? graph->first_node() : before->next();
+    next = first == node ? next : first;
+    graph->EraseNode(node);
+    node = next;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GraphLowering::LowerComposite(const Node& node) {
+  WEFT_ASSIGN_OR_RETURN(Graph * body, Expand(node));
+  // Epilogues are taken as they are written.
+  Epilogues epilogues;
+  if (node.Is(ops::fused)) epilogues = FindEpilogues(*body);
+  NodeSet keep;
+  for (const auto& [library, chain] : epilogues) {
+    keep.insert(chain.begin(), chain.end());
+  }
+  WEFT_RETURN_IF_ERROR(ExpandComposites(body, keep));
+  Nodes nodes;
+  std::vector<const Value*> outputs;
+  bool plain = true;
+  for (const Node* inner : body->nodes()) {
+    if (inner->Is(ops::constant)) continue;
+    nodes.push_back(inner);
+    plain = plain && StaysInKernels(*inner) && !IsLibrary(*inner);
+  }
+  std::vector<const Value*> results;
+  for (int r = 0; r < node.num_results(); ++r) {
+    if (!node.result(r)->has_uses()) continue;
+    const Value* output = body->output(r);
+    plain = plain && output->node() != nullptr &&
+            !output->IsResultOf(ops::constant) &&
+            std::find(outputs.begin(), outputs.end(), output) == outputs.end();
+    outputs.push_back(output);
+    results.push_back(node.result(r));
+  }
+  if (plain) {
+    const absl::Status status = LowerKernel(nodes, results, outputs);
+    if (status.ok() || !absl::IsUnimplemented(status)) return status;
+  }
+  WEFT_RETURN_IF_ERROR(LowerBody(*body, epilogues));
+  for (size_t i = 0; i < results.size(); ++i) {
+    View view = ViewOf(outputs[i]);
+    if (!view.present()) {
+      return absl::UnimplementedError("a constant of its decomposition");
+    }
+    view.type = results[i]->type();
+    Alias(results[i], std::move(view));
+  }
+  return absl::OkStatus();
+}
+
+// Runs of nodes between library calls are kernels where they fit.
+absl::Status GraphLowering::LowerBody(const Graph& body,
+                                      const Epilogues& epilogues) {
+  NodeSet done;
+  Nodes pending;
+  for (const Node* node : body.nodes()) {
+    if (node->Is(ops::constant) || done.contains(node)) continue;
+    if (!IsLibrary(*node)) {
+      pending.push_back(node);
+      continue;
+    }
+    WEFT_RETURN_IF_ERROR(LowerPending(&pending));
+    const auto chain = epilogues.find(node);
+    if (chain == epilogues.end()) {
+      LowerLibrary(*node, {});
+      continue;
+    }
+    done.insert(chain->second.begin(), chain->second.end());
+    LowerLibrary(*node, chain->second);
+  }
+  return LowerPending(&pending);
+}
+
+absl::Status GraphLowering::LowerPending(Nodes* pending) {
+  Nodes nodes = std::move(*pending);
+  pending->clear();
+  const NodeSet inside(nodes.begin(), nodes.end());
+  std::vector<const Value*> outputs;
+  bool fits = nodes.size() > 1;
+  for (const Node* node : nodes) {
+    fits = fits && StaysInKernels(*node);
+    for (int r = 0; r < node->num_results(); ++r) {
+      bool outside = false;
+      for (const Use* u = node->result(r)->first_use(); u != nullptr;
+           u = u->next()) {
+        outside = outside || !inside.contains(u->user());
+      }
+      if (outside) outputs.push_back(node->result(r));
+    }
+  }
+  if (fits) {
+    const absl::Status status = LowerKernel(nodes, outputs, outputs);
+    if (status.ok() || !absl::IsUnimplemented(status)) return status;
+  }
+  for (const Node* node : nodes) WEFT_RETURN_IF_ERROR(LowerNode(*node));
+  return absl::OkStatus();
+}
+
+GraphLowering::Epilogues GraphLowering::FindEpilogues(const Graph& body) {
+  Epilogues all;
+  if (!target_.epilogue) return all;
+  absl::flat_hash_map<const Node*, int> order;
+  for (const Node* node : body.nodes()) {
+    order.emplace(node, static_cast<int>(order.size()));
+  }
+  NodeSet taken;
+  for (const Node* node : body.nodes()) {
+    if (!IsLibrary(*node) || node->num_results() != 1) continue;
+    Nodes chain = FindEpilogue(*node, order);
+    while (!chain.empty() && taken.contains(chain.back())) chain.clear();
+    if (chain.empty()) continue;
+    taken.insert(chain.begin(), chain.end());
+    all.emplace(node, std::move(chain));
+  }
+  return all;
+}
+
+GraphLowering::Nodes GraphLowering::FindEpilogue(
+    const Node& library, const absl::flat_hash_map<const Node*, int>& order) {
+  Nodes chain;
+  const Value* value = library.result();
+  while (value->has_one_use()) {
+    const Node* user = value->first_use()->user();
+    bool fits =
+        order.contains(user) && user->num_results() == 1 && !IsLibrary(*user) &&
+        user->result()->type().dims() == value->type().dims() &&
+        target_.epilogue(library, *user, value->first_use()->operand_index());
+    // Other operands are there before the call.
+    for (int i = 0; fits && i < user->num_operands(); ++i) {
+      const Value* other = user->operand(i);
+      if (other == nullptr || other == value || other->is_input()) continue;
+      fits = other->IsResultOf(ops::constant)
+                 ? ViewOf(other).present()
+                 : order.at(other->node()) < order.at(&library);
+    }
+    if (!fits) break;
+    chain.push_back(user);
+    value = user->result();
+  }
+  return chain;
+}
+
+}  // namespace weft

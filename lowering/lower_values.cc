@@ -1,0 +1,169 @@
+// Where values lie.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/ops/ops.h"
+#include "lowering/graph_lowering.h"
+
+namespace weft {
+
+void GraphLowering::DefineInputs() {
+  for (int i = 0; i < graph_.num_inputs(); ++i) {
+    const Type type = graph_.input(i)->type();
+    const auto add = [&](SymInt s) {
+      ForEachSymbol(s, [&](SymInt symbol) { early_.insert(symbol); });
+    };
+    if (type.is_symint()) add(type.symint());
+    if (type.is_tensor()) {
+      for (SymInt d : type.dims()) add(d);
+    }
+  }
+  for (int i = 0; i < graph_.num_inputs(); ++i) {
+    const Value* input = graph_.input(i);
+    View view;
+    view.type = input->type();
+    if (view.type.is_tensor()) {
+      view = NewBuffer(view.type, graph_.input_info(i).name);
+      plan_.buffers.back().kind = BufferKind::kInput;
+      plan_.buffers.back().index = i;
+    }
+    plan_.inputs.push_back(view.type);
+    plan_.input_views.push_back(view);
+    Alias(input, std::move(view));
+  }
+}
+
+void GraphLowering::DefineOutputs() {
+  for (int i = 0; i < graph_.num_outputs(); ++i) {
+    View view = ViewOf(graph_.output(i));
+    view.type = graph_.output(i)->type();
+    plan_.outputs.push_back(view.type);
+    if (!view.present()) {
+      plan_.output_views.push_back(std::move(view));
+      continue;
+    }
+    Buffer& buffer = plan_.buffers[view.buffer];
+    const bool whole = buffer.kind == BufferKind::kTemporary &&
+                       view.offset.Is(0) && IsDense(sizes_, view) &&
+                       buffer.dtype == view.type.dtype() &&
+                       sizes_.Equal(buffer.numel, view.type.numel());
+    if (whole) {
+      buffer.kind = BufferKind::kOutput;
+      buffer.index = i;
+    } else {
+      const View from = view;
+      view = NewBuffer(view.type, absl::StrCat("out", i));
+      plan_.buffers.back().kind = BufferKind::kOutput;
+      plan_.buffers.back().index = i;
+      AddCopy(from, view);
+    }
+    plan_.output_views.push_back(std::move(view));
+  }
+}
+
+// What attempts at kernels left, and constants that became parts of kernels.
+void GraphLowering::DropUnusedBuffers() {
+  std::vector<int> used(plan_.buffers.size(), 0);
+  std::vector<View*> views;
+  for (Step& step : plan_.steps) {
+    for (View& v : step.args) views.push_back(&v);
+    for (View& v : step.results) views.push_back(&v);
+  }
+  for (View& v : plan_.input_views) views.push_back(&v);
+  for (View& v : plan_.output_views) views.push_back(&v);
+  for (const View* v : views) {
+    if (v->present()) used[v->buffer] = 1;
+  }
+  std::vector<Buffer> kept;
+  for (size_t b = 0; b < used.size(); ++b) {
+    if (used[b] == 0) continue;
+    used[b] = static_cast<int>(kept.size());
+    kept.push_back(std::move(plan_.buffers[b]));
+  }
+  for (View* v : views) {
+    if (v->present()) v->buffer = used[v->buffer];
+  }
+  plan_.buffers = std::move(kept);
+}
+
+// The symbol gets its value from data.
+bool GraphLowering::IsLate(SymInt size) const {
+  bool late = false;
+  ForEachSymbol(
+      size, [&](SymInt symbol) { late = late || !early_.contains(symbol); });
+  return late;
+}
+
+View GraphLowering::NewBuffer(Type type, std::string name) {
+  // Names are taken once.
+  const int count = names_[name]++;
+  if (count > 0) {
+    std::string other;
+    do {
+      other = absl::StrCat(name, ".", names_[name]++ - 1);
+    } while (names_.contains(other));
+    name = std::move(other);
+    names_[name] = 1;
+  }
+  Buffer buffer;
+  buffer.name = std::move(name);
+  buffer.dtype = type.dtype();
+  buffer.numel = type.numel();
+  buffer.dynamic = IsLate(buffer.numel);
+  View view;
+  view.buffer = static_cast<int>(plan_.buffers.size());
+  view.type = type;
+  view.strides = DenseStrides(type.dims());
+  plan_.buffers.push_back(std::move(buffer));
+  return view;
+}
+
+View GraphLowering::ViewOf(const Value* value) {
+  const auto it = views_.find(value);
+  if (it != views_.end()) return it->second;
+  View view;
+  view.type = value->type();
+  if (view.type.is_symint() || !value->IsResultOf(ops::constant)) return view;
+  int id = static_cast<int>(value->node()->attrs().Int("id"));
+  if (&value->node()->graph()->module() != &graph_.module()) {
+    const auto known = scratch_constants_.find(id);
+    if (known == scratch_constants_.end()) return view;
+    id = known->second;
+  }
+  View& constant = constants_[id];
+  if (!constant.present()) {
+    const std::string& name = graph_.module().constants().name(id);
+    constant =
+        NewBuffer(view.type, name.empty() ? absl::StrCat("c", id) : name);
+    plan_.buffers.back().kind = BufferKind::kConstant;
+    plan_.buffers.back().index = id;
+  }
+  return constant;
+}
+
+View GraphLowering::DefineResult(const Value* value, bool dense) {
+  View view;
+  view.type = value->type();
+  if (view.type.is_tensor()) {
+    const bool placed = placements_.contains(value);
+    if (placed) view = PlacedView(value);
+    if (!placed || (dense && !IsDense(sizes_, view))) {
+      const bool own = value->node()->graph() == &graph_;
+      view =
+          NewBuffer(value->type(), own ? absl::StrCat("v", value->id()) : "t");
+    }
+  }
+  Alias(value, view);
+  return view;
+}
+
+View GraphLowering::Dense(const View& view) {
+  if (!view.present() || IsDense(sizes_, view)) return view;
+  const View copy = NewBuffer(view.type, "copy");
+  AddCopy(view, copy);
+  return copy;
+}
+
+}  // namespace weft

@@ -1,0 +1,27 @@
+// Pointwise ops as instructions of kernels: one table, keyed by op.
+#ifndef WEFT_LOWERING_SCALAR_OPS_H_
+#define WEFT_LOWERING_SCALAR_OPS_H_
+
+#include "absl/types/span.h"
+#include "graph/core/op.h"
+#include "lowering/kernel_body.h"
+
+namespace weft {
+
+// `operands` are instructions, -1 for absent ones; `types` those of the op's
+// operands, and `result` the dtype of its result, which is rounded to half
+// precision by the caller. Gives an instruction, or -1 where the op does not
+// apply to these dtypes.
+using ScalarFn = int (*)(KernelBody& body, const Attrs& attrs,
+                         absl::Span<const int> operands,
+                         absl::Span<const Type> types, DType result);
+
+// Null for ops that have no entry: composites, which their decomposition stands
+// for, and those that AbsentScalarOp names.
+ScalarFn FindScalarOp(const OpDef& op);
+// Why a pointwise op that is no composite has no entry; null for others.
+const char* AbsentScalarOp(const OpDef& op);
+
+}  // namespace weft
+
+#endif  // WEFT_LOWERING_SCALAR_OPS_H_

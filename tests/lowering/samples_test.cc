@@ -1,0 +1,150 @@
+// Every op's samples through lowering and the plan evaluator, against Eval:
+// with constant sizes, and with symbols in their place.
+#include "graph/ops/samples.h"
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/core/builder.h"
+#include "graph/core/text.h"
+#include "graph/core/verifier.h"
+#include "graph/ops/evaluate.h"
+#include "graph/ops/ops.h"
+#include "graph/ops/registry.h"
+#include "gtest/gtest.h"
+#include "lowering/lower.h"
+#include "tests/lowering/plan_evaluator.h"
+#include "tests/support/tensor_compare.h"
+
+namespace weft {
+namespace {
+
+class Samples : public testing::TestWithParam<const OpDef*> {};
+
+bool HasSamples(const OpDef& op) {
+  return &op != &ops::constant && &op != &ops::return_ &&
+         op.schema().regions.empty() && !op.schema().writes;
+}
+
+// The sample as a program; sizes above 1 are symbols, equal ones for equal
+// sizes, if `symbolic`. Null when the op does not take that.
+std::unique_ptr<Module> MakeModule(const Sample& sample, bool symbolic) {
+  auto module = std::make_unique<Module>(ops::Registry());
+  Graph* main = module->AddFunction("main");
+  std::vector<Value*> operands;
+  for (Type type : SampleTypes(sample)) {
+    if (type.kind() == Type::Kind::kNone) {
+      operands.push_back(nullptr);
+      continue;
+    }
+    if (symbolic && type.is_tensor()) {
+      std::vector<SymInt> dims;
+      for (SymInt d : type.dims()) {
+        if (d.value() > 1) {
+          d = SymInt::Symbol(absl::StrCat("n", d.value()));
+          module->symbols().Declare({d, {1, 1000}});
+        }
+        dims.push_back(d);
+      }
+      type = type.WithDims(dims);
+    }
+    operands.push_back(main->AddInput(type));
+  }
+  Builder b(main, nullptr, {/*fold=*/false});
+  const std::vector<Value*> results =
+      b.Create(*sample.op, operands, sample.attrs);
+  if (!b.status().ok()) return nullptr;
+  main->SetOutputs(results);
+  return module;
+}
+
+std::vector<HostTensor> PresentInputs(const Sample& sample) {
+  std::vector<HostTensor> inputs;
+  for (HostTensor& t : SampleInputs(sample, 7)) {
+    if (t.valid()) inputs.push_back(t);
+  }
+  return inputs;
+}
+
+void CheckSample(const Sample& sample, bool symbolic) {
+  SCOPED_TRACE(absl::StrCat(sample.text, symbolic ? " symbolic" : ""));
+  const auto module = MakeModule(sample, symbolic);
+  if (module == nullptr) {
+    ASSERT_TRUE(symbolic);
+    return;
+  }
+  const auto plan = Lower(*module->main(), LoweringTarget());
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  const std::vector<HostTensor> all = SampleInputs(sample, 7);
+  const auto want = Evaluate(*sample.op, sample.attrs, all);
+  ASSERT_TRUE(want.ok()) << want.status();
+  const auto got = RunPlan(*plan, PresentInputs(sample));
+  ASSERT_TRUE(got.ok()) << got.status();
+  ASSERT_EQ(got->size(), want->size());
+  for (size_t i = 0; i < got->size(); ++i) {
+    EXPECT_EQ(
+        Difference((*got)[i], (*want)[i], ToleranceOf((*want)[i].dtype())), "")
+        << "result " << i;
+  }
+}
+
+TEST_P(Samples, GiveWhatEvalGives) {
+  const auto samples = ParseSamples(GetParam()->samples(), ops::Registry());
+  ASSERT_TRUE(samples.ok()) << samples.status();
+  for (const Sample& sample : *samples) {
+    if (!sample.expected_error.empty()) continue;
+    CheckSample(Instantiate(sample), false);
+    CheckSample(Instantiate(sample), true);
+  }
+}
+
+std::vector<const OpDef*> OpsWithSamples() {
+  std::vector<const OpDef*> all;
+  for (const OpDef* op : ops::Registry().All()) {
+    if (HasSamples(*op)) all.push_back(op);
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, Samples, testing::ValuesIn(OpsWithSamples()),
+                         [](const auto& info) {
+                           return std::string(info.param->name());
+                         });
+
+// Ops whose every sample needs the reference, and those that some samples do:
+// what lowering does not know, each for a reason that the step's remark names.
+TEST(Completeness, OpsThatNeedTheReference) {
+  std::map<std::string, std::pair<int, int>> counts;
+  std::map<std::string, std::string> why;
+  for (const OpDef* op : OpsWithSamples()) {
+    const auto samples = ParseSamples(op->samples(), ops::Registry());
+    for (const Sample& sample : *samples) {
+      if (!sample.expected_error.empty()) continue;
+      const auto module = MakeModule(Instantiate(sample), false);
+      const auto plan = Lower(*module->main(), LoweringTarget());
+      ASSERT_TRUE(plan.ok()) << plan.status();
+      auto& [reference, all] = counts[std::string(op->name())];
+      ++all;
+      for (const Step& step : plan->steps) {
+        if (step.kind != StepKind::kReference) continue;
+        EXPECT_NE(step.remark, "") << op->name();
+        ++reference;
+        why[std::string(op->name())] = step.remark;
+        break;
+      }
+    }
+  }
+  std::string never;
+  for (const auto& [name, count] : counts) {
+    if (count.first == count.second)
+      absl::StrAppend(&never, name, ": ", why[name], "\n");
+  }
+  EXPECT_EQ(never, "");
+}
+
+}  // namespace
+}  // namespace weft
