@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "api/model_io.h"
 #include "examples/models/models.h"
 #include "tools/common/cli.h"
@@ -19,6 +20,8 @@ struct Options {
   bool static_sizes = false;
   bool small = false;
   bool list = false;
+  std::string inputs;
+  std::vector<std::string> input_sizes;
   int64_t seed = 0;
   int64_t opset = 17;
 };
@@ -37,10 +40,30 @@ FlagSet MakeFlags(Options* o) {
   flags.Bool("static", &o->static_sizes,
              "So do all others, with their usual sizes");
   flags.Bool("small", &o->small, "Few, narrow layers");
-  flags.Int("seed", &o->seed, "N", "Of the weights. Default: 0");
+  flags.Int("seed", &o->seed, "N", "Of weights and inputs. Default: 0");
   flags.Int("opset", &o->opset, "N", "Of ONNX, 17 to 21. Default: 17");
+  flags.String("inputs", &o->inputs, "DIR",
+               "Write inputs for a run to DIR/<name>.npy as well");
+  flags.Repeated("input-size", &o->input_sizes, "NAME=SIZE,...",
+                 "Sizes of the symbols in those. Default: the usual ones");
   flags.Bool("list", &o->list, "Print the names and what they are");
   return flags;
+}
+
+absl::Status WriteInputs(const Options& o, const models::Model& model) {
+  auto sizes = ParseSizes("input-size", o.input_sizes);
+  if (!sizes.ok()) return sizes.status();
+  auto inputs =
+      models::MakeInputs(model, *sizes, static_cast<uint64_t>(o.seed));
+  if (!inputs.ok()) return inputs.status();
+  const std::string folder = ResolvePath(o.inputs);
+  absl::Status status = MakeFolder(folder);
+  const Graph& graph = *model.module->main();
+  for (size_t i = 0; i < inputs->size() && status.ok(); ++i) {
+    const std::string& name = graph.input_info(static_cast<int>(i)).name;
+    status = SaveTensor(absl::StrCat(folder, "/", name, ".npy"), (*inputs)[i]);
+  }
+  return status;
 }
 
 absl::StatusOr<int> Run(const Options& o,
@@ -62,8 +85,9 @@ absl::StatusOr<int> Run(const Options& o,
   options.seed = static_cast<uint64_t>(o.seed);
   auto model = models::BuildModel(o.model, options);
   if (!model.ok()) return model.status();
-  const absl::Status status =
+  absl::Status status =
       SaveModel(*model->module, ResolvePath(o.out), static_cast<int>(o.opset));
+  if (status.ok() && !o.inputs.empty()) status = WriteInputs(o, *model);
   if (!status.ok()) return status;
   return kExitOk;
 }

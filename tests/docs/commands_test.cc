@@ -32,6 +32,8 @@ constexpr Tool kTools[] = {
     {"reduce", "tools/reduce"},
     {"diff", "tools/diff"},
     {"conformance", "tools/conformance/main"},
+    {"bench", "tools/bench/main"},
+    {"make_model", "tools/make_model"},
     {"install", "tools/install/install"},
 };
 

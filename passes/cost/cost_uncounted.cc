@@ -1,0 +1,24 @@
+// Ops whose operations have no formula over sizes.
+#include "graph/ops/ops.h"
+#include "passes/cost/tables.h"
+
+namespace weft::cost {
+namespace {
+
+constexpr char kAlgorithm[] = "the number depends on the algorithm";
+constexpr char kData[] = "the number depends on the data";
+
+}  // namespace
+
+absl::Span<const Uncounted> UncountedOps() {
+  static const Uncounted kOps[] = {
+      {&ops::dft, kAlgorithm},          {&ops::max_roi_pool, kData},
+      {&ops::mel_weight_matrix, kData}, {&ops::non_max_suppression, kData},
+      {&ops::roi_align, kData},         {&ops::sort, kAlgorithm},
+      {&ops::stft, kAlgorithm},         {&ops::topk, kAlgorithm},
+      {&ops::unique, kAlgorithm},
+  };
+  return kOps;
+}
+
+}  // namespace weft::cost

@@ -1,0 +1,55 @@
+#include "tools/bench/machine.h"
+
+#include <sys/resource.h>
+#include <sys/utsname.h>
+
+#include <fstream>
+#include <thread>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace weft::bench {
+namespace {
+
+std::string CpuName() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (!absl::StartsWith(line, "model name")) continue;
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    return std::string(absl::StripAsciiWhitespace(line.substr(colon + 1)));
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+Machine DescribeMachine() {
+  Machine machine;
+  machine.cpu = CpuName();
+  machine.logical_cpus = static_cast<int>(std::thread::hardware_concurrency());
+  utsname names;
+  if (uname(&names) == 0) {
+    machine.system =
+        absl::StrCat(names.sysname, " ", names.release, " ", names.machine);
+  }
+#if defined(__clang__)
+  machine.compiler = absl::StrCat("clang ", __clang_version__);
+#elif defined(__GNUC__)
+  machine.compiler = absl::StrCat("gcc ", __VERSION__);
+#else
+  machine.compiler = "unknown";
+#endif
+  return machine;
+}
+
+double PeakRssMb() {
+  rusage usage;
+  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
+  return static_cast<double>(usage.ru_maxrss) / 1024;  // From KiB.
+}
+
+}  // namespace weft::bench

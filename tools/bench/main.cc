@@ -1,0 +1,247 @@
+// bench: measures one program on one target and prints one JSON object.
+#include <omp.h>
+
+#include <algorithm>
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "api/compiler.h"
+#include "api/cost.h"
+#include "api/session.h"
+#include "api/version.h"
+#include "nlohmann/json.hpp"
+#include "tools/bench/machine.h"
+#include "tools/bench/measure.h"
+#include "tools/bench/peaks.h"
+#include "tools/bench/program.h"
+#include "tools/common/cli.h"
+#include "tools/common/flags.h"
+#include "tools/common/sizes.h"
+
+namespace weft::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string target = "reference";
+  std::string passes = "default";
+  std::string admit = "value-safe";
+  std::vector<std::string> sizes;
+  std::vector<std::string> inputs;
+  int64_t threads = 1;
+  int64_t iterations = 0;
+  double seconds = 2;
+  double warmup = 0.5;
+  int64_t seed = 0;
+  bool small = false;
+  bool peaks = true;
+};
+
+FlagSet MakeFlags(Options* o) {
+  FlagSet flags(
+      "bench", "[flags] MODEL",
+      "Measures a model on a target and prints one JSON object. MODEL is a\n"
+      "file (.onnx, .pt2 or .weft) or a name that make_model --list shows.\n\n"
+      "  bench --size=batch=1 --threads=2 resnet50\n"
+      "  bench --passes=none --iterations=3 model.onnx");
+  flags.Section("Program");
+  flags.String("target", &o->target, "TARGET", "Executor. Default: reference");
+  flags.String("passes", &o->passes, "PIPELINE",
+               "Pipeline to run first, as in opt. Default: default");
+  flags.String("admit", &o->admit, "CONTRACT",
+               "The most that a rewrite may do to numbers, as in opt");
+  flags.Repeated("size", &o->sizes, "NAME=SIZE,...", "Sizes of symbols");
+  flags.Repeated("input", &o->inputs, "NAME=FILE",
+                 "Value of an input (.npy or .pb); others are made from a\n"
+                 "seed");
+  flags.Int("seed", &o->seed, "N", "Of those. Default: 0");
+  flags.Bool("small", &o->small, "Of a named model, the small variant");
+  flags.Section("Measurement");
+  flags.Int("threads", &o->threads, "N", "Default: 1");
+  flags.Double("seconds", &o->seconds, "X",
+               "Repeat for so long, and five times at least. Default: 2");
+  flags.Double("warmup", &o->warmup, "X",
+               "Seconds of runs that do not count. Default: 0.5");
+  flags.Int("iterations", &o->iterations, "N",
+            "Exactly so many runs instead, without a warm-up");
+  flags.Bool("peaks", &o->peaks,
+             "Measure the machine's peaks, for shares of them. Default: true");
+  return flags;
+}
+
+absl::StatusOr<bench::ProgramOptions> ReadProgram(const Options& o,
+                                                  const std::string& model) {
+  bench::ProgramOptions program;
+  program.model = model;
+  program.seed = static_cast<uint64_t>(o.seed);
+  program.small = o.small;
+  auto sizes = ParseSizes("size", o.sizes);
+  if (!sizes.ok()) return sizes.status();
+  program.sizes = *std::move(sizes);
+  for (const std::string& value : o.inputs) {
+    auto named = ParseNamedFile("input", value);
+    if (!named.ok()) return named.status();
+    auto tensor = LoadTensor(ResolvePath(named->second));
+    if (!tensor.ok()) return tensor.status();
+    program.inputs[named->first] = *std::move(tensor);
+  }
+  return program;
+}
+
+// What is measured, in the order in which it happens.
+struct Result {
+  ProgramCost cost;  // Of the program as it came.
+  CompileResult compiled;
+  double passes_ms = 0;
+  double session_ms = 0;
+  double first_ms = 0;
+  std::vector<double> times;
+  double peak_rss_mb = 0;
+  int64_t nodes = 0;
+};
+
+absl::StatusOr<Result> Measure(const Options& o, bench::Program* program) {
+  Result result;
+  auto cost = CostOf(*program->module->main(), program->sizes);
+  if (!cost.ok()) return cost.status();
+  result.cost = *std::move(cost);
+  CompileOptions compile;
+  compile.passes = o.passes;
+  compile.verify = CompileOptions::Verify::kNone;
+  compile.count_ops = false;
+  const auto admitted = ParseContract(o.admit);
+  if (!admitted) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--admit: unknown contract \"", o.admit, "\""));
+  }
+  compile.context.admitted = *admitted;
+  absl::Status status;
+  result.passes_ms = bench::TimeMs(
+      [&] { status = Compile(*program->module, compile, &result.compiled); });
+  if (!status.ok()) return status;
+  result.nodes = program->module->num_nodes();
+  absl::StatusOr<Session> session = absl::UnknownError("");
+  result.session_ms = bench::TimeMs(
+      [&] { session = Session::Create(std::move(program->module), o.target); });
+  if (!session.ok()) return session.status();
+  const std::vector<HostTensor> inputs =
+      bench::InOrder(session->main(), program->inputs);
+  const auto run = [&] {
+    return session->Run(absl::MakeConstSpan(inputs)).status();
+  };
+  result.first_ms = bench::TimeMs([&] { status = run(); });
+  if (!status.ok()) return status;
+  bench::MeasureOptions measure;
+  measure.seconds = o.seconds;
+  measure.warmup_seconds = o.warmup;
+  measure.iterations = o.iterations;
+  auto times = bench::MeasureMs(measure, run);
+  if (!times.ok()) return times.status();
+  result.times = *std::move(times);
+  result.peak_rss_mb = bench::PeakRssMb();
+  return result;
+}
+
+// The targets of today have neither plans nor code: null.
+Json StagesOf(const bench::Program& program, const Result& result) {
+  Json passes = Json::array();
+  for (const PassReport& pass : result.compiled.report.passes) {
+    if (pass.skipped) continue;
+    passes.push_back({{"path", pass.path}, {"ms", 1e3 * pass.seconds}});
+  }
+  return {{"import_ms", program.import_ms}, {"passes_ms", result.passes_ms},
+          {"passes", std::move(passes)},    {"session_ms", result.session_ms},
+          {"lowering_ms", nullptr},         {"code_ms", nullptr}};
+}
+
+void AddTimes(const bench::Program& program, const Result& result, Json* json) {
+  const double compile_ms =
+      program.import_ms + result.passes_ms + result.session_ms;
+  (*json)["iterations"] = result.times.size();
+  (*json)["median_ms"] = bench::Quantile(result.times, 0.5);
+  (*json)["p10_ms"] = bench::Quantile(result.times, 0.1);
+  (*json)["p90_ms"] = bench::Quantile(result.times, 0.9);
+  (*json)["first_ms"] = result.first_ms;
+  (*json)["compile_ms"] = compile_ms;
+  (*json)["stages"] = StagesOf(program, result);
+  (*json)["peak_rss_mb"] = result.peak_rss_mb;
+  (*json)["nodes"] = result.nodes;
+  (*json)["kernels"] = nullptr;
+}
+
+void AddCost(const ProgramCost& cost, Json* json) {
+  (*json)["flops"] = cost.flops;
+  (*json)["bytes"] = cost.bytes;
+  (*json)["node_bytes"] = cost.node_bytes;
+  (*json)["uncounted"] = cost.uncounted;
+}
+
+// What part of the peaks a median run comes to, and how long it would take at
+// them.
+void AddPeaks(const Options& o, const Result& result, Json* json) {
+  (*json)["peaks"] = nullptr;
+  (*json)["share"] = nullptr;
+  (*json)["floor_ms"] = nullptr;
+  if (!o.peaks) return;
+  const bench::Peaks peaks = bench::MeasurePeaks(static_cast<int>(o.threads));
+  const double ms = bench::Quantile(result.times, 0.5);
+  const double fma_ms =
+      static_cast<double>(result.cost.flops) / peaks.fma_gflops / 1e6;
+  const double stream_ms =
+      static_cast<double>(result.cost.bytes) / peaks.stream_gbs / 1e6;
+  (*json)["peaks"] = {{"fma_gflops", peaks.fma_gflops},
+                      {"stream_gbs", peaks.stream_gbs},
+                      {"isa", peaks.isa}};
+  (*json)["share"] = {{"fma", fma_ms / ms}, {"stream", stream_ms / ms}};
+  (*json)["floor_ms"] = std::max(fma_ms, stream_ms);
+}
+
+Json MachineJson() {
+  const bench::Machine machine = bench::DescribeMachine();
+  return {{"cpu", machine.cpu},
+          {"logical_cpus", machine.logical_cpus},
+          {"system", machine.system}};
+}
+
+absl::StatusOr<int> Run(const Options& o,
+                        const std::vector<std::string>& positional) {
+  if (positional.size() != 1) {
+    return absl::InvalidArgumentError(
+        "expected one model, a file or a name; --help shows how");
+  }
+  if (o.threads < 1 || o.threads > 1024) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--threads takes 1 to 1024, not ", o.threads));
+  }
+  omp_set_num_threads(static_cast<int>(o.threads));
+  auto options = ReadProgram(o, positional[0]);
+  if (!options.ok()) return options.status();
+  auto program = bench::LoadProgram(*options);
+  if (!program.ok()) return program.status();
+  const auto result = Measure(o, &*program);
+  if (!result.ok()) return result.status();
+  Json json = {{"model", positional[0]}, {"small", o.small},
+               {"target", o.target},     {"passes", o.passes},
+               {"threads", o.threads},   {"sizes", program->sizes},
+               {"seed", o.seed}};
+  AddTimes(*program, *result, &json);
+  AddCost(result->cost, &json);
+  AddPeaks(o, *result, &json);
+  json["machine"] = MachineJson();
+  json["versions"] = {{"weft", kVersion},
+                      {"compiler", bench::DescribeMachine().compiler}};
+  std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  return kExitOk;
+}
+
+}  // namespace
+}  // namespace weft::tools
+
+int main(int argc, char** argv) {
+  return weft::tools::ToolMain(argc, argv, weft::tools::MakeFlags,
+                               weft::tools::Run);
+}

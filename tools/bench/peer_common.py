@@ -1,0 +1,57 @@
+"""What the runners of the peers share: inputs, timing, results."""
+
+import json
+import os
+import resource
+import sys
+import time
+
+import numpy as np
+
+
+def load_inputs(folder, names):
+    """Arrays of <folder>/<name>.npy, in that order."""
+    return [np.load(os.path.join(folder, name + ".npy")) for name in names]
+
+
+def measure(run, seconds, warmup):
+    """Milliseconds of each run, after a warm-up; at least five."""
+    clock = time.perf_counter
+    end = clock() + warmup
+    while clock() < end:
+        run()
+    times = []
+    end = clock() + seconds
+    while len(times) < 5 or clock() < end:
+        start = clock()
+        run()
+        times.append(1e3 * (clock() - start))
+    return times
+
+
+def timed(work):
+    """The result of `work` and its milliseconds."""
+    start = time.perf_counter()
+    result = work()
+    return result, 1e3 * (time.perf_counter() - start)
+
+
+def report(times, **more):
+    """Prints the object that `bench` would print, as far as it applies."""
+    result = {}
+    if times:
+        median, p10, p90 = np.percentile(times, [50, 10, 90])
+        result = {"median_ms": median, "p10_ms": p10, "p90_ms": p90,
+                  "iterations": len(times)}
+    result.update(more)
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    result["peak_rss_mb"] = usage.ru_maxrss / 1024
+    json.dump(result, sys.stdout)
+    print()
+
+
+def save_outputs(folder, outputs):
+    """<folder>/<i>.npy, in order."""
+    os.makedirs(folder, exist_ok=True)
+    for i, array in enumerate(outputs):
+        np.save(os.path.join(folder, f"{i}.npy"), array)

@@ -1,0 +1,109 @@
+"""Runs a model of torch_models.py; prints one JSON object. See peers.py.
+
+--mode: eager, compile (Inductor as it comes), freeze (weights are constants,
+laid out once, and linears packed), autotune (freeze, and kernels chosen by
+trial).
+"""
+
+import argparse
+import sys
+
+import numpy as np
+import torch
+
+import peer_common
+import torch_models
+
+
+def check_setup(mode):
+    """Ends the process where a default would make PyTorch look bad."""
+    config = torch.__config__.show()
+    if not torch.backends.mkl.is_available():
+        sys.exit("this PyTorch has no MKL: its matrix products may run at half "
+                 "the speed, and f32 linears are not packed\n" + config)
+    if not torch.backends.mkldnn.is_available():
+        sys.exit("this PyTorch has no oneDNN\n" + config)
+    if mode == "eager":
+        return "eager"
+    from torch._inductor import cpu_vec_isa
+    isa = cpu_vec_isa.pick_vec_isa()
+    if not isa:
+        sys.exit("Inductor finds no vector instructions: its kernels would be "
+                 "scalar")
+    return f"Inductor, {isa}"
+
+
+def compiled(module, mode):
+    if mode == "eager":
+        return module
+    from torch._inductor import config
+    config.freezing = mode in ("freeze", "autotune")
+    kind = "max-autotune-no-cudagraphs" if mode == "autotune" else "default"
+    return torch.compile(module, dynamic=False, mode=kind)
+
+
+def load_weights(module, path):
+    if not path:
+        return
+    arrays = np.load(path)
+    state = {name: torch.from_numpy(arrays[name]) for name in arrays.files}
+    missing, unexpected = module.load_state_dict(state, strict=False)
+    missing = [n for n in missing if not n.endswith("num_batches_tracked")]
+    if missing or unexpected:
+        sys.exit(f"weights do not fit: missing {missing}, "
+                 f"unexpected {unexpected}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("model")
+    parser.add_argument("--inputs", required=True, metavar="DIR")
+    parser.add_argument("--input-names", required=True, metavar="FILE",
+                        help="one a line, in the order of the graph")
+    parser.add_argument("--weights", metavar="FILE", help="an .npz file")
+    parser.add_argument("--mode", default="eager",
+                        choices=["eager", "compile", "freeze", "autotune"])
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--warmup", type=float, default=1)
+    parser.add_argument("--outputs", metavar="DIR",
+                        help="run once and save the outputs")
+    args = parser.parse_args()
+
+    torch.set_num_threads(args.threads)
+    setup = check_setup(args.mode)
+    with open(args.input_names) as file:
+        names = file.read().split()
+    inputs = [torch.from_numpy(array)
+              for array in peer_common.load_inputs(args.inputs, names)]
+    module = torch_models.build(args.model, args.small).eval()
+    load_weights(module, args.weights)
+    if getattr(module, "channels_last", False):
+        module = module.to(memory_format=torch.channels_last)
+        inputs = [x.contiguous(memory_format=torch.channels_last)
+                  for x in inputs]
+    with torch.no_grad():
+        if args.model == "adamw":
+            module.bind(*inputs)
+            step = compiled(module.optimizer.step, args.mode)
+            run = step
+        else:
+            program, _ = peer_common.timed(lambda: compiled(module, args.mode))
+            run = lambda: program(*inputs)
+        first, first_ms = peer_common.timed(run)
+        times = []
+        if args.outputs:
+            if args.model == "adamw":
+                first = tuple(module.results())
+            first = first if isinstance(first, tuple) else (first,)
+            peer_common.save_outputs(
+                args.outputs, [v.contiguous().numpy() for v in first])
+        else:
+            times = peer_common.measure(run, args.seconds, args.warmup)
+    peer_common.report(times, compile_ms=0, first_ms=first_ms,
+                       version=f"PyTorch {torch.__version__} ({setup})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,359 @@
+#!/usr/bin/env python3
+"""Weft beside ONNX Runtime and PyTorch, on the models of examples/models.
+
+    peers.py --ort-python=PYTHON --torch-python=PYTHON check
+    peers.py --ort-python=PYTHON --torch-python=PYTHON --target=cpu time \
+        --markdown=table.md
+
+Each PYTHON is an interpreter of a virtual environment that the user has made:
+one with onnxruntime, onnx and numpy, one with torch and numpy (it may be the
+same one; one that is not given is left out). Weft's own programs come from
+--bin, `bazel-bin/tools` by default: make_model, run, bench.
+
+All run the same models with the same weights, through ONNX export, on the same
+inputs. `check` compares outputs of small variants with those of Weft's reference
+executor; exit status 1 when one differs. `time` measures full sizes: one process
+at a time, the runners in turn and that several times (--rounds), each under
+`chrt -f 1` where the system permits that. The table has the lowest of the
+processes' medians, and how far these lie apart.
+
+What would make a peer look bad is seen to: ONNX Runtime gets a model with static
+sizes; PyTorch's convolutions run channels-last; its temporaries are not mapped
+and faulted in anew in each run (MALLOC_ variables); a build without MKL or
+without vector instructions for Inductor is refused. `chrt` keeps threads that
+spin from waiting for others: without it, run nothing else.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+
+MODELS = ["resnet50", "mobilenet_v2", "bert", "minilm", "gpt2", "mlp", "dlrm",
+          "norm_chain", "softmax", "adamw", "stack299", "four_linears"]
+
+# Sizes for `check`, unlike the usual ones. Others have none.
+ODD_SIZES = {
+    "resnet50": "batch=3", "mobilenet_v2": "batch=3",
+    "bert": "batch=2,sequence=7", "minilm": "batch=2,sequence=7",
+    "gpt2": "batch=2,sequence=7", "mlp": "batch=5", "dlrm": "batch=5",
+    "norm_chain": "rows=7", "softmax": "rows=7", "stack299": "batch=3",
+    "four_linears": "batch=5",
+}
+
+TORCH_MODES = ["eager", "compile", "freeze", "autotune"]
+
+# Reads an ONNX file: names of the inputs, one a line, and the weights by name.
+EXTRACT = """
+import sys
+import numpy as np, onnx
+from onnx import numpy_helper
+model = onnx.load(sys.argv[1])
+weights = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
+weights = {n: a for n, a in weights.items() if n.endswith(
+    ("weight", "bias", "running_mean", "running_var"))}
+np.savez(sys.argv[2], **weights)
+with open(sys.argv[3], "w") as file:
+    file.writelines(i.name + "\\n" for i in model.graph.input)
+"""
+
+
+class Failure(Exception):
+    """A program that failed, with what it said."""
+
+
+def call(command, env=None, real_time=False):
+    """Standard output of a command."""
+    if real_time:
+        command = ["chrt", "-f", "1"] + command
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines() or ["nothing on stderr"]
+        shown = " ".join(command[:4])
+        raise Failure(f"{shown} ...: exit status {done.returncode}: "
+                      + "\n".join(said[-8:]))
+    return done.stdout
+
+
+def may_use_chrt():
+    return shutil.which("chrt") is not None and subprocess.run(
+        ["chrt", "-f", "1", "true"], capture_output=True).returncode == 0
+
+
+class Case:
+    """A model on disk: <folder>/model.onnx, inputs/, names, weights.npz."""
+
+    def __init__(self, args, name, folder, small, sizes, static):
+        self.args = args
+        self.name = name
+        self.small = small
+        self.folder = folder
+        self.onnx = os.path.join(folder, "model.onnx")
+        self.inputs = os.path.join(folder, "inputs")
+        self.names = os.path.join(folder, "names")
+        self.weights = os.path.join(folder, "weights.npz")
+        command = [os.path.join(args.bin, "make_model"), "--model=" + name,
+                   "--out=" + self.onnx, "--inputs=" + self.inputs]
+        if small:
+            command.append("--small")
+        if static:
+            command.append("--static")
+            if sizes:
+                command.append("--size=" + sizes)
+        elif sizes:
+            command.append("--input-size=" + sizes)
+        self.sizes = sizes
+        call(command)
+        if args.ort_python:
+            call([args.ort_python, "-c", EXTRACT, self.onnx, self.weights,
+                  self.names])
+
+    def input_flags(self):
+        return [f"--input={name[:-4]}={os.path.join(self.inputs, name)}"
+                for name in sorted(os.listdir(self.inputs))]
+
+    def reference(self):
+        """Runs Weft's reference; the folder of its outputs, and their names."""
+        folder = os.path.join(self.folder, "reference")
+        os.makedirs(folder, exist_ok=True)
+        text = call([os.path.join(self.args.bin, "run"), self.onnx,
+                     "--output-dir=" + folder] + self.input_flags())
+        return [os.path.join(folder, line.split(":")[0] + ".npy")
+                for line in text.splitlines() if ": " in line]
+
+    def runners(self, threads):
+        """(label, command, environment) for each."""
+        args = self.args
+        env = dict(os.environ, OMP_NUM_THREADS=str(threads),
+                   MKL_NUM_THREADS=str(threads))
+        weft = [os.path.join(args.bin, "bench", "main"), "--threads=%d" % threads,
+                "--target=" + args.target, "--passes=" + args.passes,
+                "--admit=" + args.admit, "--nopeaks",
+                "--seconds=%g" % args.seconds, "--warmup=%g" % args.warmup]
+        if self.sizes:
+            weft.append("--size=" + self.sizes)
+        if self.small:
+            weft.append("--small")
+        runners = [("Weft", weft + self.input_flags() + [self.name], env)]
+        timing = ["--threads=%d" % threads, "--inputs=" + self.inputs,
+                  "--seconds=%g" % args.seconds, "--warmup=%g" % args.warmup]
+        if args.ort_python:
+            runners.append(("ONNX Runtime",
+                            [args.ort_python, HERE + "/peer_ort.py", self.onnx]
+                            + timing, env))
+        if args.torch_python:
+            for mode in args.modes:
+                runners.append(("torch " + mode,
+                                self.torch(mode) + timing, torch_env(env)))
+        return runners
+
+    def torch(self, mode):
+        command = [self.args.torch_python, HERE + "/peer_torch.py", self.name,
+                   "--mode=" + mode, "--input-names=" + self.names,
+                   "--weights=" + self.weights]
+        return command + (["--small"] if self.small else [])
+
+
+def torch_env(env):
+    """Large temporaries come from the heap and stay in it."""
+    return dict(env, MALLOC_MMAP_THRESHOLD_="4294967296",
+                MALLOC_TRIM_THRESHOLD_="4294967296")
+
+
+# --- check -------------------------------------------------------------------
+
+
+def difference(np, got, want):
+    """The largest one, over the largest element; or what does not fit."""
+    if got.shape != want.shape:
+        return f"shape {list(got.shape)} for {list(want.shape)}"
+    if want.size == 0:
+        return 0.0
+    scale = max(float(np.abs(want).max()), 1e-6)
+    return float(np.abs(got.astype("f8") - want.astype("f8")).max()) / scale
+
+
+def check_peer(np, case, label, command, tolerance):
+    folder = os.path.join(case.folder, "outputs-" + label.replace(" ", "-"))
+    call(command + ["--outputs=" + folder], env=torch_env(dict(os.environ)))
+    wanted = case.wanted
+    worst = 0.0
+    for i, want in enumerate(wanted):
+        got = np.load(os.path.join(folder, f"{i}.npy"))
+        found = difference(np, got, np.load(want))
+        if isinstance(found, str):
+            return f"output {i}: {found}", False
+        worst = max(worst, found)
+    return f"{worst:.1e}", worst <= tolerance
+
+
+def check(args):
+    import numpy as np
+    bad = 0
+    for name in args.models:
+        for static in (False, True):
+            kind = "static" if static else "symbolic"
+            with tempfile.TemporaryDirectory() as folder:
+                case = Case(args, name, folder, True, ODD_SIZES.get(name, ""),
+                            static)
+                case.wanted = case.reference()
+                peers = []
+                if args.ort_python:
+                    peers.append(("ONNX Runtime", [
+                        args.ort_python, HERE + "/peer_ort.py", case.onnx,
+                        "--inputs=" + case.inputs]))
+                if args.torch_python and static:
+                    peers += [("torch " + mode, case.torch(mode)
+                               + ["--inputs=" + case.inputs])
+                              for mode in args.modes]
+                for label, command in peers:
+                    try:
+                        text, good = check_peer(np, case, label, command,
+                                                args.tolerance)
+                    except Failure as failure:
+                        text, good = str(failure), False
+                    bad += not good
+                    verdict = "ok" if good else "DIFFERS"
+                    print(f"{name:14s}{kind:10s}{label:16s}{verdict:9s}{text}",
+                          flush=True)
+    return 1 if bad else 0
+
+
+# --- time --------------------------------------------------------------------
+
+
+def time_case(args, case, threads, real_time):
+    """Results by runner: lists of the objects of all rounds."""
+    results = {}
+    for _ in range(args.rounds):
+        for label, command, env in case.runners(threads):
+            try:
+                text = call(command, env, real_time)
+                result = json.loads(text[text.index("{"):])
+            except (Failure, ValueError) as failure:
+                print(f"{case.name}: {label}: {failure}", file=sys.stderr)
+                continue
+            results.setdefault(label, []).append(result)
+    return results
+
+
+def summary(results):
+    medians = sorted(r["median_ms"] for r in results)
+    return {"median_ms": medians[0],
+            "spread": medians[-1] / medians[0] - 1,
+            "compile_ms": statistics.median(r["compile_ms"] for r in results),
+            "first_ms": statistics.median(r["first_ms"] for r in results),
+            "peak_rss_mb": max(r["peak_rss_mb"] for r in results)}
+
+
+def table(rows, labels):
+    """Markdown: a line for each model and number of threads."""
+    head = ["model", "threads"] + labels + ["ratio", "spread"]
+    lines = ["| " + " | ".join(head) + " |",
+             "| " + " | ".join(["---"] * len(head)) + " |"]
+    ratios = []
+    for name, threads, runs in rows:
+        cells = [f"{runs[l]['median_ms']:.3g}" if l in runs else "-"
+                 for l in labels]
+        peers = [r["median_ms"] for l, r in runs.items() if l != "Weft"]
+        ratio = "-"
+        if peers and "Weft" in runs:
+            ratios.append(runs["Weft"]["median_ms"] / min(peers))
+            ratio = f"{ratios[-1]:.2f}"
+        spread = max((r["spread"] for r in runs.values()), default=0)
+        lines.append("| " + " | ".join([name, str(threads)] + cells
+                                       + [ratio, f"{spread:.0%}"]) + " |")
+    if ratios:
+        mean = statistics.geometric_mean(ratios)
+        lines.append(f"\nGeometric mean of the ratios: {mean:.3f}.")
+    return "\n".join(lines) + "\n"
+
+
+def time(args):
+    real_time = may_use_chrt()
+    if not real_time:
+        print("chrt -f 1 is not permitted: other processes disturb threads "
+              "that spin", file=sys.stderr)
+    rows, versions, raw = [], {}, []
+    for name in args.models:
+        with tempfile.TemporaryDirectory() as folder:
+            sizes = dict(s.split(":", 1) for s in args.sizes).get(name, "")
+            case = Case(args, name, folder, args.small, sizes, True)
+            for threads in args.threads:
+                results = time_case(args, case, threads, real_time)
+                for label, runs in results.items():
+                    if "version" in runs[0]:
+                        versions[label] = runs[0]["version"]
+                    raw += [dict(r, runner=label, model=name, threads=threads)
+                            for r in runs]
+                rows.append((name, threads, {
+                    label: summary(runs) for label, runs in results.items()}))
+                print(table(rows[-1:], list(results)), flush=True)
+    labels = []
+    for _, _, runs in rows:
+        labels += [label for label in runs if label not in labels]
+    text = ("Milliseconds, the lowest of %d processes' medians; ratio: Weft "
+            "over the best peer.\n\n" % args.rounds) + table(rows, labels)
+    text += "\n" + "".join(f"* {label}: {v}\n" for label, v in versions.items())
+    print(text)
+    if args.markdown:
+        with open(args.markdown, "w") as file:
+            file.write(text)
+    if args.json:
+        with open(args.json, "w") as file:
+            json.dump(raw, file, indent=1)
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=["check", "time"])
+    parser.add_argument("--ort-python", metavar="PYTHON")
+    parser.add_argument("--torch-python", metavar="PYTHON")
+    parser.add_argument("--bin", default=ROOT + "/bazel-bin/tools",
+                        metavar="DIR")
+    parser.add_argument("--models", default=",".join(MODELS),
+                        metavar="NAME,...", type=str)
+    parser.add_argument("--modes", default="eager,freeze", metavar="MODE,...",
+                        help="of PyTorch: " + ", ".join(TORCH_MODES))
+    parser.add_argument("--target", default="reference")
+    parser.add_argument("--passes", default="default")
+    parser.add_argument("--admit", default="value-safe")
+    parser.add_argument("--threads", default="1,2", metavar="N,...")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--warmup", type=float, default=1)
+    parser.add_argument("--sizes", action="append", default=[],
+                        metavar="MODEL:NAME=SIZE,...")
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--tolerance", type=float, default=1e-4,
+                        help="of check, over the largest element")
+    parser.add_argument("--markdown", metavar="FILE")
+    parser.add_argument("--json", metavar="FILE", help="every process's result")
+    args = parser.parse_args()
+    args.models = args.models.split(",")
+    args.modes = args.modes.split(",")
+    args.threads = [int(n) for n in args.threads.split(",")]
+    if args.torch_python and not args.ort_python:
+        parser.error("--torch-python needs --ort-python: it reads the weights")
+    unknown = ([m for m in args.models if m not in MODELS]
+               + [m for m in args.modes if m not in TORCH_MODES])
+    if unknown:
+        parser.error("unknown: " + ", ".join(unknown))
+    try:
+        return {"check": check, "time": time}[args.command](args)
+    except Failure as failure:
+        sys.exit(f"peers.py: {failure}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

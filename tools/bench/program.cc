@@ -1,0 +1,101 @@
+#include "tools/bench/program.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "api/seeded_inputs.h"
+#include "examples/models/models.h"
+#include "tools/bench/measure.h"
+#include "tools/common/cli.h"
+
+namespace weft::bench {
+namespace {
+
+absl::StatusOr<std::vector<HostTensor>> SeededInputs(
+    const Graph& graph, const ProgramOptions& options) {
+  SeedOptions seed;
+  seed.seed = options.seed;
+  seed.dims.insert(options.sizes.begin(), options.sizes.end());
+  return MakeSeededInputs(graph, seed);
+}
+
+// The module and the inputs that are made for it.
+absl::StatusOr<std::vector<HostTensor>> LoadFile(const ProgramOptions& options,
+                                                 Program* program) {
+  LoadOptions load;
+  load.input_values = options.inputs;
+  absl::StatusOr<std::unique_ptr<Module>> module;
+  program->import_ms = TimeMs(
+      [&] { module = LoadModel(tools::ResolvePath(options.model), load); });
+  if (!module.ok()) return module.status();
+  program->module = *std::move(module);
+  return SeededInputs(*program->module->main(), options);
+}
+
+absl::StatusOr<std::vector<HostTensor>> BuildNamed(
+    const ProgramOptions& options, Program* program) {
+  models::ModelOptions build;
+  build.small = options.small;
+  absl::StatusOr<models::Model> model;
+  program->import_ms =
+      TimeMs([&] { model = models::BuildModel(options.model, build); });
+  if (!model.ok()) return model.status();
+  auto inputs = models::MakeInputs(*model, options.sizes, options.seed);
+  program->module = std::move(model->module);
+  return inputs;
+}
+
+// Dims of inputs that are symbols, as the tensors have them.
+std::map<std::string, int64_t> SizesOf(const Program& program) {
+  std::map<std::string, int64_t> sizes;
+  const Graph& graph = *program.module->main();
+  for (int i = 0; i < graph.num_inputs(); ++i) {
+    const auto it = program.inputs.find(graph.input_info(i).name);
+    const Type type = graph.input(i)->type();
+    if (it == program.inputs.end() || !it->second.valid()) continue;
+    if (!type.is_tensor() || type.rank() != it->second.rank()) continue;
+    for (int d = 0; d < type.rank(); ++d) {
+      if (!type.dim(d).is_symbol()) continue;
+      sizes[std::string(type.dim(d).name())] = it->second.dim(d);
+    }
+  }
+  return sizes;
+}
+
+}  // namespace
+
+absl::StatusOr<Program> LoadProgram(const ProgramOptions& options) {
+  Program program;
+  const bool named = models::FindModel(options.model) != nullptr;
+  auto made =
+      named ? BuildNamed(options, &program) : LoadFile(options, &program);
+  if (!made.ok()) return made.status();
+  const Graph& graph = *program.module->main();
+  for (int i = 0; i < graph.num_inputs(); ++i) {
+    const InputInfo& info = graph.input_info(i);
+    program.inputs[info.name] =
+        info.initial >= 0 ? HostTensor() : std::move((*made)[i]);
+  }
+  for (const auto& [name, tensor] : options.inputs) {
+    const auto it = program.inputs.find(name);
+    if (it == program.inputs.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the program has no input \"", name, "\""));
+    }
+    it->second = tensor;
+  }
+  program.sizes = SizesOf(program);
+  return program;
+}
+
+std::vector<HostTensor> InOrder(
+    const Graph& graph, const std::map<std::string, HostTensor>& inputs) {
+  std::vector<HostTensor> ordered(graph.num_inputs());
+  for (int i = 0; i < graph.num_inputs(); ++i) {
+    const auto it = inputs.find(graph.input_info(i).name);
+    if (it != inputs.end()) ordered[i] = it->second;
+  }
+  return ordered;
+}
+
+}  // namespace weft::bench
