@@ -53,10 +53,12 @@ Value* Embeddings(Net& net, const Config& config, const AttentionShape& shape) {
   return LayerNorm(net, "LayerNorm", x, hidden, config.eps);
 }
 
-// (1 - mask) times the lowest float, as f32[batch, 1, 1, length].
+// (1 - mask) times the lowest float, as f32[batch, 1, 1, length]. Small models,
+// which are compared, get masks that hide something.
 Value* MaskBias(Net& net, const AttentionShape& shape) {
+  const double low = net.options().small ? 0 : 1;
   Value* mask = net.Input("attention_mask", DType::kI64,
-                          {shape.batch, shape.length}, {1, 2});
+                          {shape.batch, shape.length}, {low, 2});
   Value* rows = Reshape(net, mask, {shape.batch, 1, 1, shape.length});
   Value* kept = net.Op(ops::convert, {rows}, {{"dtype", DType::kF32}});
   Value* hidden = Sub(net, net.Scalar(1), kept);

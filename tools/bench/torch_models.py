@@ -133,7 +133,7 @@ def join_heads(x):
 class Holder(nn.Module):
     """Gives children the names that the exported model has."""
 
-    def __init__(self, **children):
+    def __init__(self, /, **children):
         super().__init__()
         for name, child in children.items():
             self.add_module(name, child)
