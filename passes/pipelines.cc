@@ -8,6 +8,10 @@
 #include "passes/decompose.h"
 #include "passes/fold_constants.h"
 #include "passes/functionalize.h"
+#include "passes/fuse_concat.h"
+#include "passes/fuse_epilogue.h"
+#include "passes/fuse_reduction.h"
+#include "passes/fuse_vertical.h"
 #include "passes/propagate_shapes.h"
 #include "passes/reinplace.h"
 #include "passes/specialize_symbols.h"
@@ -22,6 +26,10 @@ constexpr std::unique_ptr<Pass> (*kPasses[])() = {
     CreateDecomposePass,
     CreateFoldConstantsPass,
     CreateFunctionalizePass,
+    CreateFuseConcatPass,
+    CreateFuseEpiloguePass,
+    CreateFuseReductionPass,
+    CreateFuseVerticalPass,
     CreatePropagateShapesPass,
     CreateReinplacePass,
     CreateSpecializeSymbolsPass,

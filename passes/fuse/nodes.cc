@@ -1,0 +1,136 @@
+#include "passes/fuse/nodes.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "graph/ops/ops.h"
+
+namespace weft {
+namespace {
+
+const OpDef* const kCheap[] = {
+    &ops::abs,     &ops::add,         &ops::bitwise_and, &ops::bitwise_not, &ops::bitwise_or,
+    &ops::clamp,   &ops::convert,     &ops::eq,          &ops::ge,          &ops::gt,
+    &ops::le,      &ops::logical_and, &ops::logical_not, &ops::logical_or,  &ops::lt,
+    &ops::maximum, &ops::minimum,     &ops::mul,         &ops::ne,          &ops::neg,
+    &ops::relu,    &ops::sub,         &ops::where,
+};
+
+// Along the dim that `dim` names.
+const OpDef* const kAlongDim[] = {&ops::softmax, &ops::log_softmax};
+// Over the last dims.
+const OpDef* const kOverLast[] = {&ops::native_layer_norm, &ops::rms_norm};
+
+template <size_t n>
+bool IsAnyOf(const Node& node, const OpDef* const (&ops)[n]) {
+  return std::find(std::begin(ops), std::end(ops), &node.op()) != std::end(ops);
+}
+
+// Reductions of one operand with an attribute `dim`.
+bool ReducesDims(const Node& node) {
+  return node.op().has(kReduction) && node.num_operands() == 1 && node.num_results() == 1 &&
+         node.op().schema().FindAttr("dim") >= 0;
+}
+
+// The sizes that are not 1 are equal, in order.
+bool DiffersInOnes(Type a, Type b) {
+  const auto skip = [](absl::Span<const SymInt> dims, size_t* i) {
+    while (*i < dims.size() && dims[*i].Is(1)) ++*i;
+  };
+  size_t i = 0, j = 0;
+  for (;; ++i, ++j) {
+    skip(a.dims(), &i);
+    skip(b.dims(), &j);
+    if (i == a.dims().size() || j == b.dims().size()) break;
+    if (a.dims()[i] != b.dims()[j]) return false;
+  }
+  return i == a.dims().size() && j == b.dims().size();
+}
+
+std::vector<int> AxesOf(const Node& node) {
+  const int rank = node.operand(0)->type().rank();
+  std::vector<int64_t> dims;
+  if (IsAnyOf(node, kOverLast)) {
+    const int n = static_cast<int>(node.attrs().Syms("normalized_shape").size());
+    for (int i = rank - n; i < rank; ++i) dims.push_back(i);
+  } else {
+    const AttrValue& dim = node.attrs().Get("dim");
+    const AttrSpec& spec = node.op().schema().attrs[node.op().schema().FindAttr("dim")];
+    if (spec.kind == AttrKind::kInt) {
+      if (dim.present()) dims.push_back(node.attrs().Int("dim"));
+    } else {
+      dims = node.attrs().Ints("dim");
+    }
+    if (dims.empty()) {
+      for (int i = 0; i < rank; ++i) dims.push_back(i);
+    }
+  }
+  std::vector<int> axes;
+  for (int64_t d : dims) axes.push_back(static_cast<int>(d < 0 ? d + rank : d));
+  std::sort(axes.begin(), axes.end());
+  return axes;
+}
+
+}  // namespace
+
+bool IsPointwise(const Node& node) {
+  if (!node.op().has(kPointwise) || !node.op().is_pure()) return false;
+  if (node.num_results() != 1 || node.num_regions() != 0) return false;
+  if (!node.result()->type().is_tensor()) return false;
+  if (IsComplex(node.result()->type().dtype())) return false;
+  for (int i = 0; i < node.num_operands(); ++i) {
+    if (!node.has_operand(i)) continue;
+    const Type type = node.operand(i)->type();
+    if (!type.is_tensor() || IsComplex(type.dtype())) return false;
+  }
+  return true;
+}
+
+bool IsCheap(const Node& node) { return IsAnyOf(node, kCheap); }
+
+bool IsView(const Node& node) {
+  if (node.Is(ops::expand) || node.Is(ops::permute) || node.Is(ops::slice) ||
+      node.Is(ops::select)) {
+    return true;
+  }
+  return node.Is(ops::reshape) && DiffersInOnes(node.operand(0)->type(), node.result()->type());
+}
+
+bool SameDims(absl::Span<const SymInt> a, absl::Span<const SymInt> b, const SymbolTable& symbols) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i]) continue;
+    if (a[i].is_constant() && b[i].is_constant()) return false;
+    if (symbols.ProveEq(a[i], b[i]) != Proof::kYes) return false;
+  }
+  return true;
+}
+
+bool SameSpace(const Node& a, const Node& b) {
+  return SameDims(a.result()->type().dims(), b.result()->type().dims(),
+                  a.graph()->module().symbols());
+}
+
+bool IsReduction(const Node& node) {
+  if (node.num_regions() != 0 || node.num_operands() == 0 || !node.has_operand(0) ||
+      !node.operand(0)->type().is_tensor() || IsComplex(node.operand(0)->type().dtype())) {
+    return false;
+  }
+  return ReducesDims(node) || IsAnyOf(node, kAlongDim) || IsAnyOf(node, kOverLast) ||
+         node.Is(ops::group_norm);
+}
+
+ReductionSpace SpaceOf(const Node& reduction) {
+  const Type type = reduction.operand(0)->type();
+  ReductionSpace space;
+  space.dims.assign(type.dims().begin(), type.dims().end());
+  if (reduction.Is(ops::group_norm)) {
+    space.alone = true;
+    for (int i = 1; i < type.rank(); ++i) space.axes.push_back(i);
+  } else {
+    space.axes = AxesOf(reduction);
+  }
+  return space;
+}
+
+}  // namespace weft

@@ -1,0 +1,33 @@
+// Puts concatenations and what makes their parts into `fused` nodes of kind
+// "concat".
+#ifndef WEFT_PASSES_FUSE_CONCAT_H_
+#define WEFT_PASSES_FUSE_CONCAT_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "passes/fuse/planner.h"
+#include "passes/pass.h"
+
+namespace weft {
+
+struct FuseConcatOptions {
+  FuseLimits limits;
+  // Pointwise nodes that alone use a concatenation join as well.
+  bool epilogue = true;
+};
+
+// A group is one `cat` or `stack` and those of its parts that it alone uses and
+// that pointwise nodes, or `fused` nodes of kinds pointwise and reduction, make:
+// they write into their slices of the result. Views between them come along.
+//
+// What makes this legal: a part is used once, by the group alone; its slice
+// depends on no other part; parts are fresh results, no views of memory that
+// others see. Where one of these fails a remark says which. Counters: fused,
+// fused.concat, fused_nodes, parts.
+std::unique_ptr<Pass> CreateFuseConcatPass(const FuseConcatOptions& options);
+std::unique_ptr<Pass> CreateFuseConcatPass();
+
+}  // namespace weft
+
+#endif  // WEFT_PASSES_FUSE_CONCAT_H_

@@ -1,0 +1,136 @@
+// From each product forward: while one value leaves the group, its users join,
+// up to the next place where one value leaves.
+#include "passes/fuse_epilogue.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "graph/core/status_macros.h"
+#include "graph/ops/ops.h"
+#include "passes/fuse/nodes.h"
+
+namespace weft {
+namespace {
+
+// Nodes between a value and the place where all that is computed from it has
+// come together.
+constexpr size_t kMaxBetween = 16;
+
+class EpilogueFuser {
+ public:
+  explicit EpilogueFuser(FusePlanner& planner) : planner_(planner) {}
+
+  void Run() {
+    for (Node* node : planner_.graph().nodes()) {
+      const bool convolution = node->Is(ops::convolution);
+      if (!convolution && !node->Is(ops::matmul) && !node->Is(ops::linear)) {
+        continue;
+      }
+      if (planner_.units().size(planner_.units().Of(node)) != 1) continue;
+      Grow(node);
+      const int unit = planner_.units().Of(node);
+      if (planner_.units().size(unit) > 1) {
+        planner_.Add(unit, convolution ? "convolution" : "gemm");
+      }
+    }
+  }
+
+ private:
+  void Grow(const Node* root) {
+    const Value* live = root->result();
+    while (live != nullptr) {
+      std::vector<const Node*> step = NextStep(root, live);
+      live = nullptr;
+      for (const Node* node : step) {
+        if (!planner_.Merge(*node, *root)) return;
+      }
+      if (!step.empty()) live = step.back()->result();
+    }
+  }
+
+  bool CanJoin(const Node* root, const Node* node) {
+    if (node == planner_.graph().return_node()) {
+      planner_.Missed(*root, *root, "its value is an output");
+      return false;
+    }
+    const char* reason = nullptr;
+    if (!IsPointwise(*node)) {
+      reason = "it is not pointwise";
+    } else if (!SameSpace(*node, *root)) {
+      reason = "its sizes differ";
+    } else if (planner_.units().size(planner_.units().Of(node)) != 1) {
+      reason = "it is in another group";
+    }
+    if (reason != nullptr) planner_.Missed(*node, *root, reason);
+    return reason == nullptr;
+  }
+
+  // The users of `live`, and theirs, until what they make is used through one
+  // value alone; that value's node comes last. Empty: there is no such place.
+  std::vector<const Node*> NextStep(const Node* root, const Value* live) {
+    std::vector<const Node*> taken, open;
+    const auto add_users = [&](const Value* value) {
+      for (const Use* use = value->first_use(); use != nullptr; use = use->next()) {
+        if (std::find(open.begin(), open.end(), use->user()) == open.end()) {
+          open.push_back(use->user());
+        }
+        if (open.size() > kMaxBetween) return;
+      }
+    };
+    add_users(live);
+    while (!open.empty() && taken.size() + open.size() <= kMaxBetween) {
+      // The first in the graph's order: what is left may depend on it.
+      auto first = std::min_element(open.begin(), open.end(), [this](const Node* a, const Node* b) {
+        return Place(a) < Place(b);
+      });
+      const Node* node = *first;
+      open.erase(first);
+      if (!CanJoin(root, node)) return {};
+      taken.push_back(node);
+      if (open.empty()) return taken;
+      add_users(node->result());
+    }
+    if (!open.empty()) {
+      planner_.Missed(*root, *root, "what uses its value does not meet again");
+    }
+    return {};
+  }
+
+  int Place(const Node* node) const {
+    return node == planner_.graph().return_node() ? -1 : planner_.units().PositionOf(node);
+  }
+
+  FusePlanner& planner_;
+};
+
+class FuseEpiloguePass : public Pass {
+ public:
+  explicit FuseEpiloguePass(const FuseEpilogueOptions& options) : options_(options) {}
+  absl::string_view name() const override { return "fuse_epilogue"; }
+  absl::string_view doc() const override {
+    return "Puts products and the pointwise ops that follow into fused nodes.";
+  }
+  void VisitOptions(OptionVisitor& visitor) override { options_.limits.Visit(visitor); }
+  absl::Status Run(Module& module, PassContext& context) override {
+    for (Graph* graph : GraphsToFuse(module)) {
+      FusePlanner planner(*graph, context, options_.limits);
+      EpilogueFuser(planner).Run();
+      WEFT_RETURN_IF_ERROR(planner.Apply());
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  FuseEpilogueOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> CreateFuseEpiloguePass(const FuseEpilogueOptions& options) {
+  return std::make_unique<FuseEpiloguePass>(options);
+}
+
+std::unique_ptr<Pass> CreateFuseEpiloguePass() { return CreateFuseEpiloguePass({}); }
+
+}  // namespace weft
