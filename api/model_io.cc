@@ -42,6 +42,7 @@ absl::StatusOr<std::unique_ptr<Module>> LoadPt2(const std::string& path,
                                                 const LoadOptions& options) {
   Pt2ImportOptions import;
   import.registry = options.ops;
+  import.parameters_as_inputs = options.parameters_as_inputs;
   return ImportPt2(path, import);
 }
 
@@ -52,8 +53,8 @@ absl::StatusOr<std::unique_ptr<Module>> LoadModel(const std::string& path,
   if (absl::EndsWith(path, ".onnx")) return LoadOnnx(path, options);
   if (absl::EndsWith(path, ".pt2")) return LoadPt2(path, options);
   if (absl::EndsWith(path, ".weft")) return LoadText(path, options);
-  return absl::InvalidArgumentError(absl::StrCat(
-      path, ": unknown kind of model; .onnx, .pt2 and .weft files are read"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": unknown kind of model; .onnx, .pt2 and .weft files are read"));
 }
 
 std::optional<EmitFormat> ParseEmitFormat(absl::string_view name) {
@@ -96,12 +97,11 @@ absl::Status SaveModel(const Module& module, const std::string& path,
   return absl::UnavailableError(absl::StrCat(path, ": cannot be written"));
 }
 
-absl::StatusOr<HostTensor> LoadTensor(const std::string& path,
-                                      std::optional<DType> expected) {
+absl::StatusOr<HostTensor> LoadTensor(const std::string& path, std::optional<DType> expected) {
   if (absl::EndsWith(path, ".npy")) return ReadNpy(path);
   if (absl::EndsWith(path, ".pb")) return LoadTensorProto(path, expected);
-  return absl::InvalidArgumentError(absl::StrCat(
-      path, ": unknown kind of tensor; .npy and .pb files are read"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": unknown kind of tensor; .npy and .pb files are read"));
 }
 
 absl::Status SaveTensor(const std::string& path, const HostTensor& tensor) {

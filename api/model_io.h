@@ -23,14 +23,19 @@ struct LoadOptions {
   // The same by position among the model's inputs; used for the inputs that
   // `input_values` does not name.
   std::vector<HostTensor> positional_values;
+  // Parameters and buffers of `.pt2` programs become inputs with initial values, so
+  // that they can be exchanged by name (Program::FunctionalCall), instead of constants.
+  // Initializers of `.onnx` models stay constants: the format does not tell
+  // parameters from what shapes depend on.
+  bool parameters_as_inputs = false;
   // The ops that the module may hold; null: the built-in ones. Outlives it.
   const OpRegistry* ops = nullptr;
 };
 
 // Reads `.onnx`, `.pt2` and `.weft` files; other names are an error that lists these.
 // The module is verified. Errors name the file.
-absl::StatusOr<std::unique_ptr<Module>> LoadModel(
-    const std::string& path, const LoadOptions& options = {});
+absl::StatusOr<std::unique_ptr<Module>> LoadModel(const std::string& path,
+                                                  const LoadOptions& options = {});
 
 enum class EmitFormat { kText, kDot, kSvg, kOnnx };
 // "text", "dot", "svg", "onnx"; nullopt for other names.
@@ -44,8 +49,8 @@ absl::Status SaveModel(const Module& module, const std::string& path,
 
 // A tensor from a `.npy` file or an ONNX TensorProto (`.pb`). `expected` is the
 // dtype that the model says: bf16 is stored as u16 by some writers.
-absl::StatusOr<HostTensor> LoadTensor(
-    const std::string& path, std::optional<DType> expected = std::nullopt);
+absl::StatusOr<HostTensor> LoadTensor(const std::string& path,
+                                      std::optional<DType> expected = std::nullopt);
 
 // To a `.npy` file.
 absl::Status SaveTensor(const std::string& path, const HostTensor& tensor);

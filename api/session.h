@@ -29,6 +29,9 @@ class Session {
   // `target`: "reference". InvalidArgument lists the targets for another name.
   static absl::StatusOr<Session> Create(std::unique_ptr<Module> module, absl::string_view target);
 
+  // OK for a target that Create() knows.
+  static absl::Status CheckTarget(absl::string_view target);
+
   const Module& module() const { return *module_; }
   const Graph& main() const { return *module_->main(); }
 
@@ -46,6 +49,11 @@ class Session {
   absl::StatusOr<std::vector<HostTensor>> Run(const std::map<std::string, HostTensor>& inputs);
   absl::StatusOr<std::vector<HostTensor>> Run(std::map<std::string, HostTensor>* inputs);
 
+  // One run apart from the state: every input is given, and what the program writes
+  // to inputs comes out in `written`, by input. Several threads may do so at once.
+  absl::StatusOr<std::vector<HostTensor>> RunStateless(absl::Span<const HostTensor> inputs,
+                                                       std::vector<HostTensor>* written) const;
+
   // The state of the inputs that stand for the parameter or buffer `name`, or
   // are called so; null when there is none.
   const HostTensor* state(absl::string_view name) const;
@@ -54,9 +62,6 @@ class Session {
 
  private:
   explicit Session(std::unique_ptr<Module> module);
-  int FindState(absl::string_view name) const;
-  absl::StatusOr<std::vector<HostTensor>> OrderInputs(
-      const std::map<std::string, HostTensor>& inputs) const;
   // Outputs; and by input what was written to those that were given.
   absl::StatusOr<std::vector<HostTensor>> RunOrdered(absl::Span<const HostTensor> inputs,
                                                      std::vector<HostTensor>* written);

@@ -1,0 +1,124 @@
+#include "api/call_inputs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graph/core/verifier.h"
+#include "passes/registry.h"
+
+namespace weft {
+namespace {
+
+// The bytes between a tensor's first and last element.
+struct Extent {
+  const uint8_t* begin = nullptr;
+  const uint8_t* end = nullptr;
+  int input = 0;
+};
+
+Extent ExtentOf(const HostTensor& tensor, int input) {
+  Extent extent{tensor.raw(), tensor.raw(), input};
+  int64_t last = 0;
+  for (int i = 0; i < tensor.rank(); ++i) last += (tensor.dim(i) - 1) * tensor.strides()[i];
+  extent.end += DTypeBytes(tensor.dtype(), last + 1);
+  return extent;
+}
+
+}  // namespace
+
+absl::Status CheckApart(const Graph& graph, absl::Span<const HostTensor> inputs,
+                        absl::Span<const HostTensor> written) {
+  std::vector<Extent> extents;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].valid() || inputs[i].numel() == 0) continue;
+    extents.push_back(ExtentOf(inputs[i], static_cast<int>(i)));
+  }
+  std::sort(extents.begin(), extents.end(), [](const Extent& a, const Extent& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.input < b.input;
+  });
+  // The farthest end so far, of all and of the written ones.
+  const Extent* any = nullptr;
+  const Extent* of_written = nullptr;
+  for (const Extent& extent : extents) {
+    const bool is_written = written[extent.input].valid();
+    const Extent* other = is_written ? any : of_written;
+    if (other != nullptr && extent.begin < other->end) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("inputs \"", graph.input_info(other->input).name, "\" and \"",
+                       graph.input_info(extent.input).name,
+                       "\" share memory, and the program writes one of them"));
+    }
+    if (any == nullptr || extent.end > any->end) any = &extent;
+    if (is_written && (of_written == nullptr || extent.end > of_written->end)) {
+      of_written = &extent;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<HostTensor>> OrderInputs(
+    const Graph& graph, absl::Span<const HostTensor> state,
+    const std::map<std::string, HostTensor>& inputs) {
+  std::vector<HostTensor> ordered(graph.num_inputs());
+  absl::flat_hash_map<absl::string_view, int> index;
+  for (int i = 0; i < graph.num_inputs(); ++i) index[graph.input_info(i).name] = i;
+  for (const auto& [name, tensor] : inputs) {
+    const auto it = index.find(name);
+    if (it == index.end()) {
+      return absl::InvalidArgumentError(absl::StrCat("the program has no input \"", name, "\""));
+    }
+    ordered[it->second] = tensor;
+  }
+  for (int i = 0; i < graph.num_inputs(); ++i) {
+    const InputInfo& info = graph.input_info(i);
+    if (ordered[i].valid() || info.value >= 0 || state[i].valid()) continue;
+    return absl::InvalidArgumentError(absl::StrCat("input \"", info.name, "\" is missing"));
+  }
+  return ordered;
+}
+
+std::vector<HostTensor> InitialState(const Graph& graph) {
+  std::vector<HostTensor> state;
+  for (int i = 0; i < graph.num_inputs(); ++i) {
+    const int initial = graph.input_info(i).initial;
+    state.push_back(initial < 0 ? HostTensor() : graph.module().constants().tensor(initial));
+  }
+  return state;
+}
+
+std::vector<int> FindState(const Graph& graph, absl::Span<const HostTensor> state,
+                           absl::string_view name) {
+  std::vector<int> found;
+  for (int i = 0; i < graph.num_inputs(); ++i) {
+    const InputInfo& info = graph.input_info(i);
+    if (state[i].valid() && (info.param == name || info.name == name)) found.push_back(i);
+  }
+  return found;
+}
+
+absl::Status CheckState(const Graph& graph, int input, absl::string_view name,
+                        const HostTensor& tensor) {
+  const Type type = graph.input(input)->type();
+  if (tensor.valid() && IsLegalRefinement(tensor.type(), type, graph.module().symbols())) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("state \"", name, "\" has type ", type.ToString(), ", not ",
+                   tensor.valid() ? tensor.type().ToString() : "that of an empty tensor"));
+}
+
+std::string NearNames(absl::string_view name, absl::Span<const std::string> names) {
+  constexpr size_t kMaxListed = 8;
+  if (names.empty()) return "; it has none";
+  const size_t listed = std::min(names.size(), kMaxListed);
+  const std::string near = DidYouMean(name, names);
+  return absl::StrCat(
+      near.empty() ? "; it has " : absl::StrCat(near, " It has "),
+      absl::StrJoin(names.subspan(0, listed), ", "),
+      listed < names.size() ? absl::StrCat(" and ", names.size() - listed, " more") : "");
+}
+
+}  // namespace weft
