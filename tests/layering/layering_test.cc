@@ -84,7 +84,8 @@ constexpr Reexport kReexporting = {"tools", "api"};
 // passes/cse.cc, passes/cse.h and passes/cse/table.h are all of `cse`. These are no passes, and
 // every pass may include them:
 constexpr absl::string_view kPassInfrastructure[] = {
-    "cost", "pass", "pass_context", "pass_manager", "registry", "remarks", "rewrite", "rules", "target_info",
+    "cost",     "fuse",    "pass",    "pass_context", "pass_manager", "registry",
+    "remarks",  "rewrite", "rules",   "sizes",        "target_info",
 };
 // The one place that composes passes.
 constexpr absl::string_view kPassComposer = "pipelines";
