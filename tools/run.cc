@@ -1,4 +1,7 @@
 // run: executes a model on given or seeded inputs and compares the outputs.
+//
+// Several values of a --dim, or several --data folders, make several runs of one
+// Program, which --explain tells about.
 #include <algorithm>
 #include <iostream>
 #include <map>
@@ -8,12 +11,12 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "api/compare.h"
-#include "api/compiler.h"
 #include "api/extensions.h"
 #include "api/model_io.h"
+#include "api/program.h"
 #include "api/seeded_inputs.h"
-#include "api/session.h"
 #include "api/test_data.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
@@ -29,12 +32,17 @@ struct Options {
   std::vector<std::string> inputs;
   std::vector<std::string> expected;
   std::vector<std::string> dims;
-  std::string data;
+  std::vector<std::string> data;
   std::string output_dir;
   int64_t seed = 0;
   double rtol = 1e-3;
   double atol = 1e-5;
   bool print = false;
+  std::string dynamic = "symbolic";
+  std::vector<std::string> mark_dynamic;
+  std::vector<std::string> mark_static;
+  int64_t cache_limit = ProgramOptions().cache_limit;
+  bool explain = false;
 };
 
 FlagSet MakeFlags(Options* o) {
@@ -43,29 +51,37 @@ FlagSet MakeFlags(Options* o) {
                 "made from a seed.\n\n"
                 "  run --dim batch=2 model.onnx\n"
                 "  run --input x=x.npy --expect y=y.npy model.weft\n"
-                "  run --data=test_data_set_0 model.onnx");
+                "  run --data=test_data_set_0 model.onnx\n"
+                "  run --dynamic=automatic --explain --dim length=5,7,9 model.pt2");
   flags.Section("Program");
-  flags.String("passes", &o->passes, "PIPELINE",
-               "Pipeline to run first, as in opt. Default: none");
-  flags.String("target", &o->target, "TARGET",
-               "Executor: reference. Default: reference");
+  flags.String("passes", &o->passes, "PIPELINE", "Pipeline to run first, as in opt. Default: none");
+  flags.String("target", &o->target, "TARGET", "Executor: reference. Default: reference");
   AddLoadFlag(flags, &o->load);
+  flags.String("dynamic", &o->dynamic, "automatic|static|symbolic",
+               "Sizes that the model leaves open: symbolic ones in one program,\n"
+               "each new size in a program of its own (static), or that until a\n"
+               "size changes (automatic). Default: symbolic");
+  flags.Repeated("mark-dynamic", &o->mark_dynamic, "INPUT:DIM", "That dim is symbolic in any case");
+  flags.Repeated("mark-static", &o->mark_static, "INPUT:DIM",
+                 "Each size of that dim is compiled for");
+  flags.Int("cache-limit", &o->cache_limit, "N",
+            "Programs compiled at most; then the model runs as it is. Default: 8");
+  flags.Bool("explain", &o->explain, "Print why each program was compiled, and its guards");
   flags.Section("Inputs");
-  flags.Repeated("input", &o->inputs, "NAME=FILE",
-                 "Value of an input, from a .npy or .pb file");
-  flags.String("data", &o->data, "DIR",
-               "Folder with input_0.pb ... and output_0.pb ..., in the order\n"
-               "of the model's inputs and outputs");
-  flags.Repeated("dim", &o->dims, "NAME=SIZE",
-                 "Size of a symbol for seeded inputs");
+  flags.Repeated("input", &o->inputs, "NAME=FILE", "Value of an input, from a .npy or .pb file");
+  flags.Repeated("data", &o->data, "DIR",
+                 "Folder with input_0.pb ... and output_0.pb ..., in the order\n"
+                 "of the model's inputs and outputs; a run for each");
+  flags.Repeated("dim", &o->dims, "NAME=SIZE,...",
+                 "Size of a symbol for seeded inputs; several sizes make several\n"
+                 "runs, in which a dim with one size keeps it");
   flags.Int("seed", &o->seed, "N", "Seed of inputs not given. Default: 0");
   flags.Section("Outputs");
   flags.Repeated("expect", &o->expected, "NAME=FILE",
                  "Expected value of an output; exit status 1 when it differs");
   flags.Double("rtol", &o->rtol, "X", "Relative tolerance. Default: 1e-3");
   flags.Double("atol", &o->atol, "X", "Absolute tolerance. Default: 1e-5");
-  flags.String("output-dir", &o->output_dir, "DIR",
-               "Write each output to DIR/<name>.npy");
+  flags.String("output-dir", &o->output_dir, "DIR", "Write each output to DIR/<name>.npy");
   flags.Bool("print", &o->print, "Print the outputs' elements");
   return flags;
 }
@@ -85,46 +101,90 @@ absl::StatusOr<NamedTensors> ReadNamed(absl::string_view flag,
   return tensors;
 }
 
-absl::StatusOr<SeedOptions> ReadSeed(const Options& o) {
-  SeedOptions seed;
-  seed.seed = static_cast<uint64_t>(o.seed);
+// The sizes of each run; at least one run.
+absl::StatusOr<std::vector<SeedOptions>> ReadSeeds(const Options& o) {
+  std::vector<SeedOptions> runs(std::max<size_t>(o.data.size(), 1));
   for (const std::string& dim : o.dims) {
-    const size_t equals = dim.find('=');
-    int64_t size;
-    if (equals == std::string::npos ||
-        !absl::SimpleAtoi(dim.substr(equals + 1), &size) || size < 0) {
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(dim, absl::MaxSplits('=', 1));
+    std::vector<int64_t> sizes;
+    for (absl::string_view text : absl::StrSplit(parts.second, ',')) {
+      sizes.push_back(-1);
+      if (absl::SimpleAtoi(text, &sizes.back()) && sizes.back() >= 0) continue;
       return absl::InvalidArgumentError(
-          absl::StrCat("--dim takes NAME=SIZE, not \"", dim, "\""));
+          absl::StrCat("--dim takes NAME=SIZE or NAME=SIZE,SIZE..., not \"", dim, "\""));
     }
-    seed.dims[dim.substr(0, equals)] = size;
+    if (runs.size() == 1 && sizes.size() > 1) runs.resize(sizes.size(), runs[0]);
+    if (sizes.size() > 1 && sizes.size() != runs.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--dim ", dim, " has ", sizes.size(), " sizes for ", runs.size(), " runs"));
+    }
+    for (size_t i = 0; i < runs.size(); ++i) {
+      runs[i].dims[std::string(parts.first)] = sizes[sizes.size() > 1 ? i : 0];
+    }
   }
-  return seed;
+  for (SeedOptions& run : runs) run.seed = static_cast<uint64_t>(o.seed);
+  return runs;
+}
+
+absl::Status ReadMarks(const std::vector<std::string>& texts, Dynamic dynamic,
+                       std::vector<MarkedDim>* marks) {
+  for (const std::string& text : texts) {
+    const size_t colon = text.rfind(':');
+    MarkedDim mark;
+    mark.dynamic = dynamic;
+    if (colon == std::string::npos || !absl::SimpleAtoi(text.substr(colon + 1), &mark.dim)) {
+      return absl::InvalidArgumentError(absl::StrCat("marks are INPUT:DIM, not \"", text, "\""));
+    }
+    mark.input = text.substr(0, colon);
+    marks->push_back(std::move(mark));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ProgramOptions> ReadProgramOptions(const Options& o, const Extensions& extensions) {
+  ProgramOptions options;
+  const auto dynamic = ParseDynamic(o.dynamic);
+  if (!dynamic) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--dynamic takes automatic, static or symbolic, not \"", o.dynamic, "\""));
+  }
+  options.dynamic = *dynamic;
+  absl::Status status = ReadMarks(o.mark_dynamic, Dynamic::kSymbolic, &options.marks);
+  status.Update(ReadMarks(o.mark_static, Dynamic::kStatic, &options.marks));
+  if (!status.ok()) return status;
+  options.target = o.target;
+  options.cache_limit = static_cast<int>(o.cache_limit);
+  options.compile.passes = o.passes;
+  options.compile.registry = &extensions.passes();
+  options.compile.context.rules = extensions.rules();
+  return options;
 }
 
 std::string OutputName(const Graph& graph, int i) {
-  return graph.output_names().empty() ? absl::StrCat("output_", i)
-                                      : graph.output_names()[i];
+  return graph.output_names().empty() ? absl::StrCat("output_", i) : graph.output_names()[i];
 }
 
-absl::StatusOr<std::vector<HostTensor>> GatherInputs(const Options& o,
-                                                     const Graph& graph,
+// Empty tensors for state, which stays the program's, unless it is given.
+absl::StatusOr<std::vector<HostTensor>> GatherInputs(const SeedOptions& seed, const Graph& graph,
                                                      NamedTensors given) {
-  auto seed = ReadSeed(o);
-  if (!seed.ok()) return seed.status();
-  std::vector<HostTensor> ordered;
+  std::vector<HostTensor> ordered(graph.num_inputs());
   if (static_cast<int>(given.size()) < graph.num_inputs()) {
-    auto seeded = MakeSeededInputs(graph, *seed);
+    auto seeded = MakeSeededInputs(graph, seed);
     if (!seeded.ok()) return seeded.status();
     ordered = *std::move(seeded);
   }
-  ordered.resize(graph.num_inputs());
   for (int i = 0; i < graph.num_inputs(); ++i) {
     auto node = given.extract(graph.input_info(i).name);
-    if (!node.empty()) ordered[i] = std::move(node.mapped());
+    if (!node.empty()) {
+      ordered[i] = std::move(node.mapped());
+    } else if (graph.input_info(i).initial >= 0) {
+      ordered[i] = HostTensor();
+    }
   }
   if (!given.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the program has no input \"", given.begin()->first, "\""));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the program has no input \"", given.begin()->first, "\""));
   }
   return ordered;
 }
@@ -137,16 +197,15 @@ absl::Status WriteOutputs(const Options& o, const Graph& graph,
               << absl::StrJoin(outputs[i].dims(), ", ") << "]";
     if (o.print) {
       std::cout << " = "
-                << (IsFloat(outputs[i].dtype())
-                        ? absl::StrJoin(outputs[i].ReadDoubles(), " ")
-                        : absl::StrJoin(outputs[i].ReadInts(), " "));
+                << (IsFloat(outputs[i].dtype()) ? absl::StrJoin(outputs[i].ReadDoubles(), " ")
+                                                : absl::StrJoin(outputs[i].ReadInts(), " "));
     }
     std::cout << "\n";
     if (o.output_dir.empty()) continue;
     std::string file = name;
     std::replace(file.begin(), file.end(), '/', '_');
-    absl::Status status = SaveTensor(
-        absl::StrCat(ResolvePath(o.output_dir), "/", file, ".npy"), outputs[i]);
+    absl::Status status =
+        SaveTensor(absl::StrCat(ResolvePath(o.output_dir), "/", file, ".npy"), outputs[i]);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -154,8 +213,7 @@ absl::Status WriteOutputs(const Options& o, const Graph& graph,
 
 // The number of outputs that differ; each is reported.
 absl::StatusOr<int> CompareExpected(const Options& o, const Graph& graph,
-                                    const std::vector<HostTensor>& outputs,
-                                    NamedTensors expected) {
+                                    const std::vector<HostTensor>& outputs, NamedTensors expected) {
   int differing = 0;
   CompareOptions compare;
   compare.rtol = o.rtol;
@@ -165,22 +223,75 @@ absl::StatusOr<int> CompareExpected(const Options& o, const Graph& graph,
     auto node = expected.extract(name);
     if (node.empty()) continue;
     absl::Status status = Compare(outputs[i], node.mapped(), compare);
-    std::cout << name << ": "
-              << (status.ok() ? "as expected" : status.message()) << "\n";
+    std::cout << name << ": " << (status.ok() ? "as expected" : status.message()) << "\n";
     differing += !status.ok();
   }
   if (!expected.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the program has no output \"", expected.begin()->first, "\""));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the program has no output \"", expected.begin()->first, "\""));
   }
   return differing;
 }
 
-absl::StatusOr<int> Run(const Options& o,
-                        const std::vector<std::string>& positional) {
+std::vector<HostTensor> StateOf(const Program& program) {
+  std::vector<HostTensor> state;
+  for (const std::string& name : program.state_names()) state.push_back(*program.state(name));
+  return state;
+}
+
+// One run: the number of outputs that differ.
+absl::StatusOr<int> RunOnce(const Options& o, const SeedOptions& seed, NamedTensors inputs,
+                            NamedTensors expected, Program& program) {
+  const Graph& graph = program.main();
+  auto ordered = GatherInputs(seed, graph, std::move(inputs));
+  if (!ordered.ok()) return ordered.status();
+  const std::vector<HostTensor> given = *ordered;
+  const std::vector<HostTensor> state = StateOf(program);
+  auto outputs = program.Run(&*ordered);
+  if (!outputs.ok()) return outputs.status();
+  const std::vector<HostTensor> state_after = StateOf(program);
+  for (size_t i = 0; i < state.size(); ++i) {
+    if (state[i].BitEqual(state_after[i])) continue;
+    std::cout << "writes " << program.state_names()[i] << "\n";
+  }
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (!given[i].valid() || given[i].BitEqual((*ordered)[i])) continue;
+    std::cout << "writes " << graph.input_info(static_cast<int>(i)).name << "\n";
+  }
+  absl::Status status = WriteOutputs(o, graph, *outputs);
+  if (!status.ok()) return status;
+  return CompareExpected(o, graph, *outputs, std::move(expected));
+}
+
+// All runs; the number of outputs that differ.
+absl::StatusOr<int> RunAll(const Options& o, const NamedTensors& inputs,
+                           const NamedTensors& expected, Program& program) {
+  auto seeds = ReadSeeds(o);
+  if (!seeds.ok()) return seeds.status();
+  int differing = 0;
+  for (size_t run = 0; run < seeds->size(); ++run) {
+    NamedTensors run_inputs = inputs;
+    NamedTensors run_expected = expected;
+    if (run < o.data.size()) {
+      auto data = LoadTestData(ResolvePath(o.data[run]), program.main());
+      if (!data.ok()) return data.status();
+      for (auto& [name, tensor] : data->NamedInputs()) run_inputs[name] = tensor;
+      for (size_t i = 0; i < data->outputs.size(); ++i) {
+        run_expected[OutputName(program.main(), static_cast<int>(i))] = data->outputs[i];
+      }
+    }
+    if (seeds->size() > 1) std::cout << "run " << run + 1 << " of " << seeds->size() << "\n";
+    auto differs =
+        RunOnce(o, (*seeds)[run], std::move(run_inputs), std::move(run_expected), program);
+    if (!differs.ok()) return differs.status();
+    differing += *differs;
+  }
+  return differing;
+}
+
+absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positional) {
   if (positional.size() != 1) {
-    return absl::InvalidArgumentError(
-        "expected one model file; --help shows how");
+    return absl::InvalidArgumentError("expected one model file; --help shows how");
   }
   Extensions extensions;
   absl::Status status = LoadPlugins(o.load, extensions);
@@ -194,37 +305,13 @@ absl::StatusOr<int> Run(const Options& o,
   load.ops = &extensions.ops();
   auto module = LoadModel(ResolvePath(positional[0]), load);
   if (!module.ok()) return module.status();
-  if (!o.data.empty()) {
-    auto data = LoadTestData(ResolvePath(o.data), *(*module)->main());
-    if (!data.ok()) return data.status();
-    for (auto& [name, tensor] : data->NamedInputs()) (*inputs)[name] = tensor;
-    for (size_t i = 0; i < data->outputs.size(); ++i) {
-      (*expected)[OutputName(*(*module)->main(), static_cast<int>(i))] =
-          data->outputs[i];
-    }
-  }
-  CompileOptions compile;
-  compile.passes = o.passes;
-  compile.registry = &extensions.passes();
-  compile.context.rules = extensions.rules();
-  auto compiled = Compile(**module, compile);
-  if (!compiled.ok()) return compiled.status();
-  auto session = Session::Create(*std::move(module), o.target);
-  if (!session.ok()) return session.status();
-  const Graph& graph = session->main();
-  auto ordered = GatherInputs(o, graph, *std::move(inputs));
-  if (!ordered.ok()) return ordered.status();
-  const std::vector<HostTensor> given = *ordered;
-  auto outputs = session->Run(&*ordered);
-  if (!outputs.ok()) return outputs.status();
-  for (size_t i = 0; i < given.size(); ++i) {
-    if (given[i].BitEqual((*ordered)[i])) continue;
-    std::cout << "writes " << graph.input_info(static_cast<int>(i)).name
-              << "\n";
-  }
-  status = WriteOutputs(o, graph, *outputs);
-  if (!status.ok()) return status;
-  auto differing = CompareExpected(o, graph, *outputs, *std::move(expected));
+  auto options = ReadProgramOptions(o, extensions);
+  if (!options.ok()) return options.status();
+  auto program = Program::Create(*std::move(module), *std::move(options));
+  if (!program.ok()) return program.status();
+  auto differing = RunAll(o, *inputs, *expected, *program);
+  // Of runs before one that fails, too.
+  if (o.explain) std::cout << program->Explain().ToString();
   if (!differing.ok()) return differing.status();
   return *differing == 0 ? kExitOk : kExitBad;
 }

@@ -1,0 +1,84 @@
+// The command line of run, run as a program.
+#include "gmock/gmock.h"
+#include "tests/tools/tool_test.h"
+
+namespace weft {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class RunTest : public ToolTest {
+ protected:
+  RunTest() : ToolTest("run") {
+    Write("sizes.weft", R"(func @main(%x: f32[batch, length]) -> (%y: f32[batch])
+    where 1 <= batch, 1 <= length <= 16 {
+  %0 = sum(%x, dim=[1])
+  return %0
+}
+)");
+    Write("state.weft",
+          R"(func @main(%n: i64[] {param="calls", initial=dense<0>}, %x: f32[s0]) -> (%y: i64[]) {
+  %0 = constant(dense<1>) : i64[]
+  %1 = add(%n, %0)
+  %2 = copy_(%n, %1)
+  return %2
+}
+)");
+  }
+};
+
+TEST_F(RunTest, RunsOnce) {
+  EXPECT_EQ(Run("--passes=default in.weft"), 0) << err_;
+  EXPECT_EQ(out_, "output_0: f32[2, 3]\noutput_1: f32[2, 3]\n");
+}
+
+TEST_F(RunTest, AStreamOfSizesOnOneProgram) {
+  EXPECT_EQ(Run("--dim batch=2 --dim length=3,5,7 --explain sizes.weft"), 0) << err_;
+  EXPECT_THAT(out_, AllOf(StartsWith("run 1 of 3\ny: f32[2]\nrun 2 of 3\n"),
+                          HasSubstr("1 variant of at most 8, dynamic=symbolic; 3 calls"),
+                          HasSubstr("1 compile,")));
+}
+
+TEST_F(RunTest, ExplainsWhyItCompiled) {
+  EXPECT_EQ(Run("--dynamic=automatic --dim batch=2 --dim length=3,5,7 --explain sizes.weft"), 0)
+      << err_;
+  EXPECT_THAT(out_, AllOf(HasSubstr("2 compiles"), HasSubstr("constraint 1 <= length <= 16"),
+                          HasSubstr("because variant 0 needs length == 3: dim 1 of \"x\" was 3, "
+                                    "is 5"),
+                          HasSubstr("symbolic (it was 3, then 5)")));
+  EXPECT_EQ(Run("--dynamic=static --cache-limit=2 --mark-dynamic=x:0 --dim batch=2,4,3,3 "
+                "--dim length=3,5,7,7 --explain sizes.weft"),
+            0)
+      << err_;
+  EXPECT_THAT(out_, AllOf(HasSubstr("2 variants of at most 2"), HasSubstr("2 as imported"),
+                          HasSubstr("symbolic (marked dynamic)")));
+}
+
+TEST_F(RunTest, StateGoesOnFromRunToRun) {
+  EXPECT_EQ(Run("--dynamic=static --print --dim s0=1,2,1 state.weft"), 0) << err_;
+  EXPECT_THAT(out_, AllOf(HasSubstr("writes calls\ny: i64[] = 1\n"), HasSubstr("y: i64[] = 3\n")));
+}
+
+TEST_F(RunTest, Errors) {
+  EXPECT_EQ(Run("--dim length=17 sizes.weft"), 2);
+  EXPECT_THAT(err_, HasSubstr("length = 17 is not allowed"));
+  EXPECT_EQ(Run("--dim length=3,x sizes.weft"), 2);
+  EXPECT_THAT(err_, HasSubstr("--dim takes NAME=SIZE or NAME=SIZE,SIZE..., not \"length=3,x\""));
+  EXPECT_EQ(Run("--dim length=3,4 --dim batch=1,2,3 sizes.weft"), 2);
+  EXPECT_THAT(err_, HasSubstr("--dim batch=1,2,3 has 3 sizes for 2 runs"));
+  EXPECT_EQ(Run("--dynamic=often sizes.weft"), 2);
+  EXPECT_THAT(err_, HasSubstr("--dynamic takes automatic, static or symbolic, not \"often\""));
+  EXPECT_EQ(Run("--mark-static=x sizes.weft"), 2);
+  EXPECT_THAT(err_, HasSubstr("marks are INPUT:DIM, not \"x\""));
+  EXPECT_EQ(Run("--mark-static=y:0 sizes.weft"), 2);
+  EXPECT_THAT(err_, HasSubstr("the program has no input \"y\""));
+  EXPECT_EQ(Run("--passes=defautl sizes.weft"), 2);
+  EXPECT_THAT(err_, HasSubstr("defautl"));
+  EXPECT_THAT(out_, Not(HasSubstr("run 1")));
+}
+
+}  // namespace
+}  // namespace weft
