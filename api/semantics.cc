@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "api/compare.h"
 #include "api/seeded_inputs.h"
@@ -91,7 +92,7 @@ int64_t ElementsOf(const std::vector<HostTensor>& tensors) {
 }
 
 // `inputs`, which fit `from`, in the order of `to`; those that `to` lacks are
-// left out. Empty entries: `from` lacks an input of `to`.
+// left out. An input that `from` lacks has its initial value, or is empty.
 std::vector<HostTensor> Reorder(const Graph& from, const Graph& to,
                                 const std::vector<HostTensor>& inputs) {
   absl::flat_hash_map<std::string, int> index;
@@ -101,9 +102,26 @@ std::vector<HostTensor> Reorder(const Graph& from, const Graph& to,
   std::vector<HostTensor> reordered(to.num_inputs());
   for (int i = 0; i < to.num_inputs(); ++i) {
     auto it = index.find(to.input_info(i).name);
-    if (it != index.end()) reordered[i] = inputs[it->second];
+    const int initial = to.input_info(i).initial;
+    if (it != index.end()) {
+      reordered[i] = inputs[it->second];
+    } else if (initial >= 0) {
+      reordered[i] = to.module().constants().tensor(initial);
+    }
   }
   return reordered;
+}
+
+// Inputs of `from` that `to` lacks have their initial values, if any: where a
+// pass made constants of them, the program holds for those alone.
+void PutInitial(const Graph& from, const Graph& to, std::vector<HostTensor>* inputs) {
+  absl::flat_hash_set<std::string> names;
+  for (int i = 0; i < to.num_inputs(); ++i) names.insert(to.input_info(i).name);
+  for (int i = 0; i < from.num_inputs(); ++i) {
+    const InputInfo& info = from.input_info(i);
+    if (info.initial < 0 || names.contains(info.name)) continue;
+    (*inputs)[i] = from.module().constants().tensor(info.initial);
+  }
 }
 
 // The outputs of a run, then what each input of the graph that both have is in
@@ -159,6 +177,7 @@ class Comparison {
       options.values = plan[i].values;
       options.sizes = plan[i].sizes;
       auto inputs = MakeSeededInputs(drawn_from_, options);
+      if (inputs.ok()) PutInitial(drawn_from_, after_, &*inputs);
       if (i == 0) {
         const int64_t elements = inputs.ok() ? ElementsOf(*inputs) : kFewElements + 1;
         plan = Plan(drawn_from_, contract_, elements, options_.more_runs);

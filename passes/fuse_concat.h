@@ -12,7 +12,8 @@
 namespace weft {
 
 struct FuseConcatOptions {
-  FuseLimits limits;
+  // Parts are written one by one, so that there may be many.
+  FuseLimits limits = {4096, 4096, 0};
   // Pointwise nodes that alone use a concatenation join as well.
   bool epilogue = true;
 };

@@ -6,10 +6,14 @@
 #include "passes/cse.h"
 #include "passes/dce.h"
 #include "passes/decompose.h"
+#include "passes/drop_constants.h"
 #include "passes/fold_constants.h"
+#include "passes/freeze.h"
 #include "passes/functionalize.h"
+#include "passes/fuse_attention.h"
 #include "passes/fuse_concat.h"
 #include "passes/fuse_epilogue.h"
+#include "passes/fuse_horizontal.h"
 #include "passes/fuse_reduction.h"
 #include "passes/fuse_vertical.h"
 #include "passes/propagate_shapes.h"
@@ -24,10 +28,14 @@ constexpr std::unique_ptr<Pass> (*kPasses[])() = {
     CreateCsePass,
     CreateDcePass,
     CreateDecomposePass,
+    CreateDropConstantsPass,
     CreateFoldConstantsPass,
+    CreateFreezePass,
     CreateFunctionalizePass,
+    CreateFuseAttentionPass,
     CreateFuseConcatPass,
     CreateFuseEpiloguePass,
+    CreateFuseHorizontalPass,
     CreateFuseReductionPass,
     CreateFuseVerticalPass,
     CreatePropagateShapesPass,
@@ -45,6 +53,20 @@ constexpr PipelineRow kPipelines[] = {
     {"none", "Leaves the module as it is.", ""},
     {"default", "What every target wants; changes no value.",
      "functionalize,dce,fixpoint(propagate_shapes,canonicalize,fold_constants,cse,dce)"},
+    {"fuse", "Groups for kernels, the largest kinds first.",
+     "fuse_attention,fuse_horizontal{groups=false},fuse_epilogue,"
+     "fuse_reduction,fuse_vertical,fuse_horizontal{products=false},"
+     "fuse_concat,cse,dce"},
+    {"cpu",
+     "Inference on a CPU: parameters are constants, and what one kernel can "
+     "compute is one node.",
+     "default,freeze,"
+     "fixpoint(canonicalize,fold_constants{max_growth=2},cse,dce),freeze,"
+     "decompose{keep=dequantize_linear;gelu;group_norm;linear;log_softmax;"
+     "native_layer_norm;nll_loss;quantize_linear;rms_norm;"
+     "scaled_dot_product_attention;silu;softmax;fused},"
+     "fixpoint(canonicalize,fold_constants{max_growth=2},cse,dce),"
+     "fuse,drop_constants"},
 };
 
 }  // namespace

@@ -255,8 +255,10 @@ Result RunOn(const std::string& text, const std::string& pipeline) {
 }
 
 // Decompositions may round otherwise than the ops they replace.
-const char* const kPipelines[] = {"canonicalize", "cse,dce", "fold_constants",
-                                  "propagate_shapes", "default"};
+const char* const kPipelines[] = {
+    "canonicalize",  "cse,dce",       "fold_constants", "propagate_shapes",
+    "default",       "fuse_vertical", "fuse_reduction", "fuse_concat",
+    "fuse_epilogue", "fuse_horizontal"};
 
 class RandomTest : public testing::TestWithParam<const char*> {};
 
@@ -295,6 +297,35 @@ TEST_P(RandomTest, KeepsWhatGraphsCompute) {
   if (pipeline == "canonicalize") {
     EXPECT_THAT(rules.size(), testing::Ge(40u));
   }
+}
+
+// Whatever is fused or left out, the values are those of the graph.
+TEST(RandomFusionTest, DecisionsDoNotMatter) {
+  constexpr uint32_t kGraphs = 300;
+  int64_t fused = 0;
+  uint32_t compared = 0;
+  for (uint32_t seed = 0; seed < kGraphs; ++seed) {
+    Module module(ops::Registry());
+    RandomGraph(module.AddFunction("main"), seed).Grow(10 + seed % 40);
+    const std::string text = PrintModule(module);
+    const std::string option = absl::StrCat("{seed=", seed + 1, "}");
+    const std::string pipeline = absl::StrCat(
+        "fuse_epilogue", option, ",fuse_reduction", option, ",fuse_vertical",
+        option, ",fuse_horizontal{seed=", seed + 1,
+        ", min_group=2},fuse_concat", option, ",cse,dce");
+    SCOPED_TRACE(absl::StrCat("seed ", seed, "\n", text));
+    Result result = RunOn(text, pipeline);
+    ASSERT_TRUE(result.status.ok()) << result.status;
+    const absl::Status same =
+        golden::CheckSameResults(module, *result.module, result.fired);
+    compared += same.ok();
+    ASSERT_TRUE(same.ok() ||
+                same.code() == absl::StatusCode::kFailedPrecondition)
+        << same << "\n" << PrintModule(*result.module);
+    fused += result.report.Counter("fused");
+  }
+  EXPECT_GE(compared, kGraphs * 9 / 10);
+  EXPECT_GT(fused, kGraphs);
 }
 
 INSTANTIATE_TEST_SUITE_P(Pipelines, RandomTest,

@@ -1,0 +1,15 @@
+// Products of one input as one product.
+#ifndef WEFT_PASSES_FUSE_HORIZONTAL_PRODUCTS_H_
+#define WEFT_PASSES_FUSE_HORIZONTAL_PRODUCTS_H_
+
+#include "absl/status/status.h"
+#include "graph/core/graph.h"
+#include "passes/pass_context.h"
+
+namespace weft {
+
+absl::Status MergeProducts(Graph& graph, PassContext& context);
+
+}  // namespace weft
+
+#endif  // WEFT_PASSES_FUSE_HORIZONTAL_PRODUCTS_H_
