@@ -55,8 +55,8 @@ constexpr PipelineRow kPipelines[] = {
      "functionalize,dce,fixpoint(propagate_shapes,canonicalize,fold_constants,cse,dce)"},
     {"fuse", "Groups for kernels, the largest kinds first.",
      "fuse_attention,fuse_horizontal{groups=false},fuse_epilogue,"
-     "fuse_reduction,fuse_vertical,fuse_horizontal{products=false},"
-     "fuse_concat,cse,dce"},
+     "fuse_reduction,fuse_vertical,fuse_concat,"
+     "fuse_horizontal{products=false},cse,dce"},
     {"cpu",
      "Inference on a CPU: parameters are constants, and what one kernel can "
      "compute is one node.",

@@ -22,17 +22,22 @@ bool ComesAlong(const Value* value) {
   return literal != nullptr && literal->numel() <= kMaxInline;
 }
 
+// Groups that are made of kernels, each of which may run alone: `fused` nodes
+// among them stay what they are.
+bool IsOfKernels(absl::string_view kind) { return kind == "concat" || kind == "horizontal"; }
+
 // The nested graph of one group while it is made.
 class Body {
  public:
-  explicit Body(Module& module) : graph_(std::make_unique<Graph>(&module, "body")) {}
+  Body(Module& module, absl::string_view kind)
+      : graph_(std::make_unique<Graph>(&module, "body")), inlines_(!IsOfKernels(kind)) {}
 
   void Copy(Node* node) {
     std::vector<Value*> operands;
     for (int i = 0; i < node->num_operands(); ++i) {
       operands.push_back(Map(node->operand(i)));
     }
-    if (node->Is(ops::fused)) {
+    if (node->Is(ops::fused) && inlines_) {
       const std::vector<Value*> values =
           InlineGraph(*node->region(0), operands, graph_.get(), nullptr);
       for (int i = 0; i < node->num_results(); ++i) {
@@ -69,7 +74,8 @@ class Body {
     for (int i = 0; i < node->num_results(); ++i) {
       types.push_back(node->result(i)->type());
     }
-    Node* copy = graph_->CreateNode(node->op(), operands, node->attr_list(), types);
+    Node* copy = graph_->CreateNode(node->op(), operands, node->attr_list(), types, nullptr,
+                                    node->graph()->TakeRegions(node));
     copy->set_provenance(node->provenance());
     copy->set_origin(node->origin());
     for (int i = 0; i < node->num_results(); ++i) {
@@ -78,6 +84,7 @@ class Body {
   }
 
   std::unique_ptr<Graph> graph_;
+  const bool inlines_;
   std::vector<Value*> inputs_;
   absl::flat_hash_map<const Value*, Value*> values_;
 };
@@ -88,7 +95,7 @@ absl::Status Outline(Graph& graph, absl::Span<Node* const> nodes, absl::Span<Val
   Module& module = graph.module();
   const NamedAttr attr = {"kind", kind};
   WEFT_ASSIGN_OR_RETURN(const AttrList* attrs, MakeAttrs(ops::fused, {&attr, 1}));
-  Body body(module);
+  Body body(module, kind);
   ProvenanceId provenance = 0;
   OriginId origin = 0;
   for (Node* node : nodes) {

@@ -24,10 +24,11 @@ struct FuseGroup {
 };
 
 // Makes a `fused` node of each group. The nested graph has the nodes in their
-// order, with provenance and origins; the bodies of `fused` nodes among them
-// take their places, and small constants come along. Inputs stand in the order
-// of their first use, outputs in the order of the nodes. Constants that nobody
-// uses any more go.
+// order, with provenance and origins. The bodies of `fused` nodes among them
+// take their places, but in groups of kinds concat and horizontal, which are made
+// of kernels that may run alone. Small constants come along. Inputs stand in the
+// order of their first use, outputs in the order of the nodes. Constants that
+// nobody uses any more go.
 //
 // Each group is a rewrite, bit-exact, with the kind for the name of its rule; a
 // group that the context does not let start stays as it is. Without groups the

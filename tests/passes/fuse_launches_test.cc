@@ -79,7 +79,7 @@ TEST(Launches, StackOf299Activations) {
     absl::StrAppend(&body, "  %y", i, " = exp(%x", i, ")\n");
   }
   absl::StrAppend(&body, "  %z = stack(", absl::StrJoin(names, ", "), ")\n");
-  EXPECT_EQ(LaunchesOf(Function(inputs, body, {"%z"})), 2);
+  EXPECT_EQ(LaunchesOf(Function(inputs, body, {"%z"})), 1);
 }
 
 std::string Bags(const std::string& batch) {
