@@ -43,7 +43,7 @@ int LaunchesOf(const std::string& text, bool compare = true) {
   EXPECT_TRUE(status.ok()) << status;
   if (compare) {
     const absl::Status same =
-        golden::CheckSameResults(**before, **module, NumericContract::kReassociating);
+        golden::CheckSameResults(**before, **module, NumericContract::kReassociating, **before);
     EXPECT_TRUE(same.ok()) << same << "\n" << PrintModule(**module);
   }
   return Launches(**module);

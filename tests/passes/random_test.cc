@@ -317,7 +317,7 @@ TEST(RandomFusionTest, DecisionsDoNotMatter) {
     Result result = RunOn(text, pipeline);
     ASSERT_TRUE(result.status.ok()) << result.status;
     const absl::Status same =
-        golden::CheckSameResults(module, *result.module, result.fired);
+        golden::CheckSameResults(module, *result.module, result.fired, module);
     compared += same.ok();
     ASSERT_TRUE(same.ok() ||
                 same.code() == absl::StatusCode::kFailedPrecondition)
