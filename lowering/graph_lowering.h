@@ -46,6 +46,8 @@ class GraphLowering {
   // An absent View where the value has no place, as constants of
   // decompositions.
   View ViewOf(const Value* value);
+  // The same; constants of decompositions are made by a kernel.
+  absl::StatusOr<View> PlaceOf(const Value* value);
   // Where a step is to write the value; `dense`: in row-major order.
   View DefineResult(const Value* value, bool dense);
   View NewBuffer(Type type, std::string name);
@@ -57,10 +59,10 @@ class GraphLowering {
 
   // --- Steps (lower_nodes.cc) ---
   absl::Status LowerNode(const Node& node);
-  bool LowerView(const Node& node);
-  void LowerControl(const Node& node);
-  void LowerReference(const Node& node, std::string remark);
-  void LowerLibrary(const Node& node, Nodes epilogue);
+  absl::StatusOr<bool> LowerView(const Node& node);
+  absl::Status LowerControl(const Node& node);
+  absl::Status LowerReference(const Node& node, std::string remark);
+  absl::Status LowerLibrary(const Node& node, Nodes epilogue);
   void AddCopy(const View& from, const View& to);
   Step& AddStep(StepKind kind);
 
@@ -86,12 +88,13 @@ class GraphLowering {
   absl::StatusOr<Graph*> Expand(const Node& node);
   absl::Status ExpandComposites(Graph* graph, const NodeSet& keep);
   Module& Scratch();
-  std::vector<Value*> ScratchOperands(const Node& node, Builder& b, Graph* to);
+  absl::StatusOr<std::vector<Value*>> ScratchOperands(const Node& node,
+                                                      Builder& b, Graph* to);
 
   // --- Concatenations (lower_concat.cc) ---
-  void PlaceConcats();
+  void PlaceConcats(const Graph& graph);
   void PlaceOperands(const Node& concat);
-  bool LowerConcat(const Node& node);
+  absl::StatusOr<bool> LowerConcat(const Node& node);
   // Where operand `k` lies in the concatenation's result.
   View PieceOf(const Node& concat, int k, const View& result);
   // The memory of a value that is computed in a concatenation.

@@ -240,12 +240,72 @@ class Planner {
         return absl::UnimplementedError(
             absl::StrCat("result ", o, " does not lie on the loops"));
       }
-      spaces.push_back(std::move(space));
+      WEFT_RETURN_IF_ERROR(AddPieces(std::move(space), &spaces));
     }
     return spaces;
   }
 
  private:
+  // A nest over the whole of a concatenation would ask at each point which
+  // operand it is in: there is one nest for each operand instead.
+  absl::Status AddPieces(LoopSpace space, std::vector<LoopSpace>* spaces) {
+    constexpr int kMaxPieces = 1024;
+    size_t loop = 0;
+    const Node* concat = FindConcat(space, &loop);
+    if (concat == nullptr) {
+      spaces->push_back(std::move(space));
+      return absl::OkStatus();
+    }
+    if (concat->num_operands() > kMaxPieces) {
+      return absl::UnimplementedError("a concatenation of many operands");
+    }
+    const int dim = *ops::NormalizeDim(concat->attrs().Int("dim"),
+                                       concat->result()->type().rank());
+    SymInt start = 0;
+    for (int k = 0; k < concat->num_operands(); ++k) {
+      const SymInt size = concat->operand(k)->type().dim(dim);
+      LoopSpace piece;
+      piece.extents = space.extents;
+      piece.extents[loop] = size;
+      piece.num_outer = space.num_outer;
+      piece.outputs = space.outputs;
+      for (int o : space.outputs) {
+        Indices at = space.at.at(group_.outputs[o]);
+        for (Index& index : at) {
+          index.offset = index.offset + index.strides[loop] * start;
+          if (size.Is(1)) index.strides[loop] = 0;
+        }
+        piece.at.emplace(group_.outputs[o], std::move(at));
+      }
+      if (!size.Is(0)) spaces->push_back(std::move(piece));
+      start = start + size;
+    }
+    return absl::OkStatus();
+  }
+
+  // A concatenation along one of the loops, in a group without reductions.
+  const Node* FindConcat(const LoopSpace& space, size_t* loop) {
+    const Value* output = group_.outputs[space.outputs[0]];
+    const auto& nodes = nodes_of_[ComponentOf(output)];
+    if (FirstReduction(output, nodes) != nullptr) return nullptr;
+    for (const Node* node : nodes) {
+      if (!node->Is(ops::cat)) continue;
+      const auto at = space.at.find(node->result());
+      if (at == space.at.end()) continue;
+      const int dim = *ops::NormalizeDim(node->attrs().Int("dim"),
+                                         node->result()->type().rank());
+      for (size_t l = 0; l < space.extents.size(); ++l) {
+        if (!(at->second[dim] == LoopIndex(space.extents.size(), l)) ||
+            space.extents[l] != node->result()->type().dim(dim)) {
+          continue;
+        }
+        *loop = l;
+        return node;
+      }
+    }
+    return nullptr;
+  }
+
   // Those behind reductions first: their nests may take in others.
   std::vector<size_t> OutputsInOrder() {
     std::vector<size_t> order, rest;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/core/status_macros.h"
 #include "lowering/graph_lowering.h"
+#include "lowering/schedule.h"
 
 namespace weft {
 
@@ -18,7 +19,7 @@ absl::Status GraphLowering::Run() {
   plan_.name = graph_.name();
   plan_.module = &graph_.module();
   DefineInputs();
-  PlaceConcats();
+  PlaceConcats(graph_);
   for (const Node* node : graph_.nodes()) {
     origin_ = node;
     WEFT_RETURN_IF_ERROR(LowerNode(*node));
@@ -26,6 +27,7 @@ absl::Status GraphLowering::Run() {
   origin_ = nullptr;
   DefineOutputs();
   DropUnusedBuffers();
+  if (target_.schedule) ScheduleSteps(&plan_);
   return absl::OkStatus();
 }
 

@@ -38,6 +38,8 @@ struct LoweringTarget {
   int64_t max_row_elements = int64_t{1} << 16;
   // Operands of a concatenation are computed in its result.
   bool place_concats = true;
+  // Steps are put in an order that needs less memory (schedule.h).
+  bool schedule = true;
 };
 
 absl::StatusOr<Plan> Lower(const Graph& graph, const LoweringTarget& target);

@@ -6,6 +6,7 @@
 // or after. The result must be of a size known before the first step.
 #include <utility>
 
+#include "graph/core/status_macros.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/infer.h"
 #include "lowering/graph_lowering.h"
@@ -24,7 +25,8 @@ bool IsComputed(const Node& node) {
          !node.Is(ops::select) && !node.Is(ops::expand) &&
          !node.Is(ops::split_with_sizes) && !node.Is(ops::unfold) &&
          !node.Is(ops::diagonal) && !node.Is(ops::as_strided) &&
-         !node.Is(ops::clone) && !node.op().has(kControlFlow) &&
+         !node.Is(ops::clone) &&
+         (node.Is(ops::fused) || !node.op().has(kControlFlow)) &&
          !node.op().has(kDataDependent);
 }
 
@@ -48,9 +50,9 @@ View GraphLowering::PieceOf(const Node& concat, int k, const View& result) {
 
 // From the last one to the first: a concatenation in a concatenation knows its
 // place before its own operands ask.
-void GraphLowering::PlaceConcats() {
+void GraphLowering::PlaceConcats(const Graph& graph) {
   if (!target_.place_concats) return;
-  for (Node* node = graph_.return_node()->prev(); node != nullptr;
+  for (Node* node = graph.return_node()->prev(); node != nullptr;
        node = node->prev()) {
     if (IsConcat(*node) && node->has_uses() &&
         !IsLate(node->result()->type().numel()) &&
@@ -121,7 +123,7 @@ View GraphLowering::PlacedView(const Value* value) {
   return view;
 }
 
-bool GraphLowering::LowerConcat(const Node& node) {
+absl::StatusOr<bool> GraphLowering::LowerConcat(const Node& node) {
   if (!IsConcat(node) || DTypeBits(node.result()->type().dtype()) < 8) {
     return false;
   }
@@ -135,9 +137,8 @@ bool GraphLowering::LowerConcat(const Node& node) {
     whole = DefineResult(result, /*dense=*/false);
   }
   for (int k = 0; k < node.num_operands(); ++k) {
-    const View from = ViewOf(node.operand(k));
+    WEFT_ASSIGN_OR_RETURN(const View from, PlaceOf(node.operand(k)));
     const View to = PieceOf(node, k, whole);
-    if (!from.present()) return false;
     if (from.buffer == to.buffer && from.offset == to.offset) continue;
     if (to.type.numel().Is(0)) continue;
     AddCopy(from, to);

@@ -92,8 +92,8 @@ Module& GraphLowering::Scratch() {
   return *scratch_;
 }
 
-std::vector<Value*> GraphLowering::ScratchOperands(const Node& node, Builder& b,
-                                                   Graph* to) {
+absl::StatusOr<std::vector<Value*>> GraphLowering::ScratchOperands(
+    const Node& node, Builder& b, Graph* to) {
   std::vector<Value*> operands;
   for (int i = 0; i < node.num_operands(); ++i) {
     const Value* v = node.operand(i);
@@ -111,8 +111,9 @@ std::vector<Value*> GraphLowering::ScratchOperands(const Node& node, Builder& b,
       operands.push_back(copy);
       continue;
     }
+    WEFT_ASSIGN_OR_RETURN(View view, PlaceOf(v));
     Value* input = to->AddInput(v->type());
-    Alias(input, ViewOf(v));
+    Alias(input, std::move(view));
     operands.push_back(input);
   }
   return operands;
@@ -121,7 +122,8 @@ std::vector<Value*> GraphLowering::ScratchOperands(const Node& node, Builder& b,
 absl::StatusOr<Graph*> GraphLowering::Expand(const Node& node) {
   Graph* body = Scratch().AddFunction(absl::StrCat("body", num_scratch_++));
   Builder b(body);
-  const std::vector<Value*> operands = ScratchOperands(node, b, body);
+  WEFT_ASSIGN_OR_RETURN(const std::vector<Value*> operands,
+                        ScratchOperands(node, b, body));
   // Constants of nested graphs keep their place in the module.
   const bool foreign = &node.graph()->module() != scratch_.get();
   for (int r = 0; r < node.num_regions() && foreign; ++r) {
@@ -220,10 +222,7 @@ absl::Status GraphLowering::LowerComposite(const Node& node) {
   }
   WEFT_RETURN_IF_ERROR(LowerBody(*body, epilogues));
   for (size_t i = 0; i < results.size(); ++i) {
-    View view = ViewOf(outputs[i]);
-    if (!view.present()) {
-      return absl::UnimplementedError("a constant of its decomposition");
-    }
+    WEFT_ASSIGN_OR_RETURN(View view, PlaceOf(outputs[i]));
     view.type = results[i]->type();
     Alias(results[i], std::move(view));
   }
@@ -233,6 +232,7 @@ absl::Status GraphLowering::LowerComposite(const Node& node) {
 // Runs of nodes between library calls are kernels where they fit.
 absl::Status GraphLowering::LowerBody(const Graph& body,
                                       const Epilogues& epilogues) {
+  PlaceConcats(body);
   NodeSet done;
   Nodes pending;
   for (const Node* node : body.nodes()) {
@@ -244,11 +244,11 @@ absl::Status GraphLowering::LowerBody(const Graph& body,
     WEFT_RETURN_IF_ERROR(LowerPending(&pending));
     const auto chain = epilogues.find(node);
     if (chain == epilogues.end()) {
-      LowerLibrary(*node, {});
+      WEFT_RETURN_IF_ERROR(LowerLibrary(*node, {}));
       continue;
     }
     done.insert(chain->second.begin(), chain->second.end());
-    LowerLibrary(*node, chain->second);
+    WEFT_RETURN_IF_ERROR(LowerLibrary(*node, chain->second));
   }
   return LowerPending(&pending);
 }

@@ -49,15 +49,12 @@ absl::Status GraphLowering::LowerNode(const Node& node) {
   if (op.is_pure() && !op.has(kDataDependent) && !node.has_uses()) {
     return absl::OkStatus();
   }
-  if (op.has(kControlFlow)) {
-    LowerControl(node);
-    return absl::OkStatus();
-  }
-  if (IsLibrary(node)) {
-    LowerLibrary(node, {});
-    return absl::OkStatus();
-  }
-  if (LowerView(node) || LowerConcat(node)) return absl::OkStatus();
+  if (op.has(kControlFlow) && !node.Is(ops::fused)) return LowerControl(node);
+  if (IsLibrary(node)) return LowerLibrary(node, {});
+  WEFT_ASSIGN_OR_RETURN(const bool seen, LowerView(node));
+  if (seen) return absl::OkStatus();
+  WEFT_ASSIGN_OR_RETURN(const bool joined, LowerConcat(node));
+  if (joined) return absl::OkStatus();
   absl::Status why;
   if (op.has(kDataDependent) || op.has(kSideEffect)) {
     why = absl::UnimplementedError("its results depend on data");
@@ -73,18 +70,17 @@ absl::Status GraphLowering::LowerNode(const Node& node) {
     why = absl::UnimplementedError(absl::StrCat("no kernel has ", op.name()));
   }
   if (!absl::IsUnimplemented(why)) return why;
-  LowerReference(node, std::string(why.message()));
-  return absl::OkStatus();
+  return LowerReference(node, std::string(why.message()));
 }
 
-bool GraphLowering::LowerView(const Node& node) {
+absl::StatusOr<bool> GraphLowering::LowerView(const Node& node) {
   const Value* self = node.num_operands() > 0 ? node.operand(0) : nullptr;
   if (self == nullptr || !self->type().is_tensor() || !MayBeViewed(node)) {
     return false;
   }
   // A kernel computes it where it was asked for.
   if (placements_.contains(node.result())) return false;
-  View from = ViewOf(self);
+  WEFT_ASSIGN_OR_RETURN(View from, PlaceOf(self));
   if (!from.present()) return false;
   if (node.Is(ops::as_strided)) from = Dense(from);
   if (node.Is(ops::reshape) && !ViewOfNode(sizes_, node, 0, from)) {
@@ -98,11 +94,12 @@ bool GraphLowering::LowerView(const Node& node) {
   return true;
 }
 
-void GraphLowering::LowerControl(const Node& node) {
-  std::vector<View> args;
+absl::Status GraphLowering::LowerControl(const Node& node) {
+  std::vector<View> args(node.num_operands());
   for (int i = 0; i < node.num_operands(); ++i) {
-    args.push_back(node.has_operand(i) ? Dense(ViewOf(node.operand(i)))
-                                       : View());
+    if (!node.has_operand(i)) continue;
+    WEFT_ASSIGN_OR_RETURN(args[i], PlaceOf(node.operand(i)));
+    args[i] = Dense(args[i]);
   }
   std::vector<View> results;
   for (int r = 0; r < node.num_results(); ++r) {
@@ -117,16 +114,27 @@ void GraphLowering::LowerControl(const Node& node) {
     step.regions.push_back(std::make_unique<Plan>());
     nested_.push_back({node.region(r), step.regions.back().get()});
   }
+  return absl::OkStatus();
 }
 
-void GraphLowering::LowerReference(const Node& node, std::string remark) {
-  std::vector<View> args;
-  for (int i = 0; i < node.num_operands(); ++i) {
-    args.push_back(node.has_operand(i) ? ViewOf(node.operand(i)) : View());
+absl::Status GraphLowering::LowerReference(const Node& node,
+                                           std::string remark) {
+  if (node.num_regions() > 0) {
+    return absl::InternalError(absl::StrCat(node.op().name(), ": ", remark));
   }
+  std::vector<View> args(node.num_operands());
+  for (int i = 0; i < node.num_operands(); ++i) {
+    if (!node.has_operand(i)) continue;
+    WEFT_ASSIGN_OR_RETURN(args[i], PlaceOf(node.operand(i)));
+  }
+  // Types of results that depend on data give symbols their values.
+  const bool all = node.op().has(kDataDependent);
   std::vector<View> results;
   for (int r = 0; r < node.num_results(); ++r) {
-    results.push_back(DefineResult(node.result(r), /*dense=*/true));
+    const Value* result = node.result(r);
+    results.push_back(all || result->has_uses()
+                          ? DefineResult(result, /*dense=*/true)
+                          : View());
   }
   Step& step = AddStep(StepKind::kReference);
   step.op = &node.op();
@@ -134,16 +142,18 @@ void GraphLowering::LowerReference(const Node& node, std::string remark) {
   step.args = std::move(args);
   step.results = std::move(results);
   step.remark = std::move(remark);
+  return absl::OkStatus();
 }
 
-void GraphLowering::LowerLibrary(const Node& node, Nodes epilogue) {
+absl::Status GraphLowering::LowerLibrary(const Node& node, Nodes epilogue) {
   const auto strided = [&](int operand) {
     return target_.strided && target_.strided(node, operand);
   };
-  std::vector<View> args;
+  std::vector<View> args(node.num_operands());
   for (int i = 0; i < node.num_operands(); ++i) {
-    View view = node.has_operand(i) ? ViewOf(node.operand(i)) : View();
-    args.push_back(strided(i) ? std::move(view) : Dense(view));
+    if (!node.has_operand(i)) continue;
+    WEFT_ASSIGN_OR_RETURN(args[i], PlaceOf(node.operand(i)));
+    if (!strided(i)) args[i] = Dense(args[i]);
   }
   std::vector<Epilogue> after;
   const Value* chain = node.result();
@@ -156,7 +166,7 @@ void GraphLowering::LowerLibrary(const Node& node, Nodes epilogue) {
       if (other == nullptr || other == chain) continue;
       e.kind = Epilogue::Kind::kBinary;
       e.arg = static_cast<int>(args.size());
-      args.push_back(ViewOf(other));
+      WEFT_ASSIGN_OR_RETURN(args.emplace_back(), PlaceOf(other));
     }
     after.push_back(e);
     chain = op->result();
@@ -164,7 +174,8 @@ void GraphLowering::LowerLibrary(const Node& node, Nodes epilogue) {
   std::vector<View> results;
   for (int r = 0; r < node.num_results(); ++r) {
     const Value* result = epilogue.empty() ? node.result(r) : chain;
-    results.push_back(DefineResult(result, !strided(-1)));
+    results.push_back(result->has_uses() ? DefineResult(result, !strided(-1))
+                                         : View());
   }
   Step& step = AddStep(StepKind::kLibrary);
   step.op = &node.op();
@@ -172,6 +183,7 @@ void GraphLowering::LowerLibrary(const Node& node, Nodes epilogue) {
   step.args = std::move(args);
   step.results = std::move(results);
   step.epilogue = std::move(after);
+  return absl::OkStatus();
 }
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/ops/ops.h"
 #include "lowering/graph_lowering.h"
+#include "lowering/kernel_body.h"
 
 namespace weft {
 
@@ -141,6 +142,42 @@ View GraphLowering::ViewOf(const Value* value) {
     plan_.buffers.back().index = id;
   }
   return constant;
+}
+
+absl::StatusOr<View> GraphLowering::PlaceOf(const Value* value) {
+  View view = ViewOf(value);
+  const HostTensor* literal = LiteralOf(value);
+  if (view.present() || literal == nullptr) return view;
+  constexpr int64_t kMaxElements = 1024;
+  if (literal->numel() > kMaxElements || !IsKernelDType(literal->dtype())) {
+    return absl::UnimplementedError("a constant of a decomposition");
+  }
+  view = NewBuffer(value->type(), "literal");
+  Kernel kernel;
+  kernel.name = absl::StrCat("literal.", plan_.kernels.size());
+  kernel.args.push_back({literal->dtype(), true});
+  for (int64_t i = 0; i < literal->numel(); ++i) {
+    KernelBody body;
+    Store store;
+    store.value =
+        IsFloat(literal->dtype())
+            ? body.Const(KernelDType(literal->dtype()), literal->DoubleAt(i))
+            : body.ConstInt(literal->dtype(), literal->IntAt(i));
+    store.access.arg = 0;
+    store.access.offset = i;
+    Stage stage;
+    stage.body = body.Take();
+    stage.stores.push_back(std::move(store));
+    Nest nest;
+    nest.stages.push_back(std::move(stage));
+    kernel.nests.push_back(std::move(nest));
+  }
+  Step& step = AddStep(StepKind::kKernel);
+  step.kernel = static_cast<int>(plan_.kernels.size());
+  step.results.push_back(view);
+  plan_.kernels.push_back(std::move(kernel));
+  Alias(value, view);
+  return view;
 }
 
 View GraphLowering::DefineResult(const Value* value, bool dense) {

@@ -86,6 +86,37 @@ DType AccumulatorOf(const Node& node) {
   return KernelDType(dtype);
 }
 
+// Without instructions that nothing needs: what ops asked for and did not use.
+void DropUnused(std::vector<Instr> body, Stage* stage) {
+  std::vector<int> number(body.size(), -1);
+  const auto need = [&](int i) {
+    if (i >= 0) number[i] = 0;
+  };
+  for (const Keep& k : stage->keeps) need(k.value);
+  for (const Reduction& r : stage->reductions) need(r.value);
+  for (const Store& s : stage->stores) need(s.value);
+  for (size_t i = body.size(); i-- > 0;) {
+    if (number[i] < 0) continue;
+    for (int operand : body[i].operands) need(operand);
+    for (const IndexTerm& t : body[i].access.terms) need(t.value);
+    need(body[i].access.otherwise);
+  }
+  const auto renumber = [&](int* i) {
+    if (*i >= 0) *i = number[*i];
+  };
+  for (size_t i = 0; i < body.size(); ++i) {
+    if (number[i] < 0) continue;
+    number[i] = static_cast<int>(stage->body.size());
+    for (int& operand : body[i].operands) renumber(&operand);
+    for (IndexTerm& t : body[i].access.terms) renumber(&t.value);
+    renumber(&body[i].access.otherwise);
+    stage->body.push_back(std::move(body[i]));
+  }
+  for (Keep& k : stage->keeps) renumber(&k.value);
+  for (Reduction& r : stage->reductions) renumber(&r.value);
+  for (Store& s : stage->stores) renumber(&s.value);
+}
+
 }  // namespace
 
 KernelScope::KernelScope(const KernelRequest& request) : request_(request) {
@@ -569,7 +600,7 @@ Nest NestEmitter::Finish() {
   for (StageState& state : stages_) {
     Stage& stage = state.stage;
     if (stage.stores.empty() && stage.reductions.empty()) continue;
-    stage.body = state.body.Take();
+    DropUnused(state.body.Take(), &stage);
     nest.stages.push_back(std::move(stage));
   }
   return nest;

@@ -11,9 +11,9 @@
 namespace weft {
 namespace {
 
-constexpr size_t kMaxExact = 500;    // Intervals that are searched.
-constexpr size_t kMaxGreedy = 5000;  // Placed by size, which is quadratic.
-constexpr int64_t kSearchSteps = 200000;
+constexpr size_t kMaxExact = 500;        // Intervals that are searched.
+constexpr size_t kMaxGreedy = 5000;      // Placed by size, which is quadratic.
+constexpr int64_t kSearchWork = 600000;  // Steps times intervals.
 
 using Intervals = absl::Span<const MemoryInterval>;
 
@@ -263,7 +263,7 @@ std::vector<int64_t> PlaceIntervals(Intervals in, int64_t* total) {
   consider(PlaceInOrder(in, order));
   if (in.size() > kMaxExact) return best;
   Search search(in);
-  int64_t steps = kSearchSteps;
+  int64_t steps = kSearchWork / static_cast<int64_t>(in.size());
   std::vector<int64_t> offsets;
   while (*total > bound && steps > 0 && search.Run(*total, &steps, &offsets)) {
     consider(offsets);

@@ -58,7 +58,7 @@ struct Buffer {
 // A symint has no buffer: its type says what it is; as a result of a step it
 // gives its symbol a value.
 struct View {
-  int buffer = -1;  // -1: a symint, or an absent optional operand.
+  int buffer = -1;  // -1: a symint, or an absent operand or result.
   Type type;
   SymInt offset;
   std::vector<SymInt> strides;
@@ -94,8 +94,9 @@ struct Step {
   // may hold symbols.
   const OpDef* op = nullptr;
   const AttrList* attrs = nullptr;
-  std::vector<View> args;     // Of a kernel: all that it reads.
-  std::vector<View> results;  // Of a kernel: all that it writes.
+  std::vector<View> args;  // Of a kernel: all that it reads.
+  // Of a kernel: all that it writes. Absent: nothing reads the result.
+  std::vector<View> results;
   std::vector<Epilogue> epilogue;
   std::vector<std::unique_ptr<Plan>> regions;
   // The nodes of the source model that the step stands for, and the node it was

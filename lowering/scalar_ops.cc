@@ -219,6 +219,4 @@ ScalarFn FindScalarOp(const OpDef& op) {
   return it == table->end() ? nullptr : it->second;
 }
 
-const char* AbsentScalarOp(const OpDef& op) { return nullptr; }
-
 }  // namespace weft

@@ -17,10 +17,8 @@ using ScalarFn = int (*)(KernelBody& body, const Attrs& attrs,
                          absl::Span<const Type> types, DType result);
 
 // Null for ops that have no entry: composites, which their decomposition stands
-// for, and those that AbsentScalarOp names.
+// for, and ops that are not pointwise.
 ScalarFn FindScalarOp(const OpDef& op);
-// Why a pointwise op that is no composite has no entry; null for others.
-const char* AbsentScalarOp(const OpDef& op);
 
 }  // namespace weft
 

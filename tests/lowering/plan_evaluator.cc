@@ -14,6 +14,7 @@
 #include "graph/ops/ops.h"
 #include "graph/ops/support/eval.h"
 #include "lowering/kernel_body.h"
+#include "lowering/memory_plan.h"
 
 namespace weft {
 namespace {
@@ -38,9 +39,13 @@ void Bind(Type type, const HostTensor& t, Env* env) {
     }
     return;
   }
+  if (!type.is_tensor()) return;
   for (int d = 0; d < type.rank(); ++d) {
-    if (type.dim(d).is_symbol()) {
-      (*env)[std::string(type.dim(d).name())] = t.dim(d);
+    const SymInt dim = type.dim(d);
+    if (dim.is_symbol()) (*env)[std::string(dim.name())] = t.dim(d);
+    if (dim.kind() == SymInt::Kind::kProduct && dim.args().size() == 1 &&
+        dim.args()[0].is_symbol()) {
+      (*env)[std::string(dim.args()[0].name())] = t.dim(d) / dim.coefficient();
     }
   }
 }
@@ -172,6 +177,7 @@ class PlanRun {
                          .Contiguous();
       }
     }
+    WEFT_RETURN_IF_ERROR(PlaceTemporaries());
     for (const Step& step : plan_.steps) {
       absl::Status status = RunStep(step);
       if (!status.ok()) {
@@ -188,6 +194,29 @@ class PlanRun {
   }
 
  private:
+  // In one arena full of other bytes, so that a layout or an in-place decision
+  // that is wrong shows in the results.
+  absl::Status PlaceTemporaries() {
+    ArenaPlanner planner(plan_);
+    const auto value_of = [&](SymInt s) -> std::optional<int64_t> {
+      const auto v = Value(s, env_);
+      return v.ok() ? std::optional<int64_t>(*v) : std::nullopt;
+    };
+    WEFT_ASSIGN_OR_RETURN(const auto layout, planner.Find(value_of));
+    const auto arena = HostBuffer::Allocate(layout->arena_bytes + 1);
+    std::memset(arena->data(), 0xA5, arena->size());
+    for (size_t b = 0; b < memory_.size(); ++b) {
+      if (layout->offsets[b] < 0) continue;
+      const DType dtype = plan_.buffers[b].dtype;
+      WEFT_ASSIGN_OR_RETURN(const int64_t n,
+                            Value(plan_.buffers[b].numel, env_));
+      const int64_t first = layout->offsets[b] * 8 / DTypeBits(dtype);
+      WEFT_ASSIGN_OR_RETURN(memory_[b],
+                            HostTensor::View(arena, dtype, {n}, {1}, first));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status RunStep(const Step& step) {
     if (step.kind == StepKind::kKernel) return RunKernel(step);
     std::vector<HostTensor> args;
@@ -212,9 +241,23 @@ class PlanRun {
         step.op->schema().has_variadic_operand() || step.epilogue.empty()
             ? args.size()
             : step.op->schema().operands.size();
-    WEFT_ASSIGN_OR_RETURN(
-        std::vector<HostTensor> out,
-        Evaluate(*step.op, attrs, absl::MakeConstSpan(args).first(n), run));
+    std::vector<HostTensor> out;
+    if (step.kind == StepKind::kControl) {
+      Types types;
+      for (const View& v : step.results) {
+        types.push_back(v.type.Substitute([&](SymInt s) {
+          const auto value = Value(s, env_);
+          return value.ok() ? std::optional<SymInt>(*value) : std::nullopt;
+        }));
+      }
+      EvalContext c(*step.op, attrs, args, types, run);
+      WEFT_RETURN_IF_ERROR(step.op->eval()(c));
+      out = c.TakeOutputs();
+    } else {
+      WEFT_ASSIGN_OR_RETURN(
+          out,
+          Evaluate(*step.op, attrs, absl::MakeConstSpan(args).first(n), run));
+    }
     for (const Epilogue& e : step.epilogue) {
       std::vector<HostTensor> operands = {out[0]};
       if (e.arg >= 0) operands.push_back(args[e.arg]);

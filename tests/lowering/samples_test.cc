@@ -17,6 +17,9 @@
 #include "graph/ops/registry.h"
 #include "gtest/gtest.h"
 #include "lowering/lower.h"
+#include "lowering/plan_text.h"
+#include "lowering/plan_verifier.h"
+#include "lowering/scalar_ops.h"
 #include "tests/lowering/plan_evaluator.h"
 #include "tests/support/tensor_compare.h"
 
@@ -79,10 +82,16 @@ void CheckSample(const Sample& sample, bool symbolic) {
   }
   const auto plan = Lower(*module->main(), LoweringTarget());
   ASSERT_TRUE(plan.ok()) << plan.status();
+  const absl::Status verified = VerifyPlan(*plan);
+  ASSERT_TRUE(verified.ok()) << verified << PrintPlan(*plan);
+  const std::string text = PrintPlan(*plan);
+  const auto parsed = ParsePlan(text, *module);
+  ASSERT_TRUE(parsed.ok()) << parsed.status() << "\n" << text;
+  EXPECT_EQ(PrintPlan(*parsed), text);
   const std::vector<HostTensor> all = SampleInputs(sample, 7);
   const auto want = Evaluate(*sample.op, sample.attrs, all);
   ASSERT_TRUE(want.ok()) << want.status();
-  const auto got = RunPlan(*plan, PresentInputs(sample));
+  const auto got = RunPlan(*parsed, PresentInputs(sample));
   ASSERT_TRUE(got.ok()) << got.status();
   ASSERT_EQ(got->size(), want->size());
   for (size_t i = 0; i < got->size(); ++i) {
@@ -185,6 +194,15 @@ TEST(Completeness, OpsThatNeedTheReference) {
       absl::StrAppend(&never, name, ": ", why[name], "\n");
   }
   EXPECT_EQ(never, kNeedReference);
+}
+
+// Pointwise ops are instructions, or their decompositions are.
+TEST(Completeness, PointwiseOpsAreInstructions) {
+  for (const OpDef* op : ops::Registry().All()) {
+    if (!op->has(kPointwise) || op->writes()) continue;
+    EXPECT_TRUE(FindScalarOp(*op) != nullptr || op->is_composite())
+        << op->name();
+  }
 }
 
 }  // namespace

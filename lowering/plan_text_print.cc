@@ -1,0 +1,319 @@
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "graph/core/text_lexer.h"
+#include "graph/core/text_parts.h"
+#include "lowering/index_map.h"
+#include "lowering/plan_text.h"
+
+namespace weft {
+namespace {
+
+// Loops are symbols of their own in the text: i0, i1, ... and j0, j1, ..., with
+// underscores in front where a size has such a name.
+std::vector<std::string> LoopNames(const Nest& nest, absl::string_view prefix) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < nest.outer.size(); ++i) {
+    names.push_back(absl::StrCat(prefix, "i", i));
+  }
+  for (size_t j = 0; j < nest.inner.size(); ++j) {
+    names.push_back(absl::StrCat(prefix, "j", j));
+  }
+  return names;
+}
+
+class KernelPrinter {
+ public:
+  explicit KernelPrinter(std::string indent) : indent_(std::move(indent)) {}
+
+  void Print(const Kernel& kernel, std::string* out) {
+    absl::StrAppend(out, indent_, "kernel @", text::NameToString(kernel.name),
+                    "(");
+    for (size_t i = 0; i < kernel.args.size(); ++i) {
+      absl::StrAppend(out, i > 0 ? ", " : "", "%a", i, ": ",
+                      DTypeName(kernel.args[i].dtype),
+                      kernel.args[i].written ? " out" : "");
+    }
+    absl::StrAppend(out, ") {\n");
+    for (const Nest& nest : kernel.nests) PrintNest(nest, out);
+    absl::StrAppend(out, indent_, "}\n");
+  }
+
+ private:
+  static bool Clashes(const std::vector<SymInt>& sizes,
+                      const std::vector<std::string>& names) {
+    bool clash = false;
+    for (SymInt size : sizes) {
+      ForEachSymbol(size, [&](SymInt s) {
+        for (const std::string& name : names) clash = clash || s.name() == name;
+      });
+    }
+    return clash;
+  }
+
+  static void Collect(const Access& a, std::vector<SymInt>* sizes) {
+    sizes->push_back(a.offset);
+    sizes->insert(sizes->end(), a.strides.begin(), a.strides.end());
+    for (const Access::Guard& g : a.guards) {
+      sizes->push_back(g.offset);
+      sizes->insert(sizes->end(), g.strides.begin(), g.strides.end());
+    }
+  }
+
+  void NameLoops(const Nest& nest) {
+    std::vector<SymInt> sizes = nest.outer;
+    sizes.insert(sizes.end(), nest.inner.begin(), nest.inner.end());
+    for (const Stage& stage : nest.stages) {
+      for (const Instr& i : stage.body) Collect(i.access, &sizes);
+      for (const Store& s : stage.stores) Collect(s.access, &sizes);
+    }
+    std::string prefix;
+    do {
+      loops_ = LoopNames(nest, prefix);
+      prefix += "_";
+    } while (Clashes(sizes, loops_));
+  }
+
+  void PrintNest(const Nest& nest, std::string* out) {
+    NameLoops(nest);
+    absl::StrAppend(out, indent_, "  nest");
+    for (size_t l = 0; l < loops_.size(); ++l) {
+      const size_t outer = nest.outer.size();
+      if (l == outer) absl::StrAppend(out, " inner");
+      absl::StrAppend(
+          out, " (", loops_[l], " < ",
+          (l < outer ? nest.outer[l] : nest.inner[l - outer]).ToString(), ")");
+    }
+    if (!nest.rows.empty()) {
+      absl::StrAppend(out, " rows(");
+      for (size_t r = 0; r < nest.rows.size(); ++r) {
+        absl::StrAppend(out, r > 0 ? ", " : "", DTypeName(nest.rows[r]));
+      }
+      absl::StrAppend(out, ")");
+    }
+    absl::StrAppend(out, " {\n");
+    int reduction = 0;
+    for (const Stage& stage : nest.stages) PrintStage(stage, &reduction, out);
+    absl::StrAppend(out, indent_, "  }\n");
+  }
+
+  void PrintStage(const Stage& stage, int* reduction, std::string* out) {
+    absl::StrAppend(out, indent_, "    stage ", stage.per_row ? "per_row " : "",
+                    "{\n");
+    const std::string indent = indent_ + "      ";
+    for (size_t i = 0; i < stage.body.size(); ++i) {
+      absl::StrAppend(out, indent, "%", i, " = ", InstrText(stage.body[i]),
+                      " : ", DTypeName(stage.body[i].dtype), "\n");
+    }
+    for (const Keep& k : stage.keeps) {
+      absl::StrAppend(out, indent, "keep %", k.value, " -> row ", k.row, "\n");
+    }
+    for (const Reduction& r : stage.reductions) {
+      absl::StrAppend(out, indent, "reduce ", ReduceOpName(r.op), " %", r.value,
+                      " : ", DTypeName(r.dtype), " -> ", (*reduction)++, "\n");
+    }
+    for (const Store& s : stage.stores) {
+      absl::StrAppend(out, indent, "store %", s.value, " -> ",
+                      AccessText(s.access), "\n");
+    }
+    absl::StrAppend(out, indent_, "    }\n");
+  }
+
+  static std::string ConstText(const Instr& i) {
+    if (!IsFloat(i.dtype)) return absl::StrCat("const ", i.int_imm);
+    if (std::isnan(i.imm)) return "const nan";
+    return absl::StrCat("const ", FloatToString(i.imm));
+  }
+
+  std::string InstrText(const Instr& i) const {
+    const std::string name(ScalarOpName(i.op));
+    switch (i.op) {
+      case ScalarOp::kConst:
+        return ConstText(i);
+      case ScalarOp::kSize:
+        return absl::StrCat(name, " (", i.size.ToString(), ")");
+      case ScalarOp::kIndex:
+        return absl::StrCat(name, " ", loops_[i.loop]);
+      case ScalarOp::kRow:
+      case ScalarOp::kReduced:
+        return absl::StrCat(name, " ", i.loop);
+      case ScalarOp::kLoad:
+        return absl::StrCat(name, " ", AccessText(i.access));
+      default:
+        break;
+    }
+    std::string text = name;
+    for (int k = 0; k < NumOperands(i.op); ++k) {
+      absl::StrAppend(&text, k > 0 ? ", %" : " %", i.operands[k]);
+    }
+    if (i.op == ScalarOp::kRound) {
+      absl::StrAppend(&text, " via ", DTypeName(i.via));
+    }
+    return text;
+  }
+
+  std::string Linear(SymInt sum, const std::vector<SymInt>& strides) const {
+    for (size_t l = 0; l < strides.size(); ++l) {
+      sum = sum + strides[l] * SymInt::Symbol(loops_[l]);
+    }
+    return sum.ToString();
+  }
+
+  std::string AccessText(const Access& a) const {
+    std::string text =
+        absl::StrCat("%a", a.arg, "[", Linear(a.offset, a.strides));
+    for (const IndexTerm& t : a.terms) {
+      absl::StrAppend(&text, ", %", t.value, " * ", t.stride.ToString(), " in ",
+                      t.bound.ToString());
+    }
+    absl::StrAppend(&text, "]");
+    if (a.guards.empty()) return text;
+    absl::StrAppend(&text, " if");
+    for (const Access::Guard& g : a.guards) {
+      absl::StrAppend(&text, " (", Linear(g.offset, g.strides), " in ",
+                      g.bound.ToString(), ")");
+    }
+    absl::StrAppend(&text, " else %", a.otherwise);
+    return text;
+  }
+
+  std::string indent_;
+  std::vector<std::string> loops_;
+};
+
+class PlanPrinter {
+ public:
+  PlanPrinter(const Plan& plan, std::string indent)
+      : plan_(plan), indent_(std::move(indent)) {}
+
+  void Print(std::string* out) {
+    absl::StrAppend(out, indent_, "plan @", text::NameToString(plan_.name), "(",
+                    Views(plan_.input_views), ") -> (",
+                    Views(plan_.output_views), ") {\n");
+    for (const Buffer& b : plan_.buffers) PrintBuffer(b, out);
+    for (const Kernel& k : plan_.kernels) {
+      KernelPrinter(indent_ + "  ").Print(k, out);
+    }
+    for (const Step& s : plan_.steps) PrintStep(s, out);
+    absl::StrAppend(out, indent_, "}\n");
+  }
+
+ private:
+  std::string BufferName(int b) const {
+    return absl::StrCat("%", text::NameToString(plan_.buffers[b].name));
+  }
+
+  void PrintBuffer(const Buffer& b, std::string* out) const {
+    absl::StrAppend(out, indent_, "  buffer %", text::NameToString(b.name),
+                    " : ", DTypeName(b.dtype), "[", b.numel.ToString(), "]");
+    switch (b.kind) {
+      case BufferKind::kInput:
+        absl::StrAppend(out, " input ", b.index);
+        break;
+      case BufferKind::kOutput:
+        absl::StrAppend(out, " output ", b.index);
+        break;
+      case BufferKind::kConstant:
+        absl::StrAppend(out, " constant ", b.index);
+        break;
+      case BufferKind::kTemporary:
+        absl::StrAppend(out, " temporary");
+        break;
+    }
+    absl::StrAppend(out, b.dynamic ? " dynamic\n" : "\n");
+  }
+
+  std::string ViewText(const View& v) const {
+    if (!v.present()) return v.type.ToString();
+    std::string text = BufferName(v.buffer);
+    if (!v.offset.Is(0) || v.strides != DenseStrides(v.type.dims())) {
+      absl::StrAppend(&text, "[", v.offset.ToString());
+      for (size_t d = 0; d < v.strides.size(); ++d) {
+        absl::StrAppend(&text, ", ", v.strides[d].ToString());
+      }
+      absl::StrAppend(&text, "]");
+    }
+    return absl::StrCat(text, ": ", v.type.ToString());
+  }
+
+  std::string Views(absl::Span<const View> views) const {
+    std::string text;
+    for (const View& v : views) {
+      absl::StrAppend(&text, text.empty() ? "" : ", ", ViewText(v));
+    }
+    return text;
+  }
+
+  static std::string OpText(const OpDef& op, const AttrList* attrs) {
+    const std::string list =
+        attrs == nullptr ? "" : text::AttrsToString(op.schema(), attrs);
+    return list.empty() ? std::string(op.name())
+                        : absl::StrCat(op.name(), "(", list, ")");
+  }
+
+  void PrintStep(const Step& s, std::string* out) const {
+    absl::StrAppend(out, indent_, "  ");
+    switch (s.kind) {
+      case StepKind::kKernel:
+        absl::StrAppend(out, "launch @",
+                        text::NameToString(plan_.kernels[s.kernel].name));
+        break;
+      case StepKind::kLibrary:
+        absl::StrAppend(out, "library ", OpText(*s.op, s.attrs));
+        break;
+      case StepKind::kReference:
+        absl::StrAppend(out, "reference ", OpText(*s.op, s.attrs));
+        break;
+      case StepKind::kCopy:
+        absl::StrAppend(out, "copy");
+        break;
+      case StepKind::kControl:
+        absl::StrAppend(out, "control ", OpText(*s.op, s.attrs));
+        break;
+    }
+    absl::StrAppend(out, " (", Views(s.args), ") -> (", Views(s.results), ")");
+    for (const Epilogue& e : s.epilogue) PrintEpilogue(e, out);
+    if (s.node != 0 || s.provenance != 0) {
+      absl::StrAppend(out, " node ", s.node, " source ", s.provenance);
+    }
+    if (!s.remark.empty()) absl::StrAppend(out, " remark ", Quote(s.remark));
+    if (s.regions.empty()) {
+      absl::StrAppend(out, "\n");
+      return;
+    }
+    absl::StrAppend(out, " {\n");
+    for (const auto& region : s.regions) {
+      PlanPrinter(*region, indent_ + "    ").Print(out);
+    }
+    absl::StrAppend(out, indent_, "  }\n");
+  }
+
+  static void PrintEpilogue(const Epilogue& e, std::string* out) {
+    static constexpr const char* kKinds[] = {"bias", "binary", "unary"};
+    absl::StrAppend(out, " then ", kKinds[static_cast<int>(e.kind)], " ",
+                    OpText(*e.op, e.attrs));
+    if (e.arg >= 0) absl::StrAppend(out, " ", e.arg);
+  }
+
+  const Plan& plan_;
+  std::string indent_;
+};
+
+}  // namespace
+
+std::string PrintPlan(const Plan& plan) {
+  std::string out;
+  PlanPrinter(plan, "").Print(&out);
+  return out;
+}
+
+std::string PrintKernel(const Kernel& kernel) {
+  std::string out;
+  KernelPrinter("").Print(kernel, &out);
+  return out;
+}
+
+}  // namespace weft

@@ -1,0 +1,232 @@
+#include "lowering/plan_verifier.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "graph/core/status_macros.h"
+
+namespace weft {
+namespace {
+
+template <typename... Pieces>
+absl::Status Invalid(const Pieces&... pieces) {
+  return absl::InvalidArgumentError(absl::StrCat(pieces...));
+}
+
+// Steps along some dims; where nothing is reached, nothing is wrong.
+class Reach {
+ public:
+  Reach(const SymbolTable& symbols, SymInt offset)
+      : symbols_(symbols), lowest_(offset), highest_(offset) {}
+
+  void Add(SymInt stride, SymInt size) {
+    const SymRange range = symbols_.RangeOf(size);
+    // Sizes that may be 0 prove nothing.
+    if (range.min < 1) may_be_empty_ = true;
+    const SymInt step = stride * (size - 1);
+    const SymRange sign = symbols_.RangeOf(stride);
+    if (sign.min >= 0) {
+      highest_ = highest_ + step;
+    } else if (sign.max <= 0) {
+      lowest_ = lowest_ + step;
+    }
+  }
+
+  bool Leaves(SymInt numel) const {
+    if (may_be_empty_) return false;
+    return symbols_.ProveLt(highest_, numel) == Proof::kNo ||
+           symbols_.ProveLe(0, lowest_) == Proof::kNo;
+  }
+
+ private:
+  const SymbolTable& symbols_;
+  SymInt lowest_;
+  SymInt highest_;
+  bool may_be_empty_ = false;
+};
+
+class Verifier {
+ public:
+  explicit Verifier(const Plan& plan)
+      : plan_(plan),
+        symbols_(plan.module->symbols()),
+        written_(plan.buffers.size(), false) {}
+
+  absl::Status Run() {
+    for (size_t b = 0; b < plan_.buffers.size(); ++b) {
+      const Buffer& buffer = plan_.buffers[b];
+      if (!buffer.numel.is_valid()) {
+        return Invalid("buffer %", buffer.name, " has no size");
+      }
+      written_[b] = buffer.kind == BufferKind::kInput ||
+                    buffer.kind == BufferKind::kConstant;
+    }
+    for (const Kernel& k : plan_.kernels) WEFT_RETURN_IF_ERROR(VerifyKernel(k));
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      absl::Status status = CheckStep(plan_.steps[s]);
+      if (!status.ok()) {
+        return Invalid("step ", s, " (node ", plan_.steps[s].node,
+                       "): ", status.message());
+      }
+    }
+    for (const View& v : plan_.output_views) {
+      WEFT_RETURN_IF_ERROR(CheckView(v));
+      if (v.present() && !written_[v.buffer] && !v.type.numel().Is(0)) {
+        return Invalid("output %", plan_.buffers[v.buffer].name,
+                       " is not written");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status CheckView(const View& v) const {
+    if (!v.present()) return absl::OkStatus();
+    if (v.buffer >= static_cast<int>(plan_.buffers.size())) {
+      return Invalid("there is no buffer ", v.buffer);
+    }
+    const Buffer& buffer = plan_.buffers[v.buffer];
+    if (!v.type.is_tensor() || v.type.dtype() != buffer.dtype) {
+      return Invalid("a view of %", buffer.name, " has type ",
+                     v.type.ToString());
+    }
+    if (static_cast<int>(v.strides.size()) != v.type.rank()) {
+      return Invalid("a view of %", buffer.name, " lacks strides");
+    }
+    Reach reach(symbols_, v.offset);
+    for (int d = 0; d < v.type.rank(); ++d) {
+      reach.Add(v.strides[d], v.type.dim(d));
+    }
+    if (reach.Leaves(buffer.numel)) {
+      return Invalid("a view leaves %", buffer.name);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckStep(const Step& step) {
+    for (const View& v : step.args) {
+      WEFT_RETURN_IF_ERROR(CheckView(v));
+      if (v.present() && !written_[v.buffer] && !v.type.numel().Is(0)) {
+        return Invalid("%", plan_.buffers[v.buffer].name,
+                       " is read before it is written");
+      }
+    }
+    for (const View& v : step.results) {
+      WEFT_RETURN_IF_ERROR(CheckView(v));
+      if (v.present()) WEFT_RETURN_IF_ERROR(CheckWrite(v));
+    }
+    if (step.kind == StepKind::kCopy) {
+      if (step.args.size() != 1 || step.results.size() != 1 ||
+          step.args[0].type != step.results[0].type) {
+        return Invalid("a copy is between views of one type");
+      }
+      return absl::OkStatus();
+    }
+    if (step.kind == StepKind::kKernel) return CheckLaunch(step);
+    if (step.op == nullptr || step.attrs == nullptr) {
+      return Invalid("the step has no op");
+    }
+    for (const auto& region : step.regions) {
+      WEFT_RETURN_IF_ERROR(VerifyPlan(*region));
+    }
+    for (const Epilogue& e : step.epilogue) {
+      if (e.op == nullptr || e.arg >= static_cast<int>(step.args.size())) {
+        return Invalid("an epilogue has no op or no argument");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckWrite(const View& v) {
+    const Buffer& buffer = plan_.buffers[v.buffer];
+    if (buffer.kind == BufferKind::kInput ||
+        buffer.kind == BufferKind::kConstant) {
+      return Invalid("%", buffer.name, " is not to be written");
+    }
+    auto& places = places_[v.buffer];
+    for (const SymInt offset : places) {
+      if (offset == v.offset && !v.type.numel().Is(0)) {
+        return Invalid("%", buffer.name, " is written twice at ",
+                       offset.ToString());
+      }
+    }
+    // Concatenations of many operands have many; each of them is looked at
+    // once.
+    constexpr size_t kMaxPlaces = 64;
+    if (places.size() < kMaxPlaces) places.push_back(v.offset);
+    written_[v.buffer] = true;
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckLaunch(const Step& step) const {
+    if (step.kernel < 0 ||
+        step.kernel >= static_cast<int>(plan_.kernels.size())) {
+      return Invalid("there is no kernel ", step.kernel);
+    }
+    const Kernel& kernel = plan_.kernels[step.kernel];
+    std::vector<const View*> views;
+    for (const View& v : step.args) views.push_back(&v);
+    for (const View& v : step.results) views.push_back(&v);
+    if (views.size() != kernel.args.size()) {
+      return Invalid("kernel @", kernel.name, " has ", kernel.args.size(),
+                     " arguments, not ", views.size());
+    }
+    for (size_t i = 0; i < views.size(); ++i) {
+      if (!views[i]->present() ||
+          views[i]->type.dtype() != kernel.args[i].dtype ||
+          kernel.args[i].written != (i >= step.args.size())) {
+        return Invalid("argument ", i, " of kernel @", kernel.name, " is ",
+                       views[i]->type.ToString());
+      }
+    }
+    for (const Nest& nest : kernel.nests) {
+      for (const Stage& stage : nest.stages) {
+        for (const Instr& i : stage.body) {
+          if (i.op != ScalarOp::kLoad || !i.access.guards.empty()) continue;
+          WEFT_RETURN_IF_ERROR(
+              CheckAccess(nest, *views[i.access.arg], i.access));
+        }
+        for (const Store& s : stage.stores) {
+          WEFT_RETURN_IF_ERROR(
+              CheckAccess(nest, *views[s.access.arg], s.access));
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckAccess(const Nest& nest, const View& view,
+                           const Access& access) const {
+    Reach reach(symbols_, view.offset + access.offset);
+    for (size_t l = 0; l < access.strides.size(); ++l) {
+      const size_t outer = nest.outer.size();
+      reach.Add(access.strides[l],
+                l < outer ? nest.outer[l] : nest.inner[l - outer]);
+    }
+    for (const IndexTerm& t : access.terms) reach.Add(t.stride, t.bound);
+    const Buffer& buffer = plan_.buffers[view.buffer];
+    // Terms need not reach the end of their bounds.
+    if (access.terms.empty() && reach.Leaves(buffer.numel)) {
+      return Invalid("a kernel leaves %", buffer.name);
+    }
+    return absl::OkStatus();
+  }
+
+  const Plan& plan_;
+  const SymbolTable& symbols_;
+  std::vector<bool> written_;
+  absl::flat_hash_map<int, std::vector<SymInt>> places_;
+};
+
+}  // namespace
+
+absl::Status VerifyPlan(const Plan& plan) {
+  absl::Status status = Verifier(plan).Run();
+  if (status.ok()) return status;
+  return Invalid("plan @", plan.name, ", ", status.message());
+}
+
+}  // namespace weft

@@ -1,0 +1,269 @@
+#include "tests/lowering/random_graphs.h"
+
+#include <random>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/core/builder.h"
+#include "graph/core/check.h"
+#include "graph/ops/ops.h"
+#include "graph/ops/registry.h"
+
+namespace weft {
+namespace {
+
+class Generator {
+ public:
+  explicit Generator(uint64_t seed) : rng_(seed) {}
+
+  RandomProgram Run() {
+    RandomProgram program;
+    program.module = std::make_unique<Module>(ops::Registry());
+    Module& module = *program.module;
+    s0_ = SymInt::Symbol("s0");
+    module.symbols().Declare({s0_, {1, 64}});
+    Graph* main = module.AddFunction("main");
+    for (int i = Pick(1, 3); i > 0; --i) {
+      std::vector<SymInt> dims;
+      for (int d = Pick(1, 3); d > 0; --d) dims.push_back(Size());
+      values_.push_back(main->AddInput(Type::Tensor(DType::kF32, dims)));
+    }
+    Builder b(main);
+    for (int i = Pick(2, 12); i > 0; --i) {
+      if (Pick(0, 4) == 0) {
+        AddFused(b);
+      } else {
+        Add(AddNode(b));
+      }
+    }
+    WEFT_CHECK(b.status().ok()) << b.status().ToString();
+    std::vector<Value*> outputs = {values_.back()};
+    for (int i = Pick(0, 2); i > 0; --i) outputs.push_back(Any());
+    main->SetOutputs(outputs);
+    for (int i = 0; i < main->num_inputs(); ++i) {
+      program.inputs.push_back(Data(main->input(i)->type()));
+    }
+    return program;
+  }
+
+ private:
+  static constexpr int64_t kS0 = 3;
+
+  int Pick(int low, int high) {
+    return low + static_cast<int>(rng_() % (high - low + 1));
+  }
+  SymInt Size() {
+    const SymInt sizes[] = {1, 2, 4, 5, s0_, s0_ * 2};
+    return sizes[Pick(0, 5)];
+  }
+  Value* Any() {
+    return values_[Pick(0, static_cast<int>(values_.size()) - 1)];
+  }
+  void Add(Value* v) {
+    if (v != nullptr) values_.push_back(v);
+  }
+
+  HostTensor Data(Type type) {
+    std::vector<int64_t> dims;
+    for (SymInt d : type.dims()) {
+      dims.push_back(*Evaluate(d, [](SymInt) { return kS0; }));
+    }
+    HostTensor t(type.dtype(), dims);
+    std::vector<double> values(t.numel());
+    for (double& v : values) {
+      v = static_cast<double>(rng_() % 2001) / 1000 - 1;
+    }
+    t.WriteDoubles(values);
+    return t;
+  }
+
+  Value* AddNode(Builder& b) {
+    Value* x = Any();
+    switch (Pick(0, 7)) {
+      case 0:
+        return Unary(b, x);
+      case 1:
+        return Binary(b, x);
+      case 2:
+        return Reduction(b, x);
+      case 3:
+        return Normalization(b, x);
+      case 4:
+        return Move(b, x);
+      case 5:
+        return Concat(b, x);
+      case 6:
+        return Product(b, x);
+      default:
+        return Binary(b, Unary(b, x));
+    }
+  }
+
+  Value* Unary(Builder& b, Value* x) {
+    const OpDef* const kOps[] = {
+        &ops::relu, &ops::tanh, &ops::sigmoid, &ops::neg,       &ops::abs,
+        &ops::sin,  &ops::gelu, &ops::silu,    &ops::hardswish, &ops::softsign};
+    return b.Op(*kOps[Pick(0, 9)], {x});
+  }
+
+  // With another value that has the type, or a part of it that broadcasts.
+  Value* Binary(Builder& b, Value* x) {
+    Value* y = x;
+    for (Value* v : values_) {
+      if (v->type() == x->type() && v != x && Pick(0, 1) == 0) y = v;
+    }
+    if (y == x && x->type().rank() > 0) y = Reduction(b, x, true);
+    switch (Pick(0, 4)) {
+      case 0:
+        return b.Op(ops::sub, {x, y});
+      case 1:
+        return b.Op(ops::mul, {x, b.Op(ops::tanh, {y})});
+      case 2:
+        return b.Op(ops::maximum, {x, y});
+      case 3:
+        return b.Op(ops::where, {b.Op(ops::lt, {x, y}), x, y});
+      default:
+        return b.Op(ops::add, {y, x});
+    }
+  }
+
+  Value* Reduction(Builder& b, Value* x, bool keep = false) {
+    const int rank = x->type().rank();
+    if (rank == 0) return Unary(b, x);
+    const OpDef* const kOps[] = {&ops::mean, &ops::amax, &ops::amin, &ops::sum};
+    std::vector<int64_t> dims;
+    const int first = Pick(0, rank - 1);
+    for (int d = first; d < rank; ++d) {
+      if (d == first || Pick(0, 2) == 0) dims.push_back(d);
+    }
+    const bool sum = Pick(0, 3) == 0;
+    Value* y = b.Op(*kOps[sum ? 3 : Pick(0, 2)], {x},
+                    {{"dim", dims}, {"keepdim", keep || Pick(0, 1) == 0}});
+    return sum ? b.Op(ops::tanh, {y}) : y;
+  }
+
+  Value* Normalization(Builder& b, Value* x) {
+    const int rank = x->type().rank();
+    if (rank == 0) return Unary(b, x);
+    const int dim = Pick(0, rank - 1);
+    switch (Pick(0, 3)) {
+      case 0:
+        return b.Op(ops::softmax, {x}, {{"dim", dim}});
+      case 1:
+        return b.Op(ops::tanh, {b.Op(ops::log_softmax, {x}, {{"dim", dim}})});
+      case 2:
+        return b.Op(
+            ops::rms_norm, {x, nullptr},
+            {{"normalized_shape", std::vector<SymInt>{x->type().dim(rank - 1)}},
+             {"eps", 0.1}});
+      default: {
+        const std::vector<Value*> y =
+            b.Ops(ops::native_layer_norm, {x, nullptr, nullptr},
+                  {{"normalized_shape",
+                    std::vector<SymInt>(x->type().dims().begin() + dim,
+                                        x->type().dims().end())},
+                   {"eps", 0.1}});
+        return Pick(0, 3) == 0 ? y[1] : y[0];
+      }
+    }
+  }
+
+  Value* Move(Builder& b, Value* x) {
+    const Type type = x->type();
+    const int rank = type.rank();
+    if (rank == 0) {
+      return b.Op(ops::expand, {x}, {{"size", std::vector<SymInt>{4}}});
+    }
+    const int dim = Pick(0, rank - 1);
+    switch (Pick(0, 6)) {
+      case 0: {
+        std::vector<int64_t> dims;
+        for (int d = 0; d < rank; ++d) dims.push_back((d + 1) % rank);
+        return b.Op(ops::permute, {x}, {{"dims", dims}});
+      }
+      case 1:
+        return b.Op(ops::reshape, {x},
+                    {{"size", std::vector<SymInt>{type.numel()}}});
+      case 2:
+        return b.Op(ops::slice, {x}, {{"dim", dim}, {"end", 1}});
+      case 3:
+        return b.Op(ops::flip, {x}, {{"dims", std::vector<int64_t>{dim}}});
+      case 4: {
+        std::vector<SymInt> size(type.dims().begin(), type.dims().end());
+        size.insert(size.begin(), 2);
+        return b.Op(ops::expand, {x}, {{"size", size}});
+      }
+      case 5: {
+        std::vector<SymInt> pad(2 * rank, SymInt(0));
+        pad[dim] = 1;
+        return b.Op(ops::pad, {x, nullptr}, {{"pad", pad}});
+      }
+      default:
+        return b.Op(ops::index_select, {x, b.Ints({0, -1, 0})}, {{"dim", dim}});
+    }
+  }
+
+  Value* Concat(Builder& b, Value* x) {
+    std::vector<Value*> rows = {x};
+    for (int i = Pick(1, 3); i > 0; --i) rows.push_back(Unary(b, x));
+    for (Value* v : values_) {
+      if (v->type() == x->type() && Pick(0, 1) == 0) rows.push_back(v);
+    }
+    const int rank = x->type().rank();
+    const NamedAttr dim = {"dim", rank == 0 ? 0 : Pick(0, rank - 1)};
+    const bool stack = rank == 0 || (rank < 4 && Pick(0, 1) == 0);
+    return b.Op(stack ? ops::stack : ops::cat, rows,
+                absl::MakeConstSpan(&dim, 1));
+  }
+
+  // Of a value with its own transpose, made small.
+  Value* Product(Builder& b, Value* x) {
+    if (x->type().rank() != 2) return Unary(b, x);
+    Value* t = b.Op(ops::permute, {x}, {{"dims", std::vector<int64_t>{1, 0}}});
+    return b.Op(ops::tanh, {b.Op(ops::matmul, {x, t})});
+  }
+
+  // Nodes on one or two values as a group.
+  void AddFused(Builder& b) {
+    std::vector<Value*> operands = {Any(), Any()};
+    if (operands[0] == operands[1]) operands.pop_back();
+    // Symbols of a nested graph get their values from plain sizes.
+    for (Value* v : operands) {
+      for (SymInt d : v->type().dims()) {
+        if (!d.is_constant() && !d.is_symbol()) return Add(AddNode(b));
+      }
+    }
+    auto body = std::make_unique<Graph>(&b.module(), "body");
+    const std::vector<Value*> outside = std::move(values_);
+    values_.clear();
+    for (Value* v : operands) values_.push_back(body->AddInput(v->type()));
+    Builder inner(body.get());
+    const size_t inputs = values_.size();
+    for (int i = Pick(1, 5); i > 0; --i) Add(AddNode(inner));
+    WEFT_CHECK(inner.status().ok()) << inner.status().ToString();
+    std::vector<Value*> outputs = {values_.back()};
+    if (values_.size() > inputs + 1 && Pick(0, 1) == 0) {
+      outputs.push_back(values_[inputs]);
+    }
+    body->SetOutputs(outputs);
+    std::vector<std::unique_ptr<Graph>> regions;
+    regions.push_back(std::move(body));
+    values_ = outside;
+    const NamedAttr kind = {"kind", "pointwise"};
+    for (Value* v : b.Ops(ops::fused, operands, absl::MakeConstSpan(&kind, 1),
+                          std::move(regions))) {
+      Add(v);
+    }
+  }
+
+  std::mt19937_64 rng_;
+  SymInt s0_;
+  std::vector<Value*> values_;
+};
+
+}  // namespace
+
+RandomProgram MakeRandomProgram(uint64_t seed) { return Generator(seed).Run(); }
+
+}  // namespace weft

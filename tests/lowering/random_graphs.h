@@ -1,0 +1,25 @@
+// Random programs over the ops that lowering treats in ways of their own.
+#ifndef WEFT_TESTS_LOWERING_RANDOM_GRAPHS_H_
+#define WEFT_TESTS_LOWERING_RANDOM_GRAPHS_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "graph/core/graph.h"
+#include "graph/core/tensor.h"
+
+namespace weft {
+
+struct RandomProgram {
+  std::unique_ptr<Module> module;
+  std::vector<HostTensor> inputs;
+};
+
+// f32 in [-1, 1] and i64 indices; values stay within a few powers of two. Some
+// sizes are symbols. Some groups of nodes are `fused` nodes.
+RandomProgram MakeRandomProgram(uint64_t seed);
+
+}  // namespace weft
+
+#endif  // WEFT_TESTS_LOWERING_RANDOM_GRAPHS_H_
