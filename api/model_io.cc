@@ -6,6 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "graph/core/text.h"
 #include "graph/ops/registry.h"
+#include "lowering/generic_target.h"
+#include "lowering/lower.h"
+#include "lowering/plan_text.h"
+#include "lowering/plan_verifier.h"
 #include "serialize/dot/dot.h"
 #include "serialize/npy/npy.h"
 #include "serialize/onnx/export.h"
@@ -46,6 +50,18 @@ absl::StatusOr<std::unique_ptr<Module>> LoadPt2(const std::string& path,
   return ImportPt2(path, import);
 }
 
+absl::StatusOr<std::string> PrintPlans(const Module& module) {
+  std::string text;
+  for (const auto& function : module.functions()) {
+    auto plan = Lower(*function, GenericTarget());
+    if (!plan.ok()) return plan.status();
+    absl::Status status = VerifyPlan(*plan);
+    if (!status.ok()) return status;
+    absl::StrAppend(&text, text.empty() ? "" : "\n", PrintPlan(*plan));
+  }
+  return text;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Module>> LoadModel(const std::string& path,
@@ -62,6 +78,7 @@ std::optional<EmitFormat> ParseEmitFormat(absl::string_view name) {
   if (name == "dot") return EmitFormat::kDot;
   if (name == "svg") return EmitFormat::kSvg;
   if (name == "onnx") return EmitFormat::kOnnx;
+  if (name == "plan") return EmitFormat::kPlan;
   return std::nullopt;
 }
 
@@ -75,6 +92,8 @@ absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format) {
       return DotToSvg(ToDot(module));
     case EmitFormat::kOnnx:
       return ExportOnnx(module);
+    case EmitFormat::kPlan:
+      return PrintPlans(module);
   }
   return absl::InternalError("unknown format");
 }

@@ -37,8 +37,10 @@ struct LoadOptions {
 absl::StatusOr<std::unique_ptr<Module>> LoadModel(const std::string& path,
                                                   const LoadOptions& options = {});
 
-enum class EmitFormat { kText, kDot, kSvg, kOnnx };
-// "text", "dot", "svg", "onnx"; nullopt for other names.
+// kPlan: the plans of all functions (lowering/plan.h), for a backend with the usual
+// routines.
+enum class EmitFormat { kText, kDot, kSvg, kOnnx, kPlan };
+// "text", "dot", "svg", "onnx", "plan"; nullopt for other names.
 std::optional<EmitFormat> ParseEmitFormat(absl::string_view name);
 absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format);
 

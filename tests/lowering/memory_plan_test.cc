@@ -6,8 +6,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "lowering/generic_target.h"
 #include "lowering/schedule.h"
-#include "tests/lowering/test_target.h"
 #include "tests/support/parse.h"
 
 namespace weft {
@@ -92,7 +92,7 @@ std::optional<int64_t> Ten(SymInt) { return 10; }
 
 TEST(ArenaPlanner, KernelsWorkInPlaceAndLayoutsAreRemembered) {
   const auto module = Parse(kChain);
-  const auto plan = Lower(*module->main(), TestTarget());
+  const auto plan = Lower(*module->main(), GenericTarget());
   ASSERT_TRUE(plan.ok()) << plan.status();
   ArenaPlanner planner(*plan);
   // sin and cos over what they read.
@@ -111,7 +111,7 @@ TEST(ArenaPlanner, KernelsWorkInPlaceAndLayoutsAreRemembered) {
 
 TEST(ArenaPlanner, SizesWithoutValuesAreErrors) {
   const auto module = Parse(kChain);
-  const auto plan = Lower(*module->main(), TestTarget());
+  const auto plan = Lower(*module->main(), GenericTarget());
   const auto layout = ArenaPlanner(*plan).Find(
       [](SymInt) -> std::optional<int64_t> { return std::nullopt; });
   EXPECT_TRUE(absl::StrContains(layout.status().message(), "has no size"))
@@ -120,7 +120,7 @@ TEST(ArenaPlanner, SizesWithoutValuesAreErrors) {
 
 TEST(CheckLayout, FindsPlantedOverlaps) {
   const auto module = Parse(kChain);
-  const auto plan = Lower(*module->main(), TestTarget());
+  const auto plan = Lower(*module->main(), GenericTarget());
   ArenaPlanner planner(*plan);
   const MemoryLayout good = **planner.Find(Ten);
   std::vector<int64_t> bytes(plan->buffers.size(), 640);
@@ -155,10 +155,10 @@ TEST(Schedule, WideGraphsAreWalkedInDepth) {
   }
   absl::StrAppend(&text, "return %c7\n}\n");
   const auto module = Parse(text);
-  LoweringTarget target = TestTarget();
+  LoweringTarget target = GenericTarget();
   target.schedule = false;
   const auto before = Lower(*module->main(), target);
-  const auto after = Lower(*module->main(), TestTarget());
+  const auto after = Lower(*module->main(), GenericTarget());
   ASSERT_TRUE(before.ok() && after.ok());
   EXPECT_GE(EstimatePeak(*before), 8 * 3200);
   EXPECT_LE(EstimatePeak(*after), 3200 + 100);

@@ -12,10 +12,10 @@
 #include "graph/core/text.h"
 #include "graph/ops/registry.h"
 #include "gtest/gtest.h"
+#include "lowering/generic_target.h"
 #include "lowering/memory_plan.h"
 #include "lowering/plan_text.h"
 #include "lowering/plan_verifier.h"
-#include "tests/lowering/test_target.h"
 
 namespace weft {
 namespace {
@@ -36,7 +36,7 @@ TEST_P(Plans, AreAsWritten) {
   ASSERT_TRUE(module.ok()) << module.status();
   std::string plans;
   for (const auto& function : (*module)->functions()) {
-    const auto plan = Lower(*function, TestTarget());
+    const auto plan = Lower(*function, GenericTarget());
     ASSERT_TRUE(plan.ok()) << plan.status();
     const std::string text = PrintPlan(*plan);
     EXPECT_TRUE(VerifyPlan(*plan).ok()) << VerifyPlan(*plan) << text;

@@ -6,12 +6,12 @@
 #include "graph/core/text.h"
 #include "graph/ops/evaluate.h"
 #include "gtest/gtest.h"
+#include "lowering/generic_target.h"
 #include "lowering/lower.h"
 #include "lowering/plan_text.h"
 #include "lowering/plan_verifier.h"
 #include "tests/lowering/plan_evaluator.h"
 #include "tests/lowering/random_graphs.h"
-#include "tests/lowering/test_target.h"
 #include "tests/support/tensor_compare.h"
 
 namespace weft {
@@ -44,7 +44,7 @@ void CheckProgram(const RandomProgram& p, const LoweringTarget& target) {
 class RandomPlans : public testing::TestWithParam<bool> {};
 
 TEST_P(RandomPlans, GiveWhatTheGraphGives) {
-  const LoweringTarget target = GetParam() ? TestTarget() : LoweringTarget();
+  const LoweringTarget target = GetParam() ? GenericTarget() : LoweringTarget();
   for (uint64_t seed = 1; seed <= kPrograms; ++seed) {
     const RandomProgram p = MakeRandomProgram(seed);
     SCOPED_TRACE(absl::StrCat("seed ", seed));
@@ -63,8 +63,8 @@ TEST(Plans, AreDeterministic) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     const RandomProgram a = MakeRandomProgram(seed);
     const RandomProgram b = MakeRandomProgram(seed);
-    EXPECT_EQ(PrintPlan(*Lower(*a.module->main(), TestTarget())),
-              PrintPlan(*Lower(*b.module->main(), TestTarget())));
+    EXPECT_EQ(PrintPlan(*Lower(*a.module->main(), GenericTarget())),
+              PrintPlan(*Lower(*b.module->main(), GenericTarget())));
   }
 }
 

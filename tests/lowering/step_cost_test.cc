@@ -1,7 +1,7 @@
 #include "lowering/step_cost.h"
 
 #include "gtest/gtest.h"
-#include "tests/lowering/test_target.h"
+#include "lowering/generic_target.h"
 #include "tests/support/parse.h"
 
 namespace weft {
@@ -9,7 +9,7 @@ namespace {
 
 StepCost CostOfMain(absl::string_view text) {
   const auto module = Parse(text);
-  return CostOf(*Lower(*module->main(), TestTarget()));
+  return CostOf(*Lower(*module->main(), GenericTarget()));
 }
 
 TEST(StepCost, OfAKernelCountsItsBody) {

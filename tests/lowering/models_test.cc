@@ -1,0 +1,113 @@
+// The example models: what their plans are made of, and how near their arenas
+// come to the least memory. The table is a golden one: counts, not times.
+#include "examples/models/models.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "api/compiler.h"
+#include "graph/ops/evaluate.h"
+#include "gtest/gtest.h"
+#include "lowering/generic_target.h"
+#include "lowering/memory_plan.h"
+#include "lowering/plan_text.h"
+#include "lowering/plan_verifier.h"
+#include "tests/lowering/plan_evaluator.h"
+#include "tests/support/tensor_compare.h"
+
+namespace weft {
+namespace {
+
+constexpr char kPipeline[] =
+    "default,fuse_epilogue,fuse_reduction,fuse_vertical,fuse_concat";
+
+constexpr char kTable[] = "";
+
+struct Counts {
+  int kernels = 0;
+  int library = 0;
+  int copies = 0;
+  int reference = 0;
+};
+
+Counts CountSteps(const Plan& plan) {
+  Counts counts;
+  for (const Step& step : plan.steps) {
+    counts.kernels += step.kind == StepKind::kKernel;
+    counts.library += step.kind == StepKind::kLibrary;
+    counts.copies += step.kind == StepKind::kCopy;
+    counts.reference += step.kind == StepKind::kReference;
+  }
+  return counts;
+}
+
+std::unique_ptr<Module> BuildCompiled(const char* name, bool small) {
+  models::ModelOptions options;
+  options.small = small;
+  if (!small) options.weights = models::ModelOptions::Weights::kAbsent;
+  auto model = models::BuildModel(name, options);
+  EXPECT_TRUE(model.ok()) << model.status();
+  CompileOptions compile;
+  compile.passes = kPipeline;
+  compile.verify = CompileOptions::Verify::kNone;
+  const auto compiled = Compile(*model->module, compile);
+  EXPECT_TRUE(compiled.ok()) << compiled.status();
+  return std::move(model->module);
+}
+
+TEST(Models, PlansAreAsCounted) {
+  std::string table;
+  for (const models::ModelEntry& entry : models::AllModels()) {
+    SCOPED_TRACE(entry.name);
+    const auto module = BuildCompiled(entry.name, /*small=*/false);
+    const auto plan = Lower(*module->main(), GenericTarget());
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    ASSERT_TRUE(VerifyPlan(*plan).ok()) << VerifyPlan(*plan);
+    ArenaPlanner planner(*plan);
+    const auto layout = planner.Find([&](SymInt s) {
+      const SymbolInfo* info = module->symbols().Find(s);
+      return info == nullptr ? std::nullopt : info->hint;
+    });
+    ASSERT_TRUE(layout.ok()) << layout.status();
+    const int64_t bound = std::max<int64_t>((*layout)->lower_bound, 1);
+    EXPECT_LE((*layout)->arena_bytes * 100, bound * 105) << entry.name;
+    const Counts c = CountSteps(*plan);
+    absl::StrAppend(
+        &table,
+        absl::StrFormat("%-14s %4d kernels %4d library %3d copies %2d "
+                        "reference %3d in place\n",
+                        entry.name, c.kernels, c.library, c.copies, c.reference,
+                        planner.memory().in_place().size()));
+  }
+  EXPECT_EQ(table, kTable);
+}
+
+TEST(Models, SmallOnesGiveWhatTheGraphGives) {
+  for (const models::ModelEntry& entry : models::AllModels()) {
+    SCOPED_TRACE(entry.name);
+    models::ModelOptions options;
+    options.small = true;
+    const auto model = models::BuildModel(entry.name, options);
+    ASSERT_TRUE(model.ok()) << model.status();
+    const auto inputs = models::MakeInputs(*model);
+    ASSERT_TRUE(inputs.ok()) << inputs.status();
+    const auto want = EvaluateGraph(*model->module->main(), *inputs);
+    ASSERT_TRUE(want.ok()) << want.status();
+    CompileOptions compile;
+    compile.passes = kPipeline;
+    ASSERT_TRUE(Compile(*model->module, compile).ok());
+    const auto plan = Lower(*model->module->main(), GenericTarget());
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    const auto got = RunPlan(*plan, *inputs);
+    ASSERT_TRUE(got.ok()) << got.status();
+    for (size_t i = 0; i < got->size(); ++i) {
+      EXPECT_EQ(Difference((*got)[i], (*want)[i], {1e-3, 1e-4}), "");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft
