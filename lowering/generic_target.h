@@ -7,8 +7,8 @@
 
 namespace weft {
 
-// Routines for products, convolutions, pooling and attention. Products take
-// operands of any strides; products and convolutions add, multiply and apply
+// Routines for products, convolutions, pooling and attention. Products and
+// attention take operands of any strides; products and convolutions add, multiply and apply
 // relu, gelu, silu, sigmoid and tanh on the way out.
 LoweringTarget GenericTarget();
 

@@ -22,7 +22,9 @@ class Generator {
     program.module = std::make_unique<Module>(ops::Registry());
     Module& module = *program.module;
     s0_ = SymInt::Symbol("s0");
+    s1_ = SymInt::Symbol("s1");
     module.symbols().Declare({s0_, {1, 64}});
+    module.symbols().Declare({s1_, {1, 64}});
     Graph* main = module.AddFunction("main");
     for (int i = Pick(1, 3); i > 0; --i) {
       std::vector<SymInt> dims;
@@ -49,12 +51,13 @@ class Generator {
 
  private:
   static constexpr int64_t kS0 = 3;
+  static constexpr int64_t kS1 = 6;
 
   int Pick(int low, int high) {
     return low + static_cast<int>(rng_() % (high - low + 1));
   }
   SymInt Size() {
-    const SymInt sizes[] = {1, 2, 4, 5, s0_, s0_ * 2};
+    const SymInt sizes[] = {1, 2, 4, 5, s0_, s1_};
     return sizes[Pick(0, 5)];
   }
   Value* Any() {
@@ -67,7 +70,8 @@ class Generator {
   HostTensor Data(Type type) {
     std::vector<int64_t> dims;
     for (SymInt d : type.dims()) {
-      dims.push_back(*Evaluate(d, [](SymInt) { return kS0; }));
+      dims.push_back(
+          *Evaluate(d, [&](SymInt s) { return s == s0_ ? kS0 : kS1; }));
     }
     HostTensor t(type.dtype(), dims);
     std::vector<double> values(t.numel());
@@ -258,7 +262,7 @@ class Generator {
   }
 
   std::mt19937_64 rng_;
-  SymInt s0_;
+  SymInt s0_, s1_;
   std::vector<Value*> values_;
 };
 

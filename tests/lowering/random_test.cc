@@ -17,7 +17,7 @@
 namespace weft {
 namespace {
 
-constexpr uint64_t kPrograms = 400;
+constexpr uint64_t kPrograms = 500;
 
 void CheckProgram(const RandomProgram& p, const LoweringTarget& target) {
   const auto plan = Lower(*p.module->main(), target);
