@@ -73,6 +73,15 @@ const std::vector<std::string>& Attrs::Strs(absl::string_view name) const {
 
 Attrs OpArgs::attrs() const { return Attrs(&op->schema(), attr_list); }
 
+bool OpArgs::MayHold(SymInt condition) const {
+  if (condition.is_constant()) return !condition.Is(0);
+  const Proof proof = symbols != nullptr ? symbols->Prove(condition) : Proof::kUnknown;
+  if (proof == Proof::kUnknown && needs != nullptr && condition.is_valid()) {
+    needs->push_back(condition);
+  }
+  return proof != Proof::kNo;
+}
+
 EvalContext::EvalContext(const OpDef& op, const AttrList* attrs,
                          absl::Span<const HostTensor> inputs,
                          Types result_types, RegionRunner run_region)

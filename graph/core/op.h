@@ -163,6 +163,9 @@ struct OpArgs {
   absl::Span<Graph* const> regions;
   // Facts about symbols, and where data-dependent ops declare new ones.
   SymbolTable* symbols = nullptr;
+  // Where Verify and Infer list the conditions that they took on trust; may be
+  // null. All of them hold whenever the op runs without an error.
+  std::vector<SymInt>* needs = nullptr;
 
   int size() const { return static_cast<int>(types.size()); }
   bool has(int i) const {
@@ -172,6 +175,9 @@ struct OpArgs {
   // Requires that operands are given (not during Infer on bare types).
   Value* operand(int i) const { return operands[i]; }
   Attrs attrs() const;
+  // False when the condition provably does not hold. What is not known is taken
+  // on trust.
+  bool MayHold(SymInt condition) const;
 };
 
 using Types = std::vector<Type>;

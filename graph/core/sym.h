@@ -7,8 +7,9 @@
 // divisibility and hints are facts of a SymbolTable (sym_facts.h).
 //
 // Canonical form: a sum of products with integer coefficients, in a fixed
-// structural order, over atoms: symbols, floordiv, mod, min, max, broadcast and
-// comparisons, which are 1 where they hold and 0 elsewhere.
+// structural order, over atoms: symbols, floordiv, mod, min, max, broadcast,
+// powers with symbolic exponents, comparisons, which are 1 where they hold and 0
+// elsewhere, and selections by a condition.
 // Arithmetic is that of unbounded integers; a result that leaves 64 bits, or an
 // expression past kMaxTerms terms or kMaxDepth levels, is the absorbing value
 // Invalid(), which the verifier refuses.
@@ -45,6 +46,8 @@ class SymInt {
     kMin,
     kMax,
     kBroadcast,  // NumPy broadcasting of sizes: the one that is not 1.
+    kPow,        // args[0] to the power args[1], which is not constant.
+    kSelect,     // args[1] where the condition args[0] holds, else args[2].
     kNonNegative,  // 1 where args[0] >= 0, else 0.
     kZero,         // 1 where args[0] == 0, else 0.
     kInvalid,
@@ -113,6 +116,9 @@ SymInt Max(SymInt a, SymInt b);
 // The size that NumPy broadcasting gives two sizes that are equal or of which
 // one is 1. Two different constants, neither of them 1, give Invalid().
 SymInt BroadcastSize(SymInt a, SymInt b);
+// a*a*...*a; 0 to the power 0 is 1. A negative constant exponent gives
+// Invalid(); symbolic exponents are taken to be 0 or more.
+SymInt Pow(SymInt a, SymInt exponent);
 SymInt Product(absl::Span<const SymInt> values);
 
 // Conditions: 1 where they hold, 0 elsewhere.
@@ -126,9 +132,12 @@ SymInt NotEqual(SymInt a, SymInt b);
 SymInt Not(SymInt condition);
 SymInt And(SymInt a, SymInt b);
 SymInt Or(SymInt a, SymInt b);
-// `a` where the condition holds, else `b`.
+// `a` where the condition holds, else `b`, which then alone needs a value. What
+// both have in common stands outside: select(c, 2*s0 + 3, s1 + 1) is
+// select(c, 2*s0 + 2, s1) + 1.
 SymInt Select(SymInt condition, SymInt a, SymInt b);
-// True when the form shows that `s` is 0 or 1 for every assignment.
+// True when the form shows that `s` is 0 or 1 for every assignment: a sum of
+// products of at most six comparisons that is, whichever of them hold.
 bool IsTruth(SymInt s);
 
 // True when ToString() writes the symbol's name as it is: letters, digits, `_`
@@ -147,7 +156,8 @@ bool ContainsSymbol(SymInt s, SymInt symbol);
 SymInt Substitute(SymInt s,
                   absl::FunctionRef<std::optional<SymInt>(SymInt)> fn);
 // Value for an assignment; nullopt when a symbol has no value, a divisor is
-// zero, sizes do not broadcast, or 64 bits do not hold the result.
+// zero, an exponent negative, sizes do not broadcast, or 64 bits do not hold the
+// result or a power in it.
 std::optional<int64_t> Evaluate(
     SymInt s, absl::FunctionRef<std::optional<int64_t>(SymInt)> value_of);
 

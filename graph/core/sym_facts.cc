@@ -90,7 +90,12 @@ void SymbolTable::Remove(absl::Span<const SymInt> symbols) {
   for (const SymCondition& c : conditions) {
     bool mentions = false;
     ForEachSymbol(c.condition, [&](SymInt symbol) { mentions |= removed.contains(symbol); });
-    if (!mentions) Assume(c.condition, c.origin);
+    if (mentions) continue;
+    if (c.is_range) {
+      AddCondition(c);
+    } else {
+      Assume(c.condition, c.origin);
+    }
   }
 }
 
@@ -147,6 +152,10 @@ bool SymbolTable::IsMultipleOf(SymInt s, int64_t divisor) const {
       }
       return left == 1;
     }
+    case Kind::kPow:
+      return RangeOf(s.args()[1]).min >= 1 && IsMultipleOf(s.args()[0], divisor);
+    case Kind::kSelect:
+      return IsMultipleOf(s.args()[1], divisor) && IsMultipleOf(s.args()[2], divisor);
     default:
       return false;
   }
@@ -186,9 +195,9 @@ Proof SymbolTable::Prove(SymInt condition) const {
 SymInt SymbolTable::Simplify(SymInt s) const { return internal::SimplifySym(s, *this, knowledge_); }
 
 Proof SymbolTable::Assume(SymInt condition, absl::string_view origin) {
-  if (condition.kind() == Kind::kProduct) return AssumeAll(condition, origin);
   const Proof before = Prove(condition);
   if (before != Proof::kUnknown || !IsTruth(condition)) return before;
+  if (AssumeParts(condition, origin)) return before;
   const bool is_range = DeclareRange(condition);
   AddCondition({condition, std::string(origin), is_range});
   if (is_range) return before;
@@ -213,11 +222,30 @@ absl::Span<const int> SymbolTable::ConditionsAbout(SymInt symbol) const {
   return it->second;
 }
 
-Proof SymbolTable::AssumeAll(SymInt conditions, absl::string_view origin) {
-  const Proof before = Prove(conditions);
-  if (before != Proof::kUnknown || !IsTruth(conditions)) return before;
-  for (SymInt condition : conditions.args()) Assume(condition, origin);
-  return before;
+// Takes over the conditions that it is the conjunction of, or that follow from
+// it; false when it says more than these.
+bool SymbolTable::AssumeParts(SymInt condition, absl::string_view origin) {
+  if (condition.kind() == Kind::kProduct) {
+    for (SymInt part : condition.args()) Assume(part, origin);
+    return true;
+  }
+  if (condition.kind() != Kind::kSum) return false;
+  const auto table = internal::TruthTable::Of(condition);
+  if (!table || table->conditions().size() < 2) return false;
+  uint32_t always = ~uint32_t{0}, never = ~uint32_t{0};
+  int cases = 0;
+  for (uint32_t i = 0; i < table->num_assignments(); ++i) {
+    if (table->ValueAt(i) == 0) continue;
+    ++cases;
+    always &= i;
+    never &= ~i;
+  }
+  for (size_t i = 0; i < table->conditions().size(); ++i) {
+    const SymInt part = table->conditions()[i];
+    if (always >> i & 1) Assume(part, origin);
+    if (never >> i & 1) Assume(Not(part), origin);
+  }
+  return cases == 1;
 }
 
 // s >= k, s <= k, s % k == 0.

@@ -81,7 +81,7 @@ class SymbolTable {
   SymInt Simplify(SymInt s) const;
 
  private:
-  Proof AssumeAll(SymInt conditions, absl::string_view origin);
+  bool AssumeParts(SymInt condition, absl::string_view origin);
   void AddCondition(SymCondition condition);
   bool DeclareRange(SymInt condition);
   void Learn(SymInt condition) { knowledge_.Learn(Simplify(condition), *this); }

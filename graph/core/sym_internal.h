@@ -27,6 +27,27 @@ inline bool IsComparison(SymInt s) {
   return s.kind() == SymInt::Kind::kNonNegative || s.kind() == SymInt::Kind::kZero;
 }
 
+// A sum of products of comparisons, as a function of these.
+class TruthTable {
+ public:
+  static constexpr int kMaxConditions = 6;
+
+  // Nothing when `s` is no such sum, or has more than kMaxConditions.
+  static std::optional<TruthTable> Of(SymInt s);
+
+  // In structural order.
+  const std::vector<SymInt>& conditions() const { return conditions_; }
+  // Assignments are below this; bit i says whether conditions()[i] holds.
+  uint32_t num_assignments() const { return uint32_t{1} << conditions_.size(); }
+  int64_t ValueAt(uint32_t assignment) const { return values_[assignment]; }
+  // 0 or 1 for each.
+  bool IsTruth() const;
+
+ private:
+  std::vector<SymInt> conditions_;
+  std::vector<int64_t> values_;
+};
+
 // A product without its coefficient, and the coefficient.
 struct Term {
   SymInt monomial;  // 1, an atom, or a product with coefficient 1.

@@ -1,4 +1,5 @@
 // Expressions as text.
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,13 +14,13 @@
 namespace weft {
 namespace {
 
-using internal::IsComparison;
 using Kind = SymInt::Kind;
 
 std::string Parenthesized(SymInt s) {
   const bool atom = (s.is_constant() && s.value() >= 0) || s.is_symbol() ||
                     s.kind() == Kind::kMin || s.kind() == Kind::kMax ||
-                    s.kind() == Kind::kBroadcast;
+                    s.kind() == Kind::kBroadcast || s.kind() == Kind::kPow ||
+                    s.kind() == Kind::kSelect;
   return atom ? s.ToString() : absl::StrCat("(", s.ToString(), ")");
 }
 
@@ -32,14 +33,41 @@ std::string ProductToString(int64_t coefficient, absl::Span<const SymInt> factor
 
 std::string ComparisonToString(SymInt s, bool negated);
 
+// What stands beside an operator that binds closer than a comparison.
+std::string SideToString(SymInt s) {
+  return !s.is_constant() && IsTruth(s) ? Parenthesized(s) : s.ToString();
+}
+
+// "a and b" or "a or b", where that is all of it and reads back as the same.
+std::optional<std::string> LogicToString(SymInt s) {
+  const auto table = internal::TruthTable::Of(s);
+  if (!table || table->conditions().size() < 2 || !table->IsTruth()) return std::nullopt;
+  std::vector<uint32_t> cases[2];
+  for (uint32_t i = 0; i < table->num_assignments(); ++i) cases[table->ValueAt(i)].push_back(i);
+  const bool all = cases[1].size() == 1;
+  if (!all && cases[0].size() != 1) return std::nullopt;
+  SymInt whole = SymInt(all);
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < table->conditions().size(); ++i) {
+    const SymInt condition = table->conditions()[i];
+    const bool holds = (cases[all][0] >> i & 1) == all;
+    const SymInt part = holds ? condition : Not(condition);
+    whole = all ? And(whole, part) : Or(whole, part);
+    parts.push_back(part.ToString());
+  }
+  if (whole != s) return std::nullopt;
+  return absl::StrJoin(parts, all ? " and " : " or ");
+}
+
 std::string SumToString(SymInt s) {
   if (s.coefficient() == 1 && s.args().size() == 1) {
     const SymInt negated = SymInt(1) - s;
     if (negated.kind() == Kind::kZero) return ComparisonToString(negated, true);
   }
+  if (auto logic = LogicToString(s)) return *logic;
   std::string out;
   for (SymInt arg : s.args()) {
-    std::string term = IsComparison(arg) ? Parenthesized(arg) : arg.ToString();
+    std::string term = SideToString(arg);
     if (out.empty()) {
       out = term;
     } else if (term[0] == '-') {
@@ -53,8 +81,6 @@ std::string SumToString(SymInt s) {
   if (k < 0) absl::StrAppend(&out, " - ", absl::StrCat(k).substr(1));
   return out;
 }
-
-std::string SideToString(SymInt s) { return IsComparison(s) ? Parenthesized(s) : s.ToString(); }
 
 // "s0 >= s1 + 3": each term on the side where it is positive, a constant on the
 // right; "s0 <= 3" when no other term is positive.
@@ -90,11 +116,16 @@ std::string ComparisonToString(SymInt s, bool negated) {
                       SideToString(right));
 }
 
+std::string CallToString(absl::string_view name, absl::Span<const SymInt> args) {
+  return absl::StrCat(name, "(", absl::StrJoin(args, ", ", absl::StreamFormatter()), ")");
+}
+
 }  // namespace
 
 bool IsPlainSymbolName(absl::string_view name) {
   for (absl::string_view reserved :
-       {"min", "max", "broadcast", "invalid", "inf", "nan", "none", "hint", "unbacked"}) {
+       {"min", "max", "broadcast", "pow", "select", "and", "or", "not", "invalid", "inf",
+        "nan", "none", "hint", "unbacked"}) {
     if (name == reserved) return false;
   }
   for (char c : name) {
@@ -110,6 +141,9 @@ std::string SymInt::ToString() const {
     case Kind::kSymbol:
       return IsPlainSymbolName(name()) ? std::string(name()) : Quote(name());
     case Kind::kProduct:
+      if (IsTruth(*this)) {
+        return absl::StrJoin(args(), " and ", absl::StreamFormatter());
+      }
       return coefficient() == -1 ? absl::StrCat("-", ProductToString(1, args()))
                                  : ProductToString(coefficient(), args());
     case Kind::kSum:
@@ -119,11 +153,15 @@ std::string SymInt::ToString() const {
     case Kind::kMod:
       return absl::StrCat(Parenthesized(args()[0]), " % ", Parenthesized(args()[1]));
     case Kind::kMin:
-      return absl::StrCat("min(", absl::StrJoin(args(), ", ", absl::StreamFormatter()), ")");
+      return CallToString("min", args());
     case Kind::kMax:
-      return absl::StrCat("max(", absl::StrJoin(args(), ", ", absl::StreamFormatter()), ")");
+      return CallToString("max", args());
     case Kind::kBroadcast:
-      return absl::StrCat("broadcast(", absl::StrJoin(args(), ", ", absl::StreamFormatter()), ")");
+      return CallToString("broadcast", args());
+    case Kind::kPow:
+      return CallToString("pow", args());
+    case Kind::kSelect:
+      return CallToString("select", args());
     case Kind::kNonNegative:
     case Kind::kZero:
       return ComparisonToString(*this, false);

@@ -34,10 +34,12 @@ class Prover {
         return ProveNonNegative(condition.args()[0]);
       case Kind::kZero:
         return ProveZero(condition.args()[0]);
-      case Kind::kProduct:
-        return ProveAll(condition.args());
+      case Kind::kProduct: {
+        const Proof proof = ProveAll(condition.args());
+        return proof != Proof::kUnknown ? proof : ProveByCases(condition);
+      }
       default:
-        return ProveNegation(condition);
+        return ProveByCases(condition);
     }
   }
 
@@ -54,14 +56,63 @@ class Prover {
     return all;
   }
 
-  Proof ProveNegation(SymInt condition) {
-    const SymInt negated = SymInt(1) - condition;
-    if (!IsTruth(condition) || negated.kind() == Kind::kSum) {
-      return Proof::kUnknown;
+  // A sum of products of comparisons: the answer that all cases agree on which
+  // the comparisons leave.
+  Proof ProveByCases(SymInt condition) {
+    const auto table = TruthTable::Of(condition);
+    if (!table || !table->IsTruth()) return Proof::kUnknown;
+    uint32_t known = 0, value = 0;
+    for (size_t i = 0; i < table->conditions().size(); ++i) {
+      const Proof proof = Prove(table->conditions()[i]);
+      known |= uint32_t{proof != Proof::kUnknown} << i;
+      value |= uint32_t{proof == Proof::kYes} << i;
     }
-    const Proof proof = Prove(negated);
-    if (proof == Proof::kUnknown) return proof;
-    return proof == Proof::kYes ? Proof::kNo : Proof::kYes;
+    bool may[2] = {false, false};
+    for (uint32_t i = 0; i < table->num_assignments(); ++i) {
+      const bool holds = table->ValueAt(i) == 1;
+      if ((i & known) != value || may[holds]) continue;
+      may[holds] = !IsImpossible(*table, i);
+    }
+    if (may[0] == may[1]) return Proof::kUnknown;
+    return may[1] ? Proof::kYes : Proof::kNo;
+  }
+
+  // One of the comparisons (or negations) that the case is made of contradicts
+  // the others.
+  bool IsImpossible(const TruthTable& table, uint32_t assignment) {
+    constexpr size_t kMaxLiterals = 3;
+    const size_t n = table.conditions().size();
+    if (n > kMaxLiterals) return false;
+    for (size_t last = 0; last < n; ++last) {
+      const size_t before = given_.size();
+      for (size_t i = 0; i < n; ++i) {
+        if (i != last) Give(table.conditions()[i], assignment >> i & 1);
+      }
+      const bool impossible =
+          given_.size() > before && Contradicts(table.conditions()[last], assignment >> last & 1);
+      given_.resize(before);
+      if (impossible) return true;
+    }
+    return false;
+  }
+
+  // For the time being, the comparison holds, or does not.
+  void Give(SymInt comparison, bool holds) {
+    const SymInt s = comparison.args()[0];
+    if (comparison.kind() == Kind::kNonNegative) {
+      given_.push_back(holds ? s : -s - 1);
+    } else if (holds) {
+      given_.push_back(s);
+      given_.push_back(-s);
+    }
+  }
+
+  // The comparison provably is not as said.
+  bool Contradicts(SymInt comparison, bool holds) {
+    const SymInt s = comparison.args()[0];
+    if (comparison.kind() == Kind::kNonNegative) return IsNonNegative(holds ? -s - 1 : s);
+    if (holds) return IsNonNegative(s - 1) || IsNonNegative(-s - 1);
+    return IsNonNegative(s) && IsNonNegative(-s);
   }
 
   Proof ProveNonNegative(SymInt s) {
@@ -135,6 +186,13 @@ class Prover {
         case Kind::kMax:
         case Kind::kBroadcast:
           return HoldsForArgs(atom, rest, factor, depth);
+        case Kind::kSelect:
+          return HoldsForBranches(args, rest, factor, depth);
+        case Kind::kPow:
+          // a^e >= 1 + (a - 1)*e for a >= 1.
+          if (factor.value() < 0 || table_.RangeOf(args[0]).min < 1) break;
+          if (table_.RangeOf(args[1]).min < 0) break;
+          return Holds(rest + factor * (1 + (args[0] - 1) * args[1]), depth);
         case Kind::kFloorDiv:
           return HoldsWithoutQuotient(args[0], args[1], rest, factor, depth);
         case Kind::kMod:
@@ -159,6 +217,19 @@ class Prover {
     return !any;
   }
 
+  // Each branch under what its condition says.
+  bool HoldsForBranches(absl::Span<const SymInt> args, SymInt rest, SymInt factor, int depth) {
+    const SymInt parts[] = {args[0], rest + factor * args[1], rest + factor * args[2]};
+    for (const bool holds : {true, false}) {
+      const size_t before = given_.size();
+      if (IsComparison(parts[0])) Give(parts[0], holds);
+      const bool proven = Holds(parts[holds ? 1 : 2], depth);
+      given_.resize(before);
+      if (!proven) return false;
+    }
+    return true;
+  }
+
   bool HoldsWithoutQuotient(SymInt x, SymInt d, SymInt rest, SymInt factor, int depth) {
     if (d.is_constant()) {
       // d * floor(x / d) = x - mod(x, d).
@@ -173,7 +244,10 @@ class Prover {
   // are chosen so that a term goes.
   bool HoldsByAxiom(SymInt s, int depth) {
     const std::vector<Term> terms = Terms(s);
-    for (SymInt axiom : knowledge_.AxiomsAbout(s)) {
+    std::vector<SymInt> axioms = knowledge_.AxiomsAbout(s);
+    axioms.insert(axioms.begin(), given_.begin(), given_.end());
+    for (SymInt axiom : axioms) {
+      if (!axiom.is_valid()) continue;
       for (const Term& theirs : Terms(axiom)) {
         if (theirs.monomial.is_constant()) continue;
         for (const Term& ours : terms) {
@@ -197,6 +271,7 @@ class Prover {
 
   const SymbolTable& table_;
   const SymKnowledge& knowledge_;
+  std::vector<SymInt> given_;  // Each is >= 0 in the case at hand.
   int steps_ = 0;
 };
 

@@ -32,7 +32,6 @@ class SymKnowledge {
 
   // Without the symbols that an equality replaces.
   SymInt Replace(SymInt s) const;
-  bool has_replacements() const { return !replacements_.empty(); }
   // Narrower than the declared range; nothing when no condition says more.
   const SymRange* RangeOf(SymInt symbol) const;
   // `condition` holds as it stands, whatever becomes of its symbols.

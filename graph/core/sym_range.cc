@@ -76,6 +76,28 @@ SymRange ModRange(SymRange a, SymRange b) {
   return {0, a.min >= 0 ? std::min(top, a.max) : top};
 }
 
+// a to the power e, bounds included; both 0 or more.
+int64_t PowBound(int64_t a, int64_t e) {
+  int64_t power = 1;
+  // Past 64 factors it is 0, 1 or unbounded.
+  for (int64_t i = 0; i < std::min<int64_t>(e, 64); ++i) power = MulBounds(power, a);
+  return power;
+}
+
+// Negative exponents have no power.
+SymRange PowRange(SymRange a, SymRange e) {
+  e.min = std::max<int64_t>(e.min, 0);
+  if (e.max < 0) return {};
+  if (a.min >= 1) return {PowBound(a.min, e.min), PowBound(a.max, e.max)};
+  if (a.min >= 0) {
+    return {e.min == 0 && a.max == 0 && e.max == 0 ? 1 : 0,
+            std::max(PowBound(a.max, e.max), PowBound(a.max, e.min))};
+  }
+  if (a.min == SymRange::kMin) return {};
+  const int64_t size = PowBound(std::max(-a.min, a.max < 0 ? int64_t{0} : a.max), e.max);
+  return {size == SymRange::kMax ? SymRange::kMin : -size, std::max<int64_t>(size, 1)};
+}
+
 }  // namespace
 
 SymRange Intersect(SymRange a, SymRange b) {
@@ -121,6 +143,14 @@ SymRange RangeOf(SymInt s, absl::FunctionRef<SymRange(SymInt)> range_of_symbol) 
         range = {std::min(range.min, r.min), std::max(range.max, r.max)};
       }
       return range;
+    case Kind::kPow:
+      return Proper(PowRange(range, range_of(args[1])));
+    case Kind::kSelect: {
+      if (range.min > 0) return range_of(args[1]);
+      if (range.max < 1) return range_of(args[2]);
+      const SymRange a = range_of(args[1]), b = range_of(args[2]);
+      return {std::min(a.min, b.min), std::max(a.max, b.max)};
+    }
     case Kind::kNonNegative:
       return {range.min >= 0 ? 1 : 0, range.max < 0 ? 0 : 1};
     case Kind::kZero:

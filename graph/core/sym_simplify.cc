@@ -13,12 +13,14 @@ using Kind = SymInt::Kind;
 
 class Simplifier {
  public:
-  explicit Simplifier(const SymbolTable& table) : table_(table) {}
+  Simplifier(const SymbolTable& table, const SymKnowledge& knowledge)
+      : table_(table), knowledge_(knowledge) {}
 
   // Recursion follows the depth of the expression, which is bounded.
   SymInt Run(SymInt s) {
     if (s.is_constant() || !s.is_valid()) return s;
     if (s.is_symbol()) return SinglePoint(s);
+    if (s.kind() == Kind::kSelect) return Selection(s.args());
     std::vector<SymInt> args;
     for (SymInt arg : s.args()) args.push_back(Run(arg));
     SymInt whole = Rebuild(s, args);
@@ -44,6 +46,8 @@ class Simplifier {
         return Extremum(s.kind(), args);
       case Kind::kBroadcast:
         return Broadcast(args);
+      case Kind::kPow:
+        return Pow(args[0], args[1]);
       case Kind::kNonNegative:
         return GreaterEqual(args[0], 0);
       case Kind::kZero:
@@ -51,6 +55,16 @@ class Simplifier {
       default:
         return s;
     }
+  }
+
+  // One branch alone where the condition is decided.
+  SymInt Selection(absl::Span<const SymInt> args) {
+    SymInt condition = Run(args[0]);
+    if (knowledge_.Knows(condition)) condition = 1;
+    if (knowledge_.Knows(Not(condition))) condition = 0;
+    if (condition.is_constant()) return Run(args[condition.Is(0) ? 2 : 1]);
+    const SymInt whole = Select(condition, Run(args[1]), Run(args[2]));
+    return whole.is_valid() ? SinglePoint(whole) : Select(args[0], args[1], args[2]);
   }
 
   SymInt SinglePoint(SymInt s) {
@@ -110,13 +124,14 @@ class Simplifier {
   }
 
   const SymbolTable& table_;
+  const SymKnowledge& knowledge_;
 };
 
 }  // namespace
 
 SymInt SimplifySym(SymInt s, const SymbolTable& table, const SymKnowledge& knowledge) {
   const SymInt replaced = knowledge.Replace(s);
-  return Simplifier(table).Run(replaced.is_valid() ? replaced : s);
+  return Simplifier(table, knowledge).Run(replaced.is_valid() ? replaced : s);
 }
 
 }  // namespace weft::internal

@@ -88,6 +88,28 @@ SymInt FromTerms(std::vector<Term> terms, int64_t modulus) {
 
 namespace {
 
+// Powers of one base become one: x^a * x^b is x^(a+b), x * x^a is x^(a+1). True
+// when there were such.
+bool JoinPowers(std::vector<SymInt>* factors) {
+  bool joined = false;
+  for (size_t i = 0; i < factors->size(); ++i) {
+    if ((*factors)[i].kind() != Kind::kPow) continue;
+    const SymInt base = (*factors)[i].args()[0];
+    SymInt exponent = (*factors)[i].args()[1];
+    for (size_t k = factors->size(); k-- > 0;) {
+      const SymInt other = (*factors)[k];
+      const bool power = other.kind() == Kind::kPow && other.args()[0] == base;
+      if (k == i || (!power && other != base)) continue;
+      exponent = exponent + (power ? other.args()[1] : SymInt(1));
+      factors->erase(factors->begin() + k);
+      if (k < i) --i;
+      joined = true;
+    }
+    (*factors)[i] = Pow(base, exponent);
+  }
+  return joined;
+}
+
 SymInt MultiplyMonomials(SymInt a, SymInt b) {
   auto fa = Factors(a);
   auto fb = Factors(b);
@@ -101,7 +123,28 @@ SymInt MultiplyMonomials(SymInt a, SymInt b) {
   };
   factors.erase(std::unique(factors.begin(), factors.end(), repeats),
                 factors.end());
+  const bool has_power = std::any_of(factors.begin(), factors.end(),
+                                     [](SymInt f) { return f.kind() == Kind::kPow; });
+  if (has_power && JoinPowers(&factors)) return Product(factors);
   return MakeMonomial(std::move(factors));
+}
+
+// Adds the terms of c*a*b. Powers that were joined may give any expression.
+bool AddProduct(SymInt a, SymInt b, Wide c, std::vector<Term>* terms) {
+  const SymInt product = MultiplyMonomials(a, b);
+  const bool one = product.kind() == Kind::kSum     ? false
+                   : product.kind() == Kind::kProduct ? product.coefficient() == 1
+                                                      : !product.is_constant() || product.Is(1);
+  if (one) {
+    terms->push_back({product, c});
+    return true;
+  }
+  for (Term term : Terms(product)) {
+    term.coefficient *= c;
+    if (!FitsInt64(term.coefficient)) return false;
+    terms->push_back(term);
+  }
+  return true;
 }
 
 // a / b when b's factors are among a's.
@@ -237,7 +280,7 @@ SymInt operator*(SymInt a, SymInt b) {
     for (const Term& y : tb) {
       const Wide c = x.coefficient * y.coefficient;
       if (!FitsInt64(c)) return SymInt::Invalid();
-      terms.push_back({internal::MultiplyMonomials(x.monomial, y.monomial), c});
+      if (!internal::AddProduct(x.monomial, y.monomial, c, &terms)) return SymInt::Invalid();
     }
   }
   return FromTerms(std::move(terms));

@@ -46,12 +46,23 @@ SymInt SumOf(absl::Span<const SymInt> values, int64_t constant) {
   return FromTerms(std::move(terms));
 }
 
+// A branch that is not taken may have no value.
+SymInt SubstituteSelection(SymInt s, absl::FunctionRef<std::optional<SymInt>(SymInt)> fn) {
+  const SymInt condition = Substitute(s.args()[0], fn);
+  if (condition.is_constant()) return Substitute(s.args()[condition.Is(0) ? 2 : 1], fn);
+  const SymInt a = Substitute(s.args()[1], fn);
+  const SymInt b = Substitute(s.args()[2], fn);
+  if (condition == s.args()[0] && a == s.args()[1] && b == s.args()[2]) return s;
+  return Select(condition, a, b);
+}
+
 }  // namespace
 
 SymInt Substitute(SymInt s,
                   absl::FunctionRef<std::optional<SymInt>(SymInt)> fn) {
   if (s.is_symbol()) return fn(s).value_or(s);
   if (s.args().empty()) return s;
+  if (s.kind() == Kind::kSelect) return SubstituteSelection(s, fn);
   std::vector<SymInt> args;
   for (SymInt arg : s.args()) args.push_back(Substitute(arg, fn));
   if (absl::MakeConstSpan(args) == s.args()) return s;
@@ -76,10 +87,13 @@ SymInt Substitute(SymInt s,
     case Kind::kBroadcast:
       for (SymInt arg : args) result = BroadcastSize(result, arg);
       return result;
+    case Kind::kPow:
+      return Pow(args[0], args[1]);
     case Kind::kNonNegative:
       return GreaterEqual(args[0], 0);
     case Kind::kZero:
       return Equal(args[0], 0);
+    case Kind::kSelect:
     case Kind::kConst:
     case Kind::kSymbol:
     case Kind::kInvalid:

@@ -77,6 +77,8 @@ class TextReader {
   bool ParseDouble(double* out);
   bool ParseSymbol(SymInt* out);
   bool ParseSymInt(SymInt* out);
+  // At the name of a function of sizes: min, max, broadcast, pow, select.
+  bool AtFunction() const;
   bool ParseType(Type* out);
 
   // Symbols met in sizes since the last call.
@@ -103,7 +105,10 @@ class TextReader {
 
  private:
   bool ExpectedKind(int kind);
+  bool ParseCondition(SymInt* out, int depth);
+  bool ParseConjunction(SymInt* out, int depth);
   bool ParseComparison(SymInt* out, int depth);
+  bool CheckCondition(size_t position, SymInt value);
   bool ParseSum(SymInt* out, int depth);
   bool ParseTerm(bool negate, SymInt* out, int depth);
   bool ParseFactor(SymInt* out, int depth);

@@ -94,7 +94,7 @@ class FactParser {
     } while (reader_.Accept(','));
     for (const Fact& fact : facts_) table_.Declare(fact.info);
     for (const Condition& c : conditions_) {
-      if (table_.Assume(c.condition) != Proof::kNo) continue;
+      if (table_.Assume(c.condition, "the where clause") != Proof::kNo) continue;
       return reader_.Fail(c.begin,
                           absl::StrCat(c.condition.ToString(), " contradicts other facts"));
     }
@@ -122,8 +122,7 @@ class FactParser {
       if (AtRange()) return ParseRange();
       return ParseCondition(begin);
     }
-    if (reader_.At('(') || reader_.AtWord("min") || reader_.AtWord("max") ||
-        reader_.AtWord("broadcast")) {
+    if (reader_.At('(') || reader_.AtFunction() || reader_.AtWord("not")) {
       return ParseCondition(begin);
     }
     if (!reader_.At(kIdentifier) && !reader_.At(kString)) {
@@ -149,7 +148,7 @@ class FactParser {
     return true;
   }
 
-  // Anything that compares two sizes.
+  // Anything that compares sizes.
   bool ParseCondition(size_t begin) {
     reader_.Seek(begin);
     SymInt condition;
@@ -166,7 +165,8 @@ class FactParser {
   bool LooksLike(Fn parse) {
     const size_t begin = reader_.position();
     const bool yes = parse() && !reader_.At('+') && !reader_.At('-') && !reader_.At('*') &&
-                     !reader_.At(kFloorDiv) && !reader_.At('%') && !reader_.At(kValue);
+                     !reader_.At(kFloorDiv) && !reader_.At('%') && !reader_.At(kValue) &&
+                     !reader_.AtWord("and") && !reader_.AtWord("or");
     reader_.Seek(begin);
     return yes;
   }

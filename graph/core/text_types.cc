@@ -1,10 +1,16 @@
 // Symbolic sizes and types of the text form.
 //
+//   size    = conj { "or" conj }
+//   conj    = { "not" } comp { "and" { "not" } comp }
+//   comp    = sum [ ("<=" | ">=" | "==" | "!=" | "<" | ">") sum ]
 //   sum     = term { ("+" | "-") term }
 //   term    = factor { ("*" | "//" | "%") factor }
 //   factor  = "-" factor | primary
-//   primary = integer | symbol | "(" sum ")"
-//           | ("min" | "max" | "broadcast") "(" sum { "," sum } ")"
+//   primary = integer | symbol | "(" size ")"
+//           | ("min" | "max" | "broadcast" | "pow" | "select")
+//             "(" size { "," size } ")"
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "graph/core/sym.h"
 #include "graph/core/text.h"
@@ -64,7 +70,47 @@ bool TextReader::ParseSymInt(SymInt* out) {
     }
     Seek(first.begin);
   }
-  return ParseComparison(out, 0);
+  return ParseCondition(out, 0);
+}
+
+bool TextReader::CheckCondition(size_t position, SymInt value) {
+  return IsTruth(value) ||
+         Fail(position, absl::StrCat(value.ToString(), " is a size, not a condition"));
+}
+
+// Conjunctions with `or` between them.
+bool TextReader::ParseCondition(SymInt* out, int depth) {
+  size_t begin = position();
+  if (!ParseConjunction(out, depth)) return false;
+  while (AtWord("or")) {
+    if (!CheckCondition(begin, *out)) return false;
+    Advance();
+    begin = position();
+    SymInt right;
+    if (!ParseConjunction(&right, depth) || !CheckCondition(begin, right)) return false;
+    *out = Or(*out, right);
+    if (!Valid(begin, *out)) return false;
+  }
+  return true;
+}
+
+// Comparisons with `and` between them, each perhaps after `not`.
+bool TextReader::ParseConjunction(SymInt* out, int depth) {
+  bool first = true;
+  do {
+    bool negate = false;
+    while (AcceptWord("not")) negate = !negate;
+    const size_t begin = position();
+    SymInt part;
+    if (!ParseComparison(&part, depth)) return false;
+    const bool is_logic = negate || !first || AtWord("and");
+    if (is_logic && !CheckCondition(begin, part)) return false;
+    if (negate) part = Not(part);
+    *out = first ? part : And(*out, part);
+    if (!Valid(begin, *out)) return false;
+    first = false;
+  } while (AcceptWord("and"));
+  return true;
 }
 
 // A sum, or two of them compared.
@@ -159,28 +205,48 @@ bool TextReader::ParsePrimary(SymInt* out, int depth) {
     *out = SymInt(static_cast<int64_t>(value));
     return true;
   }
-  if (Accept('(')) return ParseComparison(out, depth + 1) && Expect(')');
-  if (AtWord("min") || AtWord("max") || AtWord("broadcast")) {
-    return ParseFunction(out, depth);
-  }
+  if (Accept('(')) return ParseCondition(out, depth + 1) && Expect(')');
+  if (AtFunction()) return ParseFunction(out, depth);
   if (At(kIdentifier) || At(kString)) return ParseSymbol(out);
   return Expected("a size");
+}
+
+bool TextReader::AtFunction() const {
+  for (absl::string_view name : {"min", "max", "broadcast", "pow", "select"}) {
+    if (AtWord(name)) return true;
+  }
+  return false;
 }
 
 bool TextReader::ParseFunction(SymInt* out, int depth) {
   const size_t begin = position();
   const absl::string_view name = token_.text;
   Advance();
-  if (!Expect('(') || !ParseComparison(out, depth + 1)) return false;
-  while (Accept(',')) {
+  if (!Expect('(')) return false;
+  std::vector<SymInt> args;
+  do {
     SymInt arg;
-    if (!ParseComparison(&arg, depth + 1)) return false;
-    *out = name == "min"   ? Min(*out, arg)
-           : name == "max" ? Max(*out, arg)
-                           : BroadcastSize(*out, arg);
+    if (!ParseCondition(&arg, depth + 1)) return false;
+    args.push_back(arg);
+  } while (Accept(','));
+  if (!Expect(')')) return false;
+  if (name == "pow" || name == "select") {
+    const size_t wanted = name == "pow" ? 2 : 3;
+    if (args.size() != wanted) {
+      return Fail(begin, absl::StrCat(name, " takes ", wanted, " sizes, not ", args.size()));
+    }
+    if (name == "select" && !CheckCondition(begin, args[0])) return false;
+    *out = name == "pow" ? Pow(args[0], args[1]) : Select(args[0], args[1], args[2]);
+    return Valid(begin, *out);
+  }
+  *out = args[0];
+  for (size_t i = 1; i < args.size(); ++i) {
+    *out = name == "min"   ? Min(*out, args[i])
+           : name == "max" ? Max(*out, args[i])
+                           : BroadcastSize(*out, args[i]);
     if (!Valid(begin, *out)) return false;
   }
-  return Expect(')');
+  return true;
 }
 
 bool TextReader::ParseTensorType(DType dtype, Type* out) {

@@ -136,6 +136,12 @@ Val GraphWriter::ComputeSize(SymInt size) {
       const Val condition = Shared(compare, {Size(size.args()[0]), Ints({0})});
       return Shared("Where", {condition, Ints({1}), Ints({0})});
     }
+    case Kind::kPow:
+      return Shared("Pow", args());
+    case Kind::kSelect: {
+      const auto parts = args();
+      return Shared("Where", {Shared("Greater", {parts[0], Ints({0})}), parts[1], parts[2]});
+    }
     case Kind::kInvalid:
       break;
   }

@@ -85,48 +85,16 @@ class Sizes {
   bool after_name_ = false;
 };
 
-struct Comparison {
-  absl::string_view left, right;
-  SymInt (*make)(SymInt, SymInt) = nullptr;
-};
-
-// The one comparison outside of parentheses.
-absl::StatusOr<Comparison> SplitComparison(absl::string_view text) {
-  struct Sign {
-    absl::string_view text;
-    SymInt (*make)(SymInt, SymInt);
-  };
-  // Longer ones first.
-  static constexpr Sign kSigns[] = {{"==", Equal},        {"!=", NotEqual}, {"<=", LessEqual},
-                                    {">=", GreaterEqual}, {"<", Less},      {">", Greater}};
-  Comparison found;
-  int depth = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    depth += (text[i] == '(') - (text[i] == ')');
-    if (depth != 0) continue;
-    for (const Sign& sign : kSigns) {
-      if (text.substr(i, sign.text.size()) != sign.text) continue;
-      if (found.make != nullptr) return absl::UnimplementedError("it compares more than once");
-      found = {text.substr(0, i), text.substr(i + sign.text.size()), sign.make};
-      i += sign.text.size() - 1;
-      break;
-    }
-  }
-  if (found.make == nullptr) return absl::UnimplementedError("it is no comparison");
-  return found;
-}
-
 }  // namespace
 
 absl::StatusOr<SymInt> ParseGuard(absl::string_view text, SizeFn size_of) {
   if (text.size() > kMaxSympyBytes) return absl::UnimplementedError("it is too long");
   Sizes sizes;
   WEFT_RETURN_IF_ERROR(sizes.Read(text));
-  WEFT_ASSIGN_OR_RETURN(const Comparison comparison, SplitComparison(sizes.plain()));
   const auto symbol = [&](absl::string_view name) { return sizes.Find(name, size_of); };
-  WEFT_ASSIGN_OR_RETURN(const SymInt left, ParseSympy(comparison.left, symbol));
-  WEFT_ASSIGN_OR_RETURN(const SymInt right, ParseSympy(comparison.right, symbol));
-  return comparison.make(left, right);
+  WEFT_ASSIGN_OR_RETURN(const SymInt condition, ParseSympy(sizes.plain(), symbol));
+  if (IsTruth(condition)) return condition;
+  return absl::UnimplementedError("it is no condition");
 }
 
 }  // namespace weft::pt2

@@ -14,7 +14,7 @@ namespace weft::pt2 {
 
 // The condition that the guard states. `size_of` gives a size of a graph input;
 // L['a'][0] is the input a_0, as torch.export calls it. Unimplemented for guards
-// that are no comparison of sizes: the caller may do without them.
+// that are no condition on sizes: the caller may do without them.
 absl::StatusOr<SymInt> ParseGuard(
     absl::string_view text,
     absl::FunctionRef<absl::StatusOr<SymInt>(absl::string_view input, int64_t dim)> size_of);

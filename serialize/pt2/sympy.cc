@@ -1,6 +1,7 @@
 #include "serialize/pt2/sympy.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -31,7 +32,7 @@ class Parser {
   Parser(absl::string_view text, SymbolFn symbol) : text_(text), symbol_(symbol) {}
 
   absl::StatusOr<SymInt> Run() {
-    WEFT_ASSIGN_OR_RETURN(const Number n, Sum());
+    WEFT_ASSIGN_OR_RETURN(const Number n, Logic());
     Skip();
     if (at_ != text_.size()) return Unexpected();
     return Whole(n);
@@ -84,6 +85,82 @@ class Parser {
     constexpr int64_t kLimit = 1 << 20;
     if (n.denominator <= kLimit) return absl::OkStatus();
     return absl::UnimplementedError("its denominators are too large");
+  }
+
+  // --- Conditions -----------------------------------------------------------------
+
+  bool TakeWord(absl::string_view word) {
+    if (!Next(word)) return false;
+    const size_t end = at_ + word.size();
+    if (absl::ascii_isalpha(word[0]) && end < text_.size() && IsNameChar(text_[end])) return false;
+    at_ = end;
+    return true;
+  }
+
+  static absl::StatusOr<SymInt> Condition(const Number& n) {
+    if (n.denominator == 1 && IsTruth(n.numerator)) return n.numerator;
+    return absl::UnimplementedError("it has a size where a condition is wanted");
+  }
+
+  // Conjunctions with `or` between them.
+  absl::StatusOr<Number> Logic() {
+    WEFT_ASSIGN_OR_RETURN(Number left, Conjunction());
+    while (TakeWord("or") || TakeWord("|")) {
+      WEFT_ASSIGN_OR_RETURN(const Number right, Conjunction());
+      WEFT_ASSIGN_OR_RETURN(const SymInt a, Condition(left));
+      WEFT_ASSIGN_OR_RETURN(const SymInt b, Condition(right));
+      left.numerator = Or(a, b);
+    }
+    return left;
+  }
+
+  absl::StatusOr<Number> Conjunction() {
+    WEFT_ASSIGN_OR_RETURN(Number left, Negation());
+    while (TakeWord("and") || TakeWord("&")) {
+      WEFT_ASSIGN_OR_RETURN(const Number right, Negation());
+      WEFT_ASSIGN_OR_RETURN(const SymInt a, Condition(left));
+      WEFT_ASSIGN_OR_RETURN(const SymInt b, Condition(right));
+      left.numerator = And(a, b);
+    }
+    return left;
+  }
+
+  absl::StatusOr<Number> Negation() {
+    bool negate = false;
+    while (TakeWord("not") || TakeWord("~")) negate = !negate;
+    if (!negate) return Comparison();
+    WEFT_ASSIGN_OR_RETURN(const Number n, Comparison());
+    WEFT_ASSIGN_OR_RETURN(const SymInt condition, Condition(n));
+    return Number{Not(condition), 1};
+  }
+
+  using CompareFn = SymInt (*)(SymInt, SymInt);
+
+  CompareFn Sign() {
+    if (Take("==")) return Equal;
+    if (Take("!=")) return NotEqual;
+    if (Take("<=")) return LessEqual;
+    if (Take(">=")) return GreaterEqual;
+    if (Take("<")) return Less;
+    return Take(">") ? Greater : CompareFn{nullptr};
+  }
+
+  static Number Compared(const Number& a, CompareFn compare, const Number& b) {
+    return {compare(a.numerator * b.denominator, b.numerator * a.denominator), 1};
+  }
+
+  // A sum, or some with comparisons between neighbours.
+  absl::StatusOr<Number> Comparison() {
+    WEFT_ASSIGN_OR_RETURN(Number left, Sum());
+    Number all = left;
+    for (bool first = true;; first = false) {
+      const CompareFn compare = Sign();
+      if (compare == nullptr) return all;
+      WEFT_ASSIGN_OR_RETURN(const Number right, Sum());
+      const Number one = Compared(left, compare, right);
+      all = first ? one : Number{And(all.numerator, one.numerator), 1};
+      left = right;
+    }
   }
 
   // --- Infix ------------------------------------------------------------------
@@ -160,8 +237,12 @@ class Parser {
   absl::StatusOr<Number> Power(const Number& base, const Number& exponent) {
     constexpr int64_t kMaxExponent = 16;
     const auto n = exponent.numerator.constant();
-    if (!n || exponent.denominator != 1 || *n < 0 || *n > kMaxExponent) {
+    if (exponent.denominator != 1 || (n && *n < 0)) {
       return absl::UnimplementedError("it has a power that is not natural");
+    }
+    if (!n || *n > kMaxExponent) {
+      if (base.denominator != 1) return absl::UnimplementedError("it has a power of a fraction");
+      return Number{Pow(base.numerator, exponent.numerator), 1};
     }
     Number power = {1, 1};
     for (int64_t i = 0; i < *n; ++i) {
@@ -184,7 +265,7 @@ class Parser {
     if (at_ < text_.size() && absl::ascii_isdigit(text_[at_])) {
       result = Literal();
     } else if (Take("(")) {
-      result = Sum();
+      result = Logic();
       if (result.ok() && !Take(")")) result = Unexpected();
     } else if (at_ < text_.size() && IsNameChar(text_[at_])) {
       result = Name();
@@ -213,17 +294,20 @@ class Parser {
     if (!Take("(")) return Named(name);
     name = name.substr(name.rfind('.') + 1);
     if (name == "Symbol" || name == "Dummy") return SymbolCall();
+    if (name == "Piecewise") return Piecewise();
     std::vector<Number> args;
     while (!Take(")")) {
       if (!args.empty() && !Take(",")) return Unexpected();
       if (Keyword()) continue;
-      WEFT_ASSIGN_OR_RETURN(Number arg, Sum());
+      WEFT_ASSIGN_OR_RETURN(Number arg, Logic());
       args.push_back(arg);
     }
     return Call(name, args);
   }
 
   absl::StatusOr<Number> Named(absl::string_view name) {
+    if (name == "True" || name == "true") return Number{1, 1};
+    if (name == "False" || name == "false") return Number{0, 1};
     WEFT_ASSIGN_OR_RETURN(const SymInt value, symbol_(name));
     return Number{value, 1};
   }
@@ -233,7 +317,7 @@ class Parser {
     const size_t begin = at_;
     Skip();
     while (at_ < text_.size() && IsNameChar(text_[at_])) ++at_;
-    if (Take("=")) {
+    if (at_ > begin && !Next("==") && Take("=")) {
       while (at_ < text_.size() && text_[at_] != ',' && text_[at_] != ')') {
         ++at_;
       }
@@ -271,9 +355,18 @@ class Parser {
     if (name == "Min" || name == "Max" || name == "min" || name == "max") {
       return Extremum(absl::EndsWith(name, "in"), args);
     }
+    if (name == "And" || name == "Or" || name == "Not") return LogicCall(name, args);
+    if (const CompareFn compare = NamedComparison(name)) {
+      if (args.size() != 2) return Arity(name);
+      return Compared(args[0], compare, args[1]);
+    }
+    if (name == "Abs" || name == "Where" || name == "ModularIndexing") {
+      return OfWholes(name, args);
+    }
     if (args.size() != 2) return Arity(name);
     if (name == "Rational") return Quotient(args[0], args[1]);
-    if (name == "Pow") return Power(args[0], args[1]);
+    if (name == "Pow" || name == "PowByNatural") return Power(args[0], args[1]);
+    if (name == "LShift" || name == "RShift") return OfWholes(name, args);
     absl::StatusOr<SymInt> result;
     if (name == "FloorDiv" || name == "CleanDiv") {
       result = Divide(args[0], args[1]);
@@ -294,9 +387,20 @@ class Parser {
   }
 
   absl::StatusOr<Number> Arity(absl::string_view name) const {
-    constexpr absl::string_view kKnown[] = {
-        "Add", "Mul", "Integer",  "Identity", "Min",     "Max",      "Rational",
-        "Pow", "Mod", "FloorDiv", "CleanDiv", "CeilDiv", "PythonMod"};
+    constexpr absl::string_view kKnown[] = {"Add",       "Mul",
+                                            "Integer",   "Identity",
+                                            "Min",       "Max",
+                                            "Pow",       "Rational",
+                                            "FloorDiv",  "CleanDiv",
+                                            "Mod",       "CeilDiv",
+                                            "And",       "Or",
+                                            "PythonMod", "PowByNatural",
+                                            "LShift",    "RShift",
+                                            "Not",       "Abs",
+                                            "Where",     "ModularIndexing",
+                                            "Eq",        "Ne",
+                                            "Ge",        "Gt",
+                                            "Le",        "Lt"};
     for (absl::string_view known : kKnown) {
       if (name != known) continue;
       return absl::InvalidArgumentError(absl::StrCat(name, " has a wrong number of arguments"));
@@ -312,6 +416,75 @@ class Parser {
       WEFT_RETURN_IF_ERROR(CheckDenominator(result));
     }
     return result;
+  }
+
+  static CompareFn NamedComparison(absl::string_view name) {
+    struct Row {
+      absl::string_view name, other;
+      CompareFn compare;
+    };
+    constexpr Row kRows[] = {
+        {"Eq", "Equality", Equal},           {"Ne", "Unequality", NotEqual},
+        {"Ge", "GreaterThan", GreaterEqual}, {"Gt", "StrictGreaterThan", Greater},
+        {"Le", "LessThan", LessEqual},       {"Lt", "StrictLessThan", Less}};
+    for (const Row& row : kRows) {
+      if (name == row.name || name == row.other) return row.compare;
+    }
+    return nullptr;
+  }
+
+  absl::StatusOr<Number> LogicCall(absl::string_view name, const std::vector<Number>& args) const {
+    if (name == "Not" && args.size() != 1) return Arity(name);
+    SymInt result = SymInt(name == "And");
+    for (const Number& arg : args) {
+      WEFT_ASSIGN_OR_RETURN(const SymInt condition, Condition(arg));
+      result = name == "And"  ? And(result, condition)
+               : name == "Or" ? Or(result, condition)
+                              : Not(condition);
+    }
+    return Number{result, 1};
+  }
+
+  absl::StatusOr<Number> OfWholes(absl::string_view name, const std::vector<Number>& args) const {
+    const size_t wanted = name == "Abs" ? 1 : absl::EndsWith(name, "Shift") ? 2 : 3;
+    if (args.size() != wanted) return Arity(name);
+    std::vector<SymInt> v;
+    for (const Number& arg : args) {
+      WEFT_ASSIGN_OR_RETURN(const SymInt value, Whole(arg));
+      v.push_back(value);
+    }
+    if (name == "Abs") return Number{Max(v[0], -v[0]), 1};
+    if (name == "LShift") return Number{v[0] * Pow(2, v[1]), 1};
+    if (name == "RShift") return Number{FloorDiv(v[0], Pow(2, v[1])), 1};
+    if (name == "ModularIndexing") return Number{Mod(FloorDiv(v[0], v[1]), v[2]), 1};
+    WEFT_ASSIGN_OR_RETURN(const SymInt condition, Condition(args[0]));
+    return Number{Select(condition, v[1], v[2]), 1};
+  }
+
+  // (value, condition), or ExprCondPair of them; the last condition is true.
+  absl::StatusOr<Number> Piecewise() {
+    std::vector<std::pair<SymInt, SymInt>> cases;
+    do {
+      if (!Take("ExprCondPair(") && !Take("(")) {
+        return absl::UnimplementedError("the cases of \"Piecewise\" are no pairs");
+      }
+      WEFT_ASSIGN_OR_RETURN(const Number value, Logic());
+      if (!Take(",")) return Unexpected();
+      WEFT_ASSIGN_OR_RETURN(const Number when, Logic());
+      if (!Take(")")) return Unexpected();
+      WEFT_ASSIGN_OR_RETURN(const SymInt whole, Whole(value));
+      WEFT_ASSIGN_OR_RETURN(const SymInt condition, Condition(when));
+      cases.emplace_back(whole, condition);
+    } while (Take(","));
+    if (!Take(")")) return Unexpected();
+    if (!cases.back().second.Is(1)) {
+      return absl::UnimplementedError("\"Piecewise\" has no case for everything else");
+    }
+    SymInt result = cases.back().first;
+    for (size_t i = cases.size() - 1; i-- > 0;) {
+      result = Select(cases[i].second, cases[i].first, result);
+    }
+    return Number{result, 1};
   }
 
   static absl::StatusOr<Number> Extremum(bool least, const std::vector<Number>& args) {

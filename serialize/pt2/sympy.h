@@ -1,12 +1,16 @@
 // SymPy expressions as text: srepr (`Add(Mul(Integer(2), Symbol('s0')), ...)`)
-// and infix (`2*s0 + 1`), to symbolic integers.
+// and infix (`2*s0 + 1`), to symbolic integers and back.
 //
-// Read: symbols, integers, sums, products, natural powers, floor and ceiling
-// division, mod, min, max, and rationals where a product divides by one. Other
-// functions (comparisons, Piecewise, floats) are Unimplemented: the caller may
-// do without the expression. Nesting is bounded by kMaxSympyDepth.
+// Read: symbols, integers, sums, products, powers, floor and ceiling division,
+// mod, min, max, rationals where a product divides by one, comparisons (infix
+// ones may be chained), And, Or, Not, Piecewise with a last case for everything
+// else, and what PyTorch adds for integers. Other functions (floats, bit
+// patterns) are Unimplemented: the caller may do without the expression. Nesting
+// is bounded by kMaxSympyDepth.
 #ifndef WEFT_SERIALIZE_PT2_SYMPY_H_
 #define WEFT_SERIALIZE_PT2_SYMPY_H_
+
+#include <string>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
@@ -21,6 +25,10 @@ inline constexpr int kMaxSympyBytes = 1 << 16;
 // `symbol` gives what a name stands for. The error shows the text.
 absl::StatusOr<SymInt> ParseSympy(
     absl::string_view text, absl::FunctionRef<absl::StatusOr<SymInt>(absl::string_view)> symbol);
+
+// What ParseSympy reads back as the same expression, in the functions that
+// torch.utils._sympy has. A broadcast size comes back as a selection.
+std::string ToSympy(SymInt s);
 
 }  // namespace weft::pt2
 

@@ -9,7 +9,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckBool(args, 0));
   WEFT_RETURN_IF_ERROR(CheckSameDType(args, 1, 2));
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> dims,
-                        BroadcastDims(args.types));
+                        BroadcastDims(args, args.types));
   return Types{args.type(1).WithDims(dims)};
 }
 

@@ -16,7 +16,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
         dim, NormalizeDim(args.attrs().Int("dim"), self.rank()));
   }
   const SymInt n = flat ? self.numel() : self.dim(dim);
-  if (args.symbols->ProveLe(args.type(1).dim(0), n) == Proof::kNo) {
+  if (!args.MayHold(LessEqual(args.type(1).dim(0), n))) {
     return Invalid("condition of type ", args.type(1).ToString(),
                    " is longer than ", n.ToString());
   }

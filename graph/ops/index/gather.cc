@@ -14,10 +14,7 @@ absl::Status Verify(const OpArgs& args) {
   WEFT_ASSIGN_OR_RETURN(const int dim,
                         NormalizeDim(args.attrs().Int("dim"), self.rank()));
   for (int i = 0; i < self.rank(); ++i) {
-    if (i == dim || args.symbols->ProveLe(index.dim(i), self.dim(i)) !=
-                        Proof::kNo) {
-      continue;
-    }
+    if (i == dim || args.MayHold(LessEqual(index.dim(i), self.dim(i)))) continue;
     return Invalid("index of type ", index.ToString(), " is larger than ",
                    self.ToString(), " in dim ", i);
   }

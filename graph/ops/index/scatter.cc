@@ -13,8 +13,7 @@ absl::Status CheckWithin(const OpArgs& args, int i, int skip) {
   const Type index = args.type(1);
   const Type type = args.type(i);
   for (int d = 0; d < index.rank(); ++d) {
-    if (d != skip &&
-        args.symbols->ProveLe(index.dim(d), type.dim(d)) == Proof::kNo) {
+    if (d != skip && !args.MayHold(LessEqual(index.dim(d), type.dim(d)))) {
       return Invalid("index of type ", index.ToString(), " is larger than ",
                      OperandName(args, i), " of type ", type.ToString(),
                      " in dim ", d);

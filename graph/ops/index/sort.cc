@@ -22,7 +22,7 @@ absl::StatusOr<Types> InferTopk(const OpArgs& args) {
   WEFT_ASSIGN_OR_RETURN(const int dim, DimOf(args));
   const Type self = args.type(0);
   const SymInt k = args.attrs().Sym("k");
-  if (args.symbols->ProveLe(k, self.dim(dim)) == Proof::kNo) {
+  if (!args.MayHold(LessEqual(k, self.dim(dim)))) {
     return Invalid("k is ", k.ToString(), " but dim ", dim, " of ",
                    self.ToString(), " has fewer elements");
   }

@@ -94,8 +94,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
     }
     const SymInt padded = in + before + after;
     const SymInt extent = dilation[i] * (kernel - 1) + 1;
-    if (args.symbols != nullptr &&
-        args.symbols->ProveLt(padded, extent) == Proof::kYes) {
+    if (!args.MayHold(LessEqual(extent, padded))) {
       return Invalid("the kernel covers ", extent.ToString(), " of the ",
                      padded.ToString(), " elements of the padded dim ", 2 + i);
     }

@@ -25,7 +25,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(
       CheckEqualSizes(args, a.dim(a.rank() - 1), k, "the contracted sizes"));
   WEFT_ASSIGN_OR_RETURN(std::vector<SymInt> dims,
-                        BroadcastDims(BatchOf(a), BatchOf(b)));
+                        BroadcastDims(args, {BatchOf(a), BatchOf(b)}));
   if (a.rank() > 1) dims.push_back(a.dim(a.rank() - 2));
   if (b.rank() > 1) dims.push_back(b.dim(b.rank() - 1));
   return Types{a.WithDims(dims)};

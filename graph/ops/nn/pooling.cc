@@ -106,8 +106,7 @@ absl::StatusOr<std::vector<SymInt>> PooledDims(const OpArgs& args) {
     const SymInt padded = in + padding[i] + padding[n + i];
     const SymInt extent = dilation[i] * (kernel[i] - 1) + 1;
     const bool ceil_mode = attrs.Bool("ceil_mode");
-    if (!ceil_mode && args.symbols != nullptr &&
-        args.symbols->ProveLt(padded, extent) == Proof::kYes) {
+    if (!ceil_mode && !args.MayHold(LessEqual(extent, padded))) {
       return Invalid("the window covers ", extent.ToString(), " of the ",
                      padded.ToString(), " elements of the padded dim ", 2 + i);
     }

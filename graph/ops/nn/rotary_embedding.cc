@@ -25,8 +25,7 @@ absl::Status Verify(const OpArgs& args) {
     const int shift = static_cast<int>(dims.size()) - angle.rank();
     bool fits = shift >= 0;
     for (int d = 0; fits && d < angle.rank(); ++d) {
-      fits = MayBeEqual(args, angle.dim(d), 1) ||
-             MayBeEqual(args, angle.dim(d), dims[shift + d]);
+      fits = MayBroadcastTo(args, angle.dim(d), dims[shift + d]);
     }
     if (fits) continue;
     return Invalid(OperandName(args, i), " of ", angle.ToString(),

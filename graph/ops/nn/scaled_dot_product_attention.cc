@@ -30,8 +30,7 @@ absl::Status VerifyMask(const OpArgs& args) {
   const int shift = static_cast<int>(dims.size()) - mask.rank();
   bool fits = shift >= 0;
   for (int d = 0; fits && d < mask.rank(); ++d) {
-    fits = MayBeEqual(args, mask.dim(d), 1) ||
-           MayBeEqual(args, mask.dim(d), dims[shift + d]);
+    fits = MayBroadcastTo(args, mask.dim(d), dims[shift + d]);
   }
   if (fits) return absl::OkStatus();
   return Invalid("attn_mask of ", mask.ToString(),

@@ -24,8 +24,7 @@ absl::Status VerifyCopy(const OpArgs& args) {
   const int grown = self.rank() - src.rank();
   bool fits = grown >= 0;
   for (int i = 0; fits && i < src.rank(); ++i) {
-    fits = MayBeEqual(args, src.dim(i), 1) ||
-           MayBeEqual(args, src.dim(i), self.dim(grown + i));
+    fits = MayBroadcastTo(args, src.dim(i), self.dim(grown + i));
   }
   if (fits) return absl::OkStatus();
   return Invalid("cannot broadcast src of type ", src.ToString(), " to ",

@@ -14,8 +14,7 @@ absl::Status Verify(const OpArgs& args) {
   const int grown = static_cast<int>(size.size()) - self.rank();
   bool fits = grown >= 0;
   for (int i = 0; fits && i < self.rank(); ++i) {
-    fits = MayBeEqual(args, self.dim(i), 1) ||
-           MayBeEqual(args, self.dim(i), size[grown + i]);
+    fits = MayBroadcastTo(args, self.dim(i), size[grown + i]);
   }
   if (fits) return absl::OkStatus();
   return Invalid("cannot broadcast ", self.ToString(), " to ", ToString(size));

@@ -16,8 +16,7 @@ absl::Status Verify(const OpArgs& args) {
   WEFT_ASSIGN_OR_RETURN(const int dim, DimOf(args));
   const SymInt n = args.type(0).dim(dim);
   const SymInt index = args.attrs().Sym("index");
-  if (args.symbols->ProveLt(index, n) != Proof::kNo &&
-      args.symbols->ProveLe(-n, index) != Proof::kNo) {
+  if (args.MayHold(Less(index, n)) && args.MayHold(LessEqual(-n, index))) {
     return absl::OkStatus();
   }
   return Invalid("index ", index.ToString(), " is out of range for size ",

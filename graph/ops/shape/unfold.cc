@@ -19,7 +19,7 @@ absl::Status Verify(const OpArgs& args) {
     return Invalid("step must be positive, got ", step.ToString());
   }
   if (args.symbols->RangeOf(size).max >= 0 &&
-      args.symbols->ProveLe(size, n) != Proof::kNo) {
+      args.MayHold(LessEqual(size, n))) {
     return absl::OkStatus();
   }
   return Invalid("windows of ", size.ToString(), " in dim ", dim, " of ",

@@ -18,8 +18,8 @@ absl::Status Verify(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckRank(args, 0, 3));
   WEFT_RETURN_IF_ERROR(CheckRank(args, 1, 1));
   const SymInt parts = signal.dim(2);
-  const bool real = MayBeEqual(args, parts, 1);
-  if (!real && !MayBeEqual(args, parts, 2)) {
+  const bool real = args.symbols->ProveEq(parts, 1) != Proof::kNo;
+  if (!args.MayHold(Or(Equal(parts, 1), Equal(parts, 2)))) {
     return Invalid("the last size must be 1 or 2, got ", parts.ToString());
   }
   if (args.attrs().Bool("onesided") && !real) {
@@ -31,7 +31,7 @@ absl::Status Verify(const OpArgs& args) {
                      v.value());
     }
   }
-  if (args.symbols->ProveLt(signal.dim(1), length) == Proof::kYes) {
+  if (!args.MayHold(LessEqual(length, signal.dim(1)))) {
     return Invalid("a frame of ", length.ToString(), " is longer than the ",
                    signal.dim(1).ToString(), " elements of the signal");
   }

@@ -67,34 +67,33 @@ std::vector<SymInt> DimsAfterReduction(absl::Span<const SymInt> dims,
 namespace {
 
 // Broadcasts `dims` with those of `t` in place; false when they do not fit.
-bool BroadcastInto(absl::Span<const SymInt> other, std::vector<SymInt>* dims) {
+bool BroadcastInto(const OpArgs& args, absl::Span<const SymInt> other, std::vector<SymInt>* dims) {
   if (other.size() > dims->size()) {
     dims->insert(dims->begin(), other.size() - dims->size(), SymInt(1));
   }
   const size_t shift = dims->size() - other.size();
   for (size_t i = 0; i < other.size(); ++i) {
     SymInt& d = (*dims)[shift + i];
-    d = BroadcastSize(d, other[i]);
+    const SymInt before = d;
+    d = BroadcastSize(before, other[i]);
     if (!d.is_valid()) return false;
+    if (args.needs == nullptr || before == other[i] || before.Is(1) || other[i].Is(1)) continue;
+    args.MayHold(Or(Equal(before, other[i]), Or(Equal(before, 1), Equal(other[i], 1))));
   }
   return true;
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<SymInt>> BroadcastDims(Type a, Type b) {
-  return BroadcastDims({a, b});
-}
-
-absl::StatusOr<std::vector<SymInt>> BroadcastDims(
-    absl::Span<const Type> types) {
+absl::StatusOr<std::vector<SymInt>> BroadcastDims(const OpArgs& args,
+                                                  absl::Span<const Type> types) {
   std::vector<SymInt> dims;
   int last = -1;
   for (size_t i = 0; i < types.size(); ++i) {
     if (!types[i].is_tensor()) continue;
     if (last >= 0 && types[i].dims() == absl::MakeConstSpan(dims)) continue;
     const std::vector<SymInt> before = dims;
-    if (!BroadcastInto(types[i].dims(), &dims)) {
+    if (!BroadcastInto(args, types[i].dims(), &dims)) {
       // Two operands are shown as they are, more as the shape so far.
       const std::string left =
           last >= 0 && before == std::vector<SymInt>(types[last].dims().begin(),
@@ -205,7 +204,15 @@ absl::Status CheckSameDType(const OpArgs& args) {
 bool MayBeEqual(const OpArgs& args, SymInt a, SymInt b) {
   if (a == b) return true;
   if (args.symbols == nullptr) return !(a.is_constant() && b.is_constant());
-  return args.symbols->ProveEq(a, b) != Proof::kNo;
+  const Proof proof = args.symbols->ProveEq(a, b);
+  const bool is_need = proof == Proof::kUnknown && args.needs != nullptr;
+  if (is_need) args.needs->push_back(Equal(a, b));
+  return proof != Proof::kNo;
+}
+
+bool MayBroadcastTo(const OpArgs& args, SymInt a, SymInt size) {
+  if (a == size || a.Is(1)) return true;
+  return args.MayHold(Or(Equal(a, 1), Equal(a, size)));
 }
 
 absl::Status CheckEqualSizes(const OpArgs& args, SymInt a, SymInt b,
@@ -234,7 +241,7 @@ absl::StatusOr<Types> BinaryOf(const OpArgs& args, Check check) {
     return Types{args.type(0)};  // Most often nothing broadcasts.
   }
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> dims,
-                        BroadcastDims(args.types));
+                        BroadcastDims(args, args.types));
   return Types{args.type(0).WithDims(dims)};
 }
 

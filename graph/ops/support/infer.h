@@ -37,10 +37,10 @@ absl::StatusOr<std::vector<int>> ReducedAxes(const Attrs& attrs,
 std::vector<SymInt> DimsAfterReduction(absl::Span<const SymInt> dims,
                                        absl::Span<const int> axes,
                                        bool keepdim);
-// NumPy broadcasting. "f32[2, 3] and f32[4] do not broadcast".
-absl::StatusOr<std::vector<SymInt>> BroadcastDims(Type a, Type b);
-// Of all types but absent ones, left to right.
-absl::StatusOr<std::vector<SymInt>> BroadcastDims(absl::Span<const Type> types);
+// NumPy broadcasting of all types but absent ones, left to right. "f32[2, 3] and
+// f32[4] do not broadcast".
+absl::StatusOr<std::vector<SymInt>> BroadcastDims(const OpArgs& args,
+                                                  absl::Span<const Type> types);
 // Size of a convolution's or a pooling's output in one dim:
 //   floor((in + pad_before + pad_after - dilation*(kernel - 1) - 1) / stride) + 1
 // With `ceil_mode` the division rounds up, but the last window starts inside
@@ -71,8 +71,11 @@ absl::Status CheckIndex(const OpArgs& args, int i);
 // tensor operands.
 absl::Status CheckSameDType(const OpArgs& args);
 absl::Status CheckSameDType(const OpArgs& args, int i, int j);
-// No when a == b provably cannot hold.
+// No when a == b provably cannot hold; what is not known is a need of the op
+// (OpArgs::needs).
 bool MayBeEqual(const OpArgs& args, SymInt a, SymInt b);
+// The same for a == 1 or a == size.
+bool MayBroadcastTo(const OpArgs& args, SymInt a, SymInt size);
 // An error when it cannot be that a == b: "<what>: 3 and 4 differ".
 absl::Status CheckEqualSizes(const OpArgs& args, SymInt a, SymInt b,
                              absl::string_view what);

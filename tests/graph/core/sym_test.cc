@@ -1,22 +1,13 @@
-// Canonical forms and printing of symbolic integers; what the prover says; and
-// both against brute force on random expressions.
-//
-// Another seed: --gtest_random_seed=N.
+// Canonical forms, printing and limits of symbolic integers.
 #include "graph/core/sym.h"
 
-#include <iostream>
 #include <limits>
-#include <map>
-#include <memory>
 #include <optional>
-#include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "graph/core/sym_facts.h"
 #include "gtest/gtest.h"
 
 namespace weft {
@@ -85,6 +76,55 @@ TEST(SymTest, EqualFormsAreOneNode) {
 TEST(SymTest, ModReducesSums) {
   EXPECT_EQ(Mod(3 * Mod(s0, 4) + 2 * s0, 4), Mod(s0, 4));
   EXPECT_EQ(Mod(3 * Mod(s0, 4) + s0, 4), 0);
+}
+
+TEST(SymTest, Powers) {
+  EXPECT_EQ(Pow(s0, 0), 1);
+  EXPECT_EQ(Pow(s0, 1), s0);
+  EXPECT_EQ(Pow(s0 + 1, 2), s0 * s0 + 2 * s0 + 1);
+  EXPECT_EQ(Pow(2, 10), 1024);
+  EXPECT_EQ(Pow(1, s0), 1);
+  EXPECT_EQ(Pow(0, s0), Equal(s0, 0));
+  EXPECT_EQ(Pow(-1, s0), 1 - 2 * Mod(s0, 2));
+  EXPECT_EQ(Pow(s0, s1) * Pow(s0, u0), Pow(s0, s1 + u0));
+  EXPECT_EQ(s0 * Pow(s0, s1), Pow(s0, s1 + 1));
+  EXPECT_EQ(Pow(Pow(s0, s1), 2), Pow(s0, 2 * s1));
+  EXPECT_EQ(Pow(s0 * s1, u0), Pow(s0, u0) * Pow(s1, u0));
+  EXPECT_EQ(Pow(4, s0), Pow(2, 2 * s0));
+  EXPECT_EQ(Pow(6, s0), Pow(2, s0) * Pow(3, s0));
+  EXPECT_EQ(Pow(2, s0) * Pow(2, 3 - s0), 8);
+  EXPECT_EQ(Pow(s0 + 1, u0) * Pow(s0 + 1, 2 - u0), Pow(s0 + 1, 2));
+  EXPECT_NE(Pow(s0, s1), Pow(s1, s0));
+  EXPECT_FALSE(Pow(s0, -1).is_valid());
+  EXPECT_FALSE(Pow(2, 64).is_valid());
+  EXPECT_EQ(Pow(2, Max(s0, 3)).ToString(), "pow(2, max(3, s0))");
+  EXPECT_EQ((3 * Pow(s0, s1) + 1).ToString(), "3*pow(s0, s1) + 1");
+}
+
+TEST(SymTest, Selections) {
+  const SymInt c = GreaterEqual(s0, 3);
+  EXPECT_EQ(Select(1, s0, s1), s0);
+  EXPECT_EQ(Select(0, SymInt::Invalid(), s1), s1);
+  EXPECT_EQ(Select(c, s1, s1), s1);
+  EXPECT_EQ(Select(c, s1, u0), Select(Not(c), u0, s1));
+  EXPECT_EQ(Select(Equal(s0, 3), s1, u0), Select(NotEqual(s0, 3), u0, s1));
+  EXPECT_EQ(Select(c, s1 + 2, s1), s1 + 2 * c);
+  EXPECT_EQ(Select(c, s0 + s1 + 1, s0 + u0 + 1), s0 + Select(c, s1, u0) + 1);
+  EXPECT_EQ(Select(c, 4 * s1, 2 * u0 + 6), 2 * Select(c, 2 * s1, u0 + 3));
+  EXPECT_EQ(Select(c, -s1, -u0), -Select(c, s1, u0));
+  EXPECT_EQ(Select(c, 4 * s1 + 3, 0), Select(c, 4 * s1, -3) + 3);
+  EXPECT_EQ(Select(GreaterEqual(s0, s1), s0, s1), Max(s0, s1));
+  EXPECT_EQ(Select(Less(s0, s1), s0 + 1, s1 + 1), Min(s0 + 1, s1 + 1));
+  EXPECT_EQ(Select(c, Equal(s1, 2), 0), And(c, Equal(s1, 2)));
+  EXPECT_NE(Select(c, s1, u0), Select(c, u0, s1));
+  EXPECT_FALSE(Select(c, s1, SymInt::Invalid()).is_valid());
+  // What is not taken needs no value.
+  const SymInt guarded = Select(GreaterEqual(s0, 1), FloorDiv(s1, s0), u0);
+  const auto at = [&](int64_t n) {
+    return Evaluate(guarded, [&](SymInt s) { return s == s0 ? n : int64_t{7}; });
+  };
+  EXPECT_EQ(at(0), 7);
+  EXPECT_EQ(at(2), 3);
 }
 
 TEST(SymTest, Prints) {
@@ -245,386 +285,6 @@ TEST(SymTest, EvaluateFailsWithoutAValue) {
   EXPECT_EQ(Evaluate(s0 * kMax + s0, one), std::nullopt);
   EXPECT_EQ(Evaluate(SymInt::Invalid(), one), std::nullopt);
 }
-
-TEST(SymFactsTest, DeclareNarrows) {
-  SymbolTable table;
-  table.Declare({s0, {0, 100}, 4});
-  table.Declare({s0, {8, 200}, 6, 24, true});
-  ASSERT_EQ(table.symbols().size(), 1);
-  const SymbolInfo& info = *table.Find(s0);
-  EXPECT_EQ(info.range, (SymRange{8, 100}));
-  EXPECT_EQ(info.divisor, 12);
-  EXPECT_EQ(info.hint, 24);
-  EXPECT_TRUE(table.IsUnbacked(s0));
-  EXPECT_FALSE(table.IsUnbacked(s1));
-  EXPECT_EQ(table.Find(s1), nullptr);
-}
-
-TEST(SymFactsTest, FreshSkipsTakenNames) {
-  SymbolTable table;
-  table.Declare({S("v1")});
-  EXPECT_EQ(table.Fresh("v").name(), "v0");
-  EXPECT_EQ(table.Fresh("v").name(), "v2");
-  EXPECT_EQ(table.symbols().size(), 3);
-}
-
-TEST(SymFactsTest, Ranges) {
-  SymbolTable table;
-  table.Declare({s0, {2, 10}});
-  table.Declare({u0, {-5, 5}});
-  const auto range = [&](SymInt s) {
-    const SymRange r = table.RangeOf(s);
-    return std::make_pair(r.min, r.max);
-  };
-  EXPECT_EQ(range(3 - 2 * s0), std::make_pair(int64_t{-17}, int64_t{-1}));
-  EXPECT_EQ(range(u0 * u0), std::make_pair(int64_t{0}, int64_t{25}));
-  EXPECT_EQ(range(FloorDiv(u0, s0)), std::make_pair(int64_t{-3}, int64_t{2}));
-  EXPECT_EQ(range(Mod(u0, s0)), std::make_pair(int64_t{0}, int64_t{9}));
-  EXPECT_EQ(range(Mod(s0, 16)), std::make_pair(int64_t{2}, int64_t{10}));
-  EXPECT_EQ(range(Max(s0, 4)), std::make_pair(int64_t{4}, int64_t{10}));
-  EXPECT_EQ(range(S("size")), std::make_pair(int64_t{0}, kMax));
-  EXPECT_EQ(range(SymInt::Invalid()), std::make_pair(kMin, kMax));
-}
-
-// The limits stand for "unbounded", so a bound at them must not be trusted.
-TEST(SymFactsTest, LimitsAreNotBounds) {
-  SymbolTable table;
-  table.Declare({u0, {-5, 5}});
-  EXPECT_NE(table.ProveLe(kMax - 5, u0 + (kMax - 5)), Proof::kYes);
-  EXPECT_NE(table.ProveLe(s0, s0 + u0 + kMax - 6), Proof::kNo);
-  const SymRange r = table.RangeOf(FloorDiv(s0 + kMax, s1 + 1));
-  EXPECT_LE(r.min, 1);
-  EXPECT_NE(table.ProveEq(Min(s0, kMax), s0), Proof::kNo);
-}
-
-TEST(SymFactsTest, Multiples) {
-  SymbolTable table;
-  table.Declare({s0, {0, kMax}, 8});
-  table.Declare({s1, {0, kMax}, 3});
-  EXPECT_TRUE(table.IsMultipleOf(s0, 4));
-  EXPECT_FALSE(table.IsMultipleOf(s0, 16));
-  EXPECT_TRUE(table.IsMultipleOf(2 * s0, 16));
-  EXPECT_TRUE(table.IsMultipleOf(s0 * s1, 24));
-  EXPECT_TRUE(table.IsMultipleOf(s0 * s1 + 12, 12));
-  EXPECT_FALSE(table.IsMultipleOf(s0 + 2, 4));
-  EXPECT_TRUE(table.IsMultipleOf(u0 * 6, 3));
-  EXPECT_FALSE(table.IsMultipleOf(u0, 2));
-  EXPECT_FALSE(table.IsMultipleOf(s0, 0));
-}
-
-TEST(SymFactsTest, Proofs) {
-  SymbolTable table;
-  table.Declare({s0, {1, 64}});
-  EXPECT_EQ(table.ProveEq(s0 + s1, s1 + s0), Proof::kYes);
-  EXPECT_EQ(table.ProveEq(s0, 0), Proof::kNo);
-  EXPECT_EQ(table.ProveEq(s0, 1), Proof::kUnknown);
-  EXPECT_EQ(table.ProveLe(s0, 64), Proof::kYes);
-  EXPECT_EQ(table.ProveLt(s0, 64), Proof::kUnknown);
-  EXPECT_EQ(table.ProveLe(65, s0), Proof::kNo);
-  EXPECT_EQ(table.ProveLt(FloorDiv(s0, 2), s0), Proof::kUnknown);
-  EXPECT_EQ(table.ProveEq(SymInt::Invalid(), SymInt::Invalid()),
-            Proof::kUnknown);
-}
-
-// --- Random expressions against brute force -------------------------------
-
-using Value = std::optional<int64_t>;  // nullopt: a zero divisor, overflow.
-using Assignment = std::map<std::string, int64_t>;
-
-// An expression as it was built, before any rule touched it.
-struct Tree {
-  std::string op;  // "const", a symbol's name, or an operator.
-  int64_t constant = 0;
-  std::unique_ptr<Tree> a, b;
-  SymInt sym;  // What the operators under test made of it.
-};
-
-Value Apply(const std::string& op, int64_t a, int64_t b) {
-  int64_t result;
-  const auto checked = [&](bool overflow) {
-    return overflow ? std::nullopt : Value(result);
-  };
-  if (op == "+") return checked(__builtin_add_overflow(a, b, &result));
-  if (op == "-") return checked(__builtin_sub_overflow(a, b, &result));
-  if (op == "*") return checked(__builtin_mul_overflow(a, b, &result));
-  if (op == "min") return a < b ? a : b;
-  if (op == "max") return a > b ? a : b;
-  if (op == "broadcast") {
-    if (a == 1) return b;
-    return b == 1 || a == b ? Value(a) : std::nullopt;
-  }
-  if (op == ">=") return a >= b;
-  if (op == "==") return a == b;
-  if (b == 0 || (a == kMin && b == -1)) return std::nullopt;
-  const int64_t rest = a % b;
-  const bool down = rest != 0 && (rest < 0) != (b < 0);
-  if (op == "//") return a / b - down;
-  return down ? rest + b : rest;
-}
-
-SymInt ApplySym(const std::string& op, SymInt a, SymInt b) {
-  if (op == "+") return a + b;
-  if (op == "-") return a - b;
-  if (op == "*") return a * b;
-  if (op == "min") return Min(a, b);
-  if (op == "max") return Max(a, b);
-  if (op == "broadcast") return BroadcastSize(a, b);
-  if (op == ">=") return GreaterEqual(a, b);
-  if (op == "==") return Equal(a, b);
-  return op == "//" ? FloorDiv(a, b) : Mod(a, b);
-}
-
-Value Evaluate(const Tree& t, const Assignment& values) {
-  if (t.op == "const") return t.constant;
-  if (t.a == nullptr) return values.at(t.op);
-  const Value a = Evaluate(*t.a, values);
-  const Value b = Evaluate(*t.b, values);
-  if (!a || !b) return std::nullopt;
-  return Apply(t.op, *a, *b);
-}
-
-std::string ToString(const Tree& t) {
-  if (t.op == "const") return std::to_string(t.constant);
-  if (t.a == nullptr) return t.op;
-  return absl::StrCat("(", ToString(*t.a), " ", t.op, " ", ToString(*t.b), ")");
-}
-
-class RandomSymTest : public testing::TestWithParam<int> {
- protected:
-  RandomSymTest()
-      : seed_(testing::GTEST_FLAG(random_seed) * 1000 + GetParam()),
-        rng_(seed_) {
-    std::cout << "seed " << seed_ << "\n";
-    table_.Declare({s0, {0, 5}});
-    table_.Declare({s1, {2, 6}, 2});
-    table_.Declare({u0, {-3, 3}, 1, std::nullopt, true});
-    for (int64_t a = 0; a <= 5; ++a) {
-      for (int64_t b : {2, 4, 6}) {
-        for (int64_t c = -3; c <= 3; ++c) {
-          assignments_.push_back({{"s0", a}, {"s1", b}, {"u0", c}});
-        }
-      }
-    }
-  }
-
-  int Pick(int n) { return static_cast<int>(rng_() % n); }
-
-  std::unique_ptr<Tree> RandomTree(int depth) {
-    static const char* const kOps[] = {"+", "+",   "-",   "*",         "*",  "//",
-                                       "%", "min", "max", "broadcast", ">=", "=="};
-    static const char* const kSymbols[] = {"s0", "s1", "u0"};
-    auto t = std::make_unique<Tree>();
-    if (depth == 0 || Pick(5) == 0) {
-      if (Pick(2) == 0) {
-        t->op = "const";
-        t->constant = large_ ? LargeConstant() : Pick(14) - 4;
-        t->sym = SymInt(t->constant);
-      } else {
-        t->op = kSymbols[Pick(3)];
-        t->sym = S(t->op);
-      }
-      return t;
-    }
-    t->op = kOps[Pick(12)];
-    t->a = RandomTree(depth - 1);
-    t->b = RandomTree(depth - 1);
-    t->sym = ApplySym(t->op, t->a->sym, t->b->sym);
-    return t;
-  }
-
-  int64_t LargeConstant() {
-    const int64_t v = static_cast<int64_t>(rng_()) >> Pick(64);
-    const int64_t limits[] = {v, v, v, kMax, kMin, kMax - 1, kMin + 1, kMax / 2};
-    return limits[Pick(8)];
-  }
-
-  static Value EvaluateSym(SymInt s, const Assignment& values) {
-    return weft::Evaluate(s, [&](SymInt symbol) -> std::optional<int64_t> {
-      return values.at(std::string(symbol.name()));
-    });
-  }
-
-  int seed_;
-  std::mt19937_64 rng_;
-  bool large_ = false;  // Constants of up to 64 bits.
-  SymbolTable table_;
-  std::vector<Assignment> assignments_;
-};
-
-TEST_P(RandomSymTest, EvaluateAndRangeAgreeWithTheTree) {
-  int valid = 0;
-  for (int i = 0; i < 400; ++i) {
-    const auto t = RandomTree(1 + Pick(4));
-    if (!t->sym.is_valid()) {
-      for (const Assignment& values : assignments_) {
-        ASSERT_EQ(Evaluate(*t, values), std::nullopt) << ToString(*t);
-      }
-      continue;
-    }
-    ++valid;
-    SCOPED_TRACE(absl::StrCat(ToString(*t), " = ", t->sym.ToString()));
-    const SymRange range = table_.RangeOf(t->sym);
-    for (const Assignment& values : assignments_) {
-      const Value want = Evaluate(*t, values);
-      if (!want) continue;
-      ASSERT_EQ(EvaluateSym(t->sym, values), want)
-          << values.at("s0") << " " << values.at("s1") << " "
-          << values.at("u0");
-      ASSERT_LE(range.min, *want);
-      ASSERT_GE(range.max, *want);
-      for (int64_t d : {2, 3, 4, 6}) {
-        if (table_.IsMultipleOf(t->sym, d)) {
-          ASSERT_EQ(*want % d, 0) << d;
-        }
-      }
-    }
-  }
-  EXPECT_GT(valid, 200);
-}
-
-TEST_P(RandomSymTest, SubstituteAgreesWithTheTree) {
-  for (int i = 0; i < 300; ++i) {
-    const auto t = RandomTree(1 + Pick(3));
-    const auto inner = RandomTree(Pick(3));
-    if (!t->sym.is_valid() || !inner->sym.is_valid()) continue;
-    const SymInt replaced =
-        Substitute(t->sym, [&](SymInt s) -> std::optional<SymInt> {
-          if (s == s0) return inner->sym;
-          return std::nullopt;
-        });
-    SCOPED_TRACE(absl::StrCat(ToString(*t), " with s0 = ", ToString(*inner),
-                              ": ", replaced.ToString()));
-    for (Assignment values : assignments_) {
-      const Value s0_value = Evaluate(*inner, values);
-      if (!s0_value) continue;
-      const Value got = EvaluateSym(replaced, values);
-      values["s0"] = *s0_value;
-      const Value want = Evaluate(*t, values);
-      if (want) {
-        ASSERT_EQ(got, want);
-      }
-    }
-  }
-}
-
-TEST_P(RandomSymTest, ProofsAreNeverWrong) {
-  int proofs = 0;
-  for (int i = 0; i < 400; ++i) {
-    const auto a = RandomTree(1 + Pick(3));
-    const auto b = RandomTree(Pick(3));
-    if (!a->sym.is_valid() || !b->sym.is_valid()) continue;
-    SCOPED_TRACE(absl::StrCat(ToString(*a), " and ", ToString(*b)));
-    const Proof eq = table_.ProveEq(a->sym, b->sym);
-    const Proof le = table_.ProveLe(a->sym, b->sym);
-    const Proof lt = table_.ProveLt(a->sym, b->sym);
-    proofs += (eq != Proof::kUnknown) + (le != Proof::kUnknown);
-    const auto check = [](Proof proof, bool truth) {
-      return proof == Proof::kUnknown || (proof == Proof::kYes) == truth;
-    };
-    for (const Assignment& values : assignments_) {
-      const Value x = Evaluate(*a, values);
-      const Value y = Evaluate(*b, values);
-      if (!x || !y) continue;
-      ASSERT_TRUE(check(eq, *x == *y)) << *x << " == " << *y;
-      ASSERT_TRUE(check(le, *x <= *y)) << *x << " <= " << *y;
-      ASSERT_TRUE(check(lt, *x < *y)) << *x << " < " << *y;
-    }
-  }
-  EXPECT_GT(proofs, 50);
-}
-
-TEST_P(RandomSymTest, AlgebraGivesOneForm) {
-  for (int i = 0; i < 300; ++i) {
-    const SymInt a = RandomTree(2)->sym;
-    const SymInt b = RandomTree(2)->sym;
-    const SymInt c = RandomTree(1)->sym;
-    if (!a.is_valid() || !b.is_valid() || !c.is_valid()) continue;
-    SCOPED_TRACE(absl::StrCat("a = ", a.ToString(), ", b = ", b.ToString(),
-                              ", c = ", c.ToString()));
-    const int64_t k = 1 + Pick(9);
-    ASSERT_EQ(a + b, b + a);
-    ASSERT_EQ(a * b, b * a);
-    ASSERT_EQ((a + b) + c, a + (b + c));
-    ASSERT_EQ((a * b) * c, a * (b * c));
-    ASSERT_EQ(a * (b + c), a * b + a * c);
-    ASSERT_EQ((a + b) - b, a);
-    ASSERT_EQ(Min(a, b), Min(b, a));
-    ASSERT_EQ(Max(Max(a, b), c), Max(a, Max(b, c)));
-    ASSERT_EQ(BroadcastSize(a, b), BroadcastSize(b, a));
-    ASSERT_EQ(GreaterEqual(a, b), LessEqual(b, a));
-    ASSERT_EQ(Not(Less(a, b)), GreaterEqual(a, b));
-    ASSERT_EQ(Equal(a, b), Equal(b, a));
-    ASSERT_EQ(Not(NotEqual(a, b)), Equal(a, b));
-    ASSERT_EQ(FloorDiv(a * k, k), a);
-    ASSERT_EQ(FloorDiv(a + k * S("z"), k), FloorDiv(a, k) + S("z"));
-    ASSERT_EQ(Mod(a + k * b, k), Mod(a, k));
-  }
-}
-
-// Near the limits a form may have no value where the tree has one, or the other
-// way round; both together must agree.
-TEST_P(RandomSymTest, LargeConstantsGiveNoWrongValue) {
-  large_ = true;
-  int compared = 0;
-  for (int i = 0; i < 1000; ++i) {
-    const auto t = RandomTree(1 + Pick(4));
-    const auto u = RandomTree(Pick(3));
-    SCOPED_TRACE(absl::StrCat(ToString(*t), " = ", t->sym.ToString(), ", ",
-                              ToString(*u)));
-    const SymRange range = table_.RangeOf(t->sym);
-    const Proof eq = table_.ProveEq(t->sym, u->sym);
-    const Proof le = table_.ProveLe(t->sym, u->sym);
-    for (int j = 0; j < 10; ++j) {
-      const Assignment& values = assignments_[Pick(assignments_.size())];
-      const Value want = Evaluate(*t, values);
-      if (!want || !t->sym.is_valid()) continue;
-      const Value got = EvaluateSym(t->sym, values);
-      ASSERT_EQ(got.value_or(*want), *want);
-      compared += got.has_value();
-      ASSERT_TRUE(range.min <= *want || range.min == SymRange::kMin) << *want;
-      ASSERT_TRUE(range.max >= *want || range.max == SymRange::kMax) << *want;
-      const Value other = Evaluate(*u, values);
-      if (!other || !u->sym.is_valid()) continue;
-      if (eq != Proof::kUnknown) {
-        ASSERT_EQ(eq == Proof::kYes, *want == *other);
-      }
-      if (le != Proof::kUnknown) {
-        ASSERT_EQ(le == Proof::kYes, *want <= *other);
-      }
-    }
-  }
-  EXPECT_GT(compared, 500);
-}
-
-// Builds an expression again from its parts, as a parser does.
-SymInt Rebuild(SymInt s) {
-  if (s.args().empty()) return s;
-  std::vector<SymInt> args;
-  for (SymInt arg : s.args()) args.push_back(Rebuild(arg));
-  static const auto* const ops = new std::map<SymInt::Kind, std::string>{
-      {SymInt::Kind::kProduct, "*"},  {SymInt::Kind::kSum, "+"},
-      {SymInt::Kind::kFloorDiv, "//"}, {SymInt::Kind::kMod, "%"},
-      {SymInt::Kind::kMin, "min"},    {SymInt::Kind::kMax, "max"},
-      {SymInt::Kind::kBroadcast, "broadcast"}};
-  if (s.kind() == SymInt::Kind::kNonNegative) return GreaterEqual(args[0], 0);
-  if (s.kind() == SymInt::Kind::kZero) return Equal(args[0], 0);
-  const std::string& op = ops->at(s.kind());
-  SymInt result = args[0];
-  for (size_t i = 1; i < args.size(); ++i) {
-    result = ApplySym(op, result, args[i]);
-  }
-  if (op == "+" || op == "*") result = ApplySym(op, result, s.coefficient());
-  return result;
-}
-
-TEST_P(RandomSymTest, BuildingAgainChangesNothing) {
-  for (int i = 0; i < 2000; ++i) {
-    const SymInt s = RandomTree(1 + Pick(5))->sym;
-    ASSERT_EQ(Rebuild(s), s);
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomSymTest, testing::Range(0, 8));
 
 }  // namespace
 }  // namespace weft

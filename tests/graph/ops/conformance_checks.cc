@@ -566,7 +566,7 @@ void ExpectElementsOfOperands(const OpCase& c) {
 
 void CheckTraits(const OpCase& c) {
   if (c.op.has(kPointwise)) {
-    const auto dims = ops::BroadcastDims(c.types);
+    const auto dims = ops::BroadcastDims({}, c.types);
     ASSERT_TRUE(dims.ok()) << dims.status();
     for (const HostTensor& t : c.outputs) {
       EXPECT_EQ(ToSymInts(t.dims()), *dims) << "pointwise";

@@ -32,6 +32,14 @@ TEST(GuardsTest, ReadsComparisons) {
   EXPECT_EQ(*Parse("3 < L['x'].size()[0]"), Greater(x0, 3));
 }
 
+TEST(GuardsTest, ReadsLogic) {
+  EXPECT_EQ(*Parse("1 < L['x'].size()[0] < 5"), And(Greater(x0, 1), Less(x0, 5)));
+  EXPECT_EQ(*Parse("(L['x'].size()[0] == 1 or L['y'].size()[1] == 2)"),
+            Or(Equal(x0, 1), Equal(y1, 2)));
+  EXPECT_EQ(*Parse("not L['x'].size()[0] == 1 and L['y'].size()[1] > 2"),
+            And(NotEqual(x0, 1), Greater(y1, 2)));
+}
+
 TEST(GuardsTest, PathsAreNamesOfInputs) {
   EXPECT_EQ(Text("L['a'][0].size()[2] <= 5"), "a_02 <= 5");
   EXPECT_EQ(Text("L['d'][\"key\"][1].size()[0] <= 5"), "d_key_10 <= 5");
@@ -40,8 +48,8 @@ TEST(GuardsTest, PathsAreNamesOfInputs) {
 TEST(GuardsTest, OthersAreLeftOut) {
   for (const char* text :
        {"", "L['x'].size()[0]", "L['x'].stride()[0] == 1", "L['flag'] == True", "L['x'",
-        "x == L['x'].size()[0]", "1 < L['x'].size()[0] < 5",
-        "(L['x'].size()[0] == 1 or L['x'].size()[0] == 2)", "not L['x'].size()[0] == 1 and 2"}) {
+        "x == L['x'].size()[0]", "L['x'].size()[0] == 1 or L['x'].size()[0]",
+        "not L['x'].size()[0] == 1 and 2"}) {
     const auto value = Parse(text);
     EXPECT_FALSE(value.ok()) << text;
   }

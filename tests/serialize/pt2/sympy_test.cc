@@ -52,13 +52,66 @@ TEST(SympyTest, ReadsInfix) {
   EXPECT_EQ(*Parse("(s0 + s0)/2"), s0);
 }
 
+TEST(SympyTest, ReadsConditions) {
+  EXPECT_EQ(*Parse("GreaterThan(Symbol('s0'), Integer(1))"), GreaterEqual(s0, 1));
+  EXPECT_EQ(*Parse("Eq(s0, 2*s1)"), Equal(s0, 2 * s1));
+  EXPECT_EQ(*Parse("s0/2 < s1"), Less(s0, 2 * s1));
+  EXPECT_EQ(*Parse("1 <= s0 < s1"), And(GreaterEqual(s0, 1), Less(s0, s1)));
+  EXPECT_EQ(*Parse("(s0 > 1) & ~(s1 == 2)"), And(Greater(s0, 1), NotEqual(s1, 2)));
+  EXPECT_EQ(*Parse("Or(Eq(s0, 1), Eq(s1, 1))"), Or(Equal(s0, 1), Equal(s1, 1)));
+  EXPECT_EQ(*Parse("Not(Le(s0, 3))"), Greater(s0, 3));
+}
+
+TEST(SympyTest, ReadsPowersAndCases) {
+  EXPECT_EQ(*Parse("2**s0"), Pow(2, s0));
+  EXPECT_EQ(*Parse("PowByNatural(Symbol('s0'), Symbol('s1'))"), Pow(s0, s1));
+  EXPECT_EQ(*Parse("Piecewise((s0, s1 > 2), (3, True))"), Select(Greater(s1, 2), s0, 3));
+  EXPECT_EQ(*Parse("Piecewise(ExprCondPair(Integer(1), StrictLessThan(Symbol('s0'), Integer(4))), "
+                   "ExprCondPair(Symbol('s1'), Eq(Symbol('s0'), Integer(9))), "
+                   "ExprCondPair(Symbol('s0'), true))"),
+            Select(Less(s0, 4), 1, Select(Equal(s0, 9), s1, s0)));
+  EXPECT_EQ(*Parse("Where(Eq(s0, 1), s1, 2)"), Select(Equal(s0, 1), s1, 2));
+  EXPECT_EQ(*Parse("Abs(s0 - s1)"), Max(s0 - s1, s1 - s0));
+  EXPECT_EQ(*Parse("ModularIndexing(s0, 4, 8)"), Mod(FloorDiv(s0, 4), 8));
+  EXPECT_EQ(*Parse("RShift(s0, 3)"), FloorDiv(s0, 8));
+  EXPECT_EQ(*Parse("LShift(s0, s1)"), s0 * Pow(2, s1));
+}
+
+TEST(SympyTest, WritesWhatItReads) {
+  const SymInt odd = SymInt::Symbol("batch size");
+  const SymInt sizes[] = {
+      SymInt(-3),
+      2 * s0 * s1 - s0 + 1,
+      FloorDiv(s0 + 1, 2 * s1),
+      Mod(odd, 8) - 3,
+      Min(s0, Max(s1, 4)),
+      Pow(2, s0) * Pow(s1, s0 + 1),
+      Select(And(Greater(s0, 2), Equal(s1, 3)), s0 * s1, s0 + 7),
+      Select(NotEqual(s1, 3), s0, 5),
+      Or(Equal(s0, 1), Or(Equal(s1, 1), LessEqual(s0, s1))),
+      And(Greater(s0, 1), NotEqual(s1, 2)),
+      s0 + 2 * Equal(s1, 4),
+  };
+  for (SymInt s : sizes) {
+    const std::string text = ToSympy(s);
+    const auto again = Parse(text);
+    ASSERT_TRUE(again.ok()) << text << ": " << again.status();
+    EXPECT_EQ(*again, s) << text;
+  }
+  EXPECT_EQ(ToSympy(Select(Greater(s0, 2), 2 * s1, s0)),
+            "Piecewise((2*(s1), Ge((s0) + (-3), 0)), (s0, True))");
+}
+
 TEST(SympyTest, SaysWhatItDoesNotKnow) {
-  EXPECT_EQ(Parse("GreaterThan(Symbol('u0'), Integer(1))").status().code(),
+  EXPECT_EQ(Parse("FloatPow(Symbol('u0'), Integer(1))").status().code(),
             absl::StatusCode::kUnimplemented);
   EXPECT_THAT(Text("Piecewise(s0, s1)"), HasSubstr("\"Piecewise\""));
+  EXPECT_THAT(Text("Piecewise((s0, s1 > 2))"), HasSubstr("no case for everything else"));
+  EXPECT_THAT(Text("Piecewise((s0, s1), (0, True))"), HasSubstr("where a condition is wanted"));
+  EXPECT_THAT(Text("And(s0, s1 > 2)"), HasSubstr("where a condition is wanted"));
   EXPECT_EQ(Parse("missing + 1").status().code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(Text("s0**s1"), HasSubstr("not natural"));
-  EXPECT_THAT(Text("s0**100"), HasSubstr("not natural"));
+  EXPECT_THAT(Text("s0**(-1)"), HasSubstr("not natural"));
+  EXPECT_THAT(Text("(s0/2)**s1"), HasSubstr("power of a fraction"));
   EXPECT_THAT(Text("s0 / s1"), HasSubstr("no constant"));
 }
 
