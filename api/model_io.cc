@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "graph/core/guards.h"
 #include "graph/core/text.h"
 #include "graph/ops/registry.h"
 #include "lowering/generic_target.h"
@@ -79,6 +80,7 @@ std::optional<EmitFormat> ParseEmitFormat(absl::string_view name) {
   if (name == "svg") return EmitFormat::kSvg;
   if (name == "onnx") return EmitFormat::kOnnx;
   if (name == "plan") return EmitFormat::kPlan;
+  if (name == "guards") return EmitFormat::kGuards;
   return std::nullopt;
 }
 
@@ -94,6 +96,11 @@ absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format) {
       return ExportOnnx(module);
     case EmitFormat::kPlan:
       return PrintPlans(module);
+    case EmitFormat::kGuards: {
+      if (module.functions().empty()) return std::string();
+      const Graph& main = module.main() != nullptr ? *module.main() : *module.functions()[0];
+      return MinimizeGuards(module.symbols()).ToString(SymbolSources(main));
+    }
   }
   return absl::InternalError("unknown format");
 }

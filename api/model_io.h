@@ -37,10 +37,12 @@ struct LoadOptions {
 absl::StatusOr<std::unique_ptr<Module>> LoadModel(const std::string& path,
                                                   const LoadOptions& options = {});
 
-// kPlan: the plans of all functions (lowering/plan.h), for a backend with the usual
-// routines.
-enum class EmitFormat { kText, kDot, kSvg, kOnnx, kPlan };
-// "text", "dot", "svg", "onnx", "plan"; nullopt for other names.
+enum class EmitFormat { kText, kDot, kSvg, kOnnx, kPlan, kGuards };
+// "text", "dot", "svg", "onnx", "plan", "guards"; nullopt for other names. Plans
+// are those of all functions (lowering/plan.h), for a backend with the usual
+// routines. Guards are what the program takes for granted of the sizes of its
+// inputs, and run-time asserts: those that are enough, with who needs them and
+// where sizes come from.
 std::optional<EmitFormat> ParseEmitFormat(absl::string_view name);
 absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format);
 

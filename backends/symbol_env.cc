@@ -5,13 +5,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/core/guards.h"
+#include "graph/core/status_macros.h"
 
 namespace weft {
 namespace {
 
 std::string Shape(const HostTensor& tensor) {
-  return absl::StrCat(DTypeName(tensor.dtype()), "[",
-                      absl::StrJoin(tensor.dims(), ", "), "]");
+  return absl::StrCat(DTypeName(tensor.dtype()), "[", absl::StrJoin(tensor.dims(), ", "), "]");
 }
 
 }  // namespace
@@ -34,39 +35,48 @@ std::optional<SymInt> SymbolEnv::Replacement(SymInt symbol) const {
 }
 
 absl::Status SymbolEnv::Bind(SymInt symbol, int64_t value) {
-  const SymbolInfo* info = facts_->Find(symbol);
-  if (info != nullptr) {
-    if (value < info->range.min || value > info->range.max) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(symbol.ToString(), " = ", value, " is outside of ",
-                       info->range.min, " <= ", symbol.ToString(),
-                       info->range.max == SymRange::kMax
-                           ? ""
-                           : absl::StrCat(" <= ", info->range.max)));
-    }
-    if (value % info->divisor != 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(symbol.ToString(), " = ", value,
-                       " is not a multiple of ", info->divisor));
-    }
-  }
   values_[symbol] = value;
+  WEFT_RETURN_IF_ERROR(CheckFacts(symbol, value));
   return CheckConditions(symbol);
+}
+
+std::optional<SymbolSources> SymbolEnv::Sources() const {
+  if (graph_ == nullptr) return std::nullopt;
+  return SymbolSources(*graph_);
+}
+
+// The range, and the divisor.
+absl::Status SymbolEnv::CheckFacts(SymInt symbol, int64_t value) const {
+  const SymbolInfo* info = facts_->Find(symbol);
+  if (info == nullptr) return absl::OkStatus();
+  const SymRange range = info->range;
+  const bool inside = value >= range.min && value <= range.max;
+  if (inside && value % info->divisor == 0) return absl::OkStatus();
+  std::string text = absl::StrCat(symbol.ToString(), " = ", value);
+  if (!inside) {
+    absl::StrAppend(&text, " is outside of ", range.min, " <= ", symbol.ToString(),
+                    range.max == SymRange::kMax ? "" : absl::StrCat(" <= ", range.max));
+  } else {
+    absl::StrAppend(&text, " is not a multiple of ", info->divisor);
+  }
+  const std::optional<SymbolSources> sources = Sources();
+  if (sources && sources->Find(symbol) != nullptr) {
+    absl::StrAppend(&text, "; ", symbol.ToString(), " is ", sources->Describe(symbol));
+  }
+  const auto edits = NearestAllowed(*facts_, values_);
+  if (edits && !edits->empty()) absl::StrAppend(&text, "; nearest allowed: ", ToString(*edits));
+  return absl::InvalidArgumentError(text);
 }
 
 absl::Status SymbolEnv::CheckConditions(SymInt symbol) const {
   for (int i : facts_->ConditionsAbout(symbol)) {
     const SymCondition& c = facts_->conditions()[i];
+    if (c.is_range) continue;  // CheckFacts does.
     const std::optional<int64_t> holds = Eval(c.condition);
     if (!holds || *holds == 1) continue;
-    std::vector<std::string> values;
-    ForEachSymbol(c.condition, [&](SymInt s) {
-      values.push_back(absl::StrCat(s.ToString(), " = ", *Find(s)));
-    });
-    return absl::InvalidArgumentError(absl::StrCat(
-        c.condition.ToString(), " does not hold for ",
-        absl::StrJoin(values, ", "), c.origin.empty() ? "" : "; it comes from ",
-        c.origin));
+    const std::optional<SymbolSources> sources = Sources();
+    return absl::InvalidArgumentError(
+        DescribeViolation(*facts_, c.condition, c.origin, values_, sources ? &*sources : nullptr));
   }
   return absl::OkStatus();
 }
@@ -75,35 +85,29 @@ absl::Status SymbolEnv::Unify(SymInt s, int64_t value) {
   if (const auto known = Eval(s)) {
     if (*known == value) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        s.is_constant()
-            ? absl::StrCat("expected ", *known, ", got ", value)
-            : absl::StrCat("expected ", s.ToString(), " = ", *known, ", got ",
-                           value));
+        s.is_constant() ? absl::StrCat("expected ", *known, ", got ", value)
+                        : absl::StrCat("expected ", s.ToString(), " = ", *known, ", got ", value));
   }
   if (s.is_symbol()) return Bind(s, value);
   // c * x + k = value, with one unbound symbol x.
-  const SymInt rest =
-      Substitute(s, [this](SymInt symbol) { return Replacement(symbol); });
+  const SymInt rest = Substitute(s, [this](SymInt symbol) { return Replacement(symbol); });
   SymInt unbound;
   int count = 0;
   ForEachSymbol(rest, [&](SymInt symbol) {
     unbound = symbol;
     ++count;
   });
-  const SymInt at_zero = Substitute(
-      rest, [](SymInt) { return std::optional<SymInt>(SymInt(0)); });
+  const SymInt at_zero = Substitute(rest, [](SymInt) { return std::optional<SymInt>(SymInt(0)); });
   const SymInt slope = FloorDiv(rest - at_zero, unbound);
   if (count != 1 || !slope.is_constant() || !at_zero.is_constant() ||
       slope * unbound + at_zero != rest) {
     return absl::InvalidArgumentError(
-        absl::StrCat("cannot tell the symbols of ", rest.ToString(), " from ",
-                     value));
+        absl::StrCat("cannot tell the symbols of ", rest.ToString(), " from ", value));
   }
   const SymInt solution = FloorDiv(SymInt(value) - at_zero, slope);
   if (!solution.is_constant() || solution * slope + at_zero != SymInt(value)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("no ", unbound.ToString(), " makes ", rest.ToString(),
-                     " equal ", value));
+        absl::StrCat("no ", unbound.ToString(), " makes ", rest.ToString(), " equal ", value));
   }
   return Bind(unbound, solution.value());
 }
@@ -111,8 +115,8 @@ absl::Status SymbolEnv::Unify(SymInt s, int64_t value) {
 absl::Status SymbolEnv::Unify(Type type, const HostTensor& tensor) {
   if (type.is_symint()) return Unify(type.symint(), tensor.IntAt(0));
   const auto mismatch = [&](absl::string_view why) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "expected ", type.ToString(), ", got ", Shape(tensor), why));
+    return absl::InvalidArgumentError(
+        absl::StrCat("expected ", type.ToString(), ", got ", Shape(tensor), why));
   };
   if (tensor.dtype() != type.dtype() || tensor.rank() != type.rank()) {
     return mismatch("");

@@ -1,6 +1,7 @@
 // Values of symbols while a graph runs. A symbol that gets its value has to meet
 // the facts of the symbol table: its range, what divides it, and each condition
-// as soon as all symbols in it have values.
+// as soon as all symbols in it have values. What breaks one is an InvalidArgument
+// that says where the symbols come from, and the nearest values that are allowed.
 #ifndef WEFT_BACKENDS_SYMBOL_ENV_H_
 #define WEFT_BACKENDS_SYMBOL_ENV_H_
 
@@ -10,6 +11,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "graph/core/graph.h"
+#include "graph/core/guards.h"
 #include "graph/core/sym.h"
 #include "graph/core/sym_facts.h"
 #include "graph/core/tensor.h"
@@ -19,7 +22,10 @@ namespace weft {
 
 class SymbolEnv {
  public:
-  explicit SymbolEnv(const SymbolTable& facts) : facts_(&facts) {}
+  // `graph` is asked where symbols come from, for messages; it may be null, and
+  // outlives this.
+  explicit SymbolEnv(const SymbolTable& facts, const Graph* graph = nullptr)
+      : facts_(&facts), graph_(graph) {}
 
   std::optional<int64_t> Find(SymInt symbol) const;
   // nullopt when a symbol in it has no value.
@@ -37,10 +43,13 @@ class SymbolEnv {
 
  private:
   absl::Status Bind(SymInt symbol, int64_t value);
+  std::optional<SymbolSources> Sources() const;
+  absl::Status CheckFacts(SymInt symbol, int64_t value) const;
   // The conditions about the symbol whose symbols all have values by now hold.
   absl::Status CheckConditions(SymInt symbol) const;
 
   const SymbolTable* facts_;
+  const Graph* graph_;
   absl::flat_hash_map<SymInt, int64_t> values_;
 };
 

@@ -2,6 +2,7 @@
 // passes.
 #include "passes/pipelines.h"
 
+#include "passes/assume_sizes.h"
 #include "passes/canonicalize.h"
 #include "passes/cse.h"
 #include "passes/dce.h"
@@ -24,6 +25,7 @@ namespace weft {
 namespace {
 
 constexpr std::unique_ptr<Pass> (*kPasses[])() = {
+    CreateAssumeSizesPass,
     CreateCanonicalizePass,
     CreateCsePass,
     CreateDcePass,

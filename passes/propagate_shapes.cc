@@ -9,6 +9,8 @@
 //                 graphs before outer ones
 //   3 Materialize known integer tensors as constants or sym_constants
 //   4 Refine      infers types that are not static again
+//   5 Guard       on request, and only when the others changed nothing: takes
+//                 over what nodes need
 #include "passes/propagate_shapes.h"
 
 #include <algorithm>
@@ -17,11 +19,13 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "graph/core/status_macros.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/symbolic_values.h"
 #include "passes/rewrite/rewriter.h"
+#include "passes/sizes/needs.h"
 #include "passes/sizes/substitute.h"
 
 namespace weft {
@@ -39,8 +43,8 @@ bool MentionsUnbacked(SymInt s, const SymbolTable& symbols) {
 
 class ShapePropagation {
  public:
-  ShapePropagation(Module& module, PassContext& context)
-      : module_(module), context_(context) {}
+  ShapePropagation(Module& module, PassContext& context, const PropagateShapesOptions& options)
+      : module_(module), context_(context), options_(options) {}
 
   absl::Status Run() {
     for (int round = 0; round < kMaxRounds; ++round) {
@@ -57,6 +61,7 @@ class ShapePropagation {
       for (Graph* graph : module_.AllGraphs()) {
         WEFT_RETURN_IF_ERROR(Refine(*graph));
       }
+      if (!changed_ && options_.guards) WEFT_RETURN_IF_ERROR(Guard());
       if (!changed_) return absl::OkStatus();
     }
     return context_.ReportDivergence("sizes still change after 32 rounds", "");
@@ -76,9 +81,12 @@ class ShapePropagation {
                Rewriter& rewriter) const;
   absl::Status Refine(Graph& graph);
   Type RefinedType(Type type, Type inferred) const;
+  SymInt BestSize(SymInt size, SymInt inferred) const;
+  absl::Status Guard();
 
   Module& module_;
   PassContext& context_;
+  const PropagateShapesOptions& options_;
   bool changed_ = false;
   absl::flat_hash_map<SymInt, SymInt> substitution_;
   std::vector<SymInt> substituted_;  // In order.
@@ -277,6 +285,35 @@ absl::Status ShapePropagation::Materialize(Graph& graph,
 
 // --- 4 Refine ------------------------------------------------------------------------
 
+// How little a size says: numbers first, then what inputs give alone.
+int Vagueness(SymInt s, const SymbolTable& symbols) {
+  if (s.is_constant()) return 0;
+  bool chooses = false;
+  std::vector<SymInt> stack = {s};
+  while (!stack.empty()) {
+    const SymInt top = stack.back();
+    stack.pop_back();
+    chooses |= top.kind() == SymInt::Kind::kBroadcast || top.kind() == SymInt::Kind::kSelect;
+    stack.insert(stack.end(), top.args().begin(), top.args().end());
+  }
+  return 1 + chooses + 2 * MentionsUnbacked(s, symbols);
+}
+
+// The declared size, or what is equal to it and says more.
+SymInt ShapePropagation::BestSize(SymInt size, SymInt inferred) const {
+  const SymbolTable& symbols = module_.symbols();
+  SymInt best = size;
+  int vagueness = Vagueness(size, symbols);
+  for (SymInt other : {inferred, symbols.Simplify(size), symbols.Simplify(inferred)}) {
+    if (other == best || !other.is_valid()) continue;
+    const int theirs = Vagueness(other, symbols);
+    if (theirs >= vagueness) continue;
+    best = other;
+    vagueness = theirs;
+  }
+  return best;
+}
+
 Type ShapePropagation::RefinedType(Type type, Type inferred) const {
   if (!type.is_tensor() || !inferred.is_tensor() ||
       type.rank() != inferred.rank()) {
@@ -284,12 +321,7 @@ Type ShapePropagation::RefinedType(Type type, Type inferred) const {
   }
   std::vector<SymInt> dims(type.dims().begin(), type.dims().end());
   for (int i = 0; i < type.rank(); ++i) {
-    const SymInt d = inferred.dim(i);
-    if (dims[i].is_constant() || dims[i] == d) continue;
-    const bool better = d.is_constant() ||
-                        (MentionsUnbacked(dims[i], module_.symbols()) &&
-                         !MentionsUnbacked(d, module_.symbols()));
-    if (better) dims[i] = d;
+    if (!dims[i].is_constant()) dims[i] = BestSize(dims[i], inferred.dim(i));
   }
   return type.WithDims(dims);
 }
@@ -318,21 +350,56 @@ absl::Status ShapePropagation::Refine(Graph& graph) {
   return absl::OkStatus();
 }
 
+// --- 5 Guard -------------------------------------------------------------------------
+
+absl::Status ShapePropagation::Guard() {
+  Graph* main = module_.main();
+  if (main == nullptr && module_.functions().size() == 1) main = module_.functions()[0].get();
+  if (main == nullptr) return absl::OkStatus();
+  std::vector<Need> needs;
+  for (const Node* node : main->nodes()) {
+    // Nobody runs it.
+    if (node->op().is_pure() && !node->has_uses()) continue;
+    WEFT_RETURN_IF_ERROR(AddNeeds(*node, &needs));
+  }
+  for (const Need& need : needs) {
+    const Proof before = AssumeNeed(module_.symbols(), need);
+    if (before == Proof::kNo) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          need.origin, " needs ", need.condition.ToString(), ", which the facts about sizes rule out"));
+    }
+    if (before == Proof::kYes || module_.symbols().Prove(need.condition) != Proof::kYes) continue;
+    changed_ = true;
+    context_.Count(MentionsUnbacked(need.condition, module_.symbols()) ? "asserts" : "guards");
+  }
+  return absl::OkStatus();
+}
+
 class PropagateShapesPass : public Pass {
  public:
+  explicit PropagateShapesPass(const PropagateShapesOptions& options) : options_(options) {}
   absl::string_view name() const override { return "propagate_shapes"; }
   absl::string_view doc() const override {
     return "Works out sizes: what integer tensors hold, and types from it.";
   }
-  absl::Status Run(Module& module, PassContext& context) override {
-    return ShapePropagation(module, context).Run();
+  void VisitOptions(OptionVisitor& visitor) override {
+    visitor.Visit("guards", &options_.guards,
+                  "what ops need of sizes becomes conditions of the module");
   }
+  absl::Status Run(Module& module, PassContext& context) override {
+    return ShapePropagation(module, context, options_).Run();
+  }
+
+ private:
+  PropagateShapesOptions options_;
 };
 
 }  // namespace
 
-std::unique_ptr<Pass> CreatePropagateShapesPass() {
-  return std::make_unique<PropagateShapesPass>();
+std::unique_ptr<Pass> CreatePropagateShapesPass(const PropagateShapesOptions& options) {
+  return std::make_unique<PropagateShapesPass>(options);
 }
+
+std::unique_ptr<Pass> CreatePropagateShapesPass() { return CreatePropagateShapesPass({}); }
 
 }  // namespace weft

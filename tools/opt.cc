@@ -94,7 +94,8 @@ FlagSet MakeFlags(Options* o) {
                  "Value of an input that shapes depend on (.npy or .pb); the\n"
                  "program is then made for that value");
   flags.Section("Output");
-  flags.String("emit", &o->emit, "KIND,...", "stats, text, dot, svg, onnx, plan. Default: stats");
+  flags.String("emit", &o->emit, "KIND,...", "stats, text, dot, svg, onnx, plan,\n"
+               "guards. Default: stats");
   flags.String("o", &o->output, "FILE",
                "Where the graph goes; default: standard output. Statistics\n"
                "go to standard error when the graph takes standard output.\n"
@@ -165,7 +166,7 @@ absl::StatusOr<std::vector<EmitKind>> ParseEmit(const std::string& text, bool* s
       kinds.push_back({std::string(name), *format});
     } else {
       return absl::InvalidArgumentError(absl::StrCat("--emit: unknown kind \"", name,
-                                                     "\"; known are stats, text, dot, svg, onnx, plan"));
+                                                     "\"; known are stats, text, dot, svg, onnx, plan, guards"));
     }
   }
   return kinds;

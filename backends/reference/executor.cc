@@ -272,8 +272,11 @@ class Frame {
       }
       absl::Status status = env_.Unify(value->type(), results[i]);
       if (!status.ok()) {
-        return absl::InternalError(absl::StrCat(
-            "result ", i, " contradicts its type: ", status.message()));
+        const std::string message =
+            absl::StrCat("result ", i, " contradicts its type: ", status.message());
+        // What data decides may break a run-time assert.
+        if (node.op().has(kDataDependent)) return absl::InvalidArgumentError(message);
+        return absl::InternalError(message);
       }
       WEFT_RETURN_IF_ERROR(Keep(value, attrs, std::move(results[i])));
     }
@@ -295,7 +298,8 @@ absl::StatusOr<std::vector<HostTensor>> Run(const Graph& graph,
                                             absl::Span<const HostTensor> inputs,
                                             const RunOptions& options) {
   int64_t region_runs = 0;
-  return Frame(graph, SymbolEnv(graph.module().symbols()), options, &region_runs).Run(inputs);
+  return Frame(graph, SymbolEnv(graph.module().symbols(), &graph), options, &region_runs)
+      .Run(inputs);
 }
 
 }  // namespace weft::reference
