@@ -25,6 +25,8 @@ const Row kRows[] = {
     {&ops::thresholded_relu, kBitExact},
     // The difference of integers is exact; the product rounds as Eval's does.
     {&ops::dequantize_linear, kBitExact},
+    // Integer arithmetic.
+    {&ops::random_bits, kBitExact},
 
     // Evaluated in double and rounded once; the decompositions round at every
     // op, in f32 for narrow floats.
