@@ -15,6 +15,7 @@
 #define WEFT_SERIALIZE_PT2_ATEN_CALL_H_
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -166,6 +167,15 @@ class AtenCall {
     return values;
   }
 
+  // --- Random numbers: the operands and the attribute of one draw.
+  struct Draw {
+    Value* state = nullptr;
+    int64_t number = 0;
+  };
+  void set_draws(std::function<Draw()> draw) { draw_ = std::move(draw); }
+  // Another one each time.
+  Draw NextDraw() { return draw_(); }
+
   // --- Memory, as the file has it: strides by value where they are recorded.
   struct Layout {
     std::vector<SymInt> strides;
@@ -182,6 +192,7 @@ class AtenCall {
   std::vector<Arg> results_;
   std::vector<std::pair<int, Value*>> writes_;
   std::vector<std::optional<Layout>> layouts_;
+  std::function<Draw()> draw_;
 };
 
 // PyTorch's promotion of two dtypes.

@@ -11,6 +11,9 @@
 namespace weft::pt2 {
 namespace {
 
+// Versions that are read: PyTorch 2.1 wrote 2, from 2.5 on it is 8. What has
+// changed between them is read either way, as are keys that only some have.
+constexpr int64_t kOldestMajor = 2;
 constexpr int64_t kSchemaMajor = 8;
 
 struct NamedDType {
@@ -104,10 +107,10 @@ void ReadVersion(JsonReader& json, const Place& root, ExportedProgram* program) 
   if (!json.IsObject(version)) return;
   program->schema_major = json.Int(version["major"]);
   program->schema_minor = json.Int(version["minor"]);
-  if (program->schema_major != kSchemaMajor) {
-    json.Unsupported(version,
-                     absl::StrCat("the file has schema version ", program->schema_major, ".",
-                                  program->schema_minor, "; version ", kSchemaMajor, ".x is read"));
+  if (program->schema_major < kOldestMajor || program->schema_major > kSchemaMajor) {
+    json.Unsupported(version, absl::StrCat("the file has schema version ", program->schema_major,
+                                           ".", program->schema_minor, "; versions ", kOldestMajor,
+                                           ".x to ", kSchemaMajor, ".x are read"));
   }
 }
 

@@ -65,7 +65,7 @@ absl::StatusOr<ProgramImporter::Args> ProgramImporter::Inline(Scope* scope, cons
     return absl::InvalidArgumentError(
         absl::StrCat("a nested graph takes ", graph.inputs.size(), " inputs, got ", inputs.size()));
   }
-  Scope inner(&graph, scope->builder);
+  Scope inner(&graph, scope->builder, scope->random);
   inner.autocast = autocast;
   inner.nested = scope->nested;
   inner.prefix = scope->prefix;
@@ -79,19 +79,31 @@ absl::StatusOr<ProgramImporter::Args> ProgramImporter::Inline(Scope* scope, cons
 
 absl::StatusOr<std::unique_ptr<Graph>> ProgramImporter::Region(Scope* scope, const GraphDef& graph,
                                                                const Args& inputs,
-                                                               absl::Span<const Type> types) {
+                                                               absl::Span<const Type> types,
+                                                               StatePlace state) {
   auto region = std::make_unique<Graph>(module_.get(), "body");
   Builder builder(region.get(), nullptr, BuilderOptions());
-  Scope inner(&graph, &builder, *scope);
+  Value* random = nullptr;
+  Scope inner(&graph, &builder, &random, *scope);
   Args known = inputs;
   size_t next = 0;
+  const auto add_state = [&] {
+    if (region->num_inputs() == state.input) random = region->AddInput(StateType(), kStateName);
+  };
   for (size_t i = 0; i < known.size(); ++i) {
     if (!known[i].is(Kind::kTensor)) continue;
+    add_state();
     const std::string name = i < graph.inputs.size() ? graph.inputs[i].name : "";
     known[i].value = region->AddInput(types[next++], name);
   }
+  add_state();
   WEFT_ASSIGN_OR_RETURN(Args outputs, Inline(&inner, graph, std::move(known), scope->autocast));
-  WEFT_ASSIGN_OR_RETURN(const auto values, TensorsOf(&inner, outputs));
+  WEFT_ASSIGN_OR_RETURN(auto values, TensorsOf(&inner, outputs));
+  if (state.input >= 0) {
+    if (static_cast<int>(values.size()) < state.output) return BadArguments();
+    values.insert(values.begin() + state.output, NextState(&builder, random));
+    WEFT_RETURN_IF_ERROR(builder.status());
+  }
   region->SetOutputs(values);
   return region;
 }
@@ -111,13 +123,20 @@ absl::Status ProgramImporter::ImportCond(Scope* scope, const NodeDef& node, cons
     operands.push_back(arg.value);
     types.push_back(TensorType(arg.value));
   }
+  Value* state = StateFor(scope, DrawsNumbers(*args[1].graph) || DrawsNumbers(*args[2].graph));
+  StatePlace place;
+  if (state != nullptr) {
+    place = {static_cast<int>(types.size()), 0};
+    operands.push_back(state);
+  }
   Regions regions;
   for (int i : {1, 2}) {
-    WEFT_ASSIGN_OR_RETURN(auto region, Region(scope, *args[i].graph, args[3].items, types));
+    WEFT_ASSIGN_OR_RETURN(auto region, Region(scope, *args[i].graph, args[3].items, types, place));
     regions.push_back(std::move(region));
   }
-  return SetResults(scope, node,
-                    TensorArgs(scope->builder->Ops(ops::cond, operands, {}, std::move(regions))));
+  std::vector<Value*> results = scope->builder->Ops(ops::cond, operands, {}, std::move(regions));
+  TakeState(scope, place, &results);
+  return SetResults(scope, node, TensorArgs(results));
 }
 
 // The condition is worked out before the loop and at the end of its body.
@@ -142,13 +161,26 @@ absl::Status ProgramImporter::ImportWhile(Scope* scope, const NodeDef& node, con
   body->AddInput(Type::Scalar(DType::kI64), "iteration");
   body->AddInput(Type::Scalar(DType::kBool), "condition");
   Builder builder(body.get(), nullptr, BuilderOptions());
-  Scope inner(&condition, &builder, *scope);
+  Value* random = nullptr;
+  Scope inner(&condition, &builder, &random, *scope);
+  Value* state = StateFor(scope, DrawsNumbers(condition) || DrawsNumbers(*args[1].graph));
+  int num_carried = static_cast<int>(carried.size());
+  StatePlace place;
+  if (state != nullptr) place = {num_carried, num_carried};
+  const auto add_state = [&] {
+    if (body->num_inputs() != 2 + place.input) return;
+    operands.push_back(state);
+    random = body->AddInput(StateType(), kStateName);
+    ++num_carried;
+  };
   Args known = inputs;
   for (Arg& arg : known) {
     if (!arg.is(Kind::kTensor)) continue;
+    add_state();
     operands.push_back(arg.value);
     arg.value = body->AddInput(arg.value->type());
   }
+  add_state();
   WEFT_ASSIGN_OR_RETURN(Args after, Inline(&inner, *args[1].graph, known, scope->autocast));
   WEFT_ASSIGN_OR_RETURN(auto next, TensorsOf(&inner, after));
   if (next.size() != carried.size()) return BadArguments();
@@ -157,13 +189,15 @@ absl::Status ProgramImporter::ImportWhile(Scope* scope, const NodeDef& node, con
   WEFT_ASSIGN_OR_RETURN(auto go_on, TensorsOf(&inner, again));
   if (go_on.size() != 1) return BadArguments();
   AtenCall inside(none, {}, &builder);
+  if (state != nullptr) next.push_back(NextState(&builder, random));
   next.insert(next.begin(), Convert(inside, Reshape(inside, go_on[0], {}), DType::kBool));
   WEFT_RETURN_IF_ERROR(builder.status());
   body->SetOutputs(next);
-  const NamedAttr attrs[] = {{"num_carried", static_cast<int64_t>(carried.size())}};
-  return SetResults(
-      scope, node,
-      TensorArgs(scope->builder->Ops(ops::loop, operands, attrs, OneGraph(std::move(body)))));
+  const NamedAttr attrs[] = {{"num_carried", num_carried}};
+  std::vector<Value*> results =
+      scope->builder->Ops(ops::loop, operands, attrs, OneGraph(std::move(body)));
+  TakeState(scope, place, &results);
+  return SetResults(scope, node, TensorArgs(results));
 }
 
 absl::Status ProgramImporter::ImportScan(Scope* scope, const NodeDef& node, const Args& args) {
@@ -173,24 +207,32 @@ absl::Status ProgramImporter::ImportScan(Scope* scope, const NodeDef& node, cons
   std::vector<Value*> operands = init;
   std::vector<Type> types;
   for (Value* v : init) types.push_back(v->type());
+  StatePlace place;
+  if (Value* state = StateFor(scope, DrawsNumbers(*args[0].graph))) {
+    place.input = place.output = static_cast<int>(operands.size());
+    operands.push_back(state);
+  }
+  const int64_t num_carried = static_cast<int64_t>(operands.size());
   for (Value* v : xs) {
     if (v->type().rank() == 0) return BadArguments();
     operands.push_back(v);
     types.push_back(WithoutDim0(v->type()));
   }
-  Args inputs = TensorArgs(operands);
+  Args inputs = TensorArgs(init);
+  for (Value* v : xs) inputs.push_back(Arg::Tensor(v));
   for (const Arg& arg : args[3].items) {
     inputs.push_back(arg);
     if (!arg.is(Kind::kTensor)) continue;
     operands.push_back(arg.value);
     types.push_back(arg.value->type());
   }
-  WEFT_ASSIGN_OR_RETURN(auto body, Region(scope, *args[0].graph, inputs, types));
-  const NamedAttr attrs[] = {{"num_carried", static_cast<int64_t>(init.size())},
+  WEFT_ASSIGN_OR_RETURN(auto body, Region(scope, *args[0].graph, inputs, types, place));
+  const NamedAttr attrs[] = {{"num_carried", num_carried},
                              {"num_scanned", static_cast<int64_t>(xs.size())}};
-  return SetResults(
-      scope, node,
-      TensorArgs(scope->builder->Ops(ops::scan, operands, attrs, OneGraph(std::move(body)))));
+  std::vector<Value*> results =
+      scope->builder->Ops(ops::scan, operands, attrs, OneGraph(std::move(body)));
+  TakeState(scope, place, &results);
+  return SetResults(scope, node, TensorArgs(results));
 }
 
 // A scan that carries nothing.
@@ -216,7 +258,14 @@ absl::Status ProgramImporter::ImportVmap(Scope* scope, const NodeDef& node, cons
     WEFT_RETURN_IF_ERROR(call.status());
     types.push_back(WithoutDim0(mapped[i]->type()));
   }
-  std::vector<Value*> operands = mapped;
+  std::vector<Value*> operands;
+  StatePlace place;
+  if (Value* state = StateFor(scope, DrawsNumbers(*args[0].graph))) {
+    place = {0, 0};
+    operands.push_back(state);
+  }
+  const int64_t num_carried = static_cast<int64_t>(operands.size());
+  operands.insert(operands.end(), mapped.begin(), mapped.end());
   Args inputs = TensorArgs(mapped);
   for (const Arg& arg : args[3].items) {
     inputs.push_back(arg);
@@ -224,11 +273,12 @@ absl::Status ProgramImporter::ImportVmap(Scope* scope, const NodeDef& node, cons
     operands.push_back(arg.value);
     types.push_back(arg.value->type());
   }
-  WEFT_ASSIGN_OR_RETURN(auto body, Region(scope, *args[0].graph, inputs, types));
-  const NamedAttr attrs[] = {{"num_carried", 0},
+  WEFT_ASSIGN_OR_RETURN(auto body, Region(scope, *args[0].graph, inputs, types, place));
+  const NamedAttr attrs[] = {{"num_carried", num_carried},
                              {"num_scanned", static_cast<int64_t>(mapped.size())}};
   std::vector<Value*> results =
       scope->builder->Ops(ops::scan, operands, attrs, OneGraph(std::move(body)));
+  TakeState(scope, place, &results);
   for (size_t i = 0; i < results.size(); ++i) {
     const int rank = RankOf(results[i]);
     const SymInt dim = args[4].items[i].integer;

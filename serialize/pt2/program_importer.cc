@@ -47,6 +47,11 @@ std::string NodeName(const NodeDef& node) {
   return node.target;
 }
 
+// The result is a view of the first argument, which looks like it from then on.
+bool ResizesItsArgument(const AtenSchema& schema) {
+  return schema.name == "resize_.default" || schema.name == "resize_as_.default";
+}
+
 }  // namespace
 
 std::string DescribeNode(const NodeDef& node) {
@@ -73,9 +78,10 @@ absl::StatusOr<std::unique_ptr<Module>> ProgramImporter::Run() {
         absl::StrCat("operators that are not supported: ", absl::StrJoin(unknown, "; ")));
   }
   FindWritten();
+  WEFT_RETURN_IF_ERROR(FindShared());
   WEFT_RETURN_IF_ERROR(DeclareSymbols());
   Builder builder(module_->AddFunction("main"), nullptr, BuilderOptions());
-  Scope scope(&program_.graph, &builder);
+  Scope scope(&program_.graph, &builder, &random_);
   WEFT_RETURN_IF_ERROR(AddInputs(&scope));
   WEFT_RETURN_IF_ERROR(AssumeGuards(*builder.graph()));
   WEFT_RETURN_IF_ERROR(ImportBody(&scope));
@@ -162,15 +168,33 @@ absl::Status ProgramImporter::ImportAten(Scope* scope, const NodeDef& node, cons
     if (i >= 0) layouts[i] = LayoutOf(*scope, input.value);
   }
   call.set_layouts(std::move(layouts));
+  call.set_draws([=] { return NextDraw(scope); });
   op.fn(call);
   WEFT_RETURN_IF_ERROR(call.status());
   Args results = std::move(call.results());
-  for (const auto& [arg, value] : call.writes()) {
-    WEFT_RETURN_IF_ERROR(Write(scope, args[arg], value).status());
-  }
+  const bool resizes = ResizesItsArgument(op.schema);
   const bool copies = !op.schema.IsView() || CopiesByLayout(node, *scope->def);
-  if (has_writes_ && copies) CloneViews(scope, args, &results);
+  if (has_writes_ && copies && !resizes) CloneViews(scope, args, &results);
+  for (const auto& [arg, value] : call.writes()) {
+    WEFT_ASSIGN_OR_RETURN(Value * written, Write(scope, args[arg], value));
+    // A result that is the argument itself.
+    for (size_t i = 0; i < results.size() && i < op.schema.results.size(); ++i) {
+      const AtenResult& result = op.schema.results[i];
+      if (result.written && result.alias == op.schema.args[arg].alias) {
+        results[i] = Arg::Tensor(written);
+      }
+    }
+  }
+  if (resizes) Rename(scope, node, op.schema, results[0]);
   return SetResults(scope, node, std::move(results));
+}
+
+// The name of the first argument stands for `value` from now on.
+void ProgramImporter::Rename(Scope* scope, const NodeDef& node, const AtenSchema& schema,
+                             const Arg& value) {
+  for (const NodeDef::Input& input : node.inputs) {
+    if (input.name == schema.args[0].name) scope->names[input.value.name] = value;
+  }
 }
 
 // `add_` is add, written over its first argument. Of a view (`unsqueeze_`) the
@@ -181,6 +205,7 @@ absl::Status ProgramImporter::ImportWritten(Scope* scope, const NodeDef& node, c
     return absl::InvalidArgumentError("its first argument is no tensor");
   }
   AtenCall call(op.schema, args, scope->builder);
+  call.set_draws([=] { return NextDraw(scope); });
   op.fn(call);
   WEFT_RETURN_IF_ERROR(call.status());
   if (call.results().empty() || call.results()[0].value == nullptr) {
@@ -190,10 +215,7 @@ absl::Status ProgramImporter::ImportWritten(Scope* scope, const NodeDef& node, c
   if (!op.schema.IsView()) {
     WEFT_ASSIGN_OR_RETURN(value, Write(scope, args[0], value));
   }
-  for (const NodeDef::Input& input : node.inputs) {
-    if (input.name != op.schema.args[0].name) continue;
-    scope->names[input.value.name] = Arg::Tensor(value);
-  }
+  Rename(scope, node, op.schema, Arg::Tensor(value));
   return SetResults(scope, node, {Arg::Tensor(value)});
 }
 

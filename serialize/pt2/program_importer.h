@@ -23,24 +23,41 @@
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/exported_program.h"
 #include "serialize/pt2/pt2.h"
+#include "serialize/pt2/shared_storage.h"
 #include "serialize/pt2/weights.h"
 
 namespace weft::pt2 {
 
 struct Scope {
-  Scope(const GraphDef* def, Builder* builder) : def(def), builder(builder) {}
+  Scope(const GraphDef* def, Builder* builder, Value** random)
+      : def(def), builder(builder), random(random) {}
   // Of a nested graph.
-  Scope(const GraphDef* def, Builder* builder, const Scope& outer)
-      : def(def), builder(builder), autocast(outer.autocast), nested(true), prefix(outer.prefix) {}
+  Scope(const GraphDef* def, Builder* builder, Value** random, const Scope& outer)
+      : Scope(def, builder, random) {
+    autocast = outer.autocast;
+    nested = true;
+    prefix = outer.prefix;
+  }
 
   const GraphDef* def;
   Builder* builder;
+  // The state of the random numbers in the builder's graph, where it has one.
+  Value** random;
   absl::flat_hash_map<std::string, Arg> names;
   // Of the type that autocast computes in; nothing outside of its regions.
   std::optional<DType> autocast;
   bool nested = false;  // Its builder's graph is not `main`.
   std::string prefix;   // Of the names of its nodes.
 };
+
+// Where the state of random numbers stands among the inputs and the outputs of a
+// nested graph; -1: nowhere.
+struct StatePlace {
+  int input = -1;
+  int output = -1;
+};
+inline constexpr char kStateName[] = "random_state";
+Type StateType();
 
 // "node 'add_1' (torch.ops.aten.add.Tensor)".
 std::string DescribeNode(const NodeDef& node);
@@ -63,7 +80,14 @@ class ProgramImporter {
   absl::Status AddUserInput(Scope* scope, const InputSpec& spec);
   absl::Status AddFixedInput(Scope* scope, const InputSpec& spec);
   absl::Status AddTensor(Scope* scope, const InputSpec& spec);
-  absl::Status CheckNotShared(const std::string& name) const;
+  // The input for a parameter or buffer that is written, or for one that others
+  // are views of; made when it is first asked for.
+  absl::StatusOr<Value*> InputOf(Scope* scope, const std::string& name);
+  absl::StatusOr<Value*> ViewOf(Scope* scope, const std::string& name);
+  absl::Status FindShared();
+  // What a decomposed program writes back to `spec.target`.
+  absl::Status AddWriteBack(Scope* scope, const OutputSpec& spec, Value* value,
+                            std::map<int, Value*>* written);
   absl::Status SetOutputs(Scope* scope);
   // Buffers and parameters that some node, or the signature, writes.
   void FindWritten();
@@ -89,6 +113,7 @@ class ProgramImporter {
   absl::Status ImportAten(Scope* scope, const NodeDef& node, const KnownOp& op);
   absl::Status ImportWritten(Scope* scope, const NodeDef& node, const KnownOp& op);
   absl::StatusOr<Args> PlaceArguments(Scope* scope, const NodeDef& node, const AtenSchema& schema);
+  void Rename(Scope* scope, const NodeDef& node, const AtenSchema& schema, const Arg& value);
   void ApplyAutocast(Scope* scope, absl::string_view target, Args* args);
   absl::Status SetResults(Scope* scope, const NodeDef& node, Args results);
   absl::Status Define(Scope* scope, const Argument& output, Arg value);
@@ -98,6 +123,17 @@ class ProgramImporter {
   absl::StatusOr<Value*> Write(Scope* scope, const Arg& target, Value* value);
   // A clone of each result that would otherwise be a view of an operand.
   void CloneViews(Scope* scope, const Args& args, Args* results);
+
+  // --- Random numbers (program_random.cc). Each draw has a number of its own, so
+  // that those from one state differ; loops carry the state on from step to step
+  // and `main` writes it back, so that later ones differ, too.
+  AtenCall::Draw NextDraw(Scope* scope);
+  // The state for a nested graph of `draws`; null where there are none.
+  Value* StateFor(Scope* scope, bool draws);
+  // Results without the state, which goes on in `scope`.
+  static void TakeState(Scope* scope, StatePlace place, std::vector<Value*>* results);
+  static Value* NextState(Builder* builder, Value* state);
+  void FinishState(Scope* scope, std::map<int, Value*>* written);
 
   // --- Symbolic scalars (program_scalars.cc).
   absl::Status ImportScalar(Scope* scope, const NodeDef& node, bool* done);
@@ -109,7 +145,8 @@ class ProgramImporter {
   // A nested graph of those inputs (numbers are known in it as they are). The
   // outputs are tensors.
   absl::StatusOr<std::unique_ptr<Graph>> Region(Scope* scope, const GraphDef& graph,
-                                                const Args& inputs, absl::Span<const Type> types);
+                                                const Args& inputs, absl::Span<const Type> types,
+                                                StatePlace state);
   absl::StatusOr<std::vector<Value*>> TensorsOf(Scope* scope, const Args& args);
   absl::Status ImportCond(Scope* scope, const NodeDef& node, const Args& args);
   absl::Status ImportWhile(Scope* scope, const NodeDef& node, const Args& args);
@@ -126,8 +163,16 @@ class ProgramImporter {
   // Names of graph inputs that are written.
   std::map<std::string, bool> written_;
   bool has_writes_ = false;  // Some node writes.
+  // Parameters and buffers over memory that is written, by qualified name.
+  std::map<std::string, SharedView> shared_;
+  std::map<std::string, Value*> state_;  // Inputs made, by qualified name.
+  Value* random_ = nullptr;              // The state in `main`; null before the first draw.
+  int64_t draws_ = 0;
   int64_t nodes_ = 0;
 };
+
+// Whether some node of the graph, or of one nested in it, draws random numbers.
+bool DrawsNumbers(const GraphDef& graph);
 
 // Brackets of vmap around nodes become one node with a graph, whose target is
 // kVmapTarget and whose arguments are the graph, then mapped tensors, then

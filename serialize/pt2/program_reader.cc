@@ -149,6 +149,12 @@ Argument ProgramReader::ReadSymbolic(Kind kind, const Place& at) {
 Argument ProgramReader::ReadOptionalTensor(const Place& at) {
   const std::string key = json_.UnionKey(at);
   if (key == "as_none") return Argument();
+  if (key == "as_tensor" && at[key].json()->is_string()) {
+    Argument a;  // In the first versions the name stands there by itself.
+    a.kind = Kind::kTensor;
+    a.name = json_.String(at[key]);
+    return a;
+  }
   if (key == "as_tensor") return ReadScalar(Kind::kTensor, at[key]);
   json_.Fail(at, absl::StrCat("unknown member \"", key, "\""));
   return Argument();

@@ -5,10 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "graph/core/status_macros.h"
-#include "graph/ops/ops.h"
-#include "serialize/pt2/build.h"
 #include "serialize/pt2/program_importer.h"
 #include "serialize/pt2/pytree.h"
 
@@ -171,33 +168,6 @@ absl::Status ProgramImporter::AddInputs(Scope* scope) {
   return CheckCallSpec(program_);
 }
 
-absl::Status ProgramImporter::CheckNotShared(const std::string& name) const {
-  const std::vector<std::string> others = weights_.SharedWith(name);
-  if (others.empty()) return absl::OkStatus();
-  return absl::UnimplementedError(absl::StrCat(
-      "\"", name, "\" is written and shares its storage with ", absl::StrJoin(others, ", ")));
-}
-
-absl::Status ProgramImporter::AddTensor(Scope* scope, const InputSpec& spec) {
-  WEFT_ASSIGN_OR_RETURN(HostTensor tensor, weights_.Load(spec.target));
-  const bool written = written_.count(spec.name) > 0;
-  Value* value = nullptr;
-  if (written || options_.parameters_as_inputs) {
-    if (written) {
-      WEFT_RETURN_IF_ERROR(CheckNotShared(spec.target));
-    }
-    Graph* main = scope->builder->graph();
-    value = main->AddInput(tensor.type(), spec.name);
-    InputInfo& info = main->input_info(value->index());
-    info.param = spec.target;
-    info.initial = module_->constants().Add(tensor, spec.target);
-  } else {
-    value = scope->builder->Constant(tensor, spec.target);
-  }
-  if (value == nullptr) return scope->builder->status();
-  return Define(scope, spec.value, Arg::Tensor(value));
-}
-
 absl::Status ProgramImporter::AddUserInput(Scope* scope, const InputSpec& spec) {
   Graph* main = scope->builder->graph();
   switch (spec.value.kind) {
@@ -290,20 +260,13 @@ absl::Status ProgramImporter::SetOutputs(Scope* scope) {
                                               : spec.value.name);
       continue;
     }
-    int input = -1;
-    for (int i = 0; i < main->num_inputs(); ++i) {
-      const InputInfo& info = main->input_info(i);
-      const bool buffer = spec.kind == OutputSpec::Kind::kBufferMutation;
-      if ((buffer ? info.param : info.name) == spec.target && (buffer || info.param.empty())) {
-        input = i;
-      }
-    }
-    if (input < 0 || !arg.is(Arg::Kind::kTensor)) {
+    if (!arg.is(Arg::Kind::kTensor)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("the program writes '", spec.target, "', which is no input"));
+          absl::StrCat("what is written to '", spec.target, "' is no tensor"));
     }
-    written[input] = arg.value;
+    WEFT_RETURN_IF_ERROR(AddWriteBack(scope, spec, arg.value, &written));
   }
+  FinishState(scope, &written);
   std::vector<int> write_backs;
   for (const auto& [input, value] : written) {
     write_backs.push_back(input);

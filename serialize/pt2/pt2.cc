@@ -1,6 +1,7 @@
 #include "serialize/pt2/pt2.h"
 
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -35,14 +36,21 @@ absl::StatusOr<std::string> FindRoot(const ZipArchive& archive) {
       return std::string(root);
     }
   }
+  return absl::InvalidArgumentError("not a .pt2 archive: there is no entry archive_format");
+}
+
+// Of before PyTorch 2.8.
+constexpr char kOldProgram[] = "serialized_exported_program.json";
+
+// What stands before that, where there is one.
+std::optional<std::string> FindOldRoot(const ZipArchive& archive) {
   for (const std::string& name : archive.names()) {
-    if (absl::EndsWith(name, "serialized_exported_program.json")) {
-      return absl::UnimplementedError(
-          "the archive is of a PyTorch before 2.8, whose weights are pickles; "
-          "save it again with a newer one");
+    absl::string_view root = name;
+    if (absl::ConsumeSuffix(&root, kOldProgram) && (root.empty() || absl::EndsWith(root, "/"))) {
+      return std::string(root);
     }
   }
-  return absl::InvalidArgumentError("not a .pt2 archive: there is no entry archive_format");
+  return std::nullopt;
 }
 
 // The text of a small entry, without blanks around it.
@@ -92,25 +100,44 @@ absl::StatusOr<std::string> FindProgram(const ZipArchive& archive, const std::st
                                                        "; say which one")));
 }
 
+// The text of a program and where its tensors are.
+struct Parts {
+  std::string path;
+  pt2::Weights weights;
+};
+
+absl::StatusOr<Parts> FindParts(ZipArchive* archive, const pt2::ZipLimits& zip_limits,
+                                const pt2::JsonLimits& json_limits, const std::string& wanted) {
+  Parts parts;
+  if (const auto root = FindOldRoot(*archive)) {
+    parts.path = *root + kOldProgram;
+    WEFT_ASSIGN_OR_RETURN(parts.weights, pt2::Weights::OpenOld(archive, *root, zip_limits));
+    return parts;
+  }
+  WEFT_ASSIGN_OR_RETURN(const std::string root, FindRoot(*archive));
+  WEFT_RETURN_IF_ERROR(CheckHeader(*archive, root));
+  WEFT_ASSIGN_OR_RETURN(const std::string name, FindProgram(*archive, root, wanted));
+  parts.path = absl::StrCat(root, "models/", name, ".json");
+  WEFT_ASSIGN_OR_RETURN(parts.weights,
+                        pt2::Weights::Open(archive, root, name, json_limits, zip_limits));
+  return parts;
+}
+
 absl::StatusOr<std::unique_ptr<Module>> Import(std::shared_ptr<HostBuffer> file,
                                                const Pt2ImportOptions& options) {
   pt2::ZipLimits zip_limits;
   zip_limits.max_entries = options.max_entries;
   zip_limits.max_inflated_bytes = options.max_inflated_bytes;
   WEFT_ASSIGN_OR_RETURN(ZipArchive archive, ZipArchive::Open(std::move(file), zip_limits));
-  WEFT_ASSIGN_OR_RETURN(const std::string root, FindRoot(archive));
-  WEFT_RETURN_IF_ERROR(CheckHeader(archive, root));
-  WEFT_ASSIGN_OR_RETURN(const std::string name, FindProgram(archive, root, options.program));
   pt2::JsonLimits json_limits;
   json_limits.max_bytes = options.max_json_bytes;
   json_limits.max_depth = options.max_json_depth;
-  const std::string path = absl::StrCat(root, "models/", name, ".json");
-  WEFT_ASSIGN_OR_RETURN(const auto json, archive.Read(path));
+  WEFT_ASSIGN_OR_RETURN(Parts parts, FindParts(&archive, zip_limits, json_limits, options.program));
+  pt2::Weights& weights = parts.weights;
+  WEFT_ASSIGN_OR_RETURN(const auto json, archive.Read(parts.path));
   WEFT_ASSIGN_OR_RETURN(pt2::ExportedProgram program,
-                        pt2::ParseExportedProgram(Text(*json), path, json_limits));
+                        pt2::ParseExportedProgram(Text(*json), parts.path, json_limits));
   WEFT_RETURN_IF_ERROR(pt2::FoldVmaps(&program.graph));
-  WEFT_ASSIGN_OR_RETURN(pt2::Weights weights,
-                        pt2::Weights::Open(&archive, root, name, json_limits));
   pt2::ProgramImporter importer(&program, &weights, options);
   WEFT_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, importer.Run());
   WEFT_RETURN_IF_ERROR(Verify(*module));

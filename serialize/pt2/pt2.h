@@ -13,6 +13,11 @@
 // bools and floats are scalars. After them the new values of written inputs
 // (Graph::write_backs), where the program lists them.
 //
+// A program that draws random numbers has one more input, the last: the state of
+// their generator, kRandomState, which it writes as it does a buffer. So each
+// run goes on with other numbers, and runs from equal states give equal ones.
+// (What PyTorch draws for a seed is not reproduced.)
+//
 // Parameters, other buffers and constants are constants with their qualified
 // names, views of the memory-mapped file with the strides that it says.
 //
@@ -43,6 +48,9 @@
 
 namespace weft {
 
+// The `param` of that input, i64[2]: a seed, and a number that counts the runs.
+inline constexpr char kRandomState[] = "weft.random_state";
+
 struct Pt2ImportOptions {
   // The ops that the module may hold; null: the built-in ones.
   const OpRegistry* registry = nullptr;
@@ -52,6 +60,8 @@ struct Pt2ImportOptions {
   // Parameters and buffers become inputs with initial values, so that they can
   // be exchanged by name, instead of constants.
   bool parameters_as_inputs = false;
+  // Of the random numbers of a program that draws some.
+  int64_t random_seed = 0;
   int64_t max_entries = 1 << 20;
   // Of compressed entries, together.
   int64_t max_inflated_bytes = int64_t{1} << 32;

@@ -7,7 +7,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "graph/core/status_macros.h"
+#include "serialize/pt2/pickle.h"
 
 namespace weft::pt2 {
 namespace {
@@ -50,19 +52,57 @@ std::shared_ptr<HostBuffer> Aligned(std::shared_ptr<HostBuffer> buffer, DType dt
   return copy;
 }
 
+TensorMeta MetaOf(const PickledTensor& tensor) {
+  const auto sizes = [](const std::vector<int64_t>& values) {
+    std::vector<SizeExpr> exprs(values.size());
+    for (size_t i = 0; i < values.size(); ++i) exprs[i].value = values[i];
+    return exprs;
+  };
+  TensorMeta meta;
+  meta.dtype = tensor.dtype;
+  meta.sizes = sizes(tensor.sizes);
+  meta.strides = sizes(tensor.strides);
+  meta.storage_offset.value = tensor.offset;
+  return meta;
+}
+
 }  // namespace
 
 absl::StatusOr<Weights> Weights::Open(ZipArchive* archive, const std::string& root,
-                                      const std::string& name, const JsonLimits& limits) {
+                                      const std::string& name, const JsonLimits& limits,
+                                      const ZipLimits& zip_limits) {
   Weights weights;
   weights.archive_ = archive;
   for (const char* folder : {"data/weights/", "data/constants/"}) {
     WEFT_RETURN_IF_ERROR(weights.ReadTables(root + folder, name, limits));
+    const std::string saved = absl::StrCat(root, folder, name, ".pt");
+    if (archive->Has(saved)) {
+      WEFT_RETURN_IF_ERROR(weights.ReadSaved(saved, zip_limits));
+    }
   }
-  for (const auto& [tensor, entry] : weights.entries_) {
-    weights.by_file_[entry.file].push_back(tensor);
-  }
+  weights.Index();
   return weights;
+}
+
+// The first versions named them as if they were JSON.
+absl::StatusOr<Weights> Weights::OpenOld(ZipArchive* archive, const std::string& root,
+                                         const ZipLimits& zip_limits) {
+  Weights weights;
+  weights.archive_ = archive;
+  for (const char* stem : {"serialized_state_dict", "serialized_constants"}) {
+    for (const char* ending : {".pt", ".json"}) {
+      const std::string file = absl::StrCat(root, stem, ending);
+      if (!archive->Has(file)) continue;
+      WEFT_RETURN_IF_ERROR(weights.ReadSaved(file, zip_limits));
+      break;
+    }
+  }
+  weights.Index();
+  return weights;
+}
+
+void Weights::Index() {
+  for (const auto& [tensor, entry] : entries_) by_file_[entry.file].push_back(tensor);
 }
 
 // Versions differ in what stands between the program's name and the ending.
@@ -77,8 +117,44 @@ absl::Status Weights::ReadTables(const std::string& folder, const std::string& n
     WEFT_ASSIGN_OR_RETURN(auto payloads, ParsePayloads(Text(*bytes), file, limits));
     for (auto& [tensor, payload] : payloads) {
       std::string storage = folder + payload.path;
-      entries_.emplace(tensor, Entry{std::move(payload), std::move(storage)});
+      entries_.emplace(tensor, Entry{std::move(payload), storage, archive_, storage});
     }
+  }
+  return absl::OkStatus();
+}
+
+// Storage `key` is entry data/<key> beside data.pkl.
+absl::Status Weights::ReadSaved(const std::string& file, const ZipLimits& limits) {
+  const auto in = [&](const absl::Status& status) {
+    return absl::Status(status.code(), absl::StrCat(file, ": ", status.message()));
+  };
+  WEFT_ASSIGN_OR_RETURN(auto bytes, archive_->Read(file));
+  auto opened = ZipArchive::Open(std::move(bytes), limits);
+  if (!opened.ok()) return in(opened.status());
+  saved_.push_back(std::make_unique<ZipArchive>(*std::move(opened)));
+  ZipArchive* archive = saved_.back().get();
+  std::string root;
+  for (const std::string& name : archive->names()) {
+    absl::string_view stem = name;
+    if (absl::ConsumeSuffix(&stem, "data.pkl")) root = std::string(stem);
+  }
+  auto pickle = archive->Read(root + "data.pkl");
+  if (!pickle.ok()) return in(pickle.status());
+  if (archive->Has(root + "byteorder")) {
+    WEFT_ASSIGN_OR_RETURN(const auto order, archive->Read(root + "byteorder"));
+    if (Text(*order) != "little") {
+      return in(absl::UnimplementedError("bytes are in another order than the little-endian one"));
+    }
+  }
+  WEFT_ASSIGN_OR_RETURN(auto tensors,
+                        ReadPickledTensors(Text(**pickle), absl::StrCat(file, "/data.pkl")));
+  for (auto& [name, tensor] : tensors) {
+    Entry entry;
+    entry.archive = archive;
+    entry.entry = absl::StrCat(root, "data/", tensor.storage);
+    entry.file = absl::StrCat(file, "/", entry.entry);
+    entry.payload.meta = MetaOf(tensor);
+    entries_.emplace(name, std::move(entry));
   }
   return absl::OkStatus();
 }
@@ -93,12 +169,12 @@ std::vector<std::string> Weights::SharedWith(const std::string& name) const {
   return others;
 }
 
-absl::StatusOr<std::shared_ptr<HostBuffer>> Weights::Storage(const std::string& file) {
-  const auto known = storages_.find(file);
+absl::StatusOr<std::shared_ptr<HostBuffer>> Weights::Storage(const Entry& entry, DType dtype) {
+  const std::pair<std::string, DType> key(entry.file, dtype);
+  const auto known = storages_.find(key);
   if (known != storages_.end()) return known->second;
-  WEFT_ASSIGN_OR_RETURN(auto bytes, archive_->Read(file));
-  storages_[file] = bytes;
-  return bytes;
+  WEFT_ASSIGN_OR_RETURN(auto bytes, entry.archive->Read(entry.entry));
+  return storages_[key] = Aligned(std::move(bytes), dtype);
 }
 
 absl::StatusOr<HostTensor> Weights::Load(const std::string& name) {
@@ -126,7 +202,7 @@ absl::StatusOr<HostTensor> Weights::Load(const std::string& name) {
   if (dims->size() != strides->size()) {
     return In(name, absl::InvalidArgumentError("its sizes and strides differ in number"));
   }
-  auto storage = Storage(found->second.file);
+  auto storage = Storage(found->second, *meta.dtype);
   if (!storage.ok()) return In(name, storage.status());
   const auto numel = CheckedNumel(*dims);
   // An entry without bytes stands for an empty tensor, or one of zeros.
@@ -134,8 +210,7 @@ absl::StatusOr<HostTensor> Weights::Load(const std::string& name) {
     auto zeros = HostTensor::Allocate(*meta.dtype, *dims, int64_t{1} << 28);
     return zeros.ok() ? zeros : In(name, zeros.status());
   }
-  auto tensor =
-      HostTensor::View(Aligned(*storage, *meta.dtype), *meta.dtype, *dims, *strides, (*offset)[0]);
+  auto tensor = HostTensor::View(*storage, *meta.dtype, *dims, *strides, (*offset)[0]);
   return tensor.ok() ? tensor : In(name, tensor.status());
 }
 

@@ -1,11 +1,16 @@
 // The tensors of an archive: parameters, buffers and constants by their
 // qualified names, as views of the file.
+//
+// They are listed in JSON tables beside their storages, or, in archives of before
+// PyTorch 2.8, in files of torch.save: archives within the archive, whose pickles
+// say what views of which storages they are.
 #ifndef WEFT_SERIALIZE_PT2_WEIGHTS_H_
 #define WEFT_SERIALIZE_PT2_WEIGHTS_H_
 
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -20,7 +25,11 @@ class Weights {
  public:
   // Reads the tables of program `name` below `root`. `archive` outlives this.
   static absl::StatusOr<Weights> Open(ZipArchive* archive, const std::string& root,
-                                      const std::string& name, const JsonLimits& limits);
+                                      const std::string& name, const JsonLimits& limits,
+                                      const ZipLimits& zip_limits);
+  // Of an archive of before 2.8: the files of torch.save below `root`.
+  static absl::StatusOr<Weights> OpenOld(ZipArchive* archive, const std::string& root,
+                                         const ZipLimits& zip_limits);
 
   // A parameter, buffer or constant. Tensors over one storage share its bytes.
   absl::StatusOr<HostTensor> Load(const std::string& name);
@@ -30,16 +39,22 @@ class Weights {
  private:
   struct Entry {
     Payload payload;
-    std::string file;  // Its storage in the archive.
+    std::string file;  // Its storage, by a name that no other one has.
+    ZipArchive* archive = nullptr;
+    std::string entry;  // The storage in `archive`.
   };
   absl::Status ReadTables(const std::string& folder, const std::string& name,
                           const JsonLimits& limits);
-  absl::StatusOr<std::shared_ptr<HostBuffer>> Storage(const std::string& file);
+  absl::Status ReadSaved(const std::string& file, const ZipLimits& limits);
+  void Index();
+  // The storage where tensors of `dtype` may lie.
+  absl::StatusOr<std::shared_ptr<HostBuffer>> Storage(const Entry& entry, DType dtype);
 
   ZipArchive* archive_ = nullptr;
+  std::vector<std::unique_ptr<ZipArchive>> saved_;  // Those within it.
   std::map<std::string, Entry> entries_;
   std::map<std::string, std::vector<std::string>> by_file_;
-  std::map<std::string, std::shared_ptr<HostBuffer>> storages_;
+  std::map<std::pair<std::string, DType>, std::shared_ptr<HostBuffer>> storages_;
 };
 
 }  // namespace weft::pt2

@@ -1,11 +1,12 @@
 // Any bytes as a torch.export archive: a module or a status, never a crash. The
-// same bytes also stand for the program's text alone, so that mutations of it
-// need no right checksums.
+// same bytes also stand for the program's text alone, and for a pickle, so that
+// mutations of these need no right checksums.
 #include <cstddef>
 #include <cstdint>
 
 #include "absl/strings/string_view.h"
 #include "serialize/pt2/exported_program.h"
+#include "serialize/pt2/pickle.h"
 #include "serialize/pt2/pt2.h"
 #include "serialize/pt2/sympy.h"
 
@@ -18,6 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view bytes(reinterpret_cast<const char*>(data), size);
   weft::ImportPt2Bytes(bytes, options).status().IgnoreError();
   weft::pt2::ParseExportedProgram(bytes, "fuzz").status().IgnoreError();
+  weft::pt2::ReadPickledTensors(bytes, "fuzz").status().IgnoreError();
   weft::pt2::ParseSympy(bytes,
                         [](absl::string_view name) {
                           return absl::StatusOr<weft::SymInt>(weft::SymInt::Symbol("s0"));

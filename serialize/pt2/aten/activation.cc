@@ -129,20 +129,6 @@ void Glu(AtenCall& c) {
   c.Return(Mul(c, Slice(c, x, dim, 0, half), gate));
 }
 
-// Outside of training: the mean of the slopes.
-void Rrelu(AtenCall& c) {
-  if (c.Bool("training")) {
-    return c.Return(c.Unsupported("rrelu in training mode draws numbers"));
-  }
-  c.Return(c.Op(ops::leaky_relu, {c.T("self")},
-                {{"negative_slope", (c.Float("lower") + c.Float("upper")) / 2}}));
-}
-
-void RreluFunctional(AtenCall& c) {
-  Rrelu(c);
-  c.Return(c.T("noise"));
-}
-
 // --- Softmax --------------------------------------------------------------------
 
 template <const OpDef& op>
@@ -179,38 +165,16 @@ void SafeSoftmax(AtenCall& c) {
   c.Return(Where(c, masked, NumberLike(c, y, 0), y));
 }
 
-// --- Dropout --------------------------------------------------------------------
-
-void Dropout(AtenCall& c) {
-  if (c.Bool("train") && c.Float("p") != 0) {
-    return c.Return(c.Unsupported("dropout in training mode draws numbers"));
-  }
-  c.Return(c.T("input"));
-}
-
-void NativeDropout(AtenCall& c) {
-  Value* x = c.T("input");
-  if (c.Bool("train", true) && c.Float("p") != 0) {
-    return c.Return(c.Unsupported("dropout in training mode draws numbers"));
-  }
-  c.Return(x);
-  c.Return(Full(c, DimsOf(x), Number(c, DType::kBool, 1)));
-}
-
 constexpr AtenOp kTable[] = {
     {"_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
      SoftmaxCore<ops::log_softmax>},
     {"_prelu_kernel(Tensor self, Tensor weight) -> Tensor", PreluKernel},
     {"_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", SafeSoftmax},
     {"_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", SoftmaxCore<ops::softmax>},
-    {"alpha_dropout(Tensor input, float p, bool train) -> Tensor", Dropout},
     {"celu(Tensor self, Scalar alpha=1.) -> Tensor", Celu},
-    {"dropout(Tensor input, float p, bool train) -> Tensor", Dropout},
     {"elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) "
      "-> Tensor",
      Elu},
-    {"feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", Dropout},
-    {"feature_dropout(Tensor input, float p, bool train) -> Tensor", Dropout},
     {"gelu(Tensor self, *, str approximate=\"none\") -> Tensor", Gelu},
     {"glu(Tensor self, int dim=-1) -> Tensor", Glu},
     {"hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", HardShrink},
@@ -223,21 +187,9 @@ constexpr AtenOp kTable[] = {
     {"log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
      Softmax<ops::log_softmax>},
     {"mish(Tensor self) -> Tensor", Same<ops::mish>},
-    {"native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", NativeDropout},
     {"prelu(Tensor self, Tensor weight) -> Tensor", Prelu},
     {"relu(Tensor self) -> Tensor", Same<ops::relu>},
     {"relu6(Tensor self) -> Tensor", Relu6},
-    {"rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, "
-     "bool training=False, Generator? generator=None) -> Tensor",
-     Rrelu},
-    {"rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, "
-     "Scalar upper=0.33333333333333331, bool training=False, Generator? "
-     "generator=None) -> Tensor",
-     Rrelu},
-    {"rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar "
-     "lower=0.125, Scalar upper=0.33333333333333331, bool training=False, "
-     "Generator? generator=None) -> (Tensor, Tensor noise_out)",
-     RreluFunctional},
     {"selu(Tensor self) -> Tensor", Same<ops::selu>},
     {"silu(Tensor self) -> Tensor", Same<ops::silu>},
     {"softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Softmax<ops::softmax>},

@@ -1,8 +1,10 @@
 // Attention.
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "graph/ops/ops.h"
+#include "serialize/pt2/aten/random_numbers.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"
 
@@ -43,14 +45,62 @@ Value* MaskFor(AtenCall& c, Value* mask, Value* query) {
   return mask;
 }
 
+// Heads of key and value that several heads of query share.
+Value* RepeatHeads(AtenCall& c, Value* v, const Value* query) {
+  const int dim = RankOf(v) - 3;
+  if (dim < 0 || DimOf(v, dim) == DimOf(query, RankOf(query) - 3)) return v;
+  const SymInt times = FloorDiv(DimOf(query, RankOf(query) - 3), DimOf(v, dim));
+  SymInts size = DimsOf(v);
+  Value* y = Unsqueeze(c, v, dim + 1);
+  size.insert(size.begin() + dim + 1, times);
+  return Flatten(c, Expand(c, y, size), dim, dim + 1);
+}
+
+// Where a mask of bools, or the causal one, hides a score.
+Value* Masked(AtenCall& c, Value* scores, Value* keep) {
+  constexpr double kHidden = -std::numeric_limits<double>::infinity();
+  return Where(c, keep, scores, NumberLike(c, scores, kHidden));
+}
+
+Value* CausalMask(AtenCall& c, const Value* query, const Value* key) {
+  Value* row = Unsqueeze(c, Iota(c, DimOf(query, RankOf(query) - 2)), 1);
+  return c.Op(ops::ge, {row, Iota(c, DimOf(key, RankOf(key) - 2))});
+}
+
+// Step by step, since weights of the softmax are dropped.
+Value* AttendWithDropout(AtenCall& c, Value* query, Value* key, Value* value, Value* mask) {
+  const double p = c.Float("dropout_p");
+  const int rank = RankOf(query);
+  if (HasArg(c, "enable_gqa") && c.Bool("enable_gqa")) {
+    key = RepeatHeads(c, key, query);
+    value = RepeatHeads(c, value, query);
+  }
+  Value* scores = c.Op(ops::matmul, {query, Permute(c, key, MoveDim(rank, rank - 1, rank - 2))});
+  if (c.Has("scale")) {
+    scores = Mul(c, scores, c.Float("scale"));
+  } else {
+    Value* e = SymScalar(c, DimOf(query, rank - 1), Wide(DTypeOf(query)));
+    scores = Mul(c, scores, Convert(c, c.Op(ops::rsqrt, {e}), DTypeOf(query)));
+  }
+  if (c.Bool("is_causal")) scores = Masked(c, scores, CausalMask(c, query, key));
+  if (mask != nullptr && DTypeOf(mask) == DType::kBool) {
+    scores = Masked(c, scores, mask);
+  } else if (mask != nullptr) {
+    scores = Add(c, scores, Convert(c, mask, DTypeOf(scores)));
+  }
+  Value* weights = c.Op(ops::softmax, {scores}, {{"dim", -1}});
+  weights = Dropped(c, weights, KeepMask(c, DimsOf(weights), p), p);
+  return c.Op(ops::matmul, {weights, value});
+}
+
 Value* Attend(AtenCall& c, Value* mask) {
   Value* query = c.T("query");
   Value* key = c.T("key");
   Value* value = c.T("value");
-  if (HasArg(c, "dropout_p") && c.Float("dropout_p") != 0) {
-    return c.Unsupported("attention with dropout draws numbers");
-  }
   if (RankOf(query) < 2) return c.Fail("query has too few dims");
+  if (HasArg(c, "dropout_p") && c.Float("dropout_p") != 0) {
+    return AttendWithDropout(c, query, key, value, mask);
+  }
   std::vector<NamedAttr> attrs = {{"is_causal", c.Bool("is_causal")}};
   if (c.Has("scale")) attrs.push_back({"scale", c.Float("scale")});
   if (HasArg(c, "enable_gqa")) {

@@ -204,44 +204,12 @@ void OneHot(AtenCall& c) {
   c.Return(Convert(c, hot, DType::kI64));
 }
 
-// How many boundaries stand before each value.
-Value* CountBelow(AtenCall& c, Value* boundaries, Value* values, bool right) {
-  const DType dtype = PromoteTypes(DTypeOf(boundaries), DTypeOf(values));
-  const int rank = RankOf(values);
-  Value* x = Unsqueeze(c, Convert(c, values, dtype), rank);
-  Value* edges = Convert(c, boundaries, dtype);
-  if (RankOf(boundaries) > 1) edges = Unsqueeze(c, edges, RankOf(edges) - 1);
-  Value* below = c.Op(right ? ops::le : ops::lt, {edges, x});
-  return Reduce(c, ops::sum, Convert(c, below, DType::kI64), {RankOf(below) - 1}, false);
-}
-
-DType IndexDType(AtenCall& c) { return c.Bool("out_int32") ? DType::kI32 : DType::kI64; }
-
-void Bucketize(AtenCall& c) {
-  c.Return(
-      Convert(c, CountBelow(c, c.T("boundaries"), c.T("self"), c.Bool("right")), IndexDType(c)));
-}
-
-void SearchSorted(AtenCall& c) {
-  if (c.Has("sorter")) {
-    return c.Return(c.Unsupported("a sorter is not supported"));
-  }
-  const bool right = c.Bool("right") || c.Str("side") == "right";
-  c.Return(Convert(c, CountBelow(c, c.T("sorted_sequence"), c.T("self"), right), IndexDType(c)));
-}
-
 constexpr AtenOp kTable[] = {
     {"_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", Index},
     {"_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool "
      "accumulate=False) -> Tensor",
      IndexPut},
     {"argwhere(Tensor self) -> Tensor", ArgWhere},
-    {"bucketize.Scalar(Scalar self, Tensor boundaries, *, bool "
-     "out_int32=False, bool right=False) -> Tensor",
-     Bucketize},
-    {"bucketize.Tensor(Tensor self, Tensor boundaries, *, bool "
-     "out_int32=False, bool right=False) -> Tensor",
-     Bucketize},
     {"gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> "
      "Tensor",
      Gather},
@@ -256,14 +224,6 @@ constexpr AtenOp kTable[] = {
     {"nonzero(Tensor self) -> Tensor", Nonzero},
     {"nonzero_numpy(Tensor self) -> Tensor[]", NonzeroNumpy},
     {"one_hot(Tensor self, int num_classes=-1) -> Tensor", OneHot},
-    {"searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool "
-     "out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) "
-     "-> Tensor",
-     SearchSorted},
-    {"searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool "
-     "out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) "
-     "-> Tensor",
-     SearchSorted},
     {"take(Tensor self, Tensor index) -> Tensor", Take},
     {"take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", TakeAlongDim},
     {"where(Tensor condition) -> Tensor[]", Where1},

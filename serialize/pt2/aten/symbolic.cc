@@ -66,8 +66,7 @@ void Item(AtenCall& c) {
   c.ReturnArg(std::move(arg));
 }
 
-// Conditions on data change nothing: a program that violates them has no
-// meaning.
+// What the file says of a tensor is compared with what was inferred anyway.
 void Nothing(AtenCall& c) {}
 
 void Narrow(AtenCall& c, SymInt symbol, SymRange range) {
@@ -81,23 +80,54 @@ void Narrow(AtenCall& c, SymInt symbol, SymRange range) {
   symbols.Declare(info);
 }
 
-// A bound of a symbol becomes its range, which executors check.
+std::string MessageOf(AtenCall& c) {
+  return c.schema().Find("assert_msg") >= 0 ? c.Str("assert_msg") : "the condition is false";
+}
+
+// A tensor of one element, which must not be 0.
+void AssertValue(AtenCall& c, Value* condition) {
+  if (DTypeOf(condition) != DType::kBool) {
+    condition = c.Op(ops::ne, {condition, NumberLike(c, condition, 0)});
+  }
+  c.Ops(ops::runtime_assert, {Reshape(c, condition, {})}, {{"message", MessageOf(c)}});
+}
+
+void AssertTensor(AtenCall& c) { AssertValue(c, c.T("self")); }
+
+SymInt ConditionOf(const Arg& a) {
+  switch (a.relation) {
+    case Arg::Relation::kEq:
+      return Equal(a.integer, a.other);
+    case Arg::Relation::kNe:
+      return NotEqual(a.integer, a.other);
+    case Arg::Relation::kLt:
+      return Less(a.integer, a.other);
+    case Arg::Relation::kLe:
+      return LessEqual(a.integer, a.other);
+    case Arg::Relation::kGt:
+      return Less(a.other, a.integer);
+    case Arg::Relation::kGe:
+      return LessEqual(a.other, a.integer);
+  }
+  return 1;
+}
+
+// A condition on sizes is assumed: executors check it as soon as its symbols have
+// values. One on data is checked by a node.
 void AssertScalar(AtenCall& c) {
   const Arg& a = c.arg("self");
-  if (!a.is(Arg::Kind::kRelation)) return;
-  const auto bound = a.other.constant();
-  if (!bound) return;
-  switch (a.relation) {
-    case Arg::Relation::kGe:
-      return Narrow(c, a.integer, {*bound, SymRange::kMax});
-    case Arg::Relation::kLe:
-      return Narrow(c, a.integer, {SymRange::kMin, *bound});
-    case Arg::Relation::kGt:
-      if (*bound == SymRange::kMax) return;
-      return Narrow(c, a.integer, {*bound + 1, SymRange::kMax});
-    case Arg::Relation::kLt:
-      if (*bound == SymRange::kMin) return;
-      return Narrow(c, a.integer, {SymRange::kMin, *bound - 1});
+  switch (a.kind) {
+    case Arg::Kind::kRelation:
+      if (c.b().module().symbols().Assume(ConditionOf(a), MessageOf(c)) == Proof::kNo) {
+        c.Fail(absl::StrCat("it never holds: ", MessageOf(c)));
+      }
+      return;
+    case Arg::Kind::kBool:
+      if (a.integer.Is(0)) c.Fail(absl::StrCat("it never holds: ", MessageOf(c)));
+      return;
+    case Arg::Kind::kBoolValue:
+    case Arg::Kind::kFloatValue:
+      return AssertValue(c, a.value);
     default:
       return;
   }
@@ -111,29 +141,30 @@ void ConstrainRange(AtenCall& c) {
          {c.Int("min", is_size ? 0 : SymRange::kMin), c.Int("max", SymRange::kMax)});
 }
 
-// The first argument, which the check stands for.
-void TokenOf(AtenCall& c) { c.Return(c.T("dep_token")); }
+// In functional programs a check gives a token that the next one takes.
+template <AtenFn check>
+void WithToken(AtenCall& c) {
+  check(c);
+  c.Return(c.T("dep_token"));
+}
 
 constexpr AtenOp kTable[] = {
-    {"_assert_async(Tensor self) -> ()", Nothing},
-    {"_assert_async.msg(Tensor self, str assert_msg) -> ()", Nothing},
+    {"_assert_async(Tensor self) -> ()", AssertTensor},
+    {"_assert_async.msg(Tensor self, str assert_msg) -> ()", AssertTensor},
     {"_assert_scalar(Scalar self, str assert_msg) -> ()", AssertScalar},
     {"_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? "
      "stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? "
      "layout=None) -> ()",
      Nothing},
-    {"_functional_assert_async.msg(Tensor self, str assert_msg, Tensor "
-     "dep_token) -> Tensor",
-     TokenOf},
-    {"_functional_assert_scalar(Scalar self, str assert_msg, Tensor dep_token) "
+    {"_functional_assert_async.msg(Tensor self, str assert_msg, Tensor dep_token) -> Tensor",
+     WithToken<AssertTensor>},
+    {"_functional_assert_scalar(Scalar self, str assert_msg, Tensor dep_token) -> Tensor",
+     WithToken<AssertScalar>},
+    {"_functional_sym_constrain_range(Scalar size, int? min, int? max, Tensor dep_token) -> Tensor",
+     WithToken<ConstrainRange>},
+    {"_functional_sym_constrain_range_for_size(Scalar size, int? min, int? max, Tensor dep_token) "
      "-> Tensor",
-     TokenOf},
-    {"_functional_sym_constrain_range(Scalar size, int? min, int? max, Tensor "
-     "dep_token) -> Tensor",
-     TokenOf},
-    {"_functional_sym_constrain_range_for_size(Scalar size, int? min, int? "
-     "max, Tensor dep_token) -> Tensor",
-     TokenOf},
+     WithToken<ConstrainRange>},
     {"_local_scalar_dense(Tensor self) -> Scalar", Item},
     {"item(Tensor self) -> Scalar", Item},
     {"sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()", ConstrainRange},

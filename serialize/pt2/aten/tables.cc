@@ -38,11 +38,13 @@ const OpMap& AllOps() {
   static const OpMap& all = *[] {
     auto* ops = new OpMap;
     for (auto table :
-         {ActivationTable, AttentionTable, BackwardTable,  BinaryTable, ComplexTable, ConvTable,
-          CopyTable,       CreateTable,    EmbeddingTable, FftTable,    IndexTable,   JoinTable,
-          LossTable,       MatmulTable,    NormTable,      PadTable,    PoolTable,    PrimsTable,
-          QuantTable,      RecurrentTable, ReduceTable,    ResizeTable, ScatterTable, SortTable,
-          SymbolicTable,   UnaryTable,     ViewTable}) {
+         {ActivationTable, AttentionTable, BackwardTable,  BinaryTable,  ComplexTable,
+          ConvTable,       CopyTable,      CreateTable,    DropoutTable, EmbeddingTable,
+          FftTable,        IndexTable,     JoinTable,      LinalgTable,  LossTable,
+          MatmulTable,     NormTable,      PadTable,       PoolTable,    PrimsTable,
+          QuantTable,      RandomTable,    RecurrentTable, ReduceTable,  ResizeTable,
+          ScatterTable,    SearchTable,    SortTable,      SpecialTable, SpectralTable,
+          StorageTable,    SymbolicTable,  UnaryTable,     ViewTable,    VisionTable}) {
       AddTable(table(), ops);
     }
     return ops;
@@ -55,23 +57,13 @@ struct Absence {
   const char* reason;
 };
 
-constexpr char kRandom[] = "random numbers are not modelled";
-constexpr char kResize[] = "storages are not resized";
+constexpr char kRejection[] = "it is drawn by rejection, with no fixed number of draws";
 constexpr Absence kAbsent[] = {
-    {"rand", kRandom},
-    {"randn", kRandom},
-    {"rand_like", kRandom},
-    {"randn_like", kRandom},
-    {"randint", kRandom},
-    {"randint_like", kRandom},
-    {"randperm", kRandom},
-    {"bernoulli", kRandom},
-    {"multinomial", kRandom},
-    {"normal", kRandom},
-    {"normal_functional", kRandom},
-    {"uniform", kRandom},
-    {"resize_", kResize},
-    {"set_", kResize},
+    {"binomial", kRejection},
+    {"poisson", kRejection},
+    {"_standard_gamma", kRejection},
+    {"_sample_dirichlet", kRejection},
+    {"set_", "storages are not exchanged"},
 };
 
 }  // namespace
@@ -95,6 +87,17 @@ std::vector<std::pair<std::string, const KnownOp*>> AllAten() {
   std::vector<std::pair<std::string, const KnownOp*>> all;
   for (const auto& [target, op] : AllOps()) all.emplace_back(target, &op);
   return all;
+}
+
+bool IsRandom(absl::string_view name) {
+  const absl::string_view base = name.substr(0, name.find('.'));
+  for (const auto table : {RandomTable, DropoutTable}) {
+    for (const AtenOp& row : table()) {
+      const absl::string_view schema = row.schema;
+      if (schema.substr(0, schema.find_first_of(".(")) == base) return true;
+    }
+  }
+  return false;
 }
 
 absl::string_view ReasonForAbsence(absl::string_view target) {

@@ -19,10 +19,12 @@ absl::Span<const AtenOp> ComplexTable();
 absl::Span<const AtenOp> ConvTable();
 absl::Span<const AtenOp> CopyTable();
 absl::Span<const AtenOp> CreateTable();
+absl::Span<const AtenOp> DropoutTable();
 absl::Span<const AtenOp> EmbeddingTable();
 absl::Span<const AtenOp> FftTable();
 absl::Span<const AtenOp> IndexTable();
 absl::Span<const AtenOp> JoinTable();
+absl::Span<const AtenOp> LinalgTable();
 absl::Span<const AtenOp> LossTable();
 absl::Span<const AtenOp> MatmulTable();
 absl::Span<const AtenOp> NormTable();
@@ -30,14 +32,20 @@ absl::Span<const AtenOp> PadTable();
 absl::Span<const AtenOp> PoolTable();
 absl::Span<const AtenOp> PrimsTable();
 absl::Span<const AtenOp> QuantTable();
+absl::Span<const AtenOp> RandomTable();
 absl::Span<const AtenOp> RecurrentTable();
 absl::Span<const AtenOp> ReduceTable();
 absl::Span<const AtenOp> ResizeTable();
 absl::Span<const AtenOp> ScatterTable();
+absl::Span<const AtenOp> SearchTable();
 absl::Span<const AtenOp> SortTable();
+absl::Span<const AtenOp> SpecialTable();
+absl::Span<const AtenOp> SpectralTable();
+absl::Span<const AtenOp> StorageTable();
 absl::Span<const AtenOp> SymbolicTable();
 absl::Span<const AtenOp> UnaryTable();
 absl::Span<const AtenOp> ViewTable();
+absl::Span<const AtenOp> VisionTable();
 
 // An operator with its schema parsed.
 struct KnownOp {
@@ -53,6 +61,10 @@ const KnownOp* FindAten(absl::string_view target);
 const KnownOp* FindWritten(absl::string_view target);
 // All of them, by target.
 std::vector<std::pair<std::string, const KnownOp*>> AllAten();
+
+// Whether an operator of that name, as schemas give it, draws random numbers (in
+// training, when it has a flag for that).
+bool IsRandom(absl::string_view name);
 
 // Why an operator is left out on purpose; empty when no reason is on record.
 absl::string_view ReasonForAbsence(absl::string_view target);

@@ -69,7 +69,7 @@ TEST(MalformedTest, Containers) {
   EXPECT_THAT(Error(none.Finish()), HasSubstr("no program"));
   ZipWriter old;
   old.Add("serialized_exported_program.json", "{}");
-  EXPECT_THAT(Error(old.Finish()), HasSubstr("before 2.8"));
+  EXPECT_THAT(Error(old.Finish()), HasSubstr("serialized_exported_program.json: $.schema_version"));
 }
 
 TEST(MalformedTest, Json) {
@@ -84,7 +84,7 @@ TEST(MalformedTest, Json) {
 
 TEST(MalformedTest, Versions) {
   EXPECT_THAT(Broken("\"major\":8", "\"major\":9"),
-              HasSubstr("schema version 9.20; version 8.x is read"));
+              HasSubstr("schema version 9.20; versions 2.x to 8.x are read"));
   EXPECT_EQ(Broken("\"minor\":20", "\"minor\":99,\"new\":[1]"), "");
 }
 

@@ -4,8 +4,10 @@
 #include <fstream>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "tests/serialize/pt2/program_text.h"
+#include "tests/serialize/pt2/saved_writer.h"
 #include "tests/serialize/pt2/zip_writer.h"
 
 namespace weft::pt2 {
@@ -65,6 +67,18 @@ TestProgram Nested() {
   return p;
 }
 
+std::vector<SavedTensor> Tensors() { return {{"w", "0", {2, 2}, {1, 2}, 0, true}}; }
+
+// Of before PyTorch 2.8, with the tensors of torch.save.
+std::string Old() {
+  ZipWriter zip;
+  zip.Add("serialized_exported_program.json", Static().Json());
+  zip.Add("serialized_state_dict.pt", SavedFile(PickleOf(Tensors()), {{"0", {1, 2, 3, 4}}}));
+  zip.Add("serialized_constants.pt", SavedFile(PickleOf({}), {}));
+  zip.Add("version", "8.8");
+  return zip.Finish();
+}
+
 bool Write(const std::string& path, const std::string& bytes) {
   std::ofstream file(path, std::ios::binary);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -87,6 +101,8 @@ int main(int argc, char** argv) {
   const bool ok = pt2::Write(folder + "/static.pt2", pt2::Static().Archive()) &&
                   pt2::Write(folder + "/dynamic.pt2", pt2::Dynamic().Archive()) &&
                   pt2::Write(folder + "/nested.pt2", pt2::Nested().Archive()) &&
+                  pt2::Write(folder + "/old.pt2", pt2::Old()) &&
+                  pt2::Write(folder + "/tensors.pkl", pt2::PickleOf(pt2::Tensors())) &&
                   pt2::Write(folder + "/packed.pt2", packed.Finish());
   return ok ? 0 : 1;
 }
