@@ -184,7 +184,7 @@ def write_program(program, folder):
 
 # --- Weft.
 
-def weft_command(given):
+def weft_command(given=None):
     if given:
         return given.split()
     for built in ('bazel-bin/tools/conformance/main',):
@@ -298,7 +298,7 @@ def parse_arguments():
 
 def main():
     args = parse_arguments()
-    logging.disable(logging.WARNING)
+    logging.disable(logging.ERROR)
     makers = [(path, lambda path=path: load_program(path))
               for path in args.files]
     if args.models:

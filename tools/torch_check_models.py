@@ -548,7 +548,7 @@ def dynamic_sizes():
         z = torch.cat([x, y.expand(n, -1)], 1)
         return (z.reshape(-1), torch.arange(n) * m, x[1:], F.pad(x, (1, n)),
                 torch.full((m + 1,), n / 2), x.sum() / (n * m),
-                x.repeat(2, 1)[n - 1:], y.new_ones(n + m))
+                x.repeat(2, 1).narrow(0, n - 1, 2), y.new_ones(n + m))
     n, m = Dim('n', min=2, max=50), Dim('m', min=2, max=50)
     return dict(model=_Function(f),
                 inputs=(torch.randn(5, 3), torch.randn(1, 7)),

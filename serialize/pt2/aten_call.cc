@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "graph/core/check.h"
 #include "graph/ops/ops.h"
+#include "serialize/pt2/aten/complex_parts.h"
+#include "serialize/pt2/build.h"
 
 namespace weft::pt2 {
 namespace {
@@ -367,8 +369,7 @@ Value* AtenCall::As(absl::string_view name, DType dtype) {
 Value* AtenCall::As(const Arg& a, DType dtype) {
   const auto converted = [&](Value* v) {
     if (v == nullptr || v->type().dtype() == dtype) return v;
-    // PyTorch's conversions wrap; they never saturate.
-    return Op(ops::convert, {v}, {{"dtype", dtype}, {"saturate", false}});
+    return Convert(*this, v, dtype);
   };
   switch (a.kind) {
     case Kind::kTensor:
@@ -376,12 +377,18 @@ Value* AtenCall::As(const Arg& a, DType dtype) {
     case Kind::kBoolValue:
       return converted(a.value);
     case Kind::kFloat:
-      return b().Scalar(IsComplex(dtype) ? RealOf(dtype) : dtype, a.number);
+      return Number(*this, dtype, a.number);
+    case Kind::kComplex:
+      if (!IsComplex(dtype)) return Fail("a complex number stands for a real one");
+      return ComplexNumber(*this, dtype, a.number, a.imaginary);
     case Kind::kBool:
+      if (IsComplex(dtype)) return Number(*this, dtype, a.integer.Is(0) ? 0 : 1);
       return b().Constant(HostTensor::ScalarInt(dtype, a.integer.value()));
     case Kind::kInt:
       if (a.integer.is_constant()) {
-        if (IsComplex(dtype)) return b().Scalar(RealOf(dtype), a.integer.value());
+        if (IsComplex(dtype)) {
+          return Number(*this, dtype, static_cast<double>(a.integer.value()));
+        }
         return b().Constant(HostTensor::ScalarInt(dtype, a.integer.value()));
       }
       return converted(

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/ops/ops.h"
+#include "serialize/pt2/aten/complex_parts.h"
 
 namespace weft::pt2 {
 
@@ -97,10 +98,13 @@ Value* Flatten(AtenCall& c, Value* v, int first, int last) {
   return Reshape(c, v, size);
 }
 
-Value* Number(AtenCall& c, DType dtype, double value) { return c.b().Scalar(dtype, value); }
+Value* Number(AtenCall& c, DType dtype, double value) {
+  if (IsComplex(dtype)) return ComplexNumber(c, dtype, value, 0);
+  return c.b().Scalar(dtype, value);
+}
 
 Value* NumberLike(AtenCall& c, const Value* like, double value) {
-  return c.b().Scalar(DTypeOf(like), value);
+  return Number(c, DTypeOf(like), value);
 }
 
 Value* Full(AtenCall& c, absl::Span<const SymInt> size, Value* scalar) {
@@ -133,10 +137,30 @@ Value* Reduce(AtenCall& c, const OpDef& op, Value* v, absl::Span<const int64_t> 
   return c.Op(op, {v}, {{"dim", ToSymInts(dims)}, {"keepdim", keepdim}});
 }
 
-Value* Add(AtenCall& c, Value* a, Value* b) { return c.Op(ops::add, {a, b}); }
-Value* Sub(AtenCall& c, Value* a, Value* b) { return c.Op(ops::sub, {a, b}); }
-Value* Mul(AtenCall& c, Value* a, Value* b) { return c.Op(ops::mul, {a, b}); }
-Value* Div(AtenCall& c, Value* a, Value* b) { return c.Op(ops::div, {a, b}); }
+Value* Add(AtenCall& c, Value* a, Value* b) {
+  if (!IsComplex(DTypeOf(a))) return c.Op(ops::add, {a, b});
+  const ComplexParts x = PartsOf(c, a);
+  const ComplexParts y = PartsOf(c, b);
+  return JoinParts(c, {Add(c, x.real, y.real), Add(c, x.imag, y.imag)});
+}
+
+Value* Sub(AtenCall& c, Value* a, Value* b) {
+  if (!IsComplex(DTypeOf(a))) return c.Op(ops::sub, {a, b});
+  const ComplexParts x = PartsOf(c, a);
+  const ComplexParts y = PartsOf(c, b);
+  return JoinParts(c, {Sub(c, x.real, y.real), Sub(c, x.imag, y.imag)});
+}
+
+Value* Mul(AtenCall& c, Value* a, Value* b) {
+  if (!IsComplex(DTypeOf(a))) return c.Op(ops::mul, {a, b});
+  return JoinParts(c, MulParts(c, PartsOf(c, a), PartsOf(c, b)));
+}
+
+Value* Div(AtenCall& c, Value* a, Value* b) {
+  if (!IsComplex(DTypeOf(a))) return c.Op(ops::div, {a, b});
+  return JoinParts(c, DivParts(c, PartsOf(c, a), PartsOf(c, b)));
+}
+
 Value* Add(AtenCall& c, Value* a, double b) { return Add(c, a, NumberLike(c, a, b)); }
 Value* Sub(AtenCall& c, Value* a, double b) { return Sub(c, a, NumberLike(c, a, b)); }
 Value* Mul(AtenCall& c, Value* a, double b) { return Mul(c, a, NumberLike(c, a, b)); }

@@ -400,7 +400,7 @@ absl::Status ProgramImporter::Define(Scope* scope, const Argument& output, Arg v
   }
   // A result without a value: nobody may ask for it.
   if (!value.present() || output.name.empty()) return absl::OkStatus();
-  WEFT_RETURN_IF_ERROR(CheckValue(scope, output.name, value));
+  WEFT_RETURN_IF_ERROR(CheckValue(scope, output.name, &value));
   scope->names[output.name] = std::move(value);
   return absl::OkStatus();
 }

@@ -98,9 +98,9 @@ class ProgramImporter {
   absl::Status AssumeGuards(const Graph& main);
   absl::StatusOr<SymInt> ParseSize(const SizeExpr& size, bool declare);
   // What the file says of a value against what was inferred.
-  absl::Status CheckValue(Scope* scope, const std::string& name, const Arg& arg);
+  absl::Status CheckValue(Scope* scope, const std::string& name, Arg* arg);
   absl::Status CheckTensor(const Scope& scope, const std::string& name, const TensorMeta& meta,
-                           Value* value);
+                           Value** value);
   absl::Status CheckDim(const SizeExpr& want, SymInt* have);
   void BindSymbol(const std::string& name, SymInt value);
   std::optional<AtenCall::Layout> LayoutOf(const Scope& scope, const Argument& argument);

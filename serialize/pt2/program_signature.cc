@@ -39,13 +39,18 @@ void ForEachName(const Argument& a, const std::function<void(const std::string&)
 
 // Normalisations that write their running statistics in training mode.
 bool WritesStatistics(const NodeDef& node) {
-  if (!absl::StartsWith(node.target, "torch.ops.aten.batch_norm") &&
-      !absl::StartsWith(node.target, "torch.ops.aten._native_batch_norm_legit.d")) {
+  static constexpr absl::string_view kNorms[] = {
+      "torch.ops.aten._native_batch_norm_legit.default", "torch.ops.aten.batch_norm.default",
+      "torch.ops.aten.instance_norm.default", "torch.ops.aten.native_batch_norm.default"};
+  if (node.target == "torch.ops.aten._batch_norm_with_update.default") return true;
+  if (std::find(std::begin(kNorms), std::end(kNorms), node.target) == std::end(kNorms)) {
     return false;
   }
   bool training = false;
   for (const NodeDef::Input& input : node.inputs) {
-    if (input.name == "training") training = input.value.integer != 0;
+    if (input.name == "training" || input.name == "use_input_stats") {
+      training = input.value.integer != 0;
+    }
   }
   return training;
 }

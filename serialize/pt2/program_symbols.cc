@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/core/status_macros.h"
 #include "graph/core/verifier.h"
+#include "graph/ops/ops.h"
 #include "serialize/pt2/guards.h"
 #include "serialize/pt2/program_importer.h"
 #include "serialize/pt2/sympy.h"
@@ -170,7 +171,8 @@ absl::Status ProgramImporter::CheckDim(const SizeExpr& want, SymInt* have) {
 }
 
 absl::Status ProgramImporter::CheckTensor(const Scope& scope, const std::string& name,
-                                          const TensorMeta& meta, Value* value) {
+                                          const TensorMeta& meta, Value** given) {
+  Value* value = *given;
   const auto fail = [&](absl::string_view what) {
     return absl::InvalidArgumentError(absl::StrCat("value '", name, "': ", what));
   };
@@ -196,24 +198,30 @@ absl::Status ProgramImporter::CheckTensor(const Scope& scope, const std::string&
   // Nested graphs know their own symbols alone.
   if (!scope.nested && refined != type && value->node() != nullptr &&
       IsLegalRefinement(refined, type, module_->symbols())) {
+    // A size that one node defines is that of another: PyTorch remembers the
+    // answer of `nonzero`. Both stay, and are checked to be equal.
+    if (value->node()->op().has(kDataDependent)) {
+      *given = scope.builder->Op(ops::reshape, {value}, {{"size", dims}});
+      return *given == nullptr ? scope.builder->status() : absl::OkStatus();
+    }
     value->set_type(refined);
   }
   return absl::OkStatus();
 }
 
-absl::Status ProgramImporter::CheckValue(Scope* scope, const std::string& name, const Arg& arg) {
-  if (arg.is(Arg::Kind::kTensor)) {
+absl::Status ProgramImporter::CheckValue(Scope* scope, const std::string& name, Arg* arg) {
+  if (arg->is(Arg::Kind::kTensor)) {
     const auto meta = scope->def->tensors.find(name);
-    if (meta == scope->def->tensors.end() || arg.value == nullptr) {
+    if (meta == scope->def->tensors.end() || arg->value == nullptr) {
       return absl::OkStatus();
     }
-    return CheckTensor(*scope, name, meta->second, arg.value);
+    return CheckTensor(*scope, name, meta->second, &arg->value);
   }
   const auto known = scope->def->sym_ints.find(name);
-  if (!arg.is(Arg::Kind::kInt) || known == scope->def->sym_ints.end()) {
+  if (!arg->is(Arg::Kind::kInt) || known == scope->def->sym_ints.end()) {
     return absl::OkStatus();
   }
-  SymInt value = arg.integer;
+  SymInt value = arg->integer;
   absl::Status status = CheckDim(known->second, &value);
   if (status.ok()) return status;
   return absl::InvalidArgumentError(absl::StrCat("value '", name, "': ", status.message()));

@@ -121,8 +121,7 @@ absl::Status CompareNumber(const HostTensor& got, const Json& entry) {
   if (value == entry.end() || !(value->is_number() || value->is_boolean())) {
     return absl::OkStatus();
   }
-  const double want =
-      value->is_boolean() ? (value->get<bool>() ? 1 : 0) : value->get<double>();
+  const double want = value->is_boolean() ? (value->get<bool>() ? 1 : 0) : value->get<double>();
   const double have = got.ReadDoubles()[0];
   const double slack = value->is_number_float() ? 1e-4 * std::abs(want) : 0;
   if (std::abs(have - want) <= slack) return absl::OkStatus();

@@ -66,8 +66,14 @@ void TrueDivide(AtenCall& c) {
 void DivideMode(AtenCall& c) {
   if (!c.Has("rounding_mode")) return TrueDivide(c);
   const DType dtype = c.Promoted({"self", "other"});
-  c.Return(c.Op(ops::div, {c.As("self", dtype), c.As("other", dtype)},
-                {{"rounding_mode", c.Str("rounding_mode")}}));
+  Value* x = c.As("self", dtype);
+  Value* y = c.As("other", dtype);
+  const std::string mode = c.Str("rounding_mode");
+  // Of two tensors PyTorch rounds the quotient to 16 bits before it truncates.
+  if (mode == "trunc" && IsFloat(dtype) && DTypeBits(dtype) == 16 && RankOf(y) > 0) {
+    return c.Return(c.Op(ops::trunc, {Div(c, x, y)}));
+  }
+  c.Return(c.Op(ops::div, {x, y}, {{"rounding_mode", mode}}));
 }
 
 void FloorDivide(AtenCall& c) {
@@ -101,15 +107,20 @@ void Equality(AtenCall& c) {
 
 template <const OpDef& op>
 void Logical(AtenCall& c) {
-  const auto as_bool = [&](absl::string_view name) {
-    Value* v = c.T(name);
-    if (DTypeOf(v) == DType::kBool) return v;
-    return c.Op(ops::ne, {v, NumberLike(c, v, 0)});
-  };
-  c.Return(c.Op(op, {as_bool("self"), as_bool("other")}));
+  c.Return(
+      c.Op(op, {Convert(c, c.T("self"), DType::kBool), Convert(c, c.T("other"), DType::kBool)}));
 }
 
-Value* Power(AtenCall& c, Value* base, Value* exponent) { return c.Op(ops::pow, {base, exponent}); }
+// exp(exponent log base); 0 to the power of 0 is 1.
+Value* Power(AtenCall& c, Value* base, Value* exponent) {
+  if (!IsComplex(DTypeOf(base))) return c.Op(ops::pow, {base, exponent});
+  Value* log = ComplexFunction(c, ops::log, base);
+  Value* y = ComplexFunction(c, ops::exp, Mul(c, log, exponent));
+  Value* is_zero = c.Op(ops::logical_not, {Convert(c, base, DType::kBool)});
+  Value* constant = c.Op(ops::logical_not, {Convert(c, exponent, DType::kBool)});
+  y = Where(c, is_zero, NumberLike(c, y, 0), y);
+  return Where(c, constant, NumberLike(c, y, 1), y);
+}
 
 void Pow(AtenCall& c) {
   const DType dtype = c.Promoted({"self", "exponent"});
@@ -123,7 +134,9 @@ void Pow(AtenCall& c) {
 }
 
 void FloatPower(AtenCall& c) {
-  c.Return(Power(c, c.As("self", DType::kF64), c.As("exponent", DType::kF64)));
+  const bool complex = IsComplex(c.Promoted({"self", "exponent"}));
+  const DType dtype = complex ? DType::kC128 : DType::kF64;
+  c.Return(Power(c, c.As("self", dtype), c.As("exponent", dtype)));
 }
 
 // x where it is not NaN, else the other one.
@@ -202,12 +215,12 @@ void Clamp(AtenCall& c) {
 
 void ClampMin(AtenCall& c) {
   const DType dtype = c.Promoted({"self", "min"});
-  c.Return(c.Op(ops::clamp, {c.As("self", dtype), c.As("min", dtype), nullptr}));
+  c.Return(c.Op(ops::maximum, {c.As("self", dtype), c.As("min", dtype)}));
 }
 
 void ClampMax(AtenCall& c) {
   const DType dtype = c.Promoted({"self", "max"});
-  c.Return(c.Op(ops::clamp, {c.As("self", dtype), nullptr, c.As("max", dtype)}));
+  c.Return(c.Op(ops::minimum, {c.As("self", dtype), c.As("max", dtype)}));
 }
 
 void WhereSelf(AtenCall& c) {
@@ -220,8 +233,10 @@ void WhereSelf(AtenCall& c) {
 template <const OpDef& op>
 void AddC(AtenCall& c) {
   DType dtype = c.Promoted({"self", "tensor1", "tensor2"});
-  if (&op == &ops::div && !IsFloat(dtype)) dtype = DType::kF32;
-  Value* product = c.Op(op, {c.As("tensor1", dtype), c.As("tensor2", dtype)});
+  if (&op == &ops::div && !IsFloat(dtype) && !IsComplex(dtype)) dtype = DType::kF32;
+  Value* x = c.As("tensor1", dtype);
+  Value* y = c.As("tensor2", dtype);
+  Value* product = &op == &ops::div ? Div(c, x, y) : Mul(c, x, y);
   if (!IsOne(c.arg("value"))) product = Mul(c, product, c.As("value", dtype));
   c.Return(Add(c, c.As("self", dtype), product));
 }
@@ -244,6 +259,9 @@ void IsClose(AtenCall& c) {
   const DType dtype = c.Promoted({"self", "other"});
   Value* a = c.As("self", dtype);
   Value* b = c.As("other", dtype);
+  if (IsComplex(dtype)) {
+    return c.Return(c.Unsupported("isclose of complex numbers is not supported"));
+  }
   Value* close = c.Op(ops::eq, {a, b});
   if (IsFloat(dtype) && c.Bool("equal_nan")) {
     Value* both = c.Op(ops::logical_and, {c.Op(ops::isnan, {a}), c.Op(ops::isnan, {b})});

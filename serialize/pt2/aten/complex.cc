@@ -45,11 +45,19 @@ ComplexParts MulParts(AtenCall& c, ComplexParts a, ComplexParts b) {
           Add(c, Mul(c, a.real, b.imag), Mul(c, a.imag, b.real))};
 }
 
-// a * conj(b) / |b|^2
+// a * conj(b) / |b|^2, in f64, where squares of f32 do not overflow.
 ComplexParts DivParts(AtenCall& c, ComplexParts a, ComplexParts b) {
+  const DType dtype = DTypeOf(a.real);
+  const auto wide = [&](ComplexParts* z) {
+    z->real = Convert(c, z->real, DType::kF64);
+    z->imag = Convert(c, z->imag, DType::kF64);
+  };
+  wide(&a);
+  wide(&b);
   Value* norm = Add(c, Mul(c, b.real, b.real), Mul(c, b.imag, b.imag));
   const ComplexParts product = MulParts(c, a, {b.real, c.Op(ops::neg, {b.imag})});
-  return {Div(c, product.real, norm), Div(c, product.imag, norm)};
+  return {Convert(c, Div(c, product.real, norm), dtype),
+          Convert(c, Div(c, product.imag, norm), dtype)};
 }
 
 namespace {

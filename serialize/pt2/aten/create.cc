@@ -1,5 +1,6 @@
 // Tensors out of sizes and numbers.
 #include <cmath>
+#include <optional>
 
 #include "absl/strings/match.h"
 #include "graph/ops/ops.h"
@@ -28,9 +29,6 @@ DType DTypeOfFill(const Arg& value) {
 template <int value>
 void Constant(AtenCall& c) {
   const DType dtype = c.Dtype("dtype", DType::kF32);
-  if (IsComplex(dtype)) {
-    return c.Return(c.Unsupported("complex constants are not supported"));
-  }
   c.Return(Full(c, c.Syms("size"), Number(c, dtype, value)));
 }
 
@@ -73,15 +71,26 @@ const Arg& IntArg(int64_t value) {
   return value == 0 ? zero : one;
 }
 
+bool IsWhole(const Arg& a) { return a.is(Arg::Kind::kInt) || a.is(Arg::Kind::kBool); }
+
 bool IsNumber(const Arg& a) {
-  return (a.is(Arg::Kind::kInt) && a.integer.is_constant()) || a.is(Arg::Kind::kFloat);
+  return (IsWhole(a) && a.integer.is_constant()) || a.is(Arg::Kind::kFloat);
 }
 
 double NumberOf(const Arg& a) {
   return a.is(Arg::Kind::kFloat) ? a.number : static_cast<double>(a.integer.value());
 }
 
-// Floats: start + i * step, in f64, for constant ends.
+// A number as an integer, towards zero; a float that is whole, where `exact`.
+std::optional<SymInt> AsWhole(const Arg& a, bool exact) {
+  if (IsWhole(a)) return a.integer;
+  if (!a.is(Arg::Kind::kFloat) || !(std::abs(a.number) < 1e15)) return std::nullopt;
+  if (exact && a.number != std::trunc(a.number)) return std::nullopt;
+  return SymInt(static_cast<int64_t>(a.number));
+}
+
+// Floats: start + i * step, in f64, for constant ends. Of integers the numbers
+// are counted so, and then start and step are cut to integers.
 void FloatRange(AtenCall& c, const Arg& start, const Arg& end, const Arg& step, DType dtype) {
   if (!IsNumber(start) || !IsNumber(end) || !IsNumber(step) || NumberOf(step) == 0) {
     return c.Return(c.Unsupported("the ends of a range of floats are no constants"));
@@ -92,17 +101,22 @@ void FloatRange(AtenCall& c, const Arg& start, const Arg& end, const Arg& step, 
   if (!(count >= 0 && count < 1e9)) {
     return c.Return(c.Fail("the range goes the wrong way, or is too long"));
   }
+  const bool cut = !IsFloat(dtype);
   Value* i = Iota(c, static_cast<int64_t>(count), DType::kF64);
-  c.Return(Convert(c, Add(c, Mul(c, i, by), first), dtype));
+  Value* steps = Mul(c, i, cut ? std::trunc(by) : by);
+  c.Return(Convert(c, Add(c, steps, cut ? std::trunc(first) : first), dtype));
 }
 
 void Range(AtenCall& c, const Arg& start, const Arg& end, const Arg& step) {
-  const bool whole =
-      start.is(Arg::Kind::kInt) && end.is(Arg::Kind::kInt) && step.is(Arg::Kind::kInt);
-  const DType dtype = c.Dtype("dtype", whole ? DType::kI64 : DType::kF32);
-  if (!whole) return FloatRange(c, start, end, step, dtype);
-  Value* i = c.Op(ops::arange, {},
-                  {{"start", start.integer}, {"end", end.integer}, {"step", step.integer}});
+  const bool integers = IsWhole(start) && IsWhole(end) && IsWhole(step);
+  const DType dtype = c.Dtype("dtype", integers ? DType::kI64 : DType::kF32);
+  // PyTorch cuts the ends of ranges of i64, and of no other integers.
+  const bool exact = dtype != DType::kI64;
+  const auto first = AsWhole(start, exact);
+  const auto last = AsWhole(end, exact);
+  const auto by = AsWhole(step, exact);
+  if (!first || !last || !by) return FloatRange(c, start, end, step, dtype);
+  Value* i = c.Op(ops::arange, {}, {{"start", *first}, {"end", *last}, {"step", *by}});
   c.Return(Convert(c, i, dtype));
 }
 
@@ -113,28 +127,37 @@ void Arange(AtenCall& c) {
         has_step ? c.arg("step") : IntArg(1));
 }
 
-// `steps` values from start to end, both in it; counted from the nearer end as
-// PyTorch does.
+// `steps` values from start to end, both in it, in f64; counted from the nearer
+// end as PyTorch does. Of integers the ends are cut first.
 Value* LinSpace(AtenCall& c, DType dtype) {
   const SymInt steps = c.Sym("steps");
-  const double start = c.Float("start");
-  const double end = c.Float("end");
+  const auto bound = [&](absl::string_view name) {
+    Value* v = c.As(name, DType::kF64);
+    if (!IsFloat(dtype)) v = c.Op(ops::trunc, {v});
+    return RankOf(v) == 0 ? v : Reshape(c, v, {});
+  };
+  Value* start = bound("start");
+  Value* end = bound("end");
   Value* i = Iota(c, steps, DType::kF64);
-  if (steps.Is(1)) return Convert(c, Add(c, Mul(c, i, 0.0), start), dtype);
+  if (steps.Is(1)) return Add(c, Mul(c, i, 0.0), start);
   Value* last = SymScalar(c, steps - 1, DType::kF64);
-  Value* by = Div(c, Number(c, DType::kF64, end - start), last);
+  Value* by = Div(c, Sub(c, end, start), last);
   Value* up = Add(c, Mul(c, i, by), start);
-  Value* down = Sub(c, Number(c, DType::kF64, end), Mul(c, Sub(c, last, i), by));
+  Value* down = Sub(c, end, Mul(c, Sub(c, last, i), by));
   Value* near = c.Op(ops::lt, {i, Mul(c, SymScalar(c, steps, DType::kF64), 0.5)});
-  return Convert(c, Where(c, near, up, down), dtype);
+  return Where(c, near, up, down);
 }
 
-void LinSpaceTensor(AtenCall& c) { c.Return(LinSpace(c, c.Dtype("dtype", DType::kF32))); }
+void LinSpaceTensor(AtenCall& c) {
+  const DType dtype = c.Dtype("dtype", DType::kF32);
+  c.Return(Convert(c, LinSpace(c, dtype), dtype));
+}
 
 void LogSpace(AtenCall& c) {
-  Value* exponent = LinSpace(c, DType::kF64);
+  const DType dtype = c.Dtype("dtype", DType::kF32);
+  Value* exponent = LinSpace(c, dtype);
   Value* y = c.Op(ops::pow, {NumberLike(c, exponent, c.Float("base")), exponent});
-  c.Return(Convert(c, y, c.Dtype("dtype", DType::kF32)));
+  c.Return(Convert(c, y, dtype));
 }
 
 void Eye(AtenCall& c) {
@@ -244,9 +267,33 @@ constexpr AtenOp kTable[] = {
      "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> "
      "Tensor",
      LinSpaceTensor},
+    {"linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, "
+     "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+     "pin_memory=None) -> Tensor",
+     LinSpaceTensor},
+    {"linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, "
+     "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+     "pin_memory=None) -> Tensor",
+     LinSpaceTensor},
+    {"linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, "
+     "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+     "pin_memory=None) -> Tensor",
+     LinSpaceTensor},
     {"logspace(Scalar start, Scalar end, int steps, float base=10., *, "
      "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None) -> Tensor",
+     LogSpace},
+    {"logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float "
+     "base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? "
+     "device=None, bool? pin_memory=None) -> Tensor",
+     LogSpace},
+    {"logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float "
+     "base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? "
+     "device=None, bool? pin_memory=None) -> Tensor",
+     LogSpace},
+    {"logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float "
+     "base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? "
+     "device=None, bool? pin_memory=None) -> Tensor",
      LogSpace},
     {"new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? "
      "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",

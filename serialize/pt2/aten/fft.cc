@@ -71,8 +71,8 @@ Value* RealTransform(AtenCall& c, Value* x, const Ints& dims, int64_t normalizat
   return c.Op(ops::view_as_complex, {pairs});
 }
 
-// [.., n / 2 + 1, .., 2] to the n numbers that it is one half of: the others are
-// the conjugates, backwards.
+}  // namespace
+
 Value* WholeSpectrum(AtenCall& c, Value* pairs, int64_t dim, SymInt n) {
   const SymInt half = FloorDiv(n, 2) + 1;
   Value* low = Slice(c, pairs, dim, 0, half);
@@ -81,6 +81,8 @@ Value* WholeSpectrum(AtenCall& c, Value* pairs, int64_t dim, SymInt n) {
   Value* signs = c.b().Constant(HostTensor::FromDoubles(DTypeOf(pairs), {2}, {1.0, -1.0}));
   return Cat(c, {low, Mul(c, mirrored, signs)}, dim);
 }
+
+namespace {
 
 // Complex to real: the last of the dims last.
 Value* BackToReal(AtenCall& c, Value* x, const Ints& dims, int64_t normalization, SymInt n) {

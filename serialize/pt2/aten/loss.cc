@@ -119,8 +119,9 @@ void HingeEmbeddingLoss(AtenCall& c) {
 }
 
 void MarginRankingLoss(AtenCall& c) {
-  Value* d = Sub(c, c.T("input1"), c.T("input2"));
-  Value* loss = Mul(c, c.Op(ops::neg, {c.T("target")}), d);
+  const DType dtype = c.PromotedFloat({"input1", "input2", "target"});
+  Value* d = Sub(c, c.As("input1", dtype), c.As("input2", dtype));
+  Value* loss = Mul(c, c.Op(ops::neg, {c.As("target", dtype)}), d);
   c.Return(Reduced(c, c.Op(ops::relu, {Add(c, loss, c.Float("margin"))})));
 }
 
@@ -134,7 +135,11 @@ void PoissonNllLoss(AtenCall& c) {
     loss = Sub(c, x, Mul(c, target, c.Op(ops::log, {Add(c, x, c.Float("eps"))})));
   }
   if (c.Bool("full")) {
-    return c.Return(c.Unsupported("the full Poisson loss is not supported"));
+    // Stirling's approximation of log(target!).
+    Value* stirling = Sub(c, Mul(c, target, c.Op(ops::log, {target})), target);
+    Value* root = Mul(c, c.Op(ops::log, {Mul(c, target, 6.283185307179586)}), 0.5);
+    Value* small = c.Op(ops::le, {target, NumberLike(c, target, 1)});
+    loss = Add(c, loss, Where(c, small, NumberLike(c, loss, 0), Add(c, stirling, root)));
   }
   c.Return(Reduced(c, loss));
 }
@@ -179,6 +184,31 @@ void NllLossForward(AtenCall& c) {
   c.Return(Reduce(c, ops::sum, weights, AllDims(RankOf(weights)), false));
 }
 
+// (1 - s) nll + s / classes * the mean of all classes' losses, where the target
+// counts. With weights a mean is over the weights of the targets.
+Value* Smoothed(AtenCall& c, Value* log, Value* target, int dim, double smoothing) {
+  const DType dtype = DTypeOf(log);
+  const int64_t reduction = c.Int("reduction");
+  Value* nll = Nll(c, log, target);
+  Value* kept = c.Op(ops::ne, {target, SymScalar(c, c.Sym("ignore_index"), DTypeOf(target))});
+  Value* zero = Number(c, dtype, 0);
+  Value* all = log;
+  Value* counts = Convert(c, kept, dtype);
+  if (c.Has("weight")) {
+    all = Mul(c, log, AlongDim(c, c.T("weight"), dim, RankOf(log)));
+    Value* safe = Where(c, kept, target, NumberLike(c, target, 0));
+    counts = c.Op(ops::index_select, {c.T("weight"), safe}, {{"dim", 0}});
+    counts = Where(c, kept, counts, zero);
+  }
+  Value* loss = c.Op(ops::neg, {Reduce(c, ops::sum, all, {dim}, false)});
+  loss = Where(c, kept, loss, zero);
+  const Ints dims = AllDims(RankOf(loss));
+  if (reduction != kNone) loss = Reduce(c, ops::sum, loss, dims, false);
+  if (reduction == kMean) loss = Div(c, loss, Reduce(c, ops::sum, counts, dims, false));
+  Value* classes = SymScalar(c, DimOf(log, dim), dtype);
+  return Add(c, Mul(c, nll, 1 - smoothing), Div(c, Mul(c, loss, smoothing), classes));
+}
+
 // Targets are classes, or probabilities of all of them.
 void CrossEntropy(AtenCall& c) {
   Value* self = c.T("self");
@@ -191,9 +221,7 @@ void CrossEntropy(AtenCall& c) {
     return c.Return(Nll(c, log, target));
   }
   const SymInt classes = DimOf(self, dim);
-  if (!IsFloat(DTypeOf(target))) {
-    return c.Return(c.Unsupported("label smoothing of class indices is not supported"));
-  }
+  if (!IsFloat(DTypeOf(target))) return c.Return(Smoothed(c, log, target, dim, smoothing));
   if (smoothing != 0) {
     Value* n = SymScalar(c, classes, DTypeOf(target));
     target = Add(c, Mul(c, target, 1 - smoothing), Div(c, NumberLike(c, target, smoothing), n));
@@ -206,7 +234,85 @@ void CrossEntropy(AtenCall& c) {
   c.Return(Reduced(c, loss));
 }
 
+// -weight * grad at the target, over the sum of weights when it is a mean.
+void NllLossBackward(AtenCall& c) {
+  Value* self = c.T("self");
+  Value* target = c.T("target");
+  const DType dtype = DTypeOf(self);
+  const int dim = RankOf(self) > 1 ? 1 : 0;
+  Value* grad = c.T("grad_output");
+  if (c.Int("reduction") == kMean) grad = Div(c, grad, c.T("total_weight"));
+  Value* kept = c.Op(ops::ne, {target, SymScalar(c, c.Sym("ignore_index"), DTypeOf(target))});
+  Value* weights = Convert(c, kept, dtype);
+  if (c.Has("weight")) {
+    Value* safe = Where(c, kept, target, NumberLike(c, target, 0));
+    weights = Mul(c, weights, c.Op(ops::index_select, {c.T("weight"), safe}, {{"dim", 0}}));
+  }
+  Value* at = Unsqueeze(c, Mul(c, grad, c.Op(ops::neg, {weights})), dim);
+  Value* classes = Iota(c, DimOf(self, dim), DTypeOf(target));
+  Value* hit = c.Op(ops::eq, {AlongDim(c, classes, dim, RankOf(self)), Unsqueeze(c, target, dim)});
+  c.Return(Where(c, hit, at, NumberLike(c, at, 0)));
+}
+
+Value* Distance(AtenCall& c, Value* a, Value* b) {
+  const double p = c.Float("p");
+  Value* d = c.Op(ops::abs, {Add(c, Sub(c, a, b), c.Float("eps"))});
+  const Ints last = {RankOf(d) - 1};
+  if (p == 1) return Reduce(c, ops::sum, d, last, false);
+  if (p == 2) return c.Op(ops::sqrt, {Reduce(c, ops::sum, Mul(c, d, d), last, false)});
+  Value* sum = Reduce(c, ops::sum, c.Op(ops::pow, {d, NumberLike(c, d, p)}), last, false);
+  return c.Op(ops::pow, {sum, NumberLike(c, sum, 1 / p)});
+}
+
+void TripletMarginLoss(AtenCall& c) {
+  const DType dtype = c.PromotedFloat({"anchor", "positive", "negative"});
+  if (IsComplex(dtype)) return c.Return(c.Unsupported("complex numbers are not supported"));
+  const auto distance = [&](absl::string_view a, absl::string_view b) {
+    return Distance(c, c.As(a, dtype), c.As(b, dtype));
+  };
+  Value* near = distance("anchor", "positive");
+  Value* far = distance("anchor", "negative");
+  if (c.Bool("swap")) far = c.Op(ops::minimum, {far, distance("positive", "negative")});
+  Value* loss = Add(c, Sub(c, near, far), c.Float("margin"));
+  c.Return(Reduced(c, c.Op(ops::relu, {loss})));
+}
+
+void CosineEmbeddingLoss(AtenCall& c) {
+  Value* a = c.T("input1");
+  Value* b = c.T("input2");
+  const Ints last = {RankOf(a) - 1};
+  constexpr double kEpsilon = 1e-12;
+  const auto square = [&](Value* v) {
+    return Add(c, Reduce(c, ops::sum, Mul(c, v, v), last, false), kEpsilon);
+  };
+  Value* product = Reduce(c, ops::sum, Mul(c, a, b), last, false);
+  Value* cosine = Div(c, product, c.Op(ops::sqrt, {Mul(c, square(a), square(b))}));
+  Value* target = c.T("target");
+  Value* zero = NumberLike(c, cosine, 0);
+  Value* same = c.Op(ops::eq, {target, NumberLike(c, target, 1)});
+  Value* other = c.Op(ops::eq, {target, NumberLike(c, target, -1)});
+  Value* apart = c.Op(ops::relu, {Sub(c, cosine, c.Float("margin"))});
+  Value* loss = Add(c, Where(c, same, Sub(c, NumberLike(c, cosine, 1), cosine), zero),
+                    Where(c, other, apart, zero));
+  c.Return(Reduced(c, loss));
+}
+
 constexpr AtenOp kTable[] = {
+    {"cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float "
+     "margin=0., int reduction=1) -> Tensor",
+     CosineEmbeddingLoss},
+    {"nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, "
+     "Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) "
+     "-> Tensor",
+     NllLossBackward},
+    {"nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? "
+     "weight, int reduction, SymInt ignore_index, Tensor total_weight) -> "
+     "Tensor",
+     NllLossBackward},
+    {"triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, "
+     "float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int "
+     "reduction=1) -> Tensor",
+     TripletMarginLoss},
     {"binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, "
      "int reduction=1) -> Tensor",
      BinaryCrossEntropy},

@@ -11,8 +11,12 @@ namespace weft::pt2 {
 namespace {
 
 Value* Product(AtenCall& c, Value* a, Value* b) {
-  if (!IsComplex(DTypeOf(a)) && !IsComplex(DTypeOf(b))) {
-    return c.Op(ops::matmul, {a, b});
+  const DType dtype = DTypeOf(a);
+  if (!IsComplex(dtype) && !IsComplex(DTypeOf(b))) {
+    if (!IsInt(dtype) || DTypeBits(dtype) >= 32) return c.Op(ops::matmul, {a, b});
+    // Narrow integers wrap, whatever the order.
+    Value* y = c.Op(ops::matmul, {Convert(c, a, DType::kI32), Convert(c, b, DType::kI32)});
+    return Convert(c, y, dtype);
   }
   const ComplexParts x = PartsOf(c, a);
   const ComplexParts y = PartsOf(c, b);
@@ -23,6 +27,16 @@ Value* Product(AtenCall& c, Value* a, Value* b) {
 
 // Of two arguments, whatever they are called.
 void Matmul(AtenCall& c) { c.Return(Product(c, c.T("self"), c.T(c.schema().args[1].name))); }
+
+// The first of the two is conjugated.
+void VDot(AtenCall& c) {
+  Value* x = c.T("self");
+  if (IsComplex(DTypeOf(x))) {
+    const ComplexParts z = PartsOf(c, x);
+    x = JoinParts(c, {z.real, c.Op(ops::neg, {z.imag})});
+  }
+  c.Return(Product(c, x, c.T("other")));
+}
 
 bool IsNumberOne(const Arg& a) {
   return (a.is(Arg::Kind::kInt) && a.integer.Is(1)) || (a.is(Arg::Kind::kFloat) && a.number == 1);
@@ -47,11 +61,11 @@ void AddProduct(AtenCall& c, Value* product) {
 template <int first>
 void AddMatmul(AtenCall& c) {
   const auto& args = c.schema().args;
-  AddProduct(c, c.Op(ops::matmul, {c.T(args[first].name), c.T(args[first + 1].name)}));
+  AddProduct(c, Product(c, c.T(args[first].name), c.T(args[first + 1].name)));
 }
 
 void AddBmmSum(AtenCall& c) {
-  Value* products = c.Op(ops::matmul, {c.T("batch1"), c.T("batch2")});
+  Value* products = Product(c, c.T("batch1"), c.T("batch2"));
   AddProduct(c, Reduce(c, ops::sum, products, {0}, false));
 }
 
@@ -65,6 +79,13 @@ void Outer(AtenCall& c) { c.Return(OuterOf(c, c.T("self"), c.T("vec2"))); }
 void Addr(AtenCall& c) { AddProduct(c, OuterOf(c, c.T("vec1"), c.T("vec2"))); }
 
 void Linear(AtenCall& c) {
+  const DType dtype = DTypeOf(c.T("input"));
+  if (IsComplex(dtype) || (IsInt(dtype) && DTypeBits(dtype) < 32)) {
+    Value* weight = c.T("weight");
+    if (RankOf(weight) == 2) weight = Permute(c, weight, {1, 0});
+    Value* y = Product(c, c.T("input"), weight);
+    return c.Return(c.Has("bias") ? Add(c, y, c.T("bias")) : y);
+  }
   c.Return(c.Op(ops::linear, {c.T("input"), c.T("weight"), c.OptT("bias")}));
 }
 
@@ -106,7 +127,7 @@ Value* Contract(AtenCall& c, Value* x, Value* y, const Ints& a, const Ints& b) {
     (i < outer_x ? m : k) = (i < outer_x ? m : k) * have_x[i];
   }
   for (size_t i = b.size(); i < have_y.size(); ++i) n = n * have_y[i];
-  Value* product = c.Op(ops::matmul, {Reshape(c, x, {m, k}), Reshape(c, y, {k, n})});
+  Value* product = Product(c, Reshape(c, x, {m, k}), Reshape(c, y, {k, n}));
   return Reshape(c, product, size);
 }
 
@@ -152,7 +173,7 @@ void ChainMatmul(AtenCall& c) {
   if (values.empty()) return c.Return(c.Fail("no operands"));
   Value* y = values[0];
   for (size_t i = 1; i < values.size(); ++i) {
-    y = c.Op(ops::matmul, {y, values[i]});
+    y = Product(c, y, values[i]);
   }
   c.Return(y);
 }
@@ -187,7 +208,7 @@ void LinalgMatrixPower(AtenCall& c) {
     return c.Return(c.Unsupported("the power must be 1 to 64"));
   }
   Value* y = x;
-  for (int64_t i = 1; i < n; ++i) y = c.Op(ops::matmul, {y, x});
+  for (int64_t i = 1; i < n; ++i) y = Product(c, y, x);
   c.Return(y);
 }
 
@@ -234,7 +255,8 @@ void PDist(AtenCall& c) {
 }
 
 void PairwiseDistance(AtenCall& c) {
-  Value* d = Add(c, Sub(c, c.T("x1"), c.T("x2")), c.Float("eps"));
+  const DType dtype = c.PromotedFloat({"x1", "x2"});
+  Value* d = Add(c, Sub(c, c.As("x1", dtype), c.As("x2", dtype)), c.Float("eps"));
   const double p = c.Float("p");
   const Ints last = {RankOf(d) - 1};
   const bool keep = c.Bool("keepdim");
@@ -321,7 +343,7 @@ constexpr AtenOp kTable[] = {
     {"tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) "
      "-> Tensor",
      TensorDot},
-    {"vdot(Tensor self, Tensor other) -> Tensor", Matmul},
+    {"vdot(Tensor self, Tensor other) -> Tensor", VDot},
 };
 
 }  // namespace

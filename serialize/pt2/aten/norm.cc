@@ -23,9 +23,20 @@ void LayerNorm(AtenCall& c) {
   if (!y.empty()) c.Return(y[0]);
 }
 
+// The dtype of statistics that a norm returns: input's, but that of weights
+// which are wider.
+DType StatisticsDType(AtenCall& c) {
+  const DType dtype = DTypeOf(c.T("input"));
+  for (absl::string_view name : {"weight", "bias", "running_mean"}) {
+    if (c.schema().Find(name) >= 0 && c.Has(name)) return DTypeOf(c.T(name));
+  }
+  return dtype;
+}
+
 void NativeLayerNorm(AtenCall& c) {
   const auto y = LayerNormOf(c, c.T("input"));
-  c.Return(y);
+  c.Return(y[0]);
+  for (size_t i = 1; i < y.size(); ++i) c.Return(Convert(c, y[i], StatisticsDType(c)));
 }
 
 void RmsNorm(AtenCall& c) {
@@ -73,8 +84,8 @@ void NativeGroupNorm(AtenCall& c) {
   Value* seen = Reshape(c, wide, {n, SymInt(groups), inner});
   const Statistics s = StatisticsOf(c, seen, {2});
   Value* rstd = c.Op(ops::rsqrt, {Add(c, s.var, eps)});
-  c.Return(Convert(c, Squeeze(c, s.mean, 2), DTypeOf(x)));
-  c.Return(Convert(c, Squeeze(c, rstd, 2), DTypeOf(x)));
+  c.Return(Convert(c, Squeeze(c, s.mean, 2), StatisticsDType(c)));
+  c.Return(Convert(c, Squeeze(c, rstd, 2), StatisticsDType(c)));
 }
 
 // --- Batches ------------------------------------------------------------------------
@@ -134,11 +145,13 @@ void NoTraining(AtenCall& c) {
   c.Return(Zeros(c, {SymInt(0)}, DTypeOf(mean)));
 }
 
-void NoStats(AtenCall& c) {
-  const TrainingNorm y = BatchStatistics(c, c.T("input"), c.Float("eps"));
-  const std::vector<Value*> results = {y.output, y.mean, y.rstd};
-  c.Return(results);
+void ReturnTraining(AtenCall& c, const TrainingNorm& y) {
+  c.Return(y.output);
+  c.Return(Convert(c, y.mean, StatisticsDType(c)));
+  c.Return(Convert(c, y.rstd, StatisticsDType(c)));
 }
+
+void NoStats(AtenCall& c) { ReturnTraining(c, BatchStatistics(c, c.T("input"), c.Float("eps"))); }
 
 // The running statistics after a batch of training.
 struct Running {
@@ -186,9 +199,31 @@ void Legit(AtenCall& c) {
   const double eps = c.Float("eps");
   if (!c.Bool("training")) return NoTraining(c);
   const TrainingNorm y = BatchStatistics(c, x, eps);
-  const std::vector<Value*> results = {y.output, y.mean, y.rstd};
-  c.Return(results);
+  ReturnTraining(c, y);
   Written(c, y);
+}
+
+// The statistics may be missing, and are written in training.
+void NativeBatchNorm(AtenCall& c) {
+  if (c.Has("running_mean")) return Legit(c);
+  NoStats(c);
+}
+
+// Always in training; also what cuDNN would reserve, which is empty.
+void WithUpdate(AtenCall& c) {
+  const TrainingNorm y = BatchStatistics(c, c.T("input"), c.Float("eps"));
+  ReturnTraining(c, y);
+  c.Return(Zeros(c, {SymInt(0)}, DType::kU8));
+  Written(c, y);
+}
+
+void WithUpdateFunctional(AtenCall& c) {
+  const TrainingNorm y = BatchStatistics(c, c.T("input"), c.Float("eps"));
+  const Running running = UpdateRunning(c, y);
+  ReturnTraining(c, y);
+  c.Return(Zeros(c, {SymInt(0)}, DType::kU8));
+  c.Return(running.mean);
+  c.Return(running.var);
 }
 
 // The running statistics too, as results.
@@ -206,8 +241,32 @@ void Functional(AtenCall& c) {
   }
   const TrainingNorm y = BatchStatistics(c, x, eps);
   const Running running = UpdateRunning(c, y);
-  const std::vector<Value*> results = {y.output, y.mean, y.rstd, running.mean, running.var};
-  c.Return(results);
+  ReturnTraining(c, y);
+  c.Return(running.mean);
+  c.Return(running.var);
+}
+
+// The running statistics of instances are the means over the batch.
+void WriteInstanceStatistics(AtenCall& c, Value* x) {
+  Value* wide = Convert(c, x, Wide(DTypeOf(x)));
+  Ints dims;
+  SymInt count = 1;
+  for (int d = 2; d < RankOf(x); ++d) {
+    dims.push_back(d);
+    count = count * DimOf(x, d);
+  }
+  const Statistics s = StatisticsOf(c, wide, dims);
+  const DType dtype = DTypeOf(wide);
+  const double momentum = c.Float("momentum");
+  const auto mixed = [&](absl::string_view name, Value* now) {
+    now = Reduce(c, ops::mean, Reshape(c, now, {DimOf(x, 0), DimOf(x, 1)}), {0}, false);
+    Value* old = c.T(name);
+    now = Mul(c, Convert(c, now, DTypeOf(old)), momentum);
+    c.Write(name, Add(c, Mul(c, old, 1 - momentum), now));
+  };
+  mixed("running_mean", s.mean);
+  Value* scale = Div(c, SymScalar(c, count, dtype), SymScalar(c, count - 1, dtype));
+  mixed("running_var", Mul(c, s.var, scale));
 }
 
 void InstanceNorm(AtenCall& c) {
@@ -220,6 +279,7 @@ void InstanceNorm(AtenCall& c) {
   }
   c.Return(c.Op(ops::group_norm, {x, Like(c, c.OptT("weight"), x), Like(c, c.OptT("bias"), x)},
                 {{"num_groups", DimOf(x, 1)}, {"eps", c.Float("eps")}}));
+  if (c.Has("running_mean")) WriteInstanceStatistics(c, x);
 }
 
 // x / max(|x|, eps)
@@ -249,6 +309,15 @@ void Renorm(AtenCall& c) {
 }
 
 constexpr AtenOp kTable[] = {
+    {"_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, "
+     "Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float "
+     "eps) -> (Tensor, Tensor, Tensor, Tensor)",
+     WithUpdate},
+    {"_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? "
+     "bias, Tensor running_mean, Tensor running_var, float momentum, float eps) "
+     "-> (Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor "
+     "running_var_out)",
+     WithUpdateFunctional},
     {"_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, "
      "Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float "
      "momentum, float eps) -> (Tensor, Tensor, Tensor)",
@@ -286,6 +355,10 @@ constexpr AtenOp kTable[] = {
      "Tensor? bias=None, float eps=1.0000000000000001e-05, bool "
      "cudnn_enable=True) -> Tensor",
      LayerNorm},
+    {"native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? "
+     "running_mean, Tensor? running_var, bool training, float momentum, float "
+     "eps) -> (Tensor, Tensor, Tensor)",
+     NativeBatchNorm},
     {"native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, "
      "SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
      NativeGroupNorm},

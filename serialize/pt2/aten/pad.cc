@@ -20,6 +20,19 @@ Value* PadWith(AtenCall& c, Value* x, const SymInts& pairs, const std::string& m
     pad[2 * rank - 1 - i] = pairs[2 * i + 1];
   }
   if (mode == "constant" && value == nullptr) value = NumberLike(c, x, 0);
+  // What is negative is cut off first.
+  for (int i = 0; i < rank && mode != "constant"; ++i) {
+    const auto cut = [](SymInt* side) {
+      if (!side->is_constant() || side->value() >= 0) return SymInt(0);
+      const SymInt by = -side->value();
+      *side = 0;
+      return by;
+    };
+    const SymInt before = cut(&pad[i]);
+    const SymInt after = cut(&pad[rank + i]);
+    if (before.Is(0) && after.Is(0)) continue;
+    x = Slice(c, x, i, before, DimOf(x, i) - after);
+  }
   return c.Op(ops::pad, {x, mode == "constant" ? value : nullptr}, {{"pad", pad}, {"mode", mode}});
 }
 

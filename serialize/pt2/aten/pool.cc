@@ -54,11 +54,29 @@ void MaxPool(AtenCall& c) {
   if (with_indices) c.Return(batched ? y[1] : Squeeze(c, y[1], 0));
 }
 
+// Constant sizes of the last dims; nothing when one is not known.
+std::optional<Ints> LastDims(const Value* x, int n) {
+  const SymInts size = DimsOf(x);
+  if (static_cast<int>(size.size()) < n) return std::nullopt;
+  return AllConstant(absl::MakeConstSpan(size).last(n));
+}
+
+// How far the last window of ceil_mode, which starts inside of the image or its
+// padding on the left, reaches past the padding on the right.
+int64_t CeilReach(int64_t in, int64_t kernel, int64_t stride, int64_t padding) {
+  int64_t out = (in + 2 * padding - kernel + stride - 1) / stride + 1;
+  if ((out - 1) * stride >= in + padding) --out;
+  return std::max<int64_t>((out - 1) * stride + kernel - (in + 2 * padding), 0);
+}
+
 // With a divisor of its own the sum is what the mean is made from.
 template <int spatial>
 void AvgPool(AtenCall& c) {
   bool batched;
+  const DType dtype = DTypeOf(c.T("self"));
   Value* x = Batched(c, c.T("self"), spatial, &batched);
+  // Means of integers are cut.
+  if (IsInt(dtype)) x = Convert(c, x, DType::kF64);
   const Window w = WindowOf(c, spatial);
   std::vector<NamedAttr> attrs = AttrsOf(w);
   const bool divided = HasArg(c, "divisor_override") && c.Has("divisor_override");
@@ -71,7 +89,12 @@ void AvgPool(AtenCall& c) {
       pad[2 + i] = pad[rank + 2 + i] = w.padding[i];
     }
     if (w.ceil_mode) {
-      return c.Return(c.Unsupported("ceil_mode with a divisor of its own"));
+      const auto in = LastDims(x, spatial);
+      if (!in) return c.Return(c.Unsupported("ceil_mode of symbolic sizes with a divisor"));
+      for (int i = 0; i < spatial; ++i) {
+        pad[rank + 2 + i] += CeilReach((*in)[i], w.kernel[i], w.stride[i], w.padding[i]);
+      }
+      attrs[4].value = false;
     }
     x = c.Op(ops::pad, {x, NumberLike(c, x, 0)}, {{"pad", pad}});
     attrs[2].value = Ints(2 * spatial, 0);
@@ -85,6 +108,7 @@ void AvgPool(AtenCall& c) {
     const std::vector<Value*> operands = {x};
     y = c.b().Op(ops::avg_pool, operands, attrs);
   }
+  y = Convert(c, y, dtype);
   c.Return(batched ? y : Squeeze(c, y, 0));
 }
 
@@ -124,13 +148,6 @@ Bins BinsOf(AtenCall& c, Value* x, int dim, int64_t in, int64_t out) {
   dims[1] = bins.widest;
   bins.counts = c.b().Constant(HostTensor::FromInts(DType::kBool, dims, counts));
   return bins;
-}
-
-// Constant sizes of the last dims; nothing when one is not known.
-std::optional<Ints> LastDims(const Value* x, int n) {
-  const SymInts size = DimsOf(x);
-  if (static_cast<int>(size.size()) < n) return std::nullopt;
-  return AllConstant(absl::MakeConstSpan(size).last(n));
 }
 
 bool AllOnes(const SymInts& size) {
@@ -359,9 +376,20 @@ void AdaptiveAvgBackward(AtenCall& c) {
   c.Return(c.Op(ops::matmul, {Permute(c, matrix(0), {1, 0}), rows}));
 }
 
-void MaxUnpool2d(AtenCall& c) {
-  c.Return(c.Op(ops::max_unpool, {c.T("self"), c.T("indices")},
-                {{"size", c.SymsFor("output_size", 2)}}));
+// The values at their positions in the flattened spatial dims, zeros elsewhere.
+template <int spatial>
+void MaxUnpool(AtenCall& c) {
+  bool batched;
+  Value* x = Batched(c, c.T("self"), spatial, &batched);
+  Value* at = Batched(c, c.T("indices"), spatial, &batched);
+  SymInts size = {DimOf(x, 0), DimOf(x, 1)};
+  for (SymInt s : c.SymsFor("output_size", spatial)) size.push_back(s);
+  const int last = spatial + 1;
+  Value* zeros = Flatten(c, Zeros(c, size, DTypeOf(x)), 2, last);
+  Value* y =
+      c.Op(ops::scatter, {zeros, Flatten(c, at, 2, last), Flatten(c, x, 2, last)}, {{"dim", 2}});
+  y = Reshape(c, y, size);
+  c.Return(batched ? y : Squeeze(c, y, 0));
 }
 
 constexpr AtenOp kTable[] = {
@@ -422,7 +450,10 @@ constexpr AtenOp kTable[] = {
      MaxPoolBackward},
     {"max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> "
      "Tensor",
-     MaxUnpool2d},
+     MaxUnpool<2>},
+    {"max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] "
+     "stride, int[3] padding) -> Tensor",
+     MaxUnpool<3>},
 };
 
 }  // namespace

@@ -1,8 +1,10 @@
 // Reductions along dims, and running ones.
+#include <algorithm>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "graph/ops/ops.h"
+#include "serialize/pt2/aten/complex_parts.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"
 
@@ -130,6 +132,12 @@ struct Moments {
 
 Moments MomentsOf(AtenCall& c, Value* self) {
   const DType dtype = DTypeOf(self);
+  if (IsComplex(dtype)) {
+    const ComplexParts parts = PartsOf(c, self);
+    const Moments real = MomentsOf(c, parts.real);
+    const Moments imag = MomentsOf(c, parts.imag);
+    return {JoinParts(c, {real.mean, imag.mean}), Add(c, real.var, imag.var)};
+  }
   Value* x = Convert(c, self, Wide(dtype));
   if (x == nullptr || !IsFloat(dtype)) {
     c.Fail("the variance of integers is not defined");
@@ -149,25 +157,25 @@ Moments MomentsOf(AtenCall& c, Value* self) {
 
 void Var(AtenCall& c) {
   Value* self = c.T("self");
-  c.Return(Convert(c, MomentsOf(c, self).var, DTypeOf(self)));
+  c.Return(Convert(c, MomentsOf(c, self).var, RealDType(DTypeOf(self))));
 }
 
 void Std(AtenCall& c) {
   Value* self = c.T("self");
-  c.Return(Convert(c, c.Op(ops::sqrt, {MomentsOf(c, self).var}), DTypeOf(self)));
+  c.Return(Convert(c, c.Op(ops::sqrt, {MomentsOf(c, self).var}), RealDType(DTypeOf(self))));
 }
 
 void VarMean(AtenCall& c) {
   Value* self = c.T("self");
   const Moments m = MomentsOf(c, self);
-  c.Return(Convert(c, m.var, DTypeOf(self)));
+  c.Return(Convert(c, m.var, RealDType(DTypeOf(self))));
   c.Return(m.mean);
 }
 
 void StdMean(AtenCall& c) {
   Value* self = c.T("self");
   const Moments m = MomentsOf(c, self);
-  c.Return(Convert(c, c.Op(ops::sqrt, {m.var}), DTypeOf(self)));
+  c.Return(Convert(c, c.Op(ops::sqrt, {m.var}), RealDType(DTypeOf(self))));
   c.Return(m.mean);
 }
 
@@ -236,15 +244,18 @@ void LogCumSumExp(AtenCall& c) {
 void Diff(AtenCall& c) {
   Value* x = c.T("self");
   const int rank = RankOf(x);
-  if (rank == 0 || c.Has("prepend") || c.Has("append")) {
-    return c.Return(c.Unsupported("diff of a scalar, or with ends added"));
-  }
+  if (rank == 0) return c.Return(c.Fail("self has no dims"));
   const int dim = c.Dim("dim", rank);
+  std::vector<Value*> parts = {c.OptT("prepend"), x, c.OptT("append")};
+  parts.erase(std::remove(parts.begin(), parts.end(), nullptr), parts.end());
+  x = Cat(c, parts, dim);
   constexpr int64_t kMaxOrder = 64;
   const int64_t order = std::min(c.Int("n"), kMaxOrder);
   for (int64_t i = 0; i < order && c.ok(); ++i) {
     const SymInt n = DimOf(x, dim);
-    x = Sub(c, Slice(c, x, dim, 1, n), Slice(c, x, dim, 0, n - 1));
+    Value* next = Slice(c, x, dim, 1, n);
+    Value* last = Slice(c, x, dim, 0, n - 1);
+    x = DTypeOf(x) == DType::kBool ? c.Op(ops::logical_xor, {next, last}) : Sub(c, next, last);
   }
   c.Return(x);
 }

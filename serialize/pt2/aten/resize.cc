@@ -71,8 +71,9 @@ Value* Interpolate(AtenCall& c, int n, const Mode& mode) {
   SymInts size = {DimOf(x, 0), DimOf(x, 1)};
   size.insert(size.end(), target.begin(), target.end());
   std::vector<double> scales = {0, 0};
-  // The factor counts only when it was given.
+  // The factor counts only when it was given, and never between corners.
   scales.insert(scales.end(), given.begin(), given.end());
+  if (absl::string_view(mode.transformation) == "align_corners") scales.assign(n + 2, 0);
   return c.Op(ops::interpolate, {x},
               {{"size", size},
                {"scales", scales},
@@ -116,14 +117,16 @@ void CubicAntialias(AtenCall& c) {
   const std::vector<double> given = ScalesOf(c, 2);
   SymInts size = {DimOf(x, 0), DimOf(x, 1)};
   for (SymInt s : TargetSize(c, x, 2, given)) size.push_back(s);
-  c.Return(c.Op(ops::interpolate, {x},
-                {{"size", size},
-                 {"scales", std::vector<double>{0, 0, given[0], given[1]}},
-                 {"mode", "cubic"},
-                 {"coordinate_transformation_mode", Corners(c, "half_pixel")},
-                 {"cubic_coeff_a", -0.5},
-                 {"exclude_outside", true},
-                 {"antialias", true}}));
+  c.Return(
+      c.Op(ops::interpolate, {x},
+           {{"size", size},
+            {"scales", c.Bool("align_corners") ? std::vector<double>(4, 0)
+                                               : std::vector<double>{0, 0, given[0], given[1]}},
+            {"mode", "cubic"},
+            {"coordinate_transformation_mode", Corners(c, "half_pixel")},
+            {"cubic_coeff_a", -0.5},
+            {"exclude_outside", true},
+            {"antialias", true}}));
 }
 
 void GridSample(AtenCall& c) {

@@ -38,13 +38,14 @@ const OpMap& AllOps() {
   static const OpMap& all = *[] {
     auto* ops = new OpMap;
     for (auto table :
-         {ActivationTable, AttentionTable, BackwardTable,  BinaryTable,  ComplexTable,
-          ConvTable,       CopyTable,      CreateTable,    DropoutTable, EmbeddingTable,
-          FftTable,        IndexTable,     JoinTable,      LinalgTable,  LossTable,
-          MatmulTable,     NormTable,      PadTable,       PoolTable,    PrimsTable,
-          QuantTable,      RandomTable,    RecurrentTable, ReduceTable,  ResizeTable,
-          ScatterTable,    SearchTable,    SortTable,      SpecialTable, SpectralTable,
-          StorageTable,    SymbolicTable,  UnaryTable,     ViewTable,    VisionTable}) {
+         {ActivationTable, AttentionTable, BackwardTable,    BinaryTable,     ComplexTable,
+          ComposeTable,    ConvTable,      CopyTable,        CreateTable,     DropoutTable,
+          EmbeddingTable,  FftTable,       GradientTable,    IndexTable,      JoinTable,
+          LinalgTable,     LossTable,      MatmulTable,      NormTable,       PadTable,
+          PoolTable,       PrimsTable,     QuantTable,       RandomTable,     RecurrentTable,
+          ReduceTable,     ResizeTable,    ScatterTable,     SearchTable,     SortTable,
+          SpecialTable,    SpectralTable,  SpectrogramTable, StatisticsTable, StorageTable,
+          SymbolicTable,   UnaryTable,     ViewTable,        VisionTable}) {
       AddTable(table(), ops);
     }
     return ops;
@@ -80,7 +81,10 @@ const KnownOp* FindWritten(absl::string_view target) {
   if (!absl::ConsumeSuffix(&base, "_") || absl::EndsWith(base, "_")) {
     return nullptr;
   }
-  return FindAten(absl::StrCat(base, target.substr(dot)));
+  if (const KnownOp* op = FindAten(absl::StrCat(base, target.substr(dot)))) return op;
+  // `floor_divide_.Tensor` is written by `floor_divide`, `ldexp_` by
+  // `ldexp.Tensor`.
+  return FindAten(absl::StrCat(base, target.substr(dot) == ".Tensor" ? ".default" : ".Tensor"));
 }
 
 std::vector<std::pair<std::string, const KnownOp*>> AllAten() {

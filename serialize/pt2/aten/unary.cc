@@ -10,7 +10,8 @@ namespace {
 // Integers are taken as f32.
 template <const OpDef& op>
 void Float(AtenCall& c) {
-  c.Return(c.Op(op, {c.As("self", c.PromotedFloat({"self"}))}));
+  Value* x = c.As("self", c.PromotedFloat({"self"}));
+  c.Return(IsComplex(DTypeOf(x)) ? ComplexFunction(c, op, x) : c.Op(op, {x}));
 }
 
 // The dtype stays.
@@ -31,9 +32,7 @@ void Abs(AtenCall& c) {
   const DType dtype = DTypeOf(self);
   if (dtype == DType::kBool) return c.Return(self);
   if (!IsComplex(dtype)) return c.Return(c.Op(ops::abs, {self}));
-  const ComplexParts parts = PartsOf(c, self);
-  c.Return(
-      c.Op(ops::sqrt, {Add(c, Mul(c, parts.real, parts.real), Mul(c, parts.imag, parts.imag))}));
+  c.Return(ComplexModulus(c, self));
 }
 
 void Neg(AtenCall& c) {
@@ -86,6 +85,9 @@ void Erfc(AtenCall& c) {
 // Wide, so that powers of ten come out whole.
 void Log10(AtenCall& c) {
   Value* x = c.As("self", c.PromotedFloat({"self"}));
+  if (IsComplex(DTypeOf(x))) {
+    return c.Return(Mul(c, ComplexFunction(c, ops::log, x), 0.43429448190325182));
+  }
   Value* y = c.Op(ops::log, {Convert(c, x, DType::kF64)});
   c.Return(Convert(c, Div(c, y, 2.3025850929940457), DTypeOf(x)));
 }
@@ -98,7 +100,9 @@ void Rad2Deg(AtenCall& c) {
   c.Return(Mul(c, c.As("self", c.PromotedFloat({"self"})), 57.295779513082323));
 }
 
-void LogicalNot(AtenCall& c) { c.Return(c.Op(ops::logical_not, {c.T("self")})); }
+void LogicalNot(AtenCall& c) {
+  c.Return(c.Op(ops::logical_not, {Convert(c, c.T("self"), DType::kBool)}));
+}
 
 // A predicate that holds for floats alone.
 template <bool of_integers>
@@ -109,21 +113,37 @@ Value* Constant(AtenCall& c, Value* self) {
 
 void IsNan(AtenCall& c) {
   Value* x = c.T("self");
+  if (IsComplex(DTypeOf(x))) {
+    const ComplexParts z = PartsOf(c, x);
+    return c.Return(
+        c.Op(ops::logical_or, {c.Op(ops::isnan, {z.real}), c.Op(ops::isnan, {z.imag})}));
+  }
   c.Return(IsFloat(DTypeOf(x)) ? c.Op(ops::isnan, {x}) : Constant<false>(c, x));
 }
 
 template <bool positive, bool negative>
 void IsInf(AtenCall& c) {
   Value* x = c.T("self");
+  if (IsComplex(DTypeOf(x))) {
+    const ComplexParts z = PartsOf(c, x);
+    return c.Return(
+        c.Op(ops::logical_or, {c.Op(ops::isinf, {z.real}), c.Op(ops::isinf, {z.imag})}));
+  }
   if (!IsFloat(DTypeOf(x))) return c.Return(Constant<false>(c, x));
   c.Return(c.Op(ops::isinf, {x}, {{"detect_positive", positive}, {"detect_negative", negative}}));
 }
 
 void IsFinite(AtenCall& c) {
   Value* x = c.T("self");
-  if (!IsFloat(DTypeOf(x))) return c.Return(Constant<true>(c, x));
-  Value* bad = c.Op(ops::logical_or, {c.Op(ops::isnan, {x}), c.Op(ops::isinf, {x})});
-  c.Return(c.Op(ops::logical_not, {bad}));
+  const auto finite = [&](Value* v) {
+    Value* bad = c.Op(ops::logical_or, {c.Op(ops::isnan, {v}), c.Op(ops::isinf, {v})});
+    return c.Op(ops::logical_not, {bad});
+  };
+  if (IsComplex(DTypeOf(x))) {
+    const ComplexParts z = PartsOf(c, x);
+    return c.Return(c.Op(ops::logical_and, {finite(z.real), finite(z.imag)}));
+  }
+  c.Return(IsFloat(DTypeOf(x)) ? finite(x) : Constant<true>(c, x));
 }
 
 void SignBit(AtenCall& c) {
@@ -147,6 +167,18 @@ void Sign(AtenCall& c) {
   Value* x = c.T("self");
   if (DTypeOf(x) == DType::kBool) return c.Return(x);
   c.Return(c.Op(ops::sign, {x}));
+}
+
+// z / |z|, and 0 at 0.
+void Sgn(AtenCall& c) {
+  Value* x = c.T("self");
+  if (!IsComplex(DTypeOf(x))) return Sign(c);
+  const ComplexParts z = PartsOf(c, x);
+  Value* size = ComplexModulus(c, x);
+  Value* zero = NumberLike(c, size, 0);
+  Value* at_zero = c.Op(ops::eq, {size, zero});
+  c.Return(JoinParts(c, {Where(c, at_zero, zero, Div(c, z.real, size)),
+                         Where(c, at_zero, zero, Div(c, z.imag, size))}));
 }
 
 void NanToNum(AtenCall& c) {
@@ -244,7 +276,7 @@ constexpr AtenOp kTable[] = {
     {"round(Tensor self) -> Tensor", Rounding<ops::round>},
     {"round.decimals(Tensor self, *, int decimals) -> Tensor", RoundDecimals},
     {"rsqrt(Tensor self) -> Tensor", Float<ops::rsqrt>},
-    {"sgn(Tensor self) -> Tensor", Sign},
+    {"sgn(Tensor self) -> Tensor", Sgn},
     {"sigmoid(Tensor self) -> Tensor", Float<ops::sigmoid>},
     {"sign(Tensor self) -> Tensor", Sign},
     {"signbit(Tensor self) -> Tensor", SignBit},

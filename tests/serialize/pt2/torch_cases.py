@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+"""Writes aten_cases.jsonl: operators on small inputs, with PyTorch's answers.
+
+    python3 tests/serialize/pt2/torch_cases.py
+
+aten_cases_test runs them without PyTorch. A line is one case: the operator, its
+inputs (dtype as torch.export numbers it, dims, values), its arguments as the
+format writes them, and the results. Complex numbers are pairs.
+"""
+import json
+import os
+
+import torch
+from torch._export.serde.serialize import _TORCH_TO_SERIALIZE_DTYPE
+
+A = torch.ops.aten
+CASES = []
+
+
+def dtype_number(dtype):
+    return int(_TORCH_TO_SERIALIZE_DTYPE[dtype])
+
+
+def numbers(t):
+    if t.is_complex():
+        t = torch.view_as_real(t.resolve_conj())
+    values = t.detach().double().flatten().tolist()
+    return [v if v == v and abs(v) != float('inf') else str(v) for v in values]
+
+
+def describe(t):
+    return {'dtype': dtype_number(t.dtype), 'dims': list(t.shape),
+            'values': numbers(t)}
+
+
+class Case:
+    def __init__(self, op):
+        self.case = {'op': str(op), 'in': [], 'args': [], 'out': []}
+
+    def argument(self, v):
+        if isinstance(v, torch.Tensor):
+            self.case['in'].append(describe(v))
+            return {'as_tensor': {'name': f'x{len(self.case["in"]) - 1}'}}
+        if v is None:
+            return {'as_none': True}
+        for kind, word in ((bool, 'bool'), (int, 'int'), (float, 'float'),
+                           (str, 'string')):
+            if isinstance(v, kind):
+                return {f'as_{word}': v}
+        if isinstance(v, torch.dtype):
+            return {'as_scalar_type': dtype_number(v)}
+        if isinstance(v, (list, tuple)):
+            items = [self.argument(x) for x in v]
+            word = next(iter(items[0]))[3:] if items else 'int'
+            return {f'as_{word}s': [next(iter(x.values())) for x in items]}
+        raise TypeError(type(v))
+
+
+def case(op, *args, unsized=False, **kwargs):
+    """`unsized`: the sizes of results depend on data."""
+    c = Case(op)
+    schema = op._schema
+    given = dict(zip([a.name for a in schema.arguments], args), **kwargs)
+    for name, value in given.items():
+        c.case['args'].append([name, c.argument(value)])
+    result = op(*args, **kwargs)
+    if isinstance(result, torch.Tensor):
+        result = (result,)
+    c.case['list'] = str(schema.returns[0].type) == 'List[Tensor]'
+    c.case['unsized'] = unsized
+    c.case['out'] = [describe(r) for r in result]
+    CASES.append(c.case)
+
+
+def t(values, dtype=torch.float32):
+    return torch.tensor(values, dtype=dtype)
+
+
+def ramp(*dims, start=-1.0, end=2.0, dtype=torch.float32):
+    n = torch.Size(dims).numel()
+    return torch.linspace(start, end, n).reshape(dims).to(dtype)
+
+
+def creation():
+    case(A.arange.default, 3.1, dtype=torch.int64)
+    case(A.arange.start_step, 0.6, 5.5, 1.5, dtype=torch.int64)
+    case(A.arange.start_step, 0.5, 4.0, 1.0, dtype=torch.int32)
+    case(A.arange.start_step, False, True, True, dtype=torch.float32)
+    case(A.arange.start_step, 5.0, 1.0, -2.0, dtype=torch.float16)
+    case(A.linspace.Tensor_Scalar, t(1.5), 3.0, 4)
+    case(A.linspace.default, 0.9, 7.9, 3, dtype=torch.int64)
+    case(A.logspace.default, 0.9, 2.0, 3, 10.0, dtype=torch.int32)
+    case(A.logspace.Scalar_Tensor, 0.0, t(2.0), 3, 2.0)
+
+
+def arithmetic():
+    bf = torch.bfloat16
+    case(A.div.Tensor_mode, t([17.95, -7.0], bf), t([1.0, 2.0], bf),
+         rounding_mode='trunc')
+    u8 = torch.uint8
+    case(A.mm.default, t([[200, 3], [1, 2]], u8), t([[2, 1], [1, 255]], u8))
+    case(A.addmm.default, t([1, 2], u8), t([[200, 3]], u8),
+         t([[2, 1], [1, 255]], u8))
+    case(A.clamp_max.Tensor, t([True, False], torch.bool),
+         t([False, True], torch.bool))
+    case(A.ldexp.Tensor, t([1.5, -3.0]), t([2, -1], torch.int64))
+    case(A.diff.default, t([1.0, 4.0, 9.0]), 1, -1, t([0.0]), t([10.0, 20.0]))
+    case(A.diff.default, t([True, False, False], torch.bool))
+    case(A.margin_ranking_loss.default, t([1, 2], torch.int64),
+         t([3, 1], torch.int64), t([1, -1], torch.int64), 0.5)
+    case(A.pairwise_distance.default, t([[1, 2]], torch.int64),
+         t([[4, 6]], torch.int64))
+    case(A.sum_to_size.default, ramp(2, 3, 2), [3, 1])
+    case(A.dist.default, t([1.0, 2.0]), t([4.0, 6.0]), 2)
+    case(A.isreal.default, t([1 + 0j, 1j], torch.complex64))
+    case(A.vander.default, t([1.0, 2.0, 3.0]), 4, True)
+
+
+def complex_numbers():
+    z = t([1 + 2j, -0.5 + 0.25j, 3 - 4j], torch.complex64)
+    w = t([2 - 1j, 1 + 1j, -1 + 0.5j], torch.complex64)
+    for name in ('abs acos acosh asin asinh atan atanh cos cosh exp expm1 log '
+                 'log10 log1p log2 logical_not neg reciprocal rsqrt sgn sigmoid '
+                 'sin sinh sqrt square tan tanh isnan isfinite').split():
+        case(getattr(A, name).default, z)
+    case(A.abs.default, t([3e30 + 4e30j], torch.complex64))
+    case(A.vdot.default, z, w)
+    case(A.mm.default, z[None], w[:, None])
+    case(A.addcdiv.default, z, z, w, value=0.5)
+    case(A.addcmul.default, z, z, w)
+    case(A.pow.Tensor_Tensor, z, w)
+    case(A.logical_and.default, z, t([0j, 1j, 0j], torch.complex64))
+    case(A.masked_fill.Scalar, z, t([True, False, True], torch.bool), 2.5)
+    case(A.full.default, [2], 1.5, dtype=torch.complex64)
+    case(A.var_mean.correction, z, [0], correction=1)
+    case(A.diff.default, z)
+    case(A.linear.default, z[None], w[None])
+
+
+def statistics():
+    x = t([[3.0, 1.0, 2.0, 7.0], [float('nan'), 5.0, 4.0, 0.0]])
+    q = t([0.1, 0.5, 1.0])
+    for mode in ('linear', 'lower', 'higher', 'nearest', 'midpoint'):
+        case(A.quantile.default, x, q, 1, True, interpolation=mode)
+        case(A.nanquantile.scalar, x, 0.4, 1, interpolation=mode)
+    case(A.quantile.scalar, x[0], 0.25)
+    case(A.nanmedian.default, x)
+    case(A.nanmedian.dim, x, 1, True)
+    case(A.nanmean.default, x, [1])
+    i = t([1, 3, 1, 0], torch.int64)
+    case(A.bincount.default, i, unsized=True)
+    case(A.bincount.default, i, t([0.5, 1.0, 2.0, 4.0]), 6, unsized=True)
+    case(A.histc.default, t([0.0, 1.0, 1.0, 2.5, 9.0]), 4, 0.0, 4.0)
+    case(A.histc.default, t([1.0, 2.0, 5.0]), 3)
+    case(A.repeat_interleave.Tensor, t([2, 0, 3], torch.int64), unsized=True)
+    case(A.repeat_interleave.self_Tensor, ramp(3, 2), t([2, 0, 1], torch.int64),
+         0, unsized=True)
+    case(A.trapezoid.dx, ramp(2, 4), dx=0.5)
+    case(A.cumulative_trapezoid.x, ramp(2, 3), t([0.0, 1.0, 3.0]))
+    y = t([[1.0, 2.0, 4.0], [2.0, 1.0, 0.0]])
+    case(A.cov.default, y)
+    case(A.corrcoef.default, y)
+    case(A.combinations.default, t([1.0, 2.0, 3.0]), 2, True)
+    case(A.combinations.default, t([1, 2, 3, 4], torch.int64), 3)
+
+
+def joins():
+    case(A.column_stack.default, [t([1.0, 2.0]), ramp(2, 2)])
+    case(A.dstack.default, [t([1.0, 2.0]), t([3.0, 4.0])])
+    case(A.hsplit.int, ramp(2, 4), 2)
+    case(A.vsplit.array, ramp(3, 2), [1, 2])
+    case(A.diagflat.default, t([1.0, 2.0]), -1)
+
+
+def signals():
+    x = torch.sin(torch.arange(16.0))
+    w = torch.hann_window(6)
+    case(A.stft.default, x, 8, 3, 6, w, True, True, True)
+    case(A.stft.center, x[None], 4, 2, None, None, True, 'reflect', False, True,
+         True)
+    s = torch.stft(x, 8, 2, window=torch.hann_window(8), return_complex=True)
+    case(A.istft.default, s, 8, 2, None, torch.hann_window(8))
+    case(A.istft.default, s, 8, 2, None, torch.hann_window(8), True, False,
+         None, 13)
+
+
+def images():
+    x = ramp(1, 1, 4, 4)
+    case(A.upsample_bilinear2d.vec, x, None, True, [1.5, 1.5])
+    case(A.upsample_bicubic2d.default, x, [6, 6], True, 1.5, 1.5)
+    case(A.pad.default, ramp(1, 5), [-1, 2], 'replicate')
+    case(A.pad.default, ramp(1, 1, 5), [2, -2], 'reflect')
+    case(A.pad.default, ramp(1, 1, 5), [1, -1], 'circular')
+    pooled, at = torch.ops.aten.max_pool2d_with_indices(x, [2, 2])
+    case(A.max_unpool2d.default, pooled, at, [4, 4])
+    case(A.max_unpool2d.default, pooled[0], at[0], [5, 4])
+    case(A.avg_pool2d.default, ramp(1, 1, 5, 5), [2, 2], [2, 2], [1, 1], True,
+         True, 3)
+    case(A.avg_pool2d.default, t([[[1, 2, 4], [3, 5, 8]]], torch.int64), [2, 2],
+         [1, 1])
+
+
+def norms():
+    bf = torch.bfloat16
+    x = ramp(2, 3, 4)
+    case(A.native_layer_norm.default, ramp(2, 4, dtype=bf), [4], None, None,
+         1e-5)
+    case(A.native_layer_norm.default, ramp(2, 4, dtype=bf), [4],
+         ramp(4), ramp(4), 1e-5)
+    case(A._native_batch_norm_legit.no_stats, x.to(bf), ramp(3, dtype=bf), None,
+         True, 0.1, 1e-5)
+    case(A.native_batch_norm.default, x, ramp(3), ramp(3), None, None, True,
+         0.1, 1e-5)
+
+
+def losses():
+    x = ramp(3, 4)
+    i = t([1, -100, 3], torch.int64)
+    weight = t([0.5, 1.0, 2.0, 1.5])
+    for reduction in (0, 1, 2):
+        case(A.cross_entropy_loss.default, x, i, None, reduction, -100, 0.2)
+        case(A.cross_entropy_loss.default, x, i, weight, reduction, -100, 0.2)
+    log = x.log_softmax(1)
+    _, total = A.nll_loss_forward.default(log, i, weight, 1, -100)
+    case(A.nll_loss_backward.default, t(2.0), log, i, weight, 1, -100, total)
+    case(A.nll_loss_backward.default, t([1.0, 2.0, 3.0]), log, i, None, 0, -100,
+         t(0.0))
+    case(A.triplet_margin_loss.default, x, x + 0.5, x * 2, 1.0, 2.0, 1e-6, True)
+    case(A.cosine_embedding_loss.default, x, x + 1, t([1.0, -1.0, 1.0]), 0.1)
+    case(A.poisson_nll_loss.default, x, x + 3, False, True, 1e-8, 1)
+
+
+def gradients():
+    x = ramp(3, 4)
+    g = ramp(3, 4, start=0.5, end=1.5)
+    for name in ('hardsigmoid', 'hardswish', 'mish'):
+        case(getattr(A, name + '_backward').default, g, 3 * x)
+    case(A.log_sigmoid_backward.default, g, x, A.log_sigmoid_forward(x)[1])
+    case(A.softshrink_backward.default, g, x, 0.5)
+    case(A.hardshrink_backward.default, g, x, 0.5)
+    case(A.glu_backward.default, g[:, :2], x, 1)
+    case(A._prelu_kernel_backward.default, g, x, ramp(3, 4))
+    case(A.smooth_l1_loss_backward.default, t(1.0), x, g, 1, 0.7)
+    case(A.huber_loss_backward.default, g, x, g, 0, 0.7)
+    p = x.sigmoid()
+    case(A.binary_cross_entropy_backward.default, t(1.0), p, p * 0.5, None, 1)
+    case(A.native_dropout_backward.default, g, x > 0, 2.0)
+    case(A.select_backward.default, g, [3, 2, 4], 1, -1)
+    case(A.slice_backward.default, g, [3, 9], 1, 1, 9, 2)
+    case(A.diagonal_backward.default, ramp(2, 1), [2, 3, 2], 1, 1, 2)
+    case(A.index_select_backward.default, g, [5, 4], 0, t([1, 1, 3], torch.int64))
+    case(A.unfold_backward.default, ramp(2, 3, 2), [2, 4], 1, 2, 1)
+    case(A.reflection_pad2d_backward.default, ramp(1, 1, 5, 6),
+         ramp(1, 1, 3, 3), [1, 2, 1, 1])
+    case(A.replication_pad1d_backward.default, ramp(1, 6), ramp(1, 3), [1, 2])
+    image = ramp(1, 2, 5, 6)
+    case(A.upsample_nearest2d_backward.default, image, [5, 6], [1, 2, 3, 4])
+    for corners in (False, True):
+        case(A.upsample_bilinear2d_backward.default, image, [5, 6], [1, 2, 3, 4],
+             corners)
+        case(A.upsample_bicubic2d_backward.default, image, [5, 6], [1, 2, 3, 4],
+             corners)
+    y = ramp(2, 3, 4)
+    mean, var = y.mean((0, 2)), y.var((0, 2), unbiased=False)
+    for train in (True, False):
+        case(A.native_batch_norm_backward.default, y.cos(), y, ramp(3), mean,
+             var, mean, (var + 1e-5).rsqrt(), train, 1e-5, [True, True, True])
+
+
+def main():
+    for group in (creation, arithmetic, complex_numbers, statistics, joins,
+                  signals, images, norms, losses, gradients):
+        group()
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                        'aten_cases.jsonl')
+    with open(path, 'w') as f:
+        for c in CASES:
+            f.write(json.dumps(c) + '\n')
+
+
+if __name__ == '__main__':
+    main()
