@@ -20,6 +20,7 @@ struct Options {
   bool static_sizes = false;
   bool small = false;
   bool list = false;
+  bool written_attention = false;
   std::string inputs;
   std::vector<std::string> input_sizes;
   int64_t seed = 0;
@@ -40,6 +41,8 @@ FlagSet MakeFlags(Options* o) {
   flags.Bool("static", &o->static_sizes,
              "So do all others, with their usual sizes");
   flags.Bool("small", &o->small, "Few, narrow layers");
+  flags.Bool("written-attention", &o->written_attention,
+             "Attention as small ops, as exporters leave it");
   flags.Int("seed", &o->seed, "N", "Of weights and inputs. Default: 0");
   flags.Int("opset", &o->opset, "N", "Of ONNX, 17 to 21. Default: 17");
   flags.String("inputs", &o->inputs, "DIR",
@@ -82,6 +85,7 @@ absl::StatusOr<int> Run(const Options& o,
   options.sizes = *std::move(sizes);
   options.static_sizes = o.static_sizes;
   options.small = o.small;
+  options.written_attention = o.written_attention;
   options.seed = static_cast<uint64_t>(o.seed);
   auto model = models::BuildModel(o.model, options);
   if (!model.ok()) return model.status();

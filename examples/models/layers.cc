@@ -1,6 +1,7 @@
 #include "examples/models/layers.h"
 
 #include <cmath>
+#include <limits>
 
 #include "graph/ops/ops.h"
 
@@ -111,10 +112,33 @@ Value* JoinHeads(Net& net, Value* x, const AttentionShape& shape) {
                  {shape.batch, shape.length, shape.hidden()});
 }
 
+namespace {
+
+// Lowest floats where key j comes after query i.
+Value* HideFuture(Net& net, Value* scores, SymInt length) {
+  Value* places =
+      net.Op(ops::arange, {}, {{"start", SymInt(0)}, {"end", length}});
+  Value* rows = Reshape(net, places, {length, 1});
+  Value* seen = net.Op(ops::ge, {rows, places});
+  Value* lowest = net.Scalar(std::numeric_limits<float>::lowest());
+  return net.Op(ops::where, {seen, scores, lowest});
+}
+
+}  // namespace
+
 Value* Attention(Net& net, Value* query, Value* key, Value* value, Value* mask,
-                 bool is_causal) {
-  return net.Op(ops::scaled_dot_product_attention, {query, key, value, mask},
-                {{"is_causal", is_causal}});
+                 bool is_causal, const AttentionShape& shape) {
+  if (!net.options().written_attention) {
+    return net.Op(ops::scaled_dot_product_attention, {query, key, value, mask},
+                  {{"is_causal", is_causal}});
+  }
+  Value* turned = Permute(net, key, {0, 1, 3, 2});
+  const double root = std::sqrt(static_cast<double>(shape.head_size));
+  Value* scores = net.Op(ops::matmul, {query, turned});
+  scores = Mul(net, scores, net.Scalar(1 / root));
+  if (is_causal) scores = HideFuture(net, scores, shape.length);
+  if (mask != nullptr) scores = Add(net, scores, mask);
+  return net.Op(ops::matmul, {Softmax(net, scores), value});
 }
 
 }  // namespace weft::models

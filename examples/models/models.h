@@ -47,6 +47,9 @@ struct ModelOptions {
     kAbsent,
   };
   Weights weights = Weights::kConstants;
+  // Attention as the small ops that exporters leave of it: scale, product, mask,
+  // softmax, product.
+  bool written_attention = false;
   // What a step updates is written back to its inputs instead of being outputs
   // alone. ONNX has no form for that.
   bool write_back = false;

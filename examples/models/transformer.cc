@@ -76,7 +76,8 @@ Value* EncoderAttention(Net& net, Value* x, Value* mask, const Config& config,
   Value* query = project("query");
   Value* key = project("key");
   Value* value = project("value");
-  Value* y = Attention(net, query, key, value, mask, /*is_causal=*/false);
+  Value* y =
+      Attention(net, query, key, value, mask, /*is_causal=*/false, shape);
   y = JoinHeads(net, y, shape);
   Net::Scope output(net, "output");
   y = Linear(net, "dense", y, hidden, hidden);
@@ -130,7 +131,8 @@ Value* DecoderAttention(Net& net, Value* x, const Config& config,
   Value* query = part(0);
   Value* key = part(1);
   Value* value = part(2);
-  Value* y = Attention(net, query, key, value, nullptr, /*is_causal=*/true);
+  Value* y =
+      Attention(net, query, key, value, nullptr, /*is_causal=*/true, shape);
   return Linear(net, "c_proj", JoinHeads(net, y, shape), hidden, hidden);
 }
 

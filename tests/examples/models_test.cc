@@ -209,6 +209,23 @@ TEST(ModelsTest, TheHeadOfGpt2IsTiedToItsTable) {
   EXPECT_EQ(names.count("lm_head.weight"), 0u);
 }
 
+TEST(ModelsTest, AttentionWrittenOutComputesTheSame) {
+  for (const char* name : {"bert", "minilm", "gpt2"}) {
+    ModelOptions options = Small();
+    options.written_attention = true;
+    Model written = Build(name, options);
+    for (const Node* node : written.module->main()->nodes()) {
+      EXPECT_FALSE(node->Is(ops::scaled_dot_product_attention)) << name;
+    }
+    Model op = Build(name, Small());
+    const Sizes sizes = Unusual(op);
+    const auto want = RunModel(std::move(op), sizes);
+    const auto got = RunModel(std::move(written), sizes);
+    EXPECT_TRUE(CompareAll(got, want, {1e-4, 1e-5}).ok())
+        << name << ": " << CompareAll(got, want, {1e-4, 1e-5});
+  }
+}
+
 TEST(ModelsTest, AdamWUpdatesThreeHundredParameters) {
   ModelOptions options;
   options.write_back = true;

@@ -18,7 +18,7 @@ at a time, the runners in turn and that several times (--rounds), each under
 processes' medians, and how far these lie apart.
 
 What would make a peer look bad is seen to: ONNX Runtime gets a model with static
-sizes; PyTorch's convolutions run channels-last; its temporaries are not mapped
+sizes, attention as exporters write it, GELU as one operator; PyTorch's convolutions run channels-last; its temporaries are not mapped
 and faulted in anew in each run (MALLOC_ variables); a build without MKL or
 without vector instructions for Inductor is refused. `chrt` keeps threads that
 spin from waiting for others: without it, run nothing else.
@@ -100,7 +100,8 @@ class Case:
         self.names = os.path.join(folder, "names")
         self.weights = os.path.join(folder, "weights.npz")
         command = [os.path.join(args.bin, "make_model"), "--model=" + name,
-                   "--out=" + self.onnx, "--inputs=" + self.inputs]
+                   "--out=" + self.onnx, "--inputs=" + self.inputs,
+                   "--written-attention", "--opset=%d" % args.opset]
         if small:
             command.append("--small")
         if static:
@@ -119,11 +120,12 @@ class Case:
         return [f"--input={name[:-4]}={os.path.join(self.inputs, name)}"
                 for name in sorted(os.listdir(self.inputs))]
 
-    def reference(self):
-        """Runs Weft's reference; the folder of its outputs, and their names."""
-        folder = os.path.join(self.folder, "reference")
+    def weft_outputs(self, target, passes):
+        """Runs Weft; the files of its outputs, in order."""
+        folder = os.path.join(self.folder, "weft-" + target)
         os.makedirs(folder, exist_ok=True)
         text = call([os.path.join(self.args.bin, "run"), self.onnx,
+                     "--target=" + target, "--passes=" + passes,
                      "--output-dir=" + folder] + self.input_flags())
         return [os.path.join(folder, line.split(":")[0] + ".npy")
                 for line in text.splitlines() if ": " in line]
@@ -180,18 +182,44 @@ def difference(np, got, want):
     return float(np.abs(got.astype("f8") - want.astype("f8")).max()) / scale
 
 
-def check_peer(np, case, label, command, tolerance):
-    folder = os.path.join(case.folder, "outputs-" + label.replace(" ", "-"))
-    call(command + ["--outputs=" + folder], env=torch_env(dict(os.environ)))
-    wanted = case.wanted
+def compare(np, files, wanted, tolerance):
+    """What to print of these outputs, and whether they are good."""
     worst = 0.0
-    for i, want in enumerate(wanted):
-        got = np.load(os.path.join(folder, f"{i}.npy"))
-        found = difference(np, got, np.load(want))
+    for i, (file, want) in enumerate(zip(files, wanted)):
+        found = difference(np, np.load(file), np.load(want))
         if isinstance(found, str):
             return f"output {i}: {found}", False
         worst = max(worst, found)
-    return f"{worst:.1e}", worst <= tolerance
+    good = worst <= tolerance and len(files) == len(wanted)
+    return f"{worst:.1e}", good
+
+
+def peer_outputs(case, label, command, count):
+    folder = os.path.join(case.folder, "outputs-" + label.replace(" ", "-"))
+    call(command + ["--outputs=" + folder, "--inputs=" + case.inputs],
+         env=torch_env(dict(os.environ)))
+    return [os.path.join(folder, f"{i}.npy") for i in range(count)]
+
+
+def check_case(args, np, case, static):
+    """(label, what was found, whether it is good) of each runner."""
+    wanted = case.weft_outputs("reference", "none")
+    count = len(wanted)
+    runners = [("Weft " + args.target,
+                lambda: case.weft_outputs(args.target, args.passes))]
+    if args.ort_python:
+        command = [args.ort_python, HERE + "/peer_ort.py", case.onnx]
+        runners.append(("ONNX Runtime", lambda: peer_outputs(
+            case, "ort", command, count)))
+    if args.torch_python and static:
+        for mode in args.modes:
+            runners.append(("torch " + mode, lambda mode=mode: peer_outputs(
+                case, mode, case.torch(mode), count)))
+    for label, outputs in runners:
+        try:
+            yield (label,) + compare(np, outputs(), wanted, args.tolerance)
+        except Failure as failure:
+            yield label, str(failure), False
 
 
 def check(args):
@@ -203,22 +231,7 @@ def check(args):
             with tempfile.TemporaryDirectory() as folder:
                 case = Case(args, name, folder, True, ODD_SIZES.get(name, ""),
                             static)
-                case.wanted = case.reference()
-                peers = []
-                if args.ort_python:
-                    peers.append(("ONNX Runtime", [
-                        args.ort_python, HERE + "/peer_ort.py", case.onnx,
-                        "--inputs=" + case.inputs]))
-                if args.torch_python and static:
-                    peers += [("torch " + mode, case.torch(mode)
-                               + ["--inputs=" + case.inputs])
-                              for mode in args.modes]
-                for label, command in peers:
-                    try:
-                        text, good = check_peer(np, case, label, command,
-                                                args.tolerance)
-                    except Failure as failure:
-                        text, good = str(failure), False
+                for label, text, good in check_case(args, np, case, static):
                     bad += not good
                     verdict = "ok" if good else "DIFFERS"
                     print(f"{name:14s}{kind:10s}{label:16s}{verdict:9s}{text}",
@@ -328,6 +341,8 @@ def main():
     parser.add_argument("--target", default="reference")
     parser.add_argument("--passes", default="default")
     parser.add_argument("--admit", default="value-safe")
+    parser.add_argument("--opset", type=int, default=20,
+                        help="of the exported models")
     parser.add_argument("--threads", default="1,2", metavar="N,...")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2)
