@@ -9,6 +9,7 @@
 
 #include "absl/strings/string_view.h"
 #include "api/compiler.h"
+#include "api/session_options.h"
 
 namespace weft {
 
@@ -39,6 +40,7 @@ MarkedDim MarkStatic(absl::string_view input, int dim);
 struct ProgramOptions {
   CompileOptions compile;
   std::string target = "reference";
+  SessionOptions session;  // Of every variant.
   Dynamic dynamic = Dynamic::kAutomatic;
   std::vector<MarkedDim> marks;
   // Inputs whose elements are worked into the code, as sizes are: with kAutomatic

@@ -5,27 +5,67 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/call_inputs.h"
+#include "api/compiler.h"
+#include "backends/cpu/executable.h"
+#include "backends/cpu/target.h"
 #include "backends/reference/executor.h"
 #include "graph/core/status_macros.h"
+#include "lowering/lower.h"
 
 namespace weft {
+
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+Session::~Session() = default;
 
 Session::Session(std::unique_ptr<Module> module) : module_(std::move(module)) {
   state_ = InitialState(main());
 }
 
 absl::Status Session::CheckTarget(absl::string_view target) {
-  if (target == "reference") return absl::OkStatus();
+  if (target == "reference" || target == "cpu") return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("unknown target \"", target, "\"; the targets are: reference"));
+      absl::StrCat("unknown target \"", target, "\"; the targets are: reference, cpu"));
 }
 
-absl::StatusOr<Session> Session::Create(std::unique_ptr<Module> module, absl::string_view target) {
+namespace {
+
+absl::StatusOr<std::unique_ptr<cpu::Executable>> MakeExecutable(Module& module,
+                                                                const SessionOptions& options) {
+  // A plan is made from a graph without writes.
+  if (module.HasWrites()) {
+    CompileOptions functional;
+    functional.passes = "functionalize";
+    auto compiled = Compile(module, functional);
+    if (!compiled.ok()) return compiled.status();
+  }
+  WEFT_ASSIGN_OR_RETURN(Plan plan, Lower(*module.main(), cpu::CpuLoweringTarget()));
+  cpu::CpuOptions cpu;
+  cpu.threads = options.threads;
+  cpu.isa = options.cpu;
+  cpu.deterministic = options.deterministic;
+  cpu.code = options.code == SessionOptions::Code::kNone ? cpu::CpuOptions::Code::kNone
+             : options.code == SessionOptions::Code::kInBackground
+                 ? cpu::CpuOptions::Code::kInBackground
+                 : cpu::CpuOptions::Code::kBeforeCreation;
+  cpu.compiler = options.compiler;
+  cpu.cache_dir = options.cache_dir;
+  return cpu::Executable::Create(*module.main(), std::move(plan), cpu);
+}
+
+}  // namespace
+
+absl::StatusOr<Session> Session::Create(std::unique_ptr<Module> module, absl::string_view target,
+                                        const SessionOptions& options) {
   WEFT_RETURN_IF_ERROR(CheckTarget(target));
   if (module->main() == nullptr) {
     return absl::InvalidArgumentError("the module has no function @main");
   }
-  return Session(std::move(module));
+  Session session(std::move(module));
+  if (target == "cpu") {
+    WEFT_ASSIGN_OR_RETURN(session.cpu_, MakeExecutable(*session.module_, options));
+  }
+  return session;
 }
 
 absl::StatusOr<std::vector<HostTensor>> Session::RunOrdered(absl::Span<const HostTensor> given,
@@ -49,10 +89,20 @@ absl::StatusOr<std::vector<HostTensor>> Session::RunOrdered(absl::Span<const Hos
 
 absl::StatusOr<std::vector<HostTensor>> Session::RunStateless(
     absl::Span<const HostTensor> inputs, std::vector<HostTensor>* written) const {
-  reference::RunOptions options;
-  options.written = written;
-  WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, reference::Run(main(), inputs, options));
-  outputs.resize(main().num_own_outputs());
+  std::vector<HostTensor> outputs;
+  const int own = main().num_own_outputs();
+  if (cpu_ != nullptr) {
+    WEFT_RETURN_IF_ERROR(cpu_->Run(inputs, &outputs));
+    written->assign(main().num_inputs(), HostTensor());
+    for (size_t k = 0; k < main().write_backs().size(); ++k) {
+      (*written)[main().write_backs()[k]] = outputs[own + k];
+    }
+  } else {
+    reference::RunOptions options;
+    options.written = written;
+    WEFT_ASSIGN_OR_RETURN(outputs, reference::Run(main(), inputs, options));
+  }
+  outputs.resize(own);
   return outputs;
 }
 

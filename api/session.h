@@ -19,15 +19,25 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "api/session_options.h"
 #include "graph/core/graph.h"
 #include "graph/core/tensor.h"
 
 namespace weft {
 
+namespace cpu {
+class Executable;
+}  // namespace cpu
+
 class Session {
  public:
-  // `target`: "reference". InvalidArgument lists the targets for another name.
-  static absl::StatusOr<Session> Create(std::unique_ptr<Module> module, absl::string_view target);
+  // `target`: "reference" or "cpu". InvalidArgument lists the targets for another
+  // name. A program that writes is made functional for "cpu".
+  static absl::StatusOr<Session> Create(std::unique_ptr<Module> module, absl::string_view target,
+                                        const SessionOptions& options = {});
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  ~Session();
 
   // OK for a target that Create() knows.
   static absl::Status CheckTarget(absl::string_view target);
@@ -67,7 +77,8 @@ class Session {
                                                      std::vector<HostTensor>* written);
 
   std::unique_ptr<Module> module_;
-  std::vector<HostTensor> state_;  // By input; empty without state.
+  std::unique_ptr<cpu::Executable> cpu_;  // Null: the reference executor.
+  std::vector<HostTensor> state_;         // By input; empty without state.
 };
 
 }  // namespace weft

@@ -145,7 +145,8 @@ absl::Status Variant::Compile(const Module& source, const SizeBinder& binder,
                         absl::StrCat("compiling for ", inputs_text_, ": ", status.message()));
   }
   CollectGuards(source.symbols(), binder, before, *module);
-  WEFT_ASSIGN_OR_RETURN(Session session, Session::Create(std::move(module), options.target));
+  WEFT_ASSIGN_OR_RETURN(Session session,
+                        Session::Create(std::move(module), options.target, options.session));
   session_ = std::make_unique<Session>(std::move(session));
   MapInputs(*source.main());
   return absl::OkStatus();

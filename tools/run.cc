@@ -28,6 +28,9 @@ namespace {
 struct Options {
   std::string passes = "none";
   std::string target = "reference";
+  int64_t threads = 0;
+  std::string cpu = "native";
+  bool deterministic = false;
   std::vector<std::string> load;
   std::vector<std::string> inputs;
   std::vector<std::string> expected;
@@ -55,7 +58,12 @@ FlagSet MakeFlags(Options* o) {
                 "  run --dynamic=automatic --explain --dim length=5,7,9 model.pt2");
   flags.Section("Program");
   flags.String("passes", &o->passes, "PIPELINE", "Pipeline to run first, as in opt. Default: none");
-  flags.String("target", &o->target, "TARGET", "Executor: reference. Default: reference");
+  flags.String("target", &o->target, "TARGET", "Executor: reference or cpu. Default: reference");
+  flags.Int("threads", &o->threads, "N", "Threads of cpu. Default: as many as OpenMP takes");
+  flags.String("cpu", &o->cpu, "ISA",
+               "Instruction set of cpu: native, avx2 or avx512. Default: native");
+  flags.Bool("deterministic", &o->deterministic,
+             "On cpu, equal bits for every number of threads");
   AddLoadFlag(flags, &o->load);
   flags.String("dynamic", &o->dynamic, "automatic|static|symbolic",
                "Sizes that the model leaves open: symbolic ones in one program,\n"
@@ -154,6 +162,9 @@ absl::StatusOr<ProgramOptions> ReadProgramOptions(const Options& o, const Extens
   status.Update(ReadMarks(o.mark_static, Dynamic::kStatic, &options.marks));
   if (!status.ok()) return status;
   options.target = o.target;
+  options.session.threads = static_cast<int>(o.threads);
+  options.session.cpu = o.cpu;
+  options.session.deterministic = o.deterministic;
   options.cache_limit = static_cast<int>(o.cache_limit);
   options.compile.passes = o.passes;
   options.compile.registry = &extensions.passes();

@@ -33,6 +33,9 @@ struct Options {
   std::vector<std::string> sizes;
   std::vector<std::string> inputs;
   int64_t threads = 1;
+  std::string cpu = "native";
+  bool code = true;
+  std::string cache_dir;
   int64_t iterations = 0;
   double seconds = 2;
   double warmup = 0.5;
@@ -49,7 +52,12 @@ FlagSet MakeFlags(Options* o) {
       "  bench --size=batch=1 --threads=2 resnet50\n"
       "  bench --passes=none --iterations=3 model.onnx");
   flags.Section("Program");
-  flags.String("target", &o->target, "TARGET", "Executor. Default: reference");
+  flags.String("target", &o->target, "TARGET", "Executor: reference or cpu. Default: reference");
+  flags.String("cpu", &o->cpu, "ISA",
+               "Instruction set of cpu: native, avx2 or avx512. Default: native");
+  flags.Bool("code", &o->code,
+             "Kernels of cpu are compiled before the first run. Default: true");
+  flags.String("cache-dir", &o->cache_dir, "DIR", "Where compiled kernels are kept");
   flags.String("passes", &o->passes, "PIPELINE",
                "Pipeline to run first, as in opt. Default: default");
   flags.String("admit", &o->admit, "CONTRACT",
@@ -124,9 +132,15 @@ absl::StatusOr<Result> Measure(const Options& o, bench::Program* program) {
       [&] { status = Compile(*program->module, compile, &result.compiled); });
   if (!status.ok()) return status;
   result.nodes = program->module->num_nodes();
+  SessionOptions options;
+  options.threads = static_cast<int>(o.threads);
+  options.cpu = o.cpu;
+  options.cache_dir = o.cache_dir;
+  if (o.code) options.code = SessionOptions::Code::kBeforeFirstRun;
   absl::StatusOr<Session> session = absl::UnknownError("");
-  result.session_ms = bench::TimeMs(
-      [&] { session = Session::Create(std::move(program->module), o.target); });
+  result.session_ms = bench::TimeMs([&] {
+    session = Session::Create(std::move(program->module), o.target, options);
+  });
   if (!session.ok()) return session.status();
   const std::vector<HostTensor> inputs =
       bench::InOrder(session->main(), program->inputs);

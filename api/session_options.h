@@ -1,0 +1,28 @@
+// How a session runs a program.
+#ifndef WEFT_API_SESSION_OPTIONS_H_
+#define WEFT_API_SESSION_OPTIONS_H_
+
+#include <string>
+
+namespace weft {
+
+// Of the target "cpu"; "reference" has none.
+struct SessionOptions {
+  // 0: as many as OpenMP takes by itself.
+  int threads = 0;
+  // The instruction set: "native", "avx2" or "avx512".
+  std::string cpu = "native";
+  // Results are equal in every bit for every number of threads.
+  bool deterministic = false;
+  // Compiles kernels with `compiler`: before the first run, or beside the first runs,
+  // which an interpreter does. Without a compiler the interpreter goes on.
+  enum class Code { kNone, kInBackground, kBeforeFirstRun };
+  Code code = Code::kNone;
+  std::string compiler = "c++";
+  // Where compiled kernels are kept for other processes; empty: nowhere.
+  std::string cache_dir;
+};
+
+}  // namespace weft
+
+#endif  // WEFT_API_SESSION_OPTIONS_H_

@@ -1,0 +1,104 @@
+#include "backends/cpu/executable.h"
+
+#include <omp.h>
+
+#include <utility>
+
+#include "absl/synchronization/mutex.h"
+#include "backends/cpu/plan_runner.h"
+#include "graph/core/status_macros.h"
+
+namespace weft::cpu {
+namespace {
+
+// oneDNN takes as many threads as OpenMP says.
+class ThreadScope {
+ public:
+  explicit ThreadScope(int threads) : before_(omp_get_max_threads()) {
+    if (threads != before_) omp_set_num_threads(threads);
+  }
+  ~ThreadScope() {
+    if (omp_get_max_threads() != before_) omp_set_num_threads(before_);
+  }
+  ThreadScope(const ThreadScope&) = delete;
+  ThreadScope& operator=(const ThreadScope&) = delete;
+
+ private:
+  const int before_;
+};
+
+// Of the plan and of those nested in it.
+std::vector<const Kernel*> KernelsOf(const Plan& main) {
+  std::vector<const Kernel*> kernels;
+  std::vector<const Plan*> plans = {&main};
+  for (size_t i = 0; i < plans.size(); ++i) {
+    for (const Kernel& kernel : plans[i]->kernels) kernels.push_back(&kernel);
+    for (const Step& step : plans[i]->steps) {
+      for (const auto& region : step.regions) plans.push_back(region.get());
+    }
+  }
+  return kernels;
+}
+
+}  // namespace
+
+struct Executable::Impl {
+  absl::Mutex mutex;  // Of a run.
+  Plan plan;
+  Runtime runtime;
+  std::unique_ptr<PlanRunner> runner;
+};
+
+Executable::Executable(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Executable::~Executable() = default;
+
+absl::StatusOr<std::unique_ptr<Executable>> Executable::Create(const Graph& graph, Plan plan,
+                                                               const CpuOptions& options) {
+  auto impl = std::make_unique<Impl>();
+  impl->plan = std::move(plan);
+  Runtime& runtime = impl->runtime;
+  WEFT_ASSIGN_OR_RETURN(runtime.isa, ChooseIsa(options.isa));
+  if (options.isa == "avx2") LimitDnn(runtime.isa);
+  runtime.table = runtime.isa == Isa::kAvx512 ? Avx512TileTable() : Avx2TileTable();
+  runtime.threads = options.threads > 0 ? options.threads : omp_get_max_threads();
+  runtime.dnn_threads = options.deterministic ? 1 : runtime.threads;
+  const std::vector<const Kernel*> kernels = KernelsOf(impl->plan);
+  // Code that comes in the middle of a run of calls would change their last bits.
+  const bool now = options.code == CpuOptions::Code::kBeforeCreation || options.deterministic;
+  if (options.code != CpuOptions::Code::kNone && !kernels.empty()) {
+    JitOptions jit;
+    jit.compiler = options.compiler;
+    jit.cache_dir = options.cache_dir;
+    runtime.generated = std::make_unique<GeneratedKernels>(kernels, runtime.isa, std::move(jit));
+    // Without a compiler the interpreter goes on.
+    if (now) runtime.generated->Wait().IgnoreError();
+  }
+  impl->runner = std::make_unique<PlanRunner>(impl->plan, &graph, runtime);
+  return std::unique_ptr<Executable>(new Executable(std::move(impl)));
+}
+
+absl::Status Executable::Run(absl::Span<const HostTensor> inputs,
+                             std::vector<HostTensor>* outputs) {
+  absl::MutexLock lock(&impl_->mutex);
+  const ThreadScope threads(impl_->runtime.dnn_threads);
+  return impl_->runner->Run(inputs, nullptr, outputs);
+}
+
+absl::StatusOr<std::vector<HostTensor>> Executable::Run(absl::Span<const HostTensor> inputs) {
+  std::vector<HostTensor> outputs;
+  WEFT_RETURN_IF_ERROR(Run(inputs, &outputs));
+  return outputs;
+}
+
+absl::Status Executable::WaitForCode() {
+  return impl_->runtime.generated == nullptr ? absl::OkStatus() : impl_->runtime.generated->Wait();
+}
+
+CpuStats Executable::stats() const {
+  absl::MutexLock lock(&impl_->mutex);
+  CpuStats stats = impl_->runtime.stats;
+  stats.packed_bytes = impl_->runtime.weights.bytes();
+  return stats;
+}
+
+}  // namespace weft::cpu

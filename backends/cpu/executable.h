@@ -1,0 +1,89 @@
+// The CPU executor: runs a plan.
+//
+// What depends on the sizes of the inputs (compiled steps, places in memory) is made
+// on the first call with these sizes and remembered: a later call with them evaluates
+// no expression and allocates nothing but its outputs. Steps whose sizes depend on
+// data are made when they are reached.
+//
+// Inputs are read where they are. Calls from several threads run one after another.
+#ifndef WEFT_BACKENDS_CPU_EXECUTABLE_H_
+#define WEFT_BACKENDS_CPU_EXECUTABLE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/core/graph.h"
+#include "graph/core/tensor.h"
+#include "lowering/plan.h"
+
+namespace weft::cpu {
+
+struct CpuOptions {
+  // Of OpenMP; 0: as many as it takes by itself.
+  int threads = 0;
+  // "native", "avx2" or "avx512".
+  std::string isa = "native";
+  // Results are equal in every bit for every number of threads: products and
+  // convolutions then run on one.
+  bool deterministic = false;
+  // Kernels as generated code: none, from when it is compiled on a thread of its own,
+  // or from the first call on.
+  enum class Code { kNone, kInBackground, kBeforeCreation };
+  Code code = Code::kNone;
+  std::string compiler = "c++";
+  // Where compiled code is kept for other processes; empty: nowhere.
+  std::string cache_dir;
+};
+
+// Counts of an executable's life; none of them grows in a steady state.
+struct CpuStats {
+  // Assignments of the symbols that were met for the first time.
+  int64_t assignments = 0;
+  // Steps made, for an assignment or on the way.
+  int64_t compiled_steps = 0;
+  // Times that memory for temporaries or scratch was allocated.
+  int64_t allocations = 0;
+  // Of kernels, that went from the interpreter to generated code.
+  int64_t generated_steps = 0;
+  // Bytes of temporaries and of scratch that are held.
+  int64_t arena_bytes = 0;
+  int64_t scratch_bytes = 0;
+  // Weights in layouts of their own.
+  int64_t packed_bytes = 0;
+  // Library steps that no routine takes, by the op's own evaluation; of all
+  // assignments.
+  int64_t fallbacks = 0;
+};
+
+class Executable {
+ public:
+  // `graph`, which the plan is made from, outlives the executable, as does its module.
+  static absl::StatusOr<std::unique_ptr<Executable>> Create(const Graph& graph, Plan plan,
+                                                            const CpuOptions& options);
+  ~Executable();
+
+  // As the reference executor: one tensor for each input, all outputs back,
+  // write-backs included, and its errors. Outputs that hold a dense tensor of the
+  // right type on entry are written there; that memory is no input's.
+  absl::Status Run(absl::Span<const HostTensor> inputs, std::vector<HostTensor>* outputs);
+  absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor> inputs);
+
+  CpuStats stats() const;
+
+  // Until generated code is there; why it is not, when it failed. At once without it.
+  absl::Status WaitForCode();
+
+ private:
+  struct Impl;
+  explicit Executable(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft::cpu
+
+#endif  // WEFT_BACKENDS_CPU_EXECUTABLE_H_

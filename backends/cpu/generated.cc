@@ -1,0 +1,91 @@
+#include "backends/cpu/generated.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace weft::cpu {
+namespace {
+
+// Below this many instructions a kernel runs on one thread.
+constexpr int64_t kParallelWork = 1 << 15;
+
+}  // namespace
+
+GeneratedKernels::GeneratedKernels(const std::vector<const Kernel*>& kernels, Isa isa,
+                                   JitOptions options) {
+  CcTarget target;
+  target.isa = isa == Isa::kAvx512 ? CcTarget::Isa::kAvx512 : CcTarget::Isa::kAvx2;
+  thread_ = std::thread([this, kernels, target, options = std::move(options)] {
+    Make(kernels, target, options);
+    ready_.store(true, std::memory_order_release);
+  });
+}
+
+GeneratedKernels::~GeneratedKernels() {
+  if (thread_.joinable()) thread_.join();
+}
+
+absl::Status GeneratedKernels::Wait() {
+  if (thread_.joinable()) thread_.join();
+  return status_;
+}
+
+void GeneratedKernels::Make(std::vector<const Kernel*> kernels, CcTarget target,
+                            JitOptions options) {
+  target.sleef = LoadSleef();
+  auto unit = EmitCc(kernels, target);
+  if (!unit.ok()) {
+    // One of them cannot be written; those that can.
+    kernels.erase(std::remove_if(kernels.begin(), kernels.end(),
+                                 [&](const Kernel* k) { return !EmitCc({k}, target).ok(); }),
+                  kernels.end());
+    unit = EmitCc(kernels, target);
+  }
+  if (!unit.ok()) {
+    status_ = unit.status();
+    return;
+  }
+  unit_ = *std::move(unit);
+  if (unit_.kernels.empty()) return;
+  options.flags = CcFlags(target);
+  auto library = KernelLibrary::Create(unit_.text, options, &stats_);
+  if (!library.ok()) {
+    status_ = library.status();
+    return;
+  }
+  library_ = *std::move(library);
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    const auto fn = reinterpret_cast<GeneratedFn>(library_->Find(unit_.kernels[i].symbol));
+    if (fn != nullptr) found_[kernels[i]] = {&unit_.kernels[i], fn};
+  }
+}
+
+const GeneratedKernel* GeneratedKernels::Find(const Kernel* kernel) const {
+  const auto it = found_.find(kernel);
+  return it == found_.end() ? nullptr : &it->second;
+}
+
+absl::Status RunGenerated(const GeneratedCall& call, void* const* args, char* scratch, int threads,
+                          absl::string_view name) {
+  int failed = 0;
+  threads = static_cast<int>(std::min<int64_t>(threads, call.points));
+  if (threads <= 1 || call.work < kParallelWork) {
+    failed = call.fn(args, call.sizes.data(), scratch, 0, call.points);
+  } else {
+#pragma omp parallel num_threads(threads) reduction(| : failed)
+    {
+      const int64_t n = omp_get_num_threads();
+      const int64_t t = omp_get_thread_num();
+      failed |= call.fn(args, call.sizes.data(), scratch + t * call.scratch_bytes,
+                        call.points * t / n, call.points * (t + 1) / n);
+    }
+  }
+  if (failed == 0) return absl::OkStatus();
+  return absl::OutOfRangeError(absl::StrCat("kernel @", name, ": an index is out of bounds"));
+}
+
+}  // namespace weft::cpu

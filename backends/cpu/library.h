@@ -1,0 +1,60 @@
+// Library steps: ops that the backend has routines for, with what is done to their
+// results before they are stored.
+#ifndef WEFT_BACKENDS_CPU_LIBRARY_H_
+#define WEFT_BACKENDS_CPU_LIBRARY_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "backends/cpu/isa.h"
+#include "backends/cpu/onednn.h"
+#include "backends/cpu/run_view.h"
+#include "backends/cpu/tile_ops.h"
+#include "graph/core/attr.h"
+#include "graph/core/op.h"
+#include "lowering/plan.h"
+
+namespace weft::cpu {
+
+// A step for one assignment of the symbols.
+class LibraryCall {
+ public:
+  virtual ~LibraryCall() = default;
+  virtual int64_t scratch_bytes() const = 0;
+  // Memory of the operands, of the first result, each at the view's first element;
+  // absent operands are null. `scratch` is aligned to 64 bytes.
+  virtual absl::Status Run(absl::Span<void* const> args, void* result, void* scratch) = 0;
+  // Which routine it is, for traces.
+  virtual std::string name() const = 0;
+};
+
+struct LibraryStep {
+  const OpDef* op = nullptr;
+  const AttrList* attrs = nullptr;  // Without symbols.
+  std::vector<RunView> args;
+  RunView result;
+  const std::vector<Epilogue>* epilogue = nullptr;
+  // By operand: the bytes of a constant, at the view's first element, and its number;
+  // null for others.
+  std::vector<const void*> constants;
+  std::vector<int64_t> constant_keys;
+};
+
+struct LibraryContext {
+  Isa isa = Isa::kAvx2;
+  const TileTable* table = nullptr;
+  int threads = 1;
+  DnnWeights* weights = nullptr;
+};
+
+// Unimplemented when no routine takes these sizes and strides; the caller then
+// evaluates the op as the reference does.
+absl::StatusOr<std::unique_ptr<LibraryCall>> MakeLibraryCall(const LibraryStep& step,
+                                                             const LibraryContext& context);
+
+}  // namespace weft::cpu
+
+#endif  // WEFT_BACKENDS_CPU_LIBRARY_H_

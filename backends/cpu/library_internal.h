@@ -1,0 +1,54 @@
+// What the makers of library calls share.
+#ifndef WEFT_BACKENDS_CPU_LIBRARY_INTERNAL_H_
+#define WEFT_BACKENDS_CPU_LIBRARY_INTERNAL_H_
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "backends/cpu/library.h"
+
+namespace weft::cpu {
+
+using LibraryCallOr = absl::StatusOr<std::unique_ptr<LibraryCall>>;
+
+LibraryCallOr MakeProductCall(const LibraryStep& step, const LibraryContext& context);
+LibraryCallOr MakeConvolutionCall(const LibraryStep& step, const LibraryContext& context);
+LibraryCallOr MakePoolingCall(const LibraryStep& step, const LibraryContext& context);
+LibraryCallOr MakeAttentionCall(const LibraryStep& step, const LibraryContext& context);
+
+// The step with dense f32 operands in scratch, for those that the routine does not
+// take as they are; `make` is one of the above.
+LibraryCallOr MakeConvertedCall(const LibraryStep& step, const LibraryContext& context);
+
+// What a function of an epilogue is to oneDNN; `none` when it has none.
+DnnPostOp PostOpOf(const OpDef& op, const AttrList* attrs);
+
+// A oneDNN op whose slots are these operands of the step (-1: absent).
+class DnnCall : public LibraryCall {
+ public:
+  DnnCall(std::unique_ptr<DnnOp> op, std::vector<int> slots)
+      : op_(std::move(op)), slots_(std::move(slots)), memory_(slots_.size()) {}
+
+  int64_t scratch_bytes() const override { return op_->scratch_bytes(); }
+  absl::Status Run(absl::Span<void* const> args, void* result, void* scratch) override {
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      memory_[i] = i == kDnnResult ? result : slots_[i] < 0 ? nullptr : args[slots_[i]];
+    }
+    return op_->Run(memory_, scratch);
+  }
+  std::string name() const override { return op_->implementation(); }
+
+ private:
+  std::unique_ptr<DnnOp> op_;
+  std::vector<int> slots_;
+  std::vector<void*> memory_;
+};
+
+inline DnnConstant ConstantOf(const LibraryStep& step, int arg, const LibraryContext& context) {
+  return {step.constants[arg], step.constant_keys[arg], context.weights};
+}
+
+}  // namespace weft::cpu
+
+#endif  // WEFT_BACKENDS_CPU_LIBRARY_INTERNAL_H_

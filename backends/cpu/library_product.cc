@@ -1,0 +1,200 @@
+// Matrix products: matmul and linear.
+#include <algorithm>
+#include <utility>
+
+#include "backends/cpu/library_internal.h"
+#include "graph/core/status_macros.h"
+#include "graph/ops/ops.h"
+
+namespace weft::cpu {
+namespace {
+
+// The operands of a product by number: a, b, the result, then those of the epilogue.
+constexpr int kA = 0;
+constexpr int kB = 1;
+constexpr int kY = 2;
+constexpr int kFixed = 3;
+
+// One loop of the product: how far each operand moves.
+struct Loop {
+  int64_t size = 1;
+  std::vector<int64_t> strides;  // 0: the operand does not depend on it.
+};
+
+struct Product {
+  std::vector<Loop> batch;
+  Loop m, n, k;
+};
+
+// How far a view moves in dim `dim` of the result's `rank` dims; views broadcast.
+int64_t BroadcastStride(const RunView& view, int dim, int rank) {
+  const int own = dim - (rank - view.rank());
+  return own < 0 || view.dims[own] == 1 ? 0 : view.strides[own];
+}
+
+int64_t Last(const std::vector<int64_t>& v, int from_end) {
+  return static_cast<int>(v.size()) < from_end ? 0 : v[v.size() - from_end];
+}
+
+// The result's dims are batch..., m (absent for a row `a`), n (absent for a column
+// `b`).
+Product Describe(const LibraryStep& step, const std::vector<const RunView*>& extra) {
+  const RunView& a = step.args[0];
+  const RunView& b = step.args[1];
+  const RunView& y = step.result;
+  const bool linear = step.op == &ops::linear;
+  const bool has_m = a.rank() > 1;
+  const bool has_n = linear || b.rank() > 1;
+  const int rank = y.rank();
+  const int batch = rank - has_m - has_n;
+  const auto along = [&](int dim, int64_t of_a, int64_t of_b) {
+    Loop loop;
+    loop.size = dim < 0 ? 1 : y.dims[dim];
+    const bool one = loop.size == 1;
+    loop.strides = {one ? 0 : of_a, one ? 0 : of_b, one || dim < 0 ? 0 : y.strides[dim]};
+    for (const RunView* view : extra) {
+      loop.strides.push_back(one || dim < 0 ? 0 : BroadcastStride(*view, dim, rank));
+    }
+    return loop;
+  };
+  Product p;
+  for (int d = 0; d < batch; ++d) {
+    // Both operands line up at their last batch dim.
+    const int a_dim = a.rank() - 2 - (batch - d);
+    const int b_dim = linear ? -1 : b.rank() - 2 - (batch - d);
+    const auto stride = [](const RunView& v, int dim) {
+      return dim < 0 || v.dims[dim] == 1 ? 0 : v.strides[dim];
+    };
+    p.batch.push_back(along(d, stride(a, a_dim), stride(b, b_dim)));
+  }
+  p.m = along(has_m ? rank - 1 - has_n : -1, has_m ? Last(a.strides, 2) : 0, 0);
+  const int64_t of_n = linear ? b.strides[0] : has_n ? Last(b.strides, 1) : 0;
+  p.n = along(has_n ? rank - 1 : -1, 0, of_n);
+  p.k.size = a.dims.back();
+  p.k.strides.assign(p.m.strides.size(), 0);
+  p.k.strides[kA] = a.strides.back();
+  p.k.strides[kB] = linear ? b.strides[1] : has_n ? Last(b.strides, 2) : b.strides[0];
+  return p;
+}
+
+// True when `inner` after `outer` are one loop.
+bool Joins(const Loop& outer, const Loop& inner) {
+  for (size_t i = 0; i < outer.strides.size(); ++i) {
+    if (outer.strides[i] != inner.strides[i] * inner.size) return false;
+  }
+  return true;
+}
+
+// Fewer batch loops: those of one point go, neighbours join, and those that `b` does
+// not depend on become rows of `a`.
+void Collapse(Product& p) {
+  std::vector<Loop> batch;
+  for (Loop& loop : p.batch) {
+    if (loop.size == 1) continue;
+    if (!batch.empty() && Joins(batch.back(), loop)) {
+      loop.size *= batch.back().size;
+      batch.back() = std::move(loop);
+    } else {
+      batch.push_back(std::move(loop));
+    }
+  }
+  while (!batch.empty() && batch.back().strides[kB] == 0) {
+    if (p.m.size == 1) {
+      p.m = batch.back();
+    } else if (Joins(batch.back(), p.m)) {
+      p.m.size *= batch.back().size;
+    } else {
+      break;
+    }
+    batch.pop_back();
+  }
+  p.batch = std::move(batch);
+}
+
+// The operand as oneDNN sees it: [batch..., rows, columns], sizes of 1 broadcast.
+DnnTensor TensorOf(const Product& p, DType dtype, int operand, const Loop& rows,
+                   const Loop& columns) {
+  DnnTensor t;
+  t.dtype = dtype;
+  std::vector<const Loop*> loops;
+  for (const Loop& loop : p.batch) loops.push_back(&loop);
+  loops.push_back(&rows);
+  loops.push_back(&columns);
+  for (const Loop* loop : loops) {
+    const int64_t stride = loop->strides[operand];
+    t.dims.push_back(stride == 0 ? 1 : loop->size);
+    t.strides.push_back(stride);
+  }
+  for (size_t i = t.dims.size(); i-- > 0;) {
+    if (t.dims[i] != 1 || t.strides[i] != 0) continue;
+    t.strides[i] = i + 1 == t.dims.size() ? 1 : t.strides[i + 1] * t.dims[i + 1];
+  }
+  return t;
+}
+
+bool HasNegativeStride(const DnnTensor& t) {
+  return std::any_of(t.strides.begin(), t.strides.end(), [](int64_t s) { return s < 0; });
+}
+
+}  // namespace
+
+LibraryCallOr MakeProductCall(const LibraryStep& step, const LibraryContext& context) {
+  if (step.result.numel() == 0 || step.args[0].dims.back() == 0) {
+    return absl::UnimplementedError("an empty product");
+  }
+  std::vector<int> slots = {0, 1, -1, -1};
+  std::vector<const RunView*> extra;
+  std::vector<DnnPostOp> post_ops;
+  int bias = step.op == &ops::linear && step.args[2].present() ? 2 : -1;
+  for (const Epilogue& e : *step.epilogue) {
+    if (e.kind == Epilogue::Kind::kBias && bias < 0 && post_ops.empty()) {
+      bias = e.arg;
+      continue;
+    }
+    DnnPostOp post;
+    if (e.kind == Epilogue::Kind::kBias) {
+      post.function = DnnFunction::kAdd;
+    } else {
+      post = PostOpOf(*e.op, e.attrs);
+    }
+    if (post.function == DnnFunction::kNone) return absl::UnimplementedError("an epilogue");
+    if (post.function >= DnnFunction::kAdd) {
+      extra.push_back(&step.args[e.arg]);
+      slots.push_back(e.arg);
+    }
+    post_ops.push_back(post);
+  }
+  Product p = Describe(step, extra);
+  Collapse(p);
+  DnnMatmul m;
+  const DType dtype = step.result.dtype;
+  m.a = TensorOf(p, step.args[0].dtype, kA, p.m, p.k);
+  m.b = TensorOf(p, step.args[1].dtype, kB, p.k, p.n);
+  m.y = TensorOf(p, dtype, kY, p.m, p.n);
+  // A sum over one element.
+  m.a.dims.back() = m.b.dims[m.b.dims.size() - 2] = p.k.size;
+  int next = kFixed;
+  for (DnnPostOp& post : post_ops) {
+    if (post.function < DnnFunction::kAdd) continue;
+    post.operand = TensorOf(p, extra[next - kFixed]->dtype, next, p.m, p.n);
+    if (HasNegativeStride(post.operand)) return absl::UnimplementedError("a negative stride");
+    ++next;
+  }
+  m.post_ops = std::move(post_ops);
+  if (bias >= 0) {
+    slots[kDnnBias] = bias;
+    m.bias.dtype = step.args[bias].dtype;
+    m.bias.dims.assign(m.y.dims.size(), 1);
+    m.bias.dims.back() = m.y.dims.back();
+    m.bias.strides.assign(m.y.dims.size(), m.y.dims.back());
+    m.bias.strides.back() = 1;
+    if (!step.args[bias].dense()) return absl::UnimplementedError("a bias with gaps");
+  }
+  if (HasNegativeStride(m.a) || HasNegativeStride(m.b) || HasNegativeStride(m.y)) {
+    return absl::UnimplementedError("a negative stride");
+  }
+  WEFT_ASSIGN_OR_RETURN(auto op, MakeMatmul(m, ConstantOf(step, 1, context)));
+  return std::make_unique<DnnCall>(std::move(op), std::move(slots));
+}
+
+}  // namespace weft::cpu

@@ -1,0 +1,61 @@
+#include "backends/cpu/memory.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+
+namespace weft::cpu {
+namespace {
+
+constexpr int64_t kLine = 64;
+constexpr int64_t kHugePage = int64_t{2} << 20;
+// Buffers kept for the next call, of all sizes together.
+constexpr size_t kMaxPooled = 64;
+
+class AlignedBuffer : public HostBuffer {
+ public:
+  AlignedBuffer(uint8_t* data, int64_t size) : HostBuffer(data, size) {}
+  ~AlignedBuffer() override { std::free(data()); }
+};
+
+}  // namespace
+
+std::shared_ptr<HostBuffer> AllocateAligned(int64_t bytes) {
+  const int64_t align = bytes >= kHugePage ? kHugePage : kLine;
+  const int64_t size = (bytes + kLine + align - 1) / align * align;
+  void* data = std::aligned_alloc(align, size);
+  if (data == nullptr) return nullptr;
+  // Advice: without huge pages it is memory like any other.
+  if (align == kHugePage) madvise(data, size, MADV_HUGEPAGE);
+  return std::make_shared<AlignedBuffer>(static_cast<uint8_t*>(data), bytes);
+}
+
+absl::Status GrowingMemory::Reserve(int64_t bytes) {
+  if (buffer_ != nullptr && bytes <= buffer_->size()) return absl::OkStatus();
+  buffer_ = nullptr;
+  buffer_ = AllocateAligned(bytes);
+  if (buffer_ != nullptr) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("no memory for ", bytes, " bytes"));
+}
+
+std::shared_ptr<HostBuffer> BufferPool::Get(int64_t bytes) {
+  for (const auto& buffer : buffers_) {
+    if (buffer.use_count() == 1 && buffer->size() == bytes) return buffer;
+  }
+  std::shared_ptr<HostBuffer> fresh = AllocateAligned(bytes);
+  if (fresh == nullptr) return nullptr;
+  if (buffers_.size() < kMaxPooled) {
+    buffers_.push_back(fresh);
+    return fresh;
+  }
+  for (auto& buffer : buffers_) {
+    if (buffer.use_count() > 1) continue;
+    buffer = fresh;
+    break;
+  }
+  return fresh;
+}
+
+}  // namespace weft::cpu

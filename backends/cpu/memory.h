@@ -1,0 +1,46 @@
+// Memory of a program: aligned to 64 bytes, kept over calls, in huge pages where it is
+// large.
+#ifndef WEFT_BACKENDS_CPU_MEMORY_H_
+#define WEFT_BACKENDS_CPU_MEMORY_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "graph/core/tensor.h"
+
+namespace weft::cpu {
+
+// A buffer aligned to 64 bytes, not filled with anything; null when there is not so
+// much memory. It has 64 bytes more than asked for, which vector loads may touch.
+std::shared_ptr<HostBuffer> AllocateAligned(int64_t bytes);
+
+// Grows and never shrinks.
+class GrowingMemory {
+ public:
+  // What was in it may be lost. ResourceExhausted without memory.
+  absl::Status Reserve(int64_t bytes);
+  char* data() const {
+    return buffer_ == nullptr ? nullptr : reinterpret_cast<char*>(buffer_->data());
+  }
+  int64_t size() const { return buffer_ == nullptr ? 0 : buffer_->size(); }
+
+ private:
+  std::shared_ptr<HostBuffer> buffer_;
+};
+
+// Buffers that were handed out and came back are handed out again.
+class BufferPool {
+ public:
+  // Null when there is not so much memory.
+  std::shared_ptr<HostBuffer> Get(int64_t bytes);
+
+ private:
+  std::vector<std::shared_ptr<HostBuffer>> buffers_;
+};
+
+}  // namespace weft::cpu
+
+#endif  // WEFT_BACKENDS_CPU_MEMORY_H_

@@ -1,0 +1,140 @@
+// oneDNN behind one interface: the only files that name it are onednn*.cc. Written
+// for 2.6; what 3.x does otherwise (operation descriptors, attributes) is inside.
+//
+// A DnnOp is a primitive for fixed sizes. Operands may have any non-negative strides:
+// what the primitive wants otherwise is reordered on the way through scratch memory,
+// weights that are constant once, when the op is made. Threads are OpenMP's: make and
+// run an op under the same omp_get_max_threads().
+#ifndef WEFT_BACKENDS_CPU_ONEDNN_H_
+#define WEFT_BACKENDS_CPU_ONEDNN_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "backends/cpu/isa.h"
+#include "graph/core/dtype.h"
+
+namespace weft::cpu {
+
+struct DnnTensor {
+  DType dtype = DType::kF32;
+  std::vector<int64_t> dims;
+  std::vector<int64_t> strides;  // In elements.
+};
+
+enum class DnnFunction : uint8_t {
+  kNone,
+  kRelu,  // alpha * x below 0
+  kElu,
+  kTanh,
+  kSigmoid,
+  kGeluErf,
+  kGeluTanh,
+  kSwish,  // x * sigmoid(alpha * x)
+  kHardSwish,
+  kExp,
+  kAbs,
+  kSqrt,
+  kClip,    // To [alpha, beta].
+  kLinear,  // alpha * x + beta
+  // With an operand.
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kMaximum,
+  kMinimum,
+};
+
+// What is done to the result before it is stored.
+struct DnnPostOp {
+  DnnFunction function = DnnFunction::kNone;
+  float alpha = 0;
+  float beta = 0;
+  DnnTensor operand;  // Of kAdd and below; sizes of 1 broadcast.
+};
+
+// The operands of a run, by number; those of post-ops follow.
+enum DnnSlot : int { kDnnSource, kDnnWeights, kDnnBias, kDnnResult, kDnnFirstPostOp };
+
+// Weights in the layouts that primitives have asked for, one copy of each.
+class DnnWeights {
+ public:
+  DnnWeights();
+  ~DnnWeights();
+  int64_t bytes() const;
+
+  struct Store;
+  Store* store() const { return store_.get(); }
+
+ private:
+  std::unique_ptr<Store> store_;
+};
+
+// Constant weights: their memory, what they are called in `weights`.
+struct DnnConstant {
+  const void* data = nullptr;  // Null: not constant.
+  int64_t key = 0;             // Equal keys and tensors are equal weights.
+  DnnWeights* weights = nullptr;
+};
+
+class DnnOp {
+ public:
+  ~DnnOp();
+  int64_t scratch_bytes() const;
+  // The primitive's implementation, as oneDNN names it.
+  const std::string& implementation() const;
+  // Reorders of a run.
+  int num_reorders() const;
+  // Memory by slot; `scratch` is aligned to 64 bytes. The slot of constant weights is
+  // not read, unless they are used as they lie.
+  absl::Status Run(absl::Span<void* const> slots, void* scratch);
+
+  struct Impl;
+  explicit DnnOp(std::unique_ptr<Impl> impl);
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+// y = a b + bias over the last two dims; all have one rank, sizes of 1 before the
+// last two dims broadcast. Without bias its dims are empty.
+struct DnnMatmul {
+  DnnTensor a, b, bias, y;
+  std::vector<DnnPostOp> post_ops;
+};
+
+// Weights are [groups,] out, in, kernel...; paddings may be uneven.
+struct DnnConvolution {
+  DnnTensor x, weights, bias, y;
+  bool transposed = false;
+  std::vector<int64_t> stride, dilation, before, after;
+  std::vector<DnnPostOp> post_ops;
+};
+
+struct DnnPooling {
+  enum class Kind : uint8_t { kMaximum, kAverage, kAverageWithPadding };
+  Kind kind = Kind::kMaximum;
+  DnnTensor x, y;
+  std::vector<int64_t> kernel, stride, before, after;
+};
+
+// Errors: Unimplemented when oneDNN has no primitive for it.
+absl::StatusOr<std::unique_ptr<DnnOp>> MakeMatmul(const DnnMatmul& matmul,
+                                                  const DnnConstant& constant);
+absl::StatusOr<std::unique_ptr<DnnOp>> MakeConvolution(const DnnConvolution& convolution,
+                                                       const DnnConstant& constant);
+absl::StatusOr<std::unique_ptr<DnnOp>> MakePooling(const DnnPooling& pooling);
+
+// Keeps oneDNN to an instruction set; only before the first op of the process.
+void LimitDnn(Isa isa);
+
+}  // namespace weft::cpu
+
+#endif  // WEFT_BACKENDS_CPU_ONEDNN_H_

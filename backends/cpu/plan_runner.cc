@@ -1,0 +1,206 @@
+#include "backends/cpu/plan_runner.h"
+
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "backends/cpu/interpreter.h"
+#include "graph/core/status_macros.h"
+
+namespace weft::cpu {
+namespace {
+
+absl::Status Annotate(const absl::Status& status, absl::string_view where) {
+  return absl::Status(status.code(), absl::StrCat(where, ": ", status.message()));
+}
+
+// As HostTensor::is_contiguous, which allocates.
+bool IsDense(const HostTensor& tensor) {
+  if (DTypeBits(tensor.dtype()) < 8) return tensor.is_contiguous();
+  int64_t stride = 1;
+  for (int i = tensor.rank() - 1; i >= 0; --i) {
+    if (tensor.dim(i) != 1 && tensor.strides()[i] != stride) return tensor.numel() <= 1;
+    stride *= tensor.dim(i);
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::Status PlanRunner::Run(absl::Span<const HostTensor> inputs, const SymbolEnv* outer,
+                             std::vector<HostTensor>* outputs) {
+  WEFT_RETURN_IF_ERROR(CheckInputs(inputs));
+  WEFT_RETURN_IF_ERROR(FindAssignment(inputs, outer));
+  if (current_->dynamic) {
+    dynamic_env_ = current_->env;
+  } else {
+    dynamic_env_.reset();
+  }
+  outputs->resize(plan_.outputs.size());
+  WEFT_RETURN_IF_ERROR(SetBases(inputs, outputs));
+  WEFT_RETURN_IF_ERROR(RunSteps());
+  const absl::Status status = FinishOutputs(outputs);
+  for (HostTensor& tensor : tensors_) {
+    if (tensor.valid()) tensor = HostTensor();
+  }
+  return status;
+}
+
+absl::Status PlanRunner::SetBases(absl::Span<const HostTensor> inputs,
+                                  std::vector<HostTensor>* outputs) {
+  if (current_->arena_bytes > arena_.size()) {
+    ++runtime_.stats.allocations;
+    runtime_.stats.arena_bytes -= arena_.size();
+    WEFT_RETURN_IF_ERROR(arena_.Reserve(current_->arena_bytes));
+    runtime_.stats.arena_bytes += arena_.size();
+  }
+  for (size_t b = 0; b < plan_.buffers.size(); ++b) {
+    base_[b] = constants_[b];
+    const int64_t offset = current_->places[b];
+    if (offset >= 0) base_[b] = arena_.data() + offset;
+  }
+  // Vector code may touch a line of a tensor without elements.
+  static char nothing[64] = {};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const View& view = plan_.input_views[i];
+    if (!view.present()) continue;
+    const HostTensor* tensor = &inputs[i];
+    if (!IsDense(*tensor)) {
+      dense_[i] = tensor->Contiguous();
+      tensor = &dense_[i];
+    }
+    base_[view.buffer] = tensor->numel() == 0 ? nothing : reinterpret_cast<char*>(tensor->raw());
+  }
+  for (size_t i = 0; i < outputs->size(); ++i) {
+    WEFT_RETURN_IF_ERROR(SetOutput(static_cast<int>(i), &(*outputs)[i]));
+  }
+  return absl::OkStatus();
+}
+
+// Memory of an output whose dims are known: the caller's where it fits.
+absl::Status PlanRunner::SetOutput(int i, HostTensor* output) {
+  const auto& dims = current_->output_dims[i];
+  if (!dims) {
+    *output = HostTensor();
+    return absl::OkStatus();
+  }
+  const DType dtype = plan_.outputs[i].dtype();
+  const bool fits = output->valid() && output->dtype() == dtype &&
+                    output->dims() == absl::MakeConstSpan(*dims) && IsDense(*output);
+  if (!fits) {
+    const std::optional<int64_t> numel = CheckedNumel(*dims);
+    std::shared_ptr<HostBuffer> buffer =
+        numel ? runtime_.pool.Get(DTypeBytes(dtype, *numel)) : nullptr;
+    if (buffer == nullptr) {
+      return absl::ResourceExhaustedError(absl::StrCat("output ", i, ": no memory"));
+    }
+    WEFT_ASSIGN_OR_RETURN(*output, HostTensor::View(std::move(buffer), dtype, *dims));
+  }
+  if (IsDirect(i)) base_[plan_.output_views[i].buffer] = reinterpret_cast<char*>(output->raw());
+  return absl::OkStatus();
+}
+
+absl::Status PlanRunner::Ensure(int b) {
+  if (base_[b] != nullptr) return absl::OkStatus();
+  const std::optional<int64_t> numel = env().Eval(plan_.buffers[b].numel);
+  if (!numel || *numel < 0) {
+    return absl::InternalError(absl::StrCat("buffer %", plan_.buffers[b].name, " has no size"));
+  }
+  std::shared_ptr<HostBuffer> buffer =
+      runtime_.pool.Get(DTypeBytes(plan_.buffers[b].dtype, *numel));
+  if (buffer == nullptr) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("buffer %", plan_.buffers[b].name, ": no memory"));
+  }
+  base_[b] = reinterpret_cast<char*>(buffer->data());
+  WEFT_ASSIGN_OR_RETURN(tensors_[b],
+                        HostTensor::View(std::move(buffer), plan_.buffers[b].dtype, {*numel}));
+  return absl::OkStatus();
+}
+
+absl::Status PlanRunner::RunSteps() {
+  for (size_t i = 0; i < plan_.steps.size(); ++i) {
+    const absl::Status status = RunStep(plan_.steps[i], i);
+    if (!status.ok()) return Annotate(status, Describe(plan_, plan_.steps[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanRunner::RunStep(const Step& step, size_t index) {
+  if (current_->steps[index] != nullptr) return RunCode(step, *current_->steps[index], index);
+  if (!IsKnown(plan_, step, env())) return absl::InternalError("a symbol has no value");
+  WEFT_ASSIGN_OR_RETURN(const std::unique_ptr<StepCode> code,
+                        CompileStep(plan_, step, env(), constants_, runtime_));
+  WEFT_RETURN_IF_ERROR(runtime_.ReserveScratch(code->scratch_bytes));
+  return RunCode(step, *code, index);
+}
+
+absl::Status PlanRunner::RunCode(const Step& step, StepCode& code, size_t index) {
+  if (code.program == nullptr && code.call == nullptr) return RunReference(step, code);
+  size_t n = 0;
+  for (const RunView& view : code.args) {
+    code.memory[n++] = view.present() ? At(view) : nullptr;
+  }
+  for (const RunView& view : code.results) {
+    if (view.present()) WEFT_RETURN_IF_ERROR(Ensure(view.buffer));
+    code.memory[n++] = view.present() ? At(view) : nullptr;
+  }
+  if (step.kind == StepKind::kKernel) {
+    const Kernel& kernel = plan_.kernels[step.kernel];
+    WEFT_RETURN_IF_ERROR(UseGenerated(kernel, env(), runtime_, &code));
+    if (code.generated != nullptr) {
+      return RunGenerated(*code.generated, code.memory.data(), runtime_.scratch.data(),
+                          runtime_.threads, kernel.name);
+    }
+  }
+  if (code.program != nullptr) return RunProgram(code);
+  return code.call->Run(absl::MakeConstSpan(code.memory).first(code.args.size()),
+                        code.memory[code.args.size()], runtime_.scratch.data());
+}
+
+absl::Status PlanRunner::RunProgram(StepCode& code) {
+  return RunTiles(*code.program, code.memory.data(), runtime_.scratch.data(), runtime_.threads);
+}
+
+absl::Status PlanRunner::FinishOutputs(std::vector<HostTensor>* outputs) {
+  for (size_t i = 0; i < outputs->size(); ++i) {
+    WEFT_RETURN_IF_ERROR(FinishOutput(static_cast<int>(i), &(*outputs)[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanRunner::FinishOutput(int i, HostTensor* output) {
+  const View& view = plan_.output_views[i];
+  if (view.type.is_symint()) {
+    const std::optional<int64_t> value = env().Eval(view.type.symint());
+    if (!value) return absl::InternalError(absl::StrCat("output ", i, " has no value"));
+    *output = HostTensor::ScalarInt(DType::kI64, *value);
+    return absl::OkStatus();
+  }
+  if (output->valid()) {
+    StepCode* copy = current_->output_copies[i].get();
+    if (IsDirect(i)) return absl::OkStatus();
+    if (copy != nullptr) {
+      copy->memory[0] = At(copy->args[0]);
+      copy->memory[1] = output->raw();
+      return RunProgram(*copy);
+    }
+  }
+  if (!IsKnown(view, env())) return absl::InternalError(absl::StrCat("output ", i, " has no size"));
+  const RunView from = MakeRunView(view, env());
+  WEFT_RETURN_IF_ERROR(Ensure(from.buffer));
+  // A buffer of its own is handed out, others are copied.
+  if (IsDirect(i) && tensors_[from.buffer].valid()) {
+    const HostTensor& held = tensors_[from.buffer];
+    WEFT_ASSIGN_OR_RETURN(
+        *output, HostTensor::View(held.buffer(), from.dtype, from.dims, {}, held.offset()));
+    return absl::OkStatus();
+  }
+  WEFT_ASSIGN_OR_RETURN(const HostTensor seen, Read(from));
+  const HostTensor dense = seen.Contiguous();
+  *output = HostTensor(from.dtype, from.dims);
+  std::memcpy(output->raw(), dense.raw(), dense.bytes());
+  return absl::OkStatus();
+}
+
+}  // namespace weft::cpu

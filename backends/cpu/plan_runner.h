@@ -1,0 +1,115 @@
+// Runs one plan; plans nested in it have runners of their own.
+#ifndef WEFT_BACKENDS_CPU_PLAN_RUNNER_H_
+#define WEFT_BACKENDS_CPU_PLAN_RUNNER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "backends/cpu/step_code.h"
+#include "backends/symbol_env.h"
+#include "graph/core/tensor.h"
+#include "lowering/memory_plan.h"
+#include "lowering/plan.h"
+
+namespace weft::cpu {
+
+class PlanRunner {
+ public:
+  // `graph` names the inputs and says which are read; null for a nested plan.
+  PlanRunner(const Plan& plan, const Graph* graph, Runtime& runtime);
+
+  // `outer` has the symbols of the plan that this one is nested in; null for none.
+  absl::Status Run(absl::Span<const HostTensor> inputs, const SymbolEnv* outer,
+                   std::vector<HostTensor>* outputs);
+
+ private:
+  // What depends on the sizes of the inputs.
+  struct Assignment {
+    explicit Assignment(const SymbolEnv& known) : env(known) {}
+    SymbolEnv env;
+    std::vector<int64_t> bytes;  // By buffer; -1: not known yet.
+    // By buffer, in the arena; -1: elsewhere. Buffers of known size that are neither
+    // temporaries nor handed out lie behind those.
+    std::vector<int64_t> places;
+    int64_t arena_bytes = 0;
+    std::vector<std::unique_ptr<StepCode>> steps;  // Null: made when it is reached.
+    // By output: its dims, where they are known, and the copy that makes it where it
+    // is no buffer of its own.
+    std::vector<std::optional<std::vector<int64_t>>> output_dims;
+    std::vector<std::unique_ptr<StepCode>> output_copies;
+    bool dynamic = false;
+  };
+
+  // --- Entry (plan_runner_entry.cc) --------------------------------------------------
+  absl::Status CheckInputs(absl::Span<const HostTensor> inputs);
+  absl::Status MakeKey(absl::Span<const HostTensor> inputs, const SymbolEnv* outer);
+  absl::Status FindAssignment(absl::Span<const HostTensor> inputs, const SymbolEnv* outer);
+  absl::Status BindInputs(absl::Span<const HostTensor> inputs, SymbolEnv* env);
+  absl::Status Compile(Assignment* assignment);
+  absl::Status PlaceTemporaries(Assignment* assignment);
+  std::string InputName(int i) const;
+  bool IsRead(int i) const;
+
+  // --- Run -----------------------------------------------------------------------------
+  absl::Status SetBases(absl::Span<const HostTensor> inputs, std::vector<HostTensor>* outputs);
+  absl::Status SetOutput(int i, HostTensor* output);
+  absl::Status RunSteps();
+  absl::Status RunStep(const Step& step, size_t index);
+  absl::Status RunCode(const Step& step, StepCode& code, size_t index);
+  absl::Status RunProgram(StepCode& code);
+  absl::Status FinishOutputs(std::vector<HostTensor>* outputs);
+  absl::Status FinishOutput(int i, HostTensor* output);
+  bool IsDirect(int output) const { return direct_[output]; }
+
+  // Memory of a buffer that has none yet.
+  absl::Status Ensure(int buffer);
+  char* At(const RunView& view) const {
+    return base_[view.buffer] + view.offset * DTypeBits(view.dtype) / 8;
+  }
+  const SymbolEnv& env() const { return dynamic_env_ ? *dynamic_env_ : current_->env; }
+
+  // --- On host tensors (plan_runner_reference.cc) ----------------------------------
+  absl::Status RunReference(const Step& step, const StepCode& code);
+  absl::StatusOr<std::vector<HostTensor>> EvaluateStep(const Step& step, const StepCode& code);
+  absl::StatusOr<std::vector<HostTensor>> EvaluateControl(const Step& step, const StepCode& code,
+                                                          absl::Span<const HostTensor> operands);
+  absl::Status ApplyEpilogue(const Step& step, absl::Span<const HostTensor> operands,
+                             HostTensor* result);
+  absl::StatusOr<HostTensor> Read(const RunView& view);
+  absl::Status Write(const View& view, const HostTensor& tensor);
+  absl::Status CopyTo(const HostTensor& tensor, const RunView& to);
+
+  const Plan& plan_;
+  const Graph* graph_;
+  Runtime& runtime_;
+  ArenaPlanner planner_;
+  std::vector<char*> constants_;      // By buffer.
+  std::vector<HostTensor> held_;      // Constants that were not dense.
+  std::vector<bool> read_;            // By input.
+  std::vector<bool> direct_;          // By output: a buffer of its own, dense.
+  std::vector<SymInt> free_symbols_;  // That an outer plan may have values for.
+  // By step and region.
+  std::vector<std::vector<std::unique_ptr<PlanRunner>>> regions_;
+
+  absl::flat_hash_map<std::vector<int64_t>, std::unique_ptr<Assignment>> assignments_;
+  std::vector<int64_t> key_;
+  std::vector<int64_t> current_key_;
+  Assignment* current_ = nullptr;
+
+  // Of one run.
+  std::optional<SymbolEnv> dynamic_env_;
+  std::vector<char*> base_;          // By buffer.
+  std::vector<HostTensor> tensors_;  // By buffer: what holds its memory, if it is no
+                                     // input, constant or place in the arena.
+  std::vector<HostTensor> dense_;    // Inputs that had gaps.
+  GrowingMemory arena_;
+};
+
+}  // namespace weft::cpu
+
+#endif  // WEFT_BACKENDS_CPU_PLAN_RUNNER_H_

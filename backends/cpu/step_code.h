@@ -1,0 +1,76 @@
+// A step of a plan for one assignment of its symbols, ready to run.
+#ifndef WEFT_BACKENDS_CPU_STEP_CODE_H_
+#define WEFT_BACKENDS_CPU_STEP_CODE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "backends/cpu/executable.h"
+#include "backends/cpu/generated.h"
+#include "backends/cpu/isa.h"
+#include "backends/cpu/library.h"
+#include "backends/cpu/memory.h"
+#include "backends/cpu/run_view.h"
+#include "backends/cpu/tile_program.h"
+#include "backends/symbol_env.h"
+#include "lowering/plan.h"
+
+namespace weft::cpu {
+
+// What the runners of a plan and of the plans nested in it share.
+struct Runtime {
+  Isa isa = Isa::kAvx2;
+  const TileTable* table = nullptr;
+  int threads = 1;
+  int dnn_threads = 1;  // Of oneDNN's primitives.
+  DnnWeights weights;
+  GrowingMemory scratch;
+  BufferPool pool;
+  CpuStats stats;
+  std::unique_ptr<GeneratedKernels> generated;  // Null: the interpreter alone.
+
+  // Counts what it allocates.
+  absl::Status ReserveScratch(int64_t bytes);
+};
+
+struct StepCode {
+  StepKind kind = StepKind::kKernel;
+  std::vector<RunView> args;
+  std::vector<RunView> results;
+  // Of reference and control steps and of library steps that no routine takes:
+  // attributes without symbols.
+  const AttrList* attrs = nullptr;
+  std::unique_ptr<TileProgram> program;  // Of a kernel or copy.
+  std::unique_ptr<LibraryCall> call;
+  // Of a kernel, once there is code; `program` otherwise.
+  std::unique_ptr<GeneratedCall> generated;
+  bool asked = false;  // For code.
+  // What `program` or `call` gets: filled before each run.
+  std::vector<void*> memory;
+  int64_t scratch_bytes = 0;
+};
+
+// True when all symbols of the step have values, those of a reference or control
+// step's results aside.
+bool IsKnown(const Plan& plan, const Step& step, const SymbolEnv& env);
+
+// Requires IsKnown. `constants` is the memory of constant buffers, by buffer; null for
+// others.
+absl::StatusOr<std::unique_ptr<StepCode>> CompileStep(const Plan& plan, const Step& step,
+                                                      const SymbolEnv& env,
+                                                      const std::vector<char*>& constants,
+                                                      Runtime& runtime);
+
+// Takes the code of a kernel when it is there.
+absl::Status UseGenerated(const Kernel& kernel, const SymbolEnv& env, Runtime& runtime,
+                          StepCode* code);
+
+// "node 3 (linear from "fc1")", for messages.
+std::string Describe(const Plan& plan, const Step& step);
+
+}  // namespace weft::cpu
+
+#endif  // WEFT_BACKENDS_CPU_STEP_CODE_H_

@@ -1,0 +1,75 @@
+#include "backends/cpu/target.h"
+
+#include <algorithm>
+
+#include "backends/cpu/library_internal.h"
+#include "graph/ops/ops.h"
+
+namespace weft::cpu {
+namespace {
+
+bool IsRoutineFloat(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
+}
+
+bool IsProduct(const Node& node) { return node.Is(ops::matmul) || node.Is(ops::linear); }
+
+// Padding that crops, and sizes that are not known to be otherwise, are none of
+// oneDNN's.
+bool IsConvolution(const Node& node) {
+  if (!node.Is(ops::convolution)) return false;
+  const int n = node.operand(0)->type().rank() - 2;
+  const Attrs attrs = node.attrs();
+  for (const char* name : {"stride", "padding", "dilation", "output_padding"}) {
+    for (SymInt s : attrs.Syms(name)) {
+      if (!s.is_constant() || s.value() < 0) return false;
+    }
+  }
+  return n >= 1 && n <= 3 && attrs.Sym("groups").is_constant();
+}
+
+bool IsPooling(const Node& node) {
+  if (!node.Is(ops::max_pool) && !node.Is(ops::avg_pool)) return false;
+  if (node.Is(ops::max_pool) && node.result(1)->has_uses()) return false;
+  const int n = node.operand(0)->type().rank() - 2;
+  const std::vector<int64_t> dilation = node.attrs().Ints("dilation");
+  return n >= 1 && n <= 3 && node.operand(0)->type().dtype() == DType::kF32 &&
+         std::all_of(dilation.begin(), dilation.end(), [](int64_t d) { return d == 1; });
+}
+
+}  // namespace
+
+bool HasRoutine(const Node& node) {
+  if (node.num_operands() == 0 || !node.has_operand(0)) return false;
+  const Type type = node.operand(0)->type();
+  if (!type.is_tensor() || !IsRoutineFloat(type.dtype())) return false;
+  return IsProduct(node) || IsConvolution(node) || IsPooling(node) ||
+         node.Is(ops::scaled_dot_product_attention);
+}
+
+bool TakesStrides(const Node& node, int operand) { return HasRoutine(node) && operand != 2; }
+
+bool TakesEpilogue(const Node& library, const Node& op, int operand) {
+  if (!IsProduct(library) && !IsConvolution(library)) return false;
+  const DType dtype = library.result()->type().dtype();
+  const DnnPostOp post = PostOpOf(op.op(), op.attr_list());
+  if (post.function == DnnFunction::kNone) return false;
+  // What is not rounded between two ops must not need it.
+  if (dtype != DType::kF32) return post.function == DnnFunction::kRelu && post.alpha == 0;
+  if (post.function < DnnFunction::kAdd) return true;
+  const bool either =
+      op.Is(ops::add) || op.Is(ops::mul) || op.Is(ops::maximum) || op.Is(ops::minimum);
+  if (op.Is(ops::div) && op.attrs().Has("rounding_mode")) return false;
+  return (operand == 0 || either) && op.operand(1 - operand)->type().dtype() == dtype &&
+         op.result()->type() == library.result()->type();
+}
+
+LoweringTarget CpuLoweringTarget() {
+  LoweringTarget target;
+  target.library = HasRoutine;
+  target.strided = TakesStrides;
+  target.epilogue = TakesEpilogue;
+  return target;
+}
+
+}  // namespace weft::cpu

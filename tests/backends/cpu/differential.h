@@ -1,0 +1,23 @@
+// The CPU executor against the reference on random programs.
+#ifndef WEFT_TESTS_BACKENDS_CPU_DIFFERENTIAL_H_
+#define WEFT_TESTS_BACKENDS_CPU_DIFFERENTIAL_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+
+namespace weft::cpu {
+
+struct DifferentialCounts {
+  int64_t programs = 0;
+  int64_t steps = 0;
+  int64_t fallbacks = 0;  // Library steps that no routine takes.
+};
+
+// Makes the program of that seed, runs it twice with random choices of threads,
+// instruction set and of what the backend claims, and says what differs.
+absl::Status CheckRandomProgram(uint64_t seed, DifferentialCounts* counts);
+
+}  // namespace weft::cpu
+
+#endif  // WEFT_TESTS_BACKENDS_CPU_DIFFERENTIAL_H_

@@ -1,0 +1,22 @@
+// As many random programs as asked for:
+//
+//   bazel run //tests/backends/cpu:differential_main -- 10000 [SEED]
+#include <cstdlib>
+#include <iostream>
+
+#include "tests/backends/cpu/differential.h"
+
+int main(int argc, char** argv) {
+  const uint64_t programs = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 10000;
+  const uint64_t first = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
+  weft::cpu::DifferentialCounts counts;
+  for (uint64_t seed = first; seed < first + programs; ++seed) {
+    const absl::Status status = weft::cpu::CheckRandomProgram(seed, &counts);
+    if (status.ok()) continue;
+    std::cout << status.message() << "\n";
+    return 1;
+  }
+  std::cout << counts.programs << " programs, " << counts.steps << " steps, " << counts.fallbacks
+            << " without a routine; no difference\n";
+  return 0;
+}

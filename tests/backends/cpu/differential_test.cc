@@ -1,0 +1,18 @@
+#include "tests/backends/cpu/differential.h"
+
+#include "gtest/gtest.h"
+
+namespace weft::cpu {
+namespace {
+
+TEST(Differential, RandomProgramsGiveWhatTheReferenceGives) {
+  DifferentialCounts counts;
+  for (uint64_t seed = 1; seed <= 500; ++seed) {
+    const absl::Status status = CheckRandomProgram(seed, &counts);
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  EXPECT_GT(counts.steps, 500);
+}
+
+}  // namespace
+}  // namespace weft::cpu

@@ -1,0 +1,355 @@
+#include "backends/cpu/executable.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "backends/cpu/target.h"
+#include "backends/reference/executor.h"
+#include "gmock/gmock.h"
+#include "graph/core/graph.h"
+#include "gtest/gtest.h"
+#include "lowering/lower.h"
+#include "tests/support/parse.h"
+#include "tests/support/tensor_compare.h"
+
+// Allocations of the process, while they are counted.
+namespace {
+std::atomic<bool> counting{false};
+std::atomic<int64_t> allocations{0};
+}  // namespace
+
+__attribute__((noinline)) void* operator new(size_t size) {
+  if (counting) ++allocations;
+  void* memory = std::malloc(size);
+  if (memory == nullptr) std::abort();
+  return memory;
+}
+__attribute__((noinline)) void operator delete(void* memory) noexcept { std::free(memory); }
+__attribute__((noinline)) void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
+namespace weft::cpu {
+namespace {
+
+using testing::HasSubstr;
+
+// Numbers from -1 to 1 that differ along every dim.
+HostTensor Ramp(std::vector<int64_t> dims, DType dtype = DType::kF32) {
+  HostTensor t(dtype, dims);
+  std::vector<double> values(t.numel());
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<double>(static_cast<int64_t>(i * 48271 % 997) - 498) / 500;
+  }
+  t.WriteDoubles(values);
+  return t;
+}
+
+std::unique_ptr<Executable> Make(const Module& module, CpuOptions options = {}) {
+  if (options.threads == 0) options.threads = 2;
+  auto plan = Lower(*module.main(), CpuLoweringTarget());
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  auto executable = Executable::Create(*module.main(), *std::move(plan), options);
+  EXPECT_TRUE(executable.ok()) << executable.status();
+  return *std::move(executable);
+}
+
+void ExpectAsReference(const Module& module, Executable& executable,
+                       const std::vector<HostTensor>& inputs) {
+  const auto want = reference::Run(*module.main(), inputs);
+  const auto got = executable.Run(inputs);
+  ASSERT_TRUE(want.ok()) << want.status();
+  ASSERT_TRUE(got.ok()) << got.status();
+  ASSERT_EQ(got->size(), want->size());
+  for (size_t i = 0; i < got->size(); ++i) {
+    EXPECT_EQ(Difference((*got)[i], (*want)[i], {1e-4, 1e-4}), "") << "output " << i;
+  }
+}
+
+constexpr char kBlock[] = R"(
+  func @main(%x: f32[s0, 96], %w: f32[96, 96], %b: f32[96]) -> (f32[s0, 96]) where 1 <= s0 {
+    %0 = linear(%x, %w, %b)
+    %1 = gelu(%0)
+    %2 = add(%1, %x)
+    %3 = softmax(%2, dim=-1)
+    return %3
+  })";
+
+TEST(Executable, RunsEverySizeWithOneProgram) {
+  const auto module = Parse(kBlock);
+  const auto executable = Make(*module);
+  for (int64_t n : {1, 7, 64, 7}) {
+    ExpectAsReference(*module, *executable, {Ramp({n, 96}), Ramp({96, 96}), Ramp({96})});
+  }
+  EXPECT_EQ(executable->stats().assignments, 3);
+  EXPECT_EQ(executable->stats().fallbacks, 0);
+}
+
+TEST(Executable, ASteadyCallAllocatesAndCompilesNothing) {
+  const auto module = Parse(R"(
+    func @main(%x: f32[s0, 96], %y: f32[96]) -> (f32[s0, 96], f32[s0]) {
+      %0 = mul(%x, %y)
+      %1 = softmax(%0, dim=-1)
+      %2 = permute(%1, dims=[1, 0])
+      %3 = exp(%2)
+      %4 = permute(%3, dims=[1, 0])
+      %5 = sum(%4, dim=[1])
+      return %4, %5
+    })");
+  const auto executable = Make(*module);
+  std::vector<std::vector<HostTensor>> inputs = {{Ramp({33, 96}), Ramp({96})},
+                                                 {Ramp({8, 96}), Ramp({96})}};
+  std::vector<std::vector<HostTensor>> outputs(2);
+  for (int i : {0, 1, 0, 1}) ASSERT_TRUE(executable->Run(inputs[i], &outputs[i]).ok());
+  const CpuStats before = executable->stats();
+  const uint8_t* memory = outputs[0][0].raw();
+  counting = true;
+  for (int i : {0, 0, 1, 0}) ASSERT_TRUE(executable->Run(inputs[i], &outputs[i]).ok());
+  counting = false;
+  EXPECT_EQ(allocations, 0);
+  EXPECT_EQ(outputs[0][0].raw(), memory);
+  EXPECT_EQ(executable->stats().assignments, before.assignments);
+  EXPECT_EQ(executable->stats().compiled_steps, before.compiled_steps);
+  EXPECT_EQ(executable->stats().allocations, before.allocations);
+}
+
+TEST(Executable, OutputsOfACallAreNotThoseOfTheNext) {
+  const auto module = Parse(R"(
+    func @main(%x: f32[4]) -> (f32[4]) {
+      %0 = add(%x, %x)
+      return %0
+    })");
+  const auto executable = Make(*module);
+  const auto one = executable->Run({HostTensor::FromDoubles(DType::kF32, {4}, {1, 2, 3, 4})});
+  const auto two = executable->Run({HostTensor::FromDoubles(DType::kF32, {4}, {5, 6, 7, 8})});
+  EXPECT_THAT((*one)[0].ReadDoubles(), testing::ElementsAre(2, 4, 6, 8));
+  EXPECT_THAT((*two)[0].ReadDoubles(), testing::ElementsAre(10, 12, 14, 16));
+}
+
+TEST(Executable, OutputsMayBeInputsViewsAndTheSameValue) {
+  const auto module = Parse(R"(
+    func @main(%x: f32[3, 4]) -> (f32[3, 4], f32[4, 3], f32[4, 3], f32[3, 4], f32[3, 4]) {
+      %0 = permute(%x, dims=[1, 0])
+      %1 = neg(%x)
+      %2 = permute(%1, dims=[1, 0])
+      return %x, %0, %2, %1, %1
+    })");
+  ExpectAsReference(*module, *Make(*module), {Ramp({3, 4})});
+}
+
+TEST(Executable, InputsMayHaveGaps) {
+  const auto module = Parse(kBlock);
+  const HostTensor wide = Ramp({5, 192});
+  auto x = HostTensor::View(wide.buffer(), DType::kF32, {5, 96}, {192, 2}, 0);
+  ASSERT_TRUE(x.ok());
+  ExpectAsReference(*module, *Make(*module), {*x, Ramp({96, 96}), Ramp({96})});
+}
+
+TEST(Executable, SizesThatDependOnData) {
+  const auto module = Parse(R"(
+    func @main(%x: f32[s0]) -> (i64[u0, 1], f32[u0, 1]) where unbacked u0 {
+      %0 = nonzero(%x) : i64[u0, 1]
+      %1 = convert(%0, dtype=f32)
+      %2 = exp(%1)
+      return %0, %2
+    })");
+  const auto executable = Make(*module);
+  for (int64_t n : {5, 1, 9, 5}) {
+    ExpectAsReference(*module, *executable, {Ramp({n})});
+  }
+}
+
+TEST(Executable, RefusesWhatTheReferenceRefuses) {
+  const auto module = Parse(R"(
+    func @main(%x: f32[s0, 2], %y: f32[s0]) -> (f32[s0, 2], f32[s0])
+        where 2 <= s0 <= 8 {
+      return %x, %y
+    })");
+  const auto executable = Make(*module);
+  const std::vector<std::vector<HostTensor>> bad = {
+      {Ramp({3, 2})},
+      {Ramp({2, 3}), Ramp({1})},
+      {Ramp({1, 2}), Ramp({1})},
+      {Ramp({2, 2}), Ramp({3})},
+      {Ramp({2, 2}, DType::kF64), Ramp({2})},
+      {Ramp({2, 2}), HostTensor()},
+  };
+  for (const auto& inputs : bad) {
+    const auto want = reference::Run(*module->main(), inputs);
+    const auto got = executable->Run(inputs);
+    EXPECT_EQ(got.status(), want.status());
+  }
+}
+
+TEST(Executable, AnIndexOutOfBoundsNamesTheNode) {
+  const auto module = Parse(R"(
+    func @main(%x: f32[4, 3], %i: i64[s0]) -> (f32[s0, 3]) {
+      %0 = index_select(%x, %i, dim=0)
+      return %0
+    })");
+  const auto executable = Make(*module);
+  const HostTensor index = HostTensor::FromInts(DType::kI64, {2}, {1, 9});
+  const auto got = executable->Run({Ramp({4, 3}), index});
+  EXPECT_FALSE(got.ok());
+  EXPECT_THAT(std::string(got.status().message()), HasSubstr("node "));
+}
+
+// A network of one product whose weights are a constant.
+std::unique_ptr<Module> WithConstantWeights() {
+  auto module = Parse(kBlock);
+  Graph* main = module->main();
+  const int w = module->constants().Add(Ramp({96, 96}));
+  Node* constant = main->CreateNode(ops::constant, {}, AttrList::Get({AttrValue(int64_t{w})}),
+                                    {main->input(1)->type()}, main->first_node());
+  main->input(1)->ReplaceAllUsesWith(constant->result());
+  return module;
+}
+
+TEST(Executable, PacksConstantWeightsOnce) {
+  const auto module = WithConstantWeights();
+  const auto executable = Make(*module);
+  for (int64_t n : {64, 80, 96, 128}) {
+    ExpectAsReference(*module, *executable, {Ramp({n, 96}), Ramp({96, 96}), Ramp({96})});
+  }
+  EXPECT_LE(executable->stats().packed_bytes, 2 * 96 * 96 * 4);
+}
+
+TEST(Executable, DeterministicResultsDoNotDependOnThreads) {
+  const auto module = Parse(kBlock);
+  std::vector<HostTensor> first;
+  for (int threads : {1, 2, 3}) {
+    CpuOptions options;
+    options.threads = threads;
+    options.deterministic = true;
+    const auto executable = Make(*module, options);
+    auto got = executable->Run({Ramp({200, 96}), Ramp({96, 96}), Ramp({96})});
+    ASSERT_TRUE(got.ok());
+    if (first.empty()) first = *got;
+    EXPECT_TRUE((*got)[0].BitEqual(first[0]));
+  }
+}
+
+TEST(Executable, GeneratedCodeTakesOver) {
+  const auto module = Parse(kBlock);
+  CpuOptions options;
+  options.code = CpuOptions::Code::kBeforeCreation;
+  const auto executable = Make(*module, options);
+  ASSERT_TRUE(executable->WaitForCode().ok()) << executable->WaitForCode();
+  ExpectAsReference(*module, *executable, {Ramp({33, 96}), Ramp({96, 96}), Ramp({96})});
+  EXPECT_GT(executable->stats().generated_steps, 0);
+}
+
+TEST(Executable, WithoutACompilerTheInterpreterGoesOn) {
+  const auto module = Parse(kBlock);
+  CpuOptions options;
+  options.code = CpuOptions::Code::kBeforeCreation;
+  options.compiler = "no-such-compiler";
+  const auto executable = Make(*module, options);
+  EXPECT_FALSE(executable->WaitForCode().ok());
+  ExpectAsReference(*module, *executable, {Ramp({33, 96}), Ramp({96, 96}), Ramp({96})});
+  EXPECT_EQ(executable->stats().generated_steps, 0);
+}
+
+// --- Library steps --------------------------------------------------------------------
+
+void CheckAttention(const std::string& dtype, const std::string& mask, const std::string& attrs,
+                    int64_t queries, int64_t keys, int64_t heads, int64_t shared) {
+  const auto module = Parse(
+      absl::StrCat("func @main(%q: ", dtype, "[2, ", heads, ", s0, 40], %k: ", dtype, "[2, ",
+                   heads / shared, ", s1, 40], %v: ", dtype, "[2, ", heads / shared, ", s1, 24]",
+                   mask.empty() ? "" : absl::StrCat(", %m: ", mask), ") -> (", dtype, "[2, ", heads,
+                   ", s0, 24]) { %0 = scaled_dot_product_attention(%q, %k, %v, ",
+                   mask.empty() ? "none" : "%m", attrs, ") return %0 }"));
+  const DType d = *ParseDType(dtype);
+  std::vector<HostTensor> inputs = {Ramp({2, heads, queries, 40}, d),
+                                    Ramp({2, heads / shared, keys, 40}, d),
+                                    Ramp({2, heads / shared, keys, 24}, d)};
+  if (!mask.empty()) {
+    HostTensor m = mask.substr(0, 4) == "bool" ? HostTensor(DType::kBool, {2, 1, queries, keys})
+                                               : Ramp({queries, keys}, d);
+    if (mask.substr(0, 4) == "bool") {
+      std::vector<int64_t> seen(m.numel());
+      // Some queries see nothing.
+      for (size_t i = 0; i < seen.size(); ++i) seen[i] = i / keys % 5 != 3 && i % 3 != 0;
+      m.WriteInts(seen);
+    }
+    inputs.push_back(m);
+  }
+  for (const char* isa : {"native", "avx2"}) {
+    CpuOptions options;
+    options.isa = isa;
+    const auto executable = Make(*module, options);
+    const auto want = reference::Run(*module->main(), inputs);
+    const auto got = executable->Run(inputs);
+    ASSERT_TRUE(want.ok()) << want.status();
+    ASSERT_TRUE(got.ok()) << got.status();
+    EXPECT_EQ(Difference((*got)[0], (*want)[0], ToleranceOf(d)), "") << isa;
+    EXPECT_EQ(executable->stats().fallbacks, 0);
+  }
+}
+
+TEST(Attention, OfAllLengths) {
+  for (int64_t queries : {1, 5, 130}) {
+    for (int64_t keys : {1, 64, 131, 300}) {
+      SCOPED_TRACE(absl::StrCat(queries, " ", keys));
+      CheckAttention("f32", "", "", queries, keys, 2, 1);
+    }
+  }
+}
+
+TEST(Attention, MasksSharedHeadsAndCaps) {
+  CheckAttention("f32", "", ", is_causal=true", 130, 130, 2, 1);
+  CheckAttention("f32", "", ", is_causal=true", 70, 200, 2, 1);
+  CheckAttention("f32", "bool[2, 1, s0, s1]", "", 50, 140, 2, 1);
+  CheckAttention("f32", "f32[s0, s1]", ", scale=0.5", 50, 140, 2, 1);
+  CheckAttention("f32", "", ", enable_gqa=true", 50, 140, 6, 3);
+  CheckAttention("f32", "", ", softcap=3.0", 20, 140, 2, 1);
+  CheckAttention("bf16", "bf16[s0, s1]", "", 20, 140, 2, 1);
+  CheckAttention("f16", "", ", is_causal=true", 20, 20, 2, 1);
+}
+
+struct Case {
+  std::string program;
+  std::vector<std::vector<int64_t>> inputs;
+};
+
+TEST(Library, ProductsAndConvolutionsWithWhatFollows) {
+  const std::vector<Case> cases = {
+      // A batch that is not one of the weights becomes rows.
+      {"func @main(%x: f32[2, 5, 30], %w: f32[30, 20], %r: f32[2, 5, 20]) -> (f32[2, 5, 20]) {"
+       " %0 = matmul(%x, %w) %1 = add(%0, %r) %2 = relu(%1) return %2 }",
+       {{2, 5, 30}, {30, 20}, {2, 5, 20}}},
+      {"func @main(%x: f32[3, 4, 30], %y: f32[3, 30, 8]) -> (f32[3, 8, 4]) {"
+       " %0 = matmul(%x, %y) %1 = permute(%0, dims=[0, 2, 1]) %2 = tanh(%1) return %2 }",
+       {{3, 4, 30}, {3, 30, 8}}},
+      {"func @main(%x: f32[2, 8, 9, 9], %w: f32[16, 4, 3, 3], %b: f32[16], %r: f32[2, 16, 9, 9])"
+       " -> (f32[2, 16, 9, 9]) { %0 = convolution(%x, %w, %b, stride=[1, 1], padding=[1, 1],"
+       " dilation=[1, 1], groups=2) %1 = add(%0, %r) %2 = relu(%1) return %2 }",
+       {{2, 8, 9, 9}, {16, 4, 3, 3}, {16}, {2, 16, 9, 9}}},
+      {"func @main(%x: f32[1, 8, 20], %w: f32[8, 6, 3]) -> (f32[1, 6, 40]) {"
+       " %0 = convolution(%x, %w, none, stride=[2], padding=[1], dilation=[1],"
+       " transposed=true, output_padding=[1]) %1 = sigmoid(%0)"
+       " return %1 }",
+       {{1, 8, 20}, {8, 6, 3}}},
+      {"func @main(%x: f32[1, 3, 6, 7, 5], %w: f32[4, 3, 2, 3, 3]) -> (f32[1, 4, 5, 5, 3]) {"
+       " %0 = convolution(%x, %w, none, stride=[1, 1, 1], padding=[0, 0, 0],"
+       " dilation=[1, 1, 1]) %1 = silu(%0) return %1 }",
+       {{1, 3, 6, 7, 5}, {4, 3, 2, 3, 3}}},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.program);
+    const auto module = Parse(c.program);
+    std::vector<HostTensor> inputs;
+    for (const auto& dims : c.inputs) inputs.push_back(Ramp(dims));
+    const auto executable = Make(*module);
+    ExpectAsReference(*module, *executable, inputs);
+    EXPECT_EQ(executable->stats().fallbacks, 0);
+  }
+}
+
+}  // namespace
+}  // namespace weft::cpu
