@@ -77,16 +77,47 @@ std::optional<int64_t> Apply(Kind kind, int64_t number, absl::Span<const int64_t
       return args[0] >= 0;
     case Kind::kZero:
       return args[0] == 0;
-    case Kind::kSymbol:
-    case Kind::kInvalid:
-      break;
+    default:
+      return std::nullopt;
   }
-  return std::nullopt;
+}
+
+// Apply() knows all kinds in it.
+bool IsStraight(SymInt s) {
+  std::vector<SymInt> stack = {s};
+  while (!stack.empty()) {
+    const SymInt top = stack.back();
+    stack.pop_back();
+    switch (top.kind()) {
+      case Kind::kConst:
+      case Kind::kSymbol:
+      case Kind::kSum:
+      case Kind::kProduct:
+      case Kind::kFloorDiv:
+      case Kind::kMod:
+      case Kind::kMin:
+      case Kind::kMax:
+      case Kind::kBroadcast:
+      case Kind::kNonNegative:
+      case Kind::kZero:
+        break;
+      default:
+        return false;
+    }
+    stack.insert(stack.end(), top.args().begin(), top.args().end());
+  }
+  return true;
 }
 
 }  // namespace
 
-CompiledSym::CompiledSym(SymInt s, absl::FunctionRef<int(SymInt)> number_of) { Add(s, number_of); }
+CompiledSym::CompiledSym(SymInt s, absl::FunctionRef<int(SymInt)> number_of) : whole_(s) {
+  if (IsStraight(s)) {
+    Add(s, number_of);
+    return;
+  }
+  ForEachSymbol(s, [&](SymInt symbol) { numbers_.emplace_back(symbol, number_of(symbol)); });
+}
 
 // At most SymInt::kMaxDepth calls deep.
 void CompiledSym::Add(SymInt s, absl::FunctionRef<int(SymInt)> number_of) {
@@ -99,6 +130,19 @@ void CompiledSym::Add(SymInt s, absl::FunctionRef<int(SymInt)> number_of) {
 }
 
 std::optional<int64_t> CompiledSym::Run(absl::Span<const int64_t> values) const {
+  return steps_.empty() ? Interpret(values) : RunSteps(values);
+}
+
+std::optional<int64_t> CompiledSym::Interpret(absl::Span<const int64_t> values) const {
+  return Evaluate(whole_, [&](SymInt symbol) -> std::optional<int64_t> {
+    for (const auto& [known, number] : numbers_) {
+      if (known == symbol) return values[number];
+    }
+    return std::nullopt;
+  });
+}
+
+std::optional<int64_t> CompiledSym::RunSteps(absl::Span<const int64_t> values) const {
   absl::InlinedVector<int64_t, 16> stack;
   for (const Step& step : steps_) {
     if (step.kind == Kind::kSymbol) {

@@ -1,10 +1,12 @@
 // A symbolic expression as straight-line code over numbered symbols, for
-// conditions that are looked at on every call.
+// conditions that are looked at on every call. What is not straight-line (a choice
+// between two expressions, of which one may have no value) goes through Evaluate().
 #ifndef WEFT_API_COMPILED_SYM_H_
 #define WEFT_API_COMPILED_SYM_H_
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -32,8 +34,12 @@ class CompiledSym {
     int64_t number;  // A constant, a coefficient, or a symbol's place.
   };
   void Add(SymInt s, absl::FunctionRef<int(SymInt)> number_of);
+  std::optional<int64_t> RunSteps(absl::Span<const int64_t> values) const;
+  std::optional<int64_t> Interpret(absl::Span<const int64_t> values) const;
 
-  std::vector<Step> steps_;
+  std::vector<Step> steps_;  // Empty for an expression that is interpreted.
+  SymInt whole_;
+  std::vector<std::pair<SymInt, int>> numbers_;  // Of the symbols in `whole_`.
 };
 
 }  // namespace weft

@@ -27,7 +27,7 @@ class Generator {
     if (depth == 0 || Below(4) == 0) return Below(3) == 0 ? SymInt(Number()) : Symbol(Below(3));
     const SymInt a = Expression(depth - 1);
     const SymInt b = Expression(depth - 1);
-    switch (Below(9)) {
+    switch (Below(10)) {
       case 0:
         return a + b;
       case 1:
@@ -44,6 +44,8 @@ class Generator {
         return Max(a, b);
       case 7:
         return BroadcastSize(a, b);
+      case 8:
+        return Select(GreaterEqual(a, b), FloorDiv(a, b), Symbol(Below(3)));
       default:
         return Below(2) == 0 ? GreaterEqual(a, b) : Equal(a, b);
     }
