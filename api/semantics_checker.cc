@@ -61,8 +61,10 @@ absl::Status SemanticsChecker::CheckFunction(Function& function, absl::Span<cons
   }
   // No region can be cut where a write may reach from one to another, and none
   // has all outputs when their number changes. Where inputs became constants, the
-  // graphs agree for the values of these alone.
+  // graphs agree for the values of these alone; where constants are gone, those
+  // that are left have other ids.
   if (function.before.num_inputs() != function.after.num_inputs() ||
+      function.after.module().constants().size() < function.before.module().constants().size() ||
       function.before.module().HasWrites() || function.after.module().HasWrites() ||
       function.before.write_backs() != function.after.write_backs()) {
     if (CompareWhole(function).verdict == Verdict::kUnknown) ++stats_.unknown;
