@@ -107,11 +107,11 @@ class Counter {
       if (!outputs.insert(output).second) continue;
       cost_.bytes += ValueOf(BytesOf(output->type())).value_or(0);
     }
-    pending_.push_back({&graph, 1});
+    pending_.push_back({&graph, 1, false});
     while (!pending_.empty()) {
-      const auto [next, times] = pending_.back();
+      const Pending next = pending_.back();
       pending_.pop_back();
-      for (const Node* node : next->nodes()) CountNode(*node, times);
+      for (const Node* node : next.graph->nodes()) CountNode(*node, next);
     }
     return std::move(cost_);
   }
@@ -120,6 +120,7 @@ class Counter {
   struct Pending {
     const Graph* graph;
     int64_t times;  // That it runs.
+    bool inside;    // Of a group that is one kernel: its bytes stay in it.
   };
 
   std::optional<int64_t> ValueOf(SymInt s) const {
@@ -131,12 +132,13 @@ class Counter {
     });
   }
 
-  void CountNode(const Node& node, int64_t times) {
+  void CountNode(const Node& node, const Pending& in) {
+    const int64_t times = in.times;
     if (node.Is(ops::constant)) return;
     const std::string name(node.op().name());
     OpCost& of_op = cost_.by_op[name];
     of_op.nodes += 1;
-    if (node.num_regions() > 0) CountRegions(node, times);
+    if (node.num_regions() > 0) CountRegions(node, in);
     const NodeCost cost = CostOf(node);
     const auto read = ValueOf(cost.read);
     const auto written = ValueOf(cost.written);
@@ -146,18 +148,21 @@ class Counter {
       const char* reason = UncountedReason(node.op());
       Uncounted(name, reason != nullptr ? reason : "a size is not known");
     }
-    const int64_t bytes = times * (read.value_or(0) + written.value_or(0));
-    of_op.bytes += bytes;
-    cost_.node_bytes += bytes;
+    if (!in.inside) {
+      const int64_t bytes = times * (read.value_or(0) + written.value_or(0));
+      of_op.bytes += bytes;
+      cost_.node_bytes += bytes;
+    }
     of_op.flops += times * flops.value_or(0);
     cost_.flops += times * flops.value_or(0);
   }
 
-  void CountRegions(const Node& node, int64_t times) {
+  void CountRegions(const Node& node, const Pending& in) {
+    int64_t times = in.times;
     const std::string name(node.op().name());
     if (node.Is(ops::cond)) {
       Uncounted(name, "which branch runs depends on the data");
-      pending_.push_back({node.region(0), times});
+      pending_.push_back({node.region(0), times, in.inside});
       return;
     }
     if (node.Is(ops::loop)) {
@@ -168,8 +173,9 @@ class Counter {
       if (!turns) Uncounted(name, "a size is not known");
       times *= turns.value_or(1);
     }
+    const bool inside = in.inside || node.Is(ops::fused);
     for (int i = 0; i < node.num_regions(); ++i) {
-      pending_.push_back({node.region(i), times});
+      pending_.push_back({node.region(i), times, inside});
     }
   }
 

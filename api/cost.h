@@ -26,7 +26,7 @@ struct ProgramCost {
   // What any program must move: inputs and constants that are used, as much of
   // them as is read, and outputs, once each.
   int64_t bytes = 0;
-  // What the nodes move, one by one.
+  // What the nodes move, one by one; a fused group is one.
   int64_t node_bytes = 0;
   std::map<std::string, OpCost> by_op;
   // Ops that are not or not fully counted, and why.

@@ -90,6 +90,23 @@ TEST(CostTest, UnusedResultsAreNotWritten) {
   EXPECT_EQ(cost.node_bytes, 2 * 4 * 8 * 4);
 }
 
+TEST(CostTest, TheBytesOfAGroupStayInIt) {
+  const ProgramCost cost = Cost(
+      "func @main(%x: f32[10]) -> f32[10] {\n"
+      "  %0 = fused(%x, kind=\"pointwise\") : f32[10] {\n"
+      "    body(%arg0: f32[10]) -> f32[10] {\n"
+      "      %0 = exp(%arg0) : f32[10]\n"
+      "      %1 = mul(%0, %0) : f32[10]\n"
+      "      return %1\n"
+      "    }\n"
+      "  }\n"
+      "  return %0\n"
+      "}\n");
+  EXPECT_EQ(cost.flops, 20);
+  EXPECT_EQ(cost.bytes, 80);
+  EXPECT_EQ(cost.node_bytes, 80);
+}
+
 TEST(CostTest, WhatCannotBeCountedIsListed) {
   const ProgramCost cost = Cost(
       "func @main(%x: f32[8]) -> f32[u0] where u0 <= 8 {\n"
