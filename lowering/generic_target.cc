@@ -17,7 +17,7 @@ bool HasRoutine(const Node& node) {
 }
 
 bool TakesStrides(const Node& node, int operand) {
-  if (node.Is(ops::scaled_dot_product_attention)) return operand >= 0;
+  if (node.Is(ops::scaled_dot_product_attention)) return true;
   return IsProduct(node) && (operand == 0 || operand == 1);
 }
 

@@ -50,6 +50,7 @@ class GraphLowering {
   absl::StatusOr<View> PlaceOf(const Value* value);
   // Where a step is to write the value; `dense`: in row-major order.
   View DefineResult(const Value* value, bool dense);
+  static Nodes PermutesBehind(const Value* value);
   View NewBuffer(Type type, std::string name);
   // The same elements in row-major order, in memory of their own if they were
   // not.

@@ -7,6 +7,7 @@
 #include "graph/ops/ops.h"
 #include "lowering/graph_lowering.h"
 #include "lowering/kernel_body.h"
+#include "lowering/views.h"
 
 namespace weft {
 
@@ -180,6 +181,20 @@ absl::StatusOr<View> GraphLowering::PlaceOf(const Value* value) {
   return view;
 }
 
+// Permutes behind the value, and nothing else, up to what wants their result in
+// row-major order: the value is made in that order.
+std::vector<const Node*> GraphLowering::PermutesBehind(const Value* value) {
+  Nodes permutes;
+  while (value->has_one_use() && value->first_use()->user()->Is(ops::permute)) {
+    permutes.push_back(value->first_use()->user());
+    value = permutes.back()->result();
+  }
+  if (permutes.empty() || !value->has_one_use()) return {};
+  const Node* user = value->first_use()->user();
+  const bool wanted = user->Is(ops::reshape) || user->Is(ops::return_);
+  return wanted ? permutes : Nodes();
+}
+
 View GraphLowering::DefineResult(const Value* value, bool dense) {
   View view;
   view.type = value->type();
@@ -188,8 +203,13 @@ View GraphLowering::DefineResult(const Value* value, bool dense) {
     if (placed) view = PlacedView(value);
     if (!placed || (dense && !IsDense(sizes_, view))) {
       const bool own = value->node()->graph() == &graph_;
+      const Nodes permutes = dense ? Nodes() : PermutesBehind(value);
+      const Value* last = permutes.empty() ? value : permutes.back()->result();
       view =
-          NewBuffer(value->type(), own ? absl::StrCat("v", value->id()) : "t");
+          NewBuffer(last->type(), own ? absl::StrCat("v", value->id()) : "t");
+      for (auto it = permutes.rbegin(); it != permutes.rend(); ++it) {
+        view = *OperandOfView(sizes_, **it, view);
+      }
     }
   }
   Alias(value, view);
