@@ -58,6 +58,8 @@ struct CpuStats {
   // Library steps that no routine takes, by the op's own evaluation; of all
   // assignments.
   int64_t fallbacks = 0;
+  // Library steps for which oneDNN has nothing but its own reference.
+  int64_t slow_primitives = 0;
 };
 
 class Executable {

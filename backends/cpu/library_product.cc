@@ -136,6 +136,16 @@ bool HasNegativeStride(const DnnTensor& t) {
   return std::any_of(t.strides.begin(), t.strides.end(), [](int64_t s) { return s < 0; });
 }
 
+// A vector along the last dim of the result that is added to it.
+bool IsBias(const LibraryStep& step, const Epilogue& e) {
+  if (e.kind == Epilogue::Kind::kUnary) return false;
+  if (e.kind == Epilogue::Kind::kBinary && e.op != &ops::add) return false;
+  const RunView& v = step.args[e.arg];
+  const bool product = step.op == &ops::linear || step.args[1].rank() > 1;
+  return product && v.rank() > 0 && v.numel() == v.dims.back() && v.dense() &&
+         v.dims.back() == step.result.dims.back();
+}
+
 }  // namespace
 
 LibraryCallOr MakeProductCall(const LibraryStep& step, const LibraryContext& context) {
@@ -147,7 +157,7 @@ LibraryCallOr MakeProductCall(const LibraryStep& step, const LibraryContext& con
   std::vector<DnnPostOp> post_ops;
   int bias = step.op == &ops::linear && step.args[2].present() ? 2 : -1;
   for (const Epilogue& e : *step.epilogue) {
-    if (e.kind == Epilogue::Kind::kBias && bias < 0 && post_ops.empty()) {
+    if (bias < 0 && post_ops.empty() && IsBias(step, e)) {
       bias = e.arg;
       continue;
     }

@@ -1,5 +1,7 @@
 #include "backends/cpu/onednn.h"
 
+#include <sys/mman.h>
+
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -136,6 +138,17 @@ int64_t DnnWeights::bytes() const { return store_->bytes; }
 
 namespace {
 
+// Nothing reads the weights as they were any more, mostly: pages of a file can go.
+void PageOut(const void* data, int64_t bytes) {
+#ifdef MADV_PAGEOUT
+  constexpr uintptr_t kPage = 4096;
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(data) + kPage - 1) / kPage * kPage;
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(data) + bytes) / kPage * kPage;
+  // Advice: what is read after all comes back.
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_PAGEOUT);
+#endif
+}
+
 // The weights in layout `to`.
 dnnl::memory Pack(const DnnConstant& constant, const DnnDesc& from, const DnnDesc& to) {
   auto& entries = constant.weights->store()->entries[constant.key];
@@ -147,6 +160,7 @@ dnnl::memory Pack(const DnnConstant& constant, const DnnDesc& from, const DnnDes
   dnnl::memory packed(to, machine.engine);
   dnnl::reorder(source, packed).execute(machine.stream, source, packed);
   machine.stream.wait();
+  PageOut(constant.data, static_cast<int64_t>(from.get_size()));
   constant.weights->store()->bytes += static_cast<int64_t>(to.get_size());
   entries.push_back({from, to, packed});
   return packed;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "backends/cpu/copy.h"
@@ -78,6 +79,7 @@ void CompileLibrary(const Plan& plan, const Step& step, const std::vector<char*>
     return;
   }
   code->call = *std::move(call);
+  if (absl::StartsWith(code->call->name(), "ref")) ++runtime.stats.slow_primitives;
   code->scratch_bytes = code->call->scratch_bytes();
 }
 
