@@ -10,7 +10,7 @@
 #include "graph/core/status_macros.h"
 #include "graph/core/verifier.h"
 #include "graph/ops/ops.h"
-#include "passes/specialize_symbols.h"
+#include "passes/sizes/specialize.h"
 
 namespace weft {
 namespace {
@@ -47,7 +47,7 @@ void SetHints(Module& module, const SizeBinder& binder, absl::Span<const int64_t
 class GuardCollector {
  public:
   GuardCollector(const SymbolTable& constraints, const SizeBinder& binder,
-                 std::vector<Guard>* guards)
+                 std::vector<VariantGuard>* guards)
       : known_(constraints), binder_(binder), guards_(guards) {}
 
   void Add(SymInt condition, const std::string& origin) {
@@ -65,7 +65,7 @@ class GuardCollector {
  private:
   SymbolTable known_;
   const SizeBinder& binder_;
-  std::vector<Guard>* guards_;
+  std::vector<VariantGuard>* guards_;
 };
 
 // A condition with a symbol of the program that data defines in the variant.
@@ -99,7 +99,7 @@ std::string InputsText(const Graph& main, absl::Span<const HostTensor> inputs) {
 
 }  // namespace
 
-std::string GuardText(const Guard& guard, const Graph& main) {
+std::string GuardText(const VariantGuard& guard, const Graph& main) {
   if (guard.input < 0) return guard.condition.ToString();
   return absl::StrCat("\"", main.input_info(guard.input).name, "\" == ", TensorText(guard.value));
 }
@@ -211,7 +211,7 @@ void Variant::CollectGuards(const SymbolTable& constraints, const SizeBinder& bi
       guards.Add(Equal(type.dim(d), refined.dim(d)), "the pipeline, of an input's type");
     }
   }
-  for (const Guard& guard : guards_) {
+  for (const VariantGuard& guard : guards_) {
     code_.emplace_back(guard.condition, [&](SymInt symbol) { return binder.NumberOf(symbol); });
   }
   for (const ValueChoice& choice : request_.choice.values) {
@@ -236,7 +236,7 @@ std::vector<SymCondition> Variant::Refuted() const {
   std::vector<SymCondition> refuted;
   for (size_t i = 0; i < code_.size(); ++i) {
     if (code_[i].Holds(request_.sizes)) continue;
-    const Guard& guard = guards_[i];
+    const VariantGuard& guard = guards_[i];
     refuted.push_back(
         {Not(guard.condition),
          absl::StrCat("not ", guard.condition.ToString(), ", which ",

@@ -29,7 +29,7 @@
 namespace weft {
 
 // Over the symbols of the program, or about the value of one input.
-struct Guard {
+struct VariantGuard {
   SymInt condition;
   std::string origin;
   int input = -1;    // Of a value guard.
@@ -56,7 +56,7 @@ class Variant {
   absl::Span<const int64_t> sizes() const { return request_.sizes; }
   // "ids: i64[3, 7]", of the inputs without state.
   const std::string& inputs_text() const { return inputs_text_; }
-  const std::vector<Guard>& guards() const { return guards_; }
+  const std::vector<VariantGuard>& guards() const { return guards_; }
   // The place of the first guard that does not hold; -1: it takes the call.
   int FirstFailing(absl::Span<const int64_t> sizes, absl::Span<const HostTensor> inputs) const;
 
@@ -85,14 +85,14 @@ class Variant {
 
   Request request_;
   std::string inputs_text_;
-  std::vector<Guard> guards_;
+  std::vector<VariantGuard> guards_;
   std::vector<CompiledSym> code_;  // Of the guards that are conditions; they come first.
   std::unique_ptr<Session> session_;
   std::vector<int> places_;  // By input of the program: the module's input, or -1.
 };
 
 // The condition that makes a guard, in words: `s27 == 7`, or `"k" == [3]`.
-std::string GuardText(const Guard& guard, const Graph& main);
+std::string GuardText(const VariantGuard& guard, const Graph& main);
 
 }  // namespace weft
 

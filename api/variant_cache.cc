@@ -114,13 +114,13 @@ std::vector<MissedVariant> VariantCache::Misses(const Values& values,
   for (size_t i = 0; i < entries_.size(); ++i) {
     const Variant& variant = *entries_[i].variant;
     const int failing = variant.FirstFailing(values, inputs);
-    const Guard& guard = variant.guards()[failing];
+    const VariantGuard& guard = variant.guards()[failing];
     misses.push_back(Miss(static_cast<int>(i), guard, values));
   }
   return misses;
 }
 
-MissedVariant VariantCache::Miss(int id, const Guard& guard, const Values& values) const {
+MissedVariant VariantCache::Miss(int id, const VariantGuard& guard, const Values& values) const {
   const Graph& main = *model_.main();
   MissedVariant miss;
   miss.variant = id;
@@ -164,7 +164,7 @@ ExplainedVariant VariantCache::ExplainVariant(int id) const {
     explained.sizes.push_back({"", absl::StrCat("value of ", name), choice.fixed,
                                choice.fixed ? "fixed" : "any", choice.why});
   }
-  for (const Guard& guard : variant.guards()) {
+  for (const VariantGuard& guard : variant.guards()) {
     explained.guards.push_back({GuardText(guard, *model_.main()), guard.origin});
   }
   return explained;

@@ -14,7 +14,7 @@
 #include "graph/core/status_macros.h"
 #include "graph/core/text.h"
 #include "passes/sizes/retype.h"
-#include "passes/specialize_symbols.h"
+#include "passes/sizes/specialize.h"
 
 namespace weft {
 namespace {

@@ -91,7 +91,7 @@ class Minimizer {
 
  private:
   void Add(SymInt condition, std::string origin) {
-    Guard guard;
+    SizeGuard guard;
     guard.condition = condition;
     guard.origin = std::move(origin);
     guard.cost = CostOf(condition);
@@ -127,7 +127,7 @@ class Minimizer {
   GuardSet Collect();
 
   const SymbolTable& facts_;
-  std::vector<Guard> guards_;  // Facts of single symbols, then conditions.
+  std::vector<SizeGuard> guards_;  // Facts of single symbols, then conditions.
   size_t num_facts_ = 0;
   std::vector<bool> needed_;
   absl::flat_hash_map<SymInt, std::vector<size_t>> about_;  // All guards.
@@ -135,12 +135,12 @@ class Minimizer {
 
 void Minimizer::AddConditions() {
   absl::flat_hash_set<SymInt> known;
-  for (const Guard& guard : guards_) known.insert(guard.condition);
+  for (const SizeGuard& guard : guards_) known.insert(guard.condition);
   for (const SymCondition& c : facts_.conditions()) {
     if (known.insert(c.condition).second) Add(c.condition, c.origin);
   }
   std::stable_sort(guards_.begin() + num_facts_, guards_.end(),
-                   [](const Guard& a, const Guard& b) { return a.cost < b.cost; });
+                   [](const SizeGuard& a, const SizeGuard& b) { return a.cost < b.cost; });
   needed_.assign(guards_.size(), true);
   for (size_t i = 0; i < guards_.size(); ++i) {
     ForEachSymbol(guards_[i].condition, [&](SymInt s) { about_[s].push_back(i); });
@@ -243,7 +243,7 @@ GuardSet Minimizer::Collect() {
   }
   for (size_t i : order) {
     if (needed_[i]) continue;
-    Guard guard = guards_[i];
+    SizeGuard guard = guards_[i];
     for (size_t n : CoverOf(i)) guard.covered_by.push_back(place[n]);
     std::sort(guard.covered_by.begin(), guard.covered_by.end());
     set.implied.push_back(std::move(guard));
@@ -258,7 +258,7 @@ GuardSet MinimizeGuards(const SymbolTable& facts) { return Minimizer(facts).Run(
 std::string GuardSet::ToString(const SymbolSources& sources) const {
   std::string text;
   for (size_t i = 0; i < needed.size(); ++i) {
-    const Guard& guard = needed[i];
+    const SizeGuard& guard = needed[i];
     std::vector<std::string> reads;
     ForEachSymbol(guard.condition, [&](SymInt symbol) {
       reads.push_back(absl::StrCat(symbol.ToString(), " is ", sources.Describe(symbol)));
@@ -268,7 +268,7 @@ std::string GuardSet::ToString(const SymbolSources& sources) const {
                     guard.origin.empty() ? "assumed" : guard.origin, ")\n      ",
                     absl::StrJoin(reads, "; "), "\n");
   }
-  for (const Guard& guard : implied) {
+  for (const SizeGuard& guard : implied) {
     absl::StrAppend(&text, "  implied ", guard.condition.ToString(), "  (",
                     guard.origin.empty() ? "assumed" : guard.origin, ") by ",
                     absl::StrJoin(guard.covered_by, ", "), "\n");

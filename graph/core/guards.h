@@ -43,7 +43,7 @@ class SymbolSources {
 // "reshape, from \"fc/reshape\"": a node, where facts say who assumed them.
 std::string OriginOf(const Node& node);
 
-struct Guard {
+struct SizeGuard {
   SymInt condition;
   std::string origin;  // Who assumed it; "declared" for ranges of symbols.
   int cost = 0;        // Operations that it takes to check it.
@@ -54,8 +54,8 @@ struct Guard {
 };
 
 struct GuardSet {
-  std::vector<Guard> needed;  // Cheapest first.
-  std::vector<Guard> implied;
+  std::vector<SizeGuard> needed;  // Cheapest first.
+  std::vector<SizeGuard> implied;
   // A line for each, with the inputs that it reads.
   std::string ToString(const SymbolSources& sources) const;
 };

@@ -25,7 +25,10 @@ void SymbolTable::Declare(const SymbolInfo& info) {
     symbols_.push_back(info);
     ++version_;
     // Up to now it was a size.
+    const bool narrower =
+        info.range.min > 0 || info.range.max != SymRange::kMax || info.divisor != 1;
     if (info.range.min < 0) memo_.Clear();
+    proofs_version_ += narrower;
     return;
   }
   SymbolInfo& known = symbols_[it->second];

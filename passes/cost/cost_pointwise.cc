@@ -11,6 +11,11 @@ SymInt Gelu(const Node& node) {
   return ResultSize(node) * (is_tanh ? 9 : 5);
 }
 
+SymInt Nothing(const Node& node) { return 0; }
+
+// Ten rounds of Philox, of 14 operations each, make one element.
+constexpr int64_t kPhilox = 140;
+
 }  // namespace
 
 absl::Span<const Rate> PointwiseRates() {
@@ -29,6 +34,9 @@ absl::Span<const Rate> PointwiseRates() {
       {&ops::nll_loss, 2},
       {&ops::prelu, 2},
       {&ops::quantize_linear, 5},  // Divide, round, add, two bounds.
+      {&ops::rand, kPhilox + 3},
+      {&ops::randn, kPhilox + 8},
+      {&ops::random_bits, kPhilox},
       {&ops::rotary_embedding, 3},
       {&ops::selu, 4},
       {&ops::shrink, 3},
@@ -43,7 +51,7 @@ absl::Span<const Rate> PointwiseRates() {
 }
 
 absl::Span<const Row> PointwiseRows() {
-  static const Row kRows[] = {{&ops::gelu, Gelu}};
+  static const Row kRows[] = {{&ops::gelu, Gelu}, {&ops::runtime_assert, Nothing}};
   return kRows;
 }
 

@@ -10,9 +10,7 @@ namespace weft::cost {
 namespace {
 
 // Of the dims from `first` on.
-SymInt SizeFrom(Type type, int first) {
-  return Product(type.dims().subspan(first));
-}
+SymInt SizeFrom(Type type, int first) { return Product(type.dims().subspan(first)); }
 
 SymInt Bias(const Node& node, int operand) {
   return node.has_operand(operand) ? ResultSize(node) : SymInt(0);
@@ -40,11 +38,10 @@ SymInt Convolution(const Node& node) {
 SymInt DeformConv(const Node& node) {
   const Type weight = node.operand(1)->type();
   const SymInt taps = Product(weight.dims().subspan(2));
-  const SymInt points = FloorDiv(ResultSize(node), weight.dim(0)) *
-                        node.operand(0)->type().dim(1) * taps;
+  const SymInt points =
+      FloorDiv(ResultSize(node), weight.dim(0)) * node.operand(0)->type().dim(1) * taps;
   const int64_t corners = int64_t{1} << (weight.rank() - 2);
-  return 2 * ResultSize(node) * SizeFrom(weight, 1) + 2 * corners * points +
-         Bias(node, 4);
+  return 2 * ResultSize(node) * SizeFrom(weight, 1) + 2 * corners * points + Bias(node, 4);
 }
 
 // Scores, softmax and the product with the values; of a causal one all of it.
@@ -65,8 +62,7 @@ SymInt Einsum(const Node& node) {
   for (int i = 0; i < node.num_operands(); ++i) {
     ranks.push_back(node.operand(i)->type().rank());
   }
-  const auto equation =
-      ops::Equation::Parse(node.attrs().Str("equation"), ranks);
+  const auto equation = ops::Equation::Parse(node.attrs().Str("equation"), ranks);
   if (!equation.ok()) return SymInt::Invalid();
   std::map<int, SymInt> sizes;
   for (int i = 0; i < node.num_operands(); ++i) {
@@ -99,10 +95,33 @@ SymInt Determinant(const Node& node) {
   return FloorDiv(2 * OperandSize(node) * n, 3);
 }
 
+// Half of it, as the matrix is symmetric.
+SymInt Cholesky(const Node& node) {
+  const SymInt n = node.operand(0)->type().dims().back();
+  return FloorDiv(OperandSize(node) * n, 3);
+}
+
+// Reflections of the columns, m x n: 2 m n^2 - 2/3 n^3 for the factor, as much for q.
+SymInt Qr(const Node& node) {
+  const auto dims = node.operand(0)->type().dims();
+  const SymInt m = dims[dims.size() - 2];
+  const SymInt n = Min(m, dims.back());
+  return 4 * OperandSize(node) * n - FloorDiv(4 * OperandSize(node) * n * n, 3 * Max(m, 1));
+}
+
+// One triangle, or both, for each column of the right side.
+SymInt SolveTriangular(const Node& node) {
+  return OperandSize(node, 1) * node.operand(0)->type().dims().back();
+}
+SymInt LuSolve(const Node& node) {
+  return 2 * OperandSize(node, 2) * node.operand(0)->type().dims().back();
+}
+
 }  // namespace
 
 absl::Span<const Row> ProductRows() {
   static const Row kRows[] = {
+      {&ops::cholesky, Cholesky},
       {&ops::convolution, Convolution},
       {&ops::deform_conv, DeformConv},
       {&ops::det, Determinant},
@@ -110,9 +129,13 @@ absl::Span<const Row> ProductRows() {
       {&ops::gru, Recurrence},
       {&ops::linear, Linear},
       {&ops::lstm, Recurrence},
+      {&ops::lu_factor, Determinant},
+      {&ops::lu_solve, LuSolve},
       {&ops::matmul, MatMul},
+      {&ops::qr, Qr},
       {&ops::rnn, Recurrence},
       {&ops::scaled_dot_product_attention, Attention},
+      {&ops::solve_triangular, SolveTriangular},
   };
   return kRows;
 }

@@ -15,7 +15,7 @@ using Index = absl::flat_hash_map<const OpDef*, const ExportEntry*>;
 const Index& EntriesByOp() {
   static const Index& index = *[] {
     auto* entries = new Index();
-    for (const auto table : {ActivationExports(), BinaryExports(), ControlExports(),
+    for (const auto table : {AbsentExports(), ActivationExports(), BinaryExports(), ControlExports(),
                              EinsumExports(), ElementwiseExports(),
                              IndexExports(), NnExports(), PoolExports(),
                              RecurrentExports(), ReduceExports(), ShapeExports(),

@@ -8,6 +8,7 @@
 
 namespace weft::onnx_export {
 
+absl::Span<const ExportEntry> AbsentExports();
 absl::Span<const ExportEntry> ActivationExports();
 absl::Span<const ExportEntry> BinaryExports();
 absl::Span<const ExportEntry> ControlExports();

@@ -13,7 +13,6 @@ namespace {
 
 constexpr int64_t kMostNumbers = int64_t{1} << 24;
 constexpr const char* kLimits = "symbolic sizes";
-constexpr const char* kWrites = "writes memory; functionalize comes before";
 
 // The numbers of the elements of a tensor of type `base` that `view` shows.
 absl::StatusOr<HostTensor> Numbers(NodeExport& e, const OpDef& view) {
@@ -80,11 +79,8 @@ absl::Span<const ExportEntry> ViewExports() {
       {&ops::as_strided, ExportView, "", kLimits},
       {&ops::as_strided_scatter, ExportScatter<ops::as_strided>, "", kLimits},
       {&ops::clone, ExportClone},
-      {&ops::copy_, nullptr, "", kWrites},
       {&ops::diagonal, ExportView, "", kLimits},
       {&ops::diagonal_scatter, ExportScatter<ops::diagonal>, "", kLimits},
-      {&ops::scatter_, nullptr, "", kWrites},
-      {&ops::scatter_nd_, nullptr, "", kWrites},
       {&ops::select, ExportSelect},
       {&ops::select_scatter, ExportScatter<ops::select>, "", kLimits},
       {&ops::slice_scatter, ExportScatter<ops::slice>, "", kLimits},

@@ -62,13 +62,13 @@ const std::vector<Layer>& Layers() {
       {"tools", kAnyLibrary, {"api", "examples/models"}},
       {"examples",
        kAnyLibrary,
-       {"examples/models", "api", "backends", "backends/reference", "backends/cpu", "backends/cuda", "lowering",
-        "passes", "serialize", "graph/core", "graph/ops", "profiler"}},
+       {"examples/models", "api", "backends", "backends/reference", "backends/cpu", "backends/cuda",
+        "lowering", "passes", "serialize", "graph/core", "graph/ops", "profiler"}},
       {"tests",
        kAnyLibrary,
-       {"tools", "examples", "examples/models", "api", "backends", "backends/reference", "backends/cpu",
-        "backends/cuda", "lowering", "passes", "serialize", "graph/core", "graph/ops",
-        "profiler"}},
+       {"tools", "examples", "examples/models", "api", "backends", "backends/reference",
+        "backends/cpu", "backends/cuda", "lowering", "passes", "serialize", "graph/core",
+        "graph/ops", "profiler"}},
   };
   return layers;
 }
@@ -84,8 +84,8 @@ constexpr Reexport kReexporting = {"tools", "api"};
 // passes/cse.cc, passes/cse.h and passes/cse/table.h are all of `cse`. These are no passes, and
 // every pass may include them:
 constexpr absl::string_view kPassInfrastructure[] = {
-    "cost",     "fuse",    "pass",    "pass_context", "pass_manager", "registry",
-    "remarks",  "rewrite", "rules",   "sizes",        "target_info",
+    "cost",    "fuse",    "pass",  "pass_context", "pass_manager", "registry",
+    "remarks", "rewrite", "rules", "sizes",        "target_info",
 };
 // The one place that composes passes.
 constexpr absl::string_view kPassComposer = "pipelines";
@@ -113,6 +113,7 @@ struct Include {
 struct File {
   std::string path;  // From the root.
   std::vector<Include> includes;
+  std::vector<std::string> types;  // Of namespace weft itself that a header defines.
 };
 
 std::vector<Include> ParseIncludes(absl::string_view text) {
@@ -132,6 +133,22 @@ std::vector<Include> ParseIncludes(absl::string_view text) {
     includes.push_back({number, quoted, std::string(line.substr(0, end))});
   }
   return includes;
+}
+
+// `struct Name {` or `class Name : ...` at the start of a line, while the innermost named
+// namespace is weft.
+std::vector<std::string> ParseTypes(absl::string_view text) {
+  std::vector<std::string> types;
+  bool in_weft = false;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (absl::StartsWith(line, "namespace ")) in_weft = line == "namespace weft {";
+    if (absl::StartsWith(line, "}  // namespace weft::")) in_weft = true;
+    if (!in_weft) continue;
+    if (!absl::ConsumePrefix(&line, "struct ") && !absl::ConsumePrefix(&line, "class ")) continue;
+    const absl::string_view name = line.substr(0, line.find_first_of(" :;<"));
+    if (!absl::StrContains(line, ";") || absl::StrContains(line, "{")) types.emplace_back(name);
+  }
+  return types;
 }
 
 bool IsWithin(absl::string_view path, absl::string_view folder) {
@@ -236,7 +253,9 @@ std::vector<File> ReadRepository(const std::filesystem::path& root) {
     if (extension != ".h" && extension != ".cc" && extension != ".inc") continue;
     std::ifstream stream(it->path(), std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(stream), {}};
-    files.push_back({it->path().lexically_relative(root).generic_string(), ParseIncludes(text)});
+    files.push_back(
+        {it->path().lexically_relative(root).generic_string(), ParseIncludes(text), {}});
+    if (extension == ".h") files.back().types = ParseTypes(text);
   }
   std::sort(files.begin(), files.end(),
             [](const File& a, const File& b) { return a.path < b.path; });
@@ -255,6 +274,20 @@ TEST(LayeringTest, IncludesGoDown) {
   for (const std::string& violation : Violations(files)) ADD_FAILURE() << violation;
 }
 
+// Two types of one name in two headers are one type to the linker.
+TEST(LayeringTest, OneNameIsOneType) {
+  const std::filesystem::path root = std::filesystem::canonical("WORKSPACE").parent_path();
+  std::map<std::string, std::string> header_of;
+  for (const File& file : ReadRepository(root)) {
+    if (absl::StartsWith(file.path, "tests/") || IsForeign(file.path)) continue;
+    for (const std::string& type : file.types) {
+      const auto [it, inserted] = header_of.emplace(type, file.path);
+      EXPECT_TRUE(inserted) << type << " is defined in " << it->second << " and " << file.path;
+    }
+  }
+  EXPECT_THAT(header_of, testing::Contains(testing::Pair("SizeGuard", "graph/core/guards.h")));
+}
+
 TEST(LayeringTest, TableHasNoCycle) {
   // Each row lists only rows above it, so the order of the table is a proof; `examples` and
   // `tests` come last.
@@ -271,7 +304,7 @@ TEST(LayeringTest, TableHasNoCycle) {
 
 std::vector<std::string> Check(const std::map<std::string, std::string>& sources) {
   std::vector<File> files;
-  for (const auto& [path, text] : sources) files.push_back({path, ParseIncludes(text)});
+  for (const auto& [path, text] : sources) files.push_back({path, ParseIncludes(text), {}});
   return Violations(files);
 }
 

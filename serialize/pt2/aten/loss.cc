@@ -310,7 +310,7 @@ constexpr AtenOp kTable[] = {
      "Tensor",
      NllLossBackward},
     {"triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, "
-     "float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int "
+     "float margin=1.0, float p=2., float eps=1e-06, bool swap=False, int "
      "reduction=1) -> Tensor",
      TripletMarginLoss},
     {"binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, "

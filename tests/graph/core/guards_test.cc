@@ -23,9 +23,9 @@ SymInt S(absl::string_view name) { return SymInt::Symbol(name); }
 
 const SymInt s0 = S("s0"), s1 = S("s1"), s2 = S("s2"), u0 = S("u0");
 
-std::vector<std::string> Texts(const std::vector<Guard>& guards) {
+std::vector<std::string> Texts(const std::vector<SizeGuard>& guards) {
   std::vector<std::string> texts;
-  for (const Guard& guard : guards) texts.push_back(guard.condition.ToString());
+  for (const SizeGuard& guard : guards) texts.push_back(guard.condition.ToString());
   return texts;
 }
 
@@ -54,7 +54,7 @@ TEST(MinimizeGuards, NamesTheOneThatCoversAnother) {
   EXPECT_THAT(Texts(set.needed), ElementsAre("s0 <= 7", "s1 >= s0 - 2"));
   EXPECT_EQ(set.needed[0].origin, "second");
   ASSERT_EQ(set.implied.size(), 2u);
-  for (const Guard& guard : set.implied) {
+  for (const SizeGuard& guard : set.implied) {
     EXPECT_THAT(guard.covered_by, ElementsAre(guard.origin == "first" ? 0 : 1)) << guard.origin;
   }
 }
@@ -91,7 +91,7 @@ TEST(MinimizeGuards, LosesNothing) {
                }) == 1;
       };
       bool needed = true, all = true;
-      for (const Guard& guard : set.needed) needed &= holds(guard.condition);
+      for (const SizeGuard& guard : set.needed) needed &= holds(guard.condition);
       for (const SymCondition& c : table.conditions()) all &= holds(c.condition);
       for (const SymbolInfo& info : table.symbols()) {
         all &= holds(GreaterEqual(info.symbol, info.range.min)) &&
