@@ -146,6 +146,8 @@ absl::Status GraphLowering::LowerReference(const Node& node,
 }
 
 absl::Status GraphLowering::LowerLibrary(const Node& node, Nodes epilogue) {
+  const Node& last = epilogue.empty() ? node : *epilogue.back();
+  if (!last.has_uses()) return absl::OkStatus();
   const auto strided = [&](int operand) {
     return target_.strided && target_.strided(node, operand);
   };

@@ -129,6 +129,10 @@ class Verifier {
     if (step.op == nullptr || step.attrs == nullptr) {
       return Invalid("the step has no op");
     }
+    if (step.kind == StepKind::kLibrary &&
+        (step.results.empty() || !step.results[0].present())) {
+      return Invalid("a routine has no result");
+    }
     for (const auto& region : step.regions) {
       WEFT_RETURN_IF_ERROR(VerifyPlan(*region));
     }

@@ -115,7 +115,7 @@ absl::Status PlanRunner::CheckInputs(absl::Span<const HostTensor> inputs) {
                       inputs[i].dtype() == want.dtype() && inputs[i].dims() == want.dims();
     if (same || inputs[i].Contiguous().BitEqual(want)) continue;
     // A shape that does not fit is said first.
-    SymbolEnv env(plan_.module->symbols());
+    SymbolEnv env(plan_.module->symbols(), graph_);
     WEFT_RETURN_IF_ERROR(BindInputs(inputs.first(i + 1), &env));
     return absl::InvalidArgumentError(
         absl::StrCat(InputName(n), " differs from the value that the program was made for"));
@@ -160,8 +160,8 @@ absl::Status PlanRunner::FindAssignment(absl::Span<const HostTensor> inputs,
     current_key_ = key_;
     return absl::OkStatus();
   }
-  auto made =
-      std::make_unique<Assignment>(outer != nullptr ? *outer : SymbolEnv(plan_.module->symbols()));
+  auto made = std::make_unique<Assignment>(
+      outer != nullptr ? *outer : SymbolEnv(plan_.module->symbols(), graph_));
   WEFT_RETURN_IF_ERROR(BindInputs(inputs, &made->env));
   WEFT_RETURN_IF_ERROR(Compile(made.get()));
   ++runtime_.stats.assignments;
