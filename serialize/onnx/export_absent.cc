@@ -10,6 +10,7 @@ constexpr char kNoGamma[] = "ONNX has no gamma function, and none that is made o
 constexpr char kNoErrorFunction[] = "of the error functions ONNX has Erf alone";
 constexpr char kNoLinalg[] = "ONNX has no operator that factors or solves";
 constexpr char kNoComplex[] = "ONNX computes no complex numbers";
+constexpr char kBits[] = "written out, with the bitwise operators of opset 18";
 constexpr char kWrites[] = "writes memory; functionalize comes before";
 
 }  // namespace
@@ -43,6 +44,9 @@ absl::Span<const ExportEntry> AbsentExports() {
       {&ops::ndtri, nullptr, "", kNoErrorFunction},
       {&ops::polygamma, nullptr, "", kNoGamma},
       {&ops::qr, nullptr, "", kNoLinalg},
+      {&ops::rand, nullptr, "", kBits},
+      {&ops::randn, nullptr, "", kBits},
+      {&ops::random_bits, nullptr, "", kBits},
       {&ops::runtime_assert, nullptr, "", "ONNX has no operator that ends a run"},
       {&ops::scatter_, nullptr, "", kWrites},
       {&ops::scatter_nd_, nullptr, "", kWrites},

@@ -50,7 +50,10 @@ std::vector<OnnxExportSupport> OnnxExportCoverage() {
     if (op == &ops::constant || op == &ops::return_) {
       support.form = Form::kOperators;
     } else if (entry != nullptr) {
-      support.form = entry->fn != nullptr ? Form::kOperators : Form::kNone;
+      const bool decomposes = op->decompose() != nullptr && !op->writes();
+      support.form = entry->fn != nullptr ? Form::kOperators
+                     : decomposes         ? Form::kDecomposed
+                                          : Form::kNone;
       support.limits = entry->limits;
     } else if (op->decompose() != nullptr) {
       support.form = Form::kDecomposed;
