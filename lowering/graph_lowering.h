@@ -52,9 +52,11 @@ class GraphLowering {
   View DefineResult(const Value* value, bool dense);
   static Nodes PermutesBehind(const Value* value);
   View NewBuffer(Type type, std::string name);
+  // A buffer for a value that is computed, in the order that was chosen for it.
+  View NewPlace(const Value* value, std::string name);
   // The same elements in row-major order, in memory of their own if they were
-  // not.
-  View Dense(const View& view);
+  // not. `reader` is who wants them so.
+  View Dense(const View& view, absl::string_view reader);
   bool IsLate(SymInt size) const;
   void Alias(const Value* value, View view) { views_[value] = std::move(view); }
 
@@ -64,7 +66,7 @@ class GraphLowering {
   absl::Status LowerControl(const Node& node);
   absl::Status LowerReference(const Node& node, std::string remark);
   absl::Status LowerLibrary(const Node& node, Nodes epilogue);
-  void AddCopy(const View& from, const View& to);
+  void AddCopy(const View& from, const View& to, std::string remark = "");
   Step& AddStep(StepKind kind);
 
   // --- Groups (lower_groups.cc) ---
@@ -110,6 +112,7 @@ class GraphLowering {
   absl::flat_hash_map<int, View> constants_;
   absl::flat_hash_map<std::string, int> names_;
   absl::flat_hash_set<SymInt> early_;  // Symbols of the inputs.
+  absl::flat_hash_set<const Node*> channels_last_;
   std::vector<Nested> nested_;
 
   // A value that is operand `piece` of `concat`, behind views.

@@ -62,6 +62,7 @@ absl::StatusOr<BuiltKernel> BuildKernel(const KernelRequest& request,
   for (const LoopSpace& space : spaces) {
     WEFT_ASSIGN_OR_RETURN(Nest nest, NestEmitter(&scope, &space).Run());
     WEFT_RETURN_IF_ERROR(CheckValid(nest));
+    OrderLoops(&nest);
     CollapseLoops(&nest);
     built.kernel.nests.push_back(std::move(nest));
   }

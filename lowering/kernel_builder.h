@@ -40,6 +40,8 @@ struct BuiltKernel {
 absl::StatusOr<BuiltKernel> BuildKernel(const KernelRequest& request,
                                         std::string name);
 
+// Puts the outer loops in the order of the first result's strides, the smallest last.
+void OrderLoops(Nest* nest);
 // Leaves out loops of extent 1 and joins those that are strided over as one.
 void CollapseLoops(Nest* nest);
 

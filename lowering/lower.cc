@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/core/status_macros.h"
 #include "lowering/graph_lowering.h"
+#include "lowering/propagate_layout.h"
 #include "lowering/schedule.h"
 
 namespace weft {
@@ -18,6 +19,7 @@ absl::Status GraphLowering::Run() {
   }
   plan_.name = graph_.name();
   plan_.module = &graph_.module();
+  channels_last_ = DecideLayouts(CollectLayoutRegions(graph_, target_));
   DefineInputs();
   PlaceConcats(graph_);
   for (const Node* node : graph_.nodes()) {

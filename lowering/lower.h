@@ -29,6 +29,9 @@ struct LoweringTarget {
   // The routine takes this operand (-1: writes its result) with any strides;
   // otherwise views handed to it are dense and row-major.
   std::function<bool(const Node&, int operand)> strided;
+  // The routine is faster on activations whose channels (dim 1) lie innermost, in
+  // memory of any strides; propagate_layout.h decides.
+  std::function<bool(const Node&)> channels_last;
   // The routine stores through this op, whose operand `operand` is the result
   // so far and of which the other one broadcasts.
   std::function<bool(const Node& library, const Node& op, int operand)>

@@ -99,8 +99,8 @@ View GraphLowering::PlacedView(const Value* value) {
     const Node* concat = placements_.at(chain.back()).concat;
     if (reserved_.contains(concat->result())) break;
     if (!placements_.contains(concat->result())) {
-      reserved_[concat->result()] = NewBuffer(
-          concat->result()->type(), absl::StrCat("v", concat->result()->id()));
+      reserved_[concat->result()] =
+          NewPlace(concat->result(), absl::StrCat("v", concat->result()->id()));
       break;
     }
     chain.push_back(concat->result());

@@ -37,8 +37,9 @@ Step& GraphLowering::AddStep(StepKind kind) {
   return step;
 }
 
-void GraphLowering::AddCopy(const View& from, const View& to) {
+void GraphLowering::AddCopy(const View& from, const View& to, std::string remark) {
   Step& step = AddStep(StepKind::kCopy);
+  step.remark = std::move(remark);
   step.args.push_back(from);
   step.results.push_back(to);
 }
@@ -82,9 +83,9 @@ absl::StatusOr<bool> GraphLowering::LowerView(const Node& node) {
   if (placements_.contains(node.result())) return false;
   WEFT_ASSIGN_OR_RETURN(View from, PlaceOf(self));
   if (!from.present()) return false;
-  if (node.Is(ops::as_strided)) from = Dense(from);
+  if (node.Is(ops::as_strided)) from = Dense(from, "as_strided");
   if (node.Is(ops::reshape) && !ViewOfNode(sizes_, node, 0, from)) {
-    from = Dense(from);
+    from = Dense(from, "reshape");
   }
   for (int r = 0; r < node.num_results(); ++r) {
     auto view = ViewOfNode(sizes_, node, r, from);
@@ -99,7 +100,7 @@ absl::Status GraphLowering::LowerControl(const Node& node) {
   for (int i = 0; i < node.num_operands(); ++i) {
     if (!node.has_operand(i)) continue;
     WEFT_ASSIGN_OR_RETURN(args[i], PlaceOf(node.operand(i)));
-    args[i] = Dense(args[i]);
+    args[i] = Dense(args[i], node.op().name());
   }
   std::vector<View> results;
   for (int r = 0; r < node.num_results(); ++r) {
@@ -155,7 +156,7 @@ absl::Status GraphLowering::LowerLibrary(const Node& node, Nodes epilogue) {
   for (int i = 0; i < node.num_operands(); ++i) {
     if (!node.has_operand(i)) continue;
     WEFT_ASSIGN_OR_RETURN(args[i], PlaceOf(node.operand(i)));
-    if (!strided(i)) args[i] = Dense(args[i]);
+    if (!strided(i)) args[i] = Dense(args[i], node.op().name());
   }
   std::vector<Epilogue> after;
   const Value* chain = node.result();

@@ -59,7 +59,7 @@ void GraphLowering::DefineOutputs() {
       view = NewBuffer(view.type, absl::StrCat("out", i));
       plan_.buffers.back().kind = BufferKind::kOutput;
       plan_.buffers.back().index = i;
-      AddCopy(from, view);
+      AddCopy(from, view, IsDense(sizes_, from) ? "" : "an output is in row-major order");
     }
     plan_.output_views.push_back(std::move(view));
   }
@@ -119,6 +119,22 @@ View GraphLowering::NewBuffer(Type type, std::string name) {
   view.type = type;
   view.strides = DenseStrides(type.dims());
   plan_.buffers.push_back(std::move(buffer));
+  return view;
+}
+
+View GraphLowering::NewPlace(const Value* value, std::string name) {
+  View view = NewBuffer(value->type(), std::move(name));
+  const bool own = value->node()->graph() == &graph_;
+  const int rank = value->type().rank();
+  if (rank < 3 || rank > 5 || !channels_last_.contains(own ? value->node() : origin_)) return view;
+  SymInt stride = 1;
+  view.strides[1] = stride;
+  stride = stride * view.type.dim(1);
+  for (int i = rank; i-- > 2;) {
+    view.strides[i] = stride;
+    stride = stride * view.type.dim(i);
+  }
+  view.strides[0] = stride;
   return view;
 }
 
@@ -205,8 +221,9 @@ View GraphLowering::DefineResult(const Value* value, bool dense) {
       const bool own = value->node()->graph() == &graph_;
       const Nodes permutes = dense ? Nodes() : PermutesBehind(value);
       const Value* last = permutes.empty() ? value : permutes.back()->result();
-      view =
-          NewBuffer(last->type(), own ? absl::StrCat("v", value->id()) : "t");
+      std::string name = own ? absl::StrCat("v", value->id()) : "t";
+      view = dense || last != value ? NewBuffer(last->type(), std::move(name))
+                                    : NewPlace(value, std::move(name));
       for (auto it = permutes.rbegin(); it != permutes.rend(); ++it) {
         view = *OperandOfView(sizes_, **it, view);
       }
@@ -216,10 +233,10 @@ View GraphLowering::DefineResult(const Value* value, bool dense) {
   return view;
 }
 
-View GraphLowering::Dense(const View& view) {
+View GraphLowering::Dense(const View& view, absl::string_view reader) {
   if (!view.present() || IsDense(sizes_, view)) return view;
   const View copy = NewBuffer(view.type, "copy");
-  AddCopy(view, copy);
+  AddCopy(view, copy, absl::StrCat(reader, " reads row-major order"));
   return copy;
 }
 

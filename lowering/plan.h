@@ -103,7 +103,8 @@ struct Step {
   // made from, for traces and messages.
   ProvenanceId provenance = 0;
   uint32_t node = 0;
-  std::string remark;  // Why a reference step is none better; empty otherwise.
+  // Why a reference step is none better, or who needs a copy in another order.
+  std::string remark;
 };
 
 struct Plan {

@@ -1,5 +1,6 @@
 // Convolution, its transpose, and pooling.
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "backends/cpu/library_internal.h"
@@ -9,12 +10,44 @@
 namespace weft::cpu {
 namespace {
 
+// Dims in the order that they lie in dense memory, outermost first.
+std::vector<int64_t> StridesInOrder(const std::vector<int64_t>& dims,
+                                    const std::vector<int>& order) {
+  std::vector<int64_t> strides(dims.size());
+  int64_t stride = 1;
+  for (size_t k = order.size(); k-- > 0;) {
+    strides[order[k]] = stride;
+    stride *= dims[order[k]];
+  }
+  return strides;
+}
+
+// The strides of dims with more than one element are those.
+bool Matches(const DnnTensor& t, const std::vector<int64_t>& strides) {
+  for (size_t i = 0; i < t.dims.size(); ++i) {
+    if (t.dims[i] != 1 && t.strides[i] != strides[i]) return false;
+  }
+  return true;
+}
+
+// Strides of single elements say nothing. They become those of a layout that the others
+// fit, so that primitives recognise it: channels-last, row-major, or one of its own.
 DnnTensor TensorOf(const RunView& view) {
   DnnTensor t{view.dtype, view.dims, view.strides};
-  // Strides of single elements say nothing; as in a dense tensor.
-  for (size_t i = t.dims.size(); i-- > 0;) {
-    if (t.dims[i] != 1) continue;
-    t.strides[i] = i + 1 == t.dims.size() ? 1 : t.strides[i + 1] * t.dims[i + 1];
+  std::vector<int> order(t.dims.size());
+  std::iota(order.begin(), order.end(), 0);
+  const std::vector<int64_t> row_major = StridesInOrder(t.dims, order);
+  if (order.size() > 2) std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  const std::vector<int64_t> channels_last = StridesInOrder(t.dims, order);
+  if (Matches(t, channels_last)) {
+    t.strides = channels_last;
+  } else if (Matches(t, row_major)) {
+    t.strides = row_major;
+  } else {
+    for (size_t i = t.dims.size(); i-- > 0;) {
+      if (t.dims[i] != 1) continue;
+      t.strides[i] = i + 1 == t.dims.size() ? 1 : t.strides[i + 1] * t.dims[i + 1];
+    }
   }
   return t;
 }

@@ -105,11 +105,23 @@ DnnDesc ChannelsLastDescOf(const DnnTensor& t) {
   return DnnDesc(t.dims, TypeOf(t.dtype), strides);
 }
 
-dnnl::primitive_attr MakeAttr(const std::vector<DnnPostOp>& post_ops) {
+namespace {
+
+// How the primitive is to find the operand: one of the result's sizes has its layout,
+// or primitives over im2col are all that takes it.
+DnnDesc OperandDesc(const DnnPostOp& op, const DnnTensor& y) {
+  DnnTensor operand = op.operand;
+  if (operand.dims == y.dims) operand.strides = y.strides;
+  return DescOf(operand);
+}
+
+}  // namespace
+
+dnnl::primitive_attr MakeAttr(const std::vector<DnnPostOp>& post_ops, const DnnTensor& y) {
   dnnl::post_ops ops;
   for (const DnnPostOp& op : post_ops) {
     if (op.function >= DnnFunction::kAdd) {
-      ops.append_binary(AlgorithmOf(op.function), DescOf(op.operand));
+      ops.append_binary(AlgorithmOf(op.function), OperandDesc(op, y));
     } else {
       ops.append_eltwise(1.0f, AlgorithmOf(op.function), op.alpha, op.beta);
     }
@@ -213,13 +225,12 @@ void DnnOp::Impl::AddWeights(const DnnDesc& user, const DnnDesc& inner,
   operands.push_back(std::move(operand));
 }
 
-void DnnOp::Impl::AddPostOps(const std::vector<DnnPostOp>& post_ops) {
+void DnnOp::Impl::AddPostOps(const std::vector<DnnPostOp>& post_ops, const DnnTensor& y) {
   int slot = kDnnFirstPostOp;
   for (size_t i = 0; i < post_ops.size(); ++i) {
     if (post_ops[i].function < DnnFunction::kAdd) continue;
-    const DnnDesc desc = DescOf(post_ops[i].operand);
-    AddOperand(slot++, DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1, desc,
-               desc, false);
+    AddOperand(slot++, DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1,
+               DescOf(post_ops[i].operand), OperandDesc(post_ops[i], y), false);
   }
 }
 

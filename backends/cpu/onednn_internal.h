@@ -38,8 +38,8 @@ DnnDesc DescOf(const DnnTensor& t);
 DnnDesc FreeDescOf(const DnnTensor& t);
 // Channels last, as oneDNN wants activations that are not blocked.
 DnnDesc ChannelsLastDescOf(const DnnTensor& t);
-// Post-ops, and scratch memory that the caller has.
-dnnl::primitive_attr MakeAttr(const std::vector<DnnPostOp>& post_ops);
+// Post-ops that store to `y`, and scratch memory that the caller has.
+dnnl::primitive_attr MakeAttr(const std::vector<DnnPostOp>& post_ops, const DnnTensor& y);
 
 // A layout that these weights have been packed to before; null for none.
 const DnnDesc* PackedLayout(const DnnConstant& constant, const DnnDesc& from);
@@ -60,7 +60,7 @@ struct DnnOp::Impl {
 
   void AddOperand(int slot, int arg, const DnnDesc& user, const DnnDesc& inner, bool result);
   void AddWeights(const DnnDesc& user, const DnnDesc& inner, const DnnConstant& constant);
-  void AddPostOps(const std::vector<DnnPostOp>& post_ops);
+  void AddPostOps(const std::vector<DnnPostOp>& post_ops, const DnnTensor& y);
   void Finish(const dnnl::primitive_desc_base& pd, dnnl::primitive made);
   void Run(absl::Span<void* const> slots, char* scratch);
 

@@ -56,7 +56,7 @@ std::unique_ptr<DnnOp::Impl> Assemble(const PD& pd, const DnnTensor& x, const Dn
     impl->AddOperand(kDnnBias, DNNL_ARG_BIAS, DescOf(bias), DescOf(bias), false);
   }
   impl->AddOperand(kDnnResult, DNNL_ARG_DST, DescOf(y), pd.dst_desc(), true);
-  impl->AddPostOps(post_ops);
+  impl->AddPostOps(post_ops, y);
   impl->Finish(pd, Primitive(pd));
   return impl;
 }
@@ -67,7 +67,7 @@ absl::StatusOr<std::unique_ptr<DnnOp>> MakeMatmul(const DnnMatmul& m, const DnnC
   std::unique_ptr<DnnOp::Impl> impl;
   WEFT_RETURN_IF_ERROR(Catch([&] {
     using PD = dnnl::matmul::primitive_desc;
-    const dnnl::primitive_attr attr = MakeAttr(m.post_ops);
+    const dnnl::primitive_attr attr = MakeAttr(m.post_ops, m.y);
     const DnnDesc bias = DescOf(m.bias);
     const auto make = [&](const DnnDesc& a, const DnnDesc& b, const DnnDesc& y) {
       return PD(
@@ -128,7 +128,7 @@ template <typename Primitive, typename Algorithm>
 absl::Status MakeConvolutionAs(const DnnConvolution& c, const DnnConstant& constant,
                                Algorithm algorithm, std::unique_ptr<DnnOp::Impl>* impl) {
   using PD = typename Primitive::primitive_desc;
-  const dnnl::primitive_attr attr = MakeAttr(c.post_ops);
+  const dnnl::primitive_attr attr = MakeAttr(c.post_ops, c.y);
   const DnnDesc bias = DescOf(c.bias);
   const std::vector<int64_t> dilation = MinusOne(c.dilation);
   const auto kind = dnnl::prop_kind::forward_inference;
@@ -168,7 +168,7 @@ absl::StatusOr<std::unique_ptr<DnnOp>> MakePooling(const DnnPooling& p) {
                            : p.kind == DnnPooling::Kind::kAverage
                                ? dnnl::algorithm::pooling_avg_exclude_padding
                                : dnnl::algorithm::pooling_avg_include_padding;
-    const dnnl::primitive_attr attr = MakeAttr({});
+    const dnnl::primitive_attr attr = MakeAttr({}, p.y);
     const auto make = [&](const DnnDesc& x, const DnnDesc& y) {
       return PD(dnnl::pooling_forward::desc(dnnl::prop_kind::forward_inference, algorithm, x, y,
                                             p.stride, p.kernel, p.before, p.after),

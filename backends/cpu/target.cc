@@ -64,8 +64,14 @@ bool TakesEpilogue(const Node& library, const Node& op, int operand) {
          op.result()->type() == library.result()->type();
 }
 
+// oneDNN's fast kernels of 32-bit convolutions and of pooling.
+bool PrefersChannelsLast(const Node& node) {
+  return HasRoutine(node) && (IsConvolution(node) || IsPooling(node));
+}
+
 LoweringTarget CpuLoweringTarget() {
   LoweringTarget target;
+  target.channels_last = PrefersChannelsLast;
   target.library = HasRoutine;
   target.strided = TakesStrides;
   target.epilogue = TakesEpilogue;

@@ -1,0 +1,179 @@
+#include "lowering/propagate_layout.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "graph/core/sym_facts.h"
+#include "graph/ops/ops.h"
+#include "lowering/loop_space.h"
+
+namespace weft {
+namespace {
+
+// Elements of a row that a routine gathers as they lie: colours of an image.
+constexpr int64_t kFewChannels = 4;
+// A symbol without a hint.
+constexpr int64_t kUsualSize = 64;
+
+bool HasChannels(Type type) { return type.is_tensor() && type.rank() >= 3 && type.rank() <= 5; }
+
+class Collector {
+ public:
+  Collector(const Graph& graph, const LoweringTarget& target)
+      : graph_(graph), target_(target), symbols_(graph.module().symbols()) {}
+
+  std::vector<LayoutRegion> Run() {
+    for (const Node* node : graph_.nodes()) Classify(*node);
+    for (size_t i = 0; i < members_.size(); ++i) JoinUsers(static_cast<int>(i));
+    absl::flat_hash_map<int, int> region_of;
+    std::vector<LayoutRegion> regions;
+    for (size_t i = 0; i < members_.size(); ++i) {
+      const auto [it, inserted] =
+          region_of.emplace(Find(static_cast<int>(i)), static_cast<int>(regions.size()));
+      if (inserted) regions.emplace_back();
+      AddTo(members_[i], &regions[it->second]);
+    }
+    regions.erase(std::remove_if(regions.begin(), regions.end(),
+                                 [](const LayoutRegion& r) { return r.num_routines == 0; }),
+                  regions.end());
+    return regions;
+  }
+
+ private:
+  struct Member {
+    const Node* node = nullptr;
+    const Node* routine = nullptr;  // The node, or the one in its nested graph.
+  };
+
+  const Node* RoutineOf(const Node& node) const {
+    if (target_.channels_last(node)) return &node;
+    if (!node.Is(ops::fused)) return nullptr;
+    for (const Node* inner : node.region(0)->nodes()) {
+      if (target_.channels_last(*inner)) return inner;
+    }
+    return nullptr;
+  }
+
+  static bool IsNeutral(const Node& node) {
+    if (node.Is(ops::cat)) return true;
+    if (!node.Is(ops::fused) && !node.op().has(kPointwise)) return false;
+    // A tensor of the result's sizes comes in: the op follows its order.
+    for (int i = 0; i < node.num_operands(); ++i) {
+      if (node.has_operand(i) && node.operand(i)->type().is_tensor() &&
+          node.operand(i)->type().dims() == node.result()->type().dims()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void Classify(const Node& node) {
+    if (node.num_results() == 0 || !HasChannels(node.result()->type())) return;
+    const Node* routine = RoutineOf(node);
+    if (routine == nullptr && !IsNeutral(node)) return;
+    index_[&node] = static_cast<int>(members_.size());
+    parent_.push_back(static_cast<int>(members_.size()));
+    members_.push_back({&node, routine});
+  }
+
+  int Find(int i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return i;
+  }
+
+  void JoinUsers(int i) {
+    for (int r = 0; r < members_[i].node->num_results(); ++r) {
+      const Value* value = members_[i].node->result(r);
+      for (const Use* use = value->first_use(); use != nullptr; use = use->next()) {
+        const auto user = index_.find(use->user());
+        if (user != index_.end() && HasChannels(value->type())) {
+          parent_[std::max(Find(i), Find(user->second))] = std::min(Find(i), Find(user->second));
+        }
+      }
+    }
+  }
+
+  double SizeOf(Type type) const {
+    const auto numel = Evaluate(type.numel(), [&](SymInt symbol) -> std::optional<int64_t> {
+      const SymbolInfo* info = symbols_.Find(symbol);
+      if (info == nullptr) return kUsualSize;
+      if (info->hint) return *info->hint;
+      return std::clamp(kUsualSize, info->range.min, std::max(info->range.min, info->range.max));
+    });
+    return static_cast<double>(numel.value_or(0));
+  }
+
+  // Nothing else than a region's nodes and those that follow any strides.
+  bool ReadsAnyOrder(const Node& user) const {
+    return index_.contains(&user) || IsKernelReduction(user.op()) || user.Is(ops::permute) ||
+           user.Is(ops::slice) || user.Is(ops::select) || user.op().has(kPointwise);
+  }
+
+  void AddTo(const Member& member, LayoutRegion* region) {
+    const Node& node = *member.node;
+    region->nodes.push_back(&node);
+    if (member.routine != nullptr) {
+      ++region->num_routines;
+      region->row_major_cost += SizeOf(node.result()->type()) + SizeOf(InputOf(member));
+    }
+    for (int i = 0; i < node.num_operands(); ++i) {
+      if (member.routine == nullptr || !node.has_operand(i)) continue;
+      const Value* x = node.operand(i);
+      const Type type = x->type();
+      if (!HasChannels(type) || x->IsResultOf(ops::constant)) continue;
+      const bool inside = x->node() != nullptr && index_.contains(x->node());
+      const bool few = type.dim(1).is_constant() && type.dim(1).value() <= kFewChannels;
+      if (!inside && !few) region->channels_last_cost += SizeOf(type);
+    }
+    for (int r = 0; r < node.num_results(); ++r) {
+      const Value* value = node.result(r);
+      bool leaves = false;
+      for (const Use* use = value->first_use(); use != nullptr; use = use->next()) {
+        leaves = leaves || !ReadsAnyOrder(*use->user());
+      }
+      if (leaves) region->channels_last_cost += SizeOf(value->type());
+    }
+  }
+
+  // What the routine reads, seen from outside.
+  static Type InputOf(const Member& member) { return member.routine->operand(0)->type(); }
+
+  const Graph& graph_;
+  const LoweringTarget& target_;
+  const SymbolTable& symbols_;
+  std::vector<Member> members_;
+  absl::flat_hash_map<const Node*, int> index_;
+  std::vector<int> parent_;
+};
+
+}  // namespace
+
+std::vector<LayoutRegion> CollectLayoutRegions(const Graph& graph, const LoweringTarget& target) {
+  if (!target.channels_last) return {};
+  return Collector(graph, target).Run();
+}
+
+absl::flat_hash_set<const Node*> DecideLayouts(const std::vector<LayoutRegion>& regions) {
+  absl::flat_hash_set<const Node*> nodes;
+  for (const LayoutRegion& region : regions) {
+    if (region.channels_last_cost >= region.row_major_cost) continue;
+    nodes.insert(region.nodes.begin(), region.nodes.end());
+  }
+  return nodes;
+}
+
+std::string ToString(const std::vector<LayoutRegion>& regions) {
+  std::string text;
+  for (const LayoutRegion& r : regions) {
+    const bool last = r.channels_last_cost < r.row_major_cost;
+    absl::StrAppend(&text, "region of ", r.num_routines, " routines and ",
+                    r.nodes.size() - r.num_routines, " other nodes from %", r.nodes[0]->id(), ": ",
+                    last ? "channels-last" : "row-major", " (", r.row_major_cost,
+                    " elements reordered row-major, ", r.channels_last_cost, " channels-last)\n");
+  }
+  return text;
+}
+
+}  // namespace weft

@@ -1,0 +1,42 @@
+// Which tensors of a convolution net lie with their channels innermost.
+//
+// Routines that prefer that order (LoweringTarget::channels_last) and the ops between
+// them that do not mind (pointwise ones, groups of them, concatenations) form regions.
+// A region lies channels-last when that moves fewer elements than row-major order
+// does: without it each routine reorders what it reads and what it writes; with it
+// what enters or leaves the region is reordered, once. Reductions and views read
+// either order. Dims [n, c, spatial...] of one, two or three spatial dims; sizes may
+// be symbols, which count as their hint.
+#ifndef WEFT_LOWERING_PROPAGATE_LAYOUT_H_
+#define WEFT_LOWERING_PROPAGATE_LAYOUT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "graph/core/graph.h"
+#include "lowering/lower.h"
+
+namespace weft {
+
+struct LayoutRegion {
+  std::vector<const Node*> nodes;  // In order.
+  int num_routines = 0;
+  // Elements that are reordered in a run.
+  double row_major_cost = 0;
+  double channels_last_cost = 0;
+};
+
+// Regions with at least one routine, in the order of their first nodes.
+std::vector<LayoutRegion> CollectLayoutRegions(const Graph& graph, const LoweringTarget& target);
+
+// Nodes whose results are to lie channels-last.
+absl::flat_hash_set<const Node*> DecideLayouts(const std::vector<LayoutRegion>& regions);
+
+// "region of 53 routines and 16 other nodes from \"conv1\": channels-last (...)", a line each.
+std::string ToString(const std::vector<LayoutRegion>& regions);
+
+}  // namespace weft
+
+#endif  // WEFT_LOWERING_PROPAGATE_LAYOUT_H_
