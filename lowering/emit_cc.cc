@@ -1,16 +1,15 @@
-// Nests as loops. Two shapes:
-//
-//   rows: each point of the outer loops is taken alone, and the last inner loop
-//   is computed in vectors; reductions end in a scalar.
-//
-//   columns: a vector of points along the last outer loop is taken at once, the
-//   inner loops run inside; also where there are no inner loops.
+// Kernels as functions. A nest is a function of its own, which kernels that have equal
+// nests share: layers of one model differ in their arguments and in where these begin,
+// which are parameters.
 #include "lowering/emit_cc.h"
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/core/status_macros.h"
 #include "lowering/emit_cc/internal.h"
 
@@ -18,372 +17,128 @@ namespace weft {
 namespace cc {
 namespace {
 
-// Of bodies larger than this one copy is enough to keep the units busy.
-constexpr size_t kMaxUnrolledBody = 24;
-constexpr int kUnroll = 4;
+// A nest on arguments of its own, in the order in which it meets them.
+struct LocalNest {
+  Kernel kernel;  // Its arguments; no nests.
+  Nest nest;
+  std::vector<int> args;       // Of the whole kernel.
+  std::vector<SymInt> begins;  // What is added to them.
+};
 
-// How well the accesses of a nest suit vectors along a loop.
-int Suits(const Access& access, int loop) {
-  const SymInt stride = access.strides[loop];
-  if (stride.Is(1)) return 2;
-  return stride.Is(0) ? 0 : -4;
-}
-
-int Suits(const Nest& nest, int loop) {
-  int score = 0;
-  for (const Stage& stage : nest.stages) {
-    for (const Instr& instr : stage.body) {
-      if (instr.op == ScalarOp::kLoad) score += Suits(instr.access, loop);
-    }
-    for (const Store& store : stage.stores) score += Suits(store.access, loop);
-  }
-  return score;
-}
-
-// The value that `op` starts from.
-std::string Identity(ReduceOp op, DType dtype) {
-  const bool largest = op == ReduceOp::kMaximum || op == ReduceOp::kArgMax;
-  switch (op) {
-    case ReduceOp::kSum:
-    case ReduceOp::kOr:
-      return "0";
-    case ReduceOp::kProduct:
-      return "1";
-    case ReduceOp::kAnd:
-      return "-1";
-    default:
-      break;
-  }
-  if (IsFloat(dtype)) return absl::StrCat(largest ? "-" : "", "__builtin_inf()");
-  if (dtype == DType::kBool) return largest ? "0" : "-1";
-  if (dtype == DType::kU64) return largest ? "0" : "-1";
-  const int64_t bound = largest ? IntMin(dtype) : IntMax(dtype);
-  if (bound == std::numeric_limits<int64_t>::min()) {
-    return "(-0x7fffffffffffffffL - 1)";
-  }
-  return absl::StrCat(bound, "L");
-}
-
-std::string Combine(ReduceOp op, const std::string& a, const std::string& b) {
-  switch (op) {
-    case ReduceOp::kSum:
-      return absl::StrCat(a, " + ", b);
-    case ReduceOp::kProduct:
-      return absl::StrCat(a, " * ", b);
-    case ReduceOp::kMaximum:
-      return absl::StrCat("w_maximum(", a, ", ", b, ")");
-    case ReduceOp::kMinimum:
-      return absl::StrCat("w_minimum(", a, ", ", b, ")");
-    case ReduceOp::kAnd:
-      return absl::StrCat(a, " & ", b);
-    default:
-      return absl::StrCat(a, " | ", b);
-  }
-}
-
-const char* AcrossLanes(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::kSum:
-      return "w_hsum";
-    case ReduceOp::kProduct:
-      return "w_hmul";
-    case ReduceOp::kMaximum:
-      return "w_hmax";
-    case ReduceOp::kMinimum:
-      return "w_hmin";
-    case ReduceOp::kAnd:
-      return "w_hand";
-    default:
-      return "w_hor";
-  }
-}
-
-bool IsArg(ReduceOp op) { return op == ReduceOp::kArgMax || op == ReduceOp::kArgMin; }
-
-class NestEmitter {
+class Localizer {
  public:
-  NestEmitter(const Kernel& kernel, const Nest& nest, const CcTarget& target, SizeTable* sizes,
-              std::set<ScalarOp>* functions)
-      : kernel_(kernel), nest_(nest), target_(target), sizes_(*sizes), functions_(*functions) {}
+  explicit Localizer(const Kernel& kernel) : kernel_(kernel) {}
 
-  // Statements that run the points [from, to) of this nest.
-  absl::Status Emit(std::string* out);
-  SymInt points() const { return Product(nest_.outer); }
-  SymInt scratch_bytes() const;
+  LocalNest Run(const Nest& nest) {
+    local_.nest = nest;
+    for (Stage& stage : local_.nest.stages) {
+      for (Instr& instr : stage.body) {
+        if (instr.op == ScalarOp::kLoad) Rewrite(&instr.access);
+      }
+      for (Store& store : stage.stores) Rewrite(&store.access);
+    }
+    return std::move(local_);
+  }
 
  private:
-  bool columns() const { return columns_; }
-  bool has_vectors() const { return order_.vector_loop >= 0; }
-  void ChooseOrder();
-  void EmitPoint(absl::string_view from, int count, std::string* out);
-  absl::Status EmitStages();
-  absl::Status EmitStage(const Stage& stage, std::string* block);
-  std::string Loops(const Stage& stage, const StageCode& code);
-  std::string VectorLoop(const Stage& stage, const std::string& body);
-  std::string Accumulate(const Stage& stage);
-  void DeclareReductions(const Stage& stage, int first);
-  void Finish(const Stage& stage, int first, std::string* out);
-  std::string FlatInner() const;
-  int Copies(const Stage& stage) const;
-  // The dtype that a reduction's values have.
-  static DType ValueDType(const Stage& stage, const Reduction& r) {
-    return IsArg(r.op) ? stage.body[r.value].dtype : r.dtype;
+  void Rewrite(Access* access) {
+    const auto [it, inserted] = number_.try_emplace(access->arg, static_cast<int>(number_.size()));
+    if (inserted) {
+      local_.args.push_back(access->arg);
+      // The address of the first access; with terms or guards it may lie outside.
+      const bool plain = access->terms.empty() && access->guards.empty();
+      local_.begins.push_back(plain ? access->offset : SymInt(0));
+      local_.kernel.args.push_back(kernel_.args[access->arg]);
+    }
+    access->arg = it->second;
+    access->offset = access->offset - local_.begins[it->second];
   }
 
   const Kernel& kernel_;
-  const Nest& nest_;
-  const CcTarget& target_;
-  SizeTable& sizes_;
-  std::set<ScalarOp>& functions_;
-  LoopOrder order_;
-  bool columns_ = false;
-  std::vector<ReducedValue> reduced_;
-  std::string declared_;  // Results of reductions.
-  std::string outside_;   // Columns: what stands before the vector loop.
-  std::string stages_;
+  LocalNest local_;
+  absl::flat_hash_map<int, int> number_;
 };
 
-void NestEmitter::ChooseOrder() {
-  const int outer = static_cast<int>(nest_.outer.size());
-  const int inner = static_cast<int>(nest_.inner.size());
-  columns_ = inner == 0 || (outer > 0 && Suits(nest_, outer - 1) > Suits(nest_, outer + inner - 1));
-  order_.num_outer = outer;
-  order_.vector_loop = columns_ ? outer - 1 : outer + inner - 1;
-  order_.vector_level = columns_ ? 1 : inner;
-  for (int k = 0; k < outer; ++k) {
-    const bool vector = k == order_.vector_loop;
-    order_.names.push_back(vector ? "j" : absl::StrCat("o", k));
-    order_.levels.push_back(vector ? 1 : 0);
-  }
-  for (int k = 0; k < inner; ++k) {
-    const bool vector = outer + k == order_.vector_loop;
-    order_.names.push_back(vector ? "j" : absl::StrCat("n", k));
-    order_.levels.push_back(columns_ ? 2 + k : 1 + k);
-  }
-}
+// Functions of nests, by their text.
+class NestFunctions {
+ public:
+  NestFunctions(const CcTarget& target, absl::string_view prefix)
+      : target_(target), prefix_(prefix) {}
 
-SymInt NestEmitter::scratch_bytes() const {
-  SymInt elements = Product(nest_.inner);
-  const int lanes = target_.lanes();
-  if (columns_) elements = elements * lanes;
-  SymInt bytes = 0;
-  for (size_t r = 0; r < nest_.rows.size(); ++r) {
-    bytes = bytes + (elements + lanes) * 8 + 64;
-  }
-  return bytes;
-}
-
-// Loop variables of the first `count` outer loops from the point number `from`,
-// row-major.
-void NestEmitter::EmitPoint(absl::string_view from, int count, std::string* out) {
-  if (count == 0) return;
-  absl::StrAppend(out, "long w = ", from, ";\n");
-  for (int k = count - 1; k > 0; --k) {
-    const std::string size = sizes_.Text(nest_.outer[k]);
-    absl::StrAppend(out, "const long o", k, " = w % ", size, "; w /= ", size, ";\n");
-  }
-  absl::StrAppend(out, "const long o0 = w;\n");
-}
-
-std::string NestEmitter::FlatInner() const {
-  std::string text = "0";
-  for (size_t k = 0; k < nest_.inner.size(); ++k) {
-    const std::string& name = order_.names[order_.num_outer + k];
-    text =
-        k == 0 ? name : absl::StrCat("(", text, ") * ", sizes_.Text(nest_.inner[k]), " + ", name);
-  }
-  return text;
-}
-
-// How many accumulators a reduction by rows has, to hide latency.
-int NestEmitter::Copies(const Stage& stage) const {
-  if (columns_ || stage.reductions.empty()) return 1;
-  return stage.body.size() <= kMaxUnrolledBody ? kUnroll : 1;
-}
-
-void NestEmitter::DeclareReductions(const Stage& stage, int first) {
-  for (size_t i = 0; i < stage.reductions.size(); ++i) {
-    const Reduction& r = stage.reductions[i];
-    absl::StrAppend(&declared_, ValueType(r.dtype, columns_), " r", first + i, ";\n");
-    reduced_.push_back({r.dtype, {columns_ ? 1 : 0, columns_}});
-  }
-}
-
-// One vector of the body's values into the accumulators of copy `c`.
-std::string NestEmitter::Accumulate(const Stage& stage) {
-  std::string text;
-  for (size_t i = 0; i < stage.reductions.size(); ++i) {
-    const Reduction& r = stage.reductions[i];
-    const DType dtype = ValueDType(stage, r);
-    const std::string acc = absl::StrCat("c", i, "[c]");
-    // A value that is the same for all lanes counts once for each.
-    const std::string value = absl::StrCat("w_lanes<", ValueType(dtype, true), ">(x", r.value, ")");
-    if (IsArg(r.op)) {
-      const std::string position = columns_
-                                       ? absl::StrCat("w_splat((i64)(", FlatInner(), "))")
-                                       : absl::StrCat("w_v_i64(w_iota()) + (", FlatInner(), ")");
-      absl::StrAppend(&text, "w_arg<", r.op == ReduceOp::kArgMax ? "true" : "false", ">(&", acc,
-                      ", &k", i, "[c], ", value, ", ", position, ", t);\n");
-      continue;
+  // Statements that run the nest's part of the points [begin, end), which start at
+  // `start`.
+  absl::Status Call(const Kernel& kernel, const Nest& nest, SymInt start, SizeTable* sizes,
+                    std::string* out, NestCode* code) {
+    const LocalNest local = Localizer(kernel).Run(nest);
+    SizeTable own;
+    WEFT_RETURN_IF_ERROR(EmitNest(local.kernel, local.nest, target_, &own, &functions_, code));
+    const std::vector<SymInt> values = own.Take();
+    const std::string name = Intern(Function(local, values.size(), code->text));
+    std::vector<std::string> args;
+    for (size_t a = 0; a < local.args.size(); ++a) {
+      const SymInt begin = local.begins[a];
+      // No locals: hundreds of them, alive through hundreds of calls, are what a
+      // compiler is slow at.
+      std::string arg =
+          absl::StrCat("(", Pointer(local.kernel.args[a]), ")args[", local.args[a], "]");
+      if (!begin.Is(0)) absl::StrAppend(&arg, " + ", sizes->Text(begin));
+      args.push_back(std::move(arg));
     }
-    const std::string picked =
-        columns_ ? value
-                 : absl::StrCat("w_pick(t, ", value, ", w_splat((", ValueType(dtype, false), ")",
-                                Identity(r.op, dtype), "))");
-    absl::StrAppend(&text, acc, " = ", Combine(r.op, acc, picked), ";\n");
-  }
-  return text;
-}
-
-// Accumulators to results.
-void NestEmitter::Finish(const Stage& stage, int first, std::string* out) {
-  const int copies = Copies(stage);
-  for (size_t i = 0; i < stage.reductions.size(); ++i) {
-    const Reduction& r = stage.reductions[i];
-    const std::string acc = absl::StrCat("c", i);
-    absl::StrAppend(out, "r", first + i, " = ");
-    if (IsArg(r.op)) {
-      if (columns_) {
-        absl::StrAppend(out, "k", i, "[0];\n");
-      } else {
-        absl::StrAppend(out, "w_arg_all<", r.op == ReduceOp::kArgMax ? "true" : "false", ">(", acc,
-                        "[0], k", i, "[0]);\n");
-      }
-      continue;
-    }
-    std::string all = absl::StrCat(acc, "[0]");
-    for (int c = 1; c < copies; ++c) {
-      all = Combine(r.op, all, absl::StrCat(acc, "[", c, "]"));
-    }
-    if (!columns_) all = absl::StrCat(AcrossLanes(r.op), "(", all, ")");
-    absl::StrAppend(out, all, ";\n");
-  }
-}
-
-// Along the last inner loop.
-std::string NestEmitter::VectorLoop(const Stage& stage, const std::string& body) {
-  const int copies = Copies(stage);
-  const std::string size = sizes_.Text(nest_.inner.back());
-  std::string text =
-      absl::StrCat("auto body = [&](long j, auto t, int c) __attribute__((always_inline)) {\n",
-                   body, "};\nlong j = 0;\n");
-  if (copies > 1) {
-    absl::StrAppend(&text, "for (; j + ", copies, " * L <= ", size, "; j += ", copies, " * L) {");
-    for (int c = 0; c < copies; ++c) {
-      absl::StrAppend(&text, " body(j + ", c, " * L, w_full{}, ", c, ");");
-    }
-    absl::StrAppend(&text, " }\n");
-  }
-  absl::StrAppend(&text, "for (; j + L <= ", size, "; j += L) body(j, w_full{}, 0);\nif (j < ",
-                  size, ") body(j, w_tail{(int)(", size, " - j)}, 0);\n");
-  return text;
-}
-
-// The inner loops around the statements of their levels.
-std::string NestEmitter::Loops(const Stage& stage, const StageCode& code) {
-  const int base = columns_ ? 1 : 0;  // The level outside of the inner loops.
-  const int inner = stage.per_row ? 0 : static_cast<int>(nest_.inner.size());
-  std::string text = code.at_level.back() + Accumulate(stage);
-  if (!nest_.rows.empty() && !stage.per_row) {
-    text = absl::StrCat("const long q = ", columns_ ? "L * " : "", "(", FlatInner(), ");\n", text);
-  }
-  for (int k = inner - 1; k >= 0; --k) {
-    if (!columns_ && k == inner - 1) {
-      text = VectorLoop(stage, text);
-    } else {
-      text = absl::StrCat("for (long n", k, " = 0; n", k, " < ", sizes_.Text(nest_.inner[k]),
-                          "; ++n", k, ") {\n", text, "}\n");
-    }
-    // Level base + k, unless it is the one that `text` started with.
-    if (k > 0) text = code.at_level[base + k] + text;
-  }
-  return text;
-}
-
-absl::Status NestEmitter::EmitStage(const Stage& stage, std::string* block) {
-  const int inner = stage.per_row ? 0 : static_cast<int>(nest_.inner.size());
-  const int first = static_cast<int>(reduced_.size());
-  StageCode code;
-  code.at_level.resize((columns_ ? 2 : 1) + inner);
-  WEFT_RETURN_IF_ERROR(EmitBody(kernel_, stage, order_, reduced_, &sizes_, &functions_, &code));
-  DeclareReductions(stage, first);
-  absl::StrAppend(block, "{\n");
-  const int base = columns_ ? 1 : 0;
-  if (columns_) absl::StrAppend(block, code.at_level[0]);
-  if (inner > 0) absl::StrAppend(block, code.at_level[base]);
-  const int copies = Copies(stage);
-  for (size_t i = 0; i < stage.reductions.size(); ++i) {
-    const Reduction& r = stage.reductions[i];
-    const DType dtype = ValueDType(stage, r);
-    absl::StrAppend(block, ValueType(dtype, true), " c", i, "[", copies, "]; for (auto& c : c", i,
-                    ") c = w_splat((", ValueType(dtype, false), ")", Identity(r.op, dtype), ");\n");
-    if (IsArg(r.op)) {
-      absl::StrAppend(block, "v_i64 k", i, "[", copies, "]; for (auto& k : k", i,
-                      ") k = w_splat((i64)-1);\n");
-    }
-  }
-  if (columns_) absl::StrAppend(block, "constexpr int c = 0; (void)c;\n");
-  absl::StrAppend(block, Loops(stage, code));
-  Finish(stage, first, block);
-  absl::StrAppend(block, "}\n");
-  return absl::OkStatus();
-}
-
-absl::Status NestEmitter::EmitStages() {
-  for (const Stage& stage : nest_.stages) {
-    WEFT_RETURN_IF_ERROR(EmitStage(stage, &stages_));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status NestEmitter::Emit(std::string* out) {
-  ChooseOrder();
-  WEFT_RETURN_IF_ERROR(EmitStages());
-  SymInt row = 0;
-  for (size_t r = 0; r < nest_.rows.size(); ++r) {
-    const std::string type = ValueType(nest_.rows[r], false);
-    absl::StrAppend(out, type, "* const row", r, " = (", type, "*)((char*)scratch + ",
-                    sizes_.Text(row), ");\n");
-    row = row + FloorDiv(scratch_bytes(), SymInt(static_cast<int64_t>(nest_.rows.size())));
-  }
-  const int outer = static_cast<int>(nest_.outer.size());
-  if (!columns_ || outer == 0) {
-    absl::StrAppend(out, "for (long p = from; p < to; ++p) {\n");
-    EmitPoint("p", outer, out);
-    if (columns_) absl::StrAppend(out, "constexpr w_full t{}; (void)t;\n");
-    absl::StrAppend(out, declared_, stages_, "}\n");
+    for (SymInt value : values) args.push_back(sizes->Text(value));
+    absl::StrAppend(out, "{\nconst long base = ", sizes->Text(start),
+                    ", limit = ", sizes->Text(start + code->points),
+                    ";\nif (begin < limit && end > base) bad |= ", name, "(",
+                    absl::StrJoin(args, ", "), args.empty() ? "" : ", ",
+                    "scratch, (begin > base ? begin : base) - base, "
+                    "(end < limit ? end : limit) - base);\n}\n");
     return absl::OkStatus();
   }
-  const std::string size = sizes_.Text(nest_.outer.back());
-  absl::StrAppend(out, "for (long p = from; p < to;) {\nconst long first = p % ", size, ";\n");
-  if (outer > 1) EmitPoint(absl::StrCat("p / ", size), outer - 1, out);
-  absl::StrAppend(out, "const long rest = ", size, " - first;\n",
-                  "const long run = rest < to - p ? rest : to - p;\n",
-                  "auto block = [&](long j, auto t) __attribute__((always_inline)) {\n", declared_,
-                  stages_, "};\n", "long j = first; const long end = first + run;\n",
-                  "for (; j + L <= end; j += L) block(j, w_full{});\n",
-                  "if (j < end) block(j, w_tail{(int)(end - j)});\np += run;\n}\n");
-  return absl::OkStatus();
-}
 
-// The function of one kernel.
-absl::Status EmitKernel(const Kernel& kernel, const CcTarget& target, std::set<ScalarOp>* functions,
-                        std::string* out, CcKernel* result) {
+  const std::string& text() const { return text_; }
+  const std::set<ScalarOp>& functions() const { return functions_; }
+
+ private:
+  static std::string Pointer(const KernelArg& arg) {
+    return absl::StrCat(arg.written ? "" : "const ", MemoryType(arg.dtype), "*");
+  }
+
+  static std::string Function(const LocalNest& local, size_t sizes, const std::string& text) {
+    std::vector<std::string> parameters;
+    for (size_t a = 0; a < local.kernel.args.size(); ++a) {
+      const KernelArg& arg = local.kernel.args[a];
+      parameters.push_back(absl::StrCat(Pointer(arg), " const a", a));
+    }
+    for (size_t z = 0; z < sizes; ++z) parameters.push_back(absl::StrCat("const long z", z));
+    return absl::StrCat("(", absl::StrJoin(parameters, ", "), parameters.empty() ? "" : ", ",
+                        "void* scratch, const long from, const long to) {\nint bad = 0;\n", text,
+                        "return bad;\n}\n");
+  }
+
+  std::string Intern(std::string function) {
+    const auto [it, inserted] = names_.try_emplace(function, "");
+    if (!inserted) return it->second;
+    it->second = absl::StrCat(prefix_, "_nest", names_.size() - 1);
+    absl::StrAppend(&text_, "static __attribute__((noinline)) int ", it->second, function);
+    return it->second;
+  }
+
+  const CcTarget& target_;
+  const std::string prefix_;
+  std::string text_;
+  std::set<ScalarOp> functions_;
+  absl::flat_hash_map<std::string, std::string> names_;
+};
+
+absl::Status EmitKernel(const Kernel& kernel, NestFunctions* nests, std::string* out,
+                        CcKernel* result) {
   SizeTable sizes;
   std::string body;
   SymInt start = 0;
   for (const Nest& nest : kernel.nests) {
-    NestEmitter emitter(kernel, nest, target, &sizes, functions);
-    std::string text;
-    WEFT_RETURN_IF_ERROR(emitter.Emit(&text));
-    const SymInt end = start + emitter.points();
-    absl::StrAppend(&body, "{\nconst long base = ", sizes.Text(start),
-                    ", limit = ", sizes.Text(end),
-                    ";\nconst long from = (begin > base ? begin : base) - base, "
-                    "to = (end < limit ? end : limit) - base;\n",
-                    text, "}\n");
-    start = end;
-    result->scratch_bytes = Max(result->scratch_bytes, emitter.scratch_bytes());
+    NestCode code;
+    WEFT_RETURN_IF_ERROR(nests->Call(kernel, nest, start, &sizes, &body, &code));
+    start = start + code.points;
+    result->scratch_bytes = Max(result->scratch_bytes, code.scratch_bytes);
     SymInt work = 0;
     for (const Stage& stage : nest.stages) {
       const SymInt instrs = static_cast<int64_t>(stage.body.size()) + 1;
@@ -391,17 +146,12 @@ absl::Status EmitKernel(const Kernel& kernel, const CcTarget& target, std::set<S
     }
     result->work_per_point = Max(result->work_per_point, work);
   }
-  absl::StrAppend(out, "extern \"C\" int ", result->symbol,
+  // It only calls: hundreds of calls are not worth what they cost to optimise.
+  absl::StrAppend(out, "extern \"C\" __attribute__((optimize(\"O1\"))) int ", result->symbol,
                   "(void* const* args, const long* z, void* scratch, "
                   "long begin, long end) {\nint bad = 0;\n");
-  for (size_t a = 0; a < kernel.args.size(); ++a) {
-    const std::string type = MemoryType(kernel.args[a].dtype);
-    const char* cv = kernel.args[a].written ? "" : "const ";
-    absl::StrAppend(out, cv, type, "* const a", a, " = (", cv, type, "*)args[", a, "];\n");
-  }
   result->points = start;
   result->sizes = sizes.Take();
-  // In locals: stores cannot change them.
   for (size_t i = 0; i < result->sizes.size(); ++i) {
     absl::StrAppend(out, "const long z", i, " = z[", i, "];\n");
   }
@@ -471,17 +221,17 @@ std::vector<std::string> CcFlags(const CcTarget& target) {
 absl::StatusOr<CcUnit> EmitCc(absl::Span<const Kernel* const> kernels, const CcTarget& target,
                               absl::string_view prefix) {
   CcUnit unit;
-  std::set<ScalarOp> functions;
+  cc::NestFunctions nests(target, prefix);
   std::string text;
   for (size_t i = 0; i < kernels.size(); ++i) {
     CcKernel kernel;
     kernel.symbol = absl::StrCat(prefix, i);
     WEFT_RETURN_IF_ERROR(cc::CheckArgs(*kernels[i]));
     absl::StrAppend(&text, "\n// ", kernels[i]->name, "\n");
-    WEFT_RETURN_IF_ERROR(cc::EmitKernel(*kernels[i], target, &functions, &text, &kernel));
+    WEFT_RETURN_IF_ERROR(cc::EmitKernel(*kernels[i], &nests, &text, &kernel));
     unit.kernels.push_back(std::move(kernel));
   }
-  unit.text = cc::Prelude(target, functions) + text;
+  unit.text = absl::StrCat(cc::Prelude(target, nests.functions()), nests.text(), text);
   return unit;
 }
 

@@ -80,6 +80,15 @@ absl::Status EmitBody(const Kernel& kernel, const Stage& stage, const LoopOrder&
                       absl::Span<const ReducedValue> reduced, SizeTable* sizes,
                       std::set<ScalarOp>* functions, StageCode* code);
 
+// One nest as statements that run the points [from, to) of it.
+struct NestCode {
+  std::string text;
+  SymInt points;
+  SymInt scratch_bytes;
+};
+absl::Status EmitNest(const Kernel& kernel, const Nest& nest, const CcTarget& target,
+                      SizeTable* sizes, std::set<ScalarOp>* functions, NestCode* code);
+
 // offset + sum of strides * loop variables; `lane` is added to the vector loop's
 // variable when it is not empty.
 std::string LinearText(SymInt offset, absl::Span<const SymInt> strides, const LoopOrder& order,
