@@ -68,6 +68,10 @@ absl::StatusOr<Session> Session::Create(std::unique_ptr<Module> module, absl::st
   return session;
 }
 
+absl::Status Session::WaitForCode() {
+  return cpu_ == nullptr ? absl::OkStatus() : cpu_->WaitForCode();
+}
+
 absl::StatusOr<std::vector<HostTensor>> Session::RunOrdered(absl::Span<const HostTensor> given,
                                                             std::vector<HostTensor>* written) {
   std::vector<HostTensor> inputs(given.begin(), given.end());

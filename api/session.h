@@ -64,6 +64,10 @@ class Session {
   absl::StatusOr<std::vector<HostTensor>> RunStateless(absl::Span<const HostTensor> inputs,
                                                        std::vector<HostTensor>* written) const;
 
+  // Until kernels are compiled, where the options ask for that; why they are not, and
+  // an interpreter goes on, when it failed.
+  absl::Status WaitForCode();
+
   // The state of the inputs that stand for the parameter or buffer `name`, or
   // are called so; null when there is none.
   const HostTensor* state(absl::string_view name) const;

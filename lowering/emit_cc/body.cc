@@ -154,7 +154,7 @@ Placement BodyEmitter::Place(const Instr& instr) const {
     case ScalarOp::kRow:
       // Rows have an element for each inner point.
       p.level = Innermost();
-      p.vector = true;
+      p.vector = order_.vector_loop >= 0;
       break;
     case ScalarOp::kReduced:
       Cover(reduced_[instr.loop].placement, &p);
@@ -207,7 +207,8 @@ std::string BodyEmitter::Leaf(const Instr& instr, Placement p) {
     case ScalarOp::kReduced:
       return absl::StrCat("r", instr.loop);
     case ScalarOp::kRow:
-      return absl::StrCat("w_load(row", instr.loop, " + q, w_full{})");
+      return p.vector ? absl::StrCat("w_load(row", instr.loop, " + q, w_full{})")
+                      : absl::StrCat("w_load1(row", instr.loop, " + q)");
     default: {
       const std::string& name = order_.names[instr.loop];
       if (!p.vector) return absl::StrCat("(", DTypeName(instr.dtype), ")", name);
@@ -227,7 +228,9 @@ absl::StatusOr<std::string> BodyEmitter::Expression(const Instr& instr, Placemen
     return absl::StrCat("(", type, ")(", text, ")");
   }
   if (const char* compare = Find(kCompare, instr.op)) {
-    return Compare(absl::StrCat(ref(0), " ", compare, " ", ref(1)), v);
+    // True is -1 and comes after false.
+    const char* sign = from == DType::kBool ? "-" : "";
+    return Compare(absl::StrCat(sign, ref(0), " ", compare, " ", sign, ref(1)), v);
   }
   if (instr.op == ScalarOp::kPow && !IsFloat(instr.dtype)) {
     functions_.insert(instr.op);
@@ -259,6 +262,8 @@ absl::StatusOr<std::string> BodyEmitter::Expression(const Instr& instr, Placemen
       if (instr.via == instr.dtype) return ref(0);
       return absl::StrCat("w_round_", DTypeName(instr.via), "(", ref(0), ")");
     case ScalarOp::kBitcast:
+      // A bool in memory is 0 or 1.
+      if (from == DType::kBool || instr.dtype == DType::kBool) return Convert(instr, v);
       if (v) return absl::StrCat("(", ValueType(instr.dtype, true), ")", ref(0));
       return absl::StrCat("__builtin_bit_cast(", DTypeName(instr.dtype), ", ", ref(0), ")");
     case ScalarOp::kDiv:

@@ -201,8 +201,10 @@ int NestEmitter::Copies(const Stage& stage) const {
 void NestEmitter::DeclareReductions(const Stage& stage, int first) {
   for (size_t i = 0; i < stage.reductions.size(); ++i) {
     const Reduction& r = stage.reductions[i];
-    absl::StrAppend(&declared_, ValueType(r.dtype, columns_), " r", first + i, ";\n");
-    reduced_.push_back({r.dtype, {columns_ ? 1 : 0, columns_}});
+    const DType dtype = IsArg(r.op) ? DType::kI64 : r.dtype;
+    const bool vector = columns_ && has_vectors();
+    absl::StrAppend(&declared_, ValueType(dtype, vector), " r", first + i, ";\n");
+    reduced_.push_back({dtype, {columns_ ? 1 : 0, vector}});
   }
 }
 
@@ -214,8 +216,10 @@ std::string NestEmitter::Accumulate(const Stage& stage) {
     const DType dtype = ValueDType(stage, r);
     const std::string acc = absl::StrCat("c", i, "[c]");
     // A value that is the same for all lanes counts once for each.
-    const std::string value = absl::StrCat("w_lanes<", ValueType(dtype, true), ">(x", r.value, ")");
+    std::string value = absl::StrCat("w_lanes<", ValueType(dtype, true), ">(x", r.value, ")");
     if (IsArg(r.op)) {
+      // True is -1 and comes after false.
+      if (dtype == DType::kBool) value = absl::StrCat("-", value);
       const std::string position = columns_
                                        ? absl::StrCat("w_splat((i64)(", FlatInner(), "))")
                                        : absl::StrCat("w_v_i64(w_iota()) + (", FlatInner(), ")");
@@ -235,13 +239,15 @@ std::string NestEmitter::Accumulate(const Stage& stage) {
 // Accumulators to results.
 void NestEmitter::Finish(const Stage& stage, int first, std::string* out) {
   const int copies = Copies(stage);
+  // Without loops all lanes are the one point.
+  const char* lane = columns_ && !has_vectors() ? "[0]" : "";
   for (size_t i = 0; i < stage.reductions.size(); ++i) {
     const Reduction& r = stage.reductions[i];
     const std::string acc = absl::StrCat("c", i);
     absl::StrAppend(out, "r", first + i, " = ");
     if (IsArg(r.op)) {
       if (columns_) {
-        absl::StrAppend(out, "k", i, "[0];\n");
+        absl::StrAppend(out, "k", i, "[0]", lane, ";\n");
       } else {
         absl::StrAppend(out, "w_arg_all<", r.op == ReduceOp::kArgMax ? "true" : "false", ">(", acc,
                         "[0], k", i, "[0]);\n");
@@ -253,7 +259,7 @@ void NestEmitter::Finish(const Stage& stage, int first, std::string* out) {
       all = Combine(r.op, all, absl::StrCat(acc, "[", c, "]"));
     }
     if (!columns_) all = absl::StrCat(AcrossLanes(r.op), "(", all, ")");
-    absl::StrAppend(out, all, ";\n");
+    absl::StrAppend(out, all, lane, ";\n");
   }
 }
 

@@ -22,7 +22,8 @@ struct Form {
 };
 
 bool IsProduct(const Node& node, Form* form) {
-  const int rank = node.num_results() == 1 ? node.result()->type().rank() : 0;
+  const bool tensor = node.num_results() == 1 && node.result()->type().is_tensor();
+  const int rank = tensor ? node.result()->type().rank() : 0;
   if (node.Is(ops::linear)) {
     *form = {0, rank - 1};
   } else if (node.Is(ops::matmul)) {

@@ -1,5 +1,6 @@
-// Every case of suites that others wrote, as a test of its own, as imported and
-// again after the default pipeline.
+// Every case of suites that others wrote, as a test of its own: on the reference as
+// imported and again after the default pipeline, on the CPU executor after its own
+// pipeline as well.
 //
 // The ONNX suite comes from Debian's libonnx-testdata. A folder of networks and
 // fixtures beside the checkout (../shared/models) and one of torch.export
@@ -49,9 +50,18 @@ std::map<std::string, std::string> Exceptions() {
   return exceptions;
 }
 
+struct Setting {
+  const char* target;
+  const char* passes;
+};
+constexpr Setting kSettings[] = {
+    {"reference", "none"}, {"reference", "default"}, {"cpu", "none"},
+    {"cpu", "default"},    {"cpu", "cpu"},
+};
+
 struct SuiteCase {
   Case c;
-  std::string passes;
+  Setting setting;
 };
 
 std::vector<SuiteCase> AllCases() {
@@ -67,8 +77,8 @@ std::vector<SuiteCase> AllCases() {
   const fs::path programs = Checkout().parent_path() / "shared" / "pt2";
   for (Case& c : FindPt2Cases(programs.string())) cases.push_back(std::move(c));
   std::vector<SuiteCase> all;
-  for (const char* passes : {"none", "default"}) {
-    for (const Case& c : cases) all.push_back({c, passes});
+  for (const Setting& setting : kSettings) {
+    for (const Case& c : cases) all.push_back({c, setting});
   }
   return all;
 }
@@ -78,7 +88,8 @@ class Suite : public testing::TestWithParam<SuiteCase> {};
 TEST_P(Suite, AsExpected) {
   static const auto& exceptions = *new auto(Exceptions());
   CaseOptions options;
-  options.passes = GetParam().passes;
+  options.target = GetParam().setting.target;
+  options.passes = GetParam().setting.passes;
   const CaseResult result = RunCaseIsolated(GetParam().c, options);
   auto exception = exceptions.find(GetParam().c.name);
   if (exception == exceptions.end()) {
@@ -92,7 +103,9 @@ TEST_P(Suite, AsExpected) {
 }
 
 std::string TestName(const testing::TestParamInfo<SuiteCase>& info) {
-  std::string name = absl::StrCat(info.param.passes, "_", info.param.c.name);
+  std::string name = absl::StrCat(info.param.setting.target, "_",
+                                  info.param.setting.passes, "_",
+                                  info.param.c.name);
   std::replace_if(
       name.begin(), name.end(),
       [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');

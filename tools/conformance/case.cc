@@ -84,8 +84,10 @@ CaseResult RunDataSet(const Case& c, const std::string& data_folder,
   compile.passes = options.passes;
   auto compiled = Compile(**module, compile);
   if (!compiled.ok()) return FromStatus(compiled.status());
-  auto session = Session::Create(*std::move(module), options.target);
+  auto session = Session::Create(*std::move(module), options.target, options.session);
   if (!session.ok()) return FromStatus(session.status());
+  const absl::Status code = session->WaitForCode();
+  if (!code.ok()) return FromStatus(code);
   auto data = LoadTestData(data_folder, session->main());
   if (!data.ok()) return FromStatus(data.status());
   auto outputs = session->Run(data->inputs);
@@ -110,8 +112,10 @@ CaseResult RunLight(const Case& c, const CaseOptions& options) {
   compile.passes = options.passes;
   auto compiled = Compile(**module, compile);
   if (!compiled.ok()) return FromStatus(compiled.status());
-  auto session = Session::Create(*std::move(module), options.target);
+  auto session = Session::Create(*std::move(module), options.target, options.session);
   if (!session.ok()) return FromStatus(session.status());
+  const absl::Status code = session->WaitForCode();
+  if (!code.ok()) return FromStatus(code);
   std::vector<HostTensor> inputs;
   for (Value* input : session->main().inputs()) {
     std::vector<int64_t> dims;

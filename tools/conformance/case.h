@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "api/session_options.h"
 
 namespace weft::tools {
 
 struct CaseOptions {
   std::string target = "reference";
+  SessionOptions session;
   std::string passes = "none";
   // Given tolerances win over the defaults, and a case's data.json over both.
   double rtol = 1e-3;

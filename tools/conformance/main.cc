@@ -49,6 +49,7 @@ struct Options {
   std::string report;
   bool verbose = false;
   bool isolate = true;
+  bool code = false;
   CaseOptions cases;
 };
 
@@ -67,6 +68,13 @@ FlagSet MakeFlags(Options* o) {
                "core.pt2, compared by the rule of that suite. Default: onnx");
   flags.String("target", &o->cases.target, "TARGET",
                "Executor. Default: reference");
+  flags.String("cpu", &o->cases.session.cpu, "ISA",
+               "Instruction set of target cpu: native, avx2 or avx512.\n"
+               "Default: native");
+  flags.Bool("code", &o->code,
+             "Kernels of target cpu are compiled first, not interpreted");
+  flags.String("cache-dir", &o->cases.session.cache_dir, "DIR",
+               "Where compiled kernels are kept");
   flags.String("passes", &o->cases.passes, "PIPELINE",
                "Pipeline to run first. Default: none");
   flags.String("filter", &o->filter, "GLOB",
@@ -159,6 +167,7 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
     return absl::InvalidArgumentError("expected one folder of cases");
   }
   if (o.cases.strict) o.cases.atol = 1e-7;
+  if (o.code) o.cases.session.code = SessionOptions::Code::kBeforeFirstRun;
   auto cases = SelectCases(
       o, positional.empty() ? suite->folder : ResolvePath(positional[0]));
   if (!cases.ok()) return cases.status();

@@ -266,8 +266,10 @@ CaseResult RunPt2Case(const Case& c, const CaseOptions& options) {
   compile.passes = options.passes;
   auto compiled = Compile(**module, compile);
   if (!compiled.ok()) return FromStatus(compiled.status());
-  auto session = Session::Create(*std::move(module), options.target);
+  auto session = Session::Create(*std::move(module), options.target, options.session);
   if (!session.ok()) return FromStatus(session.status());
+  const absl::Status code = session->WaitForCode();
+  if (!code.ok()) return FromStatus(code);
   const bool stateful = meta.contains("stateful_cases") && meta["stateful_cases"].is_boolean() &&
                         meta["stateful_cases"].get<bool>();
   const Rule rule = {absl::StrContains(c.name, "qdq"), options.strict};

@@ -29,36 +29,51 @@ bool HasSamples(const OpDef& op) {
          !op.schema().writes;
 }
 
-// The sample as a program; sizes above 1 are symbols, equal ones for equal sizes, if
-// `symbolic`. Null when the op does not take that.
-std::unique_ptr<Module> MakeModule(const Sample& sample, bool symbolic) {
-  auto module = std::make_unique<Module>(ops::Registry());
-  Graph* main = module->AddFunction("main");
-  std::vector<Value*> operands;
-  for (Type type : SampleTypes(sample)) {
-    if (type.kind() == Type::Kind::kNone) {
-      operands.push_back(nullptr);
-      continue;
-    }
-    if (symbolic && type.is_tensor()) {
-      std::vector<SymInt> dims;
-      for (SymInt d : type.dims()) {
-        if (d.value() > 1) {
-          d = SymInt::Symbol(absl::StrCat("n", d.value()));
-          module->symbols().Declare({d, {1, 1000}});
-        }
-        dims.push_back(d);
-      }
-      type = type.WithDims(dims);
-    }
-    operands.push_back(main->AddInput(type));
+// Programs that take samples; sizes above 1 are symbols, equal ones for equal sizes, if
+// `symbolic`.
+class Program {
+ public:
+  explicit Program(bool symbolic)
+      : symbolic_(symbolic), module_(std::make_unique<Module>(ops::Registry())) {
+    main_ = module_->AddFunction("main");
   }
-  Builder b(main, nullptr, {/*fold=*/false});
-  const std::vector<Value*> results = b.Create(*sample.op, operands, sample.attrs);
-  if (!b.status().ok()) return nullptr;
-  main->SetOutputs(results);
-  return module;
-}
+
+  // False when the op does not take symbols.
+  bool Add(const Sample& sample) {
+    std::vector<Value*> operands;
+    for (Type type : SampleTypes(sample)) {
+      operands.push_back(type.kind() == Type::Kind::kNone ? nullptr : main_->AddInput(Wide(type)));
+    }
+    Builder b(main_, nullptr, {/*fold=*/false});
+    const std::vector<Value*> results = b.Create(*sample.op, operands, sample.attrs);
+    if (!b.status().ok()) return false;
+    outputs_.insert(outputs_.end(), results.begin(), results.end());
+    return true;
+  }
+  const Graph& Finish() {
+    main_->SetOutputs(outputs_);
+    return *main_;
+  }
+
+ private:
+  Type Wide(Type type) {
+    if (!symbolic_ || !type.is_tensor()) return type;
+    std::vector<SymInt> dims;
+    for (SymInt d : type.dims()) {
+      if (d.value() > 1) {
+        d = SymInt::Symbol(absl::StrCat("n", d.value()));
+        if (module_->symbols().Find(d) == nullptr) module_->symbols().Declare({d, {1, 1000}});
+      }
+      dims.push_back(d);
+    }
+    return type.WithDims(dims);
+  }
+
+  const bool symbolic_;
+  std::unique_ptr<Module> module_;
+  Graph* main_ = nullptr;
+  std::vector<Value*> outputs_;
+};
 
 // Routines sum f32 in f32: their errors are in proportion to the largest result.
 Tolerance ToleranceFor(const HostTensor& want) {
@@ -72,45 +87,78 @@ Tolerance ToleranceFor(const HostTensor& want) {
   return tolerance;
 }
 
-void CheckSample(const Sample& sample, bool symbolic, const CpuOptions& options) {
-  SCOPED_TRACE(absl::StrCat(sample.text, symbolic ? " symbolic" : "", " ", options.isa));
-  const auto module = MakeModule(sample, symbolic);
-  if (module == nullptr) {
-    ASSERT_TRUE(symbolic);
-    return;
+void CheckSamples(const std::vector<Sample>& samples, bool symbolic, const CpuOptions& options) {
+  Program program(symbolic);
+  std::vector<HostTensor> inputs, want;
+  std::vector<std::string> from;  // By result.
+  for (const Sample& sample : samples) {
+    // Constant sizes are what the sample was checked with.
+    if (!program.Add(sample)) {
+      ASSERT_TRUE(symbolic) << sample.text;
+      return;
+    }
+    const std::vector<HostTensor> all = SampleInputs(sample, 7);
+    for (const HostTensor& t : all) {
+      if (t.valid()) inputs.push_back(t);
+    }
+    auto results = Evaluate(*sample.op, sample.attrs, all);
+    ASSERT_TRUE(results.ok()) << results.status();
+    want.insert(want.end(), results->begin(), results->end());
+    from.resize(want.size(), sample.text);
   }
-  auto plan = Lower(*module->main(), CpuLoweringTarget());
+  const Graph& main = program.Finish();
+  auto plan = Lower(main, CpuLoweringTarget());
   ASSERT_TRUE(plan.ok()) << plan.status();
-  auto executable = Executable::Create(*module->main(), *std::move(plan), options);
+  auto executable = Executable::Create(main, *std::move(plan), options);
   ASSERT_TRUE(executable.ok()) << executable.status();
-  const std::vector<HostTensor> all = SampleInputs(sample, 7);
-  std::vector<HostTensor> inputs;
-  for (const HostTensor& t : all) {
-    if (t.valid()) inputs.push_back(t);
-  }
-  const auto want = Evaluate(*sample.op, sample.attrs, all);
-  ASSERT_TRUE(want.ok()) << want.status();
+  const absl::Status code = (*executable)->WaitForCode();
+  ASSERT_TRUE(code.ok()) << code;
   const auto got = (*executable)->Run(inputs);
   ASSERT_TRUE(got.ok()) << got.status();
-  ASSERT_EQ(got->size(), want->size());
-  for (size_t i = 0; i < got->size(); ++i) {
-    EXPECT_EQ(Difference((*got)[i], (*want)[i], ToleranceFor((*want)[i])), "") << "result " << i;
+  ASSERT_EQ(got->size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i) {
+    EXPECT_EQ(Difference((*got)[i], want[i], ToleranceFor(want[i])), "") << "result " << i << " of " << from[i];
   }
 }
 
+std::vector<Sample> ValidSamples(const OpDef& op) {
+  const auto samples = ParseSamples(op.samples(), ops::Registry());
+  EXPECT_TRUE(samples.ok()) << samples.status();
+  std::vector<Sample> valid;
+  for (const Sample& sample : *samples) {
+    if (sample.expected_error.empty()) valid.push_back(Instantiate(sample));
+  }
+  return valid;
+}
+
 TEST_P(Samples, GiveWhatEvalGives) {
-  const auto samples = ParseSamples(GetParam()->samples(), ops::Registry());
-  ASSERT_TRUE(samples.ok()) << samples.status();
   CpuOptions native;
   native.threads = 2;
   CpuOptions avx2 = native;
   avx2.isa = "avx2";
-  for (const Sample& sample : *samples) {
-    if (!sample.expected_error.empty()) continue;
-    CheckSample(Instantiate(sample), false, native);
-    CheckSample(Instantiate(sample), true, native);
-    CheckSample(Instantiate(sample), false, avx2);
+  for (const Sample& sample : ValidSamples(*GetParam())) {
+    SCOPED_TRACE(sample.text);
+    CheckSamples({sample}, false, native);
+    CheckSamples({sample}, true, native);
+    CheckSamples({sample}, false, avx2);
   }
+}
+
+// All samples of an op are one program, which is compiled once.
+TEST_P(Samples, GiveTheSameInGeneratedCode) {
+  CpuOptions options;
+  options.threads = 2;
+  options.code = CpuOptions::Code::kBeforeCreation;
+  std::vector<Sample> samples;
+  for (Sample& sample : ValidSamples(*GetParam())) {
+    if (Program(/*symbolic=*/true).Add(sample)) {
+      samples.push_back(std::move(sample));
+    } else {
+      SCOPED_TRACE(sample.text);
+      CheckSamples({sample}, false, options);
+    }
+  }
+  CheckSamples(samples, true, options);
 }
 
 std::vector<const OpDef*> OpsWithSamples() {

@@ -185,7 +185,7 @@ TEST(EmittedKernels, ColumnsOfBfloatsAndWhereTheLargestStands) {
   Body body(&nest.stages[0]);
   const int x = body.Load(0, {1, kCols});
   nest.stages[0].reductions = {{ReduceOp::kSum, x, DType::kF32},
-                               {ReduceOp::kArgMax, x, DType::kI64}};
+                               {ReduceOp::kArgMax, x, DType::kF32}};
   nest.stages[1].per_row = true;
   Body out(&nest.stages[1]);
   out.Store(out.Numbered(ScalarOp::kReduced, DType::kF32, 0), 1, {1, 0});
