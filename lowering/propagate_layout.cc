@@ -119,10 +119,10 @@ class Collector {
       region->row_major_cost += SizeOf(node.result()->type()) + SizeOf(InputOf(member));
     }
     for (int i = 0; i < node.num_operands(); ++i) {
-      if (member.routine == nullptr || !node.has_operand(i)) continue;
+      if (!IsActivation(member, i)) continue;
       const Value* x = node.operand(i);
       const Type type = x->type();
-      if (!HasChannels(type) || x->IsResultOf(ops::constant)) continue;
+      if (x->IsResultOf(ops::constant)) continue;
       const bool inside = x->node() != nullptr && index_.contains(x->node());
       const bool few = type.dim(1).is_constant() && type.dim(1).value() <= kFewChannels;
       if (!inside && !few) region->channels_last_cost += SizeOf(type);
@@ -135,6 +135,17 @@ class Collector {
       }
       if (leaves) region->channels_last_cost += SizeOf(value->type());
     }
+  }
+
+  // What the routine reads in the order of its result: no weights.
+  static bool IsActivation(const Member& member, int i) {
+    const Node& node = *member.node;
+    if (member.routine == nullptr || !node.has_operand(i)) return false;
+    const Type type = node.operand(i)->type();
+    if (!HasChannels(type)) return false;
+    if (member.routine == &node) return i == 0;
+    return node.region(0)->input(i) == member.routine->operand(0) ||
+           type.dims() == node.result()->type().dims();
   }
 
   // What the routine reads, seen from outside.

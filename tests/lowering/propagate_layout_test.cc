@@ -96,7 +96,7 @@ TEST(PropagateLayout, CopiesSayWhoNeedsThem) {
 func @main(%x: f32[2, 4, 6, 6], %w: f32[4, 4, 3, 3]) -> (f32[2, 144], f32[2, 4, 6, 6]) {
   %0 = convolution(%x, %w, none, stride=[1, 1], padding=[1, 1], dilation=[1, 1]) : f32[2, 4, 6, 6]
   %1 = convolution(%0, %w, none, stride=[1, 1], padding=[1, 1], dilation=[1, 1]) : f32[2, 4, 6, 6]
-  %2 = max_pool(%1, kernel_size=[3, 3], stride=[1, 1], padding=[1, 1, 1, 1], dilation=[1, 1]) : f32[2, 4, 6, 6]
+  %2 = avg_pool(%1, kernel_size=[3, 3], stride=[1, 1], padding=[1, 1, 1, 1], dilation=[1, 1]) : f32[2, 4, 6, 6]
   %3 = reshape(%2, size=[2, 144]) : f32[2, 144]
   return %3, %1
 })");
