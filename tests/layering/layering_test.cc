@@ -36,6 +36,10 @@ struct Layer {
 const std::vector<Layer>& Layers() {
   static const auto& layers = *new std::vector<Layer>{
       {"profiler", kAbseilOnly, {}},
+      // Files of traces and what is made of them, apart from recording.
+      {"profiler/sinks", kAnyLibrary, {"profiler"}},
+      {"profiler/read", kAnyLibrary, {"profiler"}},
+      {"profiler/analysis", kAnyLibrary, {"profiler", "profiler/sinks", "profiler/read"}},
       {"graph/core", kAbseilOnly, {}},
       {"graph/ops", kAbseilOnly, {"graph/core"}},
       {"serialize", kAnyLibrary, {"graph/core", "graph/ops", "profiler"}},
@@ -55,20 +59,25 @@ const std::vector<Layer>& Layers() {
       {"api",
        kAnyLibrary,
        {"backends", "backends/reference", "backends/cpu", "backends/cuda", "lowering", "passes",
-        "serialize", "graph/core", "graph/ops", "profiler"}},
+        "serialize", "graph/core", "graph/ops", "profiler", "profiler/sinks", "profiler/read",
+        "profiler/analysis"}},
       // The models that tools build by name.
       {"examples/models", kAbseilOnly, {"graph/core", "graph/ops"}},
       // Also the headers that api's headers include: see kReexporting.
-      {"tools", kAnyLibrary, {"api", "examples/models"}},
+      {"tools",
+       kAnyLibrary,
+       {"api", "examples/models", "profiler", "profiler/sinks", "profiler/read",
+        "profiler/analysis"}},
       {"examples",
        kAnyLibrary,
        {"examples/models", "api", "backends", "backends/reference", "backends/cpu", "backends/cuda",
-        "lowering", "passes", "serialize", "graph/core", "graph/ops", "profiler"}},
+        "lowering", "passes", "serialize", "graph/core", "graph/ops", "profiler", "profiler/sinks",
+        "profiler/read", "profiler/analysis"}},
       {"tests",
        kAnyLibrary,
        {"tools", "examples", "examples/models", "api", "backends", "backends/reference",
         "backends/cpu", "backends/cuda", "lowering", "passes", "serialize", "graph/core",
-        "graph/ops", "profiler"}},
+        "graph/ops", "profiler", "profiler/sinks", "profiler/read", "profiler/analysis"}},
   };
   return layers;
 }
@@ -95,7 +104,8 @@ constexpr absl::string_view kForeign[] = {"examples/embed", "examples/plugin"};
 
 // Libraries that a layer of kAbseilOnly would name in angle brackets.
 constexpr absl::string_view kLibraryPrefixes[] = {
-    "benchmark/", "gmock/", "google/", "gtest/", "minizip/", "nlohmann/", "omp.h", "onnx/",
+    "benchmark/", "gmock/", "google/", "gtest/", "minizip/",
+    "nlohmann/",  "omp.h",  "onnx/",   "zlib.h",
 };
 
 // Folders of the repository's root without sources of ours.
@@ -348,7 +358,10 @@ TEST(LayeringCheckerTest, AcceptsDownward) {
       {"backends/cpu/a.cc", "backends/plugin.h"},
       {"api/session.cc", "backends/cpu/a.h"},
       {"api/session.cc", "passes/pipelines.h"},
+      {"profiler/sinks/a.cc", "profiler/sink.h"},
+      {"profiler/analysis/a.cc", "profiler/read/read.h"},
       {"tools/opt.cc", "api/compiler.h"},
+      {"tools/trace/main.cc", "profiler/analysis/summary.h"},
       {"tools/bench/main.cc", "examples/models/models.h"},
       {"examples/models/net.cc", "graph/core/builder.h"},
       {"examples/custom_pass/a.cc", "passes/rewrite/rewriter.h"},
@@ -365,6 +378,9 @@ TEST(LayeringCheckerTest, RejectsUpwardAndSideways) {
       {"graph/ops/a.cc", "profiler/event.h"},
       {"graph/ops/a.cc", "passes/cse.h"},
       {"profiler/a.cc", "graph/core/graph.h"},
+      {"profiler/a.cc", "profiler/sinks/b.h"},
+      {"profiler/sinks/a.cc", "profiler/read/b.h"},
+      {"passes/cse.cc", "profiler/sinks/b.h"},
       {"serialize/dot/a.cc", "passes/cse.h"},
       {"serialize/dot/a.cc", "lowering/plan.h"},
       {"passes/cse.cc", "serialize/onnx/import.h"},

@@ -1,0 +1,96 @@
+// A time in which events are recorded, for the whole process: one at a time, any number one after
+// another, started and stopped at any moment.
+//
+//   WEFT_ASSIGN_OR_RETURN(auto session, profiler::Session::Start({}));
+//   ... work ...
+//   WEFT_ASSIGN_OR_RETURN(profiler::Trace trace, session->Stop());
+//
+// With a schedule, Step() goes at the end of each step of a loop, and each cycle's trace to
+// `on_trace_ready`.
+#ifndef WEFT_PROFILER_SESSION_H_
+#define WEFT_PROFILER_SESSION_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "profiler/activity.h"
+#include "profiler/clock.h"
+#include "profiler/overflow_policy.h"
+#include "profiler/schedule.h"
+#include "profiler/source.h"
+#include "profiler/trace.h"
+
+namespace weft::profiler {
+
+struct SessionOptions {
+  ActivityMask activities = kAllActivities;
+  // Bound on the buffers of all threads together (48 bytes an event; threads keep one chunk of
+  // 64 KiB each beyond it), and what happens there. Lost events are counted.
+  int64_t max_buffer_bytes = int64_t{256} << 20;
+  OverflowPolicy overflow = OverflowPolicy::kDropNewest;
+  // Whether traces hold operands and results of descriptions, and operations.
+  bool record_shapes = true;
+  bool with_flops = true;
+  Schedule schedule;
+  // Gets the trace of each cycle, on the thread that calls Step() or Stop().
+  std::function<void(const Trace&)> on_trace_ready;
+  std::vector<std::shared_ptr<EventSource>> sources;
+};
+
+class Session {
+ public:
+  // FailedPrecondition while another session is there, InvalidArgument for a schedule with
+  // negative numbers.
+  static absl::StatusOr<std::unique_ptr<Session>> Start(SessionOptions options);
+  // Stops; what was recorded is lost unless Stop() took it.
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Ends a step, which the trace shows as ProfilerStep#N, and begins the next one.
+  void Step();
+  int64_t step() const { return step_; }
+
+  // Ends the session. What was recorded since the last trace that was ready also goes to
+  // `on_trace_ready`, if there is one and something was recorded for it. FailedPrecondition when
+  // it was stopped before.
+  absl::StatusOr<Trace> Stop();
+
+  // Into the header of traces that are collected from now on: a text, or a JSON value.
+  void AddMetadata(absl::string_view key, absl::string_view text);
+  void AddMetadataJson(absl::string_view key, absl::string_view json);
+
+ private:
+  explicit Session(SessionOptions options);
+  // From what the last step did to what the next one asks for.
+  void Enter(StepAction action);
+  void StartSources();
+  void StopSources(SourceEvents* events);
+  void EndStepSpan();
+  // Stops recording.
+  Trace CollectTrace();
+  void FillHeader(Trace* trace) const;
+
+  const SessionOptions options_;
+  std::vector<std::pair<std::string, std::string>> metadata_;
+  // Of each source: whether it started.
+  std::vector<bool> source_runs_;
+  StepAction action_ = StepAction::kNone;
+  int64_t step_ = 0;
+  bool stepped_ = false;
+  Ticks step_start_ = 0;
+  ClockReading start_;
+  int num_traces_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace weft::profiler
+
+#endif  // WEFT_PROFILER_SESSION_H_

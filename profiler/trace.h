@@ -1,0 +1,58 @@
+// What a session collected: plain data.
+#ifndef WEFT_PROFILER_TRACE_H_
+#define WEFT_PROFILER_TRACE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "profiler/description.h"
+#include "profiler/event.h"
+
+namespace weft::profiler {
+
+// A thread, or a stream of a device.
+struct Track {
+  int64_t pid = 0;  // The process; for a device's stream, the device.
+  int64_t tid = 0;  // The thread; the stream.
+  std::string name;
+  bool is_device = false;
+  int64_t num_lost = 0;  // Events that the bound on memory cost.
+};
+
+struct Trace {
+  // Times are nanoseconds after this moment of the wall clock, in nanoseconds after 1970.
+  int64_t base_time_ns = 0;
+  int64_t start_ns = 0;
+  int64_t stop_ns = 0;
+  int number = 0;  // Of the session's traces, from 0.
+
+  int64_t pid = 0;
+  std::string process_name;
+  std::string host_name;
+  std::string id;  // 32 hexadecimal digits.
+  // What was asked for, as torch.profiler names it.
+  bool profile_memory = false;
+  bool record_shapes = false;
+  bool with_flops = false;
+  // Key and JSON text.
+  std::vector<std::pair<std::string, std::string>> metadata;
+
+  std::vector<Track> tracks;
+  std::vector<std::string> names;
+  std::vector<std::shared_ptr<const Description>> descriptions;  // The first is null.
+  // By time; of spans that begin together, the outer one first.
+  std::vector<Event> events;
+
+  int64_t NumLost() const {
+    int64_t sum = 0;
+    for (const Track& track : tracks) sum += track.num_lost;
+    return sum;
+  }
+};
+
+}  // namespace weft::profiler
+
+#endif  // WEFT_PROFILER_TRACE_H_
