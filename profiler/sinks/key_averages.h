@@ -1,0 +1,94 @@
+// torch.profiler's key_averages(): what equal spans cost together, as rows and as a table.
+#ifndef WEFT_PROFILER_SINKS_KEY_AVERAGES_H_
+#define WEFT_PROFILER_SINKS_KEY_AVERAGES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "profiler/sink.h"
+#include "profiler/sinks/span_stack.h"
+
+namespace weft::profiler {
+
+struct KeyAveragesOptions {
+  enum class Group { kName, kNameAndShapes, kProvenance };
+  Group group = Group::kName;
+  // With kProvenance: spans without one are left out.
+  //
+  // Beyond this many rows, all others share the row "(other)".
+  int64_t max_rows = 1'000'000;
+};
+
+struct KeyAveragesRow {
+  std::string name;      // Steps of a session are one row, "ProfilerStep*".
+  std::string shapes;    // `Input Dims`, when grouped by them.
+  std::string category;  // Of the first span.
+  int64_t calls = 0;
+  int64_t self_ns = 0;  // Without the spans within.
+  int64_t total_ns = 0;
+  int64_t self_memory = 0;  // Bytes allocated less bytes released.
+  int64_t total_memory = 0;
+  int64_t flops = 0;
+  int64_t bytes = 0;        // Moved.
+  int64_t measured_ns = 0;  // Total time of the spans that say their bytes or operations.
+};
+
+// What the machine was measured to reach; 0: not known.
+struct Roofline {
+  double gbytes_per_second = 0;
+  double gflops_per_second = 0;
+};
+
+struct TableOptions {
+  // self_cpu_time_total, cpu_time_total, cpu_time (the average), count, self_cpu_memory_usage,
+  // cpu_memory_usage, flops, bytes or name; "" for the order of appearance.
+  std::string sort_by;
+  int64_t row_limit = 100;  // Negative: all rows.
+  int64_t max_name_width = 55;
+  Roofline roofline;
+};
+
+class KeyAverages : public TraceSink {
+ public:
+  explicit KeyAverages(KeyAveragesOptions options = {}) : options_(options) {}
+  absl::Status Begin(const TraceHeader& header) override { return absl::OkStatus(); }
+  absl::Status Add(const TraceEvent& event) override;
+  absl::Status Finish(const TraceHeader& trailer) override { return absl::OkStatus(); }
+
+  // In order of appearance.
+  const std::vector<KeyAveragesRow>& rows() const { return rows_; }
+  int64_t SelfTotal() const;
+  // More than 0: self times and memory are estimates (see SpanStacks).
+  int64_t num_unordered() const { return stacks_.num_unordered(); }
+
+  // InvalidArgument for an unknown `sort_by`. The last columns show what was reached of the
+  // roofline: of the time that the row took, the part that a machine at its ceilings would need.
+  absl::StatusOr<std::string> Table(const TableOptions& options = {}) const;
+
+ private:
+  static constexpr int64_t kNoRow = -1;
+  int64_t RowOf(const TraceEvent& event);
+  void AddSpan(const TraceEvent& event);
+  void AddMemory(const TraceEvent& event);
+
+  const KeyAveragesOptions options_;
+  std::vector<KeyAveragesRow> rows_;
+  absl::flat_hash_map<std::string, int64_t> row_of_key_;
+  SpanStacks<int64_t> stacks_;  // Of rows.
+  std::string key_;
+};
+
+// The rows in the table's order; InvalidArgument for an unknown `sort_by`.
+absl::StatusOr<std::vector<KeyAveragesRow>> SortRows(std::vector<KeyAveragesRow> rows,
+                                                     const std::string& sort_by);
+
+// "1.234ms", "1.50 Mb".
+std::string FormatNanos(double nanoseconds);
+std::string FormatBytes(int64_t bytes);
+
+}  // namespace weft::profiler
+
+#endif  // WEFT_PROFILER_SINKS_KEY_AVERAGES_H_
