@@ -8,7 +8,8 @@
 namespace weft::profiler {
 
 absl::Status KeyAverages::Add(const TraceEvent& event) {
-  if (event.phase == 'X' && event.category != "Trace") AddSpan(event);
+  const bool counts = event.category != "Trace" && event.category != "python_function";
+  if (event.phase == 'X' && counts) AddSpan(event);
   if (event.phase == 'i' && event.name == "[memory]") AddMemory(event);
   return absl::OkStatus();
 }

@@ -1,4 +1,5 @@
-// torch.profiler's key_averages(): what equal spans cost together, as rows and as a table.
+// torch.profiler's key_averages(): what equal spans cost together, as rows and as a table. As
+// there, Python's functions are left out: they stand beside the ops that they call.
 #ifndef WEFT_PROFILER_SINKS_KEY_AVERAGES_H_
 #define WEFT_PROFILER_SINKS_KEY_AVERAGES_H_
 

@@ -51,3 +51,4 @@ fuzz //tests/fuzz:ops_fuzz tests/fuzz/seeds/ops tests/golden \
   "$scratch/samples"
 fuzz //tests/fuzz:onnx_fuzz tests/fuzz/seeds/onnx examples "$onnx_models"
 fuzz //tests/fuzz:pt2_fuzz tests/fuzz/seeds/pt2
+fuzz //tests/fuzz:trace_fuzz tests/fuzz/seeds/trace
