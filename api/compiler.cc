@@ -94,10 +94,15 @@ void InstallHooks(const CompileOptions& options, const PassContext& context,
     }
     return guard ? guard(report, module) : absl::OkStatus();
   };
-  hooks->after_pass = [&options, recorder](const PassReport& report, const Module*,
-                                           const Module& after) -> absl::Status {
+  hooks->after_pass = [&options, &context, recorder](const PassReport& report, const Module*,
+                                                     const Module& after) -> absl::Status {
     recorder->AfterPass(report);
-    return options.after_pass ? options.after_pass(report, after) : absl::OkStatus();
+    if (options.after_pass) {
+      absl::Status status = options.after_pass(report, after);
+      if (!status.ok()) return status;
+    }
+    if (!options.observe_pass) return absl::OkStatus();
+    return options.observe_pass(report, after, context.remarks());
   };
   // Else a fixpoint that does not settle is no error.
   if (!options.context.strict) return;

@@ -42,6 +42,9 @@ struct CompileOptions {
   // Called before and after each run of a pass.
   std::function<absl::Status(const PassReport&, const Module&)> before_pass;
   std::function<absl::Status(const PassReport&, const Module&)> after_pass;
+  // Called after that, with all remarks so far.
+  std::function<absl::Status(const PassReport&, const Module&, const std::vector<Remark>&)>
+      observe_pass;
 };
 
 struct CompileResult {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "api/graph_view.h"
 #include "graph/core/guards.h"
 #include "graph/core/text.h"
 #include "graph/ops/registry.h"
@@ -78,6 +79,8 @@ std::optional<EmitFormat> ParseEmitFormat(absl::string_view name) {
   if (name == "text") return EmitFormat::kText;
   if (name == "dot") return EmitFormat::kDot;
   if (name == "svg") return EmitFormat::kSvg;
+  if (name == "html") return EmitFormat::kHtml;
+  if (name == "model-explorer") return EmitFormat::kModelExplorer;
   if (name == "onnx") return EmitFormat::kOnnx;
   if (name == "plan") return EmitFormat::kPlan;
   if (name == "guards") return EmitFormat::kGuards;
@@ -92,6 +95,13 @@ absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format) {
       return ToDot(module);
     case EmitFormat::kSvg:
       return DotToSvg(ToDot(module));
+    case EmitFormat::kHtml:
+    case EmitFormat::kModelExplorer: {
+      GraphRecorder picture("");
+      absl::Status status = picture.Start(module);
+      if (!status.ok()) return status;
+      return format == EmitFormat::kHtml ? picture.Html() : picture.ModelExplorer();
+    }
     case EmitFormat::kOnnx:
       return ExportOnnx(module);
     case EmitFormat::kPlan:

@@ -37,8 +37,10 @@ struct LoadOptions {
 absl::StatusOr<std::unique_ptr<Module>> LoadModel(const std::string& path,
                                                   const LoadOptions& options = {});
 
-enum class EmitFormat { kText, kDot, kSvg, kOnnx, kPlan, kGuards };
-// "text", "dot", "svg", "onnx", "plan", "guards"; nullopt for other names. Plans
+enum class EmitFormat { kText, kDot, kSvg, kHtml, kModelExplorer, kOnnx, kPlan, kGuards };
+// "text", "dot", "svg", "html", "model-explorer", "onnx", "plan", "guards"; nullopt
+// for other names. Pictures of more than the module as it is, such as what passes did
+// to it, are made by api/graph_view.h. Plans
 // are those of all functions (lowering/plan.h), for a backend with the usual
 // routines. Guards are what the program takes for granted of the sizes of its
 // inputs, and run-time asserts: those that are enough, with who needs them and

@@ -17,6 +17,7 @@
 #include "api/describe.h"
 #include "api/dump.h"
 #include "api/extensions.h"
+#include "api/graph_view.h"
 #include "api/model_io.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
@@ -34,6 +35,7 @@ struct Options {
   std::string case_file = "case.weft";
   std::string stats = "text";
   std::string stats_output;
+  std::string trace;
   DumpOptions dump;
   std::vector<std::string> inputs;
   int64_t seed = 0;
@@ -94,8 +96,13 @@ FlagSet MakeFlags(Options* o) {
                  "Value of an input that shapes depend on (.npy or .pb); the\n"
                  "program is then made for that value");
   flags.Section("Output");
-  flags.String("emit", &o->emit, "KIND,...", "stats, text, dot, svg, onnx, plan,\n"
-               "guards. Default: stats");
+  flags.String("emit", &o->emit, "KIND,...",
+               "stats, text, dot, svg, html, model-explorer, onnx, plan,\n"
+               "guards. html is one file that shows the graph after each pass;\n"
+               "svg needs Graphviz. Default: stats");
+  flags.String("trace", &o->trace, "FILE",
+               "With --emit=html: time and bytes of the kernels of this trace\n"
+               "(Chrome's JSON), on the nodes that they stand for");
   flags.String("o", &o->output, "FILE",
                "Where the graph goes; default: standard output. Statistics\n"
                "go to standard error when the graph takes standard output.\n"
@@ -166,7 +173,8 @@ absl::StatusOr<std::vector<EmitKind>> ParseEmit(const std::string& text, bool* s
       kinds.push_back({std::string(name), *format});
     } else {
       return absl::InvalidArgumentError(absl::StrCat("--emit: unknown kind \"", name,
-                                                     "\"; known are stats, text, dot, svg, onnx, plan, guards"));
+                                                     "\"; known are stats, text, dot, svg, html, model-explorer, "
+                                                     "onnx, plan, guards"));
     }
   }
   return kinds;
@@ -178,13 +186,27 @@ std::string OutputPath(const Options& o, const EmitKind& kind, bool several) {
   const size_t dot = o.output.rfind('.');
   const bool has_suffix = dot != std::string::npos && (slash == std::string::npos || dot > slash);
   return absl::StrCat(o.output.substr(0, has_suffix ? dot : std::string::npos), ".",
-                      kind.name == "text" ? "weft" : kind.name);
+                      kind.format == EmitFormat::kText            ? "weft"
+                      : kind.format == EmitFormat::kModelExplorer ? "model-explorer.json"
+                                                                  : kind.name);
+}
+
+bool IsPicture(const EmitKind& kind) {
+  return kind.format == EmitFormat::kHtml || kind.format == EmitFormat::kModelExplorer;
+}
+
+// `pictures`: what was recorded, for the kinds that show it.
+absl::StatusOr<std::string> MakeGraph(const Module& module, EmitFormat format,
+                                      const GraphRecorder* pictures) {
+  if (format == EmitFormat::kHtml) return pictures->Html();
+  if (format == EmitFormat::kModelExplorer) return pictures->ModelExplorer();
+  return Emit(module, format);
 }
 
 absl::Status WriteGraphs(const Options& o, const Module& module,
-                         const std::vector<EmitKind>& kinds) {
+                         const std::vector<EmitKind>& kinds, const GraphRecorder* pictures) {
   for (const EmitKind& kind : kinds) {
-    auto bytes = Emit(module, kind.format);
+    auto bytes = MakeGraph(module, kind.format, pictures);
     if (!bytes.ok()) return bytes.status();
     absl::Status status = WriteOutput(OutputPath(o, kind, kinds.size() > 1), *bytes);
     if (!status.ok()) return status;
@@ -264,6 +286,24 @@ absl::StatusOr<CompileOptions> MakeCompileOptions(const Options& o, Sources* sou
     }
   }
   return compile;
+}
+
+// A recorder of what the passes do, when a kind shows it.
+absl::StatusOr<std::unique_ptr<GraphRecorder>> StartRecorder(const Options& o,
+                                                             const std::string& title,
+                                                             const std::vector<EmitKind>& kinds,
+                                                             const Module& module,
+                                                             CompileOptions* compile) {
+  if (std::none_of(kinds.begin(), kinds.end(), IsPicture)) {
+    if (o.trace.empty()) return nullptr;
+    return absl::InvalidArgumentError("--trace goes with --emit=html");
+  }
+  auto recorder = std::make_unique<GraphRecorder>(title);
+  absl::Status status = recorder->Start(module);
+  if (status.ok() && !o.trace.empty()) status = recorder->AddTrace(ResolvePath(o.trace));
+  if (!status.ok()) return status;
+  recorder->Record(compile);
+  return recorder;
 }
 
 absl::Status RunPasses(const Options& o, CompileOptions compile, Module& module,
@@ -359,6 +399,16 @@ absl::StatusOr<std::string> PluginHelp(const Options& o) {
   return help.empty() ? help : absl::StrCat("\nPasses and pipelines of plugins:\n", help);
 }
 
+// Leaves those remarks that are shown unasked.
+void DropUnasked(std::vector<Remark>* remarks) {
+  remarks->erase(std::remove_if(remarks->begin(), remarks->end(),
+                                [](const Remark& remark) {
+                                  return remark.kind != RemarkKind::kFailed &&
+                                         remark.kind != RemarkKind::kBudget;
+                                }),
+                 remarks->end());
+}
+
 // What a run says, also one that fails.
 absl::Status WriteReports(const Options& o, const std::string& head, bool stats,
                           CompileResult& result, std::ostream& info) {
@@ -366,11 +416,13 @@ absl::Status WriteReports(const Options& o, const std::string& head, bool stats,
     absl::Status status = WriteStatistics(o, head, result.report, info);
     if (!status.ok()) return status;
   }
+  // A picture has them collected, without a wish to see them here.
+  if (o.remarks.empty() && o.near_misses.empty()) DropUnasked(&result.remarks);
   return WriteRemarks(o, std::move(result.remarks), info);
 }
 
 // Reads, runs and writes. The options have been checked.
-absl::StatusOr<int> CompileModel(const Options& o, const CompileOptions& compile,
+absl::StatusOr<int> CompileModel(const Options& o, CompileOptions compile,
                                  const std::string& path, const LoadOptions& load,
                                  const std::vector<EmitKind>& kinds, bool stats) {
   const absl::Time begin = absl::Now();
@@ -380,6 +432,9 @@ absl::StatusOr<int> CompileModel(const Options& o, const CompileOptions& compile
                                            absl::ToDoubleMilliseconds(absl::Now() - begin));
   std::ostream& info =
       !kinds.empty() && (o.output.empty() || o.output == "-") ? std::cerr : std::cout;
+  auto recorder =
+      StartRecorder(o, path.substr(path.rfind('/') + 1), kinds, **module, &compile);
+  if (!recorder.ok()) return recorder.status();
   CompileResult result;
   const absl::Status run = RunPasses(o, compile, **module, &result);
   if (run.ok() && compile.verify >= CompileOptions::Verify::kSemantics) {
@@ -395,7 +450,7 @@ absl::StatusOr<int> CompileModel(const Options& o, const CompileOptions& compile
   if (!status.ok()) return status;
   status = WriteBlame(o, **module, info);
   if (!status.ok()) return status;
-  status = WriteGraphs(o, **module, kinds);
+  status = WriteGraphs(o, **module, kinds, recorder->get());
   if (!status.ok()) return status;
   return kExitOk;
 }

@@ -1,0 +1,44 @@
+// Pictures of what a pipeline does to a module: one HTML file with a snapshot after
+// each pass that changed something, and Model Explorer's JSON.
+#ifndef WEFT_API_GRAPH_VIEW_H_
+#define WEFT_API_GRAPH_VIEW_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "api/compiler.h"
+#include "graph/core/graph.h"
+
+namespace weft {
+
+class GraphRecorder {
+ public:
+  // `title` heads the picture: the model's file.
+  explicit GraphRecorder(std::string title);
+  ~GraphRecorder();
+
+  // The module as it is before the passes. ResourceExhausted when it is too large for
+  // a picture, here and after passes.
+  absl::Status Start(const Module& module);
+  // Has the passes of a run recorded with their remarks; after Start, and with the
+  // recorder outliving the run. Passes pay a copy of what they changed.
+  void Record(CompileOptions* options);
+  // Time and bytes of the kernels of a Chrome trace, whose events name the source
+  // nodes that they stand for (args "provenance", "kernel", "bytes"). Errors name the
+  // file.
+  absl::Status AddTrace(const std::string& path);
+
+  // The same bytes for the same module, pipeline and trace.
+  std::string Html() const;
+  // Of the module as it was last.
+  std::string ModelExplorer() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace weft
+
+#endif  // WEFT_API_GRAPH_VIEW_H_

@@ -1,0 +1,14 @@
+#include "serialize/html/html.h"
+
+#include "absl/strings/str_cat.h"
+#include "serialize/html/view_json.h"
+#include "serialize/html/viewer_page.h"
+
+namespace weft {
+
+std::string ToHtml(const ModuleView& view) {
+  // kViewerHead ends inside the element of the data, kViewerTail begins there.
+  return absl::StrCat(kViewerHead, ViewJson(view), kViewerTail);
+}
+
+}  // namespace weft

@@ -1,0 +1,151 @@
+// A module as a picture needs it, at several points of time.
+//
+// Every node, graph input and return has a key that stands for it in all
+// snapshots, and a row for each form that it had. A snapshot is stored as what
+// changed since the one before it, so a pipeline of N passes costs the graph once
+// and its changes N times. Whatever is text is a number in one table of strings.
+//
+// Passes are unknown here: what they said comes in as plain values.
+#ifndef WEFT_SERIALIZE_HTML_MODULE_VIEW_H_
+#define WEFT_SERIALIZE_HTML_MODULE_VIEW_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "graph/core/graph.h"
+#include "serialize/html/scopes.h"
+#include "serialize/html/string_table.h"
+
+namespace weft {
+
+struct ModuleView {
+  // All int fields are numbers in `strings` where nothing else is said; -1: none.
+  struct GraphRow {
+    int name = -1;
+    int owner = -1;   // Key of the node that holds it; -1: a function.
+    int region = -1;  // The name of the place in the owner: "body".
+  };
+  struct Key {
+    int graph = -1;  // In `graphs`.
+    // The node's id; of graph inputs, -1 - the value's id.
+    int64_t local = 0;
+  };
+  struct Edge {
+    int key = -1;  // Where the value comes from; -1: an absent operand.
+    int result = 0;
+    bool is_symbol = false;  // Orders only: the definition of a symbol.
+    bool operator==(const Edge& o) const {
+      return key == o.key && result == o.result && is_symbol == o.is_symbol;
+    }
+  };
+  struct Row {
+    int key = -1;
+    int op = -1;       // "input" for graph inputs.
+    int name = -1;     // Of inputs and constants.
+    int types = -1;    // Of the results, with ", " between.
+    int attrs = -1;    // Lines "name=value".
+    int sources = -1;  // In `source_lists`.
+    int scope = 0;     // In `scopes`.
+    int story = -1;    // In `stories`.
+    std::vector<Edge> edges;
+    bool operator==(const Row& o) const;
+  };
+  struct Placement {
+    int row = -1;  // In `rows`.
+    // The key that it stands behind; kFirst: first of its graph; kStays: where
+    // its key stood before.
+    int after = kStays;
+  };
+  static constexpr int kFirst = -1;
+  static constexpr int kStays = -2;
+  struct Snapshot {
+    std::string path;  // "fixpoint.2.cse"; "import" for the first.
+    std::string text;  // The pass with its options.
+    std::vector<int> removed;        // Keys.
+    std::vector<Placement> placed;   // In the order of the graphs and nodes.
+  };
+  // One step of how a node came to be, as OriginTable::Step.
+  struct Step {
+    int pass = -1;
+    int rule = -1;
+    int64_t rewrite = 0;
+    int op = -1;
+    int64_t node = 0;
+  };
+  struct Remark {
+    int snapshot = 0;
+    int path = -1;  // Of the pass.
+    int kind = -1;
+    int rule = -1;
+    int text = -1;
+    int sources = -1;
+    std::vector<int> keys;
+  };
+  struct Kernel {
+    int name = -1;
+    double microseconds = 0;
+    int64_t calls = 0;
+    int64_t bytes = 0;
+    int sources = -1;
+  };
+
+  std::string title;
+  StringTable strings;
+  ScopeTree scopes{&strings};
+  std::vector<GraphRow> graphs;
+  std::vector<Key> keys;
+  std::vector<Row> rows;
+  std::vector<Snapshot> snapshots;
+  std::vector<std::vector<int>> source_lists;  // The last is -1 when there are more.
+  std::vector<Step> steps;
+  std::vector<std::vector<int>> stories;  // Steps, the latest first.
+  std::vector<Remark> remarks;
+  int64_t remarks_left_out = 0;
+  std::vector<Kernel> kernels;
+
+  // The rows of snapshot `i`: for each graph, by number, the rows of its nodes in
+  // their order; empty for graphs that it does not have.
+  std::vector<std::vector<int>> RowsAt(int i) const;
+};
+
+// Takes the snapshots of one module that passes change.
+class ModuleViewBuilder {
+ public:
+  explicit ModuleViewBuilder(std::string title);
+  ~ModuleViewBuilder();
+
+  // The first snapshot, and those after passes. ResourceExhausted for more than
+  // kMaxRows forms of nodes.
+  absl::Status AddSnapshot(const Module& module, absl::string_view path, absl::string_view text);
+  static constexpr size_t kMaxRows = 2'000'000;
+
+  // A remark of the pass whose snapshot is the last, or that changed nothing.
+  // Those past kMaxRemarks are counted only.
+  struct RemarkText {
+    absl::string_view path, kind, rule, text;
+    absl::string_view function;  // The graph that the ids are of.
+    std::vector<int64_t> nodes;
+    std::vector<std::string> sources;
+  };
+  void AddRemark(const RemarkText& remark);
+  static constexpr size_t kMaxRemarks = 200'000;
+
+  // What a trace says of one kernel.
+  void AddKernel(absl::string_view name, double microseconds, int64_t calls, int64_t bytes,
+                 const std::vector<std::string>& sources);
+
+  const ModuleView& view() const { return view_; }
+
+ private:
+  class Collector;
+  ModuleView view_;
+  std::unique_ptr<Collector> collector_;
+};
+
+}  // namespace weft
+
+#endif  // WEFT_SERIALIZE_HTML_MODULE_VIEW_H_

@@ -1,0 +1,62 @@
+// What a picture says of one node, as numbers of strings.
+#ifndef WEFT_SERIALIZE_HTML_NODE_TEXT_H_
+#define WEFT_SERIALIZE_HTML_NODE_TEXT_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "graph/core/graph.h"
+#include "serialize/html/string_table.h"
+
+namespace weft {
+
+// The attributes of a node that are not their defaults, one a line as "name=value";
+// of a constant its values, when they are few.
+std::string AttrLines(const Node& node);
+// What a signature says of an input beside its name and type, in the same form.
+std::string InputLines(const Graph& graph, int input);
+
+// Remembers the texts of ops, types and attributes, which are interned values.
+class NodeText {
+ public:
+  explicit NodeText(StringTable* strings) : strings_(strings) {}
+
+  // Fills in op, name, types and attrs.
+  template <typename Row>
+  void FillNode(const Node& node, Row* row) {
+    row->op = Op(node.op());
+    row->name = Name(node);
+    row->types = Types(node);
+    row->attrs = AttrsOf(node);
+  }
+  template <typename Row>
+  void FillInput(const Graph& graph, int input, Row* row) {
+    row->op = strings_->Add("input");
+    row->name = strings_->Add(graph.input_info(input).name);
+    row->types = TypeOf(graph.input(input)->type());
+    const std::string lines = InputLines(graph, input);
+    row->attrs = lines.empty() ? -1 : strings_->Add(lines);
+  }
+  // An input that stands for a parameter of the model.
+  static bool IsParameter(const Graph& graph, int input) {
+    return !graph.input_info(input).param.empty();
+  }
+
+ private:
+  int Op(const OpDef& op);
+  int Name(const Node& node);
+  int TypeOf(Type type);
+  int Types(const Node& node);
+  int AttrsOf(const Node& node);
+
+  StringTable* strings_;
+  absl::flat_hash_map<const OpDef*, int> ops_;
+  absl::flat_hash_map<Type, int> types_;
+  absl::flat_hash_map<std::pair<const OpDef*, const AttrList*>, int> attrs_;
+};
+
+}  // namespace weft
+
+#endif  // WEFT_SERIALIZE_HTML_NODE_TEXT_H_

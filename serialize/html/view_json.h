@@ -1,0 +1,19 @@
+// A ModuleView as compact JSON: what the viewer reads (viewer/data.js says how).
+#ifndef WEFT_SERIALIZE_HTML_VIEW_JSON_H_
+#define WEFT_SERIALIZE_HTML_VIEW_JSON_H_
+
+#include <string>
+
+#include "serialize/html/module_view.h"
+
+namespace weft {
+
+// One object. Tables are columns: {"op": [..], "types": [..], ...}. Rows of the first
+// snapshot are numbered in the order of their graphs and places, so that it needs no
+// list. Sources of edges are distances of keys, key - source; 0 for an absent operand.
+// May stand inside a <script> element (json_text.h).
+std::string ViewJson(const ModuleView& view);
+
+}  // namespace weft
+
+#endif  // WEFT_SERIALIZE_HTML_VIEW_JSON_H_
