@@ -86,8 +86,6 @@ absl::Status GraphRecorder::AddTrace(const std::string& path) {
 
 std::string GraphRecorder::Html() const { return ToHtml(state_->builder.view()); }
 
-std::string GraphRecorder::ModelExplorer() const {
-  return ToModelExplorer(state_->builder.view());
-}
+std::string GraphRecorder::ModelExplorer() const { return ToModelExplorer(state_->builder.view()); }
 
 }  // namespace weft

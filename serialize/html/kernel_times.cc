@@ -25,10 +25,14 @@ class EventReader : public nlohmann::json_sax<Json> {
   bool number_unsigned(number_unsigned_t v) override { return Number(static_cast<double>(v)); }
   bool number_float(number_float_t v, const string_t&) override { return Number(v); }
   bool string(string_t& v) override {
-    if (depth_ == event_ && key_ == "name") event_name_ = std::move(v);
-    else if (depth_ == event_ && key_ == "ph") is_complete_ = v == "X";
-    else if (InArgs() && key_ == "kernel") kernel_.name = std::move(v);
-    else if (in_sources_ && depth_ == event_ + 2) kernel_.sources.push_back(std::move(v));
+    if (depth_ == event_ && key_ == "name")
+      event_name_ = std::move(v);
+    else if (depth_ == event_ && key_ == "ph")
+      is_complete_ = v == "X";
+    else if (InArgs() && key_ == "kernel")
+      kernel_.name = std::move(v);
+    else if (in_sources_ && depth_ == event_ + 2)
+      kernel_.sources.push_back(std::move(v));
     return true;
   }
   bool binary(binary_t&) override { return true; }
@@ -66,8 +70,7 @@ class EventReader : public nlohmann::json_sax<Json> {
     --depth_;
     return true;
   }
-  bool parse_error(std::size_t position, const std::string&,
-                   const Json::exception&) override {
+  bool parse_error(std::size_t position, const std::string&, const Json::exception&) override {
     error_ = absl::StrCat("no JSON at byte ", position);
     return false;
   }

@@ -70,9 +70,9 @@ class ModuleViewBuilder::Collector {
     for (size_t i = 0; i < queue_.size(); ++i) {
       CollectGraph(*queue_[i].graph, queue_[i].number);
       if (view_->rows.size() > kMaxRows) {
-        return absl::ResourceExhaustedError(absl::StrCat(
-            "the picture would hold more than ", kMaxRows,
-            " forms of nodes; fewer passes, or --emit=text, take less"));
+        return absl::ResourceExhaustedError(
+            absl::StrCat("the picture would hold more than ", kMaxRows,
+                         " forms of nodes; fewer passes, or --emit=text, take less"));
       }
     }
     before.resize(order_.size());
@@ -279,8 +279,8 @@ class ModuleViewBuilder::Collector {
       StringTable& strings = view_->strings;
       const int rule = from.rule.empty() ? -1 : strings.Add(from.rule);
       const int op = from.op == nullptr ? -1 : strings.Add(from.op->name());
-      const auto key = std::make_tuple(strings.Add(from.pass), rule, from.rewrite, op,
-                                       int64_t{from.node});
+      const auto key =
+          std::make_tuple(strings.Add(from.pass), rule, from.rewrite, op, int64_t{from.node});
       auto [step, is_new] = steps_.emplace(key, view_->steps.size());
       if (is_new) view_->steps.push_back({std::get<0>(key), rule, from.rewrite, op, from.node});
       story.push_back(step->second);
@@ -349,8 +349,8 @@ void ModuleViewBuilder::AddRemark(const RemarkText& remark) {
 
 void ModuleViewBuilder::AddKernel(absl::string_view name, double microseconds, int64_t calls,
                                   int64_t bytes, const std::vector<std::string>& sources) {
-  view_.kernels.push_back({view_.strings.Add(name), microseconds, calls, bytes,
-                           collector_->SourceList(sources)});
+  view_.kernels.push_back(
+      {view_.strings.Add(name), microseconds, calls, bytes, collector_->SourceList(sources)});
 }
 
 }  // namespace weft

@@ -63,10 +63,10 @@ struct ModuleView {
   static constexpr int kFirst = -1;
   static constexpr int kStays = -2;
   struct Snapshot {
-    std::string path;  // "fixpoint.2.cse"; "import" for the first.
-    std::string text;  // The pass with its options.
-    std::vector<int> removed;        // Keys.
-    std::vector<Placement> placed;   // In the order of the graphs and nodes.
+    std::string path;               // "fixpoint.2.cse"; "import" for the first.
+    std::string text;               // The pass with its options.
+    std::vector<int> removed;       // Keys.
+    std::vector<Placement> placed;  // In the order of the graphs and nodes.
   };
   // One step of how a node came to be, as OriginTable::Step.
   struct Step {

@@ -42,6 +42,16 @@ class Writer {
   void Column(absl::string_view name, size_t size, Item item) {
     List(name, size, [&](int i) { absl::StrAppend(&out_, item(i)); });
   }
+  // Numbers as differences to the one before.
+  template <typename Item>
+  void Differences(absl::string_view name, size_t size, Item item) {
+    int64_t last = 0;
+    Column(name, size, [&](int i) {
+      const int64_t now = item(i), step = now - last;
+      last = now;
+      return step;
+    });
+  }
   void Name(absl::string_view name) {
     absl::StrAppend(&out_, out_.back() == '{' ? "" : ",", "\"", name, "\":");
   }
@@ -75,7 +85,7 @@ class Writer {
     const auto& keys = view_.keys;
     Object("keys", [&] {
       Column("graph", keys.size(), [&](int i) { return keys[i].graph; });
-      Column("local", keys.size(), [&](int i) { return keys[i].local; });
+      Differences("local", keys.size(), [&](int i) { return keys[i].local; });
     });
     List("sources", view_.source_lists.size(), [&](int i) { Numbers(view_.source_lists[i]); });
     const auto& steps = view_.steps;
@@ -92,12 +102,12 @@ class Writer {
   void WriteRows() {
     const auto& rows = view_.rows;
     Object("rows", [&] {
-      Column("key", rows.size(), [&](int i) { return rows[i].key; });
+      Differences("key", rows.size(), [&](int i) { return rows[i].key; });
       Column("op", rows.size(), [&](int i) { return rows[i].op; });
       Column("name", rows.size(), [&](int i) { return rows[i].name; });
       Column("types", rows.size(), [&](int i) { return rows[i].types; });
       Column("attrs", rows.size(), [&](int i) { return rows[i].attrs; });
-      Column("sources", rows.size(), [&](int i) { return rows[i].sources; });
+      Differences("sources", rows.size(), [&](int i) { return rows[i].sources; });
       Column("scope", rows.size(), [&](int i) { return rows[i].scope; });
       Column("story", rows.size(), [&](int i) { return rows[i].story; });
       Column("edges", rows.size(), [&](int i) { return rows[i].edges.size(); });
@@ -143,10 +153,9 @@ class Writer {
         Name("count");
         absl::StrAppend(&out_, placed.size());
       } else {
-        Name("removed");
-        Numbers(snapshot.removed);
-        Column("rows", placed.size(), [&](int i) { return placed[i].row; });
-        Column("after", placed.size(), [&](int i) { return placed[i].after; });
+        Differences("removed", snapshot.removed.size(), [&](int i) { return snapshot.removed[i]; });
+        Differences("rows", placed.size(), [&](int i) { return placed[i].row; });
+        Differences("after", placed.size(), [&](int i) { return placed[i].after; });
       }
       out_ += '}';
     });

@@ -11,6 +11,8 @@ namespace weft {
 // One object. Tables are columns: {"op": [..], "types": [..], ...}. Rows of the first
 // snapshot are numbered in the order of their graphs and places, so that it needs no
 // list. Sources of edges are distances of keys, key - source; 0 for an absent operand.
+// keys.local, rows.key, rows.sources and the lists of snapshots hold differences to the
+// element before, so that what goes in sequence is short.
 // May stand inside a <script> element (json_text.h).
 std::string ViewJson(const ModuleView& view);
 

@@ -1,5 +1,11 @@
 // The page's data (serialize/html/view_json.h) as typed arrays, and snapshots of it.
 
+// Undoes a column of differences, in place.
+function sums(column) {
+  for (let i = 1; i < column.length; ++i) column[i] += column[i - 1];
+  return column;
+}
+
 // Reads the JSON. Rows know their operands through first[row] .. first[row + 1].
 function readData(text) {
   const d = JSON.parse(text);
@@ -9,7 +15,7 @@ function readData(text) {
     strings: d.strings,
     scopes: d.scopes,
     graphs: d.graphs,
-    keys: {graph: Int32Array.from(d.keys.graph), local: d.keys.local},
+    keys: {graph: Int32Array.from(d.keys.graph), local: sums(d.keys.local)},
     sources: d.sources,
     steps: d.steps,
     stories: d.stories,
@@ -18,12 +24,12 @@ function readData(text) {
     remarksLeftOut: d.remarksLeftOut,
     kernels: d.kernels,
     rows: rows,
-    key: Int32Array.from(d.rows.key),
+    key: Int32Array.from(sums(d.rows.key)),
     op: Int32Array.from(d.rows.op),
     name: Int32Array.from(d.rows.name),
     types: Int32Array.from(d.rows.types),
     attrs: Int32Array.from(d.rows.attrs),
-    source: Int32Array.from(d.rows.sources),
+    source: Int32Array.from(sums(d.rows.sources)),
     scope: Int32Array.from(d.rows.scope),
     story: Int32Array.from(d.rows.story),
     first: new Int32Array(rows + 1),
@@ -31,6 +37,9 @@ function readData(text) {
     result: new Map(),
     symbol: new Set(d.edges.symbols),
   };
+  for (const delta of d.snapshots.slice(1)) {
+    for (const column of ['removed', 'rows', 'after']) sums(delta[column]);
+  }
   for (let row = 0; row < rows; ++row) {
     data.first[row + 1] = data.first[row] + d.rows.edges[row];
     for (let e = data.first[row]; e < data.first[row + 1]; ++e) {
@@ -62,8 +71,8 @@ function sameRow(data, a, b) {
 }
 
 // Snapshot `number`: {row: the row of each key or -1, order: keys, graph after graph,
-// change: by key, added, removed, changed: counts}. Removed keys keep the row that they
-// had before, and stand in `ghosts`.
+// change: by key, added, removed, changed: counts}. What the last pass removed keeps the
+// row that it had before, and stands in `all`, which is `order` with it.
 function makeSnapshot(data, number) {
   const keys = data.keys.local.length;
   const row = new Int32Array(keys).fill(-1);
@@ -93,16 +102,15 @@ function makeSnapshot(data, number) {
     linkAfter(key, last[graph]);
     last[graph] = key;
   }
-  const result = {row, change, ghosts: [], added: 0, removed: 0, changed: 0, number};
+  const result = {row, change, order: [], all: [], added: 0, removed: 0, changed: 0, number};
   for (let s = 1; s <= number; ++s) {
     const delta = data.snapshots[s], isLast = s === number;
     for (const key of delta.removed) {
-      unlink(key);
       if (isLast) {
         change[key] = kRemoved;
-        result.ghosts.push(key);
         ++result.removed;
       } else {
+        unlink(key);
         row[key] = -1;
       }
     }
@@ -121,9 +129,11 @@ function makeSnapshot(data, number) {
     }
     for (const i of fresh) linkAfter(data.key[delta.rows[i]], delta.after[i]);
   }
-  result.order = [];
   for (let g = 0; g < head.length; ++g) {
-    for (let key = head[g]; key >= 0; key = next[key]) result.order.push(key);
+    for (let key = head[g]; key >= 0; key = next[key]) {
+      result.all.push(key);
+      if (change[key] !== kRemoved) result.order.push(key);
+    }
   }
   return result;
 }

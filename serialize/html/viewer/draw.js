@@ -185,16 +185,13 @@ class Painter {
     c.fillText('▸ ' + this.clip(c, tree.label[item], box.w - 30), box.x + 8, box.y + 15);
     c.font = '10.5px ' + kFont;
     c.fillStyle = kColours.faint;
-    const nodes = tree.nodes[item] + (tree.nodes[item] === 1 ? ' node' : ' nodes');
-    c.fillText(nodes, box.x + 10, box.y + 32);
-    let x = box.x + 18 + c.measureText(nodes).width;
-    for (const [change, sign] of [[kAdded, '+'], [kRemoved, '−'], [kChanged, '~']]) {
-      const count = tree.changes[change][item];
-      if (count === 0) continue;
-      c.fillStyle = kChangeColours[change][1];
-      c.fillText(sign + count, x, box.y + 32);
-      x += c.measureText(sign + count).width + 6;
-    }
+    let x = box.x + 10;
+    this.scene.summaryOf(item).forEach((text, change) => {
+      if (text === '') return;
+      if (change > 0) c.fillStyle = kChangeColours[change][1];
+      c.fillText(text, x, box.y + 32);
+      x += c.measureText(text).width + 6;
+    });
   }
 
   paintLine(c, line, w, colour, width) {
@@ -212,6 +209,15 @@ class Painter {
     c.globalAlpha = line.direct ? 0.45 : 0.9;
     c.beginPath();
     c.moveTo(p[0], p[1]);
+    if (line.back) {
+      const out = Math.max(p[0], p[2]) + 40;
+      c.setLineDash([3, 3]);
+      c.bezierCurveTo(out, p[1], out, p[3], p[2], p[3]);
+      c.stroke();
+      c.setLineDash([]);
+      c.globalAlpha = 1;
+      return;
+    }
     for (let i = 2; i < p.length; i += 2) {
       const middle = (p[i - 1] + p[i + 1]) / 2;
       c.bezierCurveTo(p[i - 2], middle, p[i], middle, p[i], p[i + 1]);

@@ -4,10 +4,12 @@
 
 const kGapX = 22, kGapY = 46;
 const kMaxBends = 3000;  // Of all edges of a group; past that they go straight.
+const kMaxSpan = 24;     // Layers that an edge with bends passes.
 const kSweeps = 6;
 
 // sizes: {w, h} by child; edges: [from, to, ...] by place in `sizes`. Returns
-// {x, y (centres), w, h, bends: by edge, a list of x, y or null}.
+// {x, y (centres), w, h, bends: by edge, a list of x, y, or null for a straight line, or
+// 'back' for an edge that does not go down}.
 function layoutGroup(sizes, edges) {
   const n = sizes.length;
   const layer = layersOf(n, edges);
@@ -66,14 +68,14 @@ function layersOf(n, edges) {
   return layer;
 }
 
-// Edges over more than one layer get a bend in each layer between; edges that go up or
-// level are drawn straight.
+// Edges over more than one layer get a bend in each layer between. Long ones, and those
+// that do not go down, have no say in the order of the layers.
 function addBends(points, edges, layer) {
   let total = 0;
   return edges.map(([a, b]) => {
     const span = layer[b] - layer[a];
-    if (span < 1) return null;
-    if (span > 1 && total + span > kMaxBends) return null;
+    if (span < 1) return 'back';
+    if (span > kMaxSpan || (span > 1 && total + span > kMaxBends)) return null;
     let from = a;
     const chain = [];
     for (let l = layer[a] + 1; l < layer[b]; ++l) {
@@ -171,7 +173,7 @@ function finish(points, layers, n, edges, chains) {
     result.y[i] = points[i].y;
   }
   result.bends = chains.map((chain) => {
-    if (chain === null) return null;
+    if (chain === null || chain === 'back') return chain;
     const at = [];
     for (const i of chain) at.push(points[i].x - left, points[i].y);
     return at;

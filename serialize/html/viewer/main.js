@@ -113,6 +113,7 @@ class App {
   }
 
   goTo(number) {
+    document.getElementById('results').hidden = true;
     this.number = Math.max(0, Math.min(this.data.snapshots.length - 1, number));
     this.rebuild();
     this.showSteps();
@@ -172,7 +173,7 @@ class App {
     const {data, tree, snapshot} = this;
     if (this.users === null) {
       this.users = new Map();
-      for (const key of snapshot.order.concat(snapshot.ghosts)) {
+      for (const key of snapshot.all) {
         const row = snapshot.row[key];
         for (let e = data.first[row]; e < data.first[row + 1]; ++e) {
           if (data.from[e] < 0) continue;
@@ -182,11 +183,12 @@ class App {
         }
       }
     }
-    const key = tree.key[item], row = snapshot.row[key], inputs = [];
+    const key = tree.key[item], row = snapshot.row[key], found = new Set();
     for (let e = data.first[row]; e < data.first[row + 1]; ++e) {
       const other = data.from[e] < 0 ? -1 : tree.itemOfKey[data.from[e]];
-      if (other >= 0 && !inputs.includes(other)) inputs.push(other);
+      if (other >= 0) found.add(other);
     }
+    const inputs = [...found];
     const users = (this.users.get(key) || []).map((k) => tree.itemOfKey[k]).filter((i) => i >= 0);
     return {inputs, users};
   }

@@ -154,7 +154,7 @@ class Panel {
     if (tree.isGroup(item)) this.pair(list, 'holds', (tree.nodes[item] - 1) + ' nodes');
     this.attributes(row);
     this.names('Source nodes', data.source[row]);
-    this.history(row, data.keys.graph[key]);
+    this.history(row);
     this.heatOf(item);
     this.neighbours(item);
     const {direct, related} = this.remarksOf(key, data.source[row]);
@@ -187,9 +187,8 @@ class Panel {
     }
   }
 
-  history(row, graph) {
-    const {data, tree} = this.app;
-    if (tree.snapshot.row.length === 0) return;
+  history(row) {
+    const {data} = this.app;
     const list = this.section('History');
     const story = data.story[row] < 0 ? [] : data.stories[data.story[row]];
     if (story.length === 0) {

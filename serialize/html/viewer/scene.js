@@ -102,11 +102,22 @@ class Scene {
     }
     const layout = this.layouts.get(item);
     if (!this.isOpen(item) || layout === undefined) {
-      return {w: Math.max(110, Math.min(260, tree.label[item].length * 7.8 + 44)),
+      return {w: Math.max(110, Math.min(260, tree.label[item].length * 7.8 + 44),
+                          this.summaryOf(item).join(' ').length * 6.3 + 22),
               h: kGroupHeight};
     }
     const label = Math.min(260, tree.label[item].length * 7.8 + 44);
     return {w: Math.max(label, layout.w + 2 * kPad), h: layout.h + kHeader + 2 * kPad};
+  }
+
+  // What the second line of a closed group says: its nodes, and how many of them the
+  // pass added, removed and changed, '' for none.
+  summaryOf(item) {
+    const {nodes, changes} = this.tree;
+    const count = (sign, change) =>
+        changes[change][item] === 0 ? '' : sign + changes[change][item];
+    return [nodes[item] + (nodes[item] === 1 ? ' node' : ' nodes'), count('+', kAdded),
+            count('−', kRemoved), count('~', kChanged)];
   }
 
   // Lays out the open groups, the inner ones first.
@@ -142,7 +153,7 @@ class Scene {
   }
 
   // boxes: {item, x, y, w, h (left top), open}, outer before inner; lines: {points,
-  // from, to, count}.
+  // count of values}.
   flatten() {
     const {tree} = this;
     this.boxes = [];
@@ -168,15 +179,19 @@ class Scene {
       }
       layout.edges.forEach(([a, b, count], e) => {
         const from = this.boxOf.get(children[a]), to = this.boxOf.get(children[b]);
+        const bends = layout.bends[e];
+        if (bends === 'back') {
+          // Around the right side.
+          this.lines.push({points: [from.x + from.w, from.y + from.h / 2, to.x + to.w,
+                                    to.y + to.h / 2], count, back: true});
+          return;
+        }
         const points = [from.x + from.w / 2, from.y + from.h];
-        if (layout.bends[e] !== null) {
-          for (let i = 0; i < layout.bends[e].length; i += 2) {
-            points.push(x + layout.bends[e][i], y + layout.bends[e][i + 1]);
-          }
+        for (let i = 0; bends !== null && i < bends.length; i += 2) {
+          points.push(x + bends[i], y + bends[i + 1]);
         }
         points.push(to.x + to.w / 2, to.y);
-        this.lines.push({points, from: from.item, to: to.item, count,
-                         direct: layout.bends[e] === null});
+        this.lines.push({points, count, direct: bends === null});
       });
     }
   }

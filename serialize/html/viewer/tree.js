@@ -46,28 +46,23 @@ class Tree {
 
   build() {
     const {data, snapshot} = this;
-    const keys = this.options.ghosts ? snapshot.order.concat(snapshot.ghosts) : snapshot.order;
+    const keys = this.options.ghosts ? snapshot.all : snapshot.order;
+    const byGraph = data.graphs.name.map(() => []);
+    for (const key of keys) byGraph[data.keys.graph[key]].push(key);
     // Which keys hold graphs, and how many functions there are.
     const held = new Map();
-    const live = new Set();
-    for (const key of keys) live.add(data.keys.graph[key]);
     let functions = 0;
-    for (const g of live) {
+    byGraph.forEach((list, g) => {
       const owner = data.graphs.owner[g];
+      if (list.length === 0) return;
       if (owner < 0) ++functions;
       else if (!held.has(owner)) held.set(owner, [g]);
       else held.get(owner).push(g);
-    }
-    // Graphs are numbered outer before inner, so owners come before what they hold.
-    const top = new Map();  // The item of each graph.
+    });
     const scopeItems = new Map();
-    const byGraph = new Map();
-    for (const key of keys) {
-      const g = data.keys.graph[key];
-      if (byGraph.has(g)) byGraph.get(g).push(key);
-      else byGraph.set(g, [key]);
-    }
-    for (const g of [...byGraph.keys()].sort((a, b) => a - b)) {
+    // Graphs are numbered outer before inner, so owners come before what they hold.
+    for (let g = 0; g < byGraph.length; ++g) {
+      if (byGraph[g].length === 0) continue;
       const owner = data.graphs.owner[g];
       let item = this.root;
       if (owner >= 0) {
@@ -81,8 +76,7 @@ class Tree {
         const name = textOf(data, data.graphs.name[g]);
         item = this.addChild(item, [], '@' + name, -1, '@' + name);
       }
-      top.set(g, item);
-      for (const key of byGraph.get(g)) this.place(key, g, item, held.has(key), scopeItems);
+      for (const key of byGraph[g]) this.place(key, g, item, held.has(key), scopeItems);
     }
   }
 
@@ -175,38 +169,49 @@ class Tree {
   }
 
   // Each edge belongs to the innermost group around both of its ends, where it joins
-  // two children. edges[group]: a list of from, to, number of values.
+  // two children. edges: of each group that has some, a list of from, to, number of
+  // values.
   liftEdges() {
-    const {data, snapshot} = this;
-    const seen = new Map();
-    const n = this.parent.length;
-    this.edges = new Map();
-    for (let i = 0; i < this.order.length; ++i) {
-      const item = this.order[i], key = this.key[item];
+    const {data, snapshot, parent, depth} = this;
+    const n = parent.length;
+    const from = [], to = [];
+    for (const item of this.order) {
+      const key = this.key[item];
       if (key < 0) continue;
       const row = snapshot.row[key];
       for (let e = data.first[row]; e < data.first[row + 1]; ++e) {
-        const source = data.from[e] < 0 ? -1 : this.itemOfKey[data.from[e]];
-        if (source < 0 || source === item) continue;
-        let a = source, b = item;
-        while (this.depth[a] > this.depth[b]) a = this.parent[a];
-        while (this.depth[b] > this.depth[a]) b = this.parent[b];
+        let a = data.from[e] < 0 ? -1 : this.itemOfKey[data.from[e]], b = item;
+        if (a < 0 || a === b) continue;
+        while (depth[a] > depth[b]) a = parent[a];
+        while (depth[b] > depth[a]) b = parent[b];
         if (a === b) continue;
-        while (this.parent[a] !== this.parent[b]) {
-          a = this.parent[a];
-          b = this.parent[b];
+        while (parent[a] !== parent[b]) {
+          a = parent[a];
+          b = parent[b];
         }
-        const pair = a * n + b;
-        const known = seen.get(pair);
-        if (known !== undefined) {
-          ++known[2];
+        from.push(a);
+        to.push(b);
+      }
+    }
+    // By their first end, so that equal ones meet.
+    const begin = new Int32Array(n + 1);
+    for (const a of from) ++begin[a + 1];
+    for (let i = 0; i < n; ++i) begin[i + 1] += begin[i];
+    const sorted = new Int32Array(from.length), place = begin.slice();
+    for (let e = 0; e < from.length; ++e) sorted[place[from[e]]++] = to[e];
+    this.edges = new Map();
+    const last = new Array(n);  // The latest edge to each item.
+    for (let a = 0; a < n; ++a) {
+      for (let e = begin[a]; e < begin[a + 1]; ++e) {
+        const b = sorted[e];
+        if (last[b] !== undefined && last[b][0] === a) {
+          ++last[b][2];
           continue;
         }
-        const edge = [a, b, 1];
-        seen.set(pair, edge);
-        const group = this.parent[a];
-        if (this.edges.has(group)) this.edges.get(group).push(edge);
-        else this.edges.set(group, [edge]);
+        last[b] = [a, b, 1];
+        const list = this.edges.get(parent[a]);
+        if (list === undefined) this.edges.set(parent[a], [last[b]]);
+        else list.push(last[b]);
       }
     }
   }
