@@ -5,26 +5,37 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "serialize/html/json_text.h"
+#include "serialize/html/scopes.h"
+#include "serialize/html/string_table.h"
 
 namespace weft {
 namespace {
 
-// Text inside a DOT string.
+// Text inside a DOT string. Graphviz takes UTF-8 alone; other bytes become '?'.
 std::string Escape(absl::string_view text) {
   std::string out;
-  for (char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n') {
+  for (size_t i = 0; i < text.size();) {
+    const size_t bytes = CodePointBytes(text, i);
+    const char c = bytes == 0 ? '?' : text[i];
+    if (bytes > 1) {
+      out.append(text.data() + i, bytes);
+    } else if (c == '\n') {
       out += "\\n";
     } else if (static_cast<unsigned char>(c) >= 0x20) {
+      if (c == '"' || c == '\\') out += '\\';
       out += c;
     }
+    i += bytes == 0 ? 1 : bytes;
   }
   return out;
 }
@@ -36,22 +47,127 @@ std::string Elements(const HostTensor& tensor) {
   return absl::StrJoin(tensor.ReadInts(), ", ");
 }
 
-// Writes one module; clusters and nodes are numbered across it.
+// Writes one module; graphs, clusters and nodes are numbered across it. Nodes come
+// first, in nested clusters; then the edges, outside of all clusters, since a cluster
+// takes in what an edge in it names.
 class Writer {
  public:
-  Writer(const Module& module, const DotOptions& options)
-      : module_(module), options_(options) {}
+  Writer(const Module& module, const DotOptions& options) : module_(module), options_(options) {}
 
   std::string Write() {
-    out_ = "digraph weft {\n  node [shape=box, fontname=\"monospace\"];\n";
-    const std::vector<Graph*> graphs = module_.AllGraphs();
-    for (size_t i = 0; i < graphs.size(); ++i) {
-      WriteGraph(*graphs[i], static_cast<int>(i));
+    for (const auto& function : module_.functions()) {
+      graphs_.push_back({function.get(), AddCluster(function->name()), nullptr, 0});
+      roots_.push_back(graphs_.back().cluster);
     }
+    for (size_t i = 0; i < graphs_.size(); ++i) FillClusters(static_cast<int>(i));
+    out_ = "digraph weft {\n  node [shape=box, fontname=\"monospace\"];\n";
+    for (int root : roots_) WriteCluster(root);
+    for (size_t i = 0; i < graphs_.size(); ++i) WriteEdgesOf(static_cast<int>(i));
     return out_ + "}\n";
   }
 
  private:
+  struct Placed {
+    const Graph* graph;
+    int cluster;
+    const Node* owner;  // Null for functions.
+    int owner_graph;
+  };
+  struct Entry {
+    std::string line;  // Of a node; empty for a cluster.
+    int cluster;
+  };
+  struct Cluster {
+    std::string label;
+    std::vector<Entry> entries;
+  };
+
+  int AddCluster(absl::string_view label) {
+    clusters_.push_back({std::string(label), {}});
+    return static_cast<int>(clusters_.size()) - 1;
+  }
+  int AddCluster(absl::string_view label, int parent) {
+    const int cluster = AddCluster(label);
+    clusters_[parent].entries.push_back({"", cluster});
+    return cluster;
+  }
+
+  void FillClusters(int g) {
+    const Placed placed = graphs_[g];
+    const Graph& graph = *placed.graph;
+    absl::flat_hash_map<int, int> by_scope = {{0, placed.cluster}};
+    for (int i = 0; i < graph.num_inputs(); ++i) {
+      AddLine(placed.cluster, absl::StrCat("g", g, "i", i), "shape=oval, ",
+              absl::StrCat(graph.input_info(i).name, "\n", graph.input(i)->type().ToString()));
+    }
+    for (const Node* node : graph.nodes()) {
+      const int cluster = ClusterOf(*node, &by_scope);
+      AddLine(cluster, NodeName(g, *node), "", Label(*node));
+      for (int i = 0; i < node->num_regions(); ++i) {
+        const auto& names = node->op().schema().regions;
+        const std::string& region = names[std::min<size_t>(i, names.size() - 1)];
+        const std::string label = absl::StrCat(node->op().name(), " ", node->id(), ": ", region);
+        graphs_.push_back({node->region(i), AddCluster(label, cluster), node, g});
+      }
+    }
+    AddLine(placed.cluster, NodeName(g, *graph.return_node()), "shape=oval, ", "return");
+  }
+  void AddLine(int cluster, absl::string_view name, absl::string_view shape,
+               absl::string_view label) {
+    clusters_[cluster].entries.push_back(
+        {absl::StrCat(name, " [", shape, "label=\"", Escape(label), "\"];\n"), -1});
+  }
+
+  // The cluster of the node's scope; `by_scope` has those of its graph.
+  int ClusterOf(const Node& node, absl::flat_hash_map<int, int>* by_scope) {
+    if (!options_.scopes) return (*by_scope)[0];
+    int scope = -1;
+    for (const std::string& name : module_.provenance().Names(node.provenance())) {
+      const int of_name = scopes_.Of(name);
+      scope = scope < 0 ? of_name : scopes_.Common(scope, of_name);
+    }
+    std::vector<int> missing;
+    for (scope = std::max(scope, 0); !by_scope->contains(scope);) {
+      missing.push_back(scope);
+      scope = scopes_.scopes()[scope].parent;
+    }
+    int cluster = (*by_scope)[scope];
+    for (auto it = missing.rbegin(); it != missing.rend(); ++it) {
+      cluster = AddCluster(strings_[scopes_.scopes()[*it].name], cluster);
+      by_scope->emplace(*it, cluster);
+    }
+    return cluster;
+  }
+
+  void WriteCluster(int root) {
+    std::vector<std::pair<int, size_t>> open;  // Clusters and the entry that comes next.
+    const auto indent = [&] { out_.append(2 * open.size() + 2, ' '); };
+    const auto begin = [&](int cluster) {
+      indent();
+      absl::StrAppend(&out_, "subgraph cluster_", cluster, " {\n");
+      open.push_back({cluster, 0});
+      indent();
+      absl::StrAppend(&out_, "label=\"", Escape(clusters_[cluster].label), "\";\n");
+    };
+    begin(root);
+    while (!open.empty()) {
+      const Cluster& cluster = clusters_[open.back().first];
+      if (open.back().second == cluster.entries.size()) {
+        open.pop_back();
+        indent();
+        out_ += "}\n";
+        continue;
+      }
+      const Entry& entry = cluster.entries[open.back().second++];
+      if (entry.cluster >= 0) {
+        begin(entry.cluster);
+      } else {
+        indent();
+        out_ += entry.line;
+      }
+    }
+  }
+
   static std::string NodeName(int graph, const Node& node) {
     return absl::StrCat("g", graph, "n", node.id());
   }
@@ -63,10 +179,8 @@ class Writer {
 
   std::string Label(const Node& node) const {
     std::string label(node.op().name());
-    if (const HostTensor* literal =
-            node.num_results() == 1 ? LiteralOf(node.result()) : nullptr) {
-      if (literal->numel() <= options_.max_constant_elements &&
-          !IsComplex(literal->dtype())) {
+    if (const HostTensor* literal = node.num_results() == 1 ? LiteralOf(node.result()) : nullptr) {
+      if (literal->numel() <= options_.max_constant_elements && !IsComplex(literal->dtype())) {
         absl::StrAppend(&label, "\n", Elements(*literal));
       }
     } else {
@@ -82,43 +196,36 @@ class Writer {
     return label;
   }
 
+  void WriteEdgesOf(int g) {
+    const Placed& placed = graphs_[g];
+    for (const Node* node : placed.graph->nodes()) WriteEdges(*node, g);
+    WriteEdges(*placed.graph->return_node(), g);
+    // What a nested graph returns is the result of the node that holds it.
+    if (placed.owner == nullptr) return;
+    absl::StrAppend(&out_, "  ", NodeName(g, *placed.graph->return_node()), " -> ",
+                    NodeName(placed.owner_graph, *placed.owner), " [style=dashed];\n");
+  }
+
   void WriteEdges(const Node& node, int graph) {
     for (int i = 0; i < node.num_operands(); ++i) {
       if (!node.has_operand(i)) continue;
       const Value& value = *node.operand(i);
-      absl::StrAppend(&out_, "    ", ValueSource(graph, value), " -> ",
-                      NodeName(graph, node), " [label=\"",
-                      Escape(value.type().ToString()), "\"];\n");
+      absl::StrAppend(&out_, "  ", ValueSource(graph, value), " -> ", NodeName(graph, node),
+                      " [label=\"", Escape(value.type().ToString()), "\"];\n");
     }
     for (int i = 0; i < node.num_symbol_operands(); ++i) {
-      absl::StrAppend(&out_, "    ",
-                      ValueSource(graph, *node.symbol_operand(i)), " -> ",
+      absl::StrAppend(&out_, "  ", ValueSource(graph, *node.symbol_operand(i)), " -> ",
                       NodeName(graph, node), " [style=dotted];\n");
     }
   }
 
-  void WriteGraph(const Graph& graph, int index) {
-    absl::StrAppend(&out_, "  subgraph cluster_", index, " {\n    label=\"",
-                    Escape(graph.name()), "\";\n");
-    for (int i = 0; i < graph.num_inputs(); ++i) {
-      absl::StrAppend(&out_, "    g", index, "i", i, " [shape=oval, label=\"",
-                      Escape(absl::StrCat(graph.input_info(i).name, "\n",
-                                          graph.input(i)->type().ToString())),
-                      "\"];\n");
-    }
-    for (const Node* node : graph.nodes()) {
-      absl::StrAppend(&out_, "    ", NodeName(index, *node), " [label=\"",
-                      Escape(Label(*node)), "\"];\n");
-      WriteEdges(*node, index);
-    }
-    absl::StrAppend(&out_, "    ", NodeName(index, *graph.return_node()),
-                    " [shape=oval, label=\"return\"];\n");
-    WriteEdges(*graph.return_node(), index);
-    out_ += "  }\n";
-  }
-
   const Module& module_;
   const DotOptions& options_;
+  StringTable strings_;
+  ScopeTree scopes_{&strings_};
+  std::vector<Placed> graphs_;
+  std::vector<Cluster> clusters_;
+  std::vector<int> roots_;
   std::string out_;
 };
 
@@ -164,20 +271,17 @@ std::string ToDot(const Module& module, const DotOptions& options) {
 
 absl::StatusOr<std::string> DotToSvg(const std::string& dot) {
   TempFile input, output;
-  FILE* file = input.ok() && output.ok() ? fopen(input.path().c_str(), "wb")
-                                         : nullptr;
+  FILE* file = input.ok() && output.ok() ? fopen(input.path().c_str(), "wb") : nullptr;
   if (file == nullptr) return absl::UnavailableError("no temporary file");
   const bool written = fwrite(dot.data(), 1, dot.size(), file) == dot.size();
   if (fclose(file) != 0 || !written) {
     return absl::UnavailableError("cannot write a temporary file");
   }
   const std::string to = absl::StrCat("-o", output.path());
-  const char* argv[] = {"dot", "-Tsvg", to.c_str(), input.path().c_str(),
-                        nullptr};
+  const char* argv[] = {"dot", "-Tsvg", to.c_str(), input.path().c_str(), nullptr};
   pid_t child;
   int exit_status = 0;
-  if (posix_spawnp(&child, "dot", nullptr, nullptr,
-                   const_cast<char* const*>(argv), environ) != 0) {
+  if (posix_spawnp(&child, "dot", nullptr, nullptr, const_cast<char* const*>(argv), environ) != 0) {
     return absl::FailedPreconditionError(
         "SVG needs Graphviz's `dot` program (Debian package graphviz); "
         "--emit=dot works without it");

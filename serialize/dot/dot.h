@@ -12,10 +12,13 @@ namespace weft {
 struct DotOptions {
   // Constants of more elements are drawn as their type alone.
   int64_t max_constant_elements = 4;
+  // Clusters for the scopes of source names (serialize/html/scopes.h).
+  bool scopes = true;
 };
 
-// One cluster a function and a nested graph; edges carry the values' types.
-// Nodes and edges appear in the graph's order.
+// One cluster a function, and in it one a scope and a nested graph, which stands where
+// its node does; a dashed edge leads from what it returns to the node. Edges carry the
+// values' types. Nodes and edges appear in the graph's order.
 std::string ToDot(const Module& module, const DotOptions& options = {});
 
 // Runs Graphviz's `dot -Tsvg`. FailedPrecondition, naming the package, when the

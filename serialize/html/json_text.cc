@@ -3,9 +3,7 @@
 #include "absl/strings/str_format.h"
 
 namespace weft {
-namespace {
 
-// How many bytes the code point at `i` takes; 0 when there is none.
 size_t CodePointBytes(absl::string_view text, size_t i) {
   const auto at = [&](size_t k) { return static_cast<unsigned char>(text[i + k]); };
   const unsigned char lead = at(0);
@@ -21,8 +19,6 @@ size_t CodePointBytes(absl::string_view text, size_t i) {
   if ((lead == 0xf0 && at(1) < 0x90) || (lead == 0xf4 && at(1) > 0x8f)) return 0;
   return bytes;
 }
-
-}  // namespace
 
 void AppendJsonString(absl::string_view text, std::string* out) {
   out->push_back('"');

@@ -158,6 +158,10 @@ class ModuleViewBuilder::Collector {
                             : KeyOf(graph, int64_t{value.node()->id()});
   }
 
+  ModuleView::Edge EdgeFrom(int graph, const Value& value) {
+    return {KeyOf(graph, value), value.is_input() ? 0 : value.index(), false};
+  }
+
   void CollectGraph(const Graph& graph, int number) {
     fresh_.clear();
     for (int i = 0; i < graph.num_inputs(); ++i) {
@@ -185,12 +189,11 @@ class ModuleViewBuilder::Collector {
     for (int i = 0; i < node.num_operands(); ++i) {
       row.edges.emplace_back();
       if (!node.has_operand(i)) continue;
-      row.edges.back().key = KeyOf(number, *node.operand(i));
-      row.edges.back().result = node.operand(i)->index();
+      row.edges.back() = EdgeFrom(number, *node.operand(i));
     }
     for (int i = 0; i < node.num_symbol_operands(); ++i) {
-      const Value& value = *node.symbol_operand(i);
-      row.edges.push_back({KeyOf(number, value), value.index(), true});
+      row.edges.push_back(EdgeFrom(number, *node.symbol_operand(i)));
+      row.edges.back().is_symbol = true;
     }
     for (int i = 0; i < node.num_regions(); ++i) {
       queue_.push_back({node.region(i), RegionGraph(node, row.key, i)});

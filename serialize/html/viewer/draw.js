@@ -89,6 +89,17 @@ class Painter {
     return box.x < w.x1 && box.y < w.y1 && box.x + box.w > w.x0 && box.y + box.h > w.y0;
   }
 
+  showsHeat() {
+    return this.heat !== null && (this.colour === 'time' || this.colour === 'bytes');
+  }
+
+  // '' for what the trace does not have.
+  heatText(item) {
+    const value = this.showsHeat() ? this.heat[this.colour][item] : 0;
+    if (value <= 0) return '';
+    return this.colour === 'bytes' ? formatBytes(value) : formatTime(value);
+  }
+
   changeOf(item) {
     const {tree} = this.scene;
     if (tree.key[item] >= 0 && !tree.isGroup(item)) return tree.snapshot.change[tree.key[item]];
@@ -101,7 +112,7 @@ class Painter {
       const op = textOf(tree.data, tree.data.op[tree.snapshot.row[tree.key[item]]]);
       return opColour(op).replace('hsl', 'hsla').replace(')', ',0.35)');
     }
-    if (this.heat !== null && (this.colour === 'time' || this.colour === 'bytes')) {
+    if (this.showsHeat()) {
       return heatColour(this.heat[this.colour][item] / this.heat.most[this.colour]);
     }
     const change = this.changeOf(item);
@@ -128,8 +139,8 @@ class Painter {
     const {tree} = this.scene;
     ++this.painted;
     c.fillStyle = tree.depth[box.item] % 2 === 1 ? '#eceff4' : '#f5f7fa';
-    if (this.heat !== null && this.colour !== 'change' && this.colour !== 'op') {
-      c.fillStyle = kColours.openGroup;
+    if (this.showsHeat()) {
+      c.fillStyle = tree.key[box.item] >= 0 ? this.fillOf(box.item) : kColours.openGroup;
     }
     this.border(c, box.item);
     this.round(c, box, 7);
@@ -174,7 +185,8 @@ class Painter {
     if (this.view.scale * 10 < 4) return;
     c.fillStyle = kColours.faint;
     c.font = '10.5px ' + kFont;
-    c.fillText(this.clip(c, textOf(data, data.types[row]), box.w - 16), box.x + 10, box.y + 28);
+    const detail = this.heatText(box.item) || textOf(data, data.types[row]);
+    c.fillText(this.clip(c, detail, box.w - 16), box.x + 10, box.y + 28);
   }
 
   labelGroup(c, box) {
@@ -185,6 +197,11 @@ class Painter {
     c.fillText('▸ ' + this.clip(c, tree.label[item], box.w - 30), box.x + 8, box.y + 15);
     c.font = '10.5px ' + kFont;
     c.fillStyle = kColours.faint;
+    const heat = this.heatText(item);
+    if (heat !== '') {
+      c.fillText(heat, box.x + 10, box.y + 32);
+      return;
+    }
     let x = box.x + 10;
     this.scene.summaryOf(item).forEach((text, change) => {
       if (text === '') return;

@@ -216,7 +216,7 @@ class App {
   }
 
   openLevel() {
-    this.scene.openLevel(kMaxVisible);
+    this.scene.openLevel(kMaxVisible, true);
     this.refresh();
   }
 

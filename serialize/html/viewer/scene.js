@@ -72,11 +72,11 @@ class Scene {
     return {groups, boxes};
   }
 
-  // Opens one level of groups, those with fewer children first, up to `limit` boxes.
-  // False when nothing was opened.
-  openLevel(limit) {
+  // Opens one level of groups, those with fewer children first, up to `limit` boxes;
+  // when `nodesToo`, also nodes that hold graphs. False when nothing was opened.
+  openLevel(limit, nodesToo) {
     const {groups, boxes} = this.visible();
-    const closed = groups.filter((g) => !this.isOpen(g));
+    const closed = groups.filter((g) => !this.isOpen(g) && (nodesToo || this.tree.key[g] < 0));
     closed.sort((a, b) => this.tree.children[a].length - this.tree.children[b].length || a - b);
     let total = boxes, opened = false;
     for (const group of closed) {
@@ -89,7 +89,7 @@ class Scene {
   }
 
   openFirst() {
-    while (this.openLevel(kFirstVisible)) {}
+    while (this.openLevel(kFirstVisible, false)) {}
   }
 
   sizeOf(item) {

@@ -1,0 +1,169 @@
+// The page: names cannot leave their strings, nothing is requested, and the data says
+// what the view does.
+#include "serialize/html/html.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "serialize/html/json_text.h"
+#include "serialize/html/view_json.h"
+#include "serialize/html/viewer_page.h"
+#include "tests/serialize/html/view_text.h"
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+int CountOf(absl::string_view text, absl::string_view part) {
+  int count = 0;
+  for (size_t at = text.find(part); at != absl::string_view::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+// The text of the element with the data.
+std::string DataOf(const std::string& page) {
+  const std::string begin = "<script type=\"application/json\" id=\"data\">\n";
+  const size_t at = page.find(begin);
+  EXPECT_NE(at, std::string::npos);
+  return page.substr(at + begin.size(), page.find("</script>", at) - at - begin.size());
+}
+
+constexpr const char* kEvil[] = {"</script><script>alert(1)</script>",
+                                 "<!--<script>",
+                                 "]]>",
+                                 "\" onload=\"x",
+                                 "\\",
+                                 "\n\r\t",
+                                 "\xff\xfe",
+                                 "\xe2\x80\xa8",
+                                 "\xed\xa0\x80",
+                                 "\xf0\x9f\x99\x82",
+                                 "'&amp;",
+                                 "\x01\x7f"};
+
+TEST(Html, NamesStayText) {
+  auto module = MakeChain(12);
+  int i = 0;
+  for (Node* node : module->main()->nodes()) {
+    node->set_provenance(module->provenance().Leaf(absl::StrCat("s", kEvil[i++])));
+  }
+  ModuleViewBuilder builder(kEvil[0]);
+  ASSERT_TRUE(builder.AddSnapshot(*module, kEvil[0], kEvil[1]).ok());
+  builder.AddRemark({kEvil[0], kEvil[1], kEvil[2], kEvil[0], "main", {}, {kEvil[0]}});
+  builder.AddKernel(kEvil[0], 1, 1, 1, {kEvil[0]});
+  const std::string page = ToHtml(builder.view());
+  const std::string frame = absl::StrCat(kViewerHead, kViewerTail);
+  EXPECT_THAT(page, HasSubstr("alert"));
+  for (const char* part : {"<script", "</script", "<!--", "<"}) {
+    EXPECT_EQ(CountOf(page, part), CountOf(frame, part)) << part;
+  }
+  // What is valid comes back as it was.
+  const Json data = Json::parse(DataOf(page));
+  EXPECT_EQ(data["title"], kEvil[0]);
+  std::set<std::string> strings = data["strings"].get<std::set<std::string>>();
+  for (int k : {0, 1, 2, 3, 4, 5, 7, 9, 10, 11}) {
+    EXPECT_EQ(strings.count(absl::StrCat("s", kEvil[k])), 1u) << k;
+  }
+  EXPECT_EQ(strings.count("s\xef\xbf\xbd\xef\xbf\xbd"), 1u);
+}
+
+TEST(Html, OpensOffline) {
+  const std::string frame = absl::StrCat(kViewerHead, kViewerTail);
+  EXPECT_THAT(frame, StartsWith("<!DOCTYPE html>"));
+  EXPECT_THAT(frame, HasSubstr("content=\"default-src 'none'; script-src 'unsafe-inline'; "
+                               "style-src 'unsafe-inline'\""));
+  for (const char* part : {"http:", "https:", "src=", "href", "url(", "@import", "fetch(",
+                           "XMLHttpRequest", "WebSocket", "import("}) {
+    EXPECT_THAT(frame, Not(HasSubstr(part)));
+  }
+}
+
+TEST(Html, TheViewerMakesNoMarkup) {
+  const std::string frame = absl::StrCat(kViewerHead, kViewerTail);
+  for (const char* part : {"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write",
+                           "eval(", "new Function", "setTimeout("}) {
+    EXPECT_THAT(frame, Not(HasSubstr(part)));
+  }
+  EXPECT_EQ(CountOf(frame, "<script"), 2);
+}
+
+TEST(Html, SameBytes) {
+  const auto make = [] {
+    auto module = MakeChain(500);
+    ModuleViewBuilder builder("m");
+    EXPECT_TRUE(builder.AddSnapshot(*module, "import", "").ok());
+    module->main()->first_node()->set_provenance(module->provenance().Leaf("other/x"));
+    EXPECT_TRUE(builder.AddSnapshot(*module, "pass", "").ok());
+    builder.AddKernel("k", 1.23456, 2, 3, {"other/x"});
+    return ToHtml(builder.view());
+  };
+  EXPECT_EQ(make(), make());
+}
+
+std::vector<int64_t> Sums(const Json& column) {
+  std::vector<int64_t> values = column.get<std::vector<int64_t>>();
+  for (size_t i = 1; i < values.size(); ++i) values[i] += values[i - 1];
+  return values;
+}
+
+TEST(ViewJson, HasTheView) {
+  auto module = MakeChain(50);
+  ModuleViewBuilder builder("m");
+  ASSERT_TRUE(builder.AddSnapshot(*module, "import", "").ok());
+  Graph& main = *module->main();
+  Node* last = main.return_node()->prev();
+  last->result()->ReplaceAllUsesWith(main.input(0));
+  main.EraseNode(last);
+  main.first_node()->set_provenance(module->provenance().Leaf("other/x"));
+  ASSERT_TRUE(builder.AddSnapshot(*module, "dce", "dce{x=1}").ok());
+  const ModuleView& view = builder.view();
+  const Json data = Json::parse(ViewJson(view));
+  const std::vector<int64_t> keys = Sums(data["rows"]["key"]);
+  const std::vector<int64_t> sources = Sums(data["rows"]["sources"]);
+  ASSERT_EQ(keys.size(), view.rows.size());
+  for (const auto& [name, column] : data["rows"].items()) {
+    EXPECT_EQ(column.size(), view.rows.size()) << name;
+  }
+  size_t edge = 0;
+  for (size_t r = 0; r < view.rows.size(); ++r) {
+    const ModuleView::Row& row = view.rows[r];
+    EXPECT_EQ(keys[r], row.key);
+    EXPECT_EQ(sources[r], row.sources);
+    EXPECT_EQ(data["rows"]["scope"][r], row.scope);
+    ASSERT_EQ(data["rows"]["edges"][r], row.edges.size());
+    for (const auto& e : row.edges) {
+      EXPECT_EQ(data["edges"]["from"][edge++], row.key - e.key);
+    }
+  }
+  EXPECT_EQ(data["snapshots"][0]["count"], 52);
+  const Json& delta = data["snapshots"][1];
+  EXPECT_EQ(delta["path"], "dce");
+  EXPECT_EQ(delta["text"], "dce{x=1}");
+  EXPECT_EQ(delta["removed"].size(), 1u);
+  // The first node and the return.
+  ASSERT_EQ(delta["rows"].size(), 2u);
+  EXPECT_EQ(Sums(delta["rows"]), (std::vector<int64_t>{52, 53}));
+  EXPECT_EQ(Sums(delta["after"]), (std::vector<int64_t>{-2, -2}));
+}
+
+TEST(ViewJson, BytesANodeAreTheSameInLargeModules) {
+  const auto bytes = [](int n) {
+    ModuleViewBuilder builder("m");
+    EXPECT_TRUE(builder.AddSnapshot(*MakeChain(n), "import", "").ok());
+    return static_cast<double>(ViewJson(builder.view()).size()) / n;
+  };
+  const double small = bytes(10'000), large = bytes(100'000);
+  EXPECT_LT(large, 1.15 * small);
+  EXPECT_LT(large, 110);
+}
+
+}  // namespace
+}  // namespace weft
