@@ -4,10 +4,12 @@
 #include <algorithm>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "graph/core/status_macros.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
@@ -45,6 +47,29 @@ std::string NodeName(const NodeDef& node) {
     if (!output.name.empty()) return output.name;
   }
   return node.target;
+}
+
+// Where the node stands among the program's modules: "encoder/layer.0/attn/" of the
+// stack "L__self__,,Net;...;L__self___encoder_layer_0_attn,encoder.layer.0.attn,Attention",
+// whose entries are a key, the module's path and its class. "" without one. Paths that
+// are no paths of modules are left out: the text comes from the file.
+std::string ModulePath(absl::string_view stack) {
+  constexpr size_t kMaxPath = 400;
+  const size_t begin = stack.rfind(';');
+  const absl::string_view last = begin == absl::string_view::npos ? stack : stack.substr(begin + 1);
+  std::vector<absl::string_view> parts = absl::StrSplit(last, absl::MaxSplits(',', 2));
+  if (parts.size() < 2 || parts[1].size() > kMaxPath) return "";
+  absl::ConsumePrefix(&parts[1], "L['self'].");
+  std::string path;
+  for (absl::string_view part : absl::StrSplit(parts[1], '.', absl::SkipEmpty())) {
+    if (absl::StrContains(part, '/')) return "";
+    // A number belongs to the list that it is a place in.
+    if (!path.empty()) {
+      path += std::all_of(part.begin(), part.end(), absl::ascii_isdigit) ? '.' : '/';
+    }
+    absl::StrAppend(&path, part);
+  }
+  return path.empty() ? "" : path + "/";
 }
 
 // The result is a view of the first argument, which looks like it from then on.
@@ -141,8 +166,8 @@ absl::Status ProgramImporter::ImportBody(Scope* scope) {
 }
 
 absl::Status ProgramImporter::ImportNode(Scope* scope, const NodeDef& node) {
-  scope->builder->set_provenance(
-      module_->provenance().Leaf(absl::StrCat(scope->prefix, NodeName(node))));
+  scope->builder->set_provenance(module_->provenance().Leaf(
+      absl::StrCat(scope->prefix, ModulePath(node.module_stack), NodeName(node))));
   if (const KnownOp* op = FindAten(node.target)) {
     return ImportAten(scope, node, *op);
   }

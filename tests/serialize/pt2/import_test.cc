@@ -72,6 +72,29 @@ TEST(ImportTest, NamesInputsAndOutputs) {
   EXPECT_THAT(Execute(*module, {Floats({2}, {1, 2}), Floats({2}, {10, 20})}), ElementsAre(11, 22));
 }
 
+TEST(ImportTest, SourceNamesHaveTheModulesPath) {
+  const auto source = [](const std::string& stack) {
+    TestProgram p = AddProgram();
+    const std::string empty = "\"metadata\":{}";
+    std::string& node = p.nodes[0];
+    const size_t at = node.find(empty);
+    EXPECT_NE(at, std::string::npos);
+    node.replace(at, empty.size(),
+                 absl::StrCat("\"metadata\":{\"nn_module_stack\":\"", stack, "\"}"));
+    const auto module = Import(p);
+    const Node* first = module->main()->first_node();
+    return module->provenance().Names(first->provenance()).at(0);
+  };
+  EXPECT_EQ(source(""), "z");
+  EXPECT_EQ(source("L__self__,,Net"), "z");
+  EXPECT_EQ(source("L__self__,,Net;L__self___a_0_b,a.0.b,torch.nn.Linear"), "a.0/b/z");
+  EXPECT_EQ(source("L__self__,,Net;k,encoder.layers.11.0,f(x, y)"), "encoder/layers.11.0/z");
+  EXPECT_EQ(source("k,L['self'].a.b,C"), "a/b/z");
+  EXPECT_EQ(source("nonsense"), "z");
+  EXPECT_EQ(source("k,a/b,C"), "z");
+  EXPECT_EQ(source(absl::StrCat("k,", std::string(1000, 'a'), ",C")), "z");
+}
+
 TEST(ImportTest, FillsDefaultsAndPromotes) {
   TestProgram p;
   p.inputs = {{"x", 5, {"3"}}};
