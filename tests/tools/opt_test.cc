@@ -131,6 +131,33 @@ TEST_F(OptTest, StatisticsMakeRoomForTheGraph) {
   EXPECT_THAT(Read("out.dot"), HasSubstr("digraph"));
 }
 
+TEST_F(OptTest, PicturesOfThePipeline) {
+  EXPECT_EQ(Run("--emit=html,model-explorer,text -o out.x in.weft"), 0);
+  EXPECT_EQ(absl::StrCat(out_, err_), "");
+  const std::string page = Read("out.html");
+  EXPECT_THAT(page, StartsWith("<!DOCTYPE html>"));
+  EXPECT_THAT(page, AllOf(HasSubstr("\"title\":\"in.weft\""), HasSubstr("{\"path\":\"import\""),
+                          HasSubstr("{\"path\":\"fixpoint.1.canonicalize\"")));
+  EXPECT_THAT(Read("out.model-explorer.json"), StartsWith("{\"label\":\"in.weft\",\"graphs\":["));
+  EXPECT_THAT(Read("out.weft"), StartsWith("func @main"));
+  // Other bytes would be those of times or addresses.
+  EXPECT_EQ(Run("--emit=html -o again.html in.weft"), 0);
+  EXPECT_TRUE(Read("again.html") == page);
+}
+
+TEST_F(OptTest, PicturesWithATrace) {
+  Write("t.json", R"([{"ph": "X", "name": "k1", "dur": 5, "args": {"provenance": ["c"]}}])");
+  EXPECT_EQ(Run("--emit=html --trace=t.json -o out.html in.weft"), 0);
+  EXPECT_THAT(Read("out.html"), HasSubstr("\"us\":[5.000]"));
+  EXPECT_EQ(Run("--trace=t.json in.weft"), 2);
+  EXPECT_EQ(err_, "opt: error: --trace goes with --emit=html\n");
+  EXPECT_EQ(Run("--emit=html --trace=none.json in.weft"), 2);
+  EXPECT_THAT(err_, AllOf(StartsWith("opt: error: "), HasSubstr("none.json: cannot be read")));
+  Write("bad.json", "[{");
+  EXPECT_EQ(Run("--emit=html --trace=bad.json in.weft"), 2);
+  EXPECT_THAT(err_, HasSubstr("bad.json: no JSON at byte"));
+}
+
 TEST_F(OptTest, PathsAreTheUsers) {
   EXPECT_EQ(RunFrom("below", "--emit=text -o out.weft --stats-output=s.txt in.weft"), 0);
   EXPECT_THAT(Read("out.weft"), StartsWith("func @main"));
