@@ -6,6 +6,9 @@ const kGapX = 22, kGapY = 46;
 const kMaxBends = 3000;  // Of all edges of a group; past that they go straight.
 const kMaxSpan = 24;     // Layers that an edge with bends passes.
 const kSweeps = 6;
+// How strongly the middle of the group draws nodes while layers are sorted: else a chain
+// wanders off to a side. The last sweeps straighten what stands as it will.
+const kPull = 0.15;
 
 // sizes: {w, h} by child; edges: [from, to, ...] by place in `sizes`. Returns
 // {x, y (centres), w, h, bends: by edge, a list of x, y, or null for a straight line, or
@@ -124,7 +127,8 @@ function orderLayer(points, layer, side, sorts) {
     if (near.length === 0 && !sorts) near = points[i][side === 'up' ? 'down' : 'up'];
     let sum = 0;
     for (const j of near) sum += points[j].x;
-    want.set(i, near.length === 0 ? points[i].x : sum / near.length);
+    const mean = near.length === 0 ? points[i].x : sum / near.length;
+    want.set(i, points[i].bend || !sorts ? mean : mean * (1 - kPull));
   }
   if (sorts) layer.sort((a, b) => want.get(a) - want.get(b) || a - b);
   // Pools of touching nodes, each at the mean of what its nodes want.

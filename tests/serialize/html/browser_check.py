@@ -188,6 +188,8 @@ class Check:
     def search(self, text):
         b = self.browser
         b.eval("weft.closeAll()")
+        if text is None:
+            text = b.eval("weft.tree.label[weft.tree.order.findLast(i => weft.tree.key[i] >= 0)]")
         b.eval("document.getElementById('search').focus()")
         b.call("Input.insertText", text=text)
         b.frame()
@@ -288,7 +290,7 @@ def main():
     parser.add_argument("file")
     parser.add_argument("--shots", help="write DIR/NAME-N-what.png")
     parser.add_argument("--paint-ms", type=int, default=2000)
-    parser.add_argument("--search", default="add")
+    parser.add_argument("--search", help="what to search for; default: the last node")
     parser.add_argument("--chromium", default="chromium")
     options = parser.parse_args()
     shots = None
