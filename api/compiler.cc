@@ -7,6 +7,7 @@
 #include "api/bisect.h"
 #include "api/pass_run.h"
 #include "api/semantics_case.h"
+#include "profiler/record.h"
 
 namespace weft {
 namespace {
@@ -133,6 +134,7 @@ absl::StatusOr<CompileResult> Compile(Module& module, const CompileOptions& opti
 }
 
 absl::Status Compile(Module& module, const CompileOptions& options, CompileResult* result) {
+  const profiler::Scope scope(profiler::Activity::kCompilerPass, "compile");
   const PassRegistry& registry = options.registry != nullptr ? *options.registry : BuiltinPasses();
   auto pipeline = Pipeline::Parse(options.passes, registry);
   if (!pipeline.ok()) return pipeline.status();

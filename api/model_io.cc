@@ -12,6 +12,7 @@
 #include "lowering/lower.h"
 #include "lowering/plan_text.h"
 #include "lowering/plan_verifier.h"
+#include "profiler/record.h"
 #include "serialize/dot/dot.h"
 #include "serialize/npy/npy.h"
 #include "serialize/onnx/export.h"
@@ -68,6 +69,7 @@ absl::StatusOr<std::string> PrintPlans(const Module& module) {
 
 absl::StatusOr<std::unique_ptr<Module>> LoadModel(const std::string& path,
                                                   const LoadOptions& options) {
+  const profiler::Scope scope(profiler::Activity::kCompilerPass, "import");
   if (absl::EndsWith(path, ".onnx")) return LoadOnnx(path, options);
   if (absl::EndsWith(path, ".pt2")) return LoadPt2(path, options);
   if (absl::EndsWith(path, ".weft")) return LoadText(path, options);

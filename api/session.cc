@@ -11,6 +11,7 @@
 #include "backends/reference/executor.h"
 #include "graph/core/status_macros.h"
 #include "lowering/lower.h"
+#include "profiler/record.h"
 
 namespace weft {
 
@@ -39,7 +40,9 @@ absl::StatusOr<std::unique_ptr<cpu::Executable>> MakeExecutable(Module& module,
     auto compiled = Compile(module, functional);
     if (!compiled.ok()) return compiled.status();
   }
+  profiler::Scope lowering(profiler::Activity::kCompilerPass, "lower");
   WEFT_ASSIGN_OR_RETURN(Plan plan, Lower(*module.main(), cpu::CpuLoweringTarget()));
+  lowering.End();
   cpu::CpuOptions cpu;
   cpu.threads = options.threads;
   cpu.isa = options.cpu;
@@ -50,6 +53,7 @@ absl::StatusOr<std::unique_ptr<cpu::Executable>> MakeExecutable(Module& module,
                  : cpu::CpuOptions::Code::kBeforeCreation;
   cpu.compiler = options.compiler;
   cpu.cache_dir = options.cache_dir;
+  const profiler::Scope scope(profiler::Activity::kCompilerPass, "make executable");
   return cpu::Executable::Create(*module.main(), std::move(plan), cpu);
 }
 

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/core/status_macros.h"
-#include "lowering/nest_emitter.h"
+#include "lowering/nest_builder.h"
 
 namespace weft {
 namespace {
@@ -60,7 +60,7 @@ absl::StatusOr<BuiltKernel> BuildKernel(const KernelRequest& request,
   built.kernel.name = std::move(name);
   KernelScope scope(request);
   for (const LoopSpace& space : spaces) {
-    WEFT_ASSIGN_OR_RETURN(Nest nest, NestEmitter(&scope, &space).Run());
+    WEFT_ASSIGN_OR_RETURN(Nest nest, NestBuilder(&scope, &space).Run());
     WEFT_RETURN_IF_ERROR(CheckValid(nest));
     OrderLoops(&nest);
     CollapseLoops(&nest);

@@ -30,7 +30,7 @@ std::vector<int> DimsOf(const Node& node, const char* name) {
   return *ops::NormalizeDims(node.attrs().Ints(name), SelfType(node).rank());
 }
 
-int Permute(NestEmitter& e, const Node& node, int, const Indices& at,
+int Permute(NestBuilder& e, const Node& node, int, const Indices& at,
             const Guards& guards) {
   const std::vector<int> dims = DimsOf(node, "dims");
   Indices from(dims.size());
@@ -38,7 +38,7 @@ int Permute(NestEmitter& e, const Node& node, int, const Indices& at,
   return e.Get(node.operand(0), std::move(from), guards);
 }
 
-int Reshape(NestEmitter& e, const Node& node, int, const Indices& at,
+int Reshape(NestBuilder& e, const Node& node, int, const Indices& at,
             const Guards& guards) {
   auto from =
       ReshapeIndices(e.sizes(), at, e.space().extents,
@@ -47,7 +47,7 @@ int Reshape(NestEmitter& e, const Node& node, int, const Indices& at,
   return e.Get(node.operand(0), *std::move(from), guards);
 }
 
-int Expand(NestEmitter& e, const Node& node, int, const Indices& at,
+int Expand(NestBuilder& e, const Node& node, int, const Indices& at,
            const Guards& guards) {
   return e.Get(node.operand(0),
                BroadcastIndices(e.sizes(), at, SelfType(node).dims(),
@@ -55,7 +55,7 @@ int Expand(NestEmitter& e, const Node& node, int, const Indices& at,
                guards);
 }
 
-int Slice(NestEmitter& e, const Node& node, int, const Indices& at,
+int Slice(NestBuilder& e, const Node& node, int, const Indices& at,
           const Guards& guards) {
   const int dim = DimOf(node, "dim");
   Indices from = at;
@@ -65,7 +65,7 @@ int Slice(NestEmitter& e, const Node& node, int, const Indices& at,
   return e.Get(node.operand(0), std::move(from), guards);
 }
 
-int Select(NestEmitter& e, const Node& node, int, const Indices& at,
+int Select(NestBuilder& e, const Node& node, int, const Indices& at,
            const Guards& guards) {
   const int dim = DimOf(node, "dim");
   Indices from = at;
@@ -75,7 +75,7 @@ int Select(NestEmitter& e, const Node& node, int, const Indices& at,
   return e.Get(node.operand(0), std::move(from), guards);
 }
 
-int Split(NestEmitter& e, const Node& node, int result, const Indices& at,
+int Split(NestBuilder& e, const Node& node, int result, const Indices& at,
           const Guards& guards) {
   const int dim = DimOf(node, "dim");
   Indices from = at;
@@ -85,7 +85,7 @@ int Split(NestEmitter& e, const Node& node, int result, const Indices& at,
   return e.Get(node.operand(0), std::move(from), guards);
 }
 
-int Unfold(NestEmitter& e, const Node& node, int, const Indices& at,
+int Unfold(NestBuilder& e, const Node& node, int, const Indices& at,
            const Guards& guards) {
   const int dim = DimOf(node, "dimension");
   Indices from(at.begin(), at.end() - 1);
@@ -93,7 +93,7 @@ int Unfold(NestEmitter& e, const Node& node, int, const Indices& at,
   return e.Get(node.operand(0), std::move(from), guards);
 }
 
-int Flip(NestEmitter& e, const Node& node, int, const Indices& at,
+int Flip(NestBuilder& e, const Node& node, int, const Indices& at,
          const Guards& guards) {
   Indices from = at;
   for (int d : DimsOf(node, "dims")) {
@@ -103,14 +103,14 @@ int Flip(NestEmitter& e, const Node& node, int, const Indices& at,
 }
 
 // `index` modulo a size, which is at least 1 where anything is read.
-Index Wrapped(NestEmitter& e, const Index& index, SymInt size) {
+Index Wrapped(NestBuilder& e, const Index& index, SymInt size) {
   KernelBody& b = e.body();
   const int rest =
       b.Op(ScalarOp::kRemainder, kI64, e.IndexValue(index), b.Size(size));
   return TermIndex(e.space().extents.size(), rest, size);
 }
 
-int Roll(NestEmitter& e, const Node& node, int, const Indices& at,
+int Roll(NestBuilder& e, const Node& node, int, const Indices& at,
          const Guards& guards) {
   Indices from = at;
   const std::vector<int> dims = DimsOf(node, "dims");
@@ -124,7 +124,7 @@ int Roll(NestEmitter& e, const Node& node, int, const Indices& at,
   return e.Get(node.operand(0), std::move(from), guards);
 }
 
-int Repeat(NestEmitter& e, const Node& node, int, const Indices& at,
+int Repeat(NestBuilder& e, const Node& node, int, const Indices& at,
            const Guards& guards) {
   Indices from = at;
   for (int d = 0; d < SelfType(node).rank(); ++d) {
@@ -136,7 +136,7 @@ int Repeat(NestEmitter& e, const Node& node, int, const Indices& at,
 }
 
 // Whether a number lies in [0, bound).
-int InRange(NestEmitter& e, int value, SymInt bound) {
+int InRange(NestBuilder& e, int value, SymInt bound) {
   KernelBody& b = e.body();
   return b.Op(ScalarOp::kAnd, DType::kBool,
               b.Compare(ScalarOp::kGe, value, b.ConstInt(kI64, 0)),
@@ -151,7 +151,7 @@ bool AddGuard(const Index& index, SymInt bound, Guards* guards) {
   return true;
 }
 
-int PadConstant(NestEmitter& e, const Node& node, const Indices& at,
+int PadConstant(NestBuilder& e, const Node& node, const Indices& at,
                 const Guards& guards) {
   const Type type = node.result()->type();
   const auto pad = node.attrs().Syms("pad");
@@ -183,7 +183,7 @@ int PadConstant(NestEmitter& e, const Node& node, const Indices& at,
 }
 
 // The position in [0, n) whose element stands at `index`.
-int RepeatedPosition(NestEmitter& e, const std::string& mode, int index,
+int RepeatedPosition(NestBuilder& e, const std::string& mode, int index,
                      SymInt n) {
   KernelBody& b = e.body();
   const int zero = b.ConstInt(kI64, 0);
@@ -202,7 +202,7 @@ int RepeatedPosition(NestEmitter& e, const std::string& mode, int index,
               rest, back);
 }
 
-int Pad(NestEmitter& e, const Node& node, int, const Indices& at,
+int Pad(NestBuilder& e, const Node& node, int, const Indices& at,
         const Guards& guards) {
   const std::string& mode = node.attrs().Str("mode");
   if (mode == "constant") return PadConstant(e, node, at, guards);
@@ -219,7 +219,7 @@ int Pad(NestEmitter& e, const Node& node, int, const Indices& at,
   return e.Get(node.operand(0), std::move(from), guards);
 }
 
-int Triangle(NestEmitter& e, const Node& node, int, const Indices& at,
+int Triangle(NestBuilder& e, const Node& node, int, const Indices& at,
              const Guards& guards) {
   const int x = e.Get(node.operand(0), at, guards);
   if (x < 0) return -1;
@@ -233,7 +233,7 @@ int Triangle(NestEmitter& e, const Node& node, int, const Indices& at,
 
 // Piece `k` of a concatenation begins at starts[k]. The piece that a loop runs
 // over exactly; -1: none.
-int PieceAt(NestEmitter& e, const Index& index,
+int PieceAt(NestBuilder& e, const Index& index,
             const std::vector<SymInt>& starts) {
   if (!index.terms.empty()) return -1;
   int loop = -1;
@@ -251,7 +251,7 @@ int PieceAt(NestEmitter& e, const Index& index,
   return -1;
 }
 
-int Cat(NestEmitter& e, const Node& node, int, const Indices& at,
+int Cat(NestBuilder& e, const Node& node, int, const Indices& at,
         const Guards& guards) {
   const int dim = DimOf(node, "dim");
   const int n = node.num_operands();
@@ -289,7 +289,7 @@ int Cat(NestEmitter& e, const Node& node, int, const Indices& at,
   return value;
 }
 
-int SliceScatter(NestEmitter& e, const Node& node, int, const Indices& at,
+int SliceScatter(NestBuilder& e, const Node& node, int, const Indices& at,
                  const Guards& guards) {
   if (!node.attrs().Sym("step").Is(1)) {
     return e.Fail("a slice_scatter with a step");
@@ -312,7 +312,7 @@ int SliceScatter(NestEmitter& e, const Node& node, int, const Indices& at,
   return b.Op(ScalarOp::kSelect, b.dtype(self), condition, src, self);
 }
 
-int SelectScatter(NestEmitter& e, const Node& node, int, const Indices& at,
+int SelectScatter(NestBuilder& e, const Node& node, int, const Indices& at,
                   const Guards& guards) {
   const int dim = DimOf(node, "dim");
   Indices from = at;
@@ -330,7 +330,7 @@ int SelectScatter(NestEmitter& e, const Node& node, int, const Indices& at,
 
 // The element of an index tensor as an index into `bound` elements; nothing
 // while it is on its way.
-bool GetTerm(NestEmitter& e, const Value* index, Indices at,
+bool GetTerm(NestBuilder& e, const Value* index, Indices at,
              const Guards& guards, SymInt bound, Index* out) {
   const int value = e.Get(index, std::move(at), guards);
   if (value < 0) return false;
@@ -339,7 +339,7 @@ bool GetTerm(NestEmitter& e, const Value* index, Indices at,
   return true;
 }
 
-int Gather(NestEmitter& e, const Node& node, int, const Indices& at,
+int Gather(NestBuilder& e, const Node& node, int, const Indices& at,
            const Guards& guards) {
   const int dim = DimOf(node, "dim");
   Indices from = at;
@@ -350,7 +350,7 @@ int Gather(NestEmitter& e, const Node& node, int, const Indices& at,
   return e.Get(node.operand(0), std::move(from), guards);
 }
 
-int IndexSelect(NestEmitter& e, const Node& node, int, const Indices& at,
+int IndexSelect(NestBuilder& e, const Node& node, int, const Indices& at,
                 const Guards& guards) {
   const int dim = DimOf(node, "dim");
   const int rank = node.operand(1)->type().rank();
@@ -366,7 +366,7 @@ int IndexSelect(NestEmitter& e, const Node& node, int, const Indices& at,
   return e.Get(node.operand(0), std::move(from), guards);
 }
 
-int GatherNd(NestEmitter& e, const Node& node, int, const Indices& at,
+int GatherNd(NestBuilder& e, const Node& node, int, const Indices& at,
              const Guards& guards) {
   const Type self = SelfType(node);
   const Type indices = node.operand(1)->type();
@@ -389,7 +389,7 @@ int GatherNd(NestEmitter& e, const Node& node, int, const Indices& at,
   return e.Get(node.operand(0), std::move(from), guards);
 }
 
-int Arange(NestEmitter& e, const Node& node, int, const Indices& at,
+int Arange(NestBuilder& e, const Node& node, int, const Indices& at,
            const Guards&) {
   const Attrs attrs = node.attrs();
   const int value =
@@ -397,7 +397,7 @@ int Arange(NestEmitter& e, const Node& node, int, const Indices& at,
   return e.body().Convert(value, attrs.Dtype("dtype"));
 }
 
-int Eye(NestEmitter& e, const Node& node, int, const Indices& at,
+int Eye(NestBuilder& e, const Node& node, int, const Indices& at,
         const Guards&) {
   KernelBody& b = e.body();
   const int offset = e.IndexValue(at[1] + at[0] * SymInt(-1));
@@ -406,7 +406,7 @@ int Eye(NestEmitter& e, const Node& node, int, const Indices& at,
   return b.Convert(one, KernelDType(node.attrs().Dtype("dtype")));
 }
 
-int SymConstant(NestEmitter& e, const Node& node, int, const Indices& at,
+int SymConstant(NestBuilder& e, const Node& node, int, const Indices& at,
                 const Guards&) {
   const auto values = node.attrs().Syms("values");
   if (values.size() > kMaxSizes) return e.Fail("a tensor of many sizes");

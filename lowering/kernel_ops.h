@@ -3,13 +3,13 @@
 #ifndef WEFT_LOWERING_KERNEL_OPS_H_
 #define WEFT_LOWERING_KERNEL_OPS_H_
 
-#include "lowering/nest_emitter.h"
+#include "lowering/nest_builder.h"
 
 namespace weft {
 
-// Makes result `result` of the node at `at`; -1 as NestEmitter::Get, or after
-// NestEmitter::Fail.
-using MovementFn = int (*)(NestEmitter& e, const Node& node, int result,
+// Makes result `result` of the node at `at`; -1 as NestBuilder::Get, or after
+// NestBuilder::Fail.
+using MovementFn = int (*)(NestBuilder& e, const Node& node, int result,
                            const Indices& at, const Guards& guards);
 
 // Null for ops that kernels do not have.

@@ -20,6 +20,7 @@
 #include "graph/core/verifier.h"
 #include "passes/pass_manager/fixpoint_watch.h"
 #include "passes/pass_manager/memory.h"
+#include "profiler/record.h"
 
 namespace weft {
 namespace {
@@ -241,6 +242,7 @@ class PipelineRun {
       RemarkOnWrites(pass);
       return absl::OkStatus();
     }
+    const profiler::Scope scope(profiler::Activity::kCompilerPass, report.path);
     absl::Status status = RunAndCheck(pass, report);
     if (!status.ok()) return WithContext(status, report.path);
     last_run_[&pass] = version_;

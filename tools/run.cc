@@ -15,6 +15,7 @@
 #include "api/compare.h"
 #include "api/extensions.h"
 #include "api/model_io.h"
+#include "api/profile.h"
 #include "api/program.h"
 #include "api/seeded_inputs.h"
 #include "api/test_data.h"
@@ -46,6 +47,9 @@ struct Options {
   std::vector<std::string> mark_static;
   int64_t cache_limit = ProgramOptions().cache_limit;
   bool explain = false;
+  ProfileOptions profile;
+  bool profile_table = false;
+  int64_t repeat = 1;
 };
 
 FlagSet MakeFlags(Options* o) {
@@ -62,8 +66,7 @@ FlagSet MakeFlags(Options* o) {
   flags.Int("threads", &o->threads, "N", "Threads of cpu. Default: as many as OpenMP takes");
   flags.String("cpu", &o->cpu, "ISA",
                "Instruction set of cpu: native, avx2 or avx512. Default: native");
-  flags.Bool("deterministic", &o->deterministic,
-             "On cpu, equal bits for every number of threads");
+  flags.Bool("deterministic", &o->deterministic, "On cpu, equal bits for every number of threads");
   AddLoadFlag(flags, &o->load);
   flags.String("dynamic", &o->dynamic, "automatic|static|symbolic",
                "Sizes that the model leaves open: symbolic ones in one program,\n"
@@ -84,6 +87,16 @@ FlagSet MakeFlags(Options* o) {
                  "Size of a symbol for seeded inputs; several sizes make several\n"
                  "runs, in which a dim with one size keeps it");
   flags.Int("seed", &o->seed, "N", "Seed of inputs not given. Default: 0");
+  flags.Section("Profile");
+  flags.String("profile", &o->profile.path, "FILE",
+               "Record compilation and runs: .json (Chrome, torch's tools),\n"
+               ".pftrace (Perfetto), .folded or .csv, also with .gz");
+  flags.Bool("profile-table", &o->profile_table, "Print where the time went, by op and kernel");
+  flags.String("profile-sort", &o->profile.sort_by, "COLUMN",
+               "Of the table. Default: self_cpu_time_total");
+  flags.Bool("profile-shapes", &o->profile.group_by_input_shape,
+             "A row of the table for each op and its input shapes");
+  flags.Int("repeat", &o->repeat, "N", "Run each input so often; the trace has a step for each");
   flags.Section("Outputs");
   flags.Repeated("expect", &o->expected, "NAME=FILE",
                  "Expected value of an output; exit status 1 when it differs");
@@ -252,14 +265,19 @@ std::vector<HostTensor> StateOf(const Program& program) {
 
 // One run: the number of outputs that differ.
 absl::StatusOr<int> RunOnce(const Options& o, const SeedOptions& seed, NamedTensors inputs,
-                            NamedTensors expected, Program& program) {
+                            NamedTensors expected, Program& program, Profile* profile) {
   const Graph& graph = program.main();
   auto ordered = GatherInputs(seed, graph, std::move(inputs));
   if (!ordered.ok()) return ordered.status();
   const std::vector<HostTensor> given = *ordered;
   const std::vector<HostTensor> state = StateOf(program);
   auto outputs = program.Run(&*ordered);
+  for (int64_t i = 1; i < o.repeat && outputs.ok(); ++i) {
+    if (profile != nullptr) profile->Step();
+    outputs = program.Run(&*ordered);
+  }
   if (!outputs.ok()) return outputs.status();
+  if (profile != nullptr) profile->Step();
   const std::vector<HostTensor> state_after = StateOf(program);
   for (size_t i = 0; i < state.size(); ++i) {
     if (state[i].BitEqual(state_after[i])) continue;
@@ -276,7 +294,7 @@ absl::StatusOr<int> RunOnce(const Options& o, const SeedOptions& seed, NamedTens
 
 // All runs; the number of outputs that differ.
 absl::StatusOr<int> RunAll(const Options& o, const NamedTensors& inputs,
-                           const NamedTensors& expected, Program& program) {
+                           const NamedTensors& expected, Program& program, Profile* profile) {
   auto seeds = ReadSeeds(o);
   if (!seeds.ok()) return seeds.status();
   int differing = 0;
@@ -293,7 +311,7 @@ absl::StatusOr<int> RunAll(const Options& o, const NamedTensors& inputs,
     }
     if (seeds->size() > 1) std::cout << "run " << run + 1 << " of " << seeds->size() << "\n";
     auto differs =
-        RunOnce(o, (*seeds)[run], std::move(run_inputs), std::move(run_expected), program);
+        RunOnce(o, (*seeds)[run], std::move(run_inputs), std::move(run_expected), program, profile);
     if (!differs.ok()) return differs.status();
     differing += *differs;
   }
@@ -311,6 +329,14 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   if (!inputs.ok()) return inputs.status();
   auto expected = ReadNamed("expect", o.expected);
   if (!expected.ok()) return expected.status();
+  std::unique_ptr<Profile> profile;
+  if (!o.profile.path.empty() || o.profile_table) {
+    ProfileOptions options = o.profile;
+    if (!options.path.empty()) options.path = ResolvePath(options.path);
+    auto started = Profile::Start(options);
+    if (!started.ok()) return started.status();
+    profile = *std::move(started);
+  }
   LoadOptions load;
   load.input_values = *inputs;
   load.ops = &extensions.ops();
@@ -320,10 +346,19 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   if (!options.ok()) return options.status();
   auto program = Program::Create(*std::move(module), *std::move(options));
   if (!program.ok()) return program.status();
-  auto differing = RunAll(o, *inputs, *expected, *program);
+  auto differing = RunAll(o, *inputs, *expected, *program, profile.get());
   // Of runs before one that fails, too.
   if (o.explain) std::cout << program->Explain().ToString();
   if (!differing.ok()) return differing.status();
+  if (profile != nullptr) {
+    status = profile->Finish();
+    if (!status.ok()) return status;
+  }
+  if (o.profile_table) {
+    auto table = profile->Table();
+    if (!table.ok()) return table.status();
+    std::cout << *table;
+  }
   return *differing == 0 ? kExitOk : kExitBad;
 }
 

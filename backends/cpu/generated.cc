@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "profiler/record.h"
 
 namespace weft::cpu {
 namespace {
@@ -36,6 +37,7 @@ absl::Status GeneratedKernels::Wait() {
 
 void GeneratedKernels::Make(std::vector<const Kernel*> kernels, CcTarget target,
                             JitOptions options) {
+  profiler::Scope emitting(profiler::Activity::kCompilerPass, "emit kernels");
   target.sleef = LoadSleef();
   auto unit = EmitCc(kernels, target);
   if (!unit.ok()) {
@@ -52,6 +54,8 @@ void GeneratedKernels::Make(std::vector<const Kernel*> kernels, CcTarget target,
   unit_ = *std::move(unit);
   if (unit_.kernels.empty()) return;
   options.flags = CcFlags(target);
+  emitting.End();
+  const profiler::Scope compiling(profiler::Activity::kCompilerPass, "compile kernels");
   auto library = KernelLibrary::Create(unit_.text, options, &stats_);
   if (!library.ok()) {
     status_ = library.status();

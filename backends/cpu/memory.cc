@@ -2,9 +2,11 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "profiler/record.h"
 
 namespace weft::cpu {
 namespace {
@@ -14,37 +16,54 @@ constexpr int64_t kHugePage = int64_t{2} << 20;
 // Buffers kept for the next call, of all sizes together.
 constexpr size_t kMaxPooled = 64;
 
+// Of all programs of the process.
+std::atomic<int64_t> held_bytes{0};
+
+void Record(const void* data, int64_t bytes, profiler::MemoryCategory category) {
+  const int64_t held = held_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  profiler::RecordMemory({bytes, reinterpret_cast<uintptr_t>(data), held, category});
+}
+
 class AlignedBuffer : public HostBuffer {
  public:
-  AlignedBuffer(uint8_t* data, int64_t size) : HostBuffer(data, size) {}
-  ~AlignedBuffer() override { std::free(data()); }
+  AlignedBuffer(uint8_t* data, int64_t size, profiler::MemoryCategory category)
+      : HostBuffer(data, size), category_(category) {
+    Record(data, size, category);
+  }
+  ~AlignedBuffer() override {
+    Record(data(), -size(), category_);
+    std::free(data());
+  }
+
+ private:
+  const profiler::MemoryCategory category_;
 };
 
 }  // namespace
 
-std::shared_ptr<HostBuffer> AllocateAligned(int64_t bytes) {
+std::shared_ptr<HostBuffer> AllocateAligned(int64_t bytes, profiler::MemoryCategory category) {
   const int64_t align = bytes >= kHugePage ? kHugePage : kLine;
   const int64_t size = (bytes + kLine + align - 1) / align * align;
   void* data = std::aligned_alloc(align, size);
   if (data == nullptr) return nullptr;
   // Advice: without huge pages it is memory like any other.
   if (align == kHugePage) madvise(data, size, MADV_HUGEPAGE);
-  return std::make_shared<AlignedBuffer>(static_cast<uint8_t*>(data), bytes);
+  return std::make_shared<AlignedBuffer>(static_cast<uint8_t*>(data), bytes, category);
 }
 
-absl::Status GrowingMemory::Reserve(int64_t bytes) {
+absl::Status GrowingMemory::Reserve(int64_t bytes, profiler::MemoryCategory category) {
   if (buffer_ != nullptr && bytes <= buffer_->size()) return absl::OkStatus();
   buffer_ = nullptr;
-  buffer_ = AllocateAligned(bytes);
+  buffer_ = AllocateAligned(bytes, category);
   if (buffer_ != nullptr) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat("no memory for ", bytes, " bytes"));
 }
 
-std::shared_ptr<HostBuffer> BufferPool::Get(int64_t bytes) {
+std::shared_ptr<HostBuffer> BufferPool::Get(int64_t bytes, profiler::MemoryCategory category) {
   for (const auto& buffer : buffers_) {
     if (buffer.use_count() == 1 && buffer->size() == bytes) return buffer;
   }
-  std::shared_ptr<HostBuffer> fresh = AllocateAligned(bytes);
+  std::shared_ptr<HostBuffer> fresh = AllocateAligned(bytes, category);
   if (fresh == nullptr) return nullptr;
   if (buffers_.size() < kMaxPooled) {
     buffers_.push_back(fresh);

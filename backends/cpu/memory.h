@@ -10,18 +10,21 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "graph/core/tensor.h"
+#include "profiler/activity.h"
 
 namespace weft::cpu {
 
 // A buffer aligned to 64 bytes, not filled with anything; null when there is not so
 // much memory. It has 64 bytes more than asked for, which vector loads may touch.
-std::shared_ptr<HostBuffer> AllocateAligned(int64_t bytes);
+// What comes and goes is recorded, for `category`.
+std::shared_ptr<HostBuffer> AllocateAligned(int64_t bytes, profiler::MemoryCategory category);
 
 // Grows and never shrinks.
 class GrowingMemory {
  public:
   // What was in it may be lost. ResourceExhausted without memory.
-  absl::Status Reserve(int64_t bytes);
+  absl::Status Reserve(int64_t bytes,
+                       profiler::MemoryCategory category = profiler::MemoryCategory::kTemporary);
   char* data() const {
     return buffer_ == nullptr ? nullptr : reinterpret_cast<char*>(buffer_->data());
   }
@@ -35,7 +38,8 @@ class GrowingMemory {
 class BufferPool {
  public:
   // Null when there is not so much memory.
-  std::shared_ptr<HostBuffer> Get(int64_t bytes);
+  std::shared_ptr<HostBuffer> Get(
+      int64_t bytes, profiler::MemoryCategory category = profiler::MemoryCategory::kOutput);
 
  private:
   std::vector<std::shared_ptr<HostBuffer>> buffers_;

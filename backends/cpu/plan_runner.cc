@@ -5,7 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/interpreter.h"
+#include "backends/cpu/step_profile.h"
 #include "graph/core/status_macros.h"
+#include "profiler/record.h"
 
 namespace weft::cpu {
 namespace {
@@ -29,6 +31,7 @@ bool IsDense(const HostTensor& tensor) {
 
 absl::Status PlanRunner::Run(absl::Span<const HostTensor> inputs, const SymbolEnv* outer,
                              std::vector<HostTensor>* outputs) {
+  const profiler::Scope scope(profiler::Activity::kCpuOp, plan_.name);
   WEFT_RETURN_IF_ERROR(CheckInputs(inputs));
   WEFT_RETURN_IF_ERROR(FindAssignment(inputs, outer));
   if (current_->dynamic) {
@@ -51,7 +54,8 @@ absl::Status PlanRunner::SetBases(absl::Span<const HostTensor> inputs,
   if (current_->arena_bytes > arena_.size()) {
     ++runtime_.stats.allocations;
     runtime_.stats.arena_bytes -= arena_.size();
-    WEFT_RETURN_IF_ERROR(arena_.Reserve(current_->arena_bytes));
+    WEFT_RETURN_IF_ERROR(
+        arena_.Reserve(current_->arena_bytes, profiler::MemoryCategory::kActivation));
     runtime_.stats.arena_bytes += arena_.size();
   }
   for (size_t b = 0; b < plan_.buffers.size(); ++b) {
@@ -136,6 +140,16 @@ absl::Status PlanRunner::RunStep(const Step& step, size_t index) {
 }
 
 absl::Status PlanRunner::RunCode(const Step& step, StepCode& code, size_t index) {
+  if (step.kind == StepKind::kKernel) {
+    WEFT_RETURN_IF_ERROR(UseGenerated(plan_.kernels[step.kernel], env(), runtime_, &code));
+  }
+  if (profiler::IsRecording(profiler::Activity::kCpuOp)) {
+    const bool product = step.kind == StepKind::kLibrary;
+    DescribeForProfile(plan_, step, env(), product ? runtime_.dnn_threads : runtime_.threads,
+                       &code);
+  }
+  const profiler::Scope scope(profiler::Activity::kCpuOp, code.profile_name,
+                              code.profile_description.id());
   if (code.program == nullptr && code.call == nullptr) return RunReference(step, code);
   size_t n = 0;
   for (const RunView& view : code.args) {
@@ -145,13 +159,9 @@ absl::Status PlanRunner::RunCode(const Step& step, StepCode& code, size_t index)
     if (view.present()) WEFT_RETURN_IF_ERROR(Ensure(view.buffer));
     code.memory[n++] = view.present() ? At(view) : nullptr;
   }
-  if (step.kind == StepKind::kKernel) {
-    const Kernel& kernel = plan_.kernels[step.kernel];
-    WEFT_RETURN_IF_ERROR(UseGenerated(kernel, env(), runtime_, &code));
-    if (code.generated != nullptr) {
-      return RunGenerated(*code.generated, code.memory.data(), runtime_.scratch.data(),
-                          runtime_.threads, kernel.name);
-    }
+  if (code.generated != nullptr) {
+    return RunGenerated(*code.generated, code.memory.data(), runtime_.scratch.data(),
+                        runtime_.threads, plan_.kernels[step.kernel].name);
   }
   if (code.program != nullptr) return RunProgram(code);
   return code.call->Run(absl::MakeConstSpan(code.memory).first(code.args.size()),

@@ -8,6 +8,7 @@
 #include "backends/cpu/copy.h"
 #include "backends/cpu/plan_runner.h"
 #include "graph/core/status_macros.h"
+#include "profiler/record.h"
 
 namespace weft::cpu {
 namespace {
@@ -172,6 +173,7 @@ absl::Status PlanRunner::FindAssignment(absl::Span<const HostTensor> inputs,
 }
 
 absl::Status PlanRunner::Compile(Assignment* a) {
+  const profiler::Scope scope(profiler::Activity::kCompilerPass, "prepare sizes");
   for (const Buffer& buffer : plan_.buffers) {
     const std::optional<int64_t> numel = a->env.Eval(buffer.numel);
     if (numel && *numel < 0) return absl::InvalidArgumentError("a negative size");

@@ -17,6 +17,8 @@
 #include "backends/cpu/tile_program.h"
 #include "backends/symbol_env.h"
 #include "lowering/plan.h"
+#include "profiler/description.h"
+#include "profiler/names.h"
 
 namespace weft::cpu {
 
@@ -51,6 +53,10 @@ struct StepCode {
   // What `program` or `call` gets: filled before each run.
   std::vector<void*> memory;
   int64_t scratch_bytes = 0;
+  // Of step_profile.h: who ran it when it was described; null before.
+  const char* profiled_as = nullptr;
+  profiler::NameId profile_name = 0;
+  profiler::DescriptionHandle profile_description;
 };
 
 // True when all symbols of the step have values, those of a reference or control

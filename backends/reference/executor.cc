@@ -10,6 +10,7 @@
 #include "graph/core/status_macros.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
+#include "profiler/record.h"
 
 namespace weft::reference {
 namespace {
@@ -159,6 +160,7 @@ class Frame {
   }
 
   absl::Status RunNode(const Node& node) {
+    const profiler::Scope scope(profiler::Activity::kCpuOp, node.op().name());
     if (node.Is(ops::constant)) {
       Set(node.result(), *LiteralOf(node.result()));
       return absl::OkStatus();

@@ -1,6 +1,6 @@
 // Makes the stages of one nest; kernel_builder.h says how.
-#ifndef WEFT_LOWERING_NEST_EMITTER_H_
-#define WEFT_LOWERING_NEST_EMITTER_H_
+#ifndef WEFT_LOWERING_NEST_BUILDER_H_
+#define WEFT_LOWERING_NEST_BUILDER_H_
 
 #include <tuple>
 #include <vector>
@@ -39,9 +39,9 @@ class KernelScope {
   absl::flat_hash_map<uint64_t, std::vector<int>> by_hash_;
 };
 
-class NestEmitter {
+class NestBuilder {
  public:
-  NestEmitter(KernelScope* scope, const LoopSpace* space)
+  NestBuilder(KernelScope* scope, const LoopSpace* space)
       : scope_(*scope), space_(*space) {}
 
   // Stores name their output (of the group) as argument.
@@ -125,4 +125,4 @@ class NestEmitter {
 
 }  // namespace weft
 
-#endif  // WEFT_LOWERING_NEST_EMITTER_H_
+#endif  // WEFT_LOWERING_NEST_BUILDER_H_

@@ -1,4 +1,4 @@
-#include "lowering/nest_emitter.h"
+#include "lowering/nest_builder.h"
 
 #include <algorithm>
 #include <limits>
@@ -156,7 +156,7 @@ int KernelScope::ReadArg(const View& view) {
   return same.back();
 }
 
-absl::StatusOr<Nest> NestEmitter::Run() {
+absl::StatusOr<Nest> NestBuilder::Run() {
   FindNeeded();
   CheckReductions();
   if (!status_.ok()) return status_;
@@ -173,7 +173,7 @@ absl::StatusOr<Nest> NestEmitter::Run() {
 }
 
 // The nodes behind the outputs, and behind how many reductions each stands.
-void NestEmitter::FindNeeded() {
+void NestBuilder::FindNeeded() {
   absl::flat_hash_set<const Value*> wanted;
   const KernelGroup& group = scope_.request().group;
   for (int o : space_.outputs) wanted.insert(group.outputs[o]);
@@ -206,7 +206,7 @@ void NestEmitter::FindNeeded() {
   }
 }
 
-void NestEmitter::CheckReductions() {
+void NestBuilder::CheckReductions() {
   for (const Node* node : needed_) {
     if (IsKernelReduction(node->op()) && !IsAligned(*node)) {
       Fail(absl::StrCat(node->op().name(), " runs over other dims"));
@@ -215,7 +215,7 @@ void NestEmitter::CheckReductions() {
 }
 
 // The reduction runs over exactly the inner loops.
-bool NestEmitter::IsAligned(const Node& node) const {
+bool NestBuilder::IsAligned(const Node& node) const {
   const auto it = space_.at.find(node.operand(0));
   if (it == space_.at.end() || !space_.at.contains(node.result())) return false;
   const std::vector<int> axes = AxesOf(node);
@@ -239,7 +239,7 @@ bool NestEmitter::IsAligned(const Node& node) const {
   return it->second[axes[0]] == position;
 }
 
-void NestEmitter::EmitStage(int stage) {
+void NestBuilder::EmitStage(int stage) {
   const KernelGroup& group = scope_.request().group;
   for (const Node* node : needed_) {
     if (!status_.ok()) return;
@@ -257,7 +257,7 @@ void NestEmitter::EmitStage(int stage) {
   }
 }
 
-void NestEmitter::EmitRowResults() {
+void NestBuilder::EmitRowResults() {
   stages_[stage_].stage.per_row = true;
   for (int o : space_.outputs) {
     const Value* output = scope_.request().group.outputs[o];
@@ -266,7 +266,7 @@ void NestEmitter::EmitRowResults() {
   }
 }
 
-void NestEmitter::EmitReduction(const Node& node) {
+void NestBuilder::EmitReduction(const Node& node) {
   Indices at = space_.at.at(node.operand(0));
   const ReduceOp op = ReduceOpOf(node);
   if (IsArg(op) && node.attrs().Bool("select_last_index")) {
@@ -285,7 +285,7 @@ void NestEmitter::EmitReduction(const Node& node) {
   reduced_[&node] = {num_reductions_++, stage_, result};
 }
 
-void NestEmitter::EmitStore(int output) {
+void NestBuilder::EmitStore(int output) {
   const Value* value = scope_.request().group.outputs[output];
   const Indices& at = space_.at.at(value);
   int instr = Emit(value, at);
@@ -304,7 +304,7 @@ void NestEmitter::EmitStore(int output) {
   state.stage.stores.push_back(std::move(store));
 }
 
-int NestEmitter::Emit(const Value* value, const Indices& at) {
+int NestBuilder::Emit(const Value* value, const Indices& at) {
   std::vector<Request> stack;
   pending_.clear();
   int made = Get(value, at, {});
@@ -332,7 +332,7 @@ int NestEmitter::Emit(const Value* value, const Indices& at) {
   return status_.ok() ? memo[root] : -1;
 }
 
-int NestEmitter::TryEmit(const Request& request) {
+int NestBuilder::TryEmit(const Request& request) {
   const Value* value = request.value;
   // Copies: a request may intern others.
   const Indices at = ats_[request.at];
@@ -358,7 +358,7 @@ int NestEmitter::TryEmit(const Request& request) {
   return move(*this, *node, value->index(), at, guards);
 }
 
-int NestEmitter::Get(const Value* value, Indices at, const Guards& guards) {
+int NestBuilder::Get(const Value* value, Indices at, const Guards& guards) {
   Request request;
   request.value = value;
   request.at = InternAt(std::move(at));
@@ -371,7 +371,7 @@ int NestEmitter::Get(const Value* value, Indices at, const Guards& guards) {
   return -1;
 }
 
-int NestEmitter::Load(const Value* value, const Indices& at,
+int NestBuilder::Load(const Value* value, const Indices& at,
                       const Guards& guards, int otherwise) {
   const Type type = value->type();
   if (type.is_symint()) return body().Size(type.symint());
@@ -400,7 +400,7 @@ int NestEmitter::Load(const Value* value, const Indices& at,
   return body().Add(std::move(load));
 }
 
-int NestEmitter::ReducedValue(const Node& node, const Indices& at) {
+int NestBuilder::ReducedValue(const Node& node, const Indices& at) {
   const auto it = reduced_.find(&node);
   if (it == reduced_.end() || it->second.stage >= stage_) {
     return Fail(absl::StrCat(node.op().name(), " is not known yet"));
@@ -433,7 +433,7 @@ int NestEmitter::ReducedValue(const Node& node, const Indices& at) {
   return body().Round(value, dtype);
 }
 
-int NestEmitter::PointwiseValue(const Node& node, const Indices& at,
+int NestBuilder::PointwiseValue(const Node& node, const Indices& at,
                                 const Guards& guards) {
   const Type type = node.result()->type();
   std::vector<int> operands;
@@ -463,7 +463,7 @@ int NestEmitter::PointwiseValue(const Node& node, const Indices& at,
   return body().Round(value, type.dtype());
 }
 
-int NestEmitter::KeptRow(const Request& request) {
+int NestBuilder::KeptRow(const Request& request) {
   if (stage_ == 0 || stages_[stage_].stage.per_row) return -1;
   for (const Index& index : ats_[request.at]) {
     if (!index.terms.empty()) return -1;  // Instructions of this stage.
@@ -500,7 +500,7 @@ int NestEmitter::KeptRow(const Request& request) {
 }
 
 // Of the instructions that are new.
-void NestEmitter::Measure() {
+void NestBuilder::Measure() {
   StageState& state = stages_[stage_];
   for (int i = static_cast<int>(state.cost.size()); i < state.body.size();
        ++i) {
@@ -534,7 +534,7 @@ void NestEmitter::Measure() {
   }
 }
 
-int NestEmitter::IndexValue(const Index& index) {
+int NestBuilder::IndexValue(const Index& index) {
   KernelBody& b = body();
   int sum = b.Size(index.offset);
   bool zero = index.offset.Is(0);
@@ -566,12 +566,12 @@ int NestEmitter::IndexValue(const Index& index) {
   return sum;
 }
 
-int NestEmitter::Fail(absl::string_view why) {
+int NestBuilder::Fail(absl::string_view why) {
   if (status_.ok()) status_ = absl::UnimplementedError(why);
   return -1;
 }
 
-int NestEmitter::InternAt(Indices at) {
+int NestBuilder::InternAt(Indices at) {
   std::vector<int>& same = at_ids_[HashOf(at)];
   for (int i : same) {
     if (ats_[i] == at) return i;
@@ -582,7 +582,7 @@ int NestEmitter::InternAt(Indices at) {
 }
 
 // There are few of them.
-int NestEmitter::InternGuards(const Guards& guards) {
+int NestBuilder::InternGuards(const Guards& guards) {
   for (size_t i = 0; i < guards_.size(); ++i) {
     if (guards_[i] == guards) return static_cast<int>(i);
   }
@@ -590,7 +590,7 @@ int NestEmitter::InternGuards(const Guards& guards) {
   return static_cast<int>(guards_.size()) - 1;
 }
 
-Nest NestEmitter::Finish() {
+Nest NestBuilder::Finish() {
   Nest nest;
   nest.outer.assign(space_.extents.begin(),
                     space_.extents.begin() + space_.num_outer);
