@@ -2,6 +2,7 @@
 // exporting it costs. docs/profiling.md has the figures.
 //
 //   bazel run //tests/bench:profiler_bench -- --benchmark_repetitions=9
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -58,7 +59,8 @@ void BM_Span(benchmark::State& state) {
     Scope scope(Activity::kCpuOp, name);
   }
   if (state.thread_index() == 0) TheSession() = nullptr;
-  state.counters["bytes_per_event"] = sizeof(Event);
+  state.counters["bytes_per_event"] =
+      benchmark::Counter(sizeof(Event), benchmark::Counter::kAvgThreads);
 }
 BENCHMARK(BM_Span)->ThreadRange(1, 2)->Iterations(2'000'000);
 
@@ -92,8 +94,12 @@ void BM_Memory(benchmark::State& state) {
 }
 BENCHMARK(BM_Memory);
 
-Trace RecordTrace(int64_t events) {
-  auto session = StartSession(int64_t{1} << 30, OverflowPolicy::kDropNewest);
+// With shapes and without, as torch.profiler has it by default.
+Trace RecordTrace(int64_t events, bool shapes = true) {
+  SessionOptions options;
+  options.max_buffer_bytes = int64_t{1} << 30;
+  options.record_shapes = shapes;
+  auto session = *Session::Start(options);
   Description description;
   description.inputs = {{"float", {4, 3, 32, 32}, {3072, 1024, 32, 1}, ""},
                         {"float", {64, 3, 8, 8}, {192, 64, 8, 1}, ""}};
@@ -120,8 +126,8 @@ void BM_Collect(benchmark::State& state) {
 BENCHMARK(BM_Collect)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
 
 template <typename MakeSink>
-void Export(benchmark::State& state, MakeSink make_sink) {
-  const Trace trace = RecordTrace(200'000);
+void Export(benchmark::State& state, MakeSink make_sink, bool shapes = true) {
+  const Trace trace = RecordTrace(200'000, shapes);
   for (auto _ : state) {
     auto sink = make_sink();
     if (!ExportTrace(trace, *sink).ok()) state.SkipWithError("cannot write");
@@ -129,13 +135,19 @@ void Export(benchmark::State& state, MakeSink make_sink) {
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(trace.events.size()));
 }
 
-void BM_ExportJson(benchmark::State& state) {
-  Export(state, [] {
-    return std::make_unique<ChromeJsonSink>(
-        ChromeJsonOptions{std::string(kFolder) + "/profiler_bench.json"});
-  });
+void ExportJson(benchmark::State& state, bool shapes) {
+  const std::string path = std::string(kFolder) + "/profiler_bench.json";
+  const auto make_sink = [&] { return std::make_unique<ChromeJsonSink>(ChromeJsonOptions{path}); };
+  Export(state, make_sink, shapes);
+  state.counters["json_bytes_per_event"] =
+      static_cast<double>(std::filesystem::file_size(path)) / 200'000;
 }
+
+void BM_ExportJson(benchmark::State& state) { ExportJson(state, false); }
 BENCHMARK(BM_ExportJson)->Unit(benchmark::kMillisecond);
+
+void BM_ExportJsonWithShapes(benchmark::State& state) { ExportJson(state, true); }
+BENCHMARK(BM_ExportJsonWithShapes)->Unit(benchmark::kMillisecond);
 
 void BM_ExportJsonGz(benchmark::State& state) {
   Export(state, [] {

@@ -35,6 +35,7 @@ constexpr Tool kTools[] = {
     {"bench", "tools/bench/main"},
     {"make_model", "tools/make_model"},
     {"install", "tools/install/install"},
+    {"trace", "tools/trace"},
 };
 
 // Commands that other tests, or this very run, stand for.
