@@ -25,8 +25,7 @@ class GraphRecorder {
   // recorder outliving the run. Passes pay a copy of what they changed.
   void Record(CompileOptions* options);
   // Time and bytes of the kernels of a Chrome trace, whose events name the source
-  // nodes that they stand for (args "provenance", "kernel", "bytes"). Errors name the
-  // file.
+  // nodes that they stand for (serialize/html/kernel_times.h). Errors name the file.
   absl::Status AddTrace(const std::string& path);
 
   // The same bytes for the same module, pipeline and trace.

@@ -172,9 +172,9 @@ absl::StatusOr<std::vector<EmitKind>> ParseEmit(const std::string& text, bool* s
     } else if (auto format = ParseEmitFormat(name)) {
       kinds.push_back({std::string(name), *format});
     } else {
-      return absl::InvalidArgumentError(absl::StrCat("--emit: unknown kind \"", name,
-                                                     "\"; known are stats, text, dot, svg, html, model-explorer, "
-                                                     "onnx, plan, guards"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("--emit: unknown kind \"", name, "\"; known are stats, text, dot, svg, ",
+                       "html, model-explorer, onnx, plan, guards"));
     }
   }
   return kinds;

@@ -61,7 +61,9 @@ class EventReader : public nlohmann::json_sax<Json> {
       in_events_ = true;
       events_ = depth_;
     }
-    if (event_ > 0 && in_args_ && depth_ == event_ + 2) in_sources_ = key_ == "provenance";
+    if (event_ > 0 && in_args_ && depth_ == event_ + 2) {
+      in_sources_ = key_ == "Provenance" || key_ == "provenance";
+    }
     return true;
   }
   bool end_array() override {
@@ -80,7 +82,8 @@ class EventReader : public nlohmann::json_sax<Json> {
   bool Number(double v) {
     if (!std::isfinite(v) || v < 0 || v > 1e18) return true;
     if (event_ > 0 && depth_ == event_ && key_ == "dur") kernel_.microseconds = v;
-    if (InArgs() && key_ == "bytes") kernel_.bytes = static_cast<int64_t>(v);
+    if (InArgs() && (key_ == "Bytes moved" || key_ == "bytes"))
+      kernel_.bytes = static_cast<int64_t>(v);
     return true;
   }
   void BeginEvent() {

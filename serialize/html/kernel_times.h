@@ -20,8 +20,9 @@ struct KernelTime {
   int64_t bytes = 0;
 };
 
-// The complete events ("ph": "X") whose "args" have a list "provenance", by the args'
-// "kernel" (or the event's name) and that list, in the order of their first event.
+// The complete events ("ph": "X") whose "args" have a list "Provenance", by their name
+// (or the args' "kernel") and that list, in the order of their first event. Bytes are
+// the args' "Bytes moved". Traces of others may write "provenance" and "bytes".
 // Reads as it goes: memory grows with the kernels and not with the events. Errors name
 // the byte.
 absl::StatusOr<std::vector<KernelTime>> ReadKernelTimes(std::istream& trace);

@@ -22,6 +22,8 @@
 
 namespace weft {
 
+class ViewCollector;
+
 struct ModuleView {
   // All int fields are numbers in `strings` where nothing else is said; -1: none.
   struct GraphRow {
@@ -141,9 +143,8 @@ class ModuleViewBuilder {
   const ModuleView& view() const { return view_; }
 
  private:
-  class Collector;
   ModuleView view_;
-  std::unique_ptr<Collector> collector_;
+  std::unique_ptr<ViewCollector> collector_;
 };
 
 }  // namespace weft

@@ -70,72 +70,93 @@ function sameRow(data, a, b) {
   return true;
 }
 
+// The orders of keys, one a graph, as lists that take and lose keys anywhere.
+class Orders {
+  constructor(data) {
+    const keys = data.keys.local.length;
+    this.graph = data.keys.graph;
+    this.next = new Int32Array(keys).fill(-1);
+    this.prev = new Int32Array(keys).fill(-1);
+    this.head = new Int32Array(data.graphs.name.length).fill(-1);
+  }
+
+  remove(key) {
+    const {next, prev, head} = this;
+    if (prev[key] >= 0) next[prev[key]] = next[key];
+    else if (head[this.graph[key]] === key) head[this.graph[key]] = next[key];
+    if (next[key] >= 0) prev[next[key]] = prev[key];
+    next[key] = prev[key] = -1;
+  }
+
+  // `after`: -1 for the first place.
+  insert(key, after) {
+    const {next, prev, head} = this;
+    const follower = after < 0 ? head[this.graph[key]] : next[after];
+    prev[key] = after;
+    next[key] = follower;
+    if (follower >= 0) prev[follower] = key;
+    if (after < 0) head[this.graph[key]] = key;
+    else next[after] = key;
+  }
+
+  forEach(visit) {
+    for (const first of this.head) {
+      for (let key = first; key >= 0; key = this.next[key]) visit(key);
+    }
+  }
+}
+
 // Snapshot `number`: {row: the row of each key or -1, order: keys, graph after graph,
 // change: by key, added, removed, changed: counts}. What the last pass removed keeps the
 // row that it had before, and stands in `all`, which is `order` with it.
 function makeSnapshot(data, number) {
   const keys = data.keys.local.length;
-  const row = new Int32Array(keys).fill(-1);
-  const next = new Int32Array(keys).fill(-1);  // Lists, one a graph.
-  const prev = new Int32Array(keys).fill(-1);
-  const head = new Int32Array(data.graphs.name.length).fill(-1);
-  const change = new Uint8Array(keys);
-  const unlink = (key) => {
-    if (prev[key] >= 0) next[prev[key]] = next[key];
-    else if (head[data.keys.graph[key]] === key) head[data.keys.graph[key]] = next[key];
-    if (next[key] >= 0) prev[next[key]] = prev[key];
-    next[key] = prev[key] = -1;
-  };
-  const linkAfter = (key, after) => {
-    const graph = data.keys.graph[key];
-    const follower = after < 0 ? head[graph] : next[after];
-    prev[key] = after;
-    next[key] = follower;
-    if (follower >= 0) prev[follower] = key;
-    if (after < 0) head[graph] = key;
-    else next[after] = key;
-  };
-  const last = new Int32Array(head.length).fill(-1);
+  const snapshot = {row: new Int32Array(keys).fill(-1), change: new Uint8Array(keys), order: [],
+                    all: [], added: 0, removed: 0, changed: 0, number};
+  const orders = new Orders(data);
+  const last = new Int32Array(data.graphs.name.length).fill(-1);
   for (let r = 0; r < data.snapshots[0].count; ++r) {
     const key = data.key[r], graph = data.keys.graph[key];
-    row[key] = r;
-    linkAfter(key, last[graph]);
+    snapshot.row[key] = r;
+    orders.insert(key, last[graph]);
     last[graph] = key;
   }
-  const result = {row, change, order: [], all: [], added: 0, removed: 0, changed: 0, number};
   for (let s = 1; s <= number; ++s) {
-    const delta = data.snapshots[s], isLast = s === number;
-    for (const key of delta.removed) {
-      if (isLast) {
-        change[key] = kRemoved;
-        ++result.removed;
-      } else {
-        unlink(key);
-        row[key] = -1;
-      }
-    }
-    const fresh = [];
-    for (let i = 0; i < delta.rows.length; ++i) {
-      const r = delta.rows[i], key = data.key[r];
-      if (isLast && (row[key] < 0 || !sameRow(data, row[key], r))) {
-        change[key] = row[key] < 0 ? kAdded : kChanged;
-        ++result[row[key] < 0 ? 'added' : 'changed'];
-      }
-      if (delta.after[i] !== -2) {
-        if (row[key] >= 0) unlink(key);
-        fresh.push(i);
-      }
-      row[key] = r;
-    }
-    for (const i of fresh) linkAfter(data.key[delta.rows[i]], delta.after[i]);
+    applyDelta(data, data.snapshots[s], s === number, orders, snapshot);
   }
-  for (let g = 0; g < head.length; ++g) {
-    for (let key = head[g]; key >= 0; key = next[key]) {
-      result.all.push(key);
-      if (change[key] !== kRemoved) result.order.push(key);
+  orders.forEach((key) => {
+    snapshot.all.push(key);
+    if (snapshot.change[key] !== kRemoved) snapshot.order.push(key);
+  });
+  return snapshot;
+}
+
+// The changes of the last delta are noted.
+function applyDelta(data, delta, isLast, orders, snapshot) {
+  const {row, change} = snapshot;
+  for (const key of delta.removed) {
+    if (isLast) {
+      change[key] = kRemoved;
+      ++snapshot.removed;
+    } else {
+      orders.remove(key);
+      row[key] = -1;
     }
   }
-  return result;
+  const moved = [];
+  for (let i = 0; i < delta.rows.length; ++i) {
+    const r = delta.rows[i], key = data.key[r];
+    if (isLast && (row[key] < 0 || !sameRow(data, row[key], r))) {
+      change[key] = row[key] < 0 ? kAdded : kChanged;
+      ++snapshot[row[key] < 0 ? 'added' : 'changed'];
+    }
+    if (delta.after[i] !== -2) {
+      if (row[key] >= 0) orders.remove(key);
+      moved.push(i);
+    }
+    row[key] = r;
+  }
+  for (const i of moved) orders.insert(data.key[delta.rows[i]], delta.after[i]);
 }
 
 // How many nodes each snapshot's pass added, removed and changed.

@@ -106,7 +106,8 @@ class Panel {
     this.pair(list, 'calls', String(kernels.calls[number]));
     this.pair(list, 'bytes', formatBytes(kernels.bytes[number]));
     if (kernels.bytes[number] > 0 && kernels.us[number] > 0) {
-      this.pair(list, 'rate', (kernels.bytes[number] / kernels.us[number] / 1e3).toFixed(2) + ' GB/s');
+      const rate = kernels.bytes[number] / kernels.us[number] / 1e3;
+      this.pair(list, 'rate', rate.toFixed(2) + ' GB/s');
     }
     this.items('Nodes', heat.items[number]);
     this.names('Stands for', data.kernels.sources[number]);

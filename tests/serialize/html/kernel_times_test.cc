@@ -39,6 +39,17 @@ TEST(KernelTimes, AddsUpCalls) {
   EXPECT_THAT((*kernels)[1].sources, ElementsAre("c"));
 }
 
+TEST(KernelTimes, ReadsTheProfilersKeys) {
+  auto kernels = Read(R"([{"ph": "X", "cat": "kernel", "name": "matmul", "ts": 1, "dur": 2,
+      "args": {"Input Dims": [[2, 3], []], "Bytes moved": 48, "Bytes": 7,
+               "kernel_backend": "onednn", "Provenance": ["a/MatMul"], "Rules": ["r"]}}])");
+  ASSERT_TRUE(kernels.ok()) << kernels.status().ToString();
+  ASSERT_EQ(kernels->size(), 1u);
+  EXPECT_EQ((*kernels)[0].name, "matmul");
+  EXPECT_EQ((*kernels)[0].bytes, 48);
+  EXPECT_THAT((*kernels)[0].sources, ElementsAre("a/MatMul"));
+}
+
 TEST(KernelTimes, LeavesOutWhatIsNoKernel) {
   auto kernels = Read(R"({"other": [{"ph": "X", "dur": 1, "args": {"provenance": ["a"]}}],
     "traceEvents": [
