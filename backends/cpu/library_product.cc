@@ -176,6 +176,9 @@ LibraryCallOr MakeProductCall(const LibraryStep& step, const LibraryContext& con
   }
   Product p = Describe(step, extra);
   Collapse(p);
+  if (p.k.size > 1 && (p.k.strides[kA] == 0 || p.k.strides[kB] == 0)) {
+    return absl::UnimplementedError("an operand that is expanded along the sum");
+  }
   DnnMatmul m;
   const DType dtype = step.result.dtype;
   m.a = TensorOf(p, step.args[0].dtype, kA, p.m, p.k);

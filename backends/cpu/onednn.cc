@@ -247,23 +247,36 @@ void DnnOp::Impl::Finish(const dnnl::primitive_desc_base& pd, dnnl::primitive ma
   implementation = pd.impl_info_str();
 }
 
+namespace {
+
+// As primitive::execute, which makes a list on the heap.
+void Execute(const dnnl::primitive& primitive, absl::Span<const dnnl_exec_arg_t> args) {
+  dnnl::error::wrap_c_api(dnnl_primitive_execute(primitive.get(), TheDnnMachine().stream.get(),
+                                                 static_cast<int>(args.size()), args.data()),
+                          "a primitive failed");
+}
+
+void Reorder(const dnnl::reorder& reorder, const dnnl::memory& from, const dnnl::memory& to) {
+  const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, from.get()}, {DNNL_ARG_TO, to.get()}};
+  Execute(reorder, args);
+}
+
+}  // namespace
+
 void DnnOp::Impl::Run(absl::Span<void* const> slots, char* scratch) {
-  DnnMachine& machine = TheDnnMachine();
   for (Operand& operand : operands) {
     if (!operand.fixed) operand.user.set_data_handle(slots[operand.slot]);
     if (operand.offset < 0) continue;
     operand.inner.set_data_handle(scratch + operand.offset);
-    if (!operand.result) operand.reorder.execute(machine.stream, operand.user, operand.inner);
+    if (!operand.result) Reorder(operand.reorder, operand.user, operand.inner);
   }
   scratchpad.set_data_handle(scratch + scratchpad_at);
-  dnnl::error::wrap_c_api(dnnl_primitive_execute(primitive.get(), machine.stream.get(),
-                                                 static_cast<int>(args.size()), args.data()),
-                          "a primitive failed");
+  Execute(primitive, args);
   for (Operand& operand : operands) {
     if (operand.offset < 0 || !operand.result) continue;
-    operand.reorder.execute(machine.stream, operand.inner, operand.user);
+    Reorder(operand.reorder, operand.inner, operand.user);
   }
-  machine.stream.wait();
+  TheDnnMachine().stream.wait();
 }
 
 DnnOp::DnnOp(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

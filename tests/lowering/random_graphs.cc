@@ -221,11 +221,80 @@ class Generator {
                 absl::MakeConstSpan(&dim, 1));
   }
 
-  // Of a value with its own transpose, made small.
   Value* Product(Builder& b, Value* x) {
-    if (x->type().rank() != 2) return Unary(b, x);
-    Value* t = b.Op(ops::permute, {x}, {{"dims", std::vector<int64_t>{1, 0}}});
-    return b.Op(ops::tanh, {b.Op(ops::matmul, {x, t})});
+    const int rank = x->type().rank();
+    if (rank < 2) return Unary(b, x);
+    switch (Pick(0, 3)) {
+      case 0:
+        return Linears(b, x);
+      case 1:
+        return Attention(b, x);
+      case 2:
+        return rank < 3 ? Linears(b, x) : Convolution(b, x);
+      default:
+        // With its own transpose, made small.
+        return b.Op(ops::tanh, {b.Op(ops::matmul, {x, Transpose(b, x)})});
+    }
+  }
+
+  Value* Transpose(Builder& b, Value* x) {
+    const int rank = x->type().rank();
+    std::vector<int64_t> dims(rank);
+    for (int d = 0; d < rank; ++d) dims[d] = d;
+    std::swap(dims[rank - 1], dims[rank - 2]);
+    return b.Op(ops::permute, {x}, {{"dims", dims}});
+  }
+
+  // Numbers whose sums of `terms` products stay as large as the other factor.
+  Value* Weights(Builder& b, const std::vector<int64_t>& dims, int64_t terms) {
+    HostTensor t(DType::kF32, dims);
+    std::vector<double> values(t.numel());
+    for (double& v : values) v = (static_cast<double>(rng_() % 2001) / 1000 - 1) / terms;
+    t.WriteDoubles(values);
+    return b.Constant(t);
+  }
+
+  // One to three linears of one input.
+  Value* Linears(Builder& b, Value* x) {
+    const SymInt features = x->type().dims().back();
+    if (!features.is_constant()) return Unary(b, x);
+    Value* y = nullptr;
+    for (int i = Pick(1, 3); i > 0; --i) {
+      Add(y);
+      const int64_t n = Pick(1, 20);
+      Value* bias = Pick(0, 1) == 0 ? nullptr : Weights(b, {n}, 1);
+      y = b.Op(ops::linear, {x, Weights(b, {n, features.value()}, features.value()), bias});
+      if (Pick(0, 1) == 0) y = Unary(b, y);
+    }
+    return y;
+  }
+
+  Value* Convolution(Builder& b, Value* x) {
+    const int rank = x->type().rank();
+    const SymInt channels = x->type().dim(1);
+    if (!channels.is_constant() || rank > 4) return Unary(b, x);
+    const int64_t n = Pick(1, 20);
+    std::vector<int64_t> dims = {n, channels.value()};
+    for (int d = 2; d < rank; ++d) dims.push_back(3);
+    const std::vector<int64_t> ones(rank - 2, 1), zeros(rank - 2, 0);
+    Value* bias = Pick(0, 1) == 0 ? nullptr : Weights(b, {n}, 1);
+    Value* y = b.Op(ops::convolution, {x, Weights(b, dims, 3 * channels.value()), bias},
+                    {{"stride", ones},
+                     {"padding", ones},
+                     {"dilation", ones},
+                     {"transposed", false},
+                     {"output_padding", zeros},
+                     {"groups", 1}});
+    return Pick(0, 1) == 0 ? y : Unary(b, y);
+  }
+
+  // As programs write it, with a scale and a mask or without.
+  Value* Attention(Builder& b, Value* x) {
+    Value* scores = b.Op(ops::matmul, {x, Transpose(b, x)});
+    scores = b.Op(ops::mul, {scores, Weights(b, {}, 1)});
+    if (Pick(0, 1) == 0) scores = b.Op(ops::add, {scores, Reduction(b, scores, true)});
+    Value* p = b.Op(ops::softmax, {scores}, {{"dim", x->type().rank() - 1}});
+    return b.Op(ops::matmul, {p, x});
   }
 
   // Nodes on one or two values as a group.

@@ -11,11 +11,14 @@ namespace weft::cpu {
 struct DifferentialCounts {
   int64_t programs = 0;
   int64_t steps = 0;
+  int64_t groups = 0;     // `fused` nodes that passes made, and more than that.
+  int64_t generated = 0;  // Kernels in generated code.
   int64_t fallbacks = 0;  // Library steps that no routine takes.
 };
 
-// Makes the program of that seed, runs it twice with random choices of threads,
-// instruction set and of what the backend claims, and says what differs.
+// Makes the program of that seed, runs it twice with random choices of passes and of
+// what they fuse, of threads, instruction set, generated code and of what the backend
+// claims, and says what differs.
 absl::Status CheckRandomProgram(uint64_t seed, DifferentialCounts* counts);
 
 }  // namespace weft::cpu

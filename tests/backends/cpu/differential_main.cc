@@ -16,7 +16,8 @@ int main(int argc, char** argv) {
     std::cout << status.message() << "\n";
     return 1;
   }
-  std::cout << counts.programs << " programs, " << counts.steps << " steps, " << counts.fallbacks
-            << " without a routine; no difference\n";
+  std::cout << counts.programs << " programs, " << counts.steps << " steps, " << counts.groups
+            << " groups by passes, " << counts.generated << " generated kernels, "
+            << counts.fallbacks << " calls without a routine; no difference\n";
   return 0;
 }

@@ -12,6 +12,9 @@ TEST(Differential, RandomProgramsGiveWhatTheReferenceGives) {
     ASSERT_TRUE(status.ok()) << status;
   }
   EXPECT_GT(counts.steps, 500);
+  EXPECT_GT(counts.groups, 100);
+  EXPECT_GT(counts.generated, 50);
+  EXPECT_EQ(counts.fallbacks, 0);
 }
 
 }  // namespace

@@ -1,10 +1,7 @@
 #include "backends/cpu/executable.h"
 
-#include <atomic>
-#include <cstdlib>
 #include <limits>
 #include <memory>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -15,23 +12,9 @@
 #include "graph/core/graph.h"
 #include "gtest/gtest.h"
 #include "lowering/lower.h"
+#include "tests/support/counting_new.h"
 #include "tests/support/parse.h"
 #include "tests/support/tensor_compare.h"
-
-// Allocations of the process, while they are counted.
-namespace {
-std::atomic<bool> counting{false};
-std::atomic<int64_t> allocations{0};
-}  // namespace
-
-__attribute__((noinline)) void* operator new(size_t size) {
-  if (counting) ++allocations;
-  void* memory = std::malloc(size);
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-__attribute__((noinline)) void operator delete(void* memory) noexcept { std::free(memory); }
-__attribute__((noinline)) void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace weft::cpu {
 namespace {
@@ -107,10 +90,9 @@ TEST(Executable, ASteadyCallAllocatesAndCompilesNothing) {
   for (int i : {0, 1, 0, 1}) ASSERT_TRUE(executable->Run(inputs[i], &outputs[i]).ok());
   const CpuStats before = executable->stats();
   const uint8_t* memory = outputs[0][0].raw();
-  counting = true;
+  CountingNew counting;
   for (int i : {0, 0, 1, 0}) ASSERT_TRUE(executable->Run(inputs[i], &outputs[i]).ok());
-  counting = false;
-  EXPECT_EQ(allocations, 0);
+  EXPECT_EQ(counting.Stop(), 0);
   EXPECT_EQ(outputs[0][0].raw(), memory);
   EXPECT_EQ(executable->stats().assignments, before.assignments);
   EXPECT_EQ(executable->stats().compiled_steps, before.compiled_steps);
@@ -326,6 +308,13 @@ TEST(Library, ProductsAndConvolutionsWithWhatFollows) {
       {"func @main(%x: f32[3, 4, 30], %y: f32[3, 30, 8]) -> (f32[3, 8, 4]) {"
        " %0 = matmul(%x, %y) %1 = permute(%0, dims=[0, 2, 1]) %2 = tanh(%1) return %2 }",
        {{3, 4, 30}, {3, 30, 8}}},
+      // Operands that are one row or one element, seen many times.
+      {"func @main(%x: f32[4, 2], %y: f32[3]) -> (f32[4, 3]) {"
+       " %0 = expand(%y, size=[2, 3]) %1 = matmul(%x, %0) return %1 }",
+       {{4, 2}, {3}}},
+      {"func @main(%x: f32[4, 1], %y: f32[5, 3]) -> (f32[4, 3]) {"
+       " %0 = expand(%x, size=[4, 5]) %1 = matmul(%0, %y) return %1 }",
+       {{4, 1}, {5, 3}}},
       {"func @main(%x: f32[2, 8, 9, 9], %w: f32[16, 4, 3, 3], %b: f32[16], %r: f32[2, 16, 9, 9])"
        " -> (f32[2, 16, 9, 9]) { %0 = convolution(%x, %w, %b, stride=[1, 1], padding=[1, 1],"
        " dilation=[1, 1], groups=2) %1 = add(%0, %r) %2 = relu(%1) return %2 }",
