@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/core/check.h"
 #include "graph/core/status_macros.h"
+#include "graph/ops/captured.h"
 #include "graph/ops/ops.h"
 #include "passes/functionalize/regions.h"
 #include "passes/functionalize/storages.h"
@@ -29,6 +30,7 @@ struct Counts {
   int64_t replayed = 0;
   int64_t inverted = 0;
   int64_t write_backs = 0;
+  int64_t returned = 0;
 };
 
 class GraphFunctionalizer {
@@ -186,13 +188,13 @@ absl::Status GraphFunctionalizer::ApplyWrite(Node* node) {
   return AtNode(*node);
 }
 
-// What the nested graphs write comes out as further results.
+// What the nested graphs write comes out as results.
 absl::Status GraphFunctionalizer::ApplyRegions(Node* node) {
   const std::vector<int> operands = regions_.WrittenOperands(*node);
   std::vector<const Value*> written;
   for (int i : operands) {
     written.push_back(node->operand(i));
-    for (int j = 1; j < node->num_operands(); ++j) {
+    for (int j = ops::FirstOperandSeen(*node); j < node->num_operands(); ++j) {
       if (i == j || !storages_.Share(node->operand(i), node->operand(j))) {
         continue;
       }
@@ -209,15 +211,15 @@ absl::Status GraphFunctionalizer::ApplyRegions(Node* node) {
   for (int i = 0; i < num_results; ++i) {
     is_base[i] = is_written_[node->result(i)->id()];
   }
-  Node* made = regions_.ReturnWrites(node);
+  const RegionWrites::Returned made = regions_.ReturnWrites(node);
   for (int i = 0; i < num_results; ++i) {
-    if (is_base[i]) storages_.AddBase(made->result(i));
+    if (is_base[i]) storages_.AddBase(made.results[i]);
   }
   for (size_t k = 0; k < written.size(); ++k) {
-    storages_.Write(written[k], made->result(num_results + static_cast<int>(k)),
-                    made);
+    storages_.Write(written[k], made.written[k], made.node);
   }
-  return AtNode(*made);
+  counts_.returned += static_cast<int64_t>(written.size());
+  return AtNode(*made.node);
 }
 
 // What inputs are in the end: write-backs that are listed already come after
@@ -316,6 +318,7 @@ class FunctionalizePass : public Pass {
     context.Count("replayed", counts.replayed);
     context.Count("inverted", counts.inverted);
     context.Count("write_backs", counts.write_backs);
+    context.Count("returned", counts.returned);
     return absl::OkStatus();
   }
 };

@@ -20,11 +20,13 @@ namespace weft {
 // afterwards; who hands them out as aliases does so by himself.
 //
 // Inputs that are written are listed in Graph::write_backs; their new values
-// are the last outputs. Of nested graphs, those of `cond` may write their
-// inputs: the new values become results of the node. An error names the write
-// when it has no functional form: through a view that shows elements twice, to
-// an input of a nested graph of another op, or to one of two operands of `cond`
-// that share memory.
+// are the last outputs. Nested graphs may write the memory that they capture,
+// operands of `cond` and captured ones of `loop` and `scan`: the new values
+// become results of the node, carried ones of loops. An error names the write
+// when it has no functional form: through a view that shows elements twice (eager
+// PyTorch refuses it as well), to a carried value or a slice, which are not the
+// same memory at each run, or to one of two operands of control flow that share
+// memory.
 //
 // Inputs are taken to lie apart in memory; sessions refuse others.
 //
@@ -32,7 +34,8 @@ namespace weft {
 // nodes as its chain of views has, when a write has come between.
 //
 // Counters: writes (removed), replayed (views made again), inverted (inverses
-// of views made), write_backs.
+// of views made), write_backs, returned (operands of control flow that its
+// nested graphs wrote).
 std::unique_ptr<Pass> CreateFunctionalizePass();
 
 }  // namespace weft

@@ -8,6 +8,7 @@
 #include "backends/reference/memory.h"
 #include "backends/symbol_env.h"
 #include "graph/core/status_macros.h"
+#include "graph/ops/captured.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
 #include "profiler/record.h"
@@ -205,9 +206,13 @@ class Frame {
       ++*region_runs_;
       RunOptions inner;
       inner.max_region_runs = options_.max_region_runs;
+      std::vector<HostTensor> now(inputs.begin(), inputs.end());
       std::vector<HostTensor> written;
-      if (memory_) inner.written = &written;
-      auto result = Frame(*node.region(region), env_, inner, region_runs_).Run(inputs);
+      if (memory_) {
+        inner.written = &written;
+        WEFT_RETURN_IF_ERROR(ReadCaptured(node, &now));
+      }
+      auto result = Frame(*node.region(region), env_, inner, region_runs_).Run(now);
       if (!result.ok()) return result.status();
       *outputs = *std::move(result);
       return memory_ ? WriteOperands(node, written) : absl::OkStatus();
@@ -219,17 +224,27 @@ class Frame {
     return context.TakeOutputs();
   }
 
+  // Runs before may have written what nested graphs of `node` capture.
+  absl::Status ReadCaptured(const Node& node, std::vector<HostTensor>* inputs) const {
+    for (size_t input = 0; input < inputs->size(); ++input) {
+      const int i = ops::CapturedOperand(node, static_cast<int>(input));
+      if (i < 0) continue;
+      WEFT_ASSIGN_OR_RETURN((*inputs)[input], Get(node.operand(i)));
+    }
+    return absl::OkStatus();
+  }
+
   // What a nested graph of `node` wrote to its inputs.
   absl::Status WriteOperands(const Node& node,
                              const std::vector<HostTensor>& written) {
     for (size_t input = 0; input < written.size(); ++input) {
       if (!written[input].valid()) continue;
-      if (!node.Is(ops::cond)) {
-        return absl::UnimplementedError(
-            "a nested graph writes its input; only those of cond may");
+      const int i = ops::CapturedOperand(node, static_cast<int>(input));
+      if (i < 0) {
+        return absl::UnimplementedError(absl::StrCat(
+            "a nested graph writes its input ", input, ", which is not captured memory"));
       }
-      const int i = static_cast<int>(input) + 1;
-      for (int j = 1; j < node.num_operands(); ++j) {
+      for (int j = ops::FirstOperandSeen(node); j < node.num_operands(); ++j) {
         if (i == j || !memory_->Share(node.operand(i), node.operand(j))) {
           continue;
         }

@@ -19,16 +19,27 @@ class RegionWrites {
     written_[graph] = std::move(inputs);
   }
 
-  // An error when a nested graph of `node` writes its inputs and the op does
-  // not say what becomes of them.
+  // An error when a nested graph of `node` writes an input that is no captured
+  // memory: a carried value, a slice.
   absl::Status Check(const Node& node) const;
   // The operands of `node` that its nested graphs write, in order.
   std::vector<int> WrittenOperands(const Node& node) const;
+  struct Returned {
+    Node* node;
+    std::vector<Value*> results;  // Those of the node before.
+    std::vector<Value*> written;  // By written operand.
+  };
   // Puts a node in the place of `node` that has the new values of these
-  // operands as further, last results, and returns it.
-  Node* ReturnWrites(Node* node) const;
+  // operands as results: further ones of `cond`, carried ones of `loop` and
+  // `scan`, whose operands they become as well.
+  Returned ReturnWrites(Node* node) const;
 
  private:
+  // What inputs `written` of the nested graph, by operand, are in its end; takes
+  // those outputs off.
+  std::vector<Value*> TakeNewValues(const Node& node, Graph* region,
+                                    const std::vector<int>& written) const;
+
   absl::flat_hash_map<const Graph*, std::vector<int>> written_;
 };
 

@@ -67,21 +67,21 @@ TEST(Functionalize, RefusesThemInMemoryOfNoOneElse) {
 
 constexpr char kLoop[] = R"(
 func @main(%n: i64[], %c: bool[], %x: f32[3]) {
-  %0 = loop(%n, %c, %x, num_carried=0) : i64[u0] {
+  %0, %1 = loop(%n, %c, %x, num_carried=1) : f32[3], i64[u0] {
     body(%i: i64[], %d: bool[], %a: f32[3]) {
       %0 = neg(%a)
       %1 = copy_(%a, %0)
-      return %d, %i
+      return %d, %a, %i
     }
   }
-  return %0
+  return %1
 })";
 
-TEST(Functionalize, RefusesLoopsThatWriteTheirInputs) {
+TEST(Functionalize, RefusesLoopsThatWriteCarriedValues) {
   auto module = Parse(kLoop);
   EXPECT_THAT(std::string(RunPasses("functionalize", *module).message()),
-              HasSubstr("(loop): its nested graph body writes its input 2; "
-                        "only those of cond may"));
+              HasSubstr("(loop): its nested graph body writes its input 2, "
+                        "which is not captured memory"));
 }
 
 TEST(Functionalize, RefusesBranchesOfOperandsThatShareMemory) {

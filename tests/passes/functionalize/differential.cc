@@ -78,6 +78,7 @@ void Add(const PipelineReport& report, DifferentialCounts* counts) {
       if (name == "write_backs" && pass.pass == "functionalize") {
         counts->write_backs += n;
       }
+      if (name == "returned") counts->returned += n;
       if (name == "possible") counts->possible += n;
       if (name == "done") counts->done += n;
       if (name == "missed_bytes") counts->missed_bytes += n;
@@ -151,7 +152,8 @@ class Check {
 std::string DifferentialCounts::ToString() const {
   return absl::StrCat(programs, " programs, ", writes, " writes, ", replayed,
                       " views made again, ", inverted, " inverses, ",
-                      write_backs, " write-backs; ", done, " of ", possible,
+                      write_backs, " write-backs, ", returned,
+                      " operands written by nested graphs; ", done, " of ", possible,
                       " updates in place, ", missed_bytes, " bytes missed");
 }
 

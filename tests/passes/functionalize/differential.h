@@ -16,6 +16,7 @@ struct DifferentialCounts {
   int64_t replayed = 0;
   int64_t inverted = 0;
   int64_t write_backs = 0;
+  int64_t returned = 0;  // By nested graphs that write what they capture.
   int64_t possible = 0;  // Updates that reinplace saw ...
   int64_t done = 0;      // ... and did in place.
   int64_t missed_bytes = 0;

@@ -24,6 +24,7 @@ TEST(Functionalize, AgreesWithRealMemory) {
   EXPECT_GT(counts.replayed, counts.programs);
   EXPECT_GT(counts.inverted, counts.programs);
   EXPECT_GT(counts.write_backs, counts.programs / 2);
+  EXPECT_GT(counts.returned, counts.programs / 4);
   EXPECT_GT(counts.done, counts.programs / 4);
 }
 

@@ -177,7 +177,9 @@ class Interpreter {
       return absl::OkStatus();
     }
     WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> results,
-                          Evaluate(node.op(), node.attr_list(), operands));
+                          node.op().has(kControlFlow)
+                              ? RunControlFlow(node, operands)
+                              : Evaluate(node.op(), node.attr_list(), operands));
     for (int i = 0; i < node.num_results(); ++i) {
       const Value* written = WrittenAs(node.result(i));
       HostTensor& value = values_[node.result(i)->id()];
@@ -192,6 +194,22 @@ class Interpreter {
       WriteBytes(results[i], value);
     }
     return absl::OkStatus();
+  }
+
+  // Nested graphs get the operands themselves, so what they write is written here.
+  static absl::StatusOr<std::vector<HostTensor>> RunControlFlow(
+      const Node& node, const std::vector<HostTensor>& operands) {
+    Types types;
+    for (int i = 0; i < node.num_results(); ++i) types.push_back(node.result(i)->type());
+    const auto run_region = [&](int region, absl::Span<const HostTensor> inputs,
+                                std::vector<HostTensor>* outputs) {
+      auto result = Interpreter(*node.region(region)).Run({inputs.begin(), inputs.end()});
+      if (result.ok()) *outputs = *std::move(result);
+      return result.status();
+    };
+    EvalContext context(node.op(), node.attr_list(), operands, std::move(types), run_region);
+    WEFT_RETURN_IF_ERROR(node.op().eval()(context));
+    return context.TakeOutputs();
   }
 
   bool View(const Node& node, const HostTensor& operand) {

@@ -19,6 +19,7 @@ using Dims = std::vector<int64_t>;
 constexpr int kMaxSteps = 30;
 constexpr int64_t kMaxElements = 96;
 constexpr int kMaxRank = 4;
+constexpr int kMaxDepth = 2;  // Of nested graphs.
 
 int64_t Product(const Dims& dims) {
   return std::accumulate(dims.begin(), dims.end(), int64_t{1},
@@ -30,17 +31,17 @@ struct Item {
   Value* value = nullptr;
   Layout layout;
   bool may_write = true;  // No view on the way shows an element twice.
+  int storage = 0;
 };
 
 class Generator {
  public:
-  Generator(Graph* graph, uint32_t seed)
-      : graph_(graph), builder_(graph, nullptr, Unfolded()), random_(seed) {
-    constexpr DType kDTypes[] = {DType::kI32, DType::kF32, DType::kI8};
-    dtype_ = kDTypes[Draw(3)];
-  }
+  Generator(Graph* graph, std::mt19937* random, int depth = 0)
+      : graph_(graph), builder_(graph, nullptr, Unfolded()), random_(*random), depth_(depth) {}
 
   std::vector<HostTensor> Run() {
+    constexpr DType kDTypes[] = {DType::kI32, DType::kF32, DType::kI8};
+    dtype_ = kDTypes[Draw(3)];
     std::vector<HostTensor> inputs;
     for (int i = 1 + Draw(3); i > 0; --i) inputs.push_back(AddInput());
     // Inputs that share memory are views of one.
@@ -68,12 +69,18 @@ class Generator {
     Item item;
     item.value = graph_->AddInput(Type::Tensor(dtype_, sizes));
     item.layout = {dims, ContiguousStrides(dims), 0};
-    items_.push_back(item);
+    AddOwner(item);
     HostTensor tensor(dtype_, dims);
     std::vector<int64_t> values(tensor.numel());
     for (int64_t& v : values) v = Draw(100) - 50;
     tensor.WriteInts(values);
     return tensor;
+  }
+
+  // In memory that nothing else here is in.
+  void AddOwner(Item item) {
+    item.storage = num_storages_++;
+    items_.push_back(item);
   }
 
   // New ones more often than old ones.
@@ -100,7 +107,7 @@ class Generator {
     Item item;
     item.value = value;
     item.layout = {dims, ContiguousStrides(dims), 0};
-    items_.push_back(item);
+    AddOwner(item);
     return value;
   }
 
@@ -113,7 +120,8 @@ class Generator {
       of.value = builder_.Op(ops::clone, {of.value});
       of.layout = {of.layout.dims, ContiguousStrides(of.layout.dims), 0};
       of.may_write = true;
-      items_.push_back(of);
+      AddOwner(of);
+      of = items_.back();
       layout = ViewLayout(op, *list, of.layout, 0);
     }
     const std::vector<Value*> results = builder_.Create(op, {of.value}, *list);
@@ -123,6 +131,7 @@ class Generator {
       item.value = results[i];
       item.layout = *ViewLayout(op, *list, of.layout, static_cast<int>(i));
       item.may_write = of.may_write && item.layout.IsInjective();
+      item.storage = of.storage;
       items_.push_back(item);
     }
     return items_.back();
@@ -147,6 +156,7 @@ class Generator {
   }
 
   void Step() {
+    if (depth_ < kMaxDepth && Draw(12) == 0) return AddControlFlow();
     switch (Draw(10)) {
       case 0:
       case 1:
@@ -342,10 +352,118 @@ class Generator {
     AddWritten(x, result);
   }
 
+  // --- Control flow: its nested graphs write what they capture.
+
+  // Of different memory.
+  std::vector<Item> PickOperands() {
+    std::vector<Item> operands;
+    for (int i = 0; i < 6 && operands.size() < 3; ++i) {
+      const Item item = Pick();
+      const auto shares = [&](const Item& o) { return o.storage == item.storage; };
+      if (std::none_of(operands.begin(), operands.end(), shares)) operands.push_back(item);
+    }
+    return operands;
+  }
+
+  void AddControlFlow() {
+    const std::vector<Item> operands = PickOperands();
+    const int kind = Draw(3);
+    if (kind == 0) return AddCond(operands);
+    if (kind == 1) return AddLoop(operands);
+    if (operands.size() >= 2 && !operands[1].layout.dims.empty()) AddScan(operands);
+  }
+
+  // A generator for a nested graph.
+  Generator Nested(Graph* graph) {
+    Generator nested(graph, &random_, depth_ + 1);
+    nested.dtype_ = dtype_;
+    return nested;
+  }
+  // The memory of `item`, which is outside.
+  void AddCaptured(const Item& item) {
+    Item inner = item;
+    inner.value = graph_->AddInput(item.value->type());
+    AddOwner(inner);
+  }
+  // A value that nothing may write.
+  void AddGiven(const Dims& dims) {
+    Item item;
+    item.value = graph_->AddInput(
+        Type::Tensor(dtype_, std::vector<SymInt>(dims.begin(), dims.end())));
+    item.layout = {dims, ContiguousStrides(dims), 0};
+    item.may_write = false;
+    AddOwner(item);
+  }
+  void AddBody(std::vector<Value*> outputs, int num_computed) {
+    for (int i = 1 + Draw(6); i > 0; --i) Step();
+    for (int i = 0; i < num_computed; ++i) outputs.push_back(Compute(items_[i]));
+    graph_->SetOutputs(outputs);
+    WEFT_CHECK(builder_.status().ok()) << builder_.status().ToString();
+  }
+
+  std::unique_ptr<Graph> NewGraph(const char* name) {
+    return std::make_unique<Graph>(&graph_->module(), name);
+  }
+
+  void AddNode(const OpDef& op, const std::vector<Value*>& operands,
+               const std::vector<NamedAttr>& attrs,
+               std::vector<std::unique_ptr<Graph>> regions) {
+    const auto results = builder_.Ops(op, operands, attrs, std::move(regions));
+    WEFT_CHECK(builder_.status().ok()) << builder_.status().ToString();
+    for (Value* result : results) AddFresh(result);
+  }
+
+  void AddCond(const std::vector<Item>& operands) {
+    const int outputs = Draw(static_cast<int>(operands.size()) + 1);
+    std::vector<Value*> values = {builder_.Scalar(DType::kBool, Draw(2))};
+    for (const Item& item : operands) values.push_back(item.value);
+    std::vector<std::unique_ptr<Graph>> regions;
+    for (const char* name : {"then_graph", "else_graph"}) {
+      regions.push_back(NewGraph(name));
+      Generator body = Nested(regions.back().get());
+      for (const Item& item : operands) body.AddCaptured(item);
+      body.AddBody({}, outputs);
+    }
+    AddNode(ops::cond, values, {}, std::move(regions));
+  }
+
+  void AddLoop(const std::vector<Item>& operands) {
+    std::vector<std::unique_ptr<Graph>> regions;
+    regions.push_back(NewGraph("body"));
+    Graph& graph = *regions[0];
+    Generator body = Nested(&graph);
+    graph.AddInput(Type::Scalar(DType::kI64));
+    Value* go_on = graph.AddInput(Type::Scalar(DType::kBool));
+    body.AddGiven(operands[0].layout.dims);
+    for (size_t i = 1; i < operands.size(); ++i) body.AddCaptured(operands[i]);
+    body.AddBody({go_on}, 1);
+    std::vector<Value*> values = {builder_.Scalar(DType::kI64, Draw(4)),
+                                  builder_.Scalar(DType::kBool, Draw(6) != 0)};
+    for (const Item& item : operands) values.push_back(item.value);
+    AddNode(ops::loop, values, {{"num_carried", 1}}, std::move(regions));
+  }
+
+  void AddScan(const std::vector<Item>& operands) {
+    std::vector<std::unique_ptr<Graph>> regions;
+    regions.push_back(NewGraph("body"));
+    Generator body = Nested(regions[0].get());
+    body.AddGiven(operands[0].layout.dims);
+    Dims slice = operands[1].layout.dims;
+    slice.erase(slice.begin());
+    body.AddGiven(slice);
+    for (size_t i = 2; i < operands.size(); ++i) body.AddCaptured(operands[i]);
+    body.AddBody({}, 1 + Draw(2));
+    std::vector<Value*> values;
+    for (const Item& item : operands) values.push_back(item.value);
+    AddNode(ops::scan, values, {{"num_carried", 1}, {"num_scanned", 1}}, std::move(regions));
+  }
+
   Graph* graph_;
   Builder builder_;
-  std::mt19937 random_;
-  DType dtype_;
+  std::mt19937& random_;
+  const int depth_;
+  DType dtype_ = DType::kF32;
+  int num_storages_ = 0;
   std::vector<Item> items_;
 };
 
@@ -354,7 +472,8 @@ class Generator {
 RandomProgram MakeRandomProgram(uint32_t seed) {
   RandomProgram program;
   program.module = std::make_unique<Module>(ops::Registry());
-  program.inputs = Generator(program.module->AddFunction("main"), seed).Run();
+  std::mt19937 random(seed);
+  program.inputs = Generator(program.module->AddFunction("main"), &random).Run();
   return program;
 }
 

@@ -18,8 +18,9 @@ struct RandomProgram {
 
 // With up to 30 steps: slices that overlap, transposes, expands, strided views
 // and windows, views of views; writes of every kind to all of these; reads;
-// clones. Inputs and views are among the outputs. Of one dtype and few
-// elements, in ops that round nothing.
+// clones; branches, loops and scans, nested as well, whose graphs do all this to
+// memory of their own and to what they capture. Inputs and views are among the
+// outputs. Of one dtype and few elements.
 RandomProgram MakeRandomProgram(uint32_t seed);
 
 }  // namespace weft
