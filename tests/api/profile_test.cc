@@ -11,7 +11,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "api/compiler.h"
-#include "api/seeded_inputs.h"
 #include "api/session.h"
 #include "examples/models/models.h"
 #include "gmock/gmock.h"
@@ -37,13 +36,13 @@ void CompileAndRun(const char* name, const char* target) {
   options.small = true;
   auto model = models::BuildModel(name, options);
   ASSERT_TRUE(model.ok()) << model.status();
+  const auto inputs = models::MakeInputs(*model, {}, /*seed=*/1);
+  ASSERT_TRUE(inputs.ok()) << inputs.status();
   CompileOptions compile;
   compile.passes = target == std::string("cpu") ? "cpu" : "default";
   ASSERT_TRUE(Compile(*model->module, compile).ok());
   auto session = Session::Create(std::move(model->module), target);
   ASSERT_TRUE(session.ok()) << session.status();
-  auto inputs = MakeSeededInputs(session->main(), SeedOptions());
-  ASSERT_TRUE(inputs.ok()) << inputs.status();
   for (int run = 0; run < 2; ++run) {
     ASSERT_TRUE(session->Run(absl::MakeConstSpan(*inputs)).ok());
   }
