@@ -7,6 +7,8 @@
 #include "api/bisect.h"
 #include "api/pass_run.h"
 #include "api/semantics_case.h"
+#include "graph/core/log.h"
+#include "graph/core/text.h"
 #include "profiler/record.h"
 
 namespace weft {
@@ -154,7 +156,13 @@ absl::Status Compile(Module& module, const CompileOptions& options, CompileResul
   ReplayRecorder recorder(options.replay, ReplayOf(options));
   InstallHooks(options, context, &recorder, &manager_options.hooks);
   PassManager manager(*std::move(pipeline), std::move(manager_options));
+  if (IsLogged(LogArtifact::kGraph)) {
+    Log(LogArtifact::kGraph, absl::StrCat("// before ", options.passes, "\n", PrintModule(module)));
+  }
   absl::Status status = manager.Run(module, context, &result->report);
+  if (IsLogged(LogArtifact::kGraph)) {
+    Log(LogArtifact::kGraph, absl::StrCat("// after ", options.passes, "\n", PrintModule(module)));
+  }
   result->remarks = context.TakeRemarks();
   result->semantics = guard.stats();
   return status.ok() ? status : recorder.Failed(status);

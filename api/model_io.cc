@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "api/graph_view.h"
 #include "graph/core/guards.h"
+#include "graph/core/log.h"
 #include "graph/core/text.h"
 #include "graph/ops/registry.h"
 #include "lowering/generic_target.h"
@@ -70,6 +71,7 @@ absl::StatusOr<std::string> PrintPlans(const Module& module) {
 absl::StatusOr<std::unique_ptr<Module>> LoadModel(const std::string& path,
                                                   const LoadOptions& options) {
   const profiler::Scope scope(profiler::Activity::kCompilerPass, "import");
+  Log(LogComponent::kImport, absl::StrCat("reading ", path));
   if (absl::EndsWith(path, ".onnx")) return LoadOnnx(path, options);
   if (absl::EndsWith(path, ".pt2")) return LoadPt2(path, options);
   if (absl::EndsWith(path, ".weft")) return LoadText(path, options);
@@ -117,16 +119,15 @@ absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format) {
   return absl::InternalError("unknown format");
 }
 
-absl::Status SaveModel(const Module& module, const std::string& path,
-                       int opset) {
+absl::Status SaveModel(const Module& module, const std::string& path, int opset) {
   if (absl::EndsWith(path, ".onnx")) {
     OnnxExportOptions options;
     if (opset >= 0) options.opset = opset;
     return ExportOnnxFile(module, path, options);
   }
   if (!absl::EndsWith(path, ".weft")) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ": unknown kind of model; .onnx and .weft files are written"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": unknown kind of model; .onnx and .weft files are written"));
   }
   std::ofstream file(path, std::ios::binary);
   file << PrintModule(module);

@@ -9,8 +9,10 @@
 #include "backends/cpu/executable.h"
 #include "backends/cpu/target.h"
 #include "backends/reference/executor.h"
+#include "graph/core/log.h"
 #include "graph/core/status_macros.h"
 #include "lowering/lower.h"
+#include "lowering/plan_text.h"
 #include "profiler/record.h"
 
 namespace weft {
@@ -31,6 +33,24 @@ absl::Status Session::CheckTarget(absl::string_view target) {
 
 namespace {
 
+void LogPlan(const Plan& plan) {
+  if (IsLogged(LogArtifact::kPlan)) Log(LogArtifact::kPlan, PrintPlan(plan));
+  int counts[5] = {};
+  for (const Step& step : plan.steps) {
+    ++counts[static_cast<int>(step.kind)];
+    const bool slow = step.kind == StepKind::kReference || step.kind == StepKind::kCopy;
+    if (!slow || step.remark.empty()) continue;
+    Log(LogArtifact::kPerfHints,
+        absl::StrCat("node ", step.node, ": ",
+                     step.kind == StepKind::kCopy ? "a copy" : "the op's own evaluation", ": ",
+                     step.remark));
+  }
+  Log(LogComponent::kLowering,
+      absl::StrCat("@", plan.name, ": ", counts[0], " kernels, ", counts[1], " library calls, ",
+                   counts[2], " reference steps, ", counts[3], " copies, ", counts[4],
+                   " of control flow"));
+}
+
 absl::StatusOr<std::unique_ptr<cpu::Executable>> MakeExecutable(Module& module,
                                                                 const SessionOptions& options) {
   // A plan is made from a graph without writes.
@@ -43,6 +63,7 @@ absl::StatusOr<std::unique_ptr<cpu::Executable>> MakeExecutable(Module& module,
   profiler::Scope lowering(profiler::Activity::kCompilerPass, "lower");
   WEFT_ASSIGN_OR_RETURN(Plan plan, Lower(*module.main(), cpu::CpuLoweringTarget()));
   lowering.End();
+  LogPlan(plan);
   cpu::CpuOptions cpu;
   cpu.threads = options.threads;
   cpu.isa = options.cpu;

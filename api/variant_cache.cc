@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/core/log.h"
 #include "graph/core/status_macros.h"
 
 namespace weft {
@@ -72,9 +73,23 @@ absl::StatusOr<VariantCache::Found> VariantCache::Compile(const Values& values,
   absl::MutexLock lock(&mu_);
   counts_.compiles += compiles;
   WEFT_RETURN_IF_ERROR(variant.status());
+  LogVariant(static_cast<int>(entries_.size()), **variant, misses);
   recent_.insert(recent_.begin(), static_cast<int>(entries_.size()));
   entries_.push_back({*variant, std::move(misses), 1});
   return Found(*std::move(variant));
+}
+
+void VariantCache::LogVariant(int id, const Variant& variant,
+                              const std::vector<MissedVariant>& misses) const {
+  Log(LogComponent::kDynamic, absl::StrCat("variant ", id, " for ", variant.inputs_text()));
+  for (const MissedVariant& miss : misses) {
+    Log(LogArtifact::kRecompiles, absl::StrCat("variant ", id, ", because ", miss.text));
+  }
+  if (!IsLogged(LogArtifact::kGuards)) return;
+  for (const VariantGuard& guard : variant.guards()) {
+    Log(LogArtifact::kGuards, absl::StrCat("variant ", id, ": ", GuardText(guard, *model_.main()),
+                                           "; from ", guard.origin));
+  }
 }
 
 absl::StatusOr<VariantCache::Found> VariantCache::PastLimit(std::vector<MissedVariant> misses) {

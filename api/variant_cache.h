@@ -64,6 +64,7 @@ class VariantCache {
   absl::StatusOr<Found> PastLimit(std::vector<MissedVariant> misses);
   std::vector<MissedVariant> Misses(const Values& values, absl::Span<const HostTensor> inputs) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void LogVariant(int id, const Variant& variant, const std::vector<MissedVariant>& misses) const;
   MissedVariant Miss(int id, const VariantGuard& guard, const Values& values) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   ExplainedVariant ExplainVariant(int id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -2,9 +2,45 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "graph/core/log.h"
 
 namespace weft {
+namespace {
+
+LogComponent ComponentOf(absl::string_view pass) {
+  if (absl::StartsWith(pass, "fuse")) return LogComponent::kFusion;
+  if (pass == "propagate_shapes" || pass == "assume_sizes" || pass == "specialize_symbols") {
+    return LogComponent::kShapes;
+  }
+  return LogComponent::kPasses;
+}
+
+LogSeverity SeverityOf(RemarkKind kind) {
+  switch (kind) {
+    case RemarkKind::kPassed:
+    case RemarkKind::kMissed:
+      return LogSeverity::kInfo;
+    case RemarkKind::kBudget:
+    case RemarkKind::kFailed:
+      return LogSeverity::kWarning;
+    default:
+      return LogSeverity::kDebug;
+  }
+}
+
+void LogRemark(const Remark& remark) {
+  const LogComponent component = ComponentOf(remark.pass);
+  const LogSeverity severity = SeverityOf(remark.kind);
+  const bool hint = remark.kind == RemarkKind::kMissed && IsLogged(LogArtifact::kPerfHints);
+  if (!hint && !IsLogged(component, severity)) return;
+  const std::string text = remark.ToString();
+  Log(component, severity, text);
+  if (hint) Log(LogArtifact::kPerfHints, text);
+}
+
+}  // namespace
 
 absl::string_view NumericContractName(NumericContract contract) {
   switch (contract) {
@@ -34,10 +70,11 @@ void PassContext::Count(absl::string_view name, int64_t n) {
 void PassContext::AddRemark(Remark remark) {
   const bool loud = remark.kind == RemarkKind::kFailed || remark.kind == RemarkKind::kBudget;
   const bool near_miss = remark.kind == RemarkKind::kNearMiss && !options_.near_misses.empty();
-  if (!options_.remarks && !near_miss && !loud) return;
   remark.pass = pass_;
   remark.step = num_rewrites_;
   remark.work = spent_;
+  LogRemark(remark);
+  if (!options_.remarks && !near_miss && !loud) return;
   remarks_.push_back(std::move(remark));
 }
 
@@ -77,6 +114,7 @@ void PassContext::BeginPass(absl::string_view name) {
   fired_ = NumericContract::kBitExact;
   spent_ = 0;
   out_of_budget_ = false;
+  logs_remarks_ = IsLogged(ComponentOf(name)) || IsLogged(LogArtifact::kPerfHints);
 }
 
 }  // namespace weft

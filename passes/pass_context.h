@@ -76,7 +76,7 @@ class PassContext {
 
   // Test before making a remark: a remark costs strings. Remarks of kinds
   // kFailed and kBudget are kept in any case.
-  bool wants_remarks() const { return options_.remarks; }
+  bool wants_remarks() const { return options_.remarks || logs_remarks_; }
   // The context fills in the pass and the step.
   void AddRemark(Remark remark);
   const std::vector<Remark>& remarks() const { return remarks_; }
@@ -125,6 +125,7 @@ class PassContext {
   int64_t num_rewrites_ = 0;
   int64_t spent_ = 0;
   bool out_of_budget_ = false;
+  bool logs_remarks_ = false;  // Of the pass that runs.
   RewriteMaker last_;
   NumericContract fired_ = NumericContract::kBitExact;
 };

@@ -16,7 +16,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "graph/core/log.h"
+#include "graph/core/text.h"
 #include "graph/core/verifier.h"
 #include "passes/pass_manager/fixpoint_watch.h"
 #include "passes/pass_manager/memory.h"
@@ -245,9 +248,27 @@ class PipelineRun {
     const profiler::Scope scope(profiler::Activity::kCompilerPass, report.path);
     absl::Status status = RunAndCheck(pass, report);
     if (!status.ok()) return WithContext(status, report.path);
+    LogRun(report);
     last_run_[&pass] = version_;
     if (!reader.empty()) MarkClean(reader);
     return absl::OkStatus();
+  }
+
+  void LogRun(const PassReport& report) const {
+    const LogSeverity severity = report.changed ? LogSeverity::kInfo : LogSeverity::kDebug;
+    if (IsLogged(LogComponent::kPasses, severity)) {
+      std::string text =
+          absl::StrFormat("%s: %d -> %d nodes, %.3f ms", report.path, report.nodes_before,
+                          report.nodes_after, report.seconds * 1e3);
+      for (const auto& [name, count] : report.counters) {
+        absl::StrAppend(&text, ", ", name, " ", count);
+      }
+      Log(LogComponent::kPasses, severity, text);
+    }
+    if (report.changed && IsLogged(LogArtifact::kPassGraphs)) {
+      Log(LogArtifact::kPassGraphs,
+          absl::StrCat("// after ", report.path, "\n", PrintModule(module_)));
+    }
   }
 
   void RemarkOnWrites(const Pass& pass) {

@@ -21,6 +21,7 @@
 #include "api/model_io.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
+#include "tools/common/logs.h"
 #include "tools/common/plugins.h"
 
 namespace weft::tools {
@@ -56,6 +57,7 @@ struct Options {
   bool list_rules = false;
   std::string rules;
   std::vector<std::string> load;
+  std::string log;
 };
 
 FlagSet MakeFlags(Options* o) {
@@ -134,6 +136,7 @@ FlagSet MakeFlags(Options* o) {
                "Rewrite rules for canonicalize (docs/rule-files.md). Each is\n"
                "tested on random instances first; one that is wrong is refused");
   AddLoadFlag(flags, &o->load, ". --help after it shows its passes");
+  AddLogFlag(flags, &o->log);
   flags.String("near-misses", &o->near_misses, "REGEX",
                "Print why rules of these names did not fire: the places where\n"
                "most of the pattern matched, and the condition that failed");
@@ -500,6 +503,9 @@ absl::Status PrintInformation(const Options& o) {
 }
 
 absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positional) {
+  const auto helped = StartLogs(o.log);
+  if (!helped.ok()) return helped.status();
+  if (*helped) return kExitOk;
   if (o.list_passes || o.list_rules || o.list_ops || o.print_pipeline) {
     absl::Status status = PrintInformation(o);
     if (!status.ok()) return status;

@@ -17,6 +17,7 @@
 #include "api/reduce_pipeline.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
+#include "tools/common/logs.h"
 #include "tools/common/plugins.h"
 
 namespace weft::tools {
@@ -26,6 +27,7 @@ struct Options {
   std::string predicate = "wrong-numbers";
   std::string passes = "default";
   std::vector<std::string> load;
+  std::string log;
   std::string output = "reduced.weft";
   int64_t seed = 0;
   int64_t max_tests = 5000;
@@ -54,6 +56,7 @@ FlagSet MakeFlags(Options* o) {
   flags.Int("seed", &o->seed, "N", "Seed of wrong-numbers. Default: 0");
   flags.Int("timeout", &o->timeout, "SECONDS", "Of one test of crash. Default: 60");
   AddLoadFlag(flags, &o->load);
+  AddLogFlag(flags, &o->log);
   flags.Section("Work and output");
   flags.Int("max-tests", &o->max_tests, "N", "Tests of the predicate, at most. Default: 5000");
   flags.String("o", &o->output, "FILE", "The reduced graph. Default: reduced.weft");
@@ -95,6 +98,9 @@ ReduceOptions MakeReduceOptions(const Options& o) {
 }
 
 absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positional) {
+  const auto helped = StartLogs(o.log);
+  if (!helped.ok()) return helped.status();
+  if (*helped) return kExitOk;
   if (positional.size() != 1) {
     return absl::InvalidArgumentError("expected one model file; --help shows how");
   }

@@ -21,6 +21,7 @@
 #include "api/test_data.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
+#include "tools/common/logs.h"
 #include "tools/common/plugins.h"
 
 namespace weft::tools {
@@ -33,6 +34,7 @@ struct Options {
   std::string cpu = "native";
   bool deterministic = false;
   std::vector<std::string> load;
+  std::string log;
   std::vector<std::string> inputs;
   std::vector<std::string> expected;
   std::vector<std::string> dims;
@@ -68,6 +70,7 @@ FlagSet MakeFlags(Options* o) {
                "Instruction set of cpu: native, avx2 or avx512. Default: native");
   flags.Bool("deterministic", &o->deterministic, "On cpu, equal bits for every number of threads");
   AddLoadFlag(flags, &o->load);
+  AddLogFlag(flags, &o->log);
   flags.String("dynamic", &o->dynamic, "automatic|static|symbolic",
                "Sizes that the model leaves open: symbolic ones in one program,\n"
                "each new size in a program of its own (static), or that until a\n"
@@ -319,6 +322,9 @@ absl::StatusOr<int> RunAll(const Options& o, const NamedTensors& inputs,
 }
 
 absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positional) {
+  const auto helped = StartLogs(o.log);
+  if (!helped.ok()) return helped.status();
+  if (*helped) return kExitOk;
   if (positional.size() != 1) {
     return absl::InvalidArgumentError("expected one model file; --help shows how");
   }

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "graph/core/log.h"
 #include "profiler/record.h"
 
 namespace weft::cpu {
@@ -56,11 +58,19 @@ void GeneratedKernels::Make(std::vector<const Kernel*> kernels, CcTarget target,
   options.flags = CcFlags(target);
   emitting.End();
   const profiler::Scope compiling(profiler::Activity::kCompilerPass, "compile kernels");
+  Log(LogArtifact::kOutputCode, unit_.text);
   auto library = KernelLibrary::Create(unit_.text, options, &stats_);
   if (!library.ok()) {
+    Log(LogComponent::kCodegen, LogSeverity::kWarning,
+        absl::StrCat("kernels stay with the interpreter: ", library.status().message()));
     status_ = library.status();
     return;
   }
+  Log(LogComponent::kCodegen,
+      absl::StrFormat("%d kernels, %d bytes of C++: %s", unit_.kernels.size(), unit_.text.size(),
+                      stats_.from_cache
+                          ? "from the cache"
+                          : absl::StrFormat("%.0f ms", stats_.compile_seconds * 1e3)));
   library_ = *std::move(library);
   for (size_t i = 0; i < kernels.size(); ++i) {
     const auto fn = reinterpret_cast<GeneratedFn>(library_->Find(unit_.kernels[i].symbol));

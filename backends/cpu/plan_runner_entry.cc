@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/copy.h"
 #include "backends/cpu/plan_runner.h"
+#include "graph/core/log.h"
 #include "graph/core/status_macros.h"
 #include "profiler/record.h"
 
@@ -166,6 +167,8 @@ absl::Status PlanRunner::FindAssignment(absl::Span<const HostTensor> inputs,
   WEFT_RETURN_IF_ERROR(BindInputs(inputs, &made->env));
   WEFT_RETURN_IF_ERROR(Compile(made.get()));
   ++runtime_.stats.assignments;
+  Log(LogComponent::kExecutor, absl::StrCat("@", plan_.name, ": sizes ", runtime_.stats.assignments,
+                                            ", ", made->arena_bytes, " bytes of temporaries"));
   current_ = made.get();
   current_key_ = key_;
   assignments_[key_] = std::move(made);

@@ -19,6 +19,7 @@
 #include "tools/bench/program.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
+#include "tools/common/logs.h"
 #include "tools/common/sizes.h"
 
 namespace weft::tools {
@@ -27,6 +28,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Options {
+  std::string log;
   std::string target = "reference";
   std::string passes = "default";
   std::string admit = "value-safe";
@@ -68,6 +70,7 @@ FlagSet MakeFlags(Options* o) {
                  "seed");
   flags.Int("seed", &o->seed, "N", "Of those. Default: 0");
   flags.Bool("small", &o->small, "Of a named model, the small variant");
+  AddLogFlag(flags, &o->log);
   flags.Section("Measurement");
   flags.Int("threads", &o->threads, "N", "Default: 1");
   flags.Double("seconds", &o->seconds, "X",
@@ -223,6 +226,9 @@ Json MachineJson() {
 
 absl::StatusOr<int> Run(const Options& o,
                         const std::vector<std::string>& positional) {
+  const auto helped = StartLogs(o.log);
+  if (!helped.ok()) return helped.status();
+  if (*helped) return kExitOk;
   if (positional.size() != 1) {
     return absl::InvalidArgumentError(
         "expected one model, a file or a name; --help shows how");
