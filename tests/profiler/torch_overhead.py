@@ -62,7 +62,8 @@ def weft_run(bench):
         subprocess.run([bench, "--benchmark_filter=BM_Span/|BM_Collect|BM_ExportJson$",
                         f"--benchmark_out={out.name}", "--benchmark_out_format=json"],
                        check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        rows = {row["name"]: row for row in json.load(open(out.name, encoding="utf-8"))["benchmarks"]}
+        with open(out.name, encoding="utf-8") as file:
+            rows = {row["name"]: row for row in json.load(file)["benchmarks"]}
     span = next(row for name, row in rows.items()
                 if name.startswith("BM_Span/") and name.endswith("threads:1"))
     return {"record": span["cpu_time"],
