@@ -21,6 +21,11 @@ class Generator {
     RandomProgram program;
     program.module = std::make_unique<Module>(ops::Registry());
     Module& module = *program.module;
+    // Below, at and above what vectors hold.
+    const int64_t sizes[][2] = {{3, 6}, {3, 6}, {1, 6}, {7, 2}, {17, 3}, {2, 33}, {40, 1}};
+    const int k = Pick(0, 6);
+    s0_value_ = sizes[k][0];
+    s1_value_ = sizes[k][1];
     s0_ = SymInt::Symbol("s0");
     s1_ = SymInt::Symbol("s1");
     module.symbols().Declare({s0_, {1, 64}});
@@ -50,8 +55,8 @@ class Generator {
   }
 
  private:
-  static constexpr int64_t kS0 = 3;
-  static constexpr int64_t kS1 = 6;
+  // Values above this do not grow any more.
+  static constexpr int64_t kLarge = 1 << 13;
 
   int Pick(int low, int high) {
     return low + static_cast<int>(rng_() % (high - low + 1));
@@ -67,11 +72,15 @@ class Generator {
     if (v != nullptr) values_.push_back(v);
   }
 
+  int64_t Number(SymInt size) {
+    return *Evaluate(size, [&](SymInt s) { return s == s0_ ? s0_value_ : s1_value_; });
+  }
+  bool IsLarge(Value* v) { return Number(v->type().numel()) > kLarge; }
+
   HostTensor Data(Type type) {
     std::vector<int64_t> dims;
     for (SymInt d : type.dims()) {
-      dims.push_back(
-          *Evaluate(d, [&](SymInt s) { return s == s0_ ? kS0 : kS1; }));
+      dims.push_back(Number(d));
     }
     HostTensor t(type.dtype(), dims);
     std::vector<double> values(t.numel());
@@ -194,6 +203,7 @@ class Generator {
       case 3:
         return b.Op(ops::flip, {x}, {{"dims", std::vector<int64_t>{dim}}});
       case 4: {
+        if (IsLarge(x)) return Unary(b, x);
         std::vector<SymInt> size(type.dims().begin(), type.dims().end());
         size.insert(size.begin(), 2);
         return b.Op(ops::expand, {x}, {{"size", size}});
@@ -209,6 +219,7 @@ class Generator {
   }
 
   Value* Concat(Builder& b, Value* x) {
+    if (IsLarge(x)) return Unary(b, x);
     std::vector<Value*> rows = {x};
     for (int i = Pick(1, 3); i > 0; --i) rows.push_back(Unary(b, x));
     for (Value* v : values_) {
@@ -332,6 +343,8 @@ class Generator {
 
   std::mt19937_64 rng_;
   SymInt s0_, s1_;
+  int64_t s0_value_ = 0;
+  int64_t s1_value_ = 0;
   std::vector<Value*> values_;
 };
 
