@@ -4,6 +4,15 @@
 #ifdef __SANITIZE_THREAD__
 #include <dlfcn.h>
 
+namespace {
+
+template <typename Fn>
+Fn Next(const char* name) {
+  return reinterpret_cast<Fn>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
 extern "C" {
 void __tsan_acquire(void* address);
 void __tsan_release(void* address);
@@ -24,11 +33,6 @@ __attribute__((no_sanitize("thread"))) void RunBody(void* region) {
   __tsan_acquire(&r.start);
   r.body(r.data);
   __tsan_release(&r.end);
-}
-
-template <typename Fn>
-Fn Next(const char* name) {
-  return reinterpret_cast<Fn>(dlsym(RTLD_NEXT, name));
 }
 
 }  // namespace
