@@ -17,8 +17,8 @@
 #include "absl/strings/str_cat.h"
 #include "graph/core/check.h"
 #include "graph/core/status_macros.h"
-#include "graph/ops/captured.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/support/region.h"
 #include "passes/functionalize/regions.h"
 #include "passes/functionalize/storages.h"
 

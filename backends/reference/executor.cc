@@ -8,9 +8,9 @@
 #include "backends/reference/memory.h"
 #include "backends/symbol_env.h"
 #include "graph/core/status_macros.h"
-#include "graph/ops/captured.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/support/region.h"
 #include "profiler/record.h"
 
 namespace weft::reference {

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "graph/core/builder.h"
 #include "graph/core/check.h"
-#include "graph/ops/captured.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/support/region.h"
 
 namespace weft {
 namespace {

@@ -83,6 +83,14 @@ Type Stacked(SymInt size, Type type);
 absl::Status SetStacked(EvalContext& c, int first,
                         absl::Span<const std::vector<HostTensor>> steps);
 
+// The operand that input `input` of the nested graphs of `node` is, at every run of
+// them: an operand of `cond`, a captured one of `loop` and `scan`. -1 for what differs
+// from run to run (an iteration, a carried value, a slice) and for other ops.
+int CapturedOperand(const Node& node, int input);
+
+// The first operand that nested graphs of `node` see in any form.
+int FirstOperandSeen(const Node& node);
+
 }  // namespace weft::ops
 
 #endif  // WEFT_GRAPH_OPS_SUPPORT_REGION_H_
