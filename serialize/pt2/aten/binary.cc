@@ -281,9 +281,8 @@ void Heaviside(AtenCall& c) {
   Value* x = c.As("self", dtype);
   Value* zero = NumberLike(c, x, 0);
   Value* step = Convert(c, c.Op(ops::gt, {x, zero}), dtype);
-  Value* y = Where(c, c.Op(ops::eq, {x, zero}), c.As("values", dtype), step);
-  if (IsFloat(dtype)) y = Where(c, c.Op(ops::isnan, {x}), x, y);
-  c.Return(y);
+  // Of NaN it is 0, as of what is not above 0.
+  c.Return(Where(c, c.Op(ops::eq, {x, zero}), c.As("values", dtype), step));
 }
 
 constexpr AtenOp kTable[] = {

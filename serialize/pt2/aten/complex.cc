@@ -80,6 +80,20 @@ void Conj(AtenCall& c) {
   c.Return(JoinParts(c, {parts.real, c.Op(ops::neg, {parts.imag})}));
 }
 
+// Transposed and conjugated.
+void MatrixH(AtenCall& c) {
+  Value* self = c.T("self");
+  const int rank = RankOf(self);
+  if (rank >= 2) {
+    Ints perm = AllDims(rank);
+    std::swap(perm[rank - 2], perm[rank - 1]);
+    self = Permute(c, self, perm);
+  }
+  if (!IsComplex(DTypeOf(self))) return c.Return(self);
+  const ComplexParts parts = PartsOf(c, self);
+  c.Return(JoinParts(c, {parts.real, c.Op(ops::neg, {parts.imag})}));
+}
+
 void Same(AtenCall& c) { c.Return(c.T("self")); }
 
 void Complex(AtenCall& c) {
@@ -119,6 +133,7 @@ constexpr AtenOp kTable[] = {
     {"imag(Tensor(a) self) -> Tensor(a)", Imag},
     {"polar(Tensor abs, Tensor angle) -> Tensor", Polar},
     {"real(Tensor(a) self) -> Tensor(a)", Real},
+    {"mH(Tensor(a) self) -> Tensor(a)", MatrixH},
     {"resolve_conj(Tensor(a) self) -> Tensor(a)", Same},
     {"resolve_neg(Tensor(a) self) -> Tensor(a)", Same},
     {"view_as_complex(Tensor(a) self) -> Tensor(a)", ViewAsComplex},

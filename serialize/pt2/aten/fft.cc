@@ -86,9 +86,8 @@ namespace {
 
 // Complex to real: the last of the dims last.
 Value* BackToReal(AtenCall& c, Value* x, const Ints& dims, int64_t normalization, SymInt n) {
-  if (dims.empty() || !IsComplex(DTypeOf(x))) {
-    return c.Fail("no dims to transform, or self is not complex");
-  }
+  if (dims.empty()) return c.Fail("no dims to transform");
+  if (!IsComplex(DTypeOf(x))) x = JoinParts(c, PartsOf(c, x));
   Value* pairs = Pairs(c, x);
   SymInt count = n;
   for (size_t i = 0; i + 1 < dims.size(); ++i) {

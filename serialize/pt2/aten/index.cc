@@ -120,6 +120,7 @@ void IndexSelect(AtenCall& c) {
 void Gather(AtenCall& c) {
   Value* self = c.T("self");
   Value* index = c.T("index");
+  if (DTypeOf(index) != DType::kI32) index = Convert(c, index, DType::kI64);
   const int dim = c.Dim("dim", RankOf(self));
   Value* y = c.Op(ops::gather, {WithDim(c, self), WithDim(c, index)}, {{"dim", dim}});
   c.Return(Reshape(c, y, DimsOf(index)));

@@ -138,6 +138,13 @@ void TensorDot(AtenCall& c) {
   for (int64_t d : c.Ints("dims_self")) a.push_back(c.WrapDim(d, RankOf(x)));
   for (int64_t d : c.Ints("dims_other")) b.push_back(c.WrapDim(d, RankOf(y)));
   if (a.size() != b.size()) return c.Return(c.Fail("dims differ in number"));
+  // A dim of size 1 fits any: what it meets is summed.
+  for (size_t i = 0; i < a.size(); ++i) {
+    const SymInt n = DimOf(x, static_cast<int>(a[i]));
+    const SymInt m = DimOf(y, static_cast<int>(b[i]));
+    if (n.Is(1) && !m.Is(1)) y = Reduce(c, ops::sum, y, {b[i]}, true);
+    if (m.Is(1) && !n.Is(1)) x = Reduce(c, ops::sum, x, {a[i]}, true);
+  }
   c.Return(Contract(c, x, y, a, b));
 }
 

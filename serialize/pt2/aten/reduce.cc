@@ -1,5 +1,6 @@
 // Reductions along dims, and running ones.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -212,6 +213,43 @@ void LinalgVectorNorm(AtenCall& c) {
   c.Return(VectorNorm(c, x, c.Float("ord"), DimArg(c, x), KeepDim(c)));
 }
 
+// Of the last two of `dims` as a matrix; the norms by singular values are not there.
+Value* MatrixNorm(AtenCall& c, Value* x, Ints dims, bool keepdim) {
+  if (dims.size() != 2 || dims[0] == dims[1]) return c.Fail("a matrix has two dims");
+  const bool named = c.Has("ord") && c.arg("ord").is(Arg::Kind::kString);
+  if (named && c.Str("ord") == "fro") return VectorNorm(c, x, 2, dims, keepdim);
+  if (named) return c.Unsupported(absl::StrCat("the norm \"", c.Str("ord"), "\""));
+  const double p = c.Float("ord");
+  const bool rows = std::isinf(p);
+  if (!rows && std::abs(p) != 1) return c.Unsupported("a norm of singular values");
+  const DType dtype = DTypeOf(x);
+  Value* a = c.Op(ops::abs, {Convert(c, x, Wide(dtype))});
+  a = Reduce(c, ops::sum, a, {dims[rows ? 1 : 0]}, true);
+  a = p > 0 ? Reduce(c, ops::amax, a, dims, keepdim) : Reduce(c, ops::amin, a, dims, keepdim);
+  return Convert(c, a, dtype);
+}
+
+void LinalgMatrixNorm(AtenCall& c) {
+  Value* x = c.T("self");
+  x = Convert(c, x, c.Dtype("dtype", DTypeOf(x)));
+  Ints dims;
+  for (int64_t d : c.Ints("dim")) dims.push_back(c.WrapDim(d, RankOf(x)));
+  c.Return(MatrixNorm(c, x, dims, KeepDim(c)));
+}
+
+// Without a dim a matrix where `ord` says so, else all elements.
+void LinalgNorm(AtenCall& c) {
+  Value* x = c.T("self");
+  x = Convert(c, x, c.Dtype("dtype", DTypeOf(x)));
+  const Ints dims = DimArg(c, x);
+  const bool of_matrix = c.Has("ord") && dims.size() == 2 && (c.Has("dim") || RankOf(x) == 2);
+  if (of_matrix) return c.Return(MatrixNorm(c, x, dims, KeepDim(c)));
+  if (c.Has("ord") && c.arg("ord").is(Arg::Kind::kString)) {
+    return c.Return(c.Fail("a norm by name is of matrices"));
+  }
+  c.Return(VectorNorm(c, x, c.Float("ord", 2), dims, KeepDim(c)));
+}
+
 void Norm(AtenCall& c) {
   Value* x = c.T("self");
   if (HasArg(c, "dtype")) x = Convert(c, x, c.Dtype("dtype", DTypeOf(x)));
@@ -246,6 +284,7 @@ void Diff(AtenCall& c) {
   const int rank = RankOf(x);
   if (rank == 0) return c.Return(c.Fail("self has no dims"));
   const int dim = c.Dim("dim", rank);
+  if (c.Int("n") == 0) return c.Return(x);
   std::vector<Value*> parts = {c.OptT("prepend"), x, c.OptT("append")};
   parts.erase(std::remove(parts.begin(), parts.end(), nullptr), parts.end());
   x = Cat(c, parts, dim);
@@ -298,6 +337,18 @@ constexpr AtenOp kTable[] = {
     {"diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? "
      "append=None) -> Tensor",
      Diff},
+    {"linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, "
+     "ScalarType? dtype=None) -> Tensor",
+     LinalgMatrixNorm},
+    {"linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool "
+     "keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+     LinalgMatrixNorm},
+    {"linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, "
+     "ScalarType? dtype=None) -> Tensor",
+     LinalgNorm},
+    {"linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, "
+     "ScalarType? dtype=None) -> Tensor",
+     LinalgNorm},
     {"linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool "
      "keepdim=False, *, ScalarType? dtype=None) -> Tensor",
      LinalgVectorNorm},

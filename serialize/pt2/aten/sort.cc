@@ -125,7 +125,8 @@ void Unique2(AtenCall& c) {
 }
 
 void UniqueDim(AtenCall& c) {
-  UniqueAll(c, c.Bool("return_inverse"), c.Bool("return_counts"),
+  // PyTorch makes both, asked or not.
+  UniqueAll(c, true, true,
             AttrValue(c.Dim("dim", RankOf(c.T("self")))));
 }
 

@@ -176,13 +176,25 @@ void UnsqueezeDim(AtenCall& c) {
 }
 
 template <int rank>
-void AtLeast(AtenCall& c) {
-  Value* self = c.T("self");
+SymInts SizeAtLeast(Value* self) {
   SymInts size = DimsOf(self);
   if (size.empty()) size.push_back(1);
   if (rank >= 2 && size.size() < 2) size.insert(size.begin(), 1);
   if (rank >= 3 && size.size() < 3) size.push_back(1);
-  c.Return(Reshape(c, self, size));
+  return size;
+}
+
+template <int rank>
+void AtLeast(AtenCall& c) {
+  Value* self = c.T("self");
+  c.Return(Reshape(c, self, SizeAtLeast<rank>(self)));
+}
+
+template <int rank>
+void AllAtLeast(AtenCall& c) {
+  std::vector<Value*> values = c.Ts("tensors");
+  for (Value*& v : values) v = Reshape(c, v, SizeAtLeast<rank>(v));
+  c.ReturnList(values);
 }
 
 // --- Broadcasting ---------------------------------------------------------------
@@ -342,7 +354,7 @@ void Unbind(AtenCall& c) {
 }
 
 void Diagonal(AtenCall& c) {
-  Value* self = c.T("self");
+  Value* self = c.args()[0].value;  // Named differently.
   const int rank = RankOf(self);
   c.Return(c.Op(
       ops::diagonal, {self},
@@ -403,6 +415,11 @@ void AsStrided(AtenCall& c) {
 
 void Unfold(AtenCall& c) {
   Value* self = c.T("self");
+  // A scalar has one window of its element, or of nothing.
+  if (RankOf(self) == 0) {
+    self = Reshape(c, self, {SymInt(1)});
+    return c.Return(Slice(c, self, 0, 0, c.Sym("size")));
+  }
   c.Return(c.Op(ops::unfold, {self},
                 {{"dimension", c.Dim("dimension", RankOf(self))},
                  {"size", c.Sym("size")},
@@ -424,8 +441,11 @@ constexpr AtenOp kTable[] = {
      "storage_offset=None) -> Tensor",
      AsStrided},
     {"atleast_1d(Tensor self) -> Tensor", AtLeast<1>},
+    {"atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", AllAtLeast<1>},
     {"atleast_2d(Tensor self) -> Tensor", AtLeast<2>},
+    {"atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", AllAtLeast<2>},
     {"atleast_3d(Tensor self) -> Tensor", AtLeast<3>},
+    {"atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", AllAtLeast<3>},
     {"broadcast_tensors(Tensor[] tensors) -> Tensor[]", BroadcastTensors},
     {"broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", BroadcastTo},
     {"chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", Chunk},
@@ -447,6 +467,8 @@ constexpr AtenOp kTable[] = {
     {"flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> "
      "Tensor(a)",
      FlattenDims},
+    {"linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
+     Diagonal},
     {"mT(Tensor(a) self) -> Tensor(a)", Adjoint},
     {"matrix_H(Tensor(a) self) -> Tensor(a)", Adjoint},
     {"moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)", MoveDims},

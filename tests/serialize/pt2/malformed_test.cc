@@ -1,5 +1,8 @@
 // Archives that are not what they should be: a message, no crash.
+#include <cstdint>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -140,6 +143,29 @@ TEST(MalformedTest, Weights) {
   p.weights[0].sizes = {int64_t{1} << 40};
   p.weights[0].strides = {1};
   EXPECT_THAT(Error(p.Archive()), HasSubstr("tensor \"w\""));
+}
+
+// Products and sums of sizes, strides and offsets that pass 64 bits.
+TEST(MalformedTest, SizesThatOverflow) {
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  TestProgram p = Relu();
+  p.storages["data/weights/weight_0"] = {1, 2};
+  const auto error = [&](std::vector<int64_t> sizes, std::vector<int64_t> strides,
+                         int64_t offset) {
+    p.weights = {{"p_w", "w", "parameter", sizes, strides, offset, "weight_0"}};
+    return Error(p.Archive());
+  };
+  EXPECT_EQ(error({2}, {1}, 0), "");
+  EXPECT_THAT(error({kMax, kMax}, {1, 1}, 0), HasSubstr("tensor \"w\""));
+  EXPECT_THAT(error({kMax}, {0}, 0), HasSubstr("tensor \"w\""));
+  EXPECT_THAT(error({2, 2}, {kMax, kMax}, 0), HasSubstr("tensor \"w\""));
+  EXPECT_THAT(error({2}, {1}, kMax), HasSubstr("tensor \"w\""));
+  EXPECT_THAT(error({1}, {1}, -1), HasSubstr("tensor \"w\""));
+  EXPECT_THAT(Broken("{\"as_int\":2}", "{\"as_int\":9223372036854775808}"), HasSubstr("as_int"));
+  p = Relu();
+  p.inputs[0].sizes = {"9223372036854775807", "9223372036854775807"};
+  p.values[0].sizes = p.inputs[0].sizes;
+  EXPECT_NE(Error(p.Archive()), "");
 }
 
 TEST(MalformedTest, Signatures) {

@@ -45,6 +45,8 @@ class Case:
             return {'as_none': True}
         for kind, word in ((bool, 'bool'), (int, 'int'), (float, 'float'),
                            (str, 'string')):
+            if kind is float and v in (float('inf'), -float('inf')):
+                return {'as_float': 'Infinity' if v > 0 else '-Infinity'}
             if isinstance(v, kind):
                 return {f'as_{word}': v}
         if isinstance(v, torch.dtype):
@@ -267,9 +269,34 @@ def gradients():
              var, mean, (var + 1e-5).rsqrt(), train, 1e-5, [True, True, True])
 
 
+def edges():
+    """What the sweep over PyTorch's own samples found."""
+    nan = float('nan')
+    case(A.heaviside.default, t([nan, -1.0, 0.0, 2.0]), t([5.0, 5.0, 5.0, 5.0]))
+    case(A.unfold_copy.default, t(3.0), 0, 1, 1)
+    case(A.unfold_copy.default, t(3.0), 0, 0, 1)
+    case(A.diff.default, ramp(3, 3), 0, 0, ramp(1, 3), ramp(2, 3))
+    case(A.tensordot.default, ramp(1, 1, 1), ramp(2, 1, 2), [0, 1], [2, 0])
+    case(A.tensordot.default, ramp(3, 2), ramp(1, 4), [0], [0])
+    case(A.unique_dim.default, t([3, 1, 3, 2], torch.int64), 0, unsized=True)
+    for op in (A.fft_irfft, A.fft_irfft2, A.fft_irfftn):
+        case(op.default, ramp(3, 5))
+    case(A.atleast_2d.Sequence, [t(1.0), ramp(3), ramp(2, 2)])
+    case(A.linalg_diagonal.default, ramp(2, 3, 4), offset=1)
+    case(A.mH.default, torch.complex(ramp(2, 3), ramp(2, 3).cos()))
+    m = ramp(2, 3, 4)
+    for p in (1, -1, float('inf'), -float('inf')):
+        case(A.linalg_matrix_norm.default, m, p, [0, -1], True)
+        case(A.linalg_norm.default, m[0], p)
+        case(A.linalg_norm.default, m, p, [1])
+    case(A.linalg_norm.default, m)
+    case(A.linalg_norm.ord_str, m[1], 'fro')
+    case(A.linalg_matrix_norm.str_ord, m)
+
+
 def main():
     for group in (creation, arithmetic, complex_numbers, statistics, joins,
-                  signals, images, norms, losses, gradients):
+                  signals, images, norms, losses, gradients, edges):
         group()
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                         'aten_cases.jsonl')
