@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "api/graph_align.h"
@@ -58,7 +59,36 @@ std::string Signature(const Graph& graph) {
   return std::string(absl::StrSplit(text, absl::MaxSplits('\n', 1)).begin()->substr(0, 200));
 }
 
+// What an input is when the caller gives nothing; null: he has to.
+const HostTensor* InitialOf(const Graph& graph, int input) {
+  const int id = graph.input_info(input).initial;
+  return id < 0 ? nullptr : &graph.module().constants().tensor(id);
+}
+
+// By name, as inputs are aligned.
+void DiffInitialValues(const Graph& before, const Graph& after, GraphDiff* diff) {
+  absl::flat_hash_map<absl::string_view, int> inputs;
+  for (int i = 0; i < after.num_inputs(); ++i) inputs[after.input_info(i).name] = i;
+  DiffEntry entry;
+  entry.function = before.name();
+  for (int i = 0; i < before.num_inputs(); ++i) {
+    const auto it = inputs.find(before.input_info(i).name);
+    if (it == inputs.end()) continue;
+    const HostTensor* x = InitialOf(before, i);
+    const HostTensor* y = InitialOf(after, it->second);
+    const bool same = x == nullptr || y == nullptr
+                          ? x == y
+                          : x == y || x->Contiguous().BitEqual(y->Contiguous());
+    if (!same) entry.what.push_back(absl::StrCat("initial value of %", it->first));
+  }
+  if (entry.what.empty()) return;
+  entry.before = Signature(before);
+  entry.after = Signature(after);
+  diff->entries.push_back(std::move(entry));
+}
+
 void DiffFunction(const Graph& before, const Graph& after, GraphDiff* diff) {
+  DiffInitialValues(before, after, diff);
   DiffSide a(before), b(after);
   Align(&a, &b);
   for (size_t i = 0; i < a.nodes.size(); ++i) {

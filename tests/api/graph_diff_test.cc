@@ -48,6 +48,18 @@ TEST(Diff, EqualGraphsInAnotherOrder) {
   EXPECT_EQ(diff.aligned, 3);
 }
 
+TEST(Diff, InitialValuesOfInputs) {
+  const std::string rest = ", %x: f32[2]) -> f32[2] {\n  %0 = add(%w, %x) : f32[2]\n  return %0\n}";
+  const std::string one = "func @main(%w: f32[2] {initial=dense<[1.0, 2.0]>}" + rest;
+  const std::string two = "func @main(%w: f32[2] {initial=dense<[1.0, 3.0]>}" + rest;
+  EXPECT_TRUE(DiffTexts(one, one).equal());
+  for (const std::string& other : {two, "func @main(%w: f32[2]" + rest}) {
+    const GraphDiff diff = DiffTexts(one, other);
+    ASSERT_EQ(diff.entries.size(), 1u) << diff.ToString();
+    EXPECT_THAT(diff.entries[0].what, ElementsAre("initial value of %w"));
+  }
+}
+
 TEST(Diff, ANodeInTheMiddle) {
   const GraphDiff diff = DiffTexts(kBase, R"(func @main(%x: f32[4], %y: f32[4]) -> f32[4] {
   %0 = tanh(%x) : f32[4]
