@@ -11,6 +11,10 @@
 // their own are decomposed. An operator that does not take a dtype gets a
 // wider one, between casts. Nothing else is changed, and the module is not.
 //
+// An input with an initial value (a parameter, a buffer) has an initializer of its
+// name, which ONNX takes where the caller gives nothing. A program that writes its
+// inputs is refused: ONNX has no form for that.
+//
 // What does not survive: facts about symbols, and the value that an input was
 // specialised to (the input's doc_string tells it).
 #ifndef WEFT_SERIALIZE_ONNX_EXPORT_H_

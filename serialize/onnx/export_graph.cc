@@ -70,6 +70,10 @@ absl::Status GraphExporter::ExportMain(onnx::GraphProto* proto) {
         info.name.empty() ? absl::StrCat("input_", i) : info.name));
     const std::string doc = InputDoc(info, *module_);
     if (!doc.empty()) proto->mutable_input(i)->set_doc_string(doc);
+    // What the input is when the caller gives nothing.
+    if (info.initial >= 0) {
+      model_->AddInitializer(module_->constants().tensor(info.initial), inputs.back()->name);
+    }
     WEFT_RETURN_IF_ERROR(At("input", info.name, model_->TakeStatus()));
   }
   OutputNames names;

@@ -91,6 +91,7 @@ class ModelWriter {
   Val NewValue(std::string name, DType dtype);
 
   // Initializers of the main graph. Equal helper constants are one.
+  Val AddInitializer(const HostTensor& tensor, std::string name);
   Val StoredConstant(int id);
   Val HelperConstant(const HostTensor& tensor);
 
@@ -107,8 +108,6 @@ class ModelWriter {
   void SetType(Type type, onnx::ValueInfoProto* info);
 
  private:
-  Val AddInitializer(const HostTensor& tensor, std::string name);
-
   const Module& module_;
   int opset_;
   OperatorSchemas schemas_;

@@ -47,6 +47,21 @@ func @main(%image: f32[batch, 3, 8], %"a b": f32[3, 8])
   EXPECT_EQ(graph.node(1).input(0), "sum");
 }
 
+TEST(OnnxExportTest, InitialValuesAreInitializersOfInputs) {
+  const auto model = Export(R"(
+func @main(%w: f32[2] {param="fc.weight", initial=dense<[1.0, 2.0]>}, %x: f32[2]) {
+  %0 = add(%w, %x)
+  return %0
+})");
+  const onnx::GraphProto& graph = model.graph();
+  ASSERT_EQ(graph.input_size(), 2);
+  ASSERT_EQ(graph.initializer_size(), 1);
+  EXPECT_EQ(graph.initializer(0).name(), graph.input(0).name());
+  const float want[] = {1, 2};
+  EXPECT_EQ(graph.initializer(0).raw_data(),
+            std::string(reinterpret_cast<const char*>(want), sizeof(want)));
+}
+
 TEST(OnnxExportTest, NodesAreNamedAfterTheirSources) {
   const auto model = Export(R"(
 func @main(%x: f32[2]) {
