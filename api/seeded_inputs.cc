@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/core/status_macros.h"
+#include "graph/ops/ops.h"
 
 namespace weft {
 namespace {
@@ -141,7 +142,20 @@ int64_t DrawInt(DType dtype, Values values, Random* random) {
   return low + random->Below(std::min<int64_t>(IntMax(dtype), 7) - low + 1);
 }
 
-void Fill(HostTensor* tensor, const SeedOptions& options, Random* random) {
+// The rows of the smallest table that plain values of `input` choose from.
+int64_t RowsFor(const Value& input) {
+  int64_t rows = std::numeric_limits<int64_t>::max();
+  for (const Use* use = input.first_use(); use != nullptr; use = use->next()) {
+    const Node& user = *use->user();
+    if (!user.Is(ops::index_select) || user.operand(1) != &input) continue;
+    const SymInt size = user.operand(0)->type().dim(static_cast<int>(user.attrs().Int("dim")));
+    if (size.is_constant()) rows = std::min(rows, std::max<int64_t>(size.value(), 1));
+  }
+  return rows;
+}
+
+// Integers below `rows`.
+void Fill(HostTensor* tensor, int64_t rows, const SeedOptions& options, Random* random) {
   const DType dtype = tensor->dtype();
   if (IsFloat(dtype)) {
     std::vector<double> values(tensor->numel());
@@ -150,7 +164,7 @@ void Fill(HostTensor* tensor, const SeedOptions& options, Random* random) {
     return;
   }
   std::vector<int64_t> values(tensor->numel());
-  for (int64_t& v : values) v = DrawInt(dtype, options.values, random);
+  for (int64_t& v : values) v = std::min(DrawInt(dtype, options.values, random), rows - 1);
   tensor->WriteInts(values);
 }
 
@@ -160,8 +174,10 @@ absl::StatusOr<int64_t> SizeOf(SymInt dim, const Assignment& sizes, absl::string
   return absl::InvalidArgumentError(absl::StrCat("no size for ", dim.ToString(), " of ", input));
 }
 
-absl::StatusOr<HostTensor> MakeInput(Type type, const Assignment& sizes, const std::string& name,
-                                     const SeedOptions& options, Random* random) {
+absl::StatusOr<HostTensor> MakeInput(const Value& input, const Assignment& sizes,
+                                     const std::string& name, const SeedOptions& options,
+                                     Random* random) {
+  const Type type = input.type();
   if (type.is_symint()) {
     WEFT_ASSIGN_OR_RETURN(const int64_t value, SizeOf(type.symint(), sizes, name));
     return HostTensor::ScalarInt(DType::kI64, value);
@@ -180,7 +196,8 @@ absl::StatusOr<HostTensor> MakeInput(Type type, const Assignment& sizes, const s
     dims.push_back(size);
   }
   WEFT_ASSIGN_OR_RETURN(HostTensor tensor, HostTensor::Allocate(type.dtype(), dims));
-  Fill(&tensor, options, random);
+  const bool plain = options.values == Values::kPlain;
+  Fill(&tensor, plain ? RowsFor(input) : std::numeric_limits<int64_t>::max(), options, random);
   return tensor;
 }
 
@@ -206,7 +223,7 @@ absl::StatusOr<std::vector<HostTensor>> MakeSeededInputs(const Graph& graph,
       continue;
     }
     WEFT_ASSIGN_OR_RETURN(HostTensor tensor,
-                          MakeInput(graph.input(i)->type(), *sizes, info.name, options, &random));
+                          MakeInput(*graph.input(i), *sizes, info.name, options, &random));
     inputs.push_back(std::move(tensor));
   }
   return inputs;

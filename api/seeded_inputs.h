@@ -20,7 +20,8 @@ struct SeedOptions {
   absl::flat_hash_map<std::string, int64_t> dims;
   // What elements are drawn from.
   enum class Values {
-    kPlain,  // Floats in [-1, 1), integers in {0, 1, 2}, bools.
+    kPlain,  // Floats in [-1, 1), integers in {0, 1, 2}, those that choose rows of a
+             // smaller table in {0, 1} or {0}, bools.
     kWide,   // Floats in [-8, 8), integers in {-7 .. 7}.
     kEdge,   // As plain; one in four an infinity, NaN, a zero of either sign,
              // an extreme.

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/core/status_macros.h"
+#include "graph/ops/ops.h"
 #include "lowering/kernel_body.h"
 
 namespace weft {
@@ -78,10 +79,26 @@ bool MayReplaceIn(const Nest& nest, int arg, int result, int* loads,
   return true;
 }
 
+// Operand `arg` is added to the product, element by element, by the first function of
+// the epilogue that is no bias.
+bool IsAccumulated(const Step& step, int arg) {
+  if (step.op != &ops::convolution && step.op != &ops::matmul && step.op != &ops::linear) {
+    return false;
+  }
+  for (const Epilogue& e : step.epilogue) {
+    if (e.kind == Epilogue::Kind::kBias && e.arg != arg) continue;
+    const View& result = step.results[0];
+    return e.kind == Epilogue::Kind::kBinary && e.op == &ops::add && e.arg == arg &&
+           step.args[arg].type.dims() == result.type.dims() &&
+           step.args[arg].strides == result.strides;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool MayReplace(const Plan& plan, const Step& step, int arg, int result) {
-  if (step.kind != StepKind::kKernel) return false;
+  if (step.kind != StepKind::kKernel && step.kind != StepKind::kLibrary) return false;
   const View& from = step.args[arg];
   const View& to = step.results[result];
   const Buffer& a = plan.buffers[from.buffer];
@@ -96,6 +113,7 @@ bool MayReplace(const Plan& plan, const Step& step, int arg, int result) {
       CountViews(step.results, to.buffer) != 1) {
     return false;
   }
+  if (step.kind == StepKind::kLibrary) return result == 0 && IsAccumulated(step, arg);
   const Kernel& kernel = plan.kernels[step.kernel];
   const int target = static_cast<int>(step.args.size()) + result;
   int loads = 0;
@@ -107,7 +125,7 @@ bool MayReplace(const Plan& plan, const Step& step, int arg, int result) {
 }
 
 MemoryPlan::MemoryPlan(const Plan& plan)
-    : num_buffers_(static_cast<int>(plan.buffers.size())) {
+    : num_buffers_(static_cast<int>(plan.buffers.size())), replaced_(plan.buffers.size(), -1) {
   const std::vector<Touch> touches = TouchesOf(plan);
   std::vector<int> slot_of(plan.buffers.size(), -1);
   const auto make = [&](int b) {
@@ -142,12 +160,17 @@ MemoryPlan::MemoryPlan(const Plan& plan)
         slot.buffers.push_back(b);
         slot.last = touches[b].last;
         in_place_.push_back({from, b});
+        replaced_[b] = from;
         // A result that nothing reads would leave its place to another one.
         if (slot.last == now) slot.last = now + 1;
       }
       if (slot_of[b] < 0) make(b);
     }
   }
+}
+
+bool MemoryPlan::Replaces(int from, int to) const {
+  return from >= 0 && to >= 0 && replaced_[to] == from;
 }
 
 MemoryLayout MemoryPlan::Place(absl::Span<const int64_t> bytes) const {

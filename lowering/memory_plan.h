@@ -2,8 +2,10 @@
 //
 // A temporary lives from the first step that touches it to the last one. A
 // kernel's result takes the place of an operand that dies there when every load
-// of the operand reads just what the store at that point replaces. What lives
-// at the same time lies apart. Plans of up to kMaxExact temporaries are
+// of the operand reads just what the store at that point replaces. The result of a
+// product or convolution takes the place of an operand that is added to it before
+// anything else but a bias: its routine accumulates (beta is 1, in the words of BLAS).
+// What lives at the same time lies apart. Plans of up to kMaxExact temporaries are
 // searched for the least arena with a bounded number of steps; others are
 // packed best-fit.
 #ifndef WEFT_LOWERING_MEMORY_PLAN_H_
@@ -54,6 +56,8 @@ class MemoryPlan {
   const std::vector<Slot>& slots() const { return slots_; }
   // (operand, result) pairs that share their place.
   const std::vector<std::pair<int, int>>& in_place() const { return in_place_; }
+  // Buffer `to` is such a result, `from` its operand.
+  bool Replaces(int from, int to) const;
   // `bytes` has the size of each slot.
   MemoryLayout Place(absl::Span<const int64_t> bytes) const;
   int num_buffers() const { return num_buffers_; }
@@ -62,10 +66,10 @@ class MemoryPlan {
   int num_buffers_ = 0;
   std::vector<Slot> slots_;
   std::vector<std::pair<int, int>> in_place_;
+  std::vector<int> replaced_;  // By buffer: whose place it takes; -1: none.
 };
 
-// True when result `result` of the kernel step may lie where operand `arg`
-// does.
+// True when result `result` of the step may lie where operand `arg` does.
 bool MayReplace(const Plan& plan, const Step& step, int arg, int result);
 
 // An error when two temporaries that live at the same time overlap and are no

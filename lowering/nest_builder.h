@@ -11,38 +11,16 @@
 #include "lowering/index_map.h"
 #include "lowering/kernel_body.h"
 #include "lowering/kernel_builder.h"
+#include "lowering/kernel_scope.h"
 #include "lowering/loop_space.h"
 
 namespace weft {
 
 using Guards = std::vector<Access::Guard>;
 
-// What the nests of a kernel share: its arguments, and values that are there.
-class KernelScope {
- public:
-  KernelScope(const KernelRequest& request);
-
-  const Sizes& sizes() const { return *request_.sizes; }
-  const KernelRequest& request() const { return request_; }
-  // The node that makes the value in the kernel; null when it comes from
-  // outside, as it is or as a view.
-  const Node* NodeOf(const Value* value) const;
-  View ViewOf(const Value* value) const;
-  int ReadArg(const View& view);
-  const std::vector<View>& reads() const { return reads_; }
-
- private:
-  const KernelRequest& request_;
-  absl::flat_hash_map<const Node*, int> inside_;
-  absl::flat_hash_map<const Value*, View> views_;
-  std::vector<View> reads_;
-  absl::flat_hash_map<uint64_t, std::vector<int>> by_hash_;
-};
-
 class NestBuilder {
  public:
-  NestBuilder(KernelScope* scope, const LoopSpace* space)
-      : scope_(*scope), space_(*space) {}
+  NestBuilder(KernelScope* scope, const LoopSpace* space) : scope_(*scope), space_(*space) {}
 
   // Stores name their output (of the group) as argument.
   absl::StatusOr<Nest> Run();
@@ -54,12 +32,9 @@ class NestBuilder {
   // The value read at `at`, where the guards hold; -1: it is on its way, and
   // the op will be asked again.
   int Get(const Value* value, Indices at, const Guards& guards);
-  bool IsOutside(const Value* value) const {
-    return scope_.NodeOf(value) == nullptr;
-  }
+  bool IsOutside(const Value* value) const { return scope_.NodeOf(value) == nullptr; }
   // The load of a value from outside, which is `otherwise` where a guard fails.
-  int Load(const Value* value, const Indices& at, const Guards& guards,
-           int otherwise);
+  int Load(const Value* value, const Indices& at, const Guards& guards, int otherwise);
   // The index as an i64.
   int IndexValue(const Index& index);
   int Fail(absl::string_view why);

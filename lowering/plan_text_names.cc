@@ -101,9 +101,7 @@ constexpr const char* kReductions[] = {"sum", "product", "max",    "min",
 
 }  // namespace
 
-absl::string_view ScalarOpName(ScalarOp op) {
-  return kScalars[static_cast<int>(op)].name;
-}
+absl::string_view ScalarOpName(ScalarOp op) { return kScalars[static_cast<int>(op)].name; }
 
 int NumOperands(ScalarOp op) { return kScalars[static_cast<int>(op)].operands; }
 
@@ -116,9 +114,7 @@ bool ParseScalarOp(absl::string_view name, ScalarOp* op) {
   return false;
 }
 
-absl::string_view ReduceOpName(ReduceOp op) {
-  return kReductions[static_cast<int>(op)];
-}
+absl::string_view ReduceOpName(ReduceOp op) { return kReductions[static_cast<int>(op)]; }
 
 bool ParseReduceOp(absl::string_view name, ReduceOp* op) {
   int i = 0;

@@ -30,11 +30,9 @@ class KernelPrinter {
   explicit KernelPrinter(std::string indent) : indent_(std::move(indent)) {}
 
   void Print(const Kernel& kernel, std::string* out) {
-    absl::StrAppend(out, indent_, "kernel @", text::NameToString(kernel.name),
-                    "(");
+    absl::StrAppend(out, indent_, "kernel @", text::NameToString(kernel.name), "(");
     for (size_t i = 0; i < kernel.args.size(); ++i) {
-      absl::StrAppend(out, i > 0 ? ", " : "", "%a", i, ": ",
-                      DTypeName(kernel.args[i].dtype),
+      absl::StrAppend(out, i > 0 ? ", " : "", "%a", i, ": ", DTypeName(kernel.args[i].dtype),
                       kernel.args[i].written ? " out" : "");
     }
     absl::StrAppend(out, ") {\n");
@@ -43,8 +41,7 @@ class KernelPrinter {
   }
 
  private:
-  static bool Clashes(const std::vector<SymInt>& sizes,
-                      const std::vector<std::string>& names) {
+  static bool Clashes(const std::vector<SymInt>& sizes, const std::vector<std::string>& names) {
     bool clash = false;
     for (SymInt size : sizes) {
       ForEachSymbol(size, [&](SymInt s) {
@@ -83,9 +80,8 @@ class KernelPrinter {
     for (size_t l = 0; l < loops_.size(); ++l) {
       const size_t outer = nest.outer.size();
       if (l == outer) absl::StrAppend(out, " inner");
-      absl::StrAppend(
-          out, " (", loops_[l], " < ",
-          (l < outer ? nest.outer[l] : nest.inner[l - outer]).ToString(), ")");
+      absl::StrAppend(out, " (", loops_[l], " < ",
+                      (l < outer ? nest.outer[l] : nest.inner[l - outer]).ToString(), ")");
     }
     if (!nest.rows.empty()) {
       absl::StrAppend(out, " rows(");
@@ -101,23 +97,21 @@ class KernelPrinter {
   }
 
   void PrintStage(const Stage& stage, int* reduction, std::string* out) {
-    absl::StrAppend(out, indent_, "    stage ", stage.per_row ? "per_row " : "",
-                    "{\n");
+    absl::StrAppend(out, indent_, "    stage ", stage.per_row ? "per_row " : "", "{\n");
     const std::string indent = indent_ + "      ";
     for (size_t i = 0; i < stage.body.size(); ++i) {
-      absl::StrAppend(out, indent, "%", i, " = ", InstrText(stage.body[i]),
-                      " : ", DTypeName(stage.body[i].dtype), "\n");
+      absl::StrAppend(out, indent, "%", i, " = ", InstrText(stage.body[i]), " : ",
+                      DTypeName(stage.body[i].dtype), "\n");
     }
     for (const Keep& k : stage.keeps) {
       absl::StrAppend(out, indent, "keep %", k.value, " -> row ", k.row, "\n");
     }
     for (const Reduction& r : stage.reductions) {
-      absl::StrAppend(out, indent, "reduce ", ReduceOpName(r.op), " %", r.value,
-                      " : ", DTypeName(r.dtype), " -> ", (*reduction)++, "\n");
+      absl::StrAppend(out, indent, "reduce ", ReduceOpName(r.op), " %", r.value, " : ",
+                      DTypeName(r.dtype), " -> ", (*reduction)++, "\n");
     }
     for (const Store& s : stage.stores) {
-      absl::StrAppend(out, indent, "store %", s.value, " -> ",
-                      AccessText(s.access), "\n");
+      absl::StrAppend(out, indent, "store %", s.value, " -> ", AccessText(s.access), "\n");
     }
     absl::StrAppend(out, indent_, "    }\n");
   }
@@ -163,8 +157,7 @@ class KernelPrinter {
   }
 
   std::string AccessText(const Access& a) const {
-    std::string text =
-        absl::StrCat("%a", a.arg, "[", Linear(a.offset, a.strides));
+    std::string text = absl::StrCat("%a", a.arg, "[", Linear(a.offset, a.strides));
     for (const IndexTerm& t : a.terms) {
       absl::StrAppend(&text, ", %", t.value, " * ", t.stride.ToString(), " in ",
                       t.bound.ToString());
@@ -173,8 +166,7 @@ class KernelPrinter {
     if (a.guards.empty()) return text;
     absl::StrAppend(&text, " if");
     for (const Access::Guard& g : a.guards) {
-      absl::StrAppend(&text, " (", Linear(g.offset, g.strides), " in ",
-                      g.bound.ToString(), ")");
+      absl::StrAppend(&text, " (", Linear(g.offset, g.strides), " in ", g.bound.ToString(), ")");
     }
     absl::StrAppend(&text, " else %", a.otherwise);
     return text;
@@ -186,13 +178,11 @@ class KernelPrinter {
 
 class PlanPrinter {
  public:
-  PlanPrinter(const Plan& plan, std::string indent)
-      : plan_(plan), indent_(std::move(indent)) {}
+  PlanPrinter(const Plan& plan, std::string indent) : plan_(plan), indent_(std::move(indent)) {}
 
   void Print(std::string* out) {
     absl::StrAppend(out, indent_, "plan @", text::NameToString(plan_.name), "(",
-                    Views(plan_.input_views), ") -> (",
-                    Views(plan_.output_views), ") {\n");
+                    Views(plan_.input_views), ") -> (", Views(plan_.output_views), ") {\n");
     for (const Buffer& b : plan_.buffers) PrintBuffer(b, out);
     for (const Kernel& k : plan_.kernels) {
       KernelPrinter(indent_ + "  ").Print(k, out);
@@ -207,8 +197,8 @@ class PlanPrinter {
   }
 
   void PrintBuffer(const Buffer& b, std::string* out) const {
-    absl::StrAppend(out, indent_, "  buffer %", text::NameToString(b.name),
-                    " : ", DTypeName(b.dtype), "[", b.numel.ToString(), "]");
+    absl::StrAppend(out, indent_, "  buffer %", text::NameToString(b.name), " : ",
+                    DTypeName(b.dtype), "[", b.numel.ToString(), "]");
     switch (b.kind) {
       case BufferKind::kInput:
         absl::StrAppend(out, " input ", b.index);
@@ -248,18 +238,15 @@ class PlanPrinter {
   }
 
   static std::string OpText(const OpDef& op, const AttrList* attrs) {
-    const std::string list =
-        attrs == nullptr ? "" : text::AttrsToString(op.schema(), attrs);
-    return list.empty() ? std::string(op.name())
-                        : absl::StrCat(op.name(), "(", list, ")");
+    const std::string list = attrs == nullptr ? "" : text::AttrsToString(op.schema(), attrs);
+    return list.empty() ? std::string(op.name()) : absl::StrCat(op.name(), "(", list, ")");
   }
 
   void PrintStep(const Step& s, std::string* out) const {
     absl::StrAppend(out, indent_, "  ");
     switch (s.kind) {
       case StepKind::kKernel:
-        absl::StrAppend(out, "launch @",
-                        text::NameToString(plan_.kernels[s.kernel].name));
+        absl::StrAppend(out, "launch @", text::NameToString(plan_.kernels[s.kernel].name));
         break;
       case StepKind::kLibrary:
         absl::StrAppend(out, "library ", OpText(*s.op, s.attrs));
@@ -293,8 +280,7 @@ class PlanPrinter {
 
   static void PrintEpilogue(const Epilogue& e, std::string* out) {
     static constexpr const char* kKinds[] = {"bias", "binary", "unary"};
-    absl::StrAppend(out, " then ", kKinds[static_cast<int>(e.kind)], " ",
-                    OpText(*e.op, e.attrs));
+    absl::StrAppend(out, " then ", kKinds[static_cast<int>(e.kind)], " ", OpText(*e.op, e.attrs));
     if (e.arg >= 0) absl::StrAppend(out, " ", e.arg);
   }
 

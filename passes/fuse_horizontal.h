@@ -26,8 +26,8 @@ struct FuseHorizontalOptions {
 // Products: matmul, linear and convolution of one input with constant weights
 // (and biases, if any) that agree in all but the number of channels become one
 // with all weights, computed here, and a split_with_sizes. Activations that all
-// results go through stay before the split. Bit-exact: every element is the same
-// sum.
+// results go through stay before the split; convolutions that go through different
+// ones stay apart. Bit-exact: every element is the same sum.
 //
 // Groups: nodes of one level of the graph (the length of the longest path that
 // leads to them) whose op, attributes and dtypes are equal, or `fused` nodes with

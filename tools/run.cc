@@ -87,7 +87,8 @@ FlagSet MakeFlags(Options* o) {
                  "Folder with input_0.pb ... and output_0.pb ..., in the order\n"
                  "of the model's inputs and outputs; a run for each");
   flags.Repeated("dim", &o->dims, "NAME=SIZE,...",
-                 "Size of a symbol for seeded inputs; several sizes make several\n"
+                 "Size of a symbol for seeded inputs (default: as in those given);\n"
+                 "several sizes make several\n"
                  "runs, in which a dim with one size keeps it");
   flags.Int("seed", &o->seed, "N", "Seed of inputs not given. Default: 0");
   flags.Section("Profile");
@@ -192,9 +193,24 @@ std::string OutputName(const Graph& graph, int i) {
   return graph.output_names().empty() ? absl::StrCat("output_", i) : graph.output_names()[i];
 }
 
+// Sizes of symbols that given inputs have.
+void TakeSizes(const Graph& graph, const NamedTensors& given, SeedOptions* seed) {
+  for (int i = 0; i < graph.num_inputs(); ++i) {
+    const auto it = given.find(graph.input_info(i).name);
+    const Type type = graph.input(i)->type();
+    if (it == given.end() || !type.is_tensor() || type.rank() != it->second.rank()) continue;
+    for (int d = 0; d < type.rank(); ++d) {
+      if (type.dim(d).is_symbol()) {
+        seed->dims.emplace(std::string(type.dim(d).name()), it->second.dim(d));
+      }
+    }
+  }
+}
+
 // Empty tensors for state, which stays the program's, unless it is given.
-absl::StatusOr<std::vector<HostTensor>> GatherInputs(const SeedOptions& seed, const Graph& graph,
+absl::StatusOr<std::vector<HostTensor>> GatherInputs(SeedOptions seed, const Graph& graph,
                                                      NamedTensors given) {
+  TakeSizes(graph, given, &seed);
   std::vector<HostTensor> ordered(graph.num_inputs());
   if (static_cast<int>(given.size()) < graph.num_inputs()) {
     auto seeded = MakeSeededInputs(graph, seed);

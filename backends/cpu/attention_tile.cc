@@ -1,8 +1,8 @@
 // Attention for a block of queries; compiled once for each instruction set.
 //
-// Scores of a block of queries and a block of keys are a small product whose rows stay
-// in the cache; the weighted values are summed with the weights of the keys so far,
-// which are scaled again when a larger score is met.
+// A block of keys is packed once and met by all queries, some rows at a time, so that
+// their scores stay in the cache; the weighted values are summed with the weights of the
+// keys so far, which are scaled again when a larger score is met.
 #include "backends/cpu/attention_tile.h"
 
 #include <immintrin.h>
@@ -16,17 +16,26 @@ namespace {
 
 typedef float Vec __attribute__((vector_size(WEFT_CPU_VECTOR_BYTES)));
 constexpr int64_t kLanes = WEFT_CPU_VECTOR_BYTES / sizeof(float);
+typedef int Ints __attribute__((vector_size(WEFT_CPU_VECTOR_BYTES)));
 #if defined(__AVX512F__)
-constexpr int kVecs = 4;
-inline Vec Exp(Vec v) { return (Vec)Sleef_expf16_u10avx512f((__m512)v); }
+constexpr int kWideVecs = 4;  // Of a panel, with kWideRows of accumulators in registers.
+inline Vec Fma(Vec a, Vec b, Vec c) {
+  return (Vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+}
 inline Vec Tanh(Vec v) { return (Vec)Sleef_tanhf16_u10avx512f((__m512)v); }
 #else
-constexpr int kVecs = 2;
-inline Vec Exp(Vec v) { return (Vec)Sleef_expf8_u10avx2((__m256)v); }
+constexpr int kWideVecs = 2;
+inline Vec Fma(Vec a, Vec b, Vec c) {
+  return (Vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+}
 inline Vec Tanh(Vec v) { return (Vec)Sleef_tanhf8_u10avx2((__m256)v); }
 #endif
-constexpr int kRows = 6;
-constexpr int64_t kColumns = kVecs * kLanes;
+constexpr int kNarrowVecs = 2;
+constexpr int kWideRows = 6;
+constexpr int kNarrowRows = kWideRows * kWideVecs / kNarrowVecs;
+// Widths are multiples of it.
+constexpr int64_t kColumns = kNarrowVecs * kLanes;
+constexpr int64_t kScoreRows = 48;  // That are weighed at a time.
 constexpr float kInf = __builtin_inff();
 
 inline Vec LoadVec(const float* from) {
@@ -39,46 +48,63 @@ inline Vec Splat(float f) { return f - Vec{}; }
 inline Vec MaxOf(Vec a, Vec b) { return a > b ? a : b; }
 
 inline int64_t Up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+inline int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-// c[kM, kColumns] (+)= a[kM, depth] b[depth, kColumns]
-template <int kM, bool kAdd>
+// exp(x) for x <= 0, to 2 units in the last place; 0 where that is no normal number. The
+// parts of ln(2) are subtracted one by one.
+inline Vec Exp(Vec x) {
+  const Vec least = Splat(-87.3f);
+  const Vec big = Splat(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer.
+  const Vec inside = x < least ? least : x;
+  const Vec rounded = Fma(inside, Splat(1.44269504f), big);
+  const Vec n = rounded - big;
+  const Vec r = Fma(n, Splat(-1.42860677e-6f), Fma(n, Splat(-0.693145752f), inside));
+  Vec p = Splat(1.0f / 5040);
+  for (const float c : {1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f}) {
+    p = Fma(p, r, Splat(c));
+  }
+  const Ints power = ((Ints)rounded - (Ints)big + 127) << 23;
+  return x < least ? Vec{} : p * (Vec)power;
+}
+
+// c[kM, kN vectors] (+)= a[kM, depth] b[depth, kN vectors]
+template <int kM, int kN, bool kAdd>
 inline void Panel(const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc,
                   int64_t depth) {
-  Vec acc[kM][kVecs];
+  Vec acc[kM][kN];
   for (int i = 0; i < kM; ++i) {
-    for (int j = 0; j < kVecs; ++j) {
+    for (int j = 0; j < kN; ++j) {
       acc[i][j] = kAdd ? LoadVec(c + i * ldc + j * kLanes) : Vec{};
     }
   }
   for (int64_t p = 0; p < depth; ++p) {
-    Vec row[kVecs];
-    for (int j = 0; j < kVecs; ++j) row[j] = LoadVec(b + p * ldb + j * kLanes);
+    Vec row[kN];
+    for (int j = 0; j < kN; ++j) row[j] = LoadVec(b + p * ldb + j * kLanes);
     for (int i = 0; i < kM; ++i) {
       const Vec x = Splat(a[i * lda + p]);
-      for (int j = 0; j < kVecs; ++j) acc[i][j] += x * row[j];
+      for (int j = 0; j < kN; ++j) acc[i][j] = Fma(x, row[j], acc[i][j]);
     }
   }
   for (int i = 0; i < kM; ++i) {
-    for (int j = 0; j < kVecs; ++j) StoreVec(c + i * ldc + j * kLanes, acc[i][j]);
+    for (int j = 0; j < kN; ++j) StoreVec(c + i * ldc + j * kLanes, acc[i][j]);
   }
 }
 
-template <bool kAdd>
+// A panel of `m` rows, of kM at most.
+template <int kM, int kN, bool kAdd>
 void PanelOf(int64_t m, const float* a, int64_t lda, const float* b, int64_t ldb, float* c,
              int64_t ldc, int64_t depth) {
-  switch (m) {
-    case 6:
-      return Panel<6, kAdd>(a, lda, b, ldb, c, ldc, depth);
-    case 5:
-      return Panel<5, kAdd>(a, lda, b, ldb, c, ldc, depth);
-    case 4:
-      return Panel<4, kAdd>(a, lda, b, ldb, c, ldc, depth);
-    case 3:
-      return Panel<3, kAdd>(a, lda, b, ldb, c, ldc, depth);
-    case 2:
-      return Panel<2, kAdd>(a, lda, b, ldb, c, ldc, depth);
-    default:
-      return Panel<1, kAdd>(a, lda, b, ldb, c, ldc, depth);
+  if constexpr (kM > 1) {
+    if (m < kM) return PanelOf<kM - 1, kN, kAdd>(m, a, lda, b, ldb, c, ldc, depth);
+  }
+  Panel<kM, kN, kAdd>(a, lda, b, ldb, c, ldc, depth);
+}
+
+template <int kM, int kN, bool kAdd>
+void Stripe(int64_t m, const float* a, int64_t lda, const float* b, int64_t ldb, float* c,
+            int64_t ldc, int64_t depth) {
+  for (int64_t i = 0; i < m; i += kM) {
+    PanelOf<kM, kN, kAdd>(Least(m - i, kM), a + i * lda, lda, b, ldb, c + i * ldc, ldc, depth);
   }
 }
 
@@ -86,12 +112,12 @@ void PanelOf(int64_t m, const float* a, int64_t lda, const float* b, int64_t ldb
 template <bool kAdd>
 void Multiply(int64_t m, int64_t n, int64_t depth, const float* a, int64_t lda, const float* b,
               int64_t ldb, float* c, int64_t ldc) {
-  for (int64_t j = 0; j < n; j += kColumns) {
-    for (int64_t i = 0; i < m; i += kRows) {
-      const int64_t rows = m - i < kRows ? m - i : kRows;
-      PanelOf<kAdd>(rows, a + i * lda, lda, b + j, ldb, c + i * ldc + j, ldc, depth);
-    }
+  constexpr int64_t kWide = kWideVecs * kLanes;
+  int64_t j = 0;
+  for (; j + kWide <= n; j += kWide) {
+    Stripe<kWideRows, kWideVecs, kAdd>(m, a, lda, b + j, ldb, c + j, ldc, depth);
   }
+  if (j < n) Stripe<kNarrowRows, kNarrowVecs, kAdd>(m, a, lda, b + j, ldb, c + j, ldc, depth);
 }
 
 // Rows of a matrix, in f32 with row stride `ld`, zeros up to `width`.
@@ -107,24 +133,56 @@ void PackRows(const AttentionMatrix& from, int64_t first, int64_t rows, int64_t 
   }
 }
 
-// Columns for rows: to[c, i] of `ld` columns, zeros for i from `rows` to `width`.
+// Where vector i of a transposed block takes its elements from, of two vectors that lie
+// `kStep` apart: the even or the odd blocks of kStep elements.
+template <int kStep>
+inline Ints Interleaved(bool odd) {
+  Ints from;
+  for (int k = 0; k < kLanes; ++k) {
+    const bool second = (k / kStep) % 2 == 1;
+    const int within = second ? k - kStep : k;
+    from[k] = within + (odd ? kStep : 0) + (second ? kLanes : 0);
+  }
+  return from;
+}
+
+// Rows for columns, in a square of vectors.
+template <int kStep>
+inline void TransposeSquare(Vec* v) {
+  if constexpr (kStep < kLanes) {
+    const Ints even = Interleaved<kStep>(false);
+    const Ints odd = Interleaved<kStep>(true);
+    for (int i = 0; i < kLanes; ++i) {
+      if (i & kStep) continue;
+      const Vec a = v[i];
+      const Vec b = v[i + kStep];
+      v[i] = __builtin_shuffle(a, b, even);
+      v[i + kStep] = __builtin_shuffle(a, b, odd);
+    }
+    TransposeSquare<kStep * 2>(v);
+  }
+}
+
+// Columns for rows: to[c, i] of `ld` columns, zeros for i from `rows` to `width`. `row`
+// has room for kLanes rows.
 void PackTransposed(const AttentionMatrix& from, int64_t first, int64_t rows, int64_t columns,
                     int64_t width, float* row, float* to, int64_t ld) {
-  constexpr int64_t kBlock = 16;
-  for (int64_t i = 0; i < width; i += kBlock) {
-    // Sixteen rows at a time, then column by column.
-    for (int64_t k = 0; k < kBlock; ++k) {
-      float* at = row + k * columns;
+  const int64_t padded = Up(columns, kLanes);
+  for (int64_t i = 0; i < width; i += kLanes) {
+    for (int64_t k = 0; k < kLanes; ++k) {
+      float* at = row + k * padded;
       if (i + k < rows) {
         from.load(at, from.data + (first + i + k) * from.row * from.bytes, from.column, columns);
       } else {
         for (int64_t c = 0; c < columns; ++c) at[c] = 0;
       }
     }
-    for (int64_t c = 0; c < columns; ++c) {
-      float block[kBlock];
-      for (int64_t k = 0; k < kBlock; ++k) block[k] = row[k * columns + c];
-      __builtin_memcpy(to + c * ld + i, block, sizeof block);
+    for (int64_t c = 0; c < columns; c += kLanes) {
+      Vec square[kLanes];
+      for (int k = 0; k < kLanes; ++k) square[k] = LoadVec(row + k * padded + c);
+      TransposeSquare<1>(square);
+      const int64_t n = Least(kLanes, columns - c);
+      for (int64_t k = 0; k < n; ++k) StoreVec(to + (c + k) * ld + i, square[k]);
     }
   }
 }
@@ -154,12 +212,21 @@ void MaskRow(const AttentionBlock& b, int64_t query, int64_t first_key, int64_t 
   for (int64_t j = seen; j < width; ++j) s[j] = -kInf;
 }
 
+// The vector folded by halves with `fold`.
+template <typename Fold>
+inline float FoldLanes(Vec v, Fold fold) {
+  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+    Ints from;
+    for (int k = 0; k < kLanes; ++k) from[k] = static_cast<int>((k + half) % kLanes);
+    v = fold(v, __builtin_shuffle(v, from));
+  }
+  return v[0];
+}
+
 inline float Largest(const float* s, int64_t n) {
   Vec top = Splat(-kInf);
   for (int64_t j = 0; j < n; j += kLanes) top = MaxOf(LoadVec(s + j), top);
-  float largest = top[0];
-  for (int64_t k = 1; k < kLanes; ++k) largest = top[k] > largest ? top[k] : largest;
-  return largest;
+  return FoldLanes(top, MaxOf);
 }
 
 // Weights in place of scores; their sum.
@@ -170,9 +237,7 @@ inline float Weigh(float* s, int64_t n, float top) {
     StoreVec(s + j, weight);
     sum += weight;
   }
-  float total = 0;
-  for (int64_t k = 0; k < kLanes; ++k) total += sum[k];
-  return total;
+  return FoldLanes(sum, [](Vec a, Vec b) { return a + b; });
 }
 
 // What a block of queries holds in scratch.
@@ -189,43 +254,67 @@ State Lay(const AttentionBlock& b, float* scratch) {
     scratch += Up(n, 16);
     return at;
   };
-  s.q = take(kAttentionQueries * b.features);
+  s.q = take(b.queries * b.features);
   s.keys = take(kAttentionKeys * b.features);
   s.values = take(kAttentionKeys * s.value_width);
-  s.rows = take(16 * b.features);
-  s.scores = take(kAttentionQueries * kAttentionKeys);
-  s.sums = take(kAttentionQueries * s.value_width);
-  s.top = take(kAttentionQueries);
-  s.total = take(kAttentionQueries);
+  s.rows = take(kLanes * Up(b.features, kLanes));
+  s.scores = take(kScoreRows * kAttentionKeys);
+  s.sums = take(b.queries * s.value_width);
+  s.top = take(b.queries);
+  s.total = take(b.queries);
   return s;
+}
+
+// Scores of a query as weights beside those of the keys before, whose sums are scaled.
+void WeighRow(const AttentionBlock& b, const State& s, int64_t query, int64_t width, float* row) {
+  const float block_top = Largest(row, width);
+  const float before = s.top[query];
+  const float top = block_top > before ? block_top : before;
+  // Nothing seen so far: weights of 0.
+  const float shift = top == -kInf ? 0 : top;
+  const float total = Weigh(row, width, shift);
+  const float again = before == -kInf ? 0 : before == top ? 1 : Exp(Splat(before - shift))[0];
+  s.total[query] = s.total[query] * again + total;
+  s.top[query] = top;
+  if (again == 1) return;
+  float* sums = s.sums + query * s.value_width;
+  for (int64_t c = 0; c < s.value_width; c += kLanes) {
+    StoreVec(sums + c, LoadVec(sums + c) * again);
+  }
+}
+
+// A block of values as the product wants it.
+struct Values {
+  const float* data;
+  int64_t row;
+};
+
+Values ValuesOf(const AttentionBlock& b, const State& s, int64_t first, int64_t keys) {
+  if (b.v.is_f32 && b.v.column == 1 && b.value_features == s.value_width) {
+    return {reinterpret_cast<const float*>(b.v.data) + first * b.v.row, b.v.row};
+  }
+  PackRows(b.v, first, keys, b.value_features, s.value_width, 1, s.values, s.value_width);
+  return {s.values, s.value_width};
 }
 
 // Takes keys [first, first + keys) in.
 void AddKeys(const AttentionBlock& b, const State& s, int64_t first, int64_t keys) {
   const int64_t width = Up(keys, kColumns);
   PackTransposed(b.k, first, keys, b.features, width, s.rows, s.keys, kAttentionKeys);
-  Multiply<false>(b.queries, width, b.features, s.q, b.features, s.keys, kAttentionKeys, s.scores,
-                  kAttentionKeys);
-  for (int64_t i = 0; i < b.queries; ++i) {
-    float* row = s.scores + i * kAttentionKeys;
-    MaskRow(b, b.first + i, first, keys, width, row);
-    const float block_top = Largest(row, width);
-    const float top = block_top > s.top[i] ? block_top : s.top[i];
-    // Nothing seen so far: weights of 0.
-    const float shift = top == -kInf ? 0 : top;
-    const float total = Weigh(row, width, shift);
-    const float again = s.top[i] == -kInf ? 0 : (Exp(Splat(s.top[i] - shift)))[0];
-    s.total[i] = s.total[i] * again + total;
-    s.top[i] = top;
-    if (again == 1) continue;
-    float* sums = s.sums + i * s.value_width;
-    for (int64_t c = 0; c < s.value_width; c += kLanes) {
-      StoreVec(sums + c, LoadVec(sums + c) * again);
+  const Values values = ValuesOf(b, s, first, keys);
+  for (int64_t r = 0; r < b.queries; r += kScoreRows) {
+    const int64_t rows = Least(kScoreRows, b.queries - r);
+    if (b.causal && first > b.first + r + rows - 1) continue;
+    Multiply<false>(rows, width, b.features, s.q + r * b.features, b.features, s.keys,
+                    kAttentionKeys, s.scores, kAttentionKeys);
+    for (int64_t i = 0; i < rows; ++i) {
+      float* row = s.scores + i * kAttentionKeys;
+      MaskRow(b, b.first + r + i, first, keys, width, row);
+      WeighRow(b, s, r + i, width, row);
     }
+    Multiply<true>(rows, s.value_width, keys, s.scores, kAttentionKeys, values.data, values.row,
+                   s.sums + r * s.value_width, s.value_width);
   }
-  PackRows(b.v, first, keys, b.value_features, s.value_width, 1, s.values, s.value_width);
-  Multiply<true>(b.queries, s.value_width, keys, s.scores, kAttentionKeys, s.values, s.value_width,
-                 s.sums, s.value_width);
 }
 
 void Attend(const AttentionBlock& b, float* scratch) {
@@ -236,10 +325,9 @@ void Attend(const AttentionBlock& b, float* scratch) {
     s.total[i] = 0;
     for (int64_t c = 0; c < s.value_width; ++c) s.sums[i * s.value_width + c] = 0;
   }
-  int64_t end = b.keys;
-  if (b.causal && b.first + b.queries < end) end = b.first + b.queries;
+  const int64_t end = b.causal ? Least(b.keys, b.first + b.queries) : b.keys;
   for (int64_t first = 0; first < end; first += kAttentionKeys) {
-    AddKeys(b, s, first, end - first < kAttentionKeys ? end - first : kAttentionKeys);
+    AddKeys(b, s, first, Least(kAttentionKeys, end - first));
   }
   for (int64_t i = 0; i < b.queries; ++i) {
     float* sums = s.sums + i * s.value_width;

@@ -9,13 +9,14 @@
 
 namespace weft::cpu {
 
-inline constexpr int64_t kAttentionQueries = 48;  // Of a block.
+inline constexpr int64_t kAttentionQueries = 192;  // Of a block, at most.
 inline constexpr int64_t kAttentionKeys = 128;
 
 // A matrix of a head: rows of features, of f32, f16 or bf16, by strides in elements.
 struct AttentionMatrix {
   const char* data = nullptr;
   int64_t bytes = 4;  // Of an element.
+  bool is_f32 = false;
   MoveFn load = nullptr;
   int64_t row = 0;
   int64_t column = 1;
@@ -50,8 +51,8 @@ using AttentionFn = void (*)(const AttentionBlock& block, float* scratch);
 AttentionFn Avx2Attention();
 AttentionFn Avx512Attention();
 
-// Bytes.
-int64_t AttentionScratch(int64_t features, int64_t value_features);
+// Bytes for blocks of so many queries.
+int64_t AttentionScratch(int64_t queries, int64_t features, int64_t value_features);
 
 }  // namespace weft::cpu
 

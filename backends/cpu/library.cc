@@ -150,6 +150,7 @@ LibraryCallOr MakeConvertedCall(const LibraryStep& step, const LibraryContext& c
   }
   const bool narrow = IsNarrow(step.result.dtype);
   if (narrow || !step.result.dense()) {
+    inner.replaced = -1;
     inner.result = DenseView(narrow ? DType::kF32 : step.result.dtype, step.result.dims);
     WEFT_RETURN_IF_ERROR(call->Convert(-1, step.result, inner.result, *context.table));
   }

@@ -37,6 +37,9 @@ struct LibraryStep {
   std::vector<RunView> args;
   RunView result;
   const std::vector<Epilogue>* epilogue = nullptr;
+  // The operand that lies where the result does; -1: none. It is that of an `add` that
+  // comes first in the epilogue, biases aside.
+  int replaced = -1;
   // By operand: the bytes of a constant, at the view's first element, and its number;
   // null for others.
   std::vector<const void*> constants;

@@ -11,12 +11,11 @@
 
 namespace weft::cpu {
 
-int64_t AttentionScratch(int64_t features, int64_t value_features) {
+int64_t AttentionScratch(int64_t queries, int64_t features, int64_t value_features) {
   // Padding to the widest panel, and of each part to a line.
   const int64_t width = (value_features + 63) / 64 * 64;
-  const int64_t floats = (kAttentionQueries + kAttentionKeys + 16) * features +
-                         (kAttentionQueries + kAttentionKeys) * width +
-                         kAttentionQueries * (kAttentionKeys + 2);
+  const int64_t floats = (queries + kAttentionKeys + 16) * (features + 16) +
+                         (queries + kAttentionKeys) * width + 64 * kAttentionKeys + 2 * queries;
   return floats * 4 + 16 * 64;
 }
 
@@ -32,16 +31,22 @@ struct Heads {
 class AttentionCall : public LibraryCall {
  public:
   AttentionCall(AttentionBlock block, AttentionFn fn, int threads)
-      : block_(block), fn_(fn), threads_(threads) {
-    bytes_ = AttentionScratch(block.features, block.value_features);
+      : block_(block), fn_(fn), threads_(threads) {}
+
+  // Large blocks pack keys once for many queries, small ones give each thread some.
+  void ChooseBlocks() {
+    constexpr int64_t kLeast = 48;
+    per_block_ = kAttentionQueries;
+    while (per_block_ > kLeast && NumItems() < 4 * threads_) per_block_ -= kLeast;
+    bytes_ = AttentionScratch(per_block_, block_.features, block_.value_features);
   }
 
   int64_t scratch_bytes() const override { return bytes_ * threads_; }
   std::string name() const override { return "attention"; }
 
   absl::Status Run(absl::Span<void* const> args, void* result, void* scratch) override {
-    const int64_t blocks = (queries + kAttentionQueries - 1) / kAttentionQueries;
-    const int64_t items = batches * blocks;
+    const int64_t items = NumItems();
+    const int64_t blocks = NumBlocks();
     const int threads = static_cast<int>(std::min<int64_t>(threads_, items));
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
@@ -63,6 +68,9 @@ class AttentionCall : public LibraryCall {
   bool masked = false;
 
  private:
+  int64_t NumBlocks() const { return (queries + per_block_ - 1) / per_block_; }
+  int64_t NumItems() const { return batches * NumBlocks(); }
+
   int64_t OffsetOf(const Heads& heads, int64_t batch) const {
     int64_t offset = 0;
     for (size_t d = batch_dims.size(); d-- > 0;) {
@@ -85,20 +93,22 @@ class AttentionCall : public LibraryCall {
     at(b.v, args[2], v);
     if (masked) at(b.mask, args[3], mask);
     b.y = static_cast<char*>(result) + OffsetOf(y, batch) * b.y_bytes;
-    b.first = block * kAttentionQueries;
-    b.queries = std::min(kAttentionQueries, queries - b.first);
+    b.first = block * per_block_;
+    b.queries = std::min(per_block_, queries - b.first);
     fn_(b, scratch);
   }
 
   const AttentionBlock block_;
   const AttentionFn fn_;
   const int threads_;
+  int64_t per_block_ = kAttentionQueries;
   int64_t bytes_ = 0;
 };
 
 AttentionMatrix MatrixOf(const RunView& view, const TileTable& table) {
   AttentionMatrix m;
   m.bytes = DTypeBits(view.dtype) / 8;
+  m.is_f32 = view.dtype == DType::kF32;
   m.load = table.load(view.dtype);
   m.column = view.strides[view.rank() - 1];
   m.row = view.strides[view.rank() - 2];
@@ -175,6 +185,7 @@ LibraryCallOr MakeAttentionCall(const LibraryStep& step, const LibraryContext& c
     const int64_t heads = q.dims[batch_rank - 1];
     call->k.shared = call->v.shared = std::max<int64_t>(1, heads / k.dims[batch_rank - 1]);
   }
+  call->ChooseBlocks();
   return call;
 }
 

@@ -112,6 +112,8 @@ absl::Status AddEpilogue(const LibraryStep& step, int* bias, std::vector<int>* s
       }
       post.function = DnnFunction::kAdd;
       post.operand = ChannelsOf(step.args[e.arg], rank);
+    } else if (e.arg >= 0 && e.arg == step.replaced) {
+      post.function = DnnFunction::kAccumulate;
     } else {
       post = PostOpOf(*e.op, e.attrs);
       if (post.function >= DnnFunction::kAdd) {

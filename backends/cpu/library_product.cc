@@ -157,12 +157,15 @@ LibraryCallOr MakeProductCall(const LibraryStep& step, const LibraryContext& con
   std::vector<DnnPostOp> post_ops;
   int bias = step.op == &ops::linear && step.args[2].present() ? 2 : -1;
   for (const Epilogue& e : *step.epilogue) {
-    if (bias < 0 && post_ops.empty() && IsBias(step, e)) {
+    const bool accumulates = e.arg >= 0 && e.arg == step.replaced;
+    if (bias < 0 && post_ops.empty() && !accumulates && IsBias(step, e)) {
       bias = e.arg;
       continue;
     }
     DnnPostOp post;
-    if (e.kind == Epilogue::Kind::kBias) {
+    if (accumulates) {
+      post.function = DnnFunction::kAccumulate;
+    } else if (e.kind == Epilogue::Kind::kBias) {
       post.function = DnnFunction::kAdd;
     } else {
       post = PostOpOf(*e.op, e.attrs);

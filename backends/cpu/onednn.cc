@@ -71,6 +71,7 @@ dnnl::algorithm AlgorithmOf(DnnFunction function) {
       return dnnl::algorithm::binary_max;
     case DnnFunction::kMinimum:
       return dnnl::algorithm::binary_min;
+    case DnnFunction::kAccumulate:
     case DnnFunction::kNone:
       break;
   }
@@ -120,7 +121,9 @@ DnnDesc OperandDesc(const DnnPostOp& op, const DnnTensor& y) {
 dnnl::primitive_attr MakeAttr(const std::vector<DnnPostOp>& post_ops, const DnnTensor& y) {
   dnnl::post_ops ops;
   for (const DnnPostOp& op : post_ops) {
-    if (op.function >= DnnFunction::kAdd) {
+    if (op.function == DnnFunction::kAccumulate) {
+      ops.append_sum(1.0f);
+    } else if (op.function >= DnnFunction::kAdd) {
       ops.append_binary(AlgorithmOf(op.function), OperandDesc(op, y));
     } else {
       ops.append_eltwise(1.0f, AlgorithmOf(op.function), op.alpha, op.beta);
@@ -228,9 +231,19 @@ void DnnOp::Impl::AddWeights(const DnnDesc& user, const DnnDesc& inner,
 void DnnOp::Impl::AddPostOps(const std::vector<DnnPostOp>& post_ops, const DnnTensor& y) {
   int slot = kDnnFirstPostOp;
   for (size_t i = 0; i < post_ops.size(); ++i) {
+    if (post_ops[i].function == DnnFunction::kAccumulate) Accumulate();
     if (post_ops[i].function < DnnFunction::kAdd) continue;
     AddOperand(slot++, DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1,
                DescOf(post_ops[i].operand), OperandDesc(post_ops[i], y), false);
+  }
+}
+
+void DnnOp::Impl::Accumulate() {
+  for (Operand& operand : operands) {
+    if (!operand.result || operand.offset < 0) continue;
+    operand.load = dnnl::reorder(operand.user, operand.inner);
+    operand.accumulated = true;
+    ++reorders;
   }
 }
 
@@ -269,6 +282,7 @@ void DnnOp::Impl::Run(absl::Span<void* const> slots, char* scratch) {
     if (operand.offset < 0) continue;
     operand.inner.set_data_handle(scratch + operand.offset);
     if (!operand.result) Reorder(operand.reorder, operand.user, operand.inner);
+    if (operand.accumulated) Reorder(operand.load, operand.user, operand.inner);
   }
   scratchpad.set_data_handle(scratch + scratchpad_at);
   Execute(primitive, args);

@@ -43,6 +43,8 @@ enum class DnnFunction : uint8_t {
   kSqrt,
   kClip,    // To [alpha, beta].
   kLinear,  // alpha * x + beta
+  // + what the result's memory holds; the first function of all.
+  kAccumulate,
   // With an operand.
   kAdd,
   kSub,

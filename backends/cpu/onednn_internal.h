@@ -55,11 +55,15 @@ struct DnnOp::Impl {
     dnnl::reorder reorder;
     int64_t offset = -1;
     bool result = false;
+    bool accumulated = false;  // A result that is read, too: with `load`.
+    dnnl::reorder load;
     bool fixed = false;  // Packed weights.
   };
 
   void AddOperand(int slot, int arg, const DnnDesc& user, const DnnDesc& inner, bool result);
   void AddWeights(const DnnDesc& user, const DnnDesc& inner, const DnnConstant& constant);
+  // The result's memory is read before it is written; it has been added.
+  void Accumulate();
   void AddPostOps(const std::vector<DnnPostOp>& post_ops, const DnnTensor& y);
   void Finish(const dnnl::primitive_desc_base& pd, dnnl::primitive made);
   void Run(absl::Span<void* const> slots, char* scratch);

@@ -134,7 +134,7 @@ absl::Status PlanRunner::RunStep(const Step& step, size_t index) {
   if (current_->steps[index] != nullptr) return RunCode(step, *current_->steps[index], index);
   if (!IsKnown(plan_, step, env())) return absl::InternalError("a symbol has no value");
   WEFT_ASSIGN_OR_RETURN(const std::unique_ptr<StepCode> code,
-                        CompileStep(plan_, step, env(), constants_, runtime_));
+                        CompileStep(plan_, step, env(), planner_.memory(), constants_, runtime_));
   WEFT_RETURN_IF_ERROR(runtime_.ReserveScratch(code->scratch_bytes));
   return RunCode(step, *code, index);
 }

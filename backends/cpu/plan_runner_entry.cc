@@ -192,7 +192,7 @@ absl::Status PlanRunner::Compile(Assignment* a) {
       a->steps.push_back(nullptr);
       continue;
     }
-    auto code = CompileStep(plan_, step, a->env, constants_, runtime_);
+    auto code = CompileStep(plan_, step, a->env, planner_.memory(), constants_, runtime_);
     if (!code.ok()) return Annotate(code.status(), Describe(plan_, step));
     scratch = std::max(scratch, (*code)->scratch_bytes);
     a->steps.push_back(*std::move(code));

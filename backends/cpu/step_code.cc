@@ -57,14 +57,19 @@ absl::Status CompileKernel(const Kernel& kernel, const SymbolEnv& env, Runtime& 
 }
 
 // Without a routine that takes it, the step is evaluated as the reference does.
-void CompileLibrary(const Plan& plan, const Step& step, const std::vector<char*>& constants,
-                    Runtime& runtime, StepCode* code) {
+void CompileLibrary(const Plan& plan, const Step& step, const MemoryPlan& memory,
+                    const std::vector<char*>& constants, Runtime& runtime, StepCode* code) {
   LibraryStep library;
   library.op = step.op;
   library.attrs = code->attrs;
   library.args = code->args;
   library.result = code->results[0];
   library.epilogue = &step.epilogue;
+  for (const Epilogue& e : step.epilogue) {
+    if (e.arg >= 0 && memory.Replaces(step.args[e.arg].buffer, step.results[0].buffer)) {
+      library.replaced = e.arg;
+    }
+  }
   for (const RunView& arg : code->args) {
     const char* base = arg.present() ? constants[arg.buffer] : nullptr;
     const int64_t bytes = arg.offset * DTypeBits(arg.dtype) / 8;
@@ -107,6 +112,7 @@ bool IsKnown(const Plan& plan, const Step& step, const SymbolEnv& env) {
 
 absl::StatusOr<std::unique_ptr<StepCode>> CompileStep(const Plan& plan, const Step& step,
                                                       const SymbolEnv& env,
+                                                      const MemoryPlan& memory,
                                                       const std::vector<char*>& constants,
                                                       Runtime& runtime) {
   ++runtime.stats.compiled_steps;
@@ -122,7 +128,7 @@ absl::StatusOr<std::unique_ptr<StepCode>> CompileStep(const Plan& plan, const St
   if (step.kind == StepKind::kKernel) {
     WEFT_RETURN_IF_ERROR(CompileKernel(plan.kernels[step.kernel], env, runtime, code.get()));
   } else if (step.kind == StepKind::kLibrary) {
-    CompileLibrary(plan, step, constants, runtime, code.get());
+    CompileLibrary(plan, step, memory, constants, runtime, code.get());
   } else if (step.kind == StepKind::kCopy) {
     auto program = CompileCopy(code->args[0], code->results[0], *runtime.table);
     // Elements of four bits go through host tensors.

@@ -16,6 +16,7 @@
 #include "backends/cpu/run_view.h"
 #include "backends/cpu/tile_program.h"
 #include "backends/symbol_env.h"
+#include "lowering/memory_plan.h"
 #include "lowering/plan.h"
 #include "profiler/description.h"
 #include "profiler/names.h"
@@ -67,6 +68,7 @@ bool IsKnown(const Plan& plan, const Step& step, const SymbolEnv& env);
 // others.
 absl::StatusOr<std::unique_ptr<StepCode>> CompileStep(const Plan& plan, const Step& step,
                                                       const SymbolEnv& env,
+                                                      const MemoryPlan& memory,
                                                       const std::vector<char*>& constants,
                                                       Runtime& runtime);
 

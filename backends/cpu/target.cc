@@ -47,7 +47,10 @@ bool HasRoutine(const Node& node) {
          node.Is(ops::scaled_dot_product_attention);
 }
 
-bool TakesStrides(const Node& node, int operand) { return HasRoutine(node) && operand != 2; }
+// A bias is dense.
+bool TakesStrides(const Node& node, int operand) {
+  return HasRoutine(node) && (operand != 2 || node.Is(ops::scaled_dot_product_attention));
+}
 
 bool TakesEpilogue(const Node& library, const Node& op, int operand) {
   if (!IsProduct(library) && !IsConvolution(library)) return false;

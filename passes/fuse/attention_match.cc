@@ -63,35 +63,28 @@ bool IsSoftmax(const Value* value) {
   return dim == -1 || dim == LastDim(*value->node());
 }
 
-// `scores` are -inf in some or all places of a row, as the value is true or
-// false.
-bool SaysRowIsSeen(const Value* value, const Value* scores) {
-  const Node* any = value->node();
-  if (any == nullptr || !IsOverLast(*any, ops::any)) return false;
-  const Node* ne = any->operand(0)->node();
-  if (ne == nullptr || !ne->Is(ops::ne)) return false;
+// The value is true where `scores` are -inf (`hidden`) or are not.
+bool ComparesWithInf(const Value* value, const Value* scores, bool hidden) {
+  const Node* test = value->node();
+  if (test == nullptr) return false;
+  if (hidden && test->Is(ops::isinf)) {
+    return test->operand(0) == scores && !test->attrs().Bool("detect_positive");
+  }
+  if (!test->Is(hidden ? ops::eq : ops::ne)) return false;
   for (int i : {0, 1}) {
-    if (ne->operand(i) == scores && IsSplat(ne->operand(1 - i), -kInf)) {
-      return true;
-    }
+    if (test->operand(i) == scores && IsSplat(test->operand(1 - i), -kInf)) return true;
   }
   return false;
 }
-bool SaysRowIsHidden(const Value* value, const Value* scores) {
-  const Node* all = value->node();
-  if (all == nullptr || !IsOverLast(*all, ops::all)) return false;
-  const Node* test = all->operand(0)->node();
-  if (test == nullptr) return false;
-  if (test->Is(ops::isinf)) {
-    return test->operand(0) == scores && !test->attrs().Bool("detect_positive");
+
+// The value is true where a row of `scores` is -inf throughout (`hidden`) or is not; or
+// says so of each place: the softmax of a row that is not has 0 where they are -inf.
+bool SaysRowIs(bool hidden, const Value* value, const Value* scores) {
+  const Node* over = value->node();
+  if (over != nullptr && IsOverLast(*over, hidden ? ops::all : ops::any)) {
+    value = over->operand(0);
   }
-  if (!test->Is(ops::eq)) return false;
-  for (int i : {0, 1}) {
-    if (test->operand(i) == scores && IsSplat(test->operand(1 - i), -kInf)) {
-      return true;
-    }
-  }
-  return false;
+  return ComparesWithInf(value, scores, hidden);
 }
 
 // where(a row is seen, softmax, 0): the softmax, or null.
@@ -101,9 +94,7 @@ Value* SafeSoftmax(const Node& where) {
     if (!IsSoftmax(weights) || !IsSplat(where.operand(3 - i), 0)) continue;
     const Value* scores = weights->node()->operand(0);
     const Value* condition = where.operand(0);
-    if (i == 1 ? SaysRowIsSeen(condition, scores) : SaysRowIsHidden(condition, scores)) {
-      return weights;
-    }
+    if (SaysRowIs(/*hidden=*/i == 2, condition, scores)) return weights;
   }
   return nullptr;
 }

@@ -40,7 +40,15 @@ bool IsProduct(const Node& node, Form* form) {
   return !node.has_operand(2) || LiteralOf(node.operand(2)) != nullptr;
 }
 
-// Equal for products that can be one.
+// The unary pointwise op that is all that uses the result; null for none.
+Node* ActivationOf(const Node& node) {
+  if (!node.result()->has_one_use()) return nullptr;
+  Node* user = node.result()->first_use()->user();
+  return IsPointwise(*user) && user->num_operands() == 1 ? user : nullptr;
+}
+
+// Equal for products that can be one. Convolutions go by their activations as well: a
+// routine applies one to all that it stores, and a part of its result costs another pass.
 std::string KeyOf(const Node& node, const Form& form) {
   const HostTensor& weight = *LiteralOf(node.operand(1));
   std::string key = absl::StrCat(node.op().name(), " ", node.operand(0)->id(), " ",
@@ -52,6 +60,8 @@ std::string KeyOf(const Node& node, const Form& form) {
   for (int i = 0; i < attrs->size(); ++i) {
     absl::StrAppend(&key, " ", (*attrs)[i].ToString());
   }
+  const Node* activation = node.Is(ops::convolution) ? ActivationOf(node) : nullptr;
+  if (activation != nullptr) absl::StrAppend(&key, " ", activation->op().name());
   return key;
 }
 
@@ -130,11 +140,8 @@ class Merger {
   bool TakeActivation(Value** value) {
     std::vector<Node*> users;
     for (const Node* root : roots_) {
-      if (!root->result()->has_one_use()) return false;
-      Node* user = root->result()->first_use()->user();
-      if (user == graph_.return_node() || !IsPointwise(*user) || user->num_operands() != 1) {
-        return false;
-      }
+      Node* user = ActivationOf(*root);
+      if (user == nullptr) return false;
       if (!users.empty() &&
           (&user->op() != &users[0]->op() || user->attr_list() != users[0]->attr_list())) {
         return false;

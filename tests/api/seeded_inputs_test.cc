@@ -1,8 +1,12 @@
 #include "api/seeded_inputs.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "graph/ops/registry.h"
 #include "gtest/gtest.h"
+#include "tests/support/parse.h"
 
 namespace weft {
 namespace {
@@ -38,6 +42,20 @@ TEST_F(SeededInputsTest, SizesObeyTheFacts) {
     EXPECT_LE(s0, 64);
     EXPECT_EQ((*inputs)[1].dim(0), s0 + 1);
   }
+}
+
+TEST_F(SeededInputsTest, IndicesStayInTheirTable) {
+  const auto module = Parse(
+      "func @main(%t: f32[2, 3], %i: i64[200], %j: i64[200]) -> (f32[200, 3], i64[200]) {"
+      " %0 = index_select(%t, %i, dim=0) return %0, %j }");
+  const auto inputs = MakeSeededInputs(*module->main(), {});
+  ASSERT_TRUE(inputs.ok()) << inputs.status();
+  const auto largest = [](const HostTensor& t) {
+    const std::vector<int64_t> values = t.ReadInts();
+    return *std::max_element(values.begin(), values.end());
+  };
+  EXPECT_EQ(largest((*inputs)[1]), 1);
+  EXPECT_EQ(largest((*inputs)[2]), 2);
 }
 
 TEST_F(SeededInputsTest, SizesObeyEqualities) {

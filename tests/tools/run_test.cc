@@ -62,6 +62,17 @@ TEST_F(RunTest, StateGoesOnFromRunToRun) {
   EXPECT_THAT(out_, AllOf(HasSubstr("writes calls\ny: i64[] = 1\n"), HasSubstr("y: i64[] = 3\n")));
 }
 
+TEST_F(RunTest, SeededInputsHaveTheSizesOfThoseGiven) {
+  Write("two.weft", R"(func @main(%x: f32[n], %w: f32[n]) -> (%z: f32[n]) {
+  %0 = add(%x, %w)
+  return %0
+}
+)");
+  EXPECT_EQ(Run("--dim batch=13 --output-dir=. sizes.weft"), 0) << err_;
+  EXPECT_EQ(Run("--input=w=y.npy two.weft"), 0) << err_;
+  EXPECT_EQ(out_, "z: f32[13]\n");
+}
+
 TEST_F(RunTest, Errors) {
   EXPECT_EQ(Run("--dim length=17 sizes.weft"), 2);
   EXPECT_THAT(err_, HasSubstr("length = 17 is not allowed"));

@@ -294,51 +294,5 @@ TEST(Attention, MasksSharedHeadsAndCaps) {
   CheckAttention("f16", "", ", is_causal=true", 20, 20, 2, 1);
 }
 
-struct Case {
-  std::string program;
-  std::vector<std::vector<int64_t>> inputs;
-};
-
-TEST(Library, ProductsAndConvolutionsWithWhatFollows) {
-  const std::vector<Case> cases = {
-      // A batch that is not one of the weights becomes rows.
-      {"func @main(%x: f32[2, 5, 30], %w: f32[30, 20], %r: f32[2, 5, 20]) -> (f32[2, 5, 20]) {"
-       " %0 = matmul(%x, %w) %1 = add(%0, %r) %2 = relu(%1) return %2 }",
-       {{2, 5, 30}, {30, 20}, {2, 5, 20}}},
-      {"func @main(%x: f32[3, 4, 30], %y: f32[3, 30, 8]) -> (f32[3, 8, 4]) {"
-       " %0 = matmul(%x, %y) %1 = permute(%0, dims=[0, 2, 1]) %2 = tanh(%1) return %2 }",
-       {{3, 4, 30}, {3, 30, 8}}},
-      // Operands that are one row or one element, seen many times.
-      {"func @main(%x: f32[4, 2], %y: f32[3]) -> (f32[4, 3]) {"
-       " %0 = expand(%y, size=[2, 3]) %1 = matmul(%x, %0) return %1 }",
-       {{4, 2}, {3}}},
-      {"func @main(%x: f32[4, 1], %y: f32[5, 3]) -> (f32[4, 3]) {"
-       " %0 = expand(%x, size=[4, 5]) %1 = matmul(%0, %y) return %1 }",
-       {{4, 1}, {5, 3}}},
-      {"func @main(%x: f32[2, 8, 9, 9], %w: f32[16, 4, 3, 3], %b: f32[16], %r: f32[2, 16, 9, 9])"
-       " -> (f32[2, 16, 9, 9]) { %0 = convolution(%x, %w, %b, stride=[1, 1], padding=[1, 1],"
-       " dilation=[1, 1], groups=2) %1 = add(%0, %r) %2 = relu(%1) return %2 }",
-       {{2, 8, 9, 9}, {16, 4, 3, 3}, {16}, {2, 16, 9, 9}}},
-      {"func @main(%x: f32[1, 8, 20], %w: f32[8, 6, 3]) -> (f32[1, 6, 40]) {"
-       " %0 = convolution(%x, %w, none, stride=[2], padding=[1], dilation=[1],"
-       " transposed=true, output_padding=[1]) %1 = sigmoid(%0)"
-       " return %1 }",
-       {{1, 8, 20}, {8, 6, 3}}},
-      {"func @main(%x: f32[1, 3, 6, 7, 5], %w: f32[4, 3, 2, 3, 3]) -> (f32[1, 4, 5, 5, 3]) {"
-       " %0 = convolution(%x, %w, none, stride=[1, 1, 1], padding=[0, 0, 0],"
-       " dilation=[1, 1, 1]) %1 = silu(%0) return %1 }",
-       {{1, 3, 6, 7, 5}, {4, 3, 2, 3, 3}}},
-  };
-  for (const Case& c : cases) {
-    SCOPED_TRACE(c.program);
-    const auto module = Parse(c.program);
-    std::vector<HostTensor> inputs;
-    for (const auto& dims : c.inputs) inputs.push_back(Ramp(dims));
-    const auto executable = Make(*module);
-    ExpectAsReference(*module, *executable, inputs);
-    EXPECT_EQ(executable->stats().fallbacks, 0);
-  }
-}
-
 }  // namespace
 }  // namespace weft::cpu
