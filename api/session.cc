@@ -68,6 +68,7 @@ absl::StatusOr<std::unique_ptr<cpu::Executable>> MakeExecutable(Module& module,
   cpu.threads = options.threads;
   cpu.isa = options.cpu;
   cpu.deterministic = options.deterministic;
+  cpu.f32_precision = options.f32_precision;
   cpu.code = options.code == SessionOptions::Code::kNone ? cpu::CpuOptions::Code::kNone
              : options.code == SessionOptions::Code::kInBackground
                  ? cpu::CpuOptions::Code::kInBackground

@@ -14,6 +14,11 @@ struct SessionOptions {
   std::string cpu = "native";
   // Results are equal in every bit for every number of threads.
   bool deterministic = false;
+  // Of products and convolutions of f32: "highest", "high" or "medium", the words of
+  // torch.set_float32_matmul_precision. highest computes in f32; high may take operands
+  // as sums of two bf16, medium rounds them to bf16, where that is faster. Sums and
+  // results are f32.
+  std::string f32_precision = "highest";
   // Compiles kernels with `compiler`: before the first run, or beside the first runs,
   // which an interpreter does. Without a compiler the interpreter goes on.
   enum class Code { kNone, kInBackground, kBeforeFirstRun };

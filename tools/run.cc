@@ -32,6 +32,7 @@ struct Options {
   std::string target = "reference";
   int64_t threads = 0;
   std::string cpu = "native";
+  std::string f32_precision = "highest";
   bool deterministic = false;
   std::vector<std::string> load;
   std::string log;
@@ -68,6 +69,9 @@ FlagSet MakeFlags(Options* o) {
   flags.Int("threads", &o->threads, "N", "Threads of cpu. Default: as many as OpenMP takes");
   flags.String("cpu", &o->cpu, "ISA",
                "Instruction set of cpu: native, avx2 or avx512. Default: native");
+  flags.String("f32-precision", &o->f32_precision, "P",
+               "Of products of f32 on cpu: highest, high (two bf16 each) or medium\n"
+               "(bf16). Default: highest");
   flags.Bool("deterministic", &o->deterministic, "On cpu, equal bits for every number of threads");
   AddLoadFlag(flags, &o->load);
   AddLogFlag(flags, &o->log);
@@ -181,6 +185,7 @@ absl::StatusOr<ProgramOptions> ReadProgramOptions(const Options& o, const Extens
   options.target = o.target;
   options.session.threads = static_cast<int>(o.threads);
   options.session.cpu = o.cpu;
+  options.session.f32_precision = o.f32_precision;
   options.session.deterministic = o.deterministic;
   options.cache_limit = static_cast<int>(o.cache_limit);
   options.compile.passes = o.passes;

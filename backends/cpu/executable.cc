@@ -4,8 +4,10 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "backends/cpu/plan_runner.h"
+#include "graph/core/log.h"
 #include "graph/core/status_macros.h"
 
 namespace weft::cpu {
@@ -40,6 +42,20 @@ std::vector<const Kernel*> KernelsOf(const Plan& main) {
   return kernels;
 }
 
+absl::StatusOr<DnnOperands> OperandsFor(const std::string& f32_precision) {
+  // Three products of bf16 are faster than one of f32 on tiles alone.
+  const Bf16Unit unit = FindBf16Unit();
+  if (f32_precision == "highest") return DnnOperands::kGiven;
+  if (f32_precision == "high") {
+    return unit == Bf16Unit::kTiles ? DnnOperands::kSplit : DnnOperands::kGiven;
+  }
+  if (f32_precision == "medium") {
+    return unit == Bf16Unit::kNone ? DnnOperands::kGiven : DnnOperands::kRounded;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("unknown precision \"", f32_precision,
+                                                 "\" of f32; they are highest, high and medium"));
+}
+
 }  // namespace
 
 struct Executable::Impl {
@@ -62,6 +78,12 @@ absl::StatusOr<std::unique_ptr<Executable>> Executable::Create(const Graph& grap
   runtime.table = runtime.isa == Isa::kAvx512 ? Avx512TileTable() : Avx2TileTable();
   runtime.threads = options.threads > 0 ? options.threads : omp_get_max_threads();
   runtime.dnn_threads = options.deterministic ? 1 : runtime.threads;
+  WEFT_ASSIGN_OR_RETURN(runtime.operands, OperandsFor(options.f32_precision));
+  if (options.f32_precision != "highest" && runtime.operands == DnnOperands::kGiven) {
+    Log(LogComponent::kExecutor,
+        absl::StrCat("f32_precision ", options.f32_precision,
+                     ": this machine has no fast products of bf16; f32 stays"));
+  }
   const std::vector<const Kernel*> kernels = KernelsOf(impl->plan);
   // Code that comes in the middle of a run of calls would change their last bits.
   const bool now = options.code == CpuOptions::Code::kBeforeCreation || options.deterministic;

@@ -31,6 +31,11 @@ struct CpuOptions {
   // Results are equal in every bit for every number of threads: products and
   // convolutions then run on one.
   bool deterministic = false;
+  // "highest", "high" or "medium", as torch.set_float32_matmul_precision has them: what
+  // products and convolutions of f32 read. highest: f32. high: sums of two bf16, on
+  // machines with AMX. medium: bf16, on machines with AVX512_BF16 or AMX. Sums and
+  // results are f32. Elsewhere, and where it is not faster, all are f32.
+  std::string f32_precision = "highest";
   // Kernels as generated code: none, from when it is compiled on a thread of its own,
   // or from the first call on.
   enum class Code { kNone, kInBackground, kBeforeCreation };
@@ -58,6 +63,8 @@ struct CpuStats {
   // Library steps that no routine takes, by the op's own evaluation; of all
   // assignments.
   int64_t fallbacks = 0;
+  // Products and convolutions of f32 that read bf16 (f32_precision).
+  int64_t rounded_products = 0;
   // Library steps for which oneDNN has nothing but its own reference.
   int64_t slow_primitives = 0;
 };

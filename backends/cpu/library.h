@@ -29,6 +29,8 @@ class LibraryCall {
   virtual absl::Status Run(absl::Span<void* const> args, void* result, void* scratch) = 0;
   // Which routine it is, for traces.
   virtual std::string name() const = 0;
+  // It reads f32 operands otherwise than as they are.
+  virtual bool rounds_operands() const { return false; }
 };
 
 struct LibraryStep {
@@ -51,6 +53,8 @@ struct LibraryContext {
   const TileTable* table = nullptr;
   int threads = 1;
   DnnWeights* weights = nullptr;
+  // What products and convolutions of f32 may read instead.
+  DnnOperands operands = DnnOperands::kGiven;
 };
 
 // Unimplemented when no routine takes these sizes and strides; the caller then

@@ -130,6 +130,20 @@ absl::Status AddEpilogue(const LibraryStep& step, int* bias, std::vector<int>* s
   return absl::OkStatus();
 }
 
+// Of a group: each element of the image is read for the results of a window.
+ProductSize SizeOf(const DnnConvolution& c, const DnnConstant& constant) {
+  const size_t groups = c.weights.dims.size() - c.x.dims.size();
+  int64_t window = 1;
+  for (size_t i = groups + 2; i < c.weights.dims.size(); ++i) window *= c.weights.dims[i];
+  ProductSize size;
+  size.rows = c.x.dims[0];
+  for (size_t i = 2; i < c.x.dims.size(); ++i) size.rows *= c.x.dims[i];
+  size.sums = c.weights.dims[groups];
+  size.length = c.weights.dims[groups + 1] * window;
+  size.constant = constant.data != nullptr;
+  return size;
+}
+
 }  // namespace
 
 LibraryCallOr MakeConvolutionCall(const LibraryStep& step, const LibraryContext& context) {
@@ -166,8 +180,9 @@ LibraryCallOr MakeConvolutionCall(const LibraryStep& step, const LibraryContext&
   if (!Positive(c.x) || !Positive(c.weights) || !Positive(c.y)) {
     return absl::UnimplementedError("a stride");
   }
-  WEFT_ASSIGN_OR_RETURN(auto op, MakeConvolution(c, ConstantOf(step, 1, context)));
-  return std::make_unique<DnnCall>(std::move(op), std::move(slots));
+  const DnnConstant constant = ConstantOf(step, 1, context);
+  return MakeDnnCall(c, std::move(slots), ChooseOperands(step, SizeOf(c, constant), context),
+                     [&](const DnnConvolution& made) { return MakeConvolution(made, constant); });
 }
 
 LibraryCallOr MakePoolingCall(const LibraryStep& step, const LibraryContext& context) {

@@ -21,14 +21,27 @@ LibraryCallOr MakeAttentionCall(const LibraryStep& step, const LibraryContext& c
 // take as they are; `make` is one of the above.
 LibraryCallOr MakeConvertedCall(const LibraryStep& step, const LibraryContext& context);
 
+// What the product may read: as given unless all is f32 and it is large enough to be
+// faster otherwise. `length` elements are summed for each of `sums` results of each of
+// `rows` rows of the first operand.
+struct ProductSize {
+  int64_t rows = 0;
+  int64_t sums = 0;
+  int64_t length = 0;
+  bool constant = false;  // The second operand.
+};
+DnnOperands ChooseOperands(const LibraryStep& step, const ProductSize& size,
+                           const LibraryContext& context);
+
 // What a function of an epilogue is to oneDNN; `none` when it has none.
 DnnPostOp PostOpOf(const OpDef& op, const AttrList* attrs);
 
 // A oneDNN op whose slots are these operands of the step (-1: absent).
 class DnnCall : public LibraryCall {
  public:
-  DnnCall(std::unique_ptr<DnnOp> op, std::vector<int> slots)
-      : op_(std::move(op)), slots_(std::move(slots)), memory_(slots_.size()) {}
+  DnnCall(std::unique_ptr<DnnOp> op, std::vector<int> slots,
+          DnnOperands operands = DnnOperands::kGiven)
+      : op_(std::move(op)), slots_(std::move(slots)), memory_(slots_.size()), operands_(operands) {}
 
   int64_t scratch_bytes() const override { return op_->scratch_bytes(); }
   absl::Status Run(absl::Span<void* const> args, void* result, void* scratch) override {
@@ -38,12 +51,26 @@ class DnnCall : public LibraryCall {
     return op_->Run(memory_, scratch);
   }
   std::string name() const override { return op_->implementation(); }
+  bool rounds_operands() const override { return operands_ != DnnOperands::kGiven; }
 
  private:
   std::unique_ptr<DnnOp> op_;
   std::vector<int> slots_;
   std::vector<void*> memory_;
+  const DnnOperands operands_;
 };
+
+// Makes the op as `operands` says, else as given.
+template <typename Op, typename Fn>
+LibraryCallOr MakeDnnCall(Op& op, std::vector<int> slots, DnnOperands operands, Fn make) {
+  for (const DnnOperands kind : {operands, DnnOperands::kGiven}) {
+    op.operands = kind;
+    auto made = make(op);
+    if (made.ok()) return std::make_unique<DnnCall>(*std::move(made), std::move(slots), kind);
+    if (kind == DnnOperands::kGiven) return made.status();
+  }
+  return absl::InternalError("no kind of operands");
+}
 
 inline DnnConstant ConstantOf(const LibraryStep& step, int arg, const LibraryContext& context) {
   return {step.constants[arg], step.constant_keys[arg], context.weights};

@@ -148,6 +148,24 @@ bool IsBias(const LibraryStep& step, const Epilogue& e) {
 
 }  // namespace
 
+DnnOperands ChooseOperands(const LibraryStep& step, const ProductSize& size,
+                           const LibraryContext& context) {
+  const auto is_f32 = [](const RunView& view) {
+    return !view.present() || view.dtype == DType::kF32;
+  };
+  // To round an operand costs as much as some 32 products of each element. Parts take
+  // half as much memory again: where few rows share them, reading them is what takes
+  // the time.
+  constexpr int64_t kMinUses = 32;
+  const bool split = context.operands == DnnOperands::kSplit;
+  const bool pays = size.sums >= kMinUses && (size.constant || size.rows >= kMinUses) &&
+                    (!split || size.rows >= 64);
+  const int64_t min_length = split ? 64 : 16;
+  const bool all_f32 =
+      is_f32(step.result) && std::all_of(step.args.begin(), step.args.end(), is_f32);
+  return pays && all_f32 && size.length >= min_length ? context.operands : DnnOperands::kGiven;
+}
+
 LibraryCallOr MakeProductCall(const LibraryStep& step, const LibraryContext& context) {
   if (step.result.numel() == 0 || step.args[0].dims.back() == 0) {
     return absl::UnimplementedError("an empty product");
@@ -209,8 +227,10 @@ LibraryCallOr MakeProductCall(const LibraryStep& step, const LibraryContext& con
   if (HasNegativeStride(m.a) || HasNegativeStride(m.b) || HasNegativeStride(m.y)) {
     return absl::UnimplementedError("a negative stride");
   }
-  WEFT_ASSIGN_OR_RETURN(auto op, MakeMatmul(m, ConstantOf(step, 1, context)));
-  return std::make_unique<DnnCall>(std::move(op), std::move(slots));
+  const DnnConstant constant = ConstantOf(step, 1, context);
+  const ProductSize size = {p.m.size, p.n.size, p.k.size, constant.data != nullptr};
+  return MakeDnnCall(m, std::move(slots), ChooseOperands(step, size, context),
+                     [&](const DnnMatmul& made) { return MakeMatmul(made, constant); });
 }
 
 }  // namespace weft::cpu

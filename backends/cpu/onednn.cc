@@ -1,10 +1,7 @@
 #include "backends/cpu/onednn.h"
 
-#include <sys/mman.h>
-
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "backends/cpu/onednn_internal.h"
 
 namespace weft::cpu {
@@ -135,95 +132,47 @@ dnnl::primitive_attr MakeAttr(const std::vector<DnnPostOp>& post_ops, const DnnT
   return attr;
 }
 
-// --- Weights ------------------------------------------------------------------------
-
-struct DnnWeights::Store {
-  struct Entry {
-    DnnDesc from;
-    DnnDesc to;
-    dnnl::memory memory;
-  };
-  absl::flat_hash_map<int64_t, std::vector<Entry>> entries;
-  int64_t bytes = 0;
-};
-
-DnnWeights::DnnWeights() : store_(std::make_unique<Store>()) {}
-DnnWeights::~DnnWeights() = default;
-int64_t DnnWeights::bytes() const { return store_->bytes; }
-
-namespace {
-
-// Nothing reads the weights as they were any more, mostly: pages of a file can go.
-void PageOut(const void* data, int64_t bytes) {
-#ifdef MADV_PAGEOUT
-  constexpr uintptr_t kPage = 4096;
-  const uintptr_t begin = (reinterpret_cast<uintptr_t>(data) + kPage - 1) / kPage * kPage;
-  const uintptr_t end = (reinterpret_cast<uintptr_t>(data) + bytes) / kPage * kPage;
-  // Advice: what is read after all comes back.
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_PAGEOUT);
-#endif
-}
-
-// The weights in layout `to`.
-dnnl::memory Pack(const DnnConstant& constant, const DnnDesc& from, const DnnDesc& to) {
-  auto& entries = constant.weights->store()->entries[constant.key];
-  for (const auto& entry : entries) {
-    if (entry.from == from && entry.to == to) return entry.memory;
-  }
-  DnnMachine& machine = TheDnnMachine();
-  dnnl::memory source(from, machine.engine, const_cast<void*>(constant.data));
-  dnnl::memory packed(to, machine.engine);
-  dnnl::reorder(source, packed).execute(machine.stream, source, packed);
-  machine.stream.wait();
-  PageOut(constant.data, static_cast<int64_t>(from.get_size()));
-  constant.weights->store()->bytes += static_cast<int64_t>(to.get_size());
-  entries.push_back({from, to, packed});
-  return packed;
-}
-
-}  // namespace
-
-const DnnDesc* PackedLayout(const DnnConstant& constant, const DnnDesc& from) {
-  if (constant.weights == nullptr) return nullptr;
-  const auto& store = *constant.weights->store();
-  const auto it = store.entries.find(constant.key);
-  if (it == store.entries.end()) return nullptr;
-  for (const auto& entry : it->second) {
-    if (entry.from == from) return &entry.to;
-  }
-  return nullptr;
-}
-
 // --- Ops ----------------------------------------------------------------------------
 
-void DnnOp::Impl::AddOperand(int slot, int arg, const DnnDesc& user, const DnnDesc& inner,
-                             bool result) {
-  DnnMachine& machine = TheDnnMachine();
+void DnnOp::Impl::AddOperand(int slot, int arg, const DnnPath& path) {
   Operand operand;
   operand.slot = slot;
   operand.arg = arg;
-  operand.result = result;
-  operand.user = dnnl::memory(user, machine.engine, nullptr);
+  operand.user = dnnl::memory(path.stops[0], TheDnnMachine().engine, nullptr);
+  operand.moves = MovesOf(path);
+  for (const DnnMove& move : operand.moves) {
+    operand.offsets.push_back(scratch_bytes);
+    scratch_bytes += Align(static_cast<int64_t>(move.to.get_desc().get_size()));
+    ++reorders;
+  }
+  operands.push_back(std::move(operand));
+}
+
+void DnnOp::Impl::AddResult(const DnnDesc& user, const DnnDesc& inner) {
+  Operand operand;
+  operand.slot = kDnnResult;
+  operand.arg = DNNL_ARG_DST;
+  operand.result = true;
+  operand.user = dnnl::memory(user, TheDnnMachine().engine, nullptr);
   if (user != inner) {
-    operand.inner = dnnl::memory(inner, machine.engine, nullptr);
-    operand.reorder = result ? dnnl::reorder(operand.inner, operand.user)
-                             : dnnl::reorder(operand.user, operand.inner);
-    operand.offset = scratch_bytes;
+    DnnPath path;
+    path.stops = {inner, user};
+    operand.moves = MovesOf(path);
+    operand.offsets = {scratch_bytes};
     scratch_bytes += Align(static_cast<int64_t>(inner.get_size()));
     ++reorders;
   }
   operands.push_back(std::move(operand));
 }
 
-void DnnOp::Impl::AddWeights(const DnnDesc& user, const DnnDesc& inner,
-                             const DnnConstant& constant) {
-  if (constant.data == nullptr || user == inner) {
-    return AddOperand(kDnnWeights, DNNL_ARG_WEIGHTS, user, inner, false);
+void DnnOp::Impl::AddWeights(const DnnPath& path, const DnnConstant& constant) {
+  if (constant.data == nullptr || path.stops.size() == 1) {
+    return AddOperand(kDnnWeights, DNNL_ARG_WEIGHTS, path);
   }
   Operand operand;
   operand.slot = kDnnWeights;
   operand.arg = DNNL_ARG_WEIGHTS;
-  operand.user = Pack(constant, user, inner);
+  operand.user = Pack(constant, path);
   operand.fixed = true;
   operands.push_back(std::move(operand));
 }
@@ -234,15 +183,16 @@ void DnnOp::Impl::AddPostOps(const std::vector<DnnPostOp>& post_ops, const DnnTe
     if (post_ops[i].function == DnnFunction::kAccumulate) Accumulate();
     if (post_ops[i].function < DnnFunction::kAdd) continue;
     AddOperand(slot++, DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1,
-               DescOf(post_ops[i].operand), OperandDesc(post_ops[i], y), false);
+               PathOf(post_ops[i].operand, OperandDesc(post_ops[i], y)));
   }
 }
 
 void DnnOp::Impl::Accumulate() {
   for (Operand& operand : operands) {
-    if (!operand.result || operand.offset < 0) continue;
-    operand.load = dnnl::reorder(operand.user, operand.inner);
-    operand.accumulated = true;
+    if (!operand.result || operand.moves.empty()) continue;
+    DnnPath path;
+    path.stops = {operand.user.get_desc(), operand.inner().get_desc()};
+    operand.loads = MovesOf(path);
     ++reorders;
   }
 }
@@ -254,41 +204,47 @@ void DnnOp::Impl::Finish(const dnnl::primitive_desc_base& pd, dnnl::primitive ma
   scratchpad_at = scratch_bytes;
   scratch_bytes += Align(static_cast<int64_t>(desc.get_size()));
   for (const Operand& operand : operands) {
-    args.push_back({operand.arg, (operand.offset >= 0 ? operand.inner : operand.user).get()});
+    args.push_back({operand.arg, operand.inner().get()});
   }
   args.push_back({DNNL_ARG_SCRATCHPAD, scratchpad.get()});
   implementation = pd.impl_info_str();
 }
 
-namespace {
-
-// As primitive::execute, which makes a list on the heap.
-void Execute(const dnnl::primitive& primitive, absl::Span<const dnnl_exec_arg_t> args) {
+void ExecuteDnn(const dnnl::primitive& primitive, absl::Span<const dnnl_exec_arg_t> args) {
   dnnl::error::wrap_c_api(dnnl_primitive_execute(primitive.get(), TheDnnMachine().stream.get(),
                                                  static_cast<int>(args.size()), args.data()),
                           "a primitive failed");
 }
 
-void Reorder(const dnnl::reorder& reorder, const dnnl::memory& from, const dnnl::memory& to) {
-  const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, from.get()}, {DNNL_ARG_TO, to.get()}};
-  Execute(reorder, args);
-}
-
-}  // namespace
-
 void DnnOp::Impl::Run(absl::Span<void* const> slots, char* scratch) {
   for (Operand& operand : operands) {
-    if (!operand.fixed) operand.user.set_data_handle(slots[operand.slot]);
-    if (operand.offset < 0) continue;
-    operand.inner.set_data_handle(scratch + operand.offset);
-    if (!operand.result) Reorder(operand.reorder, operand.user, operand.inner);
-    if (operand.accumulated) Reorder(operand.load, operand.user, operand.inner);
+    if (operand.fixed) continue;
+    operand.user.set_data_handle(slots[operand.slot]);
+    if (operand.moves.empty()) continue;
+    if (operand.result) {
+      operand.moves[0].from.set_data_handle(scratch + operand.offsets[0]);
+      operand.moves[0].to.set_data_handle(slots[operand.slot]);
+      for (DnnMove& load : operand.loads) {
+        load.from.set_data_handle(slots[operand.slot]);
+        load.to.set_data_handle(scratch + operand.offsets[0]);
+        load.Run();
+      }
+      continue;
+    }
+    void* from = slots[operand.slot];
+    for (size_t i = 0; i < operand.moves.size(); ++i) {
+      DnnMove& move = operand.moves[i];
+      move.from.set_data_handle(from);
+      from = scratch + operand.offsets[i];
+      move.to.set_data_handle(from);
+      move.Run();
+    }
   }
   scratchpad.set_data_handle(scratch + scratchpad_at);
-  Execute(primitive, args);
-  for (Operand& operand : operands) {
-    if (operand.offset < 0 || !operand.result) continue;
-    Reorder(operand.reorder, operand.inner, operand.user);
+  ExecuteDnn(primitive, args);
+  for (const Operand& operand : operands) {
+    if (!operand.result) continue;
+    for (const DnnMove& move : operand.moves) move.Run();
   }
   TheDnnMachine().stream.wait();
 }
@@ -304,6 +260,17 @@ absl::Status DnnOp::Run(absl::Span<void* const> slots, void* scratch) {
     impl_->Run(slots, static_cast<char*>(scratch));
     return absl::OkStatus();
   });
+}
+
+Bf16Unit FindBf16Unit() {
+  switch (dnnl::get_effective_cpu_isa()) {
+    case dnnl::cpu_isa::avx512_core_amx:
+      return Bf16Unit::kTiles;
+    case dnnl::cpu_isa::avx512_core_bf16:
+      return Bf16Unit::kVectors;
+    default:
+      return Bf16Unit::kNone;
+  }
 }
 
 void LimitDnn(Isa isa) {

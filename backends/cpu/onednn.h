@@ -84,6 +84,16 @@ struct DnnConstant {
   const void* data = nullptr;  // Null: not constant.
   int64_t key = 0;             // Equal keys and tensors are equal weights.
   DnnWeights* weights = nullptr;
+  bool pages = true;  // The memory stays, and is given up to the system meanwhile.
+};
+
+// What a product of f32 operands reads. Its sums and its result are f32.
+enum class DnnOperands : uint8_t {
+  kGiven,
+  kRounded,  // Rounded to bf16.
+  // As sums of two bf16: high * high + high * low + low * high, in one product that
+  // sums three times as much.
+  kSplit,
 };
 
 class DnnOp {
@@ -108,12 +118,14 @@ class DnnOp {
 // y = a b + bias over the last two dims; all have one rank, sizes of 1 before the
 // last two dims broadcast. Without bias its dims are empty.
 struct DnnMatmul {
+  DnnOperands operands = DnnOperands::kGiven;
   DnnTensor a, b, bias, y;
   std::vector<DnnPostOp> post_ops;
 };
 
 // Weights are [groups,] out, in, kernel...; paddings may be uneven.
 struct DnnConvolution {
+  DnnOperands operands = DnnOperands::kGiven;
   DnnTensor x, weights, bias, y;
   bool transposed = false;
   std::vector<int64_t> stride, dilation, before, after;
@@ -127,12 +139,17 @@ struct DnnPooling {
   std::vector<int64_t> kernel, stride, before, after;
 };
 
-// Errors: Unimplemented when oneDNN has no primitive for it.
+// Errors: Unimplemented when oneDNN has no primitive for it, or for operands that are
+// not as given, no fast one.
 absl::StatusOr<std::unique_ptr<DnnOp>> MakeMatmul(const DnnMatmul& matmul,
                                                   const DnnConstant& constant);
 absl::StatusOr<std::unique_ptr<DnnOp>> MakeConvolution(const DnnConvolution& convolution,
                                                        const DnnConstant& constant);
 absl::StatusOr<std::unique_ptr<DnnOp>> MakePooling(const DnnPooling& pooling);
+
+// The products of bf16 that the machine is fast at, of those that LimitDnn leaves.
+enum class Bf16Unit : uint8_t { kNone, kVectors /* AVX512_BF16 */, kTiles /* AMX */ };
+Bf16Unit FindBf16Unit();
 
 // Keeps oneDNN to an instruction set; only before the first op of the process.
 void LimitDnn(Isa isa);

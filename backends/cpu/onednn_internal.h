@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/onednn.h"
+#include "backends/cpu/split_f32.h"
 #include "oneapi/dnnl/dnnl.hpp"
 
 namespace weft::cpu {
@@ -41,27 +42,71 @@ DnnDesc ChannelsLastDescOf(const DnnTensor& t);
 // Post-ops that store to `y`, and scratch memory that the caller has.
 dnnl::primitive_attr MakeAttr(const std::vector<DnnPostOp>& post_ops, const DnnTensor& y);
 
-// A layout that these weights have been packed to before; null for none.
-const DnnDesc* PackedLayout(const DnnConstant& constant, const DnnDesc& from);
+// How an operand gets to the primitive: through these layouts, the caller's first and
+// the primitive's last.
+struct DnnPath {
+  std::vector<DnnDesc> stops;
+  // This stop is made of the one before by splitting rows of `length` f32; -1: none.
+  int split_at = -1;
+  int64_t length = 0;
+  SplitOrder order = SplitOrder::kHighHighLow;
+};
+
+// The sum of a product: a dim of the operand, of which each `length` elements are
+// summed.
+struct DnnSum {
+  int dim = 0;
+  int64_t length = 0;
+};
+
+// The operand as the primitive is to read it: dense, with the sum innermost, unless it
+// is as given.
+DnnTensor ReadAs(const DnnTensor& given, DnnOperands operands, const DnnSum& sum);
+DnnPath PathOf(const DnnTensor& given, const DnnDesc& inner,
+               DnnOperands operands = DnnOperands::kGiven, const DnnSum& sum = {},
+               SplitOrder order = SplitOrder::kHighHighLow);
+bool operator==(const DnnPath& a, const DnnPath& b);
+
+// A layout that these weights have been packed to before, from `from`; null for none.
+const DnnDesc* PackedLayout(const DnnConstant& constant, const DnnDesc& from, DnnOperands operands);
+// The weights at the path's end, made once.
+dnnl::memory Pack(const DnnConstant& constant, const DnnPath& path);
+
+// A stretch of a path.
+struct DnnMove {
+  dnnl::memory from, to;
+  dnnl::reorder reorder;
+  int64_t split = 0;  // The length of rows to split instead; 0: none.
+  SplitOrder order = SplitOrder::kHighHighLow;
+
+  void Run() const;
+};
+std::vector<DnnMove> MovesOf(const DnnPath& path);
+
+// As primitive::execute, which makes a list on the heap.
+void ExecuteDnn(const dnnl::primitive& primitive, absl::Span<const dnnl_exec_arg_t> args);
 
 struct DnnOp::Impl {
-  // An operand: as the caller has it and, where that differs, as the primitive has it,
-  // in scratch at `offset`.
+  // An operand: as the caller has it and, where that differs, how it gets to where the
+  // primitive has it, each stop in scratch at its offset.
   struct Operand {
     int slot = 0;
     int arg = 0;
     dnnl::memory user;
-    dnnl::memory inner;
-    dnnl::reorder reorder;
-    int64_t offset = -1;
+    std::vector<DnnMove> moves;
+    std::vector<int64_t> offsets;
     bool result = false;
-    bool accumulated = false;  // A result that is read, too: with `load`.
-    dnnl::reorder load;
+    std::vector<DnnMove> loads;  // Of a result that is read, too.
     bool fixed = false;  // Packed weights.
+
+    const dnnl::memory& inner() const {
+      return moves.empty() ? user : result ? moves.front().from : moves.back().to;
+    }
   };
 
-  void AddOperand(int slot, int arg, const DnnDesc& user, const DnnDesc& inner, bool result);
-  void AddWeights(const DnnDesc& user, const DnnDesc& inner, const DnnConstant& constant);
+  void AddOperand(int slot, int arg, const DnnPath& path);
+  void AddResult(const DnnDesc& user, const DnnDesc& inner);
+  void AddWeights(const DnnPath& path, const DnnConstant& constant);
   // The result's memory is read before it is written; it has been added.
   void Accumulate();
   void AddPostOps(const std::vector<DnnPostOp>& post_ops, const DnnTensor& y);

@@ -44,21 +44,50 @@ absl::Status NoPrimitive(absl::string_view what) {
   return absl::UnimplementedError(absl::StrCat("oneDNN has no such ", what));
 }
 
+// The operands of a product, and what it sums.
+struct Operands {
+  DnnOperands kind = DnnOperands::kGiven;
+  const DnnTensor& x;
+  const DnnTensor& weights;
+  const DnnTensor& bias;
+  const DnnTensor& y;
+  DnnSum of_x, of_weights;
+
+  bool given() const { return kind == DnnOperands::kGiven; }
+  DnnTensor ReadX() const { return ReadAs(x, kind, of_x); }
+  DnnTensor ReadWeights() const { return ReadAs(weights, kind, of_weights); }
+};
+
 template <typename Primitive, typename PD>
-std::unique_ptr<DnnOp::Impl> Assemble(const PD& pd, const DnnTensor& x, const DnnTensor& weights,
-                                      const DnnTensor& bias, const DnnTensor& y,
+std::unique_ptr<DnnOp::Impl> Assemble(const PD& pd, const Operands& o,
                                       const std::vector<DnnPostOp>& post_ops,
                                       const DnnConstant& constant) {
   auto impl = std::make_unique<DnnOp::Impl>();
-  impl->AddOperand(kDnnSource, DNNL_ARG_SRC, DescOf(x), pd.src_desc(), false);
-  impl->AddWeights(DescOf(weights), pd.weights_desc(), constant);
-  if (!bias.dims.empty()) {
-    impl->AddOperand(kDnnBias, DNNL_ARG_BIAS, DescOf(bias), DescOf(bias), false);
+  impl->AddOperand(kDnnSource, DNNL_ARG_SRC,
+                   PathOf(o.x, pd.src_desc(), o.kind, o.of_x, SplitOrder::kHighHighLow));
+  impl->AddWeights(
+      PathOf(o.weights, pd.weights_desc(), o.kind, o.of_weights, SplitOrder::kHighLowHigh),
+      constant);
+  if (!o.bias.dims.empty()) {
+    impl->AddOperand(kDnnBias, DNNL_ARG_BIAS, PathOf(o.bias, DescOf(o.bias)));
   }
-  impl->AddOperand(kDnnResult, DNNL_ARG_DST, DescOf(y), pd.dst_desc(), true);
-  impl->AddPostOps(post_ops, y);
+  impl->AddResult(DescOf(o.y), pd.dst_desc());
+  impl->AddPostOps(post_ops, o.y);
   impl->Finish(pd, Primitive(pd));
   return impl;
+}
+
+Operands OperandsOf(const DnnMatmul& m) {
+  const int rank = static_cast<int>(m.a.dims.size());
+  const int64_t k = m.a.dims.back();
+  return {m.operands, m.a, m.b, m.bias, m.y, {rank - 1, k}, {rank - 2, k}};
+}
+
+// Channels are what is summed, of a group.
+Operands OperandsOf(const DnnConvolution& c) {
+  const int channels = static_cast<int>(c.weights.dims.size() - c.x.dims.size()) + 1;
+  const int64_t length = c.weights.dims[channels];
+  return {c.operands, c.x, c.weights, c.bias, c.y, {1, length}, {channels, length}};
 }
 
 }  // namespace
@@ -74,18 +103,24 @@ absl::StatusOr<std::unique_ptr<DnnOp>> MakeMatmul(const DnnMatmul& m, const DnnC
           m.bias.dims.empty() ? dnnl::matmul::desc(a, b, y) : dnnl::matmul::desc(a, b, bias, y),
           attr, TheDnnMachine().engine);
     };
-    const DnnDesc b = DescOf(m.b);
+    const Operands operands = OperandsOf(m);
+    const DnnDesc a = DescOf(operands.ReadX());
+    const DnnDesc b = DescOf(operands.ReadWeights());
+    const DnnDesc free_b = FreeDescOf(operands.ReadWeights());
+    const DnnDesc y = DescOf(m.y);
     Choice<PD> choice;
     if (constant.data != nullptr) {
-      if (const DnnDesc* packed = PackedLayout(constant, b)) {
-        choice.Try([&] { return make(DescOf(m.a), *packed, DescOf(m.y)); });
-      }
-      choice.Try([&] { return make(DescOf(m.a), FreeDescOf(m.b), DescOf(m.y)); });
+      const DnnDesc* packed = PackedLayout(constant, DescOf(m.b), m.operands);
+      if (packed != nullptr) choice.Try([&] { return make(a, *packed, y); });
+      choice.Try([&] { return make(a, free_b, y); });
     }
-    choice.Try([&] { return make(DescOf(m.a), b, DescOf(m.y)); });
-    choice.Try([&] { return make(FreeDescOf(m.a), FreeDescOf(m.b), FreeDescOf(m.y)); });
-    if (!choice.found()) return NoPrimitive("product");
-    impl = Assemble<dnnl::matmul>(choice.pd(), m.a, m.b, m.bias, m.y, m.post_ops, constant);
+    choice.Try([&] { return make(a, b, y); });
+    if (operands.given())
+      choice.Try([&] { return make(FreeDescOf(m.a), free_b, FreeDescOf(m.y)); });
+    if (!choice.found() || (!operands.given() && IsReference(choice.pd()))) {
+      return NoPrimitive("product");
+    }
+    impl = Assemble<dnnl::matmul>(choice.pd(), operands, m.post_ops, constant);
     return absl::OkStatus();
   }));
   return std::make_unique<DnnOp>(std::move(impl));
@@ -97,9 +132,10 @@ namespace {
 // as they like them. Products over im2col are a last resort.
 template <typename PD, typename Fn>
 Choice<PD> ChooseConvolution(const DnnConvolution& c, const DnnConstant& constant, Fn make) {
-  const DnnDesc x = DescOf(c.x);
+  const Operands operands = OperandsOf(c);
+  const DnnDesc x = DescOf(operands.ReadX());
   const DnnDesc y = DescOf(c.y);
-  const DnnDesc any = FreeDescOf(c.weights);
+  const DnnDesc any = FreeDescOf(operands.ReadWeights());
   const auto not_gemm = [&](const DnnDesc& src, const DnnDesc& w, const DnnDesc& dst) {
     PD pd = make(src, w, dst);
     if (absl::StrContains(absl::string_view(pd.impl_info_str()), "gemm")) {
@@ -108,10 +144,11 @@ Choice<PD> ChooseConvolution(const DnnConvolution& c, const DnnConstant& constan
     return pd;
   };
   Choice<PD> choice;
-  const DnnDesc* packed = PackedLayout(constant, DescOf(c.weights));
+  const DnnDesc* packed = PackedLayout(constant, DescOf(c.weights), c.operands);
   if (packed != nullptr) choice.Try([&] { return not_gemm(x, *packed, y); });
   choice.Try([&] { return not_gemm(x, any, y); });
   choice.Try([&] { return not_gemm(x, any, ChannelsLastDescOf(c.y)); });
+  if (!operands.given()) return choice;
   choice.Try([&] { return not_gemm(ChannelsLastDescOf(c.x), any, ChannelsLastDescOf(c.y)); });
   choice.Try([&] { return not_gemm(FreeDescOf(c.x), any, FreeDescOf(c.y)); });
   choice.Try([&] { return make(x, any, y); });
@@ -141,8 +178,11 @@ absl::Status MakeConvolutionAs(const DnnConvolution& c, const DnnConstant& const
     return PD(desc, attr, TheDnnMachine().engine);
   };
   const Choice<PD> choice = ChooseConvolution<PD>(c, constant, make);
-  if (!choice.found()) return NoPrimitive("convolution");
-  *impl = Assemble<Primitive>(choice.pd(), c.x, c.weights, c.bias, c.y, c.post_ops, constant);
+  const Operands operands = OperandsOf(c);
+  if (!choice.found() || (!operands.given() && IsReference(choice.pd()))) {
+    return NoPrimitive("convolution");
+  }
+  *impl = Assemble<Primitive>(choice.pd(), operands, c.post_ops, constant);
   return absl::OkStatus();
 }
 
@@ -180,8 +220,8 @@ absl::StatusOr<std::unique_ptr<DnnOp>> MakePooling(const DnnPooling& p) {
     if (!choice.found()) return NoPrimitive("pooling");
     impl = std::make_unique<DnnOp::Impl>();
     const PD& pd = choice.pd();
-    impl->AddOperand(kDnnSource, DNNL_ARG_SRC, DescOf(p.x), pd.src_desc(), false);
-    impl->AddOperand(kDnnResult, DNNL_ARG_DST, DescOf(p.y), pd.dst_desc(), true);
+    impl->AddOperand(kDnnSource, DNNL_ARG_SRC, PathOf(p.x, pd.src_desc()));
+    impl->AddResult(DescOf(p.y), pd.dst_desc());
     impl->Finish(pd, dnnl::pooling_forward(pd));
     return absl::OkStatus();
   }));

@@ -77,14 +77,15 @@ void CompileLibrary(const Plan& plan, const Step& step, const MemoryPlan& memory
     library.constant_keys.push_back(
         base == nullptr ? 0 : plan.buffers[arg.buffer].index + (arg.offset << 32));
   }
-  auto call =
-      MakeLibraryCall(library, {runtime.isa, runtime.table, runtime.threads, &runtime.weights});
+  auto call = MakeLibraryCall(
+      library, {runtime.isa, runtime.table, runtime.threads, &runtime.weights, runtime.operands});
   if (!call.ok()) {
     ++runtime.stats.fallbacks;
     return;
   }
   code->call = *std::move(call);
   if (absl::StartsWith(code->call->name(), "ref")) ++runtime.stats.slow_primitives;
+  if (code->call->rounds_operands()) ++runtime.stats.rounded_products;
   code->scratch_bytes = code->call->scratch_bytes();
 }
 

@@ -36,6 +36,7 @@ struct Options {
   std::vector<std::string> inputs;
   int64_t threads = 1;
   std::string cpu = "native";
+  std::string f32_precision = "highest";
   bool code = true;
   std::string cache_dir;
   int64_t iterations = 0;
@@ -57,6 +58,8 @@ FlagSet MakeFlags(Options* o) {
   flags.String("target", &o->target, "TARGET", "Executor: reference or cpu. Default: reference");
   flags.String("cpu", &o->cpu, "ISA",
                "Instruction set of cpu: native, avx2 or avx512. Default: native");
+  flags.String("f32-precision", &o->f32_precision, "P",
+               "Of products of f32 on cpu: highest, high or medium. Default: highest");
   flags.Bool("code", &o->code,
              "Kernels of cpu are compiled before the first run. Default: true");
   flags.String("cache-dir", &o->cache_dir, "DIR", "Where compiled kernels are kept");
@@ -138,6 +141,7 @@ absl::StatusOr<Result> Measure(const Options& o, bench::Program* program) {
   SessionOptions options;
   options.threads = static_cast<int>(o.threads);
   options.cpu = o.cpu;
+  options.f32_precision = o.f32_precision;
   options.cache_dir = o.cache_dir;
   if (o.code) options.code = SessionOptions::Code::kBeforeFirstRun;
   absl::StatusOr<Session> session = absl::UnknownError("");

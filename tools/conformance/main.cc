@@ -71,6 +71,9 @@ FlagSet MakeFlags(Options* o) {
   flags.String("cpu", &o->cases.session.cpu, "ISA",
                "Instruction set of target cpu: native, avx2 or avx512.\n"
                "Default: native");
+  flags.String("f32-precision", &o->cases.session.f32_precision, "P",
+               "Of products of f32 on target cpu: highest, high or medium.\n"
+               "Default: highest");
   flags.Bool("code", &o->code,
              "Kernels of target cpu are compiled first, not interpreted");
   flags.String("cache-dir", &o->cases.session.cache_dir, "DIR",

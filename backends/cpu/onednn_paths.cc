@@ -1,0 +1,190 @@
+// How operands get from the layout and dtype that the caller has to those of the
+// primitive: on each run through scratch memory, constant weights once.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "backends/cpu/onednn_internal.h"
+
+namespace weft::cpu {
+namespace {
+
+std::vector<int64_t> DenseStrides(const std::vector<int64_t>& dims, const std::vector<int>& order) {
+  std::vector<int64_t> strides(dims.size());
+  int64_t stride = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    strides[order[i]] = stride;
+    stride *= dims[order[i]];
+  }
+  return strides;
+}
+
+std::vector<int> AllDims(const DnnTensor& t) {
+  std::vector<int> order(t.dims.size());
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+// Dense, `dim` innermost, the others as they are numbered.
+DnnTensor Innermost(DnnTensor t, int dim) {
+  std::vector<int> order = AllDims(t);
+  order.erase(order.begin() + dim);
+  order.push_back(dim);
+  t.strides = DenseStrides(t.dims, order);
+  return t;
+}
+
+// Dense, in the order that the dims have in memory.
+DnnTensor DenseAsGiven(DnnTensor t) {
+  std::vector<int> order = AllDims(t);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return t.strides[a] > t.strides[b]; });
+  t.strides = DenseStrides(t.dims, order);
+  return t;
+}
+
+void Append(const DnnDesc& stop, DnnPath* path) {
+  if (path->stops.empty() || path->stops.back() != stop) path->stops.push_back(stop);
+}
+
+}  // namespace
+
+bool operator==(const DnnPath& a, const DnnPath& b) {
+  return a.stops == b.stops && a.split_at == b.split_at && a.length == b.length &&
+         a.order == b.order;
+}
+
+DnnTensor ReadAs(const DnnTensor& given, DnnOperands operands, const DnnSum& sum) {
+  if (operands == DnnOperands::kGiven) return given;
+  DnnTensor t = given;
+  t.dtype = DType::kBF16;
+  if (operands == DnnOperands::kSplit) t.dims[sum.dim] *= 3;
+  return Innermost(std::move(t), sum.dim);
+}
+
+DnnPath PathOf(const DnnTensor& given, const DnnDesc& inner, DnnOperands operands,
+               const DnnSum& sum, SplitOrder order) {
+  DnnPath path;
+  Append(DescOf(given), &path);
+  if (operands == DnnOperands::kSplit) {
+    Append(DescOf(Innermost(given, sum.dim)), &path);
+    path.split_at = static_cast<int>(path.stops.size());
+    path.length = sum.length;
+    path.order = order;
+    Append(DescOf(ReadAs(given, operands, sum)), &path);
+  } else if (operands == DnnOperands::kRounded) {
+    // Reorders that convert and pack in one are slow.
+    DnnTensor rounded = DenseAsGiven(given);
+    rounded.dtype = DType::kBF16;
+    const DnnDesc read = DescOf(ReadAs(given, operands, sum));
+    Append(inner == read ? read : DescOf(rounded), &path);
+  }
+  Append(inner, &path);
+  return path;
+}
+
+std::vector<DnnMove> MovesOf(const DnnPath& path) {
+  const dnnl::engine& engine = TheDnnMachine().engine;
+  std::vector<DnnMove> moves;
+  for (size_t i = 1; i < path.stops.size(); ++i) {
+    DnnMove move;
+    move.from = dnnl::memory(path.stops[i - 1], engine, nullptr);
+    move.to = dnnl::memory(path.stops[i], engine, nullptr);
+    if (static_cast<int>(i) == path.split_at) {
+      move.split = path.length;
+      move.order = path.order;
+    } else {
+      move.reorder = dnnl::reorder(move.from, move.to);
+    }
+    moves.push_back(std::move(move));
+  }
+  return moves;
+}
+
+void DnnMove::Run() const {
+  if (split > 0) {
+    const int64_t elements = static_cast<int64_t>(from.get_desc().get_size()) / 4;
+    const auto* in = static_cast<const float*>(from.get_data_handle());
+    auto* out = static_cast<uint16_t*>(to.get_data_handle());
+    const int64_t rows = elements / split;
+#pragma omp parallel for if (elements > 1 << 14)
+    for (int64_t row = 0; row < rows; ++row) {
+      SplitRow(in + row * split, split, order, out + row * split * 3);
+    }
+    return;
+  }
+  const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, from.get()}, {DNNL_ARG_TO, to.get()}};
+  ExecuteDnn(reorder, args);
+}
+
+// --- Weights ------------------------------------------------------------------------
+
+struct DnnWeights::Store {
+  struct Entry {
+    DnnPath path;
+    dnnl::memory memory;
+  };
+  absl::flat_hash_map<int64_t, std::vector<Entry>> entries;
+  int64_t bytes = 0;
+};
+
+DnnWeights::DnnWeights() : store_(std::make_unique<Store>()) {}
+DnnWeights::~DnnWeights() = default;
+int64_t DnnWeights::bytes() const { return store_->bytes; }
+
+namespace {
+
+// Nothing reads the weights as they were any more, mostly: pages of a file can go.
+void PageOut(const void* data, int64_t bytes) {
+#ifdef MADV_PAGEOUT
+  constexpr uintptr_t kPage = 4096;
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(data) + kPage - 1) / kPage * kPage;
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(data) + bytes) / kPage * kPage;
+  // Advice: what is read after all comes back.
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_PAGEOUT);
+#endif
+}
+
+}  // namespace
+
+dnnl::memory Pack(const DnnConstant& constant, const DnnPath& path) {
+  auto& entries = constant.weights->store()->entries[constant.key];
+  for (const auto& entry : entries) {
+    if (entry.path == path) return entry.memory;
+  }
+  DnnMachine& machine = TheDnnMachine();
+  dnnl::memory last(path.stops[0], machine.engine, const_cast<void*>(constant.data));
+  for (DnnMove& move : MovesOf(path)) {
+    move.from = last;
+    move.to = dnnl::memory(move.to.get_desc(), machine.engine);
+    move.Run();
+    machine.stream.wait();
+    last = move.to;
+  }
+  if (constant.pages) PageOut(constant.data, static_cast<int64_t>(path.stops[0].get_size()));
+  constant.weights->store()->bytes += static_cast<int64_t>(last.get_desc().get_size());
+  entries.push_back({path, last});
+  return last;
+}
+
+const DnnDesc* PackedLayout(const DnnConstant& constant, const DnnDesc& from,
+                            DnnOperands operands) {
+  if (constant.weights == nullptr) return nullptr;
+  const auto& store = *constant.weights->store();
+  const auto it = store.entries.find(constant.key);
+  if (it == store.entries.end()) return nullptr;
+  for (const auto& entry : it->second) {
+    const DnnPath& path = entry.path;
+    const bool rounded = path.stops.front().data_type() != path.stops.back().data_type();
+    const DnnOperands made = path.split_at >= 0 ? DnnOperands::kSplit
+                             : rounded          ? DnnOperands::kRounded
+                                                : DnnOperands::kGiven;
+    if (path.stops.front() == from && made == operands) return &path.stops.back();
+  }
+  return nullptr;
+}
+
+}  // namespace weft::cpu
