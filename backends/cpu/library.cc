@@ -1,8 +1,11 @@
 #include "backends/cpu/library.h"
 
 #include <algorithm>
+#include <functional>
+#include <memory>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/copy.h"
 #include "backends/cpu/interpreter.h"
@@ -98,6 +101,40 @@ LibraryCallOr MakeDirectCall(const LibraryStep& step, const LibraryContext& cont
 
 bool IsNarrow(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
 
+bool IsProduct(const LibraryStep& step) {
+  return step.op == &ops::matmul || step.op == &ops::linear || step.op == &ops::convolution;
+}
+
+// Slower than a detour through f32.
+bool IsReference(const LibraryCall& call) { return absl::StartsWith(call.name(), "ref"); }
+
+// The constant `from` as `inner` has it, made when it is asked for.
+absl::StatusOr<std::function<const void*()>> LoadAs(const RunView& from, const RunView& inner,
+                                                    const void* constant,
+                                                    const LibraryContext& context) {
+  struct State {
+    TileProgram program;
+    std::vector<char> workspace;
+    std::vector<char> bytes;
+  };
+  auto state = std::make_shared<State>();
+  WEFT_ASSIGN_OR_RETURN(state->program, CompileCopy(from, inner, *context.table));
+  const int64_t size = inner.numel() * DTypeBits(inner.dtype) / 8;
+  return [state, size, constant, threads = context.threads]() -> const void* {
+    constexpr int64_t kAlign = 64;
+    const int64_t work = state->program.workspace_bytes * threads;
+    state->workspace.resize(work + kAlign);
+    state->bytes.resize(size);
+    void* base = state->workspace.data();
+    size_t space = state->workspace.size();
+    std::align(kAlign, work, base, space);
+    void* const pointers[] = {const_cast<void*>(constant), state->bytes.data()};
+    // An error is an index out of bounds; a copy has no index.
+    RunTiles(state->program, pointers, static_cast<char*>(base), threads).IgnoreError();
+    return state->bytes.data();
+  };
+}
+
 }  // namespace
 
 DnnPostOp PostOpOf(const OpDef& op, const AttrList* list) {
@@ -146,6 +183,10 @@ LibraryCallOr MakeConvertedCall(const LibraryStep& step, const LibraryContext& c
     inner.args[i] = DenseView(IsNarrow(arg.dtype) ? DType::kF32 : arg.dtype, arg.dims);
     inner.args[i].buffer = arg.buffer;
     inner.constants[i] = nullptr;
+    if (i == 1 && IsProduct(step) && step.constants[1] != nullptr) {
+      WEFT_ASSIGN_OR_RETURN(inner.load, LoadAs(arg, inner.args[1], step.constants[1], context));
+      continue;
+    }
     WEFT_RETURN_IF_ERROR(call->Convert(static_cast<int>(i), arg, inner.args[i], *context.table));
   }
   const bool narrow = IsNarrow(step.result.dtype);
@@ -154,17 +195,21 @@ LibraryCallOr MakeConvertedCall(const LibraryStep& step, const LibraryContext& c
     inner.result = DenseView(narrow ? DType::kF32 : step.result.dtype, step.result.dims);
     WEFT_RETURN_IF_ERROR(call->Convert(-1, step.result, inner.result, *context.table));
   }
-  WEFT_ASSIGN_OR_RETURN(auto direct, MakeDirectCall(inner, context));
+  // What is narrow has all its bits already.
+  LibraryContext given = context;
+  if (narrow) given.operands = DnnOperands::kGiven;
+  WEFT_ASSIGN_OR_RETURN(auto direct, MakeDirectCall(inner, given));
   call->Finish(std::move(direct), step.args.size());
   return call;
 }
 
 LibraryCallOr MakeLibraryCall(const LibraryStep& step, const LibraryContext& context) {
   auto direct = MakeDirectCall(step, context);
-  if (direct.ok()) return direct;
+  const bool slow = direct.ok() && IsNarrow(step.result.dtype) && IsReference(**direct);
+  if (direct.ok() && !slow) return direct;
   auto converted = MakeConvertedCall(step, context);
-  if (converted.ok()) return converted;
-  return direct.status();
+  if (converted.ok() && !(slow && IsReference(**converted))) return converted;
+  return direct;
 }
 
 }  // namespace weft::cpu

@@ -3,6 +3,7 @@
 #ifndef WEFT_BACKENDS_CPU_LIBRARY_H_
 #define WEFT_BACKENDS_CPU_LIBRARY_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,6 +47,8 @@ struct LibraryStep {
   // null for others.
   std::vector<const void*> constants;
   std::vector<int64_t> constant_keys;
+  // Gives operand 1, which is constant but not as `args` has it.
+  std::function<const void*()> load;
 };
 
 struct LibraryContext {

@@ -140,7 +140,7 @@ ProductSize SizeOf(const DnnConvolution& c, const DnnConstant& constant) {
   for (size_t i = 2; i < c.x.dims.size(); ++i) size.rows *= c.x.dims[i];
   size.sums = c.weights.dims[groups];
   size.length = c.weights.dims[groups + 1] * window;
-  size.constant = constant.data != nullptr;
+  size.constant = constant.known();
   return size;
 }
 

@@ -72,7 +72,9 @@ LibraryCallOr MakeDnnCall(Op& op, std::vector<int> slots, DnnOperands operands, 
   return absl::InternalError("no kind of operands");
 }
 
+// Of the weights of a product or a convolution.
 inline DnnConstant ConstantOf(const LibraryStep& step, int arg, const LibraryContext& context) {
+  if (step.load) return {nullptr, ~step.constant_keys[arg], context.weights, step.load};
   return {step.constants[arg], step.constant_keys[arg], context.weights};
 }
 

@@ -228,7 +228,7 @@ LibraryCallOr MakeProductCall(const LibraryStep& step, const LibraryContext& con
     return absl::UnimplementedError("a negative stride");
   }
   const DnnConstant constant = ConstantOf(step, 1, context);
-  const ProductSize size = {p.m.size, p.n.size, p.k.size, constant.data != nullptr};
+  const ProductSize size = {p.m.size, p.n.size, p.k.size, constant.known()};
   return MakeDnnCall(m, std::move(slots), ChooseOperands(step, size, context),
                      [&](const DnnMatmul& made) { return MakeMatmul(made, constant); });
 }

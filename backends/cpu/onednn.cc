@@ -166,7 +166,8 @@ void DnnOp::Impl::AddResult(const DnnDesc& user, const DnnDesc& inner) {
 }
 
 void DnnOp::Impl::AddWeights(const DnnPath& path, const DnnConstant& constant) {
-  if (constant.data == nullptr || path.stops.size() == 1) {
+  const bool as_it_lies = path.stops.size() == 1 && constant.data != nullptr;
+  if (!constant.known() || as_it_lies) {
     return AddOperand(kDnnWeights, DNNL_ARG_WEIGHTS, path);
   }
   Operand operand;

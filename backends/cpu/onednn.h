@@ -9,6 +9,7 @@
 #define WEFT_BACKENDS_CPU_ONEDNN_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -81,10 +82,14 @@ class DnnWeights {
 
 // Constant weights: their memory, what they are called in `weights`.
 struct DnnConstant {
-  const void* data = nullptr;  // Null: not constant.
-  int64_t key = 0;             // Equal keys and tensors are equal weights.
+  const void* data = nullptr;
+  int64_t key = 0;  // Equal keys and tensors are equal weights.
   DnnWeights* weights = nullptr;
-  bool pages = true;  // The memory stays, and is given up to the system meanwhile.
+  // Gives them where they are not in memory as the tensor has them, until the op is
+  // made.
+  std::function<const void*()> load;
+
+  bool known() const { return data != nullptr || load != nullptr; }
 };
 
 // What a product of f32 operands reads. Its sums and its result are f32.

@@ -109,7 +109,7 @@ absl::StatusOr<std::unique_ptr<DnnOp>> MakeMatmul(const DnnMatmul& m, const DnnC
     const DnnDesc free_b = FreeDescOf(operands.ReadWeights());
     const DnnDesc y = DescOf(m.y);
     Choice<PD> choice;
-    if (constant.data != nullptr) {
+    if (constant.known()) {
       const DnnDesc* packed = PackedLayout(constant, DescOf(m.b), m.operands);
       if (packed != nullptr) choice.Try([&] { return make(a, *packed, y); });
       choice.Try([&] { return make(a, free_b, y); });

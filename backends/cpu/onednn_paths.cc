@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -156,7 +157,8 @@ dnnl::memory Pack(const DnnConstant& constant, const DnnPath& path) {
     if (entry.path == path) return entry.memory;
   }
   DnnMachine& machine = TheDnnMachine();
-  dnnl::memory last(path.stops[0], machine.engine, const_cast<void*>(constant.data));
+  const void* given = constant.load ? constant.load() : constant.data;
+  dnnl::memory last(path.stops[0], machine.engine, const_cast<void*>(given));
   for (DnnMove& move : MovesOf(path)) {
     move.from = last;
     move.to = dnnl::memory(move.to.get_desc(), machine.engine);
@@ -164,7 +166,11 @@ dnnl::memory Pack(const DnnConstant& constant, const DnnPath& path) {
     machine.stream.wait();
     last = move.to;
   }
-  if (constant.pages) PageOut(constant.data, static_cast<int64_t>(path.stops[0].get_size()));
+  if (path.stops.size() == 1) {
+    last = dnnl::memory(path.stops[0], machine.engine);
+    std::memcpy(last.get_data_handle(), given, path.stops[0].get_size());
+  }
+  if (!constant.load) PageOut(given, static_cast<int64_t>(path.stops[0].get_size()));
   constant.weights->store()->bytes += static_cast<int64_t>(last.get_desc().get_size());
   entries.push_back({path, last});
   return last;

@@ -33,7 +33,7 @@ bool IsPooling(const Node& node) {
   if (node.Is(ops::max_pool) && node.result(1)->has_uses()) return false;
   const int n = node.operand(0)->type().rank() - 2;
   const std::vector<int64_t> dilation = node.attrs().Ints("dilation");
-  return n >= 1 && n <= 3 && node.operand(0)->type().dtype() == DType::kF32 &&
+  return n >= 1 && n <= 3 &&
          std::all_of(dilation.begin(), dilation.end(), [](int64_t d) { return d == 1; });
 }
 
