@@ -267,6 +267,10 @@ absl::StatusOr<std::string> BodyEmitter::Expression(const Instr& instr, Placemen
       if (v) return absl::StrCat("(", ValueType(instr.dtype, true), ")", ref(0));
       return absl::StrCat("__builtin_bit_cast(", DTypeName(instr.dtype), ", ", ref(0), ")");
     case ScalarOp::kDiv:
+      // By one value for all lanes.
+      if (v && instr.dtype == DType::kF32 && !IsVector(instr.operands[1])) {
+        return absl::StrCat("w_div(", ref(0), ", x", instr.operands[1], ")");
+      }
       return absl::StrCat(ref(0), " / ", ref(1));
     case ScalarOp::kNeg:
       return absl::StrCat("(", ValueType(instr.dtype, v), ")(-", ref(0), ")");

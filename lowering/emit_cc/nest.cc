@@ -18,6 +18,11 @@ namespace {
 // Of bodies larger than this one copy is enough to keep the units busy.
 constexpr size_t kMaxUnrolledBody = 24;
 constexpr int kUnroll = 4;
+// Of a row that is fetched while the one before it is computed, and of which there is
+// room for two in the first cache beside what is kept.
+constexpr int64_t kMaxFetchedBytes = 16384;
+// At most so many arguments are.
+constexpr size_t kMaxFetched = 4;
 
 // How well the accesses of a nest suit vectors along a loop.
 int Suits(const Access& access, int loop) {
@@ -115,6 +120,9 @@ class NestEmitter {
   void EmitPoint(absl::string_view from, int count, std::string* out);
   absl::Status EmitStages();
   absl::Status EmitStage(const Stage& stage, std::string* block);
+  const Stage* BusiestStage() const;
+  bool IsStreamed(const Access& access) const;
+  std::string FetchAhead();
   std::string Loops(const Stage& stage, const StageCode& code);
   std::string VectorLoop(const Stage& stage, const std::string& body);
   std::string Accumulate(const Stage& stage);
@@ -236,6 +244,56 @@ std::string NestEmitter::Accumulate(const Stage& stage) {
   return text;
 }
 
+// Where fetching is hidden best; null where rows are gone through once, which the
+// processor foresees.
+const Stage* NestEmitter::BusiestStage() const {
+  if (columns_ || nest_.outer.empty() || nest_.inner.size() != 1) return nullptr;
+  const Stage* busiest = nullptr;
+  int most = 0;
+  int loops = 0;
+  for (const Stage& stage : nest_.stages) {
+    if (stage.per_row) continue;
+    ++loops;
+    int work = 0;
+    for (const Instr& instr : stage.body) work += FindMathFn(instr.op) != nullptr ? 16 : 1;
+    if (work > most) busiest = &stage;
+    most = std::max(most, work);
+  }
+  return loops > 1 ? busiest : nullptr;
+}
+
+// Each point of the last outer loop reads a row of its own.
+bool NestEmitter::IsStreamed(const Access& access) const {
+  const size_t outer = nest_.outer.size();
+  return access.terms.empty() && access.guards.empty() && access.strides[outer].Is(1) &&
+         !access.strides[outer - 1].Is(0);
+}
+
+// Asks for the next row at the place where this one is: a row often ends where a page
+// does, behind which the processor does not look by itself.
+std::string NestEmitter::FetchAhead() {
+  std::string text;
+  std::vector<const Access*> fetched;
+  for (const Stage& stage : nest_.stages) {
+    for (const Instr& instr : stage.body) {
+      const Access& access = instr.access;
+      if (instr.op != ScalarOp::kLoad || !IsStreamed(access)) continue;
+      const bool known = std::any_of(fetched.begin(), fetched.end(), [&](const Access* other) {
+        return other->arg == access.arg && other->offset == access.offset &&
+               other->strides == access.strides;
+      });
+      if (known || fetched.size() == kMaxFetched) continue;
+      fetched.push_back(&access);
+      const int64_t bytes = DTypeBits(kernel_.args[access.arg].dtype) / 8;
+      absl::StrAppend(&text, "__builtin_prefetch(a", access.arg, " + ",
+                      LinearText(access.offset, access.strides, order_, "", &sizes_), " + (",
+                      sizes_.Text(nest_.inner[0]), " <= ", kMaxFetchedBytes / bytes, "L ? ",
+                      sizes_.Text(access.strides[nest_.outer.size() - 1]), " : 0L));\n");
+    }
+  }
+  return text;
+}
+
 // Accumulators to results.
 void NestEmitter::Finish(const Stage& stage, int first, std::string* out) {
   const int copies = Copies(stage);
@@ -309,6 +367,7 @@ absl::Status NestEmitter::EmitStage(const Stage& stage, std::string* block) {
   StageCode code;
   code.at_level.resize((columns_ ? 2 : 1) + inner);
   WEFT_RETURN_IF_ERROR(EmitBody(kernel_, stage, order_, reduced_, &sizes_, &functions_, &code));
+  if (&stage == BusiestStage()) absl::StrAppend(&code.at_level.back(), FetchAhead());
   DeclareReductions(stage, first);
   absl::StrAppend(block, "{\n");
   const int base = columns_ ? 1 : 0;

@@ -297,6 +297,28 @@ W_INLINE v_f32 w_scale(v_f32 x, v_f32 n) {
 #endif
 )";
 
+// x / d for one d, with the result of a division in every bit. The quotient by way of
+// the reciprocal, which is rounded to nearest, is off by less than a unit after one
+// step of correction and exact after two (Markstein). That takes remainders without
+// rounding: where they may be too small, or a number is not finite, it is a division.
+constexpr char kDivide[] = R"(
+#if defined(__AVX512F__) && LANES == 16
+W_INLINE v_f32 w_div(v_f32 x, f32 d) {
+  const f32 size = w_abs(d);
+  const u32 range = size >= 0x1p-20f && size <= 0x1p20f ? 200u << 23 : 0;
+  const v_f32 y = w_splat(1 / d), minus = w_splat(-d);
+  v_f32 q = x * y;
+  q = w_fma(w_fma(q, minus, x), y, q);
+  q = w_fma(w_fma(q, minus, x), y, q);
+  const v_u32 above = ((v_u32)x & 0x7fffffffu) - (27u << 23);
+  if (__builtin_ia32_ucmpd512_mask((v_i32)above, (v_i32)w_splat(range), 5, -1)) q = x / d;
+  return q;
+}
+#else
+W_INLINE v_f32 w_div(v_f32 x, f32 d) { return x / d; }
+#endif
+)";
+
 // Functions of f32 without a call, so that the loops around them keep their
 // registers. exp and tanh: reduction by Cody and Waite, polynomials as in Moshier's Cephes:
 // the error stays below 2 units in the last place.
@@ -429,7 +451,8 @@ std::string Prelude(const CcTarget& target, const std::set<ScalarOp>& functions)
   absl::StrAppend(&text, kNarrow, kArithmetic, kReduce);
   const bool wide = target.isa == CcTarget::Isa::kAvx512;
   text += absl::StrReplaceAll(kMath, {{"REGISTER", wide ? "64" : "32"}});
-  text += absl::StrReplaceAll(kFma, {{"LANES", absl::StrCat(target.lanes())}});
+  text +=
+      absl::StrReplaceAll(absl::StrCat(kFma, kDivide), {{"LANES", absl::StrCat(target.lanes())}});
   std::set<ScalarOp> wanted = functions;
   bool ints = false;
   bool floats = false;

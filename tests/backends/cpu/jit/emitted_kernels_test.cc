@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -372,6 +373,69 @@ TEST(EmittedKernels, Functions) {
       }
     }
   });
+}
+
+// Divisions by one value for all lanes are made of other instructions.
+TEST(EmittedKernels, DivisionByOneValueIsExact) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> special = {
+      0.0f,     -0.0f, 1e-45f, -3e-42f, 1e-38f,   1.2e-31f, 0x1p-100f, 0x1.fffffep-101f, 1e30f,
+      -3.4e38f, 1.9f,  -7.0f,  1.0f,    0x1p100f, infinity, -infinity, std::nanf("")};
+  std::vector<float> x = special;
+  uint32_t state = 1;
+  while (x.size() < 4000) {
+    state = state * 1664525u + 1013904223u;
+    float value = 0;
+    std::memcpy(&value, &state, sizeof value);
+    x.push_back(value);
+  }
+  std::vector<float> divisors = special;
+  for (float d : {3.0f, 0.1f, -0x1.fffffep0f, 0x1p-20f, 0x1.fffffep-21f, 0x1p20f, 1048577.0f}) {
+    divisors.push_back(d);
+  }
+  const int64_t rows = static_cast<int64_t>(divisors.size());
+  const int64_t cols = static_cast<int64_t>(x.size());
+  std::vector<float> out(rows * cols);
+  Kernel kernel;
+  kernel.args = {{DType::kF32, false}, {DType::kF32, false}, {DType::kF32, true}};
+  Nest nest;
+  nest.outer = {kRows, kCols};
+  nest.stages.resize(1);
+  Body body(&nest.stages[0]);
+  const int value = body.Load(0, {0, 1});
+  const int divisor = body.Load(1, {1, 0});
+  body.Store(body.Op(ScalarOp::kDiv, DType::kF32, value, divisor), 2, {kCols, 1});
+  kernel.nests = {nest};
+  RunKernel(kernel, {x.data(), divisors.data(), out.data()}, rows, cols, [&] {
+    for (int64_t i = 0; i < rows * cols; ++i) {
+      const float want = x[i % cols] / divisors[i / cols];
+      uint32_t bits[2];
+      std::memcpy(&bits[0], &out[i], sizeof(float));
+      std::memcpy(&bits[1], &want, sizeof(float));
+      if (std::isnan(want) && std::isnan(out[i])) continue;
+      ASSERT_EQ(bits[0], bits[1]) << x[i % cols] << " / " << divisors[i / cols];
+    }
+  });
+}
+
+// How often the code of the kernel asks for memory ahead.
+int CountFetches(const Kernel& kernel) {
+  const Kernel* one = &kernel;
+  const auto unit = EmitCc(absl::MakeConstSpan(&one, 1), {});
+  EXPECT_TRUE(unit.ok()) << unit.status();
+  int count = 0;
+  for (size_t at = 0; (at = unit->text.find("__builtin_prefetch", at)) != std::string::npos; ++at) {
+    ++count;
+  }
+  return count;
+}
+
+TEST(EmittedKernels, TheNextRowIsFetchedOnce) {
+  Kernel kernel = SoftmaxKernel();
+  EXPECT_EQ(CountFetches(kernel), 1);  // Two stages load it.
+  // Rows that are gone through once.
+  kernel.nests[0].stages.erase(kernel.nests[0].stages.begin() + 1, kernel.nests[0].stages.end());
+  EXPECT_EQ(CountFetches(kernel), 0);
 }
 
 TEST(EmittedKernels, WhatHasNoTypeInCodeIsRefused) {
