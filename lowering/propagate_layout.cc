@@ -125,7 +125,7 @@ class Collector {
       if (x->IsResultOf(ops::constant)) continue;
       const bool inside = x->node() != nullptr && index_.contains(x->node());
       const bool few = type.dim(1).is_constant() && type.dim(1).value() <= kFewChannels;
-      if (!inside && !few) region->channels_last_cost += SizeOf(type);
+      if (!inside && !few && !ComesChannelsLast(*x)) region->channels_last_cost += SizeOf(type);
     }
     for (int r = 0; r < node.num_results(); ++r) {
       const Value* value = node.result(r);
@@ -135,6 +135,14 @@ class Collector {
       }
       if (leaves) region->channels_last_cost += SizeOf(value->type());
     }
+  }
+
+  // A view that has a dense tensor's last dim for channels.
+  static bool ComesChannelsLast(const Value& x) {
+    if (!x.IsResultOf(ops::permute)) return false;
+    std::vector<int64_t> order = {0, x.type().rank() - 1};
+    for (int d = 1; d + 1 < x.type().rank(); ++d) order.push_back(d);
+    return x.node()->attrs().Ints("dims") == order;
   }
 
   // What the routine reads in the order of its result: no weights.

@@ -119,7 +119,8 @@ absl::Status Executable::WaitForCode() {
 CpuStats Executable::stats() const {
   absl::MutexLock lock(&impl_->mutex);
   CpuStats stats = impl_->runtime.stats;
-  stats.packed_bytes = impl_->runtime.weights.bytes();
+  stats.packed_bytes = impl_->runtime.weights.bytes() + impl_->runtime.panels.bytes();
+  stats.panel_bytes = impl_->runtime.panels.bytes();
   return stats;
 }
 

@@ -58,8 +58,9 @@ struct CpuStats {
   // Bytes of temporaries and of scratch that are held.
   int64_t arena_bytes = 0;
   int64_t scratch_bytes = 0;
-  // Weights in layouts of their own.
+  // Weights in layouts of their own; of those, as panels of gemm_tile.h.
   int64_t packed_bytes = 0;
+  int64_t panel_bytes = 0;
   // Library steps that no routine takes, by the op's own evaluation; of all
   // assignments.
   int64_t fallbacks = 0;

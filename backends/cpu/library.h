@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/onednn.h"
+#include "backends/cpu/panel_weights.h"
 #include "backends/cpu/run_view.h"
 #include "backends/cpu/tile_ops.h"
 #include "graph/core/attr.h"
@@ -56,6 +57,7 @@ struct LibraryContext {
   const TileTable* table = nullptr;
   int threads = 1;
   DnnWeights* weights = nullptr;
+  PanelWeights* panels = nullptr;
   // What products and convolutions of f32 may read instead.
   DnnOperands operands = DnnOperands::kGiven;
 };

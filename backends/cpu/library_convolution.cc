@@ -181,7 +181,12 @@ LibraryCallOr MakeConvolutionCall(const LibraryStep& step, const LibraryContext&
     return absl::UnimplementedError("a stride");
   }
   const DnnConstant constant = ConstantOf(step, 1, context);
-  return MakeDnnCall(c, std::move(slots), ChooseOperands(step, SizeOf(c, constant), context),
+  const DnnOperands operands = ChooseOperands(step, SizeOf(c, constant), context);
+  if (operands == DnnOperands::kGiven) {
+    auto gemm = MakeGemmCall(c, slots, constant, context);
+    if (gemm.ok()) return gemm;
+  }
+  return MakeDnnCall(c, std::move(slots), operands,
                      [&](const DnnConvolution& made) { return MakeConvolution(made, constant); });
 }
 

@@ -33,6 +33,13 @@ struct ProductSize {
 DnnOperands ChooseOperands(const LibraryStep& step, const ProductSize& size,
                            const LibraryContext& context);
 
+// By the panels of gemm_tile.h; Unimplemented for what those do not do. `slots` is as in
+// DnnCall.
+LibraryCallOr MakeGemmCall(const DnnMatmul& matmul, const std::vector<int>& slots,
+                           const DnnConstant& constant, const LibraryContext& context);
+LibraryCallOr MakeGemmCall(const DnnConvolution& convolution, const std::vector<int>& slots,
+                           const DnnConstant& constant, const LibraryContext& context);
+
 // What a function of an epilogue is to oneDNN; `none` when it has none.
 DnnPostOp PostOpOf(const OpDef& op, const AttrList* attrs);
 
@@ -75,7 +82,7 @@ LibraryCallOr MakeDnnCall(Op& op, std::vector<int> slots, DnnOperands operands, 
 // Of the weights of a product or a convolution.
 inline DnnConstant ConstantOf(const LibraryStep& step, int arg, const LibraryContext& context) {
   if (step.load) return {nullptr, ~step.constant_keys[arg], context.weights, step.load};
-  return {step.constants[arg], step.constant_keys[arg], context.weights};
+  return {step.constants[arg], step.constant_keys[arg], context.weights, {}};
 }
 
 }  // namespace weft::cpu

@@ -229,7 +229,12 @@ LibraryCallOr MakeProductCall(const LibraryStep& step, const LibraryContext& con
   }
   const DnnConstant constant = ConstantOf(step, 1, context);
   const ProductSize size = {p.m.size, p.n.size, p.k.size, constant.known()};
-  return MakeDnnCall(m, std::move(slots), ChooseOperands(step, size, context),
+  const DnnOperands operands = ChooseOperands(step, size, context);
+  if (operands == DnnOperands::kGiven) {
+    auto gemm = MakeGemmCall(m, slots, constant, context);
+    if (gemm.ok()) return gemm;
+  }
+  return MakeDnnCall(m, std::move(slots), operands,
                      [&](const DnnMatmul& made) { return MakeMatmul(made, constant); });
 }
 

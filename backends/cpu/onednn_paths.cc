@@ -1,7 +1,5 @@
 // How operands get from the layout and dtype that the caller has to those of the
 // primitive: on each run through scratch memory, constant weights once.
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -9,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "backends/cpu/onednn_internal.h"
+#include "backends/cpu/page_out.h"
 
 namespace weft::cpu {
 namespace {
@@ -137,17 +136,6 @@ DnnWeights::~DnnWeights() = default;
 int64_t DnnWeights::bytes() const { return store_->bytes; }
 
 namespace {
-
-// Nothing reads the weights as they were any more, mostly: pages of a file can go.
-void PageOut(const void* data, int64_t bytes) {
-#ifdef MADV_PAGEOUT
-  constexpr uintptr_t kPage = 4096;
-  const uintptr_t begin = (reinterpret_cast<uintptr_t>(data) + kPage - 1) / kPage * kPage;
-  const uintptr_t end = (reinterpret_cast<uintptr_t>(data) + bytes) / kPage * kPage;
-  // Advice: what is read after all comes back.
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_PAGEOUT);
-#endif
-}
 
 }  // namespace
 

@@ -77,8 +77,8 @@ void CompileLibrary(const Plan& plan, const Step& step, const MemoryPlan& memory
     library.constant_keys.push_back(
         base == nullptr ? 0 : plan.buffers[arg.buffer].index + (arg.offset << 32));
   }
-  auto call = MakeLibraryCall(
-      library, {runtime.isa, runtime.table, runtime.threads, &runtime.weights, runtime.operands});
+  auto call = MakeLibraryCall(library, {runtime.isa, runtime.table, runtime.threads,
+                                        &runtime.weights, &runtime.panels, runtime.operands});
   if (!call.ok()) {
     ++runtime.stats.fallbacks;
     return;

@@ -31,6 +31,7 @@ struct Runtime {
   int dnn_threads = 1;                         // Of oneDNN's primitives.
   DnnOperands operands = DnnOperands::kGiven;  // Of products of f32.
   DnnWeights weights;
+  PanelWeights panels;
   GrowingMemory scratch;
   BufferPool pool;
   CpuStats stats;
