@@ -5,30 +5,16 @@
 // keys so far, which are scaled again when a larger score is met.
 #include "backends/cpu/attention_tile.h"
 
-#include <immintrin.h>
-#include <sleef.h>
-
-#include "backends/cpu/tile_ops_internal.h"
+#include "backends/cpu/vector_math.h"
 
 namespace weft::cpu {
 namespace WEFT_CPU_ISA {
 namespace {
 
-typedef float Vec __attribute__((vector_size(WEFT_CPU_VECTOR_BYTES)));
-constexpr int64_t kLanes = WEFT_CPU_VECTOR_BYTES / sizeof(float);
-typedef int Ints __attribute__((vector_size(WEFT_CPU_VECTOR_BYTES)));
 #if defined(__AVX512F__)
 constexpr int kWideVecs = 4;  // Of a panel, with kWideRows of accumulators in registers.
-inline Vec Fma(Vec a, Vec b, Vec c) {
-  return (Vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
-}
-inline Vec Tanh(Vec v) { return (Vec)Sleef_tanhf16_u10avx512f((__m512)v); }
 #else
 constexpr int kWideVecs = 2;
-inline Vec Fma(Vec a, Vec b, Vec c) {
-  return (Vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
-}
-inline Vec Tanh(Vec v) { return (Vec)Sleef_tanhf8_u10avx2((__m256)v); }
 #endif
 constexpr int kNarrowVecs = 2;
 constexpr int kWideRows = 6;
@@ -38,34 +24,7 @@ constexpr int64_t kColumns = kNarrowVecs * kLanes;
 constexpr int64_t kScoreRows = 48;  // That are weighed at a time.
 constexpr float kInf = __builtin_inff();
 
-inline Vec LoadVec(const float* from) {
-  Vec v;
-  __builtin_memcpy(&v, from, sizeof v);
-  return v;
-}
-inline void StoreVec(float* to, Vec v) { __builtin_memcpy(to, &v, sizeof v); }
-inline Vec Splat(float f) { return f - Vec{}; }
 inline Vec MaxOf(Vec a, Vec b) { return a > b ? a : b; }
-
-inline int64_t Up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
-inline int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
-
-// exp(x) for x <= 0, to 2 units in the last place; 0 where that is no normal number. The
-// parts of ln(2) are subtracted one by one.
-inline Vec Exp(Vec x) {
-  const Vec least = Splat(-87.3f);
-  const Vec big = Splat(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer.
-  const Vec inside = x < least ? least : x;
-  const Vec rounded = Fma(inside, Splat(1.44269504f), big);
-  const Vec n = rounded - big;
-  const Vec r = Fma(n, Splat(-1.42860677e-6f), Fma(n, Splat(-0.693145752f), inside));
-  Vec p = Splat(1.0f / 5040);
-  for (const float c : {1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f}) {
-    p = Fma(p, r, Splat(c));
-  }
-  const Ints power = ((Ints)rounded - (Ints)big + 127) << 23;
-  return x < least ? Vec{} : p * (Vec)power;
-}
 
 // c[kM, kN vectors] (+)= a[kM, depth] b[depth, kN vectors]
 template <int kM, int kN, bool kAdd>

@@ -4,35 +4,18 @@
 // the weights passes, which the next block of rows finds in the nearest cache.
 #include "backends/cpu/gemm_tile.h"
 
-#include <immintrin.h>
-#include <sleef.h>
-
-#include "backends/cpu/tile_ops_internal.h"
+#include "backends/cpu/vector_math.h"
 
 namespace weft::cpu {
 namespace WEFT_CPU_ISA {
 namespace {
 
-typedef float Vec __attribute__((vector_size(WEFT_CPU_VECTOR_BYTES)));
-constexpr int64_t kLanes = WEFT_CPU_VECTOR_BYTES / sizeof(float);
 #if defined(__AVX512F__)
 constexpr int kAccumulators = 24;
 constexpr int kVectors = 4;
-inline Vec Fma(Vec a, Vec b, Vec c) {
-  return (Vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
-}
-inline Vec Exp(Vec v) { return (Vec)Sleef_expf16_u10avx512f((__m512)v); }
-inline Vec Tanh(Vec v) { return (Vec)Sleef_tanhf16_u10avx512f((__m512)v); }
-inline Vec Erf(Vec v) { return (Vec)Sleef_erff16_u10avx512f((__m512)v); }
 #else
 constexpr int kAccumulators = 12;
 constexpr int kVectors = 2;
-inline Vec Fma(Vec a, Vec b, Vec c) {
-  return (Vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
-}
-inline Vec Exp(Vec v) { return (Vec)Sleef_expf8_u10avx2((__m256)v); }
-inline Vec Tanh(Vec v) { return (Vec)Sleef_tanhf8_u10avx2((__m256)v); }
-inline Vec Erf(Vec v) { return (Vec)Sleef_erff8_u10avx2((__m256)v); }
 #endif
 // Sums of a part: its weights stay in the first cache, beside a block of rows.
 constexpr int64_t kPart = 256;
@@ -42,18 +25,6 @@ constexpr int64_t kFetchEvery = 4;  // Steps of a sum, for some lines each.
 constexpr int64_t kMostFetched = 4;
 
 constexpr int RowsFor(int vectors) { return kAccumulators / vectors; }
-
-inline Vec LoadVec(const float* from) {
-  Vec v;
-  __builtin_memcpy(&v, from, sizeof v);
-  return v;
-}
-inline void StoreVec(float* to, Vec v) { __builtin_memcpy(to, &v, sizeof v); }
-inline Vec Splat(float f) { return f - Vec{}; }
-// NaN stays NaN.
-inline Vec AtLeast(Vec v, Vec least) { return v < least ? least : v; }
-inline Vec AtMost(Vec v, Vec most) { return v > most ? most : v; }
-inline int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 // One part of the sums of one block.
 struct Part {
@@ -148,8 +119,6 @@ BlockFn FindBlock(int64_t rows, int vectors) {
 }
 
 // --- What follows the sums -----------------------------------------------------------
-
-inline Vec Sigmoid(Vec v) { return 1.0f / (1.0f + Exp(-v)); }
 
 inline Vec Gelu(Vec v) {
   const Vec inner = v * (v * v * 0.044715f + 1.0f) * 0.7978845608f;

@@ -310,8 +310,12 @@ bool AllF32(const DnnTensor& x, const DnnTensor& weights, const DnnTensor& y,
          (bias.dims.empty() || bias.dtype == DType::kF32);
 }
 
-bool IsFaster(int64_t rows, const DnnConstant& constant, const LibraryContext& context) {
-  return rows <= kMostRows || context.panels->Has(constant.key);
+bool IsFaster(const GemmShape& shape, const DnnConstant& constant, const LibraryContext& context) {
+  // A panel of few columns, or of few sums, is mostly edges.
+  constexpr int64_t kLeastColumns = 16;
+  constexpr int64_t kLeastLength = 32;
+  if (shape.weights.columns < kLeastColumns || shape.weights.length() < kLeastLength) return false;
+  return shape.rows <= kMostRows || context.panels->Has(constant.key);
 }
 
 LibraryCallOr Assemble(GemmShape shape, GemmFollow follow, std::vector<int> slots,
@@ -334,13 +338,13 @@ LibraryCallOr MakeGemmCall(const DnnMatmul& m, const std::vector<int>& slots,
   GemmShape shape;
   shape.rows = m.y.dims[0];
   shape.y_row = m.y.strides[0];
-  if (!IsFaster(shape.rows, constant, context)) return None("so many rows");
   shape.weights.data = static_cast<const float*>(constant.data);
   shape.weights.columns = m.y.dims[1];
   shape.weights.depth = m.a.dims[1];
   shape.weights.column = m.b.strides[1];
   shape.weights.step = m.b.strides[0];
   shape.weights.tap = {0};
+  if (!IsFaster(shape, constant, context)) return None("such a size");
   const bool unit = shape.weights.depth == 1 || m.a.strides[1] == 1;
   if (!unit || (m.y.dims[1] != 1 && m.y.strides[1] != 1)) return None("columns with gaps");
   const int64_t a_row = m.a.dims[0] == 1 ? 0 : m.a.strides[0];
@@ -395,7 +399,6 @@ LibraryCallOr MakeGemmCall(const DnnConvolution& c, const std::vector<int>& slot
   GemmShape shape;
   shape.rows = 1;
   for (int d : row_dims) shape.rows *= c.y.dims[d];
-  if (!IsFaster(shape.rows, constant, context)) return None("so many rows");
   WeightView& w = shape.weights;
   w.data = static_cast<const float*>(constant.data);
   w.columns = c.weights.dims[0];
@@ -403,6 +406,7 @@ LibraryCallOr MakeGemmCall(const DnnConvolution& c, const std::vector<int>& slot
   w.column = c.weights.strides[0];
   w.step = c.weights.strides[1];
   for (size_t d = 2; d < rank; ++d) w.taps *= c.weights.dims[d];
+  if (!IsFaster(shape, constant, context)) return None("such a size");
   const bool unit = (w.depth == 1 || c.x.strides[1] == 1) &&
                     (w.columns == 1 || c.y.strides[1] == 1) &&
                     IsOneLoop(c.y, row_dims, &shape.y_row);

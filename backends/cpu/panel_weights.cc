@@ -9,17 +9,24 @@
 namespace weft::cpu {
 namespace {
 
+// Squares of weights at a time: both what is read and what is written stays in the
+// nearest cache, whichever of the two lies side by side.
 void PackPanel(const WeightView& view, const WeightPanel& panel, int64_t lanes, float* to) {
+  constexpr int64_t kSquare = 16;
   const int64_t width = panel.vectors * lanes;
   for (int64_t t = 0; t < view.taps; ++t) {
+    const float* from = view.data + panel.first * view.column + view.tap[t];
     float* rows = to + t * view.depth * width;
-    for (int64_t j = 0; j < width; ++j) {
-      if (j >= panel.columns) {
-        for (int64_t k = 0; k < view.depth; ++k) rows[k * width + j] = 0;
-        continue;
+    for (int64_t first = 0; first < view.depth; first += kSquare) {
+      const int64_t last = std::min(first + kSquare, view.depth);
+      for (int64_t j = 0; j < panel.columns; ++j) {
+        for (int64_t k = first; k < last; ++k) {
+          rows[k * width + j] = from[j * view.column + k * view.step];
+        }
       }
-      const float* from = view.data + (panel.first + j) * view.column + view.tap[t];
-      for (int64_t k = 0; k < view.depth; ++k) rows[k * width + j] = from[k * view.step];
+      for (int64_t k = first; k < last; ++k) {
+        std::fill(rows + k * width + panel.columns, rows + (k + 1) * width, 0.0f);
+      }
     }
   }
 }
