@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "backends/cpu/memory.h"
 #include "graph/core/verifier.h"
 #include "passes/registry.h"
 
@@ -30,10 +31,12 @@ Extent ExtentOf(const HostTensor& tensor, int input) {
 }  // namespace
 
 absl::Status CheckApart(const Graph& graph, absl::Span<const HostTensor> inputs,
-                        absl::Span<const HostTensor> written) {
+                        const std::vector<bool>& written) {
   std::vector<Extent> extents;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].valid() || inputs[i].numel() == 0) continue;
+    const auto& buffer = inputs[i].buffer();
+    if (buffer.use_count() == 1 && cpu::IsOwned(*buffer)) continue;
     extents.push_back(ExtentOf(inputs[i], static_cast<int>(i)));
   }
   std::sort(extents.begin(), extents.end(), [](const Extent& a, const Extent& b) {
@@ -43,7 +46,7 @@ absl::Status CheckApart(const Graph& graph, absl::Span<const HostTensor> inputs,
   const Extent* any = nullptr;
   const Extent* of_written = nullptr;
   for (const Extent& extent : extents) {
-    const bool is_written = written[extent.input].valid();
+    const bool is_written = written[extent.input];
     const Extent* other = is_written ? any : of_written;
     if (other != nullptr && extent.begin < other->end) {
       return absl::InvalidArgumentError(
@@ -57,6 +60,12 @@ absl::Status CheckApart(const Graph& graph, absl::Span<const HostTensor> inputs,
     }
   }
   return absl::OkStatus();
+}
+
+std::vector<bool> AreValid(absl::Span<const HostTensor> tensors) {
+  std::vector<bool> valid;
+  for (const HostTensor& tensor : tensors) valid.push_back(tensor.valid());
+  return valid;
 }
 
 absl::StatusOr<std::vector<HostTensor>> OrderInputs(

@@ -23,9 +23,12 @@ absl::StatusOr<std::vector<HostTensor>> OrderInputs(
 
 // An error when a tensor that is written shares memory with another one: what the
 // program would do to that is not what it was made for. Of those that the caller
-// gave; values of ours are replaced, not written over.
+// gave; values of ours are nobody else's, or replaced. `written` is by input.
 absl::Status CheckApart(const Graph& graph, absl::Span<const HostTensor> inputs,
-                        absl::Span<const HostTensor> written);
+                        const std::vector<bool>& written);
+
+// Which of these tensors are valid.
+std::vector<bool> AreValid(absl::Span<const HostTensor> tensors);
 
 // The first values of the inputs that have one, by input; others are empty.
 std::vector<HostTensor> InitialState(const Graph& graph);

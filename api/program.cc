@@ -141,7 +141,7 @@ absl::StatusOr<std::vector<HostTensor>> Program::Impl::Call(absl::Span<const Hos
   WEFT_ASSIGN_OR_RETURN(const std::vector<HostTensor> inputs, Fill(given));
   WEFT_ASSIGN_OR_RETURN(const VariantCache::Found found, cache_.Get(inputs));
   WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, found.Run(inputs, written));
-  WEFT_RETURN_IF_ERROR(CheckApart(main(), given, *written));
+  WEFT_RETURN_IF_ERROR(CheckApart(main(), given, AreValid(*written)));
   return outputs;
 }
 

@@ -45,6 +45,11 @@ void LogPlan(const Plan& plan) {
                      step.kind == StepKind::kCopy ? "a copy" : "the op's own evaluation", ": ",
                      step.remark));
   }
+  for (const Buffer& buffer : plan.buffers) {
+    if (buffer.remark.empty()) continue;
+    Log(LogArtifact::kPerfHints, absl::StrCat("%", buffer.name, ", the new value of an input, has ",
+                                              "memory of its own: ", buffer.remark));
+  }
   Log(LogComponent::kLowering,
       absl::StrCat("@", plan.name, ": ", counts[0], " kernels, ", counts[1], " library calls, ",
                    counts[2], " reference steps, ", counts[3], " copies, ", counts[4],
@@ -98,34 +103,63 @@ absl::Status Session::WaitForCode() {
   return cpu_ == nullptr ? absl::OkStatus() : cpu_->WaitForCode();
 }
 
-absl::StatusOr<std::vector<HostTensor>> Session::RunOrdered(absl::Span<const HostTensor> given,
-                                                            std::vector<HostTensor>* written) {
-  std::vector<HostTensor> inputs(given.begin(), given.end());
-  const size_t n = std::min<size_t>(inputs.size(), main().num_inputs());
-  for (size_t i = 0; i < n; ++i) {
-    if (inputs[i].valid()) continue;
-    const int value = main().input_info(static_cast<int>(i)).value;
-    inputs[i] = value >= 0 ? module_->constants().tensor(value) : state_[i];
+std::vector<int> Session::FillIn(const std::vector<bool>& lent, std::vector<HostTensor>* inputs) {
+  std::vector<int> filled;
+  const int n = std::min<int>(static_cast<int>(inputs->size()), main().num_inputs());
+  for (int i = 0; i < n; ++i) {
+    if ((*inputs)[i].valid()) continue;
+    filled.push_back(i);
+    const int value = main().input_info(i).value;
+    if (value >= 0) {
+      (*inputs)[i] = module_->constants().tensor(value);
+    } else if (lent[i]) {
+      (*inputs)[i] = std::move(state_[i]);
+    } else {
+      (*inputs)[i] = state_[i];
+    }
   }
-  WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, RunStateless(inputs, written));
-  WEFT_RETURN_IF_ERROR(CheckApart(main(), given, *written));
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (given[i].valid() || !(*written)[i].valid()) continue;
+  return filled;
+}
+
+absl::StatusOr<std::vector<HostTensor>> Session::RunOrdered(std::vector<HostTensor>* inputs,
+                                                            bool donate,
+                                                            std::vector<HostTensor>* written) {
+  // Known before the run where no node writes.
+  std::vector<bool> writes(main().num_inputs(), false);
+  for (int input : main().write_backs()) writes[input] = true;
+  if (cpu_ != nullptr && inputs->size() == writes.size()) {
+    WEFT_RETURN_IF_ERROR(CheckApart(main(), *inputs, writes));
+  }
+  const std::vector<int> filled = FillIn(writes, inputs);
+  std::vector<bool> donated(writes.size(), donate);
+  for (int i : filled) donated[i] = writes[i];
+  auto outputs = RunOnce(*inputs, donated, written);
+  for (int i : filled) {
+    if (writes[i] && main().input_info(i).value < 0) state_[i] = std::move((*inputs)[i]);
+    (*inputs)[i] = HostTensor();
+  }
+  if (!outputs.ok()) return outputs;
+  if (cpu_ == nullptr) {
+    WEFT_RETURN_IF_ERROR(CheckApart(main(), *inputs, AreValid(*written)));
+  }
+  for (int i : filled) {
+    if (!(*written)[i].valid()) continue;
     state_[i] = std::move((*written)[i]);
     (*written)[i] = HostTensor();
   }
   return outputs;
 }
 
-absl::StatusOr<std::vector<HostTensor>> Session::RunStateless(
-    absl::Span<const HostTensor> inputs, std::vector<HostTensor>* written) const {
+absl::StatusOr<std::vector<HostTensor>> Session::RunOnce(absl::Span<const HostTensor> inputs,
+                                                         const std::vector<bool>& donated,
+                                                         std::vector<HostTensor>* written) const {
   std::vector<HostTensor> outputs;
   const int own = main().num_own_outputs();
   if (cpu_ != nullptr) {
-    WEFT_RETURN_IF_ERROR(cpu_->Run(inputs, &outputs));
+    WEFT_RETURN_IF_ERROR(cpu_->Run(inputs, donated, &outputs));
     written->assign(main().num_inputs(), HostTensor());
     for (size_t k = 0; k < main().write_backs().size(); ++k) {
-      (*written)[main().write_backs()[k]] = outputs[own + k];
+      (*written)[main().write_backs()[k]] = std::move(outputs[own + k]);
     }
   } else {
     reference::RunOptions options;
@@ -136,14 +170,21 @@ absl::StatusOr<std::vector<HostTensor>> Session::RunStateless(
   return outputs;
 }
 
+absl::StatusOr<std::vector<HostTensor>> Session::RunStateless(
+    absl::Span<const HostTensor> inputs, std::vector<HostTensor>* written) const {
+  return RunOnce(inputs, {}, written);
+}
+
 absl::StatusOr<std::vector<HostTensor>> Session::Run(absl::Span<const HostTensor> inputs) {
+  std::vector<HostTensor> copies(inputs.begin(), inputs.end());
   std::vector<HostTensor> written;
-  return RunOrdered(inputs, &written);
+  return RunOrdered(&copies, /*donate=*/false, &written);
 }
 
 absl::StatusOr<std::vector<HostTensor>> Session::Run(std::vector<HostTensor>* inputs) {
   std::vector<HostTensor> written;
-  WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, RunOrdered(*inputs, &written));
+  WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs,
+                        RunOrdered(inputs, /*donate=*/true, &written));
   for (size_t i = 0; i < written.size(); ++i) {
     if (written[i].valid()) (*inputs)[i] = std::move(written[i]);
   }
@@ -158,7 +199,9 @@ absl::StatusOr<std::vector<HostTensor>> Session::Run(
 
 absl::StatusOr<std::vector<HostTensor>> Session::Run(std::map<std::string, HostTensor>* inputs) {
   WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> ordered, OrderInputs(main(), state_, *inputs));
-  WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, Run(&ordered));
+  // One tensor each, so that those that are nobody else's are seen to be.
+  for (auto& [name, tensor] : *inputs) tensor = HostTensor();
+  auto outputs = Run(&ordered);
   for (int i = 0; i < main().num_inputs(); ++i) {
     const auto it = inputs->find(main().input_info(i).name);
     if (it != inputs->end()) it->second = std::move(ordered[i]);

@@ -6,7 +6,16 @@
 //
 // Writes: what the program writes to an input that the caller gave goes to the
 // caller's tensor in the forms that take a pointer, and nowhere in the others.
-// It goes there as another tensor; the bytes of the one given are not touched.
+// It goes there as another tensor, or, on the target "cpu", into the memory of the
+// one given, which is then the new value: where the plan allows that
+// (lowering/write_backs.h), the tensor is dense, no other tensor is on its memory,
+// and that is neither borrowed nor mapped from a file. The same holds for state: a
+// copy of the tensor that state() gives keeps its value, its bytes may be written
+// over. Whoever wants to keep the old value of an input keeps a tensor on it.
+//
+// Errors leave tensors and state as they were, as long as they depend on the inputs
+// (assertions, indices, shapes): what can fail so runs before anything is written
+// over. Only memory that runs out later may leave some of them written.
 #ifndef WEFT_API_SESSION_H_
 #define WEFT_API_SESSION_H_
 
@@ -76,9 +85,17 @@ class Session {
 
  private:
   explicit Session(std::unique_ptr<Module> module);
-  // Outputs; and by input what was written to those that were given.
-  absl::StatusOr<std::vector<HostTensor>> RunOrdered(absl::Span<const HostTensor> inputs,
+  // Runs on `inputs`, in which those that are left out are filled in meanwhile; puts
+  // what was written to state into the state, and into `written`, by input, what was
+  // written to others. With `donate` these are the program's to write over; it then
+  // leaves out of `written` what lies there.
+  absl::StatusOr<std::vector<HostTensor>> RunOrdered(std::vector<HostTensor>* inputs, bool donate,
                                                      std::vector<HostTensor>* written);
+  // Where `lent` says so, state is moved and not copied.
+  std::vector<int> FillIn(const std::vector<bool>& lent, std::vector<HostTensor>* inputs);
+  absl::StatusOr<std::vector<HostTensor>> RunOnce(absl::Span<const HostTensor> inputs,
+                                                  const std::vector<bool>& donated,
+                                                  std::vector<HostTensor>* written) const;
 
   std::unique_ptr<Module> module_;
   std::unique_ptr<cpu::Executable> cpu_;  // Null: the reference executor.

@@ -8,6 +8,7 @@
 #include "lowering/graph_lowering.h"
 #include "lowering/propagate_layout.h"
 #include "lowering/schedule.h"
+#include "lowering/write_backs.h"
 
 namespace weft {
 
@@ -30,6 +31,7 @@ absl::Status GraphLowering::Run() {
   DefineOutputs();
   DropUnusedBuffers();
   if (target_.schedule) ScheduleSteps(&plan_);
+  PlaceWriteBacks(graph_, &plan_);
   return absl::OkStatus();
 }
 

@@ -14,6 +14,10 @@
 //     %y = kernel @relu(%t)
 //   }
 //
+// An output that is the new value of an input may have that input's buffer as its
+// donor: `output 1 donor %x`. Where the caller gives the input's memory away, the
+// output lies in it (write_backs.h).
+//
 // Symbols: those of the inputs' types have values before the first step. A step
 // with data-dependent results gives values to the symbols of their types; its
 // results, and buffers whose size mentions such a symbol, are allocated when
@@ -36,7 +40,7 @@ namespace weft {
 struct Plan;
 
 enum class BufferKind : uint8_t {
-  kInput,      // The caller's; read only.
+  kInput,      // The caller's; read only, but for outputs whose donor it is.
   kOutput,     // Handed to the caller.
   kConstant,   // Of the module's constant store.
   kTemporary,  // In the arena.
@@ -51,6 +55,9 @@ struct Buffer {
   SymInt numel;
   int index = -1;        // Of the input, output or constant.
   bool dynamic = false;  // The size depends on data: allocated on the way.
+  int donor = -1;        // Of an output: the input buffer that it may lie in.
+  // Why an output that is an input's new value has no donor.
+  std::string remark;
 };
 
 // A tensor in a buffer, as a memref: element (i...) is at offset + strides * i,

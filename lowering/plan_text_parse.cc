@@ -41,6 +41,12 @@ class PlanParser {
     size_t position = 0;
   };
 
+  struct PendingDonor {
+    size_t buffer = 0;
+    std::string name;
+    size_t position = 0;
+  };
+
   // --- Plans ---
 
   bool ParsePlan(Plan* plan, int depth) {
@@ -56,8 +62,16 @@ class PlanParser {
     }
     BufferIds ids;
     absl::flat_hash_map<std::string, int> kernels;
+    std::vector<PendingDonor> donors;
     while (reader_.AtWord("buffer")) {
-      if (!ParseBuffer(plan, &ids)) return false;
+      if (!ParseBuffer(plan, &ids, &donors)) return false;
+    }
+    for (const PendingDonor& donor : donors) {
+      const auto it = ids.find(donor.name);
+      if (it == ids.end()) {
+        return reader_.Fail(donor.position, absl::StrCat("there is no buffer %", donor.name));
+      }
+      plan->buffers[donor.buffer].donor = it->second;
     }
     while (reader_.AtWord("kernel")) {
       Kernel kernel;
@@ -79,7 +93,7 @@ class PlanParser {
     return true;
   }
 
-  bool ParseBuffer(Plan* plan, BufferIds* ids) {
+  bool ParseBuffer(Plan* plan, BufferIds* ids, std::vector<PendingDonor>* donors) {
     Buffer b;
     reader_.Advance();
     const size_t position = reader_.position();
@@ -112,6 +126,15 @@ class PlanParser {
       }
     }
     b.dynamic = reader_.AcceptWord("dynamic");
+    if (reader_.AcceptWord("donor")) {
+      PendingDonor& donor = donors->emplace_back();
+      donor.buffer = plan->buffers.size();
+      donor.position = reader_.position();
+      if (!reader_.ParseSigilName(true, &donor.name)) return false;
+    }
+    if (reader_.AcceptWord("remark") && !reader_.ParseString(&b.remark)) {
+      return false;
+    }
     plan->buffers.push_back(std::move(b));
     return true;
   }

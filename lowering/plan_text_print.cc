@@ -213,7 +213,10 @@ class PlanPrinter {
         absl::StrAppend(out, " temporary");
         break;
     }
-    absl::StrAppend(out, b.dynamic ? " dynamic\n" : "\n");
+    if (b.dynamic) absl::StrAppend(out, " dynamic");
+    if (b.donor >= 0) absl::StrAppend(out, " donor ", BufferName(b.donor));
+    if (!b.remark.empty()) absl::StrAppend(out, " remark ", Quote(b.remark));
+    absl::StrAppend(out, "\n");
   }
 
   std::string ViewText(const View& v) const {

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graph/core/status_macros.h"
+#include "lowering/write_backs.h"
 
 namespace weft {
 namespace {
@@ -79,7 +80,7 @@ class Verifier {
                        " is not written");
       }
     }
-    return absl::OkStatus();
+    return CheckWriteBacks(plan_);
   }
 
  private:

@@ -14,7 +14,8 @@
 //              the instruction takes; loads and stores have a stride for each
 //              loop and do not provably leave the argument's buffer, written
 //              arguments are not read, others not written;
-//   outputs    are written, or are inputs' symints.
+//   outputs    are written, or are inputs' symints;
+//   donors     are as write_backs.h says.
 //
 // "Provably" is about every assignment of symbols that the module admits.
 #ifndef WEFT_LOWERING_PLAN_VERIFIER_H_

@@ -9,6 +9,7 @@
 #include "backends/cpu/plan_runner.h"
 #include "graph/core/log.h"
 #include "graph/core/status_macros.h"
+#include "lowering/write_backs.h"
 
 namespace weft::cpu {
 namespace {
@@ -70,6 +71,7 @@ Executable::~Executable() = default;
 
 absl::StatusOr<std::unique_ptr<Executable>> Executable::Create(const Graph& graph, Plan plan,
                                                                const CpuOptions& options) {
+  WEFT_RETURN_IF_ERROR(CheckWriteBacks(plan));
   auto impl = std::make_unique<Impl>();
   impl->plan = std::move(plan);
   Runtime& runtime = impl->runtime;
@@ -101,9 +103,14 @@ absl::StatusOr<std::unique_ptr<Executable>> Executable::Create(const Graph& grap
 
 absl::Status Executable::Run(absl::Span<const HostTensor> inputs,
                              std::vector<HostTensor>* outputs) {
+  return Run(inputs, {}, outputs);
+}
+
+absl::Status Executable::Run(absl::Span<const HostTensor> inputs, const std::vector<bool>& donated,
+                             std::vector<HostTensor>* outputs) {
   absl::MutexLock lock(&impl_->mutex);
   const ThreadScope threads(impl_->runtime.dnn_threads);
-  return impl_->runner->Run(inputs, nullptr, outputs);
+  return impl_->runner->Run(inputs, donated, outputs);
 }
 
 absl::StatusOr<std::vector<HostTensor>> Executable::Run(absl::Span<const HostTensor> inputs) {

@@ -68,6 +68,8 @@ struct CpuStats {
   int64_t rounded_products = 0;
   // Library steps for which oneDNN has nothing but its own reference.
   int64_t slow_primitives = 0;
+  // Of the last run: write-backs that were stored in the memory of their inputs.
+  int64_t in_place_writes = 0;
 };
 
 class Executable {
@@ -82,6 +84,14 @@ class Executable {
   // right type on entry are written there; that memory is no input's.
   absl::Status Run(absl::Span<const HostTensor> inputs, std::vector<HostTensor>* outputs);
   absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor> inputs);
+
+  // The same. Of inputs that are marked in `donated`, the caller has no use for the
+  // value once the run is over, whether or not it fails: where the plan says so
+  // (Buffer::donor), the new value is stored in the input's own memory, if that is
+  // dense and no other tensor is on it. Such a write-back is an empty tensor among the
+  // outputs. An error that depends on data leaves all inputs as they were.
+  absl::Status Run(absl::Span<const HostTensor> inputs, const std::vector<bool>& donated,
+                   std::vector<HostTensor>* outputs);
 
   CpuStats stats() const;
 

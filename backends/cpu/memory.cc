@@ -2,8 +2,10 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <typeinfo>
 
 #include "absl/strings/str_cat.h"
 #include "profiler/record.h"
@@ -57,6 +59,19 @@ absl::Status GrowingMemory::Reserve(int64_t bytes, profiler::MemoryCategory cate
   buffer_ = AllocateAligned(bytes, category);
   if (buffer_ != nullptr) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat("no memory for ", bytes, " bytes"));
+}
+
+bool IsOwned(const HostBuffer& buffer) {
+  // The class of what HostBuffer::Allocate makes has no name of its own.
+  static const auto& allocated = *new std::shared_ptr<HostBuffer>(HostBuffer::Allocate(0));
+  const HostBuffer& other = *allocated;
+  return typeid(buffer) == typeid(AlignedBuffer) || typeid(buffer) == typeid(other);
+}
+
+bool BufferPool::IsSole(const std::shared_ptr<HostBuffer>& buffer) const {
+  const auto count = buffer.use_count();
+  if (count == 1) return true;
+  return count == 2 && std::find(buffers_.begin(), buffers_.end(), buffer) != buffers_.end();
 }
 
 std::shared_ptr<HostBuffer> BufferPool::Get(int64_t bytes, profiler::MemoryCategory category) {

@@ -34,9 +34,15 @@ class GrowingMemory {
   std::shared_ptr<HostBuffer> buffer_;
 };
 
+// The bytes are the buffer's own, neither borrowed nor mapped: whoever has the only
+// tensor on it may write them.
+bool IsOwned(const HostBuffer& buffer);
+
 // Buffers that were handed out and came back are handed out again.
 class BufferPool {
  public:
+  // A tensor on the buffer is the only one.
+  bool IsSole(const std::shared_ptr<HostBuffer>& buffer) const;
   // Null when there is not so much memory.
   std::shared_ptr<HostBuffer> Get(
       int64_t bytes, profiler::MemoryCategory category = profiler::MemoryCategory::kOutput);

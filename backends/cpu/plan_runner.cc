@@ -49,6 +49,28 @@ absl::Status PlanRunner::Run(absl::Span<const HostTensor> inputs, const SymbolEn
   return status;
 }
 
+absl::Status PlanRunner::Run(absl::Span<const HostTensor> inputs, const std::vector<bool>& donated,
+                             std::vector<HostTensor>* outputs) {
+  donated_ = &donated;
+  runtime_.stats.in_place_writes = 0;
+  const absl::Status status = Run(inputs, nullptr, outputs);
+  donated_ = nullptr;
+  return status;
+}
+
+// The memory of the input is there, large enough, and nobody else's.
+bool PlanRunner::IsInPlace(int i, absl::Span<const HostTensor> inputs) const {
+  const int donor = donors_[i];
+  if (donated_ == nullptr || donor < 0 || donated_->size() != inputs.size() ||
+      !(*donated_)[donor] || !current_->output_dims[i]) {
+    return false;
+  }
+  const HostTensor& tensor = inputs[donor];
+  return tensor.numel() > 0 && tensor.dtype() == plan_.outputs[i].dtype() &&
+         tensor.dims() == absl::MakeConstSpan(*current_->output_dims[i]) && IsDense(tensor) &&
+         IsOwned(*tensor.buffer()) && runtime_.pool.IsSole(tensor.buffer());
+}
+
 absl::Status PlanRunner::SetBases(absl::Span<const HostTensor> inputs,
                                   std::vector<HostTensor>* outputs) {
   if (current_->arena_bytes > arena_.size()) {
@@ -76,7 +98,15 @@ absl::Status PlanRunner::SetBases(absl::Span<const HostTensor> inputs,
     base_[view.buffer] = tensor->numel() == 0 ? nothing : reinterpret_cast<char*>(tensor->raw());
   }
   for (size_t i = 0; i < outputs->size(); ++i) {
-    WEFT_RETURN_IF_ERROR(SetOutput(static_cast<int>(i), &(*outputs)[i]));
+    const int n = static_cast<int>(i);
+    in_place_[i] = IsInPlace(n, inputs);
+    if (in_place_[i]) {
+      base_[plan_.output_views[i].buffer] = base_[plan_.input_views[donors_[i]].buffer];
+      (*outputs)[i] = HostTensor();
+      ++runtime_.stats.in_place_writes;
+      continue;
+    }
+    WEFT_RETURN_IF_ERROR(SetOutput(n, &(*outputs)[i]));
   }
   return absl::OkStatus();
 }
@@ -180,6 +210,7 @@ absl::Status PlanRunner::FinishOutputs(std::vector<HostTensor>* outputs) {
 }
 
 absl::Status PlanRunner::FinishOutput(int i, HostTensor* output) {
+  if (in_place_[i]) return absl::OkStatus();
   const View& view = plan_.output_views[i];
   if (view.type.is_symint()) {
     const std::optional<int64_t> value = env().Eval(view.type.symint());

@@ -26,6 +26,9 @@ class PlanRunner {
   // `outer` has the symbols of the plan that this one is nested in; null for none.
   absl::Status Run(absl::Span<const HostTensor> inputs, const SymbolEnv* outer,
                    std::vector<HostTensor>* outputs);
+  // As Executable::Run.
+  absl::Status Run(absl::Span<const HostTensor> inputs, const std::vector<bool>& donated,
+                   std::vector<HostTensor>* outputs);
 
  private:
   // What depends on the sizes of the inputs.
@@ -57,6 +60,7 @@ class PlanRunner {
 
   // --- Run -----------------------------------------------------------------------------
   absl::Status SetBases(absl::Span<const HostTensor> inputs, std::vector<HostTensor>* outputs);
+  bool IsInPlace(int output, absl::Span<const HostTensor> inputs) const;
   absl::Status SetOutput(int i, HostTensor* output);
   absl::Status RunSteps();
   absl::Status RunStep(const Step& step, size_t index);
@@ -92,6 +96,7 @@ class PlanRunner {
   std::vector<HostTensor> held_;      // Constants that were not dense.
   std::vector<bool> read_;            // By input.
   std::vector<bool> direct_;          // By output: a buffer of its own, dense.
+  std::vector<int> donors_;           // By output: the input that it may lie in, or -1.
   std::vector<SymInt> free_symbols_;  // That an outer plan may have values for.
   // By step and region.
   std::vector<std::vector<std::unique_ptr<PlanRunner>>> regions_;
@@ -103,10 +108,12 @@ class PlanRunner {
 
   // Of one run.
   std::optional<SymbolEnv> dynamic_env_;
-  std::vector<char*> base_;          // By buffer.
-  std::vector<HostTensor> tensors_;  // By buffer: what holds its memory, if it is no
-                                     // input, constant or place in the arena.
-  std::vector<HostTensor> dense_;    // Inputs that had gaps.
+  std::vector<char*> base_;                     // By buffer.
+  std::vector<HostTensor> tensors_;             // By buffer: what holds its memory, if it is no
+                                                // input, constant or place in the arena.
+  std::vector<HostTensor> dense_;               // Inputs that had gaps.
+  const std::vector<bool>* donated_ = nullptr;  // By input.
+  std::vector<bool> in_place_;                  // By output: lies in its donor.
   GrowingMemory arena_;
 };
 

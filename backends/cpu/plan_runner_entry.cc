@@ -83,7 +83,11 @@ PlanRunner::PlanRunner(const Plan& plan, const Graph* graph, Runtime& runtime)
   for (size_t i = 0; i < plan.output_views.size(); ++i) {
     use(plan.output_views[i]);
     direct_.push_back(IsDirectOutput(plan, static_cast<int>(i)));
+    const int buffer = plan.output_views[i].buffer;
+    const int donor = direct_.back() ? plan.buffers[buffer].donor : -1;
+    donors_.push_back(donor < 0 ? -1 : plan.buffers[donor].index);
   }
+  in_place_.resize(plan.outputs.size());
   for (const View& view : plan.input_views) {
     read_.push_back(!view.present() || used[view.buffer]);
   }

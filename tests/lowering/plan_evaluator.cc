@@ -158,6 +158,13 @@ const OpDef* OpOf(ScalarOp op) {
   return it == table->end() ? nullptr : it->second;
 }
 
+HostTensor Copy(const HostTensor& t) {
+  HostTensor copy(t.dtype(), t.dims());
+  const HostTensor dense = t.Contiguous();
+  if (t.numel() > 0) std::memcpy(copy.raw(), dense.raw(), dense.bytes());
+  return copy;
+}
+
 class PlanRun {
  public:
   explicit PlanRun(const Plan& plan) : plan_(plan) {}
@@ -168,7 +175,12 @@ class PlanRun {
     for (size_t i = 0; i < inputs.size(); ++i) {
       Bind(plan_.inputs[i], inputs[i], &env_);
       const int b = plan_.input_views[i].buffer;
-      if (b >= 0) memory_[b] = inputs[i].Contiguous();
+      if (b >= 0) memory_[b] = Copy(inputs[i]);
+    }
+    // All inputs are given away.
+    for (size_t b = 0; b < memory_.size(); ++b) {
+      const int donor = plan_.buffers[b].donor;
+      if (donor >= 0) memory_[b] = memory_[donor];
     }
     for (size_t b = 0; b < memory_.size(); ++b) {
       if (plan_.buffers[b].kind == BufferKind::kConstant) {

@@ -52,8 +52,8 @@ TEST_P(Plans, AreAsWritten) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Themes, Plans,
-                         testing::Values("pointwise", "rows", "move", "library",
-                                         "control"),
+                         testing::Values("pointwise", "rows", "move", "library", "control",
+                                         "write_backs"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

@@ -352,4 +352,49 @@ class Generator {
 
 RandomProgram MakeRandomProgram(uint64_t seed) { return Generator(seed).Run(); }
 
+RandomProgram MakeRandomUpdate(uint64_t seed) {
+  RandomProgram program = MakeRandomProgram(seed);
+  Graph* main = program.module->main();
+  std::mt19937_64 random(seed);
+  std::vector<Value*> all;
+  for (int i = 0; i < main->num_inputs(); ++i) all.push_back(main->input(i));
+  for (const Node* node : main->nodes()) {
+    for (int r = 0; r < node->num_results(); ++r) {
+      all.push_back(const_cast<Value*>(node->result(r)));
+    }
+  }
+  Builder b(main);
+  std::vector<Value*> outputs;
+  for (int i = 0; i < main->num_outputs(); ++i) outputs.push_back(main->output(i));
+  std::vector<int> written;
+  for (int i = 0; i < main->num_inputs(); ++i) {
+    if (random() % 4 == 0) continue;
+    Value* x = main->input(i);
+    std::vector<Value*> like;
+    for (Value* v : all) {
+      if (v->type() == x->type()) like.push_back(v);
+    }
+    Value* other = like[random() % like.size()];
+    switch (random() % 6) {
+      case 0:
+        outputs.push_back(other);
+        break;
+      case 1:
+        outputs.push_back(b.Op(ops::tanh, {x}));
+        break;
+      case 2:
+        outputs.push_back(b.Op(ops::cumsum, {x}, {{"dim", int64_t{0}}}));
+        break;
+      default:
+        outputs.push_back(b.Op(ops::tanh, {b.Op(ops::sub, {x, b.Op(ops::sin, {other})})}));
+        break;
+    }
+    written.push_back(i);
+  }
+  WEFT_CHECK(b.status().ok()) << b.status().ToString();
+  main->SetOutputs(outputs);
+  main->SetWriteBacks(written);
+  return program;
+}
+
 }  // namespace weft

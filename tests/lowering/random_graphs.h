@@ -20,6 +20,10 @@ struct RandomProgram {
 // sizes are symbols. Some groups of nodes are `fused` nodes.
 RandomProgram MakeRandomProgram(uint64_t seed);
 
+// The same program, at whose end some inputs get new values: updates of several
+// kinds, values that are there, and each other's.
+RandomProgram MakeRandomUpdate(uint64_t seed);
+
 }  // namespace weft
 
 #endif  // WEFT_TESTS_LOWERING_RANDOM_GRAPHS_H_

@@ -35,9 +35,7 @@ void CheckProgram(const RandomProgram& p, const LoweringTarget& target) {
   // within an op.
   const Tolerance tolerance = {1e-4, 1e-4};
   for (size_t i = 0; i < got->size(); ++i) {
-    ASSERT_EQ(Difference((*got)[i], (*want)[i], tolerance), "")
-        << "result " << i << "\n"
-        << text;
+    ASSERT_EQ(Difference((*got)[i], (*want)[i], tolerance), "") << "result " << i << "\n" << text;
   }
 }
 
@@ -53,10 +51,28 @@ TEST_P(RandomPlans, GiveWhatTheGraphGives) {
   }
 }
 
+// With updates of inputs, in the inputs' own memory where the plan allows it.
+TEST_P(RandomPlans, UpdateInputsInPlace) {
+  const LoweringTarget target = GetParam() ? GenericTarget() : LoweringTarget();
+  int in_place = 0;
+  int elsewhere = 0;
+  for (uint64_t seed = 1; seed <= kPrograms; ++seed) {
+    const RandomProgram p = MakeRandomUpdate(seed);
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    CheckProgram(p, target);
+    if (HasFatalFailure()) FAIL() << PrintModule(*p.module);
+    const auto plan = Lower(*p.module->main(), target);
+    for (const Buffer& buffer : plan->buffers) {
+      in_place += buffer.donor >= 0;
+      elsewhere += !buffer.remark.empty();
+    }
+  }
+  EXPECT_GT(in_place, 200);
+  EXPECT_GT(elsewhere, 50);
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, RandomPlans, testing::Bool(),
-                         [](const auto& info) {
-                           return info.param ? "WithRoutines" : "Plain";
-                         });
+                         [](const auto& info) { return info.param ? "WithRoutines" : "Plain"; });
 
 // Equal programs give equal plans.
 TEST(Plans, AreDeterministic) {

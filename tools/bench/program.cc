@@ -36,6 +36,7 @@ absl::StatusOr<std::vector<HostTensor>> BuildNamed(
     const ProgramOptions& options, Program* program) {
   models::ModelOptions build;
   build.small = options.small;
+  build.write_back = true;
   absl::StatusOr<models::Model> model;
   program->import_ms =
       TimeMs([&] { model = models::BuildModel(options.model, build); });

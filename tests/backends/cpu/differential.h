@@ -14,9 +14,10 @@ struct DifferentialCounts {
   int64_t groups = 0;     // `fused` nodes that passes made, and more than that.
   int64_t generated = 0;  // Kernels in generated code.
   int64_t fallbacks = 0;  // Library steps that no routine takes.
+  int64_t in_place = 0;   // Inputs that were written over.
 };
 
-// Makes the program of that seed, runs it twice with random choices of passes and of
+// Makes the program of that seed, which updates some of its inputs, runs it twice with random choices of passes and of
 // what they fuse, of threads, instruction set, generated code and of what the backend
 // claims, and says what differs.
 absl::Status CheckRandomProgram(uint64_t seed, DifferentialCounts* counts);

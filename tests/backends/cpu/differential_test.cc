@@ -15,6 +15,7 @@ TEST(Differential, RandomProgramsGiveWhatTheReferenceGives) {
   EXPECT_GT(counts.groups, 100);
   EXPECT_GT(counts.generated, 50);
   EXPECT_EQ(counts.fallbacks, 0);
+  EXPECT_GT(counts.in_place, 200);
 }
 
 }  // namespace

@@ -123,6 +123,56 @@ TEST(Executable, OutputsMayBeInputsViewsAndTheSameValue) {
   ExpectAsReference(*module, *Make(*module), {Ramp({3, 4})});
 }
 
+constexpr char kMomentum[] = R"(
+  func @main(%p: f32[s0], %m: f32[s0], %g: f32[s0])
+      -> (f32[s0] {writes=%p}, f32[s0] {writes=%m}) where 1 <= s0 {
+    %0 = add(%m, %g)
+    %1 = sub(%p, %0)
+    return %1, %0
+  })";
+
+TEST(Executable, WritesBackWhereTheInputsLie) {
+  const auto module = Parse(kMomentum);
+  const auto executable = Make(*module);
+  for (int64_t n : {1, 100, 100}) {
+    const std::vector<HostTensor> kept = {Ramp({n}), Ramp({n}), Ramp({n})};
+    const auto want = reference::Run(*module->main(), kept);
+    ASSERT_TRUE(want.ok());
+    std::vector<HostTensor> inputs = {Ramp({n}), Ramp({n}), Ramp({n})};
+    std::vector<HostTensor> outputs;
+    // Not given away; given away with another tensor on it; given away.
+    ASSERT_TRUE(executable->Run(inputs, {false, false, false}, &outputs).ok());
+    EXPECT_EQ(executable->stats().in_place_writes, 0);
+    EXPECT_TRUE(outputs[0].BitEqual((*want)[0]) && inputs[0].BitEqual(kept[0]));
+    const HostTensor other = inputs[1];
+    ASSERT_TRUE(executable->Run(inputs, {true, true, true}, &outputs).ok());
+    EXPECT_EQ(executable->stats().in_place_writes, 1);
+    EXPECT_FALSE(outputs[0].valid());
+    EXPECT_TRUE(inputs[0].BitEqual((*want)[0]));
+    EXPECT_TRUE(outputs[1].BitEqual((*want)[1]) && other.BitEqual(kept[1]));
+  }
+}
+
+// Tensors that came from the executable go back into it, and stay in place.
+TEST(Executable, WritesOverItsOwnOutputs) {
+  const auto module = Parse(kMomentum);
+  const auto executable = Make(*module);
+  std::vector<HostTensor> inputs = {Ramp({64}), Ramp({64}), Ramp({64})};
+  std::vector<HostTensor> outputs;
+  ASSERT_TRUE(executable->Run(inputs, &outputs).ok());
+  inputs[0] = std::move(outputs[0]);
+  inputs[1] = std::move(outputs[1]);
+  const int64_t allocations = executable->stats().allocations;
+  for (int run = 0; run < 3; ++run) {
+    outputs.clear();
+    const auto want = reference::Run(*module->main(), inputs);
+    ASSERT_TRUE(executable->Run(inputs, {true, true, false}, &outputs).ok());
+    EXPECT_EQ(executable->stats().in_place_writes, 2);
+    EXPECT_EQ(Difference(inputs[0], (*want)[0], {1e-6, 1e-6}), "");
+  }
+  EXPECT_EQ(executable->stats().allocations, allocations);
+}
+
 TEST(Executable, InputsMayHaveGaps) {
   const auto module = Parse(kBlock);
   const HostTensor wide = Ramp({5, 192});

@@ -1,0 +1,111 @@
+// Donors of write-backs: where they are found, and that wrong ones are seen.
+#include "lowering/write_backs.h"
+
+#include <string>
+#include <utility>
+
+#include "gmock/gmock.h"
+#include "graph/core/text.h"
+#include "gtest/gtest.h"
+#include "lowering/generic_target.h"
+#include "lowering/lower.h"
+#include "lowering/plan_text.h"
+#include "tests/support/parse.h"
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+
+// Plans of one program, printed and read again with another text in some place.
+class Edited {
+ public:
+  explicit Edited(const char* program) : module_(Parse(program)) {
+    const auto plan = Lower(*module_->main(), GenericTarget());
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    text_ = PrintPlan(*plan);
+  }
+
+  absl::Status Check() const { return Check(text_); }
+  absl::Status CheckWith(const std::string& from, const std::string& to) const {
+    std::string text = text_;
+    const size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from << " in\n" << text;
+    if (at != std::string::npos) text.replace(at, from.size(), to);
+    return Check(text);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  absl::Status Check(const std::string& text) const {
+    const auto plan = ParsePlan(text, *module_);
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    return plan.ok() ? CheckWriteBacks(*plan) : plan.status();
+  }
+
+  std::unique_ptr<Module> module_;
+  std::string text_;
+};
+
+constexpr char kTwoInputs[] = R"(
+  func @main(%x: f32[8], %y: f32[8], %z: f32[9]) -> (f32[8], f32[8] {writes=%x}) {
+    %0 = flip(%y, dims=[0])
+    %1 = add(%x, %0)
+    %2 = mul(%1, %x)
+    return %1, %2
+  })";
+
+TEST(WriteBacks, LastReaderAtTheSamePlaceIsLegal) {
+  const Edited plan(kTwoInputs);
+  EXPECT_THAT(plan.text(), HasSubstr("donor %x"));
+  EXPECT_TRUE(plan.Check().ok()) << plan.Check();
+}
+
+TEST(WriteBacks, WrongDonorsAreSeen) {
+  const Edited plan(kTwoInputs);
+  EXPECT_TRUE(plan.CheckWith("donor %x", "donor %y").ok());
+  EXPECT_THAT(std::string(plan.CheckWith("donor %x", "donor %z").message()),
+              HasSubstr("is no new value of %z"));
+  EXPECT_THAT(std::string(plan.CheckWith("output 0", "output 0 donor %x").message()),
+              HasSubstr("is a donor twice"));
+  // %1 takes the place of %x, which the next step reads.
+  const Edited early(R"(
+    func @main(%x: f32[8], %y: f32[8]) -> (f32[8], f32[8] {writes=%y}) {
+      %0 = sin(%x)
+      %1 = cumsum(%x, dim=0)
+      return %0, %1
+    })");
+  EXPECT_TRUE(early.Check().ok());
+  EXPECT_THAT(std::string(early.CheckWith("output 0", "output 0 donor %x").message()),
+              HasSubstr("reads %x, which"));
+}
+
+TEST(WriteBacks, ReadsElsewhereAreSeen) {
+  const Edited plan(R"(
+    func @main(%x: f32[4, 4]) -> (f32[4, 4] {writes=%x}) {
+      %0 = permute(%x, dims=[1, 0])
+      %1 = neg(%0)
+      return %1
+    })");
+  EXPECT_THAT(plan.text(), HasSubstr("remark"));
+  EXPECT_THAT(std::string(plan.CheckWith("output 0", "output 0 donor %x").message()),
+              HasSubstr("reads %x elsewhere than it replaces it"));
+}
+
+TEST(WriteBacks, FailuresBehindAreSeen) {
+  const Edited plan(R"(
+    func @main(%x: f32[8], %i: i64[8]) -> (f32[8], f32[8] {writes=%x}) {
+      %0 = neg(%x)
+      %1 = index_select(%0, %i, dim=0)
+      return %1, %0
+    })");
+  EXPECT_THAT(plan.text(), HasSubstr("may fail later"));
+  const size_t at = plan.text().find("remark");
+  ASSERT_NE(at, std::string::npos);
+  const std::string remark = plan.text().substr(at, plan.text().find('\n', at) - at);
+  EXPECT_THAT(std::string(plan.CheckWith(remark, "donor %x").message()),
+              HasSubstr("may fail when an input is written over"));
+}
+
+}  // namespace
+}  // namespace weft
