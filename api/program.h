@@ -51,7 +51,8 @@ class Program {
 
   // As Session::Run: outputs without the write-backs; empty tensors for inputs that
   // are left out. The forms with a pointer put what the program writes to an input
-  // that was given into the caller's tensor.
+  // that was given into the caller's tensor, always as another tensor: calls of other
+  // threads may still read the one before.
   absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor> inputs);
   absl::StatusOr<std::vector<HostTensor>> Run(std::initializer_list<HostTensor> inputs) {
     return Run(absl::MakeConstSpan(inputs.begin(), inputs.size()));

@@ -29,7 +29,8 @@ typedef float f32; typedef double f64;
 typedef signed char i8; typedef short i16; typedef int i32; typedef long i64;
 typedef unsigned char u8; typedef unsigned short u16; typedef unsigned u32;
 typedef unsigned long u64;
-enum { L = LANES };
+#define W_WIDTH LANES
+enum { L = W_WIDTH };
 #define W_INLINE static inline __attribute__((always_inline))
 #define W_VEC(T) typedef T v_##T __attribute__((vector_size(sizeof(T) * L)));
 W_VEC(f32) W_VEC(f64) W_VEC(i8) W_VEC(i16) W_VEC(i32) W_VEC(i64)
@@ -143,17 +144,37 @@ W_INLINE f64 w_round_f32(f64 x) { return (f32)x; }
 )";
 
 constexpr char kArithmetic[] = R"(
-#define W_EXTREMA(T, M, W) \
+#define W_EXTREMA(T) \
   W_INLINE T w_maximum(T a, T b) { T r = a > b ? a : b; return a == a ? r : a; } \
-  W_INLINE T w_minimum(T a, T b) { T r = a < b ? a : b; return a == a ? r : a; } \
+  W_INLINE T w_minimum(T a, T b) { T r = a < b ? a : b; return a == a ? r : a; }
+#define W_SIGNS(T, M, W) \
   W_INLINE T w_abs(T x) { return W; } \
   W_INLINE M w_isnan(T x) { return M##_OF(x != x); } \
   W_INLINE T w_sign(T x) { T r = (x > 0 ? T{} + 1 : T{}); r = x < 0 ? T{} - 1 : r; \
     return x == x ? r : x; }
 #define mask_OF w_m
 #define v_mask_OF w_vm
-#define W_BOTH(T, S, V) W_EXTREMA(T, mask, S) W_EXTREMA(v_##T, v_mask, V)
-W_BOTH(f32, __builtin_fabsf(x), (v_f32)((v_u32)x & 0x7fffffffu))
+#define W_BOTH(T, S, V) \
+  W_EXTREMA(T) W_EXTREMA(v_##T) W_SIGNS(T, mask, S) W_SIGNS(v_##T, v_mask, V)
+// The processor's own, which give the second operand where one is not a number.
+#if defined(__AVX512F__) && W_WIDTH == 16
+W_INLINE v_f32 w_max2(v_f32 a, v_f32 b)
+    { return __builtin_ia32_maxps512_mask(a, b, b, -1, 4); }
+W_INLINE v_f32 w_min2(v_f32 a, v_f32 b)
+    { return __builtin_ia32_minps512_mask(a, b, b, -1, 4); }
+#elif defined(__AVX2__) && W_WIDTH == 8
+W_INLINE v_f32 w_max2(v_f32 a, v_f32 b) { return __builtin_ia32_maxps256(a, b); }
+W_INLINE v_f32 w_min2(v_f32 a, v_f32 b) { return __builtin_ia32_minps256(a, b); }
+#else
+W_INLINE v_f32 w_max2(v_f32 a, v_f32 b) { return a > b ? a : b; }
+W_INLINE v_f32 w_min2(v_f32 a, v_f32 b) { return a < b ? a : b; }
+#endif
+W_EXTREMA(f32) W_SIGNS(f32, mask, __builtin_fabsf(x))
+W_SIGNS(v_f32, v_mask, (v_f32)((v_u32)x & 0x7fffffffu))
+W_INLINE v_f32 w_maximum(v_f32 a, v_f32 b)
+    { v_f32 r = w_max2(b, a); return b == b ? r : b; }
+W_INLINE v_f32 w_minimum(v_f32 a, v_f32 b)
+    { v_f32 r = w_min2(b, a); return b == b ? r : b; }
 W_BOTH(f64, __builtin_fabs(x), (v_f64)((v_u64)x & 0x7ffffffffffffffful))
 #define W_INT(T) W_BOTH(T, x < 0 ? (T)(0 - x) : x, x < 0 ? 0 - x : x)
 W_INT(i8) W_INT(i16) W_INT(i32) W_INT(i64) W_INT(u8) W_INT(u16) W_INT(u32) W_INT(u64)
@@ -206,6 +227,19 @@ template <class V> W_INLINE auto w_hsum(V v) {
   for (int w = L / 2; w > 0; w /= 2) for (int l = 0; l < w; ++l) v[l] = v[l] + v[l + w];
   return v[0];
 }
+#ifndef __clang__
+// The same for one register, whose halves change places.
+template <int W, class F> W_INLINE v_f32 w_halves(v_f32 v, F f) {
+  if constexpr (W == 0) return v;
+  else return w_halves<W / 2>(f(v, __builtin_shuffle(v, (w_iota() + W) & (L - 1))), f);
+}
+W_INLINE f32 w_hsum(v_f32 v)
+    { return w_halves<L / 2>(v, [](v_f32 a, v_f32 b) { return a + b; })[0]; }
+W_INLINE f32 w_hmax(v_f32 v)
+    { return w_halves<L / 2>(v, [](v_f32 a, v_f32 b) { return w_maximum(a, b); })[0]; }
+W_INLINE f32 w_hmin(v_f32 v)
+    { return w_halves<L / 2>(v, [](v_f32 a, v_f32 b) { return w_minimum(a, b); })[0]; }
+#endif
 // The position of the largest (or smallest) value so far; -1: none yet. NaN
 // stands before all.
 template <bool large, class V, class N>
@@ -277,13 +311,13 @@ template <class R, class V, class F> W_INLINE V w_map(F f, V a, V b) {
 
 // a * b + c, rounded once where the target can.
 constexpr char kFma[] = R"(
-#if defined(__AVX512F__) && LANES == 16
+#if defined(__AVX512F__) && W_WIDTH == 16
 W_INLINE v_f32 w_fma(v_f32 a, v_f32 b, v_f32 c)
     { return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4); }
 W_INLINE v_f32 w_scale(v_f32 x, v_f32 n)
     { return __builtin_ia32_scalefps512_mask(x, n, x, -1, 4); }
 #else
-#if defined(__FMA__) && LANES == 8
+#if defined(__FMA__) && W_WIDTH == 8
 W_INLINE v_f32 w_fma(v_f32 a, v_f32 b, v_f32 c)
     { return __builtin_ia32_vfmaddps256(a, b, c); }
 #else
@@ -302,7 +336,7 @@ W_INLINE v_f32 w_scale(v_f32 x, v_f32 n) {
 // step of correction and exact after two (Markstein). That takes remainders without
 // rounding: where they may be too small, or a number is not finite, it is a division.
 constexpr char kDivide[] = R"(
-#if defined(__AVX512F__) && LANES == 16
+#if defined(__AVX512F__) && W_WIDTH == 16
 W_INLINE v_f32 w_div(v_f32 x, f32 d) {
   const f32 size = w_abs(d);
   const u32 range = size >= 0x1p-20f && size <= 0x1p20f ? 200u << 23 : 0;
@@ -324,8 +358,7 @@ W_INLINE v_f32 w_div(v_f32 x, f32 d) { return x / d; }
 // the error stays below 2 units in the last place.
 constexpr char kExpF32[] = R"(
 W_INLINE v_f32 w_exp(v_f32 x) {
-  x = x > 89.0f ? (v_f32{} + 89.0f) : x;
-  x = x < -104.0f ? (v_f32{} - 104.0f) : x;
+  x = w_max2(v_f32{} - 104.0f, w_min2(v_f32{} + 89.0f, x));
   const v_f32 shift = v_f32{} + 0x1.8p23f;
   v_f32 n = w_fma(x, v_f32{} + 1.44269504f, shift) - shift;
   v_f32 r = w_fma(n, v_f32{} - 0.693359375f, x);
@@ -357,8 +390,7 @@ W_INLINE f32 w_tanh(f32 x) { return w_tanh(w_splat(x))[0]; }
 // the last place; the coefficients are those of Eigen's.
 constexpr char kErfF32[] = R"(
 W_INLINE v_f32 w_erf(v_f32 x) {
-  x = x > 4.0f ? (v_f32{} + 4.0f) : x;
-  x = x < -4.0f ? (v_f32{} - 4.0f) : x;
+  x = w_max2(v_f32{} - 4.0f, w_min2(v_f32{} + 4.0f, x));
   v_f32 z = x * x;
   v_f32 p = w_fma(v_f32{} - 2.72614225801306e-10f, z, v_f32{} + 2.77068142495902e-08f);
   p = w_fma(p, z, v_f32{} - 2.10102402082508e-06f);
@@ -451,8 +483,7 @@ std::string Prelude(const CcTarget& target, const std::set<ScalarOp>& functions)
   absl::StrAppend(&text, kNarrow, kArithmetic, kReduce);
   const bool wide = target.isa == CcTarget::Isa::kAvx512;
   text += absl::StrReplaceAll(kMath, {{"REGISTER", wide ? "64" : "32"}});
-  text +=
-      absl::StrReplaceAll(absl::StrCat(kFma, kDivide), {{"LANES", absl::StrCat(target.lanes())}});
+  absl::StrAppend(&text, kFma, kDivide);
   std::set<ScalarOp> wanted = functions;
   bool ints = false;
   bool floats = false;

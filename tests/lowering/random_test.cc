@@ -56,7 +56,7 @@ TEST_P(RandomPlans, UpdateInputsInPlace) {
   const LoweringTarget target = GetParam() ? GenericTarget() : LoweringTarget();
   int in_place = 0;
   int elsewhere = 0;
-  for (uint64_t seed = 1; seed <= kPrograms; ++seed) {
+  for (uint64_t seed = 1; seed <= kPrograms / 2; ++seed) {
     const RandomProgram p = MakeRandomUpdate(seed);
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     CheckProgram(p, target);
@@ -67,8 +67,8 @@ TEST_P(RandomPlans, UpdateInputsInPlace) {
       elsewhere += !buffer.remark.empty();
     }
   }
-  EXPECT_GT(in_place, 200);
-  EXPECT_GT(elsewhere, 50);
+  EXPECT_GT(in_place, 100);
+  EXPECT_GT(elsewhere, 25);
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, RandomPlans, testing::Bool(),

@@ -1,5 +1,6 @@
 // Kernels as C++, compiled and run, against loops written out here. Each case
 // runs for every instruction set that this machine has, whole and divided.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -416,6 +417,58 @@ TEST(EmittedKernels, DivisionByOneValueIsExact) {
       ASSERT_EQ(bits[0], bits[1]) << x[i % cols] << " / " << divisors[i / cols];
     }
   });
+}
+
+// What is not a number stays so, on either side and in any lane of a reduction.
+TEST(EmittedKernels, LargestAndSmallestKeepWhatIsNoNumber) {
+  const int64_t rows = 40;
+  const int64_t cols = 37;
+  const float nan = std::nanf("");
+  std::vector<float> a(rows * cols), b(rows * cols), larger(rows * cols), smaller(rows * cols);
+  for (int64_t i = 0; i < rows * cols; ++i) {
+    a[i] = static_cast<float>(i * 7919 % 1009) - 500;
+    b[i] = static_cast<float>(i * 104729 % 1009) - 500;
+  }
+  for (int64_t r = 0; r < 37; ++r) (r % 2 == 0 ? a : b)[r * cols + r] = nan;
+  a[38 * cols] = -std::numeric_limits<float>::infinity();
+  std::vector<float> most(rows), least(rows);
+  Kernel kernel;
+  kernel.args.resize(6, {DType::kF32, true});
+  kernel.args[0].written = kernel.args[1].written = false;
+  Nest nest;
+  nest.outer = {kRows};
+  nest.inner = {kCols};
+  nest.stages.resize(2);
+  Body body(&nest.stages[0]);
+  const int x = body.Load(0, {kCols, 1});
+  const int y = body.Load(1, {kCols, 1});
+  body.Store(body.Op(ScalarOp::kMaximum, DType::kF32, x, y), 2, {kCols, 1});
+  body.Store(body.Op(ScalarOp::kMinimum, DType::kF32, x, y), 3, {kCols, 1});
+  nest.stages[0].reductions = {{ReduceOp::kMaximum, x, DType::kF32},
+                               {ReduceOp::kMinimum, x, DType::kF32}};
+  nest.stages[1].per_row = true;
+  Body end(&nest.stages[1]);
+  end.Store(end.Numbered(ScalarOp::kReduced, DType::kF32, 0), 4, {1, 0});
+  end.Store(end.Numbered(ScalarOp::kReduced, DType::kF32, 1), 5, {1, 0});
+  kernel.nests = {nest};
+  RunKernel(kernel, {a.data(), b.data(), larger.data(), smaller.data(), most.data(), least.data()},
+            rows, cols, [&] {
+              for (int64_t i = 0; i < rows * cols; ++i) {
+                const bool none = std::isnan(a[i]) || std::isnan(b[i]);
+                ASSERT_EQ(std::isnan(larger[i]) && std::isnan(smaller[i]), none) << i;
+                if (none) continue;
+                ASSERT_EQ(larger[i], std::max(a[i], b[i])) << i;
+                ASSERT_EQ(smaller[i], std::min(a[i], b[i])) << i;
+              }
+              for (int64_t r = 0; r < rows; ++r) {
+                const auto begin = a.begin() + r * cols;
+                const bool none = r < 37 && r % 2 == 0;
+                ASSERT_EQ(std::isnan(most[r]) && std::isnan(least[r]), none) << r;
+                if (none) continue;
+                ASSERT_EQ(most[r], *std::max_element(begin, begin + cols)) << r;
+                ASSERT_EQ(least[r], *std::min_element(begin, begin + cols)) << r;
+              }
+            });
 }
 
 // How often the code of the kernel asks for memory ahead.
