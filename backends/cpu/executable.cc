@@ -43,16 +43,18 @@ std::vector<const Kernel*> KernelsOf(const Plan& main) {
   return kernels;
 }
 
-absl::StatusOr<DnnOperands> OperandsFor(const std::string& f32_precision) {
+absl::StatusOr<DnnReading> ReadingFor(const std::string& f32_precision) {
   // Three products of bf16 are faster than one of f32 on tiles alone.
-  const Bf16Unit unit = FindBf16Unit();
-  if (f32_precision == "highest") return DnnOperands::kGiven;
+  const DnnUnit unit = FindBf16Unit();
+  DnnReading bf16;
+  bf16.dtype = DType::kBF16;
+  if (f32_precision == "highest") return DnnReading();
   if (f32_precision == "high") {
-    return unit == Bf16Unit::kTiles ? DnnOperands::kSplit : DnnOperands::kGiven;
+    bf16.x_parts = {SplitPart::kHigh, SplitPart::kHigh, SplitPart::kLow};
+    bf16.weight_parts = {SplitPart::kHigh, SplitPart::kLow, SplitPart::kHigh};
+    return unit == DnnUnit::kTiles ? bf16 : DnnReading();
   }
-  if (f32_precision == "medium") {
-    return unit == Bf16Unit::kNone ? DnnOperands::kGiven : DnnOperands::kRounded;
-  }
+  if (f32_precision == "medium") return unit == DnnUnit::kNone ? DnnReading() : bf16;
   return absl::InvalidArgumentError(absl::StrCat("unknown precision \"", f32_precision,
                                                  "\" of f32; they are highest, high and medium"));
 }
@@ -80,8 +82,8 @@ absl::StatusOr<std::unique_ptr<Executable>> Executable::Create(const Graph& grap
   runtime.table = runtime.isa == Isa::kAvx512 ? Avx512TileTable() : Avx2TileTable();
   runtime.threads = options.threads > 0 ? options.threads : omp_get_max_threads();
   runtime.dnn_threads = options.deterministic ? 1 : runtime.threads;
-  WEFT_ASSIGN_OR_RETURN(runtime.operands, OperandsFor(options.f32_precision));
-  if (options.f32_precision != "highest" && runtime.operands == DnnOperands::kGiven) {
+  WEFT_ASSIGN_OR_RETURN(runtime.reading, ReadingFor(options.f32_precision));
+  if (options.f32_precision != "highest" && runtime.reading.dtype == DType::kF32) {
     Log(LogComponent::kExecutor,
         absl::StrCat("f32_precision ", options.f32_precision,
                      ": this machine has no fast products of bf16; f32 stays"));

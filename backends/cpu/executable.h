@@ -61,11 +61,13 @@ struct CpuStats {
   // Weights in layouts of their own; of those, as panels of gemm_tile.h.
   int64_t packed_bytes = 0;
   int64_t panel_bytes = 0;
-  // Library steps that no routine takes, by the op's own evaluation; of all
-  // assignments.
+  // Library steps that no routine takes, by the op's own evaluation, of all
+  // assignments; and runs of those whose routine refused the values.
   int64_t fallbacks = 0;
   // Products and convolutions of f32 that read bf16 (f32_precision).
   int64_t rounded_products = 0;
+  // Products and convolutions of i32 that read 8 bits of their operands.
+  int64_t integer_products = 0;
   // Library steps for which oneDNN has nothing but its own reference.
   int64_t slow_primitives = 0;
   // Of the last run: write-backs that were stored in the memory of their inputs.

@@ -92,6 +92,7 @@ class ConvertedCall : public LibraryCall {
 };
 
 LibraryCallOr MakeDirectCall(const LibraryStep& step, const LibraryContext& context) {
+  if (step.result.dtype == DType::kI32) return MakeIntegerCall(step, context);
   if (step.op == &ops::matmul || step.op == &ops::linear) return MakeProductCall(step, context);
   if (step.op == &ops::convolution) return MakeConvolutionCall(step, context);
   if (step.op == &ops::scaled_dot_product_attention) return MakeAttentionCall(step, context);
@@ -197,7 +198,7 @@ LibraryCallOr MakeConvertedCall(const LibraryStep& step, const LibraryContext& c
   }
   // What is narrow has all its bits already.
   LibraryContext given = context;
-  if (narrow) given.operands = DnnOperands::kGiven;
+  if (narrow) given.reading = DnnReading();
   WEFT_ASSIGN_OR_RETURN(auto direct, MakeDirectCall(inner, given));
   call->Finish(std::move(direct), step.args.size());
   return call;

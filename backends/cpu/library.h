@@ -27,12 +27,14 @@ class LibraryCall {
   virtual ~LibraryCall() = default;
   virtual int64_t scratch_bytes() const = 0;
   // Memory of the operands, of the first result, each at the view's first element;
-  // absent operands are null. `scratch` is aligned to 64 bytes.
+  // absent operands are null. `scratch` is aligned to 64 bytes. Unimplemented when the
+  // values are none that the routine takes: the caller evaluates the op.
   virtual absl::Status Run(absl::Span<void* const> args, void* result, void* scratch) = 0;
   // Which routine it is, for traces.
   virtual std::string name() const = 0;
-  // It reads f32 operands otherwise than as they are.
+  // It reads bf16 of operands of f32, 8 bits of those of i32.
   virtual bool rounds_operands() const { return false; }
+  virtual bool narrows_integers() const { return false; }
 };
 
 struct LibraryStep {
@@ -59,7 +61,7 @@ struct LibraryContext {
   DnnWeights* weights = nullptr;
   PanelWeights* panels = nullptr;
   // What products and convolutions of f32 may read instead.
-  DnnOperands operands = DnnOperands::kGiven;
+  DnnReading reading;
 };
 
 // Unimplemented when no routine takes these sizes and strides; the caller then

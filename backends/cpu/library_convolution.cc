@@ -146,7 +146,8 @@ ProductSize SizeOf(const DnnConvolution& c, const DnnConstant& constant) {
 
 }  // namespace
 
-LibraryCallOr MakeConvolutionCall(const LibraryStep& step, const LibraryContext& context) {
+absl::StatusOr<DnnConvolution> DescribeConvolution(const LibraryStep& step,
+                                                   std::vector<int>* all_slots) {
   const Attrs attrs(&step.op->schema(), step.attrs);
   const int n = step.result.rank() - 2;
   DnnConvolution c;
@@ -169,9 +170,10 @@ LibraryCallOr MakeConvolutionCall(const LibraryStep& step, const LibraryContext&
   c.x = TensorOf(step.args[0]);
   c.weights = WeightsOf(step.args[1], attrs.Sym("groups").value(), c.transposed);
   c.y = TensorOf(step.result);
-  std::vector<int> slots = {0, 1, -1, -1};
+  std::vector<int>& slots = *all_slots;
+  slots = {0, 1, -1, -1};
   int bias = step.args[2].present() ? 2 : -1;
-  WEFT_RETURN_IF_ERROR(AddEpilogue(step, &bias, &slots, &c.post_ops));
+  WEFT_RETURN_IF_ERROR(AddEpilogue(step, &bias, all_slots, &c.post_ops));
   if (bias >= 0) {
     if (!step.args[bias].dense()) return absl::UnimplementedError("a bias with gaps");
     slots[kDnnBias] = bias;
@@ -180,13 +182,19 @@ LibraryCallOr MakeConvolutionCall(const LibraryStep& step, const LibraryContext&
   if (!Positive(c.x) || !Positive(c.weights) || !Positive(c.y)) {
     return absl::UnimplementedError("a stride");
   }
+  return c;
+}
+
+LibraryCallOr MakeConvolutionCall(const LibraryStep& step, const LibraryContext& context) {
+  std::vector<int> slots;
+  WEFT_ASSIGN_OR_RETURN(DnnConvolution c, DescribeConvolution(step, &slots));
   const DnnConstant constant = ConstantOf(step, 1, context);
-  const DnnOperands operands = ChooseOperands(step, SizeOf(c, constant), context);
-  if (operands == DnnOperands::kGiven) {
+  DnnReading reading = ChooseReading(step, SizeOf(c, constant), context);
+  if (reading.dtype == DType::kF32) {
     auto gemm = MakeGemmCall(c, slots, constant, context);
     if (gemm.ok()) return gemm;
   }
-  return MakeDnnCall(c, std::move(slots), operands,
+  return MakeDnnCall(c, std::move(slots), std::move(reading),
                      [&](const DnnConvolution& made) { return MakeConvolution(made, constant); });
 }
 

@@ -15,11 +15,19 @@ using LibraryCallOr = absl::StatusOr<std::unique_ptr<LibraryCall>>;
 LibraryCallOr MakeProductCall(const LibraryStep& step, const LibraryContext& context);
 LibraryCallOr MakeConvolutionCall(const LibraryStep& step, const LibraryContext& context);
 LibraryCallOr MakePoolingCall(const LibraryStep& step, const LibraryContext& context);
+// Of i32.
+LibraryCallOr MakeIntegerCall(const LibraryStep& step, const LibraryContext& context);
 LibraryCallOr MakeAttentionCall(const LibraryStep& step, const LibraryContext& context);
 
 // The step with dense f32 operands in scratch, for those that the routine does not
 // take as they are; `make` is one of the above.
 LibraryCallOr MakeConvertedCall(const LibraryStep& step, const LibraryContext& context);
+
+// oneDNN's descriptions of a step, and which operand of the step each slot is.
+absl::StatusOr<DnnMatmul> DescribeProduct(const LibraryStep& step, std::vector<int>* slots,
+                                          int64_t* rows);
+absl::StatusOr<DnnConvolution> DescribeConvolution(const LibraryStep& step,
+                                                   std::vector<int>* slots);
 
 // What the product may read: as given unless all is f32 and it is large enough to be
 // faster otherwise. `length` elements are summed for each of `sums` results of each of
@@ -30,8 +38,8 @@ struct ProductSize {
   int64_t length = 0;
   bool constant = false;  // The second operand.
 };
-DnnOperands ChooseOperands(const LibraryStep& step, const ProductSize& size,
-                           const LibraryContext& context);
+DnnReading ChooseReading(const LibraryStep& step, const ProductSize& size,
+                         const LibraryContext& context);
 
 // By the panels of gemm_tile.h; Unimplemented for what those do not do. `slots` is as in
 // DnnCall.
@@ -46,9 +54,11 @@ DnnPostOp PostOpOf(const OpDef& op, const AttrList* attrs);
 // A oneDNN op whose slots are these operands of the step (-1: absent).
 class DnnCall : public LibraryCall {
  public:
-  DnnCall(std::unique_ptr<DnnOp> op, std::vector<int> slots,
-          DnnOperands operands = DnnOperands::kGiven)
-      : op_(std::move(op)), slots_(std::move(slots)), memory_(slots_.size()), operands_(operands) {}
+  DnnCall(std::unique_ptr<DnnOp> op, std::vector<int> slots, bool rounds_operands = false)
+      : op_(std::move(op)),
+        slots_(std::move(slots)),
+        memory_(slots_.size()),
+        rounds_operands_(rounds_operands) {}
 
   int64_t scratch_bytes() const override { return op_->scratch_bytes(); }
   absl::Status Run(absl::Span<void* const> args, void* result, void* scratch) override {
@@ -58,25 +68,24 @@ class DnnCall : public LibraryCall {
     return op_->Run(memory_, scratch);
   }
   std::string name() const override { return op_->implementation(); }
-  bool rounds_operands() const override { return operands_ != DnnOperands::kGiven; }
+  bool rounds_operands() const override { return rounds_operands_; }
 
  private:
   std::unique_ptr<DnnOp> op_;
   std::vector<int> slots_;
   std::vector<void*> memory_;
-  const DnnOperands operands_;
+  const bool rounds_operands_;
 };
 
-// Makes the op as `operands` says, else as given.
+// Makes the op so that it reads operands in that way, else as they are given.
 template <typename Op, typename Fn>
-LibraryCallOr MakeDnnCall(Op& op, std::vector<int> slots, DnnOperands operands, Fn make) {
-  for (const DnnOperands kind : {operands, DnnOperands::kGiven}) {
-    op.operands = kind;
-    auto made = make(op);
-    if (made.ok()) return std::make_unique<DnnCall>(*std::move(made), std::move(slots), kind);
-    if (kind == DnnOperands::kGiven) return made.status();
-  }
-  return absl::InternalError("no kind of operands");
+LibraryCallOr MakeDnnCall(Op& op, std::vector<int> slots, DnnReading reading, Fn make) {
+  const bool rounds = reading.dtype == DType::kBF16;
+  op.reading = std::move(reading);
+  auto made = make(op);
+  if (made.ok()) return std::make_unique<DnnCall>(*std::move(made), std::move(slots), rounds);
+  if (!rounds) return made.status();
+  return MakeDnnCall(op, std::move(slots), DnnReading(), make);
 }
 
 // Of the weights of a product or a convolution.

@@ -148,8 +148,8 @@ bool IsBias(const LibraryStep& step, const Epilogue& e) {
 
 }  // namespace
 
-DnnOperands ChooseOperands(const LibraryStep& step, const ProductSize& size,
-                           const LibraryContext& context) {
+DnnReading ChooseReading(const LibraryStep& step, const ProductSize& size,
+                         const LibraryContext& context) {
   const auto is_f32 = [](const RunView& view) {
     return !view.present() || view.dtype == DType::kF32;
   };
@@ -157,20 +157,22 @@ DnnOperands ChooseOperands(const LibraryStep& step, const ProductSize& size,
   // half as much memory again: where few rows share them, reading them is what takes
   // the time.
   constexpr int64_t kMinUses = 32;
-  const bool split = context.operands == DnnOperands::kSplit;
+  const bool split = !context.reading.x_parts.empty();
   const bool pays = size.sums >= kMinUses && (size.constant || size.rows >= kMinUses) &&
                     (!split || size.rows >= 64);
   const int64_t min_length = split ? 64 : 16;
   const bool all_f32 =
       is_f32(step.result) && std::all_of(step.args.begin(), step.args.end(), is_f32);
-  return pays && all_f32 && size.length >= min_length ? context.operands : DnnOperands::kGiven;
+  return pays && all_f32 && size.length >= min_length ? context.reading : DnnReading();
 }
 
-LibraryCallOr MakeProductCall(const LibraryStep& step, const LibraryContext& context) {
+absl::StatusOr<DnnMatmul> DescribeProduct(const LibraryStep& step, std::vector<int>* all_slots,
+                                          int64_t* rows) {
   if (step.result.numel() == 0 || step.args[0].dims.back() == 0) {
     return absl::UnimplementedError("an empty product");
   }
-  std::vector<int> slots = {0, 1, -1, -1};
+  std::vector<int>& slots = *all_slots;
+  slots = {0, 1, -1, -1};
   std::vector<const RunView*> extra;
   std::vector<DnnPostOp> post_ops;
   int bias = step.op == &ops::linear && step.args[2].present() ? 2 : -1;
@@ -227,14 +229,22 @@ LibraryCallOr MakeProductCall(const LibraryStep& step, const LibraryContext& con
   if (HasNegativeStride(m.a) || HasNegativeStride(m.b) || HasNegativeStride(m.y)) {
     return absl::UnimplementedError("a negative stride");
   }
+  *rows = p.m.size;
+  return m;
+}
+
+LibraryCallOr MakeProductCall(const LibraryStep& step, const LibraryContext& context) {
+  std::vector<int> slots;
+  int64_t rows = 0;
+  WEFT_ASSIGN_OR_RETURN(DnnMatmul m, DescribeProduct(step, &slots, &rows));
   const DnnConstant constant = ConstantOf(step, 1, context);
-  const ProductSize size = {p.m.size, p.n.size, p.k.size, constant.known()};
-  const DnnOperands operands = ChooseOperands(step, size, context);
-  if (operands == DnnOperands::kGiven) {
+  const ProductSize size = {rows, m.y.dims.back(), m.a.dims.back(), constant.known()};
+  DnnReading reading = ChooseReading(step, size, context);
+  if (reading.dtype == DType::kF32) {
     auto gemm = MakeGemmCall(m, slots, constant, context);
     if (gemm.ok()) return gemm;
   }
-  return MakeDnnCall(m, std::move(slots), operands,
+  return MakeDnnCall(m, std::move(slots), std::move(reading),
                      [&](const DnnMatmul& made) { return MakeMatmul(made, constant); });
 }
 

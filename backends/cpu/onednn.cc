@@ -9,25 +9,6 @@ namespace {
 
 int64_t Align(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-dnnl::memory::data_type TypeOf(DType dtype) {
-  switch (dtype) {
-    case DType::kF32:
-      return dnnl::memory::data_type::f32;
-    case DType::kBF16:
-      return dnnl::memory::data_type::bf16;
-    case DType::kF16:
-      return dnnl::memory::data_type::f16;
-    case DType::kI8:
-      return dnnl::memory::data_type::s8;
-    case DType::kU8:
-      return dnnl::memory::data_type::u8;
-    case DType::kI32:
-      return dnnl::memory::data_type::s32;
-    default:
-      return dnnl::memory::data_type::undef;
-  }
-}
-
 dnnl::algorithm AlgorithmOf(DnnFunction function) {
   switch (function) {
     case DnnFunction::kRelu:
@@ -77,6 +58,25 @@ dnnl::algorithm AlgorithmOf(DnnFunction function) {
 
 }  // namespace
 
+dnnl::memory::data_type DnnTypeOf(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return dnnl::memory::data_type::f32;
+    case DType::kBF16:
+      return dnnl::memory::data_type::bf16;
+    case DType::kF16:
+      return dnnl::memory::data_type::f16;
+    case DType::kI8:
+      return dnnl::memory::data_type::s8;
+    case DType::kU8:
+      return dnnl::memory::data_type::u8;
+    case DType::kI32:
+      return dnnl::memory::data_type::s32;
+    default:
+      return dnnl::memory::data_type::undef;
+  }
+}
+
 DnnMachine& TheDnnMachine() {
   static DnnMachine& machine = *new DnnMachine;
   return machine;
@@ -84,11 +84,11 @@ DnnMachine& TheDnnMachine() {
 
 DnnDesc DescOf(const DnnTensor& t) {
   if (t.dims.empty()) return DnnDesc();
-  return DnnDesc(t.dims, TypeOf(t.dtype), t.strides);
+  return DnnDesc(t.dims, DnnTypeOf(t.dtype), t.strides);
 }
 
 DnnDesc FreeDescOf(const DnnTensor& t) {
-  return DnnDesc(t.dims, TypeOf(t.dtype), dnnl::memory::format_tag::any);
+  return DnnDesc(t.dims, DnnTypeOf(t.dtype), dnnl::memory::format_tag::any);
 }
 
 DnnDesc ChannelsLastDescOf(const DnnTensor& t) {
@@ -100,7 +100,7 @@ DnnDesc ChannelsLastDescOf(const DnnTensor& t) {
     stride *= t.dims[i];
   }
   strides[0] = stride;
-  return DnnDesc(t.dims, TypeOf(t.dtype), strides);
+  return DnnDesc(t.dims, DnnTypeOf(t.dtype), strides);
 }
 
 namespace {
@@ -263,15 +263,20 @@ absl::Status DnnOp::Run(absl::Span<void* const> slots, void* scratch) {
   });
 }
 
-Bf16Unit FindBf16Unit() {
+DnnUnit FindBf16Unit() {
   switch (dnnl::get_effective_cpu_isa()) {
     case dnnl::cpu_isa::avx512_core_amx:
-      return Bf16Unit::kTiles;
+      return DnnUnit::kTiles;
     case dnnl::cpu_isa::avx512_core_bf16:
-      return Bf16Unit::kVectors;
+      return DnnUnit::kVectors;
     default:
-      return Bf16Unit::kNone;
+      return DnnUnit::kNone;
   }
+}
+
+DnnUnit FindInt8Unit() {
+  if (dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_vnni) return DnnUnit::kVectors;
+  return FindBf16Unit();
 }
 
 void LimitDnn(Isa isa) {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -19,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "backends/cpu/isa.h"
+#include "backends/cpu/split_row.h"
 #include "graph/core/dtype.h"
 
 namespace weft::cpu {
@@ -72,6 +74,10 @@ class DnnWeights {
   DnnWeights();
   ~DnnWeights();
   int64_t bytes() const;
+  // What a part of the weights is called, from index `at` of a dim on.
+  int64_t PartKey(int64_t key, int64_t at);
+  // The least and the largest of constant weights of i32, found once.
+  std::pair<int32_t, int32_t> Range(int64_t key, const void* data, int64_t elements);
 
   struct Store;
   Store* store() const { return store_.get(); }
@@ -92,13 +98,14 @@ struct DnnConstant {
   bool known() const { return data != nullptr || load != nullptr; }
 };
 
-// What a product of f32 operands reads. Its sums and its result are f32.
-enum class DnnOperands : uint8_t {
-  kGiven,
-  kRounded,  // Rounded to bf16.
-  // As sums of two bf16: high * high + high * low + low * high, in one product that
-  // sums three times as much.
-  kSplit,
+// What a product reads of its operands, when that is not what they are.
+struct DnnReading {
+  // kF32 or kI32: as given. kBF16 for operands of f32: rounded, or parts of them. kU8
+  // and kI8 for the first operand, of i32: parts; the weights' are kI8.
+  DType dtype = DType::kF32;
+  // One part of an operand meets the part of the other with its number.
+  std::vector<SplitPart> x_parts;
+  std::vector<SplitPart> weight_parts;
 };
 
 class DnnOp {
@@ -123,14 +130,14 @@ class DnnOp {
 // y = a b + bias over the last two dims; all have one rank, sizes of 1 before the
 // last two dims broadcast. Without bias its dims are empty.
 struct DnnMatmul {
-  DnnOperands operands = DnnOperands::kGiven;
+  DnnReading reading;
   DnnTensor a, b, bias, y;
   std::vector<DnnPostOp> post_ops;
 };
 
 // Weights are [groups,] out, in, kernel...; paddings may be uneven.
 struct DnnConvolution {
-  DnnOperands operands = DnnOperands::kGiven;
+  DnnReading reading;
   DnnTensor x, weights, bias, y;
   bool transposed = false;
   std::vector<int64_t> stride, dilation, before, after;
@@ -145,16 +152,20 @@ struct DnnPooling {
 };
 
 // Errors: Unimplemented when oneDNN has no primitive for it, or for operands that are
-// not as given, no fast one.
+// not read as given, no fast one.
 absl::StatusOr<std::unique_ptr<DnnOp>> MakeMatmul(const DnnMatmul& matmul,
                                                   const DnnConstant& constant);
 absl::StatusOr<std::unique_ptr<DnnOp>> MakeConvolution(const DnnConvolution& convolution,
                                                        const DnnConstant& constant);
 absl::StatusOr<std::unique_ptr<DnnOp>> MakePooling(const DnnPooling& pooling);
 
-// The products of bf16 that the machine is fast at, of those that LimitDnn leaves.
-enum class Bf16Unit : uint8_t { kNone, kVectors /* AVX512_BF16 */, kTiles /* AMX */ };
-Bf16Unit FindBf16Unit();
+// The products that the machine is fast at, of those that LimitDnn leaves.
+enum class DnnUnit : uint8_t { kNone, kVectors, kTiles /* AMX */ };
+DnnUnit FindBf16Unit();  // Vectors: AVX512_BF16.
+// Of u8 and s8, exact in s32 as long as no bias or zero point is added; on tiles of s8
+// and s8 as well. Vectors: AVX512_VNNI. (What narrower sets do saturates, or goes
+// through f32.)
+DnnUnit FindInt8Unit();
 
 // Keeps oneDNN to an instruction set; only before the first op of the process.
 void LimitDnn(Isa isa);

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/onednn.h"
-#include "backends/cpu/split_f32.h"
+#include "backends/cpu/split_row.h"
 #include "oneapi/dnnl/dnnl.hpp"
 
 namespace weft::cpu {
@@ -34,6 +34,7 @@ absl::Status Catch(Fn fn) {
   }
 }
 
+dnnl::memory::data_type DnnTypeOf(DType dtype);
 DnnDesc DescOf(const DnnTensor& t);
 // Any layout.
 DnnDesc FreeDescOf(const DnnTensor& t);
@@ -46,29 +47,33 @@ dnnl::primitive_attr MakeAttr(const std::vector<DnnPostOp>& post_ops, const DnnT
 // the primitive's last.
 struct DnnPath {
   std::vector<DnnDesc> stops;
-  // This stop is made of the one before by splitting rows of `length` f32; -1: none.
+  // This stop is made of the one before by splitting rows of `length`; -1: none.
   int split_at = -1;
   int64_t length = 0;
-  SplitOrder order = SplitOrder::kHighHighLow;
+  std::vector<SplitPart> parts;
 };
 
-// The sum of a product: a dim of the operand, of which each `length` elements are
-// summed.
-struct DnnSum {
+// What is read of an operand, and what the product sums: a dim of it, of which each
+// `length` elements.
+struct DnnOperandReading {
+  DType dtype = DType::kF32;
+  std::vector<SplitPart> parts;
   int dim = 0;
   int64_t length = 0;
+
+  bool given(const DnnTensor& operand) const { return operand.dtype == dtype; }
 };
 
 // The operand as the primitive is to read it: dense, with the sum innermost, unless it
 // is as given.
-DnnTensor ReadAs(const DnnTensor& given, DnnOperands operands, const DnnSum& sum);
-DnnPath PathOf(const DnnTensor& given, const DnnDesc& inner,
-               DnnOperands operands = DnnOperands::kGiven, const DnnSum& sum = {},
-               SplitOrder order = SplitOrder::kHighHighLow);
+DnnTensor ReadAs(const DnnTensor& given, const DnnOperandReading& reading);
+DnnPath PathOf(const DnnTensor& given, const DnnDesc& inner, const DnnOperandReading& reading);
+DnnPath PathOf(const DnnTensor& given, const DnnDesc& inner);
 bool operator==(const DnnPath& a, const DnnPath& b);
 
-// A layout that these weights have been packed to before, from `from`; null for none.
-const DnnDesc* PackedLayout(const DnnConstant& constant, const DnnDesc& from, DnnOperands operands);
+// A layout that these weights have been packed to before; null for none.
+const DnnDesc* PackedLayout(const DnnConstant& constant, const DnnDesc& from,
+                            const DnnOperandReading& reading);
 // The weights at the path's end, made once.
 dnnl::memory Pack(const DnnConstant& constant, const DnnPath& path);
 
@@ -77,7 +82,7 @@ struct DnnMove {
   dnnl::memory from, to;
   dnnl::reorder reorder;
   int64_t split = 0;  // The length of rows to split instead; 0: none.
-  SplitOrder order = SplitOrder::kHighHighLow;
+  std::vector<SplitPart> parts;
 
   void Run() const;
 };

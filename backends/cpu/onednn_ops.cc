@@ -44,30 +44,37 @@ absl::Status NoPrimitive(absl::string_view what) {
   return absl::UnimplementedError(absl::StrCat("oneDNN has no such ", what));
 }
 
-// The operands of a product, and what it sums.
+// The operands of a product, and what it reads of them.
 struct Operands {
-  DnnOperands kind = DnnOperands::kGiven;
   const DnnTensor& x;
   const DnnTensor& weights;
   const DnnTensor& bias;
   const DnnTensor& y;
-  DnnSum of_x, of_weights;
+  DnnOperandReading of_x, of_weights;
 
-  bool given() const { return kind == DnnOperands::kGiven; }
-  DnnTensor ReadX() const { return ReadAs(x, kind, of_x); }
-  DnnTensor ReadWeights() const { return ReadAs(weights, kind, of_weights); }
+  bool given() const { return of_x.given(x); }
+  DnnTensor ReadX() const { return ReadAs(x, of_x); }
+  DnnTensor ReadWeights() const { return ReadAs(weights, of_weights); }
 };
+
+// Integers are read as u8 or i8, weights as i8.
+void Read(const DnnReading& reading, int x_dim, int weight_dim, int64_t length, Operands* o) {
+  const bool bf16 = reading.dtype == DType::kBF16 && o->x.dtype == DType::kF32;
+  const bool integers = o->x.dtype == DType::kI32 && reading.dtype != DType::kF32;
+  o->of_x = {bf16 || integers ? reading.dtype : o->x.dtype, reading.x_parts, x_dim, length};
+  o->of_weights = {bf16       ? reading.dtype
+                   : integers ? DType::kI8
+                              : o->weights.dtype,
+                   reading.weight_parts, weight_dim, length};
+}
 
 template <typename Primitive, typename PD>
 std::unique_ptr<DnnOp::Impl> Assemble(const PD& pd, const Operands& o,
                                       const std::vector<DnnPostOp>& post_ops,
                                       const DnnConstant& constant) {
   auto impl = std::make_unique<DnnOp::Impl>();
-  impl->AddOperand(kDnnSource, DNNL_ARG_SRC,
-                   PathOf(o.x, pd.src_desc(), o.kind, o.of_x, SplitOrder::kHighHighLow));
-  impl->AddWeights(
-      PathOf(o.weights, pd.weights_desc(), o.kind, o.of_weights, SplitOrder::kHighLowHigh),
-      constant);
+  impl->AddOperand(kDnnSource, DNNL_ARG_SRC, PathOf(o.x, pd.src_desc(), o.of_x));
+  impl->AddWeights(PathOf(o.weights, pd.weights_desc(), o.of_weights), constant);
   if (!o.bias.dims.empty()) {
     impl->AddOperand(kDnnBias, DNNL_ARG_BIAS, PathOf(o.bias, DescOf(o.bias)));
   }
@@ -80,14 +87,18 @@ std::unique_ptr<DnnOp::Impl> Assemble(const PD& pd, const Operands& o,
 Operands OperandsOf(const DnnMatmul& m) {
   const int rank = static_cast<int>(m.a.dims.size());
   const int64_t k = m.a.dims.back();
-  return {m.operands, m.a, m.b, m.bias, m.y, {rank - 1, k}, {rank - 2, k}};
+  Operands o = {m.a, m.b, m.bias, m.y, {}, {}};
+  Read(m.reading, rank - 1, rank - 2, k, &o);
+  return o;
 }
 
 // Channels are what is summed, of a group.
 Operands OperandsOf(const DnnConvolution& c) {
   const int channels = static_cast<int>(c.weights.dims.size() - c.x.dims.size()) + 1;
   const int64_t length = c.weights.dims[channels];
-  return {c.operands, c.x, c.weights, c.bias, c.y, {1, length}, {channels, length}};
+  Operands o = {c.x, c.weights, c.bias, c.y, {}, {}};
+  Read(c.reading, 1, channels, length, &o);
+  return o;
 }
 
 }  // namespace
@@ -110,7 +121,7 @@ absl::StatusOr<std::unique_ptr<DnnOp>> MakeMatmul(const DnnMatmul& m, const DnnC
     const DnnDesc y = DescOf(m.y);
     Choice<PD> choice;
     if (constant.known()) {
-      const DnnDesc* packed = PackedLayout(constant, DescOf(m.b), m.operands);
+      const DnnDesc* packed = PackedLayout(constant, DescOf(m.b), operands.of_weights);
       if (packed != nullptr) choice.Try([&] { return make(a, *packed, y); });
       choice.Try([&] { return make(a, free_b, y); });
     }
@@ -144,7 +155,7 @@ Choice<PD> ChooseConvolution(const DnnConvolution& c, const DnnConstant& constan
     return pd;
   };
   Choice<PD> choice;
-  const DnnDesc* packed = PackedLayout(constant, DescOf(c.weights), c.operands);
+  const DnnDesc* packed = PackedLayout(constant, DescOf(c.weights), operands.of_weights);
   if (packed != nullptr) choice.Try([&] { return not_gemm(x, *packed, y); });
   choice.Try([&] { return not_gemm(x, any, y); });
   choice.Try([&] { return not_gemm(x, any, ChannelsLastDescOf(c.y)); });

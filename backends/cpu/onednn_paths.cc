@@ -2,6 +2,7 @@
 // primitive: on each run through scratch memory, constant weights once.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -54,32 +55,39 @@ void Append(const DnnDesc& stop, DnnPath* path) {
 
 bool operator==(const DnnPath& a, const DnnPath& b) {
   return a.stops == b.stops && a.split_at == b.split_at && a.length == b.length &&
-         a.order == b.order;
+         a.parts == b.parts;
 }
 
-DnnTensor ReadAs(const DnnTensor& given, DnnOperands operands, const DnnSum& sum) {
-  if (operands == DnnOperands::kGiven) return given;
+DnnTensor ReadAs(const DnnTensor& given, const DnnOperandReading& reading) {
+  if (reading.given(given)) return given;
   DnnTensor t = given;
-  t.dtype = DType::kBF16;
-  if (operands == DnnOperands::kSplit) t.dims[sum.dim] *= 3;
-  return Innermost(std::move(t), sum.dim);
+  t.dtype = reading.dtype;
+  if (!reading.parts.empty()) t.dims[reading.dim] *= static_cast<int64_t>(reading.parts.size());
+  return Innermost(std::move(t), reading.dim);
 }
 
-DnnPath PathOf(const DnnTensor& given, const DnnDesc& inner, DnnOperands operands,
-               const DnnSum& sum, SplitOrder order) {
+DnnPath PathOf(const DnnTensor& given, const DnnDesc& inner) {
   DnnPath path;
   Append(DescOf(given), &path);
-  if (operands == DnnOperands::kSplit) {
-    Append(DescOf(Innermost(given, sum.dim)), &path);
+  Append(inner, &path);
+  return path;
+}
+
+DnnPath PathOf(const DnnTensor& given, const DnnDesc& inner, const DnnOperandReading& reading) {
+  if (reading.given(given)) return PathOf(given, inner);
+  DnnPath path;
+  Append(DescOf(given), &path);
+  const DnnDesc read = DescOf(ReadAs(given, reading));
+  if (!reading.parts.empty()) {
+    Append(DescOf(Innermost(given, reading.dim)), &path);
     path.split_at = static_cast<int>(path.stops.size());
-    path.length = sum.length;
-    path.order = order;
-    Append(DescOf(ReadAs(given, operands, sum)), &path);
-  } else if (operands == DnnOperands::kRounded) {
+    path.length = reading.length;
+    path.parts = reading.parts;
+    Append(read, &path);
+  } else {
     // Reorders that convert and pack in one are slow.
     DnnTensor rounded = DenseAsGiven(given);
-    rounded.dtype = DType::kBF16;
-    const DnnDesc read = DescOf(ReadAs(given, operands, sum));
+    rounded.dtype = reading.dtype;
     Append(inner == read ? read : DescOf(rounded), &path);
   }
   Append(inner, &path);
@@ -95,7 +103,7 @@ std::vector<DnnMove> MovesOf(const DnnPath& path) {
     move.to = dnnl::memory(path.stops[i], engine, nullptr);
     if (static_cast<int>(i) == path.split_at) {
       move.split = path.length;
-      move.order = path.order;
+      move.parts = path.parts;
     } else {
       move.reorder = dnnl::reorder(move.from, move.to);
     }
@@ -104,18 +112,36 @@ std::vector<DnnMove> MovesOf(const DnnPath& path) {
   return moves;
 }
 
-void DnnMove::Run() const {
-  if (split > 0) {
-    const int64_t elements = static_cast<int64_t>(from.get_desc().get_size()) / 4;
-    const auto* in = static_cast<const float*>(from.get_data_handle());
-    auto* out = static_cast<uint16_t*>(to.get_data_handle());
-    const int64_t rows = elements / split;
+namespace {
+
+void Split(const DnnMove& move) {
+  const DnnDesc from = move.from.get_desc();
+  const bool floats = from.data_type() == dnnl::memory::data_type::f32;
+  const int64_t elements = static_cast<int64_t>(from.get_size()) / 4;
+  const int64_t n = move.split;
+  const int64_t parts = static_cast<int64_t>(move.parts.size());
+  const char* in = static_cast<const char*>(move.from.get_data_handle());
+  char* out = static_cast<char*>(move.to.get_data_handle());
+  const int64_t rows = elements / n;
 #pragma omp parallel for if (elements > 1 << 14)
-    for (int64_t row = 0; row < rows; ++row) {
-      SplitRow(in + row * split, split, order, out + row * split * 3);
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t part = 0; part < parts; ++part) {
+      const int64_t at = (row * parts + part) * n;
+      if (floats) {
+        SplitF32(reinterpret_cast<const float*>(in) + row * n, n, move.parts[part],
+                 reinterpret_cast<uint16_t*>(out) + at);
+      } else {
+        SplitI32(reinterpret_cast<const int32_t*>(in) + row * n, n, move.parts[part],
+                 reinterpret_cast<uint8_t*>(out) + at);
+      }
     }
-    return;
   }
+}
+
+}  // namespace
+
+void DnnMove::Run() const {
+  if (split > 0) return Split(*this);
   const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, from.get()}, {DNNL_ARG_TO, to.get()}};
   ExecuteDnn(reorder, args);
 }
@@ -128,6 +154,9 @@ struct DnnWeights::Store {
     dnnl::memory memory;
   };
   absl::flat_hash_map<int64_t, std::vector<Entry>> entries;
+  absl::flat_hash_map<int64_t, std::pair<int32_t, int32_t>> ranges;
+  // Keys of parts, which no other weights have.
+  absl::flat_hash_map<std::pair<int64_t, int64_t>, int64_t> part_keys;
   int64_t bytes = 0;
 };
 
@@ -165,20 +194,33 @@ dnnl::memory Pack(const DnnConstant& constant, const DnnPath& path) {
 }
 
 const DnnDesc* PackedLayout(const DnnConstant& constant, const DnnDesc& from,
-                            DnnOperands operands) {
+                            const DnnOperandReading& reading) {
   if (constant.weights == nullptr) return nullptr;
   const auto& store = *constant.weights->store();
   const auto it = store.entries.find(constant.key);
   if (it == store.entries.end()) return nullptr;
   for (const auto& entry : it->second) {
-    const DnnPath& path = entry.path;
-    const bool rounded = path.stops.front().data_type() != path.stops.back().data_type();
-    const DnnOperands made = path.split_at >= 0 ? DnnOperands::kSplit
-                             : rounded          ? DnnOperands::kRounded
-                                                : DnnOperands::kGiven;
-    if (path.stops.front() == from && made == operands) return &path.stops.back();
+    const DnnDesc& last = entry.path.stops.back();
+    const bool same = entry.path.stops.front() == from && entry.path.parts == reading.parts &&
+                      last.data_type() == DnnTypeOf(reading.dtype);
+    if (same) return &last;
   }
   return nullptr;
+}
+
+int64_t DnnWeights::PartKey(int64_t key, int64_t at) {
+  constexpr int64_t kFirst = std::numeric_limits<int64_t>::min();
+  const auto next = kFirst + static_cast<int64_t>(store_->part_keys.size());
+  return store_->part_keys.try_emplace({key, at}, next).first->second;
+}
+
+std::pair<int32_t, int32_t> DnnWeights::Range(int64_t key, const void* data, int64_t elements) {
+  const auto [it, made] = store_->ranges.try_emplace(key);
+  if (made) {
+    it->second = {0, 0};
+    RangeOfI32(static_cast<const int32_t*>(data), elements, &it->second.first, &it->second.second);
+  }
+  return it->second;
 }
 
 }  // namespace weft::cpu

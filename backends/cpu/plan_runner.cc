@@ -194,8 +194,12 @@ absl::Status PlanRunner::RunCode(const Step& step, StepCode& code, size_t index)
                         runtime_.threads, plan_.kernels[step.kernel].name);
   }
   if (code.program != nullptr) return RunProgram(code);
-  return code.call->Run(absl::MakeConstSpan(code.memory).first(code.args.size()),
-                        code.memory[code.args.size()], runtime_.scratch.data());
+  const absl::Status status =
+      code.call->Run(absl::MakeConstSpan(code.memory).first(code.args.size()),
+                     code.memory[code.args.size()], runtime_.scratch.data());
+  if (!absl::IsUnimplemented(status)) return status;
+  ++runtime_.stats.fallbacks;
+  return RunReference(step, code);
 }
 
 absl::Status PlanRunner::RunProgram(StepCode& code) {

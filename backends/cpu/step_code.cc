@@ -78,7 +78,7 @@ void CompileLibrary(const Plan& plan, const Step& step, const MemoryPlan& memory
         base == nullptr ? 0 : plan.buffers[arg.buffer].index + (arg.offset << 32));
   }
   auto call = MakeLibraryCall(library, {runtime.isa, runtime.table, runtime.threads,
-                                        &runtime.weights, &runtime.panels, runtime.operands});
+                                        &runtime.weights, &runtime.panels, runtime.reading});
   if (!call.ok()) {
     ++runtime.stats.fallbacks;
     return;
@@ -86,6 +86,7 @@ void CompileLibrary(const Plan& plan, const Step& step, const MemoryPlan& memory
   code->call = *std::move(call);
   if (absl::StartsWith(code->call->name(), "ref")) ++runtime.stats.slow_primitives;
   if (code->call->rounds_operands()) ++runtime.stats.rounded_products;
+  if (code->call->narrows_integers()) ++runtime.stats.integer_products;
   code->scratch_bytes = code->call->scratch_bytes();
 }
 

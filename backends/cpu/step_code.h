@@ -28,8 +28,8 @@ struct Runtime {
   Isa isa = Isa::kAvx2;
   const TileTable* table = nullptr;
   int threads = 1;
-  int dnn_threads = 1;                         // Of oneDNN's primitives.
-  DnnOperands operands = DnnOperands::kGiven;  // Of products of f32.
+  int dnn_threads = 1;  // Of oneDNN's primitives.
+  DnnReading reading;   // Of products of f32.
   DnnWeights weights;
   PanelWeights panels;
   GrowingMemory scratch;

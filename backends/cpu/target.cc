@@ -28,6 +28,14 @@ bool IsConvolution(const Node& node) {
   return n >= 1 && n <= 3 && attrs.Sym("groups").is_constant();
 }
 
+// Of numbers that are 8 bits wide as a rule; the routine looks, and refuses others.
+bool IsIntegerProduct(const Node& node) {
+  if (!IsProduct(node) && !IsConvolution(node)) return false;
+  if (node.result()->type().dtype() != DType::kI32) return false;
+  const bool bias = node.num_operands() > 2 && node.has_operand(2);
+  return !bias;
+}
+
 bool IsPooling(const Node& node) {
   if (!node.Is(ops::max_pool) && !node.Is(ops::avg_pool)) return false;
   if (node.Is(ops::max_pool) && node.result(1)->has_uses()) return false;
@@ -42,6 +50,7 @@ bool IsPooling(const Node& node) {
 bool HasRoutine(const Node& node) {
   if (node.num_operands() == 0 || !node.has_operand(0)) return false;
   const Type type = node.operand(0)->type();
+  if (IsIntegerProduct(node)) return true;
   if (!type.is_tensor() || !IsRoutineFloat(type.dtype())) return false;
   return IsProduct(node) || IsConvolution(node) || IsPooling(node) ||
          node.Is(ops::scaled_dot_product_attention);
@@ -57,6 +66,8 @@ bool TakesEpilogue(const Node& library, const Node& op, int operand) {
   const DType dtype = library.result()->type().dtype();
   const DnnPostOp post = PostOpOf(op.op(), op.attr_list());
   if (post.function == DnnFunction::kNone) return false;
+  // Post-ops of oneDNN's integers go through f32.
+  if (dtype == DType::kI32) return false;
   // What is not rounded between two ops must not need it.
   if (dtype != DType::kF32) return post.function == DnnFunction::kRelu && post.alpha == 0;
   if (post.function < DnnFunction::kAdd) return true;

@@ -1,0 +1,178 @@
+// Products and convolutions of i32 that come from 8 bits: equal to the reference in
+// every bit, whatever the range of the operands, on products of 8 bits where the machine
+// has exact ones, else on f32.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/cpu/executable.h"
+#include "backends/cpu/onednn.h"
+#include "backends/cpu/target.h"
+#include "backends/reference/executor.h"
+#include "graph/core/graph.h"
+#include "graph/ops/ops.h"
+#include "gtest/gtest.h"
+#include "lowering/lower.h"
+#include "tests/support/parse.h"
+#include "tests/support/tensor_compare.h"
+
+namespace weft::cpu {
+namespace {
+
+// From `low` to `high`, both among them.
+HostTensor Integers(DType dtype, std::vector<int64_t> dims, int low, int high, uint32_t seed) {
+  HostTensor t(dtype, dims);
+  std::vector<double> values(t.numel());
+  for (double& v : values) {
+    seed = seed * 1664525 + 1013904223;
+    v = low + static_cast<int>((seed >> 8) % static_cast<uint32_t>(high - low + 1));
+  }
+  if (values.size() > 1) {
+    values[0] = low;
+    values[1] = high;
+  }
+  t.WriteDoubles(values);
+  return t;
+}
+
+void MakeConstant(Graph& main, int input, const HostTensor& value) {
+  const int64_t id = main.module().constants().Add(value);
+  Node* constant = main.CreateNode(ops::constant, {}, AttrList::Get({AttrValue(id)}),
+                                   {value.type()}, main.first_node());
+  main.input(input)->ReplaceAllUsesWith(constant->result());
+}
+
+struct Case {
+  const char* name;
+  const char* product;  // From %a and %b of i32 to %y.
+  std::vector<int64_t> x, w, y;
+  bool narrow_groups = false;  // For which oneDNN has nothing fast of 8 bits.
+};
+
+const Case kCases[] = {
+    {"matmul", "matmul(%a, %b)", {3, 40}, {40, 24}, {3, 24}},
+    {"batched", "matmul(%a, %b)", {2, 5, 33}, {2, 33, 17}, {2, 5, 17}},
+    {"linear", "linear(%a, %b, none)", {70, 64}, {48, 64}, {70, 48}},
+    // Sums beyond 24 bits.
+    {"long", "matmul(%a, %b)", {4, 3000}, {3000, 20}, {4, 20}},
+    {"convolution",
+     "convolution(%a, %b, none, stride=[1, 1], padding=[1, 1], dilation=[1, 1])",
+     {2, 16, 9, 8},
+     {32, 16, 3, 3},
+     {2, 32, 9, 8}},
+    {"strided",
+     "convolution(%a, %b, none, stride=[2, 1], padding=[0, 2, 1, 0], dilation=[1, 2])",
+     {1, 3, 11, 12},
+     {5, 3, 3, 3},
+     {1, 5, 5, 10}},
+    {"grouped",
+     "convolution(%a, %b, none, stride=[1, 1], padding=[1, 1], dilation=[1, 1], groups=2)",
+     {1, 8, 6, 6},
+     {12, 4, 3, 3},
+     {1, 12, 6, 6},
+     true},
+    {"depthwise",
+     "convolution(%a, %b, none, stride=[1], padding=[1], dilation=[1], groups=16)",
+     {1, 16, 20},
+     {16, 1, 3},
+     {1, 16, 20},
+     true},
+    {"deep",
+     "convolution(%a, %b, none, stride=[1, 1], padding=[1, 1], dilation=[1, 1])",
+     {1, 300, 5, 5},
+     {8, 300, 3, 3},
+     {1, 8, 5, 5}},
+};
+
+std::string DimsText(const std::vector<int64_t>& dims) {
+  std::string text;
+  for (int64_t d : dims) text += (text.empty() ? "" : ", ") + std::to_string(d);
+  return text;
+}
+
+// As ONNX's integer products come: the operands less their zero points.
+std::string ProgramOf(const Case& c) {
+  return "func @main(%x: u8[" + DimsText(c.x) + "], %zero: u8[], %w: i32[" + DimsText(c.w) +
+         "]) -> (i32[" + DimsText(c.y) + "]) {\n" +
+         "  %0 = convert(%x, dtype=i32)\n  %1 = convert(%zero, dtype=i32)\n" +
+         "  %a = sub(%0, %1)\n  %8 = reshape(%w, size=[" + DimsText(c.w) + "])\n" +
+         "  %b = reshape(%8, size=[" + DimsText(c.w) + "])\n  %y = " + c.product +
+         "\n  return %y\n}";
+}
+
+class Integers8 : public testing::TestWithParam<Case> {};
+
+TEST_P(Integers8, AreExact) {
+  const Case& c = GetParam();
+  struct Weights {
+    int low, high;
+  };
+  for (const Weights range : {Weights{-127, 127}, {-128, 127}, {-155, 200}, {0, 255}}) {
+    SCOPED_TRACE(range.low);
+    const auto module = Parse(ProgramOf(c));
+    const HostTensor w = Integers(DType::kI32, c.w, range.low, std::min(range.high, 254), 3);
+    MakeConstant(*module->main(), 2, w);
+    auto plan = Lower(*module->main(), CpuLoweringTarget());
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    CpuOptions options;
+    options.threads = 2;
+    options.isa = WEFT_TEST_ISA;
+    const auto executable = Executable::Create(*module->main(), *std::move(plan), options);
+    ASSERT_TRUE(executable.ok()) << executable.status();
+    // Without a sign, those of a byte, and those of neither.
+    for (const int zero : {0, 128, 100, 255}) {
+      SCOPED_TRACE(zero);
+      const std::vector<HostTensor> inputs = {
+          Integers(DType::kU8, c.x, 0, 255, 7),
+          HostTensor::FromDoubles(DType::kU8, {}, {static_cast<double>(zero)}), w};
+      const auto want = reference::Run(*module->main(), inputs);
+      const auto got = (*executable)->Run(inputs);
+      ASSERT_TRUE(want.ok() && got.ok()) << got.status();
+      EXPECT_EQ(ExactDifference((*got)[0], (*want)[0]), "");
+    }
+    const bool has_unit = FindInt8Unit() != DnnUnit::kNone && !c.narrow_groups;
+    EXPECT_EQ((*executable)->stats().integer_products, has_unit ? 1 : 0);
+    EXPECT_EQ((*executable)->stats().fallbacks, 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Products, Integers8, testing::ValuesIn(kCases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// Weights that are not constant may turn out to be wide on any call.
+TEST(Integers, WideOnesGoThroughTheOp) {
+  const auto module = Parse(R"(
+    func @main(%x: i8[s0, 32], %w: i16[32, 8]) -> (i32[s0, 8]) {
+      %0 = convert(%x, dtype=i32)
+      %1 = convert(%w, dtype=i32)
+      %2 = convert(%1, dtype=i8)
+      %3 = convert(%2, dtype=i32)
+      %4 = sub(%3, %1)
+      %5 = sub(%3, %4)
+      %6 = matmul(%0, %5)
+      return %6
+    })");
+  auto plan = Lower(*module->main(), CpuLoweringTarget());
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  CpuOptions options;
+  options.isa = WEFT_TEST_ISA;
+  const auto executable = Executable::Create(*module->main(), *std::move(plan), options);
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  int64_t refused = 0;
+  for (const int most : {100, 1000, 90}) {
+    const std::vector<HostTensor> inputs = {Integers(DType::kI8, {6, 32}, -128, 127, 1),
+                                            Integers(DType::kI16, {32, 8}, -most, most, 2)};
+    const auto want = reference::Run(*module->main(), inputs);
+    const auto got = (*executable)->Run(inputs);
+    ASSERT_TRUE(want.ok() && got.ok()) << got.status();
+    EXPECT_EQ(ExactDifference((*got)[0], (*want)[0]), "");
+    if (FindInt8Unit() == DnnUnit::kNone) continue;
+    refused += most > 127;
+    EXPECT_EQ((*executable)->stats().fallbacks, refused);
+  }
+}
+
+}  // namespace
+}  // namespace weft::cpu
