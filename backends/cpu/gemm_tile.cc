@@ -301,12 +301,43 @@ class Panel {
   const int64_t block_rows_;
 };
 
+// Columns [column, column + kLanes) of a pack whose sums lie side by side: squares are
+// turned in registers.
+void PackSquares(const GemmPack& pack, int64_t column, int64_t width) {
+  const float* from = pack.from + column * pack.column;
+  float* to = pack.to + column;
+  int64_t k = 0;
+  for (; k + kLanes <= pack.depth; k += kLanes) {
+    Vec square[kLanes];
+    for (int64_t j = 0; j < kLanes; ++j) square[j] = LoadVec(from + j * pack.column + k);
+    TransposeSquare<1>(square);
+    for (int64_t j = 0; j < kLanes; ++j) StoreVec(to + (k + j) * width, square[j]);
+  }
+  for (; k < pack.depth; ++k) {
+    for (int64_t j = 0; j < kLanes; ++j) to[k * width + j] = from[j * pack.column + k];
+  }
+}
+
+void Pack(const GemmPack& pack) {
+  const int64_t width = pack.vectors * kLanes;
+  int64_t done = 0;
+  if (pack.step == 1) {
+    for (; done + kLanes <= pack.columns; done += kLanes) PackSquares(pack, done, width);
+  }
+  for (int64_t k = 0; k < pack.depth; ++k) {
+    const float* from = pack.from + k * pack.step;
+    float* to = pack.to + k * width;
+    for (int64_t j = done; j < pack.columns; ++j) to[j] = from[j * pack.column];
+    for (int64_t j = pack.columns; j < width; ++j) to[j] = 0;
+  }
+}
+
 void Run(const GemmPanel& panel, float* scratch) { Panel(panel, scratch).Run(); }
 
 }  // namespace
 
 const GemmTable& TheGemm() {
-  static const GemmTable table = {Run, kLanes, kVectors};
+  static const GemmTable table = {Run, Pack, kLanes, kVectors};
   return table;
 }
 

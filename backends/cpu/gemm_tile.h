@@ -70,8 +70,21 @@ struct GemmPanel {
 // room for GemmScratch() floats.
 using GemmFn = void (*)(const GemmPanel& panel, float* scratch);
 
+// Weights [columns, depth] by strides in elements as [depth, vectors of columns], zeros
+// beyond the columns.
+struct GemmPack {
+  const float* from = nullptr;
+  int64_t column = 0;
+  int64_t step = 0;
+  int64_t columns = 0;
+  int64_t depth = 0;
+  int vectors = 1;
+  float* to = nullptr;
+};
+
 struct GemmTable {
   GemmFn run = nullptr;
+  void (*pack)(const GemmPack& pack) = nullptr;
   int64_t lanes = 0;  // Of a vector.
   int vectors = 0;    // Of a panel, at most.
 };

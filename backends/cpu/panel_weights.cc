@@ -9,25 +9,18 @@
 namespace weft::cpu {
 namespace {
 
-// Squares of weights at a time: both what is read and what is written stays in the
-// nearest cache, whichever of the two lies side by side.
-void PackPanel(const WeightView& view, const WeightPanel& panel, int64_t lanes, float* to) {
-  constexpr int64_t kSquare = 16;
-  const int64_t width = panel.vectors * lanes;
+void PackPanel(const WeightView& view, const WeightPanel& panel, const GemmTable& table,
+               float* to) {
   for (int64_t t = 0; t < view.taps; ++t) {
-    const float* from = view.data + panel.first * view.column + view.tap[t];
-    float* rows = to + t * view.depth * width;
-    for (int64_t first = 0; first < view.depth; first += kSquare) {
-      const int64_t last = std::min(first + kSquare, view.depth);
-      for (int64_t j = 0; j < panel.columns; ++j) {
-        for (int64_t k = first; k < last; ++k) {
-          rows[k * width + j] = from[j * view.column + k * view.step];
-        }
-      }
-      for (int64_t k = first; k < last; ++k) {
-        std::fill(rows + k * width + panel.columns, rows + (k + 1) * width, 0.0f);
-      }
-    }
+    GemmPack pack;
+    pack.from = view.data + panel.first * view.column + view.tap[t];
+    pack.column = view.column;
+    pack.step = view.step;
+    pack.columns = panel.columns;
+    pack.depth = view.depth;
+    pack.vectors = panel.vectors;
+    pack.to = to + t * view.depth * panel.vectors * table.lanes;
+    table.pack(pack);
   }
 }
 
@@ -71,7 +64,7 @@ std::shared_ptr<const PackedPanels> PanelWeights::Get(int64_t key, const WeightV
   const int64_t n = static_cast<int64_t>(packed->panels.size());
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
   for (int64_t i = 0; i < n; ++i) {
-    PackPanel(view, packed->panels[i], table.lanes, to + packed->panels[i].offset);
+    PackPanel(view, packed->panels[i], table, to + packed->panels[i].offset);
   }
   if (view.column > 0 && view.step > 0) {
     PageOut(view.data, view.columns * view.length() * static_cast<int64_t>(sizeof(float)));

@@ -91,6 +91,36 @@ inline Vec Tanh(Vec x) {
   return a < Splat(0.625f) ? Fma(p * z, x, x) : signed_far;
 }
 
+// Where vector i of a transposed block takes its elements from, of two vectors that lie
+// `kStep` apart: the even or the odd blocks of kStep elements.
+template <int kStep>
+inline Ints Interleaved(bool odd) {
+  Ints from;
+  for (int k = 0; k < kLanes; ++k) {
+    const bool second = (k / kStep) % 2 == 1;
+    const int within = second ? k - kStep : k;
+    from[k] = within + (odd ? kStep : 0) + (second ? kLanes : 0);
+  }
+  return from;
+}
+
+// Rows for columns, in a square of vectors.
+template <int kStep>
+inline void TransposeSquare(Vec* v) {
+  if constexpr (kStep < kLanes) {
+    const Ints even = Interleaved<kStep>(false);
+    const Ints odd = Interleaved<kStep>(true);
+    for (int i = 0; i < kLanes; ++i) {
+      if (i & kStep) continue;
+      const Vec a = v[i];
+      const Vec b = v[i + kStep];
+      v[i] = __builtin_shuffle(a, b, even);
+      v[i + kStep] = __builtin_shuffle(a, b, odd);
+    }
+    TransposeSquare<kStep * 2>(v);
+  }
+}
+
 }  // namespace
 }  // namespace WEFT_CPU_ISA
 }  // namespace weft::cpu
