@@ -1,19 +1,23 @@
 #include "serialize/onnx/export.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "graph/core/status_macros.h"
 #include "onnx/onnx_pb.h"
+#include "serialize/onnx/export_bytes.h"
 #include "serialize/onnx/export_graph.h"
 #include "serialize/onnx/export_writer.h"
 
 namespace weft {
 namespace {
 
+namespace fs = std::filesystem;
 using onnx_export::ExternalTensor;
 using onnx_export::GraphExporter;
 using onnx_export::ModelWriter;
@@ -75,16 +79,42 @@ int64_t ConstantBytes(const Module& module) {
   return bytes;
 }
 
+// The file may be the one that the module's weights are mapped from: another takes its
+// place once it is written. What is no regular file is written to.
+absl::Status ReplaceFile(const std::string& path,
+                         absl::FunctionRef<void(std::ostream&)> write) {
+  std::error_code error;
+  const bool in_place = fs::exists(path, error) && !fs::is_regular_file(path, error);
+  const fs::path target = fs::is_symlink(path, error) ? fs::canonical(path, error) : fs::path(path);
+  const std::string to = in_place ? path : target.string() + ".new";
+  std::ofstream file(to, std::ios::binary);
+  write(file);
+  file.close();
+  bool written = static_cast<bool>(file);
+  if (written && !in_place) {
+    fs::rename(to, target, error);
+    written = !error;
+  }
+  if (written) return absl::OkStatus();
+  if (!in_place) fs::remove(to, error);
+  return absl::UnavailableError(absl::StrCat(path, ": cannot be written"));
+}
+
 absl::Status WriteExternal(const std::string& path,
                            const std::vector<ExternalTensor>& tensors) {
-  std::ofstream file(path, std::ios::binary);
-  for (const ExternalTensor& external : tensors) {
-    file.seekp(external.offset);
-    file.write(external.tensor.data<char>(), external.tensor.bytes());
-  }
-  file.close();
-  if (file) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat(path, ": cannot be written"));
+  return ReplaceFile(path, [&](std::ostream& file) {
+    for (const ExternalTensor& external : tensors) {
+      file.seekp(external.offset);
+      file.write(external.tensor.data<char>(), external.tensor.bytes());
+    }
+  });
+}
+
+absl::StatusOr<std::string> Bytes(onnx::ModelProto* model, const OnnxExportOptions& options) {
+  std::string bytes =
+      onnx_export::SerializeModel(model, std::min(options.max_model_bytes, kMaxMessage));
+  if (!bytes.empty()) return bytes;
+  return absl::ResourceExhaustedError("the model's bytes pass max_model_bytes");
 }
 
 }  // namespace
@@ -93,7 +123,7 @@ absl::StatusOr<std::string> ExportOnnx(const Module& module,
                                        const OnnxExportOptions& options) {
   Exported exported;
   WEFT_RETURN_IF_ERROR(Export(module, options, "", -1, &exported));
-  return exported.model.SerializeAsString();
+  return Bytes(&exported.model, options);
 }
 
 absl::Status ExportOnnxFile(const Module& module, const std::string& path,
@@ -112,11 +142,8 @@ absl::Status ExportOnnxFile(const Module& module, const std::string& path,
   if (!exported.external.empty()) {
     WEFT_RETURN_IF_ERROR(WriteExternal(data_path, exported.external));
   }
-  std::ofstream file(path, std::ios::binary);
-  exported.model.SerializeToOstream(&file);
-  file.close();
-  if (file) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat(path, ": cannot be written"));
+  WEFT_ASSIGN_OR_RETURN(const std::string bytes, Bytes(&exported.model, options));
+  return ReplaceFile(path, [&](std::ostream& file) { file.write(bytes.data(), bytes.size()); });
 }
 
 }  // namespace weft

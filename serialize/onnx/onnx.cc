@@ -7,10 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "graph/core/mapped_memory.h"
 #include "graph/core/status_macros.h"
 #include "graph/core/verifier.h"
 #include "onnx/onnx_pb.h"
 #include "serialize/onnx/import_model.h"
+#include "serialize/onnx/raw_data.h"
 #include "serialize/onnx/tensor_proto.h"
 #include "serialize/onnx/wire_scan.h"
 
@@ -52,6 +54,50 @@ absl::string_view Bytes(const HostBuffer& buffer) {
           static_cast<size_t>(buffer.size())};
 }
 
+// A part of a buffer, which it keeps.
+class PartBuffer : public HostBuffer {
+ public:
+  PartBuffer(std::shared_ptr<MappedMemory> whole, absl::string_view part)
+      : HostBuffer(reinterpret_cast<uint8_t*>(const_cast<char*>(part.data())),
+                   static_cast<int64_t>(part.size())),
+        whole_(std::move(whole)) {}
+
+ private:
+  const std::shared_ptr<MappedMemory> whole_;
+};
+
+// `file` holds `bytes`; null: weights are copied out of these.
+absl::StatusOr<std::unique_ptr<Module>> Import(absl::string_view bytes,
+                                               const std::shared_ptr<MappedMemory>& file,
+                                               const std::string& base_dir,
+                                               const OnnxImportOptions& options) {
+  if (bytes.size() > kMaxProtoBytes ||
+      static_cast<int64_t>(bytes.size()) > options.max_model_bytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the model has ", bytes.size(), " bytes; the limit is ",
+                     std::min<int64_t>(options.max_model_bytes, kMaxProtoBytes)));
+  }
+  std::optional<onnx_import::WithoutRawData> small;
+  if (file != nullptr) small = onnx_import::RemoveRawData(bytes);
+  // A nested graph takes three messages (attribute, graph, node), a tensor or
+  // a type at its bottom a few more.
+  const int max_depth = 3 * options.max_nesting + 16;
+  ::onnx::ModelProto model;
+  if (!ParseProto(small ? absl::string_view(small->model) : bytes, max_depth, &model)) {
+    return onnx_import::ExplainParseFailure(bytes, options.max_nesting);
+  }
+  onnx_import::ModelImporter importer(&model, base_dir, options);
+  if (small) {
+    for (const onnx_import::RawData& raw : small->removed) {
+      importer.loader().SetRawData(&model.graph().initializer(raw.initializer),
+                                   std::make_shared<PartBuffer>(file, raw.data));
+    }
+  }
+  WEFT_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, importer.Run());
+  WEFT_RETURN_IF_ERROR(Verify(*module));
+  return module;
+}
+
 absl::Status Annotate(const absl::Status& status, const std::string& path) {
   return absl::Status(status.code(),
                       absl::StrCat(path, ": ", status.message()));
@@ -62,23 +108,7 @@ absl::Status Annotate(const absl::Status& status, const std::string& path) {
 absl::StatusOr<std::unique_ptr<Module>> ImportOnnxBytes(
     absl::string_view bytes, const std::string& base_dir,
     const OnnxImportOptions& options) {
-  if (bytes.size() > kMaxProtoBytes ||
-      static_cast<int64_t>(bytes.size()) > options.max_model_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the model has ", bytes.size(), " bytes; the limit is ",
-        std::min<int64_t>(options.max_model_bytes, kMaxProtoBytes)));
-  }
-  // A nested graph takes three messages (attribute, graph, node), a tensor or
-  // a type at its bottom a few more.
-  const int max_depth = 3 * options.max_nesting + 16;
-  ::onnx::ModelProto model;
-  if (!ParseProto(bytes, max_depth, &model)) {
-    return onnx_import::ExplainParseFailure(bytes, options.max_nesting);
-  }
-  onnx_import::ModelImporter importer(&model, base_dir, options);
-  WEFT_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, importer.Run());
-  WEFT_RETURN_IF_ERROR(Verify(*module));
-  return module;
+  return Import(bytes, nullptr, base_dir, options);
 }
 
 absl::StatusOr<std::unique_ptr<Module>> ImportOnnx(
@@ -87,7 +117,7 @@ absl::StatusOr<std::unique_ptr<Module>> ImportOnnx(
                         ReadFile(path, options.max_model_bytes));
   std::string folder = std::filesystem::path(path).parent_path().string();
   if (folder.empty()) folder = ".";
-  auto module = ImportOnnxBytes(Bytes(*file), folder, options);
+  auto module = Import(Bytes(*file), std::make_shared<MappedMemory>(file), folder, options);
   if (!module.ok()) return Annotate(module.status(), path);
   return module;
 }

@@ -51,6 +51,8 @@ struct OnnxImportOptions {
   int64_t max_nodes = int64_t{1} << 26;
 };
 
+// The file is mapped, and large weights stay in it where their place suits their dtype:
+// it must not change while the module is alive.
 absl::StatusOr<std::unique_ptr<Module>> ImportOnnx(
     const std::string& path, const OnnxImportOptions& options = {});
 // External data is looked for in `base_dir`; empty: there must be none.

@@ -1,5 +1,6 @@
 #include "serialize/onnx/tensor_proto.h"
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "graph/core/status_macros.h"
+#include "serialize/onnx/raw_data.h"
 
 namespace weft::onnx_import {
 namespace {
@@ -48,9 +50,6 @@ constexpr OnnxType kTypes[] = {
     {"UINT2", std::nullopt},
     {"INT2", std::nullopt},
 };
-
-// Data that is copied rather than kept where it was read.
-constexpr int64_t kSmallBytes = 4096;
 
 class StringBuffer : public HostBuffer {
  public:
@@ -175,6 +174,8 @@ absl::StatusOr<HostTensor> TensorLoader::LoadAs(TensorProto& proto,
   if (proto.data_location() == TensorProto::EXTERNAL) {
     return LoadExternal(proto, dtype);
   }
+  const auto in_place = raw_data_.find(&proto);
+  if (in_place != raw_data_.end()) return LoadInPlace(proto, dtype, in_place->second);
   if (proto.has_raw_data()) return LoadRaw(proto, dtype);
   switch (dtype) {
     case DType::kF32:
@@ -222,7 +223,7 @@ absl::StatusOr<HostTensor> TensorLoader::LoadRaw(TensorProto& proto,
   const int64_t want = DTypeBytes(dtype, n);
   const auto got = static_cast<int64_t>(proto.raw_data().size());
   if (got != want) return WrongSize(proto, dtype, got, want, "bytes");
-  if (want <= kSmallBytes || dtype == DType::kBool) {
+  if (want <= static_cast<int64_t>(kSmallRawBytes) || dtype == DType::kBool) {
     return FromBytes(proto, dtype, proto.raw_data().data(), got, max_bytes_);
   }
   if (want > max_bytes_) {
@@ -233,6 +234,17 @@ absl::StatusOr<HostTensor> TensorLoader::LoadRaw(TensorProto& proto,
   bytes->swap(*proto.mutable_raw_data());
   return HostTensor::View(std::make_shared<StringBuffer>(std::move(bytes)),
                           dtype, Dims(proto));
+}
+
+absl::StatusOr<HostTensor> TensorLoader::LoadInPlace(const TensorProto& proto, DType dtype,
+                                                     const std::shared_ptr<HostBuffer>& data) {
+  WEFT_ASSIGN_OR_RETURN(const int64_t n, NumElements(proto));
+  const int64_t want = DTypeBytes(dtype, n);
+  if (data->size() != want) return WrongSize(proto, dtype, data->size(), want, "bytes");
+  const int64_t alignment = std::max<int64_t>(DTypeBits(dtype) / 8, 1);
+  const bool aligned = reinterpret_cast<uintptr_t>(data->data()) % alignment == 0;
+  if (aligned && dtype != DType::kBool) return HostTensor::View(data, dtype, Dims(proto));
+  return FromBytes(proto, dtype, data->data(), data->size(), max_bytes_);
 }
 
 }  // namespace weft::onnx_import

@@ -34,6 +34,12 @@ class TensorLoader {
                         int64_t max_bytes = HostTensor::kDefaultMaxBytes)
       : base_dir_(std::move(base_dir)), max_bytes_(max_bytes) {}
 
+  // `data` is the raw data of `proto`, which lacks it. It lives on in the tensor
+  // where elements may lie at its address, and is copied otherwise.
+  void SetRawData(const ::onnx::TensorProto* proto, std::shared_ptr<HostBuffer> data) {
+    raw_data_[proto] = std::move(data);
+  }
+
   // Large raw data moves out of `proto`, so that there is one copy of it; the
   // loader remembers what it loaded, and gives it again for the same message.
   // `what` names the tensor in messages.
@@ -46,6 +52,8 @@ class TensorLoader {
  private:
   absl::StatusOr<HostTensor> LoadAs(::onnx::TensorProto& proto, DType dtype);
   absl::StatusOr<HostTensor> LoadRaw(::onnx::TensorProto& proto, DType dtype);
+  absl::StatusOr<HostTensor> LoadInPlace(const ::onnx::TensorProto& proto, DType dtype,
+                                         const std::shared_ptr<HostBuffer>& data);
   absl::StatusOr<HostTensor> LoadExternal(const ::onnx::TensorProto& proto,
                                           DType dtype);
   absl::StatusOr<std::shared_ptr<HostBuffer>> OpenExternal(
@@ -54,6 +62,7 @@ class TensorLoader {
   std::string base_dir_;
   int64_t max_bytes_;
   absl::flat_hash_map<const ::onnx::TensorProto*, HostTensor> loaded_;
+  absl::flat_hash_map<const ::onnx::TensorProto*, std::shared_ptr<HostBuffer>> raw_data_;
 };
 
 }  // namespace weft::onnx_import
