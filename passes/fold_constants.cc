@@ -39,6 +39,19 @@ bool ResultSize(const Node& node, int64_t* bytes, int64_t* numel) {
   return true;
 }
 
+// The transpose of a large weight that products alone read: they can through strides,
+// and a copy is memory and time for nothing.
+bool IsReadInPlace(const Node& node) {
+  constexpr int64_t kLarge = 1 << 16;
+  if (!node.Is(ops::permute) || node.result()->type().rank() != 2) return false;
+  const HostTensor* literal = LiteralOf(node.operand(0));
+  if (literal == nullptr || literal->bytes() <= kLarge) return false;
+  for (Use* use = node.result()->first_use(); use != nullptr; use = use->next()) {
+    if (!use->user()->Is(ops::matmul) || use->operand_index() != 1) return false;
+  }
+  return true;
+}
+
 bool AllUsesAreBy(const Value& value, const Node& user) {
   for (Use* use = value.first_use(); use != nullptr; use = use->next()) {
     if (use->user() != &user) return false;
@@ -93,7 +106,7 @@ class Folder {
       const Value* v = node.operand(i);
       if (v != nullptr && !v->IsResultOf(ops::constant)) return false;
     }
-    return true;
+    return !IsReadInPlace(node);
   }
 
   // Why the node is not folded, and the option that would allow it; empty when it

@@ -7,9 +7,39 @@
 #include "graph/core/status_macros.h"
 #include "graph/ops/ops.h"
 #include "passes/freeze/fold_channels.h"
+#include "passes/rewrite/rewriter.h"
 
 namespace weft {
 namespace {
+
+// The constant whose transpose the product takes; null for other nodes.
+Value* TransposedWeight(const Node& node) {
+  if (!node.Is(ops::matmul)) return nullptr;
+  const Value* operand = node.operand(1);
+  if (operand->type().rank() != 2 || !operand->IsResultOf(ops::permute)) return nullptr;
+  const std::vector<int64_t> dims = operand->node()->attrs().Ints("dims");
+  Value* weight = operand->node()->operand(0);
+  const bool swaps = dims.size() == 2 && dims[0] % 2 != 0;
+  return swaps && LiteralOf(weight) != nullptr ? weight : nullptr;
+}
+
+// matmul(x, w') = linear(x, w) for a constant matrix w: no copy of it in another order is
+// needed.
+absl::Status TakeTransposedWeights(Graph& graph, PassContext& context) {
+  Rewriter rewriter(&graph);
+  for (Node* node : graph.nodes()) {
+    Value* weight = TransposedWeight(*node);
+    if (weight == nullptr) continue;
+    if (!context.StartRewrite({NumericContract::kBitExact, "transposed-weight", ""})) break;
+    rewriter.Begin(node, "transposed-weight", context.num_rewrites());
+    Value* operands[] = {node->operand(0), weight, nullptr};
+    const std::vector<Value*> made = rewriter.Create(ops::linear, operands, AttrList::Get({}));
+    WEFT_RETURN_IF_ERROR(rewriter.status());
+    WEFT_RETURN_IF_ERROR(rewriter.ReplaceRoot(made));
+    context.Count("transposed_weights");
+  }
+  return absl::OkStatus();
+}
 
 class FreezePass : public Pass {
  public:
@@ -17,7 +47,7 @@ class FreezePass : public Pass {
   absl::string_view name() const override { return "freeze"; }
   absl::string_view doc() const override {
     return "Makes constants of parameters; folds scales of channels into "
-           "products.";
+           "products; takes transposed weights as they lie.";
   }
   void VisitOptions(OptionVisitor& visitor) override {
     visitor.Visit("preserve", &options_.preserve, "names of inputs or parameters that stay inputs");
@@ -27,6 +57,9 @@ class FreezePass : public Pass {
   absl::Status Run(Module& module, PassContext& context) override {
     for (const auto& function : module.functions()) {
       Freeze(*function, context);
+    }
+    for (Graph* graph : module.AllGraphs()) {
+      WEFT_RETURN_IF_ERROR(TakeTransposedWeights(*graph, context));
     }
     if (!options_.fold_channels) return absl::OkStatus();
     for (Graph* graph : module.AllGraphs()) {

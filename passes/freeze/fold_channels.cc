@@ -2,6 +2,7 @@
 // the bias times the scale, plus the shift.
 #include "passes/freeze/fold_channels.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -126,11 +127,25 @@ bool AreFinite(const Channels& channels) {
   return true;
 }
 
+// `inner` elements of each channel in turn, each product rounded once.
+HostTensor ScaledF32(const HostTensor& weight, int64_t inner, const std::vector<double>& scale) {
+  HostTensor scaled(DType::kF32, weight.dims());
+  const float* from = weight.data<float>();
+  float* to = scaled.data<float>();
+  const int64_t runs = inner == 0 ? 0 : weight.numel() / inner;
+  for (int64_t r = 0; r < runs; ++r, from += inner, to += inner) {
+    const double by = scale[r % static_cast<int64_t>(scale.size())];
+    for (int64_t i = 0; i < inner; ++i) to[i] = static_cast<float>(from[i] * by);
+  }
+  return scaled;
+}
+
 HostTensor ScaledWeight(const Product& p, const Channels& channels) {
-  HostTensor weight = *LiteralOf(p.node->operand(1));
-  std::vector<double> values = weight.ReadDoubles();
+  const HostTensor& weight = *LiteralOf(p.node->operand(1));
   int64_t inner = 1;
   for (int i = p.weight_dim + 1; i < weight.rank(); ++i) inner *= weight.dim(i);
+  if (weight.dtype() == DType::kF32) return ScaledF32(weight.Contiguous(), inner, channels.scale);
+  std::vector<double> values = weight.ReadDoubles();
   for (size_t i = 0; i < values.size(); ++i) {
     values[i] *= channels.scale[i / inner % p.channels];
   }
@@ -182,7 +197,11 @@ class ChannelFolder {
       return absl::OkStatus();
     }
     rewriter_.Begin(node, "fold-channels", context_.num_rewrites());
-    Value* operands[] = {product.node->operand(0), Constant(ScaledWeight(product, channels)),
+    // A shift alone leaves the weight as it is.
+    const bool scales = std::any_of(channels.scale.begin(), channels.scale.end(),
+                                    [](double scale) { return scale != 1; });
+    Value* weight = scales ? Constant(ScaledWeight(product, channels)) : product.node->operand(1);
+    Value* operands[] = {product.node->operand(0), weight,
                          Constant(ShiftedBias(product, channels))};
     std::vector<Value*> made =
         rewriter_.Create(product.node->op(), operands, product.node->attr_list());
