@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "api/call_inputs.h"
 #include "api/compiler.h"
 #include "backends/cpu/executable.h"
@@ -57,7 +59,8 @@ void LogPlan(const Plan& plan) {
 }
 
 absl::StatusOr<std::unique_ptr<cpu::Executable>> MakeExecutable(Module& module,
-                                                                const SessionOptions& options) {
+                                                                const SessionOptions& options,
+                                                                double* lowering_seconds) {
   // A plan is made from a graph without writes.
   if (module.HasWrites()) {
     CompileOptions functional;
@@ -65,9 +68,11 @@ absl::StatusOr<std::unique_ptr<cpu::Executable>> MakeExecutable(Module& module,
     auto compiled = Compile(module, functional);
     if (!compiled.ok()) return compiled.status();
   }
+  const absl::Time start = absl::Now();
   profiler::Scope lowering(profiler::Activity::kCompilerPass, "lower");
   WEFT_ASSIGN_OR_RETURN(Plan plan, Lower(*module.main(), cpu::CpuLoweringTarget()));
   lowering.End();
+  *lowering_seconds = absl::ToDoubleSeconds(absl::Now() - start);
   LogPlan(plan);
   cpu::CpuOptions cpu;
   cpu.threads = options.threads;
@@ -94,13 +99,31 @@ absl::StatusOr<Session> Session::Create(std::unique_ptr<Module> module, absl::st
   }
   Session session(std::move(module));
   if (target == "cpu") {
-    WEFT_ASSIGN_OR_RETURN(session.cpu_, MakeExecutable(*session.module_, options));
+    WEFT_ASSIGN_OR_RETURN(session.cpu_,
+                          MakeExecutable(*session.module_, options, &session.lowering_seconds_));
   }
   return session;
 }
 
 absl::Status Session::WaitForCode() {
   return cpu_ == nullptr ? absl::OkStatus() : cpu_->WaitForCode();
+}
+
+SessionStats Session::stats() const {
+  SessionStats stats;
+  if (cpu_ == nullptr) return stats;
+  const cpu::CpuStats from = cpu_->stats();
+  stats.lowering_seconds = lowering_seconds_;
+  stats.code_seconds = from.code_seconds;
+  stats.code_from_cache = from.code_from_cache;
+  stats.kernels = from.kernels;
+  stats.generated_kernels = from.generated_kernels;
+  stats.steps = from.steps;
+  stats.assignments = from.assignments;
+  stats.fallbacks = from.fallbacks;
+  stats.packed_bytes = from.packed_bytes;
+  stats.arena_bytes = from.arena_bytes;
+  return stats;
 }
 
 std::vector<int> Session::FillIn(const std::vector<bool>& lent, std::vector<HostTensor>* inputs) {

@@ -19,6 +19,7 @@
 #ifndef WEFT_API_SESSION_H_
 #define WEFT_API_SESSION_H_
 
+#include <cstdint>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -37,6 +38,24 @@ namespace weft {
 namespace cpu {
 class Executable;
 }  // namespace cpu
+
+// What a session made of its program; all zero for a target without plans.
+struct SessionStats {
+  double lowering_seconds = 0;
+  // Of writing and compiling kernels, or of finding them in the cache; 0 until they are
+  // there.
+  double code_seconds = 0;
+  bool code_from_cache = false;
+  int64_t kernels = 0;
+  int64_t generated_kernels = 0;  // That have compiled code.
+  int64_t steps = 0;              // Kernels, library calls, copies.
+  // Sizes of the inputs that a run met for the first time.
+  int64_t assignments = 0;
+  // Library steps without a routine for their sizes.
+  int64_t fallbacks = 0;
+  int64_t packed_bytes = 0;
+  int64_t arena_bytes = 0;
+};
 
 class Session {
  public:
@@ -77,6 +96,8 @@ class Session {
   // an interpreter goes on, when it failed.
   absl::Status WaitForCode();
 
+  SessionStats stats() const;
+
   // The state of the inputs that stand for the parameter or buffer `name`, or
   // are called so; null when there is none.
   const HostTensor* state(absl::string_view name) const;
@@ -99,7 +120,8 @@ class Session {
 
   std::unique_ptr<Module> module_;
   std::unique_ptr<cpu::Executable> cpu_;  // Null: the reference executor.
-  std::vector<HostTensor> state_;         // By input; empty without state.
+  double lowering_seconds_ = 0;
+  std::vector<HostTensor> state_;  // By input; empty without state.
 };
 
 }  // namespace weft

@@ -31,11 +31,12 @@ class ThreadScope {
 };
 
 // Of the plan and of those nested in it.
-std::vector<const Kernel*> KernelsOf(const Plan& main) {
+std::vector<const Kernel*> KernelsOf(const Plan& main, int64_t* steps) {
   std::vector<const Kernel*> kernels;
   std::vector<const Plan*> plans = {&main};
   for (size_t i = 0; i < plans.size(); ++i) {
     for (const Kernel& kernel : plans[i]->kernels) kernels.push_back(&kernel);
+    *steps += static_cast<int64_t>(plans[i]->steps.size());
     for (const Step& step : plans[i]->steps) {
       for (const auto& region : step.regions) plans.push_back(region.get());
     }
@@ -88,13 +89,15 @@ absl::StatusOr<std::unique_ptr<Executable>> Executable::Create(const Graph& grap
         absl::StrCat("f32_precision ", options.f32_precision,
                      ": this machine has no fast products of bf16; f32 stays"));
   }
-  const std::vector<const Kernel*> kernels = KernelsOf(impl->plan);
+  const std::vector<const Kernel*> kernels = KernelsOf(impl->plan, &runtime.stats.steps);
+  runtime.stats.kernels = static_cast<int64_t>(kernels.size());
   // Code that comes in the middle of a run of calls would change their last bits.
   const bool now = options.code == CpuOptions::Code::kBeforeCreation || options.deterministic;
   if (options.code != CpuOptions::Code::kNone && !kernels.empty()) {
     JitOptions jit;
     jit.compiler = options.compiler;
     jit.cache_dir = options.cache_dir;
+    jit.idle = !now;
     runtime.generated = std::make_unique<GeneratedKernels>(kernels, runtime.isa, std::move(jit));
     // Without a compiler the interpreter goes on.
     if (now) runtime.generated->Wait().IgnoreError();
@@ -130,6 +133,12 @@ CpuStats Executable::stats() const {
   CpuStats stats = impl_->runtime.stats;
   stats.packed_bytes = impl_->runtime.weights.bytes() + impl_->runtime.panels.bytes();
   stats.panel_bytes = impl_->runtime.panels.bytes();
+  const GeneratedKernels* code = impl_->runtime.generated.get();
+  if (code != nullptr && code->ready()) {
+    stats.generated_kernels = static_cast<int64_t>(code->size());
+    stats.code_seconds = code->seconds();
+    stats.code_from_cache = code->stats().from_cache;
+  }
   return stats;
 }
 

@@ -45,8 +45,17 @@ struct CpuOptions {
   std::string cache_dir;
 };
 
-// Counts of an executable's life; none of them grows in a steady state.
+// Counts of an executable's life; none of them grows in a steady state, once generated
+// code is there.
 struct CpuStats {
+  // Kernels and steps of the plan and of those nested in it.
+  int64_t kernels = 0;
+  int64_t steps = 0;
+  // Kernels with generated code, and seconds that writing and compiling it took; 0 until
+  // it is there.
+  int64_t generated_kernels = 0;
+  double code_seconds = 0;
+  bool code_from_cache = false;
   // Assignments of the symbols that were met for the first time.
   int64_t assignments = 0;
   // Steps made, for an assignment or on the way.

@@ -7,7 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "graph/core/log.h"
+#include "graph/core/status_macros.h"
 #include "profiler/record.h"
 
 namespace weft::cpu {
@@ -19,13 +22,28 @@ constexpr int64_t kParallelWork = 1 << 15;
 }  // namespace
 
 GeneratedKernels::GeneratedKernels(const std::vector<const Kernel*>& kernels, Isa isa,
-                                   JitOptions options) {
+                                   JitOptions options)
+    : kernels_(kernels), options_(std::move(options)) {
+  const absl::Time start = absl::Now();
   CcTarget target;
   target.isa = isa == Isa::kAvx512 ? CcTarget::Isa::kAvx512 : CcTarget::Isa::kAvx2;
-  thread_ = std::thread([this, kernels, target, options = std::move(options)] {
-    Make(kernels, target, options);
-    ready_.store(true, std::memory_order_release);
-  });
+  status_ = Emit(target);
+  if (status_.ok() && !unit_.kernels.empty()) {
+    // What is wrong with the cache is said where code is compiled.
+    auto kept = KernelLibrary::FromCache(unit_.text, options_);
+    if (!kept.ok() || *kept == nullptr) {
+      thread_ = std::thread([this, start] {
+        status_ = Compile();
+        seconds_ = absl::ToDoubleSeconds(absl::Now() - start);
+        ready_.store(true, std::memory_order_release);
+      });
+      return;
+    }
+    stats_.from_cache = true;
+    Use(*std::move(kept));
+  }
+  seconds_ = absl::ToDoubleSeconds(absl::Now() - start);
+  ready_.store(true, std::memory_order_release);
 }
 
 GeneratedKernels::~GeneratedKernels() {
@@ -37,44 +55,46 @@ absl::Status GeneratedKernels::Wait() {
   return status_;
 }
 
-void GeneratedKernels::Make(std::vector<const Kernel*> kernels, CcTarget target,
-                            JitOptions options) {
-  profiler::Scope emitting(profiler::Activity::kCompilerPass, "emit kernels");
+absl::Status GeneratedKernels::Emit(CcTarget target) {
+  const profiler::Scope scope(profiler::Activity::kCompilerPass, "emit kernels");
   target.sleef = LoadSleef();
-  auto unit = EmitCc(kernels, target);
+  auto unit = EmitCc(kernels_, target);
   if (!unit.ok()) {
     // One of them cannot be written; those that can.
-    kernels.erase(std::remove_if(kernels.begin(), kernels.end(),
-                                 [&](const Kernel* k) { return !EmitCc({k}, target).ok(); }),
-                  kernels.end());
-    unit = EmitCc(kernels, target);
+    kernels_.erase(std::remove_if(kernels_.begin(), kernels_.end(),
+                                  [&](const Kernel* k) { return !EmitCc({k}, target).ok(); }),
+                   kernels_.end());
+    unit = EmitCc(kernels_, target);
   }
-  if (!unit.ok()) {
-    status_ = unit.status();
-    return;
-  }
+  WEFT_RETURN_IF_ERROR(unit.status());
   unit_ = *std::move(unit);
-  if (unit_.kernels.empty()) return;
-  options.flags = CcFlags(target);
-  emitting.End();
-  const profiler::Scope compiling(profiler::Activity::kCompilerPass, "compile kernels");
-  Log(LogArtifact::kOutputCode, unit_.text);
-  auto library = KernelLibrary::Create(unit_.text, options, &stats_);
+  options_.flags = CcFlags(target);
+  if (!unit_.kernels.empty()) Log(LogArtifact::kOutputCode, unit_.text);
+  return absl::OkStatus();
+}
+
+absl::Status GeneratedKernels::Compile() {
+  const profiler::Scope scope(profiler::Activity::kCompilerPass, "compile kernels");
+  auto library = KernelLibrary::Create(unit_.text, options_, &stats_);
   if (!library.ok()) {
     Log(LogComponent::kCodegen, LogSeverity::kWarning,
         absl::StrCat("kernels stay with the interpreter: ", library.status().message()));
-    status_ = library.status();
-    return;
+    return library.status();
   }
+  Use(*std::move(library));
+  return absl::OkStatus();
+}
+
+void GeneratedKernels::Use(std::shared_ptr<KernelLibrary> library) {
   Log(LogComponent::kCodegen,
       absl::StrFormat("%d kernels, %d bytes of C++: %s", unit_.kernels.size(), unit_.text.size(),
                       stats_.from_cache
                           ? "from the cache"
                           : absl::StrFormat("%.0f ms", stats_.compile_seconds * 1e3)));
-  library_ = *std::move(library);
-  for (size_t i = 0; i < kernels.size(); ++i) {
+  library_ = std::move(library);
+  for (size_t i = 0; i < kernels_.size(); ++i) {
     const auto fn = reinterpret_cast<GeneratedFn>(library_->Find(unit_.kernels[i].symbol));
-    if (fn != nullptr) found_[kernels[i]] = {&unit_.kernels[i], fn};
+    if (fn != nullptr) found_[kernels_[i]] = {&unit_.kernels[i], fn};
   }
 }
 

@@ -30,7 +30,7 @@ struct GeneratedKernel {
 class GeneratedKernels {
  public:
   // Kernels that cannot be written as C++ are left to the interpreter. `kernels`
-  // outlive this.
+  // outlive this. What the cache has is ready at once.
   GeneratedKernels(const std::vector<const Kernel*>& kernels, Isa isa, JitOptions options);
   ~GeneratedKernels();
 
@@ -39,11 +39,19 @@ class GeneratedKernels {
   bool ready() const { return ready_.load(std::memory_order_acquire); }
   // Null for a kernel without code. Only when it is ready.
   const GeneratedKernel* Find(const Kernel* kernel) const;
-  // Seconds of the compiler, once it is ready.
+  // Once it is ready.
   const JitStats& stats() const { return stats_; }
+  double seconds() const { return seconds_; }  // Of it all.
+  size_t size() const { return found_.size(); }
 
  private:
-  void Make(std::vector<const Kernel*> kernels, CcTarget target, JitOptions options);
+  absl::Status Emit(CcTarget target);
+  absl::Status Compile();
+  void Use(std::shared_ptr<KernelLibrary> library);
+
+  std::vector<const Kernel*> kernels_;
+  JitOptions options_;
+  double seconds_ = 0;
 
   absl::Status status_;
   JitStats stats_;

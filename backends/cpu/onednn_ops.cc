@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "backends/cpu/onednn_cache.h"
 #include "backends/cpu/onednn_internal.h"
 #include "graph/core/status_macros.h"
 
@@ -110,9 +111,12 @@ absl::StatusOr<std::unique_ptr<DnnOp>> MakeMatmul(const DnnMatmul& m, const DnnC
     const dnnl::primitive_attr attr = MakeAttr(m.post_ops, m.y);
     const DnnDesc bias = DescOf(m.bias);
     const auto make = [&](const DnnDesc& a, const DnnDesc& b, const DnnDesc& y) {
-      return PD(
-          m.bias.dims.empty() ? dnnl::matmul::desc(a, b, y) : dnnl::matmul::desc(a, b, bias, y),
-          attr, TheDnnMachine().engine);
+      return CachedDescriptor<PD>(
+          DnnKey().Add(a).Add(b).Add(bias).Add(y).Add(m.y.strides).Add(m.post_ops), [&] {
+            return PD(m.bias.dims.empty() ? dnnl::matmul::desc(a, b, y)
+                                          : dnnl::matmul::desc(a, b, bias, y),
+                      attr, TheDnnMachine().engine);
+          });
     };
     const Operands operands = OperandsOf(m);
     const DnnDesc a = DescOf(operands.ReadX());

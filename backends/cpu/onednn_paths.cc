@@ -1,5 +1,7 @@
 // How operands get from the layout and dtype that the caller has to those of the
 // primitive: on each run through scratch memory, constant weights once.
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -8,7 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "backends/cpu/onednn_internal.h"
-#include "backends/cpu/page_out.h"
+#include "graph/core/mapped_memory.h"
 
 namespace weft::cpu {
 namespace {
@@ -168,6 +170,22 @@ namespace {
 
 }  // namespace
 
+namespace {
+
+// Memory for weights, in large pages where it can be had: fewer faults when it is touched
+// for the first time.
+dnnl::memory NewWeights(const DnnDesc& desc) {
+  dnnl::memory made(desc, TheDnnMachine().engine);
+  constexpr uintptr_t kLarge = 2 << 20;
+  const auto start = reinterpret_cast<uintptr_t>(made.get_data_handle());
+  const uintptr_t begin = (start + kLarge - 1) / kLarge * kLarge;
+  const uintptr_t end = (start + desc.get_size()) / kLarge * kLarge;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  return made;
+}
+
+}  // namespace
+
 dnnl::memory Pack(const DnnConstant& constant, const DnnPath& path) {
   auto& entries = constant.weights->store()->entries[constant.key];
   for (const auto& entry : entries) {
@@ -178,16 +196,16 @@ dnnl::memory Pack(const DnnConstant& constant, const DnnPath& path) {
   dnnl::memory last(path.stops[0], machine.engine, const_cast<void*>(given));
   for (DnnMove& move : MovesOf(path)) {
     move.from = last;
-    move.to = dnnl::memory(move.to.get_desc(), machine.engine);
+    move.to = NewWeights(move.to.get_desc());
     move.Run();
     machine.stream.wait();
     last = move.to;
   }
   if (path.stops.size() == 1) {
-    last = dnnl::memory(path.stops[0], machine.engine);
+    last = NewWeights(path.stops[0]);
     std::memcpy(last.get_data_handle(), given, path.stops[0].get_size());
   }
-  if (!constant.load) PageOut(given, static_cast<int64_t>(path.stops[0].get_size()));
+  if (!constant.load) ReleaseMappedPages(given, static_cast<int64_t>(path.stops[0].get_size()));
   constant.weights->store()->bytes += static_cast<int64_t>(last.get_desc().get_size());
   entries.push_back({path, last});
   return last;

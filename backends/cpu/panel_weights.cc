@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "backends/cpu/memory.h"
-#include "backends/cpu/page_out.h"
+#include "graph/core/mapped_memory.h"
 
 namespace weft::cpu {
 namespace {
@@ -67,7 +67,7 @@ std::shared_ptr<const PackedPanels> PanelWeights::Get(int64_t key, const WeightV
     PackPanel(view, packed->panels[i], table, to + packed->panels[i].offset);
   }
   if (view.column > 0 && view.step > 0) {
-    PageOut(view.data, view.columns * view.length() * static_cast<int64_t>(sizeof(float)));
+    ReleaseMappedPages(view.data, view.columns * view.length() * static_cast<int64_t>(sizeof(float)));
   }
   bytes_ += floats * 4;
   keys_.insert(key);

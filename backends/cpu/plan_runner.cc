@@ -180,7 +180,9 @@ absl::Status PlanRunner::RunCode(const Step& step, StepCode& code, size_t index)
   }
   const profiler::Scope scope(profiler::Activity::kCpuOp, code.profile_name,
                               code.profile_description.id());
-  if (code.program == nullptr && code.call == nullptr) return RunReference(step, code);
+  if (code.program == nullptr && code.call == nullptr && code.generated == nullptr) {
+    return RunReference(step, code);
+  }
   size_t n = 0;
   for (const RunView& view : code.args) {
     code.memory[n++] = view.present() ? At(view) : nullptr;

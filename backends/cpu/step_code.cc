@@ -128,7 +128,11 @@ absl::StatusOr<std::unique_ptr<StepCode>> CompileStep(const Plan& plan, const St
   if (step.attrs != nullptr) code->attrs = Evaluated(step.attrs, env);
   code->memory.resize(step.args.size() + step.results.size());
   if (step.kind == StepKind::kKernel) {
-    WEFT_RETURN_IF_ERROR(CompileKernel(plan.kernels[step.kernel], env, runtime, code.get()));
+    const Kernel& kernel = plan.kernels[step.kernel];
+    // With its code there, nothing is made for the interpreter.
+    WEFT_RETURN_IF_ERROR(UseGenerated(kernel, env, runtime, code.get()));
+    if (code->generated != nullptr) return code;
+    WEFT_RETURN_IF_ERROR(CompileKernel(kernel, env, runtime, code.get()));
   } else if (step.kind == StepKind::kLibrary) {
     CompileLibrary(plan, step, memory, constants, runtime, code.get());
   } else if (step.kind == StepKind::kCopy) {

@@ -93,10 +93,9 @@ TEST_P(SessionTest, RefusesWrongInputs) {
   Session session = Make();
   EXPECT_THAT(std::string(session.Run(std::map<std::string, HostTensor>{}).status().message()),
               HasSubstr("input \"x\" is missing"));
-  EXPECT_THAT(std::string(session.Run(std::map<std::string, HostTensor>{{"z", X()}})
-                              .status()
-                              .message()),
-              HasSubstr("no input \"z\""));
+  EXPECT_THAT(
+      std::string(session.Run(std::map<std::string, HostTensor>{{"z", X()}}).status().message()),
+      HasSubstr("no input \"z\""));
   EXPECT_THAT(std::string(session.SetState("bn.sum", X()).message()),
               HasSubstr("has type f32[2], not f32[2, 2]"));
   EXPECT_EQ(session.SetState("bn.mean", X()).code(), absl::StatusCode::kNotFound);
@@ -116,8 +115,30 @@ TEST_P(SessionTest, RefusesWrittenInputsThatShareMemory) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Passes, SessionTest,
-                         testing::Values("", "functionalize", "default",
-                                         "functionalize,reinplace", "default,reinplace"));
+                         testing::Values("", "functionalize", "default", "functionalize,reinplace",
+                                         "default,reinplace"));
+
+TEST(SessionStatsTest, CountsWhatAPlanHas) {
+  const auto stats_of = [](const char* target) {
+    auto module = ParseModule(
+        "func @main(%x: f32[n, 4]) {\n  %0 = softmax(%x, dim=1)\n  return %0\n}", ops::Registry());
+    EXPECT_TRUE(module.ok()) << module.status();
+    auto session = Session::Create(*std::move(module), target);
+    EXPECT_TRUE(session.ok()) << session.status();
+    for (int64_t n : {2, 3, 2}) {
+      EXPECT_TRUE(session->Run({HostTensor(DType::kF32, {n, 4})}).ok());
+    }
+    return session->stats();
+  };
+  EXPECT_EQ(stats_of("reference").steps, 0);
+  const SessionStats stats = stats_of("cpu");
+  EXPECT_EQ(stats.steps, 1);
+  EXPECT_EQ(stats.kernels, 1);
+  EXPECT_EQ(stats.generated_kernels, 0);
+  EXPECT_EQ(stats.assignments, 2);
+  EXPECT_EQ(stats.fallbacks, 0);
+  EXPECT_GT(stats.lowering_seconds, 0);
+}
 
 }  // namespace
 }  // namespace weft

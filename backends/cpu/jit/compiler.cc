@@ -1,7 +1,9 @@
 #include "backends/cpu/jit/compiler.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,9 +35,24 @@ std::string Drain(int fd) {
   return text;
 }
 
+// Where this process runs at real-time priority, what it starts does not.
+void LeaveRealTime(posix_spawnattr_t* attributes) {
+  const sched_param none = {};
+  posix_spawnattr_setschedpolicy(attributes, SCHED_OTHER);
+  posix_spawnattr_setschedparam(attributes, &none);
+  posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSCHEDULER);
+}
+
+// The process has what others leave, where that is permitted.
+void GiveWay(pid_t pid) {
+  const sched_param none = {};
+  sched_setscheduler(pid, SCHED_IDLE, &none);
+  setpriority(PRIO_PROCESS, static_cast<id_t>(pid), 19);
+}
+
 }  // namespace
 
-absl::Status RunProgram(const std::vector<std::string>& command) {
+absl::Status RunProgram(const std::vector<std::string>& command, bool idle) {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) {
     return absl::InternalError(absl::StrCat("pipe: ", std::strerror(errno)));
@@ -51,7 +68,11 @@ absl::Status RunProgram(const std::vector<std::string>& command) {
   }
   argv.push_back(nullptr);
   pid_t pid;
-  const int error = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  if (idle) LeaveRealTime(&attributes);
+  const int error = posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   close(fds[1]);
   if (error != 0) {
@@ -59,6 +80,8 @@ absl::Status RunProgram(const std::vector<std::string>& command) {
     const std::string what = absl::StrCat(command[0], ": ", std::strerror(error));
     return error == ENOENT ? absl::NotFoundError(what) : absl::InternalError(what);
   }
+  // Before it has processes of its own, which inherit that.
+  if (idle) GiveWay(pid);
   const std::string message = Drain(fds[0]);
   close(fds[0]);
   int status = 0;

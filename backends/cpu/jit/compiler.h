@@ -12,7 +12,8 @@ namespace weft::cpu {
 
 // Runs a program without a shell and waits. NotFound when it does not exist,
 // Internal with what it wrote (at most 4000 bytes) when its status is not 0.
-absl::Status RunProgram(const std::vector<std::string>& command);
+// `idle`: it gives way to everything else on the machine.
+absl::Status RunProgram(const std::vector<std::string>& command, bool idle = false);
 
 // A fresh folder for this process alone.
 class ScratchFolder {

@@ -73,7 +73,7 @@ absl::StatusOr<std::string> Compile(const std::string& folder, absl::string_view
   std::vector<std::string> command = {options.compiler};
   command.insert(command.end(), options.flags.begin(), options.flags.end());
   command.insert(command.end(), {"-shared", "-fPIC", "-o", object, source});
-  WEFT_RETURN_IF_ERROR(RunProgram(command));
+  WEFT_RETURN_IF_ERROR(RunProgram(command, options.idle));
   return object;
 }
 
@@ -87,32 +87,42 @@ void Keep(const std::string& object, const std::string& text, const std::string&
   if (!error) fs::rename(stem + ".cc" + mark, stem + ".cc", error);
 }
 
+// Where the object of a text is kept, without its extension.
+std::string StemOf(const std::string& keyed, const JitOptions& options) {
+  return absl::StrCat(options.cache_dir, "/", absl::Hex(Hash(keyed), absl::kZeroPad16));
+}
+
 }  // namespace
+
+absl::StatusOr<std::shared_ptr<KernelLibrary>> KernelLibrary::FromCache(absl::string_view text,
+                                                                        const JitOptions& options) {
+  if (options.cache_dir.empty()) return nullptr;
+  WEFT_RETURN_IF_ERROR(CheckFolder(options.cache_dir));
+  const std::string keyed = Keyed(text, options);
+  const std::string stem = StemOf(keyed, options);
+  if (ReadFile(stem + ".cc") != keyed) return nullptr;
+  const auto handle = Load(stem + ".so");
+  if (!handle.ok()) return nullptr;
+  return std::shared_ptr<KernelLibrary>(new KernelLibrary(*handle));
+}
 
 absl::StatusOr<std::shared_ptr<KernelLibrary>> KernelLibrary::Create(absl::string_view text,
                                                                      const JitOptions& options,
                                                                      JitStats* stats) {
   JitStats unused;
   if (stats == nullptr) stats = &unused;
-  const std::string keyed = Keyed(text, options);
-  std::string stem;
-  if (!options.cache_dir.empty()) {
-    WEFT_RETURN_IF_ERROR(CheckFolder(options.cache_dir));
-    stem = absl::StrCat(options.cache_dir, "/", absl::Hex(Hash(keyed), absl::kZeroPad16));
-    if (ReadFile(stem + ".cc") == keyed) {
-      const auto handle = Load(stem + ".so");
-      if (handle.ok()) {
-        stats->from_cache = true;
-        return std::shared_ptr<KernelLibrary>(new KernelLibrary(*handle));
-      }
-    }
+  WEFT_ASSIGN_OR_RETURN(auto kept, FromCache(text, options));
+  if (kept != nullptr) {
+    stats->from_cache = true;
+    return kept;
   }
+  const std::string keyed = Keyed(text, options);
   WEFT_ASSIGN_OR_RETURN(const ScratchFolder folder, ScratchFolder::Create());
   const auto start = std::chrono::steady_clock::now();
   WEFT_ASSIGN_OR_RETURN(const std::string object, Compile(folder.path(), keyed, options));
   stats->compile_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (!stem.empty()) Keep(object, keyed, stem);
+  if (!options.cache_dir.empty()) Keep(object, keyed, StemOf(keyed, options));
   WEFT_ASSIGN_OR_RETURN(void* const handle, Load(object));
   return std::shared_ptr<KernelLibrary>(new KernelLibrary(handle));
 }

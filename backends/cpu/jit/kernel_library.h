@@ -24,6 +24,8 @@ struct JitOptions {
   std::vector<std::string> flags;
   // Made when missing, with its parents. Empty: nothing is kept.
   std::string cache_dir;
+  // The compiler gives way to what else runs.
+  bool idle = false;
 };
 
 struct JitStats {
@@ -41,6 +43,9 @@ class KernelLibrary {
   static absl::StatusOr<std::shared_ptr<KernelLibrary>> Create(absl::string_view text,
                                                                const JitOptions& options,
                                                                JitStats* stats = nullptr);
+  // What the cache has; null when it lacks it, or there is none.
+  static absl::StatusOr<std::shared_ptr<KernelLibrary>> FromCache(absl::string_view text,
+                                                                  const JitOptions& options);
   ~KernelLibrary();
   KernelLibrary(const KernelLibrary&) = delete;
   KernelLibrary& operator=(const KernelLibrary&) = delete;

@@ -51,6 +51,23 @@ TEST(KernelLibrary, TheSecondTimeComesFromTheCache) {
   EXPECT_EQ(Call(**again, "twice", 4), 8);
 }
 
+TEST(KernelLibrary, WhatTheCacheHasNeedsNoCompiler) {
+  JitOptions options;
+  const auto nowhere = KernelLibrary::FromCache(kText, options);
+  ASSERT_TRUE(nowhere.ok()) << nowhere.status();
+  EXPECT_EQ(*nowhere, nullptr);
+  options.cache_dir = Folder("kept");
+  const auto before = KernelLibrary::FromCache(kText, options);
+  ASSERT_TRUE(before.ok()) << before.status();
+  EXPECT_EQ(*before, nullptr);
+  options.idle = true;
+  ASSERT_TRUE(KernelLibrary::Create(kText, options).ok());
+  const auto after = KernelLibrary::FromCache(kText, options);
+  ASSERT_TRUE(after.ok()) << after.status();
+  ASSERT_NE(*after, nullptr);
+  EXPECT_EQ(Call(**after, "twice", 3), 6);
+}
+
 TEST(KernelLibrary, OtherFlagsAreOtherObjects) {
   JitOptions options;
   options.cache_dir = Folder("flags");
