@@ -36,15 +36,15 @@ std::vector<std::string> KeysOf(const std::string& text) {
 
 TEST_F(BenchTest, PrintsOneObjectOfThisForm) {
   const json result = Bench("--small --size=batch=2 --threads=2 mlp");
-  EXPECT_THAT(
-      KeysOf(out_),
-      ElementsAreArray({"model",      "small",   "target",      "passes",
-                        "threads",    "sizes",   "seed",        "iterations",
-                        "median_ms",  "p10_ms",  "p90_ms",      "first_ms",
-                        "compile_ms", "stages",  "peak_rss_mb", "nodes",
-                        "kernels",    "flops",   "bytes",       "node_bytes",
-                        "uncounted",  "peaks",   "share",       "floor_ms",
-                        "machine",    "versions"}));
+  EXPECT_THAT(KeysOf(out_),
+              ElementsAreArray({"model",      "small",       "target",           "passes",
+                                "threads",    "sizes",       "seed",             "iterations",
+                                "median_ms",  "p10_ms",      "p90_ms",           "first_ms",
+                                "compile_ms", "stages",      "processor_ms",     "peak_rss_mb",
+                                "nodes",      "kernels",     "compiled_kernels", "steps",
+                                "packed_mb",  "arena_mb",    "flops",            "bytes",
+                                "node_bytes", "uncounted",   "peaks",            "share",
+                                "floor_ms",   "machine",     "versions"}));
   EXPECT_EQ(result["threads"], 2);
   EXPECT_EQ(result["iterations"], 3);
   EXPECT_EQ(result["sizes"], json({{"batch", 2}}));
@@ -64,6 +64,38 @@ TEST_F(BenchTest, PrintsOneObjectOfThisForm) {
   EXPECT_GT(result["peaks"]["stream_gbs"].get<double>(), 0.1);
   EXPECT_GT(result["share"]["fma"].get<double>(), 0);
   EXPECT_GT(result["floor_ms"].get<double>(), 0);
+}
+
+TEST_F(BenchTest, ATargetWithPlansSaysWhatItMade) {
+  const std::string flags = "--small --nopeaks --target=cpu --passes=cpu ";
+  const json result = Bench(flags + "--code=none norm_chain");
+  EXPECT_EQ(result["kernels"], 1);
+  EXPECT_EQ(result["steps"], 1);
+  EXPECT_EQ(result["compiled_kernels"], 0);
+  EXPECT_GT(result["stages"]["lowering_ms"].get<double>(), 0);
+  EXPECT_EQ(result["stages"]["code_ms"], 0);
+  // Compiled once for all processes.
+  const json compiled = Bench(flags + "--cache-dir=kernels norm_chain");
+  EXPECT_EQ(compiled["compiled_kernels"], 1);
+  EXPECT_GT(compiled["stages"]["code_ms"].get<double>(), 0);
+  EXPECT_EQ(compiled["stages"]["code_from_cache"], false);
+  const json again = Bench(flags + "--code=background --cache-dir=kernels norm_chain");
+  EXPECT_EQ(again["compiled_kernels"], 1);
+  EXPECT_EQ(again["stages"]["code_from_cache"], true);
+}
+
+TEST_F(BenchTest, SweepsOverSizesWithOneProgram) {
+  const json result = Bench("--small --target=cpu --passes=cpu --sweep=rows=2:8:3 norm_chain");
+  ASSERT_EQ(result["sweep"].size(), 3u);
+  for (int i = 0; i < 3; ++i) {
+    const json& point = result["sweep"][i];
+    EXPECT_EQ(point["rows"], 2 + 3 * i);
+    EXPECT_GT(point["first_ms"].get<double>(), 0);
+    EXPECT_GT(point["median_ms"].get<double>(), 0);
+    EXPECT_GT(point["static_ms"].get<double>(), 0);
+  }
+  EXPECT_EQ(result["assignments"], 3);
+  EXPECT_EQ(result["new_kernels"], 0);
 }
 
 // 2-32-128-32 with biases and a GELU of five operations.
@@ -95,6 +127,12 @@ TEST_F(BenchTest, ErrorsNameTheCulprit) {
   EXPECT_THAT(err_, HasSubstr("mlpp: unknown kind of model"));
   EXPECT_EQ(Run("--threads=0 --small mlp"), 2);
   EXPECT_EQ(err_, "bench: error: --threads takes 1 to 1024, not 0\n");
+  EXPECT_EQ(Run("--code=soon --small mlp"), 2);
+  EXPECT_THAT(err_, HasSubstr("--code takes before, background or none, not \"soon\""));
+  for (const char* sweep : {"batch", "batch=1:2", "=1:2:1", "batch=2:1:1", "batch=1:2:0"}) {
+    EXPECT_EQ(Run("--sweep=" + std::string(sweep) + " --small mlp"), 2);
+    EXPECT_THAT(err_, HasSubstr("--sweep takes NAME=FROM:TO:STEP, not"));
+  }
   EXPECT_EQ(Run(""), 2);
 }
 

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
+#include <cstdio>
 #include <fstream>
 #include <thread>
 
@@ -33,8 +34,7 @@ Machine DescribeMachine() {
   machine.logical_cpus = static_cast<int>(std::thread::hardware_concurrency());
   utsname names;
   if (uname(&names) == 0) {
-    machine.system =
-        absl::StrCat(names.sysname, " ", names.release, " ", names.machine);
+    machine.system = absl::StrCat(names.sysname, " ", names.release, " ", names.machine);
   }
 #if defined(__clang__)
   machine.compiler = absl::StrCat("clang ", __clang_version__);
@@ -47,9 +47,22 @@ Machine DescribeMachine() {
 }
 
 double PeakRssMb() {
+  // Not getrusage's: that has what the process was before it became this program.
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    double kb = 0;
+    if (std::sscanf(line.c_str(), "VmHWM: %lf", &kb) == 1) return kb / 1024;
+  }
+  return 0;
+}
+
+double ProcessorMs() {
   rusage usage;
   if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
-  return static_cast<double>(usage.ru_maxrss) / 1024;  // From KiB.
+  const auto ms = [](const timeval& t) {
+    return 1e3 * static_cast<double>(t.tv_sec) + 1e-3 * static_cast<double>(t.tv_usec);
+  };
+  return ms(usage.ru_utime) + ms(usage.ru_stime);
 }
 
 }  // namespace weft::bench

@@ -17,6 +17,8 @@ Machine DescribeMachine();
 
 // The most memory that the process has had so far.
 double PeakRssMb();
+// Time of processors that it has taken so far, of all threads, with the system's for it.
+double ProcessorMs();
 
 }  // namespace weft::bench
 

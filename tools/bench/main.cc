@@ -10,13 +10,14 @@
 #include "absl/strings/str_cat.h"
 #include "api/compiler.h"
 #include "api/cost.h"
-#include "api/session.h"
 #include "api/version.h"
 #include "nlohmann/json.hpp"
 #include "tools/bench/machine.h"
 #include "tools/bench/measure.h"
 #include "tools/bench/peaks.h"
+#include "tools/bench/prepare.h"
 #include "tools/bench/program.h"
+#include "tools/bench/sweep.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
 #include "tools/common/logs.h"
@@ -29,16 +30,12 @@ using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string log;
-  std::string target = "reference";
-  std::string passes = "default";
-  std::string admit = "value-safe";
+  bench::PrepareOptions prepare;
   std::vector<std::string> sizes;
   std::vector<std::string> inputs;
   int64_t threads = 1;
-  std::string cpu = "native";
-  std::string f32_precision = "highest";
-  bool code = true;
-  std::string cache_dir;
+  std::string code = "before";
+  std::string sweep;
   int64_t iterations = 0;
   double seconds = 2;
   double warmup = 0.5;
@@ -48,24 +45,26 @@ struct Options {
 };
 
 FlagSet MakeFlags(Options* o) {
-  FlagSet flags(
-      "bench", "[flags] MODEL",
-      "Measures a model on a target and prints one JSON object. MODEL is a\n"
-      "file (.onnx, .pt2 or .weft) or a name that make_model --list shows.\n\n"
-      "  bench --size=batch=1 --threads=2 resnet50\n"
-      "  bench --passes=none --iterations=3 model.onnx");
+  FlagSet flags("bench", "[flags] MODEL",
+                "Measures a model on a target and prints one JSON object. MODEL is a\n"
+                "file (.onnx, .pt2 or .weft) or a name that make_model --list shows.\n\n"
+                "  bench --size=batch=1 --threads=2 resnet50\n"
+                "  bench --passes=none --iterations=3 model.onnx");
   flags.Section("Program");
-  flags.String("target", &o->target, "TARGET", "Executor: reference or cpu. Default: reference");
-  flags.String("cpu", &o->cpu, "ISA",
+  flags.String("target", &o->prepare.target, "TARGET",
+               "Executor: reference or cpu. Default: reference");
+  flags.String("cpu", &o->prepare.session.cpu, "ISA",
                "Instruction set of cpu: native, avx2 or avx512. Default: native");
-  flags.String("f32-precision", &o->f32_precision, "P",
+  flags.String("f32-precision", &o->prepare.session.f32_precision, "P",
                "Of products of f32 on cpu: highest, high or medium. Default: highest");
-  flags.Bool("code", &o->code,
-             "Kernels of cpu are compiled before the first run. Default: true");
-  flags.String("cache-dir", &o->cache_dir, "DIR", "Where compiled kernels are kept");
-  flags.String("passes", &o->passes, "PIPELINE",
+  flags.String("code", &o->code, "WHEN",
+               "Kernels of cpu are compiled before the first run, beside runs, which an\n"
+               "interpreter does, or never: before, background or none. Default: before");
+  flags.String("cache-dir", &o->prepare.session.cache_dir, "DIR",
+               "Where compiled kernels are kept");
+  flags.String("passes", &o->prepare.passes, "PIPELINE",
                "Pipeline to run first, as in opt. Default: default");
-  flags.String("admit", &o->admit, "CONTRACT",
+  flags.String("admit", &o->prepare.admit, "CONTRACT",
                "The most that a rewrite may do to numbers, as in opt");
   flags.Repeated("size", &o->sizes, "NAME=SIZE,...", "Sizes of symbols");
   flags.Repeated("input", &o->inputs, "NAME=FILE",
@@ -78,17 +77,16 @@ FlagSet MakeFlags(Options* o) {
   flags.Int("threads", &o->threads, "N", "Default: 1");
   flags.Double("seconds", &o->seconds, "X",
                "Repeat for so long, and five times at least. Default: 2");
-  flags.Double("warmup", &o->warmup, "X",
-               "Seconds of runs that do not count. Default: 0.5");
-  flags.Int("iterations", &o->iterations, "N",
-            "Exactly so many runs instead, without a warm-up");
-  flags.Bool("peaks", &o->peaks,
-             "Measure the machine's peaks, for shares of them. Default: true");
+  flags.Double("warmup", &o->warmup, "X", "Seconds of runs that do not count. Default: 0.5");
+  flags.Int("iterations", &o->iterations, "N", "Exactly so many runs instead, without a warm-up");
+  flags.String("sweep", &o->sweep, "NAME=FROM:TO:STEP",
+               "Instead: sizes of one symbol, each for the first time and again, beside\n"
+               "a program for that size alone");
+  flags.Bool("peaks", &o->peaks, "Measure the machine's peaks, for shares of them. Default: true");
   return flags;
 }
 
-absl::StatusOr<bench::ProgramOptions> ReadProgram(const Options& o,
-                                                  const std::string& model) {
+absl::StatusOr<bench::ProgramOptions> ReadProgram(const Options& o, const std::string& model) {
   bench::ProgramOptions program;
   program.model = model;
   program.seed = static_cast<uint64_t>(o.seed);
@@ -109,13 +107,12 @@ absl::StatusOr<bench::ProgramOptions> ReadProgram(const Options& o,
 // What is measured, in the order in which it happens.
 struct Result {
   ProgramCost cost;  // Of the program as it came.
-  CompileResult compiled;
-  double passes_ms = 0;
-  double session_ms = 0;
+  bench::Prepared prepared;
   double first_ms = 0;
+  double processor_ms = 0;  // Of the process, up to the end of the first run.
   std::vector<double> times;
   double peak_rss_mb = 0;
-  int64_t nodes = 0;
+  SessionStats stats;
 };
 
 absl::StatusOr<Result> Measure(const Options& o, bench::Program* program) {
@@ -123,44 +120,23 @@ absl::StatusOr<Result> Measure(const Options& o, bench::Program* program) {
   auto cost = CostOf(*program->module->main(), program->sizes);
   if (!cost.ok()) return cost.status();
   result.cost = *std::move(cost);
-  CompileOptions compile;
-  compile.passes = o.passes;
-  compile.verify = CompileOptions::Verify::kNone;
-  compile.count_ops = false;
-  const auto admitted = ParseContract(o.admit);
-  if (!admitted) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--admit: unknown contract \"", o.admit, "\""));
-  }
-  compile.context.admitted = *admitted;
-  absl::Status status;
-  result.passes_ms = bench::TimeMs(
-      [&] { status = Compile(*program->module, compile, &result.compiled); });
-  if (!status.ok()) return status;
-  result.nodes = program->module->num_nodes();
-  SessionOptions options;
-  options.threads = static_cast<int>(o.threads);
-  options.cpu = o.cpu;
-  options.f32_precision = o.f32_precision;
-  options.cache_dir = o.cache_dir;
-  if (o.code) options.code = SessionOptions::Code::kBeforeFirstRun;
-  absl::StatusOr<Session> session = absl::UnknownError("");
-  result.session_ms = bench::TimeMs([&] {
-    session = Session::Create(std::move(program->module), o.target, options);
-  });
-  if (!session.ok()) return session.status();
-  std::vector<HostTensor> inputs =
-      bench::InOrder(session->main(), program->inputs);
+  auto prepared = bench::Prepare(o.prepare, std::move(program->module));
+  if (!prepared.ok()) return prepared.status();
+  result.prepared = *std::move(prepared);
+  Session& session = *result.prepared.session;
+  std::vector<HostTensor> inputs = bench::InOrder(session.main(), program->inputs);
   program->inputs.clear();
   // A program that writes to inputs gets them for good: an optimizer's step goes on
   // from what the one before it made, and may update it in place.
-  const bool writes = !session->main().write_backs().empty();
+  const bool writes = !session.main().write_backs().empty();
   const auto run = [&] {
-    return writes ? session->Run(&inputs).status()
-                  : session->Run(absl::MakeConstSpan(inputs)).status();
+    return writes ? session.Run(&inputs).status()
+                  : session.Run(absl::MakeConstSpan(inputs)).status();
   };
+  absl::Status status;
   result.first_ms = bench::TimeMs([&] { status = run(); });
   if (!status.ok()) return status;
+  result.processor_ms = bench::ProcessorMs();
   bench::MeasureOptions measure;
   measure.seconds = o.seconds;
   measure.warmup_seconds = o.warmup;
@@ -169,24 +145,32 @@ absl::StatusOr<Result> Measure(const Options& o, bench::Program* program) {
   if (!times.ok()) return times.status();
   result.times = *std::move(times);
   result.peak_rss_mb = bench::PeakRssMb();
+  // Code that is compiled beside the runs is not part of what they show, but of the rest.
+  session.WaitForCode().IgnoreError();
+  result.stats = session.stats();
   return result;
 }
 
-// The targets of today have neither plans nor code: null.
 Json StagesOf(const bench::Program& program, const Result& result) {
   Json passes = Json::array();
-  for (const PassReport& pass : result.compiled.report.passes) {
+  for (const PassReport& pass : result.prepared.compiled.report.passes) {
     if (pass.skipped) continue;
     passes.push_back({{"path", pass.path}, {"ms", 1e3 * pass.seconds}});
   }
-  return {{"import_ms", program.import_ms}, {"passes_ms", result.passes_ms},
-          {"passes", std::move(passes)},    {"session_ms", result.session_ms},
-          {"lowering_ms", nullptr},         {"code_ms", nullptr}};
+  const SessionStats& stats = result.stats;
+  const bool plan = stats.steps > 0;  // Other targets have none.
+  return {{"import_ms", program.import_ms},
+          {"passes_ms", result.prepared.passes_ms},
+          {"passes", std::move(passes)},
+          {"session_ms", result.prepared.session_ms},
+          {"lowering_ms", plan ? Json(1e3 * stats.lowering_seconds) : Json()},
+          {"code_ms", plan ? Json(1e3 * stats.code_seconds) : Json()},
+          {"code_from_cache", plan ? Json(stats.code_from_cache) : Json()}};
 }
 
 void AddTimes(const bench::Program& program, const Result& result, Json* json) {
   const double compile_ms =
-      program.import_ms + result.passes_ms + result.session_ms;
+      program.import_ms + result.prepared.passes_ms + result.prepared.session_ms;
   (*json)["iterations"] = result.times.size();
   (*json)["median_ms"] = bench::Quantile(result.times, 0.5);
   (*json)["p10_ms"] = bench::Quantile(result.times, 0.1);
@@ -194,9 +178,16 @@ void AddTimes(const bench::Program& program, const Result& result, Json* json) {
   (*json)["first_ms"] = result.first_ms;
   (*json)["compile_ms"] = compile_ms;
   (*json)["stages"] = StagesOf(program, result);
+  (*json)["processor_ms"] = result.processor_ms;
   (*json)["peak_rss_mb"] = result.peak_rss_mb;
-  (*json)["nodes"] = result.nodes;
-  (*json)["kernels"] = nullptr;
+  (*json)["nodes"] = result.prepared.nodes;
+  const SessionStats& stats = result.stats;
+  const bool plan = stats.steps > 0;
+  (*json)["kernels"] = plan ? Json(stats.kernels) : Json();
+  (*json)["compiled_kernels"] = plan ? Json(stats.generated_kernels) : Json();
+  (*json)["steps"] = plan ? Json(stats.steps) : Json();
+  (*json)["packed_mb"] = plan ? Json(static_cast<double>(stats.packed_bytes) / (1 << 20)) : Json();
+  (*json)["arena_mb"] = plan ? Json(static_cast<double>(stats.arena_bytes) / (1 << 20)) : Json();
 }
 
 void AddCost(const ProgramCost& cost, Json* json) {
@@ -215,56 +206,100 @@ void AddPeaks(const Options& o, const Result& result, Json* json) {
   if (!o.peaks) return;
   const bench::Peaks peaks = bench::MeasurePeaks(static_cast<int>(o.threads));
   const double ms = bench::Quantile(result.times, 0.5);
-  const double fma_ms =
-      static_cast<double>(result.cost.flops) / peaks.fma_gflops / 1e6;
-  const double stream_ms =
-      static_cast<double>(result.cost.bytes) / peaks.stream_gbs / 1e6;
-  (*json)["peaks"] = {{"fma_gflops", peaks.fma_gflops},
-                      {"stream_gbs", peaks.stream_gbs},
-                      {"isa", peaks.isa}};
+  const double fma_ms = static_cast<double>(result.cost.flops) / peaks.fma_gflops / 1e6;
+  const double stream_ms = static_cast<double>(result.cost.bytes) / peaks.stream_gbs / 1e6;
+  (*json)["peaks"] = {
+      {"fma_gflops", peaks.fma_gflops}, {"stream_gbs", peaks.stream_gbs}, {"isa", peaks.isa}};
   (*json)["share"] = {{"fma", fma_ms / ms}, {"stream", stream_ms / ms}};
   (*json)["floor_ms"] = std::max(fma_ms, stream_ms);
 }
 
 Json MachineJson() {
   const bench::Machine machine = bench::DescribeMachine();
-  return {{"cpu", machine.cpu},
-          {"logical_cpus", machine.logical_cpus},
-          {"system", machine.system}};
+  return {{"cpu", machine.cpu}, {"logical_cpus", machine.logical_cpus}, {"system", machine.system}};
 }
 
-absl::StatusOr<int> Run(const Options& o,
-                        const std::vector<std::string>& positional) {
+void Print(Json json) {
+  json["machine"] = MachineJson();
+  json["versions"] = {{"weft", kVersion}, {"compiler", bench::DescribeMachine().compiler}};
+  std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+}
+
+absl::Status AddSweep(const Options& o, const bench::ProgramOptions& program, Json* json) {
+  constexpr int64_t kIterations = 15;
+  const auto range = bench::ParseSweep(o.sweep);
+  if (!range.ok()) return range.status();
+  const auto result =
+      bench::Sweep(*range, program, o.prepare, o.iterations > 0 ? o.iterations : kIterations);
+  if (!result.ok()) return result.status();
+  Json points = Json::array();
+  for (const bench::SweepPoint& point : result->points) {
+    points.push_back({{range->symbol, point.size},
+                      {"first_ms", point.first_ms},
+                      {"median_ms", point.median_ms},
+                      {"over_ms", point.first_ms - point.median_ms},
+                      {"static_ms", point.static_ms},
+                      {"ratio", point.median_ms / point.static_ms}});
+  }
+  (*json)["sweep"] = std::move(points);
+  (*json)["assignments"] = result->after.assignments - result->before.assignments;
+  (*json)["compiled_kernels"] = result->after.generated_kernels;
+  (*json)["new_kernels"] = result->after.generated_kernels - result->before.generated_kernels;
+  return absl::OkStatus();
+}
+
+// What flags mean together.
+absl::Status FinishOptions(Options* o) {
+  SessionOptions& session = o->prepare.session;
+  session.threads = static_cast<int>(o->threads);
+  if (o->code == "before") {
+    session.code = SessionOptions::Code::kBeforeFirstRun;
+  } else if (o->code == "background") {
+    session.code = SessionOptions::Code::kInBackground;
+  } else if (o->code != "none") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--code takes before, background or none, not \"", o->code, "\""));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
   const auto helped = StartLogs(o.log);
   if (!helped.ok()) return helped.status();
   if (*helped) return kExitOk;
   if (positional.size() != 1) {
-    return absl::InvalidArgumentError(
-        "expected one model, a file or a name; --help shows how");
+    return absl::InvalidArgumentError("expected one model, a file or a name; --help shows how");
   }
   if (o.threads < 1 || o.threads > 1024) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--threads takes 1 to 1024, not ", o.threads));
+    return absl::InvalidArgumentError(absl::StrCat("--threads takes 1 to 1024, not ", o.threads));
   }
   omp_set_num_threads(static_cast<int>(o.threads));
+  const absl::Status finished = FinishOptions(&o);
+  if (!finished.ok()) return finished;
   auto options = ReadProgram(o, positional[0]);
   if (!options.ok()) return options.status();
+  Json json = {{"model", positional[0]},
+               {"small", o.small},
+               {"target", o.prepare.target},
+               {"passes", o.prepare.passes},
+               {"threads", o.threads}};
+  if (!o.sweep.empty()) {
+    const absl::Status swept = AddSweep(o, *options, &json);
+    if (!swept.ok()) return swept;
+    Print(std::move(json));
+    return kExitOk;
+  }
   auto program = bench::LoadProgram(*options);
   if (!program.ok()) return program.status();
   options->inputs.clear();  // The program's alone.
+  json["sizes"] = program->sizes;
+  json["seed"] = o.seed;
   const auto result = Measure(o, &*program);
   if (!result.ok()) return result.status();
-  Json json = {{"model", positional[0]}, {"small", o.small},
-               {"target", o.target},     {"passes", o.passes},
-               {"threads", o.threads},   {"sizes", program->sizes},
-               {"seed", o.seed}};
   AddTimes(*program, *result, &json);
   AddCost(result->cost, &json);
   AddPeaks(o, *result, &json);
-  json["machine"] = MachineJson();
-  json["versions"] = {{"weft", kVersion},
-                      {"compiler", bench::DescribeMachine().compiler}};
-  std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  Print(std::move(json));
   return kExitOk;
 }
 
@@ -272,6 +307,5 @@ absl::StatusOr<int> Run(const Options& o,
 }  // namespace weft::tools
 
 int main(int argc, char** argv) {
-  return weft::tools::ToolMain(argc, argv, weft::tools::MakeFlags,
-                               weft::tools::Run);
+  return weft::tools::ToolMain(argc, argv, weft::tools::MakeFlags, weft::tools::Run);
 }

@@ -20,8 +20,8 @@ double TimeMs(absl::FunctionRef<void()> work) {
   return Now() - start;
 }
 
-absl::StatusOr<std::vector<double>> MeasureMs(
-    const MeasureOptions& options, absl::FunctionRef<absl::Status()> run) {
+absl::StatusOr<std::vector<double>> MeasureMs(const MeasureOptions& options,
+                                              absl::FunctionRef<absl::Status()> run) {
   const bool counted = options.iterations > 0;
   const double warm = Now() + 1e3 * options.warmup_seconds;
   while (!counted && Now() < warm) {

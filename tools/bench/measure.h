@@ -24,8 +24,8 @@ struct MeasureOptions {
 };
 
 // Of each run, in order. The first error ends it.
-absl::StatusOr<std::vector<double>> MeasureMs(
-    const MeasureOptions& options, absl::FunctionRef<absl::Status()> run);
+absl::StatusOr<std::vector<double>> MeasureMs(const MeasureOptions& options,
+                                              absl::FunctionRef<absl::Status()> run);
 
 // The value below which that share of the times lies, between two of them by
 // their distance. There is at least one.

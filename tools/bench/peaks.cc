@@ -40,8 +40,7 @@ double GenericLoop(int64_t steps, float* sink) {
 
 #if defined(__x86_64__)
 
-__attribute__((target("avx2,fma"))) double Avx2Loop(int64_t steps,
-                                                    float* sink) {
+__attribute__((target("avx2,fma"))) double Avx2Loop(int64_t steps, float* sink) {
   constexpr int kRegisters = 12;  // Of 16, with the two constants.
   __m256 sums[kRegisters];
   for (__m256& sum : sums) sum = _mm256_setzero_ps();
@@ -55,8 +54,7 @@ __attribute__((target("avx2,fma"))) double Avx2Loop(int64_t steps,
   return 2.0 * 8 * kRegisters * static_cast<double>(steps);
 }
 
-__attribute__((target("avx512f"))) double Avx512Loop(int64_t steps,
-                                                     float* sink) {
+__attribute__((target("avx512f"))) double Avx512Loop(int64_t steps, float* sink) {
   __m512 sums[kChains];
   for (__m512& sum : sums) sum = _mm512_setzero_ps();
   const __m512 scale = _mm512_set1_ps(0.5f);
@@ -106,17 +104,14 @@ double FmaGflops(int threads, FmaLoop loop) {
   std::vector<float> sinks(threads * 16);  // A cache line for each.
   return BestRate(threads, [&](int t) {
     double operations = 0;
-    const double ms =
-        TimeMs([&] { operations = loop(kSteps, &sinks[16 * t]); });
+    const double ms = TimeMs([&] { operations = loop(kSteps, &sinks[16 * t]); });
     return operations / ms / 1e6;
   });
 }
 
 double StreamGbs(int threads) {
   const int64_t n = kArrayElements / threads / 4 * 4;
-  const auto array = [&] {
-    return std::unique_ptr<float[]>(new float[n * threads]());
-  };
+  const auto array = [&] { return std::unique_ptr<float[]>(new float[n * threads]()); };
   const auto a = array();
   const auto b = array();
   const auto c = array();

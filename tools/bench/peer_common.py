@@ -14,8 +14,11 @@ def load_inputs(folder, names):
     return [np.load(os.path.join(folder, name + ".npy")) for name in names]
 
 
-def measure(run, seconds, warmup):
-    """Milliseconds of each run, after a warm-up; at least five."""
+def measure(run, seconds, warmup, iterations=0):
+    """Milliseconds of each run, after a warm-up; at least five. Or of exactly so
+    many, without one."""
+    if iterations > 0:
+        return [timed(run)[1] for _ in range(iterations)]
     clock = time.perf_counter
     end = clock() + warmup
     while clock() < end:
@@ -36,6 +39,21 @@ def timed(work):
     return result, 1e3 * (time.perf_counter() - start)
 
 
+def peak_rss_mb():
+    """As bench has it: of this program alone, not of what the process was before."""
+    with open("/proc/self/status") as file:
+        for line in file:
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    return 0
+
+
+def processor_ms():
+    """Time of processors that the process has taken so far."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return 1e3 * (usage.ru_utime + usage.ru_stime)
+
+
 def report(times, **more):
     """Prints the object that `bench` would print, as far as it applies."""
     result = {}
@@ -44,8 +62,7 @@ def report(times, **more):
         result = {"median_ms": median, "p10_ms": p10, "p90_ms": p90,
                   "iterations": len(times)}
     result.update(more)
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    result["peak_rss_mb"] = usage.ru_maxrss / 1024
+    result["peak_rss_mb"] = peak_rss_mb()
     json.dump(result, sys.stdout)
     print()
 

@@ -14,6 +14,8 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--warmup", type=float, default=1)
+    parser.add_argument("--iterations", type=int, default=0,
+                        help="exactly so many runs, without a warm-up")
     parser.add_argument("--outputs", metavar="DIR",
                         help="run once and save the outputs")
     args = parser.parse_args()
@@ -24,6 +26,7 @@ def main():
     options.log_severity_level = 3
     options.graph_optimization_level = (
         ort.GraphOptimizationLevel.ORT_ENABLE_ALL)
+    before = peer_common.processor_ms()
     session, session_ms = peer_common.timed(lambda: ort.InferenceSession(
         args.model, options, providers=["CPUExecutionProvider"]))
     names = [i.name for i in session.get_inputs()]
@@ -34,12 +37,15 @@ def main():
     outputs = [o.name for o in session.get_outputs()]
     run = lambda: session.run_with_ort_values(outputs, feeds)
     first, first_ms = peer_common.timed(run)
+    processor_ms = peer_common.processor_ms() - before
     times = []
     if args.outputs:
         peer_common.save_outputs(args.outputs, [v.numpy() for v in first])
     else:
-        times = peer_common.measure(run, args.seconds, args.warmup)
+        times = peer_common.measure(run, args.seconds, args.warmup,
+                                    args.iterations)
     peer_common.report(times, compile_ms=session_ms, first_ms=first_ms,
+                       processor_ms=processor_ms,
                        version="ONNX Runtime " + ort.__version__)
 
 

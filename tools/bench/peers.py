@@ -15,12 +15,14 @@ inputs. `check` compares outputs of small variants with those of Weft's referenc
 executor; exit status 1 when one differs. `time` measures full sizes: one process
 at a time, the runners in turn and that several times (--rounds), each under
 `chrt -f 1` where the system permits that. The table has the lowest of the
-processes' medians, and how far these lie apart.
+processes' medians, and how far these lie apart. `cold` measures from the model
+file to the first output, and memory (peer_cold.py).
 
 What would make a peer look bad is seen to: ONNX Runtime gets a model with static
-sizes, attention as exporters write it, GELU as one operator; PyTorch's convolutions run channels-last; its temporaries are not mapped
-and faulted in anew in each run (MALLOC_ variables); a build without MKL or
-without vector instructions for Inductor is refused. `chrt` keeps threads that
+sizes, attention as exporters write it, GELU as one operator; PyTorch's
+convolutions run channels-last; its temporaries are not mapped and faulted in anew
+in each run (MALLOC_ variables); a build without MKL or without vector
+instructions for Inductor is refused. `chrt` keeps threads that
 spin from waiting for others: without it, run nothing else.
 """
 
@@ -32,6 +34,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
+
+import peer_cold
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -316,20 +320,46 @@ def time(args):
             "over the best peer.\n\n" % args.rounds) + table(rows, labels)
     text += "\n" + "".join(f"* {label}: {v}\n" for label, v in versions.items())
     print(text)
+    write_results(args, text, raw)
+    return 0
+
+
+def cold(args):
+    real_time = may_use_chrt()
+    lines, raw = [], []
+    for name in args.models:
+        with tempfile.TemporaryDirectory() as folder:
+            sizes = dict(s.split(":", 1) for s in args.sizes).get(name, "")
+            case = Case(args, name, folder, args.small, sizes, True)
+            for threads in args.threads:
+                results, reading = peer_cold.measure(args, case, threads,
+                                                     real_time, call)
+                raw += [dict(r, runner=kind, model=name, threads=threads)
+                        for kind, runs in results.items() for r in runs]
+                lines.append(peer_cold.line(name, threads, results, reading))
+                print(peer_cold.row(lines[-1]), flush=True)
+    text = ("Milliseconds from the model file to the first output, the lowest "
+            "of %d processes; most memory.\n\n" % args.rounds
+            ) + peer_cold.table(lines)
+    print(text)
+    write_results(args, text, raw)
+    return 0
+
+
+def write_results(args, text, raw):
     if args.markdown:
         with open(args.markdown, "w") as file:
             file.write(text)
     if args.json:
         with open(args.json, "w") as file:
             json.dump(raw, file, indent=1)
-    return 0
 
 
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["check", "time"])
+    parser.add_argument("command", choices=["check", "time", "cold"])
     parser.add_argument("--ort-python", metavar="PYTHON")
     parser.add_argument("--torch-python", metavar="PYTHON")
     parser.add_argument("--bin", default=ROOT + "/bazel-bin/tools",
@@ -360,12 +390,14 @@ def main():
     args.threads = [int(n) for n in args.threads.split(",")]
     if args.torch_python and not args.ort_python:
         parser.error("--torch-python needs --ort-python: it reads the weights")
+    if args.command == "cold" and not args.ort_python:
+        parser.error("cold needs --ort-python")
     unknown = ([m for m in args.models if m not in MODELS]
                + [m for m in args.modes if m not in TORCH_MODES])
     if unknown:
         parser.error("unknown: " + ", ".join(unknown))
     try:
-        return {"check": check, "time": time}[args.command](args)
+        return {"check": check, "time": time, "cold": cold}[args.command](args)
     except Failure as failure:
         sys.exit(f"peers.py: {failure}")
 

@@ -11,8 +11,8 @@
 namespace weft::bench {
 namespace {
 
-absl::StatusOr<std::vector<HostTensor>> SeededInputs(
-    const Graph& graph, const ProgramOptions& options) {
+absl::StatusOr<std::vector<HostTensor>> SeededInputs(const Graph& graph,
+                                                     const ProgramOptions& options) {
   SeedOptions seed;
   seed.seed = options.seed;
   seed.dims.insert(options.sizes.begin(), options.sizes.end());
@@ -20,26 +20,23 @@ absl::StatusOr<std::vector<HostTensor>> SeededInputs(
 }
 
 // The module and the inputs that are made for it.
-absl::StatusOr<std::vector<HostTensor>> LoadFile(const ProgramOptions& options,
-                                                 Program* program) {
+absl::StatusOr<std::vector<HostTensor>> LoadFile(const ProgramOptions& options, Program* program) {
   LoadOptions load;
   load.input_values = options.inputs;
   absl::StatusOr<std::unique_ptr<Module>> module;
-  program->import_ms = TimeMs(
-      [&] { module = LoadModel(tools::ResolvePath(options.model), load); });
+  program->import_ms = TimeMs([&] { module = LoadModel(tools::ResolvePath(options.model), load); });
   if (!module.ok()) return module.status();
   program->module = *std::move(module);
   return SeededInputs(*program->module->main(), options);
 }
 
-absl::StatusOr<std::vector<HostTensor>> BuildNamed(
-    const ProgramOptions& options, Program* program) {
+absl::StatusOr<std::vector<HostTensor>> BuildNamed(const ProgramOptions& options,
+                                                   Program* program) {
   models::ModelOptions build;
   build.small = options.small;
   build.write_back = true;
   absl::StatusOr<models::Model> model;
-  program->import_ms =
-      TimeMs([&] { model = models::BuildModel(options.model, build); });
+  program->import_ms = TimeMs([&] { model = models::BuildModel(options.model, build); });
   if (!model.ok()) return model.status();
   auto inputs = models::MakeInputs(*model, options.sizes, options.seed);
   program->module = std::move(model->module);
@@ -68,20 +65,17 @@ std::map<std::string, int64_t> SizesOf(const Program& program) {
 absl::StatusOr<Program> LoadProgram(const ProgramOptions& options) {
   Program program;
   const bool named = models::FindModel(options.model) != nullptr;
-  auto made =
-      named ? BuildNamed(options, &program) : LoadFile(options, &program);
+  auto made = named ? BuildNamed(options, &program) : LoadFile(options, &program);
   if (!made.ok()) return made.status();
   const Graph& graph = *program.module->main();
   for (int i = 0; i < graph.num_inputs(); ++i) {
     const InputInfo& info = graph.input_info(i);
-    program.inputs[info.name] =
-        info.initial >= 0 ? HostTensor() : std::move((*made)[i]);
+    program.inputs[info.name] = info.initial >= 0 ? HostTensor() : std::move((*made)[i]);
   }
   for (const auto& [name, tensor] : options.inputs) {
     const auto it = program.inputs.find(name);
     if (it == program.inputs.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the program has no input \"", name, "\""));
+      return absl::InvalidArgumentError(absl::StrCat("the program has no input \"", name, "\""));
     }
     it->second = tensor;
   }
@@ -89,8 +83,8 @@ absl::StatusOr<Program> LoadProgram(const ProgramOptions& options) {
   return program;
 }
 
-std::vector<HostTensor> InOrder(
-    const Graph& graph, const std::map<std::string, HostTensor>& inputs) {
+std::vector<HostTensor> InOrder(const Graph& graph,
+                                const std::map<std::string, HostTensor>& inputs) {
   std::vector<HostTensor> ordered(graph.num_inputs());
   for (int i = 0; i < graph.num_inputs(); ++i) {
     const auto it = inputs.find(graph.input_info(i).name);

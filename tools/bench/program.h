@@ -35,8 +35,8 @@ struct Program {
 absl::StatusOr<Program> LoadProgram(const ProgramOptions& options);
 
 // The inputs in the order of `graph`, which passes may have changed.
-std::vector<HostTensor> InOrder(
-    const Graph& graph, const std::map<std::string, HostTensor>& inputs);
+std::vector<HostTensor> InOrder(const Graph& graph,
+                                const std::map<std::string, HostTensor>& inputs);
 
 }  // namespace weft::bench
 

@@ -1,0 +1,34 @@
+#include "tools/bench/prepare.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tools/bench/measure.h"
+
+namespace weft::bench {
+
+absl::StatusOr<Prepared> Prepare(const PrepareOptions& options, std::unique_ptr<Module> module) {
+  Prepared result;
+  CompileOptions compile;
+  compile.passes = options.passes;
+  compile.verify = CompileOptions::Verify::kNone;
+  compile.count_ops = false;
+  const auto admitted = ParseContract(options.admit);
+  if (!admitted) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--admit: unknown contract \"", options.admit, "\""));
+  }
+  compile.context.admitted = *admitted;
+  absl::Status status;
+  result.passes_ms = TimeMs([&] { status = Compile(*module, compile, &result.compiled); });
+  if (!status.ok()) return status;
+  result.nodes = module->num_nodes();
+  absl::StatusOr<Session> session = absl::UnknownError("");
+  result.session_ms = TimeMs(
+      [&] { session = Session::Create(std::move(module), options.target, options.session); });
+  if (!session.ok()) return session.status();
+  result.session = std::make_unique<Session>(*std::move(session));
+  return result;
+}
+
+}  // namespace weft::bench

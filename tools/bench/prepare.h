@@ -1,0 +1,34 @@
+// From a module to a session that can run, with the time that each stage takes.
+#ifndef WEFT_TOOLS_BENCH_PREPARE_H_
+#define WEFT_TOOLS_BENCH_PREPARE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "api/compiler.h"
+#include "api/session.h"
+
+namespace weft::bench {
+
+struct PrepareOptions {
+  std::string target = "reference";
+  std::string passes = "default";
+  std::string admit = "value-safe";
+  SessionOptions session;
+};
+
+struct Prepared {
+  CompileResult compiled;
+  double passes_ms = 0;
+  double session_ms = 0;
+  int64_t nodes = 0;
+  std::unique_ptr<Session> session;
+};
+
+absl::StatusOr<Prepared> Prepare(const PrepareOptions& options, std::unique_ptr<Module> module);
+
+}  // namespace weft::bench
+
+#endif  // WEFT_TOOLS_BENCH_PREPARE_H_

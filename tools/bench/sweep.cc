@@ -1,0 +1,118 @@
+#include "tools/bench/sweep.h"
+
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "tools/bench/measure.h"
+
+namespace weft::bench {
+namespace {
+
+// A session and what it is given.
+struct Runner {
+  Prepared prepared;
+  std::vector<HostTensor> inputs;
+
+  absl::StatusOr<double> RunMs() {
+    absl::Status status;
+    const double ms =
+        TimeMs([&] { status = prepared.session->Run(absl::MakeConstSpan(inputs)).status(); });
+    if (!status.ok()) return status;
+    return ms;
+  }
+};
+
+absl::StatusOr<Program> LoadAt(const SweepRange& range, ProgramOptions options, int64_t size) {
+  options.sizes[range.symbol] = size;
+  return LoadProgram(options);
+}
+
+// For `size` alone.
+absl::StatusOr<Runner> MakeStatic(const SweepRange& range, int64_t size, Program program,
+                                  PrepareOptions options) {
+  options.passes =
+      absl::StrCat("specialize_symbols{values=\"", range.symbol, "=", size, "\"},", options.passes);
+  Runner runner;
+  auto prepared = Prepare(options, std::move(program.module));
+  if (!prepared.ok()) return prepared.status();
+  runner.prepared = *std::move(prepared);
+  runner.inputs = InOrder(runner.prepared.session->main(), program.inputs);
+  const auto warm = runner.RunMs();
+  if (!warm.ok()) return warm.status();
+  return runner;
+}
+
+// Both in turn.
+absl::Status Measure(Runner& dynamic, Runner& fixed, int64_t iterations, SweepPoint* point) {
+  std::vector<double> times[2];
+  for (int64_t i = 0; i < 2 * iterations; ++i) {
+    const auto ms = (i % 2 == 0 ? dynamic : fixed).RunMs();
+    if (!ms.ok()) return ms.status();
+    times[i % 2].push_back(*ms);
+  }
+  point->median_ms = Quantile(times[0], 0.5);
+  point->static_ms = Quantile(times[1], 0.5);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<SweepRange> ParseSweep(absl::string_view text) {
+  constexpr int64_t kMaxPoints = 1000;
+  SweepRange range;
+  const std::vector<std::string> parts = absl::StrSplit(text, '=');
+  const std::vector<std::string> numbers =
+      absl::StrSplit(parts.size() == 2 ? parts[1] : std::string(), ':');
+  int64_t n[3] = {};
+  bool good = numbers.size() == 3 && !parts[0].empty();
+  for (size_t i = 0; good && i < 3; ++i) good = absl::SimpleAtoi(numbers[i], &n[i]);
+  good = good && n[0] >= 1 && n[1] >= n[0] && n[2] >= 1 && (n[1] - n[0]) / n[2] < kMaxPoints;
+  if (!good) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--sweep takes NAME=FROM:TO:STEP, not \"", text, "\""));
+  }
+  range.symbol = parts[0];
+  for (int64_t size = n[0]; size <= n[1]; size += n[2]) range.sizes.push_back(size);
+  return range;
+}
+
+absl::StatusOr<SweepResult> Sweep(const SweepRange& range, const ProgramOptions& program,
+                                  const PrepareOptions& prepare, int64_t iterations) {
+  SweepResult result;
+  Runner dynamic;
+  // What the first run of all does once is no part of a new size.
+  auto loaded = LoadAt(range, program, range.sizes.back() + 1);
+  if (!loaded.ok()) return loaded.status();
+  auto prepared = Prepare(prepare, std::move(loaded->module));
+  if (!prepared.ok()) return prepared.status();
+  dynamic.prepared = *std::move(prepared);
+  const Graph& graph = dynamic.prepared.session->main();
+  dynamic.inputs = InOrder(graph, loaded->inputs);
+  for (int i = 0; i < 2; ++i) {
+    const auto warm = dynamic.RunMs();
+    if (!warm.ok()) return warm.status();
+  }
+  result.before = dynamic.prepared.session->stats();
+  for (int64_t size : range.sizes) {
+    auto at = LoadAt(range, program, size);
+    if (!at.ok()) return at.status();
+    dynamic.inputs = InOrder(graph, at->inputs);
+    // Before the other program, which would leave primitives of this size in caches.
+    const auto first = dynamic.RunMs();
+    if (!first.ok()) return first.status();
+    auto fixed = MakeStatic(range, size, *std::move(at), prepare);
+    if (!fixed.ok()) return fixed.status();
+    SweepPoint point;
+    point.size = size;
+    point.first_ms = *first;
+    const absl::Status measured = Measure(dynamic, *fixed, iterations, &point);
+    if (!measured.ok()) return measured;
+    result.points.push_back(point);
+  }
+  result.after = dynamic.prepared.session->stats();
+  return result;
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,43 @@
+// One program at many sizes of a symbol, beside programs that are compiled for each.
+#ifndef WEFT_TOOLS_BENCH_SWEEP_H_
+#define WEFT_TOOLS_BENCH_SWEEP_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tools/bench/prepare.h"
+#include "tools/bench/program.h"
+
+namespace weft::bench {
+
+struct SweepRange {
+  std::string symbol;
+  std::vector<int64_t> sizes;
+};
+
+// "sequence=32:256:16": from, to, step. The error shows the form.
+absl::StatusOr<SweepRange> ParseSweep(absl::string_view text);
+
+struct SweepPoint {
+  int64_t size = 0;
+  double first_ms = 0;   // The first run with this size.
+  double median_ms = 0;  // Of those after it.
+  double static_ms = 0;  // The median of a program for this size alone.
+};
+
+struct SweepResult {
+  std::vector<SweepPoint> points;
+  SessionStats before;  // After a run with a size that is none of these.
+  SessionStats after;   // After all of them.
+};
+
+// `iterations` runs of each program and size, the two in turn.
+absl::StatusOr<SweepResult> Sweep(const SweepRange& range, const ProgramOptions& program,
+                                  const PrepareOptions& prepare, int64_t iterations);
+
+}  // namespace weft::bench
+
+#endif  // WEFT_TOOLS_BENCH_SWEEP_H_
