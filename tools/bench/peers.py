@@ -116,7 +116,7 @@ class Case:
             command.append("--input-size=" + sizes)
         self.sizes = sizes
         call(command)
-        if args.ort_python:
+        if args.torch_python:
             call([args.ort_python, "-c", EXTRACT, self.onnx, self.weights,
                   self.names])
 
