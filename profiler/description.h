@@ -55,6 +55,10 @@ class DescriptionHandle {
   DescriptionId id_ = 0;
 };
 
+// For what is known only when it runs: equal descriptions have one id, which is good until the
+// session that is recording ends. 0 outside of sessions.
+DescriptionId InternDescription(Description description);
+
 namespace internal {
 // Null for 0 and for an id that is not in use.
 std::shared_ptr<const Description> FindDescription(DescriptionId id);

@@ -270,6 +270,22 @@ absl::Status Reader::AddCounter(const pb::TrackEvent& event, const Track& track)
   return sink_.Add(out);
 }
 
+// A span's duration is one of its arguments.
+void SetPhase(const pb::TrackEvent& event, TraceEvent* out) {
+  if (event.type() == pb::TrackEvent::TYPE_SLICE_BEGIN) {
+    out->phase = 'X';
+    out->duration_ns = -1;
+  } else if (event.flow_ids_size() > 0) {
+    out->phase = 's';
+    out->id = event.flow_ids(0);
+  } else if (event.terminating_flow_ids_size() > 0) {
+    out->phase = 'f';
+    out->id = event.terminating_flow_ids(0);
+  } else {
+    out->phase = 'i';
+  }
+}
+
 absl::Status Reader::AddEvent(const pb::TrackEvent& event) {
   if (event.type() == pb::TrackEvent::TYPE_SLICE_END) return absl::OkStatus();
   if (event.categories_size() > 0 && event.categories(0) == kHeaderCategory) {
@@ -295,18 +311,7 @@ absl::Status Reader::AddEvent(const pb::TrackEvent& event) {
   if (event.category_iids_size() > 0) {
     status.Update(Text("category", categories_, event.category_iids(0), &out.category));
   }
-  if (event.type() == pb::TrackEvent::TYPE_SLICE_BEGIN) {
-    out.phase = 'X';
-    out.duration_ns = -1;
-  } else if (event.flow_ids_size() > 0) {
-    out.phase = 's';
-    out.id = event.flow_ids(0);
-  } else if (event.terminating_flow_ids_size() > 0) {
-    out.phase = 'f';
-    out.id = event.terminating_flow_ids(0);
-  } else {
-    out.phase = 'i';
-  }
+  SetPhase(event, &out);
   status.Update(AddArgs(event, &out));
   if (!status.ok()) return status;
   int64_t end;

@@ -1,12 +1,6 @@
 // Weft's traces beside one that torch.profiler wrote, which lies beside the checkout
 // (../shared/traces): for every kind of event that both have, the same fields of the same types.
-#include <zlib.h>
-
-#include <cstdlib>
-#include <filesystem>
 #include <iostream>
-#include <map>
-#include <set>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -18,84 +12,14 @@
 #include "profiler/sinks/chrome_json.h"
 #include "profiler/sinks/file_sink.h"
 #include "profiler/sinks/key_averages.h"
+#include "tests/profiler/kineto_fields.h"
 #include "tests/profiler/recording_sink.h"
 #include "tests/profiler/sample_trace.h"
 
 namespace weft::profiler {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::json;
-
-fs::path GoldenTrace() {
-  const fs::path workspace =
-      fs::path(std::getenv("TEST_SRCDIR")) / std::getenv("TEST_WORKSPACE") / "WORKSPACE";
-  return fs::canonical(workspace).parent_path().parent_path() / "shared" / "traces" /
-         "torch-cpu-trace.json.gz";
-}
-
-Json ParseFile(const fs::path& path) {
-  std::string text;
-  std::string block(1 << 16, '\0');
-  gzFile file = gzopen(path.c_str(), "rb");
-  int size;
-  while ((size = gzread(file, block.data(), static_cast<unsigned>(block.size()))) > 0) {
-    text.append(block, 0, size);
-  }
-  gzclose(file);
-  return Json::parse(text);
-}
-
-std::string TypeOf(const Json& value) {
-  if (value.is_number_float()) return "decimal";
-  return value.is_number() ? "integer" : value.type_name();
-}
-
-// Path of a field and its types: "args.Input Dims" -> {array}.
-using Fields = std::map<std::string, std::set<std::string>>;
-
-// The kind of an event. Track facts and marks are told apart by their names, as are the tracks
-// that are no threads.
-std::string KindOf(const Json& event) {
-  std::string kind = absl::StrCat(event["ph"].get<std::string>(), " ", event.value("cat", ""));
-  if (event["ph"] == "M" || event["ph"] == "i") {
-    kind += " " + event["name"].get<std::string>().substr(0, 15);
-  }
-  return event["pid"].is_string() ? kind + " of no process" : kind;
-}
-
-struct Kind {
-  int count = 0;
-  Fields fields;
-  std::map<std::string, int> presence;
-};
-
-void AddFields(const Json& object, const std::string& prefix, Kind* kind) {
-  for (const auto& [key, value] : object.items()) {
-    if (key == "args") {
-      AddFields(value, "args.", kind);
-    } else {
-      kind->fields[prefix + key].insert(TypeOf(value));
-      ++kind->presence[prefix + key];
-    }
-  }
-}
-
-std::map<std::string, Kind> KindsOf(const Json& trace) {
-  std::map<std::string, Kind> kinds;
-  for (const Json& event : trace["traceEvents"]) {
-    Kind& kind = kinds[KindOf(event)];
-    ++kind.count;
-    AddFields(event, "", &kind);
-  }
-  return kinds;
-}
-
-// Fields that Weft's events do not have, and why.
-bool IsAbsent(const std::string& field) {
-  // Autograd numbers ops; Weft's programs are functions.
-  return field == "args.Sequence number" || field == "args.Fwd thread id";
-}
 
 Trace TraceToCompare() {
   Trace trace = SampleTrace();
@@ -112,12 +36,6 @@ Json WeftTrace() {
   EXPECT_TRUE(ExportTrace(TraceToCompare(), **sink).ok());
   return ParseFile(path);
 }
-
-#define SKIP_WITHOUT_GOLDEN_TRACE()                                                          \
-  if (!fs::exists(GoldenTrace())) {                                                          \
-    std::cerr << "skipped: torch.profiler's trace is expected at " << GoldenTrace() << "\n"; \
-    GTEST_SKIP() << "no " << GoldenTrace();                                                  \
-  }
 
 TEST(KinetoTest, HeadersHaveTheSameFields) {
   SKIP_WITHOUT_GOLDEN_TRACE();
@@ -147,19 +65,7 @@ TEST(KinetoTest, EventsHaveTheSameFields) {
     if (absl::StrContains(name, "python_function")) continue;  // Weft runs no Python.
     const auto found = weft.find(name);
     ASSERT_NE(found, weft.end()) << "no events " << name;
-    for (const auto& [field, types] : kind.fields) {
-      if (IsAbsent(field)) continue;
-      const auto own = found->second.fields.find(field);
-      ASSERT_NE(own, found->second.fields.end()) << name << " has no " << field;
-      for (const std::string& type : own->second) {
-        EXPECT_TRUE(types.count(type)) << name << ": " << field << " is " << type;
-      }
-      // What every event of torch has, every event of Weft has.
-      if (kind.presence.at(field) == kind.count) {
-        EXPECT_EQ(found->second.presence.at(field), found->second.count) << name << ": " << field;
-      }
-      ++compared;
-    }
+    compared += ExpectSameFields(name, found->second, kind);
   }
   EXPECT_GE(compared, 60);
 }

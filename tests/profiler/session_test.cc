@@ -180,6 +180,30 @@ TEST(SessionTest, SourcesAddTracks) {
   EXPECT_EQ(trace->names[kernel.name], "gemm");
 }
 
+Description Of(std::string kernel, std::vector<std::string> rules) {
+  Description description;
+  description.kernel = std::move(kernel);
+  description.rules = std::move(rules);
+  return description;
+}
+
+TEST(SessionTest, EqualDescriptionsAreOne) {
+  EXPECT_EQ(InternDescription(Of("a", {})), 0u);  // Nobody records.
+  const int64_t before = internal::NumDescriptions();
+  auto session = Session::Start({});
+  const DescriptionId first = InternDescription(Of("a", {"b"}));
+  EXPECT_NE(first, 0u);
+  EXPECT_EQ(InternDescription(Of("a", {"b"})), first);
+  EXPECT_NE(InternDescription(Of("ab", {""})), first);
+  EXPECT_NE(InternDescription(Of("a", {"b", ""})), first);
+  EXPECT_EQ(internal::NumDescriptions(), before + 3);
+  { Scope scope(Activity::kCpuOp, InternName("op"), first); }
+  const auto trace = (*session)->Stop();
+  EXPECT_EQ(trace->descriptions[trace->events[0].description]->kernel, "a");
+  EXPECT_EQ(internal::NumDescriptions(), before);
+  EXPECT_EQ(InternDescription(Of("a", {"b"})), 0u);
+}
+
 TEST(SessionTest, ASourceThatFailsIsLeftOut) {
   auto device = std::make_shared<FakeDevice>();
   device->fails = true;

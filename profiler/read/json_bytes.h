@@ -1,0 +1,71 @@
+// The bytes of a source as nlohmann's lexer takes them. It holds a token: bytes end early at one
+// that is too long.
+#ifndef WEFT_PROFILER_READ_JSON_BYTES_H_
+#define WEFT_PROFILER_READ_JSON_BYTES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+
+#include "profiler/read/byte_source.h"
+
+namespace weft::profiler {
+
+class JsonBytes {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = char;
+
+  struct State {
+    ByteSource& source;
+    int64_t longest;
+    int64_t token = 0;  // Bytes of it so far.
+    bool in_string = false;
+    bool escaped = false;
+    bool too_long = false;
+  };
+
+  explicit JsonBytes(State* state = nullptr) : state_(state) {}
+  bool operator==(const JsonBytes& other) const { return AtEnd() == other.AtEnd(); }
+  bool operator!=(const JsonBytes& other) const { return AtEnd() != other.AtEnd(); }
+  char operator*() const { return state_->source.Peek(); }
+  JsonBytes& operator++() {
+    Count(state_->source.Peek());
+    state_->source.Skip();
+    return *this;
+  }
+
+ private:
+  bool AtEnd() const { return state_ == nullptr || state_->too_long || state_->source.AtEnd(); }
+
+  void Count(char c) {
+    State& s = *state_;
+    if (s.in_string) {
+      ++s.token;
+      if (s.escaped) {
+        s.escaped = false;
+      } else if (c == '\\') {
+        s.escaped = true;
+      } else if (c == '"') {
+        s.in_string = false;
+        s.token = 0;
+      }
+    } else if (c == '"') {
+      s.in_string = true;
+    } else if (c == ',' || c == ':' || c == '{' || c == '[' || c == ' ' || c == '\n') {
+      s.token = 0;
+    } else {
+      ++s.token;
+    }
+    if (s.token > s.longest) s.too_long = true;
+  }
+
+  State* state_;
+};
+
+}  // namespace weft::profiler
+
+#endif  // WEFT_PROFILER_READ_JSON_BYTES_H_

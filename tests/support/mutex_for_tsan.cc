@@ -1,0 +1,31 @@
+// Tells ThreadSanitizer what absl::Mutex does, where Abseil is built without it: what stands
+// before an unlock comes before what stands behind the next lock. The linker gives calls of these
+// methods to the functions here (--wrap; tests/profiler/tsan.sh has the symbols' names), which
+// call the real ones. Between readers alone there is an order, too, which a mutex does not give.
+#ifdef __SANITIZE_THREAD__
+extern "C" {
+void __tsan_acquire(void* address);
+void __tsan_release(void* address);
+
+#define WEFT_WRAP_LOCK(name, symbol)                      \
+  void Real##name(void* mutex) __asm__("__real_" symbol); \
+  void Own##name(void* mutex) __asm__("__wrap_" symbol);  \
+  void Own##name(void* mutex) {                           \
+    Real##name(mutex);                                    \
+    __tsan_acquire(mutex);                                \
+  }
+
+#define WEFT_WRAP_UNLOCK(name, symbol)                    \
+  void Real##name(void* mutex) __asm__("__real_" symbol); \
+  void Own##name(void* mutex) __asm__("__wrap_" symbol);  \
+  void Own##name(void* mutex) {                           \
+    __tsan_release(mutex);                                \
+    Real##name(mutex);                                    \
+  }
+
+WEFT_WRAP_LOCK(Lock, WEFT_MUTEX_PREFIX "4LockEv")
+WEFT_WRAP_LOCK(ReaderLock, WEFT_MUTEX_PREFIX "10ReaderLockEv")
+WEFT_WRAP_UNLOCK(Unlock, WEFT_MUTEX_PREFIX "6UnlockEv")
+WEFT_WRAP_UNLOCK(ReaderUnlock, WEFT_MUTEX_PREFIX "12ReaderUnlockEv")
+}
+#endif
