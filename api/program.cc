@@ -9,6 +9,7 @@
 #include "api/session.h"
 #include "api/variant_cache.h"
 #include "graph/core/status_macros.h"
+#include "profiler/record.h"
 
 namespace weft {
 
@@ -138,6 +139,7 @@ absl::StatusOr<std::vector<HostTensor>> Program::Impl::Fill(
 
 absl::StatusOr<std::vector<HostTensor>> Program::Impl::Call(absl::Span<const HostTensor> given,
                                                             std::vector<HostTensor>* written) {
+  const profiler::Scope scope(profiler::Activity::kCpuOp, "program.run");
   WEFT_ASSIGN_OR_RETURN(const std::vector<HostTensor> inputs, Fill(given));
   WEFT_ASSIGN_OR_RETURN(const VariantCache::Found found, cache_.Get(inputs));
   WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, found.Run(inputs, written));

@@ -147,6 +147,7 @@ std::vector<int> Session::FillIn(const std::vector<bool>& lent, std::vector<Host
 absl::StatusOr<std::vector<HostTensor>> Session::RunOrdered(std::vector<HostTensor>* inputs,
                                                             bool donate,
                                                             std::vector<HostTensor>* written) {
+  const profiler::Scope scope(profiler::Activity::kCpuOp, "session.run");
   // Known before the run where no node writes.
   std::vector<bool> writes(main().num_inputs(), false);
   for (int input : main().write_backs()) writes[input] = true;

@@ -33,6 +33,7 @@ Step& GraphLowering::AddStep(StepKind kind) {
   if (origin_ != nullptr) {
     step.node = origin_->id();
     step.provenance = origin_->provenance();
+    step.origin = origin_->origin();
   }
   return step;
 }

@@ -106,10 +106,12 @@ struct Step {
   std::vector<View> results;
   std::vector<Epilogue> epilogue;
   std::vector<std::unique_ptr<Plan>> regions;
-  // The nodes of the source model that the step stands for, and the node it was
-  // made from, for traces and messages.
+  // The nodes of the source model that the step stands for, the node it was made from,
+  // and the passes and rules that made that one, for traces and messages. The text form
+  // has no origins, as that of graphs.
   ProvenanceId provenance = 0;
   uint32_t node = 0;
+  OriginId origin = 0;
   // Why a reference step is none better, or who needs a copy in another order.
   std::string remark;
 };

@@ -61,6 +61,16 @@ absl::Status GrowingMemory::Reserve(int64_t bytes, profiler::MemoryCategory cate
   return absl::ResourceExhaustedError(absl::StrCat("no memory for ", bytes, " bytes"));
 }
 
+HeldMemory::~HeldMemory() {
+  for (const Piece& piece : pieces_) Record(piece.data, -piece.bytes, piece.category);
+}
+
+void HeldMemory::Add(const void* data, int64_t bytes, profiler::MemoryCategory category) {
+  if (bytes == 0 || !known_.insert(data).second) return;
+  pieces_.push_back({data, bytes, category});
+  Record(data, bytes, category);
+}
+
 bool IsOwned(const HostBuffer& buffer) {
   // The class of what HostBuffer::Allocate makes has no name of its own.
   static const auto& allocated = *new std::shared_ptr<HostBuffer>(HostBuffer::Allocate(0));

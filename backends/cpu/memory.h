@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "graph/core/tensor.h"
@@ -37,6 +38,27 @@ class GrowingMemory {
 // The bytes are the buffer's own, neither borrowed nor mapped: whoever has the only
 // tensor on it may write them.
 bool IsOwned(const HostBuffer& buffer);
+
+// Memory of others that a program holds: weights as they came, or packed by a library. Recorded
+// when it is added, each address once, and when this goes.
+class HeldMemory {
+ public:
+  HeldMemory() = default;
+  ~HeldMemory();
+  HeldMemory(const HeldMemory&) = delete;
+  HeldMemory& operator=(const HeldMemory&) = delete;
+
+  void Add(const void* data, int64_t bytes, profiler::MemoryCategory category);
+
+ private:
+  struct Piece {
+    const void* data;
+    int64_t bytes;
+    profiler::MemoryCategory category;
+  };
+  std::vector<Piece> pieces_;
+  absl::flat_hash_set<const void*> known_;
+};
 
 // Buffers that were handed out and came back are handed out again.
 class BufferPool {

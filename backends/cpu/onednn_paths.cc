@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "backends/cpu/memory.h"
 #include "backends/cpu/onednn_internal.h"
 #include "graph/core/mapped_memory.h"
 
@@ -160,6 +161,7 @@ struct DnnWeights::Store {
   // Keys of parts, which no other weights have.
   absl::flat_hash_map<std::pair<int64_t, int64_t>, int64_t> part_keys;
   int64_t bytes = 0;
+  HeldMemory held;  // For the profiler.
 };
 
 DnnWeights::DnnWeights() : store_(std::make_unique<Store>()) {}
@@ -206,7 +208,10 @@ dnnl::memory Pack(const DnnConstant& constant, const DnnPath& path) {
     std::memcpy(last.get_data_handle(), given, path.stops[0].get_size());
   }
   if (!constant.load) ReleaseMappedPages(given, static_cast<int64_t>(path.stops[0].get_size()));
-  constant.weights->store()->bytes += static_cast<int64_t>(last.get_desc().get_size());
+  DnnWeights::Store& store = *constant.weights->store();
+  const auto bytes = static_cast<int64_t>(last.get_desc().get_size());
+  store.bytes += bytes;
+  store.held.Add(last.get_data_handle(), bytes, profiler::MemoryCategory::kParameter);
   entries.push_back({path, last});
   return last;
 }

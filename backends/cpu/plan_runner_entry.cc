@@ -54,6 +54,12 @@ bool IsDirectOutput(const Plan& plan, int output) {
   return buffer.numel == stride;
 }
 
+// The model's own tensors have names.
+profiler::MemoryCategory CategoryOf(const ConstantStore& constants, int id) {
+  const bool own = !constants.derived(id) && !constants.name(id).empty();
+  return own ? profiler::MemoryCategory::kParameter : profiler::MemoryCategory::kConstant;
+}
+
 }  // namespace
 
 PlanRunner::PlanRunner(const Plan& plan, const Graph* graph, Runtime& runtime)
@@ -67,6 +73,8 @@ PlanRunner::PlanRunner(const Plan& plan, const Graph* graph, Runtime& runtime)
     HostTensor tensor = plan.module->constants().tensor(plan.buffers[b].index).Contiguous();
     static char nothing[64] = {};
     constants_[b] = tensor.numel() == 0 ? nothing : reinterpret_cast<char*>(tensor.raw());
+    runtime.constants.Add(tensor.raw(), tensor.bytes(),
+                          CategoryOf(plan.module->constants(), plan.buffers[b].index));
     held_.push_back(std::move(tensor));
   }
   std::vector<bool> used(plan.buffers.size());

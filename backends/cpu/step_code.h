@@ -30,6 +30,7 @@ struct Runtime {
   int threads = 1;
   int dnn_threads = 1;  // Of oneDNN's primitives.
   DnnReading reading;   // Of products of f32.
+  HeldMemory constants;
   DnnWeights weights;
   PanelWeights panels;
   GrowingMemory scratch;

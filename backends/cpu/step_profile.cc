@@ -3,47 +3,17 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "backends/profile_names.h"
 #include "graph/core/op.h"
 #include "lowering/step_cost.h"
 
 namespace weft::cpu {
 namespace {
 
-// Names of source nodes in one event; a merged kernel may stand for thousands.
-constexpr int kMaxNames = 16;
-
-// Kineto's names of element types are C's.
-std::string TypeName(DType dtype) {
-  switch (dtype) {
-    case DType::kF32:
-      return "float";
-    case DType::kF64:
-      return "double";
-    case DType::kF16:
-      return "c10::Half";
-    case DType::kBF16:
-      return "c10::BFloat16";
-    case DType::kI64:
-      return "long int";
-    case DType::kI32:
-      return "int";
-    case DType::kI16:
-      return "short int";
-    case DType::kI8:
-      return "signed char";
-    case DType::kU8:
-      return "unsigned char";
-    case DType::kBool:
-      return "bool";
-    default:
-      return std::string(DTypeName(dtype));
-  }
-}
-
 profiler::TensorDescription Tensor(const RunView& view) {
   profiler::TensorDescription tensor;
   if (!view.present()) return tensor;
-  tensor.type = TypeName(view.dtype);
+  tensor.type = ProfileTypeName(view.dtype);
   tensor.dims.assign(view.dims.begin(), view.dims.end());
   tensor.strides.assign(view.strides.begin(), view.strides.end());
   return tensor;
@@ -82,9 +52,8 @@ void DescribeForProfile(const Plan& plan, const Step& step, const SymbolEnv& env
     const auto value = env.Eval(info.symbol);
     if (value) d.symbols.emplace_back(info.symbol.ToString(), *value);
   }
-  for (absl::string_view name : plan.module->provenance().Names(step.provenance, kMaxNames)) {
-    d.provenance.emplace_back(name);
-  }
+  d.provenance = ProfileSources(*plan.module, step.provenance);
+  d.rules = ProfileRules(*plan.module, step.origin);
   code->profile_description = profiler::DescriptionHandle(std::move(d));
 }
 

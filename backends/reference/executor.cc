@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "backends/reference/memory.h"
+#include "backends/reference/node_profile.h"
 #include "backends/symbol_env.h"
 #include "graph/core/status_macros.h"
 #include "graph/ops/evaluate.h"
@@ -161,7 +162,6 @@ class Frame {
   }
 
   absl::Status RunNode(const Node& node) {
-    const profiler::Scope scope(profiler::Activity::kCpuOp, node.op().name());
     if (node.Is(ops::constant)) {
       Set(node.result(), *LiteralOf(node.result()));
       return absl::OkStatus();
@@ -171,6 +171,13 @@ class Frame {
       if (!node.has_operand(i)) continue;
       WEFT_ASSIGN_OR_RETURN(operands[i], Get(node.operand(i)));
     }
+    profiler::NameId name = 0;
+    profiler::DescriptionId description = 0;
+    if (profiler::IsRecording(profiler::Activity::kCpuOp)) {
+      name = profiler::InternName(node.op().name());
+      description = DescribeForProfile(node, operands, env_);
+    }
+    const profiler::Scope scope(profiler::Activity::kCpuOp, name, description);
     const auto replace = [this](SymInt s) { return env_.Replacement(s); };
     const AttrList* attrs = node.attr_list()->Substitute(replace);
     if (attrs->is_symbolic()) {

@@ -12,12 +12,19 @@
 #include "absl/strings/str_cat.h"
 #include "api/compiler.h"
 #include "api/session.h"
+#include "backends/cpu/executable.h"
+#include "backends/cpu/target.h"
+#include "backends/symbol_env.h"
 #include "examples/models/models.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lowering/lower.h"
+#include "lowering/memory_plan.h"
 #include "nlohmann/json.hpp"
+#include "profiler/clock.h"
 #include "profiler/session.h"
 #include "profiler/sinks/key_averages.h"
+#include "profiler/sinks/memory_timeline.h"
 
 namespace weft {
 namespace {
@@ -81,8 +88,9 @@ TEST_P(ProfileOf, StepsSayWhatTheyAre) {
   const Trace trace = Record(GetParam(), "cpu");
   int steps = 0;
   bool provenance = false;
+  std::set<std::string> rules;
   for (const Event& event : trace.events) {
-    if (event.activity != Activity::kCpuOp || trace.names[event.name] == "main") continue;
+    if (event.activity != Activity::kCpuOp || event.description == 0) continue;
     ++steps;
     const auto& d = trace.descriptions[event.description];
     ASSERT_NE(d, nullptr) << trace.names[event.name];
@@ -92,10 +100,12 @@ TEST_P(ProfileOf, StepsSayWhatTheyAre) {
     EXPECT_GT(d->threads, 0);
     EXPECT_THAT(d->kernel, Not(IsEmpty()));
     provenance = provenance || !d->provenance.empty();
+    rules.insert(d->rules.begin(), d->rules.end());
     EXPECT_THAT(d->symbols, Contains(testing::Key("batch")));
   }
   EXPECT_GT(steps, 4);
   EXPECT_TRUE(provenance);
+  EXPECT_THAT(rules, Contains(HasSubstr("fuse_epilogue.")));
 }
 
 // Spans nest, so self times add up to the time of the outermost ones.
@@ -135,12 +145,113 @@ TEST_P(ProfileOf, MemoryBalancesAndPeaksAtThePlan) {
   EXPECT_GT(arena, 0);
 }
 
+// What the timeline of the trace says at its peak, what the executable counts, and the layout of
+// the plan, made apart from both.
+TEST_P(ProfileOf, ThePeakIsThePlanners) {
+  models::ModelOptions options;
+  options.small = true;
+  auto model = models::BuildModel(GetParam(), options);
+  ASSERT_TRUE(model.ok()) << model.status();
+  const auto inputs = models::MakeInputs(*model, {}, /*seed=*/1);
+  ASSERT_TRUE(inputs.ok()) << inputs.status();
+  CompileOptions compile;
+  compile.passes = "cpu";
+  ASSERT_TRUE(Compile(*model->module, compile).ok());
+  const Graph& main = *model->module->main();
+  auto plan = Lower(main, cpu::CpuLoweringTarget());
+  auto same = Lower(main, cpu::CpuLoweringTarget());
+  ASSERT_TRUE(plan.ok() && same.ok());
+  SymbolEnv sizes(model->module->symbols(), &main);
+  for (int i = 0; i < main.num_inputs(); ++i) {
+    ASSERT_TRUE(sizes.Unify(main.input(i)->type(), (*inputs)[i]).ok());
+  }
+  ArenaPlanner planner(*same);
+  const auto layout = planner.Find([&](SymInt s) { return sizes.Eval(s); });
+  ASSERT_TRUE(layout.ok()) << layout.status();
+
+  auto session = profiler::Session::Start({});
+  auto executable = cpu::Executable::Create(main, *std::move(plan), {});
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  int64_t output_bytes = 0;
+  {
+    const auto outputs = (*executable)->Run(absl::MakeConstSpan(*inputs));
+    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    for (const HostTensor& output : *outputs) output_bytes += output.bytes();
+  }
+  const cpu::CpuStats stats = (*executable)->stats();
+  executable->reset();
+  const auto trace = (*session)->Stop();
+  profiler::MemoryTimeline memory;
+  ASSERT_TRUE(profiler::ExportTrace(*trace, memory).ok());
+  const auto at_peak = [&](profiler::MemoryCategory category) {
+    return memory.held_at_peak()[static_cast<int>(category)];
+  };
+  using profiler::MemoryCategory;
+  EXPECT_EQ(memory.total(), 0);
+  EXPECT_GT((*layout)->arena_bytes, 0);
+  EXPECT_GE((*layout)->arena_bytes, (*layout)->lower_bound);
+  EXPECT_EQ(stats.arena_bytes, (*layout)->arena_bytes);
+  EXPECT_EQ(at_peak(MemoryCategory::kActivation), (*layout)->arena_bytes);
+  EXPECT_EQ(at_peak(MemoryCategory::kTemporary), stats.scratch_bytes);
+  EXPECT_EQ(at_peak(MemoryCategory::kOutput), output_bytes);
+  EXPECT_GE(at_peak(MemoryCategory::kParameter), stats.packed_bytes);
+  const int64_t weights = at_peak(MemoryCategory::kParameter) + at_peak(MemoryCategory::kConstant);
+  EXPECT_EQ(memory.peak(), weights + (*layout)->arena_bytes + stats.scratch_bytes + output_bytes);
+}
+
+// Beside a clock of the test's own: of several runs the best, as others may have the processor in
+// between.
+TEST_P(ProfileOf, SelfTimesAddUpToTheRunOnOneThread) {
+  models::ModelOptions options;
+  options.small = true;
+  auto model = models::BuildModel(GetParam(), options);
+  ASSERT_TRUE(model.ok()) << model.status();
+  const auto inputs = models::MakeInputs(*model, {}, /*seed=*/1);
+  CompileOptions compile;
+  compile.passes = "cpu";
+  ASSERT_TRUE(Compile(*model->module, compile).ok());
+  SessionOptions one;
+  one.threads = 1;
+  auto program = Session::Create(std::move(model->module), "cpu", one);
+  ASSERT_TRUE(program.ok()) << program.status();
+  ASSERT_TRUE(program->Run(absl::MakeConstSpan(*inputs)).ok());
+  double best = 0;
+  for (int run = 0; run < 20; ++run) {
+    auto session = profiler::Session::Start({});
+    const int64_t begin = profiler::MonotonicNanos();
+    ASSERT_TRUE(program->Run(absl::MakeConstSpan(*inputs)).ok());
+    const int64_t wall = profiler::MonotonicNanos() - begin;
+    const auto trace = (*session)->Stop();
+    EXPECT_EQ(trace->tracks.size(), 1u);
+    profiler::KeyAverages averages;
+    ASSERT_TRUE(profiler::ExportTrace(*trace, averages).ok());
+    const double part = static_cast<double>(averages.SelfTotal()) / static_cast<double>(wall);
+    EXPECT_LE(part, 1.01);
+    best = std::max(best, part);
+  }
+  EXPECT_GE(best, 0.99);
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, ProfileOf, testing::Values("minilm", "mobilenet_v2"),
                          [](const auto& info) { return info.param; });
 
 TEST(ProfileTest, ReferenceRecordsEachNode) {
   const Trace trace = Record("mlp", "reference");
   EXPECT_THAT(NamesOf(trace, Activity::kCpuOp), Contains("linear"));
+  for (const Event& event : trace.events) {
+    if (trace.names[event.name] != "linear") continue;
+    const auto& d = trace.descriptions[event.description];
+    ASSERT_NE(d, nullptr);
+    EXPECT_EQ(d->kernel, "reference");
+    ASSERT_GE(d->inputs.size(), 2u);
+    EXPECT_EQ(d->inputs[0].type, "float");
+    ASSERT_EQ(d->outputs.size(), 1u);
+    EXPECT_EQ(d->outputs[0].dims[0], d->inputs[0].dims[0]);
+    EXPECT_GT(d->bytes, 0);
+    EXPECT_THAT(d->provenance, Not(IsEmpty()));
+  }
+  // Two runs of the same nodes at the same sizes.
+  EXPECT_LT(trace.descriptions.size(), trace.events.size());
 }
 
 TEST(ProfileTest, WritesAFileAndATable) {

@@ -1,0 +1,74 @@
+#include "backends/reference/node_profile.h"
+
+#include <optional>
+#include <utility>
+
+#include "backends/profile_names.h"
+
+namespace weft::reference {
+namespace {
+
+profiler::TensorDescription DescribeOperand(const HostTensor& tensor) {
+  profiler::TensorDescription d;
+  if (!tensor.valid()) return d;
+  d.type = ProfileTypeName(tensor.dtype());
+  d.dims.assign(tensor.dims().begin(), tensor.dims().end());
+  d.strides.assign(tensor.strides().begin(), tensor.strides().end());
+  return d;
+}
+
+// The type, and dims where all are known.
+profiler::TensorDescription DescribeResult(Type type, const SymbolEnv& env) {
+  profiler::TensorDescription d;
+  if (!type.is_tensor()) return d;
+  d.type = ProfileTypeName(type.dtype());
+  for (int i = 0; i < type.rank(); ++i) {
+    const std::optional<int64_t> dim = env.Eval(type.dim(i));
+    if (!dim) {
+      d.dims.clear();
+      break;
+    }
+    d.dims.push_back(*dim);
+  }
+  return d;
+}
+
+// Of operands and results together; -1 when it is not known.
+int64_t BytesOf(const Node& node, absl::Span<const HostTensor> operands, const SymbolEnv& env) {
+  int64_t bytes = 0;
+  for (const HostTensor& tensor : operands) {
+    if (tensor.valid()) bytes += tensor.bytes();
+  }
+  for (int i = 0; i < node.num_results(); ++i) {
+    const Type type = node.result(i)->type();
+    if (!type.is_tensor()) continue;
+    const std::optional<int64_t> numel = env.Eval(type.numel());
+    if (!numel) return -1;
+    bytes += DTypeBytes(type.dtype(), *numel);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+profiler::DescriptionId DescribeForProfile(const Node& node, absl::Span<const HostTensor> operands,
+                                           const SymbolEnv& env) {
+  const Module& module = node.graph()->module();
+  profiler::Description d;
+  for (const HostTensor& operand : operands) d.inputs.push_back(DescribeOperand(operand));
+  for (int i = 0; i < node.num_results(); ++i) {
+    d.outputs.push_back(DescribeResult(node.result(i)->type(), env));
+  }
+  d.bytes = BytesOf(node, operands, env);
+  d.threads = 1;
+  d.kernel = "reference";
+  for (const SymbolInfo& info : module.symbols().symbols()) {
+    const std::optional<int64_t> value = env.Eval(info.symbol);
+    if (value) d.symbols.emplace_back(info.symbol.ToString(), *value);
+  }
+  d.provenance = ProfileSources(module, node.provenance());
+  d.rules = ProfileRules(module, node.origin());
+  return profiler::InternDescription(std::move(d));
+}
+
+}  // namespace weft::reference

@@ -1,0 +1,20 @@
+// What the profiler is told of nodes that the reference runs.
+#ifndef WEFT_BACKENDS_REFERENCE_NODE_PROFILE_H_
+#define WEFT_BACKENDS_REFERENCE_NODE_PROFILE_H_
+
+#include "absl/types/span.h"
+#include "backends/symbol_env.h"
+#include "graph/core/graph.h"
+#include "graph/core/tensor.h"
+#include "profiler/description.h"
+
+namespace weft::reference {
+
+// Operands and results, bytes, values of symbols, source nodes and rules. Sizes of results that
+// depend on data are not known yet. While a session records.
+profiler::DescriptionId DescribeForProfile(const Node& node, absl::Span<const HostTensor> operands,
+                                           const SymbolEnv& env);
+
+}  // namespace weft::reference
+
+#endif  // WEFT_BACKENDS_REFERENCE_NODE_PROFILE_H_
