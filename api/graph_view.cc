@@ -1,10 +1,10 @@
 #include "api/graph_view.h"
 
-#include <fstream>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "profiler/read/read.h"
 #include "serialize/html/html.h"
 #include "serialize/html/kernel_times.h"
 #include "serialize/html/model_explorer.h"
@@ -71,14 +71,13 @@ void GraphRecorder::Record(CompileOptions* options) {
   };
 }
 
-absl::Status GraphRecorder::AddTrace(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
-  auto kernels = ReadKernelTimes(file);
-  if (!kernels.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": ", kernels.status().message()));
-  }
-  for (const KernelTime& k : *kernels) {
+absl::Status GraphRecorder::AddTrace(const std::string& path, const FileProgress& progress) {
+  KernelTimes times;
+  profiler::ReadOptions options;
+  options.progress = progress;
+  absl::Status status = profiler::ReadTrace(path, times, options);
+  if (!status.ok()) return status;
+  for (const KernelTime& k : times.kernels()) {
     state_->builder.AddKernel(k.name, k.microseconds, k.calls, k.bytes, k.sources);
   }
   return absl::OkStatus();

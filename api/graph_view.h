@@ -3,6 +3,8 @@
 #ifndef WEFT_API_GRAPH_VIEW_H_
 #define WEFT_API_GRAPH_VIEW_H_
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -24,9 +26,12 @@ class GraphRecorder {
   // Has the passes of a run recorded with their remarks; after Start, and with the
   // recorder outliving the run. Passes pay a copy of what they changed.
   void Record(CompileOptions* options);
-  // Time and bytes of the kernels of a Chrome trace, whose events name the source
-  // nodes that they stand for (serialize/html/kernel_times.h). Errors name the file.
-  absl::Status AddTrace(const std::string& path);
+  // Time and bytes of the kernels of a trace, whose events name the source nodes that they
+  // stand for (serialize/html/kernel_times.h): Chrome's JSON or Weft's Perfetto form, each
+  // also compressed. Errors name the file. `progress` is called now and then with the bytes
+  // that were read, and the file's size.
+  using FileProgress = std::function<void(int64_t done, int64_t total)>;
+  absl::Status AddTrace(const std::string& path, const FileProgress& progress = nullptr);
 
   // The same bytes for the same module, pipeline and trace.
   std::string Html() const;

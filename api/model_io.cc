@@ -37,6 +37,7 @@ absl::StatusOr<std::unique_ptr<Module>> LoadOnnx(const std::string& path,
   import.registry = options.ops;
   import.input_values = options.input_values;
   import.positional_values = options.positional_values;
+  import.progress = options.progress;
   auto module = ImportOnnx(path, import);
   if (!module.ok()) {
     if (absl::StrContains(module.status().message(), path)) return module;
@@ -51,6 +52,7 @@ absl::StatusOr<std::unique_ptr<Module>> LoadPt2(const std::string& path,
   Pt2ImportOptions import;
   import.registry = options.ops;
   import.parameters_as_inputs = options.parameters_as_inputs;
+  import.progress = options.progress;
   return ImportPt2(path, import);
 }
 

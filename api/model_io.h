@@ -2,6 +2,8 @@
 #ifndef WEFT_API_MODEL_IO_H_
 #define WEFT_API_MODEL_IO_H_
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,6 +32,9 @@ struct LoadOptions {
   bool parameters_as_inputs = false;
   // The ops that the module may hold; null: the built-in ones. Outlives it.
   const OpRegistry* ops = nullptr;
+  // Called now and then with how much of the import is done, of `total`, in units of the
+  // importer's own. Not for `.weft` files.
+  std::function<void(int64_t done, int64_t total)> progress;
 };
 
 // Reads `.onnx`, `.pt2` and `.weft` files; other names are an error that lists these.

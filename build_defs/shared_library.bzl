@@ -83,7 +83,10 @@ def _linked_with_impl(ctx):
     return [CcInfo(
         compilation_context = _headers_of(ctx.attr.deps),
         linking_context = cc_common.create_linking_context(
-            linker_inputs = depset(own + _linker_inputs(ctx.attr.library)),
+            linker_inputs = depset(
+                own + _linker_inputs(ctx.attr.library),
+                order = "topological",
+            ),
         ),
     )]
 

@@ -9,6 +9,7 @@
 #include "api/model_io.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
+#include "tools/common/models.h"
 #include "tools/common/plugins.h"
 
 namespace weft::tools {
@@ -46,9 +47,9 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   if (!status.ok()) return status;
   LoadOptions load;
   load.ops = &extensions.ops();
-  auto before = LoadModel(ResolvePath(positional[0]), load);
+  auto before = LoadShown(positional[0], load);
   if (!before.ok()) return before.status();
-  auto after = LoadModel(ResolvePath(positional[1]), load);
+  auto after = LoadShown(positional[1], load);
   if (!after.ok()) return after.status();
   const GraphDiff diff = Diff(**before, **after);
   status = WriteOutput(o.output, o.format == "json" ? diff.ToJson() : diff.ToString());

@@ -22,7 +22,9 @@
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
 #include "tools/common/logs.h"
+#include "tools/common/models.h"
 #include "tools/common/plugins.h"
+#include "tools/common/progress.h"
 
 namespace weft::tools {
 namespace {
@@ -104,7 +106,7 @@ FlagSet MakeFlags(Options* o) {
                "svg needs Graphviz. Default: stats");
   flags.String("trace", &o->trace, "FILE",
                "With --emit=html: time and bytes of the kernels of this trace\n"
-               "(Chrome's JSON), on the nodes that they stand for");
+               "(.json or .pftrace, also .gz), on the nodes that they stand for");
   flags.String("o", &o->output, "FILE",
                "Where the graph goes; default: standard output. Statistics\n"
                "go to standard error when the graph takes standard output.\n"
@@ -175,9 +177,9 @@ absl::StatusOr<std::vector<EmitKind>> ParseEmit(const std::string& text, bool* s
     } else if (auto format = ParseEmitFormat(name)) {
       kinds.push_back({std::string(name), *format});
     } else {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--emit: unknown kind \"", name, "\"; known are stats, text, dot, svg, ",
-                       "html, model-explorer, onnx, plan, guards"));
+      return absl::InvalidArgumentError(absl::StrCat("--emit: unknown kind \"", name,
+                                                     "\"; known are stats, text, dot, svg, ",
+                                                     "html, model-explorer, onnx, plan, guards"));
     }
   }
   return kinds;
@@ -206,8 +208,8 @@ absl::StatusOr<std::string> MakeGraph(const Module& module, EmitFormat format,
   return Emit(module, format);
 }
 
-absl::Status WriteGraphs(const Options& o, const Module& module,
-                         const std::vector<EmitKind>& kinds, const GraphRecorder* pictures) {
+absl::Status WriteGraphs(const Options& o, const Module& module, const std::vector<EmitKind>& kinds,
+                         const GraphRecorder* pictures) {
   for (const EmitKind& kind : kinds) {
     auto bytes = MakeGraph(module, kind.format, pictures);
     if (!bytes.ok()) return bytes.status();
@@ -303,7 +305,10 @@ absl::StatusOr<std::unique_ptr<GraphRecorder>> StartRecorder(const Options& o,
   }
   auto recorder = std::make_unique<GraphRecorder>(title);
   absl::Status status = recorder->Start(module);
-  if (status.ok() && !o.trace.empty()) status = recorder->AddTrace(ResolvePath(o.trace));
+  if (status.ok() && !o.trace.empty()) {
+    ProgressLine progress(o.trace);
+    status = recorder->AddTrace(ResolvePath(o.trace), progress.Callback());
+  }
   if (!status.ok()) return status;
   recorder->Record(compile);
   return recorder;
@@ -425,18 +430,17 @@ absl::Status WriteReports(const Options& o, const std::string& head, bool stats,
 }
 
 // Reads, runs and writes. The options have been checked.
-absl::StatusOr<int> CompileModel(const Options& o, CompileOptions compile,
-                                 const std::string& path, const LoadOptions& load,
-                                 const std::vector<EmitKind>& kinds, bool stats) {
+absl::StatusOr<int> CompileModel(const Options& o, CompileOptions compile, const std::string& path,
+                                 const LoadOptions& load, const std::vector<EmitKind>& kinds,
+                                 bool stats) {
   const absl::Time begin = absl::Now();
-  auto module = LoadModel(ResolvePath(path), load);
+  auto module = LoadShown(path, load);
   if (!module.ok()) return module.status();
   const std::string head = absl::StrFormat("%s: loaded in %.1f ms\n", path,
                                            absl::ToDoubleMilliseconds(absl::Now() - begin));
   std::ostream& info =
       !kinds.empty() && (o.output.empty() || o.output == "-") ? std::cerr : std::cout;
-  auto recorder =
-      StartRecorder(o, path.substr(path.rfind('/') + 1), kinds, **module, &compile);
+  auto recorder = StartRecorder(o, path.substr(path.rfind('/') + 1), kinds, **module, &compile);
   if (!recorder.ok()) return recorder.status();
   CompileResult result;
   const absl::Status run = RunPasses(o, compile, **module, &result);

@@ -1,8 +1,6 @@
 // reduce: makes a model smaller for as long as it shows something.
 #include "api/reduce.h"
 
-#include <unistd.h>
-
 #include <iostream>
 #include <string>
 #include <vector>
@@ -18,7 +16,9 @@
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
 #include "tools/common/logs.h"
+#include "tools/common/models.h"
 #include "tools/common/plugins.h"
+#include "tools/common/progress.h"
 
 namespace weft::tools {
 namespace {
@@ -85,13 +85,13 @@ absl::StatusOr<ModulePredicate> MakePredicate(const Options& o, const Extensions
                    o.predicate, "\""));
 }
 
-ReduceOptions MakeReduceOptions(const Options& o) {
+ReduceOptions MakeReduceOptions(const Options& o, ProgressLine* line) {
   ReduceOptions options;
   options.max_tests = o.max_tests;
-  if (isatty(STDERR_FILENO)) {
-    options.progress = [](const ReduceProgress& progress) {
-      std::cerr << absl::StrFormat("\r%d nodes after %d tests (%s)\x1b[K", progress.nodes,
-                                   progress.tests, progress.step);
+  if (line->shown()) {
+    options.progress = [line](const ReduceProgress& progress) {
+      line->Show(absl::StrFormat("%d nodes after %d tests (%s)", progress.nodes, progress.tests,
+                                 progress.step));
     };
   }
   return options;
@@ -113,11 +113,11 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   if (!holds.ok()) return holds.status();
   LoadOptions load;
   load.ops = &extensions.ops();
-  auto module = LoadModel(ResolvePath(positional[0]), load);
+  auto module = LoadShown(positional[0], load);
   if (!module.ok()) return module.status();
-  const ReduceOptions options = MakeReduceOptions(o);
-  auto reduced = Reduce(**module, *holds, options);
-  if (options.progress) std::cerr << "\r\x1b[K";
+  ProgressLine progress;
+  auto reduced = Reduce(**module, *holds, MakeReduceOptions(o, &progress));
+  progress.Clear();
   if (!reduced.ok()) {
     if (!absl::IsInvalidArgument(reduced.status())) return reduced.status();
     std::cerr << "reduce: " << reduced.status().message() << "\n";

@@ -22,6 +22,7 @@
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
 #include "tools/common/logs.h"
+#include "tools/common/models.h"
 #include "tools/common/plugins.h"
 
 namespace weft::tools {
@@ -104,6 +105,12 @@ FlagSet MakeFlags(Options* o) {
                "Of the table. Default: self_cpu_time_total");
   flags.Bool("profile-shapes", &o->profile.group_by_input_shape,
              "A row of the table for each op and its input shapes");
+  flags.Double("peak-gflops", &o->profile.peak_gflops, "X",
+               "Ceilings of the machine, for the table's roofline: operations, in\n"
+               "billions a second (bench measures them),");
+  flags.Double("peak-gbytes", &o->profile.peak_gbytes, "X", "and bytes, likewise");
+  flags.Int("profile-max-bytes", &o->profile.max_file_bytes, "N",
+            "Split a .json that would be larger; viewers fail at about 1 GB");
   flags.Int("repeat", &o->repeat, "N", "Run each input so often; the trace has a step for each");
   flags.Section("Outputs");
   flags.Repeated("expect", &o->expected, "NAME=FILE",
@@ -342,6 +349,23 @@ absl::StatusOr<int> RunAll(const Options& o, const NamedTensors& inputs,
   return differing;
 }
 
+// Null when nothing is to be recorded.
+absl::StatusOr<std::unique_ptr<Profile>> StartProfile(const Options& o) {
+  if (o.profile.path.empty() && !o.profile_table) return nullptr;
+  ProfileOptions options = o.profile;
+  if (!options.path.empty()) options.path = ResolvePath(options.path);
+  return Profile::Start(options);
+}
+
+absl::Status FinishProfile(const Options& o, Profile* profile) {
+  if (profile == nullptr) return absl::OkStatus();
+  absl::Status status = profile->Finish();
+  if (!status.ok() || !o.profile_table) return status;
+  auto table = profile->Table();
+  if (table.ok()) std::cout << *table;
+  return table.status();
+}
+
 absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positional) {
   const auto helped = StartLogs(o.log);
   if (!helped.ok()) return helped.status();
@@ -356,36 +380,25 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   if (!inputs.ok()) return inputs.status();
   auto expected = ReadNamed("expect", o.expected);
   if (!expected.ok()) return expected.status();
-  std::unique_ptr<Profile> profile;
-  if (!o.profile.path.empty() || o.profile_table) {
-    ProfileOptions options = o.profile;
-    if (!options.path.empty()) options.path = ResolvePath(options.path);
-    auto started = Profile::Start(options);
-    if (!started.ok()) return started.status();
-    profile = *std::move(started);
-  }
+  auto profile = StartProfile(o);
+  if (!profile.ok()) return profile.status();
   LoadOptions load;
   load.input_values = *inputs;
   load.ops = &extensions.ops();
-  auto module = LoadModel(ResolvePath(positional[0]), load);
+  auto module = LoadShown(positional[0], load);
   if (!module.ok()) return module.status();
   auto options = ReadProgramOptions(o, extensions);
   if (!options.ok()) return options.status();
   auto program = Program::Create(*std::move(module), *std::move(options));
   if (!program.ok()) return program.status();
-  auto differing = RunAll(o, *inputs, *expected, *program, profile.get());
+  auto differing = RunAll(o, *inputs, *expected, *program, profile->get());
   // Of runs before one that fails, too.
   if (o.explain) std::cout << program->Explain().ToString();
   if (!differing.ok()) return differing.status();
-  if (profile != nullptr) {
-    status = profile->Finish();
-    if (!status.ok()) return status;
-  }
-  if (o.profile_table) {
-    auto table = profile->Table();
-    if (!table.ok()) return table.status();
-    std::cout << *table;
-  }
+  // What the program holds goes while it is still recorded.
+  { const Program ended = *std::move(program); }
+  status = FinishProfile(o, profile->get());
+  if (!status.ok()) return status;
   return *differing == 0 ? kExitOk : kExitBad;
 }
 

@@ -1,8 +1,5 @@
 // trace: what traces hold, what changed between two, conversion, validation. Reads event by event:
 // a trace may be larger than the memory.
-#include <unistd.h>
-
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -15,6 +12,7 @@
 #include "profiler/sinks/key_averages.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
+#include "tools/common/progress.h"
 
 namespace weft::tools {
 namespace {
@@ -66,30 +64,6 @@ FlagSet MakeFlags(Options* o) {
   flags.String("o", &o->output, "FILE", "Where text goes; default: standard output");
   return flags;
 }
-
-// How far a file is read, on a terminal.
-class ProgressLine {
- public:
-  explicit ProgressLine(const std::string& path) : path_(path), shown_(isatty(STDERR_FILENO)) {}
-  ~ProgressLine() {
-    if (percent_ >= 0) std::fputs("\r\033[K", stderr);
-  }
-  profiler::ByteSource::Progress Callback() {
-    if (!shown_) return nullptr;
-    return [this](int64_t done, int64_t total) {
-      const int percent = total > 0 ? static_cast<int>(100 * done / total) : 0;
-      if (percent == percent_) return;
-      percent_ = percent;
-      std::fprintf(stderr, "\r%s: %d %%\033[K", path_.c_str(), percent);
-      std::fflush(stderr);
-    };
-  }
-
- private:
-  const std::string path_;
-  const bool shown_;
-  int percent_ = -1;
-};
 
 absl::Status ReadInto(const std::string& path, profiler::TraceSink& sink) {
   ProgressLine progress(path);

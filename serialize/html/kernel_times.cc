@@ -1,139 +1,67 @@
 #include "serialize/html/kernel_times.h"
 
 #include <cmath>
-#include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 
 namespace weft {
 namespace {
 
-using Json = nlohmann::json;
+using profiler::ArgValue;
+using profiler::TraceEvent;
 
-// Follows the parser. The events are the objects of the array "traceEvents", or of the
-// outermost array; of an event only what is needed is kept.
-class EventReader : public nlohmann::json_sax<Json> {
- public:
-  std::vector<KernelTime> TakeKernels() { return std::move(kernels_); }
-  const std::string& error() const { return error_; }
+const ArgValue* FindOneOf(const TraceEvent& event, const char* own, const char* others) {
+  const ArgValue* value = event.FindArg(own);
+  return value != nullptr ? value : event.FindArg(others);
+}
 
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t v) override { return Number(static_cast<double>(v)); }
-  bool number_unsigned(number_unsigned_t v) override { return Number(static_cast<double>(v)); }
-  bool number_float(number_float_t v, const string_t&) override { return Number(v); }
-  bool string(string_t& v) override {
-    if (depth_ == event_ && key_ == "name")
-      event_name_ = std::move(v);
-    else if (depth_ == event_ && key_ == "ph")
-      is_complete_ = v == "X";
-    else if (InArgs() && key_ == "kernel")
-      kernel_.name = std::move(v);
-    else if (in_sources_ && depth_ == event_ + 2)
-      kernel_.sources.push_back(std::move(v));
-    return true;
+// The strings of a JSON list; nothing when it is none, or holds none.
+std::vector<std::string> StringsOf(absl::string_view text) {
+  std::vector<std::string> strings;
+  const auto list = nlohmann::json::parse(text.begin(), text.end(), nullptr,
+                                          /*allow_exceptions=*/false);
+  if (!list.is_array()) return strings;
+  for (const auto& element : list) {
+    if (element.is_string()) strings.push_back(element.get<std::string>());
   }
-  bool binary(binary_t&) override { return true; }
+  return strings;
+}
 
-  bool start_object(std::size_t) override {
-    ++depth_;
-    if (depth_ == 1) is_object_ = true;
-    if (event_ == 0 && in_events_ && depth_ == events_ + 1) BeginEvent();
-    if (event_ > 0 && depth_ == event_ + 1) in_args_ = key_ == "args";
-    return true;
-  }
-  bool key(string_t& v) override {
-    if (event_ == 0 || depth_ <= event_ + 1) key_ = std::move(v);
-    return true;
-  }
-  bool end_object() override {
-    if (event_ > 0 && depth_ == event_ + 1) in_args_ = false;
-    if (event_ > 0 && depth_ == event_) EndEvent();
-    --depth_;
-    return true;
-  }
-  bool start_array(std::size_t) override {
-    ++depth_;
-    if (event_ == 0 && !in_events_ &&
-        (depth_ == 1 || (depth_ == 2 && is_object_ && key_ == "traceEvents"))) {
-      in_events_ = true;
-      events_ = depth_;
-    }
-    if (event_ > 0 && in_args_ && depth_ == event_ + 2) {
-      in_sources_ = key_ == "Provenance" || key_ == "provenance";
-    }
-    return true;
-  }
-  bool end_array() override {
-    if (in_events_ && depth_ == events_) in_events_ = false;
-    if (event_ > 0 && depth_ == event_ + 2) in_sources_ = false;
-    --depth_;
-    return true;
-  }
-  bool parse_error(std::size_t position, const std::string&, const Json::exception&) override {
-    error_ = absl::StrCat("no JSON at byte ", position);
-    return false;
-  }
-
- private:
-  bool InArgs() const { return event_ > 0 && in_args_ && depth_ == event_ + 1; }
-  bool Number(double v) {
-    if (!std::isfinite(v) || v < 0 || v > 1e18) return true;
-    if (event_ > 0 && depth_ == event_ && key_ == "dur") kernel_.microseconds = v;
-    if (InArgs() && (key_ == "Bytes moved" || key_ == "bytes"))
-      kernel_.bytes = static_cast<int64_t>(v);
-    return true;
-  }
-  void BeginEvent() {
-    event_ = depth_;
-    kernel_ = KernelTime();
-    event_name_.clear();
-    is_complete_ = false;
-  }
-  void EndEvent() {
-    event_ = 0;
-    if (!is_complete_ || kernel_.sources.empty()) return;
-    if (kernel_.name.empty()) kernel_.name = event_name_;
-    auto [it, inserted] =
-        numbers_.emplace(std::make_pair(kernel_.name, kernel_.sources), kernels_.size());
-    if (inserted) {
-      kernels_.emplace_back();
-      kernels_.back().name = kernel_.name;
-      kernels_.back().sources = kernel_.sources;
-    }
-    KernelTime& all = kernels_[it->second];
-    ++all.calls;
-    all.microseconds += kernel_.microseconds;
-    all.bytes += kernel_.bytes;
-  }
-
-  int depth_ = 0;
-  int events_ = 0;  // Depth of the array of events.
-  int event_ = 0;   // Depth of the event at hand; 0: none.
-  bool is_object_ = false;
-  bool in_events_ = false;
-  bool in_args_ = false;
-  bool in_sources_ = false;
-  bool is_complete_ = false;
-  std::string key_;
-  std::string event_name_;
-  std::string error_;
-  KernelTime kernel_;
-  std::vector<KernelTime> kernels_;
-  absl::flat_hash_map<std::pair<std::string, std::vector<std::string>>, size_t> numbers_;
-};
+int64_t BytesOf(const TraceEvent& event) {
+  const ArgValue* bytes = FindOneOf(event, profiler::arg::kBytesMoved, "bytes");
+  if (bytes == nullptr || !bytes->IsNumber()) return 0;
+  const double value = bytes->AsDouble();
+  return value > 0 && value < 1e18 ? static_cast<int64_t>(value) : 0;
+}
 
 }  // namespace
 
-absl::StatusOr<std::vector<KernelTime>> ReadKernelTimes(std::istream& trace) {
-  if (trace.peek() == 0x1f) {
-    return absl::InvalidArgumentError("compressed; gunzip gives the JSON that is read");
+absl::Status KernelTimes::Add(const TraceEvent& event) {
+  if (event.phase != 'X') return absl::OkStatus();
+  const ArgValue* sources = FindOneOf(event, profiler::arg::kProvenance, "provenance");
+  if (sources == nullptr || sources->kind != ArgValue::Kind::kJson) return absl::OkStatus();
+  const ArgValue* kernel = event.FindArg("kernel");
+  const bool named = kernel != nullptr && kernel->kind == ArgValue::Kind::kString;
+  const absl::string_view name = named && !kernel->text.empty() ? kernel->text : event.name;
+  key_.assign(name.data(), name.size());
+  absl::StrAppend(&key_, absl::string_view("\0", 1), sources->text);
+  auto [it, inserted] = numbers_.emplace(key_, -1);
+  if (inserted) {
+    KernelTime fresh;
+    fresh.name = std::string(name);
+    fresh.sources = StringsOf(sources->text);
+    if (!fresh.sources.empty()) {
+      it->second = static_cast<int>(kernels_.size());
+      kernels_.push_back(std::move(fresh));
+    }
   }
-  EventReader reader;
-  if (!Json::sax_parse(trace, &reader)) return absl::InvalidArgumentError(reader.error());
-  return reader.TakeKernels();
+  if (it->second < 0) return absl::OkStatus();
+  KernelTime& all = kernels_[it->second];
+  ++all.calls;
+  all.microseconds += static_cast<double>(event.duration_ns) / 1000;
+  all.bytes += BytesOf(event);
+  return absl::OkStatus();
 }
 
 }  // namespace weft

@@ -1,14 +1,16 @@
-// Kernels of a trace in Chrome's JSON: for each, its time, calls and bytes, and the
-// source nodes that it stands for.
+// The kernels of a trace: for each, its time, calls and bytes, and the source nodes that it stands
+// for.
 #ifndef WEFT_SERIALIZE_HTML_KERNEL_TIMES_H_
 #define WEFT_SERIALIZE_HTML_KERNEL_TIMES_H_
 
 #include <cstdint>
-#include <istream>
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "profiler/sink.h"
+#include "profiler/trace_event.h"
 
 namespace weft {
 
@@ -20,12 +22,24 @@ struct KernelTime {
   int64_t bytes = 0;
 };
 
-// The complete events ("ph": "X") whose "args" have a list "Provenance", by their name
-// (or the args' "kernel") and that list, in the order of their first event. Bytes are
-// the args' "Bytes moved". Traces of others may write "provenance" and "bytes".
-// Reads as it goes: memory grows with the kernels and not with the events. Errors name
-// the byte.
-absl::StatusOr<std::vector<KernelTime>> ReadKernelTimes(std::istream& trace);
+// Takes the spans whose arguments have a list "Provenance", by their name (or the argument
+// "kernel") and that list. Bytes are the argument "Bytes moved". Traces of others may write
+// "provenance" and "bytes". Memory grows with the kernels and not with the events.
+class KernelTimes : public profiler::TraceSink {
+ public:
+  absl::Status Begin(const profiler::TraceHeader&) override { return absl::OkStatus(); }
+  absl::Status Add(const profiler::TraceEvent& event) override;
+  absl::Status Finish(const profiler::TraceHeader&) override { return absl::OkStatus(); }
+
+  // In the order of their first events.
+  const std::vector<KernelTime>& kernels() const { return kernels_; }
+
+ private:
+  std::vector<KernelTime> kernels_;
+  // By the name and the text of the list; -1: the list is none of names.
+  absl::flat_hash_map<std::string, int> numbers_;
+  std::string key_;
+};
 
 }  // namespace weft
 

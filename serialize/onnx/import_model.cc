@@ -251,9 +251,14 @@ absl::Status ModelImporter::SetMainOutputs(Scope* scope) {
 
 absl::Status ModelImporter::ImportNodes(Scope* scope, const NodeProtos& nodes) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<int> order, OrderNodes(nodes));
+  const bool reports = options_.progress && scope->parent == nullptr && scope->frame == nullptr;
+  int64_t done = 0;
   for (int i : order) {
     absl::Status status = ImportNode(scope, nodes[i]);
     if (!status.ok()) return Annotate(status, DescribeNode(nodes[i]));
+    if (!reports) continue;
+    const int64_t units = kImportUnits / 2 * ++done / static_cast<int64_t>(order.size());
+    options_.progress(kImportUnits / 2 + units, kImportUnits);
   }
   return absl::OkStatus();
 }

@@ -34,6 +34,10 @@ namespace weft::onnx_import {
 
 using NodeProtos = ::google::protobuf::RepeatedPtrField<::onnx::NodeProto>;
 
+// What OnnxImportOptions::progress counts to: half of it for the file, half for the nodes of the
+// model's graph.
+inline constexpr int64_t kImportUnits = 1000;
+
 // The newest opset of ai.onnx that the tables were written against.
 inline constexpr int kMaxOpset = 28;
 

@@ -16,6 +16,7 @@
 #define WEFT_SERIALIZE_ONNX_ONNX_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -49,6 +50,9 @@ struct OnnxImportOptions {
   int64_t max_tensor_bytes = HostTensor::kDefaultMaxBytes;
   // Nodes after functions are inlined.
   int64_t max_nodes = int64_t{1} << 26;
+  // Called now and then with how much of the import is done, of `total`, in units of its own:
+  // the first half is the file, the second one its nodes with their initializers.
+  std::function<void(int64_t done, int64_t total)> progress;
 };
 
 // The file is mapped, and large weights stay in it where their place suits their dtype:

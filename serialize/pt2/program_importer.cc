@@ -161,8 +161,15 @@ absl::Status ProgramImporter::ImportBody(Scope* scope) {
     if (!status.ok()) {
       return Annotate(status, absl::StrCat(DescribeNode(node), SourceLine(node.stack_trace)));
     }
+    if (scope->def == &program_.graph) Advance();
   }
   return absl::OkStatus();
+}
+
+void ProgramImporter::Advance() {
+  if (!options_.progress) return;
+  options_.progress(++done_, static_cast<int64_t>(program_.inputs.size() +
+                                                  program_.graph.nodes.size()));
 }
 
 absl::Status ProgramImporter::ImportNode(Scope* scope, const NodeDef& node) {

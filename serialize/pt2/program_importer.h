@@ -76,6 +76,8 @@ class ProgramImporter {
   using Args = std::vector<Arg>;
 
   // --- Inputs and outputs of the program (program_signature.cc).
+  // One more input or node is there.
+  void Advance();
   absl::Status AddInputs(Scope* scope);
   absl::Status AddUserInput(Scope* scope, const InputSpec& spec);
   absl::Status AddFixedInput(Scope* scope, const InputSpec& spec);
@@ -169,6 +171,7 @@ class ProgramImporter {
   Value* random_ = nullptr;              // The state in `main`; null before the first draw.
   int64_t draws_ = 0;
   int64_t nodes_ = 0;
+  int64_t done_ = 0;  // Of inputs and nodes, for Pt2ImportOptions::progress.
 };
 
 // Whether some node of the graph, or of one nested in it, draws random numbers.

@@ -169,6 +169,7 @@ absl::Status ProgramImporter::AddInputs(Scope* scope) {
     if (!status.ok()) {
       return Annotate(status, absl::StrCat("input '", spec.name, "'"));
     }
+    Advance();
   }
   return CheckCallSpec(program_);
 }

@@ -37,6 +37,7 @@
 #define WEFT_SERIALIZE_PT2_PT2_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -68,6 +69,9 @@ struct Pt2ImportOptions {
   int64_t max_json_bytes = int64_t{1} << 31;
   int max_json_depth = 128;
   int64_t max_nodes = int64_t{1} << 26;
+  // Called after each tensor and each node of the program, once it is parsed, with how many of
+  // them are there already.
+  std::function<void(int64_t done, int64_t total)> progress;
 };
 
 absl::StatusOr<std::unique_ptr<Module>> ImportPt2(const std::string& path,

@@ -4,8 +4,9 @@
 #   tests/fuzz/run.sh [seconds each]
 #
 # The seeds in the tree are read, and ONNX's test models where they are
-# installed; what the fuzzers find stays in a scratch folder. Stops at the first
-# crash, and says which file holds the input.
+# installed; what the fuzzers find and say stays in a scratch folder. On a terminal
+# a line shows how far they are. Stops at the first crash, and says which file holds
+# the input.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 seconds="${1:-60}"
@@ -23,8 +24,18 @@ fi
 config=(--config=fuzz "--repo_env=CC=$compiler" --symlink_prefix=/)
 scratch="$(mktemp -d)"
 
+# Until the process ends.
+show_progress() { # name, process
+  local begin="$SECONDS"
+  while kill -0 "$2" 2>/dev/null; do
+    [[ ! -t 2 ]] || printf '\r%s: %d of %d s\e[K' "$1" "$((SECONDS - begin))" "$seconds" >&2
+    sleep 1
+  done
+  [[ ! -t 2 ]] || printf '\r\e[K' >&2
+}
+
 fuzz() { # target, folders of seeds
-  local target="$1" program name
+  local target="$1" program name process
   shift
   ./bazelw build "${config[@]}" "$target"
   program="$(./bazelw info "${config[@]}" bazel-bin 2>/dev/null)/${target#//}"
@@ -33,7 +44,16 @@ fuzz() { # target, folders of seeds
   echo "== $target: $seconds s, in $scratch"
   "${program/://}" -max_total_time="$seconds" -rss_limit_mb=4096 -timeout=25 \
     -print_final_stats=1 -artifact_prefix="$scratch/$name-" \
-    "$scratch/$name" "$@"
+    "$scratch/$name" "$@" >"$scratch/$name.log" 2>&1 &
+  process="$!"
+  trap 'kill "$process" 2>/dev/null || true' EXIT
+  show_progress "$name" "$process"
+  if ! wait "$process"; then
+    tail -n 60 "$scratch/$name.log" >&2
+    return 1
+  fi
+  trap - EXIT
+  grep '^stat::' "$scratch/$name.log"
 }
 
 onnx_models=/usr/share/libonnx-testdata/data/node

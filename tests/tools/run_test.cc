@@ -1,4 +1,7 @@
 // The command line of run, run as a program.
+#include <cstdlib>
+#include <string>
+
 #include "gmock/gmock.h"
 #include "tests/tools/tool_test.h"
 
@@ -71,6 +74,38 @@ TEST_F(RunTest, SeededInputsHaveTheSizesOfThoseGiven) {
   EXPECT_EQ(Run("--dim batch=13 --output-dir=. sizes.weft"), 0) << err_;
   EXPECT_EQ(Run("--input=w=y.npy two.weft"), 0) << err_;
   EXPECT_EQ(out_, "z: f32[13]\n");
+}
+
+TEST_F(RunTest, ProfilesIntoSeveralFilesAndATable) {
+  EXPECT_EQ(Run("--target=cpu --dim batch=2 --dim length=3 --profile=p.json "
+                "--profile-max-bytes=3000 --profile-table --peak-gflops=50 --peak-gbytes=10 "
+                "sizes.weft"),
+            0)
+      << err_;
+  EXPECT_THAT(out_, AllOf(HasSubstr("Self CPU"), HasSubstr("oofline"), HasSubstr("sum")));
+  EXPECT_TRUE(Exists("p.2.json"));
+  EXPECT_EQ(Run("--profile=p.xml sizes.weft"), 2);
+  EXPECT_THAT(err_, HasSubstr("p.xml"));
+}
+
+TEST_F(RunTest, Logs) {
+  const std::string sizes = " --dim batch=2 --dim length=3,5 sizes.weft";
+  EXPECT_EQ(
+      Run("--target=cpu --passes=cpu --dynamic=static --log=executor,guards,recompiles" + sizes), 0)
+      << err_;
+  EXPECT_THAT(err_, AllOf(HasSubstr("[executor] @main: sizes 1, "), HasSubstr("[recompiles] "),
+                          HasSubstr("[guards] "), Not(HasSubstr("[import]"))));
+  EXPECT_THAT(out_, StartsWith("run 1 of 2\ny: f32[2]\n"));
+  EXPECT_EQ(Run("--target=cpu --log=-executor" + sizes), 0);
+  EXPECT_EQ(err_, "");
+  setenv("WEFT_LOGS", "plan", 1);
+  EXPECT_EQ(Run("--target=cpu" + sizes), 0);
+  EXPECT_THAT(err_, HasSubstr("[plan] plan @main"));
+  unsetenv("WEFT_LOGS");
+  EXPECT_EQ(Run("--log=help"), 0);
+  EXPECT_THAT(out_, HasSubstr("recompiles"));
+  EXPECT_EQ(Run("--log=+plans" + sizes), 2);
+  EXPECT_THAT(err_, HasSubstr("logs: \"+plans\" is no component or artifact"));
 }
 
 TEST_F(RunTest, Errors) {

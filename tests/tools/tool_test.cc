@@ -24,6 +24,13 @@ ToolTest::ToolTest(std::string tool) : tool_(std::move(tool)) {
 
 int ToolTest::Run(const std::string& flags) { return RunFrom(".", flags); }
 
+int ToolTest::RunOther(const std::string& tool, const std::string& flags) {
+  const std::string own = std::exchange(tool_, tool);
+  const int status = Run(flags);
+  tool_ = own;
+  return status;
+}
+
 int ToolTest::RunFrom(const std::string& below, const std::string& flags) {
   const fs::path program =
       fs::path(std::getenv("TEST_SRCDIR")) / std::getenv("TEST_WORKSPACE") / "tools" / tool_;

@@ -33,6 +33,9 @@ func @main(%x: f32[2, 3]) -> (f32[2, 3], f32[2, 3]) {
   // in the folder itself.
   int RunFrom(const std::string& below, const std::string& flags);
 
+  // Another tool, in the folder.
+  int RunOther(const std::string& tool, const std::string& flags);
+
   std::string Read(const std::string& name) const;
   void Write(const std::string& name, const std::string& text) const;
   bool Exists(const std::string& name) const { return std::filesystem::exists(folder_ / name); }
@@ -42,7 +45,6 @@ func @main(%x: f32[2, 3]) -> (f32[2, 3], f32[2, 3]) {
   std::string err_;
 
  private:
-
   std::string tool_;
 };
 

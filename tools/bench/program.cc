@@ -7,6 +7,7 @@
 #include "examples/models/models.h"
 #include "tools/bench/measure.h"
 #include "tools/common/cli.h"
+#include "tools/common/models.h"
 
 namespace weft::bench {
 namespace {
@@ -24,7 +25,7 @@ absl::StatusOr<std::vector<HostTensor>> LoadFile(const ProgramOptions& options, 
   LoadOptions load;
   load.input_values = options.inputs;
   absl::StatusOr<std::unique_ptr<Module>> module;
-  program->import_ms = TimeMs([&] { module = LoadModel(tools::ResolvePath(options.model), load); });
+  program->import_ms = TimeMs([&] { module = tools::LoadShown(options.model, load); });
   if (!module.ok()) return module.status();
   program->module = *std::move(module);
   return SeededInputs(*program->module->main(), options);

@@ -1,6 +1,5 @@
 // conformance: runs a folder of cases and reports which pass.
 #include <fnmatch.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -16,6 +15,7 @@
 #include "nlohmann/json.hpp"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
+#include "tools/common/progress.h"
 #include "tools/conformance/case.h"
 #include "tools/conformance/pt2_case.h"
 
@@ -150,15 +150,6 @@ absl::StatusOr<std::vector<Case>> SelectCases(const Options& o,
   return cases;
 }
 
-// Shows where the run is, on terminals alone.
-void ShowProgress(size_t done, size_t all, const std::string& name) {
-  static const bool terminal = isatty(STDERR_FILENO);
-  if (!terminal) return;
-  std::cerr << "\r\x1b[K";
-  if (done < all) std::cerr << "[" << done + 1 << "/" << all << "] " << name;
-  std::cerr << std::flush;
-}
-
 absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
   const Suite* suite = FindSuite(o.suite);
   if (suite == nullptr) {
@@ -177,9 +168,10 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
 
   int counts[3] = {0, 0, 0};
   nlohmann::json report = nlohmann::json::array();
+  ProgressLine progress;
   for (size_t i = 0; i < cases->size(); ++i) {
     const Case& c = (*cases)[i];
-    ShowProgress(i, cases->size(), c.name);
+    progress.Show(absl::StrCat("[", i + 1, "/", cases->size(), "] ", c.name));
     const CaseResult result =
         o.isolate ? RunCaseIsolated(c, o.cases) : RunCase(c, o.cases);
     ++counts[static_cast<int>(result.outcome)];
@@ -188,13 +180,13 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
                       {"message", result.message},
                       {"seconds", result.seconds}});
     if (o.verbose || result.outcome != Outcome::kPassed) {
-      ShowProgress(cases->size(), cases->size(), "");
+      progress.Clear();
       std::cout << OutcomeName(result.outcome) << " " << c.name;
       if (!result.message.empty()) std::cout << ": " << result.message;
       std::cout << std::endl;
     }
   }
-  ShowProgress(cases->size(), cases->size(), "");
+  progress.Clear();
   if (!o.report.empty()) {
     absl::Status status = WriteOutput(
         o.report,
