@@ -23,6 +23,9 @@ constexpr int kUnroll = 4;
 constexpr int64_t kMaxFetchedBytes = 16384;
 // At most so many arguments are.
 constexpr size_t kMaxFetched = 4;
+// Of pointwise nests: so many arguments, each of them so far ahead.
+constexpr int kMinStreams = 3;
+constexpr int64_t kAheadBytes = 2048;
 
 // How well the accesses of a nest suit vectors along a loop.
 int Suits(const Access& access, int loop) {
@@ -123,6 +126,7 @@ class NestEmitter {
   const Stage* BusiestStage() const;
   bool IsStreamed(const Access& access) const;
   std::string FetchAhead();
+  std::string FetchStreams(const Stage& stage);
   std::string Loops(const Stage& stage, const StageCode& code);
   std::string VectorLoop(const Stage& stage, const std::string& body);
   std::string Accumulate(const Stage& stage);
@@ -294,6 +298,25 @@ std::string NestEmitter::FetchAhead() {
   return text;
 }
 
+// Several arguments that are gone through at once: at the end of each page the processor
+// loses all of them.
+std::string NestEmitter::FetchStreams(const Stage& stage) {
+  if (!columns_ || !has_vectors() || !nest_.inner.empty()) return "";
+  std::string text;
+  int streams = 0;
+  for (const Instr& instr : stage.body) {
+    const Access& access = instr.access;
+    const bool stream = instr.op == ScalarOp::kLoad && access.terms.empty() &&
+                        access.guards.empty() && access.strides[order_.vector_loop].Is(1);
+    if (!stream || ++streams > static_cast<int>(kMaxFetched)) continue;
+    const int64_t bytes = DTypeBits(kernel_.args[access.arg].dtype) / 8;
+    absl::StrAppend(&text, "__builtin_prefetch(a", access.arg, " + ",
+                    LinearText(access.offset, access.strides, order_, "", &sizes_), " + ",
+                    kAheadBytes / bytes, "L);\n");
+  }
+  return streams >= kMinStreams ? text : "";
+}
+
 // Accumulators to results.
 void NestEmitter::Finish(const Stage& stage, int first, std::string* out) {
   const int copies = Copies(stage);
@@ -367,7 +390,8 @@ absl::Status NestEmitter::EmitStage(const Stage& stage, std::string* block) {
   StageCode code;
   code.at_level.resize((columns_ ? 2 : 1) + inner);
   WEFT_RETURN_IF_ERROR(EmitBody(kernel_, stage, order_, reduced_, &sizes_, &functions_, &code));
-  if (&stage == BusiestStage()) absl::StrAppend(&code.at_level.back(), FetchAhead());
+  absl::StrAppend(&code.at_level.back(),
+                  &stage == BusiestStage() ? FetchAhead() : FetchStreams(stage));
   DeclareReductions(stage, first);
   absl::StrAppend(block, "{\n");
   const int base = columns_ ? 1 : 0;

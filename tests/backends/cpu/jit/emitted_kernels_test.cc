@@ -491,6 +491,25 @@ TEST(EmittedKernels, TheNextRowIsFetchedOnce) {
   EXPECT_EQ(CountFetches(kernel), 0);
 }
 
+TEST(EmittedKernels, ManyStreamsAreFetchedAhead) {
+  for (int streams : {2, 3, 6}) {
+    Kernel kernel;
+    kernel.args.resize(streams + 1, {DType::kF32, false});
+    kernel.args.back().written = true;
+    Nest nest;
+    nest.outer = {kRows};
+    nest.stages.resize(1);
+    Body body(&nest.stages[0]);
+    int sum = body.Load(0, {1});
+    for (int i = 1; i < streams; ++i) {
+      sum = body.Op(ScalarOp::kAdd, DType::kF32, sum, body.Load(i, {1}));
+    }
+    body.Store(sum, streams, {1});
+    kernel.nests = {nest};
+    EXPECT_EQ(CountFetches(kernel), streams < 3 ? 0 : std::min(streams, 4));
+  }
+}
+
 TEST(EmittedKernels, WhatHasNoTypeInCodeIsRefused) {
   Kernel kernel;
   kernel.name = "packed";
