@@ -15,6 +15,7 @@
 #include "passes/fuse_concat.h"
 #include "passes/fuse_epilogue.h"
 #include "passes/fuse_horizontal.h"
+#include "passes/fuse_quantized.h"
 #include "passes/fuse_reduction.h"
 #include "passes/fuse_vertical.h"
 #include "passes/propagate_shapes.h"
@@ -38,6 +39,7 @@ constexpr std::unique_ptr<Pass> (*kPasses[])() = {
     CreateFuseConcatPass,
     CreateFuseEpiloguePass,
     CreateFuseHorizontalPass,
+    CreateFuseQuantizedPass,
     CreateFuseReductionPass,
     CreateFuseVerticalPass,
     CreatePropagateShapesPass,
@@ -62,7 +64,7 @@ constexpr PipelineRow kPipelines[] = {
     {"cpu",
      "Inference on a CPU: parameters are constants, and what one kernel can "
      "compute is one node.",
-     "default,freeze,"
+     "functionalize,dce,fuse_quantized,default,freeze,"
      "fixpoint(canonicalize,fold_constants{max_growth=2},cse,dce),freeze,"
      "decompose{keep=dequantize_linear;gelu;group_norm;linear;log_softmax;"
      "native_layer_norm;nll_loss;quantize_linear;rms_norm;"
