@@ -80,13 +80,15 @@ absl::string_view Bytes(const HostBuffer& buffer) {
   return {reinterpret_cast<const char*>(buffer.data()), static_cast<size_t>(buffer.size())};
 }
 
-// A part of a buffer, which it keeps.
+// A part of a mapping, which it keeps. With the last tensor on it go the pages that were
+// read: weights that passes have made others of.
 class PartBuffer : public HostBuffer {
  public:
   PartBuffer(std::shared_ptr<MappedMemory> whole, absl::string_view part)
       : HostBuffer(reinterpret_cast<uint8_t*>(const_cast<char*>(part.data())),
                    static_cast<int64_t>(part.size())),
         whole_(std::move(whole)) {}
+  ~PartBuffer() override { ReleaseMappedPages(data(), size()); }
 
  private:
   const std::shared_ptr<MappedMemory> whole_;
