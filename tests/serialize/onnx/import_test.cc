@@ -1,5 +1,8 @@
 // What models become, as text.
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "graph/core/text.h"
 #include "gmock/gmock.h"
@@ -25,6 +28,24 @@ g (float[N, 128] X, float[128, 10] W, float[10] B) => (float[N, 10] C) {
   return %2
 }
 )");
+}
+
+// Never back, and to the end; nested graphs count as their nodes.
+TEST(ImportTest, SaysHowFarItIs) {
+  std::vector<std::pair<int64_t, int64_t>> said;
+  OnnxImportOptions options;
+  options.progress = [&](int64_t done, int64_t total) { said.emplace_back(done, total); };
+  ImportToText("g (float[4] X) => (float[4] Y) { A = Neg(X) B = Neg(A) C = Neg(B) Y = Neg(C) }",
+               17, options);
+  ASSERT_GE(said.size(), 5u);
+  EXPECT_EQ(said.front().first, 0);
+  for (size_t i = 0; i < said.size(); ++i) {
+    EXPECT_EQ(said[i].second, said[0].second);
+    EXPECT_GE(said[i].first, said[i == 0 ? 0 : i - 1].first);
+  }
+  EXPECT_EQ(said.back().first, said.back().second);
+  // Nodes are the second half.
+  EXPECT_EQ(8 * said[said.size() - 4].first, 5 * said.back().second);
 }
 
 TEST(ImportTest, DimParamsThatAreNoNamesStayApart) {

@@ -62,6 +62,17 @@ TestProgram AddProgram() {
   return p;
 }
 
+TEST(ImportTest, SaysHowFarItIs) {
+  std::vector<int64_t> done;
+  Pt2ImportOptions options;
+  options.progress = [&](int64_t now, int64_t total) {
+    done.push_back(now);
+    EXPECT_EQ(total, 3);  // Two inputs and a node.
+  };
+  ASSERT_NE(Import(AddProgram(), options), nullptr);
+  EXPECT_THAT(done, ElementsAre(1, 2, 3));
+}
+
 TEST(ImportTest, NamesInputsAndOutputs) {
   const auto module = Import(AddProgram());
   ASSERT_NE(module, nullptr);
