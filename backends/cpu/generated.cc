@@ -19,6 +19,12 @@ namespace {
 // Below this many instructions a kernel runs on one thread.
 constexpr int64_t kParallelWork = 1 << 15;
 
+// In a trace, the arrow from who asked for code to the thread that makes it.
+profiler::NameId FlowName() {
+  static const profiler::NameId name = profiler::InternName("kernel code");
+  return name;
+}
+
 }  // namespace
 
 GeneratedKernels::GeneratedKernels(const std::vector<const Kernel*>& kernels, Isa isa,
@@ -32,8 +38,14 @@ GeneratedKernels::GeneratedKernels(const std::vector<const Kernel*>& kernels, Is
     // What is wrong with the cache is said where code is compiled.
     auto kept = KernelLibrary::FromCache(unit_.text, options_);
     if (!kept.ok() || *kept == nullptr) {
-      thread_ = std::thread([this, start] {
-        status_ = Compile();
+      const uint64_t flow = profiler::NewFlowId();
+      profiler::RecordFlowStart(FlowName(), flow);
+      thread_ = std::thread([this, start, flow] {
+        {
+          const profiler::Scope scope(profiler::Activity::kCompilerPass, "generate code");
+          profiler::RecordFlowFinish(FlowName(), flow);
+          status_ = Compile();
+        }
         seconds_ = absl::ToDoubleSeconds(absl::Now() - start);
         ready_.store(true, std::memory_order_release);
       });

@@ -48,7 +48,9 @@ void CompileAndRun(const char* name, const char* target) {
   CompileOptions compile;
   compile.passes = target == std::string("cpu") ? "cpu" : "default";
   ASSERT_TRUE(Compile(*model->module, compile).ok());
-  auto session = Session::Create(std::move(model->module), target);
+  SessionOptions one;
+  one.threads = 1;
+  auto session = Session::Create(std::move(model->module), target, one);
   ASSERT_TRUE(session.ok()) << session.status();
   for (int run = 0; run < 2; ++run) {
     ASSERT_TRUE(session->Run(absl::MakeConstSpan(*inputs)).ok());
@@ -170,7 +172,9 @@ TEST_P(ProfileOf, ThePeakIsThePlanners) {
   ASSERT_TRUE(layout.ok()) << layout.status();
 
   auto session = profiler::Session::Start({});
-  auto executable = cpu::Executable::Create(main, *std::move(plan), {});
+  cpu::CpuOptions one;
+  one.threads = 1;
+  auto executable = cpu::Executable::Create(main, *std::move(plan), one);
   ASSERT_TRUE(executable.ok()) << executable.status();
   int64_t output_bytes = 0;
   {
@@ -252,6 +256,41 @@ TEST(ProfileTest, ReferenceRecordsEachNode) {
   }
   // Two runs of the same nodes at the same sizes.
   EXPECT_LT(trace.descriptions.size(), trace.events.size());
+}
+
+// The thread that compiles kernels, and the arrow that leads there.
+TEST(ProfileTest, FlowsLeadFromACallToItsWork) {
+  auto recording = profiler::Session::Start({});
+  {
+    models::ModelOptions small;
+    small.small = true;
+    auto model = models::BuildModel("minilm", small);
+    ASSERT_TRUE(model.ok());
+    CompileOptions compile;
+    compile.passes = "cpu";
+    ASSERT_TRUE(Compile(*model->module, compile).ok());
+    SessionOptions options;
+    options.code = SessionOptions::Code::kInBackground;
+    options.threads = 1;
+    // The thread finds out that there is none, and ends.
+    options.compiler = "no-such-compiler";
+    auto session = Session::Create(std::move(model->module), "cpu", options);
+    ASSERT_TRUE(session.ok()) << session.status();
+    session->WaitForCode().IgnoreError();
+  }
+  const auto trace = (*recording)->Stop();
+  const Event* start = nullptr;
+  const Event* finish = nullptr;
+  for (const Event& event : trace->events) {
+    if (event.activity == Activity::kFlowStart) start = &event;
+    if (event.activity == Activity::kFlowFinish) finish = &event;
+  }
+  ASSERT_TRUE(start != nullptr && finish != nullptr);
+  EXPECT_EQ(start->id, finish->id);
+  EXPECT_EQ(trace->names[start->name], trace->names[finish->name]);
+  EXPECT_NE(start->track, finish->track);
+  EXPECT_LE(start->time, finish->time);
+  EXPECT_THAT(NamesOf(*trace, Activity::kCompilerPass), Contains("generate code"));
 }
 
 TEST(ProfileTest, WritesAFileAndATable) {
