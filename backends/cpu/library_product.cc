@@ -207,8 +207,13 @@ absl::StatusOr<DnnMatmul> DescribeProduct(const LibraryStep& step, std::vector<i
   m.a = TensorOf(p, step.args[0].dtype, kA, p.m, p.k);
   m.b = TensorOf(p, step.args[1].dtype, kB, p.k, p.n);
   m.y = TensorOf(p, dtype, kY, p.m, p.n);
-  // A sum over one element.
+  // A sum over one element, the stride of which is free: it must not seem to overlap that
+  // of rows that lie side by side.
   m.a.dims.back() = m.b.dims[m.b.dims.size() - 2] = p.k.size;
+  if (p.k.size == 1) {
+    const size_t rows_dim = m.a.dims.size() - 2;
+    m.a.strides.back() = m.a.strides[rows_dim] == 1 ? m.a.dims[rows_dim] : 1;
+  }
   int next = kFixed;
   for (DnnPostOp& post : post_ops) {
     if (post.function < DnnFunction::kAdd) continue;

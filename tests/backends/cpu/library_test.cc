@@ -93,6 +93,9 @@ TEST(Library, ProductsAndConvolutionsWithWhatFollows) {
       " %0 = expand(%y, size=[2, 3]) %1 = matmul(%x, %0) return %1 }",
       "func @main(%x: f32[4, 1], %y: f32[5, 3]) -> (f32[4, 3]) {"
       " %0 = expand(%x, size=[4, 5]) %1 = matmul(%0, %y) return %1 }",
+      // A sum of one product, of rows that lie side by side.
+      "func @main(%x: f32[4, 13, 1], %w: f32[3, 1], %b: f32[3]) -> (f32[4, 13, 3]) {"
+      " %0 = linear(%x, %w, %b) return %0 }",
       "func @main(%x: f32[2, 8, 9, 9], %w: f32[16, 4, 3, 3], %b: f32[16], %r: f32[2, 16, 9, 9])"
       " -> (f32[2, 16, 9, 9]) { %0 = convolution(%x, %w, %b, stride=[1, 1], padding=[1, 1],"
       " dilation=[1, 1], groups=2) %1 = add(%0, %r) %2 = relu(%1) return %2 }",
