@@ -1,14 +1,11 @@
 #include "passes/fuse_quantized.h"
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "graph/core/status_macros.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
@@ -186,37 +183,6 @@ class QuantizedFuser {
     return rewriter_.Op(ops::sub, {wide, zero});
   }
 
-  // The integers that the bias stands for at the product's scale; null: it is another.
-  Value* IntegerBias(const Value* bias, const Node& x, const Node& w) {
-    if (!bias->IsResultOf(ops::dequantize_linear)) return nullptr;
-    const Node& node = *bias->node();
-    const HostTensor* scale = LiteralOf(node.operand(1));
-    const HostTensor* of_x = LiteralOf(x.operand(1));
-    const HostTensor* of_w = LiteralOf(w.operand(1));
-    if (node.operand(0)->type().dtype() != DType::kI32 || scale == nullptr || of_x == nullptr ||
-        of_w == nullptr || node.attrs().Int("block_size") != 0) {
-      return nullptr;
-    }
-    if (node.has_operand(2)) {
-      const HostTensor* zero = LiteralOf(node.operand(2));
-      if (zero == nullptr) return nullptr;
-      for (double v : zero->ReadDoubles()) {
-        if (v != 0) return nullptr;
-      }
-    }
-    // Whoever quantized it rounded the product of the scales once or twice.
-    constexpr double kSame = 3e-7;
-    const std::vector<double> given = scale->ReadDoubles();
-    const std::vector<double> right = of_w->ReadDoubles();
-    const double left = of_x->ReadDoubles()[0];
-    for (size_t i = 0; i < std::max(given.size(), right.size()); ++i) {
-      const double g = given[given.size() == 1 ? 0 : std::min(i, given.size() - 1)];
-      const double want = left * right[right.size() == 1 ? 0 : std::min(i, right.size() - 1)];
-      if (!(std::abs(g - want) <= kSame * std::abs(want))) return nullptr;
-    }
-    return node.operand(0);
-  }
-
   Value* Build(const Product& p) {
     const Node& x = *p.node->operand(0)->node();
     const Node& w = *p.node->operand(1)->node();
@@ -225,19 +191,14 @@ class QuantizedFuser {
     const std::vector<Value*> made = rewriter_.Create(p.node->op(), operands, p.node->attr_list());
     if (made.empty()) return nullptr;
     Value* sum = made[0];
-    Value* bias = HasBias(*p.node) ? p.node->operand(2) : nullptr;
-    Value* integers = bias == nullptr ? nullptr : IntegerBias(bias, x, w);
-    if (integers != nullptr) {
-      sum = rewriter_.Op(ops::add, {sum, AlongChannels(integers, p)});
-      bias = nullptr;
-      context_.Count("biases");
-    }
     Value* one = x.operand(1);
     if (one->type().rank() == 1) one = Reshaped(one, {});
     Value* scale = rewriter_.Op(ops::mul, {AlongChannels(w.operand(1), p), one});
     Value* real = rewriter_.Op(ops::convert, {sum}, {{"dtype", DType::kF32}});
     real = rewriter_.Op(ops::mul, {real, scale});
-    if (bias != nullptr) real = rewriter_.Op(ops::add, {real, AlongChannels(bias, p)});
+    if (HasBias(*p.node)) {
+      real = rewriter_.Op(ops::add, {real, AlongChannels(p.node->operand(2), p)});
+    }
     return real;
   }
 

@@ -17,10 +17,9 @@ struct FuseQuantizedOptions {
 // A matmul, linear or convolution of two dequantized tensors of at most 8 bits, the
 // first with one scale, the second with one or with one for each channel of the result,
 // becomes the product of the integers less their zero points, in i32, times the product
-// of the scales. A bias that was dequantized by just that product joins the integers; any
-// other is added behind. The sum is then exact, where that of f32 rounds as it goes: as
-// in fuse_attention, the contract is reassociating, whatever the pipeline admits. Sums
-// that could pass 32 bits stay.
+// of the scales, plus the bias. The sum is then exact, where that of f32 rounds as it
+// goes: as in fuse_attention, the contract is reassociating, whatever the pipeline
+// admits. Sums that could pass 32 bits stay.
 //
 // Products of i32, those and others, then lose what backends have no exact routine for:
 // the bias is added behind, and a second operand that is computed from constants is one
