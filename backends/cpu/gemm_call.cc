@@ -10,7 +10,7 @@ namespace weft::cpu {
 namespace {
 
 // Rows whose operand stays in the cache while all panels pass: bytes of it.
-constexpr int64_t kRowBytes = 768 << 10;
+constexpr int64_t kRowBytes = 1792 << 10;
 
 class GemmCall : public LibraryCall {
  public:
@@ -25,7 +25,9 @@ class GemmCall : public LibraryCall {
         zeros_(shape_.weights.depth) {
     bias_floats_ = slots_[kDnnBias] < 0 ? 0 : Padded(shape_.weights.columns);
     const int64_t row_bytes = shape_.weights.depth * 4;
-    per_chunk_ = std::max<int64_t>(96, kRowBytes / row_bytes / 48 * 48);
+    const int64_t most = std::max<int64_t>(96, kRowBytes / row_bytes);
+    const int64_t chunks = (shape_.rows + most - 1) / most;
+    per_chunk_ = (shape_.rows / chunks + 24) / 24 * 24;
     by_rows_ = ChooseRows();
   }
 

@@ -121,8 +121,8 @@ BlockFn FindBlock(int64_t rows, int vectors) {
 // --- What follows the sums -----------------------------------------------------------
 
 inline Vec Gelu(Vec v) {
-  const Vec inner = v * (v * v * 0.044715f + 1.0f) * 0.7978845608f;
-  return v * 0.5f * (Tanh(inner) + 1.0f);
+  // (1 + tanh(x)) / 2 is sigmoid(2 x).
+  return v * Sigmoid(v * (v * v * 0.044715f + 1.0f) * (2 * 0.7978845608f));
 }
 
 inline Vec Apply(const GemmStage& stage, Vec v) {

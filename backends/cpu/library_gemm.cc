@@ -12,8 +12,10 @@ namespace {
 
 constexpr int64_t kNothing = -1;  // The offset of an element that is padding.
 // More rows than these find weights in the cache, and oneDNN's primitives as fast or
-// faster; unless the weights are there as panels already.
-constexpr int64_t kMostRows = 768;
+// faster; unless the weights are there as panels already. With several taps oneDNN saves
+// sums of padding.
+constexpr int64_t kMostRows = 800;
+constexpr int64_t kMostRowsOfTaps = 256;
 
 absl::Status None(absl::string_view what) { return absl::UnimplementedError(what); }
 
@@ -146,7 +148,8 @@ bool IsFaster(const GemmShape& shape, const DnnConstant& constant, const Library
   constexpr int64_t kLeastColumns = 16;
   constexpr int64_t kLeastLength = 32;
   if (shape.weights.columns < kLeastColumns || shape.weights.length() < kLeastLength) return false;
-  return shape.rows <= kMostRows || context.panels->Has(constant.key);
+  const int64_t most = shape.weights.taps == 1 ? kMostRows : kMostRowsOfTaps;
+  return shape.rows <= most || context.panels->Has(constant.key);
 }
 
 LibraryCallOr Assemble(GemmShape shape, GemmFollow follow, std::vector<int> slots,
