@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/core/status_macros.h"
 #include "graph/ops/ops.h"
+#include "lowering/clamp_bounds.h"
 #include "lowering/graph_lowering.h"
 #include "lowering/kernel_ops.h"
 #include "lowering/loop_space.h"
@@ -165,9 +166,14 @@ absl::Status GraphLowering::LowerLibrary(const Node& node, Nodes epilogue) {
     Epilogue e;
     e.op = &op->op();
     e.attrs = op->attr_list();
+    const AttrList* bounds = HardtanhOfClamp(*op);
+    if (bounds != nullptr) {
+      e.op = &ops::hardtanh;
+      e.attrs = bounds;
+    }
     for (int i = 0; i < op->num_operands(); ++i) {
       const Value* other = op->operand(i);
-      if (other == nullptr || other == chain) continue;
+      if (other == nullptr || other == chain || bounds != nullptr) continue;
       e.kind = Epilogue::Kind::kBinary;
       e.arg = static_cast<int>(args.size());
       WEFT_ASSIGN_OR_RETURN(args.emplace_back(), PlaceOf(other));

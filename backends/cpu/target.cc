@@ -4,6 +4,7 @@
 
 #include "backends/cpu/library_internal.h"
 #include "graph/ops/ops.h"
+#include "lowering/clamp_bounds.h"
 
 namespace weft::cpu {
 namespace {
@@ -64,6 +65,10 @@ bool TakesStrides(const Node& node, int operand) {
 bool TakesEpilogue(const Node& library, const Node& op, int operand) {
   if (!IsProduct(library) && !IsConvolution(library)) return false;
   const DType dtype = library.result()->type().dtype();
+  if (op.Is(ops::clamp)) {
+    return dtype == DType::kF32 && operand == 0 && HardtanhOfClamp(op) != nullptr &&
+           op.result()->type() == library.result()->type();
+  }
   const DnnPostOp post = PostOpOf(op.op(), op.attr_list());
   if (post.function == DnnFunction::kNone) return false;
   // Post-ops of oneDNN's integers go through f32.

@@ -170,6 +170,9 @@ TEST(Gemm, WhatFollows) {
       "%1 = hardswish(%0)",
       "%1 = leaky_relu(%0, negative_slope=0.25)",
       "%1 = hardtanh(%0, min_val=-0.5, max_val=0.75)",
+      "%lo = constant(dense<-0.5>) : f32[] %hi = constant(dense<0.75>) : f32[]"
+      " %1 = clamp(%0, %lo, %hi)",
+      "%lo = constant(dense<0.25>) : f32[] %a = clamp(%0, %lo, none) %1 = mul(%a, %r)",
       "%a = tanh(%0) %1 = mul(%a, %r)",
       "%a = sigmoid(%0) %b1 = add(%a, %r) %1 = relu(%b1)",
       "%a = add(%0, %v) %b1 = maximum(%a, %r) %1 = minimum(%b1, %v)",

@@ -1,0 +1,32 @@
+#include "lowering/clamp_bounds.h"
+
+#include <limits>
+
+#include "graph/core/builder.h"
+#include "graph/ops/ops.h"
+
+namespace weft {
+namespace {
+
+// The number that operand `i` is; false for none.
+bool IsNumber(const Node& node, int i, double* number) {
+  if (!node.has_operand(i)) return true;
+  const HostTensor* literal = LiteralOf(node.operand(i));
+  if (literal == nullptr || literal->numel() != 1) return false;
+  *number = literal->ReadDoubles()[0];
+  return true;
+}
+
+}  // namespace
+
+const AttrList* HardtanhOfClamp(const Node& node) {
+  if (!node.Is(ops::clamp) || !IsFloat(node.result()->type().dtype())) return nullptr;
+  double least = -std::numeric_limits<double>::infinity();
+  double most = std::numeric_limits<double>::infinity();
+  if (!IsNumber(node, 1, &least) || !IsNumber(node, 2, &most) || !(least <= most)) return nullptr;
+  const NamedAttr attrs[] = {{"min_val", least}, {"max_val", most}};
+  const auto made = MakeAttrs(ops::hardtanh, attrs);
+  return made.ok() ? *made : nullptr;
+}
+
+}  // namespace weft
