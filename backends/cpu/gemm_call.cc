@@ -23,7 +23,8 @@ class GemmCall : public LibraryCall {
         table_(table),
         threads_(threads),
         zeros_(shape_.weights.depth) {
-    bias_floats_ = slots_[kDnnBias] < 0 ? 0 : Padded(shape_.weights.columns);
+    const int64_t columns = shape_.weights.columns;
+    if (slots_[kDnnBias] >= 0 && columns % table_.lanes != 0) bias_floats_ = Padded(columns);
     const int64_t row_bytes = shape_.weights.depth * 4;
     const int64_t most = std::max<int64_t>(96, kRowBytes / row_bytes);
     const int64_t chunks = (shape_.rows + most - 1) / most;
@@ -31,7 +32,9 @@ class GemmCall : public LibraryCall {
     by_rows_ = ChooseRows();
   }
 
-  int64_t scratch_bytes() const override { return (bias_floats_ + threads_ * GemmScratch()) * 4; }
+  int64_t scratch_bytes() const override {
+    return (bias_floats_ + threads_ * kGemmScratchFloats) * 4;
+  }
   std::string name() const override { return "gemm"; }
 
   absl::Status Run(absl::Span<void* const> args, void* result, void* scratch) override {
@@ -39,9 +42,9 @@ class GemmCall : public LibraryCall {
     GemmPanel panel;
     panel.x = static_cast<const float*>(args[slots_[kDnnSource]]);
     panel.y = static_cast<float*>(result);
+    if (slots_[kDnnBias] >= 0) panel.bias = static_cast<const float*>(args[slots_[kDnnBias]]);
     if (bias_floats_ > 0) {
-      const float* bias = static_cast<const float*>(args[slots_[kDnnBias]]);
-      std::copy(bias, bias + shape_.weights.columns, room);
+      std::copy(panel.bias, panel.bias + shape_.weights.columns, room);
       std::fill(room + shape_.weights.columns, room + bias_floats_, 0.0f);
       panel.bias = room;
     }
@@ -58,7 +61,7 @@ class GemmCall : public LibraryCall {
         std::min<int64_t>(threads_, by_rows_ ? shape_.rows / 8 + 1 : packed_->panels.size()));
 #pragma omp parallel num_threads(threads) if (threads > 1)
     RunShare(panel, omp_get_thread_num(), omp_get_num_threads(),
-             room + bias_floats_ + omp_get_thread_num() * GemmScratch());
+             room + bias_floats_ + omp_get_thread_num() * kGemmScratchFloats);
     return absl::OkStatus();
   }
 
@@ -146,14 +149,12 @@ class GemmCall : public LibraryCall {
   const GemmTable& table_;
   const int threads_;
   const std::vector<float> zeros_;
-  int64_t bias_floats_ = 0;
+  int64_t bias_floats_ = 0;  // Of a copy that ends with a whole vector; 0: none is needed.
   int64_t per_chunk_ = 0;
   bool by_rows_ = false;
 };
 
 }  // namespace
-
-int64_t GemmScratch() { return 32 * 32; }
 
 std::unique_ptr<LibraryCall> MakePanelCall(GemmShape shape, GemmFollow follow,
                                            std::vector<int> slots,

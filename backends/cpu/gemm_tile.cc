@@ -17,6 +17,7 @@ constexpr int kVectors = 4;
 constexpr int kAccumulators = 12;
 constexpr int kVectors = 2;
 #endif
+static_assert(kAccumulators * kLanes <= kGemmScratchFloats);
 // Sums of a part: its weights stay in the first cache, beside a block of rows.
 constexpr int64_t kPart = 256;
 constexpr int kMostRows = kAccumulators;
@@ -127,32 +128,32 @@ inline Vec Gelu(Vec v) {
 
 inline Vec Apply(const GemmStage& stage, Vec v) {
   switch (stage.function) {
-    case GemmFunction::kRelu:
+    case DnnFunction::kRelu:
       return v < Vec{} ? v * stage.alpha : v;
-    case GemmFunction::kTanh:
+    case DnnFunction::kTanh:
       return Tanh(v);
-    case GemmFunction::kSigmoid:
+    case DnnFunction::kSigmoid:
       return Sigmoid(v);
-    case GemmFunction::kGeluErf:
+    case DnnFunction::kGeluErf:
       return v * 0.5f * (Erf(v * 0.70710678f) + 1.0f);
-    case GemmFunction::kGeluTanh:
+    case DnnFunction::kGeluTanh:
       return Gelu(v);
-    case GemmFunction::kSwish:
+    case DnnFunction::kSwish:
       return v * Sigmoid(v * stage.alpha);
-    case GemmFunction::kHardSwish:
+    case DnnFunction::kHardSwish:
       return v * AtMost(AtLeast(v + 3.0f, Vec{}), Splat(6.0f)) / 6.0f;
     default:
       return AtMost(AtLeast(v, Splat(stage.alpha)), Splat(stage.beta));
   }
 }
 
-inline Vec Apply(GemmFunction function, Vec v, Vec with) {
+inline Vec Apply(DnnFunction function, Vec v, Vec with) {
   switch (function) {
-    case GemmFunction::kAdd:
+    case DnnFunction::kAdd:
       return v + with;
-    case GemmFunction::kMul:
+    case DnnFunction::kMul:
       return v * with;
-    case GemmFunction::kMaximum:
+    case DnnFunction::kMaximum:
       return (v > with) | (v != v) ? v : with;
     default:
       return (v < with) | (v != v) ? v : with;
@@ -161,7 +162,7 @@ inline Vec Apply(GemmFunction function, Vec v, Vec with) {
 
 // One stage of one row; reads and writes whole vectors.
 void ApplyRow(const GemmStage& stage, const float* operand, int64_t columns, float* y) {
-  if (stage.function < GemmFunction::kAdd) {
+  if (stage.function < DnnFunction::kAdd) {
     for (int64_t j = 0; j < columns; j += kLanes) StoreVec(y + j, Apply(stage, LoadVec(y + j)));
     return;
   }

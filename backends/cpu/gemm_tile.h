@@ -9,26 +9,13 @@
 
 #include <cstdint>
 
+#include "backends/cpu/dnn_function.h"
+
 namespace weft::cpu {
 
-// What is done to results when they are complete.
-enum class GemmFunction : uint8_t {
-  kRelu,  // alpha * x below 0
-  kTanh,
-  kSigmoid,
-  kGeluErf,
-  kGeluTanh,
-  kSwish,  // x * sigmoid(alpha * x)
-  kHardSwish,
-  kClip,  // To [alpha, beta].
-  kAdd,   // With an operand, here and below.
-  kMul,
-  kMaximum,
-  kMinimum,
-};
-
+// What is done to results when they are complete; library_gemm.cc lists the functions.
 struct GemmStage {
-  GemmFunction function = GemmFunction::kRelu;
+  DnnFunction function = DnnFunction::kRelu;
   float alpha = 0;
   float beta = 0;
   // Strides in elements: from row to row of the results; 0 or 1 from column to column.
@@ -66,8 +53,11 @@ struct GemmPanel {
   int64_t num_stages = 0;
 };
 
+// Of the widest block of results.
+inline constexpr int64_t kGemmScratchFloats = 384;
+
 // Any number of taps times depth is done in parts that stay in the cache; `scratch` has
-// room for GemmScratch() floats.
+// room for kGemmScratchFloats.
 using GemmFn = void (*)(const GemmPanel& panel, float* scratch);
 
 // Weights [columns, depth] by strides in elements as [depth, vectors of columns], zeros
@@ -91,9 +81,6 @@ struct GemmTable {
 
 const GemmTable& Avx2Gemm();
 const GemmTable& Avx512Gemm();
-
-// Floats.
-int64_t GemmScratch();
 
 }  // namespace weft::cpu
 

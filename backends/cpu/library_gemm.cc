@@ -53,43 +53,20 @@ bool OperandOf(const DnnTensor& t, const DnnTensor& y, const std::vector<int>& r
   return t.dims[channel] == 1 || (t.dims[channel] == y.dims[channel] && operand->column == 1);
 }
 
-bool StageOf(DnnFunction function, GemmFunction* stage) {
+bool IsGemmFunction(DnnFunction function) {
   switch (function) {
     case DnnFunction::kRelu:
-      *stage = GemmFunction::kRelu;
-      return true;
     case DnnFunction::kTanh:
-      *stage = GemmFunction::kTanh;
-      return true;
     case DnnFunction::kSigmoid:
-      *stage = GemmFunction::kSigmoid;
-      return true;
     case DnnFunction::kGeluErf:
-      *stage = GemmFunction::kGeluErf;
-      return true;
     case DnnFunction::kGeluTanh:
-      *stage = GemmFunction::kGeluTanh;
-      return true;
     case DnnFunction::kSwish:
-      *stage = GemmFunction::kSwish;
-      return true;
     case DnnFunction::kHardSwish:
-      *stage = GemmFunction::kHardSwish;
-      return true;
     case DnnFunction::kClip:
-      *stage = GemmFunction::kClip;
-      return true;
     case DnnFunction::kAdd:
-      *stage = GemmFunction::kAdd;
-      return true;
     case DnnFunction::kMul:
-      *stage = GemmFunction::kMul;
-      return true;
     case DnnFunction::kMaximum:
-      *stage = GemmFunction::kMaximum;
-      return true;
     case DnnFunction::kMinimum:
-      *stage = GemmFunction::kMinimum;
       return true;
     default:
       return false;
@@ -111,7 +88,8 @@ absl::Status FollowOf(const std::vector<DnnPostOp>& post_ops, const DnnTensor& y
     }
     GemmStage stage;
     GemmOperand operand;
-    if (!StageOf(post.function, &stage.function)) return None("such a function");
+    if (!IsGemmFunction(post.function)) return None("such a function");
+    stage.function = post.function;
     if (post.function >= DnnFunction::kAdd) {
       if (!OperandOf(post.operand, y, row_dims, channel, &operand)) return None("an operand");
       operand.slot = slots[next++];

@@ -43,13 +43,19 @@ class AlignedBuffer : public HostBuffer {
 
 }  // namespace
 
+void UseLargePages(void* data, int64_t bytes) {
+  const auto start = reinterpret_cast<uintptr_t>(data);
+  const uintptr_t begin = (start + kHugePage - 1) / kHugePage * kHugePage;
+  const uintptr_t end = (start + bytes) / kHugePage * kHugePage;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
+
 std::shared_ptr<HostBuffer> AllocateAligned(int64_t bytes, profiler::MemoryCategory category) {
   const int64_t align = bytes >= kHugePage ? kHugePage : kLine;
   const int64_t size = (bytes + kLine + align - 1) / align * align;
   void* data = std::aligned_alloc(align, size);
   if (data == nullptr) return nullptr;
-  // Advice: without huge pages it is memory like any other.
-  if (align == kHugePage) madvise(data, size, MADV_HUGEPAGE);
+  UseLargePages(data, size);
   return std::make_shared<AlignedBuffer>(static_cast<uint8_t*>(data), bytes, category);
 }
 

@@ -20,6 +20,10 @@ namespace weft::cpu {
 // What comes and goes is recorded, for `category`.
 std::shared_ptr<HostBuffer> AllocateAligned(int64_t bytes, profiler::MemoryCategory category);
 
+// Asks for large pages for what of the range they can hold: fewer faults when it is touched
+// for the first time. Advice: without them it is memory like any other.
+void UseLargePages(void* data, int64_t bytes);
+
 // Grows and never shrinks.
 class GrowingMemory {
  public:

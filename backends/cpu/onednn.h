@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "backends/cpu/dnn_function.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/split_row.h"
 #include "graph/core/dtype.h"
@@ -29,32 +30,6 @@ struct DnnTensor {
   DType dtype = DType::kF32;
   std::vector<int64_t> dims;
   std::vector<int64_t> strides;  // In elements.
-};
-
-enum class DnnFunction : uint8_t {
-  kNone,
-  kRelu,  // alpha * x below 0
-  kElu,
-  kTanh,
-  kSigmoid,
-  kGeluErf,
-  kGeluTanh,
-  kSwish,  // x * sigmoid(alpha * x)
-  kHardSwish,
-  kExp,
-  kAbs,
-  kSqrt,
-  kClip,    // To [alpha, beta].
-  kLinear,  // alpha * x + beta
-  // + what the result's memory holds; the first function of all.
-  kAccumulate,
-  // With an operand.
-  kAdd,
-  kSub,
-  kMul,
-  kDiv,
-  kMaximum,
-  kMinimum,
 };
 
 // What is done to the result before it is stored.

@@ -1,7 +1,5 @@
 // How operands get from the layout and dtype that the caller has to those of the
 // primitive: on each run through scratch memory, constant weights once.
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -174,15 +172,9 @@ namespace {
 
 namespace {
 
-// Memory for weights, in large pages where it can be had: fewer faults when it is touched
-// for the first time.
 dnnl::memory NewWeights(const DnnDesc& desc) {
   dnnl::memory made(desc, TheDnnMachine().engine);
-  constexpr uintptr_t kLarge = 2 << 20;
-  const auto start = reinterpret_cast<uintptr_t>(made.get_data_handle());
-  const uintptr_t begin = (start + kLarge - 1) / kLarge * kLarge;
-  const uintptr_t end = (start + desc.get_size()) / kLarge * kLarge;
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  UseLargePages(made.get_data_handle(), static_cast<int64_t>(desc.get_size()));
   return made;
 }
 

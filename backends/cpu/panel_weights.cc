@@ -52,7 +52,9 @@ bool PanelWeights::Has(int64_t key) const { return keys_.contains(key); }
 
 std::shared_ptr<const PackedPanels> PanelWeights::Get(int64_t key, const WeightView& view,
                                                       const GemmTable& table, int threads) {
-  auto& found = packed_[Key(key, view.columns, view.depth, view.column, view.step, table.lanes)];
+  Key whole = {key, view.columns, view.depth, view.column, view.step, table.lanes};
+  whole.insert(whole.end(), view.tap.begin(), view.tap.end());
+  auto& found = packed_[whole];
   if (found != nullptr) return found;
   auto packed = std::make_shared<PackedPanels>();
   packed->panels = PanelsFor(view.columns, view.length(), table);
@@ -67,7 +69,8 @@ std::shared_ptr<const PackedPanels> PanelWeights::Get(int64_t key, const WeightV
     PackPanel(view, packed->panels[i], table, to + packed->panels[i].offset);
   }
   if (view.column > 0 && view.step > 0) {
-    ReleaseMappedPages(view.data, view.columns * view.length() * static_cast<int64_t>(sizeof(float)));
+    ReleaseMappedPages(view.data,
+                       view.columns * view.length() * static_cast<int64_t>(sizeof(float)));
   }
   bytes_ += floats * 4;
   keys_.insert(key);

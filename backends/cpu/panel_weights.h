@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <tuple>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -56,7 +55,8 @@ class PanelWeights {
   int64_t bytes() const { return bytes_; }
 
  private:
-  using Key = std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t>;
+  // The key, the view without its data, the lanes.
+  using Key = std::vector<int64_t>;
   absl::flat_hash_map<Key, std::shared_ptr<const PackedPanels>> packed_;
   absl::flat_hash_set<int64_t> keys_;
   int64_t bytes_ = 0;

@@ -224,5 +224,18 @@ TEST(Gemm, Convolutions) {
   }
 }
 
+// One weight, as it is and turned: its taps differ in their places alone.
+TEST(Gemm, AConvolutionAndItsTransposeShareNoPanels) {
+  const char program[] =
+      "func @main(%x: f32[1, 6, 6, 32], %w: f32[32, 32, 3, 3]) -> (f32[1, 4, 4, 32]) {"
+      " %0 = permute(%x, dims=[0, 3, 1, 2]) %1 = permute(%w, dims=[0, 1, 3, 2])"
+      " %2 = convolution(%0, %w, none, stride=[1, 1], padding=[0, 0], dilation=[1, 1])"
+      " %3 = convolution(%0, %1, none, stride=[1, 1], padding=[0, 0], dilation=[1, 1])"
+      " %4 = mul(%2, %3) %5 = permute(%4, dims=[0, 2, 3, 1]) return %5 }";
+  const CpuStats stats = ExpectAsReference(program, {true});
+  EXPECT_EQ(stats.fallbacks, 0);
+  EXPECT_GT(stats.panel_bytes, 0);
+}
+
 }  // namespace
 }  // namespace weft::cpu
