@@ -9,9 +9,17 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "base/printable.h"
+#include "graph/core/attr.h"
 
 namespace weft {
 namespace {
+
+// Names of the model, each as the text form quotes it.
+void AppendQuoted(std::string* text, const std::string& name) { *text += Quote(name); }
+
+// Names that stand without quotes.
+void AppendPrintable(std::string* text, const std::string& name) { *text += PrintableName(name); }
 
 using Step = OriginTable::Step;
 
@@ -66,7 +74,7 @@ std::string Story(const Place& place) {
   std::string text = Title(place) + "\n";
   const std::vector<std::string> sources = Sources(*place.node);
   if (!sources.empty()) {
-    absl::StrAppend(&text, "  stands for \"", absl::StrJoin(sources, "\", \""), "\"\n");
+    absl::StrAppend(&text, "  stands for ", absl::StrJoin(sources, ", ", AppendQuoted), "\n");
   }
   const auto steps = place.graph->module().origins().History(place.node->origin(), kMaxSteps);
   for (const Step& step : steps) absl::StrAppend(&text, "  ", StepText(step), "\n");
@@ -80,7 +88,7 @@ std::string Line(const Place& place) {
   const auto& module = place.graph->module();
   const auto steps = module.origins().History(place.node->origin(), 1);
   const auto names = module.provenance().Names(place.node->provenance(), kMaxNames);
-  return absl::StrCat(Title(place), "  [", absl::StrJoin(names, ", "), "]  ",
+  return absl::StrCat(Title(place), "  [", absl::StrJoin(names, ", ", AppendPrintable), "]  ",
                       steps.empty() ? "as it came" : StepText(steps[0]), "\n");
 }
 

@@ -11,8 +11,9 @@
 namespace weft {
 
 // |got - want| <= atol + rtol * |want| in double; NaN equals NaN, infinities
-// equal those of the same sign. Integers and bools must be equal, but for
-// `integer_slack` (quantised results on rounding ties).
+// equal those of the same sign. Integers and bools must be equal in every bit, but
+// for `integer_slack` (quantised results on rounding ties). Complex numbers are
+// compared as pairs of real ones. Tolerances are at least 0: a NaN is refused.
 struct CompareOptions {
   double rtol = 1e-3;
   double atol = 1e-7;
@@ -25,10 +26,15 @@ struct CompareOptions {
 CompareOptions ToleranceFor(DType dtype);
 
 // OK, or FailedPrecondition with what differs: dtype, dims, or the worst
-// element with its index and both values, and how many differ.
+// element with its index and both values, and how many differ. `largest_error`
+// gets the largest |got - want|, whether it is allowed or not: infinity where a
+// NaN or an infinity differs, and where the tensors cannot be compared.
 absl::Status Compare(const HostTensor& got, const HostTensor& want,
-                     const CompareOptions& options = {});
-// As above for lists; the message names the output.
+                     const CompareOptions& options = {}, double* largest_error = nullptr);
+// Complex numbers as pairs of real ones, in a further dim; other tensors as they are.
+HostTensor AsRealPairs(const HostTensor& tensor);
+
+// As Compare() for lists; the message names the output.
 absl::Status CompareAll(absl::Span<const HostTensor> got, absl::Span<const HostTensor> want,
                         const CompareOptions& options = {});
 

@@ -32,7 +32,9 @@ std::optional<int64_t> Sum(int64_t first, absl::Span<const int64_t> args) {
   return Narrow(sum);
 }
 
+// A factor of 0 makes a product of any others 0, as in graph/core/sym.h.
 std::optional<int64_t> Multiply(int64_t first, absl::Span<const int64_t> args) {
+  if (std::count(args.begin(), args.end(), 0) > 0) return 0;
   Wide product = first;
   for (int64_t arg : args) {
     product *= arg;

@@ -1,14 +1,16 @@
 #include "api/compiler.h"
 
-#include <fstream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "api/bisect.h"
 #include "api/pass_run.h"
 #include "api/semantics_case.h"
+#include "base/output_file.h"
 #include "graph/core/log.h"
+#include "graph/core/tensor_internal.h"
 #include "graph/core/text.h"
+#include "passes/sizes/needs.h"
 #include "profiler/record.h"
 
 namespace weft {
@@ -69,11 +71,9 @@ class SemanticsGuard {
     if (options_.case_file.empty()) return absl::FailedPreconditionError(text);
     auto made = MakeSemanticsCase(before, run, SemanticsOptions{options_.seed});
     if (!made.ok()) return absl::FailedPreconditionError(text);
-    std::ofstream file(options_.case_file, std::ios::binary);
-    file << made->Text(options_.case_file);
-    file.close();
-    absl::StrAppend(&text, "\n", made->nodes_after, " of ", made->nodes_before, " nodes show it",
-                    file ? "; replay: " : "; cannot write the file for ",
+    const absl::Status written = WriteFile(options_.case_file, made->Text(options_.case_file));
+    absl::StrAppend(&text, "\n", made->nodes_after, " of ", made->nodes_before, " nodes show it; ",
+                    written.ok() ? "replay: " : absl::StrCat(written.message(), ", for "),
                     made->Command(options_.case_file));
     return absl::FailedPreconditionError(text);
   }
@@ -143,6 +143,11 @@ absl::Status Compile(Module& module, const CompileOptions& options, CompileResul
   // To look up the options of its passes.
   auto twin = Pipeline::Parse(options.passes, registry);
   if (!twin.ok()) return twin.status();
+  // A pass may drop or merge the nodes that assume something about sizes.
+  if (!pipeline->steps().empty()) {
+    const auto assumed = AssumeSizesOfNodes(module);
+    if (!assumed.ok()) return assumed.status();
+  }
 
   *result = CompileResult();
   PassManagerOptions manager_options;
@@ -159,7 +164,8 @@ absl::Status Compile(Module& module, const CompileOptions& options, CompileResul
   if (IsLogged(LogArtifact::kGraph)) {
     Log(LogArtifact::kGraph, absl::StrCat("// before ", options.passes, "\n", PrintModule(module)));
   }
-  absl::Status status = manager.Run(module, context, &result->report);
+  absl::Status status =
+      internal::CatchOutOfMemory([&] { return manager.Run(module, context, &result->report); });
   if (IsLogged(LogArtifact::kGraph)) {
     Log(LogArtifact::kGraph, absl::StrCat("// after ", options.passes, "\n", PrintModule(module)));
   }

@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdio>
+#include <cstring>
 
 namespace weft {
 namespace {
@@ -14,24 +16,42 @@ std::atomic<const CrashFile*> armed{nullptr};
 constexpr size_t kStackBytes = 64 << 10;
 alignas(16) char handler_stack[kStackBytes];
 
-void WriteAll(int fd, const std::string& text) {
+bool WriteAll(int fd, const std::string& text) {
   size_t done = 0;
   while (done < text.size()) {
     const ssize_t n = write(fd, text.data() + done, text.size() - done);
-    if (n <= 0) return;
+    if (n <= 0) return false;
     done += static_cast<size_t>(n);
   }
+  return true;
 }
 
+// Memory for a path, as a handler allocates none.
+char temporary[4096];
+
+// PATH.tmp; false when it is too long.
+bool NameTemporary(const std::string& path) {
+  constexpr char kEnd[] = ".tmp";
+  if (path.size() + sizeof(kEnd) > sizeof(temporary)) return false;
+  std::memcpy(temporary, path.data(), path.size());
+  std::memcpy(temporary + path.size(), kEnd, sizeof(kEnd));
+  return true;
+}
+
+// The file takes its place when it is whole; base/output_file.h may not be called in a handler.
 void WriteCrashFile() {
   const CrashFile* file = armed.exchange(nullptr);
-  if (file == nullptr) return;
-  const int fd = open(file->path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  if (file == nullptr || !NameTemporary(file->path)) return;
+  unlink(temporary);
+  const int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL, 0644);
   if (fd < 0) return;
-  WriteAll(fd, file->head);
-  WriteAll(fd, file->body);
+  const bool written = WriteAll(fd, file->head) && WriteAll(fd, file->body) && fsync(fd) == 0;
   close(fd);
-  WriteAll(STDERR_FILENO, file->message);
+  if (written && rename(temporary, file->path.c_str()) == 0) {
+    WriteAll(STDERR_FILENO, file->message);
+  } else {
+    unlink(temporary);
+  }
 }
 
 // The default action is back by now: the signal, raised again for the case that

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <system_error>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/output_file.h"
 #include "graph/core/text.h"
 
 namespace weft {
@@ -80,11 +80,7 @@ absl::Status ModuleDumper::Write(const PassReport& report, const Module& module,
   }
   const std::string path =
       absl::StrFormat("%s/%04d.%s.%s.weft", folder_, report.index, report.path, when);
-  std::ofstream file(path, std::ios::binary);
-  file << head << PrintModule(module);
-  file.close();
-  if (!file) return absl::UnavailableError(absl::StrCat("cannot write ", path));
-  return absl::OkStatus();
+  return WriteFile(path, absl::StrCat(head, PrintModule(module)));
 }
 
 absl::Status ModuleDumper::Before(const PassReport& report, const Module& module) const {

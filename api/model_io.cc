@@ -1,12 +1,12 @@
 #include "api/model_io.h"
 
-#include <fstream>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "api/graph_view.h"
+#include "base/output_file.h"
 #include "graph/core/guards.h"
 #include "graph/core/log.h"
+#include "graph/core/tensor_internal.h"
 #include "graph/core/text.h"
 #include "graph/ops/registry.h"
 #include "lowering/generic_target.h"
@@ -28,7 +28,13 @@ absl::StatusOr<std::unique_ptr<Module>> LoadText(const std::string& path,
   auto file = HostBuffer::MapFile(path);
   if (!file.ok()) return file.status();
   const absl::string_view text(reinterpret_cast<const char*>((*file)->data()), (*file)->size());
-  return ParseModule(text, options.ops == nullptr ? ops::Registry() : *options.ops, path);
+  const OpRegistry& ops = options.ops == nullptr ? ops::Registry() : *options.ops;
+  auto module = internal::CatchOutOfMemory([&] { return ParseModule(text, ops, path); });
+  if (module.status().code() != absl::StatusCode::kResourceExhausted ||
+      absl::StrContains(module.status().message(), path)) {
+    return module;
+  }
+  return absl::ResourceExhaustedError(absl::StrCat(path, ": ", module.status().message()));
 }
 
 absl::StatusOr<std::unique_ptr<Module>> LoadOnnx(const std::string& path,
@@ -66,6 +72,17 @@ absl::StatusOr<std::string> PrintPlans(const Module& module) {
     absl::StrAppend(&text, text.empty() ? "" : "\n", PrintPlan(*plan));
   }
   return text;
+}
+
+// NumPy has no bf16 and no floats of 8 bits: writers store their bits as unsigned integers.
+absl::StatusOr<HostTensor> AsStored(HostTensor tensor, DType expected) {
+  const bool lacked = IsFloat(expected) && (expected == DType::kBF16 || DTypeBits(expected) == 8);
+  if (!lacked || !IsUnsignedInt(tensor.dtype()) ||
+      DTypeBits(tensor.dtype()) != DTypeBits(expected)) {
+    return tensor;
+  }
+  const HostTensor dense = tensor.Contiguous();
+  return HostTensor::View(dense.buffer(), expected, dense.dims(), {}, dense.offset());
 }
 
 }  // namespace
@@ -131,15 +148,15 @@ absl::Status SaveModel(const Module& module, const std::string& path, int opset)
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": unknown kind of model; .onnx and .weft files are written"));
   }
-  std::ofstream file(path, std::ios::binary);
-  file << PrintModule(module);
-  file.close();
-  if (file) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat(path, ": cannot be written"));
+  return WriteFile(path, PrintModule(module));
 }
 
 absl::StatusOr<HostTensor> LoadTensor(const std::string& path, std::optional<DType> expected) {
-  if (absl::EndsWith(path, ".npy")) return ReadNpy(path);
+  if (absl::EndsWith(path, ".npy")) {
+    auto tensor = ReadNpy(path);
+    if (!tensor.ok() || !expected) return tensor;
+    return AsStored(*std::move(tensor), *expected);
+  }
   if (absl::EndsWith(path, ".pb")) return LoadTensorProto(path, expected);
   return absl::InvalidArgumentError(
       absl::StrCat(path, ": unknown kind of tensor; .npy and .pb files are read"));

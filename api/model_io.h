@@ -59,7 +59,8 @@ absl::Status SaveModel(const Module& module, const std::string& path,
                        int opset = -1);
 
 // A tensor from a `.npy` file or an ONNX TensorProto (`.pb`). `expected` is the
-// dtype that the model says: bf16 is stored as u16 by some writers.
+// dtype that the model says: bf16 is stored as u16 by some writers, and floats of
+// 8 bits as u8 in `.npy` files.
 absl::StatusOr<HostTensor> LoadTensor(const std::string& path,
                                       std::optional<DType> expected = std::nullopt);
 

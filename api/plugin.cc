@@ -3,8 +3,15 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "graph/core/status_macros.h"
+#include "graph/core/tensor.h"
 
 namespace weft {
 namespace {
@@ -42,12 +49,51 @@ absl::Status Check(const PluginInfo* info, absl::string_view path) {
   return info->add == nullptr ? incomplete() : absl::OkStatus();
 }
 
+// Looks at the file alone.
+absl::Status CheckFile(const std::string& path) {
+  using Code = absl::StatusCode;
+  const auto file = HostBuffer::MapFile(path);
+  if (!file.ok()) {
+    return Error(Code::kInvalidArgument, path,
+                 absl::StrCat("cannot be loaded: ", file.status().message()));
+  }
+  const auto tag = ReadPluginTag(
+      {reinterpret_cast<const char*>((*file)->data()), static_cast<size_t>((*file)->size())});
+  if (!tag.ok()) {
+    const bool library = absl::IsNotFound(tag.status());
+    return Error(Code::kInvalidArgument, path,
+                 absl::StrCat(library ? "not a plugin of Weft: " : "cannot be loaded: ",
+                              tag.status().message()));
+  }
+  if (*tag == WEFT_PLUGIN_TAG) return absl::OkStatus();
+  return Error(Code::kFailedPrecondition, path,
+               absl::StrCat("made for ", absl::Utf8SafeCEscape(*tag), "; this program is ",
+                            WEFT_PLUGIN_TAG));
+}
+
 }  // namespace
+
+absl::Status CheckPluginsAllowed(const std::vector<std::string>& named,
+                                 const std::vector<std::string>& loaded) {
+  for (const std::string& plugin : named) {
+    const bool allowed = std::any_of(loaded.begin(), loaded.end(), [&](const std::string& file) {
+      std::error_code error;
+      return file == plugin || std::filesystem::equivalent(file, plugin, error);
+    });
+    if (allowed) continue;
+    const std::string shown = absl::Utf8SafeCEscape(plugin);
+    return absl::PermissionDeniedError(absl::StrCat("it needs the plugin ", shown,
+                                                    ", whose code would run; pass --load=", shown,
+                                                    " to allow that"));
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<std::string> LoadPlugin(const std::string& path, Extensions& extensions) {
   if (access(path.c_str(), F_OK) != 0) {
     return Error(absl::StatusCode::kNotFound, path, "no such file");
   }
+  WEFT_RETURN_IF_ERROR(CheckFile(path));
   // A name without a slash would be looked for among the system's libraries.
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -7,25 +7,28 @@
 //   WEFT_PLUGIN("squares", AddAll)
 //
 // The plugin and the program use one libweft.so. Its interface is C++ and changes
-// with every version: a plugin is made anew for each. The symbol that the macro
-// defines is plain C and says what the plugin was made for, so that one that does
-// not fit is refused before any of its code runs.
+// with every version: a plugin is made anew for each. The macro writes what the plugin was
+// made for into a section of its file, weft_plugin, which is read before the file is loaded: one
+// that does not fit is refused before any of its code runs, constructors included.
 #ifndef WEFT_API_PLUGIN_H_
 #define WEFT_API_PLUGIN_H_
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/base/config.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "api/extensions.h"
 #include "api/version.h"
 
 namespace weft {
 
 // Of PluginInfo. Its first three fields mean the same in all versions.
-inline constexpr uint32_t kPluginInterface = 1;
+#define WEFT_PLUGIN_INTERFACE 1
+inline constexpr uint32_t kPluginInterface = WEFT_PLUGIN_INTERFACE;
 
 struct PluginInfo {
   uint32_t interface;
@@ -47,22 +50,40 @@ struct PluginInfo {
   ", C++ ABI " WEFT_PLUGIN_TEXT(__GXX_ABI_VERSION) ", strings " WEFT_PLUGIN_TEXT(    \
       _GLIBCXX_USE_CXX11_ABI) ", Abseil " WEFT_PLUGIN_TEXT(ABSL_LTS_RELEASE_VERSION) \
       WEFT_PLUGIN_CONTAINERS
+// What the section holds.
+#define WEFT_PLUGIN_TAG \
+  WEFT_PLUGIN_BUILD ", plugin interface " WEFT_PLUGIN_TEXT(WEFT_PLUGIN_INTERFACE)
 #define WEFT_PLUGIN_TEXT(x) WEFT_PLUGIN_TEXT_OF(x)
 #define WEFT_PLUGIN_TEXT_OF(x) #x
 
 // At namespace scope, once in a plugin. `add` is called once, as the plugin is
 // loaded.
 #define WEFT_PLUGIN(name, add)                                                                     \
+  extern "C" {                                                                                     \
+  extern __attribute__((visibility("default"))) const char weft_plugin_tag[];                      \
+  __attribute__((section("weft_plugin"), used)) const char weft_plugin_tag[] = WEFT_PLUGIN_TAG;    \
+  }                                                                                                \
   extern "C" __attribute__((visibility("default"))) const ::weft::PluginInfo* weft_plugin_info() { \
     static const ::weft::PluginInfo info = {::weft::kPluginInterface, WEFT_PLUGIN_BUILD, name,     \
                                             add};                                                  \
     return &info;                                                                                  \
   }
 
+// What the file of a plugin says it was made for, read from the section without loading the file.
+// InvalidArgument for bytes that are no shared library (64-bit ELF, little-endian), NotFound for a
+// library without the section. Bytes are untrusted.
+absl::StatusOr<std::string> ReadPluginTag(absl::string_view file);
+
+// A plugin is code, which a file may name and must not run: PermissionDenied, with the flag to
+// pass, unless every plugin that is `named` is one of those that the user `loaded`.
+absl::Status CheckPluginsAllowed(const std::vector<std::string>& named,
+                                 const std::vector<std::string>& loaded);
+
 // Loads the plugin and lets it add to `extensions`; returns its name. It stays in
 // the process for good. All errors name the file: NotFound when it is not there,
 // InvalidArgument when it is no plugin or cannot be linked, FailedPrecondition when
-// it was made for another Weft, and what `add` returns.
+// it was made for another Weft, and what `add` returns. Only a plugin that was made for this Weft
+// is loaded into the process.
 absl::StatusOr<std::string> LoadPlugin(const std::string& path, Extensions& extensions);
 
 }  // namespace weft

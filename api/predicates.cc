@@ -5,16 +5,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
-#include <regex>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/shell_quote.h"
 #include "graph/core/text.h"
 #include "graph/core/verifier.h"
+#include "passes/remarks/name_filter.h"
 
 namespace weft {
 namespace {
@@ -75,26 +78,25 @@ ModulePredicate BreaksInvariants(PassRun run) {
 }
 
 absl::StatusOr<ModulePredicate> Says(PassRun run, const std::string& regex) {
-  auto compiled = std::make_shared<std::regex>();
-  try {
-    compiled->assign(regex);
-  } catch (const std::regex_error& error) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("malformed regular expression \"", regex, "\": ", error.what()));
-  }
+  auto filter = NameFilter::Parse(regex);
+  if (!filter.ok()) return filter.status();
   run.context.remarks = true;
-  return ModulePredicate([run = std::move(run), compiled](const Module& module) {
-    return std::regex_search(Transcript(RunOnClone(module, run)), *compiled);
+  return ModulePredicate([run = std::move(run), filter = *filter](const Module& module) {
+    return filter.Finds(Transcript(RunOnClone(module, run)));
   });
 }
 
 ModulePredicate CommandSucceeds(std::string command, std::string path) {
-  command = absl::StrReplaceAll(command, {{"{}", absl::StrCat("'", path, "'")}});
+  // A command takes a name that begins with '-' for one of its options.
+  if (absl::StartsWith(path, "-")) path = absl::StrCat("./", path);
+  command = absl::StrReplaceAll(command, {{"{}", ShellQuote(path)}});
   return [command = std::move(command), path = std::move(path)](const Module& module) {
     std::ofstream file(path, std::ios::binary);
     file << PrintModule(module);
     file.close();
-    return file && std::system(command.c_str()) == 0;
+    const bool holds = file && std::system(command.c_str()) == 0;
+    std::remove(path.c_str());
+    return holds;
   };
 }
 

@@ -23,11 +23,12 @@ ModulePredicate Crashes(PassRun run, int64_t seconds = 60);
 ModulePredicate BreaksInvariants(PassRun run);
 
 // An error or a remark of the passes matches the regular expression
-// (ECMAScript); InvalidArgument when it is malformed.
+// (NameFilter); InvalidArgument when it is malformed.
 absl::StatusOr<ModulePredicate> Says(PassRun run, const std::string& regex);
 
 // The shell command gives status 0; `{}` in it stands for a file with the module
-// as text, written to `path`. The module is given to nothing else.
+// as text, as one word of the shell: it is written to `path`, and removed after the
+// command. The module is given to nothing else.
 ModulePredicate CommandSucceeds(std::string command, std::string path);
 
 }  // namespace weft

@@ -9,6 +9,7 @@
 #include "api/session.h"
 #include "api/variant_cache.h"
 #include "graph/core/status_macros.h"
+#include "passes/sizes/needs.h"
 #include "profiler/record.h"
 
 namespace weft {
@@ -212,6 +213,8 @@ absl::StatusOr<Program> Program::Create(std::unique_ptr<Module> model, ProgramOp
   }
   WEFT_RETURN_IF_ERROR(AssumeMarkedRanges(*model, options.marks));
   WEFT_RETURN_IF_ERROR(Session::CheckTarget(options.target));
+  // What nodes assume about sizes is a constraint of the program.
+  WEFT_RETURN_IF_ERROR(AssumeSizesOfNodes(*model).status());
   auto impl = std::make_unique<Impl>(std::move(model), std::move(options));
   WEFT_RETURN_IF_ERROR(impl->Check());
   return Program(std::move(impl));

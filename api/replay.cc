@@ -1,5 +1,6 @@
 #include "api/replay.h"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -9,7 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "api/compiler.h"
 #include "api/version.h"
+#include "base/output_file.h"
+#include "base/shell_quote.h"
 #include "graph/core/text.h"
 
 namespace weft {
@@ -25,7 +29,10 @@ bool SetField(absl::string_view key, absl::string_view value, Replay* replay) {
   if (key == "passes") replay->passes = std::string(value);
   if (key == "plugin") replay->plugins.emplace_back(value);
   if (key == "rules") replay->rules = std::string(value);
-  if (key == "verify") replay->verify = std::string(value);
+  if (key == "verify") {
+    replay->verify = std::string(value);
+    return ParseVerify(value).has_value();
+  }
   if (key == "seed") return absl::SimpleAtoi(value, &replay->seed);
   if (key == "rewrite_limit") {
     return absl::SimpleAtoi(value, &replay->context.rewrite_limit);
@@ -38,6 +45,15 @@ bool SetField(absl::string_view key, absl::string_view value, Replay* replay) {
     return contract.has_value();
   }
   return true;
+}
+
+// The command that runs the file at `path`, with the plugins that it needs.
+std::string ReplayCommand(const Replay& replay, absl::string_view path) {
+  std::string command = absl::StrCat("opt --replay=", ShellQuote(path));
+  for (const std::string& plugin : replay.plugins) {
+    absl::StrAppend(&command, " --load=", ShellQuote(plugin));
+  }
+  return command;
 }
 
 std::string OneLine(absl::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
@@ -66,7 +82,7 @@ std::string ReplayHead(const Replay& replay, absl::string_view path) {
       "\n// admitted: ", NumericContractName(context.admitted),
       "\n// strict: ", context.strict ? "true" : "false",
       "\n// rewrite_limit: ", context.rewrite_limit, "\n// budget: ", context.budget, sources,
-      "\n// command: opt --replay=", path, "\n");
+      "\n// command: ", OneLine(ReplayCommand(replay, path)), "\n");
 }
 
 absl::StatusOr<Replay> ParseReplayHead(absl::string_view text) {
@@ -144,8 +160,8 @@ void ReplayRecorder::BeforePass(const PassReport& report, const Module& module,
   current_.reason = absl::StrCat("crash in ", report.path);
   file_.path = PathOf(report.path);
   file_.head = ReplayHead(current_, file_.path);
-  file_.message =
-      absl::StrCat("crash in ", report.path, "; replay: opt --replay=", file_.path, "\n");
+  file_.message = absl::StrCat("crash in ", report.path,
+                               "; replay: ", ReplayCommand(current_, file_.path), "\n");
   if (options_.crashes) ArmCrashFile(&file_);
 }
 
@@ -178,12 +194,11 @@ absl::Status ReplayRecorder::Write(const absl::Status& status, Record record) {
                                      "pass again"));
   }
   record.replay.reason = std::string(status.message());
-  std::ofstream file(record.path, std::ios::binary);
-  file << ReplayHead(record.replay, record.path) << record.body;
-  file.close();
-  return absl::Status(
-      status.code(), file ? absl::StrCat(status.message(), "\nreplay: opt --replay=", record.path)
-                          : absl::StrCat(status.message(), "\nreplay: cannot write ", record.path));
+  const absl::Status written =
+      WriteFile(record.path, absl::StrCat(ReplayHead(record.replay, record.path), record.body));
+  const std::string how = written.ok() ? ReplayCommand(record.replay, record.path)
+                                       : std::string(written.message());
+  return absl::Status(status.code(), absl::StrCat(status.message(), "\nreplay: ", how));
 }
 
 }  // namespace weft

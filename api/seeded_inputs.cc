@@ -7,6 +7,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/core/status_macros.h"
+#include "graph/core/sym_nearest.h"
+#include "graph/core/tensor_internal.h"
 #include "graph/ops/ops.h"
 
 namespace weft {
@@ -46,17 +48,22 @@ absl::StatusOr<int64_t> ChooseSize(const SymbolInfo& info, const SeedOptions& op
     return v;
   }
   using Sizes = SeedOptions::Sizes;
-  if (info.hint && options.sizes == Sizes::kHint) return *info.hint;
+  const auto [min, max] = info.range;
+  const bool hinted = info.hint && *info.hint >= min && *info.hint <= max;
+  if (hinted && options.sizes == Sizes::kHint) return *info.hint;
   const bool drawn = options.sizes == Sizes::kHint || options.sizes == Sizes::kDrawn;
   int64_t wanted = drawn ? 2 : options.sizes == Sizes::kOne ? 1 : 0;
   if (options.sizes == Sizes::kMixed) wanted = random->Below(2) == 0 ? 1 : 4;
-  const int64_t lowest = std::max<int64_t>(info.range.min, wanted);
-  int64_t v = (lowest + info.divisor - 1) / info.divisor * info.divisor;
-  if (drawn) v += info.divisor * random->Below(4);
-  while (v > info.range.max && v - info.divisor >= info.range.min) {
-    v -= info.divisor;
-  }
-  return v;
+  // The sums may pass 64 bits.
+  const __int128 divisor = info.divisor;
+  const __int128 lowest = std::max<int64_t>(min, wanted);
+  __int128 v = (lowest + divisor - 1) / divisor * divisor;
+  if (drawn) v += divisor * random->Below(4);
+  while (v > max && v - divisor >= min) v -= divisor;
+  if (v >= min && v <= max) return static_cast<int64_t>(v);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "no size is allowed for ", info.symbol.ToString(), ": it lies in [", min, ", ", max,
+      "] and is a multiple of ", info.divisor));
 }
 
 // Sizes that the facts give by others follow them, unless they are given.
@@ -73,6 +80,17 @@ void MeetEqualities(const SymbolTable& facts, absl::Span<const SymInt> symbols,
     });
     if (size) (*sizes)[s] = *size;
   }
+}
+
+// Other conditions: the nearest sizes that meet them. Those that are given stay.
+void MeetConditions(const SymbolTable& facts, const SeedOptions& options, Assignment* sizes) {
+  if (facts.conditions().empty()) return;
+  const auto edits = NearestAllowed(facts, *sizes);
+  if (!edits) return;
+  for (const SymbolEdit& edit : *edits) {
+    if (options.dims.contains(std::string(edit.symbol.name()))) return;
+  }
+  for (const SymbolEdit& edit : *edits) (*sizes)[edit.symbol] = edit.to;
 }
 
 absl::StatusOr<Assignment> ChooseSizes(const Graph& graph, const SeedOptions& options,
@@ -101,6 +119,7 @@ absl::StatusOr<Assignment> ChooseSizes(const Graph& graph, const SeedOptions& op
     given += options.dims.contains(std::string(s.name()));
   }
   MeetEqualities(graph.module().symbols(), symbols, options, &sizes);
+  MeetConditions(graph.module().symbols(), options, &sizes);
   if (given != options.dims.size()) {
     std::vector<std::string> unknown;
     for (const auto& [name, value] : options.dims) {
@@ -154,18 +173,31 @@ int64_t RowsFor(const Value& input) {
   return rows;
 }
 
-// Integers below `rows`.
-void Fill(HostTensor* tensor, int64_t rows, const SeedOptions& options, Random* random) {
-  const DType dtype = tensor->dtype();
+// `part` is some elements of an input; integers are below `rows`.
+void FillPart(HostTensor* part, int64_t rows, const SeedOptions& options, Random* random) {
+  const DType dtype = part->dtype();
   if (IsFloat(dtype)) {
-    std::vector<double> values(tensor->numel());
+    std::vector<double> values(part->numel());
     for (double& v : values) v = DrawFloat(options.values, random);
-    tensor->WriteDoubles(values);
+    part->WriteDoubles(values);
     return;
   }
-  std::vector<int64_t> values(tensor->numel());
+  std::vector<int64_t> values(part->numel());
   for (int64_t& v : values) v = std::min(DrawInt(dtype, options.values, random), rows - 1);
-  tensor->WriteInts(values);
+  part->WriteInts(values);
+}
+
+// The wide values that are drawn take little memory beside the tensor.
+absl::Status Fill(const HostTensor& tensor, int64_t rows, const SeedOptions& options,
+                  Random* random) {
+  constexpr int64_t kPart = 1 << 16;
+  for (int64_t begin = 0; begin < tensor.numel(); begin += kPart) {
+    const int64_t size = std::min(kPart, tensor.numel() - begin);
+    WEFT_ASSIGN_OR_RETURN(HostTensor part,
+                          HostTensor::View(tensor.buffer(), tensor.dtype(), {size}, {}, begin));
+    FillPart(&part, rows, options, random);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<int64_t> SizeOf(SymInt dim, const Assignment& sizes, absl::string_view input) {
@@ -195,16 +227,18 @@ absl::StatusOr<HostTensor> MakeInput(const Value& input, const Assignment& sizes
     }
     dims.push_back(size);
   }
-  WEFT_ASSIGN_OR_RETURN(HostTensor tensor, HostTensor::Allocate(type.dtype(), dims));
+  auto tensor = HostTensor::Allocate(type.dtype(), dims);
+  if (!tensor.ok()) {
+    return absl::Status(tensor.status().code(),
+                        absl::StrCat("input ", name, ": ", tensor.status().message()));
+  }
   const bool plain = options.values == Values::kPlain;
-  Fill(&tensor, plain ? RowsFor(input) : std::numeric_limits<int64_t>::max(), options, random);
+  const int64_t rows = plain ? RowsFor(input) : std::numeric_limits<int64_t>::max();
+  WEFT_RETURN_IF_ERROR(Fill(*tensor, rows, options, random));
   return tensor;
 }
 
-}  // namespace
-
-absl::StatusOr<std::vector<HostTensor>> MakeSeededInputs(const Graph& graph,
-                                                         const SeedOptions& options) {
+absl::StatusOr<std::vector<HostTensor>> MakeInputs(const Graph& graph, const SeedOptions& options) {
   Random random(options.seed);
   auto sizes = ChooseSizes(graph, options, &random);
   if (!sizes.ok()) return sizes.status();
@@ -227,6 +261,13 @@ absl::StatusOr<std::vector<HostTensor>> MakeSeededInputs(const Graph& graph,
     inputs.push_back(std::move(tensor));
   }
   return inputs;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<HostTensor>> MakeSeededInputs(const Graph& graph,
+                                                         const SeedOptions& options) {
+  return internal::CatchOutOfMemory([&] { return MakeInputs(graph, options); });
 }
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "api/compare.h"
+#include "api/planned_runs.h"
 #include "api/seeded_inputs.h"
 #include "backends/reference/executor.h"
 
@@ -49,40 +50,6 @@ std::string Difference(const std::vector<HostTensor>& got, const std::vector<Hos
     if (!status.ok()) return absl::StrCat("output ", i, ": ", status.message());
   }
   return "";
-}
-
-struct PlannedRun {
-  Values values;
-  Sizes sizes;
-};
-
-bool HasSymbols(const Graph& graph) {
-  for (Value* input : graph.inputs()) {
-    const Type type = input->type();
-    if (!type.is_tensor() || !type.is_static()) return true;
-  }
-  return false;
-}
-
-std::vector<PlannedRun> Plan(const Graph& graph, NumericContract contract, int64_t elements,
-                             int more_runs) {
-  const bool exact = KeepsValues(contract);
-  const Values edge = exact ? Values::kEdge : Values::kPlain;
-  const Values dense = exact ? Values::kDense : Values::kWide;
-  std::vector<PlannedRun> plan = {
-      {Values::kPlain, Sizes::kHint}, {Values::kWide, Sizes::kDrawn}, {edge, Sizes::kDrawn}};
-  if (HasSymbols(graph)) {
-    plan.push_back({Values::kPlain, Sizes::kOne});
-    plan.push_back({dense, Sizes::kOne});
-    plan.push_back({Values::kPlain, Sizes::kEmpty});
-    plan.push_back({Values::kWide, Sizes::kMixed});
-  }
-  if (elements > kFewElements) return plan;
-  for (int i = 0; i < more_runs; ++i) {
-    plan.push_back(
-        {i % 4 == 3 ? Values::kWide : dense, i % 2 == 0 ? Sizes::kDrawn : Sizes::kMixed});
-  }
-  return plan;
 }
 
 int64_t ElementsOf(const std::vector<HostTensor>& tensors) {
@@ -180,7 +147,8 @@ class Comparison {
       if (inputs.ok()) PutInitial(drawn_from_, after_, &*inputs);
       if (i == 0) {
         const int64_t elements = inputs.ok() ? ElementsOf(*inputs) : kFewElements + 1;
-        plan = Plan(drawn_from_, contract_, elements, options_.more_runs);
+        plan = PlanRuns(drawn_from_, KeepsValues(contract_),
+                        elements > kFewElements ? 0 : options_.more_runs);
       }
       if (!inputs.ok()) {
         Refuse(inputs.status());

@@ -7,6 +7,7 @@
 #include "api/predicates.h"
 #include "api/reduce.h"
 #include "api/semantics_checker.h"
+#include "base/shell_quote.h"
 #include "graph/core/status_macros.h"
 #include "graph/core/text.h"
 
@@ -22,7 +23,7 @@ std::string FirstLine(const std::string& text) { return text.substr(0, text.find
 std::string SemanticsCase::Command(const std::string& file) const {
   std::string command = absl::StrCat("opt --passes='", passes, "' --verify=semantics");
   if (seed != 0) absl::StrAppend(&command, " --seed=", seed);
-  return absl::StrCat(command, " ", file);
+  return absl::StrCat(command, " ", ShellQuote(file));
 }
 
 std::string SemanticsCase::Text(const std::string& file) const {

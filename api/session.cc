@@ -15,6 +15,7 @@
 #include "graph/core/status_macros.h"
 #include "lowering/lower.h"
 #include "lowering/plan_text.h"
+#include "passes/sizes/needs.h"
 #include "profiler/record.h"
 
 namespace weft {
@@ -97,6 +98,8 @@ absl::StatusOr<Session> Session::Create(std::unique_ptr<Module> module, absl::st
   if (module->main() == nullptr) {
     return absl::InvalidArgumentError("the module has no function @main");
   }
+  // Where no pipeline ran, nothing has looked at what nodes assume about sizes.
+  WEFT_RETURN_IF_ERROR(AssumeSizesOfNodes(*module).status());
   Session session(std::move(module));
   if (target == "cpu") {
     WEFT_ASSIGN_OR_RETURN(session.cpu_,

@@ -8,7 +8,9 @@ namespace weft {
 
 // Of the target "cpu"; "reference" has none.
 struct SessionOptions {
-  // 0: as many as OpenMP takes by itself.
+  // Threads of a run, 0 to 1024. 0: one for each processor that the process may use (affinity,
+  // quotas of control groups, OMP_NUM_THREADS), and fewer while other processes use them: the
+  // last bits of matmuls and convolutions may then change from run to run.
   int threads = 0;
   // The instruction set: "native", "avx2" or "avx512".
   std::string cpu = "native";

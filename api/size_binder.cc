@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/core/attr.h"
 #include "graph/core/status_macros.h"
 
 namespace weft {
@@ -161,8 +162,8 @@ std::string SizeBinder::StepText(const Step& step) const {
 std::string SizeBinder::SourceText(int number) const {
   const Source& source = sources_[number];
   const std::string& name = main_.input_info(source.input).name;
-  if (source.dim < 0) return absl::StrCat("\"", name, "\"");
-  return absl::StrCat("dim ", source.dim, " of \"", name, "\"");
+  if (source.dim < 0) return Quote(name);
+  return absl::StrCat("dim ", source.dim, " of ", Quote(name));
 }
 
 std::string SizeBinder::ValuesText(SymInt s, absl::Span<const int64_t> values) const {
@@ -188,8 +189,8 @@ std::vector<Constraint> SizeBinder::constraints() const {
   }
   for (const Step& step : steps_) {
     if (step.kind != Step::Kind::kCheck || step.size.is_constant()) continue;
-    all.push_back({absl::StrCat("dim ", step.dim, " of \"", main_.input_info(step.input).name,
-                                "\" == ", step.size.ToString()),
+    all.push_back({absl::StrCat("dim ", step.dim, " of ", Quote(main_.input_info(step.input).name),
+                                " == ", step.size.ToString()),
                    ""});
   }
   for (const auto& [place, code] : conditions_) {

@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "api/model_io.h"
+#include "graph/core/status_macros.h"
 #include "nlohmann/json.hpp"
 
 namespace weft {
@@ -14,6 +19,70 @@ namespace {
 std::optional<DType> DTypeOf(const Value* value) {
   if (!value->type().is_tensor()) return std::nullopt;
   return value->type().dtype();
+}
+
+// How the files of a folder are called: PREFIX, number, ending.
+struct Layout {
+  const char* input;
+  const char* output;
+  const char* ending;
+  // The inputs are those of the caller: state of the program is not counted.
+  bool user_inputs;
+};
+constexpr Layout kLayouts[] = {
+    {"input_", "output_", ".pb", false},
+    {"input_", "output_", ".npy", false},
+    {"in_", "out_", ".npy", true},
+};
+
+struct Files {
+  const Layout* layout = nullptr;
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+};
+
+// PREFIX0, PREFIX1 ... of `names`. One that is left out would shift those after it.
+absl::StatusOr<std::vector<std::string>> Numbered(const std::string& folder,
+                                                  const std::vector<std::string>& names,
+                                                  absl::string_view prefix,
+                                                  absl::string_view ending) {
+  std::set<int64_t> numbers;
+  for (absl::string_view name : names) {
+    int64_t number;
+    if (absl::ConsumePrefix(&name, prefix) && absl::ConsumeSuffix(&name, ending) &&
+        !name.empty() && absl::ascii_isdigit(static_cast<unsigned char>(name[0])) &&
+        absl::SimpleAtoi(name, &number)) {
+      numbers.insert(number);
+    }
+  }
+  std::vector<std::string> paths;
+  for (const int64_t number : numbers) {
+    const size_t expected = paths.size();
+    if (number != static_cast<int64_t>(expected)) {
+      return absl::InvalidArgumentError(absl::StrCat(folder, " has ", prefix, number, ending,
+                                                     " and no ", prefix, expected, ending));
+    }
+    paths.push_back(absl::StrCat(folder, "/", prefix, number, ending));
+  }
+  return paths;
+}
+
+// The files of the first layout that the folder has; at least one.
+absl::StatusOr<Files> FindFiles(const std::string& folder) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) {
+    return absl::NotFoundError(absl::StrCat(folder, " is not a folder"));
+  }
+  const std::vector<std::string> names = ListFolder(folder);
+  for (const Layout& layout : kLayouts) {
+    Files files;
+    files.layout = &layout;
+    WEFT_ASSIGN_OR_RETURN(files.inputs, Numbered(folder, names, layout.input, layout.ending));
+    WEFT_ASSIGN_OR_RETURN(files.outputs, Numbered(folder, names, layout.output, layout.ending));
+    if (!files.inputs.empty() || !files.outputs.empty()) return files;
+  }
+  return absl::NotFoundError(absl::StrCat(
+      folder, " holds no inputs and outputs: input_0.pb, input_0.npy or in_0.npy, ..."));
 }
 
 }  // namespace
@@ -39,44 +108,43 @@ std::vector<std::string> ListFolder(const std::string& folder) {
   return names;
 }
 
-absl::StatusOr<TestData> LoadTestData(const std::string& folder,
-                                      const Graph& signature) {
+absl::StatusOr<TestData> LoadTestData(const std::string& folder, const Graph& signature) {
+  WEFT_ASSIGN_OR_RETURN(const Files files, FindFiles(folder));
   TestData data;
-  for (int i = 0;; ++i) {
-    const std::string path = absl::StrCat(folder, "/input_", i, ".pb");
-    if (!FileExists(path)) break;
-    if (i >= signature.num_inputs()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ": the program has ", signature.num_inputs(),
-                       " inputs"));
+  int next = 0;
+  for (const std::string& path : files.inputs) {
+    while (files.layout->user_inputs && next < signature.num_inputs() &&
+           !signature.input_info(next).param.empty()) {
+      ++next;
     }
-    auto tensor = LoadTensor(path, DTypeOf(signature.input(i)));
-    if (!tensor.ok()) return tensor.status();
-    data.inputs.push_back(*std::move(tensor));
-    data.input_names.push_back(signature.input_info(i).name);
+    if (next >= signature.num_inputs()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": the program has ", data.inputs.size(), " inputs"));
+    }
+    WEFT_ASSIGN_OR_RETURN(HostTensor tensor, LoadTensor(path, DTypeOf(signature.input(next))));
+    data.inputs.push_back(std::move(tensor));
+    data.input_names.push_back(signature.input_info(next++).name);
   }
-  for (int i = 0;; ++i) {
-    const std::string path = absl::StrCat(folder, "/output_", i, ".pb");
-    if (!FileExists(path)) break;
-    auto tensor = LoadTensor(
-        path, i < signature.num_outputs() ? DTypeOf(signature.output(i))
-                                          : std::nullopt);
-    if (!tensor.ok()) return tensor.status();
-    data.outputs.push_back(*std::move(tensor));
+  for (const std::string& path : files.outputs) {
+    const int i = static_cast<int>(data.outputs.size());
+    if (i >= signature.num_outputs()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": the program has ", signature.num_outputs(), " outputs"));
+    }
+    WEFT_ASSIGN_OR_RETURN(HostTensor tensor, LoadTensor(path, DTypeOf(signature.output(i))));
+    data.outputs.push_back(std::move(tensor));
   }
   return data;
 }
 
-absl::StatusOr<std::vector<HostTensor>> LoadTestInputs(
-    const std::string& folder) {
+absl::StatusOr<std::vector<HostTensor>> LoadTestInputs(const std::string& folder) {
+  WEFT_ASSIGN_OR_RETURN(const Files files, FindFiles(folder));
   std::vector<HostTensor> inputs;
-  for (int i = 0;; ++i) {
-    const std::string path = absl::StrCat(folder, "/input_", i, ".pb");
-    if (!FileExists(path)) return inputs;
-    auto tensor = LoadTensor(path);
-    if (!tensor.ok()) return tensor.status();
-    inputs.push_back(*std::move(tensor));
+  for (const std::string& path : files.inputs) {
+    WEFT_ASSIGN_OR_RETURN(HostTensor tensor, LoadTensor(path));
+    inputs.push_back(std::move(tensor));
   }
+  return inputs;
 }
 
 absl::StatusOr<Tolerance> LoadTolerance(const std::string& case_folder,
@@ -92,7 +160,12 @@ absl::StatusOr<Tolerance> LoadTolerance(const std::string& case_folder,
   for (auto [key, target] : {std::make_pair("rtol", &defaults.rtol),
                              std::make_pair("atol", &defaults.atol)}) {
     auto it = json.find(key);
-    if (it != json.end() && it->is_number()) *target = it->get<double>();
+    if (it == json.end()) continue;
+    if (!it->is_number() || !(it->get<double>() >= 0)) {
+      return absl::InvalidArgumentError(absl::StrCat(case_folder, "/data.json: ", key,
+                                                     " must be a number of at least 0"));
+    }
+    *target = it->get<double>();
   }
   return defaults;
 }

@@ -4,7 +4,9 @@
 //   <case>/test_data_set_0/input_0.pb ... output_0.pb ...
 //   <case>/data.json                      {"rtol": ..., "atol": ...}, optional
 //
-// input_<i> is the i-th input of the model, output_<i> the i-th output.
+// input_<i> is the i-th input of the model, output_<i> the i-th output. Data sets may
+// also hold input_0.npy ... output_0.npy ..., or in_0.npy ... out_0.npy ...: there in_<i>
+// is the i-th input that is not state of the program.
 #ifndef WEFT_API_TEST_DATA_H_
 #define WEFT_API_TEST_DATA_H_
 
@@ -28,12 +30,12 @@ struct TestData {
 };
 
 // The tensors of one data set, with the dtypes that the signature says. The
-// number of inputs is what the folder holds.
-absl::StatusOr<TestData> LoadTestData(const std::string& folder,
-                                      const Graph& signature);
+// number of inputs is what the folder holds. A folder that is missing or holds
+// none of the files, a number that is left out, and more files than the program has
+// inputs or outputs are errors.
+absl::StatusOr<TestData> LoadTestData(const std::string& folder, const Graph& signature);
 // Inputs alone, dtypes as stored; for importing a model that needs values.
-absl::StatusOr<std::vector<HostTensor>> LoadTestInputs(
-    const std::string& folder);
+absl::StatusOr<std::vector<HostTensor>> LoadTestInputs(const std::string& folder);
 
 // Tolerances of data.json, or the given ones where the file says nothing.
 struct Tolerance {

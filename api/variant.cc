@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/core/attr.h"
 #include "graph/core/status_macros.h"
 #include "graph/core/verifier.h"
 #include "graph/ops/ops.h"
@@ -101,7 +102,7 @@ std::string InputsText(const Graph& main, absl::Span<const HostTensor> inputs) {
 
 std::string GuardText(const VariantGuard& guard, const Graph& main) {
   if (guard.input < 0) return guard.condition.ToString();
-  return absl::StrCat("\"", main.input_info(guard.input).name, "\" == ", TensorText(guard.value));
+  return absl::StrCat(Quote(main.input_info(guard.input).name), " == ", TensorText(guard.value));
 }
 
 absl::StatusOr<std::shared_ptr<Variant>> Variant::Make(const Module& source,

@@ -63,6 +63,12 @@ absl::Status SymbolEnv::CheckFacts(SymInt symbol, int64_t value) const {
   if (sources && sources->Find(symbol) != nullptr) {
     absl::StrAppend(&text, "; ", symbol.ToString(), " is ", sources->Describe(symbol));
   }
+  for (int i : facts_->ConditionsAbout(symbol)) {
+    const SymCondition& c = facts_->conditions()[i];
+    if (!c.is_range || c.origin.empty() || Eval(c.condition) == 1) continue;
+    absl::StrAppend(&text, "; it comes from ", c.origin);
+    break;
+  }
   const auto edits = NearestAllowed(*facts_, values_);
   if (edits && !edits->empty()) absl::StrAppend(&text, "; nearest allowed: ", ToString(*edits));
   return absl::InvalidArgumentError(text);
@@ -72,13 +78,44 @@ absl::Status SymbolEnv::CheckConditions(SymInt symbol) const {
   for (int i : facts_->ConditionsAbout(symbol)) {
     const SymCondition& c = facts_->conditions()[i];
     if (c.is_range) continue;  // CheckFacts does.
-    const std::optional<int64_t> holds = Eval(c.condition);
-    if (!holds || *holds == 1) continue;
-    const std::optional<SymbolSources> sources = Sources();
-    return absl::InvalidArgumentError(
-        DescribeViolation(*facts_, c.condition, c.origin, values_, sources ? &*sources : nullptr));
+    WEFT_RETURN_IF_ERROR(Check(c.condition, c.origin));
   }
   return absl::OkStatus();
+}
+
+absl::Status SymbolEnv::CheckConditions() const {
+  for (const SymCondition& c : facts_->conditions()) {
+    WEFT_RETURN_IF_ERROR(Check(c.condition, c.origin));
+  }
+  return absl::OkStatus();
+}
+
+bool SymbolEnv::IsBound(SymInt s) const {
+  bool bound = true;
+  ForEachSymbol(s, [&](SymInt symbol) { bound = bound && values_.contains(symbol); });
+  return bound;
+}
+
+// One that has no value, because it divides by zero or passes 64 bits, does not hold.
+absl::Status SymbolEnv::Check(SymInt condition, absl::string_view origin) const {
+  const std::optional<int64_t> holds = Eval(condition);
+  if (holds == 1 || (!holds && !IsBound(condition))) return absl::OkStatus();
+  const std::optional<SymbolSources> sources = Sources();
+  return absl::InvalidArgumentError(
+      DescribeViolation(*facts_, condition, origin, values_, sources ? &*sources : nullptr));
+}
+
+std::string SymbolEnv::Describe(SymInt s) const {
+  const std::optional<SymbolSources> sources = Sources();
+  std::vector<std::string> texts;
+  ForEachSymbol(s, [&](SymInt symbol) {
+    const auto value = Find(symbol);
+    if (!value) return;
+    const bool known = sources && sources->Find(symbol) != nullptr;
+    texts.push_back(absl::StrCat(symbol.ToString(), " = ", *value,
+                                 known ? absl::StrCat(" (", sources->Describe(symbol), ")") : ""));
+  });
+  return absl::StrJoin(texts, ", ");
 }
 
 absl::Status SymbolEnv::Unify(SymInt s, int64_t value) {

@@ -7,9 +7,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/core/graph.h"
 #include "graph/core/guards.h"
@@ -40,6 +42,16 @@ class SymbolEnv {
   // that are bare symbols are bound first, so that `f32[s0, 2*s0]` works in any
   // order. The error does not name the value; the caller adds that.
   absl::Status Unify(Type type, const HostTensor& tensor);
+
+  // All symbols in it have values.
+  bool IsBound(SymInt s) const;
+  // An error when the symbols of the condition have values for which it does not hold.
+  absl::Status Check(SymInt condition, absl::string_view origin) const;
+  // The same for all conditions among the facts. Unify has looked at each of them, but
+  // its errors are passed over where nothing reads the tensor.
+  absl::Status CheckConditions() const;
+  // "s0 = 6 (input %x dim 1), s1 = 2 (input %y dim 0)"
+  std::string Describe(SymInt s) const;
 
  private:
   absl::Status Bind(SymInt symbol, int64_t value);

@@ -69,6 +69,7 @@ _LAYERS = {
     "backends/cpu": "backends_cpu",
     "backends/cuda": "backends_cuda",
     "backends/reference": "backends_reference",
+    "base": "base",
     "examples": "examples",
     "examples/models": "examples_models",
     "graph/core": "graph_core",

@@ -3,6 +3,7 @@
 #define WEFT_LOWERING_GRAPH_LOWERING_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "absl/types/span.h"
 #include "graph/core/builder.h"
 #include "graph/core/graph.h"
+#include "graph/core/guards.h"
 #include "lowering/index_map.h"
 #include "lowering/lower.h"
 #include "lowering/plan.h"
@@ -42,6 +44,8 @@ class GraphLowering {
   // --- Values (lower_values.cc) ---
   void DefineInputs();
   void DefineOutputs();
+  // Plan::values, from what is known at the end.
+  void RecordValues();
   void DropUnusedBuffers();
   // An absent View where the value has no place, as constants of
   // decompositions.
@@ -69,6 +73,11 @@ class GraphLowering {
   void AddCopy(const View& from, const View& to, std::string remark = "");
   Step& AddStep(StepKind kind);
 
+  // --- Conditions (conditions.cc) ---
+  // What the nodes of `graph` assume about sizes, on behalf of `origin_` if there is
+  // one, and nothing proves.
+  absl::Status AddConditions(const Graph& graph);
+
   // --- Groups (lower_groups.cc) ---
   // Why the nodes are no kernel; OK when they have become one. What `outputs`
   // of the nodes are is the values `results`, which they may be themselves.
@@ -89,7 +98,6 @@ class GraphLowering {
   }
   // The node's decomposition as a graph of its own; null after an error.
   absl::StatusOr<Graph*> Expand(const Node& node);
-  absl::Status ExpandComposites(Graph* graph, const NodeSet& keep);
   Module& Scratch();
   absl::StatusOr<std::vector<Value*>> ScratchOperands(const Node& node,
                                                       Builder& b, Graph* to);
@@ -112,6 +120,8 @@ class GraphLowering {
   absl::flat_hash_map<int, View> constants_;
   absl::flat_hash_map<std::string, int> names_;
   absl::flat_hash_set<SymInt> early_;  // Symbols of the inputs.
+  // The facts of the module and the conditions of the plan; made for the first one.
+  std::optional<SymbolTable> known_;
   absl::flat_hash_set<const Node*> channels_last_;
   std::vector<Nested> nested_;
 

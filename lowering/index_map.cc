@@ -58,7 +58,6 @@ Index operator+(Index a, SymInt offset) {
 Index operator*(Index a, SymInt factor) {
   a.offset = a.offset * factor;
   for (SymInt& s : a.strides) s = s * factor;
-  if (factor.Is(0)) a.terms.clear();
   for (IndexTerm& t : a.terms) t.stride = t.stride * factor;
   return a;
 }
@@ -93,7 +92,7 @@ Indices BroadcastIndices(const Sizes& sizes, const Indices& at,
   for (size_t i = 0; i < from.size(); ++i) {
     const Index& index = at[grown + i];
     if (from[i].Is(1)) {
-      result.push_back(ZeroIndex(index.strides.size()));
+      result.push_back(index * SymInt(0));
     } else if (from[i].is_constant() || sizes.Equal(from[i], to[grown + i])) {
       result.push_back(index);
     } else {

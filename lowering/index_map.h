@@ -31,6 +31,7 @@ Index LoopIndex(size_t loops, size_t loop);
 Index TermIndex(size_t loops, int value, SymInt bound);
 Index operator+(Index a, const Index& b);
 Index operator+(Index a, SymInt offset);
+// Terms stay where the factor is 0: a number that is out of its bound is an error all the same.
 Index operator*(Index a, SymInt factor);
 bool IsZero(const Index& index);
 

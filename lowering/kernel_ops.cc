@@ -114,11 +114,13 @@ int Roll(NestBuilder& e, const Node& node, int, const Indices& at,
          const Guards& guards) {
   Indices from = at;
   const std::vector<int> dims = DimsOf(node, "dims");
-  const std::vector<int64_t> shifts = node.attrs().Ints("shifts");
+  const auto shifts = node.attrs().Syms("shifts");
   for (size_t i = 0; i < dims.size(); ++i) {
-    const SymInt n = SelfType(node).dim(dims[i]);
+    SymInt n = SelfType(node).dim(dims[i]);
     if (n.Is(0)) continue;
-    const SymInt shift = Mod(SymInt(shifts[i]), n);
+    // Sizes are computed of empty tensors, too.
+    if (!e.sizes().AtMost(1, n)) n = Max(n, 1);
+    const SymInt shift = Mod(shifts[i], n);
     from[dims[i]] = Wrapped(e, at[dims[i]] + (n - shift), n);
   }
   return e.Get(node.operand(0), std::move(from), guards);
@@ -130,7 +132,7 @@ int Repeat(NestBuilder& e, const Node& node, int, const Indices& at,
   for (int d = 0; d < SelfType(node).rank(); ++d) {
     const SymInt n = SelfType(node).dim(d);
     if (node.attrs().Syms("repeats")[d].Is(1) || n.Is(0)) continue;
-    from[d] = n.Is(1) ? ZeroIndex(at[d].strides.size()) : Wrapped(e, at[d], n);
+    from[d] = n.Is(1) ? at[d] * SymInt(0) : Wrapped(e, at[d], n);
   }
   return e.Get(node.operand(0), std::move(from), guards);
 }

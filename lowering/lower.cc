@@ -23,12 +23,15 @@ absl::Status GraphLowering::Run() {
   channels_last_ = DecideLayouts(CollectLayoutRegions(graph_, target_));
   DefineInputs();
   PlaceConcats(graph_);
+  // Before decompositions add theirs: the conditions name the model's own nodes.
+  WEFT_RETURN_IF_ERROR(AddConditions(graph_));
   for (const Node* node : graph_.nodes()) {
     origin_ = node;
     WEFT_RETURN_IF_ERROR(LowerNode(*node));
   }
   origin_ = nullptr;
   DefineOutputs();
+  if (target_.record_values) RecordValues();
   DropUnusedBuffers();
   if (target_.schedule) ScheduleSteps(&plan_);
   PlaceWriteBacks(graph_, &plan_);

@@ -2,7 +2,8 @@
 //
 // On entry: a verified graph without nodes that write (functionalize). On exit:
 // a plan whose steps, run in order, give the graph's outputs; every node is a
-// step, part of one, or a view. What an op becomes, in this order of
+// step, part of one, or a view, and what it assumes about sizes is a fact of the module
+// or a condition of the plan. What an op becomes, in this order of
 // preference: a library step where the target has a routine; a view; a kernel;
 // its decomposition; a reference step with a remark that says why. `fused`
 // nodes become one kernel, or a library step with an epilogue, when their body
@@ -43,6 +44,8 @@ struct LoweringTarget {
   bool place_concats = true;
   // Steps are put in an order that needs less memory (schedule.h).
   bool schedule = true;
+  // The plan says where the values of the graph lie (Plan::values).
+  bool record_values = false;
 };
 
 absl::StatusOr<Plan> Lower(const Graph& graph, const LoweringTarget& target);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/core/status_macros.h"
 #include "graph/ops/ops.h"
+#include "lowering/expand_composites.h"
 #include "lowering/graph_lowering.h"
 #include "lowering/kernel_builder.h"
 #include "lowering/kernel_ops.h"
@@ -14,9 +15,6 @@
 
 namespace weft {
 namespace {
-
-// A decomposition that grows past this is taken for one that does not end.
-constexpr int kMaxExpansions = 10000;
 
 bool StaysInKernels(const Node& node) {
   return FindScalarOp(node.op()) != nullptr ||
@@ -152,44 +150,13 @@ absl::StatusOr<Graph*> GraphLowering::Expand(const Node& node) {
   return body;
 }
 
-// Composites in it that nothing takes as they are.
-absl::Status GraphLowering::ExpandComposites(Graph* graph,
-                                             const NodeSet& keep) {
-  int expansions = 0;
-  for (Node* node = graph->first_node(); node != graph->return_node();) {
-    Node* next = node->next();
-    const bool stays = !node->op().is_composite() || keep.contains(node) ||
-                       StaysInKernels(*node) || IsLibrary(*node) ||
-                       node->Is(ops::stack) || node->op().has(kDataDependent);
-    if (stays) {
-      node = next;
-      continue;
-    }
-    if (++expansions > kMaxExpansions) {
-      return absl::UnimplementedError("its decomposition does not end");
-    }
-    Node* before = node->prev();
-    Builder b(graph, node);
-    Node::ArgStorage storage;
-    const OpArgs args = node->Args(&storage);
-    const std::vector<Value*> results = node->op().decompose()(b, args);
-    if (!b.status().ok()) {
-      return absl::UnimplementedError(
-          absl::StrCat("its decomposition fails: ", b.status().message()));
-    }
-    for (int r = 0; r < node->num_results(); ++r) {
-      node->result(r)->ReplaceAllUsesWith(results[r]);
-    }
-    Node* first = before == nullptr ? graph->first_node() : before->next();
-    next = first == node ? next : first;
-    graph->EraseNode(node);
-    node = next;
-  }
-  return absl::OkStatus();
-}
-
 absl::Status GraphLowering::LowerComposite(const Node& node) {
   WEFT_ASSIGN_OR_RETURN(Graph * body, Expand(node));
+  // A nested plan outlives the module that decompositions are written to.
+  for (const Node* inner : body->nodes()) {
+    if (inner->num_regions() == 0 || inner->Is(ops::fused)) continue;
+    return absl::UnimplementedError("its decomposition has control flow");
+  }
   // Epilogues are taken as they are written.
   Epilogues epilogues;
   if (node.Is(ops::fused)) epilogues = FindEpilogues(*body);
@@ -197,7 +164,11 @@ absl::Status GraphLowering::LowerComposite(const Node& node) {
   for (const auto& [library, chain] : epilogues) {
     keep.insert(chain.begin(), chain.end());
   }
-  WEFT_RETURN_IF_ERROR(ExpandComposites(body, keep));
+  WEFT_RETURN_IF_ERROR(ExpandComposites(body, [&](const Node& inner) {
+    return keep.contains(&inner) || StaysInKernels(inner) || IsLibrary(inner) ||
+           inner.Is(ops::stack) || inner.op().has(kDataDependent);
+  }));
+  WEFT_RETURN_IF_ERROR(AddConditions(*body));
   Nodes nodes;
   std::vector<const Value*> outputs;
   bool plain = true;

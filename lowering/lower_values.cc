@@ -65,6 +65,19 @@ void GraphLowering::DefineOutputs() {
   }
 }
 
+void GraphLowering::RecordValues() {
+  const auto record = [this](const Value* value) {
+    const auto it = views_.find(value);
+    if (it != views_.end() && it->second.present()) {
+      plan_.values.push_back({value->id(), it->second});
+    }
+  };
+  for (const Value* input : graph_.inputs()) record(input);
+  for (const Node* node : graph_.nodes()) {
+    for (int r = 0; r < node->num_results(); ++r) record(node->result(r));
+  }
+}
+
 // What attempts at kernels left, and constants that became parts of kernels.
 void GraphLowering::DropUnusedBuffers() {
   std::vector<int> used(plan_.buffers.size(), 0);
@@ -78,6 +91,13 @@ void GraphLowering::DropUnusedBuffers() {
   for (const View* v : views) {
     if (v->present()) used[v->buffer] = 1;
   }
+  // A value in a buffer that no step touches has no place.
+  std::vector<PlacedValue> placed;
+  for (PlacedValue& p : plan_.values) {
+    if (used[p.view.buffer] != 0) placed.push_back(std::move(p));
+  }
+  plan_.values = std::move(placed);
+  for (PlacedValue& p : plan_.values) views.push_back(&p.view);
   std::vector<Buffer> kept;
   for (size_t b = 0; b < used.size(); ++b) {
     if (used[b] == 0) continue;

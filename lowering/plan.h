@@ -10,6 +10,7 @@
 //     buffer %w : f32[128, 64] constant 0
 //     buffer %t : f32[s0, 64] temporary
 //     buffer %y : f32[s0, 64] output 0
+//     condition s1 == 128 from "matmul, from \"fc\""
 //     %t = library matmul(%x, %w)
 //     %y = kernel @relu(%t)
 //   }
@@ -17,6 +18,10 @@
 // An output that is the new value of an input may have that input's buffer as its
 // donor: `output 1 donor %x`. Where the caller gives the input's memory away, the
 // output lies in it (write_backs.h).
+//
+// Conditions say under which sizes the steps stay inside of their buffers, as far as
+// the facts of the module leave that open: what two tensors share, that windows fit.
+// The executor refuses inputs and data that break one.
 //
 // Symbols: those of the inputs' types have values before the first step. A step
 // with data-dependent results gives values to the symbols of their types; its
@@ -116,6 +121,20 @@ struct Step {
   std::string remark;
 };
 
+// Where a value of the graph lies once the steps of its node have run.
+struct PlacedValue {
+  uint32_t value = 0;  // The value's id in the graph.
+  View view;
+};
+
+// A condition on sizes, and the node that relies on it. It is checked as soon as its
+// symbols have values: before the first step, or behind the step that gives the last
+// one its value. Conditions of a nested plan are checked where that plan runs.
+struct PlanCondition {
+  SymInt condition;
+  std::string origin;
+};
+
 struct Plan {
   std::string name;
   // The module that it was made from: constants, symbols, provenance. Outlives
@@ -126,8 +145,13 @@ struct Plan {
   std::vector<Buffer> buffers;
   std::vector<View> input_views;
   std::vector<View> output_views;
+  std::vector<PlanCondition> conditions;
   std::vector<Kernel> kernels;
   std::vector<Step> steps;
+  // Inputs and results of nodes that have a place, in the order of the graph: what a check
+  // of the plan against its graph reads. Empty unless LoweringTarget::record_values asks
+  // for them; the text form leaves them out.
+  std::vector<PlacedValue> values;
 };
 
 }  // namespace weft

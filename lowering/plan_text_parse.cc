@@ -73,6 +73,11 @@ class PlanParser {
       }
       plan->buffers[donor.buffer].donor = it->second;
     }
+    while (reader_.AcceptWord("condition")) {
+      PlanCondition& c = plan->conditions.emplace_back();
+      if (!reader_.ParseSymInt(&c.condition)) return false;
+      if (reader_.AcceptWord("from") && !reader_.ParseString(&c.origin)) return false;
+    }
     while (reader_.AtWord("kernel")) {
       Kernel kernel;
       const size_t position = reader_.position();

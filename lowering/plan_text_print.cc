@@ -184,6 +184,10 @@ class PlanPrinter {
     absl::StrAppend(out, indent_, "plan @", text::NameToString(plan_.name), "(",
                     Views(plan_.input_views), ") -> (", Views(plan_.output_views), ") {\n");
     for (const Buffer& b : plan_.buffers) PrintBuffer(b, out);
+    for (const PlanCondition& c : plan_.conditions) {
+      absl::StrAppend(out, indent_, "  condition (", c.condition.ToString(), ")",
+                      c.origin.empty() ? "" : absl::StrCat(" from ", Quote(c.origin)), "\n");
+    }
     for (const Kernel& k : plan_.kernels) {
       KernelPrinter(indent_ + "  ").Print(k, out);
     }

@@ -65,6 +65,11 @@ class Verifier {
       written_[b] = buffer.kind == BufferKind::kInput ||
                     buffer.kind == BufferKind::kConstant;
     }
+    for (const PlanCondition& c : plan_.conditions) {
+      if (!c.condition.is_valid() || c.condition.Is(0)) {
+        return Invalid("condition ", c.condition.ToString(), " never holds");
+      }
+    }
     for (const Kernel& k : plan_.kernels) WEFT_RETURN_IF_ERROR(VerifyKernel(k));
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       absl::Status status = CheckStep(plan_.steps[s]);

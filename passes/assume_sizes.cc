@@ -302,15 +302,15 @@ absl::Status Plan::Drop(SymInt symbol, absl::string_view why) {
 
 // --- Trying it ----------------------------------------------------------------------
 
-// The sizes of the plan in the module, and what nodes need.
+// The sizes of the plan in the module, and what nodes assume.
 absl::Status Apply(const Plan& plan, bool follow, Module& module, Graph& graph,
-                   std::vector<Need>* needs) {
+                   std::vector<SizeAssumption>* assumptions) {
   const std::vector<Type> types = plan.Declare(module);
-  return RetypeInputs(graph, types, follow, needs);
+  return RetypeInputs(graph, types, follow, assumptions);
 }
 
-std::string Because(const Need& need) {
-  return absl::StrCat(need.origin, " needs ", need.condition.ToString());
+std::string Because(const SizeAssumption& assumption) {
+  return absl::StrCat(assumption.origin, " needs ", assumption.condition.ToString());
 }
 
 // An equation that few sizes meet: s0*s1 == 168, or s2*s0*s1 == 168*s2.
@@ -328,29 +328,30 @@ bool FixesSizes(SymInt condition, const SymbolTable& facts) {
   });
 }
 
-// Takes over what nodes need. A new symbol that has one value then is fixed:
-// dropped from the plan, with the need that did it; so is the last of those that
+// Takes over what nodes assume. A new symbol that has one value then is fixed:
+// dropped from the plan, with the assumption that did it; so is the last of those that
 // few sizes meet together.
-absl::StatusOr<bool> AssumeNeeds(Module& module, const std::vector<Need>& needs, Plan* plan) {
+absl::StatusOr<bool> AssumeAll(Module& module, const std::vector<SizeAssumption>& assumptions,
+                               Plan* plan) {
   SymbolTable& facts = module.symbols();
   bool dropped = false;
-  for (const Need& need : needs) {
+  for (const SizeAssumption& assumption : assumptions) {
     std::vector<SymInt> symbols;
-    ForEachSymbol(need.condition, [&](SymInt symbol) { symbols.push_back(symbol); });
-    if (AssumeNeed(facts, need) == Proof::kNo) {
+    ForEachSymbol(assumption.condition, [&](SymInt symbol) { symbols.push_back(symbol); });
+    if (Assume(facts, assumption) == Proof::kNo) {
       return absl::InvalidArgumentError(
-          absl::StrCat(Because(need), ", which the given ranges rule out"));
+          absl::StrCat(Because(assumption), ", which the given ranges rule out"));
     }
-    const SymInt simple = facts.Simplify(need.condition);
+    const SymInt simple = facts.Simplify(assumption.condition);
     const auto offered = FixesSizes(simple, facts) ? plan->LastOffered(simple) : std::nullopt;
     if (offered) {
-      WEFT_RETURN_IF_ERROR(plan->Drop(*offered, Because(need)));
+      WEFT_RETURN_IF_ERROR(plan->Drop(*offered, Because(assumption)));
       return true;
     }
     for (SymInt symbol : symbols) {
       if (facts.IsUnbacked(symbol) || !facts.Simplify(symbol).is_constant()) continue;
       const size_t before = plan->dims().size();
-      WEFT_RETURN_IF_ERROR(plan->Drop(symbol, absl::StrCat(Because(need), ", so that it is ",
+      WEFT_RETURN_IF_ERROR(plan->Drop(symbol, absl::StrCat(Because(assumption), ", so that it is ",
                                                            facts.Simplify(symbol).ToString())));
       dropped |= plan->dims().size() != before;
     }
@@ -363,9 +364,10 @@ absl::Status Fit(const Module& module, const std::string& function, bool follow,
   constexpr int kMaxTrials = 16;
   for (int trial = 0; trial < kMaxTrials && !plan->dims().empty(); ++trial) {
     const std::unique_ptr<Module> clone = module.Clone();
-    std::vector<Need> needs;
-    WEFT_RETURN_IF_ERROR(Apply(*plan, follow, *clone, *clone->FindFunction(function), &needs));
-    WEFT_ASSIGN_OR_RETURN(const bool dropped, AssumeNeeds(*clone, needs, plan));
+    std::vector<SizeAssumption> assumptions;
+    Graph& graph = *clone->FindFunction(function);
+    WEFT_RETURN_IF_ERROR(Apply(*plan, follow, *clone, graph, &assumptions));
+    WEFT_ASSIGN_OR_RETURN(const bool dropped, AssumeAll(*clone, assumptions, plan));
     if (!dropped) return absl::OkStatus();
   }
   if (plan->dims().empty()) return absl::OkStatus();
@@ -385,12 +387,12 @@ absl::Status AssumeSizes(Module& module, const AssumeSizesOptions& options, Pass
   if (plan.num_fixed() > 0) context.Count("fixed", plan.num_fixed());
   if (plan.empty()) return absl::OkStatus();
   context.Count("dynamic", plan.num_dynamic());
-  std::vector<Need> needs;
+  std::vector<SizeAssumption> assumptions;
   if (!plan.dims().empty()) {
-    WEFT_RETURN_IF_ERROR(Apply(plan, options.follow, module, *graph, &needs));
+    WEFT_RETURN_IF_ERROR(Apply(plan, options.follow, module, *graph, &assumptions));
   }
-  for (const Need& need : needs) {
-    if (AssumeNeed(module.symbols(), need) == Proof::kUnknown) context.Count("guards");
+  for (const SizeAssumption& assumption : assumptions) {
+    if (Assume(module.symbols(), assumption) == Proof::kUnknown) context.Count("guards");
   }
   return SpecializeSymbols(module, plan.values());
 }

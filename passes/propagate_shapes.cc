@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/core/status_macros.h"
 #include "graph/ops/evaluate.h"
@@ -41,6 +42,12 @@ bool MentionsUnbacked(SymInt s, const SymbolTable& symbols) {
   return found;
 }
 
+bool IsNested(const Graph& graph) {
+  const auto& functions = graph.module().functions();
+  return std::none_of(functions.begin(), functions.end(),
+                      [&](const auto& function) { return function.get() == &graph; });
+}
+
 class ShapePropagation {
  public:
   ShapePropagation(Module& module, PassContext& context, const PropagateShapesOptions& options)
@@ -53,7 +60,7 @@ class ShapePropagation {
       for (Graph* graph : module_.AllGraphs()) {
         WEFT_RETURN_IF_ERROR(Resolve(*graph, &values));
       }
-      Substitute();
+      WEFT_RETURN_IF_ERROR(Substitute());
       SymbolicValues after(module_);
       for (Graph* graph : module_.AllGraphs()) {
         WEFT_RETURN_IF_ERROR(Materialize(*graph, &after));
@@ -73,7 +80,8 @@ class ShapePropagation {
   absl::Status ResolveRange(Node& node, SymbolicValues* values);
   absl::Status ResolveConstant(Node& node);
   bool Define(const Node& node, SymInt symbol, SymInt value);
-  void Substitute();
+  absl::Status Substitute();
+  absl::Status CarryOver(const std::vector<SymCondition>& conditions);
   std::optional<SymInt> Replacement(SymInt symbol) const;
   absl::Status Materialize(Graph& graph, SymbolicValues* values);
   bool IsWanted(const Value& value, SymbolicValues* values) const;
@@ -90,6 +98,8 @@ class ShapePropagation {
   bool changed_ = false;
   absl::flat_hash_map<SymInt, SymInt> substitution_;
   std::vector<SymInt> substituted_;  // In order.
+  // Of these, symbols of nested graphs: what is known of them holds where they run.
+  absl::flat_hash_set<SymInt> nested_;
   Node::ArgStorage storage_;
 };
 
@@ -122,6 +132,7 @@ bool ShapePropagation::Define(const Node& node, SymInt symbol, SymInt value) {
   if (module_.symbols().ProveEq(symbol, value) == Proof::kNo) return false;
   if (!substitution_.emplace(symbol, value).second) return false;
   substituted_.push_back(symbol);
+  if (IsNested(*node.graph())) nested_.insert(symbol);
   return true;
 }
 
@@ -199,8 +210,24 @@ std::optional<SymInt> ShapePropagation::Replacement(SymInt symbol) const {
   return it->second;
 }
 
-void ShapePropagation::Substitute() {
-  if (substitution_.empty()) return;
+// The conditions that mention symbols which are replaced, as they are then.
+absl::Status ShapePropagation::CarryOver(const std::vector<SymCondition>& conditions) {
+  for (const SymCondition& c : conditions) {
+    bool nested = false;
+    ForEachSymbol(c.condition, [&](SymInt symbol) { nested |= nested_.contains(symbol); });
+    const SymInt written =
+        weft::Substitute(c.condition, [this](SymInt s) { return Replacement(s); });
+    if (nested || written == c.condition || !written.is_valid()) continue;
+    if (Assume(module_.symbols(), {written, c.origin}) != Proof::kNo) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(c.origin, " needs ", c.condition.ToString(), ", which is ",
+                     written.ToString(), "; the facts about sizes rule that out"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ShapePropagation::Substitute() {
+  if (substitution_.empty()) return absl::OkStatus();
   const auto replacement = [this](SymInt s) { return Replacement(s); };
   SubstituteSymbols(module_, replacement);
   const std::vector<Graph*> graphs = module_.AllGraphs();
@@ -211,11 +238,16 @@ void ShapePropagation::Substitute() {
       if (dead) (*it)->EraseNode(node);
     }
   }
+  const absl::Span<const SymCondition> known = module_.symbols().conditions();
+  const std::vector<SymCondition> conditions(known.begin(), known.end());
   module_.symbols().Remove(substituted_);
+  WEFT_RETURN_IF_ERROR(CarryOver(conditions));
   context_.Count("substituted", static_cast<int64_t>(substituted_.size()));
   substitution_.clear();
   substituted_.clear();
+  nested_.clear();
   changed_ = true;
+  return absl::OkStatus();
 }
 
 // --- 3 Materialize ------------------------------------------------------------------
@@ -353,25 +385,10 @@ absl::Status ShapePropagation::Refine(Graph& graph) {
 // --- 5 Guard -------------------------------------------------------------------------
 
 absl::Status ShapePropagation::Guard() {
-  Graph* main = module_.main();
-  if (main == nullptr && module_.functions().size() == 1) main = module_.functions()[0].get();
-  if (main == nullptr) return absl::OkStatus();
-  std::vector<Need> needs;
-  for (const Node* node : main->nodes()) {
-    // Nobody runs it.
-    if (node->op().is_pure() && !node->has_uses()) continue;
-    WEFT_RETURN_IF_ERROR(AddNeeds(*node, &needs));
-  }
-  for (const Need& need : needs) {
-    const Proof before = AssumeNeed(module_.symbols(), need);
-    if (before == Proof::kNo) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          need.origin, " needs ", need.condition.ToString(), ", which the facts about sizes rule out"));
-    }
-    if (before == Proof::kYes || module_.symbols().Prove(need.condition) != Proof::kYes) continue;
-    changed_ = true;
-    context_.Count(MentionsUnbacked(need.condition, module_.symbols()) ? "asserts" : "guards");
-  }
+  WEFT_ASSIGN_OR_RETURN(const AssumedSizes assumed, AssumeSizesOfNodes(module_));
+  if (assumed.guards > 0) context_.Count("guards", assumed.guards);
+  if (assumed.asserts > 0) context_.Count("asserts", assumed.asserts);
+  changed_ |= assumed.guards + assumed.asserts > 0;
   return absl::OkStatus();
 }
 
@@ -384,7 +401,7 @@ class PropagateShapesPass : public Pass {
   }
   void VisitOptions(OptionVisitor& visitor) override {
     visitor.Visit("guards", &options_.guards,
-                  "what ops need of sizes becomes conditions of the module");
+                  "what ops assume about sizes becomes conditions of the module");
   }
   absl::Status Run(Module& module, PassContext& context) override {
     return ShapePropagation(module, context, options_).Run();

@@ -21,7 +21,7 @@ struct PropagateShapesOptions {
 // the facts prove equal: numbers, or expressions without sizes that depend on
 // data, without broadcasting and without choices. No type gets less precise.
 //
-// With `guards`, what ops of `main` need of sizes and nothing proves becomes a
+// With `guards`, what ops of `main` assume about sizes and nothing proves becomes a
 // condition of the module, with the op as its origin: a guard on the sizes of
 // inputs, or a run-time assert where data decides. Executors check it before,
 // and everything else may build on it. A need that the facts rule out is an

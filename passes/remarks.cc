@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/core/attr.h"
 #include "passes/remarks/json.h"
 #include "passes/remarks/name_filter.h"
 
@@ -17,6 +18,9 @@ std::string JsonList(const std::vector<std::string>& texts) {
                     [](std::string* out, const std::string& s) { *out += JsonString(s); }),
       "]");
 }
+
+// Names of the model, each as the text form quotes it.
+void AppendQuoted(std::string* text, const std::string& name) { *text += Quote(name); }
 
 }  // namespace
 
@@ -44,7 +48,7 @@ std::string Remark::ToString() const {
   if (!function.empty()) absl::StrAppend(&text, " @", function);
   if (!op.empty()) absl::StrAppend(&text, " %", node, " = ", op);
   if (!provenance.empty()) {
-    absl::StrAppend(&text, " (from \"", absl::StrJoin(provenance, "\", \""), "\")");
+    absl::StrAppend(&text, " (from ", absl::StrJoin(provenance, ", ", AppendQuoted), ")");
   }
   absl::StrAppend(&text, ": ", reason);
   for (const auto& [name, value] : args) {

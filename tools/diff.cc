@@ -52,7 +52,7 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   auto after = LoadShown(positional[1], load);
   if (!after.ok()) return after.status();
   const GraphDiff diff = Diff(**before, **after);
-  status = WriteOutput(o.output, o.format == "json" ? diff.ToJson() : diff.ToString());
+  status = WriteText(o.output, o.format == "json" ? diff.ToJson() : diff.ToString());
   if (!status.ok()) return status;
   return diff.equal() ? kExitOk : kExitBad;
 }

@@ -44,7 +44,7 @@ FlagSet MakeFlags(Options* o) {
   flags.Bool("written-attention", &o->written_attention,
              "Attention as small ops, as exporters leave it");
   flags.Int("seed", &o->seed, "N", "Of weights and inputs. Default: 0");
-  flags.Int("opset", &o->opset, "N", "Of ONNX, 17 to 21. Default: 17");
+  flags.IntBetween("opset", &o->opset, 17, 21, "N", "Of ONNX, 17 to 21. Default: 17");
   flags.String("inputs", &o->inputs, "DIR",
                "Write inputs for a run to DIR/<name>.npy as well");
   flags.Repeated("input-size", &o->input_sizes, "NAME=SIZE,...",

@@ -1,4 +1,6 @@
 // opt: reads a model, runs a pipeline over it, prints and writes the result.
+#include "tools/opt_options.h"
+
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -19,149 +21,17 @@
 #include "api/extensions.h"
 #include "api/graph_view.h"
 #include "api/model_io.h"
+#include "api/plugin.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
 #include "tools/common/logs.h"
 #include "tools/common/models.h"
 #include "tools/common/plugins.h"
 #include "tools/common/progress.h"
+#include "tools/common/target_verify.h"
 
 namespace weft::tools {
 namespace {
-
-struct Options {
-  std::string passes = "default";
-  std::string emit = "stats";
-  std::string output;
-  std::string verify = "structure";
-  std::string admit = "value-safe";
-  std::string case_file = "case.weft";
-  std::string stats = "text";
-  std::string stats_output;
-  std::string trace;
-  DumpOptions dump;
-  std::vector<std::string> inputs;
-  int64_t seed = 0;
-  int64_t rewrite_limit = -1;
-  int64_t budget = -1;
-  bool strict = false;
-  std::string replay;
-  std::string replay_folder;
-  std::string remarks;
-  std::string remarks_format = "text";
-  std::string remarks_output;
-  std::string near_misses;
-  std::vector<std::string> blame;
-  bool print_pipeline = false;
-  bool list_passes = false;
-  bool list_ops = false;
-  std::string coverage;
-  bool list_rules = false;
-  std::string rules;
-  std::vector<std::string> load;
-  std::string log;
-};
-
-FlagSet MakeFlags(Options* o) {
-  FlagSet flags("opt", "[flags] MODEL",
-                "Reads a model (.onnx, .pt2 or .weft), runs a pipeline of passes over it, and\n"
-                "prints or writes the result.\n\n"
-                "  opt --passes=default --emit=stats,text -o out.weft model.onnx\n"
-                "  opt --passes='fixpoint(canonicalize,cse,dce)' --emit=text model.weft\n"
-                "  opt --verify=semantics model.onnx");
-  flags.Section("Pipeline");
-  flags.String("passes", &o->passes, "PIPELINE",
-               "Passes, named pipelines, fixpoint{max=N}(...) and\n"
-               "if(CONDITION,...) with commas between them; a condition is\n"
-               "has_op(NAME), nodes<N, changed, or one of them after '!'.\n"
-               "--list-passes shows all. Default: default");
-  flags.String("verify", &o->verify, "none|structure|semantics[=rewrite]",
-               "After each pass that changed something: nothing, the\n"
-               "verifier, or also runs of what it changed, before and after,\n"
-               "on seeded inputs. With =rewrite after each single rewrite:\n"
-               "every pass runs once more for each rewrite that it does.\n"
-               "Default: structure");
-  flags.String("admit", &o->admit, "CONTRACT",
-               "The most that a rewrite may do to numbers: bit-exact, value-safe\n"
-               "(signs of zeros), reassociating (rounding) or approximate.\n"
-               "Default: value-safe");
-  flags.String("case", &o->case_file, "FILE",
-               "Where --verify=semantics leaves a small graph that shows the\n"
-               "fault it found. Default: case.weft");
-  flags.Int("seed", &o->seed, "N", "Seed of --verify=semantics. Default: 0");
-  flags.Int("rewrite-limit", &o->rewrite_limit, "N",
-            "Stop after this many rewrites, all passes together");
-  flags.Int("budget", &o->budget, "N",
-            "Work that one run of a pass may do, in units: a rewrite or a\n"
-            "visit of a node is one. A pass whose budget is spent stops\n"
-            "where it is, with a remark");
-  flags.Bool("strict", &o->strict, "A fixpoint that does not settle is an error");
-  flags.Repeated("input", &o->inputs, "NAME=FILE",
-                 "Value of an input that shapes depend on (.npy or .pb); the\n"
-                 "program is then made for that value");
-  flags.Section("Output");
-  flags.String("emit", &o->emit, "KIND,...",
-               "stats, text, dot, svg, html, model-explorer, onnx, plan,\n"
-               "guards. html is one file that shows the graph after each pass;\n"
-               "svg needs Graphviz. Default: stats");
-  flags.String("trace", &o->trace, "FILE",
-               "With --emit=html: time and bytes of the kernels of this trace\n"
-               "(.json or .pftrace, also .gz), on the nodes that they stand for");
-  flags.String("o", &o->output, "FILE",
-               "Where the graph goes; default: standard output. Statistics\n"
-               "go to standard error when the graph takes standard output.\n"
-               "With several graph kinds, FILE's suffix is replaced by each");
-  flags.String("stats", &o->stats, "text|json",
-               "Form of the statistics: a tree of groups and passes, or one\n"
-               "JSON object. Default: text");
-  flags.String("stats-output", &o->stats_output, "FILE",
-               "Statistics go there, also of a run that fails");
-  flags.Repeated("print-after", &o->dump.after, "REGEX|changed|all",
-                 "Print the module to standard error after the passes with such\n"
-                 "a name or path (fixpoint.2.cse)");
-  flags.Repeated("print-before", &o->dump.before, "REGEX|all", "The same, before them");
-  flags.String("print-to", &o->dump.folder, "DIR",
-               "A file for each printed module instead, as\n"
-               "0003.fixpoint.2.cse.after.weft");
-  flags.OptionalString("remarks", &o->remarks, "REGEX", ".*",
-                       "Print what passes did, missed and found out: of those\n"
-                       "remarks whose kind, pass and rule match somewhere, as\n"
-                       "missed:fold_constants or passed:canonicalize.mul-one");
-  flags.String("remarks-format", &o->remarks_format, "text|json",
-               "json: one object a line. Default: text");
-  flags.String("remarks-output", &o->remarks_output, "FILE",
-               "Also of a run that fails. Default: where the statistics go");
-  flags.Repeated("blame", &o->blame, "%N|NAME|all",
-                 "Print the source nodes, passes, rules and rewrites that a\n"
-                 "value of the result comes from; NAME is a source node");
-  flags.String("rules", &o->rules, "FILE",
-               "Rewrite rules for canonicalize (docs/rule-files.md). Each is\n"
-               "tested on random instances first; one that is wrong is refused");
-  AddLoadFlag(flags, &o->load, ". --help after it shows its passes");
-  AddLogFlag(flags, &o->log);
-  flags.String("near-misses", &o->near_misses, "REGEX",
-               "Print why rules of these names did not fire: the places where\n"
-               "most of the pattern matched, and the condition that failed");
-  flags.Section("Replay");
-  flags.String("replay", &o->replay, "FILE",
-               "Run the pass of a replay file again, with its options. A pass\n"
-               "that fails or crashes leaves one in the current folder when\n"
-               "the module is small (2,000 nodes, 1 MB of constants)");
-  flags.String("replay-dir", &o->replay_folder, "DIR",
-               "Replay files go there, for modules of any size. The text is\n"
-               "made again after each pass that changed something, which takes\n"
-               "about as long as --emit=text");
-  flags.Section("Information");
-  flags.Bool("list-passes", &o->list_passes, "List passes with their options, and named pipelines");
-  flags.Bool("list-rules", &o->list_rules,
-             "List rewrite rules: identity, contract, status, pattern");
-  flags.Bool("print-pipeline", &o->print_pipeline, "Print the pipeline, named ones written out");
-  flags.Bool("list-ops", &o->list_ops, "List ops with their schemas");
-  flags.String("coverage", &o->coverage, "core-aten|aten",
-               "With --list-ops: PyTorch's operators instead, and what the\n"
-               "importer of .pt2 files makes of each");
-  return flags;
-}
 
 struct EmitKind {
   std::string name;
@@ -185,7 +55,7 @@ absl::StatusOr<std::vector<EmitKind>> ParseEmit(const std::string& text, bool* s
   return kinds;
 }
 
-std::string OutputPath(const Options& o, const EmitKind& kind, bool several) {
+std::string OutputPath(const OptOptions& o, const EmitKind& kind, bool several) {
   if (!several || o.output.empty()) return o.output;
   const size_t slash = o.output.rfind('/');
   const size_t dot = o.output.rfind('.');
@@ -208,8 +78,8 @@ absl::StatusOr<std::string> MakeGraph(const Module& module, EmitFormat format,
   return Emit(module, format);
 }
 
-absl::Status WriteGraphs(const Options& o, const Module& module, const std::vector<EmitKind>& kinds,
-                         const GraphRecorder* pictures) {
+absl::Status WriteGraphs(const OptOptions& o, const Module& module,
+                         const std::vector<EmitKind>& kinds, const GraphRecorder* pictures) {
   for (const EmitKind& kind : kinds) {
     auto bytes = MakeGraph(module, kind.format, pictures);
     if (!bytes.ok()) return bytes.status();
@@ -225,7 +95,7 @@ struct Sources {
   std::string rules;  // Empty: none.
 };
 
-Sources SourcesOf(const Options& o) {
+Sources SourcesOf(const OptOptions& o) {
   Sources sources;
   for (const std::string& file : o.load) sources.plugins.push_back(ResolvePath(file));
   sources.rules = ResolvePath(o.rules);
@@ -239,16 +109,38 @@ absl::Status Load(const Sources& sources, Extensions& extensions) {
   return extensions.AddRuleFile(sources.rules);
 }
 
-// A replay file may name plugins, and a file of rules when the command line does
-// not.
-absl::StatusOr<CompileOptions> MakeCompileOptions(const Options& o, Sources* sources) {
+absl::Status InFile(absl::string_view path, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+}
+
+bool VerifiesTarget(const OptOptions& o) { return o.verify == "target"; }
+
+// The compiled module on its target; the exit status.
+absl::StatusOr<int> VerifyTarget(const OptOptions& o, const Module& module, std::ostream& info) {
+  TargetVerifyFlags flags;
+  flags.verify = "target";
+  flags.case_file = o.case_file;
+  CompileOptions nothing;
+  nothing.passes = "none";
+  TargetCheckOptions options;
+  options.target = o.target;
+  options.seed = static_cast<uint64_t>(o.seed);
+  auto verifier = TargetVerifier::Create(flags, module, nothing, options);
+  if (!verifier.ok()) return verifier.status();
+  SeedOptions first;
+  first.seed = options.seed;
+  return (*verifier)->Finish(first, info);
+}
+
+// A replay file may name a file of rules when the command line does not.
+absl::StatusOr<CompileOptions> MakeCompileOptions(const OptOptions& o, Sources* sources) {
   CompileOptions compile;
   compile.passes = o.passes;
-  const auto verify = ParseVerify(o.verify);
+  const auto verify = ParseVerify(VerifiesTarget(o) ? "structure" : o.verify);
   if (!verify) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--verify takes none, structure, semantics or "
-                     "semantics=rewrite, not \"",
+        absl::StrCat("--verify takes none, structure, semantics, "
+                     "semantics=rewrite or target, not \"",
                      o.verify, "\""));
   }
   compile.verify = *verify;
@@ -273,12 +165,9 @@ absl::StatusOr<CompileOptions> MakeCompileOptions(const Options& o, Sources* sou
     auto replay = LoadReplay(ResolvePath(o.replay));
     if (!replay.ok()) return replay.status();
     absl::Status status = ApplyReplay(*replay, &compile);
-    if (!status.ok()) return status;
+    status.Update(CheckPluginsAllowed(replay->plugins, sources->plugins));
     if (sources->rules.empty()) sources->rules = replay->rules;
-    for (const std::string& file : replay->plugins) {
-      const auto& known = sources->plugins;
-      if (std::count(known.begin(), known.end(), file) == 0) sources->plugins.push_back(file);
-    }
+    if (!status.ok()) return InFile(o.replay, status);
   } else {
     compile.replay.any_size = !o.replay_folder.empty();
     compile.replay.folder = ResolvePath(o.replay_folder.empty() ? "." : o.replay_folder);
@@ -294,7 +183,7 @@ absl::StatusOr<CompileOptions> MakeCompileOptions(const Options& o, Sources* sou
 }
 
 // A recorder of what the passes do, when a kind shows it.
-absl::StatusOr<std::unique_ptr<GraphRecorder>> StartRecorder(const Options& o,
+absl::StatusOr<std::unique_ptr<GraphRecorder>> StartRecorder(const OptOptions& o,
                                                              const std::string& title,
                                                              const std::vector<EmitKind>& kinds,
                                                              const Module& module,
@@ -314,7 +203,7 @@ absl::StatusOr<std::unique_ptr<GraphRecorder>> StartRecorder(const Options& o,
   return recorder;
 }
 
-absl::Status RunPasses(const Options& o, CompileOptions compile, Module& module,
+absl::Status RunPasses(const OptOptions& o, CompileOptions compile, Module& module,
                        CompileResult* result) {
   DumpOptions dump = o.dump;
   dump.folder = ResolvePath(dump.folder);
@@ -329,7 +218,7 @@ absl::Status RunPasses(const Options& o, CompileOptions compile, Module& module,
   return Compile(module, compile, result);
 }
 
-absl::Status WriteStatistics(const Options& o, const std::string& head,
+absl::Status WriteStatistics(const OptOptions& o, const std::string& head,
                              const PipelineReport& report, std::ostream& info) {
   const std::string text =
       o.stats == "json" ? report.ToJson() : absl::StrCat(head, report.ToString());
@@ -338,7 +227,7 @@ absl::Status WriteStatistics(const Options& o, const std::string& head,
   return absl::OkStatus();
 }
 
-absl::Status WriteRemarks(const Options& o, std::vector<Remark> remarks, std::ostream& info) {
+absl::Status WriteRemarks(const OptOptions& o, std::vector<Remark> remarks, std::ostream& info) {
   // Near misses that were asked for by name are not asked for again.
   const bool both = !o.remarks.empty() && !o.near_misses.empty();
   auto wanted =
@@ -355,7 +244,7 @@ absl::Status WriteRemarks(const Options& o, std::vector<Remark> remarks, std::os
   return absl::OkStatus();
 }
 
-absl::Status WriteBlame(const Options& o, const Module& module, std::ostream& info) {
+absl::Status WriteBlame(const OptOptions& o, const Module& module, std::ostream& info) {
   for (const std::string& what : o.blame) {
     auto text = Blame(module, what);
     if (!text.ok()) {
@@ -367,26 +256,47 @@ absl::Status WriteBlame(const Options& o, const Module& module, std::ostream& in
 }
 
 // Flags with a few possible values.
-absl::Status CheckChoices(const Options& o) {
+absl::Status CheckChoices(const OptOptions& o) {
   for (const auto& [flag, value] : {std::pair<const char*, const std::string&>("stats", o.stats),
                                     {"remarks-format", o.remarks_format}}) {
     if (value == "text" || value == "json") continue;
     return absl::InvalidArgumentError(
         absl::StrCat("--", flag, " takes text or json, not \"", value, "\""));
   }
-  auto none = FilterRemarks({}, o.remarks);
-  if (none.ok()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--remarks: ", none.status().message()));
+  const std::pair<const char*, const std::string&> patterns[] = {{"remarks", o.remarks},
+                                                                 {"near-misses", o.near_misses}};
+  for (const auto& [flag, value] : patterns) {
+    auto none = FilterRemarks({}, value);
+    if (none.ok()) continue;
+    return absl::InvalidArgumentError(absl::StrCat("--", flag, ": ", none.status().message()));
+  }
+  return absl::OkStatus();
 }
 
-absl::Status PrintPipeline(const Options& o, const PassRegistry& passes) {
+// Values are for inputs of the model: one that is misspelt would change nothing.
+absl::Status CheckInputs(const LoadOptions& load, const Module& module) {
+  const Graph* main = module.main();
+  for (const auto& [name, value] : load.input_values) {
+    bool found = false;
+    for (int i = 0; main != nullptr && i < main->num_inputs(); ++i) {
+      found |= main->input_info(i).name == name;
+    }
+    if (found) continue;
+    const absl::Status error = main != nullptr ? UnknownInput(name, *main)
+                                               : absl::InvalidArgumentError("there is no @main");
+    return absl::InvalidArgumentError(absl::StrCat("--input: ", error.message()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PrintPipeline(const OptOptions& o, const PassRegistry& passes) {
   auto pipeline = Pipeline::Parse(o.passes, passes);
   if (!pipeline.ok()) return pipeline.status();
   std::cout << pipeline->ToString(passes) << "\n";
   return absl::OkStatus();
 }
 
-absl::StatusOr<LoadOptions> ReadInputs(const Options& o) {
+absl::StatusOr<LoadOptions> ReadInputs(const OptOptions& o) {
   LoadOptions load;
   for (const std::string& input : o.inputs) {
     auto named = ParseNamedFile("input", input);
@@ -399,7 +309,7 @@ absl::StatusOr<LoadOptions> ReadInputs(const Options& o) {
 }
 
 // What plugins added, for --help; empty without plugins.
-absl::StatusOr<std::string> PluginHelp(const Options& o) {
+absl::StatusOr<std::string> PluginHelp(const OptOptions& o) {
   Extensions extensions;
   absl::Status status = Load(SourcesOf(o), extensions);
   if (!status.ok()) return status;
@@ -418,7 +328,7 @@ void DropUnasked(std::vector<Remark>* remarks) {
 }
 
 // What a run says, also one that fails.
-absl::Status WriteReports(const Options& o, const std::string& head, bool stats,
+absl::Status WriteReports(const OptOptions& o, const std::string& head, bool stats,
                           CompileResult& result, std::ostream& info) {
   if ((stats || !o.stats_output.empty()) && !result.report.passes.empty()) {
     absl::Status status = WriteStatistics(o, head, result.report, info);
@@ -430,12 +340,14 @@ absl::Status WriteReports(const Options& o, const std::string& head, bool stats,
 }
 
 // Reads, runs and writes. The options have been checked.
-absl::StatusOr<int> CompileModel(const Options& o, CompileOptions compile, const std::string& path,
-                                 const LoadOptions& load, const std::vector<EmitKind>& kinds,
-                                 bool stats) {
+absl::StatusOr<int> CompileModel(const OptOptions& o, CompileOptions compile,
+                                 const std::string& path, const LoadOptions& load,
+                                 const std::vector<EmitKind>& kinds, bool stats) {
   const absl::Time begin = absl::Now();
   auto module = LoadShown(path, load);
   if (!module.ok()) return module.status();
+  const absl::Status known = CheckInputs(load, **module);
+  if (!known.ok()) return known;
   const std::string head = absl::StrFormat("%s: loaded in %.1f ms\n", path,
                                            absl::ToDoubleMilliseconds(absl::Now() - begin));
   std::ostream& info =
@@ -450,7 +362,7 @@ absl::StatusOr<int> CompileModel(const Options& o, CompileOptions compile, const
   absl::Status status = WriteReports(o, head, stats, result, info);
   if (absl::IsFailedPrecondition(run)) {
     // The semantic check did its work, and the answer is bad.
-    std::cerr << "opt: " << run.message() << "\n";
+    PrintMessage("opt", run.message());
     return kExitBad;
   }
   if (!run.ok()) return run;
@@ -459,10 +371,11 @@ absl::StatusOr<int> CompileModel(const Options& o, CompileOptions compile, const
   if (!status.ok()) return status;
   status = WriteGraphs(o, **module, kinds, recorder->get());
   if (!status.ok()) return status;
+  if (VerifiesTarget(o)) return VerifyTarget(o, **module, info);
   return kExitOk;
 }
 
-absl::StatusOr<int> RunOnModel(const Options& o, const std::string& path) {
+absl::StatusOr<int> RunOnModel(const OptOptions& o, const std::string& path) {
   bool stats = false;
   auto kinds = ParseEmit(o.emit, &stats);
   if (!kinds.ok()) return kinds.status();
@@ -476,6 +389,10 @@ absl::StatusOr<int> RunOnModel(const Options& o, const std::string& path) {
   Extensions extensions;
   status = Load(sources, extensions);
   if (!status.ok()) return status;
+  if (!o.replay.empty()) {
+    status = Pipeline::Parse(compile->passes, extensions.passes()).status();
+    if (!status.ok()) return InFile(o.replay, status);
+  }
   load->ops = &extensions.ops();
   compile->registry = &extensions.passes();
   compile->context.rules = extensions.rules();
@@ -484,7 +401,7 @@ absl::StatusOr<int> RunOnModel(const Options& o, const std::string& path) {
 }
 
 // The flags that print something about Weft itself.
-absl::Status PrintInformation(const Options& o) {
+absl::Status PrintInformation(const OptOptions& o) {
   Extensions extensions;
   absl::Status status = Load(SourcesOf(o), extensions);
   if (!status.ok()) return status;
@@ -506,7 +423,7 @@ absl::Status PrintInformation(const Options& o) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positional) {
+absl::StatusOr<int> Run(const OptOptions& o, const std::vector<std::string>& positional) {
   const auto helped = StartLogs(o.log);
   if (!helped.ok()) return helped.status();
   if (*helped) return kExitOk;
@@ -525,8 +442,8 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
 }  // namespace weft::tools
 
 int main(int argc, char** argv) {
-  weft::tools::Options options;
-  auto flags = weft::tools::MakeFlags(&options);
+  weft::tools::OptOptions options;
+  auto flags = weft::tools::MakeOptFlags(&options);
   return weft::tools::RunTool(
       flags, argc, argv,
       [&](const std::vector<std::string>& positional) {

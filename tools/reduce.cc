@@ -54,7 +54,8 @@ FlagSet MakeFlags(Options* o) {
   flags.String("passes", &o->passes, "PIPELINE", "As in opt. Default: default");
   flags.Bool("keep-passes", &o->keep_passes, "Do not make the pipeline shorter");
   flags.Int("seed", &o->seed, "N", "Seed of wrong-numbers. Default: 0");
-  flags.Int("timeout", &o->timeout, "SECONDS", "Of one test of crash. Default: 60");
+  flags.IntBetween("timeout", &o->timeout, 1, 1000000, "SECONDS",
+                   "Of one test of crash. Default: 60");
   AddLoadFlag(flags, &o->load);
   AddLogFlag(flags, &o->log);
   flags.Section("Work and output");
@@ -74,7 +75,12 @@ absl::StatusOr<ModulePredicate> MakePredicate(const Options& o, const Extensions
   if (text == "wrong-numbers") return WrongNumbers(run, static_cast<uint64_t>(o.seed));
   if (text == "crash") return Crashes(run, o.timeout);
   if (text == "verifier-error") return BreaksInvariants(run);
-  if (absl::ConsumePrefix(&text, "message=")) return Says(run, std::string(text));
+  if (absl::ConsumePrefix(&text, "message=")) {
+    auto says = Says(run, std::string(text));
+    if (says.ok()) return says;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--predicate=message: ", says.status().message()));
+  }
   if (absl::ConsumePrefix(&text, "command=")) {
     return CommandSucceeds(std::string(text),
                            absl::StrCat(ResolvePath(o.output), ".candidate.weft"));
@@ -120,7 +126,7 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   progress.Clear();
   if (!reduced.ok()) {
     if (!absl::IsInvalidArgument(reduced.status())) return reduced.status();
-    std::cerr << "reduce: " << reduced.status().message() << "\n";
+    PrintMessage("reduce", reduced.status().message());
     return kExitBad;
   }
   std::string passes = o.passes;

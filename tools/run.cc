@@ -19,11 +19,14 @@
 #include "api/program.h"
 #include "api/seeded_inputs.h"
 #include "api/test_data.h"
+#include "base/printable.h"
 #include "tools/common/cli.h"
+#include "tools/common/file_names.h"
 #include "tools/common/flags.h"
 #include "tools/common/logs.h"
 #include "tools/common/models.h"
 #include "tools/common/plugins.h"
+#include "tools/common/target_verify.h"
 
 namespace weft::tools {
 namespace {
@@ -54,6 +57,7 @@ struct Options {
   ProfileOptions profile;
   bool profile_table = false;
   int64_t repeat = 1;
+  TargetVerifyFlags verify;
 };
 
 FlagSet MakeFlags(Options* o) {
@@ -67,7 +71,9 @@ FlagSet MakeFlags(Options* o) {
   flags.Section("Program");
   flags.String("passes", &o->passes, "PIPELINE", "Pipeline to run first, as in opt. Default: none");
   flags.String("target", &o->target, "TARGET", "Executor: reference or cpu. Default: reference");
-  flags.Int("threads", &o->threads, "N", "Threads of cpu. Default: as many as OpenMP takes");
+  flags.IntBetween("threads", &o->threads, 0, kMaxThreads, "N",
+                   "Threads of cpu. Default: one for each processor that it may use, fewer while others\n"
+                   "use them");
   flags.String("cpu", &o->cpu, "ISA",
                "Instruction set of cpu: native, avx2 or avx512. Default: native");
   flags.String("f32-precision", &o->f32_precision, "P",
@@ -83,14 +89,15 @@ FlagSet MakeFlags(Options* o) {
   flags.Repeated("mark-dynamic", &o->mark_dynamic, "INPUT:DIM", "That dim is symbolic in any case");
   flags.Repeated("mark-static", &o->mark_static, "INPUT:DIM",
                  "Each size of that dim is compiled for");
-  flags.Int("cache-limit", &o->cache_limit, "N",
-            "Programs compiled at most; then the model runs as it is. Default: 8");
+  flags.IntBetween("cache-limit", &o->cache_limit, 0, 1 << 20, "N",
+                   "Programs compiled at most; then the model runs as it is. Default: 8");
   flags.Bool("explain", &o->explain, "Print why each program was compiled, and its guards");
   flags.Section("Inputs");
   flags.Repeated("input", &o->inputs, "NAME=FILE", "Value of an input, from a .npy or .pb file");
   flags.Repeated("data", &o->data, "DIR",
                  "Folder with input_0.pb ... and output_0.pb ..., in the order\n"
-                 "of the model's inputs and outputs; a run for each");
+                 "of the model's inputs and outputs (also .npy, and in_0.npy ...\n"
+                 "and out_0.npy ...); a run for each");
   flags.Repeated("dim", &o->dims, "NAME=SIZE,...",
                  "Size of a symbol for seeded inputs (default: as in those given);\n"
                  "several sizes make several\n"
@@ -115,9 +122,11 @@ FlagSet MakeFlags(Options* o) {
   flags.Section("Outputs");
   flags.Repeated("expect", &o->expected, "NAME=FILE",
                  "Expected value of an output; exit status 1 when it differs");
+  AddTargetVerifyFlags(flags, &o->verify);
   flags.Double("rtol", &o->rtol, "X", "Relative tolerance. Default: 1e-3");
   flags.Double("atol", &o->atol, "X", "Absolute tolerance. Default: 1e-5");
-  flags.String("output-dir", &o->output_dir, "DIR", "Write each output to DIR/<name>.npy");
+  flags.String("output-dir", &o->output_dir, "DIR",
+               "Write each output to DIR/<name>.npy; '/' in a name becomes '_'");
   flags.Bool("print", &o->print, "Print the outputs' elements");
   return flags;
 }
@@ -137,26 +146,34 @@ absl::StatusOr<NamedTensors> ReadNamed(absl::string_view flag,
   return tensors;
 }
 
+// "NAME=SIZE,SIZE": at least one size.
+absl::StatusOr<std::pair<std::string, std::vector<int64_t>>> ParseDim(const std::string& dim) {
+  const absl::Status error = absl::InvalidArgumentError(
+      absl::StrCat("--dim takes NAME=SIZE or NAME=SIZE,SIZE..., not \"", dim, "\""));
+  const size_t equals = dim.find('=');
+  if (equals == std::string::npos || equals == 0) return error;
+  std::vector<int64_t> sizes;
+  for (absl::string_view text : absl::StrSplit(absl::string_view(dim).substr(equals + 1), ',')) {
+    sizes.push_back(-1);
+    if (!absl::SimpleAtoi(text, &sizes.back()) || sizes.back() < 0) return error;
+  }
+  return std::make_pair(dim.substr(0, equals), std::move(sizes));
+}
+
 // The sizes of each run; at least one run.
 absl::StatusOr<std::vector<SeedOptions>> ReadSeeds(const Options& o) {
   std::vector<SeedOptions> runs(std::max<size_t>(o.data.size(), 1));
   for (const std::string& dim : o.dims) {
-    const std::pair<absl::string_view, absl::string_view> parts =
-        absl::StrSplit(dim, absl::MaxSplits('=', 1));
-    std::vector<int64_t> sizes;
-    for (absl::string_view text : absl::StrSplit(parts.second, ',')) {
-      sizes.push_back(-1);
-      if (absl::SimpleAtoi(text, &sizes.back()) && sizes.back() >= 0) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat("--dim takes NAME=SIZE or NAME=SIZE,SIZE..., not \"", dim, "\""));
-    }
+    auto named = ParseDim(dim);
+    if (!named.ok()) return named.status();
+    const auto& [name, sizes] = *named;
     if (runs.size() == 1 && sizes.size() > 1) runs.resize(sizes.size(), runs[0]);
     if (sizes.size() > 1 && sizes.size() != runs.size()) {
       return absl::InvalidArgumentError(
           absl::StrCat("--dim ", dim, " has ", sizes.size(), " sizes for ", runs.size(), " runs"));
     }
     for (size_t i = 0; i < runs.size(); ++i) {
-      runs[i].dims[std::string(parts.first)] = sizes[sizes.size() > 1 ? i : 0];
+      runs[i].dims[name] = sizes[sizes.size() > 1 ? i : 0];
     }
   }
   for (SeedOptions& run : runs) run.seed = static_cast<uint64_t>(o.seed);
@@ -237,39 +254,43 @@ absl::StatusOr<std::vector<HostTensor>> GatherInputs(SeedOptions seed, const Gra
       ordered[i] = HostTensor();
     }
   }
-  if (!given.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the program has no input \"", given.begin()->first, "\""));
-  }
+  if (!given.empty()) return UnknownInput(given.begin()->first, graph);
   return ordered;
+}
+
+std::string ElementsOf(const HostTensor& tensor) {
+  if (IsFloat(tensor.dtype())) return absl::StrJoin(tensor.ReadDoubles(), " ");
+  const std::vector<int64_t> values = tensor.ReadInts();
+  if (tensor.dtype() != DType::kU64) return absl::StrJoin(values, " ");
+  return absl::StrJoin(std::vector<uint64_t>(values.begin(), values.end()), " ");
 }
 
 absl::Status WriteOutputs(const Options& o, const Graph& graph,
                           const std::vector<HostTensor>& outputs) {
+  std::vector<std::string> names;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::string name = OutputName(graph, static_cast<int>(i));
-    std::cout << name << ": " << DTypeName(outputs[i].dtype()) << "["
+    names.push_back(OutputName(graph, static_cast<int>(i)));
+    std::cout << PrintableName(names[i]) << ": " << DTypeName(outputs[i].dtype()) << "["
               << absl::StrJoin(outputs[i].dims(), ", ") << "]";
-    if (o.print) {
-      std::cout << " = "
-                << (IsFloat(outputs[i].dtype()) ? absl::StrJoin(outputs[i].ReadDoubles(), " ")
-                                                : absl::StrJoin(outputs[i].ReadInts(), " "));
-    }
+    if (o.print) std::cout << " = " << ElementsOf(AsRealPairs(outputs[i]));
     std::cout << "\n";
-    if (o.output_dir.empty()) continue;
-    std::string file = name;
-    std::replace(file.begin(), file.end(), '/', '_');
-    absl::Status status =
-        SaveTensor(absl::StrCat(ResolvePath(o.output_dir), "/", file, ".npy"), outputs[i]);
-    if (!status.ok()) return status;
   }
-  return absl::OkStatus();
+  if (o.output_dir.empty()) return absl::OkStatus();
+  absl::Status status = MakeFolder(ResolvePath(o.output_dir));
+  const std::vector<std::string> files = FileNames(names);
+  for (size_t i = 0; i < outputs.size() && status.ok(); ++i) {
+    status =
+        SaveTensor(absl::StrCat(ResolvePath(o.output_dir), "/", files[i], ".npy"), outputs[i]);
+  }
+  return status;
 }
 
-// The number of outputs that differ; each is reported.
+// The number of outputs that differ; each is reported, then all that were compared.
 absl::StatusOr<int> CompareExpected(const Options& o, const Graph& graph,
                                     const std::vector<HostTensor>& outputs, NamedTensors expected) {
+  int compared = 0;
   int differing = 0;
+  double largest_error = 0;
   CompareOptions compare;
   compare.rtol = o.rtol;
   compare.atol = o.atol;
@@ -277,13 +298,18 @@ absl::StatusOr<int> CompareExpected(const Options& o, const Graph& graph,
     const std::string name = OutputName(graph, static_cast<int>(i));
     auto node = expected.extract(name);
     if (node.empty()) continue;
-    absl::Status status = Compare(outputs[i], node.mapped(), compare);
-    std::cout << name << ": " << (status.ok() ? "as expected" : status.message()) << "\n";
+    double error;
+    absl::Status status = Compare(outputs[i], node.mapped(), compare, &error);
+    std::cout << PrintableName(name) << ": " << (status.ok() ? "as expected" : status.message())
+              << "\n";
+    ++compared;
     differing += !status.ok();
+    largest_error = std::max(largest_error, error);
   }
-  if (!expected.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the program has no output \"", expected.begin()->first, "\""));
+  if (!expected.empty()) return UnknownOutput(expected.begin()->first, graph);
+  if (compared > 0) {
+    std::cout << compared << (compared == 1 ? " output" : " outputs")
+              << " compared, largest error " << largest_error << "\n";
   }
   return differing;
 }
@@ -296,11 +322,18 @@ std::vector<HostTensor> StateOf(const Program& program) {
 
 // One run: the number of outputs that differ.
 absl::StatusOr<int> RunOnce(const Options& o, const SeedOptions& seed, NamedTensors inputs,
-                            NamedTensors expected, Program& program, Profile* profile) {
+                            NamedTensors expected, Program& program, TargetVerifier* verifier,
+                            Profile* profile) {
   const Graph& graph = program.main();
   auto ordered = GatherInputs(seed, graph, std::move(inputs));
   if (!ordered.ok()) return ordered.status();
   const std::vector<HostTensor> given = *ordered;
+  if (verifier != nullptr) {
+    absl::Status status = verifier->Check(given);
+    if (!status.ok()) return status;
+    // What differs may have written anywhere.
+    if (verifier->result().differs()) return 0;
+  }
   const std::vector<HostTensor> state = StateOf(program);
   auto outputs = program.Run(&*ordered);
   for (int64_t i = 1; i < o.repeat && outputs.ok(); ++i) {
@@ -312,11 +345,11 @@ absl::StatusOr<int> RunOnce(const Options& o, const SeedOptions& seed, NamedTens
   const std::vector<HostTensor> state_after = StateOf(program);
   for (size_t i = 0; i < state.size(); ++i) {
     if (state[i].BitEqual(state_after[i])) continue;
-    std::cout << "writes " << program.state_names()[i] << "\n";
+    std::cout << "writes " << PrintableName(program.state_names()[i]) << "\n";
   }
   for (size_t i = 0; i < given.size(); ++i) {
     if (!given[i].valid() || given[i].BitEqual((*ordered)[i])) continue;
-    std::cout << "writes " << graph.input_info(static_cast<int>(i)).name << "\n";
+    std::cout << "writes " << PrintableName(graph.input_info(static_cast<int>(i)).name) << "\n";
   }
   absl::Status status = WriteOutputs(o, graph, *outputs);
   if (!status.ok()) return status;
@@ -325,7 +358,8 @@ absl::StatusOr<int> RunOnce(const Options& o, const SeedOptions& seed, NamedTens
 
 // All runs; the number of outputs that differ.
 absl::StatusOr<int> RunAll(const Options& o, const NamedTensors& inputs,
-                           const NamedTensors& expected, Program& program, Profile* profile) {
+                           const NamedTensors& expected, Program& program, TargetVerifier* verifier,
+                           Profile* profile) {
   auto seeds = ReadSeeds(o);
   if (!seeds.ok()) return seeds.status();
   int differing = 0;
@@ -335,6 +369,7 @@ absl::StatusOr<int> RunAll(const Options& o, const NamedTensors& inputs,
     if (run < o.data.size()) {
       auto data = LoadTestData(ResolvePath(o.data[run]), program.main());
       if (!data.ok()) return data.status();
+      if (data->outputs.empty()) std::cout << o.data[run] << " has no outputs to compare with\n";
       for (auto& [name, tensor] : data->NamedInputs()) run_inputs[name] = tensor;
       for (size_t i = 0; i < data->outputs.size(); ++i) {
         run_expected[OutputName(program.main(), static_cast<int>(i))] = data->outputs[i];
@@ -342,11 +377,26 @@ absl::StatusOr<int> RunAll(const Options& o, const NamedTensors& inputs,
     }
     if (seeds->size() > 1) std::cout << "run " << run + 1 << " of " << seeds->size() << "\n";
     auto differs =
-        RunOnce(o, (*seeds)[run], std::move(run_inputs), std::move(run_expected), program, profile);
+        RunOnce(o, (*seeds)[run], std::move(run_inputs), std::move(run_expected), program, verifier,
+                profile);
     if (!differs.ok()) return differs.status();
     differing += *differs;
   }
-  return differing;
+  if (verifier == nullptr) return differing;
+  auto verified = verifier->Finish(seeds->front(), std::cout);
+  if (!verified.ok()) return verified.status();
+  return differing + (*verified != kExitOk ? 1 : 0);
+}
+
+// Null where --verify and --compare are not given.
+absl::StatusOr<std::unique_ptr<TargetVerifier>> MakeVerifier(const Options& o, const Module& module,
+                                                             const ProgramOptions& program) {
+  if (!o.verify.asked()) return nullptr;
+  TargetCheckOptions options;
+  options.target = program.target;
+  options.session = program.session;
+  options.seed = static_cast<uint64_t>(o.seed);
+  return TargetVerifier::Create(o.verify, module, program.compile, options);
 }
 
 // Null when nothing is to be recorded.
@@ -389,9 +439,11 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   if (!module.ok()) return module.status();
   auto options = ReadProgramOptions(o, extensions);
   if (!options.ok()) return options.status();
+  auto verifier = MakeVerifier(o, **module, *options);
+  if (!verifier.ok()) return verifier.status();
   auto program = Program::Create(*std::move(module), *std::move(options));
   if (!program.ok()) return program.status();
-  auto differing = RunAll(o, *inputs, *expected, *program, profile->get());
+  auto differing = RunAll(o, *inputs, *expected, *program, verifier->get(), profile->get());
   // Of runs before one that fails, too.
   if (o.explain) std::cout << program->Explain().ToString();
   if (!differing.ok()) return differing.status();

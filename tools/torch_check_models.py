@@ -12,11 +12,13 @@ from torch import nn
 from torch.export import Dim
 from torch.fx.experimental.proxy_tensor import make_fx
 
+import torch_check_patterns
+
 _MODELS = []
 
 
 def models():
-    return [(f.__name__, f) for f in _MODELS]
+    return [(f.__name__, f) for f in _MODELS] + torch_check_patterns.models()
 
 
 def _model(function):

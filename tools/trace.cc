@@ -92,7 +92,7 @@ using Paths = std::vector<std::string>;
 
 absl::StatusOr<int> PrintText(const Options& o, const absl::StatusOr<std::string>& text) {
   if (!text.ok()) return text.status();
-  absl::Status status = WriteOutput(o.output, *text);
+  absl::Status status = WriteText(o.output, *text);
   if (!status.ok()) return status;
   return kExitOk;
 }
@@ -139,7 +139,7 @@ absl::StatusOr<int> Validate(const Options& o, const Paths& paths) {
   profiler::Validator validator;
   absl::Status status = ReadInto(paths[0], validator);
   if (!status.ok()) return status;
-  status = WriteOutput(o.output, validator.Text());
+  status = WriteText(o.output, validator.Text());
   if (!status.ok()) return status;
   return validator.num_problems() == 0 ? kExitOk : kExitBad;
 }

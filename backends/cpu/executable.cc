@@ -2,13 +2,17 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "backends/cpu/available_cpus.h"
 #include "backends/cpu/plan_runner.h"
+#include "backends/cpu/thread_governor.h"
 #include "graph/core/log.h"
 #include "graph/core/status_macros.h"
+#include "graph/core/tensor_internal.h"
 #include "lowering/write_backs.h"
 
 namespace weft::cpu {
@@ -44,6 +48,10 @@ std::vector<const Kernel*> KernelsOf(const Plan& main, int64_t* steps) {
   return kernels;
 }
 
+int DefaultThreads() {
+  return std::min({omp_get_max_threads(), AvailableCpus(), +CpuOptions::kMaxThreads});
+}
+
 absl::StatusOr<DnnReading> ReadingFor(const std::string& f32_precision) {
   // Three products of bf16 are faster than one of f32 on tiles alone.
   const DnnUnit unit = FindBf16Unit();
@@ -67,22 +75,51 @@ struct Executable::Impl {
   Plan plan;
   Runtime runtime;
   std::unique_ptr<PlanRunner> runner;
+  bool deterministic = false;
+  // Null: every run has the same number of threads.
+  std::unique_ptr<ThreadGovernor> governor;
+
+  // Between them lies a run.
+  void BeginRun();
+  void EndRun() {
+    if (governor != nullptr) governor->EndRun();
+  }
 };
+
+void Executable::Impl::BeginRun() {
+  if (governor == nullptr) return;
+  const int threads = governor->BeginRun();
+  if (threads == runtime.threads) return;
+  Log(LogComponent::kExecutor, absl::StrCat("threads: ", threads, ", before ", runtime.threads));
+  runtime.threads = threads;
+  runtime.dnn_threads = deterministic ? 1 : threads;
+}
 
 Executable::Executable(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Executable::~Executable() = default;
 
 absl::StatusOr<std::unique_ptr<Executable>> Executable::Create(const Graph& graph, Plan plan,
                                                                const CpuOptions& options) {
+  if (options.threads < 0 || options.threads > CpuOptions::kMaxThreads) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "threads must be from 0 to ", +CpuOptions::kMaxThreads, ", not ", options.threads));
+  }
   WEFT_RETURN_IF_ERROR(CheckWriteBacks(plan));
   auto impl = std::make_unique<Impl>();
   impl->plan = std::move(plan);
   Runtime& runtime = impl->runtime;
+  runtime.observer = options.observer;
+  if (options.guard_memory) runtime.guard = std::make_unique<MemoryGuard>();
   WEFT_ASSIGN_OR_RETURN(runtime.isa, ChooseIsa(options.isa));
   if (options.isa == "avx2") LimitDnn(runtime.isa);
   runtime.table = runtime.isa == Isa::kAvx512 ? Avx512TileTable() : Avx2TileTable();
-  runtime.threads = options.threads > 0 ? options.threads : omp_get_max_threads();
+  runtime.threads = options.threads > 0 ? options.threads : DefaultThreads();
   runtime.dnn_threads = options.deterministic ? 1 : runtime.threads;
+  impl->deterministic = options.deterministic;
+  if (options.threads == 0 && runtime.threads > 1) {
+    impl->governor = std::make_unique<ThreadGovernor>(
+        runtime.threads, options.load != nullptr ? options.load : MakeLoadSource());
+  }
   WEFT_ASSIGN_OR_RETURN(runtime.reading, ReadingFor(options.f32_precision));
   if (options.f32_precision != "highest" && runtime.reading.dtype == DType::kF32) {
     Log(LogComponent::kExecutor,
@@ -114,8 +151,12 @@ absl::Status Executable::Run(absl::Span<const HostTensor> inputs,
 absl::Status Executable::Run(absl::Span<const HostTensor> inputs, const std::vector<bool>& donated,
                              std::vector<HostTensor>* outputs) {
   absl::MutexLock lock(&impl_->mutex);
+  impl_->BeginRun();
   const ThreadScope threads(impl_->runtime.dnn_threads);
-  return impl_->runner->Run(inputs, donated, outputs);
+  const absl::Status status = internal::CatchOutOfMemory(
+      [&] { return impl_->runner->Run(inputs, donated, outputs); });
+  impl_->EndRun();
+  return status;
 }
 
 absl::StatusOr<std::vector<HostTensor>> Executable::Run(absl::Span<const HostTensor> inputs) {
@@ -131,6 +172,7 @@ absl::Status Executable::WaitForCode() {
 CpuStats Executable::stats() const {
   absl::MutexLock lock(&impl_->mutex);
   CpuStats stats = impl_->runtime.stats;
+  stats.threads = impl_->runtime.threads;
   stats.packed_bytes = impl_->runtime.weights.bytes() + impl_->runtime.panels.bytes();
   stats.panel_bytes = impl_->runtime.panels.bytes();
   const GeneratedKernels* code = impl_->runtime.generated.get();

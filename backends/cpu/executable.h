@@ -21,11 +21,23 @@
 #include "graph/core/tensor.h"
 #include "lowering/plan.h"
 
+namespace weft {
+class StepObserver;
+}  // namespace weft
+
 namespace weft::cpu {
 
+class LoadSource;
+
 struct CpuOptions {
-  // Of OpenMP; 0: as many as it takes by itself.
+  static constexpr int kMaxThreads = 1024;
+  // Threads of a run, 0 to kMaxThreads. 0: one for each processor that the process may use
+  // (affinity, quotas of control groups, OMP_NUM_THREADS), and fewer while other processes
+  // keep processors busy (thread_governor.h); the last bits of matmuls and convolutions may
+  // then change from run to run.
   int threads = 0;
+  // How busy the machine is, for threads = 0. Null: as the system says.
+  std::shared_ptr<LoadSource> load;
   // "native", "avx2" or "avx512".
   std::string isa = "native";
   // Results are equal in every bit for every number of threads: products and
@@ -43,6 +55,11 @@ struct CpuOptions {
   std::string compiler = "c++";
   // Where compiled code is kept for other processes; empty: nowhere.
   std::string cache_dir;
+  // Called between steps (step_observer.h); outlives the executable. Null: none.
+  StepObserver* observer = nullptr;
+  // Red zones around every buffer, and poison in those that no step has written yet
+  // (guarded_memory.h): inputs and constants are copied, outputs are never the caller's.
+  bool guard_memory = false;
 };
 
 // Counts of an executable's life; none of them grows in a steady state, once generated
@@ -51,6 +68,7 @@ struct CpuStats {
   // Kernels and steps of the plan and of those nested in it.
   int64_t kernels = 0;
   int64_t steps = 0;
+  int threads = 0;  // Threads of the last run, or of the next one before there is one.
   // Kernels with generated code, and seconds that writing and compiling it took; 0 until
   // it is there.
   int64_t generated_kernels = 0;

@@ -37,11 +37,12 @@ class GemmCall : public LibraryCall {
   }
   std::string name() const override { return "gemm"; }
 
-  absl::Status Run(absl::Span<void* const> args, void* result, void* scratch) override {
-    float* room = static_cast<float*>(scratch);
+  absl::Status Run(const CallMemory& memory) override {
+    const absl::Span<void* const> args = memory.args;
+    float* room = static_cast<float*>(memory.scratch);
     GemmPanel panel;
     panel.x = static_cast<const float*>(args[slots_[kDnnSource]]);
-    panel.y = static_cast<float*>(result);
+    panel.y = static_cast<float*>(memory.result);
     if (slots_[kDnnBias] >= 0) panel.bias = static_cast<const float*>(args[slots_[kDnnBias]]);
     if (bias_floats_ > 0) {
       std::copy(panel.bias, panel.bias + shape_.weights.columns, room);

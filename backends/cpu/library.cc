@@ -49,22 +49,23 @@ class ConvertedCall : public LibraryCall {
   int64_t scratch_bytes() const override { return call_at_ + call_->scratch_bytes(); }
   std::string name() const override { return absl::StrCat(call_->name(), " on copies"); }
 
-  absl::Status Run(absl::Span<void* const> args, void* result, void* scratch) override {
-    char* base = static_cast<char*>(scratch);
-    std::copy(args.begin(), args.end(), args_.begin());
-    void* inner = result;
+  absl::Status Run(const CallMemory& memory) override {
+    char* base = static_cast<char*>(memory.scratch);
+    std::copy(memory.args.begin(), memory.args.end(), args_.begin());
+    void* inner = memory.result;
     for (const Copy& copy : copies_) {
       void* at = base + copy.offset;
       if (copy.arg < 0) {
         inner = at;
         continue;
       }
-      WEFT_RETURN_IF_ERROR(RunCopy(copy, args[copy.arg], at, base));
+      WEFT_RETURN_IF_ERROR(RunCopy(copy, memory.args[copy.arg], at, base));
       args_[copy.arg] = at;
     }
-    WEFT_RETURN_IF_ERROR(call_->Run(args_, inner, base + call_at_));
+    // Bounds of elements are those of their copies.
+    WEFT_RETURN_IF_ERROR(call_->Run({args_, inner, base + call_at_, memory.bounds}));
     for (const Copy& copy : copies_) {
-      if (copy.arg < 0) WEFT_RETURN_IF_ERROR(RunCopy(copy, inner, result, base));
+      if (copy.arg < 0) WEFT_RETURN_IF_ERROR(RunCopy(copy, inner, memory.result, base));
     }
     return absl::OkStatus();
   }
@@ -106,8 +107,15 @@ bool IsProduct(const LibraryStep& step) {
   return step.op == &ops::matmul || step.op == &ops::linear || step.op == &ops::convolution;
 }
 
-// Slower than a detour through f32.
+// oneDNN's reference is slower than any detour.
 bool IsReference(const LibraryCall& call) { return absl::StartsWith(call.name(), "ref"); }
+
+// A step, the first ops of whose epilogue the routine takes; a kernel applies the others.
+LibraryCallOr MakePart(const LibraryStep& step, size_t taken, const LibraryContext& context,
+                       LibraryCallOr (*make)(const LibraryStep&, const LibraryContext&)) {
+  if (taken == step.epilogue.size()) return make(step, context);
+  return ApplyEpilogue(step, taken, context, make);
+}
 
 // The constant `from` as `inner` has it, made when it is asked for.
 absl::StatusOr<std::function<const void*()>> LoadAs(const RunView& from, const RunView& inner,
@@ -204,13 +212,20 @@ LibraryCallOr MakeConvertedCall(const LibraryStep& step, const LibraryContext& c
   return call;
 }
 
+LibraryCallOr MakePlainCall(const LibraryStep& step, const LibraryContext& context) {
+  return MakePart(step, 0, context, MakeDirectCall);
+}
+
 LibraryCallOr MakeLibraryCall(const LibraryStep& step, const LibraryContext& context) {
-  auto direct = MakeDirectCall(step, context);
-  const bool slow = direct.ok() && IsNarrow(step.result.dtype) && IsReference(**direct);
-  if (direct.ok() && !slow) return direct;
-  auto converted = MakeConvertedCall(step, context);
-  if (converted.ok() && !(slow && IsReference(**converted))) return converted;
-  return direct;
+  LibraryCallOr slow = absl::UnimplementedError("no routine takes these sizes and strides");
+  for (auto* make : {MakeDirectCall, MakeConvertedCall}) {
+    for (size_t left = 0; left <= step.epilogue.size(); ++left) {
+      auto call = MakePart(step, step.epilogue.size() - left, context, make);
+      if (call.ok() && !IsReference(**call)) return call;
+      if (call.ok() && !slow.ok()) slow = std::move(call);
+    }
+  }
+  return slow;
 }
 
 }  // namespace weft::cpu

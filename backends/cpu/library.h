@@ -4,6 +4,7 @@
 #define WEFT_BACKENDS_CPU_LIBRARY_H_
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,15 +22,30 @@
 
 namespace weft::cpu {
 
+// The memory of one run of a call, each operand and the result at the view's first element.
+struct CallMemory {
+  absl::Span<void* const> args;  // Absent operands are null.
+  void* result = nullptr;
+  void* scratch = nullptr;  // Aligned to 64 bytes.
+  // By operand, a bound of the magnitude of its elements: infinite where none is known, or
+  // where elements may be infinite or NaN. Empty: no bound is known.
+  absl::Span<const float> bounds;
+
+  float bound(int arg) const {
+    return bounds.empty() ? std::numeric_limits<float>::infinity() : bounds[arg];
+  }
+};
+
 // A step for one assignment of the symbols.
 class LibraryCall {
  public:
   virtual ~LibraryCall() = default;
   virtual int64_t scratch_bytes() const = 0;
-  // Memory of the operands, of the first result, each at the view's first element;
-  // absent operands are null. `scratch` is aligned to 64 bytes. Unimplemented when the
-  // values are none that the routine takes: the caller evaluates the op.
-  virtual absl::Status Run(absl::Span<void* const> args, void* result, void* scratch) = 0;
+  // Unimplemented, before anything is written, when the routine does not take these values:
+  // the caller evaluates the op.
+  virtual absl::Status Run(const CallMemory& memory) = 0;
+  // A bound of the magnitude of the last run's results, or infinity.
+  virtual float result_bound() const { return std::numeric_limits<float>::infinity(); }
   // Which routine it is, for traces.
   virtual std::string name() const = 0;
   // It reads bf16 of operands of f32, 8 bits of those of i32.
@@ -42,7 +58,7 @@ struct LibraryStep {
   const AttrList* attrs = nullptr;  // Without symbols.
   std::vector<RunView> args;
   RunView result;
-  const std::vector<Epilogue>* epilogue = nullptr;
+  absl::Span<const Epilogue> epilogue;
   // The operand that lies where the result does; -1: none. It is that of an `add` that
   // comes first in the epilogue, biases aside.
   int replaced = -1;
@@ -64,7 +80,8 @@ struct LibraryContext {
   DnnReading reading;
 };
 
-// Unimplemented when no routine takes these sizes and strides; the caller then
+// The routine takes as much of the epilogue as it is shown to do (epilogue_claims.h), a kernel
+// the rest. Unimplemented when no routine takes these sizes and strides; the caller then
 // evaluates the op as the reference does.
 absl::StatusOr<std::unique_ptr<LibraryCall>> MakeLibraryCall(const LibraryStep& step,
                                                              const LibraryContext& context);

@@ -44,18 +44,19 @@ class AttentionCall : public LibraryCall {
   int64_t scratch_bytes() const override { return bytes_ * threads_; }
   std::string name() const override { return "attention"; }
 
-  absl::Status Run(absl::Span<void* const> args, void* result, void* scratch) override {
+  absl::Status Run(const CallMemory& memory) override {
     const int64_t items = NumItems();
     const int64_t blocks = NumBlocks();
     const int threads = static_cast<int>(std::min<int64_t>(threads_, items));
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
       float* own =
-          reinterpret_cast<float*>(static_cast<char*>(scratch) + bytes_ * omp_get_thread_num());
+          reinterpret_cast<float*>(static_cast<char*>(memory.scratch) +
+                                   bytes_ * omp_get_thread_num());
       // Late blocks see more keys where the mask is causal: take them first.
 #pragma omp for schedule(dynamic, 1)
       for (int64_t item = 0; item < items; ++item) {
-        RunBlock(args, result, item / blocks, blocks - 1 - item % blocks, own);
+        RunBlock(memory.args, memory.result, item / blocks, blocks - 1 - item % blocks, own);
       }
     }
     return absl::OkStatus();
@@ -148,7 +149,7 @@ LibraryCallOr MakeAttentionCall(const LibraryStep& step, const LibraryContext& c
   const RunView& v = step.args[2];
   const RunView& y = step.result;
   const bool masked = step.args[3].present();
-  if (!Fits(q) || !step.epilogue->empty() || y.numel() == 0 || k.numel() == 0 || v.numel() == 0) {
+  if (!Fits(q) || !step.epilogue.empty() || y.numel() == 0 || k.numel() == 0 || v.numel() == 0) {
     return absl::UnimplementedError("such an attention");
   }
   const TileTable& table = *context.table;

@@ -1,6 +1,7 @@
 // Products and convolutions of f32 with constant weights by gemm_tile.h.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "backends/cpu/gemm_call.h"
@@ -90,20 +91,24 @@ absl::Status FollowOf(const std::vector<DnnPostOp>& post_ops, const DnnTensor& y
     GemmOperand operand;
     if (!IsGemmFunction(post.function)) return None("such a function");
     stage.function = post.function;
+    stage.alpha = post.alpha;
+    stage.beta = post.beta;
     if (post.function >= DnnFunction::kAdd) {
       if (!OperandOf(post.operand, y, row_dims, channel, &operand)) return None("an operand");
       operand.slot = slots[next++];
     }
-    const bool relu = post.function == DnnFunction::kRelu && post.alpha == 0;
+    // As a bound, which -infinity times 0 is not.
+    if (post.function == DnnFunction::kRelu && post.alpha == 0) {
+      stage.function = DnnFunction::kClip;
+      stage.beta = std::numeric_limits<float>::infinity();
+    }
     if (sums && post.function == DnnFunction::kAdd && operand.column == 1) {
       follow->addend = operand;
-    } else if (bounds && (relu || post.function == DnnFunction::kClip)) {
-      follow->least = relu ? 0 : post.alpha;
-      if (!relu) follow->most = post.beta;
+    } else if (bounds && stage.function == DnnFunction::kClip) {
+      follow->least = stage.alpha;
+      follow->most = stage.beta;
       bounds = false;
     } else {
-      stage.alpha = post.alpha;
-      stage.beta = post.beta;
       stage.row = operand.row;
       stage.column = operand.column;
       follow->stages.push_back(stage);
@@ -153,7 +158,8 @@ LibraryCallOr MakeGemmCall(const DnnMatmul& m, const std::vector<int>& slots,
   shape.weights.data = static_cast<const float*>(constant.data);
   shape.weights.columns = m.y.dims[1];
   shape.weights.depth = m.a.dims[1];
-  shape.weights.column = m.b.strides[1];
+  // One column stands for all where it is expanded.
+  shape.weights.column = m.b.dims[1] == 1 ? 0 : m.b.strides[1];
   shape.weights.step = m.b.strides[0];
   shape.weights.tap = {0};
   if (!IsFaster(shape, constant, context)) return None("such a size");

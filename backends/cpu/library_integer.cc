@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/cpu/integer_range.h"
 #include "backends/cpu/library_internal.h"
 #include "graph/core/status_macros.h"
 #include "graph/ops/ops.h"
@@ -95,7 +96,8 @@ class IntegerCall : public LibraryCall {
   std::string name() const override { return ops_[kUnsigned]->implementation(); }
   bool narrows_integers() const override { return true; }
 
-  absl::Status Run(absl::Span<void* const> args, void* result, void* scratch) override {
+  absl::Status Run(const CallMemory& memory) override {
+    const absl::Span<void* const> args = memory.args;
     const Range x = RangeOf(args[0], elements_);
     const bool fits = weight_elements_ == 0 || Covers(RangeOf(args[1], weight_elements_));
     if (!fits || !x.within(-kWidest, kWidest)) return absl::UnimplementedError("wide integers");
@@ -103,9 +105,9 @@ class IntegerCall : public LibraryCall {
                       : ops_[kSigned] != nullptr && x.within(-128, 127) ? kSigned
                                                                         : kParts;
     for (size_t i = 0; i < slots_.size(); ++i) {
-      memory_[i] = i == kDnnResult ? result : slots_[i] < 0 ? nullptr : args[slots_[i]];
+      memory_[i] = i == kDnnResult ? memory.result : slots_[i] < 0 ? nullptr : args[slots_[i]];
     }
-    return ops_[kind]->Run(memory_, scratch);
+    return ops_[kind]->Run(memory_, memory.scratch);
   }
 
  private:
@@ -137,15 +139,15 @@ class FloatCall : public LibraryCall {
   }
   std::string name() const override { return ops_[0].op->implementation() + " of integers"; }
 
-  absl::Status Run(absl::Span<void* const> args, void* result, void* scratch) override {
-    if (!RangeOf(args[0], elements_).within(-kWidest, kWidest)) {
+  absl::Status Run(const CallMemory& memory) override {
+    if (!RangeOf(memory.args[0], elements_).within(-kWidest, kWidest)) {
       return absl::UnimplementedError("wide integers");
     }
-    auto* x = static_cast<float*>(scratch);
-    auto* y = reinterpret_cast<float*>(static_cast<char*>(scratch) + Align(4 * elements_));
+    auto* x = static_cast<float*>(memory.scratch);
+    auto* y = reinterpret_cast<float*>(static_cast<char*>(memory.scratch) + Align(4 * elements_));
     char* rest = reinterpret_cast<char*>(y) + Align(4 * results_);
-    const auto* given = static_cast<const int32_t*>(args[0]);
-    auto* sums = static_cast<int32_t*>(result);
+    const auto* given = static_cast<const int32_t*>(memory.args[0]);
+    auto* sums = static_cast<int32_t*>(memory.result);
 #pragma omp parallel for if (elements_ > 1 << 16)
     for (int64_t i = 0; i < elements_; ++i) x[i] = static_cast<float>(given[i]);
     for (size_t k = 0; k < ops_.size(); ++k) {

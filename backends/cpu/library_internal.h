@@ -23,6 +23,40 @@ LibraryCallOr MakeAttentionCall(const LibraryStep& step, const LibraryContext& c
 // take as they are; `make` is one of the above.
 LibraryCallOr MakeConvertedCall(const LibraryStep& step, const LibraryContext& context);
 
+// The step by `make` with the first `taken` ops of the epilogue, then a kernel of the others.
+LibraryCallOr ApplyEpilogue(const LibraryStep& step, size_t taken, const LibraryContext& context,
+                            LibraryCallOr (*make)(const LibraryStep&, const LibraryContext&));
+// The step by a routine that takes none of its epilogue, which a kernel applies.
+LibraryCallOr MakePlainCall(const LibraryStep& step, const LibraryContext& context);
+
+// A routine of a product or a convolution: its slots as in DnnCall, the products that it sums
+// for each element, and what follows.
+struct SumOfProducts {
+  std::vector<int> slots;
+  double length = 0;
+  std::vector<DnnPostOp> post_ops;
+  // The routine's functions keep NaN, whatever KeepsNan says of oneDNN's.
+  bool keeps_nan = false;
+};
+
+// Unimplemented where oneDNN is not shown to do the post-ops: operands that it takes wrongly
+// or slowly (epilogue_claims.h), functions whose bounds are not known where NaN has to be
+// kept, narrow results among those.
+absl::Status CheckTaken(const LibraryStep& step, const SumOfProducts& sum, const DnnTensor& y,
+                        int channel);
+
+// The call with bounds of the magnitudes of its results, from those of its operands. Where
+// post-ops would give numbers for NaN, a run whose operands do not rule it out takes
+// MakePlainCall instead.
+LibraryCallOr GuardMagnitudes(std::unique_ptr<LibraryCall> call, SumOfProducts sum,
+                              const LibraryStep& step, const LibraryContext& context);
+
+// An image, or weights, for oneDNN. Strides of single elements say nothing: they become those
+// of a layout that the others fit, so that primitives recognise it (channels-last, row-major,
+// or one of its own).
+DnnTensor ImagesOf(const RunView& view);
+bool HasPositiveStrides(const DnnTensor& t);
+
 // oneDNN's descriptions of a step, and which operand of the step each slot is.
 absl::StatusOr<DnnMatmul> DescribeProduct(const LibraryStep& step, std::vector<int>* slots,
                                           int64_t* rows);
@@ -61,11 +95,13 @@ class DnnCall : public LibraryCall {
         rounds_operands_(rounds_operands) {}
 
   int64_t scratch_bytes() const override { return op_->scratch_bytes(); }
-  absl::Status Run(absl::Span<void* const> args, void* result, void* scratch) override {
+  absl::Status Run(const CallMemory& memory) override {
     for (size_t i = 0; i < slots_.size(); ++i) {
-      memory_[i] = i == kDnnResult ? result : slots_[i] < 0 ? nullptr : args[slots_[i]];
+      memory_[i] = i == kDnnResult   ? memory.result
+                   : slots_[i] < 0 ? nullptr
+                                   : memory.args[slots_[i]];
     }
-    return op_->Run(memory_, scratch);
+    return op_->Run(memory_, memory.scratch);
   }
   std::string name() const override { return op_->implementation(); }
   bool rounds_operands() const override { return rounds_operands_; }

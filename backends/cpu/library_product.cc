@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "backends/cpu/library_internal.h"
+#include "backends/cpu/magnitude.h"
 #include "graph/core/status_macros.h"
 #include "graph/ops/ops.h"
 
@@ -176,7 +177,7 @@ absl::StatusOr<DnnMatmul> DescribeProduct(const LibraryStep& step, std::vector<i
   std::vector<const RunView*> extra;
   std::vector<DnnPostOp> post_ops;
   int bias = step.op == &ops::linear && step.args[2].present() ? 2 : -1;
-  for (const Epilogue& e : *step.epilogue) {
+  for (const Epilogue& e : step.epilogue) {
     const bool accumulates = e.arg >= 0 && e.arg == step.replaced;
     if (bias < 0 && post_ops.empty() && !accumulates && IsBias(step, e)) {
       bias = e.arg;
@@ -249,8 +250,15 @@ LibraryCallOr MakeProductCall(const LibraryStep& step, const LibraryContext& con
     auto gemm = MakeGemmCall(m, slots, constant, context);
     if (gemm.ok()) return gemm;
   }
-  return MakeDnnCall(m, std::move(slots), std::move(reading),
-                     [&](const DnnMatmul& made) { return MakeMatmul(made, constant); });
+  const SumOfProducts sum = {slots, static_cast<double>(m.a.dims.back()), m.post_ops};
+  WEFT_RETURN_IF_ERROR(
+      CheckTaken(step, sum, m.y, static_cast<int>(m.y.dims.size()) - 1));
+  WEFT_ASSIGN_OR_RETURN(
+      auto call, MakeDnnCall(m, std::move(slots), std::move(reading),
+                             [&](const DnnMatmul& made) { return MakeMatmul(made, constant); }));
+  // What matmuls cost beside a look at their operands needs no bounds from those before.
+  if (KeepsNan(sum.post_ops)) return call;
+  return GuardMagnitudes(std::move(call), sum, step, context);
 }
 
 }  // namespace weft::cpu

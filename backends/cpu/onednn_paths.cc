@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "backends/cpu/integer_range.h"
 #include "backends/cpu/memory.h"
 #include "backends/cpu/onednn_internal.h"
 #include "graph/core/mapped_memory.h"

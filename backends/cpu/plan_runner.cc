@@ -5,8 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/interpreter.h"
+#include "backends/cpu/magnitude.h"
 #include "backends/cpu/step_profile.h"
 #include "graph/core/status_macros.h"
+#include "graph/core/tensor_internal.h"
 #include "profiler/record.h"
 
 namespace weft::cpu {
@@ -27,10 +29,27 @@ bool IsDense(const HostTensor& tensor) {
   return true;
 }
 
+// What a run has watched is forgotten when it ends, of its nested runs first.
+class WatchScope {
+ public:
+  explicit WatchScope(MemoryGuard* guard)
+      : guard_(guard), before_(guard == nullptr ? 0 : guard->size()) {}
+  ~WatchScope() {
+    if (guard_ != nullptr) guard_->Truncate(before_);
+  }
+  WatchScope(const WatchScope&) = delete;
+  WatchScope& operator=(const WatchScope&) = delete;
+
+ private:
+  MemoryGuard* const guard_;
+  const size_t before_;
+};
+
 }  // namespace
 
 absl::Status PlanRunner::Run(absl::Span<const HostTensor> inputs, const SymbolEnv* outer,
                              std::vector<HostTensor>* outputs) {
+  const WatchScope watched(runtime_.guard.get());
   const profiler::Scope scope(profiler::Activity::kCpuOp, plan_.name);
   WEFT_RETURN_IF_ERROR(CheckInputs(inputs));
   WEFT_RETURN_IF_ERROR(FindAssignment(inputs, outer));
@@ -41,8 +60,12 @@ absl::Status PlanRunner::Run(absl::Span<const HostTensor> inputs, const SymbolEn
   }
   outputs->resize(plan_.outputs.size());
   WEFT_RETURN_IF_ERROR(SetBases(inputs, outputs));
+  if (runtime_.guard != nullptr) WatchBuffers();
+  StepObserver* const observer = runtime_.observer;
+  if (observer != nullptr) WEFT_RETURN_IF_ERROR(observer->BeginRun(plan_, inputs, env()));
   WEFT_RETURN_IF_ERROR(RunSteps());
-  const absl::Status status = FinishOutputs(outputs);
+  absl::Status status = FinishOutputs(outputs);
+  if (observer != nullptr && status.ok()) status = observer->EndRun(plan_, *outputs);
   for (HostTensor& tensor : tensors_) {
     if (tensor.valid()) tensor = HostTensor();
   }
@@ -80,6 +103,7 @@ absl::Status PlanRunner::SetBases(absl::Span<const HostTensor> inputs,
         arena_.Reserve(current_->arena_bytes, profiler::MemoryCategory::kActivation));
     runtime_.stats.arena_bytes += arena_.size();
   }
+  bounds_.assign(plan_.buffers.size(), kUnbounded);
   for (size_t b = 0; b < plan_.buffers.size(); ++b) {
     base_[b] = constants_[b];
     const int64_t offset = current_->places[b];
@@ -91,6 +115,10 @@ absl::Status PlanRunner::SetBases(absl::Span<const HostTensor> inputs,
     const View& view = plan_.input_views[i];
     if (!view.present()) continue;
     const HostTensor* tensor = &inputs[i];
+    if (runtime_.guard != nullptr) {
+      WEFT_RETURN_IF_ERROR(GuardInput(static_cast<int>(i), *tensor));
+      continue;
+    }
     if (!IsDense(*tensor)) {
       dense_[i] = tensor->Contiguous();
       tensor = &dense_[i];
@@ -119,12 +147,12 @@ absl::Status PlanRunner::SetOutput(int i, HostTensor* output) {
     return absl::OkStatus();
   }
   const DType dtype = plan_.outputs[i].dtype();
-  const bool fits = output->valid() && output->dtype() == dtype &&
+  const bool fits = runtime_.guard == nullptr && output->valid() && output->dtype() == dtype &&
                     output->dims() == absl::MakeConstSpan(*dims) && IsDense(*output);
   if (!fits) {
     const std::optional<int64_t> numel = CheckedNumel(*dims);
     std::shared_ptr<HostBuffer> buffer =
-        numel ? runtime_.pool.Get(DTypeBytes(dtype, *numel)) : nullptr;
+        numel ? runtime_.NewBuffer(DTypeBytes(dtype, *numel)) : nullptr;
     if (buffer == nullptr) {
       return absl::ResourceExhaustedError(absl::StrCat("output ", i, ": no memory"));
     }
@@ -136,17 +164,18 @@ absl::Status PlanRunner::SetOutput(int i, HostTensor* output) {
 
 absl::Status PlanRunner::Ensure(int b) {
   if (base_[b] != nullptr) return absl::OkStatus();
+  WEFT_ASSIGN_OR_RETURN(const int64_t bytes, BytesOf(b, env()));
   const std::optional<int64_t> numel = env().Eval(plan_.buffers[b].numel);
-  if (!numel || *numel < 0) {
+  if (bytes < 0 || !numel) {
     return absl::InternalError(absl::StrCat("buffer %", plan_.buffers[b].name, " has no size"));
   }
-  std::shared_ptr<HostBuffer> buffer =
-      runtime_.pool.Get(DTypeBytes(plan_.buffers[b].dtype, *numel));
+  std::shared_ptr<HostBuffer> buffer = runtime_.NewBuffer(bytes);
   if (buffer == nullptr) {
     return absl::ResourceExhaustedError(
         absl::StrCat("buffer %", plan_.buffers[b].name, ": no memory"));
   }
   base_[b] = reinterpret_cast<char*>(buffer->data());
+  if (runtime_.guard != nullptr) WatchBuffer(b, bytes, /*poison=*/true);
   WEFT_ASSIGN_OR_RETURN(tensors_[b],
                         HostTensor::View(std::move(buffer), plan_.buffers[b].dtype, {*numel}));
   return absl::OkStatus();
@@ -154,22 +183,33 @@ absl::Status PlanRunner::Ensure(int b) {
 
 absl::Status PlanRunner::RunSteps() {
   for (size_t i = 0; i < plan_.steps.size(); ++i) {
-    const absl::Status status = RunStep(plan_.steps[i], i);
+    const absl::Status status =
+        internal::CatchOutOfMemory([&] { return RunStep(plan_.steps[i], i); });
     if (!status.ok()) return Annotate(status, Describe(plan_, plan_.steps[i]));
   }
   return absl::OkStatus();
 }
 
 absl::Status PlanRunner::RunStep(const Step& step, size_t index) {
-  if (current_->steps[index] != nullptr) return RunCode(step, *current_->steps[index], index);
-  if (!IsKnown(plan_, step, env())) return absl::InternalError("a symbol has no value");
+  const bool observed = runtime_.observer != nullptr || runtime_.guard != nullptr;
+  const auto run = [&](StepCode& code) {
+    return observed ? RunObserved(step, code, index) : RunCode(step, code, index);
+  };
+  if (current_->steps[index] != nullptr) return run(*current_->steps[index]);
+  if (!IsKnown(plan_, step, env())) {
+    WEFT_RETURN_IF_ERROR(CheckSizes(step, env()));
+    return absl::InternalError("a symbol has no value");
+  }
   WEFT_ASSIGN_OR_RETURN(const std::unique_ptr<StepCode> code,
                         CompileStep(plan_, step, env(), planner_.memory(), constants_, runtime_));
   WEFT_RETURN_IF_ERROR(runtime_.ReserveScratch(code->scratch_bytes));
-  return RunCode(step, *code, index);
+  return run(*code);
 }
 
 absl::Status PlanRunner::RunCode(const Step& step, StepCode& code, size_t index) {
+  for (const View& view : step.results) {
+    if (view.present()) bounds_[view.buffer] = kUnbounded;
+  }
   if (step.kind == StepKind::kKernel) {
     WEFT_RETURN_IF_ERROR(UseGenerated(plan_.kernels[step.kernel], env(), runtime_, &code));
   }
@@ -192,20 +232,32 @@ absl::Status PlanRunner::RunCode(const Step& step, StepCode& code, size_t index)
     code.memory[n++] = view.present() ? At(view) : nullptr;
   }
   if (code.generated != nullptr) {
-    return RunGenerated(*code.generated, code.memory.data(), runtime_.scratch.data(),
+    return RunGenerated(*code.generated, code.memory.data(), runtime_.ScratchData(),
                         runtime_.threads, plan_.kernels[step.kernel].name);
   }
   if (code.program != nullptr) return RunProgram(code);
+  return RunCall(step, code);
+}
+
+absl::Status PlanRunner::RunCall(const Step& step, StepCode& code) {
+  const size_t num_args = code.args.size();
+  for (size_t i = 0; i < num_args; ++i) {
+    code.bounds[i] = code.args[i].present() ? bounds_[code.args[i].buffer] : kUnbounded;
+  }
   const absl::Status status =
-      code.call->Run(absl::MakeConstSpan(code.memory).first(code.args.size()),
-                     code.memory[code.args.size()], runtime_.scratch.data());
-  if (!absl::IsUnimplemented(status)) return status;
-  ++runtime_.stats.fallbacks;
-  return RunReference(step, code);
+      code.call->Run({absl::MakeConstSpan(code.memory).first(num_args), code.memory[num_args],
+                      runtime_.ScratchData(), code.bounds});
+  if (absl::IsUnimplemented(status)) {
+    ++runtime_.stats.fallbacks;
+    return RunReference(step, code);
+  }
+  // Other steps that write the buffer take the bound away again.
+  if (code.fills_buffer) bounds_[code.results[0].buffer] = code.call->result_bound();
+  return status;
 }
 
 absl::Status PlanRunner::RunProgram(StepCode& code) {
-  return RunTiles(*code.program, code.memory.data(), runtime_.scratch.data(), runtime_.threads);
+  return RunTiles(*code.program, code.memory.data(), runtime_.ScratchData(), runtime_.threads);
 }
 
 absl::Status PlanRunner::FinishOutputs(std::vector<HostTensor>* outputs) {

@@ -3,6 +3,7 @@
 #define WEFT_BACKENDS_CPU_PLAN_RUNNER_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -33,8 +34,9 @@ class PlanRunner {
  private:
   // What depends on the sizes of the inputs.
   struct Assignment {
-    explicit Assignment(const SymbolEnv& known) : env(known) {}
+    Assignment(const SymbolEnv& known, int run_threads) : env(known), threads(run_threads) {}
     SymbolEnv env;
+    const int threads;           // The steps are made for.
     std::vector<int64_t> bytes;  // By buffer; -1: not known yet.
     // By buffer, in the arena; -1: elsewhere. Buffers of known size that are neither
     // temporaries nor handed out lie behind those.
@@ -46,6 +48,8 @@ class PlanRunner {
     std::vector<std::optional<std::vector<int64_t>>> output_dims;
     std::vector<std::unique_ptr<StepCode>> output_copies;
     bool dynamic = false;
+    // Places of the plan's conditions on sizes that depend on data.
+    std::vector<int> open_conditions;
   };
 
   // --- Entry (plan_runner_entry.cc) --------------------------------------------------
@@ -53,7 +57,15 @@ class PlanRunner {
   absl::Status MakeKey(absl::Span<const HostTensor> inputs, const SymbolEnv* outer);
   absl::Status FindAssignment(absl::Span<const HostTensor> inputs, const SymbolEnv* outer);
   absl::Status BindInputs(absl::Span<const HostTensor> inputs, SymbolEnv* env);
+  // Checks the conditions of the plan; those without a value yet are left open.
+  absl::Status CheckConditions(Assignment* assignment) const;
+  // Those that were left open, as far as they have values by now.
+  absl::Status CheckOpenConditions() const;
   absl::Status Compile(Assignment* assignment);
+  // The bytes of a buffer; -1 when its size is not known yet.
+  absl::StatusOr<int64_t> BytesOf(int buffer, const SymbolEnv& env) const;
+  // An error that names a size in the step that has no value, although its symbols have.
+  absl::Status CheckSizes(const Step& step, const SymbolEnv& env) const;
   absl::Status PlaceTemporaries(Assignment* assignment);
   std::string InputName(int i) const;
   bool IsRead(int i) const;
@@ -65,6 +77,7 @@ class PlanRunner {
   absl::Status RunSteps();
   absl::Status RunStep(const Step& step, size_t index);
   absl::Status RunCode(const Step& step, StepCode& code, size_t index);
+  absl::Status RunCall(const Step& step, StepCode& code);
   absl::Status RunProgram(StepCode& code);
   absl::Status FinishOutputs(std::vector<HostTensor>* outputs);
   absl::Status FinishOutput(int i, HostTensor* output);
@@ -77,13 +90,24 @@ class PlanRunner {
   }
   const SymbolEnv& env() const { return dynamic_env_ ? *dynamic_env_ : current_->env; }
 
+  // --- Checked runs (plan_runner_observed.cc) ---------------------------------------
+  absl::Status RunObserved(const Step& step, StepCode& code, size_t index);
+  // Gives every place in the arena its red zones.
+  void AddZones(Assignment* assignment);
+  // A copy of the input between zones becomes its buffer.
+  absl::Status GuardInput(int i, const HostTensor& tensor);
+  void WatchBuffer(int buffer, int64_t bytes, bool poison);
+  // Buffers that live for the whole run.
+  void WatchBuffers();
+  // Temporaries that begin or end with the step.
+  void WatchTemporaries(int step);
+  absl::StatusOr<HostTensor> ReadKnown(const View& view);
+
   // --- On host tensors (plan_runner_reference.cc) ----------------------------------
   absl::Status RunReference(const Step& step, const StepCode& code);
   absl::StatusOr<std::vector<HostTensor>> EvaluateStep(const Step& step, const StepCode& code);
   absl::StatusOr<std::vector<HostTensor>> EvaluateControl(const Step& step, const StepCode& code,
                                                           absl::Span<const HostTensor> operands);
-  absl::Status ApplyEpilogue(const Step& step, absl::Span<const HostTensor> operands,
-                             HostTensor* result);
   absl::StatusOr<HostTensor> Read(const RunView& view);
   absl::Status Write(const View& view, const HostTensor& tensor);
   absl::Status CopyTo(const HostTensor& tensor, const RunView& to);
@@ -94,6 +118,7 @@ class PlanRunner {
   ArenaPlanner planner_;
   std::vector<char*> constants_;      // By buffer.
   std::vector<HostTensor> held_;      // Constants that were not dense.
+  std::vector<int> guarded_;          // Constants between zones, as buffers.
   std::vector<bool> read_;            // By input.
   std::vector<bool> direct_;          // By output: a buffer of its own, dense.
   std::vector<int> donors_;           // By output: the input that it may lie in, or -1.
@@ -101,7 +126,9 @@ class PlanRunner {
   // By step and region.
   std::vector<std::vector<std::unique_ptr<PlanRunner>>> regions_;
 
-  absl::flat_hash_map<std::vector<int64_t>, std::unique_ptr<Assignment>> assignments_;
+  // By what sizes depend on, then by the threads of a run.
+  absl::flat_hash_map<std::vector<int64_t>, std::map<int, std::unique_ptr<Assignment>>>
+      assignments_;
   std::vector<int64_t> key_;
   std::vector<int64_t> current_key_;
   Assignment* current_ = nullptr;
@@ -114,6 +141,8 @@ class PlanRunner {
   std::vector<HostTensor> dense_;               // Inputs that had gaps.
   const std::vector<bool>* donated_ = nullptr;  // By input.
   std::vector<bool> in_place_;                  // By output: lies in its donor.
+  // By buffer: no element is larger in magnitude, nor NaN; infinite where that is not known.
+  std::vector<float> bounds_;
   GrowingMemory arena_;
 };
 

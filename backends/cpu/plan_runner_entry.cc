@@ -1,6 +1,7 @@
 // From inputs to the assignment of their sizes, compiled.
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -17,6 +18,10 @@ namespace {
 absl::Status Annotate(const absl::Status& status, absl::string_view where) {
   return absl::Status(status.code(), absl::StrCat(where, ": ", status.message()));
 }
+
+// No machine has memory for more; sums of the bytes of many buffers stay inside of 64
+// bits.
+constexpr int64_t kMaxElements = int64_t{1} << 44;
 
 constexpr int64_t kNoValue = std::numeric_limits<int64_t>::min();
 
@@ -71,8 +76,15 @@ PlanRunner::PlanRunner(const Plan& plan, const Graph* graph, Runtime& runtime)
   for (size_t b = 0; b < plan.buffers.size(); ++b) {
     if (plan.buffers[b].kind != BufferKind::kConstant) continue;
     HostTensor tensor = plan.module->constants().tensor(plan.buffers[b].index).Contiguous();
+    HostTensor copy = runtime.guard != nullptr ? MemoryGuard::Copy(tensor) : HostTensor();
+    const bool guarded = copy.valid();
+    if (guarded) {
+      tensor = std::move(copy);
+      guarded_.push_back(static_cast<int>(b));
+    }
     static char nothing[64] = {};
-    constants_[b] = tensor.numel() == 0 ? nothing : reinterpret_cast<char*>(tensor.raw());
+    const bool empty = tensor.numel() == 0 && !guarded;
+    constants_[b] = empty ? nothing : reinterpret_cast<char*>(tensor.raw());
     runtime.constants.Add(tensor.raw(), tensor.bytes(),
                           CategoryOf(plan.module->constants(), plan.buffers[b].index));
     held_.push_back(std::move(tensor));
@@ -155,11 +167,76 @@ absl::Status PlanRunner::MakeKey(absl::Span<const HostTensor> inputs, const Symb
   return absl::OkStatus();
 }
 
+// Inputs that are read come first: one that is not read may have any shape.
 absl::Status PlanRunner::BindInputs(absl::Span<const HostTensor> inputs, SymbolEnv* env) {
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const int n = static_cast<int>(i);
-    const absl::Status status = env->Unify(plan_.inputs[i], inputs[i]);
-    if (!status.ok() && IsRead(n)) return Annotate(status, InputName(n));
+  for (const bool read : {true, false}) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const int n = static_cast<int>(i);
+      if (IsRead(n) != read) continue;
+      const absl::Status status = env->Unify(plan_.inputs[i], inputs[i]);
+      if (!status.ok() && read) return Annotate(status, InputName(n));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanRunner::CheckConditions(Assignment* a) const {
+  // An outer plan has checked the facts.
+  if (graph_ != nullptr) WEFT_RETURN_IF_ERROR(a->env.CheckConditions());
+  for (size_t i = 0; i < plan_.conditions.size(); ++i) {
+    const PlanCondition& c = plan_.conditions[i];
+    WEFT_RETURN_IF_ERROR(a->env.Check(c.condition, c.origin));
+    if (!a->env.IsBound(c.condition)) a->open_conditions.push_back(static_cast<int>(i));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanRunner::CheckOpenConditions() const {
+  for (int i : current_->open_conditions) {
+    const PlanCondition& c = plan_.conditions[i];
+    WEFT_RETURN_IF_ERROR(env().Check(c.condition, c.origin));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> PlanRunner::BytesOf(int b, const SymbolEnv& env) const {
+  const Buffer& buffer = plan_.buffers[b];
+  const std::optional<int64_t> numel = env.Eval(buffer.numel);
+  if (!numel && !env.IsBound(buffer.numel)) return -1;
+  if (numel && *numel >= 0 && *numel <= kMaxElements) return DTypeBytes(buffer.dtype, *numel);
+  const std::string size = absl::StrCat(DTypeName(buffer.dtype), "[", buffer.numel.ToString(), "]");
+  const std::string known = env.Describe(buffer.numel);
+  std::string text = absl::StrCat("%", buffer.name, ": ", size);
+  absl::StrAppend(&text,
+                  numel && *numel < 0 ? " has a negative size"
+                  : numel             ? " is larger than any memory"
+                                      : " has no size: sizes do not fit together or pass 64 bits",
+                  known.empty() ? "" : ", for ", known);
+  for (const Step& step : plan_.steps) {
+    for (const View& view : step.results) {
+      if (view.buffer != b) continue;
+      return absl::InvalidArgumentError(absl::StrCat(Describe(plan_, step), ": ", text));
+    }
+  }
+  return absl::InvalidArgumentError(text);
+}
+
+absl::Status PlanRunner::CheckSizes(const Step& step, const SymbolEnv& env) const {
+  const bool own = step.kind == StepKind::kReference || step.kind == StepKind::kControl;
+  const auto check = [&](const View& view) {
+    if (!view.type.is_tensor()) return absl::OkStatus();
+    for (SymInt size : view.type.dims()) {
+      const std::optional<int64_t> value = env.Eval(size);
+      if (value ? *value >= 0 : !env.IsBound(size)) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the size ", size.ToString(), value ? " is negative" : " has no value", " for ",
+          env.Describe(size)));
+    }
+    return absl::OkStatus();
+  };
+  for (const View& view : step.args) WEFT_RETURN_IF_ERROR(check(view));
+  for (const View& view : step.results) {
+    if (!own) WEFT_RETURN_IF_ERROR(check(view));
   }
   return absl::OkStatus();
 }
@@ -167,38 +244,44 @@ absl::Status PlanRunner::BindInputs(absl::Span<const HostTensor> inputs, SymbolE
 absl::Status PlanRunner::FindAssignment(absl::Span<const HostTensor> inputs,
                                         const SymbolEnv* outer) {
   WEFT_RETURN_IF_ERROR(MakeKey(inputs, outer));
-  if (current_ != nullptr && key_ == current_key_) return absl::OkStatus();
+  const int threads = runtime_.threads;
+  if (current_ != nullptr && current_->threads == threads && key_ == current_key_) {
+    return absl::OkStatus();
+  }
   const auto it = assignments_.find(key_);
-  if (it != assignments_.end()) {
-    current_ = it->second.get();
+  const bool met = it != assignments_.end();
+  if (met && it->second.count(threads) != 0) {
+    current_ = it->second[threads].get();
     current_key_ = key_;
     return absl::OkStatus();
   }
   auto made = std::make_unique<Assignment>(
-      outer != nullptr ? *outer : SymbolEnv(plan_.module->symbols(), graph_));
+      outer != nullptr ? *outer : SymbolEnv(plan_.module->symbols(), graph_), threads);
   WEFT_RETURN_IF_ERROR(BindInputs(inputs, &made->env));
+  WEFT_RETURN_IF_ERROR(CheckConditions(made.get()));
   WEFT_RETURN_IF_ERROR(Compile(made.get()));
-  ++runtime_.stats.assignments;
+  if (!met) ++runtime_.stats.assignments;
   Log(LogComponent::kExecutor, absl::StrCat("@", plan_.name, ": sizes ", runtime_.stats.assignments,
                                             ", ", made->arena_bytes, " bytes of temporaries"));
   current_ = made.get();
   current_key_ = key_;
-  assignments_[key_] = std::move(made);
+  assignments_[key_][threads] = std::move(made);
   return absl::OkStatus();
 }
 
 absl::Status PlanRunner::Compile(Assignment* a) {
   const profiler::Scope scope(profiler::Activity::kCompilerPass, "prepare sizes");
-  for (const Buffer& buffer : plan_.buffers) {
-    const std::optional<int64_t> numel = a->env.Eval(buffer.numel);
-    if (numel && *numel < 0) return absl::InvalidArgumentError("a negative size");
-    a->bytes.push_back(numel ? DTypeBytes(buffer.dtype, *numel) : -1);
+  for (size_t b = 0; b < plan_.buffers.size(); ++b) {
+    WEFT_ASSIGN_OR_RETURN(const int64_t bytes, BytesOf(static_cast<int>(b), a->env));
+    a->bytes.push_back(bytes);
   }
   WEFT_RETURN_IF_ERROR(PlaceTemporaries(a));
   int64_t scratch = 0;
   for (const Step& step : plan_.steps) {
     const bool own = step.kind == StepKind::kReference || step.kind == StepKind::kControl;
     a->dynamic |= own;
+    const absl::Status sizes = CheckSizes(step, a->env);
+    if (!sizes.ok()) return Annotate(sizes, Describe(plan_, step));
     if (!IsKnown(plan_, step, a->env)) {
       a->dynamic = true;
       a->steps.push_back(nullptr);
@@ -236,14 +319,16 @@ absl::Status PlanRunner::PlaceTemporaries(Assignment* a) {
                         planner_.Find([&](SymInt s) { return a->env.Eval(s); }));
   a->places = layout->offsets;
   a->arena_bytes = layout->arena_bytes;
+  const int64_t zone = runtime_.guard == nullptr ? 0 : MemoryGuard::kZone;
+  if (zone > 0) AddZones(a);
   for (size_t b = 0; b < plan_.buffers.size(); ++b) {
     const Buffer& buffer = plan_.buffers[b];
     const bool elsewhere = buffer.kind == BufferKind::kInput ||
                            buffer.kind == BufferKind::kConstant || a->places[b] >= 0 ||
                            (buffer.kind == BufferKind::kOutput && direct_[buffer.index]);
     if (elsewhere || a->bytes[b] < 0) continue;
-    a->places[b] = a->arena_bytes;
-    a->arena_bytes += (a->bytes[b] + 63) / 64 * 64;
+    a->places[b] = a->arena_bytes + zone;
+    a->arena_bytes += (a->bytes[b] + 63) / 64 * 64 + 2 * zone;
   }
   return absl::OkStatus();
 }

@@ -1,53 +1,32 @@
 // Steps on host tensors: reference and control steps, and library steps that no
 // routine takes.
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/copy.h"
 #include "backends/cpu/interpreter.h"
 #include "backends/cpu/plan_runner.h"
+#include "backends/step_reference.h"
 #include "graph/core/status_macros.h"
-#include "graph/ops/evaluate.h"
-#include "graph/ops/ops.h"
 
 namespace weft::cpu {
-namespace {
-
-absl::Status NoRegions(int, absl::Span<const HostTensor>, std::vector<HostTensor>*) {
-  return absl::InternalError("the op has no nested graphs");
-}
-
-// A vector along the channels of the result: the last dim, or dim 1 of a convolution.
-absl::StatusOr<HostTensor> AlongChannels(const HostTensor& bias, const Step& step, int rank) {
-  if (step.op != &ops::convolution) return bias;
-  std::vector<int64_t> dims(rank - 1, 1);
-  dims[0] = bias.numel();
-  return bias.Contiguous().Reshaped(dims);
-}
-
-// Only optional operands are absent.
-absl::Status CheckOperands(const OpDef& op, absl::Span<const HostTensor> operands) {
-  const auto& specs = op.schema().operands;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].valid() || (i < specs.size() && specs[i].optional)) continue;
-    return absl::InternalError(absl::StrCat("operand ", i, " has no place in the plan"));
-  }
-  return absl::OkStatus();
-}
-
-}  // namespace
 
 absl::StatusOr<HostTensor> PlanRunner::Read(const RunView& view) {
   if (view.symint) return HostTensor::ScalarInt(DType::kI64, view.value);
   if (!view.present()) return HostTensor();
+  // A view without elements may begin behind the end of its buffer.
+  if (view.numel() == 0) return HostTensor(view.dtype, view.dims);
   const std::optional<int64_t> numel = env().Eval(plan_.buffers[view.buffer].numel);
   if (!numel || base_[view.buffer] == nullptr) {
     return absl::InternalError("an operand has no memory");
   }
+  // A view without elements may start behind its buffer: a slice of an empty tensor does.
+  const int64_t offset = view.numel() == 0 ? 0 : view.offset;
   return HostTensor::View(
       HostBuffer::Borrow(base_[view.buffer], DTypeBytes(plan_.buffers[view.buffer].dtype, *numel)),
-      view.dtype, view.dims, view.strides, view.offset);
+      view.dtype, view.dims, view.strides, offset);
 }
 
 absl::Status PlanRunner::RunReference(const Step& step, const StepCode& code) {
@@ -65,9 +44,13 @@ absl::Status PlanRunner::RunReference(const Step& step, const StepCode& code) {
     absl::Status status =
         dynamic_env_ ? dynamic_env_->Unify(view.type, results[i]) : absl::OkStatus();
     if (!status.ok()) {
-      return absl::InternalError(
-          absl::StrCat("result ", i, " contradicts its type: ", status.message()));
+      const std::string message =
+          absl::StrCat("result ", i, " contradicts its type: ", status.message());
+      // What data decides may break a condition.
+      if (step.op->has(kDataDependent)) return absl::InvalidArgumentError(message);
+      return absl::InternalError(message);
     }
+    WEFT_RETURN_IF_ERROR(CheckOpenConditions());
     if (view.present()) WEFT_RETURN_IF_ERROR(Write(view, results[i]));
   }
   return absl::OkStatus();
@@ -80,42 +63,8 @@ absl::StatusOr<std::vector<HostTensor>> PlanRunner::EvaluateStep(const Step& ste
     WEFT_ASSIGN_OR_RETURN(HostTensor operand, Read(arg));
     operands.push_back(std::move(operand));
   }
-  if (step.kind == StepKind::kCopy) return operands;
   if (step.kind == StepKind::kControl) return EvaluateControl(step, code, operands);
-  size_t own = operands.size();
-  if (!step.epilogue.empty()) {
-    // Operands of the epilogue follow those of the op.
-    for (const Epilogue& e : step.epilogue) {
-      if (e.arg >= 0) own = std::min(own, static_cast<size_t>(e.arg));
-    }
-  }
-  WEFT_RETURN_IF_ERROR(CheckOperands(*step.op, absl::MakeConstSpan(operands).first(own)));
-  auto results =
-      Evaluate(*step.op, code.attrs, absl::MakeConstSpan(operands).first(own), NoRegions);
-  if (!results.ok()) return results.status();
-  WEFT_RETURN_IF_ERROR(ApplyEpilogue(step, operands, &(*results)[0]));
-  return results;
-}
-
-absl::Status PlanRunner::ApplyEpilogue(const Step& step, absl::Span<const HostTensor> operands,
-                                       HostTensor* result) {
-  for (const Epilogue& e : step.epilogue) {
-    std::vector<HostTensor> inputs = {*result};
-    const OpDef* op = e.op;
-    const AttrList* attrs = e.attrs;
-    if (e.kind == Epilogue::Kind::kBias) {
-      WEFT_ASSIGN_OR_RETURN(HostTensor bias, AlongChannels(operands[e.arg], step, result->rank()));
-      inputs.push_back(std::move(bias));
-      op = &ops::add;
-      attrs = AttrList::Get({});
-    } else if (e.kind == Epilogue::Kind::kBinary) {
-      inputs.push_back(operands[e.arg]);
-    }
-    auto applied = Evaluate(*op, attrs, inputs, NoRegions);
-    if (!applied.ok()) return applied.status();
-    *result = std::move((*applied)[0]);
-  }
-  return absl::OkStatus();
+  return weft::EvaluateStep(step, code.attrs, operands);
 }
 
 absl::StatusOr<std::vector<HostTensor>> PlanRunner::EvaluateControl(
@@ -157,7 +106,7 @@ absl::Status PlanRunner::CopyTo(const HostTensor& tensor, const RunView& to) {
                         CompileCopy(DenseView(to.dtype, to.dims), to, *runtime_.table));
   WEFT_RETURN_IF_ERROR(runtime_.ReserveScratch(program.workspace_bytes * runtime_.threads));
   void* const memory[] = {tensor.raw(), At(to)};
-  return RunTiles(program, memory, runtime_.scratch.data(), runtime_.threads);
+  return RunTiles(program, memory, runtime_.ScratchData(), runtime_.threads);
 }
 
 }  // namespace weft::cpu

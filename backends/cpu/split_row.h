@@ -30,9 +30,6 @@ enum class SplitPart : uint8_t {
 void SplitF32(const float* row, int64_t n, SplitPart part, uint16_t* out);
 void SplitI32(const int32_t* row, int64_t n, SplitPart part, uint8_t* out);
 
-// The least and the largest of n elements, and of what is there already.
-void RangeOfI32(const int32_t* values, int64_t n, int32_t* low, int32_t* high);
-
 }  // namespace weft::cpu
 
 #endif  // WEFT_BACKENDS_CPU_SPLIT_ROW_H_

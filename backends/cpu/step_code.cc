@@ -57,14 +57,15 @@ absl::Status CompileKernel(const Kernel& kernel, const SymbolEnv& env, Runtime& 
 }
 
 // Without a routine that takes it, the step is evaluated as the reference does.
-void CompileLibrary(const Plan& plan, const Step& step, const MemoryPlan& memory,
-                    const std::vector<char*>& constants, Runtime& runtime, StepCode* code) {
+void CompileLibrary(const Plan& plan, const Step& step, const SymbolEnv& env,
+                    const MemoryPlan& memory, const std::vector<char*>& constants,
+                    Runtime& runtime, StepCode* code) {
   LibraryStep library;
   library.op = step.op;
   library.attrs = code->attrs;
   library.args = code->args;
   library.result = code->results[0];
-  library.epilogue = &step.epilogue;
+  library.epilogue = step.epilogue;
   for (const Epilogue& e : step.epilogue) {
     if (e.arg >= 0 && memory.Replaces(step.args[e.arg].buffer, step.results[0].buffer)) {
       library.replaced = e.arg;
@@ -88,16 +89,31 @@ void CompileLibrary(const Plan& plan, const Step& step, const MemoryPlan& memory
   if (code->call->rounds_operands()) ++runtime.stats.rounded_products;
   if (code->call->narrows_integers()) ++runtime.stats.integer_products;
   code->scratch_bytes = code->call->scratch_bytes();
+  code->bounds.resize(code->args.size());
+  const RunView& result = code->results[0];
+  const std::optional<int64_t> elements = env.Eval(plan.buffers[result.buffer].numel);
+  code->fills_buffer = elements && *elements == result.numel();
 }
 
 }  // namespace
 
 absl::Status Runtime::ReserveScratch(int64_t bytes) {
+  if (guard != nullptr) bytes += 2 * MemoryGuard::kZone;
   if (bytes <= scratch.size()) return absl::OkStatus();
+  if (guard != nullptr) guard->Forget(ScratchData());
   ++stats.allocations;
   WEFT_RETURN_IF_ERROR(scratch.Reserve(bytes));
   stats.scratch_bytes = scratch.size();
   return absl::OkStatus();
+}
+
+char* Runtime::ScratchData() const {
+  const bool apart = guard != nullptr && scratch.size() > 0;
+  return scratch.data() + (apart ? MemoryGuard::kZone : 0);
+}
+
+std::shared_ptr<HostBuffer> Runtime::NewBuffer(int64_t bytes) {
+  return guard != nullptr ? MemoryGuard::Allocate(bytes) : pool.Get(bytes);
 }
 
 bool IsKnown(const Plan& plan, const Step& step, const SymbolEnv& env) {
@@ -134,7 +150,7 @@ absl::StatusOr<std::unique_ptr<StepCode>> CompileStep(const Plan& plan, const St
     if (code->generated != nullptr) return code;
     WEFT_RETURN_IF_ERROR(CompileKernel(kernel, env, runtime, code.get()));
   } else if (step.kind == StepKind::kLibrary) {
-    CompileLibrary(plan, step, memory, constants, runtime, code.get());
+    CompileLibrary(plan, step, env, memory, constants, runtime, code.get());
   } else if (step.kind == StepKind::kCopy) {
     auto program = CompileCopy(code->args[0], code->results[0], *runtime.table);
     // Elements of four bits go through host tensors.

@@ -10,11 +10,13 @@
 #include "absl/status/statusor.h"
 #include "backends/cpu/executable.h"
 #include "backends/cpu/generated.h"
+#include "backends/cpu/guarded_memory.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/library.h"
 #include "backends/cpu/memory.h"
 #include "backends/cpu/run_view.h"
 #include "backends/cpu/tile_program.h"
+#include "backends/step_observer.h"
 #include "backends/symbol_env.h"
 #include "lowering/memory_plan.h"
 #include "lowering/plan.h"
@@ -38,8 +40,15 @@ struct Runtime {
   CpuStats stats;
   std::unique_ptr<GeneratedKernels> generated;  // Null: the interpreter alone.
 
+  std::unique_ptr<MemoryGuard> guard;  // Null: memory is not guarded.
+  StepObserver* observer = nullptr;    // Null: nothing watches the steps.
+
   // Counts what it allocates.
   absl::Status ReserveScratch(int64_t bytes);
+  // Where the reserved bytes begin.
+  char* ScratchData() const;
+  // Memory of an output; null without memory.
+  std::shared_ptr<HostBuffer> NewBuffer(int64_t bytes);
 };
 
 struct StepCode {
@@ -54,8 +63,11 @@ struct StepCode {
   // Of a kernel, once there is code; `program` otherwise.
   std::unique_ptr<GeneratedCall> generated;
   bool asked = false;  // For code.
-  // What `program` or `call` gets: filled before each run.
+  // What `program` or `call` gets: filled before each run. Bounds by operand of a call.
   std::vector<void*> memory;
+  std::vector<float> bounds;
+  // The results fill their buffers.
+  bool fills_buffer = false;
   int64_t scratch_bytes = 0;
   // Of step_profile.h: who ran it when it was described; null before.
   const char* profiled_as = nullptr;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/cpu/epilogue_claims.h"
 #include "backends/cpu/library_internal.h"
 #include "graph/ops/ops.h"
 #include "lowering/clamp_bounds.h"
@@ -79,8 +80,11 @@ bool TakesEpilogue(const Node& library, const Node& op, int operand) {
   const bool either =
       op.Is(ops::add) || op.Is(ops::mul) || op.Is(ops::maximum) || op.Is(ops::minimum);
   if (op.Is(ops::div) && op.attrs().Has("rounding_mode")) return false;
-  return (operand == 0 || either) && op.operand(1 - operand)->type().dtype() == dtype &&
-         op.result()->type() == library.result()->type();
+  const Type result = library.result()->type();
+  const Type other = op.operand(1 - operand)->type();
+  const int channel = library.Is(ops::convolution) ? 1 : result.rank() - 1;
+  return (operand == 0 || either) && other.dtype() == dtype && op.result()->type() == result &&
+         BroadcastOf(other.dims(), result.dims(), channel) != Broadcast::kOther;
 }
 
 // oneDNN's fast kernels of 32-bit convolutions and of pooling.

@@ -9,6 +9,7 @@
 #include "backends/reference/node_profile.h"
 #include "backends/symbol_env.h"
 #include "graph/core/status_macros.h"
+#include "graph/core/tensor_internal.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/region.h"
@@ -56,21 +57,18 @@ class Frame {
       : graph_(graph),
         env_(std::move(env)),
         options_(options),
-        region_runs_(region_runs),
-        values_(graph.value_id_limit()),
-        uses_left_(graph.value_id_limit()) {
-    if (graph.num_write_nodes() > 0 || NestedGraphsWrite(graph)) {
-      memory_.emplace(graph);
-    }
-  }
+        region_runs_(region_runs) {}
 
   absl::StatusOr<std::vector<HostTensor>> Run(
       absl::Span<const HostTensor> inputs) {
+    values_.resize(graph_.value_id_limit());
+    uses_left_.resize(graph_.value_id_limit());
+    if (graph_.num_write_nodes() > 0 || NestedGraphsWrite(graph_)) memory_.emplace(graph_);
     absl::Status status = BindInputs(inputs);
     if (!status.ok()) return status;
     CountUses();
     for (const Node* node : graph_.nodes()) {
-      status = RunNode(*node);
+      status = internal::CatchOutOfMemory([&] { return RunNode(*node); });
       if (!status.ok()) return Annotate(status, Describe(*node));
       ReleaseOperands(*node);
     }
@@ -81,6 +79,24 @@ class Frame {
     }
     if (options_.written != nullptr) *options_.written = Written(outputs);
     return outputs;
+  }
+
+  // The node alone.
+  absl::StatusOr<std::vector<HostTensor>> EvaluateNode(const Node& node, const AttrList* attrs,
+                                                       std::vector<HostTensor> operands) {
+    if (node.Is(ops::constant)) return std::vector<HostTensor>{*LiteralOf(node.result())};
+    if (attrs->is_symbolic()) {
+      return absl::InternalError("a symbol in an attribute has no value");
+    }
+    if (options_.edit_operands) options_.edit_operands(node, &operands);
+    auto results = node.op().has(kControlFlow)
+                       ? EvalControlFlow(node, attrs, operands)
+                       : Evaluate(node.op(), attrs, operands, NoRegions);
+    if (results.ok() && options_.edit_results) options_.edit_results(node, &*results);
+    return results;
+  }
+  const AttrList* AttrsOf(const Node& node) const {
+    return node.attr_list()->Substitute([this](SymInt s) { return env_.Replacement(s); });
   }
 
  private:
@@ -108,7 +124,8 @@ class Frame {
       }
       Set(graph_.input(i), inputs[i]);
     }
-    return absl::OkStatus();
+    const bool nested = graph_.module().FindFunction(graph_.name()) != &graph_;
+    return nested ? absl::OkStatus() : env_.CheckConditions();
   }
 
   void Set(const Value* value, HostTensor tensor) {
@@ -178,14 +195,8 @@ class Frame {
       description = DescribeForProfile(node, operands, env_);
     }
     const profiler::Scope scope(profiler::Activity::kCpuOp, name, description);
-    const auto replace = [this](SymInt s) { return env_.Replacement(s); };
-    const AttrList* attrs = node.attr_list()->Substitute(replace);
-    if (attrs->is_symbolic()) {
-      return absl::InternalError("a symbol in an attribute has no value");
-    }
-    auto results = node.op().has(kControlFlow)
-                       ? EvalControlFlow(node, attrs, operands)
-                       : Evaluate(node.op(), attrs, operands, NoRegions);
+    const AttrList* attrs = AttrsOf(node);
+    auto results = EvaluateNode(node, attrs, std::move(operands));
     if (!results.ok()) return results.status();
     if (options_.on_node) options_.on_node(node, *results);
     return KeepResults(node, attrs, *std::move(results));
@@ -213,6 +224,8 @@ class Frame {
       ++*region_runs_;
       RunOptions inner;
       inner.max_region_runs = options_.max_region_runs;
+      inner.edit_operands = options_.edit_operands;
+      inner.edit_results = options_.edit_results;
       std::vector<HostTensor> now(inputs.begin(), inputs.end());
       std::vector<HostTensor> written;
       if (memory_) {
@@ -322,8 +335,18 @@ absl::StatusOr<std::vector<HostTensor>> Run(const Graph& graph,
                                             absl::Span<const HostTensor> inputs,
                                             const RunOptions& options) {
   int64_t region_runs = 0;
-  return Frame(graph, SymbolEnv(graph.module().symbols(), &graph), options, &region_runs)
-      .Run(inputs);
+  return internal::CatchOutOfMemory([&] {
+    return Frame(graph, SymbolEnv(graph.module().symbols(), &graph), options, &region_runs)
+        .Run(inputs);
+  });
+}
+
+absl::StatusOr<std::vector<HostTensor>> RunNode(const Node& node,
+                                                absl::Span<const HostTensor> operands,
+                                                const SymbolEnv& env, const RunOptions& options) {
+  int64_t region_runs = 0;
+  Frame frame(*node.graph(), env, options, &region_runs);
+  return frame.EvaluateNode(node, frame.AttrsOf(node), {operands.begin(), operands.end()});
 }
 
 }  // namespace weft::reference

@@ -21,6 +21,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "backends/symbol_env.h"
 #include "graph/core/graph.h"
 #include "graph/core/tensor.h"
 
@@ -32,6 +33,10 @@ struct RunOptions {
   // Runs of nested graphs, of all depths together; a loop that asks for more is
   // a ResourceExhausted error. -1: any number.
   int64_t max_region_runs = -1;
+  // Called before and after each node, those of nested graphs included, and may change what
+  // the node reads and what it gives: for estimates of what rounding does to a result.
+  std::function<void(const Node&, std::vector<HostTensor>* operands)> edit_operands;
+  std::function<void(const Node&, std::vector<HostTensor>* results)> edit_results;
   // Set to one tensor for each input: what it holds after the run, by writes of
   // nodes or by the graph's write-backs; invalid where it was not written.
   std::vector<HostTensor>* written = nullptr;
@@ -46,6 +51,14 @@ struct RunOptions {
 absl::StatusOr<std::vector<HostTensor>> Run(const Graph& graph,
                                             absl::Span<const HostTensor> inputs,
                                             const RunOptions& options = {});
+
+// Runs one node of a graph without writes on these operands, invalid ones for those that are
+// absent; `env` has values for the symbols of its attributes. Results that contradict the
+// node's types are left to the caller. Options: those about single nodes and nested graphs.
+absl::StatusOr<std::vector<HostTensor>> RunNode(const Node& node,
+                                                absl::Span<const HostTensor> operands,
+                                                const SymbolEnv& env,
+                                                const RunOptions& options = {});
 
 }  // namespace weft::reference
 

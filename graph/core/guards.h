@@ -1,6 +1,6 @@
 // The conditions under which a program holds, for people and for those who check
-// them before a run: which are enough, where their symbols come from, and what a
-// message about a broken one says.
+// them before a run: those that nodes take on trust, which are enough, where their
+// symbols come from, and what a message about a broken one says.
 #ifndef WEFT_GRAPH_CORE_GUARDS_H_
 #define WEFT_GRAPH_CORE_GUARDS_H_
 
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "graph/core/graph.h"
 #include "graph/core/sym_nearest.h"
@@ -42,6 +43,24 @@ class SymbolSources {
 
 // "reshape, from \"fc/reshape\"": a node, where facts say who assumed them.
 std::string OriginOf(const Node& node);
+
+// A condition on sizes that shape inference takes on trust: that two sizes are equal,
+// that a window fits, that a result has its declared sizes.
+struct SizeAssumption {
+  SymInt condition;
+  std::string origin;  // OriginOf the node.
+};
+
+// Adds what the facts of the module leave open about one node, operands and results
+// as they are typed now: the assumptions of its op, and that its results have their
+// declared sizes, none of them negative. When they hold, the node gives results of its
+// types and touches no memory outside of its operands. The nested graph of an op that
+// decomposes into it always runs, and its assumptions are the node's own; those of
+// other nested graphs are left out, because which of them runs is not known. Operands
+// that do not fit, and a condition too large to be expressed, are errors.
+absl::Status AddSizeAssumptions(const Node& node, std::vector<SizeAssumption>* assumptions);
+// The same for all nodes of the graph.
+absl::Status AddSizeAssumptions(const Graph& graph, std::vector<SizeAssumption>* assumptions);
 
 struct SizeGuard {
   SymInt condition;

@@ -100,7 +100,8 @@ std::shared_ptr<HostBuffer> TryAllocateBuffer(int64_t size) {
 
 std::shared_ptr<HostBuffer> HostBuffer::Allocate(int64_t size) {
   auto buffer = OwnedBuffer::TryAllocate(size);
-  WEFT_CHECK(buffer != nullptr) << "no memory for " << size << " bytes";
+  WEFT_CHECK(size >= 0) << size;
+  if (buffer == nullptr) throw internal::OutOfMemory(size);
   return buffer;
 }
 

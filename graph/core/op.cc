@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/core/check.h"
+#include "graph/core/text_reader.h"
 
 namespace weft {
 
@@ -134,6 +135,10 @@ absl::StatusOr<Types> InferTypes(const OpArgs& args) {
   if (!types.ok()) return annotate(types.status());
   for (Type t : *types) {
     if (!t.is_tensor()) continue;
+    if (t.rank() > text::kMaxRank) {
+      return annotate(absl::InvalidArgumentError(
+          absl::StrCat("a result of ", t.rank(), " dims; the limit is ", text::kMaxRank)));
+    }
     if (!t.numel().is_valid()) {
       return annotate(absl::InvalidArgumentError(absl::StrCat(
           "the size of ", t.ToString(), " cannot be expressed: an operand's "

@@ -297,7 +297,14 @@ SymInt operator-(SymInt a, SymInt b) {
   return FromTerms(std::move(terms));
 }
 
+// Without elements a tensor may have sizes whose product passes 64 bits.
 SymInt Product(absl::Span<const SymInt> values) {
+  bool valid = true, empty = false;
+  for (SymInt v : values) {
+    valid = valid && v.is_valid();
+    empty = empty || v.Is(0);
+  }
+  if (valid && empty) return 0;
   SymInt product = 1;
   for (SymInt v : values) product = product * v;
   return product;

@@ -71,9 +71,8 @@ SymInt Substitute(SymInt s,
     case Kind::kSum:
       return SumOf(args, s.coefficient());
     case Kind::kProduct:
-      result = SymInt(s.coefficient());
-      for (SymInt arg : args) result = result * arg;
-      return result;
+      args.insert(args.begin(), SymInt(s.coefficient()));
+      return Product(args);
     case Kind::kFloorDiv:
       return FloorDiv(args[0], args[1]);
     case Kind::kMod:

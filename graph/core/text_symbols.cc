@@ -82,7 +82,15 @@ std::string RangeToString(const std::string& name, SymRange range) {
 struct Fact {
   SymbolInfo info;
   bool has_min = false;
+  size_t begin = 0;  // In the text.
 };
+
+// Some multiple of the divisor is in the range.
+bool HasValues(const SymbolInfo& info) {
+  const __int128 max = info.range.max, divisor = info.divisor;
+  const __int128 rest = (max % divisor + divisor) % divisor;
+  return max - rest >= info.range.min;
+}
 
 class FactParser {
  public:
@@ -92,7 +100,14 @@ class FactParser {
     do {
       if (!ParseFact()) return false;
     } while (reader_.Accept(','));
-    for (const Fact& fact : facts_) table_.Declare(fact.info);
+    for (const Fact& fact : facts_) {
+      table_.Declare(fact.info);
+      if (!HasValues(*table_.Find(fact.info.symbol))) {
+        const SymInt symbol = fact.info.symbol;
+        return reader_.Fail(fact.begin, absl::StrCat("the facts leave no value for ",
+                                                     symbol.ToString()));
+      }
+    }
     for (const Condition& c : conditions_) {
       if (table_.Assume(c.condition, "the where clause") != Proof::kNo) continue;
       return reader_.Fail(c.begin,
@@ -107,6 +122,7 @@ class FactParser {
     if (inserted) {
       facts_.emplace_back();
       facts_.back().info.symbol = symbol;
+      facts_.back().begin = reader_.position();
     }
     return &facts_[it->second];
   }
@@ -305,7 +321,10 @@ std::string ConditionsToString(const SymbolTable& table, absl::FunctionRef<bool(
     bool admitted = !c.is_range;
     ForEachSymbol(c.condition, [&](SymInt symbol) { admitted &= admits(symbol); });
     if (!admitted || !printed->insert(c.condition).second) continue;
-    absl::StrAppend(&out, out.empty() ? "" : ", ", c.condition.ToString());
+    const std::string text = c.condition.ToString();
+    // Outside of parentheses `//` begins a comment.
+    const bool divides = text.find("//") != std::string::npos;
+    absl::StrAppend(&out, out.empty() ? "" : ", ", divides ? absl::StrCat("(", text, ")") : text);
   }
   return out;
 }

@@ -15,7 +15,7 @@
 //   7 regions     One graph per region of the schema, in the same module.
 //   8 results     Count and kind as in the schema.
 //   9 sizes       No invalid size in a type or attribute, no negative constant
-//                 size in a type.
+//                 size in a type, and at most kMaxRank sizes.
 //  10 types       The op accepts its operands, and each result type is the
 //                 inferred one or a legal refinement. The results of
 //                 data-dependent ops are held to 8 and 9 alone: their Infer

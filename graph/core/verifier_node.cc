@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/core/text_reader.h"
 #include "graph/core/verifier.h"
 #include "graph/core/verifier_internal.h"
 
@@ -10,6 +11,7 @@ namespace weft::internal {
 
 bool IsSizeType(Type type) {
   if (type.is_symint()) return type.symint().is_valid();
+  if (type.rank() > text::kMaxRank) return false;
   for (SymInt d : type.dims()) {
     if (!d.is_valid() || (d.is_constant() && d.value() < 0)) return false;
   }

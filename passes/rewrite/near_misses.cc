@@ -8,18 +8,14 @@
 namespace weft {
 
 NearMisses::NearMisses(const std::string& rules) {
-  // The library reports bad expressions by throwing alone.
-  try {
-    names_ = std::regex(rules);
-  } catch (const std::regex_error&) {
-    valid_ = false;
-  }
+  auto filter = NameFilter::Parse(rules);
+  if (filter.ok()) names_ = *std::move(filter);
 }
 
 bool NearMisses::Asks(const RuleIndex& index, int rule) {
   if (asked_.empty()) asked_.assign(index.num_rules(), -1);
   if (asked_[rule] < 0) {
-    asked_[rule] = valid_ && std::regex_match(index.rule(rule).name, names_);
+    asked_[rule] = names_ && names_->Matches(index.rule(rule).name);
   }
   return asked_[rule] != 0;
 }

@@ -3,12 +3,13 @@
 #ifndef WEFT_PASSES_REWRITE_NEAR_MISSES_H_
 #define WEFT_PASSES_REWRITE_NEAR_MISSES_H_
 
-#include <regex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "graph/core/graph.h"
 #include "passes/pass_context.h"
+#include "passes/remarks/name_filter.h"
 #include "passes/rewrite/matcher.h"
 #include "passes/rewrite/rule_index.h"
 
@@ -19,8 +20,8 @@ class NearMisses {
   // The places kept for a rule.
   static constexpr int kMaxPlaces = 5;
 
-  // Rules whose whole name the regular expression matches; one that is not well
-  // formed matches none.
+  // Rules whose whole name the regular expression matches (NameFilter). One that is
+  // not well formed matches none: tools check it first.
   explicit NearMisses(const std::string& rules);
 
   // Tries the asked rules of `entry` at `node`, all orders of operands, and
@@ -42,8 +43,7 @@ class NearMisses {
   bool Asks(const RuleIndex& index, int rule);
   void Keep(Place place, std::vector<Place>* places) const;
 
-  std::regex names_;
-  bool valid_ = true;
+  std::optional<NameFilter> names_;
   std::vector<signed char> asked_;          // By rule: -1 not known yet, 0, 1.
   std::vector<std::vector<Place>> places_;  // By rule.
   Match match_;

@@ -15,8 +15,11 @@ namespace {
 
 class Retyping {
  public:
-  Retyping(Graph& graph, bool follow, std::vector<Need>* needs)
-      : graph_(graph), facts_(graph.module().symbols()), follow_(follow), needs_(needs) {}
+  Retyping(Graph& graph, bool follow, std::vector<SizeAssumption>* assumptions)
+      : graph_(graph),
+        facts_(graph.module().symbols()),
+        follow_(follow),
+        assumptions_(assumptions) {}
 
   absl::Status Run(absl::Span<const Type> types) {
     for (int i = 0; i < graph_.num_inputs(); ++i) {
@@ -56,7 +59,7 @@ class Retyping {
   Graph& graph_;
   SymbolTable& facts_;
   const bool follow_;
-  std::vector<Need>* needs_;
+  std::vector<SizeAssumption>* assumptions_;
   absl::flat_hash_set<const Value*> changed_;
   absl::flat_hash_map<SymInt, SymInt> renamed_;  // Sizes that depend on data.
   std::vector<SymInt> gone_;
@@ -93,7 +96,7 @@ absl::Status Retyping::Infer(Node* node) {
         absl::StrCat(OriginOf(*node), ": ", types.status().message()));
   }
   for (SymInt condition : conditions) {
-    if (condition.is_valid()) needs_->push_back({condition, OriginOf(*node)});
+    if (condition.is_valid()) assumptions_->push_back({condition, OriginOf(*node)});
   }
   if (node->op().has(kDataDependent)) {
     Replace(node, *types);
@@ -202,8 +205,8 @@ std::vector<SymInt> Retyping::FollowExpand(Type self, std::vector<SymInt> size) 
 }  // namespace
 
 absl::Status RetypeInputs(Graph& graph, absl::Span<const Type> types, bool follow,
-                          std::vector<Need>* needs) {
-  return Retyping(graph, follow, needs).Run(types);
+                          std::vector<SizeAssumption>* assumptions) {
+  return Retyping(graph, follow, assumptions).Run(types);
 }
 
 }  // namespace weft

@@ -13,7 +13,7 @@ namespace weft {
 
 // Gives the inputs of a function, which no node calls, these types, and infers
 // those of the nodes that depend on them again; sizes that depend on data get
-// fresh symbols. What the nodes need then goes to `needs`. With `follow`, sizes
+// fresh symbols. What the nodes then assume goes to `assumptions`. With `follow`, sizes
 // of reshape and expand that are numbers become expressions of the new sizes
 // where these have the same value for their hints: [2, 150528] becomes
 // [s0, 150528] when the reshaped tensor has s0*150528 elements.
@@ -21,7 +21,7 @@ namespace weft {
 // An error names the node that cannot do with the sizes, or that holds nested
 // graphs of old sizes; the module is of no use then.
 absl::Status RetypeInputs(Graph& graph, absl::Span<const Type> types, bool follow,
-                          std::vector<Need>* needs);
+                          std::vector<SizeAssumption>* assumptions);
 
 }  // namespace weft
 

@@ -16,6 +16,14 @@ namespace {
 
 constexpr size_t kBlockBytes = 1 << 18;
 
+// Traces compress to a thirtieth, or a hundredth where they repeat themselves. What inflates to
+// more than this is made to take time and memory.
+constexpr int64_t kMaxInflation = 250;
+constexpr int64_t kFreeInflatedBytes = int64_t{256} << 20;
+
+// A bound for arithmetic.
+constexpr int64_t kMaxFileBytes = int64_t{1} << 50;
+
 gzFile AsGzip(void* file) { return static_cast<gzFile>(file); }
 
 }  // namespace
@@ -28,7 +36,7 @@ absl::StatusOr<std::unique_ptr<ByteSource>> ByteSource::OpenFile(const std::stri
     if (S_ISDIR(info.st_mode)) {
       return absl::InvalidArgumentError(absl::StrCat("cannot read ", path, ": it is a folder"));
     }
-    source->file_size_ = info.st_size;
+    source->file_size_ = std::min<int64_t>(info.st_size, kMaxFileBytes);
   }
   errno = 0;
   source->gzip_ = gzopen(path.c_str(), "rb");
@@ -61,6 +69,11 @@ bool ByteSource::Refill() {
   const char* message = gzerror(AsGzip(gzip_), &error);
   if (size < 0 || (size == 0 && error != Z_OK && error != Z_STREAM_END)) {
     status_ = ErrorHere(error == Z_BUF_ERROR ? "the compressed data ends too soon" : message);
+    return false;
+  }
+  if (file_size_ > 0 && before_ + size > std::max(kFreeInflatedBytes, kMaxInflation * file_size_)) {
+    status_ = ErrorHere(absl::StrCat("the compressed data inflates to more than ", kMaxInflation,
+                                     " times the file's size"));
     return false;
   }
   end_ = begin_ + size;

@@ -33,13 +33,20 @@ class JsonBytes {
   bool operator!=(const JsonBytes& other) const { return AtEnd() != other.AtEnd(); }
   char operator*() const { return state_->source.Peek(); }
   JsonBytes& operator++() {
-    Count(state_->source.Peek());
+    const char c = state_->source.Peek();
+    Count(c);
     state_->source.Skip();
+    // The lexer holds blanks too: one stands for those that follow it.
+    while (!state_->in_string && IsBlank(c) && !AtEnd() && IsBlank(state_->source.Peek())) {
+      state_->source.Skip();
+    }
     return *this;
   }
 
  private:
   bool AtEnd() const { return state_ == nullptr || state_->too_long || state_->source.AtEnd(); }
+
+  static bool IsBlank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
   void Count(char c) {
     State& s = *state_;
@@ -55,7 +62,7 @@ class JsonBytes {
       }
     } else if (c == '"') {
       s.in_string = true;
-    } else if (c == ',' || c == ':' || c == '{' || c == '[' || c == ' ' || c == '\n') {
+    } else if (c == ',' || c == ':' || c == '{' || c == '[' || IsBlank(c)) {
       s.token = 0;
     } else {
       ++s.token;

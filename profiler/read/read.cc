@@ -1,5 +1,9 @@
 #include "profiler/read/read.h"
 
+#include <new>
+
+#include "absl/strings/str_cat.h"
+
 namespace weft::profiler {
 namespace {
 
@@ -16,12 +20,22 @@ bool LooksLikeJson(absl::string_view bytes) {
          absl::string_view("\"{}]").find(bytes[second]) != absl::string_view::npos;
 }
 
-absl::Status Read(ByteSource& source, TraceSink& sink, const ReadOptions& options) {
+absl::Status ReadEvents(ByteSource& source, TraceSink& sink, const ReadOptions& options) {
   if (source.AtEnd()) {
     return source.status().ok() ? source.ErrorHere("the file is empty") : source.status();
   }
   return LooksLikeJson(source.LookAhead().substr(0, 4096)) ? ReadChromeJson(source, sink, options)
                                                            : ReadPerfetto(source, sink, options);
+}
+
+// What sinks keep of a trace, and one item of it, may be more than there is memory.
+absl::Status Read(ByteSource& source, TraceSink& sink, const ReadOptions& options) {
+  try {
+    return ReadEvents(source, sink, options);
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(source.name(), ": byte ", source.position(), ": no memory"));
+  }
 }
 
 }  // namespace

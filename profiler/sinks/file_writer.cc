@@ -5,8 +5,8 @@
 #include <zlib.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "absl/memory/memory.h"
 #include "absl/strings/match.h"
@@ -23,34 +23,28 @@ constexpr char kGzipMode[] = "wb3";
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<FileWriter>> FileWriter::Open(const std::string& path) {
-  const std::string temporary = absl::StrCat(path, ".tmp.", getpid());
-  const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) {
-    return absl::UnavailableError(absl::StrCat("cannot write ", path, ": ", std::strerror(errno)));
+  auto file = OutputFile::Open(path);
+  if (!file.ok()) return file.status();
+  void* gzip = nullptr;
+  if (absl::EndsWith(path, ".gz")) {
+    const int fd = fcntl(file->fd(), F_DUPFD_CLOEXEC, 0);
+    gzip = fd < 0 ? nullptr : gzdopen(fd, kGzipMode);
+    if (gzip == nullptr) {
+      if (fd >= 0) close(fd);
+      return absl::ResourceExhaustedError(
+          absl::StrCat("cannot write ", path, ": no memory or file descriptors"));
+    }
   }
-  auto writer = absl::WrapUnique(new FileWriter(path, temporary, fd, absl::EndsWith(path, ".gz")));
-  if (writer->is_open_) return writer;
-  return absl::ResourceExhaustedError(absl::StrCat("cannot write ", path, ": out of memory"));
+  return absl::WrapUnique(new FileWriter(path, *std::move(file), gzip));
 }
 
-FileWriter::FileWriter(std::string path, std::string temporary, int fd, bool compress)
-    : path_(std::move(path)), temporary_(std::move(temporary)), fd_(fd) {
+FileWriter::FileWriter(std::string path, OutputFile file, void* gzip)
+    : path_(std::move(path)), file_(std::move(file)), gzip_(gzip) {
   buffer_.reserve(kBufferBytes);
-  if (!compress) return;
-  gzip_ = gzdopen(fd, kGzipMode);
-  is_open_ = gzip_ != nullptr;
-  if (is_open_) fd_ = -1;
 }
 
 FileWriter::~FileWriter() {
   if (gzip_ != nullptr) gzclose(static_cast<gzFile>(gzip_));
-  if (fd_ >= 0) close(fd_);
-  if (!is_committed_) unlink(temporary_.c_str());
-}
-
-absl::Status FileWriter::Error(const char* what) const {
-  return absl::UnavailableError(
-      absl::StrCat("cannot ", what, " ", path_, ": ", std::strerror(errno)));
 }
 
 absl::Status FileWriter::Write(absl::string_view bytes) {
@@ -59,45 +53,38 @@ absl::Status FileWriter::Write(absl::string_view bytes) {
   return buffer_.size() < kBufferBytes ? absl::OkStatus() : Flush();
 }
 
+absl::Status FileWriter::GzipError() const {
+  return absl::UnavailableError(absl::StrCat("cannot write ", path_, ": ", std::strerror(errno)));
+}
+
 absl::Status FileWriter::Flush() {
   if (!is_open_) return absl::FailedPreconditionError(absl::StrCat(path_, " is closed"));
-  size_t done = 0;
-  while (done < buffer_.size()) {
-    const size_t left = buffer_.size() - done;
-    const ssize_t written = gzip_ != nullptr
-                                ? gzwrite(static_cast<gzFile>(gzip_), buffer_.data() + done,
-                                          static_cast<unsigned>(left))
-                                : write(fd_, buffer_.data() + done, left);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return Error("write");
-    done += static_cast<size_t>(written);
+  if (buffer_.empty()) return absl::OkStatus();
+  absl::Status status;
+  if (gzip_ == nullptr) {
+    status = file_.Write(buffer_);
+  } else if (gzwrite(static_cast<gzFile>(gzip_), buffer_.data(),
+                     static_cast<unsigned>(buffer_.size())) <= 0) {
+    status = GzipError();
   }
   buffer_.clear();
-  return absl::OkStatus();
+  return status;
 }
 
 absl::Status FileWriter::Close() {
   if (!is_open_) return absl::OkStatus();
   const absl::Status status = Flush();
   is_open_ = false;
-  bool closed;
-  if (gzip_ != nullptr) {
-    closed = gzclose(static_cast<gzFile>(gzip_)) == Z_OK;
-    gzip_ = nullptr;
-  } else {
-    closed = close(fd_) == 0;
-    fd_ = -1;
-  }
+  const bool closed = gzip_ == nullptr || gzclose(static_cast<gzFile>(gzip_)) == Z_OK;
+  gzip_ = nullptr;
   if (!status.ok()) return status;
-  return closed ? absl::OkStatus() : Error("write");
+  return closed ? absl::OkStatus() : GzipError();
 }
 
 absl::Status FileWriter::Commit() {
   absl::Status status = Close();
   if (!status.ok()) return status;
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) return Error("replace");
-  is_committed_ = true;
-  return absl::OkStatus();
+  return file_.Commit();
 }
 
 std::string PathOfPart(const std::string& path, int part) {

@@ -1,5 +1,5 @@
-// Writes a file beside its place and puts it there when it is whole: a process that dies leaves
-// the old file, or the new one, and never a part. `.gz` at the end of the name compresses.
+// A file that is written whole or not at all, as base/output_file.h says, in large pieces. `.gz` at
+// the end of the name compresses.
 #ifndef WEFT_PROFILER_SINKS_FILE_WRITER_H_
 #define WEFT_PROFILER_SINKS_FILE_WRITER_H_
 
@@ -10,14 +10,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/output_file.h"
 
 namespace weft::profiler {
 
 class FileWriter {
  public:
-  // Writes to PATH.tmp.PID until Commit().
   static absl::StatusOr<std::unique_ptr<FileWriter>> Open(const std::string& path);
-  // Removes what was written, unless it was committed.
+  // Drops what was written, unless it was committed.
   ~FileWriter();
   FileWriter(const FileWriter&) = delete;
   FileWriter& operator=(const FileWriter&) = delete;
@@ -32,18 +32,16 @@ class FileWriter {
   int64_t num_bytes() const { return num_bytes_; }
 
  private:
-  FileWriter(std::string path, std::string temporary, int fd, bool compress);
+  FileWriter(std::string path, OutputFile file, void* gzip);
   absl::Status Flush();
-  absl::Status Error(const char* what) const;
+  absl::Status GzipError() const;
 
   const std::string path_;
-  const std::string temporary_;
-  int fd_;                // -1 when closed, or owned by gzip_.
-  void* gzip_ = nullptr;  // A gzFile.
+  OutputFile file_;
+  void* gzip_;  // A gzFile on a descriptor of its own; null without compression.
   std::string buffer_;
   int64_t num_bytes_ = 0;
   bool is_open_ = true;
-  bool is_committed_ = false;
 };
 
 // "a/trace.json.gz", 2: "a/trace.2.json.gz". Part 1 has the path itself.

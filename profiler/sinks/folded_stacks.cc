@@ -19,6 +19,15 @@ std::string FrameName(absl::string_view name) {
 
 }  // namespace
 
+int64_t FoldedStacks::FrameOf(int64_t parent, absl::string_view name) {
+  const int depth = parent < 0 ? 0 : frames_[parent].depth + 1;
+  if (depth > kMaxDepth) return parent;
+  if (depth == kMaxDepth) name = "[deeper]";
+  const auto [entry, is_new] = frame_of_.try_emplace({parent, std::string(name)}, frames_.size());
+  if (is_new) frames_.push_back({parent, depth, FrameName(name), 0});
+  return entry->second;
+}
+
 absl::Status FoldedStacks::Add(const TraceEvent& event) {
   if (event.phase != 'X' || event.category == "Trace") return absl::OkStatus();
   SpanStacks<int64_t>::Stack& stack = stacks_.At(event);
@@ -27,11 +36,9 @@ absl::Status FoldedStacks::Add(const TraceEvent& event) {
     parent = stack.back().data;
     frames_[parent].self_ns -= std::min(event.duration_ns, stack.back().end - event.time_ns);
   }
-  const auto [entry, is_new] =
-      frame_of_.try_emplace({parent, std::string(event.name)}, frames_.size());
-  if (is_new) frames_.push_back({parent, FrameName(event.name), 0});
-  frames_[entry->second].self_ns += event.duration_ns;
-  SpanStacks<int64_t>::Push(event, entry->second, &stack);
+  const int64_t frame = FrameOf(parent, event.name);
+  frames_[frame].self_ns += event.duration_ns;
+  SpanStacks<int64_t>::Push(event, frame, &stack);
   return absl::OkStatus();
 }
 

@@ -3,22 +3,25 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
-#include <sstream>
+#include <memory>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "absl/strings/match.h"
-#include "absl/strings/ascii.h"
+#include "base/output_file.h"
+#include "graph/core/status_macros.h"
+#include "graph/core/tensor_internal.h"
+#include "graph/core/text_reader.h"
 
 namespace weft {
 namespace {
 
 constexpr absl::string_view kMagic("\x93NUMPY", 6);
-constexpr int kMaxRank = 64;
 
 struct Descr {
   absl::string_view name;  // Without the byte order.
@@ -80,7 +83,7 @@ absl::StatusOr<std::vector<int64_t>> ParseShape(absl::string_view header) {
     part = absl::StripAsciiWhitespace(part);
     if (part.empty()) continue;
     int64_t dim;
-    if (!absl::SimpleAtoi(part, &dim) || dim < 0 || dims.size() >= kMaxRank) {
+    if (!absl::SimpleAtoi(part, &dim) || dim < 0 || dims.size() >= text::kMaxRank) {
       return Bad("'shape' has a bad size");
     }
     dims.push_back(dim);
@@ -88,9 +91,7 @@ absl::StatusOr<std::vector<int64_t>> ParseShape(absl::string_view header) {
   return dims;
 }
 
-}  // namespace
-
-absl::StatusOr<HostTensor> ParseNpy(absl::string_view bytes) {
+absl::StatusOr<HostTensor> Parse(absl::string_view bytes) {
   if (!absl::ConsumePrefix(&bytes, kMagic) || bytes.size() < 4) {
     return Bad("it does not begin with the magic string");
   }
@@ -120,6 +121,10 @@ absl::StatusOr<HostTensor> ParseNpy(absl::string_view bytes) {
   }
   auto buffer = HostBuffer::Allocate(DTypeBytes(*dtype, *numel));
   std::memcpy(buffer->data(), bytes.data(), buffer->size());
+  if (*dtype == DType::kBool) {
+    // Any byte but 0 is true; computations rely on 1.
+    for (int64_t i = 0; i < buffer->size(); ++i) buffer->data()[i] = buffer->data()[i] != 0;
+  }
   if (!column_major) {
     return HostTensor::View(std::move(buffer), *dtype, *dims);
   }
@@ -134,12 +139,16 @@ absl::StatusOr<HostTensor> ParseNpy(absl::string_view bytes) {
   return view->Contiguous();
 }
 
+}  // namespace
+
+absl::StatusOr<HostTensor> ParseNpy(absl::string_view bytes) {
+  return internal::CatchOutOfMemory([&] { return Parse(bytes); });
+}
+
 absl::StatusOr<HostTensor> ReadNpy(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::NotFoundError(absl::StrCat("cannot open ", path));
-  std::ostringstream bytes;
-  bytes << file.rdbuf();
-  auto tensor = ParseNpy(bytes.str());
+  WEFT_ASSIGN_OR_RETURN(const std::shared_ptr<HostBuffer> file, HostBuffer::MapFile(path));
+  auto tensor =
+      ParseNpy({reinterpret_cast<const char*>(file->data()), static_cast<size_t>(file->size())});
   if (!tensor.ok()) {
     return absl::Status(tensor.status().code(),
                         absl::StrCat(path, ": ", tensor.status().message()));
@@ -177,11 +186,7 @@ absl::StatusOr<std::string> FormatNpy(const HostTensor& tensor) {
 absl::Status WriteNpy(const std::string& path, const HostTensor& tensor) {
   auto bytes = FormatNpy(tensor);
   if (!bytes.ok()) return bytes.status();
-  std::ofstream file(path, std::ios::binary);
-  file.write(bytes->data(), static_cast<std::streamsize>(bytes->size()));
-  file.close();
-  if (!file) return absl::UnavailableError(absl::StrCat("cannot write ", path));
-  return absl::OkStatus();
+  return WriteFile(path, *bytes);
 }
 
 }  // namespace weft

@@ -1,13 +1,12 @@
 #include "serialize/onnx/export.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <utility>
 
-#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "base/output_file.h"
 #include "graph/core/status_macros.h"
 #include "onnx/onnx_pb.h"
 #include "serialize/onnx/export_bytes.h"
@@ -17,7 +16,6 @@
 namespace weft {
 namespace {
 
-namespace fs = std::filesystem;
 using onnx_export::ExternalTensor;
 using onnx_export::GraphExporter;
 using onnx_export::ModelWriter;
@@ -79,35 +77,16 @@ int64_t ConstantBytes(const Module& module) {
   return bytes;
 }
 
-// The file may be the one that the module's weights are mapped from: another takes its
-// place once it is written. What is no regular file is written to.
-absl::Status ReplaceFile(const std::string& path,
-                         absl::FunctionRef<void(std::ostream&)> write) {
-  std::error_code error;
-  const bool in_place = fs::exists(path, error) && !fs::is_regular_file(path, error);
-  const fs::path target = fs::is_symlink(path, error) ? fs::canonical(path, error) : fs::path(path);
-  const std::string to = in_place ? path : target.string() + ".new";
-  std::ofstream file(to, std::ios::binary);
-  write(file);
-  file.close();
-  bool written = static_cast<bool>(file);
-  if (written && !in_place) {
-    fs::rename(to, target, error);
-    written = !error;
-  }
-  if (written) return absl::OkStatus();
-  if (!in_place) fs::remove(to, error);
-  return absl::UnavailableError(absl::StrCat(path, ": cannot be written"));
-}
-
 absl::Status WriteExternal(const std::string& path,
                            const std::vector<ExternalTensor>& tensors) {
-  return ReplaceFile(path, [&](std::ostream& file) {
-    for (const ExternalTensor& external : tensors) {
-      file.seekp(external.offset);
-      file.write(external.tensor.data<char>(), external.tensor.bytes());
-    }
-  });
+  // The module's weights may be mapped from the file that is replaced: it stays until then.
+  WEFT_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Open(path));
+  for (const ExternalTensor& external : tensors) {
+    WEFT_RETURN_IF_ERROR(file.PadTo(external.offset));
+    WEFT_RETURN_IF_ERROR(file.Write(absl::string_view(
+        external.tensor.data<char>(), static_cast<size_t>(external.tensor.bytes()))));
+  }
+  return file.Commit();
 }
 
 absl::StatusOr<std::string> Bytes(onnx::ModelProto* model, const OnnxExportOptions& options) {
@@ -143,7 +122,7 @@ absl::Status ExportOnnxFile(const Module& module, const std::string& path,
     WEFT_RETURN_IF_ERROR(WriteExternal(data_path, exported.external));
   }
   WEFT_ASSIGN_OR_RETURN(const std::string bytes, Bytes(&exported.model, options));
-  return ReplaceFile(path, [&](std::ostream& file) { file.write(bytes.data(), bytes.size()); });
+  return WriteFile(path, bytes);
 }
 
 }  // namespace weft

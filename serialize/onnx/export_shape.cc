@@ -116,7 +116,7 @@ absl::Status ExportFlip(NodeExport& e) {
 
 // The end that goes to the front, then the rest.
 absl::Status ExportRoll(NodeExport& e) {
-  const std::vector<int64_t> shifts = e.attrs().Ints("shifts");
+  const auto shifts = e.attrs().Syms("shifts");
   const std::vector<int64_t> dims = e.Dims("dims", e.rank());
   Val x = e.in(0);
   for (size_t i = 0; i < dims.size(); ++i) {

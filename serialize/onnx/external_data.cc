@@ -53,8 +53,16 @@ absl::StatusOr<std::string> ResolveInside(const std::string& folder,
     return absl::NotFoundError(absl::StrCat("external data file \"", location,
                                             "\": ", error.message()));
   }
+  if (file == root) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "external data location \"", location, "\" is the model's folder and not a file"));
+  }
   std::string prefix = root.string();
   if (!absl::EndsWith(prefix, "/")) prefix += '/';
+  if (file == root || fs::is_directory(file, error)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("external data location \"", location, "\" is not a file, it is a folder"));
+  }
   if (!absl::StartsWith(file.string(), prefix)) {
     return absl::InvalidArgumentError(
         absl::StrCat("external data location \"", location,

@@ -199,16 +199,6 @@ Value* CombinedMask(NodeContext& c, const Inputs& in, bool is_causal) {
 
 // --- Attention step by step -------------------------------------------------
 
-// Each head of keys as many times as there are heads of queries for it.
-Value* RepeatHeads(NodeContext& c, Value* v, SymInt heads) {
-  const Type t = v->type();
-  if (t.dim(1) == heads) return v;
-  const SymInt n = FloorDiv(heads, t.dim(1));
-  v = Reshape(c, v, {t.dim(0), t.dim(1), SymInt(1), t.dim(2), t.dim(3)});
-  v = Expand(c, v, {t.dim(0), t.dim(1), n, t.dim(2), t.dim(3)});
-  return Reshape(c, v, {t.dim(0), heads, t.dim(2), t.dim(3)});
-}
-
 // Rows with no key to attend to become zeros.
 Value* ZeroMaskedRows(NodeContext& c, Value* p, Value* mask) {
   if (mask == nullptr) return p;

@@ -129,9 +129,16 @@ absl::StatusOr<std::vector<SymInt>> NodeContext::SizesFromValue(Value* v,
     if (type.rank() == 1 && n > 1) {
       element = Op(ops::slice, {v}, {{"dim", 0}, {"start", k}, {"end", k + 1}});
     }
-    Value* item = Op(ops::item, {element});
-    if (item == nullptr) return status();
-    const SymInt symbol = item->type().symint();
+    if (element == nullptr) return status();
+    const auto known = importer_->KnownElement(&b(), element);
+    // An expression that may be negative is no size: the symbol of an item is checked to be one.
+    if (known && (!sizes || importer_->module().symbols().RangeOf(*known).min >= 0)) {
+      symbols.push_back(*known);
+      continue;
+    }
+    const auto item = importer_->Item(&b(), element);
+    if (!item) return status();
+    const SymInt symbol = *item;
     if (sizes && symbol.is_symbol()) {
       SymbolInfo info;
       info.symbol = symbol;

@@ -81,6 +81,7 @@ class NodeContext {
   DType Dtype(absl::string_view name, DType default_value);
   // Required attributes: absence is an error.
   int64_t RequiredInt(absl::string_view name);
+  // A tensor of a type of narrow_types.h makes output 0 one of that type.
   absl::StatusOr<HostTensor> Tensor(absl::string_view name);
   const ::onnx::GraphProto* Graph(absl::string_view name);  // Null: error.
   // Attributes that change nothing here.
@@ -101,6 +102,8 @@ class NodeContext {
   Type type(int i) { return TypeOf(in(i)); }
   DType dtype(int i) { return type(i).dtype(); }
   int rank(int i) { return type(i).rank(); }
+  // The TensorProto.DataType of input `i` if it is one of narrow_types.h, else 0.
+  int narrow_type(int i) const { return has_input(i) ? narrow_inputs_[i] : 0; }
   // "input 1 ('axes_name')": how messages name it.
   std::string InputText(int i) const;
 
@@ -143,6 +146,8 @@ class NodeContext {
   // there was an error.
   void SetOutput(int i, Value* v);
   void SetOutputs(absl::Span<Value* const> values);
+  // Output `i` has an element type of narrow_types.h.
+  void SetNarrowType(int i, int data_type) { narrow_outputs_[i] = data_type; }
 
   // --- Making nodes.
   Builder& b();
@@ -179,6 +184,8 @@ class NodeContext {
   int opset_;
   std::vector<Value*> inputs_;
   std::vector<Value*> outputs_;
+  std::vector<int> narrow_inputs_;
+  std::vector<int> narrow_outputs_;
   std::vector<bool> attrs_read_;
 };
 

@@ -113,17 +113,26 @@ namespace {
 
 absl::Status CheckRecursion(const FunctionFrame* caller,
                             const FunctionProto& function) {
+  const FunctionFrame* first = caller;
+  while (first != nullptr && first->function != &function) first = first->caller;
+  if (first == nullptr) return absl::OkStatus();
   std::string path = FunctionName(function);
-  for (const FunctionFrame* f = caller; f != nullptr; f = f->caller) {
+  for (const FunctionFrame* f = caller; f != first->caller; f = f->caller) {
     path = absl::StrCat(FunctionName(*f->function), " -> ", path);
-    if (f->function != &function) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("a function calls itself: ", path));
   }
-  return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("a function calls itself: ", path));
 }
 
 }  // namespace
+
+std::string InlinedName(const FunctionFrame* frame, absl::string_view name) {
+  constexpr size_t kMaxBytes = 1024;
+  constexpr size_t kKept = 500;  // At either end.
+  if (frame == nullptr) return std::string(name);
+  std::string full = absl::StrCat(frame->prefix, name);
+  if (full.size() <= kMaxBytes) return full;
+  return absl::StrCat(full.substr(0, kKept), "...", full.substr(full.size() - kKept));
+}
 
 absl::Status ModelImporter::CallFunction(NodeContext& c,
                                          const FunctionProto& function) {
@@ -138,8 +147,7 @@ absl::Status ModelImporter::CallFunction(NodeContext& c,
   frame.caller = c.scope()->frame;
   frame.function = &function;
   frame.opsets = functions_.OpsetsOf(function, opsets_);
-  frame.prefix = absl::StrCat(frame.caller ? frame.caller->prefix : "",
-                              NodeName(c.node()), "/");
+  frame.prefix = InlinedName(frame.caller, NodeName(c.node()) + "/");
   for (const AttributeProto& attr : functions_.Defaults(&function)) {
     frame.attributes[attr.name()] = &attr;
   }
@@ -153,13 +161,15 @@ absl::Status ModelImporter::CallFunction(NodeContext& c,
   scope.opsets = &frame.opsets;
   for (int i = 0; i < function.input_size(); ++i) {
     // A null value: an optional input that the call leaves out.
-    WEFT_RETURN_IF_ERROR(Define(&scope, function.input(i), c.opt(i)));
+    WEFT_RETURN_IF_ERROR(
+        Define(&scope, function.input(i), c.opt(i), c.narrow_type(i)));
   }
   WEFT_RETURN_IF_ERROR(ImportNodes(&scope, function.node()));
   for (int i = 0; i < function.output_size(); ++i) {
     if (!c.wants_output(i)) continue;
     WEFT_ASSIGN_OR_RETURN(Value * value, Lookup(&scope, function.output(i)));
     c.SetOutput(i, value);
+    c.SetNarrowType(i, NarrowTypeOf(&scope, function.output(i)));
   }
   return absl::OkStatus();
 }

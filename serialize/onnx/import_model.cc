@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "graph/core/text_reader.h"
 #include "graph/ops/registry.h"
 #include "serialize/onnx/import_tables.h"
 
@@ -136,8 +137,12 @@ absl::StatusOr<Type> ModelImporter::InputType(
               "sparse tensors");
   }
   WEFT_ASSIGN_OR_RETURN(const DType dtype,
-                        DTypeFromOnnx(proto.tensor_type().elem_type()));
+                        HeldDType(proto.tensor_type().elem_type()));
   std::vector<SymInt> dims;
+  if (proto.tensor_type().shape().dim_size() > text::kMaxRank) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "it has ", proto.tensor_type().shape().dim_size(), " dims; the limit is ", text::kMaxRank));
+  }
   if (!proto.tensor_type().has_shape()) {
     const HostTensor* given = GivenValue(info);
     if (given == nullptr) {
@@ -175,13 +180,19 @@ void ModelImporter::NameValues(
   const auto& values = options_.positional_values;
   for (size_t i = 0; i < std::min(inputs.size(), values.size()); ++i) {
     const auto& declared = inputs[i]->type().tensor_type();
-    auto dtype = DTypeFromOnnx(declared.elem_type());
+    auto dtype = HeldDType(declared.elem_type());
     const bool fits =
         dtype.ok() && *dtype == values[i].dtype() &&
         (!declared.has_shape() || declared.shape().dim_size() == values[i].rank());
     if (fits) input_values_.emplace(inputs[i]->name(), values[i]);
   }
 }
+
+namespace {
+
+int NarrowOrZero(int data_type) { return FindNarrowType(data_type) == nullptr ? 0 : data_type; }
+
+}  // namespace
 
 absl::Status ModelImporter::AddInputs(Scope* scope) {
   absl::flat_hash_map<absl::string_view, bool> initialized;
@@ -203,7 +214,8 @@ absl::Status ModelImporter::AddInputs(Scope* scope) {
           what, ": the size of ", type->ToString(), " overflows"));
     }
     Value* value = scope->graph->AddInput(*type, info.name());
-    WEFT_RETURN_IF_ERROR(Define(scope, info.name(), value));
+    WEFT_RETURN_IF_ERROR(Define(scope, info.name(), value,
+                                NarrowOrZero(info.type().tensor_type().elem_type())));
     const HostTensor* given = GivenValue(info);
     if (given == nullptr) continue;
     const Type actual = given->type();
@@ -213,6 +225,9 @@ absl::Status ModelImporter::AddInputs(Scope* scope) {
                        "for it is ", actual.ToString()));
     }
     given_[value] = given;
+    for (int d = 0; d < type->rank(); ++d) {
+      if (type->dim(d).is_symbol()) given_sizes_.emplace(type->dim(d), given->dim(d));
+    }
   }
   return absl::OkStatus();
 }
@@ -222,15 +237,18 @@ namespace {
 // The declared element type of an output against what the graph computes.
 // Declared shapes of outputs are hints that many exporters get wrong; runtimes
 // ignore them.
-absl::Status CheckDeclared(const ::onnx::ValueInfoProto& info, Type type) {
+absl::Status CheckDeclared(const ::onnx::ValueInfoProto& info, Type type, int narrow_type) {
   const int declared = info.type().tensor_type().elem_type();
   if (declared == 0) return absl::OkStatus();
-  auto dtype = DTypeFromOnnx(declared);
-  if (dtype.ok() && *dtype == type.dtype()) return absl::OkStatus();
+  auto dtype = HeldDType(declared);
+  if (dtype.ok() && *dtype == type.dtype() && NarrowOrZero(declared) == narrow_type) {
+    return absl::OkStatus();
+  }
   return absl::InvalidArgumentError(
       absl::StrCat("output '", info.name(), "' is declared as ",
                    OnnxTypeName(declared), ", but the graph computes ",
-                   type.ToString()));
+                   type.ToString(), narrow_type == 0 ? "" : " of ",
+                   narrow_type == 0 ? "" : OnnxTypeName(narrow_type)));
 }
 
 }  // namespace
@@ -241,7 +259,8 @@ absl::Status ModelImporter::SetMainOutputs(Scope* scope) {
   std::vector<std::string> names;
   for (size_t i = 0; i < values.size(); ++i) {
     const auto& info = model_->graph().output(static_cast<int>(i));
-    WEFT_RETURN_IF_ERROR(CheckDeclared(info, values[i]->type()));
+    WEFT_RETURN_IF_ERROR(
+        CheckDeclared(info, values[i]->type(), NarrowTypeOf(scope, info.name())));
     names.push_back(info.name());
   }
   scope->graph->SetOutputs(values);
@@ -263,24 +282,87 @@ absl::Status ModelImporter::ImportNodes(Scope* scope, const NodeProtos& nodes) {
   return absl::OkStatus();
 }
 
+absl::Status ModelImporter::PassNarrowTypes(NodeContext& c) {
+  const NarrowUse use = NarrowUseOf(c.op_type());
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    const int type = c.narrow_type(i);
+    if (type == 0) continue;
+    if (use == NarrowUse::kNone || !NormalizeDomain(c.node().domain()).empty()) {
+      return c.Unsupported(absl::StrCat(c.InputText(i), " is of ", OnnxTypeName(type),
+                                        ", which the operator does not take"));
+    }
+    if (use == NarrowUse::kMoves && i == 0 && c.num_outputs() > 0) c.SetNarrowType(0, type);
+  }
+  return absl::OkStatus();
+}
+
+namespace {
+
+// Bytes of a node that cost as much as a node does.
+constexpr int64_t kBytesPerNode = 1024;
+
+// Nodes of functions and nested graphs may be imported many times, and their
+// bytes with them.
+int64_t CostOf(const Scope& scope, const ::onnx::NodeProto& node) {
+  if (scope.frame == nullptr && scope.parent == nullptr) return 1;
+  return 1 + static_cast<int64_t>(node.ByteSizeLong()) / kBytesPerNode;
+}
+
+// Nodes of the file, in functions and nested graphs too.
+int64_t CountNodes(const ::onnx::ModelProto& model) {
+  int64_t count = 0;
+  std::vector<const NodeProtos*> pending = {&model.graph().node()};
+  for (const auto& function : model.functions()) pending.push_back(&function.node());
+  while (!pending.empty()) {
+    const NodeProtos& nodes = *pending.back();
+    pending.pop_back();
+    count += nodes.size();
+    for (const auto& node : nodes) {
+      for (const auto& attr : node.attribute()) {
+        if (attr.has_g()) pending.push_back(&attr.g().node());
+        for (const auto& graph : attr.graphs()) pending.push_back(&graph.node());
+      }
+    }
+  }
+  return count;
+}
+
+// What inlining may make of a file: functions that call functions grow with the
+// power of their depth, those of real models stay far below.
+int64_t MaxNodes(const ::onnx::ModelProto& model) {
+  constexpr int64_t kFloor = int64_t{1} << 18;
+  constexpr int64_t kGrowth = 256;
+  const auto bytes = static_cast<int64_t>(model.ByteSizeLong());
+  return std::max(kFloor, kGrowth * (CountNodes(model) + bytes / kBytesPerNode));
+}
+
+}  // namespace
+
+absl::Status ModelImporter::TooLarge(const Scope& scope) const {
+  const auto* function = scope.frame == nullptr ? nullptr : scope.frame->function;
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the model has more than ", options_.max_nodes, " nodes once its functions are inlined",
+      function == nullptr ? std::string()
+                          : absl::StrCat("; function ", function->domain(), "::", function->name(),
+                                         " is one that is called too often")));
+}
+
 absl::Status ModelImporter::ImportNode(Scope* scope,
                                        const ::onnx::NodeProto& node) {
-  if (++nodes_imported_ > options_.max_nodes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the model has more than ", options_.max_nodes,
-        " nodes once its functions are inlined"));
-  }
+  nodes_imported_ += CostOf(*scope, node);
+  if (nodes_imported_ > options_.max_nodes) return TooLarge(*scope);
   const std::string domain = NormalizeDomain(node.domain());
   const int opset = OpsetOf(*scope->opsets, domain);
   NodeContext c(this, scope, node, opset);
-  scope->builder.set_provenance(module_->provenance().Leaf(absl::StrCat(
-      scope->frame == nullptr ? "" : scope->frame->prefix, NodeName(node))));
+  scope->builder.set_provenance(
+      module_->provenance().Leaf(InlinedName(scope->frame, NodeName(node))));
   for (const std::string& name : node.input()) {
     Value* value = nullptr;
     if (!name.empty()) {
       WEFT_ASSIGN_OR_RETURN(value, Lookup(scope, name));
     }
     c.inputs_.push_back(value);
+    c.narrow_inputs_.push_back(NarrowTypeOf(scope, name));
   }
   absl::Status status;
   if (const auto* function = functions_.Find(node)) {
@@ -290,11 +372,13 @@ absl::Status ModelImporter::ImportNode(Scope* scope,
     if (found.op == nullptr) {
       return absl::UnimplementedError("the operator is not supported");
     }
+    WEFT_RETURN_IF_ERROR(PassNarrowTypes(c));
     status = found.op->fn(c);
   }
   WEFT_RETURN_IF_ERROR(c.Finish(std::move(status)));
   for (int i = 0; i < node.output_size(); ++i) {
-    WEFT_RETURN_IF_ERROR(Define(scope, node.output(i), c.outputs_[i]));
+    WEFT_RETURN_IF_ERROR(
+        Define(scope, node.output(i), c.outputs_[i], c.narrow_outputs_[i]));
   }
   return absl::OkStatus();
 }
@@ -302,6 +386,7 @@ absl::Status ModelImporter::ImportNode(Scope* scope,
 absl::StatusOr<std::unique_ptr<Module>> ModelImporter::Run() {
   WEFT_RETURN_IF_ERROR(CheckHeader());
   WEFT_RETURN_IF_ERROR(CheckOperators(*model_, opsets_, functions_));
+  options_.max_nodes = std::min(options_.max_nodes, MaxNodes(*model_));
   WEFT_RETURN_IF_ERROR(DeclareDimParams());
   Scope scope(nullptr, module_->AddFunction("main"));
   scope.opsets = &opsets_;

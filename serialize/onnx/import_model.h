@@ -58,6 +58,10 @@ struct FunctionFrame {
   std::string prefix;  // Of node names: the names of the calls.
 };
 
+// The name of what a call makes: `name` behind those of the calls, cut in the
+// middle where it is long.
+std::string InlinedName(const FunctionFrame* frame, absl::string_view name);
+
 // A node's name, or that of its first output.
 std::string NodeName(const ::onnx::NodeProto& node);
 // "Conv node 'conv1'".
@@ -110,6 +114,9 @@ struct Scope {
   weft::Graph* graph;
   Builder builder;
   absl::flat_hash_map<std::string, Value*> values;
+  // Names of values whose element type is one of narrow_types.h: the TensorProto.DataType; 0 for
+  // a name that is none, although an outer scope has one of that name.
+  absl::flat_hash_map<std::string, int> narrow;
   // Not yet made into constants.
   absl::flat_hash_map<std::string, ::onnx::TensorProto*> initializers;
   const Opsets* opsets = nullptr;
@@ -126,6 +133,16 @@ struct Region {
   Types outputs;
 };
 
+// The formal inputs of a nested graph.
+struct RegionInputs {
+  absl::Span<const Type> types;
+  // The first one counts iterations from 0: the region's nodes see `first_iteration` more, and
+  // less than `iterations`, unless that is Invalid().
+  bool iterates = false;
+  int64_t first_iteration = 0;
+  SymInt iterations = SymInt::Invalid();
+};
+
 class ModelImporter {
  public:
   ModelImporter(::onnx::ModelProto* model, std::string base_dir,
@@ -139,26 +156,29 @@ class ModelImporter {
 
   // The value of a name; an error when nothing defines it.
   absl::StatusOr<Value*> Lookup(Scope* scope, const std::string& name);
-  absl::Status Define(Scope* scope, const std::string& name, Value* value);
+  absl::Status Define(Scope* scope, const std::string& name, Value* value, int narrow_type = 0);
+  // The element type of a name that is one of narrow_types.h, else 0.
+  int NarrowTypeOf(const Scope* scope, const std::string& name) const;
   // Initializers and nodes. The caller defines the inputs.
   absl::Status ImportBody(Scope* scope, const ::onnx::GraphProto& graph);
   // A graph's outputs, by name.
   absl::StatusOr<std::vector<Value*>> Outputs(Scope* scope,
                                               const ::onnx::GraphProto& graph);
 
-  // `graph` as a nested graph in `parent`. Its inputs have the types `inputs`;
-  // a scalar that the model declares as [1] is seen as [1] inside.
+  // `graph` as a nested graph in `parent`.
   absl::StatusOr<Region> ImportRegion(Scope* parent,
                                       const ::onnx::GraphProto& graph,
-                                      absl::Span<const Type> inputs);
+                                      const RegionInputs& inputs);
   // `graph` in place, as if its nodes stood in `parent`.
-  absl::StatusOr<std::vector<Value*>> ImportInPlace(
-      Scope* parent, const ::onnx::GraphProto& graph);
+  absl::StatusOr<std::vector<Value*>> ImportInPlace(Scope* parent, const ::onnx::GraphProto& graph,
+                                                    absl::Span<Value* const> inputs = {});
   // For a region that is built again.
   void Discard(Region region) {
     discarded_.push_back(std::move(region.graph));
   }
 
+  // The size that an input with a given value has in the dim that is `symbol` alone.
+  std::optional<int64_t> GivenSize(SymInt symbol) const;
   // Marks `value`, a graph input with a value in the options, as specialised;
   // null when it is none.
   const HostTensor* Specialize(const Value* value);
@@ -167,6 +187,12 @@ class ModelImporter {
   std::optional<HostTensor> Evaluate(Value* v, bool specialize);
   // Elements of an integer tensor as symbolic integers, if known.
   std::optional<std::vector<SymInt>> KnownInts(Value* v);
+  // The one element of `v` in terms of known integers, of numbers of iterations and of scalars
+  // that Item has read; nullopt where these do not say it.
+  std::optional<SymInt> KnownElement(Builder* b, Value* v);
+  // The one element of `v` as a symbol that an `item` node defines, the same one each time; null
+  // after an error of `b`.
+  std::optional<SymInt> Item(Builder* b, Value* v);
 
  private:
   friend class NodeContext;
@@ -181,6 +207,9 @@ class ModelImporter {
   absl::Status SetMainOutputs(Scope* scope);
   absl::Status ImportNodes(Scope* scope, const NodeProtos& nodes);
   absl::Status ImportNode(Scope* scope, const ::onnx::NodeProto& node);
+  // For inputs of the types of narrow_types.h: what the outputs are, or that the operator takes
+  // none of them.
+  absl::Status PassNarrowTypes(NodeContext& c);
   absl::Status CallFunction(NodeContext& c,
                             const ::onnx::FunctionProto& function);
   // `outer` belongs to `definer`'s graph; makes it known in those of the scopes
@@ -188,6 +217,11 @@ class ModelImporter {
   absl::StatusOr<Value*> Capture(Scope* user, Scope* definer,
                                  const std::string& name, Value* outer);
   absl::Status TooDeep() const;
+  // Gives `graph`'s formal inputs these values in its `scope`. A scalar that the model declares
+  // as [1] is seen as [1].
+  absl::Status DefineInputs(Scope* scope, const ::onnx::GraphProto& graph,
+                            absl::Span<Value* const> values);
+  absl::Status TooLarge(const Scope& scope) const;
 
   ::onnx::ModelProto* model_;
   OnnxImportOptions options_;
@@ -202,6 +236,11 @@ class ModelImporter {
   std::map<std::string, std::string> dim_params_;  // To symbol names.
   // Inputs of `main` with a value in the options.
   absl::flat_hash_map<const Value*, const HostTensor*> given_;
+  absl::flat_hash_map<SymInt, int64_t> given_sizes_;
+  // By scalar, as OneElementOf gives it: the symbol that Item made of it.
+  absl::flat_hash_map<const Value*, SymInt> items_;
+  // Scalars that count iterations: their number, or Invalid().
+  absl::flat_hash_map<const Value*, SymInt> iterations_;
   int64_t nodes_imported_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "serialize/onnx/import_context.h"
 #include "serialize/onnx/import_model.h"
+#include "serialize/onnx/narrow_types.h"
 
 namespace weft::onnx_import {
 
@@ -21,6 +22,7 @@ NodeContext::NodeContext(ModelImporter* importer, Scope* scope,
       node_(node),
       opset_(opset),
       outputs_(node.output_size()),
+      narrow_outputs_(node.output_size()),
       attrs_read_(node.attribute_size()) {}
 
 std::string NodeContext::Describe() const {
@@ -191,6 +193,8 @@ absl::StatusOr<HostTensor> NodeContext::Tensor(absl::string_view name) {
   if (a == nullptr) {
     return Fail(absl::StrCat("attribute \"", name, "\" is missing"));
   }
+  const NarrowType* narrow = FindNarrowType(a->t().data_type());
+  if (narrow != nullptr && num_outputs() > 0) SetNarrowType(0, narrow->data_type);
   // The importer owns the model; the loader may take the data out of it.
   return importer_->loader().Load(const_cast<::onnx::TensorProto&>(a->t()),
                                   absl::StrCat("attribute \"", name, "\""));

@@ -12,6 +12,7 @@
 #include "serialize/onnx/import_tables.h"
 #include "serialize/onnx/import_util.h"
 #include "serialize/onnx/import_window.h"
+#include "serialize/onnx/narrow_types.h"
 
 namespace weft::onnx_import {
 namespace {
@@ -54,30 +55,61 @@ DType DtypeOr(NodeContext& c, absl::string_view name, DType otherwise) {
   return c.Int(name, 0) == 0 ? otherwise : c.Dtype(name, otherwise);
 }
 
+// The element type that QuantizeLinear gives.
+struct Quantized {
+  DType dtype = DType::kU8;
+  const NarrowType* narrow = nullptr;  // Held in `dtype`.
+};
+
+absl::StatusOr<Quantized> ReadQuantized(NodeContext& c) {
+  Quantized q;
+  if (c.has_input(2)) q = {c.dtype(2), FindNarrowType(c.narrow_type(2))};
+  const int64_t given = c.opset() >= 21 ? c.Int("output_dtype", 0) : 0;
+  if (given == 0) return q;
+  Quantized named;
+  named.narrow = FindNarrowType(given);
+  named.dtype = named.narrow != nullptr ? named.narrow->held : c.Dtype("output_dtype", q.dtype);
+  if (c.has_input(2) && (named.dtype != q.dtype || named.narrow != q.narrow)) {
+    return c.Fail("output_dtype is not the dtype of y_zero_point");
+  }
+  return named;
+}
+
+// The quotient of `x` and the scales, each for its elements: what a dequantized 1 is. Zero points
+// of floats are 0.
+Value* QuantizeToFloat4(NodeContext& c, Value* x, Value* scale, const Granularity& g,
+                        const NarrowType& type) {
+  if (x == nullptr || scale == nullptr) return nullptr;
+  Value* ones = Expand(c, ScalarOf(c, DType::kI8, 1), Dims(x));
+  Value* scales = c.Op(
+      ops::dequantize_linear, {ones, scale, nullptr},
+      {{"dtype", scale->type().dtype()}, {"axis", g.axis}, {"block_size", g.block_size}});
+  return CastToNarrow(c, c.Op(ops::div, {x, scales}), type);
+}
+
 absl::Status QuantizeLinear(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const Granularity g, ReadGranularity(c));
-  DType dtype = c.has_input(2) ? c.dtype(2) : DType::kU8;
-  if (c.opset() >= 21) {
-    const DType given = DtypeOr(c, "output_dtype", dtype);
-    if (c.has_input(2) && given != dtype) {
-      return c.Fail("output_dtype is not the dtype of y_zero_point");
-    }
-    dtype = given;
-  }
+  WEFT_ASSIGN_OR_RETURN(const Quantized q, ReadQuantized(c));
   // What the quotient is computed in. Integers are divided as floats.
   DType quotient = c.dtype(1);
   if (c.opset() >= 23) quotient = DtypeOr(c, "precision", quotient);
   if (!IsFloat(quotient)) quotient = DType::kF32;
   const bool saturate = c.opset() < 19 || c.Bool("saturate", true);
-  Value* scale = Parameter(c, c.in(1), g.block_size);
-  c.SetOutput(0, c.Op(ops::quantize_linear,
-                      {Convert(c, c.in(0), quotient),
-                       Convert(c, scale, quotient),
-                       Parameter(c, c.opt(2), g.block_size)},
-                      {{"dtype", dtype},
-                       {"axis", g.axis},
-                       {"block_size", g.block_size},
-                       {"saturate", saturate}}));
+  Value* x = Convert(c, c.in(0), quotient);
+  Value* scale = Convert(c, Parameter(c, c.in(1), g.block_size), quotient);
+  if (q.narrow != nullptr && c.num_outputs() > 0) c.SetNarrowType(0, q.narrow->data_type);
+  if (q.narrow != nullptr && IsFloat(q.dtype)) {
+    c.SetOutput(0, QuantizeToFloat4(c, x, scale, g, *q.narrow));
+    return c.status();
+  }
+  Value* y = c.Op(ops::quantize_linear, {x, scale, Parameter(c, c.opt(2), g.block_size)},
+                  {{"dtype", q.dtype},
+                   {"axis", g.axis},
+                   {"block_size", g.block_size},
+                   {"saturate", saturate}});
+  // `dtype` clamps to a wider range, which contains that of the type.
+  if (q.narrow != nullptr) y = ClampToNarrow(c, y, *q.narrow);
+  c.SetOutput(0, y);
   return c.status();
 }
 

@@ -3,17 +3,26 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "graph/core/tensor.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/import_model.h"
 
 namespace weft::onnx_import {
 
 absl::Status ModelImporter::Define(Scope* scope, const std::string& name,
-                                   Value* value) {
+                                   Value* value, int narrow_type) {
   if (name.empty()) return absl::OkStatus();
+  if (narrow_type != NarrowTypeOf(scope, name)) scope->narrow[name] = narrow_type;
   if (scope->values.emplace(name, value).second) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("value '", name, "' is defined twice"));
+}
+
+int ModelImporter::NarrowTypeOf(const Scope* scope, const std::string& name) const {
+  for (const Scope* s = scope; s != nullptr; s = s->parent) {
+    if (auto it = s->narrow.find(name); it != s->narrow.end()) return it->second;
+  }
+  return 0;
 }
 
 absl::StatusOr<Value*> ModelImporter::Lookup(Scope* scope,
@@ -94,6 +103,8 @@ absl::Status ModelImporter::ImportBody(Scope* scope,
     // The importer owns the model; the loader may take the data out of it.
     scope->initializers[tensor.name()] =
         const_cast<::onnx::TensorProto*>(&tensor);
+    const NarrowType* narrow = FindNarrowType(tensor.data_type());
+    if (narrow != nullptr) scope->narrow[tensor.name()] = narrow->data_type;
   }
   return ImportNodes(scope, graph.node());
 }
@@ -108,6 +119,12 @@ absl::StatusOr<std::vector<Value*>> ModelImporter::Outputs(
           "output '", output.name(), "' of graph '", graph.name(), "': ",
           value.ok() ? "it is an absent input" : value.status().message()));
     }
+    const int narrow = scope->parent == nullptr ? 0 : NarrowTypeOf(scope, output.name());
+    if (narrow != 0) {
+      return absl::UnimplementedError(
+          absl::StrCat("output '", output.name(), "' of graph '", graph.name(),
+                       "': a graph within a node cannot give ", OnnxTypeName(narrow)));
+    }
     values.push_back(*value);
   }
   return values;
@@ -119,43 +136,72 @@ absl::Status ModelImporter::TooDeep() const {
                    options_.max_nesting, " deep"));
 }
 
-absl::StatusOr<Region> ModelImporter::ImportRegion(
-    Scope* parent, const ::onnx::GraphProto& graph,
-    absl::Span<const Type> inputs) {
-  if (parent->depth >= options_.max_nesting) return TooDeep();
-  if (graph.input_size() != static_cast<int>(inputs.size())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("graph '", graph.name(), "' has ", graph.input_size(),
-                     " inputs where ", inputs.size(), " are given"));
+namespace {
+
+absl::Status CheckInputCount(const ::onnx::GraphProto& graph, size_t given) {
+  if (graph.input_size() == static_cast<int>(given)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("graph '", graph.name(), "' has ",
+                                                 graph.input_size(), " inputs where ", given,
+                                                 " are given"));
+}
+
+}  // namespace
+
+absl::Status ModelImporter::DefineInputs(Scope* scope, const ::onnx::GraphProto& graph,
+                                         absl::Span<Value* const> values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto& info = graph.input(static_cast<int>(i));
+    const Type type = values[i]->type();
+    Value* value = values[i];
+    if (type.is_tensor() && type.rank() == 0 && info.type().tensor_type().shape().dim_size() == 1) {
+      value = scope->builder.Op(ops::reshape, {value}, {{"size", std::vector<int64_t>{1}}});
+    }
+    WEFT_RETURN_IF_ERROR(scope->builder.status());
+    WEFT_RETURN_IF_ERROR(Define(scope, info.name(), value));
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Region> ModelImporter::ImportRegion(Scope* parent, const ::onnx::GraphProto& graph,
+                                                   const RegionInputs& inputs) {
+  if (parent->depth >= options_.max_nesting) return TooDeep();
+  WEFT_RETURN_IF_ERROR(CheckInputCount(graph, inputs.types.size()));
   Region region;
   region.graph = std::make_unique<weft::Graph>(module_.get(), graph.name());
   Scope scope(parent, region.graph.get());
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const auto& info = graph.input(static_cast<int>(i));
-    Value* value = region.graph->AddInput(inputs[i], info.name());
-    const auto& shape = info.type().tensor_type().shape();
-    if (inputs[i].is_tensor() && inputs[i].rank() == 0 &&
-        shape.dim_size() == 1) {
-      value = scope.builder.Op(ops::reshape, {value},
-                               {{"size", std::vector<int64_t>{1}}});
-    }
-    WEFT_RETURN_IF_ERROR(scope.builder.status());
-    WEFT_RETURN_IF_ERROR(Define(&scope, info.name(), value));
+  std::vector<Value*> values;
+  for (size_t i = 0; i < inputs.types.size(); ++i) {
+    values.push_back(
+        region.graph->AddInput(inputs.types[i], graph.input(static_cast<int>(i)).name()));
   }
-  WEFT_RETURN_IF_ERROR(ImportBody(&scope, graph));
-  WEFT_ASSIGN_OR_RETURN(const std::vector<Value*> outputs,
-                        Outputs(&scope, graph));
-  region.graph->SetOutputs(outputs);
-  for (Value* v : outputs) region.outputs.push_back(v->type());
+  if (inputs.first_iteration != 0) {
+    Value* first =
+        scope.builder.Constant(HostTensor::ScalarInt(DType::kI64, inputs.first_iteration));
+    values[0] = scope.builder.Op(ops::add, {values[0], first});
+    WEFT_RETURN_IF_ERROR(scope.builder.status());
+  }
+  if (inputs.iterates) iterations_[values[0]] = inputs.iterations;
+  absl::Status status = DefineInputs(&scope, graph, values);
+  if (status.ok()) status = ImportBody(&scope, graph);
+  auto outputs = status.ok() ? Outputs(&scope, graph) : status;
   region.captures = std::move(scope.captures);
+  if (!outputs.ok()) {
+    Discard(std::move(region));
+    return outputs.status();
+  }
+  region.graph->SetOutputs(*outputs);
+  for (Value* v : *outputs) region.outputs.push_back(v->type());
   return region;
 }
 
 absl::StatusOr<std::vector<Value*>> ModelImporter::ImportInPlace(
-    Scope* parent, const ::onnx::GraphProto& graph) {
+    Scope* parent, const ::onnx::GraphProto& graph, absl::Span<Value* const> inputs) {
   if (parent->depth >= options_.max_nesting) return TooDeep();
   Scope scope(parent, parent->graph);
+  if (!inputs.empty()) {
+    WEFT_RETURN_IF_ERROR(CheckInputCount(graph, inputs.size()));
+    WEFT_RETURN_IF_ERROR(DefineInputs(&scope, graph, inputs));
+  }
   WEFT_RETURN_IF_ERROR(ImportBody(&scope, graph));
   return Outputs(&scope, graph);
 }

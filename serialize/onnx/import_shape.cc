@@ -148,8 +148,13 @@ absl::Status Squeeze(NodeContext& c) {
   if (!given) {
     const SymbolTable& symbols = c.b().module().symbols();
     for (size_t i = 0; i < size.size(); ++i) {
-      if (size[i].Is(1)) axes.push_back(static_cast<int64_t>(i));
-      if (symbols.ProveEq(size[i], 1) == Proof::kUnknown) {
+      const Proof is_one = symbols.ProveEq(size[i], 1);
+      // At most one element, as in a slice of one: reshape refuses none.
+      const bool at_most_one =
+          is_one == Proof::kUnknown && symbols.ProveLe(size[i], 1) == Proof::kYes;
+      if (is_one == Proof::kYes || at_most_one) {
+        axes.push_back(static_cast<int64_t>(i));
+      } else if (is_one == Proof::kUnknown) {
         return c.Fail(absl::StrCat("which dims of ", c.type(0).ToString(),
                                    " are 1 must be known, or axes be given"));
       }

@@ -1,9 +1,12 @@
 // Operators of one tensor, element by element.
 #include <algorithm>
+#include <cmath>
 
+#include "graph/core/status_macros.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/import_tables.h"
 #include "serialize/onnx/import_util.h"
+#include "serialize/onnx/narrow_types.h"
 
 namespace weft::onnx_import {
 namespace {
@@ -54,10 +57,42 @@ absl::Status Selu(NodeContext& c) {
   return c.status();
 }
 
+// Integers are compared with lambd and moved by bias as numbers, without the detour over floats
+// that would round large ones; a sum with a fraction loses it. In i64, whose low bits stay.
+absl::StatusOr<Value*> ShrinkIntegers(NodeContext& c, double lambd, double bias) {
+  constexpr double kMaxExact = 1LL << 62;
+  const DType dtype = c.dtype(0);
+  if (dtype == DType::kU64) return c.Unsupported("integers of 64 bits without a sign");
+  if (!(std::abs(lambd) < kMaxExact) || !(std::abs(bias) < kMaxExact)) {
+    return c.Fail("lambd and bias must fit in an integer");
+  }
+  const double whole = std::floor(bias);
+  const bool has_fraction = whole != bias;
+  Value* x = Convert(c, c.in(0), DType::kI64);
+  Value* above = WithScalar(c, ops::gt, x, std::floor(lambd));
+  Value* below = WithScalar(c, ops::lt, x, std::ceil(-lambd));
+  Value* less = WithScalar(c, ops::sub, x, whole);
+  Value* more = WithScalar(c, ops::add, x, whole);
+  if (has_fraction) {
+    Value* positive = WithScalar(c, ops::gt, less, 0);
+    Value* negative = WithScalar(c, ops::lt, more, 0);
+    less = c.Op(ops::sub, {less, Convert(c, positive, DType::kI64)});
+    more = c.Op(ops::add, {more, Convert(c, negative, DType::kI64)});
+  }
+  Value* inner = c.Op(ops::where, {above, less, ScalarOf(c, DType::kI64, 0)});
+  return Convert(c, c.Op(ops::where, {below, more, inner}), dtype);
+}
+
 absl::Status Shrink(NodeContext& c) {
-  c.SetOutput(0, c.Op(ops::shrink, {c.in(0)},
-                      {{"lambd", c.Float("lambd", 0.5)},
-                       {"bias", c.Float("bias", 0)}}));
+  const double lambd = c.Float("lambd", 0.5);
+  const double bias = c.Float("bias", 0);
+  Value* x = c.in(0);
+  if (x != nullptr && IsInt(x->type().dtype())) {
+    WEFT_ASSIGN_OR_RETURN(x, ShrinkIntegers(c, lambd, bias));
+    c.SetOutput(0, x);
+  } else {
+    c.SetOutput(0, c.Op(ops::shrink, {x}, {{"lambd", lambd}, {"bias", bias}}));
+  }
   return c.status();
 }
 
@@ -110,13 +145,26 @@ Value* CastTo(NodeContext& c, Value* x, DType to) {
   return c.Op(ops::convert, {x}, {{"dtype", to}, {"saturate", saturate}});
 }
 
+// To a type of narrow_types.h, which saturates whatever the attribute says: it has no infinity.
+absl::Status CastToNarrowType(NodeContext& c, const NarrowType& type) {
+  c.Ignore({"to", "saturate", "round_mode"});
+  const bool is_it = c.narrow_type(0) == type.data_type;
+  c.SetOutput(0, is_it ? c.in(0) : CastToNarrow(c, c.in(0), type));
+  if (c.num_outputs() > 0) c.SetNarrowType(0, type.data_type);
+  return c.status();
+}
+
 absl::Status Cast(NodeContext& c) {
-  c.RequiredInt("to");
+  const int64_t to = c.RequiredInt("to");
+  const NarrowType* narrow = FindNarrowType(to);
+  if (narrow != nullptr) return CastToNarrowType(c, *narrow);
   c.SetOutput(0, CastTo(c, c.in(0), c.Dtype("to", DType::kF32)));
   return c.status();
 }
 
 absl::Status CastLike(NodeContext& c) {
+  const NarrowType* narrow = FindNarrowType(c.narrow_type(1));
+  if (narrow != nullptr) return CastToNarrowType(c, *narrow);
   c.SetOutput(0, CastTo(c, c.in(0), c.dtype(1)));
   return c.status();
 }

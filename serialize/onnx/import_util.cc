@@ -60,6 +60,16 @@ Value* AlongDim(NodeContext& c, Value* v, int dim, int rank) {
   return Reshape(c, v, size);
 }
 
+Value* RepeatHeads(NodeContext& c, Value* v, SymInt heads) {
+  if (v == nullptr) return nullptr;
+  const Type t = v->type();
+  if (t.dim(1) == heads) return v;
+  const SymInt n = FloorDiv(heads, t.dim(1));
+  v = Reshape(c, v, {t.dim(0), t.dim(1), SymInt(1), t.dim(2), t.dim(3)});
+  v = Expand(c, v, {t.dim(0), t.dim(1), n, t.dim(2), t.dim(3)});
+  return Reshape(c, v, {t.dim(0), heads, t.dim(2), t.dim(3)});
+}
+
 Value* WithScalar(NodeContext& c, const OpDef& op, Value* v, double scalar) {
   return v == nullptr ? nullptr : c.Op(op, {v, ScalarLike(c, v, scalar)});
 }

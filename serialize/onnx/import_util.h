@@ -30,6 +30,9 @@ Value* AsScalar(NodeContext& c, Value* v);
 // dims.
 Value* AlongDim(NodeContext& c, Value* v, int dim, int rank);
 
+// Heads in dim 1 of a tensor of rank 4, each as many times as it takes to make `heads` of them.
+Value* RepeatHeads(NodeContext& c, Value* v, SymInt heads);
+
 // op(v, scalar), with the scalar in v's dtype.
 Value* WithScalar(NodeContext& c, const OpDef& op, Value* v, double scalar);
 // A reduction over `dims` that keeps them, with size 1.

@@ -3,6 +3,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "graph/ops/evaluate.h"
+#include "graph/ops/ops.h"
 #include "serialize/onnx/import_model.h"
 
 namespace weft::onnx_import {
@@ -100,6 +101,12 @@ class Evaluator {
 
 }  // namespace
 
+std::optional<int64_t> ModelImporter::GivenSize(SymInt symbol) const {
+  auto it = given_sizes_.find(symbol);
+  if (it == given_sizes_.end()) return std::nullopt;
+  return it->second;
+}
+
 const HostTensor* ModelImporter::Specialize(const Value* value) {
   auto it = given_.find(value);
   if (it == given_.end()) return nullptr;
@@ -116,6 +123,82 @@ std::optional<HostTensor> ModelImporter::Evaluate(Value* v, bool specialize) {
   if (!result) return std::nullopt;
   for (const Value* input : evaluator.inputs()) Specialize(input);
   return result;
+}
+
+namespace {
+
+// `v`, of one element, before reshapes, and before it became one of several elements.
+Value* OneElementOf(Value* v) {
+  constexpr int kMaxSteps = 16;
+  for (int i = 0; i < kMaxSteps && !v->is_input() && v->node() != nullptr; ++i) {
+    const Node& node = *v->node();
+    Value* from = nullptr;
+    if (node.Is(ops::reshape)) {
+      from = node.operand(0);
+    } else if (node.Is(ops::slice) && node.operand(0)->IsResultOf(ops::cat)) {
+      // Element `start` of elements put side by side.
+      const Node& cat = *node.operand(0)->node();
+      const auto start = node.attrs().Sym("start").constant();
+      const int n = cat.num_operands();
+      if (start && *start >= 0 && *start < n && cat.result()->type().numel().Is(n)) {
+        from = cat.operand(static_cast<int>(*start));
+      }
+    }
+    if (from == nullptr || !from->type().is_tensor() || !from->type().numel().Is(1)) return v;
+    v = from;
+  }
+  return v;
+}
+
+}  // namespace
+
+std::optional<SymInt> ModelImporter::KnownElement(Builder* b, Value* v) {
+  SymInt offset = 0;
+  constexpr int kMaxSteps = 16;
+  for (int i = 0; i < kMaxSteps; ++i) {
+    v = OneElementOf(v);
+    if (const auto known = KnownInts(v)) {
+      return known->size() == 1 ? std::optional<SymInt>((*known)[0] + offset) : std::nullopt;
+    }
+    if (auto it = items_.find(v); it != items_.end()) return it->second + offset;
+    if (iterations_.contains(v)) {
+      const auto item = Item(b, v);
+      return item ? std::optional<SymInt>(*item + offset) : std::nullopt;
+    }
+    if (v->is_input() || !(v->node()->Is(ops::add) || v->node()->Is(ops::sub))) return std::nullopt;
+    const Node& node = *v->node();
+    const auto left = KnownInts(node.operand(0));
+    const auto right = KnownInts(node.operand(1));
+    if (right && right->size() == 1) {
+      offset = node.Is(ops::add) ? offset + (*right)[0] : offset - (*right)[0];
+      v = node.operand(0);
+    } else if (node.Is(ops::add) && left && left->size() == 1) {
+      offset = offset + (*left)[0];
+      v = node.operand(1);
+    } else {
+      return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<SymInt> ModelImporter::Item(Builder* b, Value* v) {
+  Value* element = OneElementOf(v);
+  if (auto it = items_.find(element); it != items_.end()) return it->second;
+  Value* item = b->Op(ops::item, {v});
+  if (item == nullptr) return std::nullopt;
+  const SymInt symbol = item->type().symint();
+  items_[element] = symbol;
+  const auto counts = iterations_.find(element);
+  if (counts == iterations_.end() || !symbol.is_symbol()) return symbol;
+  SymbolInfo info;
+  info.symbol = symbol;
+  info.unbacked = true;  // Not negative.
+  module_->symbols().Declare(info);
+  if (counts->second.is_valid()) {
+    module_->symbols().Assume(Less(symbol, counts->second), "the iterations of a loop");
+  }
+  return symbol;
 }
 
 std::optional<std::vector<SymInt>> ModelImporter::KnownInts(Value* v) {

@@ -9,6 +9,7 @@
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "graph/core/mapped_memory.h"
 #include "graph/core/status_macros.h"
+#include "graph/core/tensor_internal.h"
 #include "graph/core/verifier.h"
 #include "onnx/onnx_pb.h"
 #include "serialize/onnx/import_model.h"
@@ -127,31 +128,7 @@ absl::StatusOr<std::unique_ptr<Module>> Import(absl::string_view bytes,
   return module;
 }
 
-absl::Status Annotate(const absl::Status& status, const std::string& path) {
-  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
-}
-
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Module>> ImportOnnxBytes(absl::string_view bytes,
-                                                        const std::string& base_dir,
-                                                        const OnnxImportOptions& options) {
-  return Import(bytes, nullptr, base_dir, options);
-}
-
-absl::StatusOr<std::unique_ptr<Module>> ImportOnnx(const std::string& path,
-                                                   const OnnxImportOptions& options) {
-  WEFT_ASSIGN_OR_RETURN(const std::shared_ptr<HostBuffer> file,
-                        ReadFile(path, options.max_model_bytes));
-  std::string folder = std::filesystem::path(path).parent_path().string();
-  if (folder.empty()) folder = ".";
-  auto module = Import(Bytes(*file), std::make_shared<MappedMemory>(file), folder, options);
-  if (!module.ok()) return Annotate(module.status(), path);
-  return module;
-}
-
-absl::StatusOr<HostTensor> ParseTensorProto(absl::string_view bytes,
-                                            std::optional<DType> expected) {
+absl::StatusOr<HostTensor> ParseTensor(absl::string_view bytes, std::optional<DType> expected) {
   constexpr int kMaxDepth = 16;
   ::onnx::TensorProto proto;
   if (!ParseProto(bytes, kMaxDepth, nullptr, &proto)) {
@@ -162,6 +139,35 @@ absl::StatusOr<HostTensor> ParseTensorProto(absl::string_view bytes,
   }
   onnx_import::TensorLoader loader("");
   return loader.Load(proto, absl::StrCat("tensor '", proto.name(), "'"));
+}
+
+absl::Status Annotate(const absl::Status& status, const std::string& path) {
+  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Module>> ImportOnnxBytes(absl::string_view bytes,
+                                                        const std::string& base_dir,
+                                                        const OnnxImportOptions& options) {
+  return internal::CatchOutOfMemory([&] { return Import(bytes, nullptr, base_dir, options); });
+}
+
+absl::StatusOr<std::unique_ptr<Module>> ImportOnnx(const std::string& path,
+                                                   const OnnxImportOptions& options) {
+  WEFT_ASSIGN_OR_RETURN(const std::shared_ptr<HostBuffer> file,
+                        ReadFile(path, options.max_model_bytes));
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  if (folder.empty()) folder = ".";
+  auto module = internal::CatchOutOfMemory(
+      [&] { return Import(Bytes(*file), std::make_shared<MappedMemory>(file), folder, options); });
+  if (!module.ok()) return Annotate(module.status(), path);
+  return module;
+}
+
+absl::StatusOr<HostTensor> ParseTensorProto(absl::string_view bytes,
+                                            std::optional<DType> expected) {
+  return internal::CatchOutOfMemory([&] { return ParseTensor(bytes, expected); });
 }
 
 absl::StatusOr<HostTensor> LoadTensorProto(const std::string& path, std::optional<DType> expected) {

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "graph/core/status_macros.h"
+#include "graph/core/text_reader.h"
 #include "serialize/onnx/raw_data.h"
 
 namespace weft::onnx_import {
@@ -139,9 +140,15 @@ absl::StatusOr<DType> DTypeFromOnnx(int data_type) {
   return *kTypes[data_type].dtype;
 }
 
+absl::StatusOr<DType> HeldDType(int data_type) {
+  const NarrowType* narrow = FindNarrowType(data_type);
+  if (narrow != nullptr) return narrow->held;
+  return DTypeFromOnnx(data_type);
+}
+
 absl::StatusOr<Type> TensorLoader::TypeOf(const TensorProto& proto,
                                           absl::string_view what) {
-  auto dtype = DTypeFromOnnx(proto.data_type());
+  auto dtype = HeldDType(proto.data_type());
   auto numel = NumElements(proto);
   const absl::Status& bad = dtype.ok() ? numel.status() : dtype.status();
   if (!bad.ok()) {
@@ -154,7 +161,7 @@ absl::StatusOr<HostTensor> TensorLoader::Load(TensorProto& proto,
                                               absl::string_view what) {
   auto it = loaded_.find(&proto);
   if (it != loaded_.end()) return it->second;
-  auto dtype = DTypeFromOnnx(proto.data_type());
+  auto dtype = HeldDType(proto.data_type());
   absl::StatusOr<HostTensor> tensor =
       dtype.ok() ? LoadAs(proto, *dtype) : dtype.status();
   if (!tensor.ok()) {
@@ -168,9 +175,15 @@ absl::StatusOr<HostTensor> TensorLoader::Load(TensorProto& proto,
 absl::StatusOr<HostTensor> TensorLoader::LoadAs(TensorProto& proto,
                                                 DType dtype) {
   WEFT_ASSIGN_OR_RETURN(const int64_t n, NumElements(proto));
+  if (proto.dims_size() > text::kMaxRank) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("it has ", proto.dims_size(), " dims; the limit is ", text::kMaxRank));
+  }
   if (proto.has_segment()) {
     return absl::UnimplementedError("tensors in segments are not supported");
   }
+  const NarrowType* narrow = FindNarrowType(proto.data_type());
+  if (narrow != nullptr) return LoadNarrow(proto, *narrow);
   if (proto.data_location() == TensorProto::EXTERNAL) {
     return LoadExternal(proto, dtype);
   }
@@ -215,6 +228,27 @@ absl::StatusOr<HostTensor> TensorLoader::LoadAs(TensorProto& proto,
       return FromField<uint8_t>(proto, dtype, proto.int32_data(), entries,
                                 max_bytes_);
   }
+}
+
+// Reads the packed bytes, wherever they are, as a vector of u8, then the elements in them.
+absl::StatusOr<HostTensor> TensorLoader::LoadNarrow(const TensorProto& proto,
+                                                    const NarrowType& type) {
+  WEFT_ASSIGN_OR_RETURN(const int64_t n, NumElements(proto));
+  TensorProto packed;
+  packed.set_data_type(TensorProto::UINT8);
+  packed.add_dims(PackedBytes(type, n));
+  packed.set_data_location(proto.data_location());
+  *packed.mutable_external_data() = proto.external_data();
+  const auto in_place = raw_data_.find(&proto);
+  if (in_place != raw_data_.end()) {
+    WEFT_ASSIGN_OR_RETURN(const HostTensor bytes,
+                          LoadInPlace(packed, DType::kU8, in_place->second));
+    return Unpack(type, Dims(proto), {bytes.raw(), static_cast<size_t>(bytes.numel())}, max_bytes_);
+  }
+  *packed.mutable_int32_data() = proto.int32_data();
+  if (proto.has_raw_data()) packed.set_raw_data(proto.raw_data());
+  WEFT_ASSIGN_OR_RETURN(const HostTensor bytes, LoadAs(packed, DType::kU8));
+  return Unpack(type, Dims(proto), {bytes.raw(), static_cast<size_t>(bytes.numel())}, max_bytes_);
 }
 
 absl::StatusOr<HostTensor> TensorLoader::LoadRaw(TensorProto& proto,

@@ -18,12 +18,15 @@
 #include "absl/strings/string_view.h"
 #include "graph/core/tensor.h"
 #include "onnx/onnx_pb.h"
+#include "serialize/onnx/narrow_types.h"
 
 namespace weft::onnx_import {
 
 // TensorProto.DataType, as a dtype. Unimplemented for strings and for types
 // that Weft lacks; the message names the type.
 absl::StatusOr<DType> DTypeFromOnnx(int data_type);
+// The same for the elements of a tensor: those of narrow_types.h have the dtype that holds them.
+absl::StatusOr<DType> HeldDType(int data_type);
 // "FLOAT", "INT4", ...; "data type 99" for unknown numbers.
 std::string OnnxTypeName(int data_type);
 
@@ -51,6 +54,7 @@ class TensorLoader {
 
  private:
   absl::StatusOr<HostTensor> LoadAs(::onnx::TensorProto& proto, DType dtype);
+  absl::StatusOr<HostTensor> LoadNarrow(const ::onnx::TensorProto& proto, const NarrowType& type);
   absl::StatusOr<HostTensor> LoadRaw(::onnx::TensorProto& proto, DType dtype);
   absl::StatusOr<HostTensor> LoadInPlace(const ::onnx::TensorProto& proto, DType dtype,
                                          const std::shared_ptr<HostBuffer>& data);

@@ -107,6 +107,14 @@ bool Arg::is_number() const {
   }
 }
 
+std::optional<Rational> Arg::AsRational() const {
+  if (is(Kind::kInt) || is(Kind::kBool)) return Rational{integer, 1};
+  if (is(Kind::kFloatValue)) return exact;
+  if (!is(Kind::kFloat)) return std::nullopt;
+  const auto value = RationalOf(number);
+  return value.ok() ? std::optional<Rational>(*value) : std::nullopt;
+}
+
 Arg Arg::Tensor(Value* value) {
   Arg a;
   a.kind = Kind::kTensor;

@@ -28,6 +28,7 @@
 #include "graph/core/builder.h"
 #include "graph/core/graph.h"
 #include "serialize/pt2/aten_schema.h"
+#include "serialize/pt2/rational.h"
 
 namespace weft::pt2 {
 
@@ -40,7 +41,7 @@ struct Arg {
     kFloat,         // number
     kComplex,       // number, imaginary
     kBool,          // integer: 0 or 1
-    kFloatValue,    // value: an f64 scalar that stands for a float
+    kFloatValue,    // value: an f64 scalar that stands for a float; maybe exact
     kRelation,      // `relation` between integer and other: a bool
     kBoolValue,     // value: a bool scalar that stands for a bool
     kString,        // text
@@ -59,6 +60,7 @@ struct Arg {
   Relation relation = Relation::kEq;
   double number = 0;
   double imaginary = 0;
+  std::optional<Rational> exact;  // The value of a float out of sizes, where it is known.
   std::string text;
   std::optional<DType> dtype;
   MemoryFormat memory_format = MemoryFormat::kPreserve;
@@ -69,6 +71,8 @@ struct Arg {
   bool present() const { return kind != Kind::kNone; }
   // A Python number, symbolic or not.
   bool is_number() const;
+  // A number whose value is known as a fraction of sizes; as a float where it is one.
+  std::optional<Rational> AsRational() const;
 
   static Arg Tensor(Value* value);
   static Arg Int(SymInt value);
@@ -167,6 +171,11 @@ class AtenCall {
     return values;
   }
 
+  // --- How many tensors the file names for a result that is a list; 0: not a list. What
+  // splits a symbolic size has no other way to know.
+  void set_list_size(int64_t size) { list_size_ = size; }
+  int64_t list_size() const { return list_size_; }
+
   // --- Random numbers: the operands and the attribute of one draw.
   struct Draw {
     Value* state = nullptr;
@@ -193,6 +202,7 @@ class AtenCall {
   std::vector<std::pair<int, Value*>> writes_;
   std::vector<std::optional<Layout>> layouts_;
   std::function<Draw()> draw_;
+  int64_t list_size_ = 0;
 };
 
 // PyTorch's promotion of two dtypes.

@@ -74,6 +74,13 @@ absl::StatusOr<Argument> ParseDefault(absl::string_view type, absl::string_view 
     a.kind = Kind::kFloat;
     a.number = static_cast<double>(a.integer);
   }
+  if (absl::StartsWith(type, "ScalarType") && a.kind == Kind::kInt) {
+    // Schemas count dtypes from 0, archives from 1; up to bool, both in the same order.
+    constexpr int64_t kBool = 11;
+    if (a.integer < 0 || a.integer > kBool) return Bad(text);
+    a.kind = Kind::kDType;
+    a.integer += 1;
+  }
   return a;
 }
 

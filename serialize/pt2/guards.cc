@@ -87,12 +87,13 @@ class Sizes {
 
 }  // namespace
 
-absl::StatusOr<SymInt> ParseGuard(absl::string_view text, SizeFn size_of) {
+absl::StatusOr<SymInt> ParseGuard(absl::string_view text, SizeFn size_of,
+                                  const SymbolTable* facts) {
   if (text.size() > kMaxSympyBytes) return absl::UnimplementedError("it is too long");
   Sizes sizes;
   WEFT_RETURN_IF_ERROR(sizes.Read(text));
   const auto symbol = [&](absl::string_view name) { return sizes.Find(name, size_of); };
-  WEFT_ASSIGN_OR_RETURN(const SymInt condition, ParseSympy(sizes.plain(), symbol));
+  WEFT_ASSIGN_OR_RETURN(const SymInt condition, ParseSympy(sizes.plain(), symbol, facts));
   if (IsTruth(condition)) return condition;
   return absl::UnimplementedError("it is no condition");
 }

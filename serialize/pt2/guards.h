@@ -9,15 +9,18 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/core/sym.h"
+#include "graph/core/sym_facts.h"
 
 namespace weft::pt2 {
 
 // The condition that the guard states. `size_of` gives a size of a graph input;
 // L['a'][0] is the input a_0, as torch.export calls it. Unimplemented for guards
-// that are no condition on sizes: the caller may do without them.
+// that are no condition on sizes, ResourceExhausted for those too large for an
+// expression: the caller may do without them. `facts` decide parts of a guard.
 absl::StatusOr<SymInt> ParseGuard(
     absl::string_view text,
-    absl::FunctionRef<absl::StatusOr<SymInt>(absl::string_view input, int64_t dim)> size_of);
+    absl::FunctionRef<absl::StatusOr<SymInt>(absl::string_view input, int64_t dim)> size_of,
+    const SymbolTable* facts = nullptr);
 
 }  // namespace weft::pt2
 

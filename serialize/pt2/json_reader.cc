@@ -1,5 +1,6 @@
 #include "serialize/pt2/json_reader.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -9,25 +10,34 @@
 namespace weft::pt2 {
 namespace {
 
-// The deepest nesting of brackets outside of strings.
-int Depth(absl::string_view text) {
+bool IsBlank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+
+struct Extremes {
+  int depth = 0;          // Nesting of brackets outside of strings.
+  size_t num_blanks = 0;  // In a row, outside of strings.
+};
+
+Extremes ExtremesOf(absl::string_view text) {
+  Extremes extremes;
   int depth = 0;
-  int deepest = 0;
+  size_t blanks = 0;
   bool in_string = false;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
+    blanks = !in_string && IsBlank(c) ? blanks + 1 : 0;
+    extremes.num_blanks = std::max(extremes.num_blanks, blanks);
     if (in_string) {
       if (c == '\\') ++i;
       if (c == '"') in_string = false;
     } else if (c == '"') {
       in_string = true;
     } else if (c == '{' || c == '[') {
-      deepest = std::max(deepest, ++depth);
+      extremes.depth = std::max(extremes.depth, ++depth);
     } else if (c == '}' || c == ']') {
       --depth;
     }
   }
-  return deepest;
+  return extremes;
 }
 
 }  // namespace
@@ -38,10 +48,16 @@ absl::StatusOr<Json> ParseJson(absl::string_view text, const std::string& file, 
     return absl::ResourceExhaustedError(
         absl::StrCat(file, " has ", text.size(), " bytes; the limit is ", max_bytes));
   }
-  const int depth = Depth(text);
-  if (depth > max_depth) {
+  const Extremes extremes = ExtremesOf(text);
+  if (extremes.depth > max_depth) {
     return absl::ResourceExhaustedError(
-        absl::StrCat(file, " is nested ", depth, " deep; the limit is ", max_depth));
+        absl::StrCat(file, " is nested ", extremes.depth, " deep; the limit is ", max_depth));
+  }
+  // The parser holds those that it passes over.
+  constexpr size_t kMaxBlanks = 1 << 20;
+  if (extremes.num_blanks > kMaxBlanks) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        file, " has ", extremes.num_blanks, " blanks in a row; the limit is ", kMaxBlanks));
   }
   try {
     return Json::parse(text.begin(), text.end());

@@ -168,8 +168,8 @@ absl::Status ProgramImporter::ImportBody(Scope* scope) {
 
 void ProgramImporter::Advance() {
   if (!options_.progress) return;
-  options_.progress(++done_, static_cast<int64_t>(program_.inputs.size() +
-                                                  program_.graph.nodes.size()));
+  options_.progress(++done_,
+                    static_cast<int64_t>(program_.inputs.size() + program_.graph.nodes.size()));
 }
 
 absl::Status ProgramImporter::ImportNode(Scope* scope, const NodeDef& node) {
@@ -201,6 +201,9 @@ absl::Status ProgramImporter::ImportAten(Scope* scope, const NodeDef& node, cons
   }
   call.set_layouts(std::move(layouts));
   call.set_draws([=] { return NextDraw(scope); });
+  if (node.outputs.size() == 1 && node.outputs[0].is(Kind::kList)) {
+    call.set_list_size(static_cast<int64_t>(node.outputs[0].items.size()));
+  }
   op.fn(call);
   WEFT_RETURN_IF_ERROR(call.status());
   Args results = std::move(call.results());

@@ -98,6 +98,7 @@ class ProgramImporter {
   Builder::Options BuilderOptions() const;
   absl::Status DeclareSymbols();
   absl::Status AssumeGuards(const Graph& main);
+  absl::Status AssumeGuard(const Graph& main, absl::string_view guard);
   absl::StatusOr<SymInt> ParseSize(const SizeExpr& size, bool declare);
   // What the file says of a value against what was inferred.
   absl::Status CheckValue(Scope* scope, const std::string& name, Arg* arg);

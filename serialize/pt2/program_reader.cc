@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/core/text_reader.h"
 
 namespace weft::pt2 {
 namespace {
@@ -240,6 +241,10 @@ TensorMeta ProgramReader::ReadTensorMeta(const Place& at) {
   meta.dtype_number = json_.Int(at["dtype"]);
   meta.dtype = DTypeFromNumber(meta.dtype_number);
   meta.sizes = ReadSizes(at["sizes"]);
+  if (meta.sizes.size() > static_cast<size_t>(text::kMaxRank)) {
+    json_.Fail(at["sizes"], absl::StrCat("a tensor of ", meta.sizes.size(), " dims; the limit is ",
+                                         text::kMaxRank));
+  }
   meta.strides = ReadSizes(at["strides"]);
   const Place offset = at["storage_offset"];
   meta.storage_offset.value = 0;

@@ -58,13 +58,38 @@ constexpr FloatOp kFloatFunctions[] = {
     {"log", &ops::log},       {"sin", &ops::sin},   {"cos", &ops::cos},
 };
 
+Arg RelationOf(Arg::Relation relation, SymInt a, SymInt b) {
+  Arg arg;
+  arg.kind = Kind::kRelation;
+  arg.relation = relation;
+  arg.integer = a;
+  arg.other = b;
+  return arg;
+}
+
 constexpr absl::string_view kRelations[] = {"eq", "ne", "lt", "le", "gt", "ge"};
 
-Arg FloatValue(Value* v) {
+Arg FloatValue(Value* v, std::optional<Rational> exact = std::nullopt) {
   Arg a;
   a.kind = Kind::kFloatValue;
   a.value = v;
+  a.exact = std::move(exact);
+  if (a.exact) a.exact->is_float = true;
   return a;
+}
+
+// What a float operator gives as a fraction of sizes; nothing where none stands for it.
+std::optional<Rational> ExactResult(absl::string_view name, const Arg& a, const Arg& b) {
+  std::optional<Rational> x = a.AsRational();
+  std::optional<Rational> y = b.AsRational();
+  if (!x || !y) return std::nullopt;
+  x->is_float = y->is_float = true;
+  const absl::StatusOr<Rational> result = name == "add"       ? Plus(*x, *y)
+                                          : name == "sub"     ? Plus(*x, Negated(*y))
+                                          : name == "mul"     ? Times(*x, *y)
+                                          : name == "truediv" ? Quotient(*x, *y)
+                                                              : absl::UnimplementedError("");
+  return result.ok() ? std::optional<Rational>(*result) : std::nullopt;
 }
 
 Arg BoolValue(Value* v) {
@@ -112,7 +137,7 @@ class ScalarNode {
 
   absl::StatusOr<Arg> Unary(const Arg& a) {
     if (name_ == "sym_float" || name_ == "float") {
-      return FloatValue(Float(a));
+      return FloatValue(Float(a), a.AsRational());
     }
     if (name_ == "sym_not" || name_ == "not_") return Not(a);
     if (IsWhole(a)) {
@@ -131,8 +156,16 @@ class ScalarNode {
     return ToInt(a);
   }
 
-  // From a float: an unbacked symbol.
+  // From a float: an expression of sizes, or an unbacked symbol.
   absl::StatusOr<Arg> ToInt(const Arg& a) {
+    const std::optional<Rational> exact = a.AsRational();
+    if (exact && name_ != "round") {
+      const Rounding rounding = name_ == "floor"  ? Rounding::kFloor
+                                : name_ == "ceil" ? Rounding::kCeil
+                                                  : Rounding::kTrunc;
+      if (rounding == Rounding::kTrunc && name_ != "trunc" && name_ != "sym_int") return Unknown();
+      return Arg::Int(call_.b().module().symbols().Simplify(pt2::ToInt(*exact, rounding)));
+    }
     Value* v = Float(a);
     if (name_ == "floor") {
       v = call_.Op(ops::floor, {v});
@@ -177,7 +210,7 @@ class ScalarNode {
     }
     for (const FloatOp& op : kFloatOps) {
       if (op.name == name_) {
-        return FloatValue(call_.Op(*op.op, {Float(a), Float(b)}));
+        return FloatValue(call_.Op(*op.op, {Float(a), Float(b)}), ExactResult(name_, a, b));
       }
     }
     if (name_ == "floordiv") {
@@ -196,13 +229,11 @@ class ScalarNode {
   }
 
   absl::StatusOr<Arg> Compare(Arg::Relation relation, const Arg& a, const Arg& b) {
-    if (IsWhole(a) && IsWhole(b)) {
-      Arg arg;
-      arg.kind = Kind::kRelation;
-      arg.relation = relation;
-      arg.integer = a.integer;
-      arg.other = b.integer;
-      return arg;
+    if (IsWhole(a) && IsWhole(b)) return RelationOf(relation, a.integer, b.integer);
+    const std::optional<Rational> x = a.AsRational();
+    const std::optional<Rational> y = b.AsRational();
+    if (x && y && !(x->rounded && y->rounded)) {
+      return RelationOf(relation, x->numerator * y->denominator, y->numerator * x->denominator);
     }
     static const OpDef* const kOps[] = {&ops::eq, &ops::ne, &ops::lt, &ops::le, &ops::gt, &ops::ge};
     return BoolValue(call_.Op(*kOps[static_cast<int>(relation)], {Float(a), Float(b)}));

@@ -1,11 +1,11 @@
 // Symbols, and the shapes in the file against the inferred ones.
 #include <algorithm>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "graph/core/log.h"
 #include "graph/core/status_macros.h"
 #include "graph/core/verifier.h"
 #include "graph/ops/ops.h"
@@ -18,10 +18,11 @@ namespace {
 
 constexpr size_t kMaxSymbolName = 64;
 
-// Expressions that name what is not known yet.
+// Expressions that name what is not known yet, or that Weft cannot hold.
 bool SaysNothing(const absl::Status& status) {
   return status.code() == absl::StatusCode::kNotFound ||
-         status.code() == absl::StatusCode::kUnimplemented;
+         status.code() == absl::StatusCode::kUnimplemented ||
+         status.code() == absl::StatusCode::kResourceExhausted;
 }
 
 bool IsName(absl::string_view text) {
@@ -54,6 +55,10 @@ absl::Status ProgramImporter::DeclareSymbols() {
       if (!lone) continue;
       name = *lone;
     }
+    if (range.min && range.max && *range.min > *range.max) {
+      return absl::InvalidArgumentError(absl::StrCat("no value of ", name, " lies in its range, [",
+                                                     *range.min, ", ", *range.max, "]"));
+    }
     ranges_[name] = range;
   }
   return absl::OkStatus();
@@ -76,42 +81,41 @@ void ProgramImporter::BindSymbol(const std::string& name, SymInt value) {
   if (info.range.min <= info.range.max) module_->symbols().Declare(info);
 }
 
-// What the exporter demands of sizes, beyond what the inputs' types say.
+// What the exporter demands of sizes, beyond what the inputs' types say. A guard that is
+// about more than sizes, or that no expression holds, is left out, which is logged.
 absl::Status ProgramImporter::AssumeGuards(const Graph& main) {
-  absl::flat_hash_map<absl::string_view, Type> inputs;
-  for (int i = 0; i < main.num_inputs(); ++i) {
-    inputs.emplace(main.input_info(i).name, main.input(i)->type());
-  }
-  const auto size_of = [&](absl::string_view input, int64_t dim) -> absl::StatusOr<SymInt> {
-    const auto it = inputs.find(input);
-    if (it == inputs.end() || !it->second.is_tensor()) {
-      return absl::NotFoundError(absl::StrCat("there is no input ", input));
-    }
-    if (dim < 0 || dim >= it->second.rank()) {
-      return absl::InvalidArgumentError(absl::StrCat(input, " has no dim ", dim));
-    }
-    return it->second.dim(static_cast<int>(dim));
-  };
   for (const std::string& guard : program_.guards) {
-    const auto fail = [&](absl::string_view why) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("guard \"", guard.substr(0, 200), "\": ", why));
-    };
-    const auto condition = ParseGuard(guard, size_of);
-    if (!condition.ok()) {
-      if (SaysNothing(condition.status())) continue;
-      return fail(condition.status().message());
+    const absl::Status status = AssumeGuard(main, guard);
+    if (status.ok()) continue;
+    const std::string text = absl::StrCat("guard \"", guard.substr(0, 200), "\": ");
+    if (!SaysNothing(status)) {
+      return absl::InvalidArgumentError(absl::StrCat(text, status.message()));
     }
-    if (module_->symbols().Assume(*condition, "a guard of the export") == Proof::kNo) {
-      return fail("no sizes that the inputs may have meet it");
-    }
+    Log(LogComponent::kImport, LogSeverity::kWarning,
+        absl::StrCat(text, "left out: ", status.message()));
   }
   return absl::OkStatus();
 }
 
+absl::Status ProgramImporter::AssumeGuard(const Graph& main, absl::string_view guard) {
+  const auto size_of = [&](absl::string_view name, int64_t dim) -> absl::StatusOr<SymInt> {
+    for (int i = 0; i < main.num_inputs(); ++i) {
+      if (main.input_info(i).name != name || !main.input(i)->type().is_tensor()) continue;
+      const Type type = main.input(i)->type();
+      if (dim >= 0 && dim < type.rank()) return type.dim(static_cast<int>(dim));
+      return absl::InvalidArgumentError(absl::StrCat(name, " has no dim ", dim));
+    }
+    return absl::NotFoundError(absl::StrCat("there is no input ", name));
+  };
+  SymbolTable& symbols = module_->symbols();
+  WEFT_ASSIGN_OR_RETURN(const SymInt condition, ParseGuard(guard, size_of, &symbols));
+  if (symbols.Assume(condition, "a guard of the export") != Proof::kNo) return absl::OkStatus();
+  return absl::InvalidArgumentError("no sizes that the inputs may have meet it");
+}
+
 absl::StatusOr<SymInt> ProgramImporter::ParseSize(const SizeExpr& size, bool declare) {
   if (size.value) return SymInt(*size.value);
-  return ParseSympy(size.expr, [&](absl::string_view name) -> absl::StatusOr<SymInt> {
+  const auto symbol = [&](absl::string_view name) -> absl::StatusOr<SymInt> {
     const std::string key(name);
     const auto known = symbols_.find(key);
     if (known != symbols_.end()) return known->second;
@@ -126,7 +130,8 @@ absl::StatusOr<SymInt> ProgramImporter::ParseSize(const SizeExpr& size, bool dec
     module_->symbols().Declare(info);
     BindSymbol(key, info.symbol);
     return info.symbol;
-  });
+  };
+  return ParseSympy(size.expr, symbol, &module_->symbols());
 }
 
 std::optional<AtenCall::Layout> ProgramImporter::LayoutOf(const Scope& scope,

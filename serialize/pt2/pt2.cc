@@ -1,5 +1,6 @@
 #include "serialize/pt2/pt2.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "graph/core/status_macros.h"
+#include "graph/core/tensor_internal.h"
 #include "graph/core/verifier.h"
 #include "serialize/pt2/exported_program.h"
 #include "serialize/pt2/program_importer.h"
@@ -123,11 +125,19 @@ absl::StatusOr<Parts> FindParts(ZipArchive* archive, const pt2::ZipLimits& zip_l
   return parts;
 }
 
+// Programs compress to a fiftieth at best. What inflates to more is made to take memory.
+int64_t MaxInflatedBytes(int64_t file_bytes) {
+  constexpr int64_t kInflation = 128;
+  constexpr int64_t kFree = int64_t{64} << 20;
+  return std::max(kFree, std::min(file_bytes, int64_t{1} << 48) * kInflation);
+}
+
 absl::StatusOr<std::unique_ptr<Module>> Import(std::shared_ptr<HostBuffer> file,
                                                const Pt2ImportOptions& options) {
   pt2::ZipLimits zip_limits;
   zip_limits.max_entries = options.max_entries;
-  zip_limits.max_inflated_bytes = options.max_inflated_bytes;
+  zip_limits.max_inflated_bytes =
+      std::min(options.max_inflated_bytes, MaxInflatedBytes(file->size()));
   WEFT_ASSIGN_OR_RETURN(ZipArchive archive, ZipArchive::Open(std::move(file), zip_limits));
   pt2::JsonLimits json_limits;
   json_limits.max_bytes = options.max_json_bytes;
@@ -148,15 +158,17 @@ absl::StatusOr<std::unique_ptr<Module>> Import(std::shared_ptr<HostBuffer> file,
 
 absl::StatusOr<std::unique_ptr<Module>> ImportPt2Bytes(absl::string_view bytes,
                                                        const Pt2ImportOptions& options) {
-  auto copy = HostBuffer::Allocate(static_cast<int64_t>(bytes.size()));
-  if (!bytes.empty()) std::memcpy(copy->data(), bytes.data(), bytes.size());
-  return Import(std::move(copy), options);
+  return internal::CatchOutOfMemory([&] {
+    auto copy = HostBuffer::Allocate(static_cast<int64_t>(bytes.size()));
+    if (!bytes.empty()) std::memcpy(copy->data(), bytes.data(), bytes.size());
+    return Import(std::move(copy), options);
+  });
 }
 
 absl::StatusOr<std::unique_ptr<Module>> ImportPt2(const std::string& path,
                                                   const Pt2ImportOptions& options) {
   WEFT_ASSIGN_OR_RETURN(auto file, HostBuffer::MapFile(path));
-  auto module = Import(std::move(file), options);
+  auto module = internal::CatchOutOfMemory([&] { return Import(std::move(file), options); });
   if (module.ok()) return module;
   return absl::Status(module.status().code(), absl::StrCat(path, ": ", module.status().message()));
 }

@@ -4,8 +4,9 @@
 // Read: symbols, integers, sums, products, powers, floor and ceiling division,
 // mod, min, max, rationals where a product divides by one, comparisons (infix
 // ones may be chained), And, Or, Not, Piecewise with a last case for everything
-// else, and what PyTorch adds for integers. Other functions (floats, bit
-// patterns) are Unimplemented: the caller may do without the expression. Nesting
+// else, what PyTorch adds for integers, and the floats that rational.h has. Other
+// functions (logarithms, bit patterns) are Unimplemented, and an expression that is
+// too large for a SymInt is ResourceExhausted: the caller may do without it. Nesting
 // is bounded by kMaxSympyDepth.
 #ifndef WEFT_SERIALIZE_PT2_SYMPY_H_
 #define WEFT_SERIALIZE_PT2_SYMPY_H_
@@ -16,15 +17,18 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/core/sym.h"
+#include "graph/core/sym_facts.h"
 
 namespace weft::pt2 {
 
 inline constexpr int kMaxSympyDepth = 64;
 inline constexpr int kMaxSympyBytes = 1 << 16;
 
-// `symbol` gives what a name stands for. The error shows the text.
+// `symbol` gives what a name stands for. With `facts`, conditions that they decide do
+// not make the expression larger. The error shows the text.
 absl::StatusOr<SymInt> ParseSympy(
-    absl::string_view text, absl::FunctionRef<absl::StatusOr<SymInt>(absl::string_view)> symbol);
+    absl::string_view text, absl::FunctionRef<absl::StatusOr<SymInt>(absl::string_view)> symbol,
+    const SymbolTable* facts = nullptr);
 
 // What ParseSympy reads back as the same expression, in the functions that
 // torch.utils._sympy has. A broadcast size comes back as a selection.

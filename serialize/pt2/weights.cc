@@ -14,6 +14,9 @@
 namespace weft::pt2 {
 namespace {
 
+// Bytes of a tensor whose elements are not in the file one by one.
+constexpr int64_t kMaxUnstoredBytes = int64_t{1} << 28;
+
 absl::string_view Text(const HostBuffer& buffer) {
   return {reinterpret_cast<const char*>(buffer.data()), static_cast<size_t>(buffer.size())};
 }
@@ -207,11 +210,18 @@ absl::StatusOr<HostTensor> Weights::Load(const std::string& name) {
   const auto numel = CheckedNumel(*dims);
   // An entry without bytes stands for an empty tensor, or one of zeros.
   if (numel && (*numel == 0 || (*storage)->size() == 0)) {
-    auto zeros = HostTensor::Allocate(*meta.dtype, *dims, int64_t{1} << 28);
+    auto zeros = HostTensor::Allocate(*meta.dtype, *dims, kMaxUnstoredBytes);
     return zeros.ok() ? zeros : In(name, zeros.status());
   }
   auto tensor = HostTensor::View(*storage, *meta.dtype, *dims, *strides, (*offset)[0]);
-  return tensor.ok() ? tensor : In(name, tensor.status());
+  if (!tensor.ok()) return In(name, tensor.status());
+  // Elements that share their bytes may be more than memory holds apart.
+  if (tensor->bytes() > std::max((*storage)->size(), kMaxUnstoredBytes)) {
+    return In(name, absl::ResourceExhaustedError(absl::StrCat(
+                        "its elements take ", tensor->bytes(), " bytes and are stored as ",
+                        (*storage)->size(), "; the limit is ", kMaxUnstoredBytes)));
+  }
+  return tensor;
 }
 
 }  // namespace weft::pt2

@@ -105,7 +105,8 @@ TEST(DumpTest, ErrorsNameTheFlag) {
     return std::string(ModuleDumper::Create(options, BuiltinPasses()).status().message());
   };
   EXPECT_EQ(error({{}, {"dec"}}), "--print-after: unknown pass \"dec\", did you mean \"dce\"?");
-  EXPECT_EQ(error({{"("}, {}}), "--print-before: \"(\" is not a regular expression");
+  EXPECT_EQ(error({{"("}, {}}),
+            "--print-before: \"(\" is not a regular expression: a '(' is not closed (character 1)");
   EXPECT_EQ(error({{"changed"}, {}}),
             "--print-before: before a pass it is not known whether it changes something");
 }

@@ -184,7 +184,9 @@ TEST(ReplayHeadTest, NamesTheFilesThatTheRunUses) {
   Replay replay;
   replay.plugins = {"a.so", "b c.so"};
   replay.rules = "x.rules";
-  auto again = ParseReplayHead(ReplayHead(replay, "f.weft"));
+  const std::string head = ReplayHead(replay, "f.weft");
+  EXPECT_THAT(head, HasSubstr("// command: opt --replay=f.weft --load=a.so --load='b c.so'\n"));
+  auto again = ParseReplayHead(head);
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_THAT(again->plugins, testing::ElementsAre("a.so", "b c.so"));
   EXPECT_EQ(again->rules, "x.rules");

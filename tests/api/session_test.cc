@@ -2,11 +2,13 @@
 // functionalize and reinplace.
 #include "api/session.h"
 
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "api/compiler.h"
 #include "gmock/gmock.h"
 #include "graph/core/text.h"
@@ -138,6 +140,19 @@ TEST(SessionStatsTest, CountsWhatAPlanHas) {
   EXPECT_EQ(stats.assignments, 2);
   EXPECT_EQ(stats.fallbacks, 0);
   EXPECT_GT(stats.lowering_seconds, 0);
+}
+
+TEST(SessionThreadsTest, AreBounded) {
+  for (const int threads : {-1, 1025, std::numeric_limits<int>::max()}) {
+    auto module = ParseModule("func @main(%x: f32[2]) { return %x }", ops::Registry());
+    ASSERT_TRUE(module.ok()) << module.status();
+    SessionOptions options;
+    options.threads = threads;
+    const auto session = Session::Create(*std::move(module), "cpu", options);
+    EXPECT_TRUE(absl::IsInvalidArgument(session.status()));
+    EXPECT_THAT(std::string(session.status().message()),
+                HasSubstr(absl::StrCat("threads must be from 0 to 1024, not ", threads)));
+  }
 }
 
 }  // namespace

@@ -242,11 +242,23 @@ TEST_F(EmbeddingTest, BadPluginsAreNamed) {
   fails("missing.so", ": no such file");
   fails("examples/algebra.rules", ": cannot be loaded: ");
   MakeLibrary("empty", "int nothing;\n");
-  fails("empty.so", ": not a plugin of Weft: it has no symbol weft_plugin_info");
-  MakeLibrary("unlinked", "int missing_name(void);\nint f(void) { return missing_name(); }\n");
+  fails("empty.so", ": not a plugin of Weft: it has no section weft_plugin");
+  // What this program is made for stands in its refusal of another.
+  const std::string section = "__attribute__((section(\"weft_plugin\"), used)) const char tag[] = ";
+  MakeLibrary("version", section + "\"weft 0.0, C++ ABI 1\";\n");
+  fails("version.so", ": made for weft 0.0, C++ ABI 1; this program is weft 0.1, C++ ABI 1");
+  const std::string refusal = Opt("--load=version.so --list-passes").output;
+  const std::string program_is = "this program is ";
+  const size_t begin = refusal.find(program_is) + program_is.size();
+  const std::string tag = absl::StrCat(
+      section, "\"", refusal.substr(begin, refusal.find('\n', begin) - begin), "\";\n");
+  MakeLibrary("tagged", tag);
+  fails("tagged.so", ": not a plugin of Weft: it has no symbol weft_plugin_info");
+  MakeLibrary("unlinked",
+              tag + "int missing_name(void);\nint f(void) { return missing_name(); }\n");
   fails("unlinked.so", "undefined symbol: missing_name");
 
-  const std::string info = R"(
+  const std::string info = tag + R"(
 struct Info { unsigned interface; const char* build; const char* name; void* add; };
 int weft;
 static const struct Info info = {)";
@@ -254,8 +266,8 @@ static const struct Info info = {)";
       ", \"x\", &weft};\nconst struct Info* weft_plugin_info(void) { return &info; }\n";
   MakeLibrary("interface", info + "7, \"\"" + entry);
   fails("interface.so", ": made for plugin interface 7; this program has interface 1");
-  MakeLibrary("version", info + "1, \"weft 0.0, C++ ABI 1\"" + entry);
-  fails("version.so", ": made for weft 0.0, C++ ABI 1; this program is weft 0.1, C++ ABI 1");
+  MakeLibrary("build", info + "1, \"weft 0.0, C++ ABI 1\"" + entry);
+  fails("build.so", ": made for weft 0.0, C++ ABI 1; this program is weft 0.1, C++ ABI 1");
 
   MakeLibrary("fields",
               info + "1, 0, 0, 0};\n" + "const void* weft_plugin_info(void) { return &info; }\n");
@@ -273,7 +285,10 @@ TEST_F(EmbeddingTest, ReplayFilesNameThePlugins) {
                                                  "// plugin: twice/libtwice.so\n"
                                                  "func @main(%x: f32[2]) -> f32[2] {\n"
                                                  "  %0 = add(%x, %x)\n  return %0\n}\n";
-  const Ran ran = Opt("--replay=replay.in.weft --emit=text");
+  const Ran refused = Opt("--replay=replay.in.weft --emit=text");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.output, HasSubstr("pass --load=twice/libtwice.so to allow that"));
+  const Ran ran = Opt("--replay=replay.in.weft --load=twice/libtwice.so --emit=text");
   EXPECT_EQ(ran.status, 0) << ran.output;
   EXPECT_THAT(ran.output, HasSubstr("twice(%x)"));
 }

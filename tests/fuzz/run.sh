@@ -72,3 +72,6 @@ fuzz //tests/fuzz:ops_fuzz tests/fuzz/seeds/ops tests/golden \
 fuzz //tests/fuzz:onnx_fuzz tests/fuzz/seeds/onnx examples "$onnx_models"
 fuzz //tests/fuzz:pt2_fuzz tests/fuzz/seeds/pt2
 fuzz //tests/fuzz:trace_fuzz tests/fuzz/seeds/trace
+fuzz //tests/fuzz:npy_fuzz tests/fuzz/seeds/npy
+fuzz //tests/fuzz:rules_fuzz tests/fuzz/seeds/rules examples
+fuzz //tests/fuzz:heads_fuzz tests/fuzz/seeds/heads

@@ -152,7 +152,7 @@ eigh: no kernel has eigh
 erfcx: no kernel has erfcx
 erfinv: no kernel has erfinv
 grid_sampler: no kernel has grid_sampler
-gru: no kernel has gru
+gru: its decomposition has control flow
 igamma: no kernel has igamma
 igammac: no kernel has igammac
 interpolate: no kernel has interpolate
@@ -160,7 +160,7 @@ item: its results depend on data
 linear: no kernel has matmul
 local_response_norm: no kernel has avg_pool
 lp_pool: no kernel has lp_pool
-lstm: no kernel has lstm
+lstm: its decomposition has control flow
 lu_factor: no kernel has lu_factor
 lu_solve: no kernel has lu_solve
 matmul: no kernel has matmul
@@ -176,7 +176,7 @@ nonzero: its results depend on data
 polygamma: no kernel has polygamma
 qr: no kernel has qr
 range: its results depend on data
-rnn: no kernel has rnn
+rnn: its decomposition has control flow
 roi_align: no kernel has roi_align
 scaled_dot_product_attention: no kernel has matmul
 scatter: no kernel has scatter

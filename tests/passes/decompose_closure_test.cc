@@ -20,8 +20,9 @@ namespace {
 
 // The longest chain of composites, each in the decomposition of the one before.
 constexpr int kMaxChain = 2;
-// Decompositions that one node leads to.
-constexpr int kMaxSteps = 2;
+// Decompositions that one node leads to: the most has a recurrent cell in two directions, with
+// its products and activations.
+constexpr int kMaxSteps = 5;
 
 using OpSet = std::set<std::string>;
 

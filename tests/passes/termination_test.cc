@@ -274,7 +274,7 @@ TEST(Remarks, AreRecordsAndFilters) {
   EXPECT_EQ(down->size(), 2u);
   EXPECT_EQ(FilterRemarks(outcome.remarks, "sin$")->size(), 1u);
   EXPECT_EQ(FilterRemarks(outcome.remarks, "(").status().message(),
-            "\"(\" is not a regular expression");
+            "\"(\" is not a regular expression: a '(' is not closed (character 1)");
 }
 
 }  // namespace

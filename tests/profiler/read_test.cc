@@ -121,6 +121,20 @@ TEST(ReadChromeJsonTest, DepthAndSizesAreBounded) {
   EXPECT_THAT(MessageOf(args, options), HasSubstr("event is too long"));
 }
 
+// The lexer does not hold them.
+TEST(ReadChromeJsonTest, BlanksAreNoItem) {
+  ReadOptions options;
+  options.max_item_bytes = 1000;
+  const std::string blanks(100'000, ' ');
+  const std::string mixed = blanks + std::string(100'000, '\t') + std::string(100'000, '\n');
+  RecordingSink sink;
+  const absl::Status status = ReadTraceBytes(mixed + "[" + mixed + "{" + mixed + "\"ph\"" + mixed +
+                                                 ":\"X\",\"name\":\"a  b\"}" + mixed + "]",
+                                             "t", sink, options);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_THAT(sink.events, ElementsAre(HasSubstr("a  b")));
+}
+
 TEST(ReadChromeJsonTest, ASinkMayStopIt) {
   class Stops : public RecordingSink {
    public:
@@ -164,6 +178,20 @@ TEST(ReadPerfettoTest, BadInputNamesTheByte) {
   ReadOptions options;
   options.max_item_bytes = 1000;
   EXPECT_THAT(MessageOf(Perfetto(SampleTrace()), options), HasSubstr("byte "));
+}
+
+// 260 MB of blanks in 260 KB.
+TEST(ReadFileTest, WhatInflatesTooMuchIsRefused) {
+  const std::string path = testing::TempDir() + "/bomb.json.gz";
+  gzFile file = gzopen(path.c_str(), "wb6");
+  const std::string blanks(1 << 20, ' ');
+  gzputs(file, "[");
+  for (int i = 0; i < 260; ++i) gzwrite(file, blanks.data(), static_cast<unsigned>(blanks.size()));
+  gzputs(file, "]");
+  gzclose(file);
+  RecordingSink sink;
+  const absl::Status status = ReadTrace(path, sink);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("inflates to more than 250 times"));
 }
 
 TEST(ReadFileTest, ProgressAndErrors) {

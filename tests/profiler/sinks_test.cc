@@ -250,13 +250,14 @@ TEST_F(SinksTest, WhatCannotBeWritten) {
   EXPECT_THAT((*sink)->Begin({}).message(), HasSubstr("none/trace.json"));
   EXPECT_THAT(MakeFileSink("trace.txt").status().message(), HasSubstr("trace.txt"));
   if (fs::exists("/dev/full")) {
-    // A device without room, through a link in the temporary file's place.
-    fs::create_symlink("/dev/full", Path(absl::StrCat("full.json.tmp.", getpid())));
-    auto full = MakeFileSink(Path("full.json"));
-    absl::Status status = (*full)->Begin({});
-    status.Update((*full)->Finish({}));
-    EXPECT_THAT(status.message(), HasSubstr("No space left"));
-    EXPECT_FALSE(fs::exists(Path("full.json")));
+    // A device without room.
+    for (const char* name : {"full.json", "full.json.gz"}) {
+      fs::create_symlink("/dev/full", Path(name));
+      auto full = MakeFileSink(Path(name));
+      absl::Status status = (*full)->Begin({});
+      status.Update((*full)->Finish({}));
+      EXPECT_THAT(status.message(), HasSubstr("No space left")) << name;
+    }
   }
 }
 
@@ -355,6 +356,27 @@ TEST_F(SinksTest, RecursiveSpans) {
   ASSERT_TRUE(ExportTrace(trace, stacks).ok());
   const std::string text = stacks.Text();
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1000);
+}
+
+// Each line holds a whole stack: without a bound, the text grows with the square of the depth.
+TEST_F(SinksTest, FoldedStacksAreCutWhereTheyAreDeep) {
+  constexpr int kSpans = 20'000;
+  Trace trace = SampleTrace();
+  trace.events.clear();
+  for (int depth = 0; depth < kSpans; ++depth) {
+    Event event;
+    event.activity = Activity::kCpuOp;
+    event.time = 1000 + depth;
+    event.value = 2 * kSpans - 2 * depth;
+    event.name = 2;
+    trace.events.push_back(event);
+  }
+  FoldedStacks stacks;
+  ASSERT_TRUE(ExportTrace(trace, stacks).ok());
+  const std::string text = stacks.Text();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), FoldedStacks::kMaxDepth + 1);
+  // Two nanoseconds of each span are its own.
+  EXPECT_THAT(text, HasSubstr(absl::StrCat(";[deeper] ", 2 * (kSpans - FoldedStacks::kMaxDepth))));
 }
 
 TEST_F(SinksTest, FoldedStacks) {

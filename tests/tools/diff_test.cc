@@ -54,7 +54,7 @@ TEST_F(DiffTest, Errors) {
   EXPECT_EQ(Run("--formt=json in.weft out.weft"), 2);
   EXPECT_EQ(err_, "diff: error: unknown flag --formt; did you mean --format?\n");
   EXPECT_EQ(Run("-o none/d.txt in.weft out.weft"), 2);
-  EXPECT_EQ(err_, "diff: error: cannot write none/d.txt\n");
+  EXPECT_EQ(err_, "diff: error: cannot write none/d.txt: No such file or directory\n");
   EXPECT_EQ(out_, "");
   EXPECT_EQ(Run("--help"), 0);
   EXPECT_THAT(out_, StartsWith("Usage: diff [flags] BEFORE AFTER"));

@@ -69,7 +69,29 @@ TEST_F(FlagsTest, ErrorsNameTheFlag) {
   EXPECT_THAT(Error({"--verbose=x"}),
               HasSubstr("--verbose takes true or false"));
   EXPECT_THAT(Error({"--seed"}), HasSubstr("--seed needs a value: --seed=N"));
-  EXPECT_THAT(Error({"-x"}), HasSubstr("unknown flag --x"));
+  EXPECT_THAT(Error({"-x"}), HasSubstr("unknown flag -x"));
+}
+
+TEST_F(FlagsTest, NumbersAreWithinTheirBounds) {
+  int64_t threads = 7;
+  flags_.IntBetween("threads", &threads, 0, 1024, "N", "Threads");
+  for (const char* bad : {"--threads=-1", "--threads=1025", "--threads=99999999999",
+                          "--threads=99999999999999999999", "--threads=2.5", "--threads="}) {
+    EXPECT_THAT(Error({bad}), HasSubstr("--threads takes an integer from 0 to 1024, not ")) << bad;
+  }
+  EXPECT_EQ(threads, 7);
+  EXPECT_TRUE(Parse({"--threads=1024"}).ok());
+  EXPECT_EQ(threads, 1024);
+  for (const char* bad : {"--rtol=nan", "--rtol=-nan", "--rtol=-1", "--rtol=inf", "--rtol=1e999"}) {
+    EXPECT_THAT(Error({bad}), HasSubstr("--rtol takes a number of at least 0, not ")) << bad;
+  }
+  EXPECT_EQ(rtol_, 0);
+}
+
+TEST_F(FlagsTest, FlagsOfOneLetterHaveOneDash) {
+  EXPECT_THAT(Error({"-x=3"}), HasSubstr("unknown flag -x;"));
+  EXPECT_THAT(Error({"-seed=3"}), HasSubstr("unknown flag -seed; did you mean --seed?"));
+  EXPECT_THAT(Error({"-o"}), HasSubstr("-o needs a value: -o FILE"));
 }
 
 TEST_F(FlagsTest, HelpListsEveryFlag) {

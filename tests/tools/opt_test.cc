@@ -87,13 +87,31 @@ TEST_F(OptTest, RunsReplayFiles) {
   EXPECT_THAT(output_, AllOf(HasSubstr("sin"), Not(HasSubstr("permute"))));
   EXPECT_EQ(Opt("--replay=in.weft"), 2);
   EXPECT_THAT(output_, HasSubstr("in.weft: line 1: a replay file begins with"));
+  Write("v.weft", absl::StrCat("// weft replay\n// passes: dce\n// verify: struc\n", kModel));
+  EXPECT_EQ(Opt("--replay=v.weft"), 2);
+  EXPECT_EQ(output_, "opt: error: v.weft: line 3: bad value of verify: \"struc\"\n");
+}
+
+// A plugin is code: that a file names it is not enough.
+TEST_F(OptTest, ReplayFilesDoNotLoadPlugins) {
+  Write("evil.weft",
+        absl::StrCat("// weft replay\n// passes: dce\n// plugin: ./evil.so\n", kModel));
+  Write("evil.so", "not even a library");
+  EXPECT_EQ(Opt("--replay=evil.weft --emit=text"), 2);
+  EXPECT_EQ(output_,
+            "opt: error: evil.weft: it needs the plugin ./evil.so, whose code would run; pass "
+            "--load=./evil.so to allow that\n");
+  EXPECT_EQ(Opt("--replay=evil.weft --load=evil.so --emit=text"), 2);
+  EXPECT_THAT(output_, HasSubstr("evil.so: cannot be loaded: it is not a shared library"));
 }
 
 TEST_F(OptTest, FlagErrors) {
   EXPECT_EQ(Opt("--stats=xml in.weft"), 2);
   EXPECT_EQ(output_, "opt: error: --stats takes text or json, not \"xml\"\n");
   EXPECT_EQ(Opt("--remarks='(' in.weft"), 2);
-  EXPECT_EQ(output_, "opt: error: --remarks: \"(\" is not a regular expression\n");
+  EXPECT_EQ(output_,
+            "opt: error: --remarks: \"(\" is not a regular expression: a '(' is not closed "
+            "(character 1)\n");
   EXPECT_EQ(Opt("--print-after=dec in.weft"), 2);
   EXPECT_THAT(output_, HasSubstr("--print-after: unknown pass \"dec\", did you mean"));
   EXPECT_EQ(Opt("--passes='if(foo,dce)' in.weft"), 2);
@@ -109,7 +127,7 @@ TEST_F(OptTest, AFailingRunLeavesItsReportsAndAReplayFile) {
             2);
   EXPECT_EQ(out_, "");
   EXPECT_THAT(err_, AllOf(StartsWith("opt: error: fixpoint: no fixpoint after 1 rounds"),
-                          HasSubstr("\nreplay: opt --replay=./replay.fixpoint.weft\n")));
+                          HasSubstr("\n  replay: opt --replay=./replay.fixpoint.weft\n")));
   EXPECT_THAT(Read("s.json"), AllOf(StartsWith("{\"seconds\": "), HasSubstr("\"hash_salt\": "),
                                     HasSubstr("\"path\": \"fixpoint.1.cse\"")));
   EXPECT_THAT(Read("r.json"),
@@ -247,7 +265,7 @@ TEST_F(OptTest, FileErrors) {
   EXPECT_EQ(Run("in.txt"), 2);
   EXPECT_THAT(err_, StartsWith("opt: error: in.txt: unknown kind of model; "));
   EXPECT_EQ(Run("--emit=text -o none/out.weft in.weft"), 2);
-  EXPECT_EQ(err_, "opt: error: cannot write none/out.weft\n");
+  EXPECT_EQ(err_, "opt: error: cannot write none/out.weft: No such file or directory\n");
   EXPECT_EQ(Run("--rules=no.rules in.weft"), 2);
   EXPECT_EQ(err_, "opt: error: no.rules: cannot be read\n");
   EXPECT_EQ(Run("--input=x in.weft"), 2);

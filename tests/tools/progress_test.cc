@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <string>
 
@@ -34,6 +36,8 @@ std::string OnTerminal(unsigned short columns, const std::function<void()>& work
   winsize size = {24, columns, 0, 0};
   int terminal = -1;
   const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
+  EXPECT_GE(child, 0) << std::strerror(errno);
+  if (child < 0) return "";
   if (child == 0) {
     work();
     _exit(0);
@@ -60,6 +64,26 @@ std::string InPipe(const std::function<void()>& work) {
   return text;
 }
 
+// Why there is no terminal to test with; "" when there is one.
+std::string NoTerminal() {
+  int ends[2];
+  if (openpty(&ends[0], &ends[1], nullptr, nullptr, nullptr) != 0) {
+    return std::string("no terminal can be opened (is /dev/pts mounted?): ") +
+           std::strerror(errno);
+  }
+  close(ends[0]);
+  close(ends[1]);
+  return "";
+}
+
+class ProgressLineTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string why = NoTerminal();
+    if (!why.empty()) GTEST_SKIP() << why;
+  }
+};
+
 void Work() {
   ProgressLine line("model.onnx");
   for (int i = 0; i <= 1000; ++i) line.Show(i, 1000);
@@ -68,7 +92,7 @@ void Work() {
   line.Show("[3/4] add");
 }
 
-TEST(ProgressLineTest, IsShownOnATerminal) {
+TEST_F(ProgressLineTest, IsShownOnATerminal) {
   const std::string text = OnTerminal(80, Work);
   EXPECT_THAT(text, testing::StartsWith("\rmodel.onnx: 0 %\x1b[K\rmodel.onnx: 1 %\x1b[K"));
   EXPECT_THAT(text, HasSubstr("\rmodel.onnx: 100 %\x1b[K\rmodel.onnx: 50 %"));
@@ -77,13 +101,19 @@ TEST(ProgressLineTest, IsShownOnATerminal) {
   EXPECT_THAT(text, EndsWith("\r[3/4] add\x1b[K\r\x1b[K"));
 }
 
-TEST(ProgressLineTest, IsCutToTheTerminal) {
+TEST_F(ProgressLineTest, IsCutToTheTerminal) {
   const std::string text = OnTerminal(8, [] { ProgressLine().Show("0123456789"); });
   EXPECT_THAT(text, HasSubstr("\r0123456\x1b[K"));
   EXPECT_THAT(text, Not(HasSubstr("01234567")));
 }
 
-TEST(ProgressLineTest, IsNotInAPipe) {
+TEST_F(ProgressLineTest, NamesAreNotObeyed) {
+  const std::string text =
+      OnTerminal(80, [] { ProgressLine().Show("a\x1b[31mb\nc"); });
+  EXPECT_THAT(text, HasSubstr("\ra\\u001b[31mb\\u000ac\x1b[K"));
+}
+
+TEST_F(ProgressLineTest, IsNotInAPipe) {
   EXPECT_EQ(InPipe(Work), "");
   const auto says = [] {
     ProgressLine line;
@@ -93,7 +123,7 @@ TEST(ProgressLineTest, IsNotInAPipe) {
   EXPECT_EQ(OnTerminal(80, says), "shown");
 }
 
-TEST(ProgressLineTest, ClearsNothingThatIsNotThere) {
+TEST_F(ProgressLineTest, ClearsNothingThatIsNotThere) {
   EXPECT_EQ(OnTerminal(80,
                        [] {
                          ProgressLine line;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "tools/common/flags.h"
 #include "tools/common/logs.h"
 #include "tools/common/sizes.h"
+#include "tools/common/target_verify.h"
 
 namespace weft::tools {
 namespace {
@@ -42,6 +44,7 @@ struct Options {
   int64_t seed = 0;
   bool small = false;
   bool peaks = true;
+  TargetVerifyFlags verify;
 };
 
 FlagSet MakeFlags(Options* o) {
@@ -74,7 +77,9 @@ FlagSet MakeFlags(Options* o) {
   flags.Bool("small", &o->small, "Of a named model, the small variant");
   AddLogFlag(flags, &o->log);
   flags.Section("Measurement");
-  flags.Int("threads", &o->threads, "N", "Default: 1");
+  flags.IntBetween("threads", &o->threads, 0, kMaxThreads, "N",
+                   "Threads; 0: as many as run takes without the flag, which may change from run\n"
+                   "to run. Default: 1");
   flags.Double("seconds", &o->seconds, "X",
                "Repeat for so long, and five times at least. Default: 2");
   flags.Double("warmup", &o->warmup, "X", "Seconds of runs that do not count. Default: 0.5");
@@ -82,6 +87,7 @@ FlagSet MakeFlags(Options* o) {
   flags.String("sweep", &o->sweep, "NAME=FROM:TO:STEP",
                "Instead: sizes of one symbol, each for the first time and again, beside\n"
                "a program for that size alone");
+  AddTargetVerifyFlags(flags, &o->verify);
   flags.Bool("peaks", &o->peaks, "Measure the machine's peaks, for shares of them. Default: true");
   return flags;
 }
@@ -113,7 +119,30 @@ struct Result {
   std::vector<double> times;
   double peak_rss_mb = 0;
   SessionStats stats;
+  bool differs = false;  // From the reference; nothing was measured.
 };
+
+// The session's program on these inputs and on seeded ones; true when it differs.
+absl::StatusOr<bool> DiffersFromReference(const Options& o, const Session& session,
+                                          absl::Span<const HostTensor> inputs,
+                                          const std::map<std::string, int64_t>& sizes) {
+  CompileOptions nothing;
+  nothing.passes = "none";
+  TargetCheckOptions options;
+  options.target = o.prepare.target;
+  options.session = o.prepare.session;
+  options.seed = static_cast<uint64_t>(o.seed);
+  auto verifier = TargetVerifier::Create(o.verify, session.module(), nothing, options);
+  if (!verifier.ok()) return verifier.status();
+  const absl::Status status = (*verifier)->Check(inputs);
+  if (!status.ok()) return status;
+  SeedOptions first;
+  first.seed = options.seed;
+  first.dims.insert(sizes.begin(), sizes.end());
+  const auto exit_status = (*verifier)->Finish(first, std::cerr);
+  if (!exit_status.ok()) return exit_status.status();
+  return *exit_status != kExitOk;
+}
 
 absl::StatusOr<Result> Measure(const Options& o, bench::Program* program) {
   Result result;
@@ -126,6 +155,12 @@ absl::StatusOr<Result> Measure(const Options& o, bench::Program* program) {
   Session& session = *result.prepared.session;
   std::vector<HostTensor> inputs = bench::InOrder(session.main(), program->inputs);
   program->inputs.clear();
+  if (o.verify.asked()) {
+    auto differs = DiffersFromReference(o, session, inputs, program->sizes);
+    if (!differs.ok()) return differs.status();
+    result.differs = *differs;
+    if (result.differs) return result;
+  }
   // A program that writes to inputs gets them for good: an optimizer's step goes on
   // from what the one before it made, and may update it in place.
   const bool writes = !session.main().write_backs().empty();
@@ -204,7 +239,7 @@ void AddPeaks(const Options& o, const Result& result, Json* json) {
   (*json)["share"] = nullptr;
   (*json)["floor_ms"] = nullptr;
   if (!o.peaks) return;
-  const bench::Peaks peaks = bench::MeasurePeaks(static_cast<int>(o.threads));
+  const bench::Peaks peaks = bench::MeasurePeaks(o.threads > 0 ? static_cast<int>(o.threads) : omp_get_max_threads());
   const double ms = bench::Quantile(result.times, 0.5);
   const double fma_ms = static_cast<double>(result.cost.flops) / peaks.fma_gflops / 1e6;
   const double stream_ms = static_cast<double>(result.cost.bytes) / peaks.stream_gbs / 1e6;
@@ -270,10 +305,7 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
   if (positional.size() != 1) {
     return absl::InvalidArgumentError("expected one model, a file or a name; --help shows how");
   }
-  if (o.threads < 1 || o.threads > 1024) {
-    return absl::InvalidArgumentError(absl::StrCat("--threads takes 1 to 1024, not ", o.threads));
-  }
-  omp_set_num_threads(static_cast<int>(o.threads));
+  if (o.threads > 0) omp_set_num_threads(static_cast<int>(o.threads));
   const absl::Status finished = FinishOptions(&o);
   if (!finished.ok()) return finished;
   auto options = ReadProgram(o, positional[0]);
@@ -296,6 +328,7 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
   json["seed"] = o.seed;
   const auto result = Measure(o, &*program);
   if (!result.ok()) return result.status();
+  if (result->differs) return kExitBad;
   AddTimes(*program, *result, &json);
   AddCost(result->cost, &json);
   AddPeaks(o, *result, &json);

@@ -75,9 +75,7 @@ absl::StatusOr<Program> LoadProgram(const ProgramOptions& options) {
   }
   for (const auto& [name, tensor] : options.inputs) {
     const auto it = program.inputs.find(name);
-    if (it == program.inputs.end()) {
-      return absl::InvalidArgumentError(absl::StrCat("the program has no input \"", name, "\""));
-    }
+    if (it == program.inputs.end()) return tools::UnknownInput(name, graph);
     it->second = tensor;
   }
   program.sizes = SizesOf(program);

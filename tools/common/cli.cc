@@ -2,35 +2,47 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "base/output_file.h"
+#include "base/printable.h"
+#include "tools/common/console.h"
 
 namespace weft::tools {
 namespace {
 
-int Report(const FlagSet& flags, const absl::Status& status) {
-  std::cerr << flags.program() << ": error: " << status.message() << std::endl;
-  return kExitUsage;
+using Body = absl::FunctionRef<absl::StatusOr<int>(const std::vector<std::string>&)>;
+using MoreHelp = absl::FunctionRef<absl::StatusOr<std::string>()>;
+
+absl::StatusOr<int> ParseAndRun(FlagSet& flags, int argc, char** argv, Body body,
+                                MoreHelp more_help) {
+  auto positional = flags.Parse(argc, argv);
+  if (!positional.ok()) return positional.status();
+  if (!flags.help_requested()) return body(*positional);
+  auto more = more_help();
+  if (!more.ok()) return more.status();
+  std::cout << flags.Help() << *more;
+  return kExitOk;
 }
 
 }  // namespace
 
-int RunTool(FlagSet& flags, int argc, char** argv,
-            absl::FunctionRef<absl::StatusOr<int>(const std::vector<std::string>&)> body,
-            absl::FunctionRef<absl::StatusOr<std::string>()> more_help) {
-  auto positional = flags.Parse(argc, argv);
-  if (!positional.ok()) return Report(flags, positional.status());
-  if (flags.help_requested()) {
-    auto more = more_help();
-    if (!more.ok()) return Report(flags, more.status());
-    std::cout << flags.Help() << *more;
-    return kExitOk;
-  }
-  auto exit_code = body(*positional);
-  if (!exit_code.ok()) return Report(flags, exit_code.status());
-  return *exit_code;
+int RunTool(FlagSet& flags, int argc, char** argv, Body body, MoreHelp more_help) {
+  Console console;
+  const absl::StatusOr<int> exit_code = ParseAndRun(flags, argc, argv, body, more_help);
+  absl::Status status = exit_code.status();
+  status.Update(console.Finish());
+  if (status.ok()) return *exit_code;
+  PrintMessage(flags.program(), absl::StrCat("error: ", status.message()));
+  return kExitUsage;
+}
+
+void PrintMessage(absl::string_view program, absl::string_view message) {
+  message = absl::StripSuffix(message, "\n");
+  std::cerr << program << ": " << absl::StrReplaceAll(message, {{"\n", "\n  "}}) << std::endl;
 }
 
 std::string ResolvePath(const std::string& path) {
@@ -57,15 +69,13 @@ absl::Status MakeFolder(const std::string& path) {
 }
 
 absl::Status WriteOutput(const std::string& path, const std::string& text) {
-  if (path.empty() || path == "-") {
-    std::cout << text << std::flush;
-    return std::cout ? absl::OkStatus() : absl::UnavailableError("cannot write standard output");
-  }
-  std::ofstream file(ResolvePath(path), std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) return absl::UnavailableError(absl::StrCat("cannot write ", path));
-  return absl::OkStatus();
+  if (path.empty() || path == "-") return WriteRaw(text);
+  std::cout.flush();  // The file may be /dev/stdout.
+  return WriteFile(ResolvePath(path), text);
+}
+
+absl::Status WriteText(const std::string& path, const std::string& text) {
+  return WriteOutput(path, Printable(text));
 }
 
 }  // namespace weft::tools

@@ -20,8 +20,9 @@ inline constexpr int kExitBad = 1;
 inline constexpr int kExitUsage = 2;
 
 // Parses, handles --help and errors, then calls `body` with the positional
-// arguments. An error of `body` is printed as one line, "<program>: error: ...",
-// and gives kExitUsage. `more_help` goes below the flags' help.
+// arguments. An error of `body`, and standard output that cannot be written, are
+// printed as "<program>: error: ..." (PrintMessage) and give kExitUsage. `more_help`
+// goes below the flags' help. std::cout and std::cerr are a Console's meanwhile.
 int RunTool(
     FlagSet& flags, int argc, char** argv,
     absl::FunctionRef<absl::StatusOr<int>(const std::vector<std::string>&)> body,
@@ -38,6 +39,11 @@ int ToolMain(int argc, char** argv, FlagSet (*make_flags)(Options*), Body* run) 
   });
 }
 
+// "<program>: <message>" on standard error. The first line says what happened; further
+// lines, as a list of what was found, stand two columns in, so that no text of a model
+// looks like a message of its own.
+void PrintMessage(absl::string_view program, absl::string_view message);
+
 // `bazel run` starts a program in another folder: relative paths are taken from
 // the folder in which the user typed the command.
 std::string ResolvePath(const std::string& path);
@@ -49,8 +55,11 @@ absl::StatusOr<std::pair<std::string, std::string>> ParseNamedFile(absl::string_
 // Makes the folder, when it is not there.
 absl::Status MakeFolder(const std::string& path);
 
-// Writes `text` to the file, or to standard output for "" and "-".
+// Writes `text` as it is to the file (base/output_file.h), or to standard output for ""
+// and "-".
 absl::Status WriteOutput(const std::string& path, const std::string& text);
+// The same of text for people, or of JSON: without what a terminal would obey.
+absl::Status WriteText(const std::string& path, const std::string& text);
 
 }  // namespace weft::tools
 

@@ -1,6 +1,7 @@
 #include "tools/common/flags.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "absl/strings/numbers.h"
@@ -12,9 +13,14 @@
 namespace weft::tools {
 namespace {
 
+// "-o", "--seed".
+std::string Dashed(absl::string_view name) {
+  return absl::StrCat(name.size() == 1 ? "-" : "--", name);
+}
+
 absl::Status BadValue(absl::string_view name, absl::string_view kind, absl::string_view value) {
   return absl::InvalidArgumentError(
-      absl::StrCat("--", name, " takes ", kind, ", not \"", value, "\""));
+      absl::StrCat(Dashed(name), " takes ", kind, ", not \"", value, "\""));
 }
 
 int EditDistance(absl::string_view a, absl::string_view b) {
@@ -86,12 +92,28 @@ void FlagSet::Int(std::string name, int64_t* target, std::string value, std::str
                     }});
 }
 
+void FlagSet::IntBetween(std::string name, int64_t* target, int64_t least, int64_t most,
+                         std::string value, std::string doc) {
+  const std::string kind = absl::StrCat("an integer from ", least, " to ", most);
+  flags_.push_back({name, std::move(value), std::move(doc),
+                    [name, target, least, most, kind](const std::string& v) -> absl::Status {
+                      int64_t number;
+                      if (!absl::SimpleAtoi(v, &number) || number < least || number > most) {
+                        return BadValue(name, kind, v);
+                      }
+                      *target = number;
+                      return absl::OkStatus();
+                    }});
+}
+
 void FlagSet::Double(std::string name, double* target, std::string value, std::string doc) {
   flags_.push_back({name, std::move(value), std::move(doc),
                     [name, target](const std::string& v) -> absl::Status {
-                      if (!absl::SimpleAtod(v, target)) {
-                        return BadValue(name, "a number", v);
+                      double number;
+                      if (!absl::SimpleAtod(v, &number) || !(number >= 0) || std::isinf(number)) {
+                        return BadValue(name, "a number of at least 0", v);
                       }
+                      *target = number;
                       return absl::OkStatus();
                     }});
 }
@@ -112,14 +134,15 @@ const FlagSet::Flag* FlagSet::Find(absl::string_view name) const {
   return nullptr;
 }
 
-absl::Status FlagSet::Unknown(absl::string_view name) const {
+absl::Status FlagSet::Unknown(absl::string_view typed) const {
+  const absl::string_view name = typed.substr(std::min(typed.find_first_not_of('-'), typed.size()));
   std::vector<std::string> names;
   for (const Flag& flag : flags_) names.push_back(flag.name);
   const std::string closest = ClosestName(name, names);
   return absl::InvalidArgumentError(
-      absl::StrCat("unknown flag --", name,
+      absl::StrCat("unknown flag ", typed,
                    closest.empty() ? "; --help lists the flags"
-                                   : absl::StrCat("; did you mean --", closest, "?")));
+                                   : absl::StrCat("; did you mean ", Dashed(closest), "?")));
 }
 
 absl::Status FlagSet::ParseOne(const std::string& argument, int argc, const char* const* argv,
@@ -133,7 +156,8 @@ absl::Status FlagSet::ParseOne(const std::string& argument, int argc, const char
     if (flag->optional) return flag->set(flag->bare);
     if (*index + 1 >= argc) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--", parts.first, " needs a value: --", parts.first, "=", flag->value));
+          absl::StrCat(Dashed(parts.first), " needs a value: ", Dashed(parts.first),
+                       parts.first.size() == 1 ? " " : "=", flag->value));
     }
     return flag->set(argv[++*index]);
   }
@@ -142,7 +166,7 @@ absl::Status FlagSet::ParseOne(const std::string& argument, int argc, const char
     const Flag* flag = Find(positive);
     if (flag != nullptr && flag->value.empty()) return flag->set("false");
   }
-  return Unknown(parts.first);
+  return Unknown(absl::StrCat("--", parts.first));
 }
 
 absl::StatusOr<std::vector<std::string>> FlagSet::Parse(int argc, const char* const* argv) {
@@ -167,7 +191,7 @@ absl::StatusOr<std::vector<std::string>> FlagSet::Parse(int argc, const char* co
       positional.push_back(argument);
       continue;
     }
-    if (argument[1] != '-') return Unknown(argument.substr(1));
+    if (argument[1] != '-') return Unknown(argument.substr(0, argument.find('=')));
     absl::Status status = ParseOne(argument, argc, argv, &i);
     if (!status.ok()) return status;
   }

@@ -17,6 +17,9 @@
 
 namespace weft::tools {
 
+// The largest --threads; executors refuse more.
+inline constexpr int64_t kMaxThreads = 1024;
+
 class FlagSet {
  public:
   // `synopsis` follows the program's name in the usage line; `about` is the
@@ -31,6 +34,10 @@ class FlagSet {
   void OptionalString(std::string name, std::string* target, std::string value, std::string bare,
                       std::string doc);
   void Int(std::string name, int64_t* target, std::string value, std::string doc);
+  // From `least` to `most`.
+  void IntBetween(std::string name, int64_t* target, int64_t least, int64_t most, std::string value,
+                  std::string doc);
+  // A number that is finite and at least 0, as tolerances, seconds and rates are.
   void Double(std::string name, double* target, std::string value, std::string doc);
   // May be given several times.
   void Repeated(std::string name, std::vector<std::string>* target, std::string value,
@@ -54,7 +61,8 @@ class FlagSet {
     std::string bare;       // ... and is then this.
   };
   const Flag* Find(absl::string_view name) const;
-  absl::Status Unknown(absl::string_view name) const;
+  // `typed` is what the user wrote, with its dashes.
+  absl::Status Unknown(absl::string_view typed) const;
   absl::Status ParseOne(const std::string& argument, int argc, const char* const* argv, int* index);
 
   std::string program_;

@@ -1,9 +1,12 @@
 #include "tools/common/logs.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 
+#include "absl/strings/str_cat.h"
 #include "api/logs.h"
+#include "base/printable.h"
 
 namespace weft::tools {
 
@@ -20,6 +23,11 @@ absl::StatusOr<bool> StartLogs(const std::string& settings) {
     std::cout << LogsHelp();
     return true;
   }
+  // Names of models are in the lines; they come from several threads.
+  SetLogSink([](absl::string_view line) {
+    const std::string shown = absl::StrCat(Printable(line), "\n");
+    std::fwrite(shown.data(), 1, shown.size(), stderr);
+  });
   absl::Status status = SetLogs(text);
   if (!status.ok()) return status;
   return false;

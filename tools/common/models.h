@@ -6,12 +6,18 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "api/model_io.h"
 
 namespace weft::tools {
 
 // LoadModel() of the user's path; a terminal shows how far it is.
 absl::StatusOr<std::unique_ptr<Module>> LoadShown(const std::string& path, LoadOptions options);
+
+// Errors about an input or an output that the user names and the program lacks; with the nearest
+// name, or those that there are.
+absl::Status UnknownInput(absl::string_view name, const Graph& graph);
+absl::Status UnknownOutput(absl::string_view name, const Graph& graph);
 
 }  // namespace weft::tools
 

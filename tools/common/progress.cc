@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/printable.h"
 
 namespace weft::tools {
 namespace {
@@ -42,8 +43,11 @@ void ProgressLine::Show(int64_t done, int64_t total) {
 }
 
 void ProgressLine::Show(absl::string_view text) {
-  if (!shown_ || text == line_) return;
-  line_ = std::string(text.substr(0, TerminalWidth() - 1));
+  std::string line = PrintableName(text).substr(0, TerminalWidth() - 1);
+  if (!shown_ || line == line_) return;
+  // A character that the end of the line cuts is left out.
+  line.resize(line.size() - UnfinishedBytes(line));
+  line_ = std::move(line);
   Write(line_);
 }
 

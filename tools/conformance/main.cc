@@ -10,8 +10,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "api/test_data.h"
+#include "base/printable.h"
 #include "nlohmann/json.hpp"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
@@ -181,8 +183,11 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
                       {"seconds", result.seconds}});
     if (o.verbose || result.outcome != Outcome::kPassed) {
       progress.Clear();
-      std::cout << OutcomeName(result.outcome) << " " << c.name;
-      if (!result.message.empty()) std::cout << ": " << result.message;
+      std::cout << OutcomeName(result.outcome) << " " << PrintableName(c.name);
+      if (!result.message.empty()) {
+        // Further lines stand in, as those of an error do.
+        std::cout << ": " << absl::StrReplaceAll(result.message, {{"\n", "\n  "}});
+      }
       std::cout << std::endl;
     }
   }

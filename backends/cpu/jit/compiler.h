@@ -3,6 +3,7 @@
 #define WEFT_BACKENDS_CPU_JIT_COMPILER_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -10,16 +11,23 @@
 
 namespace weft::cpu {
 
-// Runs a program without a shell and waits. NotFound when it does not exist,
-// Internal with what it wrote (at most 4000 bytes) when its status is not 0.
-// `idle`: it gives way to everything else on the machine.
-absl::Status RunProgram(const std::vector<std::string>& command, bool idle = false);
+// A compiler that works on a kernel for longer than this does not end.
+inline constexpr int kMaxProgramSeconds = 1200;
 
-// A fresh folder for this process alone.
+// Runs a program without a shell and waits. NotFound when it does not exist; Internal, with its
+// status or signal and what it wrote (at most 4000 bytes), when it ends in another way than with
+// status 0; DeadlineExceeded when it takes more than `max_seconds`: it is killed then, with the
+// processes that it started. `idle`: it gives way to everything else on the machine.
+absl::Status RunProgram(const std::vector<std::string>& command, bool idle = false,
+                        int max_seconds = kMaxProgramSeconds);
+
+// A fresh folder for this process alone. Its owner holds a lock on it, which ends with the process
+// whatever ends that: folders without one are removed when another is made.
 class ScratchFolder {
  public:
   static absl::StatusOr<ScratchFolder> Create();
-  ScratchFolder(ScratchFolder&& other) noexcept : path_(std::move(other.path_)) {
+  ScratchFolder(ScratchFolder&& other) noexcept
+      : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {
     other.path_.clear();
   }
   ~ScratchFolder();  // Removes it with what lies in it.
@@ -27,8 +35,9 @@ class ScratchFolder {
   const std::string& path() const { return path_; }
 
  private:
-  explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
+  ScratchFolder(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
   std::string path_;
+  int lock_;  // The folder, open.
 };
 
 }  // namespace weft::cpu

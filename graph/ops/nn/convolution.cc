@@ -16,25 +16,25 @@ absl::Status CheckLength(const Attrs& attrs, absl::string_view name,
                  " entries, got ", n);
 }
 
-absl::Status CheckAtLeast(const Attrs& attrs, absl::string_view name,
-                          int64_t least) {
-  for (SymInt s : attrs.Syms(name)) {
-    if (!s.is_constant() || s.value() >= least) continue;
-    return Invalid(name, " must be at least ", least, ", got ", s.value());
+absl::Status CheckPositive(const OpArgs& args, absl::string_view name) {
+  for (SymInt s : args.attrs().Syms(name)) {
+    if (args.MayHold(GreaterEqual(s, 1))) continue;
+    return Invalid(name, " must be at least 1, got ", s.ToString());
   }
   return absl::OkStatus();
 }
 
-absl::Status VerifyAttrs(const Attrs& attrs, size_t n) {
+absl::Status VerifyAttrs(const OpArgs& args, size_t n) {
+  const Attrs attrs = args.attrs();
   WEFT_RETURN_IF_ERROR(CheckLength(attrs, "stride", n, n));
   WEFT_RETURN_IF_ERROR(CheckLength(attrs, "padding", n, 2 * n));
   WEFT_RETURN_IF_ERROR(CheckLength(attrs, "dilation", n, n));
   WEFT_RETURN_IF_ERROR(CheckLength(attrs, "output_padding", n, 0));
-  WEFT_RETURN_IF_ERROR(CheckAtLeast(attrs, "stride", 1));
-  WEFT_RETURN_IF_ERROR(CheckAtLeast(attrs, "dilation", 1));
+  WEFT_RETURN_IF_ERROR(CheckPositive(args, "stride"));
+  WEFT_RETURN_IF_ERROR(CheckPositive(args, "dilation"));
   const SymInt groups = attrs.Sym("groups");
-  if (groups.is_constant() && groups.value() < 1) {
-    return Invalid("groups must be at least 1, got ", groups.value());
+  if (!args.MayHold(GreaterEqual(groups, 1))) {
+    return Invalid("groups must be at least 1, got ", groups.ToString());
   }
   if (attrs.Bool("transposed")) return absl::OkStatus();
   for (SymInt s : attrs.Syms("output_padding")) {
@@ -49,7 +49,7 @@ absl::Status Verify(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckRankAtLeast(args, 0, 3));
   WEFT_RETURN_IF_ERROR(CheckRank(args, 1, args.type(0).rank()));
   WEFT_RETURN_IF_ERROR(CheckRank(args, 2, 1));
-  return VerifyAttrs(args.attrs(), args.type(0).rank() - 2);
+  return VerifyAttrs(args, args.type(0).rank() - 2);
 }
 
 // The channels of the result.

@@ -45,8 +45,10 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
       const SymInt size = args.type(i).dim(d);
       auto [it, inserted] = sizes.emplace(equation.operands[i][d], size);
       if (inserted) continue;
-      it->second = BroadcastSize(it->second, size);
-      if (!it->second.is_valid()) {
+      const SymInt other = it->second;
+      it->second = BroadcastSize(other, size);
+      const SymInt one = Or(Equal(other, 1), Equal(size, 1));
+      if (!it->second.is_valid() || !args.MayHold(Or(Equal(other, size), one))) {
         return Invalid("the sizes of a label differ in dim ", d, " of operand ",
                        i);
       }

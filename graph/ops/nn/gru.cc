@@ -1,5 +1,6 @@
 // Gated recurrent unit.
 #include "graph/ops/nn/recurrent.h"
+#include "graph/ops/nn/recurrent_scan.h"
 #include "graph/ops/support/op.h"
 
 namespace weft::ops {
@@ -46,6 +47,30 @@ absl::Status Eval(EvalContext& c) {
   });
 }
 
+CellState StepNodes(CellNodes& cell, bool linear_before_reset) {
+  Pointwise& p = cell.p();
+  Value* h = cell.h();
+  // All three gates of the state at once, where the reset gate does not come before.
+  Value* state = cell.TimesState(0, linear_before_reset ? 3 : 2, h);
+  const auto gate = [&](Gate k) {
+    return cell.Activate(0, p.Add(cell.FromInput(k, 1), cell.Gate(state, k)));
+  };
+  Value* reset = gate(kReset);
+  Value* update = gate(kUpdate);
+  Value* kept = linear_before_reset ? p.Mul(cell.Gate(state, kHidden), reset)
+                                    : cell.TimesState(kHidden, 1, p.Mul(reset, h));
+  Value* hidden = cell.Activate(1, p.Add(cell.FromInput(kHidden, 1), kept));
+  return {p.Add(p.Mul(p.Sub(1, update), hidden), p.Mul(update, h)), nullptr};
+}
+
+std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
+  CellSpec spec{Op()};
+  spec.adds_state_bias = false;
+  const bool before = args.attrs().Bool("linear_before_reset");
+  return DecomposeRecurrent(b, args, spec,
+                            [&](CellNodes& cell) { return StepNodes(cell, before); });
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(gru,
@@ -61,6 +86,7 @@ WEFT_DEFINE_OP(gru,
            "the product with r. What lies after the end of a sequence is 0.")
         .Verify(Verify)
         .Infer(Infer)
+        .Decompose(Decompose)
         .Eval(Eval)
         .Samples(R"(
 gru(f32[3, 2, 4], f32[1, 15, 4], f32[1, 15, 5], none, none, none, hidden_size=5)

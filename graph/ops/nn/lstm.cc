@@ -2,6 +2,7 @@
 #include <tuple>
 
 #include "graph/ops/nn/recurrent.h"
+#include "graph/ops/nn/recurrent_scan.h"
 #include "graph/ops/support/op.h"
 
 namespace weft::ops {
@@ -55,6 +56,28 @@ absl::Status Eval(EvalContext& c) {
   });
 }
 
+CellState StepNodes(CellNodes& cell, bool input_forget) {
+  Pointwise& p = cell.p();
+  Value* gates = p.Add(cell.FromInput(0, 4), cell.TimesState(0, 4, cell.h()));
+  const auto gate = [&](Gate k, Value* state) {
+    return cell.Activate(0, cell.AddPeephole(cell.Gate(gates, k), k, state));
+  };
+  Value* input = gate(kInput, cell.c());
+  Value* forget = input_forget ? p.Sub(1, input) : gate(kForget, cell.c());
+  Value* g = cell.Activate(1, cell.Gate(gates, kCell));
+  Value* c = p.Add(p.Mul(forget, cell.c()), p.Mul(input, g));
+  return {p.Mul(gate(kOutput, c), cell.ActivateState(2, c)), c};
+}
+
+std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
+  CellSpec spec{Op()};
+  spec.cell = 6;
+  spec.peepholes = 7;
+  const bool input_forget = args.attrs().Bool("input_forget");
+  return DecomposeRecurrent(b, args, spec,
+                            [&](CellNodes& cell) { return StepNodes(cell, input_forget); });
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(lstm,
@@ -71,6 +94,7 @@ WEFT_DEFINE_OP(lstm,
            "minus the input gate. What lies after the end of a sequence is 0.")
         .Verify(Verify)
         .Infer(Infer)
+        .Decompose(Decompose)
         .Eval(Eval)
         .Samples(R"(
 lstm(f32[3, 2, 4], f32[1, 20, 4], f32[1, 20, 5], none, none, none, none, none, hidden_size=5)

@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "graph/core/check.h"
 #include "graph/ops/nn/product.h"
+#include "graph/ops/ops.h"
 #include "graph/ops/support/eval.h"
 #include "graph/ops/support/infer.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 // --- Activations ------------------------------------------------------------------
 
-double Relu(double x, double, double) { return x > 0 ? x : 0; }
+double Relu(double x, double, double) { return x < 0 ? 0 : x; }
 double Tanh(double x, double, double) { return std::tanh(x); }
 double Sigmoid(double x, double, double) { return 1 / (1 + std::exp(-x)); }
 double Affine(double x, double a, double b) { return a * x + b; }
@@ -32,33 +33,60 @@ double Softplus(double x, double, double) {
   return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
 }
 
+// The same functions as nodes.
+using P = Pointwise;
+Value* BuildRelu(P& p, Value* x, double, double) { return p.builder().Op(ops::relu, {x}); }
+Value* BuildTanh(P& p, Value* x, double, double) { return p.Tanh(x); }
+Value* BuildSigmoid(P& p, Value* x, double, double) { return p.Sigmoid(x); }
+Value* BuildAffine(P& p, Value* x, double a, double b) { return p.Add(p.Mul(x, a), b); }
+Value* BuildLeakyRelu(P& p, Value* x, double a, double) {
+  return p.Where(p.Less(x, 0), p.Mul(x, a), x);
+}
+Value* BuildThresholdedRelu(P& p, Value* x, double a, double) {
+  return p.Where(p.Greater(x, a), x, 0);
+}
+Value* BuildScaledTanh(P& p, Value* x, double a, double b) {
+  return p.Mul(p.Tanh(p.Mul(x, b)), a);
+}
+Value* BuildHardSigmoid(P& p, Value* x, double a, double b) {
+  return p.Minimum(p.Maximum(BuildAffine(p, x, a, b), 0), 1);
+}
+Value* BuildElu(P& p, Value* x, double a, double) {
+  return p.Where(p.Less(x, 0), p.Mul(p.Expm1(x), a), x);
+}
+Value* BuildSoftsign(P& p, Value* x, double, double) { return p.Div(x, p.Add(p.Abs(x), 1)); }
+Value* BuildSoftplus(P& p, Value* x, double, double) {
+  return p.Add(p.Maximum(x, 0), p.Log1p(p.Exp(p.Mul(p.Abs(x), -1))));
+}
+
 struct ActivationEntry {
   absl::string_view name;
   double (*function)(double, double, double);
+  Value* (*build)(Pointwise&, Value*, double, double);
   int parameters;
   double alpha, beta;  // Defaults.
 };
 
 constexpr ActivationEntry kActivations[] = {
-    {"relu", Relu, 0, 0, 0},
-    {"tanh", Tanh, 0, 0, 0},
-    {"sigmoid", Sigmoid, 0, 0, 0},
-    {"affine", Affine, 2, 1, 0},
-    {"leakyrelu", LeakyRelu, 1, 0.01, 0},
-    {"thresholdedrelu", ThresholdedRelu, 1, 1, 0},
-    {"scaledtanh", ScaledTanh, 2, 1, 1},
-    {"hardsigmoid", HardSigmoid, 2, 0.2, 0.5},
-    {"elu", Elu, 1, 1, 0},
-    {"softsign", Softsign, 0, 0, 0},
-    {"softplus", Softplus, 0, 0, 0},
+    {"relu", Relu, BuildRelu, 0, 0, 0},
+    {"tanh", Tanh, BuildTanh, 0, 0, 0},
+    {"sigmoid", Sigmoid, BuildSigmoid, 0, 0, 0},
+    {"affine", Affine, BuildAffine, 2, 1, 0},
+    {"leakyrelu", LeakyRelu, BuildLeakyRelu, 1, 0.01, 0},
+    {"thresholdedrelu", ThresholdedRelu, BuildThresholdedRelu, 1, 1, 0},
+    {"scaledtanh", ScaledTanh, BuildScaledTanh, 2, 1, 1},
+    {"hardsigmoid", HardSigmoid, BuildHardSigmoid, 2, 0.2, 0.5},
+    {"elu", Elu, BuildElu, 1, 1, 0},
+    {"softsign", Softsign, BuildSoftsign, 0, 0, 0},
+    {"softplus", Softplus, BuildSoftplus, 0, 0, 0},
 };
+
+}  // namespace
 
 int64_t NumDirections(const Attrs& attrs) {
   return attrs.Str("direction") == "bidirectional" ? 2 : 1;
 }
 
-// Those of all directions. Each function takes the next alpha, and the next
-// beta, if it has one.
 absl::StatusOr<std::vector<Activation>> FindActivations(const Attrs& attrs,
                                                         const Recurrence& op) {
   std::vector<std::string> names = attrs.Strs("activations");
@@ -85,13 +113,12 @@ absl::StatusOr<std::vector<Activation>> FindActivations(const Attrs& attrs,
   return found;
 }
 
-}  // namespace
-
 absl::StatusOr<Activation> Activation::Find(absl::string_view name) {
   for (const ActivationEntry& entry : kActivations) {
     if (absl::AsciiStrToLower(name) != entry.name) continue;
     Activation a;
     a.function_ = entry.function;
+    a.build_ = entry.build;
     a.parameters_ = entry.parameters;
     a.alpha = entry.alpha;
     a.beta = entry.beta;

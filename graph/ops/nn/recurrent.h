@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/core/op.h"
+#include "graph/ops/support/pointwise.h"
 
 namespace weft::ops {
 
@@ -35,12 +36,16 @@ SymInt Directions(const OpArgs& args);
 // The types of y and y_h.
 Types RecurrentTypes(const OpArgs& args);
 
+int64_t NumDirections(const Attrs& attrs);
+
 // An activation function with its alpha and beta.
 class Activation {
  public:
   // Names as ONNX's, in any case; nullptr-like on an unknown one.
   static absl::StatusOr<Activation> Find(absl::string_view name);
   double operator()(double x) const { return function_(x, alpha, beta); }
+  // The same as nodes, of wide values.
+  Value* Build(Pointwise& p, Value* x) const { return build_(p, x, alpha, beta); }
   // How many of alpha and beta it takes: 0, 1 or 2.
   int num_parameters() const { return parameters_; }
 
@@ -49,8 +54,14 @@ class Activation {
 
  private:
   double (*function_)(double x, double alpha, double beta) = nullptr;
+  Value* (*build_)(Pointwise& p, Value* x, double alpha, double beta) = nullptr;
   int parameters_ = 0;
 };
+
+// Those of all directions. Each function takes the next alpha, and the next
+// beta, if it has one.
+absl::StatusOr<std::vector<Activation>> FindActivations(const Attrs& attrs,
+                                                        const Recurrence& op);
 
 // One step of one sequence, in double.
 struct Step {

@@ -1,5 +1,6 @@
 // The plain recurrent layer.
 #include "graph/ops/nn/recurrent.h"
+#include "graph/ops/nn/recurrent_scan.h"
 #include "graph/ops/support/op.h"
 
 namespace weft::ops {
@@ -23,6 +24,13 @@ absl::Status Eval(EvalContext& c) {
   });
 }
 
+std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
+  return DecomposeRecurrent(b, args, {Op()}, [](CellNodes& cell) -> CellState {
+    Value* v = cell.p().Add(cell.FromInput(0, 1), cell.TimesState(0, 1, cell.h()));
+    return {cell.Activate(0, v), nullptr};
+  });
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(rnn,
@@ -37,6 +45,7 @@ WEFT_DEFINE_OP(rnn,
            "0. What lies after the end of a sequence is 0.")
         .Verify(Verify)
         .Infer(Infer)
+        .Decompose(Decompose)
         .Eval(Eval)
         .Samples(R"(
 rnn(f32[3, 2, 4], f32[1, 5, 4], f32[1, 5, 5], none, none, none, hidden_size=5)

@@ -10,7 +10,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   const Type self = args.type(0);
   WEFT_ASSIGN_OR_RETURN(const int dim,
                         NormalizeDim(args.attrs().Int("dim"), self.rank()));
-  if (self.dim(dim).Is(0)) {
+  if (!args.MayHold(GreaterEqual(self.dim(dim), 1))) {
     return Invalid("dim ", dim, " of ", self.ToString(), " has no elements");
   }
   const std::vector<SymInt> dims = DimsAfterReduction(

@@ -56,10 +56,10 @@ absl::Status VerifyRoll(const OpArgs& args) {
 
 // By nothing, or along dims of at most one element.
 Folded FoldRoll(const OpArgs& args) {
-  const std::vector<int64_t> shifts = args.attrs().Ints("shifts");
+  const auto shifts = args.attrs().Syms("shifts");
   const std::vector<int> dims = *DimsOf(args);
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (shifts[i] != 0 && !AtMostOne(args.type(0).dim(dims[i]))) return {};
+    if (!shifts[i].Is(0) && !AtMostOne(args.type(0).dim(dims[i]))) return {};
   }
   return args.operand(0);
 }
@@ -104,7 +104,7 @@ flip(f32[2], dims=[0, -1]) ! "appears twice"
 )"));
 
 WEFT_DEFINE_OP(roll,
-               OpSpec("roll(Tensor self, int[] shifts, int[] dims) -> Tensor",
+               OpSpec("roll(Tensor self, SymInt[] shifts, int[] dims) -> Tensor",
                       "The elements moved by shifts[i] along dims[i]; what "
                       "leaves at the end comes in at the front. "
                       "ATen: aten::roll, with dims.")
@@ -119,6 +119,8 @@ roll(i64[2, 3], shifts=[-1, 4], dims=[0, -1])
 roll(f16[2, 1, 3, 2], shifts=[1], dims=[2])
 roll(u4[5], shifts=[-7], dims=[0])
 roll(bool[], shifts=[], dims=[])
+roll(f32[s0, 4], shifts=[2*s0 + 1, s0 // 2], dims=[1, 0])
+roll(i32[s0, s1], shifts=[-s1], dims=[0])
 roll(u64[3], shifts=[-9223372036854775808], dims=[0])
 roll(bf16[0, 2], shifts=[1, 1], dims=[0, 1])
 roll(f32[2], shifts=[1], dims=[]) ! "shifts [1] and dims [] differ in length"

@@ -42,7 +42,7 @@ SymInt Length(const OpArgs& args, SymInt n) {
 
 absl::Status Verify(const OpArgs& args) {
   const SymInt step = args.attrs().Sym("step");
-  if (args.symbols->RangeOf(step).max > 0) return absl::OkStatus();
+  if (args.MayHold(GreaterEqual(step, 1))) return absl::OkStatus();
   return Invalid("step must be positive, got ", step.ToString());
 }
 

@@ -15,11 +15,10 @@ absl::Status Verify(const OpArgs& args) {
   const SymInt n = args.type(0).dim(dim);
   const SymInt size = args.attrs().Sym("size");
   const SymInt step = args.attrs().Sym("step");
-  if (args.symbols->RangeOf(step).max <= 0) {
+  if (!args.MayHold(GreaterEqual(step, 1))) {
     return Invalid("step must be positive, got ", step.ToString());
   }
-  if (args.symbols->RangeOf(size).max >= 0 &&
-      args.MayHold(LessEqual(size, n))) {
+  if (args.MayHold(GreaterEqual(size, 0)) && args.MayHold(LessEqual(size, n))) {
     return absl::OkStatus();
   }
   return Invalid("windows of ", size.ToString(), " in dim ", dim, " of ",

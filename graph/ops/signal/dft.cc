@@ -1,4 +1,6 @@
 // Discrete Fourier transform along one dim.
+#include <algorithm>
+
 #include "graph/ops/signal/fourier.h"
 #include "graph/ops/support/op.h"
 
@@ -15,7 +17,7 @@ absl::Status Verify(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckRankAtLeast(args, 0, 2));
   const int rank = args.type(0).rank();
   const SymInt parts = args.type(0).dim(rank - 1);
-  if (parts.is_constant() && parts.value() != 1 && parts.value() != 2) {
+  if (!args.MayHold(Or(Equal(parts, 1), Equal(parts, 2)))) {
     return Invalid("the last dim of self must be 1 (real) or 2 (complex), not ",
                    parts.ToString());
   }
@@ -36,7 +38,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   const bool real_inverse = IsRealInverse(args.attrs());
   if (real_inverse) dims[axis] = 2 * (dims[axis] - 1);
   if (args.attrs().Has("dft_length")) dims[axis] = args.attrs().Sym("dft_length");
-  if (dims[axis].is_constant() && dims[axis].value() < 1) {
+  if (!args.MayHold(GreaterEqual(dims[axis], 1))) {
     return Invalid("dft_length must be positive, not ", dims[axis].ToString());
   }
   if (args.attrs().Bool("onesided") && !real_inverse) {
@@ -58,6 +60,19 @@ std::vector<std::complex<double>> Mirror(
     if (k == 0 || k == mirrored) whole[k] = whole[k].real();
   }
   return whole;
+}
+
+// The first `bins` of the spectrum of real numbers: the second half is the first one
+// conjugated, backwards, and the sums of all and of alternating signs are real.
+std::vector<std::complex<double>> RealSpectrum(const std::vector<std::complex<double>>& values,
+                                               int64_t length, int64_t bins, bool inverse) {
+  auto result = FourierTransform(values, length, std::min(bins, length / 2 + 1), inverse);
+  result.resize(bins);
+  for (int64_t k = 0; k < bins; ++k) {
+    if (k > length / 2) result[k] = std::conj(result[length - k]);
+    if (2 * k % length == 0) result[k] = result[k].real();
+  }
+  return result;
 }
 
 absl::Status Eval(EvalContext& c) {
@@ -89,7 +104,8 @@ absl::Status Eval(EvalContext& c) {
       values[k] = {at[0], parts == 2 ? at[1] : 0.0};
     }
     if (real_inverse) values = Mirror(std::move(values), length);
-    const auto result = FourierTransform(values, length, bins, inverse);
+    const auto result = parts == 1 ? RealSpectrum(values, length, bins, inverse)
+                                   : FourierTransform(values, length, bins, inverse);
     for (int64_t k = 0; k < bins; ++k) {
       double* at = &y[((o * bins + k) * inner + i) * parts_out];
       at[0] = result[k].real();

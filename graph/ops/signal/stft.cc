@@ -26,9 +26,9 @@ absl::Status Verify(const OpArgs& args) {
     return Invalid("a onesided transform is of real numbers");
   }
   for (SymInt v : {step, length}) {
-    if (v.is_constant() && v.value() < 1) {
+    if (!args.MayHold(GreaterEqual(v, 1))) {
       return Invalid("frame_step and frame_length must be positive, got ",
-                     v.value());
+                     v.ToString());
     }
   }
   if (!args.MayHold(LessEqual(length, signal.dim(1)))) {

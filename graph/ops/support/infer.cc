@@ -1,6 +1,7 @@
 #include "graph/ops/support/infer.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::ops {
 
@@ -66,6 +67,26 @@ std::vector<SymInt> DimsAfterReduction(absl::Span<const SymInt> dims,
 
 namespace {
 
+// That two sizes broadcast. A size that is cut off at another, as that of a table's rows
+// is, does so where nothing is cut off.
+SymInt FitTogether(const OpArgs& args, SymInt a, SymInt b) {
+  for (const auto& [whole, part] : {std::pair(a, b), std::pair(b, a)}) {
+    if (part.kind() != SymInt::Kind::kMin || args.symbols == nullptr) continue;
+    SymInt rest;
+    bool found = false, any = false;
+    for (SymInt arg : part.args()) {
+      if (arg == whole) {
+        found = true;
+      } else {
+        rest = any ? Min(rest, arg) : arg;
+        any = true;
+      }
+    }
+    if (found && any && args.symbols->RangeOf(rest).min >= 2) return LessEqual(whole, rest);
+  }
+  return Or(Equal(a, b), Or(Equal(a, 1), Equal(b, 1)));
+}
+
 // Broadcasts `dims` with those of `t` in place; false when they do not fit.
 bool BroadcastInto(const OpArgs& args, absl::Span<const SymInt> other, std::vector<SymInt>* dims) {
   if (other.size() > dims->size()) {
@@ -78,7 +99,7 @@ bool BroadcastInto(const OpArgs& args, absl::Span<const SymInt> other, std::vect
     d = BroadcastSize(before, other[i]);
     if (!d.is_valid()) return false;
     if (args.needs == nullptr || before == other[i] || before.Is(1) || other[i].Is(1)) continue;
-    args.MayHold(Or(Equal(before, other[i]), Or(Equal(before, 1), Equal(other[i], 1))));
+    args.MayHold(FitTogether(args, before, other[i]));
   }
   return true;
 }

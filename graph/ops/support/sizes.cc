@@ -89,7 +89,10 @@ absl::Status CheckSizesNotNegative(const OpArgs& args,
                                    absl::Span<const SymInt> sizes,
                                    absl::string_view what) {
   for (size_t i = 0; i < sizes.size(); ++i) {
-    if (args.symbols->RangeOf(sizes[i]).max < 0) {
+    const bool open = !sizes[i].is_constant() && args.symbols->RangeOf(sizes[i]).min < 0;
+    const bool fits = open ? args.MayHold(GreaterEqual(sizes[i], 0))
+                           : args.symbols->RangeOf(sizes[i]).max >= 0;
+    if (!fits) {
       return Invalid(what, "[", i, "] is negative: ", sizes[i].ToString());
     }
   }

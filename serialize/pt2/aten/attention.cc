@@ -1,9 +1,9 @@
 // Attention.
-#include <cmath>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "graph/ops/ops.h"
+#include "serialize/pt2/aten/attention_parts.h"
 #include "serialize/pt2/aten/random_numbers.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"
@@ -67,31 +67,39 @@ Value* CausalMask(AtenCall& c, const Value* query, const Value* key) {
   return c.Op(ops::ge, {row, Iota(c, DimOf(key, RankOf(key) - 2))});
 }
 
+}  // namespace
+
+Value* AttentionScale(AtenCall& c, const Value* query) {
+  if (c.Has("scale")) return NumberLike(c, query, c.Float("scale"));
+  Value* e = SymScalar(c, DimOf(query, RankOf(query) - 1), Wide(DTypeOf(query)));
+  return Convert(c, c.Op(ops::rsqrt, {e}), DTypeOf(query));
+}
+
+Value* AttentionScores(AtenCall& c, Value* query, Value* key, Value* mask) {
+  const int rank = RankOf(query);
+  Value* scores = c.Op(ops::matmul, {query, Permute(c, key, MoveDim(rank, rank - 1, rank - 2))});
+  scores = Mul(c, scores, AttentionScale(c, query));
+  if (c.Bool("is_causal")) scores = Masked(c, scores, CausalMask(c, query, key));
+  if (mask != nullptr && DTypeOf(mask) == DType::kBool) return Masked(c, scores, mask);
+  return mask == nullptr ? scores : Add(c, scores, Convert(c, mask, DTypeOf(scores)));
+}
+
+namespace {
+
 // Step by step, since weights of the softmax are dropped.
 Value* AttendWithDropout(AtenCall& c, Value* query, Value* key, Value* value, Value* mask) {
   const double p = c.Float("dropout_p");
-  const int rank = RankOf(query);
   if (HasArg(c, "enable_gqa") && c.Bool("enable_gqa")) {
     key = RepeatHeads(c, key, query);
     value = RepeatHeads(c, value, query);
   }
-  Value* scores = c.Op(ops::matmul, {query, Permute(c, key, MoveDim(rank, rank - 1, rank - 2))});
-  if (c.Has("scale")) {
-    scores = Mul(c, scores, c.Float("scale"));
-  } else {
-    Value* e = SymScalar(c, DimOf(query, rank - 1), Wide(DTypeOf(query)));
-    scores = Mul(c, scores, Convert(c, c.Op(ops::rsqrt, {e}), DTypeOf(query)));
-  }
-  if (c.Bool("is_causal")) scores = Masked(c, scores, CausalMask(c, query, key));
-  if (mask != nullptr && DTypeOf(mask) == DType::kBool) {
-    scores = Masked(c, scores, mask);
-  } else if (mask != nullptr) {
-    scores = Add(c, scores, Convert(c, mask, DTypeOf(scores)));
-  }
+  Value* scores = AttentionScores(c, query, key, mask);
   Value* weights = c.Op(ops::softmax, {scores}, {{"dim", -1}});
   weights = Dropped(c, weights, KeepMask(c, DimsOf(weights), p), p);
   return c.Op(ops::matmul, {weights, value});
 }
+
+}  // namespace
 
 Value* Attend(AtenCall& c, Value* mask) {
   Value* query = c.T("query");
@@ -116,36 +124,11 @@ Value* Attend(AtenCall& c, Value* mask) {
   return Reshape(c, y, size);
 }
 
+namespace {
+
 void Sdpa(AtenCall& c) { c.Return(Attend(c, c.OptT("attn_mask"))); }
 
-// Also the logarithms of the sums, [B, H, L] in f32.
-void SdpaForCpu(AtenCall& c) {
-  Value* mask = c.OptT("attn_mask");
-  c.Return(Attend(c, mask));
-  Value* query = c.T("query");
-  Value* key = c.T("key");
-  if (!c.ok() || RankOf(query) != 4 || c.Bool("is_causal")) {
-    // Used in training alone; there is no other reader.
-    SymInts size = DimsOf(query);
-    if (!size.empty()) size.pop_back();
-    return c.Return(Zeros(c, size, DType::kF32));
-  }
-  const SymInt e = DimOf(query, 3);
-  const double scale =
-      c.Float("scale",
-              e.is_constant() && e.value() > 0 ? 1 / std::sqrt(static_cast<double>(e.value())) : 1);
-  Value* scores = c.Op(ops::matmul, {Convert(c, query, DType::kF32),
-                                     Permute(c, Convert(c, key, DType::kF32), {0, 1, 3, 2})});
-  scores = Mul(c, scores, scale);
-  if (mask != nullptr) scores = Add(c, scores, Convert(c, mask, DType::kF32));
-  c.Return(Reduce(c, ops::logsumexp, scores, {3}, false));
-}
-
 constexpr AtenOp kTable[] = {
-    {"_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, "
-     "Tensor value, float dropout_p=0., bool is_causal=False, *, Tensor? "
-     "attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
-     SdpaForCpu},
     {"scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, "
      "Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, "
      "float? scale=None, bool enable_gqa=False) -> Tensor",

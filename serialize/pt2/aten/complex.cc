@@ -7,7 +7,7 @@
 namespace weft::pt2 {
 
 ComplexParts PartsOf(AtenCall& c, Value* v) {
-  if (!IsComplex(DTypeOf(v))) return {v, Mul(c, v, 0.0)};
+  if (!IsComplex(DTypeOf(v))) return {v, Zeros(c, DimsOf(v), DTypeOf(v))};
   Value* pairs = c.Op(ops::view_as_real, {v});
   const int last = RankOf(pairs) - 1;
   if (pairs == nullptr) return {};

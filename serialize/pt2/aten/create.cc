@@ -89,22 +89,47 @@ std::optional<SymInt> AsWhole(const Arg& a, bool exact) {
   return SymInt(static_cast<int64_t>(a.number));
 }
 
-// Floats: start + i * step, in f64, for constant ends. Of integers the numbers
-// are counted so, and then start and step are cut to integers.
+// How many values a range of floats has: ceil((end - start) / step), which is an
+// expression of sizes where the three are fractions of them, and else computed.
+SymInt FloatCount(AtenCall& c, const Arg& start, const Arg& end, const Arg& step) {
+  if (IsNumber(start) && IsNumber(end) && IsNumber(step)) {
+    const double count = std::ceil((NumberOf(end) - NumberOf(start)) / NumberOf(step));
+    if (!(count >= 0 && count < 1e9)) c.Fail("the range goes the wrong way, or is too long");
+    return static_cast<int64_t>(count);
+  }
+  SymbolTable& symbols = c.b().module().symbols();
+  const auto first = start.AsRational();
+  const auto last = end.AsRational();
+  const auto by = step.AsRational();
+  if (first && last && by && by->numerator.is_constant()) {
+    const bool down = by->numerator.value() < 0;
+    auto steps = down ? Plus(*first, Negated(*last)) : Plus(*last, Negated(*first));
+    if (steps.ok()) {
+      steps->is_float = true;
+      steps = Quotient(*steps, down ? Negated(*by) : *by);
+    }
+    if (steps.ok()) return symbols.Simplify(Max(ToInt(*steps, Rounding::kCeil), 0));
+  }
+  Value* span = Sub(c, c.As(end, DType::kF64), c.As(start, DType::kF64));
+  Value* count = c.Op(ops::ceil, {Div(c, span, c.As(step, DType::kF64))});
+  const SymInt n = c.Op(ops::item, {Convert(c, count, DType::kI64)})->type().symint();
+  SymbolInfo info;
+  info.symbol = n;
+  info.unbacked = true;
+  if (n.is_symbol()) symbols.Declare(info);
+  return n;
+}
+
+// Floats: start + i * step, in f64. Of integers the numbers are counted so, and then
+// start and step are cut to integers.
 void FloatRange(AtenCall& c, const Arg& start, const Arg& end, const Arg& step, DType dtype) {
-  if (!IsNumber(start) || !IsNumber(end) || !IsNumber(step) || NumberOf(step) == 0) {
-    return c.Return(c.Unsupported("the ends of a range of floats are no constants"));
-  }
-  const double first = NumberOf(start);
-  const double by = NumberOf(step);
-  const double count = std::ceil((NumberOf(end) - first) / by);
-  if (!(count >= 0 && count < 1e9)) {
-    return c.Return(c.Fail("the range goes the wrong way, or is too long"));
-  }
-  const bool cut = !IsFloat(dtype);
-  Value* i = Iota(c, static_cast<int64_t>(count), DType::kF64);
-  Value* steps = Mul(c, i, cut ? std::trunc(by) : by);
-  c.Return(Convert(c, Add(c, steps, cut ? std::trunc(first) : first), dtype));
+  if (IsNumber(step) && NumberOf(step) == 0) return c.Return(c.Fail("the step is 0"));
+  const auto bound = [&](const Arg& a) {
+    Value* v = c.As(a, DType::kF64);
+    return IsFloat(dtype) ? v : c.Op(ops::trunc, {v});
+  };
+  Value* i = Iota(c, FloatCount(c, start, end, step), DType::kF64);
+  c.Return(Convert(c, Add(c, Mul(c, i, bound(step)), bound(start)), dtype));
 }
 
 void Range(AtenCall& c, const Arg& start, const Arg& end, const Arg& step) {
@@ -208,6 +233,9 @@ void HannWindow(AtenCall& c) { c.Return(CosineWindow(c, 0.5, 0.5)); }
 void HammingWindow(AtenCall& c) { c.Return(CosineWindow(c, 0.54, 0.46)); }
 
 constexpr AtenOp kTable[] = {
+    {"_efficientzerotensor(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+     "device=None, bool? pin_memory=None) -> Tensor",
+     Constant<0>},
     {"arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, "
      "Device? device=None, bool? pin_memory=None) -> Tensor",
      Arange},

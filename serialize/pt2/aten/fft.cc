@@ -50,10 +50,9 @@ Ints WrappedDims(AtenCall& c, absl::string_view name, int rank) {
 // Complex to complex over `dims`.
 Value* ComplexTransform(AtenCall& c, Value* x, const Ints& dims, int64_t normalization,
                         bool forward) {
+  // The first transform takes real numbers as they are.
+  if (dims.empty() && !IsComplex(DTypeOf(x))) return JoinParts(c, PartsOf(c, x));
   Value* pairs = Pairs(c, x);
-  if (TypeOf(pairs).rank() > 0 && DimOf(pairs, RankOf(pairs) - 1).Is(1)) {
-    pairs = Cat(c, {pairs, Mul(c, pairs, 0.0)}, RankOf(pairs) - 1);
-  }
   for (int64_t d : dims) pairs = Transform(c, pairs, d, !forward, false);
   pairs = Scaled(c, pairs, LengthAlong(x, dims), normalization, !forward);
   return c.Op(ops::view_as_complex, {pairs});
@@ -227,11 +226,10 @@ template <bool back>
 void Shift(AtenCall& c) {
   Value* x = c.T("self");
   const Ints dims = c.Has("dim") ? WrappedDims(c, "dim", RankOf(x)) : AllDims(RankOf(x));
-  Ints shifts;
+  SymInts shifts;
   for (int64_t d : dims) {
-    const auto n = DimOf(x, static_cast<int>(d)).constant();
-    if (!n) return c.Return(c.Unsupported("a shift by a symbolic size"));
-    shifts.push_back(back ? (*n + 1) / 2 : *n / 2);
+    const SymInt n = DimOf(x, static_cast<int>(d));
+    shifts.push_back(FloorDiv(back ? n + 1 : n, 2));
   }
   c.Return(c.Op(ops::roll, {x}, {{"shifts", shifts}, {"dims", dims}}));
 }

@@ -102,7 +102,7 @@ void Roll(AtenCall& c) {
   Value* self = c.T("self");
   const int rank = RankOf(self);
   const SymInts dims_given = c.Syms("dims");
-  const Ints shifts = c.Ints("shifts");
+  const SymInts shifts = c.Syms("shifts");
   if (dims_given.empty()) {
     Value* flat = Flatten(c, self, 0, rank - 1);
     flat = c.Op(ops::roll, {flat}, {{"shifts", shifts}, {"dims", Ints{0}}});

@@ -28,6 +28,12 @@ Value* Product(AtenCall& c, Value* a, Value* b) {
 // Of two arguments, whatever they are called.
 void Matmul(AtenCall& c) { c.Return(Product(c, c.T("self"), c.T(c.schema().args[1].name))); }
 
+// Sums of products of i8 in i32.
+void IntMatmul(AtenCall& c) {
+  c.Return(c.Op(ops::matmul,
+                {Convert(c, c.T("self"), DType::kI32), Convert(c, c.T("mat2"), DType::kI32)}));
+}
+
 // The first of the two is conjugated.
 void VDot(AtenCall& c) {
   Value* x = c.T("self");
@@ -96,16 +102,6 @@ void Bilinear(AtenCall& c) {
   Value* y = c.Op(ops::einsum, {a, w, b}, {{"equation", "...i,oij,...j->...o"}});
   if (c.Has("bias")) y = Add(c, y, c.T("bias"));
   c.Return(y);
-}
-
-void Einsum(AtenCall& c) {
-  std::vector<Value*> operands = c.Ts("tensors");
-  if (operands.empty()) return c.Return(c.Fail("no operands"));
-  DType dtype = DTypeOf(operands[0]);
-  for (Value* v : operands) dtype = PromoteTypes(dtype, DTypeOf(v));
-  for (Value*& v : operands) v = Convert(c, v, dtype);
-  const std::vector<NamedAttr> attrs = {{"equation", c.Str("equation")}};
-  c.Return(c.b().Op(ops::einsum, operands, attrs));
 }
 
 // Contracts dims `a` of self with dims `b` of other: as one matrix product.
@@ -297,7 +293,7 @@ constexpr AtenOp kTable[] = {
     {"_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> "
      "Tensor",
      CDist},
-    {"_int_mm(Tensor self, Tensor mat2) -> Tensor", Matmul},
+    {"_int_mm(Tensor self, Tensor mat2) -> Tensor", IntMatmul},
     {"_pdist_forward(Tensor self, float p=2.) -> Tensor", PDist},
     {"addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, "
      "Scalar alpha=1) -> Tensor",
@@ -328,7 +324,6 @@ constexpr AtenOp kTable[] = {
     {"cross(Tensor self, Tensor other, int? dim=None) -> Tensor", Cross},
     {"det(Tensor self) -> Tensor", Det},
     {"dot(Tensor self, Tensor tensor) -> Tensor", Matmul},
-    {"einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", Einsum},
     {"ger(Tensor self, Tensor vec2) -> Tensor", Outer},
     {"inner(Tensor self, Tensor other) -> Tensor", Inner},
     {"kron(Tensor self, Tensor other) -> Tensor", Kron},

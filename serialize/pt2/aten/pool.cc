@@ -1,6 +1,5 @@
-// Pooling over windows, and to given sizes.
+// Pooling over windows.
 #include <algorithm>
-#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "graph/ops/ops.h"
@@ -112,162 +111,6 @@ void AvgPool(AtenCall& c) {
   c.Return(batched ? y : Squeeze(c, y, 0));
 }
 
-// --- To given sizes -----------------------------------------------------------------
-
-int64_t Start(int64_t o, int64_t in, int64_t out) { return o * in / out; }
-int64_t End(int64_t o, int64_t in, int64_t out) { return ((o + 1) * in + out - 1) / out; }
-
-// One dim: [.., n, ..] to [.., out, widest window, ..], with the positions and
-// what of them counts.
-struct Bins {
-  Value* values = nullptr;
-  Value* index = nullptr;   // i64[out * widest]
-  Value* counts = nullptr;  // bool[out, widest, 1...]
-  Ints sizes;               // Of the windows.
-  int64_t widest = 0;
-};
-
-Bins BinsOf(AtenCall& c, Value* x, int dim, int64_t in, int64_t out) {
-  Bins bins;
-  for (int64_t o = 0; o < out; ++o) {
-    bins.sizes.push_back(End(o, in, out) - Start(o, in, out));
-    bins.widest = std::max(bins.widest, bins.sizes.back());
-  }
-  Ints index, counts;
-  for (int64_t o = 0; o < out; ++o) {
-    for (int64_t k = 0; k < bins.widest; ++k) {
-      index.push_back(std::min(Start(o, in, out) + k, in - 1));
-      counts.push_back(k < bins.sizes[o]);
-    }
-  }
-  bins.index = c.b().Constant(HostTensor::FromInts(DType::kI64, {out, bins.widest}, index));
-  bins.values = c.Op(ops::index_select, {x, bins.index}, {{"dim", dim}});
-  Ints dims(RankOf(bins.values) - dim, 1);
-  if (dims.size() < 2) return bins;
-  dims[0] = out;
-  dims[1] = bins.widest;
-  bins.counts = c.b().Constant(HostTensor::FromInts(DType::kBool, dims, counts));
-  return bins;
-}
-
-bool AllOnes(const SymInts& size) {
-  return std::all_of(size.begin(), size.end(), [](SymInt s) { return s.Is(1); });
-}
-
-// Windows of equal size: ordinary pooling.
-std::optional<Ints> EvenKernel(const Ints& in, const Ints& out) {
-  Ints kernel;
-  for (size_t i = 0; i < in.size(); ++i) {
-    if (out[i] < 1 || in[i] % out[i] != 0) return std::nullopt;
-    kernel.push_back(in[i] / out[i]);
-  }
-  return kernel;
-}
-
-constexpr int64_t kMaxAdaptive = 1 << 16;
-
-// Both sizes as constants, checked.
-std::optional<std::pair<Ints, Ints>> AdaptiveSizes(AtenCall& c, const Value* x, int n,
-                                                   const SymInts& size) {
-  const auto in = LastDims(x, n);
-  const auto out = AllConstant(size);
-  if (!in || !out) {
-    c.Unsupported("the sizes of an adaptive pooling are not constant");
-    return std::nullopt;
-  }
-  for (int i = 0; i < n; ++i) {
-    if ((*in)[i] < 1 || (*out)[i] < 0 || (*out)[i] > kMaxAdaptive) {
-      c.Fail("the sizes of an adaptive pooling are empty or too large");
-      return std::nullopt;
-    }
-  }
-  return std::make_pair(*in, *out);
-}
-
-template <int n>
-void AdaptiveAvg(AtenCall& c) {
-  Value* x = c.T("self");
-  const SymInts size = c.SymsFor("output_size", n);
-  const int rank = RankOf(x);
-  if (rank < n + 1) return c.Return(c.Fail("self has too few dims"));
-  if (AllOnes(size)) {
-    Ints dims;
-    for (int i = 0; i < n; ++i) dims.push_back(rank - n + i);
-    return c.Return(Reduce(c, ops::mean, x, dims, true));
-  }
-  const auto sizes = AdaptiveSizes(c, x, n, size);
-  if (!sizes) return c.Return(nullptr);
-  const auto& [in, out] = *sizes;
-  if (const auto kernel = EvenKernel(in, out)) {
-    bool batched;
-    const std::vector<Value*> operands = {Batched(c, x, n, &batched)};
-    const std::vector<NamedAttr> attrs = {{"kernel_size", *kernel},
-                                          {"stride", *kernel},
-                                          {"padding", Ints(2 * n, 0)},
-                                          {"dilation", Ints(n, 1)}};
-    Value* y = c.b().Op(ops::avg_pool, operands, attrs);
-    return c.Return(batched ? y : Squeeze(c, y, 0));
-  }
-  const DType dtype = DTypeOf(x);
-  x = Convert(c, x, Wide(dtype));
-  std::vector<Value*> divisors;
-  for (int i = 0; i < n; ++i) {
-    const int dim = rank - n + i;
-    const Bins bins = BinsOf(c, x, dim, in[i], out[i]);
-    Value* counted = Where(c, bins.counts, bins.values, NumberLike(c, bins.values, 0));
-    x = Reduce(c, ops::sum, counted, {dim + 1}, false);
-    std::vector<double> widths(bins.sizes.begin(), bins.sizes.end());
-    Ints dims(rank - dim, 1);
-    dims[0] = out[i];
-    divisors.push_back(c.b().Constant(HostTensor::FromDoubles(Wide(dtype), dims, widths)));
-  }
-  Value* divisor = divisors[0];
-  for (size_t i = 1; i < divisors.size(); ++i) {
-    divisor = Mul(c, divisor, divisors[i]);
-  }
-  c.Return(Convert(c, Div(c, x, divisor), dtype));
-}
-
-// Values, and their positions in the flattened spatial dims.
-template <int n>
-void AdaptiveMax(AtenCall& c) {
-  Value* x = c.T("self");
-  const int rank = RankOf(x);
-  if (rank < n + 1) return c.Return(c.Fail("self has too few dims"));
-  const auto sizes = AdaptiveSizes(c, x, n, c.SymsFor("output_size", n));
-  if (!sizes) return c.Return(nullptr);
-  const auto& [in, out] = *sizes;
-  // Positions, gathered the same way.
-  Ints plane(rank, 1);
-  int64_t numel = 1;
-  for (int i = 0; i < n; ++i) {
-    plane[rank - n + i] = in[i];
-    numel *= in[i];
-  }
-  Value* at = Reshape(c, Iota(c, numel), ToSymInts(plane));
-  at = Expand(c, at, DimsOf(x));
-  constexpr double kLowest = -std::numeric_limits<double>::infinity();
-  if (!IsFloat(DTypeOf(x))) {
-    return c.Return(c.Unsupported("integers are not supported"));
-  }
-  // The windows of all dims side by side at the end.
-  for (int i = 0; i < n; ++i) {
-    const int dim = rank - n + i;
-    const Bins values = BinsOf(c, x, dim, in[i], out[i]);
-    const Bins places = BinsOf(c, at, dim, in[i], out[i]);
-    x = Where(c, values.counts, values.values, NumberLike(c, values.values, kLowest));
-    const int last = RankOf(x) - 1;
-    x = Permute(c, x, MoveDim(last + 1, dim + 1, last));
-    at = Permute(c, places.values, MoveDim(last + 1, dim + 1, last));
-  }
-  if (!c.ok()) return;
-  x = Flatten(c, x, rank, RankOf(x) - 1);
-  at = Flatten(c, at, rank, RankOf(at) - 1);
-  Value* best = c.Op(ops::argmax, {x}, {{"dim", rank}, {"keepdim", true}});
-  c.Return(Reduce(c, ops::amax, x, {rank}, false));
-  c.Return(Squeeze(c, c.Op(ops::gather, {at, best}, {{"dim", rank}}), rank));
-}
-
 // --- Backward ---------------------------------------------------------------------
 
 // Each gradient goes to the position that its maximum came from.
@@ -352,30 +195,6 @@ void AvgPoolBackward(AtenCall& c) {
   c.Return(batched ? y : Squeeze(c, y, 0));
 }
 
-// [in, out] averages along both dims, transposed.
-void AdaptiveAvgBackward(AtenCall& c) {
-  Value* grad = c.T("grad_output");
-  Value* self = c.T("self");
-  const auto in = LastDims(self, 2);
-  const auto out = LastDims(grad, 2);
-  if (!in || !out) {
-    return c.Return(c.Unsupported("the sizes of the image are not constant"));
-  }
-  const auto matrix = [&](int i) {
-    std::vector<double> m((*out)[i] * (*in)[i], 0);
-    for (int64_t o = 0; o < (*out)[i]; ++o) {
-      const int64_t from = Start(o, (*in)[i], (*out)[i]);
-      const int64_t to = End(o, (*in)[i], (*out)[i]);
-      for (int64_t k = from; k < to; ++k) {
-        m[o * (*in)[i] + k] = 1.0 / static_cast<double>(to - from);
-      }
-    }
-    return c.b().Constant(HostTensor::FromDoubles(DTypeOf(grad), {(*out)[i], (*in)[i]}, m));
-  };
-  Value* rows = c.Op(ops::matmul, {grad, matrix(1)});
-  c.Return(c.Op(ops::matmul, {Permute(c, matrix(0), {1, 0}), rows}));
-}
-
 // The values at their positions in the flattened spatial dims, zeros elsewhere.
 template <int spatial>
 void MaxUnpool(AtenCall& c) {
@@ -393,16 +212,6 @@ void MaxUnpool(AtenCall& c) {
 }
 
 constexpr AtenOp kTable[] = {
-    {"_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", AdaptiveAvg<2>},
-    {"_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor",
-     AdaptiveAvgBackward},
-    {"_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", AdaptiveAvg<3>},
-    {"adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", AdaptiveAvg<1>},
-    {"adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", AdaptiveAvg<2>},
-    {"adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", AdaptiveAvg<3>},
-    {"adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", AdaptiveMax<1>},
-    {"adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)", AdaptiveMax<2>},
-    {"adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)", AdaptiveMax<3>},
     {"avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] "
      "padding=[0], bool ceil_mode=False, bool count_include_pad=True) -> "
      "Tensor",

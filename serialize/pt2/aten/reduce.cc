@@ -316,6 +316,8 @@ void Trace(AtenCall& c) {
 }
 
 constexpr AtenOp kTable[] = {
+    {"_is_all_true(Tensor self) -> Tensor", Logical<ops::all>},
+    {"_is_any_true(Tensor self) -> Tensor", Logical<ops::any>},
     {"all(Tensor self) -> Tensor", Logical<ops::all>},
     {"all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", Logical<ops::all>},
     {"all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", Logical<ops::all>},

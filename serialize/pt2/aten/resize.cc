@@ -32,26 +32,26 @@ std::vector<double> ScalesOf(AtenCall& c, int n) {
   return scales;
 }
 
-// The sizes asked for, or floor(size * scale) of constant sizes.
+// floor(size * scale), the product being a float's.
+SymInt ScaledSize(AtenCall& c, SymInt in, double scale) {
+  if (in.is_constant()) {
+    const double out = std::floor(static_cast<double>(in.value()) * scale);
+    if (!(out >= 1 && out < 1e9)) c.Fail("the result has no elements");
+    return static_cast<int64_t>(out);
+  }
+  auto size = RationalOf(scale);
+  if (size.ok()) size = Times(*size, {in, 1});
+  if (!size.ok() || scale <= 0) {
+    c.Unsupported(absl::StrCat("a symbolic size times ", scale, ", which is no small fraction"));
+  }
+  return ToInt(*size, Rounding::kFloor);
+}
+
+// The sizes asked for, or those that the factors give.
 SymInts TargetSize(AtenCall& c, const Value* x, int n, const std::vector<double>& scales) {
   if (c.Has("output_size")) return c.SymsFor("output_size", n);
   SymInts size;
-  for (int i = 0; i < n; ++i) {
-    const SymInt in = DimOf(x, i + 2);
-    const double scale = scales[i];
-    if (in.is_constant()) {
-      const double out = std::floor(static_cast<double>(in.value()) * scale);
-      if (!(out >= 1 && out < 1e9)) c.Fail("the result has no elements");
-      size.push_back(static_cast<int64_t>(out));
-    } else if (scale >= 1 && scale < 1e6 && scale == std::floor(scale)) {
-      size.push_back(in * static_cast<int64_t>(scale));
-    } else if (scale > 1e-6 && scale < 1 && 1 / scale == std::floor(1 / scale)) {
-      size.push_back(FloorDiv(in, static_cast<int64_t>(1 / scale)));
-    } else {
-      c.Unsupported("a fractional scale of a symbolic size");
-      size.push_back(in);
-    }
-  }
+  for (int i = 0; i < n; ++i) size.push_back(ScaledSize(c, DimOf(x, i + 2), scales[i]));
   return size;
 }
 

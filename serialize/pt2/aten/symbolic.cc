@@ -50,6 +50,38 @@ void SymIsContiguous(AtenCall& c) {
   c.ReturnArg(std::move(result));
 }
 
+// A condition on sizes as a bool: decided where the facts do, else a value.
+void ReturnTruth(AtenCall& c, SymInt condition) {
+  Arg result;
+  condition = c.b().module().symbols().Simplify(condition);
+  if (condition.is_constant()) {
+    result.kind = Arg::Kind::kBool;
+    result.integer = condition;
+  } else {
+    result.kind = Arg::Kind::kBoolValue;
+    result.value = SymScalar(c, condition, DType::kBool);
+  }
+  c.ReturnArg(std::move(result));
+}
+
+void IsSameSize(AtenCall& c) {
+  const SymInts a = DimsOf(c.T("self"));
+  const SymInts b = DimsOf(c.T("other"));
+  SymInt same = SymInt(a.size() == b.size());
+  for (size_t i = 0; i < a.size() && !same.Is(0); ++i) same = And(same, Equal(a[i], b[i]));
+  ReturnTruth(c, same);
+}
+
+// The elements behind a tensor, views among them.
+SymInt StorageNumel(const Value* v) {
+  while (const Value* base = ViewedBy(v)) v = base;
+  return v->type().numel();
+}
+
+void HasSameStorageNumel(AtenCall& c) {
+  ReturnTruth(c, Equal(StorageNumel(c.T("self")), StorageNumel(c.T("other"))));
+}
+
 // Ints become symbols, bools and floats values.
 void Item(AtenCall& c) {
   Value* self = c.T("self");
@@ -165,7 +197,9 @@ constexpr AtenOp kTable[] = {
     {"_functional_sym_constrain_range_for_size(Scalar size, int? min, int? max, Tensor dep_token) "
      "-> Tensor",
      WithToken<ConstrainRange>},
+    {"_has_same_storage_numel(Tensor self, Tensor other) -> bool", HasSameStorageNumel},
     {"_local_scalar_dense(Tensor self) -> Scalar", Item},
+    {"is_same_size(Tensor self, Tensor other) -> bool", IsSameSize},
     {"item(Tensor self) -> Scalar", Item},
     {"sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()", ConstrainRange},
     {"sym_constrain_range_for_size(Scalar size, *, int? min=None, int? "

@@ -37,15 +37,17 @@ void AddTable(absl::Span<const AtenOp> table, OpMap* ops) {
 const OpMap& AllOps() {
   static const OpMap& all = *[] {
     auto* ops = new OpMap;
-    for (auto table :
-         {ActivationTable, AttentionTable, BackwardTable,    BinaryTable,     ComplexTable,
-          ComposeTable,    ConvTable,      CopyTable,        CreateTable,     DropoutTable,
-          EmbeddingTable,  FftTable,       GradientTable,    IndexTable,      JoinTable,
-          LinalgTable,     LossTable,      MatmulTable,      NormTable,       PadTable,
-          PoolTable,       PrimsTable,     QuantTable,       RandomTable,     RecurrentTable,
-          ReduceTable,     ResizeTable,    ScatterTable,     SearchTable,     SortTable,
-          SpecialTable,    SpectralTable,  SpectrogramTable, StatisticsTable, StorageTable,
-          SymbolicTable,   UnaryTable,     ViewTable,        VisionTable}) {
+    for (auto table : {ActivationTable,  AdaptivePoolTable, AttentionTable, AttentionKernelTable,
+                       BackwardTable,    BinaryTable,       ComplexTable,   ComposeTable,
+                       ConvTable,        CopyTable,         CreateTable,    DropoutTable,
+                       EinsumTable,      EmbeddingTable,    FftTable,       GradientTable,
+                       GroupedTable,     IndexTable,        JoinTable,      LinalgTable,
+                       LossTable,        MatmulTable,       NormTable,      PadTable,
+                       PoolTable,        PrimsTable,        QuantTable,     RandomTable,
+                       RecurrentTable,   ReduceTable,       ResizeTable,    ScatterTable,
+                       SearchTable,      SortTable,         SpecialTable,   SpectralTable,
+                       SpectrogramTable, StatisticsTable,   StorageTable,   SymbolicTable,
+                       UnaryTable,       ViewTable,         VisionTable}) {
       AddTable(table(), ops);
     }
     return ops;

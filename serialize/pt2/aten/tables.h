@@ -12,7 +12,9 @@
 namespace weft::pt2 {
 
 absl::Span<const AtenOp> ActivationTable();
+absl::Span<const AtenOp> AdaptivePoolTable();
 absl::Span<const AtenOp> AttentionTable();
+absl::Span<const AtenOp> AttentionKernelTable();
 absl::Span<const AtenOp> BackwardTable();
 absl::Span<const AtenOp> BinaryTable();
 absl::Span<const AtenOp> ComplexTable();
@@ -21,9 +23,11 @@ absl::Span<const AtenOp> ConvTable();
 absl::Span<const AtenOp> CopyTable();
 absl::Span<const AtenOp> CreateTable();
 absl::Span<const AtenOp> DropoutTable();
+absl::Span<const AtenOp> EinsumTable();
 absl::Span<const AtenOp> EmbeddingTable();
 absl::Span<const AtenOp> FftTable();
 absl::Span<const AtenOp> GradientTable();
+absl::Span<const AtenOp> GroupedTable();
 absl::Span<const AtenOp> IndexTable();
 absl::Span<const AtenOp> JoinTable();
 absl::Span<const AtenOp> LinalgTable();

@@ -254,16 +254,28 @@ std::vector<Value*> SplitInto(AtenCall& c, Value* self, int dim, const SymInts& 
   return c.Ops(ops::split_with_sizes, {self}, {{"split_sizes", sizes}, {"dim", dim}});
 }
 
-// Parts of `size`, the last one smaller; nothing when the number of parts is not
-// known.
-std::optional<SymInts> EqualParts(AtenCall& c, SymInt n, SymInt size) {
-  constexpr int64_t kMaxParts = 1 << 16;
+constexpr int64_t kMaxParts = 1 << 16;
+
+// How many parts of `size` there are in `n`. Where that is symbolic, the file says how
+// many the program has, and sizes that give another number are refused.
+int64_t NumParts(AtenCall& c, SymInt n, SymInt size) {
   const SymInt count = size.Is(0) ? SymInt(1) : CeilDiv(n, size);
-  if (!count.is_constant() || count.value() > kMaxParts) {
-    c.Unsupported("the number of parts is not known, or is too large");
-    return std::nullopt;
+  if (count.is_constant()) return std::max<int64_t>(count.value(), 1);
+  const int64_t parts = c.list_size();
+  if (parts < 1) c.Unsupported("the number of parts is not known");
+  SymInt fits = LessEqual(n, size * parts);
+  if (parts > 1) fits = And(fits, Less(size * (parts - 1), n));
+  if (c.b().module().symbols().Assume(fits, "the number of parts") == Proof::kNo) {
+    c.Fail(
+        absl::StrCat(n.ToString(), " elements are never ", parts, " parts of ", size.ToString()));
   }
-  const int64_t parts = std::max<int64_t>(count.value(), 1);
+  return parts;
+}
+
+// Parts of `size`, the last one smaller.
+SymInts EqualParts(AtenCall& c, SymInt n, SymInt size) {
+  const int64_t parts = NumParts(c, n, size);
+  if (parts > kMaxParts) c.Unsupported("there are too many parts");
   SymInts sizes(parts, size);
   sizes.back() = n - size * (parts - 1);
   return sizes;
@@ -273,8 +285,7 @@ void SplitTensor(AtenCall& c) {
   Value* self = c.T("self");
   const int dim = c.Dim("dim", RankOf(self));
   if (RankOf(self) == 0) return c.ReturnList({});
-  const auto sizes = EqualParts(c, DimOf(self, dim), c.Sym("split_size"));
-  c.ReturnList(sizes ? SplitInto(c, self, dim, *sizes) : std::vector<Value*>());
+  c.ReturnList(SplitInto(c, self, dim, EqualParts(c, DimOf(self, dim), c.Sym("split_size"))));
 }
 
 void SplitSizes(AtenCall& c) {
@@ -292,17 +303,12 @@ void Chunk(AtenCall& c) {
     return c.ReturnList({});
   }
   const SymInt n = DimOf(self, dim);
-  const SymInt size = CeilDiv(n, chunks);
-  if (!n.is_constant()) {
-    // As many parts as asked for, when the dim divides.
-    if (c.b().module().symbols().IsMultipleOf(n, chunks)) {
-      return c.ReturnList(SplitInto(c, self, dim, SymInts(chunks, FloorDiv(n, chunks))));
-    }
-    c.Unsupported("the number of parts is not known");
-    return c.ReturnList({});
+  if (n.Is(0)) return c.ReturnList(SplitInto(c, self, dim, SymInts(chunks, SymInt(0))));
+  // As many parts as asked for, when the dim divides.
+  if (!n.is_constant() && c.b().module().symbols().IsMultipleOf(n, chunks)) {
+    return c.ReturnList(SplitInto(c, self, dim, SymInts(chunks, FloorDiv(n, chunks))));
   }
-  const auto sizes = n.Is(0) ? SymInts(chunks, SymInt(0)) : *EqualParts(c, n, size);
-  c.ReturnList(SplitInto(c, self, dim, sizes));
+  c.ReturnList(SplitInto(c, self, dim, EqualParts(c, n, CeilDiv(n, chunks))));
 }
 
 void TensorSplit(AtenCall& c) {
@@ -313,12 +319,12 @@ void TensorSplit(AtenCall& c) {
   SymInts sizes;
   if (c.schema().Find("sections") >= 0) {
     const int64_t sections = c.Int("sections");
-    if (!n.is_constant() || sections < 1 || sections > (1 << 16)) {
-      c.Unsupported("the sizes of the parts are not known");
-      return c.ReturnList({});
+    if (sections < 1 || sections > kMaxParts) {
+      c.Unsupported("there are no parts, or too many");
     }
+    // The first n % sections parts have one element more.
     for (int64_t i = 0; i < sections; ++i) {
-      sizes.push_back(n.value() / sections + (i < n.value() % sections));
+      sizes.push_back(FloorDiv(n + (sections - 1 - i), sections));
     }
   } else {
     SymInt at = 0;

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "backends/cpu/available_cpus.h"
 #include "backends/cpu/target.h"
+#include "backends/cpu/thread_governor.h"
 #include "backends/reference/executor.h"
 #include "gmock/gmock.h"
 #include "graph/core/graph.h"
@@ -263,6 +265,52 @@ TEST(Executable, DeterministicResultsDoNotDependOnThreads) {
     if (first.empty()) first = *got;
     EXPECT_TRUE((*got)[0].BitEqual(first[0]));
   }
+}
+
+// Neighbours that come and go: while they are there, no thread gets a processor without waiting.
+class ChangingLoad : public LoadSource {
+ public:
+  double Now() override { return now_ += 0.05; }
+  bool Waits(int threads, std::vector<double>* waits) override {
+    waited_ += busy ? 0.05 : 0;
+    waits->assign(threads, waited_);
+    return true;
+  }
+  int Runnable() override { return 1; }
+
+  bool busy = false;
+
+ private:
+  double now_ = 0;
+  double waited_ = 0;
+};
+
+TEST(Executable, LeavesProcessorsToOthers) {
+  if (AvailableCpus() < 2) GTEST_SKIP() << "one processor";
+  const auto module = Parse(kBlock);
+  const auto load = std::make_shared<ChangingLoad>();
+  CpuOptions options;
+  options.load = load;
+  auto plan = Lower(*module->main(), CpuLoweringTarget());
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  auto executable = Executable::Create(*module->main(), *std::move(plan), options);
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  const auto run = [&](int64_t n) {
+    ExpectAsReference(*module, **executable, {Ramp({n, 96}), Ramp({96, 96}), Ramp({96})});
+  };
+  for (int64_t n : {70, 7}) run(n);
+  const CpuStats quiet = (*executable)->stats();
+  EXPECT_EQ(quiet.threads, AvailableCpus());
+  load->busy = true;
+  for (int i = 0; i < 20; ++i) run(i % 2 == 0 ? 70 : 7);
+  const CpuStats busy = (*executable)->stats();
+  EXPECT_LT(busy.threads, quiet.threads);
+  EXPECT_GT(busy.compiled_steps, quiet.compiled_steps);
+  load->busy = false;
+  for (int i = 0; i < 200; ++i) run(i % 2 == 0 ? 70 : 7);
+  EXPECT_EQ((*executable)->stats().threads, quiet.threads);
+  // The sizes are the same two, whatever runs them.
+  EXPECT_EQ((*executable)->stats().assignments, 2);
 }
 
 TEST(Executable, GeneratedCodeTakesOver) {

@@ -91,6 +91,10 @@ TEST(Library, ProductsAndConvolutionsWithWhatFollows) {
       // Operands that are one row or one element, seen many times.
       "func @main(%x: f32[4, 2], %y: f32[3]) -> (f32[4, 3]) {"
       " %0 = expand(%y, size=[2, 3]) %1 = matmul(%x, %0) return %1 }",
+      "func @main(%x: f32[2, 65], %w: f32[65, 1]) -> (f32[2, 48]) {"
+      " %0 = expand(%w, size=[65, 48]) %1 = matmul(%x, %0) return %1 }",
+      "func @main(%x: f32[2, 65], %w: f32[1, 65]) -> (f32[2, 48]) {"
+      " %0 = expand(%w, size=[48, 65]) %1 = linear(%x, %0) return %1 }",
       "func @main(%x: f32[4, 1], %y: f32[5, 3]) -> (f32[4, 3]) {"
       " %0 = expand(%x, size=[4, 5]) %1 = matmul(%0, %y) return %1 }",
       // A sum of one product, of rows that lie side by side.

@@ -1,5 +1,14 @@
 #include "backends/reference/executor.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
 #include "backends/symbol_env.h"
 #include "gmock/gmock.h"
 #include "graph/core/text.h"
@@ -32,6 +41,33 @@ TEST(Executor, RunsNodesInOrder) {
   auto outputs = reference::Run(*module->main(), {Floats({2}, {1, 3})});
   ASSERT_TRUE(outputs.ok()) << outputs.status().ToString();
   EXPECT_THAT((*outputs)[0].ReadDoubles(), ElementsAre(2, 18));
+}
+
+// The address space may grow by so much.
+void LimitMemory(int64_t bytes) {
+  std::ifstream statm("/proc/self/statm");
+  int64_t pages = 0;
+  statm >> pages;
+  const auto limit = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE) + bytes);
+  const rlimit limits = {limit, limit};
+  setrlimit(RLIMIT_AS, &limits);
+}
+
+// Sizes may ask for more memory than there is: an error that names the node.
+TEST(ExecutorDeathTest, MemoryThatRunsOutIsAnError) {
+  auto module = Parse(R"(
+    func @main(%x: f32[s0], %y: f32[1]) -> (f32[32768*s0]) {
+      %0 = expand(%y, size=[32768*s0])
+      return %0
+    })");
+  const std::vector<HostTensor> inputs = {HostTensor(DType::kF32, {8192}), Floats({1}, {1})};
+  const auto run = [&] {
+    LimitMemory(int64_t{256} << 20);
+    const absl::Status status = reference::Run(*module->main(), inputs).status();
+    std::cerr << status << std::endl;
+    std::exit(status.code() == absl::StatusCode::kResourceExhausted ? 7 : 1);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(7), "expand.*no memory for 1073741824 bytes");
 }
 
 TEST(Executor, BindsSymbolsFromShapes) {

@@ -189,6 +189,18 @@ TEST(SymTest, OverflowIsInvalid) {
   EXPECT_FALSE(FloorDiv(kMin, -1).is_valid());
 }
 
+TEST(SymTest, ProductsWithAZeroAreZero) {
+  const SymInt huge = SymInt(int64_t{1} << 62);
+  EXPECT_EQ(Product({huge, 4, 0}), SymInt(0));
+  EXPECT_FALSE(Product({huge, 4}).is_valid());
+  EXPECT_FALSE(Product({SymInt::Invalid(), 0}).is_valid());
+  const SymInt a = SymInt::Symbol("a"), b = SymInt::Symbol("b");
+  const auto value = Evaluate(4 * a * b, [&](SymInt s) -> std::optional<int64_t> {
+    return s == a ? int64_t{1} << 62 : 0;
+  });
+  EXPECT_EQ(value, 0);
+}
+
 TEST(SymTest, ZeroDivisorsAndBadBroadcastsAreInvalid) {
   EXPECT_FALSE(FloorDiv(s0, 0).is_valid());
   EXPECT_FALSE(Mod(s0, 0).is_valid());

@@ -224,6 +224,24 @@ TEST(Text, QuotesSymbolsThatAreNoIdentifiers) {
 )");
 }
 
+TEST(Text, RefusesFactsThatLeaveNoValue) {
+  const auto parse = [](absl::string_view facts) {
+    return ParseModule(absl::StrCat("func @main(%x: f32[s0]) where ", facts, " {\nreturn %x\n}"),
+                       test_ops::Registry());
+  };
+  for (const char* facts :
+       {"5 <= s0 <= 4", "5 <= s0 <= 7, s0 % 8 == 0", "-inf <= s0 <= -1, 0 <= s0",
+        "9223372036854775807 <= s0, s0 % 8 == 0"}) {
+    const auto module = parse(facts);
+    EXPECT_THAT(std::string(module.status().message()), HasSubstr("no value for s0")) << facts;
+  }
+  for (const char* facts : {"8 <= s0 <= 15, s0 % 8 == 0", "9223372036854775807 <= s0",
+                            "unbacked s0, -inf <= s0, -9 <= s0 <= -7, s0 % 8 == 0"}) {
+    const auto module = parse(facts);
+    EXPECT_TRUE(module.ok()) << facts << ": " << module.status();
+  }
+}
+
 TEST(Text, DeclaresEverySymbol) {
   auto module = Parse("func @main(%x: f32[s0, s1]) {\nreturn %x\n}");
   EXPECT_NE(module->symbols().Find(SymInt::Symbol("s0")), nullptr);
@@ -564,6 +582,10 @@ TEST(TextErrors, Constants) {
 TEST(TextErrors, Facts) {
   EXPECT_THAT(Error("func @f(%x: f32[s0]) where s0 + 1 { return }"),
               HasSubstr("s0 + 1 is a size, not a condition"));
+  EXPECT_THAT(Error("func @f(%x: f32[s0]) where 5 <= s0 <= 4 { return }"),
+              HasSubstr("no value for s0"));
+  EXPECT_THAT(Error("func @f(%x: f32[s0]) where s0 <= 4, 7 <= s0 { return }"),
+              HasSubstr("no value for s0"));
   EXPECT_THAT(Error("func @f(%x: f32[s0]) where s0 <= 4, s0 == 3*s1 + 5 { return }"),
               HasSubstr("contradicts"));
   EXPECT_THAT(Error("func @f(%x: f32[s0]) { return }\nwhere unbacked s0"),

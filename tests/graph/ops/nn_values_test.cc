@@ -277,6 +277,35 @@ TEST(NnValues, Signal) {
   });
 }
 
+std::vector<double> Spectrum(const char* call) {
+  const auto samples = ParseSamples(call, ops::Registry());
+  EXPECT_TRUE(samples.ok()) << samples.status();
+  const Sample& sample = samples->front();
+  const auto got = Evaluate(*sample.op, sample.attrs, SampleInputs(sample, 0));
+  EXPECT_TRUE(got.ok()) << got.status();
+  return (*got)[0].ReadDoubles();
+}
+
+// What is real is exactly so, with a positive zero, which its angle shows: the angle of
+// (-8, -0) is -pi. The second half is the first one conjugated to the bit.
+TEST(NnValues, SpectraOfRealNumbers) {
+  for (int half = 0; half < 2; ++half) {
+    const std::vector<double> y = Spectrum(half ? "dft(f32[4, 1]{1, 2, -3, 4}, axis=0, onesided=true)"
+                                                : "dft(f32[4, 1]{1, 2, -3, 4}, axis=0)");
+    EXPECT_EQ(y[0], 4);
+    EXPECT_EQ(y[4], -8);
+    for (int bin : {0, 2}) {
+      EXPECT_EQ(y[2 * bin + 1], 0) << bin;
+      EXPECT_FALSE(std::signbit(y[2 * bin + 1])) << bin;
+    }
+  }
+  const std::vector<double> y = Spectrum("dft(f64[7, 1]{1, 2, -3, 4, 0.1, 7, 0.3}, axis=0)");
+  for (int k = 1; k < 7; ++k) {
+    EXPECT_EQ(y[2 * k], y[2 * (7 - k)]) << k;
+    EXPECT_EQ(y[2 * k + 1], -y[2 * (7 - k) + 1]) << k;
+  }
+}
+
 TEST(NnValues, Losses) {
   Check({
       {"nll_loss(f32[3, 2]{-1, -2, -3, -4, -5, -6}, i64[3]{0, 1, 1}, "

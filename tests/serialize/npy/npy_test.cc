@@ -81,6 +81,29 @@ TEST(Npy, EveryPrefixIsAnErrorAndNoCrash) {
   }
 }
 
+TEST(Npy, BoolsAreZeroOrOne) {
+  std::string bytes = *FormatNpy(HostTensor(DType::kBool, {6}));
+  bytes.replace(bytes.size() - 6, 6, std::string("\x00\x01\x02\xFF\x07\x80", 6));
+  const auto t = ParseNpy(bytes);
+  ASSERT_TRUE(t.ok()) << t.status();
+  EXPECT_TRUE(t->BitEqual(HostTensor::FromInts(DType::kBool, {6}, {0, 1, 1, 1, 1, 1})));
+}
+
+TEST(Npy, RanksAreBounded) {
+  const std::string good = *FormatNpy(HostTensor(DType::kF32, std::vector<int64_t>(64, 1)));
+  EXPECT_TRUE(ParseNpy(good).ok());
+  const std::string bad = *FormatNpy(HostTensor(DType::kF32, std::vector<int64_t>(65, 1)));
+  EXPECT_THAT(std::string(ParseNpy(bad).status().message()), HasSubstr("a bad size"));
+}
+
+TEST(Npy, FilesThatCannotBeReadAreNamed) {
+  const auto message = [](const std::string& path) {
+    return std::string(ReadNpy(path).status().message());
+  };
+  EXPECT_THAT(message("/no/such.npy"), HasSubstr("/no/such.npy"));
+  EXPECT_THAT(message(testing::TempDir()), HasSubstr("not a regular file"));
+}
+
 TEST(Npy, RefusesDTypesThatNumPyLacks) {
   EXPECT_THAT(
       std::string(FormatNpy(HostTensor(DType::kBF16, {1})).status().message()),

@@ -276,5 +276,54 @@ g (float[1, 1, 1, 4] X, float[1, 1, 2] C, float[1, 1, 2] S)
   EXPECT_THAT(run("1"), ElementsAre(-2, 1, 3, 4));
 }
 
+// --- FlexAttention ------------------------------------------------------------------------
+
+TEST(AttentionTest, FlexAttentionPassesScoresAndProbabilitiesThroughGraphs) {
+  // Scores of zeros plus the graph's: log 3 for the first key, so that it gets 3/4. Doubled.
+  const std::string model = R"(
+g (double[1, 1, 1, 1] Q, double[1, 1, 2, 1] K, double[1, 1, 2, 1] V)
+    => (double[1, 1, 1, 1] Y) {
+  Y = ai.onnx.preview.FlexAttention <
+    score_mod = s (double[B, H, L, S] scores) => (double[B, H, L, S] more) {
+      zeros = Constant <value = double[1, 1, 1, 2] {1.0986122886681098, 0.0}> ()
+      more = Add(scores, zeros)
+    },
+    prob_mod = p (double[B, H, L, S] probs) => (double[B, H, L, S] twice) {
+      twice = Add(probs, probs)
+    }> (Q, K, V)
+})";
+  const auto f64 = [](std::vector<int64_t> dims, std::vector<double> values) {
+    return HostTensor::FromDoubles(DType::kF64, dims, values);
+  };
+  EXPECT_THAT(RunOnnxValues(model, 26,
+                            {f64({1, 1, 1, 1}, {0}), f64({1, 1, 2, 1}, {7, 9}),
+                             f64({1, 1, 2, 1}, {4, 8})}),
+              Near({10}));
+}
+
+TEST(AttentionTest, FlexAttentionSharesHeadsAndBecomesTheFusedOp) {
+  const std::string model = R"(
+g (float[1, 2, 1, 1] Q, float[1, 1, 2, 1] K, float[1, 1, 2, 1] V) => (float[1, 2, 1, 1] Y) {
+  Y = ai.onnx.preview.FlexAttention <scale = 1.0> (Q, K, V)
+})";
+  EXPECT_THAT(ImportToText(model, 26), HasSubstr("scaled_dot_product_attention"));
+  EXPECT_THAT(RunOnnxValues(model, 26,
+                            {F32({1, 2, 1, 1}, {0, 100}), F32({1, 1, 2, 1}, {0, 1}),
+                             F32({1, 1, 2, 1}, {4, 8})}),
+              Near({6, 8}));
+}
+
+TEST(AttentionTest, FlexAttentionRefusesGraphsThatChangeTheType) {
+  EXPECT_THAT(ImportToText(R"(
+g (float[1, 1, 1, 1] Q, float[1, 1, 2, 1] K, float[1, 1, 2, 1] V) => (float[1, 1, 1, 1] Y) {
+  Y = ai.onnx.preview.FlexAttention <
+    score_mod = s (float[B, H, L, S] scores) => (double[B, H, L, S] more) {
+      more = Cast <to = 11> (scores)
+    }> (Q, K, V)
+})",
+                           26),
+              HasSubstr("score_mod makes f64[1, 1, 1, 2] of f32[1, 1, 1, 2]"));
+}
+
 }  // namespace
 }  // namespace weft

@@ -5,6 +5,7 @@
 #include "backends/reference/executor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/serialize/onnx/onnx_run.h"
 #include "tests/serialize/onnx/onnx_text.h"
 
 namespace weft {
@@ -172,8 +173,178 @@ g (bool c, float[2, 3] X) => (float[6] Z) {
     },
     else_branch = e () => (float[2, 3] b) { b = Identity(X) }>
 })"),
-              HasSubstr("UNIMPLEMENTED: If node 'Z': output 0 is f32[6] in one "
-                        "branch and f32[2, 3] in the other"));
+              HasSubstr("UNIMPLEMENTED: If node 'Z': output 0 is f32[6] in one branch and "
+                        "f32[2, 3] in the other; which branch runs must be known, but data "
+                        "decides it"));
+}
+
+// What exporters make of a squeeze of dim 0.
+constexpr char kSqueezeIfOne[] = R"(
+g (float[M, N] X) => (float[K] Z) {
+  shape = Shape <end = 1> (X)
+  half = Constant <value = int64[1] {2}> ()
+  rows = Div(shape, half)
+  one = Constant <value = int64[1] {1}> ()
+  c = Equal(rows, one)
+  Z = If (c) <
+    then_branch = t () => (float[K] a) {
+      axes = Constant <value = int64[1] {-1}> ()
+      a = Reshape(X, axes)
+    },
+    else_branch = e () => (float[M, N] b) { b = Identity(X) }>
+})";
+
+OnnxImportOptions WithX(const HostTensor& x) {
+  OnnxImportOptions options;
+  options.input_values["X"] = x;
+  return options;
+}
+
+TEST(ControlTest, SizesOfGivenInputsChooseABranchAndAreGuarded) {
+  EXPECT_THAT(ImportToText(kSqueezeIfOne),
+              HasSubstr("it is decided by M // 2 == 1; pass values of the inputs"));
+  const std::string squeezed = ImportToText(kSqueezeIfOne, 17, WithX(Counting({3, 2})));
+  EXPECT_THAT(squeezed, HasSubstr("(%X: f32[M, N]) -> (%Z: f32[M*N])"));
+  EXPECT_THAT(squeezed, HasSubstr("M // 2 == 1"));
+  const std::string kept = ImportToText(kSqueezeIfOne, 17, WithX(Counting({4, 2})));
+  EXPECT_THAT(kept, HasSubstr("(%X: f32[M, N]) -> (%Z: f32[M, N])"));
+  EXPECT_THAT(kept, HasSubstr("M // 2 != 1"));
+}
+
+// The branch that does not run for the given sizes cannot be imported.
+TEST(ControlTest, GivenValuesChooseBesideABranchThatFails) {
+  const std::string text = R"(
+g (int64 rate, float[2, 3] X) => (float[2, 3] Z) {
+  fast = Constant <value = int64 {16}> ()
+  c = Equal(rate, fast)
+  Z = If (c) <
+    then_branch = t () => (float[2, 3] a) { a = Neg(X) },
+    else_branch = e () => (float[5] b) {
+      five = Constant <value = int64[1] {5}> ()
+      b = Reshape(X, five)
+    }>
+})";
+  EXPECT_THAT(ImportToText(text), HasSubstr("else_branch: Reshape node 'b'"));
+  OnnxImportOptions options;
+  options.input_values["rate"] = HostTensor::ScalarInt(DType::kI64, 16);
+  EXPECT_THAT(ImportToText(text, 17, options), HasSubstr("neg(%X)"));
+}
+
+// --- Loops ------------------------------------------------------------------------------
+
+// Takes a row of X in each of M iterations, along a slice of one element.
+std::string RowByRow(const std::string& squeeze) {
+  return R"(
+g (float[N, 3] X) => (float[3] Y) {
+  shape = Shape <end = 1> (X)
+  zero = Constant <value = int64[1] {0}> ()
+  M = Squeeze(shape, zero)
+  t = Constant <value = bool {1}> ()
+  start = Constant <value = float[3] {0, 0, 0}> ()
+  Y = Loop (M, t, start) <
+    body = b (int64 i, bool c, float[3] sum) => (bool d, float[3] next) {
+      d = Identity(c)
+      one = Constant <value = int64[1] {1}> ()
+      axis = Constant <value = int64[1] {0}> ()
+      first = Unsqueeze(i, axis)
+      last = Add(first, one)
+      slice = Slice(X, first, last, axis)
+      row = )" + squeeze + R"((slice)
+      next = Add(sum, row)
+    }>
+})";
+}
+
+TEST(ControlTest, SliceOfAnIterationHasOneElement) {
+  const std::string text = ImportToText(RowByRow("Squeeze"));
+  EXPECT_THAT(text, HasSubstr("slice(%X, dim=0, start=u0, end=u0 + 1) : f32[1, 3]"));
+  const auto outputs = RunModel(RowByRow("Squeeze"), {Counting({4, 3})});
+  ASSERT_EQ(outputs.size(), 1u);
+  EXPECT_THAT(outputs[0].ReadDoubles(), ElementsAre(18, 22, 26));
+}
+
+// The slice has at most one element where the number of iterations is data.
+TEST(ControlTest, SliceOfAtMostOneElementIsSqueezed) {
+  std::string text = RowByRow("Squeeze");
+  text.replace(text.find("g (float[N, 3] X)"), 17, "g (float[N, 3] X, int64 Trips)");
+  text.replace(text.find("Loop (M,"), 8, "Loop (Trips,");
+  const auto outputs =
+      RunModel(text, {Counting({4, 3}), HostTensor::ScalarInt(DType::kI64, 2)});
+  ASSERT_EQ(outputs.size(), 1u);
+  EXPECT_THAT(outputs[0].ReadDoubles(), ElementsAre(3, 5, 7));
+  const auto module = ImportOnnxBytes(ParseOnnxText(text, 17).SerializeAsString(), "");
+  ASSERT_TRUE(module.ok()) << module.status();
+  const auto beyond = reference::Run(
+      *(*module)->main(), {Counting({4, 3}), HostTensor::ScalarInt(DType::kI64, 5)});
+  EXPECT_FALSE(beyond.ok());
+}
+
+// The rank changes in the first iteration, whose results the next ones keep.
+std::string RankChanges(const std::string& trips) {
+  return R"(
+g (float[3] X, int64 Trips) => (float[1, 3] Y, float[3] Sums) {
+  three = Constant <value = int64 {3}> ()
+  t = Constant <value = bool {1}> ()
+  Y, Sums = Loop ()" + trips + R"(, t, X) <
+    body = b (int64 i, bool c, float[K] x) => (bool d, float[1, 3] y, float s) {
+      d = Identity(c)
+      flat = Constant <value = int64[2] {1, -1}> ()
+      f = Cast <to = 1> (i)
+      m = Reshape(x, flat)
+      y = Add(m, f)
+      s = ReduceSum <keepdims = 0> (y)
+    }>
+})";
+}
+
+TEST(ControlTest, IterationsThatChangeARankComeBeforeTheLoop) {
+  const HostTensor trips = HostTensor::ScalarInt(DType::kI64, 3);
+  const auto outputs = RunModel(RankChanges("three"), {Counting({3}), trips});
+  ASSERT_EQ(outputs.size(), 2u);
+  EXPECT_THAT(outputs[0].dims(), ElementsAre(1, 3));
+  EXPECT_THAT(outputs[0].ReadDoubles(), ElementsAre(3, 4, 5));
+  EXPECT_THAT(outputs[1].ReadDoubles(), ElementsAre(3, 6, 12));
+  EXPECT_THAT(ImportToText(RankChanges("Trips")),
+              HasSubstr("UNIMPLEMENTED: Loop node 'Y': carried value 0 is f32[3] before an "
+                        "iteration and f32[1, 3] after it; such an iteration must be known to "
+                        "run"));
+}
+
+// Every iteration adds a dim: there is no loop left.
+TEST(ControlTest, LoopOfKnownLengthIsUnrolledWhereEachIterationChangesARank) {
+  const std::string text = R"(
+g (float[3] X) => (float[1, 1, 3] Y, int64[2] Kept) {
+  two = Constant <value = int64 {2}> ()
+  Y, Kept = Loop (two, , X) <
+    body = b (int64 i, bool c, float[K] x) => (bool d, float[1, K] y, int64 k) {
+      d = Identity(c)
+      axis = Constant <value = int64[1] {0}> ()
+      y = Unsqueeze(x, axis)
+      k = Identity(i)
+    }>
+})";
+  const auto outputs = RunModel(text, {Counting({3})});
+  ASSERT_EQ(outputs.size(), 2u);
+  EXPECT_THAT(outputs[0].dims(), ElementsAre(1, 1, 3));
+  EXPECT_THAT(outputs[1].ReadInts(), ElementsAre(0, 1));
+}
+
+// A scalar that an iteration makes a vector of one element stays a scalar.
+TEST(ControlTest, CarriedScalarMayBecomeAVectorOfOne) {
+  const auto outputs = RunModel(R"(
+g (float X, int64 M) => (float Y) {
+  t = Constant <value = bool {1}> ()
+  Y = Loop (M, t, X) <
+    body = b (int64 i, bool c, float x) => (bool d, float[1] y) {
+      d = Identity(c)
+      one = Constant <value = float[1] {1}> ()
+      y = Add(x, one)
+    }>
+})",
+                                {HostTensor::FromDoubles(DType::kF32, {}, {5}),
+                                 HostTensor::ScalarInt(DType::kI64, 3)});
+  ASSERT_EQ(outputs.size(), 1u);
+  EXPECT_THAT(outputs[0].ReadDoubles(), ElementsAre(8));
 }
 
 }  // namespace

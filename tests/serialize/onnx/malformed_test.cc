@@ -171,6 +171,75 @@ g (float[N] X) => (float[N] Y) { Y = local.f0(X) }
                     HasSubstr("more than 1000 nodes")));
 }
 
+// Functions that call the next one ten times: 10^`depth` nodes.
+::onnx::ModelProto Laughs(int depth) {
+  const std::string imports = "<domain: \"local\", opset_import: [\"\" : 17, \"local\" : 1]>\n";
+  std::string text = R"(<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+g (float[N] X) => (float[N] Y) { Y = local.laugh0(X) }
+)";
+  for (int i = 0; i < depth; ++i) {
+    absl::StrAppend(&text, imports, "laugh", i, " (x) => (y) {\n t0 = local.laugh", i + 1, "(x)\n");
+    for (int k = 1; k < 9; ++k) {
+      absl::StrAppend(&text, " t", k, " = local.laugh", i + 1, "(t", k - 1, ")\n");
+    }
+    absl::StrAppend(&text, " y = local.laugh", i + 1, "(t8)\n}\n");
+  }
+  absl::StrAppend(&text, imports, "laugh", depth, " (x) => (y) { y = Abs(x) }\n");
+  return ParseOnnxText(text);
+}
+
+// By default too, as many nodes as the file's size allows are made.
+TEST(MalformedTest, InlinedNodesAreBoundedByTheFile) {
+  EXPECT_THAT(ImportToText(Laughs(2)), HasSubstr("abs("));
+  for (int depth : {6, 12}) {
+    EXPECT_THAT(ImportToText(Laughs(depth)),
+                AllOf(StartsWith("RESOURCE_EXHAUSTED"), HasSubstr("more than 262144 nodes"),
+                      HasSubstr("function local::laugh")));
+  }
+}
+
+// A name of a call is not repeated in full in each node that is inlined.
+TEST(MalformedTest, LongNamesOfCallsAreCut) {
+  auto model = Laughs(2);
+  model.mutable_graph()->mutable_node(0)->set_name(std::string(5000, 'n'));
+  const auto module = ImportOnnxBytes(model.SerializeAsString(), "");
+  ASSERT_TRUE(module.ok()) << module.status();
+  const Node* node = (*module)->main()->first_node();
+  const auto names = (*module)->provenance().Names(node->provenance(), /*limit=*/1);
+  ASSERT_EQ(names.size(), 1u);
+  const std::string name(names[0]);
+  EXPECT_THAT(name, HasSubstr("nnn..."));
+  EXPECT_LT(name.size(), 1100u);
+}
+
+TEST(MalformedTest, RanksAreBounded) {
+  const auto model_of = [](int rank) {
+    auto model = ParseOnnxText("g (float[1] X) => (float[1] Y) { Y = Unsqueeze(X, axes) }");
+    auto* shape = model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
+    shape->mutable_shape()->clear_dim();
+    for (int i = 0; i < rank; ++i) shape->mutable_shape()->add_dim()->set_dim_value(1);
+    model.mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type()->clear_shape();
+    auto* axes = model.mutable_graph()->add_initializer();
+    axes->set_name("axes");
+    axes->set_data_type(::onnx::TensorProto::INT64);
+    axes->add_dims(1);
+    axes->add_int64_data(0);
+    return model;
+  };
+  EXPECT_THAT(ImportToText(model_of(63)), HasSubstr("func @main"));
+  EXPECT_THAT(ImportToText(model_of(64)),
+              AllOf(HasSubstr("Unsqueeze node 'Y'"), HasSubstr("65 dims; the limit is 64")));
+  EXPECT_EQ(ImportToText(model_of(65)),
+            "INVALID_ARGUMENT: input 'X': it has 65 dims; the limit is 64");
+  auto model = ParseOnnxText("g (float[1] X) => (float[1] Y) { Y = Add(X, W) }");
+  auto* w = model.mutable_graph()->add_initializer();
+  w->set_name("W");
+  w->set_data_type(::onnx::TensorProto::FLOAT);
+  for (int i = 0; i < 70; ++i) w->add_dims(1);
+  w->add_float_data(1);
+  EXPECT_THAT(ImportToText(model), HasSubstr("initializer 'W': it has 70 dims; the limit is 64"));
+}
+
 // `depth` graphs in each other, around garbage.
 std::string Nested(int depth) {
   // Built from the inside: the lengths stand in front.
@@ -326,10 +395,14 @@ TEST_F(ExternalDataTest, OutsideOfTheFolderIsRefused) {
   EXPECT_THAT(Import("C:\\secret.bin"), HasSubstr("is not relative"));
 }
 
+TEST_F(ExternalDataTest, TheFolderIsNoFile) {
+  EXPECT_THAT(Import("."), HasSubstr("\".\" is the model's folder and not a file"));
+}
+
 TEST_F(ExternalDataTest, RangesAndFilesAreChecked) {
   EXPECT_THAT(Import("missing.bin"),
               AllOf(HasSubstr("NOT_FOUND"), HasSubstr("\"missing.bin\"")));
-  EXPECT_THAT(Import("data"), HasSubstr("is not a file"));
+  EXPECT_THAT(Import("data"), HasSubstr("is not a file, it is a folder"));
   EXPECT_THAT(Import("data/w.bin", 5),
               HasSubstr("has 12 bytes, but the tensor is at offset 5, 8 bytes "
                         "long"));

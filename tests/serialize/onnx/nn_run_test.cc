@@ -247,5 +247,34 @@ g (float[2, 2] X) => (float[2, 2] Y) {
               Near({0, 0, -0.25, 0.75}));
 }
 
+// --- Activations -------------------------------------------------------------------------
+
+TEST(NnRunTest, ShrinkOfIntegersIsExact) {
+  const std::string model = R"(
+g (int64[6] X) => (int64[6] Y) {
+  Y = Shrink <lambd = 2.5, bias = %> (X)
+})";
+  const int64_t large = (int64_t{1} << 60) + 1;
+  const HostTensor x = I64({6}, {-large, -3, -2, 2, 3, large});
+  const auto run = [&](const std::string& bias) {
+    const auto outputs = RunOnnx(Fill(model, bias), 9, {x});
+    return outputs.empty() ? std::vector<int64_t>() : outputs[0].ReadInts();
+  };
+  EXPECT_THAT(run("0.0"), ElementsAre(-large, -3, 0, 0, 3, large));
+  EXPECT_THAT(run("4.0"), ElementsAre(4 - large, 1, 0, 0, -1, large - 4));
+  // -3 + 3.5 and 3 - 3.5 lose the fraction.
+  EXPECT_THAT(run("3.5"), ElementsAre(4 - large, 0, 0, 0, 0, large - 4));
+}
+
+TEST(NnRunTest, ShrinkOfBytesComparesNumbers) {
+  const HostTensor x = HostTensor::FromInts(DType::kU8, {4}, {0, 1, 2, 255});
+  EXPECT_THAT(RunOnnxValues(R"(
+g (uint8[4] X) => (uint8[4] Y) {
+  Y = Shrink <lambd = 1.0, bias = 1.0> (X)
+})",
+                            9, {x}),
+              ElementsAre(0, 0, 1, 254));
+}
+
 }  // namespace
 }  // namespace weft

@@ -145,6 +145,33 @@ TEST(MalformedTest, Weights) {
   EXPECT_THAT(Error(p.Archive()), HasSubstr("tensor \"w\""));
 }
 
+// Elements that share their bytes are not made apart: 2^38 of them here.
+TEST(MalformedTest, WeightsThatAreMoreThanTheirBytes) {
+  TestProgram p = Relu();
+  p.storages["data/weights/weight_0"] = {1, 2};
+  p.weights = {{"p_w", "w", "parameter", {1 << 20, 1 << 18}, {0, 0}, 0, "weight_0"}};
+  EXPECT_THAT(Error(p.Archive()),
+              HasSubstr("tensor \"w\": its elements take 1099511627776 bytes and are stored as 8"));
+  p.weights[0].sizes = {1000, 1000};
+  EXPECT_EQ(Error(p.Archive()), "");
+}
+
+TEST(MalformedTest, RanksAreBounded) {
+  TestProgram p = Relu();
+  p.inputs[0].sizes = std::vector<std::string>(65, "1");
+  EXPECT_THAT(Error(p.Archive()), HasSubstr("a tensor of 65 dims; the limit is 64"));
+}
+
+// What takes little room in the archive and much in memory.
+TEST(MalformedTest, Bombs) {
+  EXPECT_THAT(Error(With("{" + std::string(2 << 20, ' '))),
+              HasSubstr("2097152 blanks in a row; the limit is 1048576"));
+  ZipWriter zip;
+  zip.Add("m/archive_format", "pt2");
+  zip.AddDeflated("m/models/model.json", std::string(80 << 20, ' '));
+  EXPECT_THAT(Error(zip.Finish()), HasSubstr("until the limit of 67108864"));
+}
+
 // Products and sums of sizes, strides and offsets that pass 64 bits.
 TEST(MalformedTest, SizesThatOverflow) {
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max();

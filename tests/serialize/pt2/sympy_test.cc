@@ -77,6 +77,58 @@ TEST(SympyTest, ReadsPowersAndCases) {
   EXPECT_EQ(*Parse("LShift(s0, s1)"), s0 * Pow(2, s1));
 }
 
+TEST(SympyTest, ReadsFloatsThatBecomeSizes) {
+  const SymInt scaled = FloorDiv(3 * s0, 2);
+  // Towards zero: with a range that is known, the floor.
+  const auto size = [&](const std::string& text) {
+    SymbolTable facts;
+    facts.Declare({s0, {2, 1000}});
+    const auto value = ParseSympy(
+        text, [](absl::string_view name) { return SymInt::Symbol(name); }, &facts);
+    EXPECT_TRUE(value.ok()) << value.status();
+    return value.ok() ? *value : SymInt::Invalid();
+  };
+  EXPECT_EQ(
+      size("TruncToInt(Mul(Float('1.5', precision=53), ToFloat(Symbol('s0', positive=True))))"),
+      scaled);
+  EXPECT_EQ(size("math.trunc(1.5*torch.sym_float(s0))"), scaled);
+  EXPECT_EQ(size("CeilToInt(IntTrueDiv(Symbol('s0'), Integer(3)))"), CeilDiv(s0, 3));
+  EXPECT_EQ(size("FloorToInt(Mul(Float('0.75'), ToFloat(s0)))"), FloorDiv(3 * s0, 4));
+  EXPECT_EQ(*Parse("math.ceil(((0.5*torch.sym_float(s0)) / 1.0)) >= 2"),
+            GreaterEqual(CeilDiv(s0, 2), 2));
+  EXPECT_EQ(*Parse("2.5e-1*sym_float(s0) < 3"), Less(s0, 12));
+  EXPECT_EQ(Parse("TruncToInt(Mul(Float('0.7'), ToFloat(s0)))").status().code(),
+            absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(Text("1.5*sym_float(s0)"), HasSubstr("float where an integer is wanted"));
+  EXPECT_THAT(Text("Float(s0)"), HasSubstr("unexpected"));
+  EXPECT_THAT(Text("Float('x')"), HasSubstr("not a number"));
+}
+
+// Ten alternatives would make a sum of products of 1023 terms.
+TEST(SympyTest, ConditionsOfManyParts) {
+  std::string either = "s0 == 1", both = "s0 != 1";
+  for (int i = 0; i < 9; ++i) {
+    absl::StrAppend(&either, " or n", i, " == ", i + 2);
+    absl::StrAppend(&both, " and n", i, " != ", i + 2);
+  }
+  const auto guard = Parse(either);
+  const auto opposite = Parse(both);
+  ASSERT_TRUE(guard.ok()) << guard.status();
+  ASSERT_TRUE(opposite.ok()) << opposite.status();
+  for (int64_t n = 0; n < 12; ++n) {
+    const auto value = [&](SymInt symbol) -> std::optional<int64_t> {
+      return symbol.name() == "n4" ? n : 0;
+    };
+    EXPECT_EQ(Evaluate(*guard, value), n == 6);
+    EXPECT_EQ(Evaluate(*opposite, value), n != 6);
+  }
+  // Nothing stays of it when the facts decide one.
+  SymbolTable facts;
+  ASSERT_EQ(facts.Assume(Equal(SymInt::Symbol("n8"), 10)), Proof::kUnknown);
+  const auto symbol = [](absl::string_view name) { return SymInt::Symbol(name); };
+  EXPECT_EQ(*ParseSympy(either, symbol, &facts), SymInt(1));
+}
+
 TEST(SympyTest, WritesWhatItReads) {
   const SymInt odd = SymInt::Symbol("batch size");
   const SymInt sizes[] = {
@@ -126,6 +178,7 @@ TEST(SympyTest, RefusesWhatIsMalformed) {
   EXPECT_THAT(Text("FloorDiv(s0)"), HasSubstr("number of arguments"));
   EXPECT_THAT(Text("99999999999999999999"), HasSubstr("not a 64-bit"));
   EXPECT_THAT(Text("9223372036854775807 + 1"), HasSubstr("64 bits"));
+  EXPECT_EQ(Parse("9223372036854775807 + 1").status().code(), absl::StatusCode::kResourceExhausted);
 }
 
 TEST(SympyTest, BoundsNesting) {

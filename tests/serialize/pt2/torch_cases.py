@@ -22,6 +22,8 @@ def dtype_number(dtype):
 
 
 def numbers(t):
+    if t._is_zerotensor():
+        t = torch.zeros(t.shape)
     if t.is_complex():
         t = torch.view_as_real(t.resolve_conj())
     values = t.detach().double().flatten().tolist()
@@ -93,6 +95,10 @@ def creation():
     case(A.linspace.default, 0.9, 7.9, 3, dtype=torch.int64)
     case(A.logspace.default, 0.9, 2.0, 3, 10.0, dtype=torch.int32)
     case(A.logspace.Scalar_Tensor, 0.0, t(2.0), 3, 2.0)
+    case(A.tril_indices.default, 3, 4)
+    case(A.triu_indices.default, 3, 4, 1)
+    case(A.tril_indices.default, 2, 2, dtype=torch.int32)
+    case(A._efficientzerotensor.default, [2, 3], dtype=torch.float64)
 
 
 def arithmetic():
@@ -294,9 +300,43 @@ def edges():
     case(A.linalg_matrix_norm.str_ord, m)
 
 
+def products():
+    x = torch.complex(ramp(3, 4), ramp(3, 4).cos())
+    y = torch.complex(ramp(4, 4).sin(), ramp(4, 4))
+    case(A.einsum.default, 'ij,jk->ik', [x, y])
+    case(A.einsum.default, 'ij , ij', [x, x])
+    case(A.einsum.default, '...i,ij->...j', [x, y])
+    case(A.einsum.default, 'ii->i', [y])
+    case(A.einsum.default, 'ij,jk,kl,il->i', [x, y, y, x])
+    case(A.einsum.default, 'b...,bj,b->...j', [x, x, x[:, 0]])
+    i8 = torch.int8
+    a = (torch.arange(17 * 16) * 37 % 255 - 127).reshape(17, 16).to(i8)
+    b = (torch.arange(16 * 8) * 11 % 255 - 127).reshape(16, 8).to(i8)
+    case(A._int_mm.default, a, b)
+    ends = t([2, 2, 5], torch.int32)
+    case(A._grouped_mm.default, ramp(5, 8).bfloat16(), ramp(3, 8, 8).bfloat16(), ends)
+    case(A._is_all_true.default, t([True, False], torch.bool))
+    case(A._is_any_true.default, t([True, False], torch.bool))
+
+
+def attention():
+    q, k, v = ramp(1, 2, 3, 4), ramp(1, 2, 5, 4).sin(), ramp(1, 2, 5, 4).cos()
+    grad = ramp(1, 2, 3, 4).cos()
+    mask = torch.zeros(1, 1, 3, 5)
+    mask[..., 1:, 3:] = -float('inf')
+    forward = A._scaled_dot_product_flash_attention_for_cpu.default
+    backward = A._scaled_dot_product_flash_attention_for_cpu_backward.default
+    for causal, more in ((False, {}), (True, {'scale': 0.3}),
+                         (False, {'attn_mask': mask})):
+        case(forward, q, k, v, 0.0, causal, **more)
+        out, sums = forward(q, k, v, 0.0, causal, **more)
+        case(backward, grad, q, k, v, out, sums, 0.0, causal, **more)
+
+
 def main():
     for group in (creation, arithmetic, complex_numbers, statistics, joins,
-                  signals, images, norms, losses, gradients, edges):
+                  signals, images, norms, losses, gradients, edges, products,
+                  attention):
         group()
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                         'aten_cases.jsonl')

@@ -1,0 +1,197 @@
+#include "base/output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+namespace weft {
+namespace {
+
+constexpr int kMaxLinks = 40;  // Symbolic links in a row, as Linux counts.
+
+// With the slash; "" when the path has no folder.
+std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+
+// The open file that the path stands for; -1: none.
+int StandsForOpenFile(absl::string_view path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  int fd = -1;
+  if (!absl::ConsumePrefix(&path, "/dev/fd/") && !absl::ConsumePrefix(&path, "/proc/self/fd/")) {
+    return -1;
+  }
+  return absl::SimpleAtoi(path, &fd) && fd >= 0 ? fd : -1;
+}
+
+// Follows `path` while it is a link, up to one that stands for an open file. The file at the end
+// may be missing. ELOOP when the links do not end.
+int FollowLinks(std::string* path) {
+  for (int i = 0; i < kMaxLinks; ++i) {
+    if (StandsForOpenFile(*path) >= 0) return 0;
+    char link[4096];
+    const ssize_t size = readlink(path->c_str(), link, sizeof(link));
+    if (size < 0) return 0;  // Not a link, or open() tells what is wrong.
+    const std::string to(link, static_cast<size_t>(size));
+    *path = absl::StartsWith(to, "/") ? to : absl::StrCat(FolderOf(*path), to);
+  }
+  return ELOOP;
+}
+
+// 0, or the error.
+int WriteAll(int fd, absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return 0;
+}
+
+// What cannot be synced, as some file systems cannot, is not an error.
+int Sync(int fd) {
+  return fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS ? 0 : errno;
+}
+
+// The rename lasts when the folder is on the disk. It has happened, so an error is of no use.
+void SyncFolder(const std::string& folder) {
+  const int fd = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  fsync(fd);
+  close(fd);
+}
+
+}  // namespace
+
+absl::StatusOr<OutputFile> OutputFile::Open(const std::string& path) {
+  OutputFile file;
+  file.path_ = path;
+  file.target_ = path;
+  if (const int error = FollowLinks(&file.target_)) return file.Error(error);
+  const int open_file = StandsForOpenFile(file.target_);
+  struct stat old = {};
+  const bool exists = open_file < 0 && stat(file.target_.c_str(), &old) == 0;
+  if (open_file >= 0) {
+    file.fd_ = fcntl(open_file, F_DUPFD_CLOEXEC, 0);
+  } else if (exists && !S_ISREG(old.st_mode)) {
+    file.fd_ = open(file.target_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  } else {
+    absl::Status status = file.OpenTemporary(file.target_);
+    if (status.ok() && exists) status = file.TakeAttributes(file.target_);
+    if (!status.ok()) return status;
+  }
+  if (file.fd_ < 0) return file.Error(errno);
+  return file;
+}
+
+absl::Status OutputFile::OpenTemporary(const std::string& target) {
+  static std::atomic<int64_t> number{0};
+  constexpr int kTries = 100;
+  // Before anything is made: the folder may allow what the file does not.
+  if (access(target.c_str(), F_OK) == 0 &&
+      faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0) {
+    return Error(errno);
+  }
+  // With a '/' at its end it would be a folder, and rename() would say so too late.
+  if (target.empty() || target.back() == '/') return Error(target.empty() ? ENOENT : EISDIR);
+  for (int i = 0; i < kTries; ++i) {
+    temporary_ = absl::StrCat(FolderOf(target), ".weft-", getpid(), "-", ++number, ".tmp");
+    fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd_ >= 0) return absl::OkStatus();
+    if (errno != EEXIST) break;
+  }
+  temporary_.clear();
+  return Error(errno);
+}
+
+absl::Status OutputFile::TakeAttributes(const std::string& target) {
+  struct stat old = {};
+  if (stat(target.c_str(), &old) != 0) return absl::OkStatus();  // Gone by now.
+  // The owner comes first: changing it clears bits of the mode. A process that may set neither
+  // owner nor group does not open the file to a group of its own.
+  const bool same_group =
+      fchown(fd_, old.st_uid, old.st_gid) == 0 || fchown(fd_, -1, old.st_gid) == 0;
+  if (fchmod(fd_, old.st_mode & (same_group ? 0777 : 0707)) != 0) return Error(errno);
+  return absl::OkStatus();
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept { *this = std::move(other); }
+
+OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
+  Drop();
+  path_ = std::move(other.path_);
+  target_ = std::move(other.target_);
+  temporary_ = std::exchange(other.temporary_, "");
+  fd_ = std::exchange(other.fd_, -1);
+  size_ = other.size_;
+  return *this;
+}
+
+OutputFile::~OutputFile() { Drop(); }
+
+void OutputFile::Drop() {
+  if (fd_ >= 0) close(fd_);
+  fd_ = -1;
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+  temporary_.clear();
+}
+
+absl::Status OutputFile::Error(int error) const {
+  return absl::UnavailableError(
+      absl::StrCat("cannot write ", path_, ": ", std::strerror(error)));
+}
+
+absl::Status OutputFile::Write(absl::string_view bytes) {
+  if (const int error = WriteAll(fd_, bytes)) return Error(error);
+  size_ += static_cast<int64_t>(bytes.size());
+  return absl::OkStatus();
+}
+
+absl::Status OutputFile::PadTo(int64_t offset) {
+  static constexpr char kZeros[4096] = {};
+  while (size_ < offset) {
+    const int64_t part = std::min<int64_t>(offset - size_, sizeof(kZeros));
+    absl::Status status = Write(absl::string_view(kZeros, static_cast<size_t>(part)));
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status OutputFile::Commit() {
+  int error = temporary_.empty() ? 0 : Sync(fd_);
+  // Some file systems tell of a full disk here.
+  if (close(std::exchange(fd_, -1)) != 0 && error == 0) error = errno;
+  if (error == 0 && !temporary_.empty()) {
+    if (std::rename(temporary_.c_str(), target_.c_str()) != 0) {
+      error = errno;
+    } else {
+      temporary_.clear();
+      SyncFolder(FolderOf(target_));
+    }
+  }
+  if (error == 0) return absl::OkStatus();
+  Drop();
+  return Error(error);
+}
+
+absl::Status WriteFile(const std::string& path, absl::string_view bytes) {
+  auto file = OutputFile::Open(path);
+  if (!file.ok()) return file.status();
+  absl::Status status = file->Write(bytes);
+  if (!status.ok()) return status;
+  return file->Commit();
+}
+
+}  // namespace weft

@@ -1,0 +1,59 @@
+// Files that are written whole or not at all: the bytes go to a new file in the same folder, which
+// takes the place of the old one when it is complete and on the disk. A full disk, a signal or a
+// loss of power leaves the old file as it was.
+//
+//   * A symbolic link stays; the file that it leads to is replaced.
+//   * The new file has the permissions of the old one (owner and group too, where the process may
+//     set them). An old file that the process may not write is refused.
+//   * Other names of the old file (hard links) keep the old contents.
+//   * Devices, pipes and sockets are written to as they are. /dev/stdout, /dev/stderr and
+//     /dev/fd/N stand for the open files of this process.
+#ifndef WEFT_BASE_OUTPUT_FILE_H_
+#define WEFT_BASE_OUTPUT_FILE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace weft {
+
+class OutputFile {
+ public:
+  // Errors name `path` and the reason, as "cannot write PATH: No space left on device".
+  static absl::StatusOr<OutputFile> Open(const std::string& path);
+  OutputFile(OutputFile&& other) noexcept;
+  OutputFile& operator=(OutputFile&& other) noexcept;
+  // Drops what was written, unless Commit() succeeded.
+  ~OutputFile();
+
+  absl::Status Write(absl::string_view bytes);
+  // Zeros up to `offset`, which is not before the end of what was written.
+  absl::Status PadTo(int64_t offset);
+  // For libraries that write by themselves, up to Commit().
+  int fd() const { return fd_; }
+  // Puts the file in its place. Nothing is written after it.
+  absl::Status Commit();
+
+ private:
+  OutputFile() = default;
+  absl::Status OpenTemporary(const std::string& target);
+  absl::Status TakeAttributes(const std::string& target);
+  absl::Status Error(int error) const;
+  void Drop();
+
+  std::string path_;       // As the caller names it.
+  std::string target_;     // The file that is replaced.
+  std::string temporary_;  // Empty: the bytes go to the target itself.
+  int fd_ = -1;            // -1 after Commit().
+  int64_t size_ = 0;
+};
+
+// A file with these bytes.
+absl::Status WriteFile(const std::string& path, absl::string_view bytes);
+
+}  // namespace weft
+
+#endif  // WEFT_BASE_OUTPUT_FILE_H_

@@ -1,0 +1,28 @@
+// What nodes assume about sizes, as conditions of the plan. Nodes of fused groups and
+// of decompositions have theirs, and what a nested graph assumes belongs to its plan: a
+// branch that is not taken refuses nothing.
+#include <string>
+#include <vector>
+
+#include "graph/core/status_macros.h"
+#include "lowering/graph_lowering.h"
+
+namespace weft {
+
+absl::Status GraphLowering::AddConditions(const Graph& graph) {
+  std::vector<SizeAssumption> assumptions;
+  WEFT_RETURN_IF_ERROR(AddSizeAssumptions(graph, &assumptions));
+  for (const SizeAssumption& assumption : assumptions) {
+    if (!known_) known_ = graph_.module().symbols();
+    const std::string origin = origin_ != nullptr ? OriginOf(*origin_) : assumption.origin;
+    const SymInt simple = known_->Simplify(assumption.condition);
+    const bool simpler = IsTruth(simple) && !simple.is_constant();
+    const SymInt condition = simpler ? simple : assumption.condition;
+    if (known_->Prove(condition) == Proof::kYes) continue;
+    known_->Assume(condition, origin);
+    plan_.conditions.push_back({condition, origin});
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace weft

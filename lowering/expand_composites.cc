@@ -1,0 +1,48 @@
+#include "lowering/expand_composites.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/core/builder.h"
+#include "graph/core/op.h"
+
+namespace weft {
+namespace {
+
+// A decomposition that grows past this is taken for one that does not end.
+constexpr int kMaxExpansions = 10000;
+
+}  // namespace
+
+absl::Status ExpandComposites(Graph* graph, absl::FunctionRef<bool(const Node&)> stays) {
+  int expansions = 0;
+  for (Node* node = graph->first_node(); node != graph->return_node();) {
+    Node* next = node->next();
+    if (!node->op().is_composite() || stays(*node)) {
+      node = next;
+      continue;
+    }
+    if (++expansions > kMaxExpansions) {
+      return absl::UnimplementedError("its decomposition does not end");
+    }
+    Node* before = node->prev();
+    Builder b(graph, node);
+    Node::ArgStorage storage;
+    const std::vector<Value*> results = node->op().decompose()(b, node->Args(&storage));
+    if (!b.status().ok()) {
+      return absl::UnimplementedError(
+          absl::StrCat("its decomposition fails: ", b.status().message()));
+    }
+    for (int r = 0; r < node->num_results(); ++r) {
+      node->result(r)->ReplaceAllUsesWith(results[r]);
+    }
+    // The decomposition stands before the node: it is next.
+    Node* first = before == nullptr ? graph->first_node() : before->next();
+    next = first == node ? next : first;
+    graph->EraseNode(node);
+    node = next;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace weft

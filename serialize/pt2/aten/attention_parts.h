@@ -1,0 +1,23 @@
+// Attention step by step. The functions read the arguments `scale` and `is_causal` of the
+// call, and those that say so others.
+#ifndef WEFT_SERIALIZE_PT2_ATEN_ATTENTION_PARTS_H_
+#define WEFT_SERIALIZE_PT2_ATEN_ATTENTION_PARTS_H_
+
+#include "serialize/pt2/aten_call.h"
+
+namespace weft::pt2 {
+
+// The whole of it, by `query`, `key` and `value`, `dropout_p` and `enable_gqa` where the
+// schema has them. `mask` may be null.
+Value* Attend(AtenCall& c, Value* mask);
+
+// `scale`, or 1 / sqrt(size of the last dim), as a scalar of query's dtype.
+Value* AttentionScale(AtenCall& c, const Value* query);
+
+// [.., L, S]: scaled products of query and key, -inf where a mask of bools or the causal
+// one hides them. `mask` may be null.
+Value* AttentionScores(AtenCall& c, Value* query, Value* key, Value* mask);
+
+}  // namespace weft::pt2
+
+#endif  // WEFT_SERIALIZE_PT2_ATEN_ATTENTION_PARTS_H_

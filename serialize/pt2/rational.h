@@ -1,0 +1,51 @@
+// Rational numbers over symbolic integers, which stand for what PyTorch computes of
+// sizes: the rationals within a SymPy product, and the floats between a size and the
+// integer that is made from it (`int(size * 1.5)`).
+//
+// A float is represented only where integers that are cut from it, and comparisons, are
+// those of the exact rational: constants that are a fraction p / q to within half a
+// rounding, products of one of those and whole numbers, and quotients by a constant.
+// Arithmetic on a rounded value, whose error could grow, is Unimplemented. This holds for
+// sizes below 2^32 and fractions of at most 2^20.
+#ifndef WEFT_SERIALIZE_PT2_RATIONAL_H_
+#define WEFT_SERIALIZE_PT2_RATIONAL_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/core/sym.h"
+
+namespace weft::pt2 {
+
+struct Rational {
+  SymInt numerator;
+  int64_t denominator = 1;  // Positive.
+  bool is_float = false;
+  // The float is within one rounding of the rational, instead of equal to it.
+  bool rounded = false;
+};
+
+// A float constant. Unimplemented when no small fraction stands for it.
+absl::StatusOr<Rational> RationalOf(double value);
+
+absl::StatusOr<Rational> Plus(const Rational& a, const Rational& b);
+absl::StatusOr<Rational> Times(const Rational& a, const Rational& b);
+// True division. The divisor must be a positive constant.
+absl::StatusOr<Rational> Quotient(const Rational& a, const Rational& b);
+absl::StatusOr<Rational> Power(const Rational& base, const Rational& exponent);
+Rational Negated(Rational a);
+
+// The integer that the number is known to be; of a rational the floor. InvalidArgument
+// when it left 64 bits or kMaxTerms, Unimplemented for a float.
+absl::StatusOr<SymInt> Whole(const Rational& a);
+// Integers next to a number. kTrunc is towards zero.
+enum class Rounding { kFloor, kCeil, kTrunc };
+SymInt ToInt(const Rational& a, Rounding rounding);
+
+using CompareFn = SymInt (*)(SymInt, SymInt);
+absl::StatusOr<SymInt> Compared(const Rational& a, CompareFn compare, const Rational& b);
+
+}  // namespace weft::pt2
+
+#endif  // WEFT_SERIALIZE_PT2_RATIONAL_H_

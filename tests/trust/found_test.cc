@@ -1,0 +1,66 @@
+// Small programs that the generators found `cpu` to be wrong on.
+#include <memory>
+#include <vector>
+
+#include "backends/reference/executor.h"
+#include "gtest/gtest.h"
+#include "tests/support/parse.h"
+#include "tests/support/tensor_compare.h"
+#include "tests/trust/check.h"
+
+namespace weft::trust {
+namespace {
+
+void ExpectSame(const char* text, const std::vector<HostTensor>& inputs,
+                const char* isa = "native") {
+  const auto module = Parse(text);
+  const auto want = reference::Run(*module->main(), inputs);
+  ASSERT_TRUE(want.ok()) << want.status();
+  for (const char* passes : {"none", "cpu"}) {
+    Configuration configuration;
+    configuration.passes = passes;
+    configuration.options.isa = isa;
+    Totals totals;
+    auto compiled = CompiledProgram::Create(*module, configuration, &totals);
+    ASSERT_TRUE(compiled.ok()) << compiled.status();
+    const auto got = compiled->Run(inputs);
+    ASSERT_TRUE(got.ok()) << got.status();
+    for (size_t i = 0; i < want->size(); ++i) {
+      EXPECT_EQ(Difference((*got)[i], (*want)[i], ToleranceOf((*want)[i].dtype())), "") << passes;
+    }
+  }
+}
+
+// A machine without AVX-512 runs these, too.
+TEST(Found, IntegerProductsOnAvx2) {
+  std::vector<int64_t> values;
+  for (int i = 0; i < 32; ++i) values.push_back(i % 7 - 3);
+  ExpectSame(R"(
+func @main(%x: i32[2, 8], %w: i32[2, 8]) -> i32[2, 2] {
+  %0 = linear(%x, %w, none) : i32[2, 2]
+  return %0
+})",
+             {HostTensor::FromInts(DType::kI32, {2, 8}, absl::MakeConstSpan(values).first(16)),
+              HostTensor::FromInts(DType::kI32, {2, 8}, absl::MakeConstSpan(values).last(16))},
+             "avx2");
+}
+
+TEST(Found, SlicesOfEmptyTensors) {
+  ExpectSame(R"(
+func @main(%x: f32[0, 11], %w: f32[3, 4]) -> f32[0, 3] {
+  %0 = slice(%x, dim=1, start=1, end=9, step=2) : f32[0, 4]
+  %1 = linear(%0, %w, none) : f32[0, 3]
+  return %1
+})",
+             {HostTensor(DType::kF32, {0, 11}), HostTensor(DType::kF32, {3, 4})});
+  ExpectSame(R"(
+func @main(%x: f32[2, 3, 0], %w: f32[1, 0, 37]) -> f32[2, 3, 17] {
+  %0 = slice(%w, dim=2, start=3, end=37, step=2) : f32[1, 0, 17]
+  %1 = matmul(%x, %0) : f32[2, 3, 17]
+  return %1
+})",
+             {HostTensor(DType::kF32, {2, 3, 0}), HostTensor(DType::kF32, {1, 0, 37})});
+}
+
+}  // namespace
+}  // namespace weft::trust

@@ -1,0 +1,30 @@
+// Programs made from the op schemas: routines of the target with random epilogues, and every other
+// op with random operands before and random readers behind it.
+#ifndef WEFT_TESTS_TRUST_SCHEMA_PROGRAMS_H_
+#define WEFT_TESTS_TRUST_SCHEMA_PROGRAMS_H_
+
+#include "absl/status/statusor.h"
+#include "tests/trust/program.h"
+#include "tests/trust/random.h"
+
+namespace weft::trust {
+
+// Either of the two below.
+absl::StatusOr<TestProgram> MakeSchemaProgram(Random& random);
+
+// A matmul, linear, convolution, pooling or attention and what follows it.
+absl::StatusOr<TestProgram> MakeRoutineProgram(Random& random);
+
+// A pointwise op of any rank, broadcast and dtype, or a sample of any op, between others.
+absl::StatusOr<TestProgram> MakeOpProgram(Random& random);
+
+// Follows `value` by up to `most` pointwise ops whose other operands broadcast to it, alias it or
+// are computed from it. Keeps to the dtype.
+Value* AddPointwise(ProgramBuilder& p, Value* value, int most);
+
+// A routine of the target on new operands, whose result has this dtype.
+Value* AddRoutine(ProgramBuilder& p, DType dtype);
+
+}  // namespace weft::trust
+
+#endif  // WEFT_TESTS_TRUST_SCHEMA_PROGRAMS_H_
