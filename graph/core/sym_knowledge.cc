@@ -13,6 +13,26 @@ using Kind = SymInt::Kind;
 
 namespace {
 
+// Nodes of an expression, written out as a tree, past which no symbol is replaced by it, and past
+// which a condition is not learnt again with a symbol replaced: sizes of products of sums would
+// multiply with each replacement.
+constexpr int kMaxValue = 64;
+constexpr int kMaxCondition = 256;
+// Conditions that follow from one that is learnt, past which the others are dropped: facts that
+// contradict each other never run out of consequences.
+constexpr size_t kMaxConsequences = 1000;
+
+// Takes the nodes of `s` off `budget`; false when there are more.
+bool Fits(SymInt s, int* budget) {
+  if (--*budget < 0) return false;
+  for (SymInt arg : s.args()) {
+    if (!Fits(arg, budget)) return false;
+  }
+  return true;
+}
+
+bool HasAtMost(int nodes, SymInt s) { return s.is_valid() && Fits(s, &nodes); }
+
 // A symbol with the coefficient 1 or -1 that occurs nowhere else in `s`: an
 // unbacked one if there is one, then the last declared, so that early symbols
 // stay. Nothing when there is none.
@@ -37,11 +57,13 @@ std::optional<Term> SolvableTerm(SymInt s, const SymbolTable& table) {
 
 void SymKnowledge::Learn(SymInt condition, const SymbolTable& table) {
   queue_.push_back(condition);
-  for (size_t i = 0; i < queue_.size(); ++i) LearnOne(queue_[i], table);
+  for (size_t i = 0; i < queue_.size() && i < kMaxConsequences; ++i) LearnOne(queue_[i], table);
   queue_.clear();
 }
 
 void SymKnowledge::LearnOne(SymInt condition, const SymbolTable& table) {
+  // A condition may have been queued before one of its symbols was replaced.
+  condition = Replace(condition);
   if (!condition.is_valid() || condition.is_constant()) return;
   if (!known_.insert(condition).second) return;
   learnt_.push_back(condition);
@@ -67,7 +89,8 @@ void SymKnowledge::LearnNonNegative(SymInt s) {
 }
 
 void SymKnowledge::LearnZero(SymInt s, const SymbolTable& table) {
-  const std::optional<Term> term = SolvableTerm(s, table);
+  const std::optional<Term> term =
+      HasAtMost(kMaxValue, s) ? SolvableTerm(s, table) : std::nullopt;
   if (!term) {
     AddAxiom(s);
     return AddAxiom(-s);
@@ -87,14 +110,18 @@ void SymKnowledge::AddReplacement(SymInt symbol, SymInt value, const SymbolTable
       return std::nullopt;
     });
   };
-  for (auto& [replaced, old] : replacements_) old = with_value(old);
+  for (auto& [replaced, old] : replacements_) {
+    const SymInt now = with_value(old);
+    // Otherwise it stands for the same, in symbols that have values of their own.
+    if (HasAtMost(kMaxCondition, now)) old = now;
+  }
   replacements_.emplace(symbol, value);
 
   // What was known of the symbol is now known of its value.
   for (SymInt condition : learnt_) {
-    if (ContainsSymbol(condition, symbol)) {
-      queue_.push_back(with_value(condition));
-    }
+    if (!ContainsSymbol(condition, symbol)) continue;
+    const SymInt now = with_value(condition);
+    if (HasAtMost(kMaxCondition, now)) queue_.push_back(now);
   }
   if (range.min != SymRange::kMin) queue_.push_back(GreaterEqual(value, range.min));
   if (range.max != SymRange::kMax) queue_.push_back(LessEqual(value, range.max));
