@@ -24,9 +24,13 @@ convolutions run channels-last; its temporaries are not mapped and faulted in an
 in each run (MALLOC_ variables); a build without MKL or without vector
 instructions for Inductor is refused. `chrt` keeps threads that
 spin from waiting for others: without it, run nothing else.
+
+`time --busy=N` measures beside N processes that keep processors busy, without
+`chrt`; `--threads=0` lets each runner choose its threads, as users mostly do.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -91,6 +95,18 @@ def may_use_chrt():
         ["chrt", "-f", "1", "true"], capture_output=True).returncode == 0
 
 
+@contextlib.contextmanager
+def busy_processes(count):
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
+             for _ in range(count)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
 class Case:
     """A model on disk: <folder>/model.onnx, inputs/, names, weights.npz."""
 
@@ -137,8 +153,10 @@ class Case:
     def runners(self, threads):
         """(label, command, environment) for each."""
         args = self.args
-        env = dict(os.environ, OMP_NUM_THREADS=str(threads),
-                   MKL_NUM_THREADS=str(threads))
+        env = dict(os.environ)
+        if threads:
+            env.update(OMP_NUM_THREADS=str(threads),
+                       MKL_NUM_THREADS=str(threads))
         weft = [os.path.join(args.bin, "bench", "main"), "--threads=%d" % threads,
                 "--target=" + args.target, "--passes=" + args.passes,
                 "--admit=" + args.admit, "--nopeaks",
@@ -252,7 +270,8 @@ def time_case(args, case, threads, real_time):
     for _ in range(args.rounds):
         for label, command, env in case.runners(threads):
             try:
-                text = call(command, env, real_time)
+                with busy_processes(args.busy):
+                    text = call(command, env, real_time)
                 result = json.loads(text[text.index("{"):])
             except (Failure, ValueError) as failure:
                 print(f"{case.name}: {label}: {failure}", file=sys.stderr)
@@ -294,8 +313,8 @@ def table(rows, labels):
 
 
 def time(args):
-    real_time = may_use_chrt()
-    if not real_time:
+    real_time = args.busy == 0 and may_use_chrt()
+    if not real_time and args.busy == 0:
         print("chrt -f 1 is not permitted: other processes disturb threads "
               "that spin", file=sys.stderr)
     rows, versions, raw = [], {}, []
@@ -374,6 +393,8 @@ def main():
     parser.add_argument("--opset", type=int, default=20,
                         help="of the exported models")
     parser.add_argument("--threads", default="1,2", metavar="N,...")
+    parser.add_argument("--busy", type=int, default=0, metavar="N",
+                        help="of time: busy processes beside each runner")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--warmup", type=float, default=1)
