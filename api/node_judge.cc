@@ -14,10 +14,12 @@
 namespace weft {
 namespace {
 
-// Trials of a node: more where a result has few elements, whose errors may cancel in all of
-// few trials.
+// Trials of a node: more where a result has few elements, whose errors may cancel in all of few
+// trials, and the most before a result is said to differ: elements that share an operand, as the
+// rows of one mask do, all stay where they are when its elements happen to move together.
 constexpr int64_t kTrials = 3;
-constexpr int64_t kMaxTrials = 16;
+constexpr int64_t kMoreTrials = 16;
+constexpr int64_t kMaxTrials = 32;
 constexpr int64_t kTrialElements = 4096;
 // The bound of an element, in what it moved by at most in a trial.
 constexpr double kMargin = 4;
@@ -107,7 +109,7 @@ class Bounds {
     }
   }
 
-  // After the last trial. Errors of a trial may cancel in an element by chance: its bound is
+  // After the trials, which may go on. Errors of a trial may cancel in an element by chance: its bound is
   // no less than that of most others.
   void Finish() {
     least_ = exact_ ? 0 : TypicalMagnitude(moved_.data(), static_cast<int64_t>(moved_.size()));
@@ -194,9 +196,9 @@ class Judge {
     for (size_t r : doubtful) bounds.emplace_back(result_.want[r], exact_);
     double largest = 0;
     const int64_t numel = std::max<int64_t>(1, got_[doubtful[0]].numel());
-    const int64_t trials =
-        exact_ ? 1 : std::clamp(kTrialElements / numel, kTrials, kMaxTrials);
-    for (int64_t t = 0; t < trials; ++t) {
+    const int64_t enough = exact_ ? 1 : std::clamp(kTrialElements / numel, kTrials, kMoreTrials);
+    for (int64_t t = 0; t < (exact_ ? 1 : kMaxTrials); ++t) {
+      if (t >= enough && !Differs(doubtful, bounds, largest)) break;
       RoundingTrial trial(static_cast<int>(t), options_.operand_error);
       auto moved = reference::RunNode(node_, operands_, env_, trial.Options());
       largest = std::max(largest, trial.largest());
@@ -207,9 +209,28 @@ class Judge {
     for (size_t k = 0; k < doubtful.size(); ++k) JudgeResult(doubtful[k], bounds[k], largest);
   }
 
+  bool IsNearOverflowOf(const HostTensor& got, double largest) const {
+    return !exact_ && IsNearOverflow(got.dtype(), largest);
+  }
+
+  // By the trials so far.
+  bool Differs(const std::vector<size_t>& doubtful, std::vector<Bounds>& bounds,
+               double largest) const {
+    for (size_t k = 0; k < doubtful.size(); ++k) {
+      bounds[k].Finish();
+      const HostTensor& got = got_[doubtful[k]];
+      const bool near_overflow = IsNearOverflowOf(got, largest);
+      const std::vector<double> elements = Elements(got);
+      for (size_t i = 0; i < elements.size(); ++i) {
+        if (bounds[k].Excess(i, elements[i], near_overflow) > 1) return true;
+      }
+    }
+    return false;
+  }
+
   void JudgeResult(size_t r, const Bounds& bounds, double largest) {
     const HostTensor& got = got_[r];
-    const bool near_overflow = !exact_ && IsNearOverflow(got.dtype(), largest);
+    const bool near_overflow = IsNearOverflowOf(got, largest);
     const std::vector<double> elements = Elements(got);
     size_t worst = 0;
     int64_t count = 0;

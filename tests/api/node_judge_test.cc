@@ -45,8 +45,8 @@ TEST(NodeJudgeTest, SumsInOtherOrdersAreWithin) {
     values.push_back(static_cast<float>(std::sin(i * 0.7) * (i % 7 == 0 ? 1000 : 1)));
     forwards += static_cast<float>(values.back());
   }
-  EXPECT_TRUE(Judged(kSum, {Floats({4096}, values)}, HostTensor::Scalar(DType::kF32, forwards))
-                  .same);
+  EXPECT_TRUE(
+      Judged(kSum, {Floats({4096}, values)}, HostTensor::Scalar(DType::kF32, forwards)).same);
 }
 
 TEST(NodeJudgeTest, SumWithoutOneTermIsNot) {
@@ -131,6 +131,38 @@ func @main(%x: f32[8], %m: f32[8]) -> f32[8] {
   const HostTensor x = Floats({8}, {1, 2, 3, 4, 1, 1, 1, 1});
   const HostTensor m = Floats({8}, {1, 1, 1, 1, mask, mask, mask, mask});
   EXPECT_FALSE(Judged(text, {x, m}, Floats({8}, {1, 2, 3, 3, mask, mask, mask, mask})).same);
+}
+
+// Scores of f32 near 20000 are off by a thousandth, the same one for all rows of a mask; most
+// masks are 0.
+TEST(NodeJudgeTest, RowsOfOneMaskAreOffTogether) {
+  const char text[] = R"(
+func @main(%q: f32[32, 1, 64, 1], %k: f32[32, 1, 2, 1], %m: f32[32, 1, 1, 2]) -> f32[32, 1, 64, 1] {
+  %0 = scaled_dot_product_attention(%q, %k, %k, %m, scale=1.0) : f32[32, 1, 64, 1]
+  return %0
+}
+)";
+  const auto mask = [](int batch) { return batch % 4 == 0 ? 20000.0F : 0.0F; };
+  std::vector<double> q, k, m, got;
+  for (int i = 0; i < 32 * 64; ++i) q.push_back(static_cast<float>(std::sin(i * 0.7)));
+  for (int i = 0; i < 64; ++i) k.push_back(static_cast<float>(std::cos(i * 1.3)));
+  for (int i = 0; i < 64; ++i) m.push_back(mask(i / 2));
+  for (int i = 0; i < 32 * 64; ++i) {
+    const int batch = i / 64;
+    const double* keys = &k[batch * 2];
+    const auto score = [&](double key) {
+      return static_cast<float>(static_cast<float>(q[i] * key) + mask(batch));
+    };
+    const double second = std::exp(score(keys[1]) - score(keys[0]));
+    got.push_back((keys[0] + second * keys[1]) / (1 + second));
+  }
+  const HostTensor keys = Floats({32, 1, 2, 1}, k);
+  const std::vector<HostTensor> operands = {Floats({32, 1, 64, 1}, q), keys, keys,
+                                            Floats({32, 1, 1, 2}, m)};
+  const NodeJudgement judged = Judged(text, operands, Floats({32, 1, 64, 1}, got));
+  EXPECT_TRUE(judged.same) << judged.difference;
+  got[17] += 0.05;
+  EXPECT_FALSE(Judged(text, operands, Floats({32, 1, 64, 1}, got)).same);
 }
 
 }  // namespace
