@@ -10,6 +10,7 @@
 #include "backends/cpu/available_cpus.h"
 #include "backends/cpu/plan_runner.h"
 #include "backends/cpu/thread_governor.h"
+#include "backends/cpu/thread_scope.h"
 #include "graph/core/log.h"
 #include "graph/core/status_macros.h"
 #include "graph/core/tensor_internal.h"
@@ -17,22 +18,6 @@
 
 namespace weft::cpu {
 namespace {
-
-// oneDNN takes as many threads as OpenMP says.
-class ThreadScope {
- public:
-  explicit ThreadScope(int threads) : before_(omp_get_max_threads()) {
-    if (threads != before_) omp_set_num_threads(threads);
-  }
-  ~ThreadScope() {
-    if (omp_get_max_threads() != before_) omp_set_num_threads(before_);
-  }
-  ThreadScope(const ThreadScope&) = delete;
-  ThreadScope& operator=(const ThreadScope&) = delete;
-
- private:
-  const int before_;
-};
 
 // Of the plan and of those nested in it.
 std::vector<const Kernel*> KernelsOf(const Plan& main, int64_t* steps) {

@@ -7,6 +7,7 @@
 #include "backends/cpu/interpreter.h"
 #include "backends/cpu/magnitude.h"
 #include "backends/cpu/step_profile.h"
+#include "backends/cpu/thread_scope.h"
 #include "graph/core/status_macros.h"
 #include "graph/core/tensor_internal.h"
 #include "profiler/record.h"
@@ -214,8 +215,8 @@ absl::Status PlanRunner::RunCode(const Step& step, StepCode& code, size_t index)
     WEFT_RETURN_IF_ERROR(UseGenerated(plan_.kernels[step.kernel], env(), runtime_, &code));
   }
   if (profiler::IsRecording(profiler::Activity::kCpuOp)) {
-    const bool product = step.kind == StepKind::kLibrary;
-    DescribeForProfile(plan_, step, env(), product ? runtime_.dnn_threads : runtime_.threads,
+    const bool library = step.kind == StepKind::kLibrary;
+    DescribeForProfile(plan_, step, env(), library ? runtime_.DnnThreads(code) : runtime_.threads,
                        &code);
   }
   const profiler::Scope scope(profiler::Activity::kCpuOp, code.profile_name,
@@ -244,6 +245,7 @@ absl::Status PlanRunner::RunCall(const Step& step, StepCode& code) {
   for (size_t i = 0; i < num_args; ++i) {
     code.bounds[i] = code.args[i].present() ? bounds_[code.args[i].buffer] : kUnbounded;
   }
+  const ThreadScope threads(runtime_.DnnThreads(code));
   const absl::Status status =
       code.call->Run({absl::MakeConstSpan(code.memory).first(num_args), code.memory[num_args],
                       runtime_.ScratchData(), code.bounds});

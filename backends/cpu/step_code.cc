@@ -7,10 +7,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "backends/cpu/copy.h"
+#include "backends/cpu/thread_scope.h"
 #include "graph/core/status_macros.h"
+#include "lowering/step_cost.h"
 
 namespace weft::cpu {
 namespace {
+
+// A call of fewer operations than these takes less time than threads take to meet.
+constexpr int64_t kParallelFlops = 1 << 18;
 
 bool KnownAll(const std::vector<SymInt>& values, const SymbolEnv& env) {
   return std::all_of(values.begin(), values.end(),
@@ -60,6 +65,8 @@ absl::Status CompileKernel(const Kernel& kernel, const SymbolEnv& env, Runtime& 
 void CompileLibrary(const Plan& plan, const Step& step, const SymbolEnv& env,
                     const MemoryPlan& memory, const std::vector<char*>& constants,
                     Runtime& runtime, StepCode* code) {
+  const std::optional<int64_t> flops = env.Eval(CostOf(plan, step).flops);
+  code->threads = flops && *flops < kParallelFlops ? 1 : runtime.threads;
   LibraryStep library;
   library.op = step.op;
   library.attrs = code->attrs;
@@ -78,7 +85,8 @@ void CompileLibrary(const Plan& plan, const Step& step, const SymbolEnv& env,
     library.constant_keys.push_back(
         base == nullptr ? 0 : plan.buffers[arg.buffer].index + (arg.offset << 32));
   }
-  auto call = MakeLibraryCall(library, {runtime.isa, runtime.table, runtime.threads,
+  const ThreadScope threads(runtime.DnnThreads(*code));
+  auto call = MakeLibraryCall(library, {runtime.isa, runtime.table, code->threads,
                                         &runtime.weights, &runtime.panels, runtime.reading});
   if (!call.ok()) {
     ++runtime.stats.fallbacks;
@@ -105,6 +113,10 @@ absl::Status Runtime::ReserveScratch(int64_t bytes) {
   WEFT_RETURN_IF_ERROR(scratch.Reserve(bytes));
   stats.scratch_bytes = scratch.size();
   return absl::OkStatus();
+}
+
+int Runtime::DnnThreads(const StepCode& code) const {
+  return std::min(dnn_threads, code.threads);
 }
 
 char* Runtime::ScratchData() const {

@@ -25,6 +25,8 @@
 
 namespace weft::cpu {
 
+struct StepCode;
+
 // What the runners of a plan and of the plans nested in it share.
 struct Runtime {
   Isa isa = Isa::kAvx2;
@@ -43,6 +45,8 @@ struct Runtime {
   std::unique_ptr<MemoryGuard> guard;  // Null: memory is not guarded.
   StepObserver* observer = nullptr;    // Null: nothing watches the steps.
 
+  // Threads of oneDNN's primitives in the step's call.
+  int DnnThreads(const StepCode& code) const;
   // Counts what it allocates.
   absl::Status ReserveScratch(int64_t bytes);
   // Where the reserved bytes begin.
@@ -60,6 +64,7 @@ struct StepCode {
   const AttrList* attrs = nullptr;
   std::unique_ptr<TileProgram> program;  // Of a kernel or copy.
   std::unique_ptr<LibraryCall> call;
+  int threads = 1;  // The call is made for.
   // Of a kernel, once there is code; `program` otherwise.
   std::unique_ptr<GeneratedCall> generated;
   bool asked = false;  // For code.
