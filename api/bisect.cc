@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 
 namespace weft {
 namespace {

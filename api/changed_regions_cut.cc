@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "api/changed_regions.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 
 namespace weft {
 

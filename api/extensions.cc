@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "api/rule_file.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/ops/registry.h"
 #include "passes/pass_manager/pipeline.h"
 #include "passes/pipelines.h"

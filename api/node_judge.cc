@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "api/rounding_trial.h"
 #include "backends/reference/executor.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 
 namespace weft {
 namespace {

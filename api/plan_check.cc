@@ -10,7 +10,7 @@
 #include "api/step_records.h"
 #include "api/step_text.h"
 #include "backends/reference/executor.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/ops/ops.h"
 
 namespace weft {

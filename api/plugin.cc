@@ -10,7 +10,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/core/tensor.h"
 
 namespace weft {

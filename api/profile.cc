@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "profiler/session.h"
 #include "profiler/sinks/file_sink.h"
 #include "profiler/sinks/key_averages.h"

@@ -8,7 +8,7 @@
 #include "api/call_inputs.h"
 #include "api/session.h"
 #include "api/variant_cache.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "passes/sizes/needs.h"
 #include "profiler/record.h"
 

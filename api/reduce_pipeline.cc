@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "passes/pass_manager/pipeline.h"
 
 namespace weft {

@@ -6,7 +6,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/core/sym_nearest.h"
 #include "graph/core/tensor_internal.h"
 #include "graph/ops/ops.h"

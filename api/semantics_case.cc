@@ -8,7 +8,7 @@
 #include "api/reduce.h"
 #include "api/semantics_checker.h"
 #include "base/shell_quote.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/core/text.h"
 
 namespace weft {

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/call_inputs.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 
 namespace weft {
 namespace {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "api/region.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/core/text.h"
 #include "graph/ops/ops.h"
 

@@ -12,7 +12,7 @@
 #include "api/session.h"
 #include "backends/cpu/executable.h"
 #include "backends/cpu/target.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/ops/ops.h"
 #include "lowering/lower.h"
 

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "graph/core/log.h"
-#include "graph/core/status_macros.h"
 
 namespace weft {
 

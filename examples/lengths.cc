@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "api/program.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/core/text.h"
 #include "graph/ops/registry.h"
 

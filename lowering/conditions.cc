@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "lowering/graph_lowering.h"
 
 namespace weft {

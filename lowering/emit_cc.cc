@@ -10,7 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "lowering/emit_cc/internal.h"
 
 namespace weft {

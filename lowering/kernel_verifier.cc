@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "lowering/kernel_body.h"
 #include "lowering/plan_text.h"
 #include "lowering/plan_verifier.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "lowering/graph_lowering.h"
 #include "lowering/propagate_layout.h"
 #include "lowering/schedule.h"

@@ -6,7 +6,7 @@
 // or after. The result must be of a size known before the first step.
 #include <utility>
 
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/infer.h"
 #include "lowering/graph_lowering.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "passes/decompose/contracts.h"
 #include "passes/decompose/selection.h"
 #include "passes/rewrite/rewriter.h"

@@ -15,8 +15,8 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "graph/core/check.h"
-#include "graph/core/status_macros.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/region.h"
 #include "passes/functionalize/regions.h"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/ops/ops.h"
 #include "passes/fuse/nodes.h"
 

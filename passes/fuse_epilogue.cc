@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/ops/ops.h"
 #include "passes/fuse/nodes.h"
 

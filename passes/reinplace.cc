@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "graph/core/builder.h"
-#include "graph/core/status_macros.h"
 #include "graph/ops/ops.h"
 
 namespace weft {

@@ -2,7 +2,7 @@
 #include "passes/specialize_symbols.h"
 
 #include "absl/strings/str_cat.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/core/text.h"
 
 namespace weft {

@@ -4,8 +4,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "graph/core/builder.h"
-#include "graph/core/status_macros.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
 #include "lowering/expand_composites.h"

@@ -11,8 +11,8 @@
 #include "backends/cpu/plan_runner.h"
 #include "backends/cpu/thread_governor.h"
 #include "backends/cpu/thread_scope.h"
+#include "base/status_macros.h"
 #include "graph/core/log.h"
-#include "graph/core/status_macros.h"
 #include "graph/core/tensor_internal.h"
 #include "lowering/write_backs.h"
 

@@ -1,7 +1,7 @@
 #include "backends/cpu/isa.h"
 
 #include "absl/strings/str_cat.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 
 namespace weft::cpu {
 namespace {

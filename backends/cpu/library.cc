@@ -10,7 +10,7 @@
 #include "backends/cpu/copy.h"
 #include "backends/cpu/interpreter.h"
 #include "backends/cpu/library_internal.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/ops/ops.h"
 
 namespace weft::cpu {

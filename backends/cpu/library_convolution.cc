@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "backends/cpu/library_internal.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/ops/ops.h"
 
 namespace weft::cpu {

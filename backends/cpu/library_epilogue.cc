@@ -11,7 +11,7 @@
 #include "backends/cpu/library_internal.h"
 #include "backends/cpu/magnitude.h"
 #include "backends/cpu/memory.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 
 namespace weft::cpu {
 namespace {

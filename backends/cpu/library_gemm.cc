@@ -6,7 +6,7 @@
 
 #include "backends/cpu/gemm_call.h"
 #include "backends/cpu/library_internal.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 
 namespace weft::cpu {
 namespace {

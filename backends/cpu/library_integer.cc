@@ -12,7 +12,7 @@
 
 #include "backends/cpu/integer_range.h"
 #include "backends/cpu/library_internal.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/ops/ops.h"
 
 namespace weft::cpu {

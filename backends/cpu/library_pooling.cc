@@ -5,7 +5,7 @@
 
 #include "backends/cpu/library_internal.h"
 #include "backends/cpu/magnitude.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/ops/ops.h"
 
 namespace weft::cpu {

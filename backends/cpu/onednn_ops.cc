@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "backends/cpu/onednn_cache.h"
 #include "backends/cpu/onednn_internal.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 
 namespace weft::cpu {
 namespace {

@@ -8,7 +8,7 @@
 #include "backends/cpu/magnitude.h"
 #include "backends/cpu/step_profile.h"
 #include "backends/cpu/thread_scope.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/core/tensor_internal.h"
 #include "profiler/record.h"
 

@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/copy.h"
 #include "backends/cpu/plan_runner.h"
+#include "base/status_macros.h"
 #include "graph/core/log.h"
-#include "graph/core/status_macros.h"
 #include "profiler/record.h"
 
 namespace weft::cpu {

@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/plan_runner.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 
 namespace weft::cpu {
 namespace {

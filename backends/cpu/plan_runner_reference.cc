@@ -9,7 +9,7 @@
 #include "backends/cpu/interpreter.h"
 #include "backends/cpu/plan_runner.h"
 #include "backends/step_reference.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 
 namespace weft::cpu {
 

@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "backends/cpu/copy.h"
 #include "backends/cpu/thread_scope.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "lowering/step_cost.h"
 
 namespace weft::cpu {

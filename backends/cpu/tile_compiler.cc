@@ -5,7 +5,7 @@
 #include "backends/cpu/tile_loops.h"
 #include "backends/cpu/tile_program.h"
 #include "backends/cpu/tile_stage.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 
 namespace weft::cpu {
 namespace {

@@ -8,7 +8,7 @@
 #include "backends/reference/memory.h"
 #include "backends/reference/node_profile.h"
 #include "backends/symbol_env.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/core/tensor_internal.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"

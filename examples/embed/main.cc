@@ -9,8 +9,8 @@
 #include "weft/api/compiler.h"
 #include "weft/api/extensions.h"
 #include "weft/api/session.h"
+#include "weft/base/status_macros.h"
 #include "weft/graph/core/builder.h"
-#include "weft/graph/core/status_macros.h"
 #include "weft/graph/core/text.h"
 #include "weft/graph/ops/ops.h"
 

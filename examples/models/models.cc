@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
+#include "base/status_macros.h"
 #include "examples/models/families.h"
 #include "examples/models/weights.h"
-#include "graph/core/status_macros.h"
 
 namespace weft::models {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "examples/models/weights.h"
-#include "graph/core/status_macros.h"
 #include "graph/core/verifier.h"
 #include "graph/ops/registry.h"
 

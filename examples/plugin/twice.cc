@@ -1,6 +1,6 @@
 // A plugin: the op twice(x), a pass that finds it, and a rule.
 #include "weft/api/plugin.h"
-#include "weft/graph/core/status_macros.h"
+#include "weft/base/status_macros.h"
 #include "weft/graph/ops/ops.h"
 #include "weft/graph/ops/support/op.h"
 #include "weft/passes/rewrite/driver.h"

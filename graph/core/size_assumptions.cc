@@ -1,6 +1,6 @@
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "graph/core/guards.h"
-#include "graph/core/status_macros.h"
 
 namespace weft {
 namespace {

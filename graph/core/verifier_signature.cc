@@ -1,7 +1,7 @@
 // Invariant 13: what a graph says of its inputs and outputs.
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/core/verifier.h"
 #include "graph/core/verifier_internal.h"
 

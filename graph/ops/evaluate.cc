@@ -7,10 +7,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "graph/core/builder.h"
 #include "graph/core/check.h"
 #include "graph/core/graph.h"
-#include "graph/core/status_macros.h"
 #include "graph/ops/registry.h"
 
 namespace weft {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "lowering/emit_cc/internal.h"
 
 namespace weft::cc {

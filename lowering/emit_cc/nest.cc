@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "lowering/emit_cc/internal.h"
 
 namespace weft::cc {

@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "graph/core/builder.h"
-#include "graph/core/status_macros.h"
 #include "graph/core/text.h"
 #include "graph/ops/evaluate.h"
 #include "passes/rewrite/matcher.h"

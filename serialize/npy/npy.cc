@@ -14,7 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/output_file.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/core/tensor_internal.h"
 #include "graph/core/text_reader.h"
 

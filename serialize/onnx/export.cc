@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/output_file.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "onnx/onnx_pb.h"
 #include "serialize/onnx/export_bytes.h"
 #include "serialize/onnx/export_graph.h"

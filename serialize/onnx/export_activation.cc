@@ -1,6 +1,6 @@
 // Activations. Those that ONNX lacks are decomposed.
 
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/export_tables.h"
 

@@ -1,7 +1,7 @@
 // Nested graphs. Those of ONNX see the values around them: captured operands
 // are not passed.
 
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/export_tables.h"
 

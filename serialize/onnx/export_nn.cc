@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/export_tables.h"
 

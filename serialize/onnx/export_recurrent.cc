@@ -1,6 +1,6 @@
 // Recurrent layers: ONNX's own.
 
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/export_tables.h"
 

@@ -11,7 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "serialize/onnx/tensor_proto.h"
 
 namespace weft::onnx_import {

@@ -31,11 +31,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "base/status_macros.h"
 #include "graph/core/builder.h"
 #include "graph/core/graph.h"
 #include "graph/core/tensor.h"
 #include "onnx/onnx_pb.h"
-#include "graph/core/status_macros.h"
 
 namespace weft::onnx_import {
 

@@ -1,6 +1,6 @@
 #include "serialize/onnx/narrow_types.h"
 
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/import_context.h"
 #include "serialize/onnx/import_util.h"

@@ -5,10 +5,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "graph/core/mapped_memory.h"
-#include "graph/core/status_macros.h"
 #include "graph/core/tensor_internal.h"
 #include "graph/core/verifier.h"
 #include "onnx/onnx_pb.h"

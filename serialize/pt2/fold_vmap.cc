@@ -6,7 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "serialize/pt2/program_importer.h"
 
 namespace weft::pt2 {

@@ -4,7 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "serialize/pt2/pickle_machine.h"
 
 namespace weft::pt2 {

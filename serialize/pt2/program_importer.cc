@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
 #include "serialize/pt2/autocast.h"

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/core/tensor_internal.h"
 #include "graph/core/verifier.h"
 #include "serialize/pt2/exported_program.h"

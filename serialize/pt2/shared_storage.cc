@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 
 namespace weft::pt2 {
 namespace {

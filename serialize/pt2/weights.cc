@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "serialize/pt2/pickle.h"
 
 namespace weft::pt2 {

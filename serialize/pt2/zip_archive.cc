@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "minizip/unzip.h"
 
 namespace weft::pt2 {

@@ -9,9 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/compiler.h"
+#include "base/status_macros.h"
 #include "gmock/gmock.h"
 #include "graph/core/builder.h"
-#include "graph/core/status_macros.h"
 #include "graph/core/text.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"

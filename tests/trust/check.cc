@@ -8,7 +8,7 @@
 #include "api/compiler.h"
 #include "backends/cpu/target.h"
 #include "backends/reference/executor.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/ops/ops.h"
 #include "lowering/lower.h"
 #include "lowering/plan_verifier.h"

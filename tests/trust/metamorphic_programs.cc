@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "graph/core/builder.h"
-#include "graph/core/status_macros.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
 

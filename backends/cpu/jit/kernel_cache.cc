@@ -15,8 +15,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "backends/cpu/jit/kernel_library.h"
+#include "base/status_macros.h"
 #include "graph/core/log.h"
-#include "graph/core/status_macros.h"
 
 namespace weft::cpu {
 namespace {

@@ -25,8 +25,8 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "base/status_macros.h"
 #include "graph/core/op.h"
-#include "graph/core/status_macros.h"
 #include "graph/core/tensor.h"
 
 namespace weft::ops {

@@ -11,8 +11,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "base/status_macros.h"
 #include "graph/core/op.h"
-#include "graph/core/status_macros.h"
 
 namespace weft::ops {
 

@@ -12,7 +12,7 @@
 #include "backends/cpu/executable.h"
 #include "backends/cpu/target.h"
 #include "backends/reference/executor.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/core/text.h"
 #include "graph/ops/ops.h"
 #include "lowering/lower.h"

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/reference/executor.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/core/text.h"
 #include "passes/pass_manager.h"
 #include "passes/pipelines.h"

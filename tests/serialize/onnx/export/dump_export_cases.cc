@@ -13,7 +13,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "graph/core/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/ops/registry.h"
 #include "serialize/npy/npy.h"
 #include "serialize/onnx/export.h"

@@ -1,6 +1,6 @@
 // Early returns for code full of absl::Status.
-#ifndef WEFT_GRAPH_CORE_STATUS_MACROS_H_
-#define WEFT_GRAPH_CORE_STATUS_MACROS_H_
+#ifndef WEFT_BASE_STATUS_MACROS_H_
+#define WEFT_BASE_STATUS_MACROS_H_
 
 #include <utility>
 
@@ -27,4 +27,4 @@
   if (!var.ok()) return std::move(var).status(); \
   lhs = *std::move(var)
 
-#endif  // WEFT_GRAPH_CORE_STATUS_MACROS_H_
+#endif  // WEFT_BASE_STATUS_MACROS_H_
