@@ -6,9 +6,9 @@
 #include "api/bisect.h"
 #include "api/pass_run.h"
 #include "api/semantics_case.h"
+#include "base/out_of_memory.h"
 #include "base/output_file.h"
 #include "graph/core/log.h"
-#include "graph/core/tensor_internal.h"
 #include "graph/core/text.h"
 #include "passes/sizes/needs.h"
 #include "profiler/record.h"
@@ -165,7 +165,7 @@ absl::Status Compile(Module& module, const CompileOptions& options, CompileResul
     Log(LogArtifact::kGraph, absl::StrCat("// before ", options.passes, "\n", PrintModule(module)));
   }
   absl::Status status =
-      internal::CatchOutOfMemory([&] { return manager.Run(module, context, &result->report); });
+      CatchOutOfMemory([&] { return manager.Run(module, context, &result->report); });
   if (IsLogged(LogArtifact::kGraph)) {
     Log(LogArtifact::kGraph, absl::StrCat("// after ", options.passes, "\n", PrintModule(module)));
   }

@@ -3,10 +3,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "api/graph_view.h"
+#include "base/out_of_memory.h"
 #include "base/output_file.h"
 #include "graph/core/guards.h"
 #include "graph/core/log.h"
-#include "graph/core/tensor_internal.h"
 #include "graph/core/text.h"
 #include "graph/ops/registry.h"
 #include "lowering/generic_target.h"
@@ -29,7 +29,7 @@ absl::StatusOr<std::unique_ptr<Module>> LoadText(const std::string& path,
   if (!file.ok()) return file.status();
   const absl::string_view text(reinterpret_cast<const char*>((*file)->data()), (*file)->size());
   const OpRegistry& ops = options.ops == nullptr ? ops::Registry() : *options.ops;
-  auto module = internal::CatchOutOfMemory([&] { return ParseModule(text, ops, path); });
+  auto module = CatchOutOfMemory([&] { return ParseModule(text, ops, path); });
   if (module.status().code() != absl::StatusCode::kResourceExhausted ||
       absl::StrContains(module.status().message(), path)) {
     return module;

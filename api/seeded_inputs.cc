@@ -6,9 +6,9 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/out_of_memory.h"
 #include "base/status_macros.h"
 #include "graph/core/sym_nearest.h"
-#include "graph/core/tensor_internal.h"
 #include "graph/ops/ops.h"
 
 namespace weft {
@@ -267,7 +267,7 @@ absl::StatusOr<std::vector<HostTensor>> MakeInputs(const Graph& graph, const See
 
 absl::StatusOr<std::vector<HostTensor>> MakeSeededInputs(const Graph& graph,
                                                          const SeedOptions& options) {
-  return internal::CatchOutOfMemory([&] { return MakeInputs(graph, options); });
+  return CatchOutOfMemory([&] { return MakeInputs(graph, options); });
 }
 
 }  // namespace weft

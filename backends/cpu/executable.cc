@@ -11,9 +11,9 @@
 #include "backends/cpu/plan_runner.h"
 #include "backends/cpu/thread_governor.h"
 #include "backends/cpu/thread_scope.h"
+#include "base/out_of_memory.h"
 #include "base/status_macros.h"
 #include "graph/core/log.h"
-#include "graph/core/tensor_internal.h"
 #include "lowering/write_backs.h"
 
 namespace weft::cpu {
@@ -138,7 +138,7 @@ absl::Status Executable::Run(absl::Span<const HostTensor> inputs, const std::vec
   absl::MutexLock lock(&impl_->mutex);
   impl_->BeginRun();
   const ThreadScope threads(impl_->runtime.dnn_threads);
-  const absl::Status status = internal::CatchOutOfMemory(
+  const absl::Status status = CatchOutOfMemory(
       [&] { return impl_->runner->Run(inputs, donated, outputs); });
   impl_->EndRun();
   return status;

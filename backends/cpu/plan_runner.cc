@@ -8,8 +8,8 @@
 #include "backends/cpu/magnitude.h"
 #include "backends/cpu/step_profile.h"
 #include "backends/cpu/thread_scope.h"
+#include "base/out_of_memory.h"
 #include "base/status_macros.h"
-#include "graph/core/tensor_internal.h"
 #include "profiler/record.h"
 
 namespace weft::cpu {
@@ -185,7 +185,7 @@ absl::Status PlanRunner::Ensure(int b) {
 absl::Status PlanRunner::RunSteps() {
   for (size_t i = 0; i < plan_.steps.size(); ++i) {
     const absl::Status status =
-        internal::CatchOutOfMemory([&] { return RunStep(plan_.steps[i], i); });
+        CatchOutOfMemory([&] { return RunStep(plan_.steps[i], i); });
     if (!status.ok()) return Annotate(status, Describe(plan_, plan_.steps[i]));
   }
   return absl::OkStatus();

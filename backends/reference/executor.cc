@@ -8,8 +8,8 @@
 #include "backends/reference/memory.h"
 #include "backends/reference/node_profile.h"
 #include "backends/symbol_env.h"
+#include "base/out_of_memory.h"
 #include "base/status_macros.h"
-#include "graph/core/tensor_internal.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/region.h"
@@ -68,7 +68,7 @@ class Frame {
     if (!status.ok()) return status;
     CountUses();
     for (const Node* node : graph_.nodes()) {
-      status = internal::CatchOutOfMemory([&] { return RunNode(*node); });
+      status = CatchOutOfMemory([&] { return RunNode(*node); });
       if (!status.ok()) return Annotate(status, Describe(*node));
       ReleaseOperands(*node);
     }
@@ -335,7 +335,7 @@ absl::StatusOr<std::vector<HostTensor>> Run(const Graph& graph,
                                             absl::Span<const HostTensor> inputs,
                                             const RunOptions& options) {
   int64_t region_runs = 0;
-  return internal::CatchOutOfMemory([&] {
+  return CatchOutOfMemory([&] {
     return Frame(graph, SymbolEnv(graph.module().symbols(), &graph), options, &region_runs)
         .Run(inputs);
   });

@@ -13,6 +13,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/align.h"
+#include "base/file_descriptor.h"
+#include "base/out_of_memory.h"
 #include "graph/core/check.h"
 #include "graph/core/tensor.h"
 #include "graph/core/tensor_internal.h"
@@ -25,7 +28,7 @@ namespace {
 void AdvisePages(void* block, size_t size) {
   constexpr uintptr_t kHugePage = uintptr_t{2} << 20;
   const auto start = reinterpret_cast<uintptr_t>(block);
-  const uintptr_t first = (start + kHugePage - 1) & -kHugePage;
+  const uintptr_t first = AlignUp(start, kHugePage);
   const uintptr_t end = (start + size) & -kHugePage;
   if (first >= end) return;
   madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
@@ -36,13 +39,12 @@ class OwnedBuffer : public HostBuffer {
  public:
   // Null when there is not so much memory.
   static std::shared_ptr<HostBuffer> TryAllocate(int64_t size) {
-    constexpr size_t kAlignment = 64;
     if (size < 0) return nullptr;
-    void* block = std::calloc(static_cast<size_t>(size) + kAlignment, 1);
+    const size_t with_room = static_cast<size_t>(size) + kCacheLine;
+    void* block = std::calloc(with_room, 1);
     if (block == nullptr) return nullptr;
-    AdvisePages(block, static_cast<size_t>(size) + kAlignment);
-    const uintptr_t start =
-        (reinterpret_cast<uintptr_t>(block) + kAlignment - 1) & -kAlignment;
+    AdvisePages(block, with_room);
+    const uintptr_t start = AlignUp(reinterpret_cast<uintptr_t>(block), kCacheLine);
     return std::make_shared<OwnedBuffer>(
         block, reinterpret_cast<uint8_t*>(start), size);
   }
@@ -72,22 +74,6 @@ class MappedBuffer : public HostBuffer {
   size_t length_;
 };
 
-// Closes the file when it goes out of scope.
-class File {
- public:
-  explicit File(const std::string& path)
-      : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  ~File() {
-    if (fd_ >= 0) close(fd_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 }  // namespace
 
 namespace internal {
@@ -101,7 +87,7 @@ std::shared_ptr<HostBuffer> TryAllocateBuffer(int64_t size) {
 std::shared_ptr<HostBuffer> HostBuffer::Allocate(int64_t size) {
   auto buffer = OwnedBuffer::TryAllocate(size);
   WEFT_CHECK(size >= 0) << size;
-  if (buffer == nullptr) throw internal::OutOfMemory(size);
+  if (buffer == nullptr) throw OutOfMemory(size);
   return buffer;
 }
 
@@ -112,8 +98,8 @@ std::shared_ptr<HostBuffer> HostBuffer::Borrow(void* data, int64_t size) {
 
 absl::StatusOr<std::shared_ptr<HostBuffer>> HostBuffer::MapFile(
     const std::string& path, int64_t offset, int64_t size) {
-  const File file(path);
-  if (file.fd() < 0) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
   }
   struct stat info;

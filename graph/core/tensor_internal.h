@@ -1,50 +1,18 @@
 // How the elements of a tensor are found and decoded: what the files of
-// tensor.h share. And what those share that make tensors of sizes from outside:
-// how memory that runs out becomes a status.
+// tensor.h share.
 #ifndef WEFT_GRAPH_CORE_TENSOR_INTERNAL_H_
 #define WEFT_GRAPH_CORE_TENSOR_INTERNAL_H_
 
 #include <cstdint>
 #include <memory>
-#include <new>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "graph/core/tensor.h"
 
 namespace weft::internal {
 
 // Zero-filled; null when there is not so much memory.
 std::shared_ptr<HostBuffer> TryAllocateBuffer(int64_t size);
-
-// Thrown by HostBuffer::Allocate, as containers throw std::bad_alloc.
-class OutOfMemory : public std::bad_alloc {
- public:
-  explicit OutOfMemory(int64_t bytes) : what_(absl::StrCat("no memory for ", bytes, " bytes")) {}
-  const char* what() const noexcept override { return what_.c_str(); }
-
- private:
-  std::string what_;
-};
-
-// The result of `fn()`, an absl::Status or StatusOr; ResourceExhausted when memory runs out in it.
-// Tensors, texts and tables whose sizes come from a file may be larger than memory: this stands
-// where such input enters, so that no exception crosses a public header and none ends the process.
-template <typename Fn>
-auto CatchOutOfMemory(Fn&& fn) -> decltype(fn()) {
-  try {
-    return fn();
-  } catch (const OutOfMemory& error) {
-    return absl::ResourceExhaustedError(error.what());
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("no memory");
-  } catch (const std::length_error&) {  // A container longer than any can be.
-    return absl::ResourceExhaustedError("no memory");
-  }
-}
 
 // Elements `start`, `start + stride`, ... of the buffer.
 struct Run {

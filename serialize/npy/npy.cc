@@ -13,9 +13,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/out_of_memory.h"
 #include "base/output_file.h"
 #include "base/status_macros.h"
-#include "graph/core/tensor_internal.h"
 #include "graph/core/text_reader.h"
 
 namespace weft {
@@ -142,7 +142,7 @@ absl::StatusOr<HostTensor> Parse(absl::string_view bytes) {
 }  // namespace
 
 absl::StatusOr<HostTensor> ParseNpy(absl::string_view bytes) {
-  return internal::CatchOutOfMemory([&] { return Parse(bytes); });
+  return CatchOutOfMemory([&] { return Parse(bytes); });
 }
 
 absl::StatusOr<HostTensor> ReadNpy(const std::string& path) {

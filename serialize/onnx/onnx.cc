@@ -5,11 +5,11 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/out_of_memory.h"
 #include "base/status_macros.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "graph/core/mapped_memory.h"
-#include "graph/core/tensor_internal.h"
 #include "graph/core/verifier.h"
 #include "onnx/onnx_pb.h"
 #include "serialize/onnx/import_model.h"
@@ -150,7 +150,7 @@ absl::Status Annotate(const absl::Status& status, const std::string& path) {
 absl::StatusOr<std::unique_ptr<Module>> ImportOnnxBytes(absl::string_view bytes,
                                                         const std::string& base_dir,
                                                         const OnnxImportOptions& options) {
-  return internal::CatchOutOfMemory([&] { return Import(bytes, nullptr, base_dir, options); });
+  return CatchOutOfMemory([&] { return Import(bytes, nullptr, base_dir, options); });
 }
 
 absl::StatusOr<std::unique_ptr<Module>> ImportOnnx(const std::string& path,
@@ -159,7 +159,7 @@ absl::StatusOr<std::unique_ptr<Module>> ImportOnnx(const std::string& path,
                         ReadFile(path, options.max_model_bytes));
   std::string folder = std::filesystem::path(path).parent_path().string();
   if (folder.empty()) folder = ".";
-  auto module = internal::CatchOutOfMemory(
+  auto module = CatchOutOfMemory(
       [&] { return Import(Bytes(*file), std::make_shared<MappedMemory>(file), folder, options); });
   if (!module.ok()) return Annotate(module.status(), path);
   return module;
@@ -167,7 +167,7 @@ absl::StatusOr<std::unique_ptr<Module>> ImportOnnx(const std::string& path,
 
 absl::StatusOr<HostTensor> ParseTensorProto(absl::string_view bytes,
                                             std::optional<DType> expected) {
-  return internal::CatchOutOfMemory([&] { return ParseTensor(bytes, expected); });
+  return CatchOutOfMemory([&] { return ParseTensor(bytes, expected); });
 }
 
 absl::StatusOr<HostTensor> LoadTensorProto(const std::string& path, std::optional<DType> expected) {

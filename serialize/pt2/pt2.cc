@@ -11,8 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "base/out_of_memory.h"
 #include "base/status_macros.h"
-#include "graph/core/tensor_internal.h"
 #include "graph/core/verifier.h"
 #include "serialize/pt2/exported_program.h"
 #include "serialize/pt2/program_importer.h"
@@ -158,7 +158,7 @@ absl::StatusOr<std::unique_ptr<Module>> Import(std::shared_ptr<HostBuffer> file,
 
 absl::StatusOr<std::unique_ptr<Module>> ImportPt2Bytes(absl::string_view bytes,
                                                        const Pt2ImportOptions& options) {
-  return internal::CatchOutOfMemory([&] {
+  return CatchOutOfMemory([&] {
     auto copy = HostBuffer::Allocate(static_cast<int64_t>(bytes.size()));
     if (!bytes.empty()) std::memcpy(copy->data(), bytes.data(), bytes.size());
     return Import(std::move(copy), options);
@@ -168,7 +168,7 @@ absl::StatusOr<std::unique_ptr<Module>> ImportPt2Bytes(absl::string_view bytes,
 absl::StatusOr<std::unique_ptr<Module>> ImportPt2(const std::string& path,
                                                   const Pt2ImportOptions& options) {
   WEFT_ASSIGN_OR_RETURN(auto file, HostBuffer::MapFile(path));
-  auto module = internal::CatchOutOfMemory([&] { return Import(std::move(file), options); });
+  auto module = CatchOutOfMemory([&] { return Import(std::move(file), options); });
   if (module.ok()) return module;
   return absl::Status(module.status().code(), absl::StrCat(path, ": ", module.status().message()));
 }

@@ -1,0 +1,28 @@
+// An open file of this process that is closed at the end of a scope.
+#ifndef WEFT_BASE_FILE_DESCRIPTOR_H_
+#define WEFT_BASE_FILE_DESCRIPTOR_H_
+
+#include <unistd.h>
+
+namespace weft {
+
+class FileDescriptor {
+ public:
+  // Takes what open() and its like return; a negative number stands for no file.
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  ~FileDescriptor() {
+    if (is_open()) close(fd_);
+  }
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+
+  bool is_open() const { return fd_ >= 0; }
+  int fd() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+}  // namespace weft
+
+#endif  // WEFT_BASE_FILE_DESCRIPTOR_H_
