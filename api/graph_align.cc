@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/hash.h"
 #include "graph/core/text.h"
 
 namespace weft {
@@ -16,22 +17,15 @@ namespace {
 
 constexpr int kRounds = 4;  // How far labels see.
 
-uint64_t Mix(uint64_t a, uint64_t b) {
-  uint64_t z = a * 0x9e3779b97f4a7c15ull + b + 0x632be59bd9b4e019ull;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-  return z ^ (z >> 31);
-}
-
 uint64_t HashText(absl::string_view text) {
   uint64_t h = text.size();
-  for (char c : text) h = Mix(h, static_cast<unsigned char>(c));
+  for (char c : text) h = HashCombine(h, static_cast<unsigned char>(c));
   return h;
 }
 
 uint64_t OwnLabel(const Node& node) {
-  uint64_t h = Mix(HashText(node.op().name()), DiffSide::AttrLabel(node));
-  for (int i = 0; i < node.num_results(); ++i) h = Mix(h, node.result(i)->type().hash());
+  uint64_t h = HashCombine(HashText(node.op().name()), DiffSide::AttrLabel(node));
+  for (int i = 0; i < node.num_results(); ++i) h = HashCombine(h, node.result(i)->type().hash());
   return h;
 }
 
@@ -65,7 +59,7 @@ class Aligner {
   static uint64_t ProvenanceKey(const Node& node) {
     const auto names = node.graph()->module().provenance().Names(node.provenance());
     if (names.empty()) return 0;
-    return Mix(HashText(node.op().name()), HashText(absl::StrJoin(names, "\n")));
+    return HashCombine(HashText(node.op().name()), HashText(absl::StrJoin(names, "\n")));
   }
 
   void ByProvenance() {
@@ -147,7 +141,7 @@ uint64_t DiffSide::AttrLabel(const Node& node) {
   if (node.Is(ops::constant)) return LiteralOf(node.result())->Fingerprint();
   uint64_t h = node.attr_list()->hash();
   for (int i = 0; i < node.num_regions(); ++i) {
-    h = Mix(h, HashText(PrintGraph(*node.region(i))));
+    h = HashCombine(h, HashText(PrintGraph(*node.region(i))));
   }
   return h;
 }
@@ -177,8 +171,9 @@ void DiffSide::Refine() {
   std::vector<uint64_t> next(labels.size());
   for (size_t i = 0; i < nodes.size(); ++i) {
     uint64_t h = labels[i];
-    for (int k = 0; k < nodes[i]->num_operands(); ++k) h = Mix(h, LabelOf(nodes[i]->operand(k)));
-    next[i] = Mix(h, UserLabel(*nodes[i]));
+    for (int k = 0; k < nodes[i]->num_operands(); ++k)
+      h = HashCombine(h, LabelOf(nodes[i]->operand(k)));
+    next[i] = HashCombine(h, UserLabel(*nodes[i]));
   }
   labels = std::move(next);
 }
@@ -186,7 +181,7 @@ void DiffSide::Refine() {
 uint64_t DiffSide::LabelOf(const Value* value) const {
   if (value == nullptr) return 1;
   if (value->is_input()) return HashText(graph->input_info(value->index()).name);
-  return Mix(labels[PlaceOf(value)], value->index());
+  return HashCombine(labels[PlaceOf(value)], value->index());
 }
 
 // Independent of the order of the uses.
@@ -196,7 +191,7 @@ uint64_t DiffSide::UserLabel(const Node& node) const {
     for (const Use* use = node.result(r)->first_use(); use != nullptr; use = use->next()) {
       const int place = use->user() == graph->return_node() ? -1 : index[use->user()->id()];
       const uint64_t user = place < 0 ? 7 : labels[place];
-      sum += Mix(user, static_cast<uint64_t>(use->operand_index()));
+      sum += HashCombine(user, static_cast<uint64_t>(use->operand_index()));
     }
   }
   return sum;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "absl/container/flat_hash_set.h"
+#include "base/hash.h"
 #include "graph/ops/ops.h"
 
 namespace weft {
@@ -60,12 +61,6 @@ bool Sums(const Node& node) {
     }
   }
   return false;
-}
-
-uint64_t Mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
-  return x ^ (x >> 31);
 }
 
 // A view of complex elements as pairs.
@@ -180,13 +175,13 @@ HostTensor RoundingTrial::Move(const HostTensor& tensor, double relative, double
   if (EpsilonOf(tensor.dtype()) == 0) return tensor;
   const HostTensor from = AsReal(tensor.Contiguous());
   std::vector<double> values = from.ReadDoubles();
-  const uint64_t salt = Mix((static_cast<uint64_t>(trial_) << 32) + ++moved_);
+  const uint64_t salt = MixBits((static_cast<uint64_t>(trial_) << 32) + ++moved_);
   for (size_t i = 0; i < values.size(); ++i) {
     double& x = values[i];
     const double magnitude = std::abs(x);
     if (!std::isfinite(x)) continue;
     largest_ = std::max(largest_, magnitude);
-    const bool away = trial_ == 0 ? x >= 0 : (Mix(salt + i) & 1) != 0;
+    const bool away = trial_ == 0 ? x >= 0 : (MixBits(salt + i) & 1) != 0;
     const double by = relative * magnitude + absolute;
     x += away ? by : -by;
   }

@@ -6,6 +6,8 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/annotate.h"
+#include "base/hash.h"
 #include "base/out_of_memory.h"
 #include "base/status_macros.h"
 #include "graph/core/sym_nearest.h"
@@ -21,10 +23,8 @@ class Random {
   // otherwise be each other's, shifted by one.
   explicit Random(uint64_t seed) : state_(seed) { state_ = Next(); }
   uint64_t Next() {
-    uint64_t z = (state_ += 0x9e3779b97f4a7c15ull);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
+    state_ += kGoldenRatio64;
+    return MixBits(state_);
   }
   int64_t Below(int64_t n) { return static_cast<int64_t>(Next() % n); }
   double Unit() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
@@ -228,10 +228,7 @@ absl::StatusOr<HostTensor> MakeInput(const Value& input, const Assignment& sizes
     dims.push_back(size);
   }
   auto tensor = HostTensor::Allocate(type.dtype(), dims);
-  if (!tensor.ok()) {
-    return absl::Status(tensor.status().code(),
-                        absl::StrCat("input ", name, ": ", tensor.status().message()));
-  }
+  if (!tensor.ok()) return Annotate(tensor.status(), absl::StrCat("input ", name));
   const bool plain = options.values == Values::kPlain;
   const int64_t rows = plain ? RowsFor(input) : std::numeric_limits<int64_t>::max();
   WEFT_RETURN_IF_ERROR(Fill(*tensor, rows, options, random));

@@ -15,21 +15,18 @@
 #include <memory>
 #include <vector>
 
+#include "base/hash.h"
+
 namespace weft {
 namespace {
 
-uint64_t Mix(uint64_t hash, uint64_t word) {
-  hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-  return hash ^ (hash >> 32);
-}
-
 // Addresses may enter: the order of the table reaches nothing.
 uint64_t HashNode(const Node& node) {
-  uint64_t hash = Mix(reinterpret_cast<uintptr_t>(&node.op()),
-                      reinterpret_cast<uintptr_t>(node.attr_list()));
+  uint64_t hash = FastHashCombine(reinterpret_cast<uintptr_t>(&node.op()),
+                                  reinterpret_cast<uintptr_t>(node.attr_list()));
   for (int i = 0; i < node.num_operands(); ++i) {
     const Value* operand = node.operand(i);
-    hash = Mix(hash, operand == nullptr ? ~uint64_t{0} : operand->id());
+    hash = FastHashCombine(hash, operand == nullptr ? ~uint64_t{0} : operand->id());
   }
   return hash;
 }

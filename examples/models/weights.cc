@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "base/hash.h"
+
 namespace weft::models {
 namespace {
 
@@ -10,10 +12,8 @@ class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
   uint64_t Next() {
-    uint64_t z = (state_ += 0x9e3779b97f4a7c15ull);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
+    state_ += kGoldenRatio64;
+    return MixBits(state_);
   }
 
  private:
@@ -43,11 +43,7 @@ void FillSymmetric(float bound, Random random, float* out, int64_t n) {
 }  // namespace
 
 uint64_t SeedOf(uint64_t seed, absl::string_view name) {
-  uint64_t hash = 0xcbf29ce484222325ull ^ seed;
-  for (const char c : name) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
-  }
-  return Random(hash).Next();
+  return Random(Fnv1a(name, kFnv1aBasis ^ seed)).Next();
 }
 
 HostTensor UniformTensor(absl::Span<const int64_t> dims, double low,

@@ -10,15 +10,11 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
+#include "base/hash.h"
 #include "graph/core/check.h"
 
 namespace weft {
 namespace {
-
-uint64_t Mix(uint64_t h, uint64_t v) {
-  h = (h ^ v) * 0x9e3779b97f4a7c15ull;
-  return h ^ (h >> 31);
-}
 
 uint64_t Bits(double v) {
   uint64_t bits;
@@ -27,27 +23,25 @@ uint64_t Bits(double v) {
 }
 
 uint64_t HashString(uint64_t h, absl::string_view s) {
-  for (char c : s) h = Mix(h, static_cast<uint8_t>(c));
-  return Mix(h, s.size());
+  for (char c : s) h = FastHashCombine(h, static_cast<uint8_t>(c));
+  return FastHashCombine(h, s.size());
 }
 
 struct Hasher {
   uint64_t operator()(std::monostate) const { return 1; }
-  uint64_t operator()(bool v) const { return Mix(2, v); }
-  uint64_t operator()(SymInt v) const { return Mix(3, v.hash()); }
-  uint64_t operator()(double v) const { return Mix(4, Bits(v)); }
+  uint64_t operator()(bool v) const { return FastHashCombine(2, v); }
+  uint64_t operator()(SymInt v) const { return FastHashCombine(3, v.hash()); }
+  uint64_t operator()(double v) const { return FastHashCombine(4, Bits(v)); }
   uint64_t operator()(const std::string& v) const { return HashString(5, v); }
-  uint64_t operator()(DType v) const {
-    return Mix(6, static_cast<uint64_t>(v));
-  }
+  uint64_t operator()(DType v) const { return FastHashCombine(6, static_cast<uint64_t>(v)); }
   uint64_t operator()(const std::vector<SymInt>& v) const {
     uint64_t h = 7;
-    for (SymInt s : v) h = Mix(h, s.hash());
+    for (SymInt s : v) h = FastHashCombine(h, s.hash());
     return h;
   }
   uint64_t operator()(const std::vector<double>& v) const {
     uint64_t h = 8;
-    for (double d : v) h = Mix(h, Bits(d));
+    for (double d : v) h = FastHashCombine(h, Bits(d));
     return h;
   }
   uint64_t operator()(const std::vector<std::string>& v) const {
@@ -161,7 +155,7 @@ bool operator==(const AttrValue& a, const AttrValue& b) {
 AttrList::AttrList(std::vector<AttrValue> values)
     : values_(std::move(values)), hash_(11), is_symbolic_(false) {
   for (const AttrValue& v : values_) {
-    hash_ = Mix(hash_, v.hash());
+    hash_ = FastHashCombine(hash_, v.hash());
     for (SymInt s : v.symints()) is_symbolic_ |= !s.is_constant();
   }
 }

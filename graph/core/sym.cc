@@ -9,6 +9,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/synchronization/mutex.h"
+#include "base/hash.h"
 #include "graph/core/check.h"
 #include "graph/core/sym_internal.h"
 
@@ -29,12 +30,6 @@ namespace {
 using Kind = SymInt::Kind;
 
 constexpr int64_t kMaxSize = 4096;
-
-uint64_t Mix(uint64_t h, uint64_t v) {
-  h ^= v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
-  h *= 0xff51afd7ed558ccdull;
-  return h ^ (h >> 32);
-}
 
 bool SameNode(const SymNode& a, const SymNode& b) {
   return a.kind == b.kind && a.value == b.value && a.name == b.name &&
@@ -70,10 +65,10 @@ class SymInterner {
     n.value = value;
     n.name = std::string(name);
     n.args = std::move(args);
-    n.hash = Mix(static_cast<uint64_t>(kind) + 17, value);
-    for (char c : n.name) n.hash = Mix(n.hash, static_cast<uint8_t>(c));
+    n.hash = HashCombine(static_cast<uint64_t>(kind) + 17, value);
+    for (char c : n.name) n.hash = HashCombine(n.hash, static_cast<uint8_t>(c));
     for (SymInt arg : n.args) {
-      n.hash = Mix(n.hash, arg.hash());
+      n.hash = HashCombine(n.hash, arg.hash());
       if (!arg.is_inline()) {
         n.depth = std::max(n.depth, arg.node()->depth + 1);
         n.size += arg.node()->size;
@@ -156,9 +151,7 @@ int64_t SymInt::coefficient() const {
   WEFT_CHECK(kind() == Kind::kSum || kind() == Kind::kProduct) << ToString();
   return node()->value;
 }
-uint64_t SymInt::hash() const {
-  return is_inline() ? Mix(3, rep_) : node()->hash;
-}
+uint64_t SymInt::hash() const { return is_inline() ? HashCombine(3, rep_) : node()->hash; }
 
 int Compare(SymInt a, SymInt b) {
   if (a == b) return 0;

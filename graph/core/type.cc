@@ -6,6 +6,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "base/hash.h"
 #include "graph/core/check.h"
 
 namespace weft {
@@ -31,10 +32,7 @@ struct Key {
 
 Key MakeKey(Type::Kind kind, DType dtype, absl::Span<const SymInt> dims) {
   uint64_t h = static_cast<uint64_t>(kind) * 131 + static_cast<uint64_t>(dtype);
-  for (SymInt d : dims) {
-    h = (h ^ d.hash()) * 0x9e3779b97f4a7c15ull;
-    h ^= h >> 29;
-  }
+  for (SymInt d : dims) h = FastHashCombine(h, d.hash());
   return {kind, dtype, dims, h};
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/hash.h"
 #include "graph/core/check.h"
 #include "graph/core/op.h"
 
@@ -17,10 +18,8 @@ class Random {
   explicit Random(uint64_t seed) : state_(seed) {}
 
   uint64_t Next() {
-    uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    state_ += kGoldenRatio64;
+    return MixBits(state_);
   }
   // In [0, 1).
   double Unit() { return static_cast<double>(Next() >> 11) * 0x1p-53; }

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash.h"
 
 namespace weft {
 
@@ -62,8 +63,7 @@ bool FusePlanner::LeavesOut(const Node& consumer, const Node& producer) const {
   if (limits_.seed == 0) return false;
   uint64_t hash = static_cast<uint64_t>(limits_.seed);
   for (int position : {units_.PositionOf(&consumer), units_.PositionOf(&producer)}) {
-    hash = (hash ^ static_cast<uint64_t>(position)) * 0x9e3779b97f4a7c15u;
-    hash ^= hash >> 29;
+    hash = FastHashCombine(hash, static_cast<uint64_t>(position));
   }
   return hash % 4 == 0;
 }

@@ -5,15 +5,11 @@
 
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash.h"
 #include "graph/core/text.h"
 
 namespace weft {
 namespace {
-
-uint64_t Mix(uint64_t hash, uint64_t word) {
-  hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-  return hash ^ (hash >> 29);
-}
 
 // By node id: whether an output or an effect depends on it.
 std::vector<bool> LiveNodes(const Graph& graph) {
@@ -67,18 +63,18 @@ Fingerprint::Fingerprint(const Module& module) {
   // Inner graphs first: the nodes that hold them need their hashes.
   for (auto it = graphs.rbegin(); it != graphs.rend(); ++it) AddGraph(**it);
   for (const auto& function : module.functions()) {
-    value_ = Mix(value_, graphs_[function.get()]);
+    value_ = FastHashCombine(value_, graphs_[function.get()]);
   }
 }
 
 uint64_t Fingerprint::LocalHash(const Node& node) const {
-  uint64_t hash =
-      Mix(reinterpret_cast<uintptr_t>(&node.op()), reinterpret_cast<uintptr_t>(node.attr_list()));
+  uint64_t hash = FastHashCombine(reinterpret_cast<uintptr_t>(&node.op()),
+                                  reinterpret_cast<uintptr_t>(node.attr_list()));
   for (int i = 0; i < node.num_results(); ++i) {
-    hash = Mix(hash, absl::Hash<Type>()(node.result(i)->type()));
+    hash = FastHashCombine(hash, absl::Hash<Type>()(node.result(i)->type()));
   }
   for (int i = 0; i < node.num_regions(); ++i) {
-    hash = Mix(hash, graphs_.at(node.region(i)));
+    hash = FastHashCombine(hash, graphs_.at(node.region(i)));
   }
   return hash;
 }
@@ -87,12 +83,12 @@ void Fingerprint::AddGraph(const Graph& graph) {
   const std::vector<bool> live = LiveNodes(graph);
   std::vector<uint64_t> values(graph.value_id_limit());
   for (int i = 0; i < graph.num_inputs(); ++i) {
-    values[graph.input(i)->id()] = Mix(1, i);
+    values[graph.input(i)->id()] = FastHashCombine(1, i);
   }
   const auto with_operands = [&](const Node& node, uint64_t hash) {
     for (int i = 0; i < node.num_operands(); ++i) {
       const Value* v = node.operand(i);
-      hash = Mix(hash, v == nullptr ? 2 : values[v->id()]);
+      hash = FastHashCombine(hash, v == nullptr ? 2 : values[v->id()]);
     }
     return hash;
   };
@@ -102,10 +98,10 @@ void Fingerprint::AddGraph(const Graph& graph) {
     const uint64_t local = LocalHash(*node);
     const uint64_t hash = with_operands(*node, local);
     for (int i = 0; i < node->num_results(); ++i) {
-      values[node->result(i)->id()] = Mix(hash, i);
+      values[node->result(i)->id()] = FastHashCombine(hash, i);
     }
     nodes_.push_back({node, hash, local});
-    sum += Mix(hash, 3);
+    sum += FastHashCombine(hash, 3);
   }
   graphs_[&graph] = with_operands(*graph.return_node(), sum);
 }

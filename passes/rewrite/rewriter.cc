@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/hash.h"
 #include "graph/core/check.h"
 
 namespace weft {
@@ -11,15 +12,11 @@ namespace {
 
 // Addresses may enter: the order of the table reaches nothing.
 uint64_t HashNode(const Node& node) {
-  uint64_t hash = reinterpret_cast<uintptr_t>(&node.op());
-  const auto mix = [&hash](uint64_t word) {
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-    hash ^= hash >> 32;
-  };
-  mix(reinterpret_cast<uintptr_t>(node.attr_list()));
+  uint64_t hash = FastHashCombine(reinterpret_cast<uintptr_t>(&node.op()),
+                                  reinterpret_cast<uintptr_t>(node.attr_list()));
   for (int i = 0; i < node.num_operands(); ++i) {
     const Value* operand = node.operand(i);
-    mix(operand == nullptr ? ~uint64_t{0} : operand->id());
+    hash = FastHashCombine(hash, operand == nullptr ? ~uint64_t{0} : operand->id());
   }
   return hash;
 }

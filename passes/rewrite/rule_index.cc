@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "passes/rewrite/matcher.h"
 
 namespace weft {
@@ -60,13 +61,8 @@ const OpDef* NeedAt(const RuleIndex::Skeleton& skeleton, int position) {
   return nullptr;
 }
 
-// FNV-1a, so that the fingerprint is the same everywhere.
-uint64_t Mix(uint64_t hash, absl::string_view text) {
-  for (const char c : text) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  }
-  return (hash ^ 0xff) * 0x100000001b3u;
-}
+// The end of a text, which no UTF-8 text contains, enters too.
+uint64_t AddText(uint64_t hash, absl::string_view text) { return Fnv1a("\xff", Fnv1a(text, hash)); }
 
 }  // namespace
 
@@ -78,7 +74,7 @@ RuleIndex::RuleIndex(absl::Span<const absl::Span<const Rule>> themes, const Pass
       if (!context.Admits(rule.contract)) continue;
       rules_.push_back(&rule);
       depth_ = std::max(depth_, LookingDepth(rule));
-      fingerprint_ = Mix(Mix(fingerprint_, rule.name), rule.identity);
+      fingerprint_ = AddText(AddText(fingerprint_, rule.name), rule.identity);
     }
   }
 }

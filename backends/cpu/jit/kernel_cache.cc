@@ -15,6 +15,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "backends/cpu/jit/kernel_library.h"
+#include "base/file_descriptor.h"
+#include "base/hash.h"
 #include "base/status_macros.h"
 #include "graph/core/log.h"
 
@@ -28,33 +30,12 @@ constexpr char kTemporary[] = ".tmp";
 // Temporary files of processes that were killed are removed when they are this old.
 constexpr std::chrono::hours kMaxAgeOfTemporary(1);
 
-// FNV-1a: the same in every process.
-uint64_t Hash(absl::string_view text) {
-  uint64_t h = 0xcbf29ce484222325u;
-  for (char c : text) h = (h ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
-  return h;
-}
-
-// Closes the file when it goes out of scope.
-class File {
- public:
-  explicit File(int fd) : fd_(fd) {}
-  ~File() {
-    if (fd_ >= 0) close(fd_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 // The bytes of a regular file; nothing for any other file, and for one that cannot be read.
 std::optional<std::string> ReadFile(const std::string& path) {
-  const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat info;
-  if (file.fd() < 0 || fstat(file.fd(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  if (!file.is_open() || fstat(file.fd(), &info) != 0 || !S_ISREG(info.st_mode))
+    return std::nullopt;
   std::string bytes(static_cast<size_t>(info.st_size), '\0');
   size_t have = 0;
   while (have < bytes.size()) {
@@ -81,8 +62,8 @@ bool Replace(const std::string& path, absl::string_view bytes) {
   std::string temporary = absl::StrCat(path, ".XXXXXX", kTemporary);
   bool done = false;
   {
-    const File file(mkostemps(&temporary[0], sizeof kTemporary - 1, O_CLOEXEC));
-    if (file.fd() < 0) return false;
+    const FileDescriptor file(mkostemps(&temporary[0], sizeof kTemporary - 1, O_CLOEXEC));
+    if (!file.is_open()) return false;
     done = WriteAll(file.fd(), bytes) && fsync(file.fd()) == 0;
   }
   done = done && rename(temporary.c_str(), path.c_str()) == 0;
@@ -91,8 +72,8 @@ bool Replace(const std::string& path, absl::string_view bytes) {
 }
 
 void SyncFolder(const std::string& path) {
-  const File folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.fd() >= 0) fsync(folder.fd());
+  const FileDescriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.is_open()) fsync(folder.fd());
 }
 
 // Makes the folders that are missing, whatever the umask: others may not write to them.
@@ -159,7 +140,7 @@ absl::StatusOr<KernelCache> KernelCache::Open(const std::string& folder) {
 }
 
 std::string KernelCache::StemOf(absl::string_view text) const {
-  return absl::StrCat(folder_, "/", absl::Hex(Hash(text), absl::kZeroPad16));
+  return absl::StrCat(folder_, "/", absl::Hex(Fnv1a(text), absl::kZeroPad16));
 }
 
 std::string KernelCache::Find(absl::string_view text) const {
@@ -175,7 +156,7 @@ std::string KernelCache::Find(absl::string_view text) const {
     return "";
   }
   const std::optional<std::string> object = ReadFile(path);
-  if (!object || object->size() != record->bytes || Hash(*object) != record->digest) {
+  if (!object || object->size() != record->bytes || Fnv1a(*object) != record->digest) {
     LogBroken(path, object ? "is not as it was written" : "cannot be read");
     return "";
   }
@@ -188,7 +169,7 @@ void KernelCache::Keep(const std::string& path, absl::string_view text) const {
   const std::optional<std::string> object = ReadFile(path);
   if (!object) return;
   const std::string stem = StemOf(text);
-  const ObjectRecord record = {object->size(), Hash(*object)};
+  const ObjectRecord record = {object->size(), Fnv1a(*object)};
   if (!Replace(stem + ".so", *object)) return;
   if (Replace(stem + ".cc", absl::StrCat(FormatObjectRecord(record), text))) SyncFolder(folder_);
 }
