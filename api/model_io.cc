@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "api/graph_view.h"
+#include "base/annotate.h"
 #include "base/out_of_memory.h"
 #include "base/output_file.h"
 #include "graph/core/guards.h"
@@ -47,8 +48,7 @@ absl::StatusOr<std::unique_ptr<Module>> LoadOnnx(const std::string& path,
   auto module = ImportOnnx(path, import);
   if (!module.ok()) {
     if (absl::StrContains(module.status().message(), path)) return module;
-    return absl::Status(module.status().code(),
-                        absl::StrCat(path, ": ", module.status().message()));
+    return Annotate(module.status(), path);
   }
   return module;
 }

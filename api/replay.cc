@@ -12,6 +12,7 @@
 #include "absl/strings/strip.h"
 #include "api/compiler.h"
 #include "api/version.h"
+#include "base/annotate.h"
 #include "base/output_file.h"
 #include "base/shell_quote.h"
 #include "graph/core/text.h"
@@ -114,7 +115,7 @@ absl::StatusOr<Replay> LoadReplay(const std::string& path) {
   if (text.str().empty()) text << line;
   auto replay = ParseReplayHead(text.str());
   if (replay.ok()) return replay;
-  return absl::Status(replay.status().code(), absl::StrCat(path, ": ", replay.status().message()));
+  return Annotate(replay.status(), path);
 }
 
 ReplayRecorder::~ReplayRecorder() {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/annotate.h"
 #include "base/status_macros.h"
 #include "graph/core/text.h"
 
@@ -50,7 +51,7 @@ absl::Status SemanticsChecker::Check(const Module& before, const Module& after,
     if (i < ids.size()) known = ids[i];
     absl::Status status = CheckFunction(function, known);
     if (status.ok()) continue;
-    return absl::Status(status.code(), absl::StrCat("@", graph.name(), ": ", status.message()));
+    return Annotate(status, absl::StrCat("@", graph.name()));
   }
   return absl::OkStatus();
 }

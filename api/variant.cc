@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/annotate.h"
 #include "base/status_macros.h"
 #include "graph/core/attr.h"
 #include "graph/core/verifier.h"
@@ -141,10 +142,7 @@ absl::Status Variant::Compile(const Module& source, const SizeBinder& binder,
     CompileResult result;
     status = weft::Compile(*module, options.compile, &result);
   }
-  if (!status.ok()) {
-    return absl::Status(status.code(),
-                        absl::StrCat("compiling for ", inputs_text_, ": ", status.message()));
-  }
+  if (!status.ok()) return Annotate(status, absl::StrCat("compiling for ", inputs_text_));
   CollectGuards(source.symbols(), binder, before, *module);
   WEFT_ASSIGN_OR_RETURN(Session session,
                         Session::Create(std::move(module), options.target, options.session));

@@ -15,6 +15,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/annotate.h"
 #include "base/status_macros.h"
 #include "graph/core/check.h"
 #include "graph/ops/ops.h"
@@ -123,9 +124,8 @@ absl::Status GraphFunctionalizer::AtNode(const Node& node) const {
   const absl::Status& status = builder_.status();
   if (status.ok()) return status;
   const Node& at = storages_.guilty() ? *storages_.guilty() : node;
-  return absl::Status(status.code(),
-                      absl::StrCat("@", graph_.name(), ", node ", at.id(), " (",
-                                   at.op().name(), "): ", status.message()));
+  return Annotate(status,
+                  absl::StrCat("@", graph_.name(), ", node ", at.id(), " (", at.op().name(), ")"));
 }
 
 void GraphFunctionalizer::ReadOperands(Node* node, int but) {

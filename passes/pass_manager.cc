@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/annotate.h"
 #include "graph/core/log.h"
 #include "graph/core/text.h"
 #include "graph/core/verifier.h"
@@ -80,10 +81,6 @@ std::vector<PassReport::OpCount> Difference(const OpCounts& before, const OpCoun
   return changed;
 }
 
-absl::Status WithContext(const absl::Status& status, absl::string_view where) {
-  return absl::Status(status.code(), absl::StrCat(where, ": ", status.message()));
-}
-
 class PipelineRun {
  public:
   PipelineRun(const PassManagerOptions& options, Module& module, PassContext& context,
@@ -130,7 +127,7 @@ class PipelineRun {
   absl::Status RunIf(const Pipeline::Step& step, const std::string& prefix, bool changed) {
     const std::string name = absl::StrCat("if(", step.condition->ToString(), ")");
     absl::StatusOr<bool> holds = Holds(*step.condition, changed);
-    if (!holds.ok()) return WithContext(holds.status(), absl::StrCat(prefix, name));
+    if (!holds.ok()) return Annotate(holds.status(), absl::StrCat(prefix, name));
     if (*holds) return RunGroup(name, step.steps, absl::StrCat(prefix, "if."));
     EndGroup(BeginGroup(name));
     return absl::OkStatus();
@@ -247,7 +244,7 @@ class PipelineRun {
     }
     const profiler::Scope scope(profiler::Activity::kCompilerPass, report.path);
     absl::Status status = RunAndCheck(pass, report);
-    if (!status.ok()) return WithContext(status, report.path);
+    if (!status.ok()) return Annotate(status, report.path);
     LogRun(report);
     last_run_[&pass] = version_;
     if (!reader.empty()) MarkClean(reader);

@@ -1,6 +1,4 @@
 // opt: reads a model, runs a pipeline over it, prints and writes the result.
-#include "tools/opt_options.h"
-
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -22,6 +20,7 @@
 #include "api/graph_view.h"
 #include "api/model_io.h"
 #include "api/plugin.h"
+#include "base/annotate.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
 #include "tools/common/logs.h"
@@ -29,6 +28,7 @@
 #include "tools/common/plugins.h"
 #include "tools/common/progress.h"
 #include "tools/common/target_verify.h"
+#include "tools/opt_options.h"
 
 namespace weft::tools {
 namespace {
@@ -109,10 +109,6 @@ absl::Status Load(const Sources& sources, Extensions& extensions) {
   return extensions.AddRuleFile(sources.rules);
 }
 
-absl::Status InFile(absl::string_view path, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
-}
-
 bool VerifiesTarget(const OptOptions& o) { return o.verify == "target"; }
 
 // The compiled module on its target; the exit status.
@@ -167,7 +163,7 @@ absl::StatusOr<CompileOptions> MakeCompileOptions(const OptOptions& o, Sources* 
     absl::Status status = ApplyReplay(*replay, &compile);
     status.Update(CheckPluginsAllowed(replay->plugins, sources->plugins));
     if (sources->rules.empty()) sources->rules = replay->rules;
-    if (!status.ok()) return InFile(o.replay, status);
+    if (!status.ok()) return Annotate(status, o.replay);
   } else {
     compile.replay.any_size = !o.replay_folder.empty();
     compile.replay.folder = ResolvePath(o.replay_folder.empty() ? "." : o.replay_folder);
@@ -247,9 +243,7 @@ absl::Status WriteRemarks(const OptOptions& o, std::vector<Remark> remarks, std:
 absl::Status WriteBlame(const OptOptions& o, const Module& module, std::ostream& info) {
   for (const std::string& what : o.blame) {
     auto text = Blame(module, what);
-    if (!text.ok()) {
-      return absl::Status(text.status().code(), absl::StrCat("--blame: ", text.status().message()));
-    }
+    if (!text.ok()) return Annotate(text.status(), "--blame");
     info << *text;
   }
   return absl::OkStatus();
@@ -391,7 +385,7 @@ absl::StatusOr<int> RunOnModel(const OptOptions& o, const std::string& path) {
   if (!status.ok()) return status;
   if (!o.replay.empty()) {
     status = Pipeline::Parse(compile->passes, extensions.passes()).status();
-    if (!status.ok()) return InFile(o.replay, status);
+    if (!status.ok()) return Annotate(status, o.replay);
   }
   load->ops = &extensions.ops();
   compile->registry = &extensions.passes();

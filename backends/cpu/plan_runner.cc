@@ -8,16 +8,13 @@
 #include "backends/cpu/magnitude.h"
 #include "backends/cpu/step_profile.h"
 #include "backends/cpu/thread_scope.h"
+#include "base/annotate.h"
 #include "base/out_of_memory.h"
 #include "base/status_macros.h"
 #include "profiler/record.h"
 
 namespace weft::cpu {
 namespace {
-
-absl::Status Annotate(const absl::Status& status, absl::string_view where) {
-  return absl::Status(status.code(), absl::StrCat(where, ": ", status.message()));
-}
 
 // As HostTensor::is_contiguous, which allocates.
 bool IsDense(const HostTensor& tensor) {

@@ -8,16 +8,13 @@
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/copy.h"
 #include "backends/cpu/plan_runner.h"
+#include "base/annotate.h"
 #include "base/status_macros.h"
 #include "graph/core/log.h"
 #include "profiler/record.h"
 
 namespace weft::cpu {
 namespace {
-
-absl::Status Annotate(const absl::Status& status, absl::string_view where) {
-  return absl::Status(status.code(), absl::StrCat(where, ": ", status.message()));
-}
 
 // No machine has memory for more; sums of the bytes of many buffers stay inside of 64
 // bits.

@@ -8,6 +8,7 @@
 #include "backends/reference/memory.h"
 #include "backends/reference/node_profile.h"
 #include "backends/symbol_env.h"
+#include "base/annotate.h"
 #include "base/out_of_memory.h"
 #include "base/status_macros.h"
 #include "graph/ops/evaluate.h"
@@ -17,11 +18,6 @@
 
 namespace weft::reference {
 namespace {
-
-absl::Status Annotate(const absl::Status& status, absl::string_view where) {
-  return absl::Status(status.code(),
-                      absl::StrCat(where, ": ", status.message()));
-}
 
 std::string Describe(const Node& node) {
   const auto names =

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/annotate.h"
 #include "graph/core/check.h"
 #include "graph/core/text_reader.h"
 
@@ -123,9 +124,7 @@ std::vector<const OpDef*> OpRegistry::All() const {
 }
 
 absl::StatusOr<Types> InferTypes(const OpArgs& args) {
-  const auto annotate = [&](const absl::Status& s) {
-    return absl::Status(s.code(), absl::StrCat(args.op->name(), ": ", s.message()));
-  };
+  const auto annotate = [&](const absl::Status& s) { return Annotate(s, args.op->name()); };
   if (args.op->verify() != nullptr) {
     absl::Status status = args.op->verify()(args);
     if (!status.ok()) return annotate(status);

@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "base/annotate.h"
 #include "base/status_macros.h"
 #include "graph/core/guards.h"
 
@@ -40,10 +41,7 @@ void AddSigns(Type type, const SymbolTable& facts, std::vector<SymInt>* conditio
 
 absl::Status AddTypes(const Node& node, const OpArgs& args, std::vector<SymInt>* conditions) {
   const absl::StatusOr<Types> types = InferTypes(args);
-  if (!types.ok()) {
-    return absl::Status(types.status().code(),
-                        absl::StrCat(OriginOf(node), ": ", types.status().message()));
-  }
+  if (!types.ok()) return Annotate(types.status(), OriginOf(node));
   for (int i = 0; i < node.num_results(); ++i) {
     AddSizes(node.result(i)->type(), (*types)[i], conditions);
     AddSigns(node.result(i)->type(), *args.symbols, conditions);

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "base/annotate.h"
 #include "base/status_macros.h"
 #include "graph/core/builder.h"
 #include "graph/core/check.h"
@@ -29,8 +30,7 @@ absl::StatusOr<Tensors> EvaluateOp(const OpDef& op, const AttrList* attrs,
 absl::Status CheckSizes(const Types& types);
 
 absl::Status AtOp(const OpDef& op, const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat(op.name(), ": ", status.message()));
+  return Annotate(status, op.name());
 }
 
 bool IsSymIntOperand(const OpSchema& schema, int i) {

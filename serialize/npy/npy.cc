@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/annotate.h"
 #include "base/out_of_memory.h"
 #include "base/output_file.h"
 #include "base/status_macros.h"
@@ -149,10 +150,7 @@ absl::StatusOr<HostTensor> ReadNpy(const std::string& path) {
   WEFT_ASSIGN_OR_RETURN(const std::shared_ptr<HostBuffer> file, HostBuffer::MapFile(path));
   auto tensor =
       ParseNpy({reinterpret_cast<const char*>(file->data()), static_cast<size_t>(file->size())});
-  if (!tensor.ok()) {
-    return absl::Status(tensor.status().code(),
-                        absl::StrCat(path, ": ", tensor.status().message()));
-  }
+  if (!tensor.ok()) return Annotate(tensor.status(), path);
   return tensor;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/annotate.h"
 #include "base/status_macros.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/import_context.h"
@@ -55,10 +56,7 @@ absl::StatusOr<Value*> Modify(NodeContext& c, const char* name, Value* v) {
   const ::onnx::GraphProto* graph = c.Graph(name);
   if (graph == nullptr) return c.status();
   auto outputs = c.importer()->ImportInPlace(c.scope(), *graph, {v});
-  if (!outputs.ok()) {
-    return absl::Status(outputs.status().code(),
-                        absl::StrCat(name, ": ", outputs.status().message()));
-  }
+  if (!outputs.ok()) return Annotate(outputs.status(), name);
   if (outputs->size() != 1) {
     return c.Fail(absl::StrCat(name, " has ", outputs->size(), " outputs instead of one"));
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/annotate.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/import_model.h"
 #include "serialize/onnx/import_tables.h"
@@ -17,10 +18,6 @@
 
 namespace weft::onnx_import {
 namespace {
-
-absl::Status In(absl::string_view what, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(what, ": ", status.message()));
-}
 
 // --- Conditions of sizes ----------------------------------------------------------------
 
@@ -84,7 +81,7 @@ std::optional<SymInt> SizeCondition(NodeContext& c) {
 
 absl::Status ImportBranch(NodeContext& c, const ::onnx::GraphProto& graph, bool is_then) {
   auto outputs = c.importer()->ImportInPlace(c.scope(), graph);
-  if (!outputs.ok()) return In(is_then ? "then_branch" : "else_branch", outputs.status());
+  if (!outputs.ok()) return Annotate(outputs.status(), is_then ? "then_branch" : "else_branch");
   c.SetOutputs(*outputs);
   return c.status();
 }
@@ -172,12 +169,12 @@ absl::StatusOr<Branches> ImportBranches(NodeContext& c, const ::onnx::GraphProto
                                         const ::onnx::GraphProto& else_graph) {
   Branches branches;
   auto region = c.importer()->ImportRegion(c.scope(), then_graph, {});
-  if (!region.ok()) return In("then_branch", region.status());
+  if (!region.ok()) return Annotate(region.status(), "then_branch");
   branches.then_region = *std::move(region);
   region = c.importer()->ImportRegion(c.scope(), else_graph, {});
   if (!region.ok()) {
     c.importer()->Discard(std::move(branches.then_region));
-    return In("else_branch", region.status());
+    return Annotate(region.status(), "else_branch");
   }
   branches.else_region = *std::move(region);
   const absl::Status match = MatchBranches(&branches.then_region, &branches.else_region);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/annotate.h"
 #include "base/status_macros.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/import_model.h"
@@ -20,10 +21,6 @@ namespace {
 
 // Iterations that are imported in place.
 constexpr int kMaxPeeled = 64;
-
-absl::Status In(absl::string_view what, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(what, ": ", status.message()));
-}
 
 // A loop on its way into the graph.
 struct LoopState {
@@ -118,7 +115,7 @@ absl::StatusOr<LoopBody> ImportLoopBody(NodeContext& c, const LoopState& loop) {
     formals.iterations = KnownTrips(c, loop);
     formals.iterates = true;
     auto region = c.importer()->ImportRegion(c.scope(), *loop.body, formals);
-    if (!region.ok()) return In("body", region.status());
+    if (!region.ok()) return Annotate(region.status(), "body");
     if (region->outputs.size() < carried.size() + 1) {
       return c.Fail(absl::StrCat("the body has ", region->outputs.size(),
                                  " outputs for a condition and ", carried.size(),
@@ -159,7 +156,7 @@ absl::Status Peel(NodeContext& c, LoopState* loop) {
       c.b().Constant(HostTensor::ScalarInt(DType::kI64, loop->peeled)), loop->condition};
   inputs.insert(inputs.end(), loop->carried.begin(), loop->carried.end());
   auto outputs = c.importer()->ImportInPlace(c.scope(), *loop->body, inputs);
-  if (!outputs.ok()) return In("body", outputs.status());
+  if (!outputs.ok()) return Annotate(outputs.status(), "body");
   const size_t num_carried = loop->carried.size();
   loop->condition = AsScalar(c, (*outputs)[0]);
   loop->carried.assign(outputs->begin() + 1, outputs->begin() + 1 + num_carried);
@@ -196,7 +193,7 @@ absl::Status MakeLoop(NodeContext& c, const LoopState& loop, Region body) {
   std::vector<Value*> outputs = body.graph->outputs();
   Builder b(body.graph.get());
   outputs[0] = b.Op(ops::reshape, {outputs[0]}, {{"size", std::vector<SymInt>()}});
-  if (!b.status().ok()) return In("body", b.status());
+  if (!b.status().ok()) return Annotate(b.status(), "body");
   body.graph->SetOutputs(outputs);
   Value* trips = loop.peeled == 0 ? loop.trips
                                   : WithScalar(c, ops::sub, loop.trips, loop.peeled);

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "base/annotate.h"
 #include "graph/core/text_reader.h"
 #include "graph/ops/registry.h"
 #include "serialize/onnx/import_tables.h"
@@ -42,11 +43,6 @@ std::string DescribeNode(const ::onnx::NodeProto& node) {
 }
 
 namespace {
-
-absl::Status Annotate(const absl::Status& status, absl::string_view where) {
-  return absl::Status(status.code(),
-                      absl::StrCat(where, ": ", status.message()));
-}
 
 // A name that the text form takes for a symbol.
 std::string SymbolName(absl::string_view dim_param) {

@@ -1,5 +1,6 @@
 // Scan. Its body becomes a region, which takes what it uses from outside as further operands.
 #include "absl/strings/str_cat.h"
+#include "base/annotate.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/import_model.h"
 #include "serialize/onnx/import_tables.h"
@@ -14,11 +15,6 @@ Graphs OneGraph(std::unique_ptr<weft::Graph> graph) {
   Graphs graphs;
   graphs.push_back(std::move(graph));
   return graphs;
-}
-
-absl::Status In(absl::string_view what, const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat(what, ": ", status.message()));
 }
 
 // --- Scan ---------------------------------------------------------------------------
@@ -102,7 +98,7 @@ absl::Status Scan(NodeContext& c) {
     types.push_back(i < args.num_states ? type : WithoutDim0(type));
   }
   auto body = c.importer()->ImportRegion(c.scope(), *graph, {types});
-  if (!body.ok()) return In("body", body.status());
+  if (!body.ok()) return Annotate(body.status(), "body");
   operands.insert(operands.end(), body->captures.begin(),
                   body->captures.end());
   std::vector<Value*> results =
@@ -152,7 +148,7 @@ absl::Status Scan8(NodeContext& c) {
                                     : outer_types.back());
   }
   auto body = c.importer()->ImportRegion(c.scope(), *graph, {inner_types});
-  if (!body.ok()) return In("body", body.status());
+  if (!body.ok()) return Annotate(body.status(), "body");
   auto outer = std::make_unique<weft::Graph>(&c.b().module(), "batch");
   std::vector<Value*> inner;
   for (Type type : outer_types) inner.push_back(outer->AddInput(type));
@@ -164,7 +160,7 @@ absl::Status Scan8(NodeContext& c) {
                           {{"num_carried", args.num_states},
                            {"num_scanned", args.num_scans}},
                           OneGraph(std::move(body->graph))));
-  if (!b.status().ok()) return In("body", b.status());
+  if (!b.status().ok()) return Annotate(b.status(), "body");
   c.SetOutputs(c.b().Ops(
       ops::scan, operands,
       {{"num_carried", 0},

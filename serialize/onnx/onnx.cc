@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/annotate.h"
 #include "base/out_of_memory.h"
 #include "base/status_macros.h"
 #include "google/protobuf/io/coded_stream.h"
@@ -139,10 +140,6 @@ absl::StatusOr<HostTensor> ParseTensor(absl::string_view bytes, std::optional<DT
   }
   onnx_import::TensorLoader loader("");
   return loader.Load(proto, absl::StrCat("tensor '", proto.name(), "'"));
-}
-
-absl::Status Annotate(const absl::Status& status, const std::string& path) {
-  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
 }
 
 }  // namespace

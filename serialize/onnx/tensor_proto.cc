@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/annotate.h"
 #include "base/status_macros.h"
 #include "graph/core/text_reader.h"
 #include "serialize/onnx/raw_data.h"
@@ -151,9 +152,7 @@ absl::StatusOr<Type> TensorLoader::TypeOf(const TensorProto& proto,
   auto dtype = HeldDType(proto.data_type());
   auto numel = NumElements(proto);
   const absl::Status& bad = dtype.ok() ? numel.status() : dtype.status();
-  if (!bad.ok()) {
-    return absl::Status(bad.code(), absl::StrCat(what, ": ", bad.message()));
-  }
+  if (!bad.ok()) return Annotate(bad, what);
   return Type::Tensor(*dtype, ToSymInts(Dims(proto)));
 }
 
@@ -164,10 +163,7 @@ absl::StatusOr<HostTensor> TensorLoader::Load(TensorProto& proto,
   auto dtype = HeldDType(proto.data_type());
   absl::StatusOr<HostTensor> tensor =
       dtype.ok() ? LoadAs(proto, *dtype) : dtype.status();
-  if (!tensor.ok()) {
-    return absl::Status(tensor.status().code(),
-                        absl::StrCat(what, ": ", tensor.status().message()));
-  }
+  if (!tensor.ok()) return Annotate(tensor.status(), what);
   loaded_[&proto] = *tensor;
   return tensor;
 }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/annotate.h"
 #include "base/status_macros.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
@@ -81,10 +82,6 @@ bool ResizesItsArgument(const AtenSchema& schema) {
 
 std::string DescribeNode(const NodeDef& node) {
   return absl::StrCat("node '", NodeName(node), "' (", node.target, ")");
-}
-
-absl::Status Annotate(const absl::Status& status, absl::string_view where) {
-  return absl::Status(status.code(), absl::StrCat(where, ": ", status.message()));
 }
 
 ProgramImporter::ProgramImporter(const ExportedProgram* program, Weights* weights,

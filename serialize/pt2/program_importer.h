@@ -61,7 +61,6 @@ Type StateType();
 
 // "node 'add_1' (torch.ops.aten.add.Tensor)".
 std::string DescribeNode(const NodeDef& node);
-absl::Status Annotate(const absl::Status& status, absl::string_view where);
 
 class ProgramImporter {
  public:

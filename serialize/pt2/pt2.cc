@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "base/annotate.h"
 #include "base/out_of_memory.h"
 #include "base/status_macros.h"
 #include "graph/core/verifier.h"
@@ -170,7 +171,7 @@ absl::StatusOr<std::unique_ptr<Module>> ImportPt2(const std::string& path,
   WEFT_ASSIGN_OR_RETURN(auto file, HostBuffer::MapFile(path));
   auto module = CatchOutOfMemory([&] { return Import(std::move(file), options); });
   if (module.ok()) return module;
-  return absl::Status(module.status().code(), absl::StrCat(path, ": ", module.status().message()));
+  return Annotate(module.status(), path);
 }
 
 }  // namespace weft

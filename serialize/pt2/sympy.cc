@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/annotate.h"
 #include "base/status_macros.h"
 #include "serialize/pt2/rational.h"
 #include "serialize/pt2/sympy_functions.h"
@@ -317,8 +318,7 @@ absl::StatusOr<SymInt> ParseSympy(absl::string_view text, SymbolFn symbol,
     if (value.ok()) return value;
     status = value.status();
   }
-  return absl::Status(status.code(), absl::StrCat("the expression \"", text.substr(0, 200),
-                                                  "\": ", status.message()));
+  return Annotate(status, absl::StrCat("the expression \"", text.substr(0, 200), "\""));
 }
 
 }  // namespace weft::pt2

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/annotate.h"
 #include "base/status_macros.h"
 #include "serialize/pt2/pickle.h"
 
@@ -22,7 +23,7 @@ absl::string_view Text(const HostBuffer& buffer) {
 }
 
 absl::Status In(const std::string& name, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat("tensor \"", name, "\": ", status.message()));
+  return Annotate(status, absl::StrCat("tensor \"", name, "\""));
 }
 
 // Sizes, strides or an offset; the weights of a program are never symbolic.
@@ -128,12 +129,9 @@ absl::Status Weights::ReadTables(const std::string& folder, const std::string& n
 
 // Storage `key` is entry data/<key> beside data.pkl.
 absl::Status Weights::ReadSaved(const std::string& file, const ZipLimits& limits) {
-  const auto in = [&](const absl::Status& status) {
-    return absl::Status(status.code(), absl::StrCat(file, ": ", status.message()));
-  };
   WEFT_ASSIGN_OR_RETURN(auto bytes, archive_->Read(file));
   auto opened = ZipArchive::Open(std::move(bytes), limits);
-  if (!opened.ok()) return in(opened.status());
+  if (!opened.ok()) return Annotate(opened.status(), file);
   saved_.push_back(std::make_unique<ZipArchive>(*std::move(opened)));
   ZipArchive* archive = saved_.back().get();
   std::string root;
@@ -142,11 +140,12 @@ absl::Status Weights::ReadSaved(const std::string& file, const ZipLimits& limits
     if (absl::ConsumeSuffix(&stem, "data.pkl")) root = std::string(stem);
   }
   auto pickle = archive->Read(root + "data.pkl");
-  if (!pickle.ok()) return in(pickle.status());
+  if (!pickle.ok()) return Annotate(pickle.status(), file);
   if (archive->Has(root + "byteorder")) {
     WEFT_ASSIGN_OR_RETURN(const auto order, archive->Read(root + "byteorder"));
     if (Text(*order) != "little") {
-      return in(absl::UnimplementedError("bytes are in another order than the little-endian one"));
+      return Annotate(
+          absl::UnimplementedError("bytes are in another order than the little-endian one"), file);
     }
   }
   WEFT_ASSIGN_OR_RETURN(auto tensors,

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/annotate.h"
 #include "base/status_macros.h"
 #include "minizip/unzip.h"
 
@@ -223,8 +224,7 @@ absl::StatusOr<std::shared_ptr<HostBuffer>> ZipArchive::Read(const std::string& 
     bytes = entry.method == kStored ? Stored(entry) : Inflate(entry);
   }
   if (bytes.ok()) return bytes;
-  return absl::Status(bytes.status().code(),
-                      absl::StrCat("the ZIP entry \"", name, "\": ", bytes.status().message()));
+  return Annotate(bytes.status(), absl::StrCat("the ZIP entry \"", name, "\""));
 }
 
 }  // namespace weft::pt2

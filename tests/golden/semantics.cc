@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "backends/reference/executor.h"
+#include "base/annotate.h"
 #include "graph/ops/evaluate.h"
 #include "tests/support/tensor_compare.h"
 
@@ -209,8 +210,7 @@ absl::Status CheckSameResults(const Module& before, const Module& after,
     absl::Status status = CompareFunctions(*function, *other, contract,
                                            *inputs.FindFunction(function->name()));
     if (status.ok()) continue;
-    return absl::Status(status.code(), absl::StrCat("@", function->name(), ": ",
-                                                    status.message()));
+    return Annotate(status, absl::StrCat("@", function->name()));
   }
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@
 #include "api/compiler.h"
 #include "backends/cpu/target.h"
 #include "backends/reference/executor.h"
+#include "base/annotate.h"
 #include "base/status_macros.h"
 #include "graph/ops/ops.h"
 #include "lowering/lower.h"
@@ -201,10 +202,7 @@ absl::Status CheckAgainstReference(const TestProgram& program, const Configurati
   ++totals->programs;
   const auto want = reference::Run(*program.module->main(), program.inputs);
   auto compiled = CompiledProgram::Create(*program.module, configuration, totals);
-  if (!compiled.ok()) {
-    return absl::Status(compiled.status().code(),
-                        absl::StrCat("not compiled: ", compiled.status().message()));
-  }
+  if (!compiled.ok()) return Annotate(compiled.status(), "not compiled");
   for (int run = 0; run < 2; ++run) {
     const auto got = compiled->Run(program.inputs);
     if (program.misfit && want.ok() && absl::IsInvalidArgument(got.status())) {

@@ -13,6 +13,7 @@
 #include "api/model_io.h"
 #include "api/session.h"
 #include "api/test_data.h"
+#include "base/annotate.h"
 #include "nlohmann/json.hpp"
 
 namespace weft::tools {
@@ -122,10 +123,6 @@ absl::Status CompareNumber(const HostTensor& got, const Json& entry) {
   const double slack = value->is_number_float() ? 1e-4 * std::abs(want) : 0;
   if (std::abs(have - want) <= slack) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat("is ", have, " instead of ", want));
-}
-
-absl::Status Annotate(const absl::Status& status, absl::string_view where) {
-  return absl::Status(status.code(), absl::StrCat(where, ": ", status.message()));
 }
 
 // What the program's inputs are, with what the signature adds left out: state
