@@ -5,16 +5,13 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/align.h"
 #include "base/status_macros.h"
 #include "graph/ops/ops.h"
 #include "lowering/kernel_body.h"
 
 namespace weft {
 namespace {
-
-int64_t Aligned(int64_t bytes) {
-  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
-}
 
 struct Touch {
   int first = -1;
@@ -176,7 +173,7 @@ bool MemoryPlan::Replaces(int from, int to) const {
 MemoryLayout MemoryPlan::Place(absl::Span<const int64_t> bytes) const {
   std::vector<MemoryInterval> intervals;
   for (size_t i = 0; i < slots_.size(); ++i) {
-    intervals.push_back({slots_[i].first, slots_[i].last, Aligned(bytes[i])});
+    intervals.push_back({slots_[i].first, slots_[i].last, AlignUp(bytes[i], kArenaAlignment)});
   }
   MemoryLayout layout;
   layout.lower_bound = LiveBytes(intervals);

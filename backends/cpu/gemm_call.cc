@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "base/align.h"
+
 namespace weft::cpu {
 namespace {
 
@@ -67,9 +69,7 @@ class GemmCall : public LibraryCall {
   }
 
  private:
-  int64_t Padded(int64_t columns) const {
-    return (columns + table_.lanes - 1) / table_.lanes * table_.lanes;
-  }
+  int64_t Padded(int64_t columns) const { return AlignUp(columns, table_.lanes); }
 
   int64_t RowAt(int64_t share, int64_t shares) const {
     return share == shares ? shape_.rows : shape_.rows * share / shares / 8 * 8;

@@ -10,13 +10,12 @@
 #include "backends/cpu/copy.h"
 #include "backends/cpu/interpreter.h"
 #include "backends/cpu/library_internal.h"
+#include "base/align.h"
 #include "base/status_macros.h"
 #include "graph/ops/ops.h"
 
 namespace weft::cpu {
 namespace {
-
-int64_t Align(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // Operands that are copied to scratch, a call on the copies, and the result copied
 // back.
@@ -32,7 +31,7 @@ class ConvertedCall : public LibraryCall {
     WEFT_ASSIGN_OR_RETURN(copy.program, arg < 0 ? CompileCopy(inside, outside, table)
                                                 : CompileCopy(outside, inside, table));
     copy.offset = bytes_;
-    bytes_ += Align(inside.numel() * DTypeBits(inside.dtype) / 8);
+    bytes_ += AlignUp(inside.numel() * DTypeBits(inside.dtype) / 8, kCacheLine);
     copies_.push_back(std::move(copy));
     return absl::OkStatus();
   }

@@ -8,12 +8,13 @@
 
 #include "backends/cpu/attention_tile.h"
 #include "backends/cpu/library_internal.h"
+#include "base/align.h"
 
 namespace weft::cpu {
 
 int64_t AttentionScratch(int64_t queries, int64_t features, int64_t value_features) {
   // Padding to the widest panel, and of each part to a line.
-  const int64_t width = (value_features + 63) / 64 * 64;
+  const int64_t width = AlignUp(value_features, 64);
   const int64_t floats = (queries + kAttentionKeys + 16) * (features + 16) +
                          (queries + kAttentionKeys) * width + 64 * kAttentionKeys + 2 * queries;
   return floats * 4 + 16 * 64;

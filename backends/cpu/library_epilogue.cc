@@ -11,12 +11,11 @@
 #include "backends/cpu/library_internal.h"
 #include "backends/cpu/magnitude.h"
 #include "backends/cpu/memory.h"
+#include "base/align.h"
 #include "base/status_macros.h"
 
 namespace weft::cpu {
 namespace {
-
-int64_t Align(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // A call, then a kernel over its results. The scratch memory holds the kernel's, the results
 // between the two where they need a place of their own, and the call's.
@@ -28,8 +27,8 @@ class EpilogueCall : public LibraryCall {
         program_(std::move(program)),
         operands_(std::move(operands)),
         threads_(threads),
-        between_at_(Align(program_.workspace_bytes * threads)),
-        call_at_(between_at_ + Align(between_bytes)),
+        between_at_(AlignUp(program_.workspace_bytes * threads, kCacheLine)),
+        call_at_(between_at_ + AlignUp(between_bytes, kCacheLine)),
         memory_(operands_.size() + 2) {}
 
   int64_t scratch_bytes() const override { return call_at_ + call_->scratch_bytes(); }

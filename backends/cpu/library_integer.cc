@@ -12,6 +12,7 @@
 
 #include "backends/cpu/integer_range.h"
 #include "backends/cpu/library_internal.h"
+#include "base/align.h"
 #include "base/status_macros.h"
 #include "graph/ops/ops.h"
 
@@ -121,8 +122,6 @@ class IntegerCall : public LibraryCall {
   std::unique_ptr<DnnOp> ops_[kNumKinds];
 };
 
-int64_t Align(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
 // Sums of f32 that stay below 2^24, one behind the other.
 class FloatCall : public LibraryCall {
  public:
@@ -135,7 +134,7 @@ class FloatCall : public LibraryCall {
   }
 
   int64_t scratch_bytes() const override {
-    return Align(4 * elements_) + Align(4 * results_) + scratch_;
+    return AlignUp(4 * elements_, kCacheLine) + AlignUp(4 * results_, kCacheLine) + scratch_;
   }
   std::string name() const override { return ops_[0].op->implementation() + " of integers"; }
 
@@ -144,8 +143,9 @@ class FloatCall : public LibraryCall {
       return absl::UnimplementedError("wide integers");
     }
     auto* x = static_cast<float*>(memory.scratch);
-    auto* y = reinterpret_cast<float*>(static_cast<char*>(memory.scratch) + Align(4 * elements_));
-    char* rest = reinterpret_cast<char*>(y) + Align(4 * results_);
+    auto* y = reinterpret_cast<float*>(static_cast<char*>(memory.scratch) +
+                                       AlignUp(4 * elements_, kCacheLine));
+    char* rest = reinterpret_cast<char*>(y) + AlignUp(4 * results_, kCacheLine);
     const auto* given = static_cast<const int32_t*>(memory.args[0]);
     auto* sums = static_cast<int32_t*>(memory.result);
 #pragma omp parallel for if (elements_ > 1 << 16)

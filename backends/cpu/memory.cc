@@ -8,12 +8,12 @@
 #include <typeinfo>
 
 #include "absl/strings/str_cat.h"
+#include "base/align.h"
 #include "profiler/record.h"
 
 namespace weft::cpu {
 namespace {
 
-constexpr int64_t kLine = 64;
 constexpr int64_t kHugePage = int64_t{2} << 20;
 // Buffers kept for the next call, of all sizes together.
 constexpr size_t kMaxPooled = 64;
@@ -45,14 +45,14 @@ class AlignedBuffer : public HostBuffer {
 
 void UseLargePages(void* data, int64_t bytes) {
   const auto start = reinterpret_cast<uintptr_t>(data);
-  const uintptr_t begin = (start + kHugePage - 1) / kHugePage * kHugePage;
+  const uintptr_t begin = AlignUp(start, kHugePage);
   const uintptr_t end = (start + bytes) / kHugePage * kHugePage;
   if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
 }
 
 std::shared_ptr<HostBuffer> AllocateAligned(int64_t bytes, profiler::MemoryCategory category) {
-  const int64_t align = bytes >= kHugePage ? kHugePage : kLine;
-  const int64_t size = (bytes + kLine + align - 1) / align * align;
+  const int64_t align = bytes >= kHugePage ? kHugePage : kCacheLine;
+  const int64_t size = AlignUp(bytes + kCacheLine, align);
   void* data = std::aligned_alloc(align, size);
   if (data == nullptr) return nullptr;
   UseLargePages(data, size);

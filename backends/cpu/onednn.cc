@@ -3,11 +3,10 @@
 #include <utility>
 
 #include "backends/cpu/onednn_internal.h"
+#include "base/align.h"
 
 namespace weft::cpu {
 namespace {
-
-int64_t Align(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 dnnl::algorithm AlgorithmOf(DnnFunction function) {
   switch (function) {
@@ -142,7 +141,7 @@ void DnnOp::Impl::AddOperand(int slot, int arg, const DnnPath& path) {
   operand.moves = MovesOf(path);
   for (const DnnMove& move : operand.moves) {
     operand.offsets.push_back(scratch_bytes);
-    scratch_bytes += Align(static_cast<int64_t>(move.to.get_desc().get_size()));
+    scratch_bytes += AlignUp(static_cast<int64_t>(move.to.get_desc().get_size()), kCacheLine);
     ++reorders;
   }
   operands.push_back(std::move(operand));
@@ -159,7 +158,7 @@ void DnnOp::Impl::AddResult(const DnnDesc& user, const DnnDesc& inner) {
     path.stops = {inner, user};
     operand.moves = MovesOf(path);
     operand.offsets = {scratch_bytes};
-    scratch_bytes += Align(static_cast<int64_t>(inner.get_size()));
+    scratch_bytes += AlignUp(static_cast<int64_t>(inner.get_size()), kCacheLine);
     ++reorders;
   }
   operands.push_back(std::move(operand));
@@ -203,7 +202,7 @@ void DnnOp::Impl::Finish(const dnnl::primitive_desc_base& pd, dnnl::primitive ma
   const DnnDesc desc = pd.scratchpad_desc();
   scratchpad = dnnl::memory(desc, TheDnnMachine().engine, nullptr);
   scratchpad_at = scratch_bytes;
-  scratch_bytes += Align(static_cast<int64_t>(desc.get_size()));
+  scratch_bytes += AlignUp(static_cast<int64_t>(desc.get_size()), kCacheLine);
   for (const Operand& operand : operands) {
     args.push_back({operand.arg, operand.inner().get()});
   }

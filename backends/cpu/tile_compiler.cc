@@ -5,6 +5,7 @@
 #include "backends/cpu/tile_loops.h"
 #include "backends/cpu/tile_program.h"
 #include "backends/cpu/tile_stage.h"
+#include "base/align.h"
 #include "base/status_macros.h"
 
 namespace weft::cpu {
@@ -40,10 +41,10 @@ void AddReductions(const Nest& nest, const TileTable& table, bool columns, TileN
 int64_t ChooseTile(const Nest& nest, const NestLoops& loops) {
   if (loops.lane < 0) return 1;
   const int64_t extent = std::max<int64_t>(1, loops.loops[loops.lane].extent);
-  int64_t tile = std::min<int64_t>(kMaxTile, (extent + 15) / 16 * 16);
+  int64_t tile = std::min<int64_t>(kMaxTile, AlignUp(extent, 16));
   int64_t row = 0;
   for (DType dtype : nest.rows) row += TileBytes(dtype) * loops.inner_points;
-  while (loops.columns && tile > 16 && row * tile > kRowBytes) tile = (tile / 2 + 15) / 16 * 16;
+  while (loops.columns && tile > 16 && row * tile > kRowBytes) tile = AlignUp(tile / 2, 16);
   size_t body = 0;
   for (const Stage& stage : nest.stages) body = std::max(body, stage.body.size());
   if (body > 64) tile = std::min<int64_t>(tile, kMaxTile / 2);

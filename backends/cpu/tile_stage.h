@@ -9,15 +9,14 @@
 #include "absl/status/status.h"
 #include "backends/cpu/tile_loops.h"
 #include "backends/cpu/tile_program.h"
+#include "base/align.h"
 #include "lowering/kernel.h"
 
 namespace weft::cpu {
 
 inline constexpr int64_t kTileAlign = 64;
 
-inline int64_t AlignTile(int64_t bytes) {
-  return (bytes + kTileAlign - 1) / kTileAlign * kTileAlign;
-}
+inline int64_t AlignTile(int64_t bytes) { return AlignUp(bytes, kTileAlign); }
 // Of an element in a tile.
 inline int64_t TileBytes(DType dtype) { return DTypeBits(ComputeDType(dtype)) / 8; }
 

@@ -9,6 +9,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "base/align.h"
 
 namespace weft {
 namespace {
@@ -62,7 +63,7 @@ MappedMemory::~MappedMemory() { Mappings::All().Remove(Begin(*mapping_)); }
 void ReleaseMappedPages(const void* data, int64_t bytes) {
   const uintptr_t page = sysconf(_SC_PAGESIZE);
   const auto start = reinterpret_cast<uintptr_t>(data);
-  const uintptr_t begin = (start + page - 1) / page * page;
+  const uintptr_t begin = AlignUp(start, page);
   const uintptr_t end = (start + bytes) / page * page;
   if (begin < end) Mappings::All().Release(begin, end);
 }
