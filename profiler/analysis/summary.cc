@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/status_macros.h"
 
 namespace weft::profiler {
 namespace {
@@ -92,9 +93,8 @@ absl::StatusOr<std::string> Summary::Text() const {
     absl::StrAppend(&text, averages_.num_unordered(),
                     " events are not in order of time: self times and memory are estimates\n");
   }
-  auto table = averages_.Table(options_.table);
-  if (!table.ok()) return table.status();
-  return absl::StrCat(text, "\n", *table);
+  WEFT_ASSIGN_OR_RETURN(auto table, averages_.Table(options_.table));
+  return absl::StrCat(text, "\n", table);
 }
 
 }  // namespace weft::profiler

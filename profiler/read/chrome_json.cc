@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "profiler/read/chrome_event.h"
 #include "profiler/read/json_bytes.h"
@@ -25,7 +26,7 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
   absl::Status status;
 
   absl::Status Finish() {
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(status);
     if (!begun_) return source_.ErrorHere("there are no traceEvents");
     return sink_.Finish(fields_);
   }
@@ -220,7 +221,7 @@ absl::Status ReadChromeJson(ByteSource& source, TraceSink& sink, const ReadOptio
   Handler handler(&source, &sink, options);
   JsonBytes::State state = {source, options.max_item_bytes};
   nlohmann::json::sax_parse(JsonBytes(&state), JsonBytes(), &handler);
-  if (!source.status().ok()) return source.status();
+  WEFT_RETURN_IF_ERROR(source.status());
   if (state.too_long) return source.ErrorHere("a string is too long");
   return handler.Finish();
 }

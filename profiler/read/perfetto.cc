@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "profiler/proto/perfetto_trace.pb.h"
 #include "profiler/read/read.h"
@@ -32,11 +33,10 @@ class Reader {
 
   absl::Status Run() {
     while (!source_.AtEnd()) {
-      absl::Status status = ReadPacket();
-      if (status.ok()) status = Handle();
-      if (!status.ok()) return status;
+      WEFT_RETURN_IF_ERROR(ReadPacket());
+      WEFT_RETURN_IF_ERROR(Handle());
     }
-    if (!source_.status().ok()) return source_.status();
+    WEFT_RETURN_IF_ERROR(source_.status());
     absl::Status status = EnsureBegun();
     return status.ok() ? sink_.Finish(trailer_) : status;
   }
@@ -97,7 +97,7 @@ absl::Status Reader::ReadPacket() {
     return source_.ErrorHere(absl::StrCat("a packet has ", size, " bytes"));
   }
   source_.Read(size, &bytes_);
-  if (!source_.status().ok()) return source_.status();
+  WEFT_RETURN_IF_ERROR(source_.status());
   if (bytes_.size() < size) return source_.ErrorHere("the file ends within a packet");
   packet_.Clear();
   if (!packet_.ParseFromString(bytes_)) return source_.ErrorHere("a packet that ends here is bad");
@@ -109,8 +109,7 @@ absl::Status Reader::Handle() {
     return source_.ErrorHere("a timestamp is out of range");
   }
   if (packet_.has_interned_data()) {
-    absl::Status status = AddNames(packet_.interned_data());
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(AddNames(packet_.interned_data()));
   }
   if (packet_.has_track_descriptor()) return AddTrack(packet_.track_descriptor());
   return packet_.has_track_event() ? AddEvent(packet_.track_event()) : absl::OkStatus();
@@ -130,8 +129,7 @@ absl::Status Reader::AddNames(const pb::InternedData& data) {
       {&data.debug_annotation_names(), &keys_}};
   for (const auto& [entries, names] : all) {
     for (const pb::InternedName& entry : *entries) {
-      absl::Status status = Keep(entry.name().size());
-      if (!status.ok()) return status;
+      WEFT_RETURN_IF_ERROR(Keep(entry.name().size()));
       (*names)[entry.iid()] = entry.name();
     }
   }
@@ -139,8 +137,7 @@ absl::Status Reader::AddNames(const pb::InternedData& data) {
 }
 
 absl::Status Reader::AddTrack(const pb::TrackDescriptor& descriptor) {
-  absl::Status status = Keep(2 * descriptor.name().size() + sizeof(Track));
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(Keep(2 * descriptor.name().size() + sizeof(Track)));
   Track track;
   if (const auto parent = tracks_.find(descriptor.parent_uuid()); parent != tracks_.end()) {
     track.pid = parent->second.pid;
@@ -162,6 +159,7 @@ absl::Status Reader::AddTrack(const pb::TrackDescriptor& descriptor) {
     track.pid_text = descriptor.name();
   }
   const Track& kept = tracks_[descriptor.uuid()] = track;
+  absl::Status status;
   if (descriptor.process().has_process_name()) {
     status.Update(AddFact("process_name", kept, "name", descriptor.process().process_name()));
   }
@@ -176,8 +174,7 @@ absl::Status Reader::AddTrack(const pb::TrackDescriptor& descriptor) {
 
 absl::Status Reader::AddFact(const char* name, const Track& track, const char* key,
                              absl::string_view text) {
-  absl::Status status = EnsureBegun();
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(EnsureBegun());
   const Arg arg = {key, ArgValue::String(text)};
   TraceEvent event;
   event.phase = 'M';
@@ -205,8 +202,7 @@ absl::Status Reader::AddArgs(const pb::TrackEvent& event, TraceEvent* out) {
     Arg arg;
     arg.key = annotation.name();
     if (annotation.has_name_iid()) {
-      absl::Status status = Text("argument", keys_, annotation.name_iid(), &arg.key);
-      if (!status.ok()) return status;
+      WEFT_RETURN_IF_ERROR(Text("argument", keys_, annotation.name_iid(), &arg.key));
     }
     if (annotation.has_bool_value()) arg.value = ArgValue::Bool(annotation.bool_value());
     if (annotation.has_int_value()) arg.value = ArgValue::Int(annotation.int_value());
@@ -232,12 +228,10 @@ absl::Status Reader::AddArgs(const pb::TrackEvent& event, TraceEvent* out) {
 
 absl::Status Reader::AddHeader(const pb::TrackEvent& event) {
   TraceEvent fields;
-  absl::Status status = AddArgs(event, &fields);
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(AddArgs(event, &fields));
   const bool is_trailer = event.name() == kTrailerName;
   for (const Arg& arg : args_) {
-    status = Keep(arg.key.size() + arg.value.text.size());
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(Keep(arg.key.size() + arg.value.text.size()));
     int64_t base;
     if (!is_trailer && arg.key == kBaseTime && absl::SimpleAtoi(arg.value.text, &base)) {
       header_.base_time_ns = base;
@@ -264,8 +258,7 @@ absl::Status Reader::AddCounter(const pb::TrackEvent& event, const Track& track)
   out.time_ns = static_cast<int64_t>(packet_.timestamp());
   out.args = absl::MakeConstSpan(&arg, 1);
   if (event.category_iids_size() > 0) {
-    absl::Status status = Text("category", categories_, event.category_iids(0), &out.category);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(Text("category", categories_, event.category_iids(0), &out.category));
   }
   return sink_.Add(out);
 }
@@ -291,8 +284,7 @@ absl::Status Reader::AddEvent(const pb::TrackEvent& event) {
   if (event.categories_size() > 0 && event.categories(0) == kHeaderCategory) {
     return AddHeader(event);
   }
-  absl::Status status = EnsureBegun();
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(EnsureBegun());
   const auto found = tracks_.find(event.track_uuid());
   if (found == tracks_.end()) {
     return source_.ErrorHere(absl::StrCat("there is no track ", event.track_uuid()));
@@ -307,13 +299,14 @@ absl::Status Reader::AddEvent(const pb::TrackEvent& event) {
   out.time_ns = static_cast<int64_t>(packet_.timestamp());
   out.name = event.name();
   if (event.categories_size() > 0) out.category = event.categories(0);
+  absl::Status status;
   if (event.has_name_iid()) status = Text("name", names_, event.name_iid(), &out.name);
   if (event.category_iids_size() > 0) {
     status.Update(Text("category", categories_, event.category_iids(0), &out.category));
   }
   SetPhase(event, &out);
   status.Update(AddArgs(event, &out));
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(status);
   int64_t end;
   if (out.duration_ns < 0 || __builtin_add_overflow(out.time_ns, out.duration_ns, &end)) {
     return source_.ErrorHere("a span has no good duration: not a trace that Weft wrote");

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "profiler/json_text.h"
 #include "profiler/sinks/file_writer.h"
@@ -95,9 +96,8 @@ absl::Status ChromeJsonSink::Begin(const TraceHeader& header) {
 }
 
 absl::Status ChromeJsonSink::OpenFile() {
-  auto file = FileWriter::Open(PathOfPart(options_.path, num_files() + 1));
-  if (!file.ok()) return file.status();
-  files_.push_back(*std::move(file));
+  WEFT_ASSIGN_OR_RETURN(auto file, FileWriter::Open(PathOfPart(options_.path, num_files() + 1)));
+  files_.push_back(std::move(file));
   absl::Status status = files_.back()->Write(header_);
   if (!track_facts_.empty()) status.Update(files_.back()->Write(track_facts_));
   is_first_event_ = track_facts_.empty();
@@ -134,9 +134,8 @@ absl::Status ChromeJsonSink::Add(const TraceEvent& event) {
     const int64_t fixed = static_cast<int64_t>(header_.size() + track_facts_.size());
     const int64_t size = files_.back()->num_bytes();
     if (size > fixed && size + static_cast<int64_t>(event_.size()) > options_.max_file_bytes) {
-      absl::Status status = CloseFile({});
-      if (status.ok()) status = OpenFile();
-      if (!status.ok()) return status;
+      WEFT_RETURN_IF_ERROR(CloseFile({}));
+      WEFT_RETURN_IF_ERROR(OpenFile());
     }
     if (event.phase == 'M' && track_facts_.size() + event_.size() < kMostTrackFactBytes) {
       absl::StrAppend(&track_facts_, track_facts_.empty() ? "\n  " : ",\n  ", event_);
@@ -146,13 +145,11 @@ absl::Status ChromeJsonSink::Add(const TraceEvent& event) {
 }
 
 absl::Status ChromeJsonSink::Finish(const TraceHeader& trailer) {
-  absl::Status status = CloseFile(trailer);
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(CloseFile(trailer));
   for (auto& file : files_) {
-    status = file->Commit();
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(file->Commit());
   }
-  return status;
+  return absl::OkStatus();
 }
 
 }  // namespace weft::profiler

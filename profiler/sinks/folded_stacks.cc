@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "profiler/sinks/file_writer.h"
 
 namespace weft::profiler {
@@ -62,10 +63,9 @@ std::string FoldedStacks::Text() const {
 
 absl::Status FoldedStacks::Finish(const TraceHeader& trailer) {
   if (path_.empty()) return absl::OkStatus();
-  auto file = FileWriter::Open(path_);
-  if (!file.ok()) return file.status();
-  absl::Status status = (*file)->Write(Text());
-  return status.ok() ? (*file)->Commit() : status;
+  WEFT_ASSIGN_OR_RETURN(auto file, FileWriter::Open(path_));
+  absl::Status status = file->Write(Text());
+  return status.ok() ? file->Commit() : status;
 }
 
 }  // namespace weft::profiler

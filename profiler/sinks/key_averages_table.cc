@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/status_macros.h"
 #include "profiler/json_text.h"
 #include "profiler/sinks/key_averages.h"
 
@@ -188,9 +189,7 @@ absl::StatusOr<std::vector<Row>> SortRows(std::vector<Row> rows, const std::stri
 }
 
 absl::StatusOr<std::string> KeyAverages::Table(const TableOptions& options) const {
-  auto sorted = SortRows(rows_, options.sort_by);
-  if (!sorted.ok()) return sorted.status();
-  std::vector<Row> rows = *std::move(sorted);
+  WEFT_ASSIGN_OR_RETURN(std::vector<Row> rows, SortRows(rows_, options.sort_by));
   const size_t all = rows.size();
   if (options.row_limit >= 0 && all > static_cast<size_t>(options.row_limit)) {
     rows.resize(static_cast<size_t>(options.row_limit));

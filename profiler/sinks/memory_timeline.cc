@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "profiler/json_text.h"
 #include "profiler/sinks/file_writer.h"
 
@@ -31,9 +32,7 @@ MemoryTimeline::~MemoryTimeline() = default;
 
 absl::Status MemoryTimeline::Begin(const TraceHeader& header) {
   if (path_.empty()) return absl::OkStatus();
-  auto file = FileWriter::Open(path_);
-  if (!file.ok()) return file.status();
-  file_ = *std::move(file);
+  WEFT_ASSIGN_OR_RETURN(file_, FileWriter::Open(path_));
   const char* quote = is_json_ ? "\"" : "";
   const char* comma = is_json_ ? ", " : ",";
   std::string titles = absl::StrCat(is_json_ ? "{\"columns\": [" : "", quote, "time_us", quote);

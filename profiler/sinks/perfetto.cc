@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "profiler/json_text.h"
 #include "profiler/proto/perfetto_trace.pb.h"
 #include "profiler/sinks/file_writer.h"
@@ -71,9 +72,7 @@ class PerfettoSink::Writer {
   explicit Writer(std::string path) : path_(std::move(path)) {}
 
   absl::Status Begin(const TraceHeader& header) {
-    auto file = FileWriter::Open(path_);
-    if (!file.ok()) return file.status();
-    file_ = *std::move(file);
+    WEFT_ASSIGN_OR_RETURN(file_, FileWriter::Open(path_));
     TraceHeader all = header;
     all.fields.emplace_back(format::kBaseTime, absl::StrCat(header.base_time_ns));
     return WriteHeader("header", all);
@@ -83,11 +82,9 @@ class PerfettoSink::Writer {
     if (event.phase == 'M') return AddTrackFact(event);
     if (event.phase == 'C') return AddCounter(event);
     uint64_t track = 0;
-    absl::Status status = ThreadTrack(event.pid, event.tid, &track);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(ThreadTrack(event.pid, event.tid, &track));
     std::vector<int64_t>& ends = open_[track];
-    status = EndSpans(&ends, track, event.time_ns);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(EndSpans(&ends, track, event.time_ns));
     pb::TrackEvent* out = NewPacket(event.time_ns)->mutable_track_event();
     out->set_track_uuid(track);
     FillPhase(event, out);
@@ -100,8 +97,7 @@ class PerfettoSink::Writer {
 
   absl::Status Finish(const TraceHeader& trailer) {
     for (auto& [track, ends] : open_) {
-      absl::Status status = EndSpans(&ends, track, std::numeric_limits<int64_t>::max());
-      if (!status.ok()) return status;
+      WEFT_RETURN_IF_ERROR(EndSpans(&ends, track, std::numeric_limits<int64_t>::max()));
     }
     absl::Status status = WriteHeader(format::kTrailerName, trailer);
     return status.ok() ? file_->Commit() : status;
@@ -137,8 +133,7 @@ class PerfettoSink::Writer {
 
   absl::Status WriteHeader(const char* name, const TraceHeader& header) {
     uint64_t track = 0;
-    absl::Status status = ThreadTrack(TrackPart::Text("Traces"), TrackPart::Text("header"), &track);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(ThreadTrack(TrackPart::Text("Traces"), TrackPart::Text("header"), &track));
     pb::TrackEvent* out = NewPacket(0)->mutable_track_event();
     out->set_type(pb::TrackEvent::TYPE_INSTANT);
     out->set_track_uuid(track);
@@ -155,8 +150,7 @@ class PerfettoSink::Writer {
       out->set_type(pb::TrackEvent::TYPE_SLICE_END);
       out->set_track_uuid(track);
       ends->pop_back();
-      absl::Status status = WritePacket();
-      if (!status.ok()) return status;
+      WEFT_RETURN_IF_ERROR(WritePacket());
     }
     return absl::OkStatus();
   }
@@ -186,17 +180,15 @@ class PerfettoSink::Writer {
     for (const Arg& arg : event.args) {
       if (!arg.value.IsNumber()) continue;
       uint64_t track = 0;
-      absl::Status status = CounterTrack(
+      WEFT_RETURN_IF_ERROR(CounterTrack(
           event, event.args.size() == 1 ? event.name : absl::StrCat(event.name, " ", arg.key),
-          &track);
-      if (!status.ok()) return status;
+          &track));
       pb::TrackEvent* out = NewPacket(event.time_ns)->mutable_track_event();
       out->set_track_uuid(track);
       out->set_type(pb::TrackEvent::TYPE_COUNTER);
       FillCategory(event, out);
       out->set_double_counter_value(arg.value.AsDouble());
-      status = WritePacket();
-      if (!status.ok()) return status;
+      WEFT_RETURN_IF_ERROR(WritePacket());
     }
     return absl::OkStatus();
   }
@@ -288,8 +280,7 @@ class PerfettoSink::Writer {
 
   absl::Status ThreadTrack(const TrackPart& pid, const TrackPart& tid, uint64_t* uuid) {
     uint64_t process = 0;
-    absl::Status status = ProcessTrack(pid, &process);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(ProcessTrack(pid, &process));
     pb::TrackDescriptor descriptor;
     descriptor.set_parent_uuid(process);
     if (FitsInt32(pid) && FitsInt32(tid)) {
@@ -303,8 +294,7 @@ class PerfettoSink::Writer {
 
   absl::Status CounterTrack(const TraceEvent& event, absl::string_view name, uint64_t* uuid) {
     uint64_t process = 0;
-    absl::Status status = ProcessTrack(event.pid, &process);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(ProcessTrack(event.pid, &process));
     pb::TrackDescriptor descriptor;
     descriptor.set_parent_uuid(process);
     descriptor.set_name(Utf8(name));
@@ -321,9 +311,8 @@ class PerfettoSink::Writer {
     }
     const std::string text = Utf8(event.args[0].value.text);
     uint64_t uuid = 0;
-    absl::Status status =
-        of_process ? ProcessTrack(event.pid, &uuid) : ThreadTrack(event.pid, event.tid, &uuid);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(of_process ? ProcessTrack(event.pid, &uuid)
+                                    : ThreadTrack(event.pid, event.tid, &uuid));
     pb::TrackDescriptor descriptor;
     if (of_process) {
       descriptor.mutable_process()->set_pid(static_cast<int32_t>(event.pid.number));
