@@ -43,9 +43,8 @@ class Decomposer {
       }
       const std::string name(node->op().name());
       const int64_t before = graph.num_nodes();
-      absl::StatusOr<bool> done = Decompose(*node, rewriter);
-      if (!done.ok()) return done.status();
-      if (!*done) continue;
+      WEFT_ASSIGN_OR_RETURN(bool done, Decompose(*node, rewriter));
+      if (!done) continue;
       if (end_of_expansion == nullptr) end_of_expansion = next;
       expanded += std::max<int64_t>(graph.num_nodes() - before, 0) + 1;
       if (expanded > kMaxNodes) {

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/status_macros.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
 #include "passes/rewrite/rewriter.h"
@@ -80,8 +81,7 @@ class Folder {
     Rewriter rewriter(&graph);
     for (Node* node : graph.nodes()) {
       if (!IsCandidate(*node)) continue;
-      absl::Status status = Fold(*node, rewriter);
-      if (!status.ok()) return status;
+      WEFT_RETURN_IF_ERROR(Fold(*node, rewriter));
     }
     return absl::OkStatus();
   }
@@ -201,8 +201,7 @@ class Folder {
         used.push_back(ConstantId(*values[i]->node()));
       }
     }
-    absl::Status status = rewriter.ReplaceRoot(values);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(rewriter.ReplaceRoot(values));
     for (int id : used) ChangeUses(id, 1);
     for (int id : dropped) ChangeUses(id, -1);
     context_.Count("folded");
@@ -254,8 +253,7 @@ class FoldConstantsPass : public Pass {
   absl::Status Run(Module& module, PassContext& context) override {
     Folder folder(module, context, options_);
     for (Graph* graph : module.AllGraphs()) {
-      absl::Status status = folder.Run(*graph);
-      if (!status.ok()) return status;
+      WEFT_RETURN_IF_ERROR(folder.Run(*graph));
     }
     return absl::OkStatus();
   }

@@ -19,6 +19,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/annotate.h"
+#include "base/status_macros.h"
 #include "graph/core/log.h"
 #include "graph/core/text.h"
 #include "graph/core/verifier.h"
@@ -101,7 +102,7 @@ class PipelineRun {
       } else {
         status = RunFixpoint(step, prefix);
       }
-      if (!status.ok()) return status;
+      WEFT_RETURN_IF_ERROR(status);
     }
     return absl::OkStatus();
   }
@@ -201,7 +202,7 @@ class PipelineRun {
       status = RunRound(step, prefix, round + i);
     }
     trace_ = outer;
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(status);
     context_.BeginPass(absl::StrCat(prefix, "fixpoint"));
     return context_.ReportDivergence(
         absl::StrCat("no fixpoint: the graph after round ", round, " is the one after round ",
@@ -304,19 +305,16 @@ class PipelineRun {
       counted_ = true;
     }
     if (hooks.before_pass) {
-      absl::Status status = hooks.before_pass(report, module_);
-      if (!status.ok()) return status;
+      WEFT_RETURN_IF_ERROR(hooks.before_pass(report, module_));
     }
     std::unique_ptr<Module> before;
     if (hooks.keep_before || hooks.check_semantics || trace_ != nullptr) {
       before = module_.Clone();
     }
-    absl::Status status = RunTimed(pass, report);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(RunTimed(pass, report));
     if (report.changed) {
       if (trace_ != nullptr) trace_->Add(report, *before, module_);
-      status = Check(pass, before.get(), report);
-      if (!status.ok()) return status;
+      WEFT_RETURN_IF_ERROR(Check(pass, before.get(), report));
     }
     if (!hooks.after_pass) return absl::OkStatus();
     return hooks.after_pass(report, before.get(), module_);
@@ -359,7 +357,7 @@ class PipelineRun {
       const Clock::time_point start = Clock::now();
       absl::Status status = Verify(module_);
       report.verify_seconds = SecondsSince(start);
-      if (!status.ok()) return status;
+      WEFT_RETURN_IF_ERROR(status);
     }
     if (!options_.hooks.check_semantics || pass.ChangesInputs()) return absl::OkStatus();
     return options_.hooks.check_semantics(report, *before, module_);

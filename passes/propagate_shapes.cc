@@ -367,11 +367,10 @@ absl::Status ShapePropagation::Refine(Graph& graph) {
       symbolic |= IsSymbolic(node->result(i)->type());
     }
     if (!symbolic) continue;
-    absl::StatusOr<Types> inferred = InferTypes(node->Args(&storage_));
-    if (!inferred.ok()) return inferred.status();
+    WEFT_ASSIGN_OR_RETURN(Types inferred, InferTypes(node->Args(&storage_)));
     for (int i = 0; i < node->num_results(); ++i) {
       Value* result = node->result(i);
-      const Type type = RefinedType(result->type(), (*inferred)[i]);
+      const Type type = RefinedType(result->type(), inferred[i]);
       if (type == result->type()) continue;
       result->set_type(type);
       ++refined;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "graph/core/attr.h"
 #include "passes/remarks/json.h"
 #include "passes/remarks/name_filter.h"
@@ -106,13 +107,12 @@ Remark RemarkOn(const Node& node, RemarkKind kind, absl::string_view reason) {
 
 absl::StatusOr<std::vector<Remark>> FilterRemarks(std::vector<Remark> remarks,
                                                   const std::string& regex) {
-  auto filter = NameFilter::Parse(regex);
-  if (!filter.ok()) return filter.status();
+  WEFT_ASSIGN_OR_RETURN(auto filter, NameFilter::Parse(regex));
   remarks.erase(std::remove_if(remarks.begin(), remarks.end(),
                                [&](const Remark& remark) {
                                  const bool loud = remark.kind == RemarkKind::kFailed ||
                                                    remark.kind == RemarkKind::kBudget;
-                                 return !loud && !filter->Finds(remark.Category());
+                                 return !loud && !filter.Finds(remark.Category());
                                }),
                 remarks.end());
   return remarks;

@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "graph/core/attr.h"
 
 namespace weft {
@@ -27,8 +28,7 @@ class PipelineParser {
     std::vector<Pipeline::Step> steps;
     SkipSpace();
     if (AtEnd()) return steps;
-    absl::Status status = ParseItems(&steps);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(ParseItems(&steps));
     if (!AtEnd()) return Error(pos_, "expected ',' or the end");
     return steps;
   }
@@ -43,8 +43,7 @@ class PipelineParser {
 
   absl::Status ParseItems(std::vector<Pipeline::Step>* steps) {
     do {
-      absl::Status status = ParseItem(steps);
-      if (!status.ok()) return status;
+      WEFT_RETURN_IF_ERROR(ParseItem(steps));
     } while (Consume(','));
     return absl::OkStatus();
   }
@@ -55,8 +54,7 @@ class PipelineParser {
     const std::string name = Word();
     if (name.empty()) return Error(start, "expected the name of a pass");
     std::vector<Option> options;
-    absl::Status status = ParseOptions(&options);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(ParseOptions(&options));
     if (name == kFixpoint) return ParseFixpoint(options, steps);
     if (name == kIf) {
       if (!options.empty()) return Error(options[0].pos, "if has no options");
@@ -72,7 +70,7 @@ class PipelineParser {
     if (pass == nullptr) return UnknownName(start, name);
     for (const Option& option : options) {
       if (option.bare && NeedsValue(*pass, option.name)) return NoValue(option);
-      status = SetOption(*pass, option.name, option.value);
+      const absl::Status status = SetOption(*pass, option.name, option.value);
       if (!status.ok()) return Error(option.pos, status.message());
     }
     steps->emplace_back().pass = std::move(pass);
@@ -99,8 +97,7 @@ class PipelineParser {
   absl::Status ParseIf(std::vector<Pipeline::Step>* steps) {
     Pipeline::Step step;
     if (!Consume('(')) return Error(pos_, "expected '(' after if");
-    absl::Status status = ParseCondition(&step.condition.emplace());
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(ParseCondition(&step.condition.emplace()));
     if (!Consume(',')) {
       return Error(pos_, "expected ',' and the items after the condition");
     }
@@ -112,8 +109,7 @@ class PipelineParser {
     if (++nesting_ > kMaxNesting) return Error(pos_, "nested too deep");
     SkipSpace();
     const bool empty = !AtEnd() && text_[pos_] == ')';
-    absl::Status status = empty ? absl::OkStatus() : ParseItems(&step.steps);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(empty ? absl::OkStatus() : ParseItems(&step.steps));
     --nesting_;
     if (!Consume(')')) return Error(pos_, "expected ',' or ')'");
     steps->push_back(std::move(step));
@@ -168,8 +164,7 @@ class PipelineParser {
       if (option.name.empty()) return Error(pos_, "expected an option's name");
       if (Consume('=')) {
         SkipSpace();
-        absl::Status status = ParseValue(&option.value);
-        if (!status.ok()) return status;
+        WEFT_RETURN_IF_ERROR(ParseValue(&option.value));
       } else {
         option.bare = true;
         option.value = "true";
@@ -310,10 +305,9 @@ std::string StepText(const Pipeline::Step& step, const PassRegistry* registry) {
 }  // namespace
 
 absl::StatusOr<Pipeline> Pipeline::Parse(absl::string_view text, const PassRegistry& registry) {
-  auto steps = PipelineParser(text, registry, 0).ParseAll();
-  if (!steps.ok()) return steps.status();
+  WEFT_ASSIGN_OR_RETURN(auto steps, PipelineParser(text, registry, 0).ParseAll());
   Pipeline pipeline;
-  pipeline.steps_ = *std::move(steps);
+  pipeline.steps_ = std::move(steps);
   return pipeline;
 }
 

@@ -8,6 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 
 namespace weft {
 namespace {
@@ -73,7 +74,7 @@ class NameFilter::Compiler {
     Choice();
     if (!AtEnd()) Fail("a ')' closes nothing");
     Emit(Kind::kAccept);
-    if (!error_.ok()) return error_;
+    WEFT_RETURN_IF_ERROR(error_);
     return std::move(program_);
   }
 

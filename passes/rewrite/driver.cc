@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "passes/rewrite/matcher.h"
 #include "passes/rewrite/near_misses.h"
 #include "passes/rewrite/replacement.h"
@@ -104,8 +105,7 @@ absl::StatusOr<bool> GraphDriver::Run(int64_t max_rewrites) {
   for (Node* node = graph_.first_node(); node != graph_.return_node(); node = next) {
     next = node->next();
     StateOf(*node) = {kVisited, ++position_};
-    absl::Status status = Visit(node);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(Visit(node));
     absl::StatusOr<bool> emptied = EmptyQueue(max_rewrites);
     if (!emptied.ok() || !*emptied) return emptied;
     if (stopped_) break;
@@ -130,8 +130,7 @@ absl::StatusOr<bool> GraphDriver::EmptyQueue(int64_t max_rewrites) {
     Node* queued = queue_[head_++];
     if (queued == nullptr) continue;
     StateOf(*queued).queued = kVisited;
-    absl::Status status = Visit(queued);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(Visit(queued));
   }
   queue_.clear();
   head_ = 0;
@@ -171,8 +170,7 @@ absl::StatusOr<bool> GraphDriver::TryFold(Node* node, RuleIndex::Entry& entry) {
   Record(-1, *node);
   rewriter_.Begin(node, "fold", context_.num_rewrites());
   Value* value = folded.value ? folded.value : rewriter_.Constant(*folded.literal);
-  absl::Status status = Finish(node, value, "fold");
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(Finish(node, value, "fold"));
   return true;
 }
 
@@ -314,8 +312,7 @@ class RulesRun {
       graphs.push_back(function.get());
     }
     for (size_t i = 0; i < graphs.size(); ++i) {
-      absl::Status status = RunOnGraph(*graphs[i]);
-      if (!status.ok()) return status;
+      WEFT_RETURN_IF_ERROR(RunOnGraph(*graphs[i]));
       AppendNested(*graphs[i], &graphs);
     }
     Count();
@@ -343,7 +340,7 @@ class RulesRun {
     const int64_t cap = graph.num_nodes() * options_.rewrites_per_node + options_.extra_rewrites;
     absl::StatusOr<bool> done = touched ? driver.RunOn(*touched, cap) : driver.Run(cap);
     visits_ += driver.visits();
-    if (!done.ok()) return done.status();
+    WEFT_RETURN_IF_ERROR(done.status());
     if (*done && driver.finished()) graph.MarkClean(reader_);
     if (*done) return absl::OkStatus();
     return context_.ReportDivergence(

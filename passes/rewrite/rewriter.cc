@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/hash.h"
+#include "base/status_macros.h"
 #include "graph/core/check.h"
 
 namespace weft {
@@ -159,8 +160,7 @@ absl::Status Rewriter::ReplaceResults(absl::Span<Value* const> values) {
   WEFT_CHECK(static_cast<int>(values.size()) == root_->num_results());
   for (int i = 0; i < root_->num_results(); ++i) {
     if (values[i] == nullptr) continue;
-    absl::Status status = CheckReplacement(i, values[i]);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(CheckReplacement(i, values[i]));
   }
   Node* heir = nullptr;
   for (int i = 0; i < root_->num_results(); ++i) {
