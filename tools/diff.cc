@@ -7,6 +7,7 @@
 #include "api/extensions.h"
 #include "api/graph_diff.h"
 #include "api/model_io.h"
+#include "base/status_macros.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
 #include "tools/common/models.h"
@@ -43,17 +44,13 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
         absl::StrCat("--format takes text or json, not \"", o.format, "\""));
   }
   Extensions extensions;
-  absl::Status status = LoadPlugins(o.load, extensions);
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(LoadPlugins(o.load, extensions));
   LoadOptions load;
   load.ops = &extensions.ops();
-  auto before = LoadShown(positional[0], load);
-  if (!before.ok()) return before.status();
-  auto after = LoadShown(positional[1], load);
-  if (!after.ok()) return after.status();
-  const GraphDiff diff = Diff(**before, **after);
-  status = WriteText(o.output, o.format == "json" ? diff.ToJson() : diff.ToString());
-  if (!status.ok()) return status;
+  WEFT_ASSIGN_OR_RETURN(auto before, LoadShown(positional[0], load));
+  WEFT_ASSIGN_OR_RETURN(auto after, LoadShown(positional[1], load));
+  const GraphDiff diff = Diff(*before, *after);
+  WEFT_RETURN_IF_ERROR(WriteText(o.output, o.format == "json" ? diff.ToJson() : diff.ToString()));
   return diff.equal() ? kExitOk : kExitBad;
 }
 

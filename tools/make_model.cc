@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/model_io.h"
+#include "base/status_macros.h"
 #include "examples/models/models.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
@@ -54,17 +55,15 @@ FlagSet MakeFlags(Options* o) {
 }
 
 absl::Status WriteInputs(const Options& o, const models::Model& model) {
-  auto sizes = ParseSizes("input-size", o.input_sizes);
-  if (!sizes.ok()) return sizes.status();
-  auto inputs =
-      models::MakeInputs(model, *sizes, static_cast<uint64_t>(o.seed));
-  if (!inputs.ok()) return inputs.status();
+  WEFT_ASSIGN_OR_RETURN(auto sizes, ParseSizes("input-size", o.input_sizes));
+  WEFT_ASSIGN_OR_RETURN(auto inputs,
+                        models::MakeInputs(model, sizes, static_cast<uint64_t>(o.seed)));
   const std::string folder = ResolvePath(o.inputs);
   absl::Status status = MakeFolder(folder);
   const Graph& graph = *model.module->main();
-  for (size_t i = 0; i < inputs->size() && status.ok(); ++i) {
+  for (size_t i = 0; i < inputs.size() && status.ok(); ++i) {
     const std::string& name = graph.input_info(static_cast<int>(i)).name;
-    status = SaveTensor(absl::StrCat(folder, "/", name, ".npy"), (*inputs)[i]);
+    status = SaveTensor(absl::StrCat(folder, "/", name, ".npy"), inputs[i]);
   }
   return status;
 }
@@ -80,19 +79,14 @@ absl::StatusOr<int> Run(const Options& o,
         "expected --model=NAME and --out=FILE; --help shows how");
   }
   models::ModelOptions options;
-  auto sizes = ParseSizes("size", o.sizes);
-  if (!sizes.ok()) return sizes.status();
-  options.sizes = *std::move(sizes);
+  WEFT_ASSIGN_OR_RETURN(options.sizes, ParseSizes("size", o.sizes));
   options.static_sizes = o.static_sizes;
   options.small = o.small;
   options.written_attention = o.written_attention;
   options.seed = static_cast<uint64_t>(o.seed);
-  auto model = models::BuildModel(o.model, options);
-  if (!model.ok()) return model.status();
-  absl::Status status =
-      SaveModel(*model->module, ResolvePath(o.out), static_cast<int>(o.opset));
-  if (status.ok() && !o.inputs.empty()) status = WriteInputs(o, *model);
-  if (!status.ok()) return status;
+  WEFT_ASSIGN_OR_RETURN(auto model, models::BuildModel(o.model, options));
+  WEFT_RETURN_IF_ERROR(SaveModel(*model.module, ResolvePath(o.out), static_cast<int>(o.opset)));
+  if (!o.inputs.empty()) WEFT_RETURN_IF_ERROR(WriteInputs(o, model));
   return kExitOk;
 }
 

@@ -21,6 +21,7 @@
 #include "api/model_io.h"
 #include "api/plugin.h"
 #include "base/annotate.h"
+#include "base/status_macros.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
 #include "tools/common/logs.h"
@@ -81,10 +82,8 @@ absl::StatusOr<std::string> MakeGraph(const Module& module, EmitFormat format,
 absl::Status WriteGraphs(const OptOptions& o, const Module& module,
                          const std::vector<EmitKind>& kinds, const GraphRecorder* pictures) {
   for (const EmitKind& kind : kinds) {
-    auto bytes = MakeGraph(module, kind.format, pictures);
-    if (!bytes.ok()) return bytes.status();
-    absl::Status status = WriteOutput(OutputPath(o, kind, kinds.size() > 1), *bytes);
-    if (!status.ok()) return status;
+    WEFT_ASSIGN_OR_RETURN(auto bytes, MakeGraph(module, kind.format, pictures));
+    WEFT_RETURN_IF_ERROR(WriteOutput(OutputPath(o, kind, kinds.size() > 1), bytes));
   }
   return absl::OkStatus();
 }
@@ -103,8 +102,7 @@ Sources SourcesOf(const OptOptions& o) {
 }
 
 absl::Status Load(const Sources& sources, Extensions& extensions) {
-  absl::Status status = LoadPlugins(sources.plugins, extensions);
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(LoadPlugins(sources.plugins, extensions));
   if (sources.rules.empty()) return absl::OkStatus();
   return extensions.AddRuleFile(sources.rules);
 }
@@ -121,11 +119,10 @@ absl::StatusOr<int> VerifyTarget(const OptOptions& o, const Module& module, std:
   TargetCheckOptions options;
   options.target = o.target;
   options.seed = static_cast<uint64_t>(o.seed);
-  auto verifier = TargetVerifier::Create(flags, module, nothing, options);
-  if (!verifier.ok()) return verifier.status();
+  WEFT_ASSIGN_OR_RETURN(auto verifier, TargetVerifier::Create(flags, module, nothing, options));
   SeedOptions first;
   first.seed = options.seed;
-  return (*verifier)->Finish(first, info);
+  return verifier->Finish(first, info);
 }
 
 // A replay file may name a file of rules when the command line does not.
@@ -158,11 +155,10 @@ absl::StatusOr<CompileOptions> MakeCompileOptions(const OptOptions& o, Sources* 
   compile.context.budget = o.budget;
   compile.context.strict = o.strict;
   if (!o.replay.empty()) {
-    auto replay = LoadReplay(ResolvePath(o.replay));
-    if (!replay.ok()) return replay.status();
-    absl::Status status = ApplyReplay(*replay, &compile);
-    status.Update(CheckPluginsAllowed(replay->plugins, sources->plugins));
-    if (sources->rules.empty()) sources->rules = replay->rules;
+    WEFT_ASSIGN_OR_RETURN(auto replay, LoadReplay(ResolvePath(o.replay)));
+    absl::Status status = ApplyReplay(replay, &compile);
+    status.Update(CheckPluginsAllowed(replay.plugins, sources->plugins));
+    if (sources->rules.empty()) sources->rules = replay.rules;
     if (!status.ok()) return Annotate(status, o.replay);
   } else {
     compile.replay.any_size = !o.replay_folder.empty();
@@ -171,8 +167,7 @@ absl::StatusOr<CompileOptions> MakeCompileOptions(const OptOptions& o, Sources* 
     compile.replay.plugins = sources->plugins;
     compile.replay.rules = sources->rules;
     if (compile.replay.any_size) {
-      absl::Status status = MakeFolder(compile.replay.folder);
-      if (!status.ok()) return status;
+      WEFT_RETURN_IF_ERROR(MakeFolder(compile.replay.folder));
     }
   }
   return compile;
@@ -189,12 +184,11 @@ absl::StatusOr<std::unique_ptr<GraphRecorder>> StartRecorder(const OptOptions& o
     return absl::InvalidArgumentError("--trace goes with --emit=html");
   }
   auto recorder = std::make_unique<GraphRecorder>(title);
-  absl::Status status = recorder->Start(module);
-  if (status.ok() && !o.trace.empty()) {
+  WEFT_RETURN_IF_ERROR(recorder->Start(module));
+  if (!o.trace.empty()) {
     ProgressLine progress(o.trace);
-    status = recorder->AddTrace(ResolvePath(o.trace), progress.Callback());
+    WEFT_RETURN_IF_ERROR(recorder->AddTrace(ResolvePath(o.trace), progress.Callback()));
   }
-  if (!status.ok()) return status;
   recorder->Record(compile);
   return recorder;
 }
@@ -203,13 +197,12 @@ absl::Status RunPasses(const OptOptions& o, CompileOptions compile, Module& modu
                        CompileResult* result) {
   DumpOptions dump = o.dump;
   dump.folder = ResolvePath(dump.folder);
-  auto dumper = ModuleDumper::Create(dump, *compile.registry);
-  if (!dumper.ok()) return dumper.status();
+  WEFT_ASSIGN_OR_RETURN(auto dumper, ModuleDumper::Create(dump, *compile.registry));
   compile.before_pass = [&](const PassReport& report, const Module& before) {
-    return dumper->Before(report, before);
+    return dumper.Before(report, before);
   };
   compile.after_pass = [&](const PassReport& report, const Module& after) {
-    return dumper->After(report, after);
+    return dumper.After(report, after);
   };
   return Compile(module, compile, result);
 }
@@ -284,20 +277,16 @@ absl::Status CheckInputs(const LoadOptions& load, const Module& module) {
 }
 
 absl::Status PrintPipeline(const OptOptions& o, const PassRegistry& passes) {
-  auto pipeline = Pipeline::Parse(o.passes, passes);
-  if (!pipeline.ok()) return pipeline.status();
-  std::cout << pipeline->ToString(passes) << "\n";
+  WEFT_ASSIGN_OR_RETURN(auto pipeline, Pipeline::Parse(o.passes, passes));
+  std::cout << pipeline.ToString(passes) << "\n";
   return absl::OkStatus();
 }
 
 absl::StatusOr<LoadOptions> ReadInputs(const OptOptions& o) {
   LoadOptions load;
   for (const std::string& input : o.inputs) {
-    auto named = ParseNamedFile("input", input);
-    if (!named.ok()) return named.status();
-    auto tensor = LoadTensor(ResolvePath(named->second));
-    if (!tensor.ok()) return tensor.status();
-    load.input_values[named->first] = *std::move(tensor);
+    WEFT_ASSIGN_OR_RETURN(auto named, ParseNamedFile("input", input));
+    WEFT_ASSIGN_OR_RETURN(load.input_values[named.first], LoadTensor(ResolvePath(named.second)));
   }
   return load;
 }
@@ -305,8 +294,7 @@ absl::StatusOr<LoadOptions> ReadInputs(const OptOptions& o) {
 // What plugins added, for --help; empty without plugins.
 absl::StatusOr<std::string> PluginHelp(const OptOptions& o) {
   Extensions extensions;
-  absl::Status status = Load(SourcesOf(o), extensions);
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(Load(SourcesOf(o), extensions));
   const std::string help = DescribeAddedPasses(extensions.passes());
   return help.empty() ? help : absl::StrCat("\nPasses and pipelines of plugins:\n", help);
 }
@@ -325,8 +313,7 @@ void DropUnasked(std::vector<Remark>* remarks) {
 absl::Status WriteReports(const OptOptions& o, const std::string& head, bool stats,
                           CompileResult& result, std::ostream& info) {
   if ((stats || !o.stats_output.empty()) && !result.report.passes.empty()) {
-    absl::Status status = WriteStatistics(o, head, result.report, info);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(WriteStatistics(o, head, result.report, info));
   }
   // A picture has them collected, without a wish to see them here.
   if (o.remarks.empty() && o.near_misses.empty()) DropUnasked(&result.remarks);
@@ -338,67 +325,57 @@ absl::StatusOr<int> CompileModel(const OptOptions& o, CompileOptions compile,
                                  const std::string& path, const LoadOptions& load,
                                  const std::vector<EmitKind>& kinds, bool stats) {
   const absl::Time begin = absl::Now();
-  auto module = LoadShown(path, load);
-  if (!module.ok()) return module.status();
-  const absl::Status known = CheckInputs(load, **module);
-  if (!known.ok()) return known;
+  WEFT_ASSIGN_OR_RETURN(auto module, LoadShown(path, load));
+  WEFT_RETURN_IF_ERROR(CheckInputs(load, *module));
   const std::string head = absl::StrFormat("%s: loaded in %.1f ms\n", path,
                                            absl::ToDoubleMilliseconds(absl::Now() - begin));
   std::ostream& info =
       !kinds.empty() && (o.output.empty() || o.output == "-") ? std::cerr : std::cout;
-  auto recorder = StartRecorder(o, path.substr(path.rfind('/') + 1), kinds, **module, &compile);
-  if (!recorder.ok()) return recorder.status();
+  WEFT_ASSIGN_OR_RETURN(
+      auto recorder, StartRecorder(o, path.substr(path.rfind('/') + 1), kinds, *module, &compile));
   CompileResult result;
-  const absl::Status run = RunPasses(o, compile, **module, &result);
+  const absl::Status run = RunPasses(o, compile, *module, &result);
   if (run.ok() && compile.verify >= CompileOptions::Verify::kSemantics) {
     info << result.semantics.ToString() << "\n";
   }
-  absl::Status status = WriteReports(o, head, stats, result, info);
+  const absl::Status status = WriteReports(o, head, stats, result, info);
   if (absl::IsFailedPrecondition(run)) {
     // The semantic check did its work, and the answer is bad.
     PrintMessage("opt", run.message());
     return kExitBad;
   }
-  if (!run.ok()) return run;
-  if (!status.ok()) return status;
-  status = WriteBlame(o, **module, info);
-  if (!status.ok()) return status;
-  status = WriteGraphs(o, **module, kinds, recorder->get());
-  if (!status.ok()) return status;
-  if (VerifiesTarget(o)) return VerifyTarget(o, **module, info);
+  WEFT_RETURN_IF_ERROR(run);
+  WEFT_RETURN_IF_ERROR(status);
+  WEFT_RETURN_IF_ERROR(WriteBlame(o, *module, info));
+  WEFT_RETURN_IF_ERROR(WriteGraphs(o, *module, kinds, recorder.get()));
+  if (VerifiesTarget(o)) return VerifyTarget(o, *module, info);
   return kExitOk;
 }
 
 absl::StatusOr<int> RunOnModel(const OptOptions& o, const std::string& path) {
   bool stats = false;
-  auto kinds = ParseEmit(o.emit, &stats);
-  if (!kinds.ok()) return kinds.status();
-  absl::Status status = CheckChoices(o);
-  if (!status.ok()) return status;
-  auto load = ReadInputs(o);
-  if (!load.ok()) return load.status();
+  WEFT_ASSIGN_OR_RETURN(auto kinds, ParseEmit(o.emit, &stats));
+  WEFT_RETURN_IF_ERROR(CheckChoices(o));
+  WEFT_ASSIGN_OR_RETURN(auto load, ReadInputs(o));
   Sources sources = SourcesOf(o);
-  auto compile = MakeCompileOptions(o, &sources);
-  if (!compile.ok()) return compile.status();
+  WEFT_ASSIGN_OR_RETURN(auto compile, MakeCompileOptions(o, &sources));
   Extensions extensions;
-  status = Load(sources, extensions);
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(Load(sources, extensions));
   if (!o.replay.empty()) {
-    status = Pipeline::Parse(compile->passes, extensions.passes()).status();
+    const absl::Status status = Pipeline::Parse(compile.passes, extensions.passes()).status();
     if (!status.ok()) return Annotate(status, o.replay);
   }
-  load->ops = &extensions.ops();
-  compile->registry = &extensions.passes();
-  compile->context.rules = extensions.rules();
-  compile->count_ops = stats || !o.stats_output.empty();
-  return CompileModel(o, *compile, path, *load, *kinds, stats);
+  load.ops = &extensions.ops();
+  compile.registry = &extensions.passes();
+  compile.context.rules = extensions.rules();
+  compile.count_ops = stats || !o.stats_output.empty();
+  return CompileModel(o, compile, path, load, kinds, stats);
 }
 
 // The flags that print something about Weft itself.
 absl::Status PrintInformation(const OptOptions& o) {
   Extensions extensions;
-  absl::Status status = Load(SourcesOf(o), extensions);
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(Load(SourcesOf(o), extensions));
   if (o.list_passes) {
     std::cout << extensions.passes().Help();
   } else if (o.list_rules) {
@@ -407,9 +384,8 @@ absl::Status PrintInformation(const OptOptions& o) {
     if (o.coverage.empty()) {
       std::cout << DescribeOps(extensions.ops());
     } else {
-      auto coverage = DescribeCoverage(o.coverage);
-      if (!coverage.ok()) return coverage.status();
-      std::cout << *coverage;
+      WEFT_ASSIGN_OR_RETURN(auto coverage, DescribeCoverage(o.coverage));
+      std::cout << coverage;
     }
   } else {
     return PrintPipeline(o, extensions.passes());
@@ -418,12 +394,10 @@ absl::Status PrintInformation(const OptOptions& o) {
 }
 
 absl::StatusOr<int> Run(const OptOptions& o, const std::vector<std::string>& positional) {
-  const auto helped = StartLogs(o.log);
-  if (!helped.ok()) return helped.status();
-  if (*helped) return kExitOk;
+  WEFT_ASSIGN_OR_RETURN(const bool helped, StartLogs(o.log));
+  if (helped) return kExitOk;
   if (o.list_passes || o.list_rules || o.list_ops || o.print_pipeline) {
-    absl::Status status = PrintInformation(o);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(PrintInformation(o));
     return kExitOk;
   }
   if (positional.size() + (o.replay.empty() ? 0 : 1) != 1) {

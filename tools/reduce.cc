@@ -13,6 +13,7 @@
 #include "api/model_io.h"
 #include "api/predicates.h"
 #include "api/reduce_pipeline.h"
+#include "base/status_macros.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
 #include "tools/common/logs.h"
@@ -104,25 +105,20 @@ ReduceOptions MakeReduceOptions(const Options& o, ProgressLine* line) {
 }
 
 absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positional) {
-  const auto helped = StartLogs(o.log);
-  if (!helped.ok()) return helped.status();
-  if (*helped) return kExitOk;
+  WEFT_ASSIGN_OR_RETURN(const bool helped, StartLogs(o.log));
+  if (helped) return kExitOk;
   if (positional.size() != 1) {
     return absl::InvalidArgumentError("expected one model file; --help shows how");
   }
   Extensions extensions;
-  absl::Status status = LoadPlugins(o.load, extensions);
-  if (!status.ok()) return status;
-  auto pipeline = Pipeline::Parse(o.passes, extensions.passes());
-  if (!pipeline.ok()) return pipeline.status();
-  auto holds = MakePredicate(o, extensions, o.passes);
-  if (!holds.ok()) return holds.status();
+  WEFT_RETURN_IF_ERROR(LoadPlugins(o.load, extensions));
+  WEFT_RETURN_IF_ERROR(Pipeline::Parse(o.passes, extensions.passes()).status());
+  WEFT_ASSIGN_OR_RETURN(auto holds, MakePredicate(o, extensions, o.passes));
   LoadOptions load;
   load.ops = &extensions.ops();
-  auto module = LoadShown(positional[0], load);
-  if (!module.ok()) return module.status();
+  WEFT_ASSIGN_OR_RETURN(auto module, LoadShown(positional[0], load));
   ProgressLine progress;
-  auto reduced = Reduce(**module, *holds, MakeReduceOptions(o, &progress));
+  auto reduced = Reduce(*module, holds, MakeReduceOptions(o, &progress));
   progress.Clear();
   if (!reduced.ok()) {
     if (!absl::IsInvalidArgument(reduced.status())) return reduced.status();
@@ -132,17 +128,14 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   std::string passes = o.passes;
   const bool command = absl::StartsWith(o.predicate, "command=");
   if (!o.keep_passes && !command) {
-    auto shorter = ReducePipeline(o.passes, extensions.passes(), [&](const std::string& text) {
+    const auto still_holds = [&](const std::string& text) {
       auto still = MakePredicate(o, extensions, text);
       return still.ok() && (*still)(*reduced->module);
-    });
-    if (!shorter.ok()) return shorter.status();
-    passes = *shorter;
+    };
+    WEFT_ASSIGN_OR_RETURN(passes, ReducePipeline(o.passes, extensions.passes(), still_holds));
   }
-  auto text = Emit(*reduced->module, EmitFormat::kText);
-  if (!text.ok()) return text.status();
-  status = WriteOutput(o.output, *text);
-  if (!status.ok()) return status;
+  WEFT_ASSIGN_OR_RETURN(auto text, Emit(*reduced->module, EmitFormat::kText));
+  WEFT_RETURN_IF_ERROR(WriteOutput(o.output, text));
   std::cout << absl::StrFormat("%d nodes before, %d after, %d tests%s\n", reduced->nodes_before,
                                reduced->nodes_after, reduced->tests,
                                reduced->exhausted ? " (--max-tests reached)" : "");

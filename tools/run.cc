@@ -20,6 +20,7 @@
 #include "api/seeded_inputs.h"
 #include "api/test_data.h"
 #include "base/printable.h"
+#include "base/status_macros.h"
 #include "tools/common/cli.h"
 #include "tools/common/file_names.h"
 #include "tools/common/flags.h"
@@ -137,11 +138,8 @@ absl::StatusOr<NamedTensors> ReadNamed(absl::string_view flag,
                                        const std::vector<std::string>& values) {
   NamedTensors tensors;
   for (const std::string& value : values) {
-    auto named = ParseNamedFile(flag, value);
-    if (!named.ok()) return named.status();
-    auto tensor = LoadTensor(ResolvePath(named->second));
-    if (!tensor.ok()) return tensor.status();
-    tensors[named->first] = *std::move(tensor);
+    WEFT_ASSIGN_OR_RETURN(auto named, ParseNamedFile(flag, value));
+    WEFT_ASSIGN_OR_RETURN(tensors[named.first], LoadTensor(ResolvePath(named.second)));
   }
   return tensors;
 }
@@ -164,9 +162,8 @@ absl::StatusOr<std::pair<std::string, std::vector<int64_t>>> ParseDim(const std:
 absl::StatusOr<std::vector<SeedOptions>> ReadSeeds(const Options& o) {
   std::vector<SeedOptions> runs(std::max<size_t>(o.data.size(), 1));
   for (const std::string& dim : o.dims) {
-    auto named = ParseDim(dim);
-    if (!named.ok()) return named.status();
-    const auto& [name, sizes] = *named;
+    WEFT_ASSIGN_OR_RETURN(auto named, ParseDim(dim));
+    const auto& [name, sizes] = named;
     if (runs.size() == 1 && sizes.size() > 1) runs.resize(sizes.size(), runs[0]);
     if (sizes.size() > 1 && sizes.size() != runs.size()) {
       return absl::InvalidArgumentError(
@@ -205,7 +202,7 @@ absl::StatusOr<ProgramOptions> ReadProgramOptions(const Options& o, const Extens
   options.dynamic = *dynamic;
   absl::Status status = ReadMarks(o.mark_dynamic, Dynamic::kSymbolic, &options.marks);
   status.Update(ReadMarks(o.mark_static, Dynamic::kStatic, &options.marks));
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(status);
   options.target = o.target;
   options.session.threads = static_cast<int>(o.threads);
   options.session.cpu = o.cpu;
@@ -242,9 +239,7 @@ absl::StatusOr<std::vector<HostTensor>> GatherInputs(SeedOptions seed, const Gra
   TakeSizes(graph, given, &seed);
   std::vector<HostTensor> ordered(graph.num_inputs());
   if (static_cast<int>(given.size()) < graph.num_inputs()) {
-    auto seeded = MakeSeededInputs(graph, seed);
-    if (!seeded.ok()) return seeded.status();
-    ordered = *std::move(seeded);
+    WEFT_ASSIGN_OR_RETURN(ordered, MakeSeededInputs(graph, seed));
   }
   for (int i = 0; i < graph.num_inputs(); ++i) {
     auto node = given.extract(graph.input_info(i).name);
@@ -325,22 +320,20 @@ absl::StatusOr<int> RunOnce(const Options& o, const SeedOptions& seed, NamedTens
                             NamedTensors expected, Program& program, TargetVerifier* verifier,
                             Profile* profile) {
   const Graph& graph = program.main();
-  auto ordered = GatherInputs(seed, graph, std::move(inputs));
-  if (!ordered.ok()) return ordered.status();
-  const std::vector<HostTensor> given = *ordered;
+  WEFT_ASSIGN_OR_RETURN(auto ordered, GatherInputs(seed, graph, std::move(inputs)));
+  const std::vector<HostTensor> given = ordered;
   if (verifier != nullptr) {
-    absl::Status status = verifier->Check(given);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(verifier->Check(given));
     // What differs may have written anywhere.
     if (verifier->result().differs()) return 0;
   }
   const std::vector<HostTensor> state = StateOf(program);
-  auto outputs = program.Run(&*ordered);
+  auto outputs = program.Run(&ordered);
   for (int64_t i = 1; i < o.repeat && outputs.ok(); ++i) {
     if (profile != nullptr) profile->Step();
-    outputs = program.Run(&*ordered);
+    outputs = program.Run(&ordered);
   }
-  if (!outputs.ok()) return outputs.status();
+  WEFT_RETURN_IF_ERROR(outputs.status());
   if (profile != nullptr) profile->Step();
   const std::vector<HostTensor> state_after = StateOf(program);
   for (size_t i = 0; i < state.size(); ++i) {
@@ -348,11 +341,10 @@ absl::StatusOr<int> RunOnce(const Options& o, const SeedOptions& seed, NamedTens
     std::cout << "writes " << PrintableName(program.state_names()[i]) << "\n";
   }
   for (size_t i = 0; i < given.size(); ++i) {
-    if (!given[i].valid() || given[i].BitEqual((*ordered)[i])) continue;
+    if (!given[i].valid() || given[i].BitEqual(ordered[i])) continue;
     std::cout << "writes " << PrintableName(graph.input_info(static_cast<int>(i)).name) << "\n";
   }
-  absl::Status status = WriteOutputs(o, graph, *outputs);
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(WriteOutputs(o, graph, *outputs));
   return CompareExpected(o, graph, *outputs, std::move(expected));
 }
 
@@ -360,32 +352,28 @@ absl::StatusOr<int> RunOnce(const Options& o, const SeedOptions& seed, NamedTens
 absl::StatusOr<int> RunAll(const Options& o, const NamedTensors& inputs,
                            const NamedTensors& expected, Program& program, TargetVerifier* verifier,
                            Profile* profile) {
-  auto seeds = ReadSeeds(o);
-  if (!seeds.ok()) return seeds.status();
+  WEFT_ASSIGN_OR_RETURN(auto seeds, ReadSeeds(o));
   int differing = 0;
-  for (size_t run = 0; run < seeds->size(); ++run) {
+  for (size_t run = 0; run < seeds.size(); ++run) {
     NamedTensors run_inputs = inputs;
     NamedTensors run_expected = expected;
     if (run < o.data.size()) {
-      auto data = LoadTestData(ResolvePath(o.data[run]), program.main());
-      if (!data.ok()) return data.status();
-      if (data->outputs.empty()) std::cout << o.data[run] << " has no outputs to compare with\n";
-      for (auto& [name, tensor] : data->NamedInputs()) run_inputs[name] = tensor;
-      for (size_t i = 0; i < data->outputs.size(); ++i) {
-        run_expected[OutputName(program.main(), static_cast<int>(i))] = data->outputs[i];
+      WEFT_ASSIGN_OR_RETURN(auto data, LoadTestData(ResolvePath(o.data[run]), program.main()));
+      if (data.outputs.empty()) std::cout << o.data[run] << " has no outputs to compare with\n";
+      for (auto& [name, tensor] : data.NamedInputs()) run_inputs[name] = tensor;
+      for (size_t i = 0; i < data.outputs.size(); ++i) {
+        run_expected[OutputName(program.main(), static_cast<int>(i))] = data.outputs[i];
       }
     }
-    if (seeds->size() > 1) std::cout << "run " << run + 1 << " of " << seeds->size() << "\n";
-    auto differs =
-        RunOnce(o, (*seeds)[run], std::move(run_inputs), std::move(run_expected), program, verifier,
-                profile);
-    if (!differs.ok()) return differs.status();
-    differing += *differs;
+    if (seeds.size() > 1) std::cout << "run " << run + 1 << " of " << seeds.size() << "\n";
+    WEFT_ASSIGN_OR_RETURN(auto differs,
+                          RunOnce(o, seeds[run], std::move(run_inputs), std::move(run_expected),
+                                  program, verifier, profile));
+    differing += differs;
   }
   if (verifier == nullptr) return differing;
-  auto verified = verifier->Finish(seeds->front(), std::cout);
-  if (!verified.ok()) return verified.status();
-  return differing + (*verified != kExitOk ? 1 : 0);
+  WEFT_ASSIGN_OR_RETURN(auto verified, verifier->Finish(seeds.front(), std::cout));
+  return differing + (verified != kExitOk ? 1 : 0);
 }
 
 // Null where --verify and --compare are not given.
@@ -417,40 +405,30 @@ absl::Status FinishProfile(const Options& o, Profile* profile) {
 }
 
 absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positional) {
-  const auto helped = StartLogs(o.log);
-  if (!helped.ok()) return helped.status();
-  if (*helped) return kExitOk;
+  WEFT_ASSIGN_OR_RETURN(const bool helped, StartLogs(o.log));
+  if (helped) return kExitOk;
   if (positional.size() != 1) {
     return absl::InvalidArgumentError("expected one model file; --help shows how");
   }
   Extensions extensions;
-  absl::Status status = LoadPlugins(o.load, extensions);
-  if (!status.ok()) return status;
-  auto inputs = ReadNamed("input", o.inputs);
-  if (!inputs.ok()) return inputs.status();
-  auto expected = ReadNamed("expect", o.expected);
-  if (!expected.ok()) return expected.status();
-  auto profile = StartProfile(o);
-  if (!profile.ok()) return profile.status();
+  WEFT_RETURN_IF_ERROR(LoadPlugins(o.load, extensions));
+  WEFT_ASSIGN_OR_RETURN(auto inputs, ReadNamed("input", o.inputs));
+  WEFT_ASSIGN_OR_RETURN(auto expected, ReadNamed("expect", o.expected));
+  WEFT_ASSIGN_OR_RETURN(auto profile, StartProfile(o));
   LoadOptions load;
-  load.input_values = *inputs;
+  load.input_values = inputs;
   load.ops = &extensions.ops();
-  auto module = LoadShown(positional[0], load);
-  if (!module.ok()) return module.status();
-  auto options = ReadProgramOptions(o, extensions);
-  if (!options.ok()) return options.status();
-  auto verifier = MakeVerifier(o, **module, *options);
-  if (!verifier.ok()) return verifier.status();
-  auto program = Program::Create(*std::move(module), *std::move(options));
-  if (!program.ok()) return program.status();
-  auto differing = RunAll(o, *inputs, *expected, *program, verifier->get(), profile->get());
+  WEFT_ASSIGN_OR_RETURN(auto module, LoadShown(positional[0], load));
+  WEFT_ASSIGN_OR_RETURN(auto options, ReadProgramOptions(o, extensions));
+  WEFT_ASSIGN_OR_RETURN(auto verifier, MakeVerifier(o, *module, options));
+  WEFT_ASSIGN_OR_RETURN(auto program, Program::Create(std::move(module), std::move(options)));
+  auto differing = RunAll(o, inputs, expected, program, verifier.get(), profile.get());
   // Of runs before one that fails, too.
-  if (o.explain) std::cout << program->Explain().ToString();
-  if (!differing.ok()) return differing.status();
+  if (o.explain) std::cout << program.Explain().ToString();
+  WEFT_RETURN_IF_ERROR(differing.status());
   // What the program holds goes while it is still recorded.
-  { const Program ended = *std::move(program); }
-  status = FinishProfile(o, profile->get());
-  if (!status.ok()) return status;
+  { const Program ended = std::move(program); }
+  WEFT_RETURN_IF_ERROR(FinishProfile(o, profile.get()));
   return *differing == 0 ? kExitOk : kExitBad;
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "profiler/analysis/diff.h"
 #include "profiler/analysis/summary.h"
 #include "profiler/analysis/validate.h"
@@ -91,56 +92,47 @@ profiler::TableOptions TableOf(const Options& o) {
 using Paths = std::vector<std::string>;
 
 absl::StatusOr<int> PrintText(const Options& o, const absl::StatusOr<std::string>& text) {
-  if (!text.ok()) return text.status();
-  absl::Status status = WriteText(o.output, *text);
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(text.status());
+  WEFT_RETURN_IF_ERROR(WriteText(o.output, *text));
   return kExitOk;
 }
 
 absl::StatusOr<int> Summarize(const Options& o, const Paths& paths) {
-  auto group = GroupOf(o);
-  if (!group.ok()) return group.status();
-  profiler::Summary summary({TableOf(o), *group});
+  WEFT_ASSIGN_OR_RETURN(auto group, GroupOf(o));
+  profiler::Summary summary({TableOf(o), group});
   absl::Status status = ReadInto(paths[0], summary);
   return status.ok() ? PrintText(o, summary.Text()) : status;
 }
 
 absl::StatusOr<int> Top(const Options& o, const Paths& paths) {
-  auto group = GroupOf(o);
-  if (!group.ok()) return group.status();
-  profiler::KeyAverages averages({*group});
+  WEFT_ASSIGN_OR_RETURN(auto group, GroupOf(o));
+  profiler::KeyAverages averages({group});
   absl::Status status = ReadInto(paths[0], averages);
-  if (status.ok() && *group == Group::kProvenance && averages.rows().empty()) {
+  if (status.ok() && group == Group::kProvenance && averages.rows().empty()) {
     return absl::InvalidArgumentError(absl::StrCat(paths[0], " has no spans with a provenance"));
   }
   return status.ok() ? PrintText(o, averages.Table(TableOf(o))) : status;
 }
 
 absl::StatusOr<int> Compare(const Options& o, const Paths& paths) {
-  auto group = GroupOf(o);
-  if (!group.ok()) return group.status();
-  profiler::KeyAverages before({*group}), after({*group});
-  absl::Status status = ReadInto(paths[0], before);
-  if (status.ok()) status = ReadInto(paths[1], after);
-  if (!status.ok()) return status;
+  WEFT_ASSIGN_OR_RETURN(auto group, GroupOf(o));
+  profiler::KeyAverages before({group}), after({group});
+  WEFT_RETURN_IF_ERROR(ReadInto(paths[0], before));
+  WEFT_RETURN_IF_ERROR(ReadInto(paths[1], after));
   return PrintText(o,
                    profiler::DiffTraces(before, after, {o.threshold, o.total}).ToString(o.limit));
 }
 
 absl::StatusOr<int> Convert(const Options& o, const Paths& paths) {
-  auto sink = profiler::MakeFileSink(ResolvePath(paths[1]), o.max_bytes);
-  if (!sink.ok()) return sink.status();
-  absl::Status status = ReadInto(paths[0], **sink);
-  if (!status.ok()) return status;
+  WEFT_ASSIGN_OR_RETURN(auto sink, profiler::MakeFileSink(ResolvePath(paths[1]), o.max_bytes));
+  WEFT_RETURN_IF_ERROR(ReadInto(paths[0], *sink));
   return kExitOk;
 }
 
 absl::StatusOr<int> Validate(const Options& o, const Paths& paths) {
   profiler::Validator validator;
-  absl::Status status = ReadInto(paths[0], validator);
-  if (!status.ok()) return status;
-  status = WriteText(o.output, validator.Text());
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(ReadInto(paths[0], validator));
+  WEFT_RETURN_IF_ERROR(WriteText(o.output, validator.Text()));
   return validator.num_problems() == 0 ? kExitOk : kExitBad;
 }
 

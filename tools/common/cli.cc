@@ -9,6 +9,7 @@
 #include "absl/strings/strip.h"
 #include "base/output_file.h"
 #include "base/printable.h"
+#include "base/status_macros.h"
 #include "tools/common/console.h"
 
 namespace weft::tools {
@@ -19,12 +20,10 @@ using MoreHelp = absl::FunctionRef<absl::StatusOr<std::string>()>;
 
 absl::StatusOr<int> ParseAndRun(FlagSet& flags, int argc, char** argv, Body body,
                                 MoreHelp more_help) {
-  auto positional = flags.Parse(argc, argv);
-  if (!positional.ok()) return positional.status();
-  if (!flags.help_requested()) return body(*positional);
-  auto more = more_help();
-  if (!more.ok()) return more.status();
-  std::cout << flags.Help() << *more;
+  WEFT_ASSIGN_OR_RETURN(auto positional, flags.Parse(argc, argv));
+  if (!flags.help_requested()) return body(positional);
+  WEFT_ASSIGN_OR_RETURN(auto more, more_help());
+  std::cout << flags.Help() << more;
   return kExitOk;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/status_macros.h"
 
 namespace weft::tools {
 namespace {
@@ -183,8 +184,7 @@ absl::StatusOr<std::vector<std::string>> FlagSet::Parse(int argc, const char* co
     }
     if (argument.size() == 2 && argument[0] == '-' && argument[1] != '-' &&
         Find(argument.substr(1)) != nullptr) {
-      absl::Status status = ParseOne(absl::StrCat("-", argument), argc, argv, &i);
-      if (!status.ok()) return status;
+      WEFT_RETURN_IF_ERROR(ParseOne(absl::StrCat("-", argument), argc, argv, &i));
       continue;
     }
     if (argument.size() < 2 || argument[0] != '-') {
@@ -192,8 +192,7 @@ absl::StatusOr<std::vector<std::string>> FlagSet::Parse(int argc, const char* co
       continue;
     }
     if (argument[1] != '-') return Unknown(argument.substr(0, argument.find('=')));
-    absl::Status status = ParseOne(argument, argc, argv, &i);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(ParseOne(argument, argc, argv, &i));
   }
   return positional;
 }

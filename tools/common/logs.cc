@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "api/logs.h"
 #include "base/printable.h"
+#include "base/status_macros.h"
 
 namespace weft::tools {
 
@@ -28,8 +29,7 @@ absl::StatusOr<bool> StartLogs(const std::string& settings) {
     const std::string shown = absl::StrCat(Printable(line), "\n");
     std::fwrite(shown.data(), 1, shown.size(), stderr);
   });
-  absl::Status status = SetLogs(text);
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(SetLogs(text));
   return false;
 }
 

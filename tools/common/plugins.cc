@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/plugin.h"
+#include "base/status_macros.h"
 #include "tools/common/cli.h"
 
 namespace weft::tools {
@@ -15,8 +16,7 @@ void AddLoadFlag(FlagSet& flags, std::vector<std::string>* files, const std::str
 
 absl::Status LoadPlugins(const std::vector<std::string>& files, Extensions& extensions) {
   for (const std::string& file : files) {
-    auto name = LoadPlugin(ResolvePath(file), extensions);
-    if (!name.ok()) return name.status();
+    WEFT_RETURN_IF_ERROR(LoadPlugin(ResolvePath(file), extensions).status());
   }
   return absl::OkStatus();
 }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/target_case.h"
+#include "base/status_macros.h"
 #include "tools/common/cli.h"
 
 namespace weft::tools {
@@ -35,11 +36,8 @@ absl::StatusOr<std::unique_ptr<TargetVerifier>> TargetVerifier::Create(
   verifier->flags_ = flags;
   verifier->options_ = options;
   std::unique_ptr<Module> clone = module.Clone();
-  auto compiled = Compile(*clone, compile);
-  if (!compiled.ok()) return compiled.status();
-  auto checker = TargetChecker::Create(std::move(clone), options);
-  if (!checker.ok()) return checker.status();
-  verifier->checker_ = *std::move(checker);
+  WEFT_RETURN_IF_ERROR(Compile(*clone, compile).status());
+  WEFT_ASSIGN_OR_RETURN(verifier->checker_, TargetChecker::Create(std::move(clone), options));
   return verifier;
 }
 
@@ -62,13 +60,12 @@ absl::StatusOr<int> TargetVerifier::Finish(const SeedOptions& first, std::ostrea
 }
 
 absl::Status TargetVerifier::WriteCase(std::ostream& out) {
-  auto small = MakeTargetCase(checker_->module(), *result_.difference, options_);
-  if (!small.ok()) return small.status();
-  const absl::Status status = WriteOutput(flags_.case_file, small->Text(flags_.case_file));
-  if (!status.ok()) return status;
-  out << "verify: " << small->nodes_after << " of " << small->nodes_before
+  WEFT_ASSIGN_OR_RETURN(auto small,
+                        MakeTargetCase(checker_->module(), *result_.difference, options_));
+  WEFT_RETURN_IF_ERROR(WriteOutput(flags_.case_file, small.Text(flags_.case_file)));
+  out << "verify: " << small.nodes_after << " of " << small.nodes_before
       << " nodes show it: " << flags_.case_file << "\n"
-      << "  " << small->Command(flags_.case_file) << "\n";
+      << "  " << small.Command(flags_.case_file) << "\n";
   return absl::OkStatus();
 }
 

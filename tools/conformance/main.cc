@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "api/test_data.h"
 #include "base/printable.h"
+#include "base/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
@@ -132,9 +133,7 @@ absl::StatusOr<std::vector<Case>> SelectCases(const Options& o,
   std::vector<Case> cases = FindSuite(o.suite)->find(folder);
   absl::flat_hash_set<std::string> names;
   if (!o.list.empty()) {
-    auto read = ReadList(o.list);
-    if (!read.ok()) return read.status();
-    names = *std::move(read);
+    WEFT_ASSIGN_OR_RETURN(names, ReadList(o.list));
   }
   cases.erase(std::remove_if(cases.begin(), cases.end(),
                              [&](const Case& c) {
@@ -164,16 +163,15 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
   }
   if (o.cases.strict) o.cases.atol = 1e-7;
   if (o.code) o.cases.session.code = SessionOptions::Code::kBeforeFirstRun;
-  auto cases = SelectCases(
-      o, positional.empty() ? suite->folder : ResolvePath(positional[0]));
-  if (!cases.ok()) return cases.status();
+  WEFT_ASSIGN_OR_RETURN(
+      auto cases, SelectCases(o, positional.empty() ? suite->folder : ResolvePath(positional[0])));
 
   int counts[3] = {0, 0, 0};
   nlohmann::json report = nlohmann::json::array();
   ProgressLine progress;
-  for (size_t i = 0; i < cases->size(); ++i) {
-    const Case& c = (*cases)[i];
-    progress.Show(absl::StrCat("[", i + 1, "/", cases->size(), "] ", c.name));
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const Case& c = cases[i];
+    progress.Show(absl::StrCat("[", i + 1, "/", cases.size(), "] ", c.name));
     const CaseResult result =
         o.isolate ? RunCaseIsolated(c, o.cases) : RunCase(c, o.cases);
     ++counts[static_cast<int>(result.outcome)];
@@ -193,11 +191,8 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
   }
   progress.Clear();
   if (!o.report.empty()) {
-    absl::Status status = WriteOutput(
-        o.report,
-        report.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) +
-            "\n");
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(WriteOutput(
+        o.report, report.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"));
   }
   std::cout << counts[0] << " passed, " << counts[1] << " failed, "
             << counts[2] << " unsupported" << std::endl;

@@ -14,6 +14,7 @@
 #include "api/session.h"
 #include "api/test_data.h"
 #include "base/annotate.h"
+#include "base/status_macros.h"
 #include "nlohmann/json.hpp"
 
 namespace weft::tools {
@@ -145,9 +146,7 @@ absl::StatusOr<std::vector<HostTensor>> Inputs(const Graph& main, const Json& da
     graph_inputs->back() = next;
     const std::string file = Text(entry, "file");
     if (!file.empty()) {
-      auto tensor = Load(folder, file, Text(entry, "dtype"));
-      if (!tensor.ok()) return tensor.status();
-      inputs[next] = *std::move(tensor);
+      WEFT_ASSIGN_OR_RETURN(inputs[next], Load(folder, file, Text(entry, "dtype")));
     } else if (main.input_info(next).value < 0 && entry.contains("value") &&
                entry["value"].is_number_integer()) {
       inputs[next] = HostTensor::ScalarInt(DType::kI64, entry["value"].get<int64_t>());
@@ -175,9 +174,8 @@ absl::Status CompareOutputs(const std::vector<HostTensor>& outputs, const Json& 
       if (!status.ok()) return Annotate(status, where);
       continue;
     }
-    auto want = Load(folder, file, Text(entry, "dtype"));
-    if (!want.ok()) return want.status();
-    absl::Status status = CompareBy(got, *want, rule);
+    WEFT_ASSIGN_OR_RETURN(auto want, Load(folder, file, Text(entry, "dtype")));
+    absl::Status status = CompareBy(got, want, rule);
     if (!status.ok()) return Annotate(status, where);
   }
   if (next == outputs.size()) return absl::OkStatus();
@@ -204,9 +202,8 @@ absl::Status CompareWritten(const Session& session, const std::vector<HostTensor
     if (got == nullptr) {
       return absl::FailedPreconditionError(absl::StrCat("nothing is known of ", file));
     }
-    auto want = Load(folder, file, DTypeToLoad(*got));
-    if (!want.ok()) return want.status();
-    absl::Status status = CompareBy(*got, *want, rule);
+    WEFT_ASSIGN_OR_RETURN(auto want, Load(folder, file, DTypeToLoad(*got)));
+    absl::Status status = CompareBy(*got, want, rule);
     if (!status.ok()) return Annotate(status, file);
   }
   return absl::OkStatus();
@@ -215,13 +212,10 @@ absl::Status CompareWritten(const Session& session, const std::vector<HostTensor
 absl::Status RunData(Session& session, const Json& data, const std::string& folder,
                      const Rule& rule) {
   std::vector<int> graph_inputs;
-  auto inputs = Inputs(session.main(), data, folder, &graph_inputs);
-  if (!inputs.ok()) return inputs.status();
-  auto outputs = session.Run(&*inputs);
-  if (!outputs.ok()) return outputs.status();
-  absl::Status status = CompareOutputs(*outputs, data, folder, rule);
-  if (!status.ok()) return status;
-  return CompareWritten(session, *inputs, graph_inputs, folder, rule);
+  WEFT_ASSIGN_OR_RETURN(auto inputs, Inputs(session.main(), data, folder, &graph_inputs));
+  WEFT_ASSIGN_OR_RETURN(auto outputs, session.Run(&inputs));
+  WEFT_RETURN_IF_ERROR(CompareOutputs(outputs, data, folder, rule));
+  return CompareWritten(session, inputs, graph_inputs, folder, rule);
 }
 
 }  // namespace
