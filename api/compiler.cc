@@ -8,6 +8,7 @@
 #include "api/semantics_case.h"
 #include "base/out_of_memory.h"
 #include "base/output_file.h"
+#include "base/status_macros.h"
 #include "graph/core/log.h"
 #include "graph/core/text.h"
 #include "passes/sizes/needs.h"
@@ -92,8 +93,7 @@ void InstallHooks(const CompileOptions& options, const PassContext& context,
                            const PassReport& report, const Module& module) -> absl::Status {
     recorder->BeforePass(report, module, context);
     if (options.before_pass) {
-      absl::Status status = options.before_pass(report, module);
-      if (!status.ok()) return status;
+      WEFT_RETURN_IF_ERROR(options.before_pass(report, module));
     }
     return guard ? guard(report, module) : absl::OkStatus();
   };
@@ -101,8 +101,7 @@ void InstallHooks(const CompileOptions& options, const PassContext& context,
                                                      const Module& after) -> absl::Status {
     recorder->AfterPass(report);
     if (options.after_pass) {
-      absl::Status status = options.after_pass(report, after);
-      if (!status.ok()) return status;
+      WEFT_RETURN_IF_ERROR(options.after_pass(report, after));
     }
     if (!options.observe_pass) return absl::OkStatus();
     return options.observe_pass(report, after, context.remarks());
@@ -130,37 +129,33 @@ Replay ReplayOf(const CompileOptions& options) {
 
 absl::StatusOr<CompileResult> Compile(Module& module, const CompileOptions& options) {
   CompileResult result;
-  absl::Status status = Compile(module, options, &result);
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(Compile(module, options, &result));
   return result;
 }
 
 absl::Status Compile(Module& module, const CompileOptions& options, CompileResult* result) {
   const profiler::Scope scope(profiler::Activity::kCompilerPass, "compile");
   const PassRegistry& registry = options.registry != nullptr ? *options.registry : BuiltinPasses();
-  auto pipeline = Pipeline::Parse(options.passes, registry);
-  if (!pipeline.ok()) return pipeline.status();
+  WEFT_ASSIGN_OR_RETURN(auto pipeline, Pipeline::Parse(options.passes, registry));
   // To look up the options of its passes.
-  auto twin = Pipeline::Parse(options.passes, registry);
-  if (!twin.ok()) return twin.status();
+  WEFT_ASSIGN_OR_RETURN(auto twin, Pipeline::Parse(options.passes, registry));
   // A pass may drop or merge the nodes that assume something about sizes.
-  if (!pipeline->steps().empty()) {
-    const auto assumed = AssumeSizesOfNodes(module);
-    if (!assumed.ok()) return assumed.status();
+  if (!pipeline.steps().empty()) {
+    WEFT_RETURN_IF_ERROR(AssumeSizesOfNodes(module).status());
   }
 
   *result = CompileResult();
   PassManagerOptions manager_options;
   manager_options.count_ops = options.count_ops;
   manager_options.verify = options.verify != CompileOptions::Verify::kNone;
-  SemanticsGuard guard(options, registry, *twin);
+  SemanticsGuard guard(options, registry, twin);
   if (options.verify >= CompileOptions::Verify::kSemantics) {
     guard.Install(&manager_options.hooks);
   }
   PassContext context(options.context);
   ReplayRecorder recorder(options.replay, ReplayOf(options));
   InstallHooks(options, context, &recorder, &manager_options.hooks);
-  PassManager manager(*std::move(pipeline), std::move(manager_options));
+  PassManager manager(std::move(pipeline), std::move(manager_options));
   if (IsLogged(LogArtifact::kGraph)) {
     Log(LogArtifact::kGraph, absl::StrCat("// before ", options.passes, "\n", PrintModule(module)));
   }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/output_file.h"
+#include "base/status_macros.h"
 #include "graph/core/text.h"
 
 namespace weft {
@@ -40,9 +41,8 @@ absl::Status ModuleDumper::Select(const std::vector<std::string>& names,
       return absl::InvalidArgumentError(
           absl::StrCat("unknown pass \"", name, "\"", DidYouMean(name, passes)));
     } else {
-      auto filter = NameFilter::Parse(name);
-      if (!filter.ok()) return filter.status();
-      selection->filters.push_back(*std::move(filter));
+      WEFT_ASSIGN_OR_RETURN(auto filter, NameFilter::Parse(name));
+      selection->filters.push_back(std::move(filter));
     }
   }
   return absl::OkStatus();

@@ -87,7 +87,7 @@ absl::Status Extensions::AddRuleFile(const std::string& path) {
 }
 
 absl::Status Extensions::Admit(absl::StatusOr<std::unique_ptr<RuleSet>> rules) {
-  if (!rules.ok()) return rules.status();
+  WEFT_RETURN_IF_ERROR(rules.status());
   if (rules_ == nullptr) {
     rules_ = *std::move(rules);
     return absl::OkStatus();

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "profiler/read/read.h"
 #include "serialize/html/html.h"
 #include "serialize/html/kernel_times.h"
@@ -30,8 +31,7 @@ struct GraphRecorder::State {
   absl::Status AfterPass(const PassReport& report, const Module& module,
                          const std::vector<Remark>& all) {
     if (report.changed) {
-      absl::Status status = builder.AddSnapshot(module, report.path, report.text);
-      if (!status.ok()) return status;
+      WEFT_RETURN_IF_ERROR(builder.AddSnapshot(module, report.path, report.text));
     }
     for (; remarks < all.size(); ++remarks) AddRemark(report.path, all[remarks]);
     return absl::OkStatus();
@@ -75,8 +75,7 @@ absl::Status GraphRecorder::AddTrace(const std::string& path, const FileProgress
   KernelTimes times;
   profiler::ReadOptions options;
   options.progress = progress;
-  absl::Status status = profiler::ReadTrace(path, times, options);
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(profiler::ReadTrace(path, times, options));
   for (const KernelTime& k : times.kernels()) {
     state_->builder.AddKernel(k.name, k.microseconds, k.calls, k.bytes, k.sources);
   }

@@ -6,6 +6,7 @@
 #include "base/annotate.h"
 #include "base/out_of_memory.h"
 #include "base/output_file.h"
+#include "base/status_macros.h"
 #include "graph/core/guards.h"
 #include "graph/core/log.h"
 #include "graph/core/text.h"
@@ -26,9 +27,8 @@ namespace {
 
 absl::StatusOr<std::unique_ptr<Module>> LoadText(const std::string& path,
                                                  const LoadOptions& options) {
-  auto file = HostBuffer::MapFile(path);
-  if (!file.ok()) return file.status();
-  const absl::string_view text(reinterpret_cast<const char*>((*file)->data()), (*file)->size());
+  WEFT_ASSIGN_OR_RETURN(auto file, HostBuffer::MapFile(path));
+  const absl::string_view text(reinterpret_cast<const char*>(file->data()), file->size());
   const OpRegistry& ops = options.ops == nullptr ? ops::Registry() : *options.ops;
   auto module = CatchOutOfMemory([&] { return ParseModule(text, ops, path); });
   if (module.status().code() != absl::StatusCode::kResourceExhausted ||
@@ -65,11 +65,9 @@ absl::StatusOr<std::unique_ptr<Module>> LoadPt2(const std::string& path,
 absl::StatusOr<std::string> PrintPlans(const Module& module) {
   std::string text;
   for (const auto& function : module.functions()) {
-    auto plan = Lower(*function, GenericTarget());
-    if (!plan.ok()) return plan.status();
-    absl::Status status = VerifyPlan(*plan);
-    if (!status.ok()) return status;
-    absl::StrAppend(&text, text.empty() ? "" : "\n", PrintPlan(*plan));
+    WEFT_ASSIGN_OR_RETURN(auto plan, Lower(*function, GenericTarget()));
+    WEFT_RETURN_IF_ERROR(VerifyPlan(plan));
+    absl::StrAppend(&text, text.empty() ? "" : "\n", PrintPlan(plan));
   }
   return text;
 }
@@ -121,8 +119,7 @@ absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format) {
     case EmitFormat::kHtml:
     case EmitFormat::kModelExplorer: {
       GraphRecorder picture("");
-      absl::Status status = picture.Start(module);
-      if (!status.ok()) return status;
+      WEFT_RETURN_IF_ERROR(picture.Start(module));
       return format == EmitFormat::kHtml ? picture.Html() : picture.ModelExplorer();
     }
     case EmitFormat::kOnnx:

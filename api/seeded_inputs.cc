@@ -113,9 +113,7 @@ absl::StatusOr<Assignment> ChooseSizes(const Graph& graph, const SeedOptions& op
     SymbolInfo info;
     if (known != nullptr) info = *known;
     info.symbol = s;
-    auto size = ChooseSize(info, options, random);
-    if (!size.ok()) return size.status();
-    sizes[s] = *size;
+    WEFT_ASSIGN_OR_RETURN(sizes[s], ChooseSize(info, options, random));
     given += options.dims.contains(std::string(s.name()));
   }
   MeetEqualities(graph.module().symbols(), symbols, options, &sizes);
@@ -237,8 +235,7 @@ absl::StatusOr<HostTensor> MakeInput(const Value& input, const Assignment& sizes
 
 absl::StatusOr<std::vector<HostTensor>> MakeInputs(const Graph& graph, const SeedOptions& options) {
   Random random(options.seed);
-  auto sizes = ChooseSizes(graph, options, &random);
-  if (!sizes.ok()) return sizes.status();
+  WEFT_ASSIGN_OR_RETURN(auto sizes, ChooseSizes(graph, options, &random));
   std::vector<HostTensor> inputs;
   for (int i = 0; i < graph.num_inputs(); ++i) {
     const InputInfo& info = graph.input_info(i);
@@ -254,7 +251,7 @@ absl::StatusOr<std::vector<HostTensor>> MakeInputs(const Graph& graph, const See
       continue;
     }
     WEFT_ASSIGN_OR_RETURN(HostTensor tensor,
-                          MakeInput(*graph.input(i), *sizes, info.name, options, &random));
+                          MakeInput(*graph.input(i), sizes, info.name, options, &random));
     inputs.push_back(std::move(tensor));
   }
   return inputs;

@@ -66,8 +66,7 @@ absl::StatusOr<std::unique_ptr<cpu::Executable>> MakeExecutable(Module& module,
   if (module.HasWrites()) {
     CompileOptions functional;
     functional.passes = "functionalize";
-    auto compiled = Compile(module, functional);
-    if (!compiled.ok()) return compiled.status();
+    WEFT_RETURN_IF_ERROR(Compile(module, functional).status());
   }
   const absl::Time start = absl::Now();
   profiler::Scope lowering(profiler::Activity::kCompilerPass, "lower");

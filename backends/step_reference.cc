@@ -47,9 +47,8 @@ absl::Status ApplyEpilogue(const Step& step, absl::Span<const HostTensor> operan
     } else if (e.kind == Epilogue::Kind::kBinary) {
       inputs.push_back(operands[e.arg]);
     }
-    auto applied = Evaluate(*op, attrs, inputs, NoRegions);
-    if (!applied.ok()) return applied.status();
-    *result = std::move((*applied)[0]);
+    WEFT_ASSIGN_OR_RETURN(auto applied, Evaluate(*op, attrs, inputs, NoRegions));
+    *result = std::move(applied[0]);
   }
   return absl::OkStatus();
 }
@@ -67,9 +66,8 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateStep(const Step& step, const Att
     if (e.arg >= 0) own = std::min(own, static_cast<size_t>(e.arg));
   }
   WEFT_RETURN_IF_ERROR(CheckOperands(*step.op, operands.first(own)));
-  auto results = Evaluate(*step.op, attrs, operands.first(own), NoRegions);
-  if (!results.ok()) return results.status();
-  WEFT_RETURN_IF_ERROR(ApplyEpilogue(step, operands, &(*results)[0]));
+  WEFT_ASSIGN_OR_RETURN(auto results, Evaluate(*step.op, attrs, operands.first(own), NoRegions));
+  WEFT_RETURN_IF_ERROR(ApplyEpilogue(step, operands, &results[0]));
   return results;
 }
 

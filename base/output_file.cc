@@ -15,6 +15,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/status_macros.h"
 
 namespace weft {
 namespace {
@@ -88,9 +89,8 @@ absl::StatusOr<OutputFile> OutputFile::Open(const std::string& path) {
   } else if (exists && !S_ISREG(old.st_mode)) {
     file.fd_ = open(file.target_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
   } else {
-    absl::Status status = file.OpenTemporary(file.target_);
-    if (status.ok() && exists) status = file.TakeAttributes(file.target_);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(file.OpenTemporary(file.target_));
+    if (exists) WEFT_RETURN_IF_ERROR(file.TakeAttributes(file.target_));
   }
   if (file.fd_ < 0) return file.Error(errno);
   return file;
@@ -163,8 +163,7 @@ absl::Status OutputFile::PadTo(int64_t offset) {
   static constexpr char kZeros[4096] = {};
   while (size_ < offset) {
     const int64_t part = std::min<int64_t>(offset - size_, sizeof(kZeros));
-    absl::Status status = Write(absl::string_view(kZeros, static_cast<size_t>(part)));
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(Write(absl::string_view(kZeros, static_cast<size_t>(part))));
   }
   return absl::OkStatus();
 }
@@ -187,11 +186,9 @@ absl::Status OutputFile::Commit() {
 }
 
 absl::Status WriteFile(const std::string& path, absl::string_view bytes) {
-  auto file = OutputFile::Open(path);
-  if (!file.ok()) return file.status();
-  absl::Status status = file->Write(bytes);
-  if (!status.ok()) return status;
-  return file->Commit();
+  WEFT_ASSIGN_OR_RETURN(auto file, OutputFile::Open(path));
+  WEFT_RETURN_IF_ERROR(file.Write(bytes));
+  return file.Commit();
 }
 
 }  // namespace weft

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "graph/ops/ops.h"
 
 namespace weft {
@@ -69,7 +70,7 @@ void DropUnused(std::vector<Instr> body, Stage* stage) {
 absl::StatusOr<Nest> NestBuilder::Run() {
   FindNeeded();
   CheckReductions();
-  if (!status_.ok()) return status_;
+  WEFT_RETURN_IF_ERROR(status_);
   // One stage for each level of reductions, one for what needs all of them, one
   // for results that rows have one of.
   stages_.resize(num_levels_ + 2);
@@ -78,7 +79,7 @@ absl::StatusOr<Nest> NestBuilder::Run() {
   }
   stage_ = num_levels_ + 1;
   if (num_levels_ > 0 && status_.ok()) EmitRowResults();
-  if (!status_.ok()) return status_;
+  WEFT_RETURN_IF_ERROR(status_);
   return Finish();
 }
 

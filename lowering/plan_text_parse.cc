@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "graph/core/text_reader.h"
 #include "lowering/index_map.h"
 #include "lowering/plan_text.h"
@@ -29,7 +30,7 @@ class PlanParser {
     if (ParsePlan(&plan, 0) && !reader_.At(text::kEnd)) {
       reader_.Expected("the end of the text");
     }
-    if (!reader_.status().ok()) return reader_.status();
+    WEFT_RETURN_IF_ERROR(reader_.status());
     return plan;
   }
 

@@ -54,9 +54,9 @@ const AttrList* Evaluated(const AttrList* attrs, const SymbolEnv& env) {
 
 absl::Status CompileKernel(const Kernel& kernel, const SymbolEnv& env, Runtime& runtime,
                            StepCode* code) {
-  auto program = CompileTiles(kernel, *runtime.table, [&](SymInt s) { return env.Eval(s); });
-  if (!program.ok()) return program.status();
-  code->program = std::make_unique<TileProgram>(*std::move(program));
+  WEFT_ASSIGN_OR_RETURN(
+      auto program, CompileTiles(kernel, *runtime.table, [&](SymInt s) { return env.Eval(s); }));
+  code->program = std::make_unique<TileProgram>(std::move(program));
   code->scratch_bytes = code->program->workspace_bytes * runtime.threads;
   return absl::OkStatus();
 }

@@ -124,16 +124,16 @@ absl::StatusOr<TileProgram> CompileTiles(
   int64_t loops = 0;
   ConstantPool constants(table, &program.constants);
   for (const Nest& nest : kernel.nests) {
-    auto compiled = CompileNest(kernel, nest, table, value_of, constants, start, &end);
-    if (!compiled.ok()) return compiled.status();
+    WEFT_ASSIGN_OR_RETURN(auto compiled,
+                          CompileNest(kernel, nest, table, value_of, constants, start, &end));
     int64_t in_nest = 0;
-    for (TileStage& stage : compiled->stages) {
+    for (TileStage& stage : compiled.stages) {
       stage.values_at = in_nest;
       in_nest += static_cast<int64_t>(stage.values.size());
     }
     values = std::max(values, in_nest);
-    loops = std::max(loops, static_cast<int64_t>(compiled->loops.size()));
-    program.nests.push_back(*std::move(compiled));
+    loops = std::max(loops, static_cast<int64_t>(compiled.loops.size()));
+    program.nests.push_back(std::move(compiled));
   }
   program.values_at = end;
   program.loops_at = AlignTile(end + values * 8);

@@ -60,11 +60,10 @@ class Frame {
     values_.resize(graph_.value_id_limit());
     uses_left_.resize(graph_.value_id_limit());
     if (graph_.num_write_nodes() > 0 || NestedGraphsWrite(graph_)) memory_.emplace(graph_);
-    absl::Status status = BindInputs(inputs);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(BindInputs(inputs));
     CountUses();
     for (const Node* node : graph_.nodes()) {
-      status = CatchOutOfMemory([&] { return RunNode(*node); });
+      const absl::Status status = CatchOutOfMemory([&] { return RunNode(*node); });
       if (!status.ok()) return Annotate(status, Describe(*node));
       ReleaseOperands(*node);
     }
@@ -192,10 +191,9 @@ class Frame {
     }
     const profiler::Scope scope(profiler::Activity::kCpuOp, name, description);
     const AttrList* attrs = AttrsOf(node);
-    auto results = EvaluateNode(node, attrs, std::move(operands));
-    if (!results.ok()) return results.status();
-    if (options_.on_node) options_.on_node(node, *results);
-    return KeepResults(node, attrs, *std::move(results));
+    WEFT_ASSIGN_OR_RETURN(auto results, EvaluateNode(node, attrs, std::move(operands)));
+    if (options_.on_node) options_.on_node(node, results);
+    return KeepResults(node, attrs, std::move(results));
   }
 
   static absl::Status NoRegions(int, absl::Span<const HostTensor>,
@@ -228,15 +226,13 @@ class Frame {
         inner.written = &written;
         WEFT_RETURN_IF_ERROR(ReadCaptured(node, &now));
       }
-      auto result = Frame(*node.region(region), env_, inner, region_runs_).Run(now);
-      if (!result.ok()) return result.status();
-      *outputs = *std::move(result);
+      WEFT_ASSIGN_OR_RETURN(*outputs,
+                            Frame(*node.region(region), env_, inner, region_runs_).Run(now));
       return memory_ ? WriteOperands(node, written) : absl::OkStatus();
     };
     EvalContext context(node.op(), attrs, operands, std::move(types),
                         run_region);
-    absl::Status status = node.op().eval()(context);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(node.op().eval()(context));
     return context.TakeOutputs();
   }
 

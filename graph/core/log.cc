@@ -17,6 +17,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/status_macros.h"
 
 namespace weft {
 namespace internal {
@@ -130,8 +131,7 @@ void Write(char severity, absl::string_view name, absl::string_view text) {
 absl::Status SetLogs(absl::string_view settings) {
   uint64_t state = 0;
   for (absl::string_view word : absl::StrSplit(settings, ',', absl::SkipWhitespace())) {
-    const absl::Status status = Apply(absl::StripAsciiWhitespace(word), &state);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(Apply(absl::StripAsciiWhitespace(word), &state));
   }
   internal::log_state.store(state, std::memory_order_relaxed);
   return absl::OkStatus();

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/status_macros.h"
 #include "graph/core/op.h"
 
 namespace weft {
@@ -190,14 +191,12 @@ absl::StatusOr<OpSchema> OpSchema::Parse(string_view text) {
   for (string_view argument :
        SplitList(text.substr(open + 1, arrow - open - 2))) {
     if (argument == "*") continue;
-    auto status = ParseArgument(argument, &schema, text);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(ParseArgument(argument, &schema, text));
   }
   string_view results = text.substr(arrow + 4);
   if (ConsumePrefix(&results, "(")) absl::ConsumeSuffix(&results, ")");
   for (string_view result : SplitList(results)) {
-    auto status = ParseResult(result, &schema, text);
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(ParseResult(result, &schema, text));
   }
   for (const OperandSpec& operand : schema.operands) {
     if (operand.written) schema.writes = true;

@@ -243,7 +243,7 @@ absl::StatusOr<Tensors> EvaluateDecomposition(
   args.attr_list = attrs;
   args.symbols = &module.symbols();
   const std::vector<Value*> results = op.decompose()(builder, args);
-  if (!builder.status().ok()) return builder.status();
+  WEFT_RETURN_IF_ERROR(builder.status());
   graph->SetOutputs(results);
   return GraphEvaluator(*graph, depth).Run(present);
 }

@@ -55,9 +55,8 @@ absl::StatusOr<absl::string_view> Field(absl::string_view header,
 }
 
 absl::StatusOr<DType> ParseDescr(absl::string_view header) {
-  auto field = Field(header, "descr");
-  if (!field.ok()) return field.status();
-  const std::vector<absl::string_view> quoted = absl::StrSplit(*field, '\'');
+  WEFT_ASSIGN_OR_RETURN(auto field, Field(header, "descr"));
+  const std::vector<absl::string_view> quoted = absl::StrSplit(field, '\'');
   if (quoted.size() < 2 || quoted[1].size() < 3) {
     return Bad("'descr' is not a plain type");
   }
@@ -72,15 +71,13 @@ absl::StatusOr<DType> ParseDescr(absl::string_view header) {
 }
 
 absl::StatusOr<std::vector<int64_t>> ParseShape(absl::string_view header) {
-  auto field = Field(header, "shape");
-  if (!field.ok()) return field.status();
-  const size_t close = field->find(')');
-  if (!absl::ConsumePrefix(&*field, "(") || close == absl::string_view::npos) {
+  WEFT_ASSIGN_OR_RETURN(auto field, Field(header, "shape"));
+  const size_t close = field.find(')');
+  if (!absl::ConsumePrefix(&field, "(") || close == absl::string_view::npos) {
     return Bad("'shape' is not a tuple");
   }
   std::vector<int64_t> dims;
-  for (absl::string_view part :
-       absl::StrSplit(field->substr(0, close - 1), ',')) {
+  for (absl::string_view part : absl::StrSplit(field.substr(0, close - 1), ',')) {
     part = absl::StripAsciiWhitespace(part);
     if (part.empty()) continue;
     int64_t dim;
@@ -107,37 +104,33 @@ absl::StatusOr<HostTensor> Parse(absl::string_view bytes) {
   const absl::string_view header = bytes.substr(0, length);
   bytes.remove_prefix(length);
 
-  auto dtype = ParseDescr(header);
-  if (!dtype.ok()) return dtype.status();
-  auto dims = ParseShape(header);
-  if (!dims.ok()) return dims.status();
-  auto order = Field(header, "fortran_order");
-  if (!order.ok()) return order.status();
-  const bool column_major = absl::StartsWith(*order, "True");
+  WEFT_ASSIGN_OR_RETURN(auto dtype, ParseDescr(header));
+  WEFT_ASSIGN_OR_RETURN(auto dims, ParseShape(header));
+  WEFT_ASSIGN_OR_RETURN(auto order, Field(header, "fortran_order"));
+  const bool column_major = absl::StartsWith(order, "True");
 
-  const auto numel = CheckedNumel(*dims);
+  const auto numel = CheckedNumel(dims);
   const int64_t have = static_cast<int64_t>(bytes.size());
-  if (!numel || *numel > have || DTypeBytes(*dtype, *numel) > have) {
+  if (!numel || *numel > have || DTypeBytes(dtype, *numel) > have) {
     return Bad("it holds less data than its shape says");
   }
-  auto buffer = HostBuffer::Allocate(DTypeBytes(*dtype, *numel));
+  auto buffer = HostBuffer::Allocate(DTypeBytes(dtype, *numel));
   std::memcpy(buffer->data(), bytes.data(), buffer->size());
-  if (*dtype == DType::kBool) {
+  if (dtype == DType::kBool) {
     // Any byte but 0 is true; computations rely on 1.
     for (int64_t i = 0; i < buffer->size(); ++i) buffer->data()[i] = buffer->data()[i] != 0;
   }
   if (!column_major) {
-    return HostTensor::View(std::move(buffer), *dtype, *dims);
+    return HostTensor::View(std::move(buffer), dtype, dims);
   }
-  std::vector<int64_t> strides(dims->size());
+  std::vector<int64_t> strides(dims.size());
   int64_t stride = 1;
-  for (size_t i = 0; i < dims->size(); ++i) {
+  for (size_t i = 0; i < dims.size(); ++i) {
     strides[i] = stride;
-    stride *= (*dims)[i];
+    stride *= dims[i];
   }
-  auto view = HostTensor::View(std::move(buffer), *dtype, *dims, strides);
-  if (!view.ok()) return view.status();
-  return view->Contiguous();
+  WEFT_ASSIGN_OR_RETURN(auto view, HostTensor::View(std::move(buffer), dtype, dims, strides));
+  return view.Contiguous();
 }
 
 }  // namespace
@@ -182,9 +175,8 @@ absl::StatusOr<std::string> FormatNpy(const HostTensor& tensor) {
 }
 
 absl::Status WriteNpy(const std::string& path, const HostTensor& tensor) {
-  auto bytes = FormatNpy(tensor);
-  if (!bytes.ok()) return bytes.status();
-  return WriteFile(path, *bytes);
+  WEFT_ASSIGN_OR_RETURN(auto bytes, FormatNpy(tensor));
+  return WriteFile(path, bytes);
 }
 
 }  // namespace weft

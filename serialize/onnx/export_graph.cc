@@ -105,7 +105,7 @@ absl::Status GraphExporter::ExportMain(onnx::GraphProto* proto) {
     }
     w.NameValue(val, output_names[i]);
   }
-  if (!error_.ok()) return error_;
+  WEFT_RETURN_IF_ERROR(error_);
   if (!refusals_.empty()) {
     return absl::UnimplementedError(
         absl::StrCat("no form in ONNX opset ", model_->opset(), ": ",

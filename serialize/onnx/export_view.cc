@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/status_macros.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/export_tables.h"
@@ -24,10 +25,9 @@ absl::StatusOr<HostTensor> Numbers(NodeExport& e, const OpDef& view) {
   if (numel > kMostNumbers) return NodeExport::Unsupported("is too large");
   std::vector<int64_t> numbers(numel);
   std::iota(numbers.begin(), numbers.end(), 0);
-  auto shown = Evaluate(view, e.attrs().list(),
-                        {HostTensor::FromInts(DType::kI64, *dims, numbers)});
-  if (!shown.ok()) return shown.status();
-  return (*shown)[0];
+  WEFT_ASSIGN_OR_RETURN(auto shown, Evaluate(view, e.attrs().list(),
+                                             {HostTensor::FromInts(DType::kI64, *dims, numbers)}));
+  return shown[0];
 }
 
 Val Flat(NodeExport& e, Val val, Type type) {
@@ -47,22 +47,18 @@ absl::Status ExportSelect(NodeExport& e) {
 }
 
 absl::Status ExportView(NodeExport& e) {
-  auto numbers = Numbers(e, e.node().op());
-  if (!numbers.ok()) return numbers.status();
-  e.SetOutput(
-      0, e.Op("Gather", {Flat(e, e.in(0), e.type()), e.w().Tensor(*numbers)}));
+  WEFT_ASSIGN_OR_RETURN(auto numbers, Numbers(e, e.node().op()));
+  e.SetOutput(0, e.Op("Gather", {Flat(e, e.in(0), e.type()), e.w().Tensor(numbers)}));
   return absl::OkStatus();
 }
 
 absl::Status ExportScatterOf(NodeExport& e, const OpDef& view) {
-  auto numbers = Numbers(e, view);
-  if (!numbers.ok()) return numbers.status();
-  const int64_t count = numbers->numel();
+  WEFT_ASSIGN_OR_RETURN(auto numbers, Numbers(e, view));
+  const int64_t count = numbers.numel();
   const SymInt flat[] = {e.type().numel()};
-  Val written = e.Op("ScatterND",
-                     {Flat(e, e.in(0), e.type()),
-                      e.w().Tensor(numbers->Contiguous().Reshaped({count, 1})),
-                      Flat(e, e.in(1), e.type(1))});
+  Val written = e.Op("ScatterND", {Flat(e, e.in(0), e.type()),
+                                   e.w().Tensor(numbers.Contiguous().Reshaped({count, 1})),
+                                   Flat(e, e.in(1), e.type(1))});
   e.SetOutput(0, e.Reshape(written, flat, e.type().dims()));
   return absl::OkStatus();
 }

@@ -1,5 +1,6 @@
 // Arithmetic, comparisons and logic of two or more tensors.
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/import_tables.h"
 #include "serialize/onnx/import_util.h"
@@ -50,7 +51,7 @@ absl::Status Div(NodeContext& c) {
 absl::Status Pow(NodeContext& c) {
   Value* base = c.in(0);
   Value* exponent = SecondOperand(c);
-  if (!c.ok()) return c.status();
+  WEFT_RETURN_IF_ERROR(c.status());
   const DType result = c.dtype(0);
   const DType other = c.dtype(1);
   const DType computed =

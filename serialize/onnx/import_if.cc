@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/annotate.h"
+#include "base/status_macros.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/import_model.h"
 #include "serialize/onnx/import_tables.h"
@@ -204,7 +205,7 @@ absl::Status If(NodeContext& c) {
   const auto* then_graph = c.Graph("then_branch");
   const auto* else_graph = c.Graph("else_branch");
   c.in(0);
-  if (!c.ok()) return c.status();
+  WEFT_RETURN_IF_ERROR(c.status());
   if (c.dtype(0) != DType::kBool) return c.Fail("the condition is not a bool");
   const auto known = OneInteger(c.importer(), c.in(0));
   if (known && known->is_constant()) {

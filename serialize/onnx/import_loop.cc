@@ -206,7 +206,7 @@ absl::Status MakeLoop(NodeContext& c, const LoopState& loop, Region body) {
   std::vector<Value*> results =
       c.b().Ops(ops::loop, operands, {{"num_carried", static_cast<int64_t>(num_carried)}},
                 std::move(graphs));
-  if (!c.ok()) return c.status();
+  WEFT_RETURN_IF_ERROR(c.status());
   for (size_t i = num_carried; i < results.size(); ++i) {
     results[i] = Stack(c, loop, i - num_carried, results[i]);
   }
@@ -217,7 +217,7 @@ absl::Status MakeLoop(NodeContext& c, const LoopState& loop, Region body) {
 absl::StatusOr<LoopState> ReadLoop(NodeContext& c) {
   LoopState loop;
   loop.body = c.Graph("body");
-  if (!c.ok()) return c.status();
+  WEFT_RETURN_IF_ERROR(c.status());
   loop.trips = c.opt(0) != nullptr
                    ? AsScalar(c, c.opt(0))
                    : c.b().Constant(HostTensor::ScalarInt(DType::kI64,
@@ -225,7 +225,7 @@ absl::StatusOr<LoopState> ReadLoop(NodeContext& c) {
   loop.condition =
       c.opt(1) != nullptr ? AsScalar(c, c.opt(1)) : ScalarOf(c, DType::kBool, 1);
   for (int i = 2; i < c.num_inputs(); ++i) loop.carried.push_back(c.in(i));
-  if (!c.ok()) return c.status();
+  WEFT_RETURN_IF_ERROR(c.status());
   return loop;
 }
 

@@ -1,5 +1,6 @@
 // Products of matrices, the softmax family, and sums along a dim.
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/import_tables.h"
 #include "serialize/onnx/import_util.h"
@@ -27,7 +28,7 @@ absl::Status Gemm(NodeContext& c) {
   if (c.opset() < 7) c.Ignore({"broadcast"});
   Value* a = c.in(0);
   Value* b = c.in(1);
-  if (!c.ok()) return c.status();
+  WEFT_RETURN_IF_ERROR(c.status());
   if (c.rank(0) != 2 || c.rank(1) != 2) {
     return c.Fail(absl::StrCat("A and B must be matrices, not ",
                                c.type(0).ToString(), " and ",

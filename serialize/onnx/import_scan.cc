@@ -1,6 +1,7 @@
 // Scan. Its body becomes a region, which takes what it uses from outside as further operands.
 #include "absl/strings/str_cat.h"
 #include "base/annotate.h"
+#include "base/status_macros.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/import_model.h"
 #include "serialize/onnx/import_tables.h"
@@ -90,7 +91,7 @@ absl::Status Scan(NodeContext& c) {
   const auto* graph = c.Graph("body");
   WEFT_ASSIGN_OR_RETURN(const ScanArgs args, ReadScanArgs(c, 0));
   std::vector<Value*> operands = c.all_inputs();
-  if (!c.ok()) return c.status();
+  WEFT_RETURN_IF_ERROR(c.status());
   WEFT_RETURN_IF_ERROR(OrientInputs(c, args, &operands));
   std::vector<Type> types;
   for (int64_t i = 0; i < args.num_states + args.num_scans; ++i) {
@@ -106,7 +107,7 @@ absl::Status Scan(NodeContext& c) {
                 {{"num_carried", args.num_states},
                  {"num_scanned", args.num_scans}},
                 OneGraph(std::move(body->graph)));
-  if (!c.ok()) return c.status();
+  WEFT_RETURN_IF_ERROR(c.status());
   WEFT_RETURN_IF_ERROR(OrientOutputs(c, args, &results));
   c.SetOutputs(results);
   return c.status();
@@ -117,12 +118,12 @@ absl::Status Scan(NodeContext& c) {
 absl::StatusOr<Value*> BatchedInput(NodeContext& c, int i, bool scanned,
                                     bool backward) {
   Value* x = c.in(i);
-  if (!c.ok()) return c.status();
+  WEFT_RETURN_IF_ERROR(c.status());
   if (x->type().rank() < (scanned ? 2 : 1)) {
     return c.Fail(absl::StrCat(c.InputText(i), " has too few dims"));
   }
   if (backward) x = Flip(c, x, 1);
-  if (!c.ok()) return c.status();
+  WEFT_RETURN_IF_ERROR(c.status());
   return x;
 }
 

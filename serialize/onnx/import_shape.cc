@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/import_model.h"
 #include "serialize/onnx/import_tables.h"
@@ -83,7 +84,7 @@ absl::StatusOr<std::vector<SymInt>> ResolveSizes(NodeContext& c,
 absl::StatusOr<std::vector<SymInt>> RuntimeSizes(NodeContext& c,
                                                  bool allow_zero) {
   Value* shape = Convert(c, c.in(1), DType::kI64);
-  if (!c.ok()) return c.status();
+  WEFT_RETURN_IF_ERROR(c.status());
   const int64_t n = shape->type().numel().value();
   const auto all = [&](int64_t value) {
     return SymTensor(c, std::vector<SymInt>(n, SymInt(value)), {n});
@@ -242,7 +243,7 @@ absl::Status Range(NodeContext& c) {
   Value* start = AsScalar(c, c.in(0));
   Value* limit = AsScalar(c, c.in(1));
   Value* delta = AsScalar(c, c.in(2));
-  if (!c.ok()) return c.status();
+  WEFT_RETURN_IF_ERROR(c.status());
   const DType dtype = c.dtype(0);
   const auto a = c.SymbolicInts(0);
   const auto b = c.SymbolicInts(1);

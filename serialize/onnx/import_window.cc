@@ -102,7 +102,7 @@ absl::StatusOr<Window> ReadWindow(NodeContext& c, absl::Span<const SymInt> in,
 
 absl::StatusOr<std::vector<SymInt>> SpatialDims(NodeContext& c, Value* v) {
   const Type type = TypeOf(v);
-  if (!c.ok()) return c.status();
+  WEFT_RETURN_IF_ERROR(c.status());
   if (type.rank() < 3) {
     return c.Fail(absl::StrCat("the input must be [N, C, spatial...], not ",
                                type.ToString()));
