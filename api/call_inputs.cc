@@ -6,9 +6,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "backends/cpu/memory.h"
-#include "graph/core/verifier.h"
-#include "passes/registry.h"
+#include "backends/cpu/runtime/memory.h"
+#include "graph/verify/verifier.h"
+#include "passes/engine/registry.h"
 
 namespace weft {
 namespace {

@@ -3,14 +3,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "api/bisect.h"
-#include "api/pass_run.h"
-#include "api/semantics_case.h"
+#include "api/check/bisect.h"
+#include "api/check/pass_run.h"
+#include "api/check/semantics_case.h"
+#include "base/log.h"
 #include "base/out_of_memory.h"
 #include "base/output_file.h"
 #include "base/status_macros.h"
-#include "graph/core/log.h"
-#include "graph/core/text.h"
+#include "graph/text/text.h"
 #include "passes/sizes/needs.h"
 #include "profiler/record.h"
 

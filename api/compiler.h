@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "api/check/semantics_checker.h"
 #include "api/replay.h"
-#include "api/semantics_checker.h"
-#include "graph/core/graph.h"
-#include "passes/pass_context.h"
-#include "passes/pass_manager.h"
+#include "graph/ir/graph.h"
+#include "passes/engine/pass_context.h"
+#include "passes/engine/pass_manager.h"
 #include "passes/pipelines.h"
 
 namespace weft {

@@ -9,7 +9,7 @@
 #include "api/rule_file.h"
 #include "base/status_macros.h"
 #include "graph/ops/registry.h"
-#include "passes/pass_manager/pipeline.h"
+#include "passes/engine/pass_manager/pipeline.h"
 #include "passes/pipelines.h"
 
 namespace weft {

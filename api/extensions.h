@@ -22,9 +22,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "graph/core/op.h"
-#include "passes/registry.h"
-#include "passes/rules/rule_set.h"
+#include "graph/ir/op.h"
+#include "passes/engine/registry.h"
+#include "passes/engine/rules/rule_set.h"
 
 namespace weft {
 
@@ -40,7 +40,7 @@ class Extensions {
   absl::Status AddPass(PassFactory factory);
   // The text may name all that was added before.
   absl::Status AddPipeline(NamedPipeline pipeline);
-  // Rules in the form of passes/rules/rule_set.h, over the ops added so far; each
+  // Rules in the form of passes/engine/rules/rule_set.h, over the ops added so far; each
   // is tested before it is admitted. `file` is for messages.
   absl::Status AddRules(absl::string_view text, absl::string_view file);
   // NotFound when the file cannot be read.

@@ -12,9 +12,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graph/core/graph.h"
-#include "graph/core/op.h"
-#include "graph/core/tensor.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/op.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft {
 
@@ -45,7 +45,7 @@ absl::StatusOr<std::unique_ptr<Module>> LoadModel(const std::string& path,
 enum class EmitFormat { kText, kDot, kSvg, kHtml, kModelExplorer, kOnnx, kPlan, kGuards };
 // "text", "dot", "svg", "html", "model-explorer", "onnx", "plan", "guards"; nullopt
 // for other names. Pictures of more than the module as it is, such as what passes did
-// to it, are made by api/graph_view.h. Plans
+// to it, are made by api/inspect/graph_view.h. Plans
 // are those of all functions (lowering/plan.h), for a backend with the usual
 // routines. Guards are what the program takes for granted of the sizes of its
 // inputs, and run-time asserts: those that are enough, with who needs them and

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/status_macros.h"
-#include "graph/core/tensor.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft {
 namespace {

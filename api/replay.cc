@@ -15,7 +15,7 @@
 #include "base/annotate.h"
 #include "base/output_file.h"
 #include "base/shell_quote.h"
-#include "graph/core/text.h"
+#include "graph/text/text.h"
 
 namespace weft {
 namespace {

@@ -15,9 +15,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "api/crash_file.h"
-#include "graph/core/graph.h"
-#include "passes/pass_context.h"
-#include "passes/pass_manager/report.h"
+#include "graph/ir/graph.h"
+#include "passes/engine/pass_context.h"
+#include "passes/engine/pass_manager/report.h"
 
 namespace weft {
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "graph/core/op.h"
-#include "passes/rules/rule_set.h"
+#include "graph/ir/op.h"
+#include "passes/engine/rules/rule_set.h"
 
 namespace weft {
 

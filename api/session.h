@@ -30,8 +30,8 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "api/session_options.h"
-#include "graph/core/graph.h"
-#include "graph/core/tensor.h"
+#include "graph/ir/graph.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "graph/core/dtype.h"
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
+#include "graph/tensor/dtype.h"
 
 namespace weft {
 

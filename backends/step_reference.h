@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/core/attr.h"
-#include "graph/core/tensor.h"
+#include "graph/ir/attr.h"
+#include "graph/tensor/tensor.h"
 #include "lowering/plan.h"
 
 namespace weft {

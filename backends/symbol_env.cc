@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
-#include "graph/core/guards.h"
+#include "graph/ir/guards.h"
 
 namespace weft {
 namespace {

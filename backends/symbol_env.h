@@ -13,12 +13,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/core/graph.h"
-#include "graph/core/guards.h"
-#include "graph/core/sym.h"
-#include "graph/core/sym_facts.h"
-#include "graph/core/tensor.h"
-#include "graph/core/type.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/guards.h"
+#include "graph/sym/sym.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/tensor/tensor.h"
+#include "graph/tensor/type.h"
 
 namespace weft {
 

@@ -72,7 +72,7 @@ _LAYERS = {
     "base": "base",
     "examples": "examples",
     "examples/models": "examples_models",
-    "graph/core": "graph_core",
+    "graph": "graph",
     "graph/ops": "graph_ops",
     "lowering": "lowering",
     "passes": "passes",

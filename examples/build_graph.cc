@@ -7,10 +7,10 @@
 
 #include "absl/status/status.h"
 #include "api/compiler.h"
-#include "graph/core/builder.h"
-#include "graph/core/text.h"
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
+#include "graph/text/text.h"
 
 namespace {
 

@@ -3,14 +3,14 @@
 #include <memory>
 
 #include "api/compiler.h"
-#include "graph/core/text.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
-#include "passes/pass.h"
+#include "graph/text/text.h"
+#include "passes/engine/pass.h"
+#include "passes/engine/rewrite/driver.h"
+#include "passes/engine/rewrite/predicates.h"
+#include "passes/engine/rewrite/rewriter.h"
 #include "passes/pipelines.h"
-#include "passes/rewrite/driver.h"
-#include "passes/rewrite/predicates.h"
-#include "passes/rewrite/rewriter.h"
 
 namespace {
 

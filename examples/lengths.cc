@@ -12,8 +12,8 @@
 #include "absl/status/status.h"
 #include "api/program.h"
 #include "base/status_macros.h"
-#include "graph/core/text.h"
 #include "graph/ops/registry.h"
+#include "graph/text/text.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "graph/core/builder.h"
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 
 namespace weft {

@@ -3,7 +3,7 @@
 #ifndef WEFT_LOWERING_CLAMP_BOUNDS_H_
 #define WEFT_LOWERING_CLAMP_BOUNDS_H_
 
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 
 namespace weft {
 

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/core/builder.h"
-#include "graph/core/op.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/op.h"
 
 namespace weft {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 
 namespace weft {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "graph/core/sym_facts.h"
+#include "graph/sym/sym_facts.h"
 #include "lowering/kernel.h"
 #include "lowering/plan.h"
 

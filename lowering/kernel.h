@@ -57,8 +57,8 @@
 #include <string>
 #include <vector>
 
-#include "graph/core/dtype.h"
-#include "graph/core/sym.h"
+#include "graph/sym/sym.h"
+#include "graph/tensor/dtype.h"
 
 namespace weft {
 

@@ -14,7 +14,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 #include "lowering/index_map.h"
 
 namespace weft {

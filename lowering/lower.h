@@ -18,7 +18,7 @@
 #include <functional>
 
 #include "absl/status/statusor.h"
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 #include "lowering/plan.h"
 
 namespace weft {

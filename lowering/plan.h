@@ -35,9 +35,9 @@
 #include <string>
 #include <vector>
 
-#include "graph/core/attr.h"
-#include "graph/core/graph.h"
-#include "graph/core/type.h"
+#include "graph/ir/attr.h"
+#include "graph/ir/graph.h"
+#include "graph/tensor/type.h"
 #include "lowering/kernel.h"
 
 namespace weft {

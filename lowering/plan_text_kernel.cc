@@ -13,7 +13,6 @@ namespace {
 
 using text::kArrow;
 using text::kIdentifier;
-using text::kMaxRank;
 
 class KernelParser {
  public:
@@ -56,7 +55,7 @@ class KernelParser {
     while (reader_.At('(') || reader_.AtWord("inner")) {
       if (reader_.AcceptWord("inner")) inner = true;
       if (!reader_.Expect('(')) return false;
-      if (loops_.size() == kMaxRank) {
+      if (loops_.size() == Type::kMaxRank) {
         return reader_.Fail(reader_.position(), "too many loops");
       }
       SymInt loop, extent;

@@ -6,7 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "graph/core/text_reader.h"
+#include "graph/text/parts/text_reader.h"
 #include "lowering/index_map.h"
 #include "lowering/plan_text.h"
 #include "lowering/plan_text_reader.h"
@@ -17,7 +17,6 @@ namespace {
 using text::kArrow;
 using text::kIdentifier;
 using text::kMaxNesting;
-using text::kMaxRank;
 using text::kValue;
 
 class PlanParser {
@@ -161,7 +160,7 @@ class PlanParser {
       bool more = reader_.Accept(',');
       while (more) {
         if (!reader_.ParseSymInt(&v.strides.emplace_back())) return false;
-        more = v.strides.size() < kMaxRank && reader_.Accept(',');
+        more = v.strides.size() < Type::kMaxRank && reader_.Accept(',');
       }
       if (!reader_.Expect(']')) return false;
     }

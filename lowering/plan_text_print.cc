@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "graph/core/text_lexer.h"
-#include "graph/core/text_parts.h"
+#include "base/quote.h"
+#include "graph/text/parts/text_parts.h"
 #include "lowering/index_map.h"
 #include "lowering/plan_text.h"
 
@@ -30,7 +30,7 @@ class KernelPrinter {
   explicit KernelPrinter(std::string indent) : indent_(std::move(indent)) {}
 
   void Print(const Kernel& kernel, std::string* out) {
-    absl::StrAppend(out, indent_, "kernel @", text::NameToString(kernel.name), "(");
+    absl::StrAppend(out, indent_, "kernel @", NameToString(kernel.name), "(");
     for (size_t i = 0; i < kernel.args.size(); ++i) {
       absl::StrAppend(out, i > 0 ? ", " : "", "%a", i, ": ", DTypeName(kernel.args[i].dtype),
                       kernel.args[i].written ? " out" : "");
@@ -181,7 +181,7 @@ class PlanPrinter {
   PlanPrinter(const Plan& plan, std::string indent) : plan_(plan), indent_(std::move(indent)) {}
 
   void Print(std::string* out) {
-    absl::StrAppend(out, indent_, "plan @", text::NameToString(plan_.name), "(",
+    absl::StrAppend(out, indent_, "plan @", NameToString(plan_.name), "(",
                     Views(plan_.input_views), ") -> (", Views(plan_.output_views), ") {\n");
     for (const Buffer& b : plan_.buffers) PrintBuffer(b, out);
     for (const PlanCondition& c : plan_.conditions) {
@@ -197,11 +197,11 @@ class PlanPrinter {
 
  private:
   std::string BufferName(int b) const {
-    return absl::StrCat("%", text::NameToString(plan_.buffers[b].name));
+    return absl::StrCat("%", NameToString(plan_.buffers[b].name));
   }
 
   void PrintBuffer(const Buffer& b, std::string* out) const {
-    absl::StrAppend(out, indent_, "  buffer %", text::NameToString(b.name), " : ",
+    absl::StrAppend(out, indent_, "  buffer %", NameToString(b.name), " : ",
                     DTypeName(b.dtype), "[", b.numel.ToString(), "]");
     switch (b.kind) {
       case BufferKind::kInput:
@@ -253,7 +253,7 @@ class PlanPrinter {
     absl::StrAppend(out, indent_, "  ");
     switch (s.kind) {
       case StepKind::kKernel:
-        absl::StrAppend(out, "launch @", text::NameToString(plan_.kernels[s.kernel].name));
+        absl::StrAppend(out, "launch @", NameToString(plan_.kernels[s.kernel].name));
         break;
       case StepKind::kLibrary:
         absl::StrAppend(out, "library ", OpText(*s.op, s.attrs));

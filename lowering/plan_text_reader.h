@@ -4,7 +4,7 @@
 #define WEFT_LOWERING_PLAN_TEXT_READER_H_
 
 #include "absl/strings/string_view.h"
-#include "graph/core/text_reader.h"
+#include "graph/text/parts/text_reader.h"
 #include "lowering/kernel.h"
 
 namespace weft {

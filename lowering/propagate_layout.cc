@@ -5,8 +5,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "graph/core/sym_facts.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_facts.h"
 #include "lowering/loop_space.h"
 
 namespace weft {

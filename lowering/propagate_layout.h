@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 #include "lowering/lower.h"
 
 namespace weft {

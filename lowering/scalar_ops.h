@@ -3,7 +3,7 @@
 #define WEFT_LOWERING_SCALAR_OPS_H_
 
 #include "absl/types/span.h"
-#include "graph/core/op.h"
+#include "graph/ir/op.h"
 #include "lowering/kernel_body.h"
 
 namespace weft {

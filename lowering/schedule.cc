@@ -10,7 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
-#include "graph/core/sym_facts.h"
+#include "graph/sym/sym_facts.h"
 
 namespace weft {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 #include "lowering/index_map.h"
 #include "lowering/plan.h"
 

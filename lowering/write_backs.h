@@ -15,7 +15,7 @@
 #define WEFT_LOWERING_WRITE_BACKS_H_
 
 #include "absl/status/status.h"
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 #include "lowering/plan.h"
 
 namespace weft {

@@ -11,8 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
-#include "graph/core/guards.h"
-#include "graph/core/text.h"
+#include "graph/ir/guards.h"
+#include "graph/text/text.h"
 #include "passes/sizes/retype.h"
 #include "passes/sizes/specialize.h"
 

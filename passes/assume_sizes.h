@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graph/core/graph.h"
-#include "passes/pass.h"
+#include "graph/ir/graph.h"
+#include "passes/engine/pass.h"
 
 namespace weft {
 

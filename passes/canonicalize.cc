@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "passes/canonicalize/rules.h"
-#include "passes/rewrite/driver.h"
-#include "passes/rules/rule_set.h"
+#include "passes/engine/rewrite/driver.h"
+#include "passes/engine/rules/rule_set.h"
 
 namespace weft {
 namespace {

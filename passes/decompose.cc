@@ -13,7 +13,7 @@
 #include "base/status_macros.h"
 #include "passes/decompose/contracts.h"
 #include "passes/decompose/selection.h"
-#include "passes/rewrite/rewriter.h"
+#include "passes/engine/rewrite/rewriter.h"
 
 namespace weft {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "passes/pass.h"
+#include "passes/engine/pass.h"
 
 namespace weft {
 

@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/ops/ops.h"
+#include "passes/engine/rewrite/rewriter.h"
 #include "passes/freeze/fold_channels.h"
-#include "passes/rewrite/rewriter.h"
 
 namespace weft {
 namespace {

@@ -9,11 +9,11 @@
 #include "absl/status/status.h"
 #include "base/status_macros.h"
 #include "graph/ops/ops.h"
+#include "passes/engine/rewrite/constants.h"
+#include "passes/engine/rewrite/rewriter.h"
 #include "passes/fuse/attention_match.h"
 #include "passes/fuse/group.h"
 #include "passes/fuse/nodes.h"
-#include "passes/rewrite/constants.h"
-#include "passes/rewrite/rewriter.h"
 
 namespace weft {
 namespace {

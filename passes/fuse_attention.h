@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "passes/pass.h"
+#include "passes/engine/pass.h"
 
 namespace weft {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "passes/engine/pass.h"
 #include "passes/fuse/planner.h"
-#include "passes/pass.h"
 
 namespace weft {
 

@@ -9,7 +9,7 @@
 #include "base/status_macros.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
-#include "passes/rewrite/rewriter.h"
+#include "passes/engine/rewrite/rewriter.h"
 
 namespace weft {
 namespace {

@@ -2,7 +2,7 @@
 #ifndef WEFT_PASSES_PIPELINES_H_
 #define WEFT_PASSES_PIPELINES_H_
 
-#include "passes/registry.h"
+#include "passes/engine/registry.h"
 
 namespace weft {
 

@@ -25,7 +25,7 @@
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/symbolic_values.h"
-#include "passes/rewrite/rewriter.h"
+#include "passes/engine/rewrite/rewriter.h"
 #include "passes/sizes/needs.h"
 #include "passes/sizes/substitute.h"
 

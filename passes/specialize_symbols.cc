@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "graph/core/text.h"
+#include "graph/text/text.h"
 
 namespace weft {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/extensions.h"
-#include "api/graph_diff.h"
+#include "api/inspect/graph_diff.h"
 #include "api/model_io.h"
 #include "base/status_macros.h"
 #include "tools/common/cli.h"

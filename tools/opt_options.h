@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "api/dump.h"
+#include "api/inspect/dump.h"
 #include "tools/common/flags.h"
 
 namespace weft::tools {

@@ -1,5 +1,5 @@
 // reduce: makes a model smaller for as long as it shows something.
-#include "api/reduce.h"
+#include "api/check/reduce.h"
 
 #include <iostream>
 #include <string>
@@ -9,10 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "api/check/predicates.h"
+#include "api/check/reduce_pipeline.h"
 #include "api/extensions.h"
 #include "api/model_io.h"
-#include "api/predicates.h"
-#include "api/reduce_pipeline.h"
 #include "base/status_macros.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"

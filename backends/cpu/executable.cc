@@ -7,13 +7,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "backends/cpu/available_cpus.h"
 #include "backends/cpu/plan_runner.h"
-#include "backends/cpu/thread_governor.h"
-#include "backends/cpu/thread_scope.h"
+#include "backends/cpu/runtime/available_cpus.h"
+#include "backends/cpu/runtime/thread_governor.h"
+#include "backends/cpu/runtime/thread_scope.h"
+#include "base/log.h"
 #include "base/out_of_memory.h"
 #include "base/status_macros.h"
-#include "graph/core/log.h"
 #include "lowering/write_backs.h"
 
 namespace weft::cpu {

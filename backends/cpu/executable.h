@@ -17,8 +17,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/core/graph.h"
-#include "graph/core/tensor.h"
+#include "graph/ir/graph.h"
+#include "graph/tensor/tensor.h"
 #include "lowering/plan.h"
 
 namespace weft {

@@ -9,8 +9,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/log.h"
 #include "base/status_macros.h"
-#include "graph/core/log.h"
 #include "profiler/record.h"
 
 namespace weft::cpu {

@@ -12,8 +12,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "backends/cpu/isa.h"
 #include "backends/cpu/jit/kernel_library.h"
+#include "backends/cpu/kernels/isa.h"
 #include "lowering/emit_cc.h"
 #include "lowering/kernel.h"
 

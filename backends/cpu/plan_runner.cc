@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "backends/cpu/interpreter.h"
-#include "backends/cpu/magnitude.h"
+#include "backends/cpu/interpreter/interpreter.h"
+#include "backends/cpu/library/magnitude.h"
+#include "backends/cpu/runtime/thread_scope.h"
 #include "backends/cpu/step_profile.h"
-#include "backends/cpu/thread_scope.h"
 #include "base/annotate.h"
 #include "base/out_of_memory.h"
 #include "base/status_macros.h"

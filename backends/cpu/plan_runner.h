@@ -13,7 +13,7 @@
 #include "absl/types/span.h"
 #include "backends/cpu/step_code.h"
 #include "backends/symbol_env.h"
-#include "graph/core/tensor.h"
+#include "graph/tensor/tensor.h"
 #include "lowering/memory_plan.h"
 #include "lowering/plan.h"
 

@@ -6,11 +6,11 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "backends/cpu/copy.h"
+#include "backends/cpu/interpreter/copy.h"
 #include "backends/cpu/plan_runner.h"
 #include "base/annotate.h"
+#include "base/log.h"
 #include "base/status_macros.h"
-#include "graph/core/log.h"
 #include "profiler/record.h"
 
 namespace weft::cpu {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "backends/cpu/copy.h"
-#include "backends/cpu/interpreter.h"
+#include "backends/cpu/interpreter/copy.h"
+#include "backends/cpu/interpreter/interpreter.h"
 #include "backends/cpu/plan_runner.h"
 #include "backends/step_reference.h"
 #include "base/status_macros.h"

@@ -6,8 +6,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "backends/cpu/copy.h"
-#include "backends/cpu/thread_scope.h"
+#include "backends/cpu/interpreter/copy.h"
+#include "backends/cpu/runtime/thread_scope.h"
 #include "base/status_macros.h"
 #include "lowering/step_cost.h"
 

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/profile_names.h"
-#include "graph/core/op.h"
+#include "graph/ir/op.h"
 #include "lowering/step_cost.h"
 
 namespace weft::cpu {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "backends/cpu/epilogue_claims.h"
-#include "backends/cpu/library_internal.h"
+#include "backends/cpu/library/epilogue_claims.h"
+#include "backends/cpu/library/library_internal.h"
 #include "graph/ops/ops.h"
 #include "lowering/clamp_bounds.h"
 

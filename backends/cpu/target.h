@@ -2,7 +2,7 @@
 #ifndef WEFT_BACKENDS_CPU_TARGET_H_
 #define WEFT_BACKENDS_CPU_TARGET_H_
 
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 #include "lowering/lower.h"
 
 namespace weft::cpu {

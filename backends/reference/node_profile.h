@@ -4,8 +4,8 @@
 
 #include "absl/types/span.h"
 #include "backends/symbol_env.h"
-#include "graph/core/graph.h"
-#include "graph/core/tensor.h"
+#include "graph/ir/graph.h"
+#include "graph/tensor/tensor.h"
 #include "profiler/description.h"
 
 namespace weft::reference {

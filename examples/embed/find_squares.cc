@@ -1,8 +1,8 @@
 // A pass of one's own: one rule, applied until it matches nowhere.
 #include "square.h"
 #include "weft/graph/ops/ops.h"
-#include "weft/passes/rewrite/driver.h"
-#include "weft/passes/rewrite/predicates.h"
+#include "weft/passes/engine/rewrite/driver.h"
+#include "weft/passes/engine/rewrite/predicates.h"
 
 namespace embed {
 namespace {

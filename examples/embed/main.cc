@@ -10,9 +10,9 @@
 #include "weft/api/extensions.h"
 #include "weft/api/session.h"
 #include "weft/base/status_macros.h"
-#include "weft/graph/core/builder.h"
-#include "weft/graph/core/text.h"
+#include "weft/graph/ir/builder.h"
 #include "weft/graph/ops/ops.h"
+#include "weft/graph/text/text.h"
 
 namespace {
 

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "weft/graph/core/op.h"
-#include "weft/passes/pass.h"
+#include "weft/graph/ir/op.h"
+#include "weft/passes/engine/pass.h"
 
 namespace embed {
 

@@ -6,8 +6,8 @@
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "examples/models/weights.h"
-#include "graph/core/verifier.h"
 #include "graph/ops/registry.h"
+#include "graph/verify/verifier.h"
 
 namespace weft::models {
 namespace {

@@ -15,8 +15,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "examples/models/models.h"
-#include "graph/core/builder.h"
-#include "graph/core/graph.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
 
 namespace weft::models {
 

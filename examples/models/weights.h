@@ -6,7 +6,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/core/tensor.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft::models {
 

@@ -3,8 +3,8 @@
 #include "weft/base/status_macros.h"
 #include "weft/graph/ops/ops.h"
 #include "weft/graph/ops/support/op.h"
-#include "weft/passes/rewrite/driver.h"
-#include "weft/passes/rewrite/predicates.h"
+#include "weft/passes/engine/rewrite/driver.h"
+#include "weft/passes/engine/rewrite/predicates.h"
 
 namespace {
 

@@ -8,10 +8,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/annotate.h"
+#include "base/check.h"
 #include "base/status_macros.h"
-#include "graph/core/builder.h"
-#include "graph/core/check.h"
-#include "graph/core/graph.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
 #include "graph/ops/registry.h"
 
 namespace weft {

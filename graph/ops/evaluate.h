@@ -7,9 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/core/graph.h"
-#include "graph/core/op.h"
-#include "graph/core/tensor.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/op.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft {
 

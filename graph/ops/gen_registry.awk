@@ -46,7 +46,7 @@ END {
     print "#ifndef WEFT_GRAPH_OPS_OPS_H_"
     print "#define WEFT_GRAPH_OPS_OPS_H_"
     print ""
-    print "#include \"graph/core/op.h\""
+    print "#include \"graph/ir/op.h\""
     print ""
     print "namespace weft::ops {"
     print ""

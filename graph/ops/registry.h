@@ -2,7 +2,7 @@
 #ifndef WEFT_GRAPH_OPS_REGISTRY_H_
 #define WEFT_GRAPH_OPS_REGISTRY_H_
 
-#include "graph/core/op.h"
+#include "graph/ir/op.h"
 
 namespace weft::ops {
 

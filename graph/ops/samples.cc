@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/check.h"
 #include "base/hash.h"
-#include "graph/core/check.h"
-#include "graph/core/op.h"
+#include "graph/ir/op.h"
 
 namespace weft {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "graph/core/tensor.h"
-#include "graph/core/text.h"
+#include "graph/tensor/tensor.h"
+#include "graph/text/text.h"
 
 namespace weft {
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <functional>
 
-#include "graph/core/sym.h"
-#include "graph/core/sym_facts.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/eval.h"
 #include "graph/ops/support/sizes.h"
+#include "graph/sym/sym.h"
+#include "graph/sym/sym_facts.h"
 
 namespace weft {
 namespace {

@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 
 namespace weft {
 

@@ -5,14 +5,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/core/graph.h"
-#include "graph/core/op.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/op.h"
 #include "graph/ops/ops.h"
-#include "passes/rewrite/constants.h"
-#include "passes/rewrite/pattern.h"
-#include "passes/rewrite/predicates.h"
-#include "passes/rewrite/rewriter.h"
-#include "passes/rewrite/rule.h"
+#include "passes/engine/rewrite/constants.h"
+#include "passes/engine/rewrite/pattern.h"
+#include "passes/engine/rewrite/predicates.h"
+#include "passes/engine/rewrite/rewriter.h"
+#include "passes/engine/rewrite/rule.h"
 
 namespace weft::canonicalize {
 

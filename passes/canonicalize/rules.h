@@ -9,7 +9,7 @@
 #define WEFT_PASSES_CANONICALIZE_RULES_H_
 
 #include "absl/types/span.h"
-#include "passes/rewrite/rule.h"
+#include "passes/engine/rewrite/rule.h"
 
 namespace weft::canonicalize {
 

@@ -3,7 +3,7 @@
 // of every op that needs one.
 #include "passes/decompose/contracts.h"
 
-#include "graph/core/check.h"
+#include "base/check.h"
 #include "graph/ops/ops.h"
 
 namespace weft {

@@ -13,8 +13,8 @@
 
 #include <optional>
 
-#include "graph/core/op.h"
-#include "passes/pass_context.h"
+#include "graph/ir/op.h"
+#include "passes/engine/pass_context.h"
 
 namespace weft {
 

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "passes/decompose/contracts.h"
-#include "passes/registry.h"
+#include "passes/engine/registry.h"
 
 namespace weft {
 namespace {

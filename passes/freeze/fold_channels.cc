@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/ops/ops.h"
-#include "passes/rewrite/rewriter.h"
+#include "passes/engine/rewrite/rewriter.h"
 
 namespace weft {
 namespace {

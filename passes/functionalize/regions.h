@@ -7,7 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 
 namespace weft {
 

@@ -1,7 +1,7 @@
 #include "passes/functionalize/storages.h"
 
 #include "absl/strings/str_cat.h"
-#include "graph/core/check.h"
+#include "base/check.h"
 
 namespace weft {
 

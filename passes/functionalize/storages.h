@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "graph/core/builder.h"
-#include "graph/core/graph.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
 
 namespace weft {
 

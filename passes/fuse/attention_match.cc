@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/ops/ops.h"
-#include "passes/rewrite/constants.h"
+#include "passes/engine/rewrite/constants.h"
 
 namespace weft {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 
 namespace weft {
 

@@ -7,9 +7,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
+#include "passes/engine/pass_context.h"
 #include "passes/fuse/units.h"
-#include "passes/pass_context.h"
 
 namespace weft {
 

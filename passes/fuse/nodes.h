@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 
 namespace weft {
 

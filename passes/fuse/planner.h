@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
+#include "passes/engine/pass.h"
+#include "passes/engine/pass_context.h"
 #include "passes/fuse/group.h"
 #include "passes/fuse/units.h"
-#include "passes/pass.h"
-#include "passes/pass_context.h"
 
 namespace weft {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "graph/core/check.h"
+#include "base/check.h"
 
 namespace weft {
 

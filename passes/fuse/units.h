@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 
 namespace weft {
 

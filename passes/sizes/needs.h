@@ -1,4 +1,4 @@
-// What nodes assume about sizes (graph/core/guards.h) as conditions of the module,
+// What nodes assume about sizes (graph/ir/guards.h) as conditions of the module,
 // which every executor checks: those on sizes of inputs before the first step, and those
 // on data when the data is there.
 #ifndef WEFT_PASSES_SIZES_NEEDS_H_
@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "graph/core/graph.h"
-#include "graph/core/guards.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/guards.h"
 
 namespace weft {
 

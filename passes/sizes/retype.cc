@@ -7,7 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "graph/core/guards.h"
+#include "graph/ir/guards.h"
 #include "graph/ops/ops.h"
 
 namespace weft {

@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 #include "passes/sizes/needs.h"
 
 namespace weft {

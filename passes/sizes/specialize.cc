@@ -8,7 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "graph/core/text.h"
+#include "graph/text/text.h"
 #include "passes/sizes/substitute.h"
 
 namespace weft {

@@ -4,7 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 
 namespace weft {
 

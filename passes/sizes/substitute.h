@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "absl/functional/function_ref.h"
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 
 namespace weft {
 

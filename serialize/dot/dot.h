@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 
 namespace weft {
 

@@ -16,7 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 #include "serialize/html/scopes.h"
 #include "serialize/html/string_table.h"
 

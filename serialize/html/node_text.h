@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 #include "serialize/html/string_table.h"
 
 namespace weft {

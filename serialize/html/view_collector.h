@@ -11,7 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 #include "serialize/html/module_view.h"
 #include "serialize/html/node_text.h"
 

@@ -17,7 +17,7 @@
 #include "base/out_of_memory.h"
 #include "base/output_file.h"
 #include "base/status_macros.h"
-#include "graph/core/text_reader.h"
+#include "graph/tensor/type.h"
 
 namespace weft {
 namespace {
@@ -81,7 +81,7 @@ absl::StatusOr<std::vector<int64_t>> ParseShape(absl::string_view header) {
     part = absl::StripAsciiWhitespace(part);
     if (part.empty()) continue;
     int64_t dim;
-    if (!absl::SimpleAtoi(part, &dim) || dim < 0 || dims.size() >= text::kMaxRank) {
+    if (!absl::SimpleAtoi(part, &dim) || dim < 0 || dims.size() >= Type::kMaxRank) {
       return Bad("'shape' has a bad size");
     }
     dims.push_back(dim);

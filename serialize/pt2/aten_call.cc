@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "graph/core/check.h"
+#include "base/check.h"
 #include "graph/ops/ops.h"
 #include "serialize/pt2/aten/complex_parts.h"
 #include "serialize/pt2/build.h"

@@ -25,8 +25,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/core/builder.h"
-#include "graph/core/graph.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
 #include "serialize/pt2/aten_schema.h"
 #include "serialize/pt2/rational.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 #include "serialize/pt2/aten_call.h"
 
 namespace weft::pt2 {

@@ -8,8 +8,8 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graph/core/sym.h"
-#include "graph/core/sym_facts.h"
+#include "graph/sym/sym.h"
+#include "graph/sym/sym_facts.h"
 
 namespace weft::pt2 {
 

@@ -18,7 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graph/core/dtype.h"
+#include "graph/tensor/dtype.h"
 
 namespace weft::pt2 {
 

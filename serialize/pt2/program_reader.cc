@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/core/text_reader.h"
+#include "graph/tensor/type.h"
 
 namespace weft::pt2 {
 namespace {
@@ -241,9 +241,9 @@ TensorMeta ProgramReader::ReadTensorMeta(const Place& at) {
   meta.dtype_number = json_.Int(at["dtype"]);
   meta.dtype = DTypeFromNumber(meta.dtype_number);
   meta.sizes = ReadSizes(at["sizes"]);
-  if (meta.sizes.size() > static_cast<size_t>(text::kMaxRank)) {
+  if (meta.sizes.size() > static_cast<size_t>(Type::kMaxRank)) {
     json_.Fail(at["sizes"], absl::StrCat("a tensor of ", meta.sizes.size(), " dims; the limit is ",
-                                         text::kMaxRank));
+                                         Type::kMaxRank));
   }
   meta.strides = ReadSizes(at["strides"]);
   const Place offset = at["storage_offset"];

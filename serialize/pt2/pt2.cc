@@ -14,7 +14,7 @@
 #include "base/annotate.h"
 #include "base/out_of_memory.h"
 #include "base/status_macros.h"
-#include "graph/core/verifier.h"
+#include "graph/verify/verifier.h"
 #include "serialize/pt2/exported_program.h"
 #include "serialize/pt2/program_importer.h"
 #include "serialize/pt2/weights.h"

@@ -44,8 +44,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graph/core/graph.h"
-#include "graph/core/op.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/op.h"
 
 namespace weft {
 

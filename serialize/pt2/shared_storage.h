@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graph/core/tensor.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft::pt2 {
 

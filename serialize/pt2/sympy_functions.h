@@ -6,8 +6,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/core/sym.h"
-#include "graph/core/sym_facts.h"
+#include "graph/sym/sym.h"
+#include "graph/sym/sym_facts.h"
 #include "serialize/pt2/rational.h"
 
 namespace weft::pt2 {

@@ -15,7 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graph/core/tensor.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft::pt2 {
 

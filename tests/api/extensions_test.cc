@@ -9,9 +9,9 @@
 #include "api/plugin.h"
 #include "api/session.h"
 #include "gmock/gmock.h"
-#include "graph/core/text.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/op.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "passes/pipelines.h"
 

@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "graph/ops/ops.h"
 #include "gtest/gtest.h"
-#include "passes/pass.h"
+#include "passes/engine/pass.h"
 #include "passes/pipelines.h"
 #include "tests/support/parse.h"
 

@@ -11,12 +11,12 @@
 #include "absl/strings/str_cat.h"
 #include "api/compiler.h"
 #include "api/model_io.h"
+#include "base/check.h"
 #include "gmock/gmock.h"
-#include "graph/core/builder.h"
-#include "graph/core/check.h"
-#include "graph/core/text.h"
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 
 namespace weft {

@@ -7,8 +7,8 @@
 
 #include "api/session.h"
 #include "gmock/gmock.h"
-#include "graph/core/text.h"
 #include "graph/ops/registry.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 
 namespace weft {

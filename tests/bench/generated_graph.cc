@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "graph/core/builder.h"
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
 

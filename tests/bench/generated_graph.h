@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 
 namespace weft {
 

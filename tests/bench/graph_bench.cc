@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "benchmark/benchmark.h"
-#include "graph/core/builder.h"
-#include "graph/core/text.h"
-#include "graph/core/verifier.h"
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
-#include "passes/pass_manager.h"
+#include "graph/text/text.h"
+#include "graph/verify/verifier.h"
+#include "passes/engine/pass_manager.h"
 #include "passes/pipelines.h"
 #include "tests/bench/generated_graph.h"
 

@@ -3,11 +3,11 @@
 #include <memory>
 #include <vector>
 
-#include "api/variant_cache.h"
+#include "api/dynamic/variant_cache.h"
+#include "base/check.h"
 #include "benchmark/benchmark.h"
-#include "graph/core/check.h"
-#include "graph/core/text.h"
 #include "graph/ops/registry.h"
+#include "graph/text/text.h"
 
 namespace weft {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "graph/core/text.h"
 #include "graph/ops/ops.h"
+#include "graph/text/text.h"
 #include "tests/bench/generated_graph.h"
 
 namespace weft {

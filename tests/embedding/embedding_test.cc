@@ -155,7 +155,7 @@ TEST_F(EmbeddingTest, AHiddenNameDoesNotLink) {
   };
   // passes/cse.h is not public: declared here as it is there.
   const Ran hidden = link(
-      "#include <memory>\n#include \"weft/passes/pass.h\"\n"
+      "#include <memory>\n#include \"weft/passes/engine/pass.h\"\n"
       "namespace weft { std::unique_ptr<Pass> CreateCsePass(); }\n",
       "return weft::CreateCsePass() == nullptr;");
   EXPECT_NE(hidden.status, 0);

@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "api/compare.h"
+#include "api/check/compare.h"
 #include "api/session.h"
 #include "gmock/gmock.h"
-#include "graph/core/text.h"
 #include "graph/ops/ops.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "serialize/onnx/export.h"
-#include "serialize/onnx/onnx.h"
+#include "serialize/onnx/export/export.h"
+#include "serialize/onnx/import/onnx.h"
 
 namespace weft::models {
 namespace {

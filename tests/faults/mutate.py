@@ -33,7 +33,7 @@ FIRST_TESTS = {
         "//tests/trust:trust_test",
     ],
     "cpu": [
-        "//tests/backends/cpu:interpreter_test",
+        "//tests/backends/cpu/interpreter:interpreter_test",
         "//tests/backends/cpu:samples_test",
         "//tests/backends/cpu:executable_test",
         "//tests/trust:trust_test",

@@ -1,7 +1,7 @@
 // Comparisons, bounds and conversions.
 #include "graph/ops/ops.h"
-#include "passes/rewrite/predicates.h"
-#include "passes/rewrite/rewriter.h"
+#include "passes/engine/rewrite/predicates.h"
+#include "passes/engine/rewrite/rewriter.h"
 #include "tests/faults/planted_tables.h"
 
 namespace weft::faults {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "passes/canonicalize.h"
-#include "passes/rewrite/driver.h"
+#include "passes/engine/rewrite/driver.h"
 #include "tests/faults/planted_tables.h"
 
 namespace weft::faults {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/types/span.h"
-#include "passes/pass.h"
-#include "passes/rewrite/rule.h"
+#include "passes/engine/pass.h"
+#include "passes/engine/rewrite/rule.h"
 
 namespace weft::faults {
 

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "graph/ops/ops.h"
-#include "passes/rewrite/rewriter.h"
+#include "passes/engine/rewrite/rewriter.h"
 #include "tests/faults/planted_tables.h"
 
 namespace weft::faults {

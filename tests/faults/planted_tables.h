@@ -3,7 +3,7 @@
 #define WEFT_TESTS_FAULTS_PLANTED_TABLES_H_
 
 #include "graph/ops/ops.h"
-#include "passes/rewrite/rewriter.h"
+#include "passes/engine/rewrite/rewriter.h"
 #include "tests/faults/planted_rules.h"
 
 namespace weft::faults {

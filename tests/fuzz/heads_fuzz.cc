@@ -8,7 +8,7 @@
 #include "api/plugin.h"
 #include "api/replay.h"
 #include "backends/cpu/jit/kernel_library.h"
-#include "graph/core/check.h"
+#include "base/check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view bytes(reinterpret_cast<const char*>(data), size);

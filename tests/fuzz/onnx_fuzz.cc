@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "absl/strings/string_view.h"
-#include "serialize/onnx/onnx.h"
+#include "serialize/onnx/import/onnx.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   weft::OnnxImportOptions options;

@@ -9,12 +9,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
-#include "graph/core/check.h"
-#include "graph/core/op.h"
-#include "graph/core/sym_facts.h"
-#include "graph/core/text.h"
+#include "base/check.h"
+#include "graph/ir/op.h"
 #include "graph/ops/registry.h"
 #include "graph/ops/samples.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/text/text.h"
 
 namespace {
 

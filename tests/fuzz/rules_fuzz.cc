@@ -4,7 +4,7 @@
 
 #include "absl/strings/string_view.h"
 #include "graph/ops/registry.h"
-#include "passes/rules/file_rule.h"
+#include "passes/engine/rules/file_rule.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view text(reinterpret_cast<const char*>(data), size);

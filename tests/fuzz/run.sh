@@ -66,7 +66,7 @@ for source in graph/ops/*/*.cc; do
     >"$scratch/samples/$(basename "$source" .cc)" || true
 done
 
-fuzz //tests/graph/core:text_fuzzer tests/fuzz/seeds/text
+fuzz //tests/graph/text:text_fuzzer tests/fuzz/seeds/text
 fuzz //tests/fuzz:ops_fuzz tests/fuzz/seeds/ops tests/golden \
   "$scratch/samples"
 fuzz //tests/fuzz:onnx_fuzz tests/fuzz/seeds/onnx examples "$onnx_models"

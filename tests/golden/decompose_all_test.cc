@@ -5,12 +5,12 @@
 #include <string>
 #include <utility>
 
-#include "graph/core/text.h"
 #include "graph/ops/registry.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "passes/pass_manager.h"
+#include "passes/engine/pass_manager.h"
 #include "passes/pipelines.h"
-#include "serialize/onnx/onnx.h"
+#include "serialize/onnx/import/onnx.h"
 #include "tests/golden/runner.h"
 
 namespace weft::golden {

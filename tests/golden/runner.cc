@@ -15,10 +15,10 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/status_macros.h"
-#include "graph/core/text.h"
-#include "graph/core/verifier.h"
 #include "graph/ops/registry.h"
-#include "passes/pass_manager.h"
+#include "graph/text/text.h"
+#include "graph/verify/verifier.h"
+#include "passes/engine/pass_manager.h"
 #include "passes/pipelines.h"
 #include "tests/golden/semantics.h"
 

@@ -25,7 +25,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "passes/pass_context.h"
+#include "passes/engine/pass_context.h"
 
 namespace weft::golden {
 

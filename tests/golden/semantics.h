@@ -3,8 +3,8 @@
 #define WEFT_TESTS_GOLDEN_SEMANTICS_H_
 
 #include "absl/status/status.h"
-#include "graph/core/graph.h"
-#include "passes/pass_context.h"
+#include "graph/ir/graph.h"
+#include "passes/engine/pass_context.h"
 
 namespace weft::golden {
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/core/tensor.h"
+#include "graph/tensor/tensor.h"
 #include "lowering/plan.h"
 
 namespace weft {

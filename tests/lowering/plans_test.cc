@@ -9,8 +9,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "graph/core/text.h"
 #include "graph/ops/registry.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "lowering/generic_target.h"
 #include "lowering/memory_plan.h"

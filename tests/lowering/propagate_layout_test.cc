@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "graph/core/text.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "lowering/generic_target.h"
 #include "lowering/lower.h"

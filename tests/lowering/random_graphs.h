@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "graph/core/graph.h"
-#include "graph/core/tensor.h"
+#include "graph/ir/graph.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft {
 

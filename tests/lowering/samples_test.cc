@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/core/builder.h"
-#include "graph/core/text.h"
-#include "graph/core/verifier.h"
+#include "graph/ir/builder.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
+#include "graph/text/text.h"
+#include "graph/verify/verifier.h"
 #include "gtest/gtest.h"
 #include "lowering/lower.h"
 #include "lowering/plan_text.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "gmock/gmock.h"
-#include "graph/core/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "lowering/generic_target.h"
 #include "lowering/lower.h"

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "api/compare.h"
+#include "api/check/compare.h"
+#include "api/check/seeded_inputs.h"
 #include "api/model_io.h"
 #include "api/program.h"
-#include "api/seeded_inputs.h"
 #include "api/session.h"
 #include "gtest/gtest.h"
 

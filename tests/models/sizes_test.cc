@@ -22,15 +22,15 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "api/compare.h"
+#include "api/check/compare.h"
+#include "api/check/seeded_inputs.h"
+#include "api/dynamic/size_binder.h"
 #include "api/model_io.h"
 #include "api/program.h"
-#include "api/seeded_inputs.h"
 #include "api/session.h"
-#include "api/size_binder.h"
 #include "gmock/gmock.h"
-#include "graph/core/text.h"
 #include "graph/ops/registry.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 
 namespace weft {

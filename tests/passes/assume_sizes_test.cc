@@ -8,10 +8,10 @@
 
 #include "backends/reference/executor.h"
 #include "gmock/gmock.h"
-#include "graph/core/text.h"
-#include "graph/core/verifier.h"
+#include "graph/text/text.h"
+#include "graph/verify/verifier.h"
 #include "gtest/gtest.h"
-#include "passes/pass_manager.h"
+#include "passes/engine/pass_manager.h"
 #include "passes/pipelines.h"
 #include "tests/support/parse.h"
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/core/builder.h"
-#include "graph/core/text.h"
+#include "graph/ir/builder.h"
 #include "graph/ops/registry.h"
 #include "graph/ops/samples.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "passes/decompose.h"
 

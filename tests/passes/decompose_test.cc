@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "gmock/gmock.h"
-#include "graph/core/builder.h"
-#include "graph/core/text.h"
-#include "graph/core/verifier.h"
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
 #include "graph/ops/samples.h"
+#include "graph/text/text.h"
+#include "graph/verify/verifier.h"
 #include "gtest/gtest.h"
 
 namespace weft {

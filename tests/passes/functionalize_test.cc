@@ -4,12 +4,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "graph/core/text.h"
-#include "graph/core/verifier.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
+#include "graph/text/text.h"
+#include "graph/verify/verifier.h"
 #include "gtest/gtest.h"
-#include "passes/pass_manager.h"
+#include "passes/engine/pass_manager.h"
 #include "passes/pipelines.h"
 
 namespace weft {

@@ -5,13 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/core/text.h"
-#include "graph/core/verifier.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
+#include "graph/text/text.h"
+#include "graph/verify/verifier.h"
 #include "gtest/gtest.h"
+#include "passes/engine/pass_manager.h"
 #include "passes/fuse/nodes.h"
-#include "passes/pass_manager.h"
 #include "passes/pipelines.h"
 #include "tests/golden/semantics.h"
 

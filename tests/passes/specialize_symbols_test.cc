@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "graph/core/text.h"
-#include "graph/core/verifier.h"
+#include "graph/text/text.h"
+#include "graph/verify/verifier.h"
 #include "gtest/gtest.h"
-#include "passes/pass_manager.h"
+#include "passes/engine/pass_manager.h"
 #include "passes/pipelines.h"
 #include "tests/support/parse.h"
 

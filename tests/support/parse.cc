@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "graph/core/text.h"
 #include "graph/ops/registry.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 
 namespace weft {

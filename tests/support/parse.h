@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "absl/strings/string_view.h"
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 
 namespace weft {
 

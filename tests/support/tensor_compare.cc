@@ -5,7 +5,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
-#include "graph/core/attr.h"
+#include "graph/ir/attr.h"
 
 namespace weft {
 namespace {

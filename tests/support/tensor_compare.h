@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "graph/core/tensor.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft {
 

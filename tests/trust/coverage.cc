@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/target.h"
-#include "graph/core/builder.h"
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
 

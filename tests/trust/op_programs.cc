@@ -5,11 +5,11 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
-#include "graph/core/text.h"
-#include "graph/core/verifier.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
 #include "graph/ops/samples.h"
+#include "graph/text/text.h"
+#include "graph/verify/verifier.h"
 #include "tests/trust/samples.h"
 #include "tests/trust/schema_programs.h"
 

@@ -10,9 +10,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
-#include "graph/core/builder.h"
-#include "graph/core/graph.h"
-#include "graph/core/tensor.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
+#include "graph/tensor/tensor.h"
 #include "tests/trust/random.h"
 
 namespace weft::trust {

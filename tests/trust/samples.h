@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "graph/core/text.h"
+#include "graph/text/text.h"
 
 namespace weft::trust {
 

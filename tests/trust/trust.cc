@@ -6,8 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "graph/core/text.h"
-#include "graph/core/verifier.h"
+#include "graph/text/text.h"
+#include "graph/verify/verifier.h"
 #include "tests/trust/cut_programs.h"
 #include "tests/trust/metamorphic_programs.h"
 #include "tests/trust/misfit_programs.h"

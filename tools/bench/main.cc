@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/compiler.h"
-#include "api/cost.h"
+#include "api/inspect/cost.h"
 #include "api/version.h"
 #include "nlohmann/json.hpp"
 #include "tools/bench/machine.h"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "api/seeded_inputs.h"
+#include "api/check/seeded_inputs.h"
 #include "examples/models/models.h"
 #include "tools/bench/measure.h"
 #include "tools/common/cli.h"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "api/target_case.h"
+#include "api/check/target/target_case.h"
 #include "base/status_macros.h"
 #include "tools/common/cli.h"
 

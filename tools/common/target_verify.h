@@ -9,9 +9,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "api/check/target/target_check.h"
 #include "api/compiler.h"
-#include "api/target_check.h"
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 #include "tools/common/flags.h"
 
 namespace weft::tools {

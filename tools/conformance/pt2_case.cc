@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "api/compare.h"
+#include "api/check/compare.h"
 #include "api/compiler.h"
 #include "api/model_io.h"
 #include "api/session.h"

@@ -17,8 +17,8 @@
 #include "backends/cpu/jit/kernel_library.h"
 #include "base/file_descriptor.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/status_macros.h"
-#include "graph/core/log.h"
 
 namespace weft::cpu {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
-#include "graph/core/builder.h"
+#include "graph/ir/builder.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/region.h"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/core/op.h"
+#include "graph/ir/op.h"
 #include "graph/ops/support/eval.h"
 #include "graph/ops/support/infer.h"
 

@@ -10,7 +10,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "graph/core/op.h"
+#include "graph/ir/op.h"
 
 namespace weft::ops {
 

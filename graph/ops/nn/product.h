@@ -11,7 +11,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "graph/core/op.h"
+#include "graph/ir/op.h"
 #include "graph/ops/support/eval.h"
 
 namespace weft::ops {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/ascii.h"
-#include "graph/core/check.h"
+#include "base/check.h"
 #include "graph/ops/nn/product.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/eval.h"

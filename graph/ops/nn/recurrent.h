@@ -16,7 +16,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graph/core/op.h"
+#include "graph/ir/op.h"
 #include "graph/ops/support/pointwise.h"
 
 namespace weft::ops {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "graph/core/builder.h"
-#include "graph/core/op.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/op.h"
 #include "graph/ops/nn/recurrent.h"
 #include "graph/ops/support/pointwise.h"
 

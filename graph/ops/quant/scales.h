@@ -11,9 +11,9 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "graph/core/builder.h"
-#include "graph/core/op.h"
-#include "graph/core/tensor.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/op.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft::ops {
 

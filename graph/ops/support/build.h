@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "graph/core/builder.h"
-#include "graph/core/op.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/op.h"
 
 namespace weft::ops {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "graph/core/check.h"
+#include "base/check.h"
 
 namespace weft::ops {
 

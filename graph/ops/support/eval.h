@@ -26,8 +26,8 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "base/status_macros.h"
-#include "graph/core/op.h"
-#include "graph/core/tensor.h"
+#include "graph/ir/op.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft::ops {
 

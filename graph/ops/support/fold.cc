@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 
 namespace weft::ops {
 

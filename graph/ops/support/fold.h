@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "graph/core/op.h"
+#include "graph/ir/op.h"
 
 namespace weft::ops {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/core/tensor.h"
 #include "graph/ops/support/infer.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft::ops {
 

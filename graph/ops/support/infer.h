@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "base/status_macros.h"
-#include "graph/core/op.h"
+#include "graph/ir/op.h"
 
 namespace weft::ops {
 

@@ -3,10 +3,10 @@
 #ifndef WEFT_GRAPH_OPS_SUPPORT_OP_H_
 #define WEFT_GRAPH_OPS_SUPPORT_OP_H_
 
-#include "graph/core/builder.h"           // IWYU pragma: export
-#include "graph/core/graph.h"             // IWYU pragma: export
-#include "graph/core/op.h"                // IWYU pragma: export
-#include "graph/ops/support/eval.h"       // IWYU pragma: export
-#include "graph/ops/support/infer.h"      // IWYU pragma: export
+#include "graph/ir/builder.h"         // IWYU pragma: export
+#include "graph/ir/graph.h"           // IWYU pragma: export
+#include "graph/ir/op.h"              // IWYU pragma: export
+#include "graph/ops/support/eval.h"   // IWYU pragma: export
+#include "graph/ops/support/infer.h"  // IWYU pragma: export
 
 #endif  // WEFT_GRAPH_OPS_SUPPORT_OP_H_

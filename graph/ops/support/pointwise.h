@@ -2,7 +2,7 @@
 #ifndef WEFT_GRAPH_OPS_SUPPORT_POINTWISE_H_
 #define WEFT_GRAPH_OPS_SUPPORT_POINTWISE_H_
 
-#include "graph/core/builder.h"
+#include "graph/ir/builder.h"
 
 namespace weft::ops {
 

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/core/op.h"
+#include "graph/ir/op.h"
 #include "graph/ops/support/eval.h"
 #include "graph/ops/support/infer.h"
 

@@ -14,8 +14,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/core/graph.h"
-#include "graph/core/op.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/op.h"
 
 namespace weft::ops {
 

@@ -8,10 +8,10 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "graph/core/op.h"
-#include "graph/core/sym.h"
-#include "graph/core/sym_facts.h"
+#include "graph/ir/op.h"
 #include "graph/ops/support/eval.h"
+#include "graph/sym/sym.h"
+#include "graph/sym/sym_facts.h"
 
 namespace weft::ops {
 

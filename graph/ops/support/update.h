@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graph/core/op.h"
-#include "graph/core/tensor.h"
+#include "graph/ir/op.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft::ops {
 

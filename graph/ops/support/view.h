@@ -4,8 +4,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graph/core/builder.h"
-#include "graph/core/op.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/op.h"
 
 namespace weft::ops {
 

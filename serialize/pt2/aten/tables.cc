@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "graph/core/check.h"
+#include "base/check.h"
 
 namespace weft::pt2 {
 namespace {

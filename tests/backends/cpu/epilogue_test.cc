@@ -14,7 +14,7 @@
 #include "backends/cpu/executable.h"
 #include "backends/cpu/target.h"
 #include "backends/reference/executor.h"
-#include "graph/core/builder.h"
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "gtest/gtest.h"
 #include "lowering/lower.h"

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "backends/cpu/available_cpus.h"
+#include "backends/cpu/runtime/available_cpus.h"
+#include "backends/cpu/runtime/thread_governor.h"
 #include "backends/cpu/target.h"
-#include "backends/cpu/thread_governor.h"
 #include "backends/reference/executor.h"
 #include "gmock/gmock.h"
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 #include "gtest/gtest.h"
 #include "lowering/lower.h"
 #include "tests/support/counting_new.h"

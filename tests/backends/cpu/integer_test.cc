@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "backends/cpu/executable.h"
-#include "backends/cpu/onednn.h"
+#include "backends/cpu/onednn/onednn.h"
 #include "backends/cpu/target.h"
 #include "backends/reference/executor.h"
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 #include "graph/ops/ops.h"
 #include "gtest/gtest.h"
 #include "lowering/lower.h"

@@ -16,7 +16,7 @@
 #include "backends/cpu/target.h"
 #include "backends/reference/executor.h"
 #include "examples/models/models.h"
-#include "graph/core/builder.h"
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
 #include "gtest/gtest.h"

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "backends/cpu/executable.h"
-#include "backends/cpu/onednn.h"
-#include "backends/cpu/split_row.h"
+#include "backends/cpu/kernels/split_row.h"
+#include "backends/cpu/onednn/onednn.h"
 #include "backends/cpu/target.h"
 #include "backends/reference/executor.h"
 #include "gmock/gmock.h"
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 #include "graph/ops/ops.h"
 #include "gtest/gtest.h"
 #include "lowering/lower.h"

@@ -7,7 +7,7 @@
 
 #include "api/compiler.h"
 #include "backends/cpu/executable.h"
-#include "backends/cpu/onednn.h"
+#include "backends/cpu/onednn/onednn.h"
 #include "backends/cpu/target.h"
 #include "backends/reference/executor.h"
 #include "gtest/gtest.h"

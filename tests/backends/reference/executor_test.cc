@@ -11,8 +11,8 @@
 
 #include "backends/symbol_env.h"
 #include "gmock/gmock.h"
-#include "graph/core/text.h"
 #include "graph/ops/registry.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 
 namespace weft::reference {

@@ -8,15 +8,15 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "graph/core/builder.h"
-#include "graph/core/graph.h"
-#include "graph/core/verifier.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
 #include "graph/ops/samples.h"
 #include "graph/ops/support/eval.h"
 #include "graph/ops/support/infer.h"
+#include "graph/verify/verifier.h"
 #include "gtest/gtest.h"
 #include "tests/support/tensor_compare.h"
 

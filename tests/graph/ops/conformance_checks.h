@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "graph/core/op.h"
-#include "graph/core/tensor.h"
-#include "graph/core/text.h"
+#include "graph/ir/op.h"
+#include "graph/tensor/tensor.h"
+#include "graph/text/text.h"
 
 namespace weft {
 

@@ -3,10 +3,10 @@
 #include <string>
 
 #include "absl/strings/match.h"
-#include "graph/core/graph.h"
-#include "graph/core/text.h"
+#include "graph/ir/graph.h"
 #include "graph/ops/registry.h"
 #include "graph/ops/samples.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "tests/graph/ops/conformance_checks.h"
 

@@ -6,13 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "graph/core/builder.h"
-#include "graph/core/graph.h"
-#include "graph/core/text.h"
-#include "graph/core/verifier.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
+#include "graph/text/text.h"
+#include "graph/verify/verifier.h"
 #include "gtest/gtest.h"
 
 namespace weft {

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "graph/core/text.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/registry.h"
 #include "graph/ops/samples.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 
 namespace weft {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/core/text.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/registry.h"
 #include "graph/ops/samples.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 
 namespace weft {

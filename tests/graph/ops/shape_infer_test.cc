@@ -8,14 +8,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "gtest/gtest.h"
-#include "graph/core/builder.h"
-#include "graph/core/graph.h"
-#include "graph/core/op.h"
-#include "graph/core/sym.h"
-#include "graph/core/type.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/op.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
+#include "graph/sym/sym.h"
+#include "graph/tensor/type.h"
+#include "gtest/gtest.h"
 
 namespace weft {
 namespace {

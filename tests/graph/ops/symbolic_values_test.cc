@@ -4,11 +4,11 @@
 #include <string>
 
 #include "gmock/gmock.h"
-#include "graph/core/builder.h"
-#include "graph/core/graph.h"
-#include "graph/core/text.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 
 namespace weft {

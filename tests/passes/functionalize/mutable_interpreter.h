@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/core/graph.h"
-#include "graph/core/tensor.h"
+#include "graph/ir/graph.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft {
 

@@ -5,8 +5,8 @@
 #include <random>
 #include <utility>
 
-#include "graph/core/builder.h"
-#include "graph/core/check.h"
+#include "base/check.h"
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
 #include "tests/passes/functionalize/mutable_interpreter.h"

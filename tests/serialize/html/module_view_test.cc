@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "graph/core/text.h"
 #include "graph/ops/ops.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "serialize/html/order_diff.h"
 #include "tests/serialize/html/view_text.h"

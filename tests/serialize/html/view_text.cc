@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "graph/core/builder.h"
-#include "graph/core/text.h"
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 
 namespace weft {

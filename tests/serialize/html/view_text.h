@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 #include "serialize/html/module_view.h"
 
 namespace weft {

@@ -8,8 +8,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "onnx/onnx_pb.h"
-#include "serialize/onnx/export.h"
-#include "serialize/onnx/onnx.h"
+#include "serialize/onnx/export/export.h"
+#include "serialize/onnx/import/onnx.h"
 
 namespace weft {
 namespace {

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/reference/executor.h"
 #include "gmock/gmock.h"
-#include "graph/core/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "serialize/pt2/pt2.h"
 #include "tests/serialize/pt2/program_text.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "backends/cpu/jit/kernel_library.h"
+#include "base/log.h"
 #include "gmock/gmock.h"
-#include "graph/core/log.h"
 #include "gtest/gtest.h"
 
 namespace weft::cpu {

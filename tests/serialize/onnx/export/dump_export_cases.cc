@@ -16,7 +16,7 @@
 #include "base/status_macros.h"
 #include "graph/ops/registry.h"
 #include "serialize/npy/npy.h"
-#include "serialize/onnx/export.h"
+#include "serialize/onnx/export/export.h"
 #include "tests/serialize/onnx/export/export_cases.h"
 
 namespace weft {

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/reference/executor.h"
 #include "base/status_macros.h"
-#include "graph/core/builder.h"
+#include "graph/ir/builder.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/registry.h"
 #include "graph/ops/samples.h"

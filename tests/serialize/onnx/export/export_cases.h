@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/core/graph.h"
-#include "graph/core/tensor.h"
-#include "graph/core/text.h"
+#include "graph/ir/graph.h"
+#include "graph/tensor/tensor.h"
+#include "graph/text/text.h"
 
 namespace weft {
 

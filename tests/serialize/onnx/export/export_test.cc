@@ -1,17 +1,17 @@
 // What exported models look like: names, constants, dtypes, files, errors.
-#include "serialize/onnx/export.h"
+#include "serialize/onnx/export/export.h"
 
 #include <fstream>
 #include <string>
 
 #include "backends/reference/executor.h"
 #include "gmock/gmock.h"
-#include "graph/core/builder.h"
-#include "graph/core/text.h"
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "serialize/onnx/onnx.h"
+#include "serialize/onnx/import/onnx.h"
 #include "tests/serialize/onnx/export/export_text.h"
 #include "tests/support/parse.h"
 

@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
-#include "serialize/onnx/export.h"
-#include "serialize/onnx/onnx.h"
+#include "serialize/onnx/export/export.h"
+#include "serialize/onnx/import/onnx.h"
 #include "tests/serialize/onnx/export/onnx_check.h"
 #include "tests/support/parse.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/core/graph.h"
+#include "graph/ir/graph.h"
 #include "onnx/onnx_pb.h"
 
 namespace weft {

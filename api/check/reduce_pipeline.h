@@ -1,0 +1,22 @@
+// Makes a pipeline shorter for as long as a predicate holds.
+#ifndef WEFT_API_CHECK_REDUCE_PIPELINE_H_
+#define WEFT_API_CHECK_REDUCE_PIPELINE_H_
+
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "passes/engine/registry.h"
+
+namespace weft {
+
+// Drops passes one by one, last first, and puts the body of a fixpoint in its
+// place. The result holds; InvalidArgument for text that is no pipeline, or for
+// which the predicate does not hold.
+absl::StatusOr<std::string> ReducePipeline(const std::string& passes, const PassRegistry& registry,
+                                           const std::function<bool(const std::string&)>& holds);
+
+}  // namespace weft
+
+#endif  // WEFT_API_CHECK_REDUCE_PIPELINE_H_

@@ -1,0 +1,290 @@
+#include "api/check/target/node_judge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "api/check/target/rounding_trial.h"
+#include "backends/reference/executor.h"
+#include "base/status_macros.h"
+
+namespace weft {
+namespace {
+
+// Trials of a node: more where a result has few elements, whose errors may cancel in all of few
+// trials, and the most before a result is said to differ: elements that share an operand, as the
+// rows of one mask do, all stay where they are when its elements happen to move together.
+constexpr int64_t kTrials = 3;
+constexpr int64_t kMoreTrials = 16;
+constexpr int64_t kMaxTrials = 32;
+constexpr int64_t kTrialElements = 4096;
+// The bound of an element, in what it moved by at most in a trial.
+constexpr double kMargin = 4;
+// Units in the last place that a result of an inexact op may differ by without a trial, and
+// what sums may besides, in roots of their length.
+constexpr double kPlainUnits = 4;
+constexpr double kSumUnits = 3;
+// Doubles tell apart all integers up to this one.
+constexpr double kExactIntegers = 9007199254740992.0;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+bool SameType(const HostTensor& a, const HostTensor& b) {
+  return a.dtype() == b.dtype() && a.dims() == b.dims();
+}
+
+// The smaller magnitudes of the elements: those that a wrong one is likely to lie among.
+template <typename T>
+double TypicalMagnitude(const T* values, int64_t n) {
+  constexpr int64_t kSamples = 1024;
+  std::vector<double> sample;
+  for (int64_t i = 0; i < n; i += std::max<int64_t>(1, n / kSamples)) {
+    const double x = std::abs(static_cast<double>(values[i]));
+    if (x > 0 && std::isfinite(x)) sample.push_back(x);
+  }
+  if (sample.empty()) return 0;
+  const size_t quarter = sample.size() / 4;
+  std::nth_element(sample.begin(), sample.begin() + static_cast<ptrdiff_t>(quarter), sample.end());
+  return sample[quarter];
+}
+
+bool PlainlyNearF32(const HostTensor& got, const HostTensor& want, double units) {
+  const float* a = got.data<float>();
+  const float* b = want.data<float>();
+  const int64_t n = want.numel();
+  units *= EpsilonOf(DType::kF32);
+  const auto absolute = static_cast<float>(units * TypicalMagnitude(b, n));
+  const auto relative = static_cast<float>(units);
+  for (int64_t i = 0; i < n; ++i) {
+    if (std::abs(a[i] - b[i]) <= absolute + relative * std::abs(b[i]) && std::isfinite(b[i])) {
+      continue;
+    }
+    if (a[i] != b[i] && !(std::isnan(a[i]) && std::isnan(b[i]))) return false;
+  }
+  return true;
+}
+
+// True where no trial is needed to see that the results agree.
+bool PlainlySame(const HostTensor& got, const HostTensor& want, double units) {
+  if (got.BitEqual(want)) return true;
+  if (units == 0 || want.dtype() != DType::kF32) return false;
+  return PlainlyNearF32(got.Contiguous(), want.Contiguous(), units);
+}
+
+// Elements as doubles; integers of more than 53 bits keep their order but not their last bits,
+// so they are compared apart.
+std::vector<double> Elements(const HostTensor& tensor) {
+  if (!IsComplex(tensor.dtype())) return tensor.ReadDoubles();
+  const HostTensor dense = tensor.Contiguous();
+  const DType real = tensor.dtype() == DType::kC128  ? DType::kF64
+                     : tensor.dtype() == DType::kC64 ? DType::kF32
+                                                     : DType::kF16;
+  auto pairs =
+      HostTensor::View(dense.buffer(), real, {dense.numel() * 2}, {}, dense.offset() * 2);
+  return pairs.ok() ? pairs->ReadDoubles() : std::vector<double>();
+}
+
+bool SameElement(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+// What the trials say about one result.
+class Bounds {
+ public:
+  Bounds(const HostTensor& want, bool exact) : dtype_(want.dtype()), want_(Elements(want)) {
+    moved_.resize(want_.size(), 0);
+    low_ = high_ = want_;
+    exact_ = exact;
+  }
+
+  void Add(const HostTensor& trial) {
+    const std::vector<double> t = Elements(trial);
+    if (t.size() != want_.size()) return;
+    for (size_t i = 0; i < t.size(); ++i) {
+      moved_[i] = std::max(moved_[i], std::abs(t[i] - want_[i]));
+      // A trial that leaves the finite numbers says that any of them is near.
+      if (std::isfinite(t[i]) != std::isfinite(want_[i])) moved_[i] = kInfinity;
+      low_[i] = std::min(low_[i], t[i]);
+      high_[i] = std::max(high_[i], t[i]);
+    }
+  }
+
+  // After the trials, which may go on. Errors of a trial may cancel in an element by chance: its bound is
+  // no less than that of most others.
+  void Finish() {
+    least_ = exact_ ? 0 : TypicalMagnitude(moved_.data(), static_cast<int64_t>(moved_.size()));
+  }
+
+  // In units of what the contract allows: above 1 differs.
+  double Excess(size_t i, double got, bool near_overflow) const {
+    const double want = want_[i];
+    if (SameElement(got, want) || moved_[i] == kInfinity) return 0;
+    if (!std::isfinite(got) || !std::isfinite(want)) return near_overflow ? 0 : kInfinity;
+    if (EpsilonOf(dtype_) == 0) return got >= low_[i] && got <= high_[i] ? 0 : kInfinity;
+    double allowed = kMargin * std::max(moved_[i], least_);
+    if (!exact_) {
+      const double tiny = dtype_ == DType::kF64 ? std::numeric_limits<double>::min()
+                                                : std::numeric_limits<float>::min();
+      allowed += kPlainUnits * EpsilonOf(dtype_) * std::abs(want) + tiny;
+    }
+    return allowed > 0 ? std::abs(got - want) / allowed : kInfinity;
+  }
+  double want(size_t i) const { return want_[i]; }
+
+ private:
+  DType dtype_;
+  std::vector<double> want_;
+  std::vector<double> moved_;
+  std::vector<double> low_, high_;
+  double least_ = 0;
+  bool exact_ = false;
+};
+
+// Where products and sums of squares of such numbers may overflow in one executor and not in
+// another that keeps more bits inside.
+bool IsNearOverflow(DType dtype, double largest) {
+  const double limit = dtype == DType::kF64 ? 1e150 : 1e15;
+  return largest > limit;
+}
+
+std::string IndexText(size_t flat, absl::Span<const int64_t> dims) {
+  std::vector<int64_t> index(dims.size());
+  for (size_t d = dims.size(); d-- > 0;) {
+    index[d] = static_cast<int64_t>(flat) % dims[d];
+    flat /= static_cast<size_t>(dims[d]);
+  }
+  return absl::StrCat("[", absl::StrJoin(index, ", "), "]");
+}
+
+class Judge {
+ public:
+  Judge(const Node& node, absl::Span<const HostTensor> operands, const SymbolEnv& env,
+        absl::Span<const HostTensor> got, const JudgeOptions& options)
+      : node_(node), operands_(operands), env_(env), got_(got), options_(options) {}
+
+  absl::StatusOr<NodeJudgement> Run() {
+    WEFT_ASSIGN_OR_RETURN(result_.want, reference::RunNode(node_, operands_, env_));
+    exact_ = IsExactNode(node_);
+    const double length = SumLength(node_, operands_);
+    const double units =
+        exact_ ? 0 : kPlainUnits + (length > 1 ? kSumUnits * std::sqrt(length) : 0);
+    std::vector<size_t> doubtful;
+    for (size_t r = 0; r < got_.size() && r < result_.want.size(); ++r) {
+      const HostTensor& want = result_.want[r];
+      if (!got_[r].valid() || !want.valid()) continue;
+      if (!SameType(got_[r], want)) {
+        Differ(kInfinity, absl::StrCat("result ", r, ": got ", got_[r].type().ToString(),
+                                       ", want ", want.type().ToString()));
+        continue;
+      }
+      if (!PlainlySame(got_[r], want, units)) doubtful.push_back(r);
+    }
+    if (!doubtful.empty() && result_.same) JudgeByTrials(doubtful);
+    return std::move(result_);
+  }
+
+ private:
+  void Differ(double excess, std::string difference) {
+    if (!result_.same && excess <= result_.excess) return;
+    result_.same = false;
+    result_.excess = excess;
+    result_.difference = std::move(difference);
+  }
+
+  void JudgeByTrials(const std::vector<size_t>& doubtful) {
+    std::vector<Bounds> bounds;
+    for (size_t r : doubtful) bounds.emplace_back(result_.want[r], exact_);
+    double largest = 0;
+    const int64_t numel = std::max<int64_t>(1, got_[doubtful[0]].numel());
+    const int64_t enough = exact_ ? 1 : std::clamp(kTrialElements / numel, kTrials, kMoreTrials);
+    for (int64_t t = 0; t < (exact_ ? 1 : kMaxTrials); ++t) {
+      if (t >= enough && !Differs(doubtful, bounds, largest)) break;
+      RoundingTrial trial(static_cast<int>(t), options_.operand_error);
+      auto moved = reference::RunNode(node_, operands_, env_, trial.Options());
+      largest = std::max(largest, trial.largest());
+      if (!moved.ok()) continue;
+      for (size_t k = 0; k < doubtful.size(); ++k) bounds[k].Add((*moved)[doubtful[k]]);
+    }
+    for (Bounds& b : bounds) b.Finish();
+    for (size_t k = 0; k < doubtful.size(); ++k) JudgeResult(doubtful[k], bounds[k], largest);
+  }
+
+  bool IsNearOverflowOf(const HostTensor& got, double largest) const {
+    return !exact_ && IsNearOverflow(got.dtype(), largest);
+  }
+
+  // By the trials so far.
+  bool Differs(const std::vector<size_t>& doubtful, std::vector<Bounds>& bounds,
+               double largest) const {
+    for (size_t k = 0; k < doubtful.size(); ++k) {
+      bounds[k].Finish();
+      const HostTensor& got = got_[doubtful[k]];
+      const bool near_overflow = IsNearOverflowOf(got, largest);
+      const std::vector<double> elements = Elements(got);
+      for (size_t i = 0; i < elements.size(); ++i) {
+        if (bounds[k].Excess(i, elements[i], near_overflow) > 1) return true;
+      }
+    }
+    return false;
+  }
+
+  void JudgeResult(size_t r, const Bounds& bounds, double largest) {
+    const HostTensor& got = got_[r];
+    const bool near_overflow = IsNearOverflowOf(got, largest);
+    const std::vector<double> elements = Elements(got);
+    size_t worst = 0;
+    int64_t count = 0;
+    double excess = 0;
+    for (size_t i = 0; i < elements.size(); ++i) {
+      const double e = bounds.Excess(i, elements[i], near_overflow);
+      if (!(e > 1)) continue;
+      ++count;
+      if (e <= excess) continue;
+      worst = i;
+      excess = e;
+    }
+    // Integers that doubles do not tell apart.
+    const bool wide = DTypeBits(got.dtype()) == 64 && !IsFloat(got.dtype());
+    if (count == 0 && wide && !IsComplex(got.dtype())) {
+      count = CountWide(got.ReadInts(), result_.want[r].ReadInts(), &worst);
+      excess = kInfinity;
+    }
+    if (count == 0) return;
+    std::vector<int64_t> dims(got.dims().begin(), got.dims().end());
+    if (IsComplex(got.dtype())) dims.push_back(2);
+    std::string text = absl::StrCat("result ", r, ": ", count, " of ", elements.size(),
+                                    " elements differ; worst at ", IndexText(worst, dims), ": got ",
+                                    elements[worst], ", want ", bounds.want(worst));
+    if (excess < kInfinity) absl::StrAppend(&text, ", ", excess, " times what rounding may do");
+    Differ(excess, std::move(text));
+  }
+
+  static int64_t CountWide(const std::vector<int64_t>& got, const std::vector<int64_t>& want,
+                           size_t* first) {
+    int64_t count = 0;
+    for (size_t i = got.size(); i-- > 0;) {
+      if (got[i] == want[i] || std::abs(static_cast<double>(want[i])) < kExactIntegers) continue;
+      ++count;
+      *first = i;
+    }
+    return count;
+  }
+
+  const Node& node_;
+  absl::Span<const HostTensor> operands_;
+  const SymbolEnv& env_;
+  absl::Span<const HostTensor> got_;
+  const JudgeOptions options_;
+  bool exact_ = false;
+  NodeJudgement result_;
+};
+
+}  // namespace
+
+absl::StatusOr<NodeJudgement> JudgeNode(const Node& node, absl::Span<const HostTensor> operands,
+                                        const SymbolEnv& env, absl::Span<const HostTensor> got,
+                                        const JudgeOptions& options) {
+  return Judge(node, operands, env, got, options).Run();
+}
+
+}  // namespace weft

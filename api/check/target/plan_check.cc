@@ -1,0 +1,376 @@
+#include "api/check/target/plan_check.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "api/check/target/step_records.h"
+#include "api/check/target/step_text.h"
+#include "backends/reference/executor.h"
+#include "base/status_macros.h"
+#include "graph/ops/ops.h"
+
+namespace weft {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Elements of their own: the target's memory does not stay.
+HostTensor Snapshot(const HostTensor& tensor) {
+  const HostTensor dense = tensor.Contiguous();
+  if (dense.raw() != tensor.raw()) return dense;
+  HostTensor copy(tensor.dtype(), tensor.dims());
+  if (dense.bytes() > 0) std::memcpy(copy.raw(), dense.raw(), dense.bytes());
+  return copy;
+}
+
+// Pieces of a concatenation are written by the steps of its operands.
+bool IsConcat(const Node& node) { return node.Is(ops::cat) || node.Is(ops::stack); }
+
+// A node that lowering makes no step of.
+bool IsDead(const Node& node) {
+  return node.op().is_pure() && !node.op().has(kDataDependent) && !node.has_uses();
+}
+
+// As JudgeNode. Where the reference runs out of memory, or did before an operand, what follows is
+// judged on what the target has.
+absl::StatusOr<NodeJudgement> JudgeOrGiveUp(const Node& node,
+                                            absl::Span<const HostTensor> operands,
+                                            const SymbolEnv& env, absl::Span<const HostTensor> got,
+                                            const JudgeOptions& options, int64_t* given_up) {
+  bool known = true;
+  for (int i = 0; i < node.num_operands(); ++i) {
+    known = known && (!node.has_operand(i) || operands[i].valid());
+  }
+  if (known) {
+    auto judged = JudgeNode(node, operands, env, got, options);
+    if (!absl::IsResourceExhausted(judged.status())) return judged;
+  }
+  ++*given_up;
+  NodeJudgement none;
+  none.want.assign(got.begin(), got.end());
+  return none;
+}
+
+}  // namespace
+
+// What all runs of a plan have in common.
+struct PlanCheck::PlanIndex {
+  const Graph* graph = nullptr;
+  std::vector<const Node*> nodes;        // By step; null for copies to outputs.
+  std::vector<const View*> places;       // By value id; null: none.
+  std::vector<int> steps;                // By node id: how many steps it has.
+  std::vector<int> operands;             // By node id: values that it waits for.
+  std::vector<int> uses;                 // By value id, those of dead nodes left out.
+  std::vector<std::vector<int>> writes;  // By node id: buffers that its steps write.
+};
+
+struct PlanCheck::Frame {
+  const Plan* plan = nullptr;
+  const PlanIndex* index = nullptr;
+  const SymbolEnv* env = nullptr;
+  std::vector<int> steps_left;
+  std::vector<int> operands_left;
+  std::vector<int> uses_left;
+  // By value id, as the target has them; those that are taken, and those that were judged.
+  std::vector<HostTensor> values;
+  std::vector<bool> complete;
+  std::vector<const Node*> done;  // Ready to be judged.
+  int running = -1;               // The step that runs.
+  int last = -1;                  // The step that ran last.
+  std::vector<bool> rounds_operands;  // By node id: a routine of it does.
+  std::vector<std::string> routines;  // By step.
+  // By node id, of nodes with several steps.
+  absl::flat_hash_map<uint32_t, StepRecords> records;
+};
+
+PlanCheck::PlanCheck(const Graph& main, double operand_error)
+    : main_(main), operand_error_(operand_error) {}
+PlanCheck::~PlanCheck() = default;
+
+const PlanCheck::PlanIndex& PlanCheck::IndexOf(const Plan& plan, const Graph& graph) {
+  std::unique_ptr<PlanIndex>& slot = indices_[&plan];
+  if (slot != nullptr) return *slot;
+  slot = std::make_unique<PlanIndex>();
+  PlanIndex& index = *slot;
+  index.graph = &graph;
+  index.steps.resize(graph.node_id_limit());
+  index.operands.resize(graph.node_id_limit());
+  index.writes.resize(graph.node_id_limit());
+  index.places.resize(graph.value_id_limit());
+  index.uses.resize(graph.value_id_limit());
+  absl::flat_hash_set<int> with_values;
+  for (const PlacedValue& placed : plan.values) {
+    index.places[placed.value] = &placed.view;
+    with_values.insert(placed.view.buffer);
+  }
+  std::vector<const Node*> by_id(graph.node_id_limit());
+  for (const Node* node : graph.nodes()) {
+    by_id[node->id()] = node;
+    if (IsDead(*node)) continue;
+    for (int i = 0; i < node->num_operands(); ++i) {
+      if (!node->has_operand(i)) continue;
+      ++index.operands[node->id()];
+      ++index.uses[node->operand(i)->id()];
+    }
+    // A node waits for the sizes that data gives it, too.
+    index.operands[node->id()] += node->num_symbol_operands();
+    for (int i = 0; i < node->num_symbol_operands(); ++i) {
+      ++index.uses[node->symbol_operand(i)->id()];
+    }
+  }
+  for (const Value* output : graph.outputs()) ++index.uses[output->id()];
+  for (const Step& step : plan.steps) {
+    // An output that is a copy of a value has a buffer where no value lies.
+    const bool output = step.kind == StepKind::kCopy && step.results[0].present() &&
+                        plan.buffers[step.results[0].buffer].kind == BufferKind::kOutput &&
+                        !with_values.contains(step.results[0].buffer);
+    index.nodes.push_back(output ? nullptr : by_id[step.node]);
+    if (index.nodes.back() == nullptr) continue;
+    ++index.steps[step.node];
+    for (const View& result : step.results) {
+      if (result.present()) index.writes[step.node].push_back(result.buffer);
+    }
+  }
+  return index;
+}
+
+absl::Status PlanCheck::BeginRun(const Plan& plan, absl::Span<const HostTensor> inputs,
+                                 const SymbolEnv& env) {
+  const Graph* graph = &main_;
+  if (!frames_.empty()) {
+    const Step& step = frame().plan->steps[frame().running];
+    const Node* node = frame().index->nodes[frame().running];
+    for (size_t r = 0; r < step.regions.size(); ++r) {
+      if (step.regions[r].get() == &plan) graph = node->region(static_cast<int>(r));
+    }
+  }
+  auto made = std::make_unique<Frame>();
+  made->plan = &plan;
+  made->index = &IndexOf(plan, *graph);
+  made->env = &env;
+  made->routines.resize(plan.steps.size());
+  made->rounds_operands.resize(graph->node_id_limit());
+  made->steps_left = made->index->steps;
+  made->operands_left = made->index->operands;
+  made->uses_left = made->index->uses;
+  made->values.resize(graph->value_id_limit());
+  made->complete.resize(graph->value_id_limit());
+  Frame& frame = *made;
+  frames_.push_back(std::move(made));
+  for (const Node* node : graph->nodes()) {
+    const bool ready = frame.steps_left[node->id()] == 0 && frame.operands_left[node->id()] == 0;
+    if (ready && !IsDead(*node)) frame.done.push_back(node);
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    frame.values[graph->input(static_cast<int>(i))->id()] = inputs[i];
+    Complete(frame, graph->input(static_cast<int>(i)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanCheck::BeforeStep(const ObservedStep& step) {
+  frame().env = &step.env;
+  frame().running = step.index;
+  const Node* node = frame().index->nodes[step.index];
+  if (node != nullptr && step.rounds_operands) frame().rounds_operands[node->id()] = true;
+  frame().routines[step.index] = step.routine;
+  WEFT_RETURN_IF_ERROR(Drain(&step));
+  WEFT_RETURN_IF_ERROR(CheckOperands(step));
+  if (node != nullptr && frame().index->steps[node->id()] > 1) {
+    frame().records[node->id()].BeforeStep(step);
+  }
+  return absl::OkStatus();
+}
+
+// What the step is about to read is what was judged.
+absl::Status PlanCheck::CheckOperands(const ObservedStep& step) {
+  const Node* node = frame().index->nodes[step.index];
+  if (node == nullptr) return absl::OkStatus();
+  absl::flat_hash_set<int> read;
+  for (const View& view : step.plan.steps[step.index].args) {
+    if (view.present()) read.insert(view.buffer);
+  }
+  for (int i = 0; i < node->num_operands(); ++i) {
+    const Value* value = node->operand(i);
+    const View* place = value == nullptr ? nullptr : frame().index->places[value->id()];
+    if (place == nullptr || !frame().complete[value->id()] || !read.contains(place->buffer)) {
+      continue;
+    }
+    const HostTensor& then = frame().values[value->id()];
+    auto now = step.read(*place);
+    if (!now.ok() || !then.valid() || now->BitEqual(then)) continue;
+    return Differs(&step, node,
+                   absl::StrCat("operand ", i, " has changed since it was computed: ",
+                                "another step wrote over it, or its place was given away"),
+                   kInfinity);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanCheck::AfterStep(const ObservedStep& step) {
+  Frame& f = frame();
+  f.env = &step.env;
+  f.running = -1;
+  f.last = step.index;
+  ++stats_.steps;
+  const Node* node = f.index->nodes[step.index];
+  const absl::Status memory = step.check_memory();
+  if (!memory.ok()) return Differs(&step, node, std::string(memory.message()), kInfinity);
+  if (node != nullptr && f.index->steps[node->id()] > 1) f.records[node->id()].AfterStep(step);
+  if (node == nullptr || --f.steps_left[node->id()] > 0) return absl::OkStatus();
+  WEFT_RETURN_IF_ERROR(TakeResults(*node, step, /*own=*/true));
+  if (f.operands_left[node->id()] > 0) return absl::OkStatus();
+  f.done.push_back(node);
+  return Drain(&step);
+}
+
+absl::Status PlanCheck::TakeResults(const Node& node, const ObservedStep& step, bool own) {
+  Frame& f = frame();
+  const std::vector<int>& writes = f.index->writes[node.id()];
+  for (int r = 0; r < node.num_results(); ++r) {
+    const uint32_t id = node.result(r)->id();
+    const View* place = f.index->places[id];
+    if (place == nullptr || f.values[id].valid()) continue;
+    const bool written = std::find(writes.begin(), writes.end(), place->buffer) != writes.end();
+    if (own && (!written || IsConcat(node))) continue;
+    auto seen = step.read(*place);
+    if (!seen.ok()) {
+      return Differs(&step, &node,
+                     absl::StrCat("result ", r, " has no memory: ", seen.status().message()),
+                     kInfinity);
+    }
+    f.values[id] = Snapshot(*seen);
+  }
+  return absl::OkStatus();
+}
+
+void PlanCheck::Complete(Frame& f, const Value* value) {
+  f.complete[value->id()] = true;
+  for (const Use* use = value->first_use(); use != nullptr; use = use->next()) {
+    const Node* user = use->user();
+    if (user == f.index->graph->return_node() || IsDead(*user)) continue;
+    if (--f.operands_left[user->id()] == 0 && f.steps_left[user->id()] == 0) {
+      f.done.push_back(user);
+    }
+  }
+}
+
+absl::Status PlanCheck::Drain(const ObservedStep* step) {
+  Frame& f = frame();
+  while (!f.done.empty()) {
+    const Node* node = f.done.back();
+    f.done.pop_back();
+    WEFT_RETURN_IF_ERROR(Finish(*node, step));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanCheck::Finish(const Node& node, const ObservedStep* step) {
+  Frame& f = frame();
+  if (step != nullptr) WEFT_RETURN_IF_ERROR(TakeResults(node, *step, /*own=*/false));
+  std::vector<HostTensor> operands(node.num_operands());
+  for (int i = 0; i < node.num_operands(); ++i) {
+    if (node.has_operand(i)) operands[i] = f.values[node.operand(i)->id()];
+  }
+  std::vector<HostTensor> got;
+  for (int r = 0; r < node.num_results(); ++r) got.push_back(f.values[node.result(r)->id()]);
+  JudgeOptions options;
+  if (f.rounds_operands[node.id()]) options.operand_error = operand_error_;
+  auto judged = JudgeOrGiveUp(node, operands, *f.env, got, options, &stats_.unjudged);
+  if (!judged.ok()) {
+    return Differs(step, &node,
+                   absl::StrCat("the reference refuses the operands: ", judged.status().message()),
+                   kInfinity);
+  }
+  ++stats_.nodes;
+  if (!judged->same) return Differs(step, &node, judged->difference, judged->excess);
+  f.records.erase(node.id());
+  for (int r = 0; r < node.num_results(); ++r) {
+    const Value* result = node.result(r);
+    stats_.values += got[r].valid();
+    stats_.elements += got[r].valid() ? got[r].numel() : 0;
+    if (!got[r].valid()) f.values[result->id()] = judged->want[r];
+    Complete(f, result);
+    if (f.uses_left[result->id()] == 0) f.values[result->id()] = HostTensor();
+  }
+  const int n = node.num_operands();
+  for (int i = 0; i < n + node.num_symbol_operands(); ++i) {
+    const Value* operand = i < n ? node.operand(i) : node.symbol_operand(i - n);
+    if (operand == nullptr) continue;
+    if (--f.uses_left[operand->id()] == 0) f.values[operand->id()] = HostTensor();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanCheck::EndRun(const Plan& plan, absl::Span<const HostTensor> outputs) {
+  WEFT_RETURN_IF_ERROR(Drain(nullptr));
+  Frame& f = frame();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Value* value = f.index->graph->output(static_cast<int>(i));
+    const HostTensor& want = f.values[value->id()];
+    if (!f.complete[value->id()] || !want.valid() || !outputs[i].valid()) continue;
+    if (outputs[i].BitEqual(want)) continue;
+    return Differs(nullptr, value->node(),
+                   absl::StrCat("output ", i, " of @", plan.name,
+                                " is not what its step computed"),
+                   kInfinity);
+  }
+  frames_.pop_back();
+  return absl::OkStatus();
+}
+
+absl::Status PlanCheck::Differs(const ObservedStep* step, const Node* node, std::string what,
+                                double excess) {
+  if (difference_) return absl::AbortedError(difference_->difference);
+  const Frame& f = frame();
+  // A node without steps is a view, and the step only the one that ran last.
+  const bool own = step != nullptr && f.index->nodes[step->index] == node;
+  int index = own ? step->index : -1;
+  const auto records = node == nullptr ? f.records.end() : f.records.find(node->id());
+  if (records != f.records.end() && f.steps_left[node->id()] == 0) {
+    const int wrong = records->second.FirstWrong();
+    if (wrong >= 0) index = wrong;
+  }
+  Describe(index, node, std::move(what), excess);
+  return absl::AbortedError(difference_->difference);
+}
+
+void PlanCheck::Describe(int step, const Node* node, std::string what, double excess) {
+  const Frame& f = frame();
+  const Frame& outer = *frames_.front();
+  StepDifference d;
+  d.node = frames_.size() == 1 ? node : outer.index->nodes[outer.running];
+  d.difference = std::move(what);
+  d.excess = excess;
+  if (step >= 0) d.routine = f.routines[step];
+  DescribeStep(*f.plan, step, f.env, node, &d);
+  difference_ = std::move(d);
+}
+
+void PlanCheck::RunFailed(const absl::Status& status) {
+  if (difference_ || frames_.empty() || frame().running < 0) return;
+  const Frame& f = frame();
+  const Node* node = f.index->nodes[f.running];
+  // Facts about the sizes that a data-dependent node gives are the graph's, not the node's.
+  if (node == nullptr || node->op().has(kDataDependent)) return;
+  std::vector<HostTensor> operands(node->num_operands());
+  for (int i = 0; i < node->num_operands(); ++i) {
+    if (node->has_operand(i)) operands[i] = f.values[node->operand(i)->id()];
+    if (node->has_operand(i) && !operands[i].valid()) return;
+  }
+  if (!reference::RunNode(*node, operands, *f.env).ok()) return;
+  Describe(f.running, node,
+           absl::StrCat("the target refuses what the reference takes: ", status.message()),
+           kInfinity);
+}
+
+void PlanCheck::Reset() {
+  frames_.clear();
+  difference_.reset();
+}
+
+}  // namespace weft

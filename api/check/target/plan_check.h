@@ -1,0 +1,73 @@
+// Judges the steps of a plan while a target runs it: each result against the reference on the
+// very operands that the target read, so that no error of one step is taken for another's.
+//
+// A node of the graph is judged once all its steps have run; a view, which has no step, as soon
+// as what it views is there. The operands of a step are those that were judged: one that has
+// changed since is memory that another step wrote over. Nested plans are judged as the graphs
+// that they come from, and their node in the outer graph as a whole.
+#ifndef WEFT_API_CHECK_TARGET_PLAN_CHECK_H_
+#define WEFT_API_CHECK_TARGET_PLAN_CHECK_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "api/check/target/node_judge.h"
+#include "api/check/target/target_check.h"
+#include "backends/step_observer.h"
+#include "graph/ir/graph.h"
+
+namespace weft {
+
+class PlanCheck : public StepObserver {
+ public:
+  // `main` is the graph that plans are made from, with LoweringTarget::record_values. A routine
+  // that rounds its operands may be off by `operand_error`.
+  explicit PlanCheck(const Graph& main, double operand_error = 0);
+  ~PlanCheck() override;
+
+  absl::Status BeginRun(const Plan& plan, absl::Span<const HostTensor> inputs,
+                        const SymbolEnv& env) override;
+  absl::Status BeforeStep(const ObservedStep& step) override;
+  absl::Status AfterStep(const ObservedStep& step) override;
+  absl::Status EndRun(const Plan& plan, absl::Span<const HostTensor> outputs) override;
+
+  // A run has failed with `status`: a difference when the reference takes the operands of the
+  // step that failed.
+  void RunFailed(const absl::Status& status);
+  // Before another run.
+  void Reset();
+
+  const std::optional<StepDifference>& difference() const { return difference_; }
+  const PlanCheckStats& stats() const { return stats_; }
+
+ private:
+  struct PlanIndex;
+  struct Frame;
+
+  const PlanIndex& IndexOf(const Plan& plan, const Graph& graph);
+  Frame& frame() { return *frames_.back(); }
+  absl::Status CheckOperands(const ObservedStep& step);
+  void MarkInput(Frame& frame, const Value* value, HostTensor tensor);
+  void Complete(Frame& frame, const Value* value);
+  // Judges nodes that are done; `step` is the last one that ran, null at the end.
+  absl::Status Drain(const ObservedStep* step);
+  absl::Status Finish(const Node& node, const ObservedStep* step);
+  absl::Status TakeResults(const Node& node, const ObservedStep& step, bool own);
+  absl::Status Differs(const ObservedStep* step, const Node* node, std::string what, double excess);
+  void Describe(int step, const Node* node, std::string what, double excess);
+
+  const Graph& main_;
+  const double operand_error_;
+  std::vector<std::unique_ptr<Frame>> frames_;  // Runs, from the outermost.
+  absl::flat_hash_map<const Plan*, std::unique_ptr<PlanIndex>> indices_;
+  std::optional<StepDifference> difference_;
+  PlanCheckStats stats_;
+};
+
+}  // namespace weft
+
+#endif  // WEFT_API_CHECK_TARGET_PLAN_CHECK_H_

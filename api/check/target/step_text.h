@@ -1,0 +1,19 @@
+// A step of a plan in words, for reports of what it gets wrong.
+#ifndef WEFT_API_CHECK_TARGET_STEP_TEXT_H_
+#define WEFT_API_CHECK_TARGET_STEP_TEXT_H_
+
+#include "api/check/target/plan_check.h"
+#include "backends/symbol_env.h"
+#include "graph/ir/graph.h"
+#include "lowering/plan.h"
+
+namespace weft {
+
+// Fills in all but what differs and the routine. `index` is the step's, -1 for a node without
+// one; `env` has the sizes; `node` may be null.
+void DescribeStep(const Plan& plan, int index, const SymbolEnv* env, const Node* node,
+                  StepDifference* to);
+
+}  // namespace weft
+
+#endif  // WEFT_API_CHECK_TARGET_STEP_TEXT_H_

@@ -1,0 +1,202 @@
+#include "api/dynamic/variant_cache.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+
+namespace weft {
+
+VariantCache::VariantCache(const Module& model, ProgramOptions options)
+    : model_(model),
+      options_(std::move(options)),
+      binder_(*model.main()),
+      policy_(*model.main(), binder_, options_) {}
+
+absl::StatusOr<std::vector<HostTensor>> VariantCache::Found::Run(
+    absl::Span<const HostTensor> inputs, std::vector<HostTensor>* written) const {
+  return variant_ != nullptr ? variant_->Run(inputs, written)
+                             : model_->RunStateless(inputs, written);
+}
+
+// --- Calls ---------------------------------------------------------------------------
+
+absl::StatusOr<VariantCache::Found> VariantCache::Get(absl::Span<const HostTensor> inputs) {
+  Values values;
+  const absl::Status status = binder_.Bind(inputs, &values);
+  {
+    absl::MutexLock lock(&mu_);
+    ++counts_.calls;
+    counts_.refused += !status.ok();
+    WEFT_RETURN_IF_ERROR(status);
+    if (auto variant = Find(values, inputs)) return Found(std::move(variant));
+  }
+  return Compile(values, inputs);
+}
+
+// Counts the call.
+std::shared_ptr<const Variant> VariantCache::Find(const Values& values,
+                                                  absl::Span<const HostTensor> inputs) {
+  for (size_t i = 0; i < recent_.size(); ++i) {
+    Entry& entry = entries_[recent_[i]];
+    if (entry.variant->FirstFailing(values, inputs) >= 0) continue;
+    std::rotate(recent_.begin(), recent_.begin() + i, recent_.begin() + i + 1);
+    ++entry.calls;
+    ++counts_.hits;
+    return entry.variant;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<VariantCache::Found> VariantCache::Compile(const Values& values,
+                                                          absl::Span<const HostTensor> inputs) {
+  absl::MutexLock compiling(&compile_mu_);
+  std::vector<MissedVariant> misses;
+  bool full;
+  {
+    absl::MutexLock lock(&mu_);
+    // Another thread may have made it meanwhile.
+    if (auto variant = Find(values, inputs)) return Found(std::move(variant));
+    misses = Misses(values, inputs);
+    full = static_cast<int>(entries_.size()) >= options_.cache_limit;
+  }
+  if (full) return PastLimit(std::move(misses));
+  Variant::Request request;
+  request.choice = policy_.Choose(values, inputs);
+  request.sizes = values;
+  request.inputs.assign(inputs.begin(), inputs.end());
+  int64_t compiles = 0;
+  auto variant = Variant::Make(model_, binder_, std::move(request), options_, &compiles);
+  absl::MutexLock lock(&mu_);
+  counts_.compiles += compiles;
+  WEFT_RETURN_IF_ERROR(variant.status());
+  LogVariant(static_cast<int>(entries_.size()), **variant, misses);
+  recent_.insert(recent_.begin(), static_cast<int>(entries_.size()));
+  entries_.push_back({*variant, std::move(misses), 1});
+  return Found(*std::move(variant));
+}
+
+void VariantCache::LogVariant(int id, const Variant& variant,
+                              const std::vector<MissedVariant>& misses) const {
+  Log(LogComponent::kDynamic, absl::StrCat("variant ", id, " for ", variant.inputs_text()));
+  for (const MissedVariant& miss : misses) {
+    Log(LogArtifact::kRecompiles, absl::StrCat("variant ", id, ", because ", miss.text));
+  }
+  if (!IsLogged(LogArtifact::kGuards)) return;
+  for (const VariantGuard& guard : variant.guards()) {
+    Log(LogArtifact::kGuards, absl::StrCat("variant ", id, ": ", GuardText(guard, *model_.main()),
+                                           "; from ", guard.origin));
+  }
+}
+
+absl::StatusOr<VariantCache::Found> VariantCache::PastLimit(std::vector<MissedVariant> misses) {
+  absl::MutexLock lock(&mu_);
+  if (options_.at_limit == ProgramOptions::AtLimit::kFail) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the program has ", entries_.size(), " variants, which is the limit, and none takes the ",
+        "call; ", misses.back().text,
+        "; make the sizes that change symbolic (dynamic=symbolic, or mark_dynamic)"));
+  }
+  if (as_imported_ == nullptr) {
+    WEFT_ASSIGN_OR_RETURN(Session session,
+                          Session::Create(model_.Clone(), options_.target, options_.session));
+    as_imported_ = std::make_shared<Session>(std::move(session));
+  }
+  ++counts_.as_imported;
+  counts_.last_miss = std::move(misses);
+  return Found(as_imported_);
+}
+
+absl::Status VariantCache::CheckTakes(int input) const {
+  absl::MutexLock lock(&mu_);
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].variant->TakesInput(input)) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "variant ", i, " has \"", model_.main()->input_info(input).name,
+        "\" as a part of its code: the pipeline \"", options_.compile.passes, "\" froze it"));
+  }
+  return absl::OkStatus();
+}
+
+// --- Explanations --------------------------------------------------------------------
+
+std::vector<MissedVariant> VariantCache::Misses(const Values& values,
+                                                absl::Span<const HostTensor> inputs) const {
+  std::vector<MissedVariant> misses;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    const Variant& variant = *entries_[i].variant;
+    const int failing = variant.FirstFailing(values, inputs);
+    const VariantGuard& guard = variant.guards()[failing];
+    misses.push_back(Miss(static_cast<int>(i), guard, values));
+  }
+  return misses;
+}
+
+MissedVariant VariantCache::Miss(int id, const VariantGuard& guard, const Values& values) const {
+  const Graph& main = *model_.main();
+  MissedVariant miss;
+  miss.variant = id;
+  miss.guard = GuardText(guard, main);
+  miss.origin = guard.origin;
+  std::vector<std::string> changes;
+  ForEachSymbol(guard.condition, [&](SymInt symbol) {
+    const int number = binder_.NumberOf(symbol);
+    const int64_t before = entries_[id].variant->sizes()[number];
+    const int64_t now = values[number];
+    const SizeBinder::Source& source = binder_.source(number);
+    miss.changed.push_back({main.input_info(source.input).name, source.dim, before, now});
+    changes.push_back(absl::StrCat(source.bare ? "" : absl::StrCat(symbol.ToString(), ", by "),
+                                   binder_.SourceText(number), " was ", before, ", is ", now));
+  });
+  if (guard.input >= 0) changes.push_back("the value differs");
+  miss.text =
+      absl::StrCat("variant ", id, " needs ", miss.guard, ": ", absl::StrJoin(changes, "; "));
+  return miss;
+}
+
+ExplainedVariant VariantCache::ExplainVariant(int id) const {
+  const Entry& entry = entries_[id];
+  const Variant& variant = *entry.variant;
+  ExplainedVariant explained;
+  explained.id = id;
+  explained.calls = entry.calls;
+  explained.made_for = variant.inputs_text();
+  explained.misses = entry.misses;
+  explained.nodes = variant.module().num_nodes();
+  for (size_t i = 0; i < variant.choice().sizes.size(); ++i) {
+    const SizeChoice& choice = variant.choice().sizes[i];
+    const SymInt symbol = binder_.symbols()[i];
+    const bool fixed = choice.value.is_constant();
+    explained.sizes.push_back({symbol.ToString(), binder_.SourceText(static_cast<int>(i)), fixed,
+                               choice.value == symbol ? "symbolic" : choice.value.ToString(),
+                               choice.why});
+  }
+  for (const ValueChoice& choice : variant.choice().values) {
+    const std::string name = absl::StrCat("\"", model_.main()->input_info(choice.input).name, "\"");
+    explained.sizes.push_back({"", absl::StrCat("value of ", name), choice.fixed,
+                               choice.fixed ? "fixed" : "any", choice.why});
+  }
+  for (const VariantGuard& guard : variant.guards()) {
+    explained.guards.push_back({GuardText(guard, *model_.main()), guard.origin});
+  }
+  return explained;
+}
+
+ProgramExplanation VariantCache::Explain() const {
+  absl::MutexLock lock(&mu_);
+  ProgramExplanation explanation = counts_;
+  explanation.dynamic = options_.dynamic;
+  explanation.cache_limit = options_.cache_limit;
+  for (const Constraint& c : binder_.constraints()) {
+    explanation.constraints.push_back({c.text, c.origin});
+  }
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    explanation.variants.push_back(ExplainVariant(static_cast<int>(i)));
+  }
+  return explanation;
+}
+
+}  // namespace weft

@@ -1,0 +1,86 @@
+// The variants of a program, keyed by their guards. Thread-safe.
+#ifndef WEFT_API_DYNAMIC_VARIANT_CACHE_H_
+#define WEFT_API_DYNAMIC_VARIANT_CACHE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
+#include "api/dynamic/explain.h"
+#include "api/dynamic/size_binder.h"
+#include "api/dynamic/size_policy.h"
+#include "api/dynamic/variant.h"
+#include "api/program_options.h"
+#include "api/session.h"
+#include "graph/ir/graph.h"
+
+namespace weft {
+
+class VariantCache {
+ public:
+  // `model` outlives it and stays as it is.
+  VariantCache(const Module& model, ProgramOptions options);
+  VariantCache(const VariantCache&) = delete;
+  VariantCache& operator=(const VariantCache&) = delete;
+  // InvalidArgument for options that do not fit the model.
+  absl::Status Check() { return policy_.Check(); }
+
+  // What runs a call: a variant, or the model as it was imported.
+  class Found {
+   public:
+    explicit Found(std::shared_ptr<const Variant> variant) : variant_(std::move(variant)) {}
+    explicit Found(std::shared_ptr<const Session> model) : model_(std::move(model)) {}
+    absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor> inputs,
+                                                std::vector<HostTensor>* written) const;
+
+   private:
+    std::shared_ptr<const Variant> variant_;
+    std::shared_ptr<const Session> model_;
+  };
+  // `inputs` are all given. Compiles when no variant takes them.
+  absl::StatusOr<Found> Get(absl::Span<const HostTensor> inputs);
+
+  // FailedPrecondition when some variant has the input as a part of its code.
+  absl::Status CheckTakes(int input) const;
+  ProgramExplanation Explain() const;
+
+ private:
+  struct Entry {
+    std::shared_ptr<const Variant> variant;
+    std::vector<MissedVariant> misses;
+    int64_t calls = 0;
+  };
+  using Values = std::vector<int64_t>;
+
+  std::shared_ptr<const Variant> Find(const Values& values, absl::Span<const HostTensor> inputs)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<Found> Compile(const Values& values, absl::Span<const HostTensor> inputs);
+  absl::StatusOr<Found> PastLimit(std::vector<MissedVariant> misses);
+  std::vector<MissedVariant> Misses(const Values& values, absl::Span<const HostTensor> inputs) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void LogVariant(int id, const Variant& variant, const std::vector<MissedVariant>& misses) const;
+  MissedVariant Miss(int id, const VariantGuard& guard, const Values& values) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  ExplainedVariant ExplainVariant(int id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const Module& model_;
+  const ProgramOptions options_;
+  const SizeBinder binder_;
+  absl::Mutex compile_mu_ ABSL_ACQUIRED_BEFORE(mu_);  // One variant at a time is made.
+  SizePolicy policy_;                                 // Of the one who compiles.
+  mutable absl::Mutex mu_;
+  std::vector<Entry> entries_ ABSL_GUARDED_BY(mu_);
+  std::vector<int> recent_ ABSL_GUARDED_BY(mu_);  // Places in entries_, the last used first.
+  std::shared_ptr<const Session> as_imported_ ABSL_GUARDED_BY(mu_);
+  ProgramExplanation counts_ ABSL_GUARDED_BY(mu_);  // The numbers and the last miss alone.
+};
+
+}  // namespace weft
+
+#endif  // WEFT_API_DYNAMIC_VARIANT_CACHE_H_

@@ -1,0 +1,21 @@
+// Where nodes come from: the source nodes that they stand for, and the passes,
+// rules and rewrites that made them.
+#ifndef WEFT_API_INSPECT_BLAME_H_
+#define WEFT_API_INSPECT_BLAME_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/ir/graph.h"
+
+namespace weft {
+
+// `what` is a value as the text form numbers it ("%12", in @main, or "@f:%12"),
+// the name of a source node, or "all" for a table with a line for each node.
+// For names, all nodes that stand for that source.
+absl::StatusOr<std::string> Blame(const Module& module, absl::string_view what);
+
+}  // namespace weft
+
+#endif  // WEFT_API_INSPECT_BLAME_H_

@@ -1,0 +1,89 @@
+#include "api/inspect/graph_view.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "profiler/read/read.h"
+#include "serialize/html/html.h"
+#include "serialize/html/kernel_times.h"
+#include "serialize/html/model_explorer.h"
+#include "serialize/html/module_view.h"
+
+namespace weft {
+namespace {
+
+// The reason with the figures and the suggestion; the rest has fields of its own.
+std::string RemarkText(const Remark& remark) {
+  std::string text = remark.op.empty() ? "" : absl::StrCat(remark.op, ": ");
+  text += remark.reason;
+  for (const auto& [name, value] : remark.args) absl::StrAppend(&text, ", ", name, "=", value);
+  if (!remark.suggestion.empty()) absl::StrAppend(&text, "; ", remark.suggestion);
+  return text;
+}
+
+}  // namespace
+
+struct GraphRecorder::State {
+  explicit State(std::string title) : builder(std::move(title)) {}
+
+  absl::Status AfterPass(const PassReport& report, const Module& module,
+                         const std::vector<Remark>& all) {
+    if (report.changed) {
+      WEFT_RETURN_IF_ERROR(builder.AddSnapshot(module, report.path, report.text));
+    }
+    for (; remarks < all.size(); ++remarks) AddRemark(report.path, all[remarks]);
+    return absl::OkStatus();
+  }
+
+  void AddRemark(const std::string& path, const Remark& remark) {
+    ModuleViewBuilder::RemarkText text;
+    const std::string reason = RemarkText(remark);
+    text.path = path;
+    text.kind = RemarkKindName(remark.kind);
+    text.rule = remark.rule;
+    text.text = reason;
+    text.function = remark.function;
+    if (remark.node >= 0) text.nodes.push_back(remark.node);
+    text.nodes.insert(text.nodes.end(), remark.related.begin(), remark.related.end());
+    text.sources = remark.provenance;
+    builder.AddRemark(text);
+  }
+
+  ModuleViewBuilder builder;
+  size_t remarks = 0;  // Those that have been taken over.
+};
+
+GraphRecorder::GraphRecorder(std::string title) : state_(std::make_unique<State>(title)) {}
+
+GraphRecorder::~GraphRecorder() = default;
+
+absl::Status GraphRecorder::Start(const Module& module) {
+  return state_->builder.AddSnapshot(module, "import", "");
+}
+
+void GraphRecorder::Record(CompileOptions* options) {
+  options->context.remarks = true;
+  options->observe_pass = [this](const PassReport& report, const Module& module,
+                                 const std::vector<Remark>& remarks) {
+    return state_->AfterPass(report, module, remarks);
+  };
+}
+
+absl::Status GraphRecorder::AddTrace(const std::string& path, const FileProgress& progress) {
+  KernelTimes times;
+  profiler::ReadOptions options;
+  options.progress = progress;
+  WEFT_RETURN_IF_ERROR(profiler::ReadTrace(path, times, options));
+  for (const KernelTime& k : times.kernels()) {
+    state_->builder.AddKernel(k.name, k.microseconds, k.calls, k.bytes, k.sources);
+  }
+  return absl::OkStatus();
+}
+
+std::string GraphRecorder::Html() const { return ToHtml(state_->builder.view()); }
+
+std::string GraphRecorder::ModelExplorer() const { return ToModelExplorer(state_->builder.view()); }
+
+}  // namespace weft

@@ -1,0 +1,55 @@
+#include "api/inspect/profile.h"
+
+#include <utility>
+
+#include "base/status_macros.h"
+#include "profiler/session.h"
+#include "profiler/sinks/file_sink.h"
+#include "profiler/sinks/key_averages.h"
+
+namespace weft {
+
+struct Profile::Impl {
+  ProfileOptions options;
+  std::unique_ptr<profiler::TraceSink> file;
+  std::unique_ptr<profiler::KeyAverages> averages;
+  std::unique_ptr<profiler::Session> session;
+};
+
+Profile::Profile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Profile::~Profile() = default;
+
+absl::StatusOr<std::unique_ptr<Profile>> Profile::Start(const ProfileOptions& options) {
+  auto impl = std::make_unique<Impl>();
+  impl->options = options;
+  if (!options.path.empty()) {
+    WEFT_ASSIGN_OR_RETURN(impl->file, profiler::MakeFileSink(options.path, options.max_file_bytes));
+  }
+  profiler::KeyAveragesOptions averages;
+  if (options.group_by_input_shape) {
+    averages.group = profiler::KeyAveragesOptions::Group::kNameAndShapes;
+  }
+  impl->averages = std::make_unique<profiler::KeyAverages>(averages);
+  WEFT_ASSIGN_OR_RETURN(impl->session, profiler::Session::Start({}));
+  return std::unique_ptr<Profile>(new Profile(std::move(impl)));
+}
+
+void Profile::Step() { impl_->session->Step(); }
+
+absl::Status Profile::Finish() {
+  WEFT_ASSIGN_OR_RETURN(const profiler::Trace trace, impl_->session->Stop());
+  if (impl_->file != nullptr) {
+    WEFT_RETURN_IF_ERROR(profiler::ExportTrace(trace, *impl_->file));
+  }
+  return profiler::ExportTrace(trace, *impl_->averages);
+}
+
+absl::StatusOr<std::string> Profile::Table() const {
+  profiler::TableOptions table;
+  table.sort_by = impl_->options.sort_by;
+  table.row_limit = impl_->options.row_limit;
+  table.roofline = {impl_->options.peak_gbytes, impl_->options.peak_gflops};
+  return impl_->averages->Table(table);
+}
+
+}  // namespace weft

@@ -1,0 +1,19 @@
+// Copies between views of equal dims: any strides, also to and from f32 where the
+// other side is a narrower float.
+#ifndef WEFT_BACKENDS_CPU_INTERPRETER_COPY_H_
+#define WEFT_BACKENDS_CPU_INTERPRETER_COPY_H_
+
+#include "absl/status/statusor.h"
+#include "backends/cpu/interpreter/tile_program.h"
+#include "backends/cpu/runtime/run_view.h"
+
+namespace weft::cpu {
+
+// A program of two arguments, source and target, at the views' first elements. Equal
+// dtypes are copied bit by bit. Unimplemented for elements of four bits.
+absl::StatusOr<TileProgram> CompileCopy(const RunView& from, const RunView& to,
+                                        const TileTable& table);
+
+}  // namespace weft::cpu
+
+#endif  // WEFT_BACKENDS_CPU_INTERPRETER_COPY_H_

@@ -1,0 +1,144 @@
+// From a kernel to a TileProgram.
+#include <algorithm>
+#include <utility>
+
+#include "backends/cpu/interpreter/tile_loops.h"
+#include "backends/cpu/interpreter/tile_program.h"
+#include "backends/cpu/interpreter/tile_stage.h"
+#include "base/align.h"
+#include "base/status_macros.h"
+
+namespace weft::cpu {
+namespace {
+
+// Rows of a tile should stay in the second-level cache.
+constexpr int64_t kRowBytes = 256 << 10;
+
+void AddReductions(const Nest& nest, const TileTable& table, bool columns, TileNest* out,
+                   SlotPool& pool) {
+  for (const Stage& stage : nest.stages) {
+    for (const Reduction& from : stage.reductions) {
+      TileReduction r;
+      r.op = from.op;
+      r.arg = from.op == ReduceOp::kArgMax || from.op == ReduceOp::kArgMin;
+      r.dtype = r.arg ? stage.body[from.value].dtype : from.dtype;
+      r.bytes = TileBytes(r.dtype);
+      r.blocked = columns && from.op == ReduceOp::kSum && IsFloat(r.dtype);
+      r.start = columns ? table.start_column(r.op, r.dtype) : table.start_row(r.op, r.dtype);
+      r.finish = table.finish_row(r.op, r.dtype);
+      r.add = columns ? table.reduce_column(r.op, r.dtype) : nullptr;
+      const int64_t lanes = columns ? out->tile : 1;
+      r.acc = pool.Take(AlignTile(lanes * kAccumulatorBytes));
+      r.at = pool.Take(AlignTile(lanes * 8));
+      r.block = r.blocked ? pool.Take(AlignTile(lanes * r.bytes)) : 0;
+      r.result = pool.Take(kTileAlign);
+      out->reductions.push_back(r);
+    }
+  }
+}
+
+// How many lanes a tile has: all of a short loop, fewer where rows are long.
+int64_t ChooseTile(const Nest& nest, const NestLoops& loops) {
+  if (loops.lane < 0) return 1;
+  const int64_t extent = std::max<int64_t>(1, loops.loops[loops.lane].extent);
+  int64_t tile = std::min<int64_t>(kMaxTile, AlignUp(extent, 16));
+  int64_t row = 0;
+  for (DType dtype : nest.rows) row += TileBytes(dtype) * loops.inner_points;
+  while (loops.columns && tile > 16 && row * tile > kRowBytes) tile = AlignUp(tile / 2, 16);
+  size_t body = 0;
+  for (const Stage& stage : nest.stages) body = std::max(body, stage.body.size());
+  if (body > 64) tile = std::min<int64_t>(tile, kMaxTile / 2);
+  return tile;
+}
+
+void CountItems(TileNest* nest) {
+  nest->items = 1;
+  for (size_t i = 0; i < nest->loops.size(); ++i) {
+    const TileLoop& loop = nest->loops[i];
+    if (static_cast<int>(i) == nest->lane) {
+      nest->lane_tiles = (loop.extent + nest->tile - 1) / nest->tile;
+    }
+    if (loop.inner) continue;
+    nest->items *= static_cast<int>(i) == nest->lane ? nest->lane_tiles : loop.extent;
+  }
+}
+
+absl::StatusOr<TileNest> CompileNest(const Kernel& kernel, const Nest& from, const TileTable& table,
+                                     SizeFn value_of, ConstantPool& constants, int64_t start,
+                                     int64_t* end) {
+  WEFT_ASSIGN_OR_RETURN(NestLoops loops, MakeLoops(kernel, from, value_of));
+  TileNest nest;
+  nest.loops = loops.loops;
+  nest.lane = loops.lane;
+  nest.columns = loops.columns;
+  nest.inner_points = loops.inner_points;
+  nest.tile = ChooseTile(from, loops);
+  CountItems(&nest);
+  if (loops.empty) nest.items = 0;
+  SlotPool pool(start);
+  AddReductions(from, table, nest.columns, &nest, pool);
+  for (DType dtype : from.rows) {
+    const int64_t bytes = TileBytes(dtype);
+    const int64_t lanes = nest.columns ? nest.tile : 1;
+    // Rows end with a full tile.
+    nest.rows.push_back(
+        {pool.Take(AlignTile((nest.inner_points * lanes + nest.tile) * bytes)), bytes});
+  }
+  const StageContext context = {kernel, from, loops, table, value_of, constants, nest};
+  int first = 0;
+  int64_t points = 1;
+  for (const TileLoop& loop : nest.loops) points *= loop.extent;
+  for (size_t s = 0; s < from.stages.size(); ++s) {
+    TileStage stage;
+    stage.first_reduction = first;
+    stage.num_reductions = static_cast<int>(from.stages[s].reductions.size());
+    first += stage.num_reductions;
+    stage.per_row = from.stages[s].per_row;
+    stage.addresses = std::move(loops.addresses[s]);
+    StageValues values;
+    WEFT_RETURN_IF_ERROR(CompileStage(context, from.stages[s], &stage, &values));
+    SlotPool slots(pool.end());
+    PlaceValues(values, nest.tile, stage, slots);
+    *end = std::max(*end, slots.end());
+    nest.cost += points * static_cast<int64_t>(stage.ops.size());
+    nest.stages.push_back(std::move(stage));
+  }
+  *end = std::max(*end, pool.end());
+  return nest;
+}
+
+}  // namespace
+
+DType ComputeDType(DType memory) {
+  return IsFloat(memory) && DTypeBits(memory) < 32 ? DType::kF32 : memory;
+}
+
+absl::StatusOr<TileProgram> CompileTiles(
+    const Kernel& kernel, const TileTable& table,
+    absl::FunctionRef<std::optional<int64_t>(SymInt)> value_of) {
+  TileProgram program;
+  program.name = kernel.name;
+  const int64_t start = kMaxTile * 8;  // After the offsets of a gather.
+  int64_t end = start;
+  int64_t values = 0;
+  int64_t loops = 0;
+  ConstantPool constants(table, &program.constants);
+  for (const Nest& nest : kernel.nests) {
+    WEFT_ASSIGN_OR_RETURN(auto compiled,
+                          CompileNest(kernel, nest, table, value_of, constants, start, &end));
+    int64_t in_nest = 0;
+    for (TileStage& stage : compiled.stages) {
+      stage.values_at = in_nest;
+      in_nest += static_cast<int64_t>(stage.values.size());
+    }
+    values = std::max(values, in_nest);
+    loops = std::max(loops, static_cast<int64_t>(compiled.loops.size()));
+    program.nests.push_back(std::move(compiled));
+  }
+  program.values_at = end;
+  program.loops_at = AlignTile(end + values * 8);
+  program.workspace_bytes = AlignTile(program.loops_at + (loops + 1) * 8);
+  return program;
+}
+
+}  // namespace weft::cpu

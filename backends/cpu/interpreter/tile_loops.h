@@ -1,0 +1,41 @@
+// The loops of a nest with numbers for expressions: joined where every access walks
+// them as one, and the choice of the loop that is cut into tiles.
+#ifndef WEFT_BACKENDS_CPU_INTERPRETER_TILE_LOOPS_H_
+#define WEFT_BACKENDS_CPU_INTERPRETER_TILE_LOOPS_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "backends/cpu/interpreter/tile_program.h"
+#include "lowering/kernel.h"
+
+namespace weft::cpu {
+
+using SizeFn = absl::FunctionRef<std::optional<int64_t>(SymInt)>;
+
+absl::StatusOr<int64_t> SizeOf(SymInt s, SizeFn value_of);
+
+// The accesses of a nest, stage by stage: those of loads in the order of the body,
+// then those of stores.
+using StageAddresses = std::vector<std::vector<TileAddress>>;
+
+struct NestLoops {
+  std::vector<TileLoop> loops;
+  // By loop of the kernel: its place in `loops`, or -1 where it has one point.
+  std::vector<int> place;
+  StageAddresses addresses;
+  bool empty = false;  // An outer loop has no points.
+  int64_t inner_points = 1;
+  int lane = -1;
+  bool columns = false;
+};
+
+// Terms of addresses keep their values and have no functions yet.
+absl::StatusOr<NestLoops> MakeLoops(const Kernel& kernel, const Nest& nest, SizeFn value_of);
+
+}  // namespace weft::cpu
+
+#endif  // WEFT_BACKENDS_CPU_INTERPRETER_TILE_LOOPS_H_

@@ -1,0 +1,164 @@
+// A kernel for one assignment of its symbols: numbers in place of expressions, loops
+// joined and dropped, one of them cut into tiles of lanes, and functions picked.
+//
+// The loop of the lanes is an inner one (a row: reductions run along the lanes) or an
+// outer one (columns: reductions run lane by lane over the inner loops), whichever
+// meets memory in better order. Values that are equal in all lanes are uniform and
+// take one element.
+#ifndef WEFT_BACKENDS_CPU_INTERPRETER_TILE_PROGRAM_H_
+#define WEFT_BACKENDS_CPU_INTERPRETER_TILE_PROGRAM_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "backends/cpu/kernels/tile_ops.h"
+#include "lowering/kernel.h"
+
+namespace weft::cpu {
+
+struct TileTerm {
+  int value = -1;
+  TermFn fn = nullptr;
+  int64_t bytes = 0;  // Of an index.
+  int64_t stride = 0;
+  int64_t bound = 0;
+  bool uniform = false;
+};
+
+struct TileGuard {
+  int64_t offset = 0;
+  std::vector<int64_t> strides;  // By loop of the nest.
+  int64_t bound = 0;
+};
+
+// Where a load or store finds its elements.
+struct TileAddress {
+  int arg = -1;
+  int64_t element_bytes = 0;
+  int64_t offset = 0;
+  std::vector<int64_t> strides;  // By loop of the nest.
+  int64_t lane_stride = 0;
+  std::vector<TileTerm> terms;
+  bool varying_terms = false;
+  std::vector<TileGuard> guards;
+};
+
+struct TileOp {
+  enum class Kind : uint8_t {
+    kCompute,  // dst = fn(a, b, c)
+    kLoad,     // dst = elements at the address; in place where they can be used as
+               // they lie (`move` null)
+    kIndex,    // dst = the number of loop `loop`
+    kRow,      // dst = what row `loop` holds at this point
+    kKeepIn,   // dst is computed into row `loop`
+    kStoreIn,  // dst is computed into memory at the address
+    kKeep,     // Row `loop` = a
+    kStore,    // Memory at the address = a
+    kReduce,   // Reduction `loop` takes a
+  };
+  Kind kind = Kind::kCompute;
+  bool uniform = false;  // One element.
+  int dst = -1;
+  int a = 0;
+  int b = 0;
+  int c = 0;
+  int loop = -1;
+  TileFn fn = nullptr;
+  int address = -1;
+  MoveFn move = nullptr;
+  GatherFn gather = nullptr;
+  int64_t tile_bytes = 0;      // Of an element in the tile that memory meets.
+  TileFn broadcast = nullptr;  // Of `otherwise`, value a, in guarded loads.
+  IotaFn iota = nullptr;
+  ReduceFn reduce = nullptr;
+};
+
+struct TileReduction {
+  ReduceOp op = ReduceOp::kSum;
+  DType dtype = DType::kF32;
+  int64_t bytes = 0;  // Of an element.
+  bool arg = false;
+  // A column's sums of floats are made in blocks.
+  bool blocked = false;
+  TileFn start = nullptr;
+  TileFn finish = nullptr;
+  ReduceFn add = nullptr;  // Columns: of a block to the sum.
+  // In a thread's workspace: accumulators, positions, blocks, the result of a row.
+  int64_t acc = 0;
+  int64_t at = 0;
+  int64_t block = 0;
+  int64_t result = 0;
+};
+
+// Where the elements of a value lie at first.
+struct TileValue {
+  enum class Place : uint8_t { kNone, kConstant, kWorkspace };
+  Place place = Place::kNone;
+  int64_t offset = 0;
+};
+
+struct TileStage {
+  bool per_row = false;
+  std::vector<TileOp> ops;
+  std::vector<TileAddress> addresses;
+  std::vector<TileValue> values;
+  int64_t values_at = 0;  // The first one among those of the nest.
+  int first_reduction = 0;
+  int num_reductions = 0;
+};
+
+struct TileLoop {
+  int64_t extent = 1;
+  bool inner = false;
+  // How far a step moves the row-major position among the inner points.
+  int64_t position = 0;
+};
+
+struct TileRow {
+  int64_t offset = 0;  // In a thread's workspace.
+  int64_t bytes = 0;   // Of an element.
+};
+
+struct TileNest {
+  std::vector<TileLoop> loops;  // Outer, then inner.
+  int lane = -1;                // -1: all points one by one.
+  bool columns = false;
+  int64_t tile = 1;
+  int64_t inner_points = 1;
+  int64_t items = 0;  // Units of parallel work.
+  int64_t lane_tiles = 1;
+  std::vector<TileStage> stages;
+  std::vector<TileReduction> reductions;
+  std::vector<TileRow> rows;
+  int64_t cost = 0;  // Elements computed, about.
+};
+
+struct TileProgram {
+  std::string name;
+  std::vector<TileNest> nests;
+  std::vector<int64_t> constants;  // Memory of uniform and broadcast constants.
+  // Layout of a thread's workspace: offsets of a gather, what the nests place, a
+  // pointer for each value, the numbers of the loops.
+  int64_t values_at = 0;
+  int64_t loops_at = 0;
+  int64_t workspace_bytes = 0;
+};
+
+inline constexpr int64_t kMaxTile = 512;
+// Lanes that go from blocks into a column's sum at once.
+inline constexpr int64_t kSumBlock = 64;
+
+// `value_of` gives the value of an expression, nullopt when it has none. Errors:
+// InvalidArgument for an expression without value; Unimplemented for a dtype that
+// kernels do not have.
+absl::StatusOr<TileProgram> CompileTiles(
+    const Kernel& kernel, const TileTable& table,
+    absl::FunctionRef<std::optional<int64_t>(SymInt)> value_of);
+
+}  // namespace weft::cpu
+
+#endif  // WEFT_BACKENDS_CPU_INTERPRETER_TILE_PROGRAM_H_

@@ -1,0 +1,282 @@
+// Attention for a block of queries; compiled once for each instruction set.
+//
+// A block of keys is packed once and met by all queries, some rows at a time, so that
+// their scores stay in the cache; the weighted values are summed with the weights of the
+// keys so far, which are scaled again when a larger score is met.
+#include "backends/cpu/kernels/attention_tile.h"
+
+#include "backends/cpu/kernels/vector_math.h"
+
+namespace weft::cpu {
+namespace WEFT_CPU_ISA {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kWideVecs = 4;  // Of a panel, with kWideRows of accumulators in registers.
+#else
+constexpr int kWideVecs = 2;
+#endif
+constexpr int kNarrowVecs = 2;
+constexpr int kWideRows = 6;
+constexpr int kNarrowRows = kWideRows * kWideVecs / kNarrowVecs;
+// Widths are multiples of it.
+constexpr int64_t kColumns = kNarrowVecs * kLanes;
+constexpr int64_t kScoreRows = 48;  // That are weighed at a time.
+constexpr float kInf = __builtin_inff();
+
+inline Vec MaxOf(Vec a, Vec b) { return a > b ? a : b; }
+
+// c[kM, kN vectors] (+)= a[kM, depth] b[depth, kN vectors]
+template <int kM, int kN, bool kAdd>
+inline void Panel(const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc,
+                  int64_t depth) {
+  Vec acc[kM][kN];
+  for (int i = 0; i < kM; ++i) {
+    for (int j = 0; j < kN; ++j) {
+      acc[i][j] = kAdd ? LoadVec(c + i * ldc + j * kLanes) : Vec{};
+    }
+  }
+  for (int64_t p = 0; p < depth; ++p) {
+    Vec row[kN];
+    for (int j = 0; j < kN; ++j) row[j] = LoadVec(b + p * ldb + j * kLanes);
+    for (int i = 0; i < kM; ++i) {
+      const Vec x = Splat(a[i * lda + p]);
+      for (int j = 0; j < kN; ++j) acc[i][j] = Fma(x, row[j], acc[i][j]);
+    }
+  }
+  for (int i = 0; i < kM; ++i) {
+    for (int j = 0; j < kN; ++j) StoreVec(c + i * ldc + j * kLanes, acc[i][j]);
+  }
+}
+
+// A panel of `m` rows, of kM at most.
+template <int kM, int kN, bool kAdd>
+void PanelOf(int64_t m, const float* a, int64_t lda, const float* b, int64_t ldb, float* c,
+             int64_t ldc, int64_t depth) {
+  if constexpr (kM > 1) {
+    if (m < kM) return PanelOf<kM - 1, kN, kAdd>(m, a, lda, b, ldb, c, ldc, depth);
+  }
+  Panel<kM, kN, kAdd>(a, lda, b, ldb, c, ldc, depth);
+}
+
+template <int kM, int kN, bool kAdd>
+void Stripe(int64_t m, const float* a, int64_t lda, const float* b, int64_t ldb, float* c,
+            int64_t ldc, int64_t depth) {
+  for (int64_t i = 0; i < m; i += kM) {
+    PanelOf<kM, kN, kAdd>(Least(m - i, kM), a + i * lda, lda, b, ldb, c + i * ldc, ldc, depth);
+  }
+}
+
+// c[m, n] (+)= a[m, depth] b[depth, n]; n is a multiple of kColumns.
+template <bool kAdd>
+void Multiply(int64_t m, int64_t n, int64_t depth, const float* a, int64_t lda, const float* b,
+              int64_t ldb, float* c, int64_t ldc) {
+  constexpr int64_t kWide = kWideVecs * kLanes;
+  int64_t j = 0;
+  for (; j + kWide <= n; j += kWide) {
+    Stripe<kWideRows, kWideVecs, kAdd>(m, a, lda, b + j, ldb, c + j, ldc, depth);
+  }
+  if (j < n) Stripe<kNarrowRows, kNarrowVecs, kAdd>(m, a, lda, b + j, ldb, c + j, ldc, depth);
+}
+
+// Rows of a matrix, in f32 with row stride `ld`, zeros up to `width`.
+void PackRows(const AttentionMatrix& from, int64_t first, int64_t rows, int64_t columns,
+              int64_t width, float scale, float* to, int64_t ld) {
+  for (int64_t i = 0; i < rows; ++i) {
+    float* row = to + i * ld;
+    from.load(row, from.data + (first + i) * from.row * from.bytes, from.column, columns);
+    if (scale != 1) {
+      for (int64_t c = 0; c < columns; ++c) row[c] *= scale;
+    }
+    for (int64_t c = columns; c < width; ++c) row[c] = 0;
+  }
+}
+
+// Columns for rows: to[c, i] of `ld` columns, zeros for i from `rows` to `width`. `row`
+// has room for kLanes rows.
+void PackTransposed(const AttentionMatrix& from, int64_t first, int64_t rows, int64_t columns,
+                    int64_t width, float* row, float* to, int64_t ld) {
+  const int64_t padded = Up(columns, kLanes);
+  for (int64_t i = 0; i < width; i += kLanes) {
+    for (int64_t k = 0; k < kLanes; ++k) {
+      float* at = row + k * padded;
+      if (i + k < rows) {
+        from.load(at, from.data + (first + i + k) * from.row * from.bytes, from.column, columns);
+      } else {
+        for (int64_t c = 0; c < columns; ++c) at[c] = 0;
+      }
+    }
+    for (int64_t c = 0; c < columns; c += kLanes) {
+      Vec square[kLanes];
+      for (int k = 0; k < kLanes; ++k) square[k] = LoadVec(row + k * padded + c);
+      TransposeSquare<1>(square);
+      const int64_t n = Least(kLanes, columns - c);
+      for (int64_t k = 0; k < n; ++k) StoreVec(to + (c + k) * ld + i, square[k]);
+    }
+  }
+}
+
+// Scores of one query: cap, mask, keys after it; -inf from `keys` to `width`.
+void MaskRow(const AttentionBlock& b, int64_t query, int64_t first_key, int64_t keys, int64_t width,
+             float* s) {
+  if (b.softcap > 0) {
+    const Vec cap = Splat(b.softcap);
+    for (int64_t j = 0; j < width; j += kLanes) {
+      StoreVec(s + j, cap * Tanh(LoadVec(s + j) / cap));
+    }
+  }
+  if (b.mask.data != nullptr) {
+    const char* row = b.mask.data + (query * b.mask.row + first_key * b.mask.column) * b.mask.bytes;
+    if (b.mask_is_bool) {
+      for (int64_t j = 0; j < keys; ++j) s[j] = row[j * b.mask.column] ? s[j] : -kInf;
+    } else {
+      float mask[kAttentionKeys];
+      b.mask.load(mask, row, b.mask.column, keys);
+      for (int64_t j = 0; j < keys; ++j) s[j] += mask[j];
+    }
+  }
+  int64_t seen = keys;
+  if (b.causal && query + 1 - first_key < seen) seen = query + 1 - first_key;
+  if (seen < 0) seen = 0;
+  for (int64_t j = seen; j < width; ++j) s[j] = -kInf;
+}
+
+// The vector folded by halves with `fold`.
+template <typename Fold>
+inline float FoldLanes(Vec v, Fold fold) {
+  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+    Ints from;
+    for (int k = 0; k < kLanes; ++k) from[k] = static_cast<int>((k + half) % kLanes);
+    v = fold(v, __builtin_shuffle(v, from));
+  }
+  return v[0];
+}
+
+inline float Largest(const float* s, int64_t n) {
+  Vec top = Splat(-kInf);
+  for (int64_t j = 0; j < n; j += kLanes) top = MaxOf(LoadVec(s + j), top);
+  return FoldLanes(top, MaxOf);
+}
+
+// Weights in place of scores; their sum.
+inline float Weigh(float* s, int64_t n, float top) {
+  Vec sum = {};
+  for (int64_t j = 0; j < n; j += kLanes) {
+    const Vec weight = Exp(LoadVec(s + j) - top);
+    StoreVec(s + j, weight);
+    sum += weight;
+  }
+  return FoldLanes(sum, [](Vec a, Vec b) { return a + b; });
+}
+
+// What a block of queries holds in scratch.
+struct State {
+  float *q, *keys, *values, *rows, *scores, *sums, *top, *total;
+  int64_t value_width;
+};
+
+State Lay(const AttentionBlock& b, float* scratch) {
+  State s;
+  s.value_width = Up(b.value_features, kColumns);
+  const auto take = [&](int64_t n) {
+    float* at = scratch;
+    scratch += Up(n, 16);
+    return at;
+  };
+  s.q = take(b.queries * b.features);
+  s.keys = take(kAttentionKeys * b.features);
+  s.values = take(kAttentionKeys * s.value_width);
+  s.rows = take(kLanes * Up(b.features, kLanes));
+  s.scores = take(kScoreRows * kAttentionKeys);
+  s.sums = take(b.queries * s.value_width);
+  s.top = take(b.queries);
+  s.total = take(b.queries);
+  return s;
+}
+
+// Scores of a query as weights beside those of the keys before, whose sums are scaled.
+void WeighRow(const AttentionBlock& b, const State& s, int64_t query, int64_t width, float* row) {
+  const float block_top = Largest(row, width);
+  const float before = s.top[query];
+  const float top = block_top > before ? block_top : before;
+  // Nothing seen so far: weights of 0.
+  const float shift = top == -kInf ? 0 : top;
+  const float total = Weigh(row, width, shift);
+  const float again = before == -kInf ? 0 : before == top ? 1 : Exp(Splat(before - shift))[0];
+  s.total[query] = s.total[query] * again + total;
+  s.top[query] = top;
+  if (again == 1) return;
+  float* sums = s.sums + query * s.value_width;
+  for (int64_t c = 0; c < s.value_width; c += kLanes) {
+    StoreVec(sums + c, LoadVec(sums + c) * again);
+  }
+}
+
+// A block of values as the product wants it.
+struct Values {
+  const float* data;
+  int64_t row;
+};
+
+Values ValuesOf(const AttentionBlock& b, const State& s, int64_t first, int64_t keys) {
+  if (b.v.is_f32 && b.v.column == 1 && b.value_features == s.value_width) {
+    return {reinterpret_cast<const float*>(b.v.data) + first * b.v.row, b.v.row};
+  }
+  PackRows(b.v, first, keys, b.value_features, s.value_width, 1, s.values, s.value_width);
+  return {s.values, s.value_width};
+}
+
+// Takes keys [first, first + keys) in.
+void AddKeys(const AttentionBlock& b, const State& s, int64_t first, int64_t keys) {
+  const int64_t width = Up(keys, kColumns);
+  PackTransposed(b.k, first, keys, b.features, width, s.rows, s.keys, kAttentionKeys);
+  const Values values = ValuesOf(b, s, first, keys);
+  for (int64_t r = 0; r < b.queries; r += kScoreRows) {
+    const int64_t rows = Least(kScoreRows, b.queries - r);
+    if (b.causal && first > b.first + r + rows - 1) continue;
+    Multiply<false>(rows, width, b.features, s.q + r * b.features, b.features, s.keys,
+                    kAttentionKeys, s.scores, kAttentionKeys);
+    for (int64_t i = 0; i < rows; ++i) {
+      float* row = s.scores + i * kAttentionKeys;
+      MaskRow(b, b.first + r + i, first, keys, width, row);
+      WeighRow(b, s, r + i, width, row);
+    }
+    Multiply<true>(rows, s.value_width, keys, s.scores, kAttentionKeys, values.data, values.row,
+                   s.sums + r * s.value_width, s.value_width);
+  }
+}
+
+void Attend(const AttentionBlock& b, float* scratch) {
+  const State s = Lay(b, scratch);
+  PackRows(b.q, b.first, b.queries, b.features, b.features, b.scale, s.q, b.features);
+  for (int64_t i = 0; i < b.queries; ++i) {
+    s.top[i] = -kInf;
+    s.total[i] = 0;
+    for (int64_t c = 0; c < s.value_width; ++c) s.sums[i * s.value_width + c] = 0;
+  }
+  const int64_t end = b.causal ? Least(b.keys, b.first + b.queries) : b.keys;
+  for (int64_t first = 0; first < end; first += kAttentionKeys) {
+    AddKeys(b, s, first, Least(kAttentionKeys, end - first));
+  }
+  for (int64_t i = 0; i < b.queries; ++i) {
+    float* sums = s.sums + i * s.value_width;
+    // A query that sees no key has a result of 0.
+    const float share = s.total[i] == 0 ? 0 : 1 / s.total[i];
+    for (int64_t c = 0; c < b.value_features; ++c) sums[c] *= share;
+    b.store(b.y + (b.first + i) * b.y_row * b.y_bytes, sums, b.y_column, b.value_features);
+  }
+}
+
+}  // namespace
+
+AttentionFn TheAttention() { return Attend; }
+
+}  // namespace WEFT_CPU_ISA
+
+#if defined(__AVX512F__)
+AttentionFn Avx512Attention() { return avx512::TheAttention(); }
+#else
+AttentionFn Avx2Attention() { return avx2::TheAttention(); }
+#endif
+
+}  // namespace weft::cpu

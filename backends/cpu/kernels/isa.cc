@@ -1,0 +1,41 @@
+#include "backends/cpu/kernels/isa.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+
+namespace weft::cpu {
+namespace {
+
+bool Has(Isa isa) {
+  __builtin_cpu_init();
+  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                  __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
+  if (isa == Isa::kAvx2) return v3;
+  return v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
+}
+
+}  // namespace
+
+absl::string_view IsaName(Isa isa) { return isa == Isa::kAvx512 ? "avx512" : "avx2"; }
+
+absl::StatusOr<Isa> DetectIsa() {
+  for (Isa isa : {Isa::kAvx512, Isa::kAvx2}) {
+    if (Has(isa)) return isa;
+  }
+  return absl::UnimplementedError("the cpu target needs a processor with AVX2, FMA and F16C");
+}
+
+absl::StatusOr<Isa> ChooseIsa(absl::string_view name) {
+  if (name.empty() || name == "native") return DetectIsa();
+  for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
+    if (name != IsaName(isa)) continue;
+    if (Has(isa)) return isa;
+    return absl::UnimplementedError(absl::StrCat("this processor has no ", name));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown instruction set \"", name, "\"; they are native, avx2 and avx512"));
+}
+
+}  // namespace weft::cpu

@@ -1,0 +1,74 @@
+// What the interpreter of kernels does on one tile: functions over arrays, compiled
+// once for each instruction set from one source (tile_ops.cc).
+//
+// A tile holds values of a compute dtype: bool (a byte, 0 or 1), integers of 8 to 64
+// bits, f32, f64. Half and 8-bit floats are in memory alone. Arrays need not be
+// aligned. A result may be the same array as an operand of the same size; arrays
+// overlap in no other way.
+//
+// Included by files that are compiled for a newer instruction set: no inline
+// functions here, and none that would be shared with other files there.
+#ifndef WEFT_BACKENDS_CPU_KERNELS_TILE_OPS_H_
+#define WEFT_BACKENDS_CPU_KERNELS_TILE_OPS_H_
+
+#include <cstdint>
+
+#include "graph/tensor/dtype.h"
+#include "lowering/kernel.h"
+
+namespace weft::cpu {
+
+// dst[i] = f(a[i], b[i], c[i]) for i < n; a uniform operand is one element.
+using TileFn = void (*)(void* dst, const void* a, const void* b, const void* c, int64_t n);
+// Loads: dst[i] = src[i * stride]. Stores: dst[i * stride] = src[i]. Strides count
+// elements of the memory's dtype.
+using MoveFn = void (*)(void* dst, const void* src, int64_t stride, int64_t n);
+// Loads: dst[i] = memory[offsets[i]]. Stores: memory[offsets[i]] = src[i].
+using GatherFn = void (*)(void* tile, void* memory, const int64_t* offsets, int64_t n);
+// offsets[i] += stride * index[i], `bound` added to a negative index. False when an
+// index is out of bounds; its offset is as for index 0.
+using TermFn = bool (*)(int64_t* offsets, const void* index, int64_t stride, int64_t bound,
+                        int64_t n);
+// dst[i] = start + i * step
+using IotaFn = void (*)(void* dst, int64_t start, int64_t step, int64_t n);
+// Into one accumulator from n values (rows), or into n accumulators from n values
+// (columns). Value i has position pos + i * step among those reduced; `at` is where
+// the best one stands so far, -1 at first, for kArgMax and kArgMin.
+using ReduceFn = void (*)(void* acc, int64_t* at, const void* values, int64_t n, int64_t pos,
+                          int64_t step);
+
+// The accumulator of a row's sum is wider than the sum: f64 for f32.
+inline constexpr int kAccumulatorBytes = 8;
+
+struct TileTable {
+  // Null when there is no variant for these uniform operands (bit i: operand i), but
+  // never for none; null for ops that are not in that dtype. `operand` is the dtype of
+  // the operands (of a select: of the last two).
+  TileFn (*compute)(ScalarOp op, DType dtype, DType operand, unsigned uniform);
+  TileFn (*convert)(DType to, DType from);
+  TileFn (*round)(DType dtype, DType via);
+  TileFn (*broadcast)(DType dtype);  // One element to n.
+  MoveFn (*load)(DType memory);
+  MoveFn (*store)(DType memory);
+  GatherFn (*gather)(DType memory);
+  GatherFn (*scatter)(DType memory);
+  TermFn (*term)(DType index);
+  IotaFn (*iota)(DType dtype);
+  ReduceFn (*reduce_row)(ReduceOp op, DType dtype);
+  ReduceFn (*reduce_column)(ReduceOp op, DType dtype);
+  // What accumulators start with: n of a column, or one of a row.
+  TileFn (*start_row)(ReduceOp op, DType dtype);
+  TileFn (*start_column)(ReduceOp op, DType dtype);
+  // From a row's accumulator to the value.
+  TileFn (*finish_row)(ReduceOp op, DType dtype);
+};
+
+const TileTable* Avx2TileTable();
+const TileTable* Avx512TileTable();
+
+// The dtype that elements have in a tile: f32 for narrower floats.
+DType ComputeDType(DType memory);
+
+}  // namespace weft::cpu
+
+#endif  // WEFT_BACKENDS_CPU_KERNELS_TILE_OPS_H_

@@ -1,0 +1,135 @@
+// What the files share that are compiled once for each instruction set; each set has
+// a namespace of its own, so that no function of one is taken for another's.
+#ifndef WEFT_BACKENDS_CPU_KERNELS_TILE_OPS_INTERNAL_H_
+#define WEFT_BACKENDS_CPU_KERNELS_TILE_OPS_INTERNAL_H_
+
+#include <cstdint>
+#include <type_traits>
+
+#include "backends/cpu/kernels/tile_ops.h"
+
+#if defined(__AVX512F__)
+#define WEFT_CPU_ISA avx512
+#define WEFT_CPU_VECTOR_BYTES 64
+#else
+#define WEFT_CPU_ISA avx2
+#define WEFT_CPU_VECTOR_BYTES 32
+#endif
+
+namespace weft::cpu {
+namespace WEFT_CPU_ISA {
+
+TileFn FindCompute(ScalarOp op, DType dtype, DType operand, unsigned uniform);
+TileFn FindFunction(ScalarOp op, DType dtype);  // Of SLEEF.
+TileFn FindConvert(DType to, DType from);
+TileFn FindRound(DType dtype, DType via);
+TileFn FindBroadcast(DType dtype);
+MoveFn FindLoad(DType memory);
+MoveFn FindStore(DType memory);
+GatherFn FindGather(DType memory);
+GatherFn FindScatter(DType memory);
+TermFn FindTerm(DType index);
+IotaFn FindIota(DType dtype);
+ReduceFn FindReduceRow(ReduceOp op, DType dtype);
+ReduceFn FindReduceColumn(ReduceOp op, DType dtype);
+TileFn FindStartRow(ReduceOp op, DType dtype);
+TileFn FindStartColumn(ReduceOp op, DType dtype);
+TileFn FindFinishRow(ReduceOp op, DType dtype);
+
+namespace {  // NOLINT: a copy for each file keeps instruction sets apart.
+
+// A bool in a tile; a type of its own, as its arithmetic is that of logic.
+struct Bool {
+  uint8_t value;
+};
+
+// Calls fn(T{}) for the compute dtype; `none` for others.
+template <typename R, typename Fn>
+R VisitCompute(DType dtype, R none, Fn fn) {
+  switch (dtype) {
+    case DType::kF32:
+      return fn(float{});
+    case DType::kF64:
+      return fn(double{});
+    case DType::kI8:
+      return fn(int8_t{});
+    case DType::kI16:
+      return fn(int16_t{});
+    case DType::kI32:
+      return fn(int32_t{});
+    case DType::kI64:
+      return fn(int64_t{});
+    case DType::kU8:
+      return fn(uint8_t{});
+    case DType::kU16:
+      return fn(uint16_t{});
+    case DType::kU32:
+      return fn(uint32_t{});
+    case DType::kU64:
+      return fn(uint64_t{});
+    case DType::kBool:
+      return fn(Bool{});
+    default:
+      return none;
+  }
+}
+
+template <typename T>
+inline constexpr bool kIsFloat = std::is_floating_point<T>::value;
+template <typename T>
+inline constexpr bool kIsBool = std::is_same<T, Bool>::value;
+template <typename T>
+inline constexpr bool kIsInt = std::is_integral<T>::value;
+
+// `to` and `from` have one size.
+template <typename To, typename From>
+inline To BitsOf(From from) {
+  static_assert(sizeof(To) == sizeof(From), "");
+  To to;
+  __builtin_memcpy(&to, &from, sizeof to);
+  return to;
+}
+
+template <typename T>
+using UnsignedOf = typename std::conditional<
+    sizeof(T) == 8, uint64_t,
+    typename std::conditional<
+        sizeof(T) == 4, uint32_t,
+        typename std::conditional<sizeof(T) == 2, uint16_t, uint8_t>::type>::type>::type;
+
+// The larger and the smaller as graph/ops has them: NaN wins, 0 is larger than -0.
+template <typename T>
+inline T LargerOf(T a, T b) {
+  if constexpr (kIsFloat<T>) {
+    const T r = (a > b) | (a != a) ? a : b;
+    using U = UnsignedOf<T>;
+    return a == b ? BitsOf<T>(static_cast<U>(BitsOf<U>(a) & BitsOf<U>(b))) : r;
+  } else {
+    return a < b ? b : a;
+  }
+}
+
+template <typename T>
+inline T SmallerOf(T a, T b) {
+  if constexpr (kIsFloat<T>) {
+    const T r = (a < b) | (a != a) ? a : b;
+    using U = UnsignedOf<T>;
+    return a == b ? BitsOf<T>(static_cast<U>(BitsOf<U>(a) | BitsOf<U>(b))) : r;
+  } else {
+    return b < a ? b : a;
+  }
+}
+
+// Numbers of narrow floats, by their bits; rounded to nearest even.
+inline float BF16ToFloat(uint16_t bits) { return BitsOf<float>(static_cast<uint32_t>(bits) << 16); }
+inline uint16_t FloatToBF16(float v) {
+  const uint32_t bits = BitsOf<uint32_t>(v);
+  const uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+  return static_cast<uint16_t>(v != v ? (bits >> 16) | 0x40 : rounded);
+}
+
+}  // namespace
+}  // namespace WEFT_CPU_ISA
+}  // namespace weft::cpu
+
+#endif  // WEFT_BACKENDS_CPU_KERNELS_TILE_OPS_INTERNAL_H_

@@ -1,0 +1,29 @@
+#include "backends/cpu/library/epilogue_claims.h"
+
+#include <algorithm>
+
+namespace weft::cpu {
+namespace {
+
+bool IsTaken(const DnnPostOp& op, const DnnTensor& y, int channel) {
+  if (op.function < DnnFunction::kAdd) return true;
+  switch (BroadcastOf<int64_t>(op.operand.dims, y.dims, channel)) {
+    case Broadcast::kNone:
+    case Broadcast::kScalar:
+      return true;
+    case Broadcast::kChannels:
+      return op.operand.strides[channel] == 1;
+    case Broadcast::kOther:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool TakesOperands(const std::vector<DnnPostOp>& post_ops, const DnnTensor& y, int channel) {
+  return std::all_of(post_ops.begin(), post_ops.end(),
+                     [&](const DnnPostOp& op) { return IsTaken(op, y, channel); });
+}
+
+}  // namespace weft::cpu

@@ -1,0 +1,27 @@
+// An epilogue as a kernel of its own: the ops that follow a routine, for those that the
+// routine does not take.
+#ifndef WEFT_BACKENDS_CPU_LIBRARY_EPILOGUE_KERNEL_H_
+#define WEFT_BACKENDS_CPU_LIBRARY_EPILOGUE_KERNEL_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "backends/cpu/interpreter/tile_program.h"
+#include "backends/cpu/runtime/run_view.h"
+#include "lowering/plan.h"
+
+namespace weft::cpu {
+
+// The last `chain.size()` ops of the epilogue of `routine`, applied to `from` and stored
+// to `to`, which have the same dims and may be one memory. `args` are the operands of the
+// step. The arguments of the program: `from`, then the operand of each op that has one, in
+// the order of the chain, then `to`, each at its view's first element. Results of 16 bits
+// are rounded after each op. Unimplemented: an op that kernels do not have.
+absl::StatusOr<TileProgram> CompileEpilogue(const OpDef& routine, absl::Span<const Epilogue> chain,
+                                            const RunView& from, absl::Span<const RunView> args,
+                                            const RunView& to, const TileTable& table);
+
+}  // namespace weft::cpu
+
+#endif  // WEFT_BACKENDS_CPU_LIBRARY_EPILOGUE_KERNEL_H_

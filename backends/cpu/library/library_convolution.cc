@@ -1,0 +1,167 @@
+// Convolution and its transpose.
+#include <algorithm>
+#include <utility>
+
+#include "backends/cpu/library/library_internal.h"
+#include "base/status_macros.h"
+#include "graph/ops/ops.h"
+
+namespace weft::cpu {
+namespace {
+
+// [K, C / groups, kernel] as [groups, K / groups, C / groups, kernel]; of a transposed
+// convolution [C, K / groups, kernel].
+DnnTensor WeightsOf(const RunView& view, int64_t groups, bool transposed) {
+  const DnnTensor plain = ImagesOf(view);
+  DnnTensor t;
+  t.dtype = plain.dtype;
+  if (groups > 1) {
+    t.dims = {groups};
+    t.strides = {plain.strides[0] * (plain.dims[0] / groups)};
+  }
+  t.dims.insert(t.dims.end(), plain.dims.begin(), plain.dims.end());
+  t.strides.insert(t.strides.end(), plain.strides.begin(), plain.strides.end());
+  const size_t first = groups > 1 ? 1 : 0;
+  t.dims[first] /= groups;
+  if (transposed) {
+    std::swap(t.dims[first], t.dims[first + 1]);
+    std::swap(t.strides[first], t.strides[first + 1]);
+  }
+  return t;
+}
+
+// A vector of channels as an operand of a post-op.
+DnnTensor ChannelsOf(const RunView& view, int rank) {
+  DnnTensor t;
+  t.dtype = view.dtype;
+  t.dims.assign(rank, 1);
+  t.dims[1] = view.numel();
+  t.strides.assign(rank, 1);
+  t.strides[0] = view.numel();
+  return t;
+}
+
+// A view that broadcasts against the result.
+DnnTensor BroadcastOf(const RunView& view, int rank) {
+  RunView wide = view;
+  wide.dims.insert(wide.dims.begin(), rank - view.rank(), 1);
+  wide.strides.insert(wide.strides.begin(), rank - view.rank(), 1);
+  for (int i = 0; i < rank; ++i) {
+    if (wide.strides[i] == 0) wide.dims[i] = 1;
+  }
+  return ImagesOf(wide);
+}
+
+// Post-ops and their operands' slots.
+absl::Status AddEpilogue(const LibraryStep& step, int* bias, std::vector<int>* slots,
+                         std::vector<DnnPostOp>* post_ops) {
+  const int rank = step.result.rank();
+  for (const Epilogue& e : step.epilogue) {
+    DnnPostOp post;
+    if (e.kind == Epilogue::Kind::kBias) {
+      if (*bias < 0 && post_ops->empty()) {
+        *bias = e.arg;
+        continue;
+      }
+      post.function = DnnFunction::kAdd;
+      post.operand = ChannelsOf(step.args[e.arg], rank);
+    } else if (e.arg >= 0 && e.arg == step.replaced) {
+      post.function = DnnFunction::kAccumulate;
+    } else {
+      post = PostOpOf(*e.op, e.attrs);
+      if (post.function >= DnnFunction::kAdd) {
+        post.operand = BroadcastOf(step.args[e.arg], rank);
+      }
+    }
+    if (post.function == DnnFunction::kNone) return absl::UnimplementedError("an epilogue");
+    if (post.function >= DnnFunction::kAdd) {
+      if (!HasPositiveStrides(post.operand)) return absl::UnimplementedError("a stride");
+      slots->push_back(e.arg);
+    }
+    post_ops->push_back(post);
+  }
+  return absl::OkStatus();
+}
+
+// The products that are summed for one element, at most.
+int64_t SumLength(const DnnConvolution& c) {
+  const size_t groups = c.weights.dims.size() - c.x.dims.size();
+  int64_t length = 1;
+  for (size_t i = groups + 1; i < c.weights.dims.size(); ++i) length *= c.weights.dims[i];
+  return length;
+}
+
+// Each element of an image is read for the results of a window of a group.
+ProductSize SizeOf(const DnnConvolution& c, const DnnConstant& constant) {
+  const size_t groups = c.weights.dims.size() - c.x.dims.size();
+  ProductSize size;
+  size.rows = c.x.dims[0];
+  for (size_t i = 2; i < c.x.dims.size(); ++i) size.rows *= c.x.dims[i];
+  size.sums = c.weights.dims[groups];
+  size.length = SumLength(c);
+  size.constant = constant.known();
+  return size;
+}
+
+}  // namespace
+
+absl::StatusOr<DnnConvolution> DescribeConvolution(const LibraryStep& step,
+                                                   std::vector<int>* all_slots) {
+  const Attrs attrs(&step.op->schema(), step.attrs);
+  const int n = step.result.rank() - 2;
+  DnnConvolution c;
+  c.transposed = attrs.Bool("transposed");
+  c.stride = attrs.Ints("stride");
+  c.dilation = attrs.Ints("dilation");
+  const std::vector<int64_t> padding = attrs.Ints("padding");
+  const std::vector<int64_t> extra = attrs.Ints("output_padding");
+  for (int i = 0; i < n; ++i) {
+    c.before.push_back(padding[i]);
+    c.after.push_back(padding[static_cast<int>(padding.size()) == n ? i : n + i]);
+    if (!extra.empty()) c.after.back() -= extra[i];
+    if (padding[i] < 0 || (c.after.back() < 0 && !c.transposed)) {
+      return absl::UnimplementedError("a convolution that crops");
+    }
+  }
+  if (step.result.numel() == 0 || step.args[0].numel() == 0 || step.args[1].numel() == 0) {
+    return absl::UnimplementedError("an empty convolution");
+  }
+  c.x = ImagesOf(step.args[0]);
+  c.weights = WeightsOf(step.args[1], attrs.Sym("groups").value(), c.transposed);
+  c.y = ImagesOf(step.result);
+  std::vector<int>& slots = *all_slots;
+  slots = {0, 1, -1, -1};
+  int bias = step.args[2].present() ? 2 : -1;
+  WEFT_RETURN_IF_ERROR(AddEpilogue(step, &bias, all_slots, &c.post_ops));
+  if (bias >= 0) {
+    if (!step.args[bias].dense()) return absl::UnimplementedError("a bias with gaps");
+    slots[kDnnBias] = bias;
+    c.bias = {step.args[bias].dtype, {step.args[bias].numel()}, {1}};
+  }
+  if (!HasPositiveStrides(c.x) || !HasPositiveStrides(c.weights) || !HasPositiveStrides(c.y)) {
+    return absl::UnimplementedError("a stride");
+  }
+  return c;
+}
+
+LibraryCallOr MakeConvolutionCall(const LibraryStep& step, const LibraryContext& context) {
+  std::vector<int> slots;
+  WEFT_ASSIGN_OR_RETURN(DnnConvolution c, DescribeConvolution(step, &slots));
+  const DnnConstant constant = ConstantOf(step, 1, context);
+  DnnReading reading = ChooseReading(step, SizeOf(c, constant), context);
+  SumOfProducts sum = {slots, static_cast<double>(SumLength(c)), c.post_ops};
+  if (reading.dtype == DType::kF32) {
+    auto gemm = MakeGemmCall(c, slots, constant, context);
+    sum.keeps_nan = true;
+    if (gemm.ok()) return GuardMagnitudes(*std::move(gemm), sum, step, context);
+    sum.keeps_nan = false;
+  }
+  WEFT_RETURN_IF_ERROR(CheckTaken(step, sum, c.y, 1));
+  WEFT_ASSIGN_OR_RETURN(
+      auto call,
+      MakeDnnCall(c, std::move(slots), std::move(reading),
+                  [&](const DnnConvolution& made) { return MakeConvolution(made, constant); }));
+  return GuardMagnitudes(std::move(call), sum, step, context);
+}
+
+}  // namespace weft::cpu

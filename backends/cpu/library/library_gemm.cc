@@ -1,0 +1,252 @@
+// Products and convolutions of f32 with constant weights by gemm_tile.h.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "backends/cpu/library/gemm_call.h"
+#include "backends/cpu/library/library_internal.h"
+#include "base/status_macros.h"
+
+namespace weft::cpu {
+namespace {
+
+constexpr int64_t kNothing = -1;  // The offset of an element that is padding.
+// More rows than these find weights in the cache, and oneDNN's primitives as fast or
+// faster; unless the weights are there as panels already. With several taps oneDNN saves
+// sums of padding.
+constexpr int64_t kMostRows = 800;
+constexpr int64_t kMostRowsOfTaps = 256;
+
+absl::Status None(absl::string_view what) { return absl::UnimplementedError(what); }
+
+// Elements of dims in the order `dims` lie `*row` apart throughout.
+bool IsOneLoop(const DnnTensor& t, const std::vector<int>& dims, int64_t* row) {
+  *row = 0;
+  int64_t size = 1;
+  for (size_t k = dims.size(); k-- > 0;) {
+    const int d = dims[k];
+    if (t.dims[d] == 1) continue;
+    if (size == 1) {
+      *row = t.strides[d];
+    } else if (t.strides[d] != *row * size) {
+      return false;
+    }
+    size *= t.dims[d];
+  }
+  return true;
+}
+
+// How an operand of a function goes along with the results.
+bool OperandOf(const DnnTensor& t, const DnnTensor& y, const std::vector<int>& row_dims,
+               int channel, GemmOperand* operand) {
+  if (t.dtype != DType::kF32) return false;
+  bool whole = true;
+  bool single = true;
+  for (int d : row_dims) {
+    whole = whole && t.dims[d] == y.dims[d];
+    single = single && t.dims[d] == 1;
+  }
+  if (!whole && !single) return false;
+  if (whole && !IsOneLoop(t, row_dims, &operand->row)) return false;
+  if (single && !whole) operand->row = 0;
+  operand->column = t.dims[channel] == 1 ? 0 : t.strides[channel];
+  return t.dims[channel] == 1 || (t.dims[channel] == y.dims[channel] && operand->column == 1);
+}
+
+bool IsGemmFunction(DnnFunction function) {
+  switch (function) {
+    case DnnFunction::kRelu:
+    case DnnFunction::kTanh:
+    case DnnFunction::kSigmoid:
+    case DnnFunction::kGeluErf:
+    case DnnFunction::kGeluTanh:
+    case DnnFunction::kSwish:
+    case DnnFunction::kHardSwish:
+    case DnnFunction::kClip:
+    case DnnFunction::kAdd:
+    case DnnFunction::kMul:
+    case DnnFunction::kMaximum:
+    case DnnFunction::kMinimum:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The first addition and the first bounds are done with the sums.
+absl::Status FollowOf(const std::vector<DnnPostOp>& post_ops, const DnnTensor& y,
+                      const std::vector<int>& row_dims, int channel, const std::vector<int>& slots,
+                      GemmFollow* follow) {
+  size_t next = kDnnFirstPostOp;
+  bool sums = true;    // Nothing has followed them yet.
+  bool bounds = true;  // Nor bounds.
+  for (const DnnPostOp& post : post_ops) {
+    if (post.function == DnnFunction::kAccumulate) {
+      follow->accumulates = true;
+      sums = false;
+      continue;
+    }
+    GemmStage stage;
+    GemmOperand operand;
+    if (!IsGemmFunction(post.function)) return None("such a function");
+    stage.function = post.function;
+    stage.alpha = post.alpha;
+    stage.beta = post.beta;
+    if (post.function >= DnnFunction::kAdd) {
+      if (!OperandOf(post.operand, y, row_dims, channel, &operand)) return None("an operand");
+      operand.slot = slots[next++];
+    }
+    // As a bound, which -infinity times 0 is not.
+    if (post.function == DnnFunction::kRelu && post.alpha == 0) {
+      stage.function = DnnFunction::kClip;
+      stage.beta = std::numeric_limits<float>::infinity();
+    }
+    if (sums && post.function == DnnFunction::kAdd && operand.column == 1) {
+      follow->addend = operand;
+    } else if (bounds && stage.function == DnnFunction::kClip) {
+      follow->least = stage.alpha;
+      follow->most = stage.beta;
+      bounds = false;
+    } else {
+      stage.row = operand.row;
+      stage.column = operand.column;
+      follow->stages.push_back(stage);
+      follow->operands.push_back(operand);
+      bounds = false;
+    }
+    sums = false;
+  }
+  return follow->stages.size() <= kMostStages ? absl::OkStatus() : None("so many functions");
+}
+
+bool AllF32(const DnnTensor& x, const DnnTensor& weights, const DnnTensor& y,
+            const DnnTensor& bias) {
+  return x.dtype == DType::kF32 && weights.dtype == DType::kF32 && y.dtype == DType::kF32 &&
+         (bias.dims.empty() || bias.dtype == DType::kF32);
+}
+
+bool IsFaster(const GemmShape& shape, const DnnConstant& constant, const LibraryContext& context) {
+  // A panel of few columns, or of few sums, is mostly edges.
+  constexpr int64_t kLeastColumns = 16;
+  constexpr int64_t kLeastLength = 32;
+  if (shape.weights.columns < kLeastColumns || shape.weights.length() < kLeastLength) return false;
+  const int64_t most = shape.weights.taps == 1 ? kMostRows : kMostRowsOfTaps;
+  return shape.rows <= most || context.panels->Has(constant.key);
+}
+
+LibraryCallOr Assemble(GemmShape shape, GemmFollow follow, std::vector<int> slots,
+                       const DnnConstant& constant, const LibraryContext& context) {
+  const GemmTable& table = context.isa == Isa::kAvx512 ? Avx512Gemm() : Avx2Gemm();
+  auto packed = context.panels->Get(constant.key, shape.weights, table, context.threads);
+  if (packed == nullptr) return absl::ResourceExhaustedError("no memory for packed weights");
+  return MakePanelCall(std::move(shape), std::move(follow), std::move(slots), std::move(packed),
+                       table, context.threads);
+}
+
+}  // namespace
+
+LibraryCallOr MakeGemmCall(const DnnMatmul& m, const std::vector<int>& slots,
+                           const DnnConstant& constant, const LibraryContext& context) {
+  const size_t rank = m.y.dims.size();
+  if (constant.data == nullptr || rank != 2 || !AllF32(m.a, m.b, m.y, m.bias)) {
+    return None("such a product");
+  }
+  GemmShape shape;
+  shape.rows = m.y.dims[0];
+  shape.y_row = m.y.strides[0];
+  shape.weights.data = static_cast<const float*>(constant.data);
+  shape.weights.columns = m.y.dims[1];
+  shape.weights.depth = m.a.dims[1];
+  // One column stands for all where it is expanded.
+  shape.weights.column = m.b.dims[1] == 1 ? 0 : m.b.strides[1];
+  shape.weights.step = m.b.strides[0];
+  shape.weights.tap = {0};
+  if (!IsFaster(shape, constant, context)) return None("such a size");
+  const bool unit = shape.weights.depth == 1 || m.a.strides[1] == 1;
+  if (!unit || (m.y.dims[1] != 1 && m.y.strides[1] != 1)) return None("columns with gaps");
+  const int64_t a_row = m.a.dims[0] == 1 ? 0 : m.a.strides[0];
+  for (int64_t i = 0; i < shape.rows; ++i) shape.offsets.push_back(i * a_row);
+  GemmFollow follow;
+  WEFT_RETURN_IF_ERROR(FollowOf(m.post_ops, m.y, {0}, 1, slots, &follow));
+  return Assemble(std::move(shape), std::move(follow), slots, constant, context);
+}
+
+namespace {
+
+// Where the elements of each tap begin, for each result of an image.
+void FindOffsets(const DnnConvolution& c, GemmShape* shape) {
+  const int n = static_cast<int>(c.x.dims.size()) - 2;
+  const std::vector<int64_t> kernel(c.weights.dims.end() - n, c.weights.dims.end());
+  std::vector<int64_t> at(n + 1);  // Image, then places.
+  const int64_t taps = shape->weights.taps;
+  shape->offsets.assign(shape->rows * taps, kNothing);
+  for (int64_t row = 0; row < shape->rows; ++row) {
+    int64_t rest = row;
+    for (int i = n; i-- > 0;) {
+      at[i + 1] = rest % c.y.dims[i + 2];
+      rest /= c.y.dims[i + 2];
+    }
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      int64_t left = tap;
+      int64_t offset = rest * c.x.strides[0];
+      bool inside = true;
+      for (int i = n; i-- > 0;) {
+        const int64_t place =
+            at[i + 1] * c.stride[i] + left % kernel[i] * c.dilation[i] - c.before[i];
+        left /= kernel[i];
+        inside = inside && place >= 0 && place < c.x.dims[i + 2];
+        offset += place * c.x.strides[i + 2];
+      }
+      if (inside) shape->offsets[row * taps + tap] = offset;
+    }
+  }
+}
+
+}  // namespace
+
+LibraryCallOr MakeGemmCall(const DnnConvolution& c, const std::vector<int>& slots,
+                           const DnnConstant& constant, const LibraryContext& context) {
+  const size_t rank = c.x.dims.size();
+  if (constant.data == nullptr || c.transposed || c.weights.dims.size() != rank ||
+      !AllF32(c.x, c.weights, c.y, c.bias)) {
+    return None("such a convolution");
+  }
+  std::vector<int> row_dims = {0};
+  for (size_t d = 2; d < rank; ++d) row_dims.push_back(static_cast<int>(d));
+  GemmShape shape;
+  shape.rows = 1;
+  for (int d : row_dims) shape.rows *= c.y.dims[d];
+  WeightView& w = shape.weights;
+  w.data = static_cast<const float*>(constant.data);
+  w.columns = c.weights.dims[0];
+  w.depth = c.weights.dims[1];
+  w.column = c.weights.strides[0];
+  w.step = c.weights.strides[1];
+  for (size_t d = 2; d < rank; ++d) w.taps *= c.weights.dims[d];
+  if (!IsFaster(shape, constant, context)) return None("such a size");
+  const bool unit = (w.depth == 1 || c.x.strides[1] == 1) &&
+                    (w.columns == 1 || c.y.strides[1] == 1) &&
+                    IsOneLoop(c.y, row_dims, &shape.y_row);
+  // Few sums for each element that is looked up are better done by others.
+  constexpr int64_t kMinDepth = 16;
+  constexpr int64_t kMostOffsets = int64_t{1} << 20;
+  if (!unit || w.depth < kMinDepth || shape.rows * w.taps > kMostOffsets) {
+    return None("such a convolution");
+  }
+  for (int64_t tap = 0; tap < w.taps; ++tap) {
+    int64_t left = tap;
+    int64_t offset = 0;
+    for (size_t d = rank; d-- > 2;) {
+      offset += left % c.weights.dims[d] * c.weights.strides[d];
+      left /= c.weights.dims[d];
+    }
+    w.tap.push_back(offset);
+  }
+  FindOffsets(c, &shape);
+  GemmFollow follow;
+  WEFT_RETURN_IF_ERROR(FollowOf(c.post_ops, c.y, row_dims, 1, slots, &follow));
+  return Assemble(std::move(shape), std::move(follow), slots, constant, context);
+}
+
+}  // namespace weft::cpu

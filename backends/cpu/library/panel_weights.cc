@@ -1,0 +1,81 @@
+#include "backends/cpu/library/panel_weights.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "backends/cpu/runtime/memory.h"
+#include "base/mapped_memory.h"
+
+namespace weft::cpu {
+namespace {
+
+void PackPanel(const WeightView& view, const WeightPanel& panel, const GemmTable& table,
+               float* to) {
+  for (int64_t t = 0; t < view.taps; ++t) {
+    GemmPack pack;
+    pack.from = view.data + panel.first * view.column + view.tap[t];
+    pack.column = view.column;
+    pack.step = view.step;
+    pack.columns = panel.columns;
+    pack.depth = view.depth;
+    pack.vectors = panel.vectors;
+    pack.to = to + t * view.depth * panel.vectors * table.lanes;
+    table.pack(pack);
+  }
+}
+
+}  // namespace
+
+std::vector<WeightPanel> PanelsFor(int64_t columns, int64_t length, const GemmTable& table) {
+  std::vector<WeightPanel> panels;
+  int64_t left = (columns + table.lanes - 1) / table.lanes;
+  int64_t first = 0;
+  int64_t offset = 0;
+  while (left > 0) {
+    int64_t vectors = std::min<int64_t>(left, table.vectors);
+    // No panel of a single vector beside a wide one.
+    if (left == table.vectors + 1) vectors = (left + 1) / 2;
+    WeightPanel panel;
+    panel.first = first;
+    panel.columns = std::min(columns - first, vectors * table.lanes);
+    panel.vectors = static_cast<int>(vectors);
+    panel.offset = offset;
+    panels.push_back(panel);
+    first += vectors * table.lanes;
+    offset += vectors * table.lanes * length;
+    left -= vectors;
+  }
+  return panels;
+}
+
+bool PanelWeights::Has(int64_t key) const { return keys_.contains(key); }
+
+std::shared_ptr<const PackedPanels> PanelWeights::Get(int64_t key, const WeightView& view,
+                                                      const GemmTable& table, int threads) {
+  Key whole = {key, view.columns, view.depth, view.column, view.step, table.lanes};
+  whole.insert(whole.end(), view.tap.begin(), view.tap.end());
+  auto& found = packed_[whole];
+  if (found != nullptr) return found;
+  auto packed = std::make_shared<PackedPanels>();
+  packed->panels = PanelsFor(view.columns, view.length(), table);
+  const WeightPanel& last = packed->panels.back();
+  const int64_t floats = last.offset + last.vectors * table.lanes * view.length();
+  packed->memory = AllocateAligned(floats * 4, profiler::MemoryCategory::kParameter);
+  if (packed->memory == nullptr) return nullptr;
+  float* to = reinterpret_cast<float*>(packed->memory->data());
+  const int64_t n = static_cast<int64_t>(packed->panels.size());
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+  for (int64_t i = 0; i < n; ++i) {
+    PackPanel(view, packed->panels[i], table, to + packed->panels[i].offset);
+  }
+  if (view.column > 0 && view.step > 0) {
+    ReleaseMappedPages(view.data,
+                       view.columns * view.length() * static_cast<int64_t>(sizeof(float)));
+  }
+  bytes_ += floats * 4;
+  keys_.insert(key);
+  found = std::move(packed);
+  return found;
+}
+
+}  // namespace weft::cpu

@@ -1,0 +1,67 @@
+// Constant weights as panels of columns, one copy of each; the layout of gemm_tile.h.
+#ifndef WEFT_BACKENDS_CPU_LIBRARY_PANEL_WEIGHTS_H_
+#define WEFT_BACKENDS_CPU_LIBRARY_PANEL_WEIGHTS_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "backends/cpu/kernels/gemm_tile.h"
+#include "graph/tensor/tensor.h"
+
+namespace weft::cpu {
+
+// Weights of f32 in memory: [columns, taps, depth] by strides in elements.
+struct WeightView {
+  const float* data = nullptr;
+  int64_t columns = 0;
+  int64_t taps = 1;
+  int64_t depth = 0;
+  int64_t column = 0;
+  std::vector<int64_t> tap;  // Where each begins.
+  int64_t step = 0;
+
+  int64_t length() const { return taps * depth; }
+};
+
+// Columns [first, first + columns) as [length, vectors * lanes], zeros beyond them.
+struct WeightPanel {
+  int64_t first = 0;
+  int64_t columns = 0;
+  int vectors = 1;
+  int64_t offset = 0;  // Of the weights, in floats.
+};
+
+struct PackedPanels {
+  std::vector<WeightPanel> panels;
+  std::shared_ptr<HostBuffer> memory;
+
+  const float* data() const { return reinterpret_cast<const float*>(memory->data()); }
+  const float* end() const { return data() + memory->size() / sizeof(float); }
+};
+
+// Panels for so many columns, most of the full width.
+std::vector<WeightPanel> PanelsFor(int64_t columns, int64_t length, const GemmTable& table);
+
+class PanelWeights {
+ public:
+  // Packed once for each `key` and view; null when there is no memory.
+  std::shared_ptr<const PackedPanels> Get(int64_t key, const WeightView& view,
+                                          const GemmTable& table, int threads);
+  // Weights of that key have been packed.
+  bool Has(int64_t key) const;
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  // The key, the view without its data, the lanes.
+  using Key = std::vector<int64_t>;
+  absl::flat_hash_map<Key, std::shared_ptr<const PackedPanels>> packed_;
+  absl::flat_hash_set<int64_t> keys_;
+  int64_t bytes_ = 0;
+};
+
+}  // namespace weft::cpu
+
+#endif  // WEFT_BACKENDS_CPU_LIBRARY_PANEL_WEIGHTS_H_

@@ -1,0 +1,103 @@
+// Makes nodes: fills in defaults, verifies, infers types, folds.
+//
+// Errors stick (as in XLA's XlaBuilder): after a failure every call returns
+// null values and status() tells what went wrong first, so that code which
+// builds many nodes needs one check at its end.
+//
+//   Builder b(graph);
+//   Value* y = b.Op(ops::softmax, {x}, {{"dim", 1}});
+//   if (!b.status().ok()) return b.status();
+#ifndef WEFT_GRAPH_IR_BUILDER_H_
+#define WEFT_GRAPH_IR_BUILDER_H_
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/op.h"
+
+namespace weft {
+
+struct NamedAttr {
+  absl::string_view name;
+  AttrValue value;
+};
+
+class Builder {
+ public:
+  struct Options {
+    // Apply the op's Fold and put commutative operands in canonical order. Not
+    // for graphs that will write: a fold takes a value for what it was, and
+    // gives it where a copy was asked for.
+    bool fold = true;
+  };
+
+  explicit Builder(Graph* graph, Node* before = nullptr)
+      : Builder(graph, before, Options()) {}
+  Builder(Graph* graph, Node* before, Options options)
+      : graph_(graph), before_(before), options_(options) {}
+
+  Graph* graph() const { return graph_; }
+  Module& module() const { return graph_->module(); }
+  const absl::Status& status() const { return status_; }
+  // Keeps the first error; returns null for `return b.Fail(...)`.
+  Value* Fail(absl::Status status);
+
+  // New nodes go before `node` (null: at the end).
+  void set_insertion_point(Node* node) { before_ = node; }
+  Node* insertion_point() const { return before_; }
+  // New nodes get this provenance.
+  void set_provenance(ProvenanceId id) { provenance_ = id; }
+
+  // The first result. Attributes by name; those with defaults may be left out.
+  Value* Op(const OpDef& op, absl::Span<Value* const> operands,
+            absl::Span<const NamedAttr> attrs = {});
+  Value* Op(const OpDef& op, std::initializer_list<Value*> operands,
+            std::initializer_list<NamedAttr> attrs = {}) {
+    return Op(op, absl::MakeConstSpan(operands.begin(), operands.size()),
+              absl::MakeConstSpan(attrs.begin(), attrs.size()));
+  }
+  // All results; empty after an error.
+  std::vector<Value*> Ops(const OpDef& op, absl::Span<Value* const> operands,
+                          absl::Span<const NamedAttr> attrs = {},
+                          std::vector<std::unique_ptr<Graph>> regions = {});
+  std::vector<Value*> Ops(const OpDef& op,
+                          std::initializer_list<Value*> operands,
+                          std::initializer_list<NamedAttr> attrs = {}) {
+    return Ops(op, absl::MakeConstSpan(operands.begin(), operands.size()),
+               absl::MakeConstSpan(attrs.begin(), attrs.size()));
+  }
+  // With the attributes as a list in the schema's order.
+  std::vector<Value*> Create(const OpDef& op,
+                             absl::Span<Value* const> operands,
+                             const AttrList* attrs,
+                             std::vector<std::unique_ptr<Graph>> regions = {});
+
+  Value* Constant(const HostTensor& tensor, absl::string_view name = "");
+  // A rank-0 constant, rounded to `dtype`.
+  Value* Scalar(DType dtype, double value);
+  // A rank-1 i64 constant.
+  Value* Ints(absl::Span<const int64_t> values);
+
+ private:
+  Graph* graph_;
+  Node* before_;
+  Options options_;
+  ProvenanceId provenance_ = 0;
+  absl::Status status_;
+};
+
+// Attributes by name to a list in the schema's order, defaults filled in; the
+// error names the attribute.
+absl::StatusOr<const AttrList*> MakeAttrs(const OpDef& op,
+                                          absl::Span<const NamedAttr> attrs);
+
+}  // namespace weft
+
+#endif  // WEFT_GRAPH_IR_BUILDER_H_

@@ -1,0 +1,106 @@
+// Use, Value, Node.
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "graph/ir/graph.h"
+
+namespace weft {
+
+void Use::Link(Value* value) {
+  value_ = value;
+  if (value == nullptr) return;
+  next_ = value->uses_;
+  link_ = &value->uses_;
+  if (next_ != nullptr) next_->link_ = &next_;
+  value->uses_ = this;
+}
+
+void Use::Unlink() {
+  if (value_ == nullptr) return;
+  *link_ = next_;
+  if (next_ != nullptr) next_->link_ = link_;
+  value_ = nullptr;
+  next_ = nullptr;
+  link_ = nullptr;
+}
+
+int Use::operand_index() const {
+  return static_cast<int>(this - const_cast<const Node*>(user_)->uses());
+}
+
+void Value::set_type(Type type) {
+  if (type_ == type) return;
+  type_ = type;
+  // An input knows its graph through its users; one without users has nothing
+  // that could depend on its type.
+  if (node_ != nullptr) return node_->graph()->Touch(node_);
+  for (Use* use = uses_; use != nullptr; use = use->next()) {
+    use->user()->graph()->Touch(use->user());
+  }
+}
+
+void Value::ReplaceAllUsesWith(Value* other) {
+  WEFT_CHECK(other != this);
+  if (uses_ == nullptr) return;
+  Graph* graph = uses_->user()->graph();
+  while (uses_ != nullptr) {
+    Use* use = uses_;
+    graph->Touch(use->user());
+    use->Unlink();
+    use->Link(other);
+  }
+  if (node_ != nullptr) graph->Touch(node_);
+}
+
+bool Value::IsResultOf(const OpDef& op) const {
+  return node_ != nullptr && node_->Is(op);
+}
+
+void Node::set_attr_list(const AttrList* attrs) {
+  if (attrs_ == attrs) return;
+  attrs_ = attrs;
+  graph_->Touch(this);
+}
+
+void Node::set_operand(int i, Value* value) {
+  WEFT_CHECK(i < num_operands_);
+  Value* old = uses()[i].value();
+  if (old == value) return;
+  graph_->Touch(this);
+  uses()[i].Unlink();
+  uses()[i].Link(value);
+  graph_->TouchLoser(old);
+}
+
+bool Node::has_uses() const {
+  for (int i = 0; i < num_results_; ++i) {
+    if (results()[i].has_uses()) return true;
+  }
+  return false;
+}
+
+int Node::num_regions() const {
+  return regions_ == nullptr ? 0 : static_cast<int>(regions_->size());
+}
+
+Graph* Node::region(int i) const { return (*regions_)[i].get(); }
+
+OpArgs Node::Args(ArgStorage* storage) const {
+  storage->operands.clear();
+  storage->types.clear();
+  storage->regions.clear();
+  for (int i = 0; i < num_operands_; ++i) {
+    storage->operands.push_back(operand(i));
+    storage->types.push_back(operand(i) ? operand(i)->type() : Type());
+  }
+  for (int i = 0; i < num_regions(); ++i) storage->regions.push_back(region(i));
+  OpArgs args;
+  args.op = op_;
+  args.operands = storage->operands;
+  args.types = storage->types;
+  args.attr_list = attrs_;
+  args.regions = storage->regions;
+  args.symbols = &graph_->module().symbols();
+  return args;
+}
+
+}  // namespace weft

@@ -1,0 +1,97 @@
+// What conditions over several symbols say, and the proofs that stand on it.
+// A SymbolTable owns one; sym_facts.h is what others use.
+#ifndef WEFT_GRAPH_SYM_SYM_PROVE_H_
+#define WEFT_GRAPH_SYM_SYM_PROVE_H_
+
+#include <optional>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
+#include "graph/sym/sym.h"
+#include "graph/sym/sym_range.h"
+
+namespace weft {
+
+class SymbolTable;
+
+enum class Proof { kNo, kYes, kUnknown };
+
+namespace internal {
+
+// The conditions in the forms that proofs need.
+class SymKnowledge {
+ public:
+  // Takes over that `condition`, which is simplified, holds, and what it says
+  // together with the ranges of the table.
+  void Learn(SymInt condition, const SymbolTable& table);
+
+  // Without the symbols that an equality replaces.
+  SymInt Replace(SymInt s) const;
+  // Narrower than the declared range; nothing when no condition says more.
+  const SymRange* RangeOf(SymInt symbol) const;
+  // `condition` holds as it stands, whatever becomes of its symbols.
+  void Note(SymInt condition) { known_.insert(condition); }
+  // True for conditions that were noted, or learnt as they are.
+  bool Knows(SymInt condition) const { return known_.contains(condition); }
+  // Expressions that are >= 0 and share a symbol with `s`, at most
+  // kMaxCandidates, in the order in which they were learnt.
+  std::vector<SymInt> AxiomsAbout(SymInt s) const;
+
+ private:
+  static constexpr size_t kMaxCandidates = 24;
+
+  void LearnOne(SymInt condition, const SymbolTable& table);
+  void LearnNonNegative(SymInt s);
+  void LearnZero(SymInt s, const SymbolTable& table);
+  void AddReplacement(SymInt symbol, SymInt value, const SymbolTable& table);
+  void AddAxiom(SymInt s);
+
+  absl::flat_hash_map<SymInt, SymInt> replacements_;
+  absl::flat_hash_map<SymInt, SymRange> ranges_;
+  absl::flat_hash_set<SymInt> known_;
+  std::vector<SymInt> learnt_;                               // The same, in order.
+  std::vector<SymInt> queue_;                                // Still to be learnt.
+  std::vector<SymInt> axioms_;                               // Each is >= 0.
+  absl::flat_hash_map<SymInt, std::vector<int>> axioms_of_;  // By symbol.
+};
+
+// Answers from before. Yes and no stay true as facts are added; unknown holds
+// for the version it was found at. Thread-safe; a copy begins empty.
+class ProofMemo {
+ public:
+  ProofMemo() = default;
+  ProofMemo(const ProofMemo&) {}
+  ProofMemo& operator=(const ProofMemo&) {
+    Clear();
+    return *this;
+  }
+
+  std::optional<Proof> Find(SymInt condition, uint64_t version) const;
+  void Insert(SymInt condition, uint64_t version, Proof proof) const;
+  void Clear();
+
+ private:
+  static constexpr size_t kMaxEntries = 1 << 16;
+  struct Entry {
+    Proof proof;
+    uint64_t version;
+  };
+  mutable absl::Mutex mu_;
+  mutable absl::flat_hash_map<SymInt, Entry> entries_ ABSL_GUARDED_BY(mu_);
+};
+
+// Of a condition that is simplified. Takes a bounded number of steps.
+Proof ProveCondition(SymInt condition, const SymbolTable& table, const SymKnowledge& knowledge);
+
+// `s` in its simplest form under the table's facts.
+SymInt SimplifySym(SymInt s, const SymbolTable& table, const SymKnowledge& knowledge);
+
+}  // namespace internal
+}  // namespace weft
+
+#endif  // WEFT_GRAPH_SYM_SYM_PROVE_H_

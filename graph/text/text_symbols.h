@@ -1,0 +1,39 @@
+// The `where` clause: facts about symbols.
+//
+//   where 1 <= s0 <= 4096, s0 % 8 == 0, hint(s0) = 32, unbacked u0, -inf <= u0,
+//         s1 == 2*s0 + 1, s0 + u0 <= 64
+//
+// Without a fact a symbol is backed and of the range [0, inf).
+#ifndef WEFT_GRAPH_TEXT_TEXT_SYMBOLS_H_
+#define WEFT_GRAPH_TEXT_TEXT_SYMBOLS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
+#include "graph/ir/graph.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/text/parts/text_reader.h"
+
+namespace weft::text {
+
+// The symbols in the types and attributes of the graph and of those nested in
+// it, in their structural order.
+std::vector<SymInt> SymbolsOf(const Graph& graph);
+
+// What the table knows beyond the defaults; empty when that is nothing.
+std::string FactsToString(const SymbolTable& table, absl::Span<const SymInt> symbols);
+
+// The conditions that are no facts about one symbol, whose symbols are admitted,
+// and that are not among the printed ones, which they join.
+std::string ConditionsToString(const SymbolTable& table, absl::FunctionRef<bool(SymInt)> admits,
+                               absl::flat_hash_set<SymInt>* printed);
+
+// Reads facts up to something that is no comma, and declares them.
+bool ParseFacts(TextReader* reader, SymbolTable* table);
+
+}  // namespace weft::text
+
+#endif  // WEFT_GRAPH_TEXT_TEXT_SYMBOLS_H_

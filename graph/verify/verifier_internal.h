@@ -1,0 +1,62 @@
+// What the files of the verifier share; verifier.cc has the invariants.
+#ifndef WEFT_GRAPH_VERIFY_VERIFIER_INTERNAL_H_
+#define WEFT_GRAPH_VERIFY_VERIFIER_INTERNAL_H_
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/infer_cache.h"
+
+namespace weft::internal {
+
+enum class Invariant {
+  kList = 1,
+  kIds,
+  kOrder,
+  kUses,
+  kOperands,
+  kAttributes,
+  kRegions,
+  kResults,
+  kSizes,
+  kTypes,
+  kConstants,
+  kSymbols,
+  kSignature,
+  kWrites,
+};
+
+// The error; `node`, when given, is shown with what defines its operands.
+absl::Status BrokenInvariant(Invariant invariant, const Graph& graph,
+                             const Node* node, absl::string_view message);
+
+// What the nodes of a module share while they are verified.
+struct NodeScratch {
+  Node::ArgStorage storage;
+  // Signatures with the result types of a node that was found sound: a node of
+  // the same signature and types owes nothing more.
+  InferCache sound;
+};
+
+// Invariants 5 to 11.
+absl::Status VerifyNode(const Node& node, NodeScratch* scratch);
+
+// Invariant 13.
+absl::Status VerifySignature(const Graph& graph);
+
+// False for a type with an invalid or negative size.
+bool IsSizeType(Type type);
+
+// Invariant 14, for a graph that is sound otherwise.
+absl::Status VerifyWrites(const Graph& graph, bool is_root);
+
+// Invariant 12 for graphs of one module, outer before inner, that are sound
+// otherwise; `roots` are those that are not nested.
+absl::Status VerifySymbols(absl::Span<const Graph* const> graphs,
+                           const absl::flat_hash_set<const Graph*>& roots);
+
+}  // namespace weft::internal
+
+#endif  // WEFT_GRAPH_VERIFY_VERIFIER_INTERNAL_H_

@@ -1,0 +1,72 @@
+// A pass: graph to graph, inside one module.
+//
+// On entry and on exit the module verifies; the pass manager sees to it. A pass
+// neither times nor verifies itself, and does not say whether it changed
+// something: the manager measures that. Run twice in a row, a pass changes
+// nothing the second time.
+#ifndef WEFT_PASSES_ENGINE_PASS_H_
+#define WEFT_PASSES_ENGINE_PASS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "graph/ir/graph.h"
+#include "passes/engine/pass_context.h"
+
+namespace weft {
+
+// Sees the options of a pass, each with its place in the pass's options struct.
+class OptionVisitor {
+ public:
+  virtual ~OptionVisitor() = default;
+  virtual void Visit(absl::string_view name, bool* value,
+                     absl::string_view doc) = 0;
+  virtual void Visit(absl::string_view name, int64_t* value,
+                     absl::string_view doc) = 0;
+  virtual void Visit(absl::string_view name, double* value,
+                     absl::string_view doc) = 0;
+  virtual void Visit(absl::string_view name, std::string* value,
+                     absl::string_view doc) = 0;
+  // Written with ';' between the elements.
+  virtual void Visit(absl::string_view name, std::vector<std::string>* value,
+                     absl::string_view doc) = 0;
+};
+
+class Pass {
+ public:
+  virtual ~Pass() = default;
+  // As in the pipeline text.
+  virtual absl::string_view name() const = 0;
+  // One line.
+  virtual absl::string_view doc() const = 0;
+  // Lists each option once; parsing, printing and help come from this list.
+  virtual void VisitOptions(OptionVisitor& visitor) {}
+  // Whether it may see modules with writes (Module::HasWrites). The manager
+  // does not run others on them: a pass takes values for what they are, not for
+  // what their memory has become.
+  virtual bool HandlesWrites() const { return false; }
+  // Whether the module takes other inputs afterwards, as asked: semantic checks,
+  // which compare before and after on the same inputs, leave the pass out.
+  virtual bool ChangesInputs() const { return false; }
+  virtual absl::Status Run(Module& module, PassContext& context) = 0;
+};
+
+// An option as text.
+struct PassOption {
+  std::string name;
+  std::string value;
+  std::string doc;
+};
+// With the present values, in the pass's order.
+std::vector<PassOption> OptionsOf(Pass& pass);
+// The error names the option and, for an unknown one, a close name.
+absl::Status SetOption(Pass& pass, absl::string_view name,
+                       absl::string_view value);
+
+}  // namespace weft
+
+#endif  // WEFT_PASSES_ENGINE_PASS_H_

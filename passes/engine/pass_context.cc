@@ -1,0 +1,120 @@
+#include "passes/engine/pass_context.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/log.h"
+
+namespace weft {
+namespace {
+
+LogComponent ComponentOf(absl::string_view pass) {
+  if (absl::StartsWith(pass, "fuse")) return LogComponent::kFusion;
+  if (pass == "propagate_shapes" || pass == "assume_sizes" || pass == "specialize_symbols") {
+    return LogComponent::kShapes;
+  }
+  return LogComponent::kPasses;
+}
+
+LogSeverity SeverityOf(RemarkKind kind) {
+  switch (kind) {
+    case RemarkKind::kPassed:
+    case RemarkKind::kMissed:
+      return LogSeverity::kInfo;
+    case RemarkKind::kBudget:
+    case RemarkKind::kFailed:
+      return LogSeverity::kWarning;
+    default:
+      return LogSeverity::kDebug;
+  }
+}
+
+void LogRemark(const Remark& remark) {
+  const LogComponent component = ComponentOf(remark.pass);
+  const LogSeverity severity = SeverityOf(remark.kind);
+  const bool hint = remark.kind == RemarkKind::kMissed && IsLogged(LogArtifact::kPerfHints);
+  if (!hint && !IsLogged(component, severity)) return;
+  const std::string text = remark.ToString();
+  Log(component, severity, text);
+  if (hint) Log(LogArtifact::kPerfHints, text);
+}
+
+}  // namespace
+
+absl::string_view NumericContractName(NumericContract contract) {
+  switch (contract) {
+    case NumericContract::kBitExact:
+      return "bit-exact";
+    case NumericContract::kValueSafe:
+      return "value-safe";
+    case NumericContract::kReassociating:
+      return "reassociating";
+    case NumericContract::kApproximate:
+      return "approximate";
+  }
+  return "";
+}
+
+std::string RewriteMaker::Name() const {
+  return op.empty() ? std::string(rule) : absl::StrCat(rule, ".", op);
+}
+
+void PassContext::Count(absl::string_view name, int64_t n) {
+  if (n == 0) return;
+  auto it = counters_.find(name);
+  if (it == counters_.end()) it = counters_.emplace(std::string(name), 0).first;
+  it->second += n;
+}
+
+void PassContext::AddRemark(Remark remark) {
+  const bool loud = remark.kind == RemarkKind::kFailed || remark.kind == RemarkKind::kBudget;
+  const bool near_miss = remark.kind == RemarkKind::kNearMiss && !options_.near_misses.empty();
+  remark.pass = pass_;
+  remark.step = num_rewrites_;
+  remark.work = spent_;
+  LogRemark(remark);
+  if (!options_.remarks && !near_miss && !loud) return;
+  remarks_.push_back(std::move(remark));
+}
+
+absl::Status PassContext::ReportDivergence(absl::string_view message, absl::string_view suggestion,
+                                           std::vector<std::string> details) {
+  Remark remark;
+  remark.kind = RemarkKind::kFailed;
+  remark.reason = std::string(message);
+  remark.suggestion = std::string(suggestion);
+  remark.details = std::move(details);
+  absl::Status status;
+  if (options_.strict) {
+    std::string text = absl::StrCat(pass_, ": ", message);
+    for (const std::string& line : remark.details) absl::StrAppend(&text, "\n    ", line);
+    status = absl::InternalError(text);
+  }
+  AddRemark(std::move(remark));
+  return status;
+}
+
+bool PassContext::OutOfBudget() {
+  if (out_of_budget_) return false;
+  out_of_budget_ = true;
+  Count("budget_spent");
+  Remark remark;
+  remark.kind = RemarkKind::kBudget;
+  remark.reason = "stopped: the budget is spent";
+  remark.args = {{"budget", absl::StrCat(options_.budget)}};
+  remark.suggestion = "a larger budget lets it go on";
+  AddRemark(std::move(remark));
+  return false;
+}
+
+void PassContext::BeginPass(absl::string_view name) {
+  pass_ = std::string(name);
+  counters_.clear();
+  fired_ = NumericContract::kBitExact;
+  spent_ = 0;
+  out_of_budget_ = false;
+  logs_remarks_ = IsLogged(ComponentOf(name)) || IsLogged(LogArtifact::kPerfHints);
+}
+
+}  // namespace weft

@@ -1,0 +1,48 @@
+// Structural hashes of a module: equal for graphs that differ only in ids, in
+// the order of independent nodes or in nodes that nobody uses. They hold within
+// a process. Linear in nodes and uses.
+#ifndef WEFT_PASSES_ENGINE_PASS_MANAGER_FINGERPRINT_H_
+#define WEFT_PASSES_ENGINE_PASS_MANAGER_FINGERPRINT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "graph/ir/graph.h"
+
+namespace weft {
+
+class Fingerprint {
+ public:
+  explicit Fingerprint(const Module& module);
+
+  // Of the live nodes and the outputs of all functions.
+  uint64_t value() const { return value_; }
+
+  struct LiveNode {
+    const Node* node;
+    uint64_t hash;   // With all that it is computed from.
+    uint64_t local;  // Of its op, attributes and types alone.
+  };
+  // In the order of the graphs and their nodes.
+  const std::vector<LiveNode>& nodes() const { return nodes_; }
+
+ private:
+  void AddGraph(const Graph& graph);
+  uint64_t LocalHash(const Node& node) const;
+
+  uint64_t value_ = 0;
+  std::vector<LiveNode> nodes_;
+  absl::flat_hash_map<const Graph*, uint64_t> graphs_;
+};
+
+// Lines "- ..." for nodes of `before` that `after` does not have, then "+ ..."
+// for the reverse; at most `limit` of each, and a count of those left out. A
+// node that differs only in what feeds it is left out when others differ more.
+std::vector<std::string> DescribeDifference(const Module& before, const Module& after,
+                                            int limit = 8);
+
+}  // namespace weft
+
+#endif  // WEFT_PASSES_ENGINE_PASS_MANAGER_FINGERPRINT_H_

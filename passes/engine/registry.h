@@ -1,0 +1,57 @@
+// Passes and named pipelines by name.
+//
+// The built-in set is BuiltinPasses() (passes/pipelines.h). A program that
+// embeds Weft may copy it and add its own.
+#ifndef WEFT_PASSES_ENGINE_REGISTRY_H_
+#define WEFT_PASSES_ENGINE_REGISTRY_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "passes/engine/pass.h"
+
+namespace weft {
+
+// Makes a pass, always of the same name.
+using PassFactory = std::function<std::unique_ptr<Pass>()>;
+
+struct NamedPipeline {
+  std::string name;
+  std::string doc;
+  std::string text;  // Pipeline text; may name pipelines added before it.
+};
+
+class PassRegistry {
+ public:
+  // CHECKs that the name is free.
+  void Add(PassFactory factory);
+  void AddPipeline(NamedPipeline pipeline);
+
+  // With its default options; null for an unknown name.
+  std::unique_ptr<Pass> Create(absl::string_view name) const;
+  const NamedPipeline* FindPipeline(absl::string_view name) const;
+
+  // Sorted.
+  std::vector<std::string> PassNames() const;
+  // In the order of their addition.
+  const std::vector<NamedPipeline>& pipelines() const { return pipelines_; }
+  // Passes with options and defaults, then pipelines, for people.
+  std::string Help() const;
+
+ private:
+  std::map<std::string, PassFactory, std::less<>> passes_;
+  std::vector<NamedPipeline> pipelines_;
+};
+
+// `, did you mean "cse"?` when some name is close to `name`, else nothing.
+std::string DidYouMean(absl::string_view name,
+                       absl::Span<const std::string> names);
+
+}  // namespace weft
+
+#endif  // WEFT_PASSES_ENGINE_REGISTRY_H_

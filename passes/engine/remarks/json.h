@@ -1,0 +1,16 @@
+// JSON text, for what passes report to other programs.
+#ifndef WEFT_PASSES_ENGINE_REMARKS_JSON_H_
+#define WEFT_PASSES_ENGINE_REMARKS_JSON_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace weft {
+
+// With its quotes. Bytes that are not UTF-8 become U+FFFD.
+std::string JsonString(absl::string_view text);
+
+}  // namespace weft
+
+#endif  // WEFT_PASSES_ENGINE_REMARKS_JSON_H_

@@ -1,0 +1,101 @@
+// A rule as it stands in a file, and the functions that make it match and build;
+// used in this folder alone.
+#ifndef WEFT_PASSES_ENGINE_RULES_FILE_RULE_H_
+#define WEFT_PASSES_ENGINE_RULES_FILE_RULE_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/ir/attr.h"
+#include "graph/ir/op.h"
+#include "passes/engine/rewrite/rewriter.h"
+#include "passes/engine/rewrite/rule.h"
+
+namespace weft {
+
+// What an attribute is equal to, or gets.
+struct AttrTerm {
+  enum class Kind { kLiteral, kVariable, kDims, kDType, kCompose };
+  Kind kind = Kind::kLiteral;
+  AttrValue literal;
+  int a = -1;  // Of kVariable and kCompose in attr_names, else a variable.
+  int b = -1;
+};
+
+// The attributes that a pattern's op asks for.
+struct AttrPattern {
+  int variable;  // Bound to the op's result.
+  const OpDef* op;
+  std::vector<std::pair<int, AttrTerm>> attrs;  // By index in the schema.
+};
+
+// The declared type of a variable.
+struct TypePattern {
+  int variable;
+  std::string dtypes = "any";
+  bool any_rank = true;
+  // With any_rank, of the last dims: sizes, or negative: name -1 - i.
+  std::vector<int64_t> dims;
+};
+
+struct Term {
+  enum class Kind { kInt, kDType, kAttr, kSize, kRank, kDim, kDTypeOf };
+  Kind kind = Kind::kInt;
+  int64_t number = 0;  // The value; the index of a name; the dim.
+  DType dtype = DType::kF32;
+  int variable = -1;
+};
+
+struct Condition {
+  enum class Kind { kEq, kNe, kLt, kLe, kOneUse };
+  Kind kind = Kind::kEq;
+  Term left, right;
+  std::string text;
+};
+
+// A node of the right side, in preorder as Pattern has it.
+struct ValueNode {
+  const OpDef* op = nullptr;
+  int variable = -1;
+  double number = 0;  // Of a constant: no op, no variable.
+  int num_operands = 0;
+  std::vector<std::pair<std::string, AttrTerm>> attrs;
+};
+
+struct FileRule {
+  std::string name;
+  std::string identity;  // Ends with the rule's text.
+  std::string where;     // "file:line".
+  NumericContract contract = NumericContract::kBitExact;
+  Pattern pattern;
+  std::vector<std::string> variables;  // Names; unnamed ops have "".
+  std::vector<std::string> attr_names;
+  std::vector<std::string> size_names;
+  std::vector<TypePattern> types;
+  std::vector<AttrPattern> attrs;
+  std::vector<Condition> conditions;
+  std::vector<ValueNode> value;
+
+  // `this` must outlive it.
+  Rule ToRule() const;
+};
+
+absl::StatusOr<std::vector<std::unique_ptr<FileRule>>> ParseFileRules(absl::string_view text,
+                                                                      absl::string_view file,
+                                                                      const OpRegistry& registry);
+
+// Both sides on random instances. Returns how many there were; the error holds
+// the counterexample.
+absl::StatusOr<int> CheckFileRule(const FileRule& file_rule, const Rule& rule,
+                                  const OpRegistry& registry, uint64_t seed);
+
+// Whether `dtype` is of a class ("float", "any", "f32").
+bool IsOfClass(DType dtype, absl::string_view name);
+
+}  // namespace weft
+
+#endif  // WEFT_PASSES_ENGINE_RULES_FILE_RULE_H_

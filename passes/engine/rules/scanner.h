@@ -1,0 +1,58 @@
+// The words of rule files; used in this folder alone.
+#ifndef WEFT_PASSES_ENGINE_RULES_SCANNER_H_
+#define WEFT_PASSES_ENGINE_RULES_SCANNER_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace weft {
+
+// Reads a text from its beginning, over spaces and comments. Errors are
+// InvalidArgument and name the file, the line and the column.
+class RuleScanner {
+ public:
+  RuleScanner(absl::string_view text, absl::string_view file) : text_(text), file_(file) {}
+
+  absl::Status Error(absl::string_view message) const;
+  // "file:line".
+  std::string Where() const;
+
+  // A place, to come back to.
+  size_t Mark();
+  void Rewind(size_t mark) { at_ = mark; }
+  absl::string_view Since(size_t mark) const { return text_.substr(mark, at_ - mark); }
+
+  // What comes next; names do not end within a word.
+  bool AtEnd();
+  bool AtName();
+  bool AtNumber();
+  bool Peek(absl::string_view token);
+  // Takes it, if it does.
+  bool Take(absl::string_view token);
+  absl::Status Expect(absl::string_view token);
+  // Empty when there is none.
+  absl::string_view TakeName();
+  // The errors say what was expected.
+  absl::StatusOr<absl::string_view> Name(absl::string_view what);
+  absl::StatusOr<std::string> Kebab(absl::string_view what);
+  absl::StatusOr<absl::string_view> Number();
+  absl::StatusOr<int64_t> Integer();
+  absl::StatusOr<std::string> String();
+
+ private:
+  void Skip();
+  std::pair<size_t, size_t> LineAndColumn() const;
+
+  const absl::string_view text_;
+  const absl::string_view file_;
+  size_t at_ = 0;
+};
+
+}  // namespace weft
+
+#endif  // WEFT_PASSES_ENGINE_RULES_SCANNER_H_

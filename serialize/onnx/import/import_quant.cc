@@ -1,0 +1,248 @@
+// Quantization, and products of quantized tensors. These become products of
+// 32-bit integers, with the zero points taken off beforehand (so that the
+// padding of a convolution stands for zero), then one quantize_linear.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "graph/ops/ops.h"
+#include "serialize/onnx/import/import_context.h"
+#include "serialize/onnx/import/import_tables.h"
+#include "serialize/onnx/import/import_util.h"
+#include "serialize/onnx/import/import_window.h"
+#include "serialize/onnx/import/narrow_types.h"
+
+namespace weft::onnx_import {
+namespace {
+
+// --- QuantizeLinear, DequantizeLinear ---------------------------------------
+
+// A scale or zero point of one element says the same as one of rank 0.
+Value* Parameter(NodeContext& c, Value* v, int64_t block_size) {
+  if (v == nullptr || block_size != 0) return v;
+  return v->type().rank() == 1 && v->type().dim(0).Is(1)
+             ? Reshape(c, v, {})
+             : v;
+}
+
+struct Granularity {
+  int64_t axis = 0;
+  int64_t block_size = 0;
+};
+
+absl::StatusOr<Granularity> ReadGranularity(NodeContext& c) {
+  Granularity g;
+  const int64_t axis = c.opset() >= 13 ? c.Int("axis", 1) : 1;
+  if (c.opset() >= 21) g.block_size = c.Int("block_size", 0);
+  const Type scale = c.type(1);
+  WEFT_RETURN_IF_ERROR(c.status());
+  if (g.block_size < 0) {
+    return c.Fail(absl::StrCat("block_size must not be negative, got ",
+                               g.block_size));
+  }
+  // Without an axis to speak of, the attribute means nothing.
+  const bool one = scale.rank() == 0 ||
+                   (scale.rank() == 1 && scale.dim(0).Is(1));
+  if (one && g.block_size == 0) return g;
+  WEFT_ASSIGN_OR_RETURN(g.axis, c.Axis(axis, c.rank(0)));
+  return g;
+}
+
+// A dtype attribute of which 0 says nothing.
+DType DtypeOr(NodeContext& c, absl::string_view name, DType otherwise) {
+  return c.Int(name, 0) == 0 ? otherwise : c.Dtype(name, otherwise);
+}
+
+// The element type that QuantizeLinear gives.
+struct Quantized {
+  DType dtype = DType::kU8;
+  const NarrowType* narrow = nullptr;  // Held in `dtype`.
+};
+
+absl::StatusOr<Quantized> ReadQuantized(NodeContext& c) {
+  Quantized q;
+  if (c.has_input(2)) q = {c.dtype(2), FindNarrowType(c.narrow_type(2))};
+  const int64_t given = c.opset() >= 21 ? c.Int("output_dtype", 0) : 0;
+  if (given == 0) return q;
+  Quantized named;
+  named.narrow = FindNarrowType(given);
+  named.dtype = named.narrow != nullptr ? named.narrow->held : c.Dtype("output_dtype", q.dtype);
+  if (c.has_input(2) && (named.dtype != q.dtype || named.narrow != q.narrow)) {
+    return c.Fail("output_dtype is not the dtype of y_zero_point");
+  }
+  return named;
+}
+
+// The quotient of `x` and the scales, each for its elements: what a dequantized 1 is. Zero points
+// of floats are 0.
+Value* QuantizeToFloat4(NodeContext& c, Value* x, Value* scale, const Granularity& g,
+                        const NarrowType& type) {
+  if (x == nullptr || scale == nullptr) return nullptr;
+  Value* ones = Expand(c, ScalarOf(c, DType::kI8, 1), Dims(x));
+  Value* scales = c.Op(
+      ops::dequantize_linear, {ones, scale, nullptr},
+      {{"dtype", scale->type().dtype()}, {"axis", g.axis}, {"block_size", g.block_size}});
+  return CastToNarrow(c, c.Op(ops::div, {x, scales}), type);
+}
+
+absl::Status QuantizeLinear(NodeContext& c) {
+  WEFT_ASSIGN_OR_RETURN(const Granularity g, ReadGranularity(c));
+  WEFT_ASSIGN_OR_RETURN(const Quantized q, ReadQuantized(c));
+  // What the quotient is computed in. Integers are divided as floats.
+  DType quotient = c.dtype(1);
+  if (c.opset() >= 23) quotient = DtypeOr(c, "precision", quotient);
+  if (!IsFloat(quotient)) quotient = DType::kF32;
+  const bool saturate = c.opset() < 19 || c.Bool("saturate", true);
+  Value* x = Convert(c, c.in(0), quotient);
+  Value* scale = Convert(c, Parameter(c, c.in(1), g.block_size), quotient);
+  if (q.narrow != nullptr && c.num_outputs() > 0) c.SetNarrowType(0, q.narrow->data_type);
+  if (q.narrow != nullptr && IsFloat(q.dtype)) {
+    c.SetOutput(0, QuantizeToFloat4(c, x, scale, g, *q.narrow));
+    return c.status();
+  }
+  Value* y = c.Op(ops::quantize_linear, {x, scale, Parameter(c, c.opt(2), g.block_size)},
+                  {{"dtype", q.dtype},
+                   {"axis", g.axis},
+                   {"block_size", g.block_size},
+                   {"saturate", saturate}});
+  // `dtype` clamps to a wider range, which contains that of the type.
+  if (q.narrow != nullptr) y = ClampToNarrow(c, y, *q.narrow);
+  c.SetOutput(0, y);
+  return c.status();
+}
+
+absl::Status DequantizeLinear(NodeContext& c) {
+  WEFT_ASSIGN_OR_RETURN(const Granularity g, ReadGranularity(c));
+  DType dtype = c.dtype(1);
+  if (c.opset() >= 23) dtype = DtypeOr(c, "output_dtype", dtype);
+  c.SetOutput(0, c.Op(ops::dequantize_linear,
+                      {c.in(0), Parameter(c, c.in(1), g.block_size),
+                       Parameter(c, c.opt(2), g.block_size)},
+                      {{"dtype", dtype},
+                       {"axis", g.axis},
+                       {"block_size", g.block_size}}));
+  return c.status();
+}
+
+// scale = (max(x, 0) - min(x, 0)) / 255; zero point = round(-min / scale).
+absl::Status DynamicQuantizeLinear(NodeContext& c) {
+  constexpr double kSteps = 255;
+  Value* x = c.in(0);
+  Value* zero = ScalarOf(c, DType::kF32, 0);
+  Value* low = c.Op(ops::minimum, {c.Op(ops::amin, {x}), zero});
+  Value* high = c.Op(ops::maximum, {c.Op(ops::amax, {x}), zero});
+  Value* scale = WithScalar(c, ops::div,
+                                 c.Op(ops::sub, {high, low}), kSteps);
+  Value* point = c.Op(ops::div, {c.Op(ops::sub, {zero, low}), scale});
+  Value* most = ScalarOf(c, DType::kF32, kSteps);
+  point = c.Op(ops::round, {c.Op(ops::clamp, {point, zero, most})});
+  point = Convert(c, point, DType::kU8);
+  c.SetOutput(0, c.Op(ops::quantize_linear, {x, scale, point},
+                      {{"dtype", DType::kU8}}));
+  c.SetOutput(1, scale);
+  c.SetOutput(2, point);
+  return c.status();
+}
+
+// --- Products ---------------------------------------------------------------
+
+// Parameters of rows, [M] for a matrix [M, K], lined up with it; others
+// broadcast as they are.
+Value* AlongRows(NodeContext& c, Value* v, Type matrix) {
+  if (v == nullptr || v->type().rank() != 1 || v->type().dim(0).Is(1) ||
+      matrix.rank() != 2) {
+    return v;
+  }
+  return Reshape(c, v, {v->type().dim(0), SymInt(1)});
+}
+
+// Parameters of channels, lined up with dim `dim` of a tensor of `rank` dims;
+// one for all of them broadcasts as it is.
+Value* AlongChannels(NodeContext& c, Value* v, int rank, int dim) {
+  return v == nullptr || v->type().rank() != 1 ? v : AlongDim(c, v, dim, rank);
+}
+
+// `v` as wide numbers, less its zero point.
+Value* Centered(NodeContext& c, Value* v, Value* zero_point, DType wide) {
+  v = Convert(c, v, wide);
+  if (zero_point == nullptr) return v;
+  return c.Op(ops::sub, {v, Convert(c, zero_point, wide)});
+}
+
+// The product of the quantized tensors at two inputs and their zero points.
+Value* IntegerMatMul(NodeContext& c, int a, int a_point, int b, int b_point,
+                     DType wide) {
+  Value* left =
+      Centered(c, c.in(a), AlongRows(c, c.opt(a_point), c.type(a)), wide);
+  Value* right = Centered(c, c.in(b), c.opt(b_point), wide);
+  return c.Op(ops::matmul, {left, right});
+}
+
+absl::Status MatMulInteger(NodeContext& c) {
+  c.SetOutput(0, IntegerMatMul(c, 0, 2, 1, 3, DType::kI32));
+  return c.status();
+}
+
+// The real number that an integer product stands for, quantized by the scale
+// and zero point at inputs `y_scale` and `y_scale + 1`.
+void SetQuantized(NodeContext& c, Value* product, Value* scale, int y_scale) {
+  Value* real =
+      c.Op(ops::mul, {Convert(c, product, DType::kF32), scale});
+  c.SetOutput(
+      0, c.Op(ops::quantize_linear,
+              {real, Parameter(c, Convert(c, c.in(y_scale), DType::kF32), 0),
+               Parameter(c, c.in(y_scale + 1), 0)},
+              {{"dtype", c.dtype(y_scale + 1)}}));
+}
+
+absl::Status QLinearMatMul(NodeContext& c) {
+  const bool integers = IsInt(c.dtype(0)) && IsInt(c.dtype(3));
+  const DType wide = integers ? DType::kI32 : DType::kF32;
+  Value* product = IntegerMatMul(c, 0, 2, 3, 5, wide);
+  Value* a_scale = AlongRows(c, c.in(1), c.type(0));
+  Value* scale = c.Op(ops::mul, {Convert(c, a_scale, DType::kF32),
+                                 Convert(c, c.in(4), DType::kF32)});
+  SetQuantized(c, product, scale, 6);
+  return c.status();
+}
+
+// Of the quantized tensors x and w at two inputs and their zero points.
+absl::StatusOr<Value*> IntegerConv(NodeContext& c, int x, int x_point, int w,
+                                   int w_point, Value* bias) {
+  Value* w_zero = AlongChannels(c, c.opt(w_point), c.rank(w), 0);
+  return Convolve(c, Centered(c, c.in(x), c.opt(x_point), DType::kI32),
+                  Centered(c, c.in(w), w_zero, DType::kI32), bias);
+}
+
+absl::Status ConvInteger(NodeContext& c) {
+  WEFT_ASSIGN_OR_RETURN(Value* const y,
+                        IntegerConv(c, 0, 2, 1, 3, nullptr));
+  c.SetOutput(0, y);
+  return c.status();
+}
+
+absl::Status QLinearConv(NodeContext& c) {
+  WEFT_ASSIGN_OR_RETURN(Value* const product,
+                        IntegerConv(c, 0, 2, 3, 5, c.opt(8)));
+  Value* w_scale = AlongChannels(c, c.in(4), c.rank(0), 1);
+  SetQuantized(c, product, c.Op(ops::mul, {c.in(1), w_scale}), 6);
+  return c.status();
+}
+
+constexpr OnnxOp kTable[] = {
+    {"ConvInteger", {10}, ConvInteger},
+    {"DequantizeLinear", {10, 13, 19, 21, 23, 24, 25, 28}, DequantizeLinear},
+    {"DynamicQuantizeLinear", {11}, DynamicQuantizeLinear},
+    {"MatMulInteger", {10}, MatMulInteger},
+    {"QLinearConv", {10}, QLinearConv},
+    {"QLinearMatMul", {10, 21}, QLinearMatMul},
+    {"QuantizeLinear", {10, 13, 19, 21, 23, 24, 25, 28}, QuantizeLinear},
+};
+
+}  // namespace
+
+absl::Span<const OnnxOp> QuantTable() { return kTable; }
+
+}  // namespace weft::onnx_import

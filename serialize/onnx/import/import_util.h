@@ -1,0 +1,63 @@
+// Small pieces of graph that import functions share. All take null values (of
+// an earlier error) and then give null.
+#ifndef WEFT_SERIALIZE_ONNX_IMPORT_IMPORT_UTIL_H_
+#define WEFT_SERIALIZE_ONNX_IMPORT_IMPORT_UTIL_H_
+
+#include <vector>
+
+#include "absl/types/span.h"
+#include "graph/ir/graph.h"
+#include "serialize/onnx/import/import_context.h"
+
+namespace weft::onnx_import {
+
+// A copy of the dims; empty for null.
+std::vector<SymInt> Dims(const Value* v);
+
+// The value itself when it has the dtype.
+Value* Convert(NodeContext& c, Value* v, DType dtype);
+Value* Reshape(NodeContext& c, Value* v, absl::Span<const SymInt> size);
+Value* Permute(NodeContext& c, Value* v, absl::Span<const int64_t> perm);
+Value* Expand(NodeContext& c, Value* v, absl::Span<const SymInt> size);
+// New dims of size 1 before `dims` of the result (ascending).
+Value* Unsqueeze(NodeContext& c, Value* v, absl::Span<const int64_t> dims);
+// Elements [start, end) along `dim`.
+Value* Slice(NodeContext& c, Value* v, int64_t dim, SymInt start, SymInt end,
+             SymInt step = 1);
+// The single element of a one-element tensor, as rank 0.
+Value* AsScalar(NodeContext& c, Value* v);
+// Seen as 1 x ... x n x ... x 1: a vector along `dim` of a tensor of `rank`
+// dims.
+Value* AlongDim(NodeContext& c, Value* v, int dim, int rank);
+
+// Heads in dim 1 of a tensor of rank 4, each as many times as it takes to make `heads` of them.
+Value* RepeatHeads(NodeContext& c, Value* v, SymInt heads);
+
+// op(v, scalar), with the scalar in v's dtype.
+Value* WithScalar(NodeContext& c, const OpDef& op, Value* v, double scalar);
+// A reduction over `dims` that keeps them, with size 1.
+Value* Reduce(NodeContext& c, const OpDef& op, Value* v,
+              absl::Span<const int64_t> dims);
+
+// Rank-0 constants.
+Value* ScalarOf(NodeContext& c, DType dtype, double value);
+Value* ScalarLike(NodeContext& c, const Value* like, double value);
+// A tensor of symbolic integers with static dims (rank 0: one value).
+Value* SymTensor(NodeContext& c, absl::Span<const SymInt> values,
+                 absl::Span<const int64_t> dims, DType dtype = DType::kI64);
+// 0, 1, ..., n - 1.
+Value* Iota(NodeContext& c, SymInt n, DType dtype = DType::kI64);
+
+// The dims that broadcasting gives.
+std::vector<SymInt> BroadcastDims(absl::Span<const SymInt> a,
+                                  absl::Span<const SymInt> b);
+
+// [0, 1, ..., rank - 1] without `dims` (ascending).
+std::vector<int64_t> OtherDims(int rank, absl::Span<const int64_t> dims);
+
+// A permutation that moves dim `from` to place `to`.
+std::vector<int64_t> MoveDim(int rank, int from, int to);
+
+}  // namespace weft::onnx_import
+
+#endif  // WEFT_SERIALIZE_ONNX_IMPORT_IMPORT_UTIL_H_

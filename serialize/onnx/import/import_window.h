@@ -1,0 +1,54 @@
+// What operators with sliding windows share: convolutions and pools.
+#ifndef WEFT_SERIALIZE_ONNX_IMPORT_IMPORT_WINDOW_H_
+#define WEFT_SERIALIZE_ONNX_IMPORT_IMPORT_WINDOW_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/ir/graph.h"
+#include "graph/sym/sym.h"
+#include "serialize/onnx/import/import_context.h"
+
+namespace weft::onnx_import {
+
+// An integer list attribute of `n` entries; absent: all `fill`.
+absl::StatusOr<std::vector<int64_t>> ListAttr(NodeContext& c,
+                                              absl::string_view name, size_t n,
+                                              int64_t fill);
+
+// As the node has it; its entries are positive and fit 32 bits.
+absl::StatusOr<std::vector<int64_t>> PositiveInts(NodeContext& c,
+                                                  absl::string_view name);
+
+enum class AutoPad { kNotSet, kValid, kSameUpper, kSameLower };
+absl::StatusOr<AutoPad> ReadAutoPad(NodeContext& c);
+
+// Attributes strides, dilations, pads and auto_pad, for the spatial dims.
+struct Window {
+  std::vector<SymInt> kernel;
+  std::vector<int64_t> stride;
+  std::vector<int64_t> dilation;
+  // All begins, then all ends. Symbolic where auto_pad says SAME and the sizes
+  // are.
+  std::vector<SymInt> padding;
+  AutoPad auto_pad = AutoPad::kNotSet;
+};
+absl::StatusOr<Window> ReadWindow(NodeContext& c, absl::Span<const SymInt> in,
+                                  std::vector<SymInt> kernel);
+
+// The sizes of the spatial dims of [N, C, spatial...]; an error when there are
+// none.
+absl::StatusOr<std::vector<SymInt>> SpatialDims(NodeContext& c, Value* v);
+
+// The convolution that the node's attributes describe, of values that may
+// differ from the node's inputs in their dtype.
+absl::StatusOr<Value*> Convolve(NodeContext& c, Value* x, Value* w,
+                                Value* bias);
+
+}  // namespace weft::onnx_import
+
+#endif  // WEFT_SERIALIZE_ONNX_IMPORT_IMPORT_WINDOW_H_

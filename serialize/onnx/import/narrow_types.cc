@@ -1,0 +1,119 @@
+#include "serialize/onnx/import/narrow_types.h"
+
+#include "base/status_macros.h"
+#include "graph/ops/ops.h"
+#include "serialize/onnx/import/import_context.h"
+#include "serialize/onnx/import/import_util.h"
+
+namespace weft::onnx_import {
+namespace {
+
+// TensorProto.DataType; newer than Debian's onnx.proto.
+constexpr int kFloat4E2M1 = 23;
+constexpr int kUInt2 = 25;
+constexpr int kInt2 = 26;
+
+constexpr NarrowType kNarrowTypes[] = {
+    {kFloat4E2M1, 4, DType::kF8E4M3, -6, 6},
+    {kUInt2, 2, DType::kU4, 0, 3},
+    {kInt2, 2, DType::kI4, -2, 1},
+};
+
+// The bits of 0, 0.5, 1, 1.5, 2, 3, 4 and 6 in f8e4m3; bit 3 of FLOAT4E2M1 is the sign.
+constexpr uint8_t kFloat4InF8[] = {0x00, 0x30, 0x38, 0x3c, 0x40, 0x44, 0x48, 0x4c};
+
+uint8_t HeldBits(const NarrowType& type, uint8_t code) {
+  if (type.data_type == kFloat4E2M1) {
+    return static_cast<uint8_t>(kFloat4InF8[code & 7] | (code & 8) << 4);
+  }
+  const bool negative = type.data_type == kInt2 && (code & 2) != 0;
+  return negative ? code | 0xc : code;
+}
+
+Value* Binary(NodeContext& c, const OpDef& op, Value* x, double number) {
+  return WithScalar(c, op, x, number);
+}
+
+// The nearest multiple of `step`, the even one of two.
+Value* RoundToStep(NodeContext& c, Value* x, double step) {
+  return Binary(c, ops::mul, c.Op(ops::round, {Binary(c, ops::mul, x, 1 / step)}), step);
+}
+
+// Values of FLOAT4E2M1 lie 0.5 apart below 2, 1 apart below 4, then 2. NaN, which it lacks, gives
+// minus zero as in ONNX's own conversion.
+Value* RoundToFloat4(NodeContext& c, Value* x, const NarrowType& type) {
+  const DType dtype = x->type().dtype() == DType::kF64 || !IsFloat(x->type().dtype())
+                          ? DType::kF64
+                          : DType::kF32;
+  x = Convert(c, x, dtype);
+  x = c.Op(ops::clamp, {x, ScalarOf(c, dtype, type.min), ScalarOf(c, dtype, type.max)});
+  Value* size = c.Op(ops::abs, {x});
+  Value* large = c.Op(ops::where, {Binary(c, ops::lt, size, 4), RoundToStep(c, x, 1),
+                                   RoundToStep(c, x, 2)});
+  Value* y = c.Op(ops::where, {Binary(c, ops::lt, size, 2), RoundToStep(c, x, 0.5), large});
+  y = c.Op(ops::where, {c.Op(ops::isnan, {x}), ScalarOf(c, dtype, -0.0), y});
+  return Convert(c, y, type.held);
+}
+
+}  // namespace
+
+const NarrowType* FindNarrowType(int64_t data_type) {
+  for (const NarrowType& type : kNarrowTypes) {
+    if (type.data_type == data_type) return &type;
+  }
+  return nullptr;
+}
+
+int64_t PackedBytes(const NarrowType& type, int64_t n) {
+  const int64_t per_byte = 8 / type.bits;
+  return n / per_byte + (n % per_byte != 0);
+}
+
+absl::StatusOr<HostTensor> Unpack(const NarrowType& type, const std::vector<int64_t>& dims,
+                                  absl::Span<const uint8_t> bytes, int64_t max_bytes) {
+  WEFT_ASSIGN_OR_RETURN(HostTensor t, HostTensor::Allocate(type.held, dims, max_bytes));
+  const int per_byte = 8 / type.bits;
+  const int held_bits = DTypeBits(type.held);
+  const int held_per_byte = 8 / held_bits;
+  const int64_t n = t.numel();
+  for (int64_t i = 0; i < n; ++i) {
+    const int shift = static_cast<int>(i % per_byte) * type.bits;
+    const auto code = static_cast<uint8_t>(bytes[i / per_byte] >> shift & ((1 << type.bits) - 1));
+    const auto bits = static_cast<uint8_t>(HeldBits(type, code)
+                                           << static_cast<int>(i % held_per_byte) * held_bits);
+    uint8_t& to = t.raw()[i / held_per_byte];
+    to = i % held_per_byte == 0 ? bits : to | bits;
+  }
+  return t;
+}
+
+Value* CastToNarrow(NodeContext& c, Value* x, const NarrowType& type) {
+  if (x == nullptr) return nullptr;
+  if (IsFloat(type.held)) return RoundToFloat4(c, x, type);
+  constexpr double kLowBits = 3;
+  // Counted from the least value, the low bits have no sign.
+  x = Binary(c, ops::sub, Convert(c, x, DType::kI32), type.min);
+  x = Binary(c, ops::bitwise_and, x, kLowBits);
+  return Convert(c, Binary(c, ops::add, x, type.min), type.held);
+}
+
+Value* ClampToNarrow(NodeContext& c, Value* x, const NarrowType& type) {
+  const DType wide = DType::kI32;
+  x = c.Op(ops::clamp, {Convert(c, x, wide), ScalarOf(c, wide, type.min),
+                        ScalarOf(c, wide, type.max)});
+  return Convert(c, x, type.held);
+}
+
+NarrowUse NarrowUseOf(absl::string_view op_type) {
+  for (absl::string_view mover :
+       {"Flatten", "Identity", "Pad", "Reshape", "Squeeze", "Transpose", "Unsqueeze"}) {
+    if (op_type == mover) return NarrowUse::kMoves;
+  }
+  for (absl::string_view reader :
+       {"Cast", "CastLike", "DequantizeLinear", "QuantizeLinear", "Shape", "Size"}) {
+    if (op_type == reader) return NarrowUse::kReads;
+  }
+  return NarrowUse::kNone;
+}
+
+}  // namespace weft::onnx_import

@@ -1,0 +1,250 @@
+#include "backends/cpu/interpreter/interpreter.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+
+#include "backends/cpu/kernels/isa.h"
+#include "gmock/gmock.h"
+#include "graph/tensor/tensor.h"
+#include "gtest/gtest.h"
+#include "tests/backends/cpu/interpreter/kernel_builder.h"
+
+namespace weft::cpu {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr DType kF32 = DType::kF32;
+constexpr DType kI64 = DType::kI64;
+const SymInt kS0 = SymInt::Symbol("s0");
+
+class InterpreterTest : public testing::TestWithParam<Isa> {
+ protected:
+  void SetUp() override {
+    if (!ChooseIsa(IsaName(GetParam())).ok()) GTEST_SKIP() << "not on this machine";
+  }
+
+  // s0 is `s0`.
+  absl::Status Run(const Kernel& kernel, std::vector<HostTensor> args, int64_t s0 = 1,
+                   int threads = 2) {
+    const TileTable* table = GetParam() == Isa::kAvx512 ? Avx512TileTable() : Avx2TileTable();
+    auto program = CompileTiles(kernel, *table, [&](SymInt s) {
+      return Evaluate(s, [&](SymInt) { return std::optional<int64_t>(s0); });
+    });
+    if (!program.ok()) return program.status();
+    std::unique_ptr<char, void (*)(void*)> workspace(
+        static_cast<char*>(std::aligned_alloc(64, program->workspace_bytes * threads)), std::free);
+    std::vector<void*> pointers;
+    for (HostTensor& t : args) pointers.push_back(t.raw());
+    return RunTiles(*program, pointers.data(), workspace.get(), threads);
+  }
+};
+
+// Element i is a number of moderate size that depends on i.
+HostTensor Ramp(DType dtype, std::vector<int64_t> dims) {
+  HostTensor t(dtype, dims);
+  std::vector<double> values(t.numel());
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<double>(static_cast<int64_t>(i * 37 % 101) - 50) / 8;
+  }
+  t.WriteDoubles(values);
+  return t;
+}
+
+TEST_P(InterpreterTest, AddsABroadcastRowAndATransposedMatrix) {
+  // y[i, j] = a[j, i] + b[j] * 2
+  Kernel kernel = MakeKernel({{kF32}, {kF32}, {kF32, true}}, {kS0, 70}, {}, 1);
+  StageBuilder b(&kernel.nests[0].stages[0]);
+  const int x = b.Load(kF32, 0, {1, kS0});
+  const int two = b.Op(ScalarOp::kMul, kF32, {b.Load(kF32, 1, {0, 1}), b.Const(kF32, 2)});
+  b.Store(b.Op(ScalarOp::kAdd, kF32, {x, two}), 2, {70, 1});
+  for (int64_t n : {0, 1, 3, 600}) {
+    HostTensor a = Ramp(kF32, {70, n});
+    HostTensor row = Ramp(kF32, {70});
+    HostTensor y(kF32, {n, 70});
+    ASSERT_TRUE(Run(kernel, {a, row, y}, n).ok());
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t j = 0; j < 70; ++j) {
+        ASSERT_EQ(y.DoubleAt(i * 70 + j), a.DoubleAt(j * n + i) + 2 * row.DoubleAt(j));
+      }
+    }
+  }
+}
+
+// Softmax over dim `inner` of [outer, inner] with these strides.
+Kernel Softmax(SymInt outer, SymInt inner, SymInt os, SymInt is) {
+  Kernel kernel = MakeKernel({{kF32}, {kF32, true}}, {outer}, {inner}, 3, {kF32});
+  StageBuilder a(&kernel.nests[0].stages[0]);
+  a.Reduce(ReduceOp::kMaximum, a.Load(kF32, 0, {os, is}));
+  StageBuilder b(&kernel.nests[0].stages[1]);
+  const int x = b.Load(kF32, 0, {os, is});
+  const int shifted = b.Op(ScalarOp::kSub, kF32, {x, b.Number(ScalarOp::kReduced, kF32, 0)});
+  const int e = b.Op(ScalarOp::kExp, kF32, {shifted});
+  b.Keep(e, 0);
+  b.Reduce(ReduceOp::kSum, e);
+  StageBuilder c(&kernel.nests[0].stages[2]);
+  const int kept = c.Number(ScalarOp::kRow, kF32, 0);
+  c.Store(c.Op(ScalarOp::kDiv, kF32, {kept, c.Number(ScalarOp::kReduced, kF32, 1)}), 1, {os, is});
+  return kernel;
+}
+
+void ExpectSoftmax(const HostTensor& x, const HostTensor& y, int64_t outer, int64_t inner,
+                   int64_t os, int64_t is) {
+  for (int64_t o = 0; o < outer; ++o) {
+    double top = -INFINITY;
+    double sum = 0;
+    for (int64_t i = 0; i < inner; ++i) top = std::max(top, x.DoubleAt(o * os + i * is));
+    for (int64_t i = 0; i < inner; ++i) sum += std::exp(x.DoubleAt(o * os + i * is) - top);
+    for (int64_t i = 0; i < inner; ++i) {
+      const double want = std::exp(x.DoubleAt(o * os + i * is) - top) / sum;
+      ASSERT_NEAR(y.DoubleAt(o * os + i * is), want, 2e-6 * want);
+    }
+  }
+}
+
+TEST_P(InterpreterTest, SoftmaxAlongRows) {
+  for (int64_t n : {1, 5, 700, 1300}) {
+    HostTensor x = Ramp(kF32, {9, n});
+    HostTensor y(kF32, {9, n});
+    ASSERT_TRUE(Run(Softmax(9, kS0, kS0, 1), {x, y}, n).ok());
+    ExpectSoftmax(x, y, 9, n, n, 1);
+  }
+}
+
+TEST_P(InterpreterTest, SoftmaxAlongColumnsInPlace) {
+  for (int64_t n : {1, 6, 530}) {
+    HostTensor x = Ramp(kF32, {n, 650});
+    HostTensor y = Ramp(kF32, {n, 650});
+    ASSERT_TRUE(Run(Softmax(650, kS0, 1, 650), {y, y}, n).ok());
+    ExpectSoftmax(x, y, 650, n, 1, 650);
+  }
+}
+
+TEST_P(InterpreterTest, TakesTheFirstOfEqualExtremaAndNaNFirst) {
+  Kernel kernel = MakeKernel({{kF32}, {kI64, true}, {kI64, true}}, {2}, {kS0}, 2);
+  StageBuilder a(&kernel.nests[0].stages[0]);
+  const int x = a.Load(kF32, 0, {kS0, 1});
+  a.Reduce(ReduceOp::kArgMax, x, kI64);
+  a.Reduce(ReduceOp::kArgMin, x, kI64);
+  kernel.nests[0].stages[1].per_row = true;
+  StageBuilder b(&kernel.nests[0].stages[1]);
+  b.Store(b.Number(ScalarOp::kReduced, kI64, 0), 1, {1, 0});
+  b.Store(b.Number(ScalarOp::kReduced, kI64, 1), 2, {1, 0});
+  HostTensor x0 = HostTensor::FromDoubles(
+      kF32, {2, 5}, {1, 7, 7, -3, -3, 2, std::numeric_limits<double>::quiet_NaN(), 9, 0, NAN});
+  HostTensor largest(kI64, {2});
+  HostTensor smallest(kI64, {2});
+  ASSERT_TRUE(Run(kernel, {x0, largest, smallest}, 5).ok());
+  EXPECT_THAT(largest.ReadInts(), ElementsAre(1, 1));
+  EXPECT_THAT(smallest.ReadInts(), ElementsAre(3, 1));
+}
+
+TEST_P(InterpreterTest, PadsWhereAGuardShutsOut) {
+  // y[j] = 0 <= j - 2 < s0 ? x[j - 2] : -1
+  Kernel kernel = MakeKernel({{kF32}, {kF32, true}}, {kS0 + 5}, {}, 1);
+  StageBuilder b(&kernel.nests[0].stages[0]);
+  const int other = b.Const(kF32, -1);
+  const int x = b.Load(kF32, 0, {1}, -2);
+  b.instr(x).access.guards.push_back({-2, {1}, kS0});
+  b.instr(x).access.otherwise = other;
+  b.Store(x, 1, {1});
+  HostTensor in = HostTensor::FromDoubles(kF32, {3}, {5, 6, 7});
+  HostTensor y(kF32, {8});
+  ASSERT_TRUE(Run(kernel, {in, y}, 3).ok());
+  EXPECT_THAT(y.ReadDoubles(), ElementsAre(-1, -1, 5, 6, 7, -1, -1, -1));
+}
+
+Kernel Embedding() {
+  Kernel kernel = MakeKernel({{kI64}, {kF32}, {kF32, true}}, {kS0, 3}, {}, 1);
+  StageBuilder b(&kernel.nests[0].stages[0]);
+  const int i = b.Load(kI64, 0, {1, 0});
+  const int x = b.Load(kF32, 1, {0, 1});
+  b.instr(x).access.terms.push_back({i, 3, 4});
+  b.Store(x, 2, {3, 1});
+  return kernel;
+}
+
+TEST_P(InterpreterTest, GathersRows) {
+  HostTensor table = Ramp(kF32, {4, 3});
+  for (int64_t n : {4, 40}) {
+    HostTensor index(kI64, {n});
+    std::vector<int64_t> values(n);
+    for (int64_t i = 0; i < n; ++i) values[i] = i % 8 - 4;
+    index.WriteInts(values);
+    HostTensor y(kF32, {n, 3});
+    ASSERT_TRUE(Run(Embedding(), {index, table, y}, n).ok());
+    for (int64_t i = 0; i < 3 * n; ++i) {
+      EXPECT_EQ(y.DoubleAt(i), table.DoubleAt(i / 3 % 4 * 3 + i % 3));
+    }
+  }
+}
+
+TEST_P(InterpreterTest, AnIndexOutOfBoundsIsAnError) {
+  HostTensor index = HostTensor::FromInts(kI64, {2}, {1, 4});
+  HostTensor y(kF32, {2, 3});
+  const absl::Status status = Run(Embedding(), {index, Ramp(kF32, {4, 3}), y}, 2);
+  EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("@test"));
+}
+
+TEST_P(InterpreterTest, NarrowFloatsAreInMemoryAlone) {
+  for (DType dtype : {DType::kF16, DType::kBF16}) {
+    Kernel kernel = MakeKernel({{dtype}, {dtype, true}}, {kS0}, {}, 1);
+    StageBuilder b(&kernel.nests[0].stages[0]);
+    const int x = b.Load(kF32, 0, {1});
+    b.Store(b.Op(ScalarOp::kMul, kF32, {x, b.Const(kF32, 1.37)}), 1, {1});
+    HostTensor in = Ramp(dtype, {77});
+    HostTensor y(dtype, {77});
+    HostTensor want(dtype, {77});
+    ASSERT_TRUE(Run(kernel, {in, y}, 77).ok());
+    std::vector<double> values;
+    for (double v : in.ReadDoubles()) {
+      values.push_back(static_cast<float>(v) * static_cast<float>(1.37));
+    }
+    want.WriteDoubles(values);
+    EXPECT_TRUE(y.BitEqual(want)) << DTypeName(dtype);
+  }
+}
+
+TEST_P(InterpreterTest, SumsDoNotDependOnThreads) {
+  // Over both dims but the middle one of [3, s0, 1000].
+  Kernel kernel = MakeKernel({{kF32}, {kF32, true}}, {kS0}, {3, 1000}, 2);
+  StageBuilder a(&kernel.nests[0].stages[0]);
+  a.Reduce(ReduceOp::kSum, a.Load(kF32, 0, {1000, SymInt(1000) * kS0, 1}));
+  kernel.nests[0].stages[1].per_row = true;
+  StageBuilder b(&kernel.nests[0].stages[1]);
+  b.Store(b.Number(ScalarOp::kReduced, kF32, 0), 1, {1, 0, 0});
+  HostTensor x = Ramp(kF32, {3, 40, 1000});
+  HostTensor one(kF32, {40});
+  HostTensor two(kF32, {40});
+  ASSERT_TRUE(Run(kernel, {x, one}, 40, 1).ok());
+  ASSERT_TRUE(Run(kernel, {x, two}, 40, 2).ok());
+  EXPECT_TRUE(one.BitEqual(two));
+  for (int64_t i = 0; i < 40; ++i) {
+    double sum = 0;
+    for (int64_t k = 0; k < 3000; ++k) sum += x.DoubleAt(k / 1000 * 40000 + i * 1000 + k % 1000);
+    EXPECT_NEAR(one.DoubleAt(i), sum, 1e-3);
+  }
+}
+
+TEST_P(InterpreterTest, IndicesAreNumbers) {
+  // y[i, j] = i * 100 + j, with strides that would join the loops.
+  Kernel kernel = MakeKernel({{kI64, true}}, {2, 3}, {}, 1);
+  StageBuilder b(&kernel.nests[0].stages[0]);
+  const int i = b.Number(ScalarOp::kIndex, kI64, 0);
+  const int j = b.Number(ScalarOp::kIndex, kI64, 1);
+  const int scaled = b.Op(ScalarOp::kMul, kI64, {i, b.Const(kI64, 100)});
+  b.Store(b.Op(ScalarOp::kAdd, kI64, {scaled, j}), 0, {3, 1});
+  HostTensor y(kI64, {2, 3});
+  ASSERT_TRUE(Run(kernel, {y}).ok());
+  EXPECT_THAT(y.ReadInts(), ElementsAre(0, 1, 2, 100, 101, 102));
+}
+
+INSTANTIATE_TEST_SUITE_P(Isas, InterpreterTest, testing::Values(Isa::kAvx2, Isa::kAvx512),
+                         [](const auto& info) { return std::string(IsaName(info.param)); });
+
+}  // namespace
+}  // namespace weft::cpu
