@@ -55,8 +55,7 @@ absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format);
 
 // Writes a `.onnx` or `.weft` file; other names are an error that lists these.
 // `opset`: of ONNX, 17 to 21; -1: what ExportOnnx takes by default.
-absl::Status SaveModel(const Module& module, const std::string& path,
-                       int opset = -1);
+absl::Status SaveModel(const Module& module, const std::string& path, int opset = -1);
 
 // A tensor from a `.npy` file or an ONNX TensorProto (`.pb`). `expected` is the
 // dtype that the model says: bf16 is stored as u16 by some writers, and floats of

@@ -197,8 +197,8 @@ absl::Status ReplayRecorder::Write(const absl::Status& status, Record record) {
   record.replay.reason = std::string(status.message());
   const absl::Status written =
       WriteFile(record.path, absl::StrCat(ReplayHead(record.replay, record.path), record.body));
-  const std::string how = written.ok() ? ReplayCommand(record.replay, record.path)
-                                       : std::string(written.message());
+  const std::string how =
+      written.ok() ? ReplayCommand(record.replay, record.path) : std::string(written.message());
   return absl::Status(status.code(), absl::StrCat(status.message(), "\nreplay: ", how));
 }
 

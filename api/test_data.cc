@@ -49,8 +49,8 @@ absl::StatusOr<std::vector<std::string>> Numbered(const std::string& folder,
   std::set<int64_t> numbers;
   for (absl::string_view name : names) {
     int64_t number;
-    if (absl::ConsumePrefix(&name, prefix) && absl::ConsumeSuffix(&name, ending) &&
-        !name.empty() && absl::ascii_isdigit(static_cast<unsigned char>(name[0])) &&
+    if (absl::ConsumePrefix(&name, prefix) && absl::ConsumeSuffix(&name, ending) && !name.empty() &&
+        absl::ascii_isdigit(static_cast<unsigned char>(name[0])) &&
         absl::SimpleAtoi(name, &number)) {
       numbers.insert(number);
     }
@@ -147,23 +147,21 @@ absl::StatusOr<std::vector<HostTensor>> LoadTestInputs(const std::string& folder
   return inputs;
 }
 
-absl::StatusOr<Tolerance> LoadTolerance(const std::string& case_folder,
-                                        Tolerance defaults) {
+absl::StatusOr<Tolerance> LoadTolerance(const std::string& case_folder, Tolerance defaults) {
   std::ifstream file(absl::StrCat(case_folder, "/data.json"));
   if (!file) return defaults;
   const auto json = nlohmann::json::parse(file, /*cb=*/nullptr,
                                           /*allow_exceptions=*/false);
   if (!json.is_object()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(case_folder, "/data.json is not a JSON object"));
+    return absl::InvalidArgumentError(absl::StrCat(case_folder, "/data.json is not a JSON object"));
   }
-  for (auto [key, target] : {std::make_pair("rtol", &defaults.rtol),
-                             std::make_pair("atol", &defaults.atol)}) {
+  for (auto [key, target] :
+       {std::make_pair("rtol", &defaults.rtol), std::make_pair("atol", &defaults.atol)}) {
     auto it = json.find(key);
     if (it == json.end()) continue;
     if (!it->is_number() || !(it->get<double>() >= 0)) {
-      return absl::InvalidArgumentError(absl::StrCat(case_folder, "/data.json: ", key,
-                                                     " must be a number of at least 0"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(case_folder, "/data.json: ", key, " must be a number of at least 0"));
     }
     *target = it->get<double>();
   }

@@ -42,8 +42,7 @@ struct Tolerance {
   double rtol;
   double atol;
 };
-absl::StatusOr<Tolerance> LoadTolerance(const std::string& case_folder,
-                                        Tolerance defaults);
+absl::StatusOr<Tolerance> LoadTolerance(const std::string& case_folder, Tolerance defaults);
 
 // Names in a folder, sorted; empty when there is no such folder.
 std::vector<std::string> ListFolder(const std::string& folder);

@@ -27,12 +27,10 @@ struct Voidify {
 
 }  // namespace weft::internal
 
-#define WEFT_CHECK(condition)                                  \
-  (__builtin_expect(static_cast<bool>(condition), 1))          \
-      ? static_cast<void>(0)                                   \
-      : ::weft::internal::Voidify() &                          \
-            ::weft::internal::CheckFailure(__FILE__, __LINE__, \
-                                           #condition)         \
-                .stream()
+#define WEFT_CHECK(condition)                         \
+  (__builtin_expect(static_cast<bool>(condition), 1)) \
+      ? static_cast<void>(0)                          \
+      : ::weft::internal::Voidify() &                 \
+            ::weft::internal::CheckFailure(__FILE__, __LINE__, #condition).stream()
 
 #endif  // WEFT_BASE_CHECK_H_

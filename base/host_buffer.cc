@@ -45,11 +45,9 @@ class OwnedBuffer : public HostBuffer {
     if (block == nullptr) return nullptr;
     AdvisePages(block, with_room);
     const uintptr_t start = AlignUp(reinterpret_cast<uintptr_t>(block), kCacheLine);
-    return std::make_shared<OwnedBuffer>(
-        block, reinterpret_cast<uint8_t*>(start), size);
+    return std::make_shared<OwnedBuffer>(block, reinterpret_cast<uint8_t*>(start), size);
   }
-  OwnedBuffer(void* block, uint8_t* data, int64_t size)
-      : HostBuffer(data, size), block_(block) {}
+  OwnedBuffer(void* block, uint8_t* data, int64_t size) : HostBuffer(data, size), block_(block) {}
   ~OwnedBuffer() override { std::free(block_); }
 
  private:
@@ -96,8 +94,8 @@ std::shared_ptr<HostBuffer> HostBuffer::Borrow(void* data, int64_t size) {
   return std::make_shared<BorrowedBuffer>(static_cast<uint8_t*>(data), size);
 }
 
-absl::StatusOr<std::shared_ptr<HostBuffer>> HostBuffer::MapFile(
-    const std::string& path, int64_t offset, int64_t size) {
+absl::StatusOr<std::shared_ptr<HostBuffer>> HostBuffer::MapFile(const std::string& path,
+                                                                int64_t offset, int64_t size) {
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
@@ -107,26 +105,22 @@ absl::StatusOr<std::shared_ptr<HostBuffer>> HostBuffer::MapFile(
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot stat ", path));
   }
   if (!S_ISREG(info.st_mode)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("not a regular file: ", path));
+    return absl::InvalidArgumentError(absl::StrCat("not a regular file: ", path));
   }
   const int64_t file_size = info.st_size;
-  if (offset < 0 || offset > file_size || size < -1 ||
-      size > file_size - offset) {
-    return absl::OutOfRangeError(absl::StrCat("bytes ", offset, " + ", size,
-                                              " lie outside of ", path,
-                                              ", which has ", file_size));
+  if (offset < 0 || offset > file_size || size < -1 || size > file_size - offset) {
+    return absl::OutOfRangeError(absl::StrCat("bytes ", offset, " + ", size, " lie outside of ",
+                                              path, ", which has ", file_size));
   }
   if (size == -1) size = file_size - offset;
   if (size == 0) return Allocate(0);  // An empty mapping is an error of mmap.
   const int64_t skipped = offset % sysconf(_SC_PAGESIZE);
-  void* pages = mmap(nullptr, static_cast<size_t>(size + skipped), PROT_READ,
-                     MAP_PRIVATE, file.fd(), offset - skipped);
+  void* pages = mmap(nullptr, static_cast<size_t>(size + skipped), PROT_READ, MAP_PRIVATE,
+                     file.fd(), offset - skipped);
   if (pages == MAP_FAILED) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot map ", path));
   }
-  return std::make_shared<MappedBuffer>(static_cast<uint8_t*>(pages), skipped,
-                                        size);
+  return std::make_shared<MappedBuffer>(static_cast<uint8_t*>(pages), skipped, size);
 }
 
 }  // namespace weft

@@ -23,8 +23,8 @@ class HostBuffer {
   static std::shared_ptr<HostBuffer> Borrow(void* data, int64_t size);
   // Maps `size` bytes of the file from `offset`, read-only and private; -1
   // means up to the end. Errors name the file.
-  static absl::StatusOr<std::shared_ptr<HostBuffer>> MapFile(
-      const std::string& path, int64_t offset = 0, int64_t size = -1);
+  static absl::StatusOr<std::shared_ptr<HostBuffer>> MapFile(const std::string& path,
+                                                             int64_t offset = 0, int64_t size = -1);
 
  protected:
   HostBuffer(uint8_t* data, int64_t size) : data_(data), size_(size) {}

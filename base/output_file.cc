@@ -149,8 +149,7 @@ void OutputFile::Drop() {
 }
 
 absl::Status OutputFile::Error(int error) const {
-  return absl::UnavailableError(
-      absl::StrCat("cannot write ", path_, ": ", std::strerror(error)));
+  return absl::UnavailableError(absl::StrCat("cannot write ", path_, ": ", std::strerror(error)));
 }
 
 absl::Status OutputFile::Write(absl::string_view bytes) {

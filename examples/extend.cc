@@ -17,9 +17,7 @@ namespace {
 using namespace weft;  // NOLINT: an example.
 
 // The op: schema, shape, meaning.
-absl::StatusOr<Types> InferSquare(const OpArgs& args) {
-  return Types{args.type(0)};
-}
+absl::StatusOr<Types> InferSquare(const OpArgs& args) { return Types{args.type(0)}; }
 
 absl::Status EvalSquare(EvalContext& c) {
   std::vector<double> values = c.in(0).ReadDoubles();
@@ -39,7 +37,9 @@ Value* BuildSquare(const Match& m, Rewriter& rewriter) {
 }
 
 constexpr Rule kRules[] = {
-    {"mul-by-self", "x * x = square(x) for floats", NumericContract::kBitExact,
+    {"mul-by-self",
+     "x * x = square(x) for floats",
+     NumericContract::kBitExact,
      pattern::Op(ops::mul, pattern::x.If(pattern::kFloat), pattern::x),
      {},
      BuildSquare},
@@ -56,9 +56,7 @@ class FindSquaresPass : public Pass {
   }
 };
 
-std::unique_ptr<Pass> CreateFindSquaresPass() {
-  return std::make_unique<FindSquaresPass>();
-}
+std::unique_ptr<Pass> CreateFindSquaresPass() { return std::make_unique<FindSquaresPass>(); }
 
 constexpr char kProgram[] = R"(
 func @main(%x: f32[s0]) -> (%y: f32[s0]) {

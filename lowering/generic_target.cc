@@ -5,15 +5,12 @@
 namespace weft {
 namespace {
 
-bool IsProduct(const Node& node) {
-  return node.Is(ops::matmul) || node.Is(ops::linear);
-}
+bool IsProduct(const Node& node) { return node.Is(ops::matmul) || node.Is(ops::linear); }
 
 bool HasRoutine(const Node& node) {
   if (node.Is(ops::max_pool) && node.result(1)->has_uses()) return false;
-  return IsProduct(node) || node.Is(ops::convolution) ||
-         node.Is(ops::max_pool) || node.Is(ops::avg_pool) ||
-         node.Is(ops::scaled_dot_product_attention);
+  return IsProduct(node) || node.Is(ops::convolution) || node.Is(ops::max_pool) ||
+         node.Is(ops::avg_pool) || node.Is(ops::scaled_dot_product_attention);
 }
 
 bool TakesStrides(const Node& node, int operand) {
@@ -26,8 +23,8 @@ bool TakesEpilogue(const Node& library, const Node& op, int) {
   if (op.Is(ops::add) || op.Is(ops::mul)) {
     return op.operand(0) != op.operand(1);
   }
-  return op.Is(ops::relu) || op.Is(ops::gelu) || op.Is(ops::silu) ||
-         op.Is(ops::sigmoid) || op.Is(ops::tanh);
+  return op.Is(ops::relu) || op.Is(ops::gelu) || op.Is(ops::silu) || op.Is(ops::sigmoid) ||
+         op.Is(ops::tanh);
 }
 
 }  // namespace

@@ -27,10 +27,7 @@ class GraphLowering {
   using Nested = std::pair<const Graph*, Plan*>;
 
   GraphLowering(const Graph& graph, const LoweringTarget& target, Plan* plan)
-      : graph_(graph),
-        target_(target),
-        plan_(*plan),
-        sizes_(&graph.module().symbols()) {}
+      : graph_(graph), target_(target), plan_(*plan), sizes_(&graph.module().symbols()) {}
 
   absl::Status Run();
   // Nested graphs are lowered by whoever called Run.
@@ -81,8 +78,7 @@ class GraphLowering {
   // --- Groups (lower_groups.cc) ---
   // Why the nodes are no kernel; OK when they have become one. What `outputs`
   // of the nodes are is the values `results`, which they may be themselves.
-  absl::Status LowerKernel(const Nodes& nodes,
-                           const std::vector<const Value*>& results,
+  absl::Status LowerKernel(const Nodes& nodes, const std::vector<const Value*>& results,
                            const std::vector<const Value*>& outputs);
   absl::Status AddKernel(const Nodes& nodes, std::vector<const Value*> outputs,
                          std::vector<View> output_views);
@@ -91,16 +87,12 @@ class GraphLowering {
   absl::Status LowerPending(Nodes* pending);
   // Ops behind library nodes that the routines do on the way out.
   Epilogues FindEpilogues(const Graph& body);
-  Nodes FindEpilogue(const Node& library,
-                     const absl::flat_hash_map<const Node*, int>& order);
-  bool IsLibrary(const Node& node) const {
-    return target_.library && target_.library(node);
-  }
+  Nodes FindEpilogue(const Node& library, const absl::flat_hash_map<const Node*, int>& order);
+  bool IsLibrary(const Node& node) const { return target_.library && target_.library(node); }
   // The node's decomposition as a graph of its own; null after an error.
   absl::StatusOr<Graph*> Expand(const Node& node);
   Module& Scratch();
-  absl::StatusOr<std::vector<Value*>> ScratchOperands(const Node& node,
-                                                      Builder& b, Graph* to);
+  absl::StatusOr<std::vector<Value*>> ScratchOperands(const Node& node, Builder& b, Graph* to);
 
   // --- Concatenations (lower_concat.cc) ---
   void PlaceConcats(const Graph& graph);

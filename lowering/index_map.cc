@@ -84,8 +84,7 @@ SymInt Sizes::Simplify(SymInt s) const {
   return s.is_constant() || s.is_symbol() ? s : symbols_->Simplify(s);
 }
 
-Indices BroadcastIndices(const Sizes& sizes, const Indices& at,
-                         absl::Span<const SymInt> from,
+Indices BroadcastIndices(const Sizes& sizes, const Indices& at, absl::Span<const SymInt> from,
                          absl::Span<const SymInt> to) {
   const size_t grown = to.size() - from.size();
   Indices result;
@@ -103,8 +102,7 @@ Indices BroadcastIndices(const Sizes& sizes, const Indices& at,
   return result;
 }
 
-std::optional<std::vector<DimGroup>> GroupDims(const Sizes& sizes,
-                                               absl::Span<const SymInt> a,
+std::optional<std::vector<DimGroup>> GroupDims(const Sizes& sizes, absl::Span<const SymInt> a,
                                                absl::Span<const SymInt> b) {
   std::vector<DimGroup> groups(1);
   size_t i = 0;
@@ -168,9 +166,8 @@ namespace {
 
 // One index over dims of these sizes, row-major, to one for each of them: each
 // loop steps through one of the dims.
-bool SplitIndex(const Sizes& sizes, const Index& index,
-                absl::Span<const SymInt> extents, absl::Span<const SymInt> dims,
-                absl::Span<const int> to, Indices* out) {
+bool SplitIndex(const Sizes& sizes, const Index& index, absl::Span<const SymInt> extents,
+                absl::Span<const SymInt> dims, absl::Span<const int> to, Indices* out) {
   if (!index.offset.Is(0) || !index.terms.empty()) return false;
   SymInt stride = 1;
   std::vector<bool> used(extents.size(), false);
@@ -178,8 +175,7 @@ bool SplitIndex(const Sizes& sizes, const Index& index,
     const SymInt size = dims[to[k]];
     bool found = size.Is(1);
     for (size_t loop = 0; loop < extents.size() && !found; ++loop) {
-      if (used[loop] || index.strides[loop] != stride ||
-          !sizes.Equal(extents[loop], size)) {
+      if (used[loop] || index.strides[loop] != stride || !sizes.Equal(extents[loop], size)) {
         continue;
       }
       (*out)[to[k]].strides[loop] = 1;
@@ -199,8 +195,7 @@ bool SplitIndex(const Sizes& sizes, const Index& index,
 
 std::optional<Indices> ReshapeIndices(const Sizes& sizes, const Indices& at,
                                       absl::Span<const SymInt> extents,
-                                      absl::Span<const SymInt> from,
-                                      absl::Span<const SymInt> to) {
+                                      absl::Span<const SymInt> from, absl::Span<const SymInt> to) {
   const auto groups = GroupDims(sizes, from, to);
   if (!groups) return std::nullopt;
   Indices out(to.size(), ZeroIndex(extents.size()));
@@ -223,8 +218,7 @@ std::optional<Indices> ReshapeIndices(const Sizes& sizes, const Indices& at,
 
 Access AccessOf(const View& view, const Indices& at, size_t loops) {
   Index whole = ZeroIndex(loops);
-  for (size_t d = 0; d < at.size(); ++d)
-    whole = whole + at[d] * view.strides[d];
+  for (size_t d = 0; d < at.size(); ++d) whole = whole + at[d] * view.strides[d];
   Access access;
   access.offset = whole.offset;
   access.strides = std::move(whole.strides);

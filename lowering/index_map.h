@@ -51,8 +51,7 @@ class Sizes {
 
 // The indices of an operand of dims `from` that is broadcast to `to`, where the
 // result is read at `at`.
-Indices BroadcastIndices(const Sizes& sizes, const Indices& at,
-                         absl::Span<const SymInt> from,
+Indices BroadcastIndices(const Sizes& sizes, const Indices& at, absl::Span<const SymInt> from,
                          absl::Span<const SymInt> to);
 
 // Dims [a_begin, a_end) of one shape that hold what [b_begin, b_end) of another
@@ -62,16 +61,14 @@ struct DimGroup {
   std::vector<int> b;
 };
 // Nothing when the shapes do not have equal products of sizes.
-std::optional<std::vector<DimGroup>> GroupDims(const Sizes& sizes,
-                                               absl::Span<const SymInt> a,
+std::optional<std::vector<DimGroup>> GroupDims(const Sizes& sizes, absl::Span<const SymInt> a,
                                                absl::Span<const SymInt> b);
 
 // The indices for dims `to` of what has dims `from` and is read at `at`;
 // nothing when that takes a division.
 std::optional<Indices> ReshapeIndices(const Sizes& sizes, const Indices& at,
                                       absl::Span<const SymInt> extents,
-                                      absl::Span<const SymInt> from,
-                                      absl::Span<const SymInt> to);
+                                      absl::Span<const SymInt> from, absl::Span<const SymInt> to);
 
 // The access to `view` at `at`.
 Access AccessOf(const View& view, const Indices& at, size_t loops);

@@ -15,11 +15,10 @@ uint64_t BitsOf(double v) {
 }
 
 uint64_t HashOf(const Instr& i) {
-  uint64_t hash =
-      absl::HashOf(static_cast<int>(i.op), static_cast<int>(i.dtype),
-                   i.operands[0], i.operands[1], i.operands[2], BitsOf(i.imm));
-  hash = absl::HashOf(hash, i.int_imm, i.size.hash(), i.loop, i.access.arg,
-                      i.access.offset.hash(), static_cast<int>(i.via));
+  uint64_t hash = absl::HashOf(static_cast<int>(i.op), static_cast<int>(i.dtype), i.operands[0],
+                               i.operands[1], i.operands[2], BitsOf(i.imm));
+  hash = absl::HashOf(hash, i.int_imm, i.size.hash(), i.loop, i.access.arg, i.access.offset.hash(),
+                      static_cast<int>(i.via));
   for (SymInt s : i.access.strides) hash = absl::HashOf(hash, s.hash());
   for (const IndexTerm& t : i.access.terms) {
     hash = absl::HashOf(hash, t.value, t.stride.hash());
@@ -38,17 +37,15 @@ bool operator==(const Access::Guard& a, const Access::Guard& b) {
 }
 
 bool operator==(const Access& a, const Access& b) {
-  return a.arg == b.arg && a.offset == b.offset && a.strides == b.strides &&
-         a.terms == b.terms && a.guards == b.guards &&
-         a.otherwise == b.otherwise;
+  return a.arg == b.arg && a.offset == b.offset && a.strides == b.strides && a.terms == b.terms &&
+         a.guards == b.guards && a.otherwise == b.otherwise;
 }
 
 bool operator==(const Instr& a, const Instr& b) {
   return a.op == b.op && a.dtype == b.dtype && a.operands[0] == b.operands[0] &&
          a.operands[1] == b.operands[1] && a.operands[2] == b.operands[2] &&
-         BitsOf(a.imm) == BitsOf(b.imm) && a.int_imm == b.int_imm &&
-         a.size == b.size && a.loop == b.loop && a.via == b.via &&
-         a.access == b.access;
+         BitsOf(a.imm) == BitsOf(b.imm) && a.int_imm == b.int_imm && a.size == b.size &&
+         a.loop == b.loop && a.via == b.via && a.access == b.access;
 }
 
 DType KernelDType(DType dtype) {
@@ -108,8 +105,7 @@ int KernelBody::Op(ScalarOp op, DType dtype, int a, int b, int c) {
 int KernelBody::Convert(int a, DType dtype) {
   const Instr& from = instrs_[a];
   if (from.dtype == dtype) return a;
-  if (from.op == ScalarOp::kConst && dtype == DType::kF32 &&
-      from.dtype == DType::kI64) {
+  if (from.op == ScalarOp::kConst && dtype == DType::kF32 && from.dtype == DType::kI64) {
     return Const(dtype, static_cast<float>(from.int_imm));
   }
   return Op(ScalarOp::kConvert, dtype, a);

@@ -27,8 +27,7 @@ absl::Status CheckValid(const Nest& nest) {
   bool valid = true;
   for (const Stage& stage : nest.stages) {
     for (const Instr& i : stage.body) {
-      valid = valid && i.size.is_valid() &&
-              (i.op != ScalarOp::kLoad || IsValid(i.access));
+      valid = valid && i.size.is_valid() && (i.op != ScalarOp::kLoad || IsValid(i.access));
     }
     for (const Store& s : stage.stores) valid = valid && IsValid(s.access);
   }
@@ -45,8 +44,7 @@ void NumberStores(int reads, Nest* nest) {
 
 }  // namespace
 
-absl::StatusOr<BuiltKernel> BuildKernel(const KernelRequest& request,
-                                        std::string name) {
+absl::StatusOr<BuiltKernel> BuildKernel(const KernelRequest& request, std::string name) {
   for (const Value* output : request.group.outputs) {
     if (output->type().is_tensor() && IsKernelDType(output->type().dtype())) {
       continue;

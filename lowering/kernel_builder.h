@@ -37,8 +37,7 @@ struct BuiltKernel {
 };
 
 // Unimplemented, with the reason, when the group is no kernel.
-absl::StatusOr<BuiltKernel> BuildKernel(const KernelRequest& request,
-                                        std::string name);
+absl::StatusOr<BuiltKernel> BuildKernel(const KernelRequest& request, std::string name);
 
 // Puts the outer loops in the order of the first result's strides, the smallest last.
 void OrderLoops(Nest* nest);

@@ -30,53 +30,43 @@ std::vector<int> DimsOf(const Node& node, const char* name) {
   return *ops::NormalizeDims(node.attrs().Ints(name), SelfType(node).rank());
 }
 
-int Permute(NestBuilder& e, const Node& node, int, const Indices& at,
-            const Guards& guards) {
+int Permute(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
   const std::vector<int> dims = DimsOf(node, "dims");
   Indices from(dims.size());
   for (size_t i = 0; i < dims.size(); ++i) from[dims[i]] = at[i];
   return e.Get(node.operand(0), std::move(from), guards);
 }
 
-int Reshape(NestBuilder& e, const Node& node, int, const Indices& at,
-            const Guards& guards) {
-  auto from =
-      ReshapeIndices(e.sizes(), at, e.space().extents,
-                     node.result()->type().dims(), SelfType(node).dims());
+int Reshape(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
+  auto from = ReshapeIndices(e.sizes(), at, e.space().extents, node.result()->type().dims(),
+                             SelfType(node).dims());
   if (!from) return e.Fail("a reshape takes a division");
   return e.Get(node.operand(0), *std::move(from), guards);
 }
 
-int Expand(NestBuilder& e, const Node& node, int, const Indices& at,
-           const Guards& guards) {
+int Expand(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
   return e.Get(node.operand(0),
-               BroadcastIndices(e.sizes(), at, SelfType(node).dims(),
-                                node.result()->type().dims()),
+               BroadcastIndices(e.sizes(), at, SelfType(node).dims(), node.result()->type().dims()),
                guards);
 }
 
-int Slice(NestBuilder& e, const Node& node, int, const Indices& at,
-          const Guards& guards) {
+int Slice(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
   const int dim = DimOf(node, "dim");
   Indices from = at;
-  const SymInt start =
-      SliceStart(e.sizes(), node.attrs(), SelfType(node).dim(dim));
+  const SymInt start = SliceStart(e.sizes(), node.attrs(), SelfType(node).dim(dim));
   from[dim] = at[dim] * node.attrs().Sym("step") + start;
   return e.Get(node.operand(0), std::move(from), guards);
 }
 
-int Select(NestBuilder& e, const Node& node, int, const Indices& at,
-           const Guards& guards) {
+int Select(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
   const int dim = DimOf(node, "dim");
   Indices from = at;
-  const SymInt index =
-      FromEnd(e.sizes(), node.attrs().Sym("index"), SelfType(node).dim(dim));
+  const SymInt index = FromEnd(e.sizes(), node.attrs().Sym("index"), SelfType(node).dim(dim));
   from.insert(from.begin() + dim, ZeroIndex(e.space().extents.size()) + index);
   return e.Get(node.operand(0), std::move(from), guards);
 }
 
-int Split(NestBuilder& e, const Node& node, int result, const Indices& at,
-          const Guards& guards) {
+int Split(NestBuilder& e, const Node& node, int result, const Indices& at, const Guards& guards) {
   const int dim = DimOf(node, "dim");
   Indices from = at;
   for (int i = 0; i < result; ++i) {
@@ -85,16 +75,14 @@ int Split(NestBuilder& e, const Node& node, int result, const Indices& at,
   return e.Get(node.operand(0), std::move(from), guards);
 }
 
-int Unfold(NestBuilder& e, const Node& node, int, const Indices& at,
-           const Guards& guards) {
+int Unfold(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
   const int dim = DimOf(node, "dimension");
   Indices from(at.begin(), at.end() - 1);
   from[dim] = at[dim] * node.attrs().Sym("step") + at.back();
   return e.Get(node.operand(0), std::move(from), guards);
 }
 
-int Flip(NestBuilder& e, const Node& node, int, const Indices& at,
-         const Guards& guards) {
+int Flip(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
   Indices from = at;
   for (int d : DimsOf(node, "dims")) {
     from[d] = at[d] * SymInt(-1) + (SelfType(node).dim(d) - 1);
@@ -105,13 +93,11 @@ int Flip(NestBuilder& e, const Node& node, int, const Indices& at,
 // `index` modulo a size, which is at least 1 where anything is read.
 Index Wrapped(NestBuilder& e, const Index& index, SymInt size) {
   KernelBody& b = e.body();
-  const int rest =
-      b.Op(ScalarOp::kRemainder, kI64, e.IndexValue(index), b.Size(size));
+  const int rest = b.Op(ScalarOp::kRemainder, kI64, e.IndexValue(index), b.Size(size));
   return TermIndex(e.space().extents.size(), rest, size);
 }
 
-int Roll(NestBuilder& e, const Node& node, int, const Indices& at,
-         const Guards& guards) {
+int Roll(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
   Indices from = at;
   const std::vector<int> dims = DimsOf(node, "dims");
   const auto shifts = node.attrs().Syms("shifts");
@@ -126,8 +112,7 @@ int Roll(NestBuilder& e, const Node& node, int, const Indices& at,
   return e.Get(node.operand(0), std::move(from), guards);
 }
 
-int Repeat(NestBuilder& e, const Node& node, int, const Indices& at,
-           const Guards& guards) {
+int Repeat(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
   Indices from = at;
   for (int d = 0; d < SelfType(node).rank(); ++d) {
     const SymInt n = SelfType(node).dim(d);
@@ -140,8 +125,7 @@ int Repeat(NestBuilder& e, const Node& node, int, const Indices& at,
 // Whether a number lies in [0, bound).
 int InRange(NestBuilder& e, int value, SymInt bound) {
   KernelBody& b = e.body();
-  return b.Op(ScalarOp::kAnd, DType::kBool,
-              b.Compare(ScalarOp::kGe, value, b.ConstInt(kI64, 0)),
+  return b.Op(ScalarOp::kAnd, DType::kBool, b.Compare(ScalarOp::kGe, value, b.ConstInt(kI64, 0)),
               b.Compare(ScalarOp::kLt, value, b.Size(bound)));
 }
 
@@ -153,8 +137,7 @@ bool AddGuard(const Index& index, SymInt bound, Guards* guards) {
   return true;
 }
 
-int PadConstant(NestBuilder& e, const Node& node, const Indices& at,
-                const Guards& guards) {
+int PadConstant(NestBuilder& e, const Node& node, const Indices& at, const Guards& guards) {
   const Type type = node.result()->type();
   const auto pad = node.attrs().Syms("pad");
   KernelBody& b = e.body();
@@ -172,9 +155,7 @@ int PadConstant(NestBuilder& e, const Node& node, const Indices& at,
       return e.Fail("a pad of gathered elements");
     }
     const int here = InRange(e, e.IndexValue(from[d]), self.dim(d));
-    condition = condition < 0
-                    ? here
-                    : b.Op(ScalarOp::kAnd, DType::kBool, condition, here);
+    condition = condition < 0 ? here : b.Op(ScalarOp::kAnd, DType::kBool, condition, here);
   }
   if (e.IsOutside(node.operand(0)) && guards.empty()) {
     return e.Load(node.operand(0), from, inside, value);
@@ -185,8 +166,7 @@ int PadConstant(NestBuilder& e, const Node& node, const Indices& at,
 }
 
 // The position in [0, n) whose element stands at `index`.
-int RepeatedPosition(NestBuilder& e, const std::string& mode, int index,
-                     SymInt n) {
+int RepeatedPosition(NestBuilder& e, const std::string& mode, int index, SymInt n) {
   KernelBody& b = e.body();
   const int zero = b.ConstInt(kI64, 0);
   if (mode == "wrap") {
@@ -194,18 +174,15 @@ int RepeatedPosition(NestBuilder& e, const std::string& mode, int index,
   }
   const int last = b.Size(n - 1);
   if (mode == "edge") {
-    return b.Op(ScalarOp::kMinimum, kI64,
-                b.Op(ScalarOp::kMaximum, kI64, index, zero), last);
+    return b.Op(ScalarOp::kMinimum, kI64, b.Op(ScalarOp::kMaximum, kI64, index, zero), last);
   }
   const SymInt period = Max((n - 1) * 2, 1);
   const int rest = b.Op(ScalarOp::kRemainder, kI64, index, b.Size(period));
   const int back = b.Op(ScalarOp::kSub, kI64, b.Size((n - 1) * 2), rest);
-  return b.Op(ScalarOp::kSelect, kI64, b.Compare(ScalarOp::kLe, rest, last),
-              rest, back);
+  return b.Op(ScalarOp::kSelect, kI64, b.Compare(ScalarOp::kLe, rest, last), rest, back);
 }
 
-int Pad(NestBuilder& e, const Node& node, int, const Indices& at,
-        const Guards& guards) {
+int Pad(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
   const std::string& mode = node.attrs().Str("mode");
   if (mode == "constant") return PadConstant(e, node, at, guards);
   const auto pad = node.attrs().Syms("pad");
@@ -215,28 +192,25 @@ int Pad(NestBuilder& e, const Node& node, int, const Indices& at,
     if (pad[d].Is(0) && pad[self.rank() + d].Is(0)) continue;
     const int index = e.IndexValue(at[d] + (SymInt(0) - pad[d]));
     from[d] =
-        TermIndex(at[d].strides.size(),
-                  RepeatedPosition(e, mode, index, self.dim(d)), self.dim(d));
+        TermIndex(at[d].strides.size(), RepeatedPosition(e, mode, index, self.dim(d)), self.dim(d));
   }
   return e.Get(node.operand(0), std::move(from), guards);
 }
 
-int Triangle(NestBuilder& e, const Node& node, int, const Indices& at,
-             const Guards& guards) {
+int Triangle(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
   const int x = e.Get(node.operand(0), at, guards);
   if (x < 0) return -1;
   KernelBody& b = e.body();
   const size_t rank = at.size();
   const int offset = e.IndexValue(at[rank - 1] + at[rank - 2] * SymInt(-1));
-  const int keep = b.Compare(node.Is(ops::tril) ? ScalarOp::kLe : ScalarOp::kGe,
-                             offset, b.Size(node.attrs().Sym("diagonal")));
+  const int keep = b.Compare(node.Is(ops::tril) ? ScalarOp::kLe : ScalarOp::kGe, offset,
+                             b.Size(node.attrs().Sym("diagonal")));
   return b.Op(ScalarOp::kSelect, b.dtype(x), keep, x, b.Const(b.dtype(x), 0));
 }
 
 // Piece `k` of a concatenation begins at starts[k]. The piece that a loop runs
 // over exactly; -1: none.
-int PieceAt(NestBuilder& e, const Index& index,
-            const std::vector<SymInt>& starts) {
+int PieceAt(NestBuilder& e, const Index& index, const std::vector<SymInt>& starts) {
   if (!index.terms.empty()) return -1;
   int loop = -1;
   for (size_t l = 0; l < index.strides.size(); ++l) {
@@ -253,8 +227,7 @@ int PieceAt(NestBuilder& e, const Index& index,
   return -1;
 }
 
-int Cat(NestBuilder& e, const Node& node, int, const Indices& at,
-        const Guards& guards) {
+int Cat(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
   const int dim = DimOf(node, "dim");
   const int n = node.num_operands();
   std::vector<SymInt> starts = {0};
@@ -284,22 +257,19 @@ int Cat(NestBuilder& e, const Node& node, int, const Indices& at,
   const int position = e.IndexValue(at[dim]);
   int value = pieces[n - 1];
   for (int k = n - 2; k >= 0; --k) {
-    const int before =
-        b.Compare(ScalarOp::kLt, position, b.Size(starts[k + 1]));
+    const int before = b.Compare(ScalarOp::kLt, position, b.Size(starts[k + 1]));
     value = b.Op(ScalarOp::kSelect, b.dtype(value), before, pieces[k], value);
   }
   return value;
 }
 
-int SliceScatter(NestBuilder& e, const Node& node, int, const Indices& at,
-                 const Guards& guards) {
+int SliceScatter(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
   if (!node.attrs().Sym("step").Is(1)) {
     return e.Fail("a slice_scatter with a step");
   }
   const int dim = DimOf(node, "dim");
   const SymInt length = node.operand(1)->type().dim(dim);
-  const SymInt start =
-      SliceStart(e.sizes(), node.attrs(), SelfType(node).dim(dim));
+  const SymInt start = SliceStart(e.sizes(), node.attrs(), SelfType(node).dim(dim));
   Indices from = at;
   from[dim] = at[dim] + (SymInt(0) - start);
   Guards inside = guards;
@@ -314,8 +284,7 @@ int SliceScatter(NestBuilder& e, const Node& node, int, const Indices& at,
   return b.Op(ScalarOp::kSelect, b.dtype(self), condition, src, self);
 }
 
-int SelectScatter(NestBuilder& e, const Node& node, int, const Indices& at,
-                  const Guards& guards) {
+int SelectScatter(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
   const int dim = DimOf(node, "dim");
   Indices from = at;
   from.erase(from.begin() + dim);
@@ -323,42 +292,35 @@ int SelectScatter(NestBuilder& e, const Node& node, int, const Indices& at,
   const int self = e.Get(node.operand(0), at, guards);
   if (src < 0 || self < 0) return -1;
   KernelBody& b = e.body();
-  const SymInt index =
-      FromEnd(e.sizes(), node.attrs().Sym("index"), SelfType(node).dim(dim));
-  const int here =
-      b.Compare(ScalarOp::kEq, e.IndexValue(at[dim]), b.Size(index));
+  const SymInt index = FromEnd(e.sizes(), node.attrs().Sym("index"), SelfType(node).dim(dim));
+  const int here = b.Compare(ScalarOp::kEq, e.IndexValue(at[dim]), b.Size(index));
   return b.Op(ScalarOp::kSelect, b.dtype(self), here, src, self);
 }
 
 // The element of an index tensor as an index into `bound` elements; nothing
 // while it is on its way.
-bool GetTerm(NestBuilder& e, const Value* index, Indices at,
-             const Guards& guards, SymInt bound, Index* out) {
+bool GetTerm(NestBuilder& e, const Value* index, Indices at, const Guards& guards, SymInt bound,
+             Index* out) {
   const int value = e.Get(index, std::move(at), guards);
   if (value < 0) return false;
-  *out =
-      TermIndex(e.space().extents.size(), e.body().Convert(value, kI64), bound);
+  *out = TermIndex(e.space().extents.size(), e.body().Convert(value, kI64), bound);
   return true;
 }
 
-int Gather(NestBuilder& e, const Node& node, int, const Indices& at,
-           const Guards& guards) {
+int Gather(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
   const int dim = DimOf(node, "dim");
   Indices from = at;
-  if (!GetTerm(e, node.operand(1), at, guards, SelfType(node).dim(dim),
-               &from[dim])) {
+  if (!GetTerm(e, node.operand(1), at, guards, SelfType(node).dim(dim), &from[dim])) {
     return -1;
   }
   return e.Get(node.operand(0), std::move(from), guards);
 }
 
-int IndexSelect(NestBuilder& e, const Node& node, int, const Indices& at,
-                const Guards& guards) {
+int IndexSelect(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
   const int dim = DimOf(node, "dim");
   const int rank = node.operand(1)->type().rank();
   Index term;
-  if (!GetTerm(e, node.operand(1),
-               Indices(at.begin() + dim, at.begin() + dim + rank), guards,
+  if (!GetTerm(e, node.operand(1), Indices(at.begin() + dim, at.begin() + dim + rank), guards,
                SelfType(node).dim(dim), &term)) {
     return -1;
   }
@@ -368,8 +330,7 @@ int IndexSelect(NestBuilder& e, const Node& node, int, const Indices& at,
   return e.Get(node.operand(0), std::move(from), guards);
 }
 
-int GatherNd(NestBuilder& e, const Node& node, int, const Indices& at,
-             const Guards& guards) {
+int GatherNd(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
   const Type self = SelfType(node);
   const Type indices = node.operand(1)->type();
   const int batch = static_cast<int>(node.attrs().Int("batch_dims"));
@@ -381,9 +342,8 @@ int GatherNd(NestBuilder& e, const Node& node, int, const Indices& at,
     Indices where(at.begin(), at.begin() + front);
     where.push_back(ZeroIndex(e.space().extents.size()) + SymInt(k));
     Index term;
-    ready = GetTerm(e, node.operand(1), std::move(where), guards,
-                    self.dim(batch + k), &term) &&
-            ready;
+    ready =
+        GetTerm(e, node.operand(1), std::move(where), guards, self.dim(batch + k), &term) && ready;
     from.push_back(std::move(term));
   }
   if (!ready) return -1;
@@ -391,25 +351,20 @@ int GatherNd(NestBuilder& e, const Node& node, int, const Indices& at,
   return e.Get(node.operand(0), std::move(from), guards);
 }
 
-int Arange(NestBuilder& e, const Node& node, int, const Indices& at,
-           const Guards&) {
+int Arange(NestBuilder& e, const Node& node, int, const Indices& at, const Guards&) {
   const Attrs attrs = node.attrs();
-  const int value =
-      e.IndexValue(at[0] * attrs.Sym("step") + attrs.Sym("start"));
+  const int value = e.IndexValue(at[0] * attrs.Sym("step") + attrs.Sym("start"));
   return e.body().Convert(value, attrs.Dtype("dtype"));
 }
 
-int Eye(NestBuilder& e, const Node& node, int, const Indices& at,
-        const Guards&) {
+int Eye(NestBuilder& e, const Node& node, int, const Indices& at, const Guards&) {
   KernelBody& b = e.body();
   const int offset = e.IndexValue(at[1] + at[0] * SymInt(-1));
-  const int one =
-      b.Compare(ScalarOp::kEq, offset, b.ConstInt(kI64, node.attrs().Int("k")));
+  const int one = b.Compare(ScalarOp::kEq, offset, b.ConstInt(kI64, node.attrs().Int("k")));
   return b.Convert(one, KernelDType(node.attrs().Dtype("dtype")));
 }
 
-int SymConstant(NestBuilder& e, const Node& node, int, const Indices& at,
-                const Guards&) {
+int SymConstant(NestBuilder& e, const Node& node, int, const Indices& at, const Guards&) {
   const auto values = node.attrs().Syms("values");
   if (values.size() > kMaxSizes) return e.Fail("a tensor of many sizes");
   if (values.empty()) return e.body().ConstInt(kI64, 0);
@@ -430,31 +385,30 @@ int SymConstant(NestBuilder& e, const Node& node, int, const Indices& at,
 }  // namespace
 
 MovementFn FindMovementOp(const OpDef& op) {
-  static const auto* const table =
-      new absl::flat_hash_map<const OpDef*, MovementFn>{
-          {&ops::permute, Permute},
-          {&ops::reshape, Reshape},
-          {&ops::expand, Expand},
-          {&ops::slice, Slice},
-          {&ops::select, Select},
-          {&ops::split_with_sizes, Split},
-          {&ops::unfold, Unfold},
-          {&ops::flip, Flip},
-          {&ops::roll, Roll},
-          {&ops::repeat, Repeat},
-          {&ops::pad, Pad},
-          {&ops::tril, Triangle},
-          {&ops::triu, Triangle},
-          {&ops::cat, Cat},
-          {&ops::slice_scatter, SliceScatter},
-          {&ops::select_scatter, SelectScatter},
-          {&ops::gather, Gather},
-          {&ops::index_select, IndexSelect},
-          {&ops::gather_nd, GatherNd},
-          {&ops::arange, Arange},
-          {&ops::eye, Eye},
-          {&ops::sym_constant, SymConstant},
-      };
+  static const auto* const table = new absl::flat_hash_map<const OpDef*, MovementFn>{
+      {&ops::permute, Permute},
+      {&ops::reshape, Reshape},
+      {&ops::expand, Expand},
+      {&ops::slice, Slice},
+      {&ops::select, Select},
+      {&ops::split_with_sizes, Split},
+      {&ops::unfold, Unfold},
+      {&ops::flip, Flip},
+      {&ops::roll, Roll},
+      {&ops::repeat, Repeat},
+      {&ops::pad, Pad},
+      {&ops::tril, Triangle},
+      {&ops::triu, Triangle},
+      {&ops::cat, Cat},
+      {&ops::slice_scatter, SliceScatter},
+      {&ops::select_scatter, SelectScatter},
+      {&ops::gather, Gather},
+      {&ops::index_select, IndexSelect},
+      {&ops::gather_nd, GatherNd},
+      {&ops::arange, Arange},
+      {&ops::eye, Eye},
+      {&ops::sym_constant, SymConstant},
+  };
   const auto it = table->find(&op);
   return it == table->end() ? nullptr : it->second;
 }

@@ -9,8 +9,8 @@ namespace weft {
 
 // Makes result `result` of the node at `at`; -1 as NestBuilder::Get, or after
 // NestBuilder::Fail.
-using MovementFn = int (*)(NestBuilder& e, const Node& node, int result,
-                           const Indices& at, const Guards& guards);
+using MovementFn = int (*)(NestBuilder& e, const Node& node, int result, const Indices& at,
+                           const Guards& guards);
 
 // Null for ops that kernels do not have.
 MovementFn FindMovementOp(const OpDef& op);

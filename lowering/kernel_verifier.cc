@@ -18,9 +18,7 @@ absl::Status Invalid(const Pieces&... pieces) {
 class NestVerifier {
  public:
   NestVerifier(const Kernel& kernel, const Nest& nest)
-      : kernel_(kernel),
-        nest_(nest),
-        loops_(nest.outer.size() + nest.inner.size()) {}
+      : kernel_(kernel), nest_(nest), loops_(nest.outer.size() + nest.inner.size()) {}
 
   absl::Status Run() {
     for (size_t s = 0; s < nest_.stages.size(); ++s) {
@@ -51,8 +49,7 @@ class NestVerifier {
     }
     for (const Keep& k : stage.keeps) kept_.push_back(k.row);
     for (const Reduction& r : stage.reductions) {
-      if (r.value < 0 || r.value >= values ||
-          stage.body[r.value].dtype != r.dtype) {
+      if (r.value < 0 || r.value >= values || stage.body[r.value].dtype != r.dtype) {
         return Invalid("%", r.value, " is not what is reduced");
       }
       const bool arg = r.op == ReduceOp::kArgMax || r.op == ReduceOp::kArgMin;
@@ -69,8 +66,7 @@ class NestVerifier {
     return absl::OkStatus();
   }
 
-  absl::Status CheckAccess(const Stage& stage, int values, const Access& a,
-                           bool store) const {
+  absl::Status CheckAccess(const Stage& stage, int values, const Access& a, bool store) const {
     if (a.arg < 0 || a.arg >= static_cast<int>(kernel_.args.size())) {
       return Invalid("there is no argument ", a.arg);
     }
@@ -81,8 +77,7 @@ class NestVerifier {
       return Invalid(a.strides.size(), " strides for ", loops_, " loops");
     }
     for (const IndexTerm& t : a.terms) {
-      if (t.value < 0 || t.value >= values ||
-          !IsInt(stage.body[t.value].dtype)) {
+      if (t.value < 0 || t.value >= values || !IsInt(stage.body[t.value].dtype)) {
         return Invalid("%", t.value, " is no index");
       }
     }
@@ -172,8 +167,7 @@ absl::Status VerifyKernel(const Kernel& kernel) {
   for (size_t n = 0; n < kernel.nests.size(); ++n) {
     absl::Status status = NestVerifier(kernel, kernel.nests[n]).Run();
     if (!status.ok()) {
-      return Invalid("kernel @", kernel.name, ", nest ", n, ", ",
-                     status.message());
+      return Invalid("kernel @", kernel.name, ", nest ", n, ", ", status.message());
     }
   }
   return absl::OkStatus();

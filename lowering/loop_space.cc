@@ -17,8 +17,7 @@ using ValueSet = absl::flat_hash_set<const Value*>;
 
 // The point of the loop; loops of extent 1 have but one.
 Index PointOf(absl::Span<const SymInt> extents, size_t loop) {
-  return extents[loop].Is(1) ? ZeroIndex(extents.size())
-                             : LoopIndex(extents.size(), loop);
+  return extents[loop].Is(1) ? ZeroIndex(extents.size()) : LoopIndex(extents.size(), loop);
 }
 
 bool KeepDim(const Node& node) { return node.attrs().Bool("keepdim"); }
@@ -26,8 +25,7 @@ bool KeepDim(const Node& node) { return node.attrs().Bool("keepdim"); }
 // Finds out where values of some nodes stand, from those that are known.
 class Propagation {
  public:
-  Propagation(const Sizes& sizes, LoopSpace* space)
-      : sizes_(sizes), space_(space) {}
+  Propagation(const Sizes& sizes, LoopSpace* space) : sizes_(sizes), space_(space) {}
 
   void Run(absl::Span<const Node* const> nodes) {
     // What a round finds leads on in both directions; chains that turn more
@@ -55,16 +53,14 @@ class Propagation {
   }
 
   static bool IsPointwise(const Node& node) {
-    return FindScalarOp(node.op()) != nullptr || node.Is(ops::tril) ||
-           node.Is(ops::triu);
+    return FindScalarOp(node.op()) != nullptr || node.Is(ops::tril) || node.Is(ops::triu);
   }
 
   void Forward(const Node& node) {
     const Value* result = node.result();
     if (node.num_results() != 1 || Find(result) != nullptr) return;
     if (IsPointwise(node)) return ForwardPointwise(node);
-    const Indices* at =
-        node.num_operands() > 0 ? Find(node.operand(0)) : nullptr;
+    const Indices* at = node.num_operands() > 0 ? Find(node.operand(0)) : nullptr;
     if (at == nullptr) return;
     const Type self = node.operand(0)->type();
     if (IsKernelReduction(node.op())) return ForwardReduction(node, *at);
@@ -73,8 +69,7 @@ class Propagation {
       for (int d : PermutedDims(node)) out.push_back((*at)[d]);
       Set(result, std::move(out));
     } else if (node.Is(ops::reshape)) {
-      auto out = ReshapeIndices(sizes_, *at, space_->extents, self.dims(),
-                                result->type().dims());
+      auto out = ReshapeIndices(sizes_, *at, space_->extents, self.dims(), result->type().dims());
       if (out) Set(result, *std::move(out));
     } else if (node.Is(ops::expand)) {
       ForwardPointwise(node);
@@ -82,8 +77,7 @@ class Propagation {
   }
 
   static std::vector<int> PermutedDims(const Node& node) {
-    return *ops::NormalizeDims(node.attrs().Ints("dims"),
-                               node.operand(0)->type().rank());
+    return *ops::NormalizeDims(node.attrs().Ints("dims"), node.operand(0)->type().rank());
   }
 
   // Dims of the result that no operand with a known place has take, in order,
@@ -123,8 +117,7 @@ class Propagation {
       while (loop < loops() && (used[loop] || space_->extents[loop].Is(1))) {
         ++loop;
       }
-      if (loop == loops() ||
-          !sizes_.Equal(space_->extents[loop], type.dim(d))) {
+      if (loop == loops() || !sizes_.Equal(space_->extents[loop], type.dim(d))) {
         return false;
       }
       (*out)[d].strides[loop++] = 1;
@@ -164,9 +157,8 @@ class Propagation {
       for (size_t i = 0; i < dims.size(); ++i) out[dims[i]] = (*at)[i];
       Set(self, std::move(out));
     } else if (node.Is(ops::reshape)) {
-      auto out =
-          ReshapeIndices(sizes_, *at, space_->extents,
-                         node.result()->type().dims(), self->type().dims());
+      auto out = ReshapeIndices(sizes_, *at, space_->extents, node.result()->type().dims(),
+                                self->type().dims());
       if (out) Set(self, *std::move(out));
     } else if (IsKernelReduction(node.op())) {
       BackwardReduction(node, *at);
@@ -205,8 +197,7 @@ class Propagation {
         continue;
       }
       if (KeepDim(node)) ++kept;
-      if (inner == loops() ||
-          !sizes_.Equal(space_->extents[inner], self->type().dim(d))) {
+      if (inner == loops() || !sizes_.Equal(space_->extents[inner], self->type().dim(d))) {
         return;
       }
       out.push_back(PointOf(space_->extents, inner++));
@@ -220,8 +211,7 @@ class Propagation {
 
 class Planner {
  public:
-  Planner(const KernelGroup& group, const Sizes& sizes)
-      : group_(group), sizes_(sizes) {
+  Planner(const KernelGroup& group, const Sizes& sizes) : group_(group), sizes_(sizes) {
     FindComponents();
   }
 
@@ -237,8 +227,7 @@ class Planner {
         done[p] = true;
       }
       if (!done[o]) {
-        return absl::UnimplementedError(
-            absl::StrCat("result ", o, " does not lie on the loops"));
+        return absl::UnimplementedError(absl::StrCat("result ", o, " does not lie on the loops"));
       }
       WEFT_RETURN_IF_ERROR(AddPieces(std::move(space), &spaces));
     }
@@ -259,8 +248,7 @@ class Planner {
     if (concat->num_operands() > kMaxPieces) {
       return absl::UnimplementedError("a concatenation of many operands");
     }
-    const int dim = *ops::NormalizeDim(concat->attrs().Int("dim"),
-                                       concat->result()->type().rank());
+    const int dim = *ops::NormalizeDim(concat->attrs().Int("dim"), concat->result()->type().rank());
     SymInt start = 0;
     for (int k = 0; k < concat->num_operands(); ++k) {
       const SymInt size = concat->operand(k)->type().dim(dim);
@@ -292,8 +280,7 @@ class Planner {
       if (!node->Is(ops::cat)) continue;
       const auto at = space.at.find(node->result());
       if (at == space.at.end()) continue;
-      const int dim = *ops::NormalizeDim(node->attrs().Int("dim"),
-                                         node->result()->type().rank());
+      const int dim = *ops::NormalizeDim(node->attrs().Int("dim"), node->result()->type().rank());
       for (size_t l = 0; l < space.extents.size(); ++l) {
         if (!(at->second[dim] == LoopIndex(space.extents.size(), l)) ||
             space.extents[l] != node->result()->type().dim(dim)) {
@@ -311,8 +298,7 @@ class Planner {
     std::vector<size_t> order, rest;
     for (size_t o = 0; o < group_.outputs.size(); ++o) {
       const Value* value = group_.outputs[o];
-      const bool reduces =
-          FirstReduction(value, nodes_of_[ComponentOf(value)]) != nullptr;
+      const bool reduces = FirstReduction(value, nodes_of_[ComponentOf(value)]) != nullptr;
       (reduces ? order : rest).push_back(o);
     }
     order.insert(order.end(), rest.begin(), rest.end());
@@ -336,8 +322,7 @@ class Planner {
       nodes_of_[Root(static_cast<int>(i))].push_back(group_.nodes[i]);
     }
     for (size_t o = 0; o < group_.outputs.size(); ++o) {
-      outputs_of_[ComponentOf(group_.outputs[o])].push_back(
-          static_cast<int>(o));
+      outputs_of_[ComponentOf(group_.outputs[o])].push_back(static_cast<int>(o));
     }
   }
 
@@ -376,8 +361,7 @@ class Planner {
   }
 
   // Of those that `value` is computed from.
-  static const Node* FirstReduction(const Value* value,
-                                    absl::Span<const Node* const> nodes) {
+  static const Node* FirstReduction(const Value* value, absl::Span<const Node* const> nodes) {
     ValueSet needed = {value};
     const Node* first = nullptr;
     for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
@@ -410,8 +394,7 @@ class Planner {
     for (size_t l = 0; l < order.size(); ++l) {
       space->extents.push_back(type.dim(order[l]));
     }
-    for (size_t l = 0; l < order.size(); ++l)
-      at[order[l]] = PointOf(space->extents, l);
+    for (size_t l = 0; l < order.size(); ++l) at[order[l]] = PointOf(space->extents, l);
     space->at.emplace(node.operand(0), std::move(at));
   }
 
@@ -431,8 +414,7 @@ class Planner {
       }
       if (!used) return false;
     }
-    return sizes_.Equal(sizes_.Simplify(points),
-                        sizes_.Simplify(value->type().numel()));
+    return sizes_.Equal(sizes_.Simplify(points), sizes_.Simplify(value->type().numel()));
   }
 
   const KernelGroup& group_;
@@ -455,9 +437,9 @@ bool LoopSpace::UsesInner(const Indices& indices) const {
 }
 
 bool IsKernelReduction(const OpDef& op) {
-  return &op == &ops::sum || &op == &ops::mean || &op == &ops::prod ||
-         &op == &ops::amax || &op == &ops::amin || &op == &ops::any ||
-         &op == &ops::all || &op == &ops::argmax || &op == &ops::argmin;
+  return &op == &ops::sum || &op == &ops::mean || &op == &ops::prod || &op == &ops::amax ||
+         &op == &ops::amin || &op == &ops::any || &op == &ops::all || &op == &ops::argmax ||
+         &op == &ops::argmin;
 }
 
 std::vector<int> AxesOf(const Node& node) {
@@ -468,8 +450,7 @@ std::vector<int> AxesOf(const Node& node) {
   return *ops::ReducedAxes(node.attrs(), "dim", rank);
 }
 
-absl::StatusOr<std::vector<LoopSpace>> PlanLoops(const KernelGroup& group,
-                                                 const Sizes& sizes) {
+absl::StatusOr<std::vector<LoopSpace>> PlanLoops(const KernelGroup& group, const Sizes& sizes) {
   return Planner(group, sizes).Run();
 }
 

@@ -42,8 +42,7 @@ bool IsKernelReduction(const OpDef& op);
 std::vector<int> AxesOf(const Node& node);
 
 // An error says why the group is no kernel.
-absl::StatusOr<std::vector<LoopSpace>> PlanLoops(const KernelGroup& group,
-                                                 const Sizes& sizes);
+absl::StatusOr<std::vector<LoopSpace>> PlanLoops(const KernelGroup& group, const Sizes& sizes);
 
 }  // namespace weft
 

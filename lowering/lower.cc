@@ -15,8 +15,7 @@ namespace weft {
 absl::Status GraphLowering::Run() {
   if (graph_.num_write_nodes() > 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("@", graph_.name(),
-                     " has nodes that write; functionalize comes first"));
+        absl::StrCat("@", graph_.name(), " has nodes that write; functionalize comes first"));
   }
   plan_.name = graph_.name();
   plan_.module = &graph_.module();

@@ -35,8 +35,7 @@ struct LoweringTarget {
   std::function<bool(const Node&)> channels_last;
   // The routine stores through this op, whose operand `operand` is the result
   // so far and of which the other one broadcasts.
-  std::function<bool(const Node& library, const Node& op, int operand)>
-      epilogue;
+  std::function<bool(const Node& library, const Node& op, int operand)> epilogue;
   // Rows of kernels (kernel.h) that may pass this many elements are computed
   // again instead of kept.
   int64_t max_row_elements = int64_t{1} << 16;

@@ -15,19 +15,14 @@
 namespace weft {
 namespace {
 
-bool IsConcat(const Node& node) {
-  return node.Is(ops::cat) || node.Is(ops::stack);
-}
+bool IsConcat(const Node& node) { return node.Is(ops::cat) || node.Is(ops::stack); }
 
 // Views have no step that could write elsewhere.
 bool IsComputed(const Node& node) {
-  return !node.Is(ops::constant) && !node.Is(ops::slice) &&
-         !node.Is(ops::select) && !node.Is(ops::expand) &&
-         !node.Is(ops::split_with_sizes) && !node.Is(ops::unfold) &&
-         !node.Is(ops::diagonal) && !node.Is(ops::as_strided) &&
-         !node.Is(ops::clone) &&
-         (node.Is(ops::fused) || !node.op().has(kControlFlow)) &&
-         !node.op().has(kDataDependent);
+  return !node.Is(ops::constant) && !node.Is(ops::slice) && !node.Is(ops::select) &&
+         !node.Is(ops::expand) && !node.Is(ops::split_with_sizes) && !node.Is(ops::unfold) &&
+         !node.Is(ops::diagonal) && !node.Is(ops::as_strided) && !node.Is(ops::clone) &&
+         (node.Is(ops::fused) || !node.op().has(kControlFlow)) && !node.op().has(kDataDependent);
 }
 
 }  // namespace
@@ -37,8 +32,7 @@ View GraphLowering::PieceOf(const Node& concat, int k, const View& result) {
   View piece = result;
   piece.type = type;
   const bool stack = concat.Is(ops::stack);
-  const int dim =
-      *ops::NormalizeDim(concat.attrs().Int("dim"), result.type.rank());
+  const int dim = *ops::NormalizeDim(concat.attrs().Int("dim"), result.type.rank());
   SymInt start = stack ? SymInt(k) : SymInt(0);
   for (int i = 0; i < k && !stack; ++i) {
     start = start + concat.operand(i)->type().dim(dim);
@@ -52,10 +46,8 @@ View GraphLowering::PieceOf(const Node& concat, int k, const View& result) {
 // place before its own operands ask.
 void GraphLowering::PlaceConcats(const Graph& graph) {
   if (!target_.place_concats) return;
-  for (Node* node = graph.return_node()->prev(); node != nullptr;
-       node = node->prev()) {
-    if (IsConcat(*node) && node->has_uses() &&
-        !IsLate(node->result()->type().numel()) &&
+  for (Node* node = graph.return_node()->prev(); node != nullptr; node = node->prev()) {
+    if (IsConcat(*node) && node->has_uses() && !IsLate(node->result()->type().numel()) &&
         DTypeBits(node->result()->type().dtype()) >= 8) {
       PlaceOperands(*node);
     }
@@ -68,14 +60,12 @@ void GraphLowering::PlaceOperands(const Node& concat) {
     Placement placement;
     placement.concat = &concat;
     placement.piece = k;
-    while (
-        value->node() != nullptr && value->has_one_use() &&
-        (value->node()->Is(ops::reshape) || value->node()->Is(ops::permute))) {
+    while (value->node() != nullptr && value->has_one_use() &&
+           (value->node()->Is(ops::reshape) || value->node()->Is(ops::permute))) {
       placement.views.push_back(value->node());
       value = value->node()->operand(0);
     }
-    if (value->node() == nullptr || !value->has_one_use() ||
-        !IsComputed(*value->node())) {
+    if (value->node() == nullptr || !value->has_one_use() || !IsComputed(*value->node())) {
       continue;
     }
     // Strides of the result, wherever it lies itself, decide about the views.

@@ -17,8 +17,8 @@ namespace weft {
 namespace {
 
 bool StaysInKernels(const Node& node) {
-  return FindScalarOp(node.op()) != nullptr ||
-         FindMovementOp(node.op()) != nullptr || IsKernelReduction(node.op());
+  return FindScalarOp(node.op()) != nullptr || FindMovementOp(node.op()) != nullptr ||
+         IsKernelReduction(node.op());
 }
 
 std::string NameOf(absl::Span<const Node* const> nodes) {
@@ -37,9 +37,9 @@ std::string NameOf(absl::Span<const Node* const> nodes) {
 
 }  // namespace
 
-absl::Status GraphLowering::LowerKernel(
-    const Nodes& nodes, const std::vector<const Value*>& results,
-    const std::vector<const Value*>& outputs) {
+absl::Status GraphLowering::LowerKernel(const Nodes& nodes,
+                                        const std::vector<const Value*>& results,
+                                        const std::vector<const Value*>& outputs) {
   for (const Value* output : outputs) {
     if (!output->type().is_tensor()) {
       return absl::UnimplementedError("a result is no tensor");
@@ -62,8 +62,7 @@ absl::Status GraphLowering::LowerKernel(
   return status;
 }
 
-absl::Status GraphLowering::AddKernel(const Nodes& nodes,
-                                      std::vector<const Value*> outputs,
+absl::Status GraphLowering::AddKernel(const Nodes& nodes, std::vector<const Value*> outputs,
                                       std::vector<View> output_views) {
   const auto view_of = [this](const Value* v) { return ViewOf(v); };
   KernelRequest request{{nodes, std::move(outputs)},
@@ -72,8 +71,7 @@ absl::Status GraphLowering::AddKernel(const Nodes& nodes,
                         &sizes_,
                         target_.max_row_elements};
   std::string name = absl::StrCat(NameOf(nodes), ".", plan_.kernels.size());
-  WEFT_ASSIGN_OR_RETURN(BuiltKernel built,
-                        BuildKernel(request, std::move(name)));
+  WEFT_ASSIGN_OR_RETURN(BuiltKernel built, BuildKernel(request, std::move(name)));
   Step& step = AddStep(StepKind::kKernel);
   step.kernel = static_cast<int>(plan_.kernels.size());
   step.args = std::move(built.args);
@@ -90,8 +88,8 @@ Module& GraphLowering::Scratch() {
   return *scratch_;
 }
 
-absl::StatusOr<std::vector<Value*>> GraphLowering::ScratchOperands(
-    const Node& node, Builder& b, Graph* to) {
+absl::StatusOr<std::vector<Value*>> GraphLowering::ScratchOperands(const Node& node, Builder& b,
+                                                                   Graph* to) {
   std::vector<Value*> operands;
   for (int i = 0; i < node.num_operands(); ++i) {
     const Value* v = node.operand(i);
@@ -120,16 +118,14 @@ absl::StatusOr<std::vector<Value*>> GraphLowering::ScratchOperands(
 absl::StatusOr<Graph*> GraphLowering::Expand(const Node& node) {
   Graph* body = Scratch().AddFunction(absl::StrCat("body", num_scratch_++));
   Builder b(body);
-  WEFT_ASSIGN_OR_RETURN(const std::vector<Value*> operands,
-                        ScratchOperands(node, b, body));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<Value*> operands, ScratchOperands(node, b, body));
   // Constants of nested graphs keep their place in the module.
   const bool foreign = &node.graph()->module() != scratch_.get();
   for (int r = 0; r < node.num_regions() && foreign; ++r) {
     for (const Node* inner : node.region(r)->nodes()) {
       if (!inner->Is(ops::constant)) continue;
       const int id = static_cast<int>(inner->attrs().Int("id"));
-      scratch_constants_[Scratch().constants().Add(
-          graph_.module().constants().tensor(id))] = id;
+      scratch_constants_[Scratch().constants().Add(graph_.module().constants().tensor(id))] = id;
     }
   }
   Node::ArgStorage storage;
@@ -181,8 +177,7 @@ absl::Status GraphLowering::LowerComposite(const Node& node) {
   for (int r = 0; r < node.num_results(); ++r) {
     if (!node.result(r)->has_uses()) continue;
     const Value* output = body->output(r);
-    plain = plain && output->node() != nullptr &&
-            !output->IsResultOf(ops::constant) &&
+    plain = plain && output->node() != nullptr && !output->IsResultOf(ops::constant) &&
             std::find(outputs.begin(), outputs.end(), output) == outputs.end();
     outputs.push_back(output);
     results.push_back(node.result(r));
@@ -201,8 +196,7 @@ absl::Status GraphLowering::LowerComposite(const Node& node) {
 }
 
 // Runs of nodes between library calls are kernels where they fit.
-absl::Status GraphLowering::LowerBody(const Graph& body,
-                                      const Epilogues& epilogues) {
+absl::Status GraphLowering::LowerBody(const Graph& body, const Epilogues& epilogues) {
   PlaceConcats(body);
   NodeSet done;
   Nodes pending;
@@ -234,8 +228,7 @@ absl::Status GraphLowering::LowerPending(Nodes* pending) {
     fits = fits && StaysInKernels(*node);
     for (int r = 0; r < node->num_results(); ++r) {
       bool outside = false;
-      for (const Use* u = node->result(r)->first_use(); u != nullptr;
-           u = u->next()) {
+      for (const Use* u = node->result(r)->first_use(); u != nullptr; u = u->next()) {
         outside = outside || !inside.contains(u->user());
       }
       if (outside) outputs.push_back(node->result(r));
@@ -274,17 +267,15 @@ GraphLowering::Nodes GraphLowering::FindEpilogue(
   const Value* value = library.result();
   while (value->has_one_use()) {
     const Node* user = value->first_use()->user();
-    bool fits =
-        order.contains(user) && user->num_results() == 1 && !IsLibrary(*user) &&
-        user->result()->type().dims() == value->type().dims() &&
-        target_.epilogue(library, *user, value->first_use()->operand_index());
+    bool fits = order.contains(user) && user->num_results() == 1 && !IsLibrary(*user) &&
+                user->result()->type().dims() == value->type().dims() &&
+                target_.epilogue(library, *user, value->first_use()->operand_index());
     // Other operands are there before the call.
     for (int i = 0; fits && i < user->num_operands(); ++i) {
       const Value* other = user->operand(i);
       if (other == nullptr || other == value || other->is_input()) continue;
-      fits = other->IsResultOf(ops::constant)
-                 ? ViewOf(other).present()
-                 : order.at(other->node()) < order.at(&library);
+      fits = other->IsResultOf(ops::constant) ? ViewOf(other).present()
+                                              : order.at(other->node()) < order.at(&library);
     }
     if (!fits) break;
     chain.push_back(user);

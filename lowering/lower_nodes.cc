@@ -16,14 +16,13 @@ namespace weft {
 namespace {
 
 bool IsKernelOp(const OpDef& op) {
-  return FindScalarOp(op) != nullptr || FindMovementOp(op) != nullptr ||
-         IsKernelReduction(op);
+  return FindScalarOp(op) != nullptr || FindMovementOp(op) != nullptr || IsKernelReduction(op);
 }
 
 // Elements that share a byte are seen in whole tensors only.
 bool MayBeViewed(const Node& node) {
-  return DTypeBits(node.operand(0)->type().dtype()) >= 8 ||
-         node.Is(ops::reshape) || node.Is(ops::clone);
+  return DTypeBits(node.operand(0)->type().dtype()) >= 8 || node.Is(ops::reshape) ||
+         node.Is(ops::clone);
 }
 
 }  // namespace
@@ -120,8 +119,7 @@ absl::Status GraphLowering::LowerControl(const Node& node) {
   return absl::OkStatus();
 }
 
-absl::Status GraphLowering::LowerReference(const Node& node,
-                                           std::string remark) {
+absl::Status GraphLowering::LowerReference(const Node& node, std::string remark) {
   if (node.num_regions() > 0) {
     return absl::InternalError(absl::StrCat(node.op().name(), ": ", remark));
   }
@@ -135,9 +133,7 @@ absl::Status GraphLowering::LowerReference(const Node& node,
   std::vector<View> results;
   for (int r = 0; r < node.num_results(); ++r) {
     const Value* result = node.result(r);
-    results.push_back(all || result->has_uses()
-                          ? DefineResult(result, /*dense=*/true)
-                          : View());
+    results.push_back(all || result->has_uses() ? DefineResult(result, /*dense=*/true) : View());
   }
   Step& step = AddStep(StepKind::kReference);
   step.op = &node.op();
@@ -184,8 +180,7 @@ absl::Status GraphLowering::LowerLibrary(const Node& node, Nodes epilogue) {
   std::vector<View> results;
   for (int r = 0; r < node.num_results(); ++r) {
     const Value* result = epilogue.empty() ? node.result(r) : chain;
-    results.push_back(result->has_uses() ? DefineResult(result, !strided(-1))
-                                         : View());
+    results.push_back(result->has_uses() ? DefineResult(result, !strided(-1)) : View());
   }
   Step& step = AddStep(StepKind::kLibrary);
   step.op = &node.op();

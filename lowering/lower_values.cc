@@ -47,9 +47,8 @@ void GraphLowering::DefineOutputs() {
       continue;
     }
     Buffer& buffer = plan_.buffers[view.buffer];
-    const bool whole = buffer.kind == BufferKind::kTemporary &&
-                       view.offset.Is(0) && IsDense(sizes_, view) &&
-                       buffer.dtype == view.type.dtype() &&
+    const bool whole = buffer.kind == BufferKind::kTemporary && view.offset.Is(0) &&
+                       IsDense(sizes_, view) && buffer.dtype == view.type.dtype() &&
                        sizes_.Equal(buffer.numel, view.type.numel());
     if (whole) {
       buffer.kind = BufferKind::kOutput;
@@ -113,8 +112,7 @@ void GraphLowering::DropUnusedBuffers() {
 // The symbol gets its value from data.
 bool GraphLowering::IsLate(SymInt size) const {
   bool late = false;
-  ForEachSymbol(
-      size, [&](SymInt symbol) { late = late || !early_.contains(symbol); });
+  ForEachSymbol(size, [&](SymInt symbol) { late = late || !early_.contains(symbol); });
   return late;
 }
 
@@ -173,8 +171,7 @@ View GraphLowering::ViewOf(const Value* value) {
   View& constant = constants_[id];
   if (!constant.present()) {
     const std::string& name = graph_.module().constants().name(id);
-    constant =
-        NewBuffer(view.type, name.empty() ? absl::StrCat("c", id) : name);
+    constant = NewBuffer(view.type, name.empty() ? absl::StrCat("c", id) : name);
     plan_.buffers.back().kind = BufferKind::kConstant;
     plan_.buffers.back().index = id;
   }
@@ -196,10 +193,9 @@ absl::StatusOr<View> GraphLowering::PlaceOf(const Value* value) {
   for (int64_t i = 0; i < literal->numel(); ++i) {
     KernelBody body;
     Store store;
-    store.value =
-        IsFloat(literal->dtype())
-            ? body.Const(KernelDType(literal->dtype()), literal->DoubleAt(i))
-            : body.ConstInt(literal->dtype(), literal->IntAt(i));
+    store.value = IsFloat(literal->dtype())
+                      ? body.Const(KernelDType(literal->dtype()), literal->DoubleAt(i))
+                      : body.ConstInt(literal->dtype(), literal->IntAt(i));
     store.access.arg = 0;
     store.access.offset = i;
     Stage stage;

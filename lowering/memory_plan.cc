@@ -33,25 +33,21 @@ std::vector<Touch> TouchesOf(const Plan& plan) {
   return touches;
 }
 
-bool InArena(const Buffer& b) {
-  return b.kind == BufferKind::kTemporary && !b.dynamic;
-}
+bool InArena(const Buffer& b) { return b.kind == BufferKind::kTemporary && !b.dynamic; }
 
 int CountViews(absl::Span<const View> views, int buffer) {
   return static_cast<int>(
-      std::count_if(views.begin(), views.end(),
-                    [&](const View& v) { return v.buffer == buffer; }));
+      std::count_if(views.begin(), views.end(), [&](const View& v) { return v.buffer == buffer; }));
 }
 
 bool SamePlaces(const Access& a, const Access& b) {
-  return a.offset == b.offset && a.strides == b.strides && a.terms.empty() &&
-         b.terms.empty() && a.guards.empty();
+  return a.offset == b.offset && a.strides == b.strides && a.terms.empty() && b.terms.empty() &&
+         a.guards.empty();
 }
 
 // Loads of argument `arg` in this nest read what the stores to `result` at the
 // same point replace, and not after that. `stores` counts them.
-bool MayReplaceIn(const Nest& nest, int arg, int result, int* loads,
-                  int* stores) {
+bool MayReplaceIn(const Nest& nest, int arg, int result, int* loads, int* stores) {
   const Store* store = nullptr;
   size_t stored = 0;
   for (size_t s = 0; s < nest.stages.size(); ++s) {
@@ -67,8 +63,7 @@ bool MayReplaceIn(const Nest& nest, int arg, int result, int* loads,
     for (const Instr& i : nest.stages[s].body) {
       if (i.op != ScalarOp::kLoad || i.access.arg != arg) continue;
       ++*loads;
-      if (store == nullptr || s > stored ||
-          !SamePlaces(i.access, store->access)) {
+      if (store == nullptr || s > stored || !SamePlaces(i.access, store->access)) {
         return false;
       }
     }
@@ -104,10 +99,8 @@ bool MayReplace(const Plan& plan, const Step& step, int arg, int result) {
       DTypeBits(a.dtype) != DTypeBits(r.dtype) || from.offset != to.offset) {
     return false;
   }
-  if (CountViews(step.args, from.buffer) != 1 ||
-      CountViews(step.results, from.buffer) != 0 ||
-      CountViews(step.args, to.buffer) != 0 ||
-      CountViews(step.results, to.buffer) != 1) {
+  if (CountViews(step.args, from.buffer) != 1 || CountViews(step.results, from.buffer) != 0 ||
+      CountViews(step.args, to.buffer) != 0 || CountViews(step.results, to.buffer) != 1) {
     return false;
   }
   if (step.kind == StepKind::kLibrary) return result == 0 && IsAccumulated(step, arg);
@@ -127,18 +120,14 @@ MemoryPlan::MemoryPlan(const Plan& plan)
   std::vector<int> slot_of(plan.buffers.size(), -1);
   const auto make = [&](int b) {
     slot_of[b] = static_cast<int>(slots_.size());
-    slots_.push_back({{b},
-                      touches[b].first,
-                      touches[b].last,
-                      plan.buffers[b].dtype,
-                      plan.buffers[b].numel});
+    slots_.push_back(
+        {{b}, touches[b].first, touches[b].last, plan.buffers[b].dtype, plan.buffers[b].numel});
   };
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
     const int now = static_cast<int>(s);
     for (const View& v : step.args) {
-      if (v.present() && slot_of[v.buffer] < 0 &&
-          InArena(plan.buffers[v.buffer])) {
+      if (v.present() && slot_of[v.buffer] < 0 && InArena(plan.buffers[v.buffer])) {
         make(v.buffer);  // Read before it is written: empty.
       }
     }
@@ -177,8 +166,7 @@ MemoryLayout MemoryPlan::Place(absl::Span<const int64_t> bytes) const {
   }
   MemoryLayout layout;
   layout.lower_bound = LiveBytes(intervals);
-  const std::vector<int64_t> offsets =
-      PlaceIntervals(intervals, &layout.arena_bytes);
+  const std::vector<int64_t> offsets = PlaceIntervals(intervals, &layout.arena_bytes);
   layout.offsets.assign(num_buffers_, -1);
   for (size_t i = 0; i < slots_.size(); ++i) {
     for (int b : slots_[i].buffers) layout.offsets[b] = offsets[i];
@@ -197,22 +185,20 @@ absl::Status CheckLayout(const Plan& plan, const MemoryLayout& layout,
     const Touch f = touches[from];
     const Touch t = touches[to];
     bool legal = f.last == t.first && f.last >= 0 && !replaced[from] &&
-                 layout.offsets[from] == layout.offsets[to] &&
-                 bytes[from] == bytes[to];
+                 layout.offsets[from] == layout.offsets[to] && bytes[from] == bytes[to];
     if (legal) {
       const Step& step = plan.steps[f.last];
       legal = false;
       for (size_t a = 0; a < step.args.size() && !legal; ++a) {
         for (size_t r = 0; r < step.results.size() && !legal; ++r) {
-          legal =
-              step.args[a].buffer == from && step.results[r].buffer == to &&
-              MayReplace(plan, step, static_cast<int>(a), static_cast<int>(r));
+          legal = step.args[a].buffer == from && step.results[r].buffer == to &&
+                  MayReplace(plan, step, static_cast<int>(a), static_cast<int>(r));
         }
       }
     }
     if (!legal) {
-      return absl::InternalError(absl::StrCat(
-          "buffer %", name(to), " may not take the place of %", name(from)));
+      return absl::InternalError(
+          absl::StrCat("buffer %", name(to), " may not take the place of %", name(from)));
     }
     replaced[from] = true;
   }
@@ -221,11 +207,9 @@ absl::Status CheckLayout(const Plan& plan, const MemoryLayout& layout,
   for (size_t b = 0; b < touches.size(); ++b) {
     if (!InArena(plan.buffers[b]) || touches[b].first < 0) continue;
     const int64_t at = layout.offsets[b];
-    if (at < 0 || at + bytes[b] > layout.arena_bytes ||
-        at % kArenaAlignment != 0) {
-      return absl::InternalError(absl::StrCat("buffer %", name(b), " lies at ",
-                                              at, " of an arena of ",
-                                              layout.arena_bytes, " bytes"));
+    if (at < 0 || at + bytes[b] > layout.arena_bytes || at % kArenaAlignment != 0) {
+      return absl::InternalError(absl::StrCat("buffer %", name(b), " lies at ", at,
+                                              " of an arena of ", layout.arena_bytes, " bytes"));
     }
     if (bytes[b] == 0) continue;
     begin[touches[b].first].push_back(static_cast<int>(b));
@@ -250,9 +234,8 @@ absl::Status CheckLayout(const Plan& plan, const MemoryLayout& layout,
         if (before->first + bytes[before->second] > at) other = before->second;
       }
       if (other >= 0) {
-        return absl::InternalError(absl::StrCat("buffers %", name(other),
-                                                " and %", name(b),
-                                                " overlap in step ", s));
+        return absl::InternalError(
+            absl::StrCat("buffers %", name(other), " and %", name(b), " overlap in step ", s));
       }
       live[at] = b;
     }
@@ -260,15 +243,14 @@ absl::Status CheckLayout(const Plan& plan, const MemoryLayout& layout,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<const MemoryLayout>> ArenaPlanner::Find(
-    ValueOf value_of) {
+absl::StatusOr<std::shared_ptr<const MemoryLayout>> ArenaPlanner::Find(ValueOf value_of) {
   std::vector<int64_t> bytes;
   for (const MemoryPlan::Slot& slot : memory_.slots()) {
     const auto numel = Evaluate(slot.numel, value_of);
     if (!numel || *numel < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("buffer %", plan_.buffers[slot.buffers[0]].name,
-                       " has no size: ", slot.numel.ToString()));
+      return absl::InvalidArgumentError(absl::StrCat("buffer %",
+                                                     plan_.buffers[slot.buffers[0]].name,
+                                                     " has no size: ", slot.numel.ToString()));
     }
     bytes.push_back(DTypeBytes(slot.dtype, *numel));
   }
@@ -282,8 +264,7 @@ absl::StatusOr<std::shared_ptr<const MemoryLayout>> ArenaPlanner::Find(
   for (size_t i = 0; i < bytes.size(); ++i) {
     for (int b : memory_.slots()[i].buffers) by_buffer[b] = bytes[i];
   }
-  WEFT_RETURN_IF_ERROR(
-      CheckLayout(plan_, *layout, memory_.in_place(), by_buffer));
+  WEFT_RETURN_IF_ERROR(CheckLayout(plan_, *layout, memory_.in_place(), by_buffer));
   absl::MutexLock lock(&mu_);
   if (layouts_.size() >= kMaxLayouts) layouts_.clear();
   layouts_.emplace(std::move(bytes), layout);

@@ -98,8 +98,8 @@ class ArenaPlanner {
   const Plan& plan_;
   const MemoryPlan memory_;
   mutable absl::Mutex mu_;
-  absl::flat_hash_map<std::vector<int64_t>, std::shared_ptr<const MemoryLayout>>
-      layouts_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<std::vector<int64_t>, std::shared_ptr<const MemoryLayout>> layouts_
+      ABSL_GUARDED_BY(mu_);
 };
 
 // An interval of time and the bytes it takes; what PlaceIntervals packs.
@@ -111,8 +111,7 @@ struct MemoryInterval {
 // The most bytes that live at a time.
 int64_t LiveBytes(absl::Span<const MemoryInterval> intervals);
 // Offsets; and what they come to.
-std::vector<int64_t> PlaceIntervals(absl::Span<const MemoryInterval> intervals,
-                                    int64_t* total);
+std::vector<int64_t> PlaceIntervals(absl::Span<const MemoryInterval> intervals, int64_t* total);
 
 }  // namespace weft
 

@@ -47,11 +47,8 @@ std::vector<int64_t> PlaceInOrder(Intervals in, absl::Span<const int> order) {
       at = std::max(at, offsets[p] + in[p].bytes);
     }
     offsets[i] = best >= 0 ? best : at;
-    const auto behind = [&](int64_t offset, int p) {
-      return offset < offsets[p];
-    };
-    placed.insert(
-        std::upper_bound(placed.begin(), placed.end(), offsets[i], behind), i);
+    const auto behind = [&](int64_t offset, int p) { return offset < offsets[p]; };
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), offsets[i], behind), i);
   }
   return offsets;
 }
@@ -62,11 +59,9 @@ std::vector<int64_t> PlaceInTime(Intervals in) {
   std::iota(starts.begin(), starts.end(), 0);
   std::vector<int> ends = starts;
   std::stable_sort(starts.begin(), starts.end(), [&](int a, int b) {
-    return std::make_pair(in[a].first, -in[a].bytes) <
-           std::make_pair(in[b].first, -in[b].bytes);
+    return std::make_pair(in[a].first, -in[a].bytes) < std::make_pair(in[b].first, -in[b].bytes);
   });
-  std::stable_sort(ends.begin(), ends.end(),
-                   [&](int a, int b) { return in[a].last < in[b].last; });
+  std::stable_sort(ends.begin(), ends.end(), [&](int a, int b) { return in[a].last < in[b].last; });
   std::vector<int64_t> offsets(in.size(), 0);
   std::map<int64_t, int64_t> free;                // Offset to size.
   std::set<std::pair<int64_t, int64_t>> by_size;  // Size, offset.
@@ -101,8 +96,7 @@ std::vector<int64_t> PlaceInTime(Intervals in) {
     if (fit == by_size.end()) {
       // The last block may reach the top.
       offsets[i] = top;
-      if (!free.empty() &&
-          free.rbegin()->first + free.rbegin()->second == top) {
+      if (!free.empty() && free.rbegin()->first + free.rbegin()->second == top) {
         const auto [at, size] = *free.rbegin();
         offsets[i] = at;
         by_size.erase({size, at});
@@ -181,9 +175,7 @@ class Search {
     }
     // One that could lie wholly beneath a candidate comes first.
     auto& c = frame.candidates;
-    c.erase(std::remove_if(c.begin(), c.end(),
-                           [&](int i) { return floor_[i] >= reach; }),
-            c.end());
+    c.erase(std::remove_if(c.begin(), c.end(), [&](int i) { return floor_[i] >= reach; }), c.end());
     std::stable_sort(c.begin(), c.end(), [&](int a, int b) {
       if (floor_[a] != floor_[b]) return floor_[a] < floor_[b];
       if (in_[a].bytes != in_[b].bytes) return in_[a].bytes > in_[b].bytes;
@@ -258,8 +250,7 @@ std::vector<int64_t> PlaceIntervals(Intervals in, int64_t* total) {
   const auto area = [&](int i) {
     return static_cast<double>(in[i].bytes) * (in[i].last - in[i].first + 1);
   };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int a, int b) { return area(a) > area(b); });
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return area(a) > area(b); });
   consider(PlaceInOrder(in, order));
   if (in.size() > kMaxExact) return best;
   Search search(in);

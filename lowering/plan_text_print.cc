@@ -181,8 +181,8 @@ class PlanPrinter {
   PlanPrinter(const Plan& plan, std::string indent) : plan_(plan), indent_(std::move(indent)) {}
 
   void Print(std::string* out) {
-    absl::StrAppend(out, indent_, "plan @", NameToString(plan_.name), "(",
-                    Views(plan_.input_views), ") -> (", Views(plan_.output_views), ") {\n");
+    absl::StrAppend(out, indent_, "plan @", NameToString(plan_.name), "(", Views(plan_.input_views),
+                    ") -> (", Views(plan_.output_views), ") {\n");
     for (const Buffer& b : plan_.buffers) PrintBuffer(b, out);
     for (const PlanCondition& c : plan_.conditions) {
       absl::StrAppend(out, indent_, "  condition (", c.condition.ToString(), ")",
@@ -201,8 +201,8 @@ class PlanPrinter {
   }
 
   void PrintBuffer(const Buffer& b, std::string* out) const {
-    absl::StrAppend(out, indent_, "  buffer %", NameToString(b.name), " : ",
-                    DTypeName(b.dtype), "[", b.numel.ToString(), "]");
+    absl::StrAppend(out, indent_, "  buffer %", NameToString(b.name), " : ", DTypeName(b.dtype),
+                    "[", b.numel.ToString(), "]");
     switch (b.kind) {
       case BufferKind::kInput:
         absl::StrAppend(out, " input ", b.index);

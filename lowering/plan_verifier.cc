@@ -52,9 +52,7 @@ class Reach {
 class Verifier {
  public:
   explicit Verifier(const Plan& plan)
-      : plan_(plan),
-        symbols_(plan.module->symbols()),
-        written_(plan.buffers.size(), false) {}
+      : plan_(plan), symbols_(plan.module->symbols()), written_(plan.buffers.size(), false) {}
 
   absl::Status Run() {
     for (size_t b = 0; b < plan_.buffers.size(); ++b) {
@@ -62,8 +60,7 @@ class Verifier {
       if (!buffer.numel.is_valid()) {
         return Invalid("buffer %", buffer.name, " has no size");
       }
-      written_[b] = buffer.kind == BufferKind::kInput ||
-                    buffer.kind == BufferKind::kConstant;
+      written_[b] = buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kConstant;
     }
     for (const PlanCondition& c : plan_.conditions) {
       if (!c.condition.is_valid() || c.condition.Is(0)) {
@@ -74,15 +71,13 @@ class Verifier {
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       absl::Status status = CheckStep(plan_.steps[s]);
       if (!status.ok()) {
-        return Invalid("step ", s, " (node ", plan_.steps[s].node,
-                       "): ", status.message());
+        return Invalid("step ", s, " (node ", plan_.steps[s].node, "): ", status.message());
       }
     }
     for (const View& v : plan_.output_views) {
       WEFT_RETURN_IF_ERROR(CheckView(v));
       if (v.present() && !written_[v.buffer] && !v.type.numel().Is(0)) {
-        return Invalid("output %", plan_.buffers[v.buffer].name,
-                       " is not written");
+        return Invalid("output %", plan_.buffers[v.buffer].name, " is not written");
       }
     }
     return CheckWriteBacks(plan_);
@@ -96,8 +91,7 @@ class Verifier {
     }
     const Buffer& buffer = plan_.buffers[v.buffer];
     if (!v.type.is_tensor() || v.type.dtype() != buffer.dtype) {
-      return Invalid("a view of %", buffer.name, " has type ",
-                     v.type.ToString());
+      return Invalid("a view of %", buffer.name, " has type ", v.type.ToString());
     }
     if (static_cast<int>(v.strides.size()) != v.type.rank()) {
       return Invalid("a view of %", buffer.name, " lacks strides");
@@ -116,8 +110,7 @@ class Verifier {
     for (const View& v : step.args) {
       WEFT_RETURN_IF_ERROR(CheckView(v));
       if (v.present() && !written_[v.buffer] && !v.type.numel().Is(0)) {
-        return Invalid("%", plan_.buffers[v.buffer].name,
-                       " is read before it is written");
+        return Invalid("%", plan_.buffers[v.buffer].name, " is read before it is written");
       }
     }
     for (const View& v : step.results) {
@@ -135,8 +128,7 @@ class Verifier {
     if (step.op == nullptr || step.attrs == nullptr) {
       return Invalid("the step has no op");
     }
-    if (step.kind == StepKind::kLibrary &&
-        (step.results.empty() || !step.results[0].present())) {
+    if (step.kind == StepKind::kLibrary && (step.results.empty() || !step.results[0].present())) {
       return Invalid("a routine has no result");
     }
     for (const auto& region : step.regions) {
@@ -152,15 +144,13 @@ class Verifier {
 
   absl::Status CheckWrite(const View& v) {
     const Buffer& buffer = plan_.buffers[v.buffer];
-    if (buffer.kind == BufferKind::kInput ||
-        buffer.kind == BufferKind::kConstant) {
+    if (buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kConstant) {
       return Invalid("%", buffer.name, " is not to be written");
     }
     auto& places = places_[v.buffer];
     for (const SymInt offset : places) {
       if (offset == v.offset && !v.type.numel().Is(0)) {
-        return Invalid("%", buffer.name, " is written twice at ",
-                       offset.ToString());
+        return Invalid("%", buffer.name, " is written twice at ", offset.ToString());
       }
     }
     // Concatenations of many operands have many; each of them is looked at
@@ -172,8 +162,7 @@ class Verifier {
   }
 
   absl::Status CheckLaunch(const Step& step) const {
-    if (step.kernel < 0 ||
-        step.kernel >= static_cast<int>(plan_.kernels.size())) {
+    if (step.kernel < 0 || step.kernel >= static_cast<int>(plan_.kernels.size())) {
       return Invalid("there is no kernel ", step.kernel);
     }
     const Kernel& kernel = plan_.kernels[step.kernel];
@@ -181,12 +170,11 @@ class Verifier {
     for (const View& v : step.args) views.push_back(&v);
     for (const View& v : step.results) views.push_back(&v);
     if (views.size() != kernel.args.size()) {
-      return Invalid("kernel @", kernel.name, " has ", kernel.args.size(),
-                     " arguments, not ", views.size());
+      return Invalid("kernel @", kernel.name, " has ", kernel.args.size(), " arguments, not ",
+                     views.size());
     }
     for (size_t i = 0; i < views.size(); ++i) {
-      if (!views[i]->present() ||
-          views[i]->type.dtype() != kernel.args[i].dtype ||
+      if (!views[i]->present() || views[i]->type.dtype() != kernel.args[i].dtype ||
           kernel.args[i].written != (i >= step.args.size())) {
         return Invalid("argument ", i, " of kernel @", kernel.name, " is ",
                        views[i]->type.ToString());
@@ -196,25 +184,21 @@ class Verifier {
       for (const Stage& stage : nest.stages) {
         for (const Instr& i : stage.body) {
           if (i.op != ScalarOp::kLoad || !i.access.guards.empty()) continue;
-          WEFT_RETURN_IF_ERROR(
-              CheckAccess(nest, *views[i.access.arg], i.access));
+          WEFT_RETURN_IF_ERROR(CheckAccess(nest, *views[i.access.arg], i.access));
         }
         for (const Store& s : stage.stores) {
-          WEFT_RETURN_IF_ERROR(
-              CheckAccess(nest, *views[s.access.arg], s.access));
+          WEFT_RETURN_IF_ERROR(CheckAccess(nest, *views[s.access.arg], s.access));
         }
       }
     }
     return absl::OkStatus();
   }
 
-  absl::Status CheckAccess(const Nest& nest, const View& view,
-                           const Access& access) const {
+  absl::Status CheckAccess(const Nest& nest, const View& view, const Access& access) const {
     Reach reach(symbols_, view.offset + access.offset);
     for (size_t l = 0; l < access.strides.size(); ++l) {
       const size_t outer = nest.outer.size();
-      reach.Add(access.strides[l],
-                l < outer ? nest.outer[l] : nest.inner[l - outer]);
+      reach.Add(access.strides[l], l < outer ? nest.outer[l] : nest.inner[l - outer]);
     }
     for (const IndexTerm& t : access.terms) reach.Add(t.stride, t.bound);
     const Buffer& buffer = plan_.buffers[view.buffer];

@@ -19,8 +19,7 @@ int Unary(KernelBody& b, const Attrs&, Operands x, OperandTypes, DType) {
 
 // The identity on integers.
 template <ScalarOp op>
-int Rounding(KernelBody& b, const Attrs& a, Operands x, OperandTypes t,
-             DType r) {
+int Rounding(KernelBody& b, const Attrs& a, Operands x, OperandTypes t, DType r) {
   return IsFloat(t[0].dtype()) ? Unary<op>(b, a, x, t, r) : x[0];
 }
 
@@ -31,8 +30,7 @@ int Binary(KernelBody& b, const Attrs&, Operands x, OperandTypes, DType) {
 
 // `on_bool` where the operands are bools.
 template <ScalarOp op, ScalarOp on_bool>
-int BinaryOrBool(KernelBody& b, const Attrs&, Operands x, OperandTypes t,
-                 DType) {
+int BinaryOrBool(KernelBody& b, const Attrs&, Operands x, OperandTypes t, DType) {
   const DType dtype = b.dtype(x[0]);
   return b.Op(dtype == DType::kBool ? on_bool : op, dtype, x[0], x[1]);
 }
@@ -56,22 +54,19 @@ int Div(KernelBody& b, const Attrs& attrs, Operands x, OperandTypes, DType) {
     return b.Op(ScalarOp::kDiv, dtype, x[0], x[1]);
   }
   const bool floor = attrs.Str("rounding_mode") == "floor";
-  return b.Op(floor ? ScalarOp::kFloorDiv : ScalarOp::kTruncDiv, dtype, x[0],
-              x[1]);
+  return b.Op(floor ? ScalarOp::kFloorDiv : ScalarOp::kTruncDiv, dtype, x[0], x[1]);
 }
 
 int BitwiseNot(KernelBody& b, const Attrs&, Operands x, OperandTypes, DType) {
   const DType dtype = b.dtype(x[0]);
-  return b.Op(dtype == DType::kBool ? ScalarOp::kNot : ScalarOp::kBitNot, dtype,
-              x[0]);
+  return b.Op(dtype == DType::kBool ? ScalarOp::kNot : ScalarOp::kBitNot, dtype, x[0]);
 }
 
 // x < 0 ? 0 : x keeps NaN and -0.
 int Relu(KernelBody& b, const Attrs&, Operands x, OperandTypes, DType) {
   const DType dtype = b.dtype(x[0]);
   const int zero = b.Const(dtype, 0);
-  return b.Op(ScalarOp::kSelect, dtype, b.Compare(ScalarOp::kLt, x[0], zero),
-              zero, x[0]);
+  return b.Op(ScalarOp::kSelect, dtype, b.Compare(ScalarOp::kLt, x[0], zero), zero, x[0]);
 }
 
 int Clamp(KernelBody& b, const Attrs&, Operands x, OperandTypes, DType) {
@@ -86,17 +81,14 @@ int Where(KernelBody& b, const Attrs&, Operands x, OperandTypes, DType) {
   return b.Op(ScalarOp::kSelect, b.dtype(x[1]), x[0], x[1], x[2]);
 }
 
-int Convert(KernelBody& b, const Attrs&, Operands x, OperandTypes,
-            DType result) {
+int Convert(KernelBody& b, const Attrs&, Operands x, OperandTypes, DType result) {
   return b.Convert(x[0], KernelDType(result));
 }
 
 // Half precision lives in memory alone.
-int Bitcast(KernelBody& b, const Attrs&, Operands x, OperandTypes t,
-            DType result) {
+int Bitcast(KernelBody& b, const Attrs&, Operands x, OperandTypes t, DType result) {
   if (t[0].dtype() == result) return x[0];
-  if (KernelDType(result) != result ||
-      KernelDType(t[0].dtype()) != t[0].dtype()) {
+  if (KernelDType(result) != result || KernelDType(t[0].dtype()) != t[0].dtype()) {
     return -1;
   }
   if (result == DType::kBool) {
@@ -110,8 +102,7 @@ int IsNan(KernelBody& b, const Attrs&, Operands x, OperandTypes t, DType) {
   return b.Op(ScalarOp::kIsNan, DType::kBool, x[0]);
 }
 
-int IsInf(KernelBody& b, const Attrs& attrs, Operands x, OperandTypes t,
-          DType) {
+int IsInf(KernelBody& b, const Attrs& attrs, Operands x, OperandTypes t, DType) {
   const bool positive = attrs.Bool("detect_positive");
   const bool negative = attrs.Bool("detect_negative");
   if (!IsFloat(t[0].dtype()) || (!positive && !negative)) {
@@ -119,14 +110,12 @@ int IsInf(KernelBody& b, const Attrs& attrs, Operands x, OperandTypes t,
   }
   const int inf = b.Op(ScalarOp::kIsInf, DType::kBool, x[0]);
   if (positive && negative) return inf;
-  const int side = b.Compare(positive ? ScalarOp::kGt : ScalarOp::kLt, x[0],
-                             b.Const(b.dtype(x[0]), 0));
+  const int side =
+      b.Compare(positive ? ScalarOp::kGt : ScalarOp::kLt, x[0], b.Const(b.dtype(x[0]), 0));
   return b.Op(ScalarOp::kAnd, DType::kBool, inf, side);
 }
 
-int Same(KernelBody&, const Attrs&, Operands x, OperandTypes, DType) {
-  return x[0];
-}
+int Same(KernelBody&, const Attrs&, Operands x, OperandTypes, DType) { return x[0]; }
 
 using Table = absl::flat_hash_map<const OpDef*, ScalarFn>;
 

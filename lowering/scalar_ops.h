@@ -12,8 +12,7 @@ namespace weft {
 // operands, and `result` the dtype of its result, which is rounded to half
 // precision by the caller. Gives an instruction, or -1 where the op does not
 // apply to these dtypes.
-using ScalarFn = int (*)(KernelBody& body, const Attrs& attrs,
-                         absl::Span<const int> operands,
+using ScalarFn = int (*)(KernelBody& body, const Attrs& attrs, absl::Span<const int> operands,
                          absl::Span<const Type> types, DType result);
 
 // Null for ops that have no entry: composites, which their decomposition stands

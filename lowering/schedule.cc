@@ -22,18 +22,14 @@ std::vector<int64_t> EstimateBytes(const Plan& plan) {
   const SymbolTable& symbols = plan.module->symbols();
   std::vector<int64_t> bytes;
   for (const Buffer& b : plan.buffers) {
-    const auto numel =
-        Evaluate(b.numel, [&](SymInt s) -> std::optional<int64_t> {
-          const SymbolInfo* info = symbols.Find(s);
-          if (info == nullptr) return kUnknownSize;
-          if (info->hint) return *info->hint;
-          return std::min(std::max(kUnknownSize, info->range.min),
-                          info->range.max);
-        });
-    const bool lives =
-        b.kind == BufferKind::kTemporary || b.kind == BufferKind::kOutput;
-    bytes.push_back(lives && numel && *numel > 0 ? DTypeBytes(b.dtype, *numel)
-                                                 : 0);
+    const auto numel = Evaluate(b.numel, [&](SymInt s) -> std::optional<int64_t> {
+      const SymbolInfo* info = symbols.Find(s);
+      if (info == nullptr) return kUnknownSize;
+      if (info->hint) return *info->hint;
+      return std::min(std::max(kUnknownSize, info->range.min), info->range.max);
+    });
+    const bool lives = b.kind == BufferKind::kTemporary || b.kind == BufferKind::kOutput;
+    bytes.push_back(lives && numel && *numel > 0 ? DTypeBytes(b.dtype, *numel) : 0);
   }
   return bytes;
 }
@@ -53,14 +49,12 @@ bool IsBarrier(const Step& step) {
   for (const View& v : step.results) {
     if (v.type.is_symint()) return true;
   }
-  return step.op != nullptr &&
-         (step.op->has(kDataDependent) || step.op->has(kSideEffect));
+  return step.op != nullptr && (step.op->has(kDataDependent) || step.op->has(kSideEffect));
 }
 
 class Scheduler {
  public:
-  explicit Scheduler(const Plan& plan)
-      : plan_(plan), bytes_(EstimateBytes(plan)) {
+  explicit Scheduler(const Plan& plan) : plan_(plan), bytes_(EstimateBytes(plan)) {
     for (const Step& step : plan.steps) {
       reads_.push_back(BuffersOf(step.args));
       writes_.push_back(BuffersOf(step.results));
@@ -103,9 +97,7 @@ class Scheduler {
   }
 
  private:
-  bool Dies(int b) const {
-    return plan_.buffers[b].kind == BufferKind::kTemporary;
-  }
+  bool Dies(int b) const { return plan_.buffers[b].kind == BufferKind::kTemporary; }
 
   void CountTouches() {
     touches_.assign(bytes_.size(), 0);

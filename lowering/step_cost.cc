@@ -7,9 +7,7 @@
 namespace weft {
 namespace {
 
-SymInt BytesOf(DType dtype, SymInt numel) {
-  return CeilDiv(numel * DTypeBits(dtype), 8);
-}
+SymInt BytesOf(DType dtype, SymInt numel) { return CeilDiv(numel * DTypeBits(dtype), 8); }
 
 // The elements that are there: those along a stride of 0 are one.
 SymInt DistinctElements(const View& view) {
@@ -20,16 +18,12 @@ SymInt DistinctElements(const View& view) {
   return numel;
 }
 
-bool IsArithmetic(ScalarOp op) {
-  return op > ScalarOp::kBitcast && op != ScalarOp::kSelect;
-}
+bool IsArithmetic(ScalarOp op) { return op > ScalarOp::kBitcast && op != ScalarOp::kSelect; }
 
 class NestCost {
  public:
   explicit NestCost(const Nest& nest)
-      : nest_(nest),
-        rows_(Product(nest.outer)),
-        points_(rows_ * Product(nest.inner)) {}
+      : nest_(nest), rows_(Product(nest.outer)), points_(rows_ * Product(nest.inner)) {}
 
   SymInt Flops() const {
     SymInt flops = 0;
@@ -50,8 +44,7 @@ class NestCost {
   SymInt Gathered(int arg) const {
     for (const Stage& stage : nest_.stages) {
       for (const Instr& i : stage.body) {
-        if (i.op == ScalarOp::kLoad && i.access.arg == arg &&
-            !i.access.terms.empty()) {
+        if (i.op == ScalarOp::kLoad && i.access.arg == arg && !i.access.terms.empty()) {
           return stage.per_row ? rows_ : points_;
         }
       }

@@ -11,14 +11,12 @@ namespace weft {
 namespace {
 
 int DimOf(const Node& node, const char* name) {
-  return *ops::NormalizeDim(node.attrs().Int(name),
-                            node.operand(0)->type().rank());
+  return *ops::NormalizeDim(node.attrs().Int(name), node.operand(0)->type().rank());
 }
 
 View Permute(const Node& node, View view) {
   const View self = view;
-  const std::vector<int> dims =
-      *ops::NormalizeDims(node.attrs().Ints("dims"), self.type.rank());
+  const std::vector<int> dims = *ops::NormalizeDims(node.attrs().Ints("dims"), self.type.rank());
   for (size_t i = 0; i < dims.size(); ++i) {
     view.strides[i] = self.strides[dims[i]];
   }
@@ -34,16 +32,14 @@ View Expand(const Sizes& sizes, const Node& node, View view) {
     const SymInt from = self.type.dim(static_cast<int>(i));
     if (from.Is(1)) continue;
     const bool same = from.is_constant() || sizes.Equal(from, size[grown + i]);
-    view.strides[grown + i] =
-        same ? self.strides[i] : self.strides[i] * NotEqual(from, 1);
+    view.strides[grown + i] = same ? self.strides[i] : self.strides[i] * NotEqual(from, 1);
   }
   return view;
 }
 
 View Slice(const Sizes& sizes, const Node& node, View view) {
   const int dim = DimOf(node, "dim");
-  const SymInt start =
-      SliceStart(sizes, node.attrs(), node.operand(0)->type().dim(dim));
+  const SymInt start = SliceStart(sizes, node.attrs(), node.operand(0)->type().dim(dim));
   view.offset = view.offset + start * view.strides[dim];
   const SymInt length = node.result()->type().dim(dim);
   if (!length.Is(0) && !length.Is(1)) {
@@ -54,8 +50,7 @@ View Slice(const Sizes& sizes, const Node& node, View view) {
 
 View Select(const Sizes& sizes, const Node& node, View view) {
   const int dim = DimOf(node, "dim");
-  const SymInt index = FromEnd(sizes, node.attrs().Sym("index"),
-                               node.operand(0)->type().dim(dim));
+  const SymInt index = FromEnd(sizes, node.attrs().Sym("index"), node.operand(0)->type().dim(dim));
   view.offset = view.offset + index * view.strides[dim];
   view.strides.erase(view.strides.begin() + dim);
   return view;
@@ -83,8 +78,7 @@ View Diagonal(const Node& node, View view) {
   const int b = DimOf(node, "dim2");
   const int64_t offset = node.attrs().Int("offset");
   const SymInt stride = view.strides[a] + view.strides[b];
-  view.offset = view.offset + (offset >= 0 ? view.strides[b] * offset
-                                           : view.strides[a] * -offset);
+  view.offset = view.offset + (offset >= 0 ? view.strides[b] * offset : view.strides[a] * -offset);
   view.strides.erase(view.strides.begin() + std::max(a, b));
   view.strides.erase(view.strides.begin() + std::min(a, b));
   view.strides.push_back(stride);
@@ -112,12 +106,10 @@ SymInt FromEnd(const Sizes& sizes, SymInt position, SymInt n) {
 
 SymInt SliceStart(const Sizes& sizes, const Attrs& attrs, SymInt n) {
   const SymInt start = FromEnd(sizes, attrs.Sym("start"), n);
-  return ops::KnownMin(sizes.symbols(),
-                       ops::KnownMax(sizes.symbols(), start, 0), n);
+  return ops::KnownMin(sizes.symbols(), ops::KnownMax(sizes.symbols(), start, 0), n);
 }
 
-std::optional<View> ViewOfNode(const Sizes& sizes, const Node& node, int result,
-                               const View& self) {
+std::optional<View> ViewOfNode(const Sizes& sizes, const Node& node, int result, const View& self) {
   std::optional<View> view;
   if (node.num_operands() == 0 || !self.present()) return view;
   if (node.Is(ops::reshape)) {
@@ -145,8 +137,7 @@ std::optional<View> ViewOfNode(const Sizes& sizes, const Node& node, int result,
   return view;
 }
 
-std::optional<View> OperandOfView(const Sizes& sizes, const Node& node,
-                                  const View& view) {
+std::optional<View> OperandOfView(const Sizes& sizes, const Node& node, const View& view) {
   if (node.num_operands() == 0) return std::nullopt;
   const Type type = node.operand(0)->type();
   if (node.Is(ops::reshape)) {
@@ -155,8 +146,7 @@ std::optional<View> OperandOfView(const Sizes& sizes, const Node& node,
   if (!node.Is(ops::permute)) return std::nullopt;
   View operand = view;
   operand.type = type;
-  const std::vector<int> dims =
-      *ops::NormalizeDims(node.attrs().Ints("dims"), type.rank());
+  const std::vector<int> dims = *ops::NormalizeDims(node.attrs().Ints("dims"), type.rank());
   for (size_t i = 0; i < dims.size(); ++i) {
     operand.strides[dims[i]] = view.strides[i];
   }

@@ -12,13 +12,11 @@ namespace weft {
 
 // Result `result` of a node seen in the memory of operand 0; nothing when the
 // op is no view, or the strides of `self` do not allow it.
-std::optional<View> ViewOfNode(const Sizes& sizes, const Node& node, int result,
-                               const View& self);
+std::optional<View> ViewOfNode(const Sizes& sizes, const Node& node, int result, const View& self);
 
 // The converse: where operand 0 has to lie so that the node's result lies at
 // `view`; nothing when that is not possible. Of reshape and permute.
-std::optional<View> OperandOfView(const Sizes& sizes, const Node& node,
-                                  const View& view);
+std::optional<View> OperandOfView(const Sizes& sizes, const Node& node, const View& view);
 
 // The first position that a slice of a dim of size `n` takes, in [0, n].
 SymInt SliceStart(const Sizes& sizes, const Attrs& attrs, SymInt n);

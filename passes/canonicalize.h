@@ -11,8 +11,8 @@
 namespace weft {
 
 // The themes of passes/canonicalize/ and the folds of the ops, to their fixpoint.
-// Then those of PassContext::Options::rules. Admits what the context admits; by default bit-exact and value-safe rules.
-// Counters: rewrites, rule.<name>, fold.<op>.
+// Then those of PassContext::Options::rules. Admits what the context admits; by default bit-exact
+// and value-safe rules. Counters: rewrites, rule.<name>, fold.<op>.
 std::unique_ptr<Pass> CreateCanonicalizePass();
 
 // All rules, theme by theme, in the order in which they are tried.

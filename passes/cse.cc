@@ -33,8 +33,7 @@ uint64_t HashNode(const Node& node) {
 
 bool Equal(const Node& a, const Node& b) {
   if (&a.op() != &b.op() || a.attr_list() != b.attr_list() ||
-      a.num_operands() != b.num_operands() ||
-      a.num_results() != b.num_results()) {
+      a.num_operands() != b.num_operands() || a.num_results() != b.num_results()) {
     return false;
   }
   for (int i = 0; i < a.num_operands(); ++i) {
@@ -94,10 +93,8 @@ int64_t MergeEqualNodes(Graph& graph, NodeTable* table) {
     for (int i = 0; i < node->num_results(); ++i) {
       node->result(i)->ReplaceAllUsesWith(other->result(i));
     }
-    other->set_provenance(
-        provenance.Merge(other->provenance(), node->provenance()));
-    other->set_origin(
-        graph.module().origins().Merge(other->origin(), node->origin()));
+    other->set_provenance(provenance.Merge(other->provenance(), node->provenance()));
+    other->set_origin(graph.module().origins().Merge(other->origin(), node->origin()));
     graph.EraseNode(node);
     ++merged;
   }
@@ -107,9 +104,7 @@ int64_t MergeEqualNodes(Graph& graph, NodeTable* table) {
 class CsePass : public Pass {
  public:
   absl::string_view name() const override { return "cse"; }
-  absl::string_view doc() const override {
-    return "Merges nodes that compute the same value.";
-  }
+  absl::string_view doc() const override { return "Merges nodes that compute the same value."; }
   absl::Status Run(Module& module, PassContext& context) override {
     NodeTable table;
     int64_t merged = 0;

@@ -42,9 +42,7 @@ int64_t EraseDeadNodes(Graph& graph, EffectfulGraphs* effectful) {
 class DcePass : public Pass {
  public:
   absl::string_view name() const override { return "dce"; }
-  absl::string_view doc() const override {
-    return "Erases nodes whose results nobody uses.";
-  }
+  absl::string_view doc() const override { return "Erases nodes whose results nobody uses."; }
   absl::Status Run(Module& module, PassContext& context) override {
     const std::vector<Graph*> graphs = module.AllGraphs();
     EffectfulGraphs effectful;

@@ -62,8 +62,7 @@ bool AllUsesAreBy(const Value& value, const Node& user) {
 
 class Folder {
  public:
-  Folder(Module& module, PassContext& context,
-         const FoldConstantsOptions& options)
+  Folder(Module& module, PassContext& context, const FoldConstantsOptions& options)
       : module_(module), context_(context), options_(options) {
     const ConstantStore& constants = module.constants();
     for (int i = 0; i < constants.size(); ++i) {
@@ -97,9 +96,8 @@ class Folder {
   }
 
   static bool IsCandidate(const Node& node) {
-    if (node.Is(ops::constant) || !node.op().is_mergeable() ||
-        node.num_regions() != 0 || !node.has_uses() ||
-        node.attr_list()->is_symbolic()) {
+    if (node.Is(ops::constant) || !node.op().is_mergeable() || node.num_regions() != 0 ||
+        !node.has_uses() || node.attr_list()->is_symbolic()) {
       return false;
     }
     for (int i = 0; i < node.num_operands(); ++i) {
@@ -125,17 +123,15 @@ class Folder {
       if (literal == nullptr) continue;
       operand_numel = std::max(operand_numel, literal->numel());
       const Node* constant = node.operand(i)->node();
-      const bool last = uses_[ConstantId(*constant)] == 1 &&
-                        AllUsesAreBy(*constant->result(), node);
+      const bool last =
+          uses_[ConstantId(*constant)] == 1 && AllUsesAreBy(*constant->result(), node);
       if (last) dead += literal->bytes();
     }
     *growth = bytes - dead;
     if (node.Is(ops::expand) && *growth > 0) return {"it repeats its operand", ""};
-    const bool linear =
-        (node.op().traits() & (kPointwise | kDataMovement | kReduction)) != 0;
-    const double work =
-        linear ? static_cast<double>(numel) + operand_numel
-               : static_cast<double>(numel) * operand_numel;
+    const bool linear = (node.op().traits() & (kPointwise | kDataMovement | kReduction)) != 0;
+    const double work = linear ? static_cast<double>(numel) + operand_numel
+                               : static_cast<double>(numel) * operand_numel;
     if (work > options_.max_work) {
       return {"it takes too much work", absl::StrFormat("max_work=%.0f", std::ceil(work))};
     }
@@ -175,8 +171,7 @@ class Folder {
     return Replace(node, *outputs, rewriter);
   }
 
-  absl::Status Replace(Node& node, const std::vector<HostTensor>& outputs,
-                       Rewriter& rewriter) {
+  absl::Status Replace(Node& node, const std::vector<HostTensor>& outputs, Rewriter& rewriter) {
     ConstantStore& constants = module_.constants();
     std::vector<int> dropped;
     for (int i = 0; i < node.num_operands(); ++i) {
@@ -234,21 +229,18 @@ class Folder {
 
 class FoldConstantsPass : public Pass {
  public:
-  explicit FoldConstantsPass(const FoldConstantsOptions& options)
-      : options_(options) {}
+  explicit FoldConstantsPass(const FoldConstantsOptions& options) : options_(options) {}
   absl::string_view name() const override { return "fold_constants"; }
   absl::string_view doc() const override {
     return "Evaluates nodes whose operands are all constants, within a budget.";
   }
   void VisitOptions(OptionVisitor& visitor) override {
-    visitor.Visit("ratio", &options_.ratio,
-                  "result bytes allowed per byte of constants that go");
+    visitor.Visit("ratio", &options_.ratio, "result bytes allowed per byte of constants that go");
     visitor.Visit("node_bytes", &options_.node_bytes,
                   "growth in bytes always allowed for one node");
     visitor.Visit("max_growth", &options_.max_growth,
                   "bytes of all constants, relative to the original ones");
-    visitor.Visit("max_work", &options_.max_work,
-                  "bound on the work of one evaluation");
+    visitor.Visit("max_work", &options_.max_work, "bound on the work of one evaluation");
   }
   absl::Status Run(Module& module, PassContext& context) override {
     Folder folder(module, context, options_);
@@ -264,13 +256,10 @@ class FoldConstantsPass : public Pass {
 
 }  // namespace
 
-std::unique_ptr<Pass> CreateFoldConstantsPass(
-    const FoldConstantsOptions& options) {
+std::unique_ptr<Pass> CreateFoldConstantsPass(const FoldConstantsOptions& options) {
   return std::make_unique<FoldConstantsPass>(options);
 }
 
-std::unique_ptr<Pass> CreateFoldConstantsPass() {
-  return CreateFoldConstantsPass({});
-}
+std::unique_ptr<Pass> CreateFoldConstantsPass() { return CreateFoldConstantsPass({}); }
 
 }  // namespace weft

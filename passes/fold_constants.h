@@ -26,8 +26,7 @@ struct FoldConstantsOptions {
 // symbols, and `expand` that grows, whose small operand says more than its
 // result. An evaluation that fails stays in the graph and fails when it runs.
 // Counters: folded, over_budget, failed. Remarks say what would have folded.
-std::unique_ptr<Pass> CreateFoldConstantsPass(
-    const FoldConstantsOptions& options);
+std::unique_ptr<Pass> CreateFoldConstantsPass(const FoldConstantsOptions& options);
 std::unique_ptr<Pass> CreateFoldConstantsPass();
 
 }  // namespace weft

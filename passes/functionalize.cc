@@ -69,9 +69,7 @@ class GraphFunctionalizer {
   };
 
   absl::StatusOr<bool> Collect();
-  Value* ReadOr(Value* value) {
-    return storages_.Has(value) ? storages_.Read(value) : value;
-  }
+  Value* ReadOr(Value* value) { return storages_.Has(value) ? storages_.Read(value) : value; }
   void AddIfWritten(Value* value) {
     if (is_written_[value->id()]) storages_.AddBase(value);
   }
@@ -152,9 +150,9 @@ absl::Status GraphFunctionalizer::Apply(Node* node) {
     return AtNode(*node);
   }
   if (node->num_operands() != 1) {
-    return absl::UnimplementedError(absl::StrCat(
-        "@", graph_.name(), ", node ", node->id(), " (", node->op().name(),
-        "): a view by several operands of memory that is written"));
+    return absl::UnimplementedError(
+        absl::StrCat("@", graph_.name(), ", node ", node->id(), " (", node->op().name(),
+                     "): a view by several operands of memory that is written"));
   }
   for (int i = 0; i < node->num_results(); ++i) {
     storages_.AddView(node, i, viewed);
@@ -174,8 +172,7 @@ absl::Status GraphFunctionalizer::ApplyWrite(Node* node) {
   WEFT_CHECK(node->op().functional() != nullptr) << node->op().name();
   builder_.set_provenance(node->provenance());
   Node::ArgStorage storage;
-  const std::vector<Value*> values =
-      node->op().functional()(builder_, node->Args(&storage));
+  const std::vector<Value*> values = node->op().functional()(builder_, node->Args(&storage));
   WEFT_RETURN_IF_ERROR(AtNode(*node));
   for (int i = 0; i < node->num_results(); ++i) {
     if (written[i] == nullptr) {
@@ -199,9 +196,8 @@ absl::Status GraphFunctionalizer::ApplyRegions(Node* node) {
         continue;
       }
       return absl::UnimplementedError(
-          absl::StrCat("@", graph_.name(), ", node ", node->id(), " (",
-                       node->op().name(), "): operand ", i,
-                       " is written, and operand ", j, " shares its memory"));
+          absl::StrCat("@", graph_.name(), ", node ", node->id(), " (", node->op().name(),
+                       "): operand ", i, " is written, and operand ", j, " shares its memory"));
     }
   }
   ReadOperands(node, -1);
@@ -224,15 +220,14 @@ absl::Status GraphFunctionalizer::ApplyRegions(Node* node) {
 
 // What inputs are in the end: write-backs that are listed already come after
 // all writes. By input.
-std::vector<GraphFunctionalizer::WriteBack>
-GraphFunctionalizer::CollectWriteBacks() {
+std::vector<GraphFunctionalizer::WriteBack> GraphFunctionalizer::CollectWriteBacks() {
   std::vector<WriteBack> written;
   const std::vector<int>& listed = graph_.write_backs();
   const std::vector<std::string>& names = graph_.output_names();
   const int own = graph_.num_own_outputs();
   for (size_t k = 0; k < listed.size(); ++k) {
-    written.push_back({listed[k], ReadOr(graph_.output(own + k)),
-                       names.empty() ? "" : names[own + k]});
+    written.push_back(
+        {listed[k], ReadOr(graph_.output(own + k)), names.empty() ? "" : names[own + k]});
   }
   for (Value* input : graph_.inputs()) {
     const int i = input->index();
@@ -241,9 +236,8 @@ GraphFunctionalizer::CollectWriteBacks() {
     if (now == input) continue;
     written.push_back({i, now, graph_.input_info(i).name});
   }
-  std::sort(
-      written.begin(), written.end(),
-      [](const WriteBack& a, const WriteBack& b) { return a.input < b.input; });
+  std::sort(written.begin(), written.end(),
+            [](const WriteBack& a, const WriteBack& b) { return a.input < b.input; });
   return written;
 }
 
@@ -279,13 +273,11 @@ absl::Status GraphFunctionalizer::ApplyReturn(bool is_root) {
 // reads, and nodes of ours that turned out not to be needed.
 void GraphFunctionalizer::EraseUnneeded() {
   Node* prev = nullptr;
-  for (Node* node = graph_.return_node()->prev(); node != nullptr;
-       node = prev) {
+  for (Node* node = graph_.return_node()->prev(); node != nullptr; node = prev) {
     prev = node->prev();
     if (node->has_uses() || node->num_regions() > 0) continue;
     const bool ours = node->id() >= first_new_id_;
-    const bool known = node->num_results() > 0 &&
-                       ViewedBy(node->result()) != nullptr &&
+    const bool known = node->num_results() > 0 && ViewedBy(node->result()) != nullptr &&
                        storages_.Has(node->result());
     if (ours || known || node->op().writes()) graph_.EraseNode(node);
   }
@@ -299,8 +291,7 @@ class FunctionalizePass : public Pass {
   }
   bool HandlesWrites() const override { return true; }
   absl::Status Run(Module& module, PassContext& context) override {
-    if (!module.HasWrites() ||
-        !context.StartRewrite({NumericContract::kBitExact})) {
+    if (!module.HasWrites() || !context.StartRewrite({NumericContract::kBitExact})) {
       return absl::OkStatus();
     }
     absl::flat_hash_set<const Graph*> roots;
@@ -325,8 +316,6 @@ class FunctionalizePass : public Pass {
 
 }  // namespace
 
-std::unique_ptr<Pass> CreateFunctionalizePass() {
-  return std::make_unique<FunctionalizePass>();
-}
+std::unique_ptr<Pass> CreateFunctionalizePass() { return std::make_unique<FunctionalizePass>(); }
 
 }  // namespace weft

@@ -32,8 +32,7 @@ struct FuseAttentionOptions {
 //
 // Remarks say why what looks like attention is none. Counters: attention,
 // causal, gqa, masked, refused; present counts those that were there before.
-std::unique_ptr<Pass> CreateFuseAttentionPass(
-    const FuseAttentionOptions& options);
+std::unique_ptr<Pass> CreateFuseAttentionPass(const FuseAttentionOptions& options);
 std::unique_ptr<Pass> CreateFuseAttentionPass();
 
 }  // namespace weft

@@ -38,8 +38,7 @@ struct FuseHorizontalOptions {
 // body: there is no edge between them.
 //
 // Counters: products, products_merged, fused, fused.horizontal, members.
-std::unique_ptr<Pass> CreateFuseHorizontalPass(
-    const FuseHorizontalOptions& options);
+std::unique_ptr<Pass> CreateFuseHorizontalPass(const FuseHorizontalOptions& options);
 std::unique_ptr<Pass> CreateFuseHorizontalPass();
 
 }  // namespace weft

@@ -85,8 +85,7 @@ class ShapePropagation {
   std::optional<SymInt> Replacement(SymInt symbol) const;
   absl::Status Materialize(Graph& graph, SymbolicValues* values);
   bool IsWanted(const Value& value, SymbolicValues* values) const;
-  Value* Build(const Value& value, const std::vector<SymInt>& elements,
-               Rewriter& rewriter) const;
+  Value* Build(const Value& value, const std::vector<SymInt>& elements, Rewriter& rewriter) const;
   absl::Status Refine(Graph& graph);
   Type RefinedType(Type type, Type inferred) const;
   SymInt BestSize(SymInt size, SymInt inferred) const;
@@ -143,8 +142,7 @@ absl::Status ShapePropagation::ResolveItem(Node& node, SymbolicValues* values) {
   return absl::OkStatus();
 }
 
-absl::Status ShapePropagation::ResolveRange(Node& node,
-                                            SymbolicValues* values) {
+absl::Status ShapePropagation::ResolveRange(Node& node, SymbolicValues* values) {
   SymInt bounds[3];
   for (int i = 0; i < 3; ++i) {
     const std::vector<SymInt>* elements = values->Of(node.operand(i));
@@ -155,13 +153,10 @@ absl::Status ShapePropagation::ResolveRange(Node& node,
   const Type type = node.result()->type();
   Rewriter rewriter(node.graph());
   rewriter.Begin(&node);
-  Value* arange = rewriter.Op(ops::arange, {},
-                              {{"start", bounds[0]},
-                               {"end", bounds[1]},
-                               {"step", bounds[2]},
-                               {"dtype", type.dtype()}});
-  if (arange == nullptr ||
-      !Define(node, type.dim(0), arange->type().dim(0))) {
+  Value* arange = rewriter.Op(
+      ops::arange, {},
+      {{"start", bounds[0]}, {"end", bounds[1]}, {"step", bounds[2]}, {"dtype", type.dtype()}});
+  if (arange == nullptr || !Define(node, type.dim(0), arange->type().dim(0))) {
     rewriter.Abandon();
     return absl::OkStatus();
   }
@@ -171,8 +166,7 @@ absl::Status ShapePropagation::ResolveRange(Node& node,
 
 // Evaluates a node whose operands are all small constants.
 absl::Status ShapePropagation::ResolveConstant(Node& node) {
-  if (node.num_regions() != 0 || node.attr_list()->is_symbolic() ||
-      !node.has_uses()) {
+  if (node.num_regions() != 0 || node.attr_list()->is_symbolic() || !node.has_uses()) {
     return absl::OkStatus();
   }
   std::vector<HostTensor> inputs(node.num_operands());
@@ -219,9 +213,9 @@ absl::Status ShapePropagation::CarryOver(const std::vector<SymCondition>& condit
         weft::Substitute(c.condition, [this](SymInt s) { return Replacement(s); });
     if (nested || written == c.condition || !written.is_valid()) continue;
     if (Assume(module_.symbols(), {written, c.origin}) != Proof::kNo) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(c.origin, " needs ", c.condition.ToString(), ", which is ",
-                     written.ToString(), "; the facts about sizes rule that out"));
+    return absl::InvalidArgumentError(absl::StrCat(c.origin, " needs ", c.condition.ToString(),
+                                                   ", which is ", written.ToString(),
+                                                   "; the facts about sizes rule that out"));
   }
   return absl::OkStatus();
 }
@@ -233,8 +227,7 @@ absl::Status ShapePropagation::Substitute() {
   const std::vector<Graph*> graphs = module_.AllGraphs();
   for (auto it = graphs.rbegin(); it != graphs.rend(); ++it) {
     for (Node* node : (*it)->nodes()) {
-      const bool dead =
-          node->op().has(kDataDependent) && node->op().is_pure() && !node->has_uses();
+      const bool dead = node->op().has(kDataDependent) && node->op().is_pure() && !node->has_uses();
       if (dead) (*it)->EraseNode(node);
     }
   }
@@ -253,8 +246,7 @@ absl::Status ShapePropagation::Substitute() {
 // --- 3 Materialize ------------------------------------------------------------------
 
 // Some user is not size arithmetic that is known itself.
-bool ShapePropagation::IsWanted(const Value& value,
-                                SymbolicValues* values) const {
+bool ShapePropagation::IsWanted(const Value& value, SymbolicValues* values) const {
   for (const Use* use = value.first_use(); use != nullptr; use = use->next()) {
     const Node* user = use->user();
     bool known = user->num_results() > 0;
@@ -266,27 +258,23 @@ bool ShapePropagation::IsWanted(const Value& value,
   return false;
 }
 
-Value* ShapePropagation::Build(const Value& value,
-                               const std::vector<SymInt>& elements,
+Value* ShapePropagation::Build(const Value& value, const std::vector<SymInt>& elements,
                                Rewriter& rewriter) const {
   const Type type = value.type();
   const std::vector<int64_t> dims = *type.static_dims();
   if (const auto constants = AllConstant(elements)) {
-    return rewriter.Constant(
-        HostTensor::FromInts(type.dtype(), dims, *constants));
+    return rewriter.Constant(HostTensor::FromInts(type.dtype(), dims, *constants));
   }
-  return rewriter.Op(
-      ops::sym_constant, {},
-      {{"values", elements}, {"size", dims}, {"dtype", type.dtype()}});
+  return rewriter.Op(ops::sym_constant, {},
+                     {{"values", elements}, {"size", dims}, {"dtype", type.dtype()}});
 }
 
-absl::Status ShapePropagation::Materialize(Graph& graph,
-                                           SymbolicValues* values) {
+absl::Status ShapePropagation::Materialize(Graph& graph, SymbolicValues* values) {
   Rewriter rewriter(&graph);
   for (Node* node : graph.nodes()) {
     // A constant that is expanded says more than its elements.
-    if (!node->op().is_mergeable() || node->Is(ops::constant) ||
-        node->Is(ops::sym_constant) || node->Is(ops::expand)) {
+    if (!node->op().is_mergeable() || node->Is(ops::constant) || node->Is(ops::sym_constant) ||
+        node->Is(ops::expand)) {
       continue;
     }
     std::vector<Value*> replacements(node->num_results());
@@ -347,8 +335,7 @@ SymInt ShapePropagation::BestSize(SymInt size, SymInt inferred) const {
 }
 
 Type ShapePropagation::RefinedType(Type type, Type inferred) const {
-  if (!type.is_tensor() || !inferred.is_tensor() ||
-      type.rank() != inferred.rank()) {
+  if (!type.is_tensor() || !inferred.is_tensor() || type.rank() != inferred.rank()) {
     return type;
   }
   std::vector<SymInt> dims(type.dims().begin(), type.dims().end());

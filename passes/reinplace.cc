@@ -46,8 +46,8 @@ const Update* FindUpdate(const Node& node) {
 }
 
 bool IsInjective(const OpDef& view) {
-  return std::find(std::begin(kInjectiveViews), std::end(kInjectiveViews),
-                   &view) != std::end(kInjectiveViews);
+  return std::find(std::begin(kInjectiveViews), std::end(kInjectiveViews), &view) !=
+         std::end(kInjectiveViews);
 }
 
 // With hints for symbols; 0 when a size is not known.
@@ -69,8 +69,8 @@ struct Counts {
 
 class GraphReinplacer {
  public:
-  GraphReinplacer(Graph* graph, const ReinplaceOptions& options,
-                  PassContext* context, Counts* counts)
+  GraphReinplacer(Graph* graph, const ReinplaceOptions& options, PassContext* context,
+                  Counts* counts)
       : graph_(*graph),
         options_(options),
         context_(*context),
@@ -113,8 +113,7 @@ class GraphReinplacer {
   void CollectOperand(const Node& node, int operand, int64_t position);
   void Own(const Value* value, Memory memory);
   absl::Status Visit(Node* node, int64_t position);
-  std::string Objection(const Value& base, const Value& result,
-                        int64_t position) const;
+  std::string Objection(const Value& base, const Value& result, int64_t position) const;
   std::string ViewObjection(const Update& update, Node* node) const;
   absl::Status ApplyUpdate(const Update& update, Node* node);
   absl::Status ApplyPointwise(Node* node, int64_t position);
@@ -140,16 +139,14 @@ class GraphReinplacer {
 // Against the order: what a view is read for counts for what it views.
 void GraphReinplacer::Collect() {
   int64_t position = graph_.num_nodes();
-  for (const Node* node = graph_.return_node(); node != nullptr;
-       node = node->prev(), --position) {
+  for (const Node* node = graph_.return_node(); node != nullptr; node = node->prev(), --position) {
     for (int i = 0; i < node->num_operands(); ++i) {
       if (node->has_operand(i)) CollectOperand(*node, i, position);
     }
   }
 }
 
-void GraphReinplacer::CollectOperand(const Node& node, int operand,
-                                     int64_t position) {
+void GraphReinplacer::CollectOperand(const Node& node, int operand, int64_t position) {
   Place& place = PlaceOf(*node.operand(operand));
   place.last_read = std::max(place.last_read, position);
   if (&node == graph_.return_node()) {
@@ -183,22 +180,20 @@ std::string GraphReinplacer::Objection(const Value& base, const Value& result,
   const Memory& memory = memories_[place.memory];
   if (memory.is_constant) return "the base is a constant";
   if (memory.input >= 0 && !is_written_[memory.input]) {
-    return absl::StrCat("the base lies in input \"",
-                        graph_.input_info(memory.input).name,
+    return absl::StrCat("the base lies in input \"", graph_.input_info(memory.input).name,
                         "\", which the program does not write");
   }
   if (!place.injective) return "the base may show an element twice";
   if (memory.last_read > position) return "the base is read later";
   if (memory.input >= 0 && PlaceOf(result).escapes) {
-    return absl::StrCat("an output would lie in input \"",
-                        graph_.input_info(memory.input).name, "\"");
+    return absl::StrCat("an output would lie in input \"", graph_.input_info(memory.input).name,
+                        "\"");
   }
   return "";
 }
 
 // Why the view of an update cannot be made of its base.
-std::string GraphReinplacer::ViewObjection(const Update& update,
-                                           Node* node) const {
+std::string GraphReinplacer::ViewObjection(const Update& update, Node* node) const {
   if (update.view == nullptr || IsInjective(*update.view)) return "";
   // What counts elements in memory needs them in order.
   if (!PlaceOf(*node->operand(0)).dense) return "the base may not be dense";
@@ -208,15 +203,13 @@ std::string GraphReinplacer::ViewObjection(const Update& update,
   args.op = update.view;
   args.types = args.types.first(1);
   args.operands = args.operands.first(1);
-  Value* scatter = update.view->invert_view()(
-      builder, args, 0, node->operand(0), node->operand(1));
+  Value* scatter = update.view->invert_view()(builder, args, 0, node->operand(0), node->operand(1));
   if (scatter == nullptr) return "the view may show an element twice";
   graph_.EraseNode(scatter->node());
   return "";
 }
 
-void GraphReinplacer::Miss(const Node& node, const std::string& reason,
-                           int64_t bytes) {
+void GraphReinplacer::Miss(const Node& node, const std::string& reason, int64_t bytes) {
   ++counts_.missed;
   counts_.missed_bytes += bytes;
   if (!context_.wants_remarks()) return;
@@ -231,24 +224,20 @@ void GraphReinplacer::TakeOver(const Value& base, const Value& result) {
   Place& place = PlaceOf(base);
   place.last_read = PlaceOf(result).last_read;
   place.escapes = PlaceOf(result).escapes;
-  memories_[place.memory].last_read =
-      std::max(memories_[place.memory].last_read, place.last_read);
+  memories_[place.memory].last_read = std::max(memories_[place.memory].last_read, place.last_read);
 }
 
 absl::Status GraphReinplacer::Visit(Node* node, int64_t position) {
   if (const Update* update = FindUpdate(*node)) {
     ++counts_.possible;
-    std::string objection =
-        Objection(*node->operand(0), *node->result(), position);
+    std::string objection = Objection(*node->operand(0), *node->result(), position);
     if (objection.empty()) objection = ViewObjection(*update, node);
-    if (objection.empty() &&
-        context_.StartRewrite({NumericContract::kBitExact})) {
+    if (objection.empty() && context_.StartRewrite({NumericContract::kBitExact})) {
       ++counts_.done;
       return ApplyUpdate(*update, node);
     }
     if (!objection.empty()) {
-      Miss(*node, objection,
-           BytesOf(node->result()->type(), graph_.module().symbols()));
+      Miss(*node, objection, BytesOf(node->result()->type(), graph_.module().symbols()));
     }
   }
   for (int i = 0; i < node->num_results(); ++i) {
@@ -263,8 +252,7 @@ absl::Status GraphReinplacer::Visit(Node* node, int64_t position) {
     Place& place = PlaceOf(*result);
     place.memory = PlaceOf(*viewed).memory;
     place.injective = PlaceOf(*viewed).injective && IsInjective(node->op());
-    place.dense = PlaceOf(*viewed).dense &&
-                  (node->Is(ops::reshape) || node->Is(ops::bitcast));
+    place.dense = PlaceOf(*viewed).dense && (node->Is(ops::reshape) || node->Is(ops::bitcast));
     Memory& memory = memories_[place.memory];
     memory.last_read = std::max(memory.last_read, place.last_read);
   }
@@ -284,8 +272,7 @@ absl::Status GraphReinplacer::ApplyUpdate(const Update& update, Node* node) {
     }
     builder.Create(*update.inplace, operands, node->attr_list());
   } else {
-    const std::vector<Value*> view =
-        builder.Create(*update.view, {base}, node->attr_list());
+    const std::vector<Value*> view = builder.Create(*update.view, {base}, node->attr_list());
     if (!view.empty()) builder.Op(ops::copy_, {view[0], node->operand(1)});
   }
   WEFT_RETURN_IF_ERROR(builder.status());
@@ -346,11 +333,10 @@ absl::Status GraphReinplacer::ApplyWriteBacks() {
     const int memory = PlaceOf(*input).memory;
     const bool read = reads[memory] > (PlaceOf(*value).memory == memory);
     if (read && context_.wants_remarks()) {
-      context_.AddRemark(
-          RemarkOn(*graph_.return_node(), RemarkKind::kMissed,
-                   absl::StrCat("an output reads the memory of input \"",
-                                graph_.input_info(index).name,
-                                "\", which is written back after the run")));
+      context_.AddRemark(RemarkOn(
+          *graph_.return_node(), RemarkKind::kMissed,
+          absl::StrCat("an output reads the memory of input \"", graph_.input_info(index).name,
+                       "\", which is written back after the run")));
     }
     if (read || !context_.StartRewrite({NumericContract::kBitExact})) {
       kept.push_back(index);

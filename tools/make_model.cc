@@ -37,17 +37,14 @@ FlagSet MakeFlags(Options* o) {
                 "  make_model --list");
   flags.String("model", &o->model, "NAME", "Which one; --list shows them");
   flags.String("out", &o->out, "FILE", "Where it goes");
-  flags.Repeated("size", &o->sizes, "NAME=SIZE,...",
-                 "These symbols become constants of that size");
-  flags.Bool("static", &o->static_sizes,
-             "So do all others, with their usual sizes");
+  flags.Repeated("size", &o->sizes, "NAME=SIZE,...", "These symbols become constants of that size");
+  flags.Bool("static", &o->static_sizes, "So do all others, with their usual sizes");
   flags.Bool("small", &o->small, "Few, narrow layers");
   flags.Bool("written-attention", &o->written_attention,
              "Attention as small ops, as exporters leave it");
   flags.Int("seed", &o->seed, "N", "Of weights and inputs. Default: 0");
   flags.IntBetween("opset", &o->opset, 17, 21, "N", "Of ONNX, 17 to 21. Default: 17");
-  flags.String("inputs", &o->inputs, "DIR",
-               "Write inputs for a run to DIR/<name>.npy as well");
+  flags.String("inputs", &o->inputs, "DIR", "Write inputs for a run to DIR/<name>.npy as well");
   flags.Repeated("input-size", &o->input_sizes, "NAME=SIZE,...",
                  "Sizes of the symbols in those. Default: the usual ones");
   flags.Bool("list", &o->list, "Print the names and what they are");
@@ -68,15 +65,13 @@ absl::Status WriteInputs(const Options& o, const models::Model& model) {
   return status;
 }
 
-absl::StatusOr<int> Run(const Options& o,
-                        const std::vector<std::string>& positional) {
+absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positional) {
   if (o.list) {
     std::cout << models::DescribeModels();
     return kExitOk;
   }
   if (o.model.empty() || o.out.empty() || !positional.empty()) {
-    return absl::InvalidArgumentError(
-        "expected --model=NAME and --out=FILE; --help shows how");
+    return absl::InvalidArgumentError("expected --model=NAME and --out=FILE; --help shows how");
   }
   models::ModelOptions options;
   WEFT_ASSIGN_OR_RETURN(options.sizes, ParseSizes("size", o.sizes));
@@ -94,6 +89,5 @@ absl::StatusOr<int> Run(const Options& o,
 }  // namespace weft::tools
 
 int main(int argc, char** argv) {
-  return weft::tools::ToolMain(argc, argv, weft::tools::MakeFlags,
-                               weft::tools::Run);
+  return weft::tools::ToolMain(argc, argv, weft::tools::MakeFlags, weft::tools::Run);
 }

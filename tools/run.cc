@@ -72,9 +72,10 @@ FlagSet MakeFlags(Options* o) {
   flags.Section("Program");
   flags.String("passes", &o->passes, "PIPELINE", "Pipeline to run first, as in opt. Default: none");
   flags.String("target", &o->target, "TARGET", "Executor: reference or cpu. Default: reference");
-  flags.IntBetween("threads", &o->threads, 0, kMaxThreads, "N",
-                   "Threads of cpu. Default: one for each processor that it may use, fewer while others\n"
-                   "use them");
+  flags.IntBetween(
+      "threads", &o->threads, 0, kMaxThreads, "N",
+      "Threads of cpu. Default: one for each processor that it may use, fewer while others\n"
+      "use them");
   flags.String("cpu", &o->cpu, "ISA",
                "Instruction set of cpu: native, avx2 or avx512. Default: native");
   flags.String("f32-precision", &o->f32_precision, "P",
@@ -274,8 +275,7 @@ absl::Status WriteOutputs(const Options& o, const Graph& graph,
   absl::Status status = MakeFolder(ResolvePath(o.output_dir));
   const std::vector<std::string> files = FileNames(names);
   for (size_t i = 0; i < outputs.size() && status.ok(); ++i) {
-    status =
-        SaveTensor(absl::StrCat(ResolvePath(o.output_dir), "/", files[i], ".npy"), outputs[i]);
+    status = SaveTensor(absl::StrCat(ResolvePath(o.output_dir), "/", files[i], ".npy"), outputs[i]);
   }
   return status;
 }
@@ -303,8 +303,8 @@ absl::StatusOr<int> CompareExpected(const Options& o, const Graph& graph,
   }
   if (!expected.empty()) return UnknownOutput(expected.begin()->first, graph);
   if (compared > 0) {
-    std::cout << compared << (compared == 1 ? " output" : " outputs")
-              << " compared, largest error " << largest_error << "\n";
+    std::cout << compared << (compared == 1 ? " output" : " outputs") << " compared, largest error "
+              << largest_error << "\n";
   }
   return differing;
 }

@@ -61,9 +61,9 @@ absl::StatusOr<int64_t> ChooseSize(const SymbolInfo& info, const SeedOptions& op
   if (drawn) v += divisor * random->Below(4);
   while (v > max && v - divisor >= min) v -= divisor;
   if (v >= min && v <= max) return static_cast<int64_t>(v);
-  return absl::InvalidArgumentError(absl::StrCat(
-      "no size is allowed for ", info.symbol.ToString(), ": it lies in [", min, ", ", max,
-      "] and is a multiple of ", info.divisor));
+  return absl::InvalidArgumentError(absl::StrCat("no size is allowed for ", info.symbol.ToString(),
+                                                 ": it lies in [", min, ", ", max,
+                                                 "] and is a multiple of ", info.divisor));
 }
 
 // Sizes that the facts give by others follow them, unless they are given.

@@ -15,8 +15,7 @@ namespace {
 
 using Assignment = absl::flat_hash_map<SymInt, int64_t>;
 
-absl::StatusOr<Assignment> Assign(const Graph& graph,
-                                  const std::map<std::string, int64_t>& sizes) {
+absl::StatusOr<Assignment> Assign(const Graph& graph, const std::map<std::string, int64_t>& sizes) {
   Assignment values;
   const SymbolTable& table = graph.module().symbols();
   for (const SymbolInfo& info : table.symbols()) {
@@ -25,8 +24,7 @@ absl::StatusOr<Assignment> Assign(const Graph& graph,
   for (const auto& [name, size] : sizes) {
     const SymInt symbol = SymInt::Symbol(name);
     if (table.Find(symbol) == nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the program has no symbol \"", name, "\""));
+      return absl::InvalidArgumentError(absl::StrCat("the program has no symbol \"", name, "\""));
     }
     values[symbol] = size;
   }
@@ -70,9 +68,8 @@ class Sources {
   template <typename Evaluate>
   void Add(const Value* value, Evaluate evaluate) {
     // Inputs have keys below 0.
-    const int64_t key = value->is_input()
-                            ? -1 - static_cast<int64_t>(value->index())
-                            : value->node()->attrs().Int("id");
+    const int64_t key = value->is_input() ? -1 - static_cast<int64_t>(value->index())
+                                          : value->node()->attrs().Int("id");
     Entry& entry = entries_[key];
     entry.whole = evaluate(BytesOf(value->type())).value_or(0);
     for (const Use* use = value->first_use(); use; use = use->next()) {
@@ -210,8 +207,8 @@ absl::string_view WayName(CostCoverage::Way way) {
 
 }  // namespace
 
-absl::StatusOr<ProgramCost> CostOf(
-    const Graph& graph, const std::map<std::string, int64_t>& sizes) {
+absl::StatusOr<ProgramCost> CostOf(const Graph& graph,
+                                   const std::map<std::string, int64_t>& sizes) {
   WEFT_ASSIGN_OR_RETURN(Assignment values, Assign(graph, sizes));
   return Counter(std::move(values)).Count(graph);
 }
@@ -223,8 +220,8 @@ std::string DescribeCosts(const OpRegistry& ops) {
     const absl::string_view way = WayName(entry.way);
     ++counts[way];
     const char* reason = UncountedReason(*ops.Find(entry.op));
-    absl::StrAppend(&text, entry.op, ": ", way,
-                    reason == nullptr ? "" : absl::StrCat(", ", reason), "\n");
+    absl::StrAppend(&text, entry.op, ": ", way, reason == nullptr ? "" : absl::StrCat(", ", reason),
+                    "\n");
   }
   for (const auto& [way, count] : counts) {
     absl::StrAppend(&text, count, " ", way, "  ");

@@ -37,8 +37,8 @@ struct ProgramCost {
 // hints. Nested graphs count as often as they run where the sizes tell (scan,
 // fused groups), else once, which `uncounted` tells: of two branches the first.
 // InvalidArgument for an unknown symbol and for one that has neither.
-absl::StatusOr<ProgramCost> CostOf(
-    const Graph& graph, const std::map<std::string, int64_t>& sizes = {});
+absl::StatusOr<ProgramCost> CostOf(const Graph& graph,
+                                   const std::map<std::string, int64_t>& sizes = {});
 
 // Every op and how it is counted, one a line; the last line counts them.
 std::string DescribeCosts(const OpRegistry& ops);

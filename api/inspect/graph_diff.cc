@@ -76,9 +76,8 @@ void DiffInitialValues(const Graph& before, const Graph& after, GraphDiff* diff)
     if (it == inputs.end()) continue;
     const HostTensor* x = InitialOf(before, i);
     const HostTensor* y = InitialOf(after, it->second);
-    const bool same = x == nullptr || y == nullptr
-                          ? x == y
-                          : x == y || x->Contiguous().BitEqual(y->Contiguous());
+    const bool same =
+        x == nullptr || y == nullptr ? x == y : x == y || x->Contiguous().BitEqual(y->Contiguous());
     if (!same) entry.what.push_back(absl::StrCat("initial value of %", it->first));
   }
   if (entry.what.empty()) return;

@@ -138,8 +138,8 @@ absl::Status Executable::Run(absl::Span<const HostTensor> inputs, const std::vec
   absl::MutexLock lock(&impl_->mutex);
   impl_->BeginRun();
   const ThreadScope threads(impl_->runtime.dnn_threads);
-  const absl::Status status = CatchOutOfMemory(
-      [&] { return impl_->runner->Run(inputs, donated, outputs); });
+  const absl::Status status =
+      CatchOutOfMemory([&] { return impl_->runner->Run(inputs, donated, outputs); });
   impl_->EndRun();
   return status;
 }

@@ -181,8 +181,7 @@ absl::Status PlanRunner::Ensure(int b) {
 
 absl::Status PlanRunner::RunSteps() {
   for (size_t i = 0; i < plan_.steps.size(); ++i) {
-    const absl::Status status =
-        CatchOutOfMemory([&] { return RunStep(plan_.steps[i], i); });
+    const absl::Status status = CatchOutOfMemory([&] { return RunStep(plan_.steps[i], i); });
     if (!status.ok()) return Annotate(status, Describe(plan_, plan_.steps[i]));
   }
   return absl::OkStatus();

@@ -225,9 +225,9 @@ absl::Status PlanRunner::CheckSizes(const Step& step, const SymbolEnv& env) cons
     for (SymInt size : view.type.dims()) {
       const std::optional<int64_t> value = env.Eval(size);
       if (value ? *value >= 0 : !env.IsBound(size)) continue;
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the size ", size.ToString(), value ? " is negative" : " has no value", " for ",
-          env.Describe(size)));
+      return absl::InvalidArgumentError(absl::StrCat("the size ", size.ToString(),
+                                                     value ? " is negative" : " has no value",
+                                                     " for ", env.Describe(size)));
     }
     return absl::OkStatus();
   };

@@ -26,8 +26,9 @@ absl::Status PlanRunner::RunObserved(const Step& step, StepCode& code, size_t in
   if (watched) guard->Watch("scratch", DType::kF32, runtime_.ScratchData(), scratch, true);
   const auto read = [this](const View& view) { return ReadKnown(view); };
   const auto check = [guard] { return guard == nullptr ? absl::OkStatus() : guard->Check(); };
-  const ObservedStep seen{plan_, n,    env(), RoutineOf(code),
-                          code.call != nullptr && code.call->rounds_operands(), read, check};
+  const ObservedStep seen{
+      plan_, n,    env(), RoutineOf(code), code.call != nullptr && code.call->rounds_operands(),
+      read,  check};
   StepObserver* const observer = runtime_.observer;
   if (observer != nullptr) WEFT_RETURN_IF_ERROR(observer->BeforeStep(seen));
   WEFT_RETURN_IF_ERROR(RunCode(step, code, index));

@@ -63,8 +63,8 @@ absl::Status CompileKernel(const Kernel& kernel, const SymbolEnv& env, Runtime& 
 
 // Without a routine that takes it, the step is evaluated as the reference does.
 void CompileLibrary(const Plan& plan, const Step& step, const SymbolEnv& env,
-                    const MemoryPlan& memory, const std::vector<char*>& constants,
-                    Runtime& runtime, StepCode* code) {
+                    const MemoryPlan& memory, const std::vector<char*>& constants, Runtime& runtime,
+                    StepCode* code) {
   const std::optional<int64_t> flops = env.Eval(CostOf(plan, step).flops);
   code->threads = flops && *flops < kParallelFlops ? 1 : runtime.threads;
   LibraryStep library;
@@ -86,8 +86,8 @@ void CompileLibrary(const Plan& plan, const Step& step, const SymbolEnv& env,
         base == nullptr ? 0 : plan.buffers[arg.buffer].index + (arg.offset << 32));
   }
   const ThreadScope threads(runtime.DnnThreads(*code));
-  auto call = MakeLibraryCall(library, {runtime.isa, runtime.table, code->threads,
-                                        &runtime.weights, &runtime.panels, runtime.reading});
+  auto call = MakeLibraryCall(library, {runtime.isa, runtime.table, code->threads, &runtime.weights,
+                                        &runtime.panels, runtime.reading});
   if (!call.ok()) {
     ++runtime.stats.fallbacks;
     return;
@@ -115,9 +115,7 @@ absl::Status Runtime::ReserveScratch(int64_t bytes) {
   return absl::OkStatus();
 }
 
-int Runtime::DnnThreads(const StepCode& code) const {
-  return std::min(dnn_threads, code.threads);
-}
+int Runtime::DnnThreads(const StepCode& code) const { return std::min(dnn_threads, code.threads); }
 
 char* Runtime::ScratchData() const {
   const bool apart = guard != nullptr && scratch.size() > 0;

@@ -20,14 +20,10 @@ namespace weft::reference {
 namespace {
 
 std::string Describe(const Node& node) {
-  const auto names =
-      node.graph()->module().provenance().Names(node.provenance(), /*limit=*/3);
+  const auto names = node.graph()->module().provenance().Names(node.provenance(), /*limit=*/3);
   return absl::StrCat(
       "node ", node.id(), " (", node.op().name(),
-      names.empty()
-          ? ""
-          : absl::StrCat(" from \"", absl::StrJoin(names, "\", \""), "\""),
-      ")");
+      names.empty() ? "" : absl::StrCat(" from \"", absl::StrJoin(names, "\", \""), "\""), ")");
 }
 
 // True when a nested graph, or one nested in that, writes.
@@ -50,13 +46,9 @@ class Frame {
  public:
   // `region_runs` counts those of nested graphs.
   Frame(const Graph& graph, SymbolEnv env, const RunOptions& options, int64_t* region_runs)
-      : graph_(graph),
-        env_(std::move(env)),
-        options_(options),
-        region_runs_(region_runs) {}
+      : graph_(graph), env_(std::move(env)), options_(options), region_runs_(region_runs) {}
 
-  absl::StatusOr<std::vector<HostTensor>> Run(
-      absl::Span<const HostTensor> inputs) {
+  absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor> inputs) {
     values_.resize(graph_.value_id_limit());
     uses_left_.resize(graph_.value_id_limit());
     if (graph_.num_write_nodes() > 0 || NestedGraphsWrite(graph_)) memory_.emplace(graph_);
@@ -84,9 +76,8 @@ class Frame {
       return absl::InternalError("a symbol in an attribute has no value");
     }
     if (options_.edit_operands) options_.edit_operands(node, &operands);
-    auto results = node.op().has(kControlFlow)
-                       ? EvalControlFlow(node, attrs, operands)
-                       : Evaluate(node.op(), attrs, operands, NoRegions);
+    auto results = node.op().has(kControlFlow) ? EvalControlFlow(node, attrs, operands)
+                                               : Evaluate(node.op(), attrs, operands, NoRegions);
     if (results.ok() && options_.edit_results) options_.edit_results(node, &*results);
     return results;
   }
@@ -97,9 +88,8 @@ class Frame {
  private:
   absl::Status BindInputs(absl::Span<const HostTensor> inputs) {
     if (static_cast<int>(inputs.size()) != graph_.num_inputs()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("@", graph_.name(), " takes ", graph_.num_inputs(),
-                       " inputs, got ", inputs.size()));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "@", graph_.name(), " takes ", graph_.num_inputs(), " inputs, got ", inputs.size()));
     }
     for (int i = 0; i < graph_.num_inputs(); ++i) {
       const InputInfo& info = graph_.input_info(i);
@@ -112,10 +102,9 @@ class Frame {
       const bool read = graph_.input(i)->has_uses() || info.value >= 0;
       if (!status.ok() && read) return Annotate(status, where);
       if (info.value >= 0 &&
-          !inputs[i].Contiguous().BitEqual(
-              graph_.module().constants().tensor(info.value))) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            where, " differs from the value that the program was made for"));
+          !inputs[i].Contiguous().BitEqual(graph_.module().constants().tensor(info.value))) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(where, " differs from the value that the program was made for"));
       }
       Set(graph_.input(i), inputs[i]);
     }
@@ -196,14 +185,12 @@ class Frame {
     return KeepResults(node, attrs, std::move(results));
   }
 
-  static absl::Status NoRegions(int, absl::Span<const HostTensor>,
-                                std::vector<HostTensor>*) {
+  static absl::Status NoRegions(int, absl::Span<const HostTensor>, std::vector<HostTensor>*) {
     return absl::InternalError("the op has no nested graphs");
   }
 
-  absl::StatusOr<std::vector<HostTensor>> EvalControlFlow(
-      const Node& node, const AttrList* attrs,
-      absl::Span<const HostTensor> operands) {
+  absl::StatusOr<std::vector<HostTensor>> EvalControlFlow(const Node& node, const AttrList* attrs,
+                                                          absl::Span<const HostTensor> operands) {
     const auto replace = [this](SymInt s) { return env_.Replacement(s); };
     Types types;
     for (int i = 0; i < node.num_results(); ++i) {
@@ -230,8 +217,7 @@ class Frame {
                             Frame(*node.region(region), env_, inner, region_runs_).Run(now));
       return memory_ ? WriteOperands(node, written) : absl::OkStatus();
     };
-    EvalContext context(node.op(), attrs, operands, std::move(types),
-                        run_region);
+    EvalContext context(node.op(), attrs, operands, std::move(types), run_region);
     WEFT_RETURN_IF_ERROR(node.op().eval()(context));
     return context.TakeOutputs();
   }
@@ -247,22 +233,20 @@ class Frame {
   }
 
   // What a nested graph of `node` wrote to its inputs.
-  absl::Status WriteOperands(const Node& node,
-                             const std::vector<HostTensor>& written) {
+  absl::Status WriteOperands(const Node& node, const std::vector<HostTensor>& written) {
     for (size_t input = 0; input < written.size(); ++input) {
       if (!written[input].valid()) continue;
       const int i = ops::CapturedOperand(node, static_cast<int>(input));
       if (i < 0) {
-        return absl::UnimplementedError(absl::StrCat(
-            "a nested graph writes its input ", input, ", which is not captured memory"));
+        return absl::UnimplementedError(absl::StrCat("a nested graph writes its input ", input,
+                                                     ", which is not captured memory"));
       }
       for (int j = ops::FirstOperandSeen(node); j < node.num_operands(); ++j) {
         if (i == j || !memory_->Share(node.operand(i), node.operand(j))) {
           continue;
         }
         return absl::UnimplementedError(
-            absl::StrCat("operand ", i, " is written, and operand ", j,
-                         " shares its memory"));
+            absl::StrCat("operand ", i, " is written, and operand ", j, " shares its memory"));
       }
       WEFT_RETURN_IF_ERROR(memory_->Write(node.operand(i), written[input]));
     }
@@ -270,8 +254,7 @@ class Frame {
   }
 
   // Where results are places in other values' memory.
-  absl::Status Keep(const Value* value, const AttrList* attrs,
-                    HostTensor tensor) {
+  absl::Status Keep(const Value* value, const AttrList* attrs, HostTensor tensor) {
     if (!memory_) {
       Set(value, std::move(tensor));
       return absl::OkStatus();
@@ -291,8 +274,8 @@ class Frame {
   absl::Status KeepResults(const Node& node, const AttrList* attrs,
                            std::vector<HostTensor> results) {
     if (static_cast<int>(results.size()) != node.num_results()) {
-      return absl::InternalError(absl::StrCat(
-          "gave ", results.size(), " results instead of ", node.num_results()));
+      return absl::InternalError(
+          absl::StrCat("gave ", results.size(), " results instead of ", node.num_results()));
     }
     for (int i = 0; i < node.num_results(); ++i) {
       const Value* value = node.result(i);
@@ -323,8 +306,7 @@ class Frame {
 
 }  // namespace
 
-absl::StatusOr<std::vector<HostTensor>> Run(const Graph& graph,
-                                            absl::Span<const HostTensor> inputs,
+absl::StatusOr<std::vector<HostTensor>> Run(const Graph& graph, absl::Span<const HostTensor> inputs,
                                             const RunOptions& options) {
   int64_t region_runs = 0;
   return CatchOutOfMemory([&] {

@@ -48,8 +48,7 @@ struct RunOptions {
 // signature (dtype, rank, a dim, a fact about a symbol, a value the program was
 // specialised to) or data is out of an op's domain; Internal when an op
 // contradicts its own Infer.
-absl::StatusOr<std::vector<HostTensor>> Run(const Graph& graph,
-                                            absl::Span<const HostTensor> inputs,
+absl::StatusOr<std::vector<HostTensor>> Run(const Graph& graph, absl::Span<const HostTensor> inputs,
                                             const RunOptions& options = {});
 
 // Runs one node of a graph without writes on these operands, invalid ones for those that are

@@ -20,9 +20,8 @@ HostTensor Iota(absl::Span<const int64_t> dims, int64_t numel) {
 
 absl::StatusOr<HostTensor> WithDType(const HostTensor& tensor, DType dtype) {
   if (tensor.dtype() == dtype) return tensor;
-  WEFT_ASSIGN_OR_RETURN(
-      std::vector<HostTensor> cast,
-      Evaluate(ops::bitcast, AttrList::Get({AttrValue(dtype)}), {tensor}));
+  WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> cast,
+                        Evaluate(ops::bitcast, AttrList::Get({AttrValue(dtype)}), {tensor}));
   return cast[0];
 }
 
@@ -36,16 +35,14 @@ void Memory::Define(const Value* value, HostTensor tensor) {
   places_[value->id()] = std::move(place);
 }
 
-absl::Status Memory::DefineView(const Value* value, const Value* viewed,
-                                const AttrList* attrs) {
+absl::Status Memory::DefineView(const Value* value, const Value* viewed, const AttrList* attrs) {
   Place place = places_[viewed->id()];
   place.dtype = value->type().dtype();
   const Node& node = *value->node();
   // A view as another dtype shows the same places; others pick among them.
   if (!node.Is(ops::bitcast)) {
     const HostTensor& all = place.cell->tensor;
-    if (!place.positions.valid())
-      place.positions = Iota(all.dims(), all.numel());
+    if (!place.positions.valid()) place.positions = Iota(all.dims(), all.numel());
     WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> picked,
                           Evaluate(node.op(), attrs, {place.positions}));
     place.positions = std::move(picked[value->index()]);
@@ -68,8 +65,7 @@ absl::Status Memory::Write(const Value* value, const HostTensor& tensor) {
   Place& place = places_[value->id()];
   Cell& cell = *place.cell;
   cell.written = true;
-  WEFT_ASSIGN_OR_RETURN(const HostTensor stored,
-                        WithDType(tensor, cell.tensor.dtype()));
+  WEFT_ASSIGN_OR_RETURN(const HostTensor stored, WithDType(tensor, cell.tensor.dtype()));
   if (!place.positions.valid()) {
     cell.tensor = stored;
     return absl::OkStatus();
@@ -78,8 +74,7 @@ absl::Status Memory::Write(const Value* value, const HostTensor& tensor) {
   std::vector<bool> taken(cell.tensor.numel());
   for (int64_t position : positions) {
     if (taken[position]) {
-      return absl::InvalidArgumentError(
-          "it writes a view that shows an element more than once");
+      return absl::InvalidArgumentError("it writes a view that shows an element more than once");
     }
     taken[position] = true;
   }

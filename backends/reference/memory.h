@@ -25,8 +25,7 @@ class Memory {
   // In a cell of its own.
   void Define(const Value* value, HostTensor tensor);
   // `value` is a view, by `op` with these attributes, of `viewed`.
-  absl::Status DefineView(const Value* value, const Value* viewed,
-                          const AttrList* attrs);
+  absl::Status DefineView(const Value* value, const Value* viewed, const AttrList* attrs);
   // `value` is where `other` is.
   void DefineAlias(const Value* value, const Value* other) {
     places_[value->id()] = places_[other->id()];
@@ -38,8 +37,7 @@ class Memory {
   absl::Status Write(const Value* value, const HostTensor& tensor);
   // True when both are defined and in one cell.
   bool Share(const Value* a, const Value* b) const {
-    return places_[a->id()].cell != nullptr &&
-           places_[a->id()].cell == places_[b->id()].cell;
+    return places_[a->id()].cell != nullptr && places_[a->id()].cell == places_[b->id()].cell;
   }
   // What is in the cell that `value`, which owns it, has; nothing when it was
   // never written.

@@ -29,11 +29,10 @@ Value* Permute(Net& net, Value* x, const std::vector<int64_t>& dims);
 // --- Layers with parameters --------------------------------------------------
 
 // x W^T + b.
-Value* Linear(Net& net, absl::string_view name, Value* x, int64_t in,
-              int64_t out, bool bias = true);
+Value* Linear(Net& net, absl::string_view name, Value* x, int64_t in, int64_t out,
+              bool bias = true);
 // Over the last dim, of `size` elements.
-Value* LayerNorm(Net& net, absl::string_view name, Value* x, int64_t size,
-                 double eps);
+Value* LayerNorm(Net& net, absl::string_view name, Value* x, int64_t size, double eps);
 // The table [rows, size] of an embedding, for use in several places.
 Value* Table(Net& net, absl::string_view name, int64_t rows, int64_t size);
 // Rows of the table.
@@ -47,8 +46,7 @@ struct ConvShape {
 // 2-D, without bias, padded so that stride 1 keeps the sizes.
 Value* Conv(Net& net, absl::string_view name, Value* x, const ConvShape& shape);
 // With running statistics. Weights lie around `scale`.
-Value* BatchNorm(Net& net, absl::string_view name, Value* x, int64_t channels,
-                 double scale = 1);
+Value* BatchNorm(Net& net, absl::string_view name, Value* x, int64_t channels, double scale = 1);
 // The mean of the plane: [N, C, H, W] to [N, C].
 Value* GlobalAveragePool(Net& net, Value* x);
 
@@ -61,8 +59,8 @@ struct AttentionShape {
 Value* SplitHeads(Net& net, Value* x, const AttentionShape& shape);
 Value* JoinHeads(Net& net, Value* x, const AttentionShape& shape);
 // Of heads; `mask` is added to the scores and may be null.
-Value* Attention(Net& net, Value* query, Value* key, Value* value, Value* mask,
-                 bool is_causal, const AttentionShape& shape);
+Value* Attention(Net& net, Value* query, Value* key, Value* value, Value* mask, bool is_causal,
+                 const AttentionShape& shape);
 
 }  // namespace weft::models
 

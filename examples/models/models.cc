@@ -16,8 +16,7 @@ namespace {
 
 constexpr ModelEntry kModels[] = {
     {"resnet50", "ResNet-50, images f32[batch, 3, 224, 224]", BuildResNet50},
-    {"mobilenet_v2", "MobileNetV2, images f32[batch, 3, 224, 224]",
-     BuildMobileNetV2},
+    {"mobilenet_v2", "MobileNetV2, images f32[batch, 3, 224, 224]", BuildMobileNetV2},
     {"bert", "BERT-base: 12 layers of 768, i64[batch, sequence]", BuildBert},
     {"minilm", "MiniLM: 6 layers of 384, i64[batch, sequence]", BuildMiniLm},
     {"gpt2", "GPT-2 small with its head, i64[batch, sequence]", BuildGpt2},
@@ -27,8 +26,7 @@ constexpr ModelEntry kModels[] = {
     {"softmax", "softmax(x), f32[rows, 1024]", BuildSoftmax},
     {"adamw", "a step of AdamW over 300 parameters", BuildAdamW},
     {"stack299", "299 relus stacked, f32[batch, 64] each", BuildStack299},
-    {"four_linears", "four linears of one input, f32[batch, 1024]",
-     BuildFourLinears},
+    {"four_linears", "four linears of one input, f32[batch, 1024]", BuildFourLinears},
 };
 
 // The value of every symbol; the error names one that the module lacks.
@@ -40,8 +38,7 @@ absl::StatusOr<Sizes> Complete(const Module& module, const Sizes& sizes) {
   for (const auto& [name, size] : sizes) {
     const auto it = all.find(name);
     if (it == all.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the model has no symbol \"", name, "\""));
+      return absl::InvalidArgumentError(absl::StrCat("the model has no symbol \"", name, "\""));
     }
     it->second = size;
   }
@@ -57,16 +54,15 @@ absl::StatusOr<std::vector<int64_t>> DimsOf(Type type, const Sizes& sizes) {
       return it->second;
     });
     if (!size || *size < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the size ", dim.ToString(), " has no value"));
+      return absl::InvalidArgumentError(absl::StrCat("the size ", dim.ToString(), " has no value"));
     }
     dims.push_back(*size);
   }
   return dims;
 }
 
-HostTensor Draw(DType dtype, absl::Span<const int64_t> dims,
-                const Model::Range& range, uint64_t seed) {
+HostTensor Draw(DType dtype, absl::Span<const int64_t> dims, const Model::Range& range,
+                uint64_t seed) {
   if (dtype == DType::kF32) {
     return UniformTensor(dims, range.low, range.high, seed);
   }
@@ -95,20 +91,15 @@ std::string DescribeModels() {
   return text;
 }
 
-absl::StatusOr<Model> BuildModel(absl::string_view name,
-                                 const ModelOptions& options) {
+absl::StatusOr<Model> BuildModel(absl::string_view name, const ModelOptions& options) {
   const ModelEntry* entry = FindModel(name);
   if (entry != nullptr) return entry->build(options);
-  const auto append_name = [](std::string* out, const ModelEntry& e) {
-    out->append(e.name);
-  };
-  return absl::NotFoundError(
-      absl::StrCat("no model \"", name, "\"; there are ",
-                   absl::StrJoin(AllModels(), ", ", append_name)));
+  const auto append_name = [](std::string* out, const ModelEntry& e) { out->append(e.name); };
+  return absl::NotFoundError(absl::StrCat("no model \"", name, "\"; there are ",
+                                          absl::StrJoin(AllModels(), ", ", append_name)));
 }
 
-absl::StatusOr<std::vector<HostTensor>> MakeInputs(const Model& model,
-                                                   const Sizes& sizes,
+absl::StatusOr<std::vector<HostTensor>> MakeInputs(const Model& model, const Sizes& sizes,
                                                    uint64_t seed) {
   const Graph& graph = *model.module->main();
   WEFT_ASSIGN_OR_RETURN(const Sizes all, Complete(*model.module, sizes));
@@ -117,8 +108,7 @@ absl::StatusOr<std::vector<HostTensor>> MakeInputs(const Model& model,
     if (graph.input_info(i).initial >= 0) continue;
     const Type type = graph.input(i)->type();
     WEFT_ASSIGN_OR_RETURN(const auto dims, DimsOf(type, all));
-    inputs[i] = Draw(type.dtype(), dims, model.ranges[i],
-                     SeedOf(seed, graph.input_info(i).name));
+    inputs[i] = Draw(type.dtype(), dims, model.ranges[i], SeedOf(seed, graph.input_info(i).name));
   }
   return inputs;
 }

@@ -81,14 +81,12 @@ std::string DescribeModels();
 
 // NotFound lists the names. InvalidArgument for a size that the model has no
 // symbol for, or that its symbol may not have.
-absl::StatusOr<Model> BuildModel(absl::string_view name,
-                                 const ModelOptions& options = {});
+absl::StatusOr<Model> BuildModel(absl::string_view name, const ModelOptions& options = {});
 
 // Inputs for a run, drawn from the ranges; symbols that are not in `sizes` get
 // their usual values. Weights with an initial value get invalid tensors: a
 // session has them. InvalidArgument for an unknown symbol.
-absl::StatusOr<std::vector<HostTensor>> MakeInputs(const Model& model,
-                                                   const Sizes& sizes = {},
+absl::StatusOr<std::vector<HostTensor>> MakeInputs(const Model& model, const Sizes& sizes = {},
                                                    uint64_t seed = 0);
 
 }  // namespace weft::models

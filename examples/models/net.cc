@@ -26,8 +26,7 @@ Net::Net(const ModelOptions& options)
       graph_(model_.module->AddFunction("main")),
       b_(graph_) {}
 
-Net::Scope::Scope(Net& net, absl::string_view name)
-    : net_(net), length_(net.scope_.size()) {
+Net::Scope::Scope(Net& net, absl::string_view name) : net_(net), length_(net.scope_.size()) {
   absl::StrAppend(&net_.scope_, name, ".");
 }
 
@@ -51,24 +50,20 @@ SymInt Net::Size(const std::string& name, int64_t usual, int64_t max) {
   return info.symbol;
 }
 
-Value* Net::Input(absl::string_view name, DType dtype, const Dims& dims,
-                  Range range) {
+Value* Net::Input(absl::string_view name, DType dtype, const Dims& dims, Range range) {
   model_.ranges.push_back(range);
   return graph_->AddInput(Type::Tensor(dtype, dims), name);
 }
 
-Value* Net::Parameter(absl::string_view name, const std::vector<int64_t>& dims,
-                      Range range) {
+Value* Net::Parameter(absl::string_view name, const std::vector<int64_t>& dims, Range range) {
   using Weights = ModelOptions::Weights;
   const std::string full = absl::StrCat(scope_, name);
   HostTensor tensor;
   if (options_.weights != Weights::kAbsent) {
-    tensor =
-        UniformTensor(dims, range.low, range.high, SeedOf(options_.seed, full));
+    tensor = UniformTensor(dims, range.low, range.high, SeedOf(options_.seed, full));
   }
   if (options_.weights == Weights::kConstants) return b_.Constant(tensor, full);
-  Value* input =
-      Input(full, DType::kF32, Dims(dims.begin(), dims.end()), range);
+  Value* input = Input(full, DType::kF32, Dims(dims.begin(), dims.end()), range);
   InputInfo& info = graph_->input_info(input->index());
   info.param = full;
   if (tensor.valid()) {
@@ -82,8 +77,7 @@ Value* Net::Op(const OpDef& op, absl::Span<Value* const> operands,
   if (!ok()) return nullptr;
   absl::string_view name = scope_;
   if (!name.empty()) name.remove_suffix(1);
-  b_.set_provenance(
-      model_.module->provenance().Leaf(name.empty() ? op.name() : name));
+  b_.set_provenance(model_.module->provenance().Leaf(name.empty() ? op.name() : name));
   return b_.Op(op, operands, absl::MakeConstSpan(attrs.begin(), attrs.size()));
 }
 
@@ -100,9 +94,9 @@ void Net::Update(absl::string_view name, int input, Value* value) {
 absl::Status Net::CheckSizes() const {
   for (const auto& [name, size] : options_.sizes) {
     if (symbols_.count(name) != 0) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the model has no size \"", name, "\"",
-        symbols_.empty() ? "" : "; it has ", absl::StrJoin(symbols_, ", ")));
+    return absl::InvalidArgumentError(absl::StrCat("the model has no size \"", name, "\"",
+                                                   symbols_.empty() ? "" : "; it has ",
+                                                   absl::StrJoin(symbols_, ", ")));
   }
   return absl::OkStatus();
 }

@@ -29,9 +29,7 @@ class Net {
 
   const ModelOptions& options() const { return options_; }
   // Picks by the size of the model that is asked for.
-  int64_t Pick(int64_t full, int64_t small) const {
-    return options_.small ? small : full;
-  }
+  int64_t Pick(int64_t full, int64_t small) const { return options_.small ? small : full; }
 
   // Names of parameters ("layer1.0.conv1.weight") and provenance
   // ("layer1.0.conv1") within it begin with the scopes that are open.
@@ -51,11 +49,9 @@ class Net {
   // the options say so.
   SymInt Size(const std::string& name, int64_t usual, int64_t max);
 
-  Value* Input(absl::string_view name, DType dtype, const Dims& dims,
-               Range range);
+  Value* Input(absl::string_view name, DType dtype, const Dims& dims, Range range);
   // f32, uniform in the range.
-  Value* Parameter(absl::string_view name, const std::vector<int64_t>& dims,
-                   Range range);
+  Value* Parameter(absl::string_view name, const std::vector<int64_t>& dims, Range range);
   Value* Scalar(double value) { return b_.Scalar(DType::kF32, value); }
 
   // A node's first result. Null when something failed before.
@@ -63,8 +59,7 @@ class Net {
             std::initializer_list<NamedAttr> attrs = {});
   Value* Op(const OpDef& op, std::initializer_list<Value*> operands,
             std::initializer_list<NamedAttr> attrs = {}) {
-    return Op(op, absl::MakeConstSpan(operands.begin(), operands.size()),
-              attrs);
+    return Op(op, absl::MakeConstSpan(operands.begin(), operands.size()), attrs);
   }
 
   void Output(absl::string_view name, Value* value);

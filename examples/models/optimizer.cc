@@ -43,8 +43,7 @@ struct State {
 
 // beta * old + (1 - beta) * value
 Value* Average(Net& net, Value* old, Value* value, double beta) {
-  return Add(net, Mul(net, old, net.Scalar(beta)),
-             Mul(net, value, net.Scalar(1 - beta)));
+  return Add(net, Mul(net, old, net.Scalar(beta)), Mul(net, value, net.Scalar(1 - beta)));
 }
 
 State Step(Net& net, const State& old, Value* grad, const Corrections& c) {
@@ -72,8 +71,7 @@ absl::StatusOr<Model> BuildAdamW(const ModelOptions& options) {
     for (const auto& shape : LayerShapes(net.Pick(128, 4))) {
       const Dims dims(shape.begin(), shape.end());
       const auto input = [&](absl::string_view name, Range range) {
-        return net.Input(absl::StrCat(name, states.size()), DType::kF32, dims,
-                         range);
+        return net.Input(absl::StrCat(name, states.size()), DType::kF32, dims, range);
       };
       // Not in one braced list with grads: inputs follow the calls.
       Value* parameter = input("param_", {-1, 1});
@@ -87,12 +85,9 @@ absl::StatusOr<Model> BuildAdamW(const ModelOptions& options) {
   for (size_t i = 0; i < states.size() && net.ok(); ++i) {
     Net::Scope scope(net, absl::StrCat("param_", i));
     const State next = Step(net, states[i], grads[i], corrections);
-    net.Update(absl::StrCat("new_param_", i), states[i].parameter->index(),
-               next.parameter);
-    net.Update(absl::StrCat("new_exp_avg_", i), states[i].first->index(),
-               next.first);
-    net.Update(absl::StrCat("new_exp_avg_sq_", i), states[i].second->index(),
-               next.second);
+    net.Update(absl::StrCat("new_param_", i), states[i].parameter->index(), next.parameter);
+    net.Update(absl::StrCat("new_exp_avg_", i), states[i].first->index(), next.first);
+    net.Update(absl::StrCat("new_exp_avg_sq_", i), states[i].second->index(), next.second);
   }
   return net.Finish();
 }

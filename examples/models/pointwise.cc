@@ -37,8 +37,7 @@ absl::StatusOr<Model> BuildStack299(const ModelOptions& options) {
   const SymInt width = net.Pick(64, 5);
   std::vector<Value*> parts;
   for (int i = 0; i < kTensors; ++i) {
-    Value* x =
-        net.Input(absl::StrCat("x", i), DType::kF32, {batch, width}, {-1, 1});
+    Value* x = net.Input(absl::StrCat("x", i), DType::kF32, {batch, width}, {-1, 1});
     parts.push_back(Relu(net, x));
   }
   net.Output("y", net.Op(ops::stack, parts, {{"dim", 1}}));

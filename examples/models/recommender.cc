@@ -13,8 +13,8 @@ constexpr int kBags = 26;
 constexpr int64_t kLookups = 4;
 
 // relu between layers, and after the last one when `last`.
-Value* Tower(Net& net, absl::string_view name, Value* x,
-             const std::vector<int64_t>& widths, bool last) {
+Value* Tower(Net& net, absl::string_view name, Value* x, const std::vector<int64_t>& widths,
+             bool last) {
   Net::Scope scope(net, name);
   const size_t layers = widths.size() - 1;
   for (size_t i = 0; i < layers; ++i) {
@@ -33,21 +33,17 @@ absl::StatusOr<Model> BuildDlrm(const ModelOptions& options) {
   const int64_t size = net.Pick(64, 8);
   Value* dense = net.Input("dense", DType::kF32, {batch, kDense}, {0, 1});
   std::vector<Value*> features = {
-      Tower(net, "bottom", dense,
-            {kDense, net.Pick(512, 16), net.Pick(256, 16), size}, true)};
+      Tower(net, "bottom", dense, {kDense, net.Pick(512, 16), net.Pick(256, 16), size}, true)};
   for (int i = 0; i < kBags; ++i) {
-    Value* indices =
-        net.Input(absl::StrCat("indices_", i), DType::kI64, {batch, kLookups},
-                  {0, static_cast<double>(rows)});
+    Value* indices = net.Input(absl::StrCat("indices_", i), DType::kI64, {batch, kLookups},
+                               {0, static_cast<double>(rows)});
     Value* table = Table(net, absl::StrCat("bags.", i), rows, size);
     // A bag is the sum of the rows that its indices pick.
-    features.push_back(
-        net.Op(ops::sum, {Embedding(net, table, indices)}, {{"dim", Dims{1}}}));
+    features.push_back(net.Op(ops::sum, {Embedding(net, table, indices)}, {{"dim", Dims{1}}}));
   }
   Value* all = net.Op(ops::cat, features, {{"dim", 1}});
-  Value* score = Tower(
-      net, "top", all,
-      {(kBags + 1) * size, net.Pick(512, 16), net.Pick(256, 16), 1}, false);
+  Value* score =
+      Tower(net, "top", all, {(kBags + 1) * size, net.Pick(512, 16), net.Pick(256, 16), 1}, false);
   net.Output("score", net.Op(ops::sigmoid, {score}));
   return net.Finish();
 }

@@ -21,13 +21,10 @@ constexpr Config kMiniLm = {6, 12, 32, 1536, 30522, 512, 1e-12};
 constexpr Config kGpt2 = {12, 12, 64, 3072, 50257, 1024, 1e-5};
 
 // Two narrow layers of the same kind.
-Config Shrunk(const Config& config) {
-  return {2, 4, config.head_size / 8, 64, 97, 32, config.eps};
-}
+Config Shrunk(const Config& config) { return {2, 4, config.head_size / 8, 64, 97, 32, config.eps}; }
 
 AttentionShape ShapeOf(Net& net, const Config& config) {
-  return {net.Size("batch", 1, 4096),
-          net.Size("sequence", net.Pick(128, 8), config.positions),
+  return {net.Size("batch", 1, 4096), net.Size("sequence", net.Pick(128, 8), config.positions),
           config.heads, config.head_size};
 }
 
@@ -41,8 +38,8 @@ Value* FirstRows(Net& net, Value* table, SymInt length) {
 Value* Embeddings(Net& net, const Config& config, const AttentionShape& shape) {
   const Dims dims = {shape.batch, shape.length};
   const int64_t hidden = config.hidden();
-  Value* ids = net.Input("input_ids", DType::kI64, dims,
-                         {0, static_cast<double>(config.vocabulary)});
+  Value* ids =
+      net.Input("input_ids", DType::kI64, dims, {0, static_cast<double>(config.vocabulary)});
   Value* types = net.Input("token_type_ids", DType::kI64, dims, {0, 2});
   Net::Scope scope(net, "embeddings");
   Value* words = Table(net, "word_embeddings", config.vocabulary, hidden);
@@ -57,8 +54,7 @@ Value* Embeddings(Net& net, const Config& config, const AttentionShape& shape) {
 // which are compared, get masks that hide something.
 Value* MaskBias(Net& net, const AttentionShape& shape) {
   const double low = net.options().small ? 0 : 1;
-  Value* mask = net.Input("attention_mask", DType::kI64,
-                          {shape.batch, shape.length}, {low, 2});
+  Value* mask = net.Input("attention_mask", DType::kI64, {shape.batch, shape.length}, {low, 2});
   Value* rows = Reshape(net, mask, {shape.batch, 1, 1, shape.length});
   Value* kept = net.Op(ops::convert, {rows}, {{"dtype", DType::kF32}});
   Value* hidden = Sub(net, net.Scalar(1), kept);
@@ -76,8 +72,7 @@ Value* EncoderAttention(Net& net, Value* x, Value* mask, const Config& config,
   Value* query = project("query");
   Value* key = project("key");
   Value* value = project("value");
-  Value* y =
-      Attention(net, query, key, value, mask, /*is_causal=*/false, shape);
+  Value* y = Attention(net, query, key, value, mask, /*is_causal=*/false, shape);
   y = JoinHeads(net, y, shape);
   Net::Scope output(net, "output");
   y = Linear(net, "dense", y, hidden, hidden);
@@ -95,8 +90,7 @@ Value* EncoderLayer(Net& net, Value* x, Value* mask, const Config& config,
   return LayerNorm(net, "LayerNorm", Add(net, y, x), hidden, config.eps);
 }
 
-absl::StatusOr<Model> BuildEncoder(const Config& full,
-                                   const ModelOptions& options) {
+absl::StatusOr<Model> BuildEncoder(const Config& full, const ModelOptions& options) {
   const Config config = options.small ? Shrunk(full) : full;
   const int64_t hidden = config.hidden();
   Net net(options);
@@ -109,43 +103,37 @@ absl::StatusOr<Model> BuildEncoder(const Config& full,
   }
   Value* first = net.Op(ops::select, {x}, {{"dim", 1}, {"index", 0}});
   net.Output("last_hidden_state", x);
-  net.Output("pooler_output",
-             Tanh(net, Linear(net, "pooler.dense", first, hidden, hidden)));
+  net.Output("pooler_output", Tanh(net, Linear(net, "pooler.dense", first, hidden, hidden)));
   return net.Finish();
 }
 
 // --- Decoder -----------------------------------------------------------------
 
 // Query, key and value come out of one linear.
-Value* DecoderAttention(Net& net, Value* x, const Config& config,
-                        const AttentionShape& shape) {
+Value* DecoderAttention(Net& net, Value* x, const Config& config, const AttentionShape& shape) {
   Net::Scope scope(net, "attn");
   const int64_t hidden = config.hidden();
   Value* all = Linear(net, "c_attn", x, hidden, 3 * hidden);
   const auto part = [&](int64_t i) {
     Value* third =
-        net.Op(ops::slice, {all},
-               {{"dim", 2}, {"start", i * hidden}, {"end", (i + 1) * hidden}});
+        net.Op(ops::slice, {all}, {{"dim", 2}, {"start", i * hidden}, {"end", (i + 1) * hidden}});
     return SplitHeads(net, third, shape);
   };
   Value* query = part(0);
   Value* key = part(1);
   Value* value = part(2);
-  Value* y =
-      Attention(net, query, key, value, nullptr, /*is_causal=*/true, shape);
+  Value* y = Attention(net, query, key, value, nullptr, /*is_causal=*/true, shape);
   return Linear(net, "c_proj", JoinHeads(net, y, shape), hidden, hidden);
 }
 
-Value* DecoderLayer(Net& net, Value* x, const Config& config,
-                    const AttentionShape& shape) {
+Value* DecoderLayer(Net& net, Value* x, const Config& config, const AttentionShape& shape) {
   const int64_t hidden = config.hidden();
   Value* y = LayerNorm(net, "ln_1", x, hidden, config.eps);
   x = Add(net, x, DecoderAttention(net, y, config, shape));
   y = LayerNorm(net, "ln_2", x, hidden, config.eps);
   Net::Scope scope(net, "mlp");
   y = Linear(net, "c_fc", y, hidden, config.inner);
-  y = Linear(net, "c_proj", Gelu(net, y, GeluForm::kTanh), config.inner,
-             hidden);
+  y = Linear(net, "c_proj", Gelu(net, y, GeluForm::kTanh), config.inner, hidden);
   return Add(net, x, y);
 }
 
@@ -168,8 +156,7 @@ absl::StatusOr<Model> BuildGpt2(const ModelOptions& options) {
                          {0, static_cast<double>(config.vocabulary)});
   Value* words = Table(net, "wte", config.vocabulary, hidden);
   Value* places = Table(net, "wpe", config.positions, hidden);
-  Value* x = Add(net, Embedding(net, words, ids),
-                 FirstRows(net, places, shape.length));
+  Value* x = Add(net, Embedding(net, words, ids), FirstRows(net, places, shape.length));
   for (int64_t i = 0; i < config.layers; ++i) {
     Net::Scope scope(net, absl::StrCat("h.", i));
     x = DecoderLayer(net, x, config, shape);

@@ -28,8 +28,7 @@ Value* MaxPool3x3(Net& net, Value* x) {
 
 // relu(bn3(conv1x1(relu(bn2(conv3x3(relu(bn1(conv1x1 x))))))) + shortcut). The
 // last norm is small, so that the variance does not grow with depth.
-Value* Bottleneck(Net& net, Value* x, int64_t in, int64_t width,
-                  int64_t stride) {
+Value* Bottleneck(Net& net, Value* x, int64_t in, int64_t width, int64_t stride) {
   const int64_t out = 4 * width;
   Value* y = Conv(net, "conv1", x, {in, width, 1});
   y = Relu(net, BatchNorm(net, "bn1", y, width));
@@ -72,8 +71,7 @@ Value* InvertedResidual(Net& net, Value* x, const InvertedShape& shape) {
 
 // torchvision's rounding of scaled widths: to eights, by at most a tenth down.
 int64_t RoundWidth(double width) {
-  const auto rounded =
-      std::max<int64_t>(8, static_cast<int64_t>(width + 4) / 8 * 8);
+  const auto rounded = std::max<int64_t>(8, static_cast<int64_t>(width + 4) / 8 * 8);
   return rounded < 0.9 * width ? rounded + 8 : rounded;
 }
 
@@ -107,9 +105,8 @@ absl::StatusOr<Model> BuildMobileNetV2(const ModelOptions& options) {
   struct Stage {
     int64_t expand, width, count, stride;
   };
-  constexpr Stage kStages[] = {{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2},
-                               {6, 64, 4, 2}, {6, 96, 3, 1}, {6, 160, 3, 2},
-                               {6, 320, 1, 1}};
+  constexpr Stage kStages[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
+                               {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
   Net net(options);
   const double scale = options.small ? 0.25 : 1;
   const int64_t last = net.Pick(1280, 64);
@@ -124,8 +121,7 @@ absl::StatusOr<Model> BuildMobileNetV2(const ModelOptions& options) {
   conv_block({3, in, 3, 2});
   for (const Stage& stage : kStages) {
     const int64_t out = RoundWidth(static_cast<double>(stage.width) * scale);
-    const int64_t count =
-        options.small ? std::min<int64_t>(2, stage.count) : stage.count;
+    const int64_t count = options.small ? std::min<int64_t>(2, stage.count) : stage.count;
     for (int64_t i = 0; i < count; ++i) {
       Net::Scope scope(net, absl::StrCat("features.", next++));
       const int64_t stride = i == 0 ? stage.stride : 1;
@@ -135,8 +131,7 @@ absl::StatusOr<Model> BuildMobileNetV2(const ModelOptions& options) {
   }
   conv_block({in, last, 1});
   x = GlobalAveragePool(net, x);
-  net.Output("logits",
-             Linear(net, "classifier.1", x, last, net.Pick(1000, 10)));
+  net.Output("logits", Linear(net, "classifier.1", x, last, net.Pick(1000, 10)));
   return net.Finish();
 }
 

@@ -31,8 +31,7 @@ void FillSymmetric(float bound, Random random, float* out, int64_t n) {
   for (; i + 2 <= n; i += 2) {
     const uint64_t bits = random.Next();
     out[i] = static_cast<float>(Signed24(static_cast<uint32_t>(bits))) * scale;
-    out[i + 1] =
-        static_cast<float>(Signed24(static_cast<uint32_t>(bits >> 32))) * scale;
+    out[i + 1] = static_cast<float>(Signed24(static_cast<uint32_t>(bits >> 32))) * scale;
   }
   if (i < n) {
     const auto bits = static_cast<uint32_t>(random.Next());
@@ -46,8 +45,7 @@ uint64_t SeedOf(uint64_t seed, absl::string_view name) {
   return Random(Fnv1a(name, kFnv1aBasis ^ seed)).Next();
 }
 
-HostTensor UniformTensor(absl::Span<const int64_t> dims, double low,
-                         double high, uint64_t seed) {
+HostTensor UniformTensor(absl::Span<const int64_t> dims, double low, double high, uint64_t seed) {
   HostTensor tensor(DType::kF32, dims);
   float* out = tensor.data<float>();
   Random random(seed);
@@ -64,8 +62,8 @@ HostTensor UniformTensor(absl::Span<const int64_t> dims, double low,
   return tensor;
 }
 
-HostTensor IntegerTensor(DType dtype, absl::Span<const int64_t> dims,
-                         int64_t low, int64_t high, uint64_t seed) {
+HostTensor IntegerTensor(DType dtype, absl::Span<const int64_t> dims, int64_t low, int64_t high,
+                         uint64_t seed) {
   HostTensor tensor(dtype, dims);
   Random random(seed);
   std::vector<int64_t> values(tensor.numel());

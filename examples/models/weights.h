@@ -15,12 +15,11 @@ uint64_t SeedOf(uint64_t seed, absl::string_view name);
 
 // f32, uniform in [low, high]. 24 random bits an element; one rounding, so
 // that no compiler or machine gives other bits.
-HostTensor UniformTensor(absl::Span<const int64_t> dims, double low,
-                         double high, uint64_t seed);
+HostTensor UniformTensor(absl::Span<const int64_t> dims, double low, double high, uint64_t seed);
 
 // Integers in [low, high), of an integer dtype or bool.
-HostTensor IntegerTensor(DType dtype, absl::Span<const int64_t> dims,
-                         int64_t low, int64_t high, uint64_t seed);
+HostTensor IntegerTensor(DType dtype, absl::Span<const int64_t> dims, int64_t low, int64_t high,
+                         uint64_t seed);
 
 }  // namespace weft::models
 

@@ -62,9 +62,7 @@ struct Printer {
     return absl::StrCat(
         "[",
         absl::StrJoin(v, ", ",
-                      [](std::string* out, const T& x) {
-                        absl::StrAppend(out, Printer()(x));
-                      }),
+                      [](std::string* out, const T& x) { absl::StrAppend(out, Printer()(x)); }),
         "]");
   }
 };
@@ -124,8 +122,7 @@ absl::Span<const SymInt> AttrValue::symints() const {
   return {};
 }
 
-AttrValue AttrValue::Substitute(
-    absl::FunctionRef<std::optional<SymInt>(SymInt)> fn) const {
+AttrValue AttrValue::Substitute(absl::FunctionRef<std::optional<SymInt>(SymInt)> fn) const {
   if (auto* s = get_if<SymInt>()) return weft::Substitute(*s, fn);
   if (auto* v = get_if<std::vector<SymInt>>()) {
     std::vector<SymInt> out;
@@ -145,8 +142,7 @@ bool operator==(const AttrValue& a, const AttrValue& b) {
   if (auto* x = a.get_if<std::vector<double>>()) {
     const auto& y = *b.get_if<std::vector<double>>();
     return x->size() == y.size() &&
-           (x->empty() || std::memcmp(x->data(), y.data(),
-                                      x->size() * sizeof(double)) == 0);
+           (x->empty() || std::memcmp(x->data(), y.data(), x->size() * sizeof(double)) == 0);
   }
   return a.v_ == b.v_;
 }
@@ -171,8 +167,7 @@ const AttrList* AttrList::Get(std::vector<AttrValue> values) {
   };
   static absl::Mutex* const mu = new absl::Mutex;
   static auto* const lists = new std::deque<AttrList>;
-  static auto* const set =
-      new absl::flat_hash_set<const AttrList*, AttrListHash, Eq>;
+  static auto* const set = new absl::flat_hash_set<const AttrList*, AttrListHash, Eq>;
   AttrList candidate(std::move(values));
   absl::MutexLock lock(mu);
   auto it = set->find(&candidate);
@@ -187,8 +182,7 @@ const AttrList* AttrList::Empty() {
   return empty;
 }
 
-const AttrList* AttrList::Substitute(
-    absl::FunctionRef<std::optional<SymInt>(SymInt)> fn) const {
+const AttrList* AttrList::Substitute(absl::FunctionRef<std::optional<SymInt>(SymInt)> fn) const {
   if (!is_symbolic_) return this;
   std::vector<AttrValue> values;
   for (const AttrValue& v : values_) values.push_back(v.Substitute(fn));

@@ -40,28 +40,26 @@ enum class AttrKind : uint8_t {
 
 class AttrValue {
  public:
-  using Storage =
-      std::variant<std::monostate, bool, SymInt, double, std::string, DType,
-                   std::vector<SymInt>, std::vector<double>,
-                   std::vector<std::string>>;
+  using Storage = std::variant<std::monostate, bool, SymInt, double, std::string, DType,
+                               std::vector<SymInt>, std::vector<double>, std::vector<std::string>>;
 
   AttrValue() = default;  // Absent optional attribute.
   template <typename T, std::enable_if_t<std::is_same_v<T, bool>, int> = 0>
-  AttrValue(T v) : v_(v) {}                         // NOLINT
-  AttrValue(int v) : v_(SymInt(v)) {}               // NOLINT
-  AttrValue(int64_t v) : v_(SymInt(v)) {}           // NOLINT
-  AttrValue(SymInt v) : v_(v) {}                    // NOLINT
-  AttrValue(double v) : v_(v) {}                    // NOLINT
-  AttrValue(const char* v) : v_(std::string(v)) {}  // NOLINT
-  AttrValue(absl::string_view v) : v_(std::string(v)) {}            // NOLINT
-  AttrValue(std::string v) : v_(std::move(v)) {}                    // NOLINT
-  AttrValue(DType v) : v_(v) {}                                     // NOLINT
-  AttrValue(std::vector<SymInt> v) : v_(std::move(v)) {}            // NOLINT
-  AttrValue(absl::Span<const SymInt> v)                             // NOLINT
+  AttrValue(T v) : v_(v) {}                               // NOLINT
+  AttrValue(int v) : v_(SymInt(v)) {}                     // NOLINT
+  AttrValue(int64_t v) : v_(SymInt(v)) {}                 // NOLINT
+  AttrValue(SymInt v) : v_(v) {}                          // NOLINT
+  AttrValue(double v) : v_(v) {}                          // NOLINT
+  AttrValue(const char* v) : v_(std::string(v)) {}        // NOLINT
+  AttrValue(absl::string_view v) : v_(std::string(v)) {}  // NOLINT
+  AttrValue(std::string v) : v_(std::move(v)) {}          // NOLINT
+  AttrValue(DType v) : v_(v) {}                           // NOLINT
+  AttrValue(std::vector<SymInt> v) : v_(std::move(v)) {}  // NOLINT
+  AttrValue(absl::Span<const SymInt> v)                   // NOLINT
       : v_(std::vector<SymInt>(v.begin(), v.end())) {}
-  AttrValue(const std::vector<int64_t>& v) : v_(ToSymInts(v)) {}    // NOLINT
-  AttrValue(std::vector<double> v) : v_(std::move(v)) {}            // NOLINT
-  AttrValue(std::vector<std::string> v) : v_(std::move(v)) {}       // NOLINT
+  AttrValue(const std::vector<int64_t>& v) : v_(ToSymInts(v)) {}  // NOLINT
+  AttrValue(std::vector<double> v) : v_(std::move(v)) {}          // NOLINT
+  AttrValue(std::vector<std::string> v) : v_(std::move(v)) {}     // NOLINT
 
   bool present() const { return v_.index() != 0; }
   const Storage& storage() const { return v_; }
@@ -74,17 +72,14 @@ class AttrValue {
   bool Matches(AttrKind kind) const;
   // The symbolic integers in it; empty for other kinds.
   absl::Span<const SymInt> symints() const;
-  AttrValue Substitute(
-      absl::FunctionRef<std::optional<SymInt>(SymInt)> fn) const;
+  AttrValue Substitute(absl::FunctionRef<std::optional<SymInt>(SymInt)> fn) const;
 
   // As in the text form: true, 3, s0 + 1, 0.5, "text", f32, [1, 2].
   std::string ToString() const;
   uint64_t hash() const;
   // Floats compare by bits, so that NaN equals itself and 0 differs from -0.
   friend bool operator==(const AttrValue& a, const AttrValue& b);
-  friend bool operator!=(const AttrValue& a, const AttrValue& b) {
-    return !(a == b);
-  }
+  friend bool operator!=(const AttrValue& a, const AttrValue& b) { return !(a == b); }
 
  private:
   Storage v_;
@@ -103,8 +98,7 @@ class AttrList {
   // True when some value mentions a symbol.
   bool is_symbolic() const { return is_symbolic_; }
 
-  const AttrList* Substitute(
-      absl::FunctionRef<std::optional<SymInt>(SymInt)> fn) const;
+  const AttrList* Substitute(absl::FunctionRef<std::optional<SymInt>(SymInt)> fn) const;
 
  private:
   friend struct AttrListHash;

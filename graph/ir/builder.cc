@@ -14,23 +14,21 @@ absl::Status CheckOperands(const OpDef& op, absl::Span<Value* const> operands) {
   const int fixed = schema.num_fixed_operands();
   const int given = static_cast<int>(operands.size());
   if (given < fixed || (given > fixed && !schema.has_variadic_operand())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(op.name(), ": expected ", fixed,
-                     schema.has_variadic_operand() ? " or more" : "",
-                     " operands, got ", given));
+    return absl::InvalidArgumentError(absl::StrCat(op.name(), ": expected ", fixed,
+                                                   schema.has_variadic_operand() ? " or more" : "",
+                                                   " operands, got ", given));
   }
   for (int i = 0; i < given; ++i) {
-    const OperandSpec& spec = schema.operands[std::min<int>(
-        i, static_cast<int>(schema.operands.size()) - 1)];
+    const OperandSpec& spec =
+        schema.operands[std::min<int>(i, static_cast<int>(schema.operands.size()) - 1)];
     if (operands[i] == nullptr) {
       if (spec.optional) continue;
       return absl::InvalidArgumentError(
           absl::StrCat(op.name(), ": operand ", spec.name, " is missing"));
     }
     if (operands[i]->type().is_symint() != spec.symint) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          op.name(), ": operand ", spec.name, " has type ",
-          operands[i]->type().ToString()));
+      return absl::InvalidArgumentError(absl::StrCat(op.name(), ": operand ", spec.name,
+                                                     " has type ", operands[i]->type().ToString()));
     }
   }
   return absl::OkStatus();
@@ -49,8 +47,7 @@ void OrderOperands(std::vector<Value*>* operands) {
 
 }  // namespace
 
-absl::StatusOr<const AttrList*> MakeAttrs(const OpDef& op,
-                                          absl::Span<const NamedAttr> attrs) {
+absl::StatusOr<const AttrList*> MakeAttrs(const OpDef& op, absl::Span<const NamedAttr> attrs) {
   const OpSchema& schema = op.schema();
   if (schema.attrs.empty() && attrs.empty()) return AttrList::Empty();
   std::vector<AttrValue> values(schema.attrs.size());
@@ -75,15 +72,14 @@ absl::StatusOr<const AttrList*> MakeAttrs(const OpDef& op,
     const bool absent = !values[i].present() && schema.attrs[i].optional;
     if (!absent && !values[i].Matches(schema.attrs[i].kind)) {
       return absl::InvalidArgumentError(
-          absl::StrCat(op.name(), ": attribute ", attr.name, " cannot be ",
-                       attr.value.ToString()));
+          absl::StrCat(op.name(), ": attribute ", attr.name, " cannot be ", attr.value.ToString()));
     }
   }
   for (size_t i = 0; i < values.size(); ++i) {
     if (given[i]) continue;
     if (!schema.attrs[i].default_value) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          op.name(), ": attribute ", schema.attrs[i].name, " is missing"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(op.name(), ": attribute ", schema.attrs[i].name, " is missing"));
     }
     values[i] = *schema.attrs[i].default_value;
   }
@@ -102,8 +98,7 @@ Value* Builder::Op(const OpDef& op, absl::Span<Value* const> operands,
   return results.empty() ? nullptr : results[0];
 }
 
-std::vector<Value*> Builder::Ops(const OpDef& op,
-                                 absl::Span<Value* const> operands,
+std::vector<Value*> Builder::Ops(const OpDef& op, absl::Span<Value* const> operands,
                                  absl::Span<const NamedAttr> attrs,
                                  std::vector<std::unique_ptr<Graph>> regions) {
   if (!status_.ok()) return {};
@@ -115,9 +110,9 @@ std::vector<Value*> Builder::Ops(const OpDef& op,
   return Create(op, operands, *list, std::move(regions));
 }
 
-std::vector<Value*> Builder::Create(
-    const OpDef& op, absl::Span<Value* const> operands, const AttrList* attrs,
-    std::vector<std::unique_ptr<Graph>> regions) {
+std::vector<Value*> Builder::Create(const OpDef& op, absl::Span<Value* const> operands,
+                                    const AttrList* attrs,
+                                    std::vector<std::unique_ptr<Graph>> regions) {
   if (!status_.ok()) return {};
   absl::Status status = CheckOperands(op, operands);
   if (!status.ok()) {
@@ -147,8 +142,7 @@ std::vector<Value*> Builder::Create(
       return {folded.value ? folded.value : Constant(*folded.literal)};
     }
   }
-  Node* node = graph_->CreateNode(op, ordered, attrs, *results, before_,
-                                  std::move(regions));
+  Node* node = graph_->CreateNode(op, ordered, attrs, *results, before_, std::move(regions));
   node->set_provenance(provenance_);
   std::vector<Value*> values;
   for (int i = 0; i < node->num_results(); ++i) {
@@ -160,9 +154,8 @@ std::vector<Value*> Builder::Create(
 Value* Builder::Constant(const HostTensor& tensor, absl::string_view name) {
   if (!status_.ok()) return nullptr;
   const int id = module().constants().Add(tensor, name);
-  Node* node =
-      graph_->CreateNode(ops::constant, {}, AttrList::Get({AttrValue(id)}),
-                         {tensor.type()}, before_);
+  Node* node = graph_->CreateNode(ops::constant, {}, AttrList::Get({AttrValue(id)}),
+                                  {tensor.type()}, before_);
   node->set_provenance(provenance_);
   return node->result();
 }
@@ -172,8 +165,7 @@ Value* Builder::Scalar(DType dtype, double value) {
 }
 
 Value* Builder::Ints(absl::Span<const int64_t> values) {
-  return Constant(HostTensor::FromInts(
-      DType::kI64, {static_cast<int64_t>(values.size())}, values));
+  return Constant(HostTensor::FromInts(DType::kI64, {static_cast<int64_t>(values.size())}, values));
 }
 
 }  // namespace weft

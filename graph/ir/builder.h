@@ -38,8 +38,7 @@ class Builder {
     bool fold = true;
   };
 
-  explicit Builder(Graph* graph, Node* before = nullptr)
-      : Builder(graph, before, Options()) {}
+  explicit Builder(Graph* graph, Node* before = nullptr) : Builder(graph, before, Options()) {}
   Builder(Graph* graph, Node* before, Options options)
       : graph_(graph), before_(before), options_(options) {}
 
@@ -67,15 +66,13 @@ class Builder {
   std::vector<Value*> Ops(const OpDef& op, absl::Span<Value* const> operands,
                           absl::Span<const NamedAttr> attrs = {},
                           std::vector<std::unique_ptr<Graph>> regions = {});
-  std::vector<Value*> Ops(const OpDef& op,
-                          std::initializer_list<Value*> operands,
+  std::vector<Value*> Ops(const OpDef& op, std::initializer_list<Value*> operands,
                           std::initializer_list<NamedAttr> attrs = {}) {
     return Ops(op, absl::MakeConstSpan(operands.begin(), operands.size()),
                absl::MakeConstSpan(attrs.begin(), attrs.size()));
   }
   // With the attributes as a list in the schema's order.
-  std::vector<Value*> Create(const OpDef& op,
-                             absl::Span<Value* const> operands,
+  std::vector<Value*> Create(const OpDef& op, absl::Span<Value* const> operands,
                              const AttrList* attrs,
                              std::vector<std::unique_ptr<Graph>> regions = {});
 
@@ -95,8 +92,7 @@ class Builder {
 
 // Attributes by name to a list in the schema's order, defaults filled in; the
 // error names the attribute.
-absl::StatusOr<const AttrList*> MakeAttrs(const OpDef& op,
-                                          absl::Span<const NamedAttr> attrs);
+absl::StatusOr<const AttrList*> MakeAttrs(const OpDef& op, absl::Span<const NamedAttr> attrs);
 
 }  // namespace weft
 

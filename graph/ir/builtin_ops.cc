@@ -8,24 +8,20 @@ namespace {
 
 // The builder and the parser know the tensor and set the type themselves.
 absl::StatusOr<Types> InferConstant(const OpArgs& args) {
-  return absl::InvalidArgumentError(
-      "a constant's type comes from the constant store");
+  return absl::InvalidArgumentError("a constant's type comes from the constant store");
 }
 
 absl::StatusOr<Types> InferReturn(const OpArgs& args) { return Types(); }
 
 }  // namespace
 
-const OpDef constant(
-    "constant",
-    OpSpec("constant(int id) -> Tensor",
-           "A tensor of the module's constant store.")
-        .Infer(InferConstant));
+const OpDef constant("constant", OpSpec("constant(int id) -> Tensor",
+                                        "A tensor of the module's constant store.")
+                                     .Infer(InferConstant));
 
-const OpDef return_("return",
-                    OpSpec("return(Tensor[] outputs) -> ()",
-                           "Ends a graph; its operands are the outputs.")
-                        .Traits(kTerminator)
-                        .Infer(InferReturn));
+const OpDef return_("return", OpSpec("return(Tensor[] outputs) -> ()",
+                                     "Ends a graph; its operands are the outputs.")
+                                  .Traits(kTerminator)
+                                  .Infer(InferReturn));
 
 }  // namespace weft::ops

@@ -16,8 +16,7 @@ constexpr uint32_t kNoId = ~uint32_t{0};
 
 }  // namespace
 
-Graph::Graph(Module* module, std::string name)
-    : module_(module), name_(std::move(name)) {
+Graph::Graph(Module* module, std::string name) : module_(module), name_(std::move(name)) {
   SetOutputs({});
 }
 
@@ -72,8 +71,7 @@ void Graph::Free(void* memory, size_t bytes) {
 }
 
 Value* Graph::AddInput(Type type, absl::string_view name) {
-  std::string unique(name.empty() ? absl::StrCat("arg", inputs_.size())
-                                  : std::string(name));
+  std::string unique(name.empty() ? absl::StrCat("arg", inputs_.size()) : std::string(name));
   for (int i = 0; !input_names_.insert(unique).second; ++i) {
     unique = absl::StrCat(name, "_", i);
   }
@@ -93,8 +91,7 @@ void Graph::SetOutputs(absl::Span<Value* const> outputs) {
   const std::vector<Value*> kept(outputs.begin(), outputs.end());
   if (return_node_ != nullptr) EraseNode(return_node_);
   return_node_ = nullptr;
-  return_node_ =
-      CreateRaw(ops::return_, kept, {}, AttrList::Empty(), {}, nullptr, {});
+  return_node_ = CreateRaw(ops::return_, kept, {}, AttrList::Empty(), {}, nullptr, {});
 }
 
 void Graph::SetWriteBacks(std::vector<int> inputs) {
@@ -140,14 +137,12 @@ void Graph::RemoveFromList(Node* node) {
 }
 
 Node* Graph::CreateRaw(const OpDef& op, absl::Span<Value* const> operands,
-                       absl::Span<Value* const> symbol_operands,
-                       const AttrList* attrs,
+                       absl::Span<Value* const> symbol_operands, const AttrList* attrs,
                        absl::Span<const Type> result_types, Node* before,
                        std::vector<std::unique_ptr<Graph>> regions) {
   const size_t num_uses = operands.size() + symbol_operands.size();
   void* memory =
-      Allocate(sizeof(Node) + result_types.size() * sizeof(Value) +
-               num_uses * sizeof(Use));
+      Allocate(sizeof(Node) + result_types.size() * sizeof(Value) + num_uses * sizeof(Use));
   Node* node = new (memory) Node;
   node->op_ = &op;
   node->attrs_ = attrs;
@@ -158,8 +153,7 @@ Node* Graph::CreateRaw(const OpDef& op, absl::Span<Value* const> operands,
   node->num_symbol_operands_ = static_cast<int32_t>(symbol_operands.size());
   node->num_results_ = static_cast<int32_t>(result_types.size());
   if (!regions.empty()) {
-    node->regions_ =
-        new std::vector<std::unique_ptr<Graph>>(std::move(regions));
+    node->regions_ = new std::vector<std::unique_ptr<Graph>>(std::move(regions));
   }
   for (size_t i = 0; i < result_types.size(); ++i) {
     Value* value = new (node->results() + i) Value;
@@ -171,8 +165,7 @@ Node* Graph::CreateRaw(const OpDef& op, absl::Span<Value* const> operands,
   for (size_t i = 0; i < num_uses; ++i) {
     Use* use = new (node->uses() + i) Use;
     use->user_ = node;
-    use->Link(i < operands.size() ? operands[i]
-                                  : symbol_operands[i - operands.size()]);
+    use->Link(i < operands.size() ? operands[i] : symbol_operands[i - operands.size()]);
   }
   InsertBefore(node, before);
   if (before != nullptr) ++num_nodes_;
@@ -183,15 +176,13 @@ Node* Graph::CreateRaw(const OpDef& op, absl::Span<Value* const> operands,
   return node;
 }
 
-Node* Graph::CreateNode(const OpDef& op, absl::Span<Value* const> operands,
-                        const AttrList* attrs,
+Node* Graph::CreateNode(const OpDef& op, absl::Span<Value* const> operands, const AttrList* attrs,
                         absl::Span<const Type> result_types, Node* before,
                         std::vector<std::unique_ptr<Graph>> regions) {
   std::vector<Value*> symbols;
   if (!symbol_definitions_.empty()) symbols = SymbolOperands(attrs, regions);
   return CreateRaw(op, operands, symbols, attrs, result_types,
-                   before == nullptr ? return_node_ : before,
-                   std::move(regions));
+                   before == nullptr ? return_node_ : before, std::move(regions));
 }
 
 void Graph::EraseNode(Node* node) {
@@ -202,9 +193,8 @@ void Graph::EraseNode(Node* node) {
     TouchLoser(operand);
   }
   if (node->op().has(kDataDependent)) {
-    absl::erase_if(symbol_definitions_, [node](const auto& entry) {
-      return entry.second->node() == node;
-    });
+    absl::erase_if(symbol_definitions_,
+                   [node](const auto& entry) { return entry.second->node() == node; });
   }
   if (node != return_node_) --num_nodes_;
   RemoveFromList(node);
@@ -214,8 +204,7 @@ void Graph::EraseNode(Node* node) {
   delete node->regions_;
   node->id_ = kNoId;
   Free(node, sizeof(Node) + node->num_results_ * sizeof(Value) +
-                 (node->num_operands_ + node->num_symbol_operands_) *
-                     sizeof(Use));
+                 (node->num_operands_ + node->num_symbol_operands_) * sizeof(Use));
 }
 
 Node* Graph::UpdateAttrs(Node* node, const AttrList* attrs) {
@@ -240,8 +229,7 @@ Node* Graph::UpdateAttrs(Node* node, const AttrList* attrs) {
   }
   std::vector<std::unique_ptr<Graph>> regions;
   if (node->regions_ != nullptr) regions = std::move(*node->regions_);
-  Node* updated = CreateRaw(node->op(), operands, symbols, attrs, types, node,
-                            std::move(regions));
+  Node* updated = CreateRaw(node->op(), operands, symbols, attrs, types, node, std::move(regions));
   updated->set_provenance(node->provenance());
   updated->set_origin(node->origin());
   for (int i = 0; i < node->num_results(); ++i) {
@@ -279,8 +267,7 @@ bool Graph::IsClean(absl::string_view reader) const {
   return changes_.IsAt(reader, epoch_, module_->symbols().version());
 }
 
-std::optional<std::vector<Node*>> Graph::TouchedSince(
-    absl::string_view reader) const {
+std::optional<std::vector<Node*>> Graph::TouchedSince(absl::string_view reader) const {
   return changes_.Since(reader, module_->symbols().version());
 }
 

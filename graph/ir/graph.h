@@ -104,23 +104,17 @@ class Node {
   // Operands in the schema's order; null for an absent optional one.
   int num_operands() const { return num_operands_; }
   Value* operand(int i) const { return uses()[i].value(); }
-  bool has_operand(int i) const {
-    return i < num_operands() && operand(i) != nullptr;
-  }
+  bool has_operand(int i) const { return i < num_operands() && operand(i) != nullptr; }
   void set_operand(int i, Value* value);
   Use* use(int i) { return &uses()[i]; }
 
   // Edges to the definitions of unbacked symbols in the attributes, after the
   // operands. They order the graph and mean nothing else.
   int num_symbol_operands() const { return num_symbol_operands_; }
-  Value* symbol_operand(int i) const {
-    return uses()[num_operands_ + i].value();
-  }
+  Value* symbol_operand(int i) const { return uses()[num_operands_ + i].value(); }
 
   int num_results() const { return num_results_; }
-  Value* result(int i = 0) const {
-    return const_cast<Value*>(&results()[i]);
-  }
+  Value* result(int i = 0) const { return const_cast<Value*>(&results()[i]); }
   bool has_uses() const;
 
   Attrs attrs() const { return Attrs(&op_->schema(), attrs_); }
@@ -155,13 +149,9 @@ class Node {
   friend class Use;
   // Memory layout: Node, then results, then uses.
   Value* results() { return reinterpret_cast<Value*>(this + 1); }
-  const Value* results() const {
-    return reinterpret_cast<const Value*>(this + 1);
-  }
+  const Value* results() const { return reinterpret_cast<const Value*>(this + 1); }
   Use* uses() { return reinterpret_cast<Use*>(results() + num_results_); }
-  const Use* uses() const {
-    return reinterpret_cast<const Use*>(results() + num_results_);
-  }
+  const Use* uses() const { return reinterpret_cast<const Use*>(results() + num_results_); }
 
   const OpDef* op_ = nullptr;
   const AttrList* attrs_ = nullptr;
@@ -218,9 +208,7 @@ class Graph {
   Node* return_node() const { return return_node_; }
   // Empty, or one name for each output.
   std::vector<std::string>& output_names() { return output_names_; }
-  const std::vector<std::string>& output_names() const {
-    return output_names_;
-  }
+  const std::vector<std::string>& output_names() const { return output_names_; }
 
   // Write-backs: the last outputs are the new values of these inputs, in
   // ascending order; whoever runs the graph stores them. Nodes that write
@@ -228,15 +216,12 @@ class Graph {
   const std::vector<int>& write_backs() const { return write_backs_; }
   void SetWriteBacks(std::vector<int> inputs);
   // Without the write-backs.
-  int num_own_outputs() const {
-    return num_outputs() - static_cast<int>(write_backs_.size());
-  }
+  int num_own_outputs() const { return num_outputs() - static_cast<int>(write_backs_.size()); }
 
   // Makes a node before `before` (null: before the return node). Neither
   // checks nor folds: passes and importers use Builder or Rewriter.
-  Node* CreateNode(const OpDef& op, absl::Span<Value* const> operands,
-                   const AttrList* attrs, absl::Span<const Type> result_types,
-                   Node* before = nullptr,
+  Node* CreateNode(const OpDef& op, absl::Span<Value* const> operands, const AttrList* attrs,
+                   absl::Span<const Type> result_types, Node* before = nullptr,
                    std::vector<std::unique_ptr<Graph>> regions = {});
   // The results must have no uses.
   void EraseNode(Node* node);
@@ -260,17 +245,14 @@ class Graph {
     using difference_type = ptrdiff_t;
     using pointer = Node**;
     using reference = Node*;
-    explicit NodeIterator(Node* node)
-        : node_(node), next_(node ? node->next() : nullptr) {}
+    explicit NodeIterator(Node* node) : node_(node), next_(node ? node->next() : nullptr) {}
     Node* operator*() const { return node_; }
     NodeIterator& operator++() {
       node_ = next_;
       next_ = node_ ? node_->next() : nullptr;
       return *this;
     }
-    friend bool operator==(NodeIterator a, NodeIterator b) {
-      return a.node_ == b.node_;
-    }
+    friend bool operator==(NodeIterator a, NodeIterator b) { return a.node_ == b.node_; }
     friend bool operator!=(NodeIterator a, NodeIterator b) { return !(a == b); }
 
    private:
@@ -302,8 +284,7 @@ class Graph {
   bool IsClean(absl::string_view reader) const;
   // The nodes edited since then (made, given other operands, attributes or
   // types, or with a result that lost a use); nothing when that is not known.
-  std::optional<std::vector<Node*>> TouchedSince(
-      absl::string_view reader) const;
+  std::optional<std::vector<Node*>> TouchedSince(absl::string_view reader) const;
   // How many nodes hold nested graphs.
   int64_t num_region_nodes() const { return num_region_nodes_; }
   // How many nodes write an operand; without those of nested graphs.
@@ -319,12 +300,11 @@ class Graph {
   friend class GraphCloner;
   // CreateNode with the edges to symbol definitions given.
   Node* CreateRaw(const OpDef& op, absl::Span<Value* const> operands,
-                  absl::Span<Value* const> symbol_operands,
-                  const AttrList* attrs, absl::Span<const Type> result_types,
-                  Node* before, std::vector<std::unique_ptr<Graph>> regions);
-  std::vector<Value*> SymbolOperands(
-      const AttrList* attrs,
-      const std::vector<std::unique_ptr<Graph>>& regions) const;
+                  absl::Span<Value* const> symbol_operands, const AttrList* attrs,
+                  absl::Span<const Type> result_types, Node* before,
+                  std::vector<std::unique_ptr<Graph>> regions);
+  std::vector<Value*> SymbolOperands(const AttrList* attrs,
+                                     const std::vector<std::unique_ptr<Graph>>& regions) const;
   void DefineSymbols(Node* node);
   void* Allocate(size_t bytes);
   void Free(void* memory, size_t bytes);
@@ -399,9 +379,7 @@ class Module {
   Graph* AddFunction(absl::string_view name);
   Graph* FindFunction(absl::string_view name) const;
   // In order of their creation. `main` is what executors run.
-  const std::vector<std::unique_ptr<Graph>>& functions() const {
-    return functions_;
-  }
+  const std::vector<std::unique_ptr<Graph>>& functions() const { return functions_; }
   Graph* main() const { return FindFunction("main"); }
 
   ConstantStore& constants() { return constants_; }
@@ -444,8 +422,7 @@ const HostTensor* LiteralOf(const Value* value);
 // Copies the nodes of `from` (not its return) into `to` before `before`,
 // mapping its inputs to `inputs`; returns the values of its outputs. Both lie
 // in modules with the same constants (or `from`'s are added).
-std::vector<Value*> InlineGraph(const Graph& from,
-                                absl::Span<Value* const> inputs, Graph* to,
+std::vector<Value*> InlineGraph(const Graph& from, absl::Span<Value* const> inputs, Graph* to,
                                 Node* before);
 
 }  // namespace weft

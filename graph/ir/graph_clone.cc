@@ -27,8 +27,7 @@ class GraphCloner {
 
   // Copies nodes of `from` into `to` before `before`; `values` maps what the
   // nodes use from outside and is filled in.
-  void CopyNodes(const Graph& from, Graph* to, Node* before,
-                 std::vector<Value*>* values) {
+  void CopyNodes(const Graph& from, Graph* to, Node* before, std::vector<Value*>* values) {
     values->resize(from.value_id_limit());
     for (Node* node : from.nodes()) CopyNode(node, to, before, values);
   }
@@ -58,8 +57,7 @@ class GraphCloner {
     }
   }
 
-  static std::vector<Value*> MapOutputs(const Graph& from,
-                                        const std::vector<Value*>& values) {
+  static std::vector<Value*> MapOutputs(const Graph& from, const std::vector<Value*>& values) {
     std::vector<Value*> outputs;
     for (int i = 0; i < from.num_outputs(); ++i) {
       outputs.push_back(values[from.output(i)->id()]);
@@ -68,8 +66,7 @@ class GraphCloner {
   }
 
  private:
-  void CopyNode(const Node* node, Graph* to, Node* before,
-                std::vector<Value*>* values) {
+  void CopyNode(const Node* node, Graph* to, Node* before, std::vector<Value*>* values) {
     std::vector<Value*> operands, symbols;
     for (int i = 0; i < node->num_operands(); ++i) {
       Value* operand = node->operand(i);
@@ -84,12 +81,11 @@ class GraphCloner {
     }
     std::vector<std::unique_ptr<Graph>> regions;
     for (int i = 0; i < node->num_regions(); ++i) {
-      regions.push_back(
-          std::make_unique<Graph>(&to->module(), node->region(i)->name()));
+      regions.push_back(std::make_unique<Graph>(&to->module(), node->region(i)->name()));
       pending_.push_back({node->region(i), regions.back().get()});
     }
-    Node* copy = to->CreateRaw(node->op(), operands, symbols, CopyAttrs(node),
-                               types, before, std::move(regions));
+    Node* copy = to->CreateRaw(node->op(), operands, symbols, CopyAttrs(node), types, before,
+                               std::move(regions));
     copy->set_provenance(CopyProvenance(node->provenance()));
     if (copies_origins_) copy->set_origin(node->origin());
     for (int i = 0; i < node->num_results(); ++i) {
@@ -114,16 +110,14 @@ class GraphCloner {
       return AttrList::Get({AttrValue(CopyConstant(id))});
     }
     if (renamed_.empty()) return node->attr_list();
-    return node->attr_list()->Substitute(
-        [this](SymInt s) { return Renamed(s); });
+    return node->attr_list()->Substitute([this](SymInt s) { return Renamed(s); });
   }
 
   int CopyConstant(int id) {
     if (&from_ == to_) return id;
     auto [it, inserted] = constants_.emplace(id, 0);
     if (inserted) {
-      it->second = to_->constants().Add(from_.constants().tensor(id),
-                                        from_.constants().name(id));
+      it->second = to_->constants().Add(from_.constants().tensor(id), from_.constants().name(id));
     }
     return it->second;
   }
@@ -133,8 +127,7 @@ class GraphCloner {
     auto [it, inserted] = provenance_.emplace(id, 0);
     if (inserted) {
       for (const std::string& name : from_.provenance().Names(id)) {
-        it->second = to_->provenance().Merge(it->second,
-                                             to_->provenance().Leaf(name));
+        it->second = to_->provenance().Merge(it->second, to_->provenance().Leaf(name));
       }
     }
     return it->second;
@@ -163,8 +156,7 @@ std::unique_ptr<Module> Module::Clone() const {
   return copy;
 }
 
-std::vector<Value*> InlineGraph(const Graph& from,
-                                absl::Span<Value* const> inputs, Graph* to,
+std::vector<Value*> InlineGraph(const Graph& from, absl::Span<Value* const> inputs, Graph* to,
                                 Node* before) {
   WEFT_CHECK(static_cast<int>(inputs.size()) == from.num_inputs());
   GraphCloner cloner(from.module(), &to->module());
@@ -196,8 +188,7 @@ std::vector<Value*> InlineGraph(const Graph& from,
   for (int i = 0; i < from.num_inputs(); ++i) {
     values[from.input(i)->id()] = inputs[i];
   }
-  cloner.CopyNodes(from, to, before == nullptr ? to->return_node() : before,
-                   &values);
+  cloner.CopyNodes(from, to, before == nullptr ? to->return_node() : before, &values);
   cloner.Finish();
   return GraphCloner::MapOutputs(from, values);
 }

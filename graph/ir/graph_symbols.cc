@@ -35,8 +35,7 @@ void CollectSymbols(const AttrList* attrs, std::vector<SymInt>* out) {
 }  // namespace
 
 std::vector<Value*> Graph::SymbolOperands(
-    const AttrList* attrs,
-    const std::vector<std::unique_ptr<Graph>>& regions) const {
+    const AttrList* attrs, const std::vector<std::unique_ptr<Graph>>& regions) const {
   std::vector<SymInt> symbols;
   CollectSymbols(attrs, &symbols);
   for (const auto& region : regions) {
@@ -52,8 +51,7 @@ std::vector<Value*> Graph::SymbolOperands(
   std::vector<Value*> values;
   for (SymInt symbol : symbols) {
     Value* value = SymbolDefinition(symbol);
-    if (value != nullptr &&
-        std::find(values.begin(), values.end(), value) == values.end()) {
+    if (value != nullptr && std::find(values.begin(), values.end(), value) == values.end()) {
       values.push_back(value);
     }
   }
@@ -73,8 +71,7 @@ void Graph::DefineSymbols(Node* node) {
         if (node->has_operand(j)) {
           CollectSymbols(node->operand(j)->type(), &known);
         }
-        inherited |=
-            std::find(known.begin(), known.end(), symbol) != known.end();
+        inherited |= std::find(known.begin(), known.end(), symbol) != known.end();
       }
       if (!inherited) symbol_definitions_[symbol] = node->result(i);
     }

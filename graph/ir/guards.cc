@@ -45,8 +45,7 @@ std::string SymbolSources::Describe(SymInt symbol) const {
   const Source* source = Find(symbol);
   if (source == nullptr) return "unknown";
   if (source->node != nullptr) return OriginOf(*source->node);
-  std::string text =
-      absl::StrCat("input %", NameToString(graph_.input_info(source->input).name));
+  std::string text = absl::StrCat("input %", NameToString(graph_.input_info(source->input).name));
   if (source->dim >= 0) absl::StrAppend(&text, " dim ", source->dim);
   if (source->size != symbol) absl::StrAppend(&text, ", which is ", source->size.ToString());
   return text;

@@ -51,9 +51,7 @@ void Value::ReplaceAllUsesWith(Value* other) {
   if (node_ != nullptr) graph->Touch(node_);
 }
 
-bool Value::IsResultOf(const OpDef& op) const {
-  return node_ != nullptr && node_->Is(op);
-}
+bool Value::IsResultOf(const OpDef& op) const { return node_ != nullptr && node_->Is(op); }
 
 void Node::set_attr_list(const AttrList* attrs) {
   if (attrs_ == attrs) return;

@@ -32,32 +32,22 @@ namespace {
 template <typename T>
 const T& GetAs(const Attrs& attrs, absl::string_view name) {
   const T* v = attrs.Get(name).get_if<T>();
-  WEFT_CHECK(v != nullptr) << attrs.schema().name << ": attribute " << name
-                           << " is " << attrs.Get(name).ToString();
+  WEFT_CHECK(v != nullptr) << attrs.schema().name << ": attribute " << name << " is "
+                           << attrs.Get(name).ToString();
   return *v;
 }
 
 }  // namespace
 
 bool Attrs::Has(absl::string_view name) const { return Get(name).present(); }
-bool Attrs::Bool(absl::string_view name) const {
-  return GetAs<bool>(*this, name);
-}
-int64_t Attrs::Int(absl::string_view name) const {
-  return GetAs<SymInt>(*this, name).value();
-}
-double Attrs::Float(absl::string_view name) const {
-  return GetAs<double>(*this, name);
-}
+bool Attrs::Bool(absl::string_view name) const { return GetAs<bool>(*this, name); }
+int64_t Attrs::Int(absl::string_view name) const { return GetAs<SymInt>(*this, name).value(); }
+double Attrs::Float(absl::string_view name) const { return GetAs<double>(*this, name); }
 const std::string& Attrs::Str(absl::string_view name) const {
   return GetAs<std::string>(*this, name);
 }
-DType Attrs::Dtype(absl::string_view name) const {
-  return GetAs<DType>(*this, name);
-}
-SymInt Attrs::Sym(absl::string_view name) const {
-  return GetAs<SymInt>(*this, name);
-}
+DType Attrs::Dtype(absl::string_view name) const { return GetAs<DType>(*this, name); }
+SymInt Attrs::Sym(absl::string_view name) const { return GetAs<SymInt>(*this, name); }
 absl::Span<const SymInt> Attrs::Syms(absl::string_view name) const {
   return GetAs<std::vector<SymInt>>(*this, name);
 }
@@ -85,8 +75,8 @@ bool OpArgs::MayHold(SymInt condition) const {
 }
 
 EvalContext::EvalContext(const OpDef& op, const AttrList* attrs,
-                         absl::Span<const HostTensor> inputs,
-                         Types result_types, RegionRunner run_region)
+                         absl::Span<const HostTensor> inputs, Types result_types,
+                         RegionRunner run_region)
     : op_(op),
       attrs_(attrs),
       inputs_(inputs),
@@ -117,9 +107,8 @@ const OpDef* OpRegistry::Find(absl::string_view name) const {
 std::vector<const OpDef*> OpRegistry::All() const {
   std::vector<const OpDef*> ops;
   for (const auto& [name, op] : by_name_) ops.push_back(op);
-  std::sort(ops.begin(), ops.end(), [](const OpDef* a, const OpDef* b) {
-    return a->name() < b->name();
-  });
+  std::sort(ops.begin(), ops.end(),
+            [](const OpDef* a, const OpDef* b) { return a->name() < b->name(); });
   return ops;
 }
 
@@ -139,14 +128,15 @@ absl::StatusOr<Types> InferTypes(const OpArgs& args) {
           absl::StrCat("a result of ", t.rank(), " dims; the limit is ", Type::kMaxRank)));
     }
     if (!t.numel().is_valid()) {
-      return annotate(absl::InvalidArgumentError(absl::StrCat(
-          "the size of ", t.ToString(), " cannot be expressed: an operand's "
-          "sizes do not fit together or overflow 64 bits")));
+      return annotate(absl::InvalidArgumentError(
+          absl::StrCat("the size of ", t.ToString(),
+                       " cannot be expressed: an operand's "
+                       "sizes do not fit together or overflow 64 bits")));
     }
     for (SymInt d : t.dims()) {
       if (d.is_constant() && d.value() < 0) {
-        return annotate(absl::InvalidArgumentError(
-            absl::StrCat("negative size in ", t.ToString())));
+        return annotate(
+            absl::InvalidArgumentError(absl::StrCat("negative size in ", t.ToString())));
       }
     }
   }

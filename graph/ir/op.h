@@ -60,14 +60,14 @@ struct OperandSpec {
   bool optional = false;
   bool variadic = false;
   bool symint = false;
-  std::string alias;    // Alias set: "a" in Tensor(a!).
+  std::string alias;     // Alias set: "a" in Tensor(a!).
   bool written = false;  // The '!' in Tensor(a!).
 };
 
 struct AttrSpec {
   std::string name;
   AttrKind kind = AttrKind::kInt;
-  bool optional = false;              // Absent is a legal value.
+  bool optional = false;  // Absent is a legal value.
   std::optional<AttrValue> default_value;
 };
 
@@ -105,8 +105,7 @@ struct OpSchema {
 // that kind: a misspelt name fails in the op's own conformance test.
 class Attrs {
  public:
-  Attrs(const OpSchema* schema, const AttrList* list)
-      : schema_(schema), list_(list) {}
+  Attrs(const OpSchema* schema, const AttrList* list) : schema_(schema), list_(list) {}
 
   bool Has(absl::string_view name) const;  // Present (optional attributes).
   bool Bool(absl::string_view name) const;
@@ -168,9 +167,7 @@ struct OpArgs {
   std::vector<SymInt>* needs = nullptr;
 
   int size() const { return static_cast<int>(types.size()); }
-  bool has(int i) const {
-    return i < size() && types[i].kind() != Type::Kind::kNone;
-  }
+  bool has(int i) const { return i < size() && types[i].kind() != Type::Kind::kNone; }
   Type type(int i) const { return types[i]; }
   // Requires that operands are given (not during Infer on bare types).
   Value* operand(int i) const { return operands[i]; }
@@ -189,8 +186,8 @@ struct Folded {
   std::optional<HostTensor> literal;
 
   Folded() = default;
-  Folded(Value* v) : value(v) {}                             // NOLINT
-  Folded(HostTensor t) : literal(std::move(t)) {}            // NOLINT
+  Folded(Value* v) : value(v) {}                   // NOLINT
+  Folded(HostTensor t) : literal(std::move(t)) {}  // NOLINT
   explicit operator bool() const { return value || literal; }
 };
 
@@ -198,12 +195,10 @@ struct Folded {
 class EvalContext {
  public:
   using RegionRunner = absl::FunctionRef<absl::Status(
-      int region, absl::Span<const HostTensor> inputs,
-      std::vector<HostTensor>* outputs)>;
+      int region, absl::Span<const HostTensor> inputs, std::vector<HostTensor>* outputs)>;
 
-  EvalContext(const OpDef& op, const AttrList* attrs,
-              absl::Span<const HostTensor> inputs, Types result_types,
-              RegionRunner run_region);
+  EvalContext(const OpDef& op, const AttrList* attrs, absl::Span<const HostTensor> inputs,
+              Types result_types, RegionRunner run_region);
 
   Attrs attrs() const;
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
@@ -243,8 +238,8 @@ struct Absent {
 // viewed operand's type, with the elements that result `result` shows replaced
 // by those of `update`; fails when that is not defined, as for elements that
 // are shown twice.
-using InvertViewFn = Value* (*)(Builder&, const OpArgs& view, int result,
-                                Value* base, Value* update);
+using InvertViewFn = Value* (*)(Builder&, const OpArgs& view, int result, Value* base,
+                                Value* update);
 
 // The slots of an op. `Verify` says what the schema cannot; it runs before
 // Infer, on types. `Infer` is the only shape function. `Fold` makes no node.
@@ -263,22 +258,69 @@ class OpSpec {
   using DecomposeFn = std::vector<Value*> (*)(Builder&, const OpArgs&);
   using EvalFn = absl::Status (*)(EvalContext&);
 
-  constexpr OpSpec(const char* schema, const char* doc)
-      : schema_(schema), doc_(doc) {}
-  constexpr OpSpec Traits(uint32_t t) const { auto s = *this; s.traits_ = t; return s; }
-  constexpr OpSpec Verify(VerifyFn f) const { auto s = *this; s.verify_ = f; return s; }
-  constexpr OpSpec Infer(InferFn f) const { auto s = *this; s.infer_ = f; return s; }
-  constexpr OpSpec Fold(FoldFn f) const { auto s = *this; s.fold_ = f; return s; }
-  constexpr OpSpec Decompose(DecomposeFn f) const { auto s = *this; s.decompose_ = f; return s; }
-  constexpr OpSpec Eval(EvalFn f) const { auto s = *this; s.eval_ = f; return s; }
-  constexpr OpSpec InvertView(InvertViewFn f) const { auto s = *this; s.invert_view_ = f; return s; }
-  constexpr OpSpec Functional(DecomposeFn f) const { auto s = *this; s.functional_ = f; return s; }
-  constexpr OpSpec Vjp(Absent a) const { auto s = *this; s.vjp_ = a; return s; }
-  constexpr OpSpec Jvp(Absent a) const { auto s = *this; s.jvp_ = a; return s; }
-  constexpr OpSpec Vmap(Absent a) const { auto s = *this; s.vmap_ = a; return s; }
+  constexpr OpSpec(const char* schema, const char* doc) : schema_(schema), doc_(doc) {}
+  constexpr OpSpec Traits(uint32_t t) const {
+    auto s = *this;
+    s.traits_ = t;
+    return s;
+  }
+  constexpr OpSpec Verify(VerifyFn f) const {
+    auto s = *this;
+    s.verify_ = f;
+    return s;
+  }
+  constexpr OpSpec Infer(InferFn f) const {
+    auto s = *this;
+    s.infer_ = f;
+    return s;
+  }
+  constexpr OpSpec Fold(FoldFn f) const {
+    auto s = *this;
+    s.fold_ = f;
+    return s;
+  }
+  constexpr OpSpec Decompose(DecomposeFn f) const {
+    auto s = *this;
+    s.decompose_ = f;
+    return s;
+  }
+  constexpr OpSpec Eval(EvalFn f) const {
+    auto s = *this;
+    s.eval_ = f;
+    return s;
+  }
+  constexpr OpSpec InvertView(InvertViewFn f) const {
+    auto s = *this;
+    s.invert_view_ = f;
+    return s;
+  }
+  constexpr OpSpec Functional(DecomposeFn f) const {
+    auto s = *this;
+    s.functional_ = f;
+    return s;
+  }
+  constexpr OpSpec Vjp(Absent a) const {
+    auto s = *this;
+    s.vjp_ = a;
+    return s;
+  }
+  constexpr OpSpec Jvp(Absent a) const {
+    auto s = *this;
+    s.jvp_ = a;
+    return s;
+  }
+  constexpr OpSpec Vmap(Absent a) const {
+    auto s = *this;
+    s.vmap_ = a;
+    return s;
+  }
   // Lines of the text form's call syntax with types for operands; see
   // graph/ops/samples.h.
-  constexpr OpSpec Samples(const char* text) const { auto s = *this; s.samples_ = text; return s; }
+  constexpr OpSpec Samples(const char* text) const {
+    auto s = *this;
+    s.samples_ = text;
+    return s;
+  }
 
  private:
   friend class OpDef;
@@ -345,7 +387,7 @@ class OpDef {
 
 // The declaration gives the object external linkage without the generated
 // header, so that files of ops that use no other op do not depend on it.
-#define WEFT_DEFINE_OP(name, spec)  \
+#define WEFT_DEFINE_OP(name, spec) \
   extern const ::weft::OpDef name; \
   const ::weft::OpDef name(#name, spec)
 

@@ -48,8 +48,8 @@ OriginId OriginTable::Add(const Record& record) {
   return static_cast<OriginId>(records_.size() - 1);
 }
 
-OriginId OriginTable::Rewrite(absl::string_view rule, int64_t number,
-                              const OpDef* op, uint32_t node, OriginId from) {
+OriginId OriginTable::Rewrite(absl::string_view rule, int64_t number, const OpDef* op,
+                              uint32_t node, OriginId from) {
   constexpr int64_t kMax = std::numeric_limits<uint32_t>::max();
   Record record;
   record.rewrite = static_cast<uint32_t>(std::min(number, kMax));
@@ -71,8 +71,7 @@ OriginId OriginTable::Merge(OriginId a, OriginId b) {
 }
 
 // A record's parents have smaller ids, so a heap gives the steps in order.
-std::vector<OriginTable::Step> OriginTable::History(OriginId id,
-                                                    size_t limit) const {
+std::vector<OriginTable::Step> OriginTable::History(OriginId id, size_t limit) const {
   std::vector<Step> steps;
   std::priority_queue<OriginId> heap;
   absl::flat_hash_set<OriginId> seen;

@@ -44,8 +44,8 @@ class OriginTable {
 
   // A rewrite of a node of `op` with id `node`; `from` is the Merge of the
   // origins of all that it consumed.
-  OriginId Rewrite(absl::string_view rule, int64_t number, const OpDef* op,
-                   uint32_t node, OriginId from);
+  OriginId Rewrite(absl::string_view rule, int64_t number, const OpDef* op, uint32_t node,
+                   OriginId from);
   // Both histories.
   OriginId Merge(OriginId a, OriginId b);
 
@@ -68,7 +68,7 @@ class OriginTable {
   uint16_t Maker(absl::string_view rule);
   uint16_t Op(const OpDef* op);
 
-  std::deque<Record> records_;  // Grows without a copy.
+  std::deque<Record> records_;                               // Grows without a copy.
   std::vector<std::pair<std::string, std::string>> makers_;  // Pass and rule.
   absl::flat_hash_map<std::pair<std::string, std::string>, uint16_t> maker_ids_;
   std::vector<const OpDef*> ops_;

@@ -24,8 +24,7 @@ ProvenanceId ProvenanceTable::Merge(ProvenanceId a, ProvenanceId b) {
   return it->second;
 }
 
-std::vector<std::string> ProvenanceTable::Names(ProvenanceId id,
-                                                size_t limit) const {
+std::vector<std::string> ProvenanceTable::Names(ProvenanceId id, size_t limit) const {
   std::vector<ProvenanceId> leaves;
   std::vector<ProvenanceId> stack = {id};
   absl::flat_hash_set<ProvenanceId> seen;

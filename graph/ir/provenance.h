@@ -33,8 +33,7 @@ class ProvenanceTable {
   };
   std::vector<Entry> entries_;
   absl::flat_hash_map<std::string, ProvenanceId> leaves_;
-  absl::flat_hash_map<std::pair<ProvenanceId, ProvenanceId>, ProvenanceId>
-      unions_;
+  absl::flat_hash_map<std::pair<ProvenanceId, ProvenanceId>, ProvenanceId> unions_;
 };
 
 }  // namespace weft

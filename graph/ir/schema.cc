@@ -17,8 +17,7 @@ using absl::ConsumePrefix;
 using absl::string_view;
 
 absl::Status SchemaError(string_view schema, string_view message) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("schema \"", schema, "\": ", message));
+  return absl::InvalidArgumentError(absl::StrCat("schema \"", schema, "\": ", message));
 }
 
 // Splits at commas outside of brackets.
@@ -77,8 +76,7 @@ std::optional<AttrValue> ParseDefault(AttrKind kind, string_view text) {
       return AttrValue(v);
     }
     case AttrKind::kString:
-      return AttrValue(
-          absl::StripSuffix(absl::StripPrefix(text, "\""), "\""));
+      return AttrValue(absl::StripSuffix(absl::StripPrefix(text, "\""), "\""));
     case AttrKind::kDType: {
       auto dtype = ParseDType(text);
       if (!dtype) return std::nullopt;
@@ -103,8 +101,7 @@ std::optional<AttrValue> ParseDefault(AttrKind kind, string_view text) {
   return AttrValue(ints);
 }
 
-absl::Status ParseArgument(string_view text, OpSchema* schema,
-                           string_view whole) {
+absl::Status ParseArgument(string_view text, OpSchema* schema, string_view whole) {
   std::optional<string_view> default_text;
   const size_t equals = text.find('=');
   if (equals != string_view::npos) {
@@ -123,8 +120,7 @@ absl::Status ParseArgument(string_view text, OpSchema* schema,
     return absl::OkStatus();
   }
   if (ConsumePrefix(&type, "Tensor") || type == "SymInt*") {
-    if (!schema->attrs.empty() || !schema->regions.empty() ||
-        schema->has_variadic_operand()) {
+    if (!schema->attrs.empty() || !schema->regions.empty() || schema->has_variadic_operand()) {
       return SchemaError(whole, "operands come first and a list comes last");
     }
     OperandSpec operand;
@@ -156,8 +152,7 @@ absl::Status ParseArgument(string_view text, OpSchema* schema,
   return absl::OkStatus();
 }
 
-absl::Status ParseResult(string_view text, OpSchema* schema,
-                         string_view whole) {
+absl::Status ParseResult(string_view text, OpSchema* schema, string_view whole) {
   ResultSpec result;
   const size_t space = text.rfind(' ');
   if (space != string_view::npos) {
@@ -188,8 +183,7 @@ absl::StatusOr<OpSchema> OpSchema::Parse(string_view text) {
     return SchemaError(text, "expected name(arguments) -> results");
   }
   schema.name = std::string(text.substr(0, open));
-  for (string_view argument :
-       SplitList(text.substr(open + 1, arrow - open - 2))) {
+  for (string_view argument : SplitList(text.substr(open + 1, arrow - open - 2))) {
     if (argument == "*") continue;
     WEFT_RETURN_IF_ERROR(ParseArgument(argument, &schema, text));
   }
@@ -206,11 +200,9 @@ absl::StatusOr<OpSchema> OpSchema::Parse(string_view text) {
     const auto in_set = [&result](const OperandSpec& operand) {
       return operand.alias == result.alias;
     };
-    const auto operand = std::find_if(schema.operands.begin(),
-                                      schema.operands.end(), in_set);
+    const auto operand = std::find_if(schema.operands.begin(), schema.operands.end(), in_set);
     if (operand == schema.operands.end()) {
-      return SchemaError(text, absl::StrCat("no operand is in alias set ",
-                                            result.alias));
+      return SchemaError(text, absl::StrCat("no operand is in alias set ", result.alias));
     }
     if (!operand->written) schema.views = true;
   }
@@ -240,21 +232,15 @@ int OperandInSet(const OpSchema& schema, int i, bool written) {
 
 }  // namespace
 
-int OpSchema::ViewedOperand(int i) const {
-  return views ? OperandInSet(*this, i, false) : -1;
-}
+int OpSchema::ViewedOperand(int i) const { return views ? OperandInSet(*this, i, false) : -1; }
 
-int OpSchema::WrittenOperand(int i) const {
-  return writes ? OperandInSet(*this, i, true) : -1;
-}
+int OpSchema::WrittenOperand(int i) const { return writes ? OperandInSet(*this, i, true) : -1; }
 
 bool OpSchema::has_variadic_operand() const {
   return !operands.empty() && operands.back().variadic;
 }
 
-bool OpSchema::has_variadic_result() const {
-  return !results.empty() && results.back().variadic;
-}
+bool OpSchema::has_variadic_result() const { return !results.empty() && results.back().variadic; }
 
 int OpSchema::FindAttr(string_view name) const {
   for (size_t i = 0; i < attrs.size(); ++i) {

@@ -70,8 +70,8 @@ absl::Status AddSizeAssumptions(const Node& node, std::vector<SizeAssumption>* a
   const SymbolTable& facts = node.graph()->module().symbols();
   for (SymInt condition : conditions) {
     if (!condition.is_valid()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          OriginOf(node), ": a condition on its sizes is too large to be expressed"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(OriginOf(node), ": a condition on its sizes is too large to be expressed"));
     }
     if (facts.Prove(condition) != Proof::kYes) assumptions->push_back({condition, OriginOf(node)});
   }

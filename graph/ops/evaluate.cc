@@ -24,8 +24,7 @@ constexpr int kMaxDepth = 64;
 
 absl::StatusOr<Tensors> EvaluateOp(const OpDef& op, const AttrList* attrs,
                                    absl::Span<const HostTensor> inputs,
-                                   EvalContext::RegionRunner run_region,
-                                   int depth);
+                                   EvalContext::RegionRunner run_region, int depth);
 
 absl::Status CheckSizes(const Types& types);
 
@@ -69,12 +68,11 @@ class Bindings {
     if (size.is_symbol()) {
       return values_.emplace(size, actual).first->second == actual;
     }
-    const std::optional<int64_t> value = Evaluate(
-        size, [this](SymInt s) -> std::optional<int64_t> {
-          auto it = values_.find(s);
-          if (it == values_.end()) return std::nullopt;
-          return it->second;
-        });
+    const std::optional<int64_t> value = Evaluate(size, [this](SymInt s) -> std::optional<int64_t> {
+      auto it = values_.find(s);
+      if (it == values_.end()) return std::nullopt;
+      return it->second;
+    });
     return !value || *value == actual;
   }
 
@@ -95,8 +93,7 @@ class GraphEvaluator {
   absl::StatusOr<Tensors> Run(absl::Span<const HostTensor> inputs) {
     if (static_cast<int>(inputs.size()) != graph_.num_inputs()) {
       return absl::InternalError(
-          absl::StrCat("a graph of ", graph_.num_inputs(), " inputs got ",
-                       inputs.size()));
+          absl::StrCat("a graph of ", graph_.num_inputs(), " inputs got ", inputs.size()));
     }
     if (graph_.num_write_nodes() > 0) {
       return absl::UnimplementedError(
@@ -143,17 +140,15 @@ class GraphEvaluator {
       WEFT_ASSIGN_OR_RETURN(*outputs, nested.Run(args));
       return absl::OkStatus();
     };
-    WEFT_ASSIGN_OR_RETURN(
-        Tensors outputs,
-        node.op().has(kControlFlow)
-            ? EvaluateControlFlow(node, attrs, inputs, run_region)
-            : EvaluateOp(node.op(), attrs, inputs, run_region, depth_ + 1));
+    WEFT_ASSIGN_OR_RETURN(Tensors outputs,
+                          node.op().has(kControlFlow)
+                              ? EvaluateControlFlow(node, attrs, inputs, run_region)
+                              : EvaluateOp(node.op(), attrs, inputs, run_region, depth_ + 1));
     for (int i = 0; i < node.num_results(); ++i) {
       if (!bindings_.Match(node.result(i)->type(), outputs[i])) {
         return AtOp(node.op(),
-                    absl::InternalError(absl::StrCat(
-                        "gave ", outputs[i].type().ToString(), " for ",
-                        node.result(i)->type().ToString())));
+                    absl::InternalError(absl::StrCat("gave ", outputs[i].type().ToString(), " for ",
+                                                     node.result(i)->type().ToString())));
       }
       Define(node.result(i), std::move(outputs[i]));
     }
@@ -167,20 +162,19 @@ class GraphEvaluator {
 
   // The types of the node's results, as far as they are known, stand in for
   // those that Infer would give: it would need the nested graphs.
-  absl::StatusOr<Tensors> EvaluateControlFlow(
-      const Node& node, const AttrList* attrs, const Tensors& inputs,
-      EvalContext::RegionRunner run_region) {
+  absl::StatusOr<Tensors> EvaluateControlFlow(const Node& node, const AttrList* attrs,
+                                              const Tensors& inputs,
+                                              EvalContext::RegionRunner run_region) {
     if (depth_ > kMaxDepth) {
       return AtOp(node.op(), absl::ResourceExhaustedError("nested too deeply"));
     }
     Types types;
     for (int i = 0; i < node.num_results(); ++i) {
-      types.push_back(node.result(i)->type().Substitute(
-          [this](SymInt s) { return bindings_.Of(s); }));
+      types.push_back(
+          node.result(i)->type().Substitute([this](SymInt s) { return bindings_.Of(s); }));
     }
     WEFT_RETURN_IF_ERROR(CheckSizes(types));
-    EvalContext context(node.op(), attrs, inputs, std::move(types),
-                        run_region);
+    EvalContext context(node.op(), attrs, inputs, std::move(types), run_region);
     const absl::Status status = node.op().eval()(context);
     if (!status.ok()) return AtOp(node.op(), status);
     return context.TakeOutputs();
@@ -214,15 +208,14 @@ absl::Status CheckSizes(const Types& types) {
 Types TypesOf(const OpDef& op, absl::Span<const HostTensor> inputs) {
   Types types;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    types.push_back(TypeOfValue(
-        inputs[i], IsSymIntOperand(op.schema(), static_cast<int>(i))));
+    types.push_back(TypeOfValue(inputs[i], IsSymIntOperand(op.schema(), static_cast<int>(i))));
   }
   return types;
 }
 
-absl::StatusOr<Tensors> EvaluateDecomposition(
-    const OpDef& op, const AttrList* attrs, absl::Span<const HostTensor> inputs,
-    const Types& types, int depth) {
+absl::StatusOr<Tensors> EvaluateDecomposition(const OpDef& op, const AttrList* attrs,
+                                              absl::Span<const HostTensor> inputs,
+                                              const Types& types, int depth) {
   Module module(ops::Registry());
   Graph* graph = module.AddFunction("main");
   std::vector<Value*> operands;
@@ -249,9 +242,8 @@ absl::StatusOr<Tensors> EvaluateDecomposition(
 }
 
 absl::StatusOr<Tensors> EvaluateTyped(const OpDef& op, const AttrList* attrs,
-                                      absl::Span<const HostTensor> inputs,
-                                      const Types& types, const Types& results,
-                                      EvalContext::RegionRunner run_region,
+                                      absl::Span<const HostTensor> inputs, const Types& types,
+                                      const Types& results, EvalContext::RegionRunner run_region,
                                       int depth) {
   if (op.eval() != nullptr) {
     WEFT_RETURN_IF_ERROR(CheckSizes(results));
@@ -267,8 +259,7 @@ absl::StatusOr<Tensors> EvaluateTyped(const OpDef& op, const AttrList* attrs,
 
 absl::StatusOr<Tensors> EvaluateOp(const OpDef& op, const AttrList* attrs,
                                    absl::Span<const HostTensor> inputs,
-                                   EvalContext::RegionRunner run_region,
-                                   int depth) {
+                                   EvalContext::RegionRunner run_region, int depth) {
   if (depth > kMaxDepth) {
     return AtOp(op, absl::ResourceExhaustedError("nested too deeply"));
   }
@@ -284,17 +275,15 @@ absl::StatusOr<Tensors> EvaluateOp(const OpDef& op, const AttrList* attrs,
       EvaluateTyped(op, attrs, inputs, types, results, run_region, depth);
   if (!outputs.ok()) return AtOp(op, outputs.status());
   if (outputs->size() != results.size()) {
-    return AtOp(op, absl::InternalError(
-                        absl::StrCat("evaluation gave ", outputs->size(),
-                                     " results, not ", results.size())));
+    return AtOp(op, absl::InternalError(absl::StrCat("evaluation gave ", outputs->size(),
+                                                     " results, not ", results.size())));
   }
   Bindings bindings;
   for (size_t i = 0; i < results.size(); ++i) {
     if (bindings.Match(results[i], (*outputs)[i])) continue;
-    return AtOp(op, absl::InternalError(absl::StrCat(
-                        "result ", i, " was evaluated as ",
-                        TypeOfValue((*outputs)[i], false).ToString(),
-                        " but inferred as ", results[i].ToString())));
+    return AtOp(op, absl::InternalError(absl::StrCat("result ", i, " was evaluated as ",
+                                                     TypeOfValue((*outputs)[i], false).ToString(),
+                                                     " but inferred as ", results[i].ToString())));
   }
   return outputs;
 }
@@ -310,27 +299,23 @@ Type TypeOfValue(const HostTensor& tensor, bool symint) {
 absl::StatusOr<Tensors> Evaluate(const OpDef& op, const AttrList* attrs,
                                  absl::Span<const HostTensor> inputs,
                                  EvalContext::RegionRunner run_region) {
-  return EvaluateOp(op, attrs != nullptr ? attrs : AttrList::Empty(), inputs,
-                    run_region, 0);
+  return EvaluateOp(op, attrs != nullptr ? attrs : AttrList::Empty(), inputs, run_region, 0);
 }
 
 absl::StatusOr<Tensors> Evaluate(const OpDef& op, const AttrList* attrs,
                                  absl::Span<const HostTensor> inputs) {
-  return Evaluate(op, attrs, inputs,
-                  [](int, absl::Span<const HostTensor>, Tensors*) {
-                    return absl::InternalError("no nested graphs were given");
-                  });
+  return Evaluate(op, attrs, inputs, [](int, absl::Span<const HostTensor>, Tensors*) {
+    return absl::InternalError("no nested graphs were given");
+  });
 }
 
-absl::StatusOr<Tensors> EvaluateDecomposed(
-    const OpDef& op, const AttrList* attrs,
-    absl::Span<const HostTensor> inputs) {
+absl::StatusOr<Tensors> EvaluateDecomposed(const OpDef& op, const AttrList* attrs,
+                                           absl::Span<const HostTensor> inputs) {
   WEFT_CHECK(op.is_composite()) << op.name();
   return EvaluateDecomposition(op, attrs, inputs, TypesOf(op, inputs), 0);
 }
 
-absl::StatusOr<Tensors> EvaluateGraph(const Graph& graph,
-                                      absl::Span<const HostTensor> inputs) {
+absl::StatusOr<Tensors> EvaluateGraph(const Graph& graph, absl::Span<const HostTensor> inputs) {
   return GraphEvaluator(graph, 0).Run(inputs);
 }
 

@@ -18,22 +18,20 @@ namespace weft {
 // results are i64 scalars. Results have the types that Infer gives for the
 // inputs' types (an Internal error otherwise), with the sizes that depend on
 // data filled in. Absurd result sizes are an error, not an allocation.
-absl::StatusOr<std::vector<HostTensor>> Evaluate(
-    const OpDef& op, const AttrList* attrs,
-    absl::Span<const HostTensor> inputs, EvalContext::RegionRunner run_region);
+absl::StatusOr<std::vector<HostTensor>> Evaluate(const OpDef& op, const AttrList* attrs,
+                                                 absl::Span<const HostTensor> inputs,
+                                                 EvalContext::RegionRunner run_region);
 // For ops without nested graphs.
-absl::StatusOr<std::vector<HostTensor>> Evaluate(
-    const OpDef& op, const AttrList* attrs,
-    absl::Span<const HostTensor> inputs);
+absl::StatusOr<std::vector<HostTensor>> Evaluate(const OpDef& op, const AttrList* attrs,
+                                                 absl::Span<const HostTensor> inputs);
 
 // Through the decomposition even when the op has an Eval.
-absl::StatusOr<std::vector<HostTensor>> EvaluateDecomposed(
-    const OpDef& op, const AttrList* attrs,
-    absl::Span<const HostTensor> inputs);
+absl::StatusOr<std::vector<HostTensor>> EvaluateDecomposed(const OpDef& op, const AttrList* attrs,
+                                                           absl::Span<const HostTensor> inputs);
 
 // Runs the nodes of a graph in order. Not tuned: executors do this better.
-absl::StatusOr<std::vector<HostTensor>> EvaluateGraph(
-    const Graph& graph, absl::Span<const HostTensor> inputs);
+absl::StatusOr<std::vector<HostTensor>> EvaluateGraph(const Graph& graph,
+                                                      absl::Span<const HostTensor> inputs);
 
 // The type of an input or result that stands for an operand or result of the
 // schema: a tensor type, or symint[value]; Type() for an invalid tensor.

@@ -38,8 +38,8 @@ double DefaultMax(DType dtype) {
   return IsInt(dtype) ? 4 : 2;
 }
 
-std::vector<double> Elements(const SampleOperand& operand, DType dtype,
-                             int64_t count, Random& random) {
+std::vector<double> Elements(const SampleOperand& operand, DType dtype, int64_t count,
+                             Random& random) {
   std::vector<double> elements(count);
   const double min = operand.min.value_or(DefaultMin(dtype));
   const double max = operand.max.value_or(DefaultMax(dtype));
@@ -105,8 +105,7 @@ std::vector<HostTensor> SampleInputs(const Sample& sample, uint64_t seed) {
     if (operand.type.is_tensor()) {
       inputs.push_back(Tensor(operand, random));
     } else if (operand.type.is_symint()) {
-      inputs.push_back(HostTensor::ScalarInt(DType::kI64,
-                                             operand.type.symint().value()));
+      inputs.push_back(HostTensor::ScalarInt(DType::kI64, operand.type.symint().value()));
     } else {
       inputs.emplace_back();
     }

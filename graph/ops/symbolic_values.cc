@@ -33,8 +33,7 @@ std::optional<std::vector<int64_t>> SmallDims(Type type) {
 bool IsCandidate(const Value* value) {
   if (value == nullptr || value->is_input()) return false;
   const Type type = value->type();
-  return type.is_tensor() && IsTracked(type.dtype()) &&
-         SmallDims(type).has_value();
+  return type.is_tensor() && IsTracked(type.dtype()) && SmallDims(type).has_value();
 }
 
 Elements ElementsOf(const HostTensor& t) { return ToSymInts(t.ReadInts()); }
@@ -46,9 +45,7 @@ SymInt FromProof(Proof proof) {
   return proof == Proof::kYes ? 1 : 0;
 }
 
-SymInt KnownNot(SymInt a) {
-  return a.is_constant() ? SymInt(a.value() == 0) : SymInt::Invalid();
-}
+SymInt KnownNot(SymInt a) { return a.is_constant() ? SymInt(a.value() == 0) : SymInt::Invalid(); }
 
 // One operand may decide alone.
 SymInt KnownAnd(SymInt a, SymInt b) {
@@ -81,35 +78,16 @@ const BinaryRule kBinaryRules[] = {
     {&ops::mul, Multiply},
     {&ops::maximum, ops::KnownMax},
     {&ops::minimum, ops::KnownMin},
-    {&ops::eq,
-     [](const SymbolTable& s, SymInt a, SymInt b) {
-       return FromProof(s.ProveEq(a, b));
-     }},
+    {&ops::eq, [](const SymbolTable& s, SymInt a, SymInt b) { return FromProof(s.ProveEq(a, b)); }},
     {&ops::ne,
-     [](const SymbolTable& s, SymInt a, SymInt b) {
-       return KnownNot(FromProof(s.ProveEq(a, b)));
-     }},
-    {&ops::le,
-     [](const SymbolTable& s, SymInt a, SymInt b) {
-       return FromProof(s.ProveLe(a, b));
-     }},
-    {&ops::ge,
-     [](const SymbolTable& s, SymInt a, SymInt b) {
-       return FromProof(s.ProveLe(b, a));
-     }},
-    {&ops::lt,
-     [](const SymbolTable& s, SymInt a, SymInt b) {
-       return FromProof(s.ProveLt(a, b));
-     }},
-    {&ops::gt,
-     [](const SymbolTable& s, SymInt a, SymInt b) {
-       return FromProof(s.ProveLt(b, a));
-     }},
+     [](const SymbolTable& s, SymInt a, SymInt b) { return KnownNot(FromProof(s.ProveEq(a, b))); }},
+    {&ops::le, [](const SymbolTable& s, SymInt a, SymInt b) { return FromProof(s.ProveLe(a, b)); }},
+    {&ops::ge, [](const SymbolTable& s, SymInt a, SymInt b) { return FromProof(s.ProveLe(b, a)); }},
+    {&ops::lt, [](const SymbolTable& s, SymInt a, SymInt b) { return FromProof(s.ProveLt(a, b)); }},
+    {&ops::gt, [](const SymbolTable& s, SymInt a, SymInt b) { return FromProof(s.ProveLt(b, a)); }},
 };
 
-bool IsNotNegative(const SymbolTable& symbols, SymInt a) {
-  return symbols.RangeOf(a).min >= 0;
-}
+bool IsNotNegative(const SymbolTable& symbols, SymInt a) { return symbols.RangeOf(a).min >= 0; }
 
 SymInt FloorDivide(const SymbolTable&, SymInt a, SymInt b) {
   return b.Is(0) ? SymInt::Invalid() : FloorDiv(a, b);
@@ -138,8 +116,7 @@ BinaryFn FindBinaryRule(const Node& node) {
     if (node.Is(*rule.op)) return rule.fn;
   }
   if (node.Is(ops::div)) {
-    return node.attrs().Str("rounding_mode") == "floor" ? FloorDivide
-                                                        : TruncDivide;
+    return node.attrs().Str("rounding_mode") == "floor" ? FloorDivide : TruncDivide;
   }
   if (node.Is(ops::remainder)) return Remainder;
   if (node.Is(ops::fmod)) return Fmod;
@@ -178,8 +155,7 @@ class Handles {
   SymInt Element(int64_t handle) const {
     const int64_t i = handle - kFirst;
     if (i < 0) return handle;
-    return i < static_cast<int64_t>(elements_.size()) ? elements_[i]
-                                                      : SymInt::Invalid();
+    return i < static_cast<int64_t>(elements_.size()) ? elements_[i] : SymInt::Invalid();
   }
 
  private:
@@ -204,15 +180,14 @@ bool SymbolicValues::IsKnown(const Value* value) const {
   return known_.contains({value->node()->graph(), value->id()});
 }
 
-void SymbolicValues::Store(const Value* value,
-                           std::optional<Elements> elements) {
+void SymbolicValues::Store(const Value* value, std::optional<Elements> elements) {
   known_[{value->node()->graph(), value->id()}] =
       elements ? std::make_unique<Elements>(*std::move(elements)) : nullptr;
 }
 
 const Elements* SymbolicValues::Of(const Value* value) {
-  if (!IsCandidate(value) && !(value != nullptr && !value->is_input() &&
-                               value->type().is_symint())) {
+  if (!IsCandidate(value) &&
+      !(value != nullptr && !value->is_input() && value->type().is_symint())) {
     return nullptr;
   }
   Compute(value);
@@ -289,8 +264,9 @@ namespace {
 // The elements of a node's results, as they were evaluated; nullopt when they
 // are not what the node's types say.
 template <typename Fn>
-std::optional<std::vector<std::optional<Elements>>> Collect(
-    const Node& node, const std::vector<HostTensor>& outputs, Fn element) {
+std::optional<std::vector<std::optional<Elements>>> Collect(const Node& node,
+                                                            const std::vector<HostTensor>& outputs,
+                                                            Fn element) {
   std::vector<std::optional<Elements>> results(node.num_results());
   for (int i = 0; i < node.num_results(); ++i) {
     if (!IsCandidate(node.result(i))) continue;
@@ -312,8 +288,7 @@ HostTensor SmallLiteral(const Value* value) {
 
 }  // namespace
 
-std::optional<SymbolicValues::Results> SymbolicValues::EvaluateConstant(
-    const Node& node) const {
+std::optional<SymbolicValues::Results> SymbolicValues::EvaluateConstant(const Node& node) const {
   if (node.attr_list()->is_symbolic()) return std::nullopt;
   std::vector<HostTensor> inputs(node.num_operands());
   for (int i = 0; i < node.num_operands(); ++i) {
@@ -322,8 +297,7 @@ std::optional<SymbolicValues::Results> SymbolicValues::EvaluateConstant(
     inputs[i] = SmallLiteral(v);
     if (inputs[i].valid()) continue;
     const Elements* elements = Operand(node, i);
-    const auto values =
-        elements != nullptr ? AllConstant(*elements) : std::nullopt;
+    const auto values = elements != nullptr ? AllConstant(*elements) : std::nullopt;
     if (!values) return std::nullopt;
     inputs[i] = IntTensor(v->type().dtype(), v->type(), *values);
   }
@@ -332,8 +306,7 @@ std::optional<SymbolicValues::Results> SymbolicValues::EvaluateConstant(
   return Collect(node, *outputs, [](int64_t v) { return SymInt(v); });
 }
 
-std::optional<SymbolicValues::Results> SymbolicValues::MoveData(
-    const Node& node) const {
+std::optional<SymbolicValues::Results> SymbolicValues::MoveData(const Node& node) const {
   if (node.attr_list()->is_symbolic()) return std::nullopt;
   Handles handles;
   std::vector<HostTensor> inputs(node.num_operands());
@@ -341,8 +314,7 @@ std::optional<SymbolicValues::Results> SymbolicValues::MoveData(
     if (!node.has_operand(i)) continue;
     const Type type = node.operand(i)->type();
     const bool carries = type.is_tensor() && SmallDims(type) &&
-                         (type.dtype() == DType::kI32 ||
-                          type.dtype() == DType::kI64);
+                         (type.dtype() == DType::kI32 || type.dtype() == DType::kI64);
     if (!carries) {
       inputs[i] = SmallLiteral(node.operand(i));
       if (!inputs[i].valid()) return std::nullopt;
@@ -352,8 +324,7 @@ std::optional<SymbolicValues::Results> SymbolicValues::MoveData(
     const Elements* elements = Operand(node, i);
     std::vector<int64_t> values(type.numel().value());
     for (size_t k = 0; k < values.size(); ++k) {
-      values[k] =
-          handles.Of(elements != nullptr ? (*elements)[k] : SymInt::Invalid());
+      values[k] = handles.Of(elements != nullptr ? (*elements)[k] : SymInt::Invalid());
     }
     inputs[i] = IntTensor(DType::kI64, type, values);
   }
@@ -362,51 +333,44 @@ std::optional<SymbolicValues::Results> SymbolicValues::MoveData(
   for (const HostTensor& t : *outputs) {
     if (t.dtype() != DType::kI64) return std::nullopt;
   }
-  return Collect(node, *outputs,
-                 [&](int64_t v) { return handles.Element(v); });
+  return Collect(node, *outputs, [&](int64_t v) { return handles.Element(v); });
 }
 
 namespace {
 
 using Operands = std::vector<const Elements*>;
 
-bool ApplyBinary(const Node& node, const Operands& in,
-                 absl::FunctionRef<SymInt(SymInt, SymInt)> fn, Elements* out) {
-  return ForEachElement<2>(
-      node, [&](int64_t i, const std::array<int64_t, 2>& at) {
-        (*out)[i] = fn((*in[0])[at[0]], (*in[1])[at[1]]);
-      });
+bool ApplyBinary(const Node& node, const Operands& in, absl::FunctionRef<SymInt(SymInt, SymInt)> fn,
+                 Elements* out) {
+  return ForEachElement<2>(node, [&](int64_t i, const std::array<int64_t, 2>& at) {
+    (*out)[i] = fn((*in[0])[at[0]], (*in[1])[at[1]]);
+  });
 }
 
 bool ApplyWhere(const Node& node, const Operands& in, Elements* out) {
-  return ForEachElement<3>(
-      node, [&](int64_t i, const std::array<int64_t, 3>& at) {
-        (*out)[i] =
-            KnownSelect((*in[0])[at[0]], (*in[1])[at[1]], (*in[2])[at[2]]);
-      });
+  return ForEachElement<3>(node, [&](int64_t i, const std::array<int64_t, 3>& at) {
+    (*out)[i] = KnownSelect((*in[0])[at[0]], (*in[1])[at[1]], (*in[2])[at[2]]);
+  });
 }
 
-bool ApplyUnary(const Elements& in, absl::FunctionRef<SymInt(SymInt)> fn,
-                Elements* out) {
+bool ApplyUnary(const Elements& in, absl::FunctionRef<SymInt(SymInt)> fn, Elements* out) {
   std::transform(in.begin(), in.end(), out->begin(), fn);
   return true;
 }
 
 // Unknown operands give unknown results.
-bool ApplyArithmetic(const Node& node, const Operands& in,
-                     const SymbolTable& symbols, BinaryFn fn, Elements* out) {
-  return ApplyBinary(node, in,
-                     [&](SymInt a, SymInt b) {
-                       return a.is_valid() && b.is_valid()
-                                  ? fn(symbols, a, b)
-                                  : SymInt::Invalid();
-                     },
-                     out);
+bool ApplyArithmetic(const Node& node, const Operands& in, const SymbolTable& symbols, BinaryFn fn,
+                     Elements* out) {
+  return ApplyBinary(
+      node, in,
+      [&](SymInt a, SymInt b) {
+        return a.is_valid() && b.is_valid() ? fn(symbols, a, b) : SymInt::Invalid();
+      },
+      out);
 }
 
 // With one result element, whatever dims the node names, all are reduced.
-bool ApplyReduction(const Elements& in, BinaryFn fn,
-                    const SymbolTable& symbols, Elements* out) {
+bool ApplyReduction(const Elements& in, BinaryFn fn, const SymbolTable& symbols, Elements* out) {
   if (out->size() != 1 || in.empty()) return false;
   SymInt total = in[0];
   for (size_t i = 1; i < in.size(); ++i) total = fn(symbols, total, in[i]);
@@ -420,20 +384,19 @@ SymInt ToBool(const SymbolTable& symbols, SymInt a) {
 }
 
 // Fills `out` by the rule for the node's op, if there is one.
-bool Apply(const Node& node, const Operands& in, const SymbolTable& symbols,
-           Elements* out) {
+bool Apply(const Node& node, const Operands& in, const SymbolTable& symbols, Elements* out) {
   const bool to_bool = node.result()->type().dtype() == DType::kBool;
   if (node.Is(ops::where)) return ApplyWhere(node, in, out);
   if (node.Is(ops::logical_and)) return ApplyBinary(node, in, KnownAnd, out);
   if (node.Is(ops::logical_or)) return ApplyBinary(node, in, KnownOr, out);
   if (node.Is(ops::logical_not)) return ApplyUnary(*in[0], KnownNot, out);
   if (node.Is(ops::neg)) {
-    return ApplyUnary(*in[0], [](SymInt a) { return -a; }, out);
+    return ApplyUnary(
+        *in[0], [](SymInt a) { return -a; }, out);
   }
   if (node.Is(ops::convert)) {
     return ApplyUnary(
-        *in[0], [&](SymInt a) { return to_bool ? ToBool(symbols, a) : a; },
-        out);
+        *in[0], [&](SymInt a) { return to_bool ? ToBool(symbols, a) : a; }, out);
   }
   if (node.Is(ops::sum)) return ApplyReduction(*in[0], Add, symbols, out);
   if (node.Is(ops::prod)) return ApplyReduction(*in[0], Multiply, symbols, out);

@@ -59,9 +59,7 @@ class SymbolicValues {
   const Elements* Operand(const Node& node, int i) const;
 
   const Module& module_;
-  absl::flat_hash_map<std::pair<const Graph*, uint32_t>,
-                      std::unique_ptr<Elements>>
-      known_;
+  absl::flat_hash_map<std::pair<const Graph*, uint32_t>, std::unique_ptr<Elements>> known_;
 };
 
 }  // namespace weft

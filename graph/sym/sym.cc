@@ -32,17 +32,14 @@ using Kind = SymInt::Kind;
 constexpr int64_t kMaxSize = 4096;
 
 bool SameNode(const SymNode& a, const SymNode& b) {
-  return a.kind == b.kind && a.value == b.value && a.name == b.name &&
-         a.args == b.args;
+  return a.kind == b.kind && a.value == b.value && a.name == b.name && a.args == b.args;
 }
 
 struct NodeHash {
   size_t operator()(const SymNode* n) const { return n->hash; }
 };
 struct NodeEq {
-  bool operator()(const SymNode* a, const SymNode* b) const {
-    return SameNode(*a, *b);
-  }
+  bool operator()(const SymNode* a, const SymNode* b) const { return SameNode(*a, *b); }
 };
 
 }  // namespace
@@ -55,8 +52,7 @@ class SymInterner {
     return *interner;
   }
 
-  SymInt Intern(Kind kind, int64_t value, absl::string_view name,
-                std::vector<SymInt> args) {
+  SymInt Intern(Kind kind, int64_t value, absl::string_view name, std::vector<SymInt> args) {
     for (SymInt arg : args) {
       if (!arg.is_valid()) return SymInt::Invalid();
     }
@@ -74,9 +70,8 @@ class SymInterner {
         n.size += arg.node()->size;
       }
     }
-    if (kind != Kind::kInvalid &&
-        (n.depth > SymInt::kMaxDepth || n.size > kMaxSize ||
-         static_cast<int>(n.args.size()) > SymInt::kMaxTerms)) {
+    if (kind != Kind::kInvalid && (n.depth > SymInt::kMaxDepth || n.size > kMaxSize ||
+                                   static_cast<int>(n.args.size()) > SymInt::kMaxTerms)) {
       return SymInt::Invalid();
     }
     absl::MutexLock lock(&mu_);
@@ -90,8 +85,7 @@ class SymInterner {
  private:
   absl::Mutex mu_;
   std::deque<SymNode> nodes_ ABSL_GUARDED_BY(mu_);
-  absl::flat_hash_set<const SymNode*, NodeHash, NodeEq> set_
-      ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_set<const SymNode*, NodeHash, NodeEq> set_ ABSL_GUARDED_BY(mu_);
 };
 
 namespace {
@@ -121,15 +115,12 @@ SymInt SymInt::Symbol(absl::string_view name) {
 }
 
 SymInt SymInt::Invalid() {
-  static const SymInt invalid =
-      SymInterner::Get().Intern(Kind::kInvalid, 0, "", {});
+  static const SymInt invalid = SymInterner::Get().Intern(Kind::kInvalid, 0, "", {});
   return invalid;
 }
 
 Kind SymInt::kind() const { return is_inline() ? Kind::kConst : node()->kind; }
-bool SymInt::is_constant() const {
-  return is_inline() || node()->kind == Kind::kConst;
-}
+bool SymInt::is_constant() const { return is_inline() || node()->kind == Kind::kConst; }
 std::optional<int64_t> SymInt::constant() const {
   if (!is_constant()) return std::nullopt;
   return value();
@@ -175,8 +166,7 @@ SymInt InternSym(SymInt::Kind kind, int64_t value, std::vector<SymInt> args) {
 }
 
 void SortUnique(std::vector<SymInt>* values) {
-  std::sort(values->begin(), values->end(),
-            [](SymInt a, SymInt b) { return Compare(a, b) < 0; });
+  std::sort(values->begin(), values->end(), [](SymInt a, SymInt b) { return Compare(a, b) < 0; });
   values->erase(std::unique(values->begin(), values->end()), values->end());
 }
 

@@ -39,15 +39,15 @@ class SymInt {
   enum class Kind : uint8_t {
     kConst,
     kSymbol,
-    kProduct,    // coefficient() * args...
-    kSum,        // coefficient() + args...
-    kFloorDiv,   // floor(args[0] / args[1])
-    kMod,        // args[0] - args[1] * floor(args[0] / args[1])
+    kProduct,   // coefficient() * args...
+    kSum,       // coefficient() + args...
+    kFloorDiv,  // floor(args[0] / args[1])
+    kMod,       // args[0] - args[1] * floor(args[0] / args[1])
     kMin,
     kMax,
-    kBroadcast,  // NumPy broadcasting of sizes: the one that is not 1.
-    kPow,        // args[0] to the power args[1], which is not constant.
-    kSelect,     // args[1] where the condition args[0] holds, else args[2].
+    kBroadcast,    // NumPy broadcasting of sizes: the one that is not 1.
+    kPow,          // args[0] to the power args[1], which is not constant.
+    kSelect,       // args[1] where the condition args[0] holds, else args[2].
     kNonNegative,  // 1 where args[0] >= 0, else 0.
     kZero,         // 1 where args[0] == 0, else 0.
     kInvalid,
@@ -56,7 +56,7 @@ class SymInt {
   static constexpr int kMaxDepth = 48;
 
   constexpr SymInt() : rep_(1) {}
-  SymInt(int64_t value);  // NOLINT: constants are dims.
+  SymInt(int64_t value);                                      // NOLINT: constants are dims.
   SymInt(int value) : SymInt(static_cast<int64_t>(value)) {}  // NOLINT
 
   // The symbol of that name; the same name is the same symbol everywhere.
@@ -92,11 +92,8 @@ class SymInt {
 
  private:
   friend class SymInterner;
-  explicit SymInt(const SymNode* node)
-      : rep_(reinterpret_cast<uintptr_t>(node)) {}
-  const SymNode* node() const {
-    return reinterpret_cast<const SymNode*>(rep_);
-  }
+  explicit SymInt(const SymNode* node) : rep_(reinterpret_cast<uintptr_t>(node)) {}
+  const SymNode* node() const { return reinterpret_cast<const SymNode*>(rep_); }
   bool is_inline() const { return rep_ & 1; }
 
   uintptr_t rep_;  // Constant shifted left by one with bit 0 set, or a node.
@@ -153,23 +150,19 @@ void ForEachSymbol(SymInt s, absl::FunctionRef<void(SymInt)> fn);
 bool ContainsSymbol(SymInt s, SymInt symbol);
 
 // Replaces symbols: `fn` gives the replacement, or nullopt to keep the symbol.
-SymInt Substitute(SymInt s,
-                  absl::FunctionRef<std::optional<SymInt>(SymInt)> fn);
+SymInt Substitute(SymInt s, absl::FunctionRef<std::optional<SymInt>(SymInt)> fn);
 // Value for an assignment; nullopt when a symbol has no value, a divisor is
 // zero, an exponent negative, sizes do not broadcast, or 64 bits do not hold the
 // result or a power in it.
-std::optional<int64_t> Evaluate(
-    SymInt s, absl::FunctionRef<std::optional<int64_t>(SymInt)> value_of);
+std::optional<int64_t> Evaluate(SymInt s,
+                                absl::FunctionRef<std::optional<int64_t>(SymInt)> value_of);
 
 // "[s0, 4, 2*s0 + 1]"
 std::string ToString(absl::Span<const SymInt> values);
-inline std::ostream& operator<<(std::ostream& os, SymInt s) {
-  return os << s.ToString();
-}
+inline std::ostream& operator<<(std::ostream& os, SymInt s) { return os << s.ToString(); }
 
 // The constants in `values`, or nullopt when one is symbolic.
-std::optional<std::vector<int64_t>> AllConstant(
-    absl::Span<const SymInt> values);
+std::optional<std::vector<int64_t>> AllConstant(absl::Span<const SymInt> values);
 std::vector<SymInt> ToSymInts(absl::Span<const int64_t> values);
 
 }  // namespace weft

@@ -39,8 +39,7 @@ SymInt FloorDivByConstant(SymInt a, int64_t c) {
   k = ModInt(k, c);
   const int64_t g = CommonFactor(rest, c);
   if (g > 1) {
-    return quotient +
-           FloorDiv(DivideCoefficients(rest, g) + SymInt(k / g), SymInt(c / g));
+    return quotient + FloorDiv(DivideCoefficients(rest, g) + SymInt(k / g), SymInt(c / g));
   }
   // floor((floor(x/d) + k) / c) = floor((x + d*k) / (d*c)).
   if (rest.kind() == Kind::kFloorDiv && rest.args()[1].is_constant() &&
@@ -52,8 +51,7 @@ SymInt FloorDivByConstant(SymInt a, int64_t c) {
       return quotient + FloorDiv(dividend, divisor);
     }
   }
-  return quotient +
-         InternSym(Kind::kFloorDiv, 0, {rest + SymInt(k), SymInt(c)});
+  return quotient + InternSym(Kind::kFloorDiv, 0, {rest + SymInt(k), SymInt(c)});
 }
 
 SymInt ModByConstant(SymInt a, int64_t c) {
@@ -74,8 +72,7 @@ SymInt ModByConstant(SymInt a, int64_t c) {
   if (rest.Is(0)) return SymInt(k);
   const int64_t g = CommonFactor(rest, c);
   if (g > 1) {
-    return SymInt(g) *
-               Mod(DivideCoefficients(rest, g) + SymInt(k / g), SymInt(c / g)) +
+    return SymInt(g) * Mod(DivideCoefficients(rest, g) + SymInt(k / g), SymInt(c / g)) +
            SymInt(k % g);
   }
   return InternSym(Kind::kMod, 0, {rest + SymInt(k), SymInt(c)});

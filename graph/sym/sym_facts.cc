@@ -213,9 +213,8 @@ Proof SymbolTable::Assume(SymInt condition, absl::string_view origin) {
 
 void SymbolTable::AddCondition(SymCondition condition) {
   const int place = static_cast<int>(conditions_.size());
-  ForEachSymbol(condition.condition, [&](SymInt symbol) {
-    conditions_of_[symbol].push_back(place);
-  });
+  ForEachSymbol(condition.condition,
+                [&](SymInt symbol) { conditions_of_[symbol].push_back(place); });
   conditions_.push_back(std::move(condition));
 }
 

@@ -15,8 +15,7 @@ namespace weft::internal {
 using Wide = __int128;
 
 inline bool FitsInt64(Wide v) {
-  return v >= std::numeric_limits<int64_t>::min() &&
-         v <= std::numeric_limits<int64_t>::max();
+  return v >= std::numeric_limits<int64_t>::min() && v <= std::numeric_limits<int64_t>::max();
 }
 
 // The one node with these parts; Invalid() past the limits.

@@ -89,8 +89,7 @@ void SymKnowledge::LearnNonNegative(SymInt s) {
 }
 
 void SymKnowledge::LearnZero(SymInt s, const SymbolTable& table) {
-  const std::optional<Term> term =
-      HasAtMost(kMaxValue, s) ? SolvableTerm(s, table) : std::nullopt;
+  const std::optional<Term> term = HasAtMost(kMaxValue, s) ? SolvableTerm(s, table) : std::nullopt;
   if (!term) {
     AddAxiom(s);
     return AddAxiom(-s);

@@ -123,9 +123,8 @@ std::string CallToString(absl::string_view name, absl::Span<const SymInt> args) 
 }  // namespace
 
 bool IsPlainSymbolName(absl::string_view name) {
-  for (absl::string_view reserved :
-       {"min", "max", "broadcast", "pow", "select", "and", "or", "not", "invalid", "inf",
-        "nan", "none", "hint", "unbacked"}) {
+  for (absl::string_view reserved : {"min", "max", "broadcast", "pow", "select", "and", "or", "not",
+                                     "invalid", "inf", "nan", "none", "hint", "unbacked"}) {
     if (name == reserved) return false;
   }
   for (char c : name) {

@@ -58,9 +58,8 @@ SymInt FromTerms(std::vector<Term> terms, int64_t modulus) {
     c %= modulus;
     return c < 0 ? c + modulus : c;
   };
-  std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) {
-    return Compare(a.monomial, b.monomial) < 0;
-  });
+  std::sort(terms.begin(), terms.end(),
+            [](const Term& a, const Term& b) { return Compare(a.monomial, b.monomial) < 0; });
   Wide constant = 0;
   std::vector<SymInt> args;
   for (size_t i = 0; i < terms.size();) {
@@ -115,16 +114,12 @@ SymInt MultiplyMonomials(SymInt a, SymInt b) {
   auto fb = Factors(b);
   std::vector<SymInt> factors(fa.begin(), fa.end());
   factors.insert(factors.end(), fb.begin(), fb.end());
-  std::sort(factors.begin(), factors.end(),
-            [](SymInt x, SymInt y) { return Compare(x, y) < 0; });
+  std::sort(factors.begin(), factors.end(), [](SymInt x, SymInt y) { return Compare(x, y) < 0; });
   // A condition is its own square.
-  const auto repeats = [](SymInt x, SymInt y) {
-    return x == y && IsComparison(x);
-  };
-  factors.erase(std::unique(factors.begin(), factors.end(), repeats),
-                factors.end());
-  const bool has_power = std::any_of(factors.begin(), factors.end(),
-                                     [](SymInt f) { return f.kind() == Kind::kPow; });
+  const auto repeats = [](SymInt x, SymInt y) { return x == y && IsComparison(x); };
+  factors.erase(std::unique(factors.begin(), factors.end(), repeats), factors.end());
+  const bool has_power =
+      std::any_of(factors.begin(), factors.end(), [](SymInt f) { return f.kind() == Kind::kPow; });
   if (has_power && JoinPowers(&factors)) return Product(factors);
   return MakeMonomial(std::move(factors));
 }
@@ -132,7 +127,7 @@ SymInt MultiplyMonomials(SymInt a, SymInt b) {
 // Adds the terms of c*a*b. Powers that were joined may give any expression.
 bool AddProduct(SymInt a, SymInt b, Wide c, std::vector<Term>* terms) {
   const SymInt product = MultiplyMonomials(a, b);
-  const bool one = product.kind() == Kind::kSum     ? false
+  const bool one = product.kind() == Kind::kSum       ? false
                    : product.kind() == Kind::kProduct ? product.coefficient() == 1
                                                       : !product.is_constant() || product.Is(1);
   if (one) {
@@ -169,12 +164,11 @@ std::optional<Term> DivideTerms(const Term& a, const Term& b) {
 }
 
 const Term& LeadingTerm(const std::vector<Term>& terms) {
-  return *std::max_element(
-      terms.begin(), terms.end(), [](const Term& a, const Term& b) {
-        const size_t da = Factors(a.monomial).size();
-        const size_t db = Factors(b.monomial).size();
-        return da != db ? da < db : Compare(a.monomial, b.monomial) < 0;
-      });
+  return *std::max_element(terms.begin(), terms.end(), [](const Term& a, const Term& b) {
+    const size_t da = Factors(a.monomial).size();
+    const size_t db = Factors(b.monomial).size();
+    return da != db ? da < db : Compare(a.monomial, b.monomial) < 0;
+  });
 }
 
 }  // namespace
@@ -213,8 +207,7 @@ std::pair<SymInt, int64_t> SplitConstant(SymInt a) {
   if (a.kind() != Kind::kSum) return {a, 0};
   const auto args = a.args();
   if (args.size() == 1) return {args[0], a.coefficient()};
-  return {InternSym(Kind::kSum, 0, {args.begin(), args.end()}),
-          a.coefficient()};
+  return {InternSym(Kind::kSum, 0, {args.begin(), args.end()}), a.coefficient()};
 }
 
 int64_t CommonFactor(SymInt a, int64_t seed) {

@@ -58,8 +58,7 @@ SymInt SubstituteSelection(SymInt s, absl::FunctionRef<std::optional<SymInt>(Sym
 
 }  // namespace
 
-SymInt Substitute(SymInt s,
-                  absl::FunctionRef<std::optional<SymInt>(SymInt)> fn) {
+SymInt Substitute(SymInt s, absl::FunctionRef<std::optional<SymInt>(SymInt)> fn) {
   if (s.is_symbol()) return fn(s).value_or(s);
   if (s.args().empty()) return s;
   if (s.kind() == Kind::kSelect) return SubstituteSelection(s, fn);
@@ -101,19 +100,17 @@ SymInt Substitute(SymInt s,
   return s;
 }
 
-std::optional<int64_t> Evaluate(
-    SymInt s, absl::FunctionRef<std::optional<int64_t>(SymInt)> value_of) {
-  const SymInt result =
-      Substitute(s, [&](SymInt symbol) -> std::optional<SymInt> {
-        const std::optional<int64_t> value = value_of(symbol);
-        if (!value) return std::nullopt;
-        return SymInt(*value);
-      });
+std::optional<int64_t> Evaluate(SymInt s,
+                                absl::FunctionRef<std::optional<int64_t>(SymInt)> value_of) {
+  const SymInt result = Substitute(s, [&](SymInt symbol) -> std::optional<SymInt> {
+    const std::optional<int64_t> value = value_of(symbol);
+    if (!value) return std::nullopt;
+    return SymInt(*value);
+  });
   return result.constant();
 }
 
-std::optional<std::vector<int64_t>> AllConstant(
-    absl::Span<const SymInt> values) {
+std::optional<std::vector<int64_t>> AllConstant(absl::Span<const SymInt> values) {
   std::vector<int64_t> out;
   out.reserve(values.size());
   for (SymInt v : values) {

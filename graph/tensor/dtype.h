@@ -48,10 +48,10 @@ std::optional<DType> ParseDType(absl::string_view name);
 // Size of one element in bits: 4 for i4 and u4, 8 for bool.
 int DTypeBits(DType dtype);
 
-bool IsFloat(DType dtype);            // f8*, f16, bf16, f32, f64.
-bool IsSignedInt(DType dtype);        // i4 to i64.
-bool IsUnsignedInt(DType dtype);      // u4 to u64.
-bool IsInt(DType dtype);              // Signed or unsigned; bool is not.
+bool IsFloat(DType dtype);        // f8*, f16, bf16, f32, f64.
+bool IsSignedInt(DType dtype);    // i4 to i64.
+bool IsUnsignedInt(DType dtype);  // u4 to u64.
+bool IsInt(DType dtype);          // Signed or unsigned; bool is not.
 bool IsComplex(DType dtype);
 
 // Bytes that `n` elements take when stored densely. `n` is not negative.

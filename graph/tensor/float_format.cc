@@ -40,9 +40,7 @@ struct FloatFormat {
     return sign() - 1;
   }
   // Code of infinity where there is one.
-  uint64_t infinity() const {
-    return ((uint64_t{1} << exponent_bits) - 1) << mantissa_bits;
-  }
+  uint64_t infinity() const { return ((uint64_t{1} << exponent_bits) - 1) << mantissa_bits; }
 };
 
 constexpr FloatFormat kF8E4M3 = {4, 3, 7, Specials::kFn};
@@ -96,8 +94,7 @@ uint64_t ToBits(double value) {
 uint64_t EncodeNan(const FloatFormat& f, uint64_t sign, uint64_t mantissa) {
   switch (f.specials) {
     case Specials::kIeee:
-      mantissa = (mantissa | kDoubleQuiet) >>
-                 (kDoubleMantissa - f.mantissa_bits);
+      mantissa = (mantissa | kDoubleQuiet) >> (kDoubleMantissa - f.mantissa_bits);
       return sign | f.infinity() | mantissa;
     case Specials::kFn:
       return sign | (f.sign() - 1);
@@ -137,12 +134,10 @@ double DecodeFloat(DType dtype, uint64_t bits) {
   }
   if (code > f.max_finite()) {
     const bool infinite = f.specials == Specials::kIeee && mantissa == 0;
-    return FromBits(sign | kDoubleInfinity |
-                    (infinite ? 0 : widened | kDoubleQuiet));
+    return FromBits(sign | kDoubleInfinity | (infinite ? 0 : widened | kDoubleQuiet));
   }
   if (exponent == 0) {
-    const double value = std::ldexp(static_cast<double>(mantissa),
-                                    1 - f.bias - f.mantissa_bits);
+    const double value = std::ldexp(static_cast<double>(mantissa), 1 - f.bias - f.mantissa_bits);
     return negative ? -value : value;
   }
   const uint64_t wide_exponent = exponent - f.bias + kDoubleBias;
@@ -168,8 +163,7 @@ uint64_t EncodeFloat(DType dtype, double value, bool saturate) {
     if (exponent >= 1) {
       // A carry out of the mantissa moves into the exponent. The implicit bit
       // adds the last one of it.
-      code = (static_cast<uint64_t>(exponent - 1) << f.mantissa_bits) +
-             ShiftRounded(full, shift);
+      code = (static_cast<uint64_t>(exponent - 1) << f.mantissa_bits) + ShiftRounded(full, shift);
     } else if (shift + 1 - exponent <= kDoubleMantissa + 2) {
       code = ShiftRounded(full, shift + 1 - exponent);
     }

@@ -37,8 +37,7 @@ std::string Describe(DType dtype, absl::Span<const int64_t> dims) {
 // The smallest and largest element index that dims and strides reach. No
 // element: nothing.
 std::optional<std::pair<Wide, Wide>> Reach(absl::Span<const int64_t> dims,
-                                           absl::Span<const int64_t> strides,
-                                           int64_t offset) {
+                                           absl::Span<const int64_t> strides, int64_t offset) {
   // One product takes up to 126 bits; the bound keeps sums of them in 127.
   constexpr Wide kFar = static_cast<Wide>(1) << 120;
   Wide low = offset;
@@ -60,8 +59,7 @@ std::vector<int64_t> ContiguousStrides(absl::Span<const int64_t> dims) {
   for (size_t i = dims.size(); i-- > 0;) {
     strides[i] = stride;
     // Only a tensor without elements, whose strides say nothing, overflows.
-    if (__builtin_mul_overflow(stride, std::max<int64_t>(dims[i], 1),
-                               &stride)) {
+    if (__builtin_mul_overflow(stride, std::max<int64_t>(dims[i], 1), &stride)) {
       stride = kMaxInt64;
     }
   }
@@ -83,9 +81,7 @@ std::optional<int64_t> CheckedNumel(absl::Span<const int64_t> dims) {
 }
 
 HostTensor::HostTensor(DType dtype, absl::Span<const int64_t> dims)
-    : dtype_(dtype),
-      dims_(dims.begin(), dims.end()),
-      strides_(ContiguousStrides(dims)) {
+    : dtype_(dtype), dims_(dims.begin(), dims.end()), strides_(ContiguousStrides(dims)) {
   const std::optional<int64_t> numel = CheckedNumel(dims);
   WEFT_CHECK(numel.has_value()) << Describe(dtype, dims);
   const std::optional<int64_t> bytes = CheckedBytes(dtype, *numel);
@@ -94,26 +90,22 @@ HostTensor::HostTensor(DType dtype, absl::Span<const int64_t> dims)
   buffer_ = HostBuffer::Allocate(*bytes);
 }
 
-absl::StatusOr<HostTensor> HostTensor::Allocate(DType dtype,
-                                                absl::Span<const int64_t> dims,
+absl::StatusOr<HostTensor> HostTensor::Allocate(DType dtype, absl::Span<const int64_t> dims,
                                                 int64_t max_bytes) {
   const std::optional<int64_t> numel = CheckedNumel(dims);
   if (!numel) {
     return absl::InvalidArgumentError(
-        absl::StrCat(Describe(dtype, dims),
-                     ": a negative dim, or too many elements to count"));
+        absl::StrCat(Describe(dtype, dims), ": a negative dim, or too many elements to count"));
   }
   const std::optional<int64_t> bytes = CheckedBytes(dtype, *numel);
   if (!bytes || *bytes > max_bytes) {
     return absl::ResourceExhaustedError(
-        absl::StrCat(Describe(dtype, dims), " takes more than the ", max_bytes,
-                     " bytes allowed"));
+        absl::StrCat(Describe(dtype, dims), " takes more than the ", max_bytes, " bytes allowed"));
   }
   HostTensor t;
   t.buffer_ = internal::TryAllocateBuffer(*bytes);
   if (t.buffer_ == nullptr) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(Describe(dtype, dims), ": no memory"));
+    return absl::ResourceExhaustedError(absl::StrCat(Describe(dtype, dims), ": no memory"));
   }
   t.dtype_ = dtype;
   t.dims_.assign(dims.begin(), dims.end());
@@ -122,14 +114,11 @@ absl::StatusOr<HostTensor> HostTensor::Allocate(DType dtype,
   return t;
 }
 
-absl::StatusOr<HostTensor> HostTensor::View(std::shared_ptr<HostBuffer> buffer,
-                                            DType dtype,
+absl::StatusOr<HostTensor> HostTensor::View(std::shared_ptr<HostBuffer> buffer, DType dtype,
                                             absl::Span<const int64_t> dims,
-                                            absl::Span<const int64_t> strides,
-                                            int64_t offset) {
+                                            absl::Span<const int64_t> strides, int64_t offset) {
   const auto error = [&](absl::string_view what) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("view ", Describe(dtype, dims), ": ", what));
+    return absl::InvalidArgumentError(absl::StrCat("view ", Describe(dtype, dims), ": ", what));
   };
   if (buffer == nullptr) return error("no buffer");
   const std::optional<int64_t> numel = CheckedNumel(dims);
@@ -137,21 +126,18 @@ absl::StatusOr<HostTensor> HostTensor::View(std::shared_ptr<HostBuffer> buffer,
     return error("a negative dim, or too many elements to count");
   }
   HostTensor t;
-  t.strides_ = strides.empty()
-                   ? ContiguousStrides(dims)
-                   : std::vector<int64_t>(strides.begin(), strides.end());
+  t.strides_ = strides.empty() ? ContiguousStrides(dims)
+                               : std::vector<int64_t>(strides.begin(), strides.end());
   if (t.strides_.size() != dims.size()) {
     return error(absl::StrCat(strides.size(), " strides"));
   }
-  const Wide capacity =
-      static_cast<Wide>(buffer->size()) * 8 / DTypeBits(dtype);
+  const Wide capacity = static_cast<Wide>(buffer->size()) * 8 / DTypeBits(dtype);
   const auto reach = Reach(dims, t.strides_, offset);
-  const bool inside = reach ? reach->first >= 0 && reach->second < capacity
-                            : offset >= 0 && offset <= capacity;
+  const bool inside =
+      reach ? reach->first >= 0 && reach->second < capacity : offset >= 0 && offset <= capacity;
   if (!inside) {
-    return error(absl::StrCat("strides ", DimsToString(t.strides_),
-                              " from element ", offset, " leave a buffer of ",
-                              buffer->size(), " bytes"));
+    return error(absl::StrCat("strides ", DimsToString(t.strides_), " from element ", offset,
+                              " leave a buffer of ", buffer->size(), " bytes"));
   }
   t.buffer_ = std::move(buffer);
   t.dtype_ = dtype;
@@ -175,9 +161,7 @@ HostTensor HostTensor::FromInts(DType dtype, absl::Span<const int64_t> dims,
   return t;
 }
 
-HostTensor HostTensor::Scalar(DType dtype, double value) {
-  return FromDoubles(dtype, {}, {value});
-}
+HostTensor HostTensor::Scalar(DType dtype, double value) { return FromDoubles(dtype, {}, {value}); }
 
 HostTensor HostTensor::ScalarInt(DType dtype, int64_t value) {
   return FromInts(dtype, {}, {value});

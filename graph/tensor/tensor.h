@@ -25,19 +25,17 @@ class HostTensor {
   // memory (check loaded sizes with Allocate).
   HostTensor(DType dtype, absl::Span<const int64_t> dims);
   // As above, but an error when the byte size overflows or passes `max_bytes`.
-  static absl::StatusOr<HostTensor> Allocate(DType dtype,
-                                             absl::Span<const int64_t> dims,
+  static absl::StatusOr<HostTensor> Allocate(DType dtype, absl::Span<const int64_t> dims,
                                              int64_t max_bytes);
-  static absl::StatusOr<HostTensor> Allocate(DType dtype,
-                                             absl::Span<const int64_t> dims) {
+  static absl::StatusOr<HostTensor> Allocate(DType dtype, absl::Span<const int64_t> dims) {
     return Allocate(dtype, dims, kDefaultMaxBytes);
   }
   // A view. `offset` and `strides` count elements; the elements that the dims
   // reach must lie in the buffer (error otherwise). No strides: contiguous.
-  static absl::StatusOr<HostTensor> View(
-      std::shared_ptr<HostBuffer> buffer, DType dtype,
-      absl::Span<const int64_t> dims, absl::Span<const int64_t> strides = {},
-      int64_t offset = 0);
+  static absl::StatusOr<HostTensor> View(std::shared_ptr<HostBuffer> buffer, DType dtype,
+                                         absl::Span<const int64_t> dims,
+                                         absl::Span<const int64_t> strides = {},
+                                         int64_t offset = 0);
 
   // Contiguous tensors from values, converted to `dtype`. The number of values
   // must match the dims.

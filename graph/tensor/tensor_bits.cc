@@ -16,15 +16,13 @@ struct DenseBytes {
   explicit DenseBytes(const HostTensor& t)
       : data(t.raw()),
         size(t.bytes()),
-        last_mask(DTypeBits(t.dtype()) == 4 && t.numel() % 2 == 1 ? 0x0f
-                                                                  : 0xff) {}
+        last_mask(DTypeBits(t.dtype()) == 4 && t.numel() % 2 == 1 ? 0x0f : 0xff) {}
 };
 
 uint64_t HashStep(uint64_t h, uint64_t word) {
   using U128 = unsigned __int128;
   const U128 product = static_cast<U128>(h ^ word) * 0x9e3779b97f4a7c15ull;
-  const uint64_t folded =
-      static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+  const uint64_t folded = static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
   // The rotated state keeps what a zero factor would lose.
   return folded + (h << 23 | h >> 41);
 }

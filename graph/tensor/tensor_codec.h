@@ -54,26 +54,16 @@ struct IntCodec : PlainCodec<T> {
 };
 
 struct BoolCodec : PlainCodec<uint8_t> {
-  double ReadDouble(const uint8_t* base, int64_t i) const {
-    return Load(base, i) != 0;
-  }
-  int64_t ReadInt(const uint8_t* base, int64_t i) const {
-    return Load(base, i) != 0;
-  }
-  void WriteDouble(uint8_t* base, int64_t i, double v) const {
-    Store(base, i, v != 0);
-  }
-  void WriteInt(uint8_t* base, int64_t i, int64_t v) const {
-    Store(base, i, v != 0);
-  }
+  double ReadDouble(const uint8_t* base, int64_t i) const { return Load(base, i) != 0; }
+  int64_t ReadInt(const uint8_t* base, int64_t i) const { return Load(base, i) != 0; }
+  void WriteDouble(uint8_t* base, int64_t i, double v) const { Store(base, i, v != 0); }
+  void WriteInt(uint8_t* base, int64_t i, int64_t v) const { Store(base, i, v != 0); }
 };
 
 // f32 and f64.
 template <typename T>
 struct FloatCodec : PlainCodec<T> {
-  double ReadDouble(const uint8_t* base, int64_t i) const {
-    return this->Load(base, i);
-  }
+  double ReadDouble(const uint8_t* base, int64_t i) const { return this->Load(base, i); }
   int64_t ReadInt(const uint8_t* base, int64_t i) const {
     return TruncateToInt(this->Load(base, i));
   }

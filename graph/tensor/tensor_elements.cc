@@ -20,8 +20,7 @@ std::vector<Axis> JoinAxes(const HostTensor& t) {
   for (int i = 0; i < t.rank(); ++i) {
     const Axis axis = {t.dim(i), t.strides()[i]};
     if (axis.size == 1) continue;
-    if (!axes.empty() &&
-        axes.back().stride == static_cast<__int128>(axis.stride) * axis.size) {
+    if (!axes.empty() && axes.back().stride == static_cast<__int128>(axis.stride) * axis.size) {
       axes.back() = {axes.back().size * axis.size, axis.stride};
     } else {
       axes.push_back(axis);
@@ -70,8 +69,7 @@ namespace {
 
 // Position in the buffer of the element at a row-major index.
 int64_t ElementAt(const HostTensor& t, int64_t index) {
-  WEFT_CHECK(index >= 0 && index < t.numel())
-      << index << " of " << t.numel() << " elements";
+  WEFT_CHECK(index >= 0 && index < t.numel()) << index << " of " << t.numel() << " elements";
   int64_t element = t.offset();
   for (int i = t.rank() - 1; i >= 0; --i) {
     element += index % t.dim(i) * t.strides()[i];
@@ -96,9 +94,7 @@ void CopyNibbles(const HostTensor& t, uint8_t* out) {
   const uint8_t* base = t.buffer()->data();
   int64_t at = 0;
   ForEachRun(t, [&](Run run) {
-    ForEachInRun(run, [&](int64_t i) {
-      codec.WriteInt(out, at++, codec.ReadInt(base, i));
-    });
+    ForEachInRun(run, [&](int64_t i) { codec.WriteInt(out, at++, codec.ReadInt(base, i)); });
   });
 }
 
@@ -166,9 +162,7 @@ double HostTensor::DoubleAt(int64_t index) const {
   WEFT_CHECK(valid());
   const int64_t element = ElementAt(*this, index);
   double value = 0;
-  WithCodec(dtype_, [&](auto codec) {
-    value = codec.ReadDouble(buffer_->data(), element);
-  });
+  WithCodec(dtype_, [&](auto codec) { value = codec.ReadDouble(buffer_->data(), element); });
   return value;
 }
 
@@ -176,9 +170,7 @@ int64_t HostTensor::IntAt(int64_t index) const {
   WEFT_CHECK(valid());
   const int64_t element = ElementAt(*this, index);
   int64_t value = 0;
-  WithCodec(dtype_, [&](auto codec) {
-    value = codec.ReadInt(buffer_->data(), element);
-  });
+  WithCodec(dtype_, [&](auto codec) { value = codec.ReadInt(buffer_->data(), element); });
   return value;
 }
 

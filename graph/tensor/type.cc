@@ -36,9 +36,7 @@ Key MakeKey(Type::Kind kind, DType dtype, absl::Span<const SymInt> dims) {
   return {kind, dtype, dims, h};
 }
 
-Key ToKey(const TypeStorage* s) {
-  return {s->kind, s->dtype, s->dims, s->hash};
-}
+Key ToKey(const TypeStorage* s) { return {s->kind, s->dtype, s->dims, s->hash}; }
 
 struct Hash {
   using is_transparent = void;
@@ -49,24 +47,16 @@ struct Hash {
 struct Eq {
   using is_transparent = void;
   static bool Same(const Key& a, const Key& b) {
-    return a.hash == b.hash && a.kind == b.kind && a.dtype == b.dtype &&
-           a.dims == b.dims;
+    return a.hash == b.hash && a.kind == b.kind && a.dtype == b.dtype && a.dims == b.dims;
   }
-  bool operator()(const TypeStorage* a, const TypeStorage* b) const {
-    return a == b;
-  }
-  bool operator()(const Key& a, const TypeStorage* b) const {
-    return Same(a, ToKey(b));
-  }
-  bool operator()(const TypeStorage* a, const Key& b) const {
-    return Same(ToKey(a), b);
-  }
+  bool operator()(const TypeStorage* a, const TypeStorage* b) const { return a == b; }
+  bool operator()(const Key& a, const TypeStorage* b) const { return Same(a, ToKey(b)); }
+  bool operator()(const TypeStorage* a, const Key& b) const { return Same(ToKey(a), b); }
 };
 
 class Interner {
  public:
-  const TypeStorage* Intern(Type::Kind kind, DType dtype,
-                            absl::Span<const SymInt> dims) {
+  const TypeStorage* Intern(Type::Kind kind, DType dtype, absl::Span<const SymInt> dims) {
     const Key key = MakeKey(kind, dtype, dims);
     {
       absl::ReaderMutexLock lock(&mu_);
@@ -78,8 +68,7 @@ class Interner {
     absl::MutexLock lock(&mu_);
     auto it = set_.find(key);
     if (it != set_.end()) return *it;
-    storage_.push_back(
-        {kind, dtype, is_static, key.hash, numel, {dims.begin(), dims.end()}});
+    storage_.push_back({kind, dtype, is_static, key.hash, numel, {dims.begin(), dims.end()}});
     set_.insert(&storage_.back());
     return &storage_.back();
   }
@@ -90,8 +79,7 @@ class Interner {
   absl::flat_hash_set<const TypeStorage*, Hash, Eq> set_ ABSL_GUARDED_BY(mu_);
 };
 
-const TypeStorage* Intern(Type::Kind kind, DType dtype,
-                          absl::Span<const SymInt> dims) {
+const TypeStorage* Intern(Type::Kind kind, DType dtype, absl::Span<const SymInt> dims) {
   static Interner* const interner = new Interner;
   return interner->Intern(kind, dtype, dims);
 }
@@ -102,13 +90,9 @@ Type Type::Tensor(DType dtype, absl::Span<const SymInt> dims) {
   return Type(Intern(Kind::kTensor, dtype, dims));
 }
 
-Type Type::Symbolic(SymInt value) {
-  return Type(Intern(Kind::kSymInt, DType::kI64, {&value, 1}));
-}
+Type Type::Symbolic(SymInt value) { return Type(Intern(Kind::kSymInt, DType::kI64, {&value, 1})); }
 
-Type::Kind Type::kind() const {
-  return storage_ == nullptr ? Kind::kNone : storage_->kind;
-}
+Type::Kind Type::kind() const { return storage_ == nullptr ? Kind::kNone : storage_->kind; }
 
 DType Type::dtype() const {
   WEFT_CHECK(is_tensor()) << ToString();
@@ -125,21 +109,16 @@ SymInt Type::numel() const {
   return storage_->numel;
 }
 
-std::optional<std::vector<int64_t>> Type::static_dims() const {
-  return AllConstant(dims());
-}
+std::optional<std::vector<int64_t>> Type::static_dims() const { return AllConstant(dims()); }
 
-bool Type::is_static() const {
-  return storage_ != nullptr && storage_->is_static;
-}
+bool Type::is_static() const { return storage_ != nullptr && storage_->is_static; }
 
 SymInt Type::symint() const {
   WEFT_CHECK(is_symint()) << ToString();
   return storage_->numel;
 }
 
-Type Type::Substitute(
-    absl::FunctionRef<std::optional<SymInt>(SymInt)> fn) const {
+Type Type::Substitute(absl::FunctionRef<std::optional<SymInt>(SymInt)> fn) const {
   if (is_static() || kind() == Kind::kNone) return *this;
   if (is_symint()) return Symbolic(weft::Substitute(symint(), fn));
   std::vector<SymInt> dims;

@@ -53,11 +53,8 @@ class Type {
   SymInt symint() const;
 
   Type WithDType(DType dtype) const { return Tensor(dtype, dims()); }
-  Type WithDims(absl::Span<const SymInt> dims) const {
-    return Tensor(dtype(), dims);
-  }
-  Type Substitute(
-      absl::FunctionRef<std::optional<SymInt>(SymInt)> fn) const;
+  Type WithDims(absl::Span<const SymInt> dims) const { return Tensor(dtype(), dims); }
+  Type Substitute(absl::FunctionRef<std::optional<SymInt>(SymInt)> fn) const;
 
   // "f32[s0, 128]", "f32[]", "symint[u0]", "none".
   std::string ToString() const;
@@ -76,9 +73,7 @@ class Type {
   const TypeStorage* storage_ = nullptr;
 };
 
-inline std::ostream& operator<<(std::ostream& os, Type t) {
-  return os << t.ToString();
-}
+inline std::ostream& operator<<(std::ostream& os, Type t) { return os << t.ToString(); }
 
 }  // namespace weft
 

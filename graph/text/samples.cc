@@ -47,8 +47,7 @@ bool SampleParser::ParseSample(Sample* sample) {
   if (!reader_.At(text::kIdentifier)) return reader_.Expected("an op");
   sample->op = registry_.Find(reader_.token().text);
   if (sample->op == nullptr) {
-    return reader_.Fail(begin, absl::StrCat("unknown op \"",
-                                            reader_.token().text, "\""));
+    return reader_.Fail(begin, absl::StrCat("unknown op \"", reader_.token().text, "\""));
   }
   reader_.Advance();
   if (!reader_.Expect('(') || !ParseArguments(sample, begin)) return false;
@@ -72,17 +71,15 @@ bool SampleParser::ParseArguments(Sample* sample, size_t begin) {
   bool any_attr = false;
   if (!reader_.At(')')) {
     do {
-      const bool attr = reader_.At(text::kIdentifier) &&
-                        !reader_.AtWord("none") && !reader_.AtWord("symint") &&
-                        !ParseDType(reader_.token().text);
+      const bool attr = reader_.At(text::kIdentifier) && !reader_.AtWord("none") &&
+                        !reader_.AtWord("symint") && !ParseDType(reader_.token().text);
       if (attr) {
         any_attr = true;
         if (!reader_.ParseAttribute(schema, &values, &given)) return false;
         continue;
       }
       if (any_attr) {
-        return reader_.Fail(reader_.position(),
-                            "operands stand before attributes");
+        return reader_.Fail(reader_.position(), "operands stand before attributes");
       }
       sample->operands.emplace_back();
       if (!ParseOperand(&sample->operands.back())) return false;
@@ -123,8 +120,7 @@ bool SampleParser::ParseValues(SampleOperand* operand) {
   const Type type = operand->type;
   const SymInt count = type.is_tensor() ? type.numel() : SymInt(1);
   if (count.Is(static_cast<int64_t>(operand->values.size()))) return true;
-  return reader_.Fail(begin, absl::StrCat(operand->values.size(),
-                                          " values for ", type.ToString()));
+  return reader_.Fail(begin, absl::StrCat(operand->values.size(), " values for ", type.ToString()));
 }
 
 bool SampleParser::ParseValue(double* value) {
@@ -140,24 +136,21 @@ bool SampleParser::FinishOperands(Sample* sample, size_t begin) {
   const OpSchema& schema = sample->op->schema();
   const size_t fixed = schema.num_fixed_operands();
   // Optional operands at the end may be left out.
-  while (sample->operands.size() < fixed &&
-         schema.operands[sample->operands.size()].optional) {
+  while (sample->operands.size() < fixed && schema.operands[sample->operands.size()].optional) {
     sample->operands.emplace_back();
   }
   const size_t given = sample->operands.size();
   if (given < fixed || (given > fixed && !schema.has_variadic_operand())) {
-    return reader_.Fail(begin, absl::StrCat(schema.name, " takes ", fixed,
-                                            " operands, not ", given));
+    return reader_.Fail(begin,
+                        absl::StrCat(schema.name, " takes ", fixed, " operands, not ", given));
   }
   for (size_t i = 0; i < given; ++i) {
-    const OperandSpec& spec =
-        schema.operands[std::min(i, schema.operands.size() - 1)];
+    const OperandSpec& spec = schema.operands[std::min(i, schema.operands.size() - 1)];
     const Type type = sample->operands[i].type;
     const bool absent = type.kind() == Type::Kind::kNone;
     if (absent ? spec.optional : type.is_symint() == spec.symint) continue;
-    return reader_.Fail(begin, absl::StrCat("operand ", spec.name, " of ",
-                                            schema.name, " cannot be ",
-                                            type.ToString()));
+    return reader_.Fail(begin, absl::StrCat("operand ", spec.name, " of ", schema.name,
+                                            " cannot be ", type.ToString()));
   }
   return true;
 }

@@ -41,17 +41,17 @@ std::string PrintGraph(const Graph& graph, const PrintOptions& options = {});
 
 // Errors are InvalidArgument and begin with "<filename>:<line>:<column>: ".
 // The result is verified. Nesting, ranks, counts and constant sizes are bounded.
-absl::StatusOr<std::unique_ptr<Module>> ParseModule(
-    absl::string_view text, const OpRegistry& registry,
-    absl::string_view filename = "<text>");
+absl::StatusOr<std::unique_ptr<Module>> ParseModule(absl::string_view text,
+                                                    const OpRegistry& registry,
+                                                    absl::string_view filename = "<text>");
 
 // Nodes, sizes and types alone: graph/text/parts/text_parts.h.
 
 // An operand of a sample: a type and, optionally, the values or the range that
 // the elements are drawn from.
 struct SampleOperand {
-  Type type;                      // Type() for `none`.
-  std::vector<double> values;     // f32[2]{1, 2}
+  Type type;                       // Type() for `none`.
+  std::vector<double> values;      // f32[2]{1, 2}
   std::optional<double> min, max;  // f32[2]{0..1}
 };
 

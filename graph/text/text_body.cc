@@ -93,13 +93,11 @@ void Statement::Clear() {
 
 // --- Graphs ----------------------------------------------------------------
 
-bool ModuleParser::ParseBody(Scope* scope, const Signature& signature,
-                             size_t depth) {
+bool ModuleParser::ParseBody(Scope* scope, const Signature& signature, size_t depth) {
   Declare(signature.input_symbols);
   if (depth > kMaxNesting) {
     return reader_.Fail(reader_.position(),
-                        absl::StrCat("more than ", kMaxNesting,
-                                     " nested graphs"));
+                        absl::StrCat("more than ", kMaxNesting, " nested graphs"));
   }
   if (statements_.size() <= depth) {
     statements_.push_back(std::make_unique<Statement>());
@@ -130,18 +128,15 @@ bool ModuleParser::ParseReturn(Scope* scope, const Signature& signature) {
   scope->graph()->SetOutputs(values);
   if (!signature.has_outputs) return true;
   if (signature.outputs.size() != values.size()) {
-    return reader_.Fail(begin, absl::StrCat(
-                                   Plural(values.size(), "output"),
-                                   " where the signature has ",
-                                   signature.outputs.size()));
+    return reader_.Fail(begin, absl::StrCat(Plural(values.size(), "output"),
+                                            " where the signature has ", signature.outputs.size()));
   }
   for (size_t i = 0; i < values.size(); ++i) {
     const auto& [type_begin, type] = signature.outputs[i];
     if (type == values[i]->type()) continue;
-    return reader_.Fail(type_begin,
-                        absl::StrCat("output ", i, " has type ",
-                                     values[i]->type().ToString(), ", not ",
-                                     type.ToString()));
+    return reader_.Fail(
+        type_begin, absl::StrCat("output ", i, " has type ", values[i]->type().ToString(), ", not ",
+                                 type.ToString()));
   }
   return true;
 }
@@ -151,8 +146,8 @@ bool ModuleParser::ParseReturn(Scope* scope, const Signature& signature) {
 bool ModuleParser::ParseStatement(Scope* scope, size_t depth) {
   Statement* s = statements_[depth].get();
   s->Clear();
-  if (!ParseResults(s) || !ParseOpName(s) || !reader_.Expect('(') ||
-      !ParseArguments(*scope, s) || !reader_.Expect(')')) {
+  if (!ParseResults(s) || !ParseOpName(s) || !reader_.Expect('(') || !ParseArguments(*scope, s) ||
+      !reader_.Expect(')')) {
     return false;
   }
   DeclareNewSymbols();
@@ -195,11 +190,9 @@ bool ModuleParser::UnknownOp(absl::string_view name) {
       closest = op->name();
     }
   }
-  return reader_.Fail(
-      reader_.position(),
-      absl::StrCat("unknown op \"", name.substr(0, kMaxName), "\"",
-                   closest.empty() ? "" : "; is it ", closest,
-                   closest.empty() ? "" : "?"));
+  return reader_.Fail(reader_.position(), absl::StrCat("unknown op \"", name.substr(0, kMaxName),
+                                                       "\"", closest.empty() ? "" : "; is it ",
+                                                       closest, closest.empty() ? "" : "?"));
 }
 
 bool ModuleParser::ParseArguments(const Scope& scope, Statement* s) {
@@ -240,11 +233,9 @@ bool ModuleParser::ParseOperand(const Scope& scope, Value** value) {
     const Token& token = reader_.token();
     return reader_.Fail(
         token.begin,
-        absl::StrCat("undefined value ",
-                     reader_.text().substr(token.begin, token.end - token.begin),
-                     scope.outer() != nullptr
-                         ? " (nested graphs see nothing but their inputs)"
-                         : ""));
+        absl::StrCat(
+            "undefined value ", reader_.text().substr(token.begin, token.end - token.begin),
+            scope.outer() != nullptr ? " (nested graphs see nothing but their inputs)" : ""));
   }
   reader_.Advance();
   return true;
@@ -290,8 +281,7 @@ bool ModuleParser::ParseLocation(Statement* s) {
   return reader_.Expect(')');
 }
 
-bool ModuleParser::ParseRegions(const Scope* outer, Statement* s,
-                                size_t depth) {
+bool ModuleParser::ParseRegions(const Scope* outer, Statement* s, size_t depth) {
   const std::vector<std::string>& names = s->op->schema().regions;
   if (names.empty()) return true;
   if (!reader_.Expect('{')) return false;
@@ -301,8 +291,8 @@ bool ModuleParser::ParseRegions(const Scope* outer, Statement* s,
   return reader_.Expect('}');
 }
 
-bool ModuleParser::ParseRegion(const Scope* outer, const std::string& name,
-                               Statement* s, size_t depth) {
+bool ModuleParser::ParseRegion(const Scope* outer, const std::string& name, Statement* s,
+                               size_t depth) {
   if (!reader_.ExpectWord(name)) return false;
   std::string own_name = name;
   if (reader_.At(kGlobal) || reader_.At(kQuotedGlobal)) {
@@ -311,8 +301,7 @@ bool ModuleParser::ParseRegion(const Scope* outer, const std::string& name,
   s->regions.push_back(std::make_unique<Graph>(module_.get(), own_name));
   Scope scope(s->regions.back().get(), outer);
   Signature signature;
-  return ParseSignature(&scope, &signature) &&
-         ParseBody(&scope, signature, depth + 1);
+  return ParseSignature(&scope, &signature) && ParseBody(&scope, signature, depth + 1);
 }
 
 }  // namespace weft::text

@@ -26,9 +26,9 @@ bool ConstantsReader::ParseEntry(TextReader* reader) {
   Labeled entry;
   Type type;
   if (!reader->ParseSigilName(/*value=*/false, &label) ||
-      (reader->At(kString) && !reader->ParseString(&entry.name)) ||
-      !reader->Expect(':') || !reader->ParseType(&type) ||
-      !reader->Expect('=') || !ParseContents(reader, type, &entry.tensor)) {
+      (reader->At(kString) && !reader->ParseString(&entry.name)) || !reader->Expect(':') ||
+      !reader->ParseType(&type) || !reader->Expect('=') ||
+      !ParseContents(reader, type, &entry.tensor)) {
     return false;
   }
   if (!labeled_.emplace(label, std::move(entry)).second) {
@@ -37,12 +37,10 @@ bool ConstantsReader::ParseEntry(TextReader* reader) {
   return true;
 }
 
-bool ConstantsReader::ParseContents(TextReader* reader, Type type,
-                                    HostTensor* out) {
+bool ConstantsReader::ParseContents(TextReader* reader, Type type, HostTensor* out) {
   if (reader->AtWord("dense")) {
     size_t elements;
-    return reader->SkipDense(&elements) &&
-           reader->ParseElements(elements, type, out);
+    return reader->SkipDense(&elements) && reader->ParseElements(elements, type, out);
   }
   if (reader->AtWord("omitted")) {
     return reader->Fail(reader->position(),
@@ -110,17 +108,15 @@ bool ConstantsReader::Resolve(const Reference& reference, Type type, int* id) {
     it = labeled_.find(reference.label);
   }
   if (it == labeled_.end()) {
-    return reader_.Fail(reference.begin, absl::StrCat("no constant is called @",
-                                                      reference.label));
+    return reader_.Fail(reference.begin, absl::StrCat("no constant is called @", reference.label));
   }
   Labeled& entry = it->second;
   if (entry.id < 0) entry.id = store_.Add(entry.tensor, entry.name);
   *id = entry.id;
   const Type own = entry.tensor.type();
   if (!written || own == type) return true;
-  return reader_.Fail(reference.begin,
-                      absl::StrCat("@", reference.label, " has type ",
-                                   own.ToString(), ", not ", type.ToString()));
+  return reader_.Fail(reference.begin, absl::StrCat("@", reference.label, " has type ",
+                                                    own.ToString(), ", not ", type.ToString()));
 }
 
 }  // namespace weft::text

@@ -21,8 +21,7 @@ class ConstantsReader {
     size_t elements = 0;  // Offset of what dense<> holds; 0 for a label.
   };
 
-  ConstantsReader(TextReader* reader, absl::string_view filename,
-                  ConstantStore* store)
+  ConstantsReader(TextReader* reader, absl::string_view filename, ConstantStore* store)
       : reader_(*reader), filename_(filename), store_(*store) {}
 
   // A label that is not known yet is looked for in the `constants` blocks from

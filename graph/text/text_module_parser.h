@@ -35,8 +35,7 @@ inline bool IsNumber(const Token& token) {
 class Scope {
  public:
   // `outer` is the scope around a nested graph.
-  explicit Scope(Graph* graph, const Scope* outer = nullptr)
-      : graph_(graph), outer_(outer) {}
+  explicit Scope(Graph* graph, const Scope* outer = nullptr) : graph_(graph), outer_(outer) {}
   Graph* graph() const { return graph_; }
   const Scope* outer() const { return outer_; }
   // The value that the token names; null when there is none.
@@ -79,8 +78,7 @@ struct Statement {
 
 class ModuleParser {
  public:
-  ModuleParser(absl::string_view text, const OpRegistry& registry,
-               absl::string_view filename)
+  ModuleParser(absl::string_view text, const OpRegistry& registry, absl::string_view filename)
       : filename_(filename),
         reader_(text, filename),
         registry_(registry),
@@ -105,8 +103,7 @@ class ModuleParser {
   bool ParseInput(Scope* scope);
   bool ParseInputAttribute(Graph* graph, int input);
   bool ParseOutputs(const Scope& scope, Signature* signature);
-  bool ParseWriteBack(const Scope& scope, size_t begin,
-                      std::vector<int>* write_backs);
+  bool ParseWriteBack(const Scope& scope, size_t begin, std::vector<int>* write_backs);
   void Declare(absl::Span<const SymInt> symbols);
   void DeclareNewSymbols();
 
@@ -123,8 +120,7 @@ class ModuleParser {
   void DefineSymbols(Type type);
   bool ParseLocation(Statement* s);
   bool ParseRegions(const Scope* outer, Statement* s, size_t depth);
-  bool ParseRegion(const Scope* outer, const std::string& name, Statement* s,
-                   size_t depth);
+  bool ParseRegion(const Scope* outer, const std::string& name, Statement* s, size_t depth);
 
   // text_node.cc
   bool MakeNode(Scope* scope, Statement* s);

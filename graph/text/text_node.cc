@@ -17,32 +17,28 @@ bool ModuleParser::FinishOperands(Statement* s) {
   const size_t fixed = schema.num_fixed_operands();
   const size_t given = s->operands.size();
   // Optional operands at the end may be left out.
-  while (s->operands.size() < fixed &&
-         schema.operands[s->operands.size()].optional) {
+  while (s->operands.size() < fixed && schema.operands[s->operands.size()].optional) {
     s->operands.push_back(nullptr);
     s->operand_begins.push_back(s->begin);
   }
   const bool variadic = schema.has_variadic_operand();
   if (s->operands.size() < fixed || (given > fixed && !variadic)) {
-    return reader_.Fail(
-        s->begin, absl::StrCat(s->op->name(), " takes ",
-                               variadic ? "at least " : "",
-                               Plural(fixed, "operand"), ", not ", given));
+    return reader_.Fail(s->begin,
+                        absl::StrCat(s->op->name(), " takes ", variadic ? "at least " : "",
+                                     Plural(fixed, "operand"), ", not ", given));
   }
   s->operand_types.clear();
   for (size_t i = 0; i < s->operands.size(); ++i) {
-    const OperandSpec& spec =
-        schema.operands[std::min(i, schema.operands.size() - 1)];
+    const OperandSpec& spec = schema.operands[std::min(i, schema.operands.size() - 1)];
     const Value* v = s->operands[i];
     s->operand_types.push_back(v != nullptr ? v->type() : Type());
     if (v == nullptr ? spec.optional : v->type().is_symint() == spec.symint) {
       continue;
     }
-    return reader_.Fail(
-        s->operand_begins[i],
-        absl::StrCat("operand ", spec.name, " of ", s->op->name(), " is a ",
-                     spec.symint ? "symint" : "tensor", ", found ",
-                     s->operand_types.back().ToString()));
+    return reader_.Fail(s->operand_begins[i],
+                        absl::StrCat("operand ", spec.name, " of ", s->op->name(), " is a ",
+                                     spec.symint ? "symint" : "tensor", ", found ",
+                                     s->operand_types.back().ToString()));
   }
   return true;
 }
@@ -55,8 +51,7 @@ bool ModuleParser::FinishAttrs(Statement* s) {
   }
   if (s->op == &ops::constant) return true;
   if (s->any_attr) {
-    if (!reader_.FinishAttributes(schema, s->begin, &s->attr_values,
-                                  s->attrs_given)) {
+    if (!reader_.FinishAttributes(schema, s->begin, &s->attr_values, s->attrs_given)) {
       return false;
     }
     s->attrs = AttrList::Get(std::move(s->attr_values));
@@ -65,8 +60,7 @@ bool ModuleParser::FinishAttrs(Statement* s) {
   const AttrList*& defaults = default_attrs_[s->op];
   if (defaults == nullptr) {
     std::vector<AttrValue> values(schema.attrs.size());
-    if (!reader_.FinishAttributes(schema, s->begin, &values,
-                                  std::vector<bool>(values.size()))) {
+    if (!reader_.FinishAttributes(schema, s->begin, &values, std::vector<bool>(values.size()))) {
       return false;
     }
     defaults = AttrList::Get(std::move(values));
@@ -90,8 +84,7 @@ bool ModuleParser::CheckAttrSymbols(const Scope& scope, const Statement& s) {
     for (SymInt size : value.symints()) ForEachSymbol(size, check);
   }
   return !unknown.is_valid() ||
-         reader_.Fail(s.begin, absl::StrCat("the unbacked symbol ",
-                                            unknown.ToString(),
+         reader_.Fail(s.begin, absl::StrCat("the unbacked symbol ", unknown.ToString(),
                                             " is used before its definition"));
 }
 
@@ -138,8 +131,7 @@ bool ModuleParser::FinishConstant(Statement* s) {
 
 // The written types stand, for Infer would define fresh symbols. What it says
 // of kinds, dtypes and ranks holds.
-bool ModuleParser::CheckDataDependent(const Scope& scope, const Statement& s,
-                                      OpArgs args) {
+bool ModuleParser::CheckDataDependent(const Scope& scope, const Statement& s, OpArgs args) {
   if (!scratch_symbols_) scratch_symbols_ = module_->symbols();
   args.symbols = &*scratch_symbols_;
   const absl::StatusOr<Types> inferred = InferTypes(args);
@@ -150,14 +142,11 @@ bool ModuleParser::CheckDataDependent(const Scope& scope, const Statement& s,
     const Type expected = (*inferred)[i];
     const bool fits =
         type.kind() == expected.kind() &&
-        (type.is_symint() || (type.dtype() == expected.dtype() &&
-                              type.rank() == expected.rank()));
+        (type.is_symint() || (type.dtype() == expected.dtype() && type.rank() == expected.rank()));
     if (!fits) {
       return reader_.Fail(s.types_begin,
-                          absl::StrCat("type ", type.ToString(), " of result ",
-                                       i, " of ", s.op->name(),
-                                       " is not of the form ",
-                                       expected.ToString()));
+                          absl::StrCat("type ", type.ToString(), " of result ", i, " of ",
+                                       s.op->name(), " is not of the form ", expected.ToString()));
     }
     if (!CheckNewSymbols(scope, s, type)) return false;
   }
@@ -166,8 +155,7 @@ bool ModuleParser::CheckDataDependent(const Scope& scope, const Statement& s,
 
 // The unbacked symbols in the result of a data-dependent node come from its
 // operands, or this node is the one that defines them.
-bool ModuleParser::CheckNewSymbols(const Scope& scope, const Statement& s,
-                                   Type type) {
+bool ModuleParser::CheckNewSymbols(const Scope& scope, const Statement& s, Type type) {
   SymInt taken = SymInt::Invalid();
   const auto check = [&](SymInt symbol) {
     if (!module_->symbols().IsUnbacked(symbol) ||
@@ -192,28 +180,23 @@ bool ModuleParser::CheckNewSymbols(const Scope& scope, const Statement& s,
   }
   return !taken.is_valid() ||
          reader_.Fail(s.types_begin,
-                      absl::StrCat("the unbacked symbol ", taken.ToString(),
-                                   " is defined twice"));
+                      absl::StrCat("the unbacked symbol ", taken.ToString(), " is defined twice"));
 }
 
 bool ModuleParser::CheckResultCount(const Statement& s, size_t count) {
   return s.types.size() == count ||
-         reader_.Fail(s.types_begin,
-                      absl::StrCat(s.op->name(), " has ",
-                                   Plural(count, "result"), ", not ",
-                                   s.types.size()));
+         reader_.Fail(s.types_begin, absl::StrCat(s.op->name(), " has ", Plural(count, "result"),
+                                                  ", not ", s.types.size()));
 }
 
-bool ModuleParser::CheckWrittenTypes(const Statement& s,
-                                     const Types& inferred) {
+bool ModuleParser::CheckWrittenTypes(const Statement& s, const Types& inferred) {
   if (!CheckResultCount(s, inferred.size())) return false;
   for (size_t i = 0; i < inferred.size(); ++i) {
     if (IsLegalRefinement(s.types[i], inferred[i], module_->symbols())) continue;
     return reader_.Fail(
         s.types_begin,
-        absl::StrCat("type ", s.types[i].ToString(), " of result ", i, " of ",
-                     s.op->name(), " does not match the inferred ",
-                     inferred[i].ToString()));
+        absl::StrCat("type ", s.types[i].ToString(), " of result ", i, " of ", s.op->name(),
+                     " does not match the inferred ", inferred[i].ToString()));
   }
   return true;
 }
@@ -224,13 +207,11 @@ bool ModuleParser::MakeNode(Scope* scope, Statement* s) {
     return false;
   }
   if (s->results.size() != s->types.size()) {
-    return reader_.Fail(s->begin,
-                        absl::StrCat(s->op->name(), " has ",
-                                     Plural(s->types.size(), "result"), ", ",
-                                     s->results.size(), " are named"));
+    return reader_.Fail(
+        s->begin, absl::StrCat(s->op->name(), " has ", Plural(s->types.size(), "result"), ", ",
+                               s->results.size(), " are named"));
   }
-  Node* node = scope->graph()->CreateNode(*s->op, s->operands, s->attrs,
-                                          s->types, nullptr,
+  Node* node = scope->graph()->CreateNode(*s->op, s->operands, s->attrs, s->types, nullptr,
                                           std::move(s->regions));
   node->set_provenance(s->provenance);
   for (size_t i = 0; i < s->results.size(); ++i) {
@@ -238,8 +219,7 @@ bool ModuleParser::MakeNode(Scope* scope, Statement* s) {
     if (scope->Define(token, node->result(static_cast<int>(i)))) continue;
     return reader_.Fail(
         token.begin,
-        absl::StrCat("value ",
-                     reader_.text().substr(token.begin, token.end - token.begin),
+        absl::StrCat("value ", reader_.text().substr(token.begin, token.end - token.begin),
                      " is defined twice"));
   }
   return true;

@@ -1,10 +1,9 @@
 // Reads modules in the text form: top level and signatures. docs/text-form.md
 // has the grammar; text_body.cc reads what stands between the braces.
-#include "graph/text/text_module_parser.h"
-
 #include "absl/strings/str_cat.h"
 #include "base/quote.h"
 #include "graph/text/text.h"
+#include "graph/text/text_module_parser.h"
 #include "graph/text/text_symbols.h"
 #include "graph/verify/verifier.h"
 
@@ -17,8 +16,7 @@ absl::StatusOr<std::unique_ptr<Module>> ModuleParser::Run() {
   }
   const absl::Status verified = Verify(*module_);
   if (!verified.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(filename_, ":1:1: ", verified.message()));
+    return absl::InvalidArgumentError(absl::StrCat(filename_, ":1:1: ", verified.message()));
   }
   return std::move(module_);
 }
@@ -55,14 +53,12 @@ bool ModuleParser::ParseFunction() {
   std::string name;
   if (!reader_.ParseSigilName(/*value=*/false, &name)) return false;
   if (!function_names_.insert(name).second) {
-    return reader_.Fail(begin,
-                        absl::StrCat("function @", name, " is defined twice"));
+    return reader_.Fail(begin, absl::StrCat("function @", name, " is defined twice"));
   }
   Scope scope(module_->AddFunction(name));
   Signature signature;
   if (!ParseSignature(&scope, &signature)) return false;
-  if (reader_.AcceptWord("where") &&
-      !ParseFacts(&reader_, &module_->symbols())) {
+  if (reader_.AcceptWord("where") && !ParseFacts(&reader_, &module_->symbols())) {
     return false;
   }
   scratch_symbols_.reset();
@@ -100,8 +96,7 @@ bool ModuleParser::ParseInput(Scope* scope) {
   Value* input = graph->AddInput(type, name);
   if (!scope->Define(token, input)) {
     return reader_.Fail(token.begin,
-                        absl::StrCat("input %", NameToString(name),
-                                     " is defined twice"));
+                        absl::StrCat("input %", NameToString(name), " is defined twice"));
   }
   if (!reader_.Accept('{')) return true;
   do {
@@ -112,8 +107,7 @@ bool ModuleParser::ParseInput(Scope* scope) {
 
 bool ModuleParser::ParseInputAttribute(Graph* graph, int input) {
   if (reader_.AcceptWord("param")) {
-    return reader_.Expect('=') &&
-           reader_.ParseString(&graph->input_info(input).param);
+    return reader_.Expect('=') && reader_.ParseString(&graph->input_info(input).param);
   }
   const bool initial = reader_.AcceptWord("initial");
   if (!initial && !reader_.AcceptWord("value")) {
@@ -129,20 +123,17 @@ bool ModuleParser::ParseInputAttribute(Graph* graph, int input) {
   int id;
   if (!constants_.Resolve(reference, literal_type, &id)) return false;
   const Type own = module_->constants().tensor(id).type();
-  const bool fits = type.is_symint()
-                        ? own == Type::Scalar(DType::kI64)
-                        : IsLegalRefinement(own, type, module_->symbols());
+  const bool fits = type.is_symint() ? own == Type::Scalar(DType::kI64)
+                                     : IsLegalRefinement(own, type, module_->symbols());
   InputInfo& info = graph->input_info(input);
   (initial ? info.initial : info.value) = id;
-  return fits || reader_.Fail(reference.begin,
-                              absl::StrCat("a value of type ", own.ToString(),
-                                           " for an input of type ",
-                                           type.ToString()));
+  return fits ||
+         reader_.Fail(reference.begin, absl::StrCat("a value of type ", own.ToString(),
+                                                    " for an input of type ", type.ToString()));
 }
 
 // `{writes=%x}` after the type of an output: input %x gets its value.
-bool ModuleParser::ParseWriteBack(const Scope& scope, size_t begin,
-                                  std::vector<int>* write_backs) {
+bool ModuleParser::ParseWriteBack(const Scope& scope, size_t begin, std::vector<int>* write_backs) {
   if (!reader_.Accept('{')) {
     return write_backs->empty() ||
            reader_.Fail(begin, "outputs that are written to inputs come last");
@@ -151,8 +142,7 @@ bool ModuleParser::ParseWriteBack(const Scope& scope, size_t begin,
   if (!reader_.ExpectWord("writes") || !reader_.Expect('=')) return false;
   const size_t name = reader_.position();
   if (!ParseOperand(scope, &input)) return false;
-  if (input == nullptr ||
-      (!write_backs->empty() && input->index() <= write_backs->back())) {
+  if (input == nullptr || (!write_backs->empty() && input->index() <= write_backs->back())) {
     return reader_.Fail(name, "written inputs stand in order, each once");
   }
   write_backs->push_back(input->index());
@@ -172,8 +162,7 @@ bool ModuleParser::ParseOutputs(const Scope& scope, Signature* signature) {
     const size_t begin = reader_.position();
     if (reader_.At(kValue) || reader_.At(kQuotedValue)) {
       names.emplace_back();
-      if (!reader_.ParseSigilName(/*value=*/true, &names.back()) ||
-          !reader_.Expect(':')) {
+      if (!reader_.ParseSigilName(/*value=*/true, &names.back()) || !reader_.Expect(':')) {
         return false;
       }
     }
@@ -191,9 +180,9 @@ bool ModuleParser::ParseOutputs(const Scope& scope, Signature* signature) {
 
 }  // namespace text
 
-absl::StatusOr<std::unique_ptr<Module>> ParseModule(
-    absl::string_view text, const OpRegistry& registry,
-    absl::string_view filename) {
+absl::StatusOr<std::unique_ptr<Module>> ParseModule(absl::string_view text,
+                                                    const OpRegistry& registry,
+                                                    absl::string_view filename) {
   return text::ModuleParser(text, registry, filename).Run();
 }
 

@@ -104,8 +104,8 @@ class FactParser {
       table_.Declare(fact.info);
       if (!HasValues(*table_.Find(fact.info.symbol))) {
         const SymInt symbol = fact.info.symbol;
-        return reader_.Fail(fact.begin, absl::StrCat("the facts leave no value for ",
-                                                     symbol.ToString()));
+        return reader_.Fail(fact.begin,
+                            absl::StrCat("the facts leave no value for ", symbol.ToString()));
       }
     }
     for (const Condition& c : conditions_) {

@@ -56,28 +56,25 @@ using internal::VerifyWrites;
 namespace internal {
 
 constexpr const char* kInvariantNames[] = {
-    "",           "list",    "ids",     "order", "uses",  "operands",
-    "attributes", "regions", "results", "sizes", "types", "constants",
-    "symbols",    "signature", "writes"};
+    "",        "list",  "ids",   "order",     "uses",    "operands",  "attributes", "regions",
+    "results", "sizes", "types", "constants", "symbols", "signature", "writes"};
 
-absl::Status BrokenInvariant(Invariant invariant, const Graph& graph,
-                             const Node* node, absl::string_view message) {
+absl::Status BrokenInvariant(Invariant invariant, const Graph& graph, const Node* node,
+                             absl::string_view message) {
   const int number = static_cast<int>(invariant);
-  std::string text = absl::StrCat(
-      "verifier: invariant ", number, " (", kInvariantNames[number],
-      ") is broken: ", message, "\n  in graph \"",
-      (node != nullptr ? *node->graph() : graph).name(), "\"");
+  std::string text = absl::StrCat("verifier: invariant ", number, " (", kInvariantNames[number],
+                                  ") is broken: ", message, "\n  in graph \"",
+                                  (node != nullptr ? *node->graph() : graph).name(), "\"");
   if (node == nullptr) return absl::InternalError(text);
   absl::StrAppend(&text, ", node ", node->id(), " (", node->op().name(), "):");
   constexpr int kMaxShown = 8;
   for (int i = 0; i < std::min(node->num_operands(), kMaxShown); ++i) {
     const Value* v = node->operand(i);
     if (v == nullptr) continue;
-    absl::StrAppend(
-        &text, "\n      ",
-        v->node() != nullptr
-            ? PrintNode(*v->node())
-            : absl::StrCat("input ", v->index(), ": ", v->type().ToString()));
+    absl::StrAppend(&text, "\n      ",
+                    v->node() != nullptr
+                        ? PrintNode(*v->node())
+                        : absl::StrCat("input ", v->index(), ": ", v->type().ToString()));
   }
   absl::StrAppend(&text, "\n    > ", PrintNode(*node));
   return absl::InternalError(text);
@@ -122,8 +119,7 @@ class GraphVerifier {
   absl::Status status_;
 };
 
-bool GraphVerifier::Fail(Invariant invariant, const Node* node,
-                         absl::string_view message) {
+bool GraphVerifier::Fail(Invariant invariant, const Node* node, absl::string_view message) {
   if (status_.ok()) {
     status_ = BrokenInvariant(invariant, graph_, node, message);
   }
@@ -134,15 +130,12 @@ bool GraphVerifier::CheckInputs() {
   for (int i = 0; i < graph_.num_inputs(); ++i) {
     const Value* input = graph_.input(i);
     if (input->node() != nullptr || input->index() != i) {
-      return Fail(Invariant::kIds, nullptr,
-                  absl::StrCat("input ", i, " does not know its place"));
+      return Fail(Invariant::kIds, nullptr, absl::StrCat("input ", i, " does not know its place"));
     }
     if (!DefineValue(input, nullptr)) return false;
-    if (input->type().kind() == Type::Kind::kNone ||
-        !IsSizeType(input->type())) {
+    if (input->type().kind() == Type::Kind::kNone || !IsSizeType(input->type())) {
       return Fail(Invariant::kSizes, nullptr,
-                  absl::StrCat("input ", i, " has type ",
-                               input->type().ToString()));
+                  absl::StrCat("input ", i, " has type ", input->type().ToString()));
     }
   }
   return true;
@@ -151,15 +144,14 @@ bool GraphVerifier::CheckInputs() {
 bool GraphVerifier::CheckNodes() {
   const Node* prev = nullptr;
   int64_t position = 0;
-  for (const Node* node = graph_.first_node(); node != nullptr;
-       prev = node, node = node->next()) {
+  for (const Node* node = graph_.first_node(); node != nullptr; prev = node, node = node->next()) {
     if (!CheckLinks(node, prev, position++) || !CheckNode(node)) return false;
   }
   if (prev != graph_.return_node() || position != graph_.num_nodes() + 1) {
-    return Fail(Invariant::kList, prev,
-                absl::StrCat("the list has ", position,
-                             " nodes, the last is not the return node or ",
-                             "num_nodes() is not ", position - 1));
+    return Fail(
+        Invariant::kList, prev,
+        absl::StrCat("the list has ", position, " nodes, the last is not the return node or ",
+                     "num_nodes() is not ", position - 1));
   }
   return true;
 }
@@ -170,8 +162,7 @@ bool GraphVerifier::CheckNode(const Node* node) {
   return status_.ok() && DefineResults(node);
 }
 
-bool GraphVerifier::CheckLinks(const Node* node, const Node* prev,
-                               int64_t position) {
+bool GraphVerifier::CheckLinks(const Node* node, const Node* prev, int64_t position) {
   if (position > graph_.num_nodes()) {
     return Fail(Invariant::kList, node, "more nodes than num_nodes() and a return");
   }
@@ -198,8 +189,7 @@ bool GraphVerifier::CheckOrder(const Node* node) {
     ++num_slots_;
     if (v->id() < values_.size() && values_[v->id()] == v) continue;
     return Fail(Invariant::kOrder, node,
-                absl::StrCat(i < n ? "operand " : "symbol operand ",
-                             i < n ? i : i - n,
+                absl::StrCat(i < n ? "operand " : "symbol operand ", i < n ? i : i - n,
                              " is not defined before the node in its graph"));
   }
   return true;
@@ -219,8 +209,7 @@ bool GraphVerifier::DefineResults(const Node* node) {
 bool GraphVerifier::DefineValue(const Value* value, const Node* node) {
   if (value->id() >= values_.size() || values_[value->id()] != nullptr) {
     return Fail(Invariant::kIds, node,
-                absl::StrCat("value id ", value->id(),
-                             " is taken or out of range"));
+                absl::StrCat("value id ", value->id(), " is taken or out of range"));
   }
   values_[value->id()] = value;
   return true;
@@ -231,36 +220,31 @@ bool GraphVerifier::CheckUses() {
     if (value != nullptr && !CheckUsesOf(value)) return false;
   }
   if (num_uses_ != num_slots_) {
-    return Fail(Invariant::kUses, nullptr,
-                absl::StrCat("the use lists have ", num_uses_,
-                             " entries for ", num_slots_, " operands"));
+    return Fail(
+        Invariant::kUses, nullptr,
+        absl::StrCat("the use lists have ", num_uses_, " entries for ", num_slots_, " operands"));
   }
   return true;
 }
 
 bool GraphVerifier::CheckUsesOf(const Value* value) {
-  for (const Use* use = value->first_use(); use != nullptr;
-       use = use->next()) {
+  for (const Use* use = value->first_use(); use != nullptr; use = use->next()) {
     if (++num_uses_ > num_slots_) {
       return Fail(Invariant::kUses, value->node(),
-                  absl::StrCat("the use lists have more than ", num_slots_,
-                               " entries"));
+                  absl::StrCat("the use lists have more than ", num_slots_, " entries"));
     }
     const Node* user = use->user();
     if (user != nullptr && user->graph() != &graph_) {
       return Fail(Invariant::kOrder, user,
-                  absl::StrCat("it uses a value of graph \"", graph_.name(),
-                               "\""));
+                  absl::StrCat("it uses a value of graph \"", graph_.name(), "\""));
     }
     if (user == nullptr || use->value() != value || user->id() >= nodes_.size() ||
         nodes_[user->id()] != user) {
       return Fail(Invariant::kUses, value->node(),
-                  absl::StrCat("value ", value->id(),
-                               " lists a use that is not in the graph"));
+                  absl::StrCat("value ", value->id(), " lists a use that is not in the graph"));
     }
     const int slot = use->operand_index();
-    if (slot < 0 ||
-        slot >= user->num_operands() + user->num_symbol_operands()) {
+    if (slot < 0 || slot >= user->num_operands() + user->num_symbol_operands()) {
       return Fail(Invariant::kUses, user, "a use lies outside of its user's operands");
     }
   }
@@ -302,8 +286,8 @@ absl::Status Verify(const Module& module) {
   std::vector<const Graph*> graphs;
   for (const auto& function : module.functions()) {
     if (!names.insert(function->name()).second) {
-      return absl::InternalError(absl::StrCat(
-          "verifier: two functions are called \"", function->name(), "\""));
+      return absl::InternalError(
+          absl::StrCat("verifier: two functions are called \"", function->name(), "\""));
     }
     roots.insert(function.get());
   }

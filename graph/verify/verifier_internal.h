@@ -29,8 +29,8 @@ enum class Invariant {
 };
 
 // The error; `node`, when given, is shown with what defines its operands.
-absl::Status BrokenInvariant(Invariant invariant, const Graph& graph,
-                             const Node* node, absl::string_view message);
+absl::Status BrokenInvariant(Invariant invariant, const Graph& graph, const Node* node,
+                             absl::string_view message);
 
 // What the nodes of a module share while they are verified.
 struct NodeScratch {

@@ -34,8 +34,7 @@ class NodeVerifier {
 
   absl::Status Run() {
     if (IsKnown()) return absl::OkStatus();
-    if (CheckOperands() && CheckAttributes() && CheckRegions() &&
-        CheckResults()) {
+    if (CheckOperands() && CheckAttributes() && CheckRegions() && CheckResults()) {
       CheckTypes();
     }
     return std::move(status_);
@@ -83,21 +82,18 @@ bool NodeVerifier::CheckOperands() {
   const int n = node_.num_operands();
   const int fixed = schema.num_fixed_operands();
   if (n < fixed || (n > fixed && !schema.has_variadic_operand())) {
-    return Fail(Invariant::kOperands,
-                absl::StrCat(n, " operands where the schema has ", fixed));
+    return Fail(Invariant::kOperands, absl::StrCat(n, " operands where the schema has ", fixed));
   }
   for (int i = 0; i < n; ++i) {
     const OperandSpec& spec = OperandSpecAt(schema, i);
     const Value* v = node_.operand(i);
     if (v == nullptr) {
       if (spec.optional) continue;
-      return Fail(Invariant::kOperands,
-                  absl::StrCat("operand ", spec.name, " is absent"));
+      return Fail(Invariant::kOperands, absl::StrCat("operand ", spec.name, " is absent"));
     }
     if (v->type().is_symint() != spec.symint && !node_.Is(ops::return_)) {
       return Fail(Invariant::kOperands,
-                  absl::StrCat("operand ", spec.name, " has type ",
-                               v->type().ToString()));
+                  absl::StrCat("operand ", spec.name, " has type ", v->type().ToString()));
     }
   }
   return true;
@@ -109,8 +105,7 @@ bool NodeVerifier::CheckAttributes() {
   if (list == nullptr || list->size() != static_cast<int>(specs.size())) {
     return Fail(Invariant::kAttributes,
                 absl::StrCat(list == nullptr ? 0 : list->size(),
-                             " attributes where the schema has ",
-                             specs.size()));
+                             " attributes where the schema has ", specs.size()));
   }
   for (size_t i = 0; i < specs.size(); ++i) {
     const AttrValue& value = (*list)[i];
@@ -121,13 +116,11 @@ bool NodeVerifier::CheckAttributes() {
     }
     if (!value.Matches(spec.kind)) {
       return Fail(Invariant::kAttributes,
-                  absl::StrCat("attribute ", spec.name, " cannot be ",
-                               value.ToString()));
+                  absl::StrCat("attribute ", spec.name, " cannot be ", value.ToString()));
     }
     for (SymInt s : value.symints()) {
       if (!s.is_valid()) {
-        return Fail(Invariant::kSizes,
-                    absl::StrCat("attribute ", spec.name, " is invalid"));
+        return Fail(Invariant::kSizes, absl::StrCat("attribute ", spec.name, " is invalid"));
       }
     }
   }
@@ -137,15 +130,14 @@ bool NodeVerifier::CheckAttributes() {
 bool NodeVerifier::CheckRegions() {
   const size_t expected = node_.op().schema().regions.size();
   if (static_cast<size_t>(node_.num_regions()) != expected) {
-    return Fail(Invariant::kRegions,
-                absl::StrCat(node_.num_regions(),
-                             " nested graphs where the schema has ", expected));
+    return Fail(
+        Invariant::kRegions,
+        absl::StrCat(node_.num_regions(), " nested graphs where the schema has ", expected));
   }
   for (int i = 0; i < node_.num_regions(); ++i) {
     const Graph* region = node_.region(i);
     if (region == nullptr || &region->module() != &module_) {
-      return Fail(Invariant::kRegions,
-                  absl::StrCat("nested graph ", i, " is of another module"));
+      return Fail(Invariant::kRegions, absl::StrCat("nested graph ", i, " is of another module"));
     }
   }
   return true;
@@ -157,19 +149,16 @@ bool NodeVerifier::CheckResults() {
   const int fixed = static_cast<int>(specs.size()) - variadic;
   const int n = node_.num_results();
   if (n < fixed || (n > fixed && !variadic)) {
-    return Fail(Invariant::kResults,
-                absl::StrCat(n, " results where the schema has ", fixed));
+    return Fail(Invariant::kResults, absl::StrCat(n, " results where the schema has ", fixed));
   }
   for (int i = 0; i < n; ++i) {
     const ResultSpec& spec = specs[std::min<size_t>(i, specs.size() - 1)];
     const Type type = node_.result(i)->type();
     if (spec.symint ? !type.is_symint() : !type.is_tensor()) {
-      return Fail(Invariant::kResults,
-                  absl::StrCat("result ", i, " has type ", type.ToString()));
+      return Fail(Invariant::kResults, absl::StrCat("result ", i, " has type ", type.ToString()));
     }
     if (!IsSizeType(type)) {
-      return Fail(Invariant::kSizes,
-                  absl::StrCat("result ", i, " has type ", type.ToString()));
+      return Fail(Invariant::kSizes, absl::StrCat("result ", i, " has type ", type.ToString()));
     }
   }
   return true;
@@ -186,9 +175,8 @@ bool NodeVerifier::CheckTypes() {
   const absl::StatusOr<Types> inferred = InferTypes(args_);
   if (!inferred.ok()) return Fail(Invariant::kTypes, inferred.status().message());
   if (inferred->size() != static_cast<size_t>(node_.num_results())) {
-    return Fail(Invariant::kTypes,
-                absl::StrCat(inferred->size(), " types are inferred for ",
-                             node_.num_results(), " results"));
+    return Fail(Invariant::kTypes, absl::StrCat(inferred->size(), " types are inferred for ",
+                                                node_.num_results(), " results"));
   }
   if (HasTypes(*inferred)) {
     if (sound_ != nullptr) sound_->Insert(args_, *inferred);
@@ -197,9 +185,8 @@ bool NodeVerifier::CheckTypes() {
   for (int i = 0; i < node_.num_results(); ++i) {
     const Type type = node_.result(i)->type();
     if (IsLegalRefinement(type, (*inferred)[i], module_.symbols())) continue;
-    return Fail(Invariant::kTypes,
-                absl::StrCat("result ", i, " has type ", type.ToString(),
-                             ", inferred is ", (*inferred)[i].ToString()));
+    return Fail(Invariant::kTypes, absl::StrCat("result ", i, " has type ", type.ToString(),
+                                                ", inferred is ", (*inferred)[i].ToString()));
   }
   return true;
 }
@@ -207,14 +194,11 @@ bool NodeVerifier::CheckTypes() {
 bool NodeVerifier::CheckConstant() {
   const int64_t id = (*node_.attr_list())[0].symints()[0].value();
   if (id < 0 || id >= module_.constants().size()) {
-    return Fail(Invariant::kConstants,
-                absl::StrCat("no constant has the id ", id));
+    return Fail(Invariant::kConstants, absl::StrCat("no constant has the id ", id));
   }
-  const Type type =
-      module_.constants().tensor(static_cast<int>(id)).type();
+  const Type type = module_.constants().tensor(static_cast<int>(id)).type();
   if (type != node_.result()->type()) {
-    return Fail(Invariant::kConstants,
-                absl::StrCat("the constant's type is ", type.ToString()));
+    return Fail(Invariant::kConstants, absl::StrCat("the constant's type is ", type.ToString()));
   }
   return true;
 }

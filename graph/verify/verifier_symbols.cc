@@ -16,8 +16,7 @@ bool Before(SymInt a, SymInt b) { return Compare(a, b) < 0; }
 
 // Calls `fn` for the unbacked symbols of a type or attribute list.
 template <typename Fn>
-void ForEachUnbacked(const SymbolTable& table, absl::Span<const SymInt> sizes,
-                     Fn fn) {
+void ForEachUnbacked(const SymbolTable& table, absl::Span<const SymInt> sizes, Fn fn) {
   for (SymInt s : sizes) {
     if (s.is_constant()) continue;
     ForEachSymbol(s, [&](SymInt symbol) {
@@ -65,8 +64,7 @@ absl::Status SymbolVerifier::Run(const Graph& graph, bool nested) {
   from_inputs_.clear();
   unknown_.clear();
   for (const Value* input : graph.inputs()) {
-    ForEachUnbacked(table_, input->type(),
-                    [this](SymInt s) { from_inputs_.insert(s); });
+    ForEachUnbacked(table_, input->type(), [this](SymInt s) { from_inputs_.insert(s); });
   }
   for (const Node* node : graph.nodes()) {
     WEFT_RETURN_IF_ERROR(CheckDefinitions(graph, *node));
@@ -80,8 +78,7 @@ absl::Status SymbolVerifier::Run(const Graph& graph, bool nested) {
   const SymInt first = *std::min_element(unknown_.begin(), unknown_.end(), Before);
   return BrokenInvariant(
       Invariant::kSymbols, graph, nullptr,
-      absl::StrCat("no node or input defines the unbacked symbol ",
-                   first.ToString()));
+      absl::StrCat("no node or input defines the unbacked symbol ", first.ToString()));
 }
 
 // Each unbacked symbol of the attributes and of nested graphs is known from an
@@ -104,27 +101,23 @@ absl::Status SymbolVerifier::CheckNode(const Graph& graph, const Node& node) {
     }
     if (!missing.is_valid() || Before(symbol, missing)) missing = symbol;
   };
-  ForEachUnbacked(table_, *node.attr_list(),
-                  [&](SymInt s) { check(s, true); });
+  ForEachUnbacked(table_, *node.attr_list(), [&](SymInt s) { check(s, true); });
   for (int i = 0; i < node.num_regions(); ++i) {
     for (const Value* input : node.region(i)->inputs()) {
-      ForEachUnbacked(table_, input->type(),
-                      [&](SymInt s) { check(s, false); });
+      ForEachUnbacked(table_, input->type(), [&](SymInt s) { check(s, false); });
     }
     auto it = outer_.find(node.region(i));
     if (it == outer_.end()) continue;
     for (SymInt s : it->second) check(s, true);
   }
   if (!missing.is_valid()) return absl::OkStatus();
-  return BrokenInvariant(
-      Invariant::kSymbols, graph, &node,
-      absl::StrCat("no edge to the definition of ", missing.ToString()));
+  return BrokenInvariant(Invariant::kSymbols, graph, &node,
+                         absl::StrCat("no edge to the definition of ", missing.ToString()));
 }
 
 // The symbols in the results of a data-dependent node are its own or come from
 // its operands.
-absl::Status SymbolVerifier::CheckDefinitions(const Graph& graph,
-                                              const Node& node) {
+absl::Status SymbolVerifier::CheckDefinitions(const Graph& graph, const Node& node) {
   if (!node.op().has(kDataDependent)) return absl::OkStatus();
   SymInt foreign = SymInt::Invalid();
   for (int i = 0; i < node.num_results(); ++i) {
@@ -135,17 +128,15 @@ absl::Status SymbolVerifier::CheckDefinitions(const Graph& graph,
     });
   }
   if (!foreign.is_valid()) return absl::OkStatus();
-  return BrokenInvariant(
-      Invariant::kSymbols, graph, &node,
-      absl::StrCat("another node defines ", foreign.ToString()));
+  return BrokenInvariant(Invariant::kSymbols, graph, &node,
+                         absl::StrCat("another node defines ", foreign.ToString()));
 }
 
 bool SymbolVerifier::IsInherited(const Node& node, SymInt symbol) const {
   bool inherited = false;
   for (int i = 0; i < node.num_operands(); ++i) {
     if (node.operand(i) == nullptr) continue;
-    ForEachUnbacked(table_, node.operand(i)->type(),
-                    [&](SymInt s) { inherited |= s == symbol; });
+    ForEachUnbacked(table_, node.operand(i)->type(), [&](SymInt s) { inherited |= s == symbol; });
   }
   return inherited;
 }
@@ -163,8 +154,7 @@ absl::Status VerifySymbols(absl::Span<const Graph* const> graphs,
   }
   SymbolVerifier verifier(table);
   for (size_t i = graphs.size(); i-- > 0;) {
-    WEFT_RETURN_IF_ERROR(
-        verifier.Run(*graphs[i], !roots.contains(graphs[i])));
+    WEFT_RETURN_IF_ERROR(verifier.Run(*graphs[i], !roots.contains(graphs[i])));
   }
   return absl::OkStatus();
 }

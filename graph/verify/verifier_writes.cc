@@ -20,14 +20,12 @@ absl::Status VerifyWriteBacks(const Graph& graph, bool is_root) {
   for (size_t k = 0; k < inputs.size(); ++k) {
     const int last = k == 0 ? -1 : inputs[k - 1];
     if (inputs[k] <= last || inputs[k] >= graph.num_inputs()) {
-      return fail(absl::StrCat("write-back ", k, " is to input ", inputs[k],
-                               " of ", graph.num_inputs(),
-                               ", and not in order"));
+      return fail(absl::StrCat("write-back ", k, " is to input ", inputs[k], " of ",
+                               graph.num_inputs(), ", and not in order"));
     }
     const Type want = graph.input(inputs[k])->type();
     const Type got = graph.output(first + static_cast<int>(k))->type();
-    if (want.is_tensor() &&
-        IsLegalRefinement(got, want, graph.module().symbols())) {
+    if (want.is_tensor() && IsLegalRefinement(got, want, graph.module().symbols())) {
       continue;
     }
     return fail(absl::StrCat("input ", inputs[k], " of type ", want.ToString(),
@@ -52,10 +50,9 @@ absl::Status VerifyWriteNodes(const Graph& graph) {
     for (int i = 0; i < schema.num_fixed_operands(); ++i) {
       if (!schema.operands[i].written || !node->has_operand(i)) continue;
       if (!is_constant[node->operand(i)->id()]) continue;
-      return BrokenInvariant(
-          Invariant::kWrites, graph, node,
-          absl::StrCat("operand ", schema.operands[i].name,
-                       " is a constant, or a view of one: write a clone"));
+      return BrokenInvariant(Invariant::kWrites, graph, node,
+                             absl::StrCat("operand ", schema.operands[i].name,
+                                          " is a constant, or a view of one: write a clone"));
     }
   }
   return absl::OkStatus();

@@ -12,20 +12,16 @@ namespace {
 
 class OptionLister : public OptionVisitor {
  public:
-  void Visit(absl::string_view name, bool* value,
-             absl::string_view doc) override {
+  void Visit(absl::string_view name, bool* value, absl::string_view doc) override {
     Add(name, *value ? "true" : "false", doc);
   }
-  void Visit(absl::string_view name, int64_t* value,
-             absl::string_view doc) override {
+  void Visit(absl::string_view name, int64_t* value, absl::string_view doc) override {
     Add(name, absl::StrCat(*value), doc);
   }
-  void Visit(absl::string_view name, double* value,
-             absl::string_view doc) override {
+  void Visit(absl::string_view name, double* value, absl::string_view doc) override {
     Add(name, FloatToString(*value), doc);
   }
-  void Visit(absl::string_view name, std::string* value,
-             absl::string_view doc) override {
+  void Visit(absl::string_view name, std::string* value, absl::string_view doc) override {
     Add(name, *value, doc);
   }
   void Visit(absl::string_view name, std::vector<std::string>* value,
@@ -43,23 +39,18 @@ class OptionLister : public OptionVisitor {
 
 class OptionSetter : public OptionVisitor {
  public:
-  OptionSetter(absl::string_view name, absl::string_view text)
-      : name_(name), text_(text) {}
+  OptionSetter(absl::string_view name, absl::string_view text) : name_(name), text_(text) {}
 
-  void Visit(absl::string_view name, bool* value,
-             absl::string_view doc) override {
+  void Visit(absl::string_view name, bool* value, absl::string_view doc) override {
     if (Is(name)) Check(absl::SimpleAtob(text_, value), "true or false");
   }
-  void Visit(absl::string_view name, int64_t* value,
-             absl::string_view doc) override {
+  void Visit(absl::string_view name, int64_t* value, absl::string_view doc) override {
     if (Is(name)) Check(absl::SimpleAtoi(text_, value), "an integer");
   }
-  void Visit(absl::string_view name, double* value,
-             absl::string_view doc) override {
+  void Visit(absl::string_view name, double* value, absl::string_view doc) override {
     if (Is(name)) Check(absl::SimpleAtod(text_, value), "a number");
   }
-  void Visit(absl::string_view name, std::string* value,
-             absl::string_view doc) override {
+  void Visit(absl::string_view name, std::string* value, absl::string_view doc) override {
     if (Is(name)) *value = std::string(text_);
   }
   void Visit(absl::string_view name, std::vector<std::string>* value,
@@ -92,8 +83,7 @@ std::vector<PassOption> OptionsOf(Pass& pass) {
   return lister.Take();
 }
 
-absl::Status SetOption(Pass& pass, absl::string_view name,
-                       absl::string_view value) {
+absl::Status SetOption(Pass& pass, absl::string_view name, absl::string_view value) {
   OptionSetter setter(name, value);
   pass.VisitOptions(setter);
   if (!setter.found()) {
@@ -102,13 +92,12 @@ absl::Status SetOption(Pass& pass, absl::string_view name,
       names.push_back(option.name);
     }
     return absl::InvalidArgumentError(
-        absl::StrCat(pass.name(), " has no option \"", name, "\"",
-                     DidYouMean(name, names)));
+        absl::StrCat(pass.name(), " has no option \"", name, "\"", DidYouMean(name, names)));
   }
   if (!setter.expected().empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("option ", name, " of ", pass.name(), " must be ",
-                     setter.expected(), ", not \"", value, "\""));
+    return absl::InvalidArgumentError(absl::StrCat("option ", name, " of ", pass.name(),
+                                                   " must be ", setter.expected(), ", not \"",
+                                                   value, "\""));
   }
   return absl::OkStatus();
 }

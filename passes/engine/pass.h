@@ -23,14 +23,10 @@ namespace weft {
 class OptionVisitor {
  public:
   virtual ~OptionVisitor() = default;
-  virtual void Visit(absl::string_view name, bool* value,
-                     absl::string_view doc) = 0;
-  virtual void Visit(absl::string_view name, int64_t* value,
-                     absl::string_view doc) = 0;
-  virtual void Visit(absl::string_view name, double* value,
-                     absl::string_view doc) = 0;
-  virtual void Visit(absl::string_view name, std::string* value,
-                     absl::string_view doc) = 0;
+  virtual void Visit(absl::string_view name, bool* value, absl::string_view doc) = 0;
+  virtual void Visit(absl::string_view name, int64_t* value, absl::string_view doc) = 0;
+  virtual void Visit(absl::string_view name, double* value, absl::string_view doc) = 0;
+  virtual void Visit(absl::string_view name, std::string* value, absl::string_view doc) = 0;
   // Written with ';' between the elements.
   virtual void Visit(absl::string_view name, std::vector<std::string>* value,
                      absl::string_view doc) = 0;
@@ -64,8 +60,7 @@ struct PassOption {
 // With the present values, in the pass's order.
 std::vector<PassOption> OptionsOf(Pass& pass);
 // The error names the option and, for an unknown one, a close name.
-absl::Status SetOption(Pass& pass, absl::string_view name,
-                       absl::string_view value);
+absl::Status SetOption(Pass& pass, absl::string_view name, absl::string_view value);
 
 }  // namespace weft
 

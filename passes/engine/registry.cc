@@ -16,10 +16,8 @@ int EditDistance(absl::string_view a, absl::string_view b) {
   for (size_t i = 1; i <= a.size(); ++i) {
     row[0] = static_cast<int>(i);
     for (size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({last[j - 1] + (a[i - 1] != b[j - 1]), last[j] + 1,
-                         row[j - 1] + 1});
-      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
-                           a[i - 2] == b[j - 1];
+      row[j] = std::min({last[j - 1] + (a[i - 1] != b[j - 1]), last[j] + 1, row[j - 1] + 1});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
       if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
     }
     std::swap(before, last);
@@ -30,8 +28,7 @@ int EditDistance(absl::string_view a, absl::string_view b) {
 
 }  // namespace
 
-std::string DidYouMean(absl::string_view name,
-                       absl::Span<const std::string> names) {
+std::string DidYouMean(absl::string_view name, absl::Span<const std::string> names) {
   constexpr size_t kMaxLength = 64;
   if (name.size() > kMaxLength) return "";
   const std::string* best = nullptr;
@@ -54,8 +51,7 @@ void PassRegistry::Add(PassFactory factory) {
 }
 
 void PassRegistry::AddPipeline(NamedPipeline pipeline) {
-  WEFT_CHECK(FindPipeline(pipeline.name) == nullptr &&
-             passes_.count(pipeline.name) == 0)
+  WEFT_CHECK(FindPipeline(pipeline.name) == nullptr && passes_.count(pipeline.name) == 0)
       << "two passes or pipelines called " << pipeline.name;
   pipelines_.push_back(std::move(pipeline));
 }
@@ -84,14 +80,12 @@ std::string PassRegistry::Help() const {
     const std::unique_ptr<Pass> pass = factory();
     absl::StrAppend(&text, "  ", name, "\n      ", pass->doc(), "\n");
     for (const PassOption& option : OptionsOf(*pass)) {
-      absl::StrAppend(&text, "      ", option.name, "=", option.value, "  ",
-                      option.doc, "\n");
+      absl::StrAppend(&text, "      ", option.name, "=", option.value, "  ", option.doc, "\n");
     }
   }
   absl::StrAppend(&text, "Pipelines:\n");
   for (const NamedPipeline& pipeline : pipelines_) {
-    absl::StrAppend(&text, "  ", pipeline.name, "\n      ", pipeline.doc,
-                    "\n      ",
+    absl::StrAppend(&text, "  ", pipeline.name, "\n      ", pipeline.doc, "\n      ",
                     pipeline.text.empty() ? "(empty)" : pipeline.text, "\n");
   }
   return text;

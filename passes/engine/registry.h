@@ -49,8 +49,7 @@ class PassRegistry {
 };
 
 // `, did you mean "cse"?` when some name is close to `name`, else nothing.
-std::string DidYouMean(absl::string_view name,
-                       absl::Span<const std::string> names);
+std::string DidYouMean(absl::string_view name, absl::Span<const std::string> names);
 
 }  // namespace weft
 

@@ -64,8 +64,8 @@ Node* Remake(Node* node, const std::vector<int>& order, const std::vector<int>& 
   types.insert(types.begin() + place, more.begin(), more.end());
   Graph* graph = node->graph();
   const AttrList* attrs = CarryMore(*node, static_cast<int64_t>(written.size()));
-  Node* made = graph->CreateNode(node->op(), operands, attrs, types, node,
-                                 graph->TakeRegions(node));
+  Node* made =
+      graph->CreateNode(node->op(), operands, attrs, types, node, graph->TakeRegions(node));
   made->set_provenance(node->provenance());
   made->set_origin(node->origin());
   return made;
@@ -79,10 +79,10 @@ absl::Status RegionWrites::Check(const Node& node) const {
     if (it == written_.end()) continue;
     for (int input : it->second) {
       if (ops::CapturedOperand(node, input) >= 0) continue;
-      return absl::UnimplementedError(absl::StrCat(
-          "@", node.graph()->name(), ", node ", node.id(), " (", node.op().name(),
-          "): its nested graph ", node.op().schema().regions[r], " writes its input ", input,
-          ", which is not captured memory"));
+      return absl::UnimplementedError(
+          absl::StrCat("@", node.graph()->name(), ", node ", node.id(), " (", node.op().name(),
+                       "): its nested graph ", node.op().schema().regions[r], " writes its input ",
+                       input, ", which is not captured memory"));
     }
   }
   return absl::OkStatus();

@@ -15,9 +15,7 @@ class RegionWrites {
  public:
   // `graph`, which is pure now, wrote these inputs, in order; what they are in
   // the end are its last outputs.
-  void Add(const Graph* graph, std::vector<int> inputs) {
-    written_[graph] = std::move(inputs);
-  }
+  void Add(const Graph* graph, std::vector<int> inputs) { written_[graph] = std::move(inputs); }
 
   // An error when a nested graph of `node` writes an input that is no captured
   // memory: a carried value, a slice.

@@ -28,8 +28,8 @@ void Storages::AddBase(Value* value) {
 void Storages::AddView(Node* node, int result, const Value* viewed) {
   const int parent = ViewOf(viewed);
   const int next = static_cast<int>(views_.size());
-  const auto [it, inserted] = by_key_.emplace(
-      Key(parent, &node->op(), node->attr_list(), result), next);
+  const auto [it, inserted] =
+      by_key_.emplace(Key(parent, &node->op(), node->attr_list(), result), next);
   if (inserted) {
     View view;
     view.parent = parent;
@@ -44,15 +44,12 @@ void Storages::AddView(Node* node, int result, const Value* viewed) {
   View& view = views_[it->second];
   SetViewOf(node->result(result), it->second);
   if (IsValid(view) || !IsValid(views_[parent])) return;
-  node->set_operand(node->op().schema().ViewedOperand(result),
-                    views_[parent].value);
+  node->set_operand(node->op().schema().ViewedOperand(result), views_[parent].value);
   view.value = node->result(result);
   view.generation = views_[parent].generation;
 }
 
-void Storages::AddAlias(const Value* value, const Value* other) {
-  SetViewOf(value, ViewOf(other));
-}
+void Storages::AddAlias(const Value* value, const Value* other) { SetViewOf(value, ViewOf(other)); }
 
 bool Storages::Share(const Value* a, const Value* b) const {
   const int x = ViewOf(a);
@@ -69,8 +66,7 @@ void Storages::MarkAncestors(int view) {
 
 // Walks as far as the two are apart.
 bool Storages::IsAncestor(int ancestor, int view) const {
-  while (views_[view].depth > views_[ancestor].depth)
-    view = views_[view].parent;
+  while (views_[view].depth > views_[ancestor].depth) view = views_[view].parent;
   return view == ancestor;
 }
 
@@ -98,16 +94,14 @@ void Storages::Write(const Value* value, Value* contents, const Node* writer) {
   if (storage.holders.back().view != id) MarkAncestors(id);
   // What holds a part of the view is overwritten, what holds something else is
   // carried down.
-  while (storage.holders.back().view != id &&
-         views_[storage.holders.back().view].query != query_) {
+  while (storage.holders.back().view != id && views_[storage.holders.back().view].query != query_) {
     if (IsAncestor(id, storage.holders.back().view)) {
       storage.holders.pop_back();
     } else {
       SettleTop(&storage);
     }
   }
-  if (storage.holders.back().view != id)
-    storage.holders.push_back({id, writer});
+  if (storage.holders.back().view != id) storage.holders.push_back({id, writer});
   storage.holders.back().writer = writer;
   views_[id].value = contents;
   views_[id].generation = ++storage.generation;
@@ -129,8 +123,7 @@ void Storages::Replay(int id, int64_t generation) {
       builder_->Create(*view.op, {views_[view.parent].value}, view.attrs);
   num_replayed_ += builder_->graph()->node_id_limit() != first_new;
   for (size_t i = 0; i < values.size(); ++i) {
-    const auto it = by_key_.find(
-        Key(view.parent, view.op, view.attrs, static_cast<int>(i)));
+    const auto it = by_key_.find(Key(view.parent, view.op, view.attrs, static_cast<int>(i)));
     if (it == by_key_.end()) continue;
     View& sibling = views_[it->second];
     if (sibling.generation >= generation) continue;
@@ -172,8 +165,8 @@ void Storages::SettleTop(Storage* storage) {
 Value* Storages::Invert(const View& view, Value* base, Value* update) {
   if (!builder_->status().ok()) return nullptr;
   if (view.op->invert_view() == nullptr) {
-    return builder_->Fail(absl::UnimplementedError(absl::StrCat(
-        "a write through ", view.op->name(), ", which says no inverse")));
+    return builder_->Fail(absl::UnimplementedError(
+        absl::StrCat("a write through ", view.op->name(), ", which says no inverse")));
   }
   Value* const none = nullptr;
   const Type type = base->type();

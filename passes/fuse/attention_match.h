@@ -22,7 +22,7 @@ struct AttentionMask {
 };
 
 struct AttentionMatch {
-  Node* root = nullptr;     // The second product.
+  Node* root = nullptr;  // The second product.
   Node* softmax = nullptr;
   Node* product = nullptr;  // The first product.
   double scale = 1;

@@ -20,9 +20,9 @@ absl::Status AssumeSizesOf(const Node& node, SymbolTable& facts, AssumedSizes* a
   for (const SizeAssumption& assumption : assumptions) {
     const Proof before = Assume(facts, assumption);
     if (before == Proof::kNo) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(assumption.origin, " needs ", assumption.condition.ToString(),
-                       ", which the facts about sizes rule out"));
+      return absl::InvalidArgumentError(absl::StrCat(assumption.origin, " needs ",
+                                                     assumption.condition.ToString(),
+                                                     ", which the facts about sizes rule out"));
     }
     // Some are too large for the facts.
     if (before == Proof::kYes || facts.Prove(assumption.condition) != Proof::kYes) continue;

@@ -30,10 +30,9 @@ struct Descr {
 };
 
 constexpr Descr kDescrs[] = {
-    {"b1", DType::kBool}, {"u1", DType::kU8},  {"u2", DType::kU16},
-    {"u4", DType::kU32},  {"u8", DType::kU64}, {"i1", DType::kI8},
-    {"i2", DType::kI16},  {"i4", DType::kI32}, {"i8", DType::kI64},
-    {"f2", DType::kF16},  {"f4", DType::kF32}, {"f8", DType::kF64},
+    {"b1", DType::kBool}, {"u1", DType::kU8},    {"u2", DType::kU16}, {"u4", DType::kU32},
+    {"u8", DType::kU64},  {"i1", DType::kI8},    {"i2", DType::kI16}, {"i4", DType::kI32},
+    {"i8", DType::kI64},  {"f2", DType::kF16},   {"f4", DType::kF32}, {"f8", DType::kF64},
     {"c8", DType::kC64},  {"c16", DType::kC128},
 };
 
@@ -42,8 +41,7 @@ absl::Status Bad(absl::string_view what) {
 }
 
 // The text after `'key':` in the header's dictionary.
-absl::StatusOr<absl::string_view> Field(absl::string_view header,
-                                        absl::string_view key) {
+absl::StatusOr<absl::string_view> Field(absl::string_view header, absl::string_view key) {
   const size_t at = header.find(absl::StrCat("'", key, "'"));
   if (at == absl::string_view::npos) {
     return Bad(absl::StrCat("the header has no '", key, "'"));
@@ -156,11 +154,10 @@ absl::StatusOr<std::string> FormatNpy(const HostTensor& tensor) {
     return absl::UnimplementedError(
         absl::StrCat("NumPy has no dtype for ", DTypeName(tensor.dtype())));
   }
-  std::string header = absl::StrCat(
-      "{'descr': '", DTypeBits(tensor.dtype()) == 8 ? "|" : "<", descr->name,
-      "', 'fortran_order': False, 'shape': (",
-      absl::StrJoin(tensor.dims(), ", "), tensor.rank() == 1 ? "," : "",
-      "), }");
+  std::string header =
+      absl::StrCat("{'descr': '", DTypeBits(tensor.dtype()) == 8 ? "|" : "<", descr->name,
+                   "', 'fortran_order': False, 'shape': (", absl::StrJoin(tensor.dims(), ", "),
+                   tensor.rank() == 1 ? "," : "", "), }");
   // The data starts at a multiple of 64 bytes; the header ends with a newline.
   while ((kMagic.size() + 4 + header.size() + 1) % 64 != 0) header += ' ';
   header += '\n';

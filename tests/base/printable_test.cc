@@ -17,7 +17,9 @@ TEST(PrintableTest, WritesOutWhatATerminalObeys) {
       {"\xc3\xa9 \xe4\xb8\xad \xf0\x9f\x98\x80", "\xc3\xa9 \xe4\xb8\xad \xf0\x9f\x98\x80"},
       {"\x1b[31mred\x1b[0m", "\\u001b[31mred\\u001b[0m"},
       {"a\rb\x07\x7f", "a\\u000db\\u0007\\u007f"},
-      {"\xc2\x9b" "31m", "\\u009b31m"},
+      {"\xc2\x9b"
+       "31m",
+       "\\u009b31m"},
       {"line\xe2\x80\xa8separator", "line\\u2028separator"},
       {"\xe2\x80\xaegnp.exe", "\\u202egnp.exe"},
       {absl::string_view("a\0b", 3), "a\\u0000b"},
@@ -27,14 +29,14 @@ TEST(PrintableTest, WritesOutWhatATerminalObeys) {
 
 TEST(PrintableTest, BytesThatAreNotUtf8) {
   const Cases cases = {
-      {"\x9b", "\\x9b"},                      // C1 in Latin-1.
+      {"\x9b", "\\x9b"},  // C1 in Latin-1.
       {"\xff\xfe", "\\xff\\xfe"},
-      {"\xc3", "\\xc3"},                      // Cut.
+      {"\xc3", "\\xc3"},  // Cut.
       {"\xe4\xb8", "\\xe4\\xb8"},
       {"\xc3(", "\\xc3("},
-      {"\xc0\x9b", "\\xc0\\x9b"},             // Overlong ESC.
-      {"\xe0\x82\x9b", "\\xe0\\x82\\x9b"},    // Overlong C1.
-      {"\xed\xa0\x80", "\\xed\\xa0\\x80"},    // Half of a surrogate pair.
+      {"\xc0\x9b", "\\xc0\\x9b"},           // Overlong ESC.
+      {"\xe0\x82\x9b", "\\xe0\\x82\\x9b"},  // Overlong C1.
+      {"\xed\xa0\x80", "\\xed\\xa0\\x80"},  // Half of a surrogate pair.
       {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},
   };
   for (const auto& [raw, shown] : cases) EXPECT_EQ(Printable(raw), shown);

@@ -20,9 +20,8 @@ std::string AsTheShellReads(const std::string& word) {
 }
 
 TEST(ShellQuoteTest, TheShellReadsTheText) {
-  for (const char* text :
-       {"model.weft", "/tmp/a b.weft", "o'neil", "x';touch pwned;'", "$HOME `id`", "a\nb", "*", "~",
-        "", "\\", "\"", "'", "!x", "a;b|c&d"}) {
+  for (const char* text : {"model.weft", "/tmp/a b.weft", "o'neil", "x';touch pwned;'",
+                           "$HOME `id`", "a\nb", "*", "~", "", "\\", "\"", "'", "!x", "a;b|c&d"}) {
     EXPECT_EQ(AsTheShellReads(ShellQuote(text)), text);
   }
 }

@@ -33,8 +33,7 @@ class Generator {
     }
     zero_ = builder_.Scalar(DType::kF32, 0.0);
     one_ = builder_.Scalar(DType::kF32, 1.0);
-    swap_ = *MakeAttrs(ops::permute,
-                       {NamedAttr{"dims", std::vector<int64_t>{1, 0}}});
+    swap_ = *MakeAttrs(ops::permute, {NamedAttr{"dims", std::vector<int64_t>{1, 0}}});
   }
 
   void Grow(int64_t nodes) {
@@ -69,16 +68,14 @@ class Generator {
       case 1:
         return Push(Make(ops::mul, {x, one_}));
       case 2:
-        return Push(
-            Make(ops::permute, {Make(ops::permute, {x}, swap_)}, swap_));
+        return Push(Make(ops::permute, {Make(ops::permute, {x}, swap_)}, swap_));
       case 3: {
         Value* y = Recent();
         Value* twice = Make(ops::sub, {x, y});
         return Push(Make(ops::mul, {twice, Make(ops::sub, {x, y})}));
       }
       default:
-        return Push(random_.Below(4) == 0 ? Make(ops::exp, {x})
-                                          : Make(ops::sub, {x, Recent()}));
+        return Push(random_.Below(4) == 0 ? Make(ops::exp, {x}) : Make(ops::sub, {x, Recent()}));
     }
   }
 

@@ -40,8 +40,7 @@ int64_t PeakBytes() {
 
 void Report(benchmark::State& state, int64_t nodes) {
   state.SetItemsProcessed(state.iterations() * nodes);
-  state.counters["peak_B/node"] =
-      static_cast<double>(PeakBytes()) / static_cast<double>(nodes);
+  state.counters["peak_B/node"] = static_cast<double>(PeakBytes()) / static_cast<double>(nodes);
 }
 
 void BM_Build(benchmark::State& state) {
@@ -92,8 +91,7 @@ void BM_PrintForReplay(benchmark::State& state) {
 }
 
 // Passes alone: no verification, no measuring by the manager.
-void RunPasses(benchmark::State& state, std::vector<const char*> names,
-               bool busy) {
+void RunPasses(benchmark::State& state, std::vector<const char*> names, bool busy) {
   int64_t left = 0;
   for (auto _ : state) {
     state.PauseTiming();
@@ -108,23 +106,18 @@ void RunPasses(benchmark::State& state, std::vector<const char*> names,
     }
     state.PauseTiming();
     left = module->num_nodes();
-    state.counters["peak_B/node"] = static_cast<double>(PeakBytes()) /
-                                    static_cast<double>(state.range(0));
+    state.counters["peak_B/node"] =
+        static_cast<double>(PeakBytes()) / static_cast<double>(state.range(0));
     module.reset();
     state.ResumeTiming();
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));
-  state.counters["left"] =
-      static_cast<double>(left) / static_cast<double>(state.range(0));
+  state.counters["left"] = static_cast<double>(left) / static_cast<double>(state.range(0));
 }
 
 void BM_Cse(benchmark::State& state) { RunPasses(state, {"cse"}, true); }
-void BM_Canonicalize(benchmark::State& state) {
-  RunPasses(state, {"canonicalize"}, true);
-}
-void BM_CanonicalizeNoMatch(benchmark::State& state) {
-  RunPasses(state, {"canonicalize"}, false);
-}
+void BM_Canonicalize(benchmark::State& state) { RunPasses(state, {"canonicalize"}, true); }
+void BM_CanonicalizeNoMatch(benchmark::State& state) { RunPasses(state, {"canonicalize"}, false); }
 void BM_Dce(benchmark::State& state) { RunPasses(state, {"dce"}, true); }
 void BM_AllThree(benchmark::State& state) {
   RunPasses(state, {"cse", "canonicalize", "dce"}, true);

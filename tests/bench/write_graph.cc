@@ -24,33 +24,29 @@ std::string NameOf(const Value& value) {
 }
 
 // A scalar constant has two dims of size 1: TOSA broadcasts equal ranks.
-std::string TypeOf(const Value& value) {
-  return value.type().rank() == 0 ? kScalar : kTensor;
-}
+std::string TypeOf(const Value& value) { return value.type().rank() == 0 ? kScalar : kTensor; }
 
 std::string Line(const Node& node) {
   const std::string name = absl::StrCat("  ", NameOf(*node.result()), " = ");
   if (node.Is(ops::constant)) {
     const double value = LiteralOf(node.result())->DoubleAt(0);
-    return absl::StrCat(name, "\"tosa.const\"() {values = dense<", value,
-                        ".0> : ", kScalar, "} : () -> ", kScalar, "\n");
+    return absl::StrCat(name, "\"tosa.const\"() {values = dense<", value, ".0> : ", kScalar,
+                        "} : () -> ", kScalar, "\n");
   }
   const Value& x = *node.operand(0);
   if (node.Is(ops::permute)) {
-    return absl::StrCat(name, "tosa.transpose ", NameOf(x),
-                        " {perms = array<i32: 1, 0>} : (", kTensor, ") -> ",
-                        kTensor, "\n");
+    return absl::StrCat(name, "tosa.transpose ", NameOf(x), " {perms = array<i32: 1, 0>} : (",
+                        kTensor, ") -> ", kTensor, "\n");
   }
   if (node.num_operands() == 1) {
-    return absl::StrCat(name, "tosa.", node.op().name(), " ", NameOf(x), " : (",
-                        kTensor, ") -> ", kTensor, "\n");
+    return absl::StrCat(name, "tosa.", node.op().name(), " ", NameOf(x), " : (", kTensor, ") -> ",
+                        kTensor, "\n");
   }
   const Value& y = *node.operand(1);
   const bool mul = node.Is(ops::mul);
-  return absl::StrCat(name, "tosa.", node.op().name(), " ", NameOf(x), ", ",
-                      NameOf(y), mul ? ", %shift" : "", " : (", TypeOf(x), ", ",
-                      TypeOf(y), mul ? ", tensor<1xi8>" : "", ") -> ", kTensor,
-                      "\n");
+  return absl::StrCat(name, "tosa.", node.op().name(), " ", NameOf(x), ", ", NameOf(y),
+                      mul ? ", %shift" : "", " : (", TypeOf(x), ", ", TypeOf(y),
+                      mul ? ", tensor<1xi8>" : "", ") -> ", kTensor, "\n");
 }
 
 void WriteMlir(const Graph& graph, std::ostream& out) {

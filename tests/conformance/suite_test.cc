@@ -29,14 +29,11 @@ namespace fs = std::filesystem;
 constexpr char kOnnxSuite[] = "/usr/share/libonnx-testdata/data";
 
 fs::path Runfile(const std::string& path) {
-  return fs::path(std::getenv("TEST_SRCDIR")) / std::getenv("TEST_WORKSPACE") /
-         path;
+  return fs::path(std::getenv("TEST_SRCDIR")) / std::getenv("TEST_WORKSPACE") / path;
 }
 
 // The checkout, found through the real path of a file in it.
-fs::path Checkout() {
-  return fs::canonical(Runfile("WORKSPACE")).parent_path();
-}
+fs::path Checkout() { return fs::canonical(Runfile("WORKSPACE")).parent_path(); }
 
 std::map<std::string, std::string> Exceptions() {
   std::map<std::string, std::string> exceptions;
@@ -103,23 +100,20 @@ TEST_P(Suite, AsExpected) {
   } else {
     EXPECT_NE(result.outcome, Outcome::kPassed)
         << "passes, but exceptions.txt says: " << exception->second;
-    EXPECT_EQ(result.message.find("crashed"), std::string::npos)
-        << result.message;
+    EXPECT_EQ(result.message.find("crashed"), std::string::npos) << result.message;
   }
 }
 
 std::string TestName(const testing::TestParamInfo<SuiteCase>& info) {
-  std::string name = absl::StrCat(info.param.setting.target, "_",
-                                  info.param.setting.passes, "_",
+  std::string name = absl::StrCat(info.param.setting.target, "_", info.param.setting.passes, "_",
                                   info.param.c.name);
   std::replace_if(
-      name.begin(), name.end(),
-      [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+      name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); },
+      '_');
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, Suite, testing::ValuesIn(AllCases()),
-                         TestName);
+INSTANTIATE_TEST_SUITE_P(Cases, Suite, testing::ValuesIn(AllCases()), TestName);
 
 }  // namespace
 }  // namespace weft::tools

@@ -53,9 +53,7 @@ struct Command {
   std::string text;
 };
 
-fs::path Root() {
-  return fs::path(std::getenv("TEST_SRCDIR")) / std::getenv("TEST_WORKSPACE");
-}
+fs::path Root() { return fs::path(std::getenv("TEST_SRCDIR")) / std::getenv("TEST_WORKSPACE"); }
 
 std::vector<Command> CommandsOf(const fs::path& file) {
   std::vector<Command> commands;
@@ -109,16 +107,13 @@ TEST(Commands, Run) {
   int run = 0;
   for (const fs::path& file : Documents()) {
     for (const Command& command : CommandsOf(file)) {
-      SCOPED_TRACE(absl::StrCat(command.file, ":", command.line, ": ",
-                                command.text));
+      SCOPED_TRACE(absl::StrCat(command.file, ":", command.line, ": ", command.text));
       if (IsElsewhere(command.text)) continue;
       const std::string shell = ToShell(command.text);
       ASSERT_FALSE(shell.empty()) << "no test stands for this command";
       const std::string log = (scratch / "log").string();
       const int status = std::system(
-          absl::StrCat("cd '", scratch.string(), "' && ", shell, " > '", log,
-                       "' 2>&1")
-              .c_str());
+          absl::StrCat("cd '", scratch.string(), "' && ", shell, " > '", log, "' 2>&1").c_str());
       std::ifstream in(log);
       std::ostringstream output;
       output << in.rdbuf();

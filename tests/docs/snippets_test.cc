@@ -15,9 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path Root() {
-  return fs::path(std::getenv("TEST_SRCDIR")) / std::getenv("TEST_WORKSPACE");
-}
+fs::path Root() { return fs::path(std::getenv("TEST_SRCDIR")) / std::getenv("TEST_WORKSPACE"); }
 
 std::string Read(const fs::path& path) {
   std::ifstream in(path);

@@ -1,12 +1,11 @@
 // The model files are those that their builder writes, and valid.
 
-#include "examples/exported/models.h"
-
 #include <fstream>
 #include <iterator>
 #include <string>
 
 #include "examples/exported/model_writer.h"
+#include "examples/exported/models.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "onnx/checker.h"

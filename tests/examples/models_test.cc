@@ -93,8 +93,7 @@ TEST_P(EveryModel, FullSizeHasATypeForAllSizes) {
   const Graph& graph = *model.module->main();
   EXPECT_EQ(static_cast<size_t>(graph.num_inputs()), model.ranges.size());
   EXPECT_GE(graph.num_own_outputs(), 1);
-  EXPECT_EQ(graph.output_names().size(),
-            static_cast<size_t>(graph.num_outputs()));
+  EXPECT_EQ(graph.output_names().size(), static_cast<size_t>(graph.num_outputs()));
 }
 
 TEST_P(EveryModel, SmallOneRunsAndNothingVanishesOrExplodes) {
@@ -161,8 +160,7 @@ TEST_P(EveryModel, OnnxAndBackComputesTheSame) {
   const auto got = session->Run(absl::MakeConstSpan(*inputs));
   ASSERT_TRUE(got.ok()) << got.status();
   const CompareOptions close = {1e-4, 1e-5};
-  EXPECT_TRUE(CompareAll(*got, want, close).ok())
-      << CompareAll(*got, want, close);
+  EXPECT_TRUE(CompareAll(*got, want, close).ok()) << CompareAll(*got, want, close);
 }
 
 std::vector<std::string> Names() {
@@ -176,9 +174,8 @@ INSTANTIATE_TEST_SUITE_P(Models, EveryModel, testing::ValuesIn(Names()),
 
 TEST(ModelsTest, HaveTheParametersOfTheOriginals) {
   const std::map<std::string, int64_t> counts = {
-      {"resnet50", 25557032}, {"mobilenet_v2", 3504872},
-      {"bert", 109482240},    {"minilm", 22713216},
-      {"gpt2", 124439808},    {"mlp", 1024 * 4096 * 2 + 4096 + 1024},
+      {"resnet50", 25557032}, {"mobilenet_v2", 3504872}, {"bert", 109482240},
+      {"minilm", 22713216},   {"gpt2", 124439808},       {"mlp", 1024 * 4096 * 2 + 4096 + 1024},
   };
   for (const auto& [name, count] : counts) {
     EXPECT_EQ(NumParameters(Build(name, Weightless())), count) << name;
@@ -245,8 +242,7 @@ TEST(ModelsTest, ErrorsNameTheCulprit) {
   EXPECT_THAT(BuildModel("bert", options).status().message(),
               HasSubstr("sequence = 1000 is not in [1, 32]"));
   const Model model = Build("mlp", Small());
-  EXPECT_THAT(MakeInputs(model, {{"rows", 3}}).status().message(),
-              HasSubstr("no symbol \"rows\""));
+  EXPECT_THAT(MakeInputs(model, {{"rows", 3}}).status().message(), HasSubstr("no symbol \"rows\""));
 }
 
 }  // namespace

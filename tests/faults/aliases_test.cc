@@ -74,12 +74,9 @@ class PlantedPass : public Pass {
   absl::string_view name() const override { return "planted"; }
   absl::string_view doc() const override { return "functionalize, wrong."; }
   bool HandlesWrites() const override { return true; }
-  void VisitOptions(OptionVisitor& visitor) override {
-    visitor.Visit("fault", &fault_, "Which.");
-  }
+  void VisitOptions(OptionVisitor& visitor) override { visitor.Visit("fault", &fault_, "Which."); }
   absl::Status Run(Module& module, PassContext& context) override {
-    if (!module.HasWrites() ||
-        !context.StartRewrite({NumericContract::kBitExact})) {
+    if (!module.HasWrites() || !context.StartRewrite({NumericContract::kBitExact})) {
       return absl::OkStatus();
     }
     if (fault_ != "unlisted-input") {
@@ -121,9 +118,7 @@ class PlantedPass : public Pass {
 const PassRegistry& Registry() {
   static const PassRegistry& registry = *[] {
     auto* built = new PassRegistry(BuiltinPasses());
-    built->Add([]() -> std::unique_ptr<Pass> {
-      return std::make_unique<PlantedPass>();
-    });
+    built->Add([]() -> std::unique_ptr<Pass> { return std::make_unique<PlantedPass>(); });
     return built;
   }();
   return registry;
@@ -143,12 +138,10 @@ TEST_P(AliasesTest, IsFoundAndReduced) {
   options.passes = absl::StrCat("planted{fault=", GetParam().name, "}");
   options.registry = &Registry();
   options.verify = CompileOptions::Verify::kSemantics;
-  options.case_file =
-      absl::StrCat(testing::TempDir(), "/", GetParam().name, ".weft");
+  options.case_file = absl::StrCat(testing::TempDir(), "/", GetParam().name, ".weft");
   const auto result = Compile(*module->Clone(), options);
   ASSERT_FALSE(result.ok());
-  EXPECT_THAT(std::string(result.status().message()),
-              HasSubstr("results change"));
+  EXPECT_THAT(std::string(result.status().message()), HasSubstr("results change"));
   std::ifstream file(options.case_file);
   std::ostringstream text;
   text << file.rdbuf();

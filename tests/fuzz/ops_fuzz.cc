@@ -50,8 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   // What only the verifier finds, the parser has missed.
-  WEFT_CHECK(!absl::StartsWith(module.status().message(),
-                               "<text>:1:1: verifier: "))
+  WEFT_CHECK(!absl::StartsWith(module.status().message(), "<text>:1:1: verifier: "))
       << module.status().ToString();
   InferSamples(text);
   return 0;

@@ -22,8 +22,7 @@ TEST(ReplayTest, NoSeedCrashes) {
     std::ifstream file(entry.path(), std::ios::binary);
     ASSERT_TRUE(file);
     const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
-    EXPECT_EQ(LLVMFuzzerTestOneInput(
-                  reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()),
+    EXPECT_EQ(LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()),
               0);
     ++files;
   }

@@ -26,8 +26,7 @@ int BlessAll(int argc, char** argv) {
   const std::filesystem::path root =
       std::filesystem::canonical("tests/golden/runner.h").parent_path();
   std::vector<std::string> paths;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(root)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
     if (entry.path().extension() == ".weft") {
       paths.push_back(entry.path().generic_string());
     }
@@ -39,8 +38,7 @@ int BlessAll(int argc, char** argv) {
     auto file = ReadFile(path);
     auto text = file.ok() ? Bless(*file) : file.status();
     if (!text.ok()) {
-      std::fprintf(stderr, "%s\n",
-                   std::string(text.status().message()).c_str());
+      std::fprintf(stderr, "%s\n", std::string(text.status().message()).c_str());
       ++failures;
       continue;
     }
@@ -55,6 +53,4 @@ int BlessAll(int argc, char** argv) {
 }  // namespace
 }  // namespace weft::golden
 
-int main(int argc, char** argv) {
-  return weft::golden::BlessAll(argc, argv);
-}
+int main(int argc, char** argv) { return weft::golden::BlessAll(argc, argv); }

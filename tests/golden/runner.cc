@@ -32,15 +32,13 @@ constexpr absl::string_view kInputsAfter = "// inputs: after";
 constexpr absl::string_view kContract = "// contract:";
 
 bool IsNote(absl::string_view line) {
-  return absl::StartsWith(line, "// counters:") ||
-         absl::StartsWith(line, "// remark:");
+  return absl::StartsWith(line, "// counters:") || absl::StartsWith(line, "// remark:");
 }
 
 absl::Status At(const File& file, const Case& test, absl::string_view what,
                 absl::string_view message) {
-  return absl::InternalError(absl::StrCat(file.path, ":", test.line, ": @",
-                                          test.name, ": ", what, ": ",
-                                          message));
+  return absl::InternalError(
+      absl::StrCat(file.path, ":", test.line, ": @", test.name, ": ", what, ": ", message));
 }
 
 std::string FunctionName(absl::string_view text) {
@@ -90,16 +88,15 @@ struct Outcome {
 };
 
 absl::Status RunPipeline(const File& file, Outcome* outcome) {
-  WEFT_ASSIGN_OR_RETURN(Pipeline parsed,
-                        Pipeline::Parse(file.pipeline, BuiltinPasses()));
+  WEFT_ASSIGN_OR_RETURN(Pipeline parsed, Pipeline::Parse(file.pipeline, BuiltinPasses()));
   PassContext::Options options;
   options.admitted = file.contract;
   options.strict = true;
   options.remarks = true;
   PassContext context(options);
   outcome->report = PipelineReport();
-  WEFT_RETURN_IF_ERROR(PassManager(std::move(parsed))
-                           .Run(*outcome->module, context, &outcome->report));
+  WEFT_RETURN_IF_ERROR(
+      PassManager(std::move(parsed)).Run(*outcome->module, context, &outcome->report));
   for (const PassReport& pass : outcome->report.passes) {
     outcome->fired = std::max(outcome->fired, pass.fired);
   }
@@ -131,8 +128,7 @@ absl::Status CheckNote(absl::string_view note, const Outcome& outcome) {
       remarks.push_back(remark.ToString());
       if (absl::StrContains(remarks.back(), note)) return absl::OkStatus();
     }
-    return absl::InternalError(absl::StrCat("no remark has \"", note,
-                                            "\"; there are:\n  ",
+    return absl::InternalError(absl::StrCat("no remark has \"", note, "\"; there are:\n  ",
                                             absl::StrJoin(remarks, "\n  ")));
   }
   absl::ConsumePrefix(&note, "// counters:");
@@ -142,8 +138,8 @@ absl::Status CheckNote(absl::string_view note, const Outcome& outcome) {
     if (parts.size() != 2) return absl::InternalError("not `name=number`");
     const int64_t got = outcome.report.Counter(parts[0]);
     if (absl::StrCat(got) == parts[1]) continue;
-    return absl::InternalError(absl::StrCat(parts[0], " is ", got, "\n",
-                                            outcome.report.ToString()));
+    return absl::InternalError(
+        absl::StrCat(parts[0], " is ", got, "\n", outcome.report.ToString()));
   }
   return absl::OkStatus();
 }
@@ -171,11 +167,9 @@ absl::StatusOr<File> ReadFile(const std::string& path) {
         line = absl::StripAsciiWhitespace(line);
         while (line != NumericContractName(file.contract)) {
           if (file.contract == NumericContract::kApproximate) {
-            return absl::InvalidArgumentError(
-                absl::StrCat(path, ": unknown contract ", line));
+            return absl::InvalidArgumentError(absl::StrCat(path, ": unknown contract ", line));
           }
-          file.contract =
-              static_cast<NumericContract>(static_cast<int>(file.contract) + 1);
+          file.contract = static_cast<NumericContract>(static_cast<int>(file.contract) + 1);
         }
       }
       file.inputs_after |= line == kInputsAfter;
@@ -193,8 +187,7 @@ absl::StatusOr<File> ReadFile(const std::string& path) {
   }
   finish();
   if (file.cases.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": no `// pass:` line or no function"));
+    return absl::InvalidArgumentError(absl::StrCat(path, ": no `// pass:` line or no function"));
   }
   return file;
 }
@@ -219,8 +212,7 @@ absl::Status RunCase(const File& file, const Case& test) {
     return At(file, test, "expectation", expected.status().message());
   }
   if (outcome->text != *expected) {
-    return At(file, test, "result",
-              absl::StrCat("expected\n", *expected, "got\n", outcome->text));
+    return At(file, test, "result", absl::StrCat("expected\n", *expected, "got\n", outcome->text));
   }
   for (const std::string& note : test.notes) {
     absl::Status status = CheckNote(note, *outcome);
@@ -233,8 +225,7 @@ absl::Status RunCase(const File& file, const Case& test) {
   absl::Status status = RunPipeline(file, &*twin);
   if (!status.ok() || Changed(twin->report)) {
     return At(file, test, "second run",
-              status.ok() ? absl::StrCat("changes something\n",
-                                         twin->report.ToString(), twin->text)
+              status.ok() ? absl::StrCat("changes something\n", twin->report.ToString(), twin->text)
                           : std::string(status.message()));
   }
   auto before = Parse(test.input);
@@ -244,8 +235,7 @@ absl::Status RunCase(const File& file, const Case& test) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::string>> CountersOf(const File& file,
-                                                    const Case& test) {
+absl::StatusOr<std::vector<std::string>> CountersOf(const File& file, const Case& test) {
   WEFT_ASSIGN_OR_RETURN(const Outcome outcome, Transform(file, test.input));
   std::vector<std::string> names;
   for (const PassReport& pass : outcome.report.passes) {
@@ -267,8 +257,8 @@ absl::StatusOr<std::string> Bless(const File& file) {
     std::string body = test.input;
     while (absl::EndsWith(body, "\n\n")) body.pop_back();
     const bool unchanged = outcome->text == *input;
-    absl::StrAppend(&text, &test == &file.cases.front() ? "\n" : "", body,
-                    kExpect, unchanged ? " unchanged" : "", "\n");
+    absl::StrAppend(&text, &test == &file.cases.front() ? "\n" : "", body, kExpect,
+                    unchanged ? " unchanged" : "", "\n");
     for (const std::string& note : test.notes) {
       absl::StrAppend(&text, note, "\n");
     }

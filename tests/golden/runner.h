@@ -40,7 +40,7 @@ struct Case {
 
 struct File {
   std::string path;
-  std::string header;    // Up to and including the `// pass:` line.
+  std::string header;  // Up to and including the `// pass:` line.
   std::string pipeline;
   NumericContract contract = NumericContract::kValueSafe;
   bool inputs_after = false;
@@ -53,8 +53,7 @@ absl::StatusOr<File> ReadFile(const std::string& path);
 // file:line.
 absl::Status RunCase(const File& file, const Case& test);
 // The counters of the run, for questions about all cases.
-absl::StatusOr<std::vector<std::string>> CountersOf(const File& file,
-                                                    const Case& test);
+absl::StatusOr<std::vector<std::string>> CountersOf(const File& file, const Case& test);
 
 // The text of the file with the expectations that the pass gives now.
 absl::StatusOr<std::string> Bless(const File& file);

@@ -36,8 +36,7 @@ Assignment Assign(const SymbolTable& symbols, int round) {
   return values;
 }
 
-std::optional<std::vector<int64_t>> DimsOf(Type type,
-                                           const Assignment& values) {
+std::optional<std::vector<int64_t>> DimsOf(Type type, const Assignment& values) {
   std::vector<int64_t> dims;
   for (SymInt d : type.dims()) {
     const auto size = Evaluate(d, [&](SymInt s) -> std::optional<int64_t> {
@@ -64,8 +63,7 @@ double DrawFloat(std::mt19937& random, bool special) {
   return static_cast<double>(static_cast<int32_t>(random())) / (1 << 29);
 }
 
-HostTensor Draw(Type type, const std::vector<int64_t>& dims,
-                std::mt19937& random, bool special) {
+HostTensor Draw(Type type, const std::vector<int64_t>& dims, std::mt19937& random, bool special) {
   HostTensor tensor(type.dtype(), dims);
   if (IsFloat(type.dtype())) {
     std::vector<double> values(tensor.numel());
@@ -102,8 +100,7 @@ std::vector<HostTensor> Select(const Graph& from, const Graph& to,
 
 // Seeded inputs of a function; nothing when its sizes do not come out. Inputs
 // that `after` has made constants of have their initial values.
-std::optional<std::vector<HostTensor>> Inputs(const Graph& graph,
-                                              const Graph& after, int round,
+std::optional<std::vector<HostTensor>> Inputs(const Graph& graph, const Graph& after, int round,
                                               bool special) {
   const Assignment values = Assign(graph.module().symbols(), round);
   std::mt19937 random(round + 1);
@@ -111,13 +108,11 @@ std::optional<std::vector<HostTensor>> Inputs(const Graph& graph,
   for (int i = 0; i < graph.num_inputs(); ++i) {
     const Type type = graph.input(i)->type();
     const InputInfo& info = graph.input_info(i);
-    const int required =
-        HasInput(after, info.name) ? info.value : info.initial;
+    const int required = HasInput(after, info.name) ? info.value : info.initial;
     if (required >= 0) {
       inputs.push_back(graph.module().constants().tensor(required));
     } else if (type.is_symint()) {
-      const auto dims =
-          DimsOf(Type::Tensor(DType::kI64, {type.symint()}), values);
+      const auto dims = DimsOf(Type::Tensor(DType::kI64, {type.symint()}), values);
       if (!dims) return std::nullopt;
       inputs.push_back(HostTensor::ScalarInt(DType::kI64, (*dims)[0]));
     } else {
@@ -129,8 +124,7 @@ std::optional<std::vector<HostTensor>> Inputs(const Graph& graph,
   return inputs;
 }
 
-std::string Compare(const HostTensor& got, const HostTensor& want,
-                    NumericContract contract) {
+std::string Compare(const HostTensor& got, const HostTensor& want, NumericContract contract) {
   switch (contract) {
     case NumericContract::kBitExact:
       return ExactDifference(got, want);
@@ -142,8 +136,9 @@ std::string Compare(const HostTensor& got, const HostTensor& want,
 }
 
 // The outputs, then what every input is in the end.
-absl::StatusOr<std::vector<HostTensor>> RunFunction(
-    const Graph& graph, const std::vector<HostTensor>& inputs, bool writes) {
+absl::StatusOr<std::vector<HostTensor>> RunFunction(const Graph& graph,
+                                                    const std::vector<HostTensor>& inputs,
+                                                    bool writes) {
   if (!writes) return EvaluateGraph(graph, inputs);
   std::vector<HostTensor> written;
   reference::RunOptions options;
@@ -157,8 +152,8 @@ absl::StatusOr<std::vector<HostTensor>> RunFunction(
   return outputs;
 }
 
-absl::Status CompareFunctions(const Graph& before, const Graph& after,
-                              NumericContract contract, const Graph& signature) {
+absl::Status CompareFunctions(const Graph& before, const Graph& after, NumericContract contract,
+                              const Graph& signature) {
   const bool special = contract <= NumericContract::kValueSafe;
   const auto is_open = [](const Graph& graph) {
     return graph.module().HasWrites() || !graph.write_backs().empty();
@@ -186,29 +181,26 @@ absl::Status CompareFunctions(const Graph& before, const Graph& after,
     for (size_t i = 0; i < want->size(); ++i) {
       const std::string difference = Compare((*got)[i], (*want)[i], contract);
       if (difference.empty()) continue;
-      return absl::InternalError(
-          absl::StrCat("round ", round, ", output ", i, ": ", difference));
+      return absl::InternalError(absl::StrCat("round ", round, ", output ", i, ": ", difference));
     }
   }
   if (compared == 0) {
-    return absl::FailedPreconditionError(
-        "no input could be made that it runs on");
+    return absl::FailedPreconditionError("no input could be made that it runs on");
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::Status CheckSameResults(const Module& before, const Module& after,
-                              NumericContract contract, const Module& inputs) {
+absl::Status CheckSameResults(const Module& before, const Module& after, NumericContract contract,
+                              const Module& inputs) {
   for (const auto& function : before.functions()) {
     const Graph* other = after.FindFunction(function->name());
     if (other == nullptr) {
-      return absl::InternalError(
-          absl::StrCat("@", function->name(), " is gone"));
+      return absl::InternalError(absl::StrCat("@", function->name(), " is gone"));
     }
-    absl::Status status = CompareFunctions(*function, *other, contract,
-                                           *inputs.FindFunction(function->name()));
+    absl::Status status =
+        CompareFunctions(*function, *other, contract, *inputs.FindFunction(function->name()));
     if (status.ok()) continue;
     return Annotate(status, absl::StrCat("@", function->name()));
   }

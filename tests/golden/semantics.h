@@ -14,8 +14,8 @@ namespace weft::golden {
 // rounding. When `before` fails on an input, `after` may do
 // anything; FailedPrecondition when `before` runs on no input. The inputs are
 // those of the functions of `inputs`, one of the two.
-absl::Status CheckSameResults(const Module& before, const Module& after,
-                              NumericContract contract, const Module& inputs);
+absl::Status CheckSameResults(const Module& before, const Module& after, NumericContract contract,
+                              const Module& inputs);
 
 }  // namespace weft::golden
 

@@ -388,12 +388,12 @@ std::string CheckOne(const std::string& file, const std::string& include) {
 }
 
 TEST(LayeringCheckerTest, ReportsFileAndLine) {
-  EXPECT_THAT(Check({{"graph/ir/a.cc",
-                      "// A head.\n"
-                      "#include \"graph/ir/a.h\"\n"
-                      "  #  include \"passes/cse.h\"  // no\n"}}),
-              testing::ElementsAre(
-                  "graph/ir/a.cc:3: \"passes/cse.h\": graph/ir may not include passes"));
+  EXPECT_THAT(
+      Check({{"graph/ir/a.cc",
+              "// A head.\n"
+              "#include \"graph/ir/a.h\"\n"
+              "  #  include \"passes/cse.h\"  // no\n"}}),
+      testing::ElementsAre("graph/ir/a.cc:3: \"passes/cse.h\": graph/ir may not include passes"));
 }
 
 TEST(LayeringCheckerTest, IgnoresWhatIsNoInclude) {

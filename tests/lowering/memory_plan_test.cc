@@ -26,15 +26,12 @@ std::vector<MemoryInterval> RandomIntervals(uint64_t seed, int n, int steps) {
   return intervals;
 }
 
-void ExpectApart(const std::vector<MemoryInterval>& in,
-                 const std::vector<int64_t>& offsets) {
+void ExpectApart(const std::vector<MemoryInterval>& in, const std::vector<int64_t>& offsets) {
   for (size_t i = 0; i < in.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
-      const bool together =
-          in[i].first <= in[j].last && in[j].first <= in[i].last;
+      const bool together = in[i].first <= in[j].last && in[j].first <= in[i].last;
       if (!together) continue;
-      EXPECT_TRUE(offsets[i] + in[i].bytes <= offsets[j] ||
-                  offsets[j] + in[j].bytes <= offsets[i])
+      EXPECT_TRUE(offsets[i] + in[i].bytes <= offsets[j] || offsets[j] + in[j].bytes <= offsets[i])
           << i << " and " << j;
     }
   }
@@ -68,9 +65,8 @@ TEST(PlaceIntervals, SmallPlansAreNearTheLowerBound) {
 TEST(PlaceIntervals, FragmentedSpaceIsFoundBySearch) {
   // Three that live in turn with two that span them: best-fit by time leaves a
   // hole.
-  const std::vector<MemoryInterval> in = {{0, 1, 2 * 64}, {0, 3, 4 * 64},
-                                          {2, 5, 6 * 64}, {4, 7, 4 * 64},
-                                          {6, 7, 6 * 64}, {1, 2, 2 * 64}};
+  const std::vector<MemoryInterval> in = {{0, 1, 2 * 64}, {0, 3, 4 * 64}, {2, 5, 6 * 64},
+                                          {4, 7, 4 * 64}, {6, 7, 6 * 64}, {1, 2, 2 * 64}};
   int64_t total = 0;
   ExpectApart(in, PlaceIntervals(in, &total));
   EXPECT_EQ(total, LiveBytes(in));
@@ -112,10 +108,9 @@ TEST(ArenaPlanner, KernelsWorkInPlaceAndLayoutsAreRemembered) {
 TEST(ArenaPlanner, SizesWithoutValuesAreErrors) {
   const auto module = Parse(kChain);
   const auto plan = Lower(*module->main(), GenericTarget());
-  const auto layout = ArenaPlanner(*plan).Find(
-      [](SymInt) -> std::optional<int64_t> { return std::nullopt; });
-  EXPECT_TRUE(absl::StrContains(layout.status().message(), "has no size"))
-      << layout.status();
+  const auto layout =
+      ArenaPlanner(*plan).Find([](SymInt) -> std::optional<int64_t> { return std::nullopt; });
+  EXPECT_TRUE(absl::StrContains(layout.status().message(), "has no size")) << layout.status();
 }
 
 TEST(CheckLayout, FindsPlantedOverlaps) {
@@ -144,14 +139,13 @@ TEST(Schedule, WideGraphsAreWalkedInDepth) {
   // Each branch grows and shrinks again; in the graph's order all grow first.
   std::string text = "func @main(%x: f32[8]) -> f32[] {\n";
   for (int i = 0; i < 8; ++i) {
-    absl::StrAppend(&text, "%a", i,
-                    " = expand(%x, size=[100, 8]) : f32[100, 8]\n%b", i,
+    absl::StrAppend(&text, "%a", i, " = expand(%x, size=[100, 8]) : f32[100, 8]\n%b", i,
                     " = cumsum(%a", i, ", dim=", i % 2, ") : f32[100, 8]\n");
   }
   absl::StrAppend(&text, "%c0 = sum(%b0) : f32[]\n");
   for (int i = 1; i < 8; ++i) {
-    absl::StrAppend(&text, "%s", i, " = sum(%b", i, ") : f32[]\n%c", i,
-                    " = add(%c", i - 1, ", %s", i, ") : f32[]\n");
+    absl::StrAppend(&text, "%s", i, " = sum(%b", i, ") : f32[]\n%c", i, " = add(%c", i - 1, ", %s",
+                    i, ") : f32[]\n");
   }
   absl::StrAppend(&text, "return %c7\n}\n");
   const auto module = Parse(text);

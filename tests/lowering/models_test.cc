@@ -21,8 +21,7 @@
 namespace weft {
 namespace {
 
-constexpr char kPipeline[] =
-    "default,fuse_epilogue,fuse_reduction,fuse_vertical,fuse_concat";
+constexpr char kPipeline[] = "default,fuse_epilogue,fuse_reduction,fuse_vertical,fuse_concat";
 
 constexpr char kTable[] =
     R"(resnet50        102 kernels   55 library   0 copies  0 reference 101 in place
@@ -88,12 +87,10 @@ TEST(Models, PlansAreAsCounted) {
     const int64_t bound = std::max<int64_t>((*layout)->lower_bound, 1);
     EXPECT_LE((*layout)->arena_bytes * 100, bound * 105) << entry.name;
     const Counts c = CountSteps(*plan);
-    absl::StrAppend(
-        &table,
-        absl::StrFormat("%-14s %4d kernels %4d library %3d copies %2d "
-                        "reference %3d in place\n",
-                        entry.name, c.kernels, c.library, c.copies, c.reference,
-                        planner.memory().in_place().size()));
+    absl::StrAppend(&table, absl::StrFormat("%-14s %4d kernels %4d library %3d copies %2d "
+                                            "reference %3d in place\n",
+                                            entry.name, c.kernels, c.library, c.copies, c.reference,
+                                            planner.memory().in_place().size()));
   }
   EXPECT_EQ(table, kTable);
 }

@@ -27,8 +27,7 @@ absl::StatusOr<int64_t> Value(SymInt s, const Env& env) {
     if (it == env.end()) return std::nullopt;
     return it->second;
   });
-  if (!v)
-    return absl::InternalError(absl::StrCat("no value of ", s.ToString()));
+  if (!v) return absl::InternalError(absl::StrCat("no value of ", s.ToString()));
   return *v;
 }
 
@@ -72,19 +71,16 @@ Element Fit(Element e, DType t) {
 // One element through an op of the graph: what an instruction means.
 absl::StatusOr<Element> ThroughOp(const OpDef& op, std::vector<NamedAttr> attrs,
                                   const std::vector<Element>& operands,
-                                  const std::vector<DType>& dtypes,
-                                  DType result) {
+                                  const std::vector<DType>& dtypes, DType result) {
   std::vector<HostTensor> inputs;
   for (size_t k = 0; k < operands.size(); ++k) {
-    inputs.push_back(IsReal(dtypes[k])
-                         ? HostTensor::Scalar(dtypes[k], operands[k].d)
-                         : HostTensor::ScalarInt(dtypes[k], operands[k].i));
+    inputs.push_back(IsReal(dtypes[k]) ? HostTensor::Scalar(dtypes[k], operands[k].d)
+                                       : HostTensor::ScalarInt(dtypes[k], operands[k].i));
   }
   WEFT_ASSIGN_OR_RETURN(const AttrList* list, MakeAttrs(op, attrs));
   WEFT_ASSIGN_OR_RETURN(const auto out, Evaluate(op, list, inputs));
   if (out[0].dtype() != result) {
-    return absl::InternalError(
-        absl::StrCat(op.name(), " gives ", DTypeName(out[0].dtype())));
+    return absl::InternalError(absl::StrCat(op.name(), " gives ", DTypeName(out[0].dtype())));
   }
   Element e;
   if (IsReal(result)) {
@@ -96,64 +92,64 @@ absl::StatusOr<Element> ThroughOp(const OpDef& op, std::vector<NamedAttr> attrs,
 }
 
 const OpDef* OpOf(ScalarOp op) {
-  static const auto* const table = new std::map<ScalarOp, const OpDef*>{
-      {ScalarOp::kAdd, &ops::add},
-      {ScalarOp::kSub, &ops::sub},
-      {ScalarOp::kMul, &ops::mul},
-      {ScalarOp::kRemainder, &ops::remainder},
-      {ScalarOp::kFmod, &ops::fmod},
-      {ScalarOp::kPow, &ops::pow},
-      {ScalarOp::kAtan2, &ops::atan2},
-      {ScalarOp::kMinimum, &ops::minimum},
-      {ScalarOp::kMaximum, &ops::maximum},
-      {ScalarOp::kNeg, &ops::neg},
-      {ScalarOp::kAbs, &ops::abs},
-      {ScalarOp::kSign, &ops::sign},
-      {ScalarOp::kBitAnd, &ops::bitwise_and},
-      {ScalarOp::kBitOr, &ops::bitwise_or},
-      {ScalarOp::kBitXor, &ops::bitwise_xor},
-      {ScalarOp::kBitNot, &ops::bitwise_not},
-      {ScalarOp::kShiftLeft, &ops::bitwise_left_shift},
-      {ScalarOp::kShiftRight, &ops::bitwise_right_shift},
-      {ScalarOp::kExp, &ops::exp},
-      {ScalarOp::kExpm1, &ops::expm1},
-      {ScalarOp::kLog, &ops::log},
-      {ScalarOp::kLog2, &ops::log2},
-      {ScalarOp::kLog1p, &ops::log1p},
-      {ScalarOp::kSqrt, &ops::sqrt},
-      {ScalarOp::kRsqrt, &ops::rsqrt},
-      {ScalarOp::kReciprocal, &ops::reciprocal},
-      {ScalarOp::kSin, &ops::sin},
-      {ScalarOp::kCos, &ops::cos},
-      {ScalarOp::kTan, &ops::tan},
-      {ScalarOp::kAsin, &ops::asin},
-      {ScalarOp::kAcos, &ops::acos},
-      {ScalarOp::kAtan, &ops::atan},
-      {ScalarOp::kSinh, &ops::sinh},
-      {ScalarOp::kCosh, &ops::cosh},
-      {ScalarOp::kTanh, &ops::tanh},
-      {ScalarOp::kAsinh, &ops::asinh},
-      {ScalarOp::kAcosh, &ops::acosh},
-      {ScalarOp::kAtanh, &ops::atanh},
-      {ScalarOp::kErf, &ops::erf},
-      {ScalarOp::kLgamma, &ops::lgamma},
-      {ScalarOp::kSigmoid, &ops::sigmoid},
-      {ScalarOp::kFloor, &ops::floor},
-      {ScalarOp::kCeil, &ops::ceil},
-      {ScalarOp::kRoundEven, &ops::round},
-      {ScalarOp::kTrunc, &ops::trunc},
-      {ScalarOp::kEq, &ops::eq},
-      {ScalarOp::kNe, &ops::ne},
-      {ScalarOp::kLt, &ops::lt},
-      {ScalarOp::kLe, &ops::le},
-      {ScalarOp::kGt, &ops::gt},
-      {ScalarOp::kGe, &ops::ge},
-      {ScalarOp::kNot, &ops::logical_not},
-      {ScalarOp::kAnd, &ops::logical_and},
-      {ScalarOp::kOr, &ops::logical_or},
-      {ScalarOp::kXor, &ops::logical_xor},
-      {ScalarOp::kIsNan, &ops::isnan},
-      {ScalarOp::kIsInf, &ops::isinf}};
+  static const auto* const table =
+      new std::map<ScalarOp, const OpDef*>{{ScalarOp::kAdd, &ops::add},
+                                           {ScalarOp::kSub, &ops::sub},
+                                           {ScalarOp::kMul, &ops::mul},
+                                           {ScalarOp::kRemainder, &ops::remainder},
+                                           {ScalarOp::kFmod, &ops::fmod},
+                                           {ScalarOp::kPow, &ops::pow},
+                                           {ScalarOp::kAtan2, &ops::atan2},
+                                           {ScalarOp::kMinimum, &ops::minimum},
+                                           {ScalarOp::kMaximum, &ops::maximum},
+                                           {ScalarOp::kNeg, &ops::neg},
+                                           {ScalarOp::kAbs, &ops::abs},
+                                           {ScalarOp::kSign, &ops::sign},
+                                           {ScalarOp::kBitAnd, &ops::bitwise_and},
+                                           {ScalarOp::kBitOr, &ops::bitwise_or},
+                                           {ScalarOp::kBitXor, &ops::bitwise_xor},
+                                           {ScalarOp::kBitNot, &ops::bitwise_not},
+                                           {ScalarOp::kShiftLeft, &ops::bitwise_left_shift},
+                                           {ScalarOp::kShiftRight, &ops::bitwise_right_shift},
+                                           {ScalarOp::kExp, &ops::exp},
+                                           {ScalarOp::kExpm1, &ops::expm1},
+                                           {ScalarOp::kLog, &ops::log},
+                                           {ScalarOp::kLog2, &ops::log2},
+                                           {ScalarOp::kLog1p, &ops::log1p},
+                                           {ScalarOp::kSqrt, &ops::sqrt},
+                                           {ScalarOp::kRsqrt, &ops::rsqrt},
+                                           {ScalarOp::kReciprocal, &ops::reciprocal},
+                                           {ScalarOp::kSin, &ops::sin},
+                                           {ScalarOp::kCos, &ops::cos},
+                                           {ScalarOp::kTan, &ops::tan},
+                                           {ScalarOp::kAsin, &ops::asin},
+                                           {ScalarOp::kAcos, &ops::acos},
+                                           {ScalarOp::kAtan, &ops::atan},
+                                           {ScalarOp::kSinh, &ops::sinh},
+                                           {ScalarOp::kCosh, &ops::cosh},
+                                           {ScalarOp::kTanh, &ops::tanh},
+                                           {ScalarOp::kAsinh, &ops::asinh},
+                                           {ScalarOp::kAcosh, &ops::acosh},
+                                           {ScalarOp::kAtanh, &ops::atanh},
+                                           {ScalarOp::kErf, &ops::erf},
+                                           {ScalarOp::kLgamma, &ops::lgamma},
+                                           {ScalarOp::kSigmoid, &ops::sigmoid},
+                                           {ScalarOp::kFloor, &ops::floor},
+                                           {ScalarOp::kCeil, &ops::ceil},
+                                           {ScalarOp::kRoundEven, &ops::round},
+                                           {ScalarOp::kTrunc, &ops::trunc},
+                                           {ScalarOp::kEq, &ops::eq},
+                                           {ScalarOp::kNe, &ops::ne},
+                                           {ScalarOp::kLt, &ops::lt},
+                                           {ScalarOp::kLe, &ops::le},
+                                           {ScalarOp::kGt, &ops::gt},
+                                           {ScalarOp::kGe, &ops::ge},
+                                           {ScalarOp::kNot, &ops::logical_not},
+                                           {ScalarOp::kAnd, &ops::logical_and},
+                                           {ScalarOp::kOr, &ops::logical_or},
+                                           {ScalarOp::kXor, &ops::logical_xor},
+                                           {ScalarOp::kIsNan, &ops::isnan},
+                                           {ScalarOp::kIsInf, &ops::isinf}};
   const auto it = table->find(op);
   return it == table->end() ? nullptr : it->second;
 }
@@ -169,8 +165,7 @@ class PlanRun {
  public:
   explicit PlanRun(const Plan& plan) : plan_(plan) {}
 
-  absl::StatusOr<std::vector<HostTensor>> Run(
-      absl::Span<const HostTensor> inputs) {
+  absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor> inputs) {
     memory_.resize(plan_.buffers.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
       Bind(plan_.inputs[i], inputs[i], &env_);
@@ -184,18 +179,15 @@ class PlanRun {
     }
     for (size_t b = 0; b < memory_.size(); ++b) {
       if (plan_.buffers[b].kind == BufferKind::kConstant) {
-        memory_[b] = plan_.module->constants()
-                         .tensor(plan_.buffers[b].index)
-                         .Contiguous();
+        memory_[b] = plan_.module->constants().tensor(plan_.buffers[b].index).Contiguous();
       }
     }
     WEFT_RETURN_IF_ERROR(PlaceTemporaries());
     for (const Step& step : plan_.steps) {
       absl::Status status = RunStep(step);
       if (!status.ok()) {
-        return absl::Status(
-            status.code(),
-            absl::StrCat("node ", step.node, ": ", status.message()));
+        return absl::Status(status.code(),
+                            absl::StrCat("node ", step.node, ": ", status.message()));
       }
     }
     std::vector<HostTensor> outputs;
@@ -220,11 +212,9 @@ class PlanRun {
     for (size_t b = 0; b < memory_.size(); ++b) {
       if (layout->offsets[b] < 0) continue;
       const DType dtype = plan_.buffers[b].dtype;
-      WEFT_ASSIGN_OR_RETURN(const int64_t n,
-                            Value(plan_.buffers[b].numel, env_));
+      WEFT_ASSIGN_OR_RETURN(const int64_t n, Value(plan_.buffers[b].numel, env_));
       const int64_t first = layout->offsets[b] * 8 / DTypeBits(dtype);
-      WEFT_ASSIGN_OR_RETURN(memory_[b],
-                            HostTensor::View(arena, dtype, {n}, {1}, first));
+      WEFT_ASSIGN_OR_RETURN(memory_[b], HostTensor::View(arena, dtype, {n}, {1}, first));
     }
     return absl::OkStatus();
   }
@@ -249,10 +239,9 @@ class PlanRun {
       WEFT_ASSIGN_OR_RETURN(*outputs, RunPlan(*step.regions[region], inputs));
       return absl::OkStatus();
     };
-    const size_t n =
-        step.op->schema().has_variadic_operand() || step.epilogue.empty()
-            ? args.size()
-            : step.op->schema().operands.size();
+    const size_t n = step.op->schema().has_variadic_operand() || step.epilogue.empty()
+                         ? args.size()
+                         : step.op->schema().operands.size();
     std::vector<HostTensor> out;
     if (step.kind == StepKind::kControl) {
       Types types;
@@ -266,9 +255,8 @@ class PlanRun {
       WEFT_RETURN_IF_ERROR(step.op->eval()(c));
       out = c.TakeOutputs();
     } else {
-      WEFT_ASSIGN_OR_RETURN(
-          out,
-          Evaluate(*step.op, attrs, absl::MakeConstSpan(args).first(n), run));
+      WEFT_ASSIGN_OR_RETURN(out,
+                            Evaluate(*step.op, attrs, absl::MakeConstSpan(args).first(n), run));
     }
     for (const Epilogue& e : step.epilogue) {
       std::vector<HostTensor> operands = {out[0]};
@@ -287,16 +275,14 @@ class PlanRun {
 
   absl::StatusOr<HostTensor*> Memory(int b) {
     if (!memory_[b].valid()) {
-      WEFT_ASSIGN_OR_RETURN(const int64_t n,
-                            Value(plan_.buffers[b].numel, env_));
+      WEFT_ASSIGN_OR_RETURN(const int64_t n, Value(plan_.buffers[b].numel, env_));
       memory_[b] = HostTensor(plan_.buffers[b].dtype, {n});
     }
     return &memory_[b];
   }
 
   // The row-major numbers of the view's elements in its buffer.
-  absl::StatusOr<std::vector<int64_t>> Places(const View& v,
-                                              std::vector<int64_t>* dims) {
+  absl::StatusOr<std::vector<int64_t>> Places(const View& v, std::vector<int64_t>* dims) {
     std::vector<int64_t> strides;
     for (int d = 0; d < v.type.rank(); ++d) {
       WEFT_ASSIGN_OR_RETURN(dims->emplace_back(), Value(v.type.dim(d), env_));
@@ -316,8 +302,8 @@ class PlanRun {
     const int64_t n = memory_[v.buffer].numel();
     for (int64_t p : places) {
       if (p < 0 || p >= n) {
-        return absl::InternalError(absl::StrCat("element ", p, " of buffer ",
-                                                plan_.buffers[v.buffer].name));
+        return absl::InternalError(
+            absl::StrCat("element ", p, " of buffer ", plan_.buffers[v.buffer].name));
       }
     }
     return places;
@@ -357,8 +343,7 @@ class PlanRun {
 
 class KernelRun {
  public:
-  KernelRun(PlanRun& run, const Step& step)
-      : run_(run), kernel_(run.plan_.kernels[step.kernel]) {
+  KernelRun(PlanRun& run, const Step& step) : run_(run), kernel_(run.plan_.kernels[step.kernel]) {
     views_ = step.args;
     views_.insert(views_.end(), step.results.begin(), step.results.end());
   }
@@ -374,8 +359,8 @@ class KernelRun {
   }
 
  private:
-  absl::Status ForEach(const std::vector<SymInt>& extents, size_t loop,
-                       size_t base, const std::function<absl::Status()>& body) {
+  absl::Status ForEach(const std::vector<SymInt>& extents, size_t loop, size_t base,
+                       const std::function<absl::Status()>& body) {
     if (loop == extents.size()) return body();
     WEFT_ASSIGN_OR_RETURN(const int64_t n, Value(extents[loop], run_.env_));
     for (int64_t i = 0; i < n; ++i) {
@@ -426,9 +411,8 @@ class KernelRun {
         rows_[k.row][position_] = values_[k.value];
       }
       for (size_t r = 0; r < acc.size(); ++r) {
-        WEFT_RETURN_IF_ERROR(Combine(stage.reductions[r],
-                                     values_[stage.reductions[r].value],
-                                     &acc[r], &best[r]));
+        WEFT_RETURN_IF_ERROR(
+            Combine(stage.reductions[r], values_[stage.reductions[r].value], &acc[r], &best[r]));
       }
       for (const Store& s : stage.stores) {
         WEFT_RETURN_IF_ERROR(StoreTo(stage, s));
@@ -451,8 +435,7 @@ class KernelRun {
     return absl::OkStatus();
   }
 
-  absl::Status Combine(const Reduction& r, Element v, Element* acc,
-                       Element* best) {
+  absl::Status Combine(const Reduction& r, Element v, Element* acc, Element* best) {
     const bool real = IsReal(r.dtype);
     const bool arg = r.op == ReduceOp::kArgMax || r.op == ReduceOp::kArgMin;
     if (arg) {
@@ -465,8 +448,7 @@ class KernelRun {
         const auto b = static_cast<uint64_t>(best->i);
         better = max ? a > b : a < b;
       } else if (real) {
-        better =
-            !nan && (std::isnan(v.d) || (max ? v.d > best->d : v.d < best->d));
+        better = !nan && (std::isnan(v.d) || (max ? v.d > best->d : v.d < best->d));
       } else {
         better = max ? v.i > best->i : v.i < best->i;
       }
@@ -504,13 +486,11 @@ class KernelRun {
       default:
         op = &ops::logical_or;
     }
-    WEFT_ASSIGN_OR_RETURN(
-        *acc, ThroughOp(*op, {}, {*acc, v}, {r.dtype, r.dtype}, r.dtype));
+    WEFT_ASSIGN_OR_RETURN(*acc, ThroughOp(*op, {}, {*acc, v}, {r.dtype, r.dtype}, r.dtype));
     return absl::OkStatus();
   }
 
-  absl::StatusOr<int64_t> Linear(SymInt offset,
-                                 const std::vector<SymInt>& strides) {
+  absl::StatusOr<int64_t> Linear(SymInt offset, const std::vector<SymInt>& strides) {
     if (strides.size() != point_.size()) {
       return absl::InternalError("strides and loops differ in number");
     }
@@ -525,8 +505,7 @@ class KernelRun {
   // The element's place in its buffer.
   absl::StatusOr<int64_t> Place(const Access& access) {
     WEFT_ASSIGN_OR_RETURN(int64_t at, Linear(access.offset, access.strides));
-    WEFT_ASSIGN_OR_RETURN(const int64_t first,
-                          Value(views_[access.arg].offset, run_.env_));
+    WEFT_ASSIGN_OR_RETURN(const int64_t first, Value(views_[access.arg].offset, run_.env_));
     for (const IndexTerm& t : access.terms) {
       WEFT_ASSIGN_OR_RETURN(const int64_t stride, Value(t.stride, run_.env_));
       WEFT_ASSIGN_OR_RETURN(const int64_t bound, Value(t.bound, run_.env_));
@@ -546,8 +525,7 @@ class KernelRun {
       if (at < 0 || at >= bound) return values_[access.otherwise];
     }
     WEFT_ASSIGN_OR_RETURN(const int64_t at, Place(access));
-    WEFT_ASSIGN_OR_RETURN(const HostTensor* t,
-                          run_.Memory(views_[access.arg].buffer));
+    WEFT_ASSIGN_OR_RETURN(const HostTensor* t, run_.Memory(views_[access.arg].buffer));
     if (at < 0 || at >= t->numel()) {
       return absl::InternalError(absl::StrCat("a load of element ", at));
     }
@@ -562,8 +540,7 @@ class KernelRun {
 
   absl::Status StoreTo(const Stage& stage, const Store& s) {
     WEFT_ASSIGN_OR_RETURN(const int64_t at, Place(s.access));
-    WEFT_ASSIGN_OR_RETURN(HostTensor * t,
-                          run_.Memory(views_[s.access.arg].buffer));
+    WEFT_ASSIGN_OR_RETURN(HostTensor * t, run_.Memory(views_[s.access.arg].buffer));
     if (at < 0 || at >= t->numel() || !kernel_.args[s.access.arg].written) {
       return absl::InternalError(absl::StrCat("a store to element ", at));
     }
@@ -571,9 +548,8 @@ class KernelRun {
       return absl::InternalError("a store of another dtype");
     }
     const Element& v = values_[s.value];
-    const HostTensor one = IsReal(t->dtype())
-                               ? HostTensor::Scalar(t->dtype(), v.d)
-                               : HostTensor::ScalarInt(t->dtype(), v.i);
+    const HostTensor one = IsReal(t->dtype()) ? HostTensor::Scalar(t->dtype(), v.d)
+                                              : HostTensor::ScalarInt(t->dtype(), v.i);
     ops::Scatter(one, {at}, t);
     return absl::OkStatus();
   }
@@ -654,8 +630,8 @@ absl::Status PlanRun::RunKernel(const Step& step) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<HostTensor>> RunPlan(
-    const Plan& plan, absl::Span<const HostTensor> inputs) {
+absl::StatusOr<std::vector<HostTensor>> RunPlan(const Plan& plan,
+                                                absl::Span<const HostTensor> inputs) {
   return PlanRun(plan).Run(inputs);
 }
 

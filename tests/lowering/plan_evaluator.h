@@ -12,8 +12,8 @@
 
 namespace weft {
 
-absl::StatusOr<std::vector<HostTensor>> RunPlan(
-    const Plan& plan, absl::Span<const HostTensor> inputs);
+absl::StatusOr<std::vector<HostTensor>> RunPlan(const Plan& plan,
+                                                absl::Span<const HostTensor> inputs);
 
 }  // namespace weft
 

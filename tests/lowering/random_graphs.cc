@@ -58,16 +58,12 @@ class Generator {
   // Values above this do not grow any more.
   static constexpr int64_t kLarge = 1 << 13;
 
-  int Pick(int low, int high) {
-    return low + static_cast<int>(rng_() % (high - low + 1));
-  }
+  int Pick(int low, int high) { return low + static_cast<int>(rng_() % (high - low + 1)); }
   SymInt Size() {
     const SymInt sizes[] = {1, 2, 4, 5, s0_, s1_};
     return sizes[Pick(0, 5)];
   }
-  Value* Any() {
-    return values_[Pick(0, static_cast<int>(values_.size()) - 1)];
-  }
+  Value* Any() { return values_[Pick(0, static_cast<int>(values_.size()) - 1)]; }
   void Add(Value* v) {
     if (v != nullptr) values_.push_back(v);
   }
@@ -114,9 +110,9 @@ class Generator {
   }
 
   Value* Unary(Builder& b, Value* x) {
-    const OpDef* const kOps[] = {
-        &ops::relu, &ops::tanh, &ops::sigmoid, &ops::neg,       &ops::abs,
-        &ops::sin,  &ops::gelu, &ops::silu,    &ops::hardswish, &ops::softsign};
+    const OpDef* const kOps[] = {&ops::relu,      &ops::tanh,    &ops::sigmoid, &ops::neg,
+                                 &ops::abs,       &ops::sin,     &ops::gelu,    &ops::silu,
+                                 &ops::hardswish, &ops::softsign};
     return b.Op(*kOps[Pick(0, 9)], {x});
   }
 
@@ -168,14 +164,12 @@ class Generator {
       case 2:
         return b.Op(
             ops::rms_norm, {x, nullptr},
-            {{"normalized_shape", std::vector<SymInt>{x->type().dim(rank - 1)}},
-             {"eps", 0.1}});
+            {{"normalized_shape", std::vector<SymInt>{x->type().dim(rank - 1)}}, {"eps", 0.1}});
       default: {
         const std::vector<Value*> y =
             b.Ops(ops::native_layer_norm, {x, nullptr, nullptr},
                   {{"normalized_shape",
-                    std::vector<SymInt>(x->type().dims().begin() + dim,
-                                        x->type().dims().end())},
+                    std::vector<SymInt>(x->type().dims().begin() + dim, x->type().dims().end())},
                    {"eps", 0.1}});
         return Pick(0, 3) == 0 ? y[1] : y[0];
       }
@@ -196,8 +190,7 @@ class Generator {
         return b.Op(ops::permute, {x}, {{"dims", dims}});
       }
       case 1:
-        return b.Op(ops::reshape, {x},
-                    {{"size", std::vector<SymInt>{type.numel()}}});
+        return b.Op(ops::reshape, {x}, {{"size", std::vector<SymInt>{type.numel()}}});
       case 2:
         return b.Op(ops::slice, {x}, {{"dim", dim}, {"end", 1}});
       case 3:
@@ -228,8 +221,7 @@ class Generator {
     const int rank = x->type().rank();
     const NamedAttr dim = {"dim", rank == 0 ? 0 : Pick(0, rank - 1)};
     const bool stack = rank == 0 || (rank < 4 && Pick(0, 1) == 0);
-    return b.Op(stack ? ops::stack : ops::cat, rows,
-                absl::MakeConstSpan(&dim, 1));
+    return b.Op(stack ? ops::stack : ops::cat, rows, absl::MakeConstSpan(&dim, 1));
   }
 
   Value* Product(Builder& b, Value* x) {
@@ -335,8 +327,8 @@ class Generator {
     regions.push_back(std::move(body));
     values_ = outside;
     const NamedAttr kind = {"kind", "pointwise"};
-    for (Value* v : b.Ops(ops::fused, operands, absl::MakeConstSpan(&kind, 1),
-                          std::move(regions))) {
+    for (Value* v :
+         b.Ops(ops::fused, operands, absl::MakeConstSpan(&kind, 1), std::move(regions))) {
       Add(v);
     }
   }

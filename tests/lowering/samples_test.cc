@@ -29,8 +29,8 @@ namespace {
 class Samples : public testing::TestWithParam<const OpDef*> {};
 
 bool HasSamples(const OpDef& op) {
-  return &op != &ops::constant && &op != &ops::return_ &&
-         op.schema().regions.empty() && !op.schema().writes;
+  return &op != &ops::constant && &op != &ops::return_ && op.schema().regions.empty() &&
+         !op.schema().writes;
 }
 
 // The sample as a program; sizes above 1 are symbols, equal ones for equal
@@ -58,8 +58,7 @@ std::unique_ptr<Module> MakeModule(const Sample& sample, bool symbolic) {
     operands.push_back(main->AddInput(type));
   }
   Builder b(main, nullptr, {/*fold=*/false});
-  const std::vector<Value*> results =
-      b.Create(*sample.op, operands, sample.attrs);
+  const std::vector<Value*> results = b.Create(*sample.op, operands, sample.attrs);
   if (!b.status().ok()) return nullptr;
   main->SetOutputs(results);
   return module;
@@ -95,8 +94,7 @@ void CheckSample(const Sample& sample, bool symbolic) {
   ASSERT_TRUE(got.ok()) << got.status();
   ASSERT_EQ(got->size(), want->size());
   for (size_t i = 0; i < got->size(); ++i) {
-    EXPECT_EQ(
-        Difference((*got)[i], (*want)[i], ToleranceOf((*want)[i].dtype())), "")
+    EXPECT_EQ(Difference((*got)[i], (*want)[i], ToleranceOf((*want)[i].dtype())), "")
         << "result " << i;
   }
 }
@@ -120,9 +118,7 @@ std::vector<const OpDef*> OpsWithSamples() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, Samples, testing::ValuesIn(OpsWithSamples()),
-                         [](const auto& info) {
-                           return std::string(info.param->name());
-                         });
+                         [](const auto& info) { return std::string(info.param->name()); });
 
 constexpr absl::string_view kNeedReference =
     R"(as_strided_scatter: no kernel has as_strided_scatter
@@ -218,8 +214,7 @@ TEST(Completeness, OpsThatNeedTheReference) {
   }
   std::string never;
   for (const auto& [name, count] : counts) {
-    if (count.first == count.second)
-      absl::StrAppend(&never, name, ": ", why[name], "\n");
+    if (count.first == count.second) absl::StrAppend(&never, name, ": ", why[name], "\n");
   }
   EXPECT_EQ(never, std::string(kNeedReference));
 }

@@ -24,22 +24,20 @@ std::unique_ptr<Module> Parse(const std::string& text) {
 }
 
 absl::Status RunPasses(const std::string& passes, Module& module,
-                       std::vector<Remark>* remarks = nullptr,
-                       PipelineReport* report = nullptr) {
+                       std::vector<Remark>* remarks = nullptr, PipelineReport* report = nullptr) {
   auto pipeline = Pipeline::Parse(passes, BuiltinPasses());
   EXPECT_TRUE(pipeline.ok()) << pipeline.status();
   PassContext::Options options;
   options.remarks = true;
   PassContext context(options);
-  absl::Status status =
-      PassManager(*std::move(pipeline)).Run(module, context, report);
+  absl::Status status = PassManager(*std::move(pipeline)).Run(module, context, report);
   if (remarks != nullptr) *remarks = context.TakeRemarks();
   return status;
 }
 
 std::string Refusal(const std::string& body) {
-  auto module = Parse(absl::StrCat("func @main(%p: bool[], %x: f32[3]) {\n",
-                                   body, "\nreturn %x\n}"));
+  auto module =
+      Parse(absl::StrCat("func @main(%p: bool[], %x: f32[3]) {\n", body, "\nreturn %x\n}"));
   return std::string(RunPasses("functionalize", *module).message());
 }
 
@@ -120,8 +118,7 @@ TEST(Functionalize, OtherPassesLeaveModulesWithWritesAlone) {
     EXPECT_EQ(PrintModule(*module), before) << pass;
     EXPECT_TRUE(report.passes[0].skipped) << pass;
     ASSERT_EQ(remarks.size(), 1u) << pass;
-    EXPECT_THAT(remarks[0].ToString(),
-                HasSubstr("the module has writes, which functionalize"));
+    EXPECT_THAT(remarks[0].ToString(), HasSubstr("the module has writes, which functionalize"));
   }
   ASSERT_TRUE(RunPasses("functionalize", *module).ok());
   EXPECT_FALSE(module->HasWrites());
@@ -132,10 +129,9 @@ TEST(Functionalize, OneWriteAndOneReadAfterAnotherStayLinear) {
   std::string text = "func @main(%x: f32[8]) {\n";
   constexpr int kWrites = 500;
   for (int i = 0; i < kWrites; ++i) {
-    absl::StrAppend(&text, "%", 3 * i, " = slice(%x, dim=0, start=", i % 2,
-                    ", end=", 6 + i % 2, ")\n%", 3 * i + 1, " = neg(%", 3 * i,
-                    ")\n%", 3 * i + 2, " = copy_(%", 3 * i, ", %", 3 * i + 1,
-                    ")\n");
+    absl::StrAppend(&text, "%", 3 * i, " = slice(%x, dim=0, start=", i % 2, ", end=", 6 + i % 2,
+                    ")\n%", 3 * i + 1, " = neg(%", 3 * i, ")\n%", 3 * i + 2, " = copy_(%", 3 * i,
+                    ", %", 3 * i + 1, ")\n");
   }
   auto module = Parse(text + "return %x\n}");
   ASSERT_TRUE(RunPasses("functionalize", *module).ok());

@@ -26,19 +26,16 @@
 namespace weft {
 namespace {
 
-const OpDef* const kUnary[] = {&ops::neg,         &ops::abs,  &ops::relu,
-                               &ops::floor,       &ops::sign, &ops::exp,
-                               &ops::logical_not, &ops::sqrt};
-const OpDef* const kBinary[] = {
-    &ops::add,         &ops::sub,     &ops::mul,        &ops::maximum,
-    &ops::minimum,     &ops::eq,      &ops::lt,         &ops::ge,
-    &ops::logical_and, &ops::pow,     &ops::logical_or, &ops::add,
-    &ops::sub,         &ops::mul,     &ops::ne,         &ops::div};
+const OpDef* const kUnary[] = {&ops::neg,  &ops::abs, &ops::relu,        &ops::floor,
+                               &ops::sign, &ops::exp, &ops::logical_not, &ops::sqrt};
+const OpDef* const kBinary[] = {&ops::add,         &ops::sub, &ops::mul,        &ops::maximum,
+                                &ops::minimum,     &ops::eq,  &ops::lt,         &ops::ge,
+                                &ops::logical_and, &ops::pow, &ops::logical_or, &ops::add,
+                                &ops::sub,         &ops::mul, &ops::ne,         &ops::div};
 const OpDef* const kReductions[] = {&ops::sum, &ops::amax, &ops::mean,
                                     &ops::any, &ops::prod, &ops::amin};
-const DType kDTypes[] = {DType::kF32, DType::kF16,  DType::kI32,
-                         DType::kI8,  DType::kBool, DType::kF32,
-                         DType::kF32, DType::kI64};
+const DType kDTypes[] = {DType::kF32,  DType::kF16, DType::kI32, DType::kI8,
+                         DType::kBool, DType::kF32, DType::kF32, DType::kI64};
 
 // Tries random ops; what the builder refuses is not in the graph.
 class RandomGraph {
@@ -191,8 +188,7 @@ class RandomGraph {
     return b.Op(ops::slice, {x},
                 {{"dim", Draw(x->type().rank())},
                  {"start", Draw(5) - 2},
-                 {"end", Draw(3) == 0 ? SymInt(SymRange::kMax)
-                                      : SymInt(Draw(7) - 2)},
+                 {"end", Draw(3) == 0 ? SymInt(SymRange::kMax) : SymInt(Draw(7) - 2)},
                  {"step", 1 + Draw(4) / 3}});
   }
   Value* MakeCat(Builder& b, Value* x) {
@@ -215,8 +211,7 @@ class RandomGraph {
     for (int i = 0; i < x->type().rank(); ++i) {
       if (Draw(2) == 0) dims.push_back(i);
     }
-    return b.Op(*kReductions[Draw(6)], {x},
-                {{"dim", dims}, {"keepdim", Draw(2) == 0}});
+    return b.Op(*kReductions[Draw(6)], {x}, {{"dim", dims}, {"keepdim", Draw(2) == 0}});
   }
 
   Graph* graph_;
@@ -245,8 +240,7 @@ Result RunOn(const std::string& text, const std::string& pipeline) {
   auto parsed = Pipeline::Parse(pipeline, BuiltinPasses());
   result.status = parsed.status();
   if (!parsed.ok()) return result;
-  result.status = PassManager(*std::move(parsed))
-                      .Run(*result.module, context, &result.report);
+  result.status = PassManager(*std::move(parsed)).Run(*result.module, context, &result.report);
   for (const PassReport& pass : result.report.passes) {
     result.fired = std::max(result.fired, pass.fired);
     result.changed |= pass.changed;
@@ -256,9 +250,8 @@ Result RunOn(const std::string& text, const std::string& pipeline) {
 
 // Decompositions may round otherwise than the ops they replace.
 const char* const kPipelines[] = {
-    "canonicalize",  "cse,dce",       "fold_constants", "propagate_shapes",
-    "default",       "fuse_vertical", "fuse_reduction", "fuse_concat",
-    "fuse_epilogue", "fuse_horizontal"};
+    "canonicalize",  "cse,dce",        "fold_constants", "propagate_shapes", "default",
+    "fuse_vertical", "fuse_reduction", "fuse_concat",    "fuse_epilogue",    "fuse_horizontal"};
 
 class RandomTest : public testing::TestWithParam<const char*> {};
 
@@ -278,15 +271,14 @@ TEST_P(RandomTest, KeepsWhatGraphsCompute) {
     const absl::Status same =
         golden::CheckSameResults(module, *result.module, result.fired, module);
     compared += same.ok();
-    ASSERT_TRUE(same.ok() ||
-                same.code() == absl::StatusCode::kFailedPrecondition)
-        << same << "\n" << after;
+    ASSERT_TRUE(same.ok() || same.code() == absl::StatusCode::kFailedPrecondition) << same << "\n"
+                                                                                   << after;
     const Result twin = RunOn(text, pipeline);
     ASSERT_EQ(PrintModule(*twin.module), after);
     const Result again = RunOn(after, pipeline);
     ASSERT_TRUE(again.status.ok()) << again.status;
-    ASSERT_EQ(PrintModule(*again.module), after)
-        << again.report.ToString() << "\n first result:\n" << after;
+    ASSERT_EQ(PrintModule(*again.module), after) << again.report.ToString() << "\n first result:\n"
+                                                 << after;
     for (const PassReport& pass : result.report.passes) {
       for (const auto& [name, n] : pass.counters) rules.insert(name);
     }
@@ -310,26 +302,24 @@ TEST(RandomFusionTest, DecisionsDoNotMatter) {
     const std::string text = PrintModule(module);
     const std::string option = absl::StrCat("{seed=", seed + 1, "}");
     const std::string pipeline = absl::StrCat(
-        "fuse_epilogue", option, ",fuse_reduction", option, ",fuse_vertical",
-        option, ",fuse_horizontal{seed=", seed + 1,
-        ", min_group=2},fuse_concat", option, ",cse,dce");
+        "fuse_epilogue", option, ",fuse_reduction", option, ",fuse_vertical", option,
+        ",fuse_horizontal{seed=", seed + 1, ", min_group=2},fuse_concat", option, ",cse,dce");
     SCOPED_TRACE(absl::StrCat("seed ", seed, "\n", text));
     Result result = RunOn(text, pipeline);
     ASSERT_TRUE(result.status.ok()) << result.status;
     const absl::Status same =
         golden::CheckSameResults(module, *result.module, result.fired, module);
     compared += same.ok();
-    ASSERT_TRUE(same.ok() ||
-                same.code() == absl::StatusCode::kFailedPrecondition)
-        << same << "\n" << PrintModule(*result.module);
+    ASSERT_TRUE(same.ok() || same.code() == absl::StatusCode::kFailedPrecondition)
+        << same << "\n"
+        << PrintModule(*result.module);
     fused += result.report.Counter("fused");
   }
   EXPECT_GE(compared, kGraphs * 9 / 10);
   EXPECT_GT(fused, kGraphs);
 }
 
-INSTANTIATE_TEST_SUITE_P(Pipelines, RandomTest,
-                         testing::ValuesIn(kPipelines));
+INSTANTIATE_TEST_SUITE_P(Pipelines, RandomTest, testing::ValuesIn(kPipelines));
 
 }  // namespace
 }  // namespace weft

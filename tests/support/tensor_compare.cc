@@ -10,9 +10,7 @@
 namespace weft {
 namespace {
 
-std::string Describe(const HostTensor& t) {
-  return t.valid() ? t.type().ToString() : "no tensor";
-}
+std::string Describe(const HostTensor& t) { return t.valid() ? t.type().ToString() : "no tensor"; }
 
 // The tensors as flat lists of parts: complex ones as pairs of floats.
 std::vector<double> Parts(const HostTensor& t) {
@@ -22,9 +20,7 @@ std::vector<double> Parts(const HostTensor& t) {
                      : t.dtype() == DType::kC64 ? DType::kF32
                                                 : DType::kF64;
   const int64_t element = dense.numel() == 0 ? 0 : dense.offset() * 2;
-  return HostTensor::View(dense.buffer(), part, {dense.numel() * 2}, {},
-                          element)
-      ->ReadDoubles();
+  return HostTensor::View(dense.buffer(), part, {dense.numel() * 2}, {}, element)->ReadDoubles();
 }
 
 std::string FirstDifference(const HostTensor& got, const HostTensor& want,
@@ -36,19 +32,17 @@ std::string FirstDifference(const HostTensor& got, const HostTensor& want,
   for (size_t i = 0; i < a.size(); ++i) {
     if (same(a[i], b[i])) continue;
     if (count++ == 0) {
-      first = absl::StrCat("element ", i, " is ", FloatToString(a[i]),
-                           ", wanted ", FloatToString(b[i]));
+      first = absl::StrCat("element ", i, " is ", FloatToString(a[i]), ", wanted ",
+                           FloatToString(b[i]));
     }
   }
   if (count == 0) return "";
-  return absl::StrCat(first, " (", count, " of ", a.size(), " in ",
-                      Describe(got), ")");
+  return absl::StrCat(first, " (", count, " of ", a.size(), " in ", Describe(got), ")");
 }
 
 bool SameShape(const HostTensor& got, const HostTensor& want) {
   return got.valid() == want.valid() &&
-         (!got.valid() ||
-          (got.dtype() == want.dtype() && got.dims() == want.dims()));
+         (!got.valid() || (got.dtype() == want.dtype() && got.dims() == want.dims()));
 }
 
 }  // namespace
@@ -77,8 +71,7 @@ Tolerance ToleranceOf(DType dtype) {
   }
 }
 
-std::string Difference(const HostTensor& got, const HostTensor& want,
-                       Tolerance tolerance) {
+std::string Difference(const HostTensor& got, const HostTensor& want, Tolerance tolerance) {
   if (!SameShape(got, want)) {
     return absl::StrCat("got ", Describe(got), ", wanted ", Describe(want));
   }
@@ -89,8 +82,7 @@ std::string Difference(const HostTensor& got, const HostTensor& want,
   return FirstDifference(got, want, [&](double a, double b) {
     if (a == b || (std::isnan(a) && std::isnan(b))) return true;
     return std::isfinite(a) && std::isfinite(b) &&
-           std::abs(a - b) <=
-               tolerance.absolute + tolerance.relative * std::abs(b);
+           std::abs(a - b) <= tolerance.absolute + tolerance.relative * std::abs(b);
   });
 }
 
@@ -102,15 +94,13 @@ std::string ExactDifference(const HostTensor& got, const HostTensor& want) {
     const std::vector<int64_t> b = want.ReadInts();
     for (size_t i = 0; i < a.size(); ++i) {
       if (a[i] != b[i]) {
-        return absl::StrCat("element ", i, " is ", a[i], ", wanted ", b[i],
-                            " in ", Describe(got));
+        return absl::StrCat("element ", i, " is ", a[i], ", wanted ", b[i], " in ", Describe(got));
       }
     }
     return "";
   }
   return FirstDifference(got, want, [](double a, double b) {
-    return (a == b && std::signbit(a) == std::signbit(b)) ||
-           (std::isnan(a) && std::isnan(b));
+    return (a == b && std::signbit(a) == std::signbit(b)) || (std::isnan(a) && std::isnan(b));
   });
 }
 

@@ -20,8 +20,7 @@ Tolerance ToleranceOf(DType dtype);
 // Empty when both have the same dtype and dims, and every pair of elements
 // differs by at most absolute + relative * |want|; NaN equals NaN, infinities
 // equal themselves. Otherwise says what differs, and where.
-std::string Difference(const HostTensor& got, const HostTensor& want,
-                       Tolerance tolerance);
+std::string Difference(const HostTensor& got, const HostTensor& want, Tolerance tolerance);
 // Equal numbers: as above with no tolerance, but 0 and -0 differ.
 std::string ExactDifference(const HostTensor& got, const HostTensor& want);
 

@@ -27,8 +27,7 @@ class BenchTest : public ToolTest {
 };
 
 std::vector<std::string> KeysOf(const std::string& text) {
-  const auto object =
-      nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto object = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
   std::vector<std::string> keys;
   for (const auto& [key, value] : object.items()) keys.push_back(key);
   return keys;
@@ -36,15 +35,37 @@ std::vector<std::string> KeysOf(const std::string& text) {
 
 TEST_F(BenchTest, PrintsOneObjectOfThisForm) {
   const json result = Bench("--small --size=batch=2 --threads=2 mlp");
-  EXPECT_THAT(KeysOf(out_),
-              ElementsAreArray({"model",      "small",       "target",           "passes",
-                                "threads",    "sizes",       "seed",             "iterations",
-                                "median_ms",  "p10_ms",      "p90_ms",           "first_ms",
-                                "compile_ms", "stages",      "processor_ms",     "peak_rss_mb",
-                                "nodes",      "kernels",     "compiled_kernels", "steps",
-                                "packed_mb",  "arena_mb",    "flops",            "bytes",
-                                "node_bytes", "uncounted",   "peaks",            "share",
-                                "floor_ms",   "machine",     "versions"}));
+  EXPECT_THAT(KeysOf(out_), ElementsAreArray({"model",
+                                              "small",
+                                              "target",
+                                              "passes",
+                                              "threads",
+                                              "sizes",
+                                              "seed",
+                                              "iterations",
+                                              "median_ms",
+                                              "p10_ms",
+                                              "p90_ms",
+                                              "first_ms",
+                                              "compile_ms",
+                                              "stages",
+                                              "processor_ms",
+                                              "peak_rss_mb",
+                                              "nodes",
+                                              "kernels",
+                                              "compiled_kernels",
+                                              "steps",
+                                              "packed_mb",
+                                              "arena_mb",
+                                              "flops",
+                                              "bytes",
+                                              "node_bytes",
+                                              "uncounted",
+                                              "peaks",
+                                              "share",
+                                              "floor_ms",
+                                              "machine",
+                                              "versions"}));
   EXPECT_EQ(result["threads"], 2);
   EXPECT_EQ(result["iterations"], 3);
   EXPECT_EQ(result["sizes"], json({{"batch", 2}}));
@@ -148,8 +169,7 @@ TEST_F(MakeModelTest, WritesModelsAndInputs) {
       << err_;
   EXPECT_TRUE(Exists("mlp.onnx"));
   EXPECT_TRUE(Exists("data/x.npy"));
-  EXPECT_EQ(Run("--model=bert --small --static --size=batch=2 --out=b.weft"),
-            0);
+  EXPECT_EQ(Run("--model=bert --small --static --size=batch=2 --out=b.weft"), 0);
   EXPECT_THAT(Read("b.weft"), HasSubstr("%input_ids: i64[2, 8]"));
   EXPECT_EQ(Run("--list"), 0);
   EXPECT_THAT(out_, StartsWith("resnet50"));

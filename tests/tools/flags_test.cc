@@ -21,8 +21,7 @@ class FlagsTest : public testing::Test {
     flags_.Repeated("input", &inputs_, "NAME=FILE", "Input");
   }
 
-  absl::StatusOr<std::vector<std::string>> Parse(
-      std::vector<const char*> argv) {
+  absl::StatusOr<std::vector<std::string>> Parse(std::vector<const char*> argv) {
     argv.insert(argv.begin(), "tool");
     return flags_.Parse(static_cast<int>(argv.size()), argv.data());
   }
@@ -40,9 +39,8 @@ class FlagsTest : public testing::Test {
 };
 
 TEST_F(FlagsTest, Forms) {
-  auto positional = Parse({"--verbose", "a", "--seed=7", "--rtol", "0.5", "-o",
-                           "out", "--input=x=1", "--input", "y=2", "--",
-                           "--not-a-flag"});
+  auto positional = Parse({"--verbose", "a", "--seed=7", "--rtol", "0.5", "-o", "out",
+                           "--input=x=1", "--input", "y=2", "--", "--not-a-flag"});
   ASSERT_TRUE(positional.ok()) << positional.status().ToString();
   EXPECT_THAT(*positional, ElementsAre("a", "--not-a-flag"));
   EXPECT_TRUE(verbose_);
@@ -61,13 +59,11 @@ TEST_F(FlagsTest, Forms) {
 }
 
 TEST_F(FlagsTest, ErrorsNameTheFlag) {
-  EXPECT_THAT(Error({"--sed=7"}),
-              HasSubstr("unknown flag --sed; did you mean --seed?"));
+  EXPECT_THAT(Error({"--sed=7"}), HasSubstr("unknown flag --sed; did you mean --seed?"));
   EXPECT_THAT(Error({"--zzzzzzzz"}), HasSubstr("--help lists the flags"));
   EXPECT_THAT(Error({"--seed=x"}), HasSubstr("--seed takes an integer"));
   EXPECT_THAT(Error({"--rtol=x"}), HasSubstr("--rtol takes a number"));
-  EXPECT_THAT(Error({"--verbose=x"}),
-              HasSubstr("--verbose takes true or false"));
+  EXPECT_THAT(Error({"--verbose=x"}), HasSubstr("--verbose takes true or false"));
   EXPECT_THAT(Error({"--seed"}), HasSubstr("--seed needs a value: --seed=N"));
   EXPECT_THAT(Error({"-x"}), HasSubstr("unknown flag -x"));
 }

@@ -45,9 +45,8 @@ TEST(MeasureTest, TheFirstErrorEndsIt) {
   int runs = 0;
   MeasureOptions options;
   options.iterations = 10;
-  const auto times = MeasureMs(options, [&] {
-    return ++runs < 3 ? absl::OkStatus() : absl::InternalError("third");
-  });
+  const auto times = MeasureMs(
+      options, [&] { return ++runs < 3 ? absl::OkStatus() : absl::InternalError("third"); });
   EXPECT_EQ(times.status().message(), "third");
   EXPECT_EQ(runs, 3);
 }

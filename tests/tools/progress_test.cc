@@ -68,8 +68,7 @@ std::string InPipe(const std::function<void()>& work) {
 std::string NoTerminal() {
   int ends[2];
   if (openpty(&ends[0], &ends[1], nullptr, nullptr, nullptr) != 0) {
-    return std::string("no terminal can be opened (is /dev/pts mounted?): ") +
-           std::strerror(errno);
+    return std::string("no terminal can be opened (is /dev/pts mounted?): ") + std::strerror(errno);
   }
   close(ends[0]);
   close(ends[1]);
@@ -108,8 +107,7 @@ TEST_F(ProgressLineTest, IsCutToTheTerminal) {
 }
 
 TEST_F(ProgressLineTest, NamesAreNotObeyed) {
-  const std::string text =
-      OnTerminal(80, [] { ProgressLine().Show("a\x1b[31mb\nc"); });
+  const std::string text = OnTerminal(80, [] { ProgressLine().Show("a\x1b[31mb\nc"); });
   EXPECT_THAT(text, HasSubstr("\ra\\u001b[31mb\\u000ac\x1b[K"));
 }
 

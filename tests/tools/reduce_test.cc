@@ -34,7 +34,8 @@ TEST_F(ReduceTest, ShortensThePipeline) {
 }
 
 TEST_F(ReduceTest, WhatDoesNotHoldGivesOne) {
-  for (const char* predicate : {"wrong-numbers", "crash", "verifier-error", "message=no-such-rule"}) {
+  for (const char* predicate :
+       {"wrong-numbers", "crash", "verifier-error", "message=no-such-rule"}) {
     SCOPED_TRACE(predicate);
     EXPECT_EQ(Run(std::string("--predicate=") + predicate + " in.weft"), 1);
     EXPECT_EQ(err_, "reduce: the predicate does not hold for the whole module\n");

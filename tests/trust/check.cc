@@ -130,8 +130,8 @@ Configuration RandomConfiguration(Random& random, const ConfigurationLimits& lim
 }
 
 std::string Totals::ToString() const {
-  return absl::StrCat(programs, " programs: ", compared, " agree, ", refused,
-                      " refused by both, ", strict, " refused by cpu alone, ", ill,
+  return absl::StrCat(programs, " programs: ", compared, " agree, ", refused, " refused by both, ",
+                      strict, " refused by cpu alone, ", ill,
                       " agree as far as rounding of inputs allows, ", skipped,
                       " seeds without a program; ", generated, " generated kernels, ", fallbacks,
                       " calls without a routine");
@@ -149,14 +149,13 @@ absl::StatusOr<CompiledProgram> CompiledProgram::Create(const Module& module,
   WEFT_ASSIGN_OR_RETURN(Plan plan, Lower(main, cpu::CpuLoweringTarget()));
   WEFT_RETURN_IF_ERROR(VerifyPlan(plan));
   totals->coverage.Add(plan);
-  WEFT_ASSIGN_OR_RETURN(program.executable_, cpu::Executable::Create(main, std::move(plan),
-                                                                     configuration.options));
+  WEFT_ASSIGN_OR_RETURN(program.executable_,
+                        cpu::Executable::Create(main, std::move(plan), configuration.options));
   WEFT_RETURN_IF_ERROR(program.executable_->WaitForCode());
   return program;
 }
 
-absl::StatusOr<std::vector<HostTensor>> CompiledProgram::Run(
-    absl::Span<const HostTensor> inputs) {
+absl::StatusOr<std::vector<HostTensor>> CompiledProgram::Run(absl::Span<const HostTensor> inputs) {
   return executable_->Run(inputs);
 }
 
@@ -171,13 +170,12 @@ std::string DifferenceBeyondRounding(const Module& module, absl::Span<const Host
                                      Totals* totals) {
   std::vector<std::vector<HostTensor>> changed;
   for (size_t i = 0; i < want.size(); ++i) {
-    const Tolerance tolerance =
-        want[i].valid() ? ToleranceFor(want[i], slack) : Tolerance();
+    const Tolerance tolerance = want[i].valid() ? ToleranceFor(want[i], slack) : Tolerance();
     const std::string difference = Difference(got[i], want[i], tolerance);
     if (difference.empty()) continue;
     const std::string place = absl::StrCat("output ", i, ": ", difference);
-    if (!got[i].valid() || got[i].dims() != want[i].dims() ||
-        got[i].dtype() != want[i].dtype() || IsComplex(want[i].dtype())) {
+    if (!got[i].valid() || got[i].dims() != want[i].dims() || got[i].dtype() != want[i].dtype() ||
+        IsComplex(want[i].dtype())) {
       return place;
     }
     Random random(17);
@@ -210,9 +208,9 @@ absl::Status CheckAgainstReference(const TestProgram& program, const Configurati
       return absl::OkStatus();
     }
     if (got.ok() != want.ok()) {
-      return absl::InternalError(got.ok() ? absl::StrCat("a result, and the reference refuses: ",
-                                                         want.status().message())
-                                          : absl::StrCat("refused: ", got.status().message()));
+      return absl::InternalError(
+          got.ok() ? absl::StrCat("a result, and the reference refuses: ", want.status().message())
+                   : absl::StrCat("refused: ", got.status().message()));
     }
     if (!got.ok()) break;
     const std::string difference = DifferenceBeyondRounding(

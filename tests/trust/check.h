@@ -53,8 +53,7 @@ struct Totals {
 class CompiledProgram {
  public:
   static absl::StatusOr<CompiledProgram> Create(const Module& module,
-                                                const Configuration& configuration,
-                                                Totals* totals);
+                                                const Configuration& configuration, Totals* totals);
   absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor> inputs);
   cpu::CpuStats stats() const { return executable_->stats(); }
 

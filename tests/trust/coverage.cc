@@ -14,8 +14,8 @@ namespace weft::trust {
 namespace {
 
 constexpr const char* kLayouts[] = {"rows", "last", "strided"};
-constexpr const char* kProductMasks[] = {"BMN", "BM1", "B1N", "B11", "bMN", "b1N", "bM1", "b11",
-                                         "1MN", "1M1", "11N", "111"};
+constexpr const char* kProductMasks[] = {"BMN", "BM1", "B1N", "B11", "bMN", "b1N",
+                                         "bM1", "b11", "1MN", "1M1", "11N", "111"};
 constexpr const char* kConvolutionMasks[] = {"NCS", "NCs", "NC1", "N1S", "N1s", "N11",
                                              "1CS", "1Cs", "1C1", "11S", "11s", "111"};
 
@@ -117,8 +117,8 @@ class Claims {
 
  private:
   static Type Masked(Type type, const Coverage::Cell& cell) {
-    const bool convolution = cell.broadcast.find_first_of("NCSs") != std::string::npos &&
-                             cell.routine.back() == 'd';
+    const bool convolution =
+        cell.broadcast.find_first_of("NCSs") != std::string::npos && cell.routine.back() == 'd';
     const int rank = type.rank();
     std::vector<SymInt> dims(type.dims().begin(), type.dims().end());
     for (int d = 0; d < rank; ++d) {
@@ -211,10 +211,10 @@ void Coverage::Add(const Plan& plan) {
     if (step.epilogue.empty()) ++cells_[cell];
     for (const Epilogue& e : step.epilogue) {
       cell.epilogue = e.kind == Epilogue::Kind::kBias ? "bias" : std::string(e.op->name());
-      cell.broadcast = e.kind == Epilogue::Kind::kBinary
-                           ? MaskOf(step.args[e.arg].type, step.results[0].type,
-                                    IsConvolution(*step.op))
-                           : "-";
+      cell.broadcast =
+          e.kind == Epilogue::Kind::kBinary
+              ? MaskOf(step.args[e.arg].type, step.results[0].type, IsConvolution(*step.op))
+              : "-";
       ++cells_[cell];
     }
   }

@@ -16,9 +16,9 @@ namespace weft::trust {
 class Coverage {
  public:
   struct Cell {
-    std::string routine;    // "matmul", "convolution2d", "depthwise2d", "transposed1d", ...
+    std::string routine;  // "matmul", "convolution2d", "depthwise2d", "transposed1d", ...
     DType dtype = DType::kF32;
-    std::string epilogue;   // The name of an op, "bias", or "none".
+    std::string epilogue;  // The name of an op, "bias", or "none".
     // Dims of the operand against those of the result: B, M, N of a matmul, N, C, S of a
     // convolution, where `1` stands for a dim that broadcasts and a small letter for dims of which
     // some do; "-" for ops without an operand.
@@ -26,9 +26,7 @@ class Coverage {
     std::string layout;     // Of the first operand: "rows", "last" (channels last), "strided".
     bool constant = false;  // The weights are a constant.
 
-    auto Key() const {
-      return std::tie(routine, dtype, epilogue, broadcast, layout, constant);
-    }
+    auto Key() const { return std::tie(routine, dtype, epilogue, broadcast, layout, constant); }
     bool operator<(const Cell& other) const { return Key() < other.Key(); }
   };
 

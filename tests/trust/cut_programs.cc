@@ -199,8 +199,8 @@ class Rebuilder {
 // Weights that meet padding, and values of hidden keys, are not read by all routines.
 bool IsReadInFull(const Value* input) {
   for (const Use* use = input->first_use(); use != nullptr; use = use->next()) {
-    const bool partly = use->user()->Is(ops::convolution) ||
-                        use->user()->Is(ops::scaled_dot_product_attention);
+    const bool partly =
+        use->user()->Is(ops::convolution) || use->user()->Is(ops::scaled_dot_product_attention);
     if (partly && use->operand_index() > 0) return false;
   }
   return true;

@@ -2,10 +2,11 @@
 //
 //   bazel run //tests/trust:main -- --generator=schema --count=100000 --seed=1
 //
-// --isa=avx2|avx512|native and --passes=PIPELINE hold all programs to these, --code=N compiles generated
-// code for one program in N, --models=DIR is where cut finds models, --output=DIR keeps programs that fail, --keep-going=N stops after N
-// failures, --coverage shows which decisions of the target were reached, --print shows each program
-// before it runs. Exits with 1 when a program failed.
+// --isa=avx2|avx512|native and --passes=PIPELINE hold all programs to these, --code=N compiles
+// generated code for one program in N, --models=DIR is where cut finds models, --output=DIR keeps
+// programs that fail, --keep-going=N stops after N failures, --coverage shows which decisions of
+// the target were reached, --print shows each program before it runs. Exits with 1 when a program
+// failed.
 #include <cstdlib>
 #include <iostream>
 #include <map>
@@ -62,8 +63,9 @@ int Run(const Arguments& a) {
   progress.Clear();
   std::cout << totals.ToString() << "; " << failures << " failures\n";
   if (a.coverage) {
-    std::cout << "\nReached, of layouts and kinds of weights:\n" << totals.coverage.Table()
-              << "\nClaimed and never reached:\n" << totals.coverage.Unreached();
+    std::cout << "\nReached, of layouts and kinds of weights:\n"
+              << totals.coverage.Table() << "\nClaimed and never reached:\n"
+              << totals.coverage.Unreached();
   }
   return failures == 0 ? 0 : 1;
 }

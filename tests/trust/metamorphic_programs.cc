@@ -94,9 +94,9 @@ class NetBuilder {
       case 0:
         return b.Op(ops::softmax, {value}, {{"dim", 2}});
       case 1:
-        return b.Ops(ops::native_layer_norm, {value, nullptr, nullptr},
-                     {{"normalized_shape", std::vector<SymInt>{SymInt(dims_[2])}},
-                      {"eps", 0.1}})[0];
+        return b.Ops(
+            ops::native_layer_norm, {value, nullptr, nullptr},
+            {{"normalized_shape", std::vector<SymInt>{SymInt(dims_[2])}}, {"eps", 0.1}})[0];
       case 2: {  // A matrix for each batch.
         const int64_t out = random_.Pick(1, 20);
         const Dims weight = {dims_[0], dims_[2], out};
@@ -208,9 +208,8 @@ absl::Status CheckSelection(const TestProgram& program, const Configuration& con
   WEFT_ASSIGN_OR_RETURN(const std::vector<HostTensor> all, whole.Run(program.inputs));
   WEFT_ASSIGN_OR_RETURN(const std::vector<HostTensor> got, part.Run(selected));
   const HostTensor want = Select(all[0], program.output_dim, indices);
-  const std::string difference =
-      DifferenceBeyondRounding(*program.module, selected, got, {want},
-                               2 * SlackOf(configuration.options), totals);
+  const std::string difference = DifferenceBeyondRounding(
+      *program.module, selected, got, {want}, 2 * SlackOf(configuration.options), totals);
   totals->generated += whole.stats().generated_steps;
   totals->fallbacks += whole.stats().fallbacks;
   if (difference.empty()) {
@@ -219,8 +218,8 @@ absl::Status CheckSelection(const TestProgram& program, const Configuration& con
   }
   std::string list;
   for (int64_t index : indices) absl::StrAppend(&list, " ", index);
-  return absl::InternalError(absl::StrCat(difference, "\nof all, selected:", list, "; of part: ",
-                                          other.ToString()));
+  return absl::InternalError(
+      absl::StrCat(difference, "\nof all, selected:", list, "; of part: ", other.ToString()));
 }
 
 }  // namespace weft::trust

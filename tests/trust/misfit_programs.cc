@@ -63,7 +63,8 @@ class MisfitBuilder {
     for (SymInt d : actual->dims()) {
       SymInt size = d;
       if (!random_.OneIn(4)) {
-        const SymInt symbol = SymInt::Symbol(absl::StrCat("s", program_.module->symbols().symbols().size()));
+        const SymInt symbol =
+            SymInt::Symbol(absl::StrCat("s", program_.module->symbols().symbols().size()));
         program_.module->symbols().Declare({symbol, {0, 4096}});
         open.push_back(symbol);
         if (changes_left_ > 0 && random_.OneIn(3)) {

@@ -68,8 +68,7 @@ const Module* ModelPool::Any(Random& random) {
   // One in four is built, where there are files.
   const size_t built = names_.size() - num_files_;
   const bool file = num_files_ > 0 && !random.OneIn(4);
-  const size_t index =
-      file ? random.Next() % num_files_ : num_files_ + random.Next() % built;
+  const size_t index = file ? random.Next() % num_files_ : num_files_ + random.Next() % built;
   if (loaded_[index] == nullptr && !tried_[index]) {
     loaded_[index] = Load(index);
     tried_[index] = true;

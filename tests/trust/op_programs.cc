@@ -56,22 +56,22 @@ const OpList& Binary() {
 // Functions that turn the last bit of their operand into any value somewhere.
 bool IsSteep(const OpDef& op) {
   static const auto& names = *new absl::flat_hash_set<absl::string_view>{
-      "ceil",   "digamma", "erfinv",   "floor",     "igamma", "igammac", "lgamma", "ndtri",
-      "atanh",  "round",   "trunc",    "polygamma", "rsqrt",  "sign",    "tan",    "reciprocal",
-      "zeta",   "log",     "log2",     "fmod",      "pow",    "remainder"};
+      "ceil",  "digamma", "erfinv", "floor",     "igamma", "igammac",  "lgamma", "ndtri",
+      "atanh", "round",   "trunc",  "polygamma", "rsqrt",  "sign",     "tan",    "reciprocal",
+      "zeta",  "log",     "log2",   "fmod",      "pow",    "remainder"};
   return absl::StartsWith(op.name(), "bessel") || names.contains(op.name());
 }
 
 // Ops that follow a routine in models more than once.
 const OpDef* CommonUnary(Random& random) {
-  return random.Of({&ops::relu, &ops::gelu, &ops::sigmoid, &ops::tanh, &ops::silu,
-                    &ops::hardswish, &ops::hardsigmoid, &ops::abs, &ops::neg, &ops::exp,
-                    &ops::leaky_relu, &ops::elu, &ops::hardtanh, &ops::mish, &ops::softplus});
+  return random.Of({&ops::relu, &ops::gelu, &ops::sigmoid, &ops::tanh, &ops::silu, &ops::hardswish,
+                    &ops::hardsigmoid, &ops::abs, &ops::neg, &ops::exp, &ops::leaky_relu, &ops::elu,
+                    &ops::hardtanh, &ops::mish, &ops::softplus});
 }
 
 const OpDef* CommonBinary(Random& random) {
-  return random.Of({&ops::add, &ops::add, &ops::mul, &ops::mul, &ops::sub, &ops::div,
-                    &ops::maximum, &ops::minimum});
+  return random.Of({&ops::add, &ops::add, &ops::mul, &ops::mul, &ops::sub, &ops::div, &ops::maximum,
+                    &ops::minimum});
 }
 
 // Ops that a dtype refuses are tried and dropped: the status of a builder sticks.
@@ -104,7 +104,8 @@ Value* Other(ProgramBuilder& p, Value* value, const Dims& dims) {
     Value* existing = p.Existing(dtype, dims);
     if (existing != nullptr) return existing;
   }
-  if (!IsComplex(dtype) && random.OneIn(8)) return p.builder().Scalar(dtype, random.Of({0.5, 1.0, -2.0, 3.0, 0.0}));
+  if (!IsComplex(dtype) && random.OneIn(8))
+    return p.builder().Scalar(dtype, random.Of({0.5, 1.0, -2.0, 3.0, 0.0}));
   return p.Broadcast(dtype, dims);
 }
 
@@ -146,7 +147,7 @@ constexpr DType kDTypes[] = {DType::kF32, DType::kF32, DType::kF32, DType::kF16,
 Dims DrawDims(Random& random) {
   Dims dims;
   for (int rank = random.Pick(0, 5); rank > 0; --rank) {
-    dims.push_back(random.OneIn(30) ? 0
+    dims.push_back(random.OneIn(30)  ? 0
                    : random.OneIn(4) ? 1
                                      : random.Of<int64_t>({2, 3, 4, 5, 7, 8, 9, 16, 17, 33}));
   }
@@ -199,8 +200,7 @@ Value* AddSample(ProgramBuilder& p) {
   }
   p.AllowEdges(true);
   if (!p.builder().status().ok()) return nullptr;
-  const std::vector<Value*> results =
-      p.builder().Create(*sample.op, operands, sample.attrs);
+  const std::vector<Value*> results = p.builder().Create(*sample.op, operands, sample.attrs);
   return results.empty() ? nullptr : random.Of(results);
 }
 
@@ -228,8 +228,7 @@ absl::StatusOr<TestProgram> MakeOpProgram(Random& random) {
   if (!p.SizesOf(value, &dims)) return p.Finish({value});
   Value* result = AddPointwise(p, p.Keep(value), 3);
   const bool floats = result->type().dtype() == DType::kF32;
-  if (floats && p.SizesOf(result, &dims) && !dims.empty() && dims.back() < 100 &&
-      random.OneIn(3)) {
+  if (floats && p.SizesOf(result, &dims) && !dims.empty() && dims.back() < 100 && random.OneIn(3)) {
     Value* weight = p.Operand(DType::kF32, {random.Pick(1, 17), dims.back()});
     result = AddPointwise(p, p.builder().Op(ops::linear, {result, weight, nullptr}), 2);
   }

@@ -165,8 +165,8 @@ Value* Attention(ProgramBuilder& p, DType dtype) {
   p.AllowEdges(true);
   Value* mask = nullptr;
   if (random.OneIn(2)) {
-    mask = p.Broadcast(random.OneIn(2) ? dtype : DType::kBool,
-                       {batch, heads * shared, queries, keys});
+    mask =
+        p.Broadcast(random.OneIn(2) ? dtype : DType::kBool, {batch, heads * shared, queries, keys});
   }
   return p.builder().Op(ops::scaled_dot_product_attention, {query, key, value, mask},
                         {{"is_causal", random.OneIn(3)}, {"enable_gqa", shared > 1}});
@@ -228,9 +228,9 @@ Value* AddRoutine(ProgramBuilder& p, DType dtype) {
 
 absl::StatusOr<TestProgram> MakeRoutineProgram(Random& random) {
   ProgramBuilder p(random, {random.OneIn(4), random.OneIn(5), false});
-  const DType dtype = random.Of({DType::kF32, DType::kF32, DType::kF32, DType::kF32, DType::kF32,
-                                 DType::kF32, DType::kF32, DType::kF16, DType::kBF16,
-                                 DType::kF64, DType::kI32});
+  const DType dtype =
+      random.Of({DType::kF32, DType::kF32, DType::kF32, DType::kF32, DType::kF32, DType::kF32,
+                 DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32});
   // Operands of the epilogue may be older than those of the routine.
   if (random.OneIn(3)) p.Leaf(dtype, {random.Pick(1, 3), random.Pick(1, 8)});
   Value* routine = p.Keep(AddRoutine(p, dtype));

@@ -50,8 +50,8 @@ const Generator* Find(absl::string_view name) {
 std::string Describe(const TestProgram& program, const Configuration& configuration) {
   PrintOptions print;
   print.max_inline_elements = 64;
-  std::string text = absl::StrCat(configuration.ToString(), "\n",
-                                  PrintModule(*program.module, print));
+  std::string text =
+      absl::StrCat(configuration.ToString(), "\n", PrintModule(*program.module, print));
   for (const HostTensor& input : program.inputs) {
     if (!input.valid() || input.numel() > 64 || IsComplex(input.dtype())) continue;
     absl::StrAppend(&text, "// input of ", input.type().ToString(), ":");
@@ -100,9 +100,9 @@ absl::Status CheckSeed(absl::string_view name, uint64_t seed, const TrustOptions
   if (!options.folder.empty()) {
     Write(*program, absl::StrCat(options.folder, "/", name, "_", seed, ".weft"));
   }
-  return absl::Status(status.code(),
-                      absl::StrCat("generator ", name, ", seed ", seed, ": ", status.message(),
-                                   "\n", Describe(*program, configuration)));
+  return absl::Status(
+      status.code(), absl::StrCat("generator ", name, ", seed ", seed, ": ", status.message(), "\n",
+                                  Describe(*program, configuration)));
 }
 
 }  // namespace weft::trust

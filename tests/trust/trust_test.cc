@@ -70,8 +70,7 @@ TEST(Trust, SelectionCommutesWithPrograms) {
 }
 
 TEST(Trust, EveryGeneratorIsTested) {
-  EXPECT_EQ(GeneratorNames(),
-            (std::vector<std::string>{"schema", "cut", "misfit", "metamorphic"}));
+  EXPECT_EQ(GeneratorNames(), (std::vector<std::string>{"schema", "cut", "misfit", "metamorphic"}));
 }
 
 }  // namespace

@@ -239,7 +239,8 @@ void AddPeaks(const Options& o, const Result& result, Json* json) {
   (*json)["share"] = nullptr;
   (*json)["floor_ms"] = nullptr;
   if (!o.peaks) return;
-  const bench::Peaks peaks = bench::MeasurePeaks(o.threads > 0 ? static_cast<int>(o.threads) : omp_get_max_threads());
+  const bench::Peaks peaks =
+      bench::MeasurePeaks(o.threads > 0 ? static_cast<int>(o.threads) : omp_get_max_threads());
   const double ms = bench::Quantile(result.times, 0.5);
   const double fma_ms = static_cast<double>(result.cost.flops) / peaks.fma_gflops / 1e6;
   const double stream_ms = static_cast<double>(result.cost.bytes) / peaks.stream_gbs / 1e6;

@@ -14,8 +14,8 @@ namespace weft::tools {
 
 // The values of --`flag`, each with commas between assignments. The error shows
 // the form; a size is not negative.
-absl::StatusOr<std::map<std::string, int64_t>> ParseSizes(
-    absl::string_view flag, const std::vector<std::string>& values);
+absl::StatusOr<std::map<std::string, int64_t>> ParseSizes(absl::string_view flag,
+                                                          const std::vector<std::string>& values);
 
 }  // namespace weft::tools
 

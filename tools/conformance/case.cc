@@ -16,9 +16,7 @@
 namespace weft::tools {
 namespace {
 
-CaseResult Failed(absl::string_view message) {
-  return {Outcome::kFailed, std::string(message), 0};
-}
+CaseResult Failed(absl::string_view message) { return {Outcome::kFailed, std::string(message), 0}; }
 
 CaseResult FromStatus(const absl::Status& status) {
   CaseResult result = Failed(status.message());
@@ -28,9 +26,7 @@ CaseResult FromStatus(const absl::Status& status) {
   return result;
 }
 
-std::string BaseName(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // Ill-conditioned near zero: ONNX Runtime runs these cases of the suite with
 // the same tolerances (onnx_backend_test_series_overrides.jsonc).
@@ -38,8 +34,7 @@ double DefaultAtol(const std::string& name, const CaseOptions& options) {
   if (options.strict) return options.atol;
   if (absl::StrContains(name, "test_dft")) return 1e-3;
   if (absl::StrContains(name, "test_stft")) return 1e-4;
-  if (absl::StrContains(name, "test_attention") &&
-      absl::StrContains(name, "fp16")) {
+  if (absl::StrContains(name, "test_attention") && absl::StrContains(name, "fp16")) {
     return 6e-4;
   }
   return options.atol;
@@ -66,12 +61,10 @@ std::vector<std::string> DataSets(const Case& c) {
 }
 
 // Loads, compiles and runs the model on one data set.
-CaseResult RunDataSet(const Case& c, const std::string& data_folder,
-                      const CaseOptions& options) {
+CaseResult RunDataSet(const Case& c, const std::string& data_folder, const CaseOptions& options) {
   LoadOptions load;
   auto module = LoadModel(c.model, load);
-  if (!module.ok() &&
-      module.status().code() != absl::StatusCode::kUnimplemented) {
+  if (!module.ok() && module.status().code() != absl::StatusCode::kUnimplemented) {
     // Shapes may depend on the inputs' values: make the program for these.
     auto values = LoadTestInputs(data_folder);
     if (!values.ok()) return FromStatus(values.status());
@@ -92,8 +85,7 @@ CaseResult RunDataSet(const Case& c, const std::string& data_folder,
   if (!data.ok()) return FromStatus(data.status());
   auto outputs = session->Run(data->inputs);
   if (!outputs.ok()) return FromStatus(outputs.status());
-  auto tolerance =
-      LoadTolerance(c.folder, {options.rtol, DefaultAtol(c.name, options)});
+  auto tolerance = LoadTolerance(c.folder, {options.rtol, DefaultAtol(c.name, options)});
   if (!tolerance.ok()) return FromStatus(tolerance.status());
   CompareOptions compare;
   compare.rtol = tolerance->rtol;
@@ -130,8 +122,7 @@ CaseResult RunLight(const Case& c, const CaseOptions& options) {
   }
   auto outputs = session->Run(inputs);
   if (!outputs.ok()) return FromStatus(outputs.status());
-  auto want = LoadTensor(absl::StrCat(
-      c.model.substr(0, c.model.size() - 5), "_output_0.pb"));
+  auto want = LoadTensor(absl::StrCat(c.model.substr(0, c.model.size() - 5), "_output_0.pb"));
   if (!want.ok()) return FromStatus(want.status());
   CompareOptions compare;
   compare.rtol = options.rtol;
@@ -141,8 +132,9 @@ CaseResult RunLight(const Case& c, const CaseOptions& options) {
   return {Outcome::kPassed, "", 0};
 }
 
-bool IsLight(const Case& c) { return !absl::EndsWith(c.model, "/model.onnx") &&
-                                     !absl::EndsWith(c.model, "/model.weft"); }
+bool IsLight(const Case& c) {
+  return !absl::EndsWith(c.model, "/model.onnx") && !absl::EndsWith(c.model, "/model.weft");
+}
 
 }  // namespace
 
@@ -167,8 +159,7 @@ std::vector<Case> FindCases(const std::string& folder) {
     const fs::path at = folders.back();
     folders.pop_back();
     const std::string relative =
-        at == fs::path(folder) ? BaseName(at.string())
-                               : at.lexically_relative(folder).string();
+        at == fs::path(folder) ? BaseName(at.string()) : at.lexically_relative(folder).string();
     bool is_case = false;
     for (const char* model : {"model.onnx", "model.weft"}) {
       if (is_case || !fs::exists(at / model, error)) continue;

@@ -37,7 +37,7 @@ struct CaseResult {
 // single file <name>.onnx with <name>_output_0.pb beside it); of .pt2 programs,
 // one archive with one set of inputs (pt2_case.h).
 struct Case {
-  std::string name;   // Path below the suite's folder.
+  std::string name;  // Path below the suite's folder.
   std::string folder;
   std::string model;  // Path of the model.
   std::string data;   // Of .pt2 programs: the folder with inputs and outputs.

@@ -51,15 +51,13 @@ CaseResult RunCaseIsolated(const Case& c, const CaseOptions& options) {
   if (child == 0) {
     close(fds[0]);
     const CaseResult result = RunCase(c, options);
-    WriteAll(fds[1], absl::StrCat(static_cast<int>(result.outcome), ":",
-                                  result.message));
+    WriteAll(fds[1], absl::StrCat(static_cast<int>(result.outcome), ":", result.message));
     _exit(0);
   }
   close(fds[1]);
   std::string text;
-  const absl::Time deadline = options.timeout > 0
-                                  ? begin + absl::Seconds(options.timeout)
-                                  : absl::InfiniteFuture();
+  const absl::Time deadline =
+      options.timeout > 0 ? begin + absl::Seconds(options.timeout) : absl::InfiniteFuture();
   const bool in_time = ReadUntil(fds[0], deadline, &text);
   if (!in_time) kill(child, SIGKILL);
   close(fds[0]);

@@ -57,42 +57,32 @@ struct Options {
 };
 
 FlagSet MakeFlags(Options* o) {
-  FlagSet flags(
-      "conformance", "[flags] [FOLDER]",
-      "Runs every case below FOLDER (a model with test_data_set_* folders) and\n"
-      "compares the outputs. The last line is `N passed, N failed, N\n"
-      "unsupported`; the exit status is 1 when any case failed.\n\n"
-      "  conformance --suite=onnx /usr/share/libonnx-testdata/data/node\n"
-      "  conformance --passes=default --filter='test_conv*'");
+  FlagSet flags("conformance", "[flags] [FOLDER]",
+                "Runs every case below FOLDER (a model with test_data_set_* folders) and\n"
+                "compares the outputs. The last line is `N passed, N failed, N\n"
+                "unsupported`; the exit status is 1 when any case failed.\n\n"
+                "  conformance --suite=onnx /usr/share/libonnx-testdata/data/node\n"
+                "  conformance --passes=default --filter='test_conv*'");
   flags.String("suite", &o->suite, "onnx|weft|pt2",
                "onnx: cases with model.onnx, default folder\n"
                "/usr/share/libonnx-testdata/data (Debian's libonnx-testdata);\n"
                "weft: cases with model.weft; pt2: programs with model.pt2 and\n"
                "core.pt2, compared by the rule of that suite. Default: onnx");
-  flags.String("target", &o->cases.target, "TARGET",
-               "Executor. Default: reference");
+  flags.String("target", &o->cases.target, "TARGET", "Executor. Default: reference");
   flags.String("cpu", &o->cases.session.cpu, "ISA",
                "Instruction set of target cpu: native, avx2 or avx512.\n"
                "Default: native");
   flags.String("f32-precision", &o->cases.session.f32_precision, "P",
                "Of products of f32 on target cpu: highest, high or medium.\n"
                "Default: highest");
-  flags.Bool("code", &o->code,
-             "Kernels of target cpu are compiled first, not interpreted");
-  flags.String("cache-dir", &o->cases.session.cache_dir, "DIR",
-               "Where compiled kernels are kept");
-  flags.String("passes", &o->cases.passes, "PIPELINE",
-               "Pipeline to run first. Default: none");
-  flags.String("filter", &o->filter, "GLOB",
-               "Only cases whose name, or its last part, matches");
-  flags.String("list", &o->list, "FILE",
-               "Only cases whose name's last part begins a line of FILE");
-  flags.String("report", &o->report, "FILE",
-               "Write all results as JSON");
-  flags.Double("rtol", &o->cases.rtol, "X",
-               "Relative tolerance; data.json wins. Default: 1e-3");
-  flags.Double("atol", &o->cases.atol, "X",
-               "Absolute tolerance; data.json wins. Default: 1e-5");
+  flags.Bool("code", &o->code, "Kernels of target cpu are compiled first, not interpreted");
+  flags.String("cache-dir", &o->cases.session.cache_dir, "DIR", "Where compiled kernels are kept");
+  flags.String("passes", &o->cases.passes, "PIPELINE", "Pipeline to run first. Default: none");
+  flags.String("filter", &o->filter, "GLOB", "Only cases whose name, or its last part, matches");
+  flags.String("list", &o->list, "FILE", "Only cases whose name's last part begins a line of FILE");
+  flags.String("report", &o->report, "FILE", "Write all results as JSON");
+  flags.Double("rtol", &o->cases.rtol, "X", "Relative tolerance; data.json wins. Default: 1e-3");
+  flags.Double("atol", &o->cases.atol, "X", "Absolute tolerance; data.json wins. Default: 1e-5");
   flags.Bool("strict", &o->cases.strict,
              "The ONNX runner's own tolerances: atol 1e-7, widened for none;\n"
              "for pt2, those of torch.testing.assert_close");
@@ -113,8 +103,7 @@ bool Matches(const Options& o, const Case& c) {
          fnmatch(o.filter.c_str(), last.c_str(), 0) == 0;
 }
 
-absl::StatusOr<absl::flat_hash_set<std::string>> ReadList(
-    const std::string& path) {
+absl::StatusOr<absl::flat_hash_set<std::string>> ReadList(const std::string& path) {
   std::ifstream file(ResolvePath(path));
   if (!file) return absl::NotFoundError(absl::StrCat("cannot read ", path));
   absl::flat_hash_set<std::string> names;
@@ -125,8 +114,7 @@ absl::StatusOr<absl::flat_hash_set<std::string>> ReadList(
   return names;
 }
 
-absl::StatusOr<std::vector<Case>> SelectCases(const Options& o,
-                                              const std::string& folder) {
+absl::StatusOr<std::vector<Case>> SelectCases(const Options& o, const std::string& folder) {
   if (!FileExists(folder)) {
     return absl::NotFoundError(absl::StrCat("there is no folder ", folder));
   }
@@ -137,16 +125,12 @@ absl::StatusOr<std::vector<Case>> SelectCases(const Options& o,
   }
   cases.erase(std::remove_if(cases.begin(), cases.end(),
                              [&](const Case& c) {
-                               const std::string last =
-                                   c.name.substr(c.name.rfind('/') + 1);
-                               return !Matches(o, c) ||
-                                      (!o.list.empty() &&
-                                       !names.contains(last));
+                               const std::string last = c.name.substr(c.name.rfind('/') + 1);
+                               return !Matches(o, c) || (!o.list.empty() && !names.contains(last));
                              }),
               cases.end());
   if (cases.empty()) {
-    return absl::NotFoundError(
-        absl::StrCat("no case below ", folder, " matches"));
+    return absl::NotFoundError(absl::StrCat("no case below ", folder, " matches"));
   }
   return cases;
 }
@@ -154,11 +138,10 @@ absl::StatusOr<std::vector<Case>> SelectCases(const Options& o,
 absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
   const Suite* suite = FindSuite(o.suite);
   if (suite == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "unknown suite \"", o.suite, "\"; the suites are onnx, weft and pt2"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("unknown suite \"", o.suite, "\"; the suites are onnx, weft and pt2"));
   }
-  if (positional.size() > 1 ||
-      (positional.empty() && suite->folder == nullptr)) {
+  if (positional.size() > 1 || (positional.empty() && suite->folder == nullptr)) {
     return absl::InvalidArgumentError("expected one folder of cases");
   }
   if (o.cases.strict) o.cases.atol = 1e-7;
@@ -172,8 +155,7 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
   for (size_t i = 0; i < cases.size(); ++i) {
     const Case& c = cases[i];
     progress.Show(absl::StrCat("[", i + 1, "/", cases.size(), "] ", c.name));
-    const CaseResult result =
-        o.isolate ? RunCaseIsolated(c, o.cases) : RunCase(c, o.cases);
+    const CaseResult result = o.isolate ? RunCaseIsolated(c, o.cases) : RunCase(c, o.cases);
     ++counts[static_cast<int>(result.outcome)];
     report.push_back({{"name", c.name},
                       {"outcome", OutcomeName(result.outcome)},
@@ -194,8 +176,8 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
     WEFT_RETURN_IF_ERROR(WriteOutput(
         o.report, report.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"));
   }
-  std::cout << counts[0] << " passed, " << counts[1] << " failed, "
-            << counts[2] << " unsupported" << std::endl;
+  std::cout << counts[0] << " passed, " << counts[1] << " failed, " << counts[2] << " unsupported"
+            << std::endl;
   return counts[1] == 0 ? kExitOk : kExitBad;
 }
 

@@ -81,8 +81,7 @@ std::vector<double> Elements(const HostTensor& tensor) {
   const DType real = tensor.dtype() == DType::kC128  ? DType::kF64
                      : tensor.dtype() == DType::kC64 ? DType::kF32
                                                      : DType::kF16;
-  auto pairs =
-      HostTensor::View(dense.buffer(), real, {dense.numel() * 2}, {}, dense.offset() * 2);
+  auto pairs = HostTensor::View(dense.buffer(), real, {dense.numel() * 2}, {}, dense.offset() * 2);
   return pairs.ok() ? pairs->ReadDoubles() : std::vector<double>();
 }
 
@@ -109,8 +108,8 @@ class Bounds {
     }
   }
 
-  // After the trials, which may go on. Errors of a trial may cancel in an element by chance: its bound is
-  // no less than that of most others.
+  // After the trials, which may go on. Errors of a trial may cancel in an element by chance: its
+  // bound is no less than that of most others.
   void Finish() {
     least_ = exact_ ? 0 : TypicalMagnitude(moved_.data(), static_cast<int64_t>(moved_.size()));
   }
@@ -173,8 +172,8 @@ class Judge {
       const HostTensor& want = result_.want[r];
       if (!got_[r].valid() || !want.valid()) continue;
       if (!SameType(got_[r], want)) {
-        Differ(kInfinity, absl::StrCat("result ", r, ": got ", got_[r].type().ToString(),
-                                       ", want ", want.type().ToString()));
+        Differ(kInfinity, absl::StrCat("result ", r, ": got ", got_[r].type().ToString(), ", want ",
+                                       want.type().ToString()));
         continue;
       }
       if (!PlainlySame(got_[r], want, units)) doubtful.push_back(r);

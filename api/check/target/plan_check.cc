@@ -37,8 +37,7 @@ bool IsDead(const Node& node) {
 
 // As JudgeNode. Where the reference runs out of memory, or did before an operand, what follows is
 // judged on what the target has.
-absl::StatusOr<NodeJudgement> JudgeOrGiveUp(const Node& node,
-                                            absl::Span<const HostTensor> operands,
+absl::StatusOr<NodeJudgement> JudgeOrGiveUp(const Node& node, absl::Span<const HostTensor> operands,
                                             const SymbolEnv& env, absl::Span<const HostTensor> got,
                                             const JudgeOptions& options, int64_t* given_up) {
   bool known = true;
@@ -78,9 +77,9 @@ struct PlanCheck::Frame {
   // By value id, as the target has them; those that are taken, and those that were judged.
   std::vector<HostTensor> values;
   std::vector<bool> complete;
-  std::vector<const Node*> done;  // Ready to be judged.
-  int running = -1;               // The step that runs.
-  int last = -1;                  // The step that ran last.
+  std::vector<const Node*> done;      // Ready to be judged.
+  int running = -1;                   // The step that runs.
+  int last = -1;                      // The step that ran last.
   std::vector<bool> rounds_operands;  // By node id: a routine of it does.
   std::vector<std::string> routines;  // By step.
   // By node id, of nodes with several steps.
@@ -315,8 +314,7 @@ absl::Status PlanCheck::EndRun(const Plan& plan, absl::Span<const HostTensor> ou
     if (!f.complete[value->id()] || !want.valid() || !outputs[i].valid()) continue;
     if (outputs[i].BitEqual(want)) continue;
     return Differs(nullptr, value->node(),
-                   absl::StrCat("output ", i, " of @", plan.name,
-                                " is not what its step computed"),
+                   absl::StrCat("output ", i, " of @", plan.name, " is not what its step computed"),
                    kInfinity);
   }
   frames_.pop_back();

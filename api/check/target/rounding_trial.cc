@@ -21,24 +21,23 @@ using OpSet = absl::flat_hash_set<const OpDef*>;
 // Ops beside those that move data.
 const OpSet& ExactOps() {
   static const auto& ops = *new OpSet{
-      &ops::abs,         &ops::neg,         &ops::sign,        &ops::relu,       &ops::maximum,
-      &ops::minimum,     &ops::clamp,       &ops::hardtanh,    &ops::where,      &ops::eq,
-      &ops::ne,          &ops::lt,          &ops::le,          &ops::gt,         &ops::ge,
+      &ops::abs,         &ops::neg,         &ops::sign,        &ops::relu,        &ops::maximum,
+      &ops::minimum,     &ops::clamp,       &ops::hardtanh,    &ops::where,       &ops::eq,
+      &ops::ne,          &ops::lt,          &ops::le,          &ops::gt,          &ops::ge,
       &ops::logical_not, &ops::logical_and, &ops::logical_or,  &ops::logical_xor, &ops::bitwise_not,
-      &ops::bitwise_and, &ops::bitwise_or,  &ops::bitwise_xor, &ops::isnan,      &ops::ceil,
-      &ops::floor,       &ops::round,       &ops::trunc,       &ops::convert,    &ops::bitcast,
-      &ops::amax,        &ops::amin,        &ops::argmax,      &ops::argmin,     &ops::any,
-      &ops::all,         &ops::sort,        &ops::topk,        &ops::max_pool,   &ops::cummax,
+      &ops::bitwise_and, &ops::bitwise_or,  &ops::bitwise_xor, &ops::isnan,       &ops::ceil,
+      &ops::floor,       &ops::round,       &ops::trunc,       &ops::convert,     &ops::bitcast,
+      &ops::amax,        &ops::amin,        &ops::argmax,      &ops::argmin,      &ops::any,
+      &ops::all,         &ops::sort,        &ops::topk,        &ops::max_pool,    &ops::cummax,
       &ops::cummin,      &ops::constant,    &ops::fused};
   return ops;
 }
 
 // Pointwise ops whose error is relative to the result: there is no larger intermediate value.
 const OpSet& RelativeOps() {
-  static const auto& ops = *new OpSet{&ops::add,        &ops::sub,     &ops::mul,
-                                      &ops::div,        &ops::exp,     &ops::sqrt,
-                                      &ops::rsqrt,      &ops::pow,     &ops::reciprocal,
-                                      &ops::leaky_relu, &ops::prelu,   &ops::sigmoid};
+  static const auto& ops = *new OpSet{
+      &ops::add,   &ops::sub, &ops::mul,        &ops::div,        &ops::exp,   &ops::sqrt,
+      &ops::rsqrt, &ops::pow, &ops::reciprocal, &ops::leaky_relu, &ops::prelu, &ops::sigmoid};
   return ops;
 }
 

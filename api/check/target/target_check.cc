@@ -150,8 +150,8 @@ absl::StatusOr<std::unique_ptr<TargetChecker>> TargetChecker::Create(
   WEFT_ASSIGN_OR_RETURN(Plan plan, Lower(*module->main(), target));
   if (options.edit_plan) options.edit_plan(&plan);
   auto impl = std::make_unique<Impl>();
-  impl->check = std::make_unique<PlanCheck>(*module->main(),
-                                            OperandError(options.session.f32_precision));
+  impl->check =
+      std::make_unique<PlanCheck>(*module->main(), OperandError(options.session.f32_precision));
   impl->observer = std::make_unique<FirstObserver>(impl->check.get(), options.after_step);
   cpu::CpuOptions cpu = OptionsOf(options.session);
   cpu.observer = impl->observer.get();

@@ -34,10 +34,10 @@ struct StepDifference {
   // The node of the checked graph that it stands for, or in which that lies.
   const Node* node = nullptr;
   std::string node_text;  // "node 3 (fused)"
-  std::string what;            // "library convolution", "kernel @add_mul.3", "copy", "view".
+  std::string what;       // "library convolution", "kernel @add_mul.3", "copy", "view".
   std::string routine;
-  std::string layout;    // Dims and strides of what the step reads and writes.
-  std::string epilogue;  // Ops, and the dims of their operands.
+  std::string layout;                // Dims and strides of what the step reads and writes.
+  std::string epilogue;              // Ops, and the dims of their operands.
   std::vector<std::string> sources;  // Names of source nodes.
   std::string difference;
   double excess = 0;  // Error of the worst element in units of what rounding may do;

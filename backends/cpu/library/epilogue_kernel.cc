@@ -33,8 +33,8 @@ absl::StatusOr<std::unique_ptr<Module>> ScalarProgram(absl::Span<const Epilogue>
     value = results[0];
   }
   graph->SetOutputs({value});
-  WEFT_RETURN_IF_ERROR(ExpandComposites(
-      graph, [](const Node& node) { return FindScalarOp(node.op()) != nullptr; }));
+  WEFT_RETURN_IF_ERROR(
+      ExpandComposites(graph, [](const Node& node) { return FindScalarOp(node.op()) != nullptr; }));
   return module;
 }
 

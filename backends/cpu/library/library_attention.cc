@@ -51,9 +51,8 @@ class AttentionCall : public LibraryCall {
     const int threads = static_cast<int>(std::min<int64_t>(threads_, items));
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
-      float* own =
-          reinterpret_cast<float*>(static_cast<char*>(memory.scratch) +
-                                   bytes_ * omp_get_thread_num());
+      float* own = reinterpret_cast<float*>(static_cast<char*>(memory.scratch) +
+                                            bytes_ * omp_get_thread_num());
       // Late blocks see more keys where the mask is causal: take them first.
 #pragma omp for schedule(dynamic, 1)
       for (int64_t item = 0; item < items; ++item) {

@@ -157,10 +157,10 @@ LibraryCallOr MakeConvolutionCall(const LibraryStep& step, const LibraryContext&
     sum.keeps_nan = false;
   }
   WEFT_RETURN_IF_ERROR(CheckTaken(step, sum, c.y, 1));
-  WEFT_ASSIGN_OR_RETURN(
-      auto call,
-      MakeDnnCall(c, std::move(slots), std::move(reading),
-                  [&](const DnnConvolution& made) { return MakeConvolution(made, constant); }));
+  WEFT_ASSIGN_OR_RETURN(auto call, MakeDnnCall(c, std::move(slots), std::move(reading),
+                                               [&](const DnnConvolution& made) {
+                                                 return MakeConvolution(made, constant);
+                                               }));
   return GuardMagnitudes(std::move(call), sum, step, context);
 }
 

@@ -78,9 +78,9 @@ LibraryCallOr ApplyEpilogue(const LibraryStep& step, size_t taken, const Library
     between_bytes = routine.result.numel() * DTypeBits(step.result.dtype) / 8;
   }
   WEFT_ASSIGN_OR_RETURN(auto call, make(routine, context));
-  WEFT_ASSIGN_OR_RETURN(TileProgram program,
-                        CompileEpilogue(*step.op, rest, routine.result, step.args, step.result,
-                                        *context.table));
+  WEFT_ASSIGN_OR_RETURN(
+      TileProgram program,
+      CompileEpilogue(*step.op, rest, routine.result, step.args, step.result, *context.table));
   return std::make_unique<EpilogueCall>(std::move(call), std::move(program), std::move(operands),
                                         between_bytes, context.threads);
 }
@@ -173,8 +173,8 @@ class GuardedCall : public LibraryCall {
   const LibraryStep step_;
   const LibraryContext context_;
   const bool loses_nan_;
-  std::vector<int> operands_;  // Of the post-ops, by number of the step's.
-  std::vector<float> bounds_;  // Of those.
+  std::vector<int> operands_;         // Of the post-ops, by number of the step's.
+  std::vector<float> bounds_;         // Of those.
   std::vector<MagnitudeScan> scans_;  // By operand.
   // Magnitudes of constants by operand, once they are found.
   std::vector<float> constants_;

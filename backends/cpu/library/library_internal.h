@@ -97,7 +97,7 @@ class DnnCall : public LibraryCall {
   int64_t scratch_bytes() const override { return op_->scratch_bytes(); }
   absl::Status Run(const CallMemory& memory) override {
     for (size_t i = 0; i < slots_.size(); ++i) {
-      memory_[i] = i == kDnnResult   ? memory.result
+      memory_[i] = i == kDnnResult ? memory.result
                    : slots_[i] < 0 ? nullptr
                                    : memory.args[slots_[i]];
     }

@@ -114,7 +114,8 @@ LibraryCallOr MakePoolingCall(const LibraryStep& step, const LibraryContext& con
   }
   p.x = ImagesOf(step.args[0]);
   p.y = ImagesOf(step.result);
-  if (!HasPositiveStrides(p.x) || !HasPositiveStrides(p.y)) return absl::UnimplementedError("a stride");
+  if (!HasPositiveStrides(p.x) || !HasPositiveStrides(p.y))
+    return absl::UnimplementedError("a stride");
   const bool maximum = p.kind == DnnPooling::Kind::kMaximum;
   if (maximum && p.x.dtype != DType::kF32) {
     return absl::UnimplementedError("a maximum of numbers of 16 bits");

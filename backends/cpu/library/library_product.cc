@@ -251,8 +251,7 @@ LibraryCallOr MakeProductCall(const LibraryStep& step, const LibraryContext& con
     if (gemm.ok()) return gemm;
   }
   const SumOfProducts sum = {slots, static_cast<double>(m.a.dims.back()), m.post_ops};
-  WEFT_RETURN_IF_ERROR(
-      CheckTaken(step, sum, m.y, static_cast<int>(m.y.dims.size()) - 1));
+  WEFT_RETURN_IF_ERROR(CheckTaken(step, sum, m.y, static_cast<int>(m.y.dims.size()) - 1));
   WEFT_ASSIGN_OR_RETURN(
       auto call, MakeDnnCall(m, std::move(slots), std::move(reading),
                              [&](const DnnMatmul& made) { return MakeMatmul(made, constant); }));

@@ -102,7 +102,7 @@ struct DnnOp::Impl {
     std::vector<int64_t> offsets;
     bool result = false;
     std::vector<DnnMove> loads;  // Of a result that is read, too.
-    bool fixed = false;  // Packed weights.
+    bool fixed = false;          // Packed weights.
 
     const dnnl::memory& inner() const {
       return moves.empty() ? user : result ? moves.front().from : moves.back().to;

@@ -167,9 +167,7 @@ DnnWeights::DnnWeights() : store_(std::make_unique<Store>()) {}
 DnnWeights::~DnnWeights() = default;
 int64_t DnnWeights::bytes() const { return store_->bytes; }
 
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 namespace {
 

@@ -92,8 +92,8 @@ absl::Status MemoryGuard::Check() const {
     const uint64_t pattern = PatternOf(w.dtype);
     const int64_t before = FirstChanged(pattern, w.data - kZone);
     if (before >= 0) {
-      return absl::DataLossError(absl::StrCat(
-          kZone - before, " bytes before the first of ", w.name, " a byte was written"));
+      return absl::DataLossError(absl::StrCat(kZone - before, " bytes before the first of ", w.name,
+                                              " a byte was written"));
     }
     const int64_t behind = FirstChanged(pattern, w.data + w.bytes);
     if (behind >= 0) {

@@ -142,8 +142,7 @@ void ThreadGovernor::OpenWindow() {
 }
 
 void ThreadGovernor::CloseWindow() {
-  const bool comparable =
-      source_->Waits(threads_, &waits_) && waits_.size() == waited_.size();
+  const bool comparable = source_->Waits(threads_, &waits_) && waits_.size() == waited_.size();
   double processors = 0;
   double longest = 0;
   for (size_t t = 0; comparable && t < waits_.size(); ++t) {

@@ -15,18 +15,16 @@ absl::Status Verify(const OpArgs& args) {
   const Graph& a = *args.regions[0];
   const Graph& b = *args.regions[1];
   if (a.num_outputs() != b.num_outputs()) {
-    return Invalid("then_graph has ", a.num_outputs(),
-                   " outputs and else_graph ", b.num_outputs());
+    return Invalid("then_graph has ", a.num_outputs(), " outputs and else_graph ", b.num_outputs());
   }
   for (int i = 0; i < a.num_outputs(); ++i) {
     const Type x = a.output(i)->type();
     const Type y = b.output(i)->type();
-    if (x.is_tensor() && y.is_tensor() && x.dtype() == y.dtype() &&
-        x.rank() == y.rank()) {
+    if (x.is_tensor() && y.is_tensor() && x.dtype() == y.dtype() && x.rank() == y.rank()) {
       continue;
     }
-    return Invalid("output ", i, " is ", x.ToString(), " of then_graph and ",
-                   y.ToString(), " of else_graph");
+    return Invalid("output ", i, " is ", x.ToString(), " of then_graph and ", y.ToString(),
+                   " of else_graph");
   }
   return absl::OkStatus();
 }
@@ -60,16 +58,15 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(cond,
-               OpSpec("cond(Tensor pred, Tensor[] operands, Graph then_graph, "
-                      "Graph else_graph) -> Tensor[]",
-                      "The outputs of then_graph on the operands if pred (a "
-                      "bool scalar) is true, else those of else_graph. Sizes "
-                      "in which the two differ are fresh unbacked symbols. "
-                      "ONNX: If; torch.cond.")
-                   .Traits(kControlFlow | kDataDependent)
-                   .Verify(Verify)
-                   .Infer(Infer)
-                   .Eval(Eval));
+WEFT_DEFINE_OP(cond, OpSpec("cond(Tensor pred, Tensor[] operands, Graph then_graph, "
+                            "Graph else_graph) -> Tensor[]",
+                            "The outputs of then_graph on the operands if pred (a "
+                            "bool scalar) is true, else those of else_graph. Sizes "
+                            "in which the two differ are fresh unbacked symbols. "
+                            "ONNX: If; torch.cond.")
+                         .Traits(kControlFlow | kDataDependent)
+                         .Verify(Verify)
+                         .Infer(Infer)
+                         .Eval(Eval));
 
 }  // namespace weft::ops

@@ -19,17 +19,14 @@ absl::Status Verify(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckRank(args, 1, 0));
   const int64_t carried = args.attrs().Int("num_carried");
   if (carried < 0 || carried > args.size() - kFixedOperands) {
-    return Invalid("num_carried is ", carried, " of ",
-                   args.size() - kFixedOperands, " operands");
+    return Invalid("num_carried is ", carried, " of ", args.size() - kFixedOperands, " operands");
   }
-  std::vector<Type> inputs = {Type::Scalar(DType::kI64),
-                              Type::Scalar(DType::kBool)};
+  std::vector<Type> inputs = {Type::Scalar(DType::kI64), Type::Scalar(DType::kBool)};
   const auto operands = args.types.subspan(kFixedOperands);
   inputs.insert(inputs.end(), operands.begin(), operands.end());
   WEFT_RETURN_IF_ERROR(CheckRegionInputs(args, 0, inputs));
   // The condition comes in again before the carried values.
-  return CheckCarried(args, 0, kFixedInputs - 1, kFixedOutputs - 1,
-                      static_cast<int>(carried) + 1);
+  return CheckCarried(args, 0, kFixedInputs - 1, kFixedOutputs - 1, static_cast<int>(carried) + 1);
 }
 
 absl::StatusOr<Types> Infer(const OpArgs& args) {
@@ -41,8 +38,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   ResultTypes results(args);
   Types types;
   for (int i = 0; i < carried; ++i) {
-    types.push_back(results.Carry(args.type(kFixedOperands + i),
-                                  body.input(kFixedInputs + i),
+    types.push_back(results.Carry(args.type(kFixedOperands + i), body.input(kFixedInputs + i),
                                   body.output(kFixedOutputs + i)));
   }
   if (body.num_outputs() == kFixedOutputs + carried) return types;
@@ -84,21 +80,20 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(loop,
-               OpSpec("loop(Tensor max_trip_count, Tensor cond, "
-                      "Tensor[] operands, int num_carried, Graph body) "
-                      "-> Tensor[]",
-                      "Runs body while cond (a bool scalar) holds, at most "
-                      "max_trip_count (an i64 scalar) times. Operands are "
-                      "carried values, then captured ones. body takes the "
-                      "iteration (i64), the condition, carried and captured "
-                      "values, and gives the condition, carried values and "
-                      "values to keep; results are the last carried values "
-                      "and the kept ones stacked along a new first dim. "
-                      "ONNX: Loop; torch.while_loop.")
-                   .Traits(kControlFlow | kDataDependent)
-                   .Verify(Verify)
-                   .Infer(Infer)
-                   .Eval(Eval));
+WEFT_DEFINE_OP(loop, OpSpec("loop(Tensor max_trip_count, Tensor cond, "
+                            "Tensor[] operands, int num_carried, Graph body) "
+                            "-> Tensor[]",
+                            "Runs body while cond (a bool scalar) holds, at most "
+                            "max_trip_count (an i64 scalar) times. Operands are "
+                            "carried values, then captured ones. body takes the "
+                            "iteration (i64), the condition, carried and captured "
+                            "values, and gives the condition, carried values and "
+                            "values to keep; results are the last carried values "
+                            "and the kept ones stacked along a new first dim. "
+                            "ONNX: Loop; torch.while_loop.")
+                         .Traits(kControlFlow | kDataDependent)
+                         .Verify(Verify)
+                         .Infer(Infer)
+                         .Eval(Eval));
 
 }  // namespace weft::ops

@@ -18,15 +18,14 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 // It has no result that could hold it, so passes keep it as they keep writes.
-WEFT_DEFINE_OP(runtime_assert,
-               OpSpec("runtime_assert(Tensor condition, str message) -> ()",
-                      "Ends the run with `message` when the condition, a bool "
-                      "scalar, is false. ATen: aten::_assert_async.msg, "
-                      "aten::_assert_scalar.")
-                   .Traits(kSideEffect)
-                   .Infer(Infer)
-                   .Eval(Eval)
-                   .Samples(R"(
+WEFT_DEFINE_OP(runtime_assert, OpSpec("runtime_assert(Tensor condition, str message) -> ()",
+                                      "Ends the run with `message` when the condition, a bool "
+                                      "scalar, is false. ATen: aten::_assert_async.msg, "
+                                      "aten::_assert_scalar.")
+                                   .Traits(kSideEffect)
+                                   .Infer(Infer)
+                                   .Eval(Eval)
+                                   .Samples(R"(
 runtime_assert(bool[]{1}, message="a size is positive")
 runtime_assert(i64[], message="") ! "condition must have bool dtype"
 runtime_assert(bool[1], message="") ! "condition must have rank 0"

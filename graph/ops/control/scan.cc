@@ -13,13 +13,11 @@ struct Counts {
 };
 
 Counts CountsOf(const Attrs& attrs) {
-  return {static_cast<int>(attrs.Int("num_carried")),
-          static_cast<int>(attrs.Int("num_scanned"))};
+  return {static_cast<int>(attrs.Int("num_carried")), static_cast<int>(attrs.Int("num_scanned"))};
 }
 
 // Types of the body's inputs, and the length that the scanned operands share.
-absl::StatusOr<std::vector<Type>> BodyInputs(const OpArgs& args,
-                                             SymInt* length) {
+absl::StatusOr<std::vector<Type>> BodyInputs(const OpArgs& args, SymInt* length) {
   const Counts n = CountsOf(args.attrs());
   std::vector<Type> inputs;
   for (int i = 0; i < args.size(); ++i) {
@@ -30,9 +28,8 @@ absl::StatusOr<std::vector<Type>> BodyInputs(const OpArgs& args,
     }
     WEFT_RETURN_IF_ERROR(CheckRankAtLeast(args, i, 1));
     if (i == n.carried) *length = t.dim(0);
-    WEFT_RETURN_IF_ERROR(CheckEqualSizes(
-        args, *length, t.dim(0),
-        absl::StrCat("length of ", OperandName(args, i))));
+    WEFT_RETURN_IF_ERROR(
+        CheckEqualSizes(args, *length, t.dim(0), absl::StrCat("length of ", OperandName(args, i))));
     *length = JoinSizes(*length, t.dim(0));
     inputs.push_back(t.WithDims(t.dims().subspan(1)));
   }
@@ -43,14 +40,12 @@ absl::Status Verify(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckRegions(args));
   const int64_t carried = args.attrs().Int("num_carried");
   const int64_t scanned = args.attrs().Int("num_scanned");
-  if (carried < 0 || scanned < 1 || carried > args.size() ||
-      scanned > args.size() - carried) {
-    return Invalid("num_carried is ", carried, " and num_scanned ", scanned,
-                   " of ", args.size(), " operands");
+  if (carried < 0 || scanned < 1 || carried > args.size() || scanned > args.size() - carried) {
+    return Invalid("num_carried is ", carried, " and num_scanned ", scanned, " of ", args.size(),
+                   " operands");
   }
   SymInt length;
-  WEFT_ASSIGN_OR_RETURN(const std::vector<Type> inputs,
-                        BodyInputs(args, &length));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<Type> inputs, BodyInputs(args, &length));
   WEFT_RETURN_IF_ERROR(CheckRegionInputs(args, 0, inputs));
   return CheckCarried(args, 0, 0, 0, static_cast<int>(carried));
 }
@@ -58,16 +53,14 @@ absl::Status Verify(const OpArgs& args) {
 absl::StatusOr<Types> Infer(const OpArgs& args) {
   const int carried = CountsOf(args.attrs()).carried;
   SymInt length;
-  WEFT_ASSIGN_OR_RETURN(const std::vector<Type> inputs,
-                        BodyInputs(args, &length));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<Type> inputs, BodyInputs(args, &length));
   RegionTypes body(args, 0);
   for (int i = carried; i < args.size(); ++i) body.Bind(i, inputs[i]);
   ResultTypes results(args);
   Types types;
   for (int i = 0; i < body.num_outputs(); ++i) {
-    types.push_back(
-        i < carried ? results.Carry(args.type(i), body.input(i), body.output(i))
-                    : Stacked(length, results.Export(body.output(i))));
+    types.push_back(i < carried ? results.Carry(args.type(i), body.input(i), body.output(i))
+                                : Stacked(length, results.Export(body.output(i))));
   }
   return types;
 }
@@ -88,8 +81,7 @@ absl::Status Eval(EvalContext& c) {
   for (int i = 0; i < c.num_inputs(); ++i) inputs.push_back(c.in(i));
   for (int i = n.carried; i < n.carried + n.scanned; ++i) {
     if (c.in(i).dim(0) == length) continue;
-    return Invalid("scanned operands have lengths ", length, " and ",
-                   c.in(i).dim(0));
+    return Invalid("scanned operands have lengths ", length, " and ", c.in(i).dim(0));
   }
   std::vector<std::vector<HostTensor>> steps(c.num_outputs() - n.carried);
   for (int64_t step = 0; step < length; ++step) {
@@ -109,20 +101,19 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(scan,
-               OpSpec("scan(Tensor[] operands, int num_carried, "
-                      "int num_scanned, Graph body) -> Tensor[]",
-                      "Runs body on the slices of the scanned operands along "
-                      "dim 0, which have one length. Operands are carried "
-                      "values, then scanned, then captured ones. body takes "
-                      "carried values, slices and captured values, and gives "
-                      "carried values and values to keep; results are the last "
-                      "carried values and the kept ones stacked along a new "
-                      "first dim. ONNX: Scan along axis 0, forward; "
-                      "torch.scan.")
-                   .Traits(kControlFlow | kDataDependent)
-                   .Verify(Verify)
-                   .Infer(Infer)
-                   .Eval(Eval));
+WEFT_DEFINE_OP(scan, OpSpec("scan(Tensor[] operands, int num_carried, "
+                            "int num_scanned, Graph body) -> Tensor[]",
+                            "Runs body on the slices of the scanned operands along "
+                            "dim 0, which have one length. Operands are carried "
+                            "values, then scanned, then captured ones. body takes "
+                            "carried values, slices and captured values, and gives "
+                            "carried values and values to keep; results are the last "
+                            "carried values and the kept ones stacked along a new "
+                            "first dim. ONNX: Scan along axis 0, forward; "
+                            "torch.scan.")
+                         .Traits(kControlFlow | kDataDependent)
+                         .Verify(Verify)
+                         .Infer(Infer)
+                         .Eval(Eval));
 
 }  // namespace weft::ops

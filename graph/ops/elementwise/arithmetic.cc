@@ -71,8 +71,7 @@ sub(u8[2]{1, 100}, u8[2]{2, 50})
 sub(bool[2], bool[2]) ! "integer or float"
 )"));
 
-WEFT_DEFINE_OP(mul, OpSpec("mul(Tensor self, Tensor other) -> Tensor",
-                           "ATen: aten::mul.Tensor.")
+WEFT_DEFINE_OP(mul, OpSpec("mul(Tensor self, Tensor other) -> Tensor", "ATen: aten::mul.Tensor.")
                         .Traits(kPointwise | kCommutative)
                         .Infer(InferBinary)
                         .Fold(FoldMul)

@@ -7,8 +7,7 @@ namespace weft::ops {
 namespace {
 
 absl::Status Eval(EvalContext& c) {
-  return EvalBinaryFloat(c,
-                         [](double y, double x) { return std::atan2(y, x); });
+  return EvalBinaryFloat(c, [](double y, double x) { return std::atan2(y, x); });
 }
 
 }  // namespace

@@ -10,8 +10,7 @@ absl::Status Verify(const OpArgs& args) {
   const DType from = args.type(0).dtype();
   const DType to = args.attrs().Dtype("dtype");
   if (DTypeBits(from) == DTypeBits(to)) return absl::OkStatus();
-  return Invalid(DTypeName(from), " and ", DTypeName(to),
-                 " differ in their number of bits");
+  return Invalid(DTypeName(from), " and ", DTypeName(to), " differ in their number of bits");
 }
 
 absl::StatusOr<Types> Infer(const OpArgs& args) {
@@ -35,26 +34,24 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
-Value* Invert(Builder& b, const OpArgs& view, int result, Value* base,
-              Value* update) {
+Value* Invert(Builder& b, const OpArgs& view, int result, Value* base, Value* update) {
   if (base == nullptr || update == nullptr) return nullptr;
   return b.Op(*view.op, {update}, {{"dtype", base->type().dtype()}});
 }
 
 }  // namespace
 
-WEFT_DEFINE_OP(bitcast,
-               OpSpec("bitcast(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
-                      "The bits of each element of self, seen as an element of "
-                      "another dtype of the same size. ATen: "
-                      "aten::view.dtype; ONNX: BitCast.")
-                   .Traits(kPointwise)
-                   .Verify(Verify)
-                   .Infer(Infer)
-                   .Fold(Fold)
-                   .Eval(Eval)
-                   .InvertView(Invert)
-                   .Samples(R"(
+WEFT_DEFINE_OP(bitcast, OpSpec("bitcast(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
+                               "The bits of each element of self, seen as an element of "
+                               "another dtype of the same size. ATen: "
+                               "aten::view.dtype; ONNX: BitCast.")
+                            .Traits(kPointwise)
+                            .Verify(Verify)
+                            .Infer(Infer)
+                            .Fold(Fold)
+                            .Eval(Eval)
+                            .InvertView(Invert)
+                            .Samples(R"(
 bitcast(f32[2, 3], dtype=i32)
 bitcast(i32[3]{0, 1065353216, -1}, dtype=f32)
 bitcast(f16[4], dtype=bf16)

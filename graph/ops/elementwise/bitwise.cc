@@ -98,88 +98,77 @@ Folded FoldShift(const OpArgs& args) {
 }
 
 constexpr OpSpec Bitwise(const char* schema, const char* doc) {
-  return OpSpec(schema, doc)
-      .Traits(kPointwise | kCommutative)
-      .Infer(InferBinaryIntOrBool);
+  return OpSpec(schema, doc).Traits(kPointwise | kCommutative).Infer(InferBinaryIntOrBool);
 }
 
 constexpr OpSpec Shift(const char* schema, const char* doc) {
-  return OpSpec(schema, doc)
-      .Traits(kPointwise)
-      .Infer(InferBinaryInt)
-      .Fold(FoldShift);
+  return OpSpec(schema, doc).Traits(kPointwise).Infer(InferBinaryInt).Fold(FoldShift);
 }
 
 }  // namespace
 
-WEFT_DEFINE_OP(bitwise_not,
-               OpSpec("bitwise_not(Tensor self) -> Tensor",
-                      "Inverts every bit. ATen: aten::bitwise_not.")
-                   .Traits(kPointwise)
-                   .Infer(InferUnaryIntOrBool)
-                   .Fold(FoldInvolution)
-                   .Eval(EvalNot)
-                   .Samples(R"(
+WEFT_DEFINE_OP(bitwise_not, OpSpec("bitwise_not(Tensor self) -> Tensor",
+                                   "Inverts every bit. ATen: aten::bitwise_not.")
+                                .Traits(kPointwise)
+                                .Infer(InferUnaryIntOrBool)
+                                .Fold(FoldInvolution)
+                                .Eval(EvalNot)
+                                .Samples(R"(
 bitwise_not(i32[2, 3])
 bitwise_not(u8[3])
 bitwise_not(bool[2])
 bitwise_not(f32[2]) ! "integer or bool"
 )"));
 
-WEFT_DEFINE_OP(bitwise_and,
-               Bitwise("bitwise_and(Tensor self, Tensor other) -> Tensor",
-                       "ATen: aten::bitwise_and.Tensor.")
-                   .Fold(FoldAnd)
-                   .Eval(EvalAnd)
-                   .Samples(R"(
+WEFT_DEFINE_OP(bitwise_and, Bitwise("bitwise_and(Tensor self, Tensor other) -> Tensor",
+                                    "ATen: aten::bitwise_and.Tensor.")
+                                .Fold(FoldAnd)
+                                .Eval(EvalAnd)
+                                .Samples(R"(
 bitwise_and(i32[2, 3], i32[3])
 bitwise_and(u64[2], u64[2])
 bitwise_and(bool[4], bool[1])
 bitwise_and(f32[2], f32[2]) ! "integer or bool"
 )"));
 
-WEFT_DEFINE_OP(bitwise_or,
-               Bitwise("bitwise_or(Tensor self, Tensor other) -> Tensor",
-                       "ATen: aten::bitwise_or.Tensor.")
-                   .Fold(FoldOr)
-                   .Eval(EvalOr)
-                   .Samples(R"(
+WEFT_DEFINE_OP(bitwise_or, Bitwise("bitwise_or(Tensor self, Tensor other) -> Tensor",
+                                   "ATen: aten::bitwise_or.Tensor.")
+                               .Fold(FoldOr)
+                               .Eval(EvalOr)
+                               .Samples(R"(
 bitwise_or(i32[2, 3], i32[3])
 bitwise_or(bool[4], bool[4])
 bitwise_or(f32[2], f32[2]) ! "integer or bool"
 )"));
 
-WEFT_DEFINE_OP(bitwise_xor,
-               Bitwise("bitwise_xor(Tensor self, Tensor other) -> Tensor",
-                       "ATen: aten::bitwise_xor.Tensor.")
-                   .Fold(FoldXor)
-                   .Eval(EvalXor)
-                   .Samples(R"(
+WEFT_DEFINE_OP(bitwise_xor, Bitwise("bitwise_xor(Tensor self, Tensor other) -> Tensor",
+                                    "ATen: aten::bitwise_xor.Tensor.")
+                                .Fold(FoldXor)
+                                .Eval(EvalXor)
+                                .Samples(R"(
 bitwise_xor(i32[2, 3], i32[3])
 bitwise_xor(bool[4], bool[4])
 bitwise_xor(f32[2], f32[2]) ! "integer or bool"
 )"));
 
-WEFT_DEFINE_OP(
-    bitwise_left_shift,
-    Shift("bitwise_left_shift(Tensor self, Tensor other) -> Tensor",
-          "self * 2**other, keeping the low bits; 0 for counts that are negative "
-          "or not below the width. ATen: aten::bitwise_left_shift.Tensor.")
-        .Eval(EvalLeft)
-        .Samples(R"(
+WEFT_DEFINE_OP(bitwise_left_shift,
+               Shift("bitwise_left_shift(Tensor self, Tensor other) -> Tensor",
+                     "self * 2**other, keeping the low bits; 0 for counts that are negative "
+                     "or not below the width. ATen: aten::bitwise_left_shift.Tensor.")
+                   .Eval(EvalLeft)
+                   .Samples(R"(
 bitwise_left_shift(u8[2, 3], u8[3])
 bitwise_left_shift(i32[4], i32[4]{0, 1, 31, 32})
 bitwise_left_shift(bool[2], bool[2]) ! "integer"
 )"));
 
-WEFT_DEFINE_OP(
-    bitwise_right_shift,
-    Shift("bitwise_right_shift(Tensor self, Tensor other) -> Tensor",
-          "Arithmetic on signed, logical on unsigned integers. Counts that are "
-          "negative or not below the width leave only copies of the sign. ATen: "
-          "aten::bitwise_right_shift.Tensor.")
-        .Eval(EvalRight)
-        .Samples(R"(
+WEFT_DEFINE_OP(bitwise_right_shift,
+               Shift("bitwise_right_shift(Tensor self, Tensor other) -> Tensor",
+                     "Arithmetic on signed, logical on unsigned integers. Counts that are "
+                     "negative or not below the width leave only copies of the sign. ATen: "
+                     "aten::bitwise_right_shift.Tensor.")
+                   .Eval(EvalRight)
+                   .Samples(R"(
 bitwise_right_shift(u8[2, 3]{0..255}, u8[3])
 bitwise_right_shift(i32[4]{-8, -1, 5, -5}, i32[4]{0, 1, 1, 32})
 bitwise_right_shift(bool[2], bool[2]) ! "integer"

@@ -29,68 +29,62 @@ constexpr OpSpec Comparison(const char* schema, const char* doc) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(eq,
-               Comparison("eq(Tensor self, Tensor other) -> Tensor",
-                          "Equal; NaN equals nothing. ATen: aten::eq.Tensor.")
-                   .Traits(kPointwise | kCommutative)
-                   .Eval(EvalEq)
-                   .Samples(R"(
+WEFT_DEFINE_OP(eq, Comparison("eq(Tensor self, Tensor other) -> Tensor",
+                              "Equal; NaN equals nothing. ATen: aten::eq.Tensor.")
+                       .Traits(kPointwise | kCommutative)
+                       .Eval(EvalEq)
+                       .Samples(R"(
 eq(f32[2, 3]{-1, 0, 1, nan, -0.0, 2}, f32[3]{0, 0, nan})
 eq(i64[4]{0..2}, i64[1]{1})
 eq(bool[2], bool[2])
 eq(f32[2], i64[2]) ! "operands have different dtypes: f32 and i64"
 )"));
 
-WEFT_DEFINE_OP(ne,
-               Comparison("ne(Tensor self, Tensor other) -> Tensor",
-                          "Not equal; NaN differs from everything. ATen: aten::ne.Tensor.")
-                   .Traits(kPointwise | kCommutative)
-                   .Eval(EvalNe)
-                   .Samples(R"(
+WEFT_DEFINE_OP(ne, Comparison("ne(Tensor self, Tensor other) -> Tensor",
+                              "Not equal; NaN differs from everything. ATen: aten::ne.Tensor.")
+                       .Traits(kPointwise | kCommutative)
+                       .Eval(EvalNe)
+                       .Samples(R"(
 ne(f32[2, 3]{-1, 0, 1, nan, -0.0, 2}, f32[3]{0, 0, nan})
 ne(i64[4]{0..2}, i64[1]{1})
 ne(bool[2], bool[2])
 ne(f32[2], i64[2]) ! "operands have different dtypes: f32 and i64"
 )"));
 
-WEFT_DEFINE_OP(lt,
-               Comparison("lt(Tensor self, Tensor other) -> Tensor",
-                          "self < other. ATen: aten::lt.Tensor.")
-                   .Eval(EvalLt)
-                   .Samples(R"(
+WEFT_DEFINE_OP(lt, Comparison("lt(Tensor self, Tensor other) -> Tensor",
+                              "self < other. ATen: aten::lt.Tensor.")
+                       .Eval(EvalLt)
+                       .Samples(R"(
 lt(f32[2, 3]{-1, 0, 1, nan, -0.0, 2}, f32[3]{0, 0, nan})
 lt(i64[4]{0..2}, i64[1]{1})
 lt(bool[2], bool[2])
 lt(f32[2], i64[2]) ! "operands have different dtypes: f32 and i64"
 )"));
 
-WEFT_DEFINE_OP(le,
-               Comparison("le(Tensor self, Tensor other) -> Tensor",
-                          "self <= other. ATen: aten::le.Tensor.")
-                   .Eval(EvalLe)
-                   .Samples(R"(
+WEFT_DEFINE_OP(le, Comparison("le(Tensor self, Tensor other) -> Tensor",
+                              "self <= other. ATen: aten::le.Tensor.")
+                       .Eval(EvalLe)
+                       .Samples(R"(
 le(f32[2, 3]{-1, 0, 1, nan, -0.0, 2}, f32[3]{0, 0, nan})
 le(i64[4]{0..2}, i64[1]{1})
 le(bool[2], bool[2])
 le(f32[2], i64[2]) ! "operands have different dtypes: f32 and i64"
 )"));
 
-WEFT_DEFINE_OP(gt,
-               Comparison("gt(Tensor self, Tensor other) -> Tensor",
-                          "self > other. ATen: aten::gt.Tensor.")
-                   .Eval(EvalGt)
-                   .Samples(R"(
+WEFT_DEFINE_OP(gt, Comparison("gt(Tensor self, Tensor other) -> Tensor",
+                              "self > other. ATen: aten::gt.Tensor.")
+                       .Eval(EvalGt)
+                       .Samples(R"(
 gt(f32[2, 3]{-1, 0, 1, nan, -0.0, 2}, f32[3]{0, 0, nan})
 gt(i64[4]{0..2}, i64[1]{1})
 gt(bool[2], bool[2])
 gt(f32[2], i64[2]) ! "operands have different dtypes: f32 and i64"
 )"));
 
-WEFT_DEFINE_OP(ge,
-               Comparison("ge(Tensor self, Tensor other) -> Tensor",
-                          "self >= other. ATen: aten::ge.Tensor.")
-                   .Eval(EvalGe)
-                   .Samples(R"(
+WEFT_DEFINE_OP(ge, Comparison("ge(Tensor self, Tensor other) -> Tensor",
+                              "self >= other. ATen: aten::ge.Tensor.")
+                       .Eval(EvalGe)
+                       .Samples(R"(
 ge(f32[2, 3]{-1, 0, 1, nan, -0.0, 2}, f32[3]{0, 0, nan})
 ge(i64[4]{0..2}, i64[1]{1})
 ge(bool[2], bool[2])

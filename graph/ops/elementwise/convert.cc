@@ -26,8 +26,7 @@ void WriteTruncated(const std::vector<double>& values, HostTensor* out) {
   constexpr int64_t kLeast64 = std::numeric_limits<int64_t>::min();
   constexpr int64_t kLeast32 = std::numeric_limits<int32_t>::min();
   const DType dtype = out->dtype();
-  const bool wide = dtype == DType::kI64 || dtype == DType::kU64 ||
-                    dtype == DType::kU32;
+  const bool wide = dtype == DType::kI64 || dtype == DType::kU64 || dtype == DType::kU32;
   std::vector<int64_t> ints;
   ints.reserve(values.size());
   for (double v : values) {
@@ -70,29 +69,26 @@ absl::Status Eval(EvalContext& c) {
 }
 
 // To the same dtype.
-Folded Fold(const OpArgs& args) {
-  return FoldTo(args, 0);
-}
+Folded Fold(const OpArgs& args) { return FoldTo(args, 0); }
 
 }  // namespace
 
-WEFT_DEFINE_OP(
-    convert,
-    OpSpec("convert(Tensor self, ScalarType dtype, bool saturate=True) -> Tensor",
-           "The same numbers in another dtype. Floats round to nearest even; "
-           "overflow gives infinity, of 8-bit floats the largest value, or with "
-           "saturate=false their infinity or NaN. Floats become integers toward "
-           "zero; what does not fit, NaN too, becomes what x86 makes of it, as "
-           "in PyTorch and ONNX Runtime there: the least 64-bit integer for "
-           "i64, u64 and u32, else the least 32-bit one, of which narrower "
-           "dtypes keep the low bits. Integers keep their low bits. bool is "
-           "`self != 0`. Complex numbers lose their imaginary part. ATen: "
-           "aten::_to_copy; `saturate` is ONNX's.")
-        .Traits(kPointwise)
-        .Infer(Infer)
-        .Fold(Fold)
-        .Eval(Eval)
-        .Samples(R"(
+WEFT_DEFINE_OP(convert,
+               OpSpec("convert(Tensor self, ScalarType dtype, bool saturate=True) -> Tensor",
+                      "The same numbers in another dtype. Floats round to nearest even; "
+                      "overflow gives infinity, of 8-bit floats the largest value, or with "
+                      "saturate=false their infinity or NaN. Floats become integers toward "
+                      "zero; what does not fit, NaN too, becomes what x86 makes of it, as "
+                      "in PyTorch and ONNX Runtime there: the least 64-bit integer for "
+                      "i64, u64 and u32, else the least 32-bit one, of which narrower "
+                      "dtypes keep the low bits. Integers keep their low bits. bool is "
+                      "`self != 0`. Complex numbers lose their imaginary part. ATen: "
+                      "aten::_to_copy; `saturate` is ONNX's.")
+                   .Traits(kPointwise)
+                   .Infer(Infer)
+                   .Fold(Fold)
+                   .Eval(Eval)
+                   .Samples(R"(
 convert(f32[2, 3], dtype=f64)
 convert(f32[2, 3], dtype=f32)
 convert(f32[6]{nan, inf, -1.5, 1.5, 300, -inf}, dtype=u8)

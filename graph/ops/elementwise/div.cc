@@ -15,8 +15,7 @@ absl::Status Verify(const OpArgs& args) {
   }
   const std::string& mode = attrs.Str("rounding_mode");
   if (mode == "trunc" || mode == "floor") return absl::OkStatus();
-  return Invalid("rounding_mode must be \"trunc\" or \"floor\", got \"", mode,
-                 "\"");
+  return Invalid("rounding_mode must be \"trunc\" or \"floor\", got \"", mode, "\"");
 }
 
 // Python's floor division, in F arithmetic as ATen has it.
@@ -62,11 +61,9 @@ absl::Status Eval(EvalContext& c) {
   if (dtype == DType::kF64) return EvalRounded<double>(c, floor);
   if (IsFloat(dtype)) return EvalRounded<float>(c, floor);
   if (dtype == DType::kU64) {
-    EvalBinaryIn<uint64_t>(
-        c, [=](auto a, auto b) { return DivideInts(a, b, floor); });
+    EvalBinaryIn<uint64_t>(c, [=](auto a, auto b) { return DivideInts(a, b, floor); });
   } else {
-    EvalBinaryIn<int64_t>(
-        c, [=](auto a, auto b) { return DivideInts(a, b, floor); });
+    EvalBinaryIn<int64_t>(c, [=](auto a, auto b) { return DivideInts(a, b, floor); });
   }
   return absl::OkStatus();
 }
@@ -82,19 +79,18 @@ Folded Fold(const OpArgs& args) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(
-    div, OpSpec("div(Tensor self, Tensor other, *, str? rounding_mode=None) -> "
-                "Tensor",
-                "The quotient; with a rounding mode an integer, toward zero "
-                "(\"trunc\") or minus infinity (\"floor\"). Integers need a mode; "
-                "an integer divided by 0 is 0, and the least integer by -1 wraps. "
-                "ATen: aten::div.Tensor_mode.")
-             .Traits(kPointwise)
-             .Verify(Verify)
-             .Infer(InferBinaryNumeric)
-             .Fold(Fold)
-             .Eval(Eval)
-             .Samples(R"(
+WEFT_DEFINE_OP(div, OpSpec("div(Tensor self, Tensor other, *, str? rounding_mode=None) -> "
+                           "Tensor",
+                           "The quotient; with a rounding mode an integer, toward zero "
+                           "(\"trunc\") or minus infinity (\"floor\"). Integers need a mode; "
+                           "an integer divided by 0 is 0, and the least integer by -1 wraps. "
+                           "ATen: aten::div.Tensor_mode.")
+                        .Traits(kPointwise)
+                        .Verify(Verify)
+                        .Infer(InferBinaryNumeric)
+                        .Fold(Fold)
+                        .Eval(Eval)
+                        .Samples(R"(
 div(f32[2, 3], f32[3]{0.5..2})
 div(f32[4]{7, -7, 7, -7}, f32[4]{2, 2, -2, -2}, rounding_mode="trunc")
 div(bf16[4]{7, -7, 7, -7}, bf16[4]{2, 2, -2, -2}, rounding_mode="floor")

@@ -25,18 +25,13 @@ std::vector<Value*> Expand(Builder& b, const OpArgs& args, Factors f) {
 
 absl::Status Compute(EvalContext& c, Factors f) {
   return EvalUnaryFloat(c, [f](double x) {
-    return x > 0 ? x * f.scale
-                 : f.alpha * f.scale * std::expm1(x * f.input_scale);
+    return x > 0 ? x * f.scale : f.alpha * f.scale * std::expm1(x * f.input_scale);
   });
 }
 
-Factors Elu(const Attrs& a) {
-  return {a.Float("alpha"), a.Float("scale"), a.Float("input_scale")};
-}
+Factors Elu(const Attrs& a) { return {a.Float("alpha"), a.Float("scale"), a.Float("input_scale")}; }
 Factors Selu(const Attrs& a) { return {a.Float("alpha"), a.Float("gamma"), 1}; }
-Factors Celu(const Attrs& a) {
-  return {a.Float("alpha"), 1, 1 / a.Float("alpha")};
-}
+Factors Celu(const Attrs& a) { return {a.Float("alpha"), 1, 1 / a.Float("alpha")}; }
 
 template <Factors (*factors)(const Attrs&)>
 std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
@@ -64,12 +59,11 @@ constexpr OpSpec Unit(const char* schema, const char* doc) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(elu,
-               Unit<Elu>("elu(Tensor self, float alpha=1.0, float scale=1.0, "
-                         "float input_scale=1.0) -> Tensor",
-                         "scale * x above 0, else scale * alpha * "
-                         "expm1(input_scale * x). ATen: aten::elu.")
-                   .Samples(R"(
+WEFT_DEFINE_OP(elu, Unit<Elu>("elu(Tensor self, float alpha=1.0, float scale=1.0, "
+                              "float input_scale=1.0) -> Tensor",
+                              "scale * x above 0, else scale * alpha * "
+                              "expm1(input_scale * x). ATen: aten::elu.")
+                        .Samples(R"(
 elu(f32[2, 3])
 elu(f32[4], alpha=0.5, scale=2.0, input_scale=0.25)
 elu(bf16[5])

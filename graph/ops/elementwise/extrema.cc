@@ -1,5 +1,6 @@
 // The larger and the smaller of two operands.
 #include "graph/ops/support/extrema.h"
+
 #include "graph/ops/support/fold.h"
 #include "graph/ops/support/op.h"
 

@@ -31,9 +31,7 @@ std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
 
 absl::Status Eval(EvalContext& c) {
   if (c.attrs().Str("approximate") == "none") {
-    return EvalUnaryFloat(c, [](double x) {
-      return 0.5 * x * (1 + std::erf(x * kSqrtHalf));
-    });
+    return EvalUnaryFloat(c, [](double x) { return 0.5 * x * (1 + std::erf(x * kSqrtHalf)); });
   }
   return EvalUnaryFloat(c, [](double x) {
     const double inner = kSqrtTwoOverPi * (x + kCubic * x * x * x);
@@ -43,16 +41,15 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(
-    gelu, OpSpec("gelu(Tensor self, *, str approximate=\"none\") -> Tensor",
-                 "x * Phi(x) with the normal distribution Phi, by erf (\"none\") "
-                 "or the usual approximation (\"tanh\"). ATen: aten::gelu.")
-              .Traits(kPointwise)
-              .Verify(Verify)
-              .Infer(InferUnaryFloat)
-              .Decompose(Decompose)
-              .Eval(Eval)
-              .Samples(R"(
+WEFT_DEFINE_OP(gelu, OpSpec("gelu(Tensor self, *, str approximate=\"none\") -> Tensor",
+                            "x * Phi(x) with the normal distribution Phi, by erf (\"none\") "
+                            "or the usual approximation (\"tanh\"). ATen: aten::gelu.")
+                         .Traits(kPointwise)
+                         .Verify(Verify)
+                         .Infer(InferUnaryFloat)
+                         .Decompose(Decompose)
+                         .Eval(Eval)
+                         .Samples(R"(
 gelu(f32[2, 3])
 gelu(f64[4], approximate="tanh")
 gelu(bf16[5])

@@ -7,9 +7,7 @@
 namespace weft::ops {
 namespace {
 
-double Limit(double x, double min, double max) {
-  return Smaller(Larger(x, min), max);
-}
+double Limit(double x, double min, double max) { return Smaller(Larger(x, min), max); }
 
 std::vector<Value*> DecomposeSigmoid(Builder& b, const OpArgs& args) {
   Pointwise p(b, args.type(0).dtype());
@@ -22,8 +20,7 @@ std::vector<Value*> DecomposeSigmoid(Builder& b, const OpArgs& args) {
 absl::Status EvalSigmoid(EvalContext& c) {
   const double alpha = FloatAttr(c, "alpha");
   const double beta = FloatAttr(c, "beta");
-  return EvalUnaryFloat(
-      c, [=](double x) { return Limit(alpha * x + beta, 0, 1); });
+  return EvalUnaryFloat(c, [=](double x) { return Limit(alpha * x + beta, 0, 1); });
 }
 
 std::vector<Value*> DecomposeSwish(Builder& b, const OpArgs& args) {
@@ -56,15 +53,14 @@ constexpr OpSpec Hard(const char* schema, const char* doc) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(hardsigmoid,
-               Hard("hardsigmoid(Tensor self, float alpha=0.16666666666666666, "
-                    "float beta=0.5) -> Tensor",
-                    "alpha * x + beta, limited to [0, 1]. ATen: "
-                    "aten::hardsigmoid; the attributes are those of ONNX's "
-                    "HardSigmoid.")
-                   .Decompose(DecomposeSigmoid)
-                   .Eval(EvalSigmoid)
-                   .Samples(R"(
+WEFT_DEFINE_OP(hardsigmoid, Hard("hardsigmoid(Tensor self, float alpha=0.16666666666666666, "
+                                 "float beta=0.5) -> Tensor",
+                                 "alpha * x + beta, limited to [0, 1]. ATen: "
+                                 "aten::hardsigmoid; the attributes are those of ONNX's "
+                                 "HardSigmoid.")
+                                .Decompose(DecomposeSigmoid)
+                                .Eval(EvalSigmoid)
+                                .Samples(R"(
 hardsigmoid(f32[2, 3]{-5..5})
 hardsigmoid(bf16[5], alpha=0.2, beta=0.4)
 hardsigmoid(i32[2]) ! "float"

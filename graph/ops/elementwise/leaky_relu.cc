@@ -25,22 +25,20 @@ std::vector<Value*> DecomposePrelu(Builder& b, const OpArgs& args) {
 }
 
 absl::Status EvalPrelu(EvalContext& c) {
-  return EvalBinary(
-      c, [](auto x, auto weight) { return x > 0 ? x : WrapMul(x, weight); });
+  return EvalBinary(c, [](auto x, auto weight) { return x > 0 ? x : WrapMul(x, weight); });
 }
 
 }  // namespace
 
-WEFT_DEFINE_OP(leaky_relu,
-               OpSpec("leaky_relu(Tensor self, float negative_slope=0.01) -> "
-                      "Tensor",
-                      "x above 0, else negative_slope * x. ATen: "
-                      "aten::leaky_relu.")
-                   .Traits(kPointwise)
-                   .Infer(InferUnaryFloat)
-                   .Decompose(DecomposeLeaky)
-                   .Eval(EvalLeaky)
-                   .Samples(R"(
+WEFT_DEFINE_OP(leaky_relu, OpSpec("leaky_relu(Tensor self, float negative_slope=0.01) -> "
+                                  "Tensor",
+                                  "x above 0, else negative_slope * x. ATen: "
+                                  "aten::leaky_relu.")
+                               .Traits(kPointwise)
+                               .Infer(InferUnaryFloat)
+                               .Decompose(DecomposeLeaky)
+                               .Eval(EvalLeaky)
+                               .Samples(R"(
 leaky_relu(f32[2, 3])
 leaky_relu(bf16[5], negative_slope=0.5)
 leaky_relu(i32[2]) ! "float"

@@ -58,53 +58,48 @@ Folded FoldXor(const OpArgs& args) {
 }
 
 constexpr OpSpec Logical(const char* schema, const char* doc) {
-  return OpSpec(schema, doc)
-      .Traits(kPointwise | kCommutative)
-      .Infer(InferCompare);
+  return OpSpec(schema, doc).Traits(kPointwise | kCommutative).Infer(InferCompare);
 }
 
 }  // namespace
 
-WEFT_DEFINE_OP(logical_not, OpSpec("logical_not(Tensor self) -> Tensor",
-                                   "self == 0. ATen: aten::logical_not.")
-                                .Traits(kPointwise)
-                                .Infer(InferPredicate)
-                                .Fold(FoldInvolution)
-                                .Eval(EvalNot)
-                                .Samples(R"(
+WEFT_DEFINE_OP(logical_not,
+               OpSpec("logical_not(Tensor self) -> Tensor", "self == 0. ATen: aten::logical_not.")
+                   .Traits(kPointwise)
+                   .Infer(InferPredicate)
+                   .Fold(FoldInvolution)
+                   .Eval(EvalNot)
+                   .Samples(R"(
 logical_not(bool[2, 3])
 logical_not(f32[4]{0, 1, -0.0, nan})
 logical_not(c64[2]) ! "real"
 )"));
 
-WEFT_DEFINE_OP(logical_and,
-               Logical("logical_and(Tensor self, Tensor other) -> Tensor",
-                       "Both are true. ATen: aten::logical_and.")
-                   .Fold(FoldAnd)
-                   .Eval(EvalAnd)
-                   .Samples(R"(
+WEFT_DEFINE_OP(logical_and, Logical("logical_and(Tensor self, Tensor other) -> Tensor",
+                                    "Both are true. ATen: aten::logical_and.")
+                                .Fold(FoldAnd)
+                                .Eval(EvalAnd)
+                                .Samples(R"(
 logical_and(bool[2, 3], bool[3])
 logical_and(i32[4]{0..1}, i32[4]{0..1})
 logical_and(bool[2], i32[2]) ! "operands have different dtypes: bool and i32"
 )"));
 
-WEFT_DEFINE_OP(logical_or,
-               Logical("logical_or(Tensor self, Tensor other) -> Tensor",
-                       "Either is true. ATen: aten::logical_or.")
-                   .Fold(FoldOr)
-                   .Eval(EvalOr)
-                   .Samples(R"(
+WEFT_DEFINE_OP(logical_or, Logical("logical_or(Tensor self, Tensor other) -> Tensor",
+                                   "Either is true. ATen: aten::logical_or.")
+                               .Fold(FoldOr)
+                               .Eval(EvalOr)
+                               .Samples(R"(
 logical_or(bool[2, 3], bool[3])
 logical_or(i32[4]{0..1}, i32[4]{0..1})
 logical_or(bool[2], bool[3]) ! "bool[2] and bool[3] do not broadcast"
 )"));
 
-WEFT_DEFINE_OP(logical_xor,
-               Logical("logical_xor(Tensor self, Tensor other) -> Tensor",
-                       "Exactly one is true. ATen: aten::logical_xor.")
-                   .Fold(FoldXor)
-                   .Eval(EvalXor)
-                   .Samples(R"(
+WEFT_DEFINE_OP(logical_xor, Logical("logical_xor(Tensor self, Tensor other) -> Tensor",
+                                    "Exactly one is true. ATen: aten::logical_xor.")
+                                .Fold(FoldXor)
+                                .Eval(EvalXor)
+                                .Samples(R"(
 logical_xor(bool[2, 3], bool[3])
 logical_xor(i32[4]{0..1}, i32[4]{0..1})
 logical_xor(bool[2], bool[3]) ! "bool[2] and bool[3] do not broadcast"

@@ -40,15 +40,14 @@ Folded Fold(const OpArgs& args) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(pow,
-               OpSpec("pow(Tensor self, Tensor exponent) -> Tensor",
-                      "self ** exponent. Integers wrap; their negative powers "
-                      "are 0, but of 1 and -1. ATen: aten::pow.Tensor_Tensor.")
-                   .Traits(kPointwise)
-                   .Infer(InferBinaryNumeric)
-                   .Fold(Fold)
-                   .Eval(Eval)
-                   .Samples(R"(
+WEFT_DEFINE_OP(pow, OpSpec("pow(Tensor self, Tensor exponent) -> Tensor",
+                           "self ** exponent. Integers wrap; their negative powers "
+                           "are 0, but of 1 and -1. ATen: aten::pow.Tensor_Tensor.")
+                        .Traits(kPointwise)
+                        .Infer(InferBinaryNumeric)
+                        .Fold(Fold)
+                        .Eval(Eval)
+                        .Samples(R"(
 pow(f32[2, 3]{0.1..3}, f32[3])
 pow(f64[4]{-2, -2, 0, 4}, f64[4]{3, 0.5, 0, -0.5})
 pow(i32[5]{-1, -2, 1, 3, 7}, i32[5]{-3, -1, -5, 4, 40})

@@ -24,8 +24,7 @@ absl::Status EvalIsInf(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(isnan, OpSpec("isnan(Tensor self) -> Tensor",
-                             "True for NaN. ATen: aten::isnan.")
+WEFT_DEFINE_OP(isnan, OpSpec("isnan(Tensor self) -> Tensor", "True for NaN. ATen: aten::isnan.")
                           .Traits(kPointwise)
                           .Infer(InferPredicate)
                           .Eval(EvalIsNan)
@@ -35,16 +34,14 @@ isnan(i32[2])
 isnan(c64[2]) ! "real"
 )"));
 
-WEFT_DEFINE_OP(
-    isinf,
-    OpSpec("isinf(Tensor self, *, bool detect_positive=True, "
-           "bool detect_negative=True) -> Tensor",
-           "True for the infinities of the chosen signs. ATen: aten::isinf; the "
-           "attributes are those of ONNX's IsInf.")
-        .Traits(kPointwise)
-        .Infer(InferPredicate)
-        .Eval(EvalIsInf)
-        .Samples(R"(
+WEFT_DEFINE_OP(isinf, OpSpec("isinf(Tensor self, *, bool detect_positive=True, "
+                             "bool detect_negative=True) -> Tensor",
+                             "True for the infinities of the chosen signs. ATen: aten::isinf; the "
+                             "attributes are those of ONNX's IsInf.")
+                          .Traits(kPointwise)
+                          .Infer(InferPredicate)
+                          .Eval(EvalIsInf)
+                          .Samples(R"(
 isinf(f32[3]{1, inf, -inf})
 isinf(f16[3]{1, inf, -inf}, detect_negative=false)
 isinf(i32[2])

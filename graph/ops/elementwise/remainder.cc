@@ -37,14 +37,13 @@ absl::Status EvalFmod(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(remainder,
-               OpSpec("remainder(Tensor self, Tensor other) -> Tensor",
-                      "Python's %: the result has the sign of `other`. Integers "
-                      "divided by 0 give 0. ATen: aten::remainder.Tensor.")
-                   .Traits(kPointwise)
-                   .Infer(InferBinaryNumeric)
-                   .Eval(EvalRemainder)
-                   .Samples(R"(
+WEFT_DEFINE_OP(remainder, OpSpec("remainder(Tensor self, Tensor other) -> Tensor",
+                                 "Python's %: the result has the sign of `other`. Integers "
+                                 "divided by 0 give 0. ATen: aten::remainder.Tensor.")
+                              .Traits(kPointwise)
+                              .Infer(InferBinaryNumeric)
+                              .Eval(EvalRemainder)
+                              .Samples(R"(
 remainder(f32[2, 3], f32[3]{0.5..2})
 remainder(i32[5]{7, -7, 7, -7, 1}, i32[5]{3, 3, -3, -3, 0})
 remainder(u8[2]{7, 9}, u8[1]{4})

@@ -24,19 +24,16 @@ absl::Status EvalReciprocal(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(sqrt,
-               FloatFunction("sqrt(Tensor self) -> Tensor",
-                             "NaN below 0. ATen: aten::sqrt.")
-                   .Eval(EvalSqrt)
-                   .Samples(R"(
+WEFT_DEFINE_OP(sqrt, FloatFunction("sqrt(Tensor self) -> Tensor", "NaN below 0. ATen: aten::sqrt.")
+                         .Eval(EvalSqrt)
+                         .Samples(R"(
 sqrt(f32[2, 3]{0..5})
 sqrt(bf16[5]{0..5})
 sqrt(i32[2]) ! "float"
 )"));
 
 WEFT_DEFINE_OP(rsqrt,
-               FloatFunction("rsqrt(Tensor self) -> Tensor",
-                             "1 / sqrt(self). ATen: aten::rsqrt.")
+               FloatFunction("rsqrt(Tensor self) -> Tensor", "1 / sqrt(self). ATen: aten::rsqrt.")
                    .Eval(EvalRsqrt)
                    .Samples(R"(
 rsqrt(f32[2, 3]{0.1..5})
@@ -44,11 +41,10 @@ rsqrt(bf16[5]{0.1..5})
 rsqrt(i32[2]) ! "float"
 )"));
 
-WEFT_DEFINE_OP(reciprocal,
-               FloatFunction("reciprocal(Tensor self) -> Tensor",
-                             "1 / self. ATen: aten::reciprocal.")
-                   .Eval(EvalReciprocal)
-                   .Samples(R"(
+WEFT_DEFINE_OP(reciprocal, FloatFunction("reciprocal(Tensor self) -> Tensor",
+                                         "1 / self. ATen: aten::reciprocal.")
+                               .Eval(EvalReciprocal)
+                               .Samples(R"(
 reciprocal(f32[2, 3]{0.5..4})
 reciprocal(bf16[5]{0.5..4})
 reciprocal(i32[2]) ! "float"

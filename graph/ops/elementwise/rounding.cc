@@ -31,16 +31,12 @@ double Round(double x) {
 }
 
 constexpr OpSpec Rounding(const char* schema, const char* doc) {
-  return OpSpec(schema, doc)
-      .Traits(kPointwise)
-      .Infer(InferUnaryNumeric)
-      .Fold(FoldIntegral);
+  return OpSpec(schema, doc).Traits(kPointwise).Infer(InferUnaryNumeric).Fold(FoldIntegral);
 }
 
 }  // namespace
 
-WEFT_DEFINE_OP(ceil, Rounding("ceil(Tensor self) -> Tensor",
-                              "Rounds up. ATen: aten::ceil.")
+WEFT_DEFINE_OP(ceil, Rounding("ceil(Tensor self) -> Tensor", "Rounds up. ATen: aten::ceil.")
                          .Eval(EvalRounding<Ceil>)
                          .Samples(R"(
 ceil(f32[2, 3])
@@ -48,8 +44,7 @@ ceil(i32[3])
 ceil(bool[2]) ! "integer or float"
 )"));
 
-WEFT_DEFINE_OP(floor, Rounding("floor(Tensor self) -> Tensor",
-                               "Rounds down. ATen: aten::floor.")
+WEFT_DEFINE_OP(floor, Rounding("floor(Tensor self) -> Tensor", "Rounds down. ATen: aten::floor.")
                           .Eval(EvalRounding<Floor>)
                           .Samples(R"(
 floor(f32[2, 3])
@@ -67,10 +62,10 @@ round(i32[3])
 round(bool[2]) ! "integer or float"
 )"));
 
-WEFT_DEFINE_OP(trunc, Rounding("trunc(Tensor self) -> Tensor",
-                               "Rounds toward zero. ATen: aten::trunc.")
-                          .Eval(EvalRounding<Trunc>)
-                          .Samples(R"(
+WEFT_DEFINE_OP(trunc,
+               Rounding("trunc(Tensor self) -> Tensor", "Rounds toward zero. ATen: aten::trunc.")
+                   .Eval(EvalRounding<Trunc>)
+                   .Samples(R"(
 trunc(f32[2, 3])
 trunc(i32[3])
 trunc(bool[2]) ! "integer or float"

@@ -36,30 +36,28 @@ absl::Status EvalThresholded(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(shrink,
-               OpSpec("shrink(Tensor self, float lambd=0.5, float bias=0.0) -> "
-                      "Tensor",
-                      "x + bias below -lambd, x - bias above lambd, 0 between "
-                      "and for NaN. With bias 0 it is the hard, with bias lambd "
-                      "the soft shrink. ONNX: Shrink.")
-                   .Traits(kPointwise)
-                   .Infer(InferUnaryFloat)
-                   .Decompose(DecomposeShrink)
-                   .Eval(EvalShrink)
-                   .Samples(R"(
+WEFT_DEFINE_OP(shrink, OpSpec("shrink(Tensor self, float lambd=0.5, float bias=0.0) -> "
+                              "Tensor",
+                              "x + bias below -lambd, x - bias above lambd, 0 between "
+                              "and for NaN. With bias 0 it is the hard, with bias lambd "
+                              "the soft shrink. ONNX: Shrink.")
+                           .Traits(kPointwise)
+                           .Infer(InferUnaryFloat)
+                           .Decompose(DecomposeShrink)
+                           .Eval(EvalShrink)
+                           .Samples(R"(
 shrink(f32[2, 3])
 shrink(f16[5], lambd=1.0, bias=1.0)
 shrink(i32[2]) ! "float"
 )"));
 
-WEFT_DEFINE_OP(thresholded_relu,
-               OpSpec("thresholded_relu(Tensor self, float alpha=1.0) -> Tensor",
-                      "x above alpha, else 0. ONNX: ThresholdedRelu.")
-                   .Traits(kPointwise)
-                   .Infer(InferUnaryFloat)
-                   .Decompose(DecomposeThresholded)
-                   .Eval(EvalThresholded)
-                   .Samples(R"(
+WEFT_DEFINE_OP(thresholded_relu, OpSpec("thresholded_relu(Tensor self, float alpha=1.0) -> Tensor",
+                                        "x above alpha, else 0. ONNX: ThresholdedRelu.")
+                                     .Traits(kPointwise)
+                                     .Infer(InferUnaryFloat)
+                                     .Decompose(DecomposeThresholded)
+                                     .Eval(EvalThresholded)
+                                     .Samples(R"(
 thresholded_relu(f32[2, 3])
 thresholded_relu(bf16[5], alpha=0.5)
 thresholded_relu(i32[2]) ! "float"

@@ -20,21 +20,18 @@ absl::Status EvalSigmoid(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(erf,
-               FloatFunction("erf(Tensor self) -> Tensor",
-                             "Error function. ATen: aten::erf.")
-                   .Eval(EvalErf)
-                   .Samples(R"(
+WEFT_DEFINE_OP(erf, FloatFunction("erf(Tensor self) -> Tensor", "Error function. ATen: aten::erf.")
+                        .Eval(EvalErf)
+                        .Samples(R"(
 erf(f32[2, 3])
 erf(bf16[5])
 erf(i32[2]) ! "float"
 )"));
 
-WEFT_DEFINE_OP(sigmoid,
-               FloatFunction("sigmoid(Tensor self) -> Tensor",
-                             "1 / (1 + exp(-self)). ATen: aten::sigmoid.")
-                   .Eval(EvalSigmoid)
-                   .Samples(R"(
+WEFT_DEFINE_OP(sigmoid, FloatFunction("sigmoid(Tensor self) -> Tensor",
+                                      "1 / (1 + exp(-self)). ATen: aten::sigmoid.")
+                            .Eval(EvalSigmoid)
+                            .Samples(R"(
 sigmoid(f32[2, 3])
 sigmoid(bf16[5])
 sigmoid(i32[2]) ! "float"

@@ -38,9 +38,7 @@ absl::Status EvalNeg(EvalContext& c) {
 }
 
 absl::Status EvalSign(EvalContext& c) {
-  return EvalUnary(c, [](auto x) {
-    return static_cast<decltype(x)>((x > 0) - (x < 0));
-  });
+  return EvalUnary(c, [](auto x) { return static_cast<decltype(x)>((x > 0) - (x < 0)); });
 }
 
 }  // namespace

@@ -38,9 +38,7 @@ std::vector<Value*> DecomposeMish(Builder& b, const OpArgs& args) {
 }
 
 absl::Status EvalMish(EvalContext& c) {
-  return EvalUnaryFloat(c, [](double x) {
-    return x * std::tanh(std::log1p(std::exp(x)));
-  });
+  return EvalUnaryFloat(c, [](double x) { return x * std::tanh(std::log1p(std::exp(x))); });
 }
 
 std::vector<Value*> DecomposeSoftsign(Builder& b, const OpArgs& args) {
@@ -55,8 +53,7 @@ absl::Status EvalSoftsign(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(silu, OpSpec("silu(Tensor self) -> Tensor",
-                            "x * sigmoid(x). ATen: aten::silu.")
+WEFT_DEFINE_OP(silu, OpSpec("silu(Tensor self) -> Tensor", "x * sigmoid(x). ATen: aten::silu.")
                          .Traits(kPointwise)
                          .Infer(InferUnaryFloat)
                          .Decompose(DecomposeSilu)
@@ -79,13 +76,13 @@ swish(f16[5], alpha=1.5)
 swish(i32[2]) ! "float"
 )"));
 
-WEFT_DEFINE_OP(mish, OpSpec("mish(Tensor self) -> Tensor",
-                            "x * tanh(log1p(exp(x))). ATen: aten::mish.")
-                         .Traits(kPointwise)
-                         .Infer(InferUnaryFloat)
-                         .Decompose(DecomposeMish)
-                         .Eval(EvalMish)
-                         .Samples(R"(
+WEFT_DEFINE_OP(mish,
+               OpSpec("mish(Tensor self) -> Tensor", "x * tanh(log1p(exp(x))). ATen: aten::mish.")
+                   .Traits(kPointwise)
+                   .Infer(InferUnaryFloat)
+                   .Decompose(DecomposeMish)
+                   .Eval(EvalMish)
+                   .Samples(R"(
 mish(f32[2, 3])
 mish(bf16[5])
 mish(i32[2]) ! "float"

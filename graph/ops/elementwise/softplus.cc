@@ -33,17 +33,16 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(softplus,
-               OpSpec("softplus(Tensor self, float beta=1.0, "
-                      "float threshold=20.0) -> Tensor",
-                      "log1p(exp(beta * x)) / beta, and x itself where beta * x "
-                      "is above the threshold. ATen: aten::softplus.")
-                   .Traits(kPointwise)
-                   .Verify(Verify)
-                   .Infer(InferUnaryFloat)
-                   .Decompose(Decompose)
-                   .Eval(Eval)
-                   .Samples(R"(
+WEFT_DEFINE_OP(softplus, OpSpec("softplus(Tensor self, float beta=1.0, "
+                                "float threshold=20.0) -> Tensor",
+                                "log1p(exp(beta * x)) / beta, and x itself where beta * x "
+                                "is above the threshold. ATen: aten::softplus.")
+                             .Traits(kPointwise)
+                             .Verify(Verify)
+                             .Infer(InferUnaryFloat)
+                             .Decompose(Decompose)
+                             .Eval(Eval)
+                             .Samples(R"(
 softplus(f32[2, 3])
 softplus(f32[4]{-3..3}, beta=2.0, threshold=1.5)
 softplus(f16[5])

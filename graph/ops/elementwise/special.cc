@@ -169,9 +169,7 @@ double BesselIe(int n, double x) {
 namespace {
 
 // x^a exp(-x) / gamma(a).
-double GammaWeight(double a, double x) {
-  return std::exp(a * std::log(x) - x - LogGamma(a));
-}
+double GammaWeight(double a, double x) { return std::exp(a * std::log(x) - x - LogGamma(a)); }
 
 constexpr int kMostSteps = 10000;
 

@@ -36,61 +36,46 @@ absl::Status EvalAtan(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(sin,
-               FloatFunction("sin(Tensor self) -> Tensor",
-                             "ATen: aten::sin.")
-                   .Eval(EvalSin)
-                   .Samples(R"(
+WEFT_DEFINE_OP(
+    sin, FloatFunction("sin(Tensor self) -> Tensor", "ATen: aten::sin.").Eval(EvalSin).Samples(R"(
 sin(f32[2, 3])
 sin(bf16[5])
 sin(i32[2]) ! "float"
 )"));
 
-WEFT_DEFINE_OP(cos,
-               FloatFunction("cos(Tensor self) -> Tensor",
-                             "ATen: aten::cos.")
-                   .Eval(EvalCos)
-                   .Samples(R"(
+WEFT_DEFINE_OP(
+    cos, FloatFunction("cos(Tensor self) -> Tensor", "ATen: aten::cos.").Eval(EvalCos).Samples(R"(
 cos(f32[2, 3])
 cos(bf16[5])
 cos(i32[2]) ! "float"
 )"));
 
-WEFT_DEFINE_OP(tan,
-               FloatFunction("tan(Tensor self) -> Tensor",
-                             "ATen: aten::tan.")
-                   .Eval(EvalTan)
-                   .Samples(R"(
+WEFT_DEFINE_OP(
+    tan, FloatFunction("tan(Tensor self) -> Tensor", "ATen: aten::tan.").Eval(EvalTan).Samples(R"(
 tan(f32[2, 3]{-1..1})
 tan(bf16[5]{-1..1})
 tan(i32[2]) ! "float"
 )"));
 
-WEFT_DEFINE_OP(asin,
-               FloatFunction("asin(Tensor self) -> Tensor",
-                             "ATen: aten::asin.")
-                   .Eval(EvalAsin)
-                   .Samples(R"(
+WEFT_DEFINE_OP(
+    asin,
+    FloatFunction("asin(Tensor self) -> Tensor", "ATen: aten::asin.").Eval(EvalAsin).Samples(R"(
 asin(f32[2, 3]{-1..1})
 asin(bf16[5]{-1..1})
 asin(i32[2]) ! "float"
 )"));
 
-WEFT_DEFINE_OP(acos,
-               FloatFunction("acos(Tensor self) -> Tensor",
-                             "ATen: aten::acos.")
-                   .Eval(EvalAcos)
-                   .Samples(R"(
+WEFT_DEFINE_OP(
+    acos,
+    FloatFunction("acos(Tensor self) -> Tensor", "ATen: aten::acos.").Eval(EvalAcos).Samples(R"(
 acos(f32[2, 3]{-1..1})
 acos(bf16[5]{-1..1})
 acos(i32[2]) ! "float"
 )"));
 
-WEFT_DEFINE_OP(atan,
-               FloatFunction("atan(Tensor self) -> Tensor",
-                             "ATen: aten::atan.")
-                   .Eval(EvalAtan)
-                   .Samples(R"(
+WEFT_DEFINE_OP(
+    atan,
+    FloatFunction("atan(Tensor self) -> Tensor", "ATen: aten::atan.").Eval(EvalAtan).Samples(R"(
 atan(f32[2, 3])
 atan(bf16[5])
 atan(i32[2]) ! "float"

@@ -8,8 +8,7 @@ namespace {
 absl::StatusOr<Types> Infer(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckBool(args, 0));
   WEFT_RETURN_IF_ERROR(CheckSameDType(args, 1, 2));
-  WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> dims,
-                        BroadcastDims(args, args.types));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> dims, BroadcastDims(args, args.types));
   return Types{args.type(1).WithDims(dims)};
 }
 
@@ -19,17 +18,17 @@ absl::Status Eval(EvalContext& c) {
   // Row-major index of the source of each element, or -1.
   std::vector<int64_t> self(out.numel(), -1);
   std::vector<int64_t> other(out.numel(), -1);
-  ForEachOffset<3>(out.dims(),
-                   {BroadcastStrides(c.in(0).dims(), out.dims()),
-                    BroadcastStrides(c.in(1).dims(), out.dims()),
-                    BroadcastStrides(c.in(2).dims(), out.dims())},
-                   [&](int64_t i, const std::array<int64_t, 3>& at) {
-                     if (condition[at[0]] != 0) {
-                       self[i] = at[1];
-                     } else {
-                       other[i] = at[2];
-                     }
-                   });
+  ForEachOffset<3>(
+      out.dims(),
+      {BroadcastStrides(c.in(0).dims(), out.dims()), BroadcastStrides(c.in(1).dims(), out.dims()),
+       BroadcastStrides(c.in(2).dims(), out.dims())},
+      [&](int64_t i, const std::array<int64_t, 3>& at) {
+        if (condition[at[0]] != 0) {
+          self[i] = at[1];
+        } else {
+          other[i] = at[2];
+        }
+      });
   Gather(c.in(1), self, &out);
   Gather(c.in(2), other, &out);
   return absl::OkStatus();
@@ -46,16 +45,14 @@ Folded Fold(const OpArgs& args) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(
-    where,
-    OpSpec("where(Tensor condition, Tensor self, Tensor other) -> Tensor",
-           "self where the condition is true, else other; all three broadcast. "
-           "ATen: aten::where.self.")
-        .Traits(kPointwise)
-        .Infer(Infer)
-        .Fold(Fold)
-        .Eval(Eval)
-        .Samples(R"(
+WEFT_DEFINE_OP(where, OpSpec("where(Tensor condition, Tensor self, Tensor other) -> Tensor",
+                             "self where the condition is true, else other; all three broadcast. "
+                             "ATen: aten::where.self.")
+                          .Traits(kPointwise)
+                          .Infer(Infer)
+                          .Fold(Fold)
+                          .Eval(Eval)
+                          .Samples(R"(
 where(bool[2, 3], f32[2, 3], f32[3])
 where(bool[3], i4[2, 1], i4[])
 where(bool[2, 1], c64[2, 3], c64[3])

@@ -12,13 +12,11 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   const bool flat = !args.attrs().Has("dim");
   int dim = 0;
   if (!flat) {
-    WEFT_ASSIGN_OR_RETURN(
-        dim, NormalizeDim(args.attrs().Int("dim"), self.rank()));
+    WEFT_ASSIGN_OR_RETURN(dim, NormalizeDim(args.attrs().Int("dim"), self.rank()));
   }
   const SymInt n = flat ? self.numel() : self.dim(dim);
   if (!args.MayHold(LessEqual(args.type(1).dim(0), n))) {
-    return Invalid("condition of type ", args.type(1).ToString(),
-                   " is longer than ", n.ToString());
+    return Invalid("condition of type ", args.type(1).ToString(), " is longer than ", n.ToString());
   }
   const SymInt found = FreshSize(args, 0, args.symbols->RangeOf(n).max);
   std::vector<SymInt> dims = {found};
@@ -39,8 +37,8 @@ absl::Status Eval(EvalContext& c) {
   }
   const std::vector<int64_t> condition = c.in(1).ReadInts();
   if (static_cast<int64_t>(condition.size()) > self.dim(dim)) {
-    return Invalid("condition of type ", c.in(1).type().ToString(),
-                   " is longer than ", self.dim(dim));
+    return Invalid("condition of type ", c.in(1).type().ToString(), " is longer than ",
+                   self.dim(dim));
   }
   std::vector<int64_t> picked;
   for (size_t i = 0; i < condition.size(); ++i) {
@@ -51,8 +49,7 @@ absl::Status Eval(EvalContext& c) {
   HostTensor out(self.dtype(), dims);
   const std::vector<int64_t> strides = ContiguousStrides(self.dims());
   MoveElements(self, &out, [&](absl::Span<const int64_t> index) {
-    return Dot(index, strides) +
-           (picked[index[dim]] - index[dim]) * strides[dim];
+    return Dot(index, strides) + (picked[index[dim]] - index[dim]) * strides[dim];
   });
   c.set_out(0, std::move(out));
   return absl::OkStatus();
@@ -60,15 +57,14 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(compress,
-    OpSpec("compress(Tensor self, Tensor condition, int? dim) -> Tensor",
-           "The slices along `dim`, or the elements of self in row-major "
-           "order, where condition (bool[n]) is true. A short condition picks "
-           "nothing more. ONNX: Compress.")
-        .Traits(kDataDependent)
-        .Infer(Infer)
-        .Eval(Eval)
-        .Samples(R"(
+WEFT_DEFINE_OP(compress, OpSpec("compress(Tensor self, Tensor condition, int? dim) -> Tensor",
+                                "The slices along `dim`, or the elements of self in row-major "
+                                "order, where condition (bool[n]) is true. A short condition picks "
+                                "nothing more. ONNX: Compress.")
+                             .Traits(kDataDependent)
+                             .Infer(Infer)
+                             .Eval(Eval)
+                             .Samples(R"(
 compress(f32[3, 2], bool[3], dim=0)
 compress(i64[2, 4], bool[3]{0, 1, 1}, dim=-1)
 compress(f16[2, 3], bool[5]{0, 1, 0, 0, 1})

@@ -11,12 +11,11 @@ absl::Status Verify(const OpArgs& args) {
   const Type self = args.type(0);
   const Type index = args.type(1);
   WEFT_RETURN_IF_ERROR(CheckRank(args, 1, self.rank()));
-  WEFT_ASSIGN_OR_RETURN(const int dim,
-                        NormalizeDim(args.attrs().Int("dim"), self.rank()));
+  WEFT_ASSIGN_OR_RETURN(const int dim, NormalizeDim(args.attrs().Int("dim"), self.rank()));
   for (int i = 0; i < self.rank(); ++i) {
     if (i == dim || args.MayHold(LessEqual(index.dim(i), self.dim(i)))) continue;
-    return Invalid("index of type ", index.ToString(), " is larger than ",
-                   self.ToString(), " in dim ", i);
+    return Invalid("index of type ", index.ToString(), " is larger than ", self.ToString(),
+                   " in dim ", i);
   }
   return absl::OkStatus();
 }
@@ -28,8 +27,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
 absl::Status Eval(EvalContext& c) {
   const HostTensor& self = c.in(0);
   const int dim = *NormalizeDim(c.attrs().Int("dim"), self.rank());
-  WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> along,
-                        ReadIndices(c.in(1), self.dim(dim)));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> along, ReadIndices(c.in(1), self.dim(dim)));
   const std::vector<int64_t> strides = ContiguousStrides(self.dims());
   size_t at = 0;
   MoveElements(self, &c.out(0), [&](absl::Span<const int64_t> index) {
@@ -40,16 +38,15 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(gather,
-    OpSpec("gather(Tensor self, Tensor index, int dim) -> Tensor",
-           "For each element of index, the element of self at the same place "
-           "but at that index along `dim`. Negative indices count from the "
-           "end. ONNX: GatherElements; ATen: aten::gather.")
-        .Traits(kDataMovement)
-        .Verify(Verify)
-        .Infer(Infer)
-        .Eval(Eval)
-        .Samples(R"(
+WEFT_DEFINE_OP(gather, OpSpec("gather(Tensor self, Tensor index, int dim) -> Tensor",
+                              "For each element of index, the element of self at the same place "
+                              "but at that index along `dim`. Negative indices count from the "
+                              "end. ONNX: GatherElements; ATen: aten::gather.")
+                           .Traits(kDataMovement)
+                           .Verify(Verify)
+                           .Infer(Infer)
+                           .Eval(Eval)
+                           .Samples(R"(
 gather(f32[4, 3], i64[2, 3]{-4..3}, dim=0)
 gather(i64[2, 5], i32[2, 7]{-5..4}, dim=-1)
 gather(f16[2, 3, 2, 2], i64[1, 4, 2, 1]{0..2}, dim=1)

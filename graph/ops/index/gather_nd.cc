@@ -13,17 +13,17 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckRankAtLeast(args, 1, 1));
   const int64_t batch = args.attrs().Int("batch_dims");
   if (batch < 0 || batch >= indices.rank() || batch > self.rank()) {
-    return Invalid("batch_dims ", batch, " does not fit ", self.ToString(),
-                   " and ", indices.ToString());
+    return Invalid("batch_dims ", batch, " does not fit ", self.ToString(), " and ",
+                   indices.ToString());
   }
   const SymInt last = indices.dim(indices.rank() - 1);
   if (!last.is_constant() || last.value() > self.rank() - batch) {
-    return Invalid("indices of type ", indices.ToString(),
-                   " hold tuples that do not fit ", self.ToString());
+    return Invalid("indices of type ", indices.ToString(), " hold tuples that do not fit ",
+                   self.ToString());
   }
   for (int i = 0; i < batch; ++i) {
-    WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, self.dim(i), indices.dim(i),
-                                         absl::StrCat("batch dim ", i)));
+    WEFT_RETURN_IF_ERROR(
+        CheckEqualSizes(args, self.dim(i), indices.dim(i), absl::StrCat("batch dim ", i)));
   }
   const auto front = indices.dims().first(indices.rank() - 1);
   const auto slice = self.dims().subspan(batch + last.value());
@@ -63,14 +63,14 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 WEFT_DEFINE_OP(gather_nd,
-    OpSpec("gather_nd(Tensor self, Tensor indices, int batch_dims=0) -> Tensor",
-           "The slices of self at the index tuples in the last dim of indices, "
-           "within the batch that the first `batch_dims` dims share. Negative "
-           "indices count from the end. ONNX: GatherND.")
-        .Traits(kDataMovement)
-        .Infer(Infer)
-        .Eval(Eval)
-        .Samples(R"(
+               OpSpec("gather_nd(Tensor self, Tensor indices, int batch_dims=0) -> Tensor",
+                      "The slices of self at the index tuples in the last dim of indices, "
+                      "within the batch that the first `batch_dims` dims share. Negative "
+                      "indices count from the end. ONNX: GatherND.")
+                   .Traits(kDataMovement)
+                   .Infer(Infer)
+                   .Eval(Eval)
+                   .Samples(R"(
 gather_nd(f32[4, 3], i64[2, 2]{-3..2})
 gather_nd(i64[4, 3], i32[5, 1]{-4..3})
 gather_nd(f16[2, 3, 4], i64[2, 1]{0..2}, batch_dims=1)

@@ -9,8 +9,7 @@ namespace {
 absl::StatusOr<Types> Infer(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckIndex(args, 1));
   const Type self = args.type(0);
-  WEFT_ASSIGN_OR_RETURN(const int dim,
-                        NormalizeDim(args.attrs().Int("dim"), self.rank()));
+  WEFT_ASSIGN_OR_RETURN(const int dim, NormalizeDim(args.attrs().Int("dim"), self.rank()));
   const auto before = self.dims().first(dim);
   const auto index = args.type(1).dims();
   const auto after = self.dims().subspan(dim + 1);
@@ -24,8 +23,7 @@ absl::Status Eval(EvalContext& c) {
   const HostTensor& self = c.in(0);
   const int dim = *NormalizeDim(c.attrs().Int("dim"), self.rank());
   const Split split = SplitAt(self.dims(), dim);
-  WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> index,
-                        ReadIndices(c.in(1), split.size));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> index, ReadIndices(c.in(1), split.size));
   std::vector<int64_t> source;
   source.reserve(c.out(0).numel());
   for (int64_t o = 0; o < split.outer; ++o) {
@@ -42,14 +40,14 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 WEFT_DEFINE_OP(index_select,
-    OpSpec("index_select(Tensor self, Tensor index, int dim) -> Tensor",
-           "The slices of self at `index` along `dim`, which the dims of index "
-           "(of any rank) replace. Negative indices count from the end. "
-           "ONNX: Gather; ATen: aten::index_select for an index of rank 1.")
-        .Traits(kDataMovement)
-        .Infer(Infer)
-        .Eval(Eval)
-        .Samples(R"(
+               OpSpec("index_select(Tensor self, Tensor index, int dim) -> Tensor",
+                      "The slices of self at `index` along `dim`, which the dims of index "
+                      "(of any rank) replace. Negative indices count from the end. "
+                      "ONNX: Gather; ATen: aten::index_select for an index of rank 1.")
+                   .Traits(kDataMovement)
+                   .Infer(Infer)
+                   .Eval(Eval)
+                   .Samples(R"(
 index_select(f32[4, 3], i64[2]{-4..3}, dim=0)
 index_select(i64[2, 5, 2], i32[2, 3]{-5..4}, dim=1)
 index_select(f16[2, 3], i64[]{-1}, dim=-1)

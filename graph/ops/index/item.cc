@@ -13,14 +13,12 @@ absl::Status Verify(const OpArgs& args) {
 
 absl::StatusOr<Types> Infer(const OpArgs& args) {
   const DType dtype = args.type(0).dtype();
-  return Types{
-      Type::Symbolic(FreshSize(args, IntMin(dtype), IntMax(dtype)))};
+  return Types{Type::Symbolic(FreshSize(args, IntMin(dtype), IntMax(dtype)))};
 }
 
 absl::Status Eval(EvalContext& c) {
   if (c.in(0).numel() != 1) {
-    return Invalid("self must have one element, got ",
-                   c.in(0).type().ToString());
+    return Invalid("self must have one element, got ", c.in(0).type().ToString());
   }
   const int64_t value = c.in(0).IntAt(0);
   if (c.in(0).dtype() == DType::kU64 && value < 0) {

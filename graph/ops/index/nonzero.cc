@@ -9,8 +9,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckReal(args, 0));
   const Type self = args.type(0);
   const int64_t most = args.symbols->RangeOf(self.numel()).max;
-  return Types{
-      Type::Tensor(DType::kI64, {FreshSize(args, 0, most), self.rank()})};
+  return Types{Type::Tensor(DType::kI64, {FreshSize(args, 0, most), self.rank()})};
 }
 
 absl::Status Eval(EvalContext& c) {
@@ -32,15 +31,14 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(nonzero,
-               OpSpec("nonzero(Tensor self) -> Tensor",
-                      "i64[u, rank]: the index of each element that is not "
-                      "zero (NaN is not), in row-major order. "
-                      "ATen: aten::nonzero; ONNX: NonZero gives its transpose.")
-                   .Traits(kDataDependent)
-                   .Infer(Infer)
-                   .Eval(Eval)
-                   .Samples(R"(
+WEFT_DEFINE_OP(nonzero, OpSpec("nonzero(Tensor self) -> Tensor",
+                               "i64[u, rank]: the index of each element that is not "
+                               "zero (NaN is not), in row-major order. "
+                               "ATen: aten::nonzero; ONNX: NonZero gives its transpose.")
+                            .Traits(kDataDependent)
+                            .Infer(Infer)
+                            .Eval(Eval)
+                            .Samples(R"(
 nonzero(f32[2, 3]{0, 1, 0, -2, 0, 3})
 nonzero(bool[4])
 nonzero(i64[2, 2, 2]{0..1})

@@ -14,9 +14,8 @@ absl::Status CheckWithin(const OpArgs& args, int i, int skip) {
   const Type type = args.type(i);
   for (int d = 0; d < index.rank(); ++d) {
     if (d != skip && !args.MayHold(LessEqual(index.dim(d), type.dim(d)))) {
-      return Invalid("index of type ", index.ToString(), " is larger than ",
-                     OperandName(args, i), " of type ", type.ToString(),
-                     " in dim ", d);
+      return Invalid("index of type ", index.ToString(), " is larger than ", OperandName(args, i),
+                     " of type ", type.ToString(), " in dim ", d);
     }
   }
   return absl::OkStatus();
@@ -29,8 +28,7 @@ absl::Status Verify(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckSameDType(args, 0, 2));
   WEFT_RETURN_IF_ERROR(CheckRank(args, 1, rank));
   WEFT_RETURN_IF_ERROR(CheckRank(args, 2, rank));
-  WEFT_ASSIGN_OR_RETURN(const int dim,
-                        NormalizeDim(args.attrs().Int("dim"), rank));
+  WEFT_ASSIGN_OR_RETURN(const int dim, NormalizeDim(args.attrs().Int("dim"), rank));
   WEFT_RETURN_IF_ERROR(CheckWithin(args, 0, dim));
   return CheckWithin(args, 2, -1);
 }
@@ -44,8 +42,7 @@ Folded Fold(const OpArgs& args) {
 absl::Status Eval(EvalContext& c) {
   const HostTensor& self = c.in(0);
   const int dim = *NormalizeDim(c.attrs().Int("dim"), self.rank());
-  WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> along,
-                        ReadIndices(c.in(1), self.dim(dim)));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> along, ReadIndices(c.in(1), self.dim(dim)));
   const std::vector<int64_t> strides = ContiguousStrides(self.dims());
   const std::vector<int64_t> src_strides = ContiguousStrides(c.in(2).dims());
   std::vector<int64_t> target(c.in(2).numel(), -1);
@@ -63,21 +60,19 @@ std::vector<Value*> Functional(Builder& b, const OpArgs& args) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(
-    scatter,
-    OpSpec("scatter(Tensor self, Tensor index, Tensor src, int dim, "
-           "str reduce=\"none\") -> Tensor",
-           "self with each element of src, as far as index goes, put at the "
-           "same place but at that index along `dim`, or combined with what is "
-           "there (add, mul, max, min); for none the last of several wins. "
-           "Negative indices count from the end. ONNX: ScatterElements; "
-           "ATen: aten::scatter.src, aten::scatter_reduce.two with "
-           "include_self.")
-        .Verify(Verify)
-        .Infer(InferSame)
-        .Fold(Fold)
-        .Eval(Eval)
-        .Samples(R"(
+WEFT_DEFINE_OP(scatter, OpSpec("scatter(Tensor self, Tensor index, Tensor src, int dim, "
+                               "str reduce=\"none\") -> Tensor",
+                               "self with each element of src, as far as index goes, put at the "
+                               "same place but at that index along `dim`, or combined with what is "
+                               "there (add, mul, max, min); for none the last of several wins. "
+                               "Negative indices count from the end. ONNX: ScatterElements; "
+                               "ATen: aten::scatter.src, aten::scatter_reduce.two with "
+                               "include_self.")
+                            .Verify(Verify)
+                            .Infer(InferSame)
+                            .Fold(Fold)
+                            .Eval(Eval)
+                            .Samples(R"(
 scatter(f32[3, 4], i64[2, 2]{0, 1, 2, -1}, f32[2, 2], dim=1)
 scatter(i64[5], i32[4]{-5..4}, i64[4], dim=0, reduce="add")
 scatter(f16[2, 3], i64[2, 3]{0..1}, f16[2, 3], dim=0, reduce="mul")
@@ -97,17 +92,15 @@ scatter(c64[3], i64[1], c64[1], dim=0, reduce="add") ! "a real dtype"
 scatter(f32[3], i64[1], f32[1], dim=1) ! "dim 1 is out of range"
 )"));
 
-WEFT_DEFINE_OP(
-    scatter_,
-    OpSpec("scatter_(Tensor(a!) self, Tensor index, Tensor src, int dim, "
-           "str reduce=\"none\") -> Tensor(a!)",
-           "scatter, written over self.")
-        .Traits(kSideEffect)
-        .Verify(Verify)
-        .Infer(InferSame)
-        .Eval(Eval)
-        .Functional(Functional)
-        .Samples(R"(
+WEFT_DEFINE_OP(scatter_, OpSpec("scatter_(Tensor(a!) self, Tensor index, Tensor src, int dim, "
+                                "str reduce=\"none\") -> Tensor(a!)",
+                                "scatter, written over self.")
+                             .Traits(kSideEffect)
+                             .Verify(Verify)
+                             .Infer(InferSame)
+                             .Eval(Eval)
+                             .Functional(Functional)
+                             .Samples(R"(
 scatter_(f32[3, 4], i64[2, 2]{0, 1, 2, -1}, f32[2, 2], dim=1)
 scatter_(i64[5], i32[4]{-5..4}, i64[4], dim=0, reduce="add")
 scatter_(u4[5], i64[2]{1, 3}, u4[2], dim=-1)

@@ -18,16 +18,15 @@ absl::Status Verify(const OpArgs& args) {
   const int front = indices.rank() - 1;
   const SymInt last = indices.dim(front);
   if (!last.is_constant() || last.value() > self.rank()) {
-    return Invalid("indices of type ", indices.ToString(),
-                   " hold tuples that do not fit ", self.ToString());
+    return Invalid("indices of type ", indices.ToString(), " hold tuples that do not fit ",
+                   self.ToString());
   }
   const int tuple = static_cast<int>(last.value());
   WEFT_RETURN_IF_ERROR(CheckRank(args, 2, front + self.rank() - tuple));
   for (int i = 0; i < updates.rank(); ++i) {
-    const SymInt want =
-        i < front ? indices.dim(i) : self.dim(i - front + tuple);
-    WEFT_RETURN_IF_ERROR(CheckEqualSizes(
-        args, want, updates.dim(i), absl::StrCat("dim ", i, " of updates")));
+    const SymInt want = i < front ? indices.dim(i) : self.dim(i - front + tuple);
+    WEFT_RETURN_IF_ERROR(
+        CheckEqualSizes(args, want, updates.dim(i), absl::StrCat("dim ", i, " of updates")));
   }
   return absl::OkStatus();
 }
@@ -53,8 +52,7 @@ absl::Status Eval(EvalContext& c) {
   for (int64_t t = 0; t < tuples; ++t) {
     int64_t to = 0;
     for (int64_t k = 0; k < tuple; ++k) {
-      WEFT_ASSIGN_OR_RETURN(const int64_t i,
-                            WrapIndex(values[t * tuple + k], self.dim(k)));
+      WEFT_ASSIGN_OR_RETURN(const int64_t i, WrapIndex(values[t * tuple + k], self.dim(k)));
       to += i * strides[k];
     }
     for (int64_t n = 0; n < inner; ++n) target.push_back(to + n);
@@ -68,19 +66,17 @@ std::vector<Value*> Functional(Builder& b, const OpArgs& args) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(
-    scatter_nd,
-    OpSpec("scatter_nd(Tensor self, Tensor indices, Tensor updates, "
-           "str reduce=\"none\") -> Tensor",
-           "self with the slices of updates put at the index tuples in the "
-           "last dim of indices, or combined with what is there (add, mul, "
-           "max, min); for none the last of several wins. Negative indices "
-           "count from the end. ONNX: ScatterND.")
-        .Verify(Verify)
-        .Infer(InferSame)
-        .Fold(Fold)
-        .Eval(Eval)
-        .Samples(R"(
+WEFT_DEFINE_OP(scatter_nd, OpSpec("scatter_nd(Tensor self, Tensor indices, Tensor updates, "
+                                  "str reduce=\"none\") -> Tensor",
+                                  "self with the slices of updates put at the index tuples in the "
+                                  "last dim of indices, or combined with what is there (add, mul, "
+                                  "max, min); for none the last of several wins. Negative indices "
+                                  "count from the end. ONNX: ScatterND.")
+                               .Verify(Verify)
+                               .Infer(InferSame)
+                               .Fold(Fold)
+                               .Eval(Eval)
+                               .Samples(R"(
 scatter_nd(f32[4, 3], i64[2, 1]{0, -1}, f32[2, 3])
 scatter_nd(i64[4, 3], i32[5, 2]{-3..2}, i64[5], reduce="add")
 scatter_nd(f16[3, 2, 2], i64[2, 2, 1]{0..2}, f16[2, 2, 2, 2], reduce="mul")
@@ -98,17 +94,15 @@ scatter_nd(f32[3], i64[2, 1], f32[2], reduce="or") ! "unknown reduce"
 scatter_nd(f32[3], i64[], f32[3]) ! "at least rank 1"
 )"));
 
-WEFT_DEFINE_OP(
-    scatter_nd_,
-    OpSpec("scatter_nd_(Tensor(a!) self, Tensor indices, Tensor updates, "
-           "str reduce=\"none\") -> Tensor(a!)",
-           "scatter_nd, written over self.")
-        .Traits(kSideEffect)
-        .Verify(Verify)
-        .Infer(InferSame)
-        .Eval(Eval)
-        .Functional(Functional)
-        .Samples(R"(
+WEFT_DEFINE_OP(scatter_nd_, OpSpec("scatter_nd_(Tensor(a!) self, Tensor indices, Tensor updates, "
+                                   "str reduce=\"none\") -> Tensor(a!)",
+                                   "scatter_nd, written over self.")
+                                .Traits(kSideEffect)
+                                .Verify(Verify)
+                                .Infer(InferSame)
+                                .Eval(Eval)
+                                .Functional(Functional)
+                                .Samples(R"(
 scatter_nd_(f32[4, 3], i64[2, 1]{0, -1}, f32[2, 3])
 scatter_nd_(i64[4, 3], i32[5, 2]{-3..2}, i64[5], reduce="add")
 scatter_nd_(u4[3, 3], i64[1, 1]{1}, u4[1, 3])

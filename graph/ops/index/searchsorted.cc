@@ -18,9 +18,8 @@ absl::Status Verify(const OpArgs& args) {
   if (sequence.rank() == 1) return absl::OkStatus();
   WEFT_RETURN_IF_ERROR(CheckRank(args, 1, sequence.rank()));
   for (int i = 0; i + 1 < sequence.rank(); ++i) {
-    WEFT_RETURN_IF_ERROR(
-        CheckEqualSizes(args, sequence.dim(i), args.type(1).dim(i),
-                        "the lines of sorted_sequence and self"));
+    WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, sequence.dim(i), args.type(1).dim(i),
+                                         "the lines of sorted_sequence and self"));
   }
   return absl::OkStatus();
 }
@@ -69,18 +68,17 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(searchsorted,
-               OpSpec("searchsorted(Tensor sorted_sequence, Tensor self, bool "
-                      "right=False, ScalarType dtype=i64) -> Tensor",
-                      "How many elements of the sequence stand before each "
-                      "value, in front of its equals or (`right`) behind them. "
-                      "sorted_sequence has one dim, or the sequence of each "
-                      "line of self in its last one. ATen: aten::searchsorted, "
-                      "aten::bucketize.")
-                   .Verify(Verify)
-                   .Infer(Infer)
-                   .Eval(Eval)
-                   .Samples(R"(
+WEFT_DEFINE_OP(searchsorted, OpSpec("searchsorted(Tensor sorted_sequence, Tensor self, bool "
+                                    "right=False, ScalarType dtype=i64) -> Tensor",
+                                    "How many elements of the sequence stand before each "
+                                    "value, in front of its equals or (`right`) behind them. "
+                                    "sorted_sequence has one dim, or the sequence of each "
+                                    "line of self in its last one. ATen: aten::searchsorted, "
+                                    "aten::bucketize.")
+                                 .Verify(Verify)
+                                 .Infer(Infer)
+                                 .Eval(Eval)
+                                 .Samples(R"(
 searchsorted(f32[5]{-2, -1, 0, 1, 2}, f32[2, 3])
 searchsorted(i64[5]{0, 1, 1, 3, 9}, i64[4]{0, 1, 2, 10}, right=true)
 searchsorted(f32[2, 3]{0, 1, 2, -1, 0, 1}, f32[2, 4], dtype=i32)

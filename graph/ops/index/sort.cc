@@ -23,8 +23,8 @@ absl::StatusOr<Types> InferTopk(const OpArgs& args) {
   const Type self = args.type(0);
   const SymInt k = args.attrs().Sym("k");
   if (!args.MayHold(LessEqual(k, self.dim(dim)))) {
-    return Invalid("k is ", k.ToString(), " but dim ", dim, " of ",
-                   self.ToString(), " has fewer elements");
+    return Invalid("k is ", k.ToString(), " but dim ", dim, " of ", self.ToString(),
+                   " has fewer elements");
   }
   WEFT_RETURN_IF_ERROR(CheckSizesNotNegative(args, {k}, "k"));
   std::vector<SymInt> dims(self.dims().begin(), self.dims().end());
@@ -70,25 +70,20 @@ absl::Status EvalOrder(EvalContext& c, bool descending) {
   return absl::OkStatus();
 }
 
-absl::Status EvalSort(EvalContext& c) {
-  return EvalOrder(c, c.attrs().Bool("descending"));
-}
+absl::Status EvalSort(EvalContext& c) { return EvalOrder(c, c.attrs().Bool("descending")); }
 
-absl::Status EvalTopk(EvalContext& c) {
-  return EvalOrder(c, c.attrs().Bool("largest"));
-}
+absl::Status EvalTopk(EvalContext& c) { return EvalOrder(c, c.attrs().Bool("largest")); }
 
 }  // namespace
 
-WEFT_DEFINE_OP(sort,
-               OpSpec("sort(Tensor self, int dim=-1, bool descending=False, "
-                      "bool stable=True) -> (Tensor values, Tensor indices)",
-                      "The elements in order along `dim` and where (i64) they "
-                      "stood; NaN is the largest. Equal elements keep their "
-                      "order, whatever `stable` says. ATen: aten::sort.stable.")
-                   .Infer(InferSort)
-                   .Eval(EvalSort)
-                   .Samples(R"(
+WEFT_DEFINE_OP(sort, OpSpec("sort(Tensor self, int dim=-1, bool descending=False, "
+                            "bool stable=True) -> (Tensor values, Tensor indices)",
+                            "The elements in order along `dim` and where (i64) they "
+                            "stood; NaN is the largest. Equal elements keep their "
+                            "order, whatever `stable` says. ATen: aten::sort.stable.")
+                         .Infer(InferSort)
+                         .Eval(EvalSort)
+                         .Samples(R"(
 sort(f32[2, 3])
 sort(f32[4, 3, 2], dim=0, descending=true)
 sort(i64[2, 6]{0..2})
@@ -103,17 +98,16 @@ sort(f32[2], dim=1) ! "dim 1 is out of range"
 sort(c64[2]) ! "a real dtype"
 )"));
 
-WEFT_DEFINE_OP(topk,
-               OpSpec("topk(Tensor self, SymInt k, int dim=-1, "
-                      "bool largest=True, bool sorted=True) -> "
-                      "(Tensor values, Tensor indices)",
-                      "The k largest (or smallest) elements along `dim` and "
-                      "where (i64) they stand, the best first, whatever "
-                      "`sorted` says; of equal ones the lower position first. "
-                      "NaN is the largest. ONNX: TopK; ATen: aten::topk.")
-                   .Infer(InferTopk)
-                   .Eval(EvalTopk)
-                   .Samples(R"(
+WEFT_DEFINE_OP(topk, OpSpec("topk(Tensor self, SymInt k, int dim=-1, "
+                            "bool largest=True, bool sorted=True) -> "
+                            "(Tensor values, Tensor indices)",
+                            "The k largest (or smallest) elements along `dim` and "
+                            "where (i64) they stand, the best first, whatever "
+                            "`sorted` says; of equal ones the lower position first. "
+                            "NaN is the largest. ONNX: TopK; ATen: aten::topk.")
+                         .Infer(InferTopk)
+                         .Eval(EvalTopk)
+                         .Samples(R"(
 topk(f32[2, 5], k=3)
 topk(f32[4, 3, 2], k=2, dim=0, largest=false)
 topk(i64[2, 6]{0..2}, k=4)

@@ -14,8 +14,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   const bool flat = !args.attrs().Has("dim");
   int dim = 0;
   if (!flat) {
-    WEFT_ASSIGN_OR_RETURN(
-        dim, NormalizeDim(args.attrs().Int("dim"), self.rank()));
+    WEFT_ASSIGN_OR_RETURN(dim, NormalizeDim(args.attrs().Int("dim"), self.rank()));
   }
   const SymInt n = flat ? self.numel() : self.dim(dim);
   const SymRange range = args.symbols->RangeOf(n);
@@ -26,8 +25,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
     dims[dim] = found;
   }
   const Type counts = Type::Tensor(DType::kI64, {found});
-  return Types{self.WithDims(dims), counts, Type::Tensor(DType::kI64, {n}),
-               counts};
+  return Types{self.WithDims(dims), counts, Type::Tensor(DType::kI64, {n}), counts};
 }
 
 // -1, 0 or 1; NaN is above all and equals NaN.
@@ -57,9 +55,8 @@ Groups Group(const std::vector<T>& x, const Split& split, bool sorted) {
   };
   std::vector<int64_t> order(split.size);
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    return compare(a, b) < 0;
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return compare(a, b) < 0; });
   // Groups in the order of their values; each begins with its first slice.
   std::vector<std::vector<int64_t>> groups;
   for (int64_t i : order) {
@@ -83,8 +80,7 @@ Groups Group(const std::vector<T>& x, const Split& split, bool sorted) {
 }
 
 HostTensor List(const std::vector<int64_t>& values) {
-  return HostTensor::FromInts(DType::kI64,
-                              {static_cast<int64_t>(values.size())}, values);
+  return HostTensor::FromInts(DType::kI64, {static_cast<int64_t>(values.size())}, values);
 }
 
 absl::Status Eval(EvalContext& c) {
@@ -106,8 +102,7 @@ absl::Status Eval(EvalContext& c) {
   HostTensor values(self.dtype(), dims);
   const std::vector<int64_t> strides = ContiguousStrides(self.dims());
   MoveElements(self, &values, [&](absl::Span<const int64_t> index) {
-    return Dot(index, strides) +
-           (groups.first[index[dim]] - index[dim]) * strides[dim];
+    return Dot(index, strides) + (groups.first[index[dim]] - index[dim]) * strides[dim];
   });
   c.set_out(0, std::move(values));
   c.set_out(1, List(groups.first));
@@ -118,17 +113,16 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(unique,
-    OpSpec("unique(Tensor self, int? dim, bool sorted=True) -> (Tensor values, "
-           "Tensor indices, Tensor inverse, Tensor counts)",
-           "The distinct elements of self, or slices along `dim`, in order or "
-           "as they come; where each first stands, which of them each element "
-           "(slice) is, and how often it comes (i64). NaN is the largest and "
-           "equals NaN. ONNX: Unique; ATen: aten::unique_dim.")
-        .Traits(kDataDependent)
-        .Infer(Infer)
-        .Eval(Eval)
-        .Samples(R"(
+WEFT_DEFINE_OP(unique, OpSpec("unique(Tensor self, int? dim, bool sorted=True) -> (Tensor values, "
+                              "Tensor indices, Tensor inverse, Tensor counts)",
+                              "The distinct elements of self, or slices along `dim`, in order or "
+                              "as they come; where each first stands, which of them each element "
+                              "(slice) is, and how often it comes (i64). NaN is the largest and "
+                              "equals NaN. ONNX: Unique; ATen: aten::unique_dim.")
+                           .Traits(kDataDependent)
+                           .Infer(Infer)
+                           .Eval(Eval)
+                           .Samples(R"(
 unique(f32[6]{2, 1, 1, 3, 4, 3})
 unique(f32[6]{2, 1, 1, 3, 4, 3}, sorted=false)
 unique(i64[2, 3]{0..2})

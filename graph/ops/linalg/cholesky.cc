@@ -47,17 +47,17 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 WEFT_DEFINE_OP(cholesky,
-    OpSpec("cholesky(Tensor self, bool upper=False) -> (Tensor factor, Tensor "
-           "info)",
-           "The lower triangular L with L L^T = self, for each symmetric matrix "
-           "in the last two dims, of which the lower triangle is read; with "
-           "`upper` L^T, from the upper one. info (i32) is 0, or the order of "
-           "the first leading minor that is not positive; the factor then ends "
-           "there. ATen: aten::linalg_cholesky_ex.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Eval(Eval)
-        .Samples(R"(
+               OpSpec("cholesky(Tensor self, bool upper=False) -> (Tensor factor, Tensor "
+                      "info)",
+                      "The lower triangular L with L L^T = self, for each symmetric matrix "
+                      "in the last two dims, of which the lower triangle is read; with "
+                      "`upper` L^T, from the upper one. info (i32) is 0, or the order of "
+                      "the first leading minor that is not positive; the factor then ends "
+                      "there. ATen: aten::linalg_cholesky_ex.")
+                   .Verify(Verify)
+                   .Infer(Infer)
+                   .Eval(Eval)
+                   .Samples(R"(
 cholesky(f32[2, 2]{4, 2, 2, 3})
 cholesky(f64[3, 2, 2]{4, 2, 2, 3, 1, 0, 0, 1, 1, 2, 2, 1}, upper=true)
 cholesky(f32[0, 2, 2])

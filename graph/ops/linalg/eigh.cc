@@ -89,17 +89,16 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(eigh,
-    OpSpec("eigh(Tensor self, bool upper=False) -> (Tensor values, Tensor "
-           "vectors)",
-           "Eigenvalues, ascending, and orthonormal eigenvectors, the columns, "
-           "of each symmetric matrix in the last two dims, of which one "
-           "triangle is read. The signs of the vectors are no part of the "
-           "meaning. ATen: aten::_linalg_eigh.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Eval(Eval)
-        .Samples(R"(
+WEFT_DEFINE_OP(eigh, OpSpec("eigh(Tensor self, bool upper=False) -> (Tensor values, Tensor "
+                            "vectors)",
+                            "Eigenvalues, ascending, and orthonormal eigenvectors, the columns, "
+                            "of each symmetric matrix in the last two dims, of which one "
+                            "triangle is read. The signs of the vectors are no part of the "
+                            "meaning. ATen: aten::_linalg_eigh.")
+                         .Verify(Verify)
+                         .Infer(Infer)
+                         .Eval(Eval)
+                         .Samples(R"(
 eigh(f32[3, 3])
 eigh(f64[2, 4, 4], upper=true)
 eigh(f32[2, 2]{0..0})

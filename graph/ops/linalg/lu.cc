@@ -69,17 +69,15 @@ absl::Status VerifySolve(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckRank(args, 1, lu.rank() - 1));
   WEFT_RETURN_IF_ERROR(CheckRank(args, 2, lu.rank()));
   for (int i = 0; i + 1 < lu.rank(); ++i) {
-    WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, lu.dim(i), args.type(1).dim(i),
-                                         "the sizes of lu and pivots"));
-    WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, lu.dim(i), other.dim(i),
-                                         "the sizes of lu and other"));
+    WEFT_RETURN_IF_ERROR(
+        CheckEqualSizes(args, lu.dim(i), args.type(1).dim(i), "the sizes of lu and pivots"));
+    WEFT_RETURN_IF_ERROR(
+        CheckEqualSizes(args, lu.dim(i), other.dim(i), "the sizes of lu and other"));
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<Types> InferSolve(const OpArgs& args) {
-  return Types{args.type(2)};
-}
+absl::StatusOr<Types> InferSolve(const OpArgs& args) { return Types{args.type(2)}; }
 
 // One system: the exchanges, then the two triangles.
 absl::Status Solve(const Matrix& lu, const int64_t* pivots, Matrix* x) {
@@ -120,17 +118,17 @@ absl::Status EvalSolve(EvalContext& c) {
 }  // namespace
 
 WEFT_DEFINE_OP(lu_factor,
-    OpSpec("lu_factor(Tensor self, bool pivot=True) -> (Tensor lu, Tensor "
-           "pivots, Tensor info)",
-           "For each matrix in the last two dims a unit lower and an upper "
-           "triangular factor in one matrix, of self with rows exchanged: row i "
-           "with row pivots[i] - 1, one after the other (i32). info (i32) is 0, "
-           "or the first column, from 1, whose pivot is 0. ATen: "
-           "aten::linalg_lu_factor_ex.")
-        .Verify(VerifyFactor)
-        .Infer(InferFactor)
-        .Eval(EvalFactor)
-        .Samples(R"(
+               OpSpec("lu_factor(Tensor self, bool pivot=True) -> (Tensor lu, Tensor "
+                      "pivots, Tensor info)",
+                      "For each matrix in the last two dims a unit lower and an upper "
+                      "triangular factor in one matrix, of self with rows exchanged: row i "
+                      "with row pivots[i] - 1, one after the other (i32). info (i32) is 0, "
+                      "or the first column, from 1, whose pivot is 0. ATen: "
+                      "aten::linalg_lu_factor_ex.")
+                   .Verify(VerifyFactor)
+                   .Infer(InferFactor)
+                   .Eval(EvalFactor)
+                   .Samples(R"(
 lu_factor(f32[3, 3])
 lu_factor(f64[2, 2, 4])
 lu_factor(f32[4, 2], pivot=false)
@@ -141,13 +139,13 @@ lu_factor(i32[2, 2]) ! "a float dtype"
 )"));
 
 WEFT_DEFINE_OP(lu_solve,
-    OpSpec("lu_solve(Tensor lu, Tensor pivots, Tensor other) -> Tensor",
-           "x with A x = other, for the results of lu_factor of square A. ATen: "
-           "aten::linalg_lu_solve.")
-        .Verify(VerifySolve)
-        .Infer(InferSolve)
-        .Eval(EvalSolve)
-        .Samples(R"(
+               OpSpec("lu_solve(Tensor lu, Tensor pivots, Tensor other) -> Tensor",
+                      "x with A x = other, for the results of lu_factor of square A. ATen: "
+                      "aten::linalg_lu_solve.")
+                   .Verify(VerifySolve)
+                   .Infer(InferSolve)
+                   .Eval(EvalSolve)
+                   .Samples(R"(
 lu_solve(f32[3, 3]{2, 1, 0.5, 0.5, 2, 1, 0.25, 0.5, 2}, i32[3]{1, 3, 3}, f32[3, 2])
 lu_solve(f64[2, 1, 1]{2, 4}, i32[2, 1]{1, 1}, f64[2, 1, 3])
 lu_solve(f32[3, 3], i32[2], f32[3, 2]) ! "the sizes of lu and pivots: 3 and 2 differ"

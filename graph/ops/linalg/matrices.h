@@ -19,9 +19,8 @@ inline absl::Status CheckMatrices(const OpArgs& args, int i) {
 inline absl::Status CheckSquare(const OpArgs& args, int i) {
   WEFT_RETURN_IF_ERROR(CheckMatrices(args, i));
   const Type t = args.type(i);
-  return CheckEqualSizes(
-      args, t.dim(t.rank() - 2), t.dim(t.rank() - 1),
-      absl::StrCat("the matrices of ", OperandName(args, i), " are not square"));
+  return CheckEqualSizes(args, t.dim(t.rank() - 2), t.dim(t.rank() - 1),
+                         absl::StrCat("the matrices of ", OperandName(args, i), " are not square"));
 }
 
 // The dims before the last two, and these after them.
@@ -42,9 +41,7 @@ struct Matrix {
   Matrix() = default;
   Matrix(int64_t r, int64_t c) : rows(r), columns(c), values(r * c) {}
   double& operator()(int64_t i, int64_t j) { return values[i * columns + j]; }
-  double operator()(int64_t i, int64_t j) const {
-    return values[i * columns + j];
-  }
+  double operator()(int64_t i, int64_t j) const { return values[i * columns + j]; }
 
   static Matrix Identity(int64_t n) {
     Matrix m(n, n);
@@ -78,9 +75,7 @@ inline std::vector<Matrix> ReadMatrices(const HostTensor& t) {
 class Gathered {
  public:
   void Add(const Matrix& m) { Add(m.values); }
-  void Add(const std::vector<double>& v) {
-    values_.insert(values_.end(), v.begin(), v.end());
-  }
+  void Add(const std::vector<double>& v) { values_.insert(values_.end(), v.begin(), v.end()); }
   void WriteTo(HostTensor* out) const { Write(values_, out); }
 
  private:

@@ -54,13 +54,13 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 WEFT_DEFINE_OP(matrix_exp,
-    OpSpec("matrix_exp(Tensor self) -> Tensor",
-           "The sum of A^k / k! for each square matrix A in the last two dims. "
-           "ATen: aten::linalg_matrix_exp.")
-        .Verify(Verify)
-        .Infer(InferSame)
-        .Eval(Eval)
-        .Samples(R"(
+               OpSpec("matrix_exp(Tensor self) -> Tensor",
+                      "The sum of A^k / k! for each square matrix A in the last two dims. "
+                      "ATen: aten::linalg_matrix_exp.")
+                   .Verify(Verify)
+                   .Infer(InferSame)
+                   .Eval(Eval)
+                   .Samples(R"(
 matrix_exp(f32[3, 3])
 matrix_exp(f64[2, 2, 2]{-9..9})
 matrix_exp(f32[2, 0, 0])

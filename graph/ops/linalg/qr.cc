@@ -14,10 +14,8 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   const Type self = args.type(0);
   const SymInt m = RowsOf(self);
   const SymInt n = ColumnsOf(self);
-  const SymInt k =
-      args.attrs().Bool("complete") ? m : KnownMin(*args.symbols, m, n);
-  return Types{self.WithDims(BatchDims(self, {m, k})),
-               self.WithDims(BatchDims(self, {k, n}))};
+  const SymInt k = args.attrs().Bool("complete") ? m : KnownMin(*args.symbols, m, n);
+  return Types{self.WithDims(BatchDims(self, {m, k})), self.WithDims(BatchDims(self, {k, n}))};
 }
 
 // I - tau v v^T, v = (0, ..., 0, 1, v[k+1], ...), from the left.
@@ -79,16 +77,15 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(qr,
-    OpSpec("qr(Tensor self, bool complete=False) -> (Tensor q, Tensor r)",
-           "q with orthonormal columns and upper triangular r with q r = self, "
-           "for each m x n matrix in the last two dims: m x min(m, n) and "
-           "min(m, n) x n, or with `complete` m x m and m x n. By Householder's "
-           "reflections, with LAPACK's signs. ATen: aten::linalg_qr.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Eval(Eval)
-        .Samples(R"(
+WEFT_DEFINE_OP(qr, OpSpec("qr(Tensor self, bool complete=False) -> (Tensor q, Tensor r)",
+                          "q with orthonormal columns and upper triangular r with q r = self, "
+                          "for each m x n matrix in the last two dims: m x min(m, n) and "
+                          "min(m, n) x n, or with `complete` m x m and m x n. By Householder's "
+                          "reflections, with LAPACK's signs. ATen: aten::linalg_qr.")
+                       .Verify(Verify)
+                       .Infer(Infer)
+                       .Eval(Eval)
+                       .Samples(R"(
 qr(f32[3, 3])
 qr(f64[2, 4, 2])
 qr(f32[2, 4])

@@ -11,8 +11,7 @@ absl::Status Verify(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckSameDType(args));
   WEFT_RETURN_IF_ERROR(CheckRank(args, 1, args.type(0).rank()));
   for (int i = 0; i + 1 < args.type(0).rank(); ++i) {
-    WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, args.type(0).dim(i),
-                                         args.type(1).dim(i),
+    WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, args.type(0).dim(i), args.type(1).dim(i),
                                          "the sizes of self and other"));
   }
   return absl::OkStatus();
@@ -50,15 +49,15 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 WEFT_DEFINE_OP(solve_triangular,
-    OpSpec("solve_triangular(Tensor self, Tensor other, bool upper, bool "
-           "unitriangular=False) -> Tensor",
-           "x with self x = other, where one triangle of self is read, with "
-           "ones on its diagonal if `unitriangular`. A zero on the diagonal "
-           "gives infinities and NaN. ATen: aten::linalg_solve_triangular.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Eval(Eval)
-        .Samples(R"(
+               OpSpec("solve_triangular(Tensor self, Tensor other, bool upper, bool "
+                      "unitriangular=False) -> Tensor",
+                      "x with self x = other, where one triangle of self is read, with "
+                      "ones on its diagonal if `unitriangular`. A zero on the diagonal "
+                      "gives infinities and NaN. ATen: aten::linalg_solve_triangular.")
+                   .Verify(Verify)
+                   .Infer(Infer)
+                   .Eval(Eval)
+                   .Samples(R"(
 solve_triangular(f32[3, 3]{1..2}, f32[3, 2], upper=true)
 solve_triangular(f64[2, 2, 2]{1..2}, f64[2, 2, 1], upper=false)
 solve_triangular(f32[2, 2], f32[2, 2], upper=false, unitriangular=true)

@@ -51,8 +51,7 @@ void Orthogonalize(Matrix* a, Matrix* v) {
         if (!(std::abs(gamma) > 1e-15 * std::sqrt(alpha * beta))) continue;
         changed = true;
         const double zeta = (beta - alpha) / (2 * gamma);
-        const double t =
-            std::copysign(1, zeta) / (std::abs(zeta) + std::hypot(zeta, 1));
+        const double t = std::copysign(1, zeta) / (std::abs(zeta) + std::hypot(zeta, 1));
         const double c = 1 / std::hypot(t, 1);
         RotateColumns(a, p, q, c, c * t);
         RotateColumns(v, p, q, c, c * t);
@@ -77,8 +76,7 @@ void Complete(Matrix* u, int64_t from) {
           for (int64_t i = 0; i < u->rows; ++i) x[i] -= dot * (*u)(i, j);
         }
       }
-      const double norm =
-          std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
+      const double norm = std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
       if (norm <= most) continue;
       most = norm;
       best = x;
@@ -140,17 +138,16 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(svd,
-    OpSpec("svd(Tensor self, bool full_matrices=False) -> (Tensor u, Tensor s, "
-           "Tensor vh)",
-           "u diag(s) vh = self for each m x n matrix in the last two dims: u "
-           "and vh^T with orthonormal columns, min(m, n) of them or as many as "
-           "rows, and s descending. The signs of the vectors are no part of the "
-           "meaning. ATen: aten::_linalg_svd.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Eval(Eval)
-        .Samples(R"(
+WEFT_DEFINE_OP(svd, OpSpec("svd(Tensor self, bool full_matrices=False) -> (Tensor u, Tensor s, "
+                           "Tensor vh)",
+                           "u diag(s) vh = self for each m x n matrix in the last two dims: u "
+                           "and vh^T with orthonormal columns, min(m, n) of them or as many as "
+                           "rows, and s descending. The signs of the vectors are no part of the "
+                           "meaning. ATen: aten::_linalg_svd.")
+                        .Verify(Verify)
+                        .Infer(Infer)
+                        .Eval(Eval)
+                        .Samples(R"(
 svd(f32[3, 3])
 svd(f64[2, 4, 2])
 svd(f32[2, 4], full_matrices=true)

@@ -18,14 +18,12 @@ absl::Status Verify(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckIndex(args, 1));
   WEFT_RETURN_IF_ERROR(CheckRank(args, 1, self.rank() - 1));
   for (int d = 0; d + 1 < self.rank(); ++d) {
-    WEFT_RETURN_IF_ERROR(
-        CheckEqualSizes(args, args.type(1).dim(d), self.dim(d == 0 ? 0 : d + 1),
-                        absl::StrCat("target in dim ", d)));
+    WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, args.type(1).dim(d), self.dim(d == 0 ? 0 : d + 1),
+                                         absl::StrCat("target in dim ", d)));
   }
   WEFT_RETURN_IF_ERROR(CheckRank(args, 2, 1));
   if (!args.has(2)) return absl::OkStatus();
-  return CheckEqualSizes(args, args.type(2).dim(0), self.dim(1),
-                         "weight and the classes");
+  return CheckEqualSizes(args, args.type(2).dim(0), self.dim(1), "weight and the classes");
 }
 
 absl::StatusOr<Types> Infer(const OpArgs& args) {
@@ -45,20 +43,17 @@ std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
   Value* counts = nullptr;  // False where the target is ignored.
   if (ignores) {
     const DType index = args.type(1).dtype();
-    Value* ignored = b.Constant(
-        HostTensor::ScalarInt(index, args.attrs().Int("ignore_index")));
+    Value* ignored = b.Constant(HostTensor::ScalarInt(index, args.attrs().Int("ignore_index")));
     counts = b.Op(ne, {target, ignored});
     target = b.Op(where, {counts, target, b.Scalar(index, 0)});
   }
   std::vector<SymInt> column = dims;
   column.insert(column.begin() + 1, SymInt(1));
-  Value* x = b.Op(gather, {args.operand(0), Reshape(b, target, column)},
-                  {{"dim", 1}});
+  Value* x = b.Op(gather, {args.operand(0), Reshape(b, target, column)}, {{"dim", 1}});
   Value* loss = b.Op(neg, {Convert(b, Reshape(b, x, dims), wide)});
   Value* weight = b.Scalar(wide, 1);
   if (args.has(2)) {
-    weight = b.Op(index_select, {Convert(b, args.operand(2), wide), target},
-                  {{"dim", 0}});
+    weight = b.Op(index_select, {Convert(b, args.operand(2), wide), target}, {{"dim", 0}});
     loss = b.Op(mul, {loss, weight});
   }
   if (ignores) {
@@ -95,9 +90,7 @@ absl::Status Eval(EvalContext& c) {
           absl::StrCat("target ", k, " is not one of ", classes, " classes"));
     }
     const int64_t outer = static_cast<int64_t>(i) / inner;
-    loss[i] =
-        -x[(outer * classes + k) * inner + static_cast<int64_t>(i) % inner] *
-        weight[k];
+    loss[i] = -x[(outer * classes + k) * inner + static_cast<int64_t>(i) % inner] * weight[k];
     total += loss[i];
     weights += weight[k];
   }
@@ -109,7 +102,8 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(nll_loss,
+WEFT_DEFINE_OP(
+    nll_loss,
     OpSpec("nll_loss(Tensor self, Tensor target, Tensor? weight, "
            "str reduction=\"mean\", int? ignore_index=None) -> Tensor",
            "-weight[t] * self[n, t, ...] for the class t that target [N, ...] "

@@ -23,9 +23,8 @@ absl::Status Eval(EvalContext& c) {
   const int64_t out = PlaneSize(c.out(0));
   const int64_t planes = NumPlanes(c.in(0));
   ForEachWindow(c, [&](int64_t at, const Taps& taps) {
-    const double count = count_include_pad
-                             ? static_cast<double>(taps.padded)
-                             : static_cast<double>(taps.inside.size());
+    const double count = count_include_pad ? static_cast<double>(taps.padded)
+                                           : static_cast<double>(taps.inside.size());
     for (int64_t p = 0; p < planes; ++p) {
       double sum = 0;
       for (int64_t tap : taps.inside) sum += x[p * in + tap];
@@ -39,19 +38,19 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 WEFT_DEFINE_OP(avg_pool,
-    OpSpec("avg_pool(Tensor self, int[] kernel_size, int[] stride, "
-           "int[] padding, int[] dilation, bool ceil_mode=False, "
-           "bool count_include_pad=False) -> Tensor",
-           "Means of windows, which stand as max_pool's. A mean is over the "
-           "elements inside the input, or with count_include_pad also over the "
-           "zeros of the padding, but never over what ceil_mode adds behind "
-           "it; the mean of none is 0. ATen: aten::avg_pool2d, which has no "
-           "dilation; ONNX: AveragePool-19.")
-        .Traits(kReduction)
-        .Verify(Verify)
-        .Infer(Infer)
-        .Eval(Eval)
-        .Samples(R"(
+               OpSpec("avg_pool(Tensor self, int[] kernel_size, int[] stride, "
+                      "int[] padding, int[] dilation, bool ceil_mode=False, "
+                      "bool count_include_pad=False) -> Tensor",
+                      "Means of windows, which stand as max_pool's. A mean is over the "
+                      "elements inside the input, or with count_include_pad also over the "
+                      "zeros of the padding, but never over what ceil_mode adds behind "
+                      "it; the mean of none is 0. ATen: aten::avg_pool2d, which has no "
+                      "dilation; ONNX: AveragePool-19.")
+                   .Traits(kReduction)
+                   .Verify(Verify)
+                   .Infer(Infer)
+                   .Eval(Eval)
+                   .Samples(R"(
 avg_pool(f32[2, 3, 6, 7], kernel_size=[2, 3], stride=[2, 1], padding=[0, 0, 0, 0], dilation=[1, 1])
 avg_pool(f32[1, 2, 9], kernel_size=[3], stride=[2], padding=[1, 0], dilation=[1])
 avg_pool(f32[1, 2, 9], kernel_size=[3], stride=[2], padding=[1, 2], dilation=[1], count_include_pad=true)

@@ -14,9 +14,9 @@ absl::Status Verify(const OpArgs& args) {
     WEFT_RETURN_IF_ERROR(CheckFloat(args, i));
     if (i == 0) continue;
     WEFT_RETURN_IF_ERROR(CheckRank(args, i, 1));
-    WEFT_RETURN_IF_ERROR(CheckEqualSizes(
-        args, args.type(0).dim(1), args.type(i).dim(0),
-        absl::StrCat("the channels of input and ", OperandName(args, i))));
+    WEFT_RETURN_IF_ERROR(
+        CheckEqualSizes(args, args.type(0).dim(1), args.type(i).dim(0),
+                        absl::StrCat("the channels of input and ", OperandName(args, i))));
   }
   return absl::OkStatus();
 }
@@ -29,14 +29,11 @@ std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
   }
   std::vector<SymInt> size(args.type(0).rank() - 1, SymInt(1));
   size[0] = args.type(0).dim(1);
-  const auto channels = [&](Value* v) {
-    return Reshape(b, Convert(b, v, wide), size);
-  };
-  Value* rstd = b.Op(rsqrt, {WithScalar(b, add, Convert(b, args.operand(4), wide),
-                                        args.attrs().Float("eps"))});
+  const auto channels = [&](Value* v) { return Reshape(b, Convert(b, v, wide), size); };
+  Value* rstd = b.Op(
+      rsqrt, {WithScalar(b, add, Convert(b, args.operand(4), wide), args.attrs().Float("eps"))});
   Value* scale = b.Op(mul, {rstd, Convert(b, args.operand(1), wide)});
-  Value* y = b.Op(sub, {Convert(b, args.operand(0), wide),
-                        channels(args.operand(3))});
+  Value* y = b.Op(sub, {Convert(b, args.operand(0), wide), channels(args.operand(3))});
   y = b.Op(mul, {y, channels(scale)});
   y = b.Op(add, {y, channels(args.operand(2))});
   return {Convert(b, y, dtype)};
@@ -61,19 +58,19 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 WEFT_DEFINE_OP(batch_norm,
-    OpSpec("batch_norm(Tensor input, Tensor weight, Tensor bias, "
-           "Tensor running_mean, Tensor running_var, float eps=1e-05) -> "
-           "Tensor",
-           "(input - running_mean) / sqrt(running_var + eps) * weight + bias "
-           "for each channel of [N, C, ...]. The parameters may be of other "
-           "float dtypes than input, whose dtype the result has; floats of "
-           "less than 32 bits are computed in f32. ATen: the inference form "
-           "of aten::native_batch_norm; ONNX: BatchNormalization-15.")
-        .Verify(Verify)
-        .Infer(InferSame)
-        .Decompose(Decompose)
-        .Eval(Eval)
-        .Samples(R"(
+               OpSpec("batch_norm(Tensor input, Tensor weight, Tensor bias, "
+                      "Tensor running_mean, Tensor running_var, float eps=1e-05) -> "
+                      "Tensor",
+                      "(input - running_mean) / sqrt(running_var + eps) * weight + bias "
+                      "for each channel of [N, C, ...]. The parameters may be of other "
+                      "float dtypes than input, whose dtype the result has; floats of "
+                      "less than 32 bits are computed in f32. ATen: the inference form "
+                      "of aten::native_batch_norm; ONNX: BatchNormalization-15.")
+                   .Verify(Verify)
+                   .Infer(InferSame)
+                   .Decompose(Decompose)
+                   .Eval(Eval)
+                   .Samples(R"(
 batch_norm(f32[2, 3, 4, 5], f32[3], f32[3], f32[3], f32[3]{0.1..2})
 batch_norm(f32[2, 3], f32[3], f32[3], f32[3], f32[3]{0.1..2}, eps=0.01)
 batch_norm(f64[2, 3, 4], f64[3], f64[3], f64[3], f64[3]{0.1..2})

@@ -22,9 +22,8 @@ std::vector<SymInt> Blocks(const Attrs& attrs) {
   const auto padding = attrs.Syms("padding");
   std::vector<SymInt> blocks;
   for (size_t i = 0; i < size.size(); ++i) {
-    blocks.push_back(WindowedSize(
-        size[i], attrs.Syms("kernel_size")[i], attrs.Syms("stride")[i],
-        attrs.Syms("dilation")[i], padding[i], padding[size.size() + i]));
+    blocks.push_back(WindowedSize(size[i], attrs.Syms("kernel_size")[i], attrs.Syms("stride")[i],
+                                  attrs.Syms("dilation")[i], padding[i], padding[size.size() + i]));
   }
   return blocks;
 }
@@ -34,21 +33,18 @@ absl::Status Verify(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckNumeric(args, 0));
   WEFT_RETURN_IF_ERROR(CheckRank(args, 0, 3));
   WEFT_RETURN_IF_ERROR(VerifyAttrs(attrs));
-  WEFT_RETURN_IF_ERROR(
-      CheckSizesNotNegative(args, attrs.Syms("output_size"), "output_size"));
+  WEFT_RETURN_IF_ERROR(CheckSizesNotNegative(args, attrs.Syms("output_size"), "output_size"));
   const SymInt block = Product(attrs.Syms("kernel_size"));
-  WEFT_RETURN_IF_ERROR(
-      CheckEqualSizes(args, Mod(args.type(0).dim(1), block), 0,
-                      absl::StrCat("dim 1 modulo blocks of ", block.ToString())));
+  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, Mod(args.type(0).dim(1), block), 0,
+                                       absl::StrCat("dim 1 modulo blocks of ", block.ToString())));
   return CheckEqualSizes(args, args.type(0).dim(2), Product(Blocks(attrs)),
                          "dim 2 and the number of blocks");
 }
 
 absl::StatusOr<Types> Infer(const OpArgs& args) {
   const Attrs attrs = args.attrs();
-  std::vector<SymInt> dims = {
-      args.type(0).dim(0),
-      FloorDiv(args.type(0).dim(1), Product(attrs.Syms("kernel_size")))};
+  std::vector<SymInt> dims = {args.type(0).dim(0),
+                              FloorDiv(args.type(0).dim(1), Product(attrs.Syms("kernel_size")))};
   const auto size = attrs.Syms("output_size");
   dims.insert(dims.end(), size.begin(), size.end());
   return Types{args.type(0).WithDims(dims)};
@@ -70,8 +66,7 @@ std::vector<int64_t> Targets(const EvalContext& c) {
     ForEachIndex(blocks, [&](absl::Span<const int64_t> block) {
       int64_t target = 0;
       for (size_t d = 0; d < size.size() && target >= 0; ++d) {
-        const int64_t at =
-            block[d] * stride[d] - padding[d] + tap[d] * dilation[d];
+        const int64_t at = block[d] * stride[d] - padding[d] + tap[d] * dilation[d];
         target = at < 0 || at >= size[d] ? -1 : target + at * strides[d];
       }
       targets.push_back(target);
@@ -101,17 +96,16 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(col2im,
-    OpSpec("col2im(Tensor self, SymInt[] output_size, int[] kernel_size, "
-           "int[] dilation, int[] padding, int[] stride) -> Tensor",
-           "Adds the blocks of self [N, C * block elements, blocks] at their "
-           "places in an image [N, C, output_size...]; they stand as the "
-           "windows of a convolution. `padding` has all begins, then all ends. "
-           "ATen: aten::col2im, which pads evenly; ONNX: Col2Im-18.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Eval(Eval)
-        .Samples(R"(
+WEFT_DEFINE_OP(col2im, OpSpec("col2im(Tensor self, SymInt[] output_size, int[] kernel_size, "
+                              "int[] dilation, int[] padding, int[] stride) -> Tensor",
+                              "Adds the blocks of self [N, C * block elements, blocks] at their "
+                              "places in an image [N, C, output_size...]; they stand as the "
+                              "windows of a convolution. `padding` has all begins, then all ends. "
+                              "ATen: aten::col2im, which pads evenly; ONNX: Col2Im-18.")
+                           .Verify(Verify)
+                           .Infer(Infer)
+                           .Eval(Eval)
+                           .Samples(R"(
 col2im(f32[2, 12, 4], output_size=[3, 4], kernel_size=[2, 3], dilation=[1, 1], padding=[0, 0, 0, 0], stride=[1, 1])
 col2im(f32[1, 4, 12], output_size=[5, 5], kernel_size=[2, 2], dilation=[2, 1], padding=[1, 0, 0, 1], stride=[1, 2])
 col2im(f16[1, 2, 4], output_size=[5], kernel_size=[2], dilation=[1], padding=[0, 0], stride=[1])

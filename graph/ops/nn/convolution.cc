@@ -7,12 +7,10 @@ namespace {
 
 // --- Types --------------------------------------------------------------------
 
-absl::Status CheckLength(const Attrs& attrs, absl::string_view name,
-                         size_t length, size_t other) {
+absl::Status CheckLength(const Attrs& attrs, absl::string_view name, size_t length, size_t other) {
   const size_t n = attrs.Syms(name).size();
   if (n == length || n == other) return absl::OkStatus();
-  return Invalid(name, " must have ", length,
-                 other == length ? "" : absl::StrCat(" or ", other),
+  return Invalid(name, " must have ", length, other == length ? "" : absl::StrCat(" or ", other),
                  " entries, got ", n);
 }
 
@@ -60,13 +58,11 @@ absl::StatusOr<SymInt> InferChannels(const OpArgs& args) {
   const SymInt groups = attrs.Sym("groups");
   const SymInt in = transposed ? weight.dim(0) : weight.dim(1) * groups;
   const SymInt out = transposed ? weight.dim(1) * groups : weight.dim(0);
+  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, args.type(0).dim(1), in, "the input channels"));
   WEFT_RETURN_IF_ERROR(
-      CheckEqualSizes(args, args.type(0).dim(1), in, "the input channels"));
-  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, Mod(weight.dim(0), groups), 0,
-                                       "weight's dim 0 modulo groups"));
+      CheckEqualSizes(args, Mod(weight.dim(0), groups), 0, "weight's dim 0 modulo groups"));
   if (args.has(2)) {
-    WEFT_RETURN_IF_ERROR(
-        CheckEqualSizes(args, args.type(2).dim(0), out, "bias and channels"));
+    WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, args.type(2).dim(0), out, "bias and channels"));
   }
   return out;
 }
@@ -88,18 +84,17 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
     const SymInt after = padding[static_cast<int>(padding.size()) == n ? i : n + i];
     if (attrs.Bool("transposed")) {
       const SymInt extra = output_padding.empty() ? SymInt(0) : output_padding[i];
-      dims.push_back((in - 1) * stride[i] - before - after +
-                     dilation[i] * (kernel - 1) + extra + 1);
+      dims.push_back((in - 1) * stride[i] - before - after + dilation[i] * (kernel - 1) + extra +
+                     1);
       continue;
     }
     const SymInt padded = in + before + after;
     const SymInt extent = dilation[i] * (kernel - 1) + 1;
     if (!args.MayHold(LessEqual(extent, padded))) {
-      return Invalid("the kernel covers ", extent.ToString(), " of the ",
-                     padded.ToString(), " elements of the padded dim ", 2 + i);
+      return Invalid("the kernel covers ", extent.ToString(), " of the ", padded.ToString(),
+                     " elements of the padded dim ", 2 + i);
     }
-    dims.push_back(
-        WindowedSize(in, kernel, stride[i], dilation[i], before, after));
+    dims.push_back(WindowedSize(in, kernel, stride[i], dilation[i], before, after));
   }
   return Types{input.WithDims(dims)};
 }
@@ -113,8 +108,7 @@ struct Axis {
   bool transposed;
 
   int64_t Source(int64_t at, int64_t tap) const {
-    int64_t i = transposed ? at + before - tap * dilation
-                           : at * stride - before + tap * dilation;
+    int64_t i = transposed ? at + before - tap * dilation : at * stride - before + tap * dilation;
     if (transposed) {
       if (i % stride != 0) return -1;
       i /= stride;
@@ -133,9 +127,8 @@ struct Space {
     const auto padding = attrs.Ints("padding");
     const auto dilation = attrs.Ints("dilation");
     for (int i = 0; i + 2 < c.in(0).rank(); ++i) {
-      axes.push_back({c.in(0).dim(2 + i), c.out(0).dim(2 + i),
-                      c.in(1).dim(2 + i), stride[i], padding[i], dilation[i],
-                      attrs.Bool("transposed")});
+      axes.push_back({c.in(0).dim(2 + i), c.out(0).dim(2 + i), c.in(1).dim(2 + i), stride[i],
+                      padding[i], dilation[i], attrs.Bool("transposed")});
       in *= axes.back().in;
       out *= axes.back().out;
       kernel *= axes.back().kernel;
@@ -173,8 +166,8 @@ struct Space {
 
 // A group's weights as matrices of output channels by (input channel, tap).
 template <typename T>
-std::vector<T> WeightMatrices(const HostTensor& weight, bool transposed,
-                              int64_t groups, int64_t taps) {
+std::vector<T> WeightMatrices(const HostTensor& weight, bool transposed, int64_t groups,
+                              int64_t taps) {
   std::vector<T> from = Read<T>(weight);
   if (!transposed || from.empty()) return from;
   const int64_t ins = weight.dim(0) / groups;
@@ -217,15 +210,14 @@ absl::Status Eval(EvalContext& c) {
   return VisitProductDomain(c.in(0).dtype(), [&](auto zero) {
     using T = decltype(zero);
     const std::vector<T> x = Read<T>(c.in(0));
-    const std::vector<T> w = WeightMatrices<T>(
-        c.in(1), c.attrs().Bool("transposed"), groups, space.kernel);
+    const std::vector<T> w =
+        WeightMatrices<T>(c.in(1), c.attrs().Bool("transposed"), groups, space.kernel);
     const int64_t depth = ins * space.kernel;
-    std::vector<T> y = Multiply<T>(
-        {c.in(0).dim(0) * groups, outs, space.out, depth,
-         [&](int64_t i) { return w.data() + i % groups * outs * depth; },
-         [&](int64_t i, const Panel& panel, T* to) {
-           FillPanel(space, x.data() + i * ins * space.in, panel, to);
-         }});
+    std::vector<T> y = Multiply<T>({c.in(0).dim(0) * groups, outs, space.out, depth,
+                                    [&](int64_t i) { return w.data() + i % groups * outs * depth; },
+                                    [&](int64_t i, const Panel& panel, T* to) {
+                                      FillPanel(space, x.data() + i * ins * space.in, panel, to);
+                                    }});
     if (c.has(2)) AddBias(c.in(2), space.out, &y);
     Write(y, &c.out(0));
     return absl::OkStatus();
@@ -235,20 +227,20 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 WEFT_DEFINE_OP(convolution,
-    OpSpec("convolution(Tensor input, Tensor weight, Tensor? bias, "
-           "SymInt[] stride, SymInt[] padding, SymInt[] dilation, "
-           "bool transposed=False, SymInt[] output_padding=[], "
-           "SymInt groups=1) -> Tensor",
-           "Cross-correlation of input [N, C, spatial...] with weight "
-           "[K, C/groups, kernel...], or its transpose with weight "
-           "[C, K/groups, kernel...]. `padding` has an entry for each spatial "
-           "dim, or two: all begins, then all ends; negative entries crop. "
-           "ATen: aten::convolution, which pads evenly; ONNX: Conv-11 and "
-           "ConvTranspose-11.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Eval(Eval)
-        .Samples(R"(
+               OpSpec("convolution(Tensor input, Tensor weight, Tensor? bias, "
+                      "SymInt[] stride, SymInt[] padding, SymInt[] dilation, "
+                      "bool transposed=False, SymInt[] output_padding=[], "
+                      "SymInt groups=1) -> Tensor",
+                      "Cross-correlation of input [N, C, spatial...] with weight "
+                      "[K, C/groups, kernel...], or its transpose with weight "
+                      "[C, K/groups, kernel...]. `padding` has an entry for each spatial "
+                      "dim, or two: all begins, then all ends; negative entries crop. "
+                      "ATen: aten::convolution, which pads evenly; ONNX: Conv-11 and "
+                      "ConvTranspose-11.")
+                   .Verify(Verify)
+                   .Infer(Infer)
+                   .Eval(Eval)
+                   .Samples(R"(
 convolution(f32[2, 3, 8, 7], f32[4, 3, 3, 3], f32[4], stride=[1, 1], padding=[1, 1], dilation=[1, 1])
 convolution(f32[1, 3, 9], f32[4, 3, 3], none, stride=[2], padding=[0], dilation=[2])
 convolution(f32[1, 2, 6, 5], f32[3, 2, 2, 3], none, stride=[2, 1], padding=[0, 1, 1, 2], dilation=[1, 1])

@@ -54,14 +54,13 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(det,
-    OpSpec("det(Tensor self) -> Tensor",
-           "Determinant of each square matrix in the last two dims. ATen: "
-           "aten::linalg_det; ONNX: Det-11.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Eval(Eval)
-        .Samples(R"(
+WEFT_DEFINE_OP(det, OpSpec("det(Tensor self) -> Tensor",
+                           "Determinant of each square matrix in the last two dims. ATen: "
+                           "aten::linalg_det; ONNX: Det-11.")
+                        .Verify(Verify)
+                        .Infer(Infer)
+                        .Eval(Eval)
+                        .Samples(R"(
 det(f32[3, 3])
 det(f64[2, 4, 4])
 det(f32[2, 1, 1, 1])

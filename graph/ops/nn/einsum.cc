@@ -18,8 +18,7 @@ bool Has(const Labels& labels, int label) {
 }
 
 int PositionOf(const Labels& labels, int label) {
-  return static_cast<int>(std::find(labels.begin(), labels.end(), label) -
-                          labels.begin());
+  return static_cast<int>(std::find(labels.begin(), labels.end(), label) - labels.begin());
 }
 
 absl::StatusOr<Equation> ParseFor(const OpArgs& args) {
@@ -49,8 +48,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
       it->second = BroadcastSize(other, size);
       const SymInt one = Or(Equal(other, 1), Equal(size, 1));
       if (!it->second.is_valid() || !args.MayHold(Or(Equal(other, size), one))) {
-        return Invalid("the sizes of a label differ in dim ", d, " of operand ",
-                       i);
+        return Invalid("the sizes of a label differ in dim ", d, " of operand ", i);
       }
     }
   }
@@ -67,9 +65,7 @@ struct Term {
   Value* value;
   Labels labels;
 
-  SymInt Size(int label) const {
-    return value->type().dim(PositionOf(labels, label));
-  }
+  SymInt Size(int label) const { return value->type().dim(PositionOf(labels, label)); }
 };
 
 // Sums over the labels that are not in `keep`.
@@ -107,8 +103,7 @@ void TakeDiagonals(Builder& b, Term* term) {
     };
     Value* same = b.Op(eq, {positions(i), positions(j)});
     Value* v = b.Op(where, {same, term->value, b.Scalar(type.dtype(), 0)});
-    term->value =
-        b.Op(sum, {v}, {{"dim", std::vector<int64_t>{static_cast<int64_t>(j)}}});
+    term->value = b.Op(sum, {v}, {{"dim", std::vector<int64_t>{static_cast<int64_t>(j)}}});
     term->labels.erase(term->labels.begin() + j);
   }
 }
@@ -119,9 +114,7 @@ struct Roles {
 
   Roles(const Labels& a, const Labels& b, const Labels& keep) {
     for (int label : a) {
-      Labels& role = !Has(b, label)      ? left
-                     : Has(keep, label) ? batch
-                                        : summed;
+      Labels& role = !Has(b, label) ? left : Has(keep, label) ? batch : summed;
       role.push_back(label);
     }
     for (int label : b) {
@@ -139,8 +132,7 @@ Value* Ordered(Builder& b, const Term& term, std::vector<const Labels*> labels) 
   return Permute(b, term.value, dims);
 }
 
-void AppendSizes(const Term& term, const Labels& labels,
-                 std::vector<SymInt>* sizes) {
+void AppendSizes(const Term& term, const Labels& labels, std::vector<SymInt>* sizes) {
   for (int label : labels) sizes->push_back(term.Size(label));
 }
 
@@ -155,8 +147,7 @@ void BroadcastSummed(Builder& b, const Labels& summed, Term* x, Term* y) {
   for (int label : summed) {
     const SymInt a = x->Size(label);
     const SymInt c = y->Size(label);
-    const bool may_broadcast =
-        label >= Equation::kEllipsis || a.Is(1) || c.Is(1);
+    const bool may_broadcast = label >= Equation::kEllipsis || a.Is(1) || c.Is(1);
     if (a == c || !may_broadcast) continue;
     for (Term* term : {x, y}) {
       std::vector<SymInt> size = DimsOf(term->value->type());
@@ -167,8 +158,7 @@ void BroadcastSummed(Builder& b, const Labels& summed, Term* x, Term* y) {
 }
 
 // The product over broadcast dims, nothing summed.
-Term MultiplyElements(Builder& b, const Roles& roles, const Term& x,
-                      const Term& y) {
+Term MultiplyElements(Builder& b, const Roles& roles, const Term& x, const Term& y) {
   std::vector<SymInt> left, right;
   AppendSizes(x, roles.batch, &left);
   AppendSizes(x, roles.summed, &left);
@@ -181,16 +171,14 @@ Term MultiplyElements(Builder& b, const Roles& roles, const Term& x,
   Value* a = Ordered(b, x, {&roles.batch, &roles.summed, &roles.left});
   Value* c = Ordered(b, y, {&roles.batch, &roles.summed, &roles.right});
   Term product = {b.Op(mul, {Reshape(b, a, left), Reshape(b, c, right)}), {}};
-  for (const Labels* list :
-       {&roles.batch, &roles.summed, &roles.left, &roles.right}) {
+  for (const Labels* list : {&roles.batch, &roles.summed, &roles.left, &roles.right}) {
     product.labels.insert(product.labels.end(), list->begin(), list->end());
   }
   return product;
 }
 
 // The product as one of matrices: left by summed times summed by right.
-Term MultiplyMatrices(Builder& b, const Roles& roles, const Term& x,
-                      const Term& y) {
+Term MultiplyMatrices(Builder& b, const Roles& roles, const Term& x, const Term& y) {
   std::vector<SymInt> left, right;
   AppendSizes(x, roles.batch, &left);
   left.push_back(Elements(x, roles.left));
@@ -200,8 +188,7 @@ Term MultiplyMatrices(Builder& b, const Roles& roles, const Term& x,
   right.push_back(Elements(y, roles.right));
   Value* a = Ordered(b, x, {&roles.batch, &roles.left, &roles.summed});
   Value* c = Ordered(b, y, {&roles.batch, &roles.summed, &roles.right});
-  Term product = {
-      b.Op(matmul, {Reshape(b, a, left), Reshape(b, c, right)}), roles.batch};
+  Term product = {b.Op(matmul, {Reshape(b, a, left), Reshape(b, c, right)}), roles.batch};
   if (product.value == nullptr) return product;
   std::vector<SymInt> size = DimsOf(product.value->type());
   size.resize(roles.batch.size());
@@ -237,9 +224,8 @@ std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
       const Roles roles(all.labels, term.labels, later);
       BroadcastSummed(b, roles.summed, &all, &term);
       if (all.value == nullptr || term.value == nullptr) return {nullptr};
-      term = has_matmul && !roles.summed.empty()
-                 ? MultiplyMatrices(b, roles, all, term)
-                 : MultiplyElements(b, roles, all, term);
+      term = has_matmul && !roles.summed.empty() ? MultiplyMatrices(b, roles, all, term)
+                                                 : MultiplyElements(b, roles, all, term);
       SumOut(b, later, &term);
     }
     all = term;
@@ -255,8 +241,7 @@ struct Loops {
   std::vector<std::vector<int64_t>> strides;  // By operand.
   size_t outer;                               // Labels of the result.
 
-  Loops(const Equation& equation, const EvalContext& c)
-      : outer(equation.result.size()) {
+  Loops(const Equation& equation, const EvalContext& c) : outer(equation.result.size()) {
     Labels labels = equation.result;
     for (const Labels& operand : equation.operands) {
       for (int label : operand) {
@@ -292,8 +277,7 @@ struct Loops {
 };
 
 template <typename T>
-void RunLoops(const Loops& loops, const std::vector<std::vector<T>>& in,
-              std::vector<T>* out) {
+void RunLoops(const Loops& loops, const std::vector<std::vector<T>>& in, std::vector<T>* out) {
   const auto sizes = absl::MakeConstSpan(loops.sizes);
   const int64_t terms = Numel(sizes.subspan(loops.outer));
   ParallelChunks(out->size(), 256, [&](int64_t begin, int64_t end) {
@@ -323,8 +307,7 @@ void RunLoops(const Loops& loops, const std::vector<std::vector<T>>& in,
 absl::Status Eval(EvalContext& c) {
   std::vector<int> ranks;
   for (int i = 0; i < c.num_inputs(); ++i) ranks.push_back(c.in(i).rank());
-  WEFT_ASSIGN_OR_RETURN(const Equation equation,
-                        Equation::Parse(c.attrs().Str("equation"), ranks));
+  WEFT_ASSIGN_OR_RETURN(const Equation equation, Equation::Parse(c.attrs().Str("equation"), ranks));
   const Loops loops(equation, c);
   return VisitProductDomain(c.in(0).dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -339,16 +322,15 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(einsum,
-    OpSpec("einsum(Tensor[] operands, str equation) -> Tensor",
-           "Sum over the products of elements whose labels agree; sizes of 1 "
-           "broadcast, a label repeated in one operand takes the diagonal. "
-           "ATen: aten::einsum; ONNX: Einsum-12.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Decompose(Decompose)
-        .Eval(Eval)
-        .Samples(R"(
+WEFT_DEFINE_OP(einsum, OpSpec("einsum(Tensor[] operands, str equation) -> Tensor",
+                              "Sum over the products of elements whose labels agree; sizes of 1 "
+                              "broadcast, a label repeated in one operand takes the diagonal. "
+                              "ATen: aten::einsum; ONNX: Einsum-12.")
+                           .Verify(Verify)
+                           .Infer(Infer)
+                           .Decompose(Decompose)
+                           .Eval(Eval)
+                           .Samples(R"(
 einsum(f32[2, 3], f32[3, 4], equation="ij,jk->ik")
 einsum(f32[2, 3], equation="ij->ji")
 einsum(f32[2, 3], equation="ij->i")

@@ -17,8 +17,7 @@ absl::Status CheckLabels(absl::string_view term, absl::string_view equation) {
   if (dots != std::string::npos) letters.erase(dots, 3);
   for (char c : letters) {
     if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))) {
-      return Invalid("'", std::string(1, c), "' in the equation \"", equation,
-                     "\" is no label");
+      return Invalid("'", std::string(1, c), "' in the equation \"", equation, "\" is no label");
     }
   }
   return absl::OkStatus();
@@ -26,8 +25,7 @@ absl::Status CheckLabels(absl::string_view term, absl::string_view equation) {
 
 // The labels of a term for an operand of rank `rank`, or, for -1, of the result
 // with an ellipsis of `ellipsis` dims.
-absl::StatusOr<std::vector<int>> ParseTerm(absl::string_view term, int rank,
-                                           int ellipsis) {
+absl::StatusOr<std::vector<int>> ParseTerm(absl::string_view term, int rank, int ellipsis) {
   const size_t dots = term.find("...");
   const bool has_dots = dots != absl::string_view::npos;
   const int letters = static_cast<int>(term.size()) - (has_dots ? 3 : 0);
@@ -70,24 +68,20 @@ std::vector<int> ImplicitResult(const std::vector<std::vector<int>>& operands) {
 
 }  // namespace
 
-absl::StatusOr<Equation> Equation::Parse(absl::string_view text,
-                                         absl::Span<const int> ranks) {
+absl::StatusOr<Equation> Equation::Parse(absl::string_view text, absl::Span<const int> ranks) {
   const std::string equation = absl::StrReplaceAll(text, {{" ", ""}});
   const std::vector<std::string> sides = absl::StrSplit(equation, "->");
   const std::vector<std::string> terms = absl::StrSplit(sides[0], ',');
   if (sides.size() > 2 || terms.size() != ranks.size()) {
-    return Invalid("the equation \"", text, "\" does not have ", ranks.size(),
-                   " terms");
+    return Invalid("the equation \"", text, "\" does not have ", ranks.size(), " terms");
   }
   Equation parsed;
   int ellipsis = 0;
   for (size_t i = 0; i < terms.size(); ++i) {
     WEFT_RETURN_IF_ERROR(CheckLabels(terms[i], text));
-    WEFT_ASSIGN_OR_RETURN(std::vector<int> labels,
-                          ParseTerm(terms[i], ranks[i], 0));
-    ellipsis = std::max<int>(
-        ellipsis, std::count_if(labels.begin(), labels.end(),
-                                [](int l) { return l >= kEllipsis; }));
+    WEFT_ASSIGN_OR_RETURN(std::vector<int> labels, ParseTerm(terms[i], ranks[i], 0));
+    ellipsis = std::max<int>(ellipsis, std::count_if(labels.begin(), labels.end(),
+                                                     [](int l) { return l >= kEllipsis; }));
     parsed.operands.push_back(std::move(labels));
   }
   if (sides.size() == 1) {
@@ -98,14 +92,12 @@ absl::StatusOr<Equation> Equation::Parse(absl::string_view text,
   WEFT_ASSIGN_OR_RETURN(parsed.result, ParseTerm(sides[1], -1, ellipsis));
   for (size_t i = 0; i < parsed.result.size(); ++i) {
     const int label = parsed.result[i];
-    const bool known = std::any_of(
-        parsed.operands.begin(), parsed.operands.end(), [&](const auto& l) {
-          return std::find(l.begin(), l.end(), label) != l.end();
-        });
+    const bool known =
+        std::any_of(parsed.operands.begin(), parsed.operands.end(),
+                    [&](const auto& l) { return std::find(l.begin(), l.end(), label) != l.end(); });
     const auto begin = parsed.result.begin();
     if (!known || std::find(begin, begin + i, label) != begin + i) {
-      return Invalid("the result of \"", text,
-                     "\" repeats a label or has one that no operand has");
+      return Invalid("the result of \"", text, "\" repeats a label or has one that no operand has");
     }
   }
   return parsed;

@@ -21,8 +21,7 @@ struct Equation {
 
   // For operands of these ranks. Without "->" the result has the dims of the
   // ellipsis, then the labels that occur once, in the order of their letters.
-  static absl::StatusOr<Equation> Parse(absl::string_view text,
-                                        absl::Span<const int> ranks);
+  static absl::StatusOr<Equation> Parse(absl::string_view text, absl::Span<const int> ranks);
 };
 
 }  // namespace weft::ops

@@ -16,14 +16,14 @@ absl::Status Verify(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckRankAtLeast(args, 0, 2));
   if (groups < 1) return Invalid("num_groups must be positive, got ", groups);
   const SymInt channels = args.type(0).dim(1);
-  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, Mod(channels, groups), 0,
-                                       "the channels modulo num_groups"));
+  WEFT_RETURN_IF_ERROR(
+      CheckEqualSizes(args, Mod(channels, groups), 0, "the channels modulo num_groups"));
   for (int i = 1; i < args.size(); ++i) {
     WEFT_RETURN_IF_ERROR(CheckRank(args, i, 1));
     if (!args.has(i)) continue;
-    WEFT_RETURN_IF_ERROR(CheckEqualSizes(
-        args, channels, args.type(i).dim(0),
-        absl::StrCat("the channels of input and ", OperandName(args, i))));
+    WEFT_RETURN_IF_ERROR(
+        CheckEqualSizes(args, channels, args.type(i).dim(0),
+                        absl::StrCat("the channels of input and ", OperandName(args, i))));
   }
   return absl::OkStatus();
 }
@@ -36,13 +36,11 @@ std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
   std::vector<SymInt> size = DimsOf(input);
   size[1] = FloorDiv(input.dim(1), groups);
   size.insert(size.begin() + 1, groups);
-  const std::vector<int64_t> dims =
-      LastDims(static_cast<int>(size.size()), size.size() - 2);
+  const std::vector<int64_t> dims = LastDims(static_cast<int>(size.size()), size.size() - 2);
   Value* x = Reshape(b, Convert(b, args.operand(0), wide), size);
   Value* d = b.Op(sub, {x, Reduce(b, mean, x, dims)});
   Value* variance = Reduce(b, mean, b.Op(mul, {d, d}), dims);
-  Value* rstd =
-      b.Op(rsqrt, {WithScalar(b, add, variance, args.attrs().Float("eps"))});
+  Value* rstd = b.Op(rsqrt, {WithScalar(b, add, variance, args.attrs().Float("eps"))});
   Value* y = Reshape(b, b.Op(mul, {d, rstd}), DimsOf(input));
   std::vector<SymInt> channels(input.rank() - 1, SymInt(1));
   channels[0] = input.dim(1);
@@ -84,18 +82,18 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 WEFT_DEFINE_OP(group_norm,
-    OpSpec("group_norm(Tensor input, Tensor? weight, Tensor? bias, "
-           "int num_groups, float eps=1e-05) -> Tensor",
-           "(input - mean) / sqrt(variance + eps) * weight + bias, with "
-           "statistics of num_groups groups of neighbouring channels of "
-           "[N, C, ...]; floats of less than 32 bits are computed in f32. "
-           "ATen: aten::group_norm; ONNX: GroupNormalization-21 and, with as "
-           "many groups as channels, InstanceNormalization-6.")
-        .Verify(Verify)
-        .Infer(InferSame)
-        .Decompose(Decompose)
-        .Eval(Eval)
-        .Samples(R"(
+               OpSpec("group_norm(Tensor input, Tensor? weight, Tensor? bias, "
+                      "int num_groups, float eps=1e-05) -> Tensor",
+                      "(input - mean) / sqrt(variance + eps) * weight + bias, with "
+                      "statistics of num_groups groups of neighbouring channels of "
+                      "[N, C, ...]; floats of less than 32 bits are computed in f32. "
+                      "ATen: aten::group_norm; ONNX: GroupNormalization-21 and, with as "
+                      "many groups as channels, InstanceNormalization-6.")
+                   .Verify(Verify)
+                   .Infer(InferSame)
+                   .Decompose(Decompose)
+                   .Eval(Eval)
+                   .Samples(R"(
 group_norm(f32[2, 6, 4, 5], f32[6], f32[6], num_groups=3)
 group_norm(f32[2, 6, 5], f32[6], none, num_groups=6, eps=0.01)
 group_norm(f32[2, 6], none, f32[6], num_groups=1)

@@ -25,8 +25,7 @@ absl::Status Eval(EvalContext& c) {
     const Activation& g = s.activations[1];
     const std::vector<double> before = *s.h;
     const auto gate = [&](Gate k, int64_t j) {
-      return f(eval.Clip(s.x[k * n + j] + eval.TimesState(d, k, j, before) +
-                         eval.Bias(d, k, j)));
+      return f(eval.Clip(s.x[k * n + j] + eval.TimesState(d, k, j, before) + eval.Bias(d, k, j)));
     };
     std::vector<double> reset(n);
     std::vector<double> kept(n);  // The state that the reset gate lets through.
@@ -35,12 +34,11 @@ absl::Status Eval(EvalContext& c) {
       kept[j] = reset[j] * before[j];
     }
     for (int64_t j = 0; j < n; ++j) {
-      double state =
-          eval.TimesState(d, kHidden, j, linear_before_reset ? before : kept) +
-          eval.StateBias(d, kHidden, j);
+      double state = eval.TimesState(d, kHidden, j, linear_before_reset ? before : kept) +
+                     eval.StateBias(d, kHidden, j);
       if (linear_before_reset) state *= reset[j];
-      const double hidden = g(eval.Clip(s.x[kHidden * n + j] + state +
-                                        eval.InputBias(d, kHidden, j)));
+      const double hidden =
+          g(eval.Clip(s.x[kHidden * n + j] + state + eval.InputBias(d, kHidden, j)));
       const double update = gate(kUpdate, j);
       (*s.h)[j] = (1 - update) * hidden + update * before[j];
     }
@@ -73,22 +71,21 @@ std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(gru,
-    OpSpec("gru(Tensor x, Tensor w, Tensor r, Tensor? b, "
-           "Tensor? sequence_lens, Tensor? initial_h, "
-           "str direction=\"forward\", int hidden_size, "
-           "str[] activations=[], float[] activation_alpha=[], "
-           "float[] activation_beta=[], float clip=0, "
-           "bool linear_before_reset=False) -> (Tensor y, Tensor y_h)",
-           "ONNX: GRU-22 with layout 0, in all of its forms. No activations "
-           "means Sigmoid, Tanh. clip bounds the arguments of activations "
-           "unless it is 0; linear_before_reset applies the reset gate after "
-           "the product with r. What lies after the end of a sequence is 0.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Decompose(Decompose)
-        .Eval(Eval)
-        .Samples(R"(
+WEFT_DEFINE_OP(gru, OpSpec("gru(Tensor x, Tensor w, Tensor r, Tensor? b, "
+                           "Tensor? sequence_lens, Tensor? initial_h, "
+                           "str direction=\"forward\", int hidden_size, "
+                           "str[] activations=[], float[] activation_alpha=[], "
+                           "float[] activation_beta=[], float clip=0, "
+                           "bool linear_before_reset=False) -> (Tensor y, Tensor y_h)",
+                           "ONNX: GRU-22 with layout 0, in all of its forms. No activations "
+                           "means Sigmoid, Tanh. clip bounds the arguments of activations "
+                           "unless it is 0; linear_before_reset applies the reset gate after "
+                           "the product with r. What lies after the end of a sequence is 0.")
+                        .Verify(Verify)
+                        .Infer(Infer)
+                        .Decompose(Decompose)
+                        .Eval(Eval)
+                        .Samples(R"(
 gru(f32[3, 2, 4], f32[1, 15, 4], f32[1, 15, 5], none, none, none, hidden_size=5)
 gru(f32[3, 2, 4], f32[1, 15, 4], f32[1, 15, 5], f32[1, 30], i32[2]{3, 1}, f32[1, 2, 5], direction="reverse", hidden_size=5, clip=0.5)
 gru(f32[3, 2, 4], f32[2, 6, 4], f32[2, 6, 2], f32[2, 12], i32[2]{0, 2}, none, direction="bidirectional", hidden_size=2, linear_before_reset=true)

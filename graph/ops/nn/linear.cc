@@ -18,12 +18,12 @@ absl::Status Verify(const OpArgs& args) {
 absl::StatusOr<Types> Infer(const OpArgs& args) {
   const Type weight = args.type(1);
   std::vector<SymInt> dims = DimsOf(args.type(0));
-  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, dims.back(), weight.dim(1),
-                                       "the features of input and weight"));
+  WEFT_RETURN_IF_ERROR(
+      CheckEqualSizes(args, dims.back(), weight.dim(1), "the features of input and weight"));
   dims.back() = weight.dim(0);
   if (args.has(2)) {
-    WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, args.type(2).dim(0), dims.back(),
-                                         "bias and weight"));
+    WEFT_RETURN_IF_ERROR(
+        CheckEqualSizes(args, args.type(2).dim(0), dims.back(), "bias and weight"));
   }
   return Types{args.type(0).WithDims(dims)};
 }
@@ -42,11 +42,9 @@ absl::Status Eval(EvalContext& c) {
     using T = decltype(zero);
     const std::vector<T> x = Read<T>(c.in(0));
     const std::vector<T> w = Read<T>(c.in(1));
-    std::vector<T> y =
-        Multiply<T>({1, m, n, k, [&](int64_t) { return x.data(); },
-                     [&](int64_t, const Panel& panel, T* to) {
-                       CopyTransposedPanel(w.data(), k, panel, to);
-                     }});
+    std::vector<T> y = Multiply<T>(
+        {1, m, n, k, [&](int64_t) { return x.data(); },
+         [&](int64_t, const Panel& panel, T* to) { CopyTransposedPanel(w.data(), k, panel, to); }});
     if (c.has(2)) {
       const std::vector<T> bias = Read<T>(c.in(2));
       for (size_t i = 0; i < y.size(); ++i) y[i] += bias[i % n];
@@ -58,15 +56,14 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(linear,
-    OpSpec("linear(Tensor input, Tensor weight, Tensor? bias) -> Tensor",
-           "input times the transpose of weight [out, in], plus bias [out]. "
-           "ATen: aten::linear.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Decompose(Decompose)
-        .Eval(Eval)
-        .Samples(R"(
+WEFT_DEFINE_OP(linear, OpSpec("linear(Tensor input, Tensor weight, Tensor? bias) -> Tensor",
+                              "input times the transpose of weight [out, in], plus bias [out]. "
+                              "ATen: aten::linear.")
+                           .Verify(Verify)
+                           .Infer(Infer)
+                           .Decompose(Decompose)
+                           .Eval(Eval)
+                           .Samples(R"(
 linear(f32[2, 3, 4], f32[5, 4], f32[5])
 linear(f32[4], f32[5, 4], none)
 linear(f32[70, 300], f32[65, 300], f32[65])

@@ -24,13 +24,11 @@ std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
   const int64_t size = attrs.Int("size");
   const SymInt plane = Product(self.dims().subspan(2));
   Value* x = Convert(b, args.operand(0), ComputeDType(self.dtype()));
-  Value* squares = Reshape(b, b.Op(mul, {x, x}),
-                           {self.dim(0), SymInt(1), self.dim(1), plane});
+  Value* squares = Reshape(b, b.Op(mul, {x, x}), {self.dim(0), SymInt(1), self.dim(1), plane});
   Value* means = b.Op(avg_pool, {squares},
                       {{"kernel_size", std::vector<int64_t>{size, 1}},
                        {"stride", std::vector<int64_t>{1, 1}},
-                       {"padding", std::vector<int64_t>{(size - 1) / 2, 0,
-                                                        size / 2, 0}},
+                       {"padding", std::vector<int64_t>{(size - 1) / 2, 0, size / 2, 0}},
                        {"dilation", std::vector<int64_t>{1, 1}},
                        {"count_include_pad", true}});
   means = Reshape(b, means, DimsOf(self));
@@ -68,17 +66,17 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 WEFT_DEFINE_OP(local_response_norm,
-    OpSpec("local_response_norm(Tensor self, int size, float alpha=0.0001, "
-           "float beta=0.75, float k=1) -> Tensor",
-           "self / (k + alpha / size * s)^beta, where s sums the squares of "
-           "the channels from c - floor((size - 1) / 2) to "
-           "c + ceil((size - 1) / 2) of [N, C, ...]. ONNX: LRN-13; ATen's "
-           "aten::local_response_norm differs for even sizes.")
-        .Verify(Verify)
-        .Infer(InferSame)
-        .Decompose(Decompose)
-        .Eval(Eval)
-        .Samples(R"(
+               OpSpec("local_response_norm(Tensor self, int size, float alpha=0.0001, "
+                      "float beta=0.75, float k=1) -> Tensor",
+                      "self / (k + alpha / size * s)^beta, where s sums the squares of "
+                      "the channels from c - floor((size - 1) / 2) to "
+                      "c + ceil((size - 1) / 2) of [N, C, ...]. ONNX: LRN-13; ATen's "
+                      "aten::local_response_norm differs for even sizes.")
+                   .Verify(Verify)
+                   .Infer(InferSame)
+                   .Decompose(Decompose)
+                   .Eval(Eval)
+                   .Samples(R"(
 local_response_norm(f32[2, 7, 4, 5], size=3, alpha=0.5, beta=0.5, k=2)
 local_response_norm(f32[2, 7, 4], size=4, alpha=0.5)
 local_response_norm(f32[2, 3], size=9, alpha=0.5)

@@ -39,17 +39,16 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(lp_pool,
-    OpSpec("lp_pool(Tensor self, int[] kernel_size, int[] stride, "
-           "int[] padding, int[] dilation, bool ceil_mode=False, "
-           "float p=2) -> Tensor",
-           "(sum of |x|^p)^(1/p) of windows, which stand as max_pool's. "
-           "ONNX: LpPool-18.")
-        .Traits(kReduction)
-        .Verify(Verify)
-        .Infer(Infer)
-        .Eval(Eval)
-        .Samples(R"(
+WEFT_DEFINE_OP(lp_pool, OpSpec("lp_pool(Tensor self, int[] kernel_size, int[] stride, "
+                               "int[] padding, int[] dilation, bool ceil_mode=False, "
+                               "float p=2) -> Tensor",
+                               "(sum of |x|^p)^(1/p) of windows, which stand as max_pool's. "
+                               "ONNX: LpPool-18.")
+                            .Traits(kReduction)
+                            .Verify(Verify)
+                            .Infer(Infer)
+                            .Eval(Eval)
+                            .Samples(R"(
 lp_pool(f32[2, 3, 6, 7], kernel_size=[2, 3], stride=[2, 1], padding=[0, 0, 0, 0], dilation=[1, 1])
 lp_pool(f32[1, 2, 9], kernel_size=[3], stride=[2], padding=[1, 0], dilation=[1], p=1)
 lp_pool(f32[1, 2, 9], kernel_size=[3], stride=[2], padding=[0, 2], dilation=[2], ceil_mode=true, p=3)

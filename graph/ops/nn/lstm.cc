@@ -17,8 +17,7 @@ absl::Status Verify(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(VerifyRecurrent(args, Op()));
   const SymInt directions = Directions(args);
   const SymInt hidden(args.attrs().Int("hidden_size"));
-  WEFT_RETURN_IF_ERROR(
-      CheckDims(args, 6, {directions, args.type(0).dim(1), hidden}));
+  WEFT_RETURN_IF_ERROR(CheckDims(args, 6, {directions, args.type(0).dim(1), hidden}));
   return CheckDims(args, 7, {directions, 3 * hidden});
 }
 
@@ -35,8 +34,7 @@ absl::Status Eval(EvalContext& c) {
   std::vector<double> peepholes(c.in(1).dim(0) * 3 * n, 0);
   if (c.has(7)) peepholes = Read<double>(c.in(7));
   return eval.Run([&](const Step& s) {
-    const auto [f, g, h] = std::tie(s.activations[0], s.activations[1],
-                                    s.activations[2]);
+    const auto [f, g, h] = std::tie(s.activations[0], s.activations[1], s.activations[2]);
     const double* peephole = &peepholes[s.direction * 3 * n];
     const std::vector<double> before = *s.h;
     for (int64_t j = 0; j < n; ++j) {
@@ -80,23 +78,22 @@ std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(lstm,
-    OpSpec("lstm(Tensor x, Tensor w, Tensor r, Tensor? b, "
-           "Tensor? sequence_lens, Tensor? initial_h, Tensor? initial_c, "
-           "Tensor? p, str direction=\"forward\", int hidden_size, "
-           "str[] activations=[], float[] activation_alpha=[], "
-           "float[] activation_beta=[], float clip=0, "
-           "bool input_forget=False) -> (Tensor y, Tensor y_h, Tensor y_c)",
-           "ONNX: LSTM-22 with layout 0, in all of its forms. No activations "
-           "means Sigmoid, Tanh, Tanh. clip bounds the sums that gates "
-           "apply their activations to, unless it is 0 (not the cell state); "
-           "input_forget makes the forget gate one "
-           "minus the input gate. What lies after the end of a sequence is 0.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Decompose(Decompose)
-        .Eval(Eval)
-        .Samples(R"(
+WEFT_DEFINE_OP(lstm, OpSpec("lstm(Tensor x, Tensor w, Tensor r, Tensor? b, "
+                            "Tensor? sequence_lens, Tensor? initial_h, Tensor? initial_c, "
+                            "Tensor? p, str direction=\"forward\", int hidden_size, "
+                            "str[] activations=[], float[] activation_alpha=[], "
+                            "float[] activation_beta=[], float clip=0, "
+                            "bool input_forget=False) -> (Tensor y, Tensor y_h, Tensor y_c)",
+                            "ONNX: LSTM-22 with layout 0, in all of its forms. No activations "
+                            "means Sigmoid, Tanh, Tanh. clip bounds the sums that gates "
+                            "apply their activations to, unless it is 0 (not the cell state); "
+                            "input_forget makes the forget gate one "
+                            "minus the input gate. What lies after the end of a sequence is 0.")
+                         .Verify(Verify)
+                         .Infer(Infer)
+                         .Decompose(Decompose)
+                         .Eval(Eval)
+                         .Samples(R"(
 lstm(f32[3, 2, 4], f32[1, 20, 4], f32[1, 20, 5], none, none, none, none, none, hidden_size=5)
 lstm(f32[3, 2, 4], f32[1, 20, 4], f32[1, 20, 5], f32[1, 40], i32[2]{3, 1}, f32[1, 2, 5], f32[1, 2, 5], f32[1, 15], direction="reverse", hidden_size=5, clip=0.5)
 lstm(f32[3, 2, 4], f32[2, 8, 4], f32[2, 8, 2], f32[2, 16], none, none, f32[2, 2, 2], none, direction="bidirectional", hidden_size=2, input_forget=true)

@@ -22,10 +22,8 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   const Type a = args.type(0);
   const Type b = args.type(1);
   const SymInt k = b.dim(b.rank() == 1 ? 0 : b.rank() - 2);
-  WEFT_RETURN_IF_ERROR(
-      CheckEqualSizes(args, a.dim(a.rank() - 1), k, "the contracted sizes"));
-  WEFT_ASSIGN_OR_RETURN(std::vector<SymInt> dims,
-                        BroadcastDims(args, {BatchOf(a), BatchOf(b)}));
+  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, a.dim(a.rank() - 1), k, "the contracted sizes"));
+  WEFT_ASSIGN_OR_RETURN(std::vector<SymInt> dims, BroadcastDims(args, {BatchOf(a), BatchOf(b)}));
   if (a.rank() > 1) dims.push_back(a.dim(a.rank() - 2));
   if (b.rank() > 1) dims.push_back(b.dim(b.rank() - 1));
   return Types{a.WithDims(dims)};
@@ -36,13 +34,10 @@ absl::Span<const int64_t> BatchOf(const HostTensor& t) {
 }
 
 // Which matrix of `t` goes into each product.
-std::vector<int64_t> MatrixOfProduct(const HostTensor& t,
-                                     absl::Span<const int64_t> batch) {
+std::vector<int64_t> MatrixOfProduct(const HostTensor& t, absl::Span<const int64_t> batch) {
   std::vector<int64_t> matrices;
   ForEachOffset<1>(batch, {BroadcastStrides(BatchOf(t), batch)},
-                   [&](int64_t, const std::array<int64_t, 1>& at) {
-                     matrices.push_back(at[0]);
-                   });
+                   [&](int64_t, const std::array<int64_t, 1>& at) { matrices.push_back(at[0]); });
   return matrices;
 }
 
@@ -72,15 +67,14 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(matmul,
-               OpSpec("matmul(Tensor self, Tensor other) -> Tensor",
-                      "Matrix product as numpy.matmul: a 1-D operand is a row "
-                      "or a column and its dim is dropped, dims before the "
-                      "last two broadcast. ATen: aten::matmul.")
-                   .Verify(Verify)
-                   .Infer(Infer)
-                   .Eval(Eval)
-                   .Samples(R"(
+WEFT_DEFINE_OP(matmul, OpSpec("matmul(Tensor self, Tensor other) -> Tensor",
+                              "Matrix product as numpy.matmul: a 1-D operand is a row "
+                              "or a column and its dim is dropped, dims before the "
+                              "last two broadcast. ATen: aten::matmul.")
+                           .Verify(Verify)
+                           .Infer(Infer)
+                           .Eval(Eval)
+                           .Samples(R"(
 matmul(f32[3, 4], f32[4, 5])
 matmul(f32[4], f32[4])
 matmul(f32[2, 3, 4], f32[4])

@@ -60,20 +60,20 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 WEFT_DEFINE_OP(max_pool,
-    OpSpec("max_pool(Tensor self, int[] kernel_size, int[] stride, "
-           "int[] padding, int[] dilation, bool ceil_mode=False) -> "
-           "(Tensor values, Tensor indices)",
-           "Maxima of windows over the spatial dims of [N, C, spatial...], and "
-           "where in its plane the first of each lies. A NaN is the maximum. "
-           "`padding` holds all begins, then all ends. With ceil_mode the "
-           "number of windows rounds up, but each starts inside the input or "
-           "the padding before it. ATen: aten::max_pool2d_with_indices; ONNX: "
-           "MaxPool-12, whose indices count from the start of the tensor.")
-        .Traits(kReduction)
-        .Verify(Verify)
-        .Infer(Infer)
-        .Eval(Eval)
-        .Samples(R"(
+               OpSpec("max_pool(Tensor self, int[] kernel_size, int[] stride, "
+                      "int[] padding, int[] dilation, bool ceil_mode=False) -> "
+                      "(Tensor values, Tensor indices)",
+                      "Maxima of windows over the spatial dims of [N, C, spatial...], and "
+                      "where in its plane the first of each lies. A NaN is the maximum. "
+                      "`padding` holds all begins, then all ends. With ceil_mode the "
+                      "number of windows rounds up, but each starts inside the input or "
+                      "the padding before it. ATen: aten::max_pool2d_with_indices; ONNX: "
+                      "MaxPool-12, whose indices count from the start of the tensor.")
+                   .Traits(kReduction)
+                   .Verify(Verify)
+                   .Infer(Infer)
+                   .Eval(Eval)
+                   .Samples(R"(
 max_pool(f32[2, 3, 6, 7], kernel_size=[2, 3], stride=[2, 1], padding=[0, 0, 0, 0], dilation=[1, 1])
 max_pool(f32[1, 2, 9], kernel_size=[3], stride=[2], padding=[1, 0], dilation=[1])
 max_pool(f32[1, 2, 9], kernel_size=[3], stride=[2], padding=[0, 2], dilation=[2], ceil_mode=true)

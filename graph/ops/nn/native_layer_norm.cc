@@ -21,14 +21,13 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
 std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
   const DType dtype = args.type(0).dtype();
   const DType wide = ComputeDType(dtype);
-  const std::vector<int64_t> dims = LastDims(
-      args.type(0).rank(), args.attrs().Syms("normalized_shape").size());
+  const std::vector<int64_t> dims =
+      LastDims(args.type(0).rank(), args.attrs().Syms("normalized_shape").size());
   Value* x = Convert(b, args.operand(0), wide);
   Value* center = Reduce(b, mean, x, dims);
   Value* d = b.Op(sub, {x, center});
   Value* variance = Reduce(b, mean, b.Op(mul, {d, d}), dims);
-  Value* rstd =
-      b.Op(rsqrt, {WithScalar(b, add, variance, args.attrs().Float("eps"))});
+  Value* rstd = b.Op(rsqrt, {WithScalar(b, add, variance, args.attrs().Float("eps"))});
   Value* y = b.Op(mul, {d, rstd});
   if (args.has(1)) y = b.Op(mul, {y, Convert(b, args.operand(1), wide)});
   if (args.has(2)) y = b.Op(add, {y, Convert(b, args.operand(2), wide)});
@@ -64,19 +63,19 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 WEFT_DEFINE_OP(native_layer_norm,
-    OpSpec("native_layer_norm(Tensor input, Tensor? weight, Tensor? bias, "
-           "SymInt[] normalized_shape, float eps=1e-05) -> "
-           "(Tensor output, Tensor mean, Tensor rstd)",
-           "(input - mean) * rstd * weight + bias over the last dims, those "
-           "that normalized_shape lists, with rstd = 1 / sqrt(variance + eps). "
-           "The statistics have size 1 there, and are f32 for floats of less "
-           "than 32 bits, which is also what those are computed in. "
-           "ATen: aten::native_layer_norm.")
-        .Verify(VerifyLastDims)
-        .Infer(Infer)
-        .Decompose(Decompose)
-        .Eval(Eval)
-        .Samples(R"(
+               OpSpec("native_layer_norm(Tensor input, Tensor? weight, Tensor? bias, "
+                      "SymInt[] normalized_shape, float eps=1e-05) -> "
+                      "(Tensor output, Tensor mean, Tensor rstd)",
+                      "(input - mean) * rstd * weight + bias over the last dims, those "
+                      "that normalized_shape lists, with rstd = 1 / sqrt(variance + eps). "
+                      "The statistics have size 1 there, and are f32 for floats of less "
+                      "than 32 bits, which is also what those are computed in. "
+                      "ATen: aten::native_layer_norm.")
+                   .Verify(VerifyLastDims)
+                   .Infer(Infer)
+                   .Decompose(Decompose)
+                   .Eval(Eval)
+                   .Samples(R"(
 native_layer_norm(f32[2, 3, 8], f32[8], f32[8], normalized_shape=[8])
 native_layer_norm(f32[2, 3, 4], f32[3, 4], none, normalized_shape=[3, 4], eps=0.01)
 native_layer_norm(f32[2, 3, 4], none, f32[4], normalized_shape=[4])

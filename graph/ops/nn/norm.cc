@@ -18,8 +18,7 @@ absl::Status VerifyLastDims(const OpArgs& args) {
     for (int d = 0; d < n; ++d) {
       const SymInt have = args.type(i).dim(args.type(i).rank() - n + d);
       WEFT_RETURN_IF_ERROR(CheckEqualSizes(
-          args, have, shape[d],
-          absl::StrCat(OperandName(args, i), " and normalized_shape")));
+          args, have, shape[d], absl::StrCat(OperandName(args, i), " and normalized_shape")));
     }
   }
   return absl::OkStatus();
@@ -31,8 +30,7 @@ std::vector<int64_t> LastDims(int rank, size_t count) {
   return dims;
 }
 
-std::vector<double> ReadOr(const EvalContext& c, int i, int64_t size,
-                           double fill) {
+std::vector<double> ReadOr(const EvalContext& c, int i, int64_t size, double fill) {
   if (c.has(i)) return Read<double>(c.in(i));
   return std::vector<double>(size, fill);
 }

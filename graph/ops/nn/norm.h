@@ -20,8 +20,7 @@ absl::Status VerifyLastDims(const OpArgs& args);
 std::vector<int64_t> LastDims(int rank, size_t count);
 
 // Elements of one optional operand as doubles; `fill` when it is absent.
-std::vector<double> ReadOr(const EvalContext& c, int i, int64_t size,
-                           double fill);
+std::vector<double> ReadOr(const EvalContext& c, int i, int64_t size, double fill);
 
 }  // namespace weft::ops
 

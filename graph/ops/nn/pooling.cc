@@ -22,8 +22,8 @@ std::vector<Axis> AxesOf(EvalContext& c) {
   const size_t n = kernel.size();
   std::vector<Axis> axes;
   for (size_t i = 0; i < n; ++i) {
-    axes.push_back({c.in(0).dim(2 + i), c.out(0).dim(2 + i), kernel[i],
-                    stride[i], padding[i], padding[n + i], dilation[i]});
+    axes.push_back({c.in(0).dim(2 + i), c.out(0).dim(2 + i), kernel[i], stride[i], padding[i],
+                    padding[n + i], dilation[i]});
   }
   return axes;
 }
@@ -69,8 +69,7 @@ absl::Status VerifyWindow(const Attrs& attrs, size_t n) {
   }
   const std::vector<int64_t> padding = attrs.Ints("padding");
   if (padding.size() != 2 * n) {
-    return Invalid("padding must have ", 2 * n, " entries, got ",
-                   padding.size());
+    return Invalid("padding must have ", 2 * n, " entries, got ", padding.size());
   }
   return absl::OkStatus();
 }
@@ -82,11 +81,9 @@ absl::Status VerifyPooling(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(VerifyWindow(attrs, n));
   const std::vector<int64_t> padding = attrs.Ints("padding");
   for (size_t i = 0; i < 2 * n; ++i) {
-    const SymInt last = attrs.Syms("dilation")[i % n] *
-                        (attrs.Syms("kernel_size")[i % n] - 1);
+    const SymInt last = attrs.Syms("dilation")[i % n] * (attrs.Syms("kernel_size")[i % n] - 1);
     if (!last.is_valid() || padding[i] < 0 || padding[i] > last.value()) {
-      return Invalid("padding must be 0 to ", last.ToString(), " here, got ",
-                     padding[i]);
+      return Invalid("padding must be 0 to ", last.ToString(), " here, got ", padding[i]);
     }
   }
   return absl::OkStatus();
@@ -107,17 +104,16 @@ absl::StatusOr<std::vector<SymInt>> PooledDims(const OpArgs& args) {
     const SymInt extent = dilation[i] * (kernel[i] - 1) + 1;
     const bool ceil_mode = attrs.Bool("ceil_mode");
     if (!ceil_mode && !args.MayHold(LessEqual(extent, padded))) {
-      return Invalid("the window covers ", extent.ToString(), " of the ",
-                     padded.ToString(), " elements of the padded dim ", 2 + i);
+      return Invalid("the window covers ", extent.ToString(), " of the ", padded.ToString(),
+                     " elements of the padded dim ", 2 + i);
     }
-    dims.push_back(WindowedSize(in, kernel[i], stride[i], dilation[i],
-                                padding[i], padding[n + i], ceil_mode));
+    dims.push_back(
+        WindowedSize(in, kernel[i], stride[i], dilation[i], padding[i], padding[n + i], ceil_mode));
   }
   return dims;
 }
 
-void ForEachWindow(EvalContext& c,
-                   absl::FunctionRef<void(int64_t, const Taps&)> fn) {
+void ForEachWindow(EvalContext& c, absl::FunctionRef<void(int64_t, const Taps&)> fn) {
   const std::vector<Axis> axes = AxesOf(c);
   constexpr int64_t kGrain = 64;
   ParallelChunks(PlaneSize(c.out(0)), kGrain, [&](int64_t begin, int64_t end) {

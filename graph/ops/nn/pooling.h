@@ -33,8 +33,7 @@ struct Taps {
 
 // Calls `fn(out, taps)` for each position, on several threads; `out` is an
 // index into the result's plane.
-void ForEachWindow(EvalContext& c,
-                   absl::FunctionRef<void(int64_t out, const Taps& taps)> fn);
+void ForEachWindow(EvalContext& c, absl::FunctionRef<void(int64_t out, const Taps& taps)> fn);
 
 // Products of the dims from the third on, and of the first two.
 int64_t PlaneSize(const HostTensor& t);

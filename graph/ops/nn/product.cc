@@ -18,8 +18,7 @@ constexpr int kLanes = 4;
 
 // c[r, j] += sum of a[r, i] * panel[i, j] for kLanes columns.
 template <typename T, int rows>
-void Accumulate(const T* a, int64_t a_stride, const T* panel, int64_t depth,
-                T* c) {
+void Accumulate(const T* a, int64_t a_stride, const T* panel, int64_t depth, T* c) {
   T sum[rows][kLanes];
   for (int r = 0; r < rows; ++r) {
     for (int j = 0; j < kLanes; ++j) sum[r][j] = c[r * kTaskCols + j];
@@ -38,24 +37,21 @@ void Accumulate(const T* a, int64_t a_stride, const T* panel, int64_t depth,
 
 // The same for any number of rows and columns; `cols` is rounded up.
 template <typename T>
-void AccumulateTile(const T* a, int64_t a_stride, const T* panel,
-                    int64_t depth, int64_t rows, int64_t cols, T* c) {
+void AccumulateTile(const T* a, int64_t a_stride, const T* panel, int64_t depth, int64_t rows,
+                    int64_t cols, T* c) {
   for (int64_t j = 0; j < cols; j += kLanes) {
     int64_t r = 0;
     for (; r + kRows <= rows; r += kRows) {
-      Accumulate<T, kRows>(a + r * a_stride, a_stride, panel + j, depth,
-                           c + r * kTaskCols + j);
+      Accumulate<T, kRows>(a + r * a_stride, a_stride, panel + j, depth, c + r * kTaskCols + j);
     }
     for (; r < rows; ++r) {
-      Accumulate<T, 1>(a + r * a_stride, a_stride, panel + j, depth,
-                       c + r * kTaskCols + j);
+      Accumulate<T, 1>(a + r * a_stride, a_stride, panel + j, depth, c + r * kTaskCols + j);
     }
   }
 }
 
 template <typename T>
-void RunTask(const Products<T>& p, int64_t i, int64_t row, int64_t col,
-             T* result) {
+void RunTask(const Products<T>& p, int64_t i, int64_t row, int64_t col, T* result) {
   const int64_t rows = std::min(kTaskRows, p.m - row);
   const int64_t cols = std::min(kTaskCols, p.n - col);
   std::vector<T> tile(rows * kTaskCols, T{0});
@@ -63,8 +59,7 @@ void RunTask(const Products<T>& p, int64_t i, int64_t row, int64_t col,
   for (int64_t k = 0; k < p.k; k += kDepth) {
     const int64_t depth = std::min(kDepth, p.k - k);
     p.right(i, Panel{k, depth, col, cols, kTaskCols}, panel.data());
-    AccumulateTile(p.left(i) + row * p.k + k, p.k, panel.data(), depth, rows,
-                   cols, tile.data());
+    AccumulateTile(p.left(i) + row * p.k + k, p.k, panel.data(), depth, rows, cols, tile.data());
   }
   for (int64_t r = 0; r < rows; ++r) {
     const T* from = tile.data() + r * kTaskCols;
@@ -83,8 +78,7 @@ std::vector<T> Multiply(const Products<T>& p) {
   ParallelFor(p.count * down * across, [&](int64_t task) {
     const int64_t i = task / (down * across);
     const int64_t at = task % (down * across);
-    RunTask(p, i, at / across * kTaskRows, at % across * kTaskCols,
-            result.data());
+    RunTask(p, i, at / across * kTaskRows, at % across * kTaskCols, result.data());
   });
   return result;
 }
@@ -98,8 +92,7 @@ absl::Status CheckAccumulator(const OpArgs& args, int i) {
   if (IsFloat(dtype) || (IsInt(dtype) && DTypeBits(dtype) >= 32)) {
     return absl::OkStatus();
   }
-  return Invalid(OperandName(args, i),
-                 " must be of floats or 32- or 64-bit integers, got ",
+  return Invalid(OperandName(args, i), " must be of floats or 32- or 64-bit integers, got ",
                  DTypeName(dtype));
 }
 

@@ -22,12 +22,8 @@ double Affine(double x, double a, double b) { return a * x + b; }
 double LeakyRelu(double x, double a, double) { return x < 0 ? a * x : x; }
 double ThresholdedRelu(double x, double a, double) { return x > a ? x : 0; }
 double ScaledTanh(double x, double a, double b) { return a * std::tanh(b * x); }
-double HardSigmoid(double x, double a, double b) {
-  return std::min(std::max(a * x + b, 0.0), 1.0);
-}
-double Elu(double x, double a, double) {
-  return x < 0 ? a * std::expm1(x) : x;
-}
+double HardSigmoid(double x, double a, double b) { return std::min(std::max(a * x + b, 0.0), 1.0); }
+double Elu(double x, double a, double) { return x < 0 ? a * std::expm1(x) : x; }
 double Softsign(double x, double, double) { return x / (1 + std::abs(x)); }
 double Softplus(double x, double, double) {
   return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
@@ -45,9 +41,7 @@ Value* BuildLeakyRelu(P& p, Value* x, double a, double) {
 Value* BuildThresholdedRelu(P& p, Value* x, double a, double) {
   return p.Where(p.Greater(x, a), x, 0);
 }
-Value* BuildScaledTanh(P& p, Value* x, double a, double b) {
-  return p.Mul(p.Tanh(p.Mul(x, b)), a);
-}
+Value* BuildScaledTanh(P& p, Value* x, double a, double b) { return p.Mul(p.Tanh(p.Mul(x, b)), a); }
 Value* BuildHardSigmoid(P& p, Value* x, double a, double b) {
   return p.Minimum(p.Maximum(BuildAffine(p, x, a, b), 0), 1);
 }
@@ -87,16 +81,14 @@ int64_t NumDirections(const Attrs& attrs) {
   return attrs.Str("direction") == "bidirectional" ? 2 : 1;
 }
 
-absl::StatusOr<std::vector<Activation>> FindActivations(const Attrs& attrs,
-                                                        const Recurrence& op) {
+absl::StatusOr<std::vector<Activation>> FindActivations(const Attrs& attrs, const Recurrence& op) {
   std::vector<std::string> names = attrs.Strs("activations");
   const size_t want = op.activations.size() * NumDirections(attrs);
   while (attrs.Strs("activations").empty() && names.size() < want) {
     names.insert(names.end(), op.activations.begin(), op.activations.end());
   }
   if (names.size() != want) {
-    return Invalid("activations must have ", want, " entries, got ",
-                   names.size());
+    return Invalid("activations must have ", want, " entries, got ", names.size());
   }
   const std::vector<double>& alphas = attrs.Floats("activation_alpha");
   const std::vector<double>& betas = attrs.Floats("activation_beta");
@@ -131,14 +123,12 @@ absl::StatusOr<Activation> Activation::Find(absl::string_view name) {
 
 SymInt Directions(const OpArgs& args) { return NumDirections(args.attrs()); }
 
-absl::Status CheckDims(const OpArgs& args, int i,
-                       absl::Span<const SymInt> dims) {
+absl::Status CheckDims(const OpArgs& args, int i, absl::Span<const SymInt> dims) {
   if (!args.has(i)) return absl::OkStatus();
   WEFT_RETURN_IF_ERROR(CheckRank(args, i, static_cast<int>(dims.size())));
   for (size_t d = 0; d < dims.size(); ++d) {
-    WEFT_RETURN_IF_ERROR(CheckEqualSizes(
-        args, args.type(i).dim(static_cast<int>(d)), dims[d],
-        absl::StrCat(OperandName(args, i), " in dim ", d)));
+    WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, args.type(i).dim(static_cast<int>(d)), dims[d],
+                                         absl::StrCat(OperandName(args, i), " in dim ", d)));
   }
   return absl::OkStatus();
 }
@@ -146,10 +136,8 @@ absl::Status CheckDims(const OpArgs& args, int i,
 absl::Status VerifyRecurrent(const OpArgs& args, const Recurrence& op) {
   const Attrs attrs = args.attrs();
   const std::string& direction = attrs.Str("direction");
-  if (direction != "forward" && direction != "reverse" &&
-      direction != "bidirectional") {
-    return Invalid("direction must be forward, reverse or bidirectional, got ",
-                   direction);
+  if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {
+    return Invalid("direction must be forward, reverse or bidirectional, got ", direction);
   }
   WEFT_RETURN_IF_ERROR(FindActivations(attrs, op).status());
   if (attrs.Int("hidden_size") < 1) {
@@ -201,22 +189,19 @@ RecurrentEval::RecurrentEval(EvalContext& c, const Recurrence& op, int cell)
   activations_ = *std::move(activations);
 }
 
-double RecurrentEval::InputBias(int64_t direction, int64_t gate,
-                                int64_t j) const {
+double RecurrentEval::InputBias(int64_t direction, int64_t gate, int64_t j) const {
   if (b_.empty()) return 0;
   return b_[(direction * 2 * gates_ + gate) * hidden_ + j];
 }
 
-double RecurrentEval::StateBias(int64_t direction, int64_t gate,
-                                int64_t j) const {
+double RecurrentEval::StateBias(int64_t direction, int64_t gate, int64_t j) const {
   if (b_.empty()) return 0;
   return b_[((direction * 2 + 1) * gates_ + gate) * hidden_ + j];
 }
 
 double RecurrentEval::TimesState(int64_t direction, int64_t gate, int64_t j,
                                  const std::vector<double>& h) const {
-  const double* row =
-      &r_[((direction * gates_ + gate) * hidden_ + j) * hidden_];
+  const double* row = &r_[((direction * gates_ + gate) * hidden_ + j) * hidden_];
   double sum = 0;
   for (int64_t k = 0; k < hidden_; ++k) sum += row[k] * h[k];
   return sum;
@@ -232,8 +217,7 @@ absl::StatusOr<std::vector<int64_t>> RecurrentEval::Lengths() const {
   std::vector<int64_t> lengths = c_.in(4).ReadInts();
   for (int64_t n : lengths) {
     if (n >= 0 && n <= length_) continue;
-    return Invalid("sequence_lens has ", n, ", which is not between 0 and ",
-                   length_);
+    return Invalid("sequence_lens has ", n, ", which is not between 0 and ", length_);
   }
   return lengths;
 }
@@ -243,21 +227,18 @@ std::vector<double> RecurrentEval::InputProducts() const {
   const std::vector<double> x = Read<double>(c_.in(0));
   const std::vector<double> w = Read<double>(c_.in(1));
   const int64_t rows = gates_ * hidden_;
-  return Multiply<double>(
-      {directions_, length_ * batch_, rows, input_,
-       [&](int64_t) { return x.data(); },
-       [&](int64_t i, const Panel& panel, double* to) {
-         CopyTransposedPanel(w.data() + i * rows * input_, input_, panel, to);
-       }});
+  return Multiply<double>({directions_, length_ * batch_, rows, input_,
+                           [&](int64_t) { return x.data(); },
+                           [&](int64_t i, const Panel& panel, double* to) {
+                             CopyTransposedPanel(w.data() + i * rows * input_, input_, panel, to);
+                           }});
 }
 
-std::vector<double> RecurrentEval::State(int operand, int64_t direction,
-                                         int64_t sequence) const {
+std::vector<double> RecurrentEval::State(int operand, int64_t direction, int64_t sequence) const {
   std::vector<double> state(hidden_, 0);
   if (operand < 0 || !c_.has(operand)) return state;
   for (int64_t j = 0; j < hidden_; ++j) {
-    state[j] =
-        c_.in(operand).DoubleAt((direction * batch_ + sequence) * hidden_ + j);
+    state[j] = c_.in(operand).DoubleAt((direction * batch_ + sequence) * hidden_ + j);
   }
   return state;
 }
@@ -265,8 +246,7 @@ std::vector<double> RecurrentEval::State(int operand, int64_t direction,
 absl::Status RecurrentEval::Run(absl::FunctionRef<void(const Step&)> step) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> lengths, Lengths());
   const std::vector<double> products = InputProducts();
-  const int64_t per_direction = static_cast<int64_t>(activations_.size()) /
-                                directions_;
+  const int64_t per_direction = static_cast<int64_t>(activations_.size()) / directions_;
   std::vector<double> y(c_.out(0).numel(), 0);
   std::vector<double> y_h(c_.out(1).numel(), 0);
   std::vector<double> y_c(y_h.size(), 0);
@@ -278,12 +258,9 @@ absl::Status RecurrentEval::Run(absl::FunctionRef<void(const Step&)> step) {
     std::vector<double> cell = State(cell_, d, s);
     for (int64_t i = 0; i < lengths[s]; ++i) {
       const int64_t t = reverse ? lengths[s] - 1 - i : i;
-      const double* x =
-          &products[((d * length_ + t) * batch_ + s) * gates_ * hidden_];
-      step({d, x, &h, cell_ < 0 ? nullptr : &cell,
-            &activations_[d * per_direction]});
-      std::copy(h.begin(), h.end(),
-                &y[((t * directions_ + d) * batch_ + s) * hidden_]);
+      const double* x = &products[((d * length_ + t) * batch_ + s) * gates_ * hidden_];
+      step({d, x, &h, cell_ < 0 ? nullptr : &cell, &activations_[d * per_direction]});
+      std::copy(h.begin(), h.end(), &y[((t * directions_ + d) * batch_ + s) * hidden_]);
     }
     std::copy(h.begin(), h.end(), &y_h[at * hidden_]);
     std::copy(cell.begin(), cell.end(), &y_c[at * hidden_]);

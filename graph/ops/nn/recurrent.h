@@ -30,8 +30,7 @@ struct Recurrence {
 
 absl::Status VerifyRecurrent(const OpArgs& args, const Recurrence& op);
 // Operand i has these dims: "initial_h in dim 1: 2 and 3 differ".
-absl::Status CheckDims(const OpArgs& args, int i,
-                       absl::Span<const SymInt> dims);
+absl::Status CheckDims(const OpArgs& args, int i, absl::Span<const SymInt> dims);
 SymInt Directions(const OpArgs& args);
 // The types of y and y_h.
 Types RecurrentTypes(const OpArgs& args);
@@ -60,8 +59,7 @@ class Activation {
 
 // Those of all directions. Each function takes the next alpha, and the next
 // beta, if it has one.
-absl::StatusOr<std::vector<Activation>> FindActivations(const Attrs& attrs,
-                                                        const Recurrence& op);
+absl::StatusOr<std::vector<Activation>> FindActivations(const Attrs& attrs, const Recurrence& op);
 
 // One step of one sequence, in double.
 struct Step {
@@ -89,8 +87,7 @@ class RecurrentEval {
   double InputBias(int64_t direction, int64_t gate, int64_t j) const;
   double StateBias(int64_t direction, int64_t gate, int64_t j) const;
   // Row (gate, j) of r times `h`.
-  double TimesState(int64_t direction, int64_t gate, int64_t j,
-                    const std::vector<double>& h) const;
+  double TimesState(int64_t direction, int64_t gate, int64_t j, const std::vector<double>& h) const;
   double Clip(double v) const;
 
   // Runs `step` over all sequences and writes y, y_h and, with a cell, y_c.
@@ -99,8 +96,7 @@ class RecurrentEval {
  private:
   absl::StatusOr<std::vector<int64_t>> Lengths() const;
   std::vector<double> InputProducts() const;
-  std::vector<double> State(int operand, int64_t direction,
-                            int64_t sequence) const;
+  std::vector<double> State(int operand, int64_t direction, int64_t sequence) const;
 
   EvalContext& c_;
   int cell_;

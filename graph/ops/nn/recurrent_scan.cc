@@ -66,8 +66,7 @@ class RecurrentScan {
     std::vector<Value*> results;
     for (size_t i = 0; i < parts.size(); ++i) {
       const int64_t dim = i == 0 ? 1 : 0;
-      results.push_back(
-          Convert(b_, b_.Op(cat, parts[i], {{"dim", dim}}), args_.type(0).dtype()));
+      results.push_back(Convert(b_, b_.Op(cat, parts[i], {{"dim", dim}}), args_.type(0).dtype()));
     }
     return results;
   }
@@ -106,11 +105,12 @@ class RecurrentScan {
   void CheckLengths() {
     if (!args_.has(4)) return;
     Value* lengths = args_.operand(4);
-    Value* most = b_.Op(sym_constant, {}, {{"values", std::vector<SymInt>{length_}},
-                                           {"size", std::vector<int64_t>()},
-                                           {"dtype", DType::kI32}});
-    Value* in_range = b_.Op(logical_and, {b_.Op(ge, {lengths, b_.Scalar(DType::kI32, 0)}),
-                                          b_.Op(le, {lengths, most})});
+    Value* most = b_.Op(sym_constant, {},
+                        {{"values", std::vector<SymInt>{length_}},
+                         {"size", std::vector<int64_t>()},
+                         {"dtype", DType::kI32}});
+    Value* in_range = b_.Op(
+        logical_and, {b_.Op(ge, {lengths, b_.Scalar(DType::kI32, 0)}), b_.Op(le, {lengths, most})});
     b_.Ops(runtime_assert, {b_.Op(all, {in_range})},
            {{"message", "sequence_lens must lie between 0 and the length"}});
   }
@@ -184,10 +184,9 @@ class RecurrentScan {
       if (within != nullptr) within = Flip(within);
     }
     if (!b_.status().ok()) return;
-    const auto results =
-        Scan(state, x, within, Operand(2, d, {SymInt(rows_), SymInt(hidden_)}), state_bias,
-             Operand(spec_.peepholes, d, {SymInt(3 * hidden_)}),
-             absl::MakeConstSpan(activations_).subspan(d * n, n));
+    const auto results = Scan(state, x, within, Operand(2, d, {SymInt(rows_), SymInt(hidden_)}),
+                              state_bias, Operand(spec_.peepholes, d, {SymInt(3 * hidden_)}),
+                              absl::MakeConstSpan(activations_).subspan(d * n, n));
     if (results.empty()) return;
     Value* y = reverse ? Flip(results.back()) : results.back();
     AddPart(y, 1, &(*parts)[0]);

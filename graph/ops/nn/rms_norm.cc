@@ -12,12 +12,11 @@ namespace {
 std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
   const DType dtype = args.type(0).dtype();
   const DType wide = ComputeDType(dtype);
-  const std::vector<int64_t> dims = LastDims(
-      args.type(0).rank(), args.attrs().Syms("normalized_shape").size());
+  const std::vector<int64_t> dims =
+      LastDims(args.type(0).rank(), args.attrs().Syms("normalized_shape").size());
   Value* x = Convert(b, args.operand(0), wide);
   Value* squares = Reduce(b, mean, b.Op(mul, {x, x}), dims);
-  Value* rms =
-      b.Op(rsqrt, {WithScalar(b, add, squares, args.attrs().Float("eps"))});
+  Value* rms = b.Op(rsqrt, {WithScalar(b, add, squares, args.attrs().Float("eps"))});
   Value* y = b.Op(mul, {x, rms});
   if (args.has(1)) y = b.Op(mul, {y, Convert(b, args.operand(1), wide)});
   return {Convert(b, y, dtype)};
@@ -42,16 +41,16 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 WEFT_DEFINE_OP(rms_norm,
-    OpSpec("rms_norm(Tensor input, Tensor? weight, SymInt[] normalized_shape, "
-           "float eps=1e-05) -> Tensor",
-           "input / sqrt(mean(input^2) + eps) * weight over the last dims, "
-           "those that normalized_shape lists; floats of less than 32 bits are "
-           "computed in f32. ATen: aten::rms_norm; ONNX: RMSNormalization-23.")
-        .Verify(VerifyLastDims)
-        .Infer(InferSame)
-        .Decompose(Decompose)
-        .Eval(Eval)
-        .Samples(R"(
+               OpSpec("rms_norm(Tensor input, Tensor? weight, SymInt[] normalized_shape, "
+                      "float eps=1e-05) -> Tensor",
+                      "input / sqrt(mean(input^2) + eps) * weight over the last dims, "
+                      "those that normalized_shape lists; floats of less than 32 bits are "
+                      "computed in f32. ATen: aten::rms_norm; ONNX: RMSNormalization-23.")
+                   .Verify(VerifyLastDims)
+                   .Infer(InferSame)
+                   .Decompose(Decompose)
+                   .Eval(Eval)
+                   .Samples(R"(
 rms_norm(f32[2, 3, 8], f32[8], normalized_shape=[8])
 rms_norm(f32[2, 3, 4], f32[3, 4], normalized_shape=[3, 4], eps=0.01)
 rms_norm(f64[2, 6], none, normalized_shape=[6])

@@ -17,9 +17,8 @@ absl::Status Eval(EvalContext& c) {
   return eval.Run([&](const Step& s) {
     const std::vector<double> before = *s.h;
     for (int64_t j = 0; j < eval.hidden(); ++j) {
-      (*s.h)[j] = s.activations[0](
-          eval.Clip(s.x[j] + eval.TimesState(s.direction, 0, j, before) +
-                    eval.Bias(s.direction, 0, j)));
+      (*s.h)[j] = s.activations[0](eval.Clip(s.x[j] + eval.TimesState(s.direction, 0, j, before) +
+                                             eval.Bias(s.direction, 0, j)));
     }
   });
 }
@@ -33,21 +32,20 @@ std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(rnn,
-    OpSpec("rnn(Tensor x, Tensor w, Tensor r, Tensor? b, "
-           "Tensor? sequence_lens, Tensor? initial_h, "
-           "str direction=\"forward\", int hidden_size, "
-           "str[] activations=[], float[] activation_alpha=[], "
-           "float[] activation_beta=[], float clip=0) -> "
-           "(Tensor y, Tensor y_h)",
-           "ONNX: RNN-22 with layout 0, in all of its forms. No activations "
-           "means Tanh. clip bounds the arguments of activations unless it is "
-           "0. What lies after the end of a sequence is 0.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Decompose(Decompose)
-        .Eval(Eval)
-        .Samples(R"(
+WEFT_DEFINE_OP(rnn, OpSpec("rnn(Tensor x, Tensor w, Tensor r, Tensor? b, "
+                           "Tensor? sequence_lens, Tensor? initial_h, "
+                           "str direction=\"forward\", int hidden_size, "
+                           "str[] activations=[], float[] activation_alpha=[], "
+                           "float[] activation_beta=[], float clip=0) -> "
+                           "(Tensor y, Tensor y_h)",
+                           "ONNX: RNN-22 with layout 0, in all of its forms. No activations "
+                           "means Tanh. clip bounds the arguments of activations unless it is "
+                           "0. What lies after the end of a sequence is 0.")
+                        .Verify(Verify)
+                        .Infer(Infer)
+                        .Decompose(Decompose)
+                        .Eval(Eval)
+                        .Samples(R"(
 rnn(f32[3, 2, 4], f32[1, 5, 4], f32[1, 5, 5], none, none, none, hidden_size=5)
 rnn(f32[3, 2, 4], f32[1, 5, 4], f32[1, 5, 5], f32[1, 10], i32[2]{3, 1}, f32[1, 2, 5], direction="reverse", hidden_size=5, clip=0.5)
 rnn(f32[3, 2, 4], f32[2, 2, 4], f32[2, 2, 2], f32[2, 4], none, none, direction="bidirectional", hidden_size=2, activations=["Softplus", "ThresholdedRelu"], activation_alpha=[0.3])

@@ -17,8 +17,8 @@ absl::Status Verify(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckSameDType(args));
   WEFT_RETURN_IF_ERROR(CheckFloat(args, 0));
   WEFT_RETURN_IF_ERROR(CheckRankAtLeast(args, 0, 1));
-  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, Mod(args.type(0).dims().back(), 2),
-                                       0, "the last size of x modulo 2"));
+  WEFT_RETURN_IF_ERROR(
+      CheckEqualSizes(args, Mod(args.type(0).dims().back(), 2), 0, "the last size of x modulo 2"));
   const std::vector<SymInt> dims = PairDims(args);
   for (int i : {1, 2}) {
     const Type angle = args.type(i);
@@ -76,12 +76,10 @@ absl::Status Eval(EvalContext& c) {
   dims.back() /= 2;
   const int64_t half = dims.back();
   ForEachOffset<2>(dims,
-                   {BroadcastStrides(c.in(1).dims(), dims),
-                    BroadcastStrides(c.in(2).dims(), dims)},
+                   {BroadcastStrides(c.in(1).dims(), dims), BroadcastStrides(c.in(2).dims(), dims)},
                    [&](int64_t i, const std::array<int64_t, 2>& at) {
                      const int64_t row = i / half * half * 2;
-                     const int64_t re =
-                         interleaved ? 2 * i : row + i % half;
+                     const int64_t re = interleaved ? 2 * i : row + i % half;
                      const int64_t im = interleaved ? re + 1 : re + half;
                      const double u = x[re];
                      const double v = x[im];
@@ -95,18 +93,18 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 WEFT_DEFINE_OP(rotary_embedding,
-    OpSpec("rotary_embedding(Tensor x, Tensor cos, Tensor sin, "
-           "bool interleaved=False) -> Tensor",
-           "Pairs (u, v) of features in the last dim become "
-           "(u cos - v sin, u sin + v cos); cos and sin broadcast to one "
-           "element a pair. A pair is elements i and i + size / 2 or, "
-           "interleaved, 2i and 2i + 1. Floats of less than 32 bits are "
-           "computed in f32. ONNX: the rotation of RotaryEmbedding-23.")
-        .Verify(Verify)
-        .Infer(InferSame)
-        .Decompose(Decompose)
-        .Eval(Eval)
-        .Samples(R"(
+               OpSpec("rotary_embedding(Tensor x, Tensor cos, Tensor sin, "
+                      "bool interleaved=False) -> Tensor",
+                      "Pairs (u, v) of features in the last dim become "
+                      "(u cos - v sin, u sin + v cos); cos and sin broadcast to one "
+                      "element a pair. A pair is elements i and i + size / 2 or, "
+                      "interleaved, 2i and 2i + 1. Floats of less than 32 bits are "
+                      "computed in f32. ONNX: the rotation of RotaryEmbedding-23.")
+                   .Verify(Verify)
+                   .Infer(InferSame)
+                   .Decompose(Decompose)
+                   .Eval(Eval)
+                   .Samples(R"(
 rotary_embedding(f32[2, 3, 5, 8], f32[5, 4], f32[5, 4])
 rotary_embedding(f32[2, 3, 5, 8], f32[2, 1, 5, 4], f32[5, 1], interleaved=true)
 rotary_embedding(f64[6], f64[3], f64[1])

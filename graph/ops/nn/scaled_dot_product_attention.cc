@@ -33,8 +33,8 @@ absl::Status VerifyMask(const OpArgs& args) {
     fits = MayBroadcastTo(args, mask.dim(d), dims[shift + d]);
   }
   if (fits) return absl::OkStatus();
-  return Invalid("attn_mask of ", mask.ToString(),
-                 " does not broadcast to the scores of ", ToString(dims));
+  return Invalid("attn_mask of ", mask.ToString(), " does not broadcast to the scores of ",
+                 ToString(dims));
 }
 
 absl::Status Verify(const OpArgs& args) {
@@ -50,18 +50,15 @@ absl::Status Verify(const OpArgs& args) {
   const Type key = args.type(1);
   const Type value = args.type(2);
   for (int d = 0; d + 1 < rank; ++d) {
-    WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, key.dim(d), value.dim(d),
-                                         absl::StrCat("key and value in dim ", d)));
+    WEFT_RETURN_IF_ERROR(
+        CheckEqualSizes(args, key.dim(d), value.dim(d), absl::StrCat("key and value in dim ", d)));
     if (d + 2 == rank) break;
     const bool heads = gqa && d + 3 == rank;
     WEFT_RETURN_IF_ERROR(CheckEqualSizes(
-        args, heads ? Mod(query.dim(d), key.dim(d)) : query.dim(d),
-        heads ? SymInt(0) : key.dim(d),
-        heads ? "heads of query modulo those of key"
-              : absl::StrCat("query and key in dim ", d)));
+        args, heads ? Mod(query.dim(d), key.dim(d)) : query.dim(d), heads ? SymInt(0) : key.dim(d),
+        heads ? "heads of query modulo those of key" : absl::StrCat("query and key in dim ", d)));
   }
-  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, query.dim(rank - 1),
-                                       key.dim(rank - 1),
+  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, query.dim(rank - 1), key.dim(rank - 1),
                                        "the features of query and key"));
   return VerifyMask(args);
 }
@@ -98,12 +95,10 @@ Value* Scale(Builder& b, const OpArgs& args, DType dtype) {
   }
   const SymInt features = args.type(0).dims().back();
   if (features.is_constant()) {
-    return b.Scalar(dtype,
-                    1 / std::sqrt(static_cast<double>(features.value())));
+    return b.Scalar(dtype, 1 / std::sqrt(static_cast<double>(features.value())));
   }
   Value* size = b.Op(sym_constant, {},
-                     {{"values", std::vector<SymInt>{features}},
-                      {"size", std::vector<int64_t>{}}});
+                     {{"values", std::vector<SymInt>{features}}, {"size", std::vector<int64_t>{}}});
   return b.Op(rsqrt, {Convert(b, size, dtype)});
 }
 
@@ -119,9 +114,8 @@ Value* MaskScores(Builder& b, const OpArgs& args, Value* scores) {
   Value* hidden = b.Scalar(dtype, -kInf);
   if (args.has(3)) {
     Value* mask = args.operand(3);
-    scores = args.type(3).dtype() == DType::kBool
-                 ? b.Op(where, {mask, scores, hidden})
-                 : b.Op(add, {scores, Convert(b, mask, dtype)});
+    scores = args.type(3).dtype() == DType::kBool ? b.Op(where, {mask, scores, hidden})
+                                                  : b.Op(add, {scores, Convert(b, mask, dtype)});
   }
   if (args.attrs().Bool("is_causal")) {
     const std::vector<SymInt> dims = ScoreDims(args);
@@ -149,8 +143,7 @@ std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
   Value* weights = b.Op(softmax, {scores}, {{"dim", -1}});
   if (masked) {
     // A query that sees no key has weights of 0, not NaN.
-    weights = b.Op(where, {WithScalar(b, eq, scores, -kInf),
-                           b.Scalar(wide, 0), weights});
+    weights = b.Op(where, {WithScalar(b, eq, scores, -kInf), b.Scalar(wide, 0), weights});
   }
   return {Convert(b, b.Op(matmul, {weights, value}), dtype)};
 }
@@ -168,15 +161,16 @@ Problem ProblemOf(const EvalContext& c) {
   const HostTensor& value = c.in(2);
   const int rank = query.rank();
   const int64_t batches = Numel(query.dims().first(rank - 2));
-  const int64_t shared =
-      batches / std::max<int64_t>(1, Numel(value.dims().first(rank - 2)));
-  return {batches,           shared,
-          query.dim(rank - 2), value.dim(rank - 2),
-          query.dim(rank - 1), value.dim(rank - 1)};
+  const int64_t shared = batches / std::max<int64_t>(1, Numel(value.dims().first(rank - 2)));
+  return {batches,
+          shared,
+          query.dim(rank - 2),
+          value.dim(rank - 2),
+          query.dim(rank - 1),
+          value.dim(rank - 1)};
 }
 
-void AddMask(const EvalContext& c, const Problem& p,
-             std::vector<double>* scores) {
+void AddMask(const EvalContext& c, const Problem& p, std::vector<double>* scores) {
   if (c.has(3)) {
     const std::vector<double> mask = Read<double>(c.in(3));
     const bool is_bool = c.in(3).dtype() == DType::kBool;
@@ -214,19 +208,18 @@ void SoftmaxRow(double* v, int64_t n) {
 absl::Status Eval(EvalContext& c) {
   const Problem p = ProblemOf(c);
   const double softcap = c.attrs().Float("softcap");
-  const double scale = c.attrs().Has("scale")
-                           ? c.attrs().Float("scale")
-                           : 1 / std::sqrt(static_cast<double>(p.features));
+  const double scale = c.attrs().Has("scale") ? c.attrs().Float("scale")
+                                              : 1 / std::sqrt(static_cast<double>(p.features));
   const std::vector<double> query = Read<double>(c.in(0));
   const std::vector<double> key = Read<double>(c.in(1));
   const std::vector<double> value = Read<double>(c.in(2));
-  std::vector<double> scores = Multiply<double>(
-      {p.batches, p.queries, p.keys, p.features,
-       [&](int64_t i) { return query.data() + i * p.queries * p.features; },
-       [&](int64_t i, const Panel& panel, double* to) {
-         CopyTransposedPanel(key.data() + i / p.shared * p.keys * p.features,
-                             p.features, panel, to);
-       }});
+  std::vector<double> scores =
+      Multiply<double>({p.batches, p.queries, p.keys, p.features,
+                        [&](int64_t i) { return query.data() + i * p.queries * p.features; },
+                        [&](int64_t i, const Panel& panel, double* to) {
+                          CopyTransposedPanel(key.data() + i / p.shared * p.keys * p.features,
+                                              p.features, panel, to);
+                        }});
   for (double& v : scores) {
     v *= scale;
     if (softcap > 0) v = softcap * std::tanh(v / softcap);
@@ -237,14 +230,12 @@ absl::Status Eval(EvalContext& c) {
       SoftmaxRow(scores.data() + i * p.keys, p.keys);
     }
   });
-  Write(Multiply<double>(
-            {p.batches, p.queries, p.value_features, p.keys,
-             [&](int64_t i) { return scores.data() + i * p.queries * p.keys; },
-             [&](int64_t i, const Panel& panel, double* to) {
-               CopyPanel(
-                   value.data() + i / p.shared * p.keys * p.value_features,
-                   p.value_features, panel, to);
-             }}),
+  Write(Multiply<double>({p.batches, p.queries, p.value_features, p.keys,
+                          [&](int64_t i) { return scores.data() + i * p.queries * p.keys; },
+                          [&](int64_t i, const Panel& panel, double* to) {
+                            CopyPanel(value.data() + i / p.shared * p.keys * p.value_features,
+                                      p.value_features, panel, to);
+                          }}),
         &c.out(0));
   return absl::OkStatus();
 }
@@ -252,25 +243,25 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 WEFT_DEFINE_OP(scaled_dot_product_attention,
-    OpSpec("scaled_dot_product_attention(Tensor query, Tensor key, "
-           "Tensor value, Tensor? attn_mask, bool is_causal=False, "
-           "float? scale=None, float softcap=0, bool enable_gqa=False) -> "
-           "Tensor",
-           "softmax(mask(cap(query key^T scale))) value over the last two dims "
-           "of [batch..., heads, length, features]. scale is 1 / "
-           "sqrt(features) when absent; cap(x) = softcap tanh(x / softcap) "
-           "unless softcap is 0. A mask of bools says which keys a query sees, "
-           "one of floats is added; is_causal hides key j from query i < j. A "
-           "query that sees no key gives 0. With enable_gqa the heads of key "
-           "and value are shared by consecutive heads of query. Floats of less "
-           "than 32 bits are computed in f32. ATen: "
-           "aten::scaled_dot_product_attention, without dropout; ONNX: "
-           "Attention-24.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Decompose(Decompose)
-        .Eval(Eval)
-        .Samples(R"(
+               OpSpec("scaled_dot_product_attention(Tensor query, Tensor key, "
+                      "Tensor value, Tensor? attn_mask, bool is_causal=False, "
+                      "float? scale=None, float softcap=0, bool enable_gqa=False) -> "
+                      "Tensor",
+                      "softmax(mask(cap(query key^T scale))) value over the last two dims "
+                      "of [batch..., heads, length, features]. scale is 1 / "
+                      "sqrt(features) when absent; cap(x) = softcap tanh(x / softcap) "
+                      "unless softcap is 0. A mask of bools says which keys a query sees, "
+                      "one of floats is added; is_causal hides key j from query i < j. A "
+                      "query that sees no key gives 0. With enable_gqa the heads of key "
+                      "and value are shared by consecutive heads of query. Floats of less "
+                      "than 32 bits are computed in f32. ATen: "
+                      "aten::scaled_dot_product_attention, without dropout; ONNX: "
+                      "Attention-24.")
+                   .Verify(Verify)
+                   .Infer(Infer)
+                   .Decompose(Decompose)
+                   .Eval(Eval)
+                   .Samples(R"(
 scaled_dot_product_attention(f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 6], none)
 scaled_dot_product_attention(f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 6], f32[4, 5])
 scaled_dot_product_attention(f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 6], bool[2, 1, 4, 5], scale=0.5)

@@ -9,12 +9,12 @@ namespace {
 
 absl::Status Verify(const OpArgs& args) {
   const DType quantized = args.type(0).dtype();
-  const bool ok = IsInt(quantized) ? DTypeBits(quantized) <= 32
-                                   : DTypeBits(quantized) == 8;
+  const bool ok = IsInt(quantized) ? DTypeBits(quantized) <= 32 : DTypeBits(quantized) == 8;
   if (!ok || quantized == DType::kBool) {
-    return Invalid("self must be of integers of at most 32 bits or 8-bit "
-                   "floats, got ",
-                   DTypeName(quantized));
+    return Invalid(
+        "self must be of integers of at most 32 bits or 8-bit "
+        "floats, got ",
+        DTypeName(quantized));
   }
   const DType dtype = args.attrs().Dtype("dtype");
   if (!IsFloat(dtype)) {
@@ -40,7 +40,7 @@ std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
   Value* x = args.operand(0);
   if (args.has(2)) {
     // The difference of two integers is exact.
-    const DType exact = !IsInt(quantized)          ? wide
+    const DType exact = !IsInt(quantized)           ? wide
                         : DTypeBits(quantized) < 32 ? DType::kI32
                                                     : DType::kI64;
     Value* zero_point = Convert(b, args.operand(2), exact);
@@ -70,18 +70,18 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 WEFT_DEFINE_OP(dequantize_linear,
-    OpSpec("dequantize_linear(Tensor self, Tensor scale, Tensor? zero_point, "
-           "ScalarType dtype=f32, int axis=1, int block_size=0) -> Tensor",
-           "(self - zero_point) * scale, with scales as in quantize_linear; "
-           "the product rounds to f32, or f64 where scale or the result is "
-           "f64, and then to dtype. ONNX: DequantizeLinear-23; ATen: "
-           "quantized_decomposed::dequantize_per_tensor and "
-           "dequantize_per_channel.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Decompose(Decompose)
-        .Eval(Eval)
-        .Samples(R"(
+               OpSpec("dequantize_linear(Tensor self, Tensor scale, Tensor? zero_point, "
+                      "ScalarType dtype=f32, int axis=1, int block_size=0) -> Tensor",
+                      "(self - zero_point) * scale, with scales as in quantize_linear; "
+                      "the product rounds to f32, or f64 where scale or the result is "
+                      "f64, and then to dtype. ONNX: DequantizeLinear-23; ATen: "
+                      "quantized_decomposed::dequantize_per_tensor and "
+                      "dequantize_per_channel.")
+                   .Verify(Verify)
+                   .Infer(Infer)
+                   .Decompose(Decompose)
+                   .Eval(Eval)
+                   .Samples(R"(
 dequantize_linear(u8[2, 3, 4]{0..255}, f32[]{1.7}, u8[]{128})
 dequantize_linear(i8[2, 3, 4]{-128..127}, f32[1]{1.7}, none)
 dequantize_linear(i8[2, 3, 4]{-128..127}, f32[3]{0.1..0.3}, i8[3])

@@ -14,9 +14,10 @@ absl::Status Verify(const OpArgs& args) {
   const DType dtype = args.attrs().Dtype("dtype");
   const bool ok = IsInt(dtype) ? DTypeBits(dtype) <= 32 : DTypeBits(dtype) == 8;
   if (!ok || dtype == DType::kBool) {
-    return Invalid("dtype must be an integer of at most 32 bits or an 8-bit "
-                   "float, got ",
-                   DTypeName(dtype));
+    return Invalid(
+        "dtype must be an integer of at most 32 bits or an 8-bit "
+        "float, got ",
+        DTypeName(dtype));
   }
   if (args.type(0).dtype() != DType::kI32) {
     WEFT_RETURN_IF_ERROR(CheckFloat(args, 0));
@@ -32,10 +33,9 @@ std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
   const DType dtype = args.attrs().Dtype("dtype");
   const DType scale_dtype = args.type(1).dtype();
   // f64 holds every integer of 32 bits, f32 those of 16.
-  const DType wide =
-      DTypeBits(dtype) == 32 ? DType::kF64 : ComputeDType(scale_dtype);
-  Value* y = b.Op(div, {Convert(b, args.operand(0), scale_dtype),
-                        BroadcastScale(b, args, args.operand(1))});
+  const DType wide = DTypeBits(dtype) == 32 ? DType::kF64 : ComputeDType(scale_dtype);
+  Value* y = b.Op(
+      div, {Convert(b, args.operand(0), scale_dtype), BroadcastScale(b, args, args.operand(1))});
   if (IsInt(dtype)) y = b.Op(round, {y});
   y = Convert(b, y, wide);
   if (args.has(2)) {
@@ -43,12 +43,10 @@ std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
     y = b.Op(add, {y, BroadcastScale(b, args, zero_point)});
   }
   if (IsInt(dtype)) {
-    y = b.Op(clamp,
-             {y, b.Scalar(wide, static_cast<double>(IntMin(dtype))),
-              b.Scalar(wide, static_cast<double>(IntMax(dtype)))});
+    y = b.Op(clamp, {y, b.Scalar(wide, static_cast<double>(IntMin(dtype))),
+                     b.Scalar(wide, static_cast<double>(IntMax(dtype)))});
   }
-  return {b.Op(convert, {y}, {{"dtype", dtype},
-                              {"saturate", args.attrs().Bool("saturate")}})};
+  return {b.Op(convert, {y}, {{"dtype", dtype}, {"saturate", args.attrs().Bool("saturate")}})};
 }
 
 absl::Status Eval(EvalContext& c) {
@@ -79,22 +77,22 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 WEFT_DEFINE_OP(quantize_linear,
-    OpSpec("quantize_linear(Tensor self, Tensor scale, Tensor? zero_point, "
-           "ScalarType dtype, int axis=1, int block_size=0, "
-           "bool saturate=True) -> Tensor",
-           "self / scale, rounded to the nearest even integer, plus "
-           "zero_point, clamped to the range of dtype; for 8-bit floats the "
-           "quotient is converted as `saturate` says. The quotient rounds to "
-           "the dtype of scale. One scale is for the whole tensor, a vector of "
-           "them for the slices along axis, and with block_size they are for "
-           "blocks along axis. ONNX: QuantizeLinear-23; ATen: "
-           "quantized_decomposed::quantize_per_tensor and "
-           "quantize_per_channel, which multiply by 1 / scale.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Decompose(Decompose)
-        .Eval(Eval)
-        .Samples(R"(
+               OpSpec("quantize_linear(Tensor self, Tensor scale, Tensor? zero_point, "
+                      "ScalarType dtype, int axis=1, int block_size=0, "
+                      "bool saturate=True) -> Tensor",
+                      "self / scale, rounded to the nearest even integer, plus "
+                      "zero_point, clamped to the range of dtype; for 8-bit floats the "
+                      "quotient is converted as `saturate` says. The quotient rounds to "
+                      "the dtype of scale. One scale is for the whole tensor, a vector of "
+                      "them for the slices along axis, and with block_size they are for "
+                      "blocks along axis. ONNX: QuantizeLinear-23; ATen: "
+                      "quantized_decomposed::quantize_per_tensor and "
+                      "quantize_per_channel, which multiply by 1 / scale.")
+                   .Verify(Verify)
+                   .Infer(Infer)
+                   .Decompose(Decompose)
+                   .Eval(Eval)
+                   .Samples(R"(
 quantize_linear(f32[2, 3, 4]{-300..300}, f32[]{1.7}, u8[]{128}, dtype=u8)
 quantize_linear(f32[7]{-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 3.5}, f32[1]{1}, none, dtype=i8)
 quantize_linear(f32[2, 3, 4]{-300..300}, f32[3]{0.5, 1, 2}, i8[3]{-1, 0, 5}, dtype=i8)

@@ -20,10 +20,9 @@ absl::Status CheckBlocks(const OpArgs& args, int axis, int64_t block_size) {
   const Type scale = args.type(1);
   WEFT_RETURN_IF_ERROR(CheckRank(args, 1, self.rank()));
   for (int d = 0; d < self.rank(); ++d) {
-    const SymInt want =
-        d == axis ? CeilDiv(self.dim(d), block_size) : self.dim(d);
-    WEFT_RETURN_IF_ERROR(CheckEqualSizes(
-        args, scale.dim(d), want, absl::StrCat("scale in dim ", d)));
+    const SymInt want = d == axis ? CeilDiv(self.dim(d), block_size) : self.dim(d);
+    WEFT_RETURN_IF_ERROR(
+        CheckEqualSizes(args, scale.dim(d), want, absl::StrCat("scale in dim ", d)));
   }
   return absl::OkStatus();
 }
@@ -39,19 +38,17 @@ absl::Status VerifyScales(const OpArgs& args, DType quantized) {
   if (args.has(2)) {
     WEFT_RETURN_IF_ERROR(CheckRank(args, 2, scale.rank()));
     for (int d = 0; d < scale.rank(); ++d) {
-      WEFT_RETURN_IF_ERROR(CheckEqualSizes(
-          args, scale.dim(d), args.type(2).dim(d), "scale and zero_point"));
+      WEFT_RETURN_IF_ERROR(
+          CheckEqualSizes(args, scale.dim(d), args.type(2).dim(d), "scale and zero_point"));
     }
   }
   if (block_size < 0) return Invalid("block_size is negative: ", block_size);
   const Layout layout = LayoutOf(scale, block_size);
   if (layout == Layout::kTensor) return absl::OkStatus();
-  WEFT_ASSIGN_OR_RETURN(const int axis,
-                        NormalizeDim(args.attrs().Int("axis"), self.rank()));
+  WEFT_ASSIGN_OR_RETURN(const int axis, NormalizeDim(args.attrs().Int("axis"), self.rank()));
   if (layout == Layout::kBlocks) return CheckBlocks(args, axis, block_size);
   WEFT_RETURN_IF_ERROR(CheckRank(args, 1, 1));
-  return CheckEqualSizes(args, scale.dim(0), self.dim(axis),
-                         absl::StrCat("scale and dim ", axis));
+  return CheckEqualSizes(args, scale.dim(0), self.dim(axis), absl::StrCat("scale and dim ", axis));
 }
 
 Value* BroadcastScale(Builder& b, const OpArgs& args, Value* v) {

@@ -28,8 +28,7 @@ constexpr uint64_t kWeyl1 = 0xBB67AE85;
 absl::Status Verify(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckDType(args, 0, DType::kI64));
   WEFT_RETURN_IF_ERROR(CheckRank(args, 0, 1));
-  WEFT_RETURN_IF_ERROR(
-      CheckEqualSizes(args, args.type(0).dim(0), 2, "the numbers of state"));
+  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, args.type(0).dim(0), 2, "the numbers of state"));
   const int64_t draw = args.attrs().Int("draw");
   if (draw < 0 || draw > static_cast<int64_t>(kWord)) {
     return Invalid("draw must fit in 32 bits, got ", draw);
@@ -50,8 +49,7 @@ Counter Philox(Counter c, uint64_t key0, uint64_t key1) {
   for (int round = 0; round < kRounds; ++round) {
     const uint64_t a = kMultiplier0 * c.word[0];
     const uint64_t b = kMultiplier1 * c.word[2];
-    c = {{(b >> 32) ^ c.word[1] ^ key0, b & kWord,
-          (a >> 32) ^ c.word[3] ^ key1, a & kWord}};
+    c = {{(b >> 32) ^ c.word[1] ^ key0, b & kWord, (a >> 32) ^ c.word[3] ^ key1, a & kWord}};
     key0 = (key0 + kWeyl0) & kWord;
     key1 = (key1 + kWeyl1) & kWord;
   }
@@ -68,8 +66,7 @@ absl::Status EvalBits(EvalContext& c) {
   constexpr int64_t kGrain = 1 << 14;
   ParallelChunks(bits.size(), kGrain, [&](int64_t begin, int64_t end) {
     for (uint64_t i = begin; i < static_cast<uint64_t>(end); ++i) {
-      const Counter drawn =
-          Philox({{i & kWord, i >> 32, draw, run & kWord}}, key0, key1);
+      const Counter drawn = Philox({{i & kWord, i >> 32, draw, run & kWord}}, key0, key1);
       bits[i] = static_cast<int64_t>(drawn.word[0] | drawn.word[1] << 32);
     }
   });
@@ -83,17 +80,12 @@ class Words {
   explicit Words(Builder& b) : b_(b) {}
 
   Value* Number(uint64_t v) {
-    return b_.Constant(
-        HostTensor::ScalarInt(DType::kI64, static_cast<int64_t>(v)));
+    return b_.Constant(HostTensor::ScalarInt(DType::kI64, static_cast<int64_t>(v)));
   }
-  Value* And(Value* a, uint64_t mask) {
-    return b_.Op(bitwise_and, {a, Number(mask)});
-  }
+  Value* And(Value* a, uint64_t mask) { return b_.Op(bitwise_and, {a, Number(mask)}); }
   Value* Low(Value* a) { return And(a, kWord); }
   Value* High(Value* a) { return Low(Right(a, 32)); }
-  Value* Right(Value* a, int by) {
-    return b_.Op(bitwise_right_shift, {a, Number(by)});
-  }
+  Value* Right(Value* a, int by) { return b_.Op(bitwise_right_shift, {a, Number(by)}); }
   Value* Xor(Value* a, Value* x) { return b_.Op(bitwise_xor, {a, x}); }
   Value* Mul(Value* a, uint64_t by) { return b_.Op(mul, {a, Number(by)}); }
   Value* Add(Value* a, uint64_t n) { return b_.Op(add, {a, Number(n)}); }
@@ -113,8 +105,7 @@ std::vector<Value*> DecomposeBits(Builder& b, const OpArgs& args) {
   Value* run = b.Op(select, {args.operand(0)}, {{"dim", 0}, {"index", 1}});
   Value* key0 = w.Low(seed);
   Value* key1 = w.High(w.Xor(seed, run));
-  Value* c[4] = {w.Low(i), w.High(i),
-                 w.Number(static_cast<uint64_t>(args.attrs().Int("draw"))),
+  Value* c[4] = {w.Low(i), w.High(i), w.Number(static_cast<uint64_t>(args.attrs().Int("draw"))),
                  w.Low(run)};
   for (int round = 0; round < kRounds; ++round) {
     Value* a = w.Mul(c[0], kMultiplier0);
@@ -149,8 +140,7 @@ int Digits(DType dtype) {
 absl::StatusOr<Types> InferFloats(const OpArgs& args) {
   const DType dtype = args.attrs().Dtype("dtype");
   if (Digits(dtype) == 0) {
-    return Invalid("dtype must be f64, f32, f16 or bf16, got ",
-                   DTypeName(dtype));
+    return Invalid("dtype must be f64, f32, f16 or bf16, got ", DTypeName(dtype));
   }
   return Types{Type::Tensor(dtype, args.attrs().Syms("size"))};
 }
@@ -158,9 +148,9 @@ absl::StatusOr<Types> InferFloats(const OpArgs& args) {
 Value* BitsOf(Builder& b, const OpArgs& args) {
   const Attrs attrs = args.attrs();
   const auto size = attrs.Syms("size");
-  return b.Op(random_bits, {args.operand(0)},
-              {{"size", std::vector<SymInt>(size.begin(), size.end())},
-               {"draw", attrs.Int("draw")}});
+  return b.Op(
+      random_bits, {args.operand(0)},
+      {{"size", std::vector<SymInt>(size.begin(), size.end())}, {"draw", attrs.Int("draw")}});
 }
 
 // As many high bits as the dtype holds, as a fraction: exact.
@@ -192,19 +182,18 @@ std::vector<Value*> DecomposeRandn(Builder& b, const OpArgs& args) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(
-    random_bits,
-    OpSpec("random_bits(Tensor state, SymInt[] size, int draw) -> Tensor",
-           "64 random bits for each element (i64). state is i64[2]: a seed, and "
-           "a number that counts the runs; `draw` (0 to 2^32 - 1) tells draws "
-           "from one state apart. Element i of the row-major order has words 0 "
-           "and 1 (the high one) of Philox 4x32-10 with counter (i low, i high, "
-           "draw, run low) and key (seed low, seed high ^ run high).")
-        .Verify(Verify)
-        .Infer(InferBits)
-        .Decompose(DecomposeBits)
-        .Eval(EvalBits)
-        .Samples(R"(
+WEFT_DEFINE_OP(random_bits,
+               OpSpec("random_bits(Tensor state, SymInt[] size, int draw) -> Tensor",
+                      "64 random bits for each element (i64). state is i64[2]: a seed, and "
+                      "a number that counts the runs; `draw` (0 to 2^32 - 1) tells draws "
+                      "from one state apart. Element i of the row-major order has words 0 "
+                      "and 1 (the high one) of Philox 4x32-10 with counter (i low, i high, "
+                      "draw, run low) and key (seed low, seed high ^ run high).")
+                   .Verify(Verify)
+                   .Infer(InferBits)
+                   .Decompose(DecomposeBits)
+                   .Eval(EvalBits)
+                   .Samples(R"(
 random_bits(i64[2]{42, 7}, size=[2, 3], draw=1)
 random_bits(i64[2]{-1, -1}, size=[5], draw=4294967295)
 random_bits(i64[2]{0, 0}, size=[], draw=0)
@@ -215,16 +204,14 @@ random_bits(i64[2], size=[2], draw=-1) ! "draw must fit in 32 bits, got -1"
 random_bits(i64[2], size=[-2], draw=0) ! "size[0] is negative: -2"
 )"));
 
-WEFT_DEFINE_OP(
-    rand,
-    OpSpec("rand(Tensor state, SymInt[] size, int draw, ScalarType dtype=f32) "
-           "-> Tensor",
-           "Uniform in [0, 1), from the high bits of random_bits. ATen: "
-           "aten::rand; ONNX: RandomUniform.")
-        .Verify(Verify)
-        .Infer(InferFloats)
-        .Decompose(DecomposeRand)
-        .Samples(R"(
+WEFT_DEFINE_OP(rand, OpSpec("rand(Tensor state, SymInt[] size, int draw, ScalarType dtype=f32) "
+                            "-> Tensor",
+                            "Uniform in [0, 1), from the high bits of random_bits. ATen: "
+                            "aten::rand; ONNX: RandomUniform.")
+                         .Verify(Verify)
+                         .Infer(InferFloats)
+                         .Decompose(DecomposeRand)
+                         .Samples(R"(
 rand(i64[2]{42, 7}, size=[2, 3], draw=1)
 rand(i64[2]{42, 7}, size=[4], draw=1, dtype=f64)
 rand(i64[2]{42, 7}, size=[4], draw=1, dtype=f16)
@@ -234,17 +221,15 @@ rand(i64[2], size=[2], draw=0, dtype=i32) ! "dtype must be f64, f32, f16 or bf16
 rand(i64[2, 2], size=[2], draw=0) ! "state must have rank 1"
 )"));
 
-WEFT_DEFINE_OP(
-    randn,
-    OpSpec("randn(Tensor state, SymInt[] size, int draw, ScalarType dtype=f32) "
-           "-> Tensor",
-           "Normal with mean 0 and variance 1, by Box and Muller from the two "
-           "words of random_bits, in f32 at least. ATen: aten::randn; ONNX: "
-           "RandomNormal.")
-        .Verify(Verify)
-        .Infer(InferFloats)
-        .Decompose(DecomposeRandn)
-        .Samples(R"(
+WEFT_DEFINE_OP(randn, OpSpec("randn(Tensor state, SymInt[] size, int draw, ScalarType dtype=f32) "
+                             "-> Tensor",
+                             "Normal with mean 0 and variance 1, by Box and Muller from the two "
+                             "words of random_bits, in f32 at least. ATen: aten::randn; ONNX: "
+                             "RandomNormal.")
+                          .Verify(Verify)
+                          .Infer(InferFloats)
+                          .Decompose(DecomposeRandn)
+                          .Samples(R"(
 randn(i64[2]{42, 7}, size=[2, 3], draw=1)
 randn(i64[2]{42, 7}, size=[4], draw=1, dtype=f64)
 randn(i64[2]{42, 7}, size=[4], draw=1, dtype=f16)

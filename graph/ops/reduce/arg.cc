@@ -8,27 +8,24 @@ namespace {
 absl::StatusOr<Types> Infer(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckReal(args, 0));
   const Type self = args.type(0);
-  WEFT_ASSIGN_OR_RETURN(const int dim,
-                        NormalizeDim(args.attrs().Int("dim"), self.rank()));
+  WEFT_ASSIGN_OR_RETURN(const int dim, NormalizeDim(args.attrs().Int("dim"), self.rank()));
   if (!args.MayHold(GreaterEqual(self.dim(dim), 1))) {
     return Invalid("dim ", dim, " of ", self.ToString(), " has no elements");
   }
-  const std::vector<SymInt> dims = DimsAfterReduction(
-      self.dims(), {dim}, args.attrs().Bool("keepdim"));
+  const std::vector<SymInt> dims =
+      DimsAfterReduction(self.dims(), {dim}, args.attrs().Bool("keepdim"));
   return Types{Type::Tensor(DType::kI64, dims)};
 }
 
 // Where the element stands that no other beats; NaN beats all.
 template <bool kLargest, typename T>
-int64_t BestOf(const std::vector<T>& x, const Split& split, int64_t o,
-               int64_t n, bool last) {
+int64_t BestOf(const std::vector<T>& x, const Split& split, int64_t o, int64_t n, bool last) {
   int64_t best = 0;
   for (int64_t i = 1; i < split.size; ++i) {
     const T a = x[split.At(o, i, n)];
     const T b = x[split.At(o, best, n)];
     const bool equal = a == b || (IsNan(a) && IsNan(b));
-    const bool better =
-        !IsNan(b) && (IsNan(a) || (kLargest ? a > b : a < b));
+    const bool better = !IsNan(b) && (IsNan(a) || (kLargest ? a > b : a < b));
     if (better || (last && equal)) best = i;
   }
   return best;

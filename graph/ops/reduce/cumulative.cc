@@ -7,8 +7,7 @@ namespace {
 
 absl::StatusOr<Types> Infer(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckNumeric(args, 0));
-  WEFT_RETURN_IF_ERROR(
-      NormalizeDim(args.attrs().Int("dim"), args.type(0).rank()).status());
+  WEFT_RETURN_IF_ERROR(NormalizeDim(args.attrs().Int("dim"), args.type(0).rank()).status());
   return Types{args.type(0)};
 }
 
@@ -22,8 +21,8 @@ Folded Fold(const OpArgs& args) {
 
 // One line: `acc` is all before the element, once there is one.
 template <typename T, typename Fn>
-void Run(const Split& split, int64_t o, int64_t n, const Attrs& attrs, T empty,
-         Fn f, std::vector<T>* x) {
+void Run(const Split& split, int64_t o, int64_t n, const Attrs& attrs, T empty, Fn f,
+         std::vector<T>* x) {
   const bool exclusive = attrs.Bool("exclusive");
   const bool reverse = attrs.Bool("reverse");
   T acc = empty;
@@ -63,17 +62,16 @@ absl::Status EvalProd(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(cumsum,
-               OpSpec("cumsum(Tensor self, int dim, bool exclusive=False, "
-                      "bool reverse=False) -> Tensor",
-                      "The sum of the elements up to each one along `dim`, "
-                      "without it if `exclusive`, from the end if `reverse`. "
-                      "Accumulates wide; integers wrap. ONNX: CumSum; "
-                      "ATen: aten::cumsum.")
-                   .Infer(Infer)
-                   .Fold(Fold)
-                   .Eval(EvalSum)
-                   .Samples(R"(
+WEFT_DEFINE_OP(cumsum, OpSpec("cumsum(Tensor self, int dim, bool exclusive=False, "
+                              "bool reverse=False) -> Tensor",
+                              "The sum of the elements up to each one along `dim`, "
+                              "without it if `exclusive`, from the end if `reverse`. "
+                              "Accumulates wide; integers wrap. ONNX: CumSum; "
+                              "ATen: aten::cumsum.")
+                           .Infer(Infer)
+                           .Fold(Fold)
+                           .Eval(EvalSum)
+                           .Samples(R"(
 cumsum(f32[2, 3], dim=0)
 cumsum(f32[2, 3, 4], dim=-1, exclusive=true)
 cumsum(i64[2, 3], dim=1, reverse=true)
@@ -88,17 +86,16 @@ cumsum(f32[], dim=0) ! "out of range for a scalar"
 cumsum(bool[2], dim=0) ! "integer or float"
 )"));
 
-WEFT_DEFINE_OP(cumprod,
-               OpSpec("cumprod(Tensor self, int dim, bool exclusive=False, "
-                      "bool reverse=False) -> Tensor",
-                      "The product of the elements up to each one along `dim`, "
-                      "without it if `exclusive`, from the end if `reverse`. "
-                      "Accumulates wide; integers wrap. ONNX: CumProd; "
-                      "ATen: aten::cumprod.")
-                   .Infer(Infer)
-                   .Fold(Fold)
-                   .Eval(EvalProd)
-                   .Samples(R"(
+WEFT_DEFINE_OP(cumprod, OpSpec("cumprod(Tensor self, int dim, bool exclusive=False, "
+                               "bool reverse=False) -> Tensor",
+                               "The product of the elements up to each one along `dim`, "
+                               "without it if `exclusive`, from the end if `reverse`. "
+                               "Accumulates wide; integers wrap. ONNX: CumProd; "
+                               "ATen: aten::cumprod.")
+                            .Infer(Infer)
+                            .Fold(Fold)
+                            .Eval(EvalProd)
+                            .Samples(R"(
 cumprod(f32[2, 3], dim=0)
 cumprod(f32[2, 3, 4], dim=-1, exclusive=true)
 cumprod(i64[2, 3], dim=1, reverse=true)

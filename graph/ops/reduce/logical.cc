@@ -14,15 +14,13 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
 }
 
 absl::Status EvalAny(EvalContext& c) {
-  return EvalReduction(c, [](auto x) {
-    return std::any_of(x.begin(), x.end(), [](auto v) { return v != 0; });
-  });
+  return EvalReduction(
+      c, [](auto x) { return std::any_of(x.begin(), x.end(), [](auto v) { return v != 0; }); });
 }
 
 absl::Status EvalAll(EvalContext& c) {
-  return EvalReduction(c, [](auto x) {
-    return std::all_of(x.begin(), x.end(), [](auto v) { return v != 0; });
-  });
+  return EvalReduction(
+      c, [](auto x) { return std::all_of(x.begin(), x.end(), [](auto v) { return v != 0; }); });
 }
 
 }  // namespace

@@ -11,8 +11,7 @@ namespace {
 absl::StatusOr<Types> Infer(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckReal(args, 0));
   const Type self = args.type(0);
-  WEFT_ASSIGN_OR_RETURN(const int dim,
-                        NormalizeDim(args.attrs().Int("dim"), self.rank()));
+  WEFT_ASSIGN_OR_RETURN(const int dim, NormalizeDim(args.attrs().Int("dim"), self.rank()));
   const std::vector<SymInt> dims =
       DimsAfterReduction(self.dims(), {dim}, args.attrs().Bool("keepdim"));
   return Types{self.WithDims(dims), Type::Tensor(DType::kI64, dims)};
@@ -72,15 +71,14 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(mode,
-               OpSpec("mode(Tensor self, int dim=-1, bool keepdim=False) -> "
-                      "(Tensor values, Tensor indices)",
-                      "The most frequent element along `dim`, of several the "
-                      "smallest, and where (i64) it last stands. ATen: "
-                      "aten::mode.")
-                   .Infer(Infer)
-                   .Eval(Eval)
-                   .Samples(R"(
+WEFT_DEFINE_OP(mode, OpSpec("mode(Tensor self, int dim=-1, bool keepdim=False) -> "
+                            "(Tensor values, Tensor indices)",
+                            "The most frequent element along `dim`, of several the "
+                            "smallest, and where (i64) it last stands. ATen: "
+                            "aten::mode.")
+                         .Infer(Infer)
+                         .Eval(Eval)
+                         .Samples(R"(
 mode(i64[2, 6]{0..2})
 mode(f32[4, 2]{1, 2, 1, 0, 3, 2, 0, 0}, dim=0, keepdim=true)
 mode(f16[5]{1, nan, nan, 1, 0})

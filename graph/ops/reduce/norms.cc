@@ -11,8 +11,8 @@ namespace {
 
 // `op` with the dims and keepdim of the composite.
 Value* ReduceAs(Builder& b, const OpDef& op, const OpArgs& args, Value* v) {
-  return b.Op(op, {v}, {{"dim", args.attrs().Get("dim")},
-                        {"keepdim", args.attrs().Get("keepdim")}});
+  return b.Op(op, {v},
+              {{"dim", args.attrs().Get("dim")}, {"keepdim", args.attrs().Get("keepdim")}});
 }
 
 // Self, in the dtype to compute in; results go back to its own.
@@ -83,8 +83,7 @@ absl::Status EvalLogSum(EvalContext& c) {
 std::vector<Value*> DecomposeLogSumExp(Builder& b, const OpArgs& args) {
   Value* x = Self(b, args);
   const Type result = InferFloatReduction(args)->front();
-  Value* m = b.Op(amax, {x}, {{"dim", args.attrs().Get("dim")},
-                              {"keepdim", true}});
+  Value* m = b.Op(amax, {x}, {{"dim", args.attrs().Get("dim")}, {"keepdim", true}});
   Value* zero = b.Scalar(ComputeDType(result.dtype()), 0);
   m = b.Op(where, {b.Op(isinf, {m}), zero, m});
   Value* total = ReduceAs(b, sum, args, b.Op(exp, {b.Op(sub, {x, m})}));
@@ -146,16 +145,15 @@ reduce_l2(f32[2], dim=[1]) ! "dim 1 is out of range"
 reduce_l2(i32[2]) ! "a float"
 )"));
 
-WEFT_DEFINE_OP(reduce_sum_square,
-               OpSpec("reduce_sum_square(Tensor self, int[] dim=[], "
-                      "bool keepdim=False) -> Tensor",
-                      "The sum of the squares along the dims, all when none "
-                      "are given. ONNX: ReduceSumSquare.")
-                   .Traits(kReduction)
-                   .Infer(InferNumericReduction)
-                   .Decompose(DecomposeSumSquare)
-                   .Eval(EvalSumSquare)
-                   .Samples(R"(
+WEFT_DEFINE_OP(reduce_sum_square, OpSpec("reduce_sum_square(Tensor self, int[] dim=[], "
+                                         "bool keepdim=False) -> Tensor",
+                                         "The sum of the squares along the dims, all when none "
+                                         "are given. ONNX: ReduceSumSquare.")
+                                      .Traits(kReduction)
+                                      .Infer(InferNumericReduction)
+                                      .Decompose(DecomposeSumSquare)
+                                      .Eval(EvalSumSquare)
+                                      .Samples(R"(
 reduce_sum_square(f32[2, 3])
 reduce_sum_square(f16[2, 3, 4], dim=[-1, 0], keepdim=true)
 reduce_sum_square(i64[3, 5, 1, 2], dim=[1])
@@ -166,16 +164,15 @@ reduce_sum_square(f32[2], dim=[1]) ! "dim 1 is out of range"
 reduce_sum_square(bool[2]) ! "integer or float"
 )"));
 
-WEFT_DEFINE_OP(reduce_log_sum,
-               OpSpec("reduce_log_sum(Tensor self, int[] dim=[], "
-                      "bool keepdim=False) -> Tensor",
-                      "The logarithm of the sum along the dims, all when none "
-                      "are given. ONNX: ReduceLogSum.")
-                   .Traits(kReduction)
-                   .Infer(InferFloatReduction)
-                   .Decompose(DecomposeLogSum)
-                   .Eval(EvalLogSum)
-                   .Samples(R"(
+WEFT_DEFINE_OP(reduce_log_sum, OpSpec("reduce_log_sum(Tensor self, int[] dim=[], "
+                                      "bool keepdim=False) -> Tensor",
+                                      "The logarithm of the sum along the dims, all when none "
+                                      "are given. ONNX: ReduceLogSum.")
+                                   .Traits(kReduction)
+                                   .Infer(InferFloatReduction)
+                                   .Decompose(DecomposeLogSum)
+                                   .Eval(EvalLogSum)
+                                   .Samples(R"(
 reduce_log_sum(f32[2, 3]{0..2})
 reduce_log_sum(f16[2, 3, 4]{1..2}, dim=[-1, 0], keepdim=true)
 reduce_log_sum(f64[2, 1, 3, 2]{0..2}, dim=[2])
@@ -185,17 +182,16 @@ reduce_log_sum(f32[2], dim=[1]) ! "dim 1 is out of range"
 reduce_log_sum(i32[2]) ! "a float"
 )"));
 
-WEFT_DEFINE_OP(logsumexp,
-               OpSpec("logsumexp(Tensor self, int[] dim=[], "
-                      "bool keepdim=False) -> Tensor",
-                      "The logarithm of the sum of exponentials along the "
-                      "dims, all when none are given, without overflow. "
-                      "ONNX: ReduceLogSumExp; ATen: aten::logsumexp.")
-                   .Traits(kReduction)
-                   .Infer(InferFloatReduction)
-                   .Decompose(DecomposeLogSumExp)
-                   .Eval(EvalLogSumExp)
-                   .Samples(R"(
+WEFT_DEFINE_OP(logsumexp, OpSpec("logsumexp(Tensor self, int[] dim=[], "
+                                 "bool keepdim=False) -> Tensor",
+                                 "The logarithm of the sum of exponentials along the "
+                                 "dims, all when none are given, without overflow. "
+                                 "ONNX: ReduceLogSumExp; ATen: aten::logsumexp.")
+                              .Traits(kReduction)
+                              .Infer(InferFloatReduction)
+                              .Decompose(DecomposeLogSumExp)
+                              .Eval(EvalLogSumExp)
+                              .Samples(R"(
 logsumexp(f32[2, 3])
 logsumexp(f32[2, 3]{1000..1001}, dim=[1])
 logsumexp(f16[2, 3, 4], dim=[-1, 0], keepdim=true)

@@ -7,8 +7,7 @@ namespace {
 
 absl::StatusOr<Types> Infer(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckReal(args, 0));
-  WEFT_RETURN_IF_ERROR(
-      NormalizeDim(args.attrs().Int("dim"), args.type(0).rank()).status());
+  WEFT_RETURN_IF_ERROR(NormalizeDim(args.attrs().Int("dim"), args.type(0).rank()).status());
   return Types{args.type(0), args.type(0).WithDType(DType::kI64)};
 }
 
@@ -51,15 +50,14 @@ absl::Status EvalMin(EvalContext& c) { return EvalRunning(c, false); }
 
 }  // namespace
 
-WEFT_DEFINE_OP(cummax,
-               OpSpec("cummax(Tensor self, int dim) -> (Tensor values, Tensor "
-                      "indices)",
-                      "The largest element up to each one along `dim` and where "
-                      "(i64) it stands, of equal ones the last. NaN is above "
-                      "all. ATen: aten::cummax.")
-                   .Infer(Infer)
-                   .Eval(EvalMax)
-                   .Samples(R"(
+WEFT_DEFINE_OP(cummax, OpSpec("cummax(Tensor self, int dim) -> (Tensor values, Tensor "
+                              "indices)",
+                              "The largest element up to each one along `dim` and where "
+                              "(i64) it stands, of equal ones the last. NaN is above "
+                              "all. ATen: aten::cummax.")
+                           .Infer(Infer)
+                           .Eval(EvalMax)
+                           .Samples(R"(
 cummax(f32[2, 5], dim=1)
 cummax(i64[4, 3, 2]{0..2}, dim=0)
 cummax(f16[5]{1, nan, 3, nan, 0}, dim=-1)
@@ -69,15 +67,14 @@ cummax(f32[], dim=0) ! "out of range for a scalar"
 cummax(c64[2], dim=0) ! "a real dtype"
 )"));
 
-WEFT_DEFINE_OP(cummin,
-               OpSpec("cummin(Tensor self, int dim) -> (Tensor values, Tensor "
-                      "indices)",
-                      "The smallest element up to each one along `dim` and "
-                      "where (i64) it stands, of equal ones the last. NaN is "
-                      "below all. ATen: aten::cummin.")
-                   .Infer(Infer)
-                   .Eval(EvalMin)
-                   .Samples(R"(
+WEFT_DEFINE_OP(cummin, OpSpec("cummin(Tensor self, int dim) -> (Tensor values, Tensor "
+                              "indices)",
+                              "The smallest element up to each one along `dim` and "
+                              "where (i64) it stands, of equal ones the last. NaN is "
+                              "below all. ATen: aten::cummin.")
+                           .Infer(Infer)
+                           .Eval(EvalMin)
+                           .Samples(R"(
 cummin(f32[2, 5], dim=1)
 cummin(i64[4, 3, 2]{0..2}, dim=0)
 cummin(f16[5]{1, nan, 3, nan, 0}, dim=-1)

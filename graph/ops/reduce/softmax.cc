@@ -11,8 +11,7 @@ namespace {
 
 absl::StatusOr<Types> Infer(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckFloat(args, 0));
-  WEFT_RETURN_IF_ERROR(
-      NormalizeDim(args.attrs().Int("dim"), args.type(0).rank()).status());
+  WEFT_RETURN_IF_ERROR(NormalizeDim(args.attrs().Int("dim"), args.type(0).rank()).status());
   return Types{args.type(0)};
 }
 
@@ -26,13 +25,10 @@ struct Parts {
   }
   // x - max(x), in the dtype to compute in.
   Value* Shifted() const {
-    Value* x =
-        Convert(b, args.operand(0), ComputeDType(args.type(0).dtype()));
+    Value* x = Convert(b, args.operand(0), ComputeDType(args.type(0).dtype()));
     return b.Op(sub, {x, Along(amax, x)});
   }
-  std::vector<Value*> Back(Value* v) const {
-    return {Convert(b, v, args.type(0).dtype())};
-  }
+  std::vector<Value*> Back(Value* v) const { return {Convert(b, v, args.type(0).dtype())}; }
 };
 
 std::vector<Value*> DecomposeSoftmax(Builder& b, const OpArgs& args) {
@@ -49,8 +45,7 @@ std::vector<Value*> DecomposeLogSoftmax(Builder& b, const OpArgs& args) {
 }
 
 // One line, less its maximum; the sum of its exponentials.
-double Shift(const Split& split, int64_t o, int64_t n,
-             std::vector<double>* x) {
+double Shift(const Split& split, int64_t o, int64_t n, std::vector<double>* x) {
   double m = -HUGE_VAL;
   for (int64_t i = 0; i < split.size; ++i) {
     const double v = (*x)[split.At(o, i, n)];
@@ -92,8 +87,7 @@ std::vector<Value*> DecomposeHardmax(Builder& b, const OpArgs& args) {
   size[dim] = self.dim(dim);
   Value* positions = b.Op(arange, {}, {{"start", 0}, {"end", size[dim]}});
   positions = Reshape(b, positions, size);
-  Value* best =
-      b.Op(argmax, {args.operand(0)}, {{"dim", dim}, {"keepdim", true}});
+  Value* best = b.Op(argmax, {args.operand(0)}, {{"dim", dim}, {"keepdim", true}});
   return {Convert(b, b.Op(eq, {positions, best}), self.dtype())};
 }
 
@@ -140,14 +134,13 @@ softmax(f32[], dim=0) ! "out of range for a scalar"
 softmax(i32[2], dim=0) ! "a float"
 )"));
 
-WEFT_DEFINE_OP(log_softmax,
-               OpSpec("log_softmax(Tensor self, int dim) -> Tensor",
-                      "The logarithm of softmax, without overflow. "
-                      "ONNX: LogSoftmax; ATen: aten::log_softmax.int.")
-                   .Infer(Infer)
-                   .Decompose(DecomposeLogSoftmax)
-                   .Eval(Eval<true>)
-                   .Samples(R"(
+WEFT_DEFINE_OP(log_softmax, OpSpec("log_softmax(Tensor self, int dim) -> Tensor",
+                                   "The logarithm of softmax, without overflow. "
+                                   "ONNX: LogSoftmax; ATen: aten::log_softmax.int.")
+                                .Infer(Infer)
+                                .Decompose(DecomposeLogSoftmax)
+                                .Eval(Eval<true>)
+                                .Samples(R"(
 log_softmax(f32[2, 3], dim=1)
 log_softmax(f32[2, 3, 4], dim=0)
 log_softmax(f16[2, 1, 3, 2], dim=-2)

@@ -32,8 +32,7 @@ absl::Status EvalMean(EvalContext& c) {
       return x.empty() ? std::numeric_limits<T>::quiet_NaN()
                        : Accumulate(x, T{0}, WrapAdd<T>) / x.size();
     } else {
-      return static_cast<T>(Accumulate(x, T{0}, WrapAdd<T>) /
-                            static_cast<T>(x.size()));
+      return static_cast<T>(Accumulate(x, T{0}, WrapAdd<T>) / static_cast<T>(x.size()));
     }
   });
 }

@@ -11,14 +11,12 @@ namespace {
 absl::StatusOr<Types> InferArange(const OpArgs& args) {
   const Attrs attrs = args.attrs();
   if (!IsInt(attrs.Dtype("dtype"))) {
-    return Invalid("dtype must be an integer, got ",
-                   DTypeName(attrs.Dtype("dtype")));
+    return Invalid("dtype must be an integer, got ", DTypeName(attrs.Dtype("dtype")));
   }
   const SymInt step = attrs.Sym("step");
   if (step.Is(0)) return Invalid("step is 0");
-  return Types{Type::Tensor(
-      attrs.Dtype("dtype"), {StepsBetween(*args.symbols, attrs.Sym("start"),
-                                          attrs.Sym("end"), step)})};
+  return Types{Type::Tensor(attrs.Dtype("dtype"), {StepsBetween(*args.symbols, attrs.Sym("start"),
+                                                                attrs.Sym("end"), step)})};
 }
 
 absl::Status EvalArange(EvalContext& c) {
@@ -36,8 +34,7 @@ absl::StatusOr<Types> InferRange(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckSameDType(args));
   WEFT_RETURN_IF_ERROR(CheckNumeric(args, 0));
   for (int i = 0; i < 3; ++i) WEFT_RETURN_IF_ERROR(CheckRank(args, i, 0));
-  return Types{Type::Tensor(args.type(0).dtype(),
-                            {FreshSize(args, 0, SymRange::kMax)})};
+  return Types{Type::Tensor(args.type(0).dtype(), {FreshSize(args, 0, SymRange::kMax)})};
 }
 
 // max(ceil((limit - start) / delta), 0); infinite or NaN for bad floats.
@@ -50,8 +47,7 @@ template <typename T>
 double LengthOf(T start, T limit, T delta) {
   const bool up = delta > 0;
   if (up ? start >= limit : start <= limit) return 0;
-  const uint64_t gap = up ? WrapSub<uint64_t>(limit, start)
-                          : WrapSub<uint64_t>(start, limit);
+  const uint64_t gap = up ? WrapSub<uint64_t>(limit, start) : WrapSub<uint64_t>(start, limit);
   const uint64_t step = up ? delta : WrapSub<uint64_t>(0, delta);
   return static_cast<double>(gap / step + (gap % step != 0));
 }
@@ -67,9 +63,8 @@ absl::Status EvalRange(EvalContext& c) {
     // A length past what can be held is refused in Allocate.
     constexpr double kMost = 0x1p60;
     if (!(length <= kMost)) return Invalid("the length is not finite");
-    WEFT_ASSIGN_OR_RETURN(
-        HostTensor out,
-        HostTensor::Allocate(dtype, {static_cast<int64_t>(length)}));
+    WEFT_ASSIGN_OR_RETURN(HostTensor out,
+                          HostTensor::Allocate(dtype, {static_cast<int64_t>(length)}));
     std::vector<T> values(out.numel());
     for (size_t i = 0; i < values.size(); ++i) {
       values[i] = WrapAdd(start, WrapMul(static_cast<T>(i), delta));
@@ -91,9 +86,8 @@ absl::StatusOr<Types> InferEye(const OpArgs& args) {
 absl::Status EvalEye(EvalContext& c) {
   const int64_t k = c.attrs().Int("k");
   std::vector<int64_t> ones;
-  ForEachIndex(c.out(0).dims(), [&](absl::Span<const int64_t> index) {
-    ones.push_back(index[1] - index[0] == k);
-  });
+  ForEachIndex(c.out(0).dims(),
+               [&](absl::Span<const int64_t> index) { ones.push_back(index[1] - index[0] == k); });
   if (IsFloat(c.out(0).dtype())) {
     Write(std::vector<double>(ones.begin(), ones.end()), &c.out(0));
   } else {
@@ -104,15 +98,14 @@ absl::Status EvalEye(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(arange,
-               OpSpec("arange(SymInt start, SymInt end, SymInt step=1, "
-                      "ScalarType dtype=i64) -> Tensor",
-                      "The integers start, start + step, ... before `end` "
-                      "(after it for a negative step), in an integer dtype "
-                      "that keeps their low bits. ATen: aten::arange.")
-                   .Infer(InferArange)
-                   .Eval(EvalArange)
-                   .Samples(R"(
+WEFT_DEFINE_OP(arange, OpSpec("arange(SymInt start, SymInt end, SymInt step=1, "
+                              "ScalarType dtype=i64) -> Tensor",
+                              "The integers start, start + step, ... before `end` "
+                              "(after it for a negative step), in an integer dtype "
+                              "that keeps their low bits. ATen: aten::arange.")
+                           .Infer(InferArange)
+                           .Eval(EvalArange)
+                           .Samples(R"(
 arange(start=0, end=5)
 arange(start=2, end=11, step=3, dtype=i32)
 arange(start=5, end=-3, step=-2)
@@ -124,16 +117,15 @@ arange(start=0, end=5, step=0) ! "step is 0"
 arange(start=0, end=5, dtype=f32) ! "must be an integer, got f32"
 )"));
 
-WEFT_DEFINE_OP(range,
-               OpSpec("range(Tensor start, Tensor limit, Tensor delta) "
-                      "-> Tensor",
-                      "start, start + delta, ... before `limit`: a length "
-                      "that depends on the values. ONNX: Range; "
-                      "ATen: aten::arange of tensors.")
-                   .Traits(kDataDependent)
-                   .Infer(InferRange)
-                   .Eval(EvalRange)
-                   .Samples(R"(
+WEFT_DEFINE_OP(range, OpSpec("range(Tensor start, Tensor limit, Tensor delta) "
+                             "-> Tensor",
+                             "start, start + delta, ... before `limit`: a length "
+                             "that depends on the values. ONNX: Range; "
+                             "ATen: aten::arange of tensors.")
+                          .Traits(kDataDependent)
+                          .Infer(InferRange)
+                          .Eval(EvalRange)
+                          .Samples(R"(
 range(f32[]{0}, f32[]{1}, f32[]{0.3})
 range(i64[]{2}, i64[]{11}, i64[]{3})
 range(i32[]{5}, i32[]{-3}, i32[]{-2})

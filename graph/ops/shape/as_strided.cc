@@ -18,8 +18,7 @@ absl::Status Verify(const OpArgs& args) {
   }
   WEFT_RETURN_IF_ERROR(CheckSizesNotNegative(args, size, "size"));
   WEFT_RETURN_IF_ERROR(CheckSizesNotNegative(args, stride, "stride"));
-  WEFT_RETURN_IF_ERROR(
-      CheckSizesNotNegative(args, {&offset, 1}, "storage_offset"));
+  WEFT_RETURN_IF_ERROR(CheckSizesNotNegative(args, {&offset, 1}, "storage_offset"));
   SymInt last = offset;
   bool empty = false;
   for (size_t i = 0; i < size.size(); ++i) {
@@ -31,8 +30,8 @@ absl::Status Verify(const OpArgs& args) {
   SymInt fits = Less(last, n);
   for (SymInt s : size) fits = Or(fits, Equal(s, 0));
   if (empty || args.MayHold(fits)) return absl::OkStatus();
-  return Invalid("element ", last.ToString(), " is out of range for the ",
-                 n.ToString(), " elements of ", args.type(0).ToString());
+  return Invalid("element ", last.ToString(), " is out of range for the ", n.ToString(),
+                 " elements of ", args.type(0).ToString());
 }
 
 absl::StatusOr<Types> Infer(const OpArgs& args) {
@@ -47,13 +46,11 @@ absl::Status Eval(EvalContext& c) {
     last += (c.out(0).dim(i) - 1) * strides[i];
   }
   if (c.out(0).numel() > 0 && last >= c.in(0).numel()) {
-    return absl::OutOfRangeError(absl::StrCat("element ", last,
-                                              " is out of range for ",
-                                              c.in(0).numel(), " elements"));
+    return absl::OutOfRangeError(
+        absl::StrCat("element ", last, " is out of range for ", c.in(0).numel(), " elements"));
   }
-  MoveElements(c.in(0), &c.out(0), [&](absl::Span<const int64_t> index) {
-    return offset + Dot(index, strides);
-  });
+  MoveElements(c.in(0), &c.out(0),
+               [&](absl::Span<const int64_t> index) { return offset + Dot(index, strides); });
   return absl::OkStatus();
 }
 
@@ -67,8 +64,7 @@ bool ShowsNoneTwice(const OpArgs& args) {
     if (!size.Is(1)) dims.push_back({args.attrs().Syms("stride")[i], size});
   }
   std::sort(dims.begin(), dims.end(), [&](const auto& a, const auto& b) {
-    return a.first != b.first &&
-           args.symbols->ProveLe(a.first, b.first) == Proof::kYes;
+    return a.first != b.first && args.symbols->ProveLe(a.first, b.first) == Proof::kYes;
   });
   SymInt reach = 0;
   for (const auto& [stride, size] : dims) {
@@ -78,8 +74,7 @@ bool ShowsNoneTwice(const OpArgs& args) {
   return true;
 }
 
-Value* Invert(Builder& b, const OpArgs& view, int result, Value* base,
-              Value* update) {
+Value* Invert(Builder& b, const OpArgs& view, int result, Value* base, Value* update) {
   if (!ShowsNoneTwice(view)) {
     return b.Fail(
         Invalid("as_strided may show an element twice, which cannot "
@@ -88,30 +83,25 @@ Value* Invert(Builder& b, const OpArgs& view, int result, Value* base,
   return ScatterBack(b, as_strided_scatter, view, base, update);
 }
 
-absl::Status VerifyScatter(const OpArgs& args) {
-  return CheckViewed(args, as_strided);
-}
+absl::Status VerifyScatter(const OpArgs& args) { return CheckViewed(args, as_strided); }
 
-absl::Status EvalScatter(EvalContext& c) {
-  return EvalScatterOf(c, as_strided);
-}
+absl::Status EvalScatter(EvalContext& c) { return EvalScatterOf(c, as_strided); }
 
 }  // namespace
 
-WEFT_DEFINE_OP(
-    as_strided,
-    OpSpec("as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, "
-           "SymInt storage_offset=0) -> Tensor(a)",
-           "The element at an index is that of number storage_offset + "
-           "index * stride of self, counted in row-major order: self is taken "
-           "for contiguous memory. ATen: aten::as_strided of a contiguous "
-           "tensor.")
-        .Traits(kDataMovement)
-        .Verify(Verify)
-        .Infer(Infer)
-        .Eval(Eval)
-        .InvertView(Invert)
-        .Samples(R"(
+WEFT_DEFINE_OP(as_strided,
+               OpSpec("as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, "
+                      "SymInt storage_offset=0) -> Tensor(a)",
+                      "The element at an index is that of number storage_offset + "
+                      "index * stride of self, counted in row-major order: self is taken "
+                      "for contiguous memory. ATen: aten::as_strided of a contiguous "
+                      "tensor.")
+                   .Traits(kDataMovement)
+                   .Verify(Verify)
+                   .Infer(Infer)
+                   .Eval(Eval)
+                   .InvertView(Invert)
+                   .Samples(R"(
 as_strided(f32[12], size=[3, 2], stride=[4, 1])
 as_strided(i64[3, 4], size=[4, 2], stride=[1, 4], storage_offset=3)
 as_strided(u4[6], size=[], stride=[], storage_offset=5)
@@ -123,18 +113,17 @@ as_strided(f32[4], size=[3], stride=[1, 1]) ! "1 sizes and 2 strides"
 as_strided(f32[4], size=[2], stride=[-1]) ! "stride[0] is negative"
 )"));
 
-WEFT_DEFINE_OP(
-    as_strided_scatter,
-    OpSpec("as_strided_scatter(Tensor self, Tensor src, SymInt[] size, "
-           "SymInt[] stride, SymInt storage_offset=0) -> Tensor",
-           "self with the elements that as_strided shows replaced by those of "
-           "src; of elements shown twice the last one wins. "
-           "ATen: aten::as_strided_scatter.")
-        .Traits(kDataMovement)
-        .Verify(VerifyScatter)
-        .Infer(InferSame)
-        .Eval(EvalScatter)
-        .Samples(R"(
+WEFT_DEFINE_OP(as_strided_scatter,
+               OpSpec("as_strided_scatter(Tensor self, Tensor src, SymInt[] size, "
+                      "SymInt[] stride, SymInt storage_offset=0) -> Tensor",
+                      "self with the elements that as_strided shows replaced by those of "
+                      "src; of elements shown twice the last one wins. "
+                      "ATen: aten::as_strided_scatter.")
+                   .Traits(kDataMovement)
+                   .Verify(VerifyScatter)
+                   .Infer(InferSame)
+                   .Eval(EvalScatter)
+                   .Samples(R"(
 as_strided_scatter(f32[12], f32[3, 2], size=[3, 2], stride=[4, 1])
 as_strided_scatter(i64[3, 4], i64[4, 2], size=[4, 2], stride=[1, 4], storage_offset=3)
 as_strided_scatter(u4[6], u4[], size=[], stride=[], storage_offset=5)

@@ -15,20 +15,17 @@ absl::Status Verify(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckSameDType(args));
   for (int i = 1; i < args.size(); ++i) {
     if (args.type(i).rank() == args.type(0).rank()) continue;
-    return Invalid("ranks differ: ", args.type(0).ToString(), " and ",
-                   args.type(i).ToString());
+    return Invalid("ranks differ: ", args.type(0).ToString(), " and ", args.type(i).ToString());
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<Types> Infer(const OpArgs& args) {
   const Type first = args.type(0);
-  WEFT_ASSIGN_OR_RETURN(const int dim,
-                        NormalizeDim(args.attrs().Int("dim"), first.rank()));
+  WEFT_ASSIGN_OR_RETURN(const int dim, NormalizeDim(args.attrs().Int("dim"), first.rank()));
   std::vector<SymInt> dims(first.dims().begin(), first.dims().end());
   for (int i = 1; i < args.size(); ++i) {
-    WEFT_RETURN_IF_ERROR(
-        JoinDims(args, args.type(i), dim, OperandName(args, i), &dims));
+    WEFT_RETURN_IF_ERROR(JoinDims(args, args.type(i), dim, OperandName(args, i), &dims));
     dims[dim] = dims[dim] + args.type(i).dim(dim);
   }
   return Types{first.WithDims(dims)};
@@ -36,8 +33,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
 
 // A single operand, or the only one that is not empty.
 Folded Fold(const OpArgs& args) {
-  const int dim =
-      *NormalizeDim(args.attrs().Int("dim"), args.type(0).rank());
+  const int dim = *NormalizeDim(args.attrs().Int("dim"), args.type(0).rank());
   Value* only = nullptr;
   for (int i = 0; i < args.size(); ++i) {
     if (args.type(i).dim(dim).Is(0)) continue;
@@ -98,8 +94,7 @@ absl::StatusOr<Types> InferStack(const OpArgs& args) {
   const Type first = args.type(0);
   std::vector<SymInt> dims(first.dims().begin(), first.dims().end());
   for (int i = 1; i < args.size(); ++i) {
-    WEFT_RETURN_IF_ERROR(
-        JoinDims(args, args.type(i), -1, OperandName(args, i), &dims));
+    WEFT_RETURN_IF_ERROR(JoinDims(args, args.type(i), -1, OperandName(args, i), &dims));
   }
   dims.insert(dims.begin() + dim, SymInt(args.size()));
   return Types{first.WithDims(dims)};
@@ -120,17 +115,16 @@ std::vector<Value*> DecomposeStack(Builder& b, const OpArgs& args) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(cat,
-               OpSpec("cat(Tensor[] tensors, int dim=0) -> Tensor",
-                      "The tensors one after the other along `dim`; their "
-                      "other sizes are equal. ATen: aten::cat, without its "
-                      "exception for tensors of shape [0].")
-                   .Traits(kDataMovement)
-                   .Verify(Verify)
-                   .Infer(Infer)
-                   .Fold(Fold)
-                   .Eval(Eval)
-                   .Samples(R"(
+WEFT_DEFINE_OP(cat, OpSpec("cat(Tensor[] tensors, int dim=0) -> Tensor",
+                           "The tensors one after the other along `dim`; their "
+                           "other sizes are equal. ATen: aten::cat, without its "
+                           "exception for tensors of shape [0].")
+                        .Traits(kDataMovement)
+                        .Verify(Verify)
+                        .Infer(Infer)
+                        .Fold(Fold)
+                        .Eval(Eval)
+                        .Samples(R"(
 cat(f32[2, 3], f32[4, 3])
 cat(i64[2, 3], i64[2, 1], i64[2, 2], dim=1)
 cat(f16[2, 1, 3, 2], f16[2, 1, 3, 2], dim=-1)
@@ -145,15 +139,14 @@ cat(f32[2, 3], f32[2, 4]) ! "sizes 3 and 4 of dim 1 differ"
 cat(f32[], f32[]) ! "out of range for a scalar"
 )"));
 
-WEFT_DEFINE_OP(stack,
-               OpSpec("stack(Tensor[] tensors, int dim=0) -> Tensor",
-                      "Tensors of one shape along a new dim of the result. "
-                      "ATen: aten::stack.")
-                   .Traits(kDataMovement)
-                   .Verify(Verify)
-                   .Infer(InferStack)
-                   .Decompose(DecomposeStack)
-                   .Samples(R"(
+WEFT_DEFINE_OP(stack, OpSpec("stack(Tensor[] tensors, int dim=0) -> Tensor",
+                             "Tensors of one shape along a new dim of the result. "
+                             "ATen: aten::stack.")
+                          .Traits(kDataMovement)
+                          .Verify(Verify)
+                          .Infer(InferStack)
+                          .Decompose(DecomposeStack)
+                          .Samples(R"(
 stack(f32[2, 3], f32[2, 3])
 stack(i64[2, 3], i64[2, 3], i64[2, 3], dim=-1)
 stack(bool[], bool[])

@@ -11,9 +11,8 @@ Folded FoldClone(const OpArgs& args) { return args.operand(0); }
 
 absl::Status EvalClone(EvalContext& c) {
   const std::vector<int64_t> strides = ContiguousStrides(c.in(0).dims());
-  MoveElements(c.in(0), &c.out(0), [&](absl::Span<const int64_t> index) {
-    return Dot(index, strides);
-  });
+  MoveElements(c.in(0), &c.out(0),
+               [&](absl::Span<const int64_t> index) { return Dot(index, strides); });
   return absl::OkStatus();
 }
 
@@ -27,8 +26,7 @@ absl::Status VerifyCopy(const OpArgs& args) {
     fits = MayBroadcastTo(args, src.dim(i), self.dim(grown + i));
   }
   if (fits) return absl::OkStatus();
-  return Invalid("cannot broadcast src of type ", src.ToString(), " to ",
-                 self.ToString());
+  return Invalid("cannot broadcast src of type ", src.ToString(), " to ", self.ToString());
 }
 
 std::vector<Value*> FunctionalCopy(Builder& b, const OpArgs& args) {
@@ -36,26 +34,23 @@ std::vector<Value*> FunctionalCopy(Builder& b, const OpArgs& args) {
 }
 
 absl::Status EvalCopy(EvalContext& c) {
-  const std::vector<int64_t> strides =
-      BroadcastStrides(c.in(1).dims(), c.out(0).dims());
-  MoveElements(c.in(1), &c.out(0), [&](absl::Span<const int64_t> index) {
-    return Dot(index, strides);
-  });
+  const std::vector<int64_t> strides = BroadcastStrides(c.in(1).dims(), c.out(0).dims());
+  MoveElements(c.in(1), &c.out(0),
+               [&](absl::Span<const int64_t> index) { return Dot(index, strides); });
   return absl::OkStatus();
 }
 
 }  // namespace
 
-WEFT_DEFINE_OP(clone,
-               OpSpec("clone(Tensor self) -> Tensor",
-                      "The elements of self in memory of their own. Where "
-                      "nothing is written it is the identity, and folds away. "
-                      "ATen: aten::clone.")
-                   .Traits(kDataMovement)
-                   .Infer(InferSame)
-                   .Fold(FoldClone)
-                   .Eval(EvalClone)
-                   .Samples(R"(
+WEFT_DEFINE_OP(clone, OpSpec("clone(Tensor self) -> Tensor",
+                             "The elements of self in memory of their own. Where "
+                             "nothing is written it is the identity, and folds away. "
+                             "ATen: aten::clone.")
+                          .Traits(kDataMovement)
+                          .Infer(InferSame)
+                          .Fold(FoldClone)
+                          .Eval(EvalClone)
+                          .Samples(R"(
 clone(f32[2, 3])
 clone(i64[])
 clone(u4[5])
@@ -63,17 +58,16 @@ clone(bool[0, 2])
 clone(c64[2])
 )"));
 
-WEFT_DEFINE_OP(copy_,
-               OpSpec("copy_(Tensor(a!) self, Tensor src) -> Tensor(a!)",
-                      "Writes src, broadcast to self's sizes, over the "
-                      "elements of self. All of src is read before anything "
-                      "is written. ATen: aten::copy_, with equal dtypes.")
-                   .Traits(kSideEffect)
-                   .Verify(VerifyCopy)
-                   .Infer(InferSame)
-                   .Eval(EvalCopy)
-                   .Functional(FunctionalCopy)
-                   .Samples(R"(
+WEFT_DEFINE_OP(copy_, OpSpec("copy_(Tensor(a!) self, Tensor src) -> Tensor(a!)",
+                             "Writes src, broadcast to self's sizes, over the "
+                             "elements of self. All of src is read before anything "
+                             "is written. ATen: aten::copy_, with equal dtypes.")
+                          .Traits(kSideEffect)
+                          .Verify(VerifyCopy)
+                          .Infer(InferSame)
+                          .Eval(EvalCopy)
+                          .Functional(FunctionalCopy)
+                          .Samples(R"(
 copy_(f32[2, 3], f32[2, 3])
 copy_(i64[2, 3], i64[3])
 copy_(f16[2, 3], f16[2, 1])

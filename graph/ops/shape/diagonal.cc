@@ -29,14 +29,12 @@ std::vector<T> OtherDims(absl::Span<const T> all, const std::vector<int>& two) {
 absl::StatusOr<Types> Infer(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckRankAtLeast(args, 0, 2));
   const Type self = args.type(0);
-  WEFT_ASSIGN_OR_RETURN(const std::vector<int> two,
-                        DimsOfMatrix(args.attrs(), self.rank()));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<int> two, DimsOfMatrix(args.attrs(), self.rank()));
   const int64_t offset = args.attrs().Int("offset");
   const SymInt rows = self.dim(two[0]) - std::max<int64_t>(-offset, 0);
   const SymInt columns = self.dim(two[1]) - std::max<int64_t>(offset, 0);
   std::vector<SymInt> dims = OtherDims(self.dims(), two);
-  dims.push_back(
-      KnownMax(*args.symbols, KnownMin(*args.symbols, rows, columns), 0));
+  dims.push_back(KnownMax(*args.symbols, KnownMin(*args.symbols, rows, columns), 0));
   return Types{self.WithDims(dims)};
 }
 
@@ -47,50 +45,40 @@ absl::Status Eval(EvalContext& c) {
   const std::vector<int64_t> all = ContiguousStrides(self.dims());
   std::vector<int64_t> strides = OtherDims(absl::MakeConstSpan(all), two);
   strides.push_back(all[two[0]] + all[two[1]]);
-  const int64_t first = std::max<int64_t>(-offset, 0) * all[two[0]] +
-                        std::max<int64_t>(offset, 0) * all[two[1]];
-  MoveElements(self, &c.out(0), [&](absl::Span<const int64_t> index) {
-    return first + Dot(index, strides);
-  });
+  const int64_t first =
+      std::max<int64_t>(-offset, 0) * all[two[0]] + std::max<int64_t>(offset, 0) * all[two[1]];
+  MoveElements(self, &c.out(0),
+               [&](absl::Span<const int64_t> index) { return first + Dot(index, strides); });
   return absl::OkStatus();
 }
 
 // What diagonal_scatter put there.
-Folded Fold(const OpArgs& args) {
-  return FoldViewOfScatter(args, diagonal_scatter);
-}
+Folded Fold(const OpArgs& args) { return FoldViewOfScatter(args, diagonal_scatter); }
 
 // Nothing is replaced by other values.
-Folded FoldScatter(const OpArgs& args) {
-  return FoldScatterOfView(args, diagonal);
-}
+Folded FoldScatter(const OpArgs& args) { return FoldScatterOfView(args, diagonal); }
 
-Value* Invert(Builder& b, const OpArgs& view, int result, Value* base,
-              Value* update) {
+Value* Invert(Builder& b, const OpArgs& view, int result, Value* base, Value* update) {
   return ScatterBack(b, diagonal_scatter, view, base, update);
 }
 
-absl::Status VerifyScatter(const OpArgs& args) {
-  return CheckViewed(args, diagonal);
-}
+absl::Status VerifyScatter(const OpArgs& args) { return CheckViewed(args, diagonal); }
 
 absl::Status EvalScatter(EvalContext& c) { return EvalScatterOf(c, diagonal); }
 
 }  // namespace
 
-WEFT_DEFINE_OP(
-    diagonal,
-    OpSpec("diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) "
-           "-> Tensor(a)",
-           "The diagonals of the matrices of dims dim1 and dim2, as a last "
-           "dim; a positive offset lies above the main one. "
-           "ATen: aten::diagonal.")
-        .Traits(kDataMovement)
-        .Infer(Infer)
-        .Fold(Fold)
-        .Eval(Eval)
-        .InvertView(Invert)
-        .Samples(R"(
+WEFT_DEFINE_OP(diagonal, OpSpec("diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) "
+                                "-> Tensor(a)",
+                                "The diagonals of the matrices of dims dim1 and dim2, as a last "
+                                "dim; a positive offset lies above the main one. "
+                                "ATen: aten::diagonal.")
+                             .Traits(kDataMovement)
+                             .Infer(Infer)
+                             .Fold(Fold)
+                             .Eval(Eval)
+                             .InvertView(Invert)
+                             .Samples(R"(
 diagonal(f32[3, 4])
 diagonal(i64[2, 3, 4], offset=1, dim1=-2, dim2=-1)
 diagonal(f16[3, 2, 3], offset=-1, dim1=2, dim2=0)
@@ -102,18 +90,17 @@ diagonal(f32[3, 3], dim1=1) ! "appears twice"
 diagonal(f32[3, 3], dim2=2) ! "dim 2 is out of range"
 )"));
 
-WEFT_DEFINE_OP(
-    diagonal_scatter,
-    OpSpec("diagonal_scatter(Tensor self, Tensor src, int offset=0, "
-           "int dim1=0, int dim2=1) -> Tensor",
-           "self with its diagonals, as diagonal gives them, replaced by src. "
-           "ATen: aten::diagonal_scatter.")
-        .Traits(kDataMovement)
-        .Verify(VerifyScatter)
-        .Infer(InferSame)
-        .Fold(FoldScatter)
-        .Eval(EvalScatter)
-        .Samples(R"(
+WEFT_DEFINE_OP(diagonal_scatter,
+               OpSpec("diagonal_scatter(Tensor self, Tensor src, int offset=0, "
+                      "int dim1=0, int dim2=1) -> Tensor",
+                      "self with its diagonals, as diagonal gives them, replaced by src. "
+                      "ATen: aten::diagonal_scatter.")
+                   .Traits(kDataMovement)
+                   .Verify(VerifyScatter)
+                   .Infer(InferSame)
+                   .Fold(FoldScatter)
+                   .Eval(EvalScatter)
+                   .Samples(R"(
 diagonal_scatter(f32[3, 4], f32[3])
 diagonal_scatter(i64[2, 3, 4], i64[2, 3], offset=1, dim1=-2, dim2=-1)
 diagonal_scatter(f16[3, 2, 3], f16[2, 2], offset=-1, dim1=2, dim2=0)

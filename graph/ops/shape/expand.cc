@@ -31,18 +31,15 @@ Folded Fold(const OpArgs& args) {
 }
 
 absl::Status Eval(EvalContext& c) {
-  const std::vector<int64_t> strides =
-      BroadcastStrides(c.in(0).dims(), c.out(0).dims());
-  MoveElements(c.in(0), &c.out(0), [&](absl::Span<const int64_t> index) {
-    return Dot(index, strides);
-  });
+  const std::vector<int64_t> strides = BroadcastStrides(c.in(0).dims(), c.out(0).dims());
+  MoveElements(c.in(0), &c.out(0),
+               [&](absl::Span<const int64_t> index) { return Dot(index, strides); });
   return absl::OkStatus();
 }
 
 // No element is shown twice: there is none, or all sizes are those of self, but
 // for new dims of 1.
-Value* Invert(Builder& b, const OpArgs& view, int result, Value* base,
-              Value* update) {
+Value* Invert(Builder& b, const OpArgs& view, int result, Value* base, Value* update) {
   const Type self = view.type(0);
   const auto size = view.attrs().Syms("size");
   const int grown = static_cast<int>(size.size()) - self.rank();
@@ -59,18 +56,17 @@ Value* Invert(Builder& b, const OpArgs& view, int result, Value* base,
 
 }  // namespace
 
-WEFT_DEFINE_OP(expand,
-               OpSpec("expand(Tensor(a) self, SymInt[] size) -> Tensor(a)",
-                      "NumPy broadcasting of self to the sizes `size`: dims of "
-                      "size 1 are repeated, new dims come in front; there is "
-                      "no -1. ATen: aten::expand.")
-                   .Traits(kDataMovement)
-                   .Verify(Verify)
-                   .Infer(Infer)
-                   .Fold(Fold)
-                   .Eval(Eval)
-                   .InvertView(Invert)
-                   .Samples(R"(
+WEFT_DEFINE_OP(expand, OpSpec("expand(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+                              "NumPy broadcasting of self to the sizes `size`: dims of "
+                              "size 1 are repeated, new dims come in front; there is "
+                              "no -1. ATen: aten::expand.")
+                           .Traits(kDataMovement)
+                           .Verify(Verify)
+                           .Infer(Infer)
+                           .Fold(Fold)
+                           .Eval(Eval)
+                           .InvertView(Invert)
+                           .Samples(R"(
 expand(f32[2, 1], size=[2, 3])
 expand(i64[3], size=[2, 3])
 expand(f16[1, 3, 1], size=[2, 4, 3, 5])

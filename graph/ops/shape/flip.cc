@@ -23,8 +23,7 @@ Folded FoldFlip(const OpArgs& args) {
   bool trivial = true;
   for (int d : dims) trivial = trivial && AtMostOne(self->type().dim(d));
   if (trivial) return self;
-  if (self->IsResultOf(*args.op) &&
-      self->node()->attr_list() == args.attr_list) {
+  if (self->IsResultOf(*args.op) && self->node()->attr_list() == args.attr_list) {
     return self->node()->operand(0);
   }
   return {};
@@ -34,15 +33,13 @@ absl::Status EvalFlip(EvalContext& c) {
   const HostTensor& self = c.in(0);
   std::vector<int64_t> strides = ContiguousStrides(self.dims());
   int64_t first = 0;
-  const std::vector<int> dims =
-      *NormalizeDims(c.attrs().Ints("dims"), self.rank());
+  const std::vector<int> dims = *NormalizeDims(c.attrs().Ints("dims"), self.rank());
   for (int d : dims) {
     first += (self.dim(d) - 1) * strides[d];
     strides[d] = -strides[d];
   }
-  MoveElements(self, &c.out(0), [&](absl::Span<const int64_t> index) {
-    return first + Dot(index, strides);
-  });
+  MoveElements(self, &c.out(0),
+               [&](absl::Span<const int64_t> index) { return first + Dot(index, strides); });
   return absl::OkStatus();
 }
 
@@ -50,8 +47,7 @@ absl::Status VerifyRoll(const OpArgs& args) {
   const auto shifts = args.attrs().Syms("shifts");
   const auto dims = args.attrs().Syms("dims");
   if (shifts.size() == dims.size()) return absl::OkStatus();
-  return Invalid("shifts ", ToString(shifts), " and dims ", ToString(dims),
-                 " differ in length");
+  return Invalid("shifts ", ToString(shifts), " and dims ", ToString(dims), " differ in length");
 }
 
 // By nothing, or along dims of at most one element.
@@ -67,8 +63,7 @@ Folded FoldRoll(const OpArgs& args) {
 absl::Status EvalRoll(EvalContext& c) {
   const HostTensor& self = c.in(0);
   const std::vector<int64_t> shifts = c.attrs().Ints("shifts");
-  const std::vector<int> dims =
-      *NormalizeDims(c.attrs().Ints("dims"), self.rank());
+  const std::vector<int> dims = *NormalizeDims(c.attrs().Ints("dims"), self.rank());
   const std::vector<int64_t> strides = ContiguousStrides(self.dims());
   MoveElements(self, &c.out(0), [&](absl::Span<const int64_t> index) {
     int64_t from = Dot(index, strides);
@@ -103,17 +98,16 @@ flip(f32[2], dims=[1]) ! "dim 1 is out of range"
 flip(f32[2], dims=[0, -1]) ! "appears twice"
 )"));
 
-WEFT_DEFINE_OP(roll,
-               OpSpec("roll(Tensor self, SymInt[] shifts, int[] dims) -> Tensor",
-                      "The elements moved by shifts[i] along dims[i]; what "
-                      "leaves at the end comes in at the front. "
-                      "ATen: aten::roll, with dims.")
-                   .Traits(kDataMovement)
-                   .Verify(VerifyRoll)
-                   .Infer(InferFlip)
-                   .Fold(FoldRoll)
-                   .Eval(EvalRoll)
-                   .Samples(R"(
+WEFT_DEFINE_OP(roll, OpSpec("roll(Tensor self, SymInt[] shifts, int[] dims) -> Tensor",
+                            "The elements moved by shifts[i] along dims[i]; what "
+                            "leaves at the end comes in at the front. "
+                            "ATen: aten::roll, with dims.")
+                         .Traits(kDataMovement)
+                         .Verify(VerifyRoll)
+                         .Infer(InferFlip)
+                         .Fold(FoldRoll)
+                         .Eval(EvalRoll)
+                         .Samples(R"(
 roll(f32[5], shifts=[2], dims=[0])
 roll(i64[2, 3], shifts=[-1, 4], dims=[0, -1])
 roll(f16[2, 1, 3, 2], shifts=[1], dims=[2])

@@ -14,8 +14,10 @@ absl::Status Verify(const OpArgs& args) {
     return Invalid("unknown mode \"", mode, "\"");
   }
   if (static_cast<int>(pad.size()) != 2 * self.rank()) {
-    return Invalid("pad ", ToString(pad), " does not have two entries for each "
-                   "dim of ", self.ToString());
+    return Invalid("pad ", ToString(pad),
+                   " does not have two entries for each "
+                   "dim of ",
+                   self.ToString());
   }
   if (!constant) {
     WEFT_RETURN_IF_ERROR(CheckSizesNotNegative(args, pad, "pad"));
@@ -33,8 +35,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   for (int i = 0; i < self.rank(); ++i) {
     dims.push_back(self.dim(i) + pad[i] + pad[self.rank() + i]);
     if (!constant && self.dim(i).Is(0) && !dims[i].Is(0)) {
-      return Invalid("dim ", i, " of ", self.ToString(),
-                     " has no elements to repeat");
+      return Invalid("dim ", i, " of ", self.ToString(), " has no elements to repeat");
     }
   }
   WEFT_RETURN_IF_ERROR(CheckSizesNotNegative(args, dims, "size"));
@@ -88,19 +89,18 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 // Not kDataMovement: an absent value brings in zeros.
-WEFT_DEFINE_OP(pad,
-    OpSpec("pad(Tensor self, Tensor? value, SymInt[] pad, "
-           "str mode=\"constant\") -> Tensor",
-           "Elements around self: `pad` says how many come before each dim, "
-           "then how many after. Mode constant: `value` (zero when absent); "
-           "negative entries cut off. Modes reflect, edge and wrap repeat "
-           "elements of self, as often as needed. ONNX: Pad; "
-           "ATen: aten::constant_pad_nd, aten::pad.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Fold(Fold)
-        .Eval(Eval)
-        .Samples(R"(
+WEFT_DEFINE_OP(pad, OpSpec("pad(Tensor self, Tensor? value, SymInt[] pad, "
+                           "str mode=\"constant\") -> Tensor",
+                           "Elements around self: `pad` says how many come before each dim, "
+                           "then how many after. Mode constant: `value` (zero when absent); "
+                           "negative entries cut off. Modes reflect, edge and wrap repeat "
+                           "elements of self, as often as needed. ONNX: Pad; "
+                           "ATen: aten::constant_pad_nd, aten::pad.")
+                        .Verify(Verify)
+                        .Infer(Infer)
+                        .Fold(Fold)
+                        .Eval(Eval)
+                        .Samples(R"(
 pad(f32[2, 3], none, pad=[1, 0, 0, 2])
 pad(f32[2, 3], f32[]{7}, pad=[0, 1, 2, 0])
 pad(i64[2, 3], i64[], pad=[-1, 1, 1, -1])

@@ -9,8 +9,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   const Type self = args.type(0);
   const auto repeats = args.attrs().Syms("repeats");
   if (static_cast<int>(repeats.size()) != self.rank()) {
-    return Invalid("repeats ", ToString(repeats), " do not fit ",
-                   self.ToString());
+    return Invalid("repeats ", ToString(repeats), " do not fit ", self.ToString());
   }
   WEFT_RETURN_IF_ERROR(CheckSizesNotNegative(args, repeats, "repeats"));
   std::vector<SymInt> dims;
@@ -43,15 +42,14 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(repeat,
-               OpSpec("repeat(Tensor self, SymInt[] repeats) -> Tensor",
-                      "Copies of self side by side, repeats[i] along dim i. "
-                      "ONNX: Tile; ATen: aten::repeat without new dims.")
-                   .Traits(kDataMovement)
-                   .Infer(Infer)
-                   .Fold(Fold)
-                   .Eval(Eval)
-                   .Samples(R"(
+WEFT_DEFINE_OP(repeat, OpSpec("repeat(Tensor self, SymInt[] repeats) -> Tensor",
+                              "Copies of self side by side, repeats[i] along dim i. "
+                              "ONNX: Tile; ATen: aten::repeat without new dims.")
+                           .Traits(kDataMovement)
+                           .Infer(Infer)
+                           .Fold(Fold)
+                           .Eval(Eval)
+                           .Samples(R"(
 repeat(f32[2, 3], repeats=[2, 1])
 repeat(i64[3], repeats=[3])
 repeat(f16[2, 1, 3, 1], repeats=[1, 2, 2, 3])

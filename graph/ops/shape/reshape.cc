@@ -12,9 +12,8 @@ absl::Status Verify(const OpArgs& args) {
   const SymInt have = args.type(0).numel();
   const SymInt want = Product(size);
   if (MayBeEqual(args, have, want)) return absl::OkStatus();
-  return Invalid("cannot see ", args.type(0).ToString(), " of ",
-                 have.ToString(), " elements as ", ToString(size), " of ",
-                 want.ToString());
+  return Invalid("cannot see ", args.type(0).ToString(), " of ", have.ToString(), " elements as ",
+                 ToString(size), " of ", want.ToString());
 }
 
 absl::StatusOr<Types> Infer(const OpArgs& args) {
@@ -34,33 +33,30 @@ Folded Fold(const OpArgs& args) {
 
 absl::Status Eval(EvalContext& c) {
   if (c.in(0).numel() != c.out(0).numel()) {
-    return Invalid("cannot see ", c.in(0).type().ToString(), " as ",
-                   c.out_type(0).ToString());
+    return Invalid("cannot see ", c.in(0).type().ToString(), " as ", c.out_type(0).ToString());
   }
   c.set_out(0, c.in(0).Contiguous().Reshaped(c.out(0).dims()));
   return absl::OkStatus();
 }
 
-Value* Invert(Builder& b, const OpArgs& view, int result, Value* base,
-              Value* update) {
+Value* Invert(Builder& b, const OpArgs& view, int result, Value* base, Value* update) {
   return base == nullptr ? nullptr : Reshape(b, update, DimsOf(base->type()));
 }
 
 }  // namespace
 
-WEFT_DEFINE_OP(reshape,
-               OpSpec("reshape(Tensor(a) self, SymInt[] size) -> Tensor(a)",
-                      "The elements of self in row-major order, seen with the "
-                      "sizes `size`; there is no -1 and no copying of 0. "
-                      "Always a view, where something is written: what copies "
-                      "is a clone and a reshape. ATen: aten::view.")
-                   .Traits(kDataMovement)
-                   .Verify(Verify)
-                   .Infer(Infer)
-                   .Fold(Fold)
-                   .Eval(Eval)
-                   .InvertView(Invert)
-                   .Samples(R"(
+WEFT_DEFINE_OP(reshape, OpSpec("reshape(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+                               "The elements of self in row-major order, seen with the "
+                               "sizes `size`; there is no -1 and no copying of 0. "
+                               "Always a view, where something is written: what copies "
+                               "is a clone and a reshape. ATen: aten::view.")
+                            .Traits(kDataMovement)
+                            .Verify(Verify)
+                            .Infer(Infer)
+                            .Fold(Fold)
+                            .Eval(Eval)
+                            .InvertView(Invert)
+                            .Samples(R"(
 reshape(f32[2, 3], size=[3, 2])
 reshape(i64[6], size=[1, 2, 3])
 reshape(f16[2, 3, 4, 1], size=[24])

@@ -19,8 +19,8 @@ absl::Status Verify(const OpArgs& args) {
   if (args.MayHold(Less(index, n)) && args.MayHold(LessEqual(-n, index))) {
     return absl::OkStatus();
   }
-  return Invalid("index ", index.ToString(), " is out of range for size ",
-                 n.ToString(), " of dim ", dim);
+  return Invalid("index ", index.ToString(), " is out of range for size ", n.ToString(), " of dim ",
+                 dim);
 }
 
 absl::StatusOr<Types> Infer(const OpArgs& args) {
@@ -36,53 +36,42 @@ absl::Status Eval(EvalContext& c) {
   const int64_t n = self.dim(dim);
   const int64_t index = c.attrs().Int("index");
   if (index < -n || index >= n) {
-    return absl::OutOfRangeError(
-        absl::StrCat("index ", index, " is out of range for size ", n));
+    return absl::OutOfRangeError(absl::StrCat("index ", index, " is out of range for size ", n));
   }
   std::vector<int64_t> strides = ContiguousStrides(self.dims());
   const int64_t first = (index < 0 ? index + n : index) * strides[dim];
   strides.erase(strides.begin() + dim);
-  MoveElements(self, &c.out(0), [&](absl::Span<const int64_t> at) {
-    return first + Dot(at, strides);
-  });
+  MoveElements(self, &c.out(0),
+               [&](absl::Span<const int64_t> at) { return first + Dot(at, strides); });
   return absl::OkStatus();
 }
 
 // What select_scatter put there.
-Folded Fold(const OpArgs& args) {
-  return FoldViewOfScatter(args, select_scatter);
-}
+Folded Fold(const OpArgs& args) { return FoldViewOfScatter(args, select_scatter); }
 
 // Nothing is replaced by other values.
-Folded FoldScatter(const OpArgs& args) {
-  return FoldScatterOfView(args, select);
-}
+Folded FoldScatter(const OpArgs& args) { return FoldScatterOfView(args, select); }
 
-Value* Invert(Builder& b, const OpArgs& view, int result, Value* base,
-              Value* update) {
+Value* Invert(Builder& b, const OpArgs& view, int result, Value* base, Value* update) {
   return ScatterBack(b, select_scatter, view, base, update);
 }
 
-absl::Status VerifyScatter(const OpArgs& args) {
-  return CheckViewed(args, select);
-}
+absl::Status VerifyScatter(const OpArgs& args) { return CheckViewed(args, select); }
 
 absl::Status EvalScatter(EvalContext& c) { return EvalScatterOf(c, select); }
 
 }  // namespace
 
-WEFT_DEFINE_OP(
-    select,
-    OpSpec("select(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
-           "The elements at `index` of `dim`, without that dim; a negative "
-           "index counts from the end. ATen: aten::select.int.")
-        .Traits(kDataMovement)
-        .Verify(Verify)
-        .Infer(Infer)
-        .Fold(Fold)
-        .Eval(Eval)
-        .InvertView(Invert)
-        .Samples(R"(
+WEFT_DEFINE_OP(select, OpSpec("select(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
+                              "The elements at `index` of `dim`, without that dim; a negative "
+                              "index counts from the end. ATen: aten::select.int.")
+                           .Traits(kDataMovement)
+                           .Verify(Verify)
+                           .Infer(Infer)
+                           .Fold(Fold)
+                           .Eval(Eval)
+                           .InvertView(Invert)
+                           .Samples(R"(
 select(f32[3, 4], dim=0, index=1)
 select(i64[2, 3, 4], dim=-1, index=-4)
 select(bool[5], dim=0, index=4)
@@ -94,18 +83,17 @@ select(f32[3], dim=0, index=-4) ! "index -4 is out of range"
 select(f32[], dim=0, index=0) ! "out of range for a scalar"
 )"));
 
-WEFT_DEFINE_OP(
-    select_scatter,
-    OpSpec("select_scatter(Tensor self, Tensor src, int dim, SymInt index) "
-           "-> Tensor",
-           "self with the elements at `index` of `dim` replaced by those of "
-           "src. ATen: aten::select_scatter.")
-        .Traits(kDataMovement)
-        .Verify(VerifyScatter)
-        .Infer(InferSame)
-        .Fold(FoldScatter)
-        .Eval(EvalScatter)
-        .Samples(R"(
+WEFT_DEFINE_OP(select_scatter,
+               OpSpec("select_scatter(Tensor self, Tensor src, int dim, SymInt index) "
+                      "-> Tensor",
+                      "self with the elements at `index` of `dim` replaced by those of "
+                      "src. ATen: aten::select_scatter.")
+                   .Traits(kDataMovement)
+                   .Verify(VerifyScatter)
+                   .Infer(InferSame)
+                   .Fold(FoldScatter)
+                   .Eval(EvalScatter)
+                   .Samples(R"(
 select_scatter(f32[3, 4], f32[4], dim=0, index=1)
 select_scatter(i64[2, 3, 4], i64[2, 3], dim=-1, index=-4)
 select_scatter(bool[5], bool[], dim=0, index=4)

@@ -36,8 +36,7 @@ SymInt Last(const OpArgs& args, SymInt n) {
 
 // Clamping both positions to [0, n] and clipping the length at 0 leaves this.
 SymInt Length(const OpArgs& args, SymInt n) {
-  return StepsBetween(*args.symbols, First(args, n), Last(args, n),
-                      args.attrs().Sym("step"));
+  return StepsBetween(*args.symbols, First(args, n), Last(args, n), args.attrs().Sym("step"));
 }
 
 absl::Status Verify(const OpArgs& args) {
@@ -48,8 +47,7 @@ absl::Status Verify(const OpArgs& args) {
 
 absl::StatusOr<Types> Infer(const OpArgs& args) {
   const Type self = args.type(0);
-  WEFT_ASSIGN_OR_RETURN(const int dim,
-                        NormalizeDim(args.attrs().Int("dim"), self.rank()));
+  WEFT_ASSIGN_OR_RETURN(const int dim, NormalizeDim(args.attrs().Int("dim"), self.rank()));
   std::vector<SymInt> dims(self.dims().begin(), self.dims().end());
   dims[dim] = Length(args, dims[dim]);
   return Types{self.WithDims(dims)};
@@ -74,14 +72,12 @@ absl::Status Eval(EvalContext& c) {
   start = std::min(start, n);
   const std::vector<int64_t> strides = ContiguousStrides(self.dims());
   MoveElements(self, &c.out(0), [&](absl::Span<const int64_t> index) {
-    return Dot(index, strides) +
-           (start + index[dim] * (step - 1)) * strides[dim];
+    return Dot(index, strides) + (start + index[dim] * (step - 1)) * strides[dim];
   });
   return absl::OkStatus();
 }
 
-Value* Invert(Builder& b, const OpArgs& view, int result, Value* base,
-              Value* update) {
+Value* Invert(Builder& b, const OpArgs& view, int result, Value* base, Value* update) {
   return ScatterBack(b, slice_scatter, view, base, update);
 }
 
@@ -97,24 +93,22 @@ bool SameSlice(const OpArgs& args, const AttrList* a, const AttrList* b) {
   const int dim = *NormalizeDim(x.attrs().Int("dim"), rank);
   const SymInt n = args.type(0).dim(dim);
   return dim == *NormalizeDim(y.attrs().Int("dim"), rank) &&
-         x.attrs().Sym("step") == y.attrs().Sym("step") &&
-         First(x, n) == First(y, n) && Last(x, n) == Last(y, n);
+         x.attrs().Sym("step") == y.attrs().Sym("step") && First(x, n) == First(y, n) &&
+         Last(x, n) == Last(y, n);
 }
 
-WEFT_DEFINE_OP(
-    slice,
-    OpSpec("slice(Tensor(a) self, int dim, SymInt start=0, "
-           "SymInt end=9223372036854775807, SymInt step=1) -> Tensor(a)",
-           "The elements start, start + step, ... before `end` along `dim`. "
-           "Negative positions count from the end; positions are clamped to "
-           "the dim; the step is positive. ATen: aten::slice.Tensor.")
-        .Traits(kDataMovement)
-        .Verify(Verify)
-        .Infer(Infer)
-        .Fold(Fold)
-        .Eval(Eval)
-        .InvertView(Invert)
-        .Samples(R"(
+WEFT_DEFINE_OP(slice, OpSpec("slice(Tensor(a) self, int dim, SymInt start=0, "
+                             "SymInt end=9223372036854775807, SymInt step=1) -> Tensor(a)",
+                             "The elements start, start + step, ... before `end` along `dim`. "
+                             "Negative positions count from the end; positions are clamped to "
+                             "the dim; the step is positive. ATen: aten::slice.Tensor.")
+                          .Traits(kDataMovement)
+                          .Verify(Verify)
+                          .Infer(Infer)
+                          .Fold(Fold)
+                          .Eval(Eval)
+                          .InvertView(Invert)
+                          .Samples(R"(
 slice(f32[5], dim=0)
 slice(f32[5], dim=0, start=1, end=4)
 slice(i64[2, 5], dim=-1, start=-4, end=-1, step=2)

@@ -15,8 +15,7 @@ Folded Fold(const OpArgs& args) {
   OpArgs viewed = args;
   viewed.op = &slice;
   viewed.types = args.types.first(1);
-  const bool whole =
-      slice.infer()(viewed)->front().dim(dim) == args.type(0).dim(dim);
+  const bool whole = slice.infer()(viewed)->front().dim(dim) == args.type(0).dim(dim);
   if (!whole || args.type(1) != args.type(0)) return {};
   return args.operand(1);
 }
@@ -25,18 +24,17 @@ absl::Status Eval(EvalContext& c) { return EvalScatterOf(c, slice); }
 
 }  // namespace
 
-WEFT_DEFINE_OP(
-    slice_scatter,
-    OpSpec("slice_scatter(Tensor self, Tensor src, int dim, SymInt start=0, "
-           "SymInt end=9223372036854775807, SymInt step=1) -> Tensor",
-           "self with the elements that slice, with these attributes, takes "
-           "replaced by those of src. ATen: aten::slice_scatter.")
-        .Traits(kDataMovement)
-        .Verify(Verify)
-        .Infer(InferSame)
-        .Fold(Fold)
-        .Eval(Eval)
-        .Samples(R"(
+WEFT_DEFINE_OP(slice_scatter,
+               OpSpec("slice_scatter(Tensor self, Tensor src, int dim, SymInt start=0, "
+                      "SymInt end=9223372036854775807, SymInt step=1) -> Tensor",
+                      "self with the elements that slice, with these attributes, takes "
+                      "replaced by those of src. ATen: aten::slice_scatter.")
+                   .Traits(kDataMovement)
+                   .Verify(Verify)
+                   .Infer(InferSame)
+                   .Fold(Fold)
+                   .Eval(Eval)
+                   .Samples(R"(
 slice_scatter(f32[5], f32[3], dim=0, start=1, end=4)
 slice_scatter(i64[2, 5], i64[2, 2], dim=-1, start=-4, end=-1, step=2)
 slice_scatter(f16[3, 2, 4], f16[3, 1, 4], dim=1, start=1)

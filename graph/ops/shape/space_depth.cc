@@ -18,8 +18,7 @@ absl::Status Verify(const OpArgs& args) {
 absl::StatusOr<SymInt> Quotient(const OpArgs& args, int dim, int64_t divisor) {
   const SymInt n = args.type(0).dim(dim);
   if (!MayBeEqual(args, Mod(n, divisor), 0)) {
-    return Invalid("dim ", dim, " of ", args.type(0).ToString(),
-                   " is not a multiple of ", divisor);
+    return Invalid("dim ", dim, " of ", args.type(0).ToString(), " is not a multiple of ", divisor);
   }
   return FloorDiv(n, divisor);
 }
@@ -32,8 +31,7 @@ absl::StatusOr<Types> InferDepthToSpace(const OpArgs& args) {
     return Invalid("unknown mode \"", mode, "\"");
   }
   WEFT_ASSIGN_OR_RETURN(const SymInt depth, Quotient(args, 1, block * block));
-  return Types{self.WithDims(
-      {self.dim(0), depth, self.dim(2) * block, self.dim(3) * block})};
+  return Types{self.WithDims({self.dim(0), depth, self.dim(2) * block, self.dim(3) * block})};
 }
 
 // [N, (b, b, C) or (C, b, b), H, W] to [N, C, (H, b), (W, b)].
@@ -45,12 +43,9 @@ std::vector<Value*> DecomposeDepthToSpace(Builder& b, const OpArgs& args) {
   const bool dcr = args.attrs().Str("mode") == "DCR";
   Value* v = Reshape(
       b, args.operand(0),
-      dcr ? std::vector<SymInt>{self.dim(0), block, block, depth, self.dim(2),
-                                self.dim(3)}
-          : std::vector<SymInt>{self.dim(0), depth, block, block, self.dim(2),
-                                self.dim(3)});
-  v = dcr ? Permute(b, v, {0, 3, 4, 1, 5, 2})
-          : Permute(b, v, {0, 1, 4, 2, 5, 3});
+      dcr ? std::vector<SymInt>{self.dim(0), block, block, depth, self.dim(2), self.dim(3)}
+          : std::vector<SymInt>{self.dim(0), depth, block, block, self.dim(2), self.dim(3)});
+  v = dcr ? Permute(b, v, {0, 3, 4, 1, 5, 2}) : Permute(b, v, {0, 1, 4, 2, 5, 3});
   return {Reshape(b, v, DimsOf(result))};
 }
 
@@ -59,8 +54,7 @@ absl::StatusOr<Types> InferSpaceToDepth(const OpArgs& args) {
   const int64_t block = args.attrs().Int("block_size");
   WEFT_ASSIGN_OR_RETURN(const SymInt height, Quotient(args, 2, block));
   WEFT_ASSIGN_OR_RETURN(const SymInt width, Quotient(args, 3, block));
-  return Types{self.WithDims(
-      {self.dim(0), self.dim(1) * (block * block), height, width})};
+  return Types{self.WithDims({self.dim(0), self.dim(1) * (block * block), height, width})};
 }
 
 // [N, C, (H, b), (W, b)] to [N, (b, b, C), H, W].
@@ -69,26 +63,24 @@ std::vector<Value*> DecomposeSpaceToDepth(Builder& b, const OpArgs& args) {
   const Type result = InferSpaceToDepth(args)->front();
   const SymInt block = args.attrs().Sym("block_size");
   Value* v = Reshape(b, args.operand(0),
-                     {self.dim(0), self.dim(1), result.dim(2), block,
-                      result.dim(3), block});
+                     {self.dim(0), self.dim(1), result.dim(2), block, result.dim(3), block});
   v = Permute(b, v, {0, 3, 5, 1, 2, 4});
   return {Reshape(b, v, DimsOf(result))};
 }
 
 }  // namespace
 
-WEFT_DEFINE_OP(depth_to_space,
-               OpSpec("depth_to_space(Tensor self, int block_size, "
-                      "str mode=\"DCR\") -> Tensor",
-                      "Channels of [N, C, H, W] moved into blocks of the "
-                      "plane; the block's place is the slow (DCR) or the fast "
-                      "(CRD) part of the channel. ONNX: DepthToSpace; CRD is "
-                      "ATen: aten::pixel_shuffle.")
-                   .Traits(kDataMovement)
-                   .Verify(Verify)
-                   .Infer(InferDepthToSpace)
-                   .Decompose(DecomposeDepthToSpace)
-                   .Samples(R"(
+WEFT_DEFINE_OP(depth_to_space, OpSpec("depth_to_space(Tensor self, int block_size, "
+                                      "str mode=\"DCR\") -> Tensor",
+                                      "Channels of [N, C, H, W] moved into blocks of the "
+                                      "plane; the block's place is the slow (DCR) or the fast "
+                                      "(CRD) part of the channel. ONNX: DepthToSpace; CRD is "
+                                      "ATen: aten::pixel_shuffle.")
+                                   .Traits(kDataMovement)
+                                   .Verify(Verify)
+                                   .Infer(InferDepthToSpace)
+                                   .Decompose(DecomposeDepthToSpace)
+                                   .Samples(R"(
 depth_to_space(f32[1, 8, 2, 3], block_size=2)
 depth_to_space(i64[2, 4, 1, 2], block_size=2, mode="CRD")
 depth_to_space(f16[1, 9, 2, 1], block_size=3)
@@ -100,16 +92,15 @@ depth_to_space(f32[1, 4, 2, 2], block_size=0) ! "block_size must be from 1"
 depth_to_space(f32[1, 4, 2, 2], block_size=2, mode="X") ! "unknown mode"
 )"));
 
-WEFT_DEFINE_OP(space_to_depth,
-               OpSpec("space_to_depth(Tensor self, int block_size) -> Tensor",
-                      "Blocks of the plane of [N, C, H, W] moved into "
-                      "channels: the inverse of depth_to_space in mode DCR. "
-                      "ONNX: SpaceToDepth.")
-                   .Traits(kDataMovement)
-                   .Verify(Verify)
-                   .Infer(InferSpaceToDepth)
-                   .Decompose(DecomposeSpaceToDepth)
-                   .Samples(R"(
+WEFT_DEFINE_OP(space_to_depth, OpSpec("space_to_depth(Tensor self, int block_size) -> Tensor",
+                                      "Blocks of the plane of [N, C, H, W] moved into "
+                                      "channels: the inverse of depth_to_space in mode DCR. "
+                                      "ONNX: SpaceToDepth.")
+                                   .Traits(kDataMovement)
+                                   .Verify(Verify)
+                                   .Infer(InferSpaceToDepth)
+                                   .Decompose(DecomposeSpaceToDepth)
+                                   .Samples(R"(
 space_to_depth(f32[1, 2, 4, 6], block_size=2)
 space_to_depth(i64[2, 1, 3, 3], block_size=3)
 space_to_depth(u4[1, 3, 2, 2], block_size=1)

@@ -9,8 +9,7 @@ namespace {
 absl::StatusOr<Types> Infer(const OpArgs& args) {
   const Type self = args.type(0);
   const auto sizes = args.attrs().Syms("split_sizes");
-  WEFT_ASSIGN_OR_RETURN(const int dim,
-                        NormalizeDim(args.attrs().Int("dim"), self.rank()));
+  WEFT_ASSIGN_OR_RETURN(const int dim, NormalizeDim(args.attrs().Int("dim"), self.rank()));
   WEFT_RETURN_IF_ERROR(CheckSizesNotNegative(args, sizes, "split_sizes"));
   std::vector<SymInt> dims(self.dims().begin(), self.dims().end());
   SymInt total = 0;
@@ -21,8 +20,8 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
     types.push_back(self.WithDims(dims));
   }
   if (types.empty() || !MayBeEqual(args, total, self.dim(dim))) {
-    return Invalid("split_sizes ", ToString(sizes), " do not add up to dim ",
-                   dim, " of ", self.ToString());
+    return Invalid("split_sizes ", ToString(sizes), " do not add up to dim ", dim, " of ",
+                   self.ToString());
   }
   return types;
 }
@@ -47,30 +46,26 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
-Value* Invert(Builder& b, const OpArgs& view, int result, Value* base,
-              Value* update) {
+Value* Invert(Builder& b, const OpArgs& view, int result, Value* base, Value* update) {
   const auto sizes = view.attrs().Syms("split_sizes");
   SymInt start = 0;
   for (int i = 0; i < result; ++i) start = start + sizes[i];
   return b.Op(slice_scatter, {base, update},
-              {{"dim", view.attrs().Int("dim")},
-               {"start", start},
-               {"end", start + sizes[result]}});
+              {{"dim", view.attrs().Int("dim")}, {"start", start}, {"end", start + sizes[result]}});
 }
 
 }  // namespace
 
-WEFT_DEFINE_OP(split_with_sizes,
-               OpSpec("split_with_sizes(Tensor(a) self, SymInt[] split_sizes, "
-                      "int dim=0) -> Tensor(a)[]",
-                      "Consecutive parts of self along `dim`, of these sizes. "
-                      "ATen: aten::split_with_sizes.")
-                   .Traits(kDataMovement)
-                   .Infer(Infer)
-                   .Fold(Fold)
-                   .Eval(Eval)
-                   .InvertView(Invert)
-                   .Samples(R"(
+WEFT_DEFINE_OP(split_with_sizes, OpSpec("split_with_sizes(Tensor(a) self, SymInt[] split_sizes, "
+                                        "int dim=0) -> Tensor(a)[]",
+                                        "Consecutive parts of self along `dim`, of these sizes. "
+                                        "ATen: aten::split_with_sizes.")
+                                     .Traits(kDataMovement)
+                                     .Infer(Infer)
+                                     .Fold(Fold)
+                                     .Eval(Eval)
+                                     .InvertView(Invert)
+                                     .Samples(R"(
 split_with_sizes(f32[5], split_sizes=[2, 3])
 split_with_sizes(i64[2, 6], split_sizes=[1, 0, 5], dim=-1)
 split_with_sizes(f16[2, 3, 2, 2], split_sizes=[1, 1, 1], dim=1)

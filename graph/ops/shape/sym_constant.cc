@@ -23,8 +23,7 @@ Folded Fold(const OpArgs& args) {
   const Attrs attrs = args.attrs();
   const auto values = AllConstant(attrs.Syms("values"));
   if (!values) return {};
-  return HostTensor::FromInts(attrs.Dtype("dtype"), attrs.Ints("size"),
-                              *values);
+  return HostTensor::FromInts(attrs.Dtype("dtype"), attrs.Ints("size"), *values);
 }
 
 absl::Status Eval(EvalContext& c) {
@@ -34,17 +33,16 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(
-    sym_constant,
-    OpSpec("sym_constant(SymInt[] values, int[] size, ScalarType dtype=i64) -> "
-           "Tensor",
-           "A tensor of the given size whose elements, in row-major order, are "
-           "symbolic integers: what shape arithmetic of an imported model "
-           "becomes where a tensor of sizes is needed. ONNX: Shape.")
-        .Infer(Infer)
-        .Fold(Fold)
-        .Eval(Eval)
-        .Samples(R"(
+WEFT_DEFINE_OP(sym_constant,
+               OpSpec("sym_constant(SymInt[] values, int[] size, ScalarType dtype=i64) -> "
+                      "Tensor",
+                      "A tensor of the given size whose elements, in row-major order, are "
+                      "symbolic integers: what shape arithmetic of an imported model "
+                      "becomes where a tensor of sizes is needed. ONNX: Shape.")
+                   .Infer(Infer)
+                   .Fold(Fold)
+                   .Eval(Eval)
+                   .Samples(R"(
 sym_constant(values=[s0, 2, s0*4 + 1], size=[3])
 sym_constant(values=[s0], size=[], dtype=i32)
 sym_constant(values=[1, 2, 3, 4], size=[2, 2])

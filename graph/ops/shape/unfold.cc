@@ -9,9 +9,8 @@ namespace weft::ops {
 namespace {
 
 absl::Status Verify(const OpArgs& args) {
-  WEFT_ASSIGN_OR_RETURN(
-      const int dim,
-      NormalizeDim(args.attrs().Int("dimension"), args.type(0).rank()));
+  WEFT_ASSIGN_OR_RETURN(const int dim,
+                        NormalizeDim(args.attrs().Int("dimension"), args.type(0).rank()));
   const SymInt n = args.type(0).dim(dim);
   const SymInt size = args.attrs().Sym("size");
   const SymInt step = args.attrs().Sym("step");
@@ -21,8 +20,7 @@ absl::Status Verify(const OpArgs& args) {
   if (args.MayHold(GreaterEqual(size, 0)) && args.MayHold(LessEqual(size, n))) {
     return absl::OkStatus();
   }
-  return Invalid("windows of ", size.ToString(), " in dim ", dim, " of ",
-                 args.type(0).ToString());
+  return Invalid("windows of ", size.ToString(), " in dim ", dim, " of ", args.type(0).ToString());
 }
 
 absl::StatusOr<Types> Infer(const OpArgs& args) {
@@ -41,21 +39,17 @@ absl::Status Eval(EvalContext& c) {
   std::vector<int64_t> strides = ContiguousStrides(self.dims());
   strides.push_back(strides[dim]);
   strides[dim] *= c.attrs().Int("step");
-  MoveElements(self, &c.out(0), [&](absl::Span<const int64_t> index) {
-    return Dot(index, strides);
-  });
+  MoveElements(self, &c.out(0),
+               [&](absl::Span<const int64_t> index) { return Dot(index, strides); });
   return absl::OkStatus();
 }
 
-Value* Invert(Builder& b, const OpArgs& view, int result, Value* base,
-              Value* update) {
+Value* Invert(Builder& b, const OpArgs& view, int result, Value* base, Value* update) {
   const Type windows = Infer(view)->front();
   if (windows.numel().Is(0)) return base;
-  const int dim =
-      *NormalizeDim(view.attrs().Int("dimension"), view.type(0).rank());
+  const int dim = *NormalizeDim(view.attrs().Int("dimension"), view.type(0).rank());
   if (!windows.dim(dim).Is(1) &&
-      view.symbols->ProveLe(view.attrs().Sym("size"),
-                            view.attrs().Sym("step")) != Proof::kYes) {
+      view.symbols->ProveLe(view.attrs().Sym("size"), view.attrs().Sym("step")) != Proof::kYes) {
     return b.Fail(
         Invalid("windows of unfold overlap, or may, and cannot be "
                 "written"));
@@ -65,18 +59,16 @@ Value* Invert(Builder& b, const OpArgs& view, int result, Value* base,
 
 }  // namespace
 
-WEFT_DEFINE_OP(
-    unfold,
-    OpSpec("unfold(Tensor(a) self, int dimension, SymInt size, SymInt step) "
-           "-> Tensor(a)",
-           "The windows of `size` elements of a dim, one every `step`; their "
-           "elements are a new last dim. ATen: aten::unfold.")
-        .Traits(kDataMovement)
-        .Verify(Verify)
-        .Infer(Infer)
-        .Eval(Eval)
-        .InvertView(Invert)
-        .Samples(R"(
+WEFT_DEFINE_OP(unfold, OpSpec("unfold(Tensor(a) self, int dimension, SymInt size, SymInt step) "
+                              "-> Tensor(a)",
+                              "The windows of `size` elements of a dim, one every `step`; their "
+                              "elements are a new last dim. ATen: aten::unfold.")
+                           .Traits(kDataMovement)
+                           .Verify(Verify)
+                           .Infer(Infer)
+                           .Eval(Eval)
+                           .InvertView(Invert)
+                           .Samples(R"(
 unfold(f32[7], dimension=0, size=3, step=2)
 unfold(i64[2, 6, 3], dimension=-2, size=2, step=2)
 unfold(u4[5], dimension=0, size=1, step=3)

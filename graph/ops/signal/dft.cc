@@ -8,9 +8,7 @@ namespace weft::ops {
 namespace {
 
 // From the one-sided spectrum of real numbers to these.
-bool IsRealInverse(const Attrs& attrs) {
-  return attrs.Bool("inverse") && attrs.Bool("onesided");
-}
+bool IsRealInverse(const Attrs& attrs) { return attrs.Bool("inverse") && attrs.Bool("onesided"); }
 
 absl::Status Verify(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckFloat(args, 0));
@@ -18,11 +16,9 @@ absl::Status Verify(const OpArgs& args) {
   const int rank = args.type(0).rank();
   const SymInt parts = args.type(0).dim(rank - 1);
   if (!args.MayHold(Or(Equal(parts, 1), Equal(parts, 2)))) {
-    return Invalid("the last dim of self must be 1 (real) or 2 (complex), not ",
-                   parts.ToString());
+    return Invalid("the last dim of self must be 1 (real) or 2 (complex), not ", parts.ToString());
   }
-  WEFT_ASSIGN_OR_RETURN(const int axis,
-                        NormalizeDim(args.attrs().Int("axis"), rank));
+  WEFT_ASSIGN_OR_RETURN(const int axis, NormalizeDim(args.attrs().Int("axis"), rank));
   if (axis == rank - 1) return Invalid("axis is the dim of the two parts");
   if (IsRealInverse(args.attrs()) && parts.Is(1)) {
     return Invalid("a one-sided inverse transform takes complex numbers");
@@ -33,8 +29,7 @@ absl::Status Verify(const OpArgs& args) {
 absl::StatusOr<Types> Infer(const OpArgs& args) {
   const int rank = args.type(0).rank();
   const int axis = *NormalizeDim(args.attrs().Int("axis"), rank);
-  std::vector<SymInt> dims(args.type(0).dims().begin(),
-                           args.type(0).dims().end());
+  std::vector<SymInt> dims(args.type(0).dims().begin(), args.type(0).dims().end());
   const bool real_inverse = IsRealInverse(args.attrs());
   if (real_inverse) dims[axis] = 2 * (dims[axis] - 1);
   if (args.attrs().Has("dft_length")) dims[axis] = args.attrs().Sym("dft_length");
@@ -50,8 +45,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
 
 // The whole spectrum of `length` real numbers, of which `half` has the first
 // half: the other one is its mirror image, conjugated.
-std::vector<std::complex<double>> Mirror(
-    std::vector<std::complex<double>> half, int64_t length) {
+std::vector<std::complex<double>> Mirror(std::vector<std::complex<double>> half, int64_t length) {
   half.resize(length / 2 + 1);
   std::vector<std::complex<double>> whole(length);
   for (int64_t k = 0; k < length; ++k) {
@@ -93,8 +87,7 @@ absl::Status Eval(EvalContext& c) {
   // Lines lie `inner` apart; an element has `parts` numbers before it, and
   // `parts_out` after.
   const int64_t parts_out = real_inverse ? 1 : 2;
-  const int64_t inner =
-      Numel(self.dims().subspan(axis + 1, self.rank() - axis - 2));
+  const int64_t inner = Numel(self.dims().subspan(axis + 1, self.rank() - axis - 2));
   const int64_t outer = Numel(self.dims().subspan(0, axis));
   ParallelFor(outer * inner, [&](int64_t line) {
     const int64_t o = line / inner, i = line % inner;
@@ -118,19 +111,18 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(dft,
-    OpSpec("dft(Tensor self, SymInt? dft_length=None, int axis=1, "
-           "bool inverse=False, bool onesided=False) -> Tensor",
-           "Fourier transform along `axis` of numbers whose real (and "
-           "imaginary) part lies in the last dim, cut or padded with zeros to "
-           "`dft_length`. A one-sided result keeps the first "
-           "floor(dft_length/2)+1 bins; the one-sided inverse takes those "
-           "and gives dft_length real numbers (2*(bins-1) unless it is "
-           "given). ONNX: DFT-17, DFT-20.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Eval(Eval)
-        .Samples(R"(
+WEFT_DEFINE_OP(dft, OpSpec("dft(Tensor self, SymInt? dft_length=None, int axis=1, "
+                           "bool inverse=False, bool onesided=False) -> Tensor",
+                           "Fourier transform along `axis` of numbers whose real (and "
+                           "imaginary) part lies in the last dim, cut or padded with zeros to "
+                           "`dft_length`. A one-sided result keeps the first "
+                           "floor(dft_length/2)+1 bins; the one-sided inverse takes those "
+                           "and gives dft_length real numbers (2*(bins-1) unless it is "
+                           "given). ONNX: DFT-17, DFT-20.")
+                        .Verify(Verify)
+                        .Infer(Infer)
+                        .Eval(Eval)
+                        .Samples(R"(
 dft(f32[2, 5, 1])
 dft(f32[2, 5, 2], inverse=true)
 dft(f64[2, 6, 3, 1], axis=-2, onesided=true)

@@ -27,8 +27,7 @@ absl::Status Verify(const OpArgs& args) {
   }
   for (SymInt v : {step, length}) {
     if (!args.MayHold(GreaterEqual(v, 1))) {
-      return Invalid("frame_step and frame_length must be positive, got ",
-                     v.ToString());
+      return Invalid("frame_step and frame_length must be positive, got ", v.ToString());
     }
   }
   if (!args.MayHold(LessEqual(length, signal.dim(1)))) {
@@ -36,8 +35,7 @@ absl::Status Verify(const OpArgs& args) {
                    signal.dim(1).ToString(), " elements of the signal");
   }
   if (!args.has(1)) return absl::OkStatus();
-  return CheckEqualSizes(args, args.type(1).dim(0), length,
-                         "window and frame_length");
+  return CheckEqualSizes(args, args.type(1).dim(0), length, "window and frame_length");
 }
 
 SymInt Frames(const OpArgs& args) {
@@ -48,10 +46,8 @@ SymInt Frames(const OpArgs& args) {
 
 absl::StatusOr<Types> Infer(const OpArgs& args) {
   const SymInt length = args.attrs().Sym("frame_length");
-  const SymInt bins =
-      args.attrs().Bool("onesided") ? FloorDiv(length, 2) + 1 : length;
-  return Types{args.type(0).WithDims(
-      {args.type(0).dim(0), Frames(args), bins, SymInt(2)})};
+  const SymInt bins = args.attrs().Bool("onesided") ? FloorDiv(length, 2) + 1 : length;
+  return Types{args.type(0).WithDims({args.type(0).dim(0), Frames(args), bins, SymInt(2)})};
 }
 
 // The frames as a dim of their own, times the window, transformed.
@@ -61,20 +57,15 @@ std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
   const SymInt length = args.attrs().Sym("frame_length");
   const SymInt step = args.attrs().Sym("frame_step");
   const SymInt frames = Frames(args);
-  Value* start = b.Op(arange, {}, {{"start", 0},
-                                   {"end", frames * step},
-                                   {"step", step}});
+  Value* start = b.Op(arange, {}, {{"start", 0}, {"end", frames * step}, {"step", step}});
   Value* offset = b.Op(arange, {}, {{"start", 0}, {"end", length}});
-  Value* index =
-      b.Op(add, {Reshape(b, start, {frames, SymInt(1)}), offset});
-  Value* x = b.Op(index_select, {Convert(b, args.operand(0), wide), index},
-                  {{"dim", 1}});
+  Value* index = b.Op(add, {Reshape(b, start, {frames, SymInt(1)}), offset});
+  Value* x = b.Op(index_select, {Convert(b, args.operand(0), wide), index}, {{"dim", 1}});
   if (args.has(1)) {
     Value* window = Convert(b, args.operand(1), wide);
     x = b.Op(mul, {x, Reshape(b, window, {length, SymInt(1)})});
   }
-  x = b.Op(dft, {x}, {{"axis", 2},
-                      {"onesided", args.attrs().Bool("onesided")}});
+  x = b.Op(dft, {x}, {{"axis", 2}, {"onesided", args.attrs().Bool("onesided")}});
   return {Convert(b, x, dtype)};
 }
 
@@ -108,18 +99,17 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(stft,
-    OpSpec("stft(Tensor signal, Tensor? window, SymInt frame_step, "
-           "SymInt frame_length, bool onesided=True) -> Tensor",
-           "The transforms [N, frames, bins, 2] of the frames of signal [N, "
-           "length, 1 or 2], which start every frame_step elements and lie "
-           "inside of it, times the window [frame_length]; of real signals the "
-           "first frame_length / 2 + 1 bins with onesided. ONNX: STFT-17.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Decompose(Decompose)
-        .Eval(Eval)
-        .Samples(R"(
+WEFT_DEFINE_OP(stft, OpSpec("stft(Tensor signal, Tensor? window, SymInt frame_step, "
+                            "SymInt frame_length, bool onesided=True) -> Tensor",
+                            "The transforms [N, frames, bins, 2] of the frames of signal [N, "
+                            "length, 1 or 2], which start every frame_step elements and lie "
+                            "inside of it, times the window [frame_length]; of real signals the "
+                            "first frame_length / 2 + 1 bins with onesided. ONNX: STFT-17.")
+                         .Verify(Verify)
+                         .Infer(Infer)
+                         .Decompose(Decompose)
+                         .Eval(Eval)
+                         .Samples(R"(
 stft(f32[2, 16, 1], f32[6], frame_step=4, frame_length=6)
 stft(f32[1, 16, 2], f32[5], frame_step=3, frame_length=5, onesided=false)
 stft(f32[1, 9, 1], none, frame_step=2, frame_length=9)

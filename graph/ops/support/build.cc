@@ -43,14 +43,11 @@ Value* Transpose(Builder& b, Value* v) {
   return Permute(b, v, std::move(dims));
 }
 
-Value* Slice(Builder& b, Value* v, int64_t dim, SymInt start, SymInt end,
-             SymInt step) {
-  return b.Op(slice, {v},
-              {{"dim", dim}, {"start", start}, {"end", end}, {"step", step}});
+Value* Slice(Builder& b, Value* v, int64_t dim, SymInt start, SymInt end, SymInt step) {
+  return b.Op(slice, {v}, {{"dim", dim}, {"start", start}, {"end", end}, {"step", step}});
 }
 
-Value* Reduce(Builder& b, const OpDef& op, Value* v,
-              std::vector<int64_t> dims) {
+Value* Reduce(Builder& b, const OpDef& op, Value* v, std::vector<int64_t> dims) {
   // No dims would mean all of them.
   if (dims.empty()) return v;
   return b.Op(op, {v}, {{"dim", dims}, {"keepdim", true}});

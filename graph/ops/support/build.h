@@ -27,8 +27,7 @@ Value* Expand(Builder& b, Value* v, std::vector<SymInt> size);
 Value* Permute(Builder& b, Value* v, std::vector<int64_t> dims);
 // The last two dims swapped.
 Value* Transpose(Builder& b, Value* v);
-Value* Slice(Builder& b, Value* v, int64_t dim, SymInt start, SymInt end,
-             SymInt step = 1);
+Value* Slice(Builder& b, Value* v, int64_t dim, SymInt start, SymInt end, SymInt step = 1);
 
 // A reduction over `dims` that keeps them.
 Value* Reduce(Builder& b, const OpDef& op, Value* v, std::vector<int64_t> dims);

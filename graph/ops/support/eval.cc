@@ -16,8 +16,7 @@ Domain DomainOf(DType dtype) {
 }
 
 absl::Status NoDomain(DType dtype) {
-  return absl::UnimplementedError(
-      absl::StrCat("evaluation on ", DTypeName(dtype)));
+  return absl::UnimplementedError(absl::StrCat("evaluation on ", DTypeName(dtype)));
 }
 
 template <>
@@ -36,13 +35,9 @@ std::vector<uint64_t> Read(const HostTensor& t) {
   return std::vector<uint64_t>(values.begin(), values.end());
 }
 
-void Write(const std::vector<double>& values, HostTensor* t) {
-  t->WriteDoubles(values);
-}
+void Write(const std::vector<double>& values, HostTensor* t) { t->WriteDoubles(values); }
 
-void Write(const std::vector<int64_t>& values, HostTensor* t) {
-  t->WriteInts(values);
-}
+void Write(const std::vector<int64_t>& values, HostTensor* t) { t->WriteInts(values); }
 
 namespace {
 
@@ -59,8 +54,7 @@ HostTensor PartsOf(const HostTensor& dense) {
   const DType part = dense.dtype() == DType::kC32   ? DType::kF16
                      : dense.dtype() == DType::kC64 ? DType::kF32
                                                     : DType::kF64;
-  auto parts = HostTensor::View(dense.buffer(), part, {dense.numel() * 2}, {},
-                                dense.offset() * 2);
+  auto parts = HostTensor::View(dense.buffer(), part, {dense.numel() * 2}, {}, dense.offset() * 2);
   WEFT_CHECK(parts.ok()) << parts.status().ToString();
   return *parts;
 }
@@ -74,8 +68,7 @@ void Write(const std::vector<uint64_t>& values, HostTensor* t) {
   }
   std::vector<double> doubles(values.begin(), values.end());
   if (t->dtype() != DType::kF64) {
-    std::transform(values.begin(), values.end(), doubles.begin(),
-                   ToDoubleSticky);
+    std::transform(values.begin(), values.end(), doubles.begin(), ToDoubleSticky);
   }
   t->WriteDoubles(doubles);
 }
@@ -94,8 +87,7 @@ std::vector<std::complex<double>> ReadComplex(const HostTensor& t) {
   return values;
 }
 
-void WriteComplex(const std::vector<std::complex<double>>& values,
-                  HostTensor* t) {
+void WriteComplex(const std::vector<std::complex<double>>& values, HostTensor* t) {
   std::vector<double> parts;
   for (const std::complex<double>& v : values) {
     parts.push_back(v.real());
@@ -136,11 +128,9 @@ void ParallelFor(int64_t n, absl::FunctionRef<void(int64_t)> fn) {
   for (int64_t i = 0; i < n; ++i) fn(i);
 }
 
-void ParallelChunks(int64_t n, int64_t grain,
-                    absl::FunctionRef<void(int64_t, int64_t)> fn) {
-  ParallelFor((n + grain - 1) / grain, [&](int64_t chunk) {
-    fn(chunk * grain, std::min(n, (chunk + 1) * grain));
-  });
+void ParallelChunks(int64_t n, int64_t grain, absl::FunctionRef<void(int64_t, int64_t)> fn) {
+  ParallelFor((n + grain - 1) / grain,
+              [&](int64_t chunk) { fn(chunk * grain, std::min(n, (chunk + 1) * grain)); });
 }
 
 namespace {
@@ -195,8 +185,7 @@ void WithElements(const HostTensor& in, HostTensor* out, Fn copy) {
 
 }  // namespace
 
-void Gather(const HostTensor& in, absl::Span<const int64_t> source,
-            HostTensor* out) {
+void Gather(const HostTensor& in, absl::Span<const int64_t> source, HostTensor* out) {
   WEFT_CHECK(static_cast<int64_t>(source.size()) == out->numel());
   WithElements(in, out, [&](const auto* from, auto* to) {
     for (size_t i = 0; i < source.size(); ++i) {
@@ -205,8 +194,7 @@ void Gather(const HostTensor& in, absl::Span<const int64_t> source,
   });
 }
 
-void Scatter(const HostTensor& in, absl::Span<const int64_t> target,
-             HostTensor* out) {
+void Scatter(const HostTensor& in, absl::Span<const int64_t> target, HostTensor* out) {
   WEFT_CHECK(static_cast<int64_t>(target.size()) == in.numel());
   WithElements(in, out, [&](const auto* from, auto* to) {
     for (size_t i = 0; i < target.size(); ++i) {

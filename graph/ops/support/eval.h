@@ -71,8 +71,7 @@ void Write(const std::vector<uint64_t>& values, HostTensor* t);
 // Of any dtype; the imaginary part of a real number is 0, and is dropped when a
 // complex number is written to a real dtype.
 std::vector<std::complex<double>> ReadComplex(const HostTensor& t);
-void WriteComplex(const std::vector<std::complex<double>>& values,
-                  HostTensor* t);
+void WriteComplex(const std::vector<std::complex<double>>& values, HostTensor* t);
 
 // A float attribute as the op's arithmetic sees it: ATen computes on operands of
 // f64 in double and on all narrower floats in float.
@@ -80,9 +79,9 @@ double FloatAttr(const EvalContext& c, absl::string_view name);
 
 // The type that results of type R are collected in: bool becomes int64_t.
 template <typename R>
-using Stored = std::conditional_t<
-    std::is_floating_point_v<R>, double,
-    std::conditional_t<std::is_same_v<R, uint64_t>, uint64_t, int64_t>>;
+using Stored =
+    std::conditional_t<std::is_floating_point_v<R>, double,
+                       std::conditional_t<std::is_same_v<R, uint64_t>, uint64_t, int64_t>>;
 
 // Wrapping arithmetic for the domains, where signed overflow must not trap.
 template <typename T>
@@ -172,18 +171,15 @@ void ForEachOffset(absl::Span<const int64_t> dims,
 // must be independent.
 void ParallelFor(int64_t n, absl::FunctionRef<void(int64_t)> fn);
 // The same in contiguous chunks of about `grain`: `fn(begin, end)`.
-void ParallelChunks(int64_t n, int64_t grain,
-                    absl::FunctionRef<void(int64_t, int64_t)> fn);
+void ParallelChunks(int64_t n, int64_t grain, absl::FunctionRef<void(int64_t, int64_t)> fn);
 
 // --- Moving elements --------------------------------------------------------
 // Of any dtype, complex and 4-bit ones included; bits are kept.
 
 // out[i] = in[source[i]], both by row-major index; -1 leaves out[i] alone.
-void Gather(const HostTensor& in, absl::Span<const int64_t> source,
-            HostTensor* out);
+void Gather(const HostTensor& in, absl::Span<const int64_t> source, HostTensor* out);
 // out[target[i]] = in[i]; -1 drops in[i], later writes win.
-void Scatter(const HostTensor& in, absl::Span<const int64_t> target,
-             HostTensor* out);
+void Scatter(const HostTensor& in, absl::Span<const int64_t> target, HostTensor* out);
 
 // --- Whole ops --------------------------------------------------------------
 
@@ -222,12 +218,11 @@ void EvalBinaryIn(EvalContext& c, Fn f) {
   if (c.in(0).dims() == c.in(1).dims()) {
     for (size_t i = 0; i < y.size(); ++i) y[i] = f(a[i], b[i]);
   } else {
-    ForEachOffset<2>(out.dims(),
-                     {BroadcastStrides(c.in(0).dims(), out.dims()),
-                      BroadcastStrides(c.in(1).dims(), out.dims())},
-                     [&](int64_t i, const std::array<int64_t, 2>& at) {
-                       y[i] = f(a[at[0]], b[at[1]]);
-                     });
+    ForEachOffset<2>(
+        out.dims(),
+        {BroadcastStrides(c.in(0).dims(), out.dims()),
+         BroadcastStrides(c.in(1).dims(), out.dims())},
+        [&](int64_t i, const std::array<int64_t, 2>& at) { y[i] = f(a[at[0]], b[at[1]]); });
   }
   Write(y, &out);
 }

@@ -14,13 +14,11 @@ namespace weft::ops {
 // `i` counted from the end when negative. "index 7 is out of range for size 3".
 inline absl::StatusOr<int64_t> WrapIndex(int64_t i, int64_t size) {
   if (i >= -size && i < size) return i < 0 ? i + size : i;
-  return absl::OutOfRangeError(
-      absl::StrCat("index ", i, " is out of range for size ", size));
+  return absl::OutOfRangeError(absl::StrCat("index ", i, " is out of range for size ", size));
 }
 
 // All elements of `index`, wrapped.
-inline absl::StatusOr<std::vector<int64_t>> ReadIndices(const HostTensor& index,
-                                                        int64_t size) {
+inline absl::StatusOr<std::vector<int64_t>> ReadIndices(const HostTensor& index, int64_t size) {
   std::vector<int64_t> values = index.ReadInts();
   for (int64_t& i : values) {
     WEFT_ASSIGN_OR_RETURN(i, WrapIndex(i, size));

@@ -10,14 +10,13 @@ absl::StatusOr<int> NormalizeDim(int64_t dim, int rank) {
     return Invalid("dim ", dim, " is out of range for a scalar");
   }
   if (dim < -rank || dim >= rank) {
-    return Invalid("dim ", dim, " is out of range for rank ", rank,
-                   " (expected ", -rank, " to ", rank - 1, ")");
+    return Invalid("dim ", dim, " is out of range for rank ", rank, " (expected ", -rank, " to ",
+                   rank - 1, ")");
   }
   return static_cast<int>(dim < 0 ? dim + rank : dim);
 }
 
-absl::StatusOr<std::vector<int>> NormalizeDims(absl::Span<const int64_t> dims,
-                                               int rank) {
+absl::StatusOr<std::vector<int>> NormalizeDims(absl::Span<const int64_t> dims, int rank) {
   std::vector<int> out;
   std::vector<bool> seen(rank);
   for (int64_t dim : dims) {
@@ -29,8 +28,7 @@ absl::StatusOr<std::vector<int>> NormalizeDims(absl::Span<const int64_t> dims,
   return out;
 }
 
-absl::StatusOr<std::vector<int>> ReducedAxes(const Attrs& attrs,
-                                             absl::string_view name, int rank) {
+absl::StatusOr<std::vector<int>> ReducedAxes(const Attrs& attrs, absl::string_view name, int rank) {
   std::vector<int> axes;
   std::vector<int64_t> dims;
   if (attrs.Has(name)) dims = attrs.Ints(name);
@@ -49,8 +47,7 @@ absl::StatusOr<std::vector<int>> ReducedAxes(const Attrs& attrs,
   return axes;
 }
 
-std::vector<SymInt> DimsAfterReduction(absl::Span<const SymInt> dims,
-                                       absl::Span<const int> axes,
+std::vector<SymInt> DimsAfterReduction(absl::Span<const SymInt> dims, absl::Span<const int> axes,
                                        bool keepdim) {
   std::vector<bool> reduced(dims.size());
   for (int a : axes) reduced[a] = true;
@@ -117,8 +114,8 @@ absl::StatusOr<std::vector<SymInt>> BroadcastDims(const OpArgs& args,
     if (!BroadcastInto(args, types[i].dims(), &dims)) {
       // Two operands are shown as they are, more as the shape so far.
       const std::string left =
-          last >= 0 && before == std::vector<SymInt>(types[last].dims().begin(),
-                                                     types[last].dims().end())
+          last >= 0 && before ==
+                           std::vector<SymInt>(types[last].dims().begin(), types[last].dims().end())
               ? types[last].ToString()
               : ToString(before);
       return Invalid(left, " and ", types[i].ToString(), " do not broadcast");
@@ -128,10 +125,9 @@ absl::StatusOr<std::vector<SymInt>> BroadcastDims(const OpArgs& args,
   return dims;
 }
 
-SymInt WindowedSize(SymInt in, SymInt kernel, SymInt stride, SymInt dilation,
-                    SymInt pad_before, SymInt pad_after, bool ceil_mode) {
-  const SymInt slack =
-      in + pad_before + pad_after - dilation * (kernel - 1) - 1;
+SymInt WindowedSize(SymInt in, SymInt kernel, SymInt stride, SymInt dilation, SymInt pad_before,
+                    SymInt pad_after, bool ceil_mode) {
+  const SymInt slack = in + pad_before + pad_after - dilation * (kernel - 1) - 1;
   if (!ceil_mode) return FloorDiv(slack, stride) + 1;
   return Min(CeilDiv(slack, stride) + 1, CeilDiv(in + pad_before, stride));
 }
@@ -145,22 +141,19 @@ std::string OperandName(const OpArgs& args, int i) {
 
 absl::Status CheckRank(const OpArgs& args, int i, int rank) {
   if (!args.has(i) || args.type(i).rank() == rank) return absl::OkStatus();
-  return Invalid(OperandName(args, i), " must have rank ", rank, ", got ",
-                 args.type(i).ToString());
+  return Invalid(OperandName(args, i), " must have rank ", rank, ", got ", args.type(i).ToString());
 }
 
 absl::Status CheckRankAtLeast(const OpArgs& args, int i, int rank) {
   if (!args.has(i) || args.type(i).rank() >= rank) return absl::OkStatus();
-  return Invalid(OperandName(args, i), " must have at least rank ", rank,
-                 ", got ", args.type(i).ToString());
+  return Invalid(OperandName(args, i), " must have at least rank ", rank, ", got ",
+                 args.type(i).ToString());
 }
 
 namespace {
 
-absl::Status CheckClass(const OpArgs& args, int i, bool (*test)(DType),
-                        absl::string_view what) {
-  if (!args.has(i) || !args.type(i).is_tensor() ||
-      test(args.type(i).dtype())) {
+absl::Status CheckClass(const OpArgs& args, int i, bool (*test)(DType), absl::string_view what) {
+  if (!args.has(i) || !args.type(i).is_tensor() || test(args.type(i).dtype())) {
     return absl::OkStatus();
   }
   return Invalid(OperandName(args, i), " must have ", what, " dtype, got ",
@@ -184,23 +177,19 @@ absl::Status CheckInt(const OpArgs& args, int i) {
 absl::Status CheckIntOrBool(const OpArgs& args, int i) {
   return CheckClass(args, i, IsIntOrBool, "an integer or bool");
 }
-absl::Status CheckBool(const OpArgs& args, int i) {
-  return CheckClass(args, i, IsBool, "bool");
-}
+absl::Status CheckBool(const OpArgs& args, int i) { return CheckClass(args, i, IsBool, "bool"); }
 absl::Status CheckNumeric(const OpArgs& args, int i) {
   return CheckClass(args, i, IsNumeric, "an integer or float");
 }
-absl::Status CheckReal(const OpArgs& args, int i) {
-  return CheckClass(args, i, IsReal, "a real");
-}
+absl::Status CheckReal(const OpArgs& args, int i) { return CheckClass(args, i, IsReal, "a real"); }
 absl::Status CheckIndex(const OpArgs& args, int i) {
   return CheckClass(args, i, IsIndex, "i32 or i64");
 }
 
 absl::Status CheckDType(const OpArgs& args, int i, DType dtype) {
   if (!args.has(i) || args.type(i).dtype() == dtype) return absl::OkStatus();
-  return Invalid(OperandName(args, i), " must have dtype ", DTypeName(dtype),
-                 ", got ", DTypeName(args.type(i).dtype()));
+  return Invalid(OperandName(args, i), " must have dtype ", DTypeName(dtype), ", got ",
+                 DTypeName(args.type(i).dtype()));
 }
 
 absl::Status CheckSameDType(const OpArgs& args, int i, int j) {
@@ -208,8 +197,7 @@ absl::Status CheckSameDType(const OpArgs& args, int i, int j) {
   const DType a = args.type(i).dtype();
   const DType b = args.type(j).dtype();
   if (a == b) return absl::OkStatus();
-  return Invalid("operands have different dtypes: ", DTypeName(a), " and ",
-                 DTypeName(b));
+  return Invalid("operands have different dtypes: ", DTypeName(a), " and ", DTypeName(b));
 }
 
 absl::Status CheckSameDType(const OpArgs& args) {
@@ -236,15 +224,12 @@ bool MayBroadcastTo(const OpArgs& args, SymInt a, SymInt size) {
   return args.MayHold(Or(Equal(a, 1), Equal(a, size)));
 }
 
-absl::Status CheckEqualSizes(const OpArgs& args, SymInt a, SymInt b,
-                             absl::string_view what) {
+absl::Status CheckEqualSizes(const OpArgs& args, SymInt a, SymInt b, absl::string_view what) {
   if (MayBeEqual(args, a, b)) return absl::OkStatus();
   return Invalid(what, ": ", a.ToString(), " and ", b.ToString(), " differ");
 }
 
-absl::StatusOr<Types> InferSame(const OpArgs& args) {
-  return Types{args.type(0)};
-}
+absl::StatusOr<Types> InferSame(const OpArgs& args) { return Types{args.type(0)}; }
 
 namespace {
 
@@ -261,22 +246,15 @@ absl::StatusOr<Types> BinaryOf(const OpArgs& args, Check check) {
   if (args.size() == 2 && args.type(0) == args.type(1)) {
     return Types{args.type(0)};  // Most often nothing broadcasts.
   }
-  WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> dims,
-                        BroadcastDims(args, args.types));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> dims, BroadcastDims(args, args.types));
   return Types{args.type(0).WithDims(dims)};
 }
 
 }  // namespace
 
-absl::StatusOr<Types> InferUnary(const OpArgs& args) {
-  return UnaryOf(args, CheckReal);
-}
-absl::StatusOr<Types> InferUnaryNumeric(const OpArgs& args) {
-  return UnaryOf(args, CheckNumeric);
-}
-absl::StatusOr<Types> InferUnaryFloat(const OpArgs& args) {
-  return UnaryOf(args, CheckFloat);
-}
+absl::StatusOr<Types> InferUnary(const OpArgs& args) { return UnaryOf(args, CheckReal); }
+absl::StatusOr<Types> InferUnaryNumeric(const OpArgs& args) { return UnaryOf(args, CheckNumeric); }
+absl::StatusOr<Types> InferUnaryFloat(const OpArgs& args) { return UnaryOf(args, CheckFloat); }
 absl::StatusOr<Types> InferUnaryIntOrBool(const OpArgs& args) {
   return UnaryOf(args, CheckIntOrBool);
 }
@@ -286,21 +264,15 @@ absl::StatusOr<Types> InferPredicate(const OpArgs& args) {
   return Types{args.type(0).WithDType(DType::kBool)};
 }
 
-absl::StatusOr<Types> InferBinary(const OpArgs& args) {
-  return BinaryOf(args, CheckReal);
-}
+absl::StatusOr<Types> InferBinary(const OpArgs& args) { return BinaryOf(args, CheckReal); }
 absl::StatusOr<Types> InferBinaryNumeric(const OpArgs& args) {
   return BinaryOf(args, CheckNumeric);
 }
-absl::StatusOr<Types> InferBinaryFloat(const OpArgs& args) {
-  return BinaryOf(args, CheckFloat);
-}
+absl::StatusOr<Types> InferBinaryFloat(const OpArgs& args) { return BinaryOf(args, CheckFloat); }
 absl::StatusOr<Types> InferBinaryIntOrBool(const OpArgs& args) {
   return BinaryOf(args, CheckIntOrBool);
 }
-absl::StatusOr<Types> InferBinaryInt(const OpArgs& args) {
-  return BinaryOf(args, CheckInt);
-}
+absl::StatusOr<Types> InferBinaryInt(const OpArgs& args) { return BinaryOf(args, CheckInt); }
 
 absl::StatusOr<Types> InferCompare(const OpArgs& args) {
   WEFT_ASSIGN_OR_RETURN(Types types, InferBinary(args));

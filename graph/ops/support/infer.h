@@ -28,26 +28,21 @@ absl::Status Invalid(const Pieces&... pieces) {
 // (expected -2 to 1)". A scalar has no dims: every dim is an error.
 absl::StatusOr<int> NormalizeDim(int64_t dim, int rank);
 // In the given order; a dim that appears twice is an error.
-absl::StatusOr<std::vector<int>> NormalizeDims(absl::Span<const int64_t> dims,
-                                               int rank);
+absl::StatusOr<std::vector<int>> NormalizeDims(absl::Span<const int64_t> dims, int rank);
 // The dims that a reduction's attribute names, ascending. An absent or empty
 // list means all. As in ATen, a scalar accepts the dims 0 and -1.
-absl::StatusOr<std::vector<int>> ReducedAxes(const Attrs& attrs,
-                                             absl::string_view name, int rank);
-std::vector<SymInt> DimsAfterReduction(absl::Span<const SymInt> dims,
-                                       absl::Span<const int> axes,
+absl::StatusOr<std::vector<int>> ReducedAxes(const Attrs& attrs, absl::string_view name, int rank);
+std::vector<SymInt> DimsAfterReduction(absl::Span<const SymInt> dims, absl::Span<const int> axes,
                                        bool keepdim);
 // NumPy broadcasting of all types but absent ones, left to right. "f32[2, 3] and
 // f32[4] do not broadcast".
-absl::StatusOr<std::vector<SymInt>> BroadcastDims(const OpArgs& args,
-                                                  absl::Span<const Type> types);
+absl::StatusOr<std::vector<SymInt>> BroadcastDims(const OpArgs& args, absl::Span<const Type> types);
 // Size of a convolution's or a pooling's output in one dim:
 //   floor((in + pad_before + pad_after - dilation*(kernel - 1) - 1) / stride) + 1
 // With `ceil_mode` the division rounds up, but the last window starts inside
 // the input or the padding before it (as in ATen).
-SymInt WindowedSize(SymInt in, SymInt kernel, SymInt stride, SymInt dilation,
-                    SymInt pad_before, SymInt pad_after,
-                    bool ceil_mode = false);
+SymInt WindowedSize(SymInt in, SymInt kernel, SymInt stride, SymInt dilation, SymInt pad_before,
+                    SymInt pad_after, bool ceil_mode = false);
 
 // --- Checks of operands ---------------------------------------------------
 // Operands are named as in the schema: "self must have rank 2, got f32[3]".
@@ -77,22 +72,21 @@ bool MayBeEqual(const OpArgs& args, SymInt a, SymInt b);
 // The same for a == 1 or a == size.
 bool MayBroadcastTo(const OpArgs& args, SymInt a, SymInt size);
 // An error when it cannot be that a == b: "<what>: 3 and 4 differ".
-absl::Status CheckEqualSizes(const OpArgs& args, SymInt a, SymInt b,
-                             absl::string_view what);
+absl::Status CheckEqualSizes(const OpArgs& args, SymInt a, SymInt b, absl::string_view what);
 
 // --- Ready-made Infer functions -------------------------------------------
 
 // The type of operand 0, whatever it is.
 absl::StatusOr<Types> InferSame(const OpArgs& args);
 // The type of operand 0, which is ...
-absl::StatusOr<Types> InferUnary(const OpArgs& args);           // Not complex.
-absl::StatusOr<Types> InferUnaryNumeric(const OpArgs& args);    // Int or float.
+absl::StatusOr<Types> InferUnary(const OpArgs& args);         // Not complex.
+absl::StatusOr<Types> InferUnaryNumeric(const OpArgs& args);  // Int or float.
 absl::StatusOr<Types> InferUnaryFloat(const OpArgs& args);
 absl::StatusOr<Types> InferUnaryIntOrBool(const OpArgs& args);
 // bool of operand 0's dims; operand 0 is not complex.
 absl::StatusOr<Types> InferPredicate(const OpArgs& args);
 // All tensor operands have one dtype, and broadcast. They are ...
-absl::StatusOr<Types> InferBinary(const OpArgs& args);          // Not complex.
+absl::StatusOr<Types> InferBinary(const OpArgs& args);  // Not complex.
 absl::StatusOr<Types> InferBinaryNumeric(const OpArgs& args);
 absl::StatusOr<Types> InferBinaryFloat(const OpArgs& args);
 absl::StatusOr<Types> InferBinaryIntOrBool(const OpArgs& args);

@@ -8,8 +8,7 @@ DType WideDType(DType dtype) {
   return IsFloat(dtype) && DTypeBits(dtype) < 32 ? DType::kF32 : dtype;
 }
 
-Pointwise::Pointwise(Builder& b, DType dtype)
-    : b_(b), dtype_(dtype), wide_(WideDType(dtype)) {}
+Pointwise::Pointwise(Builder& b, DType dtype) : b_(b), dtype_(dtype), wide_(WideDType(dtype)) {}
 
 Value* Pointwise::Wide(Value* x) {
   return dtype_ == wide_ ? x : b_.Op(convert, {x}, {{"dtype", wide_}});
@@ -21,9 +20,7 @@ Value* Pointwise::Done(Value* x) {
   return b_.Op(convert, {x}, {{"dtype", dtype_}, {"saturate", false}});
 }
 
-Value* Pointwise::Get(Term t) {
-  return t.value != nullptr ? t.value : b_.Scalar(wide_, t.number);
-}
+Value* Pointwise::Get(Term t) { return t.value != nullptr ? t.value : b_.Scalar(wide_, t.number); }
 
 Value* Pointwise::Binary(const OpDef& op, Term a, Term b) {
   Value* left = Get(a);

@@ -18,9 +18,9 @@ class Pointwise {
   struct Term {
     Value* value = nullptr;
     double number = 0;
-    Term(Value* v) : value(v) {}         // NOLINT
-    Term(double v) : number(v) {}        // NOLINT
-    Term(int v) : number(v) {}           // NOLINT
+    Term(Value* v) : value(v) {}   // NOLINT
+    Term(double v) : number(v) {}  // NOLINT
+    Term(int v) : number(v) {}     // NOLINT
   };
 
   Pointwise(Builder& b, DType dtype);

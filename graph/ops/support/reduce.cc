@@ -13,17 +13,13 @@ using Check = absl::Status (*)(const OpArgs&, int);
 absl::StatusOr<Types> InferChecked(const OpArgs& args, Check check) {
   WEFT_RETURN_IF_ERROR(check(args, 0));
   const Type self = args.type(0);
-  WEFT_ASSIGN_OR_RETURN(const std::vector<int> axes,
-                        ReducedAxes(args.attrs(), "dim", self.rank()));
-  return Types{self.WithDims(
-      DimsAfterReduction(self.dims(), axes, args.attrs().Bool("keepdim")))};
+  WEFT_ASSIGN_OR_RETURN(const std::vector<int> axes, ReducedAxes(args.attrs(), "dim", self.rank()));
+  return Types{self.WithDims(DimsAfterReduction(self.dims(), axes, args.attrs().Bool("keepdim")))};
 }
 
 }  // namespace
 
-absl::StatusOr<Types> InferReduction(const OpArgs& args) {
-  return InferChecked(args, CheckReal);
-}
+absl::StatusOr<Types> InferReduction(const OpArgs& args) { return InferChecked(args, CheckReal); }
 absl::StatusOr<Types> InferNumericReduction(const OpArgs& args) {
   return InferChecked(args, CheckNumeric);
 }
@@ -34,8 +30,7 @@ absl::StatusOr<Types> InferFloatReduction(const OpArgs& args) {
 Folded FoldReduction(const OpArgs& args) {
   const Type self = args.type(0);
   bool unit = args.op->infer()(args)->front() == self;
-  const std::vector<int> axes =
-      *ReducedAxes(args.attrs(), "dim", self.rank());
+  const std::vector<int> axes = *ReducedAxes(args.attrs(), "dim", self.rank());
   for (int axis : axes) {
     unit = unit && self.dim(axis).Is(1);
   }
@@ -48,29 +43,25 @@ Folded FoldEmptyReduction(const OpArgs& args) {
   const auto dims = args.type(0).static_dims();
   const Types results = *args.op->infer()(args);
   const auto numel = results[0].numel().constant();
-  if (!dims || !args.type(0).numel().Is(0) || !numel || *numel == 0 ||
-      *numel > kMaxElements) {
+  if (!dims || !args.type(0).numel().Is(0) || !numel || *numel == 0 || *numel > kMaxElements) {
     return {};
   }
   const HostTensor empty(args.type(0).dtype(), *dims);
-  EvalContext c(*args.op, args.attr_list, absl::MakeConstSpan(&empty, 1),
-                results, [](int, absl::Span<const HostTensor>,
-                            std::vector<HostTensor>*) {
+  EvalContext c(*args.op, args.attr_list, absl::MakeConstSpan(&empty, 1), results,
+                [](int, absl::Span<const HostTensor>, std::vector<HostTensor>*) {
                   return absl::InternalError("a reduction has no graphs");
                 });
   if (!args.op->eval()(c).ok()) return {};
   return c.out(0);
 }
 
-std::vector<int64_t> ReductionTargets(absl::Span<const int64_t> dims,
-                                      absl::Span<const int> axes) {
+std::vector<int64_t> ReductionTargets(absl::Span<const int64_t> dims, absl::Span<const int> axes) {
   std::vector<int64_t> left(dims.begin(), dims.end());
   for (int axis : axes) left[axis] = 1;
   const std::vector<int64_t> strides = BroadcastStrides(left, dims);
   std::vector<int64_t> target;
-  ForEachIndex(dims, [&](absl::Span<const int64_t> index) {
-    target.push_back(Dot(index, strides));
-  });
+  ForEachIndex(dims,
+               [&](absl::Span<const int64_t> index) { target.push_back(Dot(index, strides)); });
   return target;
 }
 

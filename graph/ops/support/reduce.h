@@ -31,23 +31,20 @@ Folded FoldEmptyReduction(const OpArgs& args);
 
 // For each element of `dims`, in row-major order, the row-major number of the
 // element it is reduced into. `axes` is ascending.
-std::vector<int64_t> ReductionTargets(absl::Span<const int64_t> dims,
-                                      absl::Span<const int> axes);
+std::vector<int64_t> ReductionTargets(absl::Span<const int64_t> dims, absl::Span<const int> axes);
 
 // out(0)[i] = f(the elements that are reduced into it, in row-major order), in
 // the domain of the operand; `f` takes a span.
 template <typename Fn>
 absl::Status EvalReduction(EvalContext& c, Fn f) {
   const HostTensor& self = c.in(0);
-  WEFT_ASSIGN_OR_RETURN(const std::vector<int> axes,
-                        ReducedAxes(c.attrs(), "dim", self.rank()));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<int> axes, ReducedAxes(c.attrs(), "dim", self.rank()));
   return VisitDomain(self.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const std::vector<T> x = Read<T>(self);
     const std::vector<int64_t> target = ReductionTargets(self.dims(), axes);
     const int64_t results = c.out(0).numel();
-    const int64_t each =
-        results == 0 ? 0 : static_cast<int64_t>(x.size()) / results;
+    const int64_t each = results == 0 ? 0 : static_cast<int64_t>(x.size()) / results;
     std::vector<T> grouped(x.size());
     std::vector<int64_t> filled(results);
     for (size_t i = 0; i < x.size(); ++i) {

@@ -14,50 +14,43 @@ namespace weft::ops {
 absl::Status CheckRegions(const OpArgs& args) {
   const std::vector<std::string>& names = args.op->schema().regions;
   if (args.regions.size() == names.size()) return absl::OkStatus();
-  return Invalid("needs ", names.size(), " nested graphs, got ",
-                 args.regions.size());
+  return Invalid("needs ", names.size(), " nested graphs, got ", args.regions.size());
 }
 
 namespace {
 
 // Two types of values that may be the same.
-absl::Status CheckFits(const OpArgs& args, Type a, Type b,
-                       absl::string_view what) {
-  bool fits = a.is_tensor() && b.is_tensor() && a.dtype() == b.dtype() &&
-              a.rank() == b.rank();
+absl::Status CheckFits(const OpArgs& args, Type a, Type b, absl::string_view what) {
+  bool fits = a.is_tensor() && b.is_tensor() && a.dtype() == b.dtype() && a.rank() == b.rank();
   for (int i = 0; fits && i < a.rank(); ++i) {
     fits = MayBeEqual(args, a.dim(i), b.dim(i));
   }
   if (fits) return absl::OkStatus();
-  return Invalid(what, ": ", a.ToString(), " and ", b.ToString(),
-                 " do not fit");
+  return Invalid(what, ": ", a.ToString(), " and ", b.ToString(), " do not fit");
 }
 
 }  // namespace
 
-absl::Status CheckRegionInputs(const OpArgs& args, int r,
-                               absl::Span<const Type> types) {
+absl::Status CheckRegionInputs(const OpArgs& args, int r, absl::Span<const Type> types) {
   const Graph& graph = *args.regions[r];
   const std::string& name = args.op->schema().regions[r];
   if (graph.num_inputs() != static_cast<int>(types.size())) {
-    return Invalid(name, " takes ", graph.num_inputs(), " inputs, not ",
-                   types.size());
+    return Invalid(name, " takes ", graph.num_inputs(), " inputs, not ", types.size());
   }
   for (int i = 0; i < graph.num_inputs(); ++i) {
     WEFT_RETURN_IF_ERROR(
-        CheckFits(args, types[i], graph.input(i)->type(),
-                  absl::StrCat("input ", i, " of ", name)));
+        CheckFits(args, types[i], graph.input(i)->type(), absl::StrCat("input ", i, " of ", name)));
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckCarried(const OpArgs& args, int r, int first_input,
-                          int first_output, int carried) {
+absl::Status CheckCarried(const OpArgs& args, int r, int first_input, int first_output,
+                          int carried) {
   const Graph& graph = *args.regions[r];
   const std::string& name = args.op->schema().regions[r];
   if (graph.num_outputs() < first_output + carried) {
-    return Invalid(name, " has ", graph.num_outputs(), " outputs where ",
-                   first_output + carried, " are needed");
+    return Invalid(name, " has ", graph.num_outputs(), " outputs where ", first_output + carried,
+                   " are needed");
   }
   for (int i = 0; i < graph.num_outputs(); ++i) {
     const Type type = graph.output(i)->type();
@@ -65,9 +58,8 @@ absl::Status CheckCarried(const OpArgs& args, int r, int first_input,
     if (!type.is_tensor()) return Invalid(what, " is ", type.ToString());
     const int k = i - first_output;
     if (k < 0 || k >= carried) continue;
-    WEFT_RETURN_IF_ERROR(
-        CheckFits(args, type, graph.input(first_input + k)->type(),
-                  absl::StrCat(what, ", carried")));
+    WEFT_RETURN_IF_ERROR(CheckFits(args, type, graph.input(first_input + k)->type(),
+                                   absl::StrCat(what, ", carried")));
   }
   return absl::OkStatus();
 }
@@ -76,8 +68,7 @@ void RegionTypes::Bind(int i, Type type) {
   const Type inner = graph_.input(i)->type();
   for (int d = 0; d < inner.rank(); ++d) {
     const SymInt size = inner.dim(d);
-    if (size == type.dim(d) || !size.is_symbol() ||
-        !args_.symbols->IsUnbacked(size)) {
+    if (size == type.dim(d) || !size.is_symbol() || !args_.symbols->IsUnbacked(size)) {
       continue;
     }
     sizes_.push_back({size, type.dim(d)});
@@ -108,8 +99,7 @@ bool ResultTypes::IsKnown(SymInt size) const {
   bool known = true;
   ForEachSymbol(size, [&](SymInt s) {
     known = known && (!args_.symbols->IsUnbacked(s) ||
-                      std::find(known_.begin(), known_.end(), s) !=
-                          known_.end());
+                      std::find(known_.begin(), known_.end(), s) != known_.end());
   });
   return known;
 }
@@ -125,8 +115,7 @@ SymInt ResultTypes::JoinSize(std::vector<SymInt> sizes) {
     const SymRange r = args_.symbols->RangeOf(s);
     range = {std::min(range.min, r.min), std::max(range.max, r.max)};
   }
-  const SymInt fresh =
-      FreshSize(args_, std::max<int64_t>(range.min, 0), range.max);
+  const SymInt fresh = FreshSize(args_, std::max<int64_t>(range.min, 0), range.max);
   joined_.push_back({std::move(sizes), fresh});
   return fresh;
 }
@@ -158,8 +147,8 @@ Type Stacked(SymInt size, Type type) {
 
 namespace {
 
-absl::StatusOr<HostTensor> StackSteps(absl::Span<const HostTensor> steps,
-                                      Type type, absl::string_view what) {
+absl::StatusOr<HostTensor> StackSteps(absl::Span<const HostTensor> steps, Type type,
+                                      absl::string_view what) {
   std::vector<int64_t> dims = {static_cast<int64_t>(steps.size())};
   if (steps.empty()) {
     for (SymInt d : type.dims().subspan(1)) {
@@ -169,8 +158,7 @@ absl::StatusOr<HostTensor> StackSteps(absl::Span<const HostTensor> steps,
   }
   const HostTensor& first = steps[0];
   dims.insert(dims.end(), first.dims().begin(), first.dims().end());
-  WEFT_ASSIGN_OR_RETURN(HostTensor out,
-                        HostTensor::Allocate(first.dtype(), dims));
+  WEFT_ASSIGN_OR_RETURN(HostTensor out, HostTensor::Allocate(first.dtype(), dims));
   std::vector<int64_t> target(first.numel());
   std::iota(target.begin(), target.end(), 0);
   for (const HostTensor& step : steps) {
@@ -190,10 +178,8 @@ absl::Status SetStacked(EvalContext& c, int first,
                         absl::Span<const std::vector<HostTensor>> steps) {
   for (size_t i = 0; i < steps.size(); ++i) {
     const int result = first + static_cast<int>(i);
-    WEFT_ASSIGN_OR_RETURN(
-        HostTensor stacked,
-        StackSteps(steps[i], c.out_type(result),
-                   absl::StrCat("result ", result)));
+    WEFT_ASSIGN_OR_RETURN(HostTensor stacked, StackSteps(steps[i], c.out_type(result),
+                                                         absl::StrCat("result ", result)));
     c.set_out(result, std::move(stacked));
   }
   return absl::OkStatus();

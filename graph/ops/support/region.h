@@ -23,21 +23,19 @@ namespace weft::ops {
 absl::Status CheckRegions(const OpArgs& args);
 // OK when region `r` takes values of these types: as many inputs, of equal
 // dtypes and ranks, no size provably different.
-absl::Status CheckRegionInputs(const OpArgs& args, int r,
-                               absl::Span<const Type> types);
+absl::Status CheckRegionInputs(const OpArgs& args, int r, absl::Span<const Type> types);
 // OK when the first `carried` outputs of region `r` may come in again as its
 // inputs from `first_input` on, the outputs before them not counted; all
 // outputs are tensors.
-absl::Status CheckCarried(const OpArgs& args, int r, int first_input,
-                          int first_output, int carried);
+absl::Status CheckCarried(const OpArgs& args, int r, int first_input, int first_output,
+                          int carried);
 
 // Types of a nested graph's inputs and outputs. Where an input has a symbol of
 // the nested graph as a size and always takes the same value, the symbol stands
 // for that value's size and is replaced by it.
 class RegionTypes {
  public:
-  RegionTypes(const OpArgs& args, int r)
-      : args_(args), graph_(*args.regions[r]) {}
+  RegionTypes(const OpArgs& args, int r) : args_(args), graph_(*args.regions[r]) {}
   // Input `i` takes a value of this type whenever the graph runs.
   void Bind(int i, Type type);
   Type input(int i) const { return Replaced(graph_.input(i)->type()); }
@@ -80,8 +78,7 @@ Type Stacked(SymInt size, Type type);
 // Sets results from `first` on: the tensors of each, which must be of one type,
 // along a new first dim. Without tensors the result is empty, and sizes that its
 // type does not know become 0.
-absl::Status SetStacked(EvalContext& c, int first,
-                        absl::Span<const std::vector<HostTensor>> steps);
+absl::Status SetStacked(EvalContext& c, int first, absl::Span<const std::vector<HostTensor>> steps);
 
 // The operand that input `input` of the nested graphs of `node` is, at every run of
 // them: an operand of `cond`, a captured one of `loop` and `scan`. -1 for what differs

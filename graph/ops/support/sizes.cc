@@ -55,15 +55,13 @@ SymInt Difference(const SymbolTable& symbols, SymInt a, SymInt b) {
       [&](SymInt x, SymInt y) { return KnownMax(symbols, x, y); });
 }
 
-SymInt StepsBetween(const SymbolTable& symbols, SymInt start, SymInt end,
-                    SymInt step) {
+SymInt StepsBetween(const SymbolTable& symbols, SymInt start, SymInt end, SymInt step) {
   const SymInt distance = Difference(symbols, end, start);
   SymInt count = CeilDiv(distance, step);
   // The form that window sizes have, so that the two compare equal. A huge
   // step would overflow it.
   constexpr int64_t kMaxStep = int64_t{1} << 32;
-  if (!count.is_constant() && step.is_constant() && step.value() > 0 &&
-      step.value() <= kMaxStep) {
+  if (!count.is_constant() && step.is_constant() && step.value() > 0 && step.value() <= kMaxStep) {
     count = FloorDiv(distance + (step - 1), step);
   }
   return KnownMax(symbols, count, 0);
@@ -71,27 +69,26 @@ SymInt StepsBetween(const SymbolTable& symbols, SymInt start, SymInt end,
 
 SymInt JoinSizes(SymInt a, SymInt b) { return b.is_constant() ? b : a; }
 
-absl::Status JoinDims(const OpArgs& args, Type other, int skip,
-                      absl::string_view what, std::vector<SymInt>* dims) {
+absl::Status JoinDims(const OpArgs& args, Type other, int skip, absl::string_view what,
+                      std::vector<SymInt>* dims) {
   for (int i = 0; i < other.rank(); ++i) {
     if (i == skip) continue;
     SymInt& d = (*dims)[i];
     if (!MayBeEqual(args, d, other.dim(i))) {
-      return Invalid(what, ": sizes ", d.ToString(), " and ",
-                     other.dim(i).ToString(), " of dim ", i, " differ");
+      return Invalid(what, ": sizes ", d.ToString(), " and ", other.dim(i).ToString(), " of dim ",
+                     i, " differ");
     }
     d = JoinSizes(d, other.dim(i));
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckSizesNotNegative(const OpArgs& args,
-                                   absl::Span<const SymInt> sizes,
+absl::Status CheckSizesNotNegative(const OpArgs& args, absl::Span<const SymInt> sizes,
                                    absl::string_view what) {
   for (size_t i = 0; i < sizes.size(); ++i) {
     const bool open = !sizes[i].is_constant() && args.symbols->RangeOf(sizes[i]).min < 0;
-    const bool fits = open ? args.MayHold(GreaterEqual(sizes[i], 0))
-                           : args.symbols->RangeOf(sizes[i]).max >= 0;
+    const bool fits =
+        open ? args.MayHold(GreaterEqual(sizes[i], 0)) : args.symbols->RangeOf(sizes[i]).max >= 0;
     if (!fits) {
       return Invalid(what, "[", i, "] is negative: ", sizes[i].ToString());
     }

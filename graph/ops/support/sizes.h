@@ -22,19 +22,17 @@ SymInt KnownMax(const SymbolTable& symbols, SymInt a, SymInt b);
 // n - max(x, y) = min(n - x, n - y).
 SymInt Difference(const SymbolTable& symbols, SymInt a, SymInt b);
 // The number of values in start, start + step, ... before `end`, at least 0.
-SymInt StepsBetween(const SymbolTable& symbols, SymInt start, SymInt end,
-                    SymInt step);
+SymInt StepsBetween(const SymbolTable& symbols, SymInt start, SymInt end, SymInt step);
 
 // Two sizes that must be equal: the constant one if there is one.
 SymInt JoinSizes(SymInt a, SymInt b);
 // Joins `other` into `dims`, the ranks being equal; dims at `skip` are left
 // alone (-1: none). "<what>: f32[2] and f32[3] differ in dim 0".
-absl::Status JoinDims(const OpArgs& args, Type other, int skip,
-                      absl::string_view what, std::vector<SymInt>* dims);
+absl::Status JoinDims(const OpArgs& args, Type other, int skip, absl::string_view what,
+                      std::vector<SymInt>* dims);
 
 // "size[1] is negative: -3" for an entry that cannot but be negative.
-absl::Status CheckSizesNotNegative(const OpArgs& args,
-                                   absl::Span<const SymInt> sizes,
+absl::Status CheckSizesNotNegative(const OpArgs& args, absl::Span<const SymInt> sizes,
                                    absl::string_view what);
 
 // A fresh unbacked symbol for a size of `min` to `max`.
@@ -47,9 +45,7 @@ struct Split {
   int64_t size = 1;
   int64_t inner = 1;
   // Row-major index of element `i` of the line (o, n).
-  int64_t At(int64_t o, int64_t i, int64_t n) const {
-    return (o * size + i) * inner + n;
-  }
+  int64_t At(int64_t o, int64_t i, int64_t n) const { return (o * size + i) * inner + n; }
 };
 Split SplitAt(absl::Span<const int64_t> dims, int dim);
 
@@ -61,9 +57,8 @@ template <typename Fn>
 void MoveElements(const HostTensor& in, HostTensor* out, Fn source) {
   std::vector<int64_t> from;
   from.reserve(out->numel());
-  ForEachIndex(out->dims(), [&](absl::Span<const int64_t> index) {
-    from.push_back(source(index));
-  });
+  ForEachIndex(out->dims(),
+               [&](absl::Span<const int64_t> index) { from.push_back(source(index)); });
   Gather(in, from, out);
 }
 

@@ -22,16 +22,15 @@ T Combine(const std::string& reduce, T a, T b) {
 absl::Status CheckReduce(const OpArgs& args) {
   const std::string& reduce = args.attrs().Str("reduce");
   if (reduce == "none") return absl::OkStatus();
-  if (reduce == "add" || reduce == "mul" || reduce == "max" ||
-      reduce == "min") {
+  if (reduce == "add" || reduce == "mul" || reduce == "max" || reduce == "min") {
     return CheckReal(args, 0);
   }
   return Invalid("unknown reduce \"", reduce, "\"");
 }
 
 absl::Status Update(const HostTensor& self, const HostTensor& src,
-                    const std::vector<int64_t>& target,
-                    const std::string& reduce, HostTensor* out) {
+                    const std::vector<int64_t>& target, const std::string& reduce,
+                    HostTensor* out) {
   if (reduce == "none") {
     std::vector<int64_t> same(self.numel());
     std::iota(same.begin(), same.end(), 0);

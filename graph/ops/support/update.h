@@ -21,8 +21,7 @@ absl::Status CheckReduce(const OpArgs& args);
 // domain and rounded once; NaN wins max and min; on bool, add is or and mul is
 // and.
 absl::Status Update(const HostTensor& self, const HostTensor& src,
-                    const std::vector<int64_t>& target,
-                    const std::string& reduce, HostTensor* out);
+                    const std::vector<int64_t>& target, const std::string& reduce, HostTensor* out);
 
 }  // namespace weft::ops
 

@@ -25,31 +25,26 @@ absl::Status CheckViewed(const OpArgs& args, const OpDef& view) {
     fits = MayBeEqual(args, src.dim(i), types[0].dim(i));
   }
   if (fits) return absl::OkStatus();
-  return Invalid("src has type ", src.ToString(), ", the view of self ",
-                 types[0].ToString());
+  return Invalid("src has type ", src.ToString(), ", the view of self ", types[0].ToString());
 }
 
 absl::Status EvalScatterOf(EvalContext& c, const OpDef& view) {
   const HostTensor& self = c.in(0);
   std::vector<int64_t> numbers(self.numel());
   std::iota(numbers.begin(), numbers.end(), 0);
-  const HostTensor places =
-      HostTensor::FromInts(DType::kI64, self.dims(), numbers);
-  const auto no_regions = [](int, absl::Span<const HostTensor>,
-                             std::vector<HostTensor>*) {
+  const HostTensor places = HostTensor::FromInts(DType::kI64, self.dims(), numbers);
+  const auto no_regions = [](int, absl::Span<const HostTensor>, std::vector<HostTensor>*) {
     return absl::InternalError("a view has no nested graphs");
   };
   EvalContext viewed(view, c.attrs().list(), {&places, 1},
-                     {Type::Tensor(DType::kI64, c.in(1).type().dims())},
-                     no_regions);
+                     {Type::Tensor(DType::kI64, c.in(1).type().dims())}, no_regions);
   WEFT_RETURN_IF_ERROR(view.eval()(viewed));
   return Update(self, c.in(1), viewed.out(0).ReadInts(), "none", &c.out(0));
 }
 
 namespace {
 
-bool SameView(const OpArgs& args, const OpDef& view, const AttrList* a,
-              const AttrList* b) {
+bool SameView(const OpArgs& args, const OpDef& view, const AttrList* a, const AttrList* b) {
   return a == b || (&view == &slice && SameSlice(args, a, b));
 }
 
@@ -76,28 +71,24 @@ Folded FoldScatterOfView(const OpArgs& args, const OpDef& view) {
   return args.operand(0);
 }
 
-Value* ScatterBack(Builder& b, const OpDef& scatter, const OpArgs& view,
-                   Value* base, Value* update) {
-  const std::vector<Value*> values =
-      b.Create(scatter, {base, update}, view.attr_list);
+Value* ScatterBack(Builder& b, const OpDef& scatter, const OpArgs& view, Value* base,
+                   Value* update) {
+  const std::vector<Value*> values = b.Create(scatter, {base, update}, view.attr_list);
   return values.empty() ? nullptr : values[0];
 }
 
-Value* ScatterByIndex(Builder& b, const OpArgs& view, Value* base,
-                      Value* update) {
+Value* ScatterByIndex(Builder& b, const OpArgs& view, Value* base, Value* update) {
   if (base == nullptr || update == nullptr) return nullptr;
   const Type type = base->type();
   Value* places = b.Op(arange, {}, {{"start", 0}, {"end", type.numel()}});
   places = Reshape(b, places, DimsOf(type));
-  const std::vector<Value*> viewed =
-      b.Create(*view.op, {places}, view.attr_list);
+  const std::vector<Value*> viewed = b.Create(*view.op, {places}, view.attr_list);
   if (viewed.empty()) return nullptr;
   const SymInt count = update->type().numel();
-  Value* flat =
-      b.Op(scatter,
-           {Reshape(b, base, {type.numel()}), Reshape(b, viewed[0], {count}),
-            Reshape(b, update, {count})},
-           {{"dim", 0}});
+  Value* flat = b.Op(scatter,
+                     {Reshape(b, base, {type.numel()}), Reshape(b, viewed[0], {count}),
+                      Reshape(b, update, {count})},
+                     {{"dim", 0}});
   return Reshape(b, flat, DimsOf(type));
 }
 

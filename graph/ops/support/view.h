@@ -28,12 +28,11 @@ bool SameSlice(const OpArgs& args, const AttrList* a, const AttrList* b);
 
 // The inverse of a view by such an op: scatter(base, update), with the view's
 // attributes.
-Value* ScatterBack(Builder& b, const OpDef& scatter, const OpArgs& view,
-                   Value* base, Value* update);
+Value* ScatterBack(Builder& b, const OpDef& scatter, const OpArgs& view, Value* base,
+                   Value* update);
 // The inverse of any view that shows no element twice, by index: for views
 // without an op of their own for that.
-Value* ScatterByIndex(Builder& b, const OpArgs& view, Value* base,
-                      Value* update);
+Value* ScatterByIndex(Builder& b, const OpArgs& view, Value* base, Value* update);
 
 }  // namespace weft::ops
 

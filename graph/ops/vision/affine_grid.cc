@@ -15,10 +15,9 @@ absl::Status Verify(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckRank(args, 0, 3));
   WEFT_RETURN_IF_ERROR(CheckSizesNotNegative(args, size, "size"));
   if (n < 1) return Invalid("size must have at least 3 entries");
-  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, theta.dim(0), size[0],
-                                       "the batches of theta and size"));
   WEFT_RETURN_IF_ERROR(
-      CheckEqualSizes(args, theta.dim(1), n, "the rows of theta"));
+      CheckEqualSizes(args, theta.dim(0), size[0], "the batches of theta and size"));
+  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, theta.dim(1), n, "the rows of theta"));
   return CheckEqualSizes(args, theta.dim(2), n + 1, "the columns of theta");
 }
 
@@ -32,13 +31,11 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
 
 // Positions of `n` elements in [-1, 1], in f32 or f64.
 Value* Positions(Builder& b, SymInt n, bool align_corners, DType dtype) {
-  Value* twice = b.Op(arange, {}, {{"start", 1 - n},
-                                   {"end", n + 1},
-                                   {"step", 2}});
+  Value* twice = b.Op(arange, {}, {{"start", 1 - n}, {"end", n + 1}, {"step", 2}});
   const SymInt divisor = align_corners ? Max(n - 1, 1) : n;
-  Value* length = b.Op(sym_constant, {},
-                       {{"values", std::vector<SymInt>{divisor}},
-                        {"size", std::vector<int64_t>{}}});
+  Value* length =
+      b.Op(sym_constant, {},
+           {{"values", std::vector<SymInt>{divisor}}, {"size", std::vector<int64_t>{}}});
   return b.Op(div, {Convert(b, twice, dtype), Convert(b, length, dtype)});
 }
 
@@ -80,8 +77,7 @@ absl::Status Eval(EvalContext& c) {
     for (int j = 0; j < n; ++j) {
       const int64_t size = dims[n - j];
       const int64_t twice = 2 * index[n - j] - (size - 1);
-      const int64_t divisor =
-          align_corners ? std::max<int64_t>(size - 1, 1) : size;
+      const int64_t divisor = align_corners ? std::max<int64_t>(size - 1, 1) : size;
       v += row[j] * (static_cast<double>(twice) / static_cast<double>(divisor));
     }
     y.push_back(v);
@@ -93,17 +89,17 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 WEFT_DEFINE_OP(affine_grid,
-    OpSpec("affine_grid(Tensor theta, SymInt[] size, "
-           "bool align_corners=False) -> Tensor",
-           "The positions theta [N, n, n + 1] times (x, y, ..., 1) for every "
-           "element of an image of `size` [N, C, spatial...], as grid_sampler "
-           "takes them: [N, spatial..., n]. With align_corners a dim of size "
-           "1 is at 0. ATen: aten::affine_grid_generator; ONNX: AffineGrid-20.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Decompose(Decompose)
-        .Eval(Eval)
-        .Samples(R"(
+               OpSpec("affine_grid(Tensor theta, SymInt[] size, "
+                      "bool align_corners=False) -> Tensor",
+                      "The positions theta [N, n, n + 1] times (x, y, ..., 1) for every "
+                      "element of an image of `size` [N, C, spatial...], as grid_sampler "
+                      "takes them: [N, spatial..., n]. With align_corners a dim of size "
+                      "1 is at 0. ATen: aten::affine_grid_generator; ONNX: AffineGrid-20.")
+                   .Verify(Verify)
+                   .Infer(Infer)
+                   .Decompose(Decompose)
+                   .Eval(Eval)
+                   .Samples(R"(
 affine_grid(f32[2, 2, 3], size=[2, 3, 4, 5])
 affine_grid(f32[2, 2, 3], size=[2, 3, 4, 5], align_corners=true)
 affine_grid(f32[1, 2, 3], size=[1, 3, 1, 5], align_corners=true)

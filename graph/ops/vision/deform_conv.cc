@@ -11,12 +11,10 @@ namespace {
 enum Operand { kInput, kWeight, kOffset, kMask, kBias };
 
 absl::Status VerifyAttrs(const Attrs& attrs, size_t n) {
-  const auto check = [&](absl::string_view name, size_t length,
-                         int64_t least) -> absl::Status {
+  const auto check = [&](absl::string_view name, size_t length, int64_t least) -> absl::Status {
     const std::vector<int64_t> values = attrs.Ints(name);
     if (values.size() != length) {
-      return Invalid(name, " must have ", length, " entries, got ",
-                     values.size());
+      return Invalid(name, " must have ", length, " entries, got ", values.size());
     }
     for (int64_t v : values) {
       if (v < least) {
@@ -50,16 +48,14 @@ absl::Status CheckChannels(const OpArgs& args) {
   const Type weight = args.type(kWeight);
   const SymInt groups = args.attrs().Int("groups");
   const SymInt channels = args.type(kInput).dim(1);
-  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, channels, weight.dim(1) * groups,
-                                       "the input channels"));
-  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, Mod(weight.dim(0), groups), 0,
-                                       "weight's dim 0 modulo groups"));
-  WEFT_RETURN_IF_ERROR(CheckEqualSizes(
-      args, Mod(channels, args.attrs().Int("offset_groups")), 0,
-      "the channels modulo offset_groups"));
+  WEFT_RETURN_IF_ERROR(
+      CheckEqualSizes(args, channels, weight.dim(1) * groups, "the input channels"));
+  WEFT_RETURN_IF_ERROR(
+      CheckEqualSizes(args, Mod(weight.dim(0), groups), 0, "weight's dim 0 modulo groups"));
+  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, Mod(channels, args.attrs().Int("offset_groups")), 0,
+                                       "the channels modulo offset_groups"));
   if (!args.has(kBias)) return absl::OkStatus();
-  return CheckEqualSizes(args, args.type(kBias).dim(0), weight.dim(0),
-                         "bias and channels");
+  return CheckEqualSizes(args, args.type(kBias).dim(0), weight.dim(0), "bias and channels");
 }
 
 // Of offset or mask, which has `each` elements for a position of the kernel.
@@ -69,15 +65,13 @@ absl::Status CheckPositions(const OpArgs& args, int operand, int64_t each,
   const Type type = args.type(operand);
   const std::string name = OperandName(args, operand);
   const SymInt taps = Product(args.type(kWeight).dims().subspan(2));
-  WEFT_RETURN_IF_ERROR(
-      CheckEqualSizes(args, type.dim(1),
-                      taps * each * args.attrs().Int("offset_groups"),
-                      absl::StrCat("dim 1 of ", name)));
+  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, type.dim(1),
+                                       taps * each * args.attrs().Int("offset_groups"),
+                                       absl::StrCat("dim 1 of ", name)));
   for (int i = 0; i < type.rank(); ++i) {
     if (i == 1) continue;
     WEFT_RETURN_IF_ERROR(CheckEqualSizes(
-        args, type.dim(i), out[i],
-        absl::StrCat("dim ", i, " of ", name, " and of the result")));
+        args, type.dim(i), out[i], absl::StrCat("dim ", i, " of ", name, " and of the result")));
   }
   return absl::OkStatus();
 }
@@ -92,8 +86,8 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   std::vector<SymInt> dims = {input.dim(0), weight.dim(0)};
   const int n = input.rank() - 2;
   for (int i = 0; i < n; ++i) {
-    dims.push_back(WindowedSize(input.dim(2 + i), weight.dim(2 + i), stride[i],
-                                dilation[i], padding[i], padding[n + i]));
+    dims.push_back(WindowedSize(input.dim(2 + i), weight.dim(2 + i), stride[i], dilation[i],
+                                padding[i], padding[n + i]));
   }
   WEFT_RETURN_IF_ERROR(CheckPositions(args, kOffset, n, dims));
   WEFT_RETURN_IF_ERROR(CheckPositions(args, kMask, 1, dims));
@@ -168,9 +162,8 @@ struct Space {
     int64_t p = at;
     for (int64_t i = n - 1; i >= 0; --i) {
       const int64_t start = p % out[i] * stride[i] - padding[i];
-      position[i] =
-          static_cast<double>(start + k % kernel[i] * dilation[i]) +
-          offset[((group * taps + tap) * n + i) * plane + at];
+      position[i] = static_cast<double>(start + k % kernel[i] * dilation[i]) +
+                    offset[((group * taps + tap) * n + i) * plane + at];
       p /= out[i];
       k /= kernel[i];
     }
@@ -181,8 +174,7 @@ struct Space {
   }
 
   // Adds what output `at` of image `image` takes from one offset group.
-  void Accumulate(int64_t image, int64_t offset_group, int64_t at,
-                  std::vector<double>* y) const {
+  void Accumulate(int64_t image, int64_t offset_group, int64_t at, std::vector<double>* y) const {
     const int64_t taps = Numel(kernel);
     const int64_t group_size = channels / offset_groups;
     const int64_t per_group = channels / groups;
@@ -228,18 +220,18 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 WEFT_DEFINE_OP(deform_conv,
-    OpSpec("deform_conv(Tensor input, Tensor weight, Tensor offset, "
-           "Tensor? mask, Tensor? bias, int[] stride, int[] padding, "
-           "int[] dilation, int groups=1, int offset_groups=1) -> Tensor",
-           "Convolution whose kernel meets the input, interpolated linearly "
-           "and zero outside, at positions moved by `offset` "
-           "[N, offset_groups * taps * n, out...] and scaled by `mask` "
-           "[N, offset_groups * taps, out...]. `padding` holds all begins, "
-           "then all ends. TorchVision: deform_conv2d; ONNX: DeformConv-19.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Eval(Eval)
-        .Samples(R"(
+               OpSpec("deform_conv(Tensor input, Tensor weight, Tensor offset, "
+                      "Tensor? mask, Tensor? bias, int[] stride, int[] padding, "
+                      "int[] dilation, int groups=1, int offset_groups=1) -> Tensor",
+                      "Convolution whose kernel meets the input, interpolated linearly "
+                      "and zero outside, at positions moved by `offset` "
+                      "[N, offset_groups * taps * n, out...] and scaled by `mask` "
+                      "[N, offset_groups * taps, out...]. `padding` holds all begins, "
+                      "then all ends. TorchVision: deform_conv2d; ONNX: DeformConv-19.")
+                   .Verify(Verify)
+                   .Infer(Infer)
+                   .Eval(Eval)
+                   .Samples(R"(
 deform_conv(f32[1, 2, 5, 4], f32[3, 2, 2, 3], f32[1, 12, 4, 2], none, none, stride=[1, 1], padding=[0, 0, 0, 0], dilation=[1, 1])
 deform_conv(f32[2, 4, 5, 5], f32[4, 2, 2, 2], f32[2, 16, 3, 6], f32[2, 8, 3, 6], f32[4], stride=[2, 1], padding=[1, 1, 0, 1], dilation=[1, 1], groups=2, offset_groups=2)
 deform_conv(f32[1, 2, 7], f32[2, 2, 2], f32[1, 2, 5], f32[1, 2, 5], none, stride=[1], padding=[0, 0], dilation=[2])

@@ -17,8 +17,7 @@ absl::Status Verify(const OpArgs& args) {
     return Invalid("mode must be bilinear, nearest or bicubic, got ", mode);
   }
   if (padding != "zeros" && padding != "border" && padding != "reflection") {
-    return Invalid("padding_mode must be zeros, border or reflection, got ",
-                   padding);
+    return Invalid("padding_mode must be zeros, border or reflection, got ", padding);
   }
   WEFT_RETURN_IF_ERROR(CheckFloat(args, 0));
   WEFT_RETURN_IF_ERROR(CheckFloat(args, 1));
@@ -30,10 +29,9 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   const Type input = args.type(0);
   const Type grid = args.type(1);
   const int n = input.rank() - 2;
-  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, input.dim(0), grid.dim(0),
-                                       "the batches of input and grid"));
   WEFT_RETURN_IF_ERROR(
-      CheckEqualSizes(args, grid.dim(n + 1), n, "coordinates in grid"));
+      CheckEqualSizes(args, input.dim(0), grid.dim(0), "the batches of input and grid"));
+  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, grid.dim(n + 1), n, "coordinates in grid"));
   std::vector<SymInt> dims = {input.dim(0), input.dim(1)};
   for (int d = 1; d <= n; ++d) dims.push_back(grid.dim(d));
   return Types{input.WithDims(dims)};
@@ -109,8 +107,8 @@ Taps FindTaps(const Axis& axis, absl::string_view mode, double normalized) {
 }
 
 // Offsets in the input's plane and weights: those of all axes combined.
-std::vector<std::pair<int64_t, double>> Combine(
-    absl::Span<const Axis> axes, absl::string_view mode, const double* grid) {
+std::vector<std::pair<int64_t, double>> Combine(absl::Span<const Axis> axes, absl::string_view mode,
+                                                const double* grid) {
   std::vector<std::pair<int64_t, double>> all = {{0, 1.0}};
   for (size_t d = 0; d < axes.size(); ++d) {
     // Coordinates are listed from the innermost dim to the outermost.
@@ -119,8 +117,7 @@ std::vector<std::pair<int64_t, double>> Combine(
     for (const auto& [offset, weight] : all) {
       for (int i = 0; i < taps.count; ++i) {
         if (taps.index[i] < 0) continue;
-        next.emplace_back(offset * axes[d].size + taps.index[i],
-                          weight * taps.weight[i]);
+        next.emplace_back(offset * axes[d].size + taps.index[i], weight * taps.weight[i]);
       }
     }
     all = std::move(next);
@@ -135,8 +132,7 @@ absl::Status Eval(EvalContext& c) {
   const std::vector<double> grid = Read<double>(c.in(1));
   std::vector<Axis> axes;
   for (int d = 2; d < input.rank(); ++d) {
-    axes.push_back({input.dim(d), attrs.Bool("align_corners"),
-                    attrs.Str("padding_mode")});
+    axes.push_back({input.dim(d), attrs.Bool("align_corners"), attrs.Str("padding_mode")});
   }
   const int64_t n = static_cast<int64_t>(axes.size());
   const int64_t channels = input.dim(1);
@@ -163,17 +159,17 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 WEFT_DEFINE_OP(grid_sampler,
-    OpSpec("grid_sampler(Tensor input, Tensor grid, str mode=\"bilinear\", "
-           "str padding_mode=\"zeros\", bool align_corners=False) -> Tensor",
-           "Samples input [N, C, spatial...] at the positions of grid [N, "
-           "out..., coordinates]. Coordinates come from the innermost dim to "
-           "the outermost; -1 and 1 are the centers of the end elements with "
-           "align_corners, else their outer edges. ATen: aten::grid_sampler; "
-           "ONNX: GridSample-22.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Eval(Eval)
-        .Samples(R"(
+               OpSpec("grid_sampler(Tensor input, Tensor grid, str mode=\"bilinear\", "
+                      "str padding_mode=\"zeros\", bool align_corners=False) -> Tensor",
+                      "Samples input [N, C, spatial...] at the positions of grid [N, "
+                      "out..., coordinates]. Coordinates come from the innermost dim to "
+                      "the outermost; -1 and 1 are the centers of the end elements with "
+                      "align_corners, else their outer edges. ATen: aten::grid_sampler; "
+                      "ONNX: GridSample-22.")
+                   .Verify(Verify)
+                   .Infer(Infer)
+                   .Eval(Eval)
+                   .Samples(R"(
 grid_sampler(f32[2, 3, 4, 5], f32[2, 6, 7, 2]{-1.5..1.5})
 grid_sampler(f32[1, 2, 4, 5], f32[1, 3, 4, 2]{-3..3}, mode="nearest", padding_mode="border")
 grid_sampler(f32[1, 2, 4, 5], f32[1, 3, 4, 2]{-3..3}, mode="bicubic", padding_mode="reflection", align_corners=true)

@@ -22,13 +22,11 @@ absl::Status CheckWord(const Attrs& attrs, absl::string_view name,
 
 absl::Status VerifyWords(const Attrs& attrs) {
   WEFT_RETURN_IF_ERROR(CheckWord(attrs, "mode", {"nearest", "linear", "cubic"}));
-  WEFT_RETURN_IF_ERROR(CheckWord(
-      attrs, "nearest_mode",
-      {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}));
+  WEFT_RETURN_IF_ERROR(CheckWord(attrs, "nearest_mode",
+                                 {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}));
   return CheckWord(attrs, "coordinate_transformation_mode",
-                   {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
-                    "align_corners", "asymmetric", "tf_half_pixel_for_nn",
-                    "tf_crop_and_resize"});
+                   {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+                    "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"});
 }
 
 // The scale fits the sizes, up to rounding to an integer down or to nearest.
@@ -44,8 +42,7 @@ absl::Status CheckScale(const OpArgs& args, int d) {
     return Invalid("scales must be positive, got ", scales[d]);
   }
   if (!in.is_constant() || !out.is_constant() ||
-      args.attrs().Str("coordinate_transformation_mode") ==
-          "tf_crop_and_resize") {
+      args.attrs().Str("coordinate_transformation_mode") == "tf_crop_and_resize") {
     return absl::OkStatus();
   }
   const double resized = scales[d] * static_cast<double>(in.value());
@@ -54,8 +51,8 @@ absl::Status CheckScale(const OpArgs& args, int d) {
   if (size >= resized - 1 - slack && size <= resized + 0.5 + slack) {
     return absl::OkStatus();
   }
-  return Invalid("scale ", scales[d], " of dim ", d, " does not make ",
-                 in.value(), " elements ", out.value());
+  return Invalid("scale ", scales[d], " of dim ", d, " does not make ", in.value(), " elements ",
+                 out.value());
 }
 
 absl::Status Verify(const OpArgs& args) {
@@ -67,11 +64,9 @@ absl::Status Verify(const OpArgs& args) {
   }
   WEFT_RETURN_IF_ERROR(CheckReal(args, 0));
   if (attrs.Syms("size").size() != rank) {
-    return Invalid("size must have ", rank, " entries, got ",
-                   attrs.Syms("size").size());
+    return Invalid("size must have ", rank, " entries, got ", attrs.Syms("size").size());
   }
-  WEFT_RETURN_IF_ERROR(
-      CheckSizesNotNegative(args, attrs.Syms("size"), "size"));
+  WEFT_RETURN_IF_ERROR(CheckSizesNotNegative(args, attrs.Syms("size"), "size"));
   const size_t scales = attrs.Floats("scales").size();
   if (scales != 0 && scales != rank) {
     return Invalid("scales must have ", rank, " entries or none, got ", scales);
@@ -145,9 +140,8 @@ void EvalNearest(EvalContext& c) {
 }
 
 // Resamples dim `dim` of the elements `x`, which `dims` describes.
-std::vector<double> ResampleDim(const std::vector<double>& x,
-                                absl::Span<const int64_t> dims, int dim,
-                                const Resampling& r, double extrapolation) {
+std::vector<double> ResampleDim(const std::vector<double>& x, absl::Span<const int64_t> dims,
+                                int dim, const Resampling& r, double extrapolation) {
   const Split from = SplitAt(dims, dim);
   std::vector<double> y(from.outer * r.out * from.inner, 0);
   ParallelFor(r.out, [&](int64_t i) {
@@ -200,22 +194,22 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 WEFT_DEFINE_OP(interpolate,
-    OpSpec("interpolate(Tensor self, SymInt[] size, float[] scales=[], "
-           "float[] roi=[], str mode=\"nearest\", "
-           "str coordinate_transformation_mode=\"half_pixel\", "
-           "str nearest_mode=\"round_prefer_floor\", "
-           "float cubic_coeff_a=-0.75, bool exclude_outside=False, "
-           "float extrapolation_value=0, bool antialias=False) -> Tensor",
-           "self resized to `size`, an entry for each dim, as is `scales`; no "
-           "scales, or a scale of 0, means size divided by self's. `roi` has "
-           "all starts, then all ends. Results of integer dtypes round to the "
-           "nearest even integer. ONNX: Resize-19, and tf_half_pixel_for_nn of "
-           "Resize-11; ATen: aten::upsample_nearest2d, _bilinear2d and the "
-           "like are forms of it.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Eval(Eval)
-        .Samples(R"(
+               OpSpec("interpolate(Tensor self, SymInt[] size, float[] scales=[], "
+                      "float[] roi=[], str mode=\"nearest\", "
+                      "str coordinate_transformation_mode=\"half_pixel\", "
+                      "str nearest_mode=\"round_prefer_floor\", "
+                      "float cubic_coeff_a=-0.75, bool exclude_outside=False, "
+                      "float extrapolation_value=0, bool antialias=False) -> Tensor",
+                      "self resized to `size`, an entry for each dim, as is `scales`; no "
+                      "scales, or a scale of 0, means size divided by self's. `roi` has "
+                      "all starts, then all ends. Results of integer dtypes round to the "
+                      "nearest even integer. ONNX: Resize-19, and tf_half_pixel_for_nn of "
+                      "Resize-11; ATen: aten::upsample_nearest2d, _bilinear2d and the "
+                      "like are forms of it.")
+                   .Verify(Verify)
+                   .Infer(Infer)
+                   .Eval(Eval)
+                   .Samples(R"(
 interpolate(f32[1, 2, 3, 4], size=[1, 2, 6, 8])
 interpolate(f32[1, 2, 3, 4], size=[1, 2, 7, 3], scales=[1.0, 1.0, 2.4, 0.8], coordinate_transformation_mode="asymmetric", nearest_mode="floor")
 interpolate(f32[2, 3, 4], size=[2, 5, 9], mode="linear")

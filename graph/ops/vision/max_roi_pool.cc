@@ -24,8 +24,8 @@ absl::Status Verify(const OpArgs& args) {
 
 absl::StatusOr<Types> Infer(const OpArgs& args) {
   const auto shape = args.attrs().Syms("pooled_shape");
-  return Types{args.type(0).WithDims(
-      {args.type(1).dim(0), args.type(0).dim(1), shape[0], shape[1]})};
+  return Types{
+      args.type(0).WithDims({args.type(1).dim(0), args.type(0).dim(1), shape[0], shape[1]})};
 }
 
 // One dim of a region: elements [Begin(i), End(i)) of each bin.
@@ -33,8 +33,7 @@ struct Axis {
   double start, bin;
   int64_t size;
 
-  Axis(double low, double high, double scale, int64_t bins, int64_t size)
-      : size(size) {
+  Axis(double low, double high, double scale, int64_t bins, int64_t size) : size(size) {
     // Positions far outside of the image are as good as ones less far.
     const double far = 1e9;
     start = std::clamp(std::round(low * scale), -far, far);
@@ -45,12 +44,8 @@ struct Axis {
     if (!(at > 0)) return 0;
     return static_cast<int64_t>(std::min(at, static_cast<double>(size)));
   }
-  int64_t Begin(int64_t i) const {
-    return Clip(start + std::floor(static_cast<double>(i) * bin));
-  }
-  int64_t End(int64_t i) const {
-    return Clip(start + std::ceil(static_cast<double>(i + 1) * bin));
-  }
+  int64_t Begin(int64_t i) const { return Clip(start + std::floor(static_cast<double>(i) * bin)); }
+  int64_t End(int64_t i) const { return Clip(start + std::ceil(static_cast<double>(i + 1) * bin)); }
 };
 
 absl::Status Eval(EvalContext& c) {
@@ -67,8 +62,7 @@ absl::Status Eval(EvalContext& c) {
     const Axis rows(roi[2], roi[4], scale, shape[0], image.dim(2));
     const Axis columns(roi[1], roi[3], scale, shape[1], image.dim(3));
     if (!(roi[0] >= 0 && roi[0] < static_cast<double>(image.dim(0)))) {
-      return Invalid("region ", r, " is of batch ", roi[0], " of ",
-                     image.dim(0));
+      return Invalid("region ", r, " is of batch ", roi[0], " of ", image.dim(0));
     }
     const int64_t batch = static_cast<int64_t>(roi[0]);
     for (int64_t k = 0; k < image.dim(1); ++k) {
@@ -96,15 +90,15 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 WEFT_DEFINE_OP(max_roi_pool,
-    OpSpec("max_roi_pool(Tensor x, Tensor rois, int[] pooled_shape, "
-           "float spatial_scale=1) -> Tensor",
-           "For each region (batch, x1, y1, x2, y2) of rois a grid of bins "
-           "with their maxima; an empty bin is 0. Corners round to integers "
-           "and belong to the region. ONNX: MaxRoiPool-22.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Eval(Eval)
-        .Samples(R"(
+               OpSpec("max_roi_pool(Tensor x, Tensor rois, int[] pooled_shape, "
+                      "float spatial_scale=1) -> Tensor",
+                      "For each region (batch, x1, y1, x2, y2) of rois a grid of bins "
+                      "with their maxima; an empty bin is 0. Corners round to integers "
+                      "and belong to the region. ONNX: MaxRoiPool-22.")
+                   .Verify(Verify)
+                   .Infer(Infer)
+                   .Eval(Eval)
+                   .Samples(R"(
 max_roi_pool(f32[2, 3, 8, 9], f32[2, 5]{1, 1, 2, 5, 6, 0, 0, 0, 20, 7}, pooled_shape=[2, 3])
 max_roi_pool(f32[1, 2, 8, 9], f32[1, 5]{0, 2, -4, 15, 9}, pooled_shape=[3, 2], spatial_scale=0.5)
 max_roi_pool(f16[1, 2, 4, 4], f16[1, 5]{0, 3, 3, 1, 1}, pooled_shape=[2, 2])

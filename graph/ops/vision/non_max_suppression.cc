@@ -24,20 +24,17 @@ absl::Status Verify(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckDType(args, 2, DType::kI64));
   WEFT_RETURN_IF_ERROR(CheckDType(args, 3, DType::kF32));
   WEFT_RETURN_IF_ERROR(CheckDType(args, 4, DType::kF32));
-  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, boxes.dim(0), scores.dim(0),
-                                       "the batches of boxes and scores"));
-  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, boxes.dim(1), scores.dim(2),
-                                       "boxes and scores"));
   WEFT_RETURN_IF_ERROR(
-      CheckEqualSizes(args, boxes.dim(2), 4, "the columns of boxes"));
+      CheckEqualSizes(args, boxes.dim(0), scores.dim(0), "the batches of boxes and scores"));
+  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, boxes.dim(1), scores.dim(2), "boxes and scores"));
+  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, boxes.dim(2), 4, "the columns of boxes"));
   for (int i : {2, 3, 4}) WEFT_RETURN_IF_ERROR(CheckOne(args, i));
   return absl::OkStatus();
 }
 
 absl::StatusOr<Types> Infer(const OpArgs& args) {
   const auto most = args.type(1).numel().constant();
-  const SymInt count =
-      FreshSize(args, 0, most ? *most : std::numeric_limits<int64_t>::max());
+  const SymInt count = FreshSize(args, 0, most ? *most : std::numeric_limits<int64_t>::max());
   return Types{Type::Tensor(DType::kI64, {count, SymInt(3)})};
 }
 
@@ -87,16 +84,14 @@ std::vector<int64_t> Select(absl::Span<const Box> boxes, const float* scores,
       order.push_back(i);
     }
   }
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    return scores[a] > scores[b];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return scores[a] > scores[b]; });
   std::vector<int64_t> selected;
   for (int64_t i : order) {
     if (static_cast<int64_t>(selected.size()) >= limits.count) break;
-    const bool free = std::none_of(
-        selected.begin(), selected.end(), [&](int64_t s) {
-          return Overlap(boxes[i], boxes[s]) > limits.overlap;
-        });
+    const bool free = std::none_of(selected.begin(), selected.end(), [&](int64_t s) {
+      return Overlap(boxes[i], boxes[s]) > limits.overlap;
+    });
     if (free) selected.push_back(i);
   }
   return selected;
@@ -131,31 +126,29 @@ absl::Status Eval(EvalContext& c) {
       }
     }
   }
-  c.set_out(0, HostTensor::FromInts(
-                   DType::kI64, {static_cast<int64_t>(rows.size()) / 3, 3},
-                   rows));
+  c.set_out(0, HostTensor::FromInts(DType::kI64, {static_cast<int64_t>(rows.size()) / 3, 3}, rows));
   return absl::OkStatus();
 }
 
 }  // namespace
 
 WEFT_DEFINE_OP(non_max_suppression,
-    OpSpec("non_max_suppression(Tensor boxes, Tensor scores, "
-           "Tensor? max_output_boxes_per_class, Tensor? iou_threshold, "
-           "Tensor? score_threshold, bool center_point_box=False) -> Tensor",
-           "Rows (batch, class, box) of the boxes [N, count, 4] that are "
-           "selected for each batch and class by scores [N, classes, count]: "
-           "greedily, best first (of equal scores the first), those whose "
-           "score is above score_threshold and whose intersection over union "
-           "with no selected box is above iou_threshold, at most "
-           "max_output_boxes_per_class. Boxes are (y1, x1, y2, x2) with "
-           "corners in any order, or (x, y, width, height) around a center. "
-           "Absent limits are 0, 0 and none. ONNX: NonMaxSuppression-11.")
-        .Traits(kDataDependent)
-        .Verify(Verify)
-        .Infer(Infer)
-        .Eval(Eval)
-        .Samples(R"(
+               OpSpec("non_max_suppression(Tensor boxes, Tensor scores, "
+                      "Tensor? max_output_boxes_per_class, Tensor? iou_threshold, "
+                      "Tensor? score_threshold, bool center_point_box=False) -> Tensor",
+                      "Rows (batch, class, box) of the boxes [N, count, 4] that are "
+                      "selected for each batch and class by scores [N, classes, count]: "
+                      "greedily, best first (of equal scores the first), those whose "
+                      "score is above score_threshold and whose intersection over union "
+                      "with no selected box is above iou_threshold, at most "
+                      "max_output_boxes_per_class. Boxes are (y1, x1, y2, x2) with "
+                      "corners in any order, or (x, y, width, height) around a center. "
+                      "Absent limits are 0, 0 and none. ONNX: NonMaxSuppression-11.")
+                   .Traits(kDataDependent)
+                   .Verify(Verify)
+                   .Infer(Infer)
+                   .Eval(Eval)
+                   .Samples(R"(
 non_max_suppression(f32[1, 6, 4]{0, 0, 1, 1, 0, 0.1, 1, 1.1, 0, -0.1, 1, 0.9, 0, 10, 1, 11, 0, 10.1, 1, 11.1, 0, 100, 1, 101}, f32[1, 1, 6]{0.9, 0.75, 0.6, 0.95, 0.5, 0.3}, i64[1]{3}, f32[1]{0.5}, f32[1]{0.4})
 non_max_suppression(f32[2, 5, 4]{0..2}, f32[2, 3, 5], i64[]{2}, f32[]{0.3}, none)
 non_max_suppression(f32[1, 5, 4]{0.5..2}, f32[1, 2, 5], i64[]{5}, none, f32[]{0}, center_point_box=true)

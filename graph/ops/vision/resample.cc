@@ -64,16 +64,14 @@ bool Resampling::IsOutside(double source) const {
 int64_t Resampling::Nearest(double source) const {
   const double floor = std::floor(source);
   double nearest = std::ceil(source);
-  if (nearest_mode == "floor" ||
-      (nearest_mode == "round_prefer_floor" && source - floor <= 0.5) ||
+  if (nearest_mode == "floor" || (nearest_mode == "round_prefer_floor" && source - floor <= 0.5) ||
       (nearest_mode == "round_prefer_ceil" && source - floor < 0.5)) {
     nearest = floor;
   }
   return ToIndex(nearest, in);
 }
 
-std::vector<std::pair<int64_t, double>> Resampling::RawTaps(
-    double source) const {
+std::vector<std::pair<int64_t, double>> Resampling::RawTaps(double source) const {
   const bool cubic = mode == "cubic";
   // A source far outside is as good as one less far.
   source = std::clamp(source, -4.0, static_cast<double>(in) + 4);
@@ -82,15 +80,12 @@ std::vector<std::pair<int64_t, double>> Resampling::RawTaps(
   std::vector<std::pair<int64_t, double>> taps;
   if (antialias && scale < 1) {
     // The filter grows with what it covers, up to a few times the input.
-    const double narrow =
-        std::max(scale, 0.25 / static_cast<double>(std::max<int64_t>(in, 1)));
+    const double narrow = std::max(scale, 0.25 / static_cast<double>(std::max<int64_t>(in, 1)));
     const double support = (cubic ? 2 : 1) / narrow;
     const int64_t last = static_cast<int64_t>(std::floor(source + support));
-    for (int64_t i = static_cast<int64_t>(std::ceil(source - support));
-         i <= last; ++i) {
+    for (int64_t i = static_cast<int64_t>(std::ceil(source - support)); i <= last; ++i) {
       const double x = narrow * (static_cast<double>(i) - source);
-      taps.emplace_back(i, cubic ? Cubic(x, cubic_coeff_a)
-                                 : std::max(0.0, 1 - std::abs(x)));
+      taps.emplace_back(i, cubic ? Cubic(x, cubic_coeff_a) : std::max(0.0, 1 - std::abs(x)));
     }
   } else if (cubic) {
     double weights[4];

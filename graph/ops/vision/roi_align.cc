@@ -15,9 +15,10 @@ absl::Status Verify(const OpArgs& args) {
     return Invalid("mode must be avg or max, got ", mode);
   }
   if (coordinates != "half_pixel" && coordinates != "output_half_pixel") {
-    return Invalid("coordinate_transformation_mode must be half_pixel or "
-                   "output_half_pixel, got ",
-                   coordinates);
+    return Invalid(
+        "coordinate_transformation_mode must be half_pixel or "
+        "output_half_pixel, got ",
+        coordinates);
   }
   for (absl::string_view name : {"output_height", "output_width"}) {
     if (attrs.Int(name) < 1) return Invalid(name, " must be positive");
@@ -35,14 +36,12 @@ absl::Status Verify(const OpArgs& args) {
 
 absl::StatusOr<Types> Infer(const OpArgs& args) {
   const Type rois = args.type(1);
+  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, rois.dim(1), 4, "the columns of rois"));
   WEFT_RETURN_IF_ERROR(
-      CheckEqualSizes(args, rois.dim(1), 4, "the columns of rois"));
-  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, rois.dim(0), args.type(2).dim(0),
-                                       "rois and batch_indices"));
-  return Types{args.type(0).WithDims(
-      {rois.dim(0), args.type(0).dim(1),
-       SymInt(args.attrs().Int("output_height")),
-       SymInt(args.attrs().Int("output_width"))})};
+      CheckEqualSizes(args, rois.dim(0), args.type(2).dim(0), "rois and batch_indices"));
+  return Types{args.type(0).WithDims({rois.dim(0), args.type(0).dim(1),
+                                      SymInt(args.attrs().Int("output_height")),
+                                      SymInt(args.attrs().Int("output_width"))})};
 }
 
 // One dim of a region: `count` points in each of its bins.
@@ -50,15 +49,14 @@ struct Axis {
   double start, bin;
   int64_t count, size;
 
-  Axis(double low, double high, double scale, int64_t bins, int64_t ratio,
-       bool half_pixel, int64_t size)
+  Axis(double low, double high, double scale, int64_t bins, int64_t ratio, bool half_pixel,
+       int64_t size)
       : size(size) {
     start = low * scale - (half_pixel ? 0.5 : 0);
     double length = high * scale - (half_pixel ? 0.5 : 0) - start;
     if (!half_pixel) length = std::max(length, 1.0);
     bin = length / static_cast<double>(bins);
-    const double points = ratio > 0 ? static_cast<double>(ratio)
-                                    : std::ceil(bin);
+    const double points = ratio > 0 ? static_cast<double>(ratio) : std::ceil(bin);
     count = 0;
     if (points > 0) count = static_cast<int64_t>(std::min<double>(points, kMax));
   }
@@ -89,8 +87,8 @@ struct Neighbours {
 
 // The mean of the interpolated points of a bin, or the largest of all their
 // weighted neighbours.
-double PoolBin(const double* plane, const Axis& rows, const Axis& columns,
-               int64_t i, int64_t j, bool max) {
+double PoolBin(const double* plane, const Axis& rows, const Axis& columns, int64_t i, int64_t j,
+               bool max) {
   double result = 0;
   bool first = true;
   for (int64_t k = 0; k < rows.count; ++k) {
@@ -99,8 +97,8 @@ double PoolBin(const double* plane, const Axis& rows, const Axis& columns,
       const Neighbours x(columns.Point(j, m), columns.size);
       for (int a = 0; a < 2; ++a) {
         for (int b = 0; b < 2; ++b) {
-          const double v = y.weight[a] * x.weight[b] *
-                           plane[y.index[a] * columns.size + x.index[b]];
+          const double v =
+              y.weight[a] * x.weight[b] * plane[y.index[a] * columns.size + x.index[b]];
           if (!max) result += v;
           if (max) result = first ? v : std::max(result, v);
           first = false;
@@ -118,8 +116,7 @@ absl::Status Eval(EvalContext& c) {
   const std::vector<double> x = Read<double>(image);
   const std::vector<double> rois = Read<double>(c.in(1));
   const std::vector<int64_t> batches = Read<int64_t>(c.in(2));
-  const bool half_pixel =
-      attrs.Str("coordinate_transformation_mode") == "half_pixel";
+  const bool half_pixel = attrs.Str("coordinate_transformation_mode") == "half_pixel";
   const double scale = attrs.Float("spatial_scale");
   const int64_t ratio = attrs.Int("sampling_ratio");
   const int64_t height = attrs.Int("output_height");
@@ -129,22 +126,19 @@ absl::Status Eval(EvalContext& c) {
   std::vector<double> y(c.out(0).numel(), 0);
   for (size_t r = 0; r < batches.size(); ++r) {
     if (batches[r] < 0 || batches[r] >= image.dim(0)) {
-      return Invalid("batch index ", batches[r], " is out of range for ",
-                     image.dim(0), " images");
+      return Invalid("batch index ", batches[r], " is out of range for ", image.dim(0), " images");
     }
     const double* roi = &rois[4 * r];
-    const Axis rows(roi[1], roi[3], scale, height, ratio, half_pixel,
-                    image.dim(2));
-    const Axis columns(roi[0], roi[2], scale, width, ratio, half_pixel,
-                       image.dim(3));
+    const Axis rows(roi[1], roi[3], scale, height, ratio, half_pixel, image.dim(2));
+    const Axis columns(roi[0], roi[2], scale, width, ratio, half_pixel, image.dim(3));
     if (rows.count >= Axis::kMax || columns.count >= Axis::kMax) {
       return Invalid("region ", r, " needs too many points");
     }
     ParallelFor(plane == 0 ? 0 : channels, [&](int64_t k) {
       for (int64_t at = 0; at < height * width; ++at) {
         y[(r * channels + k) * height * width + at] =
-            PoolBin(&x[(batches[r] * channels + k) * plane], rows, columns,
-                    at / width, at % width, attrs.Str("mode") == "max");
+            PoolBin(&x[(batches[r] * channels + k) * plane], rows, columns, at / width, at % width,
+                    attrs.Str("mode") == "max");
       }
     });
   }
@@ -155,18 +149,18 @@ absl::Status Eval(EvalContext& c) {
 }  // namespace
 
 WEFT_DEFINE_OP(roi_align,
-    OpSpec("roi_align(Tensor x, Tensor rois, Tensor batch_indices, "
-           "str mode=\"avg\", int output_height=1, int output_width=1, "
-           "int sampling_ratio=0, float spatial_scale=1, "
-           "str coordinate_transformation_mode=\"half_pixel\") -> Tensor",
-           "For each region (x1, y1, x2, y2) of rois, in the image that "
-           "batch_indices names, a grid of bins; each is the mean of its "
-           "points, interpolated bilinearly, or the largest weighted neighbour "
-           "of any of them. ONNX: RoiAlign-22.")
-        .Verify(Verify)
-        .Infer(Infer)
-        .Eval(Eval)
-        .Samples(R"(
+               OpSpec("roi_align(Tensor x, Tensor rois, Tensor batch_indices, "
+                      "str mode=\"avg\", int output_height=1, int output_width=1, "
+                      "int sampling_ratio=0, float spatial_scale=1, "
+                      "str coordinate_transformation_mode=\"half_pixel\") -> Tensor",
+                      "For each region (x1, y1, x2, y2) of rois, in the image that "
+                      "batch_indices names, a grid of bins; each is the mean of its "
+                      "points, interpolated bilinearly, or the largest weighted neighbour "
+                      "of any of them. ONNX: RoiAlign-22.")
+                   .Verify(Verify)
+                   .Infer(Infer)
+                   .Eval(Eval)
+                   .Samples(R"(
 roi_align(f32[2, 3, 8, 9], f32[2, 4]{1, 2, 5, 6, 0, 0, 20, 7}, i64[2]{1, 0}, output_height=2, output_width=3)
 roi_align(f32[2, 3, 8, 9], f32[2, 4]{1, 2, 5, 6, -3, 0, 8, 7}, i32[2]{1, 0}, mode="max", output_height=3, output_width=2, sampling_ratio=2, spatial_scale=0.5)
 roi_align(f32[1, 1, 8, 9], f32[1, 4]{4, 4, 4, 3}, i64[1]{0}, output_height=2, output_width=2, coordinate_transformation_mode="output_half_pixel")

@@ -36,9 +36,7 @@ constexpr std::array<uint8_t, 256> MakeClasses() {
 
 constexpr std::array<uint8_t, 256> kClasses = MakeClasses();
 
-bool Is(char c, int classes) {
-  return kClasses[static_cast<uint8_t>(c)] & classes;
-}
+bool Is(char c, int classes) { return kClasses[static_cast<uint8_t>(c)] & classes; }
 
 // The first offset from `i` on whose character is not of `classes`.
 size_t SkipWhile(absl::string_view text, size_t i, int classes) {
@@ -74,8 +72,7 @@ void Lexer::SkipSpace() {
   }
 }
 
-Token Lexer::Make(int kind, size_t begin, size_t end, size_t skip,
-                  size_t drop) {
+Token Lexer::Make(int kind, size_t begin, size_t end, size_t skip, size_t drop) {
   position_ = end;
   Token token;
   token.kind = kind;
@@ -160,24 +157,18 @@ Token Lexer::Punctuation(size_t begin) {
     char first, second;
     int kind;
   };
-  static constexpr Pair kPairs[] = {{'-', '>', kArrow},
-                                    {'/', '/', kFloorDiv},
-                                    {'<', '=', kLessEqual},
-                                    {'>', '=', kGreaterEqual},
-                                    {'=', '=', kEqual},
-                                    {'!', '=', kNotEqual},
-                                    {'.', '.', kRange}};
+  static constexpr Pair kPairs[] = {
+      {'-', '>', kArrow}, {'/', '/', kFloorDiv}, {'<', '=', kLessEqual}, {'>', '=', kGreaterEqual},
+      {'=', '=', kEqual}, {'!', '=', kNotEqual}, {'.', '.', kRange}};
   const char c = text_[begin];
   for (const Pair& pair : kPairs) {
-    if (c == pair.first && begin + 1 < text_.size() &&
-        text_[begin + 1] == pair.second) {
+    if (c == pair.first && begin + 1 < text_.size() && text_[begin + 1] == pair.second) {
       return Make(pair.kind, begin, begin + 2);
     }
   }
   if (c == '(' || c == '[') ++depth_;
   if (c == ')' || c == ']') --depth_;
-  const bool known = absl::string_view("()[]{},:=<>+-*!").find(c) !=
-                     absl::string_view::npos;
+  const bool known = absl::string_view("()[]{},:=<>+-*!").find(c) != absl::string_view::npos;
   return Make(known ? int{c} : int{kBad}, begin, begin + 1);
 }
 
@@ -217,13 +208,11 @@ std::optional<std::string> Unescape(absl::string_view text) {
   return out;
 }
 
-std::pair<size_t, size_t> LineAndColumn(absl::string_view text,
-                                        size_t position) {
+std::pair<size_t, size_t> LineAndColumn(absl::string_view text, size_t position) {
   const absl::string_view before = text.substr(0, position);
   const size_t line = 1 + std::count(before.begin(), before.end(), '\n');
   const size_t newline = before.rfind('\n');
-  const size_t column =
-      newline == absl::string_view::npos ? position : position - newline - 1;
+  const size_t column = newline == absl::string_view::npos ? position : position - newline - 1;
   return {line, column + 1};
 }
 

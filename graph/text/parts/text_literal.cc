@@ -76,8 +76,7 @@ std::string FloatWordToString(DType dtype, uint64_t bits) {
   if (std::isnan(value) && bits != PlainNan(dtype)) {
     return absl::StrCat("0x", absl::Hex(bits));
   }
-  return dtype == DType::kF64 ? FloatToString(value)
-                              : FloatToString(static_cast<float>(value));
+  return dtype == DType::kF64 ? FloatToString(value) : FloatToString(static_cast<float>(value));
 }
 
 // One string per element.
@@ -86,9 +85,8 @@ std::vector<std::string> ElementStrings(const HostTensor& tensor) {
   const DType dtype = tensor.dtype();
   if (IsInt(dtype)) {
     for (int64_t v : tensor.ReadInts()) {
-      out.push_back(dtype == DType::kU64
-                        ? absl::StrCat(static_cast<uint64_t>(v))
-                        : absl::StrCat(v));
+      out.push_back(dtype == DType::kU64 ? absl::StrCat(static_cast<uint64_t>(v))
+                                         : absl::StrCat(v));
     }
     return out;
   }
@@ -148,12 +146,10 @@ bool TextReader::SkipDense(size_t* elements) {
 }
 
 bool TextReader::ParseElements(size_t elements, Type type, HostTensor* out) {
-  const auto dims = type.is_tensor() ? type.static_dims()
-                                     : std::optional<std::vector<int64_t>>();
+  const auto dims = type.is_tensor() ? type.static_dims() : std::optional<std::vector<int64_t>>();
   const auto numel = dims ? CheckedNumel(*dims) : std::optional<int64_t>();
   if (!numel) {
-    return Fail(elements, absl::StrCat("a literal cannot have the type ",
-                                       type.ToString()));
+    return Fail(elements, absl::StrCat("a literal cannot have the type ", type.ToString()));
   }
   const Lexer lexer = lexer_;
   const Token token = token_;
@@ -174,14 +170,13 @@ bool TextReader::ParseElements(size_t elements, Type type, HostTensor* out) {
   return true;
 }
 
-bool TextReader::ParseDense(DType dtype, absl::Span<const int64_t> dims,
-                            int64_t numel, std::vector<uint64_t>* words) {
+bool TextReader::ParseDense(DType dtype, absl::Span<const int64_t> dims, int64_t numel,
+                            std::vector<uint64_t>* words) {
   const size_t begin = position();
   if (!At('[')) {  // One element for all.
     if (!ParseElement(dtype, words)) return false;
     if (numel > kMaxSplatElements) {
-      return Fail(begin, absl::StrCat("one value for more than ",
-                                      kMaxSplatElements, " elements"));
+      return Fail(begin, absl::StrCat("one value for more than ", kMaxSplatElements, " elements"));
     }
     const std::vector<uint64_t> one = *words;
     words->clear();
@@ -218,8 +213,7 @@ bool TextReader::ParseElementList(DType dtype, absl::Span<const int64_t> dims,
   }
   Advance();
   return count == dims[0] ||
-         Fail(begin, absl::StrCat("the list has ", count,
-                                  " items where the type has ", dims[0]));
+         Fail(begin, absl::StrCat("the list has ", count, " items where the type has ", dims[0]));
 }
 
 bool TextReader::ParseElement(DType dtype, std::vector<uint64_t>* words) {
@@ -246,13 +240,11 @@ bool TextReader::ParseIntElement(DType dtype, std::vector<uint64_t>* words) {
   const bool negative = Accept('-');
   if (!At(kInteger)) return ExpectedKind(kInteger);
   const auto magnitude = DigitsToUint64(token_.text);
-  const uint64_t max = dtype == DType::kU64
-                           ? std::numeric_limits<uint64_t>::max()
-                           : static_cast<uint64_t>(IntMax(dtype));
+  const uint64_t max = dtype == DType::kU64 ? std::numeric_limits<uint64_t>::max()
+                                            : static_cast<uint64_t>(IntMax(dtype));
   const uint64_t lowest = uint64_t{0} - static_cast<uint64_t>(IntMin(dtype));
   if (!magnitude || *magnitude > (negative ? lowest : max)) {
-    return Fail(begin, absl::StrCat("the value does not fit in ",
-                                    DTypeName(dtype)));
+    return Fail(begin, absl::StrCat("the value does not fit in ", DTypeName(dtype)));
   }
   Advance();
   words->push_back(negative ? uint64_t{0} - *magnitude : *magnitude);
@@ -264,8 +256,7 @@ bool TextReader::ParseFloatElement(DType dtype, std::vector<uint64_t>* words) {
   if (At(kHex)) {
     const auto bits = HexToUint64(token_.text);
     if (!bits || (DTypeBits(dtype) < 64 && *bits >> DTypeBits(dtype) != 0)) {
-      return Fail(begin,
-                  absl::StrCat("the bits do not fit in ", DTypeName(dtype)));
+      return Fail(begin, absl::StrCat("the bits do not fit in ", DTypeName(dtype)));
     }
     words->push_back(*bits);
     Advance();
@@ -277,8 +268,7 @@ bool TextReader::ParseFloatElement(DType dtype, std::vector<uint64_t>* words) {
     // Rounded once, to what is printed.
     const auto parsed = ParseDecimalFloat(token_.text);
     if (!parsed) {
-      return Fail(begin,
-                  absl::StrCat("the value does not fit in ", DTypeName(dtype)));
+      return Fail(begin, absl::StrCat("the value does not fit in ", DTypeName(dtype)));
     }
     value = *parsed;
     Advance();
@@ -287,26 +277,21 @@ bool TextReader::ParseFloatElement(DType dtype, std::vector<uint64_t>* words) {
   }
   if (negative) value = -value;
   words->push_back(EncodeWord(dtype, value));
-  return !std::isfinite(value) ||
-         std::isfinite(DecodeWord(dtype, words->back())) ||
-         Fail(begin,
-              absl::StrCat("the value does not fit in ", DTypeName(dtype)));
+  return !std::isfinite(value) || std::isfinite(DecodeWord(dtype, words->back())) ||
+         Fail(begin, absl::StrCat("the value does not fit in ", DTypeName(dtype)));
 }
 
 std::string EncodeTensor(const HostTensor& tensor) {
   const HostTensor dense = tensor.Contiguous();
   std::string out;
-  absl::Base64Escape(
-      absl::string_view(reinterpret_cast<const char*>(dense.raw()),
-                        static_cast<size_t>(dense.bytes())),
-      &out);
+  absl::Base64Escape(absl::string_view(reinterpret_cast<const char*>(dense.raw()),
+                                       static_cast<size_t>(dense.bytes())),
+                     &out);
   return out;
 }
 
-std::optional<HostTensor> DecodeTensor(absl::string_view base64, Type type,
-                                       std::string* error) {
-  const auto dims = type.is_tensor() ? type.static_dims()
-                                     : std::optional<std::vector<int64_t>>();
+std::optional<HostTensor> DecodeTensor(absl::string_view base64, Type type, std::string* error) {
+  const auto dims = type.is_tensor() ? type.static_dims() : std::optional<std::vector<int64_t>>();
   const auto numel = dims ? CheckedNumel(*dims) : std::optional<int64_t>();
   if (!numel) {
     *error = absl::StrCat("a constant cannot have the type ", type.ToString());
@@ -320,8 +305,8 @@ std::optional<HostTensor> DecodeTensor(absl::string_view base64, Type type,
   const int64_t size = static_cast<int64_t>(bytes.size());
   // An element takes 4 bits or more, so no product below overflows.
   if (*numel / 2 > size || DTypeBytes(type.dtype(), *numel) != size) {
-    *error = absl::StrCat("the data has ", size, " bytes, which is not what ",
-                          type.ToString(), " takes");
+    *error = absl::StrCat("the data has ", size, " bytes, which is not what ", type.ToString(),
+                          " takes");
     return std::nullopt;
   }
   HostTensor tensor(type.dtype(), *dims);

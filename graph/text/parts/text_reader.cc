@@ -48,14 +48,12 @@ std::string Describe(const Token& token, absl::string_view text) {
 template <typename T>
 std::optional<T> FromChars(absl::string_view text) {
   T value = 0;
-  const auto result =
-      std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
   if (result.ec == std::errc()) return value;
   // Too small is as good as zero; too large is an error. The two are told
   // apart by the exponent.
   const size_t e = text.find_first_of("eE");
-  const bool tiny = (e != absl::string_view::npos && e + 1 < text.size() &&
-                     text[e + 1] == '-') ||
+  const bool tiny = (e != absl::string_view::npos && e + 1 < text.size() && text[e + 1] == '-') ||
                     (!text.empty() && text[0] == '0');
   if (tiny) return T{0};
   return std::nullopt;
@@ -65,39 +63,32 @@ std::optional<T> FromChars(absl::string_view text) {
 
 std::optional<uint64_t> DigitsToUint64(absl::string_view digits) {
   uint64_t value = 0;
-  const auto result =
-      std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (result.ec != std::errc()) return std::nullopt;
   return value;
 }
 
 std::optional<uint64_t> HexToUint64(absl::string_view text) {
   uint64_t value = 0;
-  const auto result = std::from_chars(text.data() + 2,
-                                      text.data() + text.size(), value, 16);
+  const auto result = std::from_chars(text.data() + 2, text.data() + text.size(), value, 16);
   if (result.ec != std::errc()) return std::nullopt;
   return value;
 }
 
-std::optional<double> ParseDecimal(absl::string_view text) {
-  return FromChars<double>(text);
-}
+std::optional<double> ParseDecimal(absl::string_view text) { return FromChars<double>(text); }
 
-std::optional<float> ParseDecimalFloat(absl::string_view text) {
-  return FromChars<float>(text);
-}
+std::optional<float> ParseDecimalFloat(absl::string_view text) { return FromChars<float>(text); }
 
 bool TextReader::Fail(size_t position, absl::string_view message) {
   if (!status_.ok()) return false;
   const auto [line, column] = LineAndColumn(text(), position);
-  status_ = absl::InvalidArgumentError(
-      absl::StrCat(filename_, ":", line, ":", column, ": ", message));
+  status_ =
+      absl::InvalidArgumentError(absl::StrCat(filename_, ":", line, ":", column, ": ", message));
   return false;
 }
 
 bool TextReader::Expected(absl::string_view what) {
-  return Fail(token_.begin, absl::StrCat("expected ", what, ", found ",
-                                         Describe(token_, text())));
+  return Fail(token_.begin, absl::StrCat("expected ", what, ", found ", Describe(token_, text())));
 }
 
 bool TextReader::ExpectedKind(int kind) { return Expected(KindToString(kind)); }
@@ -201,8 +192,7 @@ bool TextReader::ParseScalarAttr(AttrKind kind, AttrValue* out) {
       SymInt value;
       if (!ParseSymInt(&value)) return false;
       if (kind == AttrKind::kInt && !value.is_constant()) {
-        return Fail(begin, absl::StrCat("expected a constant integer, found ",
-                                        value.ToString()));
+        return Fail(begin, absl::StrCat("expected a constant integer, found ", value.ToString()));
       }
       *out = value;
       return true;
@@ -222,8 +212,7 @@ bool TextReader::ParseScalarAttr(AttrKind kind, AttrValue* out) {
     default:
       break;
   }
-  const auto dtype =
-      At(kIdentifier) ? ParseDType(token_.text) : std::optional<DType>();
+  const auto dtype = At(kIdentifier) ? ParseDType(token_.text) : std::optional<DType>();
   if (!dtype) return Expected("a dtype such as f32");
   *out = *dtype;
   Advance();
@@ -233,8 +222,7 @@ bool TextReader::ParseScalarAttr(AttrKind kind, AttrValue* out) {
 bool TextReader::ParseListAttr(AttrKind kind, AttrValue* out) {
   if (kind == AttrKind::kFloats) {
     std::vector<double> values;
-    if (!ParseList(
-            [this](double* v) { return ParseDouble(v); }, &values)) {
+    if (!ParseList([this](double* v) { return ParseDouble(v); }, &values)) {
       return false;
     }
     *out = std::move(values);
@@ -242,8 +230,7 @@ bool TextReader::ParseListAttr(AttrKind kind, AttrValue* out) {
   }
   if (kind == AttrKind::kStrings) {
     std::vector<std::string> values;
-    if (!ParseList(
-            [this](std::string* v) { return ParseString(v); }, &values)) {
+    if (!ParseList([this](std::string* v) { return ParseString(v); }, &values)) {
       return false;
     }
     *out = std::move(values);
@@ -255,16 +242,14 @@ bool TextReader::ParseListAttr(AttrKind kind, AttrValue* out) {
     return false;
   }
   if (kind == AttrKind::kInts && !AllConstant(values)) {
-    return Fail(begin, absl::StrCat("expected constant integers, found ",
-                                    ToString(values)));
+    return Fail(begin, absl::StrCat("expected constant integers, found ", ToString(values)));
   }
   *out = std::move(values);
   return true;
 }
 
 bool TextReader::ParseAttrValue(const AttrSpec& spec, AttrValue* out) {
-  const bool may_be_none =
-      spec.optional || (spec.default_value && !spec.default_value->present());
+  const bool may_be_none = spec.optional || (spec.default_value && !spec.default_value->present());
   if (may_be_none && AcceptWord("none")) {
     *out = AttrValue();
     return true;
@@ -280,8 +265,7 @@ bool TextReader::ParseAttrValue(const AttrSpec& spec, AttrValue* out) {
   }
 }
 
-bool TextReader::ParseAttribute(const OpSchema& schema,
-                                std::vector<AttrValue>* values,
+bool TextReader::ParseAttribute(const OpSchema& schema, std::vector<AttrValue>* values,
                                 std::vector<bool>* given) {
   if (!At(kIdentifier)) return Expected("an attribute");
   const absl::string_view name = token_.text;
@@ -291,9 +275,8 @@ bool TextReader::ParseAttribute(const OpSchema& schema,
     for (const AttrSpec& spec : schema.attrs) {
       absl::StrAppend(&known, known.empty() ? "" : ", ", spec.name);
     }
-    return Fail(position(),
-                absl::StrCat(schema.name, " has no attribute \"", name,
-                             "\"; it has ", known.empty() ? "none" : known));
+    return Fail(position(), absl::StrCat(schema.name, " has no attribute \"", name, "\"; it has ",
+                                         known.empty() ? "none" : known));
   }
   if ((*given)[i]) {
     return Fail(position(), absl::StrCat("attribute ", name, " is given twice"));
@@ -305,13 +288,12 @@ bool TextReader::ParseAttribute(const OpSchema& schema,
 }
 
 bool TextReader::FinishAttributes(const OpSchema& schema, size_t position,
-                                  std::vector<AttrValue>* values,
-                                  const std::vector<bool>& given) {
+                                  std::vector<AttrValue>* values, const std::vector<bool>& given) {
   for (size_t i = 0; i < schema.attrs.size(); ++i) {
     if (given[i]) continue;
     if (!schema.attrs[i].default_value) {
-      return Fail(position, absl::StrCat(schema.name, ": attribute ",
-                                         schema.attrs[i].name, " is missing"));
+      return Fail(position,
+                  absl::StrCat(schema.name, ": attribute ", schema.attrs[i].name, " is missing"));
     }
     (*values)[i] = *schema.attrs[i].default_value;
   }

@@ -93,8 +93,7 @@ class TextReader {
   bool ParseAttribute(const OpSchema& schema, std::vector<AttrValue>* values,
                       std::vector<bool>* given);
   // Fills in defaults; the error is at `position`.
-  bool FinishAttributes(const OpSchema& schema, size_t position,
-                        std::vector<AttrValue>* values,
+  bool FinishAttributes(const OpSchema& schema, size_t position, std::vector<AttrValue>* values,
                         const std::vector<bool>& given);
 
   // `dense<...>` stands before its type: SkipDense gives the offset of what the
@@ -120,8 +119,7 @@ class TextReader {
   bool ParseElement(DType dtype, std::vector<uint64_t>* words);
   bool ParseFloatElement(DType dtype, std::vector<uint64_t>* words);
   bool ParseIntElement(DType dtype, std::vector<uint64_t>* words);
-  bool ParseElementList(DType dtype, absl::Span<const int64_t> dims,
-                        std::vector<uint64_t>* words);
+  bool ParseElementList(DType dtype, absl::Span<const int64_t> dims, std::vector<uint64_t>* words);
   bool ParseDense(DType dtype, absl::Span<const int64_t> dims, int64_t numel,
                   std::vector<uint64_t>* words);
   bool ParseScalarAttr(AttrKind kind, AttrValue* out);
@@ -153,8 +151,7 @@ void AppendDense(const HostTensor& tensor, std::string* out);
 std::string EncodeTensor(const HostTensor& tensor);
 // Nullopt, with a message in `error`, when `base64` does not hold a tensor of
 // that type. Allocates in proportion to `base64`.
-std::optional<HostTensor> DecodeTensor(absl::string_view base64, Type type,
-                                       std::string* error);
+std::optional<HostTensor> DecodeTensor(absl::string_view base64, Type type, std::string* error);
 
 }  // namespace weft::text
 

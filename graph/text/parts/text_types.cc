@@ -25,9 +25,9 @@ constexpr uint64_t kTwoTo63 = uint64_t{1} << 63;
 }  // namespace
 
 bool TextReader::Valid(size_t position, SymInt value) {
-  return value.is_valid() ||
-         Fail(position, "the size passes 64 bits, divides by zero or is too "
-                        "large an expression");
+  return value.is_valid() || Fail(position,
+                                  "the size passes 64 bits, divides by zero or is too "
+                                  "large an expression");
 }
 
 bool TextReader::ParseSymbol(SymInt* out) {
@@ -121,9 +121,12 @@ bool TextReader::ParseComparison(SymInt* out, int depth) {
     int token;
     SymInt (*make)(SymInt, SymInt);
   };
-  static constexpr Comparison kComparisons[] = {
-      {kLessEqual, LessEqual}, {kGreaterEqual, GreaterEqual}, {kEqual, Equal},
-      {kNotEqual, NotEqual},   {'<', Less},                   {'>', Greater}};
+  static constexpr Comparison kComparisons[] = {{kLessEqual, LessEqual},
+                                                {kGreaterEqual, GreaterEqual},
+                                                {kEqual, Equal},
+                                                {kNotEqual, NotEqual},
+                                                {'<', Less},
+                                                {'>', Greater}};
   for (const Comparison& comparison : kComparisons) {
     if (!Accept(comparison.token)) continue;
     SymInt right;
@@ -136,8 +139,7 @@ bool TextReader::ParseComparison(SymInt* out, int depth) {
 
 bool TextReader::ParseSum(SymInt* out, int depth) {
   if (depth > kMaxNesting) {
-    return Fail(position(), absl::StrCat("more than ", kMaxNesting,
-                                         " nested parentheses"));
+    return Fail(position(), absl::StrCat("more than ", kMaxNesting, " nested parentheses"));
   }
   const size_t begin = position();
   if (!ParseTerm(false, out, depth)) return false;
@@ -155,8 +157,7 @@ bool TextReader::ParseSum(SymInt* out, int depth) {
 bool TextReader::ParseTerm(bool negate, SymInt* out, int depth) {
   const size_t begin = position();
   // -2^63 exists although 2^63 does not.
-  const bool lowest = negate && At(kInteger) &&
-                      DigitsToUint64(token_.text) == kTwoTo63;
+  const bool lowest = negate && At(kInteger) && DigitsToUint64(token_.text) == kTwoTo63;
   if (lowest) {
     *out = SymInt(std::numeric_limits<int64_t>::min());
     Advance();
@@ -173,9 +174,7 @@ bool TextReader::ParseTerm(bool negate, SymInt* out, int depth) {
     }
     SymInt factor;
     if (!ParseFactor(&factor, depth)) return false;
-    *out = op == '*'         ? *out * factor
-           : op == kFloorDiv ? FloorDiv(*out, factor)
-                             : Mod(*out, factor);
+    *out = op == '*' ? *out * factor : op == kFloorDiv ? FloorDiv(*out, factor) : Mod(*out, factor);
     if (!Valid(begin, *out)) return false;
   }
   if (negate && !lowest) *out = -*out;
@@ -268,8 +267,7 @@ bool TextReader::ParseTensorType(DType dtype, Type* out) {
   }
   Advance();
   *out = Type::Tensor(dtype, dims);
-  return out->numel().is_valid() ||
-         Fail(begin, "the number of elements passes 64 bits");
+  return out->numel().is_valid() || Fail(begin, "the number of elements passes 64 bits");
 }
 
 bool TextReader::ParseType(Type* out) {
@@ -279,8 +277,7 @@ bool TextReader::ParseType(Type* out) {
   const size_t close = text().find_first_of("]\"\n", first.end);
   const bool plain = close != absl::string_view::npos && text()[close] == ']';
   const absl::string_view spelling =
-      plain ? text().substr(first.begin, close + 1 - first.begin)
-            : absl::string_view();
+      plain ? text().substr(first.begin, close + 1 - first.begin) : absl::string_view();
   if (plain) {
     auto it = types_.find(spelling);
     if (it != types_.end()) {

@@ -22,13 +22,11 @@ struct Counting {
 // These move elements, fill in values or hold the graph together, and their
 // traits do not say so.
 absl::flat_hash_set<const OpDef*> MovingOps() {
-  return {&ops::arange,          &ops::compress,    &ops::constant,
-          &ops::copy_,           &ops::eye,         &ops::item,
-          &ops::max_unpool,      &ops::nonzero,     &ops::pad,
-          &ops::range,           &ops::return_,     &ops::scatter,
-          &ops::scatter_,        &ops::scatter_nd,  &ops::scatter_nd_,
-          &ops::sym_constant,    &ops::tril,        &ops::triu,
-          &ops::view_as_complex, &ops::view_as_real};
+  return {&ops::arange,   &ops::compress,   &ops::constant,        &ops::copy_,
+          &ops::eye,      &ops::item,       &ops::max_unpool,      &ops::nonzero,
+          &ops::pad,      &ops::range,      &ops::return_,         &ops::scatter,
+          &ops::scatter_, &ops::scatter_nd, &ops::scatter_nd_,     &ops::sym_constant,
+          &ops::tril,     &ops::triu,       &ops::view_as_complex, &ops::view_as_real};
 }
 
 absl::flat_hash_map<const OpDef*, Counting> MakeTable() {
@@ -45,8 +43,7 @@ absl::flat_hash_map<const OpDef*, Counting> MakeTable() {
   for (const cost::Rate& rate : cost::ReductionRates()) {
     add(rate.op, Way::kTable).of_operand = rate.flops;
   }
-  for (const auto& rows :
-       {cost::PointwiseRows(), cost::ProductRows(), cost::WindowRows()}) {
+  for (const auto& rows : {cost::PointwiseRows(), cost::ProductRows(), cost::WindowRows()}) {
     for (const cost::Row& row : rows) {
       add(row.op, Way::kTable).flops = row.flops;
     }
@@ -58,8 +55,7 @@ absl::flat_hash_map<const OpDef*, Counting> MakeTable() {
 }
 
 Counting CountingOf(const OpDef& op) {
-  static const auto& table =
-      *new absl::flat_hash_map<const OpDef*, Counting>(MakeTable());
+  static const auto& table = *new absl::flat_hash_map<const OpDef*, Counting>(MakeTable());
   const auto it = table.find(&op);
   if (it != table.end()) return it->second;
   Counting counting;
@@ -96,8 +92,7 @@ SymInt FlopsOf(const Node& node) {
 // already, nor what stands for a written operand, of which `src` is written.
 SymInt WrittenBytes(const Node& node) {
   const OpSchema& schema = node.op().schema();
-  if (schema.writes)
-    return BytesOf(node.operand(node.num_operands() - 1)->type());
+  if (schema.writes) return BytesOf(node.operand(node.num_operands() - 1)->type());
   if (schema.views) return 0;
   SymInt bytes = 0;
   for (int i = 0; i < node.num_results(); ++i) {
@@ -146,8 +141,8 @@ SymInt BytesOf(Type type) {
 }
 
 bool ReadsPart(const OpDef& op) {
-  return op.schema().views || &op == &ops::index_select ||
-         &op == &ops::gather || &op == &ops::gather_nd;
+  return op.schema().views || &op == &ops::index_select || &op == &ops::gather ||
+         &op == &ops::gather_nd;
 }
 
 const char* UncountedReason(const OpDef& op) { return CountingOf(op).reason; }

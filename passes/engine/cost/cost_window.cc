@@ -7,16 +7,12 @@
 namespace weft::cost {
 namespace {
 
-SymInt Window(const Node& node) {
-  return Product(node.attrs().Syms("kernel_size"));
-}
+SymInt Window(const Node& node) { return Product(node.attrs().Syms("kernel_size")); }
 
 SymInt Pool(const Node& node) { return ResultSize(node) * Window(node); }
 
 // A power for each element of the window, and the root.
-SymInt LpPool(const Node& node) {
-  return ResultSize(node) * (2 * Window(node) + 1);
-}
+SymInt LpPool(const Node& node) { return ResultSize(node) * (2 * Window(node) + 1); }
 
 // A sum over `size` channels of squares; scale, add, power, divide.
 SymInt LocalResponseNorm(const Node& node) {
@@ -50,14 +46,10 @@ SymInt AffineGrid(const Node& node) {
 
 absl::Span<const Row> WindowRows() {
   static const Row kRows[] = {
-      {&ops::affine_grid, AffineGrid},
-      {&ops::avg_pool, Pool},
-      {&ops::col2im, Col2Im},
-      {&ops::grid_sampler, Sample},
-      {&ops::interpolate, Sample},
-      {&ops::local_response_norm, LocalResponseNorm},
-      {&ops::lp_pool, LpPool},
-      {&ops::max_pool, Pool},
+      {&ops::affine_grid, AffineGrid}, {&ops::avg_pool, Pool},
+      {&ops::col2im, Col2Im},          {&ops::grid_sampler, Sample},
+      {&ops::interpolate, Sample},     {&ops::local_response_norm, LocalResponseNorm},
+      {&ops::lp_pool, LpPool},         {&ops::max_pool, Pool},
   };
   return kRows;
 }

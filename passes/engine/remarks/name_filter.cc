@@ -30,9 +30,7 @@ struct State {
   int y = 0;  // and of kSplit the other one. Other kinds lead to the state after them.
 };
 
-bool IsWordByte(char c) {
-  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
-}
+bool IsWordByte(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 bool IsDigit(char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }
 
 Set Single(char c) {
@@ -110,9 +108,7 @@ class NameFilter::Compiler {
     Emit(Kind::kSet, static_cast<int>(program_.sets.size()) - 1);
   }
   // A state before those from `at` on.
-  void Insert(int at, State state) {
-    program_.states.insert(program_.states.begin() + at, state);
-  }
+  void Insert(int at, State state) { program_.states.insert(program_.states.begin() + at, state); }
 
   void Choice() {
     std::vector<int> ends;

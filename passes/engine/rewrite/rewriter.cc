@@ -172,17 +172,14 @@ absl::Status Rewriter::ReplaceResults(absl::Span<Value* const> values) {
   }
   const OpDef* op = &root_->op();
   const uint32_t id = root_->id();
-  const Estate gone = root_->has_uses()
-                          ? Estate{root_->provenance(), root_->origin()}
-                          : EraseDead(root_);
+  const Estate gone =
+      root_->has_uses() ? Estate{root_->provenance(), root_->origin()} : EraseDead(root_);
   root_ = nullptr;
   // What was computed with, and folded away.
   for (size_t i = created_.size(); i-- > 0;) {
     if (created_[i] != nullptr && !created_[i]->has_uses()) EraseDead(created_[i]);
   }
-  Inherit(gone,
-          module().origins().Rewrite(rule_, number_, op, id, gone.origin),
-          heir);
+  Inherit(gone, module().origins().Rewrite(rule_, number_, op, id, gone.origin), heir);
   return absl::OkStatus();
 }
 

@@ -67,8 +67,7 @@ struct Guard {
 struct Guards {
   static constexpr int kMax = 8;
   constexpr Guards(Guard a = {}, Guard b = {}, Guard c = {},  // NOLINT
-                   Guard d = {}, Guard e = {}, Guard f = {}, Guard g = {},
-                   Guard h = {})
+                   Guard d = {}, Guard e = {}, Guard f = {}, Guard g = {}, Guard h = {})
       : list{a, b, c, d, e, f, g, h} {}
   Guard list[kMax];
 };

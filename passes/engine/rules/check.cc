@@ -115,8 +115,7 @@ void Instance::Input(int variable) {
     module_.symbols().Declare(info);
     dims.push_back(info.symbol);
   }
-  variables_[variable] =
-             graph_->AddInput(Type::Tensor(dtype, dims), file_.variables[variable]);
+  variables_[variable] = graph_->AddInput(Type::Tensor(dtype, dims), file_.variables[variable]);
 }
 
 AttrValue Instance::DrawAttr(AttrKind kind, int rank) {

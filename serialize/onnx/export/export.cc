@@ -38,12 +38,10 @@ struct Exported {
 };
 
 absl::Status Export(const Module& module, const OnnxExportOptions& options,
-                    const std::string& external_file, int64_t external_bytes,
-                    Exported* out) {
+                    const std::string& external_file, int64_t external_bytes, Exported* out) {
   if (options.opset < kMinOpset || options.opset > kMaxOpset) {
     return absl::InvalidArgumentError(
-        absl::StrCat("opset must be from ", kMinOpset, " to ", kMaxOpset,
-                     ", got ", options.opset));
+        absl::StrCat("opset must be from ", kMinOpset, " to ", kMaxOpset, ", got ", options.opset));
   }
   if (module.main() == nullptr) {
     return absl::InvalidArgumentError("the module has no function main");
@@ -53,18 +51,15 @@ absl::Status Export(const Module& module, const OnnxExportOptions& options,
   model.set_ir_version(IrVersion(options.opset));
   model.set_producer_name("weft");
   model.add_opset_import()->set_version(options.opset);
-  ModelWriter writer(*copy, options.opset, options.max_model_bytes,
-                     model.mutable_graph());
+  ModelWriter writer(*copy, options.opset, options.max_model_bytes, model.mutable_graph());
   if (external_bytes >= 0) {
     writer.UseExternalData(external_file, external_bytes);
   }
-  WEFT_RETURN_IF_ERROR(
-      GraphExporter(copy.get(), &writer).ExportMain(model.mutable_graph()));
+  WEFT_RETURN_IF_ERROR(GraphExporter(copy.get(), &writer).ExportMain(model.mutable_graph()));
   const auto bytes = static_cast<int64_t>(model.ByteSizeLong());
   if (bytes > std::min(options.max_model_bytes, kMaxMessage)) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("the model has ", bytes, " bytes, which pass ",
-                     "max_model_bytes"));
+        absl::StrCat("the model has ", bytes, " bytes, which pass ", "max_model_bytes"));
   }
   out->external = writer.external();
   return absl::OkStatus();
@@ -77,8 +72,7 @@ int64_t ConstantBytes(const Module& module) {
   return bytes;
 }
 
-absl::Status WriteExternal(const std::string& path,
-                           const std::vector<ExternalTensor>& tensors) {
+absl::Status WriteExternal(const std::string& path, const std::vector<ExternalTensor>& tensors) {
   // The module's weights may be mapped from the file that is replaced: it stays until then.
   WEFT_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Open(path));
   for (const ExternalTensor& external : tensors) {
@@ -98,8 +92,7 @@ absl::StatusOr<std::string> Bytes(onnx::ModelProto* model, const OnnxExportOptio
 
 }  // namespace
 
-absl::StatusOr<std::string> ExportOnnx(const Module& module,
-                                       const OnnxExportOptions& options) {
+absl::StatusOr<std::string> ExportOnnx(const Module& module, const OnnxExportOptions& options) {
   Exported exported;
   WEFT_RETURN_IF_ERROR(Export(module, options, "", -1, &exported));
   return Bytes(&exported.model, options);
@@ -114,10 +107,9 @@ absl::Status ExportOnnxFile(const Module& module, const std::string& path,
   const std::string data_path = path + ".data";
   const size_t slash = data_path.rfind('/');
   Exported exported;
-  WEFT_RETURN_IF_ERROR(
-      Export(module, options,
-             slash == std::string::npos ? data_path : data_path.substr(slash + 1),
-             external_bytes, &exported));
+  WEFT_RETURN_IF_ERROR(Export(module, options,
+                              slash == std::string::npos ? data_path : data_path.substr(slash + 1),
+                              external_bytes, &exported));
   if (!exported.external.empty()) {
     WEFT_RETURN_IF_ERROR(WriteExternal(data_path, exported.external));
   }

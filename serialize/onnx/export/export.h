@@ -45,8 +45,7 @@ struct OnnxExportOptions {
 // Unimplemented with every op that has no form in that opset, and why;
 // InvalidArgument for a module without `main` and for bad options;
 // ResourceExhausted when the model passes max_model_bytes.
-absl::StatusOr<std::string> ExportOnnx(const Module& module,
-                                       const OnnxExportOptions& options = {});
+absl::StatusOr<std::string> ExportOnnx(const Module& module, const OnnxExportOptions& options = {});
 
 // Writes the model, and "<path>.data" when there is external data.
 absl::Status ExportOnnxFile(const Module& module, const std::string& path,

@@ -8,8 +8,7 @@ namespace weft::onnx_export {
 namespace {
 
 // `op_type` with the named float attributes, which it has under `names`.
-absl::Status WithFloats(NodeExport& e,
-                        std::initializer_list<absl::string_view> attrs,
+absl::Status WithFloats(NodeExport& e, std::initializer_list<absl::string_view> attrs,
                         std::initializer_list<absl::string_view> names) {
   OnnxAttrs onnx_attrs;
   auto name = names.begin();
@@ -22,9 +21,7 @@ absl::Status WithFloats(NodeExport& e,
   return absl::OkStatus();
 }
 
-absl::Status ExportAlpha(NodeExport& e) {
-  return WithFloats(e, {"alpha"}, {"alpha"});
-}
+absl::Status ExportAlpha(NodeExport& e) { return WithFloats(e, {"alpha"}, {"alpha"}); }
 
 absl::Status ExportElu(NodeExport& e) {
   if (e.attrs().Float("scale") != 1 || e.attrs().Float("input_scale") != 1) {
@@ -42,15 +39,12 @@ absl::Status ExportHardSigmoid(NodeExport& e) {
 }
 
 absl::Status ExportHardTanh(NodeExport& e) {
-  e.SetOutput(0, e.Op("Clip",
-                      {e.in(0), e.Scalar(e.dtype(), e.attrs().Float("min_val")),
-                       e.Scalar(e.dtype(), e.attrs().Float("max_val"))}));
+  e.SetOutput(0, e.Op("Clip", {e.in(0), e.Scalar(e.dtype(), e.attrs().Float("min_val")),
+                               e.Scalar(e.dtype(), e.attrs().Float("max_val"))}));
   return absl::OkStatus();
 }
 
-absl::Status ExportLeakyRelu(NodeExport& e) {
-  return WithFloats(e, {"negative_slope"}, {"alpha"});
-}
+absl::Status ExportLeakyRelu(NodeExport& e) { return WithFloats(e, {"negative_slope"}, {"alpha"}); }
 
 absl::Status ExportShrink(NodeExport& e) {
   return WithFloats(e, {"lambd", "bias"}, {"lambd", "bias"});
@@ -66,8 +60,7 @@ absl::Status ExportPrelu(NodeExport& e) {
 
 absl::Status ExportGelu(NodeExport& e) {
   if (e.opset() < 20) return e.NeedsOpset(20);
-  e.SetOutput(0, e.Op("Gelu", {e.in(0)},
-                      {{"approximate", e.attrs().Str("approximate")}}));
+  e.SetOutput(0, e.Op("Gelu", {e.in(0)}, {{"approximate", e.attrs().Str("approximate")}}));
   return absl::OkStatus();
 }
 

@@ -17,18 +17,12 @@ Val Wide(NodeExport& e, int i) {
   return e.Cast(e.in(i), narrow ? DType::kF32 : dtype);
 }
 
-void SetNarrow(NodeExport& e, Val val) {
-  e.SetOutput(0, e.Cast(val, e.out_type().dtype()));
-}
+void SetNarrow(NodeExport& e, Val val) { e.SetOutput(0, e.Cast(val, e.out_type().dtype())); }
 
 // x < 0
-Val IsNegative(NodeExport& e, Val x) {
-  return e.Op("Less", {x, e.Scalar(x->dtype, 0)});
-}
+Val IsNegative(NodeExport& e, Val x) { return e.Op("Less", {x, e.Scalar(x->dtype, 0)}); }
 // x == 0
-Val IsZero(NodeExport& e, Val x) {
-  return e.Op("Equal", {x, e.Scalar(x->dtype, 0)});
-}
+Val IsZero(NodeExport& e, Val x) { return e.Op("Equal", {x, e.Scalar(x->dtype, 0)}); }
 
 // --- Arithmetic that is logic on bool -----------------------------------------------
 
@@ -71,8 +65,7 @@ absl::Status ExportFmod(NodeExport& e) {
 
 // Toward zero, with the sign of zero.
 Val Truncate(NodeExport& e, Val x) {
-  return e.Op("Where",
-              {IsNegative(e, x), e.Op("Ceil", {x}), e.Op("Floor", {x})});
+  return e.Op("Where", {IsNegative(e, x), e.Op("Ceil", {x}), e.Op("Floor", {x})});
 }
 
 // Python's a // b on floats, as ATen has it: from the remainder, so that it
@@ -87,10 +80,8 @@ Val FloatFloorDivide(NodeExport& e, Val a, Val b) {
   Val less = e.Op("Sub", {quotient, e.Scalar(dtype, 1)});
   quotient = e.Op("Where", {differ, less, quotient});
   Val below = e.Op("Floor", {quotient});
-  Val up = e.Op("Greater", {e.Op("Sub", {quotient, below}),
-                            e.Scalar(dtype, 0.5)});
-  Val near = e.Op("Where", {up, e.Op("Add", {below, e.Scalar(dtype, 1)}),
-                            below});
+  Val up = e.Op("Greater", {e.Op("Sub", {quotient, below}), e.Scalar(dtype, 0.5)});
+  Val near = e.Op("Where", {up, e.Op("Add", {below, e.Scalar(dtype, 1)}), below});
   Val zero = e.Op("Mul", {ratio, e.Scalar(dtype, 0)});
   Val result = e.Op("Where", {IsZero(e, quotient), zero, near});
   return e.Op("Where", {IsZero(e, b), ratio, result});
@@ -102,8 +93,7 @@ absl::Status ExportDiv(NodeExport& e) {
   Val a = Wide(e, 0);
   Val b = Wide(e, 1);
   if (IsFloat(e.dtype())) {
-    SetNarrow(e, floor ? FloatFloorDivide(e, a, b)
-                       : Truncate(e, e.Op("Div", {a, b})));
+    SetNarrow(e, floor ? FloatFloorDivide(e, a, b) : Truncate(e, e.Op("Div", {a, b})));
     return absl::OkStatus();
   }
   // Integers divide toward zero; without a remainder there is no difference.
@@ -134,10 +124,8 @@ absl::Status ExportAtan2(NodeExport& e) {
   Val zeros = e.Op("And", {IsZero(e, y), IsZero(e, x)});
   Val ratio = e.Op("Where", {zeros, y, e.Op("Div", {ys, xs})});
   Val angle = e.Op("Atan", {ratio});
-  Val turn = e.Op("Where", {HasMinus(e, y), e.Scalar(dtype, -kPi),
-                            e.Scalar(dtype, kPi)});
-  SetNarrow(e, e.Op("Where", {HasMinus(e, x), e.Op("Add", {angle, turn}),
-                              angle}));
+  Val turn = e.Op("Where", {HasMinus(e, y), e.Scalar(dtype, -kPi), e.Scalar(dtype, kPi)});
+  SetNarrow(e, e.Op("Where", {HasMinus(e, x), e.Op("Add", {angle, turn}), angle}));
   return absl::OkStatus();
 }
 
@@ -149,8 +137,7 @@ absl::Status ExportNe(NodeExport& e) {
 }
 
 absl::Status ExportLogical(NodeExport& e) {
-  e.SetOutput(0, e.Op(e.op_type(), {e.Cast(e.in(0), DType::kBool),
-                                    e.Cast(e.in(1), DType::kBool)}));
+  e.SetOutput(0, e.Op(e.op_type(), {e.Cast(e.in(0), DType::kBool), e.Cast(e.in(1), DType::kBool)}));
   return absl::OkStatus();
 }
 
@@ -198,9 +185,7 @@ absl::Status ExportShift(NodeExport& e) {
   const DType unsigned_dtype = UnsignedOf(dtype);
   const bool right = e.op_type() == absl::string_view("RIGHT");
   const bool sign = right && !IsUnsignedInt(dtype);
-  const auto scalar = [&](int64_t v) {
-    return e.w().Tensor(HostTensor::ScalarInt(dtype, v));
-  };
+  const auto scalar = [&](int64_t v) { return e.w().Tensor(HostTensor::ScalarInt(dtype, v)); };
   Val a = e.in(0);
   Val count = e.in(1);
   Val valid = nullptr;
@@ -214,15 +199,12 @@ absl::Status ExportShift(NodeExport& e) {
   Val negative = sign ? IsNegative(e, a) : nullptr;
   const auto complement = [&](Val v) { return e.Op("Sub", {scalar(-1), v}); };
   Val bits = sign ? e.Op("Where", {negative, complement(a), a}) : a;
-  Val shifted =
-      e.Op("BitShift",
-           {e.Cast(bits, unsigned_dtype), e.Cast(count, unsigned_dtype)},
-           {{"direction", std::string(e.op_type())}});
+  Val shifted = e.Op("BitShift", {e.Cast(bits, unsigned_dtype), e.Cast(count, unsigned_dtype)},
+                     {{"direction", std::string(e.op_type())}});
   Val result = e.Cast(shifted, dtype);
   if (sign) result = e.Op("Where", {negative, complement(result), result});
   if (valid != nullptr) {
-    Val outside =
-        sign ? e.Op("Where", {negative, scalar(-1), scalar(0)}) : scalar(0);
+    Val outside = sign ? e.Op("Where", {negative, scalar(-1), scalar(0)}) : scalar(0);
     result = e.Op("Where", {valid, result, outside});
   }
   e.SetOutput(0, result);
@@ -271,10 +253,8 @@ absl::Span<const ExportEntry> BinaryExports() {
       {&ops::minimum, ExportAndOnBool, "Min"},
       {&ops::mul, ExportAndOnBool, "Mul"},
       {&ops::ne, ExportNe},
-      {&ops::pow, ExportDirect, "Pow",
-       "u64; negative powers of integers are undefined in ONNX"},
-      {&ops::remainder, ExportRemainder, "",
-       "integers by 0 are undefined in ONNX"},
+      {&ops::pow, ExportDirect, "Pow", "u64; negative powers of integers are undefined in ONNX"},
+      {&ops::remainder, ExportRemainder, "", "integers by 0 are undefined in ONNX"},
       {&ops::sub, ExportDirect, "Sub"},
       {&ops::where, ExportDirect, "Where"},
   };

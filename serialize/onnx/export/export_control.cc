@@ -56,24 +56,22 @@ absl::Status ExportLoop(NodeExport& e) {
   const int carried = static_cast<int>(e.Int("num_carried"));
   onnx::NodeProto* node = e.w().AddNode("Loop");
   for (int i = 0; i < 2 + carried; ++i) node->add_input(e.in(i)->name);
-  WEFT_RETURN_IF_ERROR(e.Region(0, RegionInputs(e, 2 + carried, 2 + carried),
-                                AddGraph(node, "body")));
+  WEFT_RETURN_IF_ERROR(
+      e.Region(0, RegionInputs(e, 2 + carried, 2 + carried), AddGraph(node, "body")));
   SetOutputs(e, node);
   return absl::OkStatus();
 }
 
 absl::Status ExportScan(NodeExport& e) {
   WEFT_RETURN_IF_ERROR(CheckTensors(e));
-  const int passed =
-      static_cast<int>(e.Int("num_carried") + e.Int("num_scanned"));
+  const int passed = static_cast<int>(e.Int("num_carried") + e.Int("num_scanned"));
   onnx::NodeProto* node = e.w().AddNode("Scan");
   for (int i = 0; i < passed; ++i) node->add_input(e.in(i)->name);
   onnx::AttributeProto* attr = node->add_attribute();
   attr->set_name("num_scan_inputs");
   attr->set_type(onnx::AttributeProto::INT);
   attr->set_i(e.Int("num_scanned"));
-  WEFT_RETURN_IF_ERROR(
-      e.Region(0, RegionInputs(e, passed, passed), AddGraph(node, "body")));
+  WEFT_RETURN_IF_ERROR(e.Region(0, RegionInputs(e, passed, passed), AddGraph(node, "body")));
   SetOutputs(e, node);
   return absl::OkStatus();
 }

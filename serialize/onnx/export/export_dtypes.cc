@@ -92,20 +92,17 @@ absl::StatusOr<int> OnnxDataType(DType dtype, int opset) {
         absl::StrCat("has element type ", DTypeName(dtype), ", which ONNX lacks"));
   }
   if (opset < type.opset) {
-    return absl::UnimplementedError(absl::StrCat(
-        "has element type ", DTypeName(dtype), ", which needs opset ",
-        type.opset));
+    return absl::UnimplementedError(
+        absl::StrCat("has element type ", DTypeName(dtype), ", which needs opset ", type.opset));
   }
   return type.number;
 }
 
-const OperatorSchemas::Operator& OperatorSchemas::Find(
-    absl::string_view op_type) {
+const OperatorSchemas::Operator& OperatorSchemas::Find(absl::string_view op_type) {
   const auto [it, inserted] = operators_.try_emplace(std::string(op_type));
   Operator& op = it->second;
   if (!inserted) return op;
-  const onnx::OpSchema* schema =
-      onnx::OpSchemaRegistry::Schema(it->first, opset_);
+  const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(it->first, opset_);
   if (schema == nullptr) return op;
   op.known = true;
   std::vector<std::string> variables;
@@ -126,14 +123,14 @@ const OperatorSchemas::Operator& OperatorSchemas::Find(
   add(schema->inputs(), &op.inputs);
   add(schema->outputs(), &op.outputs);
   op.num_variables = static_cast<int>(variables.size());
-  op.variadic = !schema->inputs().empty() &&
-                schema->inputs().back().GetOption() == onnx::OpSchema::Variadic;
+  op.variadic =
+      !schema->inputs().empty() && schema->inputs().back().GetOption() == onnx::OpSchema::Variadic;
   return op;
 }
 
-absl::StatusOr<OperatorTypes> OperatorSchemas::Types(
-    absl::string_view op_type, absl::Span<const std::optional<DType>> inputs,
-    int num_outputs, std::optional<DType> output) {
+absl::StatusOr<OperatorTypes> OperatorSchemas::Types(absl::string_view op_type,
+                                                     absl::Span<const std::optional<DType>> inputs,
+                                                     int num_outputs, std::optional<DType> output) {
   const Operator& op = Find(op_type);
   // Of each variable: what the inputs have, and what the operator gets.
   std::vector<std::optional<DType>> given(op.num_variables);
@@ -146,12 +143,10 @@ absl::StatusOr<OperatorTypes> OperatorSchemas::Types(
     if (formal >= op.inputs.size()) continue;
     const Parameter& parameter = op.inputs[formal];
     const bool allowed = parameter.allowed & Bit(*inputs[i]);
-    const std::optional<DType> use =
-        allowed ? inputs[i] : Widen(*inputs[i], parameter.allowed);
+    const std::optional<DType> use = allowed ? inputs[i] : Widen(*inputs[i], parameter.allowed);
     if (!use) {
-      return absl::UnimplementedError(absl::StrCat(
-          "would be ", op_type, ", which does not take ", DTypeName(*inputs[i]),
-          " as input ", i));
+      return absl::UnimplementedError(absl::StrCat("would be ", op_type, ", which does not take ",
+                                                   DTypeName(*inputs[i]), " as input ", i));
     }
     types.inputs[i] = *use;
     if (parameter.variable >= 0 && !given[parameter.variable]) {
@@ -165,8 +160,7 @@ absl::StatusOr<OperatorTypes> OperatorSchemas::Types(
     if (!op.known || op.outputs.empty()) {
       if (!raw && !inputs.empty()) raw = final = inputs[0];
     } else {
-      const Parameter& parameter =
-          op.outputs[std::min<size_t>(i, op.outputs.size() - 1)];
+      const Parameter& parameter = op.outputs[std::min<size_t>(i, op.outputs.size() - 1)];
       const int variable = parameter.variable;
       if (variable >= 0 && given[variable]) {
         raw = used[variable];
@@ -179,8 +173,7 @@ absl::StatusOr<OperatorTypes> OperatorSchemas::Types(
     }
     if (!raw || !final) {
       return absl::UnimplementedError(
-          absl::StrCat("would be ", op_type, ", whose output ", i,
-                       " does not have the dtype"));
+          absl::StrCat("would be ", op_type, ", whose output ", i, " does not have the dtype"));
     }
     types.raw_outputs.push_back(*raw);
     types.outputs.push_back(*final);

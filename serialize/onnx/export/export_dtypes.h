@@ -40,9 +40,9 @@ class OperatorSchemas {
   // (f16 to f32, u8 to i32, ...), and outputs of that variable are narrowed
   // again. `output` is the dtype of outputs that inputs do not determine.
   // Unimplemented when no such dtype exists.
-  absl::StatusOr<OperatorTypes> Types(
-      absl::string_view op_type, absl::Span<const std::optional<DType>> inputs,
-      int num_outputs, std::optional<DType> output);
+  absl::StatusOr<OperatorTypes> Types(absl::string_view op_type,
+                                      absl::Span<const std::optional<DType>> inputs,
+                                      int num_outputs, std::optional<DType> output);
 
  private:
   struct Parameter {

@@ -39,8 +39,7 @@ Equation Parse(absl::string_view text) {
 
 // Without "->": the ellipsis, then the labels that occur once, in order.
 std::string ImpliedResult(const Equation& equation) {
-  const std::string labels =
-      absl::StrReplaceAll(absl::StrJoin(equation.terms, ""), {{".", ""}});
+  const std::string labels = absl::StrReplaceAll(absl::StrJoin(equation.terms, ""), {{".", ""}});
   std::string result(kDots);
   for (char c = 'A'; c <= 'z'; ++c) {
     if (std::count(labels.begin(), labels.end(), c) == 1) result += c;
@@ -67,8 +66,7 @@ absl::Span<const SymInt> EllipsisDims(absl::string_view term, Type type) {
 }
 
 // Right-aligned, as NumPy broadcasts.
-std::vector<SymInt> Broadcast(absl::Span<const SymInt> a,
-                              absl::Span<const SymInt> b) {
+std::vector<SymInt> Broadcast(absl::Span<const SymInt> a, absl::Span<const SymInt> b) {
   if (a.size() < b.size()) std::swap(a, b);
   std::vector<SymInt> dims(a.begin(), a.end());
   for (size_t i = 0; i < b.size(); ++i) {
@@ -86,8 +84,7 @@ absl::StatusOr<Val> Spell(NodeExport& e, int i, absl::Span<const SymInt> all,
   const size_t at = term->find(kDots);
   if (at == std::string::npos) return e.in(i);
   std::string spelt;
-  std::vector<SymInt> kept(e.type(i).dims().begin(),
-                           e.type(i).dims().begin() + at);
+  std::vector<SymInt> kept(e.type(i).dims().begin(), e.type(i).dims().begin() + at);
   for (size_t d = 0; d < dims.size(); ++d) {
     const size_t of_all = all.size() - dims.size() + d;
     if (dims[d] == all[of_all]) {
@@ -95,8 +92,7 @@ absl::StatusOr<Val> Spell(NodeExport& e, int i, absl::Span<const SymInt> all,
       kept.push_back(dims[d]);
     } else if (!dims[d].Is(1)) {
       return NodeExport::Unsupported("broadcasts ", dims[d].ToString(), " to ",
-                                     all[of_all].ToString(),
-                                     ", which may or may not be equal");
+                                     all[of_all].ToString(), ", which may or may not be equal");
     }
   }
   const auto rest = e.type(i).dims().subspan(at + dims.size());
@@ -119,13 +115,10 @@ absl::Status ExportEinsum(NodeExport& e) {
   std::vector<Val> operands = e.ins();
   std::string written = text;
   if (differ) {
-    WEFT_ASSIGN_OR_RETURN(const std::string labels,
-                          FreshLabels(text, all.size()));
-    std::string result =
-        equation.has_result ? equation.result : ImpliedResult(equation);
+    WEFT_ASSIGN_OR_RETURN(const std::string labels, FreshLabels(text, all.size()));
+    std::string result = equation.has_result ? equation.result : ImpliedResult(equation);
     for (int i = 0; i < e.num_operands(); ++i) {
-      WEFT_ASSIGN_OR_RETURN(
-          operands[i], Spell(e, i, all, labels, &equation.terms[i]));
+      WEFT_ASSIGN_OR_RETURN(operands[i], Spell(e, i, all, labels, &equation.terms[i]));
     }
     written = absl::StrCat(absl::StrJoin(equation.terms, ","), "->",
                            absl::StrReplaceAll(result, {{kDots, labels}}));

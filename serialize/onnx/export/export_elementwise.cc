@@ -37,8 +37,7 @@ absl::Status ExportNeg(NodeExport& e) {
 absl::Status ExportSign(NodeExport& e) {
   if (!IsFloat(e.dtype())) return ExportDirect(e);
   Val nan = e.Op("IsNaN", {e.in(0)});
-  e.SetOutput(0, e.Op("Where", {nan, e.Scalar(e.dtype(), 0),
-                                e.Op("Sign", {e.in(0)})}));
+  e.SetOutput(0, e.Op("Where", {nan, e.Scalar(e.dtype(), 0), e.Op("Sign", {e.in(0)})}));
   return absl::OkStatus();
 }
 
@@ -46,13 +45,10 @@ absl::Status ExportSign(NodeExport& e) {
 
 // The calculation in f32 for narrower floats: one rounding at the end.
 Val Wide(NodeExport& e, int i = 0) {
-  return e.Cast(e.in(i),
-                e.dtype(i) == DType::kF64 ? DType::kF64 : DType::kF32);
+  return e.Cast(e.in(i), e.dtype(i) == DType::kF64 ? DType::kF64 : DType::kF32);
 }
 
-void SetNarrow(NodeExport& e, Val val) {
-  e.SetOutput(0, e.Cast(val, e.out_type().dtype()));
-}
+void SetNarrow(NodeExport& e, Val val) { e.SetOutput(0, e.Cast(val, e.out_type().dtype())); }
 
 // Toward zero, with the sign of zero.
 absl::Status ExportTrunc(NodeExport& e) {
@@ -62,8 +58,7 @@ absl::Status ExportTrunc(NodeExport& e) {
   }
   Val x = e.in(0);
   Val negative = e.Op("Less", {x, e.Scalar(e.dtype(), 0)});
-  e.SetOutput(0, e.Op("Where", {negative, e.Op("Ceil", {x}),
-                                e.Op("Floor", {x})}));
+  e.SetOutput(0, e.Op("Where", {negative, e.Op("Ceil", {x}), e.Op("Floor", {x})}));
   return absl::OkStatus();
 }
 
@@ -90,8 +85,7 @@ absl::Status ExportLog1p(NodeExport& e) {
 
 absl::Status ExportLog2(NodeExport& e) {
   Val x = Wide(e);
-  SetNarrow(e, e.Op("Div", {e.Op("Log", {x}),
-                            e.Scalar(x->dtype, std::log(2.0))}));
+  SetNarrow(e, e.Op("Div", {e.Op("Log", {x}), e.Scalar(x->dtype, std::log(2.0))}));
   return absl::OkStatus();
 }
 
@@ -103,9 +97,7 @@ absl::Status ExportRsqrt(NodeExport& e) {
 // --- Predicates, logic, bits --------------------------------------------------------
 
 // False for every element of an integer or bool tensor.
-void SetNowhere(NodeExport& e) {
-  e.SetOutput(0, e.Op("Not", {e.Op("Equal", {e.in(0), e.in(0)})}));
-}
+void SetNowhere(NodeExport& e) { e.SetOutput(0, e.Op("Not", {e.Op("Equal", {e.in(0), e.in(0)})})); }
 
 absl::Status ExportIsNan(NodeExport& e) {
   if (IsFloat(e.dtype())) return ExportDirect(e);

@@ -28,19 +28,17 @@ namespace {
 std::string InputDoc(const InputInfo& info, const Module& module) {
   if (info.value < 0) return "";
   const HostTensor& value = module.constants().tensor(info.value);
-  std::string doc = absl::StrCat("The model holds only for one value of type ",
-                                 value.type().ToString());
+  std::string doc =
+      absl::StrCat("The model holds only for one value of type ", value.type().ToString());
   if (value.numel() <= 16 && IsInt(value.dtype())) {
     absl::StrAppend(&doc, ": ", absl::StrJoin(value.ReadInts(), ", "));
   }
   return doc;
 }
 
-absl::Status At(absl::string_view what, absl::string_view name,
-                const absl::Status& status) {
+absl::Status At(absl::string_view what, absl::string_view name, const absl::Status& status) {
   if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat(what, " '", name, "' ",
-                                                  status.message()));
+  return absl::Status(status.code(), absl::StrCat(what, " '", name, "' ", status.message()));
 }
 
 std::string OutputName(const Graph& graph, int i) {
@@ -55,19 +53,17 @@ std::string OutputName(const Graph& graph, int i) {
 absl::Status GraphExporter::ExportMain(onnx::GraphProto* proto) {
   Graph* graph = module_->main();
   if (!graph->write_backs().empty()) {
-    return absl::UnimplementedError(absl::StrCat(
-        "the program writes to its input \"",
-        graph->input_info(graph->write_backs()[0]).name,
-        "\", which ONNX has no form for"));
+    return absl::UnimplementedError(absl::StrCat("the program writes to its input \"",
+                                                 graph->input_info(graph->write_backs()[0]).name,
+                                                 "\", which ONNX has no form for"));
   }
   GraphWriter w(model_, nullptr, proto);
   proto->set_name(graph->name());
   std::vector<Val> inputs;
   for (int i = 0; i < graph->num_inputs(); ++i) {
     const InputInfo& info = graph->input_info(i);
-    inputs.push_back(w.AddInput(
-        graph->input(i)->type(),
-        info.name.empty() ? absl::StrCat("input_", i) : info.name));
+    inputs.push_back(w.AddInput(graph->input(i)->type(),
+                                info.name.empty() ? absl::StrCat("input_", i) : info.name));
     const std::string doc = InputDoc(info, *module_);
     if (!doc.empty()) proto->mutable_input(i)->set_doc_string(doc);
     // What the input is when the caller gives nothing.
@@ -82,8 +78,7 @@ absl::Status GraphExporter::ExportMain(onnx::GraphProto* proto) {
     const Value* output = graph->output(i);
     output_names.push_back(model_->UniqueName(OutputName(*graph, i)));
     w.AddOutput(output->type(), output_names.back());
-    WEFT_RETURN_IF_ERROR(
-        At("output", output_names.back(), model_->TakeStatus()));
+    WEFT_RETURN_IF_ERROR(At("output", output_names.back(), model_->TakeStatus()));
     if (!output->is_input() && output->type().is_tensor()) {
       names.emplace(output, output_names.back());
     }
@@ -107,9 +102,8 @@ absl::Status GraphExporter::ExportMain(onnx::GraphProto* proto) {
   }
   WEFT_RETURN_IF_ERROR(error_);
   if (!refusals_.empty()) {
-    return absl::UnimplementedError(
-        absl::StrCat("no form in ONNX opset ", model_->opset(), ": ",
-                     absl::StrJoin(refusals_, "; ")));
+    return absl::UnimplementedError(absl::StrCat("no form in ONNX opset ", model_->opset(), ": ",
+                                                 absl::StrJoin(refusals_, "; ")));
   }
   return model_->status();
 }
@@ -117,22 +111,18 @@ absl::Status GraphExporter::ExportMain(onnx::GraphProto* proto) {
 // --- Nested graphs ------------------------------------------------------------
 
 absl::Status GraphExporter::ExportRegion(Graph* graph, GraphWriter* outer,
-                                         absl::Span<const Val> inputs,
-                                         onnx::GraphProto* proto) {
+                                         absl::Span<const Val> inputs, onnx::GraphProto* proto) {
   if (depth_ >= kMaxNesting) {
-    return NodeExport::Unsupported("graphs are nested more than ", kMaxNesting,
-                                   " deep");
+    return NodeExport::Unsupported("graphs are nested more than ", kMaxNesting, " deep");
   }
   ++depth_;
   GraphWriter w(model_, outer, proto);
-  proto->set_name(model_->UniqueName(graph->name().empty() ? "body"
-                                                           : graph->name()));
+  proto->set_name(model_->UniqueName(graph->name().empty() ? "body" : graph->name()));
   for (int i = 0; i < graph->num_inputs(); ++i) {
     const std::string& name = graph->input_info(i).name;
-    w.Define(graph->input(i),
-             inputs[i] ? inputs[i]
-                       : w.AddInput(graph->input(i)->type(),
-                                    name.empty() ? "in" : name));
+    w.Define(
+        graph->input(i),
+        inputs[i] ? inputs[i] : w.AddInput(graph->input(i)->type(), name.empty() ? "in" : name));
   }
   OutputNames names;
   ExportNodes(graph, &w, &names);
@@ -154,15 +144,13 @@ absl::Status GraphExporter::ExportRegion(Graph* graph, GraphWriter* outer,
   return absl::OkStatus();
 }
 
-absl::Status NodeExport::Region(int region, absl::Span<const Val> inputs,
-                                onnx::GraphProto* proto) {
+absl::Status NodeExport::Region(int region, absl::Span<const Val> inputs, onnx::GraphProto* proto) {
   return exporter_->ExportRegion(node_.region(region), w_, inputs, proto);
 }
 
 // --- Nodes ------------------------------------------------------------------
 
-void GraphExporter::ExportNodes(Graph* graph, GraphWriter* w,
-                                OutputNames* names) {
+void GraphExporter::ExportNodes(Graph* graph, GraphWriter* w, OutputNames* names) {
   Node* node = graph->first_node();
   while (node != graph->return_node() && error_.ok()) {
     Node* again = ExportNode(node, w, names);
@@ -170,18 +158,14 @@ void GraphExporter::ExportNodes(Graph* graph, GraphWriter* w,
   }
 }
 
-Node* GraphExporter::ExportNode(Node* node, GraphWriter* w,
-                                OutputNames* names) {
+Node* GraphExporter::ExportNode(Node* node, GraphWriter* w, OutputNames* names) {
   if (!node->has_uses() && node->op().is_pure()) return nullptr;
   if (node->Is(ops::constant)) {
-    w->Define(node->result(),
-              model_->StoredConstant(static_cast<int>(node->attrs().Int("id"))));
+    w->Define(node->result(), model_->StoredConstant(static_cast<int>(node->attrs().Int("id"))));
     return nullptr;
   }
-  const auto sources =
-      module_->provenance().Names(node->provenance(), kMaxSourceNames);
-  w->BeginNode(NameOf(*node),
-               sources.size() > 1 ? absl::StrJoin(sources, "\n") : "");
+  const auto sources = module_->provenance().Names(node->provenance(), kMaxSourceNames);
+  w->BeginNode(NameOf(*node), sources.size() > 1 ? absl::StrJoin(sources, "\n") : "");
   const ExportEntry* entry = FindExport(node->op());
   NodeExport e(this, w, *node, entry != nullptr ? entry->op_type : "");
   absl::Status status;
@@ -204,8 +188,7 @@ Node* GraphExporter::ExportNode(Node* node, GraphWriter* w,
   return nullptr;
 }
 
-absl::Status GraphExporter::Finish(const NodeExport& e, GraphWriter* w,
-                                   const OutputNames& names) {
+absl::Status GraphExporter::Finish(const NodeExport& e, GraphWriter* w, const OutputNames& names) {
   for (int i = 0; i < e.node().num_results(); ++i) {
     const Value* result = e.node().result(i);
     if (!result->has_uses()) continue;
@@ -214,8 +197,8 @@ absl::Status GraphExporter::Finish(const NodeExport& e, GraphWriter* w,
       return absl::InternalError(absl::StrCat("gave no result ", i));
     }
     if (result->type().is_tensor() && val->dtype != result->type().dtype()) {
-      return absl::InternalError(absl::StrCat(
-          "gave ", DTypeName(val->dtype), " for ", result->type().ToString()));
+      return absl::InternalError(
+          absl::StrCat("gave ", DTypeName(val->dtype), " for ", result->type().ToString()));
     }
   }
   for (int i = 0; i < e.node().num_results(); ++i) {
@@ -241,16 +224,14 @@ Node* GraphExporter::Decompose(Node* node, GraphWriter* w, OutputNames* names) {
   Builder builder(graph, node);
   builder.set_provenance(node->provenance());
   Node::ArgStorage storage;
-  const std::vector<Value*> values =
-      node->op().decompose()(builder, node->Args(&storage));
+  const std::vector<Value*> values = node->op().decompose()(builder, node->Args(&storage));
   if (!builder.status().ok()) {
     Refuse(*node, w, builder.status());
     return nullptr;
   }
   if (++decompositions_ > kMaxDecompositions) {
     error_ = absl::InternalError(
-        absl::StrCat("the decomposition of ", node->op().name(),
-                     " does not come to an end"));
+        absl::StrCat("the decomposition of ", node->op().name(), " does not come to an end"));
     return nullptr;
   }
   for (int i = 0; i < node->num_results(); ++i) {
@@ -270,11 +251,9 @@ Node* GraphExporter::Decompose(Node* node, GraphWriter* w, OutputNames* names) {
   return first != nullptr ? first : next;
 }
 
-void GraphExporter::Refuse(const Node& node, GraphWriter* w,
-                           const absl::Status& why) {
+void GraphExporter::Refuse(const Node& node, GraphWriter* w, const absl::Status& why) {
   const std::string reason = absl::StrCat(node.op().name(), why.message());
-  const std::string text = absl::StrCat(node.op().name(), " '", NameOf(node),
-                                        "' ", why.message());
+  const std::string text = absl::StrCat(node.op().name(), " '", NameOf(node), "' ", why.message());
   if (refused_.insert(reason).second && refusals_.size() < kMaxRefusals) {
     refusals_.push_back(text);
   }
@@ -284,8 +263,7 @@ void GraphExporter::Refuse(const Node& node, GraphWriter* w,
   // So that the rest can be looked at.
   for (int i = 0; i < node.num_results(); ++i) {
     const Type type = node.result(i)->type();
-    Val val = model_->NewValue(
-        "", type.is_tensor() ? type.dtype() : DType::kI64);
+    Val val = model_->NewValue("", type.is_tensor() ? type.dtype() : DType::kI64);
     val->shared = true;
     w->Define(node.result(i), val);
   }
@@ -293,8 +271,7 @@ void GraphExporter::Refuse(const Node& node, GraphWriter* w,
 
 std::string GraphExporter::NameOf(const Node& node) const {
   const auto names = module_->provenance().Names(node.provenance(), 1);
-  return names.empty() || names[0].empty() ? std::string(node.op().name())
-                                           : names[0];
+  return names.empty() || names[0].empty() ? std::string(node.op().name()) : names[0];
 }
 
 }  // namespace weft::onnx_export

@@ -20,14 +20,12 @@ namespace weft::onnx_export {
 // met, so the module must be a copy.
 class GraphExporter {
  public:
-  GraphExporter(Module* module, ModelWriter* model)
-      : module_(module), model_(model) {}
+  GraphExporter(Module* module, ModelWriter* model) : module_(module), model_(model) {}
 
   // `main`, into `proto`. Unimplemented with all that has no form in ONNX.
   absl::Status ExportMain(onnx::GraphProto* proto);
   // See NodeExport::Region.
-  absl::Status ExportRegion(Graph* graph, GraphWriter* outer,
-                            absl::Span<const Val> inputs,
+  absl::Status ExportRegion(Graph* graph, GraphWriter* outer, absl::Span<const Val> inputs,
                             onnx::GraphProto* proto);
 
  private:
@@ -38,8 +36,7 @@ class GraphExporter {
   // Null, or the first node that stands for it now.
   Node* ExportNode(Node* node, GraphWriter* w, OutputNames* names);
   Node* Decompose(Node* node, GraphWriter* w, OutputNames* names);
-  absl::Status Finish(const NodeExport& e, GraphWriter* w,
-                      const OutputNames& names);
+  absl::Status Finish(const NodeExport& e, GraphWriter* w, const OutputNames& names);
   void Refuse(const Node& node, GraphWriter* w, const absl::Status& why);
   std::string NameOf(const Node& node) const;
 

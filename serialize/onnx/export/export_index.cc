@@ -8,28 +8,25 @@ namespace {
 
 // `op_type` with the dim as its axis.
 absl::Status ExportAlongDim(NodeExport& e) {
-  e.SetOutput(0, e.w().Op(e.op_type(), e.ins(),
-                          {{"axis", e.Dim("dim", e.rank())}}));
+  e.SetOutput(0, e.w().Op(e.op_type(), e.ins(), {{"axis", e.Dim("dim", e.rank())}}));
   return absl::OkStatus();
 }
 
 // ONNX gives the transpose, and does not say what it gives for a scalar.
 absl::Status ExportNonzero(NodeExport& e) {
   if (e.rank() > 0) {
-    e.SetOutput(0, e.Op("Transpose", {e.Op("NonZero", {e.in(0)})},
-                        {{"perm", std::vector<int64_t>{1, 0}}}));
+    e.SetOutput(
+        0, e.Op("Transpose", {e.Op("NonZero", {e.in(0)})}, {{"perm", std::vector<int64_t>{1, 0}}}));
     return absl::OkStatus();
   }
   Val one = e.Op("Reshape", {e.in(0), e.Ints({1})});
-  Val found = e.Op("Transpose", {e.Op("NonZero", {one})},
-                   {{"perm", std::vector<int64_t>{1, 0}}});
+  Val found = e.Op("Transpose", {e.Op("NonZero", {one})}, {{"perm", std::vector<int64_t>{1, 0}}});
   e.SetOutput(0, e.Op("Slice", {found, e.Ints({0}), e.Ints({0}), e.Ints({1})}));
   return absl::OkStatus();
 }
 
 absl::Status ExportGatherNd(NodeExport& e) {
-  e.SetOutput(0, e.Op("GatherND", {e.in(0), e.in(1)},
-                      {{"batch_dims", e.Int("batch_dims")}}));
+  e.SetOutput(0, e.Op("GatherND", {e.in(0), e.in(1)}, {{"batch_dims", e.Int("batch_dims")}}));
   return absl::OkStatus();
 }
 
@@ -40,14 +37,12 @@ absl::Status ExportGatherNd(NodeExport& e) {
 absl::Status Scatter(NodeExport& e, Val updates, OnnxAttrs attrs) {
   const std::string& reduce = e.attrs().Str("reduce");
   if ((reduce == "max" || reduce == "min") && e.opset() < 18) {
-    return NodeExport::Unsupported("with reduce=\"", reduce,
-                                   "\" needs opset 18");
+    return NodeExport::Unsupported("with reduce=\"", reduce, "\" needs opset 18");
   }
   attrs.push_back({"reduction", reduce});
   const bool combines_bool = e.dtype() == DType::kBool && reduce != "none";
   const DType dtype = combines_bool ? DType::kI32 : e.dtype();
-  Val result = e.Op(e.op_type(), {e.Cast(e.in(0), dtype), e.in(1),
-                                  e.Cast(updates, dtype)}, attrs);
+  Val result = e.Op(e.op_type(), {e.Cast(e.in(0), dtype), e.in(1), e.Cast(updates, dtype)}, attrs);
   e.SetOutput(0, e.Cast(result, e.dtype()));
   return absl::OkStatus();
 }
@@ -58,8 +53,7 @@ absl::Status ExportScatter(NodeExport& e) {
   const int rank = e.rank();
   if (rank == 0) return e.Unsupported("has no form for scalars");
   if (e.type(1).dims() != e.type(2).dims()) {
-    src = e.Op("Slice", {src, e.Ints(std::vector<int64_t>(rank, 0)),
-                         e.Sizes(e.type(1).dims())});
+    src = e.Op("Slice", {src, e.Ints(std::vector<int64_t>(rank, 0)), e.Sizes(e.type(1).dims())});
   }
   return Scatter(e, src, {{"axis", e.Dim("dim", rank)}});
 }
@@ -70,10 +64,9 @@ absl::Status ExportScatterNd(NodeExport& e) { return Scatter(e, e.in(2), {}); }
 
 // `k` of n sorted elements.
 absl::Status SetTopK(NodeExport& e, Val k, int64_t largest) {
-  const std::vector<Val> results = e.Ops(
-      "TopK", {e.in(0), k},
-      {{"axis", e.Dim("dim", e.rank())}, {"largest", largest}, {"sorted", 1}},
-      {true, true});
+  const std::vector<Val> results =
+      e.Ops("TopK", {e.in(0), k},
+            {{"axis", e.Dim("dim", e.rank())}, {"largest", largest}, {"sorted", 1}}, {true, true});
   e.SetOutput(0, results[0]);
   e.SetOutput(1, results[1]);
   return absl::OkStatus();
@@ -125,10 +118,8 @@ absl::Span<const ExportEntry> IndexExports() {
       {&ops::gather_nd, ExportGatherNd},
       {&ops::index_select, ExportAlongDim, "Gather"},
       {&ops::nonzero, ExportNonzero},
-      {&ops::scatter, ExportScatter, "ScatterElements",
-       "reduce max and min need opset 18"},
-      {&ops::scatter_nd, ExportScatterNd, "ScatterND",
-       "reduce max and min need opset 18"},
+      {&ops::scatter, ExportScatter, "ScatterElements", "reduce max and min need opset 18"},
+      {&ops::scatter_nd, ExportScatterNd, "ScatterND", "reduce max and min need opset 18"},
       {&ops::sort, ExportSort},
       {&ops::topk, ExportTopk},
       {&ops::unique, ExportUnique},

@@ -29,10 +29,9 @@ int MagnitudeBits(const Value* value) {
     int operands = 0;
     for (int i : {0, 1}) {
       const Node* n = node->operand(i)->node();
-      const bool narrow = n != nullptr && n->Is(ops::convert) &&
-                          IsInt(n->operand(0)->type().dtype());
-      operands = std::max(
-          operands, narrow ? DTypeBits(n->operand(0)->type().dtype()) : 64);
+      const bool narrow =
+          n != nullptr && n->Is(ops::convert) && IsInt(n->operand(0)->type().dtype());
+      operands = std::max(operands, narrow ? DTypeBits(n->operand(0)->type().dtype()) : 64);
     }
     bits = std::min(bits, operands + 1);
   }
@@ -42,11 +41,10 @@ int MagnitudeBits(const Value* value) {
 // Conv takes floats alone; f64 holds sums of integers below 2^53.
 absl::Status CheckExactInF64(const NodeExport& e) {
   constexpr int kTermBits = 20;
-  const int bits = MagnitudeBits(e.node().operand(0)) +
-                   MagnitudeBits(e.node().operand(1)) + kTermBits;
+  const int bits =
+      MagnitudeBits(e.node().operand(0)) + MagnitudeBits(e.node().operand(1)) + kTermBits;
   if (bits <= 53) return absl::OkStatus();
-  return NodeExport::Unsupported(
-      "of wide integers has no form: Conv takes floats alone");
+  return NodeExport::Unsupported("of wide integers has no form: Conv takes floats alone");
 }
 
 struct ConvAttrs {
@@ -96,13 +94,10 @@ absl::Status ExportConvolution(NodeExport& e) {
     x = e.Cast(x, DType::kF64);
     weight = e.Cast(weight, DType::kF64);
   }
-  OnnxAttrs attrs = {{"dilations", c.dilation},
-                     {"group", c.groups},
-                     {"pads", c.padding},
-                     {"strides", c.stride}};
+  OnnxAttrs attrs = {
+      {"dilations", c.dilation}, {"group", c.groups}, {"pads", c.padding}, {"strides", c.stride}};
   if (const auto dims = e.type(1).static_dims()) {
-    attrs.push_back({"kernel_shape",
-                     std::vector<int64_t>(dims->begin() + 2, dims->end())});
+    attrs.push_back({"kernel_shape", std::vector<int64_t>(dims->begin() + 2, dims->end())});
   }
   if (transposed && !c.output_padding.empty()) {
     attrs.push_back({"output_padding", c.output_padding});
@@ -148,8 +143,7 @@ absl::Status ExportDeformConv(NodeExport& e) {
 
 absl::Status ExportBatchNorm(NodeExport& e) {
   WEFT_RETURN_IF_ERROR(e.CheckFits(e.attrs().Float("eps")));
-  e.SetOutput(0, e.w().Op("BatchNormalization", e.ins(),
-                          {{"epsilon", e.attrs().Float("eps")}}));
+  e.SetOutput(0, e.w().Op("BatchNormalization", e.ins(), {{"epsilon", e.attrs().Float("eps")}}));
   return absl::OkStatus();
 }
 
@@ -161,11 +155,10 @@ absl::Status ExportLayerNorm(NodeExport& e) {
   if (weight == nullptr) {
     weight = e.Full(shape, HostTensor::Scalar(e.dtype(), 1));
   }
-  const std::vector<Val> results = e.Ops(
-      "LayerNormalization", {e.in(0), weight, e.in(2)},
-      {{"axis", -static_cast<int64_t>(shape.size())},
-       {"epsilon", e.attrs().Float("eps")}},
-      {true, e.used(1), e.used(2)}, DType::kF32);
+  const std::vector<Val> results =
+      e.Ops("LayerNormalization", {e.in(0), weight, e.in(2)},
+            {{"axis", -static_cast<int64_t>(shape.size())}, {"epsilon", e.attrs().Float("eps")}},
+            {true, e.used(1), e.used(2)}, DType::kF32);
   for (int i = 0; i < 3; ++i) e.SetOutput(i, results[i]);
   return absl::OkStatus();
 }
@@ -179,8 +172,7 @@ absl::Status ExportGroupNorm(NodeExport& e) {
   if (e.type().dim(1).Is(groups) && e.rank() >= 3) {
     y = e.Op("InstanceNormalization", {e.in(0), e.in(1), e.in(2)}, {eps});
   } else if (e.opset() >= 21) {
-    y = e.Op("GroupNormalization", {e.in(0), e.in(1), e.in(2)},
-             {eps, {"num_groups", groups}});
+    y = e.Op("GroupNormalization", {e.in(0), e.in(1), e.in(2)}, {eps, {"num_groups", groups}});
   } else {
     return e.NeedsOpset(21);
   }
@@ -230,8 +222,7 @@ OnnxAttrs QuantAttrs(const NodeExport& e) {
 absl::Status ExportQuantize(NodeExport& e) {
   WEFT_RETURN_IF_ERROR(CheckBlocks(e));
   const DType dtype = e.out_type().dtype();
-  const bool scaled = e.dtype(1) == DType::kF32 &&
-                      (IsFloat(e.dtype()) || e.opset() < 19);
+  const bool scaled = e.dtype(1) == DType::kF32 && (IsFloat(e.dtype()) || e.opset() < 19);
   if (!scaled || (dtype != DType::kU8 && dtype != DType::kI8)) {
     return e.Unsupported("has no form for these dtypes");
   }
@@ -242,8 +233,7 @@ absl::Status ExportQuantize(NodeExport& e) {
                   HostTensor::ScalarInt(dtype, 0));
   }
   Val x = e.opset() < 19 ? e.in(0) : e.Cast(e.in(0), DType::kF32);
-  e.SetOutput(0, e.Op("QuantizeLinear",
-                      {x, WithoutUnitDim(e, 1), zero}, QuantAttrs(e)));
+  e.SetOutput(0, e.Op("QuantizeLinear", {x, WithoutUnitDim(e, 1), zero}, QuantAttrs(e)));
   return absl::OkStatus();
 }
 
@@ -251,14 +241,12 @@ absl::Status ExportDequantize(NodeExport& e) {
   WEFT_RETURN_IF_ERROR(CheckBlocks(e));
   const DType from = e.dtype();
   const DType to = e.out_type().dtype();
-  const bool plain = from == DType::kU8 || from == DType::kI8 ||
-                     (from == DType::kI32 && !e.has(2));
+  const bool plain = from == DType::kU8 || from == DType::kI8 || (from == DType::kI32 && !e.has(2));
   if (!plain || e.dtype(1) == DType::kF64 || to == DType::kF64) {
     return e.Unsupported("has no form for these dtypes");
   }
   Val scale = e.Cast(WithoutUnitDim(e, 1), DType::kF32);
-  Val y = e.Op("DequantizeLinear", {e.in(0), scale, WithoutUnitDim(e, 2)},
-               QuantAttrs(e));
+  Val y = e.Op("DequantizeLinear", {e.in(0), scale, WithoutUnitDim(e, 2)}, QuantAttrs(e));
   e.SetOutput(0, e.Cast(y, to));
   return absl::OkStatus();
 }

@@ -4,9 +4,7 @@ namespace weft::onnx_export {
 namespace {
 
 // Whether `size` cannot be 0.
-bool IsPositive(SymInt size, const SymbolTable& facts) {
-  return facts.RangeOf(size).min >= 1;
-}
+bool IsPositive(SymInt size, const SymbolTable& facts) { return facts.RangeOf(size).min >= 1; }
 
 // Sizes for Reshape made of constants, 0 ("as in the input") and at most one
 // -1 ("the rest"); nullopt when these may not mean `to`.
@@ -45,16 +43,13 @@ std::vector<int64_t> NodeExport::Dims(absl::string_view name, int rank) const {
 }
 
 absl::Status NodeExport::CheckFits(double attr) const {
-  if (dtype() != DType::kF64 ||
-      static_cast<double>(static_cast<float>(attr)) == attr) {
+  if (dtype() != DType::kF64 || static_cast<double>(static_cast<float>(attr)) == attr) {
     return absl::OkStatus();
   }
   return Unsupported("of f64 needs attributes that are exact in f32");
 }
 
-Val NodeExport::in(int i) const {
-  return has(i) ? w_->Find(node_.operand(i)) : nullptr;
-}
+Val NodeExport::in(int i) const { return has(i) ? w_->Find(node_.operand(i)) : nullptr; }
 
 std::vector<Val> NodeExport::ins() const {
   std::vector<Val> values;
@@ -67,8 +62,7 @@ void NodeExport::SetOutput(int i, Val val) {
   outputs_[i] = val;
 }
 
-Val NodeExport::Reshape(Val val, absl::Span<const SymInt> from,
-                        absl::Span<const SymInt> to) {
+Val NodeExport::Reshape(Val val, absl::Span<const SymInt> from, absl::Span<const SymInt> to) {
   if (const auto shape = PlainShape(from, to, facts())) {
     return Op("Reshape", {val, Ints(*shape)});
   }

@@ -32,8 +32,7 @@ class GraphExporter;
 
 class NodeExport {
  public:
-  NodeExport(GraphExporter* exporter, GraphWriter* writer, const Node& node,
-             const char* op_type)
+  NodeExport(GraphExporter* exporter, GraphWriter* writer, const Node& node, const char* op_type)
       : exporter_(exporter), w_(writer), node_(node), op_type_(op_type) {}
 
   const Node& node() const { return node_; }
@@ -46,9 +45,7 @@ class NodeExport {
   static absl::Status Unsupported(const Pieces&... pieces) {
     return absl::UnimplementedError(absl::StrCat(pieces...));
   }
-  absl::Status NeedsOpset(int opset) const {
-    return Unsupported("needs opset ", opset);
-  }
+  absl::Status NeedsOpset(int opset) const { return Unsupported("needs opset ", opset); }
 
   // --- Operands. A symint is an i64[1].
   int num_operands() const { return node_.num_operands(); }
@@ -82,13 +79,11 @@ class NodeExport {
 
   // --- Operators and values: see GraphWriter.
   GraphWriter& w() { return *w_; }
-  Val Op(absl::string_view op_type, std::initializer_list<Val> inputs,
-         const OnnxAttrs& attrs = {},
+  Val Op(absl::string_view op_type, std::initializer_list<Val> inputs, const OnnxAttrs& attrs = {},
          std::optional<DType> output = std::nullopt) {
     return w_->Op(op_type, Span(inputs), attrs, output);
   }
-  std::vector<Val> Ops(absl::string_view op_type,
-                       std::initializer_list<Val> inputs,
+  std::vector<Val> Ops(absl::string_view op_type, std::initializer_list<Val> inputs,
                        const OnnxAttrs& attrs, const std::vector<bool>& wanted,
                        std::optional<DType> output = std::nullopt) {
     return w_->Ops(op_type, Span(inputs), attrs, wanted, output);
@@ -97,29 +92,23 @@ class NodeExport {
   Val Scalar(DType dtype, double value) { return w_->Scalar(dtype, value); }
   Val Ints(absl::Span<const int64_t> values) { return w_->Ints(values); }
   Val Ints(std::initializer_list<int64_t> values) { return w_->Ints(values); }
-  Val IntScalar(int64_t value) {
-    return w_->Tensor(HostTensor::ScalarInt(DType::kI64, value));
-  }
+  Val IntScalar(int64_t value) { return w_->Tensor(HostTensor::ScalarInt(DType::kI64, value)); }
   Val Size(SymInt size) { return w_->Size(size); }
   Val ScalarSize(SymInt size) { return w_->ScalarSize(size); }
   Val Sizes(absl::Span<const SymInt> sizes) { return w_->Sizes(sizes); }
   // Reshape to sizes; the operator's 0 and -1 are used where they are safe.
   // `from`: the dims of `val`.
-  Val Reshape(Val val, absl::Span<const SymInt> from,
-              absl::Span<const SymInt> to);
+  Val Reshape(Val val, absl::Span<const SymInt> from, absl::Span<const SymInt> to);
   // `value` in every element.
   Val Full(absl::Span<const SymInt> sizes, const HostTensor& value);
 
   // --- Nested graphs.
   // Writes region `region`. Its input `i` is inputs[i] of the graph around it,
   // or, where that is null, an input of the nested graph.
-  absl::Status Region(int region, absl::Span<const Val> inputs,
-                      onnx::GraphProto* proto);
+  absl::Status Region(int region, absl::Span<const Val> inputs, onnx::GraphProto* proto);
 
   // The value for result `i`, null when not set.
-  Val output(int i) const {
-    return i < static_cast<int>(outputs_.size()) ? outputs_[i] : nullptr;
-  }
+  Val output(int i) const { return i < static_cast<int>(outputs_.size()) ? outputs_[i] : nullptr; }
 
  private:
   static absl::Span<const Val> Span(std::initializer_list<Val> v) {

@@ -14,9 +14,8 @@ struct Windows {
 };
 
 Windows WindowsOf(const NodeExport& e) {
-  return {e.attrs().Ints("kernel_size"), e.attrs().Ints("stride"),
-          e.attrs().Ints("padding"), e.attrs().Ints("dilation"),
-          e.attrs().Bool("ceil_mode")};
+  return {e.attrs().Ints("kernel_size"), e.attrs().Ints("stride"), e.attrs().Ints("padding"),
+          e.attrs().Ints("dilation"), e.attrs().Bool("ceil_mode")};
 }
 
 // Rounds down instead, by padding at the end as far as the last window needs;
@@ -39,30 +38,24 @@ bool DropCeilMode(const NodeExport& e, Windows* w) {
 }
 
 bool IsDilated(const Windows& w) {
-  return std::any_of(w.dilation.begin(), w.dilation.end(),
-                     [](int64_t d) { return d != 1; });
+  return std::any_of(w.dilation.begin(), w.dilation.end(), [](int64_t d) { return d != 1; });
 }
 
 OnnxAttrs WindowAttrs(const Windows& w) {
-  OnnxAttrs attrs = {{"kernel_shape", w.kernel},
-                     {"pads", w.padding},
-                     {"strides", w.stride}};
+  OnnxAttrs attrs = {{"kernel_shape", w.kernel}, {"pads", w.padding}, {"strides", w.stride}};
   if (w.ceil_mode) attrs.push_back({"ceil_mode", 1});
   if (IsDilated(w)) attrs.push_back({"dilations", w.dilation});
   return attrs;
 }
 
 // Elements in a plane [spatial...].
-SymInt PlaneSize(absl::Span<const SymInt> dims) {
-  return Product(dims.subspan(2));
-}
+SymInt PlaneSize(absl::Span<const SymInt> dims) { return Product(dims.subspan(2)); }
 
 // ONNX counts indices from the start of the tensor, Weft from that of the plane.
 absl::Status ExportMaxPool(NodeExport& e) {
   Windows w = WindowsOf(e);
   if (w.ceil_mode) DropCeilMode(e, &w);
-  const std::vector<Val> results =
-      e.Ops("MaxPool", {e.in(0)}, WindowAttrs(w), {true, e.used(1)});
+  const std::vector<Val> results = e.Ops("MaxPool", {e.in(0)}, WindowAttrs(w), {true, e.used(1)});
   e.SetOutput(0, results[0]);
   if (e.used(1)) {
     Val plane = e.Size(PlaneSize(e.type().dims()));

@@ -31,17 +31,14 @@ absl::Status ExportLayer(NodeExport& e, const char* flag) {
   if (operands[4] != nullptr) operands[4] = e.Cast(operands[4], DType::kI32);
   std::vector<bool> wanted;
   for (int i = 0; i < e.node().num_results(); ++i) wanted.push_back(e.used(i));
-  const std::vector<Val> results =
-      e.w().Ops(e.op_type(), operands, attrs, wanted);
+  const std::vector<Val> results = e.w().Ops(e.op_type(), operands, attrs, wanted);
   for (size_t i = 0; i < results.size(); ++i) {
     e.SetOutput(static_cast<int>(i), results[i]);
   }
   return absl::OkStatus();
 }
 
-absl::Status ExportGru(NodeExport& e) {
-  return ExportLayer(e, "linear_before_reset");
-}
+absl::Status ExportGru(NodeExport& e) { return ExportLayer(e, "linear_before_reset"); }
 absl::Status ExportLstm(NodeExport& e) { return ExportLayer(e, "input_forget"); }
 absl::Status ExportRnn(NodeExport& e) { return ExportLayer(e, nullptr); }
 

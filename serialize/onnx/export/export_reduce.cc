@@ -31,13 +31,11 @@ absl::Status ExportReduce(NodeExport& e) {
 absl::Status ExportExtremum(NodeExport& e) {
   const DType dtype = e.dtype();
   const bool widened =
-      !IsFloat(dtype) && (DTypeBits(dtype) < 8 || DTypeBits(dtype) == 16 ||
-                          dtype == DType::kBool);
+      !IsFloat(dtype) && (DTypeBits(dtype) < 8 || DTypeBits(dtype) == 16 || dtype == DType::kBool);
   if (!widened) return ExportReduce(e);
   const bool max = e.op_type() == absl::string_view("ReduceMax");
   Val found = Reduce(e, e.op_type(), e.Cast(e.in(0), DType::kI32));
-  Val end = e.w().Tensor(HostTensor::ScalarInt(
-      DType::kI32, max ? IntMin(dtype) : IntMax(dtype)));
+  Val end = e.w().Tensor(HostTensor::ScalarInt(DType::kI32, max ? IntMin(dtype) : IntMax(dtype)));
   found = e.Op(max ? "Max" : "Min", {found, end});
   e.SetOutput(0, e.Cast(found, dtype));
   return absl::OkStatus();
@@ -46,8 +44,7 @@ absl::Status ExportExtremum(NodeExport& e) {
 // Some are true: their number is above 0. All are: that of the others is 0.
 absl::Status ExportAny(NodeExport& e) {
   Val truth = e.Cast(e.Cast(e.in(0), DType::kBool), DType::kI64);
-  e.SetOutput(0, e.Op("Greater", {Reduce(e, "ReduceSum", truth),
-                                  e.IntScalar(0)}));
+  e.SetOutput(0, e.Op("Greater", {Reduce(e, "ReduceSum", truth), e.IntScalar(0)}));
   return absl::OkStatus();
 }
 
@@ -72,8 +69,7 @@ absl::Status ExportArg(NodeExport& e) {
 absl::Status ExportCumSum(NodeExport& e) {
   if (e.rank() == 0) return e.Unsupported("has no form for scalars");
   e.SetOutput(0, e.Op("CumSum", {e.in(0), e.IntScalar(e.Dim("dim", e.rank()))},
-                      {{"exclusive", e.Flag("exclusive")},
-                       {"reverse", e.Flag("reverse")}}));
+                      {{"exclusive", e.Flag("exclusive")}, {"reverse", e.Flag("reverse")}}));
   return absl::OkStatus();
 }
 
@@ -105,8 +101,7 @@ absl::Status ExportCumProd(NodeExport& e) {
   for (const char* name : {"scan_input_directions", "scan_output_directions"}) {
     AddAttr(scan, name, onnx::AttributeProto::INTS)->add_ints(e.Flag("reverse"));
   }
-  onnx::GraphProto* body =
-      AddAttr(scan, "body", onnx::AttributeProto::GRAPH)->mutable_g();
+  onnx::GraphProto* body = AddAttr(scan, "body", onnx::AttributeProto::GRAPH)->mutable_g();
   body->set_name(e.w().model().UniqueName("product"));
   GraphWriter w(&e.w().model(), &e.w(), body);
   const Type slice = Type::Tensor(dtype, rest);
@@ -123,8 +118,7 @@ absl::Status ExportCumProd(NodeExport& e) {
 
 absl::Status ExportSoftmax(NodeExport& e) {
   if (e.rank() == 0) return e.Unsupported("has no form for scalars");
-  e.SetOutput(0, e.Op(e.op_type(), {e.in(0)},
-                      {{"axis", e.Dim("dim", e.rank())}}));
+  e.SetOutput(0, e.Op(e.op_type(), {e.in(0)}, {{"axis", e.Dim("dim", e.rank())}}));
   return absl::OkStatus();
 }
 

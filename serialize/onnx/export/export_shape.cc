@@ -16,8 +16,7 @@ absl::Status ExportPermute(NodeExport& e) {
     e.SetOutput(0, e.in(0));
     return absl::OkStatus();
   }
-  e.SetOutput(0, e.Op("Transpose", {e.in(0)},
-                      {{"perm", e.Dims("dims", e.rank())}}));
+  e.SetOutput(0, e.Op("Transpose", {e.in(0)}, {{"perm", e.Dims("dims", e.rank())}}));
   return absl::OkStatus();
 }
 
@@ -32,14 +31,12 @@ absl::Status ExportSlice(NodeExport& e) {
   const SymInt end = e.attrs().Sym("end");
   const SymInt step = e.attrs().Sym("step");
   e.SetOutput(0, e.Op("Slice", {e.in(0), e.Size(start), e.Size(end),
-                                e.Ints({e.Dim("dim", e.rank())}),
-                                e.Size(step)}));
+                                e.Ints({e.Dim("dim", e.rank())}), e.Size(step)}));
   return absl::OkStatus();
 }
 
 absl::Status ExportCat(NodeExport& e) {
-  e.SetOutput(0, e.w().Op("Concat", e.ins(),
-                          {{"axis", e.Dim("dim", e.rank())}}));
+  e.SetOutput(0, e.w().Op("Concat", e.ins(), {{"axis", e.Dim("dim", e.rank())}}));
   return absl::OkStatus();
 }
 
@@ -47,14 +44,12 @@ absl::Status ExportCat(NodeExport& e) {
 
 // 0, 1, ... n - 1 shifted by `first`, as i64[n].
 Val Range(NodeExport& e, SymInt first, SymInt n) {
-  return e.Op("Range", {e.ScalarSize(first), e.ScalarSize(first + n),
-                        e.IntScalar(1)});
+  return e.Op("Range", {e.ScalarSize(first), e.ScalarSize(first + n), e.IntScalar(1)});
 }
 
 // The positions that a dim of `n` elements is read at, padded in mode wrap or
 // reflect: modulo n, or back and forth with period 2(n - 1).
-Val PaddedIndices(NodeExport& e, bool reflect, SymInt n, SymInt before,
-                  SymInt after) {
+Val PaddedIndices(NodeExport& e, bool reflect, SymInt n, SymInt before, SymInt after) {
   Val at = Range(e, -before, n + before + after);
   if (!reflect) return e.Op("Mod", {at, e.Size(Max(n, 1))});
   Val last = e.Size(n - 1);
@@ -79,15 +74,13 @@ absl::Status ExportPad(NodeExport& e) {
              e.facts().ProveLe(pad[rank + i], most) == Proof::kNo;
   }
   if (!gather) {
-    e.SetOutput(0, e.Op("Pad", {e.in(0), e.Sizes(pad), e.in(1)},
-                        {{"mode", mode}}));
+    e.SetOutput(0, e.Op("Pad", {e.in(0), e.Sizes(pad), e.in(1)}, {{"mode", mode}}));
     return absl::OkStatus();
   }
   Val x = e.in(0);
   for (int i = 0; i < rank; ++i) {
     if (pad[i].Is(0) && pad[rank + i].Is(0)) continue;
-    Val index = PaddedIndices(e, mode == "reflect", e.type().dim(i), pad[i],
-                              pad[rank + i]);
+    Val index = PaddedIndices(e, mode == "reflect", e.type().dim(i), pad[i], pad[rank + i]);
     x = e.Op("Gather", {x, index}, {{"axis", i}});
   }
   e.SetOutput(0, x);
@@ -109,8 +102,7 @@ absl::Status ExportFlip(NodeExport& e) {
   }
   const std::vector<int64_t> back(dims.size(), -1);
   const std::vector<int64_t> front(dims.size(), SymRange::kMin);
-  e.SetOutput(0, e.Op("Slice", {e.in(0), e.Ints(back), e.Ints(front),
-                                e.Ints(dims), e.Ints(back)}));
+  e.SetOutput(0, e.Op("Slice", {e.in(0), e.Ints(back), e.Ints(front), e.Ints(dims), e.Ints(back)}));
   return absl::OkStatus();
 }
 
@@ -142,30 +134,27 @@ absl::Status ExportRepeat(NodeExport& e) {
 
 absl::Status ExportSplit(NodeExport& e) {
   const int parts = e.node().num_results();
-  const std::vector<Val> values = e.Ops(
-      "Split", {e.in(0), e.Sizes(e.attrs().Syms("split_sizes"))},
-      {{"axis", e.Dim("dim", e.rank())}}, std::vector<bool>(parts, true));
+  const std::vector<Val> values =
+      e.Ops("Split", {e.in(0), e.Sizes(e.attrs().Syms("split_sizes"))},
+            {{"axis", e.Dim("dim", e.rank())}}, std::vector<bool>(parts, true));
   for (int i = 0; i < parts; ++i) e.SetOutput(i, values[i]);
   return absl::OkStatus();
 }
 
 absl::Status ExportDepthToSpace(NodeExport& e) {
   e.SetOutput(0, e.Op("DepthToSpace", {e.in(0)},
-                      {{"blocksize", e.Int("block_size")},
-                       {"mode", e.attrs().Str("mode")}}));
+                      {{"blocksize", e.Int("block_size")}, {"mode", e.attrs().Str("mode")}}));
   return absl::OkStatus();
 }
 
 absl::Status ExportSpaceToDepth(NodeExport& e) {
-  e.SetOutput(0, e.Op("SpaceToDepth", {e.in(0)},
-                      {{"blocksize", e.Int("block_size")}}));
+  e.SetOutput(0, e.Op("SpaceToDepth", {e.in(0)}, {{"blocksize", e.Int("block_size")}}));
   return absl::OkStatus();
 }
 
 absl::Status ExportTriangle(NodeExport& e, int64_t upper) {
-  e.SetOutput(0, e.Op("Trilu",
-                      {e.in(0), e.ScalarSize(e.attrs().Sym("diagonal"))},
-                      {{"upper", upper}}));
+  e.SetOutput(
+      0, e.Op("Trilu", {e.in(0), e.ScalarSize(e.attrs().Sym("diagonal"))}, {{"upper", upper}}));
   return absl::OkStatus();
 }
 absl::Status ExportTril(NodeExport& e) { return ExportTriangle(e, 0); }
@@ -189,9 +178,8 @@ absl::Status ExportArange(NodeExport& e) {
     e.SetOutput(0, e.w().Tensor(HostTensor::FromInts(type.dtype(), {*n}, values)));
     return absl::OkStatus();
   }
-  Val range = e.Op("Range", {e.ScalarSize(start),
-                             e.ScalarSize(e.attrs().Sym("end")),
-                             e.ScalarSize(step)});
+  Val range =
+      e.Op("Range", {e.ScalarSize(start), e.ScalarSize(e.attrs().Sym("end")), e.ScalarSize(step)});
   e.SetOutput(0, e.Cast(range, type.dtype()));
   return absl::OkStatus();
 }
@@ -204,9 +192,7 @@ absl::Status ExportEye(NodeExport& e) {
   if (DTypeBits(dtype) < 8) made = DType::kI32;
   Val zeros = e.Full(e.out_type().dims(), HostTensor::Scalar(DType::kF32, 0));
   Val eye = e.Op("EyeLike", {zeros},
-                 {{"dtype", int64_t{e.w().model().DataType(made)}},
-                  {"k", e.Int("k")}},
-                 made);
+                 {{"dtype", int64_t{e.w().model().DataType(made)}}, {"k", e.Int("k")}}, made);
   e.SetOutput(0, e.Cast(eye, dtype));
   return absl::OkStatus();
 }

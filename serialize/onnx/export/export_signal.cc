@@ -15,8 +15,7 @@ absl::Status ExportDft(NodeExport& e) {
     length = e.ScalarSize(e.attrs().Sym("dft_length"));
   }
   const int64_t axis = e.Dim("axis", e.rank());
-  OnnxAttrs attrs = {{"inverse", e.Flag("inverse")},
-                     {"onesided", e.Flag("onesided")}};
+  OnnxAttrs attrs = {{"inverse", e.Flag("inverse")}, {"onesided", e.Flag("onesided")}};
   Val y = nullptr;
   if (e.opset() >= 20) {
     y = e.Op("DFT", {e.in(0), length, e.IntScalar(axis)}, attrs);
@@ -30,8 +29,8 @@ absl::Status ExportDft(NodeExport& e) {
 
 absl::Status ExportStft(NodeExport& e) {
   e.SetOutput(0, e.Op("STFT",
-                      {e.in(0), e.ScalarSize(e.attrs().Sym("frame_step")),
-                       e.in(1), e.ScalarSize(e.attrs().Sym("frame_length"))},
+                      {e.in(0), e.ScalarSize(e.attrs().Sym("frame_step")), e.in(1),
+                       e.ScalarSize(e.attrs().Sym("frame_length"))},
                       {{"onesided", e.Flag("onesided")}}));
   return absl::OkStatus();
 }
@@ -39,9 +38,7 @@ absl::Status ExportStft(NodeExport& e) {
 absl::Status ExportMelWeightMatrix(NodeExport& e) {
   const DType dtype = e.out_type().dtype();
   e.SetOutput(0, e.w().Op("MelWeightMatrix", e.ins(),
-                          {{"output_datatype",
-                            int64_t{e.w().model().DataType(dtype)}}},
-                          dtype));
+                          {{"output_datatype", int64_t{e.w().model().DataType(dtype)}}}, dtype));
   return absl::OkStatus();
 }
 
@@ -50,8 +47,7 @@ absl::Status ExportNllLoss(NodeExport& e) {
   if (e.attrs().Has("ignore_index")) {
     attrs.push_back({"ignore_index", e.Int("ignore_index")});
   }
-  e.SetOutput(0, e.Op("NegativeLogLikelihoodLoss",
-                      {e.in(0), e.in(1), e.in(2)}, attrs));
+  e.SetOutput(0, e.Op("NegativeLogLikelihoodLoss", {e.in(0), e.in(1), e.in(2)}, attrs));
   return absl::OkStatus();
 }
 

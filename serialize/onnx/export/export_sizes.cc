@@ -11,8 +11,7 @@
 
 namespace weft::onnx_export {
 
-const GraphWriter::SymbolDefinition* GraphWriter::FindSymbol(
-    SymInt symbol) const {
+const GraphWriter::SymbolDefinition* GraphWriter::FindSymbol(SymInt symbol) const {
   for (const GraphWriter* w = this; w != nullptr; w = w->outer_) {
     auto it = w->symbols_.find(symbol);
     if (it != w->symbols_.end()) return &it->second;
@@ -50,15 +49,14 @@ void GraphWriter::DefineSymbols(Type type, Val val) {
 Val GraphWriter::SymbolValue(SymInt symbol) {
   const SymbolDefinition* found = FindSymbol(symbol);
   if (found == nullptr) {
-    model_->Fail(absl::UnimplementedError(absl::StrCat(
-        "no input and no node gives the size ", symbol.ToString())));
+    model_->Fail(absl::UnimplementedError(
+        absl::StrCat("no input and no node gives the size ", symbol.ToString())));
     return Ints({0});
   }
   const SymbolDefinition d = *found;
   Val size = d.value;
   if (d.dim >= 0) {
-    size = Shared("Shape", {d.value},
-                  {{"start", int64_t{d.dim}}, {"end", int64_t{d.dim} + 1}});
+    size = Shared("Shape", {d.value}, {{"start", int64_t{d.dim}}, {"end", int64_t{d.dim} + 1}});
   }
   if (d.offset != 0) size = Shared("Sub", {size, Ints({d.offset})});
   if (d.divisor != 1) size = Shared("Div", {size, Ints({d.divisor})});
@@ -98,9 +96,7 @@ Val GraphWriter::BroadcastSizeValue(SymInt size) {
   Val result = nullptr;
   for (SymInt arg : size.args()) {
     Val v = Size(arg);
-    result = result ? Shared("Where", {Shared("Equal", {result, Ints({1})}), v,
-                                       result})
-                    : v;
+    result = result ? Shared("Where", {Shared("Equal", {result, Ints({1})}), v, result}) : v;
   }
   return result;
 }

@@ -15,11 +15,10 @@ using Index = absl::flat_hash_map<const OpDef*, const ExportEntry*>;
 const Index& EntriesByOp() {
   static const Index& index = *[] {
     auto* entries = new Index();
-    for (const auto table : {AbsentExports(), ActivationExports(), BinaryExports(), ControlExports(),
-                             EinsumExports(), ElementwiseExports(),
-                             IndexExports(), NnExports(), PoolExports(),
-                             RecurrentExports(), ReduceExports(), ShapeExports(),
-                             SignalExports(), ViewExports(), VisionExports()}) {
+    for (const auto table :
+         {AbsentExports(), ActivationExports(), BinaryExports(), ControlExports(), EinsumExports(),
+          ElementwiseExports(), IndexExports(), NnExports(), PoolExports(), RecurrentExports(),
+          ReduceExports(), ShapeExports(), SignalExports(), ViewExports(), VisionExports()}) {
       for (const ExportEntry& entry : table) {
         WEFT_CHECK(entries->emplace(entry.op, &entry).second)
             << entry.op->name() << " has two exports";

@@ -14,14 +14,12 @@ namespace {
 // Whether ONNX computes `out` when it is given `scale`.
 bool ScaleGives(SymInt in, float scale, SymInt out) {
   if (in.is_constant() && out.is_constant()) {
-    return std::floor(static_cast<float>(in.value()) * scale) ==
-           static_cast<float>(out.value());
+    return std::floor(static_cast<float>(in.value()) * scale) == static_cast<float>(out.value());
   }
   const auto whole = static_cast<int64_t>(scale);
   if (static_cast<float>(whole) == scale) return out == in * whole;
   const auto part = static_cast<int64_t>(1 / scale);
-  return part > 0 && 1 / static_cast<float>(part) == scale &&
-         out == FloorDiv(in, part);
+  return part > 0 && 1 / static_cast<float>(part) == scale && out == FloorDiv(in, part);
 }
 
 // Whether the scale of a dim is what its sizes say.
@@ -42,14 +40,13 @@ absl::Status ScalesOrSizes(NodeExport& e, Val* scales, Val* sizes) {
   bool all = !given.empty();
   for (size_t i = 0; i < given.size(); ++i) {
     implied = implied && IsImplied(in[i], given[i], out[i]);
-    all = all && given[i] != 0 &&
-          ScaleGives(in[i], static_cast<float>(given[i]), out[i]);
+    all = all && given[i] != 0 && ScaleGives(in[i], static_cast<float>(given[i]), out[i]);
   }
   if (implied) {
     *sizes = e.Sizes(out);
   } else if (all) {
-    *scales = e.w().Tensor(HostTensor::FromDoubles(
-        DType::kF32, {static_cast<int64_t>(given.size())}, given));
+    *scales = e.w().Tensor(
+        HostTensor::FromDoubles(DType::kF32, {static_cast<int64_t>(given.size())}, given));
   } else {
     return NodeExport::Unsupported("has scales that do not give its sizes");
   }
@@ -58,8 +55,7 @@ absl::Status ScalesOrSizes(NodeExport& e, Val* scales, Val* sizes) {
 
 absl::Status CheckResize(const NodeExport& e, const std::string& coordinates) {
   if (coordinates == "tf_half_pixel_for_nn") {
-    return NodeExport::Unsupported("with ", coordinates,
-                                   " has no form after opset 12");
+    return NodeExport::Unsupported("with ", coordinates, " has no form after opset 12");
   }
   if (coordinates == "half_pixel_symmetric" && e.opset() < 19) {
     return NodeExport::Unsupported("with ", coordinates, " needs opset 19");
@@ -71,12 +67,10 @@ absl::Status CheckResize(const NodeExport& e, const std::string& coordinates) {
 }
 
 absl::Status ExportInterpolate(NodeExport& e) {
-  const std::string& coordinates =
-      e.attrs().Str("coordinate_transformation_mode");
+  const std::string& coordinates = e.attrs().Str("coordinate_transformation_mode");
   const std::string& mode = e.attrs().Str("mode");
   WEFT_RETURN_IF_ERROR(CheckResize(e, coordinates));
-  OnnxAttrs attrs = {{"coordinate_transformation_mode", coordinates},
-                     {"mode", mode}};
+  OnnxAttrs attrs = {{"coordinate_transformation_mode", coordinates}, {"mode", mode}};
   if (mode == "nearest") {
     attrs.push_back({"nearest_mode", e.attrs().Str("nearest_mode")});
   }
@@ -89,10 +83,9 @@ absl::Status ExportInterpolate(NodeExport& e) {
   Val roi = nullptr;
   if (coordinates == "tf_crop_and_resize") {
     const std::vector<double>& values = e.attrs().Floats("roi");
-    roi = e.w().Tensor(HostTensor::FromDoubles(
-        DType::kF32, {static_cast<int64_t>(values.size())}, values));
-    attrs.push_back(
-        {"extrapolation_value", e.attrs().Float("extrapolation_value")});
+    roi = e.w().Tensor(
+        HostTensor::FromDoubles(DType::kF32, {static_cast<int64_t>(values.size())}, values));
+    attrs.push_back({"extrapolation_value", e.attrs().Float("extrapolation_value")});
   }
   Val scales = nullptr;
   Val sizes = nullptr;
@@ -148,8 +141,7 @@ absl::Status ExportRoiAlign(NodeExport& e) {
   WEFT_RETURN_IF_ERROR(e.CheckFits(e.attrs().Float("spatial_scale")));
   e.SetOutput(
       0, e.Op("RoiAlign", {e.in(0), e.in(1), e.Cast(e.in(2), DType::kI64)},
-              {{"coordinate_transformation_mode",
-                e.attrs().Str("coordinate_transformation_mode")},
+              {{"coordinate_transformation_mode", e.attrs().Str("coordinate_transformation_mode")},
                {"mode", e.attrs().Str("mode")},
                {"output_height", e.Int("output_height")},
                {"output_width", e.Int("output_width")},
@@ -189,13 +181,11 @@ absl::Span<const ExportEntry> VisionExports() {
   static const ExportEntry kEntries[] = {
       {&ops::affine_grid, ExportAffineGrid},
       {&ops::col2im, ExportCol2Im, "", "needs opset 18"},
-      {&ops::grid_sampler, ExportGridSampler, "",
-       "ranks other than 4 need opset 20"},
+      {&ops::grid_sampler, ExportGridSampler, "", "ranks other than 4 need opset 20"},
       {&ops::interpolate, ExportInterpolate, "",
        "tf_half_pixel_for_nn; scales that do not give the sizes; antialias "
        "needs opset 18, half_pixel_symmetric 19"},
-      {&ops::max_roi_pool, ExportMaxRoiPool, "",
-       "a scale that f32 rounds, of f64"},
+      {&ops::max_roi_pool, ExportMaxRoiPool, "", "a scale that f32 rounds, of f64"},
       {&ops::non_max_suppression, ExportNonMaxSuppression},
       {&ops::roi_align, ExportRoiAlign, "", "a scale that f32 rounds, of f64"},
   };

@@ -38,8 +38,7 @@ onnx::AttributeProto AttrProto(const OnnxAttr& attr) {
   return proto;
 }
 
-void SetExternal(const std::string& key, const std::string& value,
-                 onnx::TensorProto* proto) {
+void SetExternal(const std::string& key, const std::string& value, onnx::TensorProto* proto) {
   auto* entry = proto->add_external_data();
   entry->set_key(key);
   entry->set_value(value);
@@ -126,8 +125,7 @@ Val ModelWriter::StoredConstant(int id) {
   }
   if (stored_[id] == nullptr) {
     const std::string& name = store.name(id);
-    stored_[id] = AddInitializer(
-        store.tensor(id), UniqueName(name.empty() ? "constant" : name));
+    stored_[id] = AddInitializer(store.tensor(id), UniqueName(name.empty() ? "constant" : name));
   }
   return stored_[id];
 }
@@ -160,8 +158,7 @@ Val GraphWriter::AddInput(Type type, absl::string_view name) {
   onnx::ValueInfoProto* info = proto_->add_input();
   info->set_name(model_->UniqueName(name));
   model_->SetType(type, info);
-  Val val = model_->NewValue(
-      info->name(), type.is_symint() ? DType::kI64 : type.dtype());
+  Val val = model_->NewValue(info->name(), type.is_symint() ? DType::kI64 : type.dtype());
   val->graph = this;
   val->shared = true;
   return val;
@@ -199,19 +196,15 @@ onnx::NodeProto* GraphWriter::AddNode(absl::string_view op_type) {
 
 Val GraphWriter::AddOutput(onnx::NodeProto* node, DType dtype) {
   Val val = model_->NewValue(
-      model_->UniqueName(
-          absl::StrCat(node->name(), "_output_", node->output_size())),
-      dtype);
+      model_->UniqueName(absl::StrCat(node->name(), "_output_", node->output_size())), dtype);
   val->graph = this;
   val->node = num_nodes() - 1;
   node->add_output(val->name);
   return val;
 }
 
-std::vector<Val> GraphWriter::Ops(absl::string_view op_type,
-                                  absl::Span<const Val> inputs,
-                                  const OnnxAttrs& attrs,
-                                  const std::vector<bool>& wanted,
+std::vector<Val> GraphWriter::Ops(absl::string_view op_type, absl::Span<const Val> inputs,
+                                  const OnnxAttrs& attrs, const std::vector<bool>& wanted,
                                   std::optional<DType> output) {
   std::vector<std::optional<DType>> dtypes;
   for (Val input : inputs) {
@@ -221,8 +214,7 @@ std::vector<Val> GraphWriter::Ops(absl::string_view op_type,
   auto types = model_->schemas().Types(op_type, dtypes, num_outputs, output);
   if (!types.ok()) {
     model_->Fail(types.status());
-    return std::vector<Val>(num_outputs,
-                            model_->NewValue("", output.value_or(DType::kF32)));
+    return std::vector<Val>(num_outputs, model_->NewValue("", output.value_or(DType::kF32)));
   }
   std::vector<Val> cast(inputs.begin(), inputs.end());
   for (size_t i = 0; i < cast.size(); ++i) {
@@ -238,8 +230,7 @@ std::vector<Val> GraphWriter::Ops(absl::string_view op_type,
   for (int i = 0; i < num_outputs; ++i) {
     if (wanted[i]) {
       outputs[i] = AddOutput(node, types->raw_outputs[i]);
-    } else if (std::find(wanted.begin() + i, wanted.end(), true) !=
-               wanted.end()) {
+    } else if (std::find(wanted.begin() + i, wanted.end(), true) != wanted.end()) {
       node->add_output("");
     }
   }
@@ -249,8 +240,8 @@ std::vector<Val> GraphWriter::Ops(absl::string_view op_type,
   return outputs;
 }
 
-Val GraphWriter::Op(absl::string_view op_type, absl::Span<const Val> inputs,
-                    const OnnxAttrs& attrs, std::optional<DType> output) {
+Val GraphWriter::Op(absl::string_view op_type, absl::Span<const Val> inputs, const OnnxAttrs& attrs,
+                    std::optional<DType> output) {
   return Ops(op_type, inputs, attrs, {true}, output)[0];
 }
 
@@ -277,8 +268,7 @@ Val GraphWriter::Cast(Val val, DType dtype) {
   if (val->dtype == dtype) return val;
   onnx::NodeProto* node = AddNode("Cast");
   node->add_input(val->name);
-  *node->add_attribute() =
-      AttrProto({"to", static_cast<int64_t>(model_->DataType(dtype))});
+  *node->add_attribute() = AttrProto({"to", static_cast<int64_t>(model_->DataType(dtype))});
   return AddOutput(node, dtype);
 }
 
@@ -303,8 +293,7 @@ void GraphWriter::NameValue(Val val, const std::string& name) {
 }
 
 Val GraphWriter::Ints(absl::Span<const int64_t> values) {
-  return Tensor(HostTensor::FromInts(
-      DType::kI64, {static_cast<int64_t>(values.size())}, values));
+  return Tensor(HostTensor::FromInts(DType::kI64, {static_cast<int64_t>(values.size())}, values));
 }
 
 }  // namespace weft::onnx_export

@@ -51,8 +51,8 @@ using Val = OnnxValue*;
 // An attribute of a node; those that are graphs are added by hand.
 struct OnnxAttr {
   absl::string_view name;
-  std::variant<int64_t, double, std::string, std::vector<int64_t>,
-               std::vector<double>, std::vector<std::string>>
+  std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
+               std::vector<std::string>>
       value;
 };
 using OnnxAttrs = std::vector<OnnxAttr>;
@@ -67,13 +67,8 @@ class ModelWriter {
  public:
   // `module` is the one that is written. `max_bytes`: of all initializers that
   // are stored in the model.
-  ModelWriter(const Module& module, int opset, int64_t max_bytes,
-              onnx::GraphProto* main)
-      : module_(module),
-        opset_(opset),
-        schemas_(opset),
-        main_(main),
-        bytes_left_(max_bytes) {}
+  ModelWriter(const Module& module, int opset, int64_t max_bytes, onnx::GraphProto* main)
+      : module_(module), opset_(opset), schemas_(opset), main_(main), bytes_left_(max_bytes) {}
 
   const Module& module() const { return module_; }
   int opset() const { return opset_; }
@@ -117,8 +112,7 @@ class ModelWriter {
   absl::flat_hash_set<std::string> names_;
   absl::flat_hash_map<std::string, int> next_suffix_;
   std::vector<Val> stored_;  // By id in the module's constant store.
-  absl::flat_hash_map<uint64_t, std::vector<std::pair<HostTensor, Val>>>
-      helpers_;
+  absl::flat_hash_map<uint64_t, std::vector<std::pair<HostTensor, Val>>> helpers_;
   int64_t bytes_left_;
   std::string external_file_;
   int64_t external_bytes_ = -1;
@@ -155,16 +149,14 @@ class GraphWriter {
   void Rollback();
   int num_nodes() const { return proto_->node_size(); }
   // One output. `output`: its dtype when the inputs do not determine it.
-  Val Op(absl::string_view op_type, absl::Span<const Val> inputs,
-         const OnnxAttrs& attrs = {},
+  Val Op(absl::string_view op_type, absl::Span<const Val> inputs, const OnnxAttrs& attrs = {},
          std::optional<DType> output = std::nullopt);
   // Several outputs; those not wanted are null.
   std::vector<Val> Ops(absl::string_view op_type, absl::Span<const Val> inputs,
                        const OnnxAttrs& attrs, const std::vector<bool>& wanted,
                        std::optional<DType> output = std::nullopt);
   // As Op, but an equal node is made once.
-  Val Shared(absl::string_view op_type, absl::Span<const Val> inputs,
-             const OnnxAttrs& attrs = {});
+  Val Shared(absl::string_view op_type, absl::Span<const Val> inputs, const OnnxAttrs& attrs = {});
   Val Cast(Val val, DType dtype);
   // A node without type checks, casts and outputs, for control flow.
   onnx::NodeProto* AddNode(absl::string_view op_type);
@@ -177,9 +169,7 @@ class GraphWriter {
 
   // --- Constants.
   Val Tensor(const HostTensor& tensor) { return model_->HelperConstant(tensor); }
-  Val Scalar(DType dtype, double value) {
-    return Tensor(HostTensor::Scalar(dtype, value));
-  }
+  Val Scalar(DType dtype, double value) { return Tensor(HostTensor::Scalar(dtype, value)); }
   // i64[n]
   Val Ints(absl::Span<const int64_t> values);
   Val Ints(std::initializer_list<int64_t> values) {
@@ -187,8 +177,8 @@ class GraphWriter {
   }
 
   // --- Sizes, computed once each: export_sizes.cc.
-  Val Size(SymInt size);        // i64[1]
-  Val ScalarSize(SymInt size);  // i64[]
+  Val Size(SymInt size);                      // i64[1]
+  Val ScalarSize(SymInt size);                // i64[]
   Val Sizes(absl::Span<const SymInt> sizes);  // i64[n]
 
  private:

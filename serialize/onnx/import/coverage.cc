@@ -18,8 +18,7 @@ using Key = std::tuple<std::string, std::string, int>;
 // The versions in libonnx's schemas that a model of opset 6 or later can use.
 std::set<Key> SchemaVersions() {
   std::map<std::pair<std::string, std::string>, std::set<int>> versions;
-  for (const ::onnx::OpSchema& schema :
-       ::onnx::OpSchemaRegistry::get_all_schemas_with_history()) {
+  for (const ::onnx::OpSchema& schema : ::onnx::OpSchemaRegistry::get_all_schemas_with_history()) {
     if (schema.Deprecated()) continue;  // From this version on it is gone.
     const std::string domain = onnx_import::NormalizeDomain(schema.domain());
     versions[{domain, schema.Name()}].insert(schema.SinceVersion());
@@ -43,8 +42,7 @@ std::set<Key> SchemaVersions() {
 std::vector<OnnxOperatorSupport> OnnxCoverage() {
   std::set<Key> keys = SchemaVersions();
   std::set<Key> imported;
-  for (absl::Span<const onnx_import::OnnxOp> table :
-       onnx_import::AllTables()) {
+  for (absl::Span<const onnx_import::OnnxOp> table : onnx_import::AllTables()) {
     for (const onnx_import::OnnxOp& op : table) {
       for (int version : op.versions) {
         if (version == 0) break;
@@ -59,8 +57,7 @@ std::vector<OnnxOperatorSupport> OnnxCoverage() {
     std::tie(entry.domain, entry.op_type, entry.since_version) = key;
     entry.imported = imported.count(key) > 0;
     if (!entry.imported) {
-      entry.reason = std::string(
-          onnx_import::ReasonForAbsence(entry.domain, entry.op_type));
+      entry.reason = std::string(onnx_import::ReasonForAbsence(entry.domain, entry.op_type));
       if (entry.reason.empty()) entry.reason = "not written";
     }
     report.push_back(std::move(entry));

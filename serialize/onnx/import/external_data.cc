@@ -23,39 +23,35 @@ namespace fs = std::filesystem;
 // is asked.
 absl::Status CheckLocation(const std::string& location) {
   const auto refuse = [&](absl::string_view why) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "external data location \"", location, "\" ", why));
+    return absl::InvalidArgumentError(
+        absl::StrCat("external data location \"", location, "\" ", why));
   };
   if (location.empty()) return refuse("is empty");
   if (location.find('\0') != std::string::npos) return refuse("has a NUL byte");
-  if (location[0] == '/' || location[0] == '\\' ||
-      (location.size() > 1 && location[1] == ':')) {
+  if (location[0] == '/' || location[0] == '\\' || (location.size() > 1 && location[1] == ':')) {
     return refuse("is not relative to the model's folder");
   }
-  for (absl::string_view part :
-       absl::StrSplit(location, absl::ByAnyChar("/\\"))) {
+  for (absl::string_view part : absl::StrSplit(location, absl::ByAnyChar("/\\"))) {
     if (part == "..") return refuse("leaves the model's folder");
   }
   return absl::OkStatus();
 }
 
 // With symbolic links resolved; must lie below `folder`.
-absl::StatusOr<std::string> ResolveInside(const std::string& folder,
-                                          const std::string& location) {
+absl::StatusOr<std::string> ResolveInside(const std::string& folder, const std::string& location) {
   std::error_code error;
   const fs::path root = fs::canonical(folder, error);
   if (error) {
-    return absl::NotFoundError(
-        absl::StrCat("the model's folder ", folder, ": ", error.message()));
+    return absl::NotFoundError(absl::StrCat("the model's folder ", folder, ": ", error.message()));
   }
   const fs::path file = fs::canonical(root / location, error);
   if (error) {
-    return absl::NotFoundError(absl::StrCat("external data file \"", location,
-                                            "\": ", error.message()));
+    return absl::NotFoundError(
+        absl::StrCat("external data file \"", location, "\": ", error.message()));
   }
   if (file == root) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "external data location \"", location, "\" is the model's folder and not a file"));
+    return absl::InvalidArgumentError(absl::StrCat("external data location \"", location,
+                                                   "\" is the model's folder and not a file"));
   }
   std::string prefix = root.string();
   if (!absl::EndsWith(prefix, "/")) prefix += '/';
@@ -64,13 +60,12 @@ absl::StatusOr<std::string> ResolveInside(const std::string& folder,
         absl::StrCat("external data location \"", location, "\" is not a file, it is a folder"));
   }
   if (!absl::StartsWith(file.string(), prefix)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("external data location \"", location,
-                     "\" is a link that leaves the model's folder"));
+    return absl::InvalidArgumentError(absl::StrCat("external data location \"", location,
+                                                   "\" is a link that leaves the model's folder"));
   }
   if (!fs::is_regular_file(file, error)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "external data location \"", location, "\" is not a file"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("external data location \"", location, "\" is not a file"));
   }
   return file.string();
 }
@@ -91,11 +86,9 @@ absl::StatusOr<ExternalEntry> ReadEntry(const ::onnx::TensorProto& proto) {
     if (pair.key() == "location") {
       entry.location = pair.value();
       located = true;
-    } else if (number != nullptr &&
-               (!absl::SimpleAtoi(pair.value(), number) || *number < 0)) {
+    } else if (number != nullptr && (!absl::SimpleAtoi(pair.value(), number) || *number < 0)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("the ", pair.key(), " of its external data is \"",
-                       pair.value(), "\""));
+          absl::StrCat("the ", pair.key(), " of its external data is \"", pair.value(), "\""));
     }
   }
   if (!located) {
@@ -106,41 +99,40 @@ absl::StatusOr<ExternalEntry> ReadEntry(const ::onnx::TensorProto& proto) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<HostBuffer>> TensorLoader::OpenExternal(
-    const std::string& location, int64_t offset, int64_t length) {
+absl::StatusOr<std::shared_ptr<HostBuffer>> TensorLoader::OpenExternal(const std::string& location,
+                                                                       int64_t offset,
+                                                                       int64_t length) {
   WEFT_RETURN_IF_ERROR(CheckLocation(location));
   if (base_dir_.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "external data location \"", location,
-        "\" cannot be opened: the model was not read from a folder"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("external data location \"", location,
+                     "\" cannot be opened: the model was not read from a folder"));
   }
   WEFT_ASSIGN_OR_RETURN(const std::string path, ResolveInside(base_dir_, location));
   std::error_code error;
   const auto size = static_cast<int64_t>(fs::file_size(path, error));
   if (error) {
-    return absl::NotFoundError(absl::StrCat("external data file \"", location,
-                                            "\": ", error.message()));
+    return absl::NotFoundError(
+        absl::StrCat("external data file \"", location, "\": ", error.message()));
   }
   if (offset > size || length > size - offset) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "external data file \"", location, "\" has ", size,
-        " bytes, but the tensor is at offset ", offset, ", ", length,
-        " bytes long"));
+    return absl::InvalidArgumentError(absl::StrCat("external data file \"", location, "\" has ",
+                                                   size, " bytes, but the tensor is at offset ",
+                                                   offset, ", ", length, " bytes long"));
   }
   return HostBuffer::MapFile(path, offset, length);
 }
 
-absl::StatusOr<HostTensor> TensorLoader::LoadExternal(
-    const ::onnx::TensorProto& proto, DType dtype) {
+absl::StatusOr<HostTensor> TensorLoader::LoadExternal(const ::onnx::TensorProto& proto,
+                                                      DType dtype) {
   WEFT_ASSIGN_OR_RETURN(const ExternalEntry entry, ReadEntry(proto));
   const std::vector<int64_t> dims(proto.dims().begin(), proto.dims().end());
   const std::optional<int64_t> numel = CheckedNumel(dims);
   const int64_t want = DTypeBytes(dtype, *numel);
   if (entry.length >= 0 && entry.length != want) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("its external data has ", entry.length, " bytes, ",
-                     DTypeName(dtype), ToString(ToSymInts(dims)), " needs ",
-                     want));
+    return absl::InvalidArgumentError(absl::StrCat("its external data has ", entry.length,
+                                                   " bytes, ", DTypeName(dtype),
+                                                   ToString(ToSymInts(dims)), " needs ", want));
   }
   // Also the checks of the location of an empty tensor count.
   if (want == 0) {
@@ -148,13 +140,12 @@ absl::StatusOr<HostTensor> TensorLoader::LoadExternal(
     return HostTensor::Allocate(dtype, dims, max_bytes_);
   }
   WEFT_ASSIGN_OR_RETURN(std::shared_ptr<HostBuffer> mapped,
-                   OpenExternal(entry.location, entry.offset, want));
+                        OpenExternal(entry.location, entry.offset, want));
   const auto address = reinterpret_cast<uintptr_t>(mapped->data());
   if (dtype != DType::kBool && address % alignof(std::max_align_t) == 0) {
     return HostTensor::View(std::move(mapped), dtype, dims);
   }
-  WEFT_ASSIGN_OR_RETURN(HostTensor t,
-                   HostTensor::Allocate(dtype, dims, max_bytes_));
+  WEFT_ASSIGN_OR_RETURN(HostTensor t, HostTensor::Allocate(dtype, dims, max_bytes_));
   std::memcpy(t.raw(), mapped->data(), want);
   if (dtype == DType::kBool) {
     for (int64_t i = 0; i < want; ++i) t.raw()[i] = t.raw()[i] != 0;

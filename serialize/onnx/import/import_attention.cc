@@ -26,8 +26,7 @@ namespace {
 Value* UnpackHeads(NodeContext& c, Value* v, int64_t heads) {
   if (v == nullptr) return nullptr;
   const Type t = v->type();
-  return Reshape(c, v,
-                 {t.dim(0), t.dim(1), SymInt(heads), FloorDiv(t.dim(2), heads)});
+  return Reshape(c, v, {t.dim(0), t.dim(1), SymInt(heads), FloorDiv(t.dim(2), heads)});
 }
 
 // Q, K, V as [batch, heads, sequence, size], with the past before K and V.
@@ -50,10 +49,8 @@ absl::Status CheckInputs(NodeContext& c) {
   WEFT_RETURN_IF_ERROR(c.status());
   const int rank = c.rank(0);
   if ((rank != 3 && rank != 4) || c.rank(1) != rank || c.rank(2) != rank) {
-    return c.Fail(absl::StrCat("Q, K and V must all be of rank 3 or 4, not ",
-                               c.type(0).ToString(), ", ",
-                               c.type(1).ToString(), ", ",
-                               c.type(2).ToString()));
+    return c.Fail(absl::StrCat("Q, K and V must all be of rank 3 or 4, not ", c.type(0).ToString(),
+                               ", ", c.type(1).ToString(), ", ", c.type(2).ToString()));
   }
   if (c.has_input(4) != c.has_input(5)) {
     return c.Fail("past_key and past_value come together or not at all");
@@ -95,8 +92,7 @@ absl::StatusOr<Inputs> ReadInputs(NodeContext& c) {
   if (c.has_input(4)) {
     in.past = c.type(4).dim(2);
     in.k = c.b().Op(ops::cat, {c.in(4), in.k}, {{"dim", 2}});
-    in.v = c.b().Op(ops::cat, {Convert(c, c.in(5), c.dtype(0)), in.v},
-                    {{"dim", 2}});
+    in.v = c.b().Op(ops::cat, {Convert(c, c.in(5), c.dtype(0)), in.v}, {{"dim", 2}});
   }
   in.mask = c.opt(3);
   in.lengths = c.opt(6);
@@ -111,23 +107,19 @@ Value* Both(NodeContext& c, Value* a, Value* b) {
 }
 
 // The positions of keys, [kv_length].
-Value* KeyPositions(NodeContext& c, const Inputs& in) {
-  return Iota(c, in.kv_length());
-}
+Value* KeyPositions(NodeContext& c, const Inputs& in) { return Iota(c, in.kv_length()); }
 
 // The positions of queries among the keys: [q_length, 1], or, where they differ
 // in the batch, [batch, 1, q_length, 1].
 Value* QueryPositions(NodeContext& c, const Inputs& in) {
   const SymInt n = in.q_length();
   if (in.lengths == nullptr) {
-    Value* v = c.Op(ops::arange, {},
-                    {{"start", in.past}, {"end", in.past + n}});
+    Value* v = c.Op(ops::arange, {}, {{"start", in.past}, {"end", in.past + n}});
     return Reshape(c, v, {n, SymInt(1)});
   }
   Value* v = c.Op(ops::arange, {}, {{"start", 0 - n}, {"end", 0}});
   const SymInt batch = in.lengths->type().dim(0);
-  Value* lengths = Reshape(c, in.lengths,
-                           {batch, SymInt(1), SymInt(1), SymInt(1)});
+  Value* lengths = Reshape(c, in.lengths, {batch, SymInt(1), SymInt(1), SymInt(1)});
   return c.Op(ops::add, {Reshape(c, v, {n, SymInt(1)}), lengths});
 }
 
@@ -137,8 +129,7 @@ int64_t WindowSize(NodeContext& c, absl::string_view name) {
 }
 
 bool HasWindow(NodeContext& c) {
-  return WindowSize(c, "left_window_size") >= 0 ||
-         WindowSize(c, "right_window_size") >= 0;
+  return WindowSize(c, "left_window_size") >= 0 || WindowSize(c, "right_window_size") >= 0;
 }
 
 // What of the keys each query may see, by position alone; null: all.
@@ -147,8 +138,8 @@ Value* VisibleKeys(NodeContext& c, const Inputs& in, bool is_causal) {
   const int64_t right = WindowSize(c, "right_window_size");
   Value* visible = nullptr;
   if (in.lengths != nullptr) {
-    Value* lengths = Reshape(c, in.lengths,
-        {in.lengths->type().dim(0), SymInt(1), SymInt(1), SymInt(1)});
+    Value* lengths =
+        Reshape(c, in.lengths, {in.lengths->type().dim(0), SymInt(1), SymInt(1), SymInt(1)});
     visible = c.Op(ops::lt, {KeyPositions(c, in), lengths});
   }
   if (!is_causal && left < 0 && right < 0) return visible;
@@ -181,8 +172,7 @@ Value* FullMask(NodeContext& c, const Inputs& in) {
   if (missing.Is(0)) return mask;
   std::vector<SymInt> pad(2 * rank, SymInt(0));
   pad[2 * rank - 1] = missing;
-  Value* fill = is_bool ? ScalarOf(c, DType::kBool, 0)
-                        : MinusInfinity(c, in.dtype());
+  Value* fill = is_bool ? ScalarOf(c, DType::kBool, 0) : MinusInfinity(c, in.dtype());
   return c.Op(ops::pad, {mask, fill}, {{"pad", pad}});
 }
 
@@ -218,8 +208,7 @@ struct Steps {
   int64_t output_mode = 0;
 };
 
-Value* Softmax(NodeContext& c, const Steps& steps, Value* scores,
-               Value* mask) {
+Value* Softmax(NodeContext& c, const Steps& steps, Value* scores, Value* mask) {
   Value* p = Convert(c, scores, steps.softmax);
   p = c.Op(ops::softmax, {p}, {{"dim", -1}});
   p = Convert(c, p, scores->type().dtype());
@@ -227,20 +216,16 @@ Value* Softmax(NodeContext& c, const Steps& steps, Value* scores,
 }
 
 // The result, and in `shown` the matrix that output_mode names.
-Value* Attend(NodeContext& c, const Inputs& in, const Steps& steps, Value* mask,
-              Value** shown) {
+Value* Attend(NodeContext& c, const Inputs& in, const Steps& steps, Value* mask, Value** shown) {
   const SymInt heads = in.q->type().dim(1);
   const double root = std::sqrt(*steps.scale);
   Value* k = RepeatHeads(c, in.k, heads);
-  Value* scores =
-      c.Op(ops::matmul, {WithScalar(c, ops::mul, in.q, root),
-                         WithScalar(c, ops::mul,
-                                    Permute(c, k, {0, 1, 3, 2}), root)});
+  Value* scores = c.Op(ops::matmul, {WithScalar(c, ops::mul, in.q, root),
+                                     WithScalar(c, ops::mul, Permute(c, k, {0, 1, 3, 2}), root)});
   std::vector<Value*> stages = {scores};
   if (steps.softcap != 0) {
     scores = WithScalar(c, ops::div, scores, steps.softcap);
-    scores = WithScalar(c, ops::mul, c.Op(ops::tanh, {scores}),
-                        steps.softcap);
+    scores = WithScalar(c, ops::mul, c.Op(ops::tanh, {scores}), steps.softcap);
   }
   stages.push_back(scores);
   if (mask != nullptr && mask->type().dtype() == DType::kBool) {
@@ -267,13 +252,11 @@ absl::StatusOr<Steps> ReadSteps(NodeContext& c, const Inputs& in) {
     steps.scale = 1 / std::sqrt(static_cast<double>(size.value()));
   }
   steps.softcap = c.Float("softcap", 0);
-  steps.softmax = c.Int("softmax_precision", 0) == 0
-                      ? in.dtype()
-                      : c.Dtype("softmax_precision", in.dtype());
+  steps.softmax =
+      c.Int("softmax_precision", 0) == 0 ? in.dtype() : c.Dtype("softmax_precision", in.dtype());
   steps.output_mode = c.Int("qk_matmul_output_mode", 0);
   if (steps.output_mode < 0 || steps.output_mode > 3) {
-    return c.Fail(absl::StrCat("unknown qk_matmul_output_mode ",
-                               steps.output_mode));
+    return c.Fail(absl::StrCat("unknown qk_matmul_output_mode ", steps.output_mode));
   }
   return steps;
 }
@@ -284,25 +267,24 @@ bool FusedSaysTheSame(const Inputs& in, const Steps& steps) {
          (steps.softmax == DType::kF32 && DTypeBits(in.dtype()) <= 32);
 }
 
-absl::StatusOr<Value*> AttendFused(NodeContext& c, const Inputs& in,
-                                   const Steps& steps, bool is_causal) {
+absl::StatusOr<Value*> AttendFused(NodeContext& c, const Inputs& in, const Steps& steps,
+                                   bool is_causal) {
   // Without anything else the op makes the causal mask itself.
-  const bool plain = is_causal && in.mask == nullptr && in.lengths == nullptr &&
-                     in.past.Is(0) && !HasWindow(c);
+  const bool plain =
+      is_causal && in.mask == nullptr && in.lengths == nullptr && in.past.Is(0) && !HasWindow(c);
   Value* mask = plain ? nullptr : CombinedMask(c, in, is_causal);
   WEFT_RETURN_IF_ERROR(c.status());
   AttrValue scale;
   if (steps.scale.has_value()) scale = *steps.scale;
-  return c.Op(
-      ops::scaled_dot_product_attention, {in.q, in.k, in.v, mask},
-      {{"is_causal", plain},
-       {"scale", scale},
-       {"softcap", steps.softcap},
-       {"enable_gqa", in.q->type().dim(1) != in.k->type().dim(1)}});
+  return c.Op(ops::scaled_dot_product_attention, {in.q, in.k, in.v, mask},
+              {{"is_causal", plain},
+               {"scale", scale},
+               {"softcap", steps.softcap},
+               {"enable_gqa", in.q->type().dim(1) != in.k->type().dim(1)}});
 }
 
-absl::StatusOr<Value*> AttendInSteps(NodeContext& c, const Inputs& in,
-                                     const Steps& steps, bool is_causal) {
+absl::StatusOr<Value*> AttendInSteps(NodeContext& c, const Inputs& in, const Steps& steps,
+                                     bool is_causal) {
   if (!steps.scale.has_value()) {
     return c.Unsupported("the size of heads must be known when compiling");
   }
@@ -320,14 +302,12 @@ absl::Status Attention(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const Steps steps, ReadSteps(c, in));
   const bool is_causal = c.Bool("is_causal", false);
   const bool fused = !c.wants_output(3) && FusedSaysTheSame(in, steps);
-  WEFT_ASSIGN_OR_RETURN(Value* y,
-                        fused ? AttendFused(c, in, steps, is_causal)
-                              : AttendInSteps(c, in, steps, is_causal));
+  WEFT_ASSIGN_OR_RETURN(Value * y, fused ? AttendFused(c, in, steps, is_causal)
+                                         : AttendInSteps(c, in, steps, is_causal));
   WEFT_RETURN_IF_ERROR(c.status());
   if (in.packed) {
     const Type t = y->type();
-    y = Reshape(c, Permute(c, y, {0, 2, 1, 3}),
-                {t.dim(0), t.dim(2), t.dim(1) * t.dim(3)});
+    y = Reshape(c, Permute(c, y, {0, 2, 1, 3}), {t.dim(0), t.dim(2), t.dim(1) * t.dim(3)});
   }
   c.SetOutput(0, y);
   c.SetOutput(1, in.k);

@@ -19,8 +19,7 @@ Value* SecondOperand(NodeContext& c) {
   if (!broadcast || !has_axis || !c.ok()) return b;
   const int trailing = c.rank(0) - c.rank(1) - static_cast<int>(axis);
   if (axis < 0 || trailing < 0) {
-    c.Record(absl::StrCat("axis ", axis, " does not fit ",
-                          c.type(0).ToString(), " and ",
+    c.Record(absl::StrCat("axis ", axis, " does not fit ", c.type(0).ToString(), " and ",
                           c.type(1).ToString()));
     return nullptr;
   }
@@ -54,10 +53,8 @@ absl::Status Pow(NodeContext& c) {
   WEFT_RETURN_IF_ERROR(c.status());
   const DType result = c.dtype(0);
   const DType other = c.dtype(1);
-  const DType computed =
-      IsIntegral(result) && IsFloat(other) ? DType::kF64 : result;
-  Value* power = c.Op(ops::pow, {Convert(c, base, computed),
-                                 Convert(c, exponent, computed)});
+  const DType computed = IsIntegral(result) && IsFloat(other) ? DType::kF64 : result;
+  Value* power = c.Op(ops::pow, {Convert(c, base, computed), Convert(c, exponent, computed)});
   c.SetOutput(0, Convert(c, power, result));
   return c.status();
 }
@@ -75,11 +72,10 @@ absl::Status Mod(NodeContext& c) {
 absl::Status BitShift(NodeContext& c) {
   const std::string direction = c.Str("direction", "");
   if (direction != "LEFT" && direction != "RIGHT") {
-    return c.Fail(absl::StrCat("attribute \"direction\" is \"", direction,
-                               "\", not LEFT or RIGHT"));
+    return c.Fail(
+        absl::StrCat("attribute \"direction\" is \"", direction, "\", not LEFT or RIGHT"));
   }
-  const OpDef& op = direction == "LEFT" ? ops::bitwise_left_shift
-                                        : ops::bitwise_right_shift;
+  const OpDef& op = direction == "LEFT" ? ops::bitwise_left_shift : ops::bitwise_right_shift;
   c.SetOutput(0, c.Op(op, {c.in(0), c.in(1)}));
   return c.status();
 }

@@ -69,8 +69,7 @@ class OperatorCheck {
     return it->second;
   }
 
-  std::string Title(const NodeProto& node, const std::string& domain,
-                    int opset) {
+  std::string Title(const NodeProto& node, const std::string& domain, int opset) {
     const std::string name = OperatorName(node);
     if (opset == 0) {
       return absl::StrCat(name, " (no opset of its domain is imported)");
@@ -83,26 +82,23 @@ class OperatorCheck {
     return name;
   }
 
-  void Add(const std::string& title, const NodeProto& node,
-           const FunctionProto* function) {
+  void Add(const std::string& title, const NodeProto& node, const FunctionProto* function) {
     auto [it, inserted] = index_.emplace(title, missing_.size());
     if (inserted) missing_.push_back({title, {}, 0});
     Missing& missing = missing_[it->second];
     ++missing.count;
     if (missing.nodes.size() == kMaxNodesShown) return;
     missing.nodes.push_back(absl::StrCat(
-        "'", function == nullptr ? "" : absl::StrCat(function->name(), "/"),
-        NodeName(node), "'"));
+        "'", function == nullptr ? "" : absl::StrCat(function->name(), "/"), NodeName(node), "'"));
   }
 
   absl::Status Report() const {
     if (missing_.empty()) return absl::OkStatus();
-    std::string text = absl::StrCat(
-        missing_.size(), missing_.size() == 1 ? " operator" : " operators",
-        " of the model cannot be imported:");
+    std::string text =
+        absl::StrCat(missing_.size(), missing_.size() == 1 ? " operator" : " operators",
+                     " of the model cannot be imported:");
     for (const Missing& missing : missing_) {
-      absl::StrAppend(&text, "\n  ", missing.title, ": ",
-                      missing.count == 1 ? "node " : "nodes ");
+      absl::StrAppend(&text, "\n  ", missing.title, ": ", missing.count == 1 ? "node " : "nodes ");
       for (size_t i = 0; i < missing.nodes.size(); ++i) {
         absl::StrAppend(&text, i == 0 ? "" : ", ", missing.nodes[i]);
       }
@@ -124,8 +120,7 @@ class OperatorCheck {
 
 }  // namespace
 
-absl::Status CheckOperators(const ::onnx::ModelProto& model,
-                            const Opsets& opsets,
+absl::Status CheckOperators(const ::onnx::ModelProto& model, const Opsets& opsets,
                             const FunctionTable& functions) {
   return OperatorCheck(opsets, functions).Run(model.graph());
 }

@@ -8,28 +8,25 @@
 namespace weft::onnx_import {
 
 absl::Status NodeContext::MustKnow(int i) {
-  return Fail(absl::StrCat(
-      InputText(i),
-      " must be known when compiling; pass the value of the graph input that "
-      "it comes from"));
+  return Fail(absl::StrCat(InputText(i),
+                           " must be known when compiling; pass the value of the graph input that "
+                           "it comes from"));
 }
 
 std::optional<std::vector<SymInt>> NodeContext::SymbolicInts(int i) {
   Value* v = in(i);
-  if (v == nullptr || !(IsInt(v->type().dtype()) ||
-                        v->type().dtype() == DType::kBool)) {
+  if (v == nullptr || !(IsInt(v->type().dtype()) || v->type().dtype() == DType::kBool)) {
     return std::nullopt;
   }
   return importer_->KnownInts(v);
 }
 
-absl::StatusOr<std::optional<std::vector<SymInt>>>
-NodeContext::KnownOrGivenInts(int i) {
+absl::StatusOr<std::optional<std::vector<SymInt>>> NodeContext::KnownOrGivenInts(int i) {
   Value* v = in(i);
   if (v == nullptr) return status();
   if (!IsInt(v->type().dtype())) {
-    return Fail(absl::StrCat(InputText(i), " is ", v->type().ToString(),
-                             ", not an integer tensor"));
+    return Fail(
+        absl::StrCat(InputText(i), " is ", v->type().ToString(), ", not an integer tensor"));
   }
   auto known = importer_->KnownInts(v);
   if (known) return known;
@@ -48,16 +45,13 @@ absl::StatusOr<std::vector<SymInt>> NodeContext::RequireInts(int i) {
 absl::StatusOr<std::vector<int64_t>> NodeContext::RequireConstantInts(int i) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> values, RequireInts(i));
   if (auto constants = AllConstant(values)) return *std::move(constants);
-  return Fail(absl::StrCat(InputText(i), " is ", ToString(values),
-                           ", but must be constant"));
+  return Fail(absl::StrCat(InputText(i), " is ", ToString(values), ", but must be constant"));
 }
 
 absl::StatusOr<int64_t> NodeContext::RequireConstantInt(int i) {
-  WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> values,
-                        RequireConstantInts(i));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> values, RequireConstantInts(i));
   if (values.size() == 1) return values[0];
-  return Fail(absl::StrCat(InputText(i), " has ", values.size(),
-                           " elements instead of one"));
+  return Fail(absl::StrCat(InputText(i), " has ", values.size(), " elements instead of one"));
 }
 
 absl::StatusOr<HostTensor> NodeContext::RequireConstant(int i) {
@@ -78,11 +72,9 @@ absl::StatusOr<std::vector<double>> NodeContext::RequireConstantFloats(int i) {
 }
 
 absl::StatusOr<double> NodeContext::RequireConstantFloat(int i) {
-  WEFT_ASSIGN_OR_RETURN(const std::vector<double> values,
-                        RequireConstantFloats(i));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<double> values, RequireConstantFloats(i));
   if (values.size() == 1) return values[0];
-  return Fail(absl::StrCat(InputText(i), " has ", values.size(),
-                           " elements instead of one"));
+  return Fail(absl::StrCat(InputText(i), " has ", values.size(), " elements instead of one"));
 }
 
 std::optional<HostTensor> NodeContext::ConstantTensor(int i) {
@@ -97,21 +89,18 @@ absl::Status NodeContext::CheckLengthKnown(int i) {
   const Type type = v->type();
   if (type.rank() <= 1 && type.is_static()) return absl::OkStatus();
   // The number of elements decides the rank of the result.
-  return Fail(absl::StrCat("the length of ", InputText(i),
-                           " must be known when compiling; it is ",
+  return Fail(absl::StrCat("the length of ", InputText(i), " must be known when compiling; it is ",
                            type.ToString()));
 }
 
-absl::StatusOr<std::vector<SymInt>> NodeContext::SizesFromTensor(int i,
-                                                                 bool sizes) {
+absl::StatusOr<std::vector<SymInt>> NodeContext::SizesFromTensor(int i, bool sizes) {
   WEFT_ASSIGN_OR_RETURN(auto known, KnownOrGivenInts(i));
   if (known) return *std::move(known);
   WEFT_RETURN_IF_ERROR(CheckLengthKnown(i));
   return SizesFromValue(in(i), sizes);
 }
 
-absl::StatusOr<std::vector<SymInt>> NodeContext::SizesFromValue(Value* v,
-                                                                bool sizes) {
+absl::StatusOr<std::vector<SymInt>> NodeContext::SizesFromValue(Value* v, bool sizes) {
   if (v == nullptr) return status();
   const Type type = v->type();
   if (!IsInt(type.dtype()) || type.rank() > 1 || !type.is_static()) {

@@ -47,8 +47,7 @@ Type TypeOf(const Value* v);
 
 class NodeContext {
  public:
-  NodeContext(ModelImporter* importer, Scope* scope,
-              const ::onnx::NodeProto& node, int opset);
+  NodeContext(ModelImporter* importer, Scope* scope, const ::onnx::NodeProto& node, int opset);
 
   // --- The node.
   const std::string& op_type() const { return node_.op_type(); }
@@ -89,9 +88,7 @@ class NodeContext {
 
   // --- Inputs.
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
-  bool has_input(int i) const {
-    return i < num_inputs() && inputs_[i] != nullptr;
-  }
+  bool has_input(int i) const { return i < num_inputs() && inputs_[i] != nullptr; }
   // Required: absence is an error.
   Value* in(int i);
   // Optional: null when absent.
@@ -131,17 +128,13 @@ class NodeContext {
   // those known (or given) as they are, else one `item` for each, an unbacked
   // symbol. The length of the tensor must be known. `sizes`: the symbols are
   // sizes, not negative.
-  absl::StatusOr<std::vector<SymInt>> SizesFromTensor(int i,
-                                                      bool sizes = true);
-  absl::StatusOr<std::vector<SymInt>> SizesFromValue(Value* v,
-                                                     bool sizes = true);
+  absl::StatusOr<std::vector<SymInt>> SizesFromTensor(int i, bool sizes = true);
+  absl::StatusOr<std::vector<SymInt>> SizesFromValue(Value* v, bool sizes = true);
 
   // --- Outputs.
   int num_outputs() const { return node_.output_size(); }
   // Whether the node names output `i`.
-  bool wants_output(int i) const {
-    return i < node_.output_size() && !node_.output(i).empty();
-  }
+  bool wants_output(int i) const { return i < node_.output_size() && !node_.output(i).empty(); }
   // Outputs that the node does not name are dropped; null is ignored when
   // there was an error.
   void SetOutput(int i, Value* v);
@@ -158,8 +151,7 @@ class NodeContext {
   // `axis` in [-rank, rank) (`inclusive`: [-rank, rank]) to a dim; a negative
   // one counts from the end.
   absl::StatusOr<int> Axis(int64_t axis, int rank, bool inclusive = false);
-  absl::StatusOr<std::vector<int64_t>> Axes(absl::Span<const int64_t> axes,
-                                            int rank);
+  absl::StatusOr<std::vector<int64_t>> Axes(absl::Span<const int64_t> axes, int rank);
 
   // --- For control flow.
   ModelImporter* importer() const { return importer_; }
@@ -172,8 +164,7 @@ class NodeContext {
   // Marks the attribute as read; null when it is absent.
   const ::onnx::AttributeProto* Find(absl::string_view name);
   // Null, and an error, when it has another type.
-  const ::onnx::AttributeProto* Find(absl::string_view name,
-                                     AttributeType type);
+  const ::onnx::AttributeProto* Find(absl::string_view name, AttributeType type);
   absl::Status MustKnow(int i);
   // After the import function: its errors, and what it left undone.
   absl::Status Finish(absl::Status returned);

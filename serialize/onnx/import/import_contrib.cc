@@ -25,8 +25,7 @@ absl::Status FastGelu(NodeContext& c) {
 }
 
 absl::Status QuickGelu(NodeContext& c) {
-  c.SetOutput(0, c.Op(ops::swish, {c.in(0)},
-                      {{"alpha", c.Float("alpha", 1.702)}}));
+  c.SetOutput(0, c.Op(ops::swish, {c.in(0)}, {{"alpha", c.Float("alpha", 1.702)}}));
   return c.status();
 }
 

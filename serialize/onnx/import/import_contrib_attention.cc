@@ -51,8 +51,8 @@ absl::StatusOr<std::vector<SymInt>> HiddenSizes(NodeContext& c) {
     fits = all.Is(given[0] + given[1] + given[2]);
   }
   if (fits) return ToSymInts(given);
-  return c.Fail(absl::StrCat("qkv_hidden_sizes do not divide ", c.InputText(1),
-                             ", ", c.type(1).ToString()));
+  return c.Fail(
+      absl::StrCat("qkv_hidden_sizes do not divide ", c.InputText(1), ", ", c.type(1).ToString()));
 }
 
 absl::Status CheckInputs(NodeContext& c, int64_t heads) {
@@ -60,9 +60,8 @@ absl::Status CheckInputs(NodeContext& c, int64_t heads) {
   WEFT_RETURN_IF_ERROR(c.status());
   if (heads < 1) return c.Fail("num_heads must be positive");
   if (c.rank(0) != 3 || c.rank(1) != 2) {
-    return c.Fail(absl::StrCat("input and weights must be of ranks 3 and 2, ",
-                               "not ", c.type(0).ToString(), " and ",
-                               c.type(1).ToString()));
+    return c.Fail(absl::StrCat("input and weights must be of ranks 3 and 2, ", "not ",
+                               c.type(0).ToString(), " and ", c.type(1).ToString()));
   }
   if (c.has_input(4) && c.rank(4) != 5) {
     return c.Fail(absl::StrCat(c.InputText(4), " must be of rank 5"));
@@ -74,8 +73,7 @@ absl::Status CheckInputs(NodeContext& c, int64_t heads) {
 Value* WithPast(NodeContext& c, int64_t i, Value* v) {
   if (!c.has_input(4) || v == nullptr) return v;
   const std::vector<SymInt> dims = Dims(c.in(4));
-  Value* past = Reshape(c, Slice(c, c.in(4), 0, i, i + 1),
-                        absl::MakeConstSpan(dims).subspan(1));
+  Value* past = Reshape(c, Slice(c, c.in(4), 0, i, i + 1), absl::MakeConstSpan(dims).subspan(1));
   return c.b().Op(ops::cat, {past, v}, {{"dim", 2}});
 }
 
@@ -93,8 +91,7 @@ absl::StatusOr<Inputs> ReadInputs(NodeContext& c) {
   std::vector<Value*> parts;
   for (const SymInt& size : sizes) {
     Value* v = Slice(c, all, 2, start, start + size);
-    v = Reshape(c, v,
-                {in.batch, in.length, SymInt(heads), FloorDiv(size, heads)});
+    v = Reshape(c, v, {in.batch, in.length, SymInt(heads), FloorDiv(size, heads)});
     parts.push_back(Permute(c, v, {0, 2, 1, 3}));
     start = start + size;
   }
@@ -124,9 +121,8 @@ absl::StatusOr<Value*> KeysInBounds(NodeContext& c, const Inputs& in) {
     Value* started = c.Op(ops::ge, {key, Bounds(c, in, 1)});
     return c.Op(ops::logical_and, {seen, started});
   }
-  return c.Unsupported(absl::StrCat(c.InputText(3), " of ",
-                                    c.type(3).ToString(), " for a batch of ",
-                                    in.batch.ToString()));
+  return c.Unsupported(absl::StrCat(c.InputText(3), " of ", c.type(3).ToString(),
+                                    " for a batch of ", in.batch.ToString()));
 }
 
 // mask_index as bool that broadcasts to [batch, heads, length, total]; null
@@ -148,8 +144,7 @@ absl::StatusOr<Value*> SeenKeys(NodeContext& c, const Inputs& in) {
 
 // Every key up to the query's own place, [length, total].
 Value* PastKeys(NodeContext& c, const Inputs& in) {
-  Value* query =
-      c.Op(ops::arange, {}, {{"start", in.past}, {"end", in.total()}});
+  Value* query = c.Op(ops::arange, {}, {{"start", in.past}, {"end", in.total()}});
   return c.Op(ops::le, {Iota(c, in.total()), Unsqueeze(c, query, {1})});
 }
 
@@ -161,8 +156,7 @@ absl::StatusOr<Value*> Bias(NodeContext& c, const Inputs& in) {
   WEFT_ASSIGN_OR_RETURN(Value * seen, SeenKeys(c, in));
   Value* bias = c.opt(5);
   if (seen != nullptr) {
-    Value* numbers = c.Op(
-        ops::where, {seen, ScalarOf(c, dtype, 0), ScalarOf(c, dtype, filter)});
+    Value* numbers = c.Op(ops::where, {seen, ScalarOf(c, dtype, 0), ScalarOf(c, dtype, filter)});
     bias = bias == nullptr ? numbers : c.Op(ops::add, {numbers, bias});
   }
   return bias;
@@ -179,8 +173,7 @@ absl::Status Attention(NodeContext& c) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     is_causal = false;
     if (bias == nullptr) bias = ScalarOf(c, c.dtype(0), 0);
-    bias = c.Op(ops::where,
-                {PastKeys(c, in), bias, ScalarOf(c, c.dtype(0), -kInfinity)});
+    bias = c.Op(ops::where, {PastKeys(c, in), bias, ScalarOf(c, c.dtype(0), -kInfinity)});
   }
   AttrValue scale;  // By default, and for 0, the op's own.
   if (const double given = c.Float("scale", 0); given != 0) scale = given;
@@ -188,12 +181,11 @@ absl::Status Attention(NodeContext& c) {
                   {{"is_causal", is_causal}, {"scale", scale}});
   WEFT_RETURN_IF_ERROR(c.status());
   const Type t = y->type();
-  c.SetOutput(0, Reshape(c, Permute(c, y, {0, 2, 1, 3}),
-                         {t.dim(0), t.dim(2), t.dim(1) * t.dim(3)}));
+  c.SetOutput(0,
+              Reshape(c, Permute(c, y, {0, 2, 1, 3}), {t.dim(0), t.dim(2), t.dim(1) * t.dim(3)}));
   if (c.wants_output(1)) {
-    c.SetOutput(1, c.b().Op(ops::cat,
-                            {Unsqueeze(c, in.k, {0}), Unsqueeze(c, in.v, {0})},
-                            {{"dim", 0}}));
+    c.SetOutput(
+        1, c.b().Op(ops::cat, {Unsqueeze(c, in.k, {0}), Unsqueeze(c, in.v, {0})}, {{"dim", 0}}));
   }
   return c.status();
 }

@@ -35,15 +35,12 @@ absl::StatusOr<Packing> ReadPacking(NodeContext& c) {
   if (p.bits != 2 && p.bits != 4 && p.bits != 8) {
     return c.Unsupported(absl::StrCat("bits must be 2, 4 or 8, got ", p.bits));
   }
-  if (p.block_size < 16 || p.block_size > kMaxSize ||
-      (p.block_size & (p.block_size - 1)) != 0) {
+  if (p.block_size < 16 || p.block_size > kMaxSize || (p.block_size & (p.block_size - 1)) != 0) {
     return c.Fail(
-        absl::StrCat("block_size must be a power of two of at least 16, got ",
-                     p.block_size));
+        absl::StrCat("block_size must be a power of two of at least 16, got ", p.block_size));
   }
   if (p.k < 1 || p.k > kMaxSize || p.n < 1 || p.n > kMaxSize) {
-    return c.Fail(
-        absl::StrCat("K and N must be sizes, got ", p.k, " and ", p.n));
+    return c.Fail(absl::StrCat("K and N must be sizes, got ", p.k, " and ", p.n));
   }
   p.blocks = (p.k + p.block_size - 1) / p.block_size;
   p.bytes = p.block_size * p.bits / 8;
@@ -66,8 +63,7 @@ Value* Unpack(NodeContext& c, Value* v, int64_t bits) {
 // The zero points as packed integers, u8[N, blocks]; the middle without any.
 Value* PackedZeroPoints(NodeContext& c, const Packing& p) {
   if (!c.has_input(3)) {
-    Value* middle =
-        ScalarOf(c, DType::kU8, static_cast<double>(1 << (p.bits - 1)));
+    Value* middle = ScalarOf(c, DType::kU8, static_cast<double>(1 << (p.bits - 1)));
     return Expand(c, middle, {SymInt(p.n), SymInt(p.blocks)});
   }
   const int64_t bytes = (p.blocks * p.bits + 7) / 8;
@@ -85,8 +81,7 @@ Value* Weights(NodeContext& c, const Packing& p) {
   if (c.has_input(3) && IsFloat(c.dtype(3))) {
     const std::vector<SymInt> per_block = {n, SymInt(p.blocks), SymInt(1)};
     v = Reshape(c, v, {n, SymInt(p.blocks), SymInt(p.block_size)});
-    v = c.Op(ops::sub, {Convert(c, v, dtype),
-                        Reshape(c, Convert(c, c.in(3), dtype), per_block)});
+    v = c.Op(ops::sub, {Convert(c, v, dtype), Reshape(c, Convert(c, c.in(3), dtype), per_block)});
     v = c.Op(ops::mul, {v, Reshape(c, Convert(c, scale, dtype), per_block)});
     v = Reshape(c, v, {n, SymInt(p.blocks * p.block_size)});
   } else {
@@ -107,8 +102,7 @@ absl::Status MatMulNBits(NodeContext& c) {
   const DType packed = c.dtype(1);
   WEFT_RETURN_IF_ERROR(c.status());
   if (packed != DType::kU8) {
-    return c.Unsupported(
-        absl::StrCat("weights packed into ", DTypeName(packed)));
+    return c.Unsupported(absl::StrCat("weights packed into ", DTypeName(packed)));
   }
   Value* w = Weights(c, p);
   WEFT_RETURN_IF_ERROR(c.status());

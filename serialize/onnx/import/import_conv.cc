@@ -22,42 +22,37 @@ absl::StatusOr<std::vector<SymInt>> KernelOf(NodeContext& c, Value* w) {
   for (size_t i = 0; i < kernel.size(); ++i) {
     if (shape[i] == -1) continue;
     if (kernel[i].is_constant() && !kernel[i].Is(shape[i])) {
-      return c.Fail(absl::StrCat("kernel_shape is not that of the weight, ",
-                                 w->type().ToString()));
+      return c.Fail(absl::StrCat("kernel_shape is not that of the weight, ", w->type().ToString()));
     }
   }
   return kernel;
 }
 
 absl::Status Conv(NodeContext& c) {
-  WEFT_ASSIGN_OR_RETURN(Value* const y,
-                        Convolve(c, c.in(0), c.in(1), c.opt(2)));
+  WEFT_ASSIGN_OR_RETURN(Value* const y, Convolve(c, c.in(0), c.in(1), c.opt(2)));
   c.SetOutput(0, y);
   return c.status();
 }
 
 // Pads such that the result has the sizes `want`. What a negative total would
 // crop stands at the end of the result instead, as zeros.
-std::vector<SymInt> PaddingFor(absl::Span<const SymInt> want,
-                               absl::Span<const SymInt> in, const Window& w,
-                               absl::Span<const int64_t> output_padding) {
+std::vector<SymInt> PaddingFor(absl::Span<const SymInt> want, absl::Span<const SymInt> in,
+                               const Window& w, absl::Span<const int64_t> output_padding) {
   const size_t n = in.size();
   std::vector<SymInt> padding(2 * n);
   for (size_t i = 0; i < n; ++i) {
     const SymInt extent = (w.kernel[i] - 1) * w.dilation[i] + 1;
-    const SymInt total = (in[i] - 1) * w.stride[i] + output_padding[i] +
-                         extent - want[i];
+    const SymInt total = (in[i] - 1) * w.stride[i] + output_padding[i] + extent - want[i];
     const SymInt positive = Max(total, 0);
-    padding[i] = w.auto_pad == AutoPad::kSameUpper ? FloorDiv(positive, 2)
-                                                   : CeilDiv(positive, 2);
+    padding[i] = w.auto_pad == AutoPad::kSameUpper ? FloorDiv(positive, 2) : CeilDiv(positive, 2);
     padding[n + i] = total - padding[i];
   }
   return padding;
 }
 
-absl::StatusOr<std::vector<SymInt>> TransposedPadding(
-    NodeContext& c, absl::Span<const SymInt> in, const Window& w,
-    absl::Span<const int64_t> output_padding) {
+absl::StatusOr<std::vector<SymInt>> TransposedPadding(NodeContext& c, absl::Span<const SymInt> in,
+                                                      const Window& w,
+                                                      absl::Span<const int64_t> output_padding) {
   const size_t n = in.size();
   std::vector<int64_t> shape = c.Ints("output_shape");
   std::vector<SymInt> want;
@@ -65,12 +60,10 @@ absl::StatusOr<std::vector<SymInt>> TransposedPadding(
     // Some exporters list the batch and the channels too.
     if (shape.size() == n + 2) shape.erase(shape.begin(), shape.begin() + 2);
     if (shape.size() != n) {
-      return c.Fail(absl::StrCat("output_shape has ", shape.size(),
-                                 " entries instead of ", n));
+      return c.Fail(absl::StrCat("output_shape has ", shape.size(), " entries instead of ", n));
     }
     want = ToSymInts(shape);
-  } else if (w.auto_pad == AutoPad::kSameUpper ||
-             w.auto_pad == AutoPad::kSameLower) {
+  } else if (w.auto_pad == AutoPad::kSameUpper || w.auto_pad == AutoPad::kSameLower) {
     for (size_t i = 0; i < n; ++i) want.push_back(in[i] * w.stride[i]);
   } else {
     return w.padding;
@@ -100,8 +93,7 @@ absl::Status DeformConv(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> in, SpatialDims(c, c.in(0)));
   WEFT_ASSIGN_OR_RETURN(std::vector<SymInt> kernel, KernelOf(c, c.in(1)));
   WEFT_ASSIGN_OR_RETURN(const Window w, ReadWindow(c, in, std::move(kernel)));
-  c.SetOutput(0, c.Op(ops::deform_conv,
-                      {c.in(0), c.in(1), c.in(2), c.opt(4), c.opt(3)},
+  c.SetOutput(0, c.Op(ops::deform_conv, {c.in(0), c.in(1), c.in(2), c.opt(4), c.opt(3)},
                       {{"stride", w.stride},
                        {"padding", w.padding},
                        {"dilation", w.dilation},
@@ -115,8 +107,8 @@ absl::Status DeformConv(NodeContext& c) {
 absl::Status CausalConvWithState(NodeContext& c) {
   const Type w = c.type(1);
   if (c.ok() && (c.rank(0) != 3 || w.rank() != 3)) {
-    return c.Fail(absl::StrCat("input and weight must have rank 3, got ",
-                               c.type(0).ToString(), " and ", w.ToString()));
+    return c.Fail(absl::StrCat("input and weight must have rank 3, got ", c.type(0).ToString(),
+                               " and ", w.ToString()));
   }
   WEFT_RETURN_IF_ERROR(c.status());
   const std::string activation = c.Str("activation", "none");
@@ -124,10 +116,9 @@ absl::Status CausalConvWithState(NodeContext& c) {
     return c.Fail(absl::StrCat("unknown activation \"", activation, "\""));
   }
   const SymInt before = w.dim(2) - 1;
-  Value* x = c.has_input(3)
-                 ? c.Op(ops::cat, {c.in(3), c.in(0)}, {{"dim", 2}})
-                 : c.Op(ops::pad, {c.in(0), nullptr},
-                        {{"pad", std::vector<SymInt>{0, 0, before, 0, 0, 0}}});
+  Value* x = c.has_input(3) ? c.Op(ops::cat, {c.in(3), c.in(0)}, {{"dim", 2}})
+                            : c.Op(ops::pad, {c.in(0), nullptr},
+                                   {{"pad", std::vector<SymInt>{0, 0, before, 0, 0, 0}}});
   Value* y = c.Op(ops::convolution, {x, c.in(1), c.opt(2)},
                   {{"stride", std::vector<int64_t>{1}},
                    {"padding", std::vector<int64_t>{0}},
@@ -150,12 +141,10 @@ constexpr OnnxOp kTable[] = {
 
 }  // namespace
 
-absl::StatusOr<Value*> Convolve(NodeContext& c, Value* x, Value* w,
-                                Value* bias) {
+absl::StatusOr<Value*> Convolve(NodeContext& c, Value* x, Value* w, Value* bias) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> in, SpatialDims(c, x));
   WEFT_ASSIGN_OR_RETURN(std::vector<SymInt> kernel, KernelOf(c, w));
-  WEFT_ASSIGN_OR_RETURN(const Window window,
-                        ReadWindow(c, in, std::move(kernel)));
+  WEFT_ASSIGN_OR_RETURN(const Window window, ReadWindow(c, in, std::move(kernel)));
   return c.Op(ops::convolution, {x, w, bias},
               {{"stride", window.stride},
                {"padding", window.padding},

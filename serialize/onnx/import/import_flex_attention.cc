@@ -21,8 +21,8 @@ absl::Status CheckInputs(NodeContext& c) {
     const Type type = c.type(i);
     WEFT_RETURN_IF_ERROR(c.status());
     if (type.rank() != 4 || !IsFloat(type.dtype())) {
-      return c.Fail(absl::StrCat(c.InputText(i), " must be floats of rank 4, not ",
-                                 type.ToString()));
+      return c.Fail(
+          absl::StrCat(c.InputText(i), " must be floats of rank 4, not ", type.ToString()));
     }
   }
   return absl::OkStatus();
@@ -62,8 +62,8 @@ absl::StatusOr<Value*> Modify(NodeContext& c, const char* name, Value* v) {
   }
   Value* result = (*outputs)[0];
   if (result->type() == v->type()) return result;
-  return c.Fail(absl::StrCat(name, " makes ", result->type().ToString(), " of ",
-                             v->type().ToString()));
+  return c.Fail(
+      absl::StrCat(name, " makes ", result->type().ToString(), " of ", v->type().ToString()));
 }
 
 absl::StatusOr<Value*> AttendThroughGraphs(NodeContext& c, double scale, DType precision) {

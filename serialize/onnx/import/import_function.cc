@@ -25,8 +25,7 @@ constexpr int kFunctionAttributeProto = 11;
 std::vector<std::string> FieldBytes(const Message& message, int number) {
   std::vector<std::string> values;
   const auto* reflection = message.GetReflection();
-  const FieldDescriptor* field =
-      message.GetDescriptor()->FindFieldByNumber(number);
+  const FieldDescriptor* field = message.GetDescriptor()->FindFieldByNumber(number);
   if (field == nullptr) {
     const auto& unknown = reflection->GetUnknownFields(message);
     for (int i = 0; i < unknown.field_count(); ++i) {
@@ -35,11 +34,9 @@ std::vector<std::string> FieldBytes(const Message& message, int number) {
       if (f.type() != UnknownField::TYPE_LENGTH_DELIMITED) continue;
       values.push_back(f.length_delimited());
     }
-  } else if (field->is_repeated() &&
-             field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+  } else if (field->is_repeated() && field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
     for (int i = 0; i < reflection->FieldSize(message, field); ++i) {
-      values.push_back(reflection->GetRepeatedMessage(message, field, i)
-                           .SerializeAsString());
+      values.push_back(reflection->GetRepeatedMessage(message, field, i).SerializeAsString());
     }
   } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING &&
              reflection->HasField(message, field)) {
@@ -62,22 +59,20 @@ std::string FunctionName(const FunctionProto& f) {
 
 absl::Status FunctionTable::Add(const FunctionProto& function) {
   Entry entry{&function, {}};
-  for (const std::string& bytes :
-       FieldBytes(function, kFunctionAttributeProto)) {
+  for (const std::string& bytes : FieldBytes(function, kFunctionAttributeProto)) {
     AttributeProto attr;
     if (!attr.ParseFromString(bytes)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("function ", FunctionName(function),
-                       ": a default attribute is malformed"));
+          absl::StrCat("function ", FunctionName(function), ": a default attribute is malformed"));
     }
     entry.defaults.push_back(std::move(attr));
   }
-  const std::string key = Key(function.domain(), function.name(),
-                              FieldBytes(function, kFunctionOverload));
+  const std::string key =
+      Key(function.domain(), function.name(), FieldBytes(function, kFunctionOverload));
   auto [it, inserted] = by_key_.emplace(key, std::move(entry));
   if (!inserted) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "function ", FunctionName(function), " is defined twice"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("function ", FunctionName(function), " is defined twice"));
   }
   entries_[&function] = &it->second;
   return absl::OkStatus();
@@ -85,34 +80,29 @@ absl::Status FunctionTable::Add(const FunctionProto& function) {
 
 const FunctionProto* FunctionTable::Find(const NodeProto& node) const {
   if (by_key_.empty()) return nullptr;
-  auto it = by_key_.find(
-      Key(node.domain(), node.op_type(), FieldBytes(node, kNodeOverload)));
+  auto it = by_key_.find(Key(node.domain(), node.op_type(), FieldBytes(node, kNodeOverload)));
   return it == by_key_.end() ? nullptr : it->second.function;
 }
 
-const std::vector<AttributeProto>& FunctionTable::Defaults(
-    const FunctionProto* function) const {
+const std::vector<AttributeProto>& FunctionTable::Defaults(const FunctionProto* function) const {
   static const auto* const none = new std::vector<AttributeProto>;
   auto it = entries_.find(function);
   return it == entries_.end() ? *none : it->second->defaults;
 }
 
-Opsets FunctionTable::OpsetsOf(const FunctionProto& function,
-                               const Opsets& model) const {
+Opsets FunctionTable::OpsetsOf(const FunctionProto& function, const Opsets& model) const {
   Opsets opsets = model;
   for (const auto& import : function.opset_import()) {
     const int64_t version = import.version();
     opsets[NormalizeDomain(import.domain())] =
-        static_cast<int>(std::min<int64_t>(std::max<int64_t>(version, 0),
-                                           1 << 30));
+        static_cast<int>(std::min<int64_t>(std::max<int64_t>(version, 0), 1 << 30));
   }
   return opsets;
 }
 
 namespace {
 
-absl::Status CheckRecursion(const FunctionFrame* caller,
-                            const FunctionProto& function) {
+absl::Status CheckRecursion(const FunctionFrame* caller, const FunctionProto& function) {
   const FunctionFrame* first = caller;
   while (first != nullptr && first->function != &function) first = first->caller;
   if (first == nullptr) return absl::OkStatus();
@@ -134,13 +124,11 @@ std::string InlinedName(const FunctionFrame* frame, absl::string_view name) {
   return absl::StrCat(full.substr(0, kKept), "...", full.substr(full.size() - kKept));
 }
 
-absl::Status ModelImporter::CallFunction(NodeContext& c,
-                                         const FunctionProto& function) {
+absl::Status ModelImporter::CallFunction(NodeContext& c, const FunctionProto& function) {
   WEFT_RETURN_IF_ERROR(CheckRecursion(c.scope()->frame, function));
   if (c.num_inputs() > function.input_size()) {
     return c.Fail(absl::StrCat("function ", FunctionName(function), " takes ",
-                               function.input_size(), " inputs, not ",
-                               c.num_inputs()));
+                               function.input_size(), " inputs, not ", c.num_inputs()));
   }
   if (c.scope()->depth >= options_.max_nesting) return TooDeep();
   FunctionFrame frame;
@@ -161,8 +149,7 @@ absl::Status ModelImporter::CallFunction(NodeContext& c,
   scope.opsets = &frame.opsets;
   for (int i = 0; i < function.input_size(); ++i) {
     // A null value: an optional input that the call leaves out.
-    WEFT_RETURN_IF_ERROR(
-        Define(&scope, function.input(i), c.opt(i), c.narrow_type(i)));
+    WEFT_RETURN_IF_ERROR(Define(&scope, function.input(i), c.opt(i), c.narrow_type(i)));
   }
   WEFT_RETURN_IF_ERROR(ImportNodes(&scope, function.node()));
   for (int i = 0; i < function.output_size(); ++i) {

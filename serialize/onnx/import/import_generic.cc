@@ -11,8 +11,7 @@ namespace {
 // Exactly one of the attributes gives the value.
 absl::Status Constant(NodeContext& c) {
   if (c.node().attribute_size() != 1) {
-    return c.Fail(absl::StrCat("one attribute gives the value, not ",
-                               c.node().attribute_size()));
+    return c.Fail(absl::StrCat("one attribute gives the value, not ", c.node().attribute_size()));
   }
   const auto n = [](const auto& v) { return static_cast<int64_t>(v.size()); };
   HostTensor value;
@@ -29,8 +28,7 @@ absl::Status Constant(NodeContext& c) {
     const auto v = c.Ints("value_ints");
     value = HostTensor::FromInts(DType::kI64, {n(v)}, v);
   } else {
-    return c.Unsupported(absl::StrCat("attribute \"",
-                                      c.node().attribute(0).name(),
+    return c.Unsupported(absl::StrCat("attribute \"", c.node().attribute(0).name(),
                                       "\" (sparse or string) is not supported"));
   }
   c.SetOutput(0, c.b().Constant(value));

@@ -107,11 +107,11 @@ std::optional<bool> ChooseByInputs(NodeContext& c) {
 // The error for branches that do not fit each other.
 absl::Status MustKnowBranch(NodeContext& c, const absl::Status& why) {
   const auto condition = SizeCondition(c);
-  return absl::UnimplementedError(absl::StrCat(
-      why.message(), "; which branch runs must be known",
-      condition ? absl::StrCat(": it is decided by ", condition->ToString(),
-                               "; pass values of the inputs, which have sizes")
-                : ", but data decides it"));
+  return absl::UnimplementedError(
+      absl::StrCat(why.message(), "; which branch runs must be known",
+                   condition ? absl::StrCat(": it is decided by ", condition->ToString(),
+                                            "; pass values of the inputs, which have sizes")
+                             : ", but data decides it"));
 }
 
 // --- Both branches ----------------------------------------------------------------------
@@ -155,9 +155,8 @@ absl::Status MatchBranches(Region* a, Region* b) {
       MakeScalar(b, i);
       continue;
     }
-    return absl::UnimplementedError(absl::StrCat("output ", i, " is ", x.ToString(),
-                                                 " in one branch and ", y.ToString(),
-                                                 " in the other"));
+    return absl::UnimplementedError(absl::StrCat(
+        "output ", i, " is ", x.ToString(), " in one branch and ", y.ToString(), " in the other"));
   }
   return absl::OkStatus();
 }

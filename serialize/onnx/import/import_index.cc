@@ -20,20 +20,17 @@ absl::Status GatherAlong(NodeContext& c) {
 
 absl::Status GatherNd(NodeContext& c) {
   const int64_t batch_dims = c.opset() < 12 ? 0 : c.Int("batch_dims", 0);
-  c.SetOutput(0, c.Op(ops::gather_nd, {c.in(0), c.in(1)},
-                      {{"batch_dims", batch_dims}}));
+  c.SetOutput(0, c.Op(ops::gather_nd, {c.in(0), c.in(1)}, {{"batch_dims", batch_dims}}));
   return c.status();
 }
 
 // "none" until opset 15, then also add and mul, then (18) min and max.
 std::string Reduction(NodeContext& c) {
-  const std::string reduction =
-      c.opset() < 16 ? "none" : c.Str("reduction", "none");
+  const std::string reduction = c.opset() < 16 ? "none" : c.Str("reduction", "none");
   const auto is_one_of = [&](std::initializer_list<absl::string_view> names) {
     return std::find(names.begin(), names.end(), reduction) != names.end();
   };
-  if (!is_one_of({"none", "add", "mul"}) &&
-      !(c.opset() >= 18 && is_one_of({"min", "max"}))) {
+  if (!is_one_of({"none", "add", "mul"}) && !(c.opset() >= 18 && is_one_of({"min", "max"}))) {
     c.Record(absl::StrCat("attribute \"reduction\" is \"", reduction, "\""));
   }
   return reduction;
@@ -42,15 +39,14 @@ std::string Reduction(NodeContext& c) {
 absl::Status ScatterElements(NodeContext& c) {
   const std::string reduction = Reduction(c);
   WEFT_ASSIGN_OR_RETURN(const int axis, c.Axis(c.Int("axis", 0), c.rank(0)));
-  c.SetOutput(0, c.Op(ops::scatter, {c.in(0), c.in(1), c.in(2)},
-                      {{"dim", axis}, {"reduce", reduction}}));
+  c.SetOutput(
+      0, c.Op(ops::scatter, {c.in(0), c.in(1), c.in(2)}, {{"dim", axis}, {"reduce", reduction}}));
   return c.status();
 }
 
 absl::Status ScatterNd(NodeContext& c) {
   const std::string reduction = Reduction(c);
-  c.SetOutput(0, c.Op(ops::scatter_nd, {c.in(0), c.in(1), c.in(2)},
-                      {{"reduce", reduction}}));
+  c.SetOutput(0, c.Op(ops::scatter_nd, {c.in(0), c.in(1), c.in(2)}, {{"reduce", reduction}}));
   return c.status();
 }
 
@@ -79,8 +75,7 @@ absl::Status Unique(NodeContext& c) {
   }
   const bool sorted = c.Bool("sorted", true);
   if (c.in(0) == nullptr) return c.status();
-  c.SetOutputs(c.b().Ops(ops::unique, {c.in(0)},
-                         {{"dim", dim}, {"sorted", sorted}}));
+  c.SetOutputs(c.b().Ops(ops::unique, {c.in(0)}, {{"dim", dim}, {"sorted", sorted}}));
   return c.status();
 }
 
@@ -97,16 +92,13 @@ absl::Status TopK(NodeContext& c) {
   } else {
     WEFT_ASSIGN_OR_RETURN(const auto given, c.SizesFromTensor(1));
     if (given.size() != 1) {
-      return c.Fail(absl::StrCat(c.InputText(1), " has ", given.size(),
-                                 " elements instead of one"));
+      return c.Fail(
+          absl::StrCat(c.InputText(1), " has ", given.size(), " elements instead of one"));
     }
     k = given[0];
   }
   c.SetOutputs(c.b().Ops(ops::topk, {c.in(0)},
-                         {{"k", k},
-                          {"dim", axis},
-                          {"largest", largest},
-                          {"sorted", sorted}}));
+                         {{"k", k}, {"dim", axis}, {"largest", largest}, {"sorted", sorted}}));
   return c.status();
 }
 
@@ -135,8 +127,7 @@ absl::Status OneHot(NodeContext& c) {
   Value* from_end = c.Op(ops::add, {index, SymTensor(c, {depth}, {})});
   Value* wrapped = c.Op(ops::where, {negative, from_end, index});
   const std::vector<int64_t> at = {axis};
-  Value* hot = c.Op(ops::eq, {Unsqueeze(c, wrapped, at),
-                              AlongDim(c, Iota(c, depth), axis, rank)});
+  Value* hot = c.Op(ops::eq, {Unsqueeze(c, wrapped, at), AlongDim(c, Iota(c, depth), axis, rank)});
   Value* off = AsScalar(c, Slice(c, c.in(2), 0, 0, 1));
   Value* on = AsScalar(c, Slice(c, c.in(2), 0, 1, 2));
   c.SetOutput(0, c.Op(ops::where, {hot, on, off}));
@@ -159,10 +150,8 @@ absl::Status ReverseSequence(NodeContext& c) {
   Value* t = AlongDim(c, Iota(c, dims[time]), time, rank);
   Value* n = AlongDim(c, Convert(c, c.in(1), DType::kI64), batch, rank);
   Value* last = c.Op(ops::sub, {n, ScalarOf(c, DType::kI64, 1)});
-  Value* index = c.Op(ops::where, {c.Op(ops::lt, {t, n}),
-                                   c.Op(ops::sub, {last, t}), t});
-  c.SetOutput(0, c.Op(ops::gather, {c.in(0), Expand(c, index, dims)},
-                      {{"dim", time}}));
+  Value* index = c.Op(ops::where, {c.Op(ops::lt, {t, n}), c.Op(ops::sub, {last, t}), t});
+  c.SetOutput(0, c.Op(ops::gather, {c.in(0), Expand(c, index, dims)}, {{"dim", time}}));
   return c.status();
 }
 
@@ -189,9 +178,7 @@ absl::Status TensorScatter(NodeContext& c) {
     Value* n = SymTensor(c, {Dims(c.in(0))[axis]}, {});
     index = c.Op(ops::remainder, {index, n});
   }
-  c.SetOutput(0, c.Op(ops::scatter,
-                      {c.in(0), Expand(c, index, size), c.in(1)},
-                      {{"dim", axis}}));
+  c.SetOutput(0, c.Op(ops::scatter, {c.in(0), Expand(c, index, size), c.in(1)}, {{"dim", axis}}));
   return c.status();
 }
 

@@ -28,7 +28,7 @@ struct LoopState {
   Value* trips = nullptr;      // Of the whole loop.
   Value* condition = nullptr;  // Before the next iteration.
   std::vector<Value*> carried;
-  int peeled = 0;                          // Iterations done in place.
+  int peeled = 0;                         // Iterations done in place.
   std::vector<std::vector<Value*>> kept;  // For each kept output, what these gave.
 };
 
@@ -152,8 +152,8 @@ bool SurelyRuns(NodeContext& c, const LoopState& loop) {
 
 // Imports the next iteration in place.
 absl::Status Peel(NodeContext& c, LoopState* loop) {
-  std::vector<Value*> inputs = {
-      c.b().Constant(HostTensor::ScalarInt(DType::kI64, loop->peeled)), loop->condition};
+  std::vector<Value*> inputs = {c.b().Constant(HostTensor::ScalarInt(DType::kI64, loop->peeled)),
+                                loop->condition};
   inputs.insert(inputs.end(), loop->carried.begin(), loop->carried.end());
   auto outputs = c.importer()->ImportInPlace(c.scope(), *loop->body, inputs);
   if (!outputs.ok()) return Annotate(outputs.status(), "body");
@@ -195,17 +195,15 @@ absl::Status MakeLoop(NodeContext& c, const LoopState& loop, Region body) {
   outputs[0] = b.Op(ops::reshape, {outputs[0]}, {{"size", std::vector<SymInt>()}});
   if (!b.status().ok()) return Annotate(b.status(), "body");
   body.graph->SetOutputs(outputs);
-  Value* trips = loop.peeled == 0 ? loop.trips
-                                  : WithScalar(c, ops::sub, loop.trips, loop.peeled);
+  Value* trips = loop.peeled == 0 ? loop.trips : WithScalar(c, ops::sub, loop.trips, loop.peeled);
   std::vector<Value*> operands = {trips, loop.condition};
   operands.insert(operands.end(), loop.carried.begin(), loop.carried.end());
   operands.insert(operands.end(), body.captures.begin(), body.captures.end());
   const size_t num_carried = loop.carried.size();
   std::vector<std::unique_ptr<weft::Graph>> graphs;
   graphs.push_back(std::move(body.graph));
-  std::vector<Value*> results =
-      c.b().Ops(ops::loop, operands, {{"num_carried", static_cast<int64_t>(num_carried)}},
-                std::move(graphs));
+  std::vector<Value*> results = c.b().Ops(
+      ops::loop, operands, {{"num_carried", static_cast<int64_t>(num_carried)}}, std::move(graphs));
   WEFT_RETURN_IF_ERROR(c.status());
   for (size_t i = num_carried; i < results.size(); ++i) {
     results[i] = Stack(c, loop, i - num_carried, results[i]);
@@ -218,12 +216,11 @@ absl::StatusOr<LoopState> ReadLoop(NodeContext& c) {
   LoopState loop;
   loop.body = c.Graph("body");
   WEFT_RETURN_IF_ERROR(c.status());
-  loop.trips = c.opt(0) != nullptr
-                   ? AsScalar(c, c.opt(0))
-                   : c.b().Constant(HostTensor::ScalarInt(DType::kI64,
-                                                          std::numeric_limits<int64_t>::max()));
-  loop.condition =
-      c.opt(1) != nullptr ? AsScalar(c, c.opt(1)) : ScalarOf(c, DType::kBool, 1);
+  loop.trips =
+      c.opt(0) != nullptr
+          ? AsScalar(c, c.opt(0))
+          : c.b().Constant(HostTensor::ScalarInt(DType::kI64, std::numeric_limits<int64_t>::max()));
+  loop.condition = c.opt(1) != nullptr ? AsScalar(c, c.opt(1)) : ScalarOf(c, DType::kBool, 1);
   for (int i = 2; i < c.num_inputs(); ++i) loop.carried.push_back(c.in(i));
   WEFT_RETURN_IF_ERROR(c.status());
   return loop;

@@ -10,8 +10,7 @@ Value* NllLoss(NodeContext& c, Value* log_prob) {
   AttrValue ignore_index;
   if (c.HasAttr("ignore_index")) ignore_index = c.Int("ignore_index", 0);
   return c.Op(ops::nll_loss, {log_prob, c.in(1), c.opt(2)},
-              {{"reduction", c.Str("reduction", "mean")},
-               {"ignore_index", ignore_index}});
+              {{"reduction", c.Str("reduction", "mean")}, {"ignore_index", ignore_index}});
 }
 
 absl::Status NegativeLogLikelihoodLoss(NodeContext& c) {

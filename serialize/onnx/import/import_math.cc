@@ -30,8 +30,7 @@ absl::Status Gemm(NodeContext& c) {
   Value* b = c.in(1);
   WEFT_RETURN_IF_ERROR(c.status());
   if (c.rank(0) != 2 || c.rank(1) != 2) {
-    return c.Fail(absl::StrCat("A and B must be matrices, not ",
-                               c.type(0).ToString(), " and ",
+    return c.Fail(absl::StrCat("A and B must be matrices, not ", c.type(0).ToString(), " and ",
                                c.type(1).ToString()));
   }
   const std::vector<int64_t> swap = {1, 0};
@@ -39,10 +38,8 @@ absl::Status Gemm(NodeContext& c) {
   Value* bias = beta == 0 ? nullptr : c.opt(2);
   const bool vector_bias =
       bias == nullptr ||
-      (bias->type().rank() == 1 &&
-       bias->type().dim(0) == c.type(1).dim(trans_b ? 0 : 1));
-  if (trans_b && alpha == 1 && beta == 1 && vector_bias &&
-      IsFloat(c.dtype(0))) {
+      (bias->type().rank() == 1 && bias->type().dim(0) == c.type(1).dim(trans_b ? 0 : 1));
+  if (trans_b && alpha == 1 && beta == 1 && vector_bias && IsFloat(c.dtype(0))) {
     c.SetOutput(0, c.Op(ops::linear, {a, b, bias}));
     return c.status();
   }
@@ -59,17 +56,15 @@ template <const OpDef& op>
 absl::Status Softmax(NodeContext& c) {
   const bool flattens = c.opset() < 13;
   Value* x = c.in(0);
-  WEFT_ASSIGN_OR_RETURN(
-      const int axis,
-      c.Axis(c.Int("axis", flattens ? 1 : -1), c.rank(0), flattens));
+  WEFT_ASSIGN_OR_RETURN(const int axis,
+                        c.Axis(c.Int("axis", flattens ? 1 : -1), c.rank(0), flattens));
   if (!flattens || axis == c.rank(0) - 1) {
     c.SetOutput(0, c.Op(op, {x}, {{"dim", axis}}));
     return c.status();
   }
   const std::vector<SymInt> dims = Dims(x);
   const auto split = absl::MakeConstSpan(dims);
-  Value* matrix = Reshape(
-      c, x, {Product(split.subspan(0, axis)), Product(split.subspan(axis))});
+  Value* matrix = Reshape(c, x, {Product(split.subspan(0, axis)), Product(split.subspan(axis))});
   c.SetOutput(0, Reshape(c, c.Op(op, {matrix}, {{"dim", 1}}), dims));
   return c.status();
 }
@@ -80,10 +75,8 @@ absl::Status Cumulative(NodeContext& c) {
   const bool reverse = c.Bool("reverse", false);
   WEFT_ASSIGN_OR_RETURN(const int64_t given, c.RequireConstantInt(1));
   WEFT_ASSIGN_OR_RETURN(const int axis, c.Axis(given, c.rank(0)));
-  c.SetOutput(0, c.Op(op, {c.in(0)},
-                      {{"dim", axis},
-                       {"exclusive", exclusive},
-                       {"reverse", reverse}}));
+  c.SetOutput(0,
+              c.Op(op, {c.in(0)}, {{"dim", axis}, {"exclusive", exclusive}, {"reverse", reverse}}));
   return c.status();
 }
 

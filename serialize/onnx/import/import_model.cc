@@ -34,8 +34,7 @@ std::string NodeName(const ::onnx::NodeProto& node) {
 
 std::string OperatorName(const ::onnx::NodeProto& node) {
   const std::string domain = NormalizeDomain(node.domain());
-  return domain.empty() ? node.op_type()
-                        : absl::StrCat(domain, "::", node.op_type());
+  return domain.empty() ? node.op_type() : absl::StrCat(domain, "::", node.op_type());
 }
 
 std::string DescribeNode(const ::onnx::NodeProto& node) {
@@ -53,9 +52,8 @@ std::string SymbolName(absl::string_view dim_param) {
   }
   if (name.empty() || !absl::ascii_isalpha(name[0])) name = "d_" + name;
   // Words of the text form; names like u0 are those of unbacked symbols.
-  for (absl::string_view word :
-       {"min", "max", "broadcast", "inf", "nan", "true", "false", "none",
-        "where", "floordiv", "mod", "ceildiv"}) {
+  for (absl::string_view word : {"min", "max", "broadcast", "inf", "nan", "true", "false", "none",
+                                 "where", "floordiv", "mod", "ceildiv"}) {
     if (name == word) return name + "_";
   }
   return name;
@@ -68,9 +66,8 @@ ModelImporter::ModelImporter(::onnx::ModelProto* model, std::string base_dir,
     : model_(model),
       options_(options),
       loader_(std::move(base_dir), options.max_tensor_bytes),
-      module_(std::make_unique<Module>(options.registry == nullptr
-                                           ? ops::Registry()
-                                           : *options.registry)),
+      module_(std::make_unique<Module>(options.registry == nullptr ? ops::Registry()
+                                                                   : *options.registry)),
       symbolic_(*module_) {}
 
 absl::Status ModelImporter::CheckHeader() {
@@ -81,20 +78,18 @@ absl::Status ModelImporter::CheckHeader() {
     const std::string domain = NormalizeDomain(import.domain());
     const int64_t version = import.version();
     if (version < 1 || version > (1 << 30)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "opset ", version, " of domain '", domain, "' is not a version"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("opset ", version, " of domain '", domain, "' is not a version"));
     }
     if (domain.empty() && version > kMaxOpset) {
       return absl::UnimplementedError(absl::StrCat(
-          "opset ", version, " of ai.onnx is newer than the last one known, ",
-          kMaxOpset));
+          "opset ", version, " of ai.onnx is newer than the last one known, ", kMaxOpset));
     }
     opsets_[domain] = static_cast<int>(version);
   }
   if (opsets_.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the model imports no opset (IR version ",
-                     model_->ir_version(), ")"));
+        absl::StrCat("the model imports no opset (IR version ", model_->ir_version(), ")"));
   }
   for (const ::onnx::FunctionProto& function : model_->functions()) {
     WEFT_RETURN_IF_ERROR(functions_.Add(function));
@@ -122,8 +117,7 @@ absl::Status ModelImporter::DeclareDimParams() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Type> ModelImporter::InputType(
-    const ::onnx::ValueInfoProto& info) {
+absl::StatusOr<Type> ModelImporter::InputType(const ::onnx::ValueInfoProto& info) {
   const auto& proto = info.type();
   if (!proto.has_tensor_type()) {
     return absl::UnimplementedError(
@@ -132,8 +126,7 @@ absl::StatusOr<Type> ModelImporter::InputType(
             : "only tensors are supported, not sequences, optionals, maps or "
               "sparse tensors");
   }
-  WEFT_ASSIGN_OR_RETURN(const DType dtype,
-                        HeldDType(proto.tensor_type().elem_type()));
+  WEFT_ASSIGN_OR_RETURN(const DType dtype, HeldDType(proto.tensor_type().elem_type()));
   std::vector<SymInt> dims;
   if (proto.tensor_type().shape().dim_size() > Type::kMaxRank) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -164,22 +157,19 @@ SymInt ModelImporter::InputDim(const ::onnx::TensorShapeProto::Dimension& dim) {
   return SymInt::Symbol(dim_params_[dim.dim_param()]);
 }
 
-const HostTensor* ModelImporter::GivenValue(
-    const ::onnx::ValueInfoProto& info) const {
+const HostTensor* ModelImporter::GivenValue(const ::onnx::ValueInfoProto& info) const {
   auto given = input_values_.find(info.name());
   return given == input_values_.end() ? nullptr : &given->second;
 }
 
-void ModelImporter::NameValues(
-    absl::Span<const ::onnx::ValueInfoProto* const> inputs) {
+void ModelImporter::NameValues(absl::Span<const ::onnx::ValueInfoProto* const> inputs) {
   input_values_ = options_.input_values;
   const auto& values = options_.positional_values;
   for (size_t i = 0; i < std::min(inputs.size(), values.size()); ++i) {
     const auto& declared = inputs[i]->type().tensor_type();
     auto dtype = HeldDType(declared.elem_type());
-    const bool fits =
-        dtype.ok() && *dtype == values[i].dtype() &&
-        (!declared.has_shape() || declared.shape().dim_size() == values[i].rank());
+    const bool fits = dtype.ok() && *dtype == values[i].dtype() &&
+                      (!declared.has_shape() || declared.shape().dim_size() == values[i].rank());
     if (fits) input_values_.emplace(inputs[i]->name(), values[i]);
   }
 }
@@ -206,19 +196,19 @@ absl::Status ModelImporter::AddInputs(Scope* scope) {
     auto type = InputType(info);
     if (!type.ok()) return Annotate(type.status(), what);
     if (!type->numel().is_valid()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          what, ": the size of ", type->ToString(), " overflows"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(what, ": the size of ", type->ToString(), " overflows"));
     }
     Value* value = scope->graph->AddInput(*type, info.name());
-    WEFT_RETURN_IF_ERROR(Define(scope, info.name(), value,
-                                NarrowOrZero(info.type().tensor_type().elem_type())));
+    WEFT_RETURN_IF_ERROR(
+        Define(scope, info.name(), value, NarrowOrZero(info.type().tensor_type().elem_type())));
     const HostTensor* given = GivenValue(info);
     if (given == nullptr) continue;
     const Type actual = given->type();
     if (actual.dtype() != type->dtype() || actual.rank() != type->rank()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(what, " is ", type->ToString(), ", but the value given ",
-                       "for it is ", actual.ToString()));
+      return absl::InvalidArgumentError(absl::StrCat(what, " is ", type->ToString(),
+                                                     ", but the value given ", "for it is ",
+                                                     actual.ToString()));
     }
     given_[value] = given;
     for (int d = 0; d < type->rank(); ++d) {
@@ -241,22 +231,19 @@ absl::Status CheckDeclared(const ::onnx::ValueInfoProto& info, Type type, int na
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("output '", info.name(), "' is declared as ",
-                   OnnxTypeName(declared), ", but the graph computes ",
-                   type.ToString(), narrow_type == 0 ? "" : " of ",
+      absl::StrCat("output '", info.name(), "' is declared as ", OnnxTypeName(declared),
+                   ", but the graph computes ", type.ToString(), narrow_type == 0 ? "" : " of ",
                    narrow_type == 0 ? "" : OnnxTypeName(narrow_type)));
 }
 
 }  // namespace
 
 absl::Status ModelImporter::SetMainOutputs(Scope* scope) {
-  WEFT_ASSIGN_OR_RETURN(const std::vector<Value*> values,
-                        Outputs(scope, model_->graph()));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<Value*> values, Outputs(scope, model_->graph()));
   std::vector<std::string> names;
   for (size_t i = 0; i < values.size(); ++i) {
     const auto& info = model_->graph().output(static_cast<int>(i));
-    WEFT_RETURN_IF_ERROR(
-        CheckDeclared(info, values[i]->type(), NarrowTypeOf(scope, info.name())));
+    WEFT_RETURN_IF_ERROR(CheckDeclared(info, values[i]->type(), NarrowTypeOf(scope, info.name())));
     names.push_back(info.name());
   }
   scope->graph->SetOutputs(values);
@@ -343,8 +330,7 @@ absl::Status ModelImporter::TooLarge(const Scope& scope) const {
                                          " is one that is called too often")));
 }
 
-absl::Status ModelImporter::ImportNode(Scope* scope,
-                                       const ::onnx::NodeProto& node) {
+absl::Status ModelImporter::ImportNode(Scope* scope, const ::onnx::NodeProto& node) {
   nodes_imported_ += CostOf(*scope, node);
   if (nodes_imported_ > options_.max_nodes) return TooLarge(*scope);
   const std::string domain = NormalizeDomain(node.domain());
@@ -373,8 +359,7 @@ absl::Status ModelImporter::ImportNode(Scope* scope,
   }
   WEFT_RETURN_IF_ERROR(c.Finish(std::move(status)));
   for (int i = 0; i < node.output_size(); ++i) {
-    WEFT_RETURN_IF_ERROR(
-        Define(scope, node.output(i), c.outputs_[i], c.narrow_outputs_[i]));
+    WEFT_RETURN_IF_ERROR(Define(scope, node.output(i), c.outputs_[i], c.narrow_outputs_[i]));
   }
   return absl::OkStatus();
 }

@@ -80,11 +80,9 @@ class FunctionTable {
   absl::Status Add(const ::onnx::FunctionProto& function);
   const ::onnx::FunctionProto* Find(const ::onnx::NodeProto& node) const;
   // `attribute_proto`: the attributes with defaults.
-  const std::vector<::onnx::AttributeProto>& Defaults(
-      const ::onnx::FunctionProto* function) const;
+  const std::vector<::onnx::AttributeProto>& Defaults(const ::onnx::FunctionProto* function) const;
   // What the function imports; the model's versions where it is silent.
-  Opsets OpsetsOf(const ::onnx::FunctionProto& function,
-                  const Opsets& model) const;
+  Opsets OpsetsOf(const ::onnx::FunctionProto& function, const Opsets& model) const;
 
  private:
   struct Entry {
@@ -97,13 +95,11 @@ class FunctionTable {
 
 // OK, or one Unimplemented error that lists all operators of the model that
 // cannot be imported, with the names of their nodes.
-absl::Status CheckOperators(const ::onnx::ModelProto& model,
-                            const Opsets& opsets,
+absl::Status CheckOperators(const ::onnx::ModelProto& model, const Opsets& opsets,
                             const FunctionTable& functions);
 
 struct Scope {
-  Scope(Scope* parent, weft::Graph* graph)
-      : parent(parent), graph(graph), builder(graph) {
+  Scope(Scope* parent, weft::Graph* graph) : parent(parent), graph(graph), builder(graph) {
     if (parent == nullptr) return;
     opsets = parent->opsets;
     frame = parent->frame;
@@ -145,8 +141,7 @@ struct RegionInputs {
 
 class ModelImporter {
  public:
-  ModelImporter(::onnx::ModelProto* model, std::string base_dir,
-                const OnnxImportOptions& options);
+  ModelImporter(::onnx::ModelProto* model, std::string base_dir, const OnnxImportOptions& options);
 
   absl::StatusOr<std::unique_ptr<Module>> Run();
 
@@ -162,20 +157,16 @@ class ModelImporter {
   // Initializers and nodes. The caller defines the inputs.
   absl::Status ImportBody(Scope* scope, const ::onnx::GraphProto& graph);
   // A graph's outputs, by name.
-  absl::StatusOr<std::vector<Value*>> Outputs(Scope* scope,
-                                              const ::onnx::GraphProto& graph);
+  absl::StatusOr<std::vector<Value*>> Outputs(Scope* scope, const ::onnx::GraphProto& graph);
 
   // `graph` as a nested graph in `parent`.
-  absl::StatusOr<Region> ImportRegion(Scope* parent,
-                                      const ::onnx::GraphProto& graph,
+  absl::StatusOr<Region> ImportRegion(Scope* parent, const ::onnx::GraphProto& graph,
                                       const RegionInputs& inputs);
   // `graph` in place, as if its nodes stood in `parent`.
   absl::StatusOr<std::vector<Value*>> ImportInPlace(Scope* parent, const ::onnx::GraphProto& graph,
                                                     absl::Span<Value* const> inputs = {});
   // For a region that is built again.
-  void Discard(Region region) {
-    discarded_.push_back(std::move(region.graph));
-  }
+  void Discard(Region region) { discarded_.push_back(std::move(region.graph)); }
 
   // The size that an input with a given value has in the dim that is `symbol` alone.
   std::optional<int64_t> GivenSize(SymInt symbol) const;
@@ -210,12 +201,11 @@ class ModelImporter {
   // For inputs of the types of narrow_types.h: what the outputs are, or that the operator takes
   // none of them.
   absl::Status PassNarrowTypes(NodeContext& c);
-  absl::Status CallFunction(NodeContext& c,
-                            const ::onnx::FunctionProto& function);
+  absl::Status CallFunction(NodeContext& c, const ::onnx::FunctionProto& function);
   // `outer` belongs to `definer`'s graph; makes it known in those of the scopes
   // from there down to `user`.
-  absl::StatusOr<Value*> Capture(Scope* user, Scope* definer,
-                                 const std::string& name, Value* outer);
+  absl::StatusOr<Value*> Capture(Scope* user, Scope* definer, const std::string& name,
+                                 Value* outer);
   absl::Status TooDeep() const;
   // Gives `graph`'s formal inputs these values in its `scope`. A scalar that the model declares
   // as [1] is seen as [1].

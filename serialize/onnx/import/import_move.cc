@@ -22,8 +22,7 @@ absl::Status Transpose(NodeContext& c) {
 
 absl::Status Concat(NodeContext& c) {
   const std::vector<Value*> parts = c.all_inputs();
-  WEFT_ASSIGN_OR_RETURN(const int axis,
-                        c.Axis(c.RequiredInt("axis"), c.rank(0)));
+  WEFT_ASSIGN_OR_RETURN(const int axis, c.Axis(c.RequiredInt("axis"), c.rank(0)));
   c.SetOutput(0, c.b().Op(ops::cat, parts, {{"dim", axis}}));
   return c.status();
 }
@@ -49,8 +48,7 @@ std::vector<SymInt> EqualParts(NodeContext& c, SymInt size, int64_t n) {
 
 absl::Status Split(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const int axis, c.Axis(c.Int("axis", 0), c.rank(0)));
-  const int64_t n = c.opset() >= 18 ? c.Int("num_outputs", c.num_outputs())
-                                    : c.num_outputs();
+  const int64_t n = c.opset() >= 18 ? c.Int("num_outputs", c.num_outputs()) : c.num_outputs();
   const SymInt size = c.type(0).dim(axis);
   std::vector<SymInt> parts;
   if (c.opset() < 13) {
@@ -63,17 +61,15 @@ absl::Status Split(NodeContext& c) {
       return c.Fail(absl::StrCat("cannot split into ", n, " parts"));
     }
     if (c.opset() < 18 && size.is_constant() && size.value() % n != 0) {
-      return c.Fail(absl::StrCat(size.ToString(), " cannot be split into ", n,
-                                 " equal parts"));
+      return c.Fail(absl::StrCat(size.ToString(), " cannot be split into ", n, " equal parts"));
     }
     parts = EqualParts(c, size, n);
   }
   if (c.num_outputs() > static_cast<int>(parts.size())) {
-    return c.Fail(absl::StrCat(parts.size(), " parts for ", c.num_outputs(),
-                               " outputs"));
+    return c.Fail(absl::StrCat(parts.size(), " parts for ", c.num_outputs(), " outputs"));
   }
-  c.SetOutputs(c.b().Ops(ops::split_with_sizes, {c.in(0)},
-                         {{"split_sizes", parts}, {"dim", axis}}));
+  c.SetOutputs(
+      c.b().Ops(ops::split_with_sizes, {c.in(0)}, {{"split_sizes", parts}, {"dim", axis}}));
   return c.status();
 }
 
@@ -98,8 +94,7 @@ SymInt Mirrored(NodeContext& c, SymInt position, SymInt dim) {
   return Max(dim - SymInt(1) - position, 0);
 }
 
-absl::StatusOr<Value*> SliceDim(NodeContext& c, Value* x, int axis,
-                                const Range& range) {
+absl::StatusOr<Value*> SliceDim(NodeContext& c, Value* x, int axis, const Range& range) {
   if (x == nullptr) return c.status();
   if (range.step == 0) return c.Fail("a step is 0");
   if (range.step > 0) {
@@ -110,21 +105,16 @@ absl::StatusOr<Value*> SliceDim(NodeContext& c, Value* x, int axis,
   for (SymInt position : {range.start, range.end}) {
     const SymRange values = symbols.RangeOf(position);
     if (values.min >= 0 || values.max < 0) continue;
-    return c.Unsupported(
-        absl::StrCat("a negative step with a position whose sign is not known, ",
-                     position.ToString()));
+    return c.Unsupported(absl::StrCat("a negative step with a position whose sign is not known, ",
+                                      position.ToString()));
   }
-  Value* flipped =
-      c.Op(ops::flip, {x}, {{"dims", std::vector<int64_t>{axis}}});
+  Value* flipped = c.Op(ops::flip, {x}, {{"dims", std::vector<int64_t>{axis}}});
   // The first element is clamped into the dim; 0 is in it, or the dim is empty.
   SymInt start = Mirrored(c, range.start, dim);
   if (!start.Is(0)) start = Max(Min(start, dim - SymInt(1)), 0);
   const int64_t least = std::numeric_limits<int64_t>::min();
-  const int64_t step = range.step == least
-                           ? std::numeric_limits<int64_t>::max()
-                           : -range.step;
-  return Slice(c, flipped, axis, start, Mirrored(c, range.end, dim),
-               SymInt(step));
+  const int64_t step = range.step == least ? std::numeric_limits<int64_t>::max() : -range.step;
+  return Slice(c, flipped, axis, start, Mirrored(c, range.end, dim), SymInt(step));
 }
 
 // Exporters write "to the end" as some huge number, and "from the beginning",
@@ -166,8 +156,7 @@ absl::StatusOr<SliceArgs> ReadSliceArgs(NodeContext& c) {
     for (size_t i = 0; i < n; ++i) args.axes.push_back(static_cast<int64_t>(i));
   }
   if (args.steps.empty()) args.steps.assign(n, 1);
-  if (args.ends.size() != n || args.axes.size() != n ||
-      args.steps.size() != n) {
+  if (args.ends.size() != n || args.axes.size() != n || args.steps.size() != n) {
     return c.Fail("starts, ends, axes and steps differ in length");
   }
   WEFT_ASSIGN_OR_RETURN(args.axes, c.Axes(args.axes, c.rank(0)));
@@ -178,9 +167,8 @@ absl::Status SliceOp(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const SliceArgs args, ReadSliceArgs(c));
   Value* x = c.in(0);
   for (size_t i = 0; i < args.axes.size(); ++i) {
-    WEFT_ASSIGN_OR_RETURN(
-        x, SliceDim(c, x, static_cast<int>(args.axes[i]),
-                    {args.starts[i], args.ends[i], args.steps[i]}));
+    WEFT_ASSIGN_OR_RETURN(x, SliceDim(c, x, static_cast<int>(args.axes[i]),
+                                      {args.starts[i], args.ends[i], args.steps[i]}));
   }
   c.SetOutput(0, x);
   return c.status();
@@ -189,13 +177,12 @@ absl::Status SliceOp(NodeContext& c) {
 // --- Pad --------------------------------------------------------------------------
 
 // `pads` for `axes` as begins and ends of all dims.
-absl::StatusOr<std::vector<SymInt>> AllPads(NodeContext& c,
-                                            absl::Span<const SymInt> pads,
+absl::StatusOr<std::vector<SymInt>> AllPads(NodeContext& c, absl::Span<const SymInt> pads,
                                             absl::Span<const int64_t> axes) {
   const size_t rank = c.rank(0);
   if (pads.size() != 2 * axes.size()) {
-    return c.Fail(absl::StrCat(pads.size(), " pads for ", axes.size(),
-                               " dims of ", c.type(0).ToString()));
+    return c.Fail(
+        absl::StrCat(pads.size(), " pads for ", axes.size(), " dims of ", c.type(0).ToString()));
   }
   std::vector<SymInt> all(2 * rank, SymInt(0));
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -226,8 +213,7 @@ absl::Status Pad(NodeContext& c) {
   }
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> all, AllPads(c, pads, axes));
   if (mode != "constant") value = nullptr;
-  c.SetOutput(0, c.Op(ops::pad, {c.in(0), value},
-                      {{"pad", all}, {"mode", mode}}));
+  c.SetOutput(0, c.Op(ops::pad, {c.in(0), value}, {{"pad", all}, {"mode", mode}}));
   return c.status();
 }
 
@@ -239,8 +225,7 @@ absl::Status CenterCropPad(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(axes, c.Axes(axes, rank));
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> shape, c.SizesFromTensor(1));
   if (shape.size() != axes.size()) {
-    return c.Fail(absl::StrCat(shape.size(), " sizes for ", axes.size(),
-                               " axes"));
+    return c.Fail(absl::StrCat(shape.size(), " sizes for ", axes.size(), " axes"));
   }
   Value* x = c.in(0);
   std::vector<SymInt> pads(2 * rank, SymInt(0));
@@ -264,8 +249,7 @@ absl::Status CenterCropPad(NodeContext& c) {
 absl::Status DepthToSpace(NodeContext& c) {
   const int64_t block = c.RequiredInt("blocksize");
   const std::string mode = c.opset() < 11 ? "DCR" : c.Str("mode", "DCR");
-  c.SetOutput(0, c.Op(ops::depth_to_space, {c.in(0)},
-                      {{"block_size", block}, {"mode", mode}}));
+  c.SetOutput(0, c.Op(ops::depth_to_space, {c.in(0)}, {{"block_size", block}, {"mode", mode}}));
   return c.status();
 }
 
@@ -289,8 +273,7 @@ absl::Status Trilu(NodeContext& c) {
     if (k.size() != 1) return c.Fail("k must have one element");
     diagonal = k[0];
   }
-  c.SetOutput(0, c.Op(upper ? ops::triu : ops::tril, {c.in(0)},
-                      {{"diagonal", diagonal}}));
+  c.SetOutput(0, c.Op(upper ? ops::triu : ops::tril, {c.in(0)}, {{"diagonal", diagonal}}));
   return c.status();
 }
 

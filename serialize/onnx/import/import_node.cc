@@ -11,12 +11,10 @@ namespace weft::onnx_import {
 
 using ::onnx::AttributeProto;
 
-Type TypeOf(const Value* v) {
-  return v == nullptr ? Type::Scalar(DType::kF32) : v->type();
-}
+Type TypeOf(const Value* v) { return v == nullptr ? Type::Scalar(DType::kF32) : v->type(); }
 
-NodeContext::NodeContext(ModelImporter* importer, Scope* scope,
-                         const ::onnx::NodeProto& node, int opset)
+NodeContext::NodeContext(ModelImporter* importer, Scope* scope, const ::onnx::NodeProto& node,
+                         int opset)
     : importer_(importer),
       scope_(scope),
       node_(node),
@@ -25,17 +23,13 @@ NodeContext::NodeContext(ModelImporter* importer, Scope* scope,
       narrow_outputs_(node.output_size()),
       attrs_read_(node.attribute_size()) {}
 
-std::string NodeContext::Describe() const {
-  return DescribeNode(node_);
-}
+std::string NodeContext::Describe() const { return DescribeNode(node_); }
 
 Builder& NodeContext::b() { return scope_->builder; }
 
 // --- Errors -----------------------------------------------------------------
 
-const absl::Status& NodeContext::status() const {
-  return scope_->builder.status();
-}
+const absl::Status& NodeContext::status() const { return scope_->builder.status(); }
 
 void NodeContext::Record(absl::string_view message) {
   b().Fail(absl::InvalidArgumentError(message));
@@ -56,15 +50,14 @@ absl::Status NodeContext::Finish(absl::Status returned) {
   WEFT_RETURN_IF_ERROR(status());
   for (int i = 0; i < node_.attribute_size(); ++i) {
     if (attrs_read_[i]) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("attribute \"", node_.attribute(i).name(),
-                     "\" is not one of ", op_type(), " in opset ", opset_));
+    return absl::InvalidArgumentError(absl::StrCat("attribute \"", node_.attribute(i).name(),
+                                                   "\" is not one of ", op_type(), " in opset ",
+                                                   opset_));
   }
   for (int i = 0; i < num_outputs(); ++i) {
     if (!wants_output(i) || outputs_[i] != nullptr) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(op_type(), " has no output ", i, " ('", node_.output(i),
-                     "') in opset ", opset_));
+    return absl::InvalidArgumentError(absl::StrCat(op_type(), " has no output ", i, " ('",
+                                                   node_.output(i), "') in opset ", opset_));
   }
   return absl::OkStatus();
 }
@@ -113,23 +106,19 @@ const AttributeProto* NodeContext::Find(absl::string_view name) {
   return nullptr;
 }
 
-const AttributeProto* NodeContext::Find(absl::string_view name,
-                                        AttributeType type) {
+const AttributeProto* NodeContext::Find(absl::string_view name, AttributeType type) {
   const AttributeProto* attr = Find(name);
   if (attr == nullptr) return nullptr;
   const AttributeType actual = TypeOfAttribute(*attr);
   if (actual == type) return attr;
   // An empty list without a type.
   if (actual == AttributeProto::UNDEFINED && IsListType(type)) return attr;
-  Record(absl::StrCat("attribute \"", name, "\" is ",
-                      AttributeProto::AttributeType_Name(actual), ", not ",
-                      AttributeProto::AttributeType_Name(type)));
+  Record(absl::StrCat("attribute \"", name, "\" is ", AttributeProto::AttributeType_Name(actual),
+                      ", not ", AttributeProto::AttributeType_Name(type)));
   return nullptr;
 }
 
-bool NodeContext::HasAttr(absl::string_view name) {
-  return Find(name) != nullptr;
-}
+bool NodeContext::HasAttr(absl::string_view name) { return Find(name) != nullptr; }
 
 int64_t NodeContext::Int(absl::string_view name, int64_t default_value) {
   const AttributeProto* a = Find(name, AttributeProto::INT);
@@ -145,8 +134,7 @@ double NodeContext::Float(absl::string_view name, double default_value) {
   return a == nullptr ? static_cast<float>(default_value) : a->f();
 }
 
-std::string NodeContext::Str(absl::string_view name,
-                             absl::string_view default_value) {
+std::string NodeContext::Str(absl::string_view name, absl::string_view default_value) {
   const AttributeProto* a = Find(name, AttributeProto::STRING);
   return a == nullptr ? std::string(default_value) : a->s();
 }
@@ -175,9 +163,8 @@ DType NodeContext::Dtype(absl::string_view name, DType default_value) {
   const int64_t number = a->i();
   auto dtype = DTypeFromOnnx(number < 0 || number > 1000 ? -1 : number);
   if (dtype.ok()) return *dtype;
-  b().Fail(absl::Status(
-      dtype.status().code(),
-      absl::StrCat("attribute \"", name, "\": ", dtype.status().message())));
+  b().Fail(absl::Status(dtype.status().code(),
+                        absl::StrCat("attribute \"", name, "\": ", dtype.status().message())));
   return default_value;
 }
 
@@ -246,8 +233,7 @@ absl::StatusOr<int> NodeContext::Axis(int64_t axis, int rank, bool inclusive) {
   return Fail(absl::StrCat("axis ", axis, " is out of range for rank ", rank));
 }
 
-absl::StatusOr<std::vector<int64_t>> NodeContext::Axes(
-    absl::Span<const int64_t> axes, int rank) {
+absl::StatusOr<std::vector<int64_t>> NodeContext::Axes(absl::Span<const int64_t> axes, int rank) {
   std::vector<int64_t> dims;
   std::vector<bool> seen(rank);
   for (int64_t axis : axes) {

@@ -23,14 +23,12 @@ absl::Status RefuseTraining(NodeContext& c) {
   if (c.opset() < 7) training = !c.Bool("is_test", false);
   for (int i = 1; i < c.num_outputs(); ++i) training |= c.wants_output(i);
   if (!training) return absl::OkStatus();
-  return c.Unsupported(
-      "training mode is not supported: only given statistics are");
+  return c.Unsupported("training mode is not supported: only given statistics are");
 }
 
 // Statistics of their own for each element of [C, D1, ...].
 Value* NormalizeElements(NodeContext& c, double eps) {
-  Value* rstd =
-      c.Op(ops::rsqrt, {WithScalar(c, ops::add, c.in(4), eps)});
+  Value* rstd = c.Op(ops::rsqrt, {WithScalar(c, ops::add, c.in(4), eps)});
   Value* y = c.Op(ops::sub, {c.in(0), c.in(3)});
   y = c.Op(ops::mul, {y, c.Op(ops::mul, {rstd, c.in(1)})});
   return c.Op(ops::add, {y, c.in(2)});
@@ -50,8 +48,7 @@ absl::Status BatchNormalization(NodeContext& c) {
   if (c.ok() && type.rank() == 1) {
     x = Reshape(c, x, {type.dim(0), SymInt(1)});
   }
-  Value* y = c.Op(ops::batch_norm, {x, c.in(1), c.in(2), c.in(3), c.in(4)},
-                  {{"eps", eps}});
+  Value* y = c.Op(ops::batch_norm, {x, c.in(1), c.in(2), c.in(3), c.in(4)}, {{"eps", eps}});
   c.SetOutput(0, Reshape(c, y, Dims(c.in(0))));
   return c.status();
 }
@@ -59,9 +56,7 @@ absl::Status BatchNormalization(NodeContext& c) {
 // --- By statistics of groups of channels ------------------------------------
 
 // What floats are computed in: f32 at least.
-DType WideType(DType dtype) {
-  return DTypeBits(dtype) < 32 ? DType::kF32 : dtype;
-}
+DType WideType(DType dtype) { return DTypeBits(dtype) < 32 ? DType::kF32 : dtype; }
 
 // As group_norm, when the number of channels is not known.
 Value* NormalizePlanes(NodeContext& c, double eps) {
@@ -71,10 +66,8 @@ Value* NormalizePlanes(NodeContext& c, double eps) {
   for (int i = 2; i < type.rank(); ++i) dims.push_back(i);
   Value* x = Convert(c, c.in(0), wide);
   Value* d = c.Op(ops::sub, {x, Reduce(c, ops::mean, x, dims)});
-  Value* variance =
-      Reduce(c, ops::mean, c.Op(ops::mul, {d, d}), dims);
-  Value* rstd =
-      c.Op(ops::rsqrt, {WithScalar(c, ops::add, variance, eps)});
+  Value* variance = Reduce(c, ops::mean, c.Op(ops::mul, {d, d}), dims);
+  Value* rstd = c.Op(ops::rsqrt, {WithScalar(c, ops::add, variance, eps)});
   Value* y = c.Op(ops::mul, {d, rstd});
   const auto parameter = [&](int i) {
     return AlongDim(c, Convert(c, c.in(i), wide), 1, type.rank());
@@ -88,8 +81,7 @@ absl::Status InstanceNormalization(NodeContext& c) {
   const double eps = c.Float("epsilon", kEpsilon);
   const Type type = c.type(0);
   if (c.ok() && type.rank() < 3) {
-    return c.Fail(absl::StrCat("the input must be [N, C, ...], not ",
-                               type.ToString()));
+    return c.Fail(absl::StrCat("the input must be [N, C, ...], not ", type.ToString()));
   }
   WEFT_RETURN_IF_ERROR(c.status());
   if (!type.dim(1).is_constant()) {
@@ -102,8 +94,7 @@ absl::Status InstanceNormalization(NodeContext& c) {
 }
 
 // One element for each group to one for each of its channels.
-Value* RepeatForChannels(NodeContext& c, Value* v, int64_t groups,
-                         SymInt channels) {
+Value* RepeatForChannels(NodeContext& c, Value* v, int64_t groups, SymInt channels) {
   const SymInt n = FloorDiv(channels, groups);
   v = Reshape(c, v, {SymInt(groups), SymInt(1)});
   v = Expand(c, v, {SymInt(groups), n});
@@ -120,15 +111,14 @@ absl::Status GroupNormalization(NodeContext& c) {
   Value* bias = c.in(2);
   WEFT_RETURN_IF_ERROR(c.status());
   if (type.rank() < 2 || groups < 1) {
-    return c.Fail(absl::StrCat(type.ToString(), " has no ", groups,
-                               " groups of channels"));
+    return c.Fail(absl::StrCat(type.ToString(), " has no ", groups, " groups of channels"));
   }
   if (c.opset() < 21) {
     scale = RepeatForChannels(c, scale, groups, type.dim(1));
     bias = RepeatForChannels(c, bias, groups, type.dim(1));
   }
-  c.SetOutput(0, c.Op(ops::group_norm, {c.in(0), scale, bias},
-                      {{"num_groups", groups}, {"eps", eps}}));
+  c.SetOutput(
+      0, c.Op(ops::group_norm, {c.in(0), scale, bias}, {{"num_groups", groups}, {"eps", eps}}));
   return c.status();
 }
 
@@ -136,8 +126,7 @@ absl::Status GroupNormalization(NodeContext& c) {
 
 // Whether the op can apply `v` itself: absent, or of these dims and dtype.
 bool IsParameter(const Value* v, DType dtype, absl::Span<const SymInt> dims) {
-  return v == nullptr ||
-         (v->type().dtype() == dtype && v->type().dims() == dims);
+  return v == nullptr || (v->type().dtype() == dtype && v->type().dims() == dims);
 }
 
 absl::StatusOr<std::vector<SymInt>> NormalizedShape(NodeContext& c) {
@@ -152,17 +141,14 @@ absl::StatusOr<std::vector<SymInt>> NormalizedShape(NodeContext& c) {
 absl::Status LayerNormalization(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> shape, NormalizedShape(c));
   // Some writers say 0 for "in the input's own type".
-  const DType stash = c.Int("stash_type", 1) == 0
-                          ? WideType(c.dtype(0))
-                          : c.Dtype("stash_type", DType::kF32);
+  const DType stash =
+      c.Int("stash_type", 1) == 0 ? WideType(c.dtype(0)) : c.Dtype("stash_type", DType::kF32);
   const DType dtype = c.dtype(0);
   Value* scale = c.in(1);
   Value* bias = c.opt(2);
-  const bool inside =
-      IsParameter(scale, dtype, shape) && IsParameter(bias, dtype, shape);
+  const bool inside = IsParameter(scale, dtype, shape) && IsParameter(bias, dtype, shape);
   const std::vector<Value*> results = c.b().Ops(
-      ops::native_layer_norm,
-      {c.in(0), inside ? scale : nullptr, inside ? bias : nullptr},
+      ops::native_layer_norm, {c.in(0), inside ? scale : nullptr, inside ? bias : nullptr},
       {{"normalized_shape", shape}, {"eps", c.Float("epsilon", kEpsilon)}});
   WEFT_RETURN_IF_ERROR(c.status());
   Value* y = results[0];
@@ -185,8 +171,7 @@ absl::Status RmsNormalization(NodeContext& c) {
   Value* scale = c.in(1);
   const bool inside = IsParameter(scale, c.dtype(0), shape);
   Value* y = c.Op(ops::rms_norm, {c.in(0), inside ? scale : nullptr},
-                  {{"normalized_shape", shape},
-                   {"eps", c.Float("epsilon", kEpsilon)}});
+                  {{"normalized_shape", shape}, {"eps", c.Float("epsilon", kEpsilon)}});
   // The result has the dtype of the scale.
   if (!inside) {
     y = c.Op(ops::mul, {Convert(c, y, TypeOf(scale).dtype()), scale});
@@ -215,15 +200,12 @@ absl::Status MeanVarianceNormalization(NodeContext& c) {
       if (axis < type.rank()) axes.push_back(axis);
     }
   }
-  WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> dims,
-                        c.Axes(axes, type.rank()));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> dims, c.Axes(axes, type.rank()));
   constexpr double kNotZero = 1e-9;
   Value* x = Convert(c, c.in(0), WideType(type.dtype()));
   Value* d = c.Op(ops::sub, {x, Reduce(c, ops::mean, x, dims)});
-  Value* variance =
-      Reduce(c, ops::mean, c.Op(ops::mul, {d, d}), dims);
-  Value* deviation = WithScalar(c, ops::add,
-                                c.Op(ops::sqrt, {variance}), kNotZero);
+  Value* variance = Reduce(c, ops::mean, c.Op(ops::mul, {d, d}), dims);
+  Value* deviation = WithScalar(c, ops::add, c.Op(ops::sqrt, {variance}), kNotZero);
   Value* y = c.Op(ops::div, {d, deviation});
   c.SetOutput(0, Convert(c, y, type.dtype()));
   return c.status();
@@ -237,11 +219,9 @@ absl::Status LpNormalization(NodeContext& c) {
   }
   const Type type = c.type(0);
   WEFT_ASSIGN_OR_RETURN(const int axis, c.Axis(c.Int("axis", -1), type.rank()));
-  Value* norm = Reduce(c, p == 1 ? ops::reduce_l1 : ops::reduce_l2, c.in(0),
-                       {axis});
+  Value* norm = Reduce(c, p == 1 ? ops::reduce_l1 : ops::reduce_l2, c.in(0), {axis});
   Value* is_zero = WithScalar(c, ops::eq, norm, 0);
-  Value* divisor =
-      c.Op(ops::where, {is_zero, ScalarOf(c, type.dtype(), 1), norm});
+  Value* divisor = c.Op(ops::where, {is_zero, ScalarOf(c, type.dtype(), 1), norm});
   c.SetOutput(0, c.Op(ops::div, {c.in(0), divisor}));
   return c.status();
 }

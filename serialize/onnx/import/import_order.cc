@@ -45,8 +45,7 @@ void PushLevels(const NodeProto& node, int parent, std::vector<Level>* out) {
 }
 
 // Calls `read` for the names that the graphs nested in `node` use from outside.
-void ForEachFreeName(const NodeProto& node,
-                     const std::function<void(const std::string&)>& read) {
+void ForEachFreeName(const NodeProto& node, const std::function<void(const std::string&)>& read) {
   std::vector<Level> levels;
   PushLevels(node, -1, &levels);
   for (size_t i = 0; i < levels.size(); ++i) {
@@ -76,17 +75,16 @@ absl::StatusOr<Producers> FindProducers(const NodeProtos& nodes) {
       if (name.empty()) continue;
       auto [it, inserted] = producers.emplace(name, i);
       if (inserted) continue;
-      return absl::InvalidArgumentError(absl::StrCat(
-          "value '", name, "' is defined twice: by ",
-          DescribeNode(nodes[it->second]), " and by ", DescribeNode(nodes[i])));
+      return absl::InvalidArgumentError(absl::StrCat("value '", name, "' is defined twice: by ",
+                                                     DescribeNode(nodes[it->second]), " and by ",
+                                                     DescribeNode(nodes[i])));
     }
   }
   return producers;
 }
 
 // The nodes that node i must follow.
-std::vector<int> Predecessors(const NodeProto& node,
-                              const Producers& producers) {
+std::vector<int> Predecessors(const NodeProto& node, const Producers& producers) {
   std::vector<int> before;
   const auto read = [&](const std::string& name) {
     auto it = producers.find(name);
@@ -98,8 +96,7 @@ std::vector<int> Predecessors(const NodeProto& node,
 }
 
 // Walks back through nodes that never became ready, until one repeats.
-absl::Status CycleError(const NodeProtos& nodes,
-                        const std::vector<std::vector<int>>& before,
+absl::Status CycleError(const NodeProtos& nodes, const std::vector<std::vector<int>>& before,
                         const std::vector<int>& waiting) {
   int at = 0;
   while (waiting[at] == 0) ++at;
@@ -124,8 +121,8 @@ absl::Status CycleError(const NodeProtos& nodes,
   if (path.size() > kShown) {
     names.push_back(absl::StrCat("and ", path.size() - kShown, " more"));
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the graph has a cycle through nodes ", absl::StrJoin(names, ", ")));
+  return absl::InvalidArgumentError(
+      absl::StrCat("the graph has a cycle through nodes ", absl::StrJoin(names, ", ")));
 }
 
 }  // namespace

@@ -33,8 +33,7 @@ bool PoolCanPad(const Pool& pool) {
   const size_t n = pool.kernel.size();
   for (size_t i = 0; i < 2 * n; ++i) {
     const SymInt p = pool.window.padding[i];
-    const int64_t most =
-        (pool.kernel[i % n] - 1) * pool.window.dilation[i % n];
+    const int64_t most = (pool.kernel[i % n] - 1) * pool.window.dilation[i % n];
     if (!p.is_constant() || p.value() < 0 || p.value() > most) return false;
   }
   return true;
@@ -44,32 +43,28 @@ absl::StatusOr<Pool> ReadPool(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> in, SpatialDims(c, c.in(0)));
   Pool pool;
   WEFT_ASSIGN_OR_RETURN(pool.kernel, PositiveInts(c, "kernel_shape"));
-  WEFT_ASSIGN_OR_RETURN(pool.window,
-                        ReadWindow(c, in, ToSymInts(pool.kernel)));
+  WEFT_ASSIGN_OR_RETURN(pool.window, ReadWindow(c, in, ToSymInts(pool.kernel)));
   // The sizes that auto_pad gives do not depend on ceil_mode.
-  pool.ceil_mode = c.Bool("ceil_mode", false) &&
-                   pool.window.auto_pad == AutoPad::kNotSet;
+  pool.ceil_mode = c.Bool("ceil_mode", false) && pool.window.auto_pad == AutoPad::kNotSet;
   pool.padding.assign(2 * pool.kernel.size(), 0);
   pool.pad_first = !PoolCanPad(pool);
   if (!pool.pad_first) {
     pool.padding = *AllConstant(pool.window.padding);
   } else if (pool.ceil_mode) {
-    return c.Unsupported(absl::StrCat("pads ", ToString(pool.window.padding),
-                                      " with ceil_mode are not supported"));
+    return c.Unsupported(
+        absl::StrCat("pads ", ToString(pool.window.padding), " with ceil_mode are not supported"));
   }
   return pool;
 }
 
 // Pads the last dims.
-Value* PadSpatial(NodeContext& c, Value* v, absl::Span<const SymInt> padding,
-                  Value* fill) {
+Value* PadSpatial(NodeContext& c, Value* v, absl::Span<const SymInt> padding, Value* fill) {
   if (v == nullptr) return nullptr;
   const int n = static_cast<int>(padding.size()) / 2;
   std::vector<SymInt> pad;
   for (int side : {0, 1}) {
     pad.insert(pad.end(), v->type().rank() - n, SymInt(0));
-    pad.insert(pad.end(), padding.begin() + side * n,
-               padding.begin() + (side + 1) * n);
+    pad.insert(pad.end(), padding.begin() + side * n, padding.begin() + (side + 1) * n);
   }
   return c.Op(ops::pad, {v, fill}, {{"pad", pad}});
 }
@@ -84,13 +79,10 @@ Value* Lowest(NodeContext& c, DType dtype) {
 
 // --- MaxPool ----------------------------------------------------------------
 
-Value* IntScalar(NodeContext& c, SymInt value) {
-  return SymTensor(c, {value}, {});
-}
+Value* IntScalar(NodeContext& c, SymInt value) { return SymTensor(c, {value}, {}); }
 
 // Indices of a row-major plane of sizes `dims` to those of a column-major one.
-Value* ColumnMajor(NodeContext& c, Value* index,
-                   absl::Span<const SymInt> dims) {
+Value* ColumnMajor(NodeContext& c, Value* index, absl::Span<const SymInt> dims) {
   Value* rest = index;
   Value* sum = nullptr;
   for (size_t i = dims.size(); i-- > 0;) {
@@ -99,8 +91,7 @@ Value* ColumnMajor(NodeContext& c, Value* index,
     if (i > 0) {
       rest = c.Op(ops::div, {rest, size}, {{"rounding_mode", "floor"}});
     }
-    Value* scaled =
-        c.Op(ops::mul, {at, IntScalar(c, Product(dims.first(i)))});
+    Value* scaled = c.Op(ops::mul, {at, IntScalar(c, Product(dims.first(i)))});
     sum = sum == nullptr ? scaled : c.Op(ops::add, {sum, scaled});
   }
   return sum;
@@ -115,9 +106,7 @@ Value* FromPlanes(NodeContext& c, Value* index, absl::Span<const SymInt> dims) {
   size[0] = dims[0];
   size[1] = dims[1];
   Value* plane = Iota(c, planes);
-  Value* start = c.Op(
-      ops::mul, {Reshape(c, plane, size),
-                 IntScalar(c, Product(dims.subspan(2)))});
+  Value* start = c.Op(ops::mul, {Reshape(c, plane, size), IntScalar(c, Product(dims.subspan(2)))});
   return c.Op(ops::add, {index, start});
 }
 
@@ -128,19 +117,17 @@ absl::Status MaxPool(NodeContext& c) {
   Value* x = c.in(0);
   if (pool.pad_first) {
     if (c.wants_output(1)) {
-      return c.Unsupported(absl::StrCat(
-          "output Indices with pads ", ToString(pool.window.padding),
-          " is not supported"));
+      return c.Unsupported(absl::StrCat("output Indices with pads ", ToString(pool.window.padding),
+                                        " is not supported"));
     }
     x = PadSpatial(c, x, pool.window.padding, Lowest(c, type.dtype()));
   }
-  const std::vector<Value*> results =
-      c.b().Ops(ops::max_pool, {x},
-                {{"kernel_size", pool.kernel},
-                 {"stride", pool.window.stride},
-                 {"padding", pool.padding},
-                 {"dilation", pool.window.dilation},
-                 {"ceil_mode", pool.ceil_mode}});
+  const std::vector<Value*> results = c.b().Ops(ops::max_pool, {x},
+                                                {{"kernel_size", pool.kernel},
+                                                 {"stride", pool.window.stride},
+                                                 {"padding", pool.padding},
+                                                 {"dilation", pool.window.dilation},
+                                                 {"ceil_mode", pool.ceil_mode}});
   WEFT_RETURN_IF_ERROR(c.status());
   c.SetOutput(0, results[0]);
   if (!c.wants_output(1)) return c.status();
@@ -152,8 +139,7 @@ absl::Status MaxPool(NodeContext& c) {
 
 // --- AveragePool, LpPool ----------------------------------------------------
 
-Value* Average(NodeContext& c, const Pool& pool, Value* x,
-               bool count_include_pad) {
+Value* Average(NodeContext& c, const Pool& pool, Value* x, bool count_include_pad) {
   return c.Op(ops::avg_pool, {x},
               {{"kernel_size", pool.kernel},
                {"stride", pool.window.stride},
@@ -169,8 +155,7 @@ Value* CoveredShare(NodeContext& c, const Pool& pool, Type type) {
   size[0] = 1;
   size[1] = 1;
   Value* ones = Expand(c, ScalarOf(c, type.dtype(), 1), size);
-  return Average(c, pool, PadSpatial(c, ones, pool.window.padding, nullptr),
-                 true);
+  return Average(c, pool, PadSpatial(c, ones, pool.window.padding, nullptr), true);
 }
 
 absl::Status AveragePool(NodeContext& c) {
@@ -181,8 +166,7 @@ absl::Status AveragePool(NodeContext& c) {
     c.SetOutput(0, Average(c, pool, x, count_include_pad));
     return c.status();
   }
-  Value* y = Average(c, pool, PadSpatial(c, x, pool.window.padding, nullptr),
-                     true);
+  Value* y = Average(c, pool, PadSpatial(c, x, pool.window.padding, nullptr), true);
   if (!count_include_pad) {
     y = c.Op(ops::div, {y, CoveredShare(c, pool, c.type(0))});
   }
@@ -219,13 +203,9 @@ absl::Status ReducePlanes(NodeContext& c, const OpDef& op) {
   return c.status();
 }
 
-absl::Status GlobalAveragePool(NodeContext& c) {
-  return ReducePlanes(c, ops::mean);
-}
+absl::Status GlobalAveragePool(NodeContext& c) { return ReducePlanes(c, ops::mean); }
 
-absl::Status GlobalMaxPool(NodeContext& c) {
-  return ReducePlanes(c, ops::amax);
-}
+absl::Status GlobalMaxPool(NodeContext& c) { return ReducePlanes(c, ops::amax); }
 
 // The p-th root of the sum of the p-th powers.
 absl::Status GlobalLpPool(NodeContext& c) {
@@ -234,8 +214,7 @@ absl::Status GlobalLpPool(NodeContext& c) {
   if (p == 2) return ReducePlanes(c, ops::reduce_l2);
   if (p < 1) return c.Fail(absl::StrCat("p must be positive, got ", p));
   WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, PlaneAxes(c));
-  Value* powers =
-      WithScalar(c, ops::pow, c.Op(ops::abs, {c.in(0)}), p);
+  Value* powers = WithScalar(c, ops::pow, c.Op(ops::abs, {c.in(0)}), p);
   Value* sums = Reduce(c, ops::sum, powers, axes);
   c.SetOutput(0, WithScalar(c, ops::pow, sums, 1.0 / p));
   return c.status();
@@ -247,16 +226,13 @@ absl::Status GlobalLpPool(NodeContext& c) {
 // output_shape only adds zeros at the ends of its dims.
 absl::Status MaxUnpool(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> in, SpatialDims(c, c.in(0)));
-  WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> kernel,
-                        PositiveInts(c, "kernel_shape"));
-  WEFT_ASSIGN_OR_RETURN(const Window w,
-                        ReadWindow(c, in, ToSymInts(kernel)));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> kernel, PositiveInts(c, "kernel_shape"));
+  WEFT_ASSIGN_OR_RETURN(const Window w, ReadWindow(c, in, ToSymInts(kernel)));
   const Type type = c.type(0);
   const size_t n = in.size();
   std::vector<SymInt> size = {type.dim(0), type.dim(1)};
   for (size_t i = 0; i < n; ++i) {
-    size.push_back((in[i] - 1) * w.stride[i] + w.kernel[i] - w.padding[i] -
-                   w.padding[n + i]);
+    size.push_back((in[i] - 1) * w.stride[i] + w.kernel[i] - w.padding[i] - w.padding[n + i]);
   }
   Value* index = c.in(1);
   if (!(size[0] * size[1]).Is(1)) {
@@ -265,11 +241,9 @@ absl::Status MaxUnpool(NodeContext& c) {
   }
   Value* y = c.Op(ops::max_unpool, {c.in(0), index}, {{"size", size}});
   if (c.has_input(2)) {
-    WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> shape,
-                          c.SizesFromTensor(2));
+    WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> shape, c.SizesFromTensor(2));
     if (shape.size() != n + 2) {
-      return c.Fail(absl::StrCat("output_shape has ", shape.size(),
-                                 " entries instead of ", n + 2));
+      return c.Fail(absl::StrCat("output_shape has ", shape.size(), " entries instead of ", n + 2));
     }
     std::vector<SymInt> padding(2 * n + 4);
     for (size_t i = 0; i < n + 2; ++i) padding[n + 2 + i] = shape[i] - size[i];

@@ -22,9 +22,7 @@ namespace {
 // A scale or zero point of one element says the same as one of rank 0.
 Value* Parameter(NodeContext& c, Value* v, int64_t block_size) {
   if (v == nullptr || block_size != 0) return v;
-  return v->type().rank() == 1 && v->type().dim(0).Is(1)
-             ? Reshape(c, v, {})
-             : v;
+  return v->type().rank() == 1 && v->type().dim(0).Is(1) ? Reshape(c, v, {}) : v;
 }
 
 struct Granularity {
@@ -39,12 +37,10 @@ absl::StatusOr<Granularity> ReadGranularity(NodeContext& c) {
   const Type scale = c.type(1);
   WEFT_RETURN_IF_ERROR(c.status());
   if (g.block_size < 0) {
-    return c.Fail(absl::StrCat("block_size must not be negative, got ",
-                               g.block_size));
+    return c.Fail(absl::StrCat("block_size must not be negative, got ", g.block_size));
   }
   // Without an axis to speak of, the attribute means nothing.
-  const bool one = scale.rank() == 0 ||
-                   (scale.rank() == 1 && scale.dim(0).Is(1));
+  const bool one = scale.rank() == 0 || (scale.rank() == 1 && scale.dim(0).Is(1));
   if (one && g.block_size == 0) return g;
   WEFT_ASSIGN_OR_RETURN(g.axis, c.Axis(axis, c.rank(0)));
   return g;
@@ -81,9 +77,9 @@ Value* QuantizeToFloat4(NodeContext& c, Value* x, Value* scale, const Granularit
                         const NarrowType& type) {
   if (x == nullptr || scale == nullptr) return nullptr;
   Value* ones = Expand(c, ScalarOf(c, DType::kI8, 1), Dims(x));
-  Value* scales = c.Op(
-      ops::dequantize_linear, {ones, scale, nullptr},
-      {{"dtype", scale->type().dtype()}, {"axis", g.axis}, {"block_size", g.block_size}});
+  Value* scales =
+      c.Op(ops::dequantize_linear, {ones, scale, nullptr},
+           {{"dtype", scale->type().dtype()}, {"axis", g.axis}, {"block_size", g.block_size}});
   return CastToNarrow(c, c.Op(ops::div, {x, scales}), type);
 }
 
@@ -102,11 +98,9 @@ absl::Status QuantizeLinear(NodeContext& c) {
     c.SetOutput(0, QuantizeToFloat4(c, x, scale, g, *q.narrow));
     return c.status();
   }
-  Value* y = c.Op(ops::quantize_linear, {x, scale, Parameter(c, c.opt(2), g.block_size)},
-                  {{"dtype", q.dtype},
-                   {"axis", g.axis},
-                   {"block_size", g.block_size},
-                   {"saturate", saturate}});
+  Value* y = c.Op(
+      ops::quantize_linear, {x, scale, Parameter(c, c.opt(2), g.block_size)},
+      {{"dtype", q.dtype}, {"axis", g.axis}, {"block_size", g.block_size}, {"saturate", saturate}});
   // `dtype` clamps to a wider range, which contains that of the type.
   if (q.narrow != nullptr) y = ClampToNarrow(c, y, *q.narrow);
   c.SetOutput(0, y);
@@ -117,12 +111,10 @@ absl::Status DequantizeLinear(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const Granularity g, ReadGranularity(c));
   DType dtype = c.dtype(1);
   if (c.opset() >= 23) dtype = DtypeOr(c, "output_dtype", dtype);
-  c.SetOutput(0, c.Op(ops::dequantize_linear,
-                      {c.in(0), Parameter(c, c.in(1), g.block_size),
-                       Parameter(c, c.opt(2), g.block_size)},
-                      {{"dtype", dtype},
-                       {"axis", g.axis},
-                       {"block_size", g.block_size}}));
+  c.SetOutput(
+      0, c.Op(ops::dequantize_linear,
+              {c.in(0), Parameter(c, c.in(1), g.block_size), Parameter(c, c.opt(2), g.block_size)},
+              {{"dtype", dtype}, {"axis", g.axis}, {"block_size", g.block_size}}));
   return c.status();
 }
 
@@ -133,14 +125,12 @@ absl::Status DynamicQuantizeLinear(NodeContext& c) {
   Value* zero = ScalarOf(c, DType::kF32, 0);
   Value* low = c.Op(ops::minimum, {c.Op(ops::amin, {x}), zero});
   Value* high = c.Op(ops::maximum, {c.Op(ops::amax, {x}), zero});
-  Value* scale = WithScalar(c, ops::div,
-                                 c.Op(ops::sub, {high, low}), kSteps);
+  Value* scale = WithScalar(c, ops::div, c.Op(ops::sub, {high, low}), kSteps);
   Value* point = c.Op(ops::div, {c.Op(ops::sub, {zero, low}), scale});
   Value* most = ScalarOf(c, DType::kF32, kSteps);
   point = c.Op(ops::round, {c.Op(ops::clamp, {point, zero, most})});
   point = Convert(c, point, DType::kU8);
-  c.SetOutput(0, c.Op(ops::quantize_linear, {x, scale, point},
-                      {{"dtype", DType::kU8}}));
+  c.SetOutput(0, c.Op(ops::quantize_linear, {x, scale, point}, {{"dtype", DType::kU8}}));
   c.SetOutput(1, scale);
   c.SetOutput(2, point);
   return c.status();
@@ -151,8 +141,7 @@ absl::Status DynamicQuantizeLinear(NodeContext& c) {
 // Parameters of rows, [M] for a matrix [M, K], lined up with it; others
 // broadcast as they are.
 Value* AlongRows(NodeContext& c, Value* v, Type matrix) {
-  if (v == nullptr || v->type().rank() != 1 || v->type().dim(0).Is(1) ||
-      matrix.rank() != 2) {
+  if (v == nullptr || v->type().rank() != 1 || v->type().dim(0).Is(1) || matrix.rank() != 2) {
     return v;
   }
   return Reshape(c, v, {v->type().dim(0), SymInt(1)});
@@ -172,10 +161,8 @@ Value* Centered(NodeContext& c, Value* v, Value* zero_point, DType wide) {
 }
 
 // The product of the quantized tensors at two inputs and their zero points.
-Value* IntegerMatMul(NodeContext& c, int a, int a_point, int b, int b_point,
-                     DType wide) {
-  Value* left =
-      Centered(c, c.in(a), AlongRows(c, c.opt(a_point), c.type(a)), wide);
+Value* IntegerMatMul(NodeContext& c, int a, int a_point, int b, int b_point, DType wide) {
+  Value* left = Centered(c, c.in(a), AlongRows(c, c.opt(a_point), c.type(a)), wide);
   Value* right = Centered(c, c.in(b), c.opt(b_point), wide);
   return c.Op(ops::matmul, {left, right});
 }
@@ -188,13 +175,11 @@ absl::Status MatMulInteger(NodeContext& c) {
 // The real number that an integer product stands for, quantized by the scale
 // and zero point at inputs `y_scale` and `y_scale + 1`.
 void SetQuantized(NodeContext& c, Value* product, Value* scale, int y_scale) {
-  Value* real =
-      c.Op(ops::mul, {Convert(c, product, DType::kF32), scale});
-  c.SetOutput(
-      0, c.Op(ops::quantize_linear,
-              {real, Parameter(c, Convert(c, c.in(y_scale), DType::kF32), 0),
-               Parameter(c, c.in(y_scale + 1), 0)},
-              {{"dtype", c.dtype(y_scale + 1)}}));
+  Value* real = c.Op(ops::mul, {Convert(c, product, DType::kF32), scale});
+  c.SetOutput(0, c.Op(ops::quantize_linear,
+                      {real, Parameter(c, Convert(c, c.in(y_scale), DType::kF32), 0),
+                       Parameter(c, c.in(y_scale + 1), 0)},
+                      {{"dtype", c.dtype(y_scale + 1)}}));
 }
 
 absl::Status QLinearMatMul(NodeContext& c) {
@@ -202,30 +187,28 @@ absl::Status QLinearMatMul(NodeContext& c) {
   const DType wide = integers ? DType::kI32 : DType::kF32;
   Value* product = IntegerMatMul(c, 0, 2, 3, 5, wide);
   Value* a_scale = AlongRows(c, c.in(1), c.type(0));
-  Value* scale = c.Op(ops::mul, {Convert(c, a_scale, DType::kF32),
-                                 Convert(c, c.in(4), DType::kF32)});
+  Value* scale =
+      c.Op(ops::mul, {Convert(c, a_scale, DType::kF32), Convert(c, c.in(4), DType::kF32)});
   SetQuantized(c, product, scale, 6);
   return c.status();
 }
 
 // Of the quantized tensors x and w at two inputs and their zero points.
-absl::StatusOr<Value*> IntegerConv(NodeContext& c, int x, int x_point, int w,
-                                   int w_point, Value* bias) {
+absl::StatusOr<Value*> IntegerConv(NodeContext& c, int x, int x_point, int w, int w_point,
+                                   Value* bias) {
   Value* w_zero = AlongChannels(c, c.opt(w_point), c.rank(w), 0);
   return Convolve(c, Centered(c, c.in(x), c.opt(x_point), DType::kI32),
                   Centered(c, c.in(w), w_zero, DType::kI32), bias);
 }
 
 absl::Status ConvInteger(NodeContext& c) {
-  WEFT_ASSIGN_OR_RETURN(Value* const y,
-                        IntegerConv(c, 0, 2, 1, 3, nullptr));
+  WEFT_ASSIGN_OR_RETURN(Value* const y, IntegerConv(c, 0, 2, 1, 3, nullptr));
   c.SetOutput(0, y);
   return c.status();
 }
 
 absl::Status QLinearConv(NodeContext& c) {
-  WEFT_ASSIGN_OR_RETURN(Value* const product,
-                        IntegerConv(c, 0, 2, 3, 5, c.opt(8)));
+  WEFT_ASSIGN_OR_RETURN(Value* const product, IntegerConv(c, 0, 2, 3, 5, c.opt(8)));
   Value* w_scale = AlongChannels(c, c.in(4), c.rank(0), 1);
   SetQuantized(c, product, c.Op(ops::mul, {c.in(1), w_scale}), 6);
   return c.status();

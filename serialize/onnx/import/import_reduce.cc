@@ -22,8 +22,7 @@ absl::StatusOr<ReduceArgs> ReadArgs(NodeContext& c) {
   ReduceArgs args;
   args.keepdims = c.Bool("keepdims", true);
   const int input_since = c.op_type() == "ReduceSum" ? 13 : 18;
-  const bool noop =
-      c.opset() >= input_since && c.Bool("noop_with_empty_axes", false);
+  const bool noop = c.opset() >= input_since && c.Bool("noop_with_empty_axes", false);
   std::vector<int64_t> given;
   if (c.opset() < input_since) {
     given = c.Ints("axes");
@@ -35,8 +34,7 @@ absl::StatusOr<ReduceArgs> ReadArgs(NodeContext& c) {
   return args;
 }
 
-Value* Apply(NodeContext& c, const OpDef& op, Value* x,
-             const ReduceArgs& args) {
+Value* Apply(NodeContext& c, const OpDef& op, Value* x, const ReduceArgs& args) {
   return c.Op(op, {x}, {{"dim", args.axes}, {"keepdim", args.keepdims}});
 }
 
@@ -58,16 +56,14 @@ absl::Status ReduceOrdered(NodeContext& c) {
 template <const OpDef& op, const OpDef& single>
 absl::Status ReduceWith(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const ReduceArgs args, ReadArgs(c));
-  c.SetOutput(
-      0, args.none ? c.Op(single, {c.in(0)}) : Apply(c, op, c.in(0), args));
+  c.SetOutput(0, args.none ? c.Op(single, {c.in(0)}) : Apply(c, op, c.in(0), args));
   return c.status();
 }
 
 absl::Status ReduceSumSquare(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const ReduceArgs args, ReadArgs(c));
   Value* x = c.in(0);
-  c.SetOutput(0, args.none ? c.Op(ops::mul, {x, x})
-                           : Apply(c, ops::reduce_sum_square, x, args));
+  c.SetOutput(0, args.none ? c.Op(ops::mul, {x, x}) : Apply(c, ops::reduce_sum_square, x, args));
   return c.status();
 }
 
@@ -76,10 +72,8 @@ absl::Status ArgReduce(NodeContext& c) {
   const bool keepdims = c.Bool("keepdims", true);
   const bool last = c.Bool("select_last_index", false);
   WEFT_ASSIGN_OR_RETURN(const int axis, c.Axis(c.Int("axis", 0), c.rank(0)));
-  c.SetOutput(0, c.Op(op, {c.in(0)},
-                      {{"dim", axis},
-                       {"keepdim", keepdims},
-                       {"select_last_index", last}}));
+  c.SetOutput(
+      0, c.Op(op, {c.in(0)}, {{"dim", axis}, {"keepdim", keepdims}, {"select_last_index", last}}));
   return c.status();
 }
 
@@ -88,17 +82,11 @@ constexpr OnnxOp kTable[] = {
     {"ArgMin", {1, 11, 12, 13}, ArgReduce<ops::argmin>},
     {"ReduceL1", {1, 11, 13, 18}, ReduceWith<ops::reduce_l1, ops::abs>},
     {"ReduceL2", {1, 11, 13, 18}, ReduceWith<ops::reduce_l2, ops::abs>},
-    {"ReduceLogSum",
-     {1, 11, 13, 18},
-     ReduceWith<ops::reduce_log_sum, ops::log>},
+    {"ReduceLogSum", {1, 11, 13, 18}, ReduceWith<ops::reduce_log_sum, ops::log>},
     {"ReduceLogSumExp", {1, 11, 13, 18}, Reduce<ops::logsumexp>},
-    {"ReduceMax",
-     {1, 11, 12, 13, 18, 20},
-     ReduceOrdered<ops::amax, ops::any>},
+    {"ReduceMax", {1, 11, 12, 13, 18, 20}, ReduceOrdered<ops::amax, ops::any>},
     {"ReduceMean", {1, 11, 13, 18}, Reduce<ops::mean>},
-    {"ReduceMin",
-     {1, 11, 12, 13, 18, 20},
-     ReduceOrdered<ops::amin, ops::all>},
+    {"ReduceMin", {1, 11, 12, 13, 18, 20}, ReduceOrdered<ops::amin, ops::all>},
     {"ReduceProd", {1, 11, 13, 18}, Reduce<ops::prod>},
     {"ReduceSum", {1, 11, 13}, Reduce<ops::sum>},
     {"ReduceSumSquare", {1, 11, 13, 18}, ReduceSumSquare},

@@ -39,11 +39,10 @@ Ratio RatioOf(double scale) {
   double rest = scale;
   while (rest <= kMaxWhole) {
     const auto whole = static_cast<int64_t>(std::floor(rest));
-    const Ratio next = {whole * r.over + before.over,
-                        whole * r.under + before.under};
+    const Ratio next = {whole * r.over + before.over, whole * r.under + before.under};
     if (next.under > kMaxUnder) break;
-    if (as_float(static_cast<double>(next.over) /
-                 static_cast<double>(next.under)) == as_float(scale)) {
+    if (as_float(static_cast<double>(next.over) / static_cast<double>(next.under)) ==
+        as_float(scale)) {
       return next;
     }
     before = r;
@@ -62,8 +61,7 @@ Ratio RatioOf(double scale) {
 // does.
 SymInt ScaledSize(SymInt size, double scale) {
   if (size.is_constant()) {
-    return SizeOf(static_cast<float>(size.value()) *
-                  static_cast<float>(scale));
+    return SizeOf(static_cast<float>(size.value()) * static_cast<float>(scale));
   }
   const Ratio r = RatioOf(scale);
   return FloorDiv(size * r.over, r.under);
@@ -80,8 +78,7 @@ struct Plan {
 absl::Status SetScales(NodeContext& c, absl::Span<const double> scales,
                        absl::Span<const int64_t> axes, Plan* plan) {
   if (scales.size() != axes.size()) {
-    return c.Fail(absl::StrCat("there are ", scales.size(), " scales for ",
-                               axes.size(), " dims"));
+    return c.Fail(absl::StrCat("there are ", scales.size(), " scales for ", axes.size(), " dims"));
   }
   const Type type = c.type(0);
   plan->size = Dims(c.in(0));
@@ -98,20 +95,19 @@ absl::Status SetScales(NodeContext& c, absl::Span<const double> scales,
 }
 
 // One scale for all dims, the least or greatest that `sizes` asks for.
-absl::Status KeepAspectRatio(NodeContext& c, bool not_larger,
-                             absl::Span<const int64_t> axes, Plan* plan) {
+absl::Status KeepAspectRatio(NodeContext& c, bool not_larger, absl::Span<const int64_t> axes,
+                             Plan* plan) {
   const Type type = c.type(0);
   double scale = 0;
   for (int64_t axis : axes) {
     const SymInt in = type.dim(axis);
     const SymInt out = plan->size[axis];
     if (!in.is_constant() || !out.is_constant() || in.value() < 1) {
-      return c.Unsupported(absl::StrCat(
-          "keep_aspect_ratio_policy needs known sizes, but dim ", axis,
-          " goes from ", in.ToString(), " to ", out.ToString()));
+      return c.Unsupported(absl::StrCat("keep_aspect_ratio_policy needs known sizes, but dim ",
+                                        axis, " goes from ", in.ToString(), " to ",
+                                        out.ToString()));
     }
-    const double wanted = static_cast<double>(out.value()) /
-                          static_cast<double>(in.value());
+    const double wanted = static_cast<double>(out.value()) / static_cast<double>(in.value());
     const bool better = not_larger ? wanted < scale : wanted > scale;
     if (scale == 0 || better) scale = wanted;
   }
@@ -124,8 +120,7 @@ absl::Status KeepAspectRatio(NodeContext& c, bool not_larger,
   return absl::OkStatus();
 }
 
-absl::Status SetSizes(NodeContext& c, int input,
-                      absl::Span<const int64_t> axes, Plan* plan) {
+absl::Status SetSizes(NodeContext& c, int input, absl::Span<const int64_t> axes, Plan* plan) {
   std::string policy = "stretch";
   if (c.opset() >= 18) policy = c.Str("keep_aspect_ratio_policy", policy);
   std::vector<SymInt> sizes;
@@ -135,27 +130,22 @@ absl::Status SetSizes(NodeContext& c, int input,
     WEFT_ASSIGN_OR_RETURN(sizes, c.RequireInts(input));
   }
   if (sizes.size() != axes.size()) {
-    return c.Fail(absl::StrCat("there are ", sizes.size(), " sizes for ",
-                               axes.size(), " dims"));
+    return c.Fail(absl::StrCat("there are ", sizes.size(), " sizes for ", axes.size(), " dims"));
   }
   plan->size = Dims(c.in(0));
   for (size_t i = 0; i < axes.size(); ++i) plan->size[axes[i]] = sizes[i];
   if (policy == "stretch") return absl::OkStatus();
   if (policy != "not_larger" && policy != "not_smaller") {
-    return c.Fail(
-        absl::StrCat("unknown keep_aspect_ratio_policy \"", policy, "\""));
+    return c.Fail(absl::StrCat("unknown keep_aspect_ratio_policy \"", policy, "\""));
   }
   return KeepAspectRatio(c, policy == "not_larger", axes, plan);
 }
 
-absl::Status SetRoi(NodeContext& c, absl::Span<const int64_t> axes,
-                    Plan* plan) {
-  WEFT_ASSIGN_OR_RETURN(const std::vector<double> roi,
-                        c.RequireConstantFloats(1));
+absl::Status SetRoi(NodeContext& c, absl::Span<const int64_t> axes, Plan* plan) {
+  WEFT_ASSIGN_OR_RETURN(const std::vector<double> roi, c.RequireConstantFloats(1));
   const size_t n = axes.size();
   if (roi.size() != 2 * n) {
-    return c.Fail(absl::StrCat("roi has ", roi.size(), " entries instead of ",
-                               2 * n));
+    return c.Fail(absl::StrCat("roi has ", roi.size(), " entries instead of ", 2 * n));
   }
   const size_t rank = plan->size.size();
   plan->roi.assign(2 * rank, 0.0);
@@ -186,8 +176,7 @@ absl::StatusOr<std::vector<int64_t>> ResizedAxes(NodeContext& c) {
 }
 
 absl::Status Resize(NodeContext& c) {
-  const std::string transform =
-      c.Str("coordinate_transformation_mode", "half_pixel");
+  const std::string transform = c.Str("coordinate_transformation_mode", "half_pixel");
   WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, ResizedAxes(c));
   WEFT_RETURN_IF_ERROR(c.status());
   if (IsGiven(c, 2) == IsGiven(c, 3)) {
@@ -195,8 +184,7 @@ absl::Status Resize(NodeContext& c) {
   }
   Plan plan;
   if (IsGiven(c, 2)) {
-    WEFT_ASSIGN_OR_RETURN(const std::vector<double> scales,
-                          c.RequireConstantFloats(2));
+    WEFT_ASSIGN_OR_RETURN(const std::vector<double> scales, c.RequireConstantFloats(2));
     WEFT_RETURN_IF_ERROR(SetScales(c, scales, axes, &plan));
     if (c.opset() >= 18) c.Ignore({"keep_aspect_ratio_policy"});
   } else {
@@ -205,25 +193,24 @@ absl::Status Resize(NodeContext& c) {
   if (transform == "tf_crop_and_resize") {
     WEFT_RETURN_IF_ERROR(SetRoi(c, axes, &plan));
   }
-  c.SetOutput(
-      0, c.Op(ops::interpolate, {c.in(0)},
-              {{"size", plan.size},
-               {"scales", plan.scales},
-               {"roi", plan.roi},
-               {"mode", c.Str("mode", "nearest")},
-               {"coordinate_transformation_mode", transform},
-               {"nearest_mode", c.Str("nearest_mode", "round_prefer_floor")},
-               {"cubic_coeff_a", c.Float("cubic_coeff_a", -0.75)},
-               {"exclude_outside", c.Bool("exclude_outside", false)},
-               {"extrapolation_value", c.Float("extrapolation_value", 0)},
-               {"antialias", c.opset() >= 18 && c.Bool("antialias", false)}}));
+  c.SetOutput(0, c.Op(ops::interpolate, {c.in(0)},
+                      {{"size", plan.size},
+                       {"scales", plan.scales},
+                       {"roi", plan.roi},
+                       {"mode", c.Str("mode", "nearest")},
+                       {"coordinate_transformation_mode", transform},
+                       {"nearest_mode", c.Str("nearest_mode", "round_prefer_floor")},
+                       {"cubic_coeff_a", c.Float("cubic_coeff_a", -0.75)},
+                       {"exclude_outside", c.Bool("exclude_outside", false)},
+                       {"extrapolation_value", c.Float("extrapolation_value", 0)},
+                       {"antialias", c.opset() >= 18 && c.Bool("antialias", false)}}));
   return c.status();
 }
 
 // --- Before version 11 ------------------------------------------------------
 
-Value* InterpolateOld(NodeContext& c, Value* v, const Plan& plan,
-                      absl::string_view mode, absl::string_view nearest_mode) {
+Value* InterpolateOld(NodeContext& c, Value* v, const Plan& plan, absl::string_view mode,
+                      absl::string_view nearest_mode) {
   return c.Op(ops::interpolate, {v},
               {{"size", plan.size},
                {"scales", plan.scales},
@@ -242,8 +229,7 @@ absl::Status ResizeOld(NodeContext& c, absl::Span<const double> scales) {
   WEFT_RETURN_IF_ERROR(c.status());
   Plan plan;
   WEFT_RETURN_IF_ERROR(SetScales(c, scales, axes, &plan));
-  const bool shrinks = std::any_of(scales.begin(), scales.end(),
-                                   [](double s) { return s < 1; });
+  const bool shrinks = std::any_of(scales.begin(), scales.end(), [](double s) { return s < 1; });
   if (mode != "nearest" || !shrinks) {
     c.SetOutput(0, InterpolateOld(c, c.in(0), plan, mode, "floor"));
     return c.status();
@@ -264,25 +250,19 @@ absl::Status ResizeOld(NodeContext& c, absl::Span<const double> scales) {
 }
 
 absl::Status Resize10(NodeContext& c) {
-  WEFT_ASSIGN_OR_RETURN(const std::vector<double> scales,
-                        c.RequireConstantFloats(1));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<double> scales, c.RequireConstantFloats(1));
   return ResizeOld(c, scales);
 }
 
-absl::Status Upsample7(NodeContext& c) {
-  return ResizeOld(c, c.Floats("scales"));
-}
+absl::Status Upsample7(NodeContext& c) { return ResizeOld(c, c.Floats("scales")); }
 
 absl::Status Upsample1(NodeContext& c) {
-  return ResizeOld(
-      c, {1, 1, c.Float("height_scale", 0), c.Float("width_scale", 0)});
+  return ResizeOld(c, {1, 1, c.Float("height_scale", 0), c.Float("width_scale", 0)});
 }
 
 constexpr OnnxOp kTable[] = {
-    {"Resize", {10}, Resize10},
-    {"Resize", {11, 13, 18, 19}, Resize},
-    {"Upsample", {1}, Upsample1},
-    {"Upsample", {7}, Upsample7},
+    {"Resize", {10}, Resize10},   {"Resize", {11, 13, 18, 19}, Resize},
+    {"Upsample", {1}, Upsample1}, {"Upsample", {7}, Upsample7},
     {"Upsample", {9}, Resize10},
 };
 

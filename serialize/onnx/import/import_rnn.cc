@@ -62,14 +62,12 @@ absl::Status ImportRecurrent(NodeContext& c, const OpDef& op, int num_operands,
 }
 
 absl::Status Lstm(NodeContext& c) {
-  return ImportRecurrent(
-      c, ops::lstm, 8, {{"input_forget", c.Bool("input_forget", false)}});
+  return ImportRecurrent(c, ops::lstm, 8, {{"input_forget", c.Bool("input_forget", false)}});
 }
 
 absl::Status Gru(NodeContext& c) {
-  return ImportRecurrent(
-      c, ops::gru, 6,
-      {{"linear_before_reset", c.Bool("linear_before_reset", false)}});
+  return ImportRecurrent(c, ops::gru, 6,
+                         {{"linear_before_reset", c.Bool("linear_before_reset", false)}});
 }
 
 absl::Status Rnn(NodeContext& c) { return ImportRecurrent(c, ops::rnn, 6, {}); }

@@ -38,15 +38,13 @@ absl::Status RotaryEmbedding(NodeContext& c) {
   WEFT_RETURN_IF_ERROR(c.status());
   const bool packed = type.rank() == 3;
   if (!packed && type.rank() != 4) {
-    return c.Fail(absl::StrCat("X must be of rank 3 or 4, not ",
-                               type.ToString()));
+    return c.Fail(absl::StrCat("X must be of rank 3 or 4, not ", type.ToString()));
   }
   Value* x = c.in(0);
   const int64_t heads = c.Int("num_heads", 0);
   if (packed) {
     if (heads < 1) return c.Fail("num_heads must be given for rank 3");
-    x = Reshape(c, x, {type.dim(0), type.dim(1), SymInt(heads),
-                       FloorDiv(type.dim(2), heads)});
+    x = Reshape(c, x, {type.dim(0), type.dim(1), SymInt(heads), FloorDiv(type.dim(2), heads)});
   }
   const int64_t rotated = c.Int("rotary_embedding_dim", 0);
   const bool interleaved = c.Bool("interleaved", false);
@@ -55,12 +53,10 @@ absl::Status RotaryEmbedding(NodeContext& c) {
   WEFT_RETURN_IF_ERROR(c.status());
   const SymInt size = x->type().dim(3);
   const bool whole = rotated == 0 || size.Is(rotated);
-  Value* y = c.Op(ops::rotary_embedding,
-                  {whole ? x : Slice(c, x, 3, 0, rotated), cos, sin},
+  Value* y = c.Op(ops::rotary_embedding, {whole ? x : Slice(c, x, 3, 0, rotated), cos, sin},
                   {{"interleaved", interleaved}});
   if (!whole) {
-    y = c.Op(ops::cat, {y, Slice(c, x, 3, rotated, size)},
-             {{"dim", 3}});
+    y = c.Op(ops::cat, {y, Slice(c, x, 3, rotated, size)}, {{"dim", 3}});
   }
   c.SetOutput(0, Reshape(c, y, Dims(c.in(0))));
   return c.status();

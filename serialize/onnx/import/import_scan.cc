@@ -25,13 +25,12 @@ Value* Flip(NodeContext& c, Value* v, int64_t dim) {
 }
 
 // One value for each scan input or output; absent means zeros.
-absl::StatusOr<std::vector<int64_t>> PerScan(NodeContext& c, const char* name,
-                                             size_t n) {
+absl::StatusOr<std::vector<int64_t>> PerScan(NodeContext& c, const char* name, size_t n) {
   std::vector<int64_t> values = c.Ints(name);
   if (!c.HasAttr(name)) values.assign(n, 0);
   if (values.size() == n) return values;
-  return c.Fail(absl::StrCat("attribute \"", name, "\" has ", values.size(),
-                             " values for ", n, " scan inputs or outputs"));
+  return c.Fail(absl::StrCat("attribute \"", name, "\" has ", values.size(), " values for ", n,
+                             " scan inputs or outputs"));
 }
 
 struct ScanArgs {
@@ -44,9 +43,8 @@ absl::StatusOr<ScanArgs> ReadScanArgs(NodeContext& c, int first_input) {
   args.num_scans = c.RequiredInt("num_scan_inputs");
   args.num_states = c.num_inputs() - first_input - args.num_scans;
   if (args.num_scans < 1 || args.num_states < 0) {
-    return c.Fail(absl::StrCat("attribute \"num_scan_inputs\" is ",
-                               args.num_scans, " for ", c.num_inputs(),
-                               " inputs"));
+    return c.Fail(absl::StrCat("attribute \"num_scan_inputs\" is ", args.num_scans, " for ",
+                               c.num_inputs(), " inputs"));
   }
   return args;
 }
@@ -54,12 +52,9 @@ absl::StatusOr<ScanArgs> ReadScanArgs(NodeContext& c, int first_input) {
 Type WithoutDim0(Type type) { return type.WithDims(type.dims().subspan(1)); }
 
 // The scan inputs, each with the scanned dim in front and in the right order.
-absl::Status OrientInputs(NodeContext& c, const ScanArgs& args,
-                          std::vector<Value*>* operands) {
-  WEFT_ASSIGN_OR_RETURN(const auto axes,
-                        PerScan(c, "scan_input_axes", args.num_scans));
-  WEFT_ASSIGN_OR_RETURN(const auto directions,
-                        PerScan(c, "scan_input_directions", args.num_scans));
+absl::Status OrientInputs(NodeContext& c, const ScanArgs& args, std::vector<Value*>* operands) {
+  WEFT_ASSIGN_OR_RETURN(const auto axes, PerScan(c, "scan_input_axes", args.num_scans));
+  WEFT_ASSIGN_OR_RETURN(const auto directions, PerScan(c, "scan_input_directions", args.num_scans));
   for (int64_t i = 0; i < args.num_scans && c.ok(); ++i) {
     Value*& x = (*operands)[args.num_states + i];
     const int rank = x->type().rank();
@@ -71,12 +66,10 @@ absl::Status OrientInputs(NodeContext& c, const ScanArgs& args,
 }
 
 // The stacked results, as the attributes ask for them.
-absl::Status OrientOutputs(NodeContext& c, const ScanArgs& args,
-                           std::vector<Value*>* results) {
+absl::Status OrientOutputs(NodeContext& c, const ScanArgs& args, std::vector<Value*>* results) {
   const size_t n = results->size() - args.num_states;
   WEFT_ASSIGN_OR_RETURN(const auto axes, PerScan(c, "scan_output_axes", n));
-  WEFT_ASSIGN_OR_RETURN(const auto directions,
-                        PerScan(c, "scan_output_directions", n));
+  WEFT_ASSIGN_OR_RETURN(const auto directions, PerScan(c, "scan_output_directions", n));
   for (size_t i = 0; i < n && c.ok(); ++i) {
     Value*& y = (*results)[args.num_states + i];
     const int rank = y->type().rank();
@@ -100,13 +93,10 @@ absl::Status Scan(NodeContext& c) {
   }
   auto body = c.importer()->ImportRegion(c.scope(), *graph, {types});
   if (!body.ok()) return Annotate(body.status(), "body");
-  operands.insert(operands.end(), body->captures.begin(),
-                  body->captures.end());
-  std::vector<Value*> results =
-      c.b().Ops(ops::scan, operands,
-                {{"num_carried", args.num_states},
-                 {"num_scanned", args.num_scans}},
-                OneGraph(std::move(body->graph)));
+  operands.insert(operands.end(), body->captures.begin(), body->captures.end());
+  std::vector<Value*> results = c.b().Ops(
+      ops::scan, operands, {{"num_carried", args.num_states}, {"num_scanned", args.num_scans}},
+      OneGraph(std::move(body->graph)));
   WEFT_RETURN_IF_ERROR(c.status());
   WEFT_RETURN_IF_ERROR(OrientOutputs(c, args, &results));
   c.SetOutputs(results);
@@ -115,8 +105,7 @@ absl::Status Scan(NodeContext& c) {
 
 // Input `i` of Scan-8, whose dims are a batch, the sequence if it is scanned, and
 // the rest.
-absl::StatusOr<Value*> BatchedInput(NodeContext& c, int i, bool scanned,
-                                    bool backward) {
+absl::StatusOr<Value*> BatchedInput(NodeContext& c, int i, bool scanned, bool backward) {
   Value* x = c.in(i);
   WEFT_RETURN_IF_ERROR(c.status());
   if (x->type().rank() < (scanned ? 2 : 1)) {
@@ -135,18 +124,15 @@ absl::Status Scan8(NodeContext& c) {
   if (c.has_input(0)) {
     return c.Unsupported("sequence_lens of Scan in opset 8");
   }
-  WEFT_ASSIGN_OR_RETURN(const auto directions,
-                        PerScan(c, "directions", args.num_scans));
+  WEFT_ASSIGN_OR_RETURN(const auto directions, PerScan(c, "directions", args.num_scans));
   std::vector<Value*> operands;
   std::vector<Type> outer_types, inner_types;
   for (int i = 1; i < c.num_inputs(); ++i) {
     const int64_t scan = i - 1 - args.num_states;
-    WEFT_ASSIGN_OR_RETURN(
-        Value * x, BatchedInput(c, i, scan >= 0, scan >= 0 && directions[scan]));
+    WEFT_ASSIGN_OR_RETURN(Value * x, BatchedInput(c, i, scan >= 0, scan >= 0 && directions[scan]));
     operands.push_back(x);
     outer_types.push_back(WithoutDim0(x->type()));
-    inner_types.push_back(scan >= 0 ? WithoutDim0(outer_types.back())
-                                    : outer_types.back());
+    inner_types.push_back(scan >= 0 ? WithoutDim0(outer_types.back()) : outer_types.back());
   }
   auto body = c.importer()->ImportRegion(c.scope(), *graph, {inner_types});
   if (!body.ok()) return Annotate(body.status(), "body");
@@ -154,19 +140,15 @@ absl::Status Scan8(NodeContext& c) {
   std::vector<Value*> inner;
   for (Type type : outer_types) inner.push_back(outer->AddInput(type));
   for (Value* v : body->captures) inner.push_back(outer->AddInput(v->type()));
-  operands.insert(operands.end(), body->captures.begin(),
-                  body->captures.end());
+  operands.insert(operands.end(), body->captures.begin(), body->captures.end());
   Builder b(outer.get());
   outer->SetOutputs(b.Ops(ops::scan, inner,
-                          {{"num_carried", args.num_states},
-                           {"num_scanned", args.num_scans}},
+                          {{"num_carried", args.num_states}, {"num_scanned", args.num_scans}},
                           OneGraph(std::move(body->graph))));
   if (!b.status().ok()) return Annotate(b.status(), "body");
-  c.SetOutputs(c.b().Ops(
-      ops::scan, operands,
-      {{"num_carried", 0},
-       {"num_scanned", args.num_states + args.num_scans}},
-      OneGraph(std::move(outer))));
+  c.SetOutputs(c.b().Ops(ops::scan, operands,
+                         {{"num_carried", 0}, {"num_scanned", args.num_states + args.num_scans}},
+                         OneGraph(std::move(outer))));
   return c.status();
 }
 

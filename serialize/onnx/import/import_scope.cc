@@ -9,13 +9,12 @@
 
 namespace weft::onnx_import {
 
-absl::Status ModelImporter::Define(Scope* scope, const std::string& name,
-                                   Value* value, int narrow_type) {
+absl::Status ModelImporter::Define(Scope* scope, const std::string& name, Value* value,
+                                   int narrow_type) {
   if (name.empty()) return absl::OkStatus();
   if (narrow_type != NarrowTypeOf(scope, name)) scope->narrow[name] = narrow_type;
   if (scope->values.emplace(name, value).second) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("value '", name, "' is defined twice"));
+  return absl::InvalidArgumentError(absl::StrCat("value '", name, "' is defined twice"));
 }
 
 int ModelImporter::NarrowTypeOf(const Scope* scope, const std::string& name) const {
@@ -25,26 +24,22 @@ int ModelImporter::NarrowTypeOf(const Scope* scope, const std::string& name) con
   return 0;
 }
 
-absl::StatusOr<Value*> ModelImporter::Lookup(Scope* scope,
-                                             const std::string& name) {
+absl::StatusOr<Value*> ModelImporter::Lookup(Scope* scope, const std::string& name) {
   for (Scope* s = scope; s != nullptr; s = s->parent) {
     if (auto it = s->values.find(name); it != s->values.end()) {
       if (s->graph == scope->graph || it->second == nullptr) return it->second;
       return Capture(scope, s, name, it->second);
     }
     if (auto it = s->initializers.find(name); it != s->initializers.end()) {
-      WEFT_ASSIGN_OR_RETURN(
-          const HostTensor tensor,
-          loader_.Load(*it->second,
-                       absl::StrCat("initializer '", name, "'")));
+      WEFT_ASSIGN_OR_RETURN(const HostTensor tensor,
+                            loader_.Load(*it->second, absl::StrCat("initializer '", name, "'")));
       Value* value = scope->builder.Constant(tensor, name);
       if (value == nullptr) return scope->builder.status();
       scope->values[name] = value;
       return value;
     }
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("'", name, "' is not defined anywhere"));
+  return absl::InvalidArgumentError(absl::StrCat("'", name, "' is not defined anywhere"));
 }
 
 namespace {
@@ -53,8 +48,7 @@ namespace {
 Value* Remake(ModelImporter* importer, Builder* b, Value* outer) {
   if (outer->IsResultOf(ops::constant)) {
     return b->graph()
-        ->CreateNode(ops::constant, {}, outer->node()->attr_list(),
-                     {outer->type()})
+        ->CreateNode(ops::constant, {}, outer->node()->attr_list(), {outer->type()})
         ->result();
   }
   const Type type = outer->type();
@@ -68,8 +62,7 @@ Value* Remake(ModelImporter* importer, Builder* b, Value* outer) {
 
 }  // namespace
 
-absl::StatusOr<Value*> ModelImporter::Capture(Scope* user, Scope* definer,
-                                              const std::string& name,
+absl::StatusOr<Value*> ModelImporter::Capture(Scope* user, Scope* definer, const std::string& name,
                                               Value* outer) {
   std::vector<Scope*> path;
   for (Scope* s = user; s != definer; s = s->parent) {
@@ -91,33 +84,31 @@ absl::StatusOr<Value*> ModelImporter::Capture(Scope* user, Scope* definer,
   return value;
 }
 
-absl::Status ModelImporter::ImportBody(Scope* scope,
-                                       const ::onnx::GraphProto& graph) {
+absl::Status ModelImporter::ImportBody(Scope* scope, const ::onnx::GraphProto& graph) {
   if (graph.sparse_initializer_size() > 0) {
-    return absl::UnimplementedError(absl::StrCat(
-        "initializer '", graph.sparse_initializer(0).values().name(),
-        "' is sparse; sparse tensors are not supported"));
+    return absl::UnimplementedError(absl::StrCat("initializer '",
+                                                 graph.sparse_initializer(0).values().name(),
+                                                 "' is sparse; sparse tensors are not supported"));
   }
   for (const ::onnx::TensorProto& tensor : graph.initializer()) {
     if (scope->values.contains(tensor.name())) continue;
     // The importer owns the model; the loader may take the data out of it.
-    scope->initializers[tensor.name()] =
-        const_cast<::onnx::TensorProto*>(&tensor);
+    scope->initializers[tensor.name()] = const_cast<::onnx::TensorProto*>(&tensor);
     const NarrowType* narrow = FindNarrowType(tensor.data_type());
     if (narrow != nullptr) scope->narrow[tensor.name()] = narrow->data_type;
   }
   return ImportNodes(scope, graph.node());
 }
 
-absl::StatusOr<std::vector<Value*>> ModelImporter::Outputs(
-    Scope* scope, const ::onnx::GraphProto& graph) {
+absl::StatusOr<std::vector<Value*>> ModelImporter::Outputs(Scope* scope,
+                                                           const ::onnx::GraphProto& graph) {
   std::vector<Value*> values;
   for (const auto& output : graph.output()) {
     auto value = Lookup(scope, output.name());
     if (!value.ok() || *value == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "output '", output.name(), "' of graph '", graph.name(), "': ",
-          value.ok() ? "it is an absent input" : value.status().message()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("output '", output.name(), "' of graph '", graph.name(),
+                       "': ", value.ok() ? "it is an absent input" : value.status().message()));
     }
     const int narrow = scope->parent == nullptr ? 0 : NarrowTypeOf(scope, output.name());
     if (narrow != 0) {
@@ -132,8 +123,7 @@ absl::StatusOr<std::vector<Value*>> ModelImporter::Outputs(
 
 absl::Status ModelImporter::TooDeep() const {
   return absl::InvalidArgumentError(
-      absl::StrCat("graphs and functions are nested more than ",
-                   options_.max_nesting, " deep"));
+      absl::StrCat("graphs and functions are nested more than ", options_.max_nesting, " deep"));
 }
 
 namespace {
@@ -194,8 +184,9 @@ absl::StatusOr<Region> ModelImporter::ImportRegion(Scope* parent, const ::onnx::
   return region;
 }
 
-absl::StatusOr<std::vector<Value*>> ModelImporter::ImportInPlace(
-    Scope* parent, const ::onnx::GraphProto& graph, absl::Span<Value* const> inputs) {
+absl::StatusOr<std::vector<Value*>> ModelImporter::ImportInPlace(Scope* parent,
+                                                                 const ::onnx::GraphProto& graph,
+                                                                 absl::Span<Value* const> inputs) {
   if (parent->depth >= options_.max_nesting) return TooDeep();
   Scope scope(parent, parent->graph);
   if (!inputs.empty()) {

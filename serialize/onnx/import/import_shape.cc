@@ -17,9 +17,7 @@ namespace {
 absl::Status Shape(NodeContext& c) {
   const std::vector<SymInt> dims = Dims(c.in(0));
   const auto rank = static_cast<int64_t>(dims.size());
-  const auto clamp = [&](int64_t i) {
-    return std::clamp<int64_t>(i < 0 ? i + rank : i, 0, rank);
-  };
+  const auto clamp = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + rank : i, 0, rank); };
   const int64_t start = clamp(c.Int("start", 0));
   const int64_t end = std::max(start, clamp(c.Int("end", rank)));
   const auto part = absl::MakeConstSpan(dims).subspan(start, end - start);
@@ -49,24 +47,22 @@ SymInt Remainder(absl::Span<const SymInt> dims, std::vector<SymInt> sizes) {
 }
 
 // 0 is the input's dim (unless `allow_zero`), -1 what is left.
-absl::StatusOr<std::vector<SymInt>> ResolveSizes(NodeContext& c,
-                                                 std::vector<SymInt> size,
+absl::StatusOr<std::vector<SymInt>> ResolveSizes(NodeContext& c, std::vector<SymInt> size,
                                                  bool allow_zero) {
   const std::vector<SymInt> dims = Dims(c.in(0));
   int inferred = -1;
   for (size_t i = 0; i < size.size(); ++i) {
     if (size[i].Is(0) && !allow_zero) {
       if (i >= dims.size()) {
-        return c.Fail(absl::StrCat("size 0 at ", i, " copies a dim that ",
-                                   c.type(0).ToString(), " does not have"));
+        return c.Fail(absl::StrCat("size 0 at ", i, " copies a dim that ", c.type(0).ToString(),
+                                   " does not have"));
       }
       size[i] = dims[i];
     } else if (size[i].Is(-1)) {
       if (inferred >= 0) return c.Fail("the new shape has two sizes of -1");
       inferred = static_cast<int>(i);
     } else if (size[i].is_constant() && size[i].value() < -1) {
-      return c.Fail(absl::StrCat("the new shape has a size ",
-                                 size[i].ToString()));
+      return c.Fail(absl::StrCat("the new shape has a size ", size[i].ToString()));
     }
   }
   if (inferred < 0) return size;
@@ -81,8 +77,7 @@ absl::StatusOr<std::vector<SymInt>> ResolveSizes(NodeContext& c,
 }
 
 // The same at run time, in integer arithmetic on the shape tensor.
-absl::StatusOr<std::vector<SymInt>> RuntimeSizes(NodeContext& c,
-                                                 bool allow_zero) {
+absl::StatusOr<std::vector<SymInt>> RuntimeSizes(NodeContext& c, bool allow_zero) {
   Value* shape = Convert(c, c.in(1), DType::kI64);
   WEFT_RETURN_IF_ERROR(c.status());
   const int64_t n = shape->type().numel().value();
@@ -92,13 +87,11 @@ absl::StatusOr<std::vector<SymInt>> RuntimeSizes(NodeContext& c,
   if (!allow_zero) {
     std::vector<SymInt> copied = Dims(c.in(0));
     copied.resize(n, SymInt(0));
-    shape = c.Op(ops::where, {c.Op(ops::eq, {shape, all(0)}),
-                              SymTensor(c, copied, {n}), shape});
+    shape = c.Op(ops::where, {c.Op(ops::eq, {shape, all(0)}), SymTensor(c, copied, {n}), shape});
   }
   Value* open = c.Op(ops::eq, {shape, all(-1)});
-  Value* known =
-      c.Op(ops::prod, {c.Op(ops::where, {open, all(1), shape})},
-           {{"dim", std::vector<int64_t>{0}}, {"keepdim", true}});
+  Value* known = c.Op(ops::prod, {c.Op(ops::where, {open, all(1), shape})},
+                      {{"dim", std::vector<int64_t>{0}}, {"keepdim", true}});
   // With no -1 nothing is taken from the quotient; it must not divide by 0.
   known = c.Op(ops::maximum, {known, SymTensor(c, {SymInt(1)}, {1})});
   Value* total = SymTensor(c, {c.type(0).numel()}, {1});
@@ -124,11 +117,9 @@ absl::Status ReshapeOp(NodeContext& c) {
 
 absl::Status Flatten(NodeContext& c) {
   const std::vector<SymInt> dims = Dims(c.in(0));
-  WEFT_ASSIGN_OR_RETURN(const int axis,
-                        c.Axis(c.Int("axis", 1), c.rank(0), true));
+  WEFT_ASSIGN_OR_RETURN(const int axis, c.Axis(c.Int("axis", 1), c.rank(0), true));
   const auto all = absl::MakeConstSpan(dims);
-  c.SetOutput(0, Reshape(c, c.in(0), {Product(all.subspan(0, axis)),
-                                      Product(all.subspan(axis))}));
+  c.SetOutput(0, Reshape(c, c.in(0), {Product(all.subspan(0, axis)), Product(all.subspan(axis))}));
   return c.status();
 }
 
@@ -164,8 +155,7 @@ absl::Status Squeeze(NodeContext& c) {
   std::sort(axes.rbegin(), axes.rend());
   for (int64_t axis : axes) {
     if (size[axis].is_constant() && !size[axis].Is(1)) {
-      return c.Fail(absl::StrCat("dim ", axis, " of ", c.type(0).ToString(),
-                                 " is not 1"));
+      return c.Fail(absl::StrCat("dim ", axis, " of ", c.type(0).ToString(), " is not 1"));
     }
     size.erase(size.begin() + axis);
   }
@@ -191,16 +181,14 @@ absl::Status ExpandOp(NodeContext& c) {
   const std::vector<SymInt> size = BroadcastDims(Dims(x), shape);
   for (SymInt s : size) {
     if (s.is_valid()) continue;
-    return c.Fail(absl::StrCat(c.type(0).ToString(), " does not broadcast to ",
-                               ToString(shape)));
+    return c.Fail(absl::StrCat(c.type(0).ToString(), " does not broadcast to ", ToString(shape)));
   }
   c.SetOutput(0, Expand(c, x, size));
   return c.status();
 }
 
 absl::Status Tile(NodeContext& c) {
-  WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> repeats,
-                        c.SizesFromTensor(1));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> repeats, c.SizesFromTensor(1));
   c.SetOutput(0, c.Op(ops::repeat, {c.in(0)}, {{"repeats", repeats}}));
   return c.status();
 }
@@ -213,8 +201,8 @@ absl::Status ConstantOfShape(NodeContext& c) {
     WEFT_ASSIGN_OR_RETURN(value, c.Tensor("value"));
   }
   if (value.numel() != 1) {
-    return c.Fail(absl::StrCat("attribute \"value\" has ", value.numel(),
-                               " elements instead of one"));
+    return c.Fail(
+        absl::StrCat("attribute \"value\" has ", value.numel(), " elements instead of one"));
   }
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> size, c.SizesFromTensor(0));
   Value* scalar = c.b().Constant(value.Contiguous().Reshaped({}));
@@ -226,14 +214,11 @@ absl::Status EyeLike(NodeContext& c) {
   const DType dtype = c.Dtype("dtype", c.dtype(0));
   const int64_t k = c.Int("k", 0);
   if (c.rank(0) != 2) {
-    return c.Fail(absl::StrCat("the input must be a matrix, not ",
-                               c.type(0).ToString()));
+    return c.Fail(absl::StrCat("the input must be a matrix, not ", c.type(0).ToString()));
   }
-  c.SetOutput(0, c.Op(ops::eye, {},
-                      {{"n", c.type(0).dim(0)},
-                       {"m", c.type(0).dim(1)},
-                       {"k", k},
-                       {"dtype", dtype}}));
+  c.SetOutput(0,
+              c.Op(ops::eye, {},
+                   {{"n", c.type(0).dim(0)}, {"m", c.type(0).dim(1)}, {"k", k}, {"dtype", dtype}}));
   return c.status();
 }
 
@@ -249,11 +234,9 @@ absl::Status Range(NodeContext& c) {
   const auto b = c.SymbolicInts(1);
   const auto step = c.SymbolicInts(2);
   if (a && b && step && (*step)[0].is_constant() && !(*step)[0].Is(0)) {
-    c.SetOutput(0, c.Op(ops::arange, {},
-                        {{"start", (*a)[0]},
-                         {"end", (*b)[0]},
-                         {"step", (*step)[0]},
-                         {"dtype", dtype}}));
+    c.SetOutput(
+        0, c.Op(ops::arange, {},
+                {{"start", (*a)[0]}, {"end", (*b)[0]}, {"step", (*step)[0]}, {"dtype", dtype}}));
     return c.status();
   }
   c.SetOutput(0, c.Op(ops::range, {start, limit, delta}));

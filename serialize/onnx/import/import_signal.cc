@@ -17,8 +17,7 @@ absl::Status Dft(NodeContext& c) {
   }
   AttrValue length;
   if (c.has_input(1)) {
-    WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> given,
-                          c.SizesFromTensor(1));
+    WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> given, c.SizesFromTensor(1));
     if (given.size() != 1) return c.Fail("dft_length must be one number");
     length = given[0];
   }
@@ -34,8 +33,7 @@ absl::Status Stft(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> step, c.SizesFromTensor(1));
   const Type signal = c.type(0);
   if (signal.rank() != 3) {
-    return c.Fail(absl::StrCat("the signal must have rank 3, got ",
-                               signal.ToString()));
+    return c.Fail(absl::StrCat("the signal must have rank 3, got ", signal.ToString()));
   }
   std::vector<SymInt> length = {signal.dim(1)};
   if (c.has_input(3)) {
@@ -68,16 +66,12 @@ absl::Status CosineWindow(NodeContext& c, double a0, double a1, double a2) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> size, c.SizesFromTensor(0));
   if (size.size() != 1) return c.Fail("size must be one number");
   const SymInt period = c.Bool("periodic", true) ? size[0] : size[0] - 1;
-  const auto to_f64 = [&](Value* v) {
-    return c.Op(ops::convert, {v}, {{"dtype", DType::kF64}});
-  };
+  const auto to_f64 = [&](Value* v) { return c.Op(ops::convert, {v}, {{"dtype", DType::kF64}}); };
   const auto f64 = [&](double v) { return ScalarOf(c, DType::kF64, v); };
   Value* n = to_f64(Iota(c, size[0]));
-  Value* turn = c.Op(
-      ops::div, {c.Op(ops::mul, {n, f64(kTwoPi)}),
-                 to_f64(SymTensor(c, {period}, {}))});
-  Value* window = c.Op(
-      ops::sub, {f64(a0), c.Op(ops::mul, {c.Op(ops::cos, {turn}), f64(a1)})});
+  Value* turn =
+      c.Op(ops::div, {c.Op(ops::mul, {n, f64(kTwoPi)}), to_f64(SymTensor(c, {period}, {}))});
+  Value* window = c.Op(ops::sub, {f64(a0), c.Op(ops::mul, {c.Op(ops::cos, {turn}), f64(a1)})});
   if (a2 != 0) {
     Value* twice = c.Op(ops::cos, {c.Op(ops::mul, {turn, f64(2)})});
     window = c.Op(ops::add, {window, c.Op(ops::mul, {twice, f64(a2)})});
@@ -86,15 +80,9 @@ absl::Status CosineWindow(NodeContext& c, double a0, double a1, double a2) {
   return c.status();
 }
 
-absl::Status HannWindow(NodeContext& c) {
-  return CosineWindow(c, 0.5, 0.5, 0);
-}
-absl::Status HammingWindow(NodeContext& c) {
-  return CosineWindow(c, 25.0 / 46, 21.0 / 46, 0);
-}
-absl::Status BlackmanWindow(NodeContext& c) {
-  return CosineWindow(c, 0.42, 0.5, 0.08);
-}
+absl::Status HannWindow(NodeContext& c) { return CosineWindow(c, 0.5, 0.5, 0); }
+absl::Status HammingWindow(NodeContext& c) { return CosineWindow(c, 25.0 / 46, 21.0 / 46, 0); }
+absl::Status BlackmanWindow(NodeContext& c) { return CosineWindow(c, 0.42, 0.5, 0.08); }
 
 absl::Status Det(NodeContext& c) {
   c.SetOutput(0, c.Op(ops::det, {c.in(0)}));

@@ -98,14 +98,12 @@ constexpr Absence kAbsent[] = {
 
 }  // namespace
 
-FoundOp FindOp(absl::string_view domain, absl::string_view op_type,
-               int opset) {
+FoundOp FindOp(absl::string_view domain, absl::string_view op_type, int opset) {
   FoundOp best;
   auto it = Map().find(OpKey(domain, op_type));
   if (it == Map().end()) return best;
   for (const FoundOp& found : it->second) {
-    if (found.since_version <= opset &&
-        found.since_version > best.since_version) {
+    if (found.since_version <= opset && found.since_version > best.since_version) {
       best = found;
     }
   }
@@ -116,8 +114,7 @@ bool IsKnownOp(absl::string_view domain, absl::string_view op_type) {
   return Map().contains(OpKey(domain, op_type));
 }
 
-absl::string_view ReasonForAbsence(absl::string_view domain,
-                                   absl::string_view op_type) {
+absl::string_view ReasonForAbsence(absl::string_view domain, absl::string_view op_type) {
   if (absl::StartsWith(domain, "ai.onnx.preview.training") ||
       absl::StartsWith(domain, "ai.onnx.training")) {
     return "training operators are not supported";

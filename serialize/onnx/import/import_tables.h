@@ -54,8 +54,7 @@ FoundOp FindOp(absl::string_view domain, absl::string_view op_type, int opset);
 bool IsKnownOp(absl::string_view domain, absl::string_view op_type);
 
 // Why an operator is left out on purpose; empty when no reason is on record.
-absl::string_view ReasonForAbsence(absl::string_view domain,
-                                   absl::string_view op_type);
+absl::string_view ReasonForAbsence(absl::string_view domain, absl::string_view op_type);
 
 }  // namespace weft::onnx_import
 

@@ -18,8 +18,7 @@ absl::Status Unary(NodeContext& c) {
 }
 
 // An op with an attribute `ours` that ONNX calls "alpha".
-absl::Status Alpha(NodeContext& c, const OpDef& op, const char* ours,
-                   double default_value) {
+absl::Status Alpha(NodeContext& c, const OpDef& op, const char* ours, double default_value) {
   const double alpha = c.Float("alpha", default_value);
   c.SetOutput(0, c.Op(op, {c.in(0)}, {{ours, alpha}}));
   return c.status();
@@ -27,33 +26,26 @@ absl::Status Alpha(NodeContext& c, const OpDef& op, const char* ours,
 
 absl::Status Celu(NodeContext& c) { return Alpha(c, ops::celu, "alpha", 1); }
 absl::Status Elu(NodeContext& c) { return Alpha(c, ops::elu, "alpha", 1); }
-absl::Status LeakyRelu(NodeContext& c) {
-  return Alpha(c, ops::leaky_relu, "negative_slope", 0.01);
-}
+absl::Status LeakyRelu(NodeContext& c) { return Alpha(c, ops::leaky_relu, "negative_slope", 0.01); }
 absl::Status Swish(NodeContext& c) { return Alpha(c, ops::swish, "alpha", 1); }
-absl::Status ThresholdedRelu(NodeContext& c) {
-  return Alpha(c, ops::thresholded_relu, "alpha", 1);
-}
+absl::Status ThresholdedRelu(NodeContext& c) { return Alpha(c, ops::thresholded_relu, "alpha", 1); }
 
 absl::Status Gelu(NodeContext& c) {
-  c.SetOutput(0, c.Op(ops::gelu, {c.in(0)},
-                      {{"approximate", c.Str("approximate", "none")}}));
+  c.SetOutput(0, c.Op(ops::gelu, {c.in(0)}, {{"approximate", c.Str("approximate", "none")}}));
   return c.status();
 }
 
 absl::Status HardSigmoid(NodeContext& c) {
   c.SetOutput(0, c.Op(ops::hardsigmoid, {c.in(0)},
-                      {{"alpha", c.Float("alpha", 0.2)},
-                       {"beta", c.Float("beta", 0.5)}}));
+                      {{"alpha", c.Float("alpha", 0.2)}, {"beta", c.Float("beta", 0.5)}}));
   return c.status();
 }
 
 // The defaults are decimals that round to a float each.
 absl::Status Selu(NodeContext& c) {
-  c.SetOutput(0,
-              c.Op(ops::selu, {c.in(0)},
-                   {{"alpha", c.Float("alpha", 1.67326319217681884765625)},
-                    {"gamma", c.Float("gamma", 1.05070102214813232421875)}}));
+  c.SetOutput(0, c.Op(ops::selu, {c.in(0)},
+                      {{"alpha", c.Float("alpha", 1.67326319217681884765625)},
+                       {"gamma", c.Float("gamma", 1.05070102214813232421875)}}));
   return c.status();
 }
 
@@ -100,8 +92,7 @@ absl::Status Shrink(NodeContext& c) {
 // 1; since then it broadcasts.
 absl::Status PRelu(NodeContext& c) {
   Value* slope = c.in(1);
-  if (c.ok() && c.opset() < 7 && c.rank(1) == 1 && c.rank(0) > 1 &&
-      !c.type(1).dim(0).Is(1)) {
+  if (c.ok() && c.opset() < 7 && c.rank(1) == 1 && c.rank(0) > 1 && !c.type(1).dim(0).Is(1)) {
     slope = AlongDim(c, slope, 1, c.rank(0));
   }
   c.SetOutput(0, c.Op(ops::prelu, {c.in(0), slope}));
@@ -109,10 +100,9 @@ absl::Status PRelu(NodeContext& c) {
 }
 
 absl::Status IsInf(NodeContext& c) {
-  c.SetOutput(
-      0, c.Op(ops::isinf, {c.in(0)},
-              {{"detect_positive", c.Bool("detect_positive", true)},
-               {"detect_negative", c.Bool("detect_negative", true)}}));
+  c.SetOutput(0, c.Op(ops::isinf, {c.in(0)},
+                      {{"detect_positive", c.Bool("detect_positive", true)},
+                       {"detect_negative", c.Bool("detect_negative", true)}}));
   return c.status();
 }
 

@@ -43,12 +43,9 @@ Value* Unsqueeze(NodeContext& c, Value* v, absl::Span<const int64_t> dims) {
   return Reshape(c, v, size);
 }
 
-Value* Slice(NodeContext& c, Value* v, int64_t dim, SymInt start, SymInt end,
-             SymInt step) {
+Value* Slice(NodeContext& c, Value* v, int64_t dim, SymInt start, SymInt end, SymInt step) {
   if (v == nullptr) return nullptr;
-  return c.Op(
-      ops::slice, {v},
-      {{"dim", dim}, {"start", start}, {"end", end}, {"step", step}});
+  return c.Op(ops::slice, {v}, {{"dim", dim}, {"start", start}, {"end", end}, {"step", step}});
 }
 
 Value* AsScalar(NodeContext& c, Value* v) { return Reshape(c, v, {}); }
@@ -74,37 +71,30 @@ Value* WithScalar(NodeContext& c, const OpDef& op, Value* v, double scalar) {
   return v == nullptr ? nullptr : c.Op(op, {v, ScalarLike(c, v, scalar)});
 }
 
-Value* Reduce(NodeContext& c, const OpDef& op, Value* v,
-              absl::Span<const int64_t> dims) {
+Value* Reduce(NodeContext& c, const OpDef& op, Value* v, absl::Span<const int64_t> dims) {
   return c.Op(op, {v}, {{"dim", ToSymInts(dims)}, {"keepdim", true}});
 }
 
-Value* ScalarOf(NodeContext& c, DType dtype, double value) {
-  return c.b().Scalar(dtype, value);
-}
+Value* ScalarOf(NodeContext& c, DType dtype, double value) { return c.b().Scalar(dtype, value); }
 
 Value* ScalarLike(NodeContext& c, const Value* like, double value) {
   return c.b().Scalar(TypeOf(like).dtype(), value);
 }
 
-Value* SymTensor(NodeContext& c, absl::Span<const SymInt> values,
-                 absl::Span<const int64_t> dims, DType dtype) {
+Value* SymTensor(NodeContext& c, absl::Span<const SymInt> values, absl::Span<const int64_t> dims,
+                 DType dtype) {
   if (auto constants = AllConstant(values)) {
     return c.b().Constant(HostTensor::FromInts(dtype, dims, *constants));
   }
   return c.Op(ops::sym_constant, {},
-              {{"values", values},
-               {"size", ToSymInts(dims)},
-               {"dtype", dtype}});
+              {{"values", values}, {"size", ToSymInts(dims)}, {"dtype", dtype}});
 }
 
 Value* Iota(NodeContext& c, SymInt n, DType dtype) {
-  return c.Op(ops::arange, {},
-              {{"start", 0}, {"end", n}, {"step", 1}, {"dtype", dtype}});
+  return c.Op(ops::arange, {}, {{"start", 0}, {"end", n}, {"step", 1}, {"dtype", dtype}});
 }
 
-std::vector<SymInt> BroadcastDims(absl::Span<const SymInt> a,
-                                  absl::Span<const SymInt> b) {
+std::vector<SymInt> BroadcastDims(absl::Span<const SymInt> a, absl::Span<const SymInt> b) {
   if (a.size() < b.size()) return BroadcastDims(b, a);
   std::vector<SymInt> dims(a.begin(), a.end());
   const size_t shift = a.size() - b.size();

@@ -22,8 +22,7 @@ Value* Expand(NodeContext& c, Value* v, absl::Span<const SymInt> size);
 // New dims of size 1 before `dims` of the result (ascending).
 Value* Unsqueeze(NodeContext& c, Value* v, absl::Span<const int64_t> dims);
 // Elements [start, end) along `dim`.
-Value* Slice(NodeContext& c, Value* v, int64_t dim, SymInt start, SymInt end,
-             SymInt step = 1);
+Value* Slice(NodeContext& c, Value* v, int64_t dim, SymInt start, SymInt end, SymInt step = 1);
 // The single element of a one-element tensor, as rank 0.
 Value* AsScalar(NodeContext& c, Value* v);
 // Seen as 1 x ... x n x ... x 1: a vector along `dim` of a tensor of `rank`
@@ -36,21 +35,19 @@ Value* RepeatHeads(NodeContext& c, Value* v, SymInt heads);
 // op(v, scalar), with the scalar in v's dtype.
 Value* WithScalar(NodeContext& c, const OpDef& op, Value* v, double scalar);
 // A reduction over `dims` that keeps them, with size 1.
-Value* Reduce(NodeContext& c, const OpDef& op, Value* v,
-              absl::Span<const int64_t> dims);
+Value* Reduce(NodeContext& c, const OpDef& op, Value* v, absl::Span<const int64_t> dims);
 
 // Rank-0 constants.
 Value* ScalarOf(NodeContext& c, DType dtype, double value);
 Value* ScalarLike(NodeContext& c, const Value* like, double value);
 // A tensor of symbolic integers with static dims (rank 0: one value).
-Value* SymTensor(NodeContext& c, absl::Span<const SymInt> values,
-                 absl::Span<const int64_t> dims, DType dtype = DType::kI64);
+Value* SymTensor(NodeContext& c, absl::Span<const SymInt> values, absl::Span<const int64_t> dims,
+                 DType dtype = DType::kI64);
 // 0, 1, ..., n - 1.
 Value* Iota(NodeContext& c, SymInt n, DType dtype = DType::kI64);
 
 // The dims that broadcasting gives.
-std::vector<SymInt> BroadcastDims(absl::Span<const SymInt> a,
-                                  absl::Span<const SymInt> b);
+std::vector<SymInt> BroadcastDims(absl::Span<const SymInt> a, absl::Span<const SymInt> b);
 
 // [0, 1, ..., rank - 1] without `dims` (ascending).
 std::vector<int64_t> OtherDims(int rank, absl::Span<const int64_t> dims);

@@ -20,8 +20,7 @@ bool IsSmall(Type type) {
 }
 
 bool CanEvaluate(const Node* node) {
-  if (!node->op().is_pure() || node->num_regions() > 0 ||
-      node->attr_list()->is_symbolic()) {
+  if (!node->op().is_pure() || node->num_regions() > 0 || node->attr_list()->is_symbolic()) {
     return false;
   }
   for (int i = 0; i < node->num_results(); ++i) {
@@ -111,8 +110,7 @@ const HostTensor* ModelImporter::Specialize(const Value* value) {
   auto it = given_.find(value);
   if (it == given_.end()) return nullptr;
   Graph* main = module_->main();
-  main->input_info(value->index()).value =
-      module_->constants().Add(*it->second);
+  main->input_info(value->index()).value = module_->constants().Add(*it->second);
   return it->second;
 }
 

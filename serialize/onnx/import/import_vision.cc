@@ -20,29 +20,24 @@ absl::Status GridSample(NodeContext& c) {
   if (mode == "linear") mode = "bilinear";
   if (mode == "cubic") mode = "bicubic";
   const DType dtype = c.dtype(0);
-  c.SetOutput(0,
-              c.Op(ops::grid_sampler,
-                   {c.in(0), Convert(c, c.in(1), dtype)},
-                   {{"mode", mode},
-                    {"padding_mode", c.Str("padding_mode", "zeros")},
-                    {"align_corners", c.Bool("align_corners", false)}}));
+  c.SetOutput(0, c.Op(ops::grid_sampler, {c.in(0), Convert(c, c.in(1), dtype)},
+                      {{"mode", mode},
+                       {"padding_mode", c.Str("padding_mode", "zeros")},
+                       {"align_corners", c.Bool("align_corners", false)}}));
   return c.status();
 }
 
 absl::Status AffineGrid(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> size, c.SizesFromTensor(1));
   c.SetOutput(0, c.Op(ops::affine_grid, {c.in(0)},
-                      {{"size", size},
-                       {"align_corners", c.Bool("align_corners", false)}}));
+                      {{"size", size}, {"align_corners", c.Bool("align_corners", false)}}));
   return c.status();
 }
 
 // Version 16 shifts coordinates by half a pixel unless it is told not to.
 absl::Status RoiAlign(NodeContext& c) {
   const std::string transform =
-      c.opset() < 16
-          ? "output_half_pixel"
-          : c.Str("coordinate_transformation_mode", "half_pixel");
+      c.opset() < 16 ? "output_half_pixel" : c.Str("coordinate_transformation_mode", "half_pixel");
   c.SetOutput(0, c.Op(ops::roi_align, {c.in(0), c.in(1), c.in(2)},
                       {{"mode", c.Str("mode", "avg")},
                        {"output_height", c.Int("output_height", 1)},
@@ -61,23 +56,18 @@ absl::Status MaxRoiPool(NodeContext& c) {
 }
 
 absl::Status NonMaxSuppression(NodeContext& c) {
-  c.SetOutput(0, c.Op(ops::non_max_suppression,
-                      {c.in(0), c.in(1), c.opt(2), c.opt(3), c.opt(4)},
+  c.SetOutput(0, c.Op(ops::non_max_suppression, {c.in(0), c.in(1), c.opt(2), c.opt(3), c.opt(4)},
                       {{"center_point_box", c.Bool("center_point_box", false)}}));
   return c.status();
 }
 
 absl::Status Col2Im(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> image, c.SizesFromTensor(1));
-  WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> block,
-                        c.RequireConstantInts(2));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> block, c.RequireConstantInts(2));
   const size_t n = image.size();
-  WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> dilation,
-                        ListAttr(c, "dilations", n, 1));
-  WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> padding,
-                        ListAttr(c, "pads", 2 * n, 0));
-  WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> stride,
-                        ListAttr(c, "strides", n, 1));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> dilation, ListAttr(c, "dilations", n, 1));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> padding, ListAttr(c, "pads", 2 * n, 0));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> stride, ListAttr(c, "strides", n, 1));
   c.SetOutput(0, c.Op(ops::col2im, {c.in(0)},
                       {{"output_size", image},
                        {"kernel_size", block},

@@ -9,14 +9,13 @@
 
 namespace weft::onnx_import {
 
-absl::StatusOr<std::vector<int64_t>> ListAttr(NodeContext& c,
-                                              absl::string_view name, size_t n,
+absl::StatusOr<std::vector<int64_t>> ListAttr(NodeContext& c, absl::string_view name, size_t n,
                                               int64_t fill) {
   std::vector<int64_t> values = c.Ints(name);
   if (values.empty()) values.assign(n, fill);
   if (values.size() == n) return values;
-  return c.Fail(absl::StrCat("attribute \"", name, "\" has ", values.size(),
-                             " entries instead of ", n));
+  return c.Fail(
+      absl::StrCat("attribute \"", name, "\" has ", values.size(), " entries instead of ", n));
 }
 
 absl::StatusOr<AutoPad> ReadAutoPad(NodeContext& c) {
@@ -48,21 +47,20 @@ std::vector<SymInt> SamePadding(absl::Span<const SymInt> in, const Window& w) {
 }
 
 // Sums and products of such numbers do not overflow.
-absl::Status CheckInt32(NodeContext& c, absl::string_view name,
-                        absl::Span<const int64_t> values, int64_t least) {
+absl::Status CheckInt32(NodeContext& c, absl::string_view name, absl::Span<const int64_t> values,
+                        int64_t least) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   for (int64_t v : values) {
     if (v >= least && v <= kMost) continue;
-    return c.Fail(absl::StrCat("attribute \"", name, "\" has the entry ", v,
-                               ", which is not in [", least, ", ", kMost, "]"));
+    return c.Fail(absl::StrCat("attribute \"", name, "\" has the entry ", v, ", which is not in [",
+                               least, ", ", kMost, "]"));
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<int64_t>> PositiveInts(NodeContext& c,
-                                                  absl::string_view name) {
+absl::StatusOr<std::vector<int64_t>> PositiveInts(NodeContext& c, absl::string_view name) {
   std::vector<int64_t> values = c.Ints(name);
   WEFT_RETURN_IF_ERROR(CheckInt32(c, name, values, 1));
   return values;
@@ -74,19 +72,17 @@ absl::StatusOr<Window> ReadWindow(NodeContext& c, absl::Span<const SymInt> in,
   Window w;
   w.kernel = std::move(kernel);
   if (w.kernel.size() != n) {
-    return c.Fail(absl::StrCat("the kernel has ", w.kernel.size(),
-                               " dims, but the input ", n, " spatial ones"));
+    return c.Fail(absl::StrCat("the kernel has ", w.kernel.size(), " dims, but the input ", n,
+                               " spatial ones"));
   }
   WEFT_ASSIGN_OR_RETURN(w.stride, ListAttr(c, "strides", n, 1));
   WEFT_ASSIGN_OR_RETURN(w.dilation, ListAttr(c, "dilations", n, 1));
   WEFT_RETURN_IF_ERROR(CheckInt32(c, "strides", w.stride, 1));
   WEFT_RETURN_IF_ERROR(CheckInt32(c, "dilations", w.dilation, 1));
   WEFT_ASSIGN_OR_RETURN(w.auto_pad, ReadAutoPad(c));
-  WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> pads,
-                        ListAttr(c, "pads", 2 * n, 0));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> pads, ListAttr(c, "pads", 2 * n, 0));
   // Negative pads crop.
-  WEFT_RETURN_IF_ERROR(CheckInt32(c, "pads", pads,
-                                  std::numeric_limits<int32_t>::min()));
+  WEFT_RETURN_IF_ERROR(CheckInt32(c, "pads", pads, std::numeric_limits<int32_t>::min()));
   switch (w.auto_pad) {
     case AutoPad::kNotSet:
       w.padding = ToSymInts(pads);
@@ -104,8 +100,7 @@ absl::StatusOr<std::vector<SymInt>> SpatialDims(NodeContext& c, Value* v) {
   const Type type = TypeOf(v);
   WEFT_RETURN_IF_ERROR(c.status());
   if (type.rank() < 3) {
-    return c.Fail(absl::StrCat("the input must be [N, C, spatial...], not ",
-                               type.ToString()));
+    return c.Fail(absl::StrCat("the input must be [N, C, spatial...], not ", type.ToString()));
   }
   return std::vector<SymInt>(type.dims().begin() + 2, type.dims().end());
 }

@@ -16,13 +16,11 @@
 namespace weft::onnx_import {
 
 // An integer list attribute of `n` entries; absent: all `fill`.
-absl::StatusOr<std::vector<int64_t>> ListAttr(NodeContext& c,
-                                              absl::string_view name, size_t n,
+absl::StatusOr<std::vector<int64_t>> ListAttr(NodeContext& c, absl::string_view name, size_t n,
                                               int64_t fill);
 
 // As the node has it; its entries are positive and fit 32 bits.
-absl::StatusOr<std::vector<int64_t>> PositiveInts(NodeContext& c,
-                                                  absl::string_view name);
+absl::StatusOr<std::vector<int64_t>> PositiveInts(NodeContext& c, absl::string_view name);
 
 enum class AutoPad { kNotSet, kValid, kSameUpper, kSameLower };
 absl::StatusOr<AutoPad> ReadAutoPad(NodeContext& c);
@@ -46,8 +44,7 @@ absl::StatusOr<std::vector<SymInt>> SpatialDims(NodeContext& c, Value* v);
 
 // The convolution that the node's attributes describe, of values that may
 // differ from the node's inputs in their dtype.
-absl::StatusOr<Value*> Convolve(NodeContext& c, Value* x, Value* w,
-                                Value* bias);
+absl::StatusOr<Value*> Convolve(NodeContext& c, Value* x, Value* w, Value* bias);
 
 }  // namespace weft::onnx_import
 

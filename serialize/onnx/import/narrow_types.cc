@@ -42,14 +42,13 @@ Value* RoundToStep(NodeContext& c, Value* x, double step) {
 // Values of FLOAT4E2M1 lie 0.5 apart below 2, 1 apart below 4, then 2. NaN, which it lacks, gives
 // minus zero as in ONNX's own conversion.
 Value* RoundToFloat4(NodeContext& c, Value* x, const NarrowType& type) {
-  const DType dtype = x->type().dtype() == DType::kF64 || !IsFloat(x->type().dtype())
-                          ? DType::kF64
-                          : DType::kF32;
+  const DType dtype =
+      x->type().dtype() == DType::kF64 || !IsFloat(x->type().dtype()) ? DType::kF64 : DType::kF32;
   x = Convert(c, x, dtype);
   x = c.Op(ops::clamp, {x, ScalarOf(c, dtype, type.min), ScalarOf(c, dtype, type.max)});
   Value* size = c.Op(ops::abs, {x});
-  Value* large = c.Op(ops::where, {Binary(c, ops::lt, size, 4), RoundToStep(c, x, 1),
-                                   RoundToStep(c, x, 2)});
+  Value* large =
+      c.Op(ops::where, {Binary(c, ops::lt, size, 4), RoundToStep(c, x, 1), RoundToStep(c, x, 2)});
   Value* y = c.Op(ops::where, {Binary(c, ops::lt, size, 2), RoundToStep(c, x, 0.5), large});
   y = c.Op(ops::where, {c.Op(ops::isnan, {x}), ScalarOf(c, dtype, -0.0), y});
   return Convert(c, y, type.held);
@@ -99,8 +98,8 @@ Value* CastToNarrow(NodeContext& c, Value* x, const NarrowType& type) {
 
 Value* ClampToNarrow(NodeContext& c, Value* x, const NarrowType& type) {
   const DType wide = DType::kI32;
-  x = c.Op(ops::clamp, {Convert(c, x, wide), ScalarOf(c, wide, type.min),
-                        ScalarOf(c, wide, type.max)});
+  x = c.Op(ops::clamp,
+           {Convert(c, x, wide), ScalarOf(c, wide, type.min), ScalarOf(c, wide, type.max)});
   return Convert(c, x, type.held);
 }
 

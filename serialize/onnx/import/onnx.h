@@ -57,20 +57,20 @@ struct OnnxImportOptions {
 
 // The file is mapped, and large weights stay in it where their place suits their dtype:
 // it must not change while the module is alive.
-absl::StatusOr<std::unique_ptr<Module>> ImportOnnx(
-    const std::string& path, const OnnxImportOptions& options = {});
+absl::StatusOr<std::unique_ptr<Module>> ImportOnnx(const std::string& path,
+                                                   const OnnxImportOptions& options = {});
 // External data is looked for in `base_dir`; empty: there must be none.
-absl::StatusOr<std::unique_ptr<Module>> ImportOnnxBytes(
-    absl::string_view bytes, const std::string& base_dir,
-    const OnnxImportOptions& options = {});
+absl::StatusOr<std::unique_ptr<Module>> ImportOnnxBytes(absl::string_view bytes,
+                                                        const std::string& base_dir,
+                                                        const OnnxImportOptions& options = {});
 
 // A serialised TensorProto, as in the .pb files of the ONNX test suites.
 // `expected` is what the model says of the value: data files of bfloat16
 // tensors say uint16.
-absl::StatusOr<HostTensor> ParseTensorProto(
-    absl::string_view bytes, std::optional<DType> expected = std::nullopt);
-absl::StatusOr<HostTensor> LoadTensorProto(
-    const std::string& path, std::optional<DType> expected = std::nullopt);
+absl::StatusOr<HostTensor> ParseTensorProto(absl::string_view bytes,
+                                            std::optional<DType> expected = std::nullopt);
+absl::StatusOr<HostTensor> LoadTensorProto(const std::string& path,
+                                           std::optional<DType> expected = std::nullopt);
 
 // One version of an operator of the ONNX specification.
 struct OnnxOperatorSupport {

@@ -56,8 +56,7 @@ constexpr OnnxType kTypes[] = {
 class StringBuffer : public HostBuffer {
  public:
   explicit StringBuffer(std::unique_ptr<std::string> bytes)
-      : HostBuffer(reinterpret_cast<uint8_t*>(bytes->data()),
-                   static_cast<int64_t>(bytes->size())),
+      : HostBuffer(reinterpret_cast<uint8_t*>(bytes->data()), static_cast<int64_t>(bytes->size())),
         bytes_(std::move(bytes)) {}
 
  private:
@@ -68,9 +67,7 @@ std::vector<int64_t> Dims(const TensorProto& proto) {
   return {proto.dims().begin(), proto.dims().end()};
 }
 
-std::string DimsText(const TensorProto& proto) {
-  return ToString(ToSymInts(Dims(proto)));
-}
+std::string DimsText(const TensorProto& proto) { return ToString(ToSymInts(Dims(proto))); }
 
 // Number of elements; an error for negative dims and overflow. 16 bytes an
 // element must fit too.
@@ -83,11 +80,10 @@ absl::StatusOr<int64_t> NumElements(const TensorProto& proto) {
   return *numel;
 }
 
-absl::Status WrongSize(const TensorProto& proto, DType dtype, int64_t got,
-                       int64_t want, absl::string_view unit) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(DTypeName(dtype), DimsText(proto), " needs ", want, " ",
-                   unit, ", but there are ", got));
+absl::Status WrongSize(const TensorProto& proto, DType dtype, int64_t got, int64_t want,
+                       absl::string_view unit) {
+  return absl::InvalidArgumentError(absl::StrCat(DTypeName(dtype), DimsText(proto), " needs ", want,
+                                                 " ", unit, ", but there are ", got));
 }
 
 // The bytes of a bool are 0 or 1 in Weft.
@@ -97,11 +93,9 @@ void NormalizeBools(HostTensor* t) {
   for (int64_t i = 0; i < t->numel(); ++i) p[i] = p[i] != 0;
 }
 
-absl::StatusOr<HostTensor> FromBytes(const TensorProto& proto, DType dtype,
-                                     const void* bytes, int64_t size,
-                                     int64_t max_bytes) {
-  WEFT_ASSIGN_OR_RETURN(HostTensor t,
-                   HostTensor::Allocate(dtype, Dims(proto), max_bytes));
+absl::StatusOr<HostTensor> FromBytes(const TensorProto& proto, DType dtype, const void* bytes,
+                                     int64_t size, int64_t max_bytes) {
+  WEFT_ASSIGN_OR_RETURN(HostTensor t, HostTensor::Allocate(dtype, Dims(proto), max_bytes));
   if (size > 0) std::memcpy(t.raw(), bytes, size);
   NormalizeBools(&t);
   return t;
@@ -109,15 +103,14 @@ absl::StatusOr<HostTensor> FromBytes(const TensorProto& proto, DType dtype,
 
 // A typed field with one entry for each element, or part of one, stored as To.
 template <typename To, typename Field>
-absl::StatusOr<HostTensor> FromField(const TensorProto& proto, DType dtype,
-                                     const Field& field, int64_t want,
-                                     int64_t max_bytes) {
+absl::StatusOr<HostTensor> FromField(const TensorProto& proto, DType dtype, const Field& field,
+                                     int64_t want, int64_t max_bytes) {
   if (field.size() != want) {
     return WrongSize(proto, dtype, field.size(), want, "entries");
   }
   std::vector<To> values(field.begin(), field.end());
-  return FromBytes(proto, dtype, values.data(),
-                   static_cast<int64_t>(values.size() * sizeof(To)), max_bytes);
+  return FromBytes(proto, dtype, values.data(), static_cast<int64_t>(values.size() * sizeof(To)),
+                   max_bytes);
 }
 
 }  // namespace
@@ -131,12 +124,12 @@ std::string OnnxTypeName(int data_type) {
 
 absl::StatusOr<DType> DTypeFromOnnx(int data_type) {
   if (data_type <= 0 || data_type >= static_cast<int>(std::size(kTypes))) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        OnnxTypeName(data_type), " is not an element type of ONNX"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(OnnxTypeName(data_type), " is not an element type of ONNX"));
   }
   if (!kTypes[data_type].dtype) {
-    return absl::UnimplementedError(absl::StrCat(
-        "element type ", OnnxTypeName(data_type), " is not supported"));
+    return absl::UnimplementedError(
+        absl::StrCat("element type ", OnnxTypeName(data_type), " is not supported"));
   }
   return *kTypes[data_type].dtype;
 }
@@ -147,8 +140,7 @@ absl::StatusOr<DType> HeldDType(int data_type) {
   return DTypeFromOnnx(data_type);
 }
 
-absl::StatusOr<Type> TensorLoader::TypeOf(const TensorProto& proto,
-                                          absl::string_view what) {
+absl::StatusOr<Type> TensorLoader::TypeOf(const TensorProto& proto, absl::string_view what) {
   auto dtype = HeldDType(proto.data_type());
   auto numel = NumElements(proto);
   const absl::Status& bad = dtype.ok() ? numel.status() : dtype.status();
@@ -156,20 +148,17 @@ absl::StatusOr<Type> TensorLoader::TypeOf(const TensorProto& proto,
   return Type::Tensor(*dtype, ToSymInts(Dims(proto)));
 }
 
-absl::StatusOr<HostTensor> TensorLoader::Load(TensorProto& proto,
-                                              absl::string_view what) {
+absl::StatusOr<HostTensor> TensorLoader::Load(TensorProto& proto, absl::string_view what) {
   auto it = loaded_.find(&proto);
   if (it != loaded_.end()) return it->second;
   auto dtype = HeldDType(proto.data_type());
-  absl::StatusOr<HostTensor> tensor =
-      dtype.ok() ? LoadAs(proto, *dtype) : dtype.status();
+  absl::StatusOr<HostTensor> tensor = dtype.ok() ? LoadAs(proto, *dtype) : dtype.status();
   if (!tensor.ok()) return Annotate(tensor.status(), what);
   loaded_[&proto] = *tensor;
   return tensor;
 }
 
-absl::StatusOr<HostTensor> TensorLoader::LoadAs(TensorProto& proto,
-                                                DType dtype) {
+absl::StatusOr<HostTensor> TensorLoader::LoadAs(TensorProto& proto, DType dtype) {
   WEFT_ASSIGN_OR_RETURN(const int64_t n, NumElements(proto));
   if (proto.dims_size() > Type::kMaxRank) {
     return absl::InvalidArgumentError(
@@ -190,23 +179,17 @@ absl::StatusOr<HostTensor> TensorLoader::LoadAs(TensorProto& proto,
     case DType::kF32:
       return FromField<float>(proto, dtype, proto.float_data(), n, max_bytes_);
     case DType::kC64:
-      return FromField<float>(proto, dtype, proto.float_data(), 2 * n,
-                              max_bytes_);
+      return FromField<float>(proto, dtype, proto.float_data(), 2 * n, max_bytes_);
     case DType::kF64:
-      return FromField<double>(proto, dtype, proto.double_data(), n,
-                               max_bytes_);
+      return FromField<double>(proto, dtype, proto.double_data(), n, max_bytes_);
     case DType::kC128:
-      return FromField<double>(proto, dtype, proto.double_data(), 2 * n,
-                               max_bytes_);
+      return FromField<double>(proto, dtype, proto.double_data(), 2 * n, max_bytes_);
     case DType::kI64:
-      return FromField<int64_t>(proto, dtype, proto.int64_data(), n,
-                                max_bytes_);
+      return FromField<int64_t>(proto, dtype, proto.int64_data(), n, max_bytes_);
     case DType::kU64:
-      return FromField<uint64_t>(proto, dtype, proto.uint64_data(), n,
-                                 max_bytes_);
+      return FromField<uint64_t>(proto, dtype, proto.uint64_data(), n, max_bytes_);
     case DType::kU32:
-      return FromField<uint32_t>(proto, dtype, proto.uint64_data(), n,
-                                 max_bytes_);
+      return FromField<uint32_t>(proto, dtype, proto.uint64_data(), n, max_bytes_);
     default:
       break;
   }
@@ -215,14 +198,11 @@ absl::StatusOr<HostTensor> TensorLoader::LoadAs(TensorProto& proto,
   const int64_t entries = DTypeBits(dtype) < 8 ? DTypeBytes(dtype, n) : n;
   switch (DTypeBits(dtype)) {
     case 32:
-      return FromField<int32_t>(proto, dtype, proto.int32_data(), entries,
-                                max_bytes_);
+      return FromField<int32_t>(proto, dtype, proto.int32_data(), entries, max_bytes_);
     case 16:
-      return FromField<uint16_t>(proto, dtype, proto.int32_data(), entries,
-                                 max_bytes_);
+      return FromField<uint16_t>(proto, dtype, proto.int32_data(), entries, max_bytes_);
     default:
-      return FromField<uint8_t>(proto, dtype, proto.int32_data(), entries,
-                                max_bytes_);
+      return FromField<uint8_t>(proto, dtype, proto.int32_data(), entries, max_bytes_);
   }
 }
 
@@ -247,8 +227,7 @@ absl::StatusOr<HostTensor> TensorLoader::LoadNarrow(const TensorProto& proto,
   return Unpack(type, Dims(proto), {bytes.raw(), static_cast<size_t>(bytes.numel())}, max_bytes_);
 }
 
-absl::StatusOr<HostTensor> TensorLoader::LoadRaw(TensorProto& proto,
-                                                 DType dtype) {
+absl::StatusOr<HostTensor> TensorLoader::LoadRaw(TensorProto& proto, DType dtype) {
   WEFT_ASSIGN_OR_RETURN(const int64_t n, NumElements(proto));
   const int64_t want = DTypeBytes(dtype, n);
   const auto got = static_cast<int64_t>(proto.raw_data().size());
@@ -262,8 +241,7 @@ absl::StatusOr<HostTensor> TensorLoader::LoadRaw(TensorProto& proto,
   }
   auto bytes = std::make_unique<std::string>();
   bytes->swap(*proto.mutable_raw_data());
-  return HostTensor::View(std::make_shared<StringBuffer>(std::move(bytes)),
-                          dtype, Dims(proto));
+  return HostTensor::View(std::make_shared<StringBuffer>(std::move(bytes)), dtype, Dims(proto));
 }
 
 absl::StatusOr<HostTensor> TensorLoader::LoadInPlace(const TensorProto& proto, DType dtype,

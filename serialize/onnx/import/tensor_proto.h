@@ -33,8 +33,7 @@ std::string OnnxTypeName(int data_type);
 class TensorLoader {
  public:
   // `base_dir`: where external data lies; empty: there must be none.
-  explicit TensorLoader(std::string base_dir,
-                        int64_t max_bytes = HostTensor::kDefaultMaxBytes)
+  explicit TensorLoader(std::string base_dir, int64_t max_bytes = HostTensor::kDefaultMaxBytes)
       : base_dir_(std::move(base_dir)), max_bytes_(max_bytes) {}
 
   // `data` is the raw data of `proto`, which lacks it. It lives on in the tensor
@@ -46,11 +45,9 @@ class TensorLoader {
   // Large raw data moves out of `proto`, so that there is one copy of it; the
   // loader remembers what it loaded, and gives it again for the same message.
   // `what` names the tensor in messages.
-  absl::StatusOr<HostTensor> Load(::onnx::TensorProto& proto,
-                                  absl::string_view what);
+  absl::StatusOr<HostTensor> Load(::onnx::TensorProto& proto, absl::string_view what);
   // Dtype and dims, without the data.
-  static absl::StatusOr<Type> TypeOf(const ::onnx::TensorProto& proto,
-                                     absl::string_view what);
+  static absl::StatusOr<Type> TypeOf(const ::onnx::TensorProto& proto, absl::string_view what);
 
  private:
   absl::StatusOr<HostTensor> LoadAs(::onnx::TensorProto& proto, DType dtype);
@@ -58,10 +55,9 @@ class TensorLoader {
   absl::StatusOr<HostTensor> LoadRaw(::onnx::TensorProto& proto, DType dtype);
   absl::StatusOr<HostTensor> LoadInPlace(const ::onnx::TensorProto& proto, DType dtype,
                                          const std::shared_ptr<HostBuffer>& data);
-  absl::StatusOr<HostTensor> LoadExternal(const ::onnx::TensorProto& proto,
-                                          DType dtype);
-  absl::StatusOr<std::shared_ptr<HostBuffer>> OpenExternal(
-      const std::string& location, int64_t offset, int64_t length);
+  absl::StatusOr<HostTensor> LoadExternal(const ::onnx::TensorProto& proto, DType dtype);
+  absl::StatusOr<std::shared_ptr<HostBuffer>> OpenExternal(const std::string& location,
+                                                           int64_t offset, int64_t length);
 
   std::string base_dir_;
   int64_t max_bytes_;

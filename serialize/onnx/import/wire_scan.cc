@@ -14,8 +14,7 @@ enum class Kind { kModel, kGraph, kNode, kAttribute, kFunction, kOther };
 Kind Child(Kind parent, uint64_t field) {
   switch (parent) {
     case Kind::kModel:
-      return field == 7 ? Kind::kGraph
-                        : field == 25 ? Kind::kFunction : Kind::kOther;
+      return field == 7 ? Kind::kGraph : field == 25 ? Kind::kFunction : Kind::kOther;
     case Kind::kGraph:
       return field == 1 ? Kind::kNode : Kind::kOther;
     case Kind::kFunction:
@@ -37,8 +36,7 @@ struct Open {
 
 class Scanner {
  public:
-  Scanner(absl::string_view bytes, int max_nesting)
-      : bytes_(bytes), max_nesting_(max_nesting) {}
+  Scanner(absl::string_view bytes, int max_nesting) : bytes_(bytes), max_nesting_(max_nesting) {}
 
   absl::Status Run() {
     open_.push_back({Kind::kModel, bytes_.size()});
@@ -50,9 +48,8 @@ class Scanner {
       }
       if (!Field()) return Bad();
       if (graphs_ > max_nesting_) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("graphs are nested more than ", max_nesting_,
-                         " deep (at byte ", pos_, ")"));
+        return absl::InvalidArgumentError(absl::StrCat("graphs are nested more than ", max_nesting_,
+                                                       " deep (at byte ", pos_, ")"));
       }
     }
     return absl::InvalidArgumentError(
@@ -63,8 +60,7 @@ class Scanner {
  private:
   absl::Status Bad() const {
     return absl::InvalidArgumentError(absl::StrCat(
-        "not an ONNX model: truncated or malformed at byte ", field_start_,
-        " of ", bytes_.size()));
+        "not an ONNX model: truncated or malformed at byte ", field_start_, " of ", bytes_.size()));
   }
 
   bool Varint(uint64_t* value) {

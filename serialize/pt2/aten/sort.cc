@@ -126,8 +126,7 @@ void Unique2(AtenCall& c) {
 
 void UniqueDim(AtenCall& c) {
   // PyTorch makes both, asked or not.
-  UniqueAll(c, true, true,
-            AttrValue(c.Dim("dim", RankOf(c.T("self")))));
+  UniqueAll(c, true, true, AttrValue(c.Dim("dim", RankOf(c.T("self")))));
 }
 
 void Unique1(AtenCall& c) {

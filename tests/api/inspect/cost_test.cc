@@ -125,10 +125,8 @@ TEST(CostTest, ErrorsNameTheSymbol) {
       "func @main(%x: f32[s0]) -> f32[s0] {\n"
       "  return %x\n"
       "}\n");
-  EXPECT_THAT(CostOf(*module->main(), {{"n", 2}}).status().message(),
-              HasSubstr("no symbol \"n\""));
-  EXPECT_THAT(CostOf(*module->main()).status().message(),
-              HasSubstr("\"s0\" has no value"));
+  EXPECT_THAT(CostOf(*module->main(), {{"n", 2}}).status().message(), HasSubstr("no symbol \"n\""));
+  EXPECT_THAT(CostOf(*module->main()).status().message(), HasSubstr("\"s0\" has no value"));
 }
 
 double Gigaflops(const std::string& name, const Sizes& sizes) {
@@ -148,8 +146,7 @@ TEST(CostTest, ModelsCostWhatTheirPapersSay) {
   EXPECT_NEAR(Gigaflops("resnet50", {}), 2 * 4.09, 0.12);
   EXPECT_NEAR(Gigaflops("mobilenet_v2", {}), 2 * 0.30, 0.06);
   EXPECT_NEAR(Gigaflops("bert", {}), 2 * 0.0855 * 128, 1.0);
-  EXPECT_NEAR(Gigaflops("resnet50", {{"batch", 8}}),
-              8 * Gigaflops("resnet50", {}), 0.01);
+  EXPECT_NEAR(Gigaflops("resnet50", {{"batch", 8}}), 8 * Gigaflops("resnet50", {}), 0.01);
 }
 
 }  // namespace

@@ -17,9 +17,9 @@ struct DifferentialCounts {
   int64_t in_place = 0;   // Inputs that were written over.
 };
 
-// Makes the program of that seed, which updates some of its inputs, runs it twice with random choices of passes and of
-// what they fuse, of threads, instruction set, generated code and of what the backend
-// claims, and says what differs.
+// Makes the program of that seed, which updates some of its inputs, runs it twice with random
+// choices of passes and of what they fuse, of threads, instruction set, generated code and of what
+// the backend claims, and says what differs.
 absl::Status CheckRandomProgram(uint64_t seed, DifferentialCounts* counts);
 
 }  // namespace weft::cpu

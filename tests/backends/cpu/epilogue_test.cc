@@ -169,7 +169,8 @@ struct Setting {
 
 // Runs the program with its epilogue fused, and its counts; `inputs` replaces the ramps.
 CpuStats ExpectAsReference(const std::string& text, const Setting& setting,
-                           std::vector<HostTensor> inputs = {}, Tolerance tolerance = {1e-4, 1e-5}) {
+                           std::vector<HostTensor> inputs = {},
+                           Tolerance tolerance = {1e-4, 1e-5}) {
   const auto module = Parse(text);
   if (inputs.empty()) inputs = InputsOf(*module->main());
   const auto want = reference::Run(*module->main(), inputs);
@@ -270,8 +271,7 @@ constexpr const char* kFunctions[] = {
 
 std::vector<float> SpecialNumbers() {
   using Limits = std::numeric_limits<float>;
-  return {Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(),
-          1e30f,               -0.0f,              1e-40f};
+  return {Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(), 1e30f, -0.0f, 1e-40f};
 }
 
 // One element of an input is special: with others, or alone among zeros, where sums are it.
@@ -285,7 +285,8 @@ void ExpectKept(const Routine& routine, const char* follows, int input, bool zer
     values[values.size() / 2] = special;
     inputs[input].WriteDoubles(values);
     for (const char* constants : {"", "wb"}) {
-      SCOPED_TRACE(absl::StrCat("special ", special, " in input ", input, zeros ? " of zeros" : ""));
+      SCOPED_TRACE(
+          absl::StrCat("special ", special, " in input ", input, zeros ? " of zeros" : ""));
       // Roots of sums near 0 differ more than the sums.
       const bool root = absl::StrContains(follows, "sqrt");
       ExpectAsReference(program, {constants}, inputs, {1e-4, root ? 1e-3 : 1e-5});

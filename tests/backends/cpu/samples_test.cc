@@ -117,7 +117,8 @@ void CheckSamples(const std::vector<Sample>& samples, bool symbolic, const CpuOp
   ASSERT_TRUE(got.ok()) << got.status();
   ASSERT_EQ(got->size(), want.size());
   for (size_t i = 0; i < want.size(); ++i) {
-    EXPECT_EQ(Difference((*got)[i], want[i], ToleranceFor(want[i])), "") << "result " << i << " of " << from[i];
+    EXPECT_EQ(Difference((*got)[i], want[i], ToleranceFor(want[i])), "")
+        << "result " << i << " of " << from[i];
   }
 }
 

@@ -91,17 +91,16 @@ TEST(Executor, RefusesInputsThatDoNotFit) {
   const auto message = [&](std::vector<HostTensor> inputs) {
     return std::string(reference::Run(main, inputs).status().message());
   };
-  EXPECT_THAT(message({Floats({3, 2}, {1, 2, 3, 4, 5, 6})}),
-              HasSubstr("takes 2 inputs, got 1"));
+  EXPECT_THAT(message({Floats({3, 2}, {1, 2, 3, 4, 5, 6})}), HasSubstr("takes 2 inputs, got 1"));
   EXPECT_THAT(message({Floats({2, 3}, {1, 2, 3, 4, 5, 6}), Floats({1}, {1})}),
               HasSubstr("dim 1: expected 2, got 3"));
   EXPECT_THAT(message({Floats({1, 2}, {1, 2}), Floats({1}, {1})}),
               HasSubstr("s0 = 1 is outside of 2 <= s0 <= 8"));
   EXPECT_THAT(message({Floats({2, 2}, {1, 2, 3, 4}), Floats({3}, {1, 2, 3})}),
               HasSubstr("expected s0 = 2, got 3"));
-  EXPECT_THAT(message({HostTensor::FromInts(DType::kI64, {2, 2}, {1, 2, 3, 4}),
-                       Floats({2}, {1, 2})}),
-              HasSubstr("expected f32[s0, 2], got i64[2, 2]"));
+  EXPECT_THAT(
+      message({HostTensor::FromInts(DType::kI64, {2, 2}, {1, 2, 3, 4}), Floats({2}, {1, 2})}),
+      HasSubstr("expected f32[s0, 2], got i64[2, 2]"));
 }
 
 TEST(Executor, UnreadInputsMayHaveAnyShape) {
@@ -109,9 +108,7 @@ TEST(Executor, UnreadInputsMayHaveAnyShape) {
     func @main(%x: f32[2], %like: f32[3, 4]) -> (f32[2]) {
       return %x
     })");
-  EXPECT_TRUE(reference::Run(*module->main(),
-                             {Floats({2}, {1, 2}), Floats({1}, {0})})
-                  .ok());
+  EXPECT_TRUE(reference::Run(*module->main(), {Floats({2}, {1, 2}), Floats({1}, {0})}).ok());
 }
 
 TEST(Executor, RefusesAnotherValueThanTheProgramWasMadeFor) {
@@ -123,10 +120,8 @@ TEST(Executor, RefusesAnotherValueThanTheProgramWasMadeFor) {
       module->constants().Add(HostTensor::FromInts(DType::kI64, {1}, {0}));
   const HostTensor x = Floats({2}, {1, 2});
   EXPECT_TRUE(
-      reference::Run(*module->main(), {x, HostTensor::FromInts(DType::kI64, {1}, {0})})
-          .ok());
-  auto refused =
-      reference::Run(*module->main(), {x, HostTensor::FromInts(DType::kI64, {1}, {1})});
+      reference::Run(*module->main(), {x, HostTensor::FromInts(DType::kI64, {1}, {0})}).ok());
+  auto refused = reference::Run(*module->main(), {x, HostTensor::FromInts(DType::kI64, {1}, {1})});
   EXPECT_THAT(std::string(refused.status().message()),
               HasSubstr("input 1 (axes) differs from the value"));
 }
@@ -150,8 +145,7 @@ TEST(SymbolEnv, SolvesLinearExpressions) {
   ASSERT_TRUE(env.Unify(SymInt(3) * s + 1, 10).ok());
   EXPECT_EQ(env.Find(s), 3);
   EXPECT_FALSE(env.Unify(SymInt(2) * SymInt::Symbol("s1"), 7).ok());
-  EXPECT_FALSE(
-      env.Unify(SymInt::Symbol("s2") * SymInt::Symbol("s3"), 6).ok());
+  EXPECT_FALSE(env.Unify(SymInt::Symbol("s2") * SymInt::Symbol("s3"), 6).ok());
 }
 
 }  // namespace

@@ -27,14 +27,12 @@ absl::StatusOr<Types> Broadcast(const OpArgs& args) {
 absl::Status VerifySoftmax(const OpArgs& args) {
   const int64_t dim = args.attrs().Int("dim");
   if (dim >= 0 && dim < args.type(0).rank()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("dim ", dim, " is out of range"));
+  return absl::InvalidArgumentError(absl::StrCat("dim ", dim, " is out of range"));
 }
 
 absl::StatusOr<Types> InferCat(const OpArgs& args) {
   if (args.size() == 0) return absl::InvalidArgumentError("no operands");
-  std::vector<SymInt> dims(args.type(0).dims().begin(),
-                           args.type(0).dims().end());
+  std::vector<SymInt> dims(args.type(0).dims().begin(), args.type(0).dims().end());
   const int64_t dim = args.attrs().Int("dim");
   if (dim < 0 || dim >= args.type(0).rank()) {
     return absl::InvalidArgumentError("dim is out of range");
@@ -62,15 +60,13 @@ absl::StatusOr<Types> InferTopk(const OpArgs& args) {
 }
 
 absl::StatusOr<Types> InferFull(const OpArgs& args) {
-  return Types{
-      Type::Tensor(args.attrs().Dtype("dtype"), args.attrs().Syms("size"))};
+  return Types{Type::Tensor(args.attrs().Dtype("dtype"), args.attrs().Syms("size"))};
 }
 
 absl::StatusOr<Types> InferNonzero(const OpArgs& args) {
   SymbolInfo info;
   info.unbacked = true;
-  return Types{Type::Tensor(
-      DType::kI64, {args.symbols->Fresh("u", info), args.type(0).rank()})};
+  return Types{Type::Tensor(DType::kI64, {args.symbols->Fresh("u", info), args.type(0).rank()})};
 }
 
 absl::StatusOr<Types> InferItem(const OpArgs& args) {
@@ -96,19 +92,16 @@ const OpDef relu("relu", OpSpec("relu(Tensor x) -> Tensor", "").Infer(Same));
 const OpDef add("add", OpSpec("add(Tensor a, Tensor b) -> Tensor", "")
                            .Traits(kPointwise | kCommutative)
                            .Infer(Broadcast));
-const OpDef softmax("softmax",
-                    OpSpec("softmax(Tensor x, int dim) -> Tensor", "")
-                        .Verify(VerifySoftmax)
-                        .Infer(Same));
-const OpDef cat("cat", OpSpec("cat(Tensor[] xs, int dim=0) -> Tensor", "")
-                           .Infer(InferCat));
-const OpDef split("split", OpSpec("split(Tensor x, int[] sizes) -> Tensor[]", "")
-                               .Infer(InferSplit));
-const OpDef topk("topk",
-                 OpSpec("topk(Tensor x, SymInt k) -> (Tensor values, Tensor "
-                        "indices)",
-                        "")
-                     .Infer(InferTopk));
+const OpDef softmax(
+    "softmax",
+    OpSpec("softmax(Tensor x, int dim) -> Tensor", "").Verify(VerifySoftmax).Infer(Same));
+const OpDef cat("cat", OpSpec("cat(Tensor[] xs, int dim=0) -> Tensor", "").Infer(InferCat));
+const OpDef split("split",
+                  OpSpec("split(Tensor x, int[] sizes) -> Tensor[]", "").Infer(InferSplit));
+const OpDef topk("topk", OpSpec("topk(Tensor x, SymInt k) -> (Tensor values, Tensor "
+                                "indices)",
+                                "")
+                             .Infer(InferTopk));
 const OpDef layer("layer", OpSpec("layer(Tensor x, Tensor? weight, Tensor? "
                                   "bias, float eps=1e-05) -> Tensor",
                                   "")
@@ -117,36 +110,30 @@ const OpDef full("full", OpSpec("full(SymInt[] size, float value=0.0, "
                                 "ScalarType dtype=f32) -> Tensor",
                                 "")
                              .Infer(InferFull));
-const OpDef zoo("zoo",
-                OpSpec("zoo(Tensor x, *, bool b, int i, SymInt s, float f, str "
-                       "t, ScalarType d, int[] is, SymInt[] ss, float[] fs, "
-                       "str[] ts, int? oi=None, float? of=1.5) -> Tensor",
-                       "")
-                    .Infer(Same));
-const OpDef nonzero("nonzero", OpSpec("nonzero(Tensor x) -> Tensor", "")
-                                   .Traits(kDataDependent)
-                                   .Infer(InferNonzero));
-const OpDef item("item", OpSpec("item(Tensor x) -> SymInt", "")
-                             .Traits(kDataDependent)
-                             .Infer(InferItem));
-const OpDef range("range",
-                  OpSpec("range(SymInt* n) -> Tensor", "").Infer(InferRange));
-const OpDef trace("trace", OpSpec("trace(Tensor x, str label) -> ()", "")
-                               .Traits(kSideEffect)
-                               .Infer(None));
-const OpDef cond("cond",
-                 OpSpec("cond(Tensor pred, Tensor[] args, Graph then_graph, "
-                        "Graph else_graph) -> Tensor[]",
-                        "")
-                     .Traits(kControlFlow)
-                     .Infer(InferCond));
+const OpDef zoo("zoo", OpSpec("zoo(Tensor x, *, bool b, int i, SymInt s, float f, str "
+                              "t, ScalarType d, int[] is, SymInt[] ss, float[] fs, "
+                              "str[] ts, int? oi=None, float? of=1.5) -> Tensor",
+                              "")
+                           .Infer(Same));
+const OpDef nonzero(
+    "nonzero",
+    OpSpec("nonzero(Tensor x) -> Tensor", "").Traits(kDataDependent).Infer(InferNonzero));
+const OpDef item("item",
+                 OpSpec("item(Tensor x) -> SymInt", "").Traits(kDataDependent).Infer(InferItem));
+const OpDef range("range", OpSpec("range(SymInt* n) -> Tensor", "").Infer(InferRange));
+const OpDef trace("trace",
+                  OpSpec("trace(Tensor x, str label) -> ()", "").Traits(kSideEffect).Infer(None));
+const OpDef cond("cond", OpSpec("cond(Tensor pred, Tensor[] args, Graph then_graph, "
+                                "Graph else_graph) -> Tensor[]",
+                                "")
+                             .Traits(kControlFlow)
+                             .Infer(InferCond));
 
 const OpRegistry& Registry() {
   static const OpRegistry* const registry = [] {
     auto* r = new OpRegistry;
-    for (const OpDef* op :
-         {&ops::constant, &ops::return_, &relu, &add, &softmax, &cat, &split,
-          &topk, &layer, &full, &zoo, &nonzero, &item, &range, &trace, &cond}) {
+    for (const OpDef* op : {&ops::constant, &ops::return_, &relu, &add, &softmax, &cat, &split,
+                            &topk, &layer, &full, &zoo, &nonzero, &item, &range, &trace, &cond}) {
       r->Register(op);
     }
     return r;

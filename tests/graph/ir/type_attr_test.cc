@@ -25,8 +25,7 @@ TEST(DTypeTest, NamesParseBack) {
   for (int i = 0; i < kNumDTypes; ++i) {
     const DType dtype = static_cast<DType>(i);
     EXPECT_EQ(ParseDType(DTypeName(dtype)), dtype);
-    EXPECT_EQ(IsFloat(dtype) + IsInt(dtype) + IsComplex(dtype),
-              dtype == DType::kBool ? 0 : 1);
+    EXPECT_EQ(IsFloat(dtype) + IsInt(dtype) + IsComplex(dtype), dtype == DType::kBool ? 0 : 1);
   }
   EXPECT_EQ(DTypeName(DType::kF8E4M3FNUZ), "f8e4m3fnuz");
   EXPECT_EQ(ParseDType("f31"), std::nullopt);
@@ -86,8 +85,7 @@ TEST(AttrTest, Prints) {
   EXPECT_EQ(AttrValue(std::vector<SymInt>{1, s0}).ToString(), "[1, s0]");
   EXPECT_EQ(AttrValue(std::vector<double>{}).ToString(), "[]");
   EXPECT_EQ(AttrValue(std::vector<double>{0.5, -2}).ToString(), "[0.5, -2.0]");
-  EXPECT_EQ(AttrValue(std::vector<std::string>{"x", ""}).ToString(),
-            "[\"x\", \"\"]");
+  EXPECT_EQ(AttrValue(std::vector<std::string>{"x", ""}).ToString(), "[\"x\", \"\"]");
 }
 
 TEST(AttrTest, FloatsReadBack) {
@@ -125,10 +123,8 @@ TEST(AttrTest, FloatsCompareByBits) {
   const double nan = std::nan("");
   EXPECT_EQ(AttrValue(nan), AttrValue(nan));
   EXPECT_NE(AttrValue(0.0), AttrValue(-0.0));
-  EXPECT_EQ(AttrValue(std::vector<double>{nan}),
-            AttrValue(std::vector<double>{nan}));
-  EXPECT_NE(AttrValue(std::vector<double>{0.0}),
-            AttrValue(std::vector<double>{-0.0}));
+  EXPECT_EQ(AttrValue(std::vector<double>{nan}), AttrValue(std::vector<double>{nan}));
+  EXPECT_NE(AttrValue(std::vector<double>{0.0}), AttrValue(std::vector<double>{-0.0}));
   EXPECT_NE(AttrValue(1), AttrValue(1.0));
   EXPECT_NE(AttrValue(1), AttrValue(true));
 }

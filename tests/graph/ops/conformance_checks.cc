@@ -105,16 +105,15 @@ void ExpectInstance(const Types& symbolic, const Types& want,
       // Sizes that depend on data have a symbol of their own in each run.
       if (MentionsUnknown(symbolic[i].dim(d), values)) continue;
       EXPECT_EQ(Substitute(symbolic[i].dim(d), value_of), want[i].dim(d))
-          << "dim " << d << " of " << symbolic[i].ToString() << " where "
-          << want[i].ToString() << " is right";
+          << "dim " << d << " of " << symbolic[i].ToString() << " where " << want[i].ToString()
+          << " is right";
     }
   }
 }
 
 // The decomposition on symbolic types can be built, and has the types of the
 // case's results. It may know less of them than Infer.
-void ExpectDecomposes(const OpCase& c, const TypeList& types,
-                      const SymbolTable& symbols,
+void ExpectDecomposes(const OpCase& c, const TypeList& types, const SymbolTable& symbols,
                       const std::map<std::string, int64_t>& values) {
   Module module(ops::Registry());
   for (const SymbolInfo& info : symbols.symbols()) {
@@ -194,11 +193,9 @@ void CheckDecomposition(const OpCase& c) {
   ASSERT_TRUE(got.ok()) << got.status();
   ASSERT_EQ(got->size(), c.outputs.size());
   for (size_t i = 0; i < got->size(); ++i) {
-    const Tolerance tolerance = c.op.has(kDataMovement)
-                                    ? Tolerance{}
-                                    : ToleranceOf(c.outputs[i].dtype());
-    EXPECT_EQ(Difference((*got)[i], c.outputs[i], tolerance), "")
-        << "decomposition, result " << i;
+    const Tolerance tolerance =
+        c.op.has(kDataMovement) ? Tolerance{} : ToleranceOf(c.outputs[i].dtype());
+    EXPECT_EQ(Difference((*got)[i], c.outputs[i], tolerance), "") << "decomposition, result " << i;
   }
 }
 
@@ -213,15 +210,13 @@ struct OpModule {
   absl::Status status;
   std::vector<Value*> results;
 
-  OpModule(const OpDef& op, const Tensors& tensors, const AttrList* attrs,
-           bool fold, uint64_t constants, bool share = false)
-      : module(std::make_unique<Module>(ops::Registry())),
-        graph(module->AddFunction("main")) {
+  OpModule(const OpDef& op, const Tensors& tensors, const AttrList* attrs, bool fold,
+           uint64_t constants, bool share = false)
+      : module(std::make_unique<Module>(ops::Registry())), graph(module->AddFunction("main")) {
     Builder b(graph, nullptr, {fold});
     const OpSchema& schema = op.schema();
     for (size_t i = 0; i < tensors.size(); ++i) {
-      const bool symint =
-          i < schema.operands.size() && schema.operands[i].symint;
+      const bool symint = i < schema.operands.size() && schema.operands[i].symint;
       if (!tensors[i].valid()) {
         operands.push_back(nullptr);
       } else if (share && i > 0) {
@@ -301,8 +296,7 @@ namespace {
 
 // OK, or what a caller may have caused.
 bool IsAcceptable(const absl::Status& status) {
-  return status.ok() || absl::IsInvalidArgument(status) ||
-         absl::IsOutOfRange(status);
+  return status.ok() || absl::IsInvalidArgument(status) || absl::IsOutOfRange(status);
 }
 
 }  // namespace
@@ -324,8 +318,7 @@ void CheckSmallSizes(const OpCase& c) {
       }
       SymbolTable symbols;
       if (!InferCase(c.op, types, c.sample.attrs, &symbols).ok()) continue;
-      auto got = Evaluate(c.op, c.sample.attrs,
-                          SampleInputs(WithTypes(c.sample, types), kSeed));
+      auto got = Evaluate(c.op, c.sample.attrs, SampleInputs(WithTypes(c.sample, types), kSeed));
       EXPECT_TRUE(IsAcceptable(got.status())) << Show(types) << got.status();
     }
   }
@@ -348,8 +341,7 @@ std::optional<Sample> WithDType(const OpCase& c, DType from, DType to) {
 }
 
 // Calls `fn(sample, dtype)` for all these changes that Infer accepts.
-void ForEachDType(const OpCase& c,
-                  absl::FunctionRef<void(const Sample&, DType)> fn) {
+void ForEachDType(const OpCase& c, absl::FunctionRef<void(const Sample&, DType)> fn) {
   std::set<DType> used;
   for (Type t : c.types) {
     if (t.is_tensor()) used.insert(t.dtype());
@@ -432,9 +424,8 @@ Tensors SpecialInputs(const OpDef& op, const Sample& sample) {
   TypeList types;
   int k = 0;
   for (const SampleOperand& o : sample.operands) {
-    inputs.push_back(o.type.is_tensor()
-                         ? Combination(o.type.dtype(), k++, kPerOperand, n)
-                         : HostTensor());
+    inputs.push_back(o.type.is_tensor() ? Combination(o.type.dtype(), k++, kPerOperand, n)
+                                        : HostTensor());
     types.push_back(TypeOfValue(inputs.back(), false));
   }
   SymbolTable symbols;
@@ -468,9 +459,8 @@ void CheckSpecialValues(const OpCase& c) {
 
 namespace {
 
-void ExpectFoldAgrees(const OpDef& op, const Tensors& inputs,
-                      const AttrList* attrs, uint64_t constants, bool share,
-                      bool twice, std::string what) {
+void ExpectFoldAgrees(const OpDef& op, const Tensors& inputs, const AttrList* attrs,
+                      uint64_t constants, bool share, bool twice, std::string what) {
   OpModule plain(op, inputs, attrs, false, constants, share);
   OpModule folded(op, inputs, attrs, true, constants, share);
   if (!plain.status.ok()) return;  // Not a legal combination.
@@ -501,14 +491,12 @@ void CheckNeutralOperands(const OpCase& c, const Sample& sample) {
     const HostTensor& full = special[side];
     for (double value : {0.0, -0.0, 1.0, -1.0, 2.0}) {
       Tensors inputs = special;
-      const std::string what =
-          absl::StrCat("operand ", side, " is ", FloatToString(value), " in ",
-                       DTypeName(full.dtype()));
+      const std::string what = absl::StrCat("operand ", side, " is ", FloatToString(value), " in ",
+                                            DTypeName(full.dtype()));
       inputs[side] = HostTensor::Scalar(full.dtype(), value);
-      ExpectFoldAgrees(c.op, inputs, c.sample.attrs, 1u << side, false, false,
-                       what);
-      inputs[side] = HostTensor::FromDoubles(
-          full.dtype(), full.dims(), std::vector<double>(full.numel(), value));
+      ExpectFoldAgrees(c.op, inputs, c.sample.attrs, 1u << side, false, false, what);
+      inputs[side] = HostTensor::FromDoubles(full.dtype(), full.dims(),
+                                             std::vector<double>(full.numel(), value));
       ExpectFoldAgrees(c.op, inputs, c.sample.attrs, 1u << side, false, false,
                        what + " everywhere");
       // The other operand is smaller than the result.
@@ -523,10 +511,8 @@ void CheckNeutralOperands(const OpCase& c, const Sample& sample) {
 
 void CheckFolds(const OpCase& c) {
   if (c.op.fold() == nullptr) return;
-  const auto check = [&](uint64_t constants, bool share, bool twice,
-                         std::string what) {
-    ExpectFoldAgrees(c.op, c.inputs, c.sample.attrs, constants, share, twice,
-                     what);
+  const auto check = [&](uint64_t constants, bool share, bool twice, std::string what) {
+    ExpectFoldAgrees(c.op, c.inputs, c.sample.attrs, constants, share, twice, what);
   };
   check(0, false, false, "no constants");
   check(~uint64_t{0}, false, false, "all constants");
@@ -538,9 +524,7 @@ void CheckFolds(const OpCase& c) {
   if (same) check(0, true, false, "equal operands");
   if (c.types.size() == 1) check(0, false, true, "on its own result");
   if (!c.op.has(kPointwise)) return;
-  ForEachDType(c, [&](const Sample& sample, DType dtype) {
-    CheckNeutralOperands(c, sample);
-  });
+  ForEachDType(c, [&](const Sample& sample, DType dtype) { CheckNeutralOperands(c, sample); });
 }
 
 // --- Traits
@@ -595,15 +579,13 @@ std::vector<int64_t> ShownBy(const OpCase& c, int result) {
   // Seen as another dtype, elements stay where they are.
   if (&c.op == &ops::bitcast) return numbers;
   const auto shown =
-      Evaluate(c.op, c.sample.attrs,
-               {HostTensor::FromInts(DType::kI64, base.dims(), numbers)});
+      Evaluate(c.op, c.sample.attrs, {HostTensor::FromInts(DType::kI64, base.dims(), numbers)});
   EXPECT_TRUE(shown.ok()) << shown.status();
   return shown.ok() ? (*shown)[result].ReadInts() : numbers;
 }
 
 // The inverse of result `result` on the case's input and `update`.
-absl::StatusOr<HostTensor> Inverted(const OpCase& c, int result,
-                                    const HostTensor& update) {
+absl::StatusOr<HostTensor> Inverted(const OpCase& c, int result, const HostTensor& update) {
   Module module(ops::Registry());
   Graph* graph = module.AddFunction("main");
   Value* base = graph->AddInput(c.types[0]);
@@ -632,8 +614,7 @@ bool CheckView(const OpCase& c, int result) {
   other.operands.push_back({now.type(), {}, {}, {}});
   const HostTensor update = SampleInputs(other, kSeed + 1)[0];
   const auto got = Inverted(c, result, update);
-  const bool twice =
-      std::set<int64_t>(shown.begin(), shown.end()).size() != shown.size();
+  const bool twice = std::set<int64_t>(shown.begin(), shown.end()).size() != shown.size();
   EXPECT_FALSE(got.ok() && twice) << "shows an element twice";
   if (!got.ok()) return false;
   const DType dtype = c.inputs[0].dtype();
@@ -676,11 +657,9 @@ void CheckWrites(const OpCase& c) {
   for (size_t i = 0; i < schema.operands.size(); ++i) {
     bool stands = !schema.operands[i].written;
     for (size_t r = 0; r < schema.results.size(); ++r) {
-      stands |=
-          schema.WrittenOperand(static_cast<int>(r)) == static_cast<int>(i);
+      stands |= schema.WrittenOperand(static_cast<int>(r)) == static_cast<int>(i);
     }
-    EXPECT_TRUE(stands) << "no result is the written "
-                        << schema.operands[i].name;
+    EXPECT_TRUE(stands) << "no result is the written " << schema.operands[i].name;
   }
   Module module(ops::Registry());
   Graph* graph = module.AddFunction("main");

@@ -18,8 +18,7 @@ class Conformance : public testing::TestWithParam<const OpDef*> {};
 // The core's own ops and ops with nested graphs have no samples: tests of
 // their own.
 bool HasSamples(const OpDef& op) {
-  return &op != &ops::constant && &op != &ops::return_ &&
-         op.schema().regions.empty();
+  return &op != &ops::constant && &op != &ops::return_ && op.schema().regions.empty();
 }
 
 // True when Infer refuses the sample once an operand has another dtype or rank.
@@ -30,8 +29,7 @@ bool CanBeWrong(const Sample& sample) {
     for (int d = 0; d < kNumDTypes; ++d) {
       for (int rank : {0, right[i].rank(), right[i].rank() + 1}) {
         std::vector<Type> types = right;
-        std::vector<SymInt> dims(right[i].dims().begin(),
-                                 right[i].dims().end());
+        std::vector<SymInt> dims(right[i].dims().begin(), right[i].dims().end());
         dims.resize(rank, SymInt(7));
         types[i] = Type::Tensor(static_cast<DType>(d), dims);
         SymbolTable symbols;
@@ -48,10 +46,8 @@ void CheckInvalid(const Sample& sample) {
   SymbolTable symbols;
   const std::vector<Type> types = SampleTypes(sample);
   const auto inferred = InferCase(*sample.op, types, sample.attrs, &symbols);
-  ASSERT_FALSE(inferred.ok())
-      << "is accepted, as " << inferred->size() << " results";
-  EXPECT_TRUE(
-      absl::StrContains(inferred.status().message(), sample.expected_error))
+  ASSERT_FALSE(inferred.ok()) << "is accepted, as " << inferred->size() << " results";
+  EXPECT_TRUE(absl::StrContains(inferred.status().message(), sample.expected_error))
       << inferred.status();
 }
 
@@ -101,8 +97,7 @@ TEST_P(Conformance, Holds) {
   EXPECT_TRUE(invalid > 0 || !can_be_wrong) << "no invalid sample";
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, Conformance,
-                         testing::ValuesIn(ops::Registry().All()),
+INSTANTIATE_TEST_SUITE_P(Ops, Conformance, testing::ValuesIn(ops::Registry().All()),
                          [](const testing::TestParamInfo<const OpDef*>& info) {
                            std::string name(info.param->name());
                            for (char& ch : name) ch = ch == '.' ? '_' : ch;

@@ -63,28 +63,23 @@ Tensors Main(const Module& module, const Tensors& inputs) {
 }
 
 HostTensor I64(std::vector<int64_t> values) {
-  return HostTensor::FromInts(DType::kI64,
-                              {static_cast<int64_t>(values.size())}, values);
+  return HostTensor::FromInts(DType::kI64, {static_cast<int64_t>(values.size())}, values);
 }
-HostTensor Scalar(int64_t value) {
-  return HostTensor::ScalarInt(DType::kI64, value);
-}
-HostTensor Bool(bool value) {
-  return HostTensor::ScalarInt(DType::kBool, value);
-}
+HostTensor Scalar(int64_t value) { return HostTensor::ScalarInt(DType::kI64, value); }
+HostTensor Bool(bool value) { return HostTensor::ScalarInt(DType::kBool, value); }
 
 std::vector<int64_t> Ints(const HostTensor& t) { return t.ReadInts(); }
-std::vector<int64_t> Dims(const HostTensor& t) {
-  return {t.dims().begin(), t.dims().end()};
-}
+std::vector<int64_t> Dims(const HostTensor& t) { return {t.dims().begin(), t.dims().end()}; }
 
 // --- cond -------------------------------------------------------------------
 
 std::string Cond(const std::string& then_body, const std::string& else_body) {
   return absl::StrCat(R"(func @main(%p: bool[], %x: i64[s0]) {
   %y = cond(%p, %x) {
-    then_graph(%a: i64[s0]) {)", then_body, R"(}
-    else_graph(%a: i64[s0]) {)", else_body, R"(}
+    then_graph(%a: i64[s0]) {)",
+                      then_body, R"(}
+    else_graph(%a: i64[s0]) {)",
+                      else_body, R"(}
   }
   return %y
 })");
@@ -94,8 +89,7 @@ TEST(Cond, KeepsTheTypeThatBothHave) {
   auto m = Parse(Cond("%b = neg(%a) return %b", "return %a"));
   ASSERT_NE(m, nullptr);
   EXPECT_EQ(TypesOf(*m), "i64[s0]");
-  EXPECT_THAT(Ints(Main(*m, {Bool(true), I64({1, 2})})[0]),
-              ElementsAre(-1, -2));
+  EXPECT_THAT(Ints(Main(*m, {Bool(true), I64({1, 2})})[0]), ElementsAre(-1, -2));
   EXPECT_THAT(Ints(Main(*m, {Bool(false), I64({1, 2})})[0]), ElementsAre(1, 2));
 }
 
@@ -109,24 +103,22 @@ TEST(Cond, SizesThatDifferAreFresh) {
 }
 
 TEST(Cond, RangeOfAFreshSizeCoversBoth) {
-  auto m = Parse(Cond("%b = arange(start=0, end=3) return %b",
-                      "%b = arange(start=0, end=7) return %b"));
+  auto m =
+      Parse(Cond("%b = arange(start=0, end=3) return %b", "%b = arange(start=0, end=7) return %b"));
   ASSERT_NE(m, nullptr);
   EXPECT_EQ(TypesOf(*m), "i64[u0]");
   EXPECT_EQ(m->symbols().RangeOf(SymInt::Symbol("u0")), (SymRange{3, 7}));
 }
 
 TEST(Cond, SymbolsOfNestedGraphsStayInside) {
-  auto m = Parse(Cond("%i = nonzero(%a) return %i",
-                      "%i = nonzero(%a) return %i"));
+  auto m = Parse(Cond("%i = nonzero(%a) return %i", "%i = nonzero(%a) return %i"));
   ASSERT_NE(m, nullptr);
   const Value* y = m->main()->output(0);
   EXPECT_EQ(y->type().rank(), 2);
   EXPECT_EQ(y->type().dim(1), SymInt(1));
   // Defined by the cond, not by the nonzero inside.
   EXPECT_EQ(m->main()->SymbolDefinition(y->type().dim(0)), y);
-  EXPECT_THAT(Dims(Main(*m, {Bool(true), I64({0, 5, 6})})[0]),
-              ElementsAre(2, 1));
+  EXPECT_THAT(Dims(Main(*m, {Bool(true), I64({0, 5, 6})})[0]), ElementsAre(2, 1));
 }
 
 TEST(Cond, EqualReasonsGiveEqualSizes) {
@@ -169,8 +161,7 @@ TEST(Cond, UnbackedSymbolsFromOutsideNeedAnOperandToComeBack) {
 })");
   ASSERT_NE(m, nullptr);
   EXPECT_EQ(TypesOf(*m), "i64[u5, 1], i64[u0]");
-  EXPECT_THAT(Ints(Main(*m, {Bool(false), I64({0, 1, 0, 1})})[1]),
-              ElementsAre(1, 2));
+  EXPECT_THAT(Ints(Main(*m, {Bool(false), I64({0, 1, 0, 1})})[1]), ElementsAre(1, 2));
 }
 
 TEST(Cond, RefusesWhatDoesNotFit) {
@@ -225,15 +216,13 @@ TEST(Loop, InfersCarriedAndStackedTypes) {
   auto m = Parse(kDouble);
   ASSERT_NE(m, nullptr);
   EXPECT_EQ(TypesOf(*m), "i64[2], i64[u0, 2]");
-  EXPECT_EQ(m->main()->SymbolDefinition(SymInt::Symbol("u0")),
-            m->main()->output(1));
+  EXPECT_EQ(m->main()->SymbolDefinition(SymInt::Symbol("u0")), m->main()->output(1));
 }
 
 TEST(Loop, RunsUntilTheTripCount) {
   auto m = Parse(kDouble);
   ASSERT_NE(m, nullptr);
-  const Tensors out =
-      Main(*m, {Scalar(3), Bool(true), I64({1, 2}), Scalar(99)});
+  const Tensors out = Main(*m, {Scalar(3), Bool(true), I64({1, 2}), Scalar(99)});
   ASSERT_EQ(out.size(), 2u);
   EXPECT_THAT(Ints(out[0]), ElementsAre(8, 16));
   EXPECT_THAT(Dims(out[1]), ElementsAre(3, 2));
@@ -243,8 +232,7 @@ TEST(Loop, RunsUntilTheTripCount) {
 TEST(Loop, RunsUntilTheConditionFails) {
   auto m = Parse(kDouble);
   ASSERT_NE(m, nullptr);
-  const Tensors out =
-      Main(*m, {Scalar(99), Bool(true), I64({1, 2}), Scalar(7)});
+  const Tensors out = Main(*m, {Scalar(99), Bool(true), I64({1, 2}), Scalar(7)});
   ASSERT_EQ(out.size(), 2u);
   EXPECT_THAT(Ints(out[0]), ElementsAre(4, 8));
   EXPECT_THAT(Dims(out[1]), ElementsAre(2, 2));
@@ -253,10 +241,8 @@ TEST(Loop, RunsUntilTheConditionFails) {
 TEST(Loop, WithoutStepsHasEmptyStackedResults) {
   auto m = Parse(kDouble);
   ASSERT_NE(m, nullptr);
-  for (const auto& [trips, go] :
-       {std::make_pair(0, true), {5, false}, {-1, true}}) {
-    const Tensors out =
-        Main(*m, {Scalar(trips), Bool(go), I64({1, 2}), Scalar(7)});
+  for (const auto& [trips, go] : {std::make_pair(0, true), {5, false}, {-1, true}}) {
+    const Tensors out = Main(*m, {Scalar(trips), Bool(go), I64({1, 2}), Scalar(7)});
     ASSERT_EQ(out.size(), 2u);
     EXPECT_THAT(Ints(out[0]), ElementsAre(1, 2));
     EXPECT_THAT(Dims(out[1]), ElementsAre(0, 2));
@@ -311,30 +297,33 @@ TEST(Loop, SizesThatStayAreThoseOfTheOperand) {
 })");
   ASSERT_NE(m, nullptr);
   EXPECT_EQ(TypesOf(*m), "i64[s0, 2], i64[u0, u1, u2]");
-  const Tensors none = Main(
-      *m, {Scalar(0), Bool(true), HostTensor(DType::kI64, {3, 2})});
+  const Tensors none = Main(*m, {Scalar(0), Bool(true), HostTensor(DType::kI64, {3, 2})});
   EXPECT_THAT(Dims(none[1]), ElementsAre(0, 0, 0));
 }
 
 TEST(Loop, RefusesWhatDoesNotFit) {
   const auto loop = [](const std::string& counts, const std::string& body) {
     return absl::StrCat("func @main(%n: i64[], %c: bool[], %x: i64[2]) {\n",
-                        "  %y = loop(%n, %c, %x, num_carried=", counts,
-                        ") {\n    body", body, "\n  }\n  return %y\n}");
+                        "  %y = loop(%n, %c, %x, num_carried=", counts, ") {\n    body", body,
+                        "\n  }\n  return %y\n}");
   };
-  EXPECT_THAT(Error(loop("2", "(%i: i64[], %b: bool[], %a: i64[2]) "
-                              "{ return %b, %a }")),
+  EXPECT_THAT(Error(loop("2",
+                         "(%i: i64[], %b: bool[], %a: i64[2]) "
+                         "{ return %b, %a }")),
               HasSubstr("num_carried is 2 of 1 operands"));
   EXPECT_THAT(Error(loop("1", "(%i: i64[], %a: i64[2]) { return %i, %a }")),
               HasSubstr("body takes 2 inputs, not 3"));
-  EXPECT_THAT(Error(loop("1", "(%i: i64[], %b: bool[], %a: i64[2]) "
-                              "{ return %b }")),
+  EXPECT_THAT(Error(loop("1",
+                         "(%i: i64[], %b: bool[], %a: i64[2]) "
+                         "{ return %b }")),
               HasSubstr("body has 1 outputs where 2 are needed"));
-  EXPECT_THAT(Error(loop("1", "(%i: i64[], %b: bool[], %a: i64[2]) "
-                              "{ return %i, %a }")),
+  EXPECT_THAT(Error(loop("1",
+                         "(%i: i64[], %b: bool[], %a: i64[2]) "
+                         "{ return %i, %a }")),
               HasSubstr("output 0 of body, carried: i64[] and bool[]"));
-  EXPECT_THAT(Error(loop("1", "(%i: i64[], %b: bool[], %a: i64[2]) "
-                              "{ %z = cat(%a, %a) return %b, %z }")),
+  EXPECT_THAT(Error(loop("1",
+                         "(%i: i64[], %b: bool[], %a: i64[2]) "
+                         "{ %z = cat(%a, %a) return %b, %z }")),
               HasSubstr("output 1 of body, carried: i64[4] and i64[2] do not"));
 }
 
@@ -351,8 +340,7 @@ TEST(Loop, AStackedValueMustKeepItsShape) {
 })");
   ASSERT_NE(m, nullptr);
   EXPECT_EQ(Main(*m, {Scalar(1), Bool(true), I64({1})})[1].numel(), 2);
-  const auto out =
-      EvaluateGraph(*m->main(), {Scalar(2), Bool(true), I64({1})});
+  const auto out = EvaluateGraph(*m->main(), {Scalar(2), Bool(true), I64({1})});
   EXPECT_THAT(std::string(out.status().message()),
               HasSubstr("result 1 is i64[2] in one step and i64[4] in "
                         "another"));
@@ -375,8 +363,7 @@ TEST(Loop, Nests) {
 })");
   ASSERT_NE(m, nullptr);
   EXPECT_EQ(TypesOf(*m), "i64[]");
-  EXPECT_THAT(Ints(Main(*m, {Scalar(3), Bool(true), Scalar(1)})[0]),
-              ElementsAre(512));
+  EXPECT_THAT(Ints(Main(*m, {Scalar(3), Bool(true), Scalar(1)})[0]), ElementsAre(512));
 }
 
 // --- scan -------------------------------------------------------------------
@@ -397,8 +384,7 @@ TEST(Scan, StacksOverTheScannedLength) {
   auto m = Parse(kScan);
   ASSERT_NE(m, nullptr);
   EXPECT_EQ(TypesOf(*m), "i64[2], i64[s0, 2]");
-  const HostTensor rows =
-      HostTensor::FromInts(DType::kI64, {3, 2}, {1, 2, 3, 4, 5, 6});
+  const HostTensor rows = HostTensor::FromInts(DType::kI64, {3, 2}, {1, 2, 3, 4, 5, 6});
   const Tensors out = Main(*m, {I64({10, 20}), rows, Scalar(2)});
   ASSERT_EQ(out.size(), 2u);
   EXPECT_THAT(Ints(out[0]), ElementsAre(19, 32));
@@ -408,8 +394,7 @@ TEST(Scan, StacksOverTheScannedLength) {
 TEST(Scan, OfNothingIsEmpty) {
   auto m = Parse(kScan);
   ASSERT_NE(m, nullptr);
-  const Tensors out =
-      Main(*m, {I64({1, 2}), HostTensor(DType::kI64, {0, 2}), Scalar(2)});
+  const Tensors out = Main(*m, {I64({1, 2}), HostTensor(DType::kI64, {0, 2}), Scalar(2)});
   ASSERT_EQ(out.size(), 2u);
   EXPECT_THAT(Ints(out[0]), ElementsAre(1, 2));
   EXPECT_THAT(Dims(out[1]), ElementsAre(0, 2));
@@ -439,8 +424,8 @@ TEST(Scan, SizesInsideAreTranslatedOrFresh) {
 TEST(Scan, RefusesWhatDoesNotFit) {
   const auto scan = [](const std::string& attrs, const std::string& body) {
     return absl::StrCat("func @main(%x: i64[2], %r: i64[3, 2], %q: i64[4]) {\n",
-                        "  %y = scan(%x, %r, %q, ", attrs, ") {\n    body",
-                        body, "\n  }\n  return %y\n}");
+                        "  %y = scan(%x, %r, %q, ", attrs, ") {\n    body", body,
+                        "\n  }\n  return %y\n}");
   };
   const std::string three = "(%a: i64[2], %s: i64[2], %q: i64[]) { return %a }";
   EXPECT_THAT(Error(scan("num_carried=1, num_scanned=2", three)),
@@ -470,9 +455,8 @@ TEST(Fused, HasTheTypesAndValuesOfItsBody) {
   auto m = Parse(kFused);
   ASSERT_NE(m, nullptr);
   EXPECT_EQ(TypesOf(*m), "f32[s0, 4], f32[s0, 4]");
-  const Tensors out =
-      Main(*m, {HostTensor::FromDoubles(DType::kF32, {1, 4}, {-3, 0, 1, 2}),
-                HostTensor::FromDoubles(DType::kF32, {4}, {1, -1, 1, 0})});
+  const Tensors out = Main(*m, {HostTensor::FromDoubles(DType::kF32, {1, 4}, {-3, 0, 1, 2}),
+                                HostTensor::FromDoubles(DType::kF32, {4}, {1, -1, 1, 0})});
   ASSERT_EQ(out.size(), 2u);
   EXPECT_THAT(out[0].ReadDoubles(), ElementsAre(0, 0, 2, 2));
   EXPECT_THAT(out[1].ReadDoubles(), ElementsAre(-2, -1, 2, 2));
@@ -507,28 +491,24 @@ TEST(Fused, KnowsSizesOfItsOperands) {
 })");
   ASSERT_NE(m, nullptr);
   EXPECT_EQ(TypesOf(*m), "i64[u0, 2]");
-  const Tensors out = Main(
-      *m, {HostTensor::FromDoubles(DType::kF32, {6}, {0, 1, 0, 0, 2, 0})});
+  const Tensors out = Main(*m, {HostTensor::FromDoubles(DType::kF32, {6}, {0, 1, 0, 0, 2, 0})});
   EXPECT_THAT(Ints(out[0]), ElementsAre(1, 1, 4, 4));
 }
 
 TEST(Fused, RefusesWhatIsNoGroup) {
   const auto fused = [](const std::string& kind, const std::string& body) {
-    return absl::StrCat("func @main(%x: f32[2], %y: i64[2]) {\n",
-                        "  %a = fused(%x, kind=\"", kind, "\") {\n    body",
-                        body, "\n  }\n  return %a\n}");
+    return absl::StrCat("func @main(%x: f32[2], %y: i64[2]) {\n", "  %a = fused(%x, kind=\"", kind,
+                        "\") {\n    body", body, "\n  }\n  return %a\n}");
   };
   EXPECT_EQ(Error(fused("gemm", "(%p: f32[2]) { return %p }")), "none");
   EXPECT_THAT(Error(fused("gem", "(%p: f32[2]) { return %p }")),
               HasSubstr("kind is \"gem\", not one of pointwise, reduction"));
   EXPECT_THAT(Error(fused("gemm", "(%p: f32[3]) { return %p }")),
               HasSubstr("input 0 of body: f32[2] and f32[3] do not fit"));
-  EXPECT_THAT(
-      Error(fused("gemm", "(%p: f32[2]) { %n = nonzero(%p) return %n }")),
-      HasSubstr("sizes of nonzero in body depend on data"));
-  EXPECT_THAT(
-      Error(fused("gemm", "(%p: f32[2]) { %n = copy_(%p, %p) return %n }")),
-      HasSubstr("copy_ in body has effects"));
+  EXPECT_THAT(Error(fused("gemm", "(%p: f32[2]) { %n = nonzero(%p) return %n }")),
+              HasSubstr("sizes of nonzero in body depend on data"));
+  EXPECT_THAT(Error(fused("gemm", "(%p: f32[2]) { %n = copy_(%p, %p) return %n }")),
+              HasSubstr("copy_ in body has effects"));
 }
 
 }  // namespace

@@ -25,8 +25,7 @@ void Check(const std::vector<ValueCase>& cases) {
     ASSERT_TRUE(samples.ok()) << samples.status();
     ASSERT_EQ(samples->size(), 1u);
     const Sample& sample = samples->front();
-    const auto got =
-        Evaluate(*sample.op, sample.attrs, SampleInputs(sample, 0));
+    const auto got = Evaluate(*sample.op, sample.attrs, SampleInputs(sample, 0));
     ASSERT_TRUE(got.ok()) << got.status();
     ASSERT_EQ(got->size(), c.results.size());
     for (size_t i = 0; i < got->size(); ++i) {
@@ -43,21 +42,15 @@ void Check(const std::vector<ValueCase>& cases) {
 
 TEST(NnValues, Products) {
   Check({
-      {"matmul(f32[2, 3]{1, 2, 3, 4, 5, 6}, f32[3, 2]{1, 0, 0, 1, 1, 1})",
-       {{4, 5, 10, 11}}},
-      {"matmul(f32[2]{1, 2}, f32[2, 2, 1]{3, 4, 5, 6})",
-       {{11, 17}}},
-      {"matmul(i32[1, 2]{65536, 1}, i32[2, 1]{65536, 7})",
-       {{7}}},
-      {"linear(f32[1, 2]{1, 2}, f32[2, 2]{3, 4, 5, 6}, f32[2]{10, 20})",
-       {{21, 37}}},
-      {"det(f32[2, 2]{1, 2, 3, 4})",
-       {{-2}}},
+      {"matmul(f32[2, 3]{1, 2, 3, 4, 5, 6}, f32[3, 2]{1, 0, 0, 1, 1, 1})", {{4, 5, 10, 11}}},
+      {"matmul(f32[2]{1, 2}, f32[2, 2, 1]{3, 4, 5, 6})", {{11, 17}}},
+      {"matmul(i32[1, 2]{65536, 1}, i32[2, 1]{65536, 7})", {{7}}},
+      {"linear(f32[1, 2]{1, 2}, f32[2, 2]{3, 4, 5, 6}, f32[2]{10, 20})", {{21, 37}}},
+      {"det(f32[2, 2]{1, 2, 3, 4})", {{-2}}},
       {"einsum(f32[2, 2]{1, 2, 3, 4}, f32[2]{10, 100}, "
        "equation=\"ii,j->ij\")",
        {{10, 100, 40, 400}}},
-      {"einsum(f32[2, 2]{1, 2, 3, 4}, equation=\"ii\")",
-       {{5}}},
+      {"einsum(f32[2, 2]{1, 2, 3, 4}, equation=\"ii\")", {{5}}},
   });
 }
 
@@ -139,8 +132,7 @@ TEST(NnValues, Attention) {
        "1]{5, 7}, f32[1, 1, 2, 1]{1, 3}, bool[1, 2, 1, 2]{1, 1, 0, 0}, "
        "enable_gqa=true)",
        {{2, 0}}},
-      {"rotary_embedding(f32[4]{1, 2, 3, 4}, f32[2]{0, 1}, f32[2]{1, 0})",
-       {{-3, 2, 1, 4}}},
+      {"rotary_embedding(f32[4]{1, 2, 3, 4}, f32[2]{0, 1}, f32[2]{1, 0})", {{-3, 2, 1, 4}}},
       {"rotary_embedding(f32[4]{1, 2, 3, 4}, f32[2]{0, 1}, f32[2]{1, 0}, "
        "interleaved=true)",
        {{-2, 1, 3, 4}}},
@@ -194,8 +186,7 @@ TEST(NnValues, Quantization) {
 
 TEST(NnValues, Interpolate) {
   Check({
-      {"interpolate(f32[2]{0, 1}, size=[4], mode=\"linear\")",
-       {{0, 0.25, 0.75, 1}}},
+      {"interpolate(f32[2]{0, 1}, size=[4], mode=\"linear\")", {{0, 0.25, 0.75, 1}}},
       {"interpolate(f32[2]{0, 1}, size=[4], mode=\"linear\", "
        "coordinate_transformation_mode=\"align_corners\")",
        {{0, 0.3333333, 0.6666667, 1}}},
@@ -213,15 +204,13 @@ TEST(NnValues, Interpolate) {
        "coordinate_transformation_mode=\"half_pixel\", "
        "nearest_mode=\"round_prefer_floor\")",
        {{0, 2}}},
-      {"interpolate(f32[4]{0, 1, 8, 27}, size=[1], mode=\"cubic\")",
-       {{2.8125}}},
+      {"interpolate(f32[4]{0, 1, 8, 27}, size=[1], mode=\"cubic\")", {{2.8125}}},
       {"interpolate(f32[3]{0, 1, 2}, size=[3], roi=[0.5, 1.5], "
        "mode=\"linear\", "
        "coordinate_transformation_mode=\"tf_crop_and_resize\", "
        "extrapolation_value=9.0)",
        {{1, 2, 9}}},
-      {"interpolate(u8[2]{0, 3}, size=[4], mode=\"linear\")",
-       {{0, 1, 2, 3}}},
+      {"interpolate(u8[2]{0, 3}, size=[4], mode=\"linear\")", {{0, 1, 2, 3}}},
   });
 }
 
@@ -264,8 +253,7 @@ TEST(NnValues, Regions) {
 
 TEST(NnValues, Signal) {
   Check({
-      {"dft(f32[4, 1]{1, 2, 3, 4}, axis=0, onesided=true)",
-       {{10, 0, -2, 2, -2, 0}}},
+      {"dft(f32[4, 1]{1, 2, 3, 4}, axis=0, onesided=true)", {{10, 0, -2, 2, -2, 0}}},
       {"dft(f32[4, 2]{10, 0, -2, 2, -2, 0, -2, -2}, axis=0, inverse=true)",
        {{1, 0, 2, 0, 3, 0, 4, 0}}},
       {"stft(f32[1, 4, 1]{1, 2, 3, 4}, f32[2]{1, 2}, frame_step=2, "
@@ -290,8 +278,9 @@ std::vector<double> Spectrum(const char* call) {
 // (-8, -0) is -pi. The second half is the first one conjugated to the bit.
 TEST(NnValues, SpectraOfRealNumbers) {
   for (int half = 0; half < 2; ++half) {
-    const std::vector<double> y = Spectrum(half ? "dft(f32[4, 1]{1, 2, -3, 4}, axis=0, onesided=true)"
-                                                : "dft(f32[4, 1]{1, 2, -3, 4}, axis=0)");
+    const std::vector<double> y =
+        Spectrum(half ? "dft(f32[4, 1]{1, 2, -3, 4}, axis=0, onesided=true)"
+                      : "dft(f32[4, 1]{1, 2, -3, 4}, axis=0)");
     EXPECT_EQ(y[0], 4);
     EXPECT_EQ(y[4], -8);
     for (int bin : {0, 2}) {

@@ -26,9 +26,7 @@ constexpr int64_t kEnd = SymRange::kMax;
 
 std::vector<SymInt> L(std::initializer_list<SymInt> sizes) { return sizes; }
 
-Type F32(std::initializer_list<SymInt> dims) {
-  return Type::Tensor(DType::kF32, dims);
-}
+Type F32(std::initializer_list<SymInt> dims) { return Type::Tensor(DType::kF32, dims); }
 
 // Infers with facts about s0 (and none about other symbols).
 class ShapeInferTest : public testing::Test {
@@ -61,31 +59,22 @@ class ShapeInferTest : public testing::Test {
 };
 
 TEST_F(ShapeInferTest, ReshapeAcceptsWhatMayBeEqual) {
-  EXPECT_EQ(Infer(ops::reshape, {F32({s0, 4})},
-                  {{"size", L({s0 * 2, 2})}}),
-            "f32[2*s0, 2]");
-  EXPECT_EQ(Infer(ops::reshape, {F32({s0})},
-                  {{"size", L({s1, 2})}}),
-            "f32[s1, 2]");
+  EXPECT_EQ(Infer(ops::reshape, {F32({s0, 4})}, {{"size", L({s0 * 2, 2})}}), "f32[2*s0, 2]");
+  EXPECT_EQ(Infer(ops::reshape, {F32({s0})}, {{"size", L({s1, 2})}}), "f32[s1, 2]");
 }
 
 TEST_F(ShapeInferTest, ReshapeRefusesWhatCannotBeEqual) {
   Know(1, 100);
-  EXPECT_EQ(Infer(ops::reshape, {F32({s0})},
-                  {{"size", L({s0 + 1})}}),
+  EXPECT_EQ(Infer(ops::reshape, {F32({s0})}, {{"size", L({s0 + 1})}}),
             "reshape: cannot see f32[s0] of s0 elements as [s0 + 1] of s0 + 1");
-  EXPECT_EQ(Infer(ops::reshape, {F32({s0})},
-                  {{"size", L({-s0, -1})}}),
+  EXPECT_EQ(Infer(ops::reshape, {F32({s0})}, {{"size", L({-s0, -1})}}),
             "reshape: size[0] is negative: -s0");
 }
 
 TEST_F(ShapeInferTest, ExpandAcceptsASizeThatMayBeOne) {
-  EXPECT_EQ(Infer(ops::expand, {F32({s0, 1})},
-                  {{"size", L({2, 4, s1})}}),
-            "f32[2, 4, s1]");
+  EXPECT_EQ(Infer(ops::expand, {F32({s0, 1})}, {{"size", L({2, 4, s1})}}), "f32[2, 4, s1]");
   Know(2, 3);
-  EXPECT_EQ(Infer(ops::expand, {F32({s0})},
-                  {{"size", L({4})}}),
+  EXPECT_EQ(Infer(ops::expand, {F32({s0})}, {{"size", L({4})}}),
             "expand: cannot broadcast f32[s0] to [4]");
 }
 
@@ -132,8 +121,7 @@ TEST_F(ShapeInferTest, SliceLengthsEvaluateToWhatSlicesHave) {
   for (const SymInt start : {SymInt(0), SymInt(2), SymInt(-3), s1}) {
     for (const SymInt end : {SymInt(kEnd), SymInt(3), SymInt(-1), s1 + 2}) {
       for (int64_t step = 1; step <= 3; ++step) {
-        const NamedAttr attrs[] = {
-            {"dim", 0}, {"start", start}, {"end", end}, {"step", step}};
+        const NamedAttr attrs[] = {{"dim", 0}, {"start", start}, {"end", end}, {"step", step}};
         OpArgs args;
         const std::vector<Type> types = {F32({s0})};
         args.op = &ops::slice;
@@ -144,9 +132,7 @@ TEST_F(ShapeInferTest, SliceLengthsEvaluateToWhatSlicesHave) {
         ASSERT_TRUE(result.ok()) << result.status();
         for (int64_t n = 0; n <= 5; ++n) {
           for (int64_t p = -7; p <= 7; ++p) {
-            const auto value = [&](SymInt s) -> std::optional<int64_t> {
-              return s == s0 ? n : p;
-            };
+            const auto value = [&](SymInt s) -> std::optional<int64_t> { return s == s0 ? n : p; };
             const auto position = [&](SymInt s) {
               int64_t v = *Evaluate(s, value);
               if (v < 0) v += n;
@@ -157,8 +143,8 @@ TEST_F(ShapeInferTest, SliceLengthsEvaluateToWhatSlicesHave) {
               ++count;
             }
             EXPECT_EQ(Evaluate((*result)[0].dim(0), value), count)
-                << (*result)[0] << " for " << start << ":" << end << ":"
-                << step << " at n=" << n << ", s1=" << p;
+                << (*result)[0] << " for " << start << ":" << end << ":" << step << " at n=" << n
+                << ", s1=" << p;
           }
         }
       }
@@ -167,19 +153,15 @@ TEST_F(ShapeInferTest, SliceLengthsEvaluateToWhatSlicesHave) {
 }
 
 TEST_F(ShapeInferTest, CatAddsSizesAndPrefersConstants) {
-  EXPECT_EQ(Infer(ops::cat, {F32({s0, s1}), F32({2, 8})}, {}),
-            "f32[s0 + 2, 8]");
+  EXPECT_EQ(Infer(ops::cat, {F32({s0, s1}), F32({2, 8})}, {}), "f32[s0 + 2, 8]");
   EXPECT_EQ(Infer(ops::cat, {F32({s0, 7}), F32({2, 8})}, {}),
             "cat: tensors[1]: sizes 7 and 8 of dim 1 differ");
 }
 
 TEST_F(ShapeInferTest, PadAddsAndRefusesWhatMustBeNegative) {
-  EXPECT_EQ(Infer(ops::pad, {F32({s0}), Type()},
-                  {{"pad", L({1, s1})}}),
-            "f32[s0 + s1 + 1]");
+  EXPECT_EQ(Infer(ops::pad, {F32({s0}), Type()}, {{"pad", L({1, s1})}}), "f32[s0 + s1 + 1]");
   Know(0, 2);
-  EXPECT_EQ(Infer(ops::pad, {F32({s0}), Type()},
-                  {{"pad", L({-3, 0})}}),
+  EXPECT_EQ(Infer(ops::pad, {F32({s0}), Type()}, {{"pad", L({-3, 0})}}),
             "pad: size[0] is negative: s0 - 3");
 }
 
@@ -193,8 +175,7 @@ TEST_F(ShapeInferTest, SizesFromDataAreFreshSymbols) {
 }
 
 TEST_F(ShapeInferTest, IndexSelectPutsTheDimsOfIndexInPlace) {
-  EXPECT_EQ(Infer(ops::index_select,
-                  {F32({s0, 10, 4}), Type::Tensor(DType::kI64, {s1, 2})},
+  EXPECT_EQ(Infer(ops::index_select, {F32({s0, 10, 4}), Type::Tensor(DType::kI64, {s1, 2})},
                   {{"dim", 1}}),
             "f32[s0, s1, 2, 4]");
 }
@@ -208,23 +189,18 @@ TEST_F(ShapeInferTest, GatherRefusesAnIndexThatCannotFit) {
 }
 
 TEST_F(ShapeInferTest, RepeatAndSplitFollowSizes) {
-  EXPECT_EQ(Infer(ops::repeat, {F32({s0, 2})},
-                  {{"repeats", L({2, s1})}}),
-            "f32[2*s0, 2*s1]");
+  EXPECT_EQ(Infer(ops::repeat, {F32({s0, 2})}, {{"repeats", L({2, s1})}}), "f32[2*s0, 2*s1]");
   const std::vector<SymInt> halves = {s0, 4};
-  EXPECT_EQ(Infer(ops::split_with_sizes, {F32({s0 + 4})},
-                  {{"split_sizes", halves}}),
+  EXPECT_EQ(Infer(ops::split_with_sizes, {F32({s0 + 4})}, {{"split_sizes", halves}}),
             "f32[s0], f32[4]");
-  EXPECT_EQ(Infer(ops::split_with_sizes, {F32({s0 + 5})},
-                  {{"split_sizes", halves}}),
+  EXPECT_EQ(Infer(ops::split_with_sizes, {F32({s0 + 5})}, {{"split_sizes", halves}}),
             "split_with_sizes: split_sizes [s0, 4] do not add up to dim 0 of "
             "f32[s0 + 5]");
 }
 
 TEST_F(ShapeInferTest, ArangeCountsItsSteps) {
   const auto arange = [&](SymInt start, SymInt end, SymInt step) {
-    return Infer(ops::arange, {},
-                 {{"start", start}, {"end", end}, {"step", step}});
+    return Infer(ops::arange, {}, {{"start", start}, {"end", end}, {"step", step}});
   };
   EXPECT_EQ(arange(0, s0, 1), "i64[s0]");
   EXPECT_EQ(arange(s0, s0 + 7, 2), "i64[4]");
@@ -234,21 +210,17 @@ TEST_F(ShapeInferTest, ArangeCountsItsSteps) {
 }
 
 TEST_F(ShapeInferTest, BlocksMustFitWhatIsKnown) {
-  EXPECT_EQ(Infer(ops::depth_to_space, {F32({1, s0 * 4, s1, 3})},
-                  {{"block_size", 2}}),
+  EXPECT_EQ(Infer(ops::depth_to_space, {F32({1, s0 * 4, s1, 3})}, {{"block_size", 2}}),
             "f32[1, s0, 2*s1, 6]");
-  EXPECT_EQ(Infer(ops::space_to_depth, {F32({1, 3, s0, 4})},
-                  {{"block_size", 2}}),
+  EXPECT_EQ(Infer(ops::space_to_depth, {F32({1, 3, s0, 4})}, {{"block_size", 2}}),
             "f32[1, 12, s0 // 2, 2]");
-  EXPECT_EQ(Infer(ops::space_to_depth, {F32({1, 3, s0 * 2 + 1, 4})},
-                  {{"block_size", 2}}),
+  EXPECT_EQ(Infer(ops::space_to_depth, {F32({1, 3, s0 * 2 + 1, 4})}, {{"block_size", 2}}),
             "space_to_depth: dim 2 of f32[1, 3, 2*s0 + 1, 4] is not a multiple "
             "of 2");
 }
 
 TEST_F(ShapeInferTest, TopkRefusesMoreThanThereCanBe) {
-  EXPECT_EQ(Infer(ops::topk, {F32({s0, 8})}, {{"k", s1}}),
-            "f32[s0, s1], i64[s0, s1]");
+  EXPECT_EQ(Infer(ops::topk, {F32({s0, 8})}, {{"k", s1}}), "f32[s0, s1], i64[s0, s1]");
   Know(1, 3);
   EXPECT_EQ(Infer(ops::topk, {F32({s0})}, {{"k", 4}}),
             "topk: k is 4 but dim 0 of f32[s0] has fewer elements");
@@ -257,9 +229,7 @@ TEST_F(ShapeInferTest, TopkRefusesMoreThanThereCanBe) {
 TEST_F(ShapeInferTest, ReductionsDropOrKeepDims) {
   const std::vector<SymInt> last = {-1};
   EXPECT_EQ(Infer(ops::sum, {F32({s0, s1})}, {{"dim", last}}), "f32[s0]");
-  EXPECT_EQ(
-      Infer(ops::amax, {F32({s0, s1})}, {{"dim", last}, {"keepdim", true}}),
-      "f32[s0, 1]");
+  EXPECT_EQ(Infer(ops::amax, {F32({s0, s1})}, {{"dim", last}, {"keepdim", true}}), "f32[s0, 1]");
   EXPECT_EQ(Infer(ops::mean, {F32({s0, s1})}, {}), "f32[]");
   EXPECT_EQ(Infer(ops::argmax, {F32({s0, s1})}, {{"dim", 0}}), "i64[s1]");
 }
@@ -269,25 +239,20 @@ TEST_F(ShapeInferTest, UniqueAndCompressFindAtMostAll) {
   EXPECT_EQ(Infer(ops::unique, {F32({s0, 2})}, {{"dim", 0}}),
             "f32[u0, 2], i64[u0], i64[s0], i64[u0]");
   EXPECT_EQ(symbols_.RangeOf(SymInt::Symbol("u0")), (SymRange{1, 9}));
-  EXPECT_EQ(Infer(ops::compress,
-                  {F32({s0, 2}), Type::Tensor(DType::kBool, {s1})}, {}),
-            "f32[u1]");
+  EXPECT_EQ(Infer(ops::compress, {F32({s0, 2}), Type::Tensor(DType::kBool, {s1})}, {}), "f32[u1]");
   EXPECT_EQ(symbols_.RangeOf(SymInt::Symbol("u1")), (SymRange{0, 18}));
-  EXPECT_EQ(Infer(ops::compress,
-                  {F32({s0, 2}), Type::Tensor(DType::kBool, {s0 + 1})},
-                  {{"dim", 0}}),
-            "compress: condition of type bool[s0 + 1] is longer than s0");
+  EXPECT_EQ(
+      Infer(ops::compress, {F32({s0, 2}), Type::Tensor(DType::kBool, {s0 + 1})}, {{"dim", 0}}),
+      "compress: condition of type bool[s0 + 1] is longer than s0");
 }
 
 TEST_F(ShapeInferTest, TuplesOfIndicesMustBeOfAKnownLength) {
   const Type pairs = Type::Tensor(DType::kI64, {s1, 2});
   EXPECT_EQ(Infer(ops::gather_nd, {F32({s0, 4, 5}), pairs}, {}), "f32[s1, 5]");
-  EXPECT_EQ(Infer(ops::gather_nd,
-                  {F32({s0, 4}), Type::Tensor(DType::kI64, {2, s1})}, {}),
+  EXPECT_EQ(Infer(ops::gather_nd, {F32({s0, 4}), Type::Tensor(DType::kI64, {2, s1})}, {}),
             "gather_nd: indices of type i64[2, s1] hold tuples that do not fit "
             "f32[s0, 4]");
-  EXPECT_EQ(Infer(ops::scatter_nd, {F32({s0, 4, 5}), pairs, F32({s1, 5})}, {}),
-            "f32[s0, 4, 5]");
+  EXPECT_EQ(Infer(ops::scatter_nd, {F32({s0, 4, 5}), pairs, F32({s1, 5})}, {}), "f32[s0, 4, 5]");
   EXPECT_EQ(Infer(ops::scatter_nd, {F32({s0, 4, 5}), pairs, F32({s1, 6})}, {}),
             "scatter_nd: dim 1 of updates: 5 and 6 differ");
 }
@@ -297,9 +262,7 @@ TEST_F(ShapeInferTest, TuplesOfIndicesMustBeOfAKnownLength) {
 
 class ShapeFoldTest : public testing::Test {
  protected:
-  Value* Input(std::initializer_list<SymInt> dims) {
-    return graph_->AddInput(F32(dims));
-  }
+  Value* Input(std::initializer_list<SymInt> dims) { return graph_->AddInput(F32(dims)); }
 
   Module module_{ops::Registry()};
   Graph* graph_ = module_.AddFunction("main");
@@ -319,8 +282,7 @@ TEST_F(ShapeFoldTest, WhatChangesNothingIsTheOperand) {
   EXPECT_EQ(b_.Op(ops::pad, {x, nullptr}, {{"pad", zeros}}), x);
   EXPECT_EQ(b_.Op(ops::repeat, {x}, {{"repeats", L({1, 1, 1})}}), x);
   EXPECT_EQ(b_.Op(ops::flip, {x}, {{"dims", L({1})}}), x);
-  EXPECT_EQ(b_.Op(ops::roll, {x}, {{"shifts", L({0, 5})}, {"dims", L({0, 1})}}),
-            x);
+  EXPECT_EQ(b_.Op(ops::roll, {x}, {{"shifts", L({0, 5})}, {"dims", L({0, 1})}}), x);
   EXPECT_EQ(b_.Op(ops::split_with_sizes, {x}, {{"split_sizes", L({s0})}}), x);
   EXPECT_EQ(b_.Op(ops::tril, {x}, {{"diagonal", 2}}), x);
   EXPECT_EQ(b_.Op(ops::triu, {x}, {{"diagonal", 0}}), x);
@@ -347,9 +309,7 @@ TEST_F(ShapeFoldTest, WhatChangesSomethingStays) {
   Value* x = Input({s0, 4});
   Value* y = b_.Op(ops::permute, {x}, {{"dims", L({1, 0})}});
   EXPECT_NE(y, x);
-  EXPECT_NE(b_.Op(ops::flip, {b_.Op(ops::flip, {x}, {{"dims", L({0})}})},
-                  {{"dims", L({1})}}),
-            x);
+  EXPECT_NE(b_.Op(ops::flip, {b_.Op(ops::flip, {x}, {{"dims", L({0})}})}, {{"dims", L({1})}}), x);
   EXPECT_NE(b_.Op(ops::slice, {x}, {{"dim", 0}, {"end", 7}}), x);
   EXPECT_NE(b_.Op(ops::cumsum, {x}, {{"dim", 1}}), x);
   EXPECT_NE(b_.Op(ops::tril, {x}, {{"diagonal", 2}}), x);

@@ -25,8 +25,8 @@ std::string Evaluated(const std::string& text) {
 }
 
 std::string Main(const std::string& result, const std::string& body) {
-  return "func @main(%x: f32[s0, s1], %n: i64[2]) -> " + result +
-         " where 1 <= s0 <= 64 {\n" + body + "}\n";
+  return "func @main(%x: f32[s0, s1], %n: i64[2]) -> " + result + " where 1 <= s0 <= 64 {\n" +
+         body + "}\n";
 }
 
 TEST(SymbolicValues, MovesElements) {
@@ -152,9 +152,9 @@ TEST(SymbolicValues, FollowsLongChains) {
   Module module(ops::Registry());
   Graph* graph = module.AddFunction("main");
   Builder b(graph);
-  Value* one = b.Op(ops::sym_constant, {},
-                    {{"values", std::vector<SymInt>{SymInt::Symbol("s0")}},
-                     {"size", std::vector<int64_t>{1}}});
+  Value* one = b.Op(
+      ops::sym_constant, {},
+      {{"values", std::vector<SymInt>{SymInt::Symbol("s0")}}, {"size", std::vector<int64_t>{1}}});
   SymbolicValues values(module);
   Value* v = one;
   for (int i = 0; i < 200000; ++i) v = b.Op(ops::neg, {b.Op(ops::add, {v, one})});

@@ -23,8 +23,7 @@ std::vector<SymInt> Declare(SymbolTable* table) {
     symbols.push_back(table->Fresh("n", info));
     if (i == 0) continue;
     const SymInt before = symbols[i - 1];
-    table->Assume(i % 10 == 0 ? Equal(symbols[i], 2 * before + 1)
-                              : LessEqual(before, symbols[i]));
+    table->Assume(i % 10 == 0 ? Equal(symbols[i], 2 * before + 1) : LessEqual(before, symbols[i]));
   }
   return symbols;
 }

@@ -95,8 +95,7 @@ TEST(SymFactsTest, Proofs) {
   EXPECT_EQ(table.ProveLt(s0, 64), Proof::kUnknown);
   EXPECT_EQ(table.ProveLe(65, s0), Proof::kNo);
   EXPECT_EQ(table.ProveLt(FloorDiv(s0, 2), s0), Proof::kUnknown);
-  EXPECT_EQ(table.ProveEq(SymInt::Invalid(), SymInt::Invalid()),
-            Proof::kUnknown);
+  EXPECT_EQ(table.ProveEq(SymInt::Invalid(), SymInt::Invalid()), Proof::kUnknown);
 }
 
 TEST(SymFactsTest, RangesOfPowersAndSelections) {

@@ -330,8 +330,7 @@ void RandomProofs::Run() {
       };
       const auto want = Evaluate(size, value_of);
       if (!want) continue;
-      ASSERT_EQ(Evaluate(simple, value_of), want)
-          << size << " as " << simple << " under " << facts;
+      ASSERT_EQ(Evaluate(simple, value_of), want) << size << " as " << simple << " under " << facts;
     }
   }
 }

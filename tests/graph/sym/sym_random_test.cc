@@ -40,14 +40,12 @@ struct Tree {
   int64_t constant = 0;
   std::unique_ptr<Tree> a, b;
   std::unique_ptr<Tree> condition;  // Of a select between them.
-  SymInt sym;  // What the operators under test made of it.
+  SymInt sym;                       // What the operators under test made of it.
 };
 
 Value Apply(const std::string& op, int64_t a, int64_t b) {
   int64_t result;
-  const auto checked = [&](bool overflow) {
-    return overflow ? std::nullopt : Value(result);
-  };
+  const auto checked = [&](bool overflow) { return overflow ? std::nullopt : Value(result); };
   if (op == "+") return checked(__builtin_add_overflow(a, b, &result));
   if (op == "-") return checked(__builtin_sub_overflow(a, b, &result));
   if (op == "*") return checked(__builtin_mul_overflow(a, b, &result));
@@ -123,9 +121,7 @@ bool HasPower(const Tree& t) {
 
 class RandomSymTest : public testing::TestWithParam<int> {
  protected:
-  RandomSymTest()
-      : seed_(testing::GTEST_FLAG(random_seed) * 1000 + GetParam()),
-        rng_(seed_) {
+  RandomSymTest() : seed_(testing::GTEST_FLAG(random_seed) * 1000 + GetParam()), rng_(seed_) {
     std::cout << "seed " << seed_ << "\n";
     table_.Declare({s0, {0, 5}});
     table_.Declare({s1, {2, 6}, 2});
@@ -142,9 +138,8 @@ class RandomSymTest : public testing::TestWithParam<int> {
   int Pick(int n) { return static_cast<int>(rng_() % n); }
 
   std::unique_ptr<Tree> RandomTree(int depth) {
-    static const char* const kOps[] = {"+", "+",   "-",   "*",         "*",  "//",
-                                       "%", "min", "max", "broadcast", ">=", "==",
-                                       "pow", "select"};
+    static const char* const kOps[] = {"+",   "+",   "-",         "*",  "*",  "//",  "%",
+                                       "min", "max", "broadcast", ">=", "==", "pow", "select"};
     static const char* const kSymbols[] = {"s0", "s1", "u0"};
     auto t = std::make_unique<Tree>();
     if (depth == 0 || Pick(5) == 0) {
@@ -169,8 +164,7 @@ class RandomSymTest : public testing::TestWithParam<int> {
     t->condition->op = Pick(2) == 0 ? ">=" : "==";
     t->condition->a = RandomTree(depth - 1);
     t->condition->b = RandomTree(0);
-    t->condition->sym =
-        ApplySym(t->condition->op, t->condition->a->sym, t->condition->b->sym);
+    t->condition->sym = ApplySym(t->condition->op, t->condition->a->sym, t->condition->b->sym);
     t->sym = Select(t->condition->sym, t->a->sym, t->b->sym);
     return t;
   }
@@ -215,9 +209,7 @@ TEST_P(RandomSymTest, EvaluateAndRangeAgreeWithTheTree) {
       const Value got = EvaluateSym(t->sym, values);
       // 0*x to a high power is 0 where x to that power passes 64 bits.
       if (!got && HasPower(*t)) continue;
-      ASSERT_EQ(got, want)
-          << values.at("s0") << " " << values.at("s1") << " "
-          << values.at("u0");
+      ASSERT_EQ(got, want) << values.at("s0") << " " << values.at("s1") << " " << values.at("u0");
       ASSERT_LE(range.min, *want);
       ASSERT_GE(range.max, *want);
       for (int64_t d : {2, 3, 4, 6}) {
@@ -235,13 +227,12 @@ TEST_P(RandomSymTest, SubstituteAgreesWithTheTree) {
     const auto t = RandomTree(1 + Pick(3));
     const auto inner = RandomTree(Pick(3));
     if (!t->sym.is_valid() || !inner->sym.is_valid()) continue;
-    const SymInt replaced =
-        Substitute(t->sym, [&](SymInt s) -> std::optional<SymInt> {
-          if (s == s0) return inner->sym;
-          return std::nullopt;
-        });
-    SCOPED_TRACE(absl::StrCat(ToString(*t), " with s0 = ", ToString(*inner),
-                              ": ", replaced.ToString()));
+    const SymInt replaced = Substitute(t->sym, [&](SymInt s) -> std::optional<SymInt> {
+      if (s == s0) return inner->sym;
+      return std::nullopt;
+    });
+    SCOPED_TRACE(
+        absl::StrCat(ToString(*t), " with s0 = ", ToString(*inner), ": ", replaced.ToString()));
     for (Assignment values : assignments_) {
       const Value s0_value = Evaluate(*inner, values);
       if (!s0_value) continue;
@@ -287,8 +278,8 @@ TEST_P(RandomSymTest, AlgebraGivesOneForm) {
     const SymInt b = RandomTree(2)->sym;
     const SymInt c = RandomTree(1)->sym;
     if (!a.is_valid() || !b.is_valid() || !c.is_valid()) continue;
-    SCOPED_TRACE(absl::StrCat("a = ", a.ToString(), ", b = ", b.ToString(),
-                              ", c = ", c.ToString()));
+    SCOPED_TRACE(
+        absl::StrCat("a = ", a.ToString(), ", b = ", b.ToString(), ", c = ", c.ToString()));
     const int64_t k = 1 + Pick(9);
     ASSERT_EQ(a + b, b + a);
     ASSERT_EQ(a * b, b * a);
@@ -325,8 +316,7 @@ TEST_P(RandomSymTest, LargeConstantsGiveNoWrongValue) {
   for (int i = 0; i < 1000; ++i) {
     const auto t = RandomTree(1 + Pick(4));
     const auto u = RandomTree(Pick(3));
-    SCOPED_TRACE(absl::StrCat(ToString(*t), " = ", t->sym.ToString(), ", ",
-                              ToString(*u)));
+    SCOPED_TRACE(absl::StrCat(ToString(*t), " = ", t->sym.ToString(), ", ", ToString(*u)));
     const SymRange range = table_.RangeOf(t->sym);
     const Proof eq = table_.ProveEq(t->sym, u->sym);
     const Proof le = table_.ProveLe(t->sym, u->sym);
@@ -357,11 +347,14 @@ SymInt Rebuild(SymInt s) {
   if (s.args().empty()) return s;
   std::vector<SymInt> args;
   for (SymInt arg : s.args()) args.push_back(Rebuild(arg));
-  static const auto* const ops = new std::map<SymInt::Kind, std::string>{
-      {SymInt::Kind::kProduct, "*"},  {SymInt::Kind::kSum, "+"},
-      {SymInt::Kind::kFloorDiv, "//"}, {SymInt::Kind::kMod, "%"},
-      {SymInt::Kind::kMin, "min"},    {SymInt::Kind::kMax, "max"},
-      {SymInt::Kind::kBroadcast, "broadcast"}};
+  static const auto* const ops =
+      new std::map<SymInt::Kind, std::string>{{SymInt::Kind::kProduct, "*"},
+                                              {SymInt::Kind::kSum, "+"},
+                                              {SymInt::Kind::kFloorDiv, "//"},
+                                              {SymInt::Kind::kMod, "%"},
+                                              {SymInt::Kind::kMin, "min"},
+                                              {SymInt::Kind::kMax, "max"},
+                                              {SymInt::Kind::kBroadcast, "broadcast"}};
   if (s.kind() == SymInt::Kind::kPow) return Pow(args[0], args[1]);
   if (s.kind() == SymInt::Kind::kSelect) return Select(args[0], args[1], args[2]);
   if (s.kind() == SymInt::Kind::kNonNegative) return GreaterEqual(args[0], 0);

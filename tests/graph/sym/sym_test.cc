@@ -150,11 +150,9 @@ TEST(SymTest, OrderIsStructural) {
   EXPECT_LT(Compare(S("s2"), S("s10")), 0);
   EXPECT_LT(Compare(3, s0), 0);
   EXPECT_EQ(Compare(s0 + s1, s1 + s0), 0);
-  const std::vector<SymInt> values = {-1,        2,          s0,
-                                      s1,        2 * s0,     3 * s0,
-                                      s0 + 1,    s0 + 2,     s0 + s1,
-                                      s0 * s1,   Mod(s0, 2), FloorDiv(s0, 2),
-                                      Min(s0, 1)};
+  const std::vector<SymInt> values = {
+      -1,     2,       s0,      s1,         2 * s0,          3 * s0,    s0 + 1,
+      s0 + 2, s0 + s1, s0 * s1, Mod(s0, 2), FloorDiv(s0, 2), Min(s0, 1)};
   for (SymInt a : values) {
     for (SymInt b : values) {
       EXPECT_EQ(Compare(a, b), -Compare(b, a)) << a << ", " << b;
@@ -166,8 +164,7 @@ TEST(SymTest, OrderIsStructural) {
 
 TEST(SymTest, ListsSymbolsOnce) {
   std::vector<SymInt> seen;
-  ForEachSymbol(s1 * FloorDiv(s0, s1) + Max(u0, s0),
-                [&](SymInt s) { seen.push_back(s); });
+  ForEachSymbol(s1 * FloorDiv(s0, s1) + Max(u0, s0), [&](SymInt s) { seen.push_back(s); });
   EXPECT_EQ(seen, (std::vector<SymInt>{s0, s1, u0}));
   EXPECT_TRUE(ContainsSymbol(Mod(s0, 3), s0));
   EXPECT_FALSE(ContainsSymbol(Mod(s0, 3), s1));
@@ -195,9 +192,8 @@ TEST(SymTest, ProductsWithAZeroAreZero) {
   EXPECT_FALSE(Product({huge, 4}).is_valid());
   EXPECT_FALSE(Product({SymInt::Invalid(), 0}).is_valid());
   const SymInt a = SymInt::Symbol("a"), b = SymInt::Symbol("b");
-  const auto value = Evaluate(4 * a * b, [&](SymInt s) -> std::optional<int64_t> {
-    return s == a ? int64_t{1} << 62 : 0;
-  });
+  const auto value = Evaluate(
+      4 * a * b, [&](SymInt s) -> std::optional<int64_t> { return s == a ? int64_t{1} << 62 : 0; });
   EXPECT_EQ(value, 0);
 }
 
@@ -272,8 +268,8 @@ TEST(SymTest, CapsDoNotHideInOperands) {
   for (int depth = 1; depth <= SymInt::kMaxDepth + 2; ++depth) {
     SymInt deep = s0;
     for (int i = 0; i < depth; ++i) deep = FloorDiv(deep, s1 + i);
-    const SymInt all[] = {FloorDiv(deep + 3, 5), Mod(deep + 3, 5),
-                          Min(deep + 3, s0), -deep, deep * deep + 1};
+    const SymInt all[] = {FloorDiv(deep + 3, 5), Mod(deep + 3, 5), Min(deep + 3, s0), -deep,
+                          deep * deep + 1};
     for (SymInt s : all) {
       std::vector<SymInt> stack = {s};
       while (s.is_valid() && !stack.empty()) {

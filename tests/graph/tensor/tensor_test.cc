@@ -26,9 +26,8 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 
-constexpr DType kNarrowFloats[] = {
-    DType::kF8E4M3, DType::kF8E5M2, DType::kF8E4M3FNUZ, DType::kF8E5M2FNUZ,
-    DType::kF16,    DType::kBF16};
+constexpr DType kNarrowFloats[] = {DType::kF8E4M3,     DType::kF8E5M2, DType::kF8E4M3FNUZ,
+                                   DType::kF8E5M2FNUZ, DType::kF16,    DType::kBF16};
 
 std::vector<DType> AllDTypes() {
   std::vector<DType> dtypes;
@@ -58,15 +57,13 @@ TEST(FloatFormatTest, EveryCodeSurvives) {
       if (std::isnan(v)) {
         ++nans;
         EXPECT_TRUE(std::isnan(DecodeFloat(dtype, EncodeFloat(dtype, v))));
-        EXPECT_TRUE(
-            std::isnan(DecodeFloat(dtype, EncodeFloat(dtype, v, true))));
+        EXPECT_TRUE(std::isnan(DecodeFloat(dtype, EncodeFloat(dtype, v, true))));
       } else {
         ASSERT_EQ(EncodeFloat(dtype, v), code) << DTypeName(dtype) << " " << v;
       }
     }
-    const bool fnuz = dtype == DType::kF8E4M3FNUZ ||
-                      dtype == DType::kF8E5M2FNUZ;
-    const int want = fnuz                       ? 1
+    const bool fnuz = dtype == DType::kF8E4M3FNUZ || dtype == DType::kF8E5M2FNUZ;
+    const int want = fnuz                      ? 1
                      : dtype == DType::kF8E4M3 ? 2
                      : dtype == DType::kF8E5M2 ? 6
                      : dtype == DType::kF16    ? 2 * 1023
@@ -94,14 +91,13 @@ struct FormatFacts {
 };
 
 TEST(FloatFormatTest, KnownValues) {
-  const FormatFacts all[] = {
-      {DType::kF8E4M3, 448, 0x1p-6, 0x1p-9, 0x38},
-      {DType::kF8E5M2, 57344, 0x1p-14, 0x1p-16, 0x3c},
-      {DType::kF8E4M3FNUZ, 240, 0x1p-7, 0x1p-10, 0x40},
-      {DType::kF8E5M2FNUZ, 57344, 0x1p-15, 0x1p-17, 0x40},
-      {DType::kF16, 65504, 0x1p-14, 0x1p-24, 0x3c00},
-      {DType::kBF16, 0x1.fep127, 0x1p-126, 0x1p-133, 0x3f80},
-      {DType::kF32, 0x1.fffffep127, 0x1p-126, 0x1p-149, 0x3f800000}};
+  const FormatFacts all[] = {{DType::kF8E4M3, 448, 0x1p-6, 0x1p-9, 0x38},
+                             {DType::kF8E5M2, 57344, 0x1p-14, 0x1p-16, 0x3c},
+                             {DType::kF8E4M3FNUZ, 240, 0x1p-7, 0x1p-10, 0x40},
+                             {DType::kF8E5M2FNUZ, 57344, 0x1p-15, 0x1p-17, 0x40},
+                             {DType::kF16, 65504, 0x1p-14, 0x1p-24, 0x3c00},
+                             {DType::kBF16, 0x1.fep127, 0x1p-126, 0x1p-133, 0x3f80},
+                             {DType::kF32, 0x1.fffffep127, 0x1p-126, 0x1p-149, 0x3f800000}};
   for (const FormatFacts& f : all) {
     SCOPED_TRACE(DTypeName(f.dtype));
     EXPECT_EQ(EncodeFloat(f.dtype, 1.0), f.one_code);
@@ -113,8 +109,7 @@ TEST(FloatFormatTest, KnownValues) {
     EXPECT_EQ(EncodeFloat(f.dtype, f.min_subnormal / 2), 0);
     EXPECT_EQ(EncodeFloat(f.dtype, f.min_subnormal * 0.50001), 1);
     EXPECT_EQ(EncodeFloat(f.dtype, f.min_subnormal * 1.5), 2);
-    EXPECT_EQ(EncodeFloat(f.dtype, std::numeric_limits<double>::denorm_min()),
-              0);
+    EXPECT_EQ(EncodeFloat(f.dtype, std::numeric_limits<double>::denorm_min()), 0);
   }
 }
 
@@ -162,8 +157,7 @@ TEST(FloatFormatTest, F32IsTheHardwares) {
     float back;
     const uint32_t low = static_cast<uint32_t>(got);
     std::memcpy(&back, &low, sizeof(back));
-    ASSERT_EQ(BitsOf(DecodeFloat(DType::kF32, got)),
-              BitsOf(static_cast<double>(back)));
+    ASSERT_EQ(BitsOf(DecodeFloat(DType::kF32, got)), BitsOf(static_cast<double>(back)));
   }
 }
 
@@ -266,8 +260,7 @@ TEST(TensorTest, UnsignedLongs) {
 
 TEST(TensorTest, FloatsTruncateToInts) {
   for (DType dtype : {DType::kF16, DType::kF32, DType::kF64}) {
-    const auto t = HostTensor::FromDoubles(
-        dtype, {6}, {1.75, -1.75, kNan, kInf, -kInf, -0.5});
+    const auto t = HostTensor::FromDoubles(dtype, {6}, {1.75, -1.75, kNan, kInf, -kInf, -0.5});
     EXPECT_THAT(t.ReadInts(), ElementsAre(1, -1, 0, kMax, kMin, 0));
   }
 }
@@ -278,14 +271,12 @@ TEST(TensorTest, IntegersRoundOnce) {
   for (int64_t v : {above_tie, -above_tie}) {
     const double want = std::copysign(0x1p60 + 0x1p53, v);
     EXPECT_EQ(HostTensor::ScalarInt(DType::kBF16, v).DoubleAt(0), want);
-    EXPECT_EQ(HostTensor::ScalarInt(DType::kBF16, v - (v > 0 ? 1 : -1))
-                  .DoubleAt(0),
+    EXPECT_EQ(HostTensor::ScalarInt(DType::kBF16, v - (v > 0 ? 1 : -1)).DoubleAt(0),
               std::copysign(0x1p60, v));
   }
-  EXPECT_EQ(HostTensor::ScalarInt(DType::kF32, (int64_t{1} << 60) +
-                                                   (int64_t{1} << 36) + 1)
-                .DoubleAt(0),
-            0x1p60 + 0x1p37);
+  EXPECT_EQ(
+      HostTensor::ScalarInt(DType::kF32, (int64_t{1} << 60) + (int64_t{1} << 36) + 1).DoubleAt(0),
+      0x1p60 + 0x1p37);
   EXPECT_EQ(HostTensor::ScalarInt(DType::kBF16, kMin).DoubleAt(0), -0x1p63);
   EXPECT_EQ(HostTensor::ScalarInt(DType::kF64, kMax).DoubleAt(0), 0x1p63);
 }
@@ -293,8 +284,7 @@ TEST(TensorTest, IntegersRoundOnce) {
 TEST(TensorTest, OverflowOnWriting) {
   EXPECT_EQ(HostTensor::Scalar(DType::kF32, 1e39).DoubleAt(0), kInf);
   EXPECT_EQ(HostTensor::Scalar(DType::kF16, -1e6).DoubleAt(0), -kInf);
-  EXPECT_TRUE(
-      std::isnan(HostTensor::Scalar(DType::kF8E4M3, 1e6).DoubleAt(0)));
+  EXPECT_TRUE(std::isnan(HostTensor::Scalar(DType::kF8E4M3, 1e6).DoubleAt(0)));
 }
 
 TEST(TensorTest, NibblesArePackedLowFirst) {
@@ -400,8 +390,7 @@ TEST(ViewTest, StridesOfEveryKind) {
     const auto all = HostTensor::View(buffer, dtype, {12}).value();
     for (const ViewCase& v : cases) {
       SCOPED_TRACE(absl::StrCat(DTypeName(dtype), " case ", &v - cases));
-      const auto view =
-          HostTensor::View(buffer, dtype, v.dims, v.strides, v.offset);
+      const auto view = HostTensor::View(buffer, dtype, v.dims, v.strides, v.offset);
       ASSERT_TRUE(view.ok()) << view.status();
       const HostTensor dense = view->Contiguous();
       EXPECT_TRUE(dense.is_contiguous());
@@ -422,8 +411,7 @@ TEST(ViewTest, StridesOfEveryKind) {
 TEST(ViewTest, ComplexElementsMoveWhole) {
   double data[] = {1, 2, 3, 4, 5, 6};
   auto buffer = HostBuffer::Borrow(data, sizeof(data));
-  const auto back =
-      HostTensor::View(buffer, DType::kC128, {3}, {-1}, 2).value();
+  const auto back = HostTensor::View(buffer, DType::kC128, {3}, {-1}, 2).value();
   const HostTensor dense = back.Contiguous();
   EXPECT_EQ(std::vector<double>(dense.data<double>(), dense.data<double>() + 6),
             (std::vector<double>{5, 6, 3, 4, 1, 2}));
@@ -431,8 +419,7 @@ TEST(ViewTest, ComplexElementsMoveWhole) {
 
 TEST(ViewTest, WritesThrough) {
   HostTensor t(DType::kI32, {2, 3});
-  auto columns =
-      HostTensor::View(t.buffer(), DType::kI32, {3, 2}, {1, 3}).value();
+  auto columns = HostTensor::View(t.buffer(), DType::kI32, {3, 2}, {1, 3}).value();
   columns.WriteInts({1, 2, 3, 4, 5, 6});
   EXPECT_THAT(t.ReadInts(), ElementsAre(1, 3, 5, 2, 4, 6));
 }
@@ -447,8 +434,8 @@ TEST(ViewTest, UnalignedElements) {
 
 TEST(ViewTest, ReachingOutsideIsAnError) {
   auto buffer = HostBuffer::Allocate(48);  // 12 of f32, 96 of i4.
-  const auto view = [&](DType dtype, std::vector<int64_t> dims,
-                        std::vector<int64_t> strides, int64_t offset) {
+  const auto view = [&](DType dtype, std::vector<int64_t> dims, std::vector<int64_t> strides,
+                        int64_t offset) {
     return HostTensor::View(buffer, dtype, dims, strides, offset).status();
   };
   EXPECT_TRUE(view(DType::kF32, {12}, {}, 0).ok());
@@ -474,31 +461,24 @@ TEST(ViewTest, NothingOverflows) {
   auto buffer = HostBuffer::Allocate(16);
   for (int64_t stride : {kMax, kMin, kMax / 2, kMin / 2}) {
     for (int64_t offset : {int64_t{0}, kMax, kMin}) {
-      EXPECT_FALSE(
-          HostTensor::View(buffer, DType::kU8, {3}, {stride}, offset).ok());
+      EXPECT_FALSE(HostTensor::View(buffer, DType::kU8, {3}, {stride}, offset).ok());
       const std::vector<int64_t> many(40, 2);
       const std::vector<int64_t> strides(40, stride);
-      EXPECT_FALSE(
-          HostTensor::View(buffer, DType::kU8, many, strides, offset).ok());
+      EXPECT_FALSE(HostTensor::View(buffer, DType::kU8, many, strides, offset).ok());
     }
   }
-  EXPECT_FALSE(
-      HostTensor::View(buffer, DType::kU8, {kMax}, {kMax}, kMax).ok());
+  EXPECT_FALSE(HostTensor::View(buffer, DType::kU8, {kMax}, {kMax}, kMax).ok());
   EXPECT_FALSE(HostTensor::View(buffer, DType::kU8, {kMax}, {}, 1).ok());
   EXPECT_FALSE(HostTensor::View(buffer, DType::kU8, {kMax, 2}, {0, 0}).ok());
   EXPECT_FALSE(HostTensor::View(buffer, DType::kF64, {kMax}, {0}).ok());
   // Steps that cancel out one another only at some elements.
-  EXPECT_FALSE(
-      HostTensor::View(buffer, DType::kU8, {2, 2}, {kMax, -kMax}, 0).ok());
+  EXPECT_FALSE(HostTensor::View(buffer, DType::kU8, {2, 2}, {kMax, -kMax}, 0).ok());
 }
 
 TEST(ViewTest, Contiguity) {
   auto buffer = HostBuffer::Allocate(64);
-  const auto contiguous = [&](std::vector<int64_t> dims,
-                              std::vector<int64_t> strides) {
-    return HostTensor::View(buffer, DType::kU8, dims, strides, 10)
-        .value()
-        .is_contiguous();
+  const auto contiguous = [&](std::vector<int64_t> dims, std::vector<int64_t> strides) {
+    return HostTensor::View(buffer, DType::kU8, dims, strides, 10).value().is_contiguous();
   };
   EXPECT_TRUE(contiguous({2, 3}, {3, 1}));
   EXPECT_TRUE(contiguous({2, 1, 3}, {3, 77, 1}));
@@ -522,12 +502,12 @@ TEST(FingerprintTest, DependsOnDTypeDimsAndBits) {
   const auto same = HostTensor::FromInts(DType::kI32, {2, 2}, Iota(4));
   EXPECT_TRUE(t.BitEqual(same));
   EXPECT_EQ(t.Fingerprint(), same.Fingerprint());
-  const HostTensor others[] = {
-      HostTensor::FromInts(DType::kU32, {2, 2}, Iota(4)),
-      HostTensor::FromInts(DType::kI32, {4}, Iota(4)),
-      HostTensor::FromInts(DType::kI32, {4, 1}, Iota(4)),
-      HostTensor::FromInts(DType::kI32, {2, 2}, {0, 1, 2, 4}),
-      HostTensor::FromInts(DType::kI32, {2, 2}, {1, 0, 2, 3}), HostTensor()};
+  const HostTensor others[] = {HostTensor::FromInts(DType::kU32, {2, 2}, Iota(4)),
+                               HostTensor::FromInts(DType::kI32, {4}, Iota(4)),
+                               HostTensor::FromInts(DType::kI32, {4, 1}, Iota(4)),
+                               HostTensor::FromInts(DType::kI32, {2, 2}, {0, 1, 2, 4}),
+                               HostTensor::FromInts(DType::kI32, {2, 2}, {1, 0, 2, 3}),
+                               HostTensor()};
   for (const HostTensor& other : others) {
     EXPECT_FALSE(t.BitEqual(other));
     EXPECT_NE(t.Fingerprint(), other.Fingerprint());
@@ -571,9 +551,7 @@ class MapFileTest : public testing::Test {
  protected:
   void SetUp() override {
     path_ = absl::StrCat(testing::TempDir(), "/map_file_test.",
-                         testing::UnitTest::GetInstance()
-                             ->current_test_info()
-                             ->name());
+                         testing::UnitTest::GetInstance()->current_test_info()->name());
     std::ofstream out(path_, std::ios::binary);
     for (int i = 0; i < 10000; ++i) out.put(static_cast<char>(i % 251));
   }
@@ -613,14 +591,12 @@ TEST_F(MapFileTest, ViewsKeepTheMapping) {
 }
 
 TEST_F(MapFileTest, OutsideOfTheFileIsAnError) {
-  const std::pair<int64_t, int64_t> ranges[] = {
-      {-1, 1},   {0, 10001}, {10001, -1}, {10001, 0}, {9999, 2},
-      {0, -2},   {1, kMax},  {kMax, kMax}, {kMax, 1}, {kMin, 1}};
+  const std::pair<int64_t, int64_t> ranges[] = {{-1, 1},   {0, 10001}, {10001, -1}, {10001, 0},
+                                                {9999, 2}, {0, -2},    {1, kMax},   {kMax, kMax},
+                                                {kMax, 1}, {kMin, 1}};
   for (auto [offset, size] : ranges) {
-    const absl::Status status =
-        HostBuffer::MapFile(path_, offset, size).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange)
-        << offset << " + " << size;
+    const absl::Status status = HostBuffer::MapFile(path_, offset, size).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange) << offset << " + " << size;
     EXPECT_THAT(status.message(), HasSubstr(path_));
   }
 }

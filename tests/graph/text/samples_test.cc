@@ -72,22 +72,19 @@ TEST(Samples, ParsesExpectedErrors) {
       "softmax(f32[2, 3], dim=0)");
   ASSERT_EQ(samples.size(), 2u);
   EXPECT_EQ(samples[0].expected_error, "dim 5 is \"out\"");
-  EXPECT_EQ(samples[0].text,
-            "softmax(f32[2, 3], dim=5) ! \"dim 5 is \\\"out\\\"\"");
+  EXPECT_EQ(samples[0].text, "softmax(f32[2, 3], dim=5) ! \"dim 5 is \\\"out\\\"\"");
   EXPECT_TRUE(samples[1].expected_error.empty());
 }
 
 TEST(Samples, ErrorsNameTheirPlace) {
-  EXPECT_THAT(Error("\n  sofmax(f32[2])"),
-              HasSubstr("<samples>:2:3: unknown op \"sofmax\""));
+  EXPECT_THAT(Error("\n  sofmax(f32[2])"), HasSubstr("<samples>:2:3: unknown op \"sofmax\""));
   EXPECT_THAT(Error("softmax(f32[2])"), HasSubstr("dim is missing"));
   EXPECT_THAT(Error("softmax(f32[2], axis=1)"), HasSubstr("no attribute"));
   EXPECT_THAT(Error("softmax(dim=1, f32[2])"), HasSubstr("before attributes"));
   EXPECT_THAT(Error("softmax(dim=1)"), HasSubstr("takes 1 operands, not 0"));
   EXPECT_THAT(Error("relu(none)"), HasSubstr("cannot be none"));
   EXPECT_THAT(Error("relu(symint[3])"), HasSubstr("cannot be symint[3]"));
-  EXPECT_THAT(Error("relu(f32[2]{1, 2, 3})"),
-              HasSubstr("3 values for f32[2]"));
+  EXPECT_THAT(Error("relu(f32[2]{1, 2, 3})"), HasSubstr("3 values for f32[2]"));
   EXPECT_THAT(Error("relu(f32[2]{3..1})"), HasSubstr("the range is empty"));
   EXPECT_THAT(Error("relu(f32[2]) ! 3"), HasSubstr("expected a string"));
   EXPECT_THAT(Error("relu(f32[2]"), HasSubstr("expected \")\""));

@@ -45,8 +45,7 @@ TEST(ParseSymInt, Limits) {
   const int64_t min = std::numeric_limits<int64_t>::min();
   EXPECT_EQ(*ParseSymInt("9223372036854775807"), SymInt(-(min + 1)));
   EXPECT_EQ(*ParseSymInt("-9223372036854775808"), SymInt(min));
-  EXPECT_EQ(*ParseSymInt("s0 - 9223372036854775808"),
-            SymInt::Symbol("s0") + SymInt(min));
+  EXPECT_EQ(*ParseSymInt("s0 - 9223372036854775808"), SymInt::Symbol("s0") + SymInt(min));
   EXPECT_EQ(*ParseSymInt("s0 - 9223372036854775808*s1"),
             SymInt::Symbol("s0") + SymInt(min) * SymInt::Symbol("s1"));
   EXPECT_THAT(SizeText("9223372036854775808"), HasSubstr("passes 64 bits"));
@@ -58,10 +57,8 @@ TEST(ParseSymInt, Limits) {
 }
 
 TEST(ParseSymInt, Errors) {
-  EXPECT_EQ(SizeText("s0 +"),
-            "<size>:1:5: expected a size, found the end of the text");
-  EXPECT_EQ(SizeText("s0 s1"),
-            "<size>:1:4: expected the end of the size, found \"s1\"");
+  EXPECT_EQ(SizeText("s0 +"), "<size>:1:5: expected a size, found the end of the text");
+  EXPECT_EQ(SizeText("s0 s1"), "<size>:1:4: expected the end of the size, found \"s1\"");
   EXPECT_THAT(SizeText("1.5"), HasSubstr("found \"1.5\""));
   EXPECT_THAT(SizeText("invalid"), HasSubstr("reserved"));
   EXPECT_THAT(SizeText(""), HasSubstr("expected a size"));
@@ -75,14 +72,13 @@ TEST(ParseSymInt, RoundTrip) {
     return static_cast<int>((state >> 33) % n);
   };
   for (int i = 0; i < 20000; ++i) {
-    std::vector<SymInt> pool = {SymInt::Symbol("s0"), SymInt::Symbol("s1"),
-                                SymInt::Symbol("a b"), 2, 3, -1, 8};
+    std::vector<SymInt> pool = {
+        SymInt::Symbol("s0"), SymInt::Symbol("s1"), SymInt::Symbol("a b"), 2, 3, -1, 8};
     for (int n = 0; n < 6; ++n) {
       const SymInt a = pool[random(static_cast<int>(pool.size()))];
       const SymInt b = pool[random(static_cast<int>(pool.size()))];
-      const SymInt results[] = {a + b,          a - b,     a * b,
-                                FloorDiv(a, b), Mod(a, b), Min(a, b),
-                                Max(a, b),      -a,        BroadcastSize(a, b)};
+      const SymInt results[] = {a + b,     a - b,     a * b, FloorDiv(a, b),     Mod(a, b),
+                                Min(a, b), Max(a, b), -a,    BroadcastSize(a, b)};
       const SymInt r = results[random(9)];
       if (r.is_valid()) pool.push_back(r);
     }
@@ -94,9 +90,8 @@ TEST(ParseSymInt, RoundTrip) {
 }
 
 TEST(ParseType, RoundTrip) {
-  for (const char* text :
-       {"f32[]", "f32[2, 3]", "bf16[s0, 2*s0 + 1]", "symint[u0]", "symint[4]",
-        "u4[0]", "f8e4m3fnuz[broadcast(s0, s1)]", "i64[\"a]b\", 3]"}) {
+  for (const char* text : {"f32[]", "f32[2, 3]", "bf16[s0, 2*s0 + 1]", "symint[u0]", "symint[4]",
+                           "u4[0]", "f8e4m3fnuz[broadcast(s0, s1)]", "i64[\"a]b\", 3]"}) {
     const auto type = ParseType(text);
     ASSERT_TRUE(type.ok()) << type.status();
     EXPECT_EQ(type->ToString(), text);
@@ -114,18 +109,16 @@ TEST(ParseType, Errors) {
   std::string dims = "1";
   for (int i = 0; i < 63; ++i) dims += ", 1";
   EXPECT_TRUE(ParseType(absl::StrCat("f32[", dims, "]")).ok());
-  EXPECT_THAT(error(absl::StrCat("f32[", dims, ", 1]")),
-              HasSubstr("more than 64 dims"));
-  EXPECT_THAT(error("f32[4294967296, 4294967296]"),
-              HasSubstr("passes 64 bits"));
+  EXPECT_THAT(error(absl::StrCat("f32[", dims, ", 1]")), HasSubstr("more than 64 dims"));
+  EXPECT_THAT(error("f32[4294967296, 4294967296]"), HasSubstr("passes 64 bits"));
 }
 
 // --- Literals --------------------------------------------------------------
 
 // All bit patterns of a dtype of 16 bits or fewer, and back.
 TEST(Literals, SmallFloatsAreExact) {
-  for (DType dtype : {DType::kF8E4M3, DType::kF8E5M2, DType::kF8E4M3FNUZ,
-                      DType::kF8E5M2FNUZ, DType::kF16, DType::kBF16}) {
+  for (DType dtype : {DType::kF8E4M3, DType::kF8E5M2, DType::kF8E4M3FNUZ, DType::kF8E5M2FNUZ,
+                      DType::kF16, DType::kBF16}) {
     const int bytes = DTypeBits(dtype) / 8;
     const int64_t n = int64_t{1} << (8 * bytes);
     HostTensor tensor(dtype, {n});
@@ -137,8 +130,7 @@ TEST(Literals, SmallFloatsAreExact) {
     text::TextReader reader(text, "t");
     size_t elements;
     HostTensor back;
-    ASSERT_TRUE(reader.SkipDense(&elements) &&
-                reader.ParseElements(elements, tensor.type(), &back))
+    ASSERT_TRUE(reader.SkipDense(&elements) && reader.ParseElements(elements, tensor.type(), &back))
         << reader.status();
     EXPECT_TRUE(back.BitEqual(tensor)) << DTypeName(dtype);
   }
@@ -150,22 +142,19 @@ std::string RoundTrip(const HostTensor& tensor) {
   text::TextReader reader(text, "t");
   size_t elements;
   HostTensor back;
-  EXPECT_TRUE(reader.SkipDense(&elements) &&
-              reader.ParseElements(elements, tensor.type(), &back))
+  EXPECT_TRUE(reader.SkipDense(&elements) && reader.ParseElements(elements, tensor.type(), &back))
       << reader.status();
   EXPECT_TRUE(back.valid() && back.BitEqual(tensor)) << text;
   std::string error;
-  const auto decoded =
-      text::DecodeTensor(text::EncodeTensor(tensor), tensor.type(), &error);
+  const auto decoded = text::DecodeTensor(text::EncodeTensor(tensor), tensor.type(), &error);
   EXPECT_TRUE(decoded && decoded->BitEqual(tensor)) << error;
   return text;
 }
 
 TEST(Literals, RandomBitsAreExact) {
   uint64_t state = 99;
-  for (DType dtype : {DType::kF32, DType::kF64, DType::kC32, DType::kC64,
-                      DType::kC128, DType::kI8, DType::kU64, DType::kI64,
-                      DType::kBool, DType::kU16, DType::kI32}) {
+  for (DType dtype : {DType::kF32, DType::kF64, DType::kC32, DType::kC64, DType::kC128, DType::kI8,
+                      DType::kU64, DType::kI64, DType::kBool, DType::kU16, DType::kI32}) {
     HostTensor tensor(dtype, {5, 400});
     for (int64_t i = 0; i < tensor.bytes(); ++i) {
       state = state * 6364136223846793005ull + 1442695040888963407ull;
@@ -177,17 +166,12 @@ TEST(Literals, RandomBitsAreExact) {
 
 TEST(Literals, Spelling) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(RoundTrip(HostTensor::FromDoubles(DType::kF32, {2, 2},
-                                              {0.1, -0.0, nan, 1e30})),
+  EXPECT_EQ(RoundTrip(HostTensor::FromDoubles(DType::kF32, {2, 2}, {0.1, -0.0, nan, 1e30})),
             "dense<[[0.1, -0.0], [nan, 1e+30]]>");
-  EXPECT_EQ(RoundTrip(HostTensor::FromInts(DType::kI4, {3}, {-8, 7, 0})),
-            "dense<[-8, 7, 0]>");
-  EXPECT_EQ(RoundTrip(HostTensor::FromInts(DType::kU4, {2, 1}, {15, 1})),
-            "dense<[[15], [1]]>");
-  EXPECT_EQ(RoundTrip(HostTensor::ScalarInt(DType::kU64, -1)),
-            "dense<18446744073709551615>");
-  EXPECT_EQ(RoundTrip(HostTensor::ScalarInt(
-                DType::kI64, std::numeric_limits<int64_t>::min())),
+  EXPECT_EQ(RoundTrip(HostTensor::FromInts(DType::kI4, {3}, {-8, 7, 0})), "dense<[-8, 7, 0]>");
+  EXPECT_EQ(RoundTrip(HostTensor::FromInts(DType::kU4, {2, 1}, {15, 1})), "dense<[[15], [1]]>");
+  EXPECT_EQ(RoundTrip(HostTensor::ScalarInt(DType::kU64, -1)), "dense<18446744073709551615>");
+  EXPECT_EQ(RoundTrip(HostTensor::ScalarInt(DType::kI64, std::numeric_limits<int64_t>::min())),
             "dense<-9223372036854775808>");
   EXPECT_EQ(RoundTrip(HostTensor(DType::kF32, {2, 0, 3})), "dense<[]>");
   HostTensor odd(DType::kBool, {2});
@@ -217,9 +201,7 @@ TEST(Lexer, QuotesUndoneAreTheText) {
   std::string all;
   for (int c = 0; c < 256; ++c) all += static_cast<char>(c);
   const std::string quoted = Quote(all);
-  EXPECT_EQ(text::Unescape(absl::string_view(quoted).substr(
-                1, quoted.size() - 2)),
-            all);
+  EXPECT_EQ(text::Unescape(absl::string_view(quoted).substr(1, quoted.size() - 2)), all);
 }
 
 }  // namespace

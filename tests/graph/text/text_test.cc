@@ -39,9 +39,7 @@ std::string Reprint(absl::string_view text) {
   return printed;
 }
 
-void ExpectStable(absl::string_view text) {
-  EXPECT_EQ(Reprint(text), std::string(text));
-}
+void ExpectStable(absl::string_view text) { EXPECT_EQ(Reprint(text), std::string(text)); }
 
 std::string Error(absl::string_view text) {
   auto module = ParseModule(text, test_ops::Registry(), "f.weft");
@@ -55,8 +53,7 @@ std::string Error(absl::string_view text) {
 
 // The error of one line within a function of input %x: f32[2, 3].
 std::string LineError(absl::string_view line) {
-  return Error(absl::StrCat("func @main(%x: f32[2, 3]) {\n", line,
-                            "\nreturn %x\n}\n"));
+  return Error(absl::StrCat("func @main(%x: f32[2, 3]) {\n", line, "\nreturn %x\n}\n"));
 }
 
 TEST(Text, PrintsAFunction) {
@@ -189,8 +186,7 @@ TEST(Text, KeepsProvenanceInAnyOrder) {
 }
 
 TEST(Text, LeavesOutLocationsOnDemand) {
-  auto module = Parse(
-      "func @main(%x: f32[2]) {\n%0 = relu(%x) loc(\"a\")\nreturn %0\n}");
+  auto module = Parse("func @main(%x: f32[2]) {\n%0 = relu(%x) loc(\"a\")\nreturn %0\n}");
   PrintOptions options;
   options.locations = false;
   EXPECT_THAT(PrintModule(*module, options), Not(HasSubstr("loc")));
@@ -315,14 +311,12 @@ constants {
   EXPECT_THAT(text, HasSubstr("%x: f32[17] {value=@c0}"));
   EXPECT_THAT(text, HasSubstr("%0 = constant(@c0) : f32[17]"));
   EXPECT_THAT(text, HasSubstr("%1 = constant(@c1) : i64[20]"));
-  EXPECT_THAT(text,
-              HasSubstr("\nconstants {\n  @c0 \"fc.weight\" : f32[17] = "
-                        "base64\"AACAPwAAAEA"));
+  EXPECT_THAT(text, HasSubstr("\nconstants {\n  @c0 \"fc.weight\" : f32[17] = "
+                              "base64\"AACAPwAAAEA"));
 }
 
 TEST(Text, OmittedConstantsCannotBeRead) {
-  auto module = Parse(
-      "func @main() {\n%0 = constant(dense<1>) : f32[32]\nreturn %0\n}");
+  auto module = Parse("func @main() {\n%0 = constant(dense<1>) : f32[32]\nreturn %0\n}");
   PrintOptions options;
   options.constants = false;
   const std::string text = PrintModule(*module, options);
@@ -418,16 +412,14 @@ std::string DeepRegions(int n) {
 TEST(Text, NestingIsBounded) {
   Parse(DeepRegions(100));
   EXPECT_THAT(Error(DeepRegions(101)), HasSubstr("more than 100 nested graphs"));
-  EXPECT_THAT(Error(DeepRegions(100000)),
-              HasSubstr("more than 100 nested graphs"));
+  EXPECT_THAT(Error(DeepRegions(100000)), HasSubstr("more than 100 nested graphs"));
   const std::string parens(100000, '(');
   EXPECT_THAT(LineError("%0 = softmax(%x, dim=" + parens),
               HasSubstr("more than 100 nested parentheses"));
   const std::string brackets(100000, '[');
   EXPECT_THAT(LineError("%0 = constant(dense<" + brackets + ">) : f32[2]"),
               HasSubstr("expected a number"));
-  Parse("func @main() {\n%0 = full(size=[" + std::string(100000, '-') +
-        "4])\nreturn %0\n}");
+  Parse("func @main() {\n%0 = full(size=[" + std::string(100000, '-') + "4])\nreturn %0\n}");
 }
 
 TEST(Text, PrintsDeepGraphsBuiltInMemory) {
@@ -442,8 +434,7 @@ TEST(Text, PrintsDeepGraphsBuiltInMemory) {
     std::vector<std::unique_ptr<Graph>> regions;
     regions.push_back(std::move(then_graph));
     regions.push_back(std::move(else_graph));
-    graph->CreateNode(test_ops::cond, {p}, AttrList::Empty(), {}, nullptr,
-                      std::move(regions));
+    graph->CreateNode(test_ops::cond, {p}, AttrList::Empty(), {}, nullptr, std::move(regions));
     graph = inner;
   }
   EXPECT_GT(PrintModule(module).size(), 20000u);
@@ -455,70 +446,54 @@ TEST(TextErrors, NameTheirPlace) {
   EXPECT_EQ(Error("func @main(%x: f32[2]) {\n  %0 = rellu(%x)\n"),
             "f.weft:2:8: unknown op \"rellu\"; is it relu?");
   EXPECT_EQ(LineError("  %0 = relu(%y)"), "f.weft:2:13: undefined value %y");
-  EXPECT_EQ(LineError("%0 = relu(%x)\n%0 = relu(%x)"),
-            "f.weft:3:1: value %0 is defined twice");
-  EXPECT_EQ(LineError("%x = relu(%x)"),
-            "f.weft:2:1: value %x is defined twice");
-  EXPECT_EQ(Error("func @f(%x: f32[2], %x: f32[2])"),
-            "f.weft:1:21: input %x is defined twice");
+  EXPECT_EQ(LineError("%0 = relu(%x)\n%0 = relu(%x)"), "f.weft:3:1: value %0 is defined twice");
+  EXPECT_EQ(LineError("%x = relu(%x)"), "f.weft:2:1: value %x is defined twice");
+  EXPECT_EQ(Error("func @f(%x: f32[2], %x: f32[2])"), "f.weft:1:21: input %x is defined twice");
   EXPECT_EQ(Error("func @f() { return }\nfunc @f() { return }"),
             "f.weft:2:6: function @f is defined twice");
 }
 
 TEST(TextErrors, Operands) {
-  EXPECT_THAT(LineError("%0 = relu()"),
-              HasSubstr(":2:6: relu takes 1 operand, not 0"));
-  EXPECT_THAT(LineError("%0 = relu(%x, %x)"),
-              HasSubstr("relu takes 1 operand, not 2"));
+  EXPECT_THAT(LineError("%0 = relu()"), HasSubstr(":2:6: relu takes 1 operand, not 0"));
+  EXPECT_THAT(LineError("%0 = relu(%x, %x)"), HasSubstr("relu takes 1 operand, not 2"));
   EXPECT_THAT(LineError("%0 = relu(none)"),
               HasSubstr(":2:11: operand x of relu is a tensor, found none"));
   EXPECT_THAT(LineError("%0 = range(%x)"),
               HasSubstr("operand n of range is a symint, found f32[2, 3]"));
   EXPECT_THAT(LineError("%0 = softmax(dim=1, %x)"),
               HasSubstr(":2:21: operands stand before attributes"));
-  EXPECT_THAT(LineError("%0, %1 = relu(%x)"),
-              HasSubstr("relu has 1 result, 2 are named"));
-  EXPECT_THAT(LineError("relu(%x)"),
-              HasSubstr("relu has 1 result, 0 are named"));
+  EXPECT_THAT(LineError("%0, %1 = relu(%x)"), HasSubstr("relu has 1 result, 2 are named"));
+  EXPECT_THAT(LineError("relu(%x)"), HasSubstr("relu has 1 result, 0 are named"));
 }
 
 TEST(TextErrors, Attributes) {
-  EXPECT_THAT(LineError("%0 = softmax(%x)"),
-              HasSubstr(":2:6: softmax: attribute dim is missing"));
+  EXPECT_THAT(LineError("%0 = softmax(%x)"), HasSubstr(":2:6: softmax: attribute dim is missing"));
   EXPECT_THAT(LineError("%0 = softmax(%x, axis=1)"),
               HasSubstr(":2:18: softmax has no attribute \"axis\"; it has dim"));
   EXPECT_THAT(LineError("%0 = softmax(%x, dim=1, dim=1)"),
               HasSubstr("attribute dim is given twice"));
-  EXPECT_THAT(LineError("%0 = softmax(%x, dim=\"1\")"),
-              HasSubstr("expected"));
+  EXPECT_THAT(LineError("%0 = softmax(%x, dim=\"1\")"), HasSubstr("expected"));
   EXPECT_THAT(LineError("%0 = softmax(%x, dim=s0)"),
               HasSubstr("expected a constant integer, found s0"));
-  EXPECT_THAT(LineError("%0 = softmax(%x, dim=1.5)"),
-              HasSubstr("expected a size, found \"1.5\""));
+  EXPECT_THAT(LineError("%0 = softmax(%x, dim=1.5)"), HasSubstr("expected a size, found \"1.5\""));
   EXPECT_THAT(LineError("%0 = softmax(%x, dim=9223372036854775808)"),
               HasSubstr("the integer passes 64 bits"));
   EXPECT_THAT(LineError("%0 = softmax(%x, dim=99999999999999999999)"),
               HasSubstr("the integer passes 64 bits"));
   EXPECT_THAT(LineError("%0 = softmax(%x, dim=none)"), HasSubstr("reserved"));
-  EXPECT_THAT(LineError("%0 = full(size=[2], dtype=f31)"),
-              HasSubstr("expected a dtype"));
-  EXPECT_THAT(LineError("%0 = full(size=[2], value=1e999)"),
-              HasSubstr("too large"));
-  EXPECT_THAT(LineError("%0 = full(size=[4611686018427387904*2])"),
-              HasSubstr("passes 64 bits"));
-  EXPECT_THAT(LineError("trace(%x, label=\"a\\q\")"),
-              HasSubstr("unknown escape"));
-  EXPECT_THAT(LineError("trace(%x, label=\"a"),
-              HasSubstr("found an unterminated string"));
+  EXPECT_THAT(LineError("%0 = full(size=[2], dtype=f31)"), HasSubstr("expected a dtype"));
+  EXPECT_THAT(LineError("%0 = full(size=[2], value=1e999)"), HasSubstr("too large"));
+  EXPECT_THAT(LineError("%0 = full(size=[4611686018427387904*2])"), HasSubstr("passes 64 bits"));
+  EXPECT_THAT(LineError("trace(%x, label=\"a\\q\")"), HasSubstr("unknown escape"));
+  EXPECT_THAT(LineError("trace(%x, label=\"a"), HasSubstr("found an unterminated string"));
 }
 
 TEST(TextErrors, Types) {
   EXPECT_THAT(LineError("%0 = softmax(%x, dim=5)"),
               HasSubstr(":2:6: softmax: dim 5 is out of range"));
-  EXPECT_THAT(
-      LineError("%0 = relu(%x) : f32[2, 4]"),
-      HasSubstr(":2:17: type f32[2, 4] of result 0 of relu does not match the "
-                "inferred f32[2, 3]"));
+  EXPECT_THAT(LineError("%0 = relu(%x) : f32[2, 4]"),
+              HasSubstr(":2:17: type f32[2, 4] of result 0 of relu does not match the "
+                        "inferred f32[2, 3]"));
   EXPECT_THAT(LineError("%0 = relu(%x) : f32[2, 3], f32[2, 3]"),
               HasSubstr("relu has 1 result, not 2"));
   EXPECT_THAT(LineError("%0 = relu(%x) : f31[2, 3]"),
@@ -552,16 +527,13 @@ TEST(TextErrors, UnbackedSymbols) {
 }
 
 TEST(TextErrors, Constants) {
-  EXPECT_THAT(LineError("%0 = constant(dense<1>)"),
-              HasSubstr("the literal needs a type"));
-  EXPECT_THAT(LineError("%0 = constant(@nope)"),
-              HasSubstr("no constant is called @nope"));
+  EXPECT_THAT(LineError("%0 = constant(dense<1>)"), HasSubstr("the literal needs a type"));
+  EXPECT_THAT(LineError("%0 = constant(@nope)"), HasSubstr("no constant is called @nope"));
   EXPECT_THAT(LineError("%0 = constant(dense<[1, 2, 3]>) : f32[2]"),
               HasSubstr(":2:21: the list has 3 items where the type has 2"));
   EXPECT_THAT(LineError("%0 = constant(dense<[300]>) : u8[1]"),
               HasSubstr(":2:22: the value does not fit in u8"));
-  EXPECT_THAT(LineError("%0 = constant(dense<[-1]>) : u8[1]"),
-              HasSubstr("does not fit in u8"));
+  EXPECT_THAT(LineError("%0 = constant(dense<[-1]>) : u8[1]"), HasSubstr("does not fit in u8"));
   EXPECT_THAT(LineError("%0 = constant(dense<1>) : f32[1000000000000]"),
               HasSubstr("one value for more than 65536 elements"));
   EXPECT_THAT(LineError("%0 = constant(dense<1>) : f32[s0]"),
@@ -570,8 +542,7 @@ TEST(TextErrors, Constants) {
   const auto block = [](absl::string_view entry) {
     return Error(absl::StrCat("constants {\n", entry, "\n}"));
   };
-  EXPECT_THAT(block("@a : f32[1000000000000] = base64\"AAAA\""),
-              HasSubstr("the data has 3 bytes"));
+  EXPECT_THAT(block("@a : f32[1000000000000] = base64\"AAAA\""), HasSubstr("the data has 3 bytes"));
   EXPECT_THAT(block("@a : f32[4611686018427387904, 4] = base64\"AAAA\""),
               HasSubstr("passes 64 bits"));
   EXPECT_THAT(block("@a : f32[1] = base64\"?\""), HasSubstr("not base64"));
@@ -598,26 +569,24 @@ TEST(TextErrors, Structure) {
   EXPECT_THAT(Error("func f() { return }"), HasSubstr("such as @main"));
   EXPECT_THAT(Error("func @f(%0: f32[2]) { return }"), HasSubstr("no number"));
   EXPECT_THAT(LineError("%0a = relu(%x)"), HasSubstr("expected"));
-  EXPECT_THAT(Error("func @f() where s0 % 0 == 0 { return }"),
-              HasSubstr("positive integer"));
+  EXPECT_THAT(Error("func @f() where s0 % 0 == 0 { return }"), HasSubstr("positive integer"));
   EXPECT_THAT(Error("func @f() where s0 % 9223372036854775807 == 0, "
                     "s0 % 9223372036854775806 == 0 { return }"),
               HasSubstr("pass 64 bits"));
-  EXPECT_THAT(Error("func @f(%x: f32[2]) { return none }"),
-              HasSubstr("expected \"}\""));
+  EXPECT_THAT(Error("func @f(%x: f32[2]) { return none }"), HasSubstr("expected \"}\""));
 }
 
 // Every prefix and many mutations of a text either parse or fail cleanly.
 TEST(TextErrors, AnyBytesGiveAStatus) {
-  const std::string seed = absl::StrCat(
-      kNested,
-      "func @g(%x: f32[s0 // 2] {value=dense<[1, 2]> : f32[2], param=\"p\"}) -> (%y: "
-      "f32[s0 // 2]) where 1 <= s0 <= 4, hint(s0) = 4, unbacked u0 {\n"
-      "%0 = zoo(%x, b=true, i=-3, s=2*s0 + 1, f=1e3, t=\"a\", d=f32, is=[1], "
-      "ss=[min(s0, 3)], fs=[nan], ts=[\"x\"]) loc(\"l\")\n"
-      "%1 = constant(@c0) %2 = constant(dense<[(1, 2)]>) : c64[1]\n"
-      "%3 = nonzero(%x) : i64[u0, 1]\nreturn %0\n}\n"
-      "constants { @c0 \"n\" : f32[1] = base64\"AACAPw==\" }\n");
+  const std::string seed =
+      absl::StrCat(kNested,
+                   "func @g(%x: f32[s0 // 2] {value=dense<[1, 2]> : f32[2], param=\"p\"}) -> (%y: "
+                   "f32[s0 // 2]) where 1 <= s0 <= 4, hint(s0) = 4, unbacked u0 {\n"
+                   "%0 = zoo(%x, b=true, i=-3, s=2*s0 + 1, f=1e3, t=\"a\", d=f32, is=[1], "
+                   "ss=[min(s0, 3)], fs=[nan], ts=[\"x\"]) loc(\"l\")\n"
+                   "%1 = constant(@c0) %2 = constant(dense<[(1, 2)]>) : c64[1]\n"
+                   "%3 = nonzero(%x) : i64[u0, 1]\nreturn %0\n}\n"
+                   "constants { @c0 \"n\" : f32[1] = base64\"AACAPw==\" }\n");
   Parse(seed);
   for (size_t i = 0; i < seed.size(); ++i) {
     ParseModule(seed.substr(0, i), test_ops::Registry()).status().IgnoreError();
@@ -627,7 +596,7 @@ TEST(TextErrors, AnyBytesGiveAStatus) {
     state = state * 6364136223846793005ull + 1442695040888963407ull;
     return (state >> 33) % n;
   };
-  const std::string tokens[] = {"%",  "@c0", "(",   "[",  "]",      "{",   "}",
+  const std::string tokens[] = {"%",  "@c0", "(",   "[",  "]",      "{",    "}",
                                 "//", "-",   "%x",  "9",  "\"",     "none", ":",
                                 "%0", ",",   "f32", "<=", "dense<", "\xff", "*"};
   for (int i = 0; i < 20000; ++i) {
@@ -657,8 +626,9 @@ TEST(TextErrors, AnyBytesGiveAStatus) {
 // --- Single nodes ----------------------------------------------------------
 
 TEST(Text, PrintNodeUsesIds) {
-  auto module = Parse("func @main(%x: f32[2]) {\n%0 = relu(%x)\n%1 = "
-                      "relu(%0)\n%2 = layer(%1)\nreturn %2\n}");
+  auto module = Parse(
+      "func @main(%x: f32[2]) {\n%0 = relu(%x)\n%1 = "
+      "relu(%0)\n%2 = layer(%1)\nreturn %2\n}");
   const Node* node = module->main()->output(0)->node();
   EXPECT_EQ(PrintNode(*node), "%3 = layer(%2, none, none) : f32[2]");
   EXPECT_EQ(PrintNode(*module->main()->first_node()), "%1 = relu(%x) : f32[2]");

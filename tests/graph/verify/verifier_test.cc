@@ -24,16 +24,14 @@ class VerifierTest : public ::testing::Test {
 
   Node* Make(const OpDef& op, std::vector<Value*> operands, Type type,
              std::vector<AttrValue> attrs = {}) {
-    return graph_->CreateNode(op, operands, AttrList::Get(std::move(attrs)),
-                              {type});
+    return graph_->CreateNode(op, operands, AttrList::Get(std::move(attrs)), {type});
   }
   Node* Relu(Value* x) { return Make(relu, {x}, x->type()); }
 
   void ExpectBroken(const std::string& invariant, const std::string& what) {
     const absl::Status status = Verify(module_);
     EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
-    EXPECT_THAT(std::string(status.message()),
-                HasSubstr("(" + invariant + ") is broken: "));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("(" + invariant + ") is broken: "));
     EXPECT_THAT(std::string(status.message()), HasSubstr(what));
   }
 
@@ -81,13 +79,13 @@ TEST_F(VerifierTest, Order) {
 }
 
 TEST_F(VerifierTest, OrderOfSymbolOperands) {
-  Node* a = graph_->CreateNode(
-      item, {x_}, AttrList::Empty(),
-      {Type::Symbolic(module_.symbols().Fresh(
-          "u", {SymInt(), SymRange(), 1, std::nullopt, /*unbacked=*/true}))});
+  Node* a =
+      graph_->CreateNode(item, {x_}, AttrList::Empty(),
+                         {Type::Symbolic(module_.symbols().Fresh(
+                             "u", {SymInt(), SymRange(), 1, std::nullopt, /*unbacked=*/true}))});
   const SymInt u = a->result()->type().symint();
-  Node* b = Make(full, {}, Type::Tensor(DType::kF32, {u}),
-                 {std::vector<SymInt>{u}, 0.0, DType::kF32});
+  Node* b =
+      Make(full, {}, Type::Tensor(DType::kF32, {u}), {std::vector<SymInt>{u}, 0.0, DType::kF32});
   EXPECT_TRUE(Verify(module_).ok());
   graph_->MoveBefore(b, a);
   ExpectBroken("order", "symbol operand 0");
@@ -109,8 +107,7 @@ TEST_F(VerifierTest, NestedGraphsAreIsolated) {
   }
   Graph* nested = regions[0].get();
   Value* p = graph_->AddInput(Type::Scalar(DType::kBool));
-  graph_->CreateNode(cond, {p}, AttrList::Empty(), {}, nullptr,
-                     std::move(regions));
+  graph_->CreateNode(cond, {p}, AttrList::Empty(), {}, nullptr, std::move(regions));
   EXPECT_TRUE(Verify(module_).ok()) << Verify(module_);
   nested->CreateNode(relu, {x_}, AttrList::Empty(), {x_->type()});
   ExpectBroken("order", "in graph \"then_graph\"");
@@ -206,11 +203,10 @@ TEST_F(VerifierTest, Symbols) {
   SymbolInfo info;
   info.unbacked = true;
   const SymInt u = module_.symbols().Fresh("u", info);
-  Node* b = Make(full, {}, Type::Tensor(DType::kF32, {u}),
-                 {std::vector<SymInt>{u}, 0.0, DType::kF32});
+  Node* b =
+      Make(full, {}, Type::Tensor(DType::kF32, {u}), {std::vector<SymInt>{u}, 0.0, DType::kF32});
   ExpectBroken("symbols", "no node or input defines the unbacked symbol u0");
-  Node* a = graph_->CreateNode(item, {x_}, AttrList::Empty(),
-                               {Type::Symbolic(u)}, b);
+  Node* a = graph_->CreateNode(item, {x_}, AttrList::Empty(), {Type::Symbolic(u)}, b);
   ExpectBroken("symbols", "no edge to the definition of u0");
   graph_->EraseNode(b);
   EXPECT_TRUE(Verify(module_).ok());
@@ -223,8 +219,7 @@ TEST_F(VerifierTest, InputsMayBringUnbackedSymbols) {
   info.unbacked = true;
   const SymInt u = module_.symbols().Fresh("u", info);
   graph_->AddInput(Type::Tensor(DType::kF32, {u}));
-  Make(full, {}, Type::Tensor(DType::kF32, {u}),
-       {std::vector<SymInt>{u}, 0.0, DType::kF32});
+  Make(full, {}, Type::Tensor(DType::kF32, {u}), {std::vector<SymInt>{u}, 0.0, DType::kF32});
   EXPECT_TRUE(Verify(module_).ok()) << Verify(module_);
 }
 
@@ -238,8 +233,7 @@ TEST_F(VerifierTest, Signature) {
   graph_->input_info(1).value = 0;
   ExpectBroken("signature", "constant 0, which does not exist");
   module_.constants().Add(HostTensor::Scalar(DType::kF32, 1));
-  ExpectBroken("signature",
-               "input 1 of type f32[2, 3] requires a value of type f32[]");
+  ExpectBroken("signature", "input 1 of type f32[2, 3] requires a value of type f32[]");
   graph_->input_info(1).value = -1;
   graph_->output_names() = {"out"};
   ExpectBroken("signature", "1 output names for 0 outputs");

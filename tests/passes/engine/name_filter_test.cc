@@ -21,7 +21,11 @@ TEST(NameFilterTest, Grammar) {
   const Case cases[] = {
       {"", {""}, {"a"}},
       {"abc", {"abc"}, {"ab", "abcd", ""}},
-      {"a.c", {"abc", "a.c", "a\xff" "c"}, {"a\nc", "ac"}},
+      {"a.c",
+       {"abc", "a.c",
+        "a\xff"
+        "c"},
+       {"a\nc", "ac"}},
       {"a|bc|d", {"a", "bc", "d"}, {"ac", "b", ""}},
       {"(a|b)*c", {"c", "abbac"}, {"ab", "abd"}},
       {"(?:ab)+", {"ab", "abab"}, {"", "aba"}},

@@ -23,9 +23,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
 
-absl::StatusOr<Types> SameAsFirst(const OpArgs& args) {
-  return Types{args.type(0)};
-}
+absl::StatusOr<Types> SameAsFirst(const OpArgs& args) { return Types{args.type(0)}; }
 absl::StatusOr<Types> FreshLength(const OpArgs& args) {
   SymbolInfo info;
   info.unbacked = true;
@@ -40,29 +38,23 @@ absl::StatusOr<Types> OfSize(const OpArgs& args) {
   return Types{Type::Tensor(DType::kF32, args.attrs().Syms("size"))};
 }
 
-const OpDef kNeg("t_neg", OpSpec("t_neg(Tensor x) -> Tensor", "").Infer(
-                              SameAsFirst));
-const OpDef kAdd("t_add",
-                 OpSpec("t_add(Tensor x, Tensor y, int k=0) -> Tensor", "")
-                     .Traits(kCommutative)
-                     .Infer(SameAsFirst));
-const OpDef kWrite("t_write", OpSpec("t_write(Tensor x) -> Tensor", "")
-                                  .Traits(kSideEffect)
-                                  .Infer(SameAsFirst));
-const OpDef kFind("t_find", OpSpec("t_find(Tensor x) -> Tensor", "")
-                                .Traits(kDataDependent)
-                                .Infer(FreshLength));
-const OpDef kFill("t_fill", OpSpec("t_fill(SymInt[] size) -> Tensor", "").Infer(
-                                OfSize));
-const OpDef kCall("t_call",
-                  OpSpec("t_call(Tensor[] xs, Graph body) -> Tensor[]", "")
-                      .Traits(kControlFlow)
-                      .Infer(OfRegion));
+const OpDef kNeg("t_neg", OpSpec("t_neg(Tensor x) -> Tensor", "").Infer(SameAsFirst));
+const OpDef kAdd("t_add", OpSpec("t_add(Tensor x, Tensor y, int k=0) -> Tensor", "")
+                              .Traits(kCommutative)
+                              .Infer(SameAsFirst));
+const OpDef kWrite(
+    "t_write", OpSpec("t_write(Tensor x) -> Tensor", "").Traits(kSideEffect).Infer(SameAsFirst));
+const OpDef kFind(
+    "t_find", OpSpec("t_find(Tensor x) -> Tensor", "").Traits(kDataDependent).Infer(FreshLength));
+const OpDef kFill("t_fill", OpSpec("t_fill(SymInt[] size) -> Tensor", "").Infer(OfSize));
+const OpDef kCall(
+    "t_call",
+    OpSpec("t_call(Tensor[] xs, Graph body) -> Tensor[]", "").Traits(kControlFlow).Infer(OfRegion));
 
 OpRegistry TestOps() {
   OpRegistry registry;
-  for (const OpDef* op : {&kNeg, &kAdd, &kWrite, &kFind, &kFill, &kCall,
-                          &ops::constant, &ops::return_}) {
+  for (const OpDef* op :
+       {&kNeg, &kAdd, &kWrite, &kFind, &kFill, &kCall, &ops::constant, &ops::return_}) {
     registry.Register(op);
   }
   return registry;
@@ -76,9 +68,7 @@ class PassManagerTest : public testing::Test {
   }
 
   Value* Neg(Value* x) { return Builder(graph_).Op(kNeg, {x}); }
-  Value* Add(Value* x, Value* y, int k = 0) {
-    return Builder(graph_).Op(kAdd, {x, y}, {{"k", k}});
-  }
+  Value* Add(Value* x, Value* y, int k = 0) { return Builder(graph_).Op(kAdd, {x, y}, {{"k", k}}); }
   Value* Named(Value* v, absl::string_view name) {
     v->node()->set_provenance(module_.provenance().Leaf(name));
     return v;
@@ -97,8 +87,7 @@ class PassManagerTest : public testing::Test {
   absl::Status Run(Pipeline pipeline, PassManagerOptions options = {}) {
     EXPECT_TRUE(Verify(module_).ok()) << Verify(module_);
     report_ = PipelineReport();
-    return PassManager(std::move(pipeline), std::move(options))
-        .Run(module_, context_, &report_);
+    return PassManager(std::move(pipeline), std::move(options)).Run(module_, context_, &report_);
   }
   absl::Status RunOne(std::unique_ptr<Pass> pass) {
     Pipeline pipeline;
@@ -118,13 +107,10 @@ class PassManagerTest : public testing::Test {
 class FnPass : public Pass {
  public:
   using Fn = std::function<absl::Status(Module&, PassContext&)>;
-  FnPass(std::string name, Fn fn)
-      : name_(std::move(name)), fn_(std::move(fn)) {}
+  FnPass(std::string name, Fn fn) : name_(std::move(name)), fn_(std::move(fn)) {}
   absl::string_view name() const override { return name_; }
   absl::string_view doc() const override { return "For tests."; }
-  absl::Status Run(Module& module, PassContext& context) override {
-    return fn_(module, context);
-  }
+  absl::Status Run(Module& module, PassContext& context) override { return fn_(module, context); }
 
  private:
   std::string name_;
@@ -212,14 +198,12 @@ TEST_F(PassManagerTest, FixpointRunsUntilNothingChanges) {
   ASSERT_TRUE(Run(std::move(pipeline)).ok());
   std::vector<std::string> paths;
   for (const PassReport& pass : report_.passes) {
-    paths.push_back(absl::StrCat(pass.path, pass.changed ? " changed" : "",
-                                 pass.skipped ? " skipped" : ""));
+    paths.push_back(
+        absl::StrCat(pass.path, pass.changed ? " changed" : "", pass.skipped ? " skipped" : ""));
   }
-  EXPECT_THAT(paths, ElementsAre("fixpoint.1.even changed",
-                                 "fixpoint.1.odd changed",
+  EXPECT_THAT(paths, ElementsAre("fixpoint.1.even changed", "fixpoint.1.odd changed",
                                  "fixpoint.2.even changed", "fixpoint.2.odd",
-                                 "fixpoint.3.even skipped",
-                                 "fixpoint.3.odd skipped"));
+                                 "fixpoint.3.even skipped", "fixpoint.3.odd skipped"));
 }
 
 // Another manager, the same graph.
@@ -272,9 +256,8 @@ TEST_F(PassManagerTest, HittingTheCapIsLoud) {
 TEST_F(PassManagerTest, NamesTheFailingPass) {
   Pipeline pipeline;
   pipeline.Add(CreateDcePass());
-  pipeline.Add(MakePass("bad", [](Module&, PassContext&) {
-    return absl::UnimplementedError("no way");
-  }));
+  pipeline.Add(
+      MakePass("bad", [](Module&, PassContext&) { return absl::UnimplementedError("no way"); }));
   const absl::Status status = Run(std::move(pipeline));
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
   EXPECT_EQ(status.message(), "bad: no way");
@@ -297,8 +280,7 @@ TEST_F(PassManagerTest, VerifiesWhatAPassBroke) {
   PassManagerOptions options;
   options.verify = false;
   PassContext context;
-  EXPECT_TRUE(
-      PassManager(std::move(unverified), options).Run(module_, context).ok());
+  EXPECT_TRUE(PassManager(std::move(unverified), options).Run(module_, context).ok());
 }
 
 TEST_F(PassManagerTest, HooksSeeBeforeAndAfter) {
@@ -310,8 +292,7 @@ TEST_F(PassManagerTest, HooksSeeBeforeAndAfter) {
   };
   options.hooks.after_pass = [&](const PassReport& pass, const Module* before,
                                  const Module& after) {
-    log.push_back(absl::StrCat("after ", pass.path, " ",
-                               before ? before->num_nodes() : -1, " ",
+    log.push_back(absl::StrCat("after ", pass.path, " ", before ? before->num_nodes() : -1, " ",
                                after.num_nodes()));
     return absl::OkStatus();
   };
@@ -319,11 +300,9 @@ TEST_F(PassManagerTest, HooksSeeBeforeAndAfter) {
   pipeline.Add(Grower());
   ASSERT_TRUE(Run(std::move(pipeline), options).ok());
   options.hooks.keep_before = true;
-  options.hooks.check_semantics = [&](const PassReport& pass,
-                                      const Module& before,
+  options.hooks.check_semantics = [&](const PassReport& pass, const Module& before,
                                       const Module& after) {
-    return absl::DataLossError(
-        absl::StrCat(before.num_nodes(), " to ", after.num_nodes()));
+    return absl::DataLossError(absl::StrCat(before.num_nodes(), " to ", after.num_nodes()));
   };
   // Nothing would run on a graph that is as it was.
   module_.main()->AddInput(Type::Tensor(DType::kF32, {}));
@@ -331,8 +310,7 @@ TEST_F(PassManagerTest, HooksSeeBeforeAndAfter) {
   again.Add(CreateCsePass()).Add(Grower());
   const absl::Status status = Run(std::move(again), options);
   EXPECT_EQ(status.message(), "grow: 1 to 2");
-  EXPECT_THAT(log, ElementsAre("before grow 0", "after grow -1 1",
-                               "before cse 1", "after cse 1 1",
+  EXPECT_THAT(log, ElementsAre("before grow 0", "after grow -1 1", "before cse 1", "after cse 1 1",
                                "before grow 1"));
 }
 
@@ -377,8 +355,7 @@ TEST_F(CseTest, MergesChainsInOneRun) {
   graph_->SetOutputs({Add(a, b)});
   ASSERT_TRUE(RunOne(CreateCsePass()).ok());
   EXPECT_EQ(graph_->num_nodes(), 4);
-  EXPECT_THAT(module_.provenance().Names(a->node()->provenance()),
-              ElementsAre("a", "b"));
+  EXPECT_THAT(module_.provenance().Names(a->node()->provenance()), ElementsAre("a", "b"));
   EXPECT_EQ(report_.Counter("merged"), 3);
   ASSERT_TRUE(RunOne(CreateCsePass()).ok());
   EXPECT_FALSE(report_.passes[0].changed);
@@ -393,7 +370,7 @@ TEST_F(CseTest, KeepsDifferentAttributesAndOperands) {
 
 TEST_F(CseTest, MergesEqualConstants) {
   Builder b(graph_);
-  Value* one = b.Scalar(DType::kF32, 1), *uno = b.Scalar(DType::kF32, 1);
+  Value *one = b.Scalar(DType::kF32, 1), *uno = b.Scalar(DType::kF32, 1);
   Value* two = b.Scalar(DType::kF32, 2);
   graph_->SetOutputs({one, uno, two});
   ASSERT_TRUE(RunOne(CreateCsePass()).ok());
@@ -404,9 +381,8 @@ TEST_F(CseTest, MergesEqualConstants) {
 TEST_F(CseTest, KeepsEffectsNestedGraphsAndDataDependence) {
   Builder b(graph_);
   const auto neg = [](Graph* g, Value* v) { return Builder(g).Op(kNeg, {v}); };
-  graph_->SetOutputs({b.Op(kWrite, {x_}), b.Op(kWrite, {x_}),
-                      b.Op(kFind, {x_}), b.Op(kFind, {x_}), Call(x_, neg),
-                      Call(x_, neg)});
+  graph_->SetOutputs({b.Op(kWrite, {x_}), b.Op(kWrite, {x_}), b.Op(kFind, {x_}), b.Op(kFind, {x_}),
+                      Call(x_, neg), Call(x_, neg)});
   ASSERT_TRUE(RunOne(CreateCsePass()).ok());
   EXPECT_FALSE(report_.passes[0].changed);
 }

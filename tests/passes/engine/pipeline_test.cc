@@ -1,11 +1,12 @@
 // The text form of pipelines.
+#include "passes/engine/pass_manager/pipeline.h"
+
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "passes/engine/pass_manager/pipeline.h"
 #include "passes/pipelines.h"
 
 namespace weft {
@@ -25,9 +26,7 @@ class NopPass : public Pass {
     visitor.Visit("text", &text_, "A text.");
     visitor.Visit("names", &names_, "A list.");
   }
-  absl::Status Run(Module& module, PassContext& context) override {
-    return absl::OkStatus();
-  }
+  absl::Status Run(Module& module, PassContext& context) override { return absl::OkStatus(); }
 
  private:
   bool flag_ = false;
@@ -39,9 +38,7 @@ class NopPass : public Pass {
 
 PassRegistry TestPasses() {
   PassRegistry registry = BuiltinPasses();
-  registry.Add([]() -> std::unique_ptr<Pass> {
-    return std::make_unique<NopPass>();
-  });
+  registry.Add([]() -> std::unique_ptr<Pass> { return std::make_unique<NopPass>(); });
   registry.AddPipeline({"twice", "", "nop{count=1},nop{count=2}"});
   registry.AddPipeline({"broken", "", "cse,nope"});
   return registry;
@@ -85,15 +82,13 @@ TEST(PipelineTest, LeavesOutDefaultOptions) {
 }
 
 TEST(PipelineTest, QuotesValues) {
-  EXPECT_EQ(RoundTrip(R"(nop{text="a, \"b\" \\"})"),
-            R"(nop{text="a, \"b\" \\"})");
+  EXPECT_EQ(RoundTrip(R"(nop{text="a, \"b\" \\"})"), R"(nop{text="a, \"b\" \\"})");
 }
 
 TEST(PipelineTest, ExpandsNamedPipelines) {
   EXPECT_EQ(RoundTrip("twice,cse"), "nop{count=1},nop{count=2},cse");
   EXPECT_EQ(RoundTrip("none"), "");
-  EXPECT_EQ(RoundTrip("fixpoint(twice)"),
-            "fixpoint(nop{count=1},nop{count=2})");
+  EXPECT_EQ(RoundTrip("fixpoint(twice)"), "fixpoint(nop{count=1},nop{count=2})");
 }
 
 TEST(PipelineTest, BuiltinPipelinesParse) {
@@ -107,16 +102,11 @@ TEST(PipelineTest, ErrorsNameTheColumnAndCloseNames) {
   EXPECT_EQ(RoundTrip("cse,dec"),
             "pipeline, column 5: no pass or pipeline is called \"dec\", did "
             "you mean \"dce\"?");
-  EXPECT_EQ(RoundTrip("zzzzzz"),
-            "pipeline, column 1: no pass or pipeline is called \"zzzzzz\"");
-  EXPECT_EQ(RoundTrip("cse,"),
-            "pipeline, column 5: expected the name of a pass");
-  EXPECT_EQ(RoundTrip("cse dce"),
-            "pipeline, column 5: expected ',' or the end");
-  EXPECT_EQ(RoundTrip("fixpoint"),
-            "pipeline, column 9: expected '(' after fixpoint");
-  EXPECT_EQ(RoundTrip("fixpoint(cse"),
-            "pipeline, column 13: expected ',' or ')'");
+  EXPECT_EQ(RoundTrip("zzzzzz"), "pipeline, column 1: no pass or pipeline is called \"zzzzzz\"");
+  EXPECT_EQ(RoundTrip("cse,"), "pipeline, column 5: expected the name of a pass");
+  EXPECT_EQ(RoundTrip("cse dce"), "pipeline, column 5: expected ',' or the end");
+  EXPECT_EQ(RoundTrip("fixpoint"), "pipeline, column 9: expected '(' after fixpoint");
+  EXPECT_EQ(RoundTrip("fixpoint(cse"), "pipeline, column 13: expected ',' or ')'");
   EXPECT_EQ(RoundTrip("if(has(relu),cse)"),
             "pipeline, column 4: expected a condition: has_op(NAME), nodes<N, changed, or "
             "one of them after '!'");
@@ -142,10 +132,8 @@ TEST(PipelineTest, ErrorsNameTheColumnAndCloseNames) {
   EXPECT_EQ(RoundTrip("nop{count=many}"),
             "pipeline, column 5: option count of nop must be an integer, not "
             "\"many\"");
-  EXPECT_EQ(RoundTrip("nop{text=\"abc}"),
-            "pipeline, column 10: a quoted value does not end");
-  EXPECT_EQ(RoundTrip("none{x=1}"),
-            "pipeline, column 6: pipeline none takes no options");
+  EXPECT_EQ(RoundTrip("nop{text=\"abc}"), "pipeline, column 10: a quoted value does not end");
+  EXPECT_EQ(RoundTrip("none{x=1}"), "pipeline, column 6: pipeline none takes no options");
   EXPECT_EQ(RoundTrip("dce,broken"),
             "pipeline, column 5: in pipeline broken: pipeline, column 5: no "
             "pass or pipeline is called \"nope\", did you mean \"nop\"?");
@@ -157,8 +145,7 @@ TEST(PipelineTest, NestingIsBounded) {
   EXPECT_THAT(RoundTrip(text), HasSubstr("nested too deep"));
   PassRegistry registry = TestPasses();
   registry.AddPipeline({"self", "", "self"});
-  EXPECT_THAT(Pipeline::Parse("self", registry).status().message(),
-              HasSubstr("nested too deep"));
+  EXPECT_THAT(Pipeline::Parse("self", registry).status().message(), HasSubstr("nested too deep"));
 }
 
 TEST(PipelineTest, HelpListsEverything) {
@@ -171,8 +158,7 @@ TEST(PipelineTest, HelpListsEverything) {
 
 TEST(RegistryTest, DidYouMean) {
   EXPECT_EQ(DidYouMean("cze", {"dce", "cse"}), ", did you mean \"cse\"?");
-  EXPECT_EQ(DidYouMean("canonicalise", {"canonicalize"}),
-            ", did you mean \"canonicalize\"?");
+  EXPECT_EQ(DidYouMean("canonicalise", {"canonicalize"}), ", did you mean \"canonicalize\"?");
   EXPECT_EQ(DidYouMean("x", {"canonicalize"}), "");
   EXPECT_EQ(DidYouMean("", {}), "");
 }

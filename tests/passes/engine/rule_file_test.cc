@@ -127,27 +127,27 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Wrong, RefusedTest,
-    testing::Values(
-        Refused{"Value", "rule r value-safe { x: float sub(x, y) => sub(y, x) }",
-                "rule r is wrong: the results differ"},
-        Refused{"NegativeZero", "rule r bit-exact { x: float add(x, 0.0) => x }",
-                "rule r is wrong"},
-        Refused{"LostBroadcast",
-                "rule r value-safe { x: float, y: float\n"
-                "  where(eq(x, x), x, y) => x }",
-                "rule r is wrong"},
-        Refused{"DType", "rule r value-safe { convert(x, dtype=t) => x }",
-                "rule r is wrong: the left side is"},
-        Refused{"Nan", "rule r value-safe { x: float mul(x, 0.0) => 0.0 }", "rule r is wrong"},
-        Refused{"Reassociated",
-                "rule r value-safe { x: f32, y: f32, z: f32\n"
-                "  add(add(x, y), z) => add(x, add(y, z)) }",
-                "the results differ"},
-        Refused{"Axis",
-                "rule r bit-exact { x: f32[n, m]\n"
-                "  permute(sum(x, dim=[0], keepdim=true), dims=[1, 0]) =>\n"
-                "  permute(sum(x, dim=[1], keepdim=true), dims=[1, 0]) }",
-                "rule r is wrong"}),
+    testing::Values(Refused{"Value", "rule r value-safe { x: float sub(x, y) => sub(y, x) }",
+                            "rule r is wrong: the results differ"},
+                    Refused{"NegativeZero", "rule r bit-exact { x: float add(x, 0.0) => x }",
+                            "rule r is wrong"},
+                    Refused{"LostBroadcast",
+                            "rule r value-safe { x: float, y: float\n"
+                            "  where(eq(x, x), x, y) => x }",
+                            "rule r is wrong"},
+                    Refused{"DType", "rule r value-safe { convert(x, dtype=t) => x }",
+                            "rule r is wrong: the left side is"},
+                    Refused{"Nan", "rule r value-safe { x: float mul(x, 0.0) => 0.0 }",
+                            "rule r is wrong"},
+                    Refused{"Reassociated",
+                            "rule r value-safe { x: f32, y: f32, z: f32\n"
+                            "  add(add(x, y), z) => add(x, add(y, z)) }",
+                            "the results differ"},
+                    Refused{"Axis",
+                            "rule r bit-exact { x: f32[n, m]\n"
+                            "  permute(sum(x, dim=[0], keepdim=true), dims=[1, 0]) =>\n"
+                            "  permute(sum(x, dim=[1], keepdim=true), dims=[1, 0]) }",
+                            "rule r is wrong"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(RuleFileTest, CounterexamplesAreWhole) {

@@ -25,8 +25,7 @@ absl::StatusOr<Tensors> RunInMemory(const Graph& graph, const Tensors& inputs) {
   return all;
 }
 
-absl::StatusOr<Tensors> RunOnReference(const Graph& graph,
-                                       const Tensors& inputs) {
+absl::StatusOr<Tensors> RunOnReference(const Graph& graph, const Tensors& inputs) {
   Tensors written;
   reference::RunOptions options;
   options.written = &written;
@@ -46,15 +45,13 @@ std::string Show(const HostTensor& tensor) {
 
 bool Equal(const HostTensor& a, const HostTensor& b, bool signed_zeros) {
   if (a.BitEqual(b)) return true;
-  return !signed_zeros && a.type() == b.type() &&
-         a.ReadDoubles() == b.ReadDoubles();
+  return !signed_zeros && a.type() == b.type() && a.ReadDoubles() == b.ReadDoubles();
 }
 
 absl::Status Compare(const absl::StatusOr<Tensors>& got, const Tensors& want,
                      absl::string_view what, bool signed_zeros = true) {
   if (!got.ok()) {
-    return absl::InternalError(
-        absl::StrCat(what, ": ", got.status().message()));
+    return absl::InternalError(absl::StrCat(what, ": ", got.status().message()));
   }
   if (got->size() != want.size()) {
     return absl::InternalError(
@@ -62,9 +59,8 @@ absl::Status Compare(const absl::StatusOr<Tensors>& got, const Tensors& want,
   }
   for (size_t i = 0; i < want.size(); ++i) {
     if (Equal((*got)[i], want[i], signed_zeros)) continue;
-    return absl::InternalError(absl::StrCat(what, ": tensor ", i, " is ",
-                                            Show((*got)[i]), "\n  not ",
-                                            Show(want[i])));
+    return absl::InternalError(
+        absl::StrCat(what, ": tensor ", i, " is ", Show((*got)[i]), "\n  not ", Show(want[i])));
   }
   return absl::OkStatus();
 }
@@ -88,14 +84,13 @@ void Add(const PipelineReport& report, DifferentialCounts* counts) {
 
 class Check {
  public:
-  explicit Check(uint32_t seed)
-      : seed_(seed), program_(MakeRandomProgram(seed)) {}
+  explicit Check(uint32_t seed) : seed_(seed), program_(MakeRandomProgram(seed)) {}
 
   absl::Status Run(DifferentialCounts* counts) {
     const Graph& main = *program_.module->main();
     WEFT_ASSIGN_OR_RETURN(want_, RunInMemory(main, program_.inputs));
-    WEFT_RETURN_IF_ERROR(Compare(RunOnReference(main, program_.inputs), want_,
-                                 "executor, with writes"));
+    WEFT_RETURN_IF_ERROR(
+        Compare(RunOnReference(main, program_.inputs), want_, "executor, with writes"));
     ++counts->programs;
     WEFT_RETURN_IF_ERROR(After("functionalize", counts));
     DifferentialCounts again;
@@ -104,8 +99,7 @@ class Check {
     counts->done += again.done;
     counts->missed_bytes += again.missed_bytes;
     if (seed_ % 4 == 0) {
-      WEFT_RETURN_IF_ERROR(
-          After("functionalize,reinplace{pointwise=true}", &again));
+      WEFT_RETURN_IF_ERROR(After("functionalize,reinplace{pointwise=true}", &again));
     }
     if (seed_ % 16 != 1) return absl::OkStatus();
     return After("default,reinplace", &again);
@@ -114,12 +108,10 @@ class Check {
  private:
   absl::Status After(const std::string& passes, DifferentialCounts* counts) {
     std::unique_ptr<Module> module = program_.module->Clone();
-    WEFT_ASSIGN_OR_RETURN(Pipeline pipeline,
-                          Pipeline::Parse(passes, BuiltinPasses()));
+    WEFT_ASSIGN_OR_RETURN(Pipeline pipeline, Pipeline::Parse(passes, BuiltinPasses()));
     PassContext context;
     PipelineReport report;
-    absl::Status status =
-        PassManager(std::move(pipeline)).Run(*module, context, &report);
+    absl::Status status = PassManager(std::move(pipeline)).Run(*module, context, &report);
     if (status.ok()) {
       Add(report, counts);
       if (passes == "functionalize" && module->HasWrites()) {
@@ -129,16 +121,13 @@ class Check {
     // The default pipeline may change the sign of a zero.
     const bool exact = passes.find("default") == std::string::npos;
     if (status.ok()) {
-      status = Compare(RunOnReference(*module->main(), program_.inputs), want_,
-                       "executor", exact);
+      status = Compare(RunOnReference(*module->main(), program_.inputs), want_, "executor", exact);
     }
     if (status.ok()) {
-      status = Compare(RunInMemory(*module->main(), program_.inputs), want_,
-                       "real memory", exact);
+      status = Compare(RunInMemory(*module->main(), program_.inputs), want_, "real memory", exact);
     }
     if (status.ok()) return status;
-    return absl::InternalError(absl::StrCat("after ", passes, ": ",
-                                            status.message(), "\n",
+    return absl::InternalError(absl::StrCat("after ", passes, ": ", status.message(), "\n",
                                             PrintModule(*module), "before:"));
   }
 
@@ -150,9 +139,8 @@ class Check {
 }  // namespace
 
 std::string DifferentialCounts::ToString() const {
-  return absl::StrCat(programs, " programs, ", writes, " writes, ", replayed,
-                      " views made again, ", inverted, " inverses, ",
-                      write_backs, " write-backs, ", returned,
+  return absl::StrCat(programs, " programs, ", writes, " writes, ", replayed, " views made again, ",
+                      inverted, " inverses, ", write_backs, " write-backs, ", returned,
                       " operands written by nested graphs; ", done, " of ", possible,
                       " updates in place, ", missed_bytes, " bytes missed");
 }
@@ -160,9 +148,8 @@ std::string DifferentialCounts::ToString() const {
 absl::Status CheckRandomProgram(uint32_t seed, DifferentialCounts* counts) {
   const absl::Status status = Check(seed).Run(counts);
   if (status.ok()) return status;
-  return absl::InternalError(
-      absl::StrCat("seed ", seed, ": ", status.message(), "\n",
-                   PrintModule(*MakeRandomProgram(seed).module)));
+  return absl::InternalError(absl::StrCat("seed ", seed, ": ", status.message(), "\n",
+                                          PrintModule(*MakeRandomProgram(seed).module)));
 }
 
 }  // namespace weft

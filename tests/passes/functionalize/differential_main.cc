@@ -22,8 +22,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   progress.Clear();
-  std::cout << "seeds " << first << " to "
-            << first + static_cast<uint32_t>(programs) - 1 << ": "
+  std::cout << "seeds " << first << " to " << first + static_cast<uint32_t>(programs) - 1 << ": "
             << counts.ToString() << "; no difference\n";
   return 0;
 }

@@ -17,8 +17,7 @@ TEST(Functionalize, AgreesWithRealMemory) {
     const absl::Status status = CheckRandomProgram(seed, &counts);
     ASSERT_TRUE(status.ok()) << status.message();
   }
-  std::cout << "seeds 0 to " << kPrograms - 1 << ": " << counts.ToString()
-            << "\n";
+  std::cout << "seeds 0 to " << kPrograms - 1 << ": " << counts.ToString() << "\n";
   // The programs are about something.
   EXPECT_GT(counts.writes, 3 * counts.programs);
   EXPECT_GT(counts.replayed, counts.programs);

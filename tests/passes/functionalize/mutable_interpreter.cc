@@ -34,9 +34,7 @@ void ForEachPosition(const Layout& layout, Fn fn) {
   }
 }
 
-int64_t Wrapped(int64_t dim, int64_t rank) {
-  return dim < 0 ? dim + rank : dim;
-}
+int64_t Wrapped(int64_t dim, int64_t rank) { return dim < 0 ? dim + rank : dim; }
 
 // The dims as runs of memory with a stride each, which can be cut anew; dims of
 // size 1 are in none.
@@ -82,9 +80,7 @@ std::optional<Layout> Reshaped(const Layout& in, const Dims& size) {
 std::optional<Layout> SlicedLayout(const Attrs& attrs, Layout out) {
   const int64_t d = Wrapped(attrs.Int("dim"), out.dims.size());
   const int64_t n = out.dims[d];
-  const auto clamp = [n](int64_t i) {
-    return std::clamp<int64_t>(i < 0 ? i + n : i, 0, n);
-  };
+  const auto clamp = [n](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + n : i, 0, n); };
   const int64_t start = clamp(attrs.Int("start"));
   const int64_t end = std::max(clamp(attrs.Int("end")), start);
   const int64_t step = attrs.Int("step");
@@ -100,8 +96,7 @@ std::optional<Layout> DiagonalLayout(const Attrs& attrs, Layout out) {
   const int64_t b = Wrapped(attrs.Int("dim2"), rank);
   const int64_t below = std::max<int64_t>(-attrs.Int("offset"), 0);
   const int64_t above = std::max<int64_t>(attrs.Int("offset"), 0);
-  const int64_t n =
-      std::max<int64_t>(std::min(out.dims[a] - below, out.dims[b] - above), 0);
+  const int64_t n = std::max<int64_t>(std::min(out.dims[a] - below, out.dims[b] - above), 0);
   const int64_t stride = out.strides[a] + out.strides[b];
   out.offset += below * out.strides[a] + above * out.strides[b];
   for (int64_t d : {std::max(a, b), std::min(a, b)}) {
@@ -117,15 +112,14 @@ Layout ExpandedLayout(const Dims& size, const Layout& in) {
   Layout out{size, Dims(size.size()), in.offset};
   const size_t grown = size.size() - in.dims.size();
   for (size_t i = 0; i < in.dims.size(); ++i) {
-    out.strides[grown + i] =
-        in.dims[i] == 1 && size[grown + i] != 1 ? 0 : in.strides[i];
+    out.strides[grown + i] = in.dims[i] == 1 && size[grown + i] != 1 ? 0 : in.strides[i];
   }
   return out;
 }
 
 Layout LayoutOf(const HostTensor& t) {
-  return {Dims(t.dims().begin(), t.dims().end()),
-          Dims(t.strides().begin(), t.strides().end()), t.offset()};
+  return {Dims(t.dims().begin(), t.dims().end()), Dims(t.strides().begin(), t.strides().end()),
+          t.offset()};
 }
 
 // The elements of `from` over those of `to`, which has as many.
@@ -141,11 +135,9 @@ void WriteBytes(const HostTensor& from, const HostTensor& to) {
 
 class Interpreter {
  public:
-  explicit Interpreter(const Graph& graph)
-      : graph_(graph), values_(graph.value_id_limit()) {}
+  explicit Interpreter(const Graph& graph) : graph_(graph), values_(graph.value_id_limit()) {}
 
-  absl::StatusOr<std::vector<HostTensor>> Run(
-      const std::vector<HostTensor>& inputs) {
+  absl::StatusOr<std::vector<HostTensor>> Run(const std::vector<HostTensor>& inputs) {
     for (int i = 0; i < graph_.num_inputs(); ++i) {
       values_[graph_.input(i)->id()] = inputs[i];
     }
@@ -153,8 +145,7 @@ class Interpreter {
       WEFT_RETURN_IF_ERROR(RunNode(*node));
     }
     std::vector<HostTensor> outputs;
-    for (Value* v : graph_.outputs())
-      outputs.push_back(Copied(values_[v->id()]));
+    for (Value* v : graph_.outputs()) outputs.push_back(Copied(values_[v->id()]));
     const int own = graph_.num_own_outputs();
     for (size_t k = 0; k < graph_.write_backs().size(); ++k) {
       WriteBytes(outputs[own + k], inputs[graph_.write_backs()[k]]);
@@ -214,16 +205,15 @@ class Interpreter {
 
   bool View(const Node& node, const HostTensor& operand) {
     for (int i = 0; i < node.num_results(); ++i) {
-      auto layout =
-          ViewLayout(node.op(), node.attr_list(), LayoutOf(operand), i);
+      auto layout = ViewLayout(node.op(), node.attr_list(), LayoutOf(operand), i);
       if (!layout) return false;
       // A view of nothing may begin past the end.
       if (std::count(layout->dims.begin(), layout->dims.end(), 0) > 0) {
         layout->offset = 0;
       }
       const DType dtype = node.result(i)->type().dtype();
-      auto view = HostTensor::View(operand.buffer(), dtype, layout->dims,
-                                   layout->strides, layout->offset);
+      auto view =
+          HostTensor::View(operand.buffer(), dtype, layout->dims, layout->strides, layout->offset);
       if (!view.ok()) return false;
       values_[node.result(i)->id()] = *std::move(view);
     }
@@ -247,14 +237,13 @@ bool Layout::IsContiguous() const {
 bool Layout::IsInjective() const {
   std::set<int64_t> taken;
   bool injective = true;
-  ForEachPosition(*this, [&](int64_t position) {
-    injective = injective && taken.insert(position).second;
-  });
+  ForEachPosition(
+      *this, [&](int64_t position) { injective = injective && taken.insert(position).second; });
   return injective;
 }
 
-std::optional<Layout> ViewLayout(const OpDef& op, const AttrList* attrs,
-                                 const Layout& in, int result) {
+std::optional<Layout> ViewLayout(const OpDef& op, const AttrList* attrs, const Layout& in,
+                                 int result) {
   const Attrs a(&op.schema(), attrs);
   Layout out = in;
   if (&op == &ops::bitcast) return out;
@@ -280,8 +269,7 @@ std::optional<Layout> ViewLayout(const OpDef& op, const AttrList* attrs,
   }
   if (&op == &ops::as_strided) {
     if (!in.IsContiguous()) return std::nullopt;
-    return Layout{a.Ints("size"), a.Ints("stride"),
-                  in.offset + a.Int("storage_offset")};
+    return Layout{a.Ints("size"), a.Ints("stride"), in.offset + a.Int("storage_offset")};
   }
   if (&op == &ops::unfold) {
     const int64_t d = Wrapped(a.Int("dimension"), in.dims.size());
@@ -302,8 +290,8 @@ std::optional<Layout> ViewLayout(const OpDef& op, const AttrList* attrs,
   return std::nullopt;
 }
 
-absl::StatusOr<std::vector<HostTensor>> RunMutable(
-    const Graph& graph, const std::vector<HostTensor>& inputs) {
+absl::StatusOr<std::vector<HostTensor>> RunMutable(const Graph& graph,
+                                                   const std::vector<HostTensor>& inputs) {
   return Interpreter(graph).Run(inputs);
 }
 

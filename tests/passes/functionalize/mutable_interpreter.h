@@ -28,13 +28,13 @@ struct Layout {
 
 // The layout of result `result` of the view op on a tensor of layout `in`;
 // nothing where no strides show that (a reshape that would have to copy).
-std::optional<Layout> ViewLayout(const OpDef& op, const AttrList* attrs,
-                                 const Layout& in, int result);
+std::optional<Layout> ViewLayout(const OpDef& op, const AttrList* attrs, const Layout& in,
+                                 int result);
 
 // The outputs of the graph, copied. The inputs' bytes are written, by nodes and
 // then by the write-backs.
-absl::StatusOr<std::vector<HostTensor>> RunMutable(
-    const Graph& graph, const std::vector<HostTensor>& inputs);
+absl::StatusOr<std::vector<HostTensor>> RunMutable(const Graph& graph,
+                                                   const std::vector<HostTensor>& inputs);
 
 // In memory of its own.
 HostTensor Copied(const HostTensor& tensor);

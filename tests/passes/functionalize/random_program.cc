@@ -22,8 +22,7 @@ constexpr int kMaxRank = 4;
 constexpr int kMaxDepth = 2;  // Of nested graphs.
 
 int64_t Product(const Dims& dims) {
-  return std::accumulate(dims.begin(), dims.end(), int64_t{1},
-                         std::multiplies<int64_t>());
+  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<int64_t>());
 }
 
 // A value and where it lies.
@@ -151,8 +150,7 @@ class Generator {
       size.push_back(3);
       stride.push_back(0);
     }
-    AddView(ops::as_strided, of,
-            {{"size", size}, {"stride", stride}, {"storage_offset", first}});
+    AddView(ops::as_strided, of, {{"size", size}, {"stride", stride}, {"storage_offset", first}});
   }
 
   void Step() {
@@ -201,16 +199,12 @@ class Generator {
       std::shuffle(order.begin(), order.end(), random_);
       AddView(ops::permute, of, {{"dims", order}});
     } else if (kind == 4 && dims[d] > 0) {
-      AddView(ops::select, of,
-              {{"dim", d}, {"index", Draw(dims[d]) - (Draw(2) ? dims[d] : 0)}});
+      AddView(ops::select, of, {{"dim", d}, {"index", Draw(dims[d]) - (Draw(2) ? dims[d] : 0)}});
     } else if (kind == 5 && rank >= 2) {
-      AddView(ops::diagonal, of,
-              {{"offset", Draw(3) - 1}, {"dim1", d}, {"dim2", (d + 1) % rank}});
+      AddView(ops::diagonal, of, {{"offset", Draw(3) - 1}, {"dim1", d}, {"dim2", (d + 1) % rank}});
     } else if (kind == 6 && rank < kMaxRank && dims[d] > 0) {
       AddView(ops::unfold, of,
-              {{"dimension", d},
-               {"size", 1 + Draw(dims[d])},
-               {"step", 1 + Draw(3)}});
+              {{"dimension", d}, {"size", 1 + Draw(dims[d])}, {"step", 1 + Draw(3)}});
     } else if (kind == 7) {
       const int64_t first = Draw(static_cast<int>(dims[d] + 1));
       AddView(ops::split_with_sizes, of,
@@ -220,11 +214,8 @@ class Generator {
     }
   }
 
-  Item AddSlice(const Item& of, int d, int64_t start, int64_t end,
-                int64_t step) {
-    return AddView(
-        ops::slice, of,
-        {{"dim", d}, {"start", start}, {"end", end}, {"step", step}});
+  Item AddSlice(const Item& of, int d, int64_t start, int64_t end, int64_t step) {
+    return AddView(ops::slice, of, {{"dim", d}, {"start", start}, {"end", end}, {"step", step}});
   }
 
   Dims OtherSize(const Dims& dims) {
@@ -240,8 +231,7 @@ class Generator {
         return {n, 1};
       default: {
         Dims size = dims;
-        if (size.size() < kMaxRank)
-          size.insert(size.begin() + Draw(size.size() + 1), 1);
+        if (size.size() < kMaxRank) size.insert(size.begin() + Draw(size.size() + 1), 1);
         return size;
       }
     }
@@ -337,17 +327,15 @@ class Generator {
     const int64_t count = 1 + Draw(3);
     Dims index(count);
     for (int64_t& i : index) i = Draw(static_cast<int>(n));
-    Value* indices =
-        builder_.Constant(HostTensor::FromInts(DType::kI64, {count, 1}, index));
+    Value* indices = builder_.Constant(HostTensor::FromInts(DType::kI64, {count, 1}, index));
     std::vector<SymInt> size(x.layout.dims.begin(), x.layout.dims.end());
     size[0] = count;
-    Value* updates = builder_.Op(
-        ops::expand, {builder_.Scalar(dtype_, Draw(50))}, {{"size", size}});
+    Value* updates =
+        builder_.Op(ops::expand, {builder_.Scalar(dtype_, Draw(50))}, {{"size", size}});
     const char* reduce = Draw(2) == 0 ? "none" : "add";
     const bool direct = Draw(2) == 0;
-    Value* result =
-        builder_.Op(direct ? ops::scatter_nd_ : ops::scatter_nd,
-                    {x.value, indices, updates}, {{"reduce", reduce}});
+    Value* result = builder_.Op(direct ? ops::scatter_nd_ : ops::scatter_nd,
+                                {x.value, indices, updates}, {{"reduce", reduce}});
     if (!direct) result = builder_.Op(ops::copy_, {x.value, result});
     AddWritten(x, result);
   }
@@ -388,8 +376,8 @@ class Generator {
   // A value that nothing may write.
   void AddGiven(const Dims& dims) {
     Item item;
-    item.value = graph_->AddInput(
-        Type::Tensor(dtype_, std::vector<SymInt>(dims.begin(), dims.end())));
+    item.value =
+        graph_->AddInput(Type::Tensor(dtype_, std::vector<SymInt>(dims.begin(), dims.end())));
     item.layout = {dims, ContiguousStrides(dims), 0};
     item.may_write = false;
     AddOwner(item);
@@ -406,8 +394,7 @@ class Generator {
   }
 
   void AddNode(const OpDef& op, const std::vector<Value*>& operands,
-               const std::vector<NamedAttr>& attrs,
-               std::vector<std::unique_ptr<Graph>> regions) {
+               const std::vector<NamedAttr>& attrs, std::vector<std::unique_ptr<Graph>> regions) {
     const auto results = builder_.Ops(op, operands, attrs, std::move(regions));
     WEFT_CHECK(builder_.status().ok()) << builder_.status().ToString();
     for (Value* result : results) AddFresh(result);

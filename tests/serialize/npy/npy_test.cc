@@ -10,16 +10,14 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr DType kNumPyTypes[] = {
-    DType::kBool, DType::kU8,  DType::kU16, DType::kU32, DType::kU64,
-    DType::kI8,   DType::kI16, DType::kI32, DType::kI64, DType::kF16,
-    DType::kF32,  DType::kF64};
+constexpr DType kNumPyTypes[] = {DType::kBool, DType::kU8,  DType::kU16, DType::kU32,
+                                 DType::kU64,  DType::kI8,  DType::kI16, DType::kI32,
+                                 DType::kI64,  DType::kF16, DType::kF32, DType::kF64};
 
 TEST(Npy, RoundTripsEveryDType) {
   for (DType dtype : kNumPyTypes) {
     SCOPED_TRACE(DTypeName(dtype));
-    const HostTensor t =
-        HostTensor::FromInts(dtype, {2, 3}, {0, 1, 1, 0, 1, 0});
+    const HostTensor t = HostTensor::FromInts(dtype, {2, 3}, {0, 1, 1, 0, 1, 0});
     auto bytes = FormatNpy(t);
     ASSERT_TRUE(bytes.ok()) << bytes.status().ToString();
     auto back = ParseNpy(*bytes);
@@ -44,8 +42,7 @@ TEST(Npy, DataIsAligned) {
 }
 
 TEST(Npy, ReadsColumnMajorArrays) {
-  std::string bytes =
-      *FormatNpy(HostTensor::FromInts(DType::kI32, {2, 3}, {1, 2, 3, 4, 5, 6}));
+  std::string bytes = *FormatNpy(HostTensor::FromInts(DType::kI32, {2, 3}, {1, 2, 3, 4, 5, 6}));
   bytes = absl::StrReplaceAll(bytes, {{"False,", "True, "}});
   auto t = ParseNpy(bytes);
   ASSERT_TRUE(t.ok()) << t.status().ToString();
@@ -58,20 +55,15 @@ TEST(Npy, RefusesBadBytes) {
     return std::string(ParseNpy(bytes).status().message());
   };
   EXPECT_THAT(message("PK"), HasSubstr("magic"));
-  EXPECT_THAT(message(absl::string_view(good).substr(0, 20)),
-              HasSubstr("truncated"));
+  EXPECT_THAT(message(absl::string_view(good).substr(0, 20)), HasSubstr("truncated"));
   EXPECT_THAT(message(absl::string_view(good).substr(0, good.size() - 1)),
               HasSubstr("less data than its shape says"));
-  EXPECT_THAT(message(absl::StrReplaceAll(good, {{"(4,)", "(-4,)"}})),
-              HasSubstr("bad size"));
+  EXPECT_THAT(message(absl::StrReplaceAll(good, {{"(4,)", "(-4,)"}})), HasSubstr("bad size"));
   EXPECT_THAT(
-      message(absl::StrReplaceAll(
-          good, {{"(4,), }          ", "(9999999999, 9999999999), }"}})),
+      message(absl::StrReplaceAll(good, {{"(4,), }          ", "(9999999999, 9999999999), }"}})),
       HasSubstr("less data"));
-  EXPECT_THAT(message(absl::StrReplaceAll(good, {{"<f4", ">f4"}})),
-              HasSubstr("big-endian"));
-  EXPECT_THAT(message(absl::StrReplaceAll(good, {{"<f4", "<U4"}})),
-              HasSubstr("'<U4'"));
+  EXPECT_THAT(message(absl::StrReplaceAll(good, {{"<f4", ">f4"}})), HasSubstr("big-endian"));
+  EXPECT_THAT(message(absl::StrReplaceAll(good, {{"<f4", "<U4"}})), HasSubstr("'<U4'"));
 }
 
 TEST(Npy, EveryPrefixIsAnErrorAndNoCrash) {
@@ -105,9 +97,8 @@ TEST(Npy, FilesThatCannotBeReadAreNamed) {
 }
 
 TEST(Npy, RefusesDTypesThatNumPyLacks) {
-  EXPECT_THAT(
-      std::string(FormatNpy(HostTensor(DType::kBF16, {1})).status().message()),
-      HasSubstr("bf16"));
+  EXPECT_THAT(std::string(FormatNpy(HostTensor(DType::kBF16, {1})).status().message()),
+              HasSubstr("bf16"));
 }
 
 }  // namespace

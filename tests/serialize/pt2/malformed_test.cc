@@ -177,8 +177,7 @@ TEST(MalformedTest, SizesThatOverflow) {
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
   TestProgram p = Relu();
   p.storages["data/weights/weight_0"] = {1, 2};
-  const auto error = [&](std::vector<int64_t> sizes, std::vector<int64_t> strides,
-                         int64_t offset) {
+  const auto error = [&](std::vector<int64_t> sizes, std::vector<int64_t> strides, int64_t offset) {
     p.weights = {{"p_w", "w", "parameter", sizes, strides, offset, "weight_0"}};
     return Error(p.Archive());
   };

@@ -52,19 +52,19 @@ std::vector<TargetFault> ElementFaults() {
   faults.push_back({"results are rounded to bf16", program, nullptr, Change([](Elements* e) {
                       for (float& x : *e) x = RoundedToBf16(x);
                     })});
-  faults.push_back({"results are off by 64 units in the last place", program, nullptr,
-                    Change([](Elements* e) {
-                      for (float& x : *e) x *= 1 + 64 * std::numeric_limits<float>::epsilon();
-                    })});
+  faults.push_back(
+      {"results are off by 64 units in the last place", program, nullptr, Change([](Elements* e) {
+         for (float& x : *e) x *= 1 + 64 * std::numeric_limits<float>::epsilon();
+       })});
   faults.push_back({"NaN becomes 0", program, nullptr, Change([](Elements* e) {
                       for (float& x : *e) x = std::isnan(x) ? 0 : x;
                     })});
-  faults.push_back({"infinity becomes the largest number", program, nullptr,
-                    Change([](Elements* e) {
-                      for (float& x : *e) {
-                        if (std::isinf(x)) x = std::copysign(3.4e38f, x);
-                      }
-                    })});
+  faults.push_back(
+      {"infinity becomes the largest number", program, nullptr, Change([](Elements* e) {
+         for (float& x : *e) {
+           if (std::isinf(x)) x = std::copysign(3.4e38f, x);
+         }
+       })});
   faults.push_back({"rows are shifted by one element", kConvolutionProgram, nullptr,
                     Change([](Elements* e) { std::rotate(e->begin(), e->begin() + 1, e->end()); }),
                     StepKind::kLibrary});
@@ -77,11 +77,11 @@ std::vector<TargetFault> ElementFaults() {
                     }),
                     StepKind::kLibrary});
   auto before = std::make_shared<Elements>();
-  faults.push_back({"the result of the run before", kSoftmaxProgram, nullptr,
-                    Change([before](Elements* e) {
-                      std::swap(*e, *before);
-                      if (e->size() != before->size()) *e = *before;
-                    })});
+  faults.push_back(
+      {"the result of the run before", kSoftmaxProgram, nullptr, Change([before](Elements* e) {
+         std::swap(*e, *before);
+         if (e->size() != before->size()) *e = *before;
+       })});
   return faults;
 }
 
@@ -91,10 +91,9 @@ std::vector<TargetFault> MemoryFaults() {
   std::vector<TargetFault> faults = ElementFaults();
   const char* const program = kLinearProgram;
   faults.push_back({"a byte is written behind a temporary", program, nullptr, WriteByte(true, 0)});
-  faults.push_back({"a byte is written far behind a temporary", program, nullptr,
-                    WriteByte(true, 200)});
-  faults.push_back({"a byte is written before a temporary", program, nullptr,
-                    WriteByte(false, 1)});
+  faults.push_back(
+      {"a byte is written far behind a temporary", program, nullptr, WriteByte(true, 200)});
+  faults.push_back({"a byte is written before a temporary", program, nullptr, WriteByte(false, 1)});
   faults.push_back({"a byte is written behind an output", program, nullptr, WriteByte(true, 3),
                     StepKind::kLibrary});
   faults.push_back({"a byte is written behind an input", program, nullptr,

@@ -111,9 +111,8 @@ std::function<int(Plan*)> EditInstr(ScalarOp op, std::function<void(Instr*)> cha
 
 std::function<int(Plan*)> EditNest(std::function<bool(Nest*)> change) {
   return [change = std::move(change)](Plan* plan) {
-    return FindStep(*plan, StepKind::kKernel, [&](const Step& s) {
-      return change(&plan->kernels[s.kernel].nests[0]);
-    });
+    return FindStep(*plan, StepKind::kKernel,
+                    [&](const Step& s) { return change(&plan->kernels[s.kernel].nests[0]); });
   };
 }
 
@@ -127,28 +126,26 @@ std::function<int(Plan*)> EditLibrary(std::function<void(Step*)> change) {
 
 std::vector<TargetFault> KernelFaults() {
   std::vector<TargetFault> faults;
-  faults.push_back({"operands of a subtraction are swapped", kPointwiseProgram,
-                    EditInstr(ScalarOp::kSub,
-                              [](Instr* i) { std::swap(i->operands[0], i->operands[1]); })});
+  faults.push_back(
+      {"operands of a subtraction are swapped", kPointwiseProgram,
+       EditInstr(ScalarOp::kSub, [](Instr* i) { std::swap(i->operands[0], i->operands[1]); })});
   faults.push_back({"minimum for maximum", kPointwiseProgram,
                     EditInstr(ScalarOp::kMaximum, [](Instr* i) { i->op = ScalarOp::kMinimum; })});
   faults.push_back({"a sign is lost", kPointwiseProgram,
                     EditInstr(ScalarOp::kNeg, [](Instr* i) { i->op = ScalarOp::kAbs; })});
   faults.push_back({"another function", kLinearProgram,
                     EditInstr(ScalarOp::kTanh, [](Instr* i) { i->op = ScalarOp::kSin; })});
-  faults.push_back({"a load begins one element late", kConvolutionProgram,
-                    EditInstr(ScalarOp::kLoad, [](Instr* i) {
-                      i->access.offset = i->access.offset + 1;
-                    })});
-  faults.push_back({"a stale stride", kConcatProgram,
-                    EditInstr(ScalarOp::kLoad, [](Instr* i) {
+  faults.push_back(
+      {"a load begins one element late", kConvolutionProgram,
+       EditInstr(ScalarOp::kLoad, [](Instr* i) { i->access.offset = i->access.offset + 1; })});
+  faults.push_back({"a stale stride", kConcatProgram, EditInstr(ScalarOp::kLoad, [](Instr* i) {
                       for (SymInt& s : i->access.strides) s = s == SymInt(6) ? SymInt(4) : s;
                       if (i->access.strides.size() == 1) i->access.strides[0] = 0;
                     })});
-  faults.push_back({"a guard reaches one element too far", kPadProgram,
-                    EditInstr(ScalarOp::kLoad, [](Instr* i) {
-                      for (Access::Guard& g : i->access.guards) g.bound = g.bound - 1;
-                    })});
+  faults.push_back(
+      {"a guard reaches one element too far", kPadProgram, EditInstr(ScalarOp::kLoad, [](Instr* i) {
+         for (Access::Guard& g : i->access.guards) g.bound = g.bound - 1;
+       })});
   return faults;
 }
 
@@ -158,12 +155,12 @@ std::vector<TargetFault> NestFaults() {
                       n->outer.back() = n->outer.back() - 1;
                       return true;
                     })});
-  faults.push_back({"a reduction leaves out its last element", kSoftmaxProgram,
-                    EditNest([](Nest* n) {
-                      if (n->inner.empty()) return false;
-                      n->inner.back() = n->inner.back() - 1;
-                      return true;
-                    })});
+  faults.push_back(
+      {"a reduction leaves out its last element", kSoftmaxProgram, EditNest([](Nest* n) {
+         if (n->inner.empty()) return false;
+         n->inner.back() = n->inner.back() - 1;
+         return true;
+       })});
   faults.push_back({"another reduction", kSoftmaxProgram, EditNest([](Nest* n) {
                       for (Stage& stage : n->stages) {
                         for (Reduction& r : stage.reductions) {
@@ -175,23 +172,23 @@ std::vector<TargetFault> NestFaults() {
                       }
                       return false;
                     })});
-  faults.push_back({"the last position in place of the first", kIntegerProgram,
-                    EditNest([](Nest* n) {
-                      for (Stage& stage : n->stages) {
-                        for (Reduction& r : stage.reductions) {
-                          if (r.op != ReduceOp::kArgMax) continue;
-                          r.op = ReduceOp::kArgMin;
-                          return true;
-                        }
-                      }
-                      return false;
-                    })});
-  faults.push_back({"results are stored one element late", kConvolutionProgram,
-                    EditNest([](Nest* n) {
-                      Access& access = n->stages.back().stores[0].access;
-                      access.offset = access.offset + 1;
-                      return true;
-                    })});
+  faults.push_back(
+      {"the last position in place of the first", kIntegerProgram, EditNest([](Nest* n) {
+         for (Stage& stage : n->stages) {
+           for (Reduction& r : stage.reductions) {
+             if (r.op != ReduceOp::kArgMax) continue;
+             r.op = ReduceOp::kArgMin;
+             return true;
+           }
+         }
+         return false;
+       })});
+  faults.push_back(
+      {"results are stored one element late", kConvolutionProgram, EditNest([](Nest* n) {
+         Access& access = n->stages.back().stores[0].access;
+         access.offset = access.offset + 1;
+         return true;
+       })});
   return faults;
 }
 
@@ -199,26 +196,25 @@ std::vector<TargetFault> StepFaults() {
   std::vector<TargetFault> faults;
   faults.push_back({"the last op of an epilogue is dropped", kLinearProgram,
                     EditLibrary([](Step* s) { s->epilogue.pop_back(); })});
-  faults.push_back({"another op in an epilogue", kLinearProgram, EditLibrary([](Step* s) {
-                      s->epilogue[0].op = &ops::sub;
-                    })});
-  faults.push_back({"the operand of an epilogue begins one row late", kLinearProgram,
-                    EditLibrary([](Step* s) {
-                      View& v = s->args[s->epilogue[0].arg];
-                      v.strides = {SymInt(0), v.strides[1]};
-                    })});
+  faults.push_back({"another op in an epilogue", kLinearProgram,
+                    EditLibrary([](Step* s) { s->epilogue[0].op = &ops::sub; })});
+  faults.push_back(
+      {"the operand of an epilogue begins one row late", kLinearProgram, EditLibrary([](Step* s) {
+         View& v = s->args[s->epilogue[0].arg];
+         v.strides = {SymInt(0), v.strides[1]};
+       })});
   faults.push_back({"a weight is read transposed", kLinearProgram, EditLibrary([](Step* s) {
                       std::swap(s->args[1].strides[0], s->args[1].strides[1]);
                     })});
-  faults.push_back({"a piece of a concatenation lies one element off", kConcatProgram,
-                    [](Plan* plan) {
-                      const int step = FindStep(*plan, StepKind::kCopy);
-                      if (step >= 0) {
-                        View& to = plan->steps[step].results[0];
-                        to.offset = to.offset + 1;
-                      }
-                      return step;
-                    }});
+  faults.push_back(
+      {"a piece of a concatenation lies one element off", kConcatProgram, [](Plan* plan) {
+         const int step = FindStep(*plan, StepKind::kCopy);
+         if (step >= 0) {
+           View& to = plan->steps[step].results[0];
+           to.offset = to.offset + 1;
+         }
+         return step;
+       }});
   faults.push_back({"a buffer is too small", kPointwiseProgram, [](Plan* plan) {
                       for (size_t i = 0; i < plan->steps.size(); ++i) {
                         Buffer& b = plan->buffers[plan->steps[i].results[0].buffer];

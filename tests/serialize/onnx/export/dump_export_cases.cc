@@ -22,11 +22,9 @@
 namespace weft {
 namespace {
 
-bool WriteTensors(const std::string& prefix,
-                  const std::vector<HostTensor>& tensors) {
+bool WriteTensors(const std::string& prefix, const std::vector<HostTensor>& tensors) {
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const absl::Status status =
-        WriteNpy(absl::StrCat(prefix, i, ".npy"), tensors[i]);
+    const absl::Status status = WriteNpy(absl::StrCat(prefix, i, ".npy"), tensors[i]);
     if (!status.ok()) return false;
   }
   return true;
@@ -36,13 +34,11 @@ bool Write(const std::string& folder, const ExportCase& c, int opset) {
   OnnxExportOptions options;
   options.opset = opset;
   std::filesystem::create_directories(folder);
-  const absl::Status status =
-      ExportOnnxFile(*c.module, folder + "/model.onnx", options);
+  const absl::Status status = ExportOnnxFile(*c.module, folder + "/model.onnx", options);
   if (!status.ok()) {
     std::printf("%s: %s\n", c.name.c_str(), status.ToString().c_str());
   }
-  const bool written = status.ok() &&
-                       WriteTensors(folder + "/input_", c.inputs) &&
+  const bool written = status.ok() && WriteTensors(folder + "/input_", c.inputs) &&
                        WriteTensors(folder + "/output_", c.outputs);
   if (!written) {
     std::filesystem::remove_all(folder);
@@ -54,8 +50,7 @@ bool Write(const std::string& folder, const ExportCase& c, int opset) {
 
 absl::StatusOr<std::vector<ExportCase>> AllCases(const OpDef& op) {
   WEFT_ASSIGN_OR_RETURN(std::vector<ExportCase> cases, SampleCases(op));
-  WEFT_ASSIGN_OR_RETURN(std::vector<ExportCase> symbolic,
-                        SymbolicSampleCases(op));
+  WEFT_ASSIGN_OR_RETURN(std::vector<ExportCase> symbolic, SymbolicSampleCases(op));
   for (ExportCase& c : symbolic) cases.push_back(std::move(c));
   return cases;
 }
@@ -64,8 +59,7 @@ int Main(const std::string& folder, int opset) {
   int written = 0;
   int left_out = 0;
   for (const OpDef* op : ops::Registry().All()) {
-    if (!op->schema().regions.empty() || op == &ops::constant ||
-        op == &ops::return_) {
+    if (!op->schema().regions.empty() || op == &ops::constant || op == &ops::return_) {
       continue;
     }
     auto cases = AllCases(*op);
@@ -74,9 +68,8 @@ int Main(const std::string& folder, int opset) {
       return 1;
     }
     for (size_t i = 0; i < cases->size(); ++i) {
-      const bool done = Write(
-          absl::StrCat(folder, "/", std::string(op->name()), ".", i), (*cases)[i],
-          opset);
+      const bool done =
+          Write(absl::StrCat(folder, "/", std::string(op->name()), ".", i), (*cases)[i], opset);
       ++(done ? written : left_out);
     }
   }

@@ -15,10 +15,8 @@ namespace {
 
 constexpr uint64_t kSeed = 7;
 
-
 // One node; nothing when it cannot be made of operands of these types.
-std::unique_ptr<Module> OneNode(const Sample& sample,
-                                const std::vector<Type>& types) {
+std::unique_ptr<Module> OneNode(const Sample& sample, const std::vector<Type>& types) {
   auto module = std::make_unique<Module>(ops::Registry());
   Graph* graph = module->AddFunction("main");
   std::vector<Value*> operands;
@@ -81,16 +79,12 @@ absl::StatusOr<std::vector<ExportCase>> Cases(const OpDef& op, bool symbolic) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<ExportCase>> SampleCases(const OpDef& op) {
-  return Cases(op, false);
-}
-absl::StatusOr<std::vector<ExportCase>> SymbolicSampleCases(
-    const OpDef& op) {
+absl::StatusOr<std::vector<ExportCase>> SampleCases(const OpDef& op) { return Cases(op, false); }
+absl::StatusOr<std::vector<ExportCase>> SymbolicSampleCases(const OpDef& op) {
   return Cases(op, true);
 }
 
-absl::StatusOr<ExportCase> TextCase(const std::string& name,
-                                    const std::string& text) {
+absl::StatusOr<ExportCase> TextCase(const std::string& name, const std::string& text) {
   ExportCase c;
   c.name = name;
   WEFT_ASSIGN_OR_RETURN(c.module, ParseModule(text, ops::Registry()));
@@ -98,12 +92,11 @@ absl::StatusOr<ExportCase> TextCase(const std::string& name,
   std::map<std::string, int64_t> sizes;
   Sample sample;
   for (const Value* input : graph.inputs()) {
-    const Type type = input->type().Substitute(
-        [&](SymInt symbol) -> std::optional<SymInt> {
-          const auto at = sizes.emplace(std::string(symbol.name()),
-                                        3 + static_cast<int64_t>(sizes.size()));
-          return SymInt(at.first->second);
-        });
+    const Type type = input->type().Substitute([&](SymInt symbol) -> std::optional<SymInt> {
+      const auto at =
+          sizes.emplace(std::string(symbol.name()), 3 + static_cast<int64_t>(sizes.size()));
+      return SymInt(at.first->second);
+    });
     SampleOperand operand;
     operand.type = type;
     if (type.is_tensor() && IsInt(type.dtype())) {

@@ -24,12 +24,10 @@ struct ExportCase {
 // The valid samples of `op`, with its operands as inputs.
 absl::StatusOr<std::vector<ExportCase>> SampleCases(const OpDef& op);
 // The same with symbols for all sizes above 1, where the op takes them so.
-absl::StatusOr<std::vector<ExportCase>> SymbolicSampleCases(
-    const OpDef& op);
+absl::StatusOr<std::vector<ExportCase>> SymbolicSampleCases(const OpDef& op);
 // A module in the text form; the inputs' symbols have the sizes 3, 4, ... in
 // order of appearance.
-absl::StatusOr<ExportCase> TextCase(const std::string& name,
-                                    const std::string& text);
+absl::StatusOr<ExportCase> TextCase(const std::string& name, const std::string& text);
 
 }  // namespace weft
 

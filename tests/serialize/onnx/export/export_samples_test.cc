@@ -47,9 +47,7 @@ void ExpectSameWhenReadBack(const ExportCase& c, const std::string& bytes) {
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   ASSERT_EQ(outputs->size(), c.outputs.size());
   for (size_t i = 0; i < outputs->size(); ++i) {
-    EXPECT_EQ(Difference((*outputs)[i], c.outputs[i],
-                         RoundTripTolerance(c.outputs[i].dtype())),
-              "")
+    EXPECT_EQ(Difference((*outputs)[i], c.outputs[i], RoundTripTolerance(c.outputs[i].dtype())), "")
         << "output " << i;
   }
 }
@@ -60,8 +58,7 @@ bool IsMistaken(const std::string& complaint) {
   return absl::StartsWith(complaint, "[ShapeInferenceError] (op_type:STFT");
 }
 
-void CheckCases(const OpDef& op,
-                absl::StatusOr<std::vector<ExportCase>> cases) {
+void CheckCases(const OpDef& op, absl::StatusOr<std::vector<ExportCase>> cases) {
   ASSERT_TRUE(cases.ok()) << cases.status();
   for (const ExportCase& c : *cases) {
     SCOPED_TRACE(c.name);
@@ -77,13 +74,9 @@ void CheckCases(const OpDef& op,
   }
 }
 
-TEST_P(ExportSamplesTest, Static) {
-  CheckCases(*GetParam(), SampleCases(*GetParam()));
-}
+TEST_P(ExportSamplesTest, Static) { CheckCases(*GetParam(), SampleCases(*GetParam())); }
 
-TEST_P(ExportSamplesTest, Symbolic) {
-  CheckCases(*GetParam(), SymbolicSampleCases(*GetParam()));
-}
+TEST_P(ExportSamplesTest, Symbolic) { CheckCases(*GetParam(), SymbolicSampleCases(*GetParam())); }
 
 std::vector<const OpDef*> OpsWithSamples() {
   std::vector<const OpDef*> with_samples;
@@ -93,13 +86,12 @@ std::vector<const OpDef*> OpsWithSamples() {
   return with_samples;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Ops, ExportSamplesTest, testing::ValuesIn(OpsWithSamples()),
-    [](const testing::TestParamInfo<const OpDef*>& info) {
-      std::string name(info.param->name());
-      for (char& ch : name) ch = ch == '.' ? '_' : ch;
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Ops, ExportSamplesTest, testing::ValuesIn(OpsWithSamples()),
+                         [](const testing::TestParamInfo<const OpDef*>& info) {
+                           std::string name(info.param->name());
+                           for (char& ch : name) ch = ch == '.' ? '_' : ch;
+                           return name;
+                         });
 
 // Every op has operators, a decomposition, or a reason for neither.
 TEST(OnnxExportCoverageTest, IsComplete) {

@@ -14,9 +14,8 @@ namespace {
 std::string Nodes(const onnx::ModelProto& model) {
   std::string text;
   for (const auto& node : model.graph().node()) {
-    absl::StrAppend(&text, "\n  ", absl::StrJoin(node.output(), ", "), " = ",
-                    node.op_type(), "(", absl::StrJoin(node.input(), ", "),
-                    ")");
+    absl::StrAppend(&text, "\n  ", absl::StrJoin(node.output(), ", "), " = ", node.op_type(), "(",
+                    absl::StrJoin(node.input(), ", "), ")");
   }
   return text;
 }
@@ -31,8 +30,7 @@ std::string OnnxComplaint(const std::string& bytes) {
     onnx::ModelProto inferred = model;
     const onnx::ShapeInferenceOptions options(
         /*check_type_val=*/true, /*strict_mode_val=*/1, /*data_prop_val=*/true);
-    onnx::shape_inference::InferShapes(
-        inferred, onnx::OpSchemaRegistry::Instance(), options);
+    onnx::shape_inference::InferShapes(inferred, onnx::OpSchemaRegistry::Instance(), options);
   } catch (const std::exception& error) {
     return absl::StrCat(error.what(), Nodes(model));
   }

@@ -18,22 +18,19 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-HostTensor Zeros(std::vector<int64_t> dims) {
-  return HostTensor(DType::kF32, dims);
-}
+HostTensor Zeros(std::vector<int64_t> dims) { return HostTensor(DType::kF32, dims); }
 
 TEST(AttentionTest, CausalQueriesSeeThePast) {
-  const auto outputs = RunOnnx(R"(
+  const auto outputs =
+      RunOnnx(R"(
 g (float[1, 1, 2, 1] Q, float[1, 1, 2, 1] K, float[1, 1, 2, 1] V,
    float[1, 1, 2, 1] PK, float[1, 1, 2, 1] PV)
     => (float[1, 1, 2, 1] Y, float[1, 1, 4, 1] NK, float[1, 1, 4, 1] NV) {
   Y, NK, NV = Attention <is_causal = 1> (Q, K, V, , PK, PV)
 })",
-                                23,
-                                {Zeros({1, 1, 2, 1}), F32({1, 1, 2, 1}, {7, 9}),
-                                 F32({1, 1, 2, 1}, {4, 8}),
-                                 F32({1, 1, 2, 1}, {3, 5}),
-                                 F32({1, 1, 2, 1}, {1, 2})});
+              23,
+              {Zeros({1, 1, 2, 1}), F32({1, 1, 2, 1}, {7, 9}), F32({1, 1, 2, 1}, {4, 8}),
+               F32({1, 1, 2, 1}, {3, 5}), F32({1, 1, 2, 1}, {1, 2})});
   ASSERT_EQ(outputs.size(), 3);
   EXPECT_THAT(outputs[0].ReadDoubles(), Near({7.0 / 3, 15.0 / 4}));
   EXPECT_THAT(outputs[1].ReadDoubles(), ElementsAre(3, 5, 7, 9));
@@ -48,8 +45,8 @@ g (float[1, 2, 2] Q, float[1, 2, 1] K, float[1, 2, 2] V) => (float[1, 2, 4] Y) {
 })";
   // Head 0 of token 0 puts all on key 1, everything else is even.
   EXPECT_THAT(RunOnnxValues(model, 23,
-                  {F32({1, 2, 2}, {100, 0, 0, 0}), F32({1, 2, 1}, {0, 1}),
-                   F32({1, 2, 2}, {1, 2, 4, 8})}),
+                            {F32({1, 2, 2}, {100, 0, 0, 0}), F32({1, 2, 1}, {0, 1}),
+                             F32({1, 2, 2}, {1, 2, 4, 8})}),
               Near({4, 8, 2.5, 5, 2.5, 5, 2.5, 5}));
 }
 
@@ -62,9 +59,8 @@ g (float[1, 1, 1, 1] Q, float[1, 1, 3, 1] K, float[1, 1, 3, 1] V, float[1, 3] M)
 })";
   const double infinity = std::numeric_limits<double>::infinity();
   EXPECT_THAT(RunOnnxValues(model, 23,
-                  {F32({1, 1, 1, 1}, {1}), F32({1, 1, 3, 1}, {1, 0, 5}),
-                   F32({1, 1, 3, 1}, {1, 0, 9}),
-                   F32({1, 3}, {0, 0, -infinity})}),
+                            {F32({1, 1, 1, 1}, {1}), F32({1, 1, 3, 1}, {1, 0, 5}),
+                             F32({1, 1, 3, 1}, {1, 0, 9}), F32({1, 3}, {0, 0, -infinity})}),
               Near({1 / (1 + std::exp(-std::tanh(1.0)))}));
 }
 
@@ -77,10 +73,9 @@ g (float[2, 1, 1, 1] Q, float[2, 1, 4, 1] K, float[2, 1, 4, 1] V,
 })";
   EXPECT_THAT(
       RunOnnxValues(model, 24,
-          {Zeros({2, 1, 1, 1}), Zeros({2, 1, 4, 1}),
-           F32({2, 1, 4, 1}, {1, 2, 4, 8, 16, 32, 64, 128}),
-           HostTensor::FromInts(DType::kBool, {1, 3}, {1, 1, 0}),
-           I64({2}, {1, 3})}),
+                    {Zeros({2, 1, 1, 1}), Zeros({2, 1, 4, 1}),
+                     F32({2, 1, 4, 1}, {1, 2, 4, 8, 16, 32, 64, 128}),
+                     HostTensor::FromInts(DType::kBool, {1, 3}, {1, 1, 0}), I64({2}, {1, 3})}),
       Near({1, 24}));
 }
 
@@ -95,15 +90,13 @@ g (float[2, 1, 2, 1] Q, float[2, 1, 4, 1] K, float[2, 1, 4, 1] V, int64[2] L)
 })";
   const auto outputs =
       RunOnnx(model, 24,
-               {Zeros({2, 1, 2, 1}), Zeros({2, 1, 4, 1}),
-                F32({2, 1, 4, 1}, {1, 2, 4, 8, 16, 32, 64, 128}),
-                I64({2}, {3, 1})});
+              {Zeros({2, 1, 2, 1}), Zeros({2, 1, 4, 1}),
+               F32({2, 1, 4, 1}, {1, 2, 4, 8, 16, 32, 64, 128}), I64({2}, {3, 1})});
   ASSERT_EQ(outputs.size(), 2);
   EXPECT_THAT(outputs[0].ReadDoubles(), Near({1.5, 7.0 / 3, 0, 16}));
   const double third = 1.0 / 3;
-  EXPECT_THAT(outputs[1].ReadDoubles(),
-              Near({0.5, 0.5, 0, 0, third, third, third, 0,  //
-                    0, 0, 0, 0, 1, 0, 0, 0}));
+  EXPECT_THAT(outputs[1].ReadDoubles(), Near({0.5, 0.5, 0, 0, third, third, third, 0,  //
+                                              0, 0, 0, 0, 1, 0, 0, 0}));
 }
 
 TEST(AttentionTest, WindowsEndSight) {
@@ -115,8 +108,7 @@ g (float[1, 1, 3, 1] Q, float[1, 1, 3, 1] K, float[1, 1, 3, 1] V)
   const auto run = [&](const std::string& right) {
     const std::string text = Fill(model, right);
     return RunOnnxValues(text, 25,
-               {Zeros({1, 1, 3, 1}), Zeros({1, 1, 3, 1}),
-                F32({1, 1, 3, 1}, {1, 2, 4})});
+                         {Zeros({1, 1, 3, 1}), Zeros({1, 1, 3, 1}), F32({1, 1, 3, 1}, {1, 2, 4})});
   };
   EXPECT_THAT(run("0"), Near({1, 1.5, 3}));
   EXPECT_THAT(run("1"), Near({1.5, 7.0 / 3, 3}));
@@ -131,12 +123,10 @@ g (float[1, 1, 1, 1] Q, float[1, 1, 2, 1] K, float[1, 1, 2, 1] V, float[1, 2] M)
 })";
   const auto run = [&](const std::string& mode) {
     const std::string text = Fill(model, mode);
-    const auto outputs =
-        RunOnnx(text, 23,
-                 {F32({1, 1, 1, 1}, {1}), F32({1, 1, 2, 1}, {2, 0}),
-                  F32({1, 1, 2, 1}, {1, 2}), F32({1, 2}, {1, 3})});
-    return outputs.size() == 2 ? outputs[1].ReadDoubles()
-                               : std::vector<double>();
+    const auto outputs = RunOnnx(text, 23,
+                                 {F32({1, 1, 1, 1}, {1}), F32({1, 1, 2, 1}, {2, 0}),
+                                  F32({1, 1, 2, 1}, {1, 2}), F32({1, 2}, {1, 3})});
+    return outputs.size() == 2 ? outputs[1].ReadDoubles() : std::vector<double>();
   };
   const double capped = 8 * std::tanh(1.0);
   const double p = 1 / (1 + std::exp(3 - (capped + 1)));
@@ -195,10 +185,8 @@ g (float[1, 2, 2] Q, float[1, 2, 1] K, float[1, 2, 1] V, float[1, 2, 1] G,
             rule + R"("> (Q, K, V, , )" + gates + R"()
 })",
         27,
-        {F32({1, 2, 2}, {1, -1, 1, 2}), F32({1, 2, 1}, {1, 2}),
-         F32({1, 2, 1}, {3, 5}),
-         F32({1, 2, 1}, {std::log(0.5), std::log(0.5)}),
-         F32({1, 2, 1}, {0.5, 0.5})});
+        {F32({1, 2, 2}, {1, -1, 1, 2}), F32({1, 2, 1}, {1, 2}), F32({1, 2, 1}, {3, 5}),
+         F32({1, 2, 1}, {std::log(0.5), std::log(0.5)}), F32({1, 2, 1}, {0.5, 0.5})});
     std::vector<double> values;
     for (const HostTensor& t : outputs) {
       for (double v : t.ReadDoubles()) values.push_back(v);
@@ -222,8 +210,7 @@ g (float[1, 1, 1] Q, float[1, 1, 1] K, float[1, 1, 2] V, float[1, 1, 1, 2] P)
                           update_rule = "linear"> (Q, K, V, P)
 })",
                                27,
-                               {F32({1, 1, 1}, {2}), F32({1, 1, 1}, {1}),
-                                F32({1, 1, 2}, {3, 4}),
+                               {F32({1, 1, 1}, {2}), F32({1, 1, 1}, {1}), F32({1, 1, 2}, {3, 4}),
                                 F32({1, 1, 1, 2}, {10, 20})});
   ASSERT_EQ(outputs.size(), 2);
   EXPECT_THAT(outputs[0].ReadDoubles(), Near({26, 48}));
@@ -231,14 +218,13 @@ g (float[1, 1, 1] Q, float[1, 1, 1] K, float[1, 1, 2] V, float[1, 1, 1, 2] P)
 }
 
 TEST(CausalConvTest, SeesThePastAndKeepsTheEnd) {
-  const auto outputs = RunOnnx(R"(
+  const auto outputs =
+      RunOnnx(R"(
 g (float[1, 1, 3] X, float[1, 1, 2] W, float[1, 1, 1] P)
     => (float[1, 1, 3] Y, float[1, 1, 1] S) {
   Y, S = CausalConvWithState (X, W, , P)
 })",
-                               27,
-                               {F32({1, 1, 3}, {1, 2, 3}),
-                                F32({1, 1, 2}, {10, 1}), F32({1, 1, 1}, {5})});
+              27, {F32({1, 1, 3}, {1, 2, 3}), F32({1, 1, 2}, {10, 1}), F32({1, 1, 1}, {5})});
   ASSERT_EQ(outputs.size(), 2);
   EXPECT_THAT(outputs[0].ReadDoubles(), ElementsAre(51, 12, 23));
   EXPECT_THAT(outputs[1].ReadDoubles(), ElementsAre(3));
@@ -254,9 +240,8 @@ g (float[1, 2, 6] X, float[2, 1] C, float[2, 1] S, int64[1, 2] P)
   Y = RotaryEmbedding <num_heads = 2, rotary_embedding_dim = 2> (X, C, S, P)
 })";
   EXPECT_THAT(RunOnnxValues(model, 23,
-                  {F32({1, 2, 6}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}),
-                   F32({2, 1}, {1, 0}), F32({2, 1}, {0, 1}),
-                   I64({1, 2}, {1, 0})}),
+                            {F32({1, 2, 6}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}),
+                             F32({2, 1}, {1, 0}), F32({2, 1}, {0, 1}), I64({1, 2}, {1, 0})}),
               ElementsAre(-2, 1, 3, -5, 4, 6, 7, 8, 9, 10, 11, 12));
 }
 
@@ -268,9 +253,9 @@ g (float[1, 1, 1, 4] X, float[1, 1, 2] C, float[1, 1, 2] S)
 })";
   const auto run = [&](const std::string& interleaved) {
     const std::string text = Fill(model, interleaved);
-    return RunOnnxValues(text, 23,
-               {F32({1, 1, 1, 4}, {1, 2, 3, 4}), F32({1, 1, 2}, {0, 1}),
-                F32({1, 1, 2}, {1, 0})});
+    return RunOnnxValues(
+        text, 23,
+        {F32({1, 1, 1, 4}, {1, 2, 3, 4}), F32({1, 1, 2}, {0, 1}), F32({1, 1, 2}, {1, 0})});
   };
   EXPECT_THAT(run("0"), ElementsAre(-3, 2, 1, 4));
   EXPECT_THAT(run("1"), ElementsAre(-2, 1, 3, 4));
@@ -295,10 +280,10 @@ g (double[1, 1, 1, 1] Q, double[1, 1, 2, 1] K, double[1, 1, 2, 1] V)
   const auto f64 = [](std::vector<int64_t> dims, std::vector<double> values) {
     return HostTensor::FromDoubles(DType::kF64, dims, values);
   };
-  EXPECT_THAT(RunOnnxValues(model, 26,
-                            {f64({1, 1, 1, 1}, {0}), f64({1, 1, 2, 1}, {7, 9}),
-                             f64({1, 1, 2, 1}, {4, 8})}),
-              Near({10}));
+  EXPECT_THAT(
+      RunOnnxValues(model, 26,
+                    {f64({1, 1, 1, 1}, {0}), f64({1, 1, 2, 1}, {7, 9}), f64({1, 1, 2, 1}, {4, 8})}),
+      Near({10}));
 }
 
 TEST(AttentionTest, FlexAttentionSharesHeadsAndBecomesTheFusedOp) {

@@ -14,11 +14,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::vector<HostTensor> RunModel(const std::string& text,
-                            const std::vector<HostTensor>& inputs,
-                            int opset = 17) {
-  auto module =
-      ImportOnnxBytes(ParseOnnxText(text, opset).SerializeAsString(), "");
+std::vector<HostTensor> RunModel(const std::string& text, const std::vector<HostTensor>& inputs,
+                                 int opset = 17) {
+  auto module = ImportOnnxBytes(ParseOnnxText(text, opset).SerializeAsString(), "");
   EXPECT_TRUE(module.ok()) << module.status();
   if (!module.ok()) return {};
   auto outputs = reference::Run(*(*module)->main(), inputs);
@@ -107,7 +105,8 @@ g (int64 M, float[N] X) => (float[K] Y, float[M] sums) {
 })";
 
 TEST(ControlTest, LoopCarriesVaryingSizes) {
-  EXPECT_EQ(ImportToText(kGrow), R"(func @main(%M: i64[], %X: f32[N]) -> (%Y: f32[u1], %sums: f32[u2])
+  EXPECT_EQ(ImportToText(kGrow),
+            R"(func @main(%M: i64[], %X: f32[N]) -> (%Y: f32[u1], %sums: f32[u2])
     where unbacked u0, unbacked u1, unbacked u2 {
   %0 = constant(dense<true>) : bool[]
   %1, %2 = loop(%M, %0, %X, num_carried=1) : f32[u1], f32[u2] {
@@ -121,7 +120,7 @@ TEST(ControlTest, LoopCarriesVaryingSizes) {
 }
 )");
   auto outputs = RunModel(kGrow, {HostTensor::ScalarInt(DType::kI64, 3),
-                             HostTensor::FromDoubles(DType::kF32, {1}, {2})});
+                                  HostTensor::FromDoubles(DType::kF32, {1}, {2})});
   ASSERT_EQ(outputs.size(), 2u);
   EXPECT_THAT(outputs[0].dims(), ElementsAre(8));
   EXPECT_THAT(outputs[1].ReadDoubles(), ElementsAre(2, 4, 8));
@@ -140,7 +139,7 @@ g (bool c, float[2] X) => (float[2] Z) {
     else_branch = e () => (float[2] b) { b = Identity(X) }>
 })";
   auto outputs = RunModel(text, {HostTensor::ScalarInt(DType::kBool, 1),
-                            HostTensor::FromDoubles(DType::kF32, {2}, {1, 2})});
+                                 HostTensor::FromDoubles(DType::kF32, {2}, {1, 2})});
   ASSERT_EQ(outputs.size(), 1u);
   EXPECT_THAT(outputs[0].ReadDoubles(), ElementsAre(-1, -2));
 }
@@ -155,9 +154,9 @@ g (float[2] S, float[2, 3] X) => (float[2] F, float[2, 3] Y) {
       y = Identity(t)
     }> (S, X)
 })";
-  auto outputs = RunModel(text, {HostTensor::FromDoubles(DType::kF32, {2}, {0, 100}),
-                            HostTensor::FromDoubles(DType::kF32, {2, 3},
-                                                    {1, 2, 3, 10, 20, 30})});
+  auto outputs =
+      RunModel(text, {HostTensor::FromDoubles(DType::kF32, {2}, {0, 100}),
+                      HostTensor::FromDoubles(DType::kF32, {2, 3}, {1, 2, 3, 10, 20, 30})});
   ASSERT_EQ(outputs.size(), 2u);
   EXPECT_THAT(outputs[0].ReadDoubles(), ElementsAre(6, 160));
   EXPECT_THAT(outputs[1].ReadDoubles(), ElementsAre(3, 5, 6, 130, 150, 160));
@@ -249,7 +248,8 @@ g (float[N, 3] X) => (float[3] Y) {
       first = Unsqueeze(i, axis)
       last = Add(first, one)
       slice = Slice(X, first, last, axis)
-      row = )" + squeeze + R"((slice)
+      row = )" +
+         squeeze + R"((slice)
       next = Add(sum, row)
     }>
 })";
@@ -268,14 +268,13 @@ TEST(ControlTest, SliceOfAtMostOneElementIsSqueezed) {
   std::string text = RowByRow("Squeeze");
   text.replace(text.find("g (float[N, 3] X)"), 17, "g (float[N, 3] X, int64 Trips)");
   text.replace(text.find("Loop (M,"), 8, "Loop (Trips,");
-  const auto outputs =
-      RunModel(text, {Counting({4, 3}), HostTensor::ScalarInt(DType::kI64, 2)});
+  const auto outputs = RunModel(text, {Counting({4, 3}), HostTensor::ScalarInt(DType::kI64, 2)});
   ASSERT_EQ(outputs.size(), 1u);
   EXPECT_THAT(outputs[0].ReadDoubles(), ElementsAre(3, 5, 7));
   const auto module = ImportOnnxBytes(ParseOnnxText(text, 17).SerializeAsString(), "");
   ASSERT_TRUE(module.ok()) << module.status();
-  const auto beyond = reference::Run(
-      *(*module)->main(), {Counting({4, 3}), HostTensor::ScalarInt(DType::kI64, 5)});
+  const auto beyond =
+      reference::Run(*(*module)->main(), {Counting({4, 3}), HostTensor::ScalarInt(DType::kI64, 5)});
   EXPECT_FALSE(beyond.ok());
 }
 
@@ -285,7 +284,8 @@ std::string RankChanges(const std::string& trips) {
 g (float[3] X, int64 Trips) => (float[1, 3] Y, float[3] Sums) {
   three = Constant <value = int64 {3}> ()
   t = Constant <value = bool {1}> ()
-  Y, Sums = Loop ()" + trips + R"(, t, X) <
+  Y, Sums = Loop ()" +
+         trips + R"(, t, X) <
     body = b (int64 i, bool c, float[K] x) => (bool d, float[1, 3] y, float s) {
       d = Identity(c)
       flat = Constant <value = int64[2] {1, -1}> ()
@@ -331,7 +331,8 @@ g (float[3] X) => (float[1, 1, 3] Y, int64[2] Kept) {
 
 // A scalar that an iteration makes a vector of one element stays a scalar.
 TEST(ControlTest, CarriedScalarMayBecomeAVectorOfOne) {
-  const auto outputs = RunModel(R"(
+  const auto outputs = RunModel(
+      R"(
 g (float X, int64 M) => (float Y) {
   t = Constant <value = bool {1}> ()
   Y = Loop (M, t, X) <
@@ -341,8 +342,7 @@ g (float X, int64 M) => (float Y) {
       y = Add(x, one)
     }>
 })",
-                                {HostTensor::FromDoubles(DType::kF32, {}, {5}),
-                                 HostTensor::ScalarInt(DType::kI64, 3)});
+      {HostTensor::FromDoubles(DType::kF32, {}, {5}), HostTensor::ScalarInt(DType::kI64, 3)});
   ASSERT_EQ(outputs.size(), 1u);
   EXPECT_THAT(outputs[0].ReadDoubles(), ElementsAre(8));
 }

@@ -37,8 +37,7 @@ TEST(CoverageTest, VersionsExist) {
         if (version == 1 && absl::EndsWith(op.op_type, "LayerNormalization")) {
           continue;  // Written before the specification had it.
         }
-        const auto* schema =
-            ::onnx::OpSchemaRegistry::Schema(op.op_type, version, op.domain);
+        const auto* schema = ::onnx::OpSchemaRegistry::Schema(op.op_type, version, op.domain);
         ASSERT_NE(schema, nullptr) << op.op_type << " " << version;
         EXPECT_EQ(schema->SinceVersion(), version) << op.op_type;
       }

@@ -32,13 +32,13 @@ TEST(ImageRunTest, UpsampleTakesScalesFromAttributes) {
 g (float[1, 1, 1, 2] X) => (float[1, 1, 2, 4] Y) {
   Y = Upsample <height_scale = 2.0, width_scale = 2.0> (X)
 })",
-                  6, {F32({1, 1, 1, 2}, {1, 2})}),
+                            6, {F32({1, 1, 1, 2}, {1, 2})}),
               ElementsAre(1, 1, 2, 2, 1, 1, 2, 2));
   EXPECT_THAT(RunOnnxValues(R"(
 g (float[1, 1, 1, 2] X) => (float[1, 1, 1, 4] Y) {
   Y = Upsample <mode = "linear", scales = [1.0, 1.0, 1.0, 2.0]> (X)
 })",
-                  7, {F32({1, 1, 1, 2}, {1, 2})}),
+                            7, {F32({1, 1, 1, 2}, {1, 2})}),
               Near({1, 1.5, 2, 2}));
 }
 
@@ -53,8 +53,7 @@ g (float[2, 4] X) => (float[A, B] Y) {
     const std::string text = Fill(model, policy);
     const auto outputs = RunOnnx(text, 18, {Counting({2, 4})});
     if (outputs.size() != 1) return std::vector<int64_t>();
-    return std::vector<int64_t>(outputs[0].dims().begin(),
-                                outputs[0].dims().end());
+    return std::vector<int64_t>(outputs[0].dims().begin(), outputs[0].dims().end());
   };
   EXPECT_THAT(run("not_larger"), ElementsAre(3, 6));
   EXPECT_THAT(run("not_smaller"), ElementsAre(6, 12));
@@ -68,15 +67,13 @@ g (float[N] X) => (float[M] Y) {
               nearest_mode = "floor"> (X, , S)
 })";
   // floor(10 * 0.7) is 7, although 0.7 as f32 is a little less.
-  EXPECT_THAT(RunOnnxValues(scaled, 13, {Counting({10})}),
-              ElementsAre(0, 1, 2, 4, 5, 7, 8));
+  EXPECT_THAT(RunOnnxValues(scaled, 13, {Counting({10})}), ElementsAre(0, 1, 2, 4, 5, 7, 8));
   const std::string sized = R"(
 g (float[N] X, int64[1] S) => (float[M] Y) {
   Y = Resize <coordinate_transformation_mode = "asymmetric",
               nearest_mode = "floor"> (X, , , S)
 })";
-  EXPECT_THAT(RunOnnxValues(sized, 13, {Counting({2}), I64({1}, {4})}),
-              ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(RunOnnxValues(sized, 13, {Counting({2}), I64({1}, {4})}), ElementsAre(0, 0, 1, 1));
 }
 
 TEST(ImageRunTest, ResizeOfSomeAxesCropsByTheirRoi) {
@@ -87,7 +84,7 @@ g (float[1, 5] X) => (float[1, 3] Y) {
   Y = Resize <mode = "linear", axes = [-1],
               coordinate_transformation_mode = "tf_crop_and_resize"> (X, R, , S)
 })",
-                  18, {F32({1, 5}, {0, 10, 20, 30, 40})}),
+                            18, {F32({1, 5}, {0, 10, 20, 30, 40})}),
               Near({10, 20, 30}));
 }
 
@@ -99,8 +96,7 @@ TEST(ImageRunTest, AffineGridTakesItsSizeAtRunTime) {
 g (float[1, 2, 3] T, int64[4] S) => (float[A, B, C, 2] Y) {
   Y = AffineGrid (T, S)
 })",
-                  20,
-                  {F32({1, 2, 3}, {2, 0, 0, 0, 1, 1}), I64({4}, {1, 1, 1, 2})}),
+                            20, {F32({1, 2, 3}, {2, 0, 0, 0, 1, 1}), I64({4}, {1, 1, 1, 2})}),
               Near({-1, 1, 1, 1}));
 }
 
@@ -122,8 +118,8 @@ TEST(ImageRunTest, RoiAlignShiftsByHalfAPixelSinceVersion16) {
 g (float[1, 1, 4, 4] X, float[1, 4] R, int64[1] B) => (float[1, 1, 1, 1] Y) {
   Y = RoiAlign <sampling_ratio = 1> (X, R, B)
 })";
-  const std::vector<HostTensor> inputs = {
-      Counting({1, 1, 4, 4}), F32({1, 4}, {1, 1, 2, 2}), I64({1}, {0})};
+  const std::vector<HostTensor> inputs = {Counting({1, 1, 4, 4}), F32({1, 4}, {1, 1, 2, 2}),
+                                          I64({1}, {0})};
   // The center (1.5, 1.5), and (1, 1).
   EXPECT_THAT(RunOnnxValues(model, 10, inputs), Near({7.5}));
   EXPECT_THAT(RunOnnxValues(model, 16, inputs), Near({5}));

@@ -35,8 +35,8 @@ TEST(ImportTest, SaysHowFarItIs) {
   std::vector<std::pair<int64_t, int64_t>> said;
   OnnxImportOptions options;
   options.progress = [&](int64_t done, int64_t total) { said.emplace_back(done, total); };
-  ImportToText("g (float[4] X) => (float[4] Y) { A = Neg(X) B = Neg(A) C = Neg(B) Y = Neg(C) }",
-               17, options);
+  ImportToText("g (float[4] X) => (float[4] Y) { A = Neg(X) B = Neg(A) C = Neg(B) Y = Neg(C) }", 17,
+               options);
   ASSERT_GE(said.size(), 5u);
   EXPECT_EQ(said.front().first, 0);
   for (size_t i = 0; i < said.size(); ++i) {
@@ -51,8 +51,11 @@ TEST(ImportTest, SaysHowFarItIs) {
 TEST(ImportTest, DimParamsThatAreNoNamesStayApart) {
   const std::string text = ImportToText([] {
     auto model = ParseOnnxText("g (float[a, b, 3, c] X) => (float[a, b, 3, c] Y) { Y = Neg(X) }");
-    auto* shape = model.mutable_graph()->mutable_input(0)->mutable_type()
-                      ->mutable_tensor_type()->mutable_shape();
+    auto* shape = model.mutable_graph()
+                      ->mutable_input(0)
+                      ->mutable_type()
+                      ->mutable_tensor_type()
+                      ->mutable_shape();
     shape->mutable_dim(0)->set_dim_param("batch size");
     shape->mutable_dim(1)->set_dim_param("batch_size");
     shape->mutable_dim(3)->clear_value();
@@ -128,7 +131,8 @@ TEST(ImportTest, GivenValuesSpecialise) {
   EXPECT_EQ(ImportToText(R"(
 g (float[2, 6] X, int64[2] shape) => (float[a, b] Y) {
   Y = Reshape(X, shape)
-})", 17, options),
+})",
+                         17, options),
             R"(func @main(%X: f32[2, 6], %shape: i64[2] {value=dense<[3, -1]>}) -> (%Y: f32[3, 4]) {
   %0 = reshape(%X, size=[3, 4]) : f32[3, 4]
   return %0
@@ -173,7 +177,8 @@ TEST(ImportTest, LegacyBroadcast) {
   EXPECT_EQ(ImportToText(R"(
 g (float[2, 3, 4] X, float[3] B) => (float[2, 3, 4] Y) {
   Y = Add <broadcast = 1, axis = 1> (X, B)
-})", 6),
+})",
+                         6),
             R"(func @main(%X: f32[2, 3, 4], %B: f32[3]) -> (%Y: f32[2, 3, 4]) {
   %0 = reshape(%B, size=[3, 1]) : f32[3, 1]
   %1 = add(%X, %0) : f32[2, 3, 4]
@@ -184,7 +189,8 @@ g (float[2, 3, 4] X, float[3] B) => (float[2, 3, 4] Y) {
 
 TEST(ImportTest, SoftmaxBefore13SeesAMatrix) {
   EXPECT_EQ(ImportToText(R"(
-g (float[N, 3, 4] X) => (float[N, 3, 4] Y) { Y = Softmax(X) })", 11),
+g (float[N, 3, 4] X) => (float[N, 3, 4] Y) { Y = Softmax(X) })",
+                         11),
             R"(func @main(%X: f32[N, 3, 4]) -> (%Y: f32[N, 3, 4]) {
   %0 = reshape(%X, size=[N, 12]) : f32[N, 12]
   %1 = softmax(%0, dim=1) : f32[N, 12]

@@ -22,8 +22,7 @@ using ::testing::StartsWith;
 
 constexpr char kRelu[] = "g (float[2] X) => (float[2] Y) { Y = Relu(X) }";
 
-std::string ImportBytes(const std::string& bytes,
-                        const OnnxImportOptions& options = {}) {
+std::string ImportBytes(const std::string& bytes, const OnnxImportOptions& options = {}) {
   return ImportOnnxBytes(bytes, "", options).status().ToString();
 }
 
@@ -32,8 +31,7 @@ TEST(MalformedTest, EveryPrefixIsRefused) {
   EXPECT_EQ(ImportBytes(bytes), "OK");
   for (size_t n = 0; n < bytes.size(); ++n) {
     const auto status = ImportOnnxBytes(bytes.substr(0, n), "").status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument)
-        << n << ": " << status;
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << n << ": " << status;
   }
   EXPECT_THAT(ImportBytes(bytes.substr(0, bytes.size() - 1)),
               AllOf(HasSubstr("not an ONNX model: truncated or malformed"),
@@ -49,11 +47,9 @@ TEST(MalformedTest, MissingFileIsNamed) {
 TEST(MalformedTest, Header) {
   auto model = ParseOnnxText(kRelu);
   model.clear_opset_import();
-  EXPECT_EQ(ImportToText(model),
-            "INVALID_ARGUMENT: the model imports no opset (IR version 8)");
+  EXPECT_EQ(ImportToText(model), "INVALID_ARGUMENT: the model imports no opset (IR version 8)");
   model = ParseOnnxText(kRelu, 999);
-  EXPECT_THAT(ImportToText(model),
-              HasSubstr("UNIMPLEMENTED: opset 999 of ai.onnx is newer"));
+  EXPECT_THAT(ImportToText(model), HasSubstr("UNIMPLEMENTED: opset 999 of ai.onnx is newer"));
   model = ParseOnnxText(kRelu);
   model.clear_graph();
   EXPECT_EQ(ImportToText(model), "INVALID_ARGUMENT: the model has no graph");
@@ -81,8 +77,7 @@ TEST(MalformedTest, Names) {
   EXPECT_EQ(ImportToText("g (float[2] X) => (float[2] Q) { Y = Relu(X) }"),
             "INVALID_ARGUMENT: output 'Q' of graph 'g': 'Q' is not defined "
             "anywhere");
-  EXPECT_EQ(ImportToText(
-                "g (float[2] X) => (float[2] Y) { Y = Relu(X)\n Y = Abs(X) }"),
+  EXPECT_EQ(ImportToText("g (float[2] X) => (float[2] Y) { Y = Relu(X)\n Y = Abs(X) }"),
             "INVALID_ARGUMENT: value 'Y' is defined twice: by Relu node 'Y' "
             "and by Abs node 'Y'");
   EXPECT_EQ(ImportToText("g (float[2] X) => (float[2] X) { X = Relu(X) }"),
@@ -90,20 +85,15 @@ TEST(MalformedTest, Names) {
 }
 
 TEST(MalformedTest, TypesAndAttributes) {
-  EXPECT_THAT(
-      ImportToText(
-          "g (float[2] X, int64[2] Z) => (float[2] Y) { Y = Add(X, Z) }"),
-      StartsWith("INVALID_ARGUMENT: Add node 'Y': add: operands have "
-                 "different dtypes: f32 and i64"));
-  EXPECT_EQ(ImportToText(
-                "g (float[2] X) => (float[2] Y) { Y = Relu <alpha = 1.0> (X) }"),
+  EXPECT_THAT(ImportToText("g (float[2] X, int64[2] Z) => (float[2] Y) { Y = Add(X, Z) }"),
+              StartsWith("INVALID_ARGUMENT: Add node 'Y': add: operands have "
+                         "different dtypes: f32 and i64"));
+  EXPECT_EQ(ImportToText("g (float[2] X) => (float[2] Y) { Y = Relu <alpha = 1.0> (X) }"),
             "INVALID_ARGUMENT: Relu node 'Y': attribute \"alpha\" is not one "
             "of Relu in opset 17");
-  EXPECT_EQ(
-      ImportToText(
-          "g (float[2] X) => (float[2] Y) { Y = Elu <alpha = \"a\"> (X) }"),
-      "INVALID_ARGUMENT: Elu node 'Y': attribute \"alpha\" is STRING, not "
-      "FLOAT");
+  EXPECT_EQ(ImportToText("g (float[2] X) => (float[2] Y) { Y = Elu <alpha = \"a\"> (X) }"),
+            "INVALID_ARGUMENT: Elu node 'Y': attribute \"alpha\" is STRING, not "
+            "FLOAT");
   EXPECT_EQ(ImportToText("g (float[2] X) => (float[2] Y) { Y = Add(X) }"),
             "INVALID_ARGUMENT: Add node 'Y': input 1 is missing");
   EXPECT_EQ(ImportToText("g (float[2] X) => (int64[2] Y) { Y = Relu(X) }"),
@@ -156,19 +146,16 @@ TEST(MalformedTest, ExplodingFunctionsAreStopped) {
 g (float[N] X) => (float[N] Y) { Y = local.f0(X) }
 )";
   for (int i = 0; i < 40; ++i) {
-    absl::StrAppend(
-        &text, "<domain: \"local\", opset_import: [\"\" : 17, \"local\" : 1]>\n",
-        "f", i, " (x) => (y) {\n t = local.f", i + 1, "(x)\n y = local.f",
-        i + 1, "(t)\n}\n");
+    absl::StrAppend(&text, "<domain: \"local\", opset_import: [\"\" : 17, \"local\" : 1]>\n", "f",
+                    i, " (x) => (y) {\n t = local.f", i + 1, "(x)\n y = local.f", i + 1,
+                    "(t)\n}\n");
   }
-  absl::StrAppend(&text,
-                  "<domain: \"local\", opset_import: [\"\" : 17]>\n",
+  absl::StrAppend(&text, "<domain: \"local\", opset_import: [\"\" : 17]>\n",
                   "f40 (x) => (y) { y = Abs(x) }\n");
   OnnxImportOptions options;
   options.max_nodes = 1000;
   EXPECT_THAT(ImportToText(ParseOnnxText(text), options),
-              AllOf(StartsWith("RESOURCE_EXHAUSTED"),
-                    HasSubstr("more than 1000 nodes")));
+              AllOf(StartsWith("RESOURCE_EXHAUSTED"), HasSubstr("more than 1000 nodes")));
 }
 
 // Functions that call the next one ten times: 10^`depth` nodes.
@@ -277,23 +264,19 @@ TEST(MalformedTest, DeepNesting) {
 TEST(MalformedTest, NestingWithinTheLimitIsRead) {
   std::string text = "a0 = Relu(X)";
   for (int i = 1; i <= 90; ++i) {
-    text = absl::StrCat("a", i, " = If (c) <then_branch = t", i,
-                        " () => (float[2] a", i - 1, ") { ", text,
-                        " }, else_branch = e", i, " () => (float[2] b", i,
-                        ") { b", i, " = Neg(X) }>");
+    text = absl::StrCat("a", i, " = If (c) <then_branch = t", i, " () => (float[2] a", i - 1,
+                        ") { ", text, " }, else_branch = e", i, " () => (float[2] b", i, ") { b", i,
+                        " = Neg(X) }>");
   }
-  const std::string model =
-      absl::StrCat("g (bool c, float[2] X) => (float[2] a90) { ", text, " }");
+  const std::string model = absl::StrCat("g (bool c, float[2] X) => (float[2] a90) { ", text, " }");
   EXPECT_THAT(ImportToText(model), HasSubstr("relu("));
   OnnxImportOptions options;
   options.max_nesting = 80;
-  EXPECT_THAT(ImportToText(model, 17, options),
-              HasSubstr("nested more than 80 deep"));
+  EXPECT_THAT(ImportToText(model, 17, options), HasSubstr("nested more than 80 deep"));
 }
 
 TEST(MalformedTest, AbsurdTensors) {
-  auto model = ParseOnnxText(
-      "g (float[2] X) => (float[2] Y) { Y = Add(X, W) }");
+  auto model = ParseOnnxText("g (float[2] X) => (float[2] Y) { Y = Add(X, W) }");
   auto* w = model.mutable_graph()->add_initializer();
   w->set_name("W");
   w->set_data_type(::onnx::TensorProto::FLOAT);
@@ -316,8 +299,7 @@ TEST(MalformedTest, AbsurdTensors) {
             "UNIMPLEMENTED: Add node 'Y': initializer 'W': element type "
             "STRING is not supported");
   w->set_data_type(77);
-  EXPECT_THAT(ImportToText(model),
-              HasSubstr("data type 77 is not an element type of ONNX"));
+  EXPECT_THAT(ImportToText(model), HasSubstr("data type 77 is not an element type of ONNX"));
 }
 
 TEST(MalformedTest, Inputs) {
@@ -328,8 +310,7 @@ TEST(MalformedTest, Inputs) {
             "INVALID_ARGUMENT: input 'X': it declares no shape; pass a value, "
             "whose rank it then has");
   OnnxImportOptions options;
-  options.input_values["X"] =
-      HostTensor::FromDoubles(DType::kF32, {1, 2}, {1, 2});
+  options.input_values["X"] = HostTensor::FromDoubles(DType::kF32, {1, 2}, {1, 2});
   EXPECT_THAT(ImportToText(model, options), HasSubstr("%X: f32[s0, s1]"));
   options.input_values["X"] = HostTensor::FromInts(DType::kI64, {2}, {1, 2});
   EXPECT_EQ(ImportToText(ParseOnnxText(kRelu), options),
@@ -343,8 +324,7 @@ TEST(MalformedTest, Inputs) {
 class ExternalDataTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    root_ = fs::path(::testing::TempDir()) /
-            absl::StrCat("onnx_external_", getpid());
+    root_ = fs::path(::testing::TempDir()) / absl::StrCat("onnx_external_", getpid());
     fs::create_directories(root_ / "model" / "data");
     std::ofstream(root_ / "model" / "data" / "w.bin") << "abcdefghijkl";
     std::ofstream(root_ / "secret.bin") << "abcdefgh";
@@ -352,10 +332,8 @@ class ExternalDataTest : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(root_); }
 
-  std::string Import(const std::string& location, int offset = -1,
-                     int length = -1) {
-    auto model = ParseOnnxText(
-        "g (float[2] X) => (float[2] Y) { Y = Add(X, W) }");
+  std::string Import(const std::string& location, int offset = -1, int length = -1) {
+    auto model = ParseOnnxText("g (float[2] X) => (float[2] Y) { Y = Add(X, W) }");
     auto* w = model.mutable_graph()->add_initializer();
     w->set_name("W");
     w->set_data_type(::onnx::TensorProto::FLOAT);
@@ -390,8 +368,7 @@ TEST_F(ExternalDataTest, OutsideOfTheFolderIsRefused) {
   EXPECT_THAT(Import("data/../../secret.bin"), HasSubstr("leaves the model's"));
   EXPECT_THAT(Import((root_ / "secret.bin").string()),
               HasSubstr("is not relative to the model's folder"));
-  EXPECT_THAT(Import("link.bin"),
-              HasSubstr("is a link that leaves the model's folder"));
+  EXPECT_THAT(Import("link.bin"), HasSubstr("is a link that leaves the model's folder"));
   EXPECT_THAT(Import("C:\\secret.bin"), HasSubstr("is not relative"));
 }
 
@@ -400,14 +377,12 @@ TEST_F(ExternalDataTest, TheFolderIsNoFile) {
 }
 
 TEST_F(ExternalDataTest, RangesAndFilesAreChecked) {
-  EXPECT_THAT(Import("missing.bin"),
-              AllOf(HasSubstr("NOT_FOUND"), HasSubstr("\"missing.bin\"")));
+  EXPECT_THAT(Import("missing.bin"), AllOf(HasSubstr("NOT_FOUND"), HasSubstr("\"missing.bin\"")));
   EXPECT_THAT(Import("data"), HasSubstr("is not a file, it is a folder"));
   EXPECT_THAT(Import("data/w.bin", 5),
               HasSubstr("has 12 bytes, but the tensor is at offset 5, 8 bytes "
                         "long"));
-  EXPECT_THAT(Import("data/w.bin", 0, 12),
-              HasSubstr("has 12 bytes, f32[2] needs 8"));
+  EXPECT_THAT(Import("data/w.bin", 0, 12), HasSubstr("has 12 bytes, f32[2] needs 8"));
   EXPECT_THAT(Import("data/w.bin", 1 << 30), HasSubstr("at offset 1073741824"));
 }
 

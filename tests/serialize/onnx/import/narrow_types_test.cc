@@ -46,8 +46,8 @@ TEST(NarrowTypesTest, ElementsAreUnpackedFromTheLowBits) {
   const HostTensor unsigned_ints = Parse(Packed(kUInt2, {5}, std::string("\xe4\x02", 2)));
   EXPECT_EQ(unsigned_ints.dtype(), DType::kU4);
   EXPECT_THAT(unsigned_ints.ReadInts(), ElementsAre(0, 1, 2, 3, 2));
-  const HostTensor floats = Parse(
-      Packed(kFloat4, {16}, std::string("\x10\x32\x54\x76\x98\xba\xdc\xfe", 8)));
+  const HostTensor floats =
+      Parse(Packed(kFloat4, {16}, std::string("\x10\x32\x54\x76\x98\xba\xdc\xfe", 8)));
   EXPECT_EQ(floats.dtype(), DType::kF8E4M3);
   EXPECT_THAT(floats.ReadDoubles(),
               ElementsAre(0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6));
@@ -118,20 +118,20 @@ TEST(NarrowTypesTest, CastLikeFollowsTheTypeOfItsInput) {
 TEST(NarrowTypesTest, QuantizeLinearClampsToTheType) {
   const HostTensor x = F32({6}, {-30, -5, -1, 0.9, 2.6, 40});
   EXPECT_THAT(RunOn(Model("{ s = Constant <value = float {2}> ()\n"
-                        "  Y = QuantizeLinear <output_dtype = 26> (X, s) }",
-                        kFloat, kInt2),
-                  x),
+                          "  Y = QuantizeLinear <output_dtype = 26> (X, s) }",
+                          kFloat, kInt2),
+                    x),
               ElementsAre(-2, -2, 0, 0, 1, 1));
   EXPECT_THAT(RunOn(Model("{ s = Constant <value = float {2}> ()\n"
-                        "  Y = QuantizeLinear <output_dtype = 23> (X, s) }",
-                        kFloat, kFloat4),
-                  x),
+                          "  Y = QuantizeLinear <output_dtype = 23> (X, s) }",
+                          kFloat, kFloat4),
+                    x),
               ElementsAre(-6, -2, -0.5, 0.5, 1.5, 6));
 }
 
 TEST(NarrowTypesTest, DequantizeLinearReadsThem) {
-  const auto model = Model("{ s = Constant <value = float {2}> ()\n Y = DequantizeLinear(X, s) }",
-                           kInt2, kFloat);
+  const auto model =
+      Model("{ s = Constant <value = float {2}> ()\n Y = DequantizeLinear(X, s) }", kInt2, kFloat);
   EXPECT_THAT(RunOn(model, HostTensor::FromInts(DType::kI4, {4}, {-2, -1, 0, 1})),
               ElementsAre(-4, -2, 0, 2));
 }

@@ -84,11 +84,9 @@ TEST(NnImportTest, AsksForScalesThatAreInputs) {
 g (float[1, 4] X, float[2] S) => (float[1, M] Y) {
   Y = Resize (X, , S)
 })";
-  EXPECT_THAT(ImportToText(model),
-              HasSubstr("('S') must be known when compiling"));
+  EXPECT_THAT(ImportToText(model), HasSubstr("('S') must be known when compiling"));
   OnnxImportOptions options;
-  options.input_values["S"] =
-      HostTensor::FromDoubles(DType::kF32, {2}, {1, 2});
+  options.input_values["S"] = HostTensor::FromDoubles(DType::kF32, {2}, {1, 2});
   EXPECT_THAT(ImportToText(model, 17, options), HasSubstr("f32[1, 8]"));
 }
 

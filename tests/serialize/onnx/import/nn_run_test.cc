@@ -24,7 +24,7 @@ TEST(NnRunTest, ConvTransposeFillsUpToTheOutputShape) {
 g (float[1, 1, 2] X, float[1, 1, 1] W) => (float[1, 1, 6] Y) {
   Y = ConvTranspose <strides = [3], output_shape = [6]> (X, W)
 })",
-                  11, {F32({1, 1, 2}, {1, 2}), F32({1, 1, 1}, {10})}),
+                            11, {F32({1, 1, 2}, {1, 2}), F32({1, 1, 1}, {10})}),
               ElementsAre(10, 0, 0, 20, 0, 0));
 }
 
@@ -35,8 +35,7 @@ g (float[1, 1, 2] X, float[1, 1, 4] W) => (float[1, 1, 2] Y) {
 })";
   const auto run = [&](const std::string& auto_pad) {
     const std::string text = Fill(model, auto_pad);
-    return RunOnnxValues(text, 11,
-               {F32({1, 1, 2}, {1, 1}), F32({1, 1, 4}, {1, 10, 100, 1000})});
+    return RunOnnxValues(text, 11, {F32({1, 1, 2}, {1, 1}), F32({1, 1, 4}, {1, 10, 100, 1000})});
   };
   // The whole is 1, 11, 110, 1100, 1000.
   EXPECT_THAT(run("SAME_UPPER"), ElementsAre(11, 110));
@@ -50,22 +49,21 @@ g (float[1, 1, N] X, float[1, 1, 3] W) => (float[1, 1, M] Y) {
 })";
   const HostTensor w = F32({1, 1, 3}, {100, 10, 1});
   // In sum one element of padding for even sizes, two for odd ones.
-  EXPECT_THAT(RunOnnxValues(model, 11, {F32({1, 1, 4}, {1, 2, 3, 4}), w}),
-              ElementsAre(12, 234));
+  EXPECT_THAT(RunOnnxValues(model, 11, {F32({1, 1, 4}, {1, 2, 3, 4}), w}), ElementsAre(12, 234));
   EXPECT_THAT(RunOnnxValues(model, 11, {F32({1, 1, 5}, {1, 2, 3, 4, 5}), w}),
               ElementsAre(12, 234, 450));
 }
 
 TEST(NnRunTest, DeformConvMovesTheKernelByTheOffset) {
   // Half an element to the right; then beyond the end.
-  EXPECT_THAT(RunOnnxValues(R"(
+  EXPECT_THAT(
+      RunOnnxValues(
+          R"(
 g (float[1, 1, 3] X, float[1, 1, 1] W, float[1, 1, 3] O) => (float[1, 1, 3] Y) {
   Y = DeformConv (X, W, O)
 })",
-                  19,
-                  {F32({1, 1, 3}, {1, 2, 4}), F32({1, 1, 1}, {2}),
-                   F32({1, 1, 3}, {0.5, 0.5, 0.5})}),
-              ElementsAre(3, 6, 4));
+          19, {F32({1, 1, 3}, {1, 2, 4}), F32({1, 1, 1}, {2}), F32({1, 1, 3}, {0.5, 0.5, 0.5})}),
+      ElementsAre(3, 6, 4));
 }
 
 // --- Pools ---------------------------------------------------------------------
@@ -103,8 +101,7 @@ g (float[1, 1, N] X) => (float[1, 1, M] Y) {
   EXPECT_THAT(run("MaxPool ", {-5, -3, -4, -6}), ElementsAre(-3, -4));
   EXPECT_THAT(run("MaxPool ", {-5, -3, -4}), ElementsAre(-3, -3));
   EXPECT_THAT(run("AveragePool ", {3, 6, 9, 12}), Near({6, 10.5}));
-  EXPECT_THAT(run("AveragePool , count_include_pad = 1", {3, 6, 9, 12}),
-              Near({6, 7}));
+  EXPECT_THAT(run("AveragePool , count_include_pad = 1", {3, 6, 9, 12}), Near({6, 7}));
   EXPECT_THAT(run("AveragePool ", {3, 6, 9}), Near({4.5, 7.5}));
   EXPECT_THAT(run("LpPool , p = 1", {1, -2, 3}), Near({3, 5}));
 }
@@ -114,7 +111,7 @@ TEST(NnRunTest, GlobalLpPoolTakesAnyPower) {
 g (float[1, 2, 3] X) => (float[1, 2, 1] Y) {
   Y = GlobalLpPool <p = 3> (X)
 })",
-                  13, {F32({1, 2, 3}, {3, -4, 5, 1, 0, 0})}),
+                            13, {F32({1, 2, 3}, {3, -4, 5, 1, 0, 0})}),
               Near({6, 1}));
 }
 
@@ -125,7 +122,7 @@ TEST(NnRunTest, MaxUnpoolPutsElementsOfEachPlane) {
 g (float[2, 1, 2] X, int64[2, 1, 2] I) => (float[2, 1, 4] Y) {
   Y = MaxUnpool <kernel_shape = [2], strides = [2]> (X, I)
 })",
-                  11, inputs),
+                            11, inputs),
               ElementsAre(0, 1, 2, 0, 3, 0, 0, 4));
   // output_shape adds zeros at the end.
   EXPECT_THAT(RunOnnxValues(R"(
@@ -133,7 +130,7 @@ g (float[2, 1, 2] X, int64[2, 1, 2] I) => (float[2, 1, 5] Y) {
   S = Constant <value = int64[3] {2, 1, 5}> ()
   Y = MaxUnpool <kernel_shape = [2], strides = [2]> (X, I, S)
 })",
-                  11, inputs),
+                            11, inputs),
               ElementsAre(0, 1, 2, 0, 0, 3, 0, 0, 4, 0));
 }
 
@@ -141,27 +138,26 @@ g (float[2, 1, 2] X, int64[2, 1, 2] I) => (float[2, 1, 5] Y) {
 
 TEST(NnRunTest, BatchNormalizationOfElementsBeforeVersion9) {
   // spatial = 0: each element of [C, D] has its own statistics.
-  EXPECT_THAT(
-      RunOnnxValues(R"(
+  EXPECT_THAT(RunOnnxValues(R"(
 g (float[2, 1, 2] X, float[1, 2] S, float[1, 2] B, float[1, 2] M, float[1, 2] V)
     => (float[2, 1, 2] Y) {
   Y = BatchNormalization <epsilon = 0.0, spatial = 0> (X, S, B, M, V)
 })",
-          7,
-          {F32({2, 1, 2}, {1, 2, 3, 4}), F32({1, 2}, {1, 10}),
-           F32({1, 2}, {0, 5}), F32({1, 2}, {1, 2}), F32({1, 2}, {4, 1})}),
-      Near({0, 5, 1, 25}));
+                            7,
+                            {F32({2, 1, 2}, {1, 2, 3, 4}), F32({1, 2}, {1, 10}),
+                             F32({1, 2}, {0, 5}), F32({1, 2}, {1, 2}), F32({1, 2}, {4, 1})}),
+              Near({0, 5, 1, 25}));
 }
 
 TEST(NnRunTest, BatchNormalizationOfAVectorHasOneChannel) {
-  EXPECT_THAT(RunOnnxValues(R"(
+  EXPECT_THAT(
+      RunOnnxValues(
+          R"(
 g (float[3] X, float[1] S, float[1] B, float[1] M, float[1] V) => (float[3] Y) {
   Y = BatchNormalization <epsilon = 0.0> (X, S, B, M, V)
 })",
-                  15,
-                  {F32({3}, {1, 2, 3}), F32({1}, {2}), F32({1}, {1}),
-                   F32({1}, {1}), F32({1}, {4})}),
-              Near({1, 2, 3}));
+          15, {F32({3}, {1, 2, 3}), F32({1}, {2}), F32({1}, {1}), F32({1}, {1}), F32({1}, {4})}),
+      Near({1, 2, 3}));
 }
 
 TEST(NnRunTest, GroupNormalizationHasParametersOfGroupsAndThenOfChannels) {
@@ -178,25 +174,23 @@ g (float[1, 4, 1] X, float[K] S, float[K] B) => (float[1, 4, 1] Y) {
 }
 
 TEST(NnRunTest, InstanceNormalizationOfUnknownChannels) {
-  EXPECT_THAT(RunOnnxValues(R"(
+  EXPECT_THAT(
+      RunOnnxValues(R"(
 g (float[1, C, 2] X, float[C] S, float[C] B) => (float[1, C, 2] Y) {
   Y = InstanceNormalization <epsilon = 0.0> (X, S, B)
 })",
-                  6,
-                  {F32({1, 2, 2}, {1, 3, 10, 30}), F32({2}, {1, 2}),
-                   F32({2}, {0, 1})}),
-              Near({-1, 1, -1, 3}));
+                    6, {F32({1, 2, 2}, {1, 3, 10, 30}), F32({2}, {1, 2}), F32({2}, {0, 1})}),
+      Near({-1, 1, -1, 3}));
 }
 
 TEST(NnRunTest, LayerNormalizationBroadcastsItsScale) {
-  const auto outputs = RunOnnx(R"(
+  const auto outputs =
+      RunOnnx(R"(
 g (float[2, 2] X, float[1] S, float[2, 1] B)
     => (float[2, 2] Y, float[2, 1] M, float[2, 1] D) {
   Y, M, D = LayerNormalization <epsilon = 0.0> (X, S, B)
 })",
-                                17,
-                                {F32({2, 2}, {1, 3, 10, 30}), F32({1}, {2}),
-                                 F32({2, 1}, {1, 5})});
+              17, {F32({2, 2}, {1, 3, 10, 30}), F32({1}, {2}), F32({2, 1}, {1, 5})});
   ASSERT_EQ(outputs.size(), 3);
   EXPECT_THAT(outputs[0].ReadDoubles(), Near({-1, 3, 3, 7}));
   EXPECT_THAT(outputs[1].ReadDoubles(), Near({2, 20}));
@@ -204,19 +198,16 @@ g (float[2, 2] X, float[1] S, float[2, 1] B)
 }
 
 TEST(NnRunTest, RmsNormalizationGivesTheDtypeOfTheScale) {
-  const auto outputs = RunOnnx(R"(
+  const auto outputs =
+      RunOnnx(R"(
 g (float16[2, 2] X, float[2] S) => (float[2, 2] Y) {
   Y = RMSNormalization <epsilon = 0.0> (X, S)
 })",
-                                23,
-                                {HostTensor::FromDoubles(
-                                     DType::kF16, {2, 2}, {1, 7, -5, 5}),
-                                 F32({2}, {5, 10})});
+              23, {HostTensor::FromDoubles(DType::kF16, {2, 2}, {1, 7, -5, 5}), F32({2}, {5, 10})});
   ASSERT_EQ(outputs.size(), 1);
   EXPECT_EQ(outputs[0].dtype(), DType::kF32);
   // sqrt((1 + 49) / 2) = 5; fifths are no f16s.
-  EXPECT_THAT(outputs[0].ReadDoubles(),
-              Pointwise(DoubleNear(1e-2), {1, 14, -5, 10}));
+  EXPECT_THAT(outputs[0].ReadDoubles(), Pointwise(DoubleNear(1e-2), {1, 14, -5, 10}));
 }
 
 TEST(NnRunTest, SimplifiedLayerNormalizationIsTheSame) {
@@ -225,7 +216,7 @@ g (float[2, 2] X, float[2] S) => (float[2, 2] Y) {
   Y = SimplifiedLayerNormalization <axis = -1, epsilon = 0.0, stash_type = 1>
       (X, S)
 })",
-                  17, {F32({2, 2}, {1, 7, -5, 5}), F32({2}, {5, 10})}),
+                            17, {F32({2, 2}, {1, 7, -5, 5}), F32({2}, {5, 10})}),
               Near({1, 14, -5, 10}));
 }
 
@@ -234,7 +225,7 @@ TEST(NnRunTest, MeanVarianceNormalizationTakesTheDefaultAxesThatAreThere) {
 g (float[2, 2, 1] X) => (float[2, 2, 1] Y) {
   Y = MeanVarianceNormalization (X)
 })",
-                  13, {F32({2, 2, 1}, {1, 10, 3, 30})}),
+                            13, {F32({2, 2, 1}, {1, 10, 3, 30})}),
               Near({-1, -1, 1, 1}));
 }
 
@@ -243,7 +234,7 @@ TEST(NnRunTest, LpNormalizationKeepsZeros) {
 g (float[2, 2] X) => (float[2, 2] Y) {
   Y = LpNormalization <p = 1> (X)
 })",
-                  22, {F32({2, 2}, {0, 0, -1, 3})}),
+                            22, {F32({2, 2}, {0, 0, -1, 3})}),
               Near({0, 0, -0.25, 0.75}));
 }
 

@@ -13,8 +13,7 @@ namespace weft {
 ::onnx::ModelProto ParseOnnxText(const std::string& text, int opset) {
   std::string full(absl::StripLeadingAsciiWhitespace(text));
   if (!absl::StartsWith(full, "<")) {
-    full = absl::StrCat("<ir_version: 8, opset_import: [\"\" : ", opset,
-                        "]>\n", full);
+    full = absl::StrCat("<ir_version: 8, opset_import: [\"\" : ", opset, "]>\n", full);
   }
   ::onnx::ModelProto model;
   const auto status = ::onnx::OnnxParser::Parse(model, full.c_str());
@@ -22,8 +21,7 @@ namespace weft {
   return model;
 }
 
-std::string ImportToText(const ::onnx::ModelProto& model,
-                         const OnnxImportOptions& options) {
+std::string ImportToText(const ::onnx::ModelProto& model, const OnnxImportOptions& options) {
   auto module = ImportOnnxBytes(model.SerializeAsString(), "", options);
   if (!module.ok()) return module.status().ToString();
   PrintOptions print;
@@ -31,8 +29,7 @@ std::string ImportToText(const ::onnx::ModelProto& model,
   return PrintModule(**module, print);
 }
 
-std::string ImportToText(const std::string& text, int opset,
-                         const OnnxImportOptions& options) {
+std::string ImportToText(const std::string& text, int opset, const OnnxImportOptions& options) {
   return ImportToText(ParseOnnxText(text, opset), options);
 }
 

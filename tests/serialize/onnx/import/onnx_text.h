@@ -15,8 +15,7 @@ namespace weft {
 ::onnx::ModelProto ParseOnnxText(const std::string& text, int opset = 17);
 
 // Imports, and prints the module without locations; or the status, as text.
-std::string ImportToText(const ::onnx::ModelProto& model,
-                         const OnnxImportOptions& options = {});
+std::string ImportToText(const ::onnx::ModelProto& model, const OnnxImportOptions& options = {});
 std::string ImportToText(const std::string& text, int opset = 17,
                          const OnnxImportOptions& options = {});
 

@@ -22,8 +22,7 @@ TensorProto Proto(int type, std::initializer_list<int64_t> dims) {
   return proto;
 }
 
-HostTensor Parse(const TensorProto& proto,
-                 std::optional<DType> expected = std::nullopt) {
+HostTensor Parse(const TensorProto& proto, std::optional<DType> expected = std::nullopt) {
   auto tensor = ParseTensorProto(proto.SerializeAsString(), expected);
   EXPECT_TRUE(tensor.ok()) << tensor.status();
   return tensor.ok() ? *tensor : HostTensor::Scalar(DType::kF32, -1);
@@ -107,10 +106,8 @@ TEST(TensorProtoTest, CountsMustMatch) {
   EXPECT_EQ(status.ToString(),
             "INVALID_ARGUMENT: tensor 't': f32[3] needs 3 entries, but there "
             "are 1");
-  EXPECT_THAT(ParseTensorProto("\xff\xff").status().ToString(),
-              HasSubstr("not a TensorProto"));
-  EXPECT_THAT(ParseTensorProto("").status().ToString(),
-              HasSubstr("UNDEFINED"));
+  EXPECT_THAT(ParseTensorProto("\xff\xff").status().ToString(), HasSubstr("not a TensorProto"));
+  EXPECT_THAT(ParseTensorProto("").status().ToString(), HasSubstr("UNDEFINED"));
 }
 
 }  // namespace
