@@ -91,6 +91,21 @@ int64_t SumLength(const DnnConvolution& c) {
   return length;
 }
 
+// oneDNN's convolution over GEMM reads an operand of the result's sizes at other places where the
+// channels of several groups lie side by side. Depthwise convolutions of images have a routine of
+// their own.
+bool MisreadsOperands(const DnnConvolution& c) {
+  const size_t groups = c.weights.dims.size() - c.x.dims.size();
+  if (groups == 0 || c.y.strides[1] != 1) return false;
+  const bool depthwise = c.weights.dims[1] == 1 && c.weights.dims[2] == 1;
+  if (depthwise && c.x.dims.size() == 4) return false;
+  return std::any_of(c.post_ops.begin(), c.post_ops.end(), [&](const DnnPostOp& op) {
+    const auto& dims = op.operand.dims;
+    return op.function >= DnnFunction::kAdd &&
+           std::any_of(dims.begin(), dims.end(), [](int64_t d) { return d != 1; });
+  });
+}
+
 // Each element of an image is read for the results of a window of a group.
 ProductSize SizeOf(const DnnConvolution& c, const DnnConstant& constant) {
   const size_t groups = c.weights.dims.size() - c.x.dims.size();
@@ -156,6 +171,7 @@ LibraryCallOr MakeConvolutionCall(const LibraryStep& step, const LibraryContext&
     if (gemm.ok()) return GuardMagnitudes(*std::move(gemm), sum, step, context);
     sum.keeps_nan = false;
   }
+  if (MisreadsOperands(c)) return absl::UnimplementedError("an operand beside groups of channels");
   WEFT_RETURN_IF_ERROR(CheckTaken(step, sum, c.y, 1));
   WEFT_ASSIGN_OR_RETURN(auto call, MakeDnnCall(c, std::move(slots), std::move(reading),
                                                [&](const DnnConvolution& made) {

@@ -73,6 +73,23 @@ const Routine kConvolutions[] = {
      "%p = silu(%x) %y = convolution(%p, %w, none, stride=[1, 1, 1], padding=[1, 1, 1],"
      " dilation=[1, 1, 1])",
      {2, 5, 4, 5, 6}},
+    // Groups of channels, side by side in memory.
+    {"%x: f32[2, 8, 6, 7], %w: f32[12, 4, 3, 3], %b: f32[12]",
+     "%p = silu(%x) %y = convolution(%p, %w, %b, stride=[1, 1], padding=[2, 2],"
+     " dilation=[2, 2], groups=2)",
+     {2, 12, 6, 7}},
+    {"%x: f32[2, 5, 6, 7], %w: f32[10, 1, 3, 3]",
+     "%p = silu(%x) %y = convolution(%p, %w, none, stride=[1, 1], padding=[1, 1],"
+     " dilation=[1, 1], groups=5)",
+     {2, 10, 6, 7}},
+    {"%x: f32[2, 5, 4, 5, 3], %w: f32[10, 1, 2, 2, 1], %b: f32[10]",
+     "%p = relu(%x) %y = convolution(%p, %w, %b, stride=[1, 1, 1], padding=[1, 1, 0],"
+     " dilation=[1, 1, 1], groups=5)",
+     {2, 10, 5, 6, 3}},
+    {"%x: f32[2, 5, 4, 5, 3], %w: f32[5, 1, 3, 3, 3]",
+     "%p = relu(%x) %y = convolution(%p, %w, none, stride=[1, 1, 1], padding=[1, 1, 1],"
+     " dilation=[1, 1, 1], groups=5)",
+     {2, 5, 4, 5, 3}},
     {"%x: f32[2, 8, 5, 6], %w: f32[8, 6, 3, 3]",
      "%y = convolution(%x, %w, none, stride=[2, 2], padding=[1, 1], dilation=[1, 1],"
      " transposed=true, output_padding=[1, 1])",
