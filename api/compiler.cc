@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "api/backends.h"
 #include "api/check/bisect.h"
 #include "api/check/pass_run.h"
 #include "api/check/semantics_case.h"
@@ -115,13 +116,23 @@ void InstallHooks(const CompileOptions& options, const PassContext& context,
   hooks->after_fixpoint = [recorder] { recorder->AfterFixpoint(); };
 }
 
+// Where no target was set, a pipeline that is a backend's own implies that backend's target.
+PassContext::Options ContextOf(const CompileOptions& options) {
+  PassContext::Options context = options.context;
+  if (!context.target.name.empty()) return context;
+  for (const auto& backend : BuiltinBackends().all()) {
+    if (backend->default_pipeline() == options.passes) context.target = backend->target();
+  }
+  return context;
+}
+
 Replay ReplayOf(const CompileOptions& options) {
   Replay replay;
   replay.verify = std::string(VerifyName(options.verify));
   replay.seed = options.seed;
   replay.plugins = options.replay.plugins;
   replay.rules = options.replay.rules;
-  replay.context = options.context;
+  replay.context = ContextOf(options);
   return replay;
 }
 
@@ -152,7 +163,7 @@ absl::Status Compile(Module& module, const CompileOptions& options, CompileResul
   if (options.verify >= CompileOptions::Verify::kSemantics) {
     guard.Install(&manager_options.hooks);
   }
-  PassContext context(options.context);
+  PassContext context(ContextOf(options));
   ReplayRecorder recorder(options.replay, ReplayOf(options));
   InstallHooks(options, context, &recorder, &manager_options.hooks);
   PassManager manager(std::move(pipeline), std::move(manager_options));
@@ -167,6 +178,11 @@ absl::Status Compile(Module& module, const CompileOptions& options, CompileResul
   result->remarks = context.TakeRemarks();
   result->semantics = guard.stats();
   return status.ok() ? status : recorder.Failed(status);
+}
+
+void SetTarget(const Backend& backend, CompileOptions* options) {
+  options->context.target = backend.target();
+  if (options->passes.empty()) options->passes = backend.default_pipeline();
 }
 
 std::optional<CompileOptions::Verify> ParseVerify(absl::string_view name) {
@@ -199,6 +215,7 @@ absl::Status ApplyReplay(const Replay& replay, CompileOptions* options) {
   options->verify = *verify;
   options->passes = replay.passes;
   options->seed = replay.seed;
+  options->context.target = replay.context.target;
   options->context.admitted = replay.context.admitted;
   options->context.strict = replay.context.strict;
   options->context.rewrite_limit = replay.context.rewrite_limit;

@@ -17,8 +17,10 @@
 
 namespace weft {
 
+class Backend;  // backends/backend.h
+
 struct CompileOptions {
-  // Pipeline text or the name of a pipeline.
+  // Pipeline text or the name of a pipeline. Empty: no pass, but SetTarget() fills it in.
   std::string passes = "default";
   enum class Verify {
     kNone,
@@ -60,6 +62,10 @@ absl::StatusOr<CompileResult> Compile(Module& module, const CompileOptions& opti
 // The same; `result` holds what a run that fails came to as well: the report up to
 // and including the failing pass, and the remarks.
 absl::Status Compile(Module& module, const CompileOptions& options, CompileResult* result);
+
+// Compiles for that backend: passes read its target, and `passes` is its default pipeline where it
+// is empty. A pipeline that is a backend's default one implies this where no target is set.
+void SetTarget(const Backend& backend, CompileOptions* options);
 
 // "none", "structure", "semantics", "semantics=rewrite".
 std::optional<CompileOptions::Verify> ParseVerify(absl::string_view name);

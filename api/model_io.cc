@@ -2,6 +2,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "api/backends.h"
 #include "api/inspect/graph_view.h"
 #include "base/annotate.h"
 #include "base/log.h"
@@ -10,8 +11,8 @@
 #include "base/status_macros.h"
 #include "graph/ir/guards.h"
 #include "graph/ops/registry.h"
+#include "graph/target/target_text.h"
 #include "graph/text/text.h"
-#include "lowering/generic_target.h"
 #include "lowering/lower.h"
 #include "lowering/plan_text.h"
 #include "lowering/plan_verifier.h"
@@ -62,10 +63,10 @@ absl::StatusOr<std::unique_ptr<Module>> LoadPt2(const std::string& path,
   return ImportPt2(path, import);
 }
 
-absl::StatusOr<std::string> PrintPlans(const Module& module) {
+absl::StatusOr<std::string> PrintPlans(const Module& module, const Target& target) {
   std::string text;
   for (const auto& function : module.functions()) {
-    WEFT_ASSIGN_OR_RETURN(auto plan, Lower(*function, GenericTarget()));
+    WEFT_ASSIGN_OR_RETURN(auto plan, Lower(*function, target));
     WEFT_RETURN_IF_ERROR(VerifyPlan(plan));
     absl::StrAppend(&text, text.empty() ? "" : "\n", PrintPlan(plan));
   }
@@ -104,11 +105,13 @@ std::optional<EmitFormat> ParseEmitFormat(absl::string_view name) {
   if (name == "model-explorer") return EmitFormat::kModelExplorer;
   if (name == "onnx") return EmitFormat::kOnnx;
   if (name == "plan") return EmitFormat::kPlan;
+  if (name == "target") return EmitFormat::kTarget;
   if (name == "guards") return EmitFormat::kGuards;
   return std::nullopt;
 }
 
-absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format) {
+absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format, const Target* target) {
+  if (target == nullptr) target = &(*BuiltinBackends().Find("cpu"))->target();
   switch (format) {
     case EmitFormat::kText:
       return PrintModule(module);
@@ -125,7 +128,9 @@ absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format) {
     case EmitFormat::kOnnx:
       return ExportOnnx(module);
     case EmitFormat::kPlan:
-      return PrintPlans(module);
+      return PrintPlans(module, *target);
+    case EmitFormat::kTarget:
+      return PrintTarget(*target);
     case EmitFormat::kGuards: {
       if (module.functions().empty()) return std::string();
       const Graph& main = module.main() != nullptr ? *module.main() : *module.functions()[0];

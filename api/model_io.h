@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/op.h"
+#include "graph/target/target.h"
 #include "graph/tensor/tensor.h"
 
 namespace weft {
@@ -42,16 +43,17 @@ struct LoadOptions {
 absl::StatusOr<std::unique_ptr<Module>> LoadModel(const std::string& path,
                                                   const LoadOptions& options = {});
 
-enum class EmitFormat { kText, kDot, kSvg, kHtml, kModelExplorer, kOnnx, kPlan, kGuards };
-// "text", "dot", "svg", "html", "model-explorer", "onnx", "plan", "guards"; nullopt
+enum class EmitFormat { kText, kDot, kSvg, kHtml, kModelExplorer, kOnnx, kPlan, kTarget, kGuards };
+// "text", "dot", "svg", "html", "model-explorer", "onnx", "plan", "target", "guards"; nullopt
 // for other names. Pictures of more than the module as it is, such as what passes did
-// to it, are made by api/inspect/graph_view.h. Plans
-// are those of all functions (lowering/plan.h), for a backend with the usual
-// routines. Guards are what the program takes for granted of the sizes of its
-// inputs, and run-time asserts: those that are enough, with who needs them and
-// where sizes come from.
+// to it, are made by api/inspect/graph_view.h. Plans are those of all functions
+// (lowering/plan.h) for `target`, by default that of the backend "cpu"; "target" is the target
+// itself (graph/target/target_text.h). Guards are what the program assumes of the sizes of its
+// inputs, and run-time asserts: those that are enough, with who needs them and where sizes come
+// from.
 std::optional<EmitFormat> ParseEmitFormat(absl::string_view name);
-absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format);
+absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format,
+                                 const Target* target = nullptr);
 
 // Writes a `.onnx` or `.weft` file; other names are an error that lists these.
 // `opset`: of ONNX, 17 to 21; -1: what ExportOnnx takes by default.

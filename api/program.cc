@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "api/backends.h"
 #include "api/call_inputs.h"
 #include "api/dynamic/variant_cache.h"
 #include "api/session.h"
@@ -212,7 +213,9 @@ absl::StatusOr<Program> Program::Create(std::unique_ptr<Module> model, ProgramOp
         absl::StrCat("a cache limit of ", options.cache_limit, " leaves no variant"));
   }
   WEFT_RETURN_IF_ERROR(AssumeMarkedRanges(*model, options.marks));
-  WEFT_RETURN_IF_ERROR(Session::CheckTarget(options.target));
+  WEFT_ASSIGN_OR_RETURN(const Backend* backend, BuiltinBackends().Find(options.target));
+  WEFT_RETURN_IF_ERROR(CheckOptions(*backend, options.backend));
+  SetTarget(*backend, &options.compile);
   // What nodes assume about sizes is a constraint of the program.
   WEFT_RETURN_IF_ERROR(AssumeSizesOfNodes(*model).status());
   auto impl = std::make_unique<Impl>(std::move(model), std::move(options));

@@ -9,7 +9,7 @@
 
 #include "absl/strings/string_view.h"
 #include "api/compiler.h"
-#include "api/session_options.h"
+#include "backends/backend.h"
 
 namespace weft {
 
@@ -38,9 +38,12 @@ MarkedDim MarkDynamic(absl::string_view input, int dim, std::optional<int64_t> m
 MarkedDim MarkStatic(absl::string_view input, int dim);
 
 struct ProgramOptions {
+  ProgramOptions() { compile.passes.clear(); }
+
+  // The target's default pipeline, unless `passes` names one; its target is the one below.
   CompileOptions compile;
   std::string target = "reference";
-  SessionOptions session;  // Of every variant.
+  BackendOptions backend;  // Of every variant.
   Dynamic dynamic = Dynamic::kAutomatic;
   std::vector<MarkedDim> marks;
   // Inputs whose elements are worked into the code, as sizes are: with kAutomatic

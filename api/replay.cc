@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "api/compiler.h"
@@ -15,6 +16,7 @@
 #include "base/annotate.h"
 #include "base/output_file.h"
 #include "base/shell_quote.h"
+#include "graph/target/target_text.h"
 #include "graph/text/text.h"
 
 namespace weft {
@@ -40,8 +42,13 @@ bool SetField(absl::string_view key, absl::string_view value, Replay* replay) {
   }
   if (key == "budget") return absl::SimpleAtoi(value, &replay->context.budget);
   if (key == "strict") return absl::SimpleAtob(value, &replay->context.strict);
+  if (key == "target") {
+    auto target = ParseTarget(value);
+    if (target.ok()) replay->context.target = *std::move(target);
+    return target.ok();
+  }
   if (key == "admitted") {
-    const auto contract = ParseContract(value);
+    const auto contract = ParseNumericContract(value);
     if (contract) replay->context.admitted = *contract;
     return contract.has_value();
   }
@@ -61,15 +68,6 @@ std::string OneLine(absl::string_view text) { return std::string(text.substr(0, 
 
 }  // namespace
 
-std::optional<NumericContract> ParseContract(absl::string_view name) {
-  for (NumericContract contract :
-       {NumericContract::kBitExact, NumericContract::kValueSafe, NumericContract::kReassociating,
-        NumericContract::kApproximate}) {
-    if (NumericContractName(contract) == name) return contract;
-  }
-  return std::nullopt;
-}
-
 std::string ReplayHead(const Replay& replay, absl::string_view path) {
   const auto& context = replay.context;
   std::string sources;
@@ -77,6 +75,11 @@ std::string ReplayHead(const Replay& replay, absl::string_view path) {
     absl::StrAppend(&sources, "\n// plugin: ", plugin);
   }
   if (!replay.rules.empty()) absl::StrAppend(&sources, "\n// rules: ", replay.rules);
+  if (!context.target.name.empty()) {
+    // On one line; the text has no comments.
+    absl::StrAppend(
+        &sources, "\n// target: ", absl::StrReplaceAll(PrintTarget(context.target), {{"\n", " "}}));
+  }
   return absl::StrCat(
       kFirstLine, "\n// version: ", kVersion, "\n// reason: ", OneLine(replay.reason),
       "\n// passes: ", replay.passes, "\n// verify: ", replay.verify, "\n// seed: ", replay.seed,

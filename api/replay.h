@@ -31,9 +31,6 @@ struct Replay {
   PassContext::Options context;  // admitted, strict, rewrite_limit, budget.
 };
 
-// "bit-exact", "value-safe", "reassociating", "approximate".
-std::optional<NumericContract> ParseContract(absl::string_view name);
-
 // The head, with its command; `path` is where the file will be.
 std::string ReplayHead(const Replay& replay, absl::string_view path);
 // Errors name the line.

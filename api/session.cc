@@ -6,11 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "api/backends.h"
 #include "api/call_inputs.h"
 #include "api/compiler.h"
-#include "backends/cpu/executable.h"
-#include "backends/cpu/target.h"
-#include "backends/reference/executor.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "lowering/lower.h"
@@ -24,14 +22,9 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
-Session::Session(std::unique_ptr<Module> module) : module_(std::move(module)) {
+Session::Session(std::unique_ptr<Module> module, const Backend& backend)
+    : module_(std::move(module)), backend_(&backend) {
   state_ = InitialState(main());
-}
-
-absl::Status Session::CheckTarget(absl::string_view target) {
-  if (target == "reference" || target == "cpu") return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown target \"", target, "\"; the targets are: reference, cpu"));
 }
 
 namespace {
@@ -59,73 +52,55 @@ void LogPlan(const Plan& plan) {
                    " of control flow"));
 }
 
-absl::StatusOr<std::unique_ptr<cpu::Executable>> MakeExecutable(Module& module,
-                                                                const SessionOptions& options,
-                                                                double* lowering_seconds) {
-  // A plan is made from a graph without writes.
+// A plan is made from a graph without writes.
+absl::StatusOr<Plan> MakePlan(Module& module, const Target& target, int64_t* lowering_us) {
   if (module.HasWrites()) {
     CompileOptions functional;
     functional.passes = "functionalize";
     WEFT_RETURN_IF_ERROR(Compile(module, functional).status());
   }
   const absl::Time start = absl::Now();
-  profiler::Scope lowering(profiler::Activity::kCompilerPass, "lower");
-  WEFT_ASSIGN_OR_RETURN(Plan plan, Lower(*module.main(), cpu::CpuLoweringTarget()));
-  lowering.End();
-  *lowering_seconds = absl::ToDoubleSeconds(absl::Now() - start);
+  const profiler::Scope lowering(profiler::Activity::kCompilerPass, "lower");
+  WEFT_ASSIGN_OR_RETURN(Plan plan, Lower(*module.main(), target));
+  *lowering_us = absl::ToInt64Microseconds(absl::Now() - start);
   LogPlan(plan);
-  cpu::CpuOptions cpu;
-  cpu.threads = options.threads;
-  cpu.isa = options.cpu;
-  cpu.deterministic = options.deterministic;
-  cpu.f32_precision = options.f32_precision;
-  cpu.code = options.code == SessionOptions::Code::kNone ? cpu::CpuOptions::Code::kNone
-             : options.code == SessionOptions::Code::kInBackground
-                 ? cpu::CpuOptions::Code::kInBackground
-                 : cpu::CpuOptions::Code::kBeforeCreation;
-  cpu.compiler = options.compiler;
-  cpu.cache_dir = options.cache_dir;
-  const profiler::Scope scope(profiler::Activity::kCompilerPass, "make executable");
-  return cpu::Executable::Create(*module.main(), std::move(plan), cpu);
+  return plan;
 }
 
 }  // namespace
 
 absl::StatusOr<Session> Session::Create(std::unique_ptr<Module> module, absl::string_view target,
-                                        const SessionOptions& options) {
-  WEFT_RETURN_IF_ERROR(CheckTarget(target));
+                                        const BackendOptions& options) {
+  WEFT_ASSIGN_OR_RETURN(const Backend* backend, BuiltinBackends().Find(target));
+  return Create(std::move(module), *backend, options);
+}
+
+absl::StatusOr<Session> Session::Create(std::unique_ptr<Module> module, const Backend& backend,
+                                        const BackendOptions& options) {
+  WEFT_RETURN_IF_ERROR(CheckOptions(backend, options));
   if (module->main() == nullptr) {
     return absl::InvalidArgumentError("the module has no function @main");
   }
   // Where no pipeline ran, nothing has looked at what nodes assume about sizes.
   WEFT_RETURN_IF_ERROR(AssumeSizesOfNodes(*module).status());
-  Session session(std::move(module));
-  if (target == "cpu") {
-    WEFT_ASSIGN_OR_RETURN(session.cpu_,
-                          MakeExecutable(*session.module_, options, &session.lowering_seconds_));
+  Session session(std::move(module), backend);
+  Plan plan;
+  if (backend.runs_plans()) {
+    WEFT_ASSIGN_OR_RETURN(plan,
+                          MakePlan(*session.module_, backend.target(), &session.lowering_us_));
   }
+  const profiler::Scope scope(profiler::Activity::kCompilerPass, "make executable");
+  WEFT_ASSIGN_OR_RETURN(session.executable_,
+                        backend.Compile(session.main(), std::move(plan), options));
   return session;
 }
 
-absl::Status Session::WaitForCode() {
-  return cpu_ == nullptr ? absl::OkStatus() : cpu_->WaitForCode();
-}
+absl::Status Session::WaitForCode() { return executable_->WaitForCode(); }
 
-SessionStats Session::stats() const {
-  SessionStats stats;
-  if (cpu_ == nullptr) return stats;
-  const cpu::CpuStats from = cpu_->stats();
-  stats.lowering_seconds = lowering_seconds_;
-  stats.code_seconds = from.code_seconds;
-  stats.code_from_cache = from.code_from_cache;
-  stats.kernels = from.kernels;
-  stats.generated_kernels = from.generated_kernels;
-  stats.steps = from.steps;
-  stats.assignments = from.assignments;
-  stats.fallbacks = from.fallbacks;
-  stats.packed_bytes = from.packed_bytes;
-  stats.arena_bytes = from.arena_bytes;
-  return stats;
+Counters Session::counters() const {
+  Counters counters = executable_->counters();
+  if (lowering_us_ > 0) counters["lowering_us"] = lowering_us_;
+  return counters;
 }
 
 std::vector<int> Session::FillIn(const std::vector<bool>& lent, std::vector<HostTensor>* inputs) {
@@ -153,7 +128,7 @@ absl::StatusOr<std::vector<HostTensor>> Session::RunOrdered(std::vector<HostTens
   // Known before the run where no node writes.
   std::vector<bool> writes(main().num_inputs(), false);
   for (int input : main().write_backs()) writes[input] = true;
-  if (cpu_ != nullptr && inputs->size() == writes.size()) {
+  if (backend_->runs_plans() && inputs->size() == writes.size()) {
     WEFT_RETURN_IF_ERROR(CheckApart(main(), *inputs, writes));
   }
   const std::vector<int> filled = FillIn(writes, inputs);
@@ -165,7 +140,7 @@ absl::StatusOr<std::vector<HostTensor>> Session::RunOrdered(std::vector<HostTens
     (*inputs)[i] = HostTensor();
   }
   if (!outputs.ok()) return outputs;
-  if (cpu_ == nullptr) {
+  if (!backend_->runs_plans()) {
     WEFT_RETURN_IF_ERROR(CheckApart(main(), *inputs, AreValid(*written)));
   }
   for (int i : filled) {
@@ -180,19 +155,7 @@ absl::StatusOr<std::vector<HostTensor>> Session::RunOnce(absl::Span<const HostTe
                                                          const std::vector<bool>& donated,
                                                          std::vector<HostTensor>* written) const {
   std::vector<HostTensor> outputs;
-  const int own = main().num_own_outputs();
-  if (cpu_ != nullptr) {
-    WEFT_RETURN_IF_ERROR(cpu_->Run(inputs, donated, &outputs));
-    written->assign(main().num_inputs(), HostTensor());
-    for (size_t k = 0; k < main().write_backs().size(); ++k) {
-      (*written)[main().write_backs()[k]] = std::move(outputs[own + k]);
-    }
-  } else {
-    reference::RunOptions options;
-    options.written = written;
-    WEFT_ASSIGN_OR_RETURN(outputs, reference::Run(main(), inputs, options));
-  }
-  outputs.resize(own);
+  WEFT_RETURN_IF_ERROR(executable_->Run(inputs, donated, &outputs, written));
   return outputs;
 }
 

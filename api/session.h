@@ -6,7 +6,7 @@
 //
 // Writes: what the program writes to an input that the caller gave goes to the
 // caller's tensor in the forms that take a pointer, and nowhere in the others.
-// It goes there as another tensor, or, on the target "cpu", into the memory of the
+// It goes there as another tensor, or, on a target that runs plans, into the memory of the
 // one given, which is then the new value: where the plan allows that
 // (lowering/write_backs.h), the tensor is dense, no other tensor is on its memory,
 // and that is neither borrowed nor mapped from a file. The same holds for state: a
@@ -29,46 +29,25 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "api/session_options.h"
+#include "backends/backend.h"
 #include "graph/ir/graph.h"
 #include "graph/tensor/tensor.h"
 
 namespace weft {
 
-namespace cpu {
-class Executable;
-}  // namespace cpu
-
-// What a session made of its program; all zero for a target without plans.
-struct SessionStats {
-  double lowering_seconds = 0;
-  // Of writing and compiling kernels, or of finding them in the cache; 0 until they are
-  // there.
-  double code_seconds = 0;
-  bool code_from_cache = false;
-  int64_t kernels = 0;
-  int64_t generated_kernels = 0;  // That have compiled code.
-  int64_t steps = 0;              // Kernels, library calls, copies.
-  // Sizes of the inputs that a run met for the first time.
-  int64_t assignments = 0;
-  // Library steps without a routine for their sizes.
-  int64_t fallbacks = 0;
-  int64_t packed_bytes = 0;
-  int64_t arena_bytes = 0;
-};
-
 class Session {
  public:
-  // `target`: "reference" or "cpu". InvalidArgument lists the targets for another
-  // name. A program that writes is made functional for "cpu".
+  // `target` is the name of a built-in backend (backends.h); InvalidArgument lists them for another
+  // name, and what a backend takes for an option that it does not have. A module that writes is
+  // made functional for a backend that runs plans.
   static absl::StatusOr<Session> Create(std::unique_ptr<Module> module, absl::string_view target,
-                                        const SessionOptions& options = {});
+                                        const BackendOptions& options = {});
+  // `backend` outlives the session.
+  static absl::StatusOr<Session> Create(std::unique_ptr<Module> module, const Backend& backend,
+                                        const BackendOptions& options = {});
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
   ~Session();
-
-  // OK for a target that Create() knows.
-  static absl::Status CheckTarget(absl::string_view target);
 
   const Module& module() const { return *module_; }
   const Graph& main() const { return *module_->main(); }
@@ -96,7 +75,8 @@ class Session {
   // an interpreter goes on, when it failed.
   absl::Status WaitForCode();
 
-  SessionStats stats() const;
+  // Those of the executable; "lowering_us" is the time to make the plan, in microseconds.
+  Counters counters() const;
 
   // The state of the inputs that stand for the parameter or buffer `name`, or
   // are called so; null when there is none.
@@ -105,7 +85,7 @@ class Session {
   absl::Status SetState(absl::string_view name, HostTensor tensor);
 
  private:
-  explicit Session(std::unique_ptr<Module> module);
+  Session(std::unique_ptr<Module> module, const Backend& backend);
   // Runs on `inputs`, in which those that are left out are filled in meanwhile; puts
   // what was written to state into the state, and into `written`, by input, what was
   // written to others. With `donate` these are the program's to write over; it then
@@ -119,8 +99,9 @@ class Session {
                                                   std::vector<HostTensor>* written) const;
 
   std::unique_ptr<Module> module_;
-  std::unique_ptr<cpu::Executable> cpu_;  // Null: the reference executor.
-  double lowering_seconds_ = 0;
+  const Backend* backend_ = nullptr;
+  std::unique_ptr<Executable> executable_;
+  int64_t lowering_us_ = 0;
   std::vector<HostTensor> state_;  // By input; empty without state.
 };
 

@@ -29,8 +29,8 @@ struct ObservedStep {
   // Name of the routine, or of what else runs the step: "generated code", "interpreter",
   // "evaluation".
   std::string routine;
-  // The routine reads fewer bits of its operands than they have (f32_precision).
-  bool rounds_operands;
+  // Relative error of operands, where the routine reads fewer bits of them than they have; else 0.
+  double operand_error;
   // The target's memory, seen as this view: no copy. An error where the view has no memory
   // or no size yet.
   absl::FunctionRef<absl::StatusOr<HostTensor>(const View&)> read;

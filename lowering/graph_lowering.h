@@ -15,6 +15,7 @@
 #include "graph/ir/builder.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/guards.h"
+#include "graph/target/target.h"
 #include "lowering/index_map.h"
 #include "lowering/lower.h"
 #include "lowering/plan.h"
@@ -26,8 +27,13 @@ class GraphLowering {
   // A nested graph, and the plan that it is to become.
   using Nested = std::pair<const Graph*, Plan*>;
 
-  GraphLowering(const Graph& graph, const LoweringTarget& target, Plan* plan)
-      : graph_(graph), target_(target), plan_(*plan), sizes_(&graph.module().symbols()) {}
+  GraphLowering(const Graph& graph, const Target& target, const LoweringOptions& options,
+                Plan* plan)
+      : graph_(graph),
+        target_(target),
+        options_(options),
+        plan_(*plan),
+        sizes_(&graph.module().symbols()) {}
 
   absl::Status Run();
   // Nested graphs are lowered by whoever called Run.
@@ -88,7 +94,7 @@ class GraphLowering {
   // Ops behind library nodes that the routines do on the way out.
   Epilogues FindEpilogues(const Graph& body);
   Nodes FindEpilogue(const Node& library, const absl::flat_hash_map<const Node*, int>& order);
-  bool IsLibrary(const Node& node) const { return target_.library && target_.library(node); }
+  bool IsLibrary(const Node& node) const { return FindRoutine(target_, node) != nullptr; }
   // The node's decomposition as a graph of its own; null after an error.
   absl::StatusOr<Graph*> Expand(const Node& node);
   Module& Scratch();
@@ -104,7 +110,8 @@ class GraphLowering {
   View PlacedView(const Value* value);
 
   const Graph& graph_;
-  const LoweringTarget& target_;
+  const Target& target_;
+  const LoweringOptions& options_;
   Plan& plan_;
   const Sizes sizes_;
   const Node* origin_ = nullptr;  // The node of graph_ that is being lowered.

@@ -1,5 +1,6 @@
 #include "lowering/kernel_body.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -55,6 +56,12 @@ DType KernelDType(DType dtype) {
 bool IsKernelDType(DType dtype) {
   if (IsComplex(dtype) || DTypeBits(dtype) < 8) return false;
   return !IsFloat(dtype) || DTypeBits(dtype) > 8;
+}
+
+bool IsKernelDType(const Target& target, DType dtype) {
+  const std::vector<DType>& dtypes = target.kernel_dtypes;
+  return IsKernelDType(dtype) &&
+         (dtypes.empty() || std::find(dtypes.begin(), dtypes.end(), dtype) != dtypes.end());
 }
 
 int KernelBody::Add(Instr instr) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "graph/target/target.h"
 #include "lowering/kernel.h"
 
 namespace weft {
@@ -21,6 +22,8 @@ bool operator==(const Instr& a, const Instr& b);
 DType KernelDType(DType dtype);
 // False for dtypes that kernels do not have.
 bool IsKernelDType(DType dtype);
+// The same, or kernels of this target do not have them.
+bool IsKernelDType(const Target& target, DType dtype);
 
 class KernelBody {
  public:

@@ -46,7 +46,7 @@ void NumberStores(int reads, Nest* nest) {
 
 absl::StatusOr<BuiltKernel> BuildKernel(const KernelRequest& request, std::string name) {
   for (const Value* output : request.group.outputs) {
-    if (output->type().is_tensor() && IsKernelDType(output->type().dtype())) {
+    if (output->type().is_tensor() && IsKernelDType(*request.target, output->type().dtype())) {
       continue;
     }
     return absl::UnimplementedError(

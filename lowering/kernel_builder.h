@@ -15,6 +15,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "graph/target/target.h"
 #include "lowering/kernel.h"
 #include "lowering/loop_space.h"
 #include "lowering/plan.h"
@@ -27,7 +28,7 @@ struct KernelRequest {
   // Where a value from outside of the group lies.
   absl::FunctionRef<View(const Value*)> view_of;
   const Sizes* sizes = nullptr;
-  int64_t max_row_elements = 0;
+  const Target* target = nullptr;
 };
 
 struct BuiltKernel {

@@ -30,20 +30,21 @@ absl::Status GraphLowering::Run() {
   }
   origin_ = nullptr;
   DefineOutputs();
-  if (target_.record_values) RecordValues();
+  if (options_.record_values) RecordValues();
   DropUnusedBuffers();
-  if (target_.schedule) ScheduleSteps(&plan_);
+  if (options_.schedule) ScheduleSteps(&plan_);
   PlaceWriteBacks(graph_, &plan_);
   return absl::OkStatus();
 }
 
-absl::StatusOr<Plan> Lower(const Graph& graph, const LoweringTarget& target) {
+absl::StatusOr<Plan> Lower(const Graph& graph, const Target& target,
+                           const LoweringOptions& options) {
   Plan plan;
   std::vector<GraphLowering::Nested> work = {{&graph, &plan}};
   while (!work.empty()) {
     const auto [from, to] = work.back();
     work.pop_back();
-    GraphLowering lowering(*from, target, to);
+    GraphLowering lowering(*from, target, options, to);
     WEFT_RETURN_IF_ERROR(lowering.Run());
     for (const auto& nested : lowering.TakeNested()) work.push_back(nested);
   }

@@ -14,31 +14,14 @@
 #ifndef WEFT_LOWERING_LOWER_H_
 #define WEFT_LOWERING_LOWER_H_
 
-#include <cstdint>
-#include <functional>
-
 #include "absl/status/statusor.h"
 #include "graph/ir/graph.h"
+#include "graph/target/target.h"
 #include "lowering/plan.h"
 
 namespace weft {
 
-// What a backend says of itself, as a value.
-struct LoweringTarget {
-  // It has a routine for the node.
-  std::function<bool(const Node&)> library;
-  // The routine takes this operand (-1: writes its result) with any strides;
-  // otherwise views handed to it are dense and row-major.
-  std::function<bool(const Node&, int operand)> strided;
-  // The routine is faster on activations whose channels (dim 1) lie innermost, in
-  // memory of any strides; propagate_layout.h decides.
-  std::function<bool(const Node&)> channels_last;
-  // The routine stores through this op, whose operand `operand` is the result
-  // so far and of which the other one broadcasts.
-  std::function<bool(const Node& library, const Node& op, int operand)> epilogue;
-  // Rows of kernels (kernel.h) that may pass this many elements are computed
-  // again instead of kept.
-  int64_t max_row_elements = int64_t{1} << 16;
+struct LoweringOptions {
   // Operands of a concatenation are computed in its result.
   bool place_concats = true;
   // Steps are put in an order that needs less memory (schedule.h).
@@ -47,7 +30,9 @@ struct LoweringTarget {
   bool record_values = false;
 };
 
-absl::StatusOr<Plan> Lower(const Graph& graph, const LoweringTarget& target);
+// For a target without routines every node becomes a kernel or a reference step.
+absl::StatusOr<Plan> Lower(const Graph& graph, const Target& target,
+                           const LoweringOptions& options = {});
 
 }  // namespace weft
 

@@ -45,7 +45,7 @@ View GraphLowering::PieceOf(const Node& concat, int k, const View& result) {
 // From the last one to the first: a concatenation in a concatenation knows its
 // place before its own operands ask.
 void GraphLowering::PlaceConcats(const Graph& graph) {
-  if (!target_.place_concats) return;
+  if (!options_.place_concats) return;
   for (Node* node = graph.return_node()->prev(); node != nullptr; node = node->prev()) {
     if (IsConcat(*node) && node->has_uses() && !IsLate(node->result()->type().numel()) &&
         DTypeBits(node->result()->type().dtype()) >= 8) {

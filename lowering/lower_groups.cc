@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/ops/ops.h"
+#include "lowering/epilogues.h"
 #include "lowering/expand_composites.h"
 #include "lowering/graph_lowering.h"
 #include "lowering/kernel_builder.h"
@@ -65,11 +66,8 @@ absl::Status GraphLowering::LowerKernel(const Nodes& nodes,
 absl::Status GraphLowering::AddKernel(const Nodes& nodes, std::vector<const Value*> outputs,
                                       std::vector<View> output_views) {
   const auto view_of = [this](const Value* v) { return ViewOf(v); };
-  KernelRequest request{{nodes, std::move(outputs)},
-                        std::move(output_views),
-                        view_of,
-                        &sizes_,
-                        target_.max_row_elements};
+  KernelRequest request{
+      {nodes, std::move(outputs)}, std::move(output_views), view_of, &sizes_, &target_};
   std::string name = absl::StrCat(NameOf(nodes), ".", plan_.kernels.size());
   WEFT_ASSIGN_OR_RETURN(BuiltKernel built, BuildKernel(request, std::move(name)));
   Step& step = AddStep(StepKind::kKernel);
@@ -244,7 +242,7 @@ absl::Status GraphLowering::LowerPending(Nodes* pending) {
 
 GraphLowering::Epilogues GraphLowering::FindEpilogues(const Graph& body) {
   Epilogues all;
-  if (!target_.epilogue) return all;
+  if (target_.epilogues.empty()) return all;
   absl::flat_hash_map<const Node*, int> order;
   for (const Node* node : body.nodes()) {
     order.emplace(node, static_cast<int>(order.size()));
@@ -269,7 +267,7 @@ GraphLowering::Nodes GraphLowering::FindEpilogue(
     const Node* user = value->first_use()->user();
     bool fits = order.contains(user) && user->num_results() == 1 && !IsLibrary(*user) &&
                 user->result()->type().dims() == value->type().dims() &&
-                target_.epilogue(library, *user, value->first_use()->operand_index());
+                AppliesEpilogue(target_, library, *user, value->first_use()->operand_index());
     // Other operands are there before the call.
     for (int i = 0; fits && i < user->num_operands(); ++i) {
       const Value* other = user->operand(i);

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/ops/ops.h"
-#include "lowering/clamp_bounds.h"
+#include "lowering/epilogues.h"
 #include "lowering/graph_lowering.h"
 #include "lowering/kernel_ops.h"
 #include "lowering/loop_space.h"
@@ -147,14 +147,12 @@ absl::Status GraphLowering::LowerReference(const Node& node, std::string remark)
 absl::Status GraphLowering::LowerLibrary(const Node& node, Nodes epilogue) {
   const Node& last = epilogue.empty() ? node : *epilogue.back();
   if (!last.has_uses()) return absl::OkStatus();
-  const auto strided = [&](int operand) {
-    return target_.strided && target_.strided(node, operand);
-  };
+  const Routine& routine = *FindRoutine(target_, node);
   std::vector<View> args(node.num_operands());
   for (int i = 0; i < node.num_operands(); ++i) {
     if (!node.has_operand(i)) continue;
     WEFT_ASSIGN_OR_RETURN(args[i], PlaceOf(node.operand(i)));
-    if (!strided(i)) args[i] = Dense(args[i], node.op().name());
+    if (!TakesStrides(routine, i)) args[i] = Dense(args[i], node.op().name());
   }
   std::vector<Epilogue> after;
   const Value* chain = node.result();
@@ -180,7 +178,9 @@ absl::Status GraphLowering::LowerLibrary(const Node& node, Nodes epilogue) {
   std::vector<View> results;
   for (int r = 0; r < node.num_results(); ++r) {
     const Value* result = epilogue.empty() ? node.result(r) : chain;
-    results.push_back(result->has_uses() ? DefineResult(result, !strided(-1)) : View());
+    results.push_back(result->has_uses()
+                          ? DefineResult(result, !TakesStrides(routine, Routine::kResult))
+                          : View());
   }
   Step& step = AddStep(StepKind::kLibrary);
   step.op = &node.op();

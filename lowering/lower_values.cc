@@ -183,7 +183,7 @@ absl::StatusOr<View> GraphLowering::PlaceOf(const Value* value) {
   const HostTensor* literal = LiteralOf(value);
   if (view.present() || literal == nullptr) return view;
   constexpr int64_t kMaxElements = 1024;
-  if (literal->numel() > kMaxElements || !IsKernelDType(literal->dtype())) {
+  if (literal->numel() > kMaxElements || !IsKernelDType(target_, literal->dtype())) {
     return absl::UnimplementedError("a constant of a decomposition");
   }
   view = NewBuffer(value->type(), "literal");

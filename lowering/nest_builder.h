@@ -27,6 +27,7 @@ class NestBuilder {
 
   // --- For the ops (kernel_ops.h) -----------------------------------------
   const Sizes& sizes() const { return scope_.sizes(); }
+  const Target& target() const { return *scope_.request().target; }
   const LoopSpace& space() const { return space_; }
   KernelBody& body() { return stages_[stage_].body; }
   // The value read at `at`, where the guards hold; -1: it is on its way, and

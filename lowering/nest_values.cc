@@ -81,7 +81,7 @@ int NestBuilder::TryEmit(const Request& request) {
   if (node == nullptr) {
     return Load(value, at, guards, -1);
   }
-  if (!IsKernelDType(value->type().dtype())) {
+  if (!IsKernelDType(target(), value->type().dtype())) {
     return Fail(absl::StrCat("no kernel has elements of ", DTypeName(value->type().dtype())));
   }
   const int row = KeptRow(request);
@@ -114,7 +114,7 @@ int NestBuilder::Load(const Value* value, const Indices& at, const Guards& guard
   const Type type = value->type();
   if (type.is_symint()) return body().Size(type.symint());
   const DType dtype = type.dtype();
-  if (!IsKernelDType(dtype)) {
+  if (!IsKernelDType(target(), dtype)) {
     return Fail(absl::StrCat("no kernel has elements of ", DTypeName(dtype)));
   }
   const HostTensor* literal = LiteralOf(value);
@@ -214,7 +214,7 @@ int NestBuilder::KeptRow(const Request& request) {
     inner = inner * space_.extents[l];
   }
   const int64_t most = sizes().symbols().RangeOf(inner).max;
-  if (most != SymRange::kMax && most > scope_.request().max_row_elements) {
+  if (most != SymRange::kMax && most > target().max_row_elements) {
     return -1;
   }
   for (int s = 0; s < stage_; ++s) {

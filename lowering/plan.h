@@ -149,7 +149,7 @@ struct Plan {
   std::vector<Kernel> kernels;
   std::vector<Step> steps;
   // Inputs and results of nodes that have a place, in the order of the graph: what a check
-  // of the plan against its graph reads. Empty unless LoweringTarget::record_values asks
+  // of the plan against its graph reads. Empty unless LoweringOptions::record_values asks
   // for them; the text form leaves them out.
   std::vector<PlacedValue> values;
 };

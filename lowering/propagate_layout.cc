@@ -21,7 +21,7 @@ bool HasChannels(Type type) { return type.is_tensor() && type.rank() >= 3 && typ
 
 class Collector {
  public:
-  Collector(const Graph& graph, const LoweringTarget& target)
+  Collector(const Graph& graph, const Target& target)
       : graph_(graph), target_(target), symbols_(graph.module().symbols()) {}
 
   std::vector<LayoutRegion> Run() {
@@ -47,11 +47,16 @@ class Collector {
     const Node* routine = nullptr;  // The node, or the one in its nested graph.
   };
 
+  bool PrefersChannelsLast(const Node& node) const {
+    const Routine* routine = FindRoutine(target_, node);
+    return routine != nullptr && routine->prefers_channels_last;
+  }
+
   const Node* RoutineOf(const Node& node) const {
-    if (target_.channels_last(node)) return &node;
+    if (PrefersChannelsLast(node)) return &node;
     if (!node.Is(ops::fused)) return nullptr;
     for (const Node* inner : node.region(0)->nodes()) {
-      if (target_.channels_last(*inner)) return inner;
+      if (PrefersChannelsLast(*inner)) return inner;
     }
     return nullptr;
   }
@@ -160,7 +165,7 @@ class Collector {
   static Type InputOf(const Member& member) { return member.routine->operand(0)->type(); }
 
   const Graph& graph_;
-  const LoweringTarget& target_;
+  const Target& target_;
   const SymbolTable& symbols_;
   std::vector<Member> members_;
   absl::flat_hash_map<const Node*, int> index_;
@@ -169,8 +174,7 @@ class Collector {
 
 }  // namespace
 
-std::vector<LayoutRegion> CollectLayoutRegions(const Graph& graph, const LoweringTarget& target) {
-  if (!target.channels_last) return {};
+std::vector<LayoutRegion> CollectLayoutRegions(const Graph& graph, const Target& target) {
   return Collector(graph, target).Run();
 }
 

@@ -1,6 +1,6 @@
 // Which tensors of a convolution net lie with their channels innermost.
 //
-// Routines that prefer that order (LoweringTarget::channels_last) and the ops between
+// Routines that prefer that order (Routine::prefers_channels_last) and the ops between
 // them that do not mind (pointwise ones, groups of them, concatenations) form regions.
 // A region lies channels-last when that moves fewer elements than row-major order
 // does: without it each routine reorders what it reads and what it writes; with it
@@ -16,7 +16,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "graph/ir/graph.h"
-#include "lowering/lower.h"
+#include "graph/target/target.h"
 
 namespace weft {
 
@@ -29,7 +29,7 @@ struct LayoutRegion {
 };
 
 // Regions with at least one routine, in the order of their first nodes.
-std::vector<LayoutRegion> CollectLayoutRegions(const Graph& graph, const LoweringTarget& target);
+std::vector<LayoutRegion> CollectLayoutRegions(const Graph& graph, const Target& target);
 
 // Nodes whose results are to lie channels-last.
 absl::flat_hash_set<const Node*> DecideLayouts(const std::vector<LayoutRegion>& regions);

@@ -66,10 +66,7 @@ constexpr PipelineRow kPipelines[] = {
      "compute is one node.",
      "functionalize,dce,fuse_quantized,default,freeze,"
      "fixpoint(canonicalize,fold_constants{max_growth=2},cse,dce),freeze,"
-     "decompose{keep=dequantize_linear;gelu;group_norm;linear;log_softmax;"
-     "native_layer_norm;nll_loss;quantize_linear;rms_norm;"
-     "scaled_dot_product_attention;silu;softmax;fused},"
-     "fixpoint(canonicalize,fold_constants{max_growth=2},cse,dce),"
+     "decompose,fixpoint(canonicalize,fold_constants{max_growth=2},cse,dce),"
      "fuse,drop_constants"},
 };
 

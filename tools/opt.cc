@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "api/backends.h"
 #include "api/compiler.h"
 #include "api/extensions.h"
 #include "api/inspect/blame.h"
@@ -20,6 +21,7 @@
 #include "api/inspect/graph_view.h"
 #include "api/model_io.h"
 #include "api/plugin.h"
+#include "api/target_file.h"
 #include "base/annotate.h"
 #include "base/status_macros.h"
 #include "tools/common/cli.h"
@@ -48,9 +50,9 @@ absl::StatusOr<std::vector<EmitKind>> ParseEmit(const std::string& text, bool* s
     } else if (auto format = ParseEmitFormat(name)) {
       kinds.push_back({std::string(name), *format});
     } else {
-      return absl::InvalidArgumentError(absl::StrCat("--emit: unknown kind \"", name,
-                                                     "\"; known are stats, text, dot, svg, ",
-                                                     "html, model-explorer, onnx, plan, guards"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("--emit: unknown kind \"", name, "\"; known are stats, text, dot, svg, ",
+                       "html, model-explorer, onnx, plan, target, guards"));
     }
   }
   return kinds;
@@ -72,17 +74,18 @@ bool IsPicture(const EmitKind& kind) {
 }
 
 // `pictures`: what was recorded, for the kinds that show it.
-absl::StatusOr<std::string> MakeGraph(const Module& module, EmitFormat format,
+absl::StatusOr<std::string> MakeGraph(const Module& module, EmitFormat format, const Target& target,
                                       const GraphRecorder* pictures) {
   if (format == EmitFormat::kHtml) return pictures->Html();
   if (format == EmitFormat::kModelExplorer) return pictures->ModelExplorer();
-  return Emit(module, format);
+  // No target was named: that of the target that usually runs plans.
+  return Emit(module, format, target.name.empty() ? nullptr : &target);
 }
 
-absl::Status WriteGraphs(const OptOptions& o, const Module& module,
+absl::Status WriteGraphs(const OptOptions& o, const Module& module, const Target& target,
                          const std::vector<EmitKind>& kinds, const GraphRecorder* pictures) {
   for (const EmitKind& kind : kinds) {
-    WEFT_ASSIGN_OR_RETURN(auto bytes, MakeGraph(module, kind.format, pictures));
+    WEFT_ASSIGN_OR_RETURN(auto bytes, MakeGraph(module, kind.format, target, pictures));
     WEFT_RETURN_IF_ERROR(WriteOutput(OutputPath(o, kind, kinds.size() > 1), bytes));
   }
   return absl::OkStatus();
@@ -117,7 +120,7 @@ absl::StatusOr<int> VerifyTarget(const OptOptions& o, const Module& module, std:
   CompileOptions nothing;
   nothing.passes = "none";
   TargetCheckOptions options;
-  options.target = o.target;
+  options.target = o.target.empty() ? "cpu" : o.target;
   options.seed = static_cast<uint64_t>(o.seed);
   WEFT_ASSIGN_OR_RETURN(auto verifier, TargetVerifier::Create(flags, module, nothing, options));
   SeedOptions first;
@@ -125,10 +128,24 @@ absl::StatusOr<int> VerifyTarget(const OptOptions& o, const Module& module, std:
   return verifier->Finish(first, info);
 }
 
+// What --target and --target-file say.
+absl::Status ReadTarget(const OptOptions& o, CompileOptions* compile) {
+  if (!o.target.empty()) {
+    WEFT_ASSIGN_OR_RETURN(const Backend* backend, BuiltinBackends().Find(o.target));
+    SetTarget(*backend, compile);
+  }
+  if (!o.target_file.empty()) {
+    WEFT_ASSIGN_OR_RETURN(compile->context.target, LoadTargetFile(ResolvePath(o.target_file)));
+  }
+  if (compile->passes.empty()) compile->passes = "default";
+  return absl::OkStatus();
+}
+
 // A replay file may name a file of rules when the command line does not.
 absl::StatusOr<CompileOptions> MakeCompileOptions(const OptOptions& o, Sources* sources) {
   CompileOptions compile;
   compile.passes = o.passes;
+  WEFT_RETURN_IF_ERROR(ReadTarget(o, &compile));
   const auto verify = ParseVerify(VerifiesTarget(o) ? "structure" : o.verify);
   if (!verify) {
     return absl::InvalidArgumentError(
@@ -137,7 +154,7 @@ absl::StatusOr<CompileOptions> MakeCompileOptions(const OptOptions& o, Sources* 
                      o.verify, "\""));
   }
   compile.verify = *verify;
-  const auto admitted = ParseContract(o.admit);
+  const auto admitted = ParseNumericContract(o.admit);
   if (!admitted) {
     return absl::InvalidArgumentError(
         absl::StrCat("--admit takes bit-exact, value-safe, reassociating or approximate, not \"",
@@ -277,7 +294,10 @@ absl::Status CheckInputs(const LoadOptions& load, const Module& module) {
 }
 
 absl::Status PrintPipeline(const OptOptions& o, const PassRegistry& passes) {
-  WEFT_ASSIGN_OR_RETURN(auto pipeline, Pipeline::Parse(o.passes, passes));
+  CompileOptions compile;
+  compile.passes = o.passes;
+  WEFT_RETURN_IF_ERROR(ReadTarget(o, &compile));
+  WEFT_ASSIGN_OR_RETURN(auto pipeline, Pipeline::Parse(compile.passes, passes));
   std::cout << pipeline.ToString(passes) << "\n";
   return absl::OkStatus();
 }
@@ -347,7 +367,7 @@ absl::StatusOr<int> CompileModel(const OptOptions& o, CompileOptions compile,
   WEFT_RETURN_IF_ERROR(run);
   WEFT_RETURN_IF_ERROR(status);
   WEFT_RETURN_IF_ERROR(WriteBlame(o, *module, info));
-  WEFT_RETURN_IF_ERROR(WriteGraphs(o, *module, kinds, recorder.get()));
+  WEFT_RETURN_IF_ERROR(WriteGraphs(o, *module, compile.context.target, kinds, recorder.get()));
   if (VerifiesTarget(o)) return VerifyTarget(o, *module, info);
   return kExitOk;
 }

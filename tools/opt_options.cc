@@ -2,6 +2,7 @@
 
 #include "tools/common/logs.h"
 #include "tools/common/plugins.h"
+#include "tools/common/target_flags.h"
 
 namespace weft::tools {
 namespace {
@@ -12,7 +13,13 @@ void AddPipelineFlags(FlagSet& flags, OptOptions* o) {
                "Passes, named pipelines, fixpoint{max=N}(...) and\n"
                "if(CONDITION,...) with commas between them; a condition is\n"
                "has_op(NAME), nodes<N, changed, or one of them after '!'.\n"
-               "--list-passes shows all. Default: default");
+               "--list-passes shows all. Default: that of --target, else default");
+  AddTargetFlag(flags, &o->target,
+                "What is compiled for: passes and plans follow it. Default: where\n"
+                "--passes is a target's own pipeline, that target; cpu for\n"
+                "--emit=plan, --emit=target and --verify=target");
+  flags.String("target-file", &o->target_file, "FILE",
+               "A target in the form of --emit=target, as another device has it");
   flags.String("verify", &o->verify, "none|structure|semantics[=rewrite]|target",
                "After each pass that changed something: nothing, the\n"
                "verifier, or also runs of what it changed, before and after,\n"
@@ -29,7 +36,6 @@ void AddPipelineFlags(FlagSet& flags, OptOptions* o) {
                "Where --verify=semantics and =target leave a small graph that shows the\n"
                "fault it found. Default: case.weft");
   flags.Int("seed", &o->seed, "N", "Seed of --verify=semantics and =target. Default: 0");
-  flags.String("target", &o->target, "TARGET", "Of --verify=target. Default: cpu");
   flags.Int("rewrite-limit", &o->rewrite_limit, "N",
             "Stop after this many rewrites, all passes together");
   flags.Int("budget", &o->budget, "N",
@@ -46,7 +52,7 @@ void AddOutputFlags(FlagSet& flags, OptOptions* o) {
   flags.Section("Output");
   flags.String("emit", &o->emit, "KIND,...",
                "stats, text, dot, svg, html, model-explorer, onnx, plan,\n"
-               "guards. html is one file that shows the graph after each pass;\n"
+               "target, guards. html is one file that shows the graph after each pass;\n"
                "svg needs Graphviz. Default: stats");
   flags.String("trace", &o->trace, "FILE",
                "With --emit=html: time and bytes of the kernels of this trace\n"

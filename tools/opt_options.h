@@ -12,11 +12,12 @@
 namespace weft::tools {
 
 struct OptOptions {
-  std::string passes = "default";
+  std::string passes;
   std::string emit = "stats";
   std::string output;
   std::string verify = "structure";
-  std::string target = "cpu";
+  std::string target;
+  std::string target_file;
   std::string admit = "value-safe";
   std::string case_file = "case.weft";
   std::string stats = "text";

@@ -27,18 +27,15 @@
 #include "tools/common/logs.h"
 #include "tools/common/models.h"
 #include "tools/common/plugins.h"
+#include "tools/common/target_flags.h"
 #include "tools/common/target_verify.h"
 
 namespace weft::tools {
 namespace {
 
 struct Options {
-  std::string passes = "none";
-  std::string target = "reference";
-  int64_t threads = 0;
-  std::string cpu = "native";
-  std::string f32_precision = "highest";
-  bool deterministic = false;
+  std::string passes;
+  TargetFlags target;
   std::vector<std::string> load;
   std::string log;
   std::vector<std::string> inputs;
@@ -70,18 +67,11 @@ FlagSet MakeFlags(Options* o) {
                 "  run --data=test_data_set_0 model.onnx\n"
                 "  run --dynamic=automatic --explain --dim length=5,7,9 model.pt2");
   flags.Section("Program");
-  flags.String("passes", &o->passes, "PIPELINE", "Pipeline to run first, as in opt. Default: none");
-  flags.String("target", &o->target, "TARGET", "Executor: reference or cpu. Default: reference");
-  flags.IntBetween(
-      "threads", &o->threads, 0, kMaxThreads, "N",
-      "Threads of cpu. Default: one for each processor that it may use, fewer while others\n"
-      "use them");
-  flags.String("cpu", &o->cpu, "ISA",
-               "Instruction set of cpu: native, avx2 or avx512. Default: native");
-  flags.String("f32-precision", &o->f32_precision, "P",
-               "Of products of f32 on cpu: highest, high (two bf16 each) or medium\n"
-               "(bf16). Default: highest");
-  flags.Bool("deterministic", &o->deterministic, "On cpu, equal bits for every number of threads");
+  AddTargetFlag(flags, &o->target.target, "Executor. Default: reference");
+  flags.String("passes", &o->passes, "PIPELINE",
+               "Pipeline to run first, as in opt. Default: the target's own, for\n"
+               "reference none");
+  AddBackendFlags(flags, &o->target.options);
   AddLoadFlag(flags, &o->load);
   AddLogFlag(flags, &o->log);
   flags.String("dynamic", &o->dynamic, "automatic|static|symbolic",
@@ -204,13 +194,12 @@ absl::StatusOr<ProgramOptions> ReadProgramOptions(const Options& o, const Extens
   absl::Status status = ReadMarks(o.mark_dynamic, Dynamic::kSymbolic, &options.marks);
   status.Update(ReadMarks(o.mark_static, Dynamic::kStatic, &options.marks));
   WEFT_RETURN_IF_ERROR(status);
-  options.target = o.target;
-  options.session.threads = static_cast<int>(o.threads);
-  options.session.cpu = o.cpu;
-  options.session.f32_precision = o.f32_precision;
-  options.session.deterministic = o.deterministic;
+  WEFT_ASSIGN_OR_RETURN(const Backend* backend, o.target.Find());
+  options.target = backend->name();
+  options.backend = o.target.options;
   options.cache_limit = static_cast<int>(o.cache_limit);
   options.compile.passes = o.passes;
+  SetTarget(*backend, &options.compile);
   options.compile.registry = &extensions.passes();
   options.compile.context.rules = extensions.rules();
   return options;
@@ -382,7 +371,7 @@ absl::StatusOr<std::unique_ptr<TargetVerifier>> MakeVerifier(const Options& o, c
   if (!o.verify.asked()) return nullptr;
   TargetCheckOptions options;
   options.target = program.target;
-  options.session = program.session;
+  options.backend = program.backend;
   options.seed = static_cast<uint64_t>(o.seed);
   return TargetVerifier::Create(o.verify, module, program.compile, options);
 }

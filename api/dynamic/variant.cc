@@ -145,7 +145,7 @@ absl::Status Variant::Compile(const Module& source, const SizeBinder& binder,
   if (!status.ok()) return Annotate(status, absl::StrCat("compiling for ", inputs_text_));
   CollectGuards(source.symbols(), binder, before, *module);
   WEFT_ASSIGN_OR_RETURN(Session session,
-                        Session::Create(std::move(module), options.target, options.session));
+                        Session::Create(std::move(module), options.target, options.backend));
   session_ = std::make_unique<Session>(std::move(session));
   MapInputs(*source.main());
   return absl::OkStatus();

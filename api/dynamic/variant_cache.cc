@@ -102,7 +102,7 @@ absl::StatusOr<VariantCache::Found> VariantCache::PastLimit(std::vector<MissedVa
   }
   if (as_imported_ == nullptr) {
     WEFT_ASSIGN_OR_RETURN(Session session,
-                          Session::Create(model_.Clone(), options_.target, options_.session));
+                          Session::Create(model_.Clone(), options_.target, options_.backend));
     as_imported_ = std::make_shared<Session>(std::move(session));
   }
   ++counts_.as_imported;

@@ -1,4 +1,5 @@
 // Runs that an observer watches, or whose memory is guarded.
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +15,12 @@ std::string RoutineOf(const StepCode& code) {
   return code.program != nullptr ? "interpreter" : "evaluation";
 }
 
+double OperandError(const StepCode& code, const DnnReading& reading) {
+  if (code.call == nullptr || !code.call->rounds_operands()) return 0;
+  // One bf16, or the sum of two.
+  return std::ldexp(1.0, reading.x_parts.size() > 1 ? -16 : -8);
+}
+
 }  // namespace
 
 absl::Status PlanRunner::RunObserved(const Step& step, StepCode& code, size_t index) {
@@ -26,9 +33,8 @@ absl::Status PlanRunner::RunObserved(const Step& step, StepCode& code, size_t in
   if (watched) guard->Watch("scratch", DType::kF32, runtime_.ScratchData(), scratch, true);
   const auto read = [this](const View& view) { return ReadKnown(view); };
   const auto check = [guard] { return guard == nullptr ? absl::OkStatus() : guard->Check(); };
-  const ObservedStep seen{
-      plan_, n,    env(), RoutineOf(code), code.call != nullptr && code.call->rounds_operands(),
-      read,  check};
+  const ObservedStep seen{plan_, n,    env(), RoutineOf(code), OperandError(code, runtime_.reading),
+                          read,  check};
   StepObserver* const observer = runtime_.observer;
   if (observer != nullptr) WEFT_RETURN_IF_ERROR(observer->BeforeStep(seen));
   WEFT_RETURN_IF_ERROR(RunCode(step, code, index));

@@ -47,8 +47,10 @@ absl::StatusOr<DecomposeSelection> DecomposeSelection::Make(const DecomposeOptio
   WEFT_RETURN_IF_ERROR(AddOps("ops", options.ops, registry, &selection.ops_));
   WEFT_RETURN_IF_ERROR(AddOps("keep", options.keep, registry, &selection.keep_));
   if (!options.all) {
-    const std::vector<const OpDef*>& claims = context.target().claims;
-    selection.claimed_.insert(claims.begin(), claims.end());
+    // A target may name ops of a library that is not loaded.
+    for (const std::string& name : context.target().composites) {
+      if (const OpDef* op = registry.Find(name)) selection.claimed_.insert(op);
+    }
   }
   selection.admitted_ = options.admitted;
   return selection;

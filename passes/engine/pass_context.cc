@@ -42,20 +42,6 @@ void LogRemark(const Remark& remark) {
 
 }  // namespace
 
-absl::string_view NumericContractName(NumericContract contract) {
-  switch (contract) {
-    case NumericContract::kBitExact:
-      return "bit-exact";
-    case NumericContract::kValueSafe:
-      return "value-safe";
-    case NumericContract::kReassociating:
-      return "reassociating";
-    case NumericContract::kApproximate:
-      return "approximate";
-  }
-  return "";
-}
-
 std::string RewriteMaker::Name() const {
   return op.empty() ? std::string(rule) : absl::StrCat(rule, ".", op);
 }

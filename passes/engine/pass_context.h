@@ -10,22 +10,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "graph/ir/numeric_contract.h"
+#include "graph/target/target.h"
 #include "passes/engine/remarks.h"
-#include "passes/engine/target_info.h"
 
 namespace weft {
 
 class RuleSet;  // passes/engine/rules/rule_set.h
-
-// What a rewrite may do to the numbers, from harmless to harmful.
-enum class NumericContract {
-  kBitExact,       // Every bit, NaN payloads included.
-  kValueSafe,      // Equal values; signs of zeros and NaN bits may differ.
-  kReassociating,  // Equal in real arithmetic; rounding differs.
-  kApproximate,    // Close: cheaper functions, dropped clamps.
-};
-
-absl::string_view NumericContractName(NumericContract contract);
 
 // Who made a rewrite, and what it may do to the numbers.
 struct RewriteMaker {
@@ -58,7 +49,8 @@ class PassContext {
     // node by the rewriting driver, is one); -1: any amount. A pass whose
     // budget is spent stops where it is, with a remark of kind kBudget.
     int64_t budget = -1;
-    TargetInfo target;
+    // What the graph is compiled for; by default a target without routines or composites.
+    Target target;
   };
 
   PassContext() = default;
@@ -67,7 +59,7 @@ class PassContext {
   PassContext& operator=(const PassContext&) = delete;
 
   const Options& options() const { return options_; }
-  const TargetInfo& target() const { return options_.target; }
+  const Target& target() const { return options_.target; }
   bool Admits(NumericContract contract) const { return contract <= options_.admitted; }
 
   // Named counters of the pass that runs, in the order of their names.

@@ -16,7 +16,7 @@ void FuseLimits::Visit(OptionVisitor& visitor) {
 
 FusePlanner::FusePlanner(Graph& graph, PassContext& context, const FuseLimits& limits)
     : graph_(graph), context_(context), limits_(limits), units_(graph) {
-  const TargetInfo& target = context.target();
+  const Target& target = context.target();
   if (limits_.max_nodes == 0) limits_.max_nodes = target.max_kernel_nodes;
   if (limits_.max_inputs == 0) limits_.max_inputs = target.max_kernel_inputs;
 }

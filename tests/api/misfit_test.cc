@@ -54,15 +54,12 @@ struct Way {
   const char* name;
   const char* target;
   const char* passes;
-  SessionOptions::Code code = SessionOptions::Code::kNone;
+  const char* code = "none";
 };
 constexpr Way kWays[] = {
-    {"reference", "reference", ""},
-    {"reference, after the passes", "reference", "cpu"},
-    {"cpu without passes", "cpu", ""},
-    {"cpu, default", "cpu", "default"},
-    {"cpu, cpu", "cpu", "cpu"},
-    {"cpu, cpu, generated code", "cpu", "cpu", SessionOptions::Code::kBeforeFirstRun},
+    {"reference", "reference", ""},    {"reference, after the passes", "reference", "cpu"},
+    {"cpu without passes", "cpu", ""}, {"cpu, default", "cpu", "default"},
+    {"cpu, cpu", "cpu", "cpu"},        {"cpu, cpu, generated code", "cpu", "cpu", "before"},
 };
 
 absl::StatusOr<Session> MakeSession(const Module& model, const Way& way) {
@@ -72,15 +69,14 @@ absl::StatusOr<Session> MakeSession(const Module& model, const Way& way) {
   CompileResult result;
   const absl::Status status = Compile(*module, compile, &result);
   if (!status.ok()) return status;
-  SessionOptions options;
-  options.threads = 2;
-  options.code = way.code;
+  BackendOptions options;
+  if (way.target != std::string("reference")) options = {{"threads", "2"}, {"code", way.code}};
   return Session::Create(std::move(module), way.target, options);
 }
 
 // A plan by itself: nothing has put conditions into its module.
 Outputs RunPlan(const Module& model, const std::vector<HostTensor>& inputs) {
-  auto plan = Lower(*model.main(), cpu::CpuLoweringTarget());
+  auto plan = Lower(*model.main(), cpu::CpuTarget());
   if (!plan.ok()) return plan.status();
   cpu::CpuOptions options;
   options.threads = 2;
@@ -480,7 +476,7 @@ TEST(MisfitMessages, NameTheConditionAndItsInputs) {
 
 TEST(MisfitPlans, KeepTheirConditionsInTheText) {
   const auto model = ModelOf("matmul");
-  auto plan = Lower(*model->main(), cpu::CpuLoweringTarget());
+  auto plan = Lower(*model->main(), cpu::CpuTarget());
   ASSERT_TRUE(plan.ok()) << plan.status();
   const std::string text = PrintPlan(*plan);
   EXPECT_THAT(text, HasSubstr("condition (a == b) from \"matmul, from \\\"here\\\"\""));

@@ -70,6 +70,8 @@ class ReplayTest : public testing::Test {
     options_.registry = &passes_;
     options_.replay.folder = folder_.string();
     options_.context.rewrite_limit = 7;
+    options_.context.target.name = "toy";
+    options_.context.target.composites = {"gelu", "softmax"};
     options_.seed = 3;
     options_.replay.rules = "my.rules";
   }
@@ -105,6 +107,7 @@ TEST_F(ReplayTest, OfAFailingPassRunsAgain) {
   EXPECT_EQ(again.seed, 3u);
   EXPECT_EQ(replay->rules, "my.rules");
   EXPECT_EQ(again.context.rewrite_limit, 7);
+  EXPECT_EQ(again.context.target, options_.context.target);
   auto module = LoadModel(Path());
   ASSERT_TRUE(module.ok()) << module.status();
   EXPECT_EQ((*module)->num_nodes(), 2);  // After cse.

@@ -120,8 +120,8 @@ INSTANTIATE_TEST_SUITE_P(Passes, SessionTest,
                          testing::Values("", "functionalize", "default", "functionalize,reinplace",
                                          "default,reinplace"));
 
-TEST(SessionStatsTest, CountsWhatAPlanHas) {
-  const auto stats_of = [](const char* target) {
+TEST(SessionCountersTest, CountsWhatAPlanHas) {
+  const auto counters_of = [](const char* target) {
     auto module = ParseModule(
         "func @main(%x: f32[n, 4]) {\n  %0 = softmax(%x, dim=1)\n  return %0\n}", ops::Registry());
     EXPECT_TRUE(module.ok()) << module.status();
@@ -130,28 +130,40 @@ TEST(SessionStatsTest, CountsWhatAPlanHas) {
     for (int64_t n : {2, 3, 2}) {
       EXPECT_TRUE(session->Run({HostTensor(DType::kF32, {n, 4})}).ok());
     }
-    return session->stats();
+    return session->counters();
   };
-  EXPECT_EQ(stats_of("reference").steps, 0);
-  const SessionStats stats = stats_of("cpu");
-  EXPECT_EQ(stats.steps, 1);
-  EXPECT_EQ(stats.kernels, 1);
-  EXPECT_EQ(stats.generated_kernels, 0);
-  EXPECT_EQ(stats.assignments, 2);
-  EXPECT_EQ(stats.fallbacks, 0);
-  EXPECT_GT(stats.lowering_seconds, 0);
+  EXPECT_TRUE(counters_of("reference").empty());
+  const Counters counters = counters_of("cpu");
+  EXPECT_EQ(counters.at("steps"), 1);
+  EXPECT_EQ(counters.at("kernels"), 1);
+  EXPECT_EQ(counters.at("generated_kernels"), 0);
+  EXPECT_EQ(counters.at("assignments"), 2);
+  EXPECT_EQ(counters.at("fallbacks"), 0);
+  EXPECT_GT(counters.at("lowering_us"), 0);
+}
+
+TEST(SessionTargetTest, IsKnownAndHasTheOptions) {
+  const auto error = [](const char* target, const BackendOptions& options) {
+    auto module = ParseModule("func @main(%x: f32[2]) { return %x }", ops::Registry());
+    EXPECT_TRUE(module.ok()) << module.status();
+    return std::string(Session::Create(*std::move(module), target, options).status().message());
+  };
+  EXPECT_EQ(error("gpu", {}), "unknown target \"gpu\"; the targets are: reference, cpu");
+  EXPECT_EQ(error("reference", {{"threads", "2"}}),
+            "the target reference has no option \"threads\"");
+  EXPECT_THAT(error("cpu", {{"code", "soon"}}), HasSubstr("none, background or before"));
 }
 
 TEST(SessionThreadsTest, AreBounded) {
   for (const int threads : {-1, 1025, std::numeric_limits<int>::max()}) {
     auto module = ParseModule("func @main(%x: f32[2]) { return %x }", ops::Registry());
     ASSERT_TRUE(module.ok()) << module.status();
-    SessionOptions options;
-    options.threads = threads;
-    const auto session = Session::Create(*std::move(module), "cpu", options);
+    const auto session =
+        Session::Create(*std::move(module), "cpu", {{"threads", absl::StrCat(threads)}});
     EXPECT_TRUE(absl::IsInvalidArgument(session.status()));
-    EXPECT_THAT(std::string(session.status().message()),
-                HasSubstr(absl::StrCat("threads must be from 0 to 1024, not ", threads)));
+    EXPECT_THAT(
+        std::string(session.status().message()),
+        HasSubstr(absl::StrCat("threads takes an integer from 0 to 1024, not \"", threads, "\"")));
   }
 }
 

@@ -85,11 +85,12 @@ class Suite : public testing::TestWithParam<SuiteCase> {};
 TEST_P(Suite, AsExpected) {
   static const auto& exceptions = *new auto(Exceptions());
   CaseOptions options;
-  options.target = GetParam().setting.target;
+  options.target.target = GetParam().setting.target;
   options.passes = GetParam().setting.passes;
   const CaseResult result = RunCaseIsolated(GetParam().c, options);
   // A line for one target is about rounding: the case may pass or not, by instruction set.
-  const auto rounding = exceptions.find(absl::StrCat(options.target, ":", GetParam().c.name));
+  const auto rounding =
+      exceptions.find(absl::StrCat(options.target.target, ":", GetParam().c.name));
   if (rounding != exceptions.end()) {
     EXPECT_EQ(result.message.find("crashed"), std::string::npos) << result.message;
     return;

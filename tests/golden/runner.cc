@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "api/backends.h"
 #include "base/status_macros.h"
 #include "graph/ops/registry.h"
 #include "graph/text/text.h"
@@ -30,6 +31,7 @@ constexpr absl::string_view kExpect = "// expect";
 constexpr absl::string_view kPass = "// pass:";
 constexpr absl::string_view kInputsAfter = "// inputs: after";
 constexpr absl::string_view kContract = "// contract:";
+constexpr absl::string_view kTarget = "// target:";
 
 bool IsNote(absl::string_view line) {
   return absl::StartsWith(line, "// counters:") || absl::StartsWith(line, "// remark:");
@@ -91,6 +93,7 @@ absl::Status RunPipeline(const File& file, Outcome* outcome) {
   WEFT_ASSIGN_OR_RETURN(Pipeline parsed, Pipeline::Parse(file.pipeline, BuiltinPasses()));
   PassContext::Options options;
   options.admitted = file.contract;
+  options.target = file.target;
   options.strict = true;
   options.remarks = true;
   PassContext context(options);
@@ -171,6 +174,11 @@ absl::StatusOr<File> ReadFile(const std::string& path) {
           }
           file.contract = static_cast<NumericContract>(static_cast<int>(file.contract) + 1);
         }
+      }
+      if (absl::ConsumePrefix(&line, kTarget)) {
+        WEFT_ASSIGN_OR_RETURN(const Backend* backend,
+                              BuiltinBackends().Find(absl::StripAsciiWhitespace(line)));
+        file.target = backend->target();
       }
       file.inputs_after |= line == kInputsAfter;
       if (absl::ConsumePrefix(&line, kPass)) {

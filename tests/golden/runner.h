@@ -13,8 +13,9 @@
 //
 // Cases stand between lines `// -----`; each is a module of its own. `// pass:`
 // is a pipeline; before it, `// contract: reassociating` may admit more rules than
-// the default, and `// inputs: after` draws the inputs from what comes out, for a
-// pass that takes fewer than before. A case may say `// counters: rule.x=1, merged=2` and
+// the default, `// target: cpu` compiles for a target, and `// inputs: after` draws the inputs from
+// what comes out, for a pass that takes fewer than before. A case may say `// counters: rule.x=1,
+// merged=2` and
 // `// remark: <part of a remark>` below its `// expect` line.
 #ifndef WEFT_TESTS_GOLDEN_RUNNER_H_
 #define WEFT_TESTS_GOLDEN_RUNNER_H_
@@ -25,6 +26,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "graph/target/target.h"
 #include "passes/engine/pass_context.h"
 
 namespace weft::golden {
@@ -43,6 +45,7 @@ struct File {
   std::string header;  // Up to and including the `// pass:` line.
   std::string pipeline;
   NumericContract contract = NumericContract::kValueSafe;
+  Target target;
   bool inputs_after = false;
   std::vector<Case> cases;
 };

@@ -58,6 +58,9 @@ const std::vector<Layer>& Layers() {
       {"graph/ir", kAbseilOnly, {"base", "graph/sym", "graph/tensor"}},
       // The parser of modules asks the verifier, which shows nodes.
       {"graph/text/parts", kAbseilOnly, {"base", "graph/sym", "graph/tensor", "graph/ir"}},
+      {"graph/target",
+       kAbseilOnly,
+       {"base", "graph/sym", "graph/tensor", "graph/ir", "graph/text/parts"}},
       {"graph/verify",
        kAbseilOnly,
        {"base", "graph/sym", "graph/tensor", "graph/ir", "graph/text/parts"}},

@@ -6,8 +6,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "lowering/generic_target.h"
+#include "lowering/lower.h"
 #include "lowering/schedule.h"
+#include "tests/support/generic_target.h"
 #include "tests/support/parse.h"
 
 namespace weft {
@@ -149,9 +150,9 @@ TEST(Schedule, WideGraphsAreWalkedInDepth) {
   }
   absl::StrAppend(&text, "return %c7\n}\n");
   const auto module = Parse(text);
-  LoweringTarget target = GenericTarget();
-  target.schedule = false;
-  const auto before = Lower(*module->main(), target);
+  LoweringOptions options;
+  options.schedule = false;
+  const auto before = Lower(*module->main(), GenericTarget(), options);
   const auto after = Lower(*module->main(), GenericTarget());
   ASSERT_TRUE(before.ok() && after.ok());
   EXPECT_GE(EstimatePeak(*before), 8 * 3200);

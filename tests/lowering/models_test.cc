@@ -11,11 +11,12 @@
 #include "api/compiler.h"
 #include "graph/ops/evaluate.h"
 #include "gtest/gtest.h"
-#include "lowering/generic_target.h"
+#include "lowering/lower.h"
 #include "lowering/memory_plan.h"
 #include "lowering/plan_text.h"
 #include "lowering/plan_verifier.h"
 #include "tests/lowering/plan_evaluator.h"
+#include "tests/support/generic_target.h"
 #include "tests/support/tensor_compare.h"
 
 namespace weft {

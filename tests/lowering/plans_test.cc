@@ -12,10 +12,11 @@
 #include "graph/ops/registry.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "lowering/generic_target.h"
+#include "lowering/lower.h"
 #include "lowering/memory_plan.h"
 #include "lowering/plan_text.h"
 #include "lowering/plan_verifier.h"
+#include "tests/support/generic_target.h"
 
 namespace weft {
 namespace {

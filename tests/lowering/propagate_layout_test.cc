@@ -11,10 +11,10 @@
 #include "graph/ops/registry.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "lowering/generic_target.h"
 #include "lowering/lower.h"
 #include "lowering/plan_verifier.h"
 #include "tests/lowering/plan_evaluator.h"
+#include "tests/support/generic_target.h"
 #include "tests/support/tensor_compare.h"
 
 namespace weft {
@@ -24,12 +24,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 // Convolutions and pooling take any strides, and like channels innermost.
-LoweringTarget Target() {
-  LoweringTarget target = GenericTarget();
-  target.strided = [](const Node& node, int operand) { return operand != 2; };
-  target.channels_last = [](const Node& node) {
-    return node.Is(ops::convolution) || node.Is(ops::max_pool) || node.Is(ops::avg_pool);
-  };
+Target ChannelsLastTarget() {
+  Target target = GenericTarget();
+  for (Routine& routine : target.routines) {
+    routine.strided = {0, 1, 3, Routine::kResult};
+    routine.prefers_channels_last = routine.name == "convolution" || routine.name == "pooling";
+  }
   return target;
 }
 
@@ -52,7 +52,7 @@ func @main(%x: f32[s0, 3, 6, 6], %w: f32[8, 3, 3, 3], %v: f32[8, 8, 3, 3]) -> f3
 
 TEST(PropagateLayout, ANetIsOneRegion) {
   const auto module = Parse(kNet);
-  const auto regions = CollectLayoutRegions(*module->main(), Target());
+  const auto regions = CollectLayoutRegions(*module->main(), ChannelsLastTarget());
   ASSERT_EQ(regions.size(), 1u);
   EXPECT_EQ(regions[0].num_routines, 2);
   EXPECT_EQ(regions[0].nodes.size(), 4u);
@@ -66,7 +66,7 @@ TEST(PropagateLayout, ANetIsOneRegion) {
 
 TEST(PropagateLayout, StridesHaveTheChannelsInnermost) {
   const auto module = Parse(kNet);
-  const auto plan = Lower(*module->main(), Target());
+  const auto plan = Lower(*module->main(), ChannelsLastTarget());
   ASSERT_TRUE(plan.ok()) << plan.status();
   ASSERT_TRUE(VerifyPlan(*plan).ok()) << VerifyPlan(*plan);
   for (const Step& step : plan->steps) {
@@ -84,7 +84,7 @@ func @main(%x: f32[1, 16, 6, 6], %w: f32[16, 16, 3, 3]) -> f32[1, 16, 6, 6] {
   %0 = convolution(%x, %w, none, stride=[1, 1], padding=[1, 1], dilation=[1, 1]) : f32[1, 16, 6, 6]
   return %0
 })");
-  const auto regions = CollectLayoutRegions(*module->main(), Target());
+  const auto regions = CollectLayoutRegions(*module->main(), ChannelsLastTarget());
   ASSERT_EQ(regions.size(), 1u);
   EXPECT_EQ(regions[0].row_major_cost, regions[0].channels_last_cost);
   EXPECT_TRUE(DecideLayouts(regions).empty());
@@ -100,7 +100,7 @@ func @main(%x: f32[2, 4, 6, 6], %w: f32[4, 4, 3, 3]) -> (f32[2, 144], f32[2, 4, 
   %3 = reshape(%2, size=[2, 144]) : f32[2, 144]
   return %3, %1
 })");
-  const auto plan = Lower(*module->main(), Target());
+  const auto plan = Lower(*module->main(), ChannelsLastTarget());
   ASSERT_TRUE(plan.ok()) << plan.status();
   std::vector<std::string> remarks;
   for (const Step& step : plan->steps) {
@@ -150,8 +150,8 @@ TEST(PropagateLayout, PlansGiveWhatTheGraphGives) {
     }
     const auto want = EvaluateGraph(graph, inputs);
     ASSERT_TRUE(want.ok()) << want.status();
-    ASSERT_FALSE(DecideLayouts(CollectLayoutRegions(graph, Target())).empty()) << text;
-    const auto plan = Lower(graph, Target());
+    ASSERT_FALSE(DecideLayouts(CollectLayoutRegions(graph, ChannelsLastTarget())).empty()) << text;
+    const auto plan = Lower(graph, ChannelsLastTarget());
     ASSERT_TRUE(plan.ok()) << plan.status();
     ASSERT_TRUE(VerifyPlan(*plan).ok()) << VerifyPlan(*plan);
     const auto got = RunPlan(*plan, inputs);

@@ -6,12 +6,12 @@
 #include "graph/ops/evaluate.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "lowering/generic_target.h"
 #include "lowering/lower.h"
 #include "lowering/plan_text.h"
 #include "lowering/plan_verifier.h"
 #include "tests/lowering/plan_evaluator.h"
 #include "tests/lowering/random_graphs.h"
+#include "tests/support/generic_target.h"
 #include "tests/support/tensor_compare.h"
 
 namespace weft {
@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint64_t kPrograms = 500;
 
-void CheckProgram(const RandomProgram& p, const LoweringTarget& target) {
+void CheckProgram(const RandomProgram& p, const Target& target) {
   const auto plan = Lower(*p.module->main(), target);
   ASSERT_TRUE(plan.ok()) << plan.status();
   const std::string text = PrintPlan(*plan);
@@ -42,7 +42,7 @@ void CheckProgram(const RandomProgram& p, const LoweringTarget& target) {
 class RandomPlans : public testing::TestWithParam<bool> {};
 
 TEST_P(RandomPlans, GiveWhatTheGraphGives) {
-  const LoweringTarget target = GetParam() ? GenericTarget() : LoweringTarget();
+  const Target target = GetParam() ? GenericTarget() : Target();
   for (uint64_t seed = 1; seed <= kPrograms; ++seed) {
     const RandomProgram p = MakeRandomProgram(seed);
     SCOPED_TRACE(absl::StrCat("seed ", seed));
@@ -53,7 +53,7 @@ TEST_P(RandomPlans, GiveWhatTheGraphGives) {
 
 // With updates of inputs, in the inputs' own memory where the plan allows it.
 TEST_P(RandomPlans, UpdateInputsInPlace) {
-  const LoweringTarget target = GetParam() ? GenericTarget() : LoweringTarget();
+  const Target target = GetParam() ? GenericTarget() : Target();
   int in_place = 0;
   int elsewhere = 0;
   for (uint64_t seed = 1; seed <= kPrograms / 2; ++seed) {

@@ -79,7 +79,7 @@ void CheckSample(const Sample& sample, bool symbolic) {
     ASSERT_TRUE(symbolic);
     return;
   }
-  const auto plan = Lower(*module->main(), LoweringTarget());
+  const auto plan = Lower(*module->main(), Target());
   ASSERT_TRUE(plan.ok()) << plan.status();
   const absl::Status verified = VerifyPlan(*plan);
   ASSERT_TRUE(verified.ok()) << verified << PrintPlan(*plan);
@@ -199,7 +199,7 @@ TEST(Completeness, OpsThatNeedTheReference) {
     for (const Sample& sample : *samples) {
       if (!sample.expected_error.empty()) continue;
       const auto module = MakeModule(Instantiate(sample), false);
-      const auto plan = Lower(*module->main(), LoweringTarget());
+      const auto plan = Lower(*module->main(), Target());
       ASSERT_TRUE(plan.ok()) << plan.status();
       auto& [reference, all] = counts[std::string(op->name())];
       ++all;

@@ -1,7 +1,8 @@
 #include "lowering/step_cost.h"
 
 #include "gtest/gtest.h"
-#include "lowering/generic_target.h"
+#include "lowering/lower.h"
+#include "tests/support/generic_target.h"
 #include "tests/support/parse.h"
 
 namespace weft {

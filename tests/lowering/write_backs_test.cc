@@ -7,9 +7,9 @@
 #include "gmock/gmock.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "lowering/generic_target.h"
 #include "lowering/lower.h"
 #include "lowering/plan_text.h"
+#include "tests/support/generic_target.h"
 #include "tests/support/parse.h"
 
 namespace weft {

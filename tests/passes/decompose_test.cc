@@ -98,7 +98,7 @@ Outcome RunOn(const char* sample, const DecomposeOptions& options, PassContext::
 PassContext::Options Claiming(const OpDef& op) {
   PassContext::Options options;
   options.target.name = "toy";
-  options.target.claims = {&op};
+  options.target.composites = {std::string(op.name())};
   return options;
 }
 

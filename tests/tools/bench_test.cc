@@ -34,7 +34,7 @@ std::vector<std::string> KeysOf(const std::string& text) {
 }
 
 TEST_F(BenchTest, PrintsOneObjectOfThisForm) {
-  const json result = Bench("--small --size=batch=2 --threads=2 mlp");
+  const json result = Bench("--small --passes=default --size=batch=2 mlp");
   EXPECT_THAT(KeysOf(out_), ElementsAreArray({"model",
                                               "small",
                                               "target",
@@ -66,7 +66,7 @@ TEST_F(BenchTest, PrintsOneObjectOfThisForm) {
                                               "floor_ms",
                                               "machine",
                                               "versions"}));
-  EXPECT_EQ(result["threads"], 2);
+  EXPECT_EQ(result["threads"], 0);
   EXPECT_EQ(result["iterations"], 3);
   EXPECT_EQ(result["sizes"], json({{"batch", 2}}));
   EXPECT_TRUE(result["kernels"].is_null());
@@ -88,7 +88,7 @@ TEST_F(BenchTest, PrintsOneObjectOfThisForm) {
 }
 
 TEST_F(BenchTest, ATargetWithPlansSaysWhatItMade) {
-  const std::string flags = "--small --nopeaks --target=cpu --passes=cpu ";
+  const std::string flags = "--small --nopeaks --target=cpu ";
   const json result = Bench(flags + "--code=none norm_chain");
   EXPECT_EQ(result["kernels"], 1);
   EXPECT_EQ(result["steps"], 1);
@@ -134,7 +134,7 @@ TEST_F(BenchTest, TakesFiles) {
   EXPECT_EQ(result["model"], "in.weft");
   EXPECT_EQ(result["nodes"], 4);
   EXPECT_EQ(result["flops"], 12);
-  EXPECT_EQ(Bench("--nopeaks in.weft")["nodes"], 1);
+  EXPECT_EQ(Bench("--nopeaks --passes=default in.weft")["nodes"], 1);
 }
 
 TEST_F(BenchTest, ErrorsNameTheCulprit) {
@@ -148,8 +148,10 @@ TEST_F(BenchTest, ErrorsNameTheCulprit) {
   EXPECT_THAT(err_, HasSubstr("mlpp: unknown kind of model"));
   EXPECT_EQ(Run("--threads=-1 --small mlp"), 2);
   EXPECT_EQ(err_, "bench: error: --threads takes an integer from 0 to 1024, not \"-1\"\n");
+  EXPECT_EQ(Run("--threads=2 --small mlp"), 2);
+  EXPECT_EQ(err_, "bench: error: the target reference has no option \"threads\"\n");
   EXPECT_EQ(Run("--code=soon --small mlp"), 2);
-  EXPECT_THAT(err_, HasSubstr("--code takes before, background or none, not \"soon\""));
+  EXPECT_THAT(err_, HasSubstr("--code takes none, background or before, not \"soon\""));
   for (const char* sweep : {"batch", "batch=1:2", "=1:2:1", "batch=2:1:1", "batch=1:2:0"}) {
     EXPECT_EQ(Run("--sweep=" + std::string(sweep) + " --small mlp"), 2);
     EXPECT_THAT(err_, HasSubstr("--sweep takes NAME=FROM:TO:STEP, not"));

@@ -256,6 +256,58 @@ TEST_F(OptTest, LogsOfTheEnvironment) {
   unsetenv("WEFT_LOGS");
 }
 
+constexpr char kConvolution[] = R"(
+func @main(%x: f32[1, 2, 6, 6], %y: f32[1, 2, 6, 6], %w: f32[2, 2, 3, 3]) -> f32[1, 2, 6, 6] {
+  %0 = convolution(%x, %w, none, stride=[1, 1], padding=[1, 1], dilation=[1, 1])
+  %1 = softmax(%0, dim=3)
+  %2 = add(%1, %y)
+  return %2
+}
+)";
+
+TEST_F(OptTest, CompilesForATarget) {
+  Write("net.weft", kConvolution);
+  // A target's own pipeline is the default one.
+  ASSERT_EQ(Run("--target=cpu --print-pipeline net.weft"), 0) << err_;
+  const std::string pipeline = out_;
+  EXPECT_THAT(pipeline, HasSubstr("freeze"));
+  ASSERT_EQ(Run("--target=cpu --emit=plan net.weft"), 0) << err_;
+  const std::string plan = out_;
+  EXPECT_THAT(plan, HasSubstr("convolution"));
+  ASSERT_EQ(Run("--passes=cpu --emit=plan net.weft"), 0) << err_;
+  EXPECT_EQ(out_, plan);
+  // A composite that the target runs itself stays, unless no target is named.
+  ASSERT_EQ(Run("--target=cpu --passes=decompose --emit=text net.weft"), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("softmax"));
+  ASSERT_EQ(Run("--passes=decompose --emit=text net.weft"), 0) << err_;
+  EXPECT_THAT(out_, Not(HasSubstr("softmax")));
+}
+
+TEST_F(OptTest, ReadsTheTargetThatItPrints) {
+  Write("net.weft", kConvolution);
+  ASSERT_EQ(Run("--emit=target -o cpu.target net.weft"), 0) << err_;
+  const std::string text = Read("cpu.target");
+  EXPECT_THAT(text, StartsWith("target cpu {\n"));
+  ASSERT_EQ(Run("--target-file=cpu.target --passes=cpu --emit=target net.weft"), 0) << err_;
+  EXPECT_EQ(out_, text);
+  ASSERT_EQ(Run("--target-file=cpu.target --passes=cpu --emit=plan net.weft"), 0) << err_;
+  const std::string plan = out_;
+  EXPECT_THAT(plan, HasSubstr("library convolution"));
+  // A device without a routine for convolutions.
+  Write("no_convolution.target",
+        std::regex_replace(text, std::regex("ops = \\[convolution\\]"), "ops = []"));
+  ASSERT_EQ(Run("--target-file=no_convolution.target --passes=cpu --emit=plan net.weft"), 0)
+      << err_;
+  EXPECT_THAT(out_, Not(HasSubstr("library convolution")));
+  Write("bad.target", "target t {\n  routine r { opps = [add] }\n}\n");
+  EXPECT_EQ(Run("--target-file=bad.target net.weft"), 2);
+  EXPECT_THAT(err_, HasSubstr("bad.target:2:15: there is no field opps"));
+  EXPECT_EQ(Run("--target-file=none.target net.weft"), 2);
+  EXPECT_EQ(err_, "opt: error: none.target: cannot be read\n");
+  EXPECT_EQ(Run("--target=gpu net.weft"), 2);
+  EXPECT_EQ(err_, "opt: error: unknown target \"gpu\"; the targets are: reference, cpu\n");
+}
+
 TEST_F(OptTest, FileErrors) {
   EXPECT_EQ(Run(""), 2);
   EXPECT_EQ(err_, "opt: error: expected one model file; --help shows how\n");

@@ -146,7 +146,7 @@ absl::StatusOr<CompiledProgram> CompiledProgram::Create(const Module& module,
   compile.passes = configuration.passes;
   WEFT_RETURN_IF_ERROR(Compile(*program.module_, compile).status());
   const Graph& main = *program.module_->main();
-  WEFT_ASSIGN_OR_RETURN(Plan plan, Lower(main, cpu::CpuLoweringTarget()));
+  WEFT_ASSIGN_OR_RETURN(Plan plan, Lower(main, cpu::CpuTarget()));
   WEFT_RETURN_IF_ERROR(VerifyPlan(plan));
   totals->coverage.Add(plan);
   WEFT_ASSIGN_OR_RETURN(program.executable_,

@@ -9,6 +9,7 @@
 #include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
+#include "lowering/epilogues.h"
 
 namespace weft::trust {
 namespace {
@@ -112,7 +113,7 @@ class Claims {
     }
     Value* stored = b.Op(*op, operands);
     if (!b.status().ok() || stored->node() == nullptr) return false;
-    return target_.epilogue(*result->node(), *stored->node(), 0);
+    return AppliesEpilogue(cpu::CpuTarget(), *result->node(), *stored->node(), 0);
   }
 
  private:
@@ -156,8 +157,6 @@ class Claims {
                  {"output_padding", name[0] == 't' ? zeros : std::vector<int64_t>()},
                  {"groups", groups}});
   }
-
-  LoweringTarget target_ = cpu::CpuLoweringTarget();
 };
 
 bool IsProduct(const std::string& routine) { return routine == "matmul" || routine == "linear"; }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "api/compiler.h"
 #include "api/inspect/cost.h"
@@ -35,8 +36,6 @@ struct Options {
   bench::PrepareOptions prepare;
   std::vector<std::string> sizes;
   std::vector<std::string> inputs;
-  int64_t threads = 1;
-  std::string code = "before";
   std::string sweep;
   int64_t iterations = 0;
   double seconds = 2;
@@ -52,21 +51,15 @@ FlagSet MakeFlags(Options* o) {
                 "Measures a model on a target and prints one JSON object. MODEL is a\n"
                 "file (.onnx, .pt2 or .weft) or a name that make_model --list shows.\n\n"
                 "  bench --size=batch=1 --threads=2 resnet50\n"
-                "  bench --passes=none --iterations=3 model.onnx");
+                "  bench --passes=none --iterations=3 model.onnx\n\n"
+                "Options of the target that are left out have the values of what is usually\n"
+                "measured: --threads=1 --code=before.");
   flags.Section("Program");
-  flags.String("target", &o->prepare.target, "TARGET",
-               "Executor: reference or cpu. Default: reference");
-  flags.String("cpu", &o->prepare.session.cpu, "ISA",
-               "Instruction set of cpu: native, avx2 or avx512. Default: native");
-  flags.String("f32-precision", &o->prepare.session.f32_precision, "P",
-               "Of products of f32 on cpu: highest, high or medium. Default: highest");
-  flags.String("code", &o->code, "WHEN",
-               "Kernels of cpu are compiled before the first run, beside runs, which an\n"
-               "interpreter does, or never: before, background or none. Default: before");
-  flags.String("cache-dir", &o->prepare.session.cache_dir, "DIR",
-               "Where compiled kernels are kept");
+  AddTargetFlag(flags, &o->prepare.target.target, "Executor. Default: reference");
+  AddBackendFlags(flags, &o->prepare.target.options);
   flags.String("passes", &o->prepare.passes, "PIPELINE",
-               "Pipeline to run first, as in opt. Default: default");
+               "Pipeline to run first, as in opt. Default: the target's own, for\n"
+               "reference none");
   flags.String("admit", &o->prepare.admit, "CONTRACT",
                "The most that a rewrite may do to numbers, as in opt");
   flags.Repeated("size", &o->sizes, "NAME=SIZE,...", "Sizes of symbols");
@@ -77,9 +70,6 @@ FlagSet MakeFlags(Options* o) {
   flags.Bool("small", &o->small, "Of a named model, the small variant");
   AddLogFlag(flags, &o->log);
   flags.Section("Measurement");
-  flags.IntBetween("threads", &o->threads, 0, kMaxThreads, "N",
-                   "Threads; 0: as many as run takes without the flag, which may change from run\n"
-                   "to run. Default: 1");
   flags.Double("seconds", &o->seconds, "X",
                "Repeat for so long, and five times at least. Default: 2");
   flags.Double("warmup", &o->warmup, "X", "Seconds of runs that do not count. Default: 0.5");
@@ -118,7 +108,7 @@ struct Result {
   double processor_ms = 0;  // Of the process, up to the end of the first run.
   std::vector<double> times;
   double peak_rss_mb = 0;
-  SessionStats stats;
+  Counters counters;
   bool differs = false;  // From the reference; nothing was measured.
 };
 
@@ -129,8 +119,8 @@ absl::StatusOr<bool> DiffersFromReference(const Options& o, const Session& sessi
   CompileOptions nothing;
   nothing.passes = "none";
   TargetCheckOptions options;
-  options.target = o.prepare.target;
-  options.session = o.prepare.session;
+  options.target = o.prepare.target.target;
+  options.backend = o.prepare.target.options;
   options.seed = static_cast<uint64_t>(o.seed);
   auto verifier = TargetVerifier::Create(o.verify, session.module(), nothing, options);
   if (!verifier.ok()) return verifier.status();
@@ -182,7 +172,7 @@ absl::StatusOr<Result> Measure(const Options& o, bench::Program* program) {
   result.peak_rss_mb = bench::PeakRssMb();
   // Code that is compiled beside the runs is not part of what they show, but of the rest.
   session.WaitForCode().IgnoreError();
-  result.stats = session.stats();
+  result.counters = session.counters();
   return result;
 }
 
@@ -192,15 +182,15 @@ Json StagesOf(const bench::Program& program, const Result& result) {
     if (pass.skipped) continue;
     passes.push_back({{"path", pass.path}, {"ms", 1e3 * pass.seconds}});
   }
-  const SessionStats& stats = result.stats;
-  const bool plan = stats.steps > 0;  // Other targets have none.
+  const auto count = [&](const char* name) { return CounterOf(result.counters, name); };
+  const bool plan = count("steps") > 0;  // Other targets have none.
   return {{"import_ms", program.import_ms},
           {"passes_ms", result.prepared.passes_ms},
           {"passes", std::move(passes)},
           {"session_ms", result.prepared.session_ms},
-          {"lowering_ms", plan ? Json(1e3 * stats.lowering_seconds) : Json()},
-          {"code_ms", plan ? Json(1e3 * stats.code_seconds) : Json()},
-          {"code_from_cache", plan ? Json(stats.code_from_cache) : Json()}};
+          {"lowering_ms", plan ? Json(1e-3 * count("lowering_us")) : Json()},
+          {"code_ms", plan ? Json(1e-3 * count("code_us")) : Json()},
+          {"code_from_cache", plan ? Json(count("code_from_cache") != 0) : Json()}};
 }
 
 void AddTimes(const bench::Program& program, const Result& result, Json* json) {
@@ -216,13 +206,14 @@ void AddTimes(const bench::Program& program, const Result& result, Json* json) {
   (*json)["processor_ms"] = result.processor_ms;
   (*json)["peak_rss_mb"] = result.peak_rss_mb;
   (*json)["nodes"] = result.prepared.nodes;
-  const SessionStats& stats = result.stats;
-  const bool plan = stats.steps > 0;
-  (*json)["kernels"] = plan ? Json(stats.kernels) : Json();
-  (*json)["compiled_kernels"] = plan ? Json(stats.generated_kernels) : Json();
-  (*json)["steps"] = plan ? Json(stats.steps) : Json();
-  (*json)["packed_mb"] = plan ? Json(static_cast<double>(stats.packed_bytes) / (1 << 20)) : Json();
-  (*json)["arena_mb"] = plan ? Json(static_cast<double>(stats.arena_bytes) / (1 << 20)) : Json();
+  const auto count = [&](const char* name) { return CounterOf(result.counters, name); };
+  const bool plan = count("steps") > 0;
+  (*json)["kernels"] = plan ? Json(count("kernels")) : Json();
+  (*json)["compiled_kernels"] = plan ? Json(count("generated_kernels")) : Json();
+  (*json)["steps"] = plan ? Json(count("steps")) : Json();
+  (*json)["packed_mb"] =
+      plan ? Json(static_cast<double>(count("packed_bytes")) / (1 << 20)) : Json();
+  (*json)["arena_mb"] = plan ? Json(static_cast<double>(count("arena_bytes")) / (1 << 20)) : Json();
 }
 
 void AddCost(const ProgramCost& cost, Json* json) {
@@ -239,8 +230,7 @@ void AddPeaks(const Options& o, const Result& result, Json* json) {
   (*json)["share"] = nullptr;
   (*json)["floor_ms"] = nullptr;
   if (!o.peaks) return;
-  const bench::Peaks peaks =
-      bench::MeasurePeaks(o.threads > 0 ? static_cast<int>(o.threads) : omp_get_max_threads());
+  const bench::Peaks peaks = bench::MeasurePeaks(omp_get_max_threads());
   const double ms = bench::Quantile(result.times, 0.5);
   const double fma_ms = static_cast<double>(result.cost.flops) / peaks.fma_gflops / 1e6;
   const double stream_ms = static_cast<double>(result.cost.bytes) / peaks.stream_gbs / 1e6;
@@ -278,25 +268,28 @@ absl::Status AddSweep(const Options& o, const bench::ProgramOptions& program, Js
                       {"ratio", point.median_ms / point.static_ms}});
   }
   (*json)["sweep"] = std::move(points);
-  (*json)["assignments"] = result->after.assignments - result->before.assignments;
-  (*json)["compiled_kernels"] = result->after.generated_kernels;
-  (*json)["new_kernels"] = result->after.generated_kernels - result->before.generated_kernels;
+  const auto grown = [&](const char* name) {
+    return CounterOf(result->after, name) - CounterOf(result->before, name);
+  };
+  (*json)["assignments"] = grown("assignments");
+  (*json)["compiled_kernels"] = CounterOf(result->after, "generated_kernels");
+  (*json)["new_kernels"] = grown("generated_kernels");
   return absl::OkStatus();
 }
 
-// What flags mean together.
-absl::Status FinishOptions(Options* o) {
-  SessionOptions& session = o->prepare.session;
-  session.threads = static_cast<int>(o->threads);
-  if (o->code == "before") {
-    session.code = SessionOptions::Code::kBeforeFirstRun;
-  } else if (o->code == "background") {
-    session.code = SessionOptions::Code::kInBackground;
-  } else if (o->code != "none") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--code takes before, background or none, not \"", o->code, "\""));
+// Options that are left out, where the target has them.
+void AddDefaults(const Backend& backend, BackendOptions* options) {
+  const std::pair<const char*, const char*> defaults[] = {{"threads", "1"}, {"code", "before"}};
+  for (const auto& [name, value] : defaults) {
+    if (CheckOptions(backend, {{name, value}}).ok()) options->emplace(name, value);
   }
-  return absl::OkStatus();
+}
+
+// 0: as many as the target takes by itself.
+int ThreadsOf(const BackendOptions& options) {
+  int threads = 0;
+  const auto it = options.find("threads");
+  return it != options.end() && absl::SimpleAtoi(it->second, &threads) ? threads : 0;
 }
 
 absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
@@ -306,16 +299,19 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
   if (positional.size() != 1) {
     return absl::InvalidArgumentError("expected one model, a file or a name; --help shows how");
   }
-  if (o.threads > 0) omp_set_num_threads(static_cast<int>(o.threads));
-  const absl::Status finished = FinishOptions(&o);
-  if (!finished.ok()) return finished;
+  const auto backend = o.prepare.target.Find();
+  if (!backend.ok()) return backend.status();
+  AddDefaults(**backend, &o.prepare.target.options);
+  if (o.prepare.passes.empty()) o.prepare.passes = (*backend)->default_pipeline();
+  const int threads = ThreadsOf(o.prepare.target.options);
+  if (threads > 0) omp_set_num_threads(threads);
   auto options = ReadProgram(o, positional[0]);
   if (!options.ok()) return options.status();
   Json json = {{"model", positional[0]},
                {"small", o.small},
-               {"target", o.prepare.target},
+               {"target", o.prepare.target.target},
                {"passes", o.prepare.passes},
-               {"threads", o.threads}};
+               {"threads", threads}};
   if (!o.sweep.empty()) {
     const absl::Status swept = AddSweep(o, *options, &json);
     if (!swept.ok()) return swept;

@@ -10,10 +10,13 @@ namespace weft::bench {
 absl::StatusOr<Prepared> Prepare(const PrepareOptions& options, std::unique_ptr<Module> module) {
   Prepared result;
   CompileOptions compile;
+  const auto backend = options.target.Find();
+  if (!backend.ok()) return backend.status();
   compile.passes = options.passes;
+  SetTarget(**backend, &compile);
   compile.verify = CompileOptions::Verify::kNone;
   compile.count_ops = false;
-  const auto admitted = ParseContract(options.admit);
+  const auto admitted = ParseNumericContract(options.admit);
   if (!admitted) {
     return absl::InvalidArgumentError(
         absl::StrCat("--admit: unknown contract \"", options.admit, "\""));
@@ -25,7 +28,7 @@ absl::StatusOr<Prepared> Prepare(const PrepareOptions& options, std::unique_ptr<
   result.nodes = module->num_nodes();
   absl::StatusOr<Session> session = absl::UnknownError("");
   result.session_ms = TimeMs(
-      [&] { session = Session::Create(std::move(module), options.target, options.session); });
+      [&] { session = Session::Create(std::move(module), **backend, options.target.options); });
   if (!session.ok()) return session.status();
   result.session = std::make_unique<Session>(*std::move(session));
   return result;

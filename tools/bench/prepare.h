@@ -9,14 +9,14 @@
 #include "absl/status/statusor.h"
 #include "api/compiler.h"
 #include "api/session.h"
+#include "tools/common/target_flags.h"
 
 namespace weft::bench {
 
 struct PrepareOptions {
-  std::string target = "reference";
-  std::string passes = "default";
+  tools::TargetFlags target;
+  std::string passes;  // Empty: the target's default pipeline.
   std::string admit = "value-safe";
-  SessionOptions session;
 };
 
 struct Prepared {

@@ -94,7 +94,7 @@ absl::StatusOr<SweepResult> Sweep(const SweepRange& range, const ProgramOptions&
     const auto warm = dynamic.RunMs();
     if (!warm.ok()) return warm.status();
   }
-  result.before = dynamic.prepared.session->stats();
+  result.before = dynamic.prepared.session->counters();
   for (int64_t size : range.sizes) {
     auto at = LoadAt(range, program, size);
     if (!at.ok()) return at.status();
@@ -111,7 +111,7 @@ absl::StatusOr<SweepResult> Sweep(const SweepRange& range, const ProgramOptions&
     if (!measured.ok()) return measured;
     result.points.push_back(point);
   }
-  result.after = dynamic.prepared.session->stats();
+  result.after = dynamic.prepared.session->counters();
   return result;
 }
 

@@ -30,8 +30,8 @@ struct SweepPoint {
 
 struct SweepResult {
   std::vector<SweepPoint> points;
-  SessionStats before;  // After a run with a size that is none of these.
-  SessionStats after;   // After all of them.
+  Counters before;  // After a run with a size that is none of these.
+  Counters after;   // After all of them.
 };
 
 // `iterations` runs of each program and size, the two in turn.

@@ -128,6 +128,11 @@ void FlagSet::Repeated(std::string name, std::vector<std::string>* target, std::
        }});
 }
 
+void FlagSet::Custom(std::string name, std::string value, std::string doc,
+                     std::function<absl::Status(const std::string&)> set) {
+  flags_.push_back({std::move(name), std::move(value), std::move(doc), std::move(set)});
+}
+
 const FlagSet::Flag* FlagSet::Find(absl::string_view name) const {
   for (const Flag& flag : flags_) {
     if (!flag.name.empty() && flag.name == name) return &flag;

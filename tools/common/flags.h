@@ -17,9 +17,6 @@
 
 namespace weft::tools {
 
-// The largest --threads; executors refuse more.
-inline constexpr int64_t kMaxThreads = 1024;
-
 class FlagSet {
  public:
   // `synopsis` follows the program's name in the usage line; `about` is the
@@ -42,6 +39,10 @@ class FlagSet {
   // May be given several times.
   void Repeated(std::string name, std::vector<std::string>* target, std::string value,
                 std::string doc);
+
+  // Calls `set` with the value; an empty `value` makes a switch.
+  void Custom(std::string name, std::string value, std::string doc,
+              std::function<absl::Status(const std::string&)> set);
 
   // The positional arguments. Errors are InvalidArgument and name the flag,
   // with the closest known one for a misspelling. Sets help_requested() on

@@ -11,6 +11,7 @@
 #include "api/model_io.h"
 #include "api/session.h"
 #include "api/test_data.h"
+#include "base/status_macros.h"
 #include "tools/conformance/pt2_case.h"
 
 namespace weft::tools {
@@ -60,6 +61,22 @@ std::vector<std::string> DataSets(const Case& c) {
   return folders;
 }
 
+}  // namespace
+
+absl::StatusOr<Session> MakeSession(std::unique_ptr<Module> module, const CaseOptions& options) {
+  WEFT_ASSIGN_OR_RETURN(const Backend* backend, options.target.Find());
+  CompileOptions compile;
+  compile.passes = options.passes;
+  SetTarget(*backend, &compile);
+  WEFT_RETURN_IF_ERROR(Compile(*module, compile).status());
+  WEFT_ASSIGN_OR_RETURN(Session session,
+                        Session::Create(std::move(module), *backend, options.target.options));
+  WEFT_RETURN_IF_ERROR(session.WaitForCode());
+  return session;
+}
+
+namespace {
+
 // Loads, compiles and runs the model on one data set.
 CaseResult RunDataSet(const Case& c, const std::string& data_folder, const CaseOptions& options) {
   LoadOptions load;
@@ -73,14 +90,8 @@ CaseResult RunDataSet(const Case& c, const std::string& data_folder, const CaseO
   }
   if (!module.ok()) return FromStatus(module.status());
   const bool quantized = IsQuantized(**module);
-  CompileOptions compile;
-  compile.passes = options.passes;
-  auto compiled = Compile(**module, compile);
-  if (!compiled.ok()) return FromStatus(compiled.status());
-  auto session = Session::Create(*std::move(module), options.target, options.session);
+  auto session = MakeSession(*std::move(module), options);
   if (!session.ok()) return FromStatus(session.status());
-  const absl::Status code = session->WaitForCode();
-  if (!code.ok()) return FromStatus(code);
   auto data = LoadTestData(data_folder, session->main());
   if (!data.ok()) return FromStatus(data.status());
   auto outputs = session->Run(data->inputs);
@@ -100,14 +111,8 @@ CaseResult RunDataSet(const Case& c, const std::string& data_folder, const CaseO
 CaseResult RunLight(const Case& c, const CaseOptions& options) {
   auto module = LoadModel(c.model);
   if (!module.ok()) return FromStatus(module.status());
-  CompileOptions compile;
-  compile.passes = options.passes;
-  auto compiled = Compile(**module, compile);
-  if (!compiled.ok()) return FromStatus(compiled.status());
-  auto session = Session::Create(*std::move(module), options.target, options.session);
+  auto session = MakeSession(*std::move(module), options);
   if (!session.ok()) return FromStatus(session.status());
-  const absl::Status code = session->WaitForCode();
-  if (!code.ok()) return FromStatus(code);
   std::vector<HostTensor> inputs;
   for (Value* input : session->main().inputs()) {
     std::vector<int64_t> dims;

@@ -2,18 +2,19 @@
 #ifndef WEFT_TOOLS_CONFORMANCE_CASE_H_
 #define WEFT_TOOLS_CONFORMANCE_CASE_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "api/session_options.h"
+#include "api/session.h"
+#include "tools/common/target_flags.h"
 
 namespace weft::tools {
 
 struct CaseOptions {
-  std::string target = "reference";
-  SessionOptions session;
-  std::string passes = "none";
+  TargetFlags target;
+  std::string passes;  // Empty: the target's default pipeline.
   // Given tolerances win over the defaults, and a case's data.json over both.
   double rtol = 1e-3;
   double atol = 1e-5;
@@ -45,6 +46,9 @@ struct Case {
 
 // Cases below `folder`, sorted by name; the folder itself may be one.
 std::vector<Case> FindCases(const std::string& folder);
+
+// Compiles the module and makes it ready to run, generated code included.
+absl::StatusOr<Session> MakeSession(std::unique_ptr<Module> module, const CaseOptions& options);
 
 // Runs a case in this process. Models whose folder's name begins with REJECT_
 // pass when they are refused.

@@ -52,7 +52,6 @@ struct Options {
   std::string report;
   bool verbose = false;
   bool isolate = true;
-  bool code = false;
   CaseOptions cases;
 };
 
@@ -68,16 +67,10 @@ FlagSet MakeFlags(Options* o) {
                "/usr/share/libonnx-testdata/data (Debian's libonnx-testdata);\n"
                "weft: cases with model.weft; pt2: programs with model.pt2 and\n"
                "core.pt2, compared by the rule of that suite. Default: onnx");
-  flags.String("target", &o->cases.target, "TARGET", "Executor. Default: reference");
-  flags.String("cpu", &o->cases.session.cpu, "ISA",
-               "Instruction set of target cpu: native, avx2 or avx512.\n"
-               "Default: native");
-  flags.String("f32-precision", &o->cases.session.f32_precision, "P",
-               "Of products of f32 on target cpu: highest, high or medium.\n"
-               "Default: highest");
-  flags.Bool("code", &o->code, "Kernels of target cpu are compiled first, not interpreted");
-  flags.String("cache-dir", &o->cases.session.cache_dir, "DIR", "Where compiled kernels are kept");
-  flags.String("passes", &o->cases.passes, "PIPELINE", "Pipeline to run first. Default: none");
+  AddTargetFlag(flags, &o->cases.target.target, "Executor. Default: reference");
+  AddBackendFlags(flags, &o->cases.target.options);
+  flags.String("passes", &o->cases.passes, "PIPELINE",
+               "Pipeline to run first. Default: the target's own, for reference none");
   flags.String("filter", &o->filter, "GLOB", "Only cases whose name, or its last part, matches");
   flags.String("list", &o->list, "FILE", "Only cases whose name's last part begins a line of FILE");
   flags.String("report", &o->report, "FILE", "Write all results as JSON");
@@ -145,7 +138,7 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
     return absl::InvalidArgumentError("expected one folder of cases");
   }
   if (o.cases.strict) o.cases.atol = 1e-7;
-  if (o.code) o.cases.session.code = SessionOptions::Code::kBeforeFirstRun;
+  WEFT_RETURN_IF_ERROR(o.cases.target.Find().status());
   WEFT_ASSIGN_OR_RETURN(
       auto cases, SelectCases(o, positional.empty() ? suite->folder : ResolvePath(positional[0])));
 

@@ -249,14 +249,8 @@ CaseResult RunPt2Case(const Case& c, const CaseOptions& options) {
   const Json meta = ReadMeta(c.folder);
   auto module = LoadModel(c.model);
   if (!module.ok()) return FromStatus(module.status());
-  CompileOptions compile;
-  compile.passes = options.passes;
-  auto compiled = Compile(**module, compile);
-  if (!compiled.ok()) return FromStatus(compiled.status());
-  auto session = Session::Create(*std::move(module), options.target, options.session);
+  auto session = MakeSession(*std::move(module), options);
   if (!session.ok()) return FromStatus(session.status());
-  const absl::Status code = session->WaitForCode();
-  if (!code.ok()) return FromStatus(code);
   const bool stateful = meta.contains("stateful_cases") && meta["stateful_cases"].is_boolean() &&
                         meta["stateful_cases"].get<bool>();
   const Rule rule = {absl::StrContains(c.name, "qdq"), options.strict};

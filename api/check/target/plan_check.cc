@@ -80,14 +80,13 @@ struct PlanCheck::Frame {
   std::vector<const Node*> done;      // Ready to be judged.
   int running = -1;                   // The step that runs.
   int last = -1;                      // The step that ran last.
-  std::vector<bool> rounds_operands;  // By node id: a routine of it does.
+  std::vector<double> operand_error;  // By node id: the largest of its routines.
   std::vector<std::string> routines;  // By step.
   // By node id, of nodes with several steps.
   absl::flat_hash_map<uint32_t, StepRecords> records;
 };
 
-PlanCheck::PlanCheck(const Graph& main, double operand_error)
-    : main_(main), operand_error_(operand_error) {}
+PlanCheck::PlanCheck(const Graph& main) : main_(main) {}
 PlanCheck::~PlanCheck() = default;
 
 const PlanCheck::PlanIndex& PlanCheck::IndexOf(const Plan& plan, const Graph& graph) {
@@ -152,7 +151,7 @@ absl::Status PlanCheck::BeginRun(const Plan& plan, absl::Span<const HostTensor> 
   made->index = &IndexOf(plan, *graph);
   made->env = &env;
   made->routines.resize(plan.steps.size());
-  made->rounds_operands.resize(graph->node_id_limit());
+  made->operand_error.resize(graph->node_id_limit());
   made->steps_left = made->index->steps;
   made->operands_left = made->index->operands;
   made->uses_left = made->index->uses;
@@ -175,7 +174,10 @@ absl::Status PlanCheck::BeforeStep(const ObservedStep& step) {
   frame().env = &step.env;
   frame().running = step.index;
   const Node* node = frame().index->nodes[step.index];
-  if (node != nullptr && step.rounds_operands) frame().rounds_operands[node->id()] = true;
+  if (node != nullptr) {
+    double& error = frame().operand_error[node->id()];
+    error = std::max(error, step.operand_error);
+  }
   frame().routines[step.index] = step.routine;
   WEFT_RETURN_IF_ERROR(Drain(&step));
   WEFT_RETURN_IF_ERROR(CheckOperands(step));
@@ -278,7 +280,7 @@ absl::Status PlanCheck::Finish(const Node& node, const ObservedStep* step) {
   std::vector<HostTensor> got;
   for (int r = 0; r < node.num_results(); ++r) got.push_back(f.values[node.result(r)->id()]);
   JudgeOptions options;
-  if (f.rounds_operands[node.id()]) options.operand_error = operand_error_;
+  options.operand_error = f.operand_error[node.id()];
   auto judged = JudgeOrGiveUp(node, operands, *f.env, got, options, &stats_.unjudged);
   if (!judged.ok()) {
     return Differs(step, &node,

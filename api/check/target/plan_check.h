@@ -24,9 +24,8 @@ namespace weft {
 
 class PlanCheck : public StepObserver {
  public:
-  // `main` is the graph that plans are made from, with LoweringTarget::record_values. A routine
-  // that rounds its operands may be off by `operand_error`.
-  explicit PlanCheck(const Graph& main, double operand_error = 0);
+  // `main` is the graph that plans are made from, with LoweringOptions::record_values.
+  explicit PlanCheck(const Graph& main);
   ~PlanCheck() override;
 
   absl::Status BeginRun(const Plan& plan, absl::Span<const HostTensor> inputs,
@@ -61,7 +60,6 @@ class PlanCheck : public StepObserver {
   void Describe(int step, const Node* node, std::string what, double excess);
 
   const Graph& main_;
-  const double operand_error_;
   std::vector<std::unique_ptr<Frame>> frames_;  // Runs, from the outermost.
   absl::flat_hash_map<const Plan*, std::unique_ptr<PlanIndex>> indices_;
   std::optional<StepDifference> difference_;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "api/check/region.h"
+#include "base/shell_quote.h"
 #include "base/status_macros.h"
 #include "graph/ops/ops.h"
 #include "graph/text/text.h"
@@ -66,14 +67,11 @@ ModulePredicate DiffersOnTarget(TargetCheckOptions options) {
 }
 
 std::string TargetCase::Command(const std::string& file) const {
-  std::string command = absl::StrCat("run --target=", options.target, " --verify=target");
+  std::string command =
+      absl::StrCat("run --target=", options.target, " --passes=none --verify=target");
   if (options.seed != 0) absl::StrAppend(&command, " --seed=", options.seed);
-  if (options.session.cpu != "native") absl::StrAppend(&command, " --cpu=", options.session.cpu);
-  if (options.session.threads != 0) {
-    absl::StrAppend(&command, " --threads=", options.session.threads);
-  }
-  if (options.session.f32_precision != "highest") {
-    absl::StrAppend(&command, " --f32-precision=", options.session.f32_precision);
+  for (const auto& [name, value] : options.backend) {
+    absl::StrAppend(&command, " ", ShellQuote(absl::StrCat("--", name, "=", value)));
   }
   return absl::StrCat(command, " ", file);
 }

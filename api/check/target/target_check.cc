@@ -6,12 +6,10 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "api/backends.h"
 #include "api/check/planned_runs.h"
 #include "api/check/target/plan_check.h"
 #include "api/compiler.h"
-#include "api/session.h"
-#include "backends/cpu/executable.h"
-#include "backends/cpu/target.h"
 #include "base/status_macros.h"
 #include "graph/ops/ops.h"
 #include "lowering/lower.h"
@@ -48,12 +46,6 @@ class FirstObserver : public StepObserver {
   StepObserver* const check_;
   const std::function<void(const ObservedStep&)> after_step_;
 };
-
-// Relative error of operands that products may round.
-double OperandError(const std::string& f32_precision) {
-  if (f32_precision == "medium") return std::ldexp(1.0, -8);
-  return f32_precision == "high" ? std::ldexp(1.0, -16) : 0;
-}
 
 bool HasLoops(const Module& module) {
   for (const Graph* graph : module.AllGraphs()) {
@@ -101,20 +93,6 @@ void FindConvolutionWeights(const Graph& graph, absl::Span<const Value* const> o
   }
 }
 
-cpu::CpuOptions OptionsOf(const SessionOptions& session) {
-  cpu::CpuOptions options;
-  options.threads = session.threads;
-  options.isa = session.cpu;
-  options.deterministic = session.deterministic;
-  options.f32_precision = session.f32_precision;
-  options.compiler = session.compiler;
-  options.cache_dir = session.cache_dir;
-  if (session.code != SessionOptions::Code::kNone) {
-    options.code = cpu::CpuOptions::Code::kBeforeCreation;
-  }
-  return options;
-}
-
 }  // namespace
 
 struct TargetChecker::Impl {
@@ -122,7 +100,7 @@ struct TargetChecker::Impl {
   TargetCheckOptions options;
   std::unique_ptr<PlanCheck> check;
   std::unique_ptr<FirstObserver> observer;
-  std::unique_ptr<cpu::Executable> executable;
+  std::unique_ptr<Executable> executable;
 };
 
 TargetChecker::TargetChecker(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -132,11 +110,12 @@ const Module& TargetChecker::module() const { return *impl_->module; }
 
 absl::StatusOr<std::unique_ptr<TargetChecker>> TargetChecker::Create(
     std::unique_ptr<Module> module, const TargetCheckOptions& options) {
-  WEFT_RETURN_IF_ERROR(Session::CheckTarget(options.target));
-  if (options.target == "reference") {
-    return absl::InvalidArgumentError(
-        "the reference is what targets are checked against; give another target, as cpu");
+  WEFT_ASSIGN_OR_RETURN(const Backend* backend, BuiltinBackends().Find(options.target));
+  if (!backend->runs_plans()) {
+    return absl::InvalidArgumentError(absl::StrCat("targets are checked against the reference; ",
+                                                   options.target, " has no plan to check"));
   }
+  WEFT_RETURN_IF_ERROR(CheckOptions(*backend, options.backend));
   if (module->main() == nullptr) {
     return absl::InvalidArgumentError("the module has no function @main");
   }
@@ -145,19 +124,20 @@ absl::StatusOr<std::unique_ptr<TargetChecker>> TargetChecker::Create(
     functional.passes = "functionalize";
     WEFT_RETURN_IF_ERROR(Compile(*module, functional).status());
   }
-  LoweringTarget target = cpu::CpuLoweringTarget();
-  target.record_values = true;
-  WEFT_ASSIGN_OR_RETURN(Plan plan, Lower(*module->main(), target));
+  LoweringOptions lowering;
+  lowering.record_values = true;
+  WEFT_ASSIGN_OR_RETURN(Plan plan, Lower(*module->main(), backend->target(), lowering));
   if (options.edit_plan) options.edit_plan(&plan);
   auto impl = std::make_unique<Impl>();
-  impl->check =
-      std::make_unique<PlanCheck>(*module->main(), OperandError(options.session.f32_precision));
+  impl->check = std::make_unique<PlanCheck>(*module->main());
   impl->observer = std::make_unique<FirstObserver>(impl->check.get(), options.after_step);
-  cpu::CpuOptions cpu = OptionsOf(options.session);
-  cpu.observer = impl->observer.get();
-  cpu.guard_memory = options.guard_memory;
+  ExecutableHooks hooks;
+  hooks.observer = impl->observer.get();
+  hooks.guard_memory = options.guard_memory;
   WEFT_ASSIGN_OR_RETURN(impl->executable,
-                        cpu::Executable::Create(*module->main(), std::move(plan), cpu));
+                        backend->Compile(*module->main(), std::move(plan), options.backend, hooks));
+  // Without a compiler an interpreter goes on, and is checked.
+  impl->executable->WaitForCode().IgnoreError();
   impl->module = std::move(module);
   impl->options = options;
   return std::unique_ptr<TargetChecker>(new TargetChecker(std::move(impl)));
@@ -182,15 +162,17 @@ void TargetChecker::CheckInputs(absl::Span<const HostTensor> inputs, std::string
   if (result->differs()) return;
   PlanCheck& check = *impl_->check;
   check.Reset();
-  const auto outputs = impl_->executable->Run(inputs);
-  if (!outputs.ok()) check.RunFailed(outputs.status());
+  std::vector<HostTensor> outputs;
+  std::vector<HostTensor> written;
+  const absl::Status status = impl_->executable->Run(inputs, {}, &outputs, &written);
+  if (!status.ok()) check.RunFailed(status);
   result->difference = check.difference();
   result->stats = check.stats();
   if (result->differs()) {
     result->run = std::move(run);
-  } else if (!outputs.ok()) {
+  } else if (!status.ok()) {
     ++result->refused;
-    result->refusal = std::string(outputs.status().message());
+    result->refusal = std::string(status.message());
   } else {
     ++result->runs;
   }

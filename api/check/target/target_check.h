@@ -18,7 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "api/check/seeded_inputs.h"
-#include "api/session_options.h"
+#include "backends/backend.h"
 #include "graph/ir/graph.h"
 #include "graph/tensor/tensor.h"
 
@@ -57,8 +57,7 @@ struct PlanCheckStats {
 
 struct TargetCheckOptions {
   std::string target = "cpu";
-  // Generated code is there before the first run, where it is asked for at all.
-  SessionOptions session;
+  BackendOptions backend;
   uint64_t seed = 0;
   // Further seeded runs of small programs, most of them with edge values.
   int more_runs = 64;

@@ -74,10 +74,8 @@ absl::Status RuleParser::ParseRule() {
 
 absl::Status RuleParser::ParseContract() {
   WEFT_ASSIGN_OR_RETURN(const std::string name, Kebab("a numeric contract"));
-  for (NumericContract c : {NumericContract::kBitExact, NumericContract::kValueSafe,
-                            NumericContract::kReassociating, NumericContract::kApproximate}) {
-    if (NumericContractName(c) != name) continue;
-    rule_->contract = c;
+  if (const auto contract = ParseNumericContract(name)) {
+    rule_->contract = *contract;
     return absl::OkStatus();
   }
   return Error(absl::StrCat(name,

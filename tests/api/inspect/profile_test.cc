@@ -48,8 +48,8 @@ void CompileAndRun(const char* name, const char* target) {
   CompileOptions compile;
   compile.passes = target == std::string("cpu") ? "cpu" : "default";
   ASSERT_TRUE(Compile(*model->module, compile).ok());
-  SessionOptions one;
-  one.threads = 1;
+  BackendOptions one;
+  if (target == std::string("cpu")) one["threads"] = "1";
   auto session = Session::Create(std::move(model->module), target, one);
   ASSERT_TRUE(session.ok()) << session.status();
   for (int run = 0; run < 2; ++run) {
@@ -160,8 +160,8 @@ TEST_P(ProfileOf, ThePeakIsThePlanners) {
   compile.passes = "cpu";
   ASSERT_TRUE(Compile(*model->module, compile).ok());
   const Graph& main = *model->module->main();
-  auto plan = Lower(main, cpu::CpuLoweringTarget());
-  auto same = Lower(main, cpu::CpuLoweringTarget());
+  auto plan = Lower(main, cpu::CpuTarget());
+  auto same = Lower(main, cpu::CpuTarget());
   ASSERT_TRUE(plan.ok() && same.ok());
   SymbolEnv sizes(model->module->symbols(), &main);
   for (int i = 0; i < main.num_inputs(); ++i) {
@@ -214,9 +214,7 @@ TEST_P(ProfileOf, SelfTimesAddUpToTheRunOnOneThread) {
   CompileOptions compile;
   compile.passes = "cpu";
   ASSERT_TRUE(Compile(*model->module, compile).ok());
-  SessionOptions one;
-  one.threads = 1;
-  auto program = Session::Create(std::move(model->module), "cpu", one);
+  auto program = Session::Create(std::move(model->module), "cpu", {{"threads", "1"}});
   ASSERT_TRUE(program.ok()) << program.status();
   ASSERT_TRUE(program->Run(absl::MakeConstSpan(*inputs)).ok());
   double best = 0;
@@ -269,12 +267,10 @@ TEST(ProfileTest, FlowsLeadFromACallToItsWork) {
     CompileOptions compile;
     compile.passes = "cpu";
     ASSERT_TRUE(Compile(*model->module, compile).ok());
-    SessionOptions options;
-    options.code = SessionOptions::Code::kInBackground;
-    options.threads = 1;
-    // The thread finds out that there is none, and ends.
-    options.compiler = "no-such-compiler";
-    auto session = Session::Create(std::move(model->module), "cpu", options);
+    // The thread finds out that there is no compiler, and ends.
+    auto session = Session::Create(
+        std::move(model->module), "cpu",
+        {{"code", "background"}, {"threads", "1"}, {"compiler", "no-such-compiler"}});
     ASSERT_TRUE(session.ok()) << session.status();
     session->WaitForCode().IgnoreError();
   }

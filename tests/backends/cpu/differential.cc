@@ -29,13 +29,15 @@ constexpr uint64_t kCodeOneIn = 25;
 
 // Routines, epilogues, places of concatenations and kept rows, each or not: what is
 // fused differs.
-LoweringTarget RandomTarget(std::mt19937_64& random) {
-  LoweringTarget target = CpuLoweringTarget();
-  if (random() % 4 == 0) target.library = nullptr;
-  if (random() % 4 == 0) target.strided = nullptr;
-  if (random() % 3 == 0) target.epilogue = nullptr;
+Target RandomTarget(std::mt19937_64& random, LoweringOptions* options) {
+  Target target = CpuTarget();
+  if (random() % 4 == 0) target.routines.clear();
+  if (random() % 4 == 0) {
+    for (Routine& routine : target.routines) routine.strided.clear();
+  }
+  if (random() % 3 == 0) target.epilogues.clear();
   if (random() % 3 == 0) target.max_row_elements = 8;
-  target.place_concats = random() % 2 == 0;
+  options->place_concats = random() % 2 == 0;
   return target;
 }
 
@@ -148,15 +150,16 @@ absl::Status Check(std::mt19937_64& random, const CompileOptions& compile,
   const int64_t before = CountGroups(main);
   WEFT_RETURN_IF_ERROR(Compile(*program.module, compile).status());
   counts->groups += std::max<int64_t>(CountGroups(main) - before, 0);
-  const LoweringTarget target = RandomTarget(random);
+  LoweringOptions lowering;
+  const Target target = RandomTarget(random, &lowering);
   const CpuOptions options = RandomOptions(random);
-  WEFT_ASSIGN_OR_RETURN(Plan plan, Lower(main, target));
+  WEFT_ASSIGN_OR_RETURN(Plan plan, Lower(main, target, lowering));
   WEFT_RETURN_IF_ERROR(VerifyPlan(plan));
   counts->steps += static_cast<int64_t>(plan.steps.size());
   const absl::Status status =
       RunTwice(main, std::move(plan), options, program.inputs, want, counts);
   if (status.ok()) return status;
-  WEFT_ASSIGN_OR_RETURN(plan, Lower(main, target));
+  WEFT_ASSIGN_OR_RETURN(plan, Lower(main, target, lowering));
   return absl::Status(
       status.code(),
       absl::StrCat(status.message(), "\n", options.threads, " threads, ", options.isa,

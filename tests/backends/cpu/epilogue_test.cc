@@ -166,15 +166,16 @@ void Freeze(Module& module, absl::Span<const HostTensor> inputs, absl::string_vi
 }
 
 // The target as it is, or as if every operand of an epilogue were the routine's.
-LoweringTarget TargetOf(bool greedy) {
-  LoweringTarget target = CpuLoweringTarget();
+Target TargetOf(bool greedy) {
+  Target target = CpuTarget();
   if (!greedy) return target;
-  target.epilogue = [claimed = target.epilogue](const Node& library, const Node& op, int operand) {
-    const bool binary = op.Is(ops::add) || op.Is(ops::mul) || op.Is(ops::sub) || op.Is(ops::div) ||
-                        op.Is(ops::maximum) || op.Is(ops::minimum);
-    return binary ? operand == 0 && op.result()->type() == library.result()->type()
-                  : claimed(library, op, operand);
-  };
+  for (EpilogueClaim& claim : target.epilogues) {
+    if (claim.operand_sizes.empty()) continue;
+    claim.dtypes.clear();
+    claim.operand_sizes.push_back(OperandSizes::kOther);
+    claim.either_operand = false;
+    claim.absent_attrs.clear();
+  }
   return target;
 }
 

@@ -36,7 +36,7 @@ HostTensor Ramp(std::vector<int64_t> dims, DType dtype = DType::kF32) {
 
 std::unique_ptr<Executable> Make(const Module& module, CpuOptions options = {}) {
   if (options.threads == 0) options.threads = 2;
-  auto plan = Lower(*module.main(), CpuLoweringTarget());
+  auto plan = Lower(*module.main(), CpuTarget());
   EXPECT_TRUE(plan.ok()) << plan.status();
   auto executable = Executable::Create(*module.main(), *std::move(plan), options);
   EXPECT_TRUE(executable.ok()) << executable.status();
@@ -291,7 +291,7 @@ TEST(Executable, LeavesProcessorsToOthers) {
   const auto load = std::make_shared<ChangingLoad>();
   CpuOptions options;
   options.load = load;
-  auto plan = Lower(*module->main(), CpuLoweringTarget());
+  auto plan = Lower(*module->main(), CpuTarget());
   ASSERT_TRUE(plan.ok()) << plan.status();
   auto executable = Executable::Create(*module->main(), *std::move(plan), options);
   ASSERT_TRUE(executable.ok()) << executable.status();

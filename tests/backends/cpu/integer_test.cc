@@ -114,7 +114,7 @@ TEST_P(Integers8, AreExact) {
     const auto module = Parse(ProgramOf(c));
     const HostTensor w = Integers(DType::kI32, c.w, range.low, std::min(range.high, 254), 3);
     MakeConstant(*module->main(), 2, w);
-    auto plan = Lower(*module->main(), CpuLoweringTarget());
+    auto plan = Lower(*module->main(), CpuTarget());
     ASSERT_TRUE(plan.ok()) << plan.status();
     CpuOptions options;
     options.threads = 2;
@@ -154,7 +154,7 @@ TEST(Integers, WideOnesGoThroughTheOp) {
       %6 = matmul(%0, %5)
       return %6
     })");
-  auto plan = Lower(*module->main(), CpuLoweringTarget());
+  auto plan = Lower(*module->main(), CpuTarget());
   ASSERT_TRUE(plan.ok()) << plan.status();
   CpuOptions options;
   options.isa = WEFT_TEST_ISA;

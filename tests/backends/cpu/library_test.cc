@@ -65,7 +65,7 @@ CpuStats ExpectAsReference(const std::string& text, const RunOptions& run) {
   compile.passes = "fuse_epilogue,dce";
   const auto compiled = Compile(*module, compile);
   EXPECT_TRUE(compiled.ok()) << compiled.status();
-  auto plan = Lower(*module->main(), CpuLoweringTarget());
+  auto plan = Lower(*module->main(), CpuTarget());
   EXPECT_TRUE(plan.ok()) << plan.status();
   CpuOptions options;
   options.threads = run.threads;

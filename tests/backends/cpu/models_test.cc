@@ -97,7 +97,7 @@ TEST_P(Models, GiveWhatTheReferenceGives) {
     const auto done = Compile(*compiled.module, compile);
     ASSERT_TRUE(done.ok()) << done.status();
     const Graph& main = *compiled.module->main();
-    auto plan = Lower(main, CpuLoweringTarget());
+    auto plan = Lower(main, CpuTarget());
     ASSERT_TRUE(plan.ok()) << plan.status();
     CpuOptions options;
     options.threads = 2;

@@ -113,7 +113,7 @@ TEST_P(NarrowModels, RunOnRoutinesAndKernels) {
   CompileOptions compile;
   compile.passes = "cpu";
   ASSERT_TRUE(Compile(*module, compile).ok());
-  auto plan = Lower(*module->main(), CpuLoweringTarget());
+  auto plan = Lower(*module->main(), CpuTarget());
   ASSERT_TRUE(plan.ok()) << plan.status();
   for (const Step& step : plan->steps) {
     EXPECT_NE(step.kind, StepKind::kReference) << step.remark;

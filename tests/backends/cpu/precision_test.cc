@@ -47,7 +47,7 @@ std::unique_ptr<Executable> Make(const Module& module, const std::string& precis
   options.threads = threads;
   options.deterministic = deterministic;
   options.f32_precision = precision;
-  auto plan = Lower(*module.main(), CpuLoweringTarget());
+  auto plan = Lower(*module.main(), CpuTarget());
   EXPECT_TRUE(plan.ok()) << plan.status();
   auto executable = Executable::Create(*module.main(), *std::move(plan), options);
   EXPECT_TRUE(executable.ok()) << executable.status();
@@ -197,7 +197,7 @@ TEST(PrecisionOfPrograms, ConstantWeightsArePackedOnce) {
 
 TEST(PrecisionOfPrograms, UnknownWordsAreErrors) {
   const auto module = Parse(kCases[0].program);
-  auto plan = Lower(*module->main(), CpuLoweringTarget());
+  auto plan = Lower(*module->main(), CpuTarget());
   ASSERT_TRUE(plan.ok());
   CpuOptions options;
   options.f32_precision = "low";

@@ -95,7 +95,7 @@ TEST_P(Quantized, RunsOnIntegers) {
   compile.passes = "cpu";
   const auto done = Compile(*module, compile);
   ASSERT_TRUE(done.ok()) << done.status();
-  auto plan = Lower(*module->main(), CpuLoweringTarget());
+  auto plan = Lower(*module->main(), CpuTarget());
   ASSERT_TRUE(plan.ok()) << plan.status();
   CpuOptions options;
   options.threads = 2;

@@ -107,7 +107,7 @@ void CheckSamples(const std::vector<Sample>& samples, bool symbolic, const CpuOp
     from.resize(want.size(), sample.text);
   }
   const Graph& main = program.Finish();
-  auto plan = Lower(main, CpuLoweringTarget());
+  auto plan = Lower(main, CpuTarget());
   ASSERT_TRUE(plan.ok()) << plan.status();
   auto executable = Executable::Create(main, *std::move(plan), options);
   ASSERT_TRUE(executable.ok()) << executable.status();

@@ -211,7 +211,8 @@ func @main(%x: f32[s0, 7], %y: f32[s0, 7]) -> f32[s0, 7] where 1 <= s0 <= 64 {
   ASSERT_TRUE(small.ok()) << small.status();
   EXPECT_EQ(small->nodes_after, 1) << PrintModule(*small->module);
   EXPECT_TRUE(small->module->main()->first_node()->Is(ops::maximum));
-  EXPECT_THAT(small->Text("case.weft"), HasSubstr("// run --target=cpu --verify=target case.weft"));
+  EXPECT_THAT(small->Text("case.weft"),
+              HasSubstr("// run --target=cpu --passes=none --verify=target case.weft"));
 }
 
 TEST(TargetCheckTest, GivenInputsAreChecked) {

@@ -1,4 +1,4 @@
-#include "lowering/clamp_bounds.h"
+#include "lowering/epilogues.h"
 
 #include <limits>
 
@@ -27,6 +27,16 @@ const AttrList* HardtanhOfClamp(const Node& node) {
   const NamedAttr attrs[] = {{"min_val", least}, {"max_val", most}};
   const auto made = MakeAttrs(ops::hardtanh, attrs);
   return made.ok() ? *made : nullptr;
+}
+
+bool AppliesEpilogue(const Target& target, const Node& library, const Node& op, int operand) {
+  const Routine* routine = FindRoutine(target, library);
+  if (routine == nullptr) return false;
+  const AttrList* bounds = HardtanhOfClamp(op);
+  if (bounds == nullptr) return TakesEpilogue(target, *routine, op, operand);
+  const Type type = op.result()->type();
+  return operand == 0 && type == op.operand(0)->type() &&
+         TakesEpilogue(target, *routine, ops::hardtanh, bounds, 0, type, Type());
 }
 
 }  // namespace weft

@@ -1,0 +1,20 @@
+// The one place that composes backends.
+#include "api/backends.h"
+
+#include "backends/cpu/backend.h"
+#include "backends/reference/backend.h"
+#include "base/check.h"
+
+namespace weft {
+
+const BackendRegistry& BuiltinBackends() {
+  static const BackendRegistry& registry = *[] {
+    auto* built = new BackendRegistry;
+    WEFT_CHECK(built->Add(reference::MakeBackend()).ok());
+    WEFT_CHECK(built->Add(cpu::MakeBackend()).ok());
+    return built;
+  }();
+  return registry;
+}
+
+}  // namespace weft

@@ -1,0 +1,13 @@
+// The backends that are built in: "reference" and "cpu".
+#ifndef WEFT_API_BACKENDS_H_
+#define WEFT_API_BACKENDS_H_
+
+#include "backends/backend.h"
+
+namespace weft {
+
+const BackendRegistry& BuiltinBackends();
+
+}  // namespace weft
+
+#endif  // WEFT_API_BACKENDS_H_

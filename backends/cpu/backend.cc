@@ -1,0 +1,129 @@
+#include "backends/cpu/backend.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "backends/cpu/target.h"
+#include "base/check.h"
+#include "base/status_macros.h"
+
+namespace weft::cpu {
+namespace {
+
+const std::vector<BackendOption>& Options() {
+  using Kind = BackendOption::Kind;
+  static const auto& options = *new std::vector<BackendOption>{
+      {"threads", Kind::kInt, "N", "0",
+       "Threads of a run. 0: one for each processor that the process may use, and\n"
+       "fewer while other processes use them; the last bits of matmuls and\n"
+       "convolutions may then change from run to run",
+       0, CpuOptions::kMaxThreads},
+      {"cpu", Kind::kChoice, "native|avx2|avx512", "native", "Instruction set"},
+      {"f32-precision", Kind::kChoice, "highest|high|medium", "highest",
+       "What matmuls and convolutions of f32 read, where that is faster: f32, two\n"
+       "bf16 each, or bf16. Sums and results are f32"},
+      {"deterministic", Kind::kSwitch, "", "false",
+       "Results are equal in every bit for every number of threads"},
+      {"code", Kind::kChoice, "none|background|before", "none",
+       "Compiles kernels: never, an interpreter runs them; beside the first runs,\n"
+       "which an interpreter does; or before the first run"},
+      {"compiler", Kind::kText, "PROGRAM", "c++",
+       "Compiles kernels; without one the interpreter goes on"},
+      {"cache-dir", Kind::kText, "DIR", "", "Where compiled kernels are kept for other processes"},
+  };
+  return options;
+}
+
+// The values have been checked.
+CpuOptions ReadOptions(const Backend& backend, const BackendOptions& given) {
+  const auto get = [&](absl::string_view name) -> const std::string& {
+    return OptionOf(backend, given, name);
+  };
+  CpuOptions options;
+  WEFT_CHECK(absl::SimpleAtoi(get("threads"), &options.threads));
+  WEFT_CHECK(absl::SimpleAtob(get("deterministic"), &options.deterministic));
+  options.isa = get("cpu");
+  options.f32_precision = get("f32-precision");
+  options.compiler = get("compiler");
+  options.cache_dir = get("cache-dir");
+  options.code = get("code") == "background" ? CpuOptions::Code::kInBackground
+                 : get("code") == "before"   ? CpuOptions::Code::kBeforeCreation
+                                             : CpuOptions::Code::kNone;
+  return options;
+}
+
+Counters CountersOf(const CpuStats& stats) {
+  return {
+      {"kernels", stats.kernels},
+      {"steps", stats.steps},
+      {"threads", stats.threads},
+      {"generated_kernels", stats.generated_kernels},
+      {"code_us", static_cast<int64_t>(stats.code_seconds * 1e6)},
+      {"code_from_cache", stats.code_from_cache ? 1 : 0},
+      {"assignments", stats.assignments},
+      {"compiled_steps", stats.compiled_steps},
+      {"allocations", stats.allocations},
+      {"generated_steps", stats.generated_steps},
+      {"arena_bytes", stats.arena_bytes},
+      {"scratch_bytes", stats.scratch_bytes},
+      {"packed_bytes", stats.packed_bytes},
+      {"panel_bytes", stats.panel_bytes},
+      {"fallbacks", stats.fallbacks},
+      {"rounded_products", stats.rounded_products},
+      {"integer_products", stats.integer_products},
+      {"slow_primitives", stats.slow_primitives},
+      {"in_place_writes", stats.in_place_writes},
+  };
+}
+
+// Splits what a plan returns into results and write-backs.
+class BackendExecutable : public weft::Executable {
+ public:
+  BackendExecutable(const Graph& graph, std::unique_ptr<cpu::Executable> executable)
+      : graph_(graph), executable_(std::move(executable)) {}
+
+  absl::Status Run(absl::Span<const HostTensor> inputs, const std::vector<bool>& donated,
+                   std::vector<HostTensor>* outputs, std::vector<HostTensor>* written) override {
+    outputs->clear();
+    WEFT_RETURN_IF_ERROR(executable_->Run(inputs, donated, outputs));
+    const int own = graph_.num_own_outputs();
+    written->assign(graph_.num_inputs(), HostTensor());
+    for (size_t k = 0; k < graph_.write_backs().size(); ++k) {
+      (*written)[graph_.write_backs()[k]] = std::move((*outputs)[own + k]);
+    }
+    outputs->resize(own);
+    return absl::OkStatus();
+  }
+  absl::Status WaitForCode() override { return executable_->WaitForCode(); }
+  Counters counters() const override { return CountersOf(executable_->stats()); }
+
+ private:
+  const Graph& graph_;
+  const std::unique_ptr<cpu::Executable> executable_;
+};
+
+class CpuBackend : public Backend {
+ public:
+  const Target& target() const override { return CpuTarget(); }
+  std::string default_pipeline() const override { return "cpu"; }
+  absl::Span<const BackendOption> options() const override { return Options(); }
+
+  absl::StatusOr<std::unique_ptr<weft::Executable>> Compile(
+      const Graph& graph, Plan plan, const BackendOptions& given,
+      const ExecutableHooks& hooks) const override {
+    CpuOptions options = ReadOptions(*this, given);
+    options.observer = hooks.observer;
+    options.guard_memory = hooks.guard_memory;
+    WEFT_ASSIGN_OR_RETURN(auto executable,
+                          cpu::Executable::Create(graph, std::move(plan), options));
+    return std::make_unique<BackendExecutable>(graph, std::move(executable));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<const Backend> MakeBackend() { return std::make_unique<CpuBackend>(); }
+
+}  // namespace weft::cpu

@@ -1,0 +1,26 @@
+// How far the numbers of a program may move when one computation takes the place of another: a
+// rewrite, a decomposition, a routine.
+#ifndef WEFT_GRAPH_IR_NUMERIC_CONTRACT_H_
+#define WEFT_GRAPH_IR_NUMERIC_CONTRACT_H_
+
+#include <optional>
+
+#include "absl/strings/string_view.h"
+
+namespace weft {
+
+// From harmless to harmful.
+enum class NumericContract {
+  kBitExact,       // Every bit, NaN payloads included.
+  kValueSafe,      // Equal values; signs of zeros and NaN bits may differ.
+  kReassociating,  // Equal in real arithmetic; rounding differs.
+  kApproximate,    // Close: cheaper functions, dropped clamps.
+};
+
+// "bit-exact", "value-safe", "reassociating", "approximate".
+absl::string_view NumericContractName(NumericContract contract);
+std::optional<NumericContract> ParseNumericContract(absl::string_view name);
+
+}  // namespace weft
+
+#endif  // WEFT_GRAPH_IR_NUMERIC_CONTRACT_H_

@@ -1,0 +1,41 @@
+#include "tools/common/target_flags.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status_macros.h"
+
+namespace weft::tools {
+
+absl::StatusOr<const Backend*> TargetFlags::Find() const {
+  WEFT_ASSIGN_OR_RETURN(const Backend* backend, BuiltinBackends().Find(target));
+  WEFT_RETURN_IF_ERROR(CheckOptions(*backend, options));
+  return backend;
+}
+
+void AddTargetFlag(FlagSet& flags, std::string* target, const std::string& default_help) {
+  std::vector<std::string> names;
+  for (const auto& backend : BuiltinBackends().all()) names.push_back(backend->name());
+  flags.String("target", target, absl::StrJoin(names, "|"), default_help);
+}
+
+void AddBackendFlags(FlagSet& flags, BackendOptions* options) {
+  for (const auto& backend : BuiltinBackends().all()) {
+    for (const BackendOption& option : backend->options()) {
+      std::string doc = absl::StrCat("On ", backend->name(), ": ", option.help);
+      if (option.kind != BackendOption::Kind::kSwitch && !option.default_value.empty()) {
+        absl::StrAppend(&doc, ". Default: ", option.default_value);
+      }
+      flags.Custom(option.name, option.value, std::move(doc),
+                   [&option, options](const std::string& value) {
+                     (*options)[option.name] = value;
+                     return option.CheckValue(value, absl::StrCat("--", option.name));
+                   });
+    }
+  }
+}
+
+}  // namespace weft::tools
