@@ -62,5 +62,20 @@ func @main(%x: f32[2, 3, 0], %w: f32[1, 0, 37]) -> f32[2, 3, 17] {
              {HostTensor(DType::kF32, {2, 3, 0}), HostTensor(DType::kF32, {1, 0, 37})});
 }
 
+// The second clamp was one to the bounds of the first.
+TEST(Found, TwoClampsBehindALinear) {
+  ExpectSame(R"(
+func @main(%x: f32[1, 2], %w: f32[3, 2]) -> f32[1, 3] {
+  %0 = linear(%x, %w, none) : f32[1, 3]
+  %1 = hardtanh(%0, min_val=0.0, max_val=1.0) : f32[1, 3]
+  %2 = constant(dense<-1.5>) : f32[]
+  %3 = add(%1, %2) : f32[1, 3]
+  %4 = hardtanh(%3, min_val=-1.0, max_val=1.0) : f32[1, 3]
+  return %4
+})",
+             {HostTensor::FromDoubles(DType::kF32, {1, 2}, {0.25, 0.5}),
+              HostTensor::FromDoubles(DType::kF32, {3, 2}, {1, -1, 0.5, 1, 2, 3})});
+}
+
 }  // namespace
 }  // namespace weft::trust

@@ -26,4 +26,15 @@ bool TakesOperands(const std::vector<DnnPostOp>& post_ops, const DnnTensor& y, i
                      [&](const DnnPostOp& op) { return IsTaken(op, y, channel); });
 }
 
+bool TakesFunctions(const std::vector<DnnPostOp>& post_ops) {
+  for (size_t i = 0; i < post_ops.size(); ++i) {
+    for (size_t j = 0; j < i && post_ops[i].function < DnnFunction::kAdd; ++j) {
+      const DnnPostOp& a = post_ops[i];
+      const DnnPostOp& b = post_ops[j];
+      if (a.function == b.function && (a.alpha != b.alpha || a.beta != b.beta)) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace weft::cpu

@@ -46,6 +46,10 @@ Broadcast BroadcastOf(absl::Span<const Size> operand, absl::Span<const Size> res
 // result's channels, or columns.
 bool TakesOperands(const std::vector<DnnPostOp>& post_ops, const DnnTensor& y, int channel);
 
+// False when a function stands twice with different parameters: several of oneDNN's
+// implementations give the later one the parameters of the first.
+bool TakesFunctions(const std::vector<DnnPostOp>& post_ops);
+
 }  // namespace weft::cpu
 
 #endif  // WEFT_BACKENDS_CPU_LIBRARY_EPILOGUE_CLAIMS_H_

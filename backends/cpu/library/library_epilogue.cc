@@ -92,6 +92,9 @@ absl::Status CheckTaken(const LibraryStep& step, const SumOfProducts& sum, const
   if (!TakesOperands(sum.post_ops, y, channel)) {
     return absl::UnimplementedError("an operand that broadcasts otherwise");
   }
+  if (!TakesFunctions(sum.post_ops)) {
+    return absl::UnimplementedError("a function twice, with different parameters");
+  }
   if (KeepsNan(sum.post_ops)) return absl::OkStatus();
   const bool wide = step.result.dtype == DType::kF32 && step.args[0].dtype == DType::kF32;
   if (!wide || !HasBounds(sum.post_ops)) {

@@ -261,6 +261,30 @@ class Convolutions : public testing::TestWithParam<int> {};
 TEST_P(Convolutions, WithOperandsThatBroadcast) { ExpectAllBroadcasts(kConvolutions[GetParam()]); }
 INSTANTIATE_TEST_SUITE_P(Epilogue, Convolutions, testing::Range(0, int(std::size(kConvolutions))));
 
+// --- Functions of one kind -----------------------------------------------------------
+
+constexpr const char* kOfOneKind[] = {
+    "%a = leaky_relu(%y, negative_slope=0.125) %z = leaky_relu(%a, negative_slope=0.5)",
+    "%a = relu(%y) %c = sub(%a, %t) %z = leaky_relu(%c, negative_slope=0.25)",
+    "%a = hardtanh(%y, min_val=0, max_val=0.5) %c = sub(%a, %t)"
+    " %z = hardtanh(%c, min_val=-0.5, max_val=0.25)",
+    "%a = hardtanh(%y, min_val=0, max_val=0.5) %c = mul(%a, %t) %d = tanh(%c)"
+    " %e = abs(%d) %z = hardtanh(%e, min_val=-0.5, max_val=0.125)",
+};
+
+class OfOneKind : public testing::TestWithParam<const char*> {};
+
+TEST_P(OfOneKind, HaveTheirOwnParameters) {
+  std::vector<Routine> routines(std::begin(kProducts), std::end(kProducts));
+  routines.insert(routines.end(), std::begin(kConvolutions), std::end(kConvolutions));
+  for (const Routine& routine : routines) {
+    const std::string program = ProgramOf(routine, routine.result, Form::kDense, GetParam());
+    for (const char* constants : {"", "wb"}) ExpectAsReference(program, {constants});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Epilogue, OfOneKind, testing::ValuesIn(kOfOneKind));
+
 // --- Numbers that are not finite -----------------------------------------------------
 
 constexpr const char* kFunctions[] = {
