@@ -164,14 +164,17 @@ absl::Status PlanRunner::MakeKey(absl::Span<const HostTensor> inputs, const Symb
   return absl::OkStatus();
 }
 
-// Inputs that are read come first: one that is not read may have any shape.
+// Symbols that are inputs come first, where sizes may need them, then what is read: other inputs
+// may have any shape.
 absl::Status PlanRunner::BindInputs(absl::Span<const HostTensor> inputs, SymbolEnv* env) {
-  for (const bool read : {true, false}) {
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const int n = static_cast<int>(i);
-      if (IsRead(n) != read) continue;
+  const auto turn_of = [this](int i) {
+    return plan_.inputs[i].is_symint() ? 0 : IsRead(i) ? 1 : 2;
+  };
+  for (int turn = 0; turn < 3; ++turn) {
+    for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
+      if (turn_of(i) != turn) continue;
       const absl::Status status = env->Unify(plan_.inputs[i], inputs[i]);
-      if (!status.ok() && read) return Annotate(status, InputName(n));
+      if (!status.ok() && IsRead(i)) return Annotate(status, InputName(i));
     }
   }
   return absl::OkStatus();

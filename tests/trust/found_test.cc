@@ -77,5 +77,17 @@ func @main(%x: f32[1, 2], %w: f32[3, 2]) -> f32[1, 3] {
               HostTensor::FromDoubles(DType::kF32, {3, 2}, {1, -1, 0.5, 1, 2, 3})});
 }
 
+// Sizes of %x tell neither symbol.
+TEST(Found, SymbolsThatNothingReads) {
+  ExpectSame(
+      R"(
+func @main(%n: symint[n], %m: symint[m], %x: f32[n * m, 2]) -> f32[n * m, 2] {
+  %0 = relu(%x) : f32[n * m, 2]
+  return %0
+})",
+      {HostTensor::ScalarInt(DType::kI64, 2), HostTensor::ScalarInt(DType::kI64, 3),
+       HostTensor::FromDoubles(DType::kF32, {6, 2}, {1, -1, 2, -2, 3, -3, 4, -4, 5, 6, 7, 8})});
+}
+
 }  // namespace
 }  // namespace weft::trust
