@@ -107,9 +107,6 @@ class Claims {
     if (cell.broadcast != "-") {
       Type type = result->type();
       operands.push_back(b.graph()->AddInput(Masked(type, cell)));
-    } else if (op == &ops::clamp) {
-      operands.push_back(b.Scalar(cell.dtype, -1));
-      operands.push_back(b.Scalar(cell.dtype, 1));
     }
     Value* stored = b.Op(*op, operands);
     if (!b.status().ok() || stored->node() == nullptr) return false;
@@ -181,7 +178,7 @@ std::vector<std::string> MasksOf(const std::string& routine, bool with_operand) 
   return masks;
 }
 
-// Pointwise ops of one tensor, and of two without attributes.
+// Pointwise ops of one tensor and of two; a plan has hardtanh for a clamp.
 struct EpilogueOp {
   std::string name;
   bool with_operand;
@@ -192,7 +189,7 @@ std::vector<EpilogueOp> EpilogueOps() {
   for (const OpDef* op : ops::Registry().All()) {
     if (!op->has(kPointwise)) continue;
     const size_t operands = op->schema().operands.size();
-    if (operands == 1 || op == &ops::clamp) found.push_back({std::string(op->name()), false});
+    if (operands == 1) found.push_back({std::string(op->name()), false});
     if (operands == 2) found.push_back({std::string(op->name()), true});
   }
   return found;
@@ -288,21 +285,30 @@ std::string Coverage::Table() const {
 }
 
 std::string Coverage::Unreached() const {
-  Claims claims;
   std::string list;
-  ForEachRow([&](Cell cell, const std::vector<std::string>& masks) {
-    for (const std::string& mask : masks) {
-      cell.broadcast = mask;
-      if (!claims.Get(cell)) continue;
-      ForEachKind(cell, [&](const Cell& one) {
-        if (count(one) > 0) return;
-        absl::StrAppend(&list, one.routine, " ", DTypeName(one.dtype), " ", one.epilogue, " ",
-                        one.broadcast, " ", one.layout, one.constant ? " constant" : " run-time",
-                        "\n");
-      });
-    }
-  });
+  for (const Cell& cell : ClaimedCells()) {
+    if (count(cell) > 0) continue;
+    absl::StrAppend(&list, cell.routine, " ", DTypeName(cell.dtype), " ", cell.epilogue, " ",
+                    cell.broadcast, " ", cell.layout, cell.constant ? " constant" : " run-time",
+                    "\n");
+  }
   return list;
+}
+
+const std::vector<Coverage::Cell>& ClaimedCells() {
+  static const auto& cells = *[] {
+    auto* found = new std::vector<Coverage::Cell>;
+    Claims claims;
+    ForEachRow([&](Coverage::Cell cell, const std::vector<std::string>& masks) {
+      for (const std::string& mask : masks) {
+        cell.broadcast = mask;
+        if (!claims.Get(cell)) continue;
+        ForEachKind(cell, [&](const Coverage::Cell& one) { found->push_back(one); });
+      }
+    });
+    return found;
+  }();
+  return cells;
 }
 
 }  // namespace weft::trust

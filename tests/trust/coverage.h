@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "lowering/plan.h"
 
@@ -45,6 +46,9 @@ class Coverage {
  private:
   std::map<Cell, int64_t> cells_;
 };
+
+// The cells that the target claims, in the order of the table.
+const std::vector<Coverage::Cell>& ClaimedCells();
 
 }  // namespace weft::trust
 

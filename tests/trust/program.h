@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -24,6 +25,8 @@ struct TestProgram {
   bool edge_values = false;
   // The sizes of the inputs may break what an op assumes.
   bool misfit = false;
+  // The pipeline that it is meant for; empty: any.
+  std::string passes;
   // For metamorphic checks: the dim of each input that an index along `output_dim` of the output
   // selects from, or -1.
   std::vector<int> carries;

@@ -1,16 +1,24 @@
-// Programs made from the op schemas: routines of the target with random epilogues, and every other
-// op with random operands before and random readers behind it.
+// Programs made from the op schemas: routines of the target with random epilogues or with those
+// that the target claims, and every other op with random operands before and random readers behind
+// it.
 #ifndef WEFT_TESTS_TRUST_SCHEMA_PROGRAMS_H_
 #define WEFT_TESTS_TRUST_SCHEMA_PROGRAMS_H_
 
+#include <cstdint>
+
 #include "absl/status/statusor.h"
+#include "tests/trust/coverage.h"
 #include "tests/trust/program.h"
 #include "tests/trust/random.h"
 
 namespace weft::trust {
 
-// Either of the two below.
-absl::StatusOr<TestProgram> MakeSchemaProgram(Random& random);
+// One of the three below. One seed in four aims at a cell of the coverage table: a run of as many
+// neighbouring seeds as four times the cells aims at each of them once.
+absl::StatusOr<TestProgram> MakeSchemaProgram(uint64_t seed, Random& random);
+
+// The routine of `cell`, one that the target claims, so that a plan has it.
+absl::StatusOr<TestProgram> MakeCellProgram(const Coverage::Cell& cell, Random& random);
 
 // A matmul, linear, convolution, pooling or attention and what follows it.
 absl::StatusOr<TestProgram> MakeRoutineProgram(Random& random);

@@ -16,7 +16,7 @@
 namespace weft::trust {
 namespace {
 
-using Make = absl::StatusOr<TestProgram> (*)(Random&, const TrustOptions&);
+using Make = absl::StatusOr<TestProgram> (*)(uint64_t seed, Random&, const TrustOptions&);
 using Check = absl::Status (*)(const TestProgram&, const Configuration&, Totals*);
 
 struct Generator {
@@ -26,17 +26,21 @@ struct Generator {
 };
 
 const Generator kGenerators[] = {
-    {"schema", [](Random& random, const TrustOptions&) { return MakeSchemaProgram(random); },
+    {"schema",
+     [](uint64_t seed, Random& random, const TrustOptions&) {
+       return MakeSchemaProgram(seed, random);
+     },
      CheckAgainstReference},
     {"cut",
-     [](Random& random, const TrustOptions& options) {
+     [](uint64_t, Random& random, const TrustOptions& options) {
        return MakeCutProgram(random, options.models);
      },
      CheckAgainstReference},
-    {"misfit", [](Random& random, const TrustOptions&) { return MakeMisfitProgram(random); },
+    {"misfit",
+     [](uint64_t, Random& random, const TrustOptions&) { return MakeMisfitProgram(random); },
      CheckAgainstReference},
     {"metamorphic",
-     [](Random& random, const TrustOptions&) { return MakeMetamorphicProgram(random); },
+     [](uint64_t, Random& random, const TrustOptions&) { return MakeMetamorphicProgram(random); },
      CheckSelection},
 };
 
@@ -83,12 +87,15 @@ absl::Status CheckSeed(absl::string_view name, uint64_t seed, const TrustOptions
     return absl::InvalidArgumentError(absl::StrCat("no generator is called ", name));
   }
   Random random(seed);
-  auto program = generator->make(random, options);
+  auto program = generator->make(seed, random, options);
   if (!program.ok()) {
     ++totals->skipped;
     return absl::OkStatus();
   }
   Configuration configuration = RandomConfiguration(random, options.limits);
+  if (!program->passes.empty() && options.limits.passes.empty()) {
+    configuration.passes = program->passes;
+  }
   // Narrow parts of an infinity are infinities and NaN.
   if (program->edge_values) configuration.options.f32_precision = "highest";
   if (options.print_before) {
