@@ -102,12 +102,36 @@ RegionSpec SpecOf(const Graph& graph, const absl::flat_hash_set<const Node*>& ch
   return spec;
 }
 
+// The symbols that executors, which bind inputs in order, do not learn from a bare use before they
+// meet them in an expression such as a * b, or at all.
+std::vector<SymInt> NotLearnt(absl::Span<const SymInt> symbols, absl::Span<const Type> types) {
+  absl::flat_hash_set<SymInt> bound, late;
+  for (Type type : types) {
+    std::vector<SymInt> sizes;
+    if (type.is_symint()) sizes.push_back(type.symint());
+    if (type.is_tensor()) sizes.assign(type.dims().begin(), type.dims().end());
+    for (SymInt s : sizes) {
+      if (s.is_symbol()) bound.insert(s);
+    }
+    for (SymInt s : sizes) {
+      ForEachSymbol(s, [&](SymInt symbol) {
+        if (!bound.contains(symbol)) late.insert(symbol);
+      });
+    }
+  }
+  std::vector<SymInt> asked;
+  for (SymInt s : symbols) {
+    if (late.contains(s) || !bound.contains(s)) asked.push_back(s);
+  }
+  return asked;
+}
+
 absl::StatusOr<std::unique_ptr<Module>> Cut(const Module& model, Random& random) {
   const Graph& graph = *model.main();
   const auto chosen = Grow(graph, random);
   RegionSpec spec = SpecOf(graph, chosen, random);
   if (spec.outputs.empty()) return absl::NotFoundError("nothing to cut");
-  const std::vector<SymInt> more = Unbound(FreeSymbols(graph, spec), spec.input_types);
+  const std::vector<SymInt> more = NotLearnt(FreeSymbols(graph, spec), spec.input_types);
   return CutRegion(graph, spec, more);
 }
 
