@@ -4,9 +4,9 @@
 //
 // --isa=avx2|avx512|native and --passes=PIPELINE hold all programs to these, --code=N compiles
 // generated code for one program in N, --models=DIR is where cut finds models, --output=DIR keeps
-// programs that fail, --keep-going=N stops after N failures, --coverage shows which decisions of
-// the target were reached, --print shows each program before it runs. Exits with 1 when a program
-// failed.
+// programs that fail, --keep-going=N stops after N failures, --seconds=N after that time,
+// --coverage shows which decisions of the target were reached, --print shows each program before it
+// runs. Exits with 1 when a program failed.
 #include <cstdlib>
 #include <iostream>
 #include <map>
@@ -15,6 +15,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "tests/trust/trust.h"
 #include "tools/common/progress.h"
 
@@ -26,6 +28,7 @@ struct Arguments {
   uint64_t count = 1000;
   uint64_t seed = 1;
   int64_t failures = 1;
+  int64_t seconds = 0;  // 0: any time.
   bool coverage = false;
   TrustOptions options;
 };
@@ -43,16 +46,19 @@ bool Parse(const std::string& argument, Arguments* a) {
   if (name == "--seed") return absl::SimpleAtoi(value, &a->seed);
   if (name == "--code") return absl::SimpleAtoi(value, &a->options.limits.code_one_in);
   if (name == "--keep-going") return absl::SimpleAtoi(value, &a->failures);
+  if (name == "--seconds") return absl::SimpleAtoi(value, &a->seconds);
   if (name == "--coverage") return a->coverage = true;
   if (name == "--print") return a->options.print_before = true;
   return false;
 }
 
 int Run(const Arguments& a) {
+  const absl::Time end =
+      a.seconds > 0 ? absl::Now() + absl::Seconds(a.seconds) : absl::InfiniteFuture();
   Totals totals;
   int64_t failures = 0;
   tools::ProgressLine progress(a.generator);
-  for (uint64_t seed = a.seed; seed < a.seed + a.count; ++seed) {
+  for (uint64_t seed = a.seed; seed < a.seed + a.count && absl::Now() < end; ++seed) {
     const absl::Status status = CheckSeed(a.generator, seed, a.options, &totals);
     progress.Show(static_cast<int64_t>(seed - a.seed + 1), static_cast<int64_t>(a.count));
     if (status.ok()) continue;
