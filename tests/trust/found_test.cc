@@ -91,7 +91,7 @@ func @main(%n: symint[n], %m: symint[m], %x: f32[n * m, 2]) -> f32[n * m, 2] {
        HostTensor::FromDoubles(DType::kF32, {6, 2}, {1, -1, 2, -2, 3, -3, 4, -4, 5, 6, 7, 8})});
 }
 
-// In f32, %0 is -0 at -6, and NaN times an infinity.
+// In f32, %0 is -0 at -6, which times an infinity is NaN.
 TEST(Found, WhatRoundsToZeroExplainsNan) {
   const auto module = Parse(R"(
 func @main(%x: f32[2], %y: f32[2]) -> f32[2] {
