@@ -91,6 +91,22 @@ func @main(%n: symint[n], %m: symint[m], %x: f32[n * m, 2]) -> f32[n * m, 2] {
        HostTensor::FromDoubles(DType::kF32, {6, 2}, {1, -1, 2, -2, 3, -3, 4, -4, 5, 6, 7, 8})});
 }
 
+// What is known of s rules out that it broadcasts.
+TEST(Found, SizesThatCannotBroadcast) {
+  const auto module = Parse(R"(
+func @main(%x: f32[s], %y: f32[4]) -> f32[4] where 5 <= s {
+  %0 = mul(%x, %y) : f32[4]
+  return %0
+})");
+  Configuration configuration;
+  configuration.passes = "none";
+  Totals totals;
+  auto compiled = CompiledProgram::Create(*module, configuration, &totals);
+  if (!compiled.ok()) return;
+  const auto got = compiled->Run({HostTensor(DType::kF32, {6}), HostTensor(DType::kF32, {4})});
+  EXPECT_TRUE(absl::IsInvalidArgument(got.status())) << got.status();
+}
+
 // In f32, %0 is -0 at -6, which times an infinity is NaN.
 TEST(Found, WhatRoundsToZeroExplainsNan) {
   const auto module = Parse(R"(

@@ -96,7 +96,9 @@ bool BroadcastInto(const OpArgs& args, absl::Span<const SymInt> other, std::vect
     d = BroadcastSize(before, other[i]);
     if (!d.is_valid()) return false;
     if (args.needs == nullptr || before == other[i] || before.Is(1) || other[i].Is(1)) continue;
-    args.MayHold(FitTogether(args, before, other[i]));
+    const SymInt fit = FitTogether(args, before, other[i]);
+    // What the facts rule out is refused when it runs, as a branch that is not taken may be so.
+    if (!args.MayHold(fit)) args.needs->push_back(fit);
   }
   return true;
 }
