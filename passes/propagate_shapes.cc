@@ -346,25 +346,27 @@ Type ShapePropagation::RefinedType(Type type, Type inferred) const {
 }
 
 absl::Status ShapePropagation::Refine(Graph& graph) {
-  int64_t refined = 0;
+  absl::flat_hash_set<const Value*> refined;
   for (Node* node : graph.nodes()) {
     if (node->op().has(kDataDependent) || node->Is(ops::constant)) continue;
-    bool symbolic = false;
+    bool open = false;
     for (int i = 0; i < node->num_results(); ++i) {
-      symbolic |= IsSymbolic(node->result(i)->type());
+      open |= IsSymbolic(node->result(i)->type());
     }
-    if (!symbolic) continue;
+    // What is known of an operand by now may not fit.
+    for (int i = 0; i < node->num_operands(); ++i) open |= refined.contains(node->operand(i));
+    if (!open) continue;
     WEFT_ASSIGN_OR_RETURN(Types inferred, InferTypes(node->Args(&storage_)));
     for (int i = 0; i < node->num_results(); ++i) {
       Value* result = node->result(i);
       const Type type = RefinedType(result->type(), inferred[i]);
       if (type == result->type()) continue;
       result->set_type(type);
-      ++refined;
+      refined.insert(result);
     }
   }
-  if (refined > 0) changed_ = true;
-  context_.Count("refined", refined);
+  if (!refined.empty()) changed_ = true;
+  context_.Count("refined", static_cast<int64_t>(refined.size()));
   return absl::OkStatus();
 }
 
