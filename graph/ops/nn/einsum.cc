@@ -40,9 +40,16 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   WEFT_ASSIGN_OR_RETURN(const Equation equation, ParseFor(args));
   std::map<int, SymInt> sizes;
   for (int i = 0; i < args.size(); ++i) {
+    const Labels& labels = equation.operands[i];
     for (int d = 0; d < args.type(i).rank(); ++d) {
       const SymInt size = args.type(i).dim(d);
-      auto [it, inserted] = sizes.emplace(equation.operands[i][d], size);
+      // A diagonal is of a square.
+      const int first = PositionOf(labels, labels[d]);
+      if (!MayBeEqual(args, size, args.type(i).dim(first))) {
+        return Invalid("the sizes of a label differ in dims ", first, " and ", d, " of operand ",
+                       i);
+      }
+      auto [it, inserted] = sizes.emplace(labels[d], size);
       if (inserted) continue;
       const SymInt other = it->second;
       it->second = BroadcastSize(other, size);
@@ -324,7 +331,8 @@ absl::Status Eval(EvalContext& c) {
 
 WEFT_DEFINE_OP(einsum, OpSpec("einsum(Tensor[] operands, str equation) -> Tensor",
                               "Sum over the products of elements whose labels agree; sizes of 1 "
-                              "broadcast, a label repeated in one operand takes the diagonal. "
+                              "broadcast between operands, a label repeated in one operand takes "
+                              "the diagonal of equal sizes. "
                               "ATen: aten::einsum; ONNX: Einsum-12.")
                            .Verify(Verify)
                            .Infer(Infer)
@@ -357,6 +365,7 @@ einsum(f32[2, 3], equation="ij,jk->ik") ! "does not have 1 terms"
 einsum(f32[2, 3], equation="i->i") ! "does not fit rank 2"
 einsum(f32[2, 3], equation="ij->ik") ! "that no operand has"
 einsum(f32[2, 3], f32[4], equation="ij,j->i") ! "the sizes of a label differ"
+einsum(f32[2, 1, 3], equation="iij->j") ! "the sizes of a label differ in dims 0 and 1"
 einsum(f32[2], equation="1->1") ! "is no label"
 einsum(equation="->") ! "it needs an operand"
 einsum(bool[2], equation="i->i") ! "integer or float"
