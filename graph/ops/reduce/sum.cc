@@ -21,11 +21,17 @@ absl::Status EvalProd(EvalContext& c) {
   });
 }
 
-absl::Status EvalMean(EvalContext& c) {
-  const bool empty = c.in(0).numel() == 0 && c.out(0).numel() > 0;
-  if (empty && IsInt(c.in(0).dtype())) {
-    return Invalid("no mean of no integers: ", c.in(0).type().ToString());
+absl::StatusOr<Types> InferMean(const OpArgs& args) {
+  WEFT_ASSIGN_OR_RETURN(Types types, InferNumericReduction(args));
+  const Type self = args.type(0);
+  const SymInt some = Or(NotEqual(self.numel(), 0), Equal(types[0].numel(), 0));
+  if (IsInt(self.dtype()) && some.is_valid() && !args.MayHold(some)) {
+    return Invalid("no mean of no integers: ", self.ToString());
   }
+  return types;
+}
+
+absl::Status EvalMean(EvalContext& c) {
   return EvalReduction(c, [](auto x) {
     using T = std::decay_t<decltype(x[0])>;
     if constexpr (std::is_floating_point_v<T>) {
@@ -96,7 +102,7 @@ WEFT_DEFINE_OP(mean, OpSpec("mean(Tensor self, int[] dim=[], "
                             "truncated toward zero. ONNX: ReduceMean; "
                             "ATen: aten::mean.dim (floats).")
                          .Traits(kReduction)
-                         .Infer(InferNumericReduction)
+                         .Infer(InferMean)
                          .Fold(FoldReduction)
                          .Eval(EvalMean)
                          .Samples(R"(

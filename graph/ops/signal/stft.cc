@@ -18,11 +18,10 @@ absl::Status Verify(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckRank(args, 0, 3));
   WEFT_RETURN_IF_ERROR(CheckRank(args, 1, 1));
   const SymInt parts = signal.dim(2);
-  const bool real = args.symbols->ProveEq(parts, 1) != Proof::kNo;
   if (!args.MayHold(Or(Equal(parts, 1), Equal(parts, 2)))) {
     return Invalid("the last size must be 1 or 2, got ", parts.ToString());
   }
-  if (args.attrs().Bool("onesided") && !real) {
+  if (args.attrs().Bool("onesided") && !args.MayHold(Equal(parts, 1))) {
     return Invalid("a onesided transform is of real numbers");
   }
   for (SymInt v : {step, length}) {
