@@ -42,6 +42,7 @@ struct Totals {
   int64_t refused = 0;    // Programs that both executors refused.
   int64_t unfit = 0;      // Programs that no sizes fit, refused when compiled.
   int64_t strict = 0;     // Programs that `cpu` alone refused, by a guard on sizes.
+  int64_t empty = 0;      // Programs that the reference alone refused, whose results are empty.
   int64_t ill = 0;        // Programs that a small change of the inputs changes as much.
   int64_t generated = 0;  // Kernels in generated code.
   int64_t fallbacks = 0;  // Library steps without a routine.

@@ -34,6 +34,8 @@ class MisfitBuilder {
     std::vector<Value*> outputs = {random_.Of(results)};
     Follow(b, &outputs);
     if (!b.status().ok()) return b.status();
+    // A concatenation with nothing is the other part: what nothing reads may be passed over.
+    if (outputs[0]->is_input()) return absl::NotFoundError("no op is left");
     main_->SetOutputs(outputs);
     return std::move(program_);
   }
