@@ -56,10 +56,10 @@ const OpList& Binary() {
 // Functions that turn the last bit of their operand into any value somewhere.
 bool IsSteep(const OpDef& op) {
   static const auto& names = *new absl::flat_hash_set<absl::string_view>{
-      "acos",      "acosh",   "asin",   "ceil",     "digamma",    "erfinv", "floor",
-      "igamma",    "igammac", "lgamma", "ndtri",    "atanh",      "round",  "trunc",
-      "polygamma", "rsqrt",   "sign",   "tan",      "reciprocal", "zeta",   "log",
-      "log2",      "fmod",    "pow",    "remainder"};
+      "acos",  "acosh",     "asin",    "ceil",   "digamma",  "erfcx",      "erfinv",
+      "floor", "igamma",    "igammac", "lgamma", "ndtri",    "atanh",      "round",
+      "trunc", "polygamma", "rsqrt",   "sign",   "tan",      "reciprocal", "zeta",
+      "log",   "log2",      "fmod",    "pow",    "remainder"};
   return absl::StartsWith(op.name(), "bessel") || names.contains(op.name());
 }
 
