@@ -219,7 +219,7 @@ GRAPH = [
      "const size_t shift = dims->size() - other.size();", "const size_t shift = 0;",
      "shapes broadcast along their first dims"),
     ("infer-broadcast-need-dropped", "graph/ops/support/infer.cc",
-     "    args.MayHold(FitTogether(args, before, other[i]));\n", "",
+     "    if (!args.MayHold(fit)) args.needs->push_back(fit);\n", "    (void)fit;\n",
      "sizes that broadcast are not checked when the program runs"),
     ("infer-equal-need-dropped", "graph/ops/support/infer.cc",
      "  if (is_need) args.needs->push_back(Equal(a, b));\n", "  (void)is_need;\n",
