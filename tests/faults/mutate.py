@@ -3,47 +3,102 @@
 
     tests/faults/mutate.py --check             every edit applies to the tree exactly once (CI)
     tests/faults/mutate.py --list
-    tests/faults/mutate.py [--only=NAME,...] [--table=lowering|cpu|graph] [--count=N] [--long]
-                           [--output=FILE]
+    tests/faults/mutate.py [--only=NAME,...] [--table=lowering|cpu|graph] [--count=N]
+                           [--level=first|all|long] [--jobs=N] [--output=FILE] [--resume]
+                           [--tree=DIR]
 
-The copy is a git worktree in a temporary folder, at the current commit. The tests that are most
-likely to catch a fault run first; when they pass, those of the whole tree do, and with --long the
-generators of tests/trust after them, 10,000 programs each. A fault that nothing catches is a
-survivor: a hole in the tests, or an edit that changes nothing that can be seen (its entry says so).
-Exit status 1 when an edit does not apply, or some fault survives.
+The copy is a git worktree in a temporary folder, or in DIR, which is kept for the next run, at the
+current commit. Level `first` runs the tests that are most likely to catch the fault, a few at a
+time, up to the first that fails; `all`, the default, runs those of the whole tree when they pass;
+`long` the generators of tests/trust after that, 10,000 programs each. A fault that nothing catches
+is a survivor: a hole in the tests, or an edit that changes nothing that can be seen. A test that
+does not end in time counts as one that fails. --resume leaves out what FILE says is caught.
+Exit status 1 when an edit does not apply or build, or some fault survives.
 """
 
 import argparse
+import collections
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 import mutations  # pylint: disable=wrong-import-position
 
+# Steps of tests by the path of the file; the longest that the file's path begins with counts. Within
+# a step the order is Bazel's.
 FIRST_TESTS = {
-    "lowering": [
-        "//tests/lowering/...",
-        "//tests/backends/cpu:samples_test",
-        "//tests/backends/cpu:executable_test",
-        "//tests/trust:trust_test",
+    "lowering/": [
+        [
+            "//tests/lowering:memory_plan_test",
+            "//tests/lowering:plans_test",
+            "//tests/lowering:samples_test",
+            "//tests/lowering:write_backs_test",
+        ],
+        ["//tests/backends/cpu:executable_test"],
+        ["//tests/lowering:random_test"],
+        ["//tests/trust:trust_test"],
+        ["//tests/backends/cpu:library_test"],
+        ["//tests/backends/cpu:samples_test"],
+        ["//tests/backends/cpu:epilogue_native_test"],
     ],
-    "cpu": [
-        "//tests/backends/cpu/interpreter:interpreter_test",
-        "//tests/backends/cpu:samples_test",
-        "//tests/backends/cpu:executable_test",
-        "//tests/trust:trust_test",
+    "lowering/emit_cc/": [
+        ["//tests/backends/cpu/jit:emitted_kernels_test"],
+        ["//tests/backends/cpu:samples_test"],
+        ["//tests/trust:trust_test"],
     ],
-    "graph": [
-        "//tests/graph/ops/...",
-        "//tests/trust:trust_test",
+    "lowering/propagate_layout": [["//tests/lowering:propagate_layout_test"]],
+    "backends/cpu/": [
+        ["//tests/backends/cpu/interpreter:interpreter_test"],
+        ["//tests/backends/cpu:executable_test"],
+        ["//tests/trust:trust_test"],
+        ["//tests/backends/cpu:samples_test"],
+        ["//tests/backends/cpu:differential_test"],
+        ["//tests/backends/cpu:library_test"],
+    ],
+    "backends/cpu/kernels/attention": [
+        ["//tests/backends/cpu:executable_test"],
+        ["//tests/backends/cpu:library_test"],
+        ["//tests/backends/cpu:samples_test"],
+        ["//tests/trust:trust_test"],
+    ],
+    "graph/ops/": [
+        [
+            "//tests/graph/ops:conformance_test",
+            "//tests/graph/ops:nn_values_test",
+            "//tests/graph/ops:shape_infer_test",
+            "//tests/graph/ops:symbolic_values_test",
+        ],
+        ["//tests/backends/cpu:samples_test"],
+        ["//tests/trust:trust_test"],
+        ["//tests/conformance:suite_test"],
     ],
 }
-ALL_TESTS = ["//tests/..."]
+# Without those that read the text of the sources, and would see any edit.
+ALL_TESTS = [
+    "//tests/...",
+    "-//tests/embedding:headers_test",
+    "-//tests/faults:mutations_test",
+    "-//tests/layering/...",
+]
+BAZEL_TEST = [
+    "./bazelw",
+    "test",
+    "--notest_keep_going",
+    "--test_summary=terse",
+    "--test_output=summary",
+    "--noshow_progress",
+    # Threads that spin hold up the others, where processors are few.
+    "--test_env=OMP_WAIT_POLICY=passive",
+    # What is built of a fault serves once.
+    "--noremote_upload_local_results",
+]
 GENERATORS = ["schema", "cut", "misfit", "metamorphic"]
 TABLES = {
     "lowering": mutations.LOWERING,
@@ -100,53 +155,95 @@ def check(root):
     return len(problems)
 
 
-def run_tests(tree, targets):
-    """What became of the targets: "caught by ...", "does not build", or None."""
-    command = ["./bazelw", "test", "--keep_going", "--test_summary=terse", "--noshow_progress"]
-    run = subprocess.run(command + targets, cwd=tree, stdout=subprocess.PIPE,
-                         stderr=subprocess.STDOUT, check=False, universal_newlines=True)
-    failed = re.findall(r"^(//\S+)\s+(?:FAILED|TIMEOUT|FLAKY)(?! TO BUILD)", run.stdout, re.M)
-    failed = [t for t in failed if not re.search(re.escape(t) + r"\s+FAILED TO BUILD", run.stdout)]
-    if failed:
-        return "caught by " + ", ".join(sorted(set(failed)))
-    if run.returncode == 0:
+class Copy:
+    """A worktree of the current commit, to plant faults in."""
+
+    def __init__(self, folder, jobs):
+        self.tree = os.path.join(folder, "tree")
+        self.options = ["--jobs=%d" % jobs, "--local_test_jobs=%d" % jobs] if jobs else []
+        if os.path.exists(self.tree):
+            self._run(["git", "checkout", "--quiet", "--force", "--detach", head()], self.tree)
+            return
+        self._run(["git", "worktree", "add", "--detach", self.tree, head()], ROOT)
+        local = os.path.join(ROOT, "user.bazelrc")
+        if os.path.exists(local):
+            shutil.copy(local, self.tree)
+        # tests/trust cuts parts from models beside the checkout, where there are some.
+        shared = os.path.join(os.path.dirname(ROOT), "shared")
+        if os.path.exists(shared):
+            os.symlink(shared, os.path.join(folder, "shared"))
+
+    def remove(self):
+        subprocess.run(["./bazelw", "clean", "--expunge"], cwd=self.tree, check=False)
+        subprocess.run(["git", "worktree", "remove", "--force", self.tree], cwd=ROOT, check=False)
+
+    def test(self, targets, options=()):
+        """What became of the targets: "caught by ...", "does not build", or None."""
+        run = subprocess.run(BAZEL_TEST + self.options + list(options) + ["--"] + targets,
+                             cwd=self.tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             check=False, universal_newlines=True)
+        failed = re.findall(r"^(?:FAIL|TIMEOUT): (//\S+)", run.stdout, re.M)
+        if failed:
+            return "caught by " + ", ".join(sorted(set(failed)))
+        if run.returncode == 0:
+            return None
+        return "does not build:\n" + run.stdout[-2000:]
+
+    def generate(self):
+        """What the generators of tests/trust find: "caught by ...", or None."""
+        subprocess.run(["./bazelw", "build"] + self.options + ["//tests/trust:main"],
+                       cwd=self.tree, check=True, stderr=subprocess.DEVNULL)
+        for generator in GENERATORS:
+            run = subprocess.run(["bazel-bin/tests/trust/main", "--generator=" + generator,
+                                  "--count=10000", "--seed=1000000"],
+                                 cwd=self.tree, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL, check=False)
+            if run.returncode != 0:
+                return "caught by generator " + generator
         return None
-    return "does not build:\n" + run.stdout[-2000:]
+
+    @staticmethod
+    def _run(command, folder):
+        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
 
 
-def run_generators(tree):
-    for generator in GENERATORS:
-        run = subprocess.run(["./bazelw", "run", "//tests/trust:main", "--",
-                              "--generator=" + generator, "--count=10000", "--seed=1000000"],
-                             cwd=tree, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                             check=False)
-        if run.returncode != 0:
-            return "caught by generator " + generator
-    return None
+def head():
+    return subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True,
+                          stdout=subprocess.PIPE, universal_newlines=True).stdout.strip()
 
 
-def verdict(tree, mutation, long_run):
-    result = run_tests(tree, FIRST_TESTS[mutation.table])
-    if result is None:
-        result = run_tests(tree, ALL_TESTS)
-    if result is None and long_run:
-        result = run_generators(tree)
-    return result
+def first_tests(file):
+    return FIRST_TESTS[max((p for p in FIRST_TESTS if file.startswith(p)), key=len)]
 
 
-def make_copy(folder):
-    tree = os.path.join(folder, "tree")
-    subprocess.run(["git", "-C", ROOT, "worktree", "add", "--detach", tree, "HEAD"], check=True,
-                   stdout=subprocess.DEVNULL)
-    local = os.path.join(ROOT, "user.bazelrc")
-    if os.path.exists(local):
-        with open(local, encoding="utf-8") as f, \
-                open(os.path.join(tree, "user.bazelrc"), "w", encoding="utf-8") as to:
-            to.write(f.read())
-    return tree
+def verdict(copy, file, level):
+    """The level that says something about the tree, and what; None where nothing does."""
+    for targets in first_tests(file):
+        result = copy.test(targets, ["--test_timeout=60,120,240,600"])
+        if result:
+            return "first", result
+    if level == "first":
+        return None, "survives"
+    result = copy.test(ALL_TESTS)
+    if result:
+        return "all", result
+    if level == "all":
+        return None, "survives"
+    result = copy.generate()
+    return ("long", result) if result else (None, "survives")
 
 
-def mutate(chosen, long_run, output):
+def caught_before(output):
+    """The lines of an earlier run about faults that were caught, by name."""
+    if not os.path.exists(output):
+        return {}
+    with open(output, encoding="utf-8") as f:
+        found = [re.match(r"(\S+) \(.*\): caught by .* \[(\w+), \d+ s\]$", line) for line in f]
+    return {match.group(1): match for match in found if match}
+
+
+def mutate(chosen, level, copy, output, resume):
     lines = []
 
     def say(line):
@@ -156,22 +253,34 @@ def mutate(chosen, long_run, output):
             with open(output, "w", encoding="utf-8") as f:
                 f.write("\n".join(lines) + "\n")
 
-    counts = {"caught": 0, "survives": 0, "does": 0}
-    with tempfile.TemporaryDirectory(prefix="weft-mutate-") as folder:
-        tree = make_copy(folder)
+    counts = collections.Counter()
+    known = caught_before(output) if resume else {}
+    for name in [m.name for m in chosen if m.name in known]:
+        counts[known[name].group(2)] += 1
+        say(known[name].group(0))
+    for m in [m for m in chosen if m.name not in known]:
+        begin = time.time()
+        before = m.apply(copy.tree)
         try:
-            for m in chosen:
-                before = m.apply(tree)
-                result = verdict(tree, m, long_run) or "survives"
-                m.restore(tree, before)
-                counts[result.split()[0]] += 1
-                say("%s (%s: %s): %s" % (m.name, m.file, m.breaks, result))
+            by, result = verdict(copy, m.file, level)
         finally:
-            subprocess.run(["./bazelw", "shutdown"], cwd=tree, check=False)
-            subprocess.run(["git", "-C", ROOT, "worktree", "remove", "--force", tree], check=False)
-    say("%d caught, %d survive, %d do not build" %
-        (counts["caught"], counts["survives"], counts["does"]))
-    return 1 if counts["survives"] or counts["does"] else 0
+            m.restore(copy.tree, before)
+        kind = by if result.startswith("caught") else result.split(":")[0]
+        counts[kind] += 1
+        say("%s (%s: %s): %s [%s, %d s]" %
+            (m.name, m.file, m.breaks, result, kind, time.time() - begin))
+    say("%d faults: %s" %
+        (len(chosen), ", ".join("%d %s" % (n, kind) for kind, n in sorted(counts.items()))))
+    return 1 if counts["survives"] or counts["does not build"] else 0
+
+
+def passes_without(chosen, copy):
+    """Whether the tree without a fault passes the first tests of those that are chosen."""
+    steps = [step for m in chosen for step in first_tests(m.file)]
+    result = copy.test(sorted({target for step in steps for target in step}))
+    if result:
+        print("the tree without a fault: " + result)
+    return result is None
 
 
 def main():
@@ -182,8 +291,11 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--table", default="", choices=[""] + sorted(TABLES))
     parser.add_argument("--count", type=int, default=0)
-    parser.add_argument("--long", action="store_true")
+    parser.add_argument("--level", default="all", choices=["first", "all", "long"])
+    parser.add_argument("--jobs", type=int, default=0)
     parser.add_argument("--output", default="")
+    parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--tree", default="")
     args = parser.parse_args()
     if args.check:
         return 1 if check(ROOT) else 0
@@ -198,7 +310,16 @@ def main():
         for m in chosen:
             print("%-40s %s: %s" % (m.name, m.file, m.breaks))
         return 0
-    return mutate(chosen, args.long, args.output)
+    folder = os.path.abspath(args.tree or tempfile.mkdtemp(prefix="weft-mutate-"))
+    copy = Copy(folder, args.jobs)
+    try:
+        if not passes_without(chosen, copy):
+            return 1
+        return mutate(chosen, args.level, copy, args.output, args.resume)
+    finally:
+        if not args.tree:
+            copy.remove()
+            shutil.rmtree(folder)
 
 
 if __name__ == "__main__":
