@@ -285,6 +285,21 @@ TEST_P(OfOneKind, HaveTheirOwnParameters) {
 
 INSTANTIATE_TEST_SUITE_P(Epilogue, OfOneKind, testing::ValuesIn(kOfOneKind));
 
+// An operand that nothing reads later: the result may take its place in memory.
+TEST(Operands, ThatEndWithTheStep) {
+  for (const Routine& routine : {kProducts[0], kProducts[2], kProducts[3], kConvolutions[1],
+                                 kConvolutions[3], kConvolutions[11]}) {
+    for (const char* op : {"add", "sub", "mul", "div", "maximum", "minimum"}) {
+      for (const char* operands : {"%y, %u", "%u, %y"}) {
+        const std::string follows =
+            absl::StrCat("%u = sigmoid(%t) %a = ", op, "(", operands, ") %z = softmax(%a, dim=-1)");
+        const std::string program = ProgramOf(routine, routine.result, Form::kDense, follows);
+        for (bool greedy : {false, true}) ExpectAsReference(program, {"wb", greedy});
+      }
+    }
+  }
+}
+
 // --- Numbers that are not finite -----------------------------------------------------
 
 constexpr const char* kFunctions[] = {
