@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/runtime/available_cpus.h"
 #include "backends/cpu/runtime/thread_governor.h"
@@ -123,6 +124,20 @@ TEST(Executable, OutputsMayBeInputsViewsAndTheSameValue) {
       return %x, %0, %2, %1, %1
     })");
   ExpectAsReference(*module, *Make(*module), {Ramp({3, 4})});
+}
+
+TEST(Executable, CopiesElementsOfEveryWidth) {
+  for (const char* dtype : {"u8", "bf16", "f32", "f64", "c64", "c128"}) {
+    const auto module = Parse(absl::StrCat("func @main(%x: ", dtype, "[3, 5]) -> (", dtype,
+                                           "[5, 3]) { %0 = permute(%x, dims=[1, 0]) return %0 }"));
+    HostTensor x(*ParseDType(dtype), {3, 5});
+    for (int64_t i = 0; i < x.bytes(); ++i) x.raw()[i] = static_cast<uint8_t>(i);
+    const auto want = reference::Run(*module->main(), {x});
+    const auto got = Make(*module)->Run({x});
+    ASSERT_TRUE(want.ok()) << want.status();
+    ASSERT_TRUE(got.ok()) << got.status();
+    EXPECT_TRUE((*got)[0].BitEqual((*want)[0])) << dtype;
+  }
 }
 
 constexpr char kMomentum[] = R"(
@@ -349,8 +364,9 @@ void CheckAttention(const std::string& dtype, const std::string& mask, const std
                                     Ramp({2, heads / shared, keys, 40}, d),
                                     Ramp({2, heads / shared, keys, 24}, d)};
   if (!mask.empty()) {
+    const bool shared_mask = absl::EndsWith(mask, ", 1]");
     HostTensor m = mask.substr(0, 4) == "bool" ? HostTensor(DType::kBool, {2, 1, queries, keys})
-                                               : Ramp({queries, keys}, d);
+                                               : Ramp({queries, shared_mask ? 1 : keys}, d);
     if (mask.substr(0, 4) == "bool") {
       std::vector<int64_t> seen(m.numel());
       // Some queries see nothing.
@@ -386,6 +402,7 @@ TEST(Attention, MasksSharedHeadsAndCaps) {
   CheckAttention("f32", "", ", is_causal=true", 70, 200, 2, 1);
   CheckAttention("f32", "bool[2, 1, s0, s1]", "", 50, 140, 2, 1);
   CheckAttention("f32", "f32[s0, s1]", ", scale=0.5", 50, 140, 2, 1);
+  CheckAttention("f32", "f32[s0, 1]", "", 50, 140, 2, 1);
   CheckAttention("f32", "", ", enable_gqa=true", 50, 140, 6, 3);
   CheckAttention("f32", "", ", softcap=3.0", 20, 140, 2, 1);
   CheckAttention("bf16", "bf16[s0, s1]", "", 20, 140, 2, 1);
