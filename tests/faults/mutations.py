@@ -54,8 +54,9 @@ LOWERING = [
      "}\n  return view;\n}\n\nView Select",
      "a slice with a step reads neighbours"),
     ("view-slice-without-start", "lowering/views.cc",
-     "view.offset = view.offset + start * view.strides[dim];\n  const SymInt length",
-     "const SymInt length",
+     "  const SymInt start = SliceStart(sizes, node.attrs(), node.operand(0)->type().dim(dim));\n"
+     "  view.offset = view.offset + start * view.strides[dim];\n",
+     "",
      "a slice begins at the first element"),
     ("view-split-start", "lowering/views.cc",
      "for (int i = 0; i < result; ++i) {\n    start", "for (int i = 1; i < result; ++i) {\n    start",
