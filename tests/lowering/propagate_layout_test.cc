@@ -91,6 +91,22 @@ func @main(%x: f32[1, 16, 6, 6], %w: f32[16, 16, 3, 3]) -> f32[1, 16, 6, 6] {
   EXPECT_TRUE(CollectLayoutRegions(*module->main(), GenericTarget()).empty());
 }
 
+TEST(PropagateLayout, ChannelsThatComeLastCostNothing) {
+  const auto cost = [](const char* dims) {
+    const auto module = Parse(absl::StrCat(R"(
+func @main(%x: f32[6, 6, 6, 6], %w: f32[6, 6, 3, 3]) -> f32[6, 6, 6, 6] {
+  %0 = permute(%x, dims=[)",
+                                           dims, R"(]) : f32[6, 6, 6, 6]
+  %1 = convolution(%0, %w, none, stride=[1, 1], padding=[1, 1], dilation=[1, 1]) : f32[6, 6, 6, 6]
+  return %1
+})"));
+    return CollectLayoutRegions(*module->main(), ChannelsLastTarget())[0].channels_last_cost;
+  };
+  EXPECT_EQ(cost("0, 3, 1, 2"), 1296);  // The result's alone.
+  EXPECT_EQ(cost("0, 2, 3, 1"), 2 * 1296);
+  EXPECT_EQ(cost("0, 1, 3, 2"), 2 * 1296);
+}
+
 TEST(PropagateLayout, CopiesSayWhoNeedsThem) {
   const auto module = Parse(R"(
 func @main(%x: f32[2, 4, 6, 6], %w: f32[4, 4, 3, 3]) -> (f32[2, 144], f32[2, 4, 6, 6]) {
