@@ -157,6 +157,40 @@ TEST_P(InterpreterTest, PadsWhereAGuardShutsOut) {
   EXPECT_THAT(y.ReadDoubles(), ElementsAre(-1, -1, 5, 6, 7, -1, -1, -1));
 }
 
+// Counts below 0, or not below the width, leave nothing of `x` but its sign.
+int64_t Shifted(int64_t x, int64_t count, int width, bool left) {
+  const bool out = count < 0 || count >= width;
+  if (left) return out ? 0 : static_cast<int64_t>(static_cast<uint64_t>(x) << count);
+  return out ? (x < 0 ? -1 : 0) : x >> count;
+}
+
+TEST_P(InterpreterTest, ShiftsByTheWidthAndMore) {
+  constexpr int64_t kCount = 137;  // Vectors and a rest.
+  for (DType dtype : {DType::kI8, DType::kI32, DType::kI64}) {
+    Kernel kernel = MakeKernel({{dtype}, {dtype}, {dtype, true}, {dtype, true}}, {kS0}, {}, 1);
+    StageBuilder b(&kernel.nests[0].stages[0]);
+    const int x = b.Load(dtype, 0, {1});
+    const int count = b.Load(dtype, 1, {1});
+    b.Store(b.Op(ScalarOp::kShiftLeft, dtype, {x, count}), 2, {1});
+    b.Store(b.Op(ScalarOp::kShiftRight, dtype, {x, count}), 3, {1});
+    std::vector<int64_t> values, counts, want_left, want_right;
+    for (int64_t i = 0; i < kCount; ++i) {
+      values.push_back(i % 2 == 0 ? 1 + i % 7 : -1 - i % 7);
+      counts.push_back(i * 5 % 103 - 2);
+      want_left.push_back(Shifted(values[i], counts[i], DTypeBits(dtype), true));
+      want_right.push_back(Shifted(values[i], counts[i], DTypeBits(dtype), false));
+    }
+    HostTensor left(dtype, {kCount});
+    HostTensor right(dtype, {kCount});
+    const std::vector<HostTensor> args = {HostTensor::FromInts(dtype, {kCount}, values),
+                                          HostTensor::FromInts(dtype, {kCount}, counts), left,
+                                          right};
+    ASSERT_TRUE(Run(kernel, args, kCount).ok());
+    EXPECT_TRUE(left.BitEqual(HostTensor::FromInts(dtype, {kCount}, want_left)));
+    EXPECT_TRUE(right.BitEqual(HostTensor::FromInts(dtype, {kCount}, want_right)));
+  }
+}
+
 Kernel Embedding() {
   Kernel kernel = MakeKernel({{kI64}, {kF32}, {kF32, true}}, {kS0, 3}, {}, 1);
   StageBuilder b(&kernel.nests[0].stages[0]);
