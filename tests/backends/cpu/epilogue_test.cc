@@ -114,8 +114,11 @@ std::string OperandOf(const Dims& dims, Form form, std::string* input) {
     Dims wide = dims;
     wide.back() *= 3;
     *input = absl::StrCat("%t0: ", type(wide));
-    return absl::StrCat(" %t = slice(%t0, dim=", rank - 1, ", start=", dims.back(),
-                        ", end=", 2 * dims.back(), ")");
+    // Each third element of a vector: a part of it would have no gaps.
+    const int64_t n = dims.back();
+    const std::string places = rank == 1 ? absl::StrCat("start=1, end=", 3 * n, ", step=3")
+                                         : absl::StrCat("start=", n, ", end=", 2 * n);
+    return absl::StrCat(" %t = slice(%t0, dim=", rank - 1, ", ", places, ")");
   }
   Dims reversed(dims.rbegin(), dims.rend());
   std::vector<size_t> order(rank);
