@@ -176,7 +176,7 @@ CPU = [
      "if (v == best) return pos < at;", "if (v == best) return pos > at;",
      "argmax gives the last of equal elements"),
     ("argmax-nan", "backends/cpu/kernels/tile_reduce.cc",
-     "  if (nan || best_nan) return nan && (!best_nan || pos < at);\n", "",
+     "if (nan || best_nan) return nan && (!best_nan || pos < at);", "if (nan || best_nan) return false;",
      "argmax passes over NaN"),
     ("copy-strides-of-source", "backends/cpu/interpreter/copy.cc",
      "store.access.strides = Scaled(to.strides, by, halves);",
