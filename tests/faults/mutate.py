@@ -75,9 +75,7 @@ FIRST_TESTS = {
             "//tests/graph/ops:shape_infer_test",
             "//tests/graph/ops:symbolic_values_test",
         ],
-        ["//tests/backends/cpu:samples_test"],
         ["//tests/trust:trust_test"],
-        ["//tests/conformance:suite_test"],
     ],
 }
 # Without those that read the text of the sources, and would see any edit.
@@ -177,14 +175,16 @@ class Copy:
         subprocess.run(["./bazelw", "clean", "--expunge"], cwd=self.tree, check=False)
         subprocess.run(["git", "worktree", "remove", "--force", self.tree], cwd=ROOT, check=False)
 
-    def test(self, targets, options=()):
+    def test(self, targets):
         """What became of the targets: "caught by ...", "does not build", or None."""
-        run = subprocess.run(BAZEL_TEST + self.options + list(options) + ["--"] + targets,
+        run = subprocess.run(BAZEL_TEST + self.options + ["--"] + targets,
                              cwd=self.tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                              check=False, universal_newlines=True)
-        failed = re.findall(r"^(?:FAIL|TIMEOUT): (//\S+)", run.stdout, re.M)
+        failed = re.findall(r"^(?:FAIL|TIMEOUT): (//\S+)|Testing (//\S+).* failed: Test failed",
+                            run.stdout, re.M)
+        failed = {name for names in failed for name in names if name}
         if failed:
-            return "caught by " + ", ".join(sorted(set(failed)))
+            return "caught by " + ", ".join(sorted(failed))
         if run.returncode == 0:
             return None
         return "does not build:\n" + run.stdout[-2000:]
@@ -220,7 +220,7 @@ def first_tests(file):
 def verdict(copy, file, level):
     """The level that says something about the tree, and what; None where nothing does."""
     for targets in first_tests(file):
-        result = copy.test(targets, ["--test_timeout=60,120,240,600"])
+        result = copy.test(targets)
         if result:
             return "first", result
     if level == "first":
