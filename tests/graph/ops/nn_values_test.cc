@@ -84,6 +84,10 @@ TEST(NnValues, Pooling) {
        "kernel_size=[2, 2], stride=[2, 2], padding=[0, 0, 0, 0], "
        "dilation=[1, 1], ceil_mode=true)",
        {{9, 5, 7, 8}, {4, 5, 7, 8}}},
+      // A third window would begin behind the input.
+      {"max_pool(f32[1, 1, 5]{1, 3, 3, 2, 0}, kernel_size=[2], "
+       "stride=[3], padding=[1, 0], dilation=[1], ceil_mode=true)",
+       {{1, 3}, {0, 2}}},
       {"avg_pool(f32[1, 1, 4]{1, 2, 3, 4}, kernel_size=[3], stride=[2], "
        "padding=[1, 1], dilation=[1])",
        {{1.5, 3}}},
