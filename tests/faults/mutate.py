@@ -61,6 +61,7 @@ FIRST_TESTS = {
         ["//tests/backends/cpu:samples_test"],
         ["//tests/backends/cpu:differential_test"],
         ["//tests/backends/cpu:library_test"],
+        ["//tests/backends/cpu:epilogue_native_test"],
     ],
     "backends/cpu/kernels/attention": [
         ["//tests/backends/cpu:executable_test"],
