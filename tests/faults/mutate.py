@@ -244,7 +244,7 @@ def caught_before(output):
     return {match.group(1): match for match in found if match}
 
 
-def mutate(chosen, level, copy, output, resume):
+def mutate(chosen, level, copy, output, known):
     lines = []
 
     def say(line):
@@ -255,7 +255,6 @@ def mutate(chosen, level, copy, output, resume):
                 f.write("\n".join(lines) + "\n")
 
     counts = collections.Counter()
-    known = caught_before(output) if resume else {}
     for name in [m.name for m in chosen if m.name in known]:
         counts[known[name].group(2)] += 1
         say(known[name].group(0))
@@ -278,7 +277,8 @@ def mutate(chosen, level, copy, output, resume):
 def passes_without(chosen, copy):
     """Whether the tree without a fault passes the first tests of those that are chosen."""
     steps = [step for m in chosen for step in first_tests(m.file)]
-    result = copy.test(sorted({target for step in steps for target in step}))
+    targets = sorted({target for step in steps for target in step})
+    result = copy.test(targets) if targets else None
     if result:
         print("the tree without a fault: " + result)
     return result is None
@@ -314,9 +314,10 @@ def main():
     folder = os.path.abspath(args.tree or tempfile.mkdtemp(prefix="weft-mutate-"))
     copy = Copy(folder, args.jobs)
     try:
-        if not passes_without(chosen, copy):
+        known = caught_before(args.output) if args.resume else {}
+        if not passes_without([m for m in chosen if m.name not in known], copy):
             return 1
-        return mutate(chosen, args.level, copy, args.output, args.resume)
+        return mutate(chosen, args.level, copy, args.output, known)
     finally:
         if not args.tree:
             copy.remove()
