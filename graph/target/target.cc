@@ -53,6 +53,8 @@ bool AllNumbers(const Attrs& attrs, const std::vector<std::string>& names, Predi
 
 bool Takes(const Routine& routine, const Node& node) {
   if (!Contains(routine.ops, node.op().name())) return false;
+  // A routine computes results from operands, and has no other effect.
+  if (!node.op().is_pure() || node.num_regions() != 0 || node.num_results() == 0) return false;
   if (node.num_operands() == 0 || !node.has_operand(0)) return false;
   const Type type = node.operand(0)->type();
   if (!type.is_tensor() || !Takes(routine.dtypes, type)) return false;

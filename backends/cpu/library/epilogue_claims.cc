@@ -2,18 +2,22 @@
 
 #include <algorithm>
 
+#include "graph/target/target.h"
+
 namespace weft::cpu {
 namespace {
 
 bool IsTaken(const DnnPostOp& op, const DnnTensor& y, int channel) {
   if (op.function < DnnFunction::kAdd) return true;
-  switch (BroadcastOf<int64_t>(op.operand.dims, y.dims, channel)) {
-    case Broadcast::kNone:
-    case Broadcast::kScalar:
+  const std::vector<SymInt> operand(op.operand.dims.begin(), op.operand.dims.end());
+  const std::vector<SymInt> result(y.dims.begin(), y.dims.end());
+  switch (OperandSizesOf(operand, result, channel)) {
+    case OperandSizes::kSame:
+    case OperandSizes::kScalar:
       return true;
-    case Broadcast::kChannels:
+    case OperandSizes::kChannels:
       return op.operand.strides[channel] == 1;
-    case Broadcast::kOther:
+    case OperandSizes::kOther:
       return false;
   }
   return false;

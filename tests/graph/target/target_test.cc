@@ -179,6 +179,16 @@ TEST(FindRoutineTest, ChecksWhatTheRoutineAsksFor) {
   EXPECT_EQ(NameOf(RoutineOf(toy, "max_pool", pool + "%0, %1", "%x: f32[1, 2, 6]")), "");
 }
 
+TEST(FindRoutineTest, TakesNothingThatHasAnEffect) {
+  Target target;
+  target.routines.emplace_back();
+  target.routines[0].ops = {"runtime_assert"};
+  target.routines[0].result_dtypes = {DType::kF32};
+  const auto module = Parse(
+      "func @main(%x: f32[4], %c: bool[]) {\n  runtime_assert(%c, message=\"m\")\n  return %x\n}");
+  for (const Node* node : module->main()->nodes()) EXPECT_EQ(FindRoutine(target, *node), nullptr);
+}
+
 TEST(TakesStridesTest, HoldsForListedOperands) {
   const Target toy = Toy();
   const Routine& gemm = toy.routines[0];
