@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/ops/ops.h"
@@ -125,29 +126,14 @@ Value* AddConvolution(ProgramBuilder& p, const Coverage::Cell& cell) {
                          {"groups", SymInt(groups)}});
 }
 
-// Dims of an operand that broadcasts to `dims` as `mask` says.
-Dims MaskedDims(const Coverage::Cell& cell, Dims dims) {
-  const int rank = static_cast<int>(dims.size());
-  const bool product = cell.routine == "matmul" || cell.routine == "linear";
-  int last_part = -1;
-  for (int d = 0; d < rank; ++d) {
-    const int part = product ? std::max(0, d - (rank - 3)) : std::min(d, 2);
-    const char kind = cell.broadcast[part];
-    const bool partly = kind >= 'a' && part == last_part;
-    if (kind == '1' || partly) dims[d] = 1;
-    last_part = part;
-  }
-  return dims;
-}
-
 Value* AddEpilogue(ProgramBuilder& p, const Coverage::Cell& cell, Value* value) {
   const OpDef* op = ops::Registry().Find(cell.epilogue);
   if (cell.broadcast == "-") return p.builder().Op(*op, {value});
   Dims dims;
   if (!p.SizesOf(value, &dims)) return nullptr;
-  dims = MaskedDims(cell, dims);
+  dims = cell.MaskedDims(std::move(dims));
   while (!dims.empty() && dims[0] == 1 && p.random().OneIn(2)) dims.erase(dims.begin());
-  // What a division divides by has no edge values.
+  // Divisors have no edge values.
   p.AllowEdges(op != &ops::div);
   Value* other = p.Leaf(cell.dtype, dims);
   p.AllowEdges(true);
@@ -161,8 +147,7 @@ Value* AddEpilogue(ProgramBuilder& p, const Coverage::Cell& cell, Value* value) 
 
 absl::StatusOr<TestProgram> MakeCellProgram(const Coverage::Cell& cell, Random& random) {
   ProgramBuilder p(random, {random.OneIn(8), random.OneIn(5), false});
-  const bool product = cell.routine == "matmul" || cell.routine == "linear";
-  Value* value = product ? AddProduct(p, cell) : AddConvolution(p, cell);
+  Value* value = cell.is_product() ? AddProduct(p, cell) : AddConvolution(p, cell);
   if (!p.builder().status().ok()) return p.builder().status();
   if (cell.epilogue != "none") {
     value = AddEpilogue(p, cell, value);

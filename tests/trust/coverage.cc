@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -105,8 +106,11 @@ class Claims {
     const OpDef* op = ops::Registry().Find(cell.epilogue);
     std::vector<Value*> operands = {result};
     if (cell.broadcast != "-") {
-      Type type = result->type();
-      operands.push_back(b.graph()->AddInput(Masked(type, cell)));
+      std::vector<int64_t> dims;
+      for (SymInt size : result->type().dims()) dims.push_back(size.value());
+      dims = cell.MaskedDims(std::move(dims));
+      const std::vector<SymInt> masked(dims.begin(), dims.end());
+      operands.push_back(b.graph()->AddInput(result->type().WithDims(masked)));
     }
     Value* stored = b.Op(*op, operands);
     if (!b.status().ok() || stored->node() == nullptr) return false;
@@ -114,20 +118,6 @@ class Claims {
   }
 
  private:
-  static Type Masked(Type type, const Coverage::Cell& cell) {
-    const bool convolution =
-        cell.broadcast.find_first_of("NCSs") != std::string::npos && cell.routine.back() == 'd';
-    const int rank = type.rank();
-    std::vector<SymInt> dims(type.dims().begin(), type.dims().end());
-    for (int d = 0; d < rank; ++d) {
-      const int part = convolution ? std::min(d, 2) : std::max(0, d - (rank - 3));
-      const char kind = cell.broadcast[part];
-      const bool partly = kind >= 'a' && (convolution ? d == 2 : d == 0);
-      if (kind == '1' || partly) dims[d] = 1;
-    }
-    return type.WithDims(dims);
-  }
-
   static Value* Routine(Builder& b, const std::string& name, DType dtype) {
     Graph& g = *b.graph();
     const auto input = [&](std::vector<SymInt> dims) {
@@ -156,8 +146,6 @@ class Claims {
   }
 };
 
-bool IsProduct(const std::string& routine) { return routine == "matmul" || routine == "linear"; }
-
 std::vector<std::string> Routines() {
   std::vector<std::string> routines = {"matmul", "linear"};
   for (const char* kind : {"convolution", "grouped", "depthwise", "transposed"}) {
@@ -166,13 +154,13 @@ std::vector<std::string> Routines() {
   return routines;
 }
 
-std::vector<std::string> MasksOf(const std::string& routine, bool with_operand) {
+std::vector<std::string> MasksOf(const Coverage::Cell& cell, bool with_operand) {
   if (!with_operand) return {"-"};
-  if (IsProduct(routine)) return {std::begin(kProductMasks), std::end(kProductMasks)};
+  if (cell.is_product()) return {std::begin(kProductMasks), std::end(kProductMasks)};
   std::vector<std::string> masks;
   for (const std::string mask : kConvolutionMasks) {
     // One spatial dim is there or not.
-    if (mask.back() == 's' && routine[routine.size() - 2] == '1') continue;
+    if (mask.back() == 's' && cell.routine[cell.routine.size() - 2] == '1') continue;
     masks.push_back(mask);
   }
   return masks;
@@ -216,6 +204,19 @@ void Coverage::Add(const Plan& plan) {
   }
 }
 
+std::vector<int64_t> Coverage::Cell::MaskedDims(std::vector<int64_t> dims) const {
+  const int rank = static_cast<int>(dims.size());
+  int last_part = -1;
+  for (int d = 0; d < rank; ++d) {
+    const int part = is_product() ? std::max(0, d - (rank - 3)) : std::min(d, 2);
+    const char kind = broadcast[part];
+    const bool partly = kind >= 'a' && part == last_part;
+    if (kind == '1' || partly) dims[d] = 1;
+    last_part = part;
+  }
+  return dims;
+}
+
 void Coverage::Merge(const Coverage& other) {
   for (const auto& [cell, count] : other.cells_) cells_[cell] += count;
 }
@@ -231,7 +232,7 @@ namespace {
 template <typename Fn>
 void ForEachKind(Coverage::Cell cell, Fn fn) {
   for (const char* layout : kLayouts) {
-    if (std::string(layout) == "last" && IsProduct(cell.routine)) continue;
+    if (std::string(layout) == "last" && cell.is_product()) continue;
     for (bool constant : {false, true}) {
       cell.layout = layout;
       cell.constant = constant;
@@ -250,7 +251,7 @@ void ForEachRow(Fn fn) {
         cell.routine = routine;
         cell.dtype = dtype;
         cell.epilogue = op.name;
-        fn(cell, MasksOf(routine, op.with_operand));
+        fn(cell, MasksOf(cell, op.with_operand));
       }
     }
   }

@@ -29,6 +29,9 @@ class Coverage {
 
     auto Key() const { return std::tie(routine, dtype, epilogue, broadcast, layout, constant); }
     bool operator<(const Cell& other) const { return Key() < other.Key(); }
+    bool is_product() const { return routine == "matmul" || routine == "linear"; }
+    // The sizes of an operand that broadcasts against a result of these sizes as `broadcast` says.
+    std::vector<int64_t> MaskedDims(std::vector<int64_t> dims) const;
   };
 
   void Add(const Plan& plan);

@@ -91,7 +91,7 @@ func @main(%n: symint[n], %m: symint[m], %x: f32[n * m, 2]) -> f32[n * m, 2] {
        HostTensor::FromDoubles(DType::kF32, {6, 2}, {1, -1, 2, -2, 3, -3, 4, -4, 5, 6, 7, 8})});
 }
 
-// What is known of s rules out that it broadcasts.
+// The facts about s rule out that it broadcasts.
 TEST(Found, SizesThatCannotBroadcast) {
   const auto module = Parse(R"(
 func @main(%x: f32[s], %y: f32[4]) -> f32[4] where 5 <= s {
