@@ -126,13 +126,13 @@ PassContext::Options ContextOf(const CompileOptions& options) {
   return context;
 }
 
-Replay ReplayOf(const CompileOptions& options) {
+Replay ReplayOf(const CompileOptions& options, const PassContext::Options& context) {
   Replay replay;
   replay.verify = std::string(VerifyName(options.verify));
   replay.seed = options.seed;
   replay.plugins = options.replay.plugins;
   replay.rules = options.replay.rules;
-  replay.context = ContextOf(options);
+  replay.context = context;
   return replay;
 }
 
@@ -163,8 +163,9 @@ absl::Status Compile(Module& module, const CompileOptions& options, CompileResul
   if (options.verify >= CompileOptions::Verify::kSemantics) {
     guard.Install(&manager_options.hooks);
   }
-  PassContext context(ContextOf(options));
-  ReplayRecorder recorder(options.replay, ReplayOf(options));
+  const PassContext::Options context_options = ContextOf(options);
+  PassContext context(context_options);
+  ReplayRecorder recorder(options.replay, ReplayOf(options, context_options));
   InstallHooks(options, context, &recorder, &manager_options.hooks);
   PassManager manager(std::move(pipeline), std::move(manager_options));
   if (IsLogged(LogArtifact::kGraph)) {

@@ -60,8 +60,9 @@ absl::StatusOr<Plan> MakePlan(Module& module, const Target& target, int64_t* low
     WEFT_RETURN_IF_ERROR(Compile(module, functional).status());
   }
   const absl::Time start = absl::Now();
-  const profiler::Scope lowering(profiler::Activity::kCompilerPass, "lower");
+  profiler::Scope lowering(profiler::Activity::kCompilerPass, "lower");
   WEFT_ASSIGN_OR_RETURN(Plan plan, Lower(*module.main(), target));
+  lowering.End();
   *lowering_us = absl::ToInt64Microseconds(absl::Now() - start);
   LogPlan(plan);
   return plan;
