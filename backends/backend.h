@@ -1,4 +1,4 @@
-// What runs programs: a backend tells what its device can do and which settings it has, and makes
+// The interface of backends: each says what its device can do and which settings it has, and makes
 // executables.
 //
 // The registry is the one place that knows which backends there are. Tools take the names of
@@ -72,7 +72,7 @@ class Executable {
   virtual Counters counters() const { return {}; }
 };
 
-// What a check of a backend asks for; the defaults are an ordinary executable.
+// Hooks for checks of a backend; with the defaults the executable is an ordinary one.
 struct ExecutableHooks {
   // Called between the steps of the plan; outlives the executable.
   StepObserver* observer = nullptr;

@@ -353,7 +353,7 @@ absl::Status ShapePropagation::Refine(Graph& graph) {
     for (int i = 0; i < node->num_results(); ++i) {
       open |= IsSymbolic(node->result(i)->type());
     }
-    // What is known of an operand by now may not fit.
+    // The refined type of an operand may not fit the node.
     for (int i = 0; i < node->num_operands(); ++i) open |= refined.contains(node->operand(i));
     if (!open) continue;
     WEFT_ASSIGN_OR_RETURN(Types inferred, InferTypes(node->Args(&storage_)));

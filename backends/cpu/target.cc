@@ -10,8 +10,8 @@ namespace {
 // its integers go through f32, so integers have none; results of 16 bits are rounded once, after
 // the last one, so they have those that no rounding changes. A bias is dense.
 //
-// Of operands that broadcast, the routines claim what tests/backends/cpu/epilogue_test shows of
-// all implementations; a kernel computes the rest.
+// The routines claim those broadcasts of operands that tests/backends/cpu/epilogue_test shows to
+// be right in all implementations; a kernel computes the others.
 constexpr absl::string_view kTarget = R"(
 target cpu {
   composites = [dequantize_linear, gelu, group_norm, linear, log_softmax, native_layer_norm,

@@ -1,4 +1,4 @@
-// What the CPU backend can do.
+// The target of the CPU backend.
 #ifndef WEFT_BACKENDS_CPU_TARGET_H_
 #define WEFT_BACKENDS_CPU_TARGET_H_
 

@@ -1,4 +1,4 @@
-// What a device and its kernel libraries can do, as a plain value.
+// A plain value that says what a device and its kernel libraries can do.
 //
 // A backend gives its target; passes, lowering and schedules read it and ask no backend. Targets
 // print, parse (target_text.h), compare and hash, so they travel in replay files and cache keys,

@@ -36,7 +36,7 @@ std::string PrintTarget(const Target& target);
 // may name ops of a library that is not loaded.
 absl::StatusOr<Target> ParseTarget(absl::string_view text, absl::string_view filename = "target");
 
-// Of the printed form.
+// A hash of the printed form.
 uint64_t HashTarget(const Target& target);
 
 }  // namespace weft

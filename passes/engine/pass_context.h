@@ -49,7 +49,7 @@ class PassContext {
     // node by the rewriting driver, is one); -1: any amount. A pass whose
     // budget is spent stops where it is, with a remark of kind kBudget.
     int64_t budget = -1;
-    // What the graph is compiled for; by default a target without routines or composites.
+    // The graph is compiled for this target; by default one without routines or composites.
     Target target;
   };
 

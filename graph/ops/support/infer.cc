@@ -97,7 +97,7 @@ bool BroadcastInto(const OpArgs& args, absl::Span<const SymInt> other, std::vect
     if (!d.is_valid()) return false;
     if (args.needs == nullptr || before == other[i] || before.Is(1) || other[i].Is(1)) continue;
     const SymInt fit = FitTogether(args, before, other[i]);
-    // What the facts rule out is refused when it runs, as a branch that is not taken may be so.
+    // Sizes that the facts rule out are refused at run time: the branch may never be taken.
     if (!args.MayHold(fit)) args.needs->push_back(fit);
   }
   return true;
