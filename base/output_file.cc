@@ -84,9 +84,10 @@ absl::StatusOr<OutputFile> OutputFile::Open(const std::string& path) {
   const int open_file = StandsForOpenFile(file.target_);
   struct stat old = {};
   const bool exists = open_file < 0 && stat(file.target_.c_str(), &old) == 0;
+  file.in_place_ = open_file >= 0 || (exists && !S_ISREG(old.st_mode));
   if (open_file >= 0) {
     file.fd_ = fcntl(open_file, F_DUPFD_CLOEXEC, 0);
-  } else if (exists && !S_ISREG(old.st_mode)) {
+  } else if (file.in_place_) {
     file.fd_ = open(file.target_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
   } else {
     WEFT_RETURN_IF_ERROR(file.OpenTemporary(file.target_));
@@ -96,9 +97,20 @@ absl::StatusOr<OutputFile> OutputFile::Open(const std::string& path) {
   return file;
 }
 
-absl::Status OutputFile::OpenTemporary(const std::string& target) {
+int OutputFile::TakeName(absl::FunctionRef<int(const char* path)> make) {
   static std::atomic<int64_t> number{0};
   constexpr int kTries = 100;
+  for (int i = 0; i < kTries; ++i) {
+    temporary_ = absl::StrCat(FolderOf(target_), ".weft-", getpid(), "-", ++number, ".tmp");
+    const int made = make(temporary_.c_str());
+    if (made >= 0) return made;
+    if (errno != EEXIST) break;
+  }
+  temporary_.clear();
+  return -1;
+}
+
+absl::Status OutputFile::OpenTemporary(const std::string& target) {
   // Before anything is made: the folder may allow what the file does not.
   if (access(target.c_str(), F_OK) == 0 &&
       faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0) {
@@ -106,14 +118,14 @@ absl::Status OutputFile::OpenTemporary(const std::string& target) {
   }
   // With a '/' at its end it would be a folder, and rename() would say so too late.
   if (target.empty() || target.back() == '/') return Error(target.empty() ? ENOENT : EISDIR);
-  for (int i = 0; i < kTries; ++i) {
-    temporary_ = absl::StrCat(FolderOf(target), ".weft-", getpid(), "-", ++number, ".tmp");
-    fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd_ >= 0) return absl::OkStatus();
-    if (errno != EEXIST) break;
+  const std::string folder = target.find('/') == std::string::npos ? "." : FolderOf(target);
+  constexpr int kFlags = O_WRONLY | O_CLOEXEC;
+  // A file without a name gets one through /proc.
+  if (access("/proc/self/fd", X_OK) == 0) fd_ = open(folder.c_str(), O_TMPFILE | kFlags, 0666);
+  if (fd_ < 0) {
+    fd_ = TakeName([](const char* path) { return open(path, O_CREAT | O_EXCL | kFlags, 0666); });
   }
-  temporary_.clear();
-  return Error(errno);
+  return fd_ >= 0 ? absl::OkStatus() : Error(errno);
 }
 
 absl::Status OutputFile::TakeAttributes(const std::string& target) {
@@ -133,6 +145,7 @@ OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
   Drop();
   path_ = std::move(other.path_);
   target_ = std::move(other.target_);
+  in_place_ = other.in_place_;
   temporary_ = std::exchange(other.temporary_, "");
   fd_ = std::exchange(other.fd_, -1);
   size_ = other.size_;
@@ -168,10 +181,17 @@ absl::Status OutputFile::PadTo(int64_t offset) {
 }
 
 absl::Status OutputFile::Commit() {
-  int error = temporary_.empty() ? 0 : Sync(fd_);
+  int error = in_place_ ? 0 : Sync(fd_);
+  if (error == 0 && !in_place_ && temporary_.empty()) {
+    const std::string unnamed = absl::StrCat("/proc/self/fd/", fd_);
+    const int linked = TakeName([&](const char* path) {
+      return linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+    });
+    if (linked != 0) error = errno;
+  }
   // Some file systems tell of a full disk here.
   if (close(std::exchange(fd_, -1)) != 0 && error == 0) error = errno;
-  if (error == 0 && !temporary_.empty()) {
+  if (error == 0 && !in_place_) {
     if (std::rename(temporary_.c_str(), target_.c_str()) != 0) {
       error = errno;
     } else {

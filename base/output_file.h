@@ -1,6 +1,8 @@
 // Files that are written whole or not at all: the bytes go to a new file in the same folder, which
 // takes the place of the old one when it is complete and on the disk. A full disk, a signal or a
-// loss of power leaves the old file as it was.
+// loss of power leaves the old file as it was. The new file has no name until then, so a process
+// that is killed leaves nothing behind; where the file system cannot do that, it leaves
+// `.weft-PID-N.tmp`.
 //
 //   * A symbolic link stays; the file that it leads to is replaced.
 //   * The new file has the permissions of the old one (owner and group too, where the process may
@@ -14,6 +16,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -40,13 +43,17 @@ class OutputFile {
  private:
   OutputFile() = default;
   absl::Status OpenTemporary(const std::string& target);
+  // Takes a free name in the folder of the target for the temporary file; `make` makes or names
+  // the file and returns -1 with errno on an error.
+  int TakeName(absl::FunctionRef<int(const char* path)> make);
   absl::Status TakeAttributes(const std::string& target);
   absl::Status Error(int error) const;
   void Drop();
 
   std::string path_;       // As the caller names it.
   std::string target_;     // The file that is replaced.
-  std::string temporary_;  // Empty: the bytes go to the target itself.
+  bool in_place_ = false;  // The bytes go to the target itself.
+  std::string temporary_;  // Empty: in place, or the new file has no name yet.
   int fd_ = -1;            // -1 after Commit().
   int64_t size_ = 0;
 };

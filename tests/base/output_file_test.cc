@@ -84,6 +84,21 @@ TEST_F(OutputFileTest, TheOldFileStaysUntilCommit) {
   EXPECT_EQ(NumFiles(), 1);
 }
 
+TEST_F(OutputFileTest, AKilledProcessLeavesNothingBehind) {
+  const int unnamed = open(folder_.c_str(), O_TMPFILE | O_WRONLY, 0600);
+  if (unnamed < 0) GTEST_SKIP() << "this file system has no files without a name";
+  close(unnamed);
+  EXPECT_EQ(Error("f", "old"), "");
+  const int status = InChild([&] {
+    auto file = OutputFile::Open(Path("f"));
+    if (file.ok() && file->Write("new").ok()) raise(SIGKILL);
+    return 0;
+  });
+  EXPECT_EQ(status, -1);
+  EXPECT_EQ(Read("f"), "old");
+  EXPECT_EQ(NumFiles(), 1);
+}
+
 TEST_F(OutputFileTest, TheOldFileStaysWhenTheDiskIsFull) {
   EXPECT_EQ(Error("f", "old"), "");
   const int status = InChild([&] {

@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "backends/cpu/runtime/available_cpus.h"
 
 namespace weft::cpu {
@@ -55,9 +55,11 @@ class LinuxLoad : public LoadSource {
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
       const int t = omp_get_thread_num();
-      const std::string path =
-          absl::StrCat("/proc/self/task/", static_cast<int>(syscall(SYS_gettid)), "/schedstat");
-      files_[t] = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+      // No allocation: one that fails here would end the process.
+      char path[64];
+      std::snprintf(path, sizeof path, "/proc/self/task/%d/schedstat",
+                    static_cast<int>(syscall(SYS_gettid)));
+      files_[t] = open(path, O_RDONLY | O_CLOEXEC);
     }
   }
 
