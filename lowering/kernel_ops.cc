@@ -303,7 +303,9 @@ bool GetTerm(NestBuilder& e, const Value* index, Indices at, const Guards& guard
              Index* out) {
   const int value = e.Get(index, std::move(at), guards);
   if (value < 0) return false;
-  *out = TermIndex(e.space().extents.size(), e.body().Convert(value, kI64), bound);
+  const int position = e.body().Convert(value, kI64);
+  e.ExpectLoadAt(position);
+  *out = TermIndex(e.space().extents.size(), position, bound);
   return true;
 }
 

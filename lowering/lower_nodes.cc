@@ -59,7 +59,8 @@ absl::Status GraphLowering::LowerNode(const Node& node) {
   if (joined) return absl::OkStatus();
   absl::Status why;
   if (op.has(kDataDependent) || op.has(kSideEffect)) {
-    why = absl::UnimplementedError("its results depend on data");
+    why = absl::UnimplementedError(op.has(kSideEffect) ? "it has effects"
+                                                       : "its results depend on data");
   } else if (IsKernelOp(op)) {
     std::vector<const Value*> outputs;
     for (int r = 0; r < node.num_results(); ++r) {
@@ -76,6 +77,8 @@ absl::Status GraphLowering::LowerNode(const Node& node) {
 }
 
 absl::StatusOr<bool> GraphLowering::LowerView(const Node& node) {
+  // An assert has no result to be a view.
+  if (node.num_results() == 0) return false;
   const Value* self = node.num_operands() > 0 ? node.operand(0) : nullptr;
   if (self == nullptr || !self->type().is_tensor() || !MayBeViewed(node)) {
     return false;

@@ -34,8 +34,9 @@ DType AccumulatorOf(const Node& node) {
   return KernelDType(dtype);
 }
 
-// Without instructions that nothing needs: what ops asked for and did not use.
-void DropUnused(std::vector<Instr> body, Stage* stage) {
+// Moves the instructions that something needs to `stage`; ops ask for more than they use. False
+// when no load is left at one of the `gathered` indices.
+bool KeepUsed(std::vector<Instr> body, absl::Span<const int> gathered, Stage* stage) {
   std::vector<int> number(body.size(), -1);
   const auto need = [&](int i) {
     if (i >= 0) number[i] = 0;
@@ -48,6 +49,14 @@ void DropUnused(std::vector<Instr> body, Stage* stage) {
     for (int operand : body[i].operands) need(operand);
     for (const IndexTerm& t : body[i].access.terms) need(t.value);
     need(body[i].access.otherwise);
+  }
+  std::vector<bool> checked(body.size(), false);
+  for (size_t i = 0; i < body.size(); ++i) {
+    if (number[i] < 0) continue;
+    for (const IndexTerm& t : body[i].access.terms) checked[t.value] = true;
+  }
+  for (int index : gathered) {
+    if (!checked[index]) return false;
   }
   const auto renumber = [&](int* i) {
     if (*i >= 0) *i = number[*i];
@@ -63,6 +72,7 @@ void DropUnused(std::vector<Instr> body, Stage* stage) {
   for (Keep& k : stage->keeps) renumber(&k.value);
   for (Reduction& r : stage->reductions) renumber(&r.value);
   for (Store& s : stage->stores) renumber(&s.value);
+  return true;
 }
 
 }  // namespace
@@ -237,7 +247,7 @@ int NestBuilder::InternGuards(const Guards& guards) {
   return static_cast<int>(guards_.size()) - 1;
 }
 
-Nest NestBuilder::Finish() {
+absl::StatusOr<Nest> NestBuilder::Finish() {
   Nest nest;
   nest.outer.assign(space_.extents.begin(), space_.extents.begin() + space_.num_outer);
   nest.inner.assign(space_.extents.begin() + space_.num_outer, space_.extents.end());
@@ -245,7 +255,9 @@ Nest NestBuilder::Finish() {
   for (StageState& state : stages_) {
     Stage& stage = state.stage;
     if (stage.stores.empty() && stage.reductions.empty()) continue;
-    DropUnused(state.body.Take(), &stage);
+    if (!KeepUsed(state.body.Take(), state.gathered, &stage)) {
+      return absl::UnimplementedError("no load checks the index of a gather");
+    }
     nest.stages.push_back(std::move(stage));
   }
   return nest;

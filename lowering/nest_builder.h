@@ -38,6 +38,9 @@ class NestBuilder {
   int Load(const Value* value, const Indices& at, const Guards& guards, int otherwise);
   // The index as an i64.
   int IndexValue(const Index& index);
+  // Instruction `index` is an index of a gather, whose bound is checked where an
+  // argument is loaded at it. A nest in which no load uses it fails.
+  void ExpectLoadAt(int index) { stages_[stage_].gathered.push_back(index); }
   int Fail(absl::string_view why);
 
  private:
@@ -55,6 +58,7 @@ class NestBuilder {
     // again.
     std::vector<bool> inner;
     std::vector<int> cost;
+    std::vector<int> gathered;  // Instructions; see ExpectLoadAt.
     Stage stage;
   };
   struct Reduced {
@@ -79,7 +83,7 @@ class NestBuilder {
   void Measure();
   int InternAt(Indices at);
   int InternGuards(const Guards& guards);
-  Nest Finish();
+  absl::StatusOr<Nest> Finish();
 
   KernelScope& scope_;
   const LoopSpace& space_;

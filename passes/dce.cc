@@ -1,12 +1,13 @@
 // One sweep per graph against the order, inner graphs before outer ones: an
 // erased node frees its operands before they are reached. Symbol operands count
-// as uses, so a node that defines a size in use stays.
+// as uses, so a node that defines a size in use stays. An assert of a constant true is dead.
 #include "passes/dce.h"
 
 #include <memory>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "graph/ops/ops.h"
 
 namespace weft {
 namespace {
@@ -14,8 +15,15 @@ namespace {
 // Graphs that hold a node with effects, directly or nested.
 using EffectfulGraphs = absl::flat_hash_set<const Graph*>;
 
+// An assert that cannot fail.
+bool IsHeld(const Node& node) {
+  if (!node.Is(ops::runtime_assert)) return false;
+  const HostTensor* condition = LiteralOf(node.operand(0));
+  return condition != nullptr && condition->IntAt(0) != 0;
+}
+
 bool HasEffects(const Node& node, const EffectfulGraphs& effectful) {
-  if (!node.op().is_pure()) return true;
+  if (!node.op().is_pure()) return !IsHeld(node);
   for (int i = 0; i < node.num_regions(); ++i) {
     if (effectful.contains(node.region(i))) return true;
   }

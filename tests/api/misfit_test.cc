@@ -9,17 +9,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "api/check/seeded_inputs.h"
 #include "api/compiler.h"
 #include "api/program.h"
-#include "api/session.h"
-#include "backends/cpu/executable.h"
 #include "backends/cpu/target.h"
 #include "gmock/gmock.h"
 #include "graph/ir/graph.h"
 #include "gtest/gtest.h"
 #include "lowering/lower.h"
 #include "lowering/plan_text.h"
+#include "tests/api/misfit_runs.h"
 #include "tests/support/parse.h"
 #include "tests/support/tensor_compare.h"
 
@@ -38,53 +36,6 @@ struct Case {
 
 void PrintTo(const Case& c, std::ostream* os) { *os << c.name; }
 
-SeedOptions Sizes(absl::string_view text) {
-  SeedOptions options;
-  for (absl::string_view dim : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
-    const std::vector<std::string> parts = absl::StrSplit(dim, '=');
-    options.dims[parts[0]] = std::stoll(parts[1]);
-  }
-  return options;
-}
-
-using Outputs = absl::StatusOr<std::vector<HostTensor>>;
-
-// The ways to run a program.
-struct Way {
-  const char* name;
-  const char* target;
-  const char* passes;
-  const char* code = "none";
-};
-constexpr Way kWays[] = {
-    {"reference", "reference", ""},    {"reference, after the passes", "reference", "cpu"},
-    {"cpu without passes", "cpu", ""}, {"cpu, default", "cpu", "default"},
-    {"cpu, cpu", "cpu", "cpu"},        {"cpu, cpu, generated code", "cpu", "cpu", "before"},
-};
-
-absl::StatusOr<Session> MakeSession(const Module& model, const Way& way) {
-  std::unique_ptr<Module> module = model.Clone();
-  CompileOptions compile;
-  compile.passes = way.passes;
-  CompileResult result;
-  const absl::Status status = Compile(*module, compile, &result);
-  if (!status.ok()) return status;
-  BackendOptions options;
-  if (way.target != std::string("reference")) options = {{"threads", "2"}, {"code", way.code}};
-  return Session::Create(std::move(module), way.target, options);
-}
-
-// A plan by itself: nothing has put conditions into its module.
-Outputs RunPlan(const Module& model, const std::vector<HostTensor>& inputs) {
-  auto plan = Lower(*model.main(), cpu::CpuTarget());
-  if (!plan.ok()) return plan.status();
-  cpu::CpuOptions options;
-  options.threads = 2;
-  auto executable = cpu::Executable::Create(*model.main(), *std::move(plan), options);
-  if (!executable.ok()) return executable.status();
-  return (*executable)->Run(inputs);
-}
-
 Outputs RunProgram(const Module& model, const std::vector<HostTensor>& inputs, Dynamic dynamic) {
   ProgramOptions options;
   options.target = "cpu";
@@ -93,12 +44,6 @@ Outputs RunProgram(const Module& model, const std::vector<HostTensor>& inputs, D
   auto program = Program::Create(model.Clone(), options);
   if (!program.ok()) return program.status();
   return program->Run(inputs);
-}
-
-std::vector<HostTensor> InputsOf(const Module& model, absl::string_view sizes) {
-  auto inputs = MakeSeededInputs(*model.main(), Sizes(sizes));
-  EXPECT_TRUE(inputs.ok()) << inputs.status();
-  return *std::move(inputs);
 }
 
 // The error names the node and the sizes.
@@ -400,69 +345,6 @@ TEST(MisfitInBranches, RefusesNothingForABranchThatIsNotTaken) {
     ASSERT_FALSE(taken.ok()) << way.name;
     EXPECT_EQ(taken.status().code(), absl::StatusCode::kInvalidArgument) << taken.status();
     EXPECT_THAT(std::string(taken.status().message()), AllOf(HasSubstr("here"), HasSubstr("50")));
-  }
-}
-
-constexpr char kCount[] = R"(
-  func @main(%n: i64[], %x: f32[a], %one: f32[1]) {
-    %0 = item(%n) : symint[u0]
-    %1 = expand(%one, size=[u0])
-    %2 = exp(%1)
-    %3 = add(%2, %x) loc("here")
-    %4 = exp(%3)
-    return %4
-  })";
-
-TEST(MisfitOfData, IsRefusedWhenTheDataIsThere) {
-  const auto model = Parse(kCount);
-  for (const Way& way : kWays) {
-    auto session = MakeSession(*model, way);
-    ASSERT_TRUE(session.ok()) << way.name << ": " << session.status();
-    std::vector<HostTensor> inputs = InputsOf(*model, "a=4");
-    for (int64_t n : {4, 1}) {
-      inputs[0] = HostTensor::ScalarInt(DType::kI64, n);
-      EXPECT_TRUE(session->Run(inputs).ok()) << way.name << ": " << session->Run(inputs).status();
-    }
-    for (int64_t n : {6, 3, -2}) {
-      inputs[0] = HostTensor::ScalarInt(DType::kI64, n);
-      const Outputs outputs = session->Run(inputs);
-      ASSERT_FALSE(outputs.ok()) << way.name << " takes " << n;
-      EXPECT_EQ(outputs.status().code(), absl::StatusCode::kInvalidArgument) << outputs.status();
-      EXPECT_THAT(std::string(outputs.status().message()), HasSubstr(absl::StrCat(n)));
-    }
-  }
-  std::vector<HostTensor> inputs = InputsOf(*model, "a=4");
-  inputs[0] = HostTensor::ScalarInt(DType::kI64, 6);
-  const Outputs outputs = RunPlan(*model, inputs);
-  ASSERT_FALSE(outputs.ok());
-  EXPECT_THAT(std::string(outputs.status().message()),
-              AllOf(HasSubstr("here"), HasSubstr("u0 = 6"), HasSubstr("a = 4 (input %x dim 0)")));
-}
-
-TEST(MisfitOfData, IndicesOutOfRangeAreRefused) {
-  const auto model = Parse(R"(
-    func @main(%x: f32[a, 3], %i: i64[b], %j: i64[a, 3]) {
-      %0 = index_select(%x, %i, dim=0) loc("here")
-      %1 = exp(%0)
-      %2 = gather(%x, %j, dim=1) loc("here")
-      %3 = exp(%2)
-      return %1, %3
-    })");
-  for (const Way& way : kWays) {
-    auto session = MakeSession(*model, way);
-    ASSERT_TRUE(session.ok()) << way.name << ": " << session.status();
-    std::vector<HostTensor> inputs = InputsOf(*model, "a=4 b=2");
-    inputs[1] = HostTensor::FromInts(DType::kI64, {2}, {3, -4});
-    EXPECT_TRUE(session->Run(inputs).ok()) << way.name << ": " << session->Run(inputs).status();
-    for (int64_t index : {4, -5, 1 << 30}) {
-      inputs[1] = HostTensor::FromInts(DType::kI64, {2}, {0, index});
-      EXPECT_FALSE(session->Run(inputs).ok()) << way.name << " takes " << index;
-    }
-    inputs[1] = HostTensor::FromInts(DType::kI64, {2}, {0, 0});
-    std::vector<int64_t> indices(12, 0);
-    indices[7] = 3;
-    inputs[2] = HostTensor::FromInts(DType::kI64, {4, 3}, indices);
-    EXPECT_FALSE(session->Run(inputs).ok()) << way.name;
   }
 }
 

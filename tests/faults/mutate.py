@@ -42,6 +42,7 @@ FIRST_TESTS = {
             "//tests/lowering:write_backs_test",
         ],
         ["//tests/backends/cpu:executable_test"],
+        ["//tests/api:misfit_data_test"],
         ["//tests/lowering:random_test"],
         ["//tests/trust:trust_test"],
         ["//tests/backends/cpu:library_test"],

@@ -174,6 +174,7 @@ qr: no kernel has qr
 range: its results depend on data
 rnn: its decomposition has control flow
 roi_align: no kernel has roi_align
+runtime_assert: it has effects
 scaled_dot_product_attention: no kernel has matmul
 scatter: no kernel has scatter
 scatter_nd: no kernel has scatter_nd

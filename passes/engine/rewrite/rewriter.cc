@@ -175,9 +175,10 @@ absl::Status Rewriter::ReplaceResults(absl::Span<Value* const> values) {
   const Estate gone =
       root_->has_uses() ? Estate{root_->provenance(), root_->origin()} : EraseDead(root_);
   root_ = nullptr;
-  // What was computed with, and folded away.
+  // Nodes that were computed with, and folded away. Asserts have no uses and stay.
   for (size_t i = created_.size(); i-- > 0;) {
-    if (created_[i] != nullptr && !created_[i]->has_uses()) EraseDead(created_[i]);
+    Node* node = created_[i];
+    if (node != nullptr && !node->has_uses() && node->op().is_pure()) EraseDead(node);
   }
   Inherit(gone, module().origins().Rewrite(rule_, number_, op, id, gone.origin), heir);
   return absl::OkStatus();
