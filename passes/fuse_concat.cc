@@ -4,6 +4,7 @@
 
 #include "base/status_macros.h"
 #include "graph/ops/ops.h"
+#include "passes/fuse/group.h"
 #include "passes/fuse/nodes.h"
 
 namespace weft {
@@ -33,8 +34,8 @@ class ConcatFuser {
       }
       if (epilogue_) parts += TakeEpilogue(node);
       if (parts == 0) continue;
-      planner_.context().Count("parts", parts);
-      planner_.Add(units.Of(node), "concat");
+      planner_.Count("parts", parts);
+      planner_.AddGroup(units.Of(node), "concat");
     }
   }
 
@@ -58,7 +59,7 @@ class ConcatFuser {
     if (maker == nullptr || !IsPart(*maker)) return false;
     for (const Node* made : path) {
       if (made->result()->has_one_use()) continue;
-      planner_.Missed(*node, *made, "others use the part as well");
+      planner_.Refuse(*node, *made, "others use the part as well");
       return false;
     }
     for (const Node* made : path) {
@@ -74,7 +75,7 @@ class ConcatFuser {
       const Node* user = last->result()->first_use()->user();
       if (user == planner_.graph().return_node() || !IsPointwise(*user)) break;
       if (!SameSpace(*user, *node)) {
-        planner_.Missed(*user, *node, "its sizes differ");
+        planner_.Refuse(*user, *node, "its sizes differ");
         break;
       }
       if (planner_.units().size(planner_.units().Of(user)) != 1) break;
@@ -103,9 +104,8 @@ class FuseConcatPass : public Pass {
   }
   absl::Status Run(Module& module, PassContext& context) override {
     for (Graph* graph : GraphsToFuse(module)) {
-      FusePlanner planner(*graph, context, options_.limits);
-      ConcatFuser(planner, options_.epilogue).Run();
-      WEFT_RETURN_IF_ERROR(planner.Apply());
+      const FusionDecision decision = DecideFuseConcat(*graph, context.target(), options_);
+      WEFT_RETURN_IF_ERROR(ApplyFusion(*graph, decision, context));
     }
     return absl::OkStatus();
   }
@@ -115,6 +115,13 @@ class FuseConcatPass : public Pass {
 };
 
 }  // namespace
+
+FusionDecision DecideFuseConcat(const Graph& graph, const Target& target,
+                                const FuseConcatOptions& options) {
+  FusePlanner planner(graph, target, options.limits);
+  ConcatFuser(planner, options.epilogue).Run();
+  return planner.Take();
+}
 
 std::unique_ptr<Pass> CreateFuseConcatPass(const FuseConcatOptions& options) {
   return std::make_unique<FuseConcatPass>(options);

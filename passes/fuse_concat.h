@@ -29,6 +29,10 @@ struct FuseConcatOptions {
 std::unique_ptr<Pass> CreateFuseConcatPass(const FuseConcatOptions& options);
 std::unique_ptr<Pass> CreateFuseConcatPass();
 
+// What the pass does, without the edit.
+FusionDecision DecideFuseConcat(const Graph& graph, const Target& target,
+                                const FuseConcatOptions& options);
+
 }  // namespace weft
 
 #endif  // WEFT_PASSES_FUSE_CONCAT_H_

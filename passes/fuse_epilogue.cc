@@ -8,6 +8,7 @@
 
 #include "base/status_macros.h"
 #include "graph/ops/ops.h"
+#include "passes/fuse/group.h"
 #include "passes/fuse/nodes.h"
 
 namespace weft {
@@ -31,7 +32,7 @@ class EpilogueFuser {
       Grow(node);
       const int unit = planner_.units().Of(node);
       if (planner_.units().size(unit) > 1) {
-        planner_.Add(unit, convolution ? "convolution" : "gemm");
+        planner_.AddGroup(unit, convolution ? "convolution" : "gemm");
       }
     }
   }
@@ -51,7 +52,7 @@ class EpilogueFuser {
 
   bool CanJoin(const Node* root, const Node* node) {
     if (node == planner_.graph().return_node()) {
-      planner_.Missed(*root, *root, "its value is an output");
+      planner_.Refuse(*root, *root, "its value is an output");
       return false;
     }
     const char* reason = nullptr;
@@ -62,7 +63,7 @@ class EpilogueFuser {
     } else if (planner_.units().size(planner_.units().Of(node)) != 1) {
       reason = "it is in another group";
     }
-    if (reason != nullptr) planner_.Missed(*node, *root, reason);
+    if (reason != nullptr) planner_.Refuse(*node, *root, reason);
     return reason == nullptr;
   }
 
@@ -92,7 +93,7 @@ class EpilogueFuser {
       add_users(node->result());
     }
     if (!open.empty()) {
-      planner_.Missed(*root, *root, "what uses its value does not meet again");
+      planner_.Refuse(*root, *root, "what uses its value does not meet again");
     }
     return {};
   }
@@ -114,9 +115,8 @@ class FuseEpiloguePass : public Pass {
   void VisitOptions(OptionVisitor& visitor) override { options_.limits.Visit(visitor); }
   absl::Status Run(Module& module, PassContext& context) override {
     for (Graph* graph : GraphsToFuse(module)) {
-      FusePlanner planner(*graph, context, options_.limits);
-      EpilogueFuser(planner).Run();
-      WEFT_RETURN_IF_ERROR(planner.Apply());
+      const FusionDecision decision = DecideFuseEpilogue(*graph, context.target(), options_);
+      WEFT_RETURN_IF_ERROR(ApplyFusion(*graph, decision, context));
     }
     return absl::OkStatus();
   }
@@ -126,6 +126,13 @@ class FuseEpiloguePass : public Pass {
 };
 
 }  // namespace
+
+FusionDecision DecideFuseEpilogue(const Graph& graph, const Target& target,
+                                  const FuseEpilogueOptions& options) {
+  FusePlanner planner(graph, target, options.limits);
+  EpilogueFuser(planner).Run();
+  return planner.Take();
+}
 
 std::unique_ptr<Pass> CreateFuseEpiloguePass(const FuseEpilogueOptions& options) {
   return std::make_unique<FuseEpiloguePass>(options);

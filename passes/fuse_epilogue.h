@@ -24,6 +24,10 @@ struct FuseEpilogueOptions {
 std::unique_ptr<Pass> CreateFuseEpiloguePass(const FuseEpilogueOptions& options);
 std::unique_ptr<Pass> CreateFuseEpiloguePass();
 
+// What the pass does, without the edit.
+FusionDecision DecideFuseEpilogue(const Graph& graph, const Target& target,
+                                  const FuseEpilogueOptions& options);
+
 }  // namespace weft
 
 #endif  // WEFT_PASSES_FUSE_EPILOGUE_H_

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/ops/ops.h"
+#include "passes/fuse/group.h"
 #include "passes/fuse/nodes.h"
 #include "passes/fuse_horizontal/products.h"
 
@@ -91,8 +92,8 @@ class GroupFuser {
     for (size_t i = 0; i < groups_.size(); ++i) JoinNext(i);
     for (const Group& group : groups_) {
       if (group.members.empty()) continue;
-      planner_.context().Count("members", static_cast<int64_t>(group.members.size()));
-      planner_.Add(planner_.units().Of(group.members[0][0]), "horizontal");
+      planner_.Count("members", static_cast<int64_t>(group.members.size()));
+      planner_.AddGroup(planner_.units().Of(group.members[0][0]), "horizontal");
     }
   }
 
@@ -234,9 +235,8 @@ class FuseHorizontalPass : public Pass {
         WEFT_RETURN_IF_ERROR(MergeProducts(*graph, context));
       }
       if (!options_.groups) continue;
-      FusePlanner planner(*graph, context, options_.limits);
-      GroupFuser(planner, options_).Run();
-      WEFT_RETURN_IF_ERROR(planner.Apply());
+      const FusionDecision decision = DecideFuseHorizontal(*graph, context.target(), options_);
+      WEFT_RETURN_IF_ERROR(ApplyFusion(*graph, decision, context));
     }
     return absl::OkStatus();
   }
@@ -246,6 +246,13 @@ class FuseHorizontalPass : public Pass {
 };
 
 }  // namespace
+
+FusionDecision DecideFuseHorizontal(const Graph& graph, const Target& target,
+                                    const FuseHorizontalOptions& options) {
+  FusePlanner planner(graph, target, options.limits);
+  GroupFuser(planner, options).Run();
+  return planner.Take();
+}
 
 std::unique_ptr<Pass> CreateFuseHorizontalPass(const FuseHorizontalOptions& options) {
   return std::make_unique<FuseHorizontalPass>(options);

@@ -41,6 +41,10 @@ struct FuseHorizontalOptions {
 std::unique_ptr<Pass> CreateFuseHorizontalPass(const FuseHorizontalOptions& options);
 std::unique_ptr<Pass> CreateFuseHorizontalPass();
 
+// What the pass does of groups, without the edit.
+FusionDecision DecideFuseHorizontal(const Graph& graph, const Target& target,
+                                    const FuseHorizontalOptions& options);
+
 }  // namespace weft
 
 #endif  // WEFT_PASSES_FUSE_HORIZONTAL_H_

@@ -9,6 +9,7 @@
 
 #include "base/status_macros.h"
 #include "graph/ops/ops.h"
+#include "passes/fuse/group.h"
 #include "passes/fuse/nodes.h"
 
 namespace weft {
@@ -36,7 +37,7 @@ class ReductionFuser {
     }
     for (int unit : planner_.units().InOrder()) {
       if (parts_[unit].space >= 0 && planner_.units().size(unit) > 1) {
-        planner_.Add(unit, "reduction");
+        planner_.AddGroup(unit, "reduction");
       }
     }
   }
@@ -91,7 +92,7 @@ class ReductionFuser {
       if (SameSpaces(part(node).space, theirs.space)) {
         Join(node, maker);
       } else {
-        planner_.Missed(*node, *maker, "they go over different dims");
+        planner_.Refuse(*node, *maker, "they go over different dims");
       }
     }
     TakeProducers(node);
@@ -130,12 +131,12 @@ class ReductionFuser {
       return false;
     }
     if (!Fits(*node, theirs.space)) {
-      planner_.Missed(*node, *maker, "its sizes are not those of the group");
+      planner_.Refuse(*node, *maker, "its sizes are not those of the group");
       return false;
     }
     const int mine = part(node).space;
     if (mine >= 0 && !SameSpaces(mine, theirs.space)) {
-      planner_.Missed(*node, *maker, "it is in a group over other dims");
+      planner_.Refuse(*node, *maker, "it is in a group over other dims");
       return false;
     }
     if (view != nullptr && !Join(view, maker)) return false;
@@ -185,9 +186,8 @@ class FuseReductionPass : public Pass {
   void VisitOptions(OptionVisitor& visitor) override { options_.limits.Visit(visitor); }
   absl::Status Run(Module& module, PassContext& context) override {
     for (Graph* graph : GraphsToFuse(module)) {
-      FusePlanner planner(*graph, context, options_.limits);
-      ReductionFuser(planner).Run();
-      WEFT_RETURN_IF_ERROR(planner.Apply());
+      const FusionDecision decision = DecideFuseReduction(*graph, context.target(), options_);
+      WEFT_RETURN_IF_ERROR(ApplyFusion(*graph, decision, context));
     }
     return absl::OkStatus();
   }
@@ -197,6 +197,13 @@ class FuseReductionPass : public Pass {
 };
 
 }  // namespace
+
+FusionDecision DecideFuseReduction(const Graph& graph, const Target& target,
+                                   const FuseReductionOptions& options) {
+  FusePlanner planner(graph, target, options.limits);
+  ReductionFuser(planner).Run();
+  return planner.Take();
+}
 
 std::unique_ptr<Pass> CreateFuseReductionPass(const FuseReductionOptions& options) {
   return std::make_unique<FuseReductionPass>(options);

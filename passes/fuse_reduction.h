@@ -27,6 +27,10 @@ struct FuseReductionOptions {
 std::unique_ptr<Pass> CreateFuseReductionPass(const FuseReductionOptions& options);
 std::unique_ptr<Pass> CreateFuseReductionPass();
 
+// What the pass does, without the edit.
+FusionDecision DecideFuseReduction(const Graph& graph, const Target& target,
+                                   const FuseReductionOptions& options);
+
 }  // namespace weft
 
 #endif  // WEFT_PASSES_FUSE_REDUCTION_H_

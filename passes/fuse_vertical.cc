@@ -8,6 +8,7 @@
 
 #include "base/status_macros.h"
 #include "graph/ops/ops.h"
+#include "passes/fuse/group.h"
 #include "passes/fuse/nodes.h"
 
 namespace weft {
@@ -42,7 +43,7 @@ class VerticalFuser {
     for (int unit : planner_.units().InOrder()) {
       const Part& p = parts_[unit];
       if (p.computed > 1 || (p.computed == 1 && p.views > 0)) {
-        planner_.Add(unit, "pointwise");
+        planner_.AddGroup(unit, "pointwise");
       }
     }
   }
@@ -95,13 +96,13 @@ class VerticalFuser {
         !read.through_view && SameSpace(*maker, *node) && SameSpace(*producer.tip, *node);
     const bool only = planner_.IsUsedOnlyBy(units.Of(maker), units.Of(node));
     if (!same && !only) {
-      if (last) planner_.Missed(*node, *maker, "others use it, in other sizes");
+      if (last) planner_.Refuse(*node, *maker, "others use it, in other sizes");
       return false;
     }
     const bool grows = read.grows || (!read.through_view && !same);
     if ((grows || Reads(units.Of(maker), node, *producer.tip) > 1) &&
         !(producer.cheap && producer.computed <= recompute_)) {
-      planner_.Missed(*node, *maker, "it would be computed more than once");
+      planner_.Refuse(*node, *maker, "it would be computed more than once");
       return true;
     }
     if (!planner_.Merge(*node, *maker)) return true;
@@ -155,9 +156,8 @@ class FuseVerticalPass : public Pass {
   }
   absl::Status Run(Module& module, PassContext& context) override {
     for (Graph* graph : GraphsToFuse(module)) {
-      FusePlanner planner(*graph, context, options_.limits);
-      VerticalFuser(planner, options_.recompute).Run();
-      WEFT_RETURN_IF_ERROR(planner.Apply());
+      const FusionDecision decision = DecideFuseVertical(*graph, context.target(), options_);
+      WEFT_RETURN_IF_ERROR(ApplyFusion(*graph, decision, context));
     }
     return absl::OkStatus();
   }
@@ -167,6 +167,13 @@ class FuseVerticalPass : public Pass {
 };
 
 }  // namespace
+
+FusionDecision DecideFuseVertical(const Graph& graph, const Target& target,
+                                  const FuseVerticalOptions& options) {
+  FusePlanner planner(graph, target, options.limits);
+  VerticalFuser(planner, options.recompute).Run();
+  return planner.Take();
+}
 
 std::unique_ptr<Pass> CreateFuseVerticalPass(const FuseVerticalOptions& options) {
   return std::make_unique<FuseVerticalPass>(options);

@@ -28,6 +28,10 @@ struct FuseVerticalOptions {
 std::unique_ptr<Pass> CreateFuseVerticalPass(const FuseVerticalOptions& options);
 std::unique_ptr<Pass> CreateFuseVerticalPass();
 
+// What the pass does, without the edit.
+FusionDecision DecideFuseVertical(const Graph& graph, const Target& target,
+                                  const FuseVerticalOptions& options);
+
 }  // namespace weft
 
 #endif  // WEFT_PASSES_FUSE_VERTICAL_H_

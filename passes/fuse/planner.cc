@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/str_cat.h"
 #include "base/hash.h"
+#include "passes/fuse/group.h"
 
 namespace weft {
 
@@ -14,20 +14,20 @@ void FuseLimits::Visit(OptionVisitor& visitor) {
   visitor.Visit("seed", &seed, "not 0: leave out one merge in four, for tests");
 }
 
-FusePlanner::FusePlanner(Graph& graph, PassContext& context, const FuseLimits& limits)
-    : graph_(graph), context_(context), limits_(limits), units_(graph) {
-  const Target& target = context.target();
+FusePlanner::FusePlanner(const Graph& graph, const Target& target, const FuseLimits& limits)
+    : graph_(graph), limits_(limits), decision_(graph) {
   if (limits_.max_nodes == 0) limits_.max_nodes = target.max_kernel_nodes;
   if (limits_.max_inputs == 0) limits_.max_inputs = target.max_kernel_inputs;
 }
 
 bool FusePlanner::IsUsedOnlyBy(int producer, int consumer) const {
+  const Units& units = decision_.units;
   bool only = true;
-  units_.ForEachNode(producer, [&](Node* node) {
+  units.ForEachNode(producer, [&](Node* node) {
     for (int i = 0; only && i < node->num_results(); ++i) {
       for (Use* use = node->result(i)->first_use(); use != nullptr; use = use->next()) {
         if (use->user() != graph_.return_node()) {
-          const int unit = units_.Of(use->user());
+          const int unit = units.Of(use->user());
           if (unit == producer || unit == consumer) continue;
         }
         only = false;
@@ -38,66 +38,61 @@ bool FusePlanner::IsUsedOnlyBy(int producer, int consumer) const {
   return only;
 }
 
-bool FusePlanner::FitsLimits(int a, int b, std::string* reason) const {
-  if (units_.size(a) + units_.size(b) > limits_.max_nodes) {
-    *reason = absl::StrCat("the group would have more than ", limits_.max_nodes, " nodes");
+bool FusePlanner::FitsLimits(int a, int b, FuseRefusal* refusal) const {
+  const Units& units = decision_.units;
+  if (units.size(a) + units.size(b) > limits_.max_nodes) {
+    refusal->reason = "the group would have more than $0 nodes";
+    refusal->limit = limits_.max_nodes;
     return false;
   }
   int64_t inputs = 0;
   absl::flat_hash_set<const Value*> seen;
   for (int unit : {a, b}) {
-    for (const Value* v : InputsOf(units_, unit)) {
+    for (const Value* v : InputsOf(units, unit)) {
       if (v->node() != nullptr) {
-        const int maker = units_.Of(v->node());
+        const int maker = units.Of(v->node());
         if (maker == a || maker == b) continue;
       }
       inputs += seen.insert(v).second;
     }
   }
   if (inputs <= limits_.max_inputs) return true;
-  *reason = absl::StrCat("the group would read more than ", limits_.max_inputs, " tensors");
+  refusal->reason = "the group would read more than $0 tensors";
+  refusal->limit = limits_.max_inputs;
   return false;
 }
 
 bool FusePlanner::LeavesOut(const Node& consumer, const Node& producer) const {
   if (limits_.seed == 0) return false;
   uint64_t hash = static_cast<uint64_t>(limits_.seed);
-  for (int position : {units_.PositionOf(&consumer), units_.PositionOf(&producer)}) {
-    hash = FastHashCombine(hash, static_cast<uint64_t>(position));
+  for (const Node* node : {&consumer, &producer}) {
+    hash = FastHashCombine(hash, static_cast<uint64_t>(decision_.units.PositionOf(node)));
   }
   return hash % 4 == 0;
 }
 
-void FusePlanner::Missed(const Node& consumer, const Node& producer, absl::string_view reason) {
-  if (!context_.wants_remarks()) return;
-  Remark remark = RemarkOn(consumer, RemarkKind::kMissed,
-                           absl::StrCat("not fused with ", producer.op().name(), ": ", reason));
-  remark.related = {producer.id()};
-  context_.AddRemark(std::move(remark));
-}
-
 bool FusePlanner::Merge(const Node& consumer, const Node& producer, bool independent) {
-  const int a = units_.Of(&producer);
-  const int b = units_.Of(&consumer);
-  std::string reason;
+  Units& units = decision_.units;
+  const int a = units.Of(&producer);
+  const int b = units.Of(&consumer);
+  FuseRefusal refusal = {&consumer, &producer};
   if (LeavesOut(consumer, producer)) {
-    reason = "the seed leaves it out";
-  } else if (FitsLimits(a, b, &reason)) {
-    switch (units_.Merge(a, b, independent)) {
+    refusal.reason = "the seed leaves it out";
+  } else if (FitsLimits(a, b, &refusal)) {
+    switch (units.Merge(a, b, independent)) {
       case Units::Result::kMerged:
         return true;
       case Units::Result::kCycle:
-        reason = independent ? "one depends on the other" : "what lies between them depends on it";
+        refusal.reason =
+            independent ? "one depends on the other" : "what lies between them depends on it";
         break;
       case Units::Result::kTooFar:
-        reason = "too much lies between them";
+        refusal.reason = "too much lies between them";
         break;
     }
   }
-  Missed(consumer, producer, reason);
+  decision_.refusals.push_back(refusal);
   return false;
 }
-
-absl::Status FusePlanner::Apply() { return FuseGroups(graph_, units_, groups_, context_); }
 
 }  // namespace weft

@@ -1,18 +1,15 @@
-// Merges of units as the passes that fuse decide them: within limits, with the
-// reasons why not.
+// Makes a FusionDecision merge by merge: within limits, with the reasons why not.
 #ifndef WEFT_PASSES_FUSE_PLANNER_H_
 #define WEFT_PASSES_FUSE_PLANNER_H_
 
 #include <cstdint>
-#include <string>
-#include <vector>
+#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "graph/ir/graph.h"
+#include "graph/target/target.h"
 #include "passes/engine/pass.h"
-#include "passes/engine/pass_context.h"
-#include "passes/fuse/group.h"
-#include "passes/fuse/units.h"
+#include "passes/fuse/decision.h"
 
 namespace weft {
 
@@ -30,36 +27,36 @@ struct FuseLimits {
 
 class FusePlanner {
  public:
-  FusePlanner(Graph& graph, PassContext& context, const FuseLimits& limits);
+  FusePlanner(const Graph& graph, const Target& target, const FuseLimits& limits);
 
-  Graph& graph() const { return graph_; }
-  PassContext& context() const { return context_; }
+  const Graph& graph() const { return graph_; }
   const SymbolTable& symbols() const { return graph_.module().symbols(); }
-  Units& units() { return units_; }
+  Units& units() { return decision_.units; }
 
   // Whether nobody outside of `producer` and `consumer` uses what `producer`
   // makes.
   bool IsUsedOnlyBy(int producer, int consumer) const;
   // Merges the units of the two nodes, which differ. False: it would be too
-  // large, would make a cycle, or the seed says no; then a remark on `consumer`
-  // says so.
+  // large, would make a cycle, or the seed says no; then it is a refusal.
   bool Merge(const Node& consumer, const Node& producer, bool independent = false);
-  // Says why `producer` does not go with `consumer`.
-  void Missed(const Node& consumer, const Node& producer, absl::string_view reason);
+  // Says why `producer` does not go with `consumer`; the reason is a literal.
+  void Refuse(const Node& consumer, const Node& producer, const char* reason) {
+    decision_.refusals.push_back({&consumer, &producer, reason});
+  }
 
-  // The group becomes a `fused` node of that kind in the end.
-  void Add(int unit, absl::string_view kind) { groups_.push_back({unit, kind}); }
-  absl::Status Apply();
+  void AddGroup(int unit, absl::string_view kind) { decision_.groups.push_back({unit, kind}); }
+  void Count(absl::string_view name, int64_t n) { decision_.counters.emplace_back(name, n); }
+  // Ends the planning.
+  FusionDecision Take() { return std::move(decision_); }
 
  private:
-  bool FitsLimits(int a, int b, std::string* reason) const;
+  // Fills in the reason when it does not fit.
+  bool FitsLimits(int a, int b, FuseRefusal* refusal) const;
   bool LeavesOut(const Node& consumer, const Node& producer) const;
 
-  Graph& graph_;
-  PassContext& context_;
+  const Graph& graph_;
   FuseLimits limits_;
-  Units units_;
-  std::vector<FuseGroup> groups_;
+  FusionDecision decision_;
 };
 
 }  // namespace weft

@@ -10,7 +10,7 @@
 #include "graph/verify/verifier.h"
 #include "gtest/gtest.h"
 #include "passes/engine/pass_context.h"
-#include "passes/fuse/group.h"
+#include "passes/fuse/decision.h"
 #include "passes/fuse/units.h"
 
 namespace weft {
@@ -118,22 +118,23 @@ TEST(Units, FarMergesAreRefused) {
             Units::Result::kTooFar);
 }
 
-TEST(FuseGroups, StopsAtTheRewriteLimit) {
+TEST(ApplyFusion, StopsAtTheRewriteLimit) {
   Module module(ops::Registry());
   Graph* graph = module.AddFunction("main");
   const std::vector<Node*> nodes = RandomNodes(graph, 6, 3);
   PassContext::Options options;
   options.rewrite_limit = 0;
   PassContext context(options);
-  Units units(*graph);
+  FusionDecision decision(*graph);
+  Units& units = decision.units;
   for (size_t i = 1; i < nodes.size(); ++i) {
     const int a = units.Of(nodes[i - 1]);
     const int b = units.Of(nodes[i]);
     if (a != b) units.Merge(a, b);
   }
   const uint64_t epoch = graph->epoch();
-  const FuseGroup group = {units.Of(nodes[0]), "pointwise"};
-  ASSERT_TRUE(FuseGroups(*graph, units, {&group, 1}, context).ok());
+  decision.groups.push_back({units.Of(nodes[0]), "pointwise"});
+  ASSERT_TRUE(ApplyFusion(*graph, decision, context).ok());
   EXPECT_EQ(graph->epoch(), epoch);
   EXPECT_EQ(context.num_rewrites(), 0);
 }

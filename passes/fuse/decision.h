@@ -1,0 +1,61 @@
+// What a pass that fuses decides about a graph, as a value: groups of nodes, and the merges that it
+// refused. A decision is made without an edit, printed, and applied.
+#ifndef WEFT_PASSES_FUSE_DECISION_H_
+#define WEFT_PASSES_FUSE_DECISION_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "graph/ir/graph.h"
+#include "passes/engine/pass_context.h"
+#include "passes/fuse/units.h"
+
+namespace weft {
+
+// A unit to become a `fused` node of that kind, which outlives the context.
+struct FuseGroup {
+  int unit = 0;
+  absl::string_view kind;
+};
+
+// Why `producer` does not go with `consumer`, which may be the same node.
+struct FuseRefusal {
+  const Node* consumer = nullptr;
+  const Node* producer = nullptr;
+  const char* reason = "";
+  int64_t limit = -1;  // Stands for `$0` in the reason.
+};
+
+struct FusionDecision {
+  explicit FusionDecision(const Graph& graph) : units(graph) {}
+
+  Units units;
+  std::vector<FuseGroup> groups;
+  std::vector<FuseRefusal> refusals;  // In the order in which they were found.
+  // Further counters of the pass.
+  std::vector<std::pair<absl::string_view, int64_t>> counters;
+};
+
+// "pointwise: %0 = exp, %1 = add" for each group, then "%2 = matmul: not fused with %1 = add: it
+// is not pointwise" for each refusal, a line each.
+std::string ToString(const FusionDecision& decision);
+
+// Puts each group into the nested graph of a `fused` node. The nested graph has the nodes in their
+// order, with provenance and origins. The bodies of `fused` nodes among them take their places,
+// except in groups of kinds concat and horizontal, which are made of kernels that may run alone.
+// Small constants are copied into it. Inputs stand in the order of their first use, outputs in the
+// order of the nodes. Constants without further users are erased.
+//
+// Each group is a rewrite, bit-exact, with the kind for the name of its rule; a group that the
+// context does not let start stays as it is. Without groups the graph is not touched. Refusals
+// become remarks. Counters: fused, fused.<kind>, fused_nodes, and those of the decision. The graph
+// is the one of the decision and was not edited since.
+absl::Status ApplyFusion(Graph& graph, const FusionDecision& decision, PassContext& context);
+
+}  // namespace weft
+
+#endif  // WEFT_PASSES_FUSE_DECISION_H_
