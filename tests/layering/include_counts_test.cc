@@ -1,0 +1,108 @@
+// How many units an edit to a header recompiles: those that include it, directly or through other
+// headers. A header that most of the tree includes makes every edit below it slow, so no header may
+// be read by more than kMaxUnits, and those that are have a row with what they may have.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/layering/source_files.h"
+
+namespace weft {
+namespace {
+
+constexpr int kMaxUnits = 200;
+
+// Lower a row when its header becomes less hot.
+const std::map<std::string, int>& Hot() {
+  static const auto& rows = *new std::map<std::string, int>{
+      {"base/host_buffer.h", 730},    {"base/quote.h", 710},
+      {"base/status_macros.h", 380},  {"graph/ir/attr.h", 710},
+      {"graph/ir/builder.h", 340},    {"graph/ir/change_log.h", 690},
+      {"graph/ir/graph.h", 690},      {"graph/ir/numeric_contract.h", 230},
+      {"graph/ir/op.h", 700},         {"graph/ir/origin.h", 690},
+      {"graph/ir/provenance.h", 690}, {"graph/sym/sym.h", 780},
+      {"graph/sym/sym_facts.h", 720}, {"graph/sym/sym_prove.h", 720},
+      {"graph/sym/sym_range.h", 720}, {"graph/target/target.h", 230},
+      {"graph/tensor/dtype.h", 760},  {"graph/tensor/tensor.h", 730},
+      {"graph/tensor/type.h", 730},
+  };
+  return rows;
+}
+
+// The headers that each header and unit includes directly. Generated headers of ops (graph/ops/*.h
+// that are not in the tree) include graph/ir/op.h alone.
+using Graph = std::map<std::string, std::vector<std::string>>;
+
+Graph IncludesOf(const std::vector<SourceFile>& files) {
+  Graph graph;
+  for (const SourceFile& file : files) graph[file.path];
+  for (const SourceFile& file : files) {
+    for (const Include& include : file.includes) {
+      if (!include.quoted) continue;
+      const bool generated =
+          absl::StartsWith(include.path, "graph/ops/") && graph.count(include.path) == 0;
+      const std::string path = generated ? "graph/ir/op.h" : include.path;
+      if (graph.count(path) > 0) graph[file.path].push_back(path);
+    }
+  }
+  return graph;
+}
+
+// Units, by header.
+std::map<std::string, int> CountUnits(const Graph& graph) {
+  std::map<std::string, int> units;
+  for (const auto& [unit, direct] : graph) {
+    if (!absl::EndsWith(unit, ".cc")) continue;
+    absl::flat_hash_set<std::string> seen(direct.begin(), direct.end());
+    std::vector<std::string> stack(seen.begin(), seen.end());
+    while (!stack.empty()) {
+      const std::string header = std::move(stack.back());
+      stack.pop_back();
+      ++units[header];
+      for (const std::string& next : graph.at(header)) {
+        if (seen.insert(next).second) stack.push_back(next);
+      }
+    }
+  }
+  return units;
+}
+
+TEST(IncludeCountsTest, FollowsHeaders) {
+  const auto counts = CountUnits({{"a.cc", {"a.h"}},
+                                  {"b.cc", {"a.h", "b.h"}},
+                                  {"a.h", {"c.h"}},
+                                  {"b.h", {"c.h"}},
+                                  {"c.h", {}}});
+  EXPECT_THAT(counts, testing::ElementsAre(testing::Pair("a.h", 2), testing::Pair("b.h", 1),
+                                           testing::Pair("c.h", 2)));
+}
+
+TEST(IncludeCountsTest, NoHeaderIsHotterThanItsRow) {
+  const auto counts = CountUnits(IncludesOf(ReadSources(RepositoryRoot())));
+  ASSERT_GT(counts.size(), 100u);
+  for (const auto& [header, units] : counts) {
+    const auto row = Hot().find(header);
+    if (row == Hot().end()) {
+      EXPECT_LE(units, kMaxUnits) << header << " recompiles " << units << " units";
+      continue;
+    }
+    EXPECT_LE(units, row->second) << header << " recompiles " << units << " units";
+    EXPECT_GT(units, kMaxUnits) << header << " needs no row any more";
+  }
+  for (const auto& [header, most] : Hot()) {
+    EXPECT_EQ(counts.count(header), 1u)
+        << header << " has a row of " << most << " and is not included";
+  }
+}
+
+}  // namespace
+}  // namespace weft

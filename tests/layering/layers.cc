@@ -1,0 +1,247 @@
+// The tables are the rules; build_defs/BUILD.bazel states the same order for Bazel's targets.
+#include "tests/layering/layers.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+namespace weft {
+namespace {
+
+std::vector<std::string> With(std::vector<std::string> names,
+                              const std::vector<std::string>& more) {
+  names.insert(names.end(), more.begin(), more.end());
+  return names;
+}
+
+// A layer that may include whatever the headers of another one include.
+struct Reexport {
+  absl::string_view layer;
+  absl::string_view headers_of;
+};
+constexpr Reexport kReexporting = {"tools", "api"};
+
+// A pass does not include another pass. The pass of a file is the first word after `passes/`:
+// passes/cse.cc, passes/cse.h and passes/cse/table.h are all of `cse`. What all passes may include
+// lies in rooms of its own.
+// The one place that composes passes.
+constexpr absl::string_view kPassComposer = "pipelines";
+
+// Projects that stand for programs out of this tree: of Weft they see what is installed.
+constexpr absl::string_view kForeign[] = {"examples/embed", "examples/plugin"};
+
+// Libraries that a layer of kAbseilOnly would name in angle brackets.
+constexpr absl::string_view kLibraryPrefixes[] = {
+    "benchmark/", "gmock/", "google/", "gtest/", "minizip/",
+    "nlohmann/",  "omp.h",  "onnx/",   "zlib.h",
+};
+
+bool IsWithin(absl::string_view path, absl::string_view folder) {
+  return absl::ConsumePrefix(&path, folder) && absl::StartsWith(path, "/");
+}
+
+bool Holds(const Layer& layer, absl::string_view path) {
+  if (!absl::ConsumePrefix(&path, layer.name)) return false;
+  return absl::StartsWith(path, "/") || path == ".h" || path == ".cc";
+}
+
+}  // namespace
+
+const std::vector<Layer>& Layers() {
+  static const auto& kBelowApi =
+      *new std::vector<std::string>{"base",          "backends/...", "lowering",    "passes/...",
+                                    "serialize/...", "graph/...",    "profiler/..."};
+  static const auto& kApiRooms = *new std::vector<std::string>{
+      "api", "api/check", "api/check/target", "api/dynamic", "api/inspect"};
+  static const auto& layers = *new std::vector<Layer>{
+      {"base", kAbseilOnly, {}},
+      {"profiler", kAbseilOnly, {"base"}},
+      // Files of traces and what is made of them, apart from recording.
+      {"profiler/sinks", kAnyLibrary, {"base", "profiler"}},
+      {"profiler/read", kAnyLibrary, {"base", "profiler"}},
+      {"profiler/analysis", kAnyLibrary, {"base", "profiler", "profiler/sinks", "profiler/read"}},
+      {"graph/sym", kAbseilOnly, {"base"}},
+      {"graph/tensor", kAbseilOnly, {"base", "graph/sym"}},
+      {"graph/ir", kAbseilOnly, {"base", "graph/sym", "graph/tensor"}},
+      // The parser of modules asks the verifier, which shows nodes.
+      {"graph/text/parts", kAbseilOnly, {"base", "graph/sym", "graph/tensor", "graph/ir"}},
+      {"graph/target",
+       kAbseilOnly,
+       {"base", "graph/sym", "graph/tensor", "graph/ir", "graph/text/parts"}},
+      {"graph/verify",
+       kAbseilOnly,
+       {"base", "graph/sym", "graph/tensor", "graph/ir", "graph/text/parts"}},
+      {"graph/text",
+       kAbseilOnly,
+       {"base", "graph/sym", "graph/tensor", "graph/ir", "graph/text/parts", "graph/verify"}},
+      {"graph/ops",
+       kAbseilOnly,
+       {"base", "graph/sym", "graph/tensor", "graph/ir", "graph/text/...", "graph/verify"}},
+      {"serialize", kAnyLibrary, {"base", "graph/...", "profiler"}},
+      {"serialize/onnx", kAnyLibrary, {"base", "serialize", "graph/...", "profiler"}},
+      {"serialize/onnx/import",
+       kAnyLibrary,
+       {"base", "serialize", "serialize/onnx", "graph/...", "profiler"}},
+      {"serialize/onnx/export",
+       kAnyLibrary,
+       {"base", "serialize", "serialize/onnx", "graph/...", "profiler"}},
+      // The engine knows no pass; what several passes share lies beside it.
+      {"passes/engine", kAnyLibrary, {"base", "graph/...", "profiler"}},
+      {"passes/fuse", kAnyLibrary, {"base", "passes/engine", "graph/...", "profiler"}},
+      {"passes/sizes", kAnyLibrary, {"base", "passes/engine", "graph/...", "profiler"}},
+      {"passes",
+       kAnyLibrary,
+       {"base", "passes/engine", "passes/fuse", "passes/sizes", "graph/...", "profiler"}},
+      {"lowering", kAnyLibrary, {"base", "graph/...", "profiler"}},
+      // `backends` itself holds what the backends share, such as the plugin interface.
+      {"backends", kAnyLibrary, {"base", "lowering", "graph/...", "profiler"}},
+      {"backends/reference",
+       kAnyLibrary,
+       {"base", "backends", "lowering", "graph/...", "profiler"}},
+      // Code for one instruction set, and functions in a compiled file, know the least.
+      {"backends/cpu/kernels", kAnyLibrary, {"base", "lowering", "graph/tensor"}},
+      {"backends/cpu/jit", kAnyLibrary, {"base"}},
+      {"backends/cpu/runtime",
+       kAnyLibrary,
+       {"base", "backends", "lowering", "graph/...", "profiler"}},
+      {"backends/cpu/interpreter",
+       kAnyLibrary,
+       {"base", "backends", "backends/cpu/kernels", "backends/cpu/runtime", "lowering", "graph/...",
+        "profiler"}},
+      {"backends/cpu/onednn",
+       kAnyLibrary,
+       {"base", "backends", "backends/cpu/kernels", "backends/cpu/runtime", "lowering", "graph/...",
+        "profiler"}},
+      {"backends/cpu/library",
+       kAnyLibrary,
+       {"base", "backends", "backends/cpu/kernels", "backends/cpu/runtime",
+        "backends/cpu/interpreter", "backends/cpu/onednn", "lowering", "graph/...", "profiler"}},
+      {"backends/cpu",
+       kAnyLibrary,
+       {"base", "backends", "backends/cpu/...", "lowering", "graph/...", "profiler"}},
+      {"backends/cuda", kAnyLibrary, {"base", "backends", "lowering", "graph/...", "profiler"}},
+      // What a compilation is checked with.
+      {"api/check",
+       kAnyLibrary,
+       {"base", "backends", "backends/reference", "lowering", "passes/...", "graph/...",
+        "profiler"}},
+      // Compiler and Session, and what they take.
+      {"api", kAnyLibrary, With(kBelowApi, {"api/check"})},
+      {"api/check/target", kAnyLibrary, With(kBelowApi, {"api/check", "api"})},
+      {"api/dynamic", kAnyLibrary, With(kBelowApi, {"api/check", "api"})},
+      {"api/inspect", kAnyLibrary, With(kBelowApi, {"api/check", "api"})},
+      // What stands on all rooms.
+      {"api/model_io", kAnyLibrary, With(kBelowApi, kApiRooms)},
+      {"api/program", kAnyLibrary, With(kBelowApi, kApiRooms)},
+      {"api/test_data", kAnyLibrary, With(With(kBelowApi, kApiRooms), {"api/model_io"})},
+      // The models that tools build by name.
+      {"examples/models", kAbseilOnly, {"base", "graph/..."}},
+      // Also the headers that api's headers include: see kReexporting.
+      {"tools", kAnyLibrary, {"base", "api/...", "examples/models", "profiler/..."}},
+      {"examples", kAnyLibrary, With(kBelowApi, {"api/...", "examples/models"})},
+      {"tests", kAnyLibrary, With(kBelowApi, {"api/...", "examples/...", "tools"})},
+  };
+  return layers;
+}
+
+bool Lists(const Layer& layer, absl::string_view name) {
+  return std::any_of(
+      layer.may_include.begin(), layer.may_include.end(), [&](absl::string_view listed) {
+        return absl::ConsumeSuffix(&listed, "/...") ? name == listed || IsWithin(name, listed)
+                                                    : name == listed;
+      });
+}
+
+bool IsForeign(absl::string_view path) {
+  return std::any_of(std::begin(kForeign), std::end(kForeign),
+                     [&](absl::string_view folder) { return IsWithin(path, folder); });
+}
+
+namespace {
+
+const Layer* LayerOf(absl::string_view path) {
+  const Layer* best = nullptr;
+  for (const Layer& layer : Layers()) {
+    if (Holds(layer, path) && (!best || layer.name.size() > best->name.size())) {
+      best = &layer;
+    }
+  }
+  return best;
+}
+
+std::string PassOf(absl::string_view path) {
+  if (!absl::ConsumePrefix(&path, "passes/")) return "";
+  return std::string(path.substr(0, path.find_first_of("/.")));
+}
+
+// Whether a quoted path is written from the repository's root: its first folder is a layer's.
+bool IsOurs(absl::string_view path) {
+  const absl::string_view first = path.substr(0, path.find('/'));
+  return std::any_of(Layers().begin(), Layers().end(), [&](const Layer& layer) {
+    return layer.name == first || IsWithin(layer.name, first);
+  });
+}
+
+// Why `file` may not include `include`; empty when it may.
+std::string Objection(const SourceFile& file, const Layer& from, const Include& include,
+                      const std::set<std::string>& reexported) {
+  if (IsForeign(file.path)) {
+    return IsOurs(include.path) ? "a foreign project includes what is installed, under weft/" : "";
+  }
+  if (absl::StrContains(include.path, "..") || !absl::StrContains(include.path, '/')) {
+    return include.quoted ? "the path does not start at the repository's root" : "";
+  }
+  if (!include.quoted || !IsOurs(include.path)) {
+    const bool known_library =
+        include.quoted || std::any_of(std::begin(kLibraryPrefixes), std::end(kLibraryPrefixes),
+                                      [&](absl::string_view prefix) {
+                                        return absl::StartsWith(include.path, prefix);
+                                      });
+    if (from.libraries == kAbseilOnly && known_library && !IsWithin(include.path, "absl")) {
+      return absl::StrCat(from.name, " stands on Abseil alone");
+    }
+    return "";
+  }
+  const Layer* to = LayerOf(include.path);
+  if (to == nullptr) return "the path belongs to no layer";
+  if (to == &from) {
+    const std::string own = PassOf(file.path);
+    const std::string other = PassOf(include.path);
+    const bool allowed = own == other || own == kPassComposer;
+    return allowed ? "" : "only passes/pipelines.cc composes passes";
+  }
+  if (Lists(from, to->name)) return "";
+  if (from.name == kReexporting.layer && reexported.count(include.path)) return "";
+  return absl::StrCat(from.name, " may not include ", to->name);
+}
+
+}  // namespace
+
+std::vector<std::string> Violations(const std::vector<SourceFile>& files) {
+  std::set<std::string> reexported;
+  for (const SourceFile& file : files) {
+    if (!IsWithin(file.path, kReexporting.headers_of) || !absl::EndsWith(file.path, ".h")) continue;
+    for (const Include& include : file.includes) reexported.insert(include.path);
+  }
+  std::vector<std::string> violations;
+  for (const SourceFile& file : files) {
+    const Layer* layer = LayerOf(file.path);
+    if (layer == nullptr) {
+      violations.push_back(absl::StrCat(file.path, ":1: the file belongs to no layer"));
+      continue;
+    }
+    for (const Include& include : file.includes) {
+      const std::string why = Objection(file, *layer, include, reexported);
+      if (why.empty()) continue;
+      violations.push_back(
+          absl::StrCat(file.path, ":", include.line, ": \"", include.path, "\": ", why));
+    }
+  }
+  return violations;
+}
+
+}  // namespace weft
