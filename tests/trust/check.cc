@@ -54,11 +54,19 @@ double LargestOf(absl::Span<const HostTensor> tensors) {
   return largest;
 }
 
-// Results with errors in proportion to the largest operand, as those of 1 + erf(x) in gelu.
+// The largest term of the sums behind the node's results: of a matmul or convolution a product of
+// two elements, of other ops an element.
+double LargestTerm(const Node& node, absl::Span<const HostTensor> operands) {
+  const double largest = LargestOf(operands);
+  if (!node.Is(ops::matmul) && !node.Is(ops::linear) && !node.Is(ops::convolution)) return largest;
+  return std::max(largest, LargestOf(operands.subspan(0, 1)) * LargestOf(operands.subspan(1, 1)));
+}
+
+// Results with errors in proportion to the largest term, as those of 1 + erf(x) in gelu.
 reference::RunOptions WithErrors(double slack, Random& random, double* largest) {
   reference::RunOptions options;
-  options.edit_operands = [largest](const Node&, std::vector<HostTensor>* operands) {
-    *largest = LargestOf(*operands);
+  options.edit_operands = [largest](const Node& node, std::vector<HostTensor>* operands) {
+    *largest = LargestTerm(node, *operands);
   };
   options.edit_results = [largest, slack, &random](const Node&, std::vector<HostTensor>* results) {
     for (HostTensor& tensor : *results) {
