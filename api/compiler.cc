@@ -46,7 +46,7 @@ class SemanticsGuard {
     run.context = options_.context;
     run.registry = &registry_;
     GuiltyRewrite guilty;
-    if (options_.verify == CompileOptions::Verify::kRewrites) {
+    if (options_.verify == VerifyLevel::kRewrites) {
       // Of several passes of this name it is not known which ran.
       for (const std::string& text : texts) {
         run.passes = text;
@@ -128,7 +128,7 @@ PassContext::Options ContextOf(const CompileOptions& options) {
 
 Replay ReplayOf(const CompileOptions& options, const PassContext::Options& context) {
   Replay replay;
-  replay.verify = std::string(VerifyName(options.verify));
+  replay.verify = std::string(VerifyLevelName(options.verify));
   replay.seed = options.seed;
   replay.plugins = options.replay.plugins;
   replay.rules = options.replay.rules;
@@ -158,9 +158,9 @@ absl::Status Compile(Module& module, const CompileOptions& options, CompileResul
   *result = CompileResult();
   PassManagerOptions manager_options;
   manager_options.count_ops = options.count_ops;
-  manager_options.verify = options.verify != CompileOptions::Verify::kNone;
+  manager_options.verify = options.verify != VerifyLevel::kNone;
   SemanticsGuard guard(options, registry, twin);
-  if (options.verify >= CompileOptions::Verify::kSemantics) {
+  if (options.verify >= VerifyLevel::kSemantics) {
     guard.Install(&manager_options.hooks);
   }
   const PassContext::Options context_options = ContextOf(options);
@@ -186,30 +186,8 @@ void SetTarget(const Backend& backend, CompileOptions* options) {
   if (options->passes.empty()) options->passes = backend.default_pipeline();
 }
 
-std::optional<CompileOptions::Verify> ParseVerify(absl::string_view name) {
-  using Verify = CompileOptions::Verify;
-  for (Verify verify : {Verify::kNone, Verify::kStructure, Verify::kSemantics, Verify::kRewrites}) {
-    if (VerifyName(verify) == name) return verify;
-  }
-  return std::nullopt;
-}
-
-absl::string_view VerifyName(CompileOptions::Verify verify) {
-  switch (verify) {
-    case CompileOptions::Verify::kNone:
-      return "none";
-    case CompileOptions::Verify::kStructure:
-      return "structure";
-    case CompileOptions::Verify::kSemantics:
-      return "semantics";
-    case CompileOptions::Verify::kRewrites:
-      return "semantics=rewrite";
-  }
-  return "";
-}
-
 absl::Status ApplyReplay(const Replay& replay, CompileOptions* options) {
-  const auto verify = ParseVerify(replay.verify);
+  const auto verify = ParseVerifyLevel(replay.verify);
   if (!verify) {
     return absl::InvalidArgumentError(absl::StrCat("unknown verification \"", replay.verify, "\""));
   }

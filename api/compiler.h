@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "api/check/semantics_checker.h"
 #include "api/replay.h"
+#include "api/verify_level.h"
 #include "graph/ir/graph.h"
 #include "passes/engine/pass_context.h"
 #include "passes/engine/pass_manager.h"
@@ -22,14 +23,7 @@ class Backend;  // backends/backend.h
 struct CompileOptions {
   // Pipeline text or the name of a pipeline. Empty: no pass, but SetTarget() fills it in.
   std::string passes = "default";
-  enum class Verify {
-    kNone,
-    kStructure,  // The verifier, after each pass that changed something.
-    kSemantics,  // And what it changed, before and after, on seeded inputs.
-    kRewrites,   // The same after each single rewrite: a pass runs once more
-                 // for every rewrite that it does.
-  };
-  Verify verify = Verify::kStructure;
+  VerifyLevel verify = VerifyLevel::kStructure;
   uint64_t seed = 0;
   // Where a semantic check that fails leaves a small module that shows the fault
   // (semantics_case.h); empty: nowhere.
@@ -66,10 +60,6 @@ absl::Status Compile(Module& module, const CompileOptions& options, CompileResul
 // Compiles for that backend: passes read its target, and `passes` is its default pipeline where it
 // is empty. A pipeline that is a backend's default one implies this where no target is set.
 void SetTarget(const Backend& backend, CompileOptions* options);
-
-// "none", "structure", "semantics", "semantics=rewrite".
-std::optional<CompileOptions::Verify> ParseVerify(absl::string_view name);
-absl::string_view VerifyName(CompileOptions::Verify verify);
 
 // Takes over what a replay file says.
 absl::Status ApplyReplay(const Replay& replay, CompileOptions* options);

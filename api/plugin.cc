@@ -10,6 +10,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "api/plugin_tag.h"
 #include "base/status_macros.h"
 #include "graph/tensor/tensor.h"
 

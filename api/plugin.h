@@ -20,7 +20,6 @@
 #include "absl/base/config.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "api/extensions.h"
 #include "api/version.h"
 
@@ -68,11 +67,6 @@ struct PluginInfo {
                                             add};                                                  \
     return &info;                                                                                  \
   }
-
-// What the file of a plugin says it was made for, read from the section without loading the file.
-// InvalidArgument for bytes that are no shared library (64-bit ELF, little-endian), NotFound for a
-// library without the section. Bytes are untrusted.
-absl::StatusOr<std::string> ReadPluginTag(absl::string_view file);
 
 // A plugin is code, which a file may name and must not run: PermissionDenied, with the flag to
 // pass, unless every plugin that is `named` is one of those that the user `loaded`.

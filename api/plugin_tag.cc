@@ -1,5 +1,5 @@
-// What a plugin was made for, read from its file: nothing of it is loaded, so none of its code,
-// constructors included, runs before the answer is known.
+#include "api/plugin_tag.h"
+
 #include <elf.h>
 
 #include <cstdint>
@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "absl/strings/match.h"
-#include "api/plugin.h"
 
 namespace weft {
 namespace {

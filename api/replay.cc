@@ -11,7 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "api/compiler.h"
+#include "api/verify_level.h"
 #include "api/version.h"
 #include "base/annotate.h"
 #include "base/output_file.h"
@@ -34,7 +34,7 @@ bool SetField(absl::string_view key, absl::string_view value, Replay* replay) {
   if (key == "rules") replay->rules = std::string(value);
   if (key == "verify") {
     replay->verify = std::string(value);
-    return ParseVerify(value).has_value();
+    return ParseVerifyLevel(value).has_value();
   }
   if (key == "seed") return absl::SimpleAtoi(value, &replay->seed);
   if (key == "rewrite_limit") {
@@ -49,7 +49,7 @@ bool SetField(absl::string_view key, absl::string_view value, Replay* replay) {
   }
   if (key == "admitted") {
     const auto contract = ParseNumericContract(value);
-    if (contract) replay->context.admitted = *contract;
+    replay->context.admitted = contract;
     return contract.has_value();
   }
   return true;
@@ -80,11 +80,13 @@ std::string ReplayHead(const Replay& replay, absl::string_view path) {
     absl::StrAppend(
         &sources, "\n// target: ", absl::StrReplaceAll(PrintTarget(context.target), {{"\n", " "}}));
   }
+  const std::string admitted =
+      context.admitted ? absl::StrCat("\n// admitted: ", NumericContractName(*context.admitted))
+                       : "";
   return absl::StrCat(
       kFirstLine, "\n// version: ", kVersion, "\n// reason: ", OneLine(replay.reason),
       "\n// passes: ", replay.passes, "\n// verify: ", replay.verify, "\n// seed: ", replay.seed,
-      "\n// admitted: ", NumericContractName(context.admitted),
-      "\n// strict: ", context.strict ? "true" : "false",
+      admitted, "\n// strict: ", context.strict ? "true" : "false",
       "\n// rewrite_limit: ", context.rewrite_limit, "\n// budget: ", context.budget, sources,
       "\n// command: ", OneLine(ReplayCommand(replay, path)), "\n");
 }

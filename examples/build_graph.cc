@@ -33,7 +33,7 @@ absl::Status Run() {
 
   weft::CompileOptions options;
   options.passes = "cse,dce";
-  options.verify = weft::CompileOptions::Verify::kSemantics;
+  options.verify = weft::VerifyLevel::kSemantics;
   const auto result = weft::Compile(module, options);
   if (!result.ok()) return result.status();
   std::printf("%s", weft::PrintModule(module).c_str());

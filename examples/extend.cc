@@ -76,7 +76,7 @@ absl::Status Run() {
   CompileOptions options;
   options.passes = "find_squares,default";
   options.registry = &passes;
-  options.verify = CompileOptions::Verify::kSemantics;
+  options.verify = VerifyLevel::kSemantics;
   auto result = Compile(**module, options);
   if (!result.ok()) return result.status();
   std::cout << PrintModule(**module);

@@ -15,6 +15,7 @@ class CanonicalizePass : public Pass {
   absl::string_view doc() const override {
     return "Rewrite rules that bring graphs to one form, and make them smaller.";
   }
+  NumericContract max_contract() const override { return NumericContract::kApproximate; }
   absl::Status Run(Module& module, PassContext& context) override {
     const auto own = CanonicalizeRules();
     std::vector<absl::Span<const Rule>> themes(own.begin(), own.end());

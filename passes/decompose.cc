@@ -111,9 +111,9 @@ class DecomposePass : public Pass {
     visitor.Visit("all", &options_.all, "those that the target claims as well");
     visitor.Visit("ops", &options_.ops, "the only composite ops to decompose; empty: every one");
     visitor.Visit("keep", &options_.keep, "composite ops to keep");
-    visitor.Visit("admitted", &options_.admitted,
-                  "only decompositions whose numeric contract is admitted");
   }
+  // Ops out of tree may have any.
+  NumericContract max_contract() const override { return NumericContract::kApproximate; }
   absl::Status Run(Module& module, PassContext& context) override {
     WEFT_ASSIGN_OR_RETURN(DecomposeSelection selection,
                           DecomposeSelection::Make(options_, module.registry(), context));

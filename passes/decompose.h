@@ -17,9 +17,6 @@ struct DecomposeOptions {
   std::vector<std::string> ops;
   // Names of composites that stay, whatever the other options say.
   std::vector<std::string> keep;
-  // Only those whose decomposition has a numeric contract that the pipeline
-  // admits.
-  bool admitted = false;
 };
 
 // Decompositions are decomposed in turn, by the same options. On exit every
@@ -27,10 +24,9 @@ struct DecomposeOptions {
 // operands (as for some symbolic sizes); a remark says why.
 //
 // A rewrite has the contract of its op's decomposition (passes/decompose/
-// contracts.h), and the op's name for the name of its rule. What the pipeline
-// admits chooses among rules that are free to fire; a decomposition is a
-// lowering that was asked for by name, and is done whatever its contract is
-// unless `admitted` says otherwise. The report has the weakest contract.
+// contracts.h), and the op's name for the name of its rule. A composite whose
+// decomposition is looser than the pipeline admits stays: most round
+// differently, so `decompose{admit=reassociating}` is what decomposes them.
 //
 // Counters: decomposed and decomposed.<op>; refused; and of those that stay
 // kept, claimed, not_selected, not_admitted.

@@ -54,6 +54,7 @@ class FreezePass : public Pass {
     visitor.Visit("fold_channels", &options_.fold_channels,
                   "fold batch norms and scales into products");
   }
+  NumericContract max_contract() const override { return NumericContract::kReassociating; }
   absl::Status Run(Module& module, PassContext& context) override {
     for (const auto& function : module.functions()) {
       Freeze(*function, context);

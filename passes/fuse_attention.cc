@@ -358,6 +358,7 @@ class FuseAttentionPass : public Pass {
   void VisitOptions(OptionVisitor& visitor) override {
     visitor.Visit("hidden_rows", &options_.hidden_rows, "rows of masks that hide all keys give 0");
   }
+  NumericContract max_contract() const override { return NumericContract::kReassociating; }
   absl::Status Run(Module& module, PassContext& context) override {
     for (Graph* graph : GraphsToFuse(module)) {
       Rewriter rewriter(graph);

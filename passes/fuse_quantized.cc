@@ -257,6 +257,7 @@ class FuseQuantizedPass : public Pass {
   void VisitOptions(OptionVisitor& visitor) override {
     visitor.Visit("max_bytes", &options_.max_bytes, "of a constant that is widened to 32 bits");
   }
+  NumericContract max_contract() const override { return NumericContract::kReassociating; }
   absl::Status Run(Module& module, PassContext& context) override {
     for (Graph* graph : module.AllGraphs()) {
       QuantizedFuser fuser(*graph, options_, context);

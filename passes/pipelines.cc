@@ -58,15 +58,15 @@ constexpr PipelineRow kPipelines[] = {
     {"default", "What every target wants; changes no value.",
      "functionalize,dce,fixpoint(propagate_shapes,canonicalize,fold_constants,cse,dce)"},
     {"fuse", "Groups for kernels, the largest kinds first.",
-     "fuse_attention,fuse_horizontal{groups=false},fuse_epilogue,"
+     "fuse_attention{admit=reassociating},fuse_horizontal{groups=false},fuse_epilogue,"
      "fuse_reduction,fuse_vertical,fuse_concat,"
      "fuse_horizontal{products=false},cse,dce"},
     {"cpu",
      "Inference on a CPU: parameters are constants, and what one kernel can "
-     "compute is one node.",
-     "functionalize,dce,fuse_quantized,default,freeze,"
-     "fixpoint(canonicalize,fold_constants{max_growth=2},cse,dce),freeze,"
-     "decompose,fixpoint(canonicalize,fold_constants{max_growth=2},cse,dce),"
+     "compute is one node. Sums may be added up in another order.",
+     "functionalize,dce,fuse_quantized{admit=reassociating},default,freeze{admit=reassociating},"
+     "fixpoint(canonicalize,fold_constants{max_growth=2},cse,dce),freeze{admit=reassociating},"
+     "decompose{admit=reassociating},fixpoint(canonicalize,fold_constants{max_growth=2},cse,dce),"
      "fuse,drop_constants"},
 };
 

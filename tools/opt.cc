@@ -146,7 +146,7 @@ absl::StatusOr<CompileOptions> MakeCompileOptions(const OptOptions& o, Sources* 
   CompileOptions compile;
   compile.passes = o.passes;
   WEFT_RETURN_IF_ERROR(ReadTarget(o, &compile));
-  const auto verify = ParseVerify(VerifiesTarget(o) ? "structure" : o.verify);
+  const auto verify = ParseVerifyLevel(VerifiesTarget(o) ? "structure" : o.verify);
   if (!verify) {
     return absl::InvalidArgumentError(
         absl::StrCat("--verify takes none, structure, semantics, "
@@ -154,13 +154,12 @@ absl::StatusOr<CompileOptions> MakeCompileOptions(const OptOptions& o, Sources* 
                      o.verify, "\""));
   }
   compile.verify = *verify;
-  const auto admitted = ParseNumericContract(o.admit);
-  if (!admitted) {
+  compile.context.admitted = ParseNumericContract(o.admit);
+  if (!compile.context.admitted && !o.admit.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("--admit takes bit-exact, value-safe, reassociating or approximate, not \"",
                      o.admit, "\""));
   }
-  compile.context.admitted = *admitted;
   compile.seed = static_cast<uint64_t>(o.seed);
   compile.case_file = ResolvePath(o.case_file);
   compile.context.remarks = !o.remarks.empty();
@@ -355,7 +354,7 @@ absl::StatusOr<int> CompileModel(const OptOptions& o, CompileOptions compile,
       auto recorder, StartRecorder(o, path.substr(path.rfind('/') + 1), kinds, *module, &compile));
   CompileResult result;
   const absl::Status run = RunPasses(o, compile, *module, &result);
-  if (run.ok() && compile.verify >= CompileOptions::Verify::kSemantics) {
+  if (run.ok() && compile.verify >= VerifyLevel::kSemantics) {
     info << result.semantics.ToString() << "\n";
   }
   const absl::Status status = WriteReports(o, head, stats, result, info);

@@ -29,9 +29,10 @@ void AddPipelineFlags(FlagSet& flags, OptOptions* o) {
                "target of --target, step by step beside the reference.\n"
                "Default: structure");
   flags.String("admit", &o->admit, "CONTRACT",
-               "The most that a rewrite may do to numbers: bit-exact, value-safe\n"
+               "The most that any rewrite may do to numbers: bit-exact, value-safe\n"
                "(signs of zeros), reassociating (rounding) or approximate.\n"
-               "Default: value-safe");
+               "Default: what the pipeline says of each pass, as in\n"
+               "decompose{admit=reassociating}, else value-safe");
   flags.String("case", &o->case_file, "FILE",
                "Where --verify=semantics and =target leave a small graph that shows the\n"
                "fault it found. Default: case.weft");

@@ -18,7 +18,7 @@ struct OptOptions {
   std::string verify = "structure";
   std::string target;
   std::string target_file;
-  std::string admit = "value-safe";
+  std::string admit;
   std::string case_file = "case.weft";
   std::string stats = "text";
   std::string stats_output;

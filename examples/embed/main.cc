@@ -50,7 +50,7 @@ absl::Status Run(const std::string& rule_file) {
   options.passes = "distances";
   options.registry = &mine.passes();
   options.context.rules = mine.rules();
-  options.verify = weft::CompileOptions::Verify::kSemantics;
+  options.verify = weft::VerifyLevel::kSemantics;
   WEFT_ASSIGN_OR_RETURN(const weft::CompileResult result, weft::Compile(module, options));
   const std::string text = weft::PrintModule(module);
   std::cout << text << "\n" << result.semantics.ToString() << "\n";

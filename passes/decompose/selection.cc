@@ -52,7 +52,6 @@ absl::StatusOr<DecomposeSelection> DecomposeSelection::Make(const DecomposeOptio
       if (const OpDef* op = registry.Find(name)) selection.claimed_.insert(op);
     }
   }
-  selection.admitted_ = options.admitted;
   return selection;
 }
 
@@ -60,7 +59,7 @@ absl::string_view DecomposeSelection::Stays(const OpDef& op) const {
   if (keep_.contains(&op)) return kKept;
   if (!ops_.empty() && !ops_.contains(&op)) return kNotSelected;
   if (claimed_.contains(&op)) return kClaimed;
-  if (admitted_ && !context_->Admits(DecompositionContract(op))) return kNotAdmitted;
+  if (!context_->Admits(DecompositionContract(op))) return kNotAdmitted;
   return "";
 }
 
@@ -71,8 +70,8 @@ std::string DecomposeSelection::WhyStays(const OpDef& op) const {
   if (reason == kClaimed)
     return absl::StrCat("stays: target ", context_->target().name, " runs it");
   return absl::StrCat("stays: its decomposition is ",
-                      NumericContractName(DecompositionContract(op)),
-                      ", which the pipeline does not admit");
+                      NumericContractName(DecompositionContract(op)), ", and rewrites up to ",
+                      NumericContractName(context_->admitted()), " are admitted");
 }
 
 }  // namespace weft

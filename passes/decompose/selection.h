@@ -33,7 +33,6 @@ class DecomposeSelection {
   OpSet keep_;
   OpSet claimed_;
   OpSet ops_;
-  bool admitted_ = false;
 };
 
 }  // namespace weft

@@ -75,15 +75,36 @@ class OptionSetter : public OptionVisitor {
   std::string expected_;  // What the text is not.
 };
 
+constexpr absl::string_view kAdmit = "admit";
+
+absl::Status BadValue(const Pass& pass, absl::string_view option, absl::string_view expected,
+                      absl::string_view value) {
+  return absl::InvalidArgumentError(absl::StrCat("option ", option, " of ", pass.name(),
+                                                 " must be ", expected, ", not \"", value, "\""));
+}
+
 }  // namespace
 
 std::vector<PassOption> OptionsOf(Pass& pass) {
   OptionLister lister;
   pass.VisitOptions(lister);
-  return lister.Take();
+  std::vector<PassOption> options = lister.Take();
+  if (pass.max_contract() > NumericContract::kBitExact) {
+    options.push_back(
+        {std::string(kAdmit), std::string(pass.admit() ? NumericContractName(*pass.admit()) : ""),
+         absl::StrCat("the loosest numeric contract of its rewrites, up to ",
+                      NumericContractName(pass.max_contract()),
+                      "; default: ", NumericContractName(PassContext::kDefaultAdmitted))});
+  }
+  return options;
 }
 
 absl::Status SetOption(Pass& pass, absl::string_view name, absl::string_view value) {
+  if (name == kAdmit && pass.max_contract() > NumericContract::kBitExact) {
+    pass.set_admit(ParseNumericContract(value));
+    if (pass.admit() || value.empty()) return absl::OkStatus();
+    return BadValue(pass, name, "bit-exact, value-safe, reassociating or approximate", value);
+  }
   OptionSetter setter(name, value);
   pass.VisitOptions(setter);
   if (!setter.found()) {
@@ -95,9 +116,7 @@ absl::Status SetOption(Pass& pass, absl::string_view name, absl::string_view val
         absl::StrCat(pass.name(), " has no option \"", name, "\"", DidYouMean(name, names)));
   }
   if (!setter.expected().empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("option ", name, " of ", pass.name(),
-                                                   " must be ", setter.expected(), ", not \"",
-                                                   value, "\""));
+    return BadValue(pass, name, setter.expected(), value);
   }
   return absl::OkStatus();
 }

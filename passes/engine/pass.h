@@ -9,12 +9,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/numeric_contract.h"
 #include "passes/engine/pass_context.h"
 
 namespace weft {
@@ -41,6 +43,9 @@ class Pass {
   virtual absl::string_view doc() const = 0;
   // Lists each option once; parsing, printing and help come from this list.
   virtual void VisitOptions(OptionVisitor& visitor) {}
+  // The loosest numeric contract among its rewrites. A pass that has looser ones than bit-exact
+  // has an option `admit` too, with what the pipeline admits of them.
+  virtual NumericContract max_contract() const { return NumericContract::kBitExact; }
   // Whether it may see modules with writes (Module::HasWrites). The manager
   // does not run others on them: a pass takes values for what they are, not for
   // what their memory has become.
@@ -49,6 +54,13 @@ class Pass {
   // which compare before and after on the same inputs, leave the pass out.
   virtual bool ChangesInputs() const { return false; }
   virtual absl::Status Run(Module& module, PassContext& context) = 0;
+
+  // Option `admit`; nothing where the pipeline does not say.
+  std::optional<NumericContract> admit() const { return admit_; }
+  void set_admit(std::optional<NumericContract> contract) { admit_ = contract; }
+
+ private:
+  std::optional<NumericContract> admit_;
 };
 
 // An option as text.

@@ -81,6 +81,21 @@ absl::Status PassContext::ReportDivergence(absl::string_view message, absl::stri
   return status;
 }
 
+bool PassContext::Refuse(const RewriteMaker& maker) {
+  Count("not_admitted");
+  // The first stands for all: what would change them is the same.
+  if (!wants_remarks() || counters_.find("not_admitted")->second > 1) return false;
+  Remark remark;
+  remark.kind = RemarkKind::kMissed;
+  remark.rule = maker.Name();
+  remark.contract = std::string(NumericContractName(maker.contract));
+  remark.reason =
+      absl::StrCat("not done: it is ", NumericContractName(maker.contract), ", and rewrites up to ",
+                   NumericContractName(admitted_), " are admitted");
+  AddRemark(std::move(remark));
+  return false;
+}
+
 bool PassContext::OutOfBudget() {
   if (out_of_budget_) return false;
   out_of_budget_ = true;
@@ -94,8 +109,9 @@ bool PassContext::OutOfBudget() {
   return false;
 }
 
-void PassContext::BeginPass(absl::string_view name) {
+void PassContext::BeginPass(absl::string_view name, std::optional<NumericContract> admit) {
   pass_ = std::string(name);
+  admitted_ = options_.admitted.value_or(admit.value_or(kDefaultAdmitted));
   counters_.clear();
   fired_ = NumericContract::kBitExact;
   spent_ = 0;

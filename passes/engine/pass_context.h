@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -30,9 +32,13 @@ struct RewriteMaker {
 
 class PassContext {
  public:
+  // The contract that pipelines admit where they do not say more.
+  static constexpr NumericContract kDefaultAdmitted = NumericContract::kValueSafe;
+
   struct Options {
-    // The pipeline admits rules up to this.
-    NumericContract admitted = NumericContract::kValueSafe;
+    // Every pass may make rewrites up to this contract and no looser ones. Nothing: up to what
+    // the pipeline says of the pass (option `admit`), by default kDefaultAdmitted.
+    std::optional<NumericContract> admitted;
     // A fixpoint that hits its cap is an error.
     bool strict = false;
     // Collect remarks; those of kinds kFailed and kBudget are always collected.
@@ -54,13 +60,16 @@ class PassContext {
   };
 
   PassContext() = default;
-  explicit PassContext(Options options) : options_(std::move(options)) {}
+  explicit PassContext(Options options)
+      : options_(std::move(options)), admitted_(options_.admitted.value_or(kDefaultAdmitted)) {}
   PassContext(const PassContext&) = delete;
   PassContext& operator=(const PassContext&) = delete;
 
   const Options& options() const { return options_; }
   const Target& target() const { return options_.target; }
-  bool Admits(NumericContract contract) const { return contract <= options_.admitted; }
+  // What the pass that runs may do to the numbers.
+  NumericContract admitted() const { return admitted_; }
+  bool Admits(NumericContract contract) const { return contract <= admitted_; }
 
   // Named counters of the pass that runs, in the order of their names.
   void Count(absl::string_view name, int64_t n = 1);
@@ -79,9 +88,10 @@ class PassContext {
   absl::Status ReportDivergence(absl::string_view message, absl::string_view suggestion,
                                 std::vector<std::string> details = {});
 
-  // Gives the next rewrite its number; false when the limit is reached, and
-  // then the rewrite must not be done. The maker's names outlive the context.
+  // Gives the next rewrite its number; false when the limit is reached or the contract is not
+  // admitted, and then the rewrite must not be done. The maker's names outlive the context.
   bool StartRewrite(const RewriteMaker& maker) {
+    if (!Admits(maker.contract)) return Refuse(maker);
     if (num_rewrites_ == options_.rewrite_limit || !Spend()) return false;
     ++num_rewrites_;
     last_ = maker;
@@ -104,13 +114,17 @@ class PassContext {
   // The most harmful contract among the current pass's rewrites.
   NumericContract fired() const { return fired_; }
 
-  // For the manager: a pass begins. Clears what belongs to one pass.
-  void BeginPass(absl::string_view name);
+  // For the manager: a pass begins, of which the pipeline admits rewrites up to `admit`. Clears
+  // what belongs to one pass.
+  void BeginPass(absl::string_view name, std::optional<NumericContract> admit = std::nullopt);
 
  private:
+  // False; counts it as "not_admitted", the first time in a pass with a remark.
+  bool Refuse(const RewriteMaker& maker);
   bool OutOfBudget();  // False; makes the remark the first time.
 
   Options options_;
+  NumericContract admitted_ = kDefaultAdmitted;
   std::string pass_;
   std::map<std::string, int64_t, std::less<>> counters_;
   std::vector<Remark> remarks_;

@@ -286,7 +286,10 @@ class PipelineRun {
         options.rewrite_limit >= 0 || options.budget >= 0 || trace_ != nullptr) {
       return "";
     }
-    return absl::StrCat("pass.", NumericContractName(options.admitted), ".", text);
+    // The text says what the pipeline admits.
+    const absl::string_view admitted =
+        options.admitted ? NumericContractName(*options.admitted) : "";
+    return absl::StrCat("pass.", admitted, ".", text);
   }
   bool IsClean(const std::string& reader) const {
     for (const Graph* graph : module_.AllGraphs()) {
@@ -321,7 +324,7 @@ class PipelineRun {
   }
 
   absl::Status RunTimed(Pass& pass, PassReport& report) {
-    context_.BeginPass(pass.name());
+    context_.BeginPass(pass.name(), pass.admit());
     module_.origins().BeginPass(pass.name());
     report.resident_before = ReadMemoryUse().resident;
     const Clock::time_point start = Clock::now();
@@ -332,7 +335,10 @@ class PipelineRun {
     report.peak_bytes = peak_ = memory.peak;
     module_.origins().EndPass();
     Record(report);
-    return status;
+    if (!status.ok() || report.fired <= pass.max_contract()) return status;
+    return absl::InternalError(absl::StrCat(
+        "made a rewrite that is ", NumericContractName(report.fired), "; the pass declares up to ",
+        NumericContractName(pass.max_contract()), " (Pass::max_contract)"));
   }
 
   // What the pass did, after it ran.

@@ -73,7 +73,7 @@ TEST(Extensions, AnOpIsUsedEverywhere) {
   CompileOptions options;
   options.registry = &mine.passes();
   options.context.rules = mine.rules();
-  options.verify = CompileOptions::Verify::kSemantics;
+  options.verify = VerifyLevel::kSemantics;
   auto result = Compile(**module, options);
   ASSERT_TRUE(result.ok()) << result.status();
   const std::string text = PrintModule(**module);
@@ -95,8 +95,8 @@ TEST(Extensions, ACompositeStandsOnOtherOpsOfTheProgram) {
       ParseModule("func @main(%x: f32[n]) -> f32[n] { %0 = quarter(%x) return %0 }", mine.ops());
   ASSERT_TRUE(module.ok()) << module.status();
   CompileOptions options;
-  options.passes = "decompose,default";
-  options.verify = CompileOptions::Verify::kSemantics;
+  options.passes = "decompose{admit=approximate},default";
+  options.verify = VerifyLevel::kSemantics;
   auto result = Compile(**module, options);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_GT(result->semantics.regions, 0);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "api/plugin_tag.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

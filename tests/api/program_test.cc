@@ -32,7 +32,7 @@ func @main(%x: f32[batch, length], %w: f32[4]) -> f32[batch, length, 4]
 })";
 
 Program Make(ProgramOptions options = {}, const char* text = kModel) {
-  options.compile.verify = CompileOptions::Verify::kSemantics;
+  options.compile.verify = VerifyLevel::kSemantics;
   auto program = Program::Create(Parse(text), std::move(options));
   EXPECT_TRUE(program.ok()) << program.status();
   return *std::move(program);

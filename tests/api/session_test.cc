@@ -44,7 +44,7 @@ class SessionTest : public testing::TestWithParam<const char*> {
     EXPECT_TRUE(module.ok()) << module.status();
     CompileOptions options;
     options.passes = GetParam();
-    options.verify = CompileOptions::Verify::kSemantics;
+    options.verify = VerifyLevel::kSemantics;
     const auto compiled = Compile(**module, options);
     EXPECT_TRUE(compiled.ok()) << compiled.status();
     auto session = Session::Create(*std::move(module), "reference");

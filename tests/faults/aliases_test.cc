@@ -137,7 +137,7 @@ TEST_P(AliasesTest, IsFoundAndReduced) {
   CompileOptions options;
   options.passes = absl::StrCat("planted{fault=", GetParam().name, "}");
   options.registry = &Registry();
-  options.verify = CompileOptions::Verify::kSemantics;
+  options.verify = VerifyLevel::kSemantics;
   options.case_file = absl::StrCat(testing::TempDir(), "/", GetParam().name, ".weft");
   const auto result = Compile(*module->Clone(), options);
   ASSERT_FALSE(result.ok());
@@ -156,7 +156,7 @@ TEST_P(AliasesTest, TheRightPassPasses) {
   auto module = Parse(GetParam().program);
   CompileOptions options;
   options.passes = "default,reinplace";
-  options.verify = CompileOptions::Verify::kSemantics;
+  options.verify = VerifyLevel::kSemantics;
   const auto result = Compile(*module, options);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_GT(result->semantics.runs, 0);

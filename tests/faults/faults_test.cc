@@ -91,7 +91,7 @@ class FaultsTest : public testing::TestWithParam<const PlantedRule*> {
     CompileOptions options;
     options.passes = absl::StrCat("planted{rule=", GetParam()->rule.name, "}");
     options.registry = &Registry();
-    options.verify = CompileOptions::Verify::kSemantics;
+    options.verify = VerifyLevel::kSemantics;
     options.context.admitted = GetParam()->rule.contract;
     return options;
   }

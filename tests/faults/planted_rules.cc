@@ -16,6 +16,7 @@ class PlantedPass : public Pass {
   void VisitOptions(OptionVisitor& visitor) override {
     visitor.Visit("rule", &rule_, "Name of the rule.");
   }
+  NumericContract max_contract() const override { return NumericContract::kApproximate; }
   absl::Status Run(Module& module, PassContext& context) override {
     std::vector<absl::Span<const Rule>> themes;
     for (const PlantedRule& planted : PlantedRules()) {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "api/plugin.h"
+#include "api/plugin_tag.h"
 #include "api/replay.h"
 #include "backends/cpu/jit/kernel_library.h"
 #include "base/check.h"

@@ -32,7 +32,8 @@ int CountComposites(const Module& module, std::string* names) {
 int ExpectNoneLeft(Module& module, const std::string& what) {
   std::string names;
   const int before = CountComposites(module, &names);
-  auto pipeline = Pipeline::Parse("functionalize,decompose{all}", BuiltinPasses());
+  auto pipeline =
+      Pipeline::Parse("functionalize,decompose{all,admit=reassociating}", BuiltinPasses());
   EXPECT_TRUE(pipeline.ok()) << pipeline.status();
   if (!pipeline.ok()) return 0;
   PassContext context;

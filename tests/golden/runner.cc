@@ -168,11 +168,9 @@ absl::StatusOr<File> ReadFile(const std::string& path) {
       absl::StrAppend(&file.header, line, "\n");
       if (absl::ConsumePrefix(&line, kContract)) {
         line = absl::StripAsciiWhitespace(line);
-        while (line != NumericContractName(file.contract)) {
-          if (file.contract == NumericContract::kApproximate) {
-            return absl::InvalidArgumentError(absl::StrCat(path, ": unknown contract ", line));
-          }
-          file.contract = static_cast<NumericContract>(static_cast<int>(file.contract) + 1);
+        file.contract = ParseNumericContract(line);
+        if (!file.contract) {
+          return absl::InvalidArgumentError(absl::StrCat(path, ": unknown contract ", line));
         }
       }
       if (absl::ConsumePrefix(&line, kTarget)) {

@@ -20,6 +20,7 @@
 #ifndef WEFT_TESTS_GOLDEN_RUNNER_H_
 #define WEFT_TESTS_GOLDEN_RUNNER_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,7 @@ struct File {
   std::string path;
   std::string header;  // Up to and including the `// pass:` line.
   std::string pipeline;
-  NumericContract contract = NumericContract::kValueSafe;
+  std::optional<NumericContract> contract;
   Target target;
   bool inputs_after = false;
   std::vector<Case> cases;

@@ -65,7 +65,7 @@ std::unique_ptr<Module> BuildCompiled(const char* name, bool small) {
   EXPECT_TRUE(model.ok()) << model.status();
   CompileOptions compile;
   compile.passes = kPipeline;
-  compile.verify = CompileOptions::Verify::kNone;
+  compile.verify = VerifyLevel::kNone;
   const auto compiled = Compile(*model->module, compile);
   EXPECT_TRUE(compiled.ok()) << compiled.status();
   return std::move(model->module);

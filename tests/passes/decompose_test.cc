@@ -40,6 +40,12 @@ std::unique_ptr<Module> MakeModule(const Sample& sample) {
   return module;
 }
 
+PassContext::Options Admitting(NumericContract contract) {
+  PassContext::Options options;
+  options.admitted = contract;
+  return options;
+}
+
 TEST(Decompose, LeavesNoCompositeOp) {
   int decomposed = 0;
   for (const OpDef* op : ops::Registry().All()) {
@@ -51,7 +57,7 @@ TEST(Decompose, LeavesNoCompositeOp) {
       const Sample sample = Instantiate(symbolic);
       auto module = MakeModule(sample);
       ASSERT_NE(module, nullptr) << sample.text;
-      PassContext context;
+      PassContext context(Admitting(NumericContract::kReassociating));
       const absl::Status status = CreateDecomposePass()->Run(*module, context);
       ASSERT_TRUE(status.ok()) << sample.text << ": " << status;
       ASSERT_TRUE(Verify(*module).ok()) << sample.text << Verify(*module);
@@ -81,7 +87,8 @@ struct Outcome {
   const Node& first() const { return *module->main()->first_node(); }
 };
 
-Outcome RunOn(const char* sample, const DecomposeOptions& options, PassContext::Options with = {}) {
+Outcome RunOn(const char* sample, const DecomposeOptions& options,
+              PassContext::Options with = Admitting(NumericContract::kReassociating)) {
   const auto samples = ParseSamples(sample, ops::Registry());
   Outcome outcome;
   outcome.module = MakeModule((*samples)[0]);
@@ -96,7 +103,7 @@ Outcome RunOn(const char* sample, const DecomposeOptions& options, PassContext::
 }
 
 PassContext::Options Claiming(const OpDef& op) {
-  PassContext::Options options;
+  PassContext::Options options = Admitting(NumericContract::kReassociating);
   options.target.name = "toy";
   options.target.composites = {std::string(op.name())};
   return options;
@@ -127,20 +134,16 @@ TEST(Decompose, RewritesHaveTheContractOfTheirOp) {
   EXPECT_EQ(moved.fired, NumericContract::kBitExact);
   EXPECT_EQ(moved.last.rule, "stack");
   EXPECT_THAT(moved.counters, ElementsAre(Pair("decomposed", 1), Pair("decomposed.stack", 1)));
-  // Done although the context admits value-safe rules only.
   const Outcome rounded = RunOn(kSoftmax, {});
   EXPECT_EQ(rounded.fired, NumericContract::kReassociating);
   EXPECT_EQ(rounded.last.rule, "softmax");
 }
 
-TEST(Decompose, AdmittedAsksThePipeline) {
-  DecomposeOptions options;
-  options.admitted = true;
-  EXPECT_TRUE(RunOn(kSoftmax, options).first().Is(ops::softmax));
-  EXPECT_FALSE(RunOn(kStack, options).first().Is(ops::stack));
-  PassContext::Options with;
-  with.admitted = NumericContract::kReassociating;
-  EXPECT_FALSE(RunOn(kSoftmax, options, with).first().Is(ops::softmax));
+TEST(Decompose, DoesWhatThePipelineAdmits) {
+  const PassContext::Options exact = Admitting(NumericContract::kBitExact);
+  EXPECT_TRUE(RunOn(kSoftmax, {}, exact).first().Is(ops::softmax));
+  EXPECT_TRUE(RunOn(kSoftmax, {}, {}).first().Is(ops::softmax));
+  EXPECT_FALSE(RunOn(kStack, {}, exact).first().Is(ops::stack));
 }
 
 TEST(Decompose, RefusesNamesOfNoComposite) {

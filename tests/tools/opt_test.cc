@@ -277,10 +277,20 @@ TEST_F(OptTest, CompilesForATarget) {
   ASSERT_EQ(Run("--passes=cpu --emit=plan net.weft"), 0) << err_;
   EXPECT_EQ(out_, plan);
   // A composite that the target runs itself stays, unless no target is named.
-  ASSERT_EQ(Run("--target=cpu --passes=decompose --emit=text net.weft"), 0) << err_;
+  ASSERT_EQ(Run("--target=cpu --passes=decompose{admit=reassociating} --emit=text net.weft"), 0)
+      << err_;
   EXPECT_THAT(out_, HasSubstr("softmax"));
-  ASSERT_EQ(Run("--passes=decompose --emit=text net.weft"), 0) << err_;
+  ASSERT_EQ(Run("--passes=decompose --admit=reassociating --emit=text net.weft"), 0) << err_;
   EXPECT_THAT(out_, Not(HasSubstr("softmax")));
+  // What the pipeline names is admitted, and no more than the flag says.
+  ASSERT_EQ(Run("--passes=decompose --emit=text net.weft"), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("softmax"));
+  ASSERT_EQ(Run("--passes=decompose{admit=reassociating} --admit=bit-exact --emit=text "
+                "--stats-output=stats.txt net.weft"),
+            0)
+      << err_;
+  EXPECT_THAT(out_, HasSubstr("softmax"));
+  EXPECT_THAT(Read("stats.txt"), HasSubstr("not_admitted"));
 }
 
 TEST_F(OptTest, ReadsTheTargetThatItPrints) {

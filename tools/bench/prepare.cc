@@ -14,14 +14,13 @@ absl::StatusOr<Prepared> Prepare(const PrepareOptions& options, std::unique_ptr<
   if (!backend.ok()) return backend.status();
   compile.passes = options.passes;
   SetTarget(**backend, &compile);
-  compile.verify = CompileOptions::Verify::kNone;
+  compile.verify = VerifyLevel::kNone;
   compile.count_ops = false;
-  const auto admitted = ParseNumericContract(options.admit);
-  if (!admitted) {
+  compile.context.admitted = ParseNumericContract(options.admit);
+  if (!compile.context.admitted && !options.admit.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("--admit: unknown contract \"", options.admit, "\""));
   }
-  compile.context.admitted = *admitted;
   absl::Status status;
   result.passes_ms = TimeMs([&] { status = Compile(*module, compile, &result.compiled); });
   if (!status.ok()) return status;

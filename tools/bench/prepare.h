@@ -16,7 +16,7 @@ namespace weft::bench {
 struct PrepareOptions {
   tools::TargetFlags target;
   std::string passes;  // Empty: the target's default pipeline.
-  std::string admit = "value-safe";
+  std::string admit;
 };
 
 struct Prepared {

@@ -97,7 +97,9 @@ class PipelineParser {
   absl::Status ParseIf(std::vector<Pipeline::Step>* steps) {
     Pipeline::Step step;
     if (!Consume('(')) return Error(pos_, "expected '(' after if");
-    WEFT_RETURN_IF_ERROR(ParseCondition(&step.condition.emplace()));
+    Pipeline::Condition condition;
+    WEFT_RETURN_IF_ERROR(ParseCondition(&condition));
+    step.condition = std::move(condition);
     if (!Consume(',')) {
       return Error(pos_, "expected ',' and the items after the condition");
     }

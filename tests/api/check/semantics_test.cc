@@ -60,7 +60,7 @@ TEST_F(SemanticsTest, EqualLayersAreComparedOnce) {
   auto module = Parse(text);
   CompileOptions options;
   options.passes = "canonicalize";
-  options.verify = CompileOptions::Verify::kSemantics;
+  options.verify = VerifyLevel::kSemantics;
   auto result = Compile(*module, options);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->semantics.regions, kLayers);
@@ -289,6 +289,7 @@ class RoundingPass : public Pass {
  public:
   absl::string_view name() const override { return "rounding"; }
   absl::string_view doc() const override { return "Two rules that round differently."; }
+  NumericContract max_contract() const override { return NumericContract::kReassociating; }
   absl::Status Run(Module& module, PassContext& context) override {
     const absl::Span<const Rule> theme = kRounding;
     return ApplyRules(module, context, {&theme, 1});
@@ -309,12 +310,12 @@ TEST_F(SemanticsTest, EachRewriteIsHeldToTheContractOfItsRule) {
   options.passes = "rounding";
   options.registry = &registry;
   options.context.admitted = NumericContract::kReassociating;
-  options.verify = CompileOptions::Verify::kSemantics;
+  options.verify = VerifyLevel::kSemantics;
   auto module = Parse(text);
   auto result = Compile(*module, options);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->report.Counter("rewrites"), 2);
-  options.verify = CompileOptions::Verify::kRewrites;
+  options.verify = VerifyLevel::kRewrites;
   module = Parse(text);
   result = Compile(*module, options);
   ASSERT_EQ(result.status().code(), absl::StatusCode::kFailedPrecondition);
@@ -331,7 +332,7 @@ TEST_F(SemanticsTest, CompileChecksEachRewrite) {
       "  return %2\n}\n");
   CompileOptions options;
   options.passes = "canonicalize";
-  options.verify = CompileOptions::Verify::kRewrites;
+  options.verify = VerifyLevel::kRewrites;
   auto result = Compile(*module, options);
   ASSERT_TRUE(result.ok()) << result.status();
   // Two rewrites, one by one and together.

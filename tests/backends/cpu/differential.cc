@@ -44,16 +44,20 @@ Target RandomTarget(std::mt19937_64& random, LoweringOptions* options) {
 // Some of the passes that fuse, in any order, each of which leaves out some groups.
 std::string RandomPipeline(std::mt19937_64& random) {
   constexpr const char* kFuse[] = {
-      "fuse_attention",  "fuse_horizontal{groups=false}",
-      "fuse_epilogue",   "fuse_reduction",
-      "fuse_vertical",   "fuse_concat",
-      "fuse_horizontal", "fuse_vertical",
+      "fuse_attention{admit=reassociating}",
+      "fuse_horizontal{groups=false}",
+      "fuse_epilogue",
+      "fuse_reduction",
+      "fuse_vertical",
+      "fuse_concat",
+      "fuse_horizontal",
+      "fuse_vertical",
   };
   std::vector<std::string> passes;
   for (const char* pass : kFuse) {
     if (random() % 3 == 0) continue;
     std::string text = pass;
-    const bool limits = text.back() != '}' && text != "fuse_attention";
+    const bool limits = text.back() != '}';
     if (limits && random() % 2 == 0) {
       absl::StrAppend(&text, "{seed=", random() % 1000 + 1,
                       ",max_nodes=", random() % 3 == 0 ? random() % 6 + 2 : 0, "}");

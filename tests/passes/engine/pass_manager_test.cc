@@ -318,6 +318,7 @@ TEST(PassContextTest, NumbersRewrites) {
   PassContext::Options options;
   options.rewrite_limit = 2;
   PassContext context(options);
+  context.BeginPass("first", NumericContract::kReassociating);
   EXPECT_TRUE(context.StartRewrite({NumericContract::kReassociating}));
   EXPECT_EQ(context.fired(), NumericContract::kReassociating);
   context.BeginPass("next");
@@ -326,6 +327,13 @@ TEST(PassContextTest, NumbersRewrites) {
   EXPECT_FALSE(context.StartRewrite({NumericContract::kBitExact}));
   EXPECT_EQ(context.num_rewrites(), 2);
   EXPECT_TRUE(context.Admits(NumericContract::kValueSafe));
+  EXPECT_FALSE(context.Admits(NumericContract::kReassociating));
+  EXPECT_FALSE(context.StartRewrite({NumericContract::kReassociating}));
+  EXPECT_EQ(context.counters().at("not_admitted"), 1);
+  // What the pipeline says of a pass holds for it alone.
+  context.BeginPass("other", NumericContract::kApproximate);
+  EXPECT_TRUE(context.Admits(NumericContract::kApproximate));
+  context.BeginPass("third");
   EXPECT_FALSE(context.Admits(NumericContract::kReassociating));
 }
 

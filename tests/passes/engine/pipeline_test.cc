@@ -167,6 +167,7 @@ TEST(PipelineTest, NamesTurnSwitchesOn) {
   EXPECT_EQ(RoundTrip("nop{flag}"), "nop{flag=true}");
   EXPECT_EQ(RoundTrip("nop{count=1, flag }"), "nop{flag=true,count=1}");
   EXPECT_EQ(RoundTrip("functionalize,decompose{all}"), "functionalize,decompose{all=true}");
+  EXPECT_EQ(RoundTrip("decompose{admit=reassociating}"), "decompose{admit=reassociating}");
 }
 
 }  // namespace
