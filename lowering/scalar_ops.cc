@@ -1,5 +1,6 @@
 #include "lowering/scalar_ops.h"
 
+#include <cmath>
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
@@ -117,6 +118,71 @@ int IsInf(KernelBody& b, const Attrs& attrs, Operands x, OperandTypes t, DType) 
 
 int Same(KernelBody&, const Attrs&, Operands x, OperandTypes, DType) { return x[0]; }
 
+// SLEEF's log1p, asinh, acosh, sinh, cosh and lgamma give infinities for arguments whose results are still
+// finite. Beyond the magnitudes below, other formulas stand for them.
+
+constexpr double kLn2 = 0.69314718055994530942;
+
+bool IsDouble(const KernelBody& b, int x) { return b.dtype(x) == DType::kF64; }
+
+// log1p(x) = log1p(x / 2^k) + k ln 2 where both are far above 1. SLEEF ends at 1e38 and 1e307.
+int Log1p(KernelBody& b, const Attrs&, Operands x, OperandTypes, DType) {
+  const DType dtype = b.dtype(x[0]);
+  const int k = IsDouble(b, x[0]) ? 500 : 60;
+  const int far = b.Compare(ScalarOp::kGt, x[0], b.Const(dtype, std::ldexp(1, 2 * k)));
+  const int near = b.Op(ScalarOp::kMul, dtype, x[0], b.Const(dtype, std::ldexp(1, -k)));
+  const int y = b.Op(ScalarOp::kSelect, dtype, far, near, x[0]);
+  const int log = b.Op(ScalarOp::kLog1p, dtype, y);
+  const int sum = b.Op(ScalarOp::kAdd, dtype, log, b.Const(dtype, k * kLn2));
+  return b.Op(ScalarOp::kSelect, dtype, far, sum, log);
+}
+
+// `magnitude` with the sign of x.
+int WithSignOf(KernelBody& b, int x, int magnitude) {
+  const DType dtype = b.dtype(x);
+  const int negative = b.Compare(ScalarOp::kLt, x, b.Const(dtype, 0));
+  return b.Op(ScalarOp::kSelect, dtype, negative, b.Op(ScalarOp::kNeg, dtype, magnitude),
+              magnitude);
+}
+
+// asinh(x) and acosh(x) are log(2x), but for 1 / 4x^2.
+template <ScalarOp op>
+int InverseHyperbolic(KernelBody& b, const Attrs&, Operands x, OperandTypes, DType) {
+  const DType dtype = b.dtype(x[0]);
+  const int magnitude = b.Op(ScalarOp::kAbs, dtype, x[0]);
+  const int log = b.Op(ScalarOp::kLog, dtype, magnitude);
+  int far = b.Op(ScalarOp::kAdd, dtype, log, b.Const(dtype, kLn2));
+  if (op == ScalarOp::kAsinh) far = WithSignOf(b, x[0], far);
+  // acosh of negative numbers is NaN: they are compared as they are.
+  const int from = op == ScalarOp::kAsinh ? magnitude : x[0];
+  const int is_far = b.Compare(ScalarOp::kGt, from, b.Const(dtype, std::ldexp(1, 32)));
+  return b.Op(ScalarOp::kSelect, dtype, is_far, far, b.Op(op, dtype, x[0]));
+}
+
+// sinh(x) and cosh(x) are exp(x) / 2, here (exp(x/2) / 2) exp(x/2), which overflows where they do.
+template <ScalarOp op>
+int Hyperbolic(KernelBody& b, const Attrs&, Operands x, OperandTypes, DType) {
+  const DType dtype = b.dtype(x[0]);
+  const int half = b.Const(dtype, 0.5);
+  const int magnitude = b.Op(ScalarOp::kAbs, dtype, x[0]);
+  const int root = b.Op(ScalarOp::kExp, dtype, b.Op(ScalarOp::kMul, dtype, magnitude, half));
+  int far = b.Op(ScalarOp::kMul, dtype, b.Op(ScalarOp::kMul, dtype, root, half), root);
+  if (op == ScalarOp::kSinh) far = WithSignOf(b, x[0], far);
+  const double bound = IsDouble(b, x[0]) ? 700 : 85;
+  const int is_far = b.Compare(ScalarOp::kGt, magnitude, b.Const(dtype, bound));
+  return b.Op(ScalarOp::kSelect, dtype, is_far, far, b.Op(op, dtype, x[0]));
+}
+
+// lgamma(x) is x (log(x) - 1), but for terms of the order of log(x).
+int Lgamma(KernelBody& b, const Attrs&, Operands x, OperandTypes, DType) {
+  const DType dtype = b.dtype(x[0]);
+  const int log = b.Op(ScalarOp::kLog, dtype, x[0]);
+  const int less = b.Op(ScalarOp::kAdd, dtype, log, b.Const(dtype, -1));
+  const int far = b.Op(ScalarOp::kMul, dtype, x[0], less);
+  const int is_far = b.Compare(ScalarOp::kGt, x[0], b.Const(dtype, std::ldexp(1, 64)));
+  return b.Op(ScalarOp::kSelect, dtype, is_far, far, b.Op(ScalarOp::kLgamma, dtype, x[0]));
+}
+
 using Table = absl::flat_hash_map<const OpDef*, ScalarFn>;
 
 void AddArithmetic(Table& t) {
@@ -147,7 +213,7 @@ void AddFunctions(Table& t) {
   t[&ops::exp] = Unary<ScalarOp::kExp>;
   t[&ops::expm1] = Unary<ScalarOp::kExpm1>;
   t[&ops::log] = Unary<ScalarOp::kLog>;
-  t[&ops::log1p] = Unary<ScalarOp::kLog1p>;
+  t[&ops::log1p] = Log1p;
   t[&ops::log2] = Unary<ScalarOp::kLog2>;
   t[&ops::sqrt] = Unary<ScalarOp::kSqrt>;
   t[&ops::rsqrt] = Unary<ScalarOp::kRsqrt>;
@@ -158,14 +224,14 @@ void AddFunctions(Table& t) {
   t[&ops::asin] = Unary<ScalarOp::kAsin>;
   t[&ops::acos] = Unary<ScalarOp::kAcos>;
   t[&ops::atan] = Unary<ScalarOp::kAtan>;
-  t[&ops::sinh] = Unary<ScalarOp::kSinh>;
-  t[&ops::cosh] = Unary<ScalarOp::kCosh>;
+  t[&ops::sinh] = Hyperbolic<ScalarOp::kSinh>;
+  t[&ops::cosh] = Hyperbolic<ScalarOp::kCosh>;
   t[&ops::tanh] = Unary<ScalarOp::kTanh>;
-  t[&ops::asinh] = Unary<ScalarOp::kAsinh>;
-  t[&ops::acosh] = Unary<ScalarOp::kAcosh>;
+  t[&ops::asinh] = InverseHyperbolic<ScalarOp::kAsinh>;
+  t[&ops::acosh] = InverseHyperbolic<ScalarOp::kAcosh>;
   t[&ops::atanh] = Unary<ScalarOp::kAtanh>;
   t[&ops::erf] = Unary<ScalarOp::kErf>;
-  t[&ops::lgamma] = Unary<ScalarOp::kLgamma>;
+  t[&ops::lgamma] = Lgamma;
   t[&ops::sigmoid] = Unary<ScalarOp::kSigmoid>;
   t[&ops::floor] = Rounding<ScalarOp::kFloor>;
   t[&ops::ceil] = Rounding<ScalarOp::kCeil>;

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "backends/reference/executor.h"
@@ -62,6 +63,36 @@ func @main(%x: f32[2, 3, 0], %w: f32[1, 0, 37]) -> f32[2, 3, 17] {
   return %1
 })",
              {HostTensor(DType::kF32, {2, 3, 0}), HostTensor(DType::kF32, {1, 0, 37})});
+}
+
+// They were infinite, or NaN, where their results are finite still.
+TEST(Found, FunctionsNearTheLargestNumbers) {
+  const char* const text = R"(
+func @main(%x: f32[n]) {
+  %0 = log1p(%x)
+  %1 = asinh(%x)
+  %2 = acosh(%x)
+  %3 = sinh(%x)
+  %4 = cosh(%x)
+  return %0, %1, %2, %3, %4
+})";
+  std::vector<double> values = {0.0,  -0.0, 1e-30, 0.5, 1,     2,    84,
+                                85.5, 88.8, 89.4,  90,  -89.4, -85.5};
+  for (double x : {1e9, 1e10, 1.8e19, 1.9e19, 1e30, 9.9e37, 1.1e38, 3.4e38, HUGE_VAL}) {
+    values.push_back(x);
+    values.push_back(-x);
+  }
+  values.push_back(NAN);
+  const int64_t n = static_cast<int64_t>(values.size());
+  ExpectSame(text, {HostTensor::FromDoubles(DType::kF32, {n}, values)});
+  std::string wide = text;
+  wide.replace(wide.find("f32"), 3, "f64");
+  for (double x : {708.0, 710.0, 710.4, 711.0, 1e150, 2e154, 1e300, 1e307, 1.1e307, 1.7e308}) {
+    values.push_back(x);
+    values.push_back(-x);
+  }
+  const int64_t m = static_cast<int64_t>(values.size());
+  ExpectSame(wide.c_str(), {HostTensor::FromDoubles(DType::kF64, {m}, values)});
 }
 
 // The second clamp was one to the bounds of the first.
