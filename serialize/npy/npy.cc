@@ -118,7 +118,8 @@ absl::StatusOr<HostTensor> Parse(absl::string_view bytes) {
     // Any byte but 0 is true; computations rely on 1.
     for (int64_t i = 0; i < buffer->size(); ++i) buffer->data()[i] = buffer->data()[i] != 0;
   }
-  if (!column_major) {
+  // Without elements the order says nothing, and strides may not fit in 64 bits.
+  if (!column_major || *numel == 0) {
     return HostTensor::View(std::move(buffer), dtype, dims);
   }
   std::vector<int64_t> strides(dims.size());

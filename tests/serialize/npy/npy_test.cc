@@ -49,6 +49,16 @@ TEST(Npy, ReadsColumnMajorArrays) {
   EXPECT_THAT(t->ReadInts(), ElementsAre(1, 3, 5, 2, 4, 6));
 }
 
+// The strides of these sizes do not fit in 64 bits, and there is no element to reach by them.
+TEST(Npy, ReadsEmptyColumnMajorArrays) {
+  const int64_t large = int64_t{1} << 40;
+  std::string bytes = *FormatNpy(HostTensor(DType::kF32, {large, large, 0}));
+  bytes = absl::StrReplaceAll(bytes, {{"False,", "True, "}});
+  auto t = ParseNpy(bytes);
+  ASSERT_TRUE(t.ok()) << t.status().ToString();
+  EXPECT_THAT(t->dims(), ElementsAre(large, large, 0));
+}
+
 TEST(Npy, RefusesBadBytes) {
   const std::string good = *FormatNpy(HostTensor(DType::kF32, {4}));
   const auto message = [](absl::string_view bytes) {
