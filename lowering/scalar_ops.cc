@@ -118,8 +118,8 @@ int IsInf(KernelBody& b, const Attrs& attrs, Operands x, OperandTypes t, DType) 
 
 int Same(KernelBody&, const Attrs&, Operands x, OperandTypes, DType) { return x[0]; }
 
-// SLEEF's log1p, asinh, acosh, sinh, cosh and lgamma give infinities for arguments whose results are still
-// finite. Beyond the magnitudes below, other formulas stand for them.
+// SLEEF's log1p, asinh, acosh, sinh, cosh and lgamma give infinities for arguments whose results
+// are still finite. Beyond the magnitudes below, other formulas stand for them.
 
 constexpr double kLn2 = 0.69314718055994530942;
 
