@@ -82,10 +82,15 @@ TEST(MisfitOfData, IndicesOutOfRangeAreRefused) {
 // What is read is made where it is read: no load would see the index.
 TEST(MisfitOfData, IndicesOutOfRangeOfMadeNumbersAreRefused) {
   const auto model = Parse(R"(
-    func @main(%i: i64[b], %j: i64[b]) {
-      %0 = arange(start=0, end=5, dtype=i64)
-      %1 = index_select(%0, %i, dim=0) loc("here")
-      %2 = neg(%1)
+    func @main(%i: i64[2], %j: i64[2]) {
+      %2 = fused(%i, kind="pointwise") : i64[2] {
+        body(%i: i64[2]) -> i64[2] {
+          %0 = arange(start=0, end=5, dtype=i64) : i64[5]
+          %1 = index_select(%0, %i, dim=0) : i64[2]
+          %2 = neg(%1) : i64[2]
+          return %2
+        }
+      }
       %c = constant(dense<1.5>) : f32[]
       %3 = expand(%c, size=[5])
       %4 = gather(%3, %j, dim=0) loc("here")
