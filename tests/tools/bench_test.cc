@@ -87,6 +87,12 @@ TEST_F(BenchTest, PrintsOneObjectOfThisForm) {
   EXPECT_GT(result["floor_ms"].get<double>(), 0);
 }
 
+TEST_F(BenchTest, AModuleWithoutMainIsRefused) {
+  Write("empty.weft", "");
+  EXPECT_EQ(Run("empty.weft"), 2);
+  EXPECT_THAT(err_, HasSubstr("the module has no function @main"));
+}
+
 TEST_F(BenchTest, ATargetWithPlansSaysWhatItMade) {
   const std::string flags = "--small --nopeaks --target=cpu ";
   const json result = Bench(flags + "--code=none norm_chain");

@@ -28,6 +28,9 @@ absl::StatusOr<std::vector<HostTensor>> LoadFile(const ProgramOptions& options, 
   program->import_ms = TimeMs([&] { module = tools::LoadShown(options.model, load); });
   if (!module.ok()) return module.status();
   program->module = *std::move(module);
+  if (program->module->main() == nullptr) {
+    return absl::InvalidArgumentError("the module has no function @main");
+  }
   return SeededInputs(*program->module->main(), options);
 }
 
