@@ -1,4 +1,4 @@
-// What a plugin was made for, read from its file.
+// Reads from the file of a plugin which build of Weft it was made for.
 #ifndef WEFT_API_PLUGIN_TAG_H_
 #define WEFT_API_PLUGIN_TAG_H_
 

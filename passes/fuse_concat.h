@@ -29,7 +29,7 @@ struct FuseConcatOptions {
 std::unique_ptr<Pass> CreateFuseConcatPass(const FuseConcatOptions& options);
 std::unique_ptr<Pass> CreateFuseConcatPass();
 
-// What the pass does, without the edit.
+// The groups that the pass makes of a graph; the graph stays as it is.
 FusionDecision DecideFuseConcat(const Graph& graph, const Target& target,
                                 const FuseConcatOptions& options);
 

@@ -24,7 +24,7 @@ struct FuseEpilogueOptions {
 std::unique_ptr<Pass> CreateFuseEpiloguePass(const FuseEpilogueOptions& options);
 std::unique_ptr<Pass> CreateFuseEpiloguePass();
 
-// What the pass does, without the edit.
+// The groups that the pass makes of a graph; the graph stays as it is.
 FusionDecision DecideFuseEpilogue(const Graph& graph, const Target& target,
                                   const FuseEpilogueOptions& options);
 

@@ -41,7 +41,7 @@ struct FuseHorizontalOptions {
 std::unique_ptr<Pass> CreateFuseHorizontalPass(const FuseHorizontalOptions& options);
 std::unique_ptr<Pass> CreateFuseHorizontalPass();
 
-// What the pass does of groups, without the edit.
+// The groups that the pass makes of a graph, merged products apart; the graph stays as it is.
 FusionDecision DecideFuseHorizontal(const Graph& graph, const Target& target,
                                     const FuseHorizontalOptions& options);
 

@@ -27,7 +27,7 @@ struct FuseReductionOptions {
 std::unique_ptr<Pass> CreateFuseReductionPass(const FuseReductionOptions& options);
 std::unique_ptr<Pass> CreateFuseReductionPass();
 
-// What the pass does, without the edit.
+// The groups that the pass makes of a graph; the graph stays as it is.
 FusionDecision DecideFuseReduction(const Graph& graph, const Target& target,
                                    const FuseReductionOptions& options);
 

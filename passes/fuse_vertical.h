@@ -28,7 +28,7 @@ struct FuseVerticalOptions {
 std::unique_ptr<Pass> CreateFuseVerticalPass(const FuseVerticalOptions& options);
 std::unique_ptr<Pass> CreateFuseVerticalPass();
 
-// What the pass does, without the edit.
+// The groups that the pass makes of a graph; the graph stays as it is.
 FusionDecision DecideFuseVertical(const Graph& graph, const Target& target,
                                   const FuseVerticalOptions& options);
 

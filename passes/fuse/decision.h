@@ -1,5 +1,5 @@
-// What a pass that fuses decides about a graph, as a value: groups of nodes, and the merges that it
-// refused. A decision is made without an edit, printed, and applied.
+// The decision of a pass that fuses, as a value: groups of nodes, and the merges that it refused. A
+// decision is made without an edit, printed, and applied.
 #ifndef WEFT_PASSES_FUSE_DECISION_H_
 #define WEFT_PASSES_FUSE_DECISION_H_
 

@@ -1,4 +1,4 @@
-// What a group of nodes reads and writes, and where passes look for groups.
+// The inputs and outputs of a group of nodes, and the graphs in which passes look for groups.
 #ifndef WEFT_PASSES_FUSE_GROUP_H_
 #define WEFT_PASSES_FUSE_GROUP_H_
 

@@ -79,7 +79,7 @@ TEST(MisfitOfData, IndicesOutOfRangeAreRefused) {
   }
 }
 
-// What is read is made where it is read: no load would see the index.
+// The kernel makes the numbers that it gathers from: no load would see the index.
 TEST(MisfitOfData, IndicesOutOfRangeOfMadeNumbersAreRefused) {
   const auto model = Parse(R"(
     func @main(%i: i64[2], %j: i64[2]) {

@@ -71,7 +71,7 @@ TEST_P(Ranges, AreThoseOfTheReference) {
   }
 }
 
-// Of one float, without attributes that have to be given.
+// Pointwise ops of one float operand that need no attribute.
 std::vector<const OpDef*> Functions() {
   std::vector<const OpDef*> functions;
   for (const OpDef* op : ops::Registry().All()) {
