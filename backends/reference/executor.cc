@@ -198,6 +198,7 @@ class Frame {
     }
     const auto run_region = [&](int region, absl::Span<const HostTensor> inputs,
                                 std::vector<HostTensor>* outputs) {
+      if (options_.run_region) return options_.run_region(node, region, inputs, outputs);
       if (*region_runs_ == options_.max_region_runs) {
         return absl::ResourceExhaustedError(
             absl::StrCat("more than ", *region_runs_, " runs of nested graphs"));

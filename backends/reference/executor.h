@@ -37,6 +37,10 @@ struct RunOptions {
   // the node reads and what it gives: for estimates of what rounding does to a result.
   std::function<void(const Node&, std::vector<HostTensor>* operands)> edit_operands;
   std::function<void(const Node&, std::vector<HostTensor>* results)> edit_results;
+  // Called in place of each run of a nested graph: gives the outputs that the run would give.
+  std::function<absl::Status(const Node&, int region, absl::Span<const HostTensor> inputs,
+                             std::vector<HostTensor>* outputs)>
+      run_region;
   // Set to one tensor for each input: what it holds after the run, by writes of
   // nodes or by the graph's write-backs; invalid where it was not written.
   std::vector<HostTensor>* written = nullptr;

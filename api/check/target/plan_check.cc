@@ -1,12 +1,13 @@
 #include "api/check/target/plan_check.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "api/check/target/region_runs.h"
+#include "api/check/target/snapshot.h"
 #include "api/check/target/step_records.h"
 #include "api/check/target/step_text.h"
 #include "backends/reference/executor.h"
@@ -18,15 +19,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Elements of their own: the target's memory does not stay.
-HostTensor Snapshot(const HostTensor& tensor) {
-  const HostTensor dense = tensor.Contiguous();
-  if (dense.raw() != tensor.raw()) return dense;
-  HostTensor copy(tensor.dtype(), tensor.dims());
-  if (dense.bytes() > 0) std::memcpy(copy.raw(), dense.raw(), dense.bytes());
-  return copy;
-}
-
 // Pieces of a concatenation are written by the steps of its operands.
 bool IsConcat(const Node& node) { return node.Is(ops::cat) || node.Is(ops::stack); }
 
@@ -35,17 +27,19 @@ bool IsDead(const Node& node) {
   return node.op().is_pure() && !node.op().has(kDataDependent) && !node.has_uses();
 }
 
-// As JudgeNode. Where the reference runs out of memory, or did before an operand, what follows is
-// judged on what the target has.
+// As JudgeNode, or by the runs of nested graphs where there were some. Where the reference runs
+// out of memory, or did before an operand, what follows is judged on what the target has.
 absl::StatusOr<NodeJudgement> JudgeOrGiveUp(const Node& node, absl::Span<const HostTensor> operands,
                                             const SymbolEnv& env, absl::Span<const HostTensor> got,
-                                            const JudgeOptions& options, int64_t* given_up) {
-  bool known = true;
+                                            const RegionRuns& runs, const JudgeOptions& options,
+                                            int64_t* given_up) {
+  bool known = runs.complete();
   for (int i = 0; i < node.num_operands(); ++i) {
     known = known && (!node.has_operand(i) || operands[i].valid());
   }
   if (known) {
-    auto judged = JudgeNode(node, operands, env, got, options);
+    auto judged = runs.empty() ? JudgeNode(node, operands, env, got, options)
+                               : runs.Judge(node, operands, env, got);
     if (!absl::IsResourceExhausted(judged.status())) return judged;
   }
   ++*given_up;
@@ -84,6 +78,8 @@ struct PlanCheck::Frame {
   std::vector<std::string> routines;  // By step.
   // By node id, of nodes with several steps.
   absl::flat_hash_map<uint32_t, StepRecords> records;
+  // By node id, of nodes with nested plans.
+  absl::flat_hash_map<uint32_t, RegionRuns> runs;
 };
 
 PlanCheck::PlanCheck(const Graph& main) : main_(main) {}
@@ -143,7 +139,9 @@ absl::Status PlanCheck::BeginRun(const Plan& plan, absl::Span<const HostTensor> 
     const Step& step = frame().plan->steps[frame().running];
     const Node* node = frame().index->nodes[frame().running];
     for (size_t r = 0; r < step.regions.size(); ++r) {
-      if (step.regions[r].get() == &plan) graph = node->region(static_cast<int>(r));
+      if (step.regions[r].get() != &plan) continue;
+      graph = node->region(static_cast<int>(r));
+      frame().runs[node->id()].Begin(static_cast<int>(r), inputs);
     }
   }
   auto made = std::make_unique<Frame>();
@@ -281,7 +279,8 @@ absl::Status PlanCheck::Finish(const Node& node, const ObservedStep* step) {
   for (int r = 0; r < node.num_results(); ++r) got.push_back(f.values[node.result(r)->id()]);
   JudgeOptions options;
   options.operand_error = f.operand_error[node.id()];
-  auto judged = JudgeOrGiveUp(node, operands, *f.env, got, options, &stats_.unjudged);
+  auto judged =
+      JudgeOrGiveUp(node, operands, *f.env, got, f.runs[node.id()], options, &stats_.unjudged);
   if (!judged.ok()) {
     return Differs(step, &node,
                    absl::StrCat("the reference refuses the operands: ", judged.status().message()),
@@ -290,6 +289,7 @@ absl::Status PlanCheck::Finish(const Node& node, const ObservedStep* step) {
   ++stats_.nodes;
   if (!judged->same) return Differs(step, &node, judged->difference, judged->excess);
   f.records.erase(node.id());
+  f.runs.erase(node.id());
   for (int r = 0; r < node.num_results(); ++r) {
     const Value* result = node.result(r);
     stats_.values += got[r].valid();
@@ -320,6 +320,9 @@ absl::Status PlanCheck::EndRun(const Plan& plan, absl::Span<const HostTensor> ou
                    kInfinity);
   }
   frames_.pop_back();
+  if (frames_.empty()) return absl::OkStatus();
+  const Node* node = frame().index->nodes[frame().running];
+  frame().runs[node->id()].End(outputs);
   return absl::OkStatus();
 }
 

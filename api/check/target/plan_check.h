@@ -4,7 +4,7 @@
 // A node of the graph is judged once all its steps have run; a view, which has no step, as soon
 // as what it views is there. The operands of a step are those that were judged: one that has
 // changed since is memory that another step wrote over. Nested plans are judged as the graphs
-// that they come from, and their node in the outer graph as a whole.
+// that they come from, and their node in the outer graph by their runs (region_runs.h).
 #ifndef WEFT_API_CHECK_TARGET_PLAN_CHECK_H_
 #define WEFT_API_CHECK_TARGET_PLAN_CHECK_H_
 

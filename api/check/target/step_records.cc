@@ -1,9 +1,9 @@
 #include "api/check/target/step_records.h"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "api/check/target/snapshot.h"
 #include "backends/step_reference.h"
 
 namespace weft {
@@ -11,12 +11,11 @@ namespace {
 
 constexpr double kFar = 1e-3;
 
-HostTensor Snapshot(const absl::StatusOr<HostTensor>& seen) {
-  if (!seen.ok() || !seen->valid()) return HostTensor();
-  HostTensor copy(seen->dtype(), seen->dims());
-  const HostTensor dense = seen->Contiguous();
-  std::copy(dense.raw(), dense.raw() + dense.bytes(), copy.raw());
-  return copy;
+// What the view shows, or nothing.
+HostTensor SnapshotOf(const ObservedStep& seen, const View& view) {
+  if (!view.present()) return HostTensor();
+  const auto tensor = seen.read(view);
+  return tensor.ok() ? Snapshot(*tensor) : HostTensor();
 }
 
 bool AreFar(const HostTensor& got, const HostTensor& want) {
@@ -53,7 +52,7 @@ void StepRecords::BeforeStep(const ObservedStep& seen) {
     record.attrs = step.attrs->Substitute([&](SymInt s) { return seen.env.Replacement(s); });
   }
   for (const View& view : step.args) {
-    record.operands.push_back(view.present() ? Snapshot(seen.read(view)) : HostTensor());
+    record.operands.push_back(SnapshotOf(seen, view));
   }
   records_.push_back(std::move(record));
 }
@@ -62,7 +61,7 @@ void StepRecords::AfterStep(const ObservedStep& seen) {
   if (records_.empty() || records_.back().index != seen.index) return;
   Record& record = records_.back();
   for (const View& view : record.step->results) {
-    record.results.push_back(view.present() ? Snapshot(seen.read(view)) : HostTensor());
+    record.results.push_back(SnapshotOf(seen, view));
   }
 }
 

@@ -52,7 +52,8 @@ struct PlanCheckStats {
   int64_t nodes = 0;     // Judged.
   int64_t values = 0;    // Compared.
   int64_t elements = 0;  // Of these.
-  int64_t unjudged = 0;  // Nodes that the reference gave up, in loops without an end.
+  // Nodes that the reference gave up, or whose nested graphs gave too much to be kept.
+  int64_t unjudged = 0;
 };
 
 struct TargetCheckOptions {
