@@ -6,7 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "backends/cpu/runtime/memory.h"
+#include "backends/runtime/host_memory.h"
 #include "graph/verify/verifier.h"
 #include "passes/engine/registry.h"
 
@@ -36,7 +36,7 @@ absl::Status CheckApart(const Graph& graph, absl::Span<const HostTensor> inputs,
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].valid() || inputs[i].numel() == 0) continue;
     const auto& buffer = inputs[i].buffer();
-    if (buffer.use_count() == 1 && cpu::IsOwned(*buffer)) continue;
+    if (buffer.use_count() == 1 && IsOwned(*buffer)) continue;
     extents.push_back(ExtentOf(inputs[i], static_cast<int>(i)));
   }
   std::sort(extents.begin(), extents.end(), [](const Extent& a, const Extent& b) {

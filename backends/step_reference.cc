@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "backends/profile_names.h"
 #include "base/status_macros.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
+#include "lowering/step_cost.h"
 
 namespace weft {
 namespace {
@@ -69,6 +71,41 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateStep(const Step& step, const Att
   WEFT_ASSIGN_OR_RETURN(auto results, Evaluate(*step.op, attrs, operands.first(own), NoRegions));
   WEFT_RETURN_IF_ERROR(ApplyEpilogue(step, operands, &results[0]));
   return results;
+}
+
+namespace {
+
+class OpStepEvaluator : public StepEvaluator {
+ public:
+  absl::StatusOr<std::vector<HostTensor>> Evaluate(const Step& step, const AttrList* attrs,
+                                                   absl::Span<const HostTensor> operands,
+                                                   std::vector<Type> types,
+                                                   RegionRunner run_region) const override {
+    if (step.kind != StepKind::kControl) return EvaluateStep(step, attrs, operands);
+    EvalContext context(*step.op, attrs, operands, std::move(types), run_region);
+    WEFT_RETURN_IF_ERROR(step.op->eval()(context));
+    return context.TakeOutputs();
+  }
+
+  bool DependsOnData(const Step& step) const override {
+    return step.op != nullptr && step.op->has(kDataDependent);
+  }
+
+  void AddToProfile(const Plan& plan, const Step& step, const SymbolEnv& env,
+                    profiler::Description* description) const override {
+    const StepCost cost = CostOf(plan, step);
+    description->flops = env.Eval(cost.flops).value_or(-1);
+    description->bytes = env.Eval(cost.bytes).value_or(-1);
+    description->provenance = ProfileSources(*plan.module, step.provenance);
+    description->rules = ProfileRules(*plan.module, step.origin);
+  }
+};
+
+}  // namespace
+
+const StepEvaluator& OpEvaluator() {
+  static const auto& evaluator = *new OpStepEvaluator();
+  return evaluator;
 }
 
 }  // namespace weft

@@ -1,5 +1,5 @@
-// A step by the evaluation of its ops on host tensors: for executors whose routines do not take
-// it, and for checks of those that do.
+// Steps by the evaluation of their ops on host tensors: for executors whose routines do not take
+// them, and for checks of those that do.
 #ifndef WEFT_BACKENDS_STEP_REFERENCE_H_
 #define WEFT_BACKENDS_STEP_REFERENCE_H_
 
@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "backends/runtime/step_evaluator.h"
 #include "graph/ir/attr.h"
 #include "graph/tensor/tensor.h"
 #include "lowering/plan.h"
@@ -17,6 +18,9 @@ namespace weft {
 // without symbols; `operands` are those of the step, invalid where absent.
 absl::StatusOr<std::vector<HostTensor>> EvaluateStep(const Step& step, const AttrList* attrs,
                                                      absl::Span<const HostTensor> operands);
+
+// For steps of plans whose module is there.
+const StepEvaluator& OpEvaluator();
 
 }  // namespace weft
 

@@ -31,13 +31,16 @@ void GraphLowering::DefineInputs() {
       plan_.buffers.back().kind = BufferKind::kInput;
       plan_.buffers.back().index = i;
     }
-    plan_.inputs.push_back(view.type);
+    const InputInfo& info = graph_.input_info(i);
+    plan_.inputs.push_back(
+        {view.type, info.name, input->has_uses() || info.value >= 0, info.value});
     plan_.input_views.push_back(view);
     Alias(input, std::move(view));
   }
 }
 
 void GraphLowering::DefineOutputs() {
+  plan_.write_backs = graph_.write_backs();
   for (int i = 0; i < graph_.num_outputs(); ++i) {
     View view = ViewOf(graph_.output(i));
     view.type = graph_.output(i)->type();

@@ -6,6 +6,7 @@
 // by memory_plan.h and remembered by whoever runs the plan.
 //
 //   plan @main(%x: f32[s0, 128]) -> (f32[s0, 64]) where 1 <= s0 <= 4096 {
+//     input 0 "tokens" unread
 //     buffer %x : f32[s0, 128] input 0
 //     buffer %w : f32[128, 64] constant 0
 //     buffer %t : f32[s0, 64] temporary
@@ -14,6 +15,10 @@
 //     %t = library matmul(%x, %w)
 //     %y = kernel @relu(%t)
 //   }
+//
+// An input has a line of its own where it is named otherwise than its buffer, where nothing reads
+// it, or where the plan holds for one value of it (`is constant 3`). `writes back 0, 2` says that
+// the last outputs are the new values of these inputs.
 //
 // An output that is the new value of an input may have that input's buffer as its
 // donor: `output 1 donor %x`. Where the caller gives the input's memory away, the
@@ -135,13 +140,25 @@ struct PlanCondition {
   std::string origin;
 };
 
+// What the caller gives.
+struct PlanInput {
+  Type type;
+  std::string name;  // Empty: it has none.
+  // false: nothing reads it, and it may have any size.
+  bool read = true;
+  // The plan holds for this value alone, a constant's number; -1: for all values.
+  int value = -1;
+};
+
 struct Plan {
   std::string name;
   // The module that it was made from: constants, symbols, provenance. Outlives
   // the plan.
   const Module* module = nullptr;
-  std::vector<Type> inputs;
+  std::vector<PlanInput> inputs;
   std::vector<Type> outputs;
+  // The inputs whose new values are the last outputs, in ascending order.
+  std::vector<int> write_backs;
   std::vector<Buffer> buffers;
   std::vector<View> input_views;
   std::vector<View> output_views;

@@ -60,6 +60,11 @@ class PlanParser {
         !reader_.Expect('{')) {
       return false;
     }
+    plan->inputs.resize(inputs.size());
+    while (reader_.AtWord("input")) {
+      if (!ParseInput(plan)) return false;
+    }
+    if (reader_.AcceptWord("writes") && !ParseWriteBacks(plan, outputs.size())) return false;
     BufferIds ids;
     absl::flat_hash_map<std::string, int> kernels;
     std::vector<PendingDonor> donors;
@@ -93,9 +98,54 @@ class PlanParser {
     if (!Resolve(inputs, ids, &plan->input_views) || !Resolve(outputs, ids, &plan->output_views)) {
       return false;
     }
-    for (const View& v : plan->input_views) plan->inputs.push_back(v.type);
+    FinishInputs(plan);
     for (const View& v : plan->output_views) plan->outputs.push_back(v.type);
     return true;
+  }
+
+  bool ParseInput(Plan* plan) {
+    reader_.Advance();
+    const size_t position = reader_.position();
+    int index = 0;
+    if (!ParseIndex(reader_, &index)) return false;
+    if (index >= static_cast<int>(plan->inputs.size())) {
+      return reader_.Fail(position, "the plan has no such input");
+    }
+    PlanInput& input = plan->inputs[index];
+    if (!reader_.ParseString(&input.name)) return false;
+    input.read = !reader_.AcceptWord("unread");
+    if (!reader_.AcceptWord("is")) return true;
+    if (!reader_.ExpectWord("constant")) return false;
+    const size_t at = reader_.position();
+    if (!ParseIndex(reader_, &input.value)) return false;
+    return input.value < module_.constants().size() ||
+           reader_.Fail(at, "the module has no such constant");
+  }
+
+  bool ParseWriteBacks(Plan* plan, size_t num_outputs) {
+    if (!reader_.ExpectWord("back")) return false;
+    do {
+      const size_t position = reader_.position();
+      int index = 0;
+      if (!ParseIndex(reader_, &index)) return false;
+      const bool ascends = plan->write_backs.empty() || plan->write_backs.back() < index;
+      if (!ascends || index >= static_cast<int>(plan->inputs.size()) ||
+          plan->write_backs.size() == num_outputs) {
+        return reader_.Fail(position, "write-backs are inputs in ascending order, each an output");
+      }
+      plan->write_backs.push_back(index);
+    } while (reader_.Accept(','));
+    return true;
+  }
+
+  // An input without a name in the text has that of its buffer.
+  static void FinishInputs(Plan* plan) {
+    for (size_t i = 0; i < plan->inputs.size(); ++i) {
+      const View& view = plan->input_views[i];
+      PlanInput& input = plan->inputs[i];
+      input.type = view.type;
+      if (input.name.empty() && view.present()) input.name = plan->buffers[view.buffer].name;
+    }
   }
 
   bool ParseBuffer(Plan* plan, BufferIds* ids, std::vector<PendingDonor>* donors) {

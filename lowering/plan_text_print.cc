@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "base/quote.h"
 #include "graph/text/parts/text_parts.h"
 #include "lowering/index_map.h"
@@ -183,6 +184,10 @@ class PlanPrinter {
   void Print(std::string* out) {
     absl::StrAppend(out, indent_, "plan @", NameToString(plan_.name), "(", Views(plan_.input_views),
                     ") -> (", Views(plan_.output_views), ") {\n");
+    for (size_t i = 0; i < plan_.inputs.size(); ++i) PrintInput(static_cast<int>(i), out);
+    if (!plan_.write_backs.empty()) {
+      absl::StrAppend(out, indent_, "  writes back ", absl::StrJoin(plan_.write_backs, ", "), "\n");
+    }
     for (const Buffer& b : plan_.buffers) PrintBuffer(b, out);
     for (const PlanCondition& c : plan_.conditions) {
       absl::StrAppend(out, indent_, "  condition (", c.condition.ToString(), ")",
@@ -198,6 +203,19 @@ class PlanPrinter {
  private:
   std::string BufferName(int b) const {
     return absl::StrCat("%", NameToString(plan_.buffers[b].name));
+  }
+
+  // Nothing for an input that is read and named as its buffer.
+  void PrintInput(int i, std::string* out) const {
+    const PlanInput& input = plan_.inputs[i];
+    const View& view = plan_.input_views[i];
+    const bool named =
+        input.name.empty() || (view.present() && plan_.buffers[view.buffer].name == input.name);
+    if (named && input.read && input.value < 0) return;
+    absl::StrAppend(out, indent_, "  input ", i, " ", Quote(input.name),
+                    input.read ? "" : " unread");
+    if (input.value >= 0) absl::StrAppend(out, " is constant ", input.value);
+    absl::StrAppend(out, "\n");
   }
 
   void PrintBuffer(const Buffer& b, std::string* out) const {

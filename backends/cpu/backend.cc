@@ -81,17 +81,20 @@ Counters CountersOf(const CpuStats& stats) {
 // Splits what a plan returns into results and write-backs.
 class BackendExecutable : public weft::Executable {
  public:
-  BackendExecutable(const Graph& graph, std::unique_ptr<cpu::Executable> executable)
-      : graph_(graph), executable_(std::move(executable)) {}
+  BackendExecutable(size_t num_inputs, std::vector<int> write_backs,
+                    std::unique_ptr<cpu::Executable> executable)
+      : num_inputs_(num_inputs),
+        write_backs_(std::move(write_backs)),
+        executable_(std::move(executable)) {}
 
   absl::Status Run(absl::Span<const HostTensor> inputs, const std::vector<bool>& donated,
                    std::vector<HostTensor>* outputs, std::vector<HostTensor>* written) override {
     outputs->clear();
     WEFT_RETURN_IF_ERROR(executable_->Run(inputs, donated, outputs));
-    const int own = graph_.num_own_outputs();
-    written->assign(graph_.num_inputs(), HostTensor());
-    for (size_t k = 0; k < graph_.write_backs().size(); ++k) {
-      (*written)[graph_.write_backs()[k]] = std::move((*outputs)[own + k]);
+    const size_t own = outputs->size() - write_backs_.size();
+    written->assign(num_inputs_, HostTensor());
+    for (size_t k = 0; k < write_backs_.size(); ++k) {
+      (*written)[write_backs_[k]] = std::move((*outputs)[own + k]);
     }
     outputs->resize(own);
     return absl::OkStatus();
@@ -100,7 +103,8 @@ class BackendExecutable : public weft::Executable {
   Counters counters() const override { return CountersOf(executable_->stats()); }
 
  private:
-  const Graph& graph_;
+  const size_t num_inputs_;
+  const std::vector<int> write_backs_;
   const std::unique_ptr<cpu::Executable> executable_;
 };
 
@@ -111,14 +115,16 @@ class CpuBackend : public Backend {
   absl::Span<const BackendOption> options() const override { return Options(); }
 
   absl::StatusOr<std::unique_ptr<weft::Executable>> Compile(
-      const Graph& graph, Plan plan, const BackendOptions& given,
+      const Graph&, Plan plan, const BackendOptions& given,
       const ExecutableHooks& hooks) const override {
     CpuOptions options = ReadOptions(*this, given);
     options.observer = hooks.observer;
     options.guard_memory = hooks.guard_memory;
-    WEFT_ASSIGN_OR_RETURN(auto executable,
-                          cpu::Executable::Create(graph, std::move(plan), options));
-    return std::make_unique<BackendExecutable>(graph, std::move(executable));
+    const size_t num_inputs = plan.inputs.size();
+    std::vector<int> write_backs = plan.write_backs;
+    WEFT_ASSIGN_OR_RETURN(auto executable, cpu::Executable::Create(std::move(plan), options));
+    return std::make_unique<BackendExecutable>(num_inputs, std::move(write_backs),
+                                               std::move(executable));
   }
 };
 

@@ -7,10 +7,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "backends/cpu/plan_runner.h"
-#include "backends/cpu/runtime/available_cpus.h"
-#include "backends/cpu/runtime/thread_governor.h"
-#include "backends/cpu/runtime/thread_scope.h"
+#include "backends/cpu/launcher.h"
+#include "backends/cpu/threads/available_cpus.h"
+#include "backends/cpu/threads/thread_governor.h"
+#include "backends/cpu/threads/thread_scope.h"
+#include "backends/runtime/host_device.h"
+#include "backends/runtime/plan_runner.h"
+#include "backends/runtime/plan_runtime.h"
+#include "backends/step_reference.h"
 #include "base/log.h"
 #include "base/out_of_memory.h"
 #include "base/status_macros.h"
@@ -58,8 +62,12 @@ absl::StatusOr<DnnReading> ReadingFor(const std::string& f32_precision) {
 struct Executable::Impl {
   absl::Mutex mutex;  // Of a run.
   Plan plan;
-  Runtime runtime;
+  HostDevice device;
+  CpuLauncher launcher;
+  PlanRuntime runtime{device, launcher, &OpEvaluator()};
   std::unique_ptr<PlanRunner> runner;
+  int64_t kernels = 0;  // Of the plan and of those nested in it, as `steps`.
+  int64_t steps = 0;
   bool deterministic = false;
   // Null: every run has the same number of threads.
   std::unique_ptr<ThreadGovernor> governor;
@@ -74,16 +82,16 @@ struct Executable::Impl {
 void Executable::Impl::BeginRun() {
   if (governor == nullptr) return;
   const int threads = governor->BeginRun();
-  if (threads == runtime.threads) return;
-  Log(LogComponent::kExecutor, absl::StrCat("threads: ", threads, ", before ", runtime.threads));
-  runtime.threads = threads;
-  runtime.dnn_threads = deterministic ? 1 : threads;
+  if (threads == launcher.threads) return;
+  Log(LogComponent::kExecutor, absl::StrCat("threads: ", threads, ", before ", launcher.threads));
+  launcher.threads = threads;
+  launcher.dnn_threads = deterministic ? 1 : threads;
 }
 
 Executable::Executable(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Executable::~Executable() = default;
 
-absl::StatusOr<std::unique_ptr<Executable>> Executable::Create(const Graph& graph, Plan plan,
+absl::StatusOr<std::unique_ptr<Executable>> Executable::Create(Plan plan,
                                                                const CpuOptions& options) {
   if (options.threads < 0 || options.threads > CpuOptions::kMaxThreads) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -92,27 +100,27 @@ absl::StatusOr<std::unique_ptr<Executable>> Executable::Create(const Graph& grap
   WEFT_RETURN_IF_ERROR(CheckWriteBacks(plan));
   auto impl = std::make_unique<Impl>();
   impl->plan = std::move(plan);
-  Runtime& runtime = impl->runtime;
-  runtime.observer = options.observer;
-  if (options.guard_memory) runtime.guard = std::make_unique<MemoryGuard>();
-  WEFT_ASSIGN_OR_RETURN(runtime.isa, ChooseIsa(options.isa));
-  if (options.isa == "avx2") LimitDnn(runtime.isa);
-  runtime.table = runtime.isa == Isa::kAvx512 ? Avx512TileTable() : Avx2TileTable();
-  runtime.threads = options.threads > 0 ? options.threads : DefaultThreads();
-  runtime.dnn_threads = options.deterministic ? 1 : runtime.threads;
+  impl->runtime.observer = options.observer;
+  if (options.guard_memory) impl->runtime.guard = std::make_unique<MemoryGuard>();
+  CpuLauncher& launcher = impl->launcher;
+  WEFT_ASSIGN_OR_RETURN(launcher.isa, ChooseIsa(options.isa));
+  if (options.isa == "avx2") LimitDnn(launcher.isa);
+  launcher.table = launcher.isa == Isa::kAvx512 ? Avx512TileTable() : Avx2TileTable();
+  launcher.threads = options.threads > 0 ? options.threads : DefaultThreads();
+  launcher.dnn_threads = options.deterministic ? 1 : launcher.threads;
   impl->deterministic = options.deterministic;
-  if (options.threads == 0 && runtime.threads > 1) {
+  if (options.threads == 0 && launcher.threads > 1) {
     impl->governor = std::make_unique<ThreadGovernor>(
-        runtime.threads, options.load != nullptr ? options.load : MakeLoadSource());
+        launcher.threads, options.load != nullptr ? options.load : MakeLoadSource());
   }
-  WEFT_ASSIGN_OR_RETURN(runtime.reading, ReadingFor(options.f32_precision));
-  if (options.f32_precision != "highest" && runtime.reading.dtype == DType::kF32) {
+  WEFT_ASSIGN_OR_RETURN(launcher.reading, ReadingFor(options.f32_precision));
+  if (options.f32_precision != "highest" && launcher.reading.dtype == DType::kF32) {
     Log(LogComponent::kExecutor,
         absl::StrCat("f32_precision ", options.f32_precision,
                      ": this machine has no fast products of bf16; f32 stays"));
   }
-  const std::vector<const Kernel*> kernels = KernelsOf(impl->plan, &runtime.stats.steps);
-  runtime.stats.kernels = static_cast<int64_t>(kernels.size());
+  const std::vector<const Kernel*> kernels = KernelsOf(impl->plan, &impl->steps);
+  impl->kernels = static_cast<int64_t>(kernels.size());
   // Code that comes in the middle of a run of calls would change their last bits.
   const bool now = options.code == CpuOptions::Code::kBeforeCreation || options.deterministic;
   if (options.code != CpuOptions::Code::kNone && !kernels.empty()) {
@@ -120,11 +128,11 @@ absl::StatusOr<std::unique_ptr<Executable>> Executable::Create(const Graph& grap
     jit.compiler = options.compiler;
     jit.cache_dir = options.cache_dir;
     jit.idle = !now;
-    runtime.generated = std::make_unique<GeneratedKernels>(kernels, runtime.isa, std::move(jit));
+    launcher.generated = std::make_unique<GeneratedKernels>(kernels, launcher.isa, std::move(jit));
     // Without a compiler the interpreter goes on.
-    if (now) runtime.generated->Wait().IgnoreError();
+    if (now) launcher.generated->Wait().IgnoreError();
   }
-  impl->runner = std::make_unique<PlanRunner>(impl->plan, &graph, runtime);
+  WEFT_ASSIGN_OR_RETURN(impl->runner, PlanRunner::Create(impl->plan, impl->runtime));
   return std::unique_ptr<Executable>(new Executable(std::move(impl)));
 }
 
@@ -137,7 +145,7 @@ absl::Status Executable::Run(absl::Span<const HostTensor> inputs, const std::vec
                              std::vector<HostTensor>* outputs) {
   absl::MutexLock lock(&impl_->mutex);
   impl_->BeginRun();
-  const ThreadScope threads(impl_->runtime.dnn_threads);
+  const ThreadScope threads(impl_->launcher.dnn_threads);
   const absl::Status status =
       CatchOutOfMemory([&] { return impl_->runner->Run(inputs, donated, outputs); });
   impl_->EndRun();
@@ -151,16 +159,22 @@ absl::StatusOr<std::vector<HostTensor>> Executable::Run(absl::Span<const HostTen
 }
 
 absl::Status Executable::WaitForCode() {
-  return impl_->runtime.generated == nullptr ? absl::OkStatus() : impl_->runtime.generated->Wait();
+  return impl_->launcher.generated == nullptr ? absl::OkStatus()
+                                              : impl_->launcher.generated->Wait();
 }
 
 CpuStats Executable::stats() const {
   absl::MutexLock lock(&impl_->mutex);
-  CpuStats stats = impl_->runtime.stats;
-  stats.threads = impl_->runtime.threads;
-  stats.packed_bytes = impl_->runtime.weights.bytes() + impl_->runtime.panels.bytes();
-  stats.panel_bytes = impl_->runtime.panels.bytes();
-  const GeneratedKernels* code = impl_->runtime.generated.get();
+  const CpuLauncher& launcher = impl_->launcher;
+  CpuStats stats;
+  static_cast<RunStats&>(stats) = impl_->runtime.stats;
+  static_cast<LauncherStats&>(stats) = launcher.stats;
+  stats.kernels = impl_->kernels;
+  stats.steps = impl_->steps;
+  stats.threads = launcher.threads;
+  stats.packed_bytes = launcher.weights.bytes() + launcher.panels.bytes();
+  stats.panel_bytes = launcher.panels.bytes();
+  const GeneratedKernels* code = launcher.generated.get();
   if (code != nullptr && code->ready()) {
     stats.generated_kernels = static_cast<int64_t>(code->size());
     stats.code_seconds = code->seconds();

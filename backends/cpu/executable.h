@@ -1,11 +1,7 @@
 // The CPU executor: runs a plan.
 //
-// What depends on the sizes of the inputs (compiled steps, places in memory) is made
-// on the first call with these sizes and remembered: a later call with them evaluates
-// no expression and allocates nothing but its outputs. Steps whose sizes depend on
-// data are made when they are reached.
-//
-// Inputs are read where they are. Calls from several threads run one after another.
+// Plans run as backends/runtime/plan_runner.h says; this makes their steps into code of the CPU,
+// and chooses the threads of a run. Calls from several threads run one after another.
 #ifndef WEFT_BACKENDS_CPU_EXECUTABLE_H_
 #define WEFT_BACKENDS_CPU_EXECUTABLE_H_
 
@@ -17,7 +13,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
+#include "backends/cpu/launcher_stats.h"
+#include "backends/runtime/run_stats.h"
 #include "graph/tensor/tensor.h"
 #include "lowering/plan.h"
 
@@ -64,7 +61,7 @@ struct CpuOptions {
 
 // Counts of an executable's life; none of them grows in a steady state, once generated
 // code is there.
-struct CpuStats {
+struct CpuStats : RunStats, LauncherStats {
   // Kernels and steps of the plan and of those nested in it.
   int64_t kernels = 0;
   int64_t steps = 0;
@@ -74,38 +71,15 @@ struct CpuStats {
   int64_t generated_kernels = 0;
   double code_seconds = 0;
   bool code_from_cache = false;
-  // Assignments of the symbols that were met for the first time.
-  int64_t assignments = 0;
-  // Steps made, for an assignment or on the way.
-  int64_t compiled_steps = 0;
-  // Times that memory for temporaries or scratch was allocated.
-  int64_t allocations = 0;
-  // Of kernels, that went from the interpreter to generated code.
-  int64_t generated_steps = 0;
-  // Bytes of temporaries and of scratch that are held.
-  int64_t arena_bytes = 0;
-  int64_t scratch_bytes = 0;
   // Weights in layouts of their own; of those, as panels of gemm_tile.h.
   int64_t packed_bytes = 0;
   int64_t panel_bytes = 0;
-  // Library steps that no routine takes, by the op's own evaluation, of all
-  // assignments; and runs of those whose routine refused the values.
-  int64_t fallbacks = 0;
-  // Products and convolutions of f32 that read bf16 (f32_precision).
-  int64_t rounded_products = 0;
-  // Products and convolutions of i32 that read 8 bits of their operands.
-  int64_t integer_products = 0;
-  // Library steps for which oneDNN has nothing but its own reference.
-  int64_t slow_primitives = 0;
-  // Of the last run: write-backs that were stored in the memory of their inputs.
-  int64_t in_place_writes = 0;
 };
 
 class Executable {
  public:
-  // `graph`, which the plan is made from, outlives the executable, as does its module.
-  static absl::StatusOr<std::unique_ptr<Executable>> Create(const Graph& graph, Plan plan,
-                                                            const CpuOptions& options);
+  // The plan's module outlives the executable.
+  static absl::StatusOr<std::unique_ptr<Executable>> Create(Plan plan, const CpuOptions& options);
   ~Executable();
 
   // As the reference executor: one tensor for each input, all outputs back,

@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "backends/reference/memory.h"
 #include "backends/reference/node_profile.h"
-#include "backends/symbol_env.h"
+#include "backends/runtime/symbol_env.h"
 #include "base/annotate.h"
 #include "base/out_of_memory.h"
 #include "base/status_macros.h"
@@ -311,7 +311,9 @@ absl::StatusOr<std::vector<HostTensor>> Run(const Graph& graph, absl::Span<const
                                             const RunOptions& options) {
   int64_t region_runs = 0;
   return CatchOutOfMemory([&] {
-    return Frame(graph, SymbolEnv(graph.module().symbols(), &graph), options, &region_runs)
+    return Frame(graph,
+                 SymbolEnv(graph.module().symbols(), [&graph] { return SymbolSources(graph); }),
+                 options, &region_runs)
         .Run(inputs);
   });
 }

@@ -3,7 +3,7 @@
 #define WEFT_BACKENDS_REFERENCE_NODE_PROFILE_H_
 
 #include "absl/types/span.h"
-#include "backends/symbol_env.h"
+#include "backends/runtime/symbol_env.h"
 #include "graph/ir/graph.h"
 #include "graph/tensor/tensor.h"
 #include "profiler/description.h"

@@ -12,49 +12,49 @@ namespace weft {
 
 // --- Sources --------------------------------------------------------------------
 
-void SymbolSources::Add(const Source& source) {
-  ForEachSymbol(source.size, [&](SymInt symbol) {
-    auto [it, inserted] = sources_.emplace(symbol, source);
-    const bool better = source.size == symbol && it->second.size != symbol;
-    if (!inserted && better) it->second = source;
-  });
-}
-
-SymbolSources::SymbolSources(const Graph& graph) : graph_(graph) {
+SymbolSources::SymbolSources(const Graph& graph) {
   for (int i = 0; i < graph.num_inputs(); ++i) {
     const Type type = graph.input(i)->type();
-    if (type.is_symint()) Add({i, -1, nullptr, type.symint()});
-    for (int d = 0; type.is_tensor() && d < type.rank(); ++d) {
-      Add({i, d, nullptr, type.dim(d)});
-    }
+    const std::string& name = graph.input_info(i).name;
+    if (type.is_symint()) AddInput(name, -1, type.symint());
+    for (int d = 0; type.is_tensor() && d < type.rank(); ++d) AddInput(name, d, type.dim(d));
   }
   const SymbolTable& facts = graph.module().symbols();
   for (const SymbolInfo& info : facts.symbols()) {
     const Value* definition = info.unbacked ? graph.SymbolDefinition(info.symbol) : nullptr;
     if (definition == nullptr || definition->node() == nullptr) continue;
-    sources_.emplace(info.symbol, Source{-1, -1, definition->node(), info.symbol});
+    AddOrigin(info.symbol, OriginOf(*definition->node()));
   }
 }
 
-const SymbolSources::Source* SymbolSources::Find(SymInt symbol) const {
-  auto it = sources_.find(symbol);
-  return it == sources_.end() ? nullptr : &it->second;
+void SymbolSources::AddInput(absl::string_view name, int dim, SymInt size) {
+  std::string text = absl::StrCat("input %", NameToString(name));
+  if (dim >= 0) absl::StrAppend(&text, " dim ", dim);
+  ForEachSymbol(size, [&](SymInt symbol) {
+    auto [it, inserted] = sources_.emplace(symbol, Source{text, size});
+    const bool better = size == symbol && it->second.size != symbol;
+    if (!inserted && better) it->second = {text, size};
+  });
+}
+
+void SymbolSources::AddOrigin(SymInt symbol, std::string origin) {
+  sources_.emplace(symbol, Source{std::move(origin), symbol});
 }
 
 std::string SymbolSources::Describe(SymInt symbol) const {
-  const Source* source = Find(symbol);
-  if (source == nullptr) return "unknown";
-  if (source->node != nullptr) return OriginOf(*source->node);
-  std::string text = absl::StrCat("input %", NameToString(graph_.input_info(source->input).name));
-  if (source->dim >= 0) absl::StrAppend(&text, " dim ", source->dim);
-  if (source->size != symbol) absl::StrAppend(&text, ", which is ", source->size.ToString());
-  return text;
+  const auto it = sources_.find(symbol);
+  if (it == sources_.end()) return "unknown";
+  const auto& [text, size] = it->second;
+  return size == symbol ? text : absl::StrCat(text, ", which is ", size.ToString());
+}
+
+std::string OriginText(absl::string_view op, const std::vector<std::string>& names) {
+  return absl::StrCat(op, names.empty() ? "" : absl::StrCat(", from ", Quote(names[0])));
 }
 
 std::string OriginOf(const Node& node) {
-  const auto names = node.graph()->module().provenance().Names(node.provenance(), 1);
-  return absl::StrCat(node.op().name(),
-                      names.empty() ? "" : absl::StrCat(", from ", Quote(names[0])));
+  return OriginText(node.op().name(),
+                    node.graph()->module().provenance().Names(node.provenance(), 1));
 }
 
 // --- The guards that are enough --------------------------------------------------
@@ -283,7 +283,7 @@ std::string DescribeViolation(const SymbolTable& facts, SymInt condition, absl::
   ForEachSymbol(condition, [&](SymInt symbol) {
     auto it = values.find(symbol);
     if (it == values.end()) return;
-    const bool has_source = sources != nullptr && sources->Find(symbol) != nullptr;
+    const bool has_source = sources != nullptr && sources->Has(symbol);
     given.push_back(
         absl::StrCat(symbol.ToString(), " = ", it->second,
                      has_source ? absl::StrCat(" (", sources->Describe(symbol), ")") : ""));

@@ -16,33 +16,35 @@
 
 namespace weft {
 
-// Where the symbols of a function get their values. Linear in its nodes to make.
+// Where symbols get their values, for messages.
 class SymbolSources {
  public:
-  struct Source {
-    int input = -1;  // Of the function; -1: a node defines the symbol.
-    int dim = -1;    // -1: the value of a symint.
-    const Node* node = nullptr;
-    SymInt size;  // The size or integer that mentions the symbol.
-  };
-
+  SymbolSources() = default;
+  // Those of a function. Linear in its nodes.
   explicit SymbolSources(const Graph& graph);
 
-  // The first input that has the symbol for a size, else the first that has it
-  // in one; null for a symbol that nothing defines.
-  const Source* Find(SymInt symbol) const;
-  // "input %x dim 1", "input %x dim 1, which is 2*s0", "item, from \"fc\"".
+  // `size` is a dim of the input, or its value where `dim` is -1. The first input that has a symbol
+  // for a size counts, else the first that has it in one.
+  void AddInput(absl::string_view name, int dim, SymInt size);
+  // A node defines the symbol. Counts where nothing was added before.
+  void AddOrigin(SymInt symbol, std::string origin);
+
+  bool Has(SymInt symbol) const { return sources_.contains(symbol); }
+  // "input %x dim 1", "input %x dim 1, which is 2*s0", "item, from \"fc\""; "unknown".
   std::string Describe(SymInt symbol) const;
 
  private:
-  void Add(const Source& source);
-
-  const Graph& graph_;
+  struct Source {
+    std::string text;
+    SymInt size;  // The size or integer that mentions the symbol.
+  };
   absl::flat_hash_map<SymInt, Source> sources_;
 };
 
 // "reshape, from \"fc/reshape\"": a node, where facts say who assumed them.
 std::string OriginOf(const Node& node);
+// The same from the op's name and those of the source nodes, of which the first is used.
+std::string OriginText(absl::string_view op, const std::vector<std::string>& names);
 
 // A condition on sizes that shape inference takes on trust: that two sizes are equal,
 // that a window fits, that a result has its declared sizes.

@@ -30,7 +30,7 @@ Outputs RunPlan(const Module& model, const std::vector<HostTensor>& inputs) {
   if (!plan.ok()) return plan.status();
   cpu::CpuOptions options;
   options.threads = 2;
-  auto executable = cpu::Executable::Create(*model.main(), *std::move(plan), options);
+  auto executable = cpu::Executable::Create(*std::move(plan), options);
   if (!executable.ok()) return executable.status();
   return (*executable)->Run(inputs);
 }

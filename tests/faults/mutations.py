@@ -192,7 +192,7 @@ CPU = [
     ("copy-complex-halves", "backends/cpu/interpreter/copy.cc",
      "const int64_t by = halves ? 2 : 1;", "const int64_t by = 1;",
      "copies of complex numbers of 128 bits overlap"),
-    ("dense-view-by-product", "backends/cpu/runtime/run_view.cc",
+    ("dense-view-by-product", "backends/runtime/run_view.cc",
      "if (dims[i] != 1 && strides[i] != stride) return false;",
      "if (dims[i] != 1 && strides[i] < stride) return false;",
      "a view with gaps is taken for a dense one"),

@@ -168,7 +168,7 @@ class PlanRun {
   absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor> inputs) {
     memory_.resize(plan_.buffers.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
-      Bind(plan_.inputs[i], inputs[i], &env_);
+      Bind(plan_.inputs[i].type, inputs[i], &env_);
       const int b = plan_.input_views[i].buffer;
       if (b >= 0) memory_[b] = Copy(inputs[i]);
     }

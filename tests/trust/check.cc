@@ -219,7 +219,7 @@ absl::StatusOr<CompiledProgram> CompiledProgram::Create(const Module& module,
   WEFT_RETURN_IF_ERROR(VerifyPlan(plan));
   totals->coverage.Add(plan);
   WEFT_ASSIGN_OR_RETURN(program.executable_,
-                        cpu::Executable::Create(main, std::move(plan), configuration.options));
+                        cpu::Executable::Create(std::move(plan), configuration.options));
   WEFT_RETURN_IF_ERROR(program.executable_->WaitForCode());
   return program;
 }

@@ -15,7 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "backends/symbol_env.h"
+#include "backends/runtime/symbol_env.h"
 #include "graph/ir/graph.h"
 #include "graph/tensor/tensor.h"
 

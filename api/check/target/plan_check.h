@@ -17,7 +17,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "api/check/target/node_judge.h"
 #include "api/check/target/target_check.h"
-#include "backends/step_observer.h"
+#include "backends/runtime/step_observer.h"
 #include "graph/ir/graph.h"
 
 namespace weft {

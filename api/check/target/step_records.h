@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "backends/step_observer.h"
+#include "backends/runtime/step_observer.h"
 #include "graph/tensor/tensor.h"
 
 namespace weft {

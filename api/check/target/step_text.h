@@ -3,7 +3,7 @@
 #define WEFT_API_CHECK_TARGET_STEP_TEXT_H_
 
 #include "api/check/target/plan_check.h"
-#include "backends/symbol_env.h"
+#include "backends/runtime/symbol_env.h"
 #include "graph/ir/graph.h"
 #include "lowering/plan.h"
 

@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "backends/cpu/interpreter/tile_program.h"
-#include "backends/cpu/runtime/run_view.h"
+#include "backends/runtime/run_view.h"
 
 namespace weft::cpu {
 

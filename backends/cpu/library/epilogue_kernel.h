@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "backends/cpu/interpreter/tile_program.h"
-#include "backends/cpu/runtime/run_view.h"
+#include "backends/runtime/run_view.h"
 #include "lowering/plan.h"
 
 namespace weft::cpu {

@@ -15,7 +15,7 @@
 #include "backends/cpu/kernels/tile_ops.h"
 #include "backends/cpu/library/panel_weights.h"
 #include "backends/cpu/onednn/onednn.h"
-#include "backends/cpu/runtime/run_view.h"
+#include "backends/runtime/run_view.h"
 #include "graph/ir/attr.h"
 #include "graph/ir/op.h"
 #include "lowering/plan.h"

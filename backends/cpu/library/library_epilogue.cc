@@ -10,7 +10,7 @@
 #include "backends/cpu/library/epilogue_kernel.h"
 #include "backends/cpu/library/library_internal.h"
 #include "backends/cpu/library/magnitude.h"
-#include "backends/cpu/runtime/memory.h"
+#include "backends/runtime/host_memory.h"
 #include "base/align.h"
 #include "base/status_macros.h"
 
@@ -166,9 +166,11 @@ class GuardedCall : public LibraryCall {
   absl::Status RunPlain(const CallMemory& memory) {
     if (plain_ == nullptr) {
       WEFT_ASSIGN_OR_RETURN(plain_, MakePlainCall(step_, context_));
-      WEFT_RETURN_IF_ERROR(plain_scratch_.Reserve(plain_->scratch_bytes()));
+      plain_scratch_ =
+          AllocateAligned(plain_->scratch_bytes(), profiler::MemoryCategory::kTemporary);
+      if (plain_scratch_ == nullptr) return absl::ResourceExhaustedError("no memory for scratch");
     }
-    return plain_->Run({memory.args, memory.result, plain_scratch_.data(), memory.bounds});
+    return plain_->Run({memory.args, memory.result, plain_scratch_->data(), memory.bounds});
   }
 
   const std::unique_ptr<LibraryCall> call_;
@@ -184,7 +186,7 @@ class GuardedCall : public LibraryCall {
   std::vector<bool> found_;
   float result_bound_ = kUnbounded;
   std::unique_ptr<LibraryCall> plain_;  // Made when it is needed.
-  GrowingMemory plain_scratch_;
+  std::shared_ptr<HostBuffer> plain_scratch_;
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/onednn/onednn.h"
-#include "backends/cpu/runtime/run_view.h"
+#include "backends/runtime/run_view.h"
 
 namespace weft::cpu {
 

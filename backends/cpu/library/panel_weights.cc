@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "backends/cpu/runtime/memory.h"
+#include "backends/runtime/host_memory.h"
 #include "base/mapped_memory.h"
 
 namespace weft::cpu {

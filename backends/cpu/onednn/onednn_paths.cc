@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "backends/cpu/kernels/integer_range.h"
 #include "backends/cpu/onednn/onednn_internal.h"
-#include "backends/cpu/runtime/memory.h"
+#include "backends/runtime/host_memory.h"
 #include "base/mapped_memory.h"
 
 namespace weft::cpu {

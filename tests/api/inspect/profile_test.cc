@@ -14,7 +14,7 @@
 #include "api/session.h"
 #include "backends/cpu/executable.h"
 #include "backends/cpu/target.h"
-#include "backends/symbol_env.h"
+#include "backends/runtime/symbol_env.h"
 #include "examples/models/models.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -163,7 +163,7 @@ TEST_P(ProfileOf, ThePeakIsThePlanners) {
   auto plan = Lower(main, cpu::CpuTarget());
   auto same = Lower(main, cpu::CpuTarget());
   ASSERT_TRUE(plan.ok() && same.ok());
-  SymbolEnv sizes(model->module->symbols(), &main);
+  SymbolEnv sizes(model->module->symbols(), [&main] { return SymbolSources(main); });
   for (int i = 0; i < main.num_inputs(); ++i) {
     ASSERT_TRUE(sizes.Unify(main.input(i)->type(), (*inputs)[i]).ok());
   }
@@ -174,7 +174,7 @@ TEST_P(ProfileOf, ThePeakIsThePlanners) {
   auto session = profiler::Session::Start({});
   cpu::CpuOptions one;
   one.threads = 1;
-  auto executable = cpu::Executable::Create(main, *std::move(plan), one);
+  auto executable = cpu::Executable::Create(*std::move(plan), one);
   ASSERT_TRUE(executable.ok()) << executable.status();
   int64_t output_bytes = 0;
   {

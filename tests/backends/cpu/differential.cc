@@ -134,7 +134,7 @@ absl::Status RunInPlace(const Graph& main, Executable& executable,
 absl::Status RunTwice(const Graph& main, Plan plan, const CpuOptions& options,
                       const std::vector<HostTensor>& inputs, const std::vector<HostTensor>& want,
                       DifferentialCounts* counts) {
-  WEFT_ASSIGN_OR_RETURN(const auto executable, Executable::Create(main, std::move(plan), options));
+  WEFT_ASSIGN_OR_RETURN(const auto executable, Executable::Create(std::move(plan), options));
   WEFT_RETURN_IF_ERROR(executable->WaitForCode());
   std::vector<HostTensor> outputs;
   for (int run = 0; run < 2; ++run) {

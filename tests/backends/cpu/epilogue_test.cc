@@ -206,7 +206,7 @@ CpuStats ExpectAsReference(const std::string& text, const Setting& setting,
   CpuOptions options;
   options.threads = setting.threads;
   options.isa = WEFT_TEST_ISA;
-  const auto executable = Executable::Create(*module->main(), *std::move(plan), options);
+  const auto executable = Executable::Create(*std::move(plan), options);
   EXPECT_TRUE(executable.ok()) << executable.status();
   for (int i = 0; i < 2; ++i) {
     const auto got = (*executable)->Run(inputs);

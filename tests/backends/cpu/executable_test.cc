@@ -7,9 +7,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "backends/cpu/runtime/available_cpus.h"
-#include "backends/cpu/runtime/thread_governor.h"
 #include "backends/cpu/target.h"
+#include "backends/cpu/threads/available_cpus.h"
+#include "backends/cpu/threads/thread_governor.h"
 #include "backends/reference/executor.h"
 #include "gmock/gmock.h"
 #include "graph/ir/graph.h"
@@ -39,7 +39,7 @@ std::unique_ptr<Executable> Make(const Module& module, CpuOptions options = {}) 
   if (options.threads == 0) options.threads = 2;
   auto plan = Lower(*module.main(), CpuTarget());
   EXPECT_TRUE(plan.ok()) << plan.status();
-  auto executable = Executable::Create(*module.main(), *std::move(plan), options);
+  auto executable = Executable::Create(*std::move(plan), options);
   EXPECT_TRUE(executable.ok()) << executable.status();
   return *std::move(executable);
 }
@@ -308,7 +308,7 @@ TEST(Executable, LeavesProcessorsToOthers) {
   options.load = load;
   auto plan = Lower(*module->main(), CpuTarget());
   ASSERT_TRUE(plan.ok()) << plan.status();
-  auto executable = Executable::Create(*module->main(), *std::move(plan), options);
+  auto executable = Executable::Create(*std::move(plan), options);
   ASSERT_TRUE(executable.ok()) << executable.status();
   const auto run = [&](int64_t n) {
     ExpectAsReference(*module, **executable, {Ramp({n, 96}), Ramp({96, 96}), Ramp({96})});

@@ -119,7 +119,7 @@ TEST_P(Integers8, AreExact) {
     CpuOptions options;
     options.threads = 2;
     options.isa = WEFT_TEST_ISA;
-    const auto executable = Executable::Create(*module->main(), *std::move(plan), options);
+    const auto executable = Executable::Create(*std::move(plan), options);
     ASSERT_TRUE(executable.ok()) << executable.status();
     // Without a sign, those of a byte, and those of neither.
     for (const int zero : {0, 128, 100, 255}) {
@@ -158,7 +158,7 @@ TEST(Integers, WideOnesGoThroughTheOp) {
   ASSERT_TRUE(plan.ok()) << plan.status();
   CpuOptions options;
   options.isa = WEFT_TEST_ISA;
-  const auto executable = Executable::Create(*module->main(), *std::move(plan), options);
+  const auto executable = Executable::Create(*std::move(plan), options);
   ASSERT_TRUE(executable.ok()) << executable.status();
   int64_t refused = 0;
   for (const int most : {100, 1000, 90}) {

@@ -70,7 +70,7 @@ CpuStats ExpectAsReference(const std::string& text, const RunOptions& run) {
   CpuOptions options;
   options.threads = run.threads;
   options.isa = run.isa;
-  const auto executable = Executable::Create(*module->main(), *std::move(plan), options);
+  const auto executable = Executable::Create(*std::move(plan), options);
   EXPECT_TRUE(executable.ok()) << executable.status();
   for (int i = 0; i < 2; ++i) {
     const auto got = (*executable)->Run(inputs);

@@ -103,7 +103,7 @@ TEST_P(Models, GiveWhatTheReferenceGives) {
     options.threads = 2;
     options.code = setting.code;
     const bool generates = setting.code != CpuOptions::Code::kNone && !plan->kernels.empty();
-    const auto executable = Executable::Create(main, *std::move(plan), options);
+    const auto executable = Executable::Create(*std::move(plan), options);
     ASSERT_TRUE(executable.ok()) << executable.status();
     const absl::Status code = (*executable)->WaitForCode();
     ASSERT_TRUE(code.ok()) << code;

@@ -121,7 +121,7 @@ TEST_P(NarrowModels, RunOnRoutinesAndKernels) {
   CpuOptions cpu;
   cpu.threads = 2;
   cpu.isa = WEFT_TEST_ISA;
-  const auto executable = Executable::Create(*module->main(), *std::move(plan), cpu);
+  const auto executable = Executable::Create(*std::move(plan), cpu);
   ASSERT_TRUE(executable.ok()) << executable.status();
   const auto got = (*executable)->Run(inputs);
   ASSERT_TRUE(got.ok()) << got.status();

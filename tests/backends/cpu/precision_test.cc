@@ -49,7 +49,7 @@ std::unique_ptr<Executable> Make(const Module& module, const std::string& precis
   options.f32_precision = precision;
   auto plan = Lower(*module.main(), CpuTarget());
   EXPECT_TRUE(plan.ok()) << plan.status();
-  auto executable = Executable::Create(*module.main(), *std::move(plan), options);
+  auto executable = Executable::Create(*std::move(plan), options);
   EXPECT_TRUE(executable.ok()) << executable.status();
   return *std::move(executable);
 }
@@ -201,7 +201,7 @@ TEST(PrecisionOfPrograms, UnknownWordsAreErrors) {
   ASSERT_TRUE(plan.ok());
   CpuOptions options;
   options.f32_precision = "low";
-  const auto made = Executable::Create(*module->main(), *std::move(plan), options);
+  const auto made = Executable::Create(*std::move(plan), options);
   EXPECT_EQ(made.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(made.status().message()),
               testing::HasSubstr("\"low\" of f32; they are highest, high and medium"));

@@ -99,7 +99,7 @@ TEST_P(Quantized, RunsOnIntegers) {
   ASSERT_TRUE(plan.ok()) << plan.status();
   CpuOptions options;
   options.threads = 2;
-  const auto executable = Executable::Create(*module->main(), *std::move(plan), options);
+  const auto executable = Executable::Create(*std::move(plan), options);
   ASSERT_TRUE(executable.ok()) << executable.status();
   const auto got = (*executable)->Run(inputs);
   const auto same = reference::Run(*module->main(), inputs);

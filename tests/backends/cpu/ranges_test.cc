@@ -62,7 +62,7 @@ TEST_P(Ranges, AreThoseOfTheReference) {
     ASSERT_TRUE(want.ok()) << want.status();
     auto plan = Lower(*main, CpuTarget());
     ASSERT_TRUE(plan.ok()) << plan.status();
-    auto executable = Executable::Create(*main, *std::move(plan), {});
+    auto executable = Executable::Create(*std::move(plan), {});
     ASSERT_TRUE(executable.ok()) << executable.status();
     const auto got = (*executable)->Run({input});
     ASSERT_TRUE(got.ok()) << got.status();

@@ -109,7 +109,7 @@ void CheckSamples(const std::vector<Sample>& samples, bool symbolic, const CpuOp
   const Graph& main = program.Finish();
   auto plan = Lower(main, CpuTarget());
   ASSERT_TRUE(plan.ok()) << plan.status();
-  auto executable = Executable::Create(main, *std::move(plan), options);
+  auto executable = Executable::Create(*std::move(plan), options);
   ASSERT_TRUE(executable.ok()) << executable.status();
   const absl::Status code = (*executable)->WaitForCode();
   ASSERT_TRUE(code.ok()) << code;

@@ -65,7 +65,7 @@ Compiled CompileAndRun(const Target& target, const std::vector<HostTensor>& inpu
   result.plan = PrintPlan(*plan);
   CpuOptions cpu;
   cpu.threads = 2;
-  auto executable = Executable::Create(*result.module->main(), *std::move(plan), cpu);
+  auto executable = Executable::Create(*std::move(plan), cpu);
   EXPECT_TRUE(executable.ok()) << executable.status();
   auto outputs = (*executable)->Run(inputs);
   EXPECT_TRUE(outputs.ok()) << outputs.status() << result.plan;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/symbol_env.h"
+#include "backends/runtime/symbol_env.h"
 #include "gmock/gmock.h"
 #include "graph/ops/registry.h"
 #include "graph/text/text.h"

@@ -123,7 +123,7 @@ func @main(%x: f32[2*s0, s1], %y: f32[s0]) -> i64[u0, 1] {
   EXPECT_EQ(sources.Describe(s0), "input %y dim 0");
   EXPECT_EQ(sources.Describe(s1), "input %x dim 1");
   EXPECT_EQ(sources.Describe(u0), "nonzero, from \"find\"");
-  EXPECT_EQ(sources.Find(s2), nullptr);
+  EXPECT_FALSE(sources.Has(s2));
 }
 
 TEST(GuardSet, PrintsOriginsAndInputs) {

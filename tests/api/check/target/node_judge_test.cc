@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/symbol_env.h"
+#include "backends/runtime/symbol_env.h"
 #include "gmock/gmock.h"
 #include "graph/ir/graph.h"
 #include "gtest/gtest.h"

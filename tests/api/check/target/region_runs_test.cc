@@ -10,7 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "api/check/target/target_check.h"
-#include "backends/step_observer.h"
+#include "backends/runtime/step_observer.h"
 #include "gmock/gmock.h"
 #include "graph/ir/graph.h"
 #include "gtest/gtest.h"

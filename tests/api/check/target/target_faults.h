@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/step_observer.h"
+#include "backends/runtime/step_observer.h"
 #include "lowering/plan.h"
 
 namespace weft {

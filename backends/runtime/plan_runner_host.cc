@@ -1,0 +1,121 @@
+// Steps on host tensors: those that the device has no code for.
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "backends/runtime/plan_runner.h"
+#include "base/status_macros.h"
+
+namespace weft {
+
+absl::StatusOr<HostTensor> PlanRunner::Read(const RunView& view) {
+  if (view.symint) return HostTensor::ScalarInt(DType::kI64, view.value);
+  if (!view.present()) return HostTensor();
+  // A view without elements may begin behind the end of its buffer.
+  if (view.numel() == 0) return HostTensor(view.dtype, view.dims);
+  const Buffer& buffer = plan_.buffers[view.buffer];
+  const std::optional<int64_t> numel = env().Eval(buffer.numel);
+  char* const base = base_[view.buffer];
+  if (!numel || base == nullptr) return absl::InternalError("an operand has no memory");
+  const int64_t bytes = DTypeBytes(buffer.dtype, *numel);
+  if (host_visible_) {
+    return HostTensor::View(HostBuffer::Borrow(base, bytes), view.dtype, view.dims, view.strides,
+                            view.offset);
+  }
+  std::shared_ptr<HostBuffer> copy = runtime_.NewBuffer(bytes);
+  if (copy == nullptr) return absl::ResourceExhaustedError("no memory for a copy of an operand");
+  WEFT_RETURN_IF_ERROR(runtime_.device.CopyOut(copy->data(), base, bytes));
+  return HostTensor::View(std::move(copy), view.dtype, view.dims, view.strides, view.offset);
+}
+
+absl::Status PlanRunner::EvaluateOnHost(const Step& step, const PreparedStep& prepared) {
+  // Nothing that the step reads is still to be written.
+  if (host_visible_) WEFT_RETURN_IF_ERROR(runtime_.device.Wait());
+  WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> results, Evaluate(step, prepared));
+  if (results.size() < step.results.size()) {
+    return absl::InternalError(
+        absl::StrCat("gave ", results.size(), " results instead of ", step.results.size()));
+  }
+  for (size_t i = 0; i < step.results.size(); ++i) {
+    const View& view = step.results[i];
+    if (!view.present() && !view.type.is_symint()) continue;
+    if (!results[i].valid()) {
+      return absl::InternalError(absl::StrCat("result ", i, " is missing"));
+    }
+    absl::Status status =
+        dynamic_env_ ? dynamic_env_->Unify(view.type, results[i]) : absl::OkStatus();
+    if (!status.ok()) {
+      const std::string message =
+          absl::StrCat("result ", i, " contradicts its type: ", status.message());
+      // What data decides may break a condition.
+      if (runtime_.evaluator->DependsOnData(step)) return absl::InvalidArgumentError(message);
+      return absl::InternalError(message);
+    }
+    WEFT_RETURN_IF_ERROR(CheckOpenConditions());
+    if (view.present()) WEFT_RETURN_IF_ERROR(Write(view, results[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<HostTensor>> PlanRunner::Evaluate(const Step& step,
+                                                             const PreparedStep& prepared) {
+  if (runtime_.evaluator == nullptr) {
+    return absl::UnimplementedError("the device has no code for this step");
+  }
+  std::vector<HostTensor> operands;
+  for (const RunView& arg : prepared.args) {
+    WEFT_ASSIGN_OR_RETURN(HostTensor operand, Read(arg));
+    operands.push_back(std::move(operand));
+  }
+  std::vector<Type> types;
+  for (const View& view : step.results) {
+    types.push_back(view.type.Substitute([&](SymInt s) { return env().Replacement(s); }));
+  }
+  auto& regions = regions_[&step - plan_.steps.data()];
+  const auto run_region = [&](int region, absl::Span<const HostTensor> inputs,
+                              std::vector<HostTensor>* outputs) {
+    outputs->clear();
+    return regions[region]->RunNested(inputs, &env(), outputs);
+  };
+  return runtime_.evaluator->Evaluate(step, prepared.attrs, operands, std::move(types), run_region);
+}
+
+absl::Status PlanRunner::Write(const View& view, const HostTensor& tensor) {
+  if (!IsKnown(view, env())) return absl::InternalError("a result's size has no value");
+  const RunView to = MakeRunView(view, env());
+  if (tensor.dims() != absl::MakeConstSpan(to.dims) || tensor.dtype() != to.dtype) {
+    return absl::InternalError(
+        absl::StrCat("a result of ", tensor.type().ToString(), " contradicts its type"));
+  }
+  WEFT_RETURN_IF_ERROR(Ensure(to.buffer));
+  return CopyTo(tensor.Contiguous(), to);
+}
+
+// `tensor` is dense.
+absl::Status PlanRunner::CopyTo(const HostTensor& tensor, const RunView& to) {
+  if (tensor.numel() == 0) return absl::OkStatus();
+  if (to.dense()) {
+    if (!host_visible_) return runtime_.device.CopyIn(At(to), tensor.raw(), tensor.bytes());
+    std::memcpy(At(to), tensor.raw(), tensor.bytes());
+    return absl::OkStatus();
+  }
+  WEFT_ASSIGN_OR_RETURN(const std::unique_ptr<PreparedStep> copy,
+                        PrepareCopy(DenseView(to.dtype, to.dims), to));
+  if (copy == nullptr) return absl::UnimplementedError("the device cannot copy to these strides");
+  void* from = tensor.raw();
+  std::unique_ptr<DeviceMemory> staged;
+  if (!host_visible_) {
+    WEFT_ASSIGN_OR_RETURN(
+        staged, runtime_.device.Allocate(tensor.bytes(), profiler::MemoryCategory::kTemporary));
+    WEFT_RETURN_IF_ERROR(runtime_.device.CopyIn(staged->data(), tensor.raw(), tensor.bytes()));
+    from = staged->data();
+  }
+  void* const memory[] = {from, At(to)};
+  const auto all = absl::MakeConstSpan(memory);
+  WEFT_RETURN_IF_ERROR(
+      copy->code->Launch({all.first(1), all.subspan(1), all, runtime_.scratch(), {}}));
+  return runtime_.device.Wait();
+}
+
+}  // namespace weft

@@ -1,0 +1,57 @@
+#include "backends/runtime/step_names.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace weft {
+namespace {
+
+std::string NameOf(const Plan& plan, const Step& step) {
+  if (step.kind == StepKind::kKernel) return plan.kernels[step.kernel].name;
+  if (step.kind == StepKind::kCopy) return "copy";
+  return std::string(step.op->name());
+}
+
+profiler::TensorDescription Tensor(const RunView& view) {
+  profiler::TensorDescription tensor;
+  if (!view.present()) return tensor;
+  tensor.type = ProfileTypeName(view.dtype);
+  tensor.dims.assign(view.dims.begin(), view.dims.end());
+  tensor.strides.assign(view.strides.begin(), view.strides.end());
+  return tensor;
+}
+
+}  // namespace
+
+std::string DescribeStep(const Plan& plan, const Step& step) {
+  const auto names = plan.module->provenance().Names(step.provenance, /*limit=*/3);
+  const bool launch = step.kind == StepKind::kKernel && step.op == nullptr;
+  return absl::StrCat(
+      "node ", step.node, " (", launch ? "kernel @" : "", NameOf(plan, step),
+      names.empty() ? "" : absl::StrCat(" from \"", absl::StrJoin(names, "\", \""), "\""), ")");
+}
+
+void DescribeForProfile(const Plan& plan, const Step& step, const SymbolEnv& env,
+                        const StepEvaluator* evaluator, PreparedStep* prepared) {
+  const StepCode* code = prepared->code.get();
+  const char* runner = code == nullptr ? "reference" : code->runner();
+  if (prepared->profiled_as == runner) return;
+  prepared->profiled_as = runner;
+  prepared->profile_name = profiler::InternName(NameOf(plan, step));
+  profiler::Description d;
+  for (const RunView& view : prepared->args) d.inputs.push_back(Tensor(view));
+  for (const RunView& view : prepared->results) d.outputs.push_back(Tensor(view));
+  d.threads = code == nullptr ? 1 : code->threads();
+  const std::string routine = code == nullptr ? "" : code->routine();
+  d.kernel = absl::StrCat(runner, routine.empty() ? "" : ":", routine);
+  for (const SymbolInfo& info : plan.module->symbols().symbols()) {
+    const auto value = env.Eval(info.symbol);
+    if (value) d.symbols.emplace_back(info.symbol.ToString(), *value);
+  }
+  if (evaluator != nullptr) evaluator->AddToProfile(plan, step, env, &d);
+  prepared->profile_description = profiler::DescriptionHandle(std::move(d));
+}
+
+}  // namespace weft

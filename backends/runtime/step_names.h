@@ -1,0 +1,29 @@
+// What a step of a plan is called in messages and in traces.
+#ifndef WEFT_BACKENDS_RUNTIME_STEP_NAMES_H_
+#define WEFT_BACKENDS_RUNTIME_STEP_NAMES_H_
+
+#include <string>
+
+#include "backends/runtime/prepared_step.h"
+#include "backends/runtime/step_evaluator.h"
+#include "backends/runtime/symbol_env.h"
+#include "graph/tensor/dtype.h"
+#include "lowering/plan.h"
+
+namespace weft {
+
+// "node 3 (linear from "fc1")".
+std::string DescribeStep(const Plan& plan, const Step& step);
+
+// Kineto's name of an element type: "float", "long int", ...
+std::string ProfileTypeName(DType dtype);
+
+// Gives the step a name and a description for recording: operands and results, threads, who runs
+// it, values of symbols; bytes, operations and source nodes from `evaluator`, which may be null.
+// Nothing happens when it has one that is still true.
+void DescribeForProfile(const Plan& plan, const Step& step, const SymbolEnv& env,
+                        const StepEvaluator* evaluator, PreparedStep* prepared);
+
+}  // namespace weft
+
+#endif  // WEFT_BACKENDS_RUNTIME_STEP_NAMES_H_

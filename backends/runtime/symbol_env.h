@@ -1,0 +1,71 @@
+// Values of symbols while a graph runs. A symbol that gets its value has to meet
+// the facts of the symbol table: its range, what divides it, and each condition
+// as soon as all symbols in it have values. What breaks one is an InvalidArgument
+// that says where the symbols come from, and the nearest values that are allowed.
+#ifndef WEFT_BACKENDS_RUNTIME_SYMBOL_ENV_H_
+#define WEFT_BACKENDS_RUNTIME_SYMBOL_ENV_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/ir/guards.h"
+#include "graph/sym/sym.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/tensor/tensor.h"
+#include "graph/tensor/type.h"
+
+namespace weft {
+
+class SymbolEnv {
+ public:
+  // Says where symbols come from, for messages: called when there is one.
+  using SourcesFn = std::function<SymbolSources()>;
+  explicit SymbolEnv(const SymbolTable& facts, SourcesFn sources = nullptr)
+      : facts_(&facts), sources_(std::move(sources)) {}
+
+  std::optional<int64_t> Find(SymInt symbol) const;
+  // nullopt when a symbol in it has no value.
+  std::optional<int64_t> Eval(SymInt s) const;
+  // For Substitute of types and attributes.
+  std::optional<SymInt> Replacement(SymInt symbol) const;
+
+  // Makes `s` equal `value`: binds a lone unbound symbol in a linear
+  // expression, else compares. Errors say what differs.
+  absl::Status Unify(SymInt s, int64_t value);
+  // Unifies all dims of a tensor type (or the value of a symint type). Dims
+  // that are bare symbols are bound first, so that `f32[s0, 2*s0]` works in any
+  // order. The error does not name the value; the caller adds that.
+  absl::Status Unify(Type type, const HostTensor& tensor);
+
+  // All symbols in it have values.
+  bool IsBound(SymInt s) const;
+  // An error when the symbols of the condition have values for which it does not hold.
+  absl::Status Check(SymInt condition, absl::string_view origin) const;
+  // The same for all conditions among the facts. Unify has looked at each of them, but
+  // its errors are passed over where nothing reads the tensor.
+  absl::Status CheckConditions() const;
+  // "s0 = 6 (input %x dim 1), s1 = 2 (input %y dim 0)"
+  std::string Describe(SymInt s) const;
+
+ private:
+  absl::Status Bind(SymInt symbol, int64_t value);
+  std::optional<SymbolSources> Sources() const;
+  absl::Status CheckFacts(SymInt symbol, int64_t value) const;
+  // The conditions about the symbol whose symbols all have values by now hold.
+  absl::Status CheckConditions(SymInt symbol) const;
+
+  const SymbolTable* facts_;
+  SourcesFn sources_;  // May be null.
+  absl::flat_hash_map<SymInt, int64_t> values_;
+};
+
+}  // namespace weft
+
+#endif  // WEFT_BACKENDS_RUNTIME_SYMBOL_ENV_H_

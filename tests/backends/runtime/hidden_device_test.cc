@@ -1,0 +1,267 @@
+// The executor of plans on a device that shares nothing with the host.
+#include "tests/backends/runtime/hidden_device.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/cpu/kernels/isa.h"
+#include "backends/cpu/launcher.h"
+#include "backends/cpu/target.h"
+#include "backends/reference/executor.h"
+#include "backends/runtime/plan_runner.h"
+#include "backends/runtime/plan_runtime.h"
+#include "backends/step_reference.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lowering/lower.h"
+#include "tests/support/parse.h"
+#include "tests/support/tensor_compare.h"
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+
+HostTensor Ramp(std::vector<int64_t> dims, DType dtype = DType::kF32) {
+  HostTensor t(dtype, std::move(dims));
+  std::vector<double> values(t.numel());
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<double>(static_cast<int64_t>(i * 48271 % 97) - 48) / 50;
+  }
+  t.WriteDoubles(values);
+  return t;
+}
+
+HostTensor Ints(std::vector<int64_t> dims, const std::vector<double>& values) {
+  HostTensor t(DType::kI64, std::move(dims));
+  t.WriteDoubles(values);
+  return t;
+}
+
+// A program on a hidden device, with everything that it needs.
+class Program {
+ public:
+  explicit Program(const std::string& text, const StepEvaluator* evaluator = &OpEvaluator())
+      : module_(Parse(text)), runtime_(device_, launcher_, evaluator) {
+    host_.isa = *cpu::ChooseIsa("avx2");
+    host_.table = cpu::Avx2TileTable();
+    host_.threads = 2;
+    host_.dnn_threads = 2;
+    auto plan = Lower(*module_->main(), cpu::CpuTarget());
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    plan_ = *std::move(plan);
+    auto runner = PlanRunner::Create(plan_, runtime_);
+    EXPECT_TRUE(runner.ok()) << runner.status();
+    runner_ = *std::move(runner);
+  }
+
+  absl::StatusOr<std::vector<HostTensor>> Run(const std::vector<HostTensor>& inputs) {
+    std::vector<HostTensor> outputs;
+    const absl::Status status = runner_->Run(inputs, {}, &outputs);
+    if (!status.ok()) return status;
+    return outputs;
+  }
+
+  void ExpectAsReference(const std::vector<HostTensor>& inputs) {
+    const auto want = reference::Run(*module_->main(), inputs);
+    const auto got = Run(inputs);
+    ASSERT_TRUE(want.ok()) << want.status();
+    ASSERT_TRUE(got.ok()) << got.status();
+    ASSERT_EQ(got->size(), want->size());
+    for (size_t i = 0; i < got->size(); ++i) {
+      EXPECT_EQ(Difference((*got)[i], (*want)[i], {1e-4, 1e-4}), "") << "output " << i;
+    }
+  }
+
+  HiddenDevice& device() { return device_; }
+  const RunStats& stats() const { return runtime_.stats; }
+
+ private:
+  std::unique_ptr<Module> module_;
+  HiddenDevice device_;
+  cpu::CpuLauncher host_;
+  HiddenLauncher launcher_{device_, host_};
+  PlanRuntime runtime_;
+  Plan plan_;
+  std::unique_ptr<PlanRunner> runner_;
+};
+
+constexpr char kBlock[] = R"(
+  func @main(%x: f32[s0, 96], %w: f32[96, 96], %b: f32[96]) -> (f32[s0, 96]) where 1 <= s0 {
+    %0 = linear(%x, %w, %b)
+    %1 = gelu(%0)
+    %2 = add(%1, %x)
+    %3 = softmax(%2, dim=-1)
+    return %3
+  })";
+
+TEST(HiddenDevice, RunsKernelsAndRoutinesOfEverySize) {
+  Program program(kBlock);
+  for (int64_t n : {1, 7, 64, 7}) {
+    program.ExpectAsReference({Ramp({n, 96}), Ramp({96, 96}), Ramp({96})});
+  }
+  EXPECT_EQ(program.stats().assignments, 3);
+  EXPECT_EQ(program.stats().fallbacks, 0);
+  EXPECT_GT(program.device().calls(HiddenDevice::Call::kLaunch), 0);
+}
+
+TEST(HiddenDevice, AllocatesNothingInASteadyState) {
+  Program program(kBlock);
+  const std::vector<HostTensor> inputs = {Ramp({8, 96}), Ramp({96, 96}), Ramp({96})};
+  program.ExpectAsReference(inputs);
+  const int64_t before = program.device().calls(HiddenDevice::Call::kAllocate);
+  program.ExpectAsReference(inputs);
+  EXPECT_EQ(program.device().calls(HiddenDevice::Call::kAllocate), before);
+}
+
+TEST(HiddenDevice, CopiesConstantsInOnce) {
+  Program program(R"(
+    func @main(%x: f32[2, 3]) -> (f32[2, 3]) {
+      %c = constant(dense<[1.0, 2.0, 3.0]>) : f32[3]
+      %0 = add(%x, %c)
+      return %0
+    })");
+  program.ExpectAsReference({Ramp({2, 3})});
+  const int64_t copies = program.device().calls(HiddenDevice::Call::kCopyIn);
+  program.ExpectAsReference({Ramp({2, 3})});
+  // The input alone.
+  EXPECT_EQ(program.device().calls(HiddenDevice::Call::kCopyIn), copies + 1);
+}
+
+TEST(HiddenDevice, ReturnsViewsConstantsAndInputs) {
+  Program program(R"(
+    func @main(%x: f32[s0, 6], %y: f32[4]) -> (f32[6, s0], f32[s0, 2], f32[4], f32[0])
+        where 1 <= s0 {
+      %0 = permute(%x, dims=[1, 0])
+      %1 = slice(%x, dim=1, start=2, end=4, step=1)
+      %2 = slice(%y, dim=0, start=4, end=4, step=1)
+      return %0, %1, %y, %2
+    })");
+  program.ExpectAsReference({Ramp({5, 6}), Ramp({4})});
+  // Inputs with gaps, too.
+  const auto wide = Ramp({6, 5});
+  const auto turned = HostTensor::View(wide.buffer(), DType::kF32, {5, 6}, {1, 5}, 0);
+  ASSERT_TRUE(turned.ok());
+  program.ExpectAsReference({*turned, Ramp({4})});
+}
+
+TEST(HiddenDevice, EvaluatesOnTheHostWhatItHasNoCodeFor) {
+  Program program(R"(
+    func @main(%x: f32[s0, 4]) -> (i64[u0, 2], f32[s0, 4]) where 1 <= s0 {
+      %0 = relu(%x)
+      %1 = nonzero(%0) : i64[u0, 2]
+      %2 = cumsum(%0, dim=0)
+      return %1, %2
+    })");
+  program.ExpectAsReference({Ramp({3, 4})});
+  program.ExpectAsReference({Ramp({9, 4})});
+}
+
+TEST(HiddenDevice, RunsNestedPlans) {
+  Program program(R"(
+    func @main(%p: bool[], %x: f32[s0, 4]) -> (f32[s0, 4]) where 1 <= s0 {
+      %0 = exp(%x)
+      %1 = cond(%p, %0) {
+        then_graph(%a: f32[s0, 4]) {
+          %b = add(%a, %a)
+          return %b
+        }
+        else_graph(%a: f32[s0, 4]) {
+          %b = neg(%a)
+          return %b
+        }
+      }
+      %3 = sin(%1)
+      return %3
+    })");
+  for (const bool p : {true, false}) {
+    HostTensor flag(DType::kBool, {});
+    flag.WriteDoubles({p ? 1.0 : 0.0});
+    program.ExpectAsReference({flag, Ramp({3, 4})});
+  }
+}
+
+TEST(HiddenDevice, RefusesWhatBreaksAFact) {
+  Program program(kBlock);
+  const auto got = program.Run({Ramp({2, 96}), Ramp({96, 96}), Ramp({95})});
+  EXPECT_EQ(got.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(got.status().message(), HasSubstr("input 2 (b)"));
+}
+
+TEST(HiddenDevice, NamesTheStepThatIsOutOfBounds) {
+  Program program(R"(
+    func @main(%x: f32[4, 3], %i: i64[2]) -> (f32[2, 3]) {
+      %0 = index_select(%x, %i, dim=0)
+      return %0
+    })");
+  program.ExpectAsReference({Ramp({4, 3}), Ints({2}, {3, 0})});
+  EXPECT_FALSE(program.Run({Ramp({4, 3}), Ints({2}, {3, 4})}).ok());
+  program.ExpectAsReference({Ramp({4, 3}), Ints({2}, {1, 2})});
+}
+
+TEST(HiddenDevice, WithoutAnEvaluatorAStepWithoutCodeIsAnError) {
+  Program program(R"(
+    func @main(%x: f32[5]) -> (i64[u0, 1]) {
+      %0 = nonzero(%x) : i64[u0, 1]
+      return %0
+    })",
+                  nullptr);
+  const auto got = program.Run({Ramp({5})});
+  EXPECT_EQ(got.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(got.status().message(), HasSubstr("nonzero"));
+}
+
+// Each call that a run makes fails once: the run says so, and the next one is right.
+TEST(HiddenDevice, RunsAgainAfterEveryFailure) {
+  using Call = HiddenDevice::Call;
+  const std::vector<HostTensor> inputs = {Ramp({3, 96}), Ramp({96, 96}), Ramp({96})};
+  const std::vector<HostTensor> others = {Ramp({5, 96}), Ramp({96, 96}), Ramp({96})};
+  for (const Call call :
+       {Call::kAllocate, Call::kCopyIn, Call::kCopyOut, Call::kLaunch, Call::kWait}) {
+    int64_t failures = 0;
+    for (int64_t n = 1;; ++n) {
+      Program program(kBlock);
+      program.device().FailAt(call, n);
+      const auto got = program.Run(inputs);
+      program.device().FailAt(call, 0);
+      if (got.ok()) break;
+      ++failures;
+      EXPECT_EQ(got.status().code(), absl::StatusCode::kUnavailable) << got.status();
+      program.ExpectAsReference(inputs);
+      program.ExpectAsReference(others);
+    }
+    EXPECT_GT(failures, 0) << static_cast<int>(call);
+  }
+}
+
+TEST(HiddenDevice, NamesTheStepWhoseLaunchFails) {
+  Program program(kBlock);
+  program.device().FailAt(HiddenDevice::Call::kLaunch, 1);
+  const auto got = program.Run({Ramp({3, 96}), Ramp({96, 96}), Ramp({96})});
+  EXPECT_THAT(got.status().message(), HasSubstr("linear"));
+}
+
+TEST(HiddenDevice, GivesAllMemoryBack) {
+  HiddenDevice device;
+  {
+    cpu::CpuLauncher host;
+    host.isa = *cpu::ChooseIsa("avx2");
+    host.table = cpu::Avx2TileTable();
+    HiddenLauncher launcher(device, host);
+    PlanRuntime runtime(device, launcher, &OpEvaluator());
+    const auto module = Parse(kBlock);
+    const auto plan = Lower(*module->main(), cpu::CpuTarget());
+    ASSERT_TRUE(plan.ok());
+    auto runner = PlanRunner::Create(*plan, runtime);
+    ASSERT_TRUE(runner.ok());
+    std::vector<HostTensor> outputs;
+    ASSERT_TRUE((*runner)->Run({Ramp({3, 96}), Ramp({96, 96}), Ramp({96})}, {}, &outputs).ok());
+    EXPECT_GT(device.live_bytes(), 0);
+  }
+  EXPECT_EQ(device.live_bytes(), 0);
+}
+
+}  // namespace
+}  // namespace weft
