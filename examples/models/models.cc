@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
+#include "base/annotate.h"
 #include "base/status_macros.h"
 #include "examples/models/families.h"
 #include "examples/models/weights.h"
@@ -108,6 +109,9 @@ absl::StatusOr<std::vector<HostTensor>> MakeInputs(const Model& model, const Siz
     if (graph.input_info(i).initial >= 0) continue;
     const Type type = graph.input(i)->type();
     WEFT_ASSIGN_OR_RETURN(const auto dims, DimsOf(type, all));
+    // Sizes come from users.
+    const absl::Status fits = HostTensor::Allocate(type.dtype(), dims).status();
+    if (!fits.ok()) return Annotate(fits, absl::StrCat("input ", graph.input_info(i).name));
     inputs[i] = Draw(type.dtype(), dims, model.ranges[i], SeedOf(seed, graph.input_info(i).name));
   }
   return inputs;

@@ -83,6 +83,9 @@ TEST_F(HostileTest, CommandLinesThatAreRefused) {
       {"mkdir -p e; @run --data=e in.weft", "e holds no inputs and outputs: input_0.pb, "},
       {"@run --data=in.weft in.weft", "in.weft is not a folder"},
       {"@make_model --opset=99999999999 --model=mlp --out=m.onnx", "--opset takes an integer"},
+      {"@make_model --small --model=mlp --out=m.onnx --inputs=i "
+       "--input-size=batch=4611686018427387904",
+       "too many elements to count"},
   };
   // For --input: a value of an output of the model.
   ASSERT_EQ(Shell("@run --dim batch=2 --dim length=3 --output-dir=. sizes.weft"), 0) << err_;
