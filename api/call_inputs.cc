@@ -7,6 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "backends/runtime/host_memory.h"
+#include "base/host_buffer.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/value.h"
+#include "graph/tensor/tensor.h"
 #include "graph/verify/verifier.h"
 #include "passes/engine/registry.h"
 

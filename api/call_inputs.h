@@ -8,11 +8,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
-#include "graph/tensor/tensor.h"
 
 namespace weft {
+
+class Graph;
+class HostTensor;
 
 // By position; empty tensors for inputs that are left out: those with state (an entry
 // of `state` is valid) and those that the program is specialised to. Errors name

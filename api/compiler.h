@@ -11,12 +11,13 @@
 #include "api/check/semantics_checker.h"
 #include "api/replay.h"
 #include "api/verify_level.h"
-#include "graph/ir/graph.h"
 #include "passes/engine/pass_context.h"
 #include "passes/engine/pass_manager.h"
 #include "passes/pipelines.h"
 
 namespace weft {
+
+class Module;
 
 class Backend;  // backends/backend.h
 

@@ -22,11 +22,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "graph/ir/op.h"
+#include "graph/ir/op_registry.h"
 #include "passes/engine/registry.h"
 #include "passes/engine/rules/rule_set.h"
 
 namespace weft {
+
+class OpDef;
 
 // Outlives the modules and compilations that use it; stays where it is.
 class Extensions {

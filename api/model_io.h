@@ -12,12 +12,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graph/ir/graph.h"
-#include "graph/ir/op.h"
 #include "graph/target/target.h"
 #include "graph/tensor/tensor.h"
 
 namespace weft {
+
+class Module;
+class OpRegistry;
 
 struct LoadOptions {
   // Values of inputs by name, for models whose shapes depend on them (ONNX

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "api/plugin_tag.h"
+#include "base/host_buffer.h"
 #include "base/status_macros.h"
 #include "graph/tensor/tensor.h"
 

@@ -10,6 +10,8 @@
 #include "api/dynamic/variant_cache.h"
 #include "api/session.h"
 #include "base/status_macros.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
 #include "passes/sizes/needs.h"
 #include "profiler/record.h"
 

@@ -31,10 +31,12 @@
 #include "absl/types/span.h"
 #include "api/dynamic/explain.h"
 #include "api/program_options.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 #include "graph/tensor/tensor.h"
 
 namespace weft {
+
+class Graph;
 
 class Program {
  public:

@@ -16,7 +16,10 @@
 #include "base/annotate.h"
 #include "base/output_file.h"
 #include "base/shell_quote.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/module.h"
 #include "graph/target/target_text.h"
+#include "graph/tensor/tensor.h"
 #include "graph/text/text.h"
 
 namespace weft {

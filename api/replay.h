@@ -15,11 +15,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "api/crash_file.h"
-#include "graph/ir/graph.h"
 #include "passes/engine/pass_context.h"
 #include "passes/engine/pass_manager/report.h"
 
 namespace weft {
+
+class Module;
 
 struct Replay {
   std::string reason;  // One line.

@@ -6,10 +6,11 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "graph/ir/op.h"
 #include "passes/engine/rules/rule_set.h"
 
 namespace weft {
+
+class OpRegistry;
 
 // Reads and checks the rules of `path` (LoadRules) over `ops`. Errors:
 // NotFound for a file that cannot be read, InvalidArgument for one of absurd

@@ -11,6 +11,8 @@
 #include "api/compiler.h"
 #include "base/log.h"
 #include "base/status_macros.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
 #include "lowering/lower.h"
 #include "lowering/plan_text.h"
 #include "passes/sizes/needs.h"

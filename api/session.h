@@ -30,10 +30,12 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "backends/backend.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 #include "graph/tensor/tensor.h"
 
 namespace weft {
+
+class Graph;
 
 class Session {
  public:

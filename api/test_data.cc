@@ -11,6 +11,8 @@
 #include "absl/strings/strip.h"
 #include "api/model_io.h"
 #include "base/status_macros.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/value.h"
 #include "nlohmann/json.hpp"
 
 namespace weft {

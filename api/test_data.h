@@ -16,10 +16,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/ir/graph.h"
 #include "graph/tensor/tensor.h"
 
 namespace weft {
+
+class Graph;
 
 struct TestData {
   std::vector<std::string> input_names;  // As in the graph.

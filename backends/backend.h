@@ -16,13 +16,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
 #include "graph/target/target.h"
-#include "graph/tensor/tensor.h"
 
 namespace weft {
 
+class Graph;
+class HostTensor;
 class StepObserver;
+
 struct Plan;  // lowering/plan.h
 
 // Settings of a backend by name ("threads"), as text. Those that are left out have their defaults.

@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/module.h"
+#include "graph/ir/origin.h"
+#include "graph/ir/provenance.h"
 
 namespace weft {
 namespace {

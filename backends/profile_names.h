@@ -5,10 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "graph/ir/graph.h"
+#include "graph/ir/ids.h"
 #include "graph/tensor/dtype.h"
 
 namespace weft {
+
+class Module;
 
 // Kineto's name of an element type: "float", "long int", ...
 std::string ProfileTypeName(DType dtype);

@@ -6,8 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "backends/profile_names.h"
 #include "base/status_macros.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_schema.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 #include "lowering/step_cost.h"
 
 namespace weft {

@@ -8,11 +8,12 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "backends/runtime/step_evaluator.h"
-#include "graph/ir/attr.h"
-#include "graph/tensor/tensor.h"
 #include "lowering/plan.h"
 
 namespace weft {
+
+class AttrList;
+class HostTensor;
 
 // The results of a library, reference or copy step, epilogue included. `attrs` are the step's
 // without symbols; `operands` are those of the step, invalid where absent.

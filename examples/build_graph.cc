@@ -8,8 +8,11 @@
 #include "absl/status/status.h"
 #include "api/compiler.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
+#include "graph/sym/sym_facts.h"
 #include "graph/text/text.h"
 
 namespace {

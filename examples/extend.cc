@@ -3,6 +3,11 @@
 #include <memory>
 
 #include "api/compiler.h"
+#include "graph/ir/module.h"
+#include "graph/ir/op_args.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_eval.h"
+#include "graph/ir/op_registry.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
 #include "graph/text/text.h"

@@ -12,7 +12,9 @@
 #include "absl/status/status.h"
 #include "api/program.h"
 #include "base/status_macros.h"
+#include "graph/ir/module.h"
 #include "graph/ops/registry.h"
+#include "graph/tensor/tensor.h"
 #include "graph/text/text.h"
 
 namespace {

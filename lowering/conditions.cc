@@ -5,6 +5,11 @@
 #include <vector>
 
 #include "base/status_macros.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/guards.h"
+#include "graph/ir/module.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
 #include "lowering/graph_lowering.h"
 
 namespace weft {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
+#include "graph/sym/sym_ops.h"
 #include "lowering/emit_cc/internal.h"
 
 namespace weft {

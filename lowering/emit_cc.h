@@ -25,7 +25,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/sym/sym.h"
+#include "graph/sym/sym_int.h"
 #include "lowering/kernel.h"
 
 namespace weft {

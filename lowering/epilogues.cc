@@ -3,7 +3,9 @@
 #include <limits>
 
 #include "graph/ir/builder.h"
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft {
 namespace {

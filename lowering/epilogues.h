@@ -2,10 +2,12 @@
 #ifndef WEFT_LOWERING_EPILOGUES_H_
 #define WEFT_LOWERING_EPILOGUES_H_
 
-#include "graph/ir/graph.h"
 #include "graph/target/target.h"
 
 namespace weft {
+
+class AttrList;
+class Node;
 
 // The target's routine for `library` applies `op`, whose operand `operand` is the result so far.
 // A clamp by two numbers counts as hardtanh. False where the target has no routine for `library`.

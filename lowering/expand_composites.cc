@@ -4,7 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
-#include "graph/ir/op.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_args.h"
+#include "graph/ir/op_def.h"
 
 namespace weft {
 namespace {

@@ -4,9 +4,11 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "graph/ir/graph.h"
 
 namespace weft {
+
+class Graph;
+class Node;
 
 // Replaces each composite op of the graph by its decomposition, and those within it, until
 // `stays` is true for every composite that is left. Nested graphs are left alone. An Unimplemented

@@ -12,15 +12,19 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "graph/ir/builder.h"
 #include "graph/ir/graph.h"
-#include "graph/ir/guards.h"
+#include "graph/ir/module.h"
+#include "graph/sym/sym_facts.h"
 #include "graph/target/target.h"
 #include "lowering/index_map.h"
 #include "lowering/lower.h"
 #include "lowering/plan.h"
 
 namespace weft {
+
+class Builder;
+class Node;
+class Value;
 
 class GraphLowering {
  public:

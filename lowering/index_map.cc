@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "absl/hash/hash.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_ops.h"
 #include "lowering/kernel_body.h"
 
 namespace weft {

@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "graph/sym/sym_facts.h"
 #include "lowering/kernel.h"
 #include "lowering/plan.h"
 
 namespace weft {
+
+class SymbolTable;
 
 // The index along one dim: offset + strides * loops + terms.
 struct Index {

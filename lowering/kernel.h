@@ -57,7 +57,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/sym/sym.h"
+#include "graph/sym/sym_int.h"
 #include "graph/tensor/dtype.h"
 
 namespace weft {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "graph/sym/sym_int.h"
 #include "graph/target/target.h"
 #include "lowering/kernel.h"
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/value.h"
 #include "lowering/nest_builder.h"
 
 namespace weft {

@@ -22,6 +22,8 @@
 
 namespace weft {
 
+class Value;
+
 struct KernelRequest {
   KernelGroup group;
   std::vector<View> output_views;

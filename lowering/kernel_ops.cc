@@ -6,8 +6,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/infer.h"
+#include "graph/sym/sym_ops.h"
 #include "lowering/views.h"
 
 namespace weft {

@@ -7,6 +7,9 @@
 
 namespace weft {
 
+class Node;
+class OpDef;
+
 // Makes result `result` of the node at `at`; -1 as NestBuilder::Get, or after
 // NestBuilder::Fail.
 using MovementFn = int (*)(NestBuilder& e, const Node& node, int result, const Indices& at,

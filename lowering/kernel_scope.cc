@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/hash/hash.h"
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
 #include "lowering/views.h"
 

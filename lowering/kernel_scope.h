@@ -10,6 +10,9 @@
 
 namespace weft {
 
+class Node;
+class Value;
+
 // What the nests of a kernel share: its arguments, and values that are there.
 class KernelScope {
  public:

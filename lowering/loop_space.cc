@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/infer.h"
 #include "lowering/scalar_ops.h"

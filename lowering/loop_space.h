@@ -14,10 +14,13 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "graph/ir/graph.h"
 #include "lowering/index_map.h"
 
 namespace weft {
+
+class Node;
+class OpDef;
+class Value;
 
 // Nodes that are to become one kernel.
 struct KernelGroup {

@@ -5,6 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
 #include "lowering/graph_lowering.h"
 #include "lowering/propagate_layout.h"
 #include "lowering/schedule.h"

@@ -15,11 +15,12 @@
 #define WEFT_LOWERING_LOWER_H_
 
 #include "absl/status/statusor.h"
-#include "graph/ir/graph.h"
 #include "graph/target/target.h"
 #include "lowering/plan.h"
 
 namespace weft {
+
+class Graph;
 
 struct LoweringOptions {
   // Operands of a concatenation are computed in its result.

@@ -7,6 +7,9 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/infer.h"
 #include "lowering/graph_lowering.h"

@@ -4,7 +4,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/tensor/tensor.h"
 #include "lowering/graph_lowering.h"
 #include "lowering/kernel_body.h"
 #include "lowering/views.h"

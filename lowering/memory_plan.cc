@@ -1,6 +1,7 @@
 #include "lowering/memory_plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 
@@ -8,6 +9,7 @@
 #include "base/align.h"
 #include "base/status_macros.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_expr.h"
 #include "lowering/kernel_body.h"
 
 namespace weft {

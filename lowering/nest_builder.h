@@ -16,6 +16,9 @@
 
 namespace weft {
 
+class Node;
+class Value;
+
 using Guards = std::vector<Access::Guard>;
 
 class NestBuilder {

@@ -4,7 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/tensor/tensor.h"
 #include "lowering/kernel_ops.h"
 #include "lowering/nest_builder.h"
 #include "lowering/scalar_ops.h"

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "graph/sym/sym_expr.h"
 #include "lowering/kernel_builder.h"
 
 namespace weft {

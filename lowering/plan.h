@@ -40,13 +40,15 @@
 #include <string>
 #include <vector>
 
-#include "graph/ir/attr.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/ids.h"
 #include "graph/tensor/type.h"
 #include "lowering/kernel.h"
 
 namespace weft {
 
+class AttrList;
+class Module;
+class OpDef;
 struct Plan;
 
 enum class BufferKind : uint8_t {

@@ -15,6 +15,8 @@
 
 namespace weft {
 
+class Module;
+
 std::string PrintPlan(const Plan& plan);
 std::string PrintKernel(const Kernel& kernel);
 

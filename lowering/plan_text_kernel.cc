@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/sym/sym_expr.h"
 #include "lowering/plan_text.h"
 #include "lowering/plan_text_reader.h"
 

@@ -7,6 +7,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/module.h"
+#include "graph/sym/sym_facts.h"
 #include "lowering/write_backs.h"
 
 namespace weft {

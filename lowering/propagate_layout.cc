@@ -5,7 +5,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
 #include "lowering/loop_space.h"
 

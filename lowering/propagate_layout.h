@@ -15,10 +15,12 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "graph/ir/graph.h"
 #include "graph/target/target.h"
 
 namespace weft {
+
+class Graph;
+class Node;
 
 struct LayoutRegion {
   std::vector<const Node*> nodes;  // In order.

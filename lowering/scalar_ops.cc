@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "graph/ir/attrs.h"
 #include "graph/ops/ops.h"
 
 namespace weft {

@@ -3,10 +3,13 @@
 #define WEFT_LOWERING_SCALAR_OPS_H_
 
 #include "absl/types/span.h"
-#include "graph/ir/op.h"
+#include "graph/tensor/type.h"
 #include "lowering/kernel_body.h"
 
 namespace weft {
+
+class Attrs;
+class OpDef;
 
 // `operands` are instructions, -1 for absent ones; `types` those of the op's
 // operands, and `result` the dtype of its result, which is rounded to half

@@ -10,6 +10,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
+#include "graph/ir/module.h"
+#include "graph/ir/op_def.h"
+#include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
 
 namespace weft {

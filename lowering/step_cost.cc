@@ -2,7 +2,10 @@
 
 #include <vector>
 
+#include "graph/ir/attrs.h"
+#include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft {
 namespace {

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/infer.h"
 #include "graph/ops/support/sizes.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft {
 namespace {

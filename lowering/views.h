@@ -4,11 +4,13 @@
 
 #include <optional>
 
-#include "graph/ir/graph.h"
 #include "lowering/index_map.h"
 #include "lowering/plan.h"
 
 namespace weft {
+
+class Attrs;
+class Node;
 
 // Result `result` of a node seen in the memory of operand 0; nothing when the
 // op is no view, or the strides of `self` do not allow it.

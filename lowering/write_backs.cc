@@ -1,12 +1,15 @@
 #include "lowering/write_backs.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 #include "lowering/index_map.h"
 
 namespace weft {

@@ -15,10 +15,11 @@
 #define WEFT_LOWERING_WRITE_BACKS_H_
 
 #include "absl/status/status.h"
-#include "graph/ir/graph.h"
 #include "lowering/plan.h"
 
 namespace weft {
+
+class Graph;
 
 // Finds the donors in a plan that was made from `graph`. Steps that make nothing
 // but write-backs go to the end where that makes them legal. A write-back without

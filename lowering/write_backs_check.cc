@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/module.h"
 #include "lowering/index_map.h"
 #include "lowering/write_backs.h"
 

@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graph/ir/graph.h"
 #include "passes/engine/pass.h"
 
 namespace weft {
+
+class Module;
 
 struct AssumeSizesOptions {
   // By input and dim: "x.0=dynamic", "x.0=batch:1..64%8" (a name, a range, a

@@ -16,6 +16,12 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/origin.h"
+#include "graph/ir/provenance.h"
 
 namespace weft {
 namespace {

@@ -7,7 +7,12 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft {
 namespace {

@@ -11,6 +11,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
 #include "passes/decompose/contracts.h"
 #include "passes/decompose/selection.h"
 #include "passes/engine/rewrite/rewriter.h"

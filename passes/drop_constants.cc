@@ -3,7 +3,13 @@
 #include <utility>
 #include <vector>
 
+#include "graph/ir/attr.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft {
 namespace {

@@ -5,7 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 #include "passes/engine/rewrite/rewriter.h"
 #include "passes/freeze/fold_channels.h"
 

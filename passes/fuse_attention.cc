@@ -8,7 +8,12 @@
 
 #include "absl/status/status.h"
 #include "base/status_macros.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/tensor/tensor.h"
 #include "passes/engine/rewrite/constants.h"
 #include "passes/engine/rewrite/rewriter.h"
 #include "passes/fuse/attention_match.h"

@@ -3,6 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/module.h"
+#include "graph/sym/sym_facts.h"
 #include "graph/text/text.h"
 
 namespace weft {

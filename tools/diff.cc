@@ -8,6 +8,7 @@
 #include "api/inspect/graph_diff.h"
 #include "api/model_io.h"
 #include "base/status_macros.h"
+#include "graph/ir/module.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
 #include "tools/common/models.h"

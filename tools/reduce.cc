@@ -14,6 +14,7 @@
 #include "api/extensions.h"
 #include "api/model_io.h"
 #include "base/status_macros.h"
+#include "graph/ir/module.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
 #include "tools/common/logs.h"

@@ -8,9 +8,10 @@
 #include "absl/status/statusor.h"
 #include "api/check/pass_run.h"
 #include "api/check/semantics_checker.h"
-#include "graph/ir/graph.h"
 
 namespace weft {
+
+class Module;
 
 struct GuiltyRewrite {
   // In a run of the pass alone, from 1; 0: the pass does its work without

@@ -5,6 +5,11 @@
 #include <string>
 
 #include "api/check/same_graph.h"
+#include "graph/ir/builtin_ops.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft {
 namespace {

@@ -27,9 +27,14 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "api/check/region.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/sym/sym_int.h"
 
 namespace weft {
+
+class Graph;
+class Node;
+class Value;
 
 // Ids of the nodes of a graph, in order. Taken before a pass runs, they tell
 // which nodes of a clone the nodes of the edited graph have been.

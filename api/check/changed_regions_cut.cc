@@ -3,6 +3,9 @@
 
 #include "api/check/changed_regions.h"
 #include "base/status_macros.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
 
 namespace weft {
 

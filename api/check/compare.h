@@ -6,9 +6,11 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "graph/tensor/tensor.h"
+#include "graph/tensor/dtype.h"
 
 namespace weft {
+
+class HostTensor;
 
 // |got - want| <= atol + rtol * |want| in double; NaN equals NaN, infinities
 // equal those of the same sign. Integers and bools must be equal in every bit, but

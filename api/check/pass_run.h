@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "api/check/semantics_checker.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 #include "passes/engine/pass_context.h"
 #include "passes/engine/pass_manager.h"
 #include "passes/pipelines.h"

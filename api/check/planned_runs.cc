@@ -1,5 +1,8 @@
 #include "api/check/planned_runs.h"
 
+#include "graph/ir/graph.h"
+#include "graph/ir/value.h"
+
 namespace weft {
 
 bool HasSymbols(const Graph& graph) {

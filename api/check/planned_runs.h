@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "api/check/seeded_inputs.h"
-#include "graph/ir/graph.h"
 
 namespace weft {
+
+class Graph;
 
 struct PlannedRun {
   SeedOptions::Values values = SeedOptions::Values::kPlain;

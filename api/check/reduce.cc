@@ -8,6 +8,9 @@
 #include "absl/hash/hash.h"
 #include "api/check/reduce_edits.h"
 #include "api/check/region.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
+#include "graph/tensor/tensor.h"
 #include "graph/verify/verifier.h"
 
 namespace weft {

@@ -15,7 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 
 namespace weft {
 

@@ -7,7 +7,14 @@
 #include <memory>
 #include <vector>
 
-#include "graph/ir/graph.h"
+#include "graph/sym/sym_int.h"
+
+namespace weft {
+class Graph;
+class Module;
+class Node;
+class Value;
+}  // namespace weft
 
 namespace weft::reduce {
 

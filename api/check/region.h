@@ -10,9 +10,14 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
+#include "graph/tensor/type.h"
 
 namespace weft {
+
+class Graph;
+class Module;
+class Node;
+class Value;
 
 // What to cut out of a graph. The nodes are in the graph's order; what they and
 // the outputs use is a result of one of them or stands in `inputs`.

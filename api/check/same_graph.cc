@@ -1,6 +1,8 @@
 #include "api/check/same_graph.h"
 
 #include "absl/container/flat_hash_map.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
 
 namespace weft {
 namespace {

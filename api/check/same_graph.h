@@ -2,9 +2,10 @@
 #ifndef WEFT_API_CHECK_SAME_GRAPH_H_
 #define WEFT_API_CHECK_SAME_GRAPH_H_
 
-#include "graph/ir/graph.h"
-
 namespace weft {
+
+class Graph;
+class Node;
 
 // The same inputs, nodes in the same order with the same operands and attributes,
 // and outputs, nested graphs included; types are not looked at.

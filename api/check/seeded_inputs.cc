@@ -8,10 +8,18 @@
 #include "absl/strings/str_cat.h"
 #include "base/annotate.h"
 #include "base/hash.h"
+#include "base/host_buffer.h"
 #include "base/out_of_memory.h"
 #include "base/status_macros.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
 #include "graph/sym/sym_nearest.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft {
 namespace {

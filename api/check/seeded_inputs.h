@@ -8,10 +8,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "graph/ir/graph.h"
-#include "graph/tensor/tensor.h"
 
 namespace weft {
+
+class Graph;
+class HostTensor;
 
 struct SeedOptions {
   uint64_t seed = 0;

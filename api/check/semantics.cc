@@ -9,6 +9,10 @@
 #include "api/check/planned_runs.h"
 #include "api/check/seeded_inputs.h"
 #include "backends/reference/executor.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft {
 namespace {

@@ -7,10 +7,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graph/ir/graph.h"
 #include "passes/engine/pass_context.h"
 
 namespace weft {
+
+class Graph;
+class Module;
 
 struct SemanticsOptions {
   uint64_t seed = 0;

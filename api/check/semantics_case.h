@@ -10,7 +10,7 @@
 #include "api/check/bisect.h"
 #include "api/check/pass_run.h"
 #include "api/check/semantics.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 
 namespace weft {
 

@@ -5,6 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/annotate.h"
 #include "base/status_macros.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
 #include "graph/text/text.h"
 
 namespace weft {

@@ -24,6 +24,9 @@
 
 namespace weft {
 
+class Graph;
+class Module;
+
 struct SemanticsStats {
   int64_t regions = 0;     // Cut out.
   int64_t widened = 0;     // Cut again with more of the graph.

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/container/inlined_vector.h"
+#include "graph/sym/sym_expr.h"
 
 namespace weft {
 namespace {
@@ -32,7 +33,7 @@ std::optional<int64_t> Sum(int64_t first, absl::Span<const int64_t> args) {
   return Narrow(sum);
 }
 
-// A factor of 0 makes a product of any others 0, as in graph/sym/sym.h.
+// A factor of 0 makes a product of any others 0, as in Evaluate().
 std::optional<int64_t> Multiply(int64_t first, absl::Span<const int64_t> args) {
   if (std::count(args.begin(), args.end(), 0) > 0) return 0;
   Wide product = first;

@@ -11,7 +11,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "graph/sym/sym.h"
+#include "graph/sym/sym_int.h"
 
 namespace weft {
 
@@ -20,7 +20,7 @@ class CompiledSym {
   // `number_of` gives each symbol of `s` its place among the values.
   CompiledSym(SymInt s, absl::FunctionRef<int(SymInt)> number_of);
 
-  // What Evaluate() (sym.h) gives: nothing when a divisor is zero, sizes do not
+  // What Evaluate() (sym_expr.h) gives: nothing when a divisor is zero, sizes do not
   // broadcast, or 64 bits do not hold a result.
   std::optional<int64_t> Run(absl::Span<const int64_t> values) const;
   // A condition that holds.

@@ -7,8 +7,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/quote.h"
 #include "base/status_macros.h"
 #include "graph/ir/attr.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/value.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_ops.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft {
 namespace {

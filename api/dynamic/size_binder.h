@@ -20,10 +20,12 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "api/dynamic/compiled_sym.h"
-#include "graph/ir/graph.h"
-#include "graph/tensor/tensor.h"
+#include "graph/sym/sym_int.h"
 
 namespace weft {
+
+class Graph;
+class HostTensor;
 
 // A condition on inputs in the words of a program, and where it comes from.
 struct Constraint {

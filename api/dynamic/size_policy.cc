@@ -3,6 +3,10 @@
 #include "absl/strings/str_cat.h"
 #include "api/call_inputs.h"
 #include "base/status_macros.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/value.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft {
 namespace {

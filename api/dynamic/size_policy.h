@@ -11,9 +11,13 @@
 #include "absl/types/span.h"
 #include "api/dynamic/size_binder.h"
 #include "api/program_options.h"
+#include "graph/sym/sym_facts.h"
 #include "graph/tensor/tensor.h"
 
 namespace weft {
+
+class Graph;
+class Module;
 
 // Of one symbol in one variant.
 struct SizeChoice {

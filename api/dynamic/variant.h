@@ -23,10 +23,14 @@
 #include "api/dynamic/size_policy.h"
 #include "api/program_options.h"
 #include "api/session.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 #include "graph/tensor/tensor.h"
 
 namespace weft {
+
+class Graph;
+class SymbolTable;
+struct SymCondition;
 
 // Over the symbols of the program, or about the value of one input.
 struct VariantGuard {

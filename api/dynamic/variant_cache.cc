@@ -7,6 +7,8 @@
 #include "absl/strings/str_join.h"
 #include "base/log.h"
 #include "base/status_macros.h"
+#include "graph/ir/graph.h"
+#include "graph/sym/sym_expr.h"
 
 namespace weft {
 

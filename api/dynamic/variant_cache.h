@@ -18,9 +18,10 @@
 #include "api/dynamic/variant.h"
 #include "api/program_options.h"
 #include "api/session.h"
-#include "graph/ir/graph.h"
 
 namespace weft {
+
+class Module;
 
 class VariantCache {
  public:

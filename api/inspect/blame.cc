@@ -10,7 +10,14 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "base/printable.h"
+#include "base/quote.h"
 #include "graph/ir/attr.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/origin.h"
+#include "graph/ir/provenance.h"
 
 namespace weft {
 namespace {

@@ -7,9 +7,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graph/ir/graph.h"
 
 namespace weft {
+
+class Module;
 
 // `what` is a value as the text form numbers it ("%12", in @main, or "@f:%12"),
 // the name of a source node, or "all" for a table with a line for each node.

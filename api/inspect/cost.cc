@@ -8,7 +8,14 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_registry.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
 
 namespace weft {
 namespace {

@@ -10,10 +10,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graph/ir/graph.h"
 #include "passes/engine/cost/cost.h"
 
 namespace weft {
+
+class Graph;
+class OpRegistry;
 
 struct OpCost {
   int64_t nodes = 0;

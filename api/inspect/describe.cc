@@ -3,6 +3,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_registry.h"
 #include "passes/canonicalize.h"
 #include "passes/pipelines.h"
 #include "serialize/pt2/pt2.h"

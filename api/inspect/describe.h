@@ -5,11 +5,12 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "graph/ir/op.h"
 #include "passes/engine/registry.h"
 #include "passes/engine/rules/rule_set.h"
 
 namespace weft {
+
+class OpRegistry;
 
 // Every op: schema, documentation, whether it is a composite.
 std::string DescribeOps(const OpRegistry& ops);

@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/ir/graph.h"
 #include "passes/engine/pass_manager/report.h"
 #include "passes/engine/registry.h"
 #include "passes/engine/remarks/name_filter.h"
 
 namespace weft {
+
+class Module;
 
 struct DumpOptions {
   // Each "all", "changed" (after passes alone), or a regular expression that

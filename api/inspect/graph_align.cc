@@ -10,6 +10,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/hash.h"
+#include "graph/ir/attr.h"
+#include "graph/ir/builtin_ops.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/provenance.h"
+#include "graph/tensor/tensor.h"
 #include "graph/text/text.h"
 
 namespace weft {

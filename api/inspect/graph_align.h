@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
 
 namespace weft {
+
+class Graph;
 
 // Of one graph: its nodes, their labels and their partners in the other graph.
 struct DiffSide {

@@ -7,6 +7,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "api/inspect/graph_align.h"
+#include "graph/ir/builtin_ops.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_schema.h"
+#include "graph/ir/provenance.h"
+#include "graph/tensor/tensor.h"
 #include "graph/text/text.h"
 
 namespace weft {

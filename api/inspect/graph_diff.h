@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "graph/ir/graph.h"
-
 namespace weft {
+
+class Module;
 
 struct DiffEntry {
   enum class Kind { kWent, kAppeared, kChanged };

@@ -10,9 +10,10 @@
 
 #include "absl/status/status.h"
 #include "api/compiler.h"
-#include "graph/ir/graph.h"
 
 namespace weft {
+
+class Module;
 
 class GraphRecorder {
  public:

@@ -8,6 +8,8 @@
 #include "backends/cpu/target.h"
 #include "base/check.h"
 #include "base/status_macros.h"
+#include "graph/ir/graph.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft::cpu {
 namespace {

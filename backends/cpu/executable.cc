@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/out_of_memory.h"
 #include "base/status_macros.h"
+#include "graph/tensor/tensor.h"
 #include "lowering/write_backs.h"
 
 namespace weft::cpu {

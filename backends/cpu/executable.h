@@ -15,10 +15,11 @@
 #include "absl/types/span.h"
 #include "backends/cpu/launcher_stats.h"
 #include "backends/runtime/run_stats.h"
-#include "graph/tensor/tensor.h"
 #include "lowering/plan.h"
 
 namespace weft {
+class Graph;
+class HostTensor;
 class StepObserver;
 }  // namespace weft
 

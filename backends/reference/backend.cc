@@ -2,6 +2,8 @@
 
 #include "backends/reference/executor.h"
 #include "base/status_macros.h"
+#include "graph/ir/graph.h"
+#include "graph/tensor/tensor.h"
 #include "lowering/plan.h"
 
 namespace weft::reference {

@@ -22,8 +22,12 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "backends/runtime/symbol_env.h"
-#include "graph/ir/graph.h"
-#include "graph/tensor/tensor.h"
+
+namespace weft {
+class Graph;
+class HostTensor;
+class Node;
+}  // namespace weft
 
 namespace weft::reference {
 

@@ -14,7 +14,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/value.h"
 #include "graph/tensor/tensor.h"
+
+namespace weft {
+class AttrList;
+}  // namespace weft
 
 namespace weft::reference {
 

@@ -4,6 +4,11 @@
 #include <utility>
 
 #include "backends/profile_names.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft::reference {
 namespace {

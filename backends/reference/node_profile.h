@@ -4,9 +4,12 @@
 
 #include "absl/types/span.h"
 #include "backends/runtime/symbol_env.h"
-#include "graph/ir/graph.h"
-#include "graph/tensor/tensor.h"
 #include "profiler/description.h"
+
+namespace weft {
+class HostTensor;
+class Node;
+}  // namespace weft
 
 namespace weft::reference {
 

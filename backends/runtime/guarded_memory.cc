@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/host_memory.h"
+#include "base/host_buffer.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft {
 namespace {

@@ -14,7 +14,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graph/tensor/tensor.h"
+#include "graph/tensor/dtype.h"
+
+namespace weft {
+class HostBuffer;
+class HostTensor;
+}  // namespace weft
 
 namespace weft {
 

@@ -9,7 +9,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
-#include "graph/tensor/tensor.h"
+#include "base/host_buffer.h"
 #include "profiler/activity.h"
 
 namespace weft {

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/plan_runner.h"
 #include "base/status_macros.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft {
 namespace {

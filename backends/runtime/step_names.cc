@@ -4,6 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/ir/module.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/provenance.h"
+#include "graph/sym/sym_facts.h"
 
 namespace weft {
 namespace {

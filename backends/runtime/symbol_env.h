@@ -15,13 +15,14 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/ir/guards.h"
-#include "graph/sym/sym.h"
-#include "graph/sym/sym_facts.h"
-#include "graph/tensor/tensor.h"
 #include "graph/tensor/type.h"
 
 namespace weft {
+
+class Graph;
+class HostTensor;
+class SymbolSources;
+class SymbolTable;
 
 class SymbolEnv {
  public:

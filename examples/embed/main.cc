@@ -11,7 +11,13 @@
 #include "weft/api/session.h"
 #include "weft/base/status_macros.h"
 #include "weft/graph/ir/builder.h"
+#include "weft/graph/ir/graph.h"
+#include "weft/graph/ir/module.h"
 #include "weft/graph/ops/ops.h"
+#include "weft/graph/sym/sym_facts.h"
+#include "weft/graph/sym/sym_int.h"
+#include "weft/graph/tensor/tensor.h"
+#include "weft/graph/tensor/type.h"
 #include "weft/graph/text/text.h"
 
 namespace {

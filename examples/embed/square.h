@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "weft/graph/ir/op.h"
+#include "weft/graph/ir/op_def.h"
 #include "weft/passes/engine/pass.h"
 
 namespace embed {

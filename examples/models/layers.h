@@ -9,6 +9,10 @@
 #include "absl/strings/string_view.h"
 #include "examples/models/net.h"
 
+namespace weft {
+class Value;
+}  // namespace weft
+
 namespace weft::models {
 
 // --- Elementwise and shape ---------------------------------------------------

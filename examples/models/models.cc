@@ -11,6 +11,11 @@
 #include "base/status_macros.h"
 #include "examples/models/families.h"
 #include "examples/models/weights.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/value.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft::models {
 namespace {

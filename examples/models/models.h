@@ -22,8 +22,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
-#include "graph/tensor/tensor.h"
+#include "graph/ir/module.h"
+
+namespace weft {
+class HostTensor;
+}  // namespace weft
 
 namespace weft::models {
 

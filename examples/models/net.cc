@@ -6,7 +6,14 @@
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "examples/models/weights.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/provenance.h"
+#include "graph/ir/value.h"
 #include "graph/ops/registry.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/tensor/tensor.h"
 #include "graph/verify/verifier.h"
 
 namespace weft::models {

@@ -16,7 +16,12 @@
 #include "absl/types/span.h"
 #include "examples/models/models.h"
 #include "graph/ir/builder.h"
-#include "graph/ir/graph.h"
+
+namespace weft {
+class Graph;
+class OpDef;
+class Value;
+}  // namespace weft
 
 namespace weft::models {
 

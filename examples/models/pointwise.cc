@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "examples/models/families.h"
 #include "examples/models/layers.h"
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 
 namespace weft::models {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft::models {
 namespace {

@@ -6,7 +6,11 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/tensor/tensor.h"
+#include "graph/tensor/dtype.h"
+
+namespace weft {
+class HostTensor;
+}  // namespace weft
 
 namespace weft::models {
 

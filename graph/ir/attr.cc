@@ -11,6 +11,8 @@
 #include "absl/synchronization/mutex.h"
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/quote.h"
+#include "graph/sym/sym_expr.h"
 
 namespace weft {
 namespace {

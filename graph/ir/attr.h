@@ -1,6 +1,6 @@
 // Attribute values, and the interned list of them that a node carries.
 //
-// A schema (op.h) lists an op's attributes once, in order; a node's AttrList
+// A schema (op_schema.h) lists an op's attributes once, in order; a node's AttrList
 // holds one value for each, in that order. Printing, parsing, hashing, equality
 // and every file format come from the two together. Tensors are not attributes:
 // a `constant` node refers to the module's constant store.
@@ -17,8 +17,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "base/quote.h"
-#include "graph/sym/sym.h"
+#include "graph/sym/sym_int.h"
 #include "graph/tensor/dtype.h"
 
 namespace weft {

@@ -1,9 +1,20 @@
 #include "graph/ir/builder.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "graph/ir/builtin_ops.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_args.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_fold.h"
+#include "graph/ir/op_schema.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft {
 namespace {
@@ -86,6 +97,8 @@ absl::StatusOr<const AttrList*> MakeAttrs(const OpDef& op, absl::Span<const Name
   return AttrList::Get(std::move(values));
 }
 
+Module& Builder::module() const { return graph_->module(); }
+
 Value* Builder::Fail(absl::Status status) {
   WEFT_CHECK(!status.ok());
   if (status_.ok()) status_ = std::move(status);
@@ -99,6 +112,11 @@ Value* Builder::Op(const OpDef& op, absl::Span<Value* const> operands,
 }
 
 std::vector<Value*> Builder::Ops(const OpDef& op, absl::Span<Value* const> operands,
+                                 absl::Span<const NamedAttr> attrs) {
+  return Ops(op, operands, attrs, {});
+}
+
+std::vector<Value*> Builder::Ops(const OpDef& op, absl::Span<Value* const> operands,
                                  absl::Span<const NamedAttr> attrs,
                                  std::vector<std::unique_ptr<Graph>> regions) {
   if (!status_.ok()) return {};
@@ -108,6 +126,11 @@ std::vector<Value*> Builder::Ops(const OpDef& op, absl::Span<Value* const> opera
     return {};
   }
   return Create(op, operands, *list, std::move(regions));
+}
+
+std::vector<Value*> Builder::Create(const OpDef& op, absl::Span<Value* const> operands,
+                                    const AttrList* attrs) {
+  return Create(op, operands, attrs, {});
 }
 
 std::vector<Value*> Builder::Create(const OpDef& op, absl::Span<Value* const> operands,

@@ -15,14 +15,21 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
-#include "graph/ir/op.h"
+#include "graph/ir/attr.h"
+#include "graph/ir/ids.h"
 
 namespace weft {
+
+class Graph;
+class HostTensor;
+class Module;
+class Node;
+class OpDef;
+class Value;
 
 struct NamedAttr {
   absl::string_view name;
@@ -43,7 +50,7 @@ class Builder {
       : graph_(graph), before_(before), options_(options) {}
 
   Graph* graph() const { return graph_; }
-  Module& module() const { return graph_->module(); }
+  Module& module() const;
   const absl::Status& status() const { return status_; }
   // Keeps the first error; returns null for `return b.Fail(...)`.
   Value* Fail(absl::Status status);
@@ -64,17 +71,20 @@ class Builder {
   }
   // All results; empty after an error.
   std::vector<Value*> Ops(const OpDef& op, absl::Span<Value* const> operands,
-                          absl::Span<const NamedAttr> attrs = {},
-                          std::vector<std::unique_ptr<Graph>> regions = {});
+                          absl::Span<const NamedAttr> attrs = {});
   std::vector<Value*> Ops(const OpDef& op, std::initializer_list<Value*> operands,
                           std::initializer_list<NamedAttr> attrs = {}) {
     return Ops(op, absl::MakeConstSpan(operands.begin(), operands.size()),
                absl::MakeConstSpan(attrs.begin(), attrs.size()));
   }
+  std::vector<Value*> Ops(const OpDef& op, absl::Span<Value* const> operands,
+                          absl::Span<const NamedAttr> attrs,
+                          std::vector<std::unique_ptr<Graph>> regions);
   // With the attributes as a list in the schema's order.
   std::vector<Value*> Create(const OpDef& op, absl::Span<Value* const> operands,
-                             const AttrList* attrs,
-                             std::vector<std::unique_ptr<Graph>> regions = {});
+                             const AttrList* attrs);
+  std::vector<Value*> Create(const OpDef& op, absl::Span<Value* const> operands,
+                             const AttrList* attrs, std::vector<std::unique_ptr<Graph>> regions);
 
   Value* Constant(const HostTensor& tensor, absl::string_view name = "");
   // A rank-0 constant, rounded to `dtype`.

@@ -1,7 +1,11 @@
 // The two ops that every graph is made of: constants and the return.
-#include "base/check.h"
-#include "graph/ir/graph.h"
-#include "graph/ir/op.h"
+#include "graph/ir/builtin_ops.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graph/ir/op_args.h"
+#include "graph/ir/op_def.h"
+#include "graph/tensor/type.h"
 
 namespace weft::ops {
 namespace {

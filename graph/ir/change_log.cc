@@ -1,7 +1,7 @@
 #include "graph/ir/change_log.h"
 
 #include "absl/container/flat_hash_set.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
 
 namespace weft {
 

@@ -2,10 +2,21 @@
 #include "graph/ir/graph.h"
 
 #include <algorithm>
+#include <memory>
 #include <new>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "graph/ir/attr.h"
+#include "graph/ir/builtin_ops.h"
+#include "graph/ir/graph_internal.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/origin.h"
+#include "graph/sym/sym_facts.h"
 
 namespace weft {
 
@@ -16,7 +27,8 @@ constexpr uint32_t kNoId = ~uint32_t{0};
 
 }  // namespace
 
-Graph::Graph(Module* module, std::string name) : module_(module), name_(std::move(name)) {
+Graph::Graph(Module* module, std::string name)
+    : module_(module), name_(std::move(name)), tables_(std::make_unique<internal::GraphTables>()) {
   SetOutputs({});
 }
 
@@ -72,7 +84,7 @@ void Graph::Free(void* memory, size_t bytes) {
 
 Value* Graph::AddInput(Type type, absl::string_view name) {
   std::string unique(name.empty() ? absl::StrCat("arg", inputs_.size()) : std::string(name));
-  for (int i = 0; !input_names_.insert(unique).second; ++i) {
+  for (int i = 0; !tables_->input_names.insert(unique).second; ++i) {
     unique = absl::StrCat(name, "_", i);
   }
   Value* value = new (Allocate(sizeof(Value))) Value;
@@ -99,11 +111,17 @@ void Graph::SetWriteBacks(std::vector<int> inputs) {
   ++epoch_;
 }
 
+int Graph::num_outputs() const { return return_node_->num_operands(); }
+
+Value* Graph::output(int i) const { return return_node_->operand(i); }
+
 std::vector<Value*> Graph::outputs() const {
   std::vector<Value*> values;
   for (int i = 0; i < num_outputs(); ++i) values.push_back(output(i));
   return values;
 }
+
+NodeRange Graph::nodes() const { return {first_, return_node_}; }
 
 void Graph::InsertBefore(Node* node, Node* before) {
   if (before == nullptr) {  // Only SetOutputs: the list has no return node.
@@ -180,7 +198,7 @@ Node* Graph::CreateNode(const OpDef& op, absl::Span<Value* const> operands, cons
                         absl::Span<const Type> result_types, Node* before,
                         std::vector<std::unique_ptr<Graph>> regions) {
   std::vector<Value*> symbols;
-  if (!symbol_definitions_.empty()) symbols = SymbolOperands(attrs, regions);
+  if (!tables_->symbol_definitions.empty()) symbols = SymbolOperands(attrs, regions);
   return CreateRaw(op, operands, symbols, attrs, result_types,
                    before == nullptr ? return_node_ : before, std::move(regions));
 }
@@ -193,7 +211,7 @@ void Graph::EraseNode(Node* node) {
     TouchLoser(operand);
   }
   if (node->op().has(kDataDependent)) {
-    absl::erase_if(symbol_definitions_,
+    absl::erase_if(tables_->symbol_definitions,
                    [node](const auto& entry) { return entry.second->node() == node; });
   }
   if (node != return_node_) --num_nodes_;
@@ -253,32 +271,37 @@ void Graph::MoveBefore(Node* node, Node* before) {
   Touch(node);
 }
 
+void Graph::Touch(Node* node) {
+  ++epoch_;
+  tables_->changes.Touch(node, node->id(), num_nodes_);
+}
+
 void Graph::TouchLoser(const Value* value) {
-  if (value == nullptr || changes_.empty()) return;
+  if (value == nullptr || tables_->changes.empty()) return;
   if (value->node() != nullptr) return Touch(value->node());
   if (value->has_one_use()) Touch(value->first_use()->user());
 }
 
 void Graph::MarkClean(absl::string_view reader) {
-  changes_.Mark(reader, epoch_, module_->symbols().version());
+  tables_->changes.Mark(reader, epoch_, module_->symbols().version());
 }
 
 bool Graph::IsClean(absl::string_view reader) const {
-  return changes_.IsAt(reader, epoch_, module_->symbols().version());
+  return tables_->changes.IsAt(reader, epoch_, module_->symbols().version());
 }
 
 std::optional<std::vector<Node*>> Graph::TouchedSince(absl::string_view reader) const {
-  return changes_.Since(reader, module_->symbols().version());
+  return tables_->changes.Since(reader, module_->symbols().version());
 }
 
 void Graph::KeepInputs(absl::Span<const int> indices) {
   std::vector<Value*> inputs;
   std::vector<InputInfo> infos;
   std::vector<int> places(inputs_.size(), -1);
-  input_names_.clear();
+  tables_->input_names.clear();
   for (int i : indices) {
     places[i] = static_cast<int>(inputs.size());
-    input_names_.insert(input_infos_[i].name);
+    tables_->input_names.insert(input_infos_[i].name);
     inputs_[i]->index_ = static_cast<uint32_t>(inputs.size());
     inputs.push_back(inputs_[i]);
     infos.push_back(std::move(input_infos_[i]));

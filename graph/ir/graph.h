@@ -1,4 +1,4 @@
-// The graph: modules, graphs, nodes and values.
+// The graph; module.h, node.h and value.h have the rest of the IR.
 //
 // Ownership: a Module owns its functions (Graphs), its constants and its facts
 // about symbols; a Graph owns its nodes and values in an arena; a Node owns its
@@ -8,164 +8,34 @@
 // dense, given in order of creation and never reused. Nothing depends on the
 // order of addresses.
 //
-// Cost: a binary node with one result takes 176 bytes. All edits here are O(1)
-// in the graph (replacing uses is linear in the uses).
+// Cost: all edits here are O(1) in the graph (replacing uses is linear in the uses).
 #ifndef WEFT_GRAPH_IR_GRAPH_H_
 #define WEFT_GRAPH_IR_GRAPH_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/ir/attr.h"
-#include "graph/ir/change_log.h"
-#include "graph/ir/op.h"
-#include "graph/ir/origin.h"
-#include "graph/ir/provenance.h"
-#include "graph/sym/sym_facts.h"
-#include "graph/tensor/tensor.h"
-#include "graph/tensor/type.h"
 
 namespace weft {
 
-class Graph;
+class AttrList;
 class Module;
 class Node;
+class OpDef;
+class SymInt;
+class Type;
 class Value;
+struct NodeRange;
 
-// One operand slot of a node: an edge from a value to its user.
-class Use {
- public:
-  Value* value() const { return value_; }
-  Node* user() const { return user_; }
-  // Next use of the same value.
-  Use* next() const { return next_; }
-  // Position among the user's operands.
-  int operand_index() const;
-
- private:
-  friend class Graph;
-  friend class Node;
-  friend class Value;
-  void Link(Value* value);
-  void Unlink();
-
-  Value* value_ = nullptr;
-  Node* user_ = nullptr;
-  Use* next_ = nullptr;
-  Use** link_ = nullptr;  // The pointer that points here.
-};
-
-// An input of a graph or a result of a node.
-class Value {
- public:
-  Type type() const { return type_; }
-  // For refinement: the new type must describe the same values.
-  void set_type(Type type);
-  // The defining node; null for a graph input.
-  Node* node() const { return node_; }
-  bool is_input() const { return node_ == nullptr; }
-  // Which result or which graph input this is.
-  int index() const { return static_cast<int>(index_); }
-  uint32_t id() const { return id_; }
-
-  Use* first_use() const { return uses_; }
-  bool has_uses() const { return uses_ != nullptr; }
-  bool has_one_use() const { return uses_ != nullptr && !uses_->next(); }
-  void ReplaceAllUsesWith(Value* other);
-  // True when defined by a node of that op.
-  bool IsResultOf(const OpDef& op) const;
-
- private:
-  friend class Graph;
-  friend class Use;
-  Type type_;
-  Node* node_ = nullptr;
-  Use* uses_ = nullptr;
-  uint32_t id_ = 0;
-  uint32_t index_ = 0;
-};
-
-class Node {
- public:
-  const OpDef& op() const { return *op_; }
-  bool Is(const OpDef& op) const { return op_ == &op; }
-  uint32_t id() const { return id_; }
-  Graph* graph() const { return graph_; }
-
-  // Operands in the schema's order; null for an absent optional one.
-  int num_operands() const { return num_operands_; }
-  Value* operand(int i) const { return uses()[i].value(); }
-  bool has_operand(int i) const { return i < num_operands() && operand(i) != nullptr; }
-  void set_operand(int i, Value* value);
-  Use* use(int i) { return &uses()[i]; }
-
-  // Edges to the definitions of unbacked symbols in the attributes, after the
-  // operands. They order the graph and mean nothing else.
-  int num_symbol_operands() const { return num_symbol_operands_; }
-  Value* symbol_operand(int i) const { return uses()[num_operands_ + i].value(); }
-
-  int num_results() const { return num_results_; }
-  Value* result(int i = 0) const { return const_cast<Value*>(&results()[i]); }
-  bool has_uses() const;
-
-  Attrs attrs() const { return Attrs(&op_->schema(), attrs_); }
-  const AttrList* attr_list() const { return attrs_; }
-  // For refinement of symbolic attributes.
-  void set_attr_list(const AttrList* attrs);
-
-  int num_regions() const;
-  Graph* region(int i) const;
-
-  ProvenanceId provenance() const { return provenance_; }
-  void set_provenance(ProvenanceId id) { provenance_ = id; }
-  // Who made it, and from what: an id in Module::origins().
-  OriginId origin() const { return origin_; }
-  void set_origin(OriginId id) { origin_ = id; }
-
-  Node* prev() const { return prev_; }
-  Node* next() const { return next_; }
-
-  // Operand values and types, attributes and regions as OpArgs; the vectors
-  // hold what the spans point to.
-  struct ArgStorage {
-    std::vector<Value*> operands;
-    std::vector<Type> types;
-    std::vector<Graph*> regions;
-  };
-  OpArgs Args(ArgStorage* storage) const;
-
- private:
-  friend class Graph;
-  friend class GraphCloner;
-  friend class Use;
-  // Memory layout: Node, then results, then uses.
-  Value* results() { return reinterpret_cast<Value*>(this + 1); }
-  const Value* results() const { return reinterpret_cast<const Value*>(this + 1); }
-  Use* uses() { return reinterpret_cast<Use*>(results() + num_results_); }
-  const Use* uses() const { return reinterpret_cast<const Use*>(results() + num_results_); }
-
-  const OpDef* op_ = nullptr;
-  const AttrList* attrs_ = nullptr;
-  Graph* graph_ = nullptr;
-  Node* prev_ = nullptr;
-  Node* next_ = nullptr;
-  std::vector<std::unique_ptr<Graph>>* regions_ = nullptr;
-  uint32_t id_ = 0;
-  ProvenanceId provenance_ = 0;
-  int32_t num_operands_ = 0;
-  int32_t num_results_ = 0;
-  int32_t num_symbol_operands_ = 0;
-  OriginId origin_ = 0;
-};
+namespace internal {
+struct GraphTables;
+}  // namespace internal
 
 // What a signature says of a graph input beside its type.
 struct InputInfo {
@@ -202,8 +72,8 @@ class Graph {
 
   // Outputs: the operands of the return node.
   void SetOutputs(absl::Span<Value* const> outputs);
-  int num_outputs() const { return return_node_->num_operands(); }
-  Value* output(int i) const { return return_node_->operand(i); }
+  int num_outputs() const;
+  Value* output(int i) const;
   std::vector<Value*> outputs() const;
   Node* return_node() const { return return_node_; }
   // Empty, or one name for each output.
@@ -236,36 +106,9 @@ class Graph {
   // Gives up unused inputs or reorders them: keeps those listed.
   void KeepInputs(absl::Span<const int> indices);
 
-  // Nodes in order, the return node excluded. Erasing the current node while
-  // iterating is allowed.
-  class NodeIterator {
-   public:
-    using iterator_category = std::forward_iterator_tag;
-    using value_type = Node*;
-    using difference_type = ptrdiff_t;
-    using pointer = Node**;
-    using reference = Node*;
-    explicit NodeIterator(Node* node) : node_(node), next_(node ? node->next() : nullptr) {}
-    Node* operator*() const { return node_; }
-    NodeIterator& operator++() {
-      node_ = next_;
-      next_ = node_ ? node_->next() : nullptr;
-      return *this;
-    }
-    friend bool operator==(NodeIterator a, NodeIterator b) { return a.node_ == b.node_; }
-    friend bool operator!=(NodeIterator a, NodeIterator b) { return !(a == b); }
-
-   private:
-    Node* node_;
-    Node* next_;
-  };
-  struct NodeRange {
-    Node* first;
-    Node* last;
-    NodeIterator begin() const { return NodeIterator(first); }
-    NodeIterator end() const { return NodeIterator(last); }
-  };
-  NodeRange nodes() const { return {first_, return_node_}; }
+  // The nodes in order, the return node excluded, for loops (node.h). Erasing the
+  // current node while iterating is allowed.
+  NodeRange nodes() const;
   Node* first_node() const { return first_; }  // The return node when empty.
   // Nodes in the list, the return node and nested graphs excluded.
   int64_t num_nodes() const { return num_nodes_; }
@@ -308,10 +151,8 @@ class Graph {
   void DefineSymbols(Node* node);
   void* Allocate(size_t bytes);
   void Free(void* memory, size_t bytes);
-  void Touch(Node* node) {
-    ++epoch_;
-    changes_.Touch(node, node->id(), num_nodes_);
-  }
+  // `node` was made or edited.
+  void Touch(Node* node);
   // A use of `value` went away.
   void TouchLoser(const Value* value);
   void InsertBefore(Node* node, Node* before);
@@ -321,7 +162,6 @@ class Graph {
   std::string name_;
   std::vector<Value*> inputs_;
   std::vector<InputInfo> input_infos_;
-  absl::flat_hash_set<std::string> input_names_;
   std::vector<std::string> output_names_;
   std::vector<int> write_backs_;
   Node* first_ = nullptr;
@@ -334,8 +174,8 @@ class Graph {
   uint64_t epoch_ = 0;
   int64_t num_region_nodes_ = 0;
   int64_t num_write_nodes_ = 0;
-  ChangeLog changes_;
-  absl::flat_hash_map<SymInt, Value*> symbol_definitions_;
+  // Behind a pointer, so that this header includes none of their containers.
+  std::unique_ptr<internal::GraphTables> tables_;
 
   // Arena: blocks, and lists of freed nodes by size (in units of 8 bytes).
   std::vector<std::unique_ptr<char[]>> blocks_;
@@ -344,80 +184,6 @@ class Graph {
   size_t next_block_bytes_ = 1024;
   std::vector<void*> free_lists_;
 };
-
-// Tensors by content: equal tensors share one id.
-class ConstantStore {
- public:
-  int Add(HostTensor tensor, absl::string_view name = "");
-  const HostTensor& tensor(int id) const { return entries_[id].tensor; }
-  // Of the model's initializer, when it had one.
-  const std::string& name(int id) const { return entries_[id].name; }
-  int size() const { return static_cast<int>(entries_.size()); }
-  // Computed from other constants, not part of the program as it came.
-  void MarkDerived(int id) { entries_[id].derived = true; }
-  bool derived(int id) const { return entries_[id].derived; }
-
- private:
-  struct Entry {
-    HostTensor tensor;
-    std::string name;
-    bool derived = false;
-  };
-  std::vector<Entry> entries_;
-  absl::flat_hash_map<uint64_t, std::vector<int>> by_fingerprint_;
-};
-
-class Module {
- public:
-  // `registry` outlives the module.
-  explicit Module(const OpRegistry& registry) : registry_(&registry) {}
-  Module(const Module&) = delete;
-  Module& operator=(const Module&) = delete;
-
-  const OpRegistry& registry() const { return *registry_; }
-  // The name must be free.
-  Graph* AddFunction(absl::string_view name);
-  Graph* FindFunction(absl::string_view name) const;
-  // In order of their creation. `main` is what executors run.
-  const std::vector<std::unique_ptr<Graph>>& functions() const { return functions_; }
-  Graph* main() const { return FindFunction("main"); }
-
-  ConstantStore& constants() { return constants_; }
-  const ConstantStore& constants() const { return constants_; }
-  SymbolTable& symbols() { return symbols_; }
-  const SymbolTable& symbols() const { return symbols_; }
-  ProvenanceTable& provenance() { return provenance_; }
-  const ProvenanceTable& provenance() const { return provenance_; }
-  OriginTable& origins() { return origins_; }
-  const OriginTable& origins() const { return origins_; }
-
-  // All graphs, nested ones included, outer before inner; iterative.
-  std::vector<Graph*> AllGraphs() const;
-  // Nodes of all graphs.
-  int64_t num_nodes() const;
-  // True when a node of any graph writes an operand. Such a module is closed
-  // to everything that takes an operand's value for what it was when the
-  // operand was made: folds, merging, moving. `functionalize` opens it.
-  bool HasWrites() const;
-  // A deep copy with the same ids order, constants shared.
-  std::unique_ptr<Module> Clone() const;
-
- private:
-  const OpRegistry* registry_;
-  std::vector<std::unique_ptr<Graph>> functions_;
-  ConstantStore constants_;
-  SymbolTable symbols_;
-  ProvenanceTable provenance_;
-  OriginTable origins_;
-};
-
-// The value that result `value` is a view of, or null; and the value that it
-// stands for after its node wrote that, or null.
-Value* ViewedBy(const Value* value);
-Value* WrittenAs(const Value* value);
-
-// The literal of a `constant` node's result; null for other values.
-const HostTensor* LiteralOf(const Value* value);
 
 // Copies the nodes of `from` (not its return) into `to` before `before`,
 // mapping its inputs to `inputs`; returns the values of its outputs. Both lie

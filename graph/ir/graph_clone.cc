@@ -5,8 +5,17 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/check.h"
+#include "graph/ir/attr.h"
+#include "graph/ir/builtin_ops.h"
+#include "graph/ir/constant_store.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/graph_internal.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/origin.h"
+#include "graph/ir/provenance.h"
+#include "graph/sym/sym_facts.h"
 
 namespace weft {
 
@@ -144,9 +153,9 @@ class GraphCloner {
 
 std::unique_ptr<Module> Module::Clone() const {
   auto copy = std::make_unique<Module>(*registry_);
-  copy->constants_ = constants_;
-  copy->symbols_ = symbols_;
-  copy->origins_ = origins_;
+  *copy->constants_ = *constants_;
+  *copy->symbols_ = *symbols_;
+  *copy->origins_ = *origins_;
   GraphCloner cloner(*this, copy.get());
   cloner.CopyOrigins();
   for (const auto& function : functions_) {

@@ -2,11 +2,29 @@
 #ifndef WEFT_GRAPH_IR_GRAPH_INTERNAL_H_
 #define WEFT_GRAPH_IR_GRAPH_INTERNAL_H_
 
+#include <string>
 #include <vector>
 
-#include "graph/ir/graph.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "graph/ir/change_log.h"
+#include "graph/sym/sym_int.h"
 
-namespace weft::internal {
+namespace weft {
+
+class Graph;
+class Type;
+class Value;
+
+namespace internal {
+
+// The tables of a graph.
+struct GraphTables {
+  ChangeLog changes;
+  absl::flat_hash_set<std::string> input_names;
+  // By unbacked symbol.
+  absl::flat_hash_map<SymInt, Value*> symbol_definitions;
+};
 
 // The symbols in a type's sizes, appended, as often as they occur.
 void CollectSymbols(Type type, std::vector<SymInt>* out);
@@ -14,6 +32,7 @@ void CollectSymbols(Type type, std::vector<SymInt>* out);
 // `root` and the graphs nested in it, outer before inner.
 std::vector<Graph*> NestedGraphs(Graph* root);
 
-}  // namespace weft::internal
+}  // namespace internal
+}  // namespace weft
 
 #endif  // WEFT_GRAPH_IR_GRAPH_INTERNAL_H_

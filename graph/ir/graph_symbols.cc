@@ -3,8 +3,13 @@
 #include <memory>
 #include <vector>
 
+#include "graph/ir/attr.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/graph_internal.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
 
 namespace weft {
 namespace internal {
@@ -73,14 +78,14 @@ void Graph::DefineSymbols(Node* node) {
         }
         inherited |= std::find(known.begin(), known.end(), symbol) != known.end();
       }
-      if (!inherited) symbol_definitions_[symbol] = node->result(i);
+      if (!inherited) tables_->symbol_definitions[symbol] = node->result(i);
     }
   }
 }
 
 Value* Graph::SymbolDefinition(SymInt symbol) const {
-  auto it = symbol_definitions_.find(symbol);
-  return it == symbol_definitions_.end() ? nullptr : it->second;
+  auto it = tables_->symbol_definitions.find(symbol);
+  return it == tables_->symbol_definitions.end() ? nullptr : it->second;
 }
 
 }  // namespace weft

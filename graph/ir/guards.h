@@ -11,10 +11,14 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "graph/ir/graph.h"
+#include "graph/sym/sym_int.h"
 #include "graph/sym/sym_nearest.h"
 
 namespace weft {
+
+class Graph;
+class Node;
+class SymbolTable;
 
 // Where symbols get their values, for messages.
 class SymbolSources {

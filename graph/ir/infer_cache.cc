@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "graph/ir/attr.h"
+#include "graph/sym/sym_facts.h"
+
 namespace weft {
 
 // Structural hashes: what is remembered is the same in every process.

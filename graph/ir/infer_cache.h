@@ -7,7 +7,10 @@
 #include <cstdint>
 #include <memory>
 
-#include "graph/ir/op.h"
+#include "absl/types/span.h"
+#include "graph/ir/op_args.h"
+#include "graph/ir/op_def.h"
+#include "graph/tensor/type.h"
 
 namespace weft {
 

@@ -1,7 +1,16 @@
 // Use, Value, Node.
-#include "absl/strings/str_cat.h"
+#include "graph/ir/node.h"
+
 #include "base/check.h"
+#include "graph/ir/attr.h"
+#include "graph/ir/builtin_ops.h"
+#include "graph/ir/constant_store.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/op_args.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_schema.h"
+#include "graph/ir/value.h"
 
 namespace weft {
 
@@ -53,6 +62,27 @@ void Value::ReplaceAllUsesWith(Value* other) {
 
 bool Value::IsResultOf(const OpDef& op) const { return node_ != nullptr && node_->Is(op); }
 
+const HostTensor* LiteralOf(const Value* value) {
+  if (value == nullptr || !value->IsResultOf(ops::constant)) return nullptr;
+  const Node* node = value->node();
+  const int64_t id = (*node->attr_list())[0].symints()[0].value();
+  return &node->graph()->module().constants().tensor(static_cast<int>(id));
+}
+
+Value* ViewedBy(const Value* value) {
+  const Node* node = value->node();
+  if (node == nullptr) return nullptr;
+  const int i = node->op().schema().ViewedOperand(value->index());
+  return i < 0 ? nullptr : node->operand(i);
+}
+
+Value* WrittenAs(const Value* value) {
+  const Node* node = value->node();
+  if (node == nullptr || !node->op().writes()) return nullptr;
+  const int i = node->op().schema().WrittenOperand(value->index());
+  return i < 0 ? nullptr : node->operand(i);
+}
+
 void Node::set_attr_list(const AttrList* attrs) {
   if (attrs_ == attrs) return;
   attrs_ = attrs;
@@ -68,6 +98,8 @@ void Node::set_operand(int i, Value* value) {
   uses()[i].Link(value);
   graph_->TouchLoser(old);
 }
+
+Attrs Node::attrs() const { return Attrs(&op_->schema(), attrs_); }
 
 bool Node::has_uses() const {
   for (int i = 0; i < num_results_; ++i) {

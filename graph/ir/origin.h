@@ -15,13 +15,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "graph/ir/ids.h"
 
 namespace weft {
 
 class OpDef;
-
-// 0: as it came with the program.
-using OriginId = uint32_t;
 
 class OriginTable {
  public:

@@ -9,11 +9,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "graph/ir/ids.h"
 
 namespace weft {
-
-// A set of source names; 0 is the empty set.
-using ProvenanceId = uint32_t;
 
 // Hash-consed sets, kept as a DAG of unions: merging costs O(1).
 class ProvenanceTable {

@@ -1,4 +1,4 @@
-// The parser of op schemas (op.h has the notation).
+// The parser of op schemas (op_schema.h has the notation).
 #include <algorithm>
 #include <cstdlib>
 
@@ -8,7 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/status_macros.h"
-#include "graph/ir/op.h"
+#include "graph/ir/op_schema.h"
 
 namespace weft {
 namespace {

@@ -1,7 +1,15 @@
 #include "absl/strings/str_cat.h"
 #include "base/annotate.h"
 #include "base/status_macros.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
 #include "graph/ir/guards.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_args.h"
+#include "graph/ir/op_def.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft {
 namespace {

@@ -11,8 +11,16 @@
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/builtin_ops.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_args.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_schema.h"
 #include "graph/ops/registry.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
 
 namespace weft {
 namespace {

@@ -7,11 +7,13 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
-#include "graph/ir/op.h"
-#include "graph/tensor/tensor.h"
+#include "graph/ir/op_eval.h"
 
 namespace weft {
+
+class AttrList;
+class Graph;
+class OpDef;
 
 // Runs the op's Eval or, when it has none, its decomposition. `attrs` holds no
 // symbols. Absent optional operands are invalid tensors, symint operands and

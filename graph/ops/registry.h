@@ -2,7 +2,9 @@
 #ifndef WEFT_GRAPH_OPS_REGISTRY_H_
 #define WEFT_GRAPH_OPS_REGISTRY_H_
 
-#include "graph/ir/op.h"
+namespace weft {
+class OpRegistry;
+}  // namespace weft
 
 namespace weft::ops {
 

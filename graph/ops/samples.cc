@@ -7,7 +7,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/check.h"
 #include "base/hash.h"
-#include "graph/ir/op.h"
+#include "base/host_buffer.h"
+#include "graph/ir/attr.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft {
 namespace {

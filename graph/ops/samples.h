@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "graph/tensor/tensor.h"
 #include "graph/text/text.h"
 
 namespace weft {
+
+class HostTensor;
 
 // Gives each symbol of the sample a value: 3, 4, 5, ... in order of appearance.
 Sample Instantiate(const Sample& sample);

@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <functional>
 
+#include "graph/ir/attr.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/eval.h"
 #include "graph/ops/support/sizes.h"
-#include "graph/sym/sym.h"
 #include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_ops.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft {
 namespace {

@@ -24,9 +24,14 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "graph/ir/graph.h"
+#include "graph/sym/sym_int.h"
 
 namespace weft {
+
+class Graph;
+class Module;
+class Node;
+class Value;
 
 class SymbolicValues {
  public:

@@ -1,6 +1,4 @@
 // The nodes of symbolic expressions, and their order.
-#include "graph/sym/sym.h"
-
 #include <algorithm>
 #include <deque>
 #include <string>
@@ -11,6 +9,8 @@
 #include "absl/synchronization/mutex.h"
 #include "base/check.h"
 #include "base/hash.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_int.h"
 #include "graph/sym/sym_internal.h"
 
 namespace weft {
@@ -120,6 +120,8 @@ SymInt SymInt::Invalid() {
 }
 
 Kind SymInt::kind() const { return is_inline() ? Kind::kConst : node()->kind; }
+bool SymInt::is_symbol() const { return kind() == Kind::kSymbol; }
+bool SymInt::is_valid() const { return kind() != Kind::kInvalid; }
 bool SymInt::is_constant() const { return is_inline() || node()->kind == Kind::kConst; }
 std::optional<int64_t> SymInt::constant() const {
   if (!is_constant()) return std::nullopt;

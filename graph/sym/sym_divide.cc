@@ -1,8 +1,10 @@
 // FloorDiv, CeilDiv and Mod.
 #include <utility>
 
-#include "graph/sym/sym.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_int.h"
 #include "graph/sym/sym_internal.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft {
 

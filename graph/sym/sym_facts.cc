@@ -7,7 +7,9 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_internal.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft {
 namespace {

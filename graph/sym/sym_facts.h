@@ -10,7 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/sym/sym.h"
+#include "graph/sym/sym_int.h"
 #include "graph/sym/sym_prove.h"
 #include "graph/sym/sym_range.h"
 
@@ -28,7 +28,7 @@ struct SymbolInfo {
   bool unbacked = false;
 };
 
-// A condition (sym.h) that was assumed, and who did it: the name of an op, an
+// A condition (sym_ops.h) that was assumed, and who did it: the name of an op, an
 // input, a file.
 struct SymCondition {
   SymInt condition;

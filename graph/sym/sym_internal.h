@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "graph/sym/sym.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_int.h"
 
 namespace weft::internal {
 

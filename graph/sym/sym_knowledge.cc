@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/sym/sym_internal.h"
+#include "graph/sym/sym_ops.h"
 #include "graph/sym/sym_prove.h"
 
 namespace weft::internal {

@@ -10,7 +10,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
 #include "graph/sym/sym_internal.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft {
 namespace {

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_int.h"
 
 namespace weft {
+
+class SymbolTable;
 
 using SymbolValues = absl::flat_hash_map<SymInt, int64_t>;
 

@@ -3,8 +3,10 @@
 //   (x*y)^n = x^n * y^n    (x^a)^b = x^(a*b)    12^n = 2^(2n) * 3^n
 #include <vector>
 
-#include "graph/sym/sym.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_int.h"
 #include "graph/sym/sym_internal.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft {
 

@@ -8,8 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/quote.h"
-#include "graph/sym/sym.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_int.h"
 #include "graph/sym/sym_internal.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft {
 namespace {

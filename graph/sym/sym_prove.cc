@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/sym/sym_internal.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::internal {
 namespace {

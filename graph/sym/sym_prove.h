@@ -12,7 +12,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
-#include "graph/sym/sym.h"
+#include "graph/sym/sym_int.h"
 #include "graph/sym/sym_range.h"
 
 namespace weft {

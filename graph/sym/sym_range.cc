@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/sym/sym_expr.h"
+
 namespace weft {
 namespace {
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "absl/functional/function_ref.h"
-#include "graph/sym/sym.h"
+#include "graph/sym/sym_int.h"
 
 namespace weft {
 

@@ -2,8 +2,10 @@
 #include <optional>
 #include <vector>
 
+#include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/sym/sym_internal.h"
+#include "graph/sym/sym_ops.h"
 #include "graph/sym/sym_prove.h"
 
 namespace weft::internal {

@@ -9,8 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "graph/sym/sym.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_int.h"
 #include "graph/sym/sym_internal.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft {
 

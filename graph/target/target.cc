@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
-#include "graph/ir/op.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_schema.h"
 #include "graph/target/target_text.h"
 
 namespace weft {

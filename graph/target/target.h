@@ -11,11 +11,15 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
 #include "graph/ir/numeric_contract.h"
 #include "graph/tensor/dtype.h"
+#include "graph/tensor/type.h"
 
 namespace weft {
+
+class AttrList;
+class Node;
+class OpDef;
 
 // A function of a kernel library, or a kernel written by hand, that computes an op. A node runs as
 // a call of the first routine that takes it.

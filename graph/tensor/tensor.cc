@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/check.h"
+#include "base/host_buffer.h"
 #include "graph/tensor/tensor_internal.h"
 
 namespace weft {

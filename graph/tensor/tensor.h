@@ -12,11 +12,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "base/host_buffer.h"
 #include "graph/tensor/dtype.h"
 #include "graph/tensor/type.h"
 
 namespace weft {
+
+class HostBuffer;
 
 class HostTensor {
  public:

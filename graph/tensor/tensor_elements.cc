@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/host_buffer.h"
 #include "graph/tensor/tensor.h"
 #include "graph/tensor/tensor_codec.h"
 #include "graph/tensor/tensor_internal.h"

@@ -8,6 +8,8 @@
 #include "absl/synchronization/mutex.h"
 #include "base/check.h"
 #include "base/hash.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft {
 

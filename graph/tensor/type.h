@@ -11,7 +11,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "graph/sym/sym.h"
+#include "graph/sym/sym_int.h"
 #include "graph/tensor/dtype.h"
 
 namespace weft {
@@ -72,6 +72,8 @@ class Type {
   explicit Type(const TypeStorage* storage) : storage_(storage) {}
   const TypeStorage* storage_ = nullptr;
 };
+
+using Types = std::vector<Type>;
 
 inline std::ostream& operator<<(std::ostream& os, Type t) { return os << t.ToString(); }
 

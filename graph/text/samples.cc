@@ -8,6 +8,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_registry.h"
+#include "graph/ir/op_schema.h"
 #include "graph/text/parts/text_reader.h"
 #include "graph/text/text.h"
 

@@ -21,10 +21,15 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graph/ir/graph.h"
 #include "graph/text/parts/text_parts.h"
 
 namespace weft {
+
+class AttrList;
+class Graph;
+class Module;
+class OpDef;
+class OpRegistry;
 
 struct PrintOptions {
   // loc(...) with the provenance of each node.

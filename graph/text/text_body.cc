@@ -4,6 +4,16 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "graph/ir/builtin_ops.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_registry.h"
+#include "graph/ir/op_schema.h"
+#include "graph/ir/provenance.h"
+#include "graph/ir/value.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
 #include "graph/text/text_module_parser.h"
 
 namespace weft::text {

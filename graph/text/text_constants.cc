@@ -1,6 +1,7 @@
 #include "graph/text/text_constants.h"
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/constant_store.h"
 
 namespace weft::text {
 

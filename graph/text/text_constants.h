@@ -6,8 +6,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
-#include "graph/ir/graph.h"
+#include "graph/tensor/tensor.h"
 #include "graph/text/parts/text_reader.h"
+
+namespace weft {
+class ConstantStore;
+}  // namespace weft
 
 namespace weft::text {
 

@@ -19,10 +19,19 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/ids.h"
 #include "graph/ir/infer_cache.h"
+#include "graph/ir/module.h"
 #include "graph/text/parts/text_lexer.h"
 #include "graph/text/parts/text_reader.h"
 #include "graph/text/text_constants.h"
+
+namespace weft {
+class ConstantStore;
+class OpRegistry;
+class SymbolTable;
+class Value;
+}  // namespace weft
 
 namespace weft::text {
 

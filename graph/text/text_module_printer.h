@@ -18,8 +18,17 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/ids.h"
 #include "graph/text/text.h"
+
+namespace weft {
+class AttrList;
+class Graph;
+class Module;
+class Node;
+class OpDef;
+class Value;
+}  // namespace weft
 
 namespace weft::text {
 

@@ -3,6 +3,16 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/builtin_ops.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_schema.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/tensor/tensor.h"
 #include "graph/text/text_module_parser.h"
 #include "graph/verify/verifier.h"
 

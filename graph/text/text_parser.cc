@@ -2,6 +2,12 @@
 // has the grammar; text_body.cc reads what stands between the braces.
 #include "absl/strings/str_cat.h"
 #include "base/quote.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/value.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/tensor/tensor.h"
 #include "graph/text/text.h"
 #include "graph/text/text_module_parser.h"
 #include "graph/text/text_symbols.h"

@@ -5,6 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/quote.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/value.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/tensor/tensor.h"
 #include "graph/text/parts/text_lexer.h"
 #include "graph/text/parts/text_parts.h"
 #include "graph/text/parts/text_reader.h"

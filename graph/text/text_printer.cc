@@ -6,6 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/quote.h"
+#include "graph/ir/builtin_ops.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_schema.h"
+#include "graph/ir/provenance.h"
 #include "graph/text/parts/text_lexer.h"
 #include "graph/text/parts/text_parts.h"
 #include "graph/text/text.h"

@@ -7,6 +7,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
 
 namespace weft::text {
 namespace {

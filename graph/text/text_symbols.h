@@ -13,9 +13,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
-#include "graph/sym/sym_facts.h"
 #include "graph/text/parts/text_reader.h"
+
+namespace weft {
+class Graph;
+class SymbolTable;
+}  // namespace weft
 
 namespace weft::text {
 

@@ -39,6 +39,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/builtin_ops.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/sym/sym_facts.h"
 #include "graph/text/parts/text_parts.h"
 #include "graph/verify/verifier_internal.h"
 

@@ -3,9 +3,13 @@
 #define WEFT_GRAPH_VERIFY_VERIFIER_H_
 
 #include "absl/status/status.h"
-#include "graph/ir/graph.h"
+#include "graph/tensor/type.h"
 
 namespace weft {
+
+class Graph;
+class Module;
+class SymbolTable;
 
 // OK, or an Internal error that names the broken invariant and the node, and
 // shows the node with its neighbours. verifier.cc opens with the list of the

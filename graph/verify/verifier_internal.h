@@ -6,8 +6,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
 #include "graph/ir/infer_cache.h"
+#include "graph/ir/node.h"
+
+namespace weft {
+class Graph;
+}  // namespace weft
 
 namespace weft::internal {
 

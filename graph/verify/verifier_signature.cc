@@ -2,6 +2,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/tensor/tensor.h"
 #include "graph/verify/verifier.h"
 #include "graph/verify/verifier_internal.h"
 

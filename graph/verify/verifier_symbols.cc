@@ -5,6 +5,13 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/attr.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
 #include "graph/verify/verifier_internal.h"
 
 namespace weft::internal {

@@ -2,6 +2,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/builtin_ops.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_schema.h"
 #include "graph/verify/verifier.h"
 #include "graph/verify/verifier_internal.h"
 

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "graph/sym/sym_int.h"
 #include "lowering/emit_cc.h"
 
 namespace weft::cc {

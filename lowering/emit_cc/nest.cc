@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/sym/sym_ops.h"
 #include "lowering/emit_cc/internal.h"
 
 namespace weft::cc {

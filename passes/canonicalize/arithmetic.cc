@@ -5,6 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "graph/ir/node.h"
+#include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
 

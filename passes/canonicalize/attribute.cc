@@ -1,4 +1,8 @@
 // Attributes in one spelling, so that equal nodes look equal.
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_schema.h"
+#include "graph/ops/ops.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
 

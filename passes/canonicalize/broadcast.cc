@@ -1,6 +1,10 @@
 // expand, and ops that broadcast by themselves.
 #include <algorithm>
 
+#include "graph/ir/builder.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/ops/ops.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
 

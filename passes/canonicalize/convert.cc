@@ -3,6 +3,9 @@
 #include <cmath>
 #include <optional>
 
+#include "graph/ir/node.h"
+#include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
 

@@ -4,7 +4,10 @@
 #include <optional>
 #include <utility>
 
+#include "graph/ir/node.h"
 #include "graph/ops/evaluate.h"
+#include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
 

@@ -1,4 +1,5 @@
 // Conditions and selections.
+#include "graph/ops/ops.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
 

@@ -1,6 +1,19 @@
 #include "passes/canonicalize/match.h"
 
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/op_args.h"
+#include "graph/sym/sym_facts.h"
+
 namespace weft::canonicalize {
+
+const SymbolTable& SymbolsOf(const Node& node) { return node.graph()->module().symbols(); }
+
+bool ProvablyEqual(const Node& node, SymInt a, SymInt b) {
+  return a == b || SymbolsOf(node).ProveEq(a, b) == Proof::kYes;
+}
+
+bool ProvablyNotNegative(const Node& node, SymInt a) { return SymbolsOf(node).RangeOf(a).min >= 0; }
 
 using pattern::x;
 

@@ -5,14 +5,17 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/ir/graph.h"
-#include "graph/ir/op.h"
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
 #include "passes/engine/rewrite/constants.h"
 #include "passes/engine/rewrite/pattern.h"
 #include "passes/engine/rewrite/predicates.h"
 #include "passes/engine/rewrite/rewriter.h"
 #include "passes/engine/rewrite/rule.h"
+
+namespace weft {
+class SymbolTable;
+}  // namespace weft
 
 namespace weft::canonicalize {
 
@@ -30,13 +33,9 @@ std::vector<int64_t> DimsAttr(const Node& node, absl::string_view name, int rank
 
 inline DType DTypeOf(const Value* value) { return value->type().dtype(); }
 
-inline const SymbolTable& SymbolsOf(const Node& node) { return node.graph()->module().symbols(); }
-inline bool ProvablyEqual(const Node& node, SymInt a, SymInt b) {
-  return a == b || SymbolsOf(node).ProveEq(a, b) == Proof::kYes;
-}
-inline bool ProvablyNotNegative(const Node& node, SymInt a) {
-  return SymbolsOf(node).RangeOf(a).min >= 0;
-}
+const SymbolTable& SymbolsOf(const Node& node);
+bool ProvablyEqual(const Node& node, SymInt a, SymInt b);
+bool ProvablyNotNegative(const Node& node, SymInt a);
 // The number of dims of size 1 that come in front of `from` in `to`, which is
 // otherwise the same; -1 when it is not.
 int LeadingOnes(Type from, Type to);

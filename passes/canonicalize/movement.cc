@@ -3,6 +3,12 @@
 // computed and moved.
 #include <algorithm>
 
+#include "graph/ir/builder.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/ops/ops.h"
+#include "graph/sym/sym_ops.h"
+#include "graph/tensor/tensor.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
 

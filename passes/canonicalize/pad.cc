@@ -1,4 +1,8 @@
 // Elements around a tensor.
+#include "graph/ir/builder.h"
+#include "graph/ir/node.h"
+#include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
 

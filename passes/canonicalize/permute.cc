@@ -1,4 +1,7 @@
 // Dims in another order.
+#include "graph/ir/builder.h"
+#include "graph/ir/node.h"
+#include "graph/ops/ops.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
 

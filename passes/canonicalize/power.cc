@@ -1,5 +1,7 @@
 // Powers with small constant exponents, roots and exponentials. ATen computes these special cases
 // the same way.
+#include "graph/ir/node.h"
+#include "graph/ops/ops.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
 

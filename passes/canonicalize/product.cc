@@ -2,6 +2,12 @@
 #include <cmath>
 #include <vector>
 
+#include "graph/ir/builder.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_schema.h"
+#include "graph/ops/ops.h"
+#include "graph/sym/sym_facts.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
 

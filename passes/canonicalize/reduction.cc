@@ -1,6 +1,9 @@
 // Reductions and the dims that they keep.
 #include <algorithm>
 
+#include "graph/ir/builder.h"
+#include "graph/ir/node.h"
+#include "graph/ops/ops.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
 

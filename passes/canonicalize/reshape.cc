@@ -1,4 +1,5 @@
 // Views of the same elements.
+#include "graph/ops/ops.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
 

@@ -1,6 +1,10 @@
 // Ranges along one dim.
 #include <algorithm>
 
+#include "graph/ir/builder.h"
+#include "graph/ir/node.h"
+#include "graph/ops/ops.h"
+#include "graph/sym/sym_facts.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
 

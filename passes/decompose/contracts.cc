@@ -4,6 +4,7 @@
 #include "passes/decompose/contracts.h"
 
 #include "base/check.h"
+#include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
 
 namespace weft {

@@ -13,10 +13,11 @@
 
 #include <optional>
 
-#include "graph/ir/op.h"
 #include "passes/engine/pass_context.h"
 
 namespace weft {
+
+class OpDef;
 
 // Requires a composite.
 NumericContract DecompositionContract(const OpDef& op);

@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_registry.h"
 #include "passes/decompose/contracts.h"
 #include "passes/engine/registry.h"
 

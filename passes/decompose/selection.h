@@ -11,6 +11,9 @@
 
 namespace weft {
 
+class OpDef;
+class OpRegistry;
+
 class DecomposeSelection {
  public:
   // Names that are no composite are an error with a close one. The context

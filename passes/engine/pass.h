@@ -15,11 +15,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "graph/ir/graph.h"
 #include "graph/ir/numeric_contract.h"
 #include "passes/engine/pass_context.h"
 
 namespace weft {
+
+class Module;
 
 // Sees the options of a pass, each with its place in the pass's options struct.
 class OptionVisitor {

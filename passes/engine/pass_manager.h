@@ -10,12 +10,13 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "graph/ir/graph.h"
 #include "passes/engine/pass_context.h"
 #include "passes/engine/pass_manager/pipeline.h"
 #include "passes/engine/pass_manager/report.h"
 
 namespace weft {
+
+class Module;
 
 // Called around each run of a pass that is not skipped. An error ends the
 // pipeline; it is reported with the pass's name.

@@ -4,8 +4,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/quote.h"
 #include "base/status_macros.h"
 #include "graph/ir/attr.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/provenance.h"
 #include "passes/engine/remarks/json.h"
 #include "passes/engine/remarks/name_filter.h"
 

@@ -10,9 +10,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graph/ir/graph.h"
 
 namespace weft {
+
+class Node;
 
 enum class RemarkKind {
   kPassed,    // A transformation was done.

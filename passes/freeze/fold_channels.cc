@@ -10,7 +10,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 #include "passes/engine/rewrite/rewriter.h"
 
 namespace weft {

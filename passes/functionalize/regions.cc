@@ -7,6 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_schema.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/region.h"
 

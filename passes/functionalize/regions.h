@@ -7,9 +7,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "graph/ir/graph.h"
 
 namespace weft {
+
+class Graph;
+class Node;
+class Value;
 
 class RegionWrites {
  public:

@@ -2,6 +2,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_args.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_schema.h"
 
 namespace weft {
 

@@ -19,10 +19,15 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "graph/ir/builder.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/ids.h"
+#include "graph/ir/value.h"
 
 namespace weft {
+
+class AttrList;
+class Builder;
+class Node;
+class OpDef;
 
 class Storages {
  public:

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
 #include "passes/engine/rewrite/constants.h"
 

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "graph/ir/graph.h"
-
 namespace weft {
+
+class Node;
+class Value;
 
 // What is done to the scores after the product, from the softmax inwards.
 struct AttentionMask {

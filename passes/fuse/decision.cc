@@ -10,6 +10,11 @@
 #include "absl/types/span.h"
 #include "base/status_macros.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/origin.h"
+#include "graph/ir/provenance.h"
 #include "graph/ops/ops.h"
 #include "passes/fuse/group.h"
 

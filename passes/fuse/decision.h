@@ -10,11 +10,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "graph/ir/graph.h"
 #include "passes/engine/pass_context.h"
 #include "passes/fuse/units.h"
 
 namespace weft {
+
+class Graph;
+class Node;
 
 // A unit to become a `fused` node of that kind, which outlives the context.
 struct FuseGroup {

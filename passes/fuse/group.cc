@@ -1,7 +1,10 @@
 #include "passes/fuse/group.h"
 
 #include "absl/container/flat_hash_set.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 #include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft {
 namespace {

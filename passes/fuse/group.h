@@ -4,10 +4,13 @@
 
 #include <vector>
 
-#include "graph/ir/graph.h"
 #include "passes/fuse/units.h"
 
 namespace weft {
+
+class Graph;
+class Module;
+class Value;
 
 // What passes that fuse look at: the graphs of the module that are not inside of
 // `fused` nodes, outer ones first.

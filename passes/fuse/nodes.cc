@@ -3,7 +3,13 @@
 #include <algorithm>
 #include <iterator>
 
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_schema.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_facts.h"
 
 namespace weft {
 namespace {

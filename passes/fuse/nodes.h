@@ -4,9 +4,12 @@
 
 #include <vector>
 
-#include "graph/ir/graph.h"
+#include "graph/sym/sym_int.h"
 
 namespace weft {
+
+class Node;
+class SymbolTable;
 
 // One result whose element is a function of the operands' elements there, as the
 // body of a kernel can compute it: elementwise ops, where, convert.

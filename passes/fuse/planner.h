@@ -7,11 +7,15 @@
 
 #include "absl/strings/string_view.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 #include "graph/target/target.h"
 #include "passes/engine/pass.h"
 #include "passes/fuse/decision.h"
 
 namespace weft {
+
+class Node;
+class SymbolTable;
 
 // Options that these passes share.
 struct FuseLimits {

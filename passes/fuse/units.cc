@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/op_def.h"
 
 namespace weft {
 

@@ -15,9 +15,11 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
 
 namespace weft {
+
+class Graph;
 
 class Units {
  public:

@@ -3,10 +3,11 @@
 #define WEFT_PASSES_FUSE_HORIZONTAL_PRODUCTS_H_
 
 #include "absl/status/status.h"
-#include "graph/ir/graph.h"
 #include "passes/engine/pass_context.h"
 
 namespace weft {
+
+class Graph;
 
 absl::Status MergeProducts(Graph& graph, PassContext& context);
 

@@ -7,10 +7,13 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "graph/ir/graph.h"
-#include "graph/ir/guards.h"
+#include "graph/sym/sym_prove.h"
 
 namespace weft {
+
+class Module;
+class SymbolTable;
+struct SizeAssumption;
 
 // Takes the condition over in its simplest form. No: it contradicts the facts.
 Proof Assume(SymbolTable& facts, const SizeAssumption& assumption);

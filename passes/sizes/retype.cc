@@ -7,8 +7,17 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/graph.h"
 #include "graph/ir/guards.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_args.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_schema.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft {
 namespace {

@@ -6,10 +6,13 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
+#include "graph/tensor/type.h"
 #include "passes/sizes/needs.h"
 
 namespace weft {
+
+class Graph;
+struct SizeAssumption;
 
 // Gives the inputs of a function, which no node calls, these types, and infers
 // those of the nodes that depend on them again; sizes that depend on data get

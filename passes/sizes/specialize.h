@@ -4,9 +4,11 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
+#include "graph/sym/sym_int.h"
 
 namespace weft {
+
+class Module;
 
 struct SymbolValue {
   SymInt symbol;

@@ -2,6 +2,11 @@
 
 #include <vector>
 
+#include "graph/ir/attr.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+
 namespace weft {
 
 bool IsSymbolic(Type type) {

@@ -6,9 +6,11 @@
 #include <optional>
 
 #include "absl/functional/function_ref.h"
-#include "graph/ir/graph.h"
+#include "graph/tensor/type.h"
 
 namespace weft {
+
+class Module;
 
 // True when the type mentions a symbol.
 bool IsSymbolic(Type type);

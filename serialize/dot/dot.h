@@ -2,12 +2,14 @@
 #ifndef WEFT_SERIALIZE_DOT_DOT_H_
 #define WEFT_SERIALIZE_DOT_DOT_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "graph/ir/graph.h"
 
 namespace weft {
+
+class Module;
 
 struct DotOptions {
   // Constants of more elements are drawn as their type alone.

@@ -16,12 +16,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "graph/ir/graph.h"
 #include "serialize/html/scopes.h"
 #include "serialize/html/string_table.h"
 
 namespace weft {
 
+class Module;
 class ViewCollector;
 
 struct ModuleView {

@@ -2,6 +2,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/quote.h"
+#include "graph/ir/builtin_ops.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/module.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_schema.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft {
 namespace {

@@ -8,9 +8,13 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/node.h"
 #include "serialize/html/string_table.h"
 
 namespace weft {
+
+class AttrList;
+class OpDef;
 
 // The attributes of a node that are not their defaults, one a line as "name=value";
 // of a constant its values, when they are few.

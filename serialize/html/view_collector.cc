@@ -3,6 +3,11 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/module.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_schema.h"
+#include "graph/ir/origin.h"
+#include "graph/ir/provenance.h"
 #include "serialize/html/order_diff.h"
 
 namespace weft {

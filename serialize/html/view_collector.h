@@ -11,11 +11,13 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
 #include "serialize/html/module_view.h"
 #include "serialize/html/node_text.h"
 
 namespace weft {
+
+class Module;
 
 class ViewCollector {
  public:

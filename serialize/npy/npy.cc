@@ -14,9 +14,11 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/annotate.h"
+#include "base/host_buffer.h"
 #include "base/out_of_memory.h"
 #include "base/output_file.h"
 #include "base/status_macros.h"
+#include "graph/tensor/tensor.h"
 #include "graph/tensor/type.h"
 
 namespace weft {

@@ -7,9 +7,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graph/tensor/tensor.h"
 
 namespace weft {
+
+class HostTensor;
 
 // Little-endian bool, integer, f16, f32 and f64 arrays, row-major or
 // column-major. Errors name the problem, not the file.

@@ -5,7 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "graph/ir/value.h"
 #include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/pt2/aten/complex_parts.h"
 #include "serialize/pt2/build.h"
 

@@ -26,9 +26,14 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/ir/builder.h"
-#include "graph/ir/graph.h"
+#include "graph/tensor/type.h"
 #include "serialize/pt2/aten_schema.h"
 #include "serialize/pt2/rational.h"
+
+namespace weft {
+class OpDef;
+class Value;
+}  // namespace weft
 
 namespace weft::pt2 {
 

@@ -2,6 +2,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
+#include "graph/ir/value.h"
 
 namespace weft::pt2 {
 namespace {

@@ -6,8 +6,12 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
 #include "serialize/pt2/aten_call.h"
+
+namespace weft {
+class OpDef;
+class Value;
+}  // namespace weft
 
 namespace weft::pt2 {
 

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "graph/ir/op_registry.h"
 #include "graph/ops/registry.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/pt2.h"

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/status_macros.h"
+#include "graph/sym/sym_expr.h"
 #include "serialize/pt2/sympy.h"
 
 namespace weft::pt2 {

@@ -6,7 +6,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/value.h"
 #include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/pt2/build.h"
 #include "serialize/pt2/program_importer.h"
 

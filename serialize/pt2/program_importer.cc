@@ -12,6 +12,8 @@
 #include "absl/strings/strip.h"
 #include "base/annotate.h"
 #include "base/status_macros.h"
+#include "graph/ir/provenance.h"
+#include "graph/ir/value.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
 #include "serialize/pt2/autocast.h"

@@ -18,13 +18,17 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/ir/builder.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/exported_program.h"
 #include "serialize/pt2/pt2.h"
 #include "serialize/pt2/shared_storage.h"
 #include "serialize/pt2/weights.h"
+
+namespace weft {
+class Graph;
+class Value;
+}  // namespace weft
 
 namespace weft::pt2 {
 

@@ -7,7 +7,13 @@
 // keys for that.
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/value.h"
 #include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/pt2/program_importer.h"
 
 namespace weft::pt2 {

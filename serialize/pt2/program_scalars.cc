@@ -5,7 +5,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/status_macros.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/module.h"
+#include "graph/ir/value.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_ops.h"
 #include "serialize/pt2/build.h"
 #include "serialize/pt2/program_importer.h"
 

@@ -7,6 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "base/annotate.h"
 #include "base/status_macros.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/value.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/pt2/program_importer.h"
 #include "serialize/pt2/pytree.h"
 

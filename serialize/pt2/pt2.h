@@ -44,10 +44,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graph/ir/graph.h"
-#include "graph/ir/op.h"
 
 namespace weft {
+
+class Module;
+class OpRegistry;
 
 // The `param` of that input, i64[2]: a seed, and a number that counts the runs.
 inline constexpr char kRandomState[] = "weft.random_state";

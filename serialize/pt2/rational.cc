@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::pt2 {
 namespace {

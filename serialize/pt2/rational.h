@@ -14,7 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graph/sym/sym.h"
+#include "graph/sym/sym_int.h"
 
 namespace weft::pt2 {
 

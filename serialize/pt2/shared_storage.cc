@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft::pt2 {
 namespace {

@@ -13,7 +13,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graph/tensor/tensor.h"
+
+namespace weft {
+class HostTensor;
+}  // namespace weft
 
 namespace weft::pt2 {
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/annotate.h"
 #include "base/status_macros.h"
+#include "graph/sym/sym_ops.h"
 #include "serialize/pt2/rational.h"
 #include "serialize/pt2/sympy_functions.h"
 

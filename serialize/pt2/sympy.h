@@ -16,8 +16,11 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graph/sym/sym.h"
-#include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_int.h"
+
+namespace weft {
+class SymbolTable;
+}  // namespace weft
 
 namespace weft::pt2 {
 

@@ -6,6 +6,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::pt2 {
 namespace {

@@ -6,7 +6,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/sym/sym.h"
 #include "graph/sym/sym_facts.h"
 #include "serialize/pt2/rational.h"
 

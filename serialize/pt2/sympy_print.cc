@@ -6,6 +6,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_ops.h"
 #include "serialize/pt2/sympy.h"
 
 namespace weft::pt2 {

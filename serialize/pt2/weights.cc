@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "base/annotate.h"
 #include "base/status_macros.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/pt2/pickle.h"
 
 namespace weft::pt2 {

@@ -15,9 +15,13 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graph/tensor/tensor.h"
+#include "base/host_buffer.h"
 #include "serialize/pt2/exported_program.h"
 #include "serialize/pt2/zip_archive.h"
+
+namespace weft {
+class HostTensor;
+}  // namespace weft
 
 namespace weft::pt2 {
 

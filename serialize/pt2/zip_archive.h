@@ -15,7 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graph/tensor/tensor.h"
+#include "base/host_buffer.h"
 
 namespace weft::pt2 {
 

@@ -9,6 +9,7 @@
 #include "api/plugin.h"
 #include "api/session.h"
 #include "gmock/gmock.h"
+#include "graph/ir/module.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/op.h"
 #include "graph/text/text.h"

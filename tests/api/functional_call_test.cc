@@ -5,6 +5,8 @@
 
 #include "api/program.h"
 #include "gmock/gmock.h"
+#include "graph/ir/module.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "tests/support/parse.h"
 

@@ -5,7 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "tests/api/misfit_runs.h"
 #include "tests/support/parse.h"

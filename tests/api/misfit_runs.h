@@ -8,9 +8,10 @@
 #include "absl/strings/string_view.h"
 #include "api/check/seeded_inputs.h"
 #include "api/session.h"
-#include "graph/ir/graph.h"
 
 namespace weft {
+
+class Module;
 
 using Outputs = absl::StatusOr<std::vector<HostTensor>>;
 

@@ -10,6 +10,8 @@
 
 #include "api/session.h"
 #include "gmock/gmock.h"
+#include "graph/ir/module.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "tests/support/parse.h"
 

@@ -6,8 +6,11 @@
 #include <vector>
 
 #include "api/session.h"
+#include "base/host_buffer.h"
 #include "gmock/gmock.h"
+#include "graph/ir/module.h"
 #include "graph/ops/registry.h"
+#include "graph/tensor/tensor.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 

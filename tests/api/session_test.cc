@@ -10,8 +10,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/compiler.h"
+#include "base/host_buffer.h"
 #include "gmock/gmock.h"
+#include "graph/ir/module.h"
 #include "graph/ops/registry.h"
+#include "graph/tensor/tensor.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 

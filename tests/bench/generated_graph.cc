@@ -3,8 +3,11 @@
 #include <vector>
 
 #include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
+#include "graph/tensor/type.h"
 
 namespace weft {
 namespace {

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "graph/ir/graph.h"
-
 namespace weft {
+
+class Module;
 
 // A function `main` of about `nodes` nodes over f32[64, 64]; the same every
 // time. `busy`: full of equal expressions, x + 0, x * 1, pairs of transposes and

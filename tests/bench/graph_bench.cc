@@ -14,8 +14,10 @@
 
 #include "benchmark/benchmark.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/module.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
+#include "graph/tensor/tensor.h"
 #include "graph/text/text.h"
 #include "graph/verify/verifier.h"
 #include "passes/engine/pass_manager.h"

@@ -6,7 +6,9 @@
 #include "api/dynamic/variant_cache.h"
 #include "base/check.h"
 #include "benchmark/benchmark.h"
+#include "graph/ir/module.h"
 #include "graph/ops/registry.h"
+#include "graph/tensor/tensor.h"
 #include "graph/text/text.h"
 
 namespace weft {

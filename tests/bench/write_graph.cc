@@ -8,7 +8,12 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 #include "graph/text/text.h"
 #include "tests/bench/generated_graph.h"
 

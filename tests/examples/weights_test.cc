@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 
 namespace weft::models {

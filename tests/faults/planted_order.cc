@@ -1,4 +1,6 @@
 // Comparisons, bounds and conversions.
+#include "graph/ir/builder.h"
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
 #include "passes/engine/rewrite/predicates.h"
 #include "passes/engine/rewrite/rewriter.h"

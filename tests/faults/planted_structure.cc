@@ -1,6 +1,8 @@
 // Dims, parts and reductions.
 #include <vector>
 
+#include "graph/ir/builder.h"
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
 #include "passes/engine/rewrite/rewriter.h"
 #include "tests/faults/planted_tables.h"

@@ -2,6 +2,8 @@
 #ifndef WEFT_TESTS_FAULTS_PLANTED_TABLES_H_
 #define WEFT_TESTS_FAULTS_PLANTED_TABLES_H_
 
+#include "graph/ir/builder.h"
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
 #include "passes/engine/rewrite/rewriter.h"
 #include "tests/faults/planted_rules.h"

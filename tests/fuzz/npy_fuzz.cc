@@ -6,6 +6,7 @@
 
 #include "absl/strings/string_view.h"
 #include "base/check.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/npy/npy.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -3,6 +3,8 @@
 #include <cstdint>
 
 #include "absl/strings/string_view.h"
+#include "graph/ir/module.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/onnx/import/onnx.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

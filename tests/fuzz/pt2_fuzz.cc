@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "absl/strings/string_view.h"
+#include "graph/ir/module.h"
 #include "serialize/pt2/exported_program.h"
 #include "serialize/pt2/pickle.h"
 #include "serialize/pt2/pt2.h"

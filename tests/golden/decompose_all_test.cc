@@ -5,6 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
 #include "graph/ops/registry.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"

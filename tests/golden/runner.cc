@@ -16,6 +16,7 @@
 #include "absl/strings/strip.h"
 #include "api/backends.h"
 #include "base/status_macros.h"
+#include "graph/ir/module.h"
 #include "graph/ops/registry.h"
 #include "graph/text/text.h"
 #include "graph/verify/verifier.h"

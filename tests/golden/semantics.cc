@@ -11,7 +11,14 @@
 #include "absl/strings/str_cat.h"
 #include "backends/reference/executor.h"
 #include "base/annotate.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/value.h"
 #include "graph/ops/evaluate.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/tensor/tensor.h"
 #include "tests/support/tensor_compare.h"
 
 namespace weft::golden {

@@ -3,8 +3,11 @@
 #define WEFT_TESTS_GOLDEN_SEMANTICS_H_
 
 #include "absl/status/status.h"
-#include "graph/ir/graph.h"
 #include "passes/engine/pass_context.h"
+
+namespace weft {
+class Module;
+}  // namespace weft
 
 namespace weft::golden {
 

@@ -145,8 +145,9 @@ const std::vector<Layer>& Layers() {
       {"api/test_data", kAnyLibrary, With(With(kBelowApi, kApiRooms), {"api/model_io"})},
       // The models that tools build by name.
       {"examples/models", kAbseilOnly, {"base", "graph/..."}},
-      // Also the headers that api's headers include: see kReexporting.
-      {"tools", kAnyLibrary, {"base", "api/...", "examples/models", "profiler/..."}},
+      // Tools look into the modules that api gives them. Also the headers that api's headers
+      // include: see kReexporting.
+      {"tools", kAnyLibrary, {"base", "api/...", "examples/models", "graph/ir", "profiler/..."}},
       {"examples", kAnyLibrary, With(kBelowApi, {"api/...", "examples/models"})},
       {"tests", kAnyLibrary, With(kBelowApi, {"api/...", "examples/...", "tools"})},
   };

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "graph/ir/module.h"
 #include "gtest/gtest.h"
 #include "lowering/lower.h"
 #include "lowering/schedule.h"

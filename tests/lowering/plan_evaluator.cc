@@ -8,11 +8,18 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/host_buffer.h"
 #include "base/status_macros.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/module.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_eval.h"
+#include "graph/ir/op_schema.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/eval.h"
+#include "graph/sym/sym_expr.h"
 #include "lowering/kernel_body.h"
 #include "lowering/memory_plan.h"
 

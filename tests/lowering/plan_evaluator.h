@@ -7,10 +7,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/tensor/tensor.h"
 #include "lowering/plan.h"
 
 namespace weft {
+
+class HostTensor;
 
 absl::StatusOr<std::vector<HostTensor>> RunPlan(const Plan& plan,
                                                 absl::Span<const HostTensor> inputs);

@@ -6,9 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/value.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
+#include "graph/tensor/tensor.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "lowering/lower.h"

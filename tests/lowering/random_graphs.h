@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 #include "graph/tensor/tensor.h"
 
 namespace weft {

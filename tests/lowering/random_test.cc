@@ -3,7 +3,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/module.h"
 #include "graph/ops/evaluate.h"
+#include "graph/tensor/tensor.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "lowering/lower.h"

@@ -1,5 +1,6 @@
 #include "lowering/step_cost.h"
 
+#include "graph/ir/module.h"
 #include "gtest/gtest.h"
 #include "lowering/lower.h"
 #include "tests/support/generic_target.h"

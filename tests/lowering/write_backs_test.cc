@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gmock/gmock.h"
+#include "graph/ir/module.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "lowering/lower.h"

@@ -14,6 +14,9 @@
 #include "absl/strings/str_cat.h"
 #include "api/compiler.h"
 #include "api/model_io.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
 #include "gtest/gtest.h"
 

@@ -14,6 +14,9 @@
 #include "api/model_io.h"
 #include "api/program.h"
 #include "api/session.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 
 namespace weft {

@@ -29,7 +29,13 @@
 #include "api/program.h"
 #include "api/session.h"
 #include "gmock/gmock.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/value.h"
 #include "graph/ops/registry.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/tensor/tensor.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 

@@ -8,6 +8,8 @@
 
 #include "backends/reference/executor.h"
 #include "gmock/gmock.h"
+#include "graph/ir/module.h"
+#include "graph/tensor/tensor.h"
 #include "graph/text/text.h"
 #include "graph/verify/verifier.h"
 #include "gtest/gtest.h"

@@ -9,6 +9,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/builtin_ops.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_args.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_registry.h"
 #include "graph/ops/registry.h"
 #include "graph/ops/samples.h"
 #include "graph/text/text.h"

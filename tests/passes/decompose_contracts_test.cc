@@ -7,6 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "graph/ir/op_args.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_eval.h"
+#include "graph/ir/op_registry.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"

@@ -5,6 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
 #include "graph/text/text.h"

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "graph/ir/module.h"
+#include "graph/sym/sym_facts.h"
 #include "graph/text/text.h"
 #include "graph/verify/verifier.h"
 #include "gtest/gtest.h"

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "graph/ir/module.h"
 #include "graph/ops/registry.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"

@@ -5,9 +5,10 @@
 #include <memory>
 
 #include "absl/strings/string_view.h"
-#include "graph/ir/graph.h"
 
 namespace weft {
+
+class Module;
 
 // With the ops of graph/ops. A text that does not parse is a failed expectation
 // and the end of the process.

@@ -5,7 +5,9 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
+#include "base/host_buffer.h"
 #include "graph/ir/attr.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft {
 namespace {

@@ -4,9 +4,11 @@
 
 #include <string>
 
-#include "graph/tensor/tensor.h"
+#include "graph/tensor/dtype.h"
 
 namespace weft {
+
+class HostTensor;
 
 struct Tolerance {
   double relative = 0;

@@ -7,8 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "graph/ir/builder.h"
+#include "graph/ir/op_registry.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
+#include "graph/tensor/tensor.h"
 #include "tests/trust/schema_programs.h"
 
 namespace weft::trust {

@@ -17,8 +17,13 @@
 #include "api/inspect/cost.h"
 #include "base/status_macros.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
 #include "tests/trust/model_pool.h"
 
 namespace weft::trust {

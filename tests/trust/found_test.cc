@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "backends/reference/executor.h"
+#include "graph/ir/module.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "tests/support/parse.h"
 #include "tests/support/tensor_compare.h"

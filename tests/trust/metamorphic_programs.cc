@@ -8,8 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
+#include "graph/sym/sym_facts.h"
 
 namespace weft::trust {
 namespace {

@@ -6,9 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/value.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
 #include "graph/ops/samples.h"
+#include "graph/sym/sym_facts.h"
 #include "tests/trust/samples.h"
 
 namespace weft::trust {

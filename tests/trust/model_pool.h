@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 #include "tests/trust/random.h"
 
 namespace weft::trust {

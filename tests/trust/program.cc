@@ -7,8 +7,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/host_buffer.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/value.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
 
 namespace weft::trust {
 namespace {

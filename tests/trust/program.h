@@ -12,9 +12,14 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "graph/ir/builder.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 #include "graph/tensor/tensor.h"
 #include "tests/trust/random.h"
+
+namespace weft {
+class Graph;
+class Value;
+}  // namespace weft
 
 namespace weft::trust {
 

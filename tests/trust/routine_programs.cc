@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "graph/ir/builder.h"
+#include "graph/ir/value.h"
 #include "graph/ops/ops.h"
 #include "tests/trust/schema_programs.h"
 

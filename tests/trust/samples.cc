@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_registry.h"
+#include "graph/ir/op_schema.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
 #include "graph/ops/samples.h"

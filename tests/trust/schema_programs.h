@@ -11,6 +11,10 @@
 #include "tests/trust/program.h"
 #include "tests/trust/random.h"
 
+namespace weft {
+class Value;
+}  // namespace weft
+
 namespace weft::trust {
 
 // One of the three below. One seed in four aims at a cell of the coverage table: a run of as many

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "api/compiler.h"
 #include "api/session.h"
+#include "graph/ir/module.h"
 #include "tools/common/target_flags.h"
 
 namespace weft::bench {

@@ -5,6 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "api/check/seeded_inputs.h"
 #include "examples/models/models.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/value.h"
 #include "tools/bench/measure.h"
 #include "tools/common/cli.h"
 #include "tools/common/models.h"

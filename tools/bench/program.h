@@ -10,6 +10,12 @@
 
 #include "absl/status/statusor.h"
 #include "api/model_io.h"
+#include "graph/ir/module.h"
+#include "graph/tensor/tensor.h"
+
+namespace weft {
+class Graph;
+}  // namespace weft
 
 namespace weft::bench {
 

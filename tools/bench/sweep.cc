@@ -5,6 +5,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "graph/ir/graph.h"
 #include "tools/bench/measure.h"
 
 namespace weft::bench {

@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/printable.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
 #include "tools/common/progress.h"

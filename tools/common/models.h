@@ -9,6 +9,11 @@
 #include "absl/strings/string_view.h"
 #include "api/model_io.h"
 
+namespace weft {
+class Graph;
+class Module;
+}  // namespace weft
+
 namespace weft::tools {
 
 // LoadModel() of the user's path; a terminal shows how far it is.

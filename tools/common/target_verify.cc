@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "api/check/target/target_case.h"
 #include "base/status_macros.h"
+#include "graph/tensor/tensor.h"
 #include "tools/common/cli.h"
 
 namespace weft::tools {

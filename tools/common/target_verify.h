@@ -11,8 +11,12 @@
 #include "absl/types/span.h"
 #include "api/check/target/target_check.h"
 #include "api/compiler.h"
-#include "graph/ir/graph.h"
 #include "tools/common/flags.h"
+
+namespace weft {
+class HostTensor;
+class Module;
+}  // namespace weft
 
 namespace weft::tools {
 

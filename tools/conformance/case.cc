@@ -12,6 +12,9 @@
 #include "api/session.h"
 #include "api/test_data.h"
 #include "base/status_macros.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
 #include "tools/conformance/pt2_case.h"
 
 namespace weft::tools {

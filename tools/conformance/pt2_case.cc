@@ -14,7 +14,9 @@
 #include "api/session.h"
 #include "api/test_data.h"
 #include "base/annotate.h"
+#include "base/host_buffer.h"
 #include "base/status_macros.h"
+#include "graph/ir/graph.h"
 #include "nlohmann/json.hpp"
 
 namespace weft::tools {

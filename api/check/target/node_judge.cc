@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "api/check/target/rounding_trial.h"
 #include "backends/reference/executor.h"
+#include "base/host_buffer.h"
 #include "base/status_macros.h"
 
 namespace weft {

@@ -16,10 +16,11 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "backends/runtime/symbol_env.h"
-#include "graph/ir/graph.h"
 #include "graph/tensor/tensor.h"
 
 namespace weft {
+
+class Node;
 
 struct NodeJudgement {
   bool same = true;

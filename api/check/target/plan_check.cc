@@ -12,6 +12,9 @@
 #include "api/check/target/step_text.h"
 #include "backends/reference/executor.h"
 #include "base/status_macros.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
 
 namespace weft {

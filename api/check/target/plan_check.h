@@ -18,9 +18,12 @@
 #include "api/check/target/node_judge.h"
 #include "api/check/target/target_check.h"
 #include "backends/runtime/step_observer.h"
-#include "graph/ir/graph.h"
 
 namespace weft {
+
+class Graph;
+class Node;
+class Value;
 
 class PlanCheck : public StepObserver {
  public:

@@ -17,10 +17,11 @@
 #include "absl/types/span.h"
 #include "api/check/target/node_judge.h"
 #include "backends/runtime/symbol_env.h"
-#include "graph/ir/graph.h"
 #include "graph/tensor/tensor.h"
 
 namespace weft {
+
+class Node;
 
 class RegionRuns {
  public:

@@ -6,7 +6,12 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "base/hash.h"
+#include "base/host_buffer.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft {
 namespace {

@@ -7,10 +7,12 @@
 
 #include "absl/types/span.h"
 #include "backends/reference/executor.h"
-#include "graph/ir/graph.h"
-#include "graph/tensor/tensor.h"
 
 namespace weft {
+
+class HostTensor;
+class Node;
+class OpDef;
 
 // Spacing of the numbers near 1; 0 for integers.
 double EpsilonOf(DType dtype);

@@ -5,6 +5,7 @@
 
 #include "api/check/target/snapshot.h"
 #include "backends/step_reference.h"
+#include "graph/ir/attr.h"
 
 namespace weft {
 namespace {

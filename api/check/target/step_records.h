@@ -9,6 +9,8 @@
 
 namespace weft {
 
+class AttrList;
+
 // What library and copy steps of one node read and wrote. Kernels are not recorded: no op
 // stands for one.
 class StepRecords {

@@ -4,10 +4,11 @@
 
 #include "api/check/target/plan_check.h"
 #include "backends/runtime/symbol_env.h"
-#include "graph/ir/graph.h"
 #include "lowering/plan.h"
 
 namespace weft {
+
+class Node;
 
 // Fills in all but what differs and the routine. `index` is the step's, -1 for a node without
 // one; `env` has the sizes; `node` may be null.

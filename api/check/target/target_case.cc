@@ -9,6 +9,7 @@
 #include "api/check/region.h"
 #include "base/shell_quote.h"
 #include "base/status_macros.h"
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
 #include "graph/text/text.h"
 

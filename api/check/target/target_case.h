@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "api/check/reduce.h"
 #include "api/check/target/target_check.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 
 namespace weft {
 

@@ -11,7 +11,12 @@
 #include "api/check/target/plan_check.h"
 #include "api/compiler.h"
 #include "base/status_macros.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 #include "lowering/lower.h"
 
 namespace weft {

@@ -19,13 +19,14 @@
 #include "absl/types/span.h"
 #include "api/check/seeded_inputs.h"
 #include "backends/backend.h"
-#include "graph/ir/graph.h"
-#include "graph/tensor/tensor.h"
+#include "graph/ir/module.h"
 
 namespace weft {
 
-struct Plan;
+class HostTensor;
+class Node;
 struct ObservedStep;
+struct Plan;
 
 // The first step of a plan that gives something else than its source nodes.
 struct StepDifference {

@@ -10,6 +10,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "backends/cpu/interpreter/tile_program.h"
+#include "graph/sym/sym_int.h"
 #include "lowering/kernel.h"
 
 namespace weft::cpu {

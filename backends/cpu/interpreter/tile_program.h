@@ -16,6 +16,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "backends/cpu/kernels/tile_ops.h"
+#include "graph/sym/sym_int.h"
 #include "lowering/kernel.h"
 
 namespace weft::cpu {

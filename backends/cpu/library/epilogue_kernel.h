@@ -11,6 +11,10 @@
 #include "backends/runtime/run_view.h"
 #include "lowering/plan.h"
 
+namespace weft {
+class OpDef;
+}  // namespace weft
+
 namespace weft::cpu {
 
 // The last `chain.size()` ops of the epilogue of `routine`, applied to `from` and stored

@@ -12,6 +12,8 @@
 #include "backends/cpu/library/library_internal.h"
 #include "base/align.h"
 #include "base/status_macros.h"
+#include "graph/ir/attrs.h"
+#include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
 
 namespace weft::cpu {

@@ -16,9 +16,12 @@
 #include "backends/cpu/library/panel_weights.h"
 #include "backends/cpu/onednn/onednn.h"
 #include "backends/runtime/run_view.h"
-#include "graph/ir/attr.h"
-#include "graph/ir/op.h"
 #include "lowering/plan.h"
+
+namespace weft {
+class AttrList;
+class OpDef;
+}  // namespace weft
 
 namespace weft::cpu {
 

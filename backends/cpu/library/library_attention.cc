@@ -9,6 +9,8 @@
 #include "backends/cpu/kernels/attention_tile.h"
 #include "backends/cpu/library/library_internal.h"
 #include "base/align.h"
+#include "graph/ir/attrs.h"
+#include "graph/ir/op_def.h"
 
 namespace weft::cpu {
 

@@ -8,6 +8,11 @@
 
 #include "backends/cpu/library/library.h"
 
+namespace weft {
+class AttrList;
+class OpDef;
+}  // namespace weft
+
 namespace weft::cpu {
 
 using LibraryCallOr = absl::StatusOr<std::unique_ptr<LibraryCall>>;

@@ -6,6 +6,8 @@
 #include "backends/cpu/library/library_internal.h"
 #include "backends/cpu/library/magnitude.h"
 #include "base/status_macros.h"
+#include "graph/ir/attrs.h"
+#include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
 
 namespace weft::cpu {

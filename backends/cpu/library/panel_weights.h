@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "backends/cpu/kernels/gemm_tile.h"
-#include "graph/tensor/tensor.h"
+#include "base/host_buffer.h"
 
 namespace weft::cpu {
 

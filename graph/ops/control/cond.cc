@@ -1,4 +1,5 @@
 // One of two nested graphs.
+#include "graph/ir/graph.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/region.h"
 

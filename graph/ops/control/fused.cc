@@ -3,6 +3,8 @@
 
 #include "absl/strings/str_join.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/region.h"
 

@@ -1,6 +1,8 @@
 // The slices, or elements, that a condition picks.
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::ops {
 namespace {

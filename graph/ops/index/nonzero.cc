@@ -1,6 +1,7 @@
 // Where the elements that are not zero stand.
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
+#include "graph/sym/sym_facts.h"
 
 namespace weft::ops {
 namespace {

@@ -4,6 +4,7 @@
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 #include "graph/ops/support/update.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::ops {
 namespace {

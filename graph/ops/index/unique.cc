@@ -4,6 +4,7 @@
 
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
+#include "graph/sym/sym_facts.h"
 
 namespace weft::ops {
 namespace {

@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/ir/op.h"
+#include "graph/ir/op_args.h"
 #include "graph/ops/support/eval.h"
 #include "graph/ops/support/infer.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft::ops {
 

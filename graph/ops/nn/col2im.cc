@@ -2,6 +2,7 @@
 #include "graph/ops/nn/pooling.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::ops {
 namespace {

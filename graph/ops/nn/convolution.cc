@@ -1,6 +1,7 @@
 // Convolution and transposed convolution of any spatial rank.
 #include "graph/ops/nn/product.h"
 #include "graph/ops/support/op.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::ops {
 namespace {

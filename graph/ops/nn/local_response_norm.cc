@@ -5,6 +5,7 @@
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
 #include "graph/ops/support/op.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::ops {
 namespace {

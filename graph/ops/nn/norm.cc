@@ -1,5 +1,7 @@
 #include "graph/ops/nn/norm.h"
 
+#include "graph/ir/op_args.h"
+#include "graph/ir/op_eval.h"
 #include "graph/ops/support/eval.h"
 #include "graph/ops/support/infer.h"
 

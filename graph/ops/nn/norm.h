@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graph/ir/op.h"
-#include "graph/tensor/tensor.h"
+
+namespace weft {
+class EvalContext;
+struct OpArgs;
+}  // namespace weft
 
 namespace weft::ops {
 

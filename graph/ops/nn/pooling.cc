@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "graph/ir/op_args.h"
+#include "graph/ir/op_eval.h"
 #include "graph/ops/support/eval.h"
 #include "graph/ops/support/infer.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::ops {
 namespace {

@@ -10,7 +10,15 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "graph/ir/op.h"
+#include "absl/status/statusor.h"
+#include "graph/sym/sym_int.h"
+
+namespace weft {
+class Attrs;
+class EvalContext;
+class HostTensor;
+struct OpArgs;
+}  // namespace weft
 
 namespace weft::ops {
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/ir/op_args.h"
 #include "graph/ops/support/infer.h"
 
 namespace weft::ops {

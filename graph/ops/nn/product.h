@@ -11,8 +11,11 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "graph/ir/op.h"
 #include "graph/ops/support/eval.h"
+
+namespace weft {
+struct OpArgs;
+}  // namespace weft
 
 namespace weft::ops {
 

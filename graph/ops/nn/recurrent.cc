@@ -5,6 +5,9 @@
 
 #include "absl/strings/ascii.h"
 #include "base/check.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/op_args.h"
+#include "graph/ir/op_eval.h"
 #include "graph/ops/nn/product.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/eval.h"

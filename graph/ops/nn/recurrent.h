@@ -16,8 +16,15 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graph/ir/op.h"
 #include "graph/ops/support/pointwise.h"
+#include "graph/tensor/type.h"
+
+namespace weft {
+class Attrs;
+class EvalContext;
+class Value;
+struct OpArgs;
+}  // namespace weft
 
 namespace weft::ops {
 

@@ -3,6 +3,11 @@
 #include <memory>
 #include <utility>
 
+#include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/op_args.h"
+#include "graph/ir/value.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
 

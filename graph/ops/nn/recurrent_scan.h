@@ -10,10 +10,14 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "graph/ir/builder.h"
-#include "graph/ir/op.h"
 #include "graph/ops/nn/recurrent.h"
 #include "graph/ops/support/pointwise.h"
+
+namespace weft {
+class Builder;
+class Value;
+struct OpArgs;
+}  // namespace weft
 
 namespace weft::ops {
 

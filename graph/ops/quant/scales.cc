@@ -1,8 +1,11 @@
 #include "graph/ops/quant/scales.h"
 
+#include "graph/ir/op_args.h"
+#include "graph/ir/op_eval.h"
 #include "graph/ops/support/build.h"
 #include "graph/ops/support/eval.h"
 #include "graph/ops/support/infer.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::ops {
 namespace {

@@ -11,9 +11,14 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "graph/ir/builder.h"
-#include "graph/ir/op.h"
-#include "graph/tensor/tensor.h"
+#include "graph/tensor/dtype.h"
+
+namespace weft {
+class Builder;
+class EvalContext;
+class Value;
+struct OpArgs;
+}  // namespace weft
 
 namespace weft::ops {
 

@@ -1,6 +1,7 @@
 // Where the largest and the smallest element stand.
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::ops {
 namespace {

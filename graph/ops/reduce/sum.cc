@@ -3,6 +3,7 @@
 
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/reduce.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::ops {
 namespace {

@@ -1,6 +1,7 @@
 // Complex numbers seen as pairs of real ones, and the other way round.
 #include <cstring>
 
+#include "graph/ir/node.h"
 #include "graph/ops/support/op.h"
 
 namespace weft::ops {

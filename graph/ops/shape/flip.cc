@@ -1,4 +1,5 @@
 // Elements in reverse, and moved around the end of a dim.
+#include "graph/ir/node.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "graph/ir/node.h"
 #include "graph/ops/support/build.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"

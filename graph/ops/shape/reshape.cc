@@ -1,7 +1,9 @@
 // Other sizes for the same elements.
+#include "graph/ir/node.h"
 #include "graph/ops/support/build.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::ops {
 namespace {

@@ -5,6 +5,8 @@
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 #include "graph/ops/support/view.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::ops {
 namespace {

@@ -1,5 +1,6 @@
 // Sizes as the elements of a tensor.
 #include "graph/ops/support/op.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::ops {
 namespace {

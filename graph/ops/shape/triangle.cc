@@ -1,6 +1,7 @@
 // Matrices with one side of a diagonal set to zero.
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
+#include "graph/sym/sym_facts.h"
 
 namespace weft::ops {
 namespace {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "graph/ops/support/op.h"
+#include "graph/sym/sym_facts.h"
 
 namespace weft::ops {
 namespace {

@@ -1,5 +1,7 @@
 #include "graph/ops/support/build.h"
 
+#include "graph/ir/builder.h"
+#include "graph/ir/value.h"
 #include "graph/ops/ops.h"
 
 namespace weft::ops {

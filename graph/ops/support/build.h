@@ -8,8 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "graph/ir/builder.h"
-#include "graph/ir/op.h"
+#include "graph/tensor/type.h"
+
+namespace weft {
+class Builder;
+class OpDef;
+class Value;
+}  // namespace weft
 
 namespace weft::ops {
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/host_buffer.h"
 
 namespace weft::ops {
 

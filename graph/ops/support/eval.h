@@ -26,7 +26,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "base/status_macros.h"
-#include "graph/ir/op.h"
+#include "graph/ir/op_eval.h"
 #include "graph/tensor/tensor.h"
 
 namespace weft::ops {

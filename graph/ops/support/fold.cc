@@ -2,7 +2,10 @@
 
 #include <cmath>
 
-#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_args.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_fold.h"
 
 namespace weft::ops {
 

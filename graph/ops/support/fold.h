@@ -4,7 +4,11 @@
 
 #include <cstdint>
 
-#include "graph/ir/op.h"
+namespace weft {
+class Value;
+struct Folded;
+struct OpArgs;
+}  // namespace weft
 
 namespace weft::ops {
 

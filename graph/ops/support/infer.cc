@@ -3,6 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/ir/op_args.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_schema.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_ops.h"
+
 namespace weft::ops {
 
 absl::StatusOr<int> NormalizeDim(int64_t dim, int rank) {

@@ -12,7 +12,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "base/status_macros.h"
-#include "graph/ir/op.h"
+#include "graph/tensor/type.h"
+
+namespace weft {
+class Attrs;
+struct OpArgs;
+}  // namespace weft
 
 namespace weft::ops {
 

@@ -1,5 +1,6 @@
 #include "graph/ops/support/pointwise.h"
 
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 
 namespace weft::ops {

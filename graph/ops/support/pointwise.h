@@ -2,7 +2,13 @@
 #ifndef WEFT_GRAPH_OPS_SUPPORT_POINTWISE_H_
 #define WEFT_GRAPH_OPS_SUPPORT_POINTWISE_H_
 
-#include "graph/ir/builder.h"
+#include "graph/tensor/dtype.h"
+
+namespace weft {
+class Builder;
+class OpDef;
+class Value;
+}  // namespace weft
 
 namespace weft::ops {
 

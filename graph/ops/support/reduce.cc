@@ -3,6 +3,9 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/ir/op_args.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_fold.h"
 #include "graph/ops/support/sizes.h"
 
 namespace weft::ops {

@@ -11,9 +11,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/ir/op.h"
+#include "graph/ir/op_eval.h"
 #include "graph/ops/support/eval.h"
 #include "graph/ops/support/infer.h"
+
+namespace weft {
+struct Folded;
+struct OpArgs;
+}  // namespace weft
 
 namespace weft::ops {
 

@@ -4,10 +4,16 @@
 #include <numeric>
 #include <optional>
 
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_eval.h"
+#include "graph/ir/op_schema.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/eval.h"
 #include "graph/ops/support/infer.h"
 #include "graph/ops/support/sizes.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
 
 namespace weft::ops {
 

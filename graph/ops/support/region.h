@@ -15,7 +15,14 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/ir/graph.h"
-#include "graph/ir/op.h"
+#include "graph/ir/op_args.h"
+#include "graph/ir/value.h"
+
+namespace weft {
+class EvalContext;
+class HostTensor;
+class Node;
+}  // namespace weft
 
 namespace weft::ops {
 

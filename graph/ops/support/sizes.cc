@@ -3,7 +3,11 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/op_args.h"
 #include "graph/ops/support/infer.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::ops {
 namespace {

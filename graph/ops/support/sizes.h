@@ -8,10 +8,13 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "graph/ir/op.h"
 #include "graph/ops/support/eval.h"
-#include "graph/sym/sym.h"
-#include "graph/sym/sym_facts.h"
+#include "graph/tensor/tensor.h"
+
+namespace weft {
+class SymbolTable;
+struct OpArgs;
+}  // namespace weft
 
 namespace weft::ops {
 

@@ -2,8 +2,10 @@
 
 #include <numeric>
 
+#include "graph/ir/op_args.h"
 #include "graph/ops/support/eval.h"
 #include "graph/ops/support/infer.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft::ops {
 namespace {

@@ -3,6 +3,12 @@
 #include <numeric>
 #include <vector>
 
+#include "graph/ir/builder.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_args.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_eval.h"
+#include "graph/ir/op_fold.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
 #include "graph/ops/support/infer.h"

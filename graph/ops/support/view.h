@@ -4,8 +4,16 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graph/ir/builder.h"
-#include "graph/ir/op.h"
+
+namespace weft {
+class AttrList;
+class Builder;
+class EvalContext;
+class OpDef;
+class Value;
+struct Folded;
+struct OpArgs;
+}  // namespace weft
 
 namespace weft::ops {
 

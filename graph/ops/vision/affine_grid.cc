@@ -3,6 +3,7 @@
 #include "graph/ops/support/build.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::ops {
 namespace {

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "graph/ops/support/op.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::ops {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "graph/tensor/tensor.h"
 #include "graph/text/parts/text_reader.h"
 
 namespace weft::text {

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/quote.h"
+#include "graph/ir/op_schema.h"
 #include "graph/text/parts/text_reader.h"
 
 namespace weft::text {

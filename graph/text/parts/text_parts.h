@@ -7,11 +7,13 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graph/ir/attr.h"
-#include "graph/ir/op.h"
-#include "graph/sym/sym.h"
-#include "graph/tensor/tensor.h"
 #include "graph/tensor/type.h"
+
+namespace weft {
+class AttrList;
+class HostTensor;
+struct OpSchema;
+}  // namespace weft
 
 namespace weft::text {
 

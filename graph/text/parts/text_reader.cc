@@ -6,6 +6,8 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "base/quote.h"
+#include "graph/ir/op_schema.h"
 
 namespace weft::text {
 namespace {

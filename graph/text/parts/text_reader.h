@@ -13,10 +13,14 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "graph/ir/attr.h"
-#include "graph/ir/op.h"
-#include "graph/tensor/tensor.h"
 #include "graph/tensor/type.h"
 #include "graph/text/parts/text_lexer.h"
+
+namespace weft {
+class HostTensor;
+struct AttrSpec;
+struct OpSchema;
+}  // namespace weft
 
 namespace weft::text {
 

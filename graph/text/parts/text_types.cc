@@ -9,10 +9,12 @@
 //   primary = integer | symbol | "(" size ")"
 //           | ("min" | "max" | "broadcast" | "pow" | "select")
 //             "(" size { "," size } ")"
+#include <limits>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/sym/sym.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_ops.h"
 #include "graph/text/parts/text_parts.h"
 #include "graph/text/parts/text_reader.h"
 

@@ -2,7 +2,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_registry.h"
+#include "graph/ir/op_schema.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_ops.h"
 #include "passes/engine/cost/tables.h"
 
 namespace weft {

@@ -21,12 +21,13 @@
 #include <string>
 #include <vector>
 
-#include "graph/ir/graph.h"
-#include "graph/ir/op.h"
-#include "graph/sym/sym.h"
 #include "graph/tensor/type.h"
 
 namespace weft {
+
+class Node;
+class OpDef;
+class OpRegistry;
 
 struct NodeCost {
   // Invalid() when nothing says how many (UncountedReason).

@@ -1,4 +1,5 @@
 // Pointwise ops of more than one operation, and those of none.
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
 #include "passes/engine/cost/tables.h"
 

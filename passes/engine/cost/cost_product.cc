@@ -2,8 +2,10 @@
 #include <map>
 #include <vector>
 
+#include "graph/ir/node.h"
 #include "graph/ops/nn/einsum_equation.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_ops.h"
 #include "passes/engine/cost/tables.h"
 
 namespace weft::cost {

@@ -1,7 +1,9 @@
 // Windows over planes, and sampling.
 #include <cstdint>
 
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_ops.h"
 #include "passes/engine/cost/tables.h"
 
 namespace weft::cost {

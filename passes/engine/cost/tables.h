@@ -5,9 +5,12 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
-#include "graph/ir/op.h"
-#include "graph/sym/sym.h"
+#include "graph/sym/sym_int.h"
+
+namespace weft {
+class Node;
+class OpDef;
+}  // namespace weft
 
 namespace weft::cost {
 

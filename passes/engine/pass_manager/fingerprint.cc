@@ -6,6 +6,10 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "base/hash.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
 #include "graph/text/text.h"
 
 namespace weft {

@@ -9,9 +9,12 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "graph/ir/graph.h"
 
 namespace weft {
+
+class Graph;
+class Module;
+class Node;
 
 class Fingerprint {
  public:

@@ -11,10 +11,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "graph/ir/graph.h"
 #include "passes/engine/pass_manager/report.h"
 
 namespace weft {
+
+class Module;
 
 class FixpointWatch {
  public:

@@ -2,6 +2,9 @@
 
 #include <cstring>
 
+#include "graph/ir/value.h"
+#include "graph/tensor/tensor.h"
+
 namespace weft {
 namespace {
 

@@ -4,9 +4,9 @@
 
 #include <optional>
 
-#include "graph/ir/graph.h"
-
 namespace weft {
+
+class Value;
 
 // The number that all elements of a constant are; nothing for other values, for
 // empty or complex constants, and for constants past a few thousand elements.

@@ -19,11 +19,12 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
 #include "passes/engine/pass_context.h"
 #include "passes/engine/rewrite/rule.h"
 
 namespace weft {
+
+class Module;
 
 struct RewriteOptions {
   // Apply OpSpec::Fold as well.

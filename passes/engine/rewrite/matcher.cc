@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/builtin_ops.h"
+#include "graph/ir/node.h"
 #include "passes/engine/rewrite/constants.h"
 
 namespace weft {

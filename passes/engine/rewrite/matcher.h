@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <string>
 
-#include "graph/ir/graph.h"
 #include "passes/engine/rewrite/rule.h"
 
 namespace weft {
+
+class Node;
 
 // Matches `rule` at `root` with a fixed order of operands, one of OrdersOf. Fills
 // in `m`. The cost is that of the pattern's nodes.

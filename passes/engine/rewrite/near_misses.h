@@ -7,13 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "graph/ir/graph.h"
 #include "passes/engine/pass_context.h"
 #include "passes/engine/remarks/name_filter.h"
 #include "passes/engine/rewrite/matcher.h"
 #include "passes/engine/rewrite/rule_index.h"
 
 namespace weft {
+
+class Graph;
+class Node;
 
 class NearMisses {
  public:

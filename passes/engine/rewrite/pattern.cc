@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/op_def.h"
 
 namespace weft {
 namespace {

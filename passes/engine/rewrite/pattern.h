@@ -37,10 +37,10 @@
 #include <string>
 #include <vector>
 
-#include "graph/ir/graph.h"
-#include "graph/ir/op.h"
-
 namespace weft {
+
+class OpDef;
+class Value;
 
 // A condition on one value, with the name that explanations print.
 struct Predicate {

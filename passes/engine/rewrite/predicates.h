@@ -2,7 +2,8 @@
 #ifndef WEFT_PASSES_ENGINE_REWRITE_PREDICATES_H_
 #define WEFT_PASSES_ENGINE_REWRITE_PREDICATES_H_
 
-#include "graph/ir/graph.h"
+#include "graph/ir/builtin_ops.h"
+#include "graph/ir/value.h"
 #include "passes/engine/rewrite/constants.h"
 #include "passes/engine/rewrite/pattern.h"
 

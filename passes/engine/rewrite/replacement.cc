@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_schema.h"
 #include "graph/ops/evaluate.h"
+#include "graph/tensor/tensor.h"
 #include "passes/engine/rewrite/constants.h"
 
 namespace weft {

@@ -7,6 +7,8 @@
 
 namespace weft {
 
+class Value;
+
 // The value that takes the place of the root's result. A pattern is built from
 // its leaves: variables are what they are bound to, Splat(n) is a scalar of the
 // root's dtype, ops have no attributes. Null, or an error in the rewriter, when

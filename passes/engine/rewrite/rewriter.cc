@@ -7,6 +7,16 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/status_macros.h"
+#include "graph/ir/builtin_ops.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_args.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/origin.h"
+#include "graph/ir/provenance.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft {
 namespace {

@@ -17,9 +17,16 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/ir/builder.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 
 namespace weft {
+
+class Graph;
+class HostTensor;
+class Node;
+class OpDef;
+class SymbolTable;
+class Value;
 
 // Follows the edits, as the driver does to keep its worklist.
 class RewriteListener {

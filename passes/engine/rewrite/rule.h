@@ -27,12 +27,14 @@
 #include <type_traits>
 #include <vector>
 
-#include "graph/ir/graph.h"
+#include "graph/ir/value.h"
 #include "passes/engine/pass_context.h"
 #include "passes/engine/rewrite/pattern.h"
 
 namespace weft {
 
+class AttrValue;
+class Node;
 class Rewriter;
 struct Rule;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "graph/ir/builtin_ops.h"
 #include "passes/engine/rewrite/matcher.h"
 
 namespace weft {

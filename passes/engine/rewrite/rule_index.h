@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
 #include "passes/engine/pass_context.h"
 #include "passes/engine/rewrite/rule.h"
 

@@ -6,6 +6,9 @@
 #include <optional>
 
 #include "absl/container/inlined_vector.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
+#include "graph/sym/sym_facts.h"
 
 namespace weft {
 namespace {

@@ -10,12 +10,13 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graph/ir/attr.h"
-#include "graph/ir/op.h"
 #include "passes/engine/rewrite/rewriter.h"
 #include "passes/engine/rewrite/rule.h"
 
 namespace weft {
+
+class OpDef;
+class OpRegistry;
 
 // What an attribute is equal to, or gets.
 struct AttrTerm {

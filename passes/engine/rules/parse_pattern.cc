@@ -4,6 +4,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_schema.h"
 #include "passes/engine/rules/parser.h"
 
 namespace weft {

@@ -10,11 +10,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graph/ir/op.h"
 #include "passes/engine/rules/file_rule.h"
 #include "passes/engine/rules/scanner.h"
 
 namespace weft {
+
+class OpDef;
+class OpRegistry;
 
 class RuleParser : private RuleScanner {
  public:

@@ -38,10 +38,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/ir/op.h"
 #include "passes/engine/rewrite/rule.h"
 
 namespace weft {
+
+class OpRegistry;
 
 struct FileRule;  // passes/engine/rules/file_rule.h
 

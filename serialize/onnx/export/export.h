@@ -26,9 +26,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graph/ir/graph.h"
 
 namespace weft {
+
+class Module;
 
 struct OnnxExportOptions {
   // The version of the ai.onnx operator set to write: 17 to 21. Some ops need

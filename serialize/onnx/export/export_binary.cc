@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/onnx/export/export_tables.h"
 
 namespace weft::onnx_export {

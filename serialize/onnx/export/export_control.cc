@@ -2,6 +2,7 @@
 // are not passed.
 
 #include "base/status_macros.h"
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/export/export_tables.h"
 

@@ -6,6 +6,14 @@
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/builtin_ops.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_args.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/provenance.h"
 #include "serialize/onnx/export/export_tables.h"
 
 namespace weft::onnx_export {

@@ -10,9 +10,15 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
 #include "serialize/onnx/export/export_node.h"
 #include "serialize/onnx/export/export_writer.h"
+
+namespace weft {
+class Graph;
+class Module;
+class Node;
+class Value;
+}  // namespace weft
 
 namespace weft::onnx_export {
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/status_macros.h"
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/onnx/export/export_tables.h"
 
 namespace weft::onnx_export {

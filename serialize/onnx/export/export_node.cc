@@ -1,5 +1,11 @@
 #include "serialize/onnx/export/export_node.h"
 
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/value.h"
+#include "graph/sym/sym_facts.h"
+
 namespace weft::onnx_export {
 namespace {
 
@@ -48,6 +54,16 @@ absl::Status NodeExport::CheckFits(double attr) const {
   }
   return Unsupported("of f64 needs attributes that are exact in f32");
 }
+
+const SymbolTable& NodeExport::facts() const { return w_->model().module().symbols(); }
+
+int NodeExport::num_operands() const { return node_.num_operands(); }
+bool NodeExport::has(int i) const { return node_.has_operand(i); }
+Type NodeExport::type(int i) const { return node_.operand(i)->type(); }
+const HostTensor* NodeExport::literal(int i) const { return LiteralOf(node_.operand(i)); }
+Type NodeExport::out_type(int i) const { return node_.result(i)->type(); }
+bool NodeExport::used(int i) const { return node_.result(i)->has_uses(); }
+Attrs NodeExport::attrs() const { return node_.attrs(); }
 
 Val NodeExport::in(int i) const { return has(i) ? w_->Find(node_.operand(i)) : nullptr; }
 

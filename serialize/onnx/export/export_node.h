@@ -23,8 +23,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/attrs.h"
+#include "graph/tensor/tensor.h"
+#include "graph/tensor/type.h"
 #include "serialize/onnx/export/export_writer.h"
+
+namespace weft {
+class Node;
+class OpDef;
+class SymbolTable;
+}  // namespace weft
 
 namespace weft::onnx_export {
 
@@ -39,7 +47,7 @@ class NodeExport {
   // The operator that the table names, for functions of several ops.
   const char* op_type() const { return op_type_; }
   int opset() const { return w_->opset(); }
-  const SymbolTable& facts() const { return w_->model().module().symbols(); }
+  const SymbolTable& facts() const;
   // UnimplementedError of the concatenated pieces.
   template <typename... Pieces>
   static absl::Status Unsupported(const Pieces&... pieces) {
@@ -48,23 +56,23 @@ class NodeExport {
   absl::Status NeedsOpset(int opset) const { return Unsupported("needs opset ", opset); }
 
   // --- Operands. A symint is an i64[1].
-  int num_operands() const { return node_.num_operands(); }
-  bool has(int i) const { return node_.has_operand(i); }
+  int num_operands() const;
+  bool has(int i) const;
   Val in(int i) const;  // Null when absent.
   std::vector<Val> ins() const;
-  Type type(int i = 0) const { return node_.operand(i)->type(); }
+  Type type(int i = 0) const;
   DType dtype(int i = 0) const { return type(i).dtype(); }
   int rank(int i = 0) const { return type(i).rank(); }
   // The literal that operand `i` is; null for others.
-  const HostTensor* literal(int i) const { return LiteralOf(node_.operand(i)); }
+  const HostTensor* literal(int i) const;
 
   // --- Results.
-  Type out_type(int i = 0) const { return node_.result(i)->type(); }
-  bool used(int i) const { return node_.result(i)->has_uses(); }
+  Type out_type(int i = 0) const;
+  bool used(int i) const;
   void SetOutput(int i, Val val);
 
   // --- Attributes.
-  Attrs attrs() const { return node_.attrs(); }
+  Attrs attrs() const;
   int64_t Int(absl::string_view name) const { return attrs().Int(name); }
   int64_t Flag(absl::string_view name) const { return attrs().Bool(name); }
   // A dim, counted from the front.

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_ops.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/onnx/export/export_tables.h"
 
 namespace weft::onnx_export {

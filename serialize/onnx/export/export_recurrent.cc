@@ -1,6 +1,7 @@
 // Recurrent layers: ONNX's own.
 
 #include "base/status_macros.h"
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/export/export_tables.h"
 

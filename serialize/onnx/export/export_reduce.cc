@@ -1,6 +1,7 @@
 // Reductions, running sums, softmax.
 
 #include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/onnx/export/export_tables.h"
 
 namespace weft::onnx_export {

@@ -1,6 +1,10 @@
 // Ops that move elements by shape alone.
 
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_ops.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/onnx/export/export_tables.h"
 
 namespace weft::onnx_export {

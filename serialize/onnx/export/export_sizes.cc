@@ -7,6 +7,10 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/module.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/onnx/export/export_writer.h"
 
 namespace weft::onnx_export {

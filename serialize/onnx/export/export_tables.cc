@@ -2,7 +2,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/check.h"
-#include "graph/ir/op.h"
+#include "graph/ir/builtin_ops.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_registry.h"
 #include "graph/ops/registry.h"
 #include "serialize/onnx/export/export.h"
 

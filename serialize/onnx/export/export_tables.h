@@ -3,8 +3,11 @@
 #define WEFT_SERIALIZE_ONNX_EXPORT_EXPORT_TABLES_H_
 
 #include "absl/types/span.h"
-#include "graph/ir/op.h"
 #include "serialize/onnx/export/export_node.h"
+
+namespace weft {
+class OpDef;
+}  // namespace weft
 
 namespace weft::onnx_export {
 

@@ -5,8 +5,11 @@
 #include <vector>
 
 #include "base/status_macros.h"
+#include "graph/ir/attr.h"
+#include "graph/ir/node.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/onnx/export/export_tables.h"
 
 namespace weft::onnx_export {

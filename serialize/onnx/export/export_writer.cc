@@ -4,6 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/module.h"
+#include "graph/ir/value.h"
 
 namespace weft::onnx_export {
 namespace {

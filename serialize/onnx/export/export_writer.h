@@ -23,11 +23,14 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
-#include "graph/sym/sym.h"
 #include "graph/tensor/tensor.h"
 #include "onnx/onnx_pb.h"
 #include "serialize/onnx/export/export_dtypes.h"
+
+namespace weft {
+class Module;
+class Value;
+}  // namespace weft
 
 namespace weft::onnx_export {
 

@@ -1,5 +1,6 @@
 // What of the ONNX specification is imported.
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <tuple>
 

@@ -11,7 +11,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/host_buffer.h"
 #include "base/status_macros.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/onnx/import/tensor_proto.h"
 
 namespace weft::onnx_import {

@@ -1,6 +1,7 @@
 // Arithmetic, comparisons and logic of two or more tensors.
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/import/import_tables.h"
 #include "serialize/onnx/import/import_util.h"

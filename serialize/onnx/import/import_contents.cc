@@ -1,7 +1,12 @@
 // NodeContext: what is known of the contents of inputs.
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/module.h"
+#include "graph/ir/value.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/onnx/import/import_context.h"
 #include "serialize/onnx/import/import_model.h"
 

@@ -33,9 +33,14 @@
 #include "absl/types/span.h"
 #include "base/status_macros.h"
 #include "graph/ir/builder.h"
-#include "graph/ir/graph.h"
-#include "graph/tensor/tensor.h"
+#include "graph/tensor/type.h"
 #include "onnx/onnx_pb.h"
+
+namespace weft {
+class HostTensor;
+class OpDef;
+class Value;
+}  // namespace weft
 
 namespace weft::onnx_import {
 

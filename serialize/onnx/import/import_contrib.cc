@@ -1,5 +1,6 @@
 // The few com.microsoft operators that plain pointwise ops express: activations
 // that ONNX Runtime writes into models it has optimised. All others are refused.
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/import/import_tables.h"
 #include "serialize/onnx/import/import_util.h"

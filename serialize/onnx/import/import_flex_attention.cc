@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/annotate.h"
 #include "base/status_macros.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/value.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/import/import_context.h"
 #include "serialize/onnx/import/import_model.h"

@@ -1,5 +1,7 @@
 // Operators that have no theme: constants and copies.
 #include "absl/strings/str_cat.h"
+#include "graph/ir/builder.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/onnx/import/import_context.h"
 #include "serialize/onnx/import/import_model.h"
 #include "serialize/onnx/import/import_tables.h"

@@ -8,7 +8,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/value.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_ops.h"
 #include "serialize/onnx/import/import_context.h"
 #include "serialize/onnx/import/import_tables.h"
 #include "serialize/onnx/import/import_util.h"

@@ -1,4 +1,5 @@
 // Losses.
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/import/import_tables.h"
 #include "serialize/onnx/import/import_util.h"

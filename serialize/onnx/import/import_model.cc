@@ -8,7 +8,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/annotate.h"
+#include "graph/ir/provenance.h"
+#include "graph/ir/value.h"
 #include "graph/ops/registry.h"
+#include "graph/sym/sym_facts.h"
 #include "graph/tensor/type.h"
 #include "serialize/onnx/import/import_tables.h"
 

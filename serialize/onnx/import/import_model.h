@@ -24,11 +24,17 @@
 #include "absl/types/span.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 #include "graph/ops/symbolic_values.h"
+#include "graph/tensor/tensor.h"
 #include "onnx/onnx_pb.h"
 #include "serialize/onnx/import/import_context.h"
 #include "serialize/onnx/import/onnx.h"
 #include "serialize/onnx/import/tensor_proto.h"
+
+namespace weft {
+class Value;
+}  // namespace weft
 
 namespace weft::onnx_import {
 

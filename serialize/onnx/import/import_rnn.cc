@@ -1,5 +1,7 @@
 // Recurrent layers. layout=1 (batch first) is the same with dims permuted.
 #include "absl/strings/str_cat.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/value.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/import/import_tables.h"
 #include "serialize/onnx/import/import_util.h"

@@ -3,6 +3,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
 #include "graph/ops/ops.h"
 #include "graph/tensor/tensor.h"
 #include "serialize/onnx/import/import_model.h"

@@ -1,6 +1,7 @@
 // Fourier transforms and windows; also determinants and Einstein sums, which
 // need no more than a name.
 #include "absl/strings/str_cat.h"
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/import/import_tables.h"
 #include "serialize/onnx/import/import_util.h"

@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "base/status_macros.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/value.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/import/import_tables.h"
 #include "serialize/onnx/import/import_util.h"

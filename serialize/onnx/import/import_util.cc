@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "graph/ir/value.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_ops.h"
+#include "graph/tensor/tensor.h"
 
 namespace weft::onnx_import {
 

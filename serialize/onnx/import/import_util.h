@@ -6,8 +6,12 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
 #include "serialize/onnx/import/import_context.h"
+
+namespace weft {
+class OpDef;
+class Value;
+}  // namespace weft
 
 namespace weft::onnx_import {
 

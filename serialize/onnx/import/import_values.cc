@@ -2,8 +2,17 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_ops.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/onnx/import/import_model.h"
 
 namespace weft::onnx_import {

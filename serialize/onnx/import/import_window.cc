@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::onnx_import {
 

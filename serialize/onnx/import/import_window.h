@@ -9,9 +9,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
-#include "graph/sym/sym.h"
 #include "serialize/onnx/import/import_context.h"
+
+namespace weft {
+class Value;
+}  // namespace weft
 
 namespace weft::onnx_import {
 

@@ -1,7 +1,9 @@
 #include "serialize/onnx/import/narrow_types.h"
 
 #include "base/status_macros.h"
+#include "graph/ir/value.h"
 #include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/onnx/import/import_context.h"
 #include "serialize/onnx/import/import_util.h"
 

@@ -13,8 +13,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
-#include "graph/tensor/tensor.h"
+#include "graph/tensor/dtype.h"
+
+namespace weft {
+class HostTensor;
+class Value;
+}  // namespace weft
 
 namespace weft::onnx_import {
 

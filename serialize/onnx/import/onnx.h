@@ -25,11 +25,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graph/ir/graph.h"
-#include "graph/ir/op.h"
 #include "graph/tensor/tensor.h"
 
 namespace weft {
+
+class Module;
+class OpRegistry;
 
 struct OnnxImportOptions {
   // The ops that the module may hold; null: the built-in ones.

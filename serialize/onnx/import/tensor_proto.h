@@ -16,6 +16,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/host_buffer.h"
 #include "graph/tensor/tensor.h"
 #include "onnx/onnx_pb.h"
 #include "serialize/onnx/import/narrow_types.h"

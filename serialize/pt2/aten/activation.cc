@@ -1,5 +1,8 @@
 // Activations, softmax and dropout.
+#include "graph/ir/builder.h"
+#include "graph/ir/value.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_ops.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"
 

@@ -2,7 +2,9 @@
 // logarithms of the sums of each row, and the gradients.
 #include <limits>
 
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_ops.h"
 #include "serialize/pt2/aten/attention_parts.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"

@@ -5,6 +5,10 @@
 
 #include "serialize/pt2/aten_call.h"
 
+namespace weft {
+class Value;
+}  // namespace weft
+
 namespace weft::pt2 {
 
 // The whole of it, by `query`, `key` and `value`, `dropout_p` and `enable_gqa` where the

@@ -1,4 +1,5 @@
 // Arithmetic, comparisons and logic of two tensors, or of a tensor and a number.
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "serialize/pt2/aten/complex_parts.h"
 #include "serialize/pt2/aten/tables.h"

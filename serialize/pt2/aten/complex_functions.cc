@@ -3,7 +3,11 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "base/host_buffer.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/pt2/aten/complex_parts.h"
 #include "serialize/pt2/build.h"
 

@@ -5,6 +5,11 @@
 
 #include "serialize/pt2/aten_call.h"
 
+namespace weft {
+class OpDef;
+class Value;
+}  // namespace weft
+
 namespace weft::pt2 {
 
 struct ComplexParts {

@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_ops.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/pt2/aten/complex_parts.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"

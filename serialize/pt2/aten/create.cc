@@ -3,7 +3,13 @@
 #include <optional>
 
 #include "absl/strings/match.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/module.h"
+#include "graph/ir/value.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_ops.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"
 

@@ -1,6 +1,7 @@
 // What is random in training alone: dropout, and slopes of rrelu.
 #include <cmath>
 
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "serialize/pt2/aten/random_numbers.h"
 #include "serialize/pt2/aten/tables.h"

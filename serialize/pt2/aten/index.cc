@@ -1,5 +1,6 @@
 // Elements by their positions.
 #include "absl/strings/str_cat.h"
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "serialize/pt2/aten/indexing.h"
 #include "serialize/pt2/aten/tables.h"

@@ -6,6 +6,10 @@
 
 #include "serialize/pt2/build.h"
 
+namespace weft {
+class Value;
+}  // namespace weft
+
 namespace weft::pt2 {
 
 // x[indices]: the indexed dims in front, in a tensor of index tuples.

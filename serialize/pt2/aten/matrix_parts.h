@@ -4,6 +4,10 @@
 
 #include "serialize/pt2/build.h"
 
+namespace weft {
+class Value;
+}  // namespace weft
+
 namespace weft::pt2 {
 
 inline SymInt RowsOf(const Value* v) { return DimOf(v, RankOf(v) - 2); }

@@ -1,5 +1,6 @@
 // torch.ops.prims: operators without promotion, as some decompositions leave
 // them.
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"

@@ -3,7 +3,9 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/pt2/aten/random_numbers.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"

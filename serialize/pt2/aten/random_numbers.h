@@ -5,6 +5,10 @@
 #include "absl/types/span.h"
 #include "serialize/pt2/aten_call.h"
 
+namespace weft {
+class Value;
+}  // namespace weft
+
 namespace weft::pt2 {
 
 // Uniform in [0, 1).

@@ -1,6 +1,8 @@
 // Recurrent layers, by ONNX's forms of them: gates in another order.
 #include "absl/strings/str_cat.h"
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_ops.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"
 

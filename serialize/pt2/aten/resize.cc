@@ -3,6 +3,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"

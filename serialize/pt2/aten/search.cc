@@ -1,4 +1,5 @@
 // Positions in order, and the extremes so far.
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"

@@ -1,6 +1,7 @@
 // Special functions.
 #include <cmath>
 
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"

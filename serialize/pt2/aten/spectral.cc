@@ -1,6 +1,8 @@
 // Orthogonal factors of matrices: QR, eigenvalues, singular values, and what is
 // made of them.
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_ops.h"
 #include "serialize/pt2/aten/matrix_parts.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"

@@ -1,7 +1,9 @@
 // Fourier transforms of overlapping frames, and back.
 #include <cmath>
 
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_ops.h"
 #include "serialize/pt2/aten/complex_parts.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"

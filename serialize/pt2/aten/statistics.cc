@@ -2,7 +2,10 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/value.h"
 #include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"
 

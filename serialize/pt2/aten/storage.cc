@@ -1,6 +1,10 @@
 // Tensors that get other sizes over the same memory.
 #include "absl/strings/str_cat.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/module.h"
+#include "graph/ir/value.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_facts.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"
 

@@ -1,5 +1,7 @@
 // Functions of one tensor, element by element.
+#include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/pt2/aten/complex_parts.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"

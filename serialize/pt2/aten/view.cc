@@ -4,7 +4,11 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/module.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_ops.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"
 

@@ -1,6 +1,8 @@
 // Operators of TorchVision.
 #include <algorithm>
 
+#include "graph/ir/builder.h"
+#include "graph/ir/value.h"
 #include "graph/ops/ops.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"

@@ -4,7 +4,9 @@
 #include <cstring>
 #include <limits>
 
+#include "base/host_buffer.h"
 #include "gmock/gmock.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 
 namespace weft {

@@ -5,7 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 #include "graph/ops/registry.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_ops.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "tests/support/parse.h"
 

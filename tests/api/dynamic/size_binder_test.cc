@@ -5,6 +5,10 @@
 #include <vector>
 
 #include "gmock/gmock.h"
+#include "graph/ir/module.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_ops.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "tests/support/parse.h"
 

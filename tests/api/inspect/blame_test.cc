@@ -10,6 +10,7 @@
 #include "api/compiler.h"
 #include "api/inspect/dump.h"
 #include "gmock/gmock.h"
+#include "graph/ir/module.h"
 #include "graph/ops/registry.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"

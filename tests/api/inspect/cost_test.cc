@@ -5,6 +5,7 @@
 
 #include "examples/models/models.h"
 #include "gmock/gmock.h"
+#include "graph/ir/module.h"
 #include "graph/ops/registry.h"
 #include "gtest/gtest.h"
 #include "tests/support/parse.h"

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "gmock/gmock.h"
+#include "graph/ir/module.h"
 #include "graph/ops/registry.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "graph/ir/module.h"
 #include "graph/ops/registry.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"

@@ -11,7 +11,12 @@
 
 #include "backends/runtime/symbol_env.h"
 #include "gmock/gmock.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 #include "graph/ops/registry.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/tensor/tensor.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 

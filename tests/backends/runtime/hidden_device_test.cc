@@ -14,6 +14,7 @@
 #include "backends/runtime/plan_runtime.h"
 #include "backends/step_reference.h"
 #include "gmock/gmock.h"
+#include "graph/ir/module.h"
 #include "gtest/gtest.h"
 #include "lowering/lower.h"
 #include "tests/support/parse.h"

@@ -10,6 +10,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "graph/ir/module.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_ops.h"
 #include "gtest/gtest.h"
 #include "tests/support/parse.h"
 

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "graph/ir/attr.h"
+#include "graph/sym/sym_facts.h"
 #include "gtest/gtest.h"
 #include "tests/graph/ir/test_ops.h"
 

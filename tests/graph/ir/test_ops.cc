@@ -1,7 +1,14 @@
 #include "tests/graph/ir/test_ops.h"
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/builtin_ops.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/op_args.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_registry.h"
+#include "graph/ir/value.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::test_ops {
 namespace {

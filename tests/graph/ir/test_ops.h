@@ -3,7 +3,10 @@
 #ifndef WEFT_TESTS_GRAPH_IR_TEST_OPS_H_
 #define WEFT_TESTS_GRAPH_IR_TEST_OPS_H_
 
-#include "graph/ir/op.h"
+namespace weft {
+class OpDef;
+class OpRegistry;
+}  // namespace weft
 
 namespace weft::test_ops {
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/quote.h"
 #include "graph/ir/attr.h"
 #include "graph/tensor/dtype.h"
 #include "graph/tensor/type.h"

@@ -4,11 +4,14 @@
 
 #include <vector>
 
-#include "graph/ir/op.h"
 #include "graph/tensor/tensor.h"
 #include "graph/text/text.h"
 
 namespace weft {
+
+class AttrList;
+class OpDef;
+class SymbolTable;
 
 // A valid sample with constant sizes, its inputs and what it evaluates to.
 struct OpCase {

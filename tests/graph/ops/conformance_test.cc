@@ -3,9 +3,13 @@
 #include <string>
 
 #include "absl/strings/match.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/builtin_ops.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_registry.h"
+#include "graph/ir/op_schema.h"
 #include "graph/ops/registry.h"
 #include "graph/ops/samples.h"
+#include "graph/sym/sym_facts.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "tests/graph/ops/conformance_checks.h"

@@ -9,6 +9,7 @@
 #include "graph/ops/evaluate.h"
 #include "graph/ops/registry.h"
 #include "graph/ops/samples.h"
+#include "graph/tensor/tensor.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 

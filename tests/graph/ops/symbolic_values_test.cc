@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
 #include "graph/text/text.h"

@@ -8,6 +8,7 @@
 
 #include "benchmark/benchmark.h"
 #include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft {
 namespace {

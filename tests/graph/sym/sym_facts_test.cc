@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
+#include "graph/sym/sym_ops.h"
 #include "gtest/gtest.h"
 
 namespace weft {

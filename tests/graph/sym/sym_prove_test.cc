@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_ops.h"
 #include "gtest/gtest.h"
 
 namespace weft {

@@ -14,8 +14,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "graph/sym/sym.h"
+#include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_ops.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 

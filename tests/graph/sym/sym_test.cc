@@ -1,5 +1,4 @@
 // Canonical forms, printing and limits of symbolic integers.
-#include "graph/sym/sym.h"
 
 #include <limits>
 #include <optional>
@@ -8,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_ops.h"
 #include "gtest/gtest.h"
 
 namespace weft {

@@ -6,6 +6,10 @@
 #include <memory>
 #include <string>
 
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
 #include "graph/target/target_text.h"
 #include "tests/support/parse.h"

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/host_buffer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,6 +1,7 @@
 #include <string>
 
 #include "gmock/gmock.h"
+#include "graph/ir/attr.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "tests/graph/ir/test_ops.h"

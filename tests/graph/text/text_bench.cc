@@ -3,6 +3,8 @@
 
 #include "benchmark/benchmark.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 #include "graph/text/text.h"
 #include "graph/verify/verifier.h"
 #include "tests/graph/ir/test_ops.h"

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "base/check.h"
+#include "graph/ir/module.h"
 #include "graph/text/text.h"
 #include "tests/graph/ir/test_ops.h"
 

@@ -4,7 +4,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/quote.h"
 #include "gmock/gmock.h"
+#include "graph/sym/sym_ops.h"
+#include "graph/tensor/tensor.h"
 #include "graph/text/parts/text_lexer.h"
 #include "graph/text/parts/text_reader.h"
 #include "graph/text/text.h"

@@ -6,6 +6,13 @@
 
 #include "gmock/gmock.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/builtin_ops.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/tensor/tensor.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "tests/graph/ir/test_ops.h"

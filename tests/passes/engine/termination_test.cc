@@ -5,6 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/origin.h"
 #include "graph/ops/ops.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"

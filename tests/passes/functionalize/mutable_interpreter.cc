@@ -6,7 +6,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/host_buffer.h"
 #include "base/status_macros.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_eval.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
 

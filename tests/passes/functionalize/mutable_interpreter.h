@@ -6,14 +6,18 @@
 #ifndef WEFT_TESTS_PASSES_FUNCTIONALIZE_MUTABLE_INTERPRETER_H_
 #define WEFT_TESTS_PASSES_FUNCTIONALIZE_MUTABLE_INTERPRETER_H_
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/ir/graph.h"
-#include "graph/tensor/tensor.h"
 
 namespace weft {
+
+class AttrList;
+class Graph;
+class HostTensor;
+class OpDef;
 
 // Where the elements of a tensor lie, counted in elements of the buffer.
 struct Layout {

@@ -7,6 +7,8 @@
 
 #include "base/check.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/value.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
 #include "tests/passes/functionalize/mutable_interpreter.h"

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "gmock/gmock.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 #include "graph/target/target.h"
 #include "gtest/gtest.h"
 #include "passes/fuse_concat.h"

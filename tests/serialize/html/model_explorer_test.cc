@@ -6,6 +6,10 @@
 #include <set>
 
 #include "gmock/gmock.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/provenance.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/serialize/html/view_text.h"

@@ -4,6 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/provenance.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
 #include "graph/text/text.h"

@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "graph/ir/graph.h"
 #include "serialize/html/module_view.h"
 
 namespace weft {
+
+class Module;
 
 std::unique_ptr<Module> ParseText(absl::string_view text);
 

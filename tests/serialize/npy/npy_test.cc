@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 
 namespace weft {

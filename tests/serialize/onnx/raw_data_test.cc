@@ -6,6 +6,9 @@
 #include <vector>
 
 #include "gmock/gmock.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/module.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "onnx/onnx_pb.h"
 #include "serialize/onnx/export/export.h"

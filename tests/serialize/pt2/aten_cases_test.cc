@@ -7,6 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/reference/executor.h"
+#include "base/host_buffer.h"
+#include "graph/ir/module.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "serialize/pt2/pt2.h"

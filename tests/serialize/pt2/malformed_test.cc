@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
+#include "graph/ir/module.h"
 #include "gtest/gtest.h"
 #include "serialize/pt2/pt2.h"
 #include "tests/serialize/pt2/program_text.h"

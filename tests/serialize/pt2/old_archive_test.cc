@@ -7,6 +7,8 @@
 #include "absl/strings/str_replace.h"
 #include "backends/reference/executor.h"
 #include "gmock/gmock.h"
+#include "graph/ir/module.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "serialize/pt2/pickle.h"
 #include "serialize/pt2/pt2.h"

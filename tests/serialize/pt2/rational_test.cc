@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_ops.h"
 #include "gtest/gtest.h"
 
 namespace weft::pt2 {

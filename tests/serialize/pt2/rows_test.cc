@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "backends/reference/executor.h"
 #include "gmock/gmock.h"
+#include "graph/ir/module.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "serialize/pt2/pt2.h"
 #include "tests/serialize/pt2/program_text.h"

@@ -4,6 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "graph/sym/sym_expr.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_ops.h"
 #include "gtest/gtest.h"
 
 namespace weft::pt2 {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/host_buffer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/serialize/pt2/zip_writer.h"

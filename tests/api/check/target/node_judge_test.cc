@@ -9,6 +9,8 @@
 #include "backends/runtime/symbol_env.h"
 #include "gmock/gmock.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "tests/support/parse.h"
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "graph/tensor/tensor.h"
 #include "tests/api/check/target/target_faults.h"
 
 namespace weft {

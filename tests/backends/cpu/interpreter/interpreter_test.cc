@@ -7,6 +7,7 @@
 
 #include "backends/cpu/kernels/isa.h"
 #include "gmock/gmock.h"
+#include "graph/sym/sym_expr.h"
 #include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "tests/backends/cpu/interpreter/kernel_builder.h"

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/sym/sym_int.h"
 #include "lowering/kernel.h"
 
 namespace weft::cpu {

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/jit/kernel_library.h"
 #include "gmock/gmock.h"
+#include "graph/sym/sym_expr.h"
 #include "gtest/gtest.h"
 #include "lowering/emit_cc.h"
 

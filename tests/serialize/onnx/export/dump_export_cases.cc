@@ -14,7 +14,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/builtin_ops.h"
+#include "graph/ir/module.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_registry.h"
+#include "graph/ir/op_schema.h"
 #include "graph/ops/registry.h"
+#include "graph/tensor/tensor.h"
 #include "serialize/npy/npy.h"
 #include "serialize/onnx/export/export.h"
 #include "tests/serialize/onnx/export/export_cases.h"

@@ -6,9 +6,13 @@
 #include "backends/reference/executor.h"
 #include "base/status_macros.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/value.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/registry.h"
 #include "graph/ops/samples.h"
+#include "graph/sym/sym_facts.h"
 
 namespace weft {
 namespace {

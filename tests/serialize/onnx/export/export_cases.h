@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 #include "graph/tensor/tensor.h"
 #include "graph/text/text.h"
 
 namespace weft {
+
+class OpDef;
 
 struct ExportCase {
   std::string name;

@@ -3,6 +3,8 @@
 
 #include "backends/reference/executor.h"
 #include "gmock/gmock.h"
+#include "graph/ir/module.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "serialize/onnx/export/export.h"
 #include "serialize/onnx/import/onnx.h"

@@ -1,6 +1,8 @@
 #include "tests/serialize/onnx/export/export_text.h"
 
 #include "absl/strings/str_join.h"
+#include "graph/ir/module.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "serialize/onnx/export/export.h"
 #include "serialize/onnx/import/onnx.h"

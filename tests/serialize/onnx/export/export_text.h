@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "graph/ir/graph.h"
 #include "onnx/onnx_pb.h"
 
 namespace weft {
+
+class Module;
 
 // The model; a failed expectation when it cannot be made, or ONNX has a complaint.
 onnx::ModelProto Export(const Module& module, int opset = 17);

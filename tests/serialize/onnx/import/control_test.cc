@@ -4,6 +4,8 @@
 
 #include "backends/reference/executor.h"
 #include "gmock/gmock.h"
+#include "graph/ir/module.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "tests/serialize/onnx/import/onnx_run.h"
 #include "tests/serialize/onnx/import/onnx_text.h"

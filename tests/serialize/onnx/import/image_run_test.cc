@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "tests/serialize/onnx/import/onnx_run.h"
 

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "gmock/gmock.h"
+#include "graph/ir/module.h"
+#include "graph/tensor/tensor.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "tests/serialize/onnx/import/onnx_text.h"

@@ -9,6 +9,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/provenance.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "tests/serialize/onnx/import/onnx_text.h"
 

@@ -7,6 +7,8 @@
 
 #include "backends/reference/executor.h"
 #include "gmock/gmock.h"
+#include "graph/ir/module.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "onnx/onnx_pb.h"
 #include "serialize/onnx/import/onnx.h"

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "gmock/gmock.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "tests/serialize/onnx/import/onnx_text.h"
 

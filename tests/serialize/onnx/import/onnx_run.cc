@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "backends/reference/executor.h"
+#include "graph/ir/module.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "tests/serialize/onnx/import/onnx_text.h"
 

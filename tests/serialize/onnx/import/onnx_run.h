@@ -8,9 +8,10 @@
 #include <vector>
 
 #include "gmock/gmock.h"
-#include "graph/tensor/tensor.h"
 
 namespace weft {
+
+class HostTensor;
 
 HostTensor F32(std::vector<int64_t> dims, std::vector<double> values);
 HostTensor U8(std::vector<int64_t> dims, std::vector<int64_t> values);

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "graph/ir/module.h"
 #include "graph/text/text.h"
 #include "onnx/defs/parser.h"
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "onnx/onnx_pb.h"
 #include "serialize/onnx/import/onnx.h"

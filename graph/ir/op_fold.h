@@ -1,0 +1,28 @@
+// Folded: the answer of an op's Fold.
+#ifndef WEFT_GRAPH_IR_OP_FOLD_H_
+#define WEFT_GRAPH_IR_OP_FOLD_H_
+
+#include <optional>
+#include <utility>
+
+#include "graph/tensor/tensor.h"
+
+namespace weft {
+
+class Value;
+
+// What Fold returns: for a single-result op an existing value, a literal, or
+// nothing.
+struct Folded {
+  Value* value = nullptr;
+  std::optional<HostTensor> literal;
+
+  Folded() = default;
+  Folded(Value* v) : value(v) {}                   // NOLINT
+  Folded(HostTensor t) : literal(std::move(t)) {}  // NOLINT
+  explicit operator bool() const { return value || literal; }
+};
+
+}  // namespace weft
+
+#endif  // WEFT_GRAPH_IR_OP_FOLD_H_
