@@ -149,9 +149,11 @@ class Verifier {
     if (buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kConstant) {
       return Invalid("%", buffer.name, " is not to be written");
     }
+    written_[v.buffer] = true;
+    if (v.type.numel().Is(0)) return absl::OkStatus();
     auto& places = places_[v.buffer];
     for (const SymInt offset : places) {
-      if (offset == v.offset && !v.type.numel().Is(0)) {
+      if (offset == v.offset) {
         return Invalid("%", buffer.name, " is written twice at ", offset.ToString());
       }
     }
@@ -159,7 +161,6 @@ class Verifier {
     // once.
     constexpr size_t kMaxPlaces = 64;
     if (places.size() < kMaxPlaces) places.push_back(v.offset);
-    written_[v.buffer] = true;
     return absl::OkStatus();
   }
 

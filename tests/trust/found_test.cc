@@ -140,6 +140,39 @@ func @main(%x: f32[s], %y: f32[4]) -> f32[4] where 5 <= s {
   EXPECT_TRUE(absl::IsInvalidArgument(got.status())) << got.status();
 }
 
+// Both operands are written where the result begins, the first of them without an element.
+TEST(Found, EmptyOperandsOfCat) {
+  ExpectSame(R"(
+func @main(%x: f32[0, s0], %y: f32[s1, s2]) -> f32[s1, s0] {
+  %0 = softmax(%x, dim=0) : f32[0, s0]
+  %1 = cat(%0, %y) : f32[s1, s0]
+  return %1
+})",
+             {HostTensor(DType::kF32, {0, 2}),
+              HostTensor::FromDoubles(DType::kF32, {1, 2}, {0.25, -0.5})});
+}
+
+// Negative targets, which gather takes for indices from the end, gave a loss.
+TEST(Found, NegativeClasses) {
+  const auto module = Parse(R"(
+func @main(%x: f32[2, 4], %target: i32[2]) -> f32[] {
+  %0 = nll_loss(%x, %target, none, reduction="sum") : f32[]
+  return %0
+})");
+  const HostTensor x(DType::kF32, {2, 4});
+  for (const char* passes : {"none", "cpu"}) {
+    Configuration configuration;
+    configuration.passes = passes;
+    Totals totals;
+    auto compiled = CompiledProgram::Create(*module, configuration, &totals);
+    ASSERT_TRUE(compiled.ok()) << compiled.status();
+    for (int64_t target : {-1, -4, -5, 4}) {
+      const auto got = compiled->Run({x, HostTensor::FromInts(DType::kI32, {2}, {1, target})});
+      EXPECT_TRUE(absl::IsOutOfRange(got.status())) << target << ": " << got.status();
+    }
+  }
+}
+
 // In f32, %0 is -0 at -6, which times an infinity is NaN.
 TEST(Found, WhatRoundsToZeroExplainsNan) {
   const auto module = Parse(R"(

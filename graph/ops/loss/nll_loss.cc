@@ -39,14 +39,19 @@ std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
   const std::string& reduction = args.attrs().Str("reduction");
   const bool ignores = args.attrs().Has("ignore_index");
   const std::vector<SymInt> dims = DimsOf(args.type(1));
+  const DType index = args.type(1).dtype();
   Value* target = args.operand(1);
   Value* counts = nullptr;  // False where the target is ignored.
   if (ignores) {
-    const DType index = args.type(1).dtype();
     Value* ignored = b.Constant(HostTensor::ScalarInt(index, args.attrs().Int("ignore_index")));
     counts = b.Op(ne, {target, ignored});
     target = b.Op(where, {counts, target, b.Scalar(index, 0)});
   }
+  // gather and index_select count negative indices from the end. No class has a negative number,
+  // so these become one that both refuse.
+  Value* negative = b.Op(lt, {target, b.Scalar(index, 0)});
+  Value* refused = b.Constant(HostTensor::ScalarInt(index, IntMin(index)));
+  target = b.Op(where, {negative, refused, target});
   std::vector<SymInt> column = dims;
   column.insert(column.begin() + 1, SymInt(1));
   Value* x = b.Op(gather, {args.operand(0), Reshape(b, target, column)}, {{"dim", 1}});

@@ -207,6 +207,27 @@ void CheckDecomposition(const OpCase& c) {
   }
 }
 
+void CheckRefusals(const OpCase& c) {
+  if (!c.op.is_composite()) return;
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    const HostTensor& input = c.inputs[i];
+    const bool is_size = i < c.op.schema().operands.size() && c.op.schema().operands[i].symint;
+    if (is_size || !input.valid() || input.numel() == 0) continue;
+    const DType dtype = input.dtype();
+    if (dtype != DType::kI32 && dtype != DType::kI64) continue;
+    for (int64_t value : {int64_t{-1}, IntMin(dtype), IntMax(dtype)}) {
+      std::vector<int64_t> values = input.ReadInts();
+      values.back() = value;
+      Tensors inputs = c.inputs;
+      inputs[i] = HostTensor::FromInts(dtype, input.dims(), values);
+      const auto want = Evaluate(c.op, c.sample.attrs, inputs);
+      const auto got = EvaluateDecomposed(c.op, c.sample.attrs, inputs);
+      EXPECT_EQ(got.ok(), want.ok()) << "operand " << i << " ends with " << value << ": Eval says "
+                                     << want.status() << ", its decomposition " << got.status();
+    }
+  }
+}
+
 namespace {
 
 // A module that holds the op once, with some operands as constants.

@@ -32,6 +32,8 @@ std::optional<OpCase> MakeCase(const Sample& sample);
 void CheckSymbolicInfer(const OpCase& c);
 // The decomposition gives what Eval gives.
 void CheckDecomposition(const OpCase& c);
+// The decomposition refuses the integers that Eval refuses, and no others.
+void CheckRefusals(const OpCase& c);
 // A module with the op prints, parses back and verifies.
 void CheckText(const OpCase& c);
 // Strides and offsets of the inputs do not matter.

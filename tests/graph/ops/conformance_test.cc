@@ -60,7 +60,10 @@ bool CheckValid(const Sample& sample) {
   const std::optional<OpCase> c = MakeCase(sample);
   if (!c) return false;
   CheckSymbolicInfer(*c);
-  if (c->op.eval() != nullptr) CheckDecomposition(*c);
+  if (c->op.eval() != nullptr) {
+    CheckDecomposition(*c);
+    CheckRefusals(*c);
+  }
   CheckText(*c);
   CheckStrides(*c);
   CheckSmallSizes(*c);
