@@ -42,7 +42,7 @@ struct Totals {
   int64_t unfit = 0;      // Programs that no sizes fit, refused when compiled.
   int64_t strict = 0;     // Programs that `cpu` alone refused, by a guard on sizes.
   int64_t empty = 0;      // Programs that the reference alone refused, whose results are empty.
-  int64_t ill = 0;        // Programs that a small change of the inputs changes as much.
+  int64_t trials = 0;     // Runs with errors, of programs whose results differ.
   int64_t generated = 0;  // Kernels in generated code.
   int64_t fallbacks = 0;  // Library steps without a routine.
   int64_t skipped = 0;    // Seeds that gave no program.
@@ -63,16 +63,8 @@ class CompiledProgram {
   std::unique_ptr<cpu::Executable> executable_;
 };
 
-// Empty when `got` is what the reference gives, within what rounding explains: elements that change
-// as much when the float inputs of `module` change by a few units in the last place do not count.
-// Says otherwise what differs.
-std::string DifferenceBeyondRounding(const Module& module, absl::Span<const HostTensor> inputs,
-                                     absl::Span<const HostTensor> got,
-                                     absl::Span<const HostTensor> want, double slack,
-                                     Totals* totals);
-
-// How much wider than for f32 the tolerance of results is under these options.
-double SlackOf(const cpu::CpuOptions& options);
+// Relative error of the operands of matmuls and convolutions under these options.
+double OperandErrorOf(const cpu::CpuOptions& options);
 
 // OK when `cpu` gives what the reference gives: equal values, or a refusal for a refusal. The
 // message of an error does not show the program.

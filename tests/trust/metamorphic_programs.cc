@@ -12,6 +12,7 @@
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
 #include "graph/sym/sym_facts.h"
+#include "tests/trust/judge.h"
 
 namespace weft::trust {
 namespace {
@@ -210,8 +211,11 @@ absl::Status CheckSelection(const TestProgram& program, const Configuration& con
   WEFT_ASSIGN_OR_RETURN(const std::vector<HostTensor> all, whole.Run(program.inputs));
   WEFT_ASSIGN_OR_RETURN(const std::vector<HostTensor> got, part.Run(selected));
   const HostTensor want = Select(all[0], program.output_dim, indices);
-  const std::string difference = DifferenceBeyondRounding(
-      *program.module, selected, got, {want}, 2 * SlackOf(configuration.options), totals);
+  JudgeLimits limits;
+  limits.operand_error = OperandErrorOf(configuration.options);
+  limits.both_round = true;
+  const std::string difference =
+      DifferenceBeyondRounding(*program.module, selected, got, {want}, limits, &totals->trials);
   totals->generated += whole.stats().generated_steps;
   totals->fallbacks += whole.stats().fallbacks;
   if (difference.empty()) {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "api/check/target/element_bounds.h"
 #include "api/check/target/rounding_trial.h"
 #include "backends/reference/executor.h"
 #include "base/host_buffer.h"
@@ -23,11 +24,8 @@ constexpr int64_t kTrials = 3;
 constexpr int64_t kMoreTrials = 16;
 constexpr int64_t kMaxTrials = 32;
 constexpr int64_t kTrialElements = 4096;
-// The bound of an element, in what it moved by at most in a trial.
-constexpr double kMargin = 4;
-// Units in the last place that a result of an inexact op may differ by without a trial, and
-// what sums may besides, in roots of their length.
-constexpr double kPlainUnits = 4;
+// Units in the last place that a sum may differ by without a trial, besides those of any result,
+// in roots of its length.
 constexpr double kSumUnits = 3;
 // Doubles tell apart all integers up to this one.
 constexpr double kExactIntegers = 9007199254740992.0;
@@ -37,27 +35,13 @@ bool SameType(const HostTensor& a, const HostTensor& b) {
   return a.dtype() == b.dtype() && a.dims() == b.dims();
 }
 
-// The smaller magnitudes of the elements: those that a wrong one is likely to lie among.
-template <typename T>
-double TypicalMagnitude(const T* values, int64_t n) {
-  constexpr int64_t kSamples = 1024;
-  std::vector<double> sample;
-  for (int64_t i = 0; i < n; i += std::max<int64_t>(1, n / kSamples)) {
-    const double x = std::abs(static_cast<double>(values[i]));
-    if (x > 0 && std::isfinite(x)) sample.push_back(x);
-  }
-  if (sample.empty()) return 0;
-  const size_t quarter = sample.size() / 4;
-  std::nth_element(sample.begin(), sample.begin() + static_cast<ptrdiff_t>(quarter), sample.end());
-  return sample[quarter];
-}
-
 bool PlainlyNearF32(const HostTensor& got, const HostTensor& want, double units) {
   const float* a = got.data<float>();
   const float* b = want.data<float>();
   const int64_t n = want.numel();
   units *= EpsilonOf(DType::kF32);
-  const auto absolute = static_cast<float>(units * TypicalMagnitude(b, n));
+  const auto absolute =
+      static_cast<float>(units * TypicalMagnitude(absl::MakeConstSpan(b, static_cast<size_t>(n))));
   const auto relative = static_cast<float>(units);
   for (int64_t i = 0; i < n; ++i) {
     if (std::abs(a[i] - b[i]) <= absolute + relative * std::abs(b[i]) && std::isfinite(b[i])) {
@@ -74,72 +58,6 @@ bool PlainlySame(const HostTensor& got, const HostTensor& want, double units) {
   if (units == 0 || want.dtype() != DType::kF32) return false;
   return PlainlyNearF32(got.Contiguous(), want.Contiguous(), units);
 }
-
-// Elements as doubles; integers of more than 53 bits keep their order but not their last bits,
-// so they are compared apart.
-std::vector<double> Elements(const HostTensor& tensor) {
-  if (!IsComplex(tensor.dtype())) return tensor.ReadDoubles();
-  const HostTensor dense = tensor.Contiguous();
-  const DType real = tensor.dtype() == DType::kC128  ? DType::kF64
-                     : tensor.dtype() == DType::kC64 ? DType::kF32
-                                                     : DType::kF16;
-  auto pairs = HostTensor::View(dense.buffer(), real, {dense.numel() * 2}, {}, dense.offset() * 2);
-  return pairs.ok() ? pairs->ReadDoubles() : std::vector<double>();
-}
-
-bool SameElement(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
-
-// What the trials say about one result.
-class Bounds {
- public:
-  Bounds(const HostTensor& want, bool exact) : dtype_(want.dtype()), want_(Elements(want)) {
-    moved_.resize(want_.size(), 0);
-    low_ = high_ = want_;
-    exact_ = exact;
-  }
-
-  void Add(const HostTensor& trial) {
-    const std::vector<double> t = Elements(trial);
-    if (t.size() != want_.size()) return;
-    for (size_t i = 0; i < t.size(); ++i) {
-      moved_[i] = std::max(moved_[i], std::abs(t[i] - want_[i]));
-      // A trial that leaves the finite numbers says that any of them is near.
-      if (std::isfinite(t[i]) != std::isfinite(want_[i])) moved_[i] = kInfinity;
-      low_[i] = std::min(low_[i], t[i]);
-      high_[i] = std::max(high_[i], t[i]);
-    }
-  }
-
-  // After the trials, which may go on. Errors of a trial may cancel in an element by chance: its
-  // bound is no less than that of most others.
-  void Finish() {
-    least_ = exact_ ? 0 : TypicalMagnitude(moved_.data(), static_cast<int64_t>(moved_.size()));
-  }
-
-  // In units of what the contract allows: above 1 differs.
-  double Excess(size_t i, double got, bool near_overflow) const {
-    const double want = want_[i];
-    if (SameElement(got, want) || moved_[i] == kInfinity) return 0;
-    if (!std::isfinite(got) || !std::isfinite(want)) return near_overflow ? 0 : kInfinity;
-    if (EpsilonOf(dtype_) == 0) return got >= low_[i] && got <= high_[i] ? 0 : kInfinity;
-    double allowed = kMargin * std::max(moved_[i], least_);
-    if (!exact_) {
-      const double tiny = dtype_ == DType::kF64 ? std::numeric_limits<double>::min()
-                                                : std::numeric_limits<float>::min();
-      allowed += kPlainUnits * EpsilonOf(dtype_) * std::abs(want) + tiny;
-    }
-    return allowed > 0 ? std::abs(got - want) / allowed : kInfinity;
-  }
-  double want(size_t i) const { return want_[i]; }
-
- private:
-  DType dtype_;
-  std::vector<double> want_;
-  std::vector<double> moved_;
-  std::vector<double> low_, high_;
-  double least_ = 0;
-  bool exact_ = false;
-};
 
 // Where products and sums of squares of such numbers may overflow in one executor and not in
 // another that keeps more bits inside.
@@ -193,7 +111,7 @@ class Judge {
   }
 
   void JudgeByTrials(const std::vector<size_t>& doubtful) {
-    std::vector<Bounds> bounds;
+    std::vector<ElementBounds> bounds;
     for (size_t r : doubtful) bounds.emplace_back(result_.want[r], exact_);
     double largest = 0;
     const int64_t numel = std::max<int64_t>(1, got_[doubtful[0]].numel());
@@ -206,7 +124,7 @@ class Judge {
       if (!moved.ok()) continue;
       for (size_t k = 0; k < doubtful.size(); ++k) bounds[k].Add((*moved)[doubtful[k]]);
     }
-    for (Bounds& b : bounds) b.Finish();
+    for (ElementBounds& b : bounds) b.Finish();
     for (size_t k = 0; k < doubtful.size(); ++k) JudgeResult(doubtful[k], bounds[k], largest);
   }
 
@@ -215,7 +133,7 @@ class Judge {
   }
 
   // By the trials so far.
-  bool Differs(const std::vector<size_t>& doubtful, std::vector<Bounds>& bounds,
+  bool Differs(const std::vector<size_t>& doubtful, std::vector<ElementBounds>& bounds,
                double largest) const {
     for (size_t k = 0; k < doubtful.size(); ++k) {
       bounds[k].Finish();
@@ -229,7 +147,7 @@ class Judge {
     return false;
   }
 
-  void JudgeResult(size_t r, const Bounds& bounds, double largest) {
+  void JudgeResult(size_t r, const ElementBounds& bounds, double largest) {
     const HostTensor& got = got_[r];
     const bool near_overflow = IsNearOverflowOf(got, largest);
     const std::vector<double> elements = Elements(got);

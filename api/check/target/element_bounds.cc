@@ -1,0 +1,100 @@
+#include "api/check/target/element_bounds.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "api/check/target/rounding_trial.h"
+
+namespace weft {
+namespace {
+
+// The bound of an element, in what it moved by at most in a trial.
+constexpr double kMargin = 4;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+template <typename T>
+double LowerQuartile(absl::Span<const T> values) {
+  constexpr size_t kSamples = 1024;
+  std::vector<double> sample;
+  for (size_t i = 0; i < values.size(); i += std::max<size_t>(1, values.size() / kSamples)) {
+    const double x = std::abs(static_cast<double>(values[i]));
+    if (x > 0 && std::isfinite(x)) sample.push_back(x);
+  }
+  if (sample.empty()) return 0;
+  const size_t quarter = sample.size() / 4;
+  std::nth_element(sample.begin(), sample.begin() + static_cast<ptrdiff_t>(quarter), sample.end());
+  return sample[quarter];
+}
+
+}  // namespace
+
+std::vector<double> Elements(const HostTensor& tensor) {
+  if (!IsComplex(tensor.dtype())) return tensor.ReadDoubles();
+  const HostTensor dense = tensor.Contiguous();
+  const DType real = tensor.dtype() == DType::kC128  ? DType::kF64
+                     : tensor.dtype() == DType::kC64 ? DType::kF32
+                                                     : DType::kF16;
+  auto pairs = HostTensor::View(dense.buffer(), real, {dense.numel() * 2}, {}, dense.offset() * 2);
+  return pairs.ok() ? pairs->ReadDoubles() : std::vector<double>();
+}
+
+bool SameElement(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+double TypicalMagnitude(absl::Span<const float> values) { return LowerQuartile(values); }
+double TypicalMagnitude(absl::Span<const double> values) { return LowerQuartile(values); }
+
+ElementBounds::ElementBounds(const HostTensor& want, bool exact)
+    : dtype_(want.dtype()), want_(Elements(want)), exact_(exact) {
+  moved_.resize(want_.size(), 0);
+  low_ = high_ = want_;
+}
+
+void ElementBounds::Add(const HostTensor& trial) {
+  const std::vector<double> t = Elements(trial);
+  if (t.size() != want_.size()) return;
+  for (size_t i = 0; i < t.size(); ++i) {
+    moved_[i] = std::max(moved_[i], std::abs(t[i] - want_[i]));
+    // A trial that leaves the finite numbers, or turns an infinity into NaN, says that any of
+    // them is near.
+    const bool finite = std::isfinite(t[i]) && std::isfinite(want_[i]);
+    if (!finite && !SameElement(t[i], want_[i])) moved_[i] = kInfinity;
+    low_[i] = std::min(low_[i], t[i]);
+    high_[i] = std::max(high_[i], t[i]);
+  }
+}
+
+// Errors of a trial may cancel in an element by chance: its bound is no less than that of most
+// others.
+void ElementBounds::Finish() {
+  least_ = exact_ ? 0 : TypicalMagnitude(absl::MakeConstSpan(moved_));
+}
+
+double ElementBounds::Allowed(size_t i) const {
+  double allowed = kMargin * std::max(moved_[i], least_);
+  if (exact_) return allowed;
+  const double tiny = dtype_ == DType::kF64 ? std::numeric_limits<double>::min()
+                                            : std::numeric_limits<float>::min();
+  return allowed + kPlainUnits * EpsilonOf(dtype_) * std::abs(want_[i]) + tiny;
+}
+
+double ElementBounds::Excess(size_t i, double got, bool near_overflow) const {
+  if (SameElement(got, want_[i]) || moved_[i] == kInfinity) return 0;
+  if (!std::isfinite(got) || !std::isfinite(want_[i])) return near_overflow ? 0 : kInfinity;
+  if (EpsilonOf(dtype_) == 0) return got >= low_[i] && got <= high_[i] ? 0 : kInfinity;
+  const double allowed = Allowed(i);
+  return allowed > 0 ? std::abs(got - want_[i]) / allowed : kInfinity;
+}
+
+double ElementBounds::Distance(size_t i, double a, double b) const {
+  if (SameElement(a, b) || moved_[i] == kInfinity) return 0;
+  if (!std::isfinite(a) || !std::isfinite(b)) return kInfinity;
+  if (EpsilonOf(dtype_) == 0) {
+    return std::min(a, b) >= low_[i] && std::max(a, b) <= high_[i] ? 0 : kInfinity;
+  }
+  const double allowed = 2 * Allowed(i);
+  return allowed > 0 ? std::abs(a - b) / allowed : kInfinity;
+}
+
+}  // namespace weft

@@ -1,0 +1,58 @@
+// How far rounding may move each element of a result: what runs say in which rounding moved more.
+#ifndef WEFT_API_CHECK_TARGET_ELEMENT_BOUNDS_H_
+#define WEFT_API_CHECK_TARGET_ELEMENT_BOUNDS_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "graph/tensor/tensor.h"
+
+namespace weft {
+
+// Units in the last place that a result of an inexact op may differ by without a trial.
+inline constexpr double kPlainUnits = 4;
+
+// Elements as doubles, complex ones as pairs. Integers of more than 53 bits keep their order but
+// not their last bits.
+std::vector<double> Elements(const HostTensor& tensor);
+
+// NaN equals NaN.
+bool SameElement(double a, double b);
+
+// A magnitude that three of four elements reach: those that a wrong one is likely to lie among.
+// Zeros, infinities and NaN do not count.
+double TypicalMagnitude(absl::Span<const float> values);
+double TypicalMagnitude(absl::Span<const double> values);
+
+class ElementBounds {
+ public:
+  // `exact`: no executor rounds, results are equal in every bit but the sign of a zero.
+  ElementBounds(const HostTensor& want, bool exact);
+
+  // The result of a run in which rounding moved operands and results (rounding_trial.h).
+  void Add(const HostTensor& trial);
+  // After the trials, which may go on.
+  void Finish();
+
+  // The error of an element in units of what rounding may do: above 1 differs. `near_overflow`:
+  // infinities and NaN come out of sums that stay finite in wider arithmetic.
+  double Excess(size_t i, double got, bool near_overflow) const;
+  // The distance of two results, both of which rounding may have moved.
+  double Distance(size_t i, double a, double b) const;
+  double want(size_t i) const { return want_[i]; }
+
+ private:
+  double Allowed(size_t i) const;
+
+  DType dtype_;
+  std::vector<double> want_;
+  std::vector<double> moved_;
+  std::vector<double> low_, high_;
+  double least_ = 0;
+  bool exact_ = false;
+};
+
+}  // namespace weft
+
+#endif  // WEFT_API_CHECK_TARGET_ELEMENT_BOUNDS_H_

@@ -1,0 +1,40 @@
+// Whether results of a whole program differ by no more than rounding may do to them.
+//
+// The contract is the one of api/check/target/node_judge.h: results are what the reference gives
+// when operands of sums and results of inexact ops are off by a few units in the last place. A
+// program may be a chain of such ops, so what it may do to a result is measured: where a few units
+// of the result itself do not explain a difference, the program runs again with such errors, and a
+// result may be off by a small multiple of what these runs change.
+#ifndef WEFT_TESTS_TRUST_JUDGE_H_
+#define WEFT_TESTS_TRUST_JUDGE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/types/span.h"
+#include "graph/tensor/tensor.h"
+
+namespace weft {
+class Module;
+}  // namespace weft
+
+namespace weft::trust {
+
+struct JudgeLimits {
+  // Relative error of operands of sums that an executor reads fewer bits of.
+  double operand_error = 0;
+  // `want` comes from an executor that rounds, too.
+  bool both_round = false;
+};
+
+// Empty when `got` is as good as `want`; otherwise what differs. `want` is what the reference gives
+// for `inputs`, or with `both_round` what any executor gives. `trials` grows by the number of
+// further runs.
+std::string DifferenceBeyondRounding(const Module& module, absl::Span<const HostTensor> inputs,
+                                     absl::Span<const HostTensor> got,
+                                     absl::Span<const HostTensor> want, const JudgeLimits& limits,
+                                     int64_t* trials);
+
+}  // namespace weft::trust
+
+#endif  // WEFT_TESTS_TRUST_JUDGE_H_
