@@ -67,6 +67,21 @@ void Flash(AtenCall& c) {
   c.Return(NoSeed(c, {0}, DTypeOf(c.T("query"))));
 }
 
+// The sums keep the dim of the keys, of size 1. PyTorch gives them whether or not they are asked
+// for.
+void Cudnn(AtenCall& c) {
+  if (c.Bool("return_debug_mask")) return c.Return(c.Unsupported("a mask for debugging"));
+  c.Return(Attend(c, MaskOf(c)));
+  c.Return(Reduce(c, ops::logsumexp, WideScores(c), {3}, true));
+  c.ReturnNone();  // cum_seq_q, cum_seq_k
+  c.ReturnNone();
+  c.Return(DimOf(c.T("query"), 2));
+  c.Return(DimOf(c.T("key"), 2));
+  c.Return(NoSeed(c, {}, DType::kI64));
+  c.Return(NoSeed(c, {}, DType::kI64));
+  c.ReturnNone();  // debug_attn_mask
+}
+
 // Gradients of softmax(q k^T scale + mask) v, with the weights computed anew. Rows whose
 // scores are all hidden have no weights.
 struct Gradients {
@@ -121,6 +136,17 @@ void EfficientBackward(AtenCall& c) {
 }
 
 constexpr AtenOp kTable[] = {
+    {"_scaled_dot_product_cudnn_attention(Tensor query, Tensor key, Tensor value, Tensor? "
+     "attn_bias, bool compute_log_sumexp, float dropout_p=0., bool is_causal=False, bool "
+     "return_debug_mask=False, *, float? scale=None) -> (Tensor output, Tensor logsumexp, Tensor "
+     "cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, Tensor philox_seed, Tensor "
+     "philox_offset, Tensor debug_attn_mask)",
+     Cudnn},
+    {"_scaled_dot_product_cudnn_attention_backward(Tensor grad_out, Tensor query, Tensor key, "
+     "Tensor value, Tensor out, Tensor logsumexp, Tensor philox_seed, Tensor philox_offset, "
+     "Tensor attn_bias, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, float "
+     "dropout_p, bool is_causal, *, float? scale=None) -> (Tensor, Tensor, Tensor)",
+     Backward},
     {"_scaled_dot_product_efficient_attention(Tensor query, Tensor key, Tensor value, Tensor? "
      "attn_bias, bool compute_log_sumexp, float dropout_p=0., bool is_causal=False, *, float? "
      "scale=None) -> (Tensor output, Tensor log_sumexp, Tensor philox_seed, Tensor philox_offset)",

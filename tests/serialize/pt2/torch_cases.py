@@ -60,19 +60,32 @@ class Case:
         raise TypeError(type(v))
 
 
-def case(op, *args, unsized=False, **kwargs):
-    """`unsized`: the sizes of results depend on data."""
+class Ignored:
+    """A result that is not compared, as the state of a device's random numbers."""
+
+
+def describe_result(r):
+    if r is None:
+        return {'none': True}
+    if r is Ignored:
+        return {'ignored': True}
+    return {'size': r} if isinstance(r, int) else describe(r)
+
+
+def case(op, *args, unsized=False, results=None, **kwargs):
+    """`unsized`: the sizes of results depend on data. `results` are known where no
+    kernel of this machine computes them."""
     c = Case(op)
     schema = op._schema
     given = dict(zip([a.name for a in schema.arguments], args), **kwargs)
     for name, value in given.items():
         c.case['args'].append([name, c.argument(value)])
-    result = op(*args, **kwargs)
+    result = op(*args, **kwargs) if results is None else results
     if isinstance(result, torch.Tensor):
         result = (result,)
     c.case['list'] = str(schema.returns[0].type) == 'List[Tensor]'
     c.case['unsized'] = unsized
-    c.case['out'] = [describe(r) for r in result]
+    c.case['out'] = [describe_result(r) for r in result]
     CASES.append(c.case)
 
 
@@ -331,6 +344,39 @@ def attention():
         case(forward, q, k, v, 0.0, causal, **more)
         out, sums = forward(q, k, v, 0.0, causal, **more)
         case(backward, grad, q, k, v, out, sums, 0.0, causal, **more)
+    device_attention(q, k, v, grad, mask)
+
+
+# Kernels of devices compute what the one of the CPU does, and say more.
+def device_attention(q, k, v, grad, mask):
+    forward = A._scaled_dot_product_flash_attention_for_cpu.default
+    backward = A._scaled_dot_product_flash_attention_for_cpu_backward.default
+    rows, columns = q.shape[2], k.shape[2]
+    for causal, bias, scale in ((False, None, None), (True, None, 0.3), (False, mask, None)):
+        out, sums = forward(q, k, v, 0.0, causal, attn_mask=bias, scale=scale)
+        grads = backward(grad, q, k, v, out, sums, 0.0, causal, attn_mask=bias, scale=scale)
+        padded = torch.full((1, 2, 32), float('inf'))
+        padded[..., :rows] = sums
+        for wanted, shown in ((True, padded), (False, padded[..., :0])):
+            case(A._scaled_dot_product_efficient_attention.default, q, k, v, bias, wanted, 0.0,
+                 causal, scale=scale, results=[out, shown, Ignored, Ignored])
+        case(A._scaled_dot_product_cudnn_attention.default, q, k, v, bias, True, 0.0, causal,
+             scale=scale, results=[out, sums[..., None], None, None, rows, columns, Ignored,
+                                   Ignored, None])
+        state = torch.zeros((), dtype=torch.int64)
+        case(A._scaled_dot_product_efficient_attention_backward.default, grad, q, k, v, bias, out,
+             padded, state, state, 0.0, [True, True, True, False], causal, scale=scale,
+             results=[*grads, None])
+        case(A._scaled_dot_product_cudnn_attention_backward.default, grad, q, k, v, out,
+             sums[..., None], state, state, bias, None, None, rows, columns, 0.0, causal,
+             scale=scale, results=list(grads))
+        if bias is not None:
+            continue
+        case(A._scaled_dot_product_flash_attention.default, q, k, v, 0.0, causal, scale=scale,
+             results=[out, sums, None, None, rows, columns, Ignored, Ignored, Ignored])
+        case(A._scaled_dot_product_flash_attention_backward.default, grad, q, k, v, out, sums,
+             None, None, rows, columns, 0.0, causal, state, state, scale=scale,
+             results=list(grads))
 
 
 def main():
