@@ -18,6 +18,8 @@
 namespace weft {
 namespace {
 
+LogArtifact graph_log("graph", "the module before and after a pipeline");
+
 // The hooks of the semantic check.
 class SemanticsGuard {
  public:
@@ -168,13 +170,13 @@ absl::Status Compile(Module& module, const CompileOptions& options, CompileResul
   ReplayRecorder recorder(options.replay, ReplayOf(options, context_options));
   InstallHooks(options, context, &recorder, &manager_options.hooks);
   PassManager manager(std::move(pipeline), std::move(manager_options));
-  if (IsLogged(LogArtifact::kGraph)) {
-    Log(LogArtifact::kGraph, absl::StrCat("// before ", options.passes, "\n", PrintModule(module)));
+  if (graph_log.IsLogged()) {
+    Log(graph_log, absl::StrCat("// before ", options.passes, "\n", PrintModule(module)));
   }
   absl::Status status =
       CatchOutOfMemory([&] { return manager.Run(module, context, &result->report); });
-  if (IsLogged(LogArtifact::kGraph)) {
-    Log(LogArtifact::kGraph, absl::StrCat("// after ", options.passes, "\n", PrintModule(module)));
+  if (graph_log.IsLogged()) {
+    Log(graph_log, absl::StrCat("// after ", options.passes, "\n", PrintModule(module)));
   }
   result->remarks = context.TakeRemarks();
   result->semantics = guard.stats();

@@ -6,7 +6,6 @@
 #include "api/inspect/graph_view.h"
 #include "base/annotate.h"
 #include "base/host_buffer.h"
-#include "base/log.h"
 #include "base/out_of_memory.h"
 #include "base/output_file.h"
 #include "base/status_macros.h"
@@ -21,6 +20,7 @@
 #include "lowering/plan_verifier.h"
 #include "profiler/record.h"
 #include "serialize/dot/dot.h"
+#include "serialize/logs.h"
 #include "serialize/npy/npy.h"
 #include "serialize/onnx/export/export.h"
 #include "serialize/onnx/import/onnx.h"
@@ -92,7 +92,7 @@ absl::StatusOr<HostTensor> AsStored(HostTensor tensor, DType expected) {
 absl::StatusOr<std::unique_ptr<Module>> LoadModel(const std::string& path,
                                                   const LoadOptions& options) {
   const profiler::Scope scope(profiler::Activity::kCompilerPass, "import");
-  Log(LogComponent::kImport, absl::StrCat("reading ", path));
+  Log(import_log, absl::StrCat("reading ", path));
   if (absl::EndsWith(path, ".onnx")) return LoadOnnx(path, options);
   if (absl::EndsWith(path, ".pt2")) return LoadPt2(path, options);
   if (absl::EndsWith(path, ".weft")) return LoadText(path, options);

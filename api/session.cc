@@ -9,12 +9,12 @@
 #include "api/backends.h"
 #include "api/call_inputs.h"
 #include "api/compiler.h"
-#include "base/log.h"
 #include "base/status_macros.h"
 #include "graph/ir/constant_store.h"
 #include "graph/ir/graph.h"
 #include "lowering/lower.h"
 #include "lowering/plan_text.h"
+#include "passes/engine/logs.h"
 #include "passes/sizes/needs.h"
 #include "profiler/record.h"
 
@@ -31,27 +31,29 @@ Session::Session(std::unique_ptr<Module> module, const Backend& backend)
 
 namespace {
 
+LogComponent lowering_log("lowering", "graphs to plans");
+LogArtifact plan_log("plan", "plans that graphs were lowered to");
+
 void LogPlan(const Plan& plan) {
-  if (IsLogged(LogArtifact::kPlan)) Log(LogArtifact::kPlan, PrintPlan(plan));
+  if (plan_log.IsLogged()) Log(plan_log, PrintPlan(plan));
   int counts[5] = {};
   for (const Step& step : plan.steps) {
     ++counts[static_cast<int>(step.kind)];
     const bool slow = step.kind == StepKind::kReference || step.kind == StepKind::kCopy;
     if (!slow || step.remark.empty()) continue;
-    Log(LogArtifact::kPerfHints,
+    Log(perf_hints_log,
         absl::StrCat("node ", step.node, ": ",
                      step.kind == StepKind::kCopy ? "a copy" : "the op's own evaluation", ": ",
                      step.remark));
   }
   for (const Buffer& buffer : plan.buffers) {
     if (buffer.remark.empty()) continue;
-    Log(LogArtifact::kPerfHints, absl::StrCat("%", buffer.name, ", the new value of an input, has ",
-                                              "memory of its own: ", buffer.remark));
+    Log(perf_hints_log, absl::StrCat("%", buffer.name, ", the new value of an input, has ",
+                                     "memory of its own: ", buffer.remark));
   }
-  Log(LogComponent::kLowering,
-      absl::StrCat("@", plan.name, ": ", counts[0], " kernels, ", counts[1], " library calls, ",
-                   counts[2], " reference steps, ", counts[3], " copies, ", counts[4],
-                   " of control flow"));
+  Log(lowering_log, absl::StrCat("@", plan.name, ": ", counts[0], " kernels, ", counts[1],
+                                 " library calls, ", counts[2], " reference steps, ", counts[3],
+                                 " copies, ", counts[4], " of control flow"));
 }
 
 // A plan is made from a graph without writes.

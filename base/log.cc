@@ -20,58 +20,48 @@
 #include "base/status_macros.h"
 
 namespace weft {
-namespace internal {
 
-std::atomic<uint64_t> log_state{0};
-static_assert(4 * kNumLogComponents + kNumLogArtifacts <= 64, "one word holds the settings");
+// The list of all topics. Its head is initialised before any of them is made.
+class LogTopics {
+ public:
+  static LogTopic* Push(LogTopic* topic) { return std::exchange(head_, topic); }
 
-}  // namespace internal
+  // By name.
+  static std::vector<LogTopic*> All() {
+    std::vector<LogTopic*> all;
+    for (LogTopic* topic = head_; topic != nullptr; topic = topic->next_) all.push_back(topic);
+    std::sort(all.begin(), all.end(), [](const LogTopic* a, const LogTopic* b) {
+      return absl::string_view(a->name()) < b->name();
+    });
+    return all;
+  }
+
+  static void Set(LogTopic* topic, uint8_t severities) {
+    topic->severities_.store(severities, std::memory_order_relaxed);
+  }
+
+ private:
+  static LogTopic* head_;
+};
+
+LogTopic* LogTopics::head_ = nullptr;
+
+LogTopic::LogTopic(const char* name, const char* doc, bool is_artifact)
+    : name_(name), doc_(doc), is_artifact_(is_artifact), next_(LogTopics::Push(this)) {}
 
 namespace {
 
-struct Name {
-  absl::string_view name;
-  absl::string_view doc;
-};
+constexpr uint8_t kDebugAndWorse = 0xf;
+constexpr uint8_t kInfoAndWorse = 0xe;
+constexpr uint8_t kErrors = 0x8;
 
-// In the order of the enums.
-constexpr Name kComponents[kNumLogComponents] = {
-    {"import", "files that are read"},
-    {"passes", "passes that ran, how long, what changed"},
-    {"shapes", "sizes that were found out, assumed or fixed"},
-    {"fusion", "what was fused, and what was not and why"},
-    {"lowering", "graphs to plans"},
-    {"codegen", "generated kernels and their compiler"},
-    {"executor", "sizes that are met for the first time, memory"},
-    {"dynamic", "variants of a program, sizes that became symbolic"},
-};
-constexpr Name kArtifacts[kNumLogArtifacts] = {
-    {"graph", "the module before and after a pipeline"},
-    {"pass_graphs", "the module after each pass that changed it"},
-    {"guards", "the guards of each variant that is compiled"},
-    {"recompiles", "why a variant was compiled"},
-    {"plan", "plans that graphs were lowered to"},
-    {"output_code", "generated C++"},
-    {"perf_hints", "optimisations that were missed, and why"},
-};
+// The severities of each topic that settings turn on.
+using Settings = std::vector<std::pair<LogTopic*, uint8_t>>;
 
-constexpr uint64_t kDebugAndWorse = 0xf;
-constexpr uint64_t kInfoAndWorse = 0xe;
-constexpr uint64_t kErrors = 0x8;
-
-int Find(absl::Span<const Name> names, absl::string_view name) {
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (names[i].name == name) return static_cast<int>(i);
-  }
-  return -1;
-}
-
-absl::Status Unknown(absl::string_view word) {
+absl::Status Unknown(absl::string_view word, const Settings& settings) {
   std::vector<absl::string_view> close;
-  for (const auto& names : {absl::MakeConstSpan(kComponents), absl::MakeConstSpan(kArtifacts)}) {
-    for (const Name& n : names) {
-      if (!word.empty() && n.name[0] == word[0]) close.push_back(n.name);
-    }
+  for (const auto& [topic, unused] : settings) {
+    if (!word.empty() && topic->name()[0] == word[0]) close.push_back(topic->name());
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "logs: \"", word, "\" is no component or artifact",
@@ -79,26 +69,19 @@ absl::Status Unknown(absl::string_view word) {
       "? \"help\" lists them"));
 }
 
-absl::Status Apply(absl::string_view word, uint64_t* state) {
-  uint64_t level = kInfoAndWorse;
+absl::Status Apply(absl::string_view word, Settings* settings) {
   absl::string_view name = word;
   const bool debug = absl::ConsumePrefix(&name, "+");
   const bool quiet = !debug && absl::ConsumePrefix(&name, "-");
-  if (debug) level = kDebugAndWorse;
-  if (quiet) level = kErrors;
-  const int artifact = Find(kArtifacts, name);
-  if (artifact >= 0) {
-    const uint64_t bit = uint64_t{1} << (4 * kNumLogComponents + artifact);
-    *state = quiet ? *state & ~bit : *state | bit;
-    return absl::OkStatus();
+  const uint8_t level = debug ? kDebugAndWorse : quiet ? kErrors : kInfoAndWorse;
+  bool found = name == "all";
+  for (auto& [topic, severities] : *settings) {
+    const bool named = name == topic->name();
+    if (!named && (name != "all" || topic->is_artifact())) continue;
+    found = true;
+    severities = !topic->is_artifact() ? level : quiet ? 0 : kInfoAndWorse;
   }
-  const int component = Find(kComponents, name);
-  if (component < 0 && name != "all") return Unknown(word);
-  for (int i = 0; i < kNumLogComponents; ++i) {
-    if (component >= 0 && component != i) continue;
-    *state = (*state & ~(kDebugAndWorse << 4 * i)) | level << 4 * i;
-  }
-  return absl::OkStatus();
+  return found ? absl::OkStatus() : Unknown(word, *settings);
 }
 
 absl::Mutex& SinkMutex() {
@@ -128,12 +111,13 @@ void Write(char severity, absl::string_view name, absl::string_view text) {
 
 }  // namespace
 
-absl::Status SetLogs(absl::string_view settings) {
-  uint64_t state = 0;
-  for (absl::string_view word : absl::StrSplit(settings, ',', absl::SkipWhitespace())) {
-    WEFT_RETURN_IF_ERROR(Apply(absl::StripAsciiWhitespace(word), &state));
+absl::Status SetLogs(absl::string_view text) {
+  Settings settings;
+  for (LogTopic* topic : LogTopics::All()) settings.emplace_back(topic, 0);
+  for (absl::string_view word : absl::StrSplit(text, ',', absl::SkipWhitespace())) {
+    WEFT_RETURN_IF_ERROR(Apply(absl::StripAsciiWhitespace(word), &settings));
   }
-  internal::log_state.store(state, std::memory_order_relaxed);
+  for (const auto& [topic, severities] : settings) LogTopics::Set(topic, severities);
   return absl::OkStatus();
 }
 
@@ -142,10 +126,12 @@ std::string LogsHelp() {
       "Comma-separated: NAME for info and worse, +NAME also for debug lines, -NAME for\n"
       "errors alone; \"all\" is every component. An artifact is printed when it is named.\n\n"
       "Components:\n";
-  for (const Name& n : kComponents) absl::StrAppendFormat(&text, "  %-12s %s\n", n.name, n.doc);
-  absl::StrAppend(&text, "Artifacts:\n");
-  for (const Name& n : kArtifacts) absl::StrAppendFormat(&text, "  %-12s %s\n", n.name, n.doc);
-  return text;
+  std::string artifacts = "Artifacts:\n";
+  for (const LogTopic* topic : LogTopics::All()) {
+    absl::StrAppendFormat(topic->is_artifact() ? &artifacts : &text, "  %-12s %s\n", topic->name(),
+                          topic->doc());
+  }
+  return text + artifacts;
 }
 
 void SetLogSink(std::function<void(absl::string_view line)> sink) {
@@ -153,14 +139,14 @@ void SetLogSink(std::function<void(absl::string_view line)> sink) {
   Sink() = std::move(sink);
 }
 
-void Log(LogComponent component, LogSeverity severity, absl::string_view text) {
-  if (!IsLogged(component, severity)) return;
-  Write("DIWE"[static_cast<int>(severity)], kComponents[static_cast<int>(component)].name, text);
+void Log(const LogComponent& component, LogSeverity severity, absl::string_view text) {
+  if (!component.IsLogged(severity)) return;
+  Write("DIWE"[static_cast<int>(severity)], component.name(), text);
 }
 
-void Log(LogArtifact artifact, absl::string_view text) {
-  if (!IsLogged(artifact)) return;
-  Write('I', kArtifacts[static_cast<int>(artifact)].name, text);
+void Log(const LogArtifact& artifact, absl::string_view text) {
+  if (!artifact.IsLogged()) return;
+  Write('I', artifact.name(), text);
 }
 
 }  // namespace weft

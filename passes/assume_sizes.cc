@@ -19,6 +19,7 @@
 #include "graph/sym/sym_facts.h"
 #include "graph/sym/sym_ops.h"
 #include "graph/text/text.h"
+#include "passes/logs.h"
 #include "passes/sizes/retype.h"
 #include "passes/sizes/specialize.h"
 
@@ -409,6 +410,7 @@ class AssumeSizesPass : public Pass {
  public:
   explicit AssumeSizesPass(const AssumeSizesOptions& options) : options_(options) {}
   absl::string_view name() const override { return "assume_sizes"; }
+  const LogComponent& log() const override { return shapes_log; }
   absl::string_view doc() const override {
     return "Lets sizes of the inputs vary that were numbers, and names them.";
   }

@@ -19,6 +19,7 @@
 #include "passes/fuse/attention_match.h"
 #include "passes/fuse/group.h"
 #include "passes/fuse/nodes.h"
+#include "passes/logs.h"
 
 namespace weft {
 namespace {
@@ -356,6 +357,7 @@ class FuseAttentionPass : public Pass {
  public:
   explicit FuseAttentionPass(const FuseAttentionOptions& options) : options_(options) {}
   absl::string_view name() const override { return "fuse_attention"; }
+  const LogComponent& log() const override { return fusion_log; }
   absl::string_view doc() const override {
     return "Replaces attention in single ops by "
            "scaled_dot_product_attention.";

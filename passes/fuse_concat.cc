@@ -6,6 +6,7 @@
 #include "graph/ops/ops.h"
 #include "passes/fuse/group.h"
 #include "passes/fuse/nodes.h"
+#include "passes/logs.h"
 
 namespace weft {
 namespace {
@@ -94,6 +95,7 @@ class FuseConcatPass : public Pass {
  public:
   explicit FuseConcatPass(const FuseConcatOptions& options) : options_(options) {}
   absl::string_view name() const override { return "fuse_concat"; }
+  const LogComponent& log() const override { return fusion_log; }
   absl::string_view doc() const override {
     return "Puts concatenations and what makes their parts into fused nodes.";
   }

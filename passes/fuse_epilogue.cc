@@ -10,6 +10,7 @@
 #include "graph/ops/ops.h"
 #include "passes/fuse/group.h"
 #include "passes/fuse/nodes.h"
+#include "passes/logs.h"
 
 namespace weft {
 namespace {
@@ -109,6 +110,7 @@ class FuseEpiloguePass : public Pass {
  public:
   explicit FuseEpiloguePass(const FuseEpilogueOptions& options) : options_(options) {}
   absl::string_view name() const override { return "fuse_epilogue"; }
+  const LogComponent& log() const override { return fusion_log; }
   absl::string_view doc() const override {
     return "Puts products and the pointwise ops that follow into fused nodes.";
   }

@@ -14,6 +14,7 @@
 #include "passes/fuse/group.h"
 #include "passes/fuse/nodes.h"
 #include "passes/fuse_horizontal/products.h"
+#include "passes/logs.h"
 
 namespace weft {
 namespace {
@@ -221,6 +222,7 @@ class FuseHorizontalPass : public Pass {
  public:
   explicit FuseHorizontalPass(const FuseHorizontalOptions& options) : options_(options) {}
   absl::string_view name() const override { return "fuse_horizontal"; }
+  const LogComponent& log() const override { return fusion_log; }
   absl::string_view doc() const override { return "Does independent work of one family at once."; }
   void VisitOptions(OptionVisitor& visitor) override {
     visitor.Visit("products", &options_.products, "products of one input become one");

@@ -16,6 +16,7 @@
 #include "graph/ops/ops.h"
 #include "graph/tensor/tensor.h"
 #include "passes/engine/rewrite/rewriter.h"
+#include "passes/logs.h"
 
 namespace weft {
 namespace {
@@ -257,6 +258,7 @@ class FuseQuantizedPass : public Pass {
  public:
   explicit FuseQuantizedPass(const FuseQuantizedOptions& options) : options_(options) {}
   absl::string_view name() const override { return "fuse_quantized"; }
+  const LogComponent& log() const override { return fusion_log; }
   absl::string_view doc() const override {
     return "Products of quantized tensors become products of integers.";
   }

@@ -11,6 +11,7 @@
 #include "graph/ops/ops.h"
 #include "passes/fuse/group.h"
 #include "passes/fuse/nodes.h"
+#include "passes/logs.h"
 
 namespace weft {
 namespace {
@@ -179,6 +180,7 @@ class FuseReductionPass : public Pass {
  public:
   explicit FuseReductionPass(const FuseReductionOptions& options) : options_(options) {}
   absl::string_view name() const override { return "fuse_reduction"; }
+  const LogComponent& log() const override { return fusion_log; }
   absl::string_view doc() const override {
     return "Puts reductions and the pointwise ops around them into fused "
            "nodes.";

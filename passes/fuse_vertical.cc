@@ -10,6 +10,7 @@
 #include "graph/ops/ops.h"
 #include "passes/fuse/group.h"
 #include "passes/fuse/nodes.h"
+#include "passes/logs.h"
 
 namespace weft {
 namespace {
@@ -146,6 +147,7 @@ class FuseVerticalPass : public Pass {
  public:
   explicit FuseVerticalPass(const FuseVerticalOptions& options) : options_(options) {}
   absl::string_view name() const override { return "fuse_vertical"; }
+  const LogComponent& log() const override { return fusion_log; }
   absl::string_view doc() const override {
     return "Puts chains and DAGs of pointwise ops into fused nodes.";
   }

@@ -36,6 +36,7 @@
 #include "graph/sym/sym_facts.h"
 #include "graph/tensor/tensor.h"
 #include "passes/engine/rewrite/rewriter.h"
+#include "passes/logs.h"
 #include "passes/sizes/needs.h"
 #include "passes/sizes/substitute.h"
 
@@ -394,6 +395,7 @@ class PropagateShapesPass : public Pass {
  public:
   explicit PropagateShapesPass(const PropagateShapesOptions& options) : options_(options) {}
   absl::string_view name() const override { return "propagate_shapes"; }
+  const LogComponent& log() const override { return shapes_log; }
   absl::string_view doc() const override {
     return "Works out sizes: what integer tensors hold, and types from it.";
   }

@@ -6,6 +6,7 @@
 #include "graph/ir/module.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/text/text.h"
+#include "passes/logs.h"
 
 namespace weft {
 namespace {
@@ -27,6 +28,7 @@ class SpecializeSymbolsPass : public Pass {
  public:
   explicit SpecializeSymbolsPass(const SpecializeSymbolsOptions& options) : options_(options) {}
   absl::string_view name() const override { return "specialize_symbols"; }
+  const LogComponent& log() const override { return shapes_log; }
   absl::string_view doc() const override {
     return "Writes numbers or other sizes in place of chosen symbols.";
   }

@@ -11,6 +11,13 @@
 #include "graph/sym/sym_expr.h"
 
 namespace weft {
+namespace {
+
+LogComponent dynamic_log("dynamic", "variants of a program, sizes that became symbolic");
+LogArtifact guards_log("guards", "the guards of each variant that is compiled");
+LogArtifact recompiles_log("recompiles", "why a variant was compiled");
+
+}  // namespace
 
 VariantCache::VariantCache(const Module& model, ProgramOptions options)
     : model_(model),
@@ -83,14 +90,14 @@ absl::StatusOr<VariantCache::Found> VariantCache::Compile(const Values& values,
 
 void VariantCache::LogVariant(int id, const Variant& variant,
                               const std::vector<MissedVariant>& misses) const {
-  Log(LogComponent::kDynamic, absl::StrCat("variant ", id, " for ", variant.inputs_text()));
+  Log(dynamic_log, absl::StrCat("variant ", id, " for ", variant.inputs_text()));
   for (const MissedVariant& miss : misses) {
-    Log(LogArtifact::kRecompiles, absl::StrCat("variant ", id, ", because ", miss.text));
+    Log(recompiles_log, absl::StrCat("variant ", id, ", because ", miss.text));
   }
-  if (!IsLogged(LogArtifact::kGuards)) return;
+  if (!guards_log.IsLogged()) return;
   for (const VariantGuard& guard : variant.guards()) {
-    Log(LogArtifact::kGuards, absl::StrCat("variant ", id, ": ", GuardText(guard, *model_.main()),
-                                           "; from ", guard.origin));
+    Log(guards_log, absl::StrCat("variant ", id, ": ", GuardText(guard, *model_.main()), "; from ",
+                                 guard.origin));
   }
 }
 

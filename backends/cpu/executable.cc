@@ -12,10 +12,10 @@
 #include "backends/cpu/threads/thread_governor.h"
 #include "backends/cpu/threads/thread_scope.h"
 #include "backends/runtime/host_device.h"
+#include "backends/runtime/logs.h"
 #include "backends/runtime/plan_runner.h"
 #include "backends/runtime/plan_runtime.h"
 #include "backends/step_reference.h"
-#include "base/log.h"
 #include "base/out_of_memory.h"
 #include "base/status_macros.h"
 #include "graph/tensor/tensor.h"
@@ -84,7 +84,7 @@ void Executable::Impl::BeginRun() {
   if (governor == nullptr) return;
   const int threads = governor->BeginRun();
   if (threads == launcher.threads) return;
-  Log(LogComponent::kExecutor, absl::StrCat("threads: ", threads, ", before ", launcher.threads));
+  Log(executor_log, absl::StrCat("threads: ", threads, ", before ", launcher.threads));
   launcher.threads = threads;
   launcher.dnn_threads = deterministic ? 1 : threads;
 }
@@ -116,9 +116,8 @@ absl::StatusOr<std::unique_ptr<Executable>> Executable::Create(Plan plan,
   }
   WEFT_ASSIGN_OR_RETURN(launcher.reading, ReadingFor(options.f32_precision));
   if (options.f32_precision != "highest" && launcher.reading.dtype == DType::kF32) {
-    Log(LogComponent::kExecutor,
-        absl::StrCat("f32_precision ", options.f32_precision,
-                     ": this machine has no fast products of bf16; f32 stays"));
+    Log(executor_log, absl::StrCat("f32_precision ", options.f32_precision,
+                                   ": this machine has no fast products of bf16; f32 stays"));
   }
   const std::vector<const Kernel*> kernels = KernelsOf(impl->plan, &impl->steps);
   impl->kernels = static_cast<int64_t>(kernels.size());

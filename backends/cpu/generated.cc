@@ -9,12 +9,14 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "base/log.h"
+#include "backends/cpu/jit/logs.h"
 #include "base/status_macros.h"
 #include "profiler/record.h"
 
 namespace weft::cpu {
 namespace {
+
+LogArtifact output_code_log("output_code", "generated C++");
 
 // Below this many instructions a kernel runs on one thread.
 constexpr int64_t kParallelWork = 1 << 15;
@@ -81,7 +83,7 @@ absl::Status GeneratedKernels::Emit(CcTarget target) {
   WEFT_RETURN_IF_ERROR(unit.status());
   unit_ = *std::move(unit);
   options_.flags = CcFlags(target);
-  if (!unit_.kernels.empty()) Log(LogArtifact::kOutputCode, unit_.text);
+  if (!unit_.kernels.empty()) Log(output_code_log, unit_.text);
   return absl::OkStatus();
 }
 
@@ -89,7 +91,7 @@ absl::Status GeneratedKernels::Compile() {
   const profiler::Scope scope(profiler::Activity::kCompilerPass, "compile kernels");
   auto library = KernelLibrary::Create(unit_.text, options_, &stats_);
   if (!library.ok()) {
-    Log(LogComponent::kCodegen, LogSeverity::kWarning,
+    Log(codegen_log, LogSeverity::kWarning,
         absl::StrCat("kernels stay with the interpreter: ", library.status().message()));
     return library.status();
   }
@@ -98,7 +100,7 @@ absl::Status GeneratedKernels::Compile() {
 }
 
 void GeneratedKernels::Use(std::shared_ptr<KernelLibrary> library) {
-  Log(LogComponent::kCodegen,
+  Log(codegen_log,
       absl::StrFormat("%d kernels, %d bytes of C++: %s", unit_.kernels.size(), unit_.text.size(),
                       stats_.from_cache
                           ? "from the cache"

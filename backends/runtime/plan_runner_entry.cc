@@ -6,9 +6,9 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "backends/runtime/logs.h"
 #include "backends/runtime/plan_runner.h"
 #include "base/annotate.h"
-#include "base/log.h"
 #include "base/status_macros.h"
 #include "graph/ir/constant_store.h"
 #include "graph/ir/guards.h"
@@ -267,8 +267,8 @@ absl::Status PlanRunner::FindAssignment(absl::Span<const HostTensor> inputs,
   WEFT_RETURN_IF_ERROR(CheckConditions(made.get()));
   WEFT_RETURN_IF_ERROR(Prepare(made.get()));
   if (!met) ++runtime_.stats.assignments;
-  Log(LogComponent::kExecutor, absl::StrCat("@", plan_.name, ": sizes ", runtime_.stats.assignments,
-                                            ", ", made->arena_bytes, " bytes of temporaries"));
+  Log(executor_log, absl::StrCat("@", plan_.name, ": sizes ", runtime_.stats.assignments, ", ",
+                                 made->arena_bytes, " bytes of temporaries"));
   current_ = made.get();
   current_key_ = key_;
   assignments_[key_][variant] = std::move(made);

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "graph/ir/numeric_contract.h"
+#include "passes/engine/logs.h"
 #include "passes/engine/pass_context.h"
 
 namespace weft {
@@ -54,6 +55,8 @@ class Pass {
   // Whether the module takes other inputs afterwards, as asked: semantic checks,
   // which compare before and after on the same inputs, leave the pass out.
   virtual bool ChangesInputs() const { return false; }
+  // Its remarks are logged here.
+  virtual const LogComponent& log() const { return passes_log; }
   virtual absl::Status Run(Module& module, PassContext& context) = 0;
 
   // Option `admit`; nothing where the pipeline does not say.

@@ -2,20 +2,11 @@
 
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/log.h"
+#include "passes/engine/logs.h"
 
 namespace weft {
 namespace {
-
-LogComponent ComponentOf(absl::string_view pass) {
-  if (absl::StartsWith(pass, "fuse")) return LogComponent::kFusion;
-  if (pass == "propagate_shapes" || pass == "assume_sizes" || pass == "specialize_symbols") {
-    return LogComponent::kShapes;
-  }
-  return LogComponent::kPasses;
-}
 
 LogSeverity SeverityOf(RemarkKind kind) {
   switch (kind) {
@@ -30,14 +21,13 @@ LogSeverity SeverityOf(RemarkKind kind) {
   }
 }
 
-void LogRemark(const Remark& remark) {
-  const LogComponent component = ComponentOf(remark.pass);
+void LogRemark(const Remark& remark, const LogComponent& component) {
   const LogSeverity severity = SeverityOf(remark.kind);
-  const bool hint = remark.kind == RemarkKind::kMissed && IsLogged(LogArtifact::kPerfHints);
-  if (!hint && !IsLogged(component, severity)) return;
+  const bool hint = remark.kind == RemarkKind::kMissed && perf_hints_log.IsLogged();
+  if (!hint && !component.IsLogged(severity)) return;
   const std::string text = remark.ToString();
   Log(component, severity, text);
-  if (hint) Log(LogArtifact::kPerfHints, text);
+  if (hint) Log(perf_hints_log, text);
 }
 
 }  // namespace
@@ -59,7 +49,7 @@ void PassContext::AddRemark(Remark remark) {
   remark.pass = pass_;
   remark.step = num_rewrites_;
   remark.work = spent_;
-  LogRemark(remark);
+  LogRemark(remark, *log_);
   if (!options_.remarks && !near_miss && !loud) return;
   remarks_.push_back(std::move(remark));
 }
@@ -109,14 +99,16 @@ bool PassContext::OutOfBudget() {
   return false;
 }
 
-void PassContext::BeginPass(absl::string_view name, std::optional<NumericContract> admit) {
+void PassContext::BeginPass(absl::string_view name, std::optional<NumericContract> admit,
+                            const LogComponent& log) {
   pass_ = std::string(name);
   admitted_ = options_.admitted.value_or(admit.value_or(kDefaultAdmitted));
   counters_.clear();
   fired_ = NumericContract::kBitExact;
   spent_ = 0;
   out_of_budget_ = false;
-  logs_remarks_ = IsLogged(ComponentOf(name)) || IsLogged(LogArtifact::kPerfHints);
+  log_ = &log;
+  logs_remarks_ = log.IsLogged() || perf_hints_log.IsLogged();
 }
 
 }  // namespace weft

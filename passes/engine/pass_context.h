@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "graph/ir/numeric_contract.h"
 #include "graph/target/target.h"
+#include "passes/engine/logs.h"
 #include "passes/engine/remarks.h"
 
 namespace weft {
@@ -116,7 +117,8 @@ class PassContext {
 
   // For the manager: a pass begins, of which the pipeline admits rewrites up to `admit`. Clears
   // what belongs to one pass.
-  void BeginPass(absl::string_view name, std::optional<NumericContract> admit = std::nullopt);
+  void BeginPass(absl::string_view name, std::optional<NumericContract> admit = std::nullopt,
+                 const LogComponent& log = passes_log);
 
  private:
   // False; counts it as "not_admitted", the first time in a pass with a remark.
@@ -131,7 +133,8 @@ class PassContext {
   int64_t num_rewrites_ = 0;
   int64_t spent_ = 0;
   bool out_of_budget_ = false;
-  bool logs_remarks_ = false;  // Of the pass that runs.
+  const LogComponent* log_ = &passes_log;  // The one that the pass which runs logs to.
+  bool logs_remarks_ = false;              // Whether that one or perf_hints_log is on.
   RewriteMaker last_;
   NumericContract fired_ = NumericContract::kBitExact;
 };

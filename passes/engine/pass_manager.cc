@@ -19,7 +19,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/annotate.h"
-#include "base/log.h"
 #include "base/status_macros.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
@@ -29,12 +28,15 @@
 #include "graph/ir/origin.h"
 #include "graph/text/text.h"
 #include "graph/verify/verifier.h"
+#include "passes/engine/logs.h"
 #include "passes/engine/pass_manager/fixpoint_watch.h"
 #include "passes/engine/pass_manager/memory.h"
 #include "profiler/record.h"
 
 namespace weft {
 namespace {
+
+LogArtifact pass_graphs_log("pass_graphs", "the module after each pass that changed it");
 
 using Clock = std::chrono::steady_clock;
 
@@ -260,24 +262,23 @@ class PipelineRun {
 
   void LogRun(const PassReport& report) const {
     const LogSeverity severity = report.changed ? LogSeverity::kInfo : LogSeverity::kDebug;
-    if (IsLogged(LogComponent::kPasses, severity)) {
+    if (passes_log.IsLogged(severity)) {
       std::string text =
           absl::StrFormat("%s: %d -> %d nodes, %.3f ms", report.path, report.nodes_before,
                           report.nodes_after, report.seconds * 1e3);
       for (const auto& [name, count] : report.counters) {
         absl::StrAppend(&text, ", ", name, " ", count);
       }
-      Log(LogComponent::kPasses, severity, text);
+      Log(passes_log, severity, text);
     }
-    if (report.changed && IsLogged(LogArtifact::kPassGraphs)) {
-      Log(LogArtifact::kPassGraphs,
-          absl::StrCat("// after ", report.path, "\n", PrintModule(module_)));
+    if (report.changed && pass_graphs_log.IsLogged()) {
+      Log(pass_graphs_log, absl::StrCat("// after ", report.path, "\n", PrintModule(module_)));
     }
   }
 
   void RemarkOnWrites(const Pass& pass) {
     if (!context_.wants_remarks()) return;
-    context_.BeginPass(pass.name());
+    context_.BeginPass(pass.name(), std::nullopt, pass.log());
     Remark remark;
     remark.kind = RemarkKind::kMissed;
     remark.reason = "not run: the module has writes, which functionalize would remove";
@@ -330,7 +331,7 @@ class PipelineRun {
   }
 
   absl::Status RunTimed(Pass& pass, PassReport& report) {
-    context_.BeginPass(pass.name(), pass.admit());
+    context_.BeginPass(pass.name(), pass.admit(), pass.log());
     module_.origins().BeginPass(pass.name());
     report.resident_before = ReadMemoryUse().resident;
     const Clock::time_point start = Clock::now();

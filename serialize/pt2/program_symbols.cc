@@ -5,7 +5,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/log.h"
 #include "base/status_macros.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/graph.h"
@@ -15,6 +14,7 @@
 #include "graph/ops/ops.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/verify/verifier.h"
+#include "serialize/logs.h"
 #include "serialize/pt2/guards.h"
 #include "serialize/pt2/program_importer.h"
 #include "serialize/pt2/sympy.h"
@@ -97,8 +97,7 @@ absl::Status ProgramImporter::AssumeGuards(const Graph& main) {
     if (!SaysNothing(status)) {
       return absl::InvalidArgumentError(absl::StrCat(text, status.message()));
     }
-    Log(LogComponent::kImport, LogSeverity::kWarning,
-        absl::StrCat(text, "left out: ", status.message()));
+    Log(import_log, LogSeverity::kWarning, absl::StrCat(text, "left out: ", status.message()));
   }
   return absl::OkStatus();
 }

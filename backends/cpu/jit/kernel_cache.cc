@@ -15,9 +15,9 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "backends/cpu/jit/kernel_library.h"
+#include "backends/cpu/jit/logs.h"
 #include "base/file_descriptor.h"
 #include "base/hash.h"
-#include "base/log.h"
 #include "base/status_macros.h"
 
 namespace weft::cpu {
@@ -99,7 +99,7 @@ void RemoveOldTemporaries(const std::string& folder) {
 }
 
 void LogBroken(const std::string& path, absl::string_view what) {
-  Log(LogComponent::kCodegen, LogSeverity::kWarning,
+  Log(codegen_log, LogSeverity::kWarning,
       absl::StrCat("cache: ", path, " ", what, "; it is compiled again"));
 }
 
