@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/shell_quote.h"
+#include "base/status_macros.h"
 #include "graph/text/text.h"
 #include "graph/verify/verifier.h"
 #include "passes/engine/remarks/name_filter.h"
@@ -78,10 +79,9 @@ ModulePredicate BreaksInvariants(PassRun run) {
 }
 
 absl::StatusOr<ModulePredicate> Says(PassRun run, const std::string& regex) {
-  auto filter = NameFilter::Parse(regex);
-  if (!filter.ok()) return filter.status();
+  WEFT_ASSIGN_OR_RETURN(NameFilter filter, NameFilter::Parse(regex));
   run.context.remarks = true;
-  return ModulePredicate([run = std::move(run), filter = *filter](const Module& module) {
+  return ModulePredicate([run = std::move(run), filter = std::move(filter)](const Module& module) {
     return filter.Finds(Transcript(RunOnClone(module, run)));
   });
 }

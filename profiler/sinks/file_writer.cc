@@ -11,6 +11,7 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 
 namespace weft::profiler {
 namespace {
@@ -23,11 +24,10 @@ constexpr char kGzipMode[] = "wb3";
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<FileWriter>> FileWriter::Open(const std::string& path) {
-  auto file = OutputFile::Open(path);
-  if (!file.ok()) return file.status();
+  WEFT_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Open(path));
   void* gzip = nullptr;
   if (absl::EndsWith(path, ".gz")) {
-    const int fd = fcntl(file->fd(), F_DUPFD_CLOEXEC, 0);
+    const int fd = fcntl(file.fd(), F_DUPFD_CLOEXEC, 0);
     gzip = fd < 0 ? nullptr : gzdopen(fd, kGzipMode);
     if (gzip == nullptr) {
       if (fd >= 0) close(fd);
@@ -35,7 +35,7 @@ absl::StatusOr<std::unique_ptr<FileWriter>> FileWriter::Open(const std::string& 
           absl::StrCat("cannot write ", path, ": no memory or file descriptors"));
     }
   }
-  return absl::WrapUnique(new FileWriter(path, *std::move(file), gzip));
+  return absl::WrapUnique(new FileWriter(path, std::move(file), gzip));
 }
 
 FileWriter::FileWriter(std::string path, OutputFile file, void* gzip)
@@ -77,13 +77,12 @@ absl::Status FileWriter::Close() {
   is_open_ = false;
   const bool closed = gzip_ == nullptr || gzclose(static_cast<gzFile>(gzip_)) == Z_OK;
   gzip_ = nullptr;
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(status);
   return closed ? absl::OkStatus() : GzipError();
 }
 
 absl::Status FileWriter::Commit() {
-  absl::Status status = Close();
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(Close());
   return file_.Commit();
 }
 

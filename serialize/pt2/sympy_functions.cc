@@ -155,7 +155,7 @@ absl::StatusOr<Rational> SympyFunctions::OfTwo(absl::string_view name, const Rat
   } else {
     result = absl::EndsWith(name, "Div") ? Divide(a, b) : Modulo(a, b);
   }
-  if (!result.ok()) return result.status();
+  WEFT_RETURN_IF_ERROR(result.status());
   return Rational{*result, 1};
 }
 

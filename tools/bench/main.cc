@@ -13,6 +13,7 @@
 #include "api/compiler.h"
 #include "api/inspect/cost.h"
 #include "api/version.h"
+#include "base/status_macros.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/tensor/tensor.h"
@@ -90,15 +91,10 @@ absl::StatusOr<bench::ProgramOptions> ReadProgram(const Options& o, const std::s
   program.model = model;
   program.seed = static_cast<uint64_t>(o.seed);
   program.small = o.small;
-  auto sizes = ParseSizes("size", o.sizes);
-  if (!sizes.ok()) return sizes.status();
-  program.sizes = *std::move(sizes);
+  WEFT_ASSIGN_OR_RETURN(program.sizes, ParseSizes("size", o.sizes));
   for (const std::string& value : o.inputs) {
-    auto named = ParseNamedFile("input", value);
-    if (!named.ok()) return named.status();
-    auto tensor = LoadTensor(ResolvePath(named->second));
-    if (!tensor.ok()) return tensor.status();
-    program.inputs[named->first] = *std::move(tensor);
+    WEFT_ASSIGN_OR_RETURN(const auto named, ParseNamedFile("input", value));
+    WEFT_ASSIGN_OR_RETURN(program.inputs[named.first], LoadTensor(ResolvePath(named.second)));
   }
   return program;
 }
@@ -125,33 +121,25 @@ absl::StatusOr<bool> DiffersFromReference(const Options& o, const Session& sessi
   options.target = o.prepare.target.target;
   options.backend = o.prepare.target.options;
   options.seed = static_cast<uint64_t>(o.seed);
-  auto verifier = TargetVerifier::Create(o.verify, session.module(), nothing, options);
-  if (!verifier.ok()) return verifier.status();
-  const absl::Status status = (*verifier)->Check(inputs);
-  if (!status.ok()) return status;
+  WEFT_ASSIGN_OR_RETURN(auto verifier,
+                        TargetVerifier::Create(o.verify, session.module(), nothing, options));
+  WEFT_RETURN_IF_ERROR(verifier->Check(inputs));
   SeedOptions first;
   first.seed = options.seed;
   first.dims.insert(sizes.begin(), sizes.end());
-  const auto exit_status = (*verifier)->Finish(first, std::cerr);
-  if (!exit_status.ok()) return exit_status.status();
-  return *exit_status != kExitOk;
+  WEFT_ASSIGN_OR_RETURN(const int exit_status, verifier->Finish(first, std::cerr));
+  return exit_status != kExitOk;
 }
 
 absl::StatusOr<Result> Measure(const Options& o, bench::Program* program) {
   Result result;
-  auto cost = CostOf(*program->module->main(), program->sizes);
-  if (!cost.ok()) return cost.status();
-  result.cost = *std::move(cost);
-  auto prepared = bench::Prepare(o.prepare, std::move(program->module));
-  if (!prepared.ok()) return prepared.status();
-  result.prepared = *std::move(prepared);
+  WEFT_ASSIGN_OR_RETURN(result.cost, CostOf(*program->module->main(), program->sizes));
+  WEFT_ASSIGN_OR_RETURN(result.prepared, bench::Prepare(o.prepare, std::move(program->module)));
   Session& session = *result.prepared.session;
   std::vector<HostTensor> inputs = bench::InOrder(session.main(), program->inputs);
   program->inputs.clear();
   if (o.verify.asked()) {
-    auto differs = DiffersFromReference(o, session, inputs, program->sizes);
-    if (!differs.ok()) return differs.status();
-    result.differs = *differs;
+    WEFT_ASSIGN_OR_RETURN(result.differs, DiffersFromReference(o, session, inputs, program->sizes));
     if (result.differs) return result;
   }
   // A program that writes to inputs gets them for good: an optimizer's step goes on
@@ -163,15 +151,13 @@ absl::StatusOr<Result> Measure(const Options& o, bench::Program* program) {
   };
   absl::Status status;
   result.first_ms = bench::TimeMs([&] { status = run(); });
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(status);
   result.processor_ms = bench::ProcessorMs();
   bench::MeasureOptions measure;
   measure.seconds = o.seconds;
   measure.warmup_seconds = o.warmup;
   measure.iterations = o.iterations;
-  auto times = bench::MeasureMs(measure, run);
-  if (!times.ok()) return times.status();
-  result.times = *std::move(times);
+  WEFT_ASSIGN_OR_RETURN(result.times, bench::MeasureMs(measure, run));
   result.peak_rss_mb = bench::PeakRssMb();
   // Code that is compiled beside the runs is not part of what they show, but of the rest.
   session.WaitForCode().IgnoreError();
@@ -256,14 +242,13 @@ void Print(Json json) {
 
 absl::Status AddSweep(const Options& o, const bench::ProgramOptions& program, Json* json) {
   constexpr int64_t kIterations = 15;
-  const auto range = bench::ParseSweep(o.sweep);
-  if (!range.ok()) return range.status();
-  const auto result =
-      bench::Sweep(*range, program, o.prepare, o.iterations > 0 ? o.iterations : kIterations);
-  if (!result.ok()) return result.status();
+  WEFT_ASSIGN_OR_RETURN(const bench::SweepRange range, bench::ParseSweep(o.sweep));
+  WEFT_ASSIGN_OR_RETURN(
+      const bench::SweepResult result,
+      bench::Sweep(range, program, o.prepare, o.iterations > 0 ? o.iterations : kIterations));
   Json points = Json::array();
-  for (const bench::SweepPoint& point : result->points) {
-    points.push_back({{range->symbol, point.size},
+  for (const bench::SweepPoint& point : result.points) {
+    points.push_back({{range.symbol, point.size},
                       {"first_ms", point.first_ms},
                       {"median_ms", point.median_ms},
                       {"over_ms", point.first_ms - point.median_ms},
@@ -272,10 +257,10 @@ absl::Status AddSweep(const Options& o, const bench::ProgramOptions& program, Js
   }
   (*json)["sweep"] = std::move(points);
   const auto grown = [&](const char* name) {
-    return CounterOf(result->after, name) - CounterOf(result->before, name);
+    return CounterOf(result.after, name) - CounterOf(result.before, name);
   };
   (*json)["assignments"] = grown("assignments");
-  (*json)["compiled_kernels"] = CounterOf(result->after, "generated_kernels");
+  (*json)["compiled_kernels"] = CounterOf(result.after, "generated_kernels");
   (*json)["new_kernels"] = grown("generated_kernels");
   return absl::OkStatus();
 }
@@ -296,42 +281,36 @@ int ThreadsOf(const BackendOptions& options) {
 }
 
 absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
-  const auto helped = StartLogs(o.log);
-  if (!helped.ok()) return helped.status();
-  if (*helped) return kExitOk;
+  WEFT_ASSIGN_OR_RETURN(const bool helped, StartLogs(o.log));
+  if (helped) return kExitOk;
   if (positional.size() != 1) {
     return absl::InvalidArgumentError("expected one model, a file or a name; --help shows how");
   }
-  const auto backend = o.prepare.target.Find();
-  if (!backend.ok()) return backend.status();
-  AddDefaults(**backend, &o.prepare.target.options);
-  if (o.prepare.passes.empty()) o.prepare.passes = (*backend)->default_pipeline();
+  WEFT_ASSIGN_OR_RETURN(const Backend* const backend, o.prepare.target.Find());
+  AddDefaults(*backend, &o.prepare.target.options);
+  if (o.prepare.passes.empty()) o.prepare.passes = backend->default_pipeline();
   const int threads = ThreadsOf(o.prepare.target.options);
   if (threads > 0) omp_set_num_threads(threads);
-  auto options = ReadProgram(o, positional[0]);
-  if (!options.ok()) return options.status();
+  WEFT_ASSIGN_OR_RETURN(bench::ProgramOptions options, ReadProgram(o, positional[0]));
   Json json = {{"model", positional[0]},
                {"small", o.small},
                {"target", o.prepare.target.target},
                {"passes", o.prepare.passes},
                {"threads", threads}};
   if (!o.sweep.empty()) {
-    const absl::Status swept = AddSweep(o, *options, &json);
-    if (!swept.ok()) return swept;
+    WEFT_RETURN_IF_ERROR(AddSweep(o, options, &json));
     Print(std::move(json));
     return kExitOk;
   }
-  auto program = bench::LoadProgram(*options);
-  if (!program.ok()) return program.status();
-  options->inputs.clear();  // The program's alone.
-  json["sizes"] = program->sizes;
+  WEFT_ASSIGN_OR_RETURN(bench::Program program, bench::LoadProgram(options));
+  options.inputs.clear();  // The program's alone.
+  json["sizes"] = program.sizes;
   json["seed"] = o.seed;
-  const auto result = Measure(o, &*program);
-  if (!result.ok()) return result.status();
-  if (result->differs) return kExitBad;
-  AddTimes(*program, *result, &json);
-  AddCost(result->cost, &json);
-  AddPeaks(o, *result, &json);
+  WEFT_ASSIGN_OR_RETURN(const Result result, Measure(o, &program));
+  if (result.differs) return kExitBad;
+  AddTimes(program, result, &json);
+  AddCost(result.cost, &json);
+  AddPeaks(o, result, &json);
   Print(std::move(json));
   return kExitOk;
 }

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cmath>
 
+#include "base/status_macros.h"
+
 namespace weft::bench {
 namespace {
 
@@ -25,8 +27,7 @@ absl::StatusOr<std::vector<double>> MeasureMs(const MeasureOptions& options,
   const bool counted = options.iterations > 0;
   const double warm = Now() + 1e3 * options.warmup_seconds;
   while (!counted && Now() < warm) {
-    const absl::Status status = run();
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(run());
   }
   std::vector<double> times;
   const int64_t least = counted ? options.iterations : options.min_iterations;
@@ -34,7 +35,7 @@ absl::StatusOr<std::vector<double>> MeasureMs(const MeasureOptions& options,
   while (static_cast<int64_t>(times.size()) < least || Now() < end) {
     absl::Status status;
     times.push_back(TimeMs([&] { status = run(); }));
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(status);
   }
   return times;
 }

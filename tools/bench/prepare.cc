@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "tools/bench/measure.h"
 
 namespace weft::bench {
@@ -10,10 +11,9 @@ namespace weft::bench {
 absl::StatusOr<Prepared> Prepare(const PrepareOptions& options, std::unique_ptr<Module> module) {
   Prepared result;
   CompileOptions compile;
-  const auto backend = options.target.Find();
-  if (!backend.ok()) return backend.status();
+  WEFT_ASSIGN_OR_RETURN(const Backend* const backend, options.target.Find());
   compile.passes = options.passes;
-  SetTarget(**backend, &compile);
+  SetTarget(*backend, &compile);
   compile.verify = VerifyLevel::kNone;
   compile.count_ops = false;
   compile.context.admitted = ParseNumericContract(options.admit);
@@ -23,12 +23,12 @@ absl::StatusOr<Prepared> Prepare(const PrepareOptions& options, std::unique_ptr<
   }
   absl::Status status;
   result.passes_ms = TimeMs([&] { status = Compile(*module, compile, &result.compiled); });
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(status);
   result.nodes = module->num_nodes();
   absl::StatusOr<Session> session = absl::UnknownError("");
   result.session_ms = TimeMs(
-      [&] { session = Session::Create(std::move(module), **backend, options.target.options); });
-  if (!session.ok()) return session.status();
+      [&] { session = Session::Create(std::move(module), *backend, options.target.options); });
+  WEFT_RETURN_IF_ERROR(session.status());
   result.session = std::make_unique<Session>(*std::move(session));
   return result;
 }

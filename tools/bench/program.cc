@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/check/seeded_inputs.h"
+#include "base/status_macros.h"
 #include "examples/models/models.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/value.h"
@@ -28,7 +29,7 @@ absl::StatusOr<std::vector<HostTensor>> LoadFile(const ProgramOptions& options, 
   load.input_values = options.inputs;
   absl::StatusOr<std::unique_ptr<Module>> module;
   program->import_ms = TimeMs([&] { module = tools::LoadShown(options.model, load); });
-  if (!module.ok()) return module.status();
+  WEFT_RETURN_IF_ERROR(module.status());
   program->module = *std::move(module);
   if (program->module->main() == nullptr) {
     return absl::InvalidArgumentError("the module has no function @main");
@@ -43,7 +44,7 @@ absl::StatusOr<std::vector<HostTensor>> BuildNamed(const ProgramOptions& options
   build.write_back = true;
   absl::StatusOr<models::Model> model;
   program->import_ms = TimeMs([&] { model = models::BuildModel(options.model, build); });
-  if (!model.ok()) return model.status();
+  WEFT_RETURN_IF_ERROR(model.status());
   auto inputs = models::MakeInputs(*model, options.sizes, options.seed);
   program->module = std::move(model->module);
   return inputs;
@@ -71,12 +72,12 @@ std::map<std::string, int64_t> SizesOf(const Program& program) {
 absl::StatusOr<Program> LoadProgram(const ProgramOptions& options) {
   Program program;
   const bool named = models::FindModel(options.model) != nullptr;
-  auto made = named ? BuildNamed(options, &program) : LoadFile(options, &program);
-  if (!made.ok()) return made.status();
+  WEFT_ASSIGN_OR_RETURN(auto made,
+                        named ? BuildNamed(options, &program) : LoadFile(options, &program));
   const Graph& graph = *program.module->main();
   for (int i = 0; i < graph.num_inputs(); ++i) {
     const InputInfo& info = graph.input_info(i);
-    program.inputs[info.name] = info.initial >= 0 ? HostTensor() : std::move((*made)[i]);
+    program.inputs[info.name] = info.initial >= 0 ? HostTensor() : std::move(made[i]);
   }
   for (const auto& [name, tensor] : options.inputs) {
     const auto it = program.inputs.find(name);

@@ -5,6 +5,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/status_macros.h"
 #include "graph/ir/graph.h"
 #include "tools/bench/measure.h"
 
@@ -20,7 +21,7 @@ struct Runner {
     absl::Status status;
     const double ms =
         TimeMs([&] { status = prepared.session->Run(absl::MakeConstSpan(inputs)).status(); });
-    if (!status.ok()) return status;
+    WEFT_RETURN_IF_ERROR(status);
     return ms;
   }
 };
@@ -36,12 +37,9 @@ absl::StatusOr<Runner> MakeStatic(const SweepRange& range, int64_t size, Program
   options.passes =
       absl::StrCat("specialize_symbols{values=\"", range.symbol, "=", size, "\"},", options.passes);
   Runner runner;
-  auto prepared = Prepare(options, std::move(program.module));
-  if (!prepared.ok()) return prepared.status();
-  runner.prepared = *std::move(prepared);
+  WEFT_ASSIGN_OR_RETURN(runner.prepared, Prepare(options, std::move(program.module)));
   runner.inputs = InOrder(runner.prepared.session->main(), program.inputs);
-  const auto warm = runner.RunMs();
-  if (!warm.ok()) return warm.status();
+  WEFT_RETURN_IF_ERROR(runner.RunMs().status());
   return runner;
 }
 
@@ -49,9 +47,8 @@ absl::StatusOr<Runner> MakeStatic(const SweepRange& range, int64_t size, Program
 absl::Status Measure(Runner& dynamic, Runner& fixed, int64_t iterations, SweepPoint* point) {
   std::vector<double> times[2];
   for (int64_t i = 0; i < 2 * iterations; ++i) {
-    const auto ms = (i % 2 == 0 ? dynamic : fixed).RunMs();
-    if (!ms.ok()) return ms.status();
-    times[i % 2].push_back(*ms);
+    WEFT_ASSIGN_OR_RETURN(const double ms, (i % 2 == 0 ? dynamic : fixed).RunMs());
+    times[i % 2].push_back(ms);
   }
   point->median_ms = Quantile(times[0], 0.5);
   point->static_ms = Quantile(times[1], 0.5);
@@ -84,32 +81,21 @@ absl::StatusOr<SweepResult> Sweep(const SweepRange& range, const ProgramOptions&
   SweepResult result;
   Runner dynamic;
   // What the first run of all does once is no part of a new size.
-  auto loaded = LoadAt(range, program, range.sizes.back() + 1);
-  if (!loaded.ok()) return loaded.status();
-  auto prepared = Prepare(prepare, std::move(loaded->module));
-  if (!prepared.ok()) return prepared.status();
-  dynamic.prepared = *std::move(prepared);
+  WEFT_ASSIGN_OR_RETURN(Program loaded, LoadAt(range, program, range.sizes.back() + 1));
+  WEFT_ASSIGN_OR_RETURN(dynamic.prepared, Prepare(prepare, std::move(loaded.module)));
   const Graph& graph = dynamic.prepared.session->main();
-  dynamic.inputs = InOrder(graph, loaded->inputs);
-  for (int i = 0; i < 2; ++i) {
-    const auto warm = dynamic.RunMs();
-    if (!warm.ok()) return warm.status();
-  }
+  dynamic.inputs = InOrder(graph, loaded.inputs);
+  for (int i = 0; i < 2; ++i) WEFT_RETURN_IF_ERROR(dynamic.RunMs().status());
   result.before = dynamic.prepared.session->counters();
   for (int64_t size : range.sizes) {
-    auto at = LoadAt(range, program, size);
-    if (!at.ok()) return at.status();
-    dynamic.inputs = InOrder(graph, at->inputs);
+    WEFT_ASSIGN_OR_RETURN(Program at, LoadAt(range, program, size));
+    dynamic.inputs = InOrder(graph, at.inputs);
     // Before the other program, which would leave primitives of this size in caches.
-    const auto first = dynamic.RunMs();
-    if (!first.ok()) return first.status();
-    auto fixed = MakeStatic(range, size, *std::move(at), prepare);
-    if (!fixed.ok()) return fixed.status();
     SweepPoint point;
     point.size = size;
-    point.first_ms = *first;
-    const absl::Status measured = Measure(dynamic, *fixed, iterations, &point);
-    if (!measured.ok()) return measured;
+    WEFT_ASSIGN_OR_RETURN(point.first_ms, dynamic.RunMs());
+    WEFT_ASSIGN_OR_RETURN(Runner fixed, MakeStatic(range, size, std::move(at), prepare));
+    WEFT_RETURN_IF_ERROR(Measure(dynamic, fixed, iterations, &point));
     result.points.push_back(point);
   }
   result.after = dynamic.prepared.session->counters();
