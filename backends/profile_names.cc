@@ -16,34 +16,6 @@ constexpr size_t kMaxSteps = 64;
 
 }  // namespace
 
-// Kineto's names are those of C.
-std::string ProfileTypeName(DType dtype) {
-  switch (dtype) {
-    case DType::kF32:
-      return "float";
-    case DType::kF64:
-      return "double";
-    case DType::kF16:
-      return "c10::Half";
-    case DType::kBF16:
-      return "c10::BFloat16";
-    case DType::kI64:
-      return "long int";
-    case DType::kI32:
-      return "int";
-    case DType::kI16:
-      return "short int";
-    case DType::kI8:
-      return "signed char";
-    case DType::kU8:
-      return "unsigned char";
-    case DType::kBool:
-      return "bool";
-    default:
-      return std::string(DTypeName(dtype));
-  }
-}
-
 std::vector<std::string> ProfileSources(const Module& module, ProvenanceId id) {
   return module.provenance().Names(id, kMaxNames);
 }

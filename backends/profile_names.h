@@ -1,4 +1,4 @@
-// What the profiler is told of tensors and nodes, in the words of torch's traces.
+// Source nodes and rules of a node, as the profiler is told them.
 #ifndef WEFT_BACKENDS_PROFILE_NAMES_H_
 #define WEFT_BACKENDS_PROFILE_NAMES_H_
 
@@ -6,14 +6,10 @@
 #include <vector>
 
 #include "graph/ir/ids.h"
-#include "graph/tensor/dtype.h"
 
 namespace weft {
 
 class Module;
-
-// Kineto's name of an element type: "float", "long int", ...
-std::string ProfileTypeName(DType dtype);
 
 // The source nodes; a merged kernel may stand for thousands, of which the first ones are named.
 std::vector<std::string> ProfileSources(const Module& module, ProvenanceId id);

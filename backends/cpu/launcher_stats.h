@@ -1,4 +1,4 @@
-// What the launcher of the CPU counts.
+// Counts that the launcher of the CPU keeps.
 #ifndef WEFT_BACKENDS_CPU_LAUNCHER_STATS_H_
 #define WEFT_BACKENDS_CPU_LAUNCHER_STATS_H_
 
@@ -6,13 +6,13 @@
 
 namespace weft::cpu {
 
-// Counts of a launcher's life.
+// Counts since the launcher was made; units are steps, or routines of one assignment.
 struct LauncherStats {
-  // Of kernels, that went from the interpreter to generated code.
+  // Kernel steps that went from the interpreter to generated code.
   int64_t generated_steps = 0;
-  // Products and convolutions of f32 that read bf16 (f32_precision).
+  // Matmuls and convolutions of f32 that read bf16 (f32_precision).
   int64_t rounded_products = 0;
-  // Products and convolutions of i32 that read 8 bits of their operands.
+  // Matmuls and convolutions of i32 that read 8 bits of their operands.
   int64_t integer_products = 0;
   // Library steps for which oneDNN has nothing but its own reference.
   int64_t slow_primitives = 0;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backends/profile_names.h"
+#include "backends/runtime/step_names.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"

@@ -61,8 +61,8 @@ class GrowingMemory {
   // `device` outlives it.
   explicit GrowingMemory(Device& device) : device_(device) {}
 
-  // What was in it may be lost. ResourceExhausted without memory; it is then empty. Work that uses
-  // the memory is waited for.
+  // Holds at least `bytes` bytes afterwards; its content may be lost. ResourceExhausted without
+  // memory; it is then empty. It waits for work that uses the memory.
   absl::Status Reserve(int64_t bytes, profiler::MemoryCategory category);
   char* data() const { return memory_ == nullptr ? nullptr : memory_->data(); }
   int64_t size() const { return memory_ == nullptr ? 0 : memory_->size(); }

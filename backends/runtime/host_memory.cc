@@ -17,7 +17,7 @@ constexpr int64_t kHugePage = int64_t{2} << 20;
 // Buffers kept for the next call, of all sizes together.
 constexpr size_t kMaxPooled = 64;
 
-// Of all programs of the process.
+// Bytes that all programs of the process hold.
 std::atomic<int64_t> held_bytes{0};
 
 void Record(const void* data, int64_t bytes, profiler::MemoryCategory category) {

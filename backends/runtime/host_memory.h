@@ -16,7 +16,7 @@ namespace weft {
 
 // A buffer aligned to 64 bytes, not filled with anything; null when there is not so
 // much memory. It has 64 bytes more than asked for, which vector loads may touch.
-// What comes and goes is recorded, for `category`.
+// The profiler records it when it comes and when it goes, under `category`.
 std::shared_ptr<HostBuffer> AllocateAligned(int64_t bytes, profiler::MemoryCategory category);
 
 // Asks for large pages for what of the range they can hold: fewer faults when it is touched

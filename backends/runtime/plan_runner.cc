@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-// As HostTensor::is_contiguous, which allocates.
+// The same as HostTensor::is_contiguous, without its allocations.
 bool IsDense(const HostTensor& tensor) {
   if (DTypeBits(tensor.dtype()) < 8) return tensor.is_contiguous();
   int64_t stride = 1;
@@ -24,7 +24,7 @@ bool IsDense(const HostTensor& tensor) {
   return true;
 }
 
-// What a run has watched is forgotten when it ends, of its nested runs first.
+// Forgets what a run has watched when the run ends, that of its nested runs first.
 class WatchScope {
  public:
   explicit WatchScope(MemoryGuard* guard)
@@ -71,7 +71,7 @@ absl::Status PlanRunner::RunNested(absl::Span<const HostTensor> inputs, const Sy
   for (size_t i = 0; i < outputs->size() && status.ok(); ++i) {
     status = FinishOutput(static_cast<int>(i), &(*outputs)[i]);
   }
-  // What was submitted reads the inputs and writes the outputs, also when a later step failed.
+  // Submitted work reads the inputs and writes the outputs, also when a later step failed.
   const absl::Status end = runtime_.device.Wait();
   if (status.ok()) status = end;
   if (observer != nullptr && status.ok()) status = observer->EndRun(plan_, *outputs);
@@ -279,12 +279,7 @@ absl::Status PlanRunner::FinishOutput(int i, HostTensor* output) {
   if (output->valid() && host_visible_) {
     if (IsDirect(i)) return absl::OkStatus();
     PreparedStep* copy = current_->output_copies[i].get();
-    if (copy != nullptr) {
-      copy->memory[0] = At(copy->args[0]);
-      copy->memory[1] = output->raw();
-      const auto all = absl::MakeConstSpan(copy->memory);
-      return copy->code->Launch({all.first(1), all.subspan(1), all, runtime_.scratch(), {}});
-    }
+    if (copy != nullptr) return LaunchCopy(*copy, At(copy->args[0]), output->raw());
   }
   if (!IsKnown(view, env())) return absl::InternalError(absl::StrCat("output ", i, " has no size"));
   const RunView from = MakeRunView(view, env());

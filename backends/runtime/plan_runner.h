@@ -1,8 +1,9 @@
 // Runs one plan on a device; plans nested in it have runners of their own.
 //
-// What depends on the sizes of the inputs (code of steps, places in memory) is made on the first
-// run with these sizes and remembered: a later run with them evaluates no expression and allocates
-// nothing but its outputs. Steps whose sizes depend on data are made when they are reached.
+// The parts that depend on the sizes of the inputs (code of steps, places in memory) are made on
+// the first run with these sizes and remembered: a later run with them evaluates no expression and
+// allocates nothing but its outputs. Steps whose sizes depend on data are made when they are
+// reached.
 //
 // Inputs are read where they are, if the host's memory is the device's; else they are copied in
 // and the outputs out. Runs come one after another.
@@ -38,20 +39,20 @@ class PlanRunner {
   // One tensor for each input, all outputs back, write-backs included. Outputs that hold a dense
   // tensor of the right type on entry are written there; that memory is no input's.
   //
-  // Of inputs that are marked in `donated`, which may be empty, the caller has no use for the value
-  // once the run is over, whether or not it fails: where the plan says so (Buffer::donor), and the
-  // device works in the host's memory, the new value is stored in the input's own memory, if that
-  // is dense and no other tensor is on it. Such an output is an empty tensor. An error that depends
-  // on data leaves all inputs as they were.
+  // Inputs that are marked in `donated`, which may be empty, are given away: the caller has no use
+  // for their values once the run is over, whether or not it fails. Where the plan says so
+  // (Buffer::donor), and the device works in the host's memory, the new value is stored in the
+  // input's own memory, if that is dense and no other tensor is on it. Such an output is an empty
+  // tensor. An error that depends on data leaves all inputs as they were.
   absl::Status Run(absl::Span<const HostTensor> inputs, const std::vector<bool>& donated,
                    std::vector<HostTensor>* outputs);
 
  private:
-  // What depends on the sizes of the inputs.
+  // The parts that depend on the sizes of the inputs.
   struct Assignment {
     Assignment(const SymbolEnv& known, int made_for) : env(known), variant(made_for) {}
     SymbolEnv env;
-    const int variant;           // Of the launcher, when the steps were made.
+    const int variant;           // The launcher's, when the steps were made.
     std::vector<int64_t> bytes;  // By buffer; -1: not known yet.
     // By buffer, in the arena; -1: elsewhere. Buffers of known size that are neither
     // temporaries nor handed out lie behind those.
@@ -121,8 +122,6 @@ class PlanRunner {
     return base_[view.buffer] + view.offset * DTypeBits(view.dtype) / 8;
   }
   const SymbolEnv& env() const { return dynamic_env_ ? *dynamic_env_ : current_->env; }
-  // Of a nested plan, where it is what the outer one ends with.
-  absl::Status Wait() { return runtime_.device.Wait(); }
 
   // --- Checked runs (plan_runner_observed.cc) --------------------------------------------
   absl::Status RunObserved(const Step& step, PreparedStep& prepared, size_t index);
@@ -144,18 +143,20 @@ class PlanRunner {
   absl::StatusOr<HostTensor> Read(const RunView& view);
   absl::Status Write(const View& view, const HostTensor& tensor);
   absl::Status CopyTo(const HostTensor& tensor, const RunView& to);
+  // Launches a copy that PrepareCopy made.
+  absl::Status LaunchCopy(PreparedStep& copy, void* from, void* to);
 
   const Plan& plan_;
   PlanRuntime& runtime_;
   const bool nested_;
-  const bool host_visible_;  // Of the device.
+  const bool host_visible_;  // The device's.
   ArenaPlanner planner_;
   std::vector<char*> constants_;      // By buffer.
   std::vector<HostTensor> held_;      // Constants that were not dense.
   std::vector<int> guarded_;          // Constants between zones, as buffers.
   std::vector<bool> direct_;          // By output: a buffer of its own, dense.
   std::vector<int> donors_;           // By output: the input that it may lie in, or -1.
-  std::vector<SymInt> free_symbols_;  // That an outer plan may have values for.
+  std::vector<SymInt> free_symbols_;  // Symbols that an outer plan may have values for.
   // By step and region.
   std::vector<std::vector<std::unique_ptr<PlanRunner>>> regions_;
 
@@ -166,7 +167,7 @@ class PlanRunner {
   std::vector<int64_t> current_key_;
   Assignment* current_ = nullptr;
 
-  // Of one run.
+  // State of one run.
   std::optional<SymbolEnv> dynamic_env_;
   std::vector<char*> base_;          // By buffer.
   std::vector<HostTensor> tensors_;  // By buffer: what holds its memory, if it is no input,

@@ -1,4 +1,4 @@
-// What a runner holds for all runs, and from inputs to the assignment of their sizes.
+// Parts of a runner that all runs share, and the way from inputs to the assignment of their sizes.
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -63,7 +63,7 @@ profiler::MemoryCategory CategoryOf(const ConstantStore& constants, int id) {
   return own ? profiler::MemoryCategory::kParameter : profiler::MemoryCategory::kConstant;
 }
 
-// Where the symbols of a plan get their values, for messages.
+// The places where the symbols of a plan get their values, for messages.
 SymbolSources SourcesOf(const Plan& plan) {
   SymbolSources sources;
   for (const PlanInput& input : plan.inputs) {

@@ -48,7 +48,7 @@ absl::Status PlanRunner::EvaluateOnHost(const Step& step, const PreparedStep& pr
     if (!status.ok()) {
       const std::string message =
           absl::StrCat("result ", i, " contradicts its type: ", status.message());
-      // What data decides may break a condition.
+      // Sizes that data decides may break a condition.
       if (runtime_.evaluator->DependsOnData(step)) return absl::InvalidArgumentError(message);
       return absl::InternalError(message);
     }
@@ -111,11 +111,14 @@ absl::Status PlanRunner::CopyTo(const HostTensor& tensor, const RunView& to) {
     WEFT_RETURN_IF_ERROR(runtime_.device.CopyIn(staged->data(), tensor.raw(), tensor.bytes()));
     from = staged->data();
   }
-  void* const memory[] = {from, At(to)};
-  const auto all = absl::MakeConstSpan(memory);
-  WEFT_RETURN_IF_ERROR(
-      copy->code->Launch({all.first(1), all.subspan(1), all, runtime_.scratch(), {}}));
+  WEFT_RETURN_IF_ERROR(LaunchCopy(*copy, from, At(to)));
   return runtime_.device.Wait();
+}
+
+absl::Status PlanRunner::LaunchCopy(PreparedStep& copy, void* from, void* to) {
+  copy.memory = {from, to};
+  const auto all = absl::MakeConstSpan(copy.memory);
+  return copy.code->Launch({all.first(1), all.subspan(1), all, runtime_.scratch(), {}});
 }
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// What the runners of a plan and of the plans nested in it share.
+// State that the runners of a plan and of the plans nested in it share.
 #ifndef WEFT_BACKENDS_RUNTIME_PLAN_RUNTIME_H_
 #define WEFT_BACKENDS_RUNTIME_PLAN_RUNTIME_H_
 

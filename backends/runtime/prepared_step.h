@@ -19,12 +19,12 @@ struct PreparedStep {
   std::vector<RunView> results;     // None of a step that is evaluated on the host by its kind.
   const AttrList* attrs = nullptr;  // Without symbols; null for a step that has none.
   std::unique_ptr<StepCode> code;   // Null: the step is evaluated on the host.
-  // What the launch gets, filled before each: arguments, then results.
+  // Addresses for the launch, filled in before each: arguments, then results.
   std::vector<void*> memory;
   std::vector<float> bounds;  // By argument.
   // The first result fills its buffer.
   bool fills_buffer = false;
-  // Who ran it when it was described for a trace; null before.
+  // Its runner (StepCode::runner) when it was described for a trace; null before.
   const char* profiled_as = nullptr;
   profiler::NameId profile_name = 0;
   profiler::DescriptionHandle profile_description;

@@ -1,4 +1,4 @@
-// What an executor of plans counts.
+// Counts that an executor of plans keeps.
 #ifndef WEFT_BACKENDS_RUNTIME_RUN_STATS_H_
 #define WEFT_BACKENDS_RUNTIME_RUN_STATS_H_
 
@@ -20,7 +20,7 @@ struct RunStats {
   // Library steps that no routine takes, by the op's own evaluation, of all
   // assignments; and runs of those whose routine refused the values.
   int64_t fallbacks = 0;
-  // Of the last run: write-backs that were stored in the memory of their inputs.
+  // Write-backs that the last run stored in the memory of their inputs.
   int64_t in_place_writes = 0;
 };
 

@@ -15,7 +15,7 @@ namespace weft {
 struct RunView {
   int buffer = -1;  // -1: absent, or a symint.
   bool symint = false;
-  int64_t value = 0;  // Of a symint.
+  int64_t value = 0;  // A symint's.
   DType dtype = DType::kF32;
   std::vector<int64_t> dims;
   std::vector<int64_t> strides;  // In elements.

@@ -1,4 +1,4 @@
-// What a backend does for the executor of plans: it makes code of steps, and launches it.
+// The part of a backend that the executor of plans calls: it makes code of steps, and launches it.
 //
 // A step is made into code once for each assignment of the plan's symbols (StepLauncher), and
 // launched in each run (StepCode). A step that the backend has no code for is evaluated on the
@@ -25,7 +25,7 @@ namespace weft {
 // No bound of the magnitude of a tensor's elements is known, or they may be infinite or NaN.
 inline constexpr float kUnbounded = std::numeric_limits<float>::infinity();
 
-// What a launch works on, as addresses of the device's memory.
+// Operands and results of a launch, as addresses of the device's memory.
 struct LaunchMemory {
   // The first elements of the views that the step reads; null for those that are absent, and for
   // symints.
@@ -57,7 +57,7 @@ class StepCode {
 
   // Bytes of scratch memory; may change in Refresh.
   virtual int64_t scratch_bytes() const { return 0; }
-  // Who runs it, for traces and checks: "generated", "interpreter", "library".
+  // Its kind of code, for traces and checks: "generated", "interpreter", "library".
   virtual const char* runner() const = 0;
   // Name of the routine of a library; empty for others.
   virtual std::string routine() const { return ""; }

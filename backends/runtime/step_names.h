@@ -1,4 +1,4 @@
-// What a step of a plan is called in messages and in traces.
+// Names of a plan's steps in messages and in traces.
 #ifndef WEFT_BACKENDS_RUNTIME_STEP_NAMES_H_
 #define WEFT_BACKENDS_RUNTIME_STEP_NAMES_H_
 
@@ -18,9 +18,9 @@ std::string DescribeStep(const Plan& plan, const Step& step);
 // Kineto's name of an element type: "float", "long int", ...
 std::string ProfileTypeName(DType dtype);
 
-// Gives the step a name and a description for recording: operands and results, threads, who runs
-// it, values of symbols; bytes, operations and source nodes from `evaluator`, which may be null.
-// Nothing happens when it has one that is still true.
+// Gives the step a name and a description for recording: operands and results, threads, its
+// runner, values of symbols; bytes, operations and source nodes from `evaluator`, which may be
+// null. Nothing happens when it has one that is still true.
 void DescribeForProfile(const Plan& plan, const Step& step, const SymbolEnv& env,
                         const StepEvaluator* evaluator, PreparedStep* prepared);
 

@@ -1,8 +1,8 @@
 // Runs of nested graphs that a target made for one node, and the judgement of the node by them.
 //
-// The steps of each run are judged by themselves, on the operands that the target gave them. What
-// is left to judge is what the node does with the runs: which graph it runs and how often, what
-// each run reads, and what becomes of its outputs. All of that moves data, so the node is
+// The steps of each run are judged by themselves, on the operands that the target gave them. Left
+// to judge is the node's use of the runs: which graph it runs and how often, the inputs of each
+// run, and what becomes of its outputs. All of that moves data, so the node is
 // evaluated with the target's own runs in place of the reference's, and has to agree in every
 // bit. A recurrence that doubles its rounding errors in each step is judged as sharply as one
 // that does not.
@@ -46,7 +46,7 @@ class RegionRuns {
     std::vector<HostTensor> outputs;
   };
 
-  // What differs when run `index` should be of `region` on `inputs`; empty: nothing.
+  // Says how run `index` differs from one of `region` on `inputs`; empty when it does not.
   std::string Mismatch(size_t index, int region, absl::Span<const HostTensor> inputs) const;
 
   std::vector<Run> runs_;

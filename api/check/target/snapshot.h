@@ -6,7 +6,7 @@
 
 namespace weft {
 
-// The elements, densely in memory of their own; invalid for an invalid tensor.
+// Copies the elements densely into memory of their own; invalid for an invalid tensor.
 HostTensor Snapshot(const HostTensor& tensor);
 
 }  // namespace weft
