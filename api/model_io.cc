@@ -137,7 +137,7 @@ absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format, const 
     case EmitFormat::kGuards: {
       if (module.functions().empty()) return std::string();
       const Graph& main = module.main() != nullptr ? *module.main() : *module.functions()[0];
-      return MinimizeGuards(module.symbols()).ToString(SymbolSources(main));
+      return MinimizeGuards(module.symbols()).ToString(SourcesOf(main));
     }
   }
   return absl::InternalError("unknown format");

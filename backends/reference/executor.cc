@@ -320,8 +320,7 @@ absl::StatusOr<std::vector<HostTensor>> Run(const Graph& graph, absl::Span<const
                                             const RunOptions& options) {
   int64_t region_runs = 0;
   return CatchOutOfMemory([&] {
-    return Frame(graph,
-                 SymbolEnv(graph.module().symbols(), [&graph] { return SymbolSources(graph); }),
+    return Frame(graph, SymbolEnv(graph.module().symbols(), [&graph] { return SourcesOf(graph); }),
                  options, &region_runs)
         .Run(inputs);
   });

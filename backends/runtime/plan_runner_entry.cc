@@ -11,12 +11,12 @@
 #include "base/annotate.h"
 #include "base/status_macros.h"
 #include "graph/ir/constant_store.h"
-#include "graph/ir/guards.h"
 #include "graph/ir/module.h"
 #include "graph/ir/op_def.h"
 #include "graph/ir/provenance.h"
 #include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_sources.h"
 
 namespace weft {
 namespace {

@@ -6,10 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
-#include "graph/ir/guards.h"
 #include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/sym/sym_ops.h"
+#include "graph/sym/sym_sources.h"
 #include "graph/tensor/tensor.h"
 
 namespace weft {

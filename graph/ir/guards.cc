@@ -6,7 +6,6 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/quote.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
@@ -20,44 +19,23 @@ namespace weft {
 
 // --- Sources --------------------------------------------------------------------
 
-SymbolSources::SymbolSources(const Graph& graph) {
+SymbolSources SourcesOf(const Graph& graph) {
+  SymbolSources sources;
   for (int i = 0; i < graph.num_inputs(); ++i) {
     const Type type = graph.input(i)->type();
     const std::string& name = graph.input_info(i).name;
-    if (type.is_symint()) AddInput(name, -1, type.symint());
-    for (int d = 0; type.is_tensor() && d < type.rank(); ++d) AddInput(name, d, type.dim(d));
+    if (type.is_symint()) sources.AddInput(name, -1, type.symint());
+    for (int d = 0; type.is_tensor() && d < type.rank(); ++d) {
+      sources.AddInput(name, d, type.dim(d));
+    }
   }
   const SymbolTable& facts = graph.module().symbols();
   for (const SymbolInfo& info : facts.symbols()) {
     const Value* definition = info.unbacked ? graph.SymbolDefinition(info.symbol) : nullptr;
     if (definition == nullptr || definition->node() == nullptr) continue;
-    AddOrigin(info.symbol, OriginOf(*definition->node()));
+    sources.AddOrigin(info.symbol, OriginOf(*definition->node()));
   }
-}
-
-void SymbolSources::AddInput(absl::string_view name, int dim, SymInt size) {
-  std::string text = absl::StrCat("input %", NameToString(name));
-  if (dim >= 0) absl::StrAppend(&text, " dim ", dim);
-  ForEachSymbol(size, [&](SymInt symbol) {
-    auto [it, inserted] = sources_.emplace(symbol, Source{text, size});
-    const bool better = size == symbol && it->second.size != symbol;
-    if (!inserted && better) it->second = {text, size};
-  });
-}
-
-void SymbolSources::AddOrigin(SymInt symbol, std::string origin) {
-  sources_.emplace(symbol, Source{std::move(origin), symbol});
-}
-
-std::string SymbolSources::Describe(SymInt symbol) const {
-  const auto it = sources_.find(symbol);
-  if (it == sources_.end()) return "unknown";
-  const auto& [text, size] = it->second;
-  return size == symbol ? text : absl::StrCat(text, ", which is ", size.ToString());
-}
-
-std::string OriginText(absl::string_view op, const std::vector<std::string>& names) {
-  return absl::StrCat(op, names.empty() ? "" : absl::StrCat(", from ", Quote(names[0])));
+  return sources;
 }
 
 std::string OriginOf(const Node& node) {
@@ -279,29 +257,6 @@ std::string GuardSet::ToString(const SymbolSources& sources) const {
     absl::StrAppend(&text, "  implied ", guard.condition.ToString(), "  (",
                     guard.origin.empty() ? "assumed" : guard.origin, ") by ",
                     absl::StrJoin(guard.covered_by, ", "), "\n");
-  }
-  return text;
-}
-
-// --- Messages ----------------------------------------------------------------------
-
-std::string DescribeViolation(const SymbolTable& facts, SymInt condition, absl::string_view origin,
-                              const SymbolValues& values, const SymbolSources* sources) {
-  std::vector<std::string> given;
-  ForEachSymbol(condition, [&](SymInt symbol) {
-    auto it = values.find(symbol);
-    if (it == values.end()) return;
-    const bool has_source = sources != nullptr && sources->Has(symbol);
-    given.push_back(
-        absl::StrCat(symbol.ToString(), " = ", it->second,
-                     has_source ? absl::StrCat(" (", sources->Describe(symbol), ")") : ""));
-  });
-  std::string text =
-      absl::StrCat(condition.ToString(), " does not hold for ", absl::StrJoin(given, ", "));
-  if (!origin.empty()) absl::StrAppend(&text, "; it comes from ", origin);
-  const auto edits = NearestAllowed(facts, values);
-  if (edits && !edits->empty()) {
-    absl::StrAppend(&text, "; nearest allowed: ", ToString(*edits));
   }
   return text;
 }

@@ -1,18 +1,15 @@
 // The conditions under which a program holds, for people and for those who check
-// them before a run: those that nodes take on trust, which are enough, where their
-// symbols come from, and what a message about a broken one says.
+// them before a run: those that nodes take on trust, which are enough, and where
+// their symbols come from (sym_sources.h has the messages about broken ones).
 #ifndef WEFT_GRAPH_IR_GUARDS_H_
 #define WEFT_GRAPH_IR_GUARDS_H_
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "graph/sym/sym_int.h"
-#include "graph/sym/sym_nearest.h"
+#include "graph/sym/sym_sources.h"
 
 namespace weft {
 
@@ -20,35 +17,11 @@ class Graph;
 class Node;
 class SymbolTable;
 
-// Where symbols get their values, for messages.
-class SymbolSources {
- public:
-  SymbolSources() = default;
-  // Those of a function. Linear in its nodes.
-  explicit SymbolSources(const Graph& graph);
-
-  // `size` is a dim of the input, or its value where `dim` is -1. The first input that has a symbol
-  // for a size counts, else the first that has it in one.
-  void AddInput(absl::string_view name, int dim, SymInt size);
-  // A node defines the symbol. Counts where nothing was added before.
-  void AddOrigin(SymInt symbol, std::string origin);
-
-  bool Has(SymInt symbol) const { return sources_.contains(symbol); }
-  // "input %x dim 1", "input %x dim 1, which is 2*s0", "item, from \"fc\""; "unknown".
-  std::string Describe(SymInt symbol) const;
-
- private:
-  struct Source {
-    std::string text;
-    SymInt size;  // The size or integer that mentions the symbol.
-  };
-  absl::flat_hash_map<SymInt, Source> sources_;
-};
+// Where the symbols of a function get their values. Linear in its nodes.
+SymbolSources SourcesOf(const Graph& graph);
 
 // "reshape, from \"fc/reshape\"": a node, where facts say who assumed them.
 std::string OriginOf(const Node& node);
-// The same from the op's name and those of the source nodes, of which the first is used.
-std::string OriginText(absl::string_view op, const std::vector<std::string>& names);
 
 // A condition on sizes that shape inference takes on trust: that two sizes are equal,
 // that a window fits, that a result has its declared sizes.
@@ -89,11 +62,6 @@ struct GuardSet {
 // compared with those about the same symbols, a bounded number of them, so the
 // cost is near-linear and some implied ones may stay.
 GuardSet MinimizeGuards(const SymbolTable& facts);
-
-// "s0 % 8 == 0 does not hold for s0 = 7 (input %x dim 1); it comes from
-// reshape; nearest allowed: s0 = 8". `sources` may be null.
-std::string DescribeViolation(const SymbolTable& facts, SymInt condition, absl::string_view origin,
-                              const SymbolValues& values, const SymbolSources* sources);
 
 }  // namespace weft
 

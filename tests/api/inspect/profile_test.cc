@@ -168,7 +168,7 @@ TEST_P(ProfileOf, ThePeakIsThePlanners) {
   auto plan = Lower(main, cpu::CpuTarget());
   auto same = Lower(main, cpu::CpuTarget());
   ASSERT_TRUE(plan.ok() && same.ok());
-  SymbolEnv sizes(model->module->symbols(), [&main] { return SymbolSources(main); });
+  SymbolEnv sizes(model->module->symbols(), [&main] { return SourcesOf(main); });
   for (int i = 0; i < main.num_inputs(); ++i) {
     ASSERT_TRUE(sizes.Unify(main.input(i)->type(), (*inputs)[i]).ok());
   }

@@ -123,7 +123,7 @@ func @main(%x: f32[2*s0, s1], %y: f32[s0]) -> i64[u0, 1] {
   return %0
 }
 )");
-  const SymbolSources sources(*module->main());
+  const SymbolSources sources = SourcesOf(*module->main());
   EXPECT_EQ(sources.Describe(s0), "input %y dim 0");
   EXPECT_EQ(sources.Describe(s1), "input %x dim 1");
   EXPECT_EQ(sources.Describe(u0), "nonzero, from \"find\"");
@@ -136,8 +136,7 @@ func @main(%x: f32[s0], %y: f32[s1]) -> f32[s0] where s0 <= 64, s0 <= s1 {
   return %x
 }
 )");
-  const std::string text =
-      MinimizeGuards(module->symbols()).ToString(SymbolSources(*module->main()));
+  const std::string text = MinimizeGuards(module->symbols()).ToString(SourcesOf(*module->main()));
   EXPECT_THAT(text, HasSubstr("guard s0 <= 64  (declared)\n      s0 is input %x dim 0"));
   EXPECT_THAT(text, HasSubstr("guard s1 >= s0  (the where clause)\n      s0 is input %x dim 0; "
                               "s1 is input %y dim 0"));
@@ -193,7 +192,7 @@ func @main(%x: f32[s0], %y: f32[s1]) -> f32[s0] {
   SymbolTable& facts = module->symbols();
   const SymInt condition = Equal(Mod(s0 + s1, 8), 0);
   facts.Assume(condition, "reshape, from \"fc\"");
-  const SymbolSources sources(*module->main());
+  const SymbolSources sources = SourcesOf(*module->main());
   EXPECT_EQ(DescribeViolation(facts, condition, facts.conditions()[0].origin, {{s0, 7}, {s1, 2}},
                               &sources),
             "(s0 + s1) % 8 == 0 does not hold for s0 = 7 (input %x dim 0), s1 = 2 (input %y dim "
