@@ -1,6 +1,8 @@
 #include "lowering/epilogues.h"
 
+#include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "graph/ir/builder.h"
 #include "graph/ir/node.h"
@@ -29,6 +31,26 @@ const AttrList* HardtanhOfClamp(const Node& node) {
   const NamedAttr attrs[] = {{"min_val", least}, {"max_val", most}};
   const auto made = MakeAttrs(ops::hardtanh, attrs);
   return made.ok() ? *made : nullptr;
+}
+
+int AccumulatedArg(const Step& step) {
+  if (step.kind != StepKind::kLibrary || step.results.empty()) return -1;
+  if (step.op != &ops::convolution && step.op != &ops::matmul && step.op != &ops::linear) return -1;
+  std::vector<int> biases;
+  for (const Epilogue& e : step.epilogue) {
+    if (e.kind == Epilogue::Kind::kBias) {
+      biases.push_back(e.arg);
+      continue;
+    }
+    if (e.kind != Epilogue::Kind::kBinary || e.op != &ops::add) return -1;
+    if (std::count(biases.begin(), biases.end(), e.arg) > 0) return -1;
+    const View& arg = step.args[e.arg];
+    const View& result = step.results[0];
+    const bool same = arg.type.is_tensor() && result.type.is_tensor() &&
+                      arg.type.dims() == result.type.dims() && arg.strides == result.strides;
+    return same ? e.arg : -1;
+  }
+  return -1;
 }
 
 bool AppliesEpilogue(const Target& target, const Node& library, const Node& op, int operand) {

@@ -3,6 +3,7 @@
 #define WEFT_LOWERING_EPILOGUES_H_
 
 #include "graph/target/target.h"
+#include "lowering/plan.h"
 
 namespace weft {
 
@@ -17,6 +18,11 @@ bool AppliesEpilogue(const Target& target, const Node& library, const Node& op, 
 // are not literals of one element, and for bounds that cross or are NaN. A bound that is left out
 // is infinite.
 const AttrList* HardtanhOfClamp(const Node& node);
+
+// The argument that the routine of a library step may accumulate on (beta is 1, in the words of
+// BLAS): it is added to the result of a matmul or a convolution, element by element, before
+// anything else but a bias, and has the result's dims and strides. -1: none.
+int AccumulatedArg(const Step& step);
 
 }  // namespace weft
 

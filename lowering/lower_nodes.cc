@@ -193,6 +193,7 @@ absl::Status GraphLowering::LowerLibrary(const Node& node, Nodes epilogue) {
   step.args = std::move(args);
   step.results = std::move(results);
   step.epilogue = std::move(after);
+  step.accumulates = AccumulatedArg(step);
   return absl::OkStatus();
 }
 

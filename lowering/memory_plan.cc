@@ -8,9 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/align.h"
 #include "base/status_macros.h"
-#include "graph/ops/ops.h"
 #include "graph/sym/sym_expr.h"
-#include "lowering/kernel_body.h"
 
 namespace weft {
 namespace {
@@ -73,22 +71,6 @@ bool MayReplaceIn(const Nest& nest, int arg, int result, int* loads, int* stores
   return true;
 }
 
-// Operand `arg` is added to the product, element by element, by the first function of
-// the epilogue that is no bias.
-bool IsAccumulated(const Step& step, int arg) {
-  if (step.op != &ops::convolution && step.op != &ops::matmul && step.op != &ops::linear) {
-    return false;
-  }
-  for (const Epilogue& e : step.epilogue) {
-    if (e.kind == Epilogue::Kind::kBias && e.arg != arg) continue;
-    const View& result = step.results[0];
-    return e.kind == Epilogue::Kind::kBinary && e.op == &ops::add && e.arg == arg &&
-           step.args[arg].type.dims() == result.type.dims() &&
-           step.args[arg].strides == result.strides;
-  }
-  return false;
-}
-
 }  // namespace
 
 bool MayReplace(const Plan& plan, const Step& step, int arg, int result) {
@@ -105,7 +87,7 @@ bool MayReplace(const Plan& plan, const Step& step, int arg, int result) {
       CountViews(step.args, to.buffer) != 0 || CountViews(step.results, to.buffer) != 1) {
     return false;
   }
-  if (step.kind == StepKind::kLibrary) return result == 0 && IsAccumulated(step, arg);
+  if (step.kind == StepKind::kLibrary) return result == 0 && arg == step.accumulates;
   const Kernel& kernel = plan.kernels[step.kernel];
   const int target = static_cast<int>(step.args.size()) + result;
   int loads = 0;

@@ -3,8 +3,8 @@
 // A temporary lives from the first step that touches it to the last one. A
 // kernel's result takes the place of an operand that dies there when every load
 // of the operand reads just what the store at that point replaces. The result of a
-// product or convolution takes the place of an operand that is added to it before
-// anything else but a bias: its routine accumulates (beta is 1, in the words of BLAS).
+// library step takes the place of the operand that its routine accumulates on
+// (Step::accumulates).
 // What lives at the same time lies apart. Plans of up to kMaxExact temporaries are
 // searched for the least arena with a bounded number of steps; others are
 // packed best-fit.

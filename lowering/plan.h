@@ -117,6 +117,9 @@ struct Step {
   // Of a kernel: all that it writes. Absent: nothing reads the result.
   std::vector<View> results;
   std::vector<Epilogue> epilogue;
+  // The argument that the epilogue adds to the result of a matmul or a convolution before anything
+  // else but a bias: the result may take its memory, for the routine accumulates. -1: none.
+  int accumulates = -1;
   std::vector<std::unique_ptr<Plan>> regions;
   // The nodes of the source model that the step stands for, the node it was made from,
   // and the passes and rules that made that one, for traces and messages. The text form

@@ -326,15 +326,16 @@ class PlanParser {
       return reader_.Expected("bias, binary or unary");
     }
     if (!ParseOp(&e.op, &e.attrs)) return false;
-    const size_t position = reader_.position();
-    if (e.kind != Epilogue::Kind::kUnary) {
-      if (!ParseIndex(reader_, &e.arg)) return false;
-      if (static_cast<size_t>(e.arg) >= args) {
-        return reader_.Fail(position, "the step has no such argument");
-      }
-    }
+    if (e.kind != Epilogue::Kind::kUnary && !ParseArgument(args, &e.arg)) return false;
     step->epilogue.push_back(e);
     return true;
+  }
+
+  bool ParseArgument(size_t args, int* arg) {
+    const size_t position = reader_.position();
+    if (!ParseIndex(reader_, arg)) return false;
+    return static_cast<size_t>(*arg) < args ||
+           reader_.Fail(position, "the step has no such argument");
   }
 
   bool ParseStep(Plan* plan, const BufferIds& ids,
@@ -348,6 +349,9 @@ class PlanParser {
     }
     while (reader_.AcceptWord("then")) {
       if (!ParseEpilogue(step.args.size(), &step)) return false;
+    }
+    if (reader_.AcceptWord("accumulates") && !ParseArgument(step.args.size(), &step.accumulates)) {
+      return false;
     }
     if (reader_.AcceptWord("node")) {
       int node = 0;

@@ -291,6 +291,7 @@ class PlanPrinter {
     }
     absl::StrAppend(out, " (", Views(s.args), ") -> (", Views(s.results), ")");
     for (const Epilogue& e : s.epilogue) PrintEpilogue(e, out);
+    if (s.accumulates >= 0) absl::StrAppend(out, " accumulates ", s.accumulates);
     if (s.node != 0 || s.provenance != 0) {
       absl::StrAppend(out, " node ", s.node, " source ", s.provenance);
     }

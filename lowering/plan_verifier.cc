@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "graph/ir/module.h"
 #include "graph/sym/sym_facts.h"
+#include "lowering/epilogues.h"
 #include "lowering/write_backs.h"
 
 namespace weft {
@@ -140,6 +141,12 @@ class Verifier {
       if (e.op == nullptr || e.arg >= static_cast<int>(step.args.size())) {
         return Invalid("an epilogue has no op or no argument");
       }
+      if (e.kind != Epilogue::Kind::kUnary && e.arg < 0) {
+        return Invalid("an epilogue has no argument");
+      }
+    }
+    if (step.accumulates >= 0 && AccumulatedArg(step) != step.accumulates) {
+      return Invalid("the routine does not accumulate on argument ", step.accumulates);
     }
     return absl::OkStatus();
   }
