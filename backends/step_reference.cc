@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "backends/profile_names.h"
 #include "base/status_macros.h"
 #include "graph/ir/op_def.h"
 #include "graph/ir/op_schema.h"
@@ -99,8 +98,6 @@ class OpStepEvaluator : public StepEvaluator {
     const StepCost cost = CostOf(plan, step);
     description->flops = env.Eval(cost.flops).value_or(-1);
     description->bytes = env.Eval(cost.bytes).value_or(-1);
-    description->provenance = ProfileSources(*plan.module, step.provenance);
-    description->rules = ProfileRules(*plan.module, step.origin);
   }
 };
 

@@ -20,7 +20,7 @@ class HostTensor;
 absl::StatusOr<std::vector<HostTensor>> EvaluateStep(const Step& step, const AttrList* attrs,
                                                      absl::Span<const HostTensor> operands);
 
-// For steps of plans whose module is there.
+// For steps of plans whose ops are there (Step::op).
 const StepEvaluator& OpEvaluator();
 
 }  // namespace weft

@@ -19,6 +19,7 @@
 #include "lowering/index_map.h"
 #include "lowering/lower.h"
 #include "lowering/plan.h"
+#include "lowering/step_sources.h"
 
 namespace weft {
 
@@ -32,10 +33,11 @@ class GraphLowering {
   using Nested = std::pair<const Graph*, Plan*>;
 
   GraphLowering(const Graph& graph, const Target& target, const LoweringOptions& options,
-                Plan* plan)
+                StepSources& sources, Plan* plan)
       : graph_(graph),
         target_(target),
         options_(options),
+        sources_(sources),
         plan_(*plan),
         sizes_(&graph.module().symbols()) {}
 
@@ -116,6 +118,7 @@ class GraphLowering {
   const Graph& graph_;
   const Target& target_;
   const LoweringOptions& options_;
+  StepSources& sources_;
   Plan& plan_;
   const Sizes sizes_;
   const Node* origin_ = nullptr;  // The node of graph_ that is being lowered.

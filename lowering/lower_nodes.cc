@@ -27,6 +27,12 @@ bool MayBeViewed(const Node& node) {
          node.Is(ops::clone);
 }
 
+void SetOp(const Node& node, Step* step) {
+  step->op = &node.op();
+  step->op_name = std::string(node.op().name());
+  step->attrs = node.attr_list();
+}
+
 }  // namespace
 
 Step& GraphLowering::AddStep(StepKind kind) {
@@ -34,8 +40,7 @@ Step& GraphLowering::AddStep(StepKind kind) {
   step.kind = kind;
   if (origin_ != nullptr) {
     step.node = origin_->id();
-    step.provenance = origin_->provenance();
-    step.origin = origin_->origin();
+    step.source = sources_.Of(origin_);
   }
   return step;
 }
@@ -113,8 +118,7 @@ absl::Status GraphLowering::LowerControl(const Node& node) {
     results.push_back(DefineResult(node.result(r), /*dense=*/true));
   }
   Step& step = AddStep(StepKind::kControl);
-  step.op = &node.op();
-  step.attrs = node.attr_list();
+  SetOp(node, &step);
   step.args = std::move(args);
   step.results = std::move(results);
   for (int r = 0; r < node.num_regions(); ++r) {
@@ -141,8 +145,7 @@ absl::Status GraphLowering::LowerReference(const Node& node, std::string remark)
     results.push_back(all || result->has_uses() ? DefineResult(result, /*dense=*/true) : View());
   }
   Step& step = AddStep(StepKind::kReference);
-  step.op = &node.op();
-  step.attrs = node.attr_list();
+  SetOp(node, &step);
   step.args = std::move(args);
   step.results = std::move(results);
   step.remark = std::move(remark);
@@ -188,8 +191,7 @@ absl::Status GraphLowering::LowerLibrary(const Node& node, Nodes epilogue) {
                           : View());
   }
   Step& step = AddStep(StepKind::kLibrary);
-  step.op = &node.op();
-  step.attrs = node.attr_list();
+  SetOp(node, &step);
   step.args = std::move(args);
   step.results = std::move(results);
   step.epilogue = std::move(after);

@@ -5,16 +5,26 @@
 // depends on an assignment, the offsets of temporaries in one arena, is found
 // by memory_plan.h and remembered by whoever runs the plan.
 //
-//   plan @main(%x: f32[s0, 128]) -> (f32[s0, 64]) where 1 <= s0 <= 4096 {
+//   plan @main(%x: f32[s0, 128]) -> (%y: f32[s0, 64]) where 1 <= s0 <= 4096 {
+//     constant 0 "fc.weight" : f32[128, 64] id 0x8c1f2e90a4b7d365
+//     assume (s0 <= 4096) from "the where clause"
 //     input 0 "tokens" unread
-//     buffer %x : f32[s0, 128] input 0
-//     buffer %w : f32[128, 64] constant 0
-//     buffer %t : f32[s0, 64] temporary
-//     buffer %y : f32[s0, 64] output 0
-//     condition s1 == 128 from "matmul, from \"fc\""
-//     %t = library matmul(%x, %w)
-//     %y = kernel @relu(%t)
+//     buffer %x : f32[128*s0] input 0
+//     buffer %w : f32[8192] constant 0
+//     buffer %t : f32[64*s0] temporary
+//     buffer %y : f32[64*s0] output 0
+//     condition (s1 == 128) from "matmul, from \"fc\""
+//     kernel @relu.0(%a0: f32, %a1: f32 out) {...}
+//     library matmul (%x: f32[s0, 128], %w: f32[128, 64]) -> (%t: f32[s0, 64]) node 1 from "fc"
+//     launch @relu.0 (%t: f32[s0, 64]) -> (%y: f32[s0, 64]) node 2
 //   }
+//
+// A plan is self-contained: it holds its constants, the facts about its symbols, and the names of
+// the source nodes of its steps, and does not point into the module that it was made from. Plans
+// that are nested in it share its constants and facts, which the text has once, in the outermost
+// plan: `where` gives ranges, divisors and hints of symbols, `assume` the conditions among the
+// facts, and `constant` the number, the name of the model's parameter, the type and the content id
+// (HostTensor::Fingerprint) of each constant. The data of constants is not in the text.
 //
 // An input has a line of its own where it is named otherwise than its buffer, where nothing reads
 // it, or where the plan holds for one value of it (`is constant 3`). `writes back 0, 2` says that
@@ -25,7 +35,7 @@
 // output lies in it (write_backs.h).
 //
 // Conditions say under which sizes the steps stay inside of their buffers, as far as
-// the facts of the module leave that open: what two tensors share, that windows fit.
+// the facts leave that open: what two tensors share, that windows fit.
 // The executor refuses inputs and data that break one.
 //
 // Symbols: those of the inputs' types have values before the first step. A step
@@ -40,21 +50,21 @@
 #include <string>
 #include <vector>
 
-#include "graph/ir/ids.h"
 #include "graph/tensor/type.h"
 #include "lowering/kernel.h"
 
 namespace weft {
 
 class AttrList;
-class Module;
 class OpDef;
+class SymbolTable;
 struct Plan;
+struct PlanConstants;
 
 enum class BufferKind : uint8_t {
   kInput,      // The caller's; read only, but for outputs whose donor it is.
   kOutput,     // Handed to the caller.
-  kConstant,   // Of the module's constant store.
+  kConstant,   // One of the plan's constants; read only.
   kTemporary,  // In the arena.
 };
 
@@ -65,9 +75,9 @@ struct Buffer {
   BufferKind kind = BufferKind::kTemporary;
   DType dtype = DType::kF32;
   SymInt numel;
-  int index = -1;        // Of the input, output or constant.
+  int index = -1;        // Number of the input, output or constant.
   bool dynamic = false;  // The size depends on data: allocated on the way.
-  int donor = -1;        // Of an output: the input buffer that it may lie in.
+  int donor = -1;        // The input buffer that an output may lie in; -1: none.
   // Why an output that is an input's new value has no donor.
   std::string remark;
 };
@@ -106,12 +116,23 @@ struct Epilogue {
   int arg = -1;
 };
 
+// Where a step comes from, for traces and messages.
+struct StepSource {
+  // Names of the nodes of the source model that the step stands for. A merged kernel may stand for
+  // thousands, of which the first ones are named.
+  std::vector<std::string> nodes;
+  // The passes and rules that led to its node, the latest first, each once: "freeze",
+  // "canonicalize.mul-one". The text form has none of them, as that of graphs.
+  std::vector<std::string> rules;
+};
+
 struct Step {
   StepKind kind = StepKind::kKernel;
   int kernel = -1;
-  // The op of a library, reference or control step, with its attributes, which
-  // may hold symbols.
+  // The op of a library, reference or control step, with its name and its attributes, which may
+  // hold symbols. Routines and evaluation take the op; messages and traces the name.
   const OpDef* op = nullptr;
+  std::string op_name;
   const AttrList* attrs = nullptr;
   std::vector<View> args;  // Of a kernel: all that it reads.
   // Of a kernel: all that it writes. Absent: nothing reads the result.
@@ -121,12 +142,8 @@ struct Step {
   // else but a bias: the result may take its memory, for the routine accumulates. -1: none.
   int accumulates = -1;
   std::vector<std::unique_ptr<Plan>> regions;
-  // The nodes of the source model that the step stands for, the node it was made from,
-  // and the passes and rules that made that one, for traces and messages. The text form
-  // has no origins, as that of graphs.
-  ProvenanceId provenance = 0;
-  uint32_t node = 0;
-  OriginId origin = 0;
+  uint32_t node = 0;                         // Id of the node that it was made from, in its graph.
+  std::shared_ptr<const StepSource> source;  // Null: nothing is known.
   // Why a reference step is none better, or who needs a copy in another order.
   std::string remark;
 };
@@ -155,11 +172,13 @@ struct PlanInput {
   int value = -1;
 };
 
+// Plans are moved, not copied. Reading one from several threads at once is safe.
 struct Plan {
   std::string name;
-  // The module that it was made from: constants, symbols, provenance. Outlives
-  // the plan.
-  const Module* module = nullptr;
+  // Shared by a plan and those nested in it, and never changed; plan_facts.h reads and sets them.
+  // Null: no constants, and no facts.
+  std::shared_ptr<const PlanConstants> constants;
+  std::shared_ptr<const SymbolTable> symbols;
   std::vector<PlanInput> inputs;
   std::vector<Type> outputs;
   // The inputs whose new values are the last outputs, in ascending order.

@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,9 +12,11 @@
 #include "graph/ir/op_def.h"
 #include "graph/ir/op_registry.h"
 #include "graph/ir/op_schema.h"
+#include "graph/tensor/tensor.h"
 #include "graph/text/parts/text_reader.h"
 #include "lowering/index_map.h"
 #include "lowering/plan_text.h"
+#include "lowering/plan_text_facts.h"
 #include "lowering/plan_text_reader.h"
 
 namespace weft {
@@ -26,8 +29,9 @@ using text::kValue;
 
 class PlanParser {
  public:
-  PlanParser(absl::string_view text, const Module& module, absl::string_view filename)
-      : reader_(text, filename), module_(module) {}
+  PlanParser(absl::string_view text, const OpRegistry& ops, ConstantSource constants,
+             absl::string_view filename)
+      : reader_(text, filename), ops_(ops), shared_(reader_, constants) {}
 
   absl::StatusOr<Plan> Run() {
     Plan plan;
@@ -35,6 +39,7 @@ class PlanParser {
       reader_.Expected("the end of the text");
     }
     WEFT_RETURN_IF_ERROR(reader_.status());
+    shared_.Finish(&plan);
     return plan;
   }
 
@@ -58,11 +63,11 @@ class PlanParser {
     if (depth > kMaxNesting) {
       return reader_.Fail(reader_.position(), "plans are nested too deep");
     }
-    plan->module = &module_;
     std::vector<PendingView> inputs, outputs;
     if (!reader_.ExpectWord("plan") || !reader_.ParseSigilName(false, &plan->name) ||
         !ParseViews(&inputs) || !reader_.Expect(kArrow) || !ParseViews(&outputs) ||
-        !reader_.Expect('{')) {
+        (depth == 0 && !shared_.ParseWhere()) || !reader_.Expect('{') ||
+        (depth == 0 && !shared_.ParseLines())) {
       return false;
     }
     plan->inputs.resize(inputs.size());
@@ -123,8 +128,7 @@ class PlanParser {
     if (!reader_.ExpectWord("constant")) return false;
     const size_t at = reader_.position();
     if (!ParseIndex(reader_, &input.value)) return false;
-    return input.value < module_.constants().size() ||
-           reader_.Fail(at, "the module has no such constant");
+    return shared_.HasConstant(input.value) || reader_.Fail(at, "the plan has no such constant");
   }
 
   bool ParseWriteBacks(Plan* plan, size_t num_outputs) {
@@ -181,8 +185,8 @@ class PlanParser {
         return reader_.Expected("temporary, input, output or constant");
       }
       if (!ParseIndex(reader_, &b.index)) return false;
-      if (b.kind == BufferKind::kConstant && b.index >= module_.constants().size()) {
-        return reader_.Fail(position, "the module has no such constant");
+      if (b.kind == BufferKind::kConstant && !shared_.HasConstant(b.index)) {
+        return reader_.Fail(position, "the plan has no such constant");
       }
     }
     b.dynamic = reader_.AcceptWord("dynamic");
@@ -257,7 +261,7 @@ class PlanParser {
   bool ParseOp(const OpDef** op, const AttrList** attrs) {
     if (!reader_.At(kIdentifier)) return reader_.Expected("an op");
     const size_t position = reader_.position();
-    *op = module_.registry().Find(reader_.token().text);
+    *op = ops_.Find(reader_.token().text);
     if (*op == nullptr) {
       return reader_.Fail(position, absl::StrCat("unknown op \"", reader_.token().text, "\""));
     }
@@ -313,7 +317,9 @@ class PlanParser {
     } else {
       return reader_.Expected("a step");
     }
-    return ParseOp(&step->op, &step->attrs);
+    if (!ParseOp(&step->op, &step->attrs)) return false;
+    step->op_name = std::string(step->op->name());
+    return true;
   }
 
   bool ParseEpilogue(size_t args, Step* step) {
@@ -338,6 +344,20 @@ class PlanParser {
            reader_.Fail(position, "the step has no such argument");
   }
 
+  // 3 from "fc1", "fc2"
+  bool ParseNode(Step* step) {
+    int node = 0;
+    if (!ParseIndex(reader_, &node)) return false;
+    step->node = static_cast<uint32_t>(node);
+    if (!reader_.AcceptWord("from")) return true;
+    auto source = std::make_shared<StepSource>();
+    do {
+      if (!reader_.ParseString(&source->nodes.emplace_back())) return false;
+    } while (reader_.Accept(','));
+    step->source = std::move(source);
+    return true;
+  }
+
   bool ParseStep(Plan* plan, const BufferIds& ids,
                  const absl::flat_hash_map<std::string, int>& kernels, int depth) {
     Step step;
@@ -353,16 +373,7 @@ class PlanParser {
     if (reader_.AcceptWord("accumulates") && !ParseArgument(step.args.size(), &step.accumulates)) {
       return false;
     }
-    if (reader_.AcceptWord("node")) {
-      int node = 0;
-      int source = 0;
-      if (!ParseIndex(reader_, &node) || !reader_.ExpectWord("source") ||
-          !ParseIndex(reader_, &source)) {
-        return false;
-      }
-      step.node = static_cast<uint32_t>(node);
-      step.provenance = static_cast<ProvenanceId>(source);
-    }
+    if (reader_.AcceptWord("node") && !ParseNode(&step)) return false;
     if (reader_.AcceptWord("remark") && !reader_.ParseString(&step.remark)) {
       return false;
     }
@@ -377,13 +388,27 @@ class PlanParser {
   }
 
   text::TextReader reader_;
-  const Module& module_;
+  const OpRegistry& ops_;
+  SharedParser shared_;
 };
 }  // namespace
 
+absl::StatusOr<Plan> ParsePlan(absl::string_view text, const OpRegistry& ops,
+                               ConstantSource constants, absl::string_view filename) {
+  return PlanParser(text, ops, constants, filename).Run();
+}
+
 absl::StatusOr<Plan> ParsePlan(absl::string_view text, const Module& module,
                                absl::string_view filename) {
-  return PlanParser(text, module, filename).Run();
+  const ConstantStore& store = module.constants();
+  absl::flat_hash_map<uint64_t, int> numbers;
+  const auto find = [&](uint64_t id) {
+    const int unread = numbers.empty() ? store.size() : 0;
+    for (int i = 0; i < unread; ++i) numbers.emplace(store.tensor(i).Fingerprint(), i);
+    const auto it = numbers.find(id);
+    return it == numbers.end() ? HostTensor() : store.tensor(it->second);
+  };
+  return ParsePlan(text, module.registry(), find, filename);
 }
 
 }  // namespace weft

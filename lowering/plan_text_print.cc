@@ -12,6 +12,7 @@
 #include "graph/text/parts/text_parts.h"
 #include "lowering/index_map.h"
 #include "lowering/plan_text.h"
+#include "lowering/plan_text_facts.h"
 
 namespace weft {
 namespace {
@@ -182,11 +183,15 @@ class KernelPrinter {
 
 class PlanPrinter {
  public:
-  PlanPrinter(const Plan& plan, std::string indent) : plan_(plan), indent_(std::move(indent)) {}
+  // `outermost`: with what the plans nested in it share.
+  PlanPrinter(const Plan& plan, std::string indent, bool outermost)
+      : plan_(plan), indent_(std::move(indent)), outermost_(outermost) {}
 
   void Print(std::string* out) {
     absl::StrAppend(out, indent_, "plan @", NameToString(plan_.name), "(", Views(plan_.input_views),
-                    ") -> (", Views(plan_.output_views), ") {\n");
+                    ") -> (", Views(plan_.output_views), ")", outermost_ ? WhereText(plan_) : "",
+                    " {\n");
+    if (outermost_) absl::StrAppend(out, SharedText(plan_));
     for (size_t i = 0; i < plan_.inputs.size(); ++i) PrintInput(static_cast<int>(i), out);
     if (!plan_.write_backs.empty()) {
       absl::StrAppend(out, indent_, "  writes back ", absl::StrJoin(plan_.write_backs, ", "), "\n");
@@ -292,9 +297,7 @@ class PlanPrinter {
     absl::StrAppend(out, " (", Views(s.args), ") -> (", Views(s.results), ")");
     for (const Epilogue& e : s.epilogue) PrintEpilogue(e, out);
     if (s.accumulates >= 0) absl::StrAppend(out, " accumulates ", s.accumulates);
-    if (s.node != 0 || s.provenance != 0) {
-      absl::StrAppend(out, " node ", s.node, " source ", s.provenance);
-    }
+    PrintNode(s, out);
     if (!s.remark.empty()) absl::StrAppend(out, " remark ", Quote(s.remark));
     if (s.regions.empty()) {
       absl::StrAppend(out, "\n");
@@ -302,9 +305,18 @@ class PlanPrinter {
     }
     absl::StrAppend(out, " {\n");
     for (const auto& region : s.regions) {
-      PlanPrinter(*region, indent_ + "    ").Print(out);
+      PlanPrinter(*region, indent_ + "    ", /*outermost=*/false).Print(out);
     }
     absl::StrAppend(out, indent_, "  }\n");
+  }
+
+  static void PrintNode(const Step& s, std::string* out) {
+    const bool named = s.source != nullptr && !s.source->nodes.empty();
+    if (s.node == 0 && !named) return;
+    absl::StrAppend(out, " node ", s.node);
+    for (size_t i = 0; named && i < s.source->nodes.size(); ++i) {
+      absl::StrAppend(out, i == 0 ? " from " : ", ", Quote(s.source->nodes[i]));
+    }
   }
 
   static void PrintEpilogue(const Epilogue& e, std::string* out) {
@@ -315,13 +327,14 @@ class PlanPrinter {
 
   const Plan& plan_;
   std::string indent_;
+  const bool outermost_;
 };
 
 }  // namespace
 
 std::string PrintPlan(const Plan& plan) {
   std::string out;
-  PlanPrinter(plan, "").Print(&out);
+  PlanPrinter(plan, "", /*outermost=*/true).Print(&out);
   return out;
 }
 

@@ -7,9 +7,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "graph/ir/module.h"
 #include "graph/sym/sym_facts.h"
 #include "lowering/epilogues.h"
+#include "lowering/plan_constants.h"
+#include "lowering/plan_facts.h"
 #include "lowering/write_backs.h"
 
 namespace weft {
@@ -55,7 +56,7 @@ class Reach {
 class Verifier {
  public:
   explicit Verifier(const Plan& plan)
-      : plan_(plan), symbols_(plan.module->symbols()), written_(plan.buffers.size(), false) {}
+      : plan_(plan), symbols_(FactsOf(plan)), written_(plan.buffers.size(), false) {}
 
   absl::Status Run() {
     for (size_t b = 0; b < plan_.buffers.size(); ++b) {
@@ -63,6 +64,7 @@ class Verifier {
       if (!buffer.numel.is_valid()) {
         return Invalid("buffer %", buffer.name, " has no size");
       }
+      WEFT_RETURN_IF_ERROR(CheckMemory(static_cast<int>(b)));
       written_[b] = buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kConstant;
     }
     for (const PlanCondition& c : plan_.conditions) {
@@ -87,6 +89,29 @@ class Verifier {
   }
 
  private:
+  // The caller's memory, or a constant's, is as large as the buffer says.
+  absl::Status CheckMemory(int b) const {
+    const Buffer& buffer = plan_.buffers[b];
+    if (buffer.kind == BufferKind::kTemporary) return absl::OkStatus();
+    if (buffer.kind == BufferKind::kConstant) {
+      const PlanConstant* constant = FindConstant(plan_, buffer.index);
+      if (constant == nullptr || constant->tensor.dtype() != buffer.dtype ||
+          !buffer.numel.Is(constant->tensor.numel())) {
+        return Invalid("%", buffer.name, " is not as constant ", buffer.index);
+      }
+      return absl::OkStatus();
+    }
+    const bool input = buffer.kind == BufferKind::kInput;
+    const std::vector<View>& views = input ? plan_.input_views : plan_.output_views;
+    const bool there = buffer.index >= 0 && buffer.index < static_cast<int>(views.size()) &&
+                       views[buffer.index].buffer == b;
+    const Type type = there ? views[buffer.index].type : Type();
+    if (!there || !type.is_tensor() || (input && buffer.numel != type.numel())) {
+      return Invalid("%", buffer.name, " is not as ", input ? "input " : "output ", buffer.index);
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status CheckView(const View& v) const {
     if (!v.present()) return absl::OkStatus();
     if (v.buffer >= static_cast<int>(plan_.buffers.size())) {

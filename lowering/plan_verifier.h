@@ -1,5 +1,7 @@
 // What holds of every plan:
 //
+//   buffers    of inputs and constants are as large as these, and belong to one
+//              input, output or constant that is there;
 //   views      name a buffer of their dtype, have a stride for each dim, and do
 //   not
 //              provably leave the buffer;

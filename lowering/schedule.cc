@@ -10,10 +10,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
-#include "graph/ir/module.h"
 #include "graph/ir/op_def.h"
 #include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
+#include "lowering/plan_facts.h"
 
 namespace weft {
 namespace {
@@ -21,8 +21,7 @@ namespace {
 // What a symbol without a hint stands for.
 constexpr int64_t kUnknownSize = 64;
 
-std::vector<int64_t> EstimateBytes(const Plan& plan) {
-  const SymbolTable& symbols = plan.module->symbols();
+std::vector<int64_t> EstimateBytes(const SymbolTable& symbols, const Plan& plan) {
   std::vector<int64_t> bytes;
   for (const Buffer& b : plan.buffers) {
     const auto numel = Evaluate(b.numel, [&](SymInt s) -> std::optional<int64_t> {
@@ -57,7 +56,8 @@ bool IsBarrier(const Step& step) {
 
 class Scheduler {
  public:
-  explicit Scheduler(const Plan& plan) : plan_(plan), bytes_(EstimateBytes(plan)) {
+  Scheduler(const SymbolTable& symbols, const Plan& plan)
+      : plan_(plan), bytes_(EstimateBytes(symbols, plan)) {
     for (const Step& step : plan.steps) {
       reads_.push_back(BuffersOf(step.args));
       writes_.push_back(BuffersOf(step.results));
@@ -227,13 +227,13 @@ class Scheduler {
 int64_t EstimatePeak(const Plan& plan) {
   std::vector<int> order(plan.steps.size());
   std::iota(order.begin(), order.end(), 0);
-  return Scheduler(plan).Peak(order);
+  return Scheduler(FactsOf(plan), plan).Peak(order);
 }
 
-void ScheduleSteps(Plan* plan) {
+void ScheduleSteps(const SymbolTable& symbols, Plan* plan) {
   std::vector<int> own(plan->steps.size());
   std::iota(own.begin(), own.end(), 0);
-  Scheduler scheduler(*plan);
+  Scheduler scheduler(symbols, *plan);
   const int64_t before = scheduler.Peak(own);
   const std::vector<int> order = scheduler.Run();
   if (scheduler.Peak(order) >= before) return;

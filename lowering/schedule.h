@@ -15,7 +15,8 @@
 
 namespace weft {
 
-void ScheduleSteps(Plan* plan);
+// `symbols` has the hints.
+void ScheduleSteps(const SymbolTable& symbols, Plan* plan);
 
 // The most bytes of temporaries and outputs that live at a time, by the hints.
 int64_t EstimatePeak(const Plan& plan);

@@ -6,8 +6,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "graph/ir/module.h"
 #include "lowering/index_map.h"
+#include "lowering/plan_facts.h"
 #include "lowering/write_backs.h"
 
 namespace weft {
@@ -53,8 +53,7 @@ class Checker {
     const bool kinds = to.kind == BufferKind::kOutput && from.kind == BufferKind::kInput;
     const bool whole = to.index >= 0 && to.index < static_cast<int>(plan_.output_views.size()) &&
                        plan_.output_views[to.index].buffer == b;
-    const bool sizes =
-        to.dtype == from.dtype && Sizes(&plan_.module->symbols()).Equal(to.numel, from.numel);
+    const bool sizes = to.dtype == from.dtype && Sizes(&FactsOf(plan_)).Equal(to.numel, from.numel);
     if (!kinds || !whole || !sizes) {
       return Invalid("%", to.name, " is no new value of %", from.name);
     }

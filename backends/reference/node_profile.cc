@@ -3,11 +3,12 @@
 #include <optional>
 #include <utility>
 
-#include "backends/profile_names.h"
 #include "backends/runtime/step_names.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
+#include "graph/ir/origin.h"
+#include "graph/ir/provenance.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/tensor/tensor.h"
 
@@ -72,8 +73,10 @@ profiler::DescriptionId DescribeForProfile(const Node& node, absl::Span<const Ho
     const std::optional<int64_t> value = env.Eval(info.symbol);
     if (value) d.symbols.emplace_back(info.symbol.ToString(), *value);
   }
-  d.provenance = ProfileSources(module, node.provenance());
-  d.rules = ProfileRules(module, node.origin());
+  // A merged kernel may stand for thousands of nodes, of which the first ones are named.
+  constexpr size_t kMaxNames = 16;
+  d.provenance = module.provenance().Names(node.provenance(), kMaxNames);
+  d.rules = module.origins().Rules(node.origin(), kMaxNames);
   return profiler::InternDescription(std::move(d));
 }
 

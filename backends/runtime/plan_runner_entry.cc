@@ -10,13 +10,11 @@
 #include "backends/runtime/plan_runner.h"
 #include "base/annotate.h"
 #include "base/status_macros.h"
-#include "graph/ir/constant_store.h"
-#include "graph/ir/module.h"
-#include "graph/ir/op_def.h"
-#include "graph/ir/provenance.h"
 #include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/sym/sym_sources.h"
+#include "lowering/plan_constants.h"
+#include "lowering/plan_facts.h"
 
 namespace weft {
 namespace {
@@ -29,11 +27,11 @@ void AddSymbols(SymInt s, absl::flat_hash_set<SymInt>* seen, std::vector<SymInt>
   });
 }
 
-// Symbols of the module: which of them an outer plan knows is seen at run time.
+// Symbols of the plan: which of them an outer plan knows is seen at run time.
 std::vector<SymInt> SymbolsOf(const Plan& plan) {
   std::vector<SymInt> symbols;
   absl::flat_hash_set<SymInt> seen;
-  for (const SymbolInfo& info : plan.module->symbols().symbols()) {
+  for (const SymbolInfo& info : FactsOf(plan).symbols()) {
     AddSymbols(info.symbol, &seen, &symbols);
   }
   for (const Buffer& buffer : plan.buffers) AddSymbols(buffer.numel, &seen, &symbols);
@@ -57,10 +55,13 @@ bool IsDirectOutput(const Plan& plan, int output) {
   return buffer.numel == stride;
 }
 
-// The model's own tensors have names.
-profiler::MemoryCategory CategoryOf(const ConstantStore& constants, int id) {
-  const bool own = !constants.derived(id) && !constants.name(id).empty();
-  return own ? profiler::MemoryCategory::kParameter : profiler::MemoryCategory::kConstant;
+profiler::MemoryCategory CategoryOf(const PlanConstant& constant) {
+  return constant.name.empty() ? profiler::MemoryCategory::kConstant
+                               : profiler::MemoryCategory::kParameter;
+}
+
+absl::Status NoConstant(int number) {
+  return absl::InvalidArgumentError(absl::StrCat("the plan has no constant ", number));
 }
 
 // The places where the symbols of a plan get their values, for messages.
@@ -72,13 +73,13 @@ SymbolSources SourcesOf(const Plan& plan) {
       sources.AddInput(input.name, d, input.type.dim(d));
     }
   }
-  const SymbolTable& facts = plan.module->symbols();
+  const SymbolTable& facts = FactsOf(plan);
   for (const Step& step : plan.steps) {
     if (!RunsOnHost(step)) continue;
-    const auto names = plan.module->provenance().Names(step.provenance, 1);
+    const auto names = step.source == nullptr ? std::vector<std::string>() : step.source->nodes;
     const auto add = [&](SymInt size) {
       if (!size.is_symbol() || !facts.IsUnbacked(size)) return;
-      sources.AddOrigin(size, OriginText(step.op->name(), names));
+      sources.AddOrigin(size, OriginText(step.op_name, names));
     };
     for (const View& view : step.results) {
       if (view.type.is_symint()) add(view.type.symint());
@@ -125,14 +126,15 @@ absl::StatusOr<std::unique_ptr<PlanRunner>> PlanRunner::Create(const Plan& plan,
 
 absl::Status PlanRunner::HoldConstants() {
   static char nothing[64] = {};
-  const ConstantStore& store = plan_.module->constants();
   for (size_t b = 0; b < plan_.buffers.size(); ++b) {
     if (plan_.buffers[b].kind != BufferKind::kConstant) continue;
-    const int id = plan_.buffers[b].index;
-    HostTensor tensor = store.tensor(id).Contiguous();
-    const profiler::MemoryCategory category = CategoryOf(store, id);
+    const int number = plan_.buffers[b].index;
+    const PlanConstant* constant = FindConstant(plan_, number);
+    if (constant == nullptr) return NoConstant(number);
+    HostTensor tensor = constant->tensor.Contiguous();
+    const profiler::MemoryCategory category = CategoryOf(*constant);
     if (!host_visible_) {
-      WEFT_ASSIGN_OR_RETURN(constants_[b], runtime_.OnDevice(id, tensor, category));
+      WEFT_ASSIGN_OR_RETURN(constants_[b], runtime_.OnDevice(number, tensor, category));
       continue;
     }
     HostTensor copy = runtime_.guard != nullptr ? MemoryGuard::Copy(tensor) : HostTensor();
@@ -166,7 +168,7 @@ std::string PlanRunner::InputName(int i) const {
 
 SymbolEnv PlanRunner::NewEnv() const {
   const Plan* plan = &plan_;
-  return SymbolEnv(plan->module->symbols(), [plan] { return SourcesOf(*plan); });
+  return SymbolEnv(FactsOf(*plan), [plan] { return SourcesOf(*plan); });
 }
 
 absl::Status PlanRunner::CheckInputs(absl::Span<const HostTensor> inputs) {
@@ -181,7 +183,9 @@ absl::Status PlanRunner::CheckInputs(absl::Span<const HostTensor> inputs) {
     }
     const int value = plan_.inputs[i].value;
     if (value < 0) continue;
-    const HostTensor& want = plan_.module->constants().tensor(value);
+    const PlanConstant* constant = FindConstant(plan_, value);
+    if (constant == nullptr) return NoConstant(value);
+    const HostTensor& want = constant->tensor;
     const bool same = inputs[i].raw() == want.raw() && inputs[i].dtype() == want.dtype() &&
                       inputs[i].dims() == want.dims();
     if (same || inputs[i].Contiguous().BitEqual(want)) continue;

@@ -29,9 +29,9 @@ void PlanRuntime::Hold(const HostTensor& constant, profiler::MemoryCategory cate
   held_.Add(constant.raw(), constant.bytes(), category);
 }
 
-absl::StatusOr<char*> PlanRuntime::OnDevice(int id, const HostTensor& constant,
+absl::StatusOr<char*> PlanRuntime::OnDevice(int number, const HostTensor& constant,
                                             profiler::MemoryCategory category) {
-  std::unique_ptr<DeviceMemory>& memory = constants_[id];
+  std::unique_ptr<DeviceMemory>& memory = constants_[number];
   if (memory != nullptr) return memory->data();
   WEFT_ASSIGN_OR_RETURN(std::unique_ptr<DeviceMemory> made,
                         device.Allocate(constant.bytes(), category));

@@ -44,8 +44,9 @@ class PlanRuntime {
   bool IsSole(const std::shared_ptr<HostBuffer>& buffer) const { return pool_.IsSole(buffer); }
   // For the profiler: the program holds a constant of the host's memory.
   void Hold(const HostTensor& constant, profiler::MemoryCategory category);
-  // A copy of constant `id` in the memory of a device that the host does not see, made once.
-  absl::StatusOr<char*> OnDevice(int id, const HostTensor& constant,
+  // A copy of the plan's constant `number` in the memory of a device that the host does not see,
+  // made once.
+  absl::StatusOr<char*> OnDevice(int number, const HostTensor& constant,
                                  profiler::MemoryCategory category);
 
  private:

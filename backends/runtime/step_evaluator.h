@@ -1,7 +1,7 @@
 // Steps on the host, for executors that have no code for them, and for checks of those that have.
 //
-// The runtime knows plans alone. What takes the ops themselves, their evaluation, costs, and names
-// of source nodes, comes through this interface.
+// The runtime knows plans alone. Evaluation and costs, which take the ops themselves, come through
+// this interface.
 #ifndef WEFT_BACKENDS_RUNTIME_STEP_EVALUATOR_H_
 #define WEFT_BACKENDS_RUNTIME_STEP_EVALUATOR_H_
 
@@ -38,7 +38,7 @@ class StepEvaluator {
   // The results may have sizes or values that break the declared ones through no fault of the
   // program: they depend on data.
   virtual bool DependsOnData(const Step& step) const = 0;
-  // Adds operations, bytes, source nodes and rules for a trace.
+  // Adds operations and bytes for a trace.
   virtual void AddToProfile(const Plan& plan, const Step& step, const SymbolEnv& env,
                             profiler::Description* description) const = 0;
 };

@@ -1,13 +1,14 @@
 #include "backends/runtime/step_names.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/ir/module.h"
-#include "graph/ir/op_def.h"
-#include "graph/ir/provenance.h"
 #include "graph/sym/sym_facts.h"
+#include "lowering/plan_facts.h"
 
 namespace weft {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 std::string NameOf(const Plan& plan, const Step& step) {
   if (step.kind == StepKind::kKernel) return plan.kernels[step.kernel].name;
   if (step.kind == StepKind::kCopy) return "copy";
-  return std::string(step.op->name());
+  return step.op_name;
 }
 
 profiler::TensorDescription Tensor(const RunView& view) {
@@ -58,7 +59,10 @@ std::string ProfileTypeName(DType dtype) {
 }
 
 std::string DescribeStep(const Plan& plan, const Step& step) {
-  const auto names = plan.module->provenance().Names(step.provenance, /*limit=*/3);
+  constexpr size_t kMaxNames = 3;
+  std::vector<std::string> names;
+  if (step.source != nullptr) names = step.source->nodes;
+  names.resize(std::min(names.size(), kMaxNames));
   const bool launch = step.kind == StepKind::kKernel && step.op == nullptr;
   return absl::StrCat(
       "node ", step.node, " (", launch ? "kernel @" : "", NameOf(plan, step),
@@ -78,9 +82,13 @@ void DescribeForProfile(const Plan& plan, const Step& step, const SymbolEnv& env
   d.threads = code == nullptr ? 1 : code->threads();
   const std::string routine = code == nullptr ? "" : code->routine();
   d.kernel = absl::StrCat(runner, routine.empty() ? "" : ":", routine);
-  for (const SymbolInfo& info : plan.module->symbols().symbols()) {
+  for (const SymbolInfo& info : FactsOf(plan).symbols()) {
     const auto value = env.Eval(info.symbol);
     if (value) d.symbols.emplace_back(info.symbol.ToString(), *value);
+  }
+  if (step.source != nullptr) {
+    d.provenance = step.source->nodes;
+    d.rules = step.source->rules;
   }
   if (evaluator != nullptr) evaluator->AddToProfile(plan, step, env, &d);
   prepared->profile_description = profiler::DescriptionHandle(std::move(d));

@@ -18,8 +18,8 @@ std::string DescribeStep(const Plan& plan, const Step& step);
 // Kineto's name of an element type: "float", "long int", ...
 std::string ProfileTypeName(DType dtype);
 
-// Gives the step a name and a description for recording: operands and results, threads, its
-// runner, values of symbols; bytes, operations and source nodes from `evaluator`, which may be
+// Gives the step a name and a description for recording: operands and results, threads, its runner,
+// values of symbols, source nodes and rules; bytes and operations from `evaluator`, which may be
 // null. Nothing happens when it has one that is still true.
 void DescribeForProfile(const Plan& plan, const Step& step, const SymbolEnv& env,
                         const StepEvaluator* evaluator, PreparedStep* prepared);

@@ -5,6 +5,7 @@
 #include <queue>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
 
 namespace weft {
 
@@ -96,6 +97,18 @@ std::vector<OriginTable::Step> OriginTable::History(OriginId id, size_t limit) c
     step.from = record.from;
   }
   return steps;
+}
+
+std::vector<std::string> OriginTable::Rules(OriginId id, size_t limit) const {
+  std::vector<std::string> rules;
+  for (const Step& step : History(id)) {
+    std::string rule(step.pass);
+    if (!step.rule.empty()) absl::StrAppend(&rule, rule.empty() ? "" : ".", step.rule);
+    if (rule.empty() || std::count(rules.begin(), rules.end(), rule) > 0) continue;
+    rules.push_back(std::move(rule));
+    if (rules.size() >= limit) break;
+  }
+  return rules;
 }
 
 }  // namespace weft

@@ -49,6 +49,9 @@ class OriginTable {
 
   // The steps that led to `id`, the latest first; at most `limit`.
   std::vector<Step> History(OriginId id, size_t limit = 64) const;
+  // The passes and rules among the latest 64 of them, the latest first, each once: "freeze",
+  // "canonicalize.mul-one"; at most `limit`.
+  std::vector<std::string> Rules(OriginId id, size_t limit) const;
   size_t bytes() const { return records_.size() * sizeof(Record); }
 
  private:

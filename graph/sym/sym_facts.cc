@@ -202,15 +202,18 @@ SymInt SymbolTable::Simplify(SymInt s) const { return internal::SimplifySym(s, *
 Proof SymbolTable::Assume(SymInt condition, absl::string_view origin) {
   const Proof before = Prove(condition);
   if (before != Proof::kUnknown || !IsTruth(condition)) return before;
-  if (AssumeParts(condition, origin)) return before;
+  if (!AssumeParts(condition, origin)) Restore(condition, origin);
+  return before;
+}
+
+void SymbolTable::Restore(SymInt condition, absl::string_view origin) {
   const bool is_range = DeclareRange(condition);
   AddCondition({condition, std::string(origin), is_range});
-  if (is_range) return before;
+  if (is_range) return;
   ++version_;
   ++proofs_version_;
   Learn(condition);
   knowledge_.Note(condition);
-  return before;
 }
 
 void SymbolTable::AddCondition(SymCondition condition) {

@@ -58,6 +58,9 @@ class SymbolTable {
   // checked against it (a guard), or data at run time. Answers what was known
   // before: yes, then it adds nothing; no, then it is not taken over; unknown.
   Proof Assume(SymInt condition, absl::string_view origin = "");
+  // Adds a condition as another table had it (conditions()), without asking whether it follows from
+  // what is known or contradicts it. `condition` is one (IsTruth).
+  void Restore(SymInt condition, absl::string_view origin);
   // What was taken over and added something, in that order.
   absl::Span<const SymCondition> conditions() const { return conditions_; }
   // Those that mention the symbol, as places in conditions().

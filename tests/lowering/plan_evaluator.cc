@@ -22,6 +22,8 @@
 #include "graph/sym/sym_expr.h"
 #include "lowering/kernel_body.h"
 #include "lowering/memory_plan.h"
+#include "lowering/plan_constants.h"
+#include "lowering/plan_facts.h"
 
 namespace weft {
 namespace {
@@ -186,7 +188,7 @@ class PlanRun {
     }
     for (size_t b = 0; b < memory_.size(); ++b) {
       if (plan_.buffers[b].kind == BufferKind::kConstant) {
-        memory_[b] = plan_.module->constants().tensor(plan_.buffers[b].index).Contiguous();
+        memory_[b] = FindConstant(plan_, plan_.buffers[b].index)->tensor.Contiguous();
       }
     }
     WEFT_RETURN_IF_ERROR(PlaceTemporaries());
