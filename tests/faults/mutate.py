@@ -54,6 +54,11 @@ FIRST_TESTS = {
         ["//tests/backends/cpu:samples_test"],
         ["//tests/trust:trust_test"],
     ],
+    "lowering/plan_": [
+        ["//tests/backends/runtime:standalone_test"],
+        ["//tests/lowering:plans_test", "//tests/lowering:write_backs_test"],
+        ["//tests/lowering:random_test"],
+    ],
     "lowering/propagate_layout": [["//tests/lowering:propagate_layout_test"]],
     "backends/cpu/": [
         ["//tests/backends/cpu/interpreter:interpreter_test"],
