@@ -12,9 +12,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "backends/cpu/emit/emit_cc.h"
 #include "backends/cpu/jit/kernel_library.h"
 #include "backends/cpu/kernels/isa.h"
-#include "lowering/emit_cc.h"
 #include "lowering/kernel.h"
 
 namespace weft::cpu {

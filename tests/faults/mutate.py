@@ -49,8 +49,12 @@ FIRST_TESTS = {
         ["//tests/backends/cpu:samples_test"],
         ["//tests/backends/cpu:epilogue_native_test"],
     ],
-    "lowering/emit_cc/": [
-        ["//tests/backends/cpu/jit:emitted_kernels_test"],
+    "lowering/emit/": [
+        ["//tests/lowering/emit:emit_test"],
+        ["//tests/backends/cpu/emit:emitted_kernels_test"],
+    ],
+    "backends/cpu/emit/": [
+        ["//tests/backends/cpu/emit:emitted_kernels_test"],
         ["//tests/backends/cpu:samples_test"],
         ["//tests/trust:trust_test"],
     ],

@@ -118,6 +118,8 @@ const std::vector<Layer>& Layers() {
        {"base", "lowering/kernel", "lowering/plan", "graph/sym", "graph/tensor"}},
       {"lowering/place_intervals", kAnyLibrary, {"base", "lowering/memory_plan"}},
       {"lowering", kAnyLibrary, With(kPlan, {"graph/...", "profiler"})},
+      // Emitters share this room. It reads kernels, and neither graphs nor plans.
+      {"lowering/emit", kAbseilOnly, {"lowering/kernel", "graph/sym", "graph/tensor"}},
       // Runs plans; it knows neither graphs nor ops nor text.
       {"backends/runtime", kAnyLibrary,
        With(kPlan, {"graph/sym", "graph/tensor", "graph/ir/attr", "profiler"})},
@@ -131,6 +133,9 @@ const std::vector<Layer>& Layers() {
       // Code for one instruction set, and functions in a compiled file, know the least.
       {"backends/cpu/kernels", kAnyLibrary, {"base", "lowering/kernel", "graph/tensor"}},
       {"backends/cpu/jit", kAnyLibrary, {"base"}},
+      {"backends/cpu/emit",
+       kAbseilOnly,
+       {"base", "lowering/kernel", "lowering/emit", "graph/sym", "graph/tensor"}},
       {"backends/cpu/threads", kAnyLibrary, {}},
       {"backends/cpu/interpreter",
        kAnyLibrary,

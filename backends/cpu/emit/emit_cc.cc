@@ -1,20 +1,19 @@
 // Kernels as functions. A nest is a function of its own, which kernels that have equal
 // nests share: layers of one model differ in their arguments and in where these begin,
 // which are parameters.
-#include "lowering/emit_cc.h"
+#include "backends/cpu/emit/emit_cc.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "backends/cpu/emit/internal.h"
 #include "base/status_macros.h"
 #include "graph/sym/sym_ops.h"
-#include "lowering/emit_cc/internal.h"
 
-namespace weft {
+namespace weft::cpu {
 namespace cc {
 namespace {
 
@@ -173,18 +172,6 @@ absl::Status CheckArgs(const Kernel& kernel) {
 
 }  // namespace
 
-std::string SizeTable::Text(SymInt s) {
-  if (s.is_constant()) {
-    if (s.value() == std::numeric_limits<int64_t>::min()) {
-      return "(-0x7fffffffffffffffL - 1)";
-    }
-    return absl::StrCat(s.value(), "L");
-  }
-  const auto [it, fresh] = index_.try_emplace(s, static_cast<int>(sizes_.size()));
-  if (fresh) sizes_.push_back(s);
-  return absl::StrCat("z", it->second);
-}
-
 }  // namespace cc
 
 int CcTarget::lanes() const {
@@ -236,4 +223,4 @@ absl::StatusOr<CcUnit> EmitCc(absl::Span<const Kernel* const> kernels, const CcT
   return unit;
 }
 
-}  // namespace weft
+}  // namespace weft::cpu

@@ -9,12 +9,14 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "backends/cpu/emit/internal.h"
 #include "base/status_macros.h"
 #include "graph/sym/sym_ops.h"
-#include "lowering/emit_cc/internal.h"
 
-namespace weft::cc {
+namespace weft::cpu::cc {
 namespace {
+
+using emit::LinearText;
 
 // Of bodies larger than this one copy is enough to keep the units busy.
 constexpr size_t kMaxUnrolledBody = 24;
@@ -106,6 +108,13 @@ const char* AcrossLanes(ReduceOp op) {
 
 bool IsArg(ReduceOp op) { return op == ReduceOp::kArgMax || op == ReduceOp::kArgMin; }
 
+// Functions that take as long as a dozen of additions.
+bool IsMathFunction(ScalarOp op) {
+  const bool root = op == ScalarOp::kSqrt || op == ScalarOp::kRsqrt || op == ScalarOp::kReciprocal;
+  return op == ScalarOp::kPow || op == ScalarOp::kAtan2 || op == ScalarOp::kFmod ||
+         (op >= ScalarOp::kExp && op <= ScalarOp::kLgamma && !root);
+}
+
 class NestEmitter {
  public:
   NestEmitter(const Kernel& kernel, const Nest& nest, const CcTarget& target, SizeTable* sizes,
@@ -147,9 +156,8 @@ class NestEmitter {
   std::set<ScalarOp>& functions_;
   LoopOrder order_;
   bool columns_ = false;
-  std::vector<ReducedValue> reduced_;
+  std::vector<Placement> reduced_;
   std::string declared_;  // Results of reductions.
-  std::string outside_;   // Columns: what stands before the vector loop.
   std::string stages_;
 };
 
@@ -217,7 +225,7 @@ void NestEmitter::DeclareReductions(const Stage& stage, int first) {
     const DType dtype = IsArg(r.op) ? DType::kI64 : r.dtype;
     const bool vector = columns_ && has_vectors();
     absl::StrAppend(&declared_, ValueType(dtype, vector), " r", first + i, ";\n");
-    reduced_.push_back({dtype, {columns_ ? 1 : 0, vector}});
+    reduced_.push_back({columns_ ? 1 : 0, vector});
   }
 }
 
@@ -260,7 +268,7 @@ const Stage* NestEmitter::BusiestStage() const {
     if (stage.per_row) continue;
     ++loops;
     int work = 0;
-    for (const Instr& instr : stage.body) work += FindMathFn(instr.op) != nullptr ? 16 : 1;
+    for (const Instr& instr : stage.body) work += IsMathFunction(instr.op) ? 16 : 1;
     if (work > most) busiest = &stage;
     most = std::max(most, work);
   }
@@ -464,4 +472,4 @@ absl::Status EmitNest(const Kernel& kernel, const Nest& nest, const CcTarget& ta
   return absl::OkStatus();
 }
 
-}  // namespace weft::cc
+}  // namespace weft::cpu::cc

@@ -1,48 +1,18 @@
 // The body of a stage as statements.
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "backends/cpu/emit/internal.h"
 #include "base/status_macros.h"
-#include "lowering/emit_cc/internal.h"
+#include "lowering/emit/scalar_spelling.h"
 
-namespace weft::cc {
+namespace weft::cpu::cc {
 namespace {
 
-// Names of operators and of the prelude's functions for instructions that are
-// just that.
-struct Spelling {
-  ScalarOp op;
-  const char* text;
-};
-constexpr Spelling kInfix[] = {
-    {ScalarOp::kAdd, "+"},    {ScalarOp::kSub, "-"},   {ScalarOp::kMul, "*"},
-    {ScalarOp::kBitAnd, "&"}, {ScalarOp::kBitOr, "|"}, {ScalarOp::kBitXor, "^"},
-    {ScalarOp::kAnd, "&"},    {ScalarOp::kOr, "|"},    {ScalarOp::kXor, "^"},
-};
-constexpr Spelling kCompare[] = {
-    {ScalarOp::kEq, "=="}, {ScalarOp::kNe, "!="}, {ScalarOp::kLt, "<"},
-    {ScalarOp::kLe, "<="}, {ScalarOp::kGt, ">"},  {ScalarOp::kGe, ">="},
-};
-constexpr Spelling kCall[] = {
-    {ScalarOp::kFloorDiv, "w_fdiv"},     {ScalarOp::kTruncDiv, "w_tdiv"},
-    {ScalarOp::kRemainder, "w_rem"},     {ScalarOp::kMaximum, "w_maximum"},
-    {ScalarOp::kMinimum, "w_minimum"},   {ScalarOp::kAbs, "w_abs"},
-    {ScalarOp::kSign, "w_sign"},         {ScalarOp::kShiftLeft, "w_shl"},
-    {ScalarOp::kShiftRight, "w_shr"},    {ScalarOp::kSqrt, "w_sqrt"},
-    {ScalarOp::kFloor, "w_floor"},       {ScalarOp::kCeil, "w_ceil"},
-    {ScalarOp::kRoundEven, "w_nearest"}, {ScalarOp::kTrunc, "w_trunc"},
-};
-
-template <size_t N>
-const char* Find(const Spelling (&table)[N], ScalarOp op) {
-  for (const Spelling& row : table) {
-    if (row.op == op) return row.text;
-  }
-  return nullptr;
-}
+using emit::GuardText;
+using emit::LinearText;
 
 std::string FloatText(double v, DType dtype) {
   const char* suffix = dtype == DType::kF32 ? "f" : "";
@@ -58,17 +28,11 @@ std::string IntText(int64_t v, DType dtype) {
   return absl::StrCat("(", DTypeName(dtype), ")", v, "L");
 }
 
-int OperandCount(const Instr& instr) {
-  int n = 0;
-  for (int o : instr.operands) n += o >= 0;
-  return n;
-}
-
 class BodyEmitter {
  public:
   BodyEmitter(const Kernel& kernel, const Stage& stage, const LoopOrder& order,
-              absl::Span<const ReducedValue> reduced, SizeTable* sizes,
-              std::set<ScalarOp>* functions, StageCode* code)
+              absl::Span<const Placement> reduced, SizeTable* sizes, std::set<ScalarOp>* functions,
+              StageCode* code)
       : kernel_(kernel),
         stage_(stage),
         order_(order),
@@ -80,21 +44,17 @@ class BodyEmitter {
   absl::Status Emit();
 
  private:
-  Placement Place(const Instr& instr) const;
-  Placement PlaceAccess(const Access& access) const;
-  void Cover(Placement other, Placement* placement) const;
-  void CoverLoops(absl::Span<const SymInt> strides, Placement* p) const;
-
   // Instruction `i` as its user wants it: splat where that is a vector.
   std::string Ref(int i, bool vector) const;
   absl::StatusOr<std::string> Expression(const Instr& instr, Placement p);
+  std::string Call(const Instr& instr, absl::string_view function, bool vector);
+  std::string Spell(const Instr& instr, const emit::Spelling& spelling, bool vector);
   std::string Convert(const Instr& instr, bool vector) const;
   std::string Compare(const std::string& text, bool vector) const;
   std::string Leaf(const Instr& instr, Placement p);
   absl::Status EmitLoad(int i, Placement p);
   void EmitLanes(int i, Placement p);
   bool NeedsLanes(const Access& access) const;
-  std::string GuardText(const Access& access, absl::string_view lane);
   std::string TermText(const IndexTerm& term, absl::string_view lane);
   std::string OffsetText(const Access& access, absl::string_view lane);
   void EmitStore(const Store& store);
@@ -110,60 +70,11 @@ class BodyEmitter {
   const Kernel& kernel_;
   const Stage& stage_;
   const LoopOrder& order_;
-  absl::Span<const ReducedValue> reduced_;
+  absl::Span<const Placement> reduced_;
   SizeTable& sizes_;
   std::set<ScalarOp>& functions_;
   StageCode& code_;
 };
-
-void BodyEmitter::Cover(Placement other, Placement* p) const {
-  p->level = std::max(p->level, other.level);
-  p->vector = p->vector || other.vector;
-}
-
-void BodyEmitter::CoverLoops(absl::Span<const SymInt> strides, Placement* p) const {
-  for (size_t k = 0; k < strides.size(); ++k) {
-    if (strides[k].Is(0)) continue;
-    Cover({order_.levels[k], static_cast<int>(k) == order_.vector_loop}, p);
-  }
-}
-
-Placement BodyEmitter::PlaceAccess(const Access& access) const {
-  Placement p;
-  CoverLoops(access.strides, &p);
-  for (const IndexTerm& term : access.terms) {
-    Cover(code_.placements[term.value], &p);
-  }
-  for (const Access::Guard& guard : access.guards) CoverLoops(guard.strides, &p);
-  if (access.otherwise >= 0) Cover(code_.placements[access.otherwise], &p);
-  return p;
-}
-
-Placement BodyEmitter::Place(const Instr& instr) const {
-  Placement p;
-  for (int o : instr.operands) {
-    if (o >= 0) Cover(code_.placements[o], &p);
-  }
-  switch (instr.op) {
-    case ScalarOp::kLoad:
-      Cover(PlaceAccess(instr.access), &p);
-      break;
-    case ScalarOp::kIndex:
-      Cover({order_.levels[instr.loop], instr.loop == order_.vector_loop}, &p);
-      break;
-    case ScalarOp::kRow:
-      // Rows have an element for each inner point.
-      p.level = Innermost();
-      p.vector = order_.vector_loop >= 0;
-      break;
-    case ScalarOp::kReduced:
-      Cover(reduced_[instr.loop].placement, &p);
-      break;
-    default:
-      break;
-  }
-  return p;
-}
 
 std::string BodyEmitter::Ref(int i, bool vector) const {
   const std::string name = absl::StrCat("x", i);
@@ -217,37 +128,36 @@ std::string BodyEmitter::Leaf(const Instr& instr, Placement p) {
   }
 }
 
+std::string BodyEmitter::Call(const Instr& instr, absl::string_view function, bool vector) {
+  functions_.insert(instr.op);
+  std::string text = absl::StrCat(function, "(");
+  for (int k = 0; k < 3 && instr.operands[k] >= 0; ++k) {
+    absl::StrAppend(&text, k > 0 ? ", " : "", Ref(instr.operands[k], vector));
+  }
+  return text + ")";
+}
+
+std::string BodyEmitter::Spell(const Instr& instr, const emit::Spelling& spelling, bool vector) {
+  if (spelling.form == emit::SpellingForm::kCall) return Call(instr, spelling.text, vector);
+  const std::string a = Ref(instr.operands[0], vector);
+  const std::string b = Ref(instr.operands[1], vector);
+  if (spelling.form == emit::SpellingForm::kInfix) {
+    // Narrow integers would be promoted, signed overflow is undefined.
+    return absl::StrCat("(", ValueType(instr.dtype, vector), ")(", a, " ", spelling.text, " ", b,
+                        ")");
+  }
+  // True is -1 and comes after false.
+  const char* sign = stage_.body[instr.operands[0]].dtype == DType::kBool ? "-" : "";
+  return Compare(absl::StrCat(sign, a, " ", spelling.text, " ", sign, b), vector);
+}
+
 absl::StatusOr<std::string> BodyEmitter::Expression(const Instr& instr, Placement p) {
   const bool v = p.vector;
   const auto ref = [&](int k) { return Ref(instr.operands[k], v); };
   const DType from = instr.operands[0] >= 0 ? stage_.body[instr.operands[0]].dtype : instr.dtype;
-  if (const char* infix = Find(kInfix, instr.op)) {
-    // Narrow integers would be promoted, signed overflow is undefined.
-    const std::string type = ValueType(instr.dtype, v);
-    std::string text = absl::StrCat(ref(0), " ", infix, " ", ref(1));
-    return absl::StrCat("(", type, ")(", text, ")");
-  }
-  if (const char* compare = Find(kCompare, instr.op)) {
-    // True is -1 and comes after false.
-    const char* sign = from == DType::kBool ? "-" : "";
-    return Compare(absl::StrCat(sign, ref(0), " ", compare, " ", sign, ref(1)), v);
-  }
-  if (instr.op == ScalarOp::kPow && !IsFloat(instr.dtype)) {
-    functions_.insert(instr.op);
-    return absl::StrCat("w_ipow(", ref(0), ", ", ref(1), ")");
-  }
-  if (instr.op == ScalarOp::kFmod && !IsFloat(instr.dtype)) {
-    functions_.insert(instr.op);
-    return absl::StrCat("w_trem(", ref(0), ", ", ref(1), ")");
-  }
-  const MathFn* fn = FindMathFn(instr.op);
-  const char* call = Find(kCall, instr.op);
-  if (fn != nullptr || call != nullptr) {
-    functions_.insert(instr.op);
-    std::string text = fn ? absl::StrCat("w_", fn->name) : call;
-    absl::StrAppend(&text, "(", ref(0));
-    if (OperandCount(instr) > 1) absl::StrAppend(&text, ", ", ref(1));
-    return text + ")";
+  emit::Spelling spelling;
+  if (emit::FindSpelling(instr.op, emit::Dialect::kVectorCc, &spelling)) {
+    return Spell(instr, spelling, v);
   }
   switch (instr.op) {
     case ScalarOp::kConst:
@@ -274,8 +184,10 @@ absl::StatusOr<std::string> BodyEmitter::Expression(const Instr& instr, Placemen
       return absl::StrCat(ref(0), " / ", ref(1));
     case ScalarOp::kNeg:
       return absl::StrCat("(", ValueType(instr.dtype, v), ")(-", ref(0), ")");
-    case ScalarOp::kFma:
-      return absl::StrCat(ref(0), " * ", ref(1), " + ", ref(2));
+    case ScalarOp::kPow:
+      return Call(instr, IsFloat(instr.dtype) ? "w_pow" : "w_ipow", v);
+    case ScalarOp::kFmod:
+      return Call(instr, IsFloat(instr.dtype) ? "w_fmod" : "w_trem", v);
     case ScalarOp::kBitNot:
     case ScalarOp::kNot:
       return absl::StrCat("(", ValueType(instr.dtype, v), ")(~", ref(0), ")");
@@ -312,16 +224,6 @@ bool BodyEmitter::NeedsLanes(const Access& access) const {
   return false;
 }
 
-std::string BodyEmitter::GuardText(const Access& access, absl::string_view lane) {
-  std::string text;
-  for (const Access::Guard& guard : access.guards) {
-    absl::StrAppend(&text, text.empty() ? "" : " && ", "(u64)(",
-                    LinearText(guard.offset, guard.strides, order_, lane, &sizes_), ") < (u64)",
-                    sizes_.Text(guard.bound));
-  }
-  return text.empty() ? "true" : text;
-}
-
 // The index as it is meant: a negative one counts from the bound.
 std::string BodyEmitter::TermText(const IndexTerm& term, absl::string_view lane) {
   std::string index = absl::StrCat("x", term.value);
@@ -347,9 +249,9 @@ void BodyEmitter::EmitLanes(int i, Placement p) {
                                 ? Ref(instr.access.otherwise, true)
                                 : absl::StrCat(ValueType(instr.dtype, true), "{}");
   absl::StrAppend(&At(p.level), ValueType(instr.dtype, true), " ", name, " = ", start,
-                  "; for (int l = 0; l < t.n; ++l) if (", GuardText(instr.access, "l"), ") ", name,
-                  "[l] = w_load1(a", instr.access.arg, " + ", OffsetText(instr.access, "l"),
-                  ");\n");
+                  "; for (int l = 0; l < t.n; ++l) if (",
+                  GuardText(instr.access, order_, "l", &sizes_), ") ", name, "[l] = w_load1(a",
+                  instr.access.arg, " + ", OffsetText(instr.access, "l"), ");\n");
 }
 
 absl::Status BodyEmitter::EmitLoad(int i, Placement p) {
@@ -374,7 +276,7 @@ absl::Status BodyEmitter::EmitLoad(int i, Placement p) {
     std::string other = instr.access.otherwise >= 0
                             ? Ref(instr.access.otherwise, p.vector)
                             : absl::StrCat(ValueType(instr.dtype, p.vector), "{}");
-    text = absl::StrCat(GuardText(instr.access, ""), " ? ", text, " : ", other);
+    text = absl::StrCat(GuardText(instr.access, order_, "", &sizes_), " ? ", text, " : ", other);
   }
   absl::StrAppend(&At(p.level), ValueType(instr.dtype, p.vector), " x", i, " = ", text, ";\n");
   return absl::OkStatus();
@@ -405,11 +307,10 @@ void BodyEmitter::EmitKeep(const Keep& keep) {
 
 absl::Status BodyEmitter::Emit() {
   const int count = static_cast<int>(stage_.body.size());
-  code_.placements.resize(count);
+  code_.placements = emit::PlaceBody(stage_, order_, reduced_, Innermost());
   for (int i = 0; i < count; ++i) {
     const Instr& instr = stage_.body[i];
-    const Placement p = Place(instr);
-    code_.placements[i] = p;
+    const Placement p = code_.placements[i];
     if (instr.op == ScalarOp::kLoad) {
       WEFT_RETURN_IF_ERROR(EmitLoad(i, p));
       continue;
@@ -424,25 +325,10 @@ absl::Status BodyEmitter::Emit() {
 
 }  // namespace
 
-std::string LinearText(SymInt offset, absl::Span<const SymInt> strides, const LoopOrder& order,
-                       absl::string_view lane, SizeTable* sizes) {
-  std::string text = sizes->Text(offset);
-  for (size_t k = 0; k < strides.size(); ++k) {
-    if (strides[k].Is(0)) continue;
-    std::string loop = order.names[k];
-    if (!lane.empty() && static_cast<int>(k) == order.vector_loop) {
-      loop = absl::StrCat("(", loop, " + ", lane, ")");
-    }
-    absl::StrAppend(&text, " + ", loop);
-    if (!strides[k].Is(1)) absl::StrAppend(&text, " * ", sizes->Text(strides[k]));
-  }
-  return text;
-}
-
 absl::Status EmitBody(const Kernel& kernel, const Stage& stage, const LoopOrder& order,
-                      absl::Span<const ReducedValue> reduced, SizeTable* sizes,
+                      absl::Span<const Placement> reduced, SizeTable* sizes,
                       std::set<ScalarOp>* functions, StageCode* code) {
   return BodyEmitter(kernel, stage, order, reduced, sizes, functions, code).Emit();
 }
 
-}  // namespace weft::cc
+}  // namespace weft::cpu::cc

@@ -1,27 +1,11 @@
-// What every emitted unit starts with: types, loads and stores of whole and
-// partial vectors, conversions, and the functions of the math library.
+// The text that every emitted unit starts with: types, loads and stores of whole and partial
+// vectors, conversions, arithmetic and reductions.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "lowering/emit_cc/internal.h"
+#include "backends/cpu/emit/internal.h"
 
-namespace weft::cc {
+namespace weft::cpu::cc {
 namespace {
-
-constexpr MathFn kMathFns[] = {
-    {ScalarOp::kExp, "exp", "u10"},     {ScalarOp::kExp2, "exp2", "u10"},
-    {ScalarOp::kExpm1, "expm1", "u10"}, {ScalarOp::kLog, "log", "u10"},
-    {ScalarOp::kLog2, "log2", "u10"},   {ScalarOp::kLog10, "log10", "u10"},
-    {ScalarOp::kLog1p, "log1p", "u10"}, {ScalarOp::kSin, "sin", "u10"},
-    {ScalarOp::kCos, "cos", "u10"},     {ScalarOp::kTan, "tan", "u10"},
-    {ScalarOp::kAsin, "asin", "u10"},   {ScalarOp::kAcos, "acos", "u10"},
-    {ScalarOp::kAtan, "atan", "u10"},   {ScalarOp::kSinh, "sinh", "u10"},
-    {ScalarOp::kCosh, "cosh", "u10"},   {ScalarOp::kTanh, "tanh", "u10"},
-    {ScalarOp::kAsinh, "asinh", "u10"}, {ScalarOp::kAcosh, "acosh", "u10"},
-    {ScalarOp::kAtanh, "atanh", "u10"}, {ScalarOp::kErf, "erf", "u10"},
-    {ScalarOp::kErfc, "erfc", "u15"},   {ScalarOp::kLgamma, "lgamma", "u10"},
-    {ScalarOp::kPow, "pow", "u10", 2},  {ScalarOp::kAtan2, "atan2", "u10", 2},
-    {ScalarOp::kFmod, "fmod", "", 2},
-};
 
 // LANES stands for a number.
 constexpr char kTypes[] = R"(
@@ -264,177 +248,6 @@ template <bool large, class V> W_INLINE i64 w_arg_all(V best, v_i64 at) {
 }
 )";
 
-// A function of f32 and f64, by scalar and by vector: W_LIBM's lane by lane,
-// W_SLEEF's a register at a time.
-constexpr char kMath[] = R"(
-typedef f32 w_rf32 __attribute__((vector_size(REGISTER)));
-typedef f64 w_rf64 __attribute__((vector_size(REGISTER)));
-template <class R, class V, class F> W_INLINE V w_map(F f, V a) {
-  for (unsigned i = 0; i < sizeof a; i += sizeof(R)) {
-    R x; __builtin_memcpy(&x, (char*)&a + i, sizeof x);
-    x = f(x); __builtin_memcpy((char*)&a + i, &x, sizeof x);
-  }
-  return a;
-}
-template <class R, class V, class F> W_INLINE V w_map(F f, V a, V b) {
-  for (unsigned i = 0; i < sizeof a; i += sizeof(R)) {
-    R x, y; __builtin_memcpy(&x, (char*)&a + i, sizeof x);
-    __builtin_memcpy(&y, (char*)&b + i, sizeof y);
-    x = f(x, y); __builtin_memcpy((char*)&a + i, &x, sizeof x);
-  }
-  return a;
-}
-#define W_SCALAR1(name) \
-  W_INLINE f32 w_##name(f32 a) { return __builtin_##name##f(a); } \
-  W_INLINE f64 w_##name(f64 a) { return __builtin_##name(a); }
-#define W_SCALAR2(name) \
-  W_INLINE f32 w_##name(f32 a, f32 b) { return __builtin_##name##f(a, b); } \
-  W_INLINE f64 w_##name(f64 a, f64 b) { return __builtin_##name(a, b); }
-#define W_LIBM1(name) W_SCALAR1(name) W_LANES1(w_##name, f32) W_LANES1(w_##name, f64)
-#define W_LIBM2(name) W_SCALAR2(name) W_LANES2(w_##name, f32) W_LANES2(w_##name, f64)
-#define W_SLEEF1(name, single, wide) W_SCALAR1(name) \
-  extern "C" w_rf32 single(w_rf32); extern "C" w_rf64 wide(w_rf64); \
-  W_INLINE v_f32 w_##name(v_f32 a) { return w_map<w_rf32>(single, a); } \
-  W_INLINE v_f64 w_##name(v_f64 a) { return w_map<w_rf64>(wide, a); }
-// For functions whose f32 is written out.
-#define W_WIDE_LIBM1(name) \
-  W_INLINE f64 w_##name(f64 a) { return __builtin_##name(a); } W_LANES1(w_##name, f64)
-#define W_WIDE_SLEEF1(name, single, wide) \
-  W_INLINE f64 w_##name(f64 a) { return __builtin_##name(a); } \
-  extern "C" w_rf64 wide(w_rf64); \
-  W_INLINE v_f64 w_##name(v_f64 a) { return w_map<w_rf64>(wide, a); }
-#define W_SLEEF2(name, single, wide) W_SCALAR2(name) \
-  extern "C" w_rf32 single(w_rf32, w_rf32); extern "C" w_rf64 wide(w_rf64, w_rf64); \
-  W_INLINE v_f32 w_##name(v_f32 a, v_f32 b) { return w_map<w_rf32>(single, a, b); } \
-  W_INLINE v_f64 w_##name(v_f64 a, v_f64 b) { return w_map<w_rf64>(wide, a, b); }
-)";
-
-// a * b + c, rounded once where the target can.
-constexpr char kFma[] = R"(
-#if defined(__AVX512F__) && W_WIDTH == 16
-W_INLINE v_f32 w_fma(v_f32 a, v_f32 b, v_f32 c)
-    { return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4); }
-W_INLINE v_f32 w_scale(v_f32 x, v_f32 n)
-    { return __builtin_ia32_scalefps512_mask(x, n, x, -1, 4); }
-#else
-#if defined(__FMA__) && W_WIDTH == 8
-W_INLINE v_f32 w_fma(v_f32 a, v_f32 b, v_f32 c)
-    { return __builtin_ia32_vfmaddps256(a, b, c); }
-#else
-W_INLINE v_f32 w_fma(v_f32 a, v_f32 b, v_f32 c) { return a * b + c; }
-#endif
-// In two steps: the result may be denormal or infinite.
-W_INLINE v_f32 w_scale(v_f32 x, v_f32 n) {
-  v_i32 k = w_v_i32(n), h = k >> 1;
-  return x * (v_f32)((h + 127) << 23) * (v_f32)((k - h + 127) << 23);
-}
-#endif
-)";
-
-// x / d for one d, with the result of a division in every bit. The quotient by way of
-// the reciprocal, which is rounded to nearest, is off by less than a unit after one
-// step of correction and exact after two (Markstein). That takes remainders without
-// rounding: where they may be too small, or a number is not finite, it is a division.
-constexpr char kDivide[] = R"(
-#if defined(__AVX512F__) && W_WIDTH == 16
-W_INLINE v_f32 w_div(v_f32 x, f32 d) {
-  const f32 size = w_abs(d);
-  const u32 range = size >= 0x1p-20f && size <= 0x1p20f ? 200u << 23 : 0;
-  const v_f32 y = w_splat(1 / d), minus = w_splat(-d);
-  v_f32 q = x * y;
-  q = w_fma(w_fma(q, minus, x), y, q);
-  q = w_fma(w_fma(q, minus, x), y, q);
-  const v_u32 above = ((v_u32)x & 0x7fffffffu) - (27u << 23);
-  if (__builtin_ia32_ucmpd512_mask((v_i32)above, (v_i32)w_splat(range), 5, -1)) q = x / d;
-  return q;
-}
-#else
-W_INLINE v_f32 w_div(v_f32 x, f32 d) { return x / d; }
-#endif
-)";
-
-// Functions of f32 without a call, so that the loops around them keep their
-// registers. exp and tanh: reduction by Cody and Waite, polynomials as in Moshier's Cephes:
-// the error stays below 2 units in the last place.
-constexpr char kExpF32[] = R"(
-W_INLINE v_f32 w_exp(v_f32 x) {
-  x = w_max2(v_f32{} - 104.0f, w_min2(v_f32{} + 89.0f, x));
-  const v_f32 shift = v_f32{} + 0x1.8p23f;
-  v_f32 n = w_fma(x, v_f32{} + 1.44269504f, shift) - shift;
-  v_f32 r = w_fma(n, v_f32{} - 0.693359375f, x);
-  r = w_fma(n, v_f32{} + 2.12194440e-4f, r);
-  v_f32 p = w_fma(v_f32{} + 1.9875691500e-4f, r, v_f32{} + 1.3981999507e-3f);
-  p = w_fma(p, r, v_f32{} + 8.3334519073e-3f);
-  p = w_fma(p, r, v_f32{} + 4.1665795894e-2f);
-  p = w_fma(p, r, v_f32{} + 1.6666665459e-1f);
-  p = w_fma(p, r, v_f32{} + 5.0000001201e-1f);
-  return w_scale(w_fma(p, r * r, r) + 1.0f, n);
-}
-W_INLINE f32 w_exp(f32 x) { return w_exp(w_splat(x))[0]; }
-)";
-constexpr char kTanhF32[] = R"(
-W_INLINE v_f32 w_tanh(v_f32 x) {
-  v_f32 a = w_abs(x), z = x * x;
-  v_f32 far = 1.0f - 2.0f / (w_exp(a + a) + 1.0f);
-  far = (v_f32)((v_u32)far | ((v_u32)x & 0x80000000u));
-  v_f32 p = w_fma(v_f32{} - 5.70498872745e-3f, z, v_f32{} + 2.06390887954e-2f);
-  p = w_fma(p, z, v_f32{} - 5.37397155531e-2f);
-  p = w_fma(p, z, v_f32{} + 1.33314422036e-1f);
-  p = w_fma(p, z, v_f32{} - 3.33332819422e-1f);
-  return a < 0.625f ? w_fma(p * z, x, x) : far;
-}
-W_INLINE f32 w_tanh(f32 x) { return w_tanh(w_splat(x))[0]; }
-)";
-
-// erf of f32 as an odd rational function on [-4, 4], outside of which it is 1 to
-// the last place; the coefficients are those of Eigen's.
-constexpr char kErfF32[] = R"(
-W_INLINE v_f32 w_erf(v_f32 x) {
-  x = w_max2(v_f32{} - 4.0f, w_min2(v_f32{} + 4.0f, x));
-  v_f32 z = x * x;
-  v_f32 p = w_fma(v_f32{} - 2.72614225801306e-10f, z, v_f32{} + 2.77068142495902e-08f);
-  p = w_fma(p, z, v_f32{} - 2.10102402082508e-06f);
-  p = w_fma(p, z, v_f32{} - 5.69250639462346e-05f);
-  p = w_fma(p, z, v_f32{} - 7.34990630326855e-04f);
-  p = w_fma(p, z, v_f32{} - 2.95459980854025e-03f);
-  p = w_fma(p, z, v_f32{} - 1.60960333262415e-02f);
-  v_f32 q = w_fma(v_f32{} - 1.45660718464996e-05f, z, v_f32{} - 2.13374055278905e-04f);
-  q = w_fma(q, z, v_f32{} - 1.68282697438203e-03f);
-  q = w_fma(q, z, v_f32{} - 7.37332916720468e-03f);
-  q = w_fma(q, z, v_f32{} - 1.42647390514189e-02f);
-  return x * p / q;
-}
-W_INLINE f32 w_erf(f32 x) { return w_erf(w_splat(x))[0]; }
-)";
-
-// f32 written out; null for functions that are called.
-const char* WrittenF32(ScalarOp op) {
-  switch (op) {
-    case ScalarOp::kExp:
-      return kExpF32;
-    case ScalarOp::kTanh:
-      return kTanhF32;
-    case ScalarOp::kErf:
-      return kErfF32;
-    default:
-      return nullptr;
-  }
-}
-
-std::string MathText(const MathFn& fn, const CcTarget& target) {
-  const bool sleef = target.sleef && fn.sleef[0] != '\0' && target.isa != CcTarget::Isa::kGeneric;
-  const char* written = WrittenF32(fn.op);
-  std::string text = written ? absl::StrCat(written, "W_WIDE_") : "W_";
-  if (!sleef) return absl::StrCat(text, "LIBM", fn.arity, "(", fn.name, ")\n");
-  const bool wide = target.isa == CcTarget::Isa::kAvx512;
-  const char* isa = wide ? "avx512f" : "avx2";
-  const auto symbol = [&](char type, int lanes) {
-    return absl::StrCat("Sleef_", fn.name, std::string(1, type), lanes, "_", fn.sleef, isa);
-  };
-  return absl::StrCat(text, "SLEEF", fn.arity, "(", fn.name, ", ", symbol('f', wide ? 16 : 8), ", ",
-                      symbol('d', wide ? 8 : 4), ")\n");
-}
-
 bool IsIntDivision(ScalarOp op) {
   switch (op) {
     case ScalarOp::kFloorDiv:
@@ -471,19 +284,10 @@ W_FLOORED(f32, f) W_FLOORED(f64, )
 
 }  // namespace
 
-const MathFn* FindMathFn(ScalarOp op) {
-  for (const MathFn& fn : kMathFns) {
-    if (fn.op == op) return &fn;
-  }
-  return nullptr;
-}
-
 std::string Prelude(const CcTarget& target, const std::set<ScalarOp>& functions) {
   std::string text = absl::StrReplaceAll(kTypes, {{"LANES", absl::StrCat(target.lanes())}});
   absl::StrAppend(&text, kNarrow, kArithmetic, kReduce);
-  const bool wide = target.isa == CcTarget::Isa::kAvx512;
-  text += absl::StrReplaceAll(kMath, {{"REGISTER", wide ? "64" : "32"}});
-  absl::StrAppend(&text, kFma, kDivide);
+  text += MathBasics(target);
   std::set<ScalarOp> wanted = functions;
   bool ints = false;
   bool floats = false;
@@ -493,13 +297,7 @@ std::string Prelude(const CcTarget& target, const std::set<ScalarOp>& functions)
              op == ScalarOp::kRemainder;
   }
   if (floats) wanted.insert(ScalarOp::kFmod);
-  if (wanted.count(ScalarOp::kSigmoid) + wanted.count(ScalarOp::kTanh) > 0) {
-    wanted.insert(ScalarOp::kExp);
-  }
-  for (const MathFn& fn : kMathFns) {
-    if (wanted.count(fn.op) == 0) continue;
-    text += MathText(fn, target);
-  }
+  text += MathFunctions(target, wanted);
   if (ints) text += kIntDivision;
   if (floats) text += kFloatDivision;
   return text;
@@ -527,4 +325,4 @@ std::string ValueType(DType dtype, bool vector) {
   return vector ? "v_" + name : name;
 }
 
-}  // namespace weft::cc
+}  // namespace weft::cpu::cc

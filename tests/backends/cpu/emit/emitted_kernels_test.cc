@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "backends/cpu/emit/emit_cc.h"
 #include "backends/cpu/jit/kernel_library.h"
 #include "gmock/gmock.h"
 #include "graph/sym/sym_expr.h"
 #include "gtest/gtest.h"
-#include "lowering/emit_cc.h"
 
-namespace weft {
+namespace weft::cpu {
 namespace {
 
 const SymInt kRows = SymInt::Symbol("rows");
@@ -82,7 +82,7 @@ using Fn = int (*)(void* const*, const long*, void*, long, long);
 
 std::vector<CcTarget> Targets() {
   std::vector<CcTarget> targets(1);
-  const bool sleef = cpu::LoadSleef();
+  const bool sleef = LoadSleef();
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
     targets.push_back({CcTarget::Isa::kAvx2, sleef});
   }
@@ -110,9 +110,9 @@ int RunKernel(const Kernel& kernel, const std::vector<void*>& args, int64_t rows
     const auto unit = EmitCc(absl::MakeConstSpan(&one, 1), target);
     EXPECT_TRUE(unit.ok()) << unit.status();
     if (!unit.ok()) return -1;
-    cpu::JitOptions options;
+    JitOptions options;
     options.flags = CcFlags(target);
-    const auto library = cpu::KernelLibrary::Create(unit->text, options);
+    const auto library = KernelLibrary::Create(unit->text, options);
     EXPECT_TRUE(library.ok()) << library.status();
     if (!library.ok()) return -1;
     const CcKernel& info = unit->kernels[0];
@@ -522,4 +522,4 @@ TEST(EmittedKernels, WhatHasNoTypeInCodeIsRefused) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cpu

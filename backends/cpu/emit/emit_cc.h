@@ -16,8 +16,8 @@
 // The order of a reduction depends on the nest and on the target's lanes alone,
 // never on how the points were divided: results are equal for every number of
 // threads.
-#ifndef WEFT_LOWERING_EMIT_CC_H_
-#define WEFT_LOWERING_EMIT_CC_H_
+#ifndef WEFT_BACKENDS_CPU_EMIT_EMIT_CC_H_
+#define WEFT_BACKENDS_CPU_EMIT_EMIT_CC_H_
 
 #include <string>
 #include <vector>
@@ -28,15 +28,15 @@
 #include "graph/sym/sym_int.h"
 #include "lowering/kernel.h"
 
-namespace weft {
+namespace weft::cpu {
 
 // What the code may use. `lanes` elements are computed at once; of wider types
 // the compiler splits the vectors.
 struct CcTarget {
   enum class Isa { kGeneric, kAvx2, kAvx512 };
   Isa isa = Isa::kGeneric;
-  // Calls SLEEF's functions, which whoever loads the code provides; else libm's,
-  // lane by lane.
+  // The code calls SLEEF's functions, which the loader of the code provides; else libm's, lane by
+  // lane.
   bool sleef = true;
 
   int lanes() const;
@@ -69,6 +69,6 @@ absl::StatusOr<CcUnit> EmitCc(absl::Span<const Kernel* const> kernels, const CcT
 // instructions, wrapping integers, no contraction and no errno.
 std::vector<std::string> CcFlags(const CcTarget& target);
 
-}  // namespace weft
+}  // namespace weft::cpu
 
-#endif  // WEFT_LOWERING_EMIT_CC_H_
+#endif  // WEFT_BACKENDS_CPU_EMIT_EMIT_CC_H_
