@@ -98,11 +98,10 @@ std::string BodyEmitter::Convert(const Instr& instr, bool vector) const {
   if (to == DType::kBool) return Compare(absl::StrCat(x, " != 0"), vector);
   const char* prefix = vector ? "w_v_" : "w_";
   if (from == DType::kBool) x = absl::StrCat("-", x);
+  if (IsFloat(from) && to == DType::kU64) return absl::StrCat("w_to_u64(", x, ")");
   if (IsFloat(from) && IsInt(to)) {
     const bool wide = to == DType::kU32 || to == DType::kI64;
-    if (to != DType::kU64) {
-      x = absl::StrCat(prefix, wide ? "i64" : "i32", "(", x, ")");
-    }
+    x = absl::StrCat(prefix, wide ? "i64" : "i32", "(", x, ")");
   }
   return absl::StrCat(prefix, DTypeName(to), "(", x, ")");
 }

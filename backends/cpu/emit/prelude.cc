@@ -40,6 +40,15 @@ struct w_tail { int n; };
   W_INLINE void w_store1(T* p, T x) { *p = x; }
 W_CVT(f32) W_CVT(f64) W_CVT(i8) W_CVT(i16) W_CVT(i32) W_CVT(i64)
 W_CVT(u8) W_CVT(u16) W_CVT(u32) W_CVT(u64)
+// Floats to u64. Numbers from 2^63 on do not fit in an i64: they are converted less 2^63.
+template <class F> W_INLINE u64 w_unsigned(F v) {
+  bool high = v >= (F)0x1p63 && v < (F)0x1p64;
+  return (u64)(i64)(high ? v - (F)0x1p63 : v) + (high ? (u64)1 << 63 : 0);
+}
+W_INLINE u64 w_to_u64(f32 x) { return w_unsigned(x); }
+W_INLINE u64 w_to_u64(f64 x) { return w_unsigned(x); }
+template <class V> W_INLINE v_u64 w_to_u64(V x)
+    { v_u64 r; for (int l = 0; l < L; ++l) r[l] = w_unsigned(x[l]); return r; }
 // Of a gather: a negative index counts from the end.
 W_INLINE i64 w_index(i64 i, i64 bound, int* bad) {
   i += i < 0 ? bound : 0;
@@ -129,17 +138,15 @@ W_INLINE f64 w_round_f32(f64 x) { return (f32)x; }
 
 constexpr char kArithmetic[] = R"(
 #define W_EXTREMA(T) \
-  W_INLINE T w_maximum(T a, T b) { T r = a > b ? a : b; return a == a ? r : a; } \
-  W_INLINE T w_minimum(T a, T b) { T r = a < b ? a : b; return a == a ? r : a; }
+  W_INLINE T w_maximum(T a, T b) { return a > b ? a : b; } \
+  W_INLINE T w_minimum(T a, T b) { return a < b ? a : b; }
 #define W_SIGNS(T, M, W) \
   W_INLINE T w_abs(T x) { return W; } \
   W_INLINE M w_isnan(T x) { return M##_OF(x != x); } \
-  W_INLINE T w_sign(T x) { T r = (x > 0 ? T{} + 1 : T{}); r = x < 0 ? T{} - 1 : r; \
-    return x == x ? r : x; }
+  W_INLINE T w_sign(T x) { T r = (x > 0 ? T{} + 1 : T{}); return x < 0 ? T{} - 1 : r; }
 #define mask_OF w_m
 #define v_mask_OF w_vm
-#define W_BOTH(T, S, V) \
-  W_EXTREMA(T) W_EXTREMA(v_##T) W_SIGNS(T, mask, S) W_SIGNS(v_##T, v_mask, V)
+#define W_BOTH(T, S, V) W_SIGNS(T, mask, S) W_SIGNS(v_##T, v_mask, V)
 // The processor's own, which give the second operand where one is not a number.
 #if defined(__AVX512F__) && W_WIDTH == 16
 W_INLINE v_f32 w_max2(v_f32 a, v_f32 b)
@@ -153,14 +160,31 @@ W_INLINE v_f32 w_min2(v_f32 a, v_f32 b) { return __builtin_ia32_minps256(a, b); 
 W_INLINE v_f32 w_max2(v_f32 a, v_f32 b) { return a > b ? a : b; }
 W_INLINE v_f32 w_min2(v_f32 a, v_f32 b) { return a < b ? a : b; }
 #endif
-W_EXTREMA(f32) W_SIGNS(f32, mask, __builtin_fabsf(x))
-W_SIGNS(v_f32, v_mask, (v_f32)((v_u32)x & 0x7fffffffu))
-W_INLINE v_f32 w_maximum(v_f32 a, v_f32 b)
-    { v_f32 r = w_max2(b, a); return b == b ? r : b; }
+// NaN wins, and 0 is larger than -0. Of numbers that are not equal both orders give the same.
+#define W_FLOAT_EXTREMA(T) \
+  W_INLINE T w_maximum(T a, T b) \
+      { return a == b ? (__builtin_signbit(a) ? b : a) : a > b || a != a ? a : b; } \
+  W_INLINE T w_minimum(T a, T b) \
+      { return a == b ? (__builtin_signbit(a) ? a : b) : a < b || a != a ? a : b; }
+W_FLOAT_EXTREMA(f32) W_FLOAT_EXTREMA(f64)
+W_INLINE v_f32 w_maximum(v_f32 a, v_f32 b) {
+  v_f32 m = w_max2(a, b), n = w_max2(b, a);
+  return (v_f32)((v_u32)m | (v_u32)n) - (v_f32)((v_u32)m ^ (v_u32)n);
+}
 W_INLINE v_f32 w_minimum(v_f32 a, v_f32 b)
-    { v_f32 r = w_min2(b, a); return b == b ? r : b; }
+    { return (v_f32)((v_u32)w_min2(a, b) | (v_u32)w_min2(b, a)); }
+W_INLINE v_f64 w_maximum(v_f64 a, v_f64 b) {
+  v_f64 m = a > b ? a : b, n = b > a ? b : a;
+  return (v_f64)((v_u64)m | (v_u64)n) - (v_f64)((v_u64)m ^ (v_u64)n);
+}
+W_INLINE v_f64 w_minimum(v_f64 a, v_f64 b) {
+  v_f64 m = a < b ? a : b, n = b < a ? b : a;
+  return (v_f64)((v_u64)m | (v_u64)n);
+}
+W_SIGNS(f32, mask, __builtin_fabsf(x))
+W_SIGNS(v_f32, v_mask, (v_f32)((v_u32)x & 0x7fffffffu))
 W_BOTH(f64, __builtin_fabs(x), (v_f64)((v_u64)x & 0x7ffffffffffffffful))
-#define W_INT(T) W_BOTH(T, x < 0 ? (T)(0 - x) : x, x < 0 ? 0 - x : x)
+#define W_INT(T) W_EXTREMA(T) W_EXTREMA(v_##T) W_BOTH(T, x < 0 ? (T)(0 - x) : x, x < 0 ? 0 - x : x)
 W_INT(i8) W_INT(i16) W_INT(i32) W_INT(i64) W_INT(u8) W_INT(u16) W_INT(u32) W_INT(u64)
 #define W_LANES1(name, T) \
   W_INLINE v_##T name(v_##T x) { for (int l = 0; l < L; ++l) x[l] = name(x[l]); return x; }

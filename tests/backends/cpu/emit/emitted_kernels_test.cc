@@ -472,6 +472,121 @@ TEST(EmittedKernels, LargestAndSmallestKeepWhatIsNoNumber) {
             });
 }
 
+template <typename T>
+bool SameNumber(T a, T b) {
+  return std::isnan(a) ? std::isnan(b) : a == b && std::signbit(a) == std::signbit(b);
+}
+
+// larger[i, j], smaller[i, j] and sign[i, j] of the pair (a, b) number i, one pair for all lanes,
+// or number j, a pair for each lane.
+Kernel PairKernel(DType dtype, bool same) {
+  Kernel kernel;
+  kernel.args.resize(5, {dtype, true});
+  kernel.args[0].written = kernel.args[1].written = false;
+  Nest nest;
+  nest.outer = {kRows, kCols};
+  nest.stages.resize(1);
+  Body body(&nest.stages[0]);
+  const std::vector<SymInt> pair = {same ? 1 : 0, same ? 0 : 1};
+  const int a = body.Load(0, pair, dtype);
+  const int b = body.Load(1, pair, dtype);
+  body.Store(body.Op(ScalarOp::kMaximum, dtype, a, b), 2, {kCols, 1});
+  body.Store(body.Op(ScalarOp::kMinimum, dtype, a, b), 3, {kCols, 1});
+  body.Store(body.Op(ScalarOp::kSign, dtype, a), 4, {kCols, 1});
+  kernel.nests = {nest};
+  return kernel;
+}
+
+template <typename T>
+void CheckPairs(DType dtype) {
+  constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  std::vector<T> a, b;
+  for (T x : {T{0}, -T{0}, T{1}, T{-2}, kInfinity, -kInfinity, kNan}) {
+    for (T y : {T{0}, -T{0}, T{1}, T{-2}, kInfinity, -kInfinity, kNan}) {
+      a.push_back(x);
+      b.push_back(y);
+    }
+  }
+  const int64_t pairs = static_cast<int64_t>(a.size());
+  for (bool same : {true, false}) {
+    const int64_t rows = same ? pairs : 2;
+    const int64_t cols = same ? 3 : pairs;
+    std::vector<T> larger(rows * cols), smaller(rows * cols), sign(rows * cols);
+    RunKernel(PairKernel(dtype, same),
+              {a.data(), b.data(), larger.data(), smaller.data(), sign.data()}, rows, cols, [&] {
+                for (int64_t i = 0; i < rows * cols; ++i) {
+                  const int64_t k = same ? i / cols : i % cols;
+                  const T x = a[k];
+                  const T y = b[k];
+                  const bool none = std::isnan(x) || std::isnan(y);
+                  const T most = x == y ? (std::signbit(x) ? y : x) : std::max(x, y);
+                  const T least = x == y ? (std::signbit(x) ? x : y) : std::min(x, y);
+                  EXPECT_TRUE(SameNumber(larger[i], none ? kNan : most)) << x << ", " << y;
+                  EXPECT_TRUE(SameNumber(smaller[i], none ? kNan : least)) << x << ", " << y;
+                  EXPECT_TRUE(SameNumber(sign[i], static_cast<T>((x > 0) - (x < 0)))) << x;
+                }
+              });
+  }
+}
+
+// 0 is larger than -0, NaN is the larger and the smaller one, and its sign is 0.
+TEST(EmittedKernels, ExtremaAndSignsOfZerosAndNan) {
+  CheckPairs<float>(DType::kF32);
+  CheckPairs<double>(DType::kF64);
+}
+
+// Numbers that have no place in u64 give what x86's conversion to i64 gives.
+TEST(EmittedKernels, FloatsToU64) {
+  constexpr uint64_t kLeast = uint64_t{1} << 63;
+  const std::vector<std::pair<double, uint64_t>> cases = {
+      {0, 0},
+      {1.75, 1},
+      {0x1p62, uint64_t{1} << 62},
+      {0x1p63, kLeast},
+      {0x1.8p63, kLeast + (kLeast >> 1)},
+      {-0.5, 0},
+      {-5, ~uint64_t{0} - 4},
+      {0x1p64, kLeast},
+      {-0x1p70, kLeast},
+      {std::numeric_limits<double>::infinity(), kLeast},
+      {std::nan(""), kLeast},
+  };
+  std::vector<float> narrow;
+  std::vector<double> wide;
+  for (const auto& [value, want] : cases) {
+    narrow.push_back(static_cast<float>(value));
+    wide.push_back(value);
+  }
+  const int64_t count = static_cast<int64_t>(cases.size());
+  for (bool same : {true, false}) {
+    Kernel kernel;
+    kernel.args = {
+        {DType::kF32, false}, {DType::kF64, false}, {DType::kU64, true}, {DType::kU64, true}};
+    Nest nest;
+    nest.outer = {kRows, kCols};
+    nest.stages.resize(1);
+    Body body(&nest.stages[0]);
+    const std::vector<SymInt> from = {same ? 1 : 0, same ? 0 : 1};
+    const int x = body.Load(0, from, DType::kF32);
+    const int y = body.Load(1, from, DType::kF64);
+    body.Store(body.Op(ScalarOp::kConvert, DType::kU64, x), 2, {kCols, 1});
+    body.Store(body.Op(ScalarOp::kConvert, DType::kU64, y), 3, {kCols, 1});
+    kernel.nests = {nest};
+    const int64_t rows = same ? count : 2;
+    const int64_t cols = same ? 3 : count;
+    std::vector<uint64_t> of_narrow(rows * cols), of_wide(rows * cols);
+    RunKernel(kernel, {narrow.data(), wide.data(), of_narrow.data(), of_wide.data()}, rows, cols,
+              [&] {
+                for (int64_t i = 0; i < rows * cols; ++i) {
+                  const auto& [value, want] = cases[same ? i / cols : i % cols];
+                  EXPECT_EQ(of_narrow[i], want) << value;
+                  EXPECT_EQ(of_wide[i], want) << value;
+                }
+              });
+  }
+}
+
 // How often the code of the kernel asks for memory ahead.
 int CountFetches(const Kernel& kernel) {
   const Kernel* one = &kernel;
