@@ -213,9 +213,13 @@ std::string NestEmitter::FlatInner() const {
   return text;
 }
 
-// How many accumulators a reduction by rows has, to hide latency.
+// How many accumulators a reduction by rows has, to hide latency. Positions are compared lane by
+// lane, which more of them would not make faster.
 int NestEmitter::Copies(const Stage& stage) const {
   if (columns_ || stage.reductions.empty()) return 1;
+  for (const Reduction& r : stage.reductions) {
+    if (IsArg(r.op)) return 1;
+  }
   return stage.body.size() <= kMaxUnrolledBody ? kUnroll : 1;
 }
 

@@ -221,6 +221,39 @@ TEST(EmittedKernels, ColumnsOfBfloatsAndWhereTheLargestStands) {
   });
 }
 
+// Rows of several vectors; the extremes stand in each place in turn.
+TEST(EmittedKernels, WhereTheLargestAndTheSmallestStandInLongRows) {
+  Kernel kernel;
+  kernel.args = {{DType::kF32, false}, {DType::kI64, true}, {DType::kI64, true}};
+  Nest nest;
+  nest.outer = {kRows};
+  nest.inner = {kCols};
+  nest.stages.resize(2);
+  Body body(&nest.stages[0]);
+  const int x = body.Load(0, {kCols, 1});
+  nest.stages[0].reductions = {{ReduceOp::kArgMax, x, DType::kF32},
+                               {ReduceOp::kArgMin, x, DType::kF32}};
+  nest.stages[1].per_row = true;
+  Body out(&nest.stages[1]);
+  out.Store(out.Numbered(ScalarOp::kReduced, DType::kI64, 0), 1, {1, 0});
+  out.Store(out.Numbered(ScalarOp::kReduced, DType::kI64, 1), 2, {1, 0});
+  kernel.nests = {nest};
+  const int64_t cols = 149, rows = cols;
+  std::vector<float> in = Wave(rows * cols);
+  for (int64_t i = 0; i < rows; ++i) {
+    in[i * cols + i] = 4;
+    in[i * cols + cols - 1 - i] = i == cols - 1 - i ? 4.0f : -4.0f;
+  }
+  std::vector<int64_t> largest(rows), smallest(rows);
+  RunKernel(kernel, {in.data(), largest.data(), smallest.data()}, rows, cols, [&] {
+    for (int64_t i = 0; i < rows; ++i) {
+      const auto row = in.begin() + i * cols;
+      ASSERT_EQ(largest[i], std::max_element(row, row + cols) - row);
+      ASSERT_EQ(smallest[i], std::min_element(row, row + cols) - row);
+    }
+  });
+}
+
 // y[i, j] = table[ids[i], j]
 Kernel GatherKernel() {
   Kernel kernel;
