@@ -43,7 +43,10 @@
 // stage runs once for each point. Loops of extent 1 are left out and loops that
 // every access strides over as one are one loop. The last outer loop is the
 // fastest one of the result. What does not depend on inner loops is the same
-// for a whole row: whoever runs a kernel computes it once.
+// for a whole row and is computed once.
+//
+// A kernel says what is computed; its schedule (kernel_schedule.h) says in which order, on how
+// many lanes.
 //
 // Indices are linear in the loop variables with symbolic coefficients, in
 // elements from the argument's first one, which is where its view begins; a
@@ -59,6 +62,7 @@
 
 #include "graph/sym/sym_int.h"
 #include "graph/tensor/dtype.h"
+#include "lowering/kernel_schedule.h"
 
 namespace weft {
 
@@ -200,7 +204,7 @@ enum class ReduceOp : uint8_t {
 struct Reduction {
   ReduceOp op = ReduceOp::kSum;
   int value = -1;
-  // Accumulates in this; sums of f32 may be accumulated in blocks or lanes.
+  // Accumulators have this type. The schedule says in which order values are added.
   DType dtype = DType::kF32;
 };
 
@@ -240,6 +244,7 @@ struct Kernel {
   std::string name;
   std::vector<KernelArg> args;
   std::vector<Nest> nests;
+  KernelSchedule schedule;
 };
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "lowering/check_schedule.h"
 #include "lowering/kernel_body.h"
 #include "lowering/plan_text.h"
 #include "lowering/plan_verifier.h"
@@ -170,7 +171,7 @@ absl::Status VerifyKernel(const Kernel& kernel) {
       return Invalid("kernel @", kernel.name, ", nest ", n, ", ", status.message());
     }
   }
-  return absl::OkStatus();
+  return kernel.schedule.decided() ? CheckSchedule(kernel) : absl::OkStatus();
 }
 
 }  // namespace weft

@@ -15,6 +15,7 @@
 #include "lowering/plan_facts.h"
 #include "lowering/propagate_layout.h"
 #include "lowering/schedule.h"
+#include "lowering/schedule_kernel.h"
 #include "lowering/write_backs.h"
 
 namespace weft {
@@ -40,6 +41,9 @@ absl::Status GraphLowering::Run() {
   DropUnusedBuffers();
   if (options_.schedule) ScheduleSteps(graph_.module().symbols(), &plan_);
   PlaceWriteBacks(graph_, &plan_);
+  for (Kernel& kernel : plan_.kernels) {
+    kernel.schedule = DecideSchedule(kernel, target_, &graph_.module().symbols());
+  }
   return absl::OkStatus();
 }
 

@@ -42,7 +42,11 @@ class KernelParser {
     num_args_ = static_cast<int>(kernel->args.size());
     if (!reader_.Expect('{')) return false;
     while (!reader_.Accept('}')) {
-      if (!ParseNest(&kernel->nests.emplace_back())) return false;
+      if (reader_.AtWord("schedule")) {
+        if (!ParseScheduleText(reader_, &kernel->schedule)) return false;
+      } else if (!ParseNest(&kernel->nests.emplace_back())) {
+        return false;
+      }
     }
     return true;
   }

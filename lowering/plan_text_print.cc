@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "base/quote.h"
 #include "graph/ir/attr.h"
 #include "graph/ir/op_def.h"
@@ -42,6 +43,7 @@ class KernelPrinter {
     }
     absl::StrAppend(out, ") {\n");
     for (const Nest& nest : kernel.nests) PrintNest(nest, out);
+    if (kernel.schedule.decided()) PrintSchedule(kernel.schedule, out);
     absl::StrAppend(out, indent_, "}\n");
   }
 
@@ -99,6 +101,13 @@ class KernelPrinter {
     int reduction = 0;
     for (const Stage& stage : nest.stages) PrintStage(stage, &reduction, out);
     absl::StrAppend(out, indent_, "  }\n");
+  }
+
+  void PrintSchedule(const KernelSchedule& schedule, std::string* out) {
+    const std::string text = ToString(schedule);
+    for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+      absl::StrAppend(out, indent_, "  ", line, "\n");
+    }
   }
 
   void PrintStage(const Stage& stage, int* reduction, std::string* out) {

@@ -20,6 +20,9 @@ bool ParseDType(text::TextReader& reader, DType* out);
 // From the word "kernel" on.
 bool ParseKernelText(text::TextReader& reader, Kernel* kernel);
 
+// From the word "schedule" on: what ToString(KernelSchedule) gives.
+bool ParseScheduleText(text::TextReader& reader, KernelSchedule* schedule);
+
 }  // namespace weft
 
 #endif  // WEFT_LOWERING_PLAN_TEXT_READER_H_

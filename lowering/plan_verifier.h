@@ -15,7 +15,8 @@
 //              and reductions of earlier stages; operands have the dtypes that
 //              the instruction takes; loads and stores have a stride for each
 //              loop and do not provably leave the argument's buffer, written
-//              arguments are not read, others not written;
+//              arguments are not read, others not written; schedules fit
+//              their kernels (check_schedule.h);
 //   outputs    are written, or are inputs' symints;
 //   donors     are as write_backs.h says.
 //

@@ -1,5 +1,9 @@
 #include "backends/cpu/target.h"
 
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "base/check.h"
 #include "graph/target/target_text.h"
 
@@ -94,14 +98,30 @@ target cpu {
 }
 )";
 
-}  // namespace
-
-const Target& CpuTarget() {
+// The target without the numbers of a machine.
+const Target& BaseTarget() {
   static const Target& target = *[] {
     auto parsed = ParseTarget(kTarget, "backends/cpu/target.cc");
     WEFT_CHECK(parsed.ok()) << parsed.status();
     return new Target(*std::move(parsed));
   }();
+  return target;
+}
+
+}  // namespace
+
+const Target& CpuTarget() {
+  static const Target& target = *[] {
+    const absl::StatusOr<Isa> isa = DetectIsa();
+    // Plans are printed on machines that cannot run them, too.
+    return new Target(TargetOf(isa.ok() ? *isa : Isa::kAvx2));
+  }();
+  return target;
+}
+
+Target TargetOf(Isa isa) {
+  Target target = BaseTarget();
+  target.vector_bytes = isa == Isa::kAvx512 ? 64 : 32;
   return target;
 }
 

@@ -90,6 +90,10 @@ struct Target {
   int64_t max_kernel_nodes = 64;
   int64_t max_kernel_inputs = 48;
   int64_t max_row_elements = int64_t{1} << 16;
+  // Bytes of a vector register, and of L1. Schedules of kernels depend on them
+  // (lowering/schedule_kernel.h).
+  int64_t vector_bytes = 16;
+  int64_t l1_bytes = 32 << 10;
 
   friend bool operator==(const Target& a, const Target& b);
   friend bool operator!=(const Target& a, const Target& b) { return !(a == b); }

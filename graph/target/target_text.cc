@@ -54,6 +54,8 @@ void VisitFields(Target& t, Visitor& visit) {
   visit("max_kernel_nodes", t.max_kernel_nodes);
   visit("max_kernel_inputs", t.max_kernel_inputs);
   visit("max_row_elements", t.max_row_elements);
+  visit("vector_bytes", t.vector_bytes);
+  visit("l1_bytes", t.l1_bytes);
 }
 
 // --- values ------------------------------------------------------------------

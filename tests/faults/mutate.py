@@ -64,6 +64,8 @@ FIRST_TESTS = {
         ["//tests/lowering:random_test"],
     ],
     "lowering/propagate_layout": [["//tests/lowering:propagate_layout_test"]],
+    "lowering/schedule_kernel": [["//tests/lowering:schedule_kernel_test"]],
+    "lowering/check_schedule": [["//tests/lowering:schedule_kernel_test"]],
     "backends/cpu/": [
         ["//tests/backends/cpu/interpreter:interpreter_test"],
         ["//tests/backends/cpu:executable_test"],

@@ -58,6 +58,7 @@ const std::vector<Layer>& Layers() {
   static const auto& kPlan = *new std::vector<std::string>{
       "base",
       "lowering/kernel",
+      "lowering/kernel_schedule",
       "lowering/plan",
       "lowering/plan_constants",
       "lowering/plan_facts",
@@ -107,7 +108,10 @@ const std::vector<Layer>& Layers() {
        kAnyLibrary,
        {"base", "passes/engine", "passes/fuse", "passes/sizes", "graph/...", "profiler"}},
       // Plans as data, for what runs them: attributes of routines are all that they have of the IR.
-      {"lowering/kernel", kAnyLibrary, {"base", "graph/sym", "graph/tensor"}},
+      {"lowering/kernel_schedule", kAbseilOnly, {}},
+      {"lowering/kernel",
+       kAnyLibrary,
+       {"base", "lowering/kernel_schedule", "graph/sym", "graph/tensor"}},
       {"lowering/plan", kAnyLibrary, {"base", "lowering/kernel", "graph/sym", "graph/tensor"}},
       {"lowering/plan_constants", kAnyLibrary, {"base", "graph/sym", "graph/tensor"}},
       {"lowering/plan_facts",
@@ -119,7 +123,9 @@ const std::vector<Layer>& Layers() {
       {"lowering/place_intervals", kAnyLibrary, {"base", "lowering/memory_plan"}},
       {"lowering", kAnyLibrary, With(kPlan, {"graph/...", "profiler"})},
       // Emitters share this room. It reads kernels, and neither graphs nor plans.
-      {"lowering/emit", kAbseilOnly, {"lowering/kernel", "graph/sym", "graph/tensor"}},
+      {"lowering/emit",
+       kAbseilOnly,
+       {"lowering/kernel", "lowering/kernel_schedule", "graph/sym", "graph/tensor"}},
       // Runs plans; it knows neither graphs nor ops nor text.
       {"backends/runtime", kAnyLibrary,
        With(kPlan, {"graph/sym", "graph/tensor", "graph/ir/attr", "profiler"})},
@@ -135,7 +141,8 @@ const std::vector<Layer>& Layers() {
       {"backends/cpu/jit", kAnyLibrary, {"base"}},
       {"backends/cpu/emit",
        kAbseilOnly,
-       {"base", "lowering/kernel", "lowering/emit", "graph/sym", "graph/tensor"}},
+       {"base", "lowering/kernel", "lowering/kernel_schedule", "lowering/emit", "graph/sym",
+        "graph/tensor"}},
       {"backends/cpu/threads", kAnyLibrary, {}},
       {"backends/cpu/interpreter",
        kAnyLibrary,

@@ -146,6 +146,18 @@ TEST_F(EditedTarget, WithoutComposites) {
   EXPECT_THAT(plan, Not(HasSubstr("library linear")));
 }
 
+TEST_F(EditedTarget, WithNarrowerVectors) {
+  EXPECT_THAT(plan_, Not(HasSubstr("schedule lanes=4 {")));
+  const std::string plan = PlanFor([](Target& t) { t.vector_bytes = 16; });
+  EXPECT_THAT(plan, HasSubstr("schedule lanes=4 {"));
+}
+
+TEST_F(EditedTarget, WithASmallerCache) {
+  EXPECT_THAT(plan_, HasSubstr(" tile=512 "));
+  const std::string plan = PlanFor([](Target& t) { t.l1_bytes = 16 << 10; });
+  EXPECT_THAT(plan, Not(HasSubstr(" tile=512 ")));
+}
+
 TEST_F(EditedTarget, WithKernelsOfF32Alone) {
   const std::string plan = PlanFor([](Target& t) { t.kernel_dtypes = {DType::kF32}; });
   EXPECT_THAT(plan, HasSubstr("reference"));

@@ -24,6 +24,8 @@ target "toy" {
   composites = [gelu, softmax]
   kernel_dtypes = [f32, i64]
   max_kernel_nodes = 8
+  vector_bytes = 64
+  l1_bytes = 16384
   routine gemm {
     ops = [matmul, linear]
     dtypes = [f32]
@@ -79,6 +81,8 @@ TEST(TargetTextTest, PrintsWhatItReads) {
   EXPECT_EQ(*again, target);
   EXPECT_EQ(HashTarget(*again), HashTarget(target));
   EXPECT_EQ(target.max_kernel_nodes, 8);
+  EXPECT_EQ(target.vector_bytes, 64);
+  EXPECT_EQ(target.l1_bytes, 16384);
   ASSERT_EQ(target.routines.size(), 3u);
   EXPECT_EQ(target.routines[1].name, "conv 2d");
   EXPECT_EQ(target.routines[1].contract, NumericContract::kBitExact);

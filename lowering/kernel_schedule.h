@@ -1,0 +1,94 @@
+// How a kernel runs on a machine, apart from what it computes.
+//
+// A schedule is decided from a kernel and a target (schedule_kernel.h). The interpreter and the
+// emitter of code obey it, so that both round in the same places: their results are equal in every
+// bit.
+//
+// All outer loops of a nest are divided among threads. One loop of the nest, `lane_loop`, runs
+// along the lanes of vectors:
+//
+//   rows: it is an inner loop. Points of the outer loops are taken one by one. It runs inside of
+//   the other inner loops. A reduction has lanes * unroll partial results; each run of the loop
+//   goes on with the first ones:
+//
+//     blocks of lanes * unroll values, one to each partial result;
+//     then blocks of `lanes` values, to the first `lanes` partial results;
+//     then the values that are left, to as many of the first partial results.
+//
+//   In the end the groups of `lanes` partial results are combined into one group, in order, and
+//   that group by halves: lane l with lane l + lanes / 2, then with lane l + lanes / 4, down to one
+//   value.
+//
+//   columns: it is an outer loop, and runs inside of the other outer ones. A lane is a point,
+//   which runs the inner loops in order and reduces one value after another.
+//
+// Sums of floats are made in blocks, which bounds their error. After each `block` elements of a run
+// of the lane loop (rows), or after each `block` inner points (columns), the partial results are
+// added to a second set and start anew.
+#ifndef WEFT_LOWERING_KERNEL_SCHEDULE_H_
+#define WEFT_LOWERING_KERNEL_SCHEDULE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+// How the values of a reduction come together.
+enum class ReductionOrder : uint8_t {
+  kNone,    // The nest reduces nothing.
+  kSerial,  // Columns: one after another.
+  kLanes,   // Rows: into partial results, which are combined in the end.
+};
+
+// A load of a nest: its stage, and its place in the stage's body.
+struct ScheduledLoad {
+  int stage = 0;
+  int instr = 0;
+
+  friend bool operator==(ScheduledLoad a, ScheduledLoad b) {
+    return a.stage == b.stage && a.instr == b.instr;
+  }
+};
+
+struct NestSchedule {
+  // The loop along the lanes, outer loops counted first. -1: the nest has no loops.
+  int lane_loop = -1;
+  ReductionOrder reduction = ReductionOrder::kNone;
+  // At most this many elements along the lanes are computed with one instruction before the
+  // interpreter takes the next instruction. The tile changes no result.
+  int64_t tile = 1;
+  // Elements of the lane loop (rows) or inner points (columns) in a block of a sum of floats.
+  int64_t block = 1;
+  // Copies of the body in one iteration of the lane loop, by stage.
+  std::vector<int> unroll;
+  // Loads that the code of stage `prefetch_stage` prefetches. Rows: the element at the next point
+  // of the last outer loop, if a row has at most `prefetch_bytes` bytes. Columns: the element
+  // `prefetch_bytes` bytes ahead.
+  std::vector<ScheduledLoad> prefetch;
+  int prefetch_stage = -1;
+  int64_t prefetch_bytes = 0;
+};
+
+struct KernelSchedule {
+  // Elements in a vector of any type. 0: nothing is decided yet.
+  int lanes = 0;
+  std::vector<NestSchedule> nests;  // One for each nest of the kernel.
+
+  bool decided() const { return lanes > 0; }
+};
+
+inline constexpr int kMaxLanes = 64;
+inline constexpr int kMaxUnroll = 8;
+inline constexpr int64_t kMaxTile = 512;
+
+// The text form: "schedule lanes=8 {", a line for each nest, "}". Plans print it behind the nests
+// of a kernel.
+std::string ToString(const KernelSchedule& schedule);
+
+// The word of the text form: "none", "serial" or "lanes".
+const char* ReductionOrderName(ReductionOrder order);
+
+}  // namespace weft
+
+#endif  // WEFT_LOWERING_KERNEL_SCHEDULE_H_
