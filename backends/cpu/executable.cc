@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "backends/cpu/launcher.h"
+#include "backends/cpu/target.h"
 #include "backends/cpu/threads/available_cpus.h"
 #include "backends/cpu/threads/thread_governor.h"
 #include "backends/cpu/threads/thread_scope.h"
@@ -18,24 +19,46 @@
 #include "backends/step_reference.h"
 #include "base/out_of_memory.h"
 #include "base/status_macros.h"
+#include "graph/ir/module.h"
+#include "graph/target/target.h"
 #include "graph/tensor/tensor.h"
+#include "lowering/check_schedule.h"
+#include "lowering/plan_facts.h"
+#include "lowering/schedule_kernel.h"
 #include "lowering/write_backs.h"
 
 namespace weft::cpu {
 namespace {
 
-// Of the plan and of those nested in it.
-std::vector<const Kernel*> KernelsOf(const Plan& main, int64_t* steps) {
-  std::vector<const Kernel*> kernels;
-  std::vector<const Plan*> plans = {&main};
+// Kernels of the plan and of those nested in it.
+std::vector<Kernel*> KernelsOf(Plan& main, int64_t* steps) {
+  std::vector<Kernel*> kernels;
+  std::vector<Plan*> plans = {&main};
   for (size_t i = 0; i < plans.size(); ++i) {
-    for (const Kernel& kernel : plans[i]->kernels) kernels.push_back(&kernel);
+    for (Kernel& kernel : plans[i]->kernels) kernels.push_back(&kernel);
     *steps += static_cast<int64_t>(plans[i]->steps.size());
     for (const Step& step : plans[i]->steps) {
       for (const auto& region : step.regions) plans.push_back(region.get());
     }
   }
   return kernels;
+}
+
+// Kernels keep their schedules if all have one number of lanes, which this machine has. Otherwise
+// the plan was made for wider vectors, or for no machine, and all are scheduled for this one.
+absl::Status FitSchedules(const std::vector<Kernel*>& kernels, const SymbolTable& symbols,
+                          Isa isa) {
+  const Target machine = TargetOf(isa);
+  const bool fit = std::all_of(kernels.begin(), kernels.end(), [&](const Kernel* kernel) {
+    const int lanes = kernel->schedule.lanes;
+    return kernel->schedule.decided() && lanes == kernels[0]->schedule.lanes &&
+           lanes <= LanesOf(machine);
+  });
+  for (Kernel* kernel : kernels) {
+    if (!fit) kernel->schedule = DecideSchedule(*kernel, machine, &symbols);
+    WEFT_RETURN_IF_ERROR(CheckSchedule(*kernel));
+  }
+  return absl::OkStatus();
 }
 
 int DefaultThreads() {
@@ -119,7 +142,8 @@ absl::StatusOr<std::unique_ptr<Executable>> Executable::Create(Plan plan,
     Log(executor_log, absl::StrCat("f32_precision ", options.f32_precision,
                                    ": this machine has no fast products of bf16; f32 stays"));
   }
-  const std::vector<const Kernel*> kernels = KernelsOf(impl->plan, &impl->steps);
+  const std::vector<Kernel*> kernels = KernelsOf(impl->plan, &impl->steps);
+  WEFT_RETURN_IF_ERROR(FitSchedules(kernels, FactsOf(impl->plan), launcher.isa));
   impl->kernels = static_cast<int64_t>(kernels.size());
   // Code that comes in the middle of a run of calls would change their last bits.
   const bool now = options.code == CpuOptions::Code::kBeforeCreation || options.deterministic;
@@ -128,7 +152,8 @@ absl::StatusOr<std::unique_ptr<Executable>> Executable::Create(Plan plan,
     jit.compiler = options.compiler;
     jit.cache_dir = options.cache_dir;
     jit.idle = !now;
-    launcher.generated = std::make_unique<GeneratedKernels>(kernels, launcher.isa, std::move(jit));
+    launcher.generated = std::make_unique<GeneratedKernels>(
+        std::vector<const Kernel*>(kernels.begin(), kernels.end()), launcher.isa, std::move(jit));
     // Without a compiler the interpreter goes on.
     if (now) launcher.generated->Wait().IgnoreError();
   }

@@ -173,6 +173,12 @@ LOWERING = [
     ("emit-bool-to-number", "backends/cpu/emit/body.cc",
      'if (from == DType::kBool) x = absl::StrCat("-", x);\n', "",
      "generated code makes -1 of true"),
+    ("emit-blocks-lost", "backends/cpu/emit/reductions.cc",
+     '"(c", index, " + s", index, ")"', '"(c", index, ")"',
+     "sums in generated code lose all but their last block"),
+    ("emit-first-copy-alone", "backends/cpu/emit/reductions.cc",
+     "for (int c = 1; c < shape_.copies; ++c) all =", "for (int c = 1; c < 1; ++c) all =",
+     "reductions in generated code lose all copies but the first"),
     ("emit-u64-from-2-63", "backends/cpu/emit/prelude.cc",
      "return (u64)(i64)(high ? v - (F)0x1p63 : v) + (high ? (u64)1 << 63 : 0);",
      "return (u64)(i64)v;", "generated code has no u64 above those of i64"),
@@ -188,6 +194,12 @@ LOWERING = [
 ]
 
 CPU = [
+    ("schedule-undecided", "backends/cpu/executable.cc",
+     "return kernel->schedule.decided() && lanes ==", "return lanes ==",
+     "plans without schedules are refused"),
+    ("schedule-of-mixed-lanes", "backends/cpu/executable.cc",
+     "lanes == kernels[0]->schedule.lanes &&", "lanes >= 0 &&",
+     "plans of two numbers of lanes have no generated code"),
     ("tile-select-swapped", "backends/cpu/kernels/tile_compute.cc",
      "to[i] = choose[i] ? x[i] : y[i];", "to[i] = choose[i] ? y[i] : x[i];",
      "the interpreter selects the other value"),

@@ -12,6 +12,7 @@
 #include "backends/cpu/emit/internal.h"
 #include "base/status_macros.h"
 #include "graph/sym/sym_ops.h"
+#include "lowering/check_schedule.h"
 
 namespace weft::cpu {
 namespace cc {
@@ -62,16 +63,16 @@ class Localizer {
 // Functions of nests, by their text.
 class NestFunctions {
  public:
-  NestFunctions(const CcTarget& target, absl::string_view prefix)
-      : target_(target), prefix_(prefix) {}
+  NestFunctions(int lanes, absl::string_view prefix) : lanes_(lanes), prefix_(prefix) {}
 
   // Statements that run the nest's part of the points [begin, end), which start at
   // `start`.
-  absl::Status Call(const Kernel& kernel, const Nest& nest, SymInt start, SizeTable* sizes,
-                    std::string* out, NestCode* code) {
+  absl::Status Call(const Kernel& kernel, const Nest& nest, const NestSchedule& schedule,
+                    SymInt start, SizeTable* sizes, std::string* out, NestCode* code) {
     const LocalNest local = Localizer(kernel).Run(nest);
     SizeTable own;
-    WEFT_RETURN_IF_ERROR(EmitNest(local.kernel, local.nest, target_, &own, &functions_, code));
+    WEFT_RETURN_IF_ERROR(
+        EmitNest(local.kernel, local.nest, schedule, lanes_, &own, &functions_, code));
     const std::vector<SymInt> values = own.Take();
     const std::string name = Intern(Function(local, values.size(), code->text));
     std::vector<std::string> args;
@@ -122,7 +123,7 @@ class NestFunctions {
     return it->second;
   }
 
-  const CcTarget& target_;
+  const int lanes_;
   const std::string prefix_;
   std::string text_;
   std::set<ScalarOp> functions_;
@@ -134,9 +135,11 @@ absl::Status EmitKernel(const Kernel& kernel, NestFunctions* nests, std::string*
   SizeTable sizes;
   std::string body;
   SymInt start = 0;
-  for (const Nest& nest : kernel.nests) {
+  for (size_t n = 0; n < kernel.nests.size(); ++n) {
+    const Nest& nest = kernel.nests[n];
     NestCode code;
-    WEFT_RETURN_IF_ERROR(nests->Call(kernel, nest, start, &sizes, &body, &code));
+    WEFT_RETURN_IF_ERROR(
+        nests->Call(kernel, nest, kernel.schedule.nests[n], start, &sizes, &body, &code));
     start = start + code.points;
     result->scratch_bytes = Max(result->scratch_bytes, code.scratch_bytes);
     SymInt work = 0;
@@ -159,7 +162,7 @@ absl::Status EmitKernel(const Kernel& kernel, NestFunctions* nests, std::string*
   return absl::OkStatus();
 }
 
-absl::Status CheckArgs(const Kernel& kernel) {
+absl::Status CheckKernel(const Kernel& kernel, int lanes) {
   for (const KernelArg& arg : kernel.args) {
     if (DTypeBits(arg.dtype) < 8 || IsComplex(arg.dtype) ||
         (IsFloat(arg.dtype) && DTypeBits(arg.dtype) == 8)) {
@@ -167,23 +170,17 @@ absl::Status CheckArgs(const Kernel& kernel) {
           absl::StrCat("kernel ", kernel.name, ": elements of ", DTypeName(arg.dtype)));
     }
   }
+  WEFT_RETURN_IF_ERROR(CheckSchedule(kernel));
+  if (kernel.schedule.lanes != lanes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "kernel ", kernel.name, " has ", kernel.schedule.lanes, " lanes, others ", lanes));
+  }
   return absl::OkStatus();
 }
 
 }  // namespace
 
 }  // namespace cc
-
-int CcTarget::lanes() const {
-  switch (isa) {
-    case Isa::kAvx512:
-      return 16;
-    case Isa::kAvx2:
-      return 8;
-    default:
-      return 4;
-  }
-}
 
 std::vector<std::string> CcFlags(const CcTarget& target) {
   std::vector<std::string> flags = {"-O3",
@@ -209,17 +206,18 @@ std::vector<std::string> CcFlags(const CcTarget& target) {
 absl::StatusOr<CcUnit> EmitCc(absl::Span<const Kernel* const> kernels, const CcTarget& target,
                               absl::string_view prefix) {
   CcUnit unit;
-  cc::NestFunctions nests(target, prefix);
+  const int lanes = kernels.empty() ? 1 : kernels[0]->schedule.lanes;
+  cc::NestFunctions nests(lanes, prefix);
   std::string text;
   for (size_t i = 0; i < kernels.size(); ++i) {
     CcKernel kernel;
     kernel.symbol = absl::StrCat(prefix, i);
-    WEFT_RETURN_IF_ERROR(cc::CheckArgs(*kernels[i]));
+    WEFT_RETURN_IF_ERROR(cc::CheckKernel(*kernels[i], lanes));
     absl::StrAppend(&text, "\n// ", kernels[i]->name, "\n");
     WEFT_RETURN_IF_ERROR(cc::EmitKernel(*kernels[i], &nests, &text, &kernel));
     unit.kernels.push_back(std::move(kernel));
   }
-  unit.text = absl::StrCat(cc::Prelude(target, nests.functions()), nests.text(), text);
+  unit.text = absl::StrCat(cc::Prelude(target, lanes, nests.functions()), nests.text(), text);
   return unit;
 }
 

@@ -13,9 +13,7 @@
 // when an index of a gather was out of its bound; what was not yet stored is then
 // missing.
 //
-// The order of a reduction depends on the nest and on the target's lanes alone,
-// never on how the points were divided: results are equal for every number of
-// threads.
+// The code obeys the kernel's schedule, so that results are equal for every number of threads.
 #ifndef WEFT_BACKENDS_CPU_EMIT_EMIT_CC_H_
 #define WEFT_BACKENDS_CPU_EMIT_EMIT_CC_H_
 
@@ -30,16 +28,14 @@
 
 namespace weft::cpu {
 
-// What the code may use. `lanes` elements are computed at once; of wider types
-// the compiler splits the vectors.
+// The instructions and functions that the code may use. Vectors have as many elements as the
+// kernels' schedules say; the compiler splits those that are wider than a register.
 struct CcTarget {
   enum class Isa { kGeneric, kAvx2, kAvx512 };
   Isa isa = Isa::kGeneric;
   // The code calls SLEEF's functions, which the loader of the code provides; else libm's, lane by
   // lane.
   bool sleef = true;
-
-  int lanes() const;
 };
 
 struct CcKernel {
@@ -59,9 +55,9 @@ struct CcUnit {
   std::vector<CcKernel> kernels;
 };
 
-// Of a batch of kernels, in order. Symbols are `prefix` and a number.
-// Unimplemented names the kernel and what it needs: atomics, complex or 4-bit
-// elements.
+// Code for a batch of kernels, in order. Symbols are `prefix` and a number. InvalidArgument for
+// schedules that are not decided or differ in their lanes; Unimplemented names the kernel and what
+// it needs: complex or 4-bit elements.
 absl::StatusOr<CcUnit> EmitCc(absl::Span<const Kernel* const> kernels, const CcTarget& target,
                               absl::string_view prefix = "weft_k");
 

@@ -21,7 +21,7 @@ using emit::Placement;
 using emit::SizeTable;
 
 // Types and functions that every unit starts with; those of `functions` as well.
-std::string Prelude(const CcTarget& target, const std::set<ScalarOp>& functions);
+std::string Prelude(const CcTarget& target, int lanes, const std::set<ScalarOp>& functions);
 // Its parts for functions of the math library: what all of them need, then those of `wanted`.
 std::string MathBasics(const CcTarget& target);
 std::string MathFunctions(const CcTarget& target, std::set<ScalarOp> wanted);
@@ -51,8 +51,8 @@ struct NestCode {
   SymInt points;
   SymInt scratch_bytes;
 };
-absl::Status EmitNest(const Kernel& kernel, const Nest& nest, const CcTarget& target,
-                      SizeTable* sizes, std::set<ScalarOp>* functions, NestCode* code);
+absl::Status EmitNest(const Kernel& kernel, const Nest& nest, const NestSchedule& schedule,
+                      int lanes, SizeTable* sizes, std::set<ScalarOp>* functions, NestCode* code);
 
 }  // namespace weft::cpu::cc
 

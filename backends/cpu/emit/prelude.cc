@@ -91,23 +91,24 @@ W_INLINE f32 w_load1(const m_bf16* p)
 W_INLINE void w_store1(m_bf16* p, f32 x) { p->v = w_narrow(w_splat(x))[0]; }
 
 #ifdef __F16C__
+enum { w_eight = L < 8 ? L : 8 };
 typedef i16 w_h8 __attribute__((vector_size(16)));
 typedef f32 w_f8 __attribute__((vector_size(32)));
 W_INLINE v_f32 w_from_half(v_u16 x) {
   v_f32 r;
   for (int i = 0; i < L; i += 8) {
-    w_h8 h; __builtin_memcpy(&h, (const char*)&x + 2 * i, 16);
+    w_h8 h = {}; __builtin_memcpy(&h, (const char*)&x + 2 * i, 2 * w_eight);
     w_f8 f = __builtin_ia32_vcvtph2ps256(h);
-    __builtin_memcpy((char*)&r + 4 * i, &f, 32);
+    __builtin_memcpy((char*)&r + 4 * i, &f, 4 * w_eight);
   }
   return r;
 }
 W_INLINE v_u16 w_to_half(v_f32 x) {
   v_u16 r;
   for (int i = 0; i < L; i += 8) {
-    w_f8 f; __builtin_memcpy(&f, (const char*)&x + 4 * i, 32);
+    w_f8 f = {}; __builtin_memcpy(&f, (const char*)&x + 4 * i, 4 * w_eight);
     w_h8 h = (w_h8)__builtin_ia32_vcvtps2ph256(f, 0);
-    __builtin_memcpy((char*)&r + 2 * i, &h, 16);
+    __builtin_memcpy((char*)&r + 2 * i, &h, 2 * w_eight);
   }
   return r;
 }
@@ -226,17 +227,16 @@ W_WHOLE(f32, f) W_WHOLE(f64, )
 )";
 
 constexpr char kReduce[] = R"(
+// The lanes of a vector, combined by halves.
 #define W_FOLD(name, expr) \
   template <class V> W_INLINE auto name(V v) { \
-    auto a = v[0]; for (int l = 1; l < L; ++l) { auto b = v[l]; a = expr; } return a; }
-W_FOLD(w_hmul, a * b) W_FOLD(w_hmax, w_maximum(a, b)) W_FOLD(w_hmin, w_minimum(a, b))
+    for (int w = L / 2; w > 0; w /= 2) \
+      for (int l = 0; l < w; ++l) { auto a = v[l], b = v[l + w]; v[l] = expr; } \
+    return v[0]; }
+W_FOLD(w_hsum, a + b) W_FOLD(w_hmul, a * b) W_FOLD(w_hmax, w_maximum(a, b)) W_FOLD(w_hmin, w_minimum(a, b))
 W_FOLD(w_hand, a & b) W_FOLD(w_hor, a | b)
-template <class V> W_INLINE auto w_hsum(V v) {
-  for (int w = L / 2; w > 0; w /= 2) for (int l = 0; l < w; ++l) v[l] = v[l] + v[l + w];
-  return v[0];
-}
 #ifndef __clang__
-// The same for one register, whose halves change places.
+// The same in a register, whose halves change places.
 template <int W, class F> W_INLINE v_f32 w_halves(v_f32 v, F f) {
   if constexpr (W == 0) return v;
   else return w_halves<W / 2>(f(v, __builtin_shuffle(v, (w_iota() + W) & (L - 1))), f);
@@ -308,8 +308,8 @@ W_FLOORED(f32, f) W_FLOORED(f64, )
 
 }  // namespace
 
-std::string Prelude(const CcTarget& target, const std::set<ScalarOp>& functions) {
-  std::string text = absl::StrReplaceAll(kTypes, {{"LANES", absl::StrCat(target.lanes())}});
+std::string Prelude(const CcTarget& target, int lanes, const std::set<ScalarOp>& functions) {
+  std::string text = absl::StrReplaceAll(kTypes, {{"LANES", absl::StrCat(lanes)}});
   absl::StrAppend(&text, kNarrow, kArithmetic, kReduce);
   text += MathBasics(target);
   std::set<ScalarOp> wanted = functions;

@@ -37,17 +37,19 @@ constexpr char kMath[] = R"(
 typedef f32 w_rf32 __attribute__((vector_size(REGISTER)));
 typedef f64 w_rf64 __attribute__((vector_size(REGISTER)));
 template <class R, class V, class F> W_INLINE V w_map(F f, V a) {
-  for (unsigned i = 0; i < sizeof a; i += sizeof(R)) {
-    R x; __builtin_memcpy(&x, (char*)&a + i, sizeof x);
-    x = f(x); __builtin_memcpy((char*)&a + i, &x, sizeof x);
+  constexpr unsigned n = sizeof(R) < sizeof(V) ? sizeof(R) : sizeof(V);
+  for (unsigned i = 0; i < sizeof a; i += n) {
+    R x = {}; __builtin_memcpy(&x, (char*)&a + i, n);
+    x = f(x); __builtin_memcpy((char*)&a + i, &x, n);
   }
   return a;
 }
 template <class R, class V, class F> W_INLINE V w_map(F f, V a, V b) {
-  for (unsigned i = 0; i < sizeof a; i += sizeof(R)) {
-    R x, y; __builtin_memcpy(&x, (char*)&a + i, sizeof x);
-    __builtin_memcpy(&y, (char*)&b + i, sizeof y);
-    x = f(x, y); __builtin_memcpy((char*)&a + i, &x, sizeof x);
+  constexpr unsigned n = sizeof(R) < sizeof(V) ? sizeof(R) : sizeof(V);
+  for (unsigned i = 0; i < sizeof a; i += n) {
+    R x = {}, y = {}; __builtin_memcpy(&x, (char*)&a + i, n);
+    __builtin_memcpy(&y, (char*)&b + i, n);
+    x = f(x, y); __builtin_memcpy((char*)&a + i, &x, n);
   }
   return a;
 }
@@ -59,19 +61,24 @@ template <class R, class V, class F> W_INLINE V w_map(F f, V a, V b) {
   W_INLINE f64 w_##name(f64 a, f64 b) { return __builtin_##name(a, b); }
 #define W_LIBM1(name) W_SCALAR1(name) W_LANES1(w_##name, f32) W_LANES1(w_##name, f64)
 #define W_LIBM2(name) W_SCALAR2(name) W_LANES2(w_##name, f32) W_LANES2(w_##name, f64)
-#define W_SLEEF1(name, single, wide) W_SCALAR1(name) \
+// Single values take SLEEF's functions, too: libm's results may have other bits.
+#define W_SLEEF1(name, single, wide) \
   extern "C" w_rf32 single(w_rf32); extern "C" w_rf64 wide(w_rf64); \
+  W_INLINE f32 w_##name(f32 a) { return single(a - w_rf32{})[0]; } \
+  W_INLINE f64 w_##name(f64 a) { return wide(a - w_rf64{})[0]; } \
   W_INLINE v_f32 w_##name(v_f32 a) { return w_map<w_rf32>(single, a); } \
   W_INLINE v_f64 w_##name(v_f64 a) { return w_map<w_rf64>(wide, a); }
 // For functions whose f32 is written out.
 #define W_WIDE_LIBM1(name) \
   W_INLINE f64 w_##name(f64 a) { return __builtin_##name(a); } W_LANES1(w_##name, f64)
 #define W_WIDE_SLEEF1(name, single, wide) \
-  W_INLINE f64 w_##name(f64 a) { return __builtin_##name(a); } \
   extern "C" w_rf64 wide(w_rf64); \
+  W_INLINE f64 w_##name(f64 a) { return wide(a - w_rf64{})[0]; } \
   W_INLINE v_f64 w_##name(v_f64 a) { return w_map<w_rf64>(wide, a); }
-#define W_SLEEF2(name, single, wide) W_SCALAR2(name) \
+#define W_SLEEF2(name, single, wide) \
   extern "C" w_rf32 single(w_rf32, w_rf32); extern "C" w_rf64 wide(w_rf64, w_rf64); \
+  W_INLINE f32 w_##name(f32 a, f32 b) { return single(a - w_rf32{}, b - w_rf32{})[0]; } \
+  W_INLINE f64 w_##name(f64 a, f64 b) { return wide(a - w_rf64{}, b - w_rf64{})[0]; } \
   W_INLINE v_f32 w_##name(v_f32 a, v_f32 b) { return w_map<w_rf32>(single, a, b); } \
   W_INLINE v_f64 w_##name(v_f64 a, v_f64 b) { return w_map<w_rf64>(wide, a, b); }
 )";
@@ -87,6 +94,9 @@ W_INLINE v_f32 w_scale(v_f32 x, v_f32 n)
 #if defined(__FMA__) && W_WIDTH == 8
 W_INLINE v_f32 w_fma(v_f32 a, v_f32 b, v_f32 c)
     { return __builtin_ia32_vfmaddps256(a, b, c); }
+#elif defined(__FMA__)
+W_INLINE v_f32 w_fma(v_f32 a, v_f32 b, v_f32 c)
+    { for (int l = 0; l < L; ++l) a[l] = __builtin_fmaf(a[l], b[l], c[l]); return a; }
 #else
 W_INLINE v_f32 w_fma(v_f32 a, v_f32 b, v_f32 c) { return a * b + c; }
 #endif

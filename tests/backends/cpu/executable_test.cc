@@ -19,9 +19,11 @@
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
+#include "graph/target/target.h"
 #include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "lowering/lower.h"
+#include "lowering/schedule_kernel.h"
 #include "tests/support/counting_new.h"
 #include "tests/support/parse.h"
 #include "tests/support/tensor_compare.h"
@@ -354,6 +356,46 @@ TEST(Executable, WithoutACompilerTheInterpreterGoesOn) {
   EXPECT_FALSE(executable->WaitForCode().ok());
   ExpectAsReference(*module, *executable, {Ramp({33, 96}), Ramp({96, 96}), Ramp({96})});
   EXPECT_EQ(executable->stats().generated_steps, 0);
+}
+
+// Plans that are made for narrower vectors keep their schedules; those for wider ones, or without
+// schedules, as texts may be, are scheduled for this machine. All kernels are generated code then.
+TEST(Executable, TakesPlansOfOtherMachines) {
+  const auto module = Parse(kBlock);
+  const auto run = [&](auto edit) {
+    auto plan = Lower(*module->main(), CpuTarget());
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    ASSERT_GE(plan->kernels.size(), 2u);
+    for (size_t i = 0; i < plan->kernels.size(); ++i) edit(plan->kernels[i], i);
+    CpuOptions options;
+    options.threads = 2;
+    options.code = CpuOptions::Code::kBeforeCreation;
+    auto executable = Executable::Create(*std::move(plan), options);
+    ASSERT_TRUE(executable.ok()) << executable.status();
+    ASSERT_TRUE((*executable)->WaitForCode().ok()) << (*executable)->WaitForCode();
+    ExpectAsReference(*module, **executable, {Ramp({33, 96}), Ramp({96, 96}), Ramp({96})});
+    EXPECT_GT((*executable)->stats().generated_steps, 0);
+  };
+  const auto schedule_for = [](Kernel& kernel, int64_t vector_bytes) {
+    Target target;
+    target.vector_bytes = vector_bytes;
+    kernel.schedule = DecideSchedule(kernel, target);
+  };
+  run([&](Kernel& kernel, size_t) { schedule_for(kernel, 16); });
+  run([&](Kernel& kernel, size_t) { schedule_for(kernel, 256); });
+  run([&](Kernel& kernel, size_t) { kernel.schedule = KernelSchedule(); });
+  run([&](Kernel& kernel, size_t i) { schedule_for(kernel, i == 0 ? 16 : 32); });
+}
+
+TEST(Executable, RefusesSchedulesOfOtherKernels) {
+  const auto module = Parse(kBlock);
+  auto plan = Lower(*module->main(), CpuTarget());
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_FALSE(plan->kernels.empty());
+  plan->kernels[0].schedule.nests[0].lane_loop = 7;
+  const auto executable = Executable::Create(*std::move(plan), {});
+  EXPECT_EQ(executable.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(executable.status().message()), HasSubstr("the schedule of kernel @"));
 }
 
 // --- Library steps --------------------------------------------------------------------

@@ -15,7 +15,9 @@
 #include "backends/cpu/jit/kernel_library.h"
 #include "gmock/gmock.h"
 #include "graph/sym/sym_expr.h"
+#include "graph/target/target.h"
 #include "gtest/gtest.h"
+#include "lowering/schedule_kernel.h"
 
 namespace weft::cpu {
 namespace {
@@ -80,17 +82,24 @@ class Body {
 
 using Fn = int (*)(void* const*, const long*, void*, long, long);
 
-std::vector<CcTarget> Targets() {
-  std::vector<CcTarget> targets(1);
+// An instruction set of the code, and the vector_bytes of a target that may be an edited one.
+struct Machine {
+  CcTarget cc;
+  int64_t vector_bytes = 16;
+};
+
+std::vector<Machine> Machines() {
+  std::vector<Machine> machines(1);
   const bool sleef = LoadSleef();
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    targets.push_back({CcTarget::Isa::kAvx2, sleef});
+    machines.push_back({{CcTarget::Isa::kAvx2, sleef}, 32});
+    machines.push_back({{CcTarget::Isa::kAvx2, sleef}, 16});
   }
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
-    targets.push_back({CcTarget::Isa::kAvx512, sleef});
+    machines.push_back({{CcTarget::Isa::kAvx512, sleef}, 64});
   }
-  return targets;
+  return machines;
 }
 
 int64_t Value(SymInt s, int64_t rows, int64_t cols) {
@@ -101,17 +110,20 @@ int64_t Value(SymInt s, int64_t rows, int64_t cols) {
 // Runs `kernel` on the arguments for each target, in three parts. `check` is
 // called after each run; the result is what the kernel returned.
 template <typename Check>
-int RunKernel(const Kernel& kernel, const std::vector<void*>& args, int64_t rows, int64_t cols,
+int RunKernel(Kernel kernel, const std::vector<void*>& args, int64_t rows, int64_t cols,
               Check check) {
   int bad = 0;
-  for (const CcTarget& target : Targets()) {
-    SCOPED_TRACE(absl::StrCat(target.lanes(), " lanes"));
+  for (const Machine& machine : Machines()) {
+    SCOPED_TRACE(absl::StrCat(machine.vector_bytes, " bytes, ", static_cast<int>(machine.cc.isa)));
+    Target target;
+    target.vector_bytes = machine.vector_bytes;
+    kernel.schedule = DecideSchedule(kernel, target);
     const Kernel* one = &kernel;
-    const auto unit = EmitCc(absl::MakeConstSpan(&one, 1), target);
+    const auto unit = EmitCc(absl::MakeConstSpan(&one, 1), machine.cc);
     EXPECT_TRUE(unit.ok()) << unit.status();
     if (!unit.ok()) return -1;
     JitOptions options;
-    options.flags = CcFlags(target);
+    options.flags = CcFlags(machine.cc);
     const auto library = KernelLibrary::Create(unit->text, options);
     EXPECT_TRUE(library.ok()) << library.status();
     if (!library.ok()) return -1;
@@ -178,6 +190,22 @@ TEST(EmittedKernels, Softmax) {
   }
 }
 
+TEST(EmittedKernels, RefusesSchedulesThatDoNotFit) {
+  Kernel kernel = SoftmaxKernel();
+  const Kernel* one = &kernel;
+  const auto emit = [&] { return EmitCc(absl::MakeConstSpan(&one, 1), CcTarget()).status(); };
+  EXPECT_EQ(emit().code(), absl::StatusCode::kInvalidArgument);
+  kernel.schedule = DecideSchedule(kernel, Target());
+  EXPECT_TRUE(emit().ok());
+  kernel.schedule.nests[0].lane_loop = 2;
+  EXPECT_EQ(emit().code(), absl::StatusCode::kInvalidArgument);
+  kernel.schedule = DecideSchedule(kernel, Target());
+  Kernel wide = kernel;
+  wide.schedule.lanes = 2;
+  const Kernel* both[] = {&kernel, &wide};
+  EXPECT_EQ(EmitCc(both, CcTarget()).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST(EmittedKernels, ColumnsOfBfloatsAndWhereTheLargestStands) {
   Kernel kernel;
   kernel.args = {{DType::kBF16, false}, {DType::kF32, true}, {DType::kI64, true}};
@@ -219,6 +247,43 @@ TEST(EmittedKernels, ColumnsOfBfloatsAndWhereTheLargestStands) {
       ASSERT_EQ(places[j], best);
     }
   });
+}
+
+// Sums of more values than a block takes. They are small integers, so that each order gives one
+// sum.
+TEST(EmittedKernels, SumsOfManyBlocks) {
+  for (bool rows_are_dense : {true, false}) {
+    Kernel kernel;
+    kernel.args = {{DType::kF32, false}, {DType::kF32, true}};
+    Nest nest;
+    nest.outer = {kRows};
+    nest.inner = {kCols};
+    nest.stages.resize(2);
+    Body body(&nest.stages[0]);
+    const std::vector<SymInt> dense = {kCols, 1};
+    const std::vector<SymInt> strided = {1, kRows};
+    const int x = body.Load(0, rows_are_dense ? dense : strided);
+    nest.stages[0].reductions = {{ReduceOp::kSum, x, DType::kF32}};
+    nest.stages[1].per_row = true;
+    Body out(&nest.stages[1]);
+    out.Store(out.Numbered(ScalarOp::kReduced, DType::kF32, 0), 1, {1, 0});
+    kernel.nests = {nest};
+    const int64_t rows = 21;
+    for (int64_t cols : {64, 4096, 10007}) {
+      std::vector<float> in(rows * cols), sums(rows), want(rows);
+      for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t j = 0; j < cols; ++j) {
+          const float value = static_cast<float>((i * 31 + j * 7919) % 8);
+          in[rows_are_dense ? i * cols + j : i + j * rows] = value;
+          want[i] += value;
+        }
+      }
+      RunKernel(kernel, {in.data(), sums.data()}, rows, cols, [&] {
+        EXPECT_EQ(sums, want) << cols;
+        std::fill(sums.begin(), sums.end(), -1.0f);
+      });
+    }
+  }
 }
 
 // Rows of several vectors; the extremes stand in each place in turn.
@@ -621,7 +686,8 @@ TEST(EmittedKernels, FloatsToU64) {
 }
 
 // How often the code of the kernel asks for memory ahead.
-int CountFetches(const Kernel& kernel) {
+int CountFetches(Kernel kernel) {
+  kernel.schedule = DecideSchedule(kernel, Target());
   const Kernel* one = &kernel;
   const auto unit = EmitCc(absl::MakeConstSpan(&one, 1), {});
   EXPECT_TRUE(unit.ok()) << unit.status();
