@@ -145,7 +145,8 @@ absl::StatusOr<std::unique_ptr<Executable>> Executable::Create(Plan plan,
   const std::vector<Kernel*> kernels = KernelsOf(impl->plan, &impl->steps);
   WEFT_RETURN_IF_ERROR(FitSchedules(kernels, FactsOf(impl->plan), launcher.isa));
   impl->kernels = static_cast<int64_t>(kernels.size());
-  // Code that comes in the middle of a run of calls would change their last bits.
+  // Generated code gives the interpreter's bits if it can call SLEEF. Otherwise, code that comes in
+  // the middle of a run of calls would change the last bits of their results.
   const bool now = options.code == CpuOptions::Code::kBeforeCreation || options.deterministic;
   if (options.code != CpuOptions::Code::kNone && !kernels.empty()) {
     JitOptions jit;

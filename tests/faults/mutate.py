@@ -74,6 +74,7 @@ FIRST_TESTS = {
         ["//tests/backends/cpu:differential_test"],
         ["//tests/backends/cpu:library_test"],
         ["//tests/backends/cpu:epilogue_native_test"],
+        ["//tests/backends/cpu:agreement_test"],
     ],
     "backends/cpu/kernels/attention": [
         ["//tests/backends/cpu:executable_test"],

@@ -13,7 +13,8 @@
 // when an index of a gather was out of its bound; what was not yet stored is then
 // missing.
 //
-// The code obeys the kernel's schedule, so that results are equal for every number of threads.
+// The code obeys the kernel's schedule, so that results are equal for every number of threads, and
+// equal to the interpreter's (backends/cpu/interpreter) if the code calls SLEEF.
 #ifndef WEFT_BACKENDS_CPU_EMIT_EMIT_CC_H_
 #define WEFT_BACKENDS_CPU_EMIT_EMIT_CC_H_
 

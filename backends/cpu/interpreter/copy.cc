@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/target/target.h"
+#include "lowering/schedule_kernel.h"
 
 namespace weft::cpu {
 namespace {
@@ -64,6 +66,8 @@ absl::StatusOr<TileProgram> CompileCopy(const RunView& from, const RunView& to,
   stage.stores.push_back(std::move(store));
   nest.stages.push_back(std::move(stage));
   kernel.nests.push_back(std::move(nest));
+  // A copy reduces nothing, so that its result does not depend on the target.
+  kernel.schedule = DecideSchedule(kernel, Target());
   return CompileTiles(kernel, table, [](SymInt) { return std::nullopt; });
 }
 

@@ -75,10 +75,9 @@ class Worker {
     for (int64_t point = 0; point < nest_.inner_points; ++point) {
       point_ = point * nest_.tile;
       RunBody(stage, lanes_);
-      if ((point + 1) % kSumBlock == 0) AddBlocks(stage);
+      if ((point + 1) % nest_.block == 0) AddBlocks(stage);
       NextInner(-1);
     }
-    AddBlocks(stage);
   }
 
   // The lanes are inner points.
@@ -94,6 +93,9 @@ class Worker {
         index_[nest_.lane] = start;
         point_ = row * extent + start;
         RunBody(stage, std::min(nest_.tile, extent - start));
+        // A block ends where a tile does.
+        const int64_t end = start + nest_.tile;
+        if (end <= extent && end % nest_.block == 0) AddBlocks(stage);
       }
       index_[nest_.lane] = 0;
       NextInner(nest_.lane);
@@ -113,22 +115,31 @@ class Worker {
 
   int64_t* At(const TileReduction& r) { return reinterpret_cast<int64_t*>(workspace_ + r.at); }
 
+  // The number of the reduction's accumulators.
+  int64_t Accumulators(const TileReduction& r) const {
+    if (nest_.columns) return lanes_;
+    return r.arg ? 1 : nest_.lanes * r.copies;
+  }
+  void Start(const TileReduction& r, int64_t at) {
+    r.start(workspace_ + at, nullptr, nullptr, nullptr, Accumulators(r));
+  }
+
   void StartReductions(const TileStage& stage) {
     for (int i = 0; i < stage.num_reductions; ++i) {
       const TileReduction& r = nest_.reductions[stage.first_reduction + i];
-      const int64_t lanes = nest_.columns ? lanes_ : 1;
-      r.start(workspace_ + r.acc, nullptr, nullptr, nullptr, lanes);
-      if (r.blocked) r.start(workspace_ + r.block, nullptr, nullptr, nullptr, lanes);
-      if (r.arg) std::fill_n(At(r), lanes, -1);
+      Start(r, r.acc);
+      if (r.blocked) Start(r, r.sum);
+      if (r.arg) std::fill_n(At(r), Accumulators(r), -1);
     }
   }
 
+  // Adds the blocks to their sums and starts new ones.
   void AddBlocks(const TileStage& stage) {
     for (int i = 0; i < stage.num_reductions; ++i) {
       const TileReduction& r = nest_.reductions[stage.first_reduction + i];
       if (!r.blocked) continue;
-      r.add(workspace_ + r.acc, nullptr, workspace_ + r.block, lanes_, 0, 0);
-      r.start(workspace_ + r.block, nullptr, nullptr, nullptr, lanes_);
+      r.add(workspace_ + r.sum, nullptr, workspace_ + r.acc, Accumulators(r), 0, 0);
+      Start(r, r.acc);
     }
   }
 
@@ -137,17 +148,25 @@ class Worker {
       const TileReduction& r = nest_.reductions[stage.first_reduction + i];
       if (r.arg) {
         int64_t* at = At(r);
-        for (int64_t k = 0; k < (nest_.columns ? lanes_ : 1); ++k)
-          at[k] = std::max<int64_t>(at[k], 0);
+        for (int64_t k = 0; k < Accumulators(r); ++k) at[k] = std::max<int64_t>(at[k], 0);
         if (!nest_.columns) std::memcpy(workspace_ + r.result, at, sizeof *at);
-      } else if (!nest_.columns) {
-        r.finish(workspace_ + r.result, workspace_ + r.acc, nullptr, nullptr, 1);
+        continue;
+      }
+      if (r.blocked) {
+        r.add(workspace_ + r.acc, nullptr, workspace_ + r.sum, Accumulators(r), 0, 0);
+      }
+      if (!nest_.columns) {
+        r.finish(workspace_ + r.result, workspace_ + r.acc, nest_.lanes, r.copies);
       }
     }
   }
 
   void Reduce(const TileOp& op, int64_t n) {
     const TileReduction& r = nest_.reductions[op.loop];
+    if (op.reduce_row != nullptr) {
+      op.reduce_row(workspace_ + r.acc, values_here_[op.a], n, nest_.lanes, r.copies);
+      return;
+    }
     int64_t position = 0;
     if (r.arg) {
       for (size_t i = 0; i < nest_.loops.size(); ++i) {
@@ -155,8 +174,7 @@ class Worker {
       }
     }
     const int64_t step = nest_.lane < 0 ? 0 : nest_.loops[nest_.lane].position;
-    op.reduce(workspace_ + (r.blocked ? r.block : r.acc), At(r), values_here_[op.a], n, position,
-              step);
+    op.reduce(workspace_ + r.acc, At(r), values_here_[op.a], n, position, step);
   }
 
   // --- Memory -----------------------------------------------------------------------

@@ -7,47 +7,50 @@
 #include "backends/cpu/interpreter/tile_stage.h"
 #include "base/align.h"
 #include "base/status_macros.h"
+#include "lowering/check_schedule.h"
 
 namespace weft::cpu {
 namespace {
 
-// Rows of a tile should stay in the second-level cache.
+// Bytes of kept rows that a tile may have, to stay in L2.
 constexpr int64_t kRowBytes = 256 << 10;
 
-void AddReductions(const Nest& nest, const TileTable& table, bool columns, TileNest* out,
-                   SlotPool& pool) {
-  for (const Stage& stage : nest.stages) {
+// Columns have an accumulator and a position for each lane of a tile; rows have `lanes`
+// accumulators for each copy of the body, or one with its position.
+void AddReductions(const Nest& nest, const NestSchedule& schedule, const TileTable& table,
+                   bool columns, TileNest* out, SlotPool& pool) {
+  for (size_t s = 0; s < nest.stages.size(); ++s) {
+    const Stage& stage = nest.stages[s];
     for (const Reduction& from : stage.reductions) {
       TileReduction r;
       r.op = from.op;
       r.arg = from.op == ReduceOp::kArgMax || from.op == ReduceOp::kArgMin;
       r.dtype = r.arg ? stage.body[from.value].dtype : from.dtype;
       r.bytes = TileBytes(r.dtype);
-      r.blocked = columns && from.op == ReduceOp::kSum && IsFloat(r.dtype);
-      r.start = columns ? table.start_column(r.op, r.dtype) : table.start_row(r.op, r.dtype);
-      r.finish = table.finish_row(r.op, r.dtype);
-      r.add = columns ? table.reduce_column(r.op, r.dtype) : nullptr;
-      const int64_t lanes = columns ? out->tile : 1;
-      r.acc = pool.Take(AlignTile(lanes * kAccumulatorBytes));
+      r.blocked = from.op == ReduceOp::kSum && IsFloat(r.dtype);
+      r.copies = schedule.unroll[s];
+      r.start = table.start(r.op, r.dtype);
+      r.finish = columns || r.arg ? nullptr : table.finish_row(r.op, r.dtype);
+      r.add = table.reduce_column(r.op, r.dtype);
+      const int64_t lanes = columns ? out->tile : out->lanes * r.copies;
+      r.acc = pool.Take(AlignTile(lanes * r.bytes));
       r.at = pool.Take(AlignTile(lanes * 8));
-      r.block = r.blocked ? pool.Take(AlignTile(lanes * r.bytes)) : 0;
+      r.sum = r.blocked ? pool.Take(AlignTile(lanes * r.bytes)) : 0;
       r.result = pool.Take(kTileAlign);
       out->reductions.push_back(r);
     }
   }
 }
 
-// How many lanes a tile has: all of a short loop, fewer where rows are long.
-int64_t ChooseTile(const Nest& nest, const NestLoops& loops) {
+// A tile holds all elements of a short loop. It holds fewer than the schedule's where the rows that
+// it keeps would not stay in L2.
+int64_t ChooseTile(const Nest& nest, const NestSchedule& schedule, const NestLoops& loops) {
   if (loops.lane < 0) return 1;
   const int64_t extent = std::max<int64_t>(1, loops.loops[loops.lane].extent);
-  int64_t tile = std::min<int64_t>(kMaxTile, AlignUp(extent, 16));
+  int64_t tile = std::min<int64_t>(schedule.tile, AlignUp(extent, 16));
   int64_t row = 0;
   for (DType dtype : nest.rows) row += TileBytes(dtype) * loops.inner_points;
   while (loops.columns && tile > 16 && row * tile > kRowBytes) tile = AlignUp(tile / 2, 16);
-  size_t body = 0;
-  for (const Stage& stage : nest.stages) body = std::max(body, stage.body.size());
-  if (body > 64) tile = std::min<int64_t>(tile, kMaxTile / 2);
   return tile;
 }
 
@@ -63,20 +66,24 @@ void CountItems(TileNest* nest) {
   }
 }
 
-absl::StatusOr<TileNest> CompileNest(const Kernel& kernel, const Nest& from, const TileTable& table,
+absl::StatusOr<TileNest> CompileNest(const Kernel& kernel, size_t number, const TileTable& table,
                                      SizeFn value_of, ConstantPool& constants, int64_t start,
                                      int64_t* end) {
-  WEFT_ASSIGN_OR_RETURN(NestLoops loops, MakeLoops(kernel, from, value_of));
+  const Nest& from = kernel.nests[number];
+  const NestSchedule& schedule = kernel.schedule.nests[number];
+  WEFT_ASSIGN_OR_RETURN(NestLoops loops, MakeLoops(kernel, from, schedule, value_of));
   TileNest nest;
   nest.loops = loops.loops;
   nest.lane = loops.lane;
   nest.columns = loops.columns;
   nest.inner_points = loops.inner_points;
-  nest.tile = ChooseTile(from, loops);
+  nest.tile = ChooseTile(from, schedule, loops);
+  nest.lanes = kernel.schedule.lanes;
+  nest.block = schedule.block;
   CountItems(&nest);
   if (loops.empty) nest.items = 0;
   SlotPool pool(start);
-  AddReductions(from, table, nest.columns, &nest, pool);
+  AddReductions(from, schedule, table, nest.columns, &nest, pool);
   for (DType dtype : from.rows) {
     const int64_t bytes = TileBytes(dtype);
     const int64_t lanes = nest.columns ? nest.tile : 1;
@@ -116,6 +123,7 @@ DType ComputeDType(DType memory) {
 absl::StatusOr<TileProgram> CompileTiles(
     const Kernel& kernel, const TileTable& table,
     absl::FunctionRef<std::optional<int64_t>(SymInt)> value_of) {
+  WEFT_RETURN_IF_ERROR(CheckSchedule(kernel));
   TileProgram program;
   program.name = kernel.name;
   const int64_t start = kMaxTile * 8;  // After the offsets of a gather.
@@ -123,9 +131,9 @@ absl::StatusOr<TileProgram> CompileTiles(
   int64_t values = 0;
   int64_t loops = 0;
   ConstantPool constants(table, &program.constants);
-  for (const Nest& nest : kernel.nests) {
+  for (size_t n = 0; n < kernel.nests.size(); ++n) {
     WEFT_ASSIGN_OR_RETURN(auto compiled,
-                          CompileNest(kernel, nest, table, value_of, constants, start, &end));
+                          CompileNest(kernel, n, table, value_of, constants, start, &end));
     int64_t in_nest = 0;
     for (TileStage& stage : compiled.stages) {
       stage.values_at = in_nest;

@@ -96,45 +96,25 @@ void Erase(NestLoops& n, std::vector<bool>& numbers, size_t i, int into) {
   }
 }
 
-void Simplify(NestLoops& n, std::vector<bool> numbers) {
+// Leaves out loops of one point, but for the lane loop, and joins outer loops that every access
+// walks as one, since their points do not depend on each other. Inner loops stay, so that
+// reductions meet their values in the order of the schedule.
+void Simplify(NestLoops& n, std::vector<bool> numbers, int lane_loop) {
   for (size_t i = n.loops.size(); i-- > 0;) {
-    if (n.loops[i].extent == 1) Erase(n, numbers, i, -1);
+    const bool lanes = lane_loop >= 0 && n.place[lane_loop] == static_cast<int>(i);
+    if (n.loops[i].extent == 1 && !lanes) Erase(n, numbers, i, -1);
   }
   for (size_t i = n.loops.size(); i-- > 1;) {
     TileLoop& outer = n.loops[i - 1];
     const int64_t extent = n.loops[i].extent;
-    bool joins = outer.inner == n.loops[i].inner && !numbers[i] && !numbers[i - 1];
+    bool joins = !outer.inner && !n.loops[i].inner && !numbers[i] && !numbers[i - 1];
     ForEachStrides(
         n, [&](const std::vector<int64_t>& s) { joins = joins && s[i - 1] == s[i] * extent; });
     if (!joins) continue;
     n.loops[i].extent *= outer.extent;
     Erase(n, numbers, i - 1, static_cast<int>(i) - 1);
   }
-}
-
-// What a step of four elements of memory traffic costs with these lanes, about: per
-// lane, for each access, and for lanes that stay empty.
-double CostOfLane(NestLoops& n, int lane) {
-  double cost = 0.5;
-  for (const auto& stage : n.addresses) {
-    for (const TileAddress& address : stage) {
-      const int64_t stride = std::abs(address.strides[lane]);
-      cost += stride == 0 ? 0.1 : stride == 1 ? 1.0 : 6.0;
-    }
-  }
-  const double extent = static_cast<double>(n.loops[lane].extent);
-  const double steps = static_cast<double>((n.loops[lane].extent + 15) / 16);
-  return cost * (16 * steps + 24) / extent;
-}
-
-void ChooseLane(NestLoops& n) {
-  double best = 0;
-  for (int i = static_cast<int>(n.loops.size()) - 1; i >= 0; --i) {
-    const double cost = CostOfLane(n, i);
-    if (n.lane >= 0 && cost >= best) continue;
-    n.lane = i;
-    best = cost;
-  }
+  n.lane = lane_loop < 0 ? -1 : n.place[lane_loop];
   n.columns = n.lane >= 0 && !n.loops[n.lane].inner;
 }
 
@@ -147,7 +127,8 @@ absl::StatusOr<int64_t> SizeOf(SymInt s, SizeFn value_of) {
   return absl::InvalidArgumentError(absl::StrCat("the size ", s.ToString(), " has no value"));
 }
 
-absl::StatusOr<NestLoops> MakeLoops(const Kernel& kernel, const Nest& nest, SizeFn value_of) {
+absl::StatusOr<NestLoops> MakeLoops(const Kernel& kernel, const Nest& nest,
+                                    const NestSchedule& schedule, SizeFn value_of) {
   NestLoops n;
   for (const bool inner : {false, true}) {
     for (SymInt extent : inner ? nest.inner : nest.outer) {
@@ -161,13 +142,12 @@ absl::StatusOr<NestLoops> MakeLoops(const Kernel& kernel, const Nest& nest, Size
     }
   }
   WEFT_RETURN_IF_ERROR(MakeAddresses(kernel, nest, value_of, &n));
-  Simplify(n, LoopsWithNumbers(nest));
+  Simplify(n, LoopsWithNumbers(nest), schedule.lane_loop);
   int64_t position = 1;
   for (size_t i = n.loops.size(); i-- > 0 && n.loops[i].inner;) {
     n.loops[i].position = position;
     position *= n.loops[i].extent;
   }
-  ChooseLane(n);
   return n;
 }
 

@@ -1,5 +1,4 @@
-// The loops of a nest with numbers for expressions: joined where every access walks
-// them as one, and the choice of the loop that is cut into tiles.
+// The loops of a nest with numbers for expressions, as few as its schedule leaves.
 #ifndef WEFT_BACKENDS_CPU_INTERPRETER_TILE_LOOPS_H_
 #define WEFT_BACKENDS_CPU_INTERPRETER_TILE_LOOPS_H_
 
@@ -35,7 +34,8 @@ struct NestLoops {
 };
 
 // Terms of addresses keep their values and have no functions yet.
-absl::StatusOr<NestLoops> MakeLoops(const Kernel& kernel, const Nest& nest, SizeFn value_of);
+absl::StatusOr<NestLoops> MakeLoops(const Kernel& kernel, const Nest& nest,
+                                    const NestSchedule& schedule, SizeFn value_of);
 
 }  // namespace weft::cpu
 

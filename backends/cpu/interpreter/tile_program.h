@@ -1,10 +1,9 @@
 // A kernel for one assignment of its symbols: numbers in place of expressions, loops
 // joined and dropped, one of them cut into tiles of lanes, and functions picked.
 //
-// The loop of the lanes is an inner one (a row: reductions run along the lanes) or an
-// outer one (columns: reductions run lane by lane over the inner loops), whichever
-// meets memory in better order. Values that are equal in all lanes are uniform and
-// take one element.
+// The kernel's schedule says which loop is cut, and in which order values are reduced
+// (lowering/kernel_schedule.h): results are equal to those of generated code. Values that
+// are equal in all lanes are uniform and take one element.
 #ifndef WEFT_BACKENDS_CPU_INTERPRETER_TILE_PROGRAM_H_
 #define WEFT_BACKENDS_CPU_INTERPRETER_TILE_PROGRAM_H_
 
@@ -76,6 +75,7 @@ struct TileOp {
   TileFn broadcast = nullptr;  // Of `otherwise`, value a, in guarded loads.
   IotaFn iota = nullptr;
   ReduceFn reduce = nullptr;
+  RowFn reduce_row = nullptr;
 };
 
 struct TileReduction {
@@ -83,15 +83,15 @@ struct TileReduction {
   DType dtype = DType::kF32;
   int64_t bytes = 0;  // Of an element.
   bool arg = false;
-  // A column's sums of floats are made in blocks.
-  bool blocked = false;
+  bool blocked = false;  // Sums of floats are made in blocks.
+  int64_t copies = 1;    // Rows: groups of partial results.
   TileFn start = nullptr;
-  TileFn finish = nullptr;
-  ReduceFn add = nullptr;  // Columns: of a block to the sum.
-  // In a thread's workspace: accumulators, positions, blocks, the result of a row.
+  RowEndFn finish = nullptr;  // Rows.
+  ReduceFn add = nullptr;     // Adds blocks to their sums.
+  // Offsets in a thread's workspace: accumulators, positions, sums of blocks, the result of a row.
   int64_t acc = 0;
   int64_t at = 0;
-  int64_t block = 0;
+  int64_t sum = 0;
   int64_t result = 0;
 };
 
@@ -129,6 +129,8 @@ struct TileNest {
   int lane = -1;                // -1: all points one by one.
   bool columns = false;
   int64_t tile = 1;
+  int64_t lanes = 1;  // Rows: partial results of a group.
+  int64_t block = 1;  // Elements in a block of a sum.
   int64_t inner_points = 1;
   int64_t items = 0;  // Units of parallel work.
   int64_t lane_tiles = 1;
@@ -149,13 +151,9 @@ struct TileProgram {
   int64_t workspace_bytes = 0;
 };
 
-inline constexpr int64_t kMaxTile = 512;
-// Lanes that go from blocks into a column's sum at once.
-inline constexpr int64_t kSumBlock = 64;
-
 // `value_of` gives the value of an expression, nullopt when it has none. Errors:
-// InvalidArgument for an expression without value; Unimplemented for a dtype that
-// kernels do not have.
+// InvalidArgument for an expression without value and for a schedule that is not the
+// kernel's; Unimplemented for a dtype that kernels do not have.
 absl::StatusOr<TileProgram> CompileTiles(
     const Kernel& kernel, const TileTable& table,
     absl::FunctionRef<std::optional<int64_t>(SymInt)> value_of);

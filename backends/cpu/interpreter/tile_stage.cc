@@ -352,8 +352,13 @@ class StageCompiler {
     op.kind = TileOp::Kind::kReduce;
     op.loop = number;
     op.a = Wide(Converted(stage_.reductions[r].value, reduction.dtype));
-    op.reduce = loops_.columns ? table_.reduce_column(reduction.op, reduction.dtype)
-                               : table_.reduce_row(reduction.op, reduction.dtype);
+    if (loops_.columns) {
+      op.reduce = table_.reduce_column(reduction.op, reduction.dtype);
+    } else if (reduction.arg) {
+      op.reduce = table_.arg_row(reduction.op, reduction.dtype);
+    } else {
+      op.reduce_row = table_.reduce_row(reduction.op, reduction.dtype);
+    }
     op.uniform = scalar_;
     out_->ops.push_back(op);
   }

@@ -441,10 +441,10 @@ TileFn FindCompute(ScalarOp op, DType dtype, DType operand, unsigned uniform) {
   });
 }
 
-const TileTable kTable = {FindCompute,  FindConvert,     FindRound,     FindBroadcast,
-                          FindLoad,     FindStore,       FindGather,    FindScatter,
-                          FindTerm,     FindIota,        FindReduceRow, FindReduceColumn,
-                          FindStartRow, FindStartColumn, FindFinishRow};
+const TileTable kTable = {FindCompute,      FindConvert, FindRound,     FindBroadcast,
+                          FindLoad,         FindStore,   FindGather,    FindScatter,
+                          FindTerm,         FindIota,    FindReduceRow, FindArgRow,
+                          FindReduceColumn, FindStart,   FindFinishRow};
 
 }  // namespace WEFT_CPU_ISA
 

@@ -1,9 +1,14 @@
-// Functions of a float on tiles, by SLEEF: at most 1 unit in the last place (1.5 for
-// erfc). Compiled once for each instruction set.
+// Functions of a float on tiles. exp, tanh and erf of f32 are written out and err by less than 2
+// units in the last place; others are SLEEF's and err by at most 1 (1.5 for erfc). Compiled once
+// for each instruction set.
+//
+// Generated code has the same functions, instruction by instruction
+// (backends/cpu/emit/prelude_math.cc), so that results are equal in every bit.
 #include <immintrin.h>
 #include <sleef.h>
 
 #include "backends/cpu/kernels/tile_ops_internal.h"
+#include "backends/cpu/kernels/vector_math.h"
 
 namespace weft::cpu {
 namespace WEFT_CPU_ISA {
@@ -12,15 +17,17 @@ namespace {
 #if defined(__AVX512F__)
 using Floats = __m512;
 using Doubles = __m512d;
+#define WEFT_SLEEF_F64(name, precision) Sleef_##name##d8_##precision##avx512f
 #define WEFT_SLEEF(name, precision) \
-  Sleef_##name##f16_##precision##avx512f, Sleef_##name##d8_##precision##avx512f
+  Sleef_##name##f16_##precision##avx512f, WEFT_SLEEF_F64(name, precision)
 inline Floats Set(float v) { return _mm512_set1_ps(v); }
 inline Doubles Set(double v) { return _mm512_set1_pd(v); }
 #else
 using Floats = __m256;
 using Doubles = __m256d;
+#define WEFT_SLEEF_F64(name, precision) Sleef_##name##d4_##precision##avx2
 #define WEFT_SLEEF(name, precision) \
-  Sleef_##name##f8_##precision##avx2, Sleef_##name##d4_##precision##avx2
+  Sleef_##name##f8_##precision##avx2, WEFT_SLEEF_F64(name, precision)
 inline Floats Set(float v) { return _mm256_set1_ps(v); }
 inline Doubles Set(double v) { return _mm256_set1_pd(v); }
 #endif
@@ -68,6 +75,44 @@ void DoubleBinary(void* dst, const void* a, const void* b, const void*, int64_t 
   Apply<double, Doubles>(dst, a, b, n, [](Doubles x, Doubles y) { return f(x, y); });
 }
 
+// x * 2^n for a whole n; the result may be denormal or infinite.
+inline Vec Scale(Vec x, Vec n) {
+#if defined(__AVX512F__)
+  return (Vec)_mm512_scalef_ps((__m512)x, (__m512)n);
+#else
+  // In two steps, each of which is a normal power of two.
+  const Ints k = __builtin_convertvector(n, Ints);
+  const Ints half = k >> 1;
+  return x * (Vec)((half + 127) << 23) * (Vec)((k - half + 127) << 23);
+#endif
+}
+
+// Reduction by Cody and Waite, and a polynomial as in Moshier's Cephes: below 2 units in the last
+// place.
+inline Floats ExpF32(Floats v) {
+  const Vec x = AtLeast(AtMost((Vec)v, Splat(89.0f)), Splat(-104.0f));
+  const Vec shift = Splat(0x1.8p23f);
+  const Vec n = Fma(x, Splat(1.44269504f), shift) - shift;
+  const Vec r = Fma(n, Splat(2.12194440e-4f), Fma(n, Splat(-0.693359375f), x));
+  const Vec p = Polynomial(r, {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f,
+                               4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f});
+  return (Floats)Scale(Fma(p, r * r, r) + 1.0f, n);
+}
+
+// Near 0 a polynomial as in Moshier's Cephes, else by exp.
+inline Floats TanhF32(Floats v) {
+  const Vec x = (Vec)v;
+  const Vec a = (Vec)((Ints)x & 0x7fffffff);
+  const Vec far = 1.0f - 2.0f / ((Vec)ExpF32((Floats)(a + a)) + 1.0f);
+  const Vec signed_far = (Vec)((Ints)far | ((Ints)x & (Ints)Splat(-0.0f)));
+  const Vec z = x * x;
+  const Vec p = Polynomial(z, {-5.70498872745e-3f, 2.06390887954e-2f, -5.37397155531e-2f,
+                               1.33314422036e-1f, -3.33332819422e-1f});
+  return (Floats)(a < 0.625f ? Fma(p * z, x, x) : signed_far);
+}
+
+inline Floats ErfF32(Floats x) { return (Floats)Erf((Vec)x); }
+
 template <typename V, typename T, auto exp>
 inline V SigmoidOf(V x) {
   const V one = Set(T{1});
@@ -84,17 +129,13 @@ TileFn Pick2(DType dtype) {
   if (dtype == DType::kF32) return FloatBinary<f>;
   return dtype == DType::kF64 ? DoubleBinary<d> : TileFn{nullptr};
 }
-template <auto f, auto d>
-TileFn PickSigmoid(DType dtype) {
-  return Pick1<&SigmoidOf<Floats, float, f>, &SigmoidOf<Doubles, double, d>>(dtype);
-}
 
 }  // namespace
 
 TileFn FindFunction(ScalarOp op, DType dtype) {
   switch (op) {
     case ScalarOp::kExp:
-      return Pick1<WEFT_SLEEF(exp, u10)>(dtype);
+      return Pick1<&ExpF32, WEFT_SLEEF_F64(exp, u10)>(dtype);
     case ScalarOp::kExp2:
       return Pick1<WEFT_SLEEF(exp2, u10)>(dtype);
     case ScalarOp::kExpm1:
@@ -124,7 +165,7 @@ TileFn FindFunction(ScalarOp op, DType dtype) {
     case ScalarOp::kCosh:
       return Pick1<WEFT_SLEEF(cosh, u10)>(dtype);
     case ScalarOp::kTanh:
-      return Pick1<WEFT_SLEEF(tanh, u10)>(dtype);
+      return Pick1<&TanhF32, WEFT_SLEEF_F64(tanh, u10)>(dtype);
     case ScalarOp::kAsinh:
       return Pick1<WEFT_SLEEF(asinh, u10)>(dtype);
     case ScalarOp::kAcosh:
@@ -132,13 +173,14 @@ TileFn FindFunction(ScalarOp op, DType dtype) {
     case ScalarOp::kAtanh:
       return Pick1<WEFT_SLEEF(atanh, u10)>(dtype);
     case ScalarOp::kErf:
-      return Pick1<WEFT_SLEEF(erf, u10)>(dtype);
+      return Pick1<&ErfF32, WEFT_SLEEF_F64(erf, u10)>(dtype);
     case ScalarOp::kErfc:
       return Pick1<WEFT_SLEEF(erfc, u15)>(dtype);
     case ScalarOp::kLgamma:
       return Pick1<WEFT_SLEEF(lgamma, u10)>(dtype);
     case ScalarOp::kSigmoid:
-      return PickSigmoid<WEFT_SLEEF(exp, u10)>(dtype);
+      return Pick1<&SigmoidOf<Floats, float, &ExpF32>,
+                   &SigmoidOf<Doubles, double, WEFT_SLEEF_F64(exp, u10)>>(dtype);
     case ScalarOp::kPow:
       return Pick2<WEFT_SLEEF(pow, u10)>(dtype);
     case ScalarOp::kAtan2:

@@ -31,14 +31,16 @@ using TermFn = bool (*)(int64_t* offsets, const void* index, int64_t stride, int
                         int64_t n);
 // dst[i] = start + i * step
 using IotaFn = void (*)(void* dst, int64_t start, int64_t step, int64_t n);
-// Into one accumulator from n values (rows), or into n accumulators from n values
-// (columns). Value i has position pos + i * step among those reduced; `at` is where
-// the best one stands so far, -1 at first, for kArgMax and kArgMin.
+// Takes n values into n accumulators (columns), or, for kArgMax and kArgMin, also into one
+// (rows). Value i has position pos + i * step among those reduced; `at` is where the best
+// one stands so far, -1 at first.
 using ReduceFn = void (*)(void* acc, int64_t* at, const void* values, int64_t n, int64_t pos,
                           int64_t step);
 
-// The accumulator of a row's sum is wider than the sum: f64 for f32.
-inline constexpr int kAccumulatorBytes = 8;
+// Takes n values into lanes * copies accumulators, in the order of kernel_schedule.h (rows).
+using RowFn = void (*)(void* acc, const void* values, int64_t n, int64_t lanes, int64_t copies);
+// Makes the result of those accumulators, and writes over them.
+using RowEndFn = void (*)(void* result, void* acc, int64_t lanes, int64_t copies);
 
 struct TileTable {
   // Null when there is no variant for these uniform operands (bit i: operand i), but
@@ -54,13 +56,12 @@ struct TileTable {
   GatherFn (*scatter)(DType memory);
   TermFn (*term)(DType index);
   IotaFn (*iota)(DType dtype);
-  ReduceFn (*reduce_row)(ReduceOp op, DType dtype);
+  RowFn (*reduce_row)(ReduceOp op, DType dtype);
+  ReduceFn (*arg_row)(ReduceOp op, DType dtype);
   ReduceFn (*reduce_column)(ReduceOp op, DType dtype);
-  // What accumulators start with: n of a column, or one of a row.
-  TileFn (*start_row)(ReduceOp op, DType dtype);
-  TileFn (*start_column)(ReduceOp op, DType dtype);
-  // From a row's accumulator to the value.
-  TileFn (*finish_row)(ReduceOp op, DType dtype);
+  // Writes the value that accumulators start with to n of them.
+  TileFn (*start)(ReduceOp op, DType dtype);
+  RowEndFn (*finish_row)(ReduceOp op, DType dtype);
 };
 
 const TileTable* Avx2TileTable();

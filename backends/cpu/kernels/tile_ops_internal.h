@@ -30,11 +30,11 @@ GatherFn FindGather(DType memory);
 GatherFn FindScatter(DType memory);
 TermFn FindTerm(DType index);
 IotaFn FindIota(DType dtype);
-ReduceFn FindReduceRow(ReduceOp op, DType dtype);
+RowFn FindReduceRow(ReduceOp op, DType dtype);
+ReduceFn FindArgRow(ReduceOp op, DType dtype);
 ReduceFn FindReduceColumn(ReduceOp op, DType dtype);
-TileFn FindStartRow(ReduceOp op, DType dtype);
-TileFn FindStartColumn(ReduceOp op, DType dtype);
-TileFn FindFinishRow(ReduceOp op, DType dtype);
+TileFn FindStart(ReduceOp op, DType dtype);
+RowEndFn FindFinishRow(ReduceOp op, DType dtype);
 
 namespace {  // NOLINT: a copy for each file keeps instruction sets apart.
 

@@ -1,8 +1,5 @@
-// Reductions of tiles: into one accumulator (rows) or into one for each lane
-// (columns); compiled once for each instruction set.
-//
-// Sums of f32 over rows are made in vector lanes over one tile and then in f64; the
-// order depends on sizes alone.
+// Reductions of tiles: into partial results (rows) or into one accumulator for each lane
+// (columns), in the order that kernel_schedule.h says; compiled once for each instruction set.
 #include <limits>
 
 #include "backends/cpu/kernels/tile_ops_internal.h"
@@ -10,9 +7,6 @@
 namespace weft::cpu {
 namespace WEFT_CPU_ISA {
 namespace {
-
-template <typename T>
-using Accumulator = typename std::conditional<std::is_same<T, float>::value, double, T>::type;
 
 template <typename T>
 inline T Lowest() {
@@ -67,28 +61,53 @@ struct Or {
   static inline T Start() { return 0; }
 };
 
-// Lanes: four vectors of them.
+// Takes one value into each of `n` accumulators.
 template <typename T, template <typename> class F>
-void ReduceRow(void* acc, int64_t*, const void* values, int64_t n, int64_t, int64_t) {
-  constexpr int64_t kLanes = 4 * WEFT_CPU_VECTOR_BYTES / sizeof(T);
-  const T* v = static_cast<const T*>(values);
-  using Acc = Accumulator<T>;
-  Acc* to = static_cast<Acc*>(acc);
-  T total = F<T>::Start();
+inline void Accumulate(T* acc, const T* v, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t k = 0; k < n; ++k) acc[k] = F<T>::f(acc[k], v[k]);
+}
+
+// Any numbers of lanes and copies.
+template <typename T, template <typename> class F>
+void ReduceRowAny(T* acc, const T* v, int64_t n, int64_t lanes, int64_t copies) {
+  const int64_t all = lanes * copies;
   int64_t i = 0;
-  if (n >= 2 * kLanes) {
-    T lanes[kLanes];
-    for (int64_t k = 0; k < kLanes; ++k) lanes[k] = v[k];
-    for (i = kLanes; i + kLanes <= n; i += kLanes) {
-      for (int64_t k = 0; k < kLanes; ++k) lanes[k] = F<T>::f(lanes[k], v[i + k]);
-    }
-    for (int64_t width = kLanes / 2; width > 0; width /= 2) {
-      for (int64_t k = 0; k < width; ++k) lanes[k] = F<T>::f(lanes[k], lanes[k + width]);
-    }
-    total = lanes[0];
+  for (; i + all <= n; i += all) Accumulate<T, F>(acc, v + i, all);
+  for (; i + lanes <= n; i += lanes) Accumulate<T, F>(acc, v + i, lanes);
+  Accumulate<T, F>(acc, v + i, n - i);
+}
+
+// The same numbers at compile time, so that accumulators stay in registers.
+template <typename T, template <typename> class F, int64_t kLanes, int64_t kCopies>
+void ReduceRowOf(T* to, const T* v, int64_t n) {
+  constexpr int64_t kAll = kLanes * kCopies;
+  T acc[kAll];
+  for (int64_t k = 0; k < kAll; ++k) acc[k] = to[k];
+  int64_t i = 0;
+  for (; i + kAll <= n; i += kAll) {
+    for (int64_t k = 0; k < kAll; ++k) acc[k] = F<T>::f(acc[k], v[i + k]);
   }
-  for (; i < n; ++i) total = F<T>::f(total, v[i]);
-  *to = F<Acc>::f(*to, static_cast<Acc>(total));
+  for (int64_t k = 0; k < kAll; ++k) to[k] = acc[k];
+  for (; i + kLanes <= n; i += kLanes) Accumulate<T, F>(to, v + i, kLanes);
+  Accumulate<T, F>(to, v + i, n - i);
+}
+
+template <typename T, template <typename> class F>
+void ReduceRow(void* acc, const void* values, int64_t n, int64_t lanes, int64_t copies) {
+  constexpr int64_t kLanes = WEFT_CPU_VECTOR_BYTES / 4;
+  T* to = static_cast<T*>(acc);
+  const T* v = static_cast<const T*>(values);
+  if (lanes == kLanes && copies == 4) return ReduceRowOf<T, F, kLanes, 4>(to, v, n);
+  ReduceRowAny<T, F>(to, v, n, lanes, copies);
+}
+
+template <typename T, template <typename> class F>
+void FinishRow(void* result, void* acc, int64_t lanes, int64_t copies) {
+  T* v = static_cast<T*>(acc);
+  for (int64_t c = 1; c < copies; ++c) Accumulate<T, F>(v, v + c * lanes, lanes);
+  for (int64_t width = lanes / 2; width > 0; width /= 2) Accumulate<T, F>(v, v + width, width);
+  *static_cast<T*>(result) = v[0];
 }
 
 template <typename T, template <typename> class F>
@@ -145,20 +164,10 @@ template <typename T, template <typename> class F>
 void Start(void* dst, const void*, const void*, const void*, int64_t n) {
   Fill<T>(dst, F<T>::Start(), n);
 }
-template <typename T, template <typename> class F>
-void StartRow(void* dst, const void*, const void*, const void*, int64_t) {
-  using Acc = Accumulator<T>;
-  Fill<Acc>(dst, F<Acc>::Start(), 1);
-}
 template <typename T>
 void Zero(void* dst, const void*, const void*, const void*, int64_t n) {
   Fill<T>(dst, T{0}, n);
 }
-template <typename T>
-void Narrow(void* dst, const void* a, const void*, const void*, int64_t) {
-  *static_cast<T*>(dst) = static_cast<T>(*static_cast<const Accumulator<T>*>(a));
-}
-
 // Calls fn<F> for the op's function of type T.
 template <typename R, typename T, template <typename, template <typename> class> class Make>
 R PickReduction(ReduceOp op) {
@@ -181,7 +190,7 @@ R PickReduction(ReduceOp op) {
 }
 template <typename T, template <typename> class F>
 struct MakeRow {
-  static constexpr ReduceFn fn = ReduceRow<T, F>;
+  static constexpr RowFn fn = ReduceRow<T, F>;
 };
 template <typename T, template <typename> class F>
 struct MakeColumn {
@@ -192,8 +201,8 @@ struct MakeStart {
   static constexpr TileFn fn = Start<T, F>;
 };
 template <typename T, template <typename> class F>
-struct MakeStartRow {
-  static constexpr TileFn fn = StartRow<T, F>;
+struct MakeFinish {
+  static constexpr RowEndFn fn = FinishRow<T, F>;
 };
 
 bool IsArg(ReduceOp op) { return op == ReduceOp::kArgMax || op == ReduceOp::kArgMin; }
@@ -218,12 +227,16 @@ R VisitReduced(DType dtype, ReduceOp* op, Fn fn) {
 
 }  // namespace
 
-ReduceFn FindReduceRow(ReduceOp op, DType dtype) {
+RowFn FindReduceRow(ReduceOp op, DType dtype) {
+  return VisitReduced<RowFn>(dtype, &op, [&](auto zero) -> RowFn {
+    return PickReduction<RowFn, decltype(zero), MakeRow>(op);
+  });
+}
+
+ReduceFn FindArgRow(ReduceOp op, DType dtype) {
   return VisitReduced<ReduceFn>(dtype, &op, [&](auto zero) -> ReduceFn {
     using T = decltype(zero);
-    if (op == ReduceOp::kArgMax) return ArgRow<T, true>;
-    if (op == ReduceOp::kArgMin) return ArgRow<T, false>;
-    return PickReduction<ReduceFn, T, MakeRow>(op);
+    return op == ReduceOp::kArgMax ? ArgRow<T, true> : ArgRow<T, false>;
   });
 }
 
@@ -236,23 +249,17 @@ ReduceFn FindReduceColumn(ReduceOp op, DType dtype) {
   });
 }
 
-TileFn FindStartRow(ReduceOp op, DType dtype) {
-  return VisitReduced<TileFn>(dtype, &op, [&](auto zero) -> TileFn {
-    using T = decltype(zero);
-    return IsArg(op) ? Zero<T> : PickReduction<TileFn, T, MakeStartRow>(op);
-  });
-}
-
-TileFn FindStartColumn(ReduceOp op, DType dtype) {
+TileFn FindStart(ReduceOp op, DType dtype) {
   return VisitReduced<TileFn>(dtype, &op, [&](auto zero) -> TileFn {
     using T = decltype(zero);
     return IsArg(op) ? Zero<T> : PickReduction<TileFn, T, MakeStart>(op);
   });
 }
 
-TileFn FindFinishRow(ReduceOp op, DType dtype) {
-  return VisitReduced<TileFn>(dtype, &op,
-                              [](auto zero) -> TileFn { return Narrow<decltype(zero)>; });
+RowEndFn FindFinishRow(ReduceOp op, DType dtype) {
+  return VisitReduced<RowEndFn>(dtype, &op, [&](auto zero) -> RowEndFn {
+    return PickReduction<RowEndFn, decltype(zero), MakeFinish>(op);
+  });
 }
 
 }  // namespace WEFT_CPU_ISA

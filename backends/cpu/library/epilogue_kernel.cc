@@ -13,10 +13,12 @@
 #include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
+#include "graph/target/target.h"
 #include "graph/tensor/tensor.h"
 #include "lowering/expand_composites.h"
 #include "lowering/kernel_body.h"
 #include "lowering/scalar_ops.h"
+#include "lowering/schedule_kernel.h"
 
 namespace weft::cpu {
 namespace {
@@ -140,6 +142,8 @@ absl::StatusOr<TileProgram> CompileEpilogue(const OpDef& routine, absl::Span<con
   for (int64_t d : to.dims) nest.outer.push_back(SymInt(d));
   nest.stages.push_back(stage.Finish(graph.output(0), BroadcastStrides(to, to)));
   kernel.nests.push_back(std::move(nest));
+  // An epilogue reduces nothing, so that its result does not depend on the target.
+  kernel.schedule = DecideSchedule(kernel, Target());
   return CompileTiles(kernel, table, [](SymInt) { return std::nullopt; });
 }
 

@@ -8,8 +8,10 @@
 #include "backends/cpu/kernels/isa.h"
 #include "gmock/gmock.h"
 #include "graph/sym/sym_expr.h"
+#include "graph/target/target.h"
 #include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
+#include "lowering/schedule_kernel.h"
 #include "tests/backends/cpu/interpreter/kernel_builder.h"
 
 namespace weft::cpu {
@@ -28,10 +30,12 @@ class InterpreterTest : public testing::TestWithParam<Isa> {
     if (!ChooseIsa(IsaName(GetParam())).ok()) GTEST_SKIP() << "not on this machine";
   }
 
-  // s0 is `s0`.
-  absl::Status Run(const Kernel& kernel, std::vector<HostTensor> args, int64_t s0 = 1,
-                   int threads = 2) {
+  // s0 is `s0`. A kernel without a schedule is scheduled for the instruction set.
+  absl::Status Run(Kernel kernel, std::vector<HostTensor> args, int64_t s0 = 1, int threads = 2) {
     const TileTable* table = GetParam() == Isa::kAvx512 ? Avx512TileTable() : Avx2TileTable();
+    Target target;
+    target.vector_bytes = GetParam() == Isa::kAvx512 ? 64 : 32;
+    if (!kernel.schedule.decided()) kernel.schedule = DecideSchedule(kernel, target);
     auto program = CompileTiles(kernel, *table, [&](SymInt s) {
       return Evaluate(s, [&](SymInt) { return std::optional<int64_t>(s0); });
     });
@@ -263,6 +267,104 @@ TEST_P(InterpreterTest, SumsDoNotDependOnThreads) {
     for (int64_t k = 0; k < 3000; ++k) sum += x.DoubleAt(k / 1000 * 40000 + i * 1000 + k % 1000);
     EXPECT_NEAR(one.DoubleAt(i), sum, 1e-3);
   }
+}
+
+// The orders of kernel_schedule.h, written out.
+float SumOfRow(const std::vector<float>& x, int lanes, int copies, int64_t block) {
+  const size_t all = static_cast<size_t>(lanes) * copies;
+  std::vector<float> partial(all), sums(all);
+  size_t i = 0;
+  const auto take = [&](size_t count) {
+    for (size_t k = 0; k < count; ++k) partial[k] += x[i + k];
+    i += count;
+  };
+  while (i + all <= x.size()) {
+    take(all);
+    if (i % block != 0) continue;
+    for (size_t k = 0; k < all; ++k) sums[k] += partial[k];
+    partial.assign(all, 0);
+  }
+  while (i + lanes <= x.size()) take(lanes);
+  take(x.size() - i);
+  for (size_t k = 0; k < all; ++k) partial[k] += sums[k];
+  for (size_t k = lanes; k < all; ++k) partial[k % lanes] += partial[k];
+  for (int half = lanes / 2; half > 0; half /= 2) {
+    for (int k = 0; k < half; ++k) partial[k] += partial[k + half];
+  }
+  return partial[0];
+}
+
+float SumOfColumn(const std::vector<float>& x, int64_t block) {
+  float partial = 0;
+  float sum = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    partial += x[i];
+    if ((i + 1) % block != 0) continue;
+    sum += partial;
+    partial = 0;
+  }
+  return partial + sum;
+}
+
+struct SumSchedule {
+  int lanes;
+  int copies;
+  int64_t tile;
+  int64_t block;
+};
+
+TEST_P(InterpreterTest, SumsInTheOrderOfTheSchedule) {
+  constexpr SumSchedule kSchedules[] = {
+      {4, 4, 64, 128}, {8, 1, 512, 4096}, {8, 4, 512, 4096}, {16, 4, 128, 256}, {64, 8, 512, 512}};
+  constexpr int64_t kOuter = 5;
+  for (int64_t n : {1, 37, 4096, 9001}) {
+    std::vector<std::vector<float>> rows(kOuter);
+    for (int64_t i = 0; i < kOuter; ++i) {
+      for (int64_t j = 0; j < n; ++j) rows[i].push_back(std::sin(static_cast<float>(i * n + j)));
+    }
+    for (bool dense : {true, false}) {
+      HostTensor x(kF32, {kOuter, n});
+      for (int64_t i = 0; i < kOuter; ++i) {
+        for (int64_t j = 0; j < n; ++j) {
+          x.data<float>()[dense ? i * n + j : i + j * kOuter] = rows[i][j];
+        }
+      }
+      for (const SumSchedule& s : kSchedules) {
+        Kernel kernel = MakeKernel({{kF32}, {kF32, true}}, {kOuter}, {kS0}, 2);
+        StageBuilder a(&kernel.nests[0].stages[0]);
+        const SymInt one = 1;
+        a.Reduce(ReduceOp::kSum,
+                 a.Load(kF32, 0, {dense ? kS0 : one, dense ? one : SymInt(kOuter)}));
+        kernel.nests[0].stages[1].per_row = true;
+        StageBuilder b(&kernel.nests[0].stages[1]);
+        b.Store(b.Number(ScalarOp::kReduced, kF32, 0), 1, {1, 0});
+        NestSchedule nest;
+        nest.lane_loop = dense ? 1 : 0;
+        nest.reduction = dense ? ReductionOrder::kLanes : ReductionOrder::kSerial;
+        nest.tile = s.tile;
+        nest.block = s.block;
+        nest.unroll = {dense ? s.copies : 1, 1};
+        kernel.schedule.lanes = s.lanes;
+        kernel.schedule.nests = {nest};
+        HostTensor y(kF32, {kOuter});
+        ASSERT_TRUE(Run(kernel, {x, y}, n).ok());
+        for (int64_t i = 0; i < kOuter; ++i) {
+          const float want =
+              dense ? SumOfRow(rows[i], s.lanes, s.copies, s.block) : SumOfColumn(rows[i], s.block);
+          EXPECT_EQ(y.data<float>()[i], want)
+              << n << " values, " << s.lanes << " lanes, " << (dense ? "rows" : "columns");
+        }
+      }
+    }
+  }
+}
+
+TEST_P(InterpreterTest, RefusesSchedulesThatDoNotFit) {
+  Kernel kernel = Softmax(9, kS0, kS0, 1);
+  kernel.schedule = DecideSchedule(kernel, Target());
+  kernel.schedule.nests[0].tile = 48;
+  HostTensor x = Ramp(kF32, {9, 5});
+  EXPECT_EQ(Run(kernel, {x, x}, 5).code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_P(InterpreterTest, IndicesAreNumbers) {
