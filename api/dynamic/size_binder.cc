@@ -9,7 +9,6 @@
 #include "absl/strings/str_join.h"
 #include "base/quote.h"
 #include "base/status_macros.h"
-#include "graph/ir/attr.h"
 #include "graph/ir/constant_store.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"

@@ -11,7 +11,6 @@
 #include "absl/strings/strip.h"
 #include "base/printable.h"
 #include "base/quote.h"
-#include "graph/ir/attr.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"

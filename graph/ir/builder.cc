@@ -97,6 +97,12 @@ absl::StatusOr<const AttrList*> MakeAttrs(const OpDef& op, absl::Span<const Name
   return AttrList::Get(std::move(values));
 }
 
+Value* NodeMaker::CreateOne(const OpDef& op, absl::Span<Value* const> operands,
+                            const AttrList* attrs) {
+  const std::vector<Value*> results = Create(op, operands, attrs);
+  return results.empty() ? nullptr : results[0];
+}
+
 Module& Builder::module() const { return graph_->module(); }
 
 Value* Builder::Fail(absl::Status status) {

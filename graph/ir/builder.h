@@ -5,7 +5,8 @@
 // builds many nodes needs one check at its end.
 //
 //   Builder b(graph);
-//   Value* y = b.Op(ops::softmax, {x}, {{"dim", 1}});
+//   Value* y = ops::BuildSoftmax(b, x, /*dim=*/1);  // Generated: graph/ops/reduce.h.
+//   Value* z = b.Op(ops::softmax, {y}, {{"dim", 0}});  // The same, by name.
 //   if (!b.status().ok()) return b.status();
 #ifndef WEFT_GRAPH_IR_BUILDER_H_
 #define WEFT_GRAPH_IR_BUILDER_H_
@@ -36,7 +37,19 @@ struct NamedAttr {
   AttrValue value;
 };
 
-class Builder {
+// Makes nodes for the generated functions of graph/ops/<family>.h: a Builder, or what
+// stands in front of one, such as a rewriting pass's Rewriter.
+class NodeMaker {
+ public:
+  virtual ~NodeMaker() = default;
+  // All results; empty after an error. The attributes are a list in the schema's order.
+  virtual std::vector<Value*> Create(const OpDef& op, absl::Span<Value* const> operands,
+                                     const AttrList* attrs) = 0;
+  // The first result; null after an error.
+  Value* CreateOne(const OpDef& op, absl::Span<Value* const> operands, const AttrList* attrs);
+};
+
+class Builder : public NodeMaker {
  public:
   struct Options {
     // Apply the op's Fold and put commutative operands in canonical order. Not
@@ -80,9 +93,8 @@ class Builder {
   std::vector<Value*> Ops(const OpDef& op, absl::Span<Value* const> operands,
                           absl::Span<const NamedAttr> attrs,
                           std::vector<std::unique_ptr<Graph>> regions);
-  // With the attributes as a list in the schema's order.
   std::vector<Value*> Create(const OpDef& op, absl::Span<Value* const> operands,
-                             const AttrList* attrs);
+                             const AttrList* attrs) override;
   std::vector<Value*> Create(const OpDef& op, absl::Span<Value* const> operands,
                              const AttrList* attrs, std::vector<std::unique_ptr<Graph>> regions);
 

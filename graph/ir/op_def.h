@@ -221,6 +221,11 @@ class OpDef {
   extern const ::weft::OpDef name; \
   const ::weft::OpDef name(#name, spec)
 
+// Ops whose operands and attributes begin alike have a generated view in common:
+// WEFT_SHARED_VIEW(Reduction, sum, prod) gives ReductionView and IsReduction. The lines
+// of one name, in any files of a family, are one list. The line begins at the margin.
+#define WEFT_SHARED_VIEW(name, ...) static_assert(sizeof(#name) > 1, "a view has a name")
+
 }  // namespace weft
 
 #endif  // WEFT_GRAPH_IR_OP_DEF_H_

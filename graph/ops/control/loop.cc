@@ -97,4 +97,6 @@ WEFT_DEFINE_OP(loop, OpSpec("loop(Tensor max_trip_count, Tensor cond, "
                          .Infer(Infer)
                          .Eval(Eval));
 
+WEFT_SHARED_VIEW(CarryingLoop, loop);
+
 }  // namespace weft::ops

@@ -116,4 +116,6 @@ WEFT_DEFINE_OP(scan, OpSpec("scan(Tensor[] operands, int num_carried, "
                          .Infer(Infer)
                          .Eval(Eval));
 
+WEFT_SHARED_VIEW(CarryingLoop, scan);
+
 }  // namespace weft::ops

@@ -66,4 +66,6 @@ avg_pool(f32[1, 2, 5], kernel_size=[2], stride=[1, 1], padding=[0, 0], dilation=
 avg_pool(f32[1, 2, 5], kernel_size=[6], stride=[1], padding=[0, 0], dilation=[1]) ! "covers 6 of the 5 elements"
 )"));
 
+WEFT_SHARED_VIEW(Pool, avg_pool);
+
 }  // namespace weft::ops

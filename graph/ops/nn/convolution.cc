@@ -270,4 +270,6 @@ convolution(f32[1, 2, 5], f32[3, 2], none, stride=[1], padding=[1], dilation=[1]
 convolution(f32[2, 5], f32[3, 2], none, stride=[], padding=[], dilation=[]) ! "at least rank 3"
 )"));
 
+WEFT_SHARED_VIEW(BiasedProduct, convolution);
+
 }  // namespace weft::ops

@@ -79,4 +79,6 @@ linear(f32[], f32[3, 4], none) ! "at least rank 1"
 linear(i8[2, 4], i8[3, 4], none) ! "32- or 64-bit integers"
 )"));
 
+WEFT_SHARED_VIEW(BiasedProduct, linear);
+
 }  // namespace weft::ops

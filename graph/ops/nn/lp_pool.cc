@@ -57,4 +57,6 @@ lp_pool(f32[1, 2, 5], kernel_size=[2], stride=[1], padding=[0, 0], dilation=[1],
 lp_pool(i32[1, 2, 5], kernel_size=[2], stride=[1], padding=[0, 0], dilation=[1]) ! "a float dtype"
 )"));
 
+WEFT_SHARED_VIEW(Pool, lp_pool);
+
 }  // namespace weft::ops

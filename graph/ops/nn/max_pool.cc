@@ -94,4 +94,6 @@ max_pool(bool[1, 2, 5], kernel_size=[2], stride=[1], padding=[0, 0], dilation=[1
 max_pool(f32[2, 5], kernel_size=[], stride=[], padding=[], dilation=[]) ! "at least rank 3"
 )"));
 
+WEFT_SHARED_VIEW(Pool, max_pool);
+
 }  // namespace weft::ops

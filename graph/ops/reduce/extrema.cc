@@ -71,4 +71,6 @@ amin(f32[2], dim=[3]) ! "dim 3 is out of range"
 amin(c64[2]) ! "a real dtype"
 )"));
 
+WEFT_SHARED_VIEW(DimsReduction, amax, amin);
+
 }  // namespace weft::ops

@@ -67,4 +67,6 @@ all(bool[2], dim=[1]) ! "dim 1 is out of range"
 all(c64[2]) ! "a real dtype"
 )"));
 
+WEFT_SHARED_VIEW(DimsReduction, any, all);
+
 }  // namespace weft::ops

@@ -204,4 +204,6 @@ logsumexp(f32[2], dim=[1]) ! "dim 1 is out of range"
 logsumexp(i32[2]) ! "a float"
 )"));
 
+WEFT_SHARED_VIEW(DimsReduction, reduce_l1, reduce_l2, reduce_sum_square, reduce_log_sum, logsumexp);
+
 }  // namespace weft::ops

@@ -169,4 +169,6 @@ hardmax(f32[2], dim=1) ! "dim 1 is out of range"
 hardmax(i32[2], dim=0) ! "a float"
 )"));
 
+WEFT_SHARED_VIEW(AnySoftmax, softmax, log_softmax);
+
 }  // namespace weft::ops

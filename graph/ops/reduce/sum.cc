@@ -118,4 +118,6 @@ mean(f32[2], dim=[-2]) ! "dim -2 is out of range"
 mean(bool[2]) ! "integer or float"
 )"));
 
+WEFT_SHARED_VIEW(DimsReduction, sum, prod, mean);
+
 }  // namespace weft::ops

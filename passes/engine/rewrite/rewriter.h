@@ -39,7 +39,7 @@ class RewriteListener {
   virtual bool IsBefore(const Node& node, const Node& root) { return false; }
 };
 
-class Rewriter {
+class Rewriter : public NodeMaker {
  public:
   // `listener` may be null.
   explicit Rewriter(Graph* graph, RewriteListener* listener = nullptr);
@@ -61,9 +61,8 @@ class Rewriter {
     return Op(op, absl::MakeConstSpan(operands.begin(), operands.size()),
               absl::MakeConstSpan(attrs.begin(), attrs.size()));
   }
-  // All results, attributes as a list in the schema's order.
   std::vector<Value*> Create(const OpDef& op, absl::Span<Value* const> operands,
-                             const AttrList* attrs);
+                             const AttrList* attrs) override;
   // The root's op's decomposition; all its results.
   std::vector<Value*> Decompose(const Node& root);
   Value* Constant(const HostTensor& tensor);
