@@ -11,7 +11,7 @@
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
 #include "graph/ir/op_def.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/control.h"
 #include "graph/tensor/tensor.h"
 
 namespace weft {
@@ -23,7 +23,7 @@ using EffectfulGraphs = absl::flat_hash_set<const Graph*>;
 // An assert that cannot fail.
 bool IsHeld(const Node& node) {
   if (!node.Is(ops::runtime_assert)) return false;
-  const HostTensor* condition = LiteralOf(node.operand(0));
+  const HostTensor* condition = LiteralOf(ops::RuntimeAssertView(node).condition());
   return condition != nullptr && condition->IntAt(0) != 0;
 }
 

@@ -5,11 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/builtin_ops.h"
 #include "graph/ir/constant_store.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/nn.h"
+#include "graph/ops/shape.h"
 #include "graph/tensor/tensor.h"
 #include "passes/engine/rewrite/rewriter.h"
 #include "passes/freeze/fold_channels.h"
@@ -20,10 +22,11 @@ namespace {
 // The constant whose transpose the product takes; null for other nodes.
 Value* TransposedWeight(const Node& node) {
   if (!node.Is(ops::matmul)) return nullptr;
-  const Value* operand = node.operand(1);
+  const Value* operand = ops::MatmulView(node).other();
   if (operand->type().rank() != 2 || !operand->IsResultOf(ops::permute)) return nullptr;
-  const std::vector<int64_t> dims = operand->node()->attrs().Ints("dims");
-  Value* weight = operand->node()->operand(0);
+  const ops::PermuteView permute(*operand->node());
+  const std::vector<int64_t> dims = permute.dims();
+  Value* weight = permute.self();
   const bool swaps = dims.size() == 2 && dims[0] % 2 != 0;
   return swaps && LiteralOf(weight) != nullptr ? weight : nullptr;
 }
@@ -37,10 +40,9 @@ absl::Status TakeTransposedWeights(Graph& graph, PassContext& context) {
     if (weight == nullptr) continue;
     if (!context.StartRewrite({NumericContract::kBitExact, "transposed-weight", ""})) break;
     rewriter.Begin(node, "transposed-weight", context.num_rewrites());
-    Value* operands[] = {node->operand(0), weight, nullptr};
-    const std::vector<Value*> made = rewriter.Create(ops::linear, operands, AttrList::Get({}));
+    Value* made = ops::BuildLinear(rewriter, ops::MatmulView(*node).self(), weight);
     WEFT_RETURN_IF_ERROR(rewriter.status());
-    WEFT_RETURN_IF_ERROR(rewriter.ReplaceRoot(made));
+    WEFT_RETURN_IF_ERROR(rewriter.ReplaceRoot({&made, 1}));
     context.Count("transposed_weights");
   }
   return absl::OkStatus();

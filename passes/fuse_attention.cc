@@ -8,10 +8,12 @@
 
 #include "absl/status/status.h"
 #include "base/status_macros.h"
-#include "graph/ir/builder.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/node.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/elementwise.h"
+#include "graph/ops/nn.h"
+#include "graph/ops/reduce.h"
+#include "graph/ops/shape.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/tensor/tensor.h"
 #include "passes/engine/rewrite/constants.h"
@@ -49,11 +51,12 @@ class AttentionBuilder {
   // The value in the place of the root's; null with `refusal` set.
   Value* Build() {
     scale_ = match_.scale;
-    query_ = WithoutScale(WithLead(match_.product->operand(0)));
-    Value* key = match_.product->operand(1);
+    const ops::MatmulView product(*match_.product);
+    query_ = WithoutScale(WithLead(product.self()));
+    Value* key = product.other();
     const bool merged = key->type().rank() != match_.softmax->result()->type().rank();
     key_ = WithoutScale(merged ? Transposed(WithLead(key)) : WithLead(Transposed(key)));
-    value_ = WithLead(match_.root->operand(1));
+    value_ = WithLead(ops::MatmulView(*match_.root).other());
     if (query_ == nullptr || key_ == nullptr || value_ == nullptr) {
       return Refuse("the batch dims of query, key and value do not fit");
     }
@@ -66,20 +69,16 @@ class AttentionBuilder {
     for (const AttentionMask& mask : match_.masks) {
       if (!AddMask(mask)) return nullptr;
     }
-    std::vector<NamedAttr> attrs = {{"is_causal", causal_},
-                                    {"scale", scale_},
-                                    {"softcap", match_.softcap},
-                                    {"enable_gqa", gqa_}};
-    Value* operands[] = {query_, key_, value_, mask_};
-    Value* y = rewriter_.Op(ops::scaled_dot_product_attention, operands, attrs);
+    Value* y = ops::BuildScaledDotProductAttention(rewriter_, query_, key_, value_, mask_, causal_,
+                                                   scale_, match_.softcap, gqa_);
     if (y == nullptr) return Refuse(rewriter_.status().message());
     if (seen_ != nullptr) {
       Value* nan = rewriter_.Scalar(dtype, std::nan(""));
-      y = rewriter_.Op(ops::where, {seen_, y, nan});
+      y = ops::BuildWhere(rewriter_, seen_, y, nan);
     }
     const Dims size = DimsOf(match_.root->result());
     if (y == nullptr || DimsOf(y) == size) return y;
-    return rewriter_.Op(ops::reshape, {y}, {{"size", size}});
+    return ops::BuildReshape(rewriter_, y, size);
   }
 
   bool causal() const { return causal_; }
@@ -117,7 +116,7 @@ class AttentionBuilder {
     if (rewriter_.symbols().ProveEq(merged, apart) != Proof::kYes) {
       return nullptr;
     }
-    return rewriter_.Op(ops::reshape, {value}, {{"size", size}});
+    return ops::BuildReshape(rewriter_, value, size);
   }
 
   // Sizes of 1 become those of `size`; other differences are refused.
@@ -130,7 +129,7 @@ class AttentionBuilder {
       }
       return nullptr;
     }
-    return rewriter_.Op(ops::expand, {value}, {{"size", size}});
+    return ops::BuildExpand(rewriter_, value, size);
   }
 
   Value* Transposed(Value* value) {
@@ -141,17 +140,17 @@ class AttentionBuilder {
     std::swap(dims[rank - 1], dims[rank - 2]);
     if (value->IsResultOf(ops::permute)) {
       // Two permutes in one.
-      const auto inner = value->node()->attrs().Ints("dims");
+      const ops::PermuteView permute(*value->node());
+      const std::vector<int64_t> inner = permute.dims();
       std::vector<int64_t> both(rank);
       bool same = true;
       for (int i = 0; i < rank; ++i) {
         both[i] = inner[dims[i]];
         same &= both[i] == i;
       }
-      Value* base = value->node()->operand(0);
-      return same ? base : rewriter_.Op(ops::permute, {base}, {{"dims", both}});
+      return same ? permute.self() : ops::BuildPermute(rewriter_, permute.self(), both);
     }
-    return rewriter_.Op(ops::permute, {value}, {{"dims", dims}});
+    return ops::BuildPermute(rewriter_, value, dims);
   }
 
   // A constant factor of all elements becomes part of the scale, past views.
@@ -178,9 +177,7 @@ class AttentionBuilder {
 
   Value* Rebuilt(Value* base, const std::vector<const Node*>& views) {
     for (size_t i = views.size(); i-- > 0 && base != nullptr;) {
-      Value* operands[] = {base};
-      const auto made = rewriter_.Create(views[i]->op(), operands, views[i]->attr_list());
-      base = made.empty() ? nullptr : made[0];
+      base = rewriter_.CreateOne(views[i]->op(), {base}, views[i]->attr_list());
     }
     return base;
   }
@@ -236,10 +233,10 @@ class AttentionBuilder {
       if (!KeepHiddenRows(mask)) return false;
     } else {
       if (value->type().dtype() != dtype) {
-        value = rewriter_.Op(ops::convert, {value}, {{"dtype", dtype}});
+        value = ops::BuildConvert(rewriter_, value, dtype);
       }
       if (mask.factor != 1 && value != nullptr) {
-        value = rewriter_.Op(ops::mul, {value, rewriter_.Scalar(dtype, mask.factor)});
+        value = ops::BuildMul(rewriter_, value, rewriter_.Scalar(dtype, mask.factor));
       }
     }
     if (value != nullptr) value = Ranked(value);
@@ -265,8 +262,7 @@ class AttentionBuilder {
       Refuse("masks together may hide all keys");
       return false;
     }
-    seen_ = rewriter_.Op(ops::any, {Ranked(mask.value)},
-                         {{"dim", std::vector<int64_t>{-1}}, {"keepdim", true}});
+    seen_ = ops::BuildAny(rewriter_, Ranked(mask.value), {-1}, /*keepdim=*/true);
     return seen_ != nullptr;
   }
 
@@ -307,8 +303,8 @@ class AttentionBuilder {
 
   Value* Additive(Value* mask, double hidden) {
     const DType dtype = query_->type().dtype();
-    return rewriter_.Op(ops::where,
-                        {mask, rewriter_.Scalar(dtype, 0), rewriter_.Scalar(dtype, hidden)});
+    Value* shown = rewriter_.Scalar(dtype, 0);
+    return ops::BuildWhere(rewriter_, mask, shown, rewriter_.Scalar(dtype, hidden));
   }
 
   // With the batch dims of the scores, where it has the merged ones.
@@ -330,12 +326,12 @@ class AttentionBuilder {
     const bool a = mask_->type().dtype() == DType::kBool;
     const bool b = mask->type().dtype() == DType::kBool;
     if (a && b) {
-      mask_ = rewriter_.Op(ops::logical_and, {mask_, mask});
+      mask_ = ops::BuildLogicalAnd(rewriter_, mask_, mask);
       return;
     }
     if (a) mask_ = Additive(mask_, -kInf);
     if (b) mask = Additive(mask, -kInf);
-    mask_ = rewriter_.Op(ops::add, {mask_, mask});
+    mask_ = ops::BuildAdd(rewriter_, mask_, mask);
   }
 
   Rewriter& rewriter_;

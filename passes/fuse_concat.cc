@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/status_macros.h"
+#include "graph/ops/control.h"
 #include "graph/ops/ops.h"
 #include "passes/fuse/group.h"
 #include "passes/fuse/nodes.h"
@@ -17,7 +18,7 @@ bool IsConcat(const Node& node) { return node.Is(ops::cat) || node.Is(ops::stack
 bool IsPart(const Node& node) {
   if (IsPointwise(node)) return true;
   if (!node.Is(ops::fused) || node.num_results() != 1) return false;
-  const std::string& kind = node.attrs().Str("kind");
+  const std::string& kind = ops::FusedView(node).kind();
   return kind == "pointwise" || kind == "reduction";
 }
 

@@ -10,6 +10,7 @@
 #include "base/status_macros.h"
 #include "graph/ir/attr.h"
 #include "graph/ir/op_def.h"
+#include "graph/ops/control.h"
 #include "graph/ops/ops.h"
 #include "passes/fuse/group.h"
 #include "passes/fuse/nodes.h"
@@ -41,7 +42,7 @@ bool IsSmallProduct(const Node& node) {
 
 bool IsMember(const Node& node) {
   if (node.Is(ops::fused)) {
-    const std::string& kind = node.attrs().Str("kind");
+    const std::string& kind = ops::FusedView(node).kind();
     return kind == "pointwise" || kind == "reduction";
   }
   return IsPointwise(node) || node.Is(ops::index_select) || node.Is(ops::scatter_nd) ||

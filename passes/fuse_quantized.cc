@@ -7,13 +7,15 @@
 #include <vector>
 
 #include "base/status_macros.h"
-#include "graph/ir/builder.h"
 #include "graph/ir/constant_store.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
+#include "graph/ops/elementwise.h"
 #include "graph/ops/evaluate.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/nn.h"
+#include "graph/ops/quant.h"
+#include "graph/ops/shape.h"
 #include "graph/tensor/tensor.h"
 #include "passes/engine/rewrite/rewriter.h"
 #include "passes/logs.h"
@@ -39,7 +41,7 @@ std::optional<Product> ProductOf(Node* node) {
   const int rank = node->result()->type().rank();
   SymInt length = 1;
   if (node->Is(ops::convolution)) {
-    if (node->attrs().Bool("transposed")) return std::nullopt;
+    if (ops::ConvolutionView(*node).transposed()) return std::nullopt;
     p.channel_dim = 1;
     for (int d = 1; d < weight.rank(); ++d) length = length * weight.dim(d);
   } else if (node->Is(ops::linear)) {
@@ -57,22 +59,24 @@ std::optional<Product> ProductOf(Node* node) {
 
 bool IsOne(const Type& type) { return type.rank() == 0 || (type.rank() == 1 && type.dim(0).Is(1)); }
 
-bool HasBias(const Node& node) { return node.num_operands() > 2 && node.has_operand(2); }
+// Null when the product has none.
+Value* BiasOf(const Node& product) {
+  return product.Is(ops::matmul) ? nullptr : ops::BiasedProductView(product).bias();
+}
 
 // The value is integers of at most 8 bits, dequantized to f32.
 bool IsDequantized(const Value* value) {
   if (!value->IsResultOf(ops::dequantize_linear)) return false;
-  const Node& node = *value->node();
-  const DType dtype = node.operand(0)->type().dtype();
+  const ops::DequantizeLinearView dequantize(*value->node());
+  const DType dtype = dequantize.self()->type().dtype();
   return value->type().dtype() == DType::kF32 && IsInt(dtype) && DTypeBits(dtype) <= 8 &&
-         node.operand(1)->type().dtype() == DType::kF32 && node.attrs().Int("block_size") == 0;
+         dequantize.scale()->type().dtype() == DType::kF32 && dequantize.block_size() == 0;
 }
 
-// Axes count from the end as well.
-bool IsAlong(const Node& dequantize, int axis) {
-  const int rank = dequantize.operand(0)->type().rank();
-  const int64_t given = dequantize.attrs().Int("axis");
-  return (given < 0 ? given + rank : given) == axis;
+// The axis of the scales, counted from the front.
+int64_t AxisOf(const ops::DequantizeLinearView& dequantize) {
+  const int64_t axis = dequantize.axis();
+  return axis < 0 ? axis + dequantize.self()->type().rank() : axis;
 }
 
 // Why the product stays as it is; empty when both operands are dequantized as wanted,
@@ -82,8 +86,9 @@ std::string Objection(const Product& p) {
   const Value* x = p.node->operand(0);
   const Value* w = p.node->operand(1);
   if (!IsDequantized(x) || !IsDequantized(w)) return "-";
-  if (!IsOne(x->node()->operand(1)->type())) return "its first operand has several scales";
-  if (!IsOne(w->node()->operand(1)->type()) && !IsAlong(*w->node(), p.weight_axis)) {
+  const ops::DequantizeLinearView left(*x->node()), right(*w->node());
+  if (!IsOne(left.scale()->type())) return "its first operand has several scales";
+  if (!IsOne(right.scale()->type()) && AxisOf(right) != p.weight_axis) {
     return "the scales of its second operand are not those of the result's channels";
   }
   if (p.length == 0 || p.length > std::numeric_limits<int32_t>::max() / kMost) {
@@ -152,7 +157,7 @@ class QuantizedFuser {
     if (LiteralOf(node->operand(1)) == nullptr) {
       weights = ConstantOf(node->operand(1), options_.max_bytes);
     }
-    if (!HasBias(*node) && !weights.has_value()) return absl::OkStatus();
+    if (BiasOf(*node) == nullptr && !weights.has_value()) return absl::OkStatus();
     return Simplify(*product, weights);
   }
 
@@ -164,47 +169,44 @@ class QuantizedFuser {
     if (p.channel_dim == rank - 1) return v;
     std::vector<SymInt> dims(rank - p.channel_dim, SymInt(1));
     dims[0] = v->type().dim(0);
-    return Reshaped(v, std::move(dims));
+    return Reshaped(v, dims);
   }
-  Value* Reshaped(Value* v, std::vector<SymInt> dims) {
-    return rewriter_.Op(ops::reshape, {v}, {{"size", AttrValue(std::move(dims))}});
+  Value* Reshaped(Value* v, const std::vector<SymInt>& dims) {
+    return ops::BuildReshape(rewriter_, v, dims);
   }
-  Value* Widened(Value* v) { return rewriter_.Op(ops::convert, {v}, {{"dtype", DType::kI32}}); }
+  Value* Widened(Value* v) { return ops::BuildConvert(rewriter_, v, DType::kI32); }
 
   // The integers less their zero point.
-  Value* Centered(const Node& dequantize) {
-    Value* wide = Widened(dequantize.operand(0));
-    if (!dequantize.has_operand(2)) return wide;
-    Value* zero = Widened(dequantize.operand(2));
+  Value* Centered(const ops::DequantizeLinearView& dequantize) {
+    Value* wide = Widened(dequantize.self());
+    if (dequantize.zero_point() == nullptr) return wide;
+    Value* zero = Widened(dequantize.zero_point());
     const Type type = zero->type();
     if (IsOne(type)) {
       if (type.rank() == 1) zero = Reshaped(zero, {});
     } else {
-      const int rank = wide->type().rank();
-      int64_t axis = dequantize.attrs().Int("axis");
-      if (axis < 0) axis += rank;
-      std::vector<SymInt> dims(rank - axis, SymInt(1));
+      std::vector<SymInt> dims(wide->type().rank() - AxisOf(dequantize), SymInt(1));
       dims[0] = type.dim(0);
-      zero = Reshaped(zero, std::move(dims));
+      zero = Reshaped(zero, dims);
     }
-    return rewriter_.Op(ops::sub, {wide, zero});
+    return ops::BuildSub(rewriter_, wide, zero);
   }
 
   Value* Build(const Product& p) {
-    const Node& x = *p.node->operand(0)->node();
-    const Node& w = *p.node->operand(1)->node();
+    const ops::DequantizeLinearView x(*p.node->operand(0)->node());
+    const ops::DequantizeLinearView w(*p.node->operand(1)->node());
     std::vector<Value*> operands = {Centered(x), Centered(w)};
     operands.resize(p.node->num_operands(), nullptr);
     const std::vector<Value*> made = rewriter_.Create(p.node->op(), operands, p.node->attr_list());
     if (made.empty()) return nullptr;
     Value* sum = made[0];
-    Value* one = x.operand(1);
+    Value* one = x.scale();
     if (one->type().rank() == 1) one = Reshaped(one, {});
-    Value* scale = rewriter_.Op(ops::mul, {AlongChannels(w.operand(1), p), one});
-    Value* real = rewriter_.Op(ops::convert, {sum}, {{"dtype", DType::kF32}});
-    real = rewriter_.Op(ops::mul, {real, scale});
-    if (HasBias(*p.node)) {
-      real = rewriter_.Op(ops::add, {real, AlongChannels(p.node->operand(2), p)});
+    Value* scale = ops::BuildMul(rewriter_, AlongChannels(w.scale(), p), one);
+    Value* real = ops::BuildConvert(rewriter_, sum, DType::kF32);
+    real = ops::BuildMul(rewriter_, real, scale);
+    if (Value* bias = BiasOf(*p.node)) {
+      real = ops::BuildAdd(rewriter_, real, AlongChannels(bias, p));
     }
     return real;
   }
@@ -222,7 +224,7 @@ class QuantizedFuser {
   }
 
   absl::Status Simplify(const Product& p, const std::optional<HostTensor>& weights) {
-    const bool bias = HasBias(*p.node);
+    Value* bias = BiasOf(*p.node);
     if (!context_.StartRewrite({NumericContract::kBitExact, "integers", ""})) {
       return absl::OkStatus();
     }
@@ -233,10 +235,10 @@ class QuantizedFuser {
     const std::vector<Value*> made = rewriter_.Create(p.node->op(), operands, p.node->attr_list());
     WEFT_RETURN_IF_ERROR(rewriter_.status());
     Value* sum = made[0];
-    if (bias) sum = rewriter_.Op(ops::add, {sum, AlongChannels(p.node->operand(2), p)});
+    if (bias != nullptr) sum = ops::BuildAdd(rewriter_, sum, AlongChannels(bias, p));
     WEFT_RETURN_IF_ERROR(rewriter_.status());
     WEFT_RETURN_IF_ERROR(rewriter_.ReplaceRoot({&sum, 1}));
-    if (bias) context_.Count("biases");
+    if (bias != nullptr) context_.Count("biases");
     if (weights.has_value()) context_.Count("weights");
     return absl::OkStatus();
   }

@@ -31,6 +31,7 @@
 #include "graph/ir/op_def.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
 #include "graph/ops/symbolic_values.h"
 #include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
@@ -164,9 +165,7 @@ absl::Status ShapePropagation::ResolveRange(Node& node, SymbolicValues* values) 
   const Type type = node.result()->type();
   Rewriter rewriter(node.graph());
   rewriter.Begin(&node);
-  Value* arange = rewriter.Op(
-      ops::arange, {},
-      {{"start", bounds[0]}, {"end", bounds[1]}, {"step", bounds[2]}, {"dtype", type.dtype()}});
+  Value* arange = ops::BuildArange(rewriter, bounds[0], bounds[1], bounds[2], type.dtype());
   if (arange == nullptr || !Define(node, type.dim(0), arange->type().dim(0))) {
     rewriter.Abandon();
     return absl::OkStatus();
@@ -276,8 +275,7 @@ Value* ShapePropagation::Build(const Value& value, const std::vector<SymInt>& el
   if (const auto constants = AllConstant(elements)) {
     return rewriter.Constant(HostTensor::FromInts(type.dtype(), dims, *constants));
   }
-  return rewriter.Op(ops::sym_constant, {},
-                     {{"values", elements}, {"size", dims}, {"dtype", type.dtype()}});
+  return ops::BuildSymConstant(rewriter, elements, dims, type.dtype());
 }
 
 absl::Status ShapePropagation::Materialize(Graph& graph, SymbolicValues* values) {

@@ -43,8 +43,7 @@ constexpr Predicate kSmallNotZero = {"small, with no zero and no infinity", [](c
                                      }};
 
 bool IsRoundedDown(const Node& root, Match& m) {
-  if (!root.attrs().Has("rounding_mode")) return false;
-  const std::string& mode = root.attrs().Str("rounding_mode");
+  const std::optional<absl::string_view> mode = ops::DivView(root).rounding_mode();
   return mode == "floor" || (mode == "trunc" && !IsSignedInt(DTypeOf(m[x])));
 }
 Value* BuildShift(const Match& m, Rewriter& rewriter) {

@@ -1,10 +1,9 @@
 // expand, and ops that broadcast by themselves.
 #include <algorithm>
 
-#include "graph/ir/builder.h"
 #include "graph/ir/node.h"
 #include "graph/ir/op_def.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
 
@@ -52,7 +51,7 @@ bool BroadcastsByItself(const Node& root, Match& m) {
 
 Value* BuildHoistedExpand(const Match& m, Rewriter& rewriter) {
   Value* narrow = LikeRoot(m, {m[x]}, rewriter);
-  return rewriter.Op(ops::expand, {narrow}, {{"size", m.root->result()->type().dims()}});
+  return ops::BuildExpand(rewriter, narrow, m.root->result()->type().dims());
 }
 
 constexpr Rule kRules[] = {

@@ -1,7 +1,6 @@
 // Concatenation.
-#include "graph/ir/builder.h"
 #include "graph/ir/node.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
 
@@ -10,11 +9,8 @@ namespace {
 
 using namespace pattern;  // NOLINT
 
-int CatDim(const Node& cat) { return DimAttr(cat, "dim", cat.operand(0)->type().rank()); }
-
 Value* Cat(const Match& m, absl::Span<Value* const> values, Rewriter& rewriter) {
-  const NamedAttr dim = {"dim", CatDim(*m.root)};
-  return rewriter.Op(ops::cat, values, {&dim, 1});
+  return ops::BuildCat(rewriter, values, CatDim(*m.root));
 }
 Value* BuildCat(const Match& m, Rewriter& rewriter) { return Cat(m, m.values, rewriter); }
 
@@ -56,18 +52,17 @@ bool HasEmptyOperand(const Node& root, Match& m) {
 // elements are those from `start` on.
 const Node* PlainSlice(Value* value, int dim) {
   if (!value->IsResultOf(ops::slice)) return nullptr;
-  const Node& slice = *value->node();
-  const bool plain = slice.attrs().Sym("step").Is(1) &&
-                     DimAttr(slice, "dim", value->type().rank()) == dim &&
-                     ProvablyNotNegative(slice, slice.attrs().Sym("start"));
-  return plain ? &slice : nullptr;
+  const ops::SliceView slice(*value->node());
+  const bool plain = slice.step().Is(1) && SliceDim(slice.node()) == dim &&
+                     ProvablyNotNegative(slice.node(), slice.start());
+  return plain ? &slice.node() : nullptr;
 }
 
 // True when `b` begins where `a` ends, both slices of one value.
 bool AreAdjacent(const Node& a, const Node& b, int dim) {
-  return a.operand(0) == b.operand(0) &&
-         ProvablyEqual(a, a.attrs().Sym("start") + a.result()->type().dim(dim),
-                       b.attrs().Sym("start"));
+  const ops::SliceView before(a), after(b);
+  return before.self() == after.self() &&
+         ProvablyEqual(a, before.start() + a.result()->type().dim(dim), after.start());
 }
 
 bool HasSlice(const Node& root, Match& m) { return HasOperandOf(root, ops::slice); }
@@ -78,9 +73,9 @@ bool HasAdjacentSlices(const Node& root, Match& m) {
   for (int i = 0; i < root.num_operands(); ++i) {
     const Node* slice = PlainSlice(root.operand(i), dim);
     if (before != nullptr && slice != nullptr && AreAdjacent(*before, *slice, dim)) {
-      const SymInt end = slice->attrs().Sym("start") + root.operand(i)->type().dim(dim);
+      const SymInt end = ops::SliceView(*slice).start() + root.operand(i)->type().dim(dim);
       m.number = i - 1;
-      m.sizes.assign({before->attrs().Sym("start"), end});
+      m.sizes.assign({ops::SliceView(*before).start(), end});
       return end.is_valid();
     }
     before = slice;
@@ -89,9 +84,8 @@ bool HasAdjacentSlices(const Node& root, Match& m) {
 }
 Value* BuildMergedSlice(const Match& m, Rewriter& rewriter) {
   const int first = static_cast<int>(m.number);
-  Value* whole = m.root->operand(first)->node()->operand(0);
-  Value* merged = rewriter.Op(
-      ops::slice, {whole}, {{"dim", CatDim(*m.root)}, {"start", m.sizes[0]}, {"end", m.sizes[1]}});
+  Value* whole = ops::SliceView(*m.root->operand(first)->node()).self();
+  Value* merged = ops::BuildSlice(rewriter, whole, CatDim(*m.root), m.sizes[0], m.sizes[1]);
   std::vector<Value*> values;
   for (int i = 0; i < m.root->num_operands(); ++i) {
     if (i == first) values.push_back(merged);
@@ -107,7 +101,7 @@ bool AreAllParts(const Node& root, Match& m) {
   for (int i = 0; i < root.num_operands(); ++i) {
     if (root.operand(i) != split.result(i)) return false;
   }
-  return CatDim(root) == DimAttr(split, "dim", m[x]->type().rank());
+  return CatDim(root) == FromFront(ops::SplitWithSizesView(split).dim(), m[x]->type().rank());
 }
 
 constexpr Rule kRules[] = {

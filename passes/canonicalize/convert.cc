@@ -5,6 +5,7 @@
 
 #include "graph/ir/node.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
 #include "graph/tensor/tensor.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
@@ -71,7 +72,7 @@ bool WrapsAlike(const Node& root, Match& m) {
 // what it rounds lies above the bounds.
 bool FitBounds(const Node& root, Match& m) {
   const Node& sizes = m.node(x);
-  for (SymInt size : sizes.attrs().Syms("values")) {
+  for (SymInt size : ops::SymConstantView(sizes).values()) {
     if (!ProvablyNotNegative(sizes, size)) return false;
   }
   const int precision = FormatOf(DTypeOf(m[c])).value_or(FloatFormat{}).precision;

@@ -78,8 +78,9 @@ Value* BuildLimits(const Match& m, Rewriter& rewriter) {
 }
 
 bool HasOneBound(const Node& root, Match& m) {
-  m.value = root.has_operand(1) ? root.operand(1) : root.operand(2);
-  return !root.has_operand(1) || !root.has_operand(2);
+  const ops::ClampView clamp(root);
+  m.value = clamp.min() != nullptr ? clamp.min() : clamp.max();
+  return clamp.min() == nullptr || clamp.max() == nullptr;
 }
 
 // Of floats; abs of the least integer is negative.
@@ -124,7 +125,8 @@ constexpr Rule kRules[] = {
      Op(ops::clamp, x, Rest()),
      {{"one bound is absent", HasOneBound}},
      [](const Match& m, Rewriter& rewriter) {
-       return rewriter.Op(m.root->has_operand(1) ? ops::maximum : ops::minimum, {m[x], m.value});
+       const bool is_low = ops::ClampView(*m.root).min() != nullptr;
+       return rewriter.Op(is_low ? ops::maximum : ops::minimum, {m[x], m.value});
      }},
     // relu(-0) is -0, unlike maximum(-0, 0).
     {"clamp-chain",

@@ -1,7 +1,8 @@
 // Selections by constant indices.
-#include "graph/ir/builder.h"
+#include "graph/ops/index.h"
+
 #include "graph/ir/node.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
 #include "graph/tensor/tensor.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
@@ -11,11 +12,14 @@ namespace {
 
 using namespace pattern;  // NOLINT
 
+int SelectDim(const Node& select, const Match& m) {
+  return FromFront(ops::IndexSelectView(select).dim(), m[x]->type().rank());
+}
+
 // Constant indices of rank 0 or 1 within the dim that grow evenly; m.sizes =
 // start, end, step.
 bool RunEvenly(const Node& root, Match& m) {
-  const Type type = m[x]->type();
-  const SymInt size = type.dim(DimAttr(root, "dim", type.rank()));
+  const SymInt size = m[x]->type().dim(SelectDim(root, m));
   const HostTensor& index = *LiteralOf(m[c]);
   if (index.rank() > 1 || index.numel() == 0 || !size.is_constant()) return false;
   const int64_t n = size.value();
@@ -33,12 +37,9 @@ bool RunEvenly(const Node& root, Match& m) {
 }
 
 Value* BuildSlice(const Match& m, Rewriter& rewriter) {
-  Value* slice = rewriter.Op(ops::slice, {m[x]},
-                             {{"dim", DimAttr(*m.root, "dim", m[x]->type().rank())},
-                              {"start", m.sizes[0]},
-                              {"end", m.sizes[1]},
-                              {"step", m.sizes[2]}});
-  return rewriter.Op(ops::reshape, {slice}, {{"size", m.root->result()->type().dims()}});
+  Value* slice =
+      ops::BuildSlice(rewriter, m[x], SelectDim(*m.root, m), m.sizes[0], m.sizes[1], m.sizes[2]);
+  return ops::BuildReshape(rewriter, slice, m.root->result()->type().dims());
 }
 
 constexpr Rule kRules[] = {

@@ -3,6 +3,7 @@
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/op_args.h"
+#include "graph/ops/shape.h"
 #include "graph/sym/sym_facts.h"
 
 namespace weft::canonicalize {
@@ -17,12 +18,21 @@ bool ProvablyNotNegative(const Node& node, SymInt a) { return SymbolsOf(node).Ra
 
 using pattern::x;
 
-std::vector<int64_t> DimsAttr(const Node& node, absl::string_view name, int rank) {
-  std::vector<int64_t> dims;
-  for (SymInt d : node.attrs().Syms(name)) {
-    dims.push_back(d.value() < 0 ? d.value() + rank : d.value());
-  }
+std::vector<int64_t> FromFront(std::vector<int64_t> dims, int rank) {
+  for (int64_t& dim : dims) dim = FromFront(dim, rank);
   return dims;
+}
+
+int CatDim(const Node& cat) {
+  return FromFront(ops::CatView(cat).dim(), cat.result()->type().rank());
+}
+
+int SliceDim(const Node& slice) {
+  return FromFront(ops::SliceView(slice).dim(), slice.result()->type().rank());
+}
+
+std::vector<int64_t> PermutedDims(const Node& permute) {
+  return FromFront(ops::PermuteView(permute).dims(), permute.result()->type().rank());
 }
 
 int LeadingOnes(Type from, Type to) {
@@ -51,8 +61,7 @@ bool KeepsTypeWith(const Node& root, absl::Span<Value* const> operands) {
 }
 
 Value* LikeRoot(const Match& m, absl::Span<Value* const> operands, Rewriter& rewriter) {
-  const auto values = rewriter.Create(m.root->op(), operands, m.root->attr_list());
-  return values.empty() ? nullptr : values[0];
+  return rewriter.CreateOne(m.root->op(), operands, m.root->attr_list());
 }
 
 Value* BuildOnX(const Match& m, Rewriter& rewriter) {
@@ -64,17 +73,16 @@ Value* BuildOnX(const Match& m, Rewriter& rewriter) {
 Value* BuildOnValues(const Match& m, Rewriter& rewriter) { return LikeRoot(m, m.values, rewriter); }
 
 Value* BuildReshape(const Match& m, Rewriter& rewriter) {
-  return rewriter.Op(ops::reshape, {m[x]}, {{"size", m.root->result()->type().dims()}});
+  return ops::BuildReshape(rewriter, m[x], m.root->result()->type().dims());
 }
 
 Value* BuildExpand(const Match& m, Rewriter& rewriter) {
-  return rewriter.Op(ops::expand, {m[x]}, {{"size", m.root->result()->type().dims()}});
+  return ops::BuildExpand(rewriter, m[x], m.root->result()->type().dims());
 }
 
 Value* BuildSplat(const Match& m, double number, Rewriter& rewriter) {
   const Type type = m.root->result()->type();
-  Value* scalar = rewriter.Scalar(type.dtype(), number);
-  return rewriter.Op(ops::expand, {scalar}, {{"size", type.dims()}});
+  return ops::BuildExpand(rewriter, rewriter.Scalar(type.dtype(), number), type.dims());
 }
 
 }  // namespace weft::canonicalize

@@ -3,9 +3,11 @@
 #define WEFT_PASSES_CANONICALIZE_MATCH_H_
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "graph/ir/node.h"
+#include "graph/ops/elementwise.h"
 #include "graph/ops/ops.h"
 #include "passes/engine/rewrite/constants.h"
 #include "passes/engine/rewrite/pattern.h"
@@ -24,12 +26,16 @@ inline constexpr NumericContract kValueSafe = NumericContract::kValueSafe;
 inline constexpr NumericContract kReassociating = NumericContract::kReassociating;
 inline constexpr NumericContract kApproximate = NumericContract::kApproximate;
 
-// An attribute that counts dims, with negative ones counted from the end.
-inline int DimAttr(const Node& node, absl::string_view name, int rank) {
-  const int64_t dim = node.attrs().Int(name);
-  return static_cast<int>(dim < 0 ? dim + rank : dim);
-}
-std::vector<int64_t> DimsAttr(const Node& node, absl::string_view name, int rank);
+// A dim of `rank` counted from the front; a negative one counts from the end.
+inline int FromFront(int64_t dim, int rank) { return static_cast<int>(dim < 0 ? dim + rank : dim); }
+std::vector<int64_t> FromFront(std::vector<int64_t> dims, int rank);
+// The dim that a cat joins, or that a slice is along, counted from the front.
+int CatDim(const Node& cat);
+int SliceDim(const Node& slice);
+// The end of a slice that goes as far as its operand.
+inline constexpr int64_t kToTheEnd = std::numeric_limits<int64_t>::max();
+// The dims of a permute's operand in the order of the result's, counted from the front.
+std::vector<int64_t> PermutedDims(const Node& permute);
 
 inline DType DTypeOf(const Value* value) { return value->type().dtype(); }
 
@@ -47,7 +53,7 @@ inline constexpr Guard kKeepsType = {"x has the result's type", [](const Node& r
                                        return m[pattern::x]->type() == root.result()->type();
                                      }};
 inline constexpr Guard kNotRounded = {"the quotient is not rounded", [](const Node& root, Match&) {
-                                        return !root.attrs().Has("rounding_mode");
+                                        return !ops::DivView(root).rounding_mode();
                                       }};
 
 // Right sides.

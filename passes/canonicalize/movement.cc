@@ -3,10 +3,9 @@
 // computed and moved.
 #include <algorithm>
 
-#include "graph/ir/builder.h"
 #include "graph/ir/node.h"
 #include "graph/ir/op_def.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
 #include "graph/sym/sym_ops.h"
 #include "graph/tensor/tensor.h"
 #include "passes/canonicalize/match.h"
@@ -62,8 +61,7 @@ constexpr Guard kReshapedAlike = {
 
 Value* BuildMovedResult(const Match& m, Rewriter& rewriter) {
   Value* value = LikeRoot(m, m.values, rewriter);
-  const auto moved = rewriter.Create(m.node(y).op(), {&value, 1}, m.node(y).attr_list());
-  return moved.empty() ? nullptr : moved[0];
+  return rewriter.CreateOne(m.node(y).op(), {value}, m.node(y).attr_list());
 }
 
 bool AreCatOperandsPermutedAlike(const Node& root, Match& m) {
@@ -79,12 +77,9 @@ bool AreCatOperandsPermutedAlike(const Node& root, Match& m) {
   return true;
 }
 Value* BuildPermutedCat(const Match& m, Rewriter& rewriter) {
-  const int rank = m.root->result()->type().rank();
-  const int64_t dim = DimsAttr(m.node(y), "dims", rank)[DimAttr(*m.root, "dim", rank)];
-  const NamedAttr attr = {"dim", dim};
-  Value* cat = rewriter.Op(ops::cat, m.values, {&attr, 1});
-  const auto moved = rewriter.Create(ops::permute, {&cat, 1}, m.node(y).attr_list());
-  return moved.empty() ? nullptr : moved[0];
+  const int64_t dim = PermutedDims(m.node(y))[CatDim(*m.root)];
+  Value* cat = ops::BuildCat(rewriter, m.values, dim);
+  return rewriter.CreateOne(ops::permute, {cat}, m.node(y).attr_list());
 }
 
 SymInt Outer(Type type, int dim) { return Product(type.dims().subspan(0, dim)); }
@@ -92,8 +87,7 @@ SymInt Outer(Type type, int dim) { return Product(type.dims().subspan(0, dim)); 
 // Operands that are reshapes of values with one outer size are one block each
 // behind it; m.number = the dim of the values where it ends.
 bool AreCatOperandsBlocks(const Node& root, Match& m) {
-  const Type type = root.result()->type();
-  const SymInt outer = Outer(type, DimAttr(root, "dim", type.rank()));
+  const SymInt outer = Outer(root.result()->type(), CatDim(root));
   m.values.clear();
   for (int i = 0; i < root.num_operands(); ++i) {
     const Value* value = root.operand(i);
@@ -116,21 +110,15 @@ bool AreCatOperandsBlocks(const Node& root, Match& m) {
   return false;
 }
 Value* BuildReshapedCat(const Match& m, Rewriter& rewriter) {
-  const NamedAttr dim = {"dim", m.number};
-  Value* cat = rewriter.Op(ops::cat, m.values, {&dim, 1});
-  return rewriter.Op(ops::reshape, {cat}, {{"size", m.root->result()->type().dims()}});
+  Value* cat = ops::BuildCat(rewriter, m.values, m.number);
+  return ops::BuildReshape(rewriter, cat, m.root->result()->type().dims());
 }
 
 // Slices.
 
-int SliceDim(const Node& slice) { return DimAttr(slice, "dim", slice.result()->type().rank()); }
 Value* SliceX(const Match& m, int64_t dim, Rewriter& rewriter) {
-  const Attrs attrs = m.root->attrs();
-  return rewriter.Op(ops::slice, {m[x]},
-                     {{"dim", dim},
-                      {"start", attrs.Sym("start")},
-                      {"end", attrs.Sym("end")},
-                      {"step", attrs.Sym("step")}});
+  const ops::SliceView slice(*m.root);
+  return ops::BuildSlice(rewriter, m[x], dim, slice.start(), slice.end(), slice.step());
 }
 
 // Looks at a few uses, so that a value of many costs no more.
@@ -144,10 +132,8 @@ bool OnlySlicesUse(const Node& root, Match& m) {
 constexpr Guard kOnlySlices = {"few slices use y, nothing else", OnlySlicesUse};
 
 Value* BuildPermutedSlice(const Match& m, Rewriter& rewriter) {
-  const std::vector<int64_t> dims = DimsAttr(m.node(y), "dims", m[x]->type().rank());
-  Value* slice = SliceX(m, dims[SliceDim(*m.root)], rewriter);
-  const auto moved = rewriter.Create(ops::permute, {&slice, 1}, m.node(y).attr_list());
-  return moved.empty() ? nullptr : moved[0];
+  Value* slice = SliceX(m, PermutedDims(m.node(y))[SliceDim(*m.root)], rewriter);
+  return rewriter.CreateOne(ops::permute, {slice}, m.node(y).attr_list());
 }
 
 // m.number = the dim of x that is the sliced dim of y.
@@ -163,7 +149,7 @@ bool IsDimKept(const Node& root, Match& m) {
 }
 Value* BuildReshapedSlice(const Match& m, Rewriter& rewriter) {
   Value* slice = SliceX(m, m.number, rewriter);
-  return rewriter.Op(ops::reshape, {slice}, {{"size", m.root->result()->type().dims()}});
+  return ops::BuildReshape(rewriter, slice, m.root->result()->type().dims());
 }
 
 // One index of the inner part of a dim of x that y splits in two; m.number = the
@@ -171,7 +157,7 @@ Value* BuildReshapedSlice(const Match& m, Rewriter& rewriter) {
 bool IsIndexOfSplitDim(const Node& root, Match& m) {
   const Type from = m[x]->type(), to = m[y]->type();
   const int dim = SliceDim(root);
-  const SymInt start = root.attrs().Sym("start"), size = to.dim(dim);
+  const SymInt start = ops::SliceView(root).start(), size = to.dim(dim);
   if (dim == 0 || !root.result()->type().dim(dim).Is(1) || !start.is_constant() ||
       !size.is_constant() || start.value() < 0 || start.value() >= size.value()) {
     return false;
@@ -186,15 +172,13 @@ bool IsIndexOfSplitDim(const Node& root, Match& m) {
 Value* BuildStridedSlice(const Match& m, Rewriter& rewriter) {
   const SymInt step = m[y]->type().dim(SliceDim(*m.root));
   Value* slice =
-      rewriter.Op(ops::slice, {m[x]},
-                  {{"dim", m.number}, {"start", m.root->attrs().Sym("start")}, {"step", step}});
-  return rewriter.Op(ops::reshape, {slice}, {{"size", m.root->result()->type().dims()}});
+      ops::BuildSlice(rewriter, m[x], m.number, ops::SliceView(*m.root).start(), kToTheEnd, step);
+  return ops::BuildReshape(rewriter, slice, m.root->result()->type().dims());
 }
 
 Value* BuildOnSlice(const Match& m, Rewriter& rewriter) {
   Value* slice = SliceX(m, SliceDim(*m.root), rewriter);
-  const auto values = rewriter.Create(m.node(y).op(), {&slice, 1}, m.node(y).attr_list());
-  return values.empty() ? nullptr : values[0];
+  return rewriter.CreateOne(m.node(y).op(), {slice}, m.node(y).attr_list());
 }
 
 // The sliced dim of y = expand(x) is one that it repeats.

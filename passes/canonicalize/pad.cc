@@ -1,7 +1,6 @@
 // Elements around a tensor.
-#include "graph/ir/builder.h"
 #include "graph/ir/node.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
 #include "graph/tensor/tensor.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
@@ -14,26 +13,26 @@ using namespace pattern;  // NOLINT
 // A pad of mode constant that cuts nothing off.
 constexpr Predicate kAddsConstant = {"that adds a constant and cuts nothing off",
                                      [](const Value& v) {
-                                       const Node& pad = *v.node();
-                                       for (SymInt p : pad.attrs().Syms("pad")) {
-                                         if (!ProvablyNotNegative(pad, p)) return false;
+                                       const ops::PadView pad(*v.node());
+                                       for (SymInt p : pad.pad()) {
+                                         if (!ProvablyNotNegative(pad.node(), p)) return false;
                                        }
-                                       return pad.attrs().Str("mode") == "constant";
+                                       return pad.mode() == "constant";
                                      }};
 
 // Both absent, the same value, or equal constants.
 bool HaveOneValue(const Node& root, Match& m) {
-  const Node& inner = m.node(y);
-  if (!inner.has_operand(1) || !root.has_operand(1)) {
-    return inner.has_operand(1) == root.has_operand(1);
-  }
-  const HostTensor* p = LiteralOf(inner.operand(1));
-  const HostTensor* q = LiteralOf(root.operand(1));
-  return inner.operand(1) == root.operand(1) || (p != nullptr && q != nullptr && p->BitEqual(*q));
+  const Value* inner = ops::PadView(m.node(y)).value();
+  const Value* outer = ops::PadView(root).value();
+  if (inner == outer) return true;
+  if (inner == nullptr || outer == nullptr) return false;
+  const HostTensor* p = LiteralOf(inner);
+  const HostTensor* q = LiteralOf(outer);
+  return p != nullptr && q != nullptr && p->BitEqual(*q);
 }
 
 bool IsSumValid(const Node& root, Match& m) {
-  const auto p = m.node(y).attrs().Syms("pad"), q = root.attrs().Syms("pad");
+  const auto p = ops::PadView(m.node(y)).pad(), q = ops::PadView(root).pad();
   m.sizes.resize(p.size());
   for (size_t i = 0; i < p.size(); ++i) {
     m.sizes[i] = p[i] + q[i];
@@ -43,8 +42,7 @@ bool IsSumValid(const Node& root, Match& m) {
 }
 
 Value* BuildPad(const Match& m, Rewriter& rewriter) {
-  Value* value = m.root->has_operand(1) ? m.root->operand(1) : nullptr;
-  return rewriter.Op(ops::pad, {m[x], value}, {{"pad", m.sizes}});
+  return ops::BuildPad(rewriter, m[x], ops::PadView(*m.root).value(), m.sizes);
 }
 
 constexpr Rule kRules[] = {

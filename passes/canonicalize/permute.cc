@@ -1,7 +1,6 @@
 // Dims in another order.
-#include "graph/ir/builder.h"
 #include "graph/ir/node.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
 
@@ -13,7 +12,7 @@ using namespace pattern;  // NOLINT
 bool MovesOnesAlone(const Node& root, Match& m) {
   const Type type = m[x]->type();
   int64_t last = -1;
-  for (int64_t dim : DimsAttr(root, "dims", type.rank())) {
+  for (int64_t dim : PermutedDims(root)) {
     if (type.dim(static_cast<int>(dim)).Is(1)) continue;
     if (dim < last) return false;
     last = dim;
@@ -22,11 +21,10 @@ bool MovesOnesAlone(const Node& root, Match& m) {
 }
 
 Value* BuildComposed(const Match& m, Rewriter& rewriter) {
-  const int rank = m[x]->type().rank();
-  const std::vector<int64_t> inner = DimsAttr(m.node(y), "dims", rank);
-  std::vector<int64_t> dims = DimsAttr(*m.root, "dims", rank);
+  const std::vector<int64_t> inner = PermutedDims(m.node(y));
+  std::vector<int64_t> dims = PermutedDims(*m.root);
   for (int64_t& d : dims) d = inner[d];
-  return rewriter.Op(ops::permute, {m[x]}, {{"dims", dims}});
+  return ops::BuildPermute(rewriter, m[x], dims);
 }
 
 bool KeepsRank(const Node& root, Match& m) {
@@ -34,7 +32,7 @@ bool KeepsRank(const Node& root, Match& m) {
 }
 Value* BuildExpandedPermute(const Match& m, Rewriter& rewriter) {
   Value* narrow = LikeRoot(m, {m[x]}, rewriter);
-  return rewriter.Op(ops::expand, {narrow}, {{"size", m.root->result()->type().dims()}});
+  return ops::BuildExpand(rewriter, narrow, m.root->result()->type().dims());
 }
 
 constexpr Rule kRules[] = {

@@ -10,8 +10,9 @@ namespace {
 
 using namespace pattern;  // NOLINT
 
-constexpr Predicate kPlainQuotient = {
-    "that is not rounded", [](const Value& v) { return !v.node()->attrs().Has("rounding_mode"); }};
+constexpr Predicate kPlainQuotient = {"that is not rounded", [](const Value& v) {
+                                        return !ops::DivView(*v.node()).rounding_mode().has_value();
+                                      }};
 
 constexpr Rule kRules[] = {
     // Of NaN too.

@@ -2,11 +2,11 @@
 #include <cmath>
 #include <vector>
 
-#include "graph/ir/builder.h"
 #include "graph/ir/node.h"
 #include "graph/ir/op_def.h"
-#include "graph/ir/op_schema.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/elementwise.h"
+#include "graph/ops/nn.h"
+#include "graph/ops/shape.h"
 #include "graph/sym/sym_facts.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
@@ -19,23 +19,23 @@ using namespace pattern;  // NOLINT
 // Pads with +0 alone, around the spatial dims alone, and cuts nothing off.
 constexpr Predicate kPadsSpaceWithZeros = {
     "that adds zeros around the spatial dims", [](const Value& v) {
-      const Node& pad = *v.node();
-      const auto sizes = pad.attrs().Syms("pad");
+      const ops::PadView pad(*v.node());
+      const absl::Span<const SymInt> sizes = pad.pad();
       const size_t rank = sizes.size() / 2;
-      if (pad.attrs().Str("mode") != "constant") return false;
+      if (pad.mode() != "constant") return false;
       for (size_t i = 0; i < sizes.size(); ++i) {
         const bool spatial = i % rank >= 2;
-        if (spatial ? !ProvablyNotNegative(pad, sizes[i]) : !sizes[i].Is(0)) return false;
+        if (spatial ? !ProvablyNotNegative(pad.node(), sizes[i]) : !sizes[i].Is(0)) return false;
       }
-      if (!pad.has_operand(1)) return true;
-      const std::optional<double> value = SplatFloat(pad.operand(1));
+      if (pad.value() == nullptr) return true;
+      const std::optional<double> value = SplatFloat(pad.value());
       return value == 0 && !std::signbit(*value);
     }};
 
 // m.sizes = the padding of the convolution and of its operand together, begins
 // first; an entry for each dim where it was so and both ends still are the same.
 bool IsPaddingValid(const Node& root, Match& m) {
-  const auto outer = m.node(y).attrs().Syms("pad"), inner = root.attrs().Syms("padding");
+  const auto outer = ops::PadView(m.node(y)).pad(), inner = ops::ConvolutionView(root).padding();
   const size_t rank = outer.size() / 2, n = rank - 2;
   m.sizes.resize(2 * n);
   bool even = inner.size() == n;
@@ -50,17 +50,10 @@ bool IsPaddingValid(const Node& root, Match& m) {
 }
 
 Value* BuildPaddedConvolution(const Match& m, Rewriter& rewriter) {
-  const Node& root = *m.root;
-  std::vector<Value*> operands = {m[x]};
-  for (int i = 1; i < root.num_operands(); ++i) operands.push_back(root.operand(i));
-  std::vector<AttrValue> attrs(root.attr_list()->values().begin(),
-                               root.attr_list()->values().end());
-  const auto& specs = root.op().schema().attrs;
-  for (size_t i = 0; i < specs.size(); ++i) {
-    if (specs[i].name == "padding") attrs[i] = m.sizes;
-  }
-  const auto values = rewriter.Create(root.op(), operands, AttrList::Get(std::move(attrs)));
-  return values.empty() ? nullptr : values[0];
+  const ops::ConvolutionView conv(*m.root);
+  return ops::BuildConvolution(rewriter, m[x], conv.weight(), conv.bias(), conv.stride(), m.sizes,
+                               conv.dilation(), conv.transposed(), conv.output_padding(),
+                               conv.groups());
 }
 
 // b has one element for each index of dim `dim` of the product z, counted from
@@ -81,24 +74,21 @@ bool IsPerChannel(const Node& root, Match& m) {
 bool IsPerFeature(const Node& root, Match& m) { return IsPerIndex(root, m, 1); }
 
 Value* BuildWithBias(const Match& m, Rewriter& rewriter) {
-  const Node& product = m.node(z);
+  const ops::BiasedProductView product(m.node(z));
   SymInt size = 1;
   for (SymInt d : m[b]->type().dims()) size = size * d;
   Value* bias = m[b];
-  if (bias->type().rank() != 1)
-    bias = rewriter.Op(ops::reshape, {bias}, {{"size", std::vector<SymInt>{size}}});
-  if (product.has_operand(2)) bias = rewriter.Op(ops::add, {product.operand(2), bias});
-  const auto values = rewriter.Create(
-      product.op(), std::vector<Value*>{product.operand(0), product.operand(1), bias},
-      product.attr_list());
-  return values.empty() ? nullptr : values[0];
+  if (bias->type().rank() != 1) bias = ops::BuildReshape(rewriter, bias, {size});
+  if (product.bias() != nullptr) bias = ops::BuildAdd(rewriter, product.bias(), bias);
+  return rewriter.CreateOne(m.node(z).op(), {product.input(), product.weight(), bias},
+                            m.node(z).attr_list());
 }
 
 // A permute that swaps the last two dims.
 constexpr Predicate kTransposes = {"that swaps the last two dims", [](const Value& v) {
                                      const int rank = v.type().rank();
                                      if (rank < 2) return false;
-                                     const auto dims = DimsAttr(*v.node(), "dims", rank);
+                                     const auto dims = PermutedDims(*v.node());
                                      for (int i = 0; i + 2 < rank; ++i) {
                                        if (dims[i] != i) return false;
                                      }
@@ -118,7 +108,7 @@ Value* BuildTransposedMatmul(const Match& m, Rewriter& rewriter) {
   std::vector<int64_t> dims;
   for (int i = 0; i < rank; ++i) dims.push_back(i);
   std::swap(dims[rank - 1], dims[rank - 2]);
-  return rewriter.Op(ops::permute, {rewriter.Op(ops::matmul, {m[y], m[x]})}, {{"dims", dims}});
+  return ops::BuildPermute(rewriter, ops::BuildMatmul(rewriter, m[y], m[x]), dims);
 }
 
 constexpr Rule kRules[] = {
@@ -126,7 +116,8 @@ constexpr Rule kRules[] = {
      "convolution(pad(x, p), w, padding=q) = convolution(x, w, padding=p + q)",
      kBitExact,
      Op(ops::convolution, Op(ops::pad, x, Rest()).If(kPadsSpaceWithZeros).As(y), Rest()),
-     {{"not transposed", [](const Node& root, Match&) { return !root.attrs().Bool("transposed"); }},
+     {{"not transposed",
+       [](const Node& root, Match&) { return !ops::ConvolutionView(root).transposed(); }},
       {"p + q is a size", IsPaddingValid}},
      BuildPaddedConvolution},
     // The sum is rounded once.

@@ -1,9 +1,9 @@
 // Reductions and the dims that they keep.
 #include <algorithm>
 
-#include "graph/ir/builder.h"
 #include "graph/ir/node.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/reduce.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
 
@@ -19,7 +19,7 @@ constexpr const OpDef* kReductions[] = {
 
 // Ascending; an empty attribute means all dims.
 std::vector<int64_t> ReducedDims(const Node& node, int rank) {
-  std::vector<int64_t> dims = DimsAttr(node, "dim", rank);
+  std::vector<int64_t> dims = FromFront(ops::DimsReductionView(node).dim(), rank);
   std::sort(dims.begin(), dims.end());
   if (!dims.empty()) return dims;
   for (int i = 0; i < rank; ++i) dims.push_back(i);
@@ -30,7 +30,7 @@ std::vector<int64_t> ReducedDims(const Node& node, int rank) {
 bool HasOtherDims(const Node& root, Match& m) {
   const Type type = m[x]->type();
   const std::vector<int64_t> reduced = ReducedDims(m.node(y), type.rank());
-  const bool keepdim = !m.node(y).attrs().Bool("keepdim");
+  const bool keepdim = !ops::DimsReductionView(m.node(y)).keepdim();
   m.sizes.clear();
   for (int i = 0; i < type.rank(); ++i) {
     const bool gone = std::binary_search(reduced.begin(), reduced.end(), i);
@@ -39,9 +39,9 @@ bool HasOtherDims(const Node& root, Match& m) {
   return root.result()->type().dims() == absl::MakeConstSpan(m.sizes);
 }
 Value* BuildReduction(const Match& m, Rewriter& rewriter) {
-  const Attrs attrs = m.node(y).attrs();
-  return rewriter.Op(m.node(y).op(), {m[x]},
-                     {{"dim", attrs.Get("dim")}, {"keepdim", !attrs.Bool("keepdim")}});
+  const ops::DimsReductionView reduction(m.node(y));
+  return ops::BuildDimsReduction(rewriter, m.node(y).op(), m[x], reduction.dim(),
+                                 !reduction.keepdim());
 }
 
 bool ReducesOnes(const Node& root, Match& m) {
@@ -56,8 +56,8 @@ bool ReducesOnes(const Node& root, Match& m) {
 // m.ints = the dims of x that both reduce.
 bool ReduceAlike(const Node& root, Match& m) {
   const Node& inner = m.node(y);
-  const bool keepdim = root.attrs().Bool("keepdim");
-  if (!root.Is(inner.op()) || inner.attrs().Bool("keepdim") != keepdim) return false;
+  const bool keepdim = ops::DimsReductionView(root).keepdim();
+  if (!root.Is(inner.op()) || ops::DimsReductionView(inner).keepdim() != keepdim) return false;
   const int rank = m[x]->type().rank();
   m.ints = ReducedDims(inner, rank);
   std::vector<int64_t> left;
@@ -81,9 +81,9 @@ constexpr Guard kAlike = {"both reduce alike", ReduceAlike};
 // that are reduced.
 bool StaysInOrder(const Node& root, Match& m) {
   const int rank = m[x]->type().rank();
-  const std::vector<int64_t> from = DimsAttr(m.node(y), "dims", rank);
+  const std::vector<int64_t> from = PermutedDims(m.node(y));
   const std::vector<int64_t> reduced = ReducedDims(root, rank);
-  const bool keepdim = root.attrs().Bool("keepdim");
+  const bool keepdim = ops::DimsReductionView(root).keepdim();
   m.ints.clear();
   int64_t last = -1;
   for (int i = 0; i < rank; ++i) {
@@ -102,8 +102,8 @@ constexpr Guard kInOrder = {"the dims that stay keep their order", StaysInOrder}
 Value* BuildOverDims(const Match& m, Rewriter& rewriter) {
   std::vector<int64_t> dims = m.ints;
   std::sort(dims.begin(), dims.end());
-  return rewriter.Op(m.root->op(), {m[x]},
-                     {{"dim", dims}, {"keepdim", m.root->attrs().Bool("keepdim")}});
+  return ops::BuildDimsReduction(rewriter, m.root->op(), m[x], dims,
+                                 ops::DimsReductionView(*m.root).keepdim());
 }
 
 constexpr Rule kRules[] = {

@@ -1,9 +1,8 @@
 // Ranges along one dim.
 #include <algorithm>
 
-#include "graph/ir/builder.h"
 #include "graph/ir/node.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
 #include "graph/sym/sym_facts.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
@@ -13,25 +12,17 @@ namespace {
 
 using namespace pattern;  // NOLINT
 
-constexpr int64_t kToTheEnd = SymRange::kMax;
-
-int SliceDim(const Node& slice) { return DimAttr(slice, "dim", slice.result()->type().rank()); }
-
 // Slices x along the root's dim; m.sizes = start, end, step.
 Value* BuildRange(const Match& m, Rewriter& rewriter) {
-  return rewriter.Op(ops::slice, {m.value},
-                     {{"dim", SliceDim(*m.root)},
-                      {"start", m.sizes[0]},
-                      {"end", m.sizes[1]},
-                      {"step", m.sizes[2]}});
+  return ops::BuildSlice(rewriter, m.value, SliceDim(*m.root), m.sizes[0], m.sizes[1], m.sizes[2]);
 }
 
 // Constant positions in a dim of constant size: counted from the front, clamped,
 // and the end left out when it is the dim's.
 bool HasOtherPositions(const Node& root, Match& m) {
-  const Attrs attrs = root.attrs();
+  const ops::SliceView slice(root);
   const SymInt size = m[x]->type().dim(SliceDim(root));
-  const SymInt start = attrs.Sym("start"), end = attrs.Sym("end");
+  const SymInt start = slice.start(), end = slice.end();
   if (!size.is_constant() || !start.is_constant() || !end.is_constant()) return false;
   const int64_t n = size.value();
   const auto position = [n](int64_t v) {
@@ -39,7 +30,7 @@ bool HasOtherPositions(const Node& root, Match& m) {
   };
   const int64_t first = position(start.value()), last = position(end.value());
   m.value = m[x];
-  m.sizes.assign({first, last == n ? kToTheEnd : last, attrs.Sym("step")});
+  m.sizes.assign({first, last == n ? kToTheEnd : last, slice.step()});
   return m.sizes[0] != start || m.sizes[1] != end;
 }
 
@@ -53,25 +44,25 @@ bool SetRange(const Node& root, SymInt start, SymInt n, SymInt step, SymInt size
   return true;
 }
 
-constexpr Predicate kFromTheFront = {
-    "that counts from the front",
-    [](const Value& v) { return ProvablyNotNegative(*v.node(), v.node()->attrs().Sym("start")); }};
+constexpr Predicate kFromTheFront = {"that counts from the front", [](const Value& v) {
+                                       return ProvablyNotNegative(
+                                           *v.node(), ops::SliceView(*v.node()).start());
+                                     }};
 bool IsAlongOneDim(const Node& root, Match& m) { return SliceDim(m.node(y)) == SliceDim(root); }
 bool ComposesRanges(const Node& root, Match& m) {
-  const Attrs outer = root.attrs(), inner = m.node(y).attrs();
-  const SymInt step = inner.Sym("step");
+  const ops::SliceView outer(root), inner(m.node(y));
+  const SymInt step = inner.step();
   const int dim = SliceDim(root);
   m.value = m[x];
-  return SetRange(root, inner.Sym("start") + outer.Sym("start") * step,
-                  root.result()->type().dim(dim), step * outer.Sym("step"), m[x]->type().dim(dim),
-                  m);
+  return SetRange(root, inner.start() + outer.start() * step, root.result()->type().dim(dim),
+                  step * outer.step(), m[x]->type().dim(dim), m);
 }
 
 // Positions and the sizes before the operand's end are constants; m.value = the
 // operand.
 bool LiesWithinOperand(const Node& root, Match& m) {
   const int dim = SliceDim(root);
-  const SymInt start = root.attrs().Sym("start"), step = root.attrs().Sym("step");
+  const SymInt start = ops::SliceView(root).start(), step = ops::SliceView(root).step();
   const SymInt n = root.result()->type().dim(dim);
   if (!start.is_constant() || !step.is_constant() || !n.is_constant() || n.value() == 0 ||
       step.value() > int64_t{1} << 40 || n.value() > int64_t{1} << 20) {

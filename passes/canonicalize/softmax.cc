@@ -1,7 +1,7 @@
 // Softmax does not see what its rows have in common.
-#include "graph/ir/builder.h"
 #include "graph/ir/node.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/reduce.h"
 #include "graph/tensor/tensor.h"
 #include "passes/canonicalize/match.h"
 #include "passes/canonicalize/rules.h"
@@ -21,13 +21,14 @@ constexpr Predicate kOneElement = {"of one element", [](const Value& v) {
 // y = amax(x) over the softmax's dim alone, which it keeps.
 bool IsRowMaximum(const Node& root, Match& m) {
   const int rank = m[x]->type().rank();
-  const std::vector<int64_t> dims = DimsAttr(m.node(y), "dim", rank);
-  return m.node(y).attrs().Bool("keepdim") && dims.size() == 1 &&
-         dims[0] == DimAttr(root, "dim", rank);
+  const ops::AmaxView maximum(m.node(y));
+  const std::vector<int64_t> dims = FromFront(maximum.dim(), rank);
+  return maximum.keepdim() && dims.size() == 1 &&
+         dims[0] == FromFront(ops::AnySoftmaxView(root).dim(), rank);
 }
 
 Value* BuildLogSoftmax(const Match& m, Rewriter& rewriter) {
-  return rewriter.Op(ops::log_softmax, {m[x]}, {{"dim", m.node(y).attrs().Get("dim")}});
+  return ops::BuildLogSoftmax(rewriter, m[x], ops::SoftmaxView(m.node(y)).dim());
 }
 
 constexpr Rule kRules[] = {

@@ -15,7 +15,8 @@
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
 #include "graph/ir/op_def.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/elementwise.h"
+#include "graph/ops/nn.h"
 #include "graph/tensor/tensor.h"
 #include "passes/engine/rewrite/rewriter.h"
 
@@ -45,18 +46,18 @@ std::optional<Product> ProductOf(Value* value) {
     p.channel_dim = value->type().rank() - 1;
   } else if (node->Is(ops::convolution)) {
     p.channel_dim = 1;
-    if (node->attrs().Bool("transposed")) {
-      if (!node->attrs().Sym("groups").Is(1)) return std::nullopt;
+    const ops::ConvolutionView conv(*node);
+    if (conv.transposed()) {
+      if (!conv.groups().Is(1)) return std::nullopt;
       p.weight_dim = 1;
     }
   } else {
     return std::nullopt;
   }
-  const HostTensor* weight = LiteralOf(node->operand(1));
+  const ops::BiasedProductView product(*node);
+  const HostTensor* weight = LiteralOf(product.weight());
   if (weight == nullptr || !IsFloat(weight->dtype())) return std::nullopt;
-  if (node->has_operand(2) && LiteralOf(node->operand(2)) == nullptr) {
-    return std::nullopt;
-  }
+  if (product.bias() != nullptr && LiteralOf(product.bias()) == nullptr) return std::nullopt;
   p.channels = weight->dim(p.weight_dim);
   return p;
 }
@@ -81,13 +82,15 @@ std::optional<std::vector<double>> PerChannel(const Value* value, const Product&
 
 std::optional<Channels> OfBatchNorm(const Node& node, const Product& p) {
   if (p.channel_dim != 1) return std::nullopt;
+  const ops::BatchNormView norm(node);
+  const Value* operands[] = {norm.weight(), norm.bias(), norm.running_mean(), norm.running_var()};
   std::vector<double> parts[4];
   for (int i = 0; i < 4; ++i) {
-    const HostTensor* t = LiteralOf(node.operand(i + 1));
+    const HostTensor* t = LiteralOf(operands[i]);
     if (t == nullptr || t->numel() != p.channels) return std::nullopt;
     parts[i] = t->ReadDoubles();
   }
-  const double eps = node.attrs().Float("eps");
+  const double eps = norm.eps();
   Channels channels;
   for (int64_t c = 0; c < p.channels; ++c) {
     const double scale = parts[0][c] / std::sqrt(parts[3][c] + eps);
@@ -147,7 +150,7 @@ HostTensor ScaledF32(const HostTensor& weight, int64_t inner, const std::vector<
 }
 
 HostTensor ScaledWeight(const Product& p, const Channels& channels) {
-  const HostTensor& weight = *LiteralOf(p.node->operand(1));
+  const HostTensor& weight = *LiteralOf(ops::BiasedProductView(*p.node).weight());
   int64_t inner = 1;
   for (int i = p.weight_dim + 1; i < weight.rank(); ++i) inner *= weight.dim(i);
   if (weight.dtype() == DType::kF32) return ScaledF32(weight.Contiguous(), inner, channels.scale);
@@ -161,9 +164,8 @@ HostTensor ScaledWeight(const Product& p, const Channels& channels) {
 HostTensor ShiftedBias(const Product& p, const Channels& channels) {
   std::vector<double> values(p.channels, 0.0);
   DType dtype = p.node->result()->type().dtype();
-  if (p.node->has_operand(2)) {
-    values = LiteralOf(p.node->operand(2))->ReadDoubles();
-  }
+  const Value* bias = ops::BiasedProductView(*p.node).bias();
+  if (bias != nullptr) values = LiteralOf(bias)->ReadDoubles();
   for (int64_t c = 0; c < p.channels; ++c) {
     values[c] = values[c] * channels.scale[c] + channels.shift[c];
   }
@@ -180,7 +182,7 @@ class ChannelFolder {
         !node->Is(ops::sub)) {
       return absl::OkStatus();
     }
-    if (node->Is(ops::div) && node->attrs().Has("rounding_mode")) {
+    if (node->Is(ops::div) && ops::DivView(*node).rounding_mode().has_value()) {
       return absl::OkStatus();
     }
     for (int i = 0; i < (norm ? 1 : 2); ++i) {
@@ -206,9 +208,9 @@ class ChannelFolder {
     // A shift alone leaves the weight as it is.
     const bool scales = std::any_of(channels.scale.begin(), channels.scale.end(),
                                     [](double scale) { return scale != 1; });
-    Value* weight = scales ? Constant(ScaledWeight(product, channels)) : product.node->operand(1);
-    Value* operands[] = {product.node->operand(0), weight,
-                         Constant(ShiftedBias(product, channels))};
+    const ops::BiasedProductView view(*product.node);
+    Value* weight = scales ? Constant(ScaledWeight(product, channels)) : view.weight();
+    Value* operands[] = {view.input(), weight, Constant(ShiftedBias(product, channels))};
     std::vector<Value*> made =
         rewriter_.Create(product.node->op(), operands, product.node->attr_list());
     WEFT_RETURN_IF_ERROR(rewriter_.status());

@@ -5,13 +5,11 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "base/check.h"
-#include "graph/ir/builder.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/node.h"
 #include "graph/ir/op_def.h"
 #include "graph/ir/op_schema.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/control.h"
 #include "graph/ops/support/region.h"
 
 namespace weft {
@@ -29,7 +27,7 @@ Places PlacesOf(const Node& node) {
   if (node.Is(ops::cond)) {
     return {node.num_operands(), node.region(0)->num_outputs(), node.num_results()};
   }
-  const int carried = static_cast<int>(node.attrs().Int("num_carried"));
+  const int carried = static_cast<int>(ops::CarryingLoopView(node).num_carried());
   if (node.Is(ops::scan)) return {carried, carried, carried};
   return {2 + carried, 1 + carried, carried};
 }
@@ -48,11 +46,9 @@ std::vector<int> Order(const Node& node, const std::vector<int>& written, int pl
 
 const AttrList* CarryMore(const Node& node, int64_t more) {
   if (node.Is(ops::cond)) return node.attr_list();
-  std::vector<NamedAttr> attrs = {{"num_carried", node.attrs().Int("num_carried") + more}};
-  if (node.Is(ops::scan)) attrs.push_back({"num_scanned", node.attrs().Int("num_scanned")});
-  const auto list = MakeAttrs(node.op(), attrs);
-  WEFT_CHECK(list.ok()) << list.status().ToString();
-  return *list;
+  const int64_t num_carried = ops::CarryingLoopView(node).num_carried() + more;
+  if (node.Is(ops::loop)) return ops::LoopAttrs(num_carried);
+  return ops::ScanAttrs(num_carried, ops::ScanView(node).num_scanned());
 }
 
 // The node with its operands in that order and results of the types of the written

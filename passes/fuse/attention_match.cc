@@ -5,7 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/ir/node.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/elementwise.h"
+#include "graph/ops/nn.h"
+#include "graph/ops/reduce.h"
+#include "graph/ops/shape.h"
 #include "passes/engine/rewrite/constants.h"
 
 namespace weft {
@@ -51,7 +54,7 @@ int64_t LastDim(const Node& node) { return node.operand(0)->type().rank() - 1; }
 
 bool IsOverLast(const Node& node, const OpDef& op) {
   if (!node.Is(op)) return false;
-  const std::vector<int64_t> dims = node.attrs().Ints("dim");
+  const std::vector<int64_t> dims = ops::DimsReductionView(node).dim();
   const int64_t last = LastDim(node);
   return dims.size() == 1 && (dims[0] == last || dims[0] == -1);
 }
@@ -60,7 +63,7 @@ bool IsSoftmax(const Value* value) {
   if (value->node() == nullptr || !value->node()->Is(ops::softmax)) {
     return false;
   }
-  const int64_t dim = value->node()->attrs().Int("dim");
+  const int64_t dim = ops::SoftmaxView(*value->node()).dim();
   return dim == -1 || dim == LastDim(*value->node());
 }
 
@@ -69,7 +72,8 @@ bool ComparesWithInf(const Value* value, const Value* scores, bool hidden) {
   const Node* test = value->node();
   if (test == nullptr) return false;
   if (hidden && test->Is(ops::isinf)) {
-    return test->operand(0) == scores && !test->attrs().Bool("detect_positive");
+    const ops::IsinfView isinf(*test);
+    return isinf.self() == scores && !isinf.detect_positive();
   }
   if (!test->Is(hidden ? ops::eq : ops::ne)) return false;
   for (int i : {0, 1}) {
@@ -93,8 +97,8 @@ Value* SafeSoftmax(const Node& where) {
   for (int i : {1, 2}) {
     Value* weights = Peel(where.operand(i));
     if (!IsSoftmax(weights) || !IsSplat(where.operand(3 - i), 0)) continue;
-    const Value* scores = weights->node()->operand(0);
-    const Value* condition = where.operand(0);
+    const Value* scores = ops::SoftmaxView(*weights->node()).self();
+    const Value* condition = ops::WhereView(where).condition();
     if (SaysRowIs(/*hidden=*/i == 2, condition, scores)) return weights;
   }
   return nullptr;
@@ -126,7 +130,7 @@ bool LeadsToProduct(const Value* value) {
         value = node.operand(first ? 0 : 1);
       }
     } else if (node.Is(ops::where)) {
-      value = node.operand(1);
+      value = ops::WhereView(node).self();
     } else {
       return false;
     }
@@ -184,13 +188,14 @@ class ScoresWalk {
 
   Value* StepWhere(const Node& node) {
     if (capped_) return nullptr;
-    const auto hidden = SplatThroughViews(node.operand(2));
+    const ops::WhereView where(node);
+    const auto hidden = SplatThroughViews(where.other());
     if (!hidden.has_value() || *hidden > kHidden) {
       match_.refusal = "a mask puts something else than a large negative number";
       return nullptr;
     }
-    match_.masks.push_back({node.operand(0), true, *hidden, factor_});
-    return node.operand(1);
+    match_.masks.push_back({where.condition(), true, *hidden, factor_});
+    return where.self();
   }
 
   Value* StepScale(const Node& node) {

@@ -15,7 +15,7 @@
 #include "graph/ir/op_def.h"
 #include "graph/ir/origin.h"
 #include "graph/ir/provenance.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/control.h"
 #include "passes/fuse/group.h"
 
 namespace weft {
@@ -92,8 +92,6 @@ class Body {
 absl::Status Outline(Graph& graph, absl::Span<Node* const> nodes, absl::Span<Value* const> outputs,
                      absl::string_view kind, PassContext& context) {
   Module& module = graph.module();
-  const NamedAttr attr = {"kind", kind};
-  WEFT_ASSIGN_OR_RETURN(const AttrList* attrs, MakeAttrs(ops::fused, {&attr, 1}));
   Body body(module, kind);
   ProvenanceId provenance = 0;
   OriginId origin = 0;
@@ -106,8 +104,8 @@ absl::Status Outline(Graph& graph, absl::Span<Node* const> nodes, absl::Span<Val
   regions.push_back(body.Finish(outputs));
   std::vector<Type> types;
   for (Value* output : outputs) types.push_back(output->type());
-  Node* fused =
-      graph.CreateNode(ops::fused, body.inputs(), attrs, types, nodes.front(), std::move(regions));
+  Node* fused = graph.CreateNode(ops::fused, body.inputs(), ops::FusedAttrs(kind), types,
+                                 nodes.front(), std::move(regions));
   fused->set_provenance(provenance);
   fused->set_origin(module.origins().Rewrite(kind, context.num_rewrites(), &nodes.back()->op(),
                                              nodes.back()->id(), origin));

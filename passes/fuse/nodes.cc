@@ -8,6 +8,7 @@
 #include "graph/ir/node.h"
 #include "graph/ir/op_def.h"
 #include "graph/ir/op_schema.h"
+#include "graph/ops/nn.h"
 #include "graph/ops/ops.h"
 #include "graph/sym/sym_facts.h"
 
@@ -57,9 +58,10 @@ std::vector<int> AxesOf(const Node& node) {
   const int rank = node.operand(0)->type().rank();
   std::vector<int64_t> dims;
   if (IsAnyOf(node, kOverLast)) {
-    const int n = static_cast<int>(node.attrs().Syms("normalized_shape").size());
+    const int n = static_cast<int>(ops::NormOverLastView(node).normalized_shape().size());
     for (int i = rank - n; i < rank; ++i) dims.push_back(i);
   } else {
+    // The attribute is found by its name, as an op of another program may reduce, too.
     const AttrValue& dim = node.attrs().Get("dim");
     const AttrSpec& spec = node.op().schema().attrs[node.op().schema().FindAttr("dim")];
     if (spec.kind == AttrKind::kInt) {

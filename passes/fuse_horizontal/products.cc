@@ -16,7 +16,8 @@
 #include "graph/ir/origin.h"
 #include "graph/ir/provenance.h"
 #include "graph/ops/evaluate.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/nn.h"
+#include "graph/ops/shape.h"
 #include "graph/tensor/tensor.h"
 #include "passes/fuse/nodes.h"
 
@@ -39,8 +40,8 @@ bool IsProduct(const Node& node, Form* form) {
     if (node.operand(1)->type().rank() != 2 || rank < 2) return false;
   } else if (node.Is(ops::convolution)) {
     *form = {0, 1};
-    if (node.attrs().Bool("transposed")) return false;
-    if (!node.attrs().Sym("groups").Is(1)) return false;
+    const ops::ConvolutionView conv(node);
+    if (conv.transposed() || !conv.groups().Is(1)) return false;
   } else {
     return false;
   }
@@ -88,8 +89,7 @@ class Merger {
     WEFT_ASSIGN_OR_RETURN(Value * value, MakeProduct());
     while (TakeActivation(&value)) {
     }
-    const NamedAttr attrs[] = {{"split_sizes", sizes_}, {"dim", form_.channel_dim}};
-    const auto parts = builder_.Ops(ops::split_with_sizes, {&value, 1}, attrs);
+    const auto parts = ops::BuildSplitWithSizes(builder_, value, sizes_, form_.channel_dim);
     WEFT_RETURN_IF_ERROR(builder_.status());
     Inherit();
     for (size_t i = 0; i < roots_.size(); ++i) {
@@ -129,9 +129,8 @@ class Merger {
   }
 
   static absl::StatusOr<HostTensor> Cat(const std::vector<HostTensor>& parts, int dim) {
-    const NamedAttr attr = {"dim", dim};
-    WEFT_ASSIGN_OR_RETURN(const AttrList* attrs, MakeAttrs(ops::cat, {&attr, 1}));
-    WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> results, Evaluate(ops::cat, attrs, parts));
+    WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> results,
+                          Evaluate(ops::cat, ops::CatAttrs(dim), parts));
     return std::move(results[0]);
   }
 

@@ -14,7 +14,7 @@
 #include "graph/ir/op_args.h"
 #include "graph/ir/op_def.h"
 #include "graph/ir/op_schema.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
 #include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/sym/sym_ops.h"
@@ -146,16 +146,11 @@ void Retyping::Replace(Node* node, const Types& types) {
 const AttrList* Retyping::Followed(const Node& node) const {
   const bool reshape = node.Is(ops::reshape);
   if (!reshape && !node.Is(ops::expand)) return node.attr_list();
-  const int place = node.op().schema().FindAttr("size");
-  const auto before = node.attrs().Syms("size");
-  const std::vector<SymInt> size(before.begin(), before.end());
-  const Type self = node.operand(0)->type();
+  const ops::SizedView view(node);
+  const std::vector<SymInt> size(view.size().begin(), view.size().end());
+  const Type self = view.self()->type();
   const std::vector<SymInt> after = reshape ? FollowReshape(self, size) : FollowExpand(self, size);
-  if (after == size) return node.attr_list();
-  std::vector<AttrValue> values(node.attr_list()->values().begin(),
-                                node.attr_list()->values().end());
-  values[place] = after;
-  return AttrList::Get(std::move(values));
+  return after == size ? node.attr_list() : ops::SizedAttrs(after);
 }
 
 // One size becomes what the others leave of the elements: an own symbol rather

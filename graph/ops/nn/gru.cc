@@ -98,4 +98,6 @@ gru(f32[3, 2, 4], f32[1, 15, 4], f32[1, 15, 5], none, none, none, hidden_size=5,
 gru(f32[3, 2, 4], f32[1, 15, 4], f32[1, 15, 5], none, none, none, hidden_size=0) ! "hidden_size must be positive"
 )"));
 
+WEFT_SHARED_VIEW(Recurrence, gru);
+
 }  // namespace weft::ops

@@ -112,4 +112,6 @@ lstm(f32[3, 2, 4], f64[1, 20, 4], f32[1, 20, 5], none, none, none, none, none, h
 lstm(i32[3, 2, 4], i32[1, 20, 4], i32[1, 20, 5], none, none, none, none, none, hidden_size=5) ! "a float dtype"
 )"));
 
+WEFT_SHARED_VIEW(Recurrence, lstm);
+
 }  // namespace weft::ops

@@ -92,4 +92,6 @@ native_layer_norm(f32[6], f16[6], none, normalized_shape=[6]) ! "different dtype
 native_layer_norm(i32[6], none, none, normalized_shape=[6]) ! "a float dtype"
 )"));
 
+WEFT_SHARED_VIEW(NormOverLast, native_layer_norm);
+
 }  // namespace weft::ops

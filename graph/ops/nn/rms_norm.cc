@@ -62,4 +62,6 @@ rms_norm(f32[6], none, normalized_shape=[2, 6]) ! "at least rank 2"
 rms_norm(i32[6], none, normalized_shape=[6]) ! "a float dtype"
 )"));
 
+WEFT_SHARED_VIEW(NormOverLast, rms_norm);
+
 }  // namespace weft::ops

@@ -54,4 +54,6 @@ rnn(f32[3, 2, 4], f32[1, 5, 4], f32[1, 5, 5], f32[1, 5], none, none, hidden_size
 rnn(f32[3, 2, 4], f32[1, 5, 4], f32[1, 5, 5], none, i32[3], none, hidden_size=5) ! "sequence_lens in dim 0: 3 and 2 differ"
 )"));
 
+WEFT_SHARED_VIEW(Recurrence, rnn);
+
 }  // namespace weft::ops

@@ -82,4 +82,6 @@ expand(f32[2, 3], size=[3]) ! "cannot broadcast f32[2, 3] to [3]"
 expand(f32[1], size=[-1]) ! "size[0] is negative"
 )"));
 
+WEFT_SHARED_VIEW(Sized, expand);
+
 }  // namespace weft::ops

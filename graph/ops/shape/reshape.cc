@@ -71,4 +71,6 @@ reshape(f32[2, 3], size=[-2, -3]) ! "size[0] is negative"
 reshape(f32[2], size=[3000000000, 3000000000, 3000000000]) ! "overflow"
 )"));
 
+WEFT_SHARED_VIEW(Sized, reshape);
+
 }  // namespace weft::ops

@@ -1,5 +1,6 @@
 // Pointwise ops of more than one operation, and those of none.
 #include "graph/ir/node.h"
+#include "graph/ops/elementwise.h"
 #include "graph/ops/ops.h"
 #include "passes/engine/cost/tables.h"
 
@@ -8,7 +9,7 @@ namespace {
 
 // x/2 (1 + erf(c x)), or x/2 (1 + tanh(c (x + d x^3))).
 SymInt Gelu(const Node& node) {
-  const bool is_tanh = node.attrs().Str("approximate") == "tanh";
+  const bool is_tanh = ops::GeluView(node).approximate() == "tanh";
   return ResultSize(node) * (is_tanh ? 9 : 5);
 }
 

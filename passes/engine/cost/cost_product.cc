@@ -3,8 +3,10 @@
 #include <vector>
 
 #include "graph/ir/node.h"
+#include "graph/ops/nn.h"
 #include "graph/ops/nn/einsum_equation.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/vision.h"
 #include "graph/sym/sym_ops.h"
 #include "passes/engine/cost/tables.h"
 
@@ -14,57 +16,60 @@ namespace {
 // Of the dims from `first` on.
 SymInt SizeFrom(Type type, int first) { return Product(type.dims().subspan(first)); }
 
-SymInt Bias(const Node& node, int operand) {
-  return node.has_operand(operand) ? ResultSize(node) : SymInt(0);
+SymInt Bias(const Node& node, const Value* bias) {
+  return bias != nullptr ? ResultSize(node) : SymInt(0);
 }
 
 SymInt MatMul(const Node& node) {
-  const Type left = node.operand(0)->type();
+  const Type left = ops::MatmulView(node).self()->type();
   return 2 * ResultSize(node) * left.dims().back();
 }
 
 SymInt Linear(const Node& node) {
-  const Type input = node.operand(0)->type();
-  return 2 * ResultSize(node) * input.dims().back() + Bias(node, 2);
+  const ops::LinearView linear(node);
+  const Type input = linear.input()->type();
+  return 2 * ResultSize(node) * input.dims().back() + Bias(node, linear.bias());
 }
 
 // Each element of the output (of the input, when transposed) meets a kernel.
 SymInt Convolution(const Node& node) {
-  const bool transposed = node.attrs().Bool("transposed");
-  const SymInt points = transposed ? OperandSize(node) : ResultSize(node);
-  return 2 * points * SizeFrom(node.operand(1)->type(), 1) + Bias(node, 2);
+  const ops::ConvolutionView conv(node);
+  const SymInt points = conv.transposed() ? OperandSize(node) : ResultSize(node);
+  return 2 * points * SizeFrom(conv.weight()->type(), 1) + Bias(node, conv.bias());
 }
 
 // The product, and for each element that a kernel meets (those of one output
 // channel stand for all of its group) an interpolation between 2^n neighbours.
 SymInt DeformConv(const Node& node) {
-  const Type weight = node.operand(1)->type();
+  const ops::DeformConvView conv(node);
+  const Type weight = conv.weight()->type();
   const SymInt taps = Product(weight.dims().subspan(2));
   const SymInt points =
-      FloorDiv(ResultSize(node), weight.dim(0)) * node.operand(0)->type().dim(1) * taps;
+      FloorDiv(ResultSize(node), weight.dim(0)) * conv.input()->type().dim(1) * taps;
   const int64_t corners = int64_t{1} << (weight.rank() - 2);
-  return 2 * ResultSize(node) * SizeFrom(weight, 1) + 2 * corners * points + Bias(node, 4);
+  return 2 * ResultSize(node) * SizeFrom(weight, 1) + 2 * corners * points +
+         Bias(node, conv.bias());
 }
 
 // Scores, softmax and the product with the values; of a causal one all of it.
 SymInt Attention(const Node& node) {
-  const Type query = node.operand(0)->type();
-  const Type value = node.operand(2)->type();
+  const ops::ScaledDotProductAttentionView attention(node);
+  const Type query = attention.query()->type();
+  const Type value = attention.value()->type();
   const int rank = query.rank();
   const SymInt keys = value.dim(value.rank() - 2);
   const SymInt scores = SizeFrom(query, 0);
   const SymInt pairs = Product(query.dims().first(rank - 1)) * keys;
-  const SymInt masked = node.has_operand(3) ? pairs : SymInt(0);
+  const SymInt masked = attention.attn_mask() != nullptr ? pairs : SymInt(0);
   return 2 * scores * keys + 6 * pairs + masked + 2 * ResultSize(node) * keys;
 }
 
 // A product for each combination of the labels: as one loop nest.
 SymInt Einsum(const Node& node) {
+  const ops::EinsumView einsum(node);
   std::vector<int> ranks;
-  for (int i = 0; i < node.num_operands(); ++i) {
-    ranks.push_back(node.operand(i)->type().rank());
-  }
-  const auto equation = ops::Equation::Parse(node.attrs().Str("equation"), ranks);
+  for (const Value* operand : einsum.operands()) ranks.push_back(operand->type().rank());
+  const auto equation = ops::Equation::Parse(einsum.equation(), ranks);
   if (!equation.ok()) return SymInt::Invalid();
   std::map<int, SymInt> sizes;
   for (int i = 0; i < node.num_operands(); ++i) {
@@ -83,9 +88,10 @@ SymInt Einsum(const Node& node) {
 // r [directions, gates * hidden, hidden]: both products in every step, and
 // some operations for each gate.
 SymInt Recurrence(const Node& node) {
-  const Type x = node.operand(0)->type();
-  const Type w = node.operand(1)->type();
-  const Type r = node.operand(2)->type();
+  const ops::RecurrenceView recurrence(node);
+  const Type x = recurrence.x()->type();
+  const Type w = recurrence.w()->type();
+  const Type r = recurrence.r()->type();
   const SymInt steps = x.dim(0) * x.dim(1);
   const SymInt gates = w.dim(0) * w.dim(1);
   return steps * gates * (2 * w.dim(2) + 2 * r.dim(2) + 5);

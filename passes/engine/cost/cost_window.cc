@@ -1,15 +1,17 @@
 // Windows over planes, and sampling.
 #include <cstdint>
+#include <string>
 
 #include "graph/ir/node.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/nn.h"
+#include "graph/ops/vision.h"
 #include "graph/sym/sym_ops.h"
 #include "passes/engine/cost/tables.h"
 
 namespace weft::cost {
 namespace {
 
-SymInt Window(const Node& node) { return Product(node.attrs().Syms("kernel_size")); }
+SymInt Window(const Node& node) { return Product(ToSymInts(ops::PoolView(node).kernel_size())); }
 
 SymInt Pool(const Node& node) { return ResultSize(node) * Window(node); }
 
@@ -18,7 +20,7 @@ SymInt LpPool(const Node& node) { return ResultSize(node) * (2 * Window(node) + 
 
 // A sum over `size` channels of squares; scale, add, power, divide.
 SymInt LocalResponseNorm(const Node& node) {
-  return ResultSize(node) * (2 * node.attrs().Int("size") + 4);
+  return ResultSize(node) * (2 * ops::LocalResponseNormView(node).size() + 4);
 }
 
 // Every element of the blocks is added once.
@@ -33,10 +35,11 @@ int64_t SampleCost(const std::string& mode, int dims) {
   return 2 * neighbours;
 }
 
-SymInt Sample(const Node& node) {
-  const int dims = node.operand(0)->type().rank() - 2;
-  return ResultSize(node) * SampleCost(node.attrs().Str("mode"), dims);
+SymInt Sample(const Node& node, const std::string& mode) {
+  return ResultSize(node) * SampleCost(mode, node.result()->type().rank() - 2);
 }
+SymInt GridSampler(const Node& node) { return Sample(node, ops::GridSamplerView(node).mode()); }
+SymInt Interpolate(const Node& node) { return Sample(node, ops::InterpolateView(node).mode()); }
 
 // The coordinates of a point are a product of n x (n + 1) with n + 1.
 SymInt AffineGrid(const Node& node) {
@@ -48,10 +51,10 @@ SymInt AffineGrid(const Node& node) {
 
 absl::Span<const Row> WindowRows() {
   static const Row kRows[] = {
-      {&ops::affine_grid, AffineGrid}, {&ops::avg_pool, Pool},
-      {&ops::col2im, Col2Im},          {&ops::grid_sampler, Sample},
-      {&ops::interpolate, Sample},     {&ops::local_response_norm, LocalResponseNorm},
-      {&ops::lp_pool, LpPool},         {&ops::max_pool, Pool},
+      {&ops::affine_grid, AffineGrid},  {&ops::avg_pool, Pool},
+      {&ops::col2im, Col2Im},           {&ops::grid_sampler, GridSampler},
+      {&ops::interpolate, Interpolate}, {&ops::local_response_norm, LocalResponseNorm},
+      {&ops::lp_pool, LpPool},          {&ops::max_pool, Pool},
   };
   return kRows;
 }
