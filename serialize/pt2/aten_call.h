@@ -31,6 +31,7 @@
 #include "serialize/pt2/rational.h"
 
 namespace weft {
+class AttrList;
 class OpDef;
 class Value;
 }  // namespace weft
@@ -87,7 +88,9 @@ struct Arg {
 // The type of `v`; f32[] for null.
 Type TypeOf(const Value* v);
 
-class AtenCall {
+// It makes nodes through its builder; generated builders of ops (graph/ops/<family>.h) end
+// the call as its own functions do.
+class AtenCall : public NodeMaker {
  public:
   // What ends a call; the error is the builder's.
   struct Stop {};
@@ -163,6 +166,12 @@ class AtenCall {
 
   // --- Making nodes.
   Builder& b() { return builder_; }
+  std::vector<Value*> Create(const OpDef& op, absl::Span<Value* const> operands,
+                             const AttrList* attrs) override {
+    std::vector<Value*> values = builder_.Create(op, operands, attrs);
+    if (!ok()) throw Stop();
+    return values;
+  }
   Value* Op(const OpDef& op, std::initializer_list<Value*> operands,
             std::initializer_list<NamedAttr> attrs = {}) {
     Value* v = builder_.Op(op, operands, attrs);

@@ -4,7 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/ir/value.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/elementwise.h"
+#include "graph/ops/reduce.h"
+#include "graph/ops/shape.h"
 #include "graph/sym/sym_ops.h"
 #include "graph/tensor/tensor.h"
 #include "serialize/pt2/aten/complex_parts.h"
@@ -28,23 +30,7 @@ DType DTypeOf(const Value* v) { return TypeOf(v).dtype(); }
 
 Value* Convert(AtenCall& c, Value* v, DType dtype) {
   if (v == nullptr || v->type().dtype() == dtype) return v;
-  return c.Op(ops::convert, {v}, {{"dtype", dtype}, {"saturate", false}});
-}
-
-Value* Reshape(AtenCall& c, Value* v, absl::Span<const SymInt> size) {
-  if (v == nullptr || v->type().dims() == size) return v;
-  return c.Op(ops::reshape, {v}, {{"size", size}});
-}
-
-Value* Permute(AtenCall& c, Value* v, absl::Span<const int64_t> perm) {
-  if (v == nullptr) return nullptr;
-  if (std::is_sorted(perm.begin(), perm.end())) return v;
-  return c.Op(ops::permute, {v}, {{"dims", ToSymInts(perm)}});
-}
-
-Value* Expand(AtenCall& c, Value* v, absl::Span<const SymInt> size) {
-  if (v == nullptr || v->type().dims() == size) return v;
-  return c.Op(ops::expand, {v}, {{"size", size}});
+  return ops::BuildConvert(c, v, dtype, /*saturate=*/false);
 }
 
 Value* Unsqueeze(AtenCall& c, Value* v, int dim) {
@@ -63,20 +49,14 @@ Value* Squeeze(AtenCall& c, Value* v, int dim) {
   return Reshape(c, v, size);
 }
 
-Value* Slice(AtenCall& c, Value* v, int64_t dim, SymInt start, SymInt end, SymInt step) {
-  if (v == nullptr) return nullptr;
-  return c.Op(ops::slice, {v}, {{"dim", dim}, {"start", start}, {"end", end}, {"step", step}});
-}
-
 Value* Select(AtenCall& c, Value* v, int dim, SymInt index) {
-  return c.Op(ops::select, {v}, {{"dim", dim}, {"index", index}});
+  return ops::BuildSelect(c, v, dim, index);
 }
 
 Value* Cat(AtenCall& c, std::vector<Value*> values, int64_t dim) {
   if (!c.ok()) return nullptr;
   if (values.size() == 1) return values[0];
-  const NamedAttr attrs[] = {{"dim", dim}};
-  return c.b().Op(ops::cat, values, attrs);
+  return ops::BuildCat(c.b(), values, dim);
 }
 
 Value* AlongDim(AtenCall& c, Value* v, int dim, int rank) {
@@ -123,44 +103,43 @@ Value* SymTensor(AtenCall& c, absl::Span<const SymInt> values, absl::Span<const 
   if (auto constants = AllConstant(values)) {
     return c.b().Constant(HostTensor::FromInts(dtype, dims, *constants));
   }
-  return Convert(c, c.Op(ops::sym_constant, {}, {{"values", values}, {"size", ToSymInts(dims)}}),
-                 dtype);
+  return Convert(c, ops::BuildSymConstant(c, values, dims), dtype);
 }
 
 Value* SymScalar(AtenCall& c, SymInt value, DType dtype) { return c.As(Arg::Int(value), dtype); }
 
 Value* Iota(AtenCall& c, SymInt n, DType dtype) {
-  return Convert(c, c.Op(ops::arange, {}, {{"start", 0}, {"end", n}, {"step", 1}}), dtype);
+  return Convert(c, ops::BuildArange(c, 0, n), dtype);
 }
 
 Value* Reduce(AtenCall& c, const OpDef& op, Value* v, absl::Span<const int64_t> dims,
               bool keepdim) {
   // No dims at all would mean all of them.
   if (dims.empty() && RankOf(v) > 0) return v;
-  return c.Op(op, {v}, {{"dim", ToSymInts(dims)}, {"keepdim", keepdim}});
+  return ops::BuildDimsReduction(c, op, v, dims, keepdim);
 }
 
 Value* Add(AtenCall& c, Value* a, Value* b) {
-  if (!IsComplex(DTypeOf(a))) return c.Op(ops::add, {a, b});
+  if (!IsComplex(DTypeOf(a))) return ops::BuildAdd(c, a, b);
   const ComplexParts x = PartsOf(c, a);
   const ComplexParts y = PartsOf(c, b);
   return JoinParts(c, {Add(c, x.real, y.real), Add(c, x.imag, y.imag)});
 }
 
 Value* Sub(AtenCall& c, Value* a, Value* b) {
-  if (!IsComplex(DTypeOf(a))) return c.Op(ops::sub, {a, b});
+  if (!IsComplex(DTypeOf(a))) return ops::BuildSub(c, a, b);
   const ComplexParts x = PartsOf(c, a);
   const ComplexParts y = PartsOf(c, b);
   return JoinParts(c, {Sub(c, x.real, y.real), Sub(c, x.imag, y.imag)});
 }
 
 Value* Mul(AtenCall& c, Value* a, Value* b) {
-  if (!IsComplex(DTypeOf(a))) return c.Op(ops::mul, {a, b});
+  if (!IsComplex(DTypeOf(a))) return ops::BuildMul(c, a, b);
   return JoinParts(c, MulParts(c, PartsOf(c, a), PartsOf(c, b)));
 }
 
 Value* Div(AtenCall& c, Value* a, Value* b) {
-  if (!IsComplex(DTypeOf(a))) return c.Op(ops::div, {a, b});
+  if (!IsComplex(DTypeOf(a))) return ops::BuildDiv(c, a, b);
   return JoinParts(c, DivParts(c, PartsOf(c, a), PartsOf(c, b)));
 }
 
@@ -169,7 +148,7 @@ Value* Sub(AtenCall& c, Value* a, double b) { return Sub(c, a, NumberLike(c, a, 
 Value* Mul(AtenCall& c, Value* a, double b) { return Mul(c, a, NumberLike(c, a, b)); }
 Value* Div(AtenCall& c, Value* a, double b) { return Div(c, a, NumberLike(c, a, b)); }
 Value* Where(AtenCall& c, Value* condition, Value* a, Value* b) {
-  return c.Op(ops::where, {condition, a, b});
+  return ops::BuildWhere(c, condition, a, b);
 }
 
 DType Wide(DType dtype) { return IsFloat(dtype) && DTypeBits(dtype) < 32 ? DType::kF32 : dtype; }

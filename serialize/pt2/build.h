@@ -1,11 +1,13 @@
-// Small pieces of graph that import functions share. All take null values (of
-// an earlier error) and then give null.
+// Small pieces of graph that import functions share, besides those of
+// graph/ops/support/build.h. All take null values (of an earlier error) and then give
+// null.
 #ifndef WEFT_SERIALIZE_PT2_BUILD_H_
 #define WEFT_SERIALIZE_PT2_BUILD_H_
 
 #include <vector>
 
 #include "absl/types/span.h"
+#include "graph/ops/support/build.h"
 #include "serialize/pt2/aten_call.h"
 
 namespace weft {
@@ -17,6 +19,10 @@ namespace weft::pt2 {
 
 using SymInts = std::vector<SymInt>;
 using Ints = std::vector<int64_t>;
+using ops::Expand;
+using ops::Permute;
+using ops::Reshape;
+using ops::Slice;
 
 SymInts DimsOf(const Value* v);
 // Size 1 for a dim that `v` does not have.
@@ -26,14 +32,10 @@ DType DTypeOf(const Value* v);
 
 // As PyTorch's `to`: wraps, never saturates.
 Value* Convert(AtenCall& c, Value* v, DType dtype);
-Value* Reshape(AtenCall& c, Value* v, absl::Span<const SymInt> size);
-Value* Permute(AtenCall& c, Value* v, absl::Span<const int64_t> perm);
-Value* Expand(AtenCall& c, Value* v, absl::Span<const SymInt> size);
 // A new dim of size 1 before dim `dim` (which may be the rank).
 Value* Unsqueeze(AtenCall& c, Value* v, int dim);
 // Without a dim of size 1.
 Value* Squeeze(AtenCall& c, Value* v, int dim);
-Value* Slice(AtenCall& c, Value* v, int64_t dim, SymInt start, SymInt end, SymInt step = 1);
 // Element `index` along `dim`, which goes.
 Value* Select(AtenCall& c, Value* v, int dim, SymInt index);
 Value* Cat(AtenCall& c, std::vector<Value*> values, int64_t dim);
@@ -53,7 +55,7 @@ Value* SymTensor(AtenCall& c, absl::Span<const SymInt> values, absl::Span<const 
 Value* SymScalar(AtenCall& c, SymInt value, DType dtype);
 Value* Iota(AtenCall& c, SymInt n, DType dtype = DType::kI64);
 
-// Reductions over `dims`.
+// Reductions over `dims`; `v` itself for no dims of a tensor that has some.
 Value* Reduce(AtenCall& c, const OpDef& op, Value* v, absl::Span<const int64_t> dims, bool keepdim);
 
 // Pointwise; both sides in one dtype.

@@ -1,5 +1,6 @@
 #include "graph/ops/quant/scales.h"
 
+#include "graph/ir/builder.h"
 #include "graph/ir/op_args.h"
 #include "graph/ir/op_eval.h"
 #include "graph/ops/support/build.h"

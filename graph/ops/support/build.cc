@@ -1,8 +1,12 @@
 #include "graph/ops/support/build.h"
 
+#include <utility>
+
 #include "graph/ir/builder.h"
 #include "graph/ir/value.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/elementwise.h"
+#include "graph/ops/reduce.h"
+#include "graph/ops/shape.h"
 
 namespace weft::ops {
 
@@ -14,45 +18,45 @@ std::vector<SymInt> DimsOf(Type type) {
   return std::vector<SymInt>(type.dims().begin(), type.dims().end());
 }
 
-Value* Convert(Builder& b, Value* v, DType dtype) {
+Value* Convert(NodeMaker& b, Value* v, DType dtype) {
   if (v == nullptr || v->type().dtype() == dtype) return v;
-  return b.Op(convert, {v}, {{"dtype", dtype}});
+  return BuildConvert(b, v, dtype);
 }
 
-Value* Reshape(Builder& b, Value* v, std::vector<SymInt> size) {
-  if (v == nullptr || v->type().dims() == absl::MakeConstSpan(size)) return v;
-  return b.Op(reshape, {v}, {{"size", std::move(size)}});
+Value* Reshape(NodeMaker& b, Value* v, absl::Span<const SymInt> size) {
+  if (v == nullptr || v->type().dims() == size) return v;
+  return BuildReshape(b, v, size);
 }
 
-Value* Expand(Builder& b, Value* v, std::vector<SymInt> size) {
-  if (v == nullptr || v->type().dims() == absl::MakeConstSpan(size)) return v;
-  return b.Op(expand, {v}, {{"size", std::move(size)}});
+Value* Expand(NodeMaker& b, Value* v, absl::Span<const SymInt> size) {
+  if (v == nullptr || v->type().dims() == size) return v;
+  return BuildExpand(b, v, size);
 }
 
-Value* Permute(Builder& b, Value* v, std::vector<int64_t> dims) {
+Value* Permute(NodeMaker& b, Value* v, absl::Span<const int64_t> dims) {
+  if (v == nullptr) return v;
   bool moves = false;
   for (size_t i = 0; i < dims.size(); ++i) {
     moves = moves || dims[i] != static_cast<int64_t>(i);
   }
-  return moves ? b.Op(permute, {v}, {{"dims", dims}}) : v;
+  return moves ? BuildPermute(b, v, dims) : v;
 }
 
-Value* Transpose(Builder& b, Value* v) {
+Value* Transpose(NodeMaker& b, Value* v) {
   if (v == nullptr) return v;
   std::vector<int64_t> dims(v->type().rank());
   for (size_t i = 0; i < dims.size(); ++i) dims[i] = static_cast<int64_t>(i);
   std::swap(dims[dims.size() - 2], dims[dims.size() - 1]);
-  return Permute(b, v, std::move(dims));
+  return Permute(b, v, dims);
 }
 
-Value* Slice(Builder& b, Value* v, int64_t dim, SymInt start, SymInt end, SymInt step) {
-  return b.Op(slice, {v}, {{"dim", dim}, {"start", start}, {"end", end}, {"step", step}});
+Value* Slice(NodeMaker& b, Value* v, int64_t dim, SymInt start, SymInt end, SymInt step) {
+  return v == nullptr ? v : BuildSlice(b, v, dim, start, end, step);
 }
 
-Value* Reduce(Builder& b, const OpDef& op, Value* v, std::vector<int64_t> dims) {
+Value* Reduce(NodeMaker& b, const OpDef& op, Value* v, absl::Span<const int64_t> dims) {
   // No dims would mean all of them.
-  if (dims.empty()) return v;
-  return b.Op(op, {v}, {{"dim", dims}, {"keepdim", true}});
+  return dims.empty() ? v : BuildDimsReduction(b, op, v, dims, /*keepdim=*/true);
 }
 
 Value* WithScalar(Builder& b, const OpDef& op, Value* v, double scalar) {

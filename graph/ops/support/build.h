@@ -1,17 +1,19 @@
-// Short forms for Decompose functions.
+// Short forms over the generated builders, for Decompose functions and importers. They
+// make no node where none is needed.
 //
 // As Builder::Op, each returns null after an error, and takes null then.
 #ifndef WEFT_GRAPH_OPS_SUPPORT_BUILD_H_
 #define WEFT_GRAPH_OPS_SUPPORT_BUILD_H_
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "graph/tensor/type.h"
 
 namespace weft {
 class Builder;
+class NodeMaker;
 class OpDef;
 class Value;
 }  // namespace weft
@@ -26,16 +28,17 @@ DType ComputeDType(DType dtype);
 std::vector<SymInt> DimsOf(Type type);
 
 // `v` itself when it has the dtype, or the dims, already.
-Value* Convert(Builder& b, Value* v, DType dtype);
-Value* Reshape(Builder& b, Value* v, std::vector<SymInt> size);
-Value* Expand(Builder& b, Value* v, std::vector<SymInt> size);
-Value* Permute(Builder& b, Value* v, std::vector<int64_t> dims);
+Value* Convert(NodeMaker& b, Value* v, DType dtype);
+Value* Reshape(NodeMaker& b, Value* v, absl::Span<const SymInt> size);
+Value* Expand(NodeMaker& b, Value* v, absl::Span<const SymInt> size);
+// `v` itself when the dims stay in order.
+Value* Permute(NodeMaker& b, Value* v, absl::Span<const int64_t> dims);
 // The last two dims swapped.
-Value* Transpose(Builder& b, Value* v);
-Value* Slice(Builder& b, Value* v, int64_t dim, SymInt start, SymInt end, SymInt step = 1);
+Value* Transpose(NodeMaker& b, Value* v);
+Value* Slice(NodeMaker& b, Value* v, int64_t dim, SymInt start, SymInt end, SymInt step = 1);
 
-// A reduction over `dims` that keeps them.
-Value* Reduce(Builder& b, const OpDef& op, Value* v, std::vector<int64_t> dims);
+// A reduction over `dims` that keeps them; `v` itself for no dims.
+Value* Reduce(NodeMaker& b, const OpDef& op, Value* v, absl::Span<const int64_t> dims);
 
 // op(v, scalar), with the scalar in v's dtype.
 Value* WithScalar(Builder& b, const OpDef& op, Value* v, double scalar);

@@ -15,6 +15,7 @@
 #include "graph/ir/builder.h"
 #include "graph/ir/value.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/reduce.h"
 #include "graph/sym/sym_ops.h"
 #include "serialize/onnx/import/import_context.h"
 #include "serialize/onnx/import/import_tables.h"
@@ -197,7 +198,7 @@ Value* ZeroMaskedRows(NodeContext& c, Value* p, Value* mask) {
   if (mask == nullptr) return p;
   const bool is_bool = mask->type().dtype() == DType::kBool;
   const std::vector<int64_t> last = {mask->type().rank() - 1};
-  Value* seen = Reduce(c, is_bool ? ops::any : ops::amax, mask, last);
+  Value* seen = ops::BuildDimsReduction(c, is_bool ? ops::any : ops::amax, mask, last, true);
   if (!is_bool) {
     seen = c.Op(ops::gt, {seen, MinusInfinity(c, mask->type().dtype())});
   }

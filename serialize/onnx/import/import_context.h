@@ -37,6 +37,7 @@
 #include "onnx/onnx_pb.h"
 
 namespace weft {
+class AttrList;
 class HostTensor;
 class OpDef;
 class Value;
@@ -50,7 +51,7 @@ struct Scope;
 // The type of `v`; f32[] for null.
 Type TypeOf(const Value* v);
 
-class NodeContext {
+class NodeContext : public NodeMaker {
  public:
   NodeContext(ModelImporter* importer, Scope* scope, const ::onnx::NodeProto& node, int opset);
 
@@ -149,6 +150,10 @@ class NodeContext {
 
   // --- Making nodes.
   Builder& b();
+  std::vector<Value*> Create(const OpDef& op, absl::Span<Value* const> operands,
+                             const AttrList* attrs) override {
+    return b().Create(op, operands, attrs);
+  }
   Value* Op(const OpDef& op, std::initializer_list<Value*> operands,
             std::initializer_list<NamedAttr> attrs = {}) {
     return b().Op(op, operands, attrs);

@@ -8,6 +8,7 @@
 #include "graph/ir/builder.h"
 #include "graph/ir/value.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/reduce.h"
 #include "graph/sym/sym_ops.h"
 #include "serialize/onnx/import/import_context.h"
 #include "serialize/onnx/import/import_tables.h"
@@ -68,8 +69,8 @@ Value* NormalizePlanes(NodeContext& c, double eps) {
   std::vector<int64_t> dims;
   for (int i = 2; i < type.rank(); ++i) dims.push_back(i);
   Value* x = Convert(c, c.in(0), wide);
-  Value* d = c.Op(ops::sub, {x, Reduce(c, ops::mean, x, dims)});
-  Value* variance = Reduce(c, ops::mean, c.Op(ops::mul, {d, d}), dims);
+  Value* d = c.Op(ops::sub, {x, ops::BuildMean(c, x, dims, true)});
+  Value* variance = ops::BuildMean(c, c.Op(ops::mul, {d, d}), dims, true);
   Value* rstd = c.Op(ops::rsqrt, {WithScalar(c, ops::add, variance, eps)});
   Value* y = c.Op(ops::mul, {d, rstd});
   const auto parameter = [&](int i) {
@@ -206,8 +207,8 @@ absl::Status MeanVarianceNormalization(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> dims, c.Axes(axes, type.rank()));
   constexpr double kNotZero = 1e-9;
   Value* x = Convert(c, c.in(0), WideType(type.dtype()));
-  Value* d = c.Op(ops::sub, {x, Reduce(c, ops::mean, x, dims)});
-  Value* variance = Reduce(c, ops::mean, c.Op(ops::mul, {d, d}), dims);
+  Value* d = c.Op(ops::sub, {x, ops::BuildMean(c, x, dims, true)});
+  Value* variance = ops::BuildMean(c, c.Op(ops::mul, {d, d}), dims, true);
   Value* deviation = WithScalar(c, ops::add, c.Op(ops::sqrt, {variance}), kNotZero);
   Value* y = c.Op(ops::div, {d, deviation});
   c.SetOutput(0, Convert(c, y, type.dtype()));
@@ -222,7 +223,8 @@ absl::Status LpNormalization(NodeContext& c) {
   }
   const Type type = c.type(0);
   WEFT_ASSIGN_OR_RETURN(const int axis, c.Axis(c.Int("axis", -1), type.rank()));
-  Value* norm = Reduce(c, p == 1 ? ops::reduce_l1 : ops::reduce_l2, c.in(0), {axis});
+  Value* norm =
+      ops::BuildDimsReduction(c, p == 1 ? ops::reduce_l1 : ops::reduce_l2, c.in(0), {axis}, true);
   Value* is_zero = WithScalar(c, ops::eq, norm, 0);
   Value* divisor = c.Op(ops::where, {is_zero, ScalarOf(c, type.dtype(), 1), norm});
   c.SetOutput(0, c.Op(ops::div, {c.in(0), divisor}));

@@ -9,6 +9,7 @@
 #include "graph/ir/builder.h"
 #include "graph/ir/value.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/reduce.h"
 #include "graph/sym/sym_ops.h"
 #include "graph/tensor/tensor.h"
 #include "serialize/onnx/import/import_context.h"
@@ -203,7 +204,7 @@ absl::StatusOr<std::vector<int64_t>> PlaneAxes(NodeContext& c) {
 
 absl::Status ReducePlanes(NodeContext& c, const OpDef& op) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, PlaneAxes(c));
-  c.SetOutput(0, Reduce(c, op, c.in(0), axes));
+  c.SetOutput(0, ops::BuildDimsReduction(c, op, c.in(0), axes, true));
   return c.status();
 }
 
@@ -219,7 +220,7 @@ absl::Status GlobalLpPool(NodeContext& c) {
   if (p < 1) return c.Fail(absl::StrCat("p must be positive, got ", p));
   WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, PlaneAxes(c));
   Value* powers = WithScalar(c, ops::pow, c.Op(ops::abs, {c.in(0)}), p);
-  Value* sums = Reduce(c, ops::sum, powers, axes);
+  Value* sums = ops::BuildSum(c, powers, axes, true);
   c.SetOutput(0, WithScalar(c, ops::pow, sums, 1.0 / p));
   return c.status();
 }

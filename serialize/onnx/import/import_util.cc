@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "graph/ir/value.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
 #include "graph/sym/sym_ops.h"
 #include "graph/tensor/tensor.h"
 
@@ -14,41 +14,11 @@ std::vector<SymInt> Dims(const Value* v) {
   return {v->type().dims().begin(), v->type().dims().end()};
 }
 
-Value* Convert(NodeContext& c, Value* v, DType dtype) {
-  if (v == nullptr || v->type().dtype() == dtype) return v;
-  return c.Op(ops::convert, {v}, {{"dtype", dtype}});
-}
-
-Value* Reshape(NodeContext& c, Value* v, absl::Span<const SymInt> size) {
-  if (v == nullptr || v->type().dims() == size) return v;
-  return c.Op(ops::reshape, {v}, {{"size", size}});
-}
-
-Value* Permute(NodeContext& c, Value* v, absl::Span<const int64_t> perm) {
-  if (v == nullptr) return nullptr;
-  bool identity = true;
-  for (size_t i = 0; i < perm.size(); ++i) {
-    identity &= perm[i] == static_cast<int64_t>(i);
-  }
-  if (identity) return v;
-  return c.Op(ops::permute, {v}, {{"dims", ToSymInts(perm)}});
-}
-
-Value* Expand(NodeContext& c, Value* v, absl::Span<const SymInt> size) {
-  if (v == nullptr || v->type().dims() == size) return v;
-  return c.Op(ops::expand, {v}, {{"size", size}});
-}
-
 Value* Unsqueeze(NodeContext& c, Value* v, absl::Span<const int64_t> dims) {
   if (v == nullptr) return nullptr;
   std::vector<SymInt> size = Dims(v);
   for (int64_t dim : dims) size.insert(size.begin() + dim, SymInt(1));
   return Reshape(c, v, size);
-}
-
-Value* Slice(NodeContext& c, Value* v, int64_t dim, SymInt start, SymInt end, SymInt step) {
-  if (v == nullptr) return nullptr;
-  return c.Op(ops::slice, {v}, {{"dim", dim}, {"start", start}, {"end", end}, {"step", step}});
 }
 
 Value* AsScalar(NodeContext& c, Value* v) { return Reshape(c, v, {}); }
@@ -74,10 +44,6 @@ Value* WithScalar(NodeContext& c, const OpDef& op, Value* v, double scalar) {
   return v == nullptr ? nullptr : c.Op(op, {v, ScalarLike(c, v, scalar)});
 }
 
-Value* Reduce(NodeContext& c, const OpDef& op, Value* v, absl::Span<const int64_t> dims) {
-  return c.Op(op, {v}, {{"dim", ToSymInts(dims)}, {"keepdim", true}});
-}
-
 Value* ScalarOf(NodeContext& c, DType dtype, double value) { return c.b().Scalar(dtype, value); }
 
 Value* ScalarLike(NodeContext& c, const Value* like, double value) {
@@ -89,13 +55,10 @@ Value* SymTensor(NodeContext& c, absl::Span<const SymInt> values, absl::Span<con
   if (auto constants = AllConstant(values)) {
     return c.b().Constant(HostTensor::FromInts(dtype, dims, *constants));
   }
-  return c.Op(ops::sym_constant, {},
-              {{"values", values}, {"size", ToSymInts(dims)}, {"dtype", dtype}});
+  return ops::BuildSymConstant(c, values, dims, dtype);
 }
 
-Value* Iota(NodeContext& c, SymInt n, DType dtype) {
-  return c.Op(ops::arange, {}, {{"start", 0}, {"end", n}, {"step", 1}, {"dtype", dtype}});
-}
+Value* Iota(NodeContext& c, SymInt n, DType dtype) { return ops::BuildArange(c, 0, n, 1, dtype); }
 
 std::vector<SymInt> BroadcastDims(absl::Span<const SymInt> a, absl::Span<const SymInt> b) {
   if (a.size() < b.size()) return BroadcastDims(b, a);

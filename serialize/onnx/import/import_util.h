@@ -1,11 +1,13 @@
-// Small pieces of graph that import functions share. All take null values (of
-// an earlier error) and then give null.
+// Small pieces of graph that import functions share, besides those of
+// graph/ops/support/build.h. All take null values (of an earlier error) and then give
+// null.
 #ifndef WEFT_SERIALIZE_ONNX_IMPORT_IMPORT_UTIL_H_
 #define WEFT_SERIALIZE_ONNX_IMPORT_IMPORT_UTIL_H_
 
 #include <vector>
 
 #include "absl/types/span.h"
+#include "graph/ops/support/build.h"
 #include "serialize/onnx/import/import_context.h"
 
 namespace weft {
@@ -15,18 +17,17 @@ class Value;
 
 namespace weft::onnx_import {
 
+using ops::Convert;
+using ops::Expand;
+using ops::Permute;
+using ops::Reshape;
+using ops::Slice;
+
 // A copy of the dims; empty for null.
 std::vector<SymInt> Dims(const Value* v);
 
-// The value itself when it has the dtype.
-Value* Convert(NodeContext& c, Value* v, DType dtype);
-Value* Reshape(NodeContext& c, Value* v, absl::Span<const SymInt> size);
-Value* Permute(NodeContext& c, Value* v, absl::Span<const int64_t> perm);
-Value* Expand(NodeContext& c, Value* v, absl::Span<const SymInt> size);
 // New dims of size 1 before `dims` of the result (ascending).
 Value* Unsqueeze(NodeContext& c, Value* v, absl::Span<const int64_t> dims);
-// Elements [start, end) along `dim`.
-Value* Slice(NodeContext& c, Value* v, int64_t dim, SymInt start, SymInt end, SymInt step = 1);
 // The single element of a one-element tensor, as rank 0.
 Value* AsScalar(NodeContext& c, Value* v);
 // Seen as 1 x ... x n x ... x 1: a vector along `dim` of a tensor of `rank`
@@ -38,8 +39,6 @@ Value* RepeatHeads(NodeContext& c, Value* v, SymInt heads);
 
 // op(v, scalar), with the scalar in v's dtype.
 Value* WithScalar(NodeContext& c, const OpDef& op, Value* v, double scalar);
-// A reduction over `dims` that keeps them, with size 1.
-Value* Reduce(NodeContext& c, const OpDef& op, Value* v, absl::Span<const int64_t> dims);
 
 // Rank-0 constants.
 Value* ScalarOf(NodeContext& c, DType dtype, double value);
