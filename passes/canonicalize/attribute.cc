@@ -45,7 +45,10 @@ constexpr const OpDef* kCountDims[] = {
 
 bool IsNegative(SymInt dim) { return dim.is_constant() && dim.value() < 0; }
 
-// m.attrs = the attributes with such dims counted from the front.
+// The attributes with such dims counted from the front.
+struct Attributes {
+  std::vector<AttrValue> values;
+};
 bool CountsFromTheEnd(const Node& root, Match& m) {
   const auto& specs = root.op().schema().attrs;
   const int rank = root.operand(0)->type().rank();
@@ -55,12 +58,13 @@ bool CountsFromTheEnd(const Node& root, Match& m) {
     for (SymInt d : (*root.attr_list())[static_cast<int>(i)].symints()) any |= IsNegative(d);
   }
   if (!any) return false;
-  m.attrs.assign(root.attr_list()->values().begin(), root.attr_list()->values().end());
+  std::vector<AttrValue>& values = m.Find<Attributes>().values;
+  values.assign(root.attr_list()->values().begin(), root.attr_list()->values().end());
   for (size_t i = 0; i < specs.size(); ++i) {
     if (specs[i].name != "dim" && specs[i].name != "dims") continue;
     std::vector<SymInt> dims;
-    for (SymInt d : m.attrs[i].symints()) dims.push_back(IsNegative(d) ? d + rank : d);
-    m.attrs[i] = specs[i].kind == AttrKind::kInts ? AttrValue(dims) : AttrValue(dims[0]);
+    for (SymInt d : values[i].symints()) dims.push_back(IsNegative(d) ? d + rank : d);
+    values[i] = specs[i].kind == AttrKind::kInts ? AttrValue(dims) : AttrValue(dims[0]);
   }
   return true;
 }
@@ -68,8 +72,7 @@ bool CountsFromTheEnd(const Node& root, Match& m) {
 Value* BuildWithAttrs(const Match& m, Rewriter& rewriter) {
   std::vector<Value*> operands;
   for (int i = 0; i < m.root->num_operands(); ++i) operands.push_back(m.root->operand(i));
-  const auto values = rewriter.Create(m.root->op(), operands, AttrList::Get(m.attrs));
-  return values.empty() ? nullptr : values[0];
+  return rewriter.CreateOne(m.root->op(), operands, AttrList::Get(m.Found<Attributes>().values));
 }
 
 constexpr Rule kRules[] = {

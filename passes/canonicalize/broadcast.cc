@@ -32,17 +32,18 @@ bool HasBroadcastOperand(const Node& root, Match& m) {
   return false;
 }
 
-// Drops as many broadcasts as can go; m.values = the operands then.
+// Drops as many broadcasts as can go, and finds the operands then.
 bool BroadcastsByItself(const Node& root, Match& m) {
   bool any = false;
-  m.values.resize(root.num_operands());
-  for (int i = 0; i < root.num_operands(); ++i) m.values[i] = root.operand(i);
-  for (Value*& value : m.values) {
+  std::vector<Value*>& values = m.Find<Operands>().values;
+  values.resize(root.num_operands());
+  for (int i = 0; i < root.num_operands(); ++i) values[i] = root.operand(i);
+  for (Value*& value : values) {
     Value* kept = value;
     Value* source = BroadcastSource(value);
     if (source == nullptr) continue;
     value = source;
-    const bool same = KeepsTypeWith(root, m.values);
+    const bool same = KeepsTypeWith(root, values);
     if (!same) value = kept;
     any |= same;
   }
@@ -79,7 +80,7 @@ constexpr Rule kRules[] = {
      OpWith(kPointwise),
      {{"an operand is broadcast", HasBroadcastOperand},
       {"the op broadcasts it by itself", BroadcastsByItself}},
-     BuildOnValues},
+     BuildOnOperands},
     {"unary-expand",
      "f(expand(x)) = expand(f(x))",
      kBitExact,

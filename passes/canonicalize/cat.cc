@@ -12,7 +12,9 @@ using namespace pattern;  // NOLINT
 Value* Cat(const Match& m, absl::Span<Value* const> values, Rewriter& rewriter) {
   return ops::BuildCat(rewriter, values, CatDim(*m.root));
 }
-Value* BuildCat(const Match& m, Rewriter& rewriter) { return Cat(m, m.values, rewriter); }
+Value* BuildCat(const Match& m, Rewriter& rewriter) {
+  return Cat(m, m.Found<Operands>().values, rewriter);
+}
 
 bool HasOperandOf(const Node& root, const OpDef& op) {
   for (int i = 0; i < root.num_operands(); ++i) {
@@ -23,29 +25,31 @@ bool HasOperandOf(const Node& root, const OpDef& op) {
 
 bool HasInnerCat(const Node& root, Match& m) { return HasOperandOf(root, ops::cat); }
 bool FlattensCats(const Node& root, Match& m) {
-  m.values.clear();
+  std::vector<Value*>& values = m.Find<Operands>().values;
+  values.clear();
   for (int i = 0; i < root.num_operands(); ++i) {
     Value* value = root.operand(i);
     if (!value->IsResultOf(ops::cat) || !value->has_one_use() ||
         CatDim(*value->node()) != CatDim(root)) {
-      m.values.push_back(value);
+      values.push_back(value);
       continue;
     }
     const Node& inner = *value->node();
-    for (int j = 0; j < inner.num_operands(); ++j) m.values.push_back(inner.operand(j));
+    for (int j = 0; j < inner.num_operands(); ++j) values.push_back(inner.operand(j));
   }
   // A cat of one operand is folded, so every inner one brings more.
-  return m.values.size() > static_cast<size_t>(root.num_operands());
+  return values.size() > static_cast<size_t>(root.num_operands());
 }
 
 // One operand stays in any case: it keeps the type.
 bool HasEmptyOperand(const Node& root, Match& m) {
   const int dim = CatDim(root);
-  m.values.clear();
+  std::vector<Value*>& values = m.Find<Operands>().values;
+  values.clear();
   for (int i = 0; i < root.num_operands(); ++i) {
-    if (!root.operand(i)->type().dim(dim).Is(0)) m.values.push_back(root.operand(i));
+    if (!root.operand(i)->type().dim(dim).Is(0)) values.push_back(root.operand(i));
   }
-  return !m.values.empty() && m.values.size() < static_cast<size_t>(root.num_operands());
+  return !values.empty() && values.size() < static_cast<size_t>(root.num_operands());
 }
 
 // The slice that defines `value`, if its step is 1, its dim `dim`, and its
@@ -66,7 +70,12 @@ bool AreAdjacent(const Node& a, const Node& b, int dim) {
 }
 
 bool HasSlice(const Node& root, Match& m) { return HasOperandOf(root, ops::slice); }
-// The first pair; m.number = its place, m.sizes = start and end of both.
+// The first pair of slices that are one: the place of its first, and its range.
+struct AdjacentSlices {
+  int first = 0;
+  SymInt start, end;
+};
+
 bool HasAdjacentSlices(const Node& root, Match& m) {
   const int dim = CatDim(root);
   const Node* before = nullptr;
@@ -74,8 +83,7 @@ bool HasAdjacentSlices(const Node& root, Match& m) {
     const Node* slice = PlainSlice(root.operand(i), dim);
     if (before != nullptr && slice != nullptr && AreAdjacent(*before, *slice, dim)) {
       const SymInt end = ops::SliceView(*slice).start() + root.operand(i)->type().dim(dim);
-      m.number = i - 1;
-      m.sizes.assign({ops::SliceView(*before).start(), end});
+      m.Find<AdjacentSlices>() = {i - 1, ops::SliceView(*before).start(), end};
       return end.is_valid();
     }
     before = slice;
@@ -83,9 +91,9 @@ bool HasAdjacentSlices(const Node& root, Match& m) {
   return false;
 }
 Value* BuildMergedSlice(const Match& m, Rewriter& rewriter) {
-  const int first = static_cast<int>(m.number);
+  const auto& [first, start, end] = m.Found<AdjacentSlices>();
   Value* whole = ops::SliceView(*m.root->operand(first)->node()).self();
-  Value* merged = ops::BuildSlice(rewriter, whole, CatDim(*m.root), m.sizes[0], m.sizes[1]);
+  Value* merged = ops::BuildSlice(rewriter, whole, CatDim(*m.root), start, end);
   std::vector<Value*> values;
   for (int i = 0; i < m.root->num_operands(); ++i) {
     if (i == first) values.push_back(merged);

@@ -77,9 +77,12 @@ Value* BuildLimits(const Match& m, Rewriter& rewriter) {
   return rewriter.Op(ops::clamp, {m[x], low, high});
 }
 
+struct OneBound {
+  Value* value = nullptr;
+};
 bool HasOneBound(const Node& root, Match& m) {
   const ops::ClampView clamp(root);
-  m.value = clamp.min() != nullptr ? clamp.min() : clamp.max();
+  m.Find<OneBound>().value = clamp.min() != nullptr ? clamp.min() : clamp.max();
   return clamp.min() == nullptr || clamp.max() == nullptr;
 }
 
@@ -126,7 +129,7 @@ constexpr Rule kRules[] = {
      {{"one bound is absent", HasOneBound}},
      [](const Match& m, Rewriter& rewriter) {
        const bool is_low = ops::ClampView(*m.root).min() != nullptr;
-       return rewriter.Op(is_low ? ops::maximum : ops::minimum, {m[x], m.value});
+       return rewriter.Op(is_low ? ops::maximum : ops::minimum, {m[x], m.Found<OneBound>().value});
      }},
     // relu(-0) is -0, unlike maximum(-0, 0).
     {"clamp-chain",

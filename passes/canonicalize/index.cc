@@ -16,29 +16,34 @@ int SelectDim(const Node& select, const Match& m) {
   return FromFront(ops::IndexSelectView(select).dim(), m[x]->type().rank());
 }
 
-// Constant indices of rank 0 or 1 within the dim that grow evenly; m.sizes =
-// start, end, step.
+// The indices start, start + step, ... before `end`.
+struct Run {
+  int64_t start = 0, end = 0, step = 1;
+};
+
+// Constant indices of rank 0 or 1 within the dim that grow evenly.
 bool RunEvenly(const Node& root, Match& m) {
   const SymInt size = m[x]->type().dim(SelectDim(root, m));
   const HostTensor& index = *LiteralOf(m[c]);
   if (index.rank() > 1 || index.numel() == 0 || !size.is_constant()) return false;
   const int64_t n = size.value();
-  m.ints = index.ReadInts();
-  for (int64_t& i : m.ints) {
+  std::vector<int64_t> indices = index.ReadInts();
+  for (int64_t& i : indices) {
     if (i < 0) i += n;
     if (i < 0 || i >= n) return false;
   }
-  const int64_t step = m.ints.size() > 1 ? m.ints[1] - m.ints[0] : 1;
-  for (size_t i = 1; i < m.ints.size(); ++i) {
-    if (m.ints[i] - m.ints[i - 1] != step) return false;
+  const int64_t step = indices.size() > 1 ? indices[1] - indices[0] : 1;
+  for (size_t i = 1; i < indices.size(); ++i) {
+    if (indices[i] - indices[i - 1] != step) return false;
   }
-  m.sizes.assign({m.ints.front(), m.ints.back() + 1, step});
+  m.Find<Run>() = {indices.front(), indices.back() + 1, step};
   return step > 0;
 }
 
 Value* BuildSlice(const Match& m, Rewriter& rewriter) {
+  const Run& run = m.Found<Run>();
   Value* slice =
-      ops::BuildSlice(rewriter, m[x], SelectDim(*m.root, m), m.sizes[0], m.sizes[1], m.sizes[2]);
+      ops::BuildSlice(rewriter, m[x], SelectDim(*m.root, m), run.start, run.end, run.step);
   return ops::BuildReshape(rewriter, slice, m.root->result()->type().dims());
 }
 

@@ -70,7 +70,9 @@ Value* BuildOnX(const Match& m, Rewriter& rewriter) {
   return LikeRoot(m, operands, rewriter);
 }
 
-Value* BuildOnValues(const Match& m, Rewriter& rewriter) { return LikeRoot(m, m.values, rewriter); }
+Value* BuildOnOperands(const Match& m, Rewriter& rewriter) {
+  return LikeRoot(m, m.Found<Operands>().values, rewriter);
+}
 
 Value* BuildReshape(const Match& m, Rewriter& rewriter) {
   return ops::BuildReshape(rewriter, m[x], m.root->result()->type().dims());

@@ -62,8 +62,11 @@ inline constexpr Guard kNotRounded = {"the quotient is not rounded", [](const No
 Value* LikeRoot(const Match& m, absl::Span<Value* const> operands, Rewriter& rewriter);
 // The root with x in place of its first operand.
 Value* BuildOnX(const Match& m, Rewriter& rewriter);
-// The root on m.values.
-Value* BuildOnValues(const Match& m, Rewriter& rewriter);
+// The root on the Operands that a guard found.
+struct Operands {
+  std::vector<Value*> values;
+};
+Value* BuildOnOperands(const Match& m, Rewriter& rewriter);
 // x with the root's dims.
 Value* BuildReshape(const Match& m, Rewriter& rewriter);
 Value* BuildExpand(const Match& m, Rewriter& rewriter);

@@ -16,6 +16,11 @@ namespace {
 
 using namespace pattern;  // NOLINT
 
+// A dim of what moves: of x, or of every operand of a cat.
+struct DimOfX {
+  int dim = 0;
+};
+
 bool IsUsedBy(const Value& value, const Node& user) {
   for (const Use* use = value.first_use(); use != nullptr; use = use->next()) {
     if (use->user() != &user) return false;
@@ -29,25 +34,26 @@ bool IsNotWider(const Node& root, Match& m) {
 constexpr Guard kNotWider = {"the elements get no wider", IsNotWider};
 
 // The operands are moved as y is, from x's dims where `dims` says so, or have
-// one element; m.values = the operands before.
+// one element. Finds the operands as they are before the move.
 bool AreMovedAlike(const Node& root, bool same_dims, Match& m) {
   const Node& move = m.node(y);
-  m.values.clear();
+  std::vector<Value*>& values = m.Find<Operands>().values;
+  values.clear();
   bool full = false;
   for (int i = 0; i < root.num_operands(); ++i) {
     Value* value = root.operand(i);
     if (value == nullptr) return false;
     const HostTensor* literal = LiteralOf(value);
     if (literal != nullptr && literal->numel() == 1 && literal->rank() <= m[x]->type().rank()) {
-      m.values.push_back(value);
+      values.push_back(value);
       continue;
     }
     if (!value->IsResultOf(move.op()) || value->node()->attr_list() != move.attr_list() ||
         !IsUsedBy(*value, root)) {
       return false;
     }
-    m.values.push_back(value->node()->operand(0));
-    if (same_dims && m.values.back()->type().dims() != m[x]->type().dims()) return false;
+    values.push_back(value->node()->operand(0));
+    if (same_dims && values.back()->type().dims() != m[x]->type().dims()) return false;
     full |= value->type().dims() == root.result()->type().dims();
   }
   return full;
@@ -60,57 +66,59 @@ constexpr Guard kReshapedAlike = {
     [](const Node& root, Match& m) { return AreMovedAlike(root, true, m); }};
 
 Value* BuildMovedResult(const Match& m, Rewriter& rewriter) {
-  Value* value = LikeRoot(m, m.values, rewriter);
+  Value* value = LikeRoot(m, m.Found<Operands>().values, rewriter);
   return rewriter.CreateOne(m.node(y).op(), {value}, m.node(y).attr_list());
 }
 
 bool AreCatOperandsPermutedAlike(const Node& root, Match& m) {
-  m.values.clear();
+  std::vector<Value*>& values = m.Find<Operands>().values;
+  values.clear();
   for (int i = 0; i < root.num_operands(); ++i) {
     const Value* value = root.operand(i);
     if (!value->IsResultOf(ops::permute) || !IsUsedBy(*value, root) ||
         value->node()->attr_list() != m.node(y).attr_list()) {
       return false;
     }
-    m.values.push_back(value->node()->operand(0));
+    values.push_back(value->node()->operand(0));
   }
   return true;
 }
 Value* BuildPermutedCat(const Match& m, Rewriter& rewriter) {
   const int64_t dim = PermutedDims(m.node(y))[CatDim(*m.root)];
-  Value* cat = ops::BuildCat(rewriter, m.values, dim);
+  Value* cat = ops::BuildCat(rewriter, m.Found<Operands>().values, dim);
   return rewriter.CreateOne(ops::permute, {cat}, m.node(y).attr_list());
 }
 
 SymInt Outer(Type type, int dim) { return Product(type.dims().subspan(0, dim)); }
 
 // Operands that are reshapes of values with one outer size are one block each
-// behind it; m.number = the dim of the values where it ends.
+// behind it, which ends at one dim of all the values.
 bool AreCatOperandsBlocks(const Node& root, Match& m) {
   const SymInt outer = Outer(root.result()->type(), CatDim(root));
-  m.values.clear();
+  std::vector<Value*>& values = m.Find<Operands>().values;
+  values.clear();
   for (int i = 0; i < root.num_operands(); ++i) {
     const Value* value = root.operand(i);
     if (!value->IsResultOf(ops::reshape) || !IsUsedBy(*value, root)) return false;
-    m.values.push_back(value->node()->operand(0));
+    values.push_back(value->node()->operand(0));
   }
-  const Type first = m.values[0]->type();
+  const Type first = values[0]->type();
   for (int dim = 0; dim < first.rank(); ++dim) {
     if (Outer(first, dim) != outer) continue;
-    const bool fit = std::all_of(m.values.begin(), m.values.end(), [&](const Value* v) {
+    const bool fit = std::all_of(values.begin(), values.end(), [&](const Value* v) {
       if (v->type().rank() != first.rank()) return false;
       for (int i = 0; i < first.rank(); ++i) {
         if (i != dim && v->type().dim(i) != first.dim(i)) return false;
       }
       return true;
     });
-    m.number = dim;
+    m.Find<DimOfX>().dim = dim;
     if (fit) return true;
   }
   return false;
 }
 Value* BuildReshapedCat(const Match& m, Rewriter& rewriter) {
-  Value* cat = ops::BuildCat(rewriter, m.values, m.number);
+  Value* cat = ops::BuildCat(rewriter, m.Found<Operands>().values, m.Found<DimOfX>().dim);
   return ops::BuildReshape(rewriter, cat, m.root->result()->type().dims());
 }
 
@@ -136,24 +144,23 @@ Value* BuildPermutedSlice(const Match& m, Rewriter& rewriter) {
   return rewriter.CreateOne(ops::permute, {slice}, m.node(y).attr_list());
 }
 
-// m.number = the dim of x that is the sliced dim of y.
+// A dim of x is the sliced dim of y.
 bool IsDimKept(const Node& root, Match& m) {
   const Type from = m[x]->type(), to = m[y]->type();
   const int dim = SliceDim(root);
   const SymInt outer = Outer(to, dim);
   for (int i = 0; i < from.rank(); ++i) {
-    m.number = i;
+    m.Find<DimOfX>().dim = i;
     if (from.dim(i) == to.dim(dim) && Outer(from, i) == outer) return true;
   }
   return false;
 }
 Value* BuildReshapedSlice(const Match& m, Rewriter& rewriter) {
-  Value* slice = SliceX(m, m.number, rewriter);
+  Value* slice = SliceX(m, m.Found<DimOfX>().dim, rewriter);
   return ops::BuildReshape(rewriter, slice, m.root->result()->type().dims());
 }
 
-// One index of the inner part of a dim of x that y splits in two; m.number = the
-// dim of x.
+// One index of the inner part of a dim of x that y splits in two.
 bool IsIndexOfSplitDim(const Node& root, Match& m) {
   const Type from = m[x]->type(), to = m[y]->type();
   const int dim = SliceDim(root);
@@ -164,15 +171,15 @@ bool IsIndexOfSplitDim(const Node& root, Match& m) {
   }
   const SymInt outer = Outer(to, dim - 1), whole = to.dim(dim - 1) * size;
   for (int i = 0; i < from.rank(); ++i) {
-    m.number = i;
+    m.Find<DimOfX>().dim = i;
     if (whole.is_constant() && from.dim(i) == whole && Outer(from, i) == outer) return true;
   }
   return false;
 }
 Value* BuildStridedSlice(const Match& m, Rewriter& rewriter) {
   const SymInt step = m[y]->type().dim(SliceDim(*m.root));
-  Value* slice =
-      ops::BuildSlice(rewriter, m[x], m.number, ops::SliceView(*m.root).start(), kToTheEnd, step);
+  Value* slice = ops::BuildSlice(rewriter, m[x], m.Found<DimOfX>().dim,
+                                 ops::SliceView(*m.root).start(), kToTheEnd, step);
   return ops::BuildReshape(rewriter, slice, m.root->result()->type().dims());
 }
 

@@ -31,18 +31,23 @@ bool HaveOneValue(const Node& root, Match& m) {
   return p != nullptr && q != nullptr && p->BitEqual(*q);
 }
 
+// p + q.
+struct PadSum {
+  std::vector<SymInt> sizes;
+};
 bool IsSumValid(const Node& root, Match& m) {
   const auto p = ops::PadView(m.node(y)).pad(), q = ops::PadView(root).pad();
-  m.sizes.resize(p.size());
+  std::vector<SymInt>& sizes = m.Find<PadSum>().sizes;
+  sizes.resize(p.size());
   for (size_t i = 0; i < p.size(); ++i) {
-    m.sizes[i] = p[i] + q[i];
-    if (!m.sizes[i].is_valid()) return false;
+    sizes[i] = p[i] + q[i];
+    if (!sizes[i].is_valid()) return false;
   }
   return true;
 }
 
 Value* BuildPad(const Match& m, Rewriter& rewriter) {
-  return ops::BuildPad(rewriter, m[x], ops::PadView(*m.root).value(), m.sizes);
+  return ops::BuildPad(rewriter, m[x], ops::PadView(*m.root).value(), m.Found<PadSum>().sizes);
 }
 
 constexpr Rule kRules[] = {

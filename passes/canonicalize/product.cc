@@ -32,26 +32,31 @@ constexpr Predicate kPadsSpaceWithZeros = {
       return value == 0 && !std::signbit(*value);
     }};
 
-// m.sizes = the padding of the convolution and of its operand together, begins
-// first; an entry for each dim where it was so and both ends still are the same.
+// The padding of the convolution and of its operand together, begins first; an entry
+// for each dim where it was so and both ends still are the same.
+struct Padding {
+  std::vector<SymInt> sizes;
+};
 bool IsPaddingValid(const Node& root, Match& m) {
   const auto outer = ops::PadView(m.node(y)).pad(), inner = ops::ConvolutionView(root).padding();
   const size_t rank = outer.size() / 2, n = rank - 2;
-  m.sizes.resize(2 * n);
+  std::vector<SymInt>& sizes = m.Find<Padding>().sizes;
+  sizes.resize(2 * n);
   bool even = inner.size() == n;
   for (size_t i = 0; i < 2 * n; ++i) {
     const SymInt own = inner[inner.size() == n ? i % n : i];
-    m.sizes[i] = own + outer[i < n ? 2 + i : rank + 2 + i - n];
-    if (!m.sizes[i].is_valid()) return false;
-    even &= i < n || m.sizes[i] == m.sizes[i - n];
+    sizes[i] = own + outer[i < n ? 2 + i : rank + 2 + i - n];
+    if (!sizes[i].is_valid()) return false;
+    even &= i < n || sizes[i] == sizes[i - n];
   }
-  if (even) m.sizes.resize(n);
+  if (even) sizes.resize(n);
   return true;
 }
 
 Value* BuildPaddedConvolution(const Match& m, Rewriter& rewriter) {
   const ops::ConvolutionView conv(*m.root);
-  return ops::BuildConvolution(rewriter, m[x], conv.weight(), conv.bias(), conv.stride(), m.sizes,
+  const std::vector<SymInt>& sizes = m.Found<Padding>().sizes;
+  return ops::BuildConvolution(rewriter, m[x], conv.weight(), conv.bias(), conv.stride(), sizes,
                                conv.dilation(), conv.transposed(), conv.output_padding(),
                                conv.groups());
 }

@@ -31,12 +31,12 @@ bool HasOtherDims(const Node& root, Match& m) {
   const Type type = m[x]->type();
   const std::vector<int64_t> reduced = ReducedDims(m.node(y), type.rank());
   const bool keepdim = !ops::DimsReductionView(m.node(y)).keepdim();
-  m.sizes.clear();
+  std::vector<SymInt> dims;
   for (int i = 0; i < type.rank(); ++i) {
     const bool gone = std::binary_search(reduced.begin(), reduced.end(), i);
-    if (!gone || keepdim) m.sizes.push_back(gone ? SymInt(1) : type.dim(i));
+    if (!gone || keepdim) dims.push_back(gone ? SymInt(1) : type.dim(i));
   }
-  return root.result()->type().dims() == absl::MakeConstSpan(m.sizes);
+  return root.result()->type().dims() == absl::MakeConstSpan(dims);
 }
 Value* BuildReduction(const Match& m, Rewriter& rewriter) {
   const ops::DimsReductionView reduction(m.node(y));
@@ -52,24 +52,30 @@ bool ReducesOnes(const Node& root, Match& m) {
   return true;
 }
 
-// The dims of x that y leaves, in order; then those of the root among them.
-// m.ints = the dims of x that both reduce.
+// The dims of x that the root reduces once it takes x itself, in any order.
+struct DimsOfX {
+  std::vector<int64_t> dims;
+};
+
+// The dims of x that y leaves, in order; then those of the root among them. Finds those
+// that both reduce.
 bool ReduceAlike(const Node& root, Match& m) {
   const Node& inner = m.node(y);
   const bool keepdim = ops::DimsReductionView(root).keepdim();
   if (!root.Is(inner.op()) || ops::DimsReductionView(inner).keepdim() != keepdim) return false;
   const int rank = m[x]->type().rank();
-  m.ints = ReducedDims(inner, rank);
+  std::vector<int64_t>& dims = m.Find<DimsOfX>().dims;
+  dims = ReducedDims(inner, rank);
   std::vector<int64_t> left;
   for (int i = 0; i < rank; ++i) {
-    if (keepdim || !std::binary_search(m.ints.begin(), m.ints.end(), i)) left.push_back(i);
+    if (keepdim || !std::binary_search(dims.begin(), dims.end(), i)) left.push_back(i);
   }
-  const size_t first = m.ints.size();
+  const size_t first = dims.size();
   for (int64_t d : ReducedDims(root, m[y]->type().rank())) {
-    const bool twice = std::binary_search(m.ints.begin(), m.ints.begin() + first, left[d]);
-    if (!twice) m.ints.push_back(left[d]);
+    const bool twice = std::binary_search(dims.begin(), dims.begin() + first, left[d]);
+    if (!twice) dims.push_back(left[d]);
   }
-  return m.ints.size() > first;
+  return dims.size() > first;
 }
 constexpr const OpDef* kOrderless[] = {&ops::amax, &ops::amin, &ops::any, &ops::all};
 constexpr const OpDef* kSums[] = {&ops::sum, &ops::prod};
@@ -77,18 +83,19 @@ constexpr const OpDef* kRounded[] = {&ops::sum, &ops::prod, &ops::mean};
 
 constexpr Guard kAlike = {"both reduce alike", ReduceAlike};
 
-// The dims that stay keep their order, or their places; m.ints = the dims of x
-// that are reduced.
+// The dims that stay keep their order, or their places. Finds the dims of x that are
+// reduced.
 bool StaysInOrder(const Node& root, Match& m) {
   const int rank = m[x]->type().rank();
   const std::vector<int64_t> from = PermutedDims(m.node(y));
   const std::vector<int64_t> reduced = ReducedDims(root, rank);
   const bool keepdim = ops::DimsReductionView(root).keepdim();
-  m.ints.clear();
+  std::vector<int64_t>& dims = m.Find<DimsOfX>().dims;
+  dims.clear();
   int64_t last = -1;
   for (int i = 0; i < rank; ++i) {
     if (std::binary_search(reduced.begin(), reduced.end(), i)) {
-      m.ints.push_back(from[i]);
+      dims.push_back(from[i]);
     } else if (keepdim ? from[i] != i : from[i] < last) {
       return false;
     } else {
@@ -100,7 +107,7 @@ bool StaysInOrder(const Node& root, Match& m) {
 constexpr Guard kInOrder = {"the dims that stay keep their order", StaysInOrder};
 
 Value* BuildOverDims(const Match& m, Rewriter& rewriter) {
-  std::vector<int64_t> dims = m.ints;
+  std::vector<int64_t> dims = m.Found<DimsOfX>().dims;
   std::sort(dims.begin(), dims.end());
   return ops::BuildDimsReduction(rewriter, m.root->op(), m[x], dims,
                                  ops::DimsReductionView(*m.root).keepdim());

@@ -12,9 +12,14 @@ namespace {
 
 using namespace pattern;  // NOLINT
 
-// Slices x along the root's dim; m.sizes = start, end, step.
+// What to slice along the root's dim instead, and where.
+struct Range {
+  Value* of = nullptr;
+  SymInt start, end, step;
+};
 Value* BuildRange(const Match& m, Rewriter& rewriter) {
-  return ops::BuildSlice(rewriter, m.value, SliceDim(*m.root), m.sizes[0], m.sizes[1], m.sizes[2]);
+  const Range& range = m.Found<Range>();
+  return ops::BuildSlice(rewriter, range.of, SliceDim(*m.root), range.start, range.end, range.step);
 }
 
 // Constant positions in a dim of constant size: counted from the front, clamped,
@@ -29,18 +34,19 @@ bool HasOtherPositions(const Node& root, Match& m) {
     return v < 0 ? std::max<int64_t>(v, -n) + n : std::min(v, n);
   };
   const int64_t first = position(start.value()), last = position(end.value());
-  m.value = m[x];
-  m.sizes.assign({first, last == n ? kToTheEnd : last, slice.step()});
-  return m.sizes[0] != start || m.sizes[1] != end;
+  Range& range = m.Find<Range>();
+  range = {m[x], first, last == n ? kToTheEnd : last, slice.step()};
+  return range.start != start || range.end != end;
 }
 
-// The positions of a slice of `n` elements out of `size`, so that the end is
-// left out where possible.
-bool SetRange(const Node& root, SymInt start, SymInt n, SymInt step, SymInt size, Match& m) {
+// The positions of a slice of `n` elements of `of`, whose size is `size`, so that the end
+// is left out where possible.
+bool SetRange(const Node& root, Value* of, SymInt start, SymInt n, SymInt step, SymInt size,
+              Match& m) {
   SymInt end = start + n * step;
   if (!start.is_valid() || !end.is_valid() || !step.is_valid()) return false;
   if (SymbolsOf(root).ProveLe(size, end) == Proof::kYes) end = kToTheEnd;
-  m.sizes.assign({start, end, step});
+  m.Find<Range>() = {of, start, end, step};
   return true;
 }
 
@@ -53,13 +59,11 @@ bool ComposesRanges(const Node& root, Match& m) {
   const ops::SliceView outer(root), inner(m.node(y));
   const SymInt step = inner.step();
   const int dim = SliceDim(root);
-  m.value = m[x];
-  return SetRange(root, inner.start() + outer.start() * step, root.result()->type().dim(dim),
+  return SetRange(root, m[x], inner.start() + outer.start() * step, root.result()->type().dim(dim),
                   step * outer.step(), m[x]->type().dim(dim), m);
 }
 
-// Positions and the sizes before the operand's end are constants; m.value = the
-// operand.
+// Positions and the sizes before the operand's end are constants.
 bool LiesWithinOperand(const Node& root, Match& m) {
   const int dim = SliceDim(root);
   const SymInt start = ops::SliceView(root).start(), step = ops::SliceView(root).step();
@@ -76,8 +80,7 @@ bool LiesWithinOperand(const Node& root, Match& m) {
     if (!size.is_constant()) return false;
     const int64_t end = begin + size.value();
     if (start.value() >= begin && last < end) {
-      m.value = cat.operand(i);
-      return SetRange(root, start.value() - begin, n, step, size, m);
+      return SetRange(root, cat.operand(i), start.value() - begin, n, step, size, m);
     }
     begin = end;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "graph/ir/builtin_ops.h"
 #include "graph/ir/node.h"
 #include "passes/engine/rewrite/constants.h"
@@ -185,9 +186,24 @@ int LookingDepth(const Rule& rule) {
   return deepest;
 }
 
+Match::Slot& Match::SlotOf(const void* type, std::shared_ptr<void> (*make)()) {
+  for (Slot& slot : slots_) {
+    if (slot.type == type) return slot;
+  }
+  slots_.push_back({type, make()});
+  return slots_.back();
+}
+
+const void* Match::WrittenObject(const void* type) const {
+  for (const Slot& slot : slots_) {
+    if (slot.type == type && slot.match == number_) return slot.object.get();
+  }
+  WEFT_CHECK(false) << "no guard of rule " << rule->name << " wrote what it reads";
+  return nullptr;
+}
+
 bool MatchRule(const Rule& rule, uint32_t flips, const Node& root, Match& m) {
-  m.rule = &rule;
-  m.root = &root;
+  m.Begin(rule, root);
   if (!Matcher(rule, flips, m).Run(root)) return false;
   for (const Guard& guard : rule.guards.list) {
     if (guard.holds == nullptr) break;
@@ -199,8 +215,7 @@ bool MatchRule(const Rule& rule, uint32_t flips, const Node& root, Match& m) {
 bool ExplainRule(const Rule& rule, const Node& root, Match& m, NearMiss* miss) {
   *miss = NearMiss();
   for (uint32_t flips : OrdersOf(rule.pattern)) {
-    m.rule = &rule;
-    m.root = &root;
+    m.Begin(rule, root);
     Matcher matcher(rule, flips, m);
     const bool shape = matcher.Run(root);
     int matched = matcher.matched();

@@ -10,7 +10,7 @@
 //   };
 //
 // A rule has three parts. The pattern and the guards decide and do not edit:
-// guards get the root and may write what they found into the Match. The right
+// guards get the root and may tell the right side what they found. The right
 // side cannot refuse: it is a pattern of ops without attributes and of bound
 // variables, or a function that makes nodes through the Rewriter and returns the
 // value that takes the place of the root's only result. All that could make a
@@ -24,6 +24,7 @@
 #define WEFT_PASSES_ENGINE_REWRITE_RULE_H_
 
 #include <cstdint>
+#include <memory>
 #include <type_traits>
 #include <vector>
 
@@ -33,32 +34,76 @@
 
 namespace weft {
 
-class AttrValue;
 class Node;
 class Rewriter;
 struct Rule;
 
-// What a match found. One object serves all matches of a run, so that matching
-// does not allocate: fields other than the bound variables hold leftovers until
-// a guard writes them. Vectors are assigned, never appended to.
+// What a match found: what the variables of the pattern stand for, and what the guards
+// tell the right side, in structs of the rules' own:
+//
+//   struct Run {
+//     int64_t start = 0, end = 0;
+//   };
+//   bool IsRun(const Node& root, Match& m) {
+//     Run& run = m.Find<Run>();
+//     ...
+//   }
+//   Value* BuildSlice(const Match& m, Rewriter& rewriter) {
+//     const Run& run = m.Found<Run>();
+//     ...
+//   }
+//
+// One Match serves all matches of a run and keeps an object of each type, so that
+// matching does not allocate: what Find gives holds leftovers until the guard writes it.
 struct Match {
   const Rule* rule = nullptr;
   const Node* root = nullptr;
   Value* bound[Pattern::kNumVariables] = {};
-  // For guards to tell right sides what they found.
-  Value* value = nullptr;
-  Value* other = nullptr;
-  int64_t number = 0;
-  double real = 0;
-  std::vector<Value*> values;
-  std::vector<SymInt> sizes;
-  std::vector<int64_t> ints;
-  std::vector<AttrValue> attrs;
+
+  // Begins another match.
+  void Begin(const Rule& new_rule, const Node& new_root) {
+    rule = &new_rule;
+    root = &new_root;
+    ++number_;
+  }
+  // For guards to write.
+  template <class T>
+  T& Find() {
+    Slot& slot = SlotOf(TypeTag<T>(), &NewObject<T>);
+    slot.match = number_;
+    return *static_cast<T*>(slot.object.get());
+  }
+  // What a guard of this match wrote; CHECKs that one did.
+  template <class T>
+  const T& Found() const {
+    return *static_cast<const T*>(WrittenObject(TypeTag<T>()));
+  }
 
   // What a variable stands for; null when the pattern left it out.
   Value* operator[](const Pattern& variable) const { return bound[variable.variable()]; }
   // The node that defines it.
   const Node& node(const Pattern& variable) const { return *bound[variable.variable()]->node(); }
+
+ private:
+  struct Slot {
+    const void* type = nullptr;
+    std::shared_ptr<void> object;
+    int64_t match = 0;  // The number of the match that wrote it.
+  };
+  template <class T>
+  static const void* TypeTag() {
+    static char tag;
+    return &tag;
+  }
+  template <class T>
+  static std::shared_ptr<void> NewObject() {
+    return std::make_shared<T>();
+  }
+  Slot& SlotOf(const void* type, std::shared_ptr<void> (*make)());
+  const void* WrittenObject(const void* type) const;
+
+  std::vector<Slot> slots_;
+  int64_t number_ = 0;
 };
 
 // A condition on a match, with the name that explanations print.

@@ -29,19 +29,28 @@ std::optional<AttrValue> Compose(const AttrValue& p, const AttrValue& q) {
   return AttrValue(std::move(dims));
 }
 
+// What the names of attributes and of sizes stand for.
+struct AttrBindings {
+  std::vector<AttrValue> values;
+};
+struct SizeBindings {
+  std::vector<SymInt> sizes;
+};
+
 // Nothing when an attribute has no such value.
 std::optional<AttrValue> ValueOf(const AttrTerm& term, const Match& m) {
   switch (term.kind) {
     case AttrTerm::Kind::kLiteral:
       return term.literal;
     case AttrTerm::Kind::kVariable:
-      return m.attrs[term.a];
+      return m.Found<AttrBindings>().values[term.a];
     case AttrTerm::Kind::kDims:
       return AttrValue(m.bound[term.a]->type().dims());
     case AttrTerm::Kind::kDType:
       return AttrValue(m.bound[term.a]->type().dtype());
     case AttrTerm::Kind::kCompose:
-      return Compose(m.attrs[term.a], m.attrs[term.b]);
+      return Compose(m.Found<AttrBindings>().values[term.a],
+                     m.Found<AttrBindings>().values[term.b]);
   }
   return std::nullopt;
 }
@@ -49,13 +58,14 @@ std::optional<AttrValue> ValueOf(const AttrTerm& term, const Match& m) {
 // Binds the names of attributes as it goes.
 bool AttrsAgree(const Node& root, Match& m) {
   const FileRule& rule = FileRuleOf(m);
-  m.attrs.assign(rule.attr_names.size(), AttrValue());
+  std::vector<AttrValue>& values = m.Find<AttrBindings>().values;
+  values.assign(rule.attr_names.size(), AttrValue());
   std::vector<bool> bound(rule.attr_names.size());
   for (const AttrPattern& pattern : rule.attrs) {
     const AttrList& list = *m.bound[pattern.variable]->node()->attr_list();
     for (const auto& [i, term] : pattern.attrs) {
       if (term.kind == AttrTerm::Kind::kVariable && !bound[term.a]) {
-        m.attrs[term.a] = list[i];
+        values[term.a] = list[i];
         bound[term.a] = true;
       } else if (list[i] != *ValueOf(term, m)) {
         return false;
@@ -70,7 +80,8 @@ const SymbolTable& SymbolsOf(const Match& m) { return m.root->graph()->module().
 // Binds the names of sizes.
 bool TypesAgree(const Node& root, Match& m) {
   const FileRule& rule = FileRuleOf(m);
-  m.sizes.assign(rule.size_names.size(), SymInt(-1));
+  std::vector<SymInt>& sizes = m.Find<SizeBindings>().sizes;
+  sizes.assign(rule.size_names.size(), SymInt(-1));
   for (const TypePattern& want : rule.types) {
     const Type type = m.bound[want.variable]->type();
     if (!type.is_tensor() || !IsOfClass(type.dtype(), want.dtypes)) {
@@ -84,7 +95,7 @@ bool TypesAgree(const Node& root, Match& m) {
         if (!dim.Is(want.dims[i])) return false;
         continue;
       }
-      SymInt& bound = m.sizes[-1 - want.dims[i]];
+      SymInt& bound = sizes[-1 - want.dims[i]];
       if (bound.Is(-1)) {
         bound = dim;
       } else if (SymbolsOf(m).ProveEq(bound, dim) != Proof::kYes) {
@@ -101,12 +112,12 @@ std::optional<SymInt> NumberOf(const Term& term, const Match& m) {
     case Term::Kind::kInt:
       return SymInt(term.number);
     case Term::Kind::kAttr: {
-      const SymInt* value = m.attrs[term.number].get_if<SymInt>();
+      const SymInt* value = m.Found<AttrBindings>().values[term.number].get_if<SymInt>();
       if (value == nullptr) return std::nullopt;
       return *value;
     }
     case Term::Kind::kSize:
-      return m.sizes[term.number];
+      return m.Found<SizeBindings>().sizes[term.number];
     case Term::Kind::kRank:
       return SymInt(m.bound[term.variable]->type().rank());
     case Term::Kind::kDim: {
@@ -127,7 +138,7 @@ std::optional<DType> DTypeOf(const Term& term, const Match& m) {
     case Term::Kind::kDTypeOf:
       return m.bound[term.variable]->type().dtype();
     case Term::Kind::kAttr: {
-      const DType* value = m.attrs[term.number].get_if<DType>();
+      const DType* value = m.Found<AttrBindings>().values[term.number].get_if<DType>();
       if (value == nullptr) return std::nullopt;
       return *value;
     }

@@ -23,13 +23,18 @@ namespace {
 using namespace pattern;  // NOLINT
 using testing::HasSubstr;
 
+// The value that right sides start from.
+struct Start {
+  Value* value = nullptr;
+};
+
 bool Always(const Node& node, Match& m) {
-  m.value = node.operand(0);
+  m.Find<Start>().value = node.operand(0);
   return true;
 }
 template <const OpDef& op>
 Value* BuildUnary(const Match& m, Rewriter& rewriter) {
-  return rewriter.Op(op, {m.value});
+  return rewriter.Op(op, {m.Found<Start>().value});
 }
 
 // A rule about one op: bit-exact, with one guard.
@@ -211,7 +216,7 @@ TEST_F(RewriteTest, RemarksNumberTheRewrites) {
 TEST_F(RewriteTest, WrongTypesAreErrorsThatNameTheRule) {
   Load(kChain);
   const auto build = [](const Match& m, Rewriter& rewriter) {
-    return rewriter.Op(ops::isnan, {m.value});
+    return rewriter.Op(ops::isnan, {m.Found<Start>().value});
   };
   const absl::Status status = Apply({On("bad", ops::exp, build)});
   EXPECT_THAT(status.message(), HasSubstr("rule bad on %3 = exp: result 0 of "
@@ -220,10 +225,17 @@ TEST_F(RewriteTest, WrongTypesAreErrorsThatNameTheRule) {
   EXPECT_EQ(module_->main()->num_nodes(), 3);
 }
 
+TEST_F(RewriteTest, RightSidesReadWhatTheirOwnGuardsFound) {
+  const auto finds_nothing = [](const Node& node, Match& m) { return true; };
+  Load(kChain);
+  EXPECT_DEATH((void)Apply({On("bad", ops::exp, BuildUnary<ops::tan>, finds_nothing)}),
+               "no guard of rule bad wrote what it reads");
+}
+
 TEST_F(RewriteTest, FailingBuildsAreErrorsThatNameTheRule) {
   Load(kChain);
   const auto build = [](const Match& m, Rewriter& rewriter) {
-    Value* part = rewriter.Op(ops::sin, {m.value});
+    Value* part = rewriter.Op(ops::sin, {m.Found<Start>().value});
     return rewriter.Op(ops::permute, {part}, {{"dims", 7}});
   };
   const uint64_t epoch = module_->main()->epoch();
@@ -262,8 +274,8 @@ func @main(%x: f32[4]) {
   return %1, %3
 })");
   const auto one_use = [](const Node& node, Match& m) {
-    m.value = node.operand(0);
-    return m.value->has_one_use();
+    m.Find<Start>().value = node.operand(0);
+    return m.Found<Start>().value->has_one_use();
   };
   const auto build_cos = [](const Match& m, Rewriter& rewriter) {
     return rewriter.Op(ops::cos, {rewriter.graph()->input(0)});
@@ -283,15 +295,15 @@ TEST_F(RewriteTest, ChangesWakeUsersAsDeepAsRulesLook) {
     if (below->node() == nullptr || below->node()->num_operands() == 0) {
       return false;
     }
-    m.value = below->node()->operand(0);
-    return m.value->IsResultOf(ops::tan);
+    m.Find<Start>().value = below->node()->operand(0);
+    return m.Found<Start>().value->IsResultOf(ops::tan);
   };
   const auto build = [](const Match& m, Rewriter& rewriter) {
-    return rewriter.Op(ops::cos, {m.value});
+    return rewriter.Op(ops::cos, {m.Found<Start>().value});
   };
   // When cosh goes, exp has one use and becomes tan; sin is behind by then.
   const auto one_use = [](const Node& node, Match& m) {
-    m.value = node.operand(0);
+    m.Find<Start>().value = node.operand(0);
     return node.result()->has_one_use();
   };
   const auto to_input = [](const Match& m, Rewriter& rewriter) {
