@@ -14,6 +14,7 @@
 #include "base/status_macros.h"
 #include "graph/ir/provenance.h"
 #include "graph/ir/value.h"
+#include "graph/ops/elementwise.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
 #include "serialize/pt2/autocast.h"
@@ -260,7 +261,7 @@ absl::StatusOr<Value*> ProgramImporter::Write(Scope* scope, const Arg& target, V
   const DType dtype = target.value->type().dtype();
   Builder& b = *scope->builder;
   if (value != nullptr && value->type().dtype() != dtype) {
-    value = b.Op(ops::convert, {value}, {{"dtype", dtype}, {"saturate", false}});
+    value = ops::BuildConvert(b, value, dtype, /*saturate=*/false);
   }
   Value* written = b.Op(ops::copy_, {target.value, value});
   if (written == nullptr) return b.status();
@@ -328,8 +329,7 @@ void ProgramImporter::ApplyAutocast(Scope* scope, absl::string_view target, Args
     if (!arg->is(Arg::Kind::kTensor) || arg->value == nullptr) return;
     const DType dtype = arg->value->type().dtype();
     if (!IsFloat(dtype) || dtype == DType::kF64 || dtype == *to) return;
-    arg->value =
-        scope->builder->Op(ops::convert, {arg->value}, {{"dtype", *to}, {"saturate", false}});
+    arg->value = ops::BuildConvert(*scope->builder, arg->value, *to, /*saturate=*/false);
   };
   for (Arg& arg : *args) {
     cast(&arg);

@@ -12,6 +12,7 @@
 #include "graph/ir/node.h"
 #include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/verify/verifier.h"
 #include "serialize/logs.h"
@@ -211,7 +212,7 @@ absl::Status ProgramImporter::CheckTensor(const Scope& scope, const std::string&
     // A size that one node defines is that of another: PyTorch remembers the
     // answer of `nonzero`. Both stay, and are checked to be equal.
     if (value->node()->op().has(kDataDependent)) {
-      *given = scope.builder->Op(ops::reshape, {value}, {{"size", dims}});
+      *given = ops::BuildReshape(*scope.builder, value, dims);
       return *given == nullptr ? scope.builder->status() : absl::OkStatus();
     }
     value->set_type(refined);

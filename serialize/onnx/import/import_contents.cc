@@ -5,6 +5,7 @@
 #include "graph/ir/module.h"
 #include "graph/ir/value.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/tensor/tensor.h"
 #include "serialize/onnx/import/import_context.h"
@@ -121,7 +122,7 @@ absl::StatusOr<std::vector<SymInt>> NodeContext::SizesFromValue(Value* v, bool s
   for (int64_t k = 0; k < n; ++k) {
     Value* element = v;
     if (type.rank() == 1 && n > 1) {
-      element = Op(ops::slice, {v}, {{"dim", 0}, {"start", k}, {"end", k + 1}});
+      element = ops::BuildSlice(*this, v, 0, k, k + 1);
     }
     if (element == nullptr) return status();
     const auto known = importer_->KnownElement(&b(), element);

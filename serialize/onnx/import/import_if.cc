@@ -17,6 +17,7 @@
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
 #include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/sym/sym_ops.h"
@@ -143,7 +144,7 @@ void TakeOperands(absl::Span<Value* const> operands, Region* region) {
 void MakeScalar(Region* region, size_t i) {
   std::vector<Value*> outputs = region->graph->outputs();
   Builder b(region->graph.get());
-  outputs[i] = b.Op(ops::reshape, {outputs[i]}, {{"size", std::vector<SymInt>()}});
+  outputs[i] = ops::BuildReshape(b, outputs[i], {});
   region->graph->SetOutputs(outputs);
   region->outputs[i] = outputs[i]->type();
 }

@@ -13,6 +13,7 @@
 #include "graph/ir/module.h"
 #include "graph/ir/value.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
 #include "graph/sym/sym_ops.h"
 #include "serialize/onnx/import/import_context.h"
 #include "serialize/onnx/import/import_tables.h"
@@ -88,7 +89,7 @@ std::vector<Value*> Step(Builder& b, const Rule& rule, const std::vector<Value*>
   size_t next = 4;
   if (rule.gated) state = b.Op(ops::mul, {state, b.Op(ops::exp, {in[next++]})});
   if (rule.delta) {
-    Value* row = b.Op(ops::permute, {k}, {{"dims", std::vector<int64_t>{0, 1, 3, 2}}});
+    Value* row = ops::BuildPermute(b, k, {0, 1, 3, 2});
     Value* held = b.Op(ops::matmul, {row, state});
     v = b.Op(ops::mul, {in[next], b.Op(ops::sub, {v, held})});
   }

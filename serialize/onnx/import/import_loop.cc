@@ -16,6 +16,7 @@
 #include "graph/ir/module.h"
 #include "graph/ir/value.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
 #include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/sym/sym_ops.h"
@@ -49,8 +50,7 @@ SymInt KnownTrips(NodeContext& c, const LoopState& loop) {
 // --- Types ------------------------------------------------------------------------------
 
 Value* WithDims(Builder* b, Value* v, Type like) {
-  const std::vector<SymInt> dims(like.dims().begin(), like.dims().end());
-  return b->Op(ops::reshape, {v}, {{"size", dims}});
+  return ops::BuildReshape(*b, v, like.dims());
 }
 
 // Gives outputs of one element the rank that the carried input has: exporters are careless with
@@ -200,7 +200,7 @@ absl::Status MakeLoop(NodeContext& c, const LoopState& loop, Region body) {
   // A condition of one element, as a scalar.
   std::vector<Value*> outputs = body.graph->outputs();
   Builder b(body.graph.get());
-  outputs[0] = b.Op(ops::reshape, {outputs[0]}, {{"size", std::vector<SymInt>()}});
+  outputs[0] = ops::BuildReshape(b, outputs[0], {});
   if (!b.status().ok()) return Annotate(b.status(), "body");
   body.graph->SetOutputs(outputs);
   Value* trips = loop.peeled == 0 ? loop.trips : WithScalar(c, ops::sub, loop.trips, loop.peeled);

@@ -7,6 +7,7 @@
 #include "graph/ir/graph.h"
 #include "graph/ir/node.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
 #include "graph/tensor/tensor.h"
 #include "serialize/onnx/import/import_model.h"
 
@@ -147,7 +148,7 @@ absl::Status ModelImporter::DefineInputs(Scope* scope, const ::onnx::GraphProto&
     const Type type = values[i]->type();
     Value* value = values[i];
     if (type.is_tensor() && type.rank() == 0 && info.type().tensor_type().shape().dim_size() == 1) {
-      value = scope->builder.Op(ops::reshape, {value}, {{"size", std::vector<int64_t>{1}}});
+      value = ops::BuildReshape(scope->builder, value, {1});
     }
     WEFT_RETURN_IF_ERROR(scope->builder.status());
     WEFT_RETURN_IF_ERROR(Define(scope, info.name(), value));

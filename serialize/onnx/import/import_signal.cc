@@ -2,6 +2,7 @@
 // need no more than a name.
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
+#include "graph/ops/elementwise.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/import/import_tables.h"
 #include "serialize/onnx/import/import_util.h"
@@ -67,7 +68,7 @@ absl::Status CosineWindow(NodeContext& c, double a0, double a1, double a2) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> size, c.SizesFromTensor(0));
   if (size.size() != 1) return c.Fail("size must be one number");
   const SymInt period = c.Bool("periodic", true) ? size[0] : size[0] - 1;
-  const auto to_f64 = [&](Value* v) { return c.Op(ops::convert, {v}, {{"dtype", DType::kF64}}); };
+  const auto to_f64 = [&](Value* v) { return ops::BuildConvert(c, v, DType::kF64); };
   const auto f64 = [&](double v) { return ScalarOf(c, DType::kF64, v); };
   Value* n = to_f64(Iota(c, size[0]));
   Value* turn =
@@ -77,7 +78,7 @@ absl::Status CosineWindow(NodeContext& c, double a0, double a1, double a2) {
     Value* twice = c.Op(ops::cos, {c.Op(ops::mul, {turn, f64(2)})});
     window = c.Op(ops::add, {window, c.Op(ops::mul, {twice, f64(a2)})});
   }
-  c.SetOutput(0, c.Op(ops::convert, {window}, {{"dtype", dtype}}));
+  c.SetOutput(0, ops::BuildConvert(c, window, dtype));
   return c.status();
 }
 

@@ -5,6 +5,7 @@
 #include "base/status_macros.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/value.h"
+#include "graph/ops/elementwise.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/import/import_tables.h"
 #include "serialize/onnx/import/import_util.h"
@@ -134,7 +135,7 @@ Value* CastTo(NodeContext& c, Value* x, DType to) {
   if (IsInt(to) && DTypeBits(to) < 8 && IsFloat(x->type().dtype())) {
     x = Convert(c, x, DType::kI32);
   }
-  return c.Op(ops::convert, {x}, {{"dtype", to}, {"saturate", saturate}});
+  return ops::BuildConvert(c, x, to, saturate);
 }
 
 // To a type of narrow_types.h, which saturates whatever the attribute says: it has no infinity.
