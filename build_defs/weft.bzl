@@ -65,9 +65,11 @@ WEFT_COPTS = [
 # A package belongs to the layer with the longest matching prefix.
 _LAYERS = {
     "api": "api",
+    "api/c": "api_c",
     "backends": "backends",
     "backends/cpu": "backends_cpu",
     "backends/cuda": "backends_cuda",
+    "backends/plugin": "backends_plugin",
     "backends/reference": "backends_reference",
     "base": "base",
     "examples": "examples",

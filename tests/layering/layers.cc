@@ -32,7 +32,7 @@ constexpr Reexport kReexporting = {"tools", "api"};
 constexpr absl::string_view kPassComposer = "pipelines";
 
 // Projects that stand for programs out of this tree: of Weft they see what is installed.
-constexpr absl::string_view kForeign[] = {"examples/embed", "examples/plugin"};
+constexpr absl::string_view kForeign[] = {"examples/device", "examples/embed", "examples/plugin"};
 
 // Libraries that a layer of kAbseilOnly would name in angle brackets.
 constexpr absl::string_view kLibraryPrefixes[] = {
@@ -68,6 +68,8 @@ const std::vector<Layer>& Layers() {
   static const auto& kApiRooms = *new std::vector<std::string>{
       "api", "api/check", "api/check/target", "api/dynamic", "api/inspect"};
   static const auto& layers = *new std::vector<Layer>{
+      // The C interfaces, for programs out of this tree.
+      {"api/c", kAbseilOnly, {}},
       {"base", kAbseilOnly, {}},
       {"profiler", kAbseilOnly, {"base"}},
       // Files of traces and what is made of them, apart from recording.
@@ -163,13 +165,17 @@ const std::vector<Layer>& Layers() {
       {"backends/cuda",
        kAnyLibrary,
        {"base", "backends", "backends/runtime", "lowering/...", "graph/...", "profiler"}},
+      // Devices out of tree; what interprets their kernels is given to it.
+      {"backends/plugin",
+       kAnyLibrary,
+       {"api/c", "base", "backends", "backends/runtime", "lowering/...", "graph/...", "profiler"}},
       // What a compilation is checked with.
       {"api/check",
        kAnyLibrary,
        {"base", "backends", "backends/reference", "lowering/...", "passes/...", "graph/...",
         "profiler"}},
       // Compiler and Session, and what they take.
-      {"api", kAnyLibrary, With(kBelowApi, {"api/check"})},
+      {"api", kAnyLibrary, With(kBelowApi, {"api/c", "api/check"})},
       {"api/check/target", kAnyLibrary, With(kBelowApi, {"api/check", "api"})},
       {"api/dynamic", kAnyLibrary, With(kBelowApi, {"api/check", "api"})},
       {"api/inspect", kAnyLibrary, With(kBelowApi, {"api/check", "api"})},
