@@ -61,7 +61,9 @@ using Settings = std::vector<std::pair<LogTopic*, uint8_t>>;
 absl::Status Unknown(absl::string_view word, const Settings& settings) {
   std::vector<absl::string_view> close;
   for (const auto& [topic, unused] : settings) {
-    if (!word.empty() && topic->name()[0] == word[0]) close.push_back(topic->name());
+    const absl::string_view name = topic->name();
+    const bool listed = !close.empty() && close.back() == name;
+    if (!word.empty() && name[0] == word[0] && !listed) close.push_back(name);
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "logs: \"", word, "\" is no component or artifact",
@@ -127,7 +129,10 @@ std::string LogsHelp() {
       "errors alone; \"all\" is every component. An artifact is printed when it is named.\n\n"
       "Components:\n";
   std::string artifacts = "Artifacts:\n";
+  absl::string_view last;
   for (const LogTopic* topic : LogTopics::All()) {
+    if (last == topic->name()) continue;
+    last = topic->name();
     absl::StrAppendFormat(topic->is_artifact() ? &artifacts : &text, "  %-12s %s\n", topic->name(),
                           topic->doc());
   }

@@ -28,7 +28,8 @@ namespace weft {
 enum class LogSeverity : uint8_t { kDebug, kInfo, kWarning, kError };
 
 // A name that settings turn on and off. Topics are objects with static storage: they are listed
-// when the program starts and never leave the list.
+// when the program starts and never leave the list. Layers that do not know each other may have
+// topics of one name, which are turned on together and shown once.
 class LogTopic {
  public:
   LogTopic(const LogTopic&) = delete;

@@ -209,4 +209,11 @@ absl::StatusOr<std::unique_ptr<StepCode>> CpuLauncher::CompileCopy(const RunView
   return std::make_unique<CopyCode>(*std::move(program), *this);
 }
 
+absl::StatusOr<std::unique_ptr<StepLauncher>> MakeInterpreter() {
+  auto launcher = std::make_unique<CpuLauncher>();
+  WEFT_ASSIGN_OR_RETURN(launcher->isa, ChooseIsa("native"));
+  launcher->table = launcher->isa == Isa::kAvx512 ? Avx512TileTable() : Avx2TileTable();
+  return launcher;
+}
+
 }  // namespace weft::cpu

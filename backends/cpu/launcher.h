@@ -32,6 +32,10 @@ struct CpuLauncher : public StepLauncher {
   int variant() const override { return threads; }
 };
 
+// Kernels and copies by the interpreter, on one thread, for devices that lend their memory to the
+// host: their code may run in several threads at once. Unimplemented on a machine below AVX2.
+absl::StatusOr<std::unique_ptr<StepLauncher>> MakeInterpreter();
+
 }  // namespace weft::cpu
 
 #endif  // WEFT_BACKENDS_CPU_LAUNCHER_H_

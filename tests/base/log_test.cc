@@ -15,6 +15,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::MatchesRegex;
+using testing::Not;
 
 LogComponent fusion("fusion", "what was fused");
 LogComponent shapes("shapes", "sizes");
@@ -22,6 +23,7 @@ LogComponent passes("passes", "passes that ran");
 LogArtifact graph("graph", "the module");
 LogArtifact guards("guards", "the guards");
 LogArtifact plan("plan", "plans");
+LogArtifact other_plan("plan", "plans");
 
 class LogTest : public testing::Test {
  protected:
@@ -69,6 +71,7 @@ TEST_F(LogTest, ErrorsNameTheWordAndWhatIsNear) {
   const absl::Status status = SetLogs("passes,+fusin");
   EXPECT_THAT(std::string(status.message()), HasSubstr("\"+fusin\""));
   EXPECT_TRUE(fusion.IsLogged()) << "what is wrong changes nothing";
+  EXPECT_THAT(std::string(SetLogs("plam").message()), HasSubstr("did you mean passes or plan?"));
   EXPECT_THAT(std::string(SetLogs("gards").message()), HasSubstr("graph or guards"));
 }
 
@@ -80,6 +83,14 @@ TEST_F(LogTest, LinesHaveTheFormOfAbseil) {
   EXPECT_THAT(lines_[0], MatchesRegex("W[0-9]{4} [0-9:]{8}\\.[0-9]{6} +[0-9]+ \\[fusion\\] one"));
   EXPECT_THAT(lines_[1], EndsWith("[fusion] two"));
   EXPECT_THAT(lines_[2], EndsWith("[plan] plan @main"));
+}
+
+TEST_F(LogTest, TopicsOfOneNameAreOne) {
+  ASSERT_TRUE(SetLogs("plan").ok());
+  EXPECT_TRUE(plan.IsLogged());
+  EXPECT_TRUE(other_plan.IsLogged());
+  EXPECT_THAT(LogsHelp(), EndsWith("\n  plan         plans\n"));
+  EXPECT_THAT(LogsHelp(), Not(HasSubstr("plans\n  plan ")));
 }
 
 TEST_F(LogTest, HelpListsWhatThereIsByName) {

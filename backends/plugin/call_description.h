@@ -1,0 +1,77 @@
+// Steps of plans as a device out of tree is told of them (weft_call of api/c/device.h).
+#ifndef WEFT_BACKENDS_PLUGIN_CALL_DESCRIPTION_H_
+#define WEFT_BACKENDS_PLUGIN_CALL_DESCRIPTION_H_
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "api/c/device.h"
+#include "backends/runtime/run_view.h"
+#include "backends/runtime/step_launcher.h"
+
+namespace weft {
+class AttrList;
+class OpDef;
+}  // namespace weft
+
+namespace weft::plugin {
+
+weft_dtype DTypeToC(DType dtype);
+
+// Memory around the first element of an operand.
+struct Extent {
+  int64_t before = 0;
+  int64_t after = 0;
+
+  int64_t bytes() const { return before + after; }
+};
+
+// The view's elements.
+Extent ExtentOf(const RunView& view);
+// The view's whole buffer, which a kernel may read at any place.
+Extent ExtentOf(const StepRequest& request, const RunView& view);
+
+// A call, and all that it points to.
+class CallDescription {
+ public:
+  CallDescription(std::string op, std::string label);
+  CallDescription(const CallDescription&) = delete;
+  CallDescription& operator=(const CallDescription&) = delete;
+
+  void AddArg(const RunView& view, const Extent& extent);
+  void AddResult(const RunView& view, const Extent& extent);
+  // False for attributes that are not numbers yet.
+  bool SetAttrs(const OpDef& op, const AttrList* attrs);
+  bool AddEpilogue(const Epilogue& epilogue);
+  void SetKernel(weft_kernel kernel, std::string name);
+
+  weft_call ToC(weft_plan* plan) const;
+
+ private:
+  weft_tensor Tensor(const RunView& view, const Extent& extent);
+  // False as for SetAttrs.
+  bool Attrs(const OpDef& op, const AttrList* attrs, std::vector<weft_attr>* to);
+
+  const std::string op_;
+  const std::string label_;
+  std::vector<weft_tensor> args_;
+  std::vector<weft_tensor> results_;
+  std::vector<weft_attr> attrs_;
+  std::vector<weft_epilogue> epilogues_;
+  weft_kernel kernel_ = 0;
+  std::string kernel_name_;
+  // What the structs point to; places in a deque stay where they are.
+  std::deque<std::vector<int64_t>> ints_;
+  std::deque<std::vector<double>> floats_;
+  std::deque<std::vector<const char*>> texts_;
+  std::deque<std::string> strings_;
+  std::deque<std::vector<weft_attr>> lists_;
+};
+
+}  // namespace weft::plugin
+
+#endif  // WEFT_BACKENDS_PLUGIN_CALL_DESCRIPTION_H_

@@ -1,0 +1,33 @@
+// The errors of a device's calls (api/c/device.h) as statuses.
+#ifndef WEFT_BACKENDS_PLUGIN_CALL_ERROR_H_
+#define WEFT_BACKENDS_PLUGIN_CALL_ERROR_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "api/c/device.h"
+
+namespace weft::plugin {
+
+// What one call may write about its failure. The device is not trusted: its text is bounded and
+// printable, and a status that does not exist counts as Internal.
+class CallError {
+ public:
+  weft_error* c() { return &error_; }
+  // The number of the launch that failed; 0 where the device does not say.
+  int64_t launch() const { return error_.launch; }
+  // "device sim: copy_in: TEXT", or OK.
+  absl::Status ToStatus(weft_status status, absl::string_view device, absl::string_view call) const;
+
+ private:
+  weft_error error_ = {};
+};
+
+// The other way: for what Weft does for a device.
+weft_status FromStatus(const absl::Status& status, weft_error* error);
+
+}  // namespace weft::plugin
+
+#endif  // WEFT_BACKENDS_PLUGIN_CALL_ERROR_H_

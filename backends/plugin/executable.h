@@ -1,0 +1,52 @@
+// Runs a plan on a device out of tree. Calls from several threads run one after another.
+#ifndef WEFT_BACKENDS_PLUGIN_EXECUTABLE_H_
+#define WEFT_BACKENDS_PLUGIN_EXECUTABLE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
+#include "backends/backend.h"
+#include "backends/plugin/device_entries.h"
+#include "backends/plugin/launcher.h"
+#include "backends/plugin/plugin_device.h"
+#include "backends/runtime/plan_runner.h"
+#include "backends/runtime/plan_runtime.h"
+#include "backends/runtime/step_launcher.h"
+#include "lowering/plan.h"
+
+namespace weft::plugin {
+
+class PluginExecutable : public Executable {
+ public:
+  // Opens a device of its own. `values` are those of the device's options, in their order.
+  // `entries` outlives it.
+  static absl::StatusOr<std::unique_ptr<PluginExecutable>> Create(
+      const DeviceEntries& entries, Plan plan, const std::vector<std::string>& values,
+      std::unique_ptr<StepLauncher> interpreter, const ExecutableHooks& hooks);
+
+  absl::Status Run(absl::Span<const HostTensor> inputs, const std::vector<bool>& donated,
+                   std::vector<HostTensor>* outputs, std::vector<HostTensor>* written) override;
+  Counters counters() const override;
+
+ private:
+  PluginExecutable(Plan plan, std::unique_ptr<PluginDevice> device,
+                   std::unique_ptr<StepLauncher> interpreter);
+
+  mutable absl::Mutex mutex_;  // Guards a run.
+  // Each of them is used by those below it.
+  const Plan plan_;
+  const std::unique_ptr<PluginDevice> device_;
+  const std::unique_ptr<StepLauncher> interpreter_;
+  PluginLauncher launcher_;
+  PlanRuntime runtime_;
+  std::unique_ptr<PlanRunner> runner_;
+};
+
+}  // namespace weft::plugin
+
+#endif  // WEFT_BACKENDS_PLUGIN_EXECUTABLE_H_

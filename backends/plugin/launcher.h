@@ -1,0 +1,58 @@
+// Makes steps of plans into code of a device out of tree, or of the host where the device has none.
+//
+// A generated kernel or a copy that the device has no code for runs on the host: its memory is
+// copied out, and what it writes is copied back. A call of a routine that the device does not take
+// after all is left to the reference. Each says so in the log of performance hints.
+#ifndef WEFT_BACKENDS_PLUGIN_LAUNCHER_H_
+#define WEFT_BACKENDS_PLUGIN_LAUNCHER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "api/c/device.h"
+#include "backends/plugin/call_description.h"
+#include "backends/plugin/host_calls.h"
+#include "backends/plugin/plugin_device.h"
+#include "backends/runtime/step_launcher.h"
+
+namespace weft::plugin {
+
+class PluginLauncher : public StepLauncher {
+ public:
+  // `interpreter` makes code of kernels and copies for the host's memory. Both outlive it.
+  PluginLauncher(PluginDevice& device, StepLauncher& interpreter)
+      : device_(device), interpreter_(interpreter) {}
+  ~PluginLauncher() override { device_.Release(plan_); }
+
+  // Shows the whole plan to the device, before any step is compiled.
+  absl::Status CompilePlan(const Plan& plan);
+
+  absl::StatusOr<std::unique_ptr<StepCode>> Compile(const StepRequest& request) override;
+  absl::StatusOr<std::unique_ptr<StepCode>> CompileCopy(const RunView& from,
+                                                        const RunView& to) override;
+  // Steps for which the device had no code.
+  int64_t host_steps() const { return host_steps_; }
+
+ private:
+  absl::StatusOr<std::unique_ptr<StepCode>> CompileKernel(const StepRequest& request);
+  absl::StatusOr<std::unique_ptr<StepCode>> CompileRoutine(const StepRequest& request);
+  // A kernel or a copy: the device's code, or `kernel` over copies.
+  absl::StatusOr<std::unique_ptr<StepCode>> FindOrStage(
+      const CallDescription& call, std::string label, std::shared_ptr<HostKernel> kernel,
+      std::unique_ptr<KernelNumber> number, std::vector<Extent> extents, size_t num_args);
+  void Remark(absl::string_view label, absl::string_view instead);
+
+  PluginDevice& device_;
+  StepLauncher& interpreter_;
+  weft_plan* plan_ = nullptr;
+  int64_t host_steps_ = 0;
+};
+
+}  // namespace weft::plugin
+
+#endif  // WEFT_BACKENDS_PLUGIN_LAUNCHER_H_
