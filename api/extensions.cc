@@ -6,7 +6,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "api/backends.h"
 #include "api/rule_file.h"
+#include "backends/backend.h"
 #include "base/status_macros.h"
 #include "graph/ir/op_def.h"
 #include "graph/ir/op_registry.h"
@@ -41,7 +43,11 @@ absl::Status CheckFree(const PassRegistry& passes, absl::string_view name) {
 
 }  // namespace
 
-Extensions::Extensions() : ops_(ops::Registry()), passes_(BuiltinPasses()) {}
+Extensions::Extensions()
+    : ops_(ops::Registry()),
+      passes_(BuiltinPasses()),
+      backends_(std::make_unique<BackendRegistry>(BuiltinBackends())) {}
+Extensions::~Extensions() = default;
 
 absl::Status Extensions::AddOp(const OpDef* op) {
   WEFT_RETURN_IF_ERROR(CheckName("an op", op->name()));
@@ -87,6 +93,16 @@ absl::Status Extensions::AddRules(absl::string_view text, absl::string_view file
 
 absl::Status Extensions::AddRuleFile(const std::string& path) {
   return Admit(LoadRuleFile(path, ops_));
+}
+
+absl::Status Extensions::AddBackend(std::shared_ptr<const Backend> backend) {
+  WEFT_RETURN_IF_ERROR(CheckName("a target", backend->name()));
+  auto parsed = Pipeline::Parse(backend->default_pipeline(), passes_);
+  if (!parsed.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("target ", backend->name(), ", its pipeline: ", parsed.status().message()));
+  }
+  return backends_->Add(std::move(backend));
 }
 
 absl::Status Extensions::Admit(absl::StatusOr<std::unique_ptr<RuleSet>> rules) {

@@ -1,4 +1,4 @@
-// What a program adds to Weft: ops, passes, pipelines and rewrite rules of its
+// What a program adds to Weft: ops, passes, pipelines, rewrite rules and backends of its
 // own, beside the built-in ones.
 //
 //   Extensions mine;
@@ -28,12 +28,15 @@
 
 namespace weft {
 
+class Backend;
+class BackendRegistry;
 class OpDef;
 
 // Outlives the modules and compilations that use it; stays where it is.
 class Extensions {
  public:
   Extensions();  // Only what is built in.
+  ~Extensions();
   Extensions(const Extensions&) = delete;
   Extensions& operator=(const Extensions&) = delete;
 
@@ -48,10 +51,15 @@ class Extensions {
   // NotFound when the file cannot be read.
   absl::Status AddRuleFile(const std::string& path);
 
+  // A target for --target, Session and ProgramOptions::backends. Its default pipeline may name all
+  // that was added before.
+  absl::Status AddBackend(std::shared_ptr<const Backend> backend);
+
   const OpRegistry& ops() const { return ops_; }
   const PassRegistry& passes() const { return passes_; }
   // Null without rules.
   const RuleSet* rules() const { return rules_.get(); }
+  const BackendRegistry& backends() const { return *backends_; }
 
  private:
   absl::Status Admit(absl::StatusOr<std::unique_ptr<RuleSet>> rules);
@@ -59,6 +67,7 @@ class Extensions {
   OpRegistry ops_;
   PassRegistry passes_;
   std::unique_ptr<RuleSet> rules_;
+  std::unique_ptr<BackendRegistry> backends_;
 };
 
 }  // namespace weft

@@ -5,12 +5,19 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "api/c/device.h"
 #include "api/plugin_tag.h"
+#include "backends/backend.h"
+#include "backends/cpu/launcher.h"
+#include "backends/plugin/backend.h"
 #include "base/host_buffer.h"
 #include "base/status_macros.h"
 #include "graph/tensor/tensor.h"
@@ -19,6 +26,7 @@ namespace weft {
 namespace {
 
 constexpr char kEntry[] = "weft_plugin_info";
+constexpr char kDeviceEntry[] = "weft_device_entry";
 
 absl::Status Error(absl::StatusCode code, absl::string_view path, absl::string_view what) {
   return absl::Status(code, absl::StrCat(path, ": ", what));
@@ -51,26 +59,78 @@ absl::Status Check(const PluginInfo* info, absl::string_view path) {
   return info->add == nullptr ? incomplete() : absl::OkStatus();
 }
 
+absl::Status CheckDeviceTag(absl::string_view tag, absl::string_view path) {
+  const std::string own = absl::StrCat("device ABI ", WEFT_DEVICE_ABI);
+  if (absl::StartsWith(tag, absl::StrCat(own, ", "))) return absl::OkStatus();
+  return Error(absl::StatusCode::kFailedPrecondition, path,
+               absl::StrCat("made for ", absl::Utf8SafeCEscape(tag), "; this program has ", own));
+}
+
+enum class LibraryKind { kPlugin, kDevice };
+
 // Looks at the file alone.
-absl::Status CheckFile(const std::string& path) {
+absl::StatusOr<LibraryKind> CheckFile(const std::string& path) {
   using Code = absl::StatusCode;
+  if (access(path.c_str(), F_OK) != 0) return Error(Code::kNotFound, path, "no such file");
   const auto file = HostBuffer::MapFile(path);
   if (!file.ok()) {
     return Error(Code::kInvalidArgument, path,
                  absl::StrCat("cannot be loaded: ", file.status().message()));
   }
-  const auto tag = ReadPluginTag(
-      {reinterpret_cast<const char*>((*file)->data()), static_cast<size_t>((*file)->size())});
+  const absl::string_view bytes(reinterpret_cast<const char*>((*file)->data()),
+                                static_cast<size_t>((*file)->size()));
+  const auto device = ReadPluginTag(bytes, kDeviceSection);
+  if (device.ok()) {
+    WEFT_RETURN_IF_ERROR(CheckDeviceTag(*device, path));
+    return LibraryKind::kDevice;
+  }
+  const auto tag = ReadPluginTag(bytes);
   if (!tag.ok()) {
     const bool library = absl::IsNotFound(tag.status());
     return Error(Code::kInvalidArgument, path,
                  absl::StrCat(library ? "not a plugin of Weft: " : "cannot be loaded: ",
                               tag.status().message()));
   }
-  if (*tag == WEFT_PLUGIN_TAG) return absl::OkStatus();
+  if (*tag == WEFT_PLUGIN_TAG) return LibraryKind::kPlugin;
   return Error(Code::kFailedPrecondition, path,
                absl::StrCat("made for ", absl::Utf8SafeCEscape(*tag), "; this program is ",
                             WEFT_PLUGIN_TAG));
+}
+
+struct OpenLibrary {
+  void* library;
+  void* entry;
+};
+
+absl::StatusOr<OpenLibrary> Open(const std::string& path, const char* entry) {
+  // A name without a slash would be looked for among the system's libraries.
+  const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+  OpenLibrary open = {dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL), nullptr};
+  if (open.library == nullptr) {
+    return Error(absl::StatusCode::kInvalidArgument, path,
+                 absl::StrCat("cannot be loaded: ", LinkerError(file)));
+  }
+  open.entry = dlsym(open.library, entry);
+  if (open.entry != nullptr) return open;
+  dlclose(open.library);
+  return Error(absl::StatusCode::kInvalidArgument, path,
+               absl::StrCat("not a plugin of Weft: it has no symbol ", entry));
+}
+
+// The file has been checked.
+absl::StatusOr<std::string> AddDevice(const std::string& path, Extensions& extensions) {
+  WEFT_ASSIGN_OR_RETURN(const OpenLibrary open, Open(path, kDeviceEntry));
+  const weft_device_api* api = reinterpret_cast<const weft_device_api* (*)()>(open.entry)();
+  auto backend = plugin::MakeBackend(api, cpu::MakeInterpreter);
+  absl::Status status = backend.status();
+  std::string name;
+  if (status.ok()) {
+    name = (*backend)->name();
+    status = extensions.AddBackend(*std::move(backend));
+  }
+  if (status.ok()) return name;
+  dlclose(open.library);
+  return Error(status.code(), path, status.message());
 }
 
 }  // namespace
@@ -92,33 +152,26 @@ absl::Status CheckPluginsAllowed(const std::vector<std::string>& named,
 }
 
 absl::StatusOr<std::string> LoadPlugin(const std::string& path, Extensions& extensions) {
-  if (access(path.c_str(), F_OK) != 0) {
-    return Error(absl::StatusCode::kNotFound, path, "no such file");
-  }
-  WEFT_RETURN_IF_ERROR(CheckFile(path));
-  // A name without a slash would be looked for among the system's libraries.
-  const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
-  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    return Error(absl::StatusCode::kInvalidArgument, path,
-                 absl::StrCat("cannot be loaded: ", LinkerError(file)));
-  }
-  void* entry = dlsym(library, kEntry);
-  if (entry == nullptr) {
-    dlclose(library);
-    return Error(absl::StatusCode::kInvalidArgument, path,
-                 absl::StrCat("not a plugin of Weft: it has no symbol ", kEntry));
-  }
-  const PluginInfo* info = reinterpret_cast<const PluginInfo* (*)()>(entry)();
+  WEFT_ASSIGN_OR_RETURN(const LibraryKind kind, CheckFile(path));
+  if (kind == LibraryKind::kDevice) return AddDevice(path, extensions);
+  WEFT_ASSIGN_OR_RETURN(const OpenLibrary open, Open(path, kEntry));
+  const PluginInfo* info = reinterpret_cast<const PluginInfo* (*)()>(open.entry)();
   absl::Status status = Check(info, path);
   if (!status.ok()) {
-    dlclose(library);
+    dlclose(open.library);
     return status;
   }
   // From here on the extensions may refer to the library: it is not closed.
   status = info->add(extensions);
   if (!status.ok()) return Error(status.code(), path, status.message());
   return std::string(info->name);
+}
+
+absl::StatusOr<std::string> LoadDevice(const std::string& path, Extensions& extensions) {
+  WEFT_ASSIGN_OR_RETURN(const LibraryKind kind, CheckFile(path));
+  if (kind == LibraryKind::kDevice) return AddDevice(path, extensions);
+  return Error(absl::StatusCode::kInvalidArgument, path,
+               "not a device, which is all that loads here");
 }
 
 }  // namespace weft

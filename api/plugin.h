@@ -10,6 +10,9 @@
 // with every version: a plugin is made anew for each. The macro writes what the plugin was
 // made for into a section of its file, weft_plugin, which is read before the file is loaded: one
 // that does not fit is refused before any of its code runs, constructors included.
+//
+// A device (c/device.h) is a shared library, too: plain C, which fits every version of Weft with
+// the same WEFT_DEVICE_ABI, and stands on no libweft.so.
 #ifndef WEFT_API_PLUGIN_H_
 #define WEFT_API_PLUGIN_H_
 
@@ -73,12 +76,16 @@ struct PluginInfo {
 absl::Status CheckPluginsAllowed(const std::vector<std::string>& named,
                                  const std::vector<std::string>& loaded);
 
-// Loads the plugin and lets it add to `extensions`; returns its name. It stays in
+// Loads the plugin, or the device, and lets it add to `extensions`; returns its name. It stays in
 // the process for good. All errors name the file: NotFound when it is not there,
 // InvalidArgument when it is no plugin or cannot be linked, FailedPrecondition when
 // it was made for another Weft, and what `add` returns. Only a plugin that was made for this Weft
 // is loaded into the process.
 absl::StatusOr<std::string> LoadPlugin(const std::string& path, Extensions& extensions);
+
+// The same for devices alone, in programs that are linked with Weft itself and not with libweft.so:
+// InvalidArgument for a plugin.
+absl::StatusOr<std::string> LoadDevice(const std::string& path, Extensions& extensions);
 
 }  // namespace weft
 

@@ -7,11 +7,10 @@
 #include <optional>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 
 namespace weft {
 namespace {
-
-constexpr absl::string_view kSection = "weft_plugin";
 
 // Bytes of the file, where it has them.
 std::optional<absl::string_view> Part(absl::string_view file, uint64_t offset, uint64_t size) {
@@ -74,13 +73,13 @@ class Sections {
 
 }  // namespace
 
-absl::StatusOr<std::string> ReadPluginTag(absl::string_view file) {
+absl::StatusOr<std::string> ReadPluginTag(absl::string_view file, absl::string_view section) {
   const auto header = HeaderAt<Elf64_Ehdr>(file, 0);
   if (!header || !IsLibrary(*header)) {
     return absl::InvalidArgumentError("it is not a shared library of this kind of machine");
   }
-  const auto tag = Sections(file, *header).Find(kSection);
-  if (!tag) return absl::NotFoundError("it has no section weft_plugin");
+  const auto tag = Sections(file, *header).Find(section);
+  if (!tag) return absl::NotFoundError(absl::StrCat("it has no section ", section));
   constexpr size_t kMaxBytes = 1024;
   return std::string(UpToNul(tag->substr(0, kMaxBytes)));
 }

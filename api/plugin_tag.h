@@ -1,4 +1,4 @@
-// Reads from the file of a plugin which build of Weft it was made for.
+// Reads from the file of a plugin, or of a device, what it was made for.
 #ifndef WEFT_API_PLUGIN_TAG_H_
 #define WEFT_API_PLUGIN_TAG_H_
 
@@ -9,10 +9,15 @@
 
 namespace weft {
 
-// The tag that WEFT_PLUGIN (plugin.h) writes into a section of the file; nothing of the file is
-// loaded. InvalidArgument for bytes that are not a shared library (64-bit ELF, little-endian),
-// NotFound for a library without the section. Bytes are untrusted.
-absl::StatusOr<std::string> ReadPluginTag(absl::string_view file);
+// Where WEFT_PLUGIN (plugin.h) and WEFT_DEVICE (c/device.h) write their tags.
+inline constexpr absl::string_view kPluginSection = "weft_plugin";
+inline constexpr absl::string_view kDeviceSection = "weft_device";
+
+// The tag in that section of the file; nothing of the file is loaded. InvalidArgument for bytes
+// that are not a shared library (64-bit ELF, little-endian), NotFound for a library without the
+// section. Bytes are untrusted.
+absl::StatusOr<std::string> ReadPluginTag(absl::string_view file,
+                                          absl::string_view section = kPluginSection);
 
 }  // namespace weft
 

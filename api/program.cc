@@ -215,7 +215,7 @@ absl::StatusOr<Program> Program::Create(std::unique_ptr<Module> model, ProgramOp
         absl::StrCat("a cache limit of ", options.cache_limit, " leaves no variant"));
   }
   WEFT_RETURN_IF_ERROR(AssumeMarkedRanges(*model, options.marks));
-  WEFT_ASSIGN_OR_RETURN(const Backend* backend, BuiltinBackends().Find(options.target));
+  WEFT_ASSIGN_OR_RETURN(const Backend* backend, FindBackend(options));
   WEFT_RETURN_IF_ERROR(CheckOptions(*backend, options.backend));
   SetTarget(*backend, &options.compile);
   // What nodes assume about sizes is a constraint of the program.

@@ -1,5 +1,7 @@
 #include "api/program_options.h"
 
+#include "api/backends.h"
+
 namespace weft {
 
 absl::string_view DynamicName(Dynamic dynamic) {
@@ -28,6 +30,12 @@ MarkedDim MarkDynamic(absl::string_view input, int dim, std::optional<int64_t> m
 
 MarkedDim MarkStatic(absl::string_view input, int dim) {
   return {std::string(input), dim, Dynamic::kStatic, std::nullopt, std::nullopt};
+}
+
+absl::StatusOr<const Backend*> FindBackend(const ProgramOptions& options) {
+  const BackendRegistry& backends =
+      options.backends == nullptr ? BuiltinBackends() : *options.backends;
+  return backends.Find(options.target);
 }
 
 }  // namespace weft

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "api/compiler.h"
 #include "backends/backend.h"
@@ -43,6 +44,8 @@ struct ProgramOptions {
   // The target's default pipeline, unless `passes` names one; its target is the one below.
   CompileOptions compile;
   std::string target = "reference";
+  // Where `target` is looked for; outlives the program. Null: BuiltinBackends().
+  const BackendRegistry* backends = nullptr;
   BackendOptions backend;  // Of every variant.
   Dynamic dynamic = Dynamic::kAutomatic;
   std::vector<MarkedDim> marks;
@@ -63,6 +66,9 @@ struct ProgramOptions {
   enum class AtLimit { kRunAsImported, kFail };
   AtLimit at_limit = AtLimit::kRunAsImported;
 };
+
+// The backend of `target`; InvalidArgument lists the targets for an unknown name.
+absl::StatusOr<const Backend*> FindBackend(const ProgramOptions& options);
 
 }  // namespace weft
 

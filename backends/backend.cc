@@ -81,7 +81,7 @@ const std::string& OptionOf(const Backend& backend, const BackendOptions& option
   return option->default_value;
 }
 
-absl::Status BackendRegistry::Add(std::unique_ptr<const Backend> backend) {
+absl::Status BackendRegistry::Add(std::shared_ptr<const Backend> backend) {
   if (Find(backend->name()).ok()) {
     return absl::AlreadyExistsError(
         absl::StrCat("there is a target \"", backend->name(), "\" already"));

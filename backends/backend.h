@@ -109,17 +109,18 @@ absl::Status CheckOptions(const Backend& backend, const BackendOptions& options)
 const std::string& OptionOf(const Backend& backend, const BackendOptions& options,
                             absl::string_view name);
 
+// Copies share the backends.
 class BackendRegistry {
  public:
   // AlreadyExists for a second backend of that name.
-  absl::Status Add(std::unique_ptr<const Backend> backend);
+  absl::Status Add(std::shared_ptr<const Backend> backend);
   // InvalidArgument lists the targets for another name.
   absl::StatusOr<const Backend*> Find(absl::string_view name) const;
   // In the order in which they were added.
-  const std::vector<std::unique_ptr<const Backend>>& all() const { return backends_; }
+  const std::vector<std::shared_ptr<const Backend>>& all() const { return backends_; }
 
  private:
-  std::vector<std::unique_ptr<const Backend>> backends_;
+  std::vector<std::shared_ptr<const Backend>> backends_;
 };
 
 }  // namespace weft

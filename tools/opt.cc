@@ -107,16 +107,21 @@ Sources SourcesOf(const OptOptions& o) {
   return sources;
 }
 
-absl::Status Load(const Sources& sources, Extensions& extensions) {
-  WEFT_RETURN_IF_ERROR(LoadPlugins(sources.plugins, extensions));
+absl::Status LoadRules(const Sources& sources, Extensions& extensions) {
   if (sources.rules.empty()) return absl::OkStatus();
   return extensions.AddRuleFile(sources.rules);
+}
+
+absl::Status Load(const Sources& sources, Extensions& extensions) {
+  WEFT_RETURN_IF_ERROR(LoadPlugins(sources.plugins, extensions));
+  return LoadRules(sources, extensions);
 }
 
 bool VerifiesTarget(const OptOptions& o) { return o.verify == "target"; }
 
 // The compiled module on its target; the exit status.
-absl::StatusOr<int> VerifyTarget(const OptOptions& o, const Module& module, std::ostream& info) {
+absl::StatusOr<int> VerifyTarget(const OptOptions& o, const Module& module,
+                                 const BackendRegistry& backends, std::ostream& info) {
   TargetVerifyFlags flags;
   flags.verify = "target";
   flags.case_file = o.case_file;
@@ -124,6 +129,7 @@ absl::StatusOr<int> VerifyTarget(const OptOptions& o, const Module& module, std:
   nothing.passes = "none";
   TargetCheckOptions options;
   options.target = o.target.empty() ? "cpu" : o.target;
+  options.backends = &backends;
   options.seed = static_cast<uint64_t>(o.seed);
   WEFT_ASSIGN_OR_RETURN(auto verifier, TargetVerifier::Create(flags, module, nothing, options));
   SeedOptions first;
@@ -132,9 +138,10 @@ absl::StatusOr<int> VerifyTarget(const OptOptions& o, const Module& module, std:
 }
 
 // What --target and --target-file say.
-absl::Status ReadTarget(const OptOptions& o, CompileOptions* compile) {
+absl::Status ReadTarget(const OptOptions& o, const BackendRegistry& backends,
+                        CompileOptions* compile) {
   if (!o.target.empty()) {
-    WEFT_ASSIGN_OR_RETURN(const Backend* backend, BuiltinBackends().Find(o.target));
+    WEFT_ASSIGN_OR_RETURN(const Backend* backend, backends.Find(o.target));
     SetTarget(*backend, compile);
   }
   if (!o.target_file.empty()) {
@@ -145,10 +152,12 @@ absl::Status ReadTarget(const OptOptions& o, CompileOptions* compile) {
 }
 
 // A replay file may name a file of rules when the command line does not.
-absl::StatusOr<CompileOptions> MakeCompileOptions(const OptOptions& o, Sources* sources) {
+absl::StatusOr<CompileOptions> MakeCompileOptions(const OptOptions& o,
+                                                  const BackendRegistry& backends,
+                                                  Sources* sources) {
   CompileOptions compile;
   compile.passes = o.passes;
-  WEFT_RETURN_IF_ERROR(ReadTarget(o, &compile));
+  WEFT_RETURN_IF_ERROR(ReadTarget(o, backends, &compile));
   const auto verify = ParseVerifyLevel(VerifiesTarget(o) ? "structure" : o.verify);
   if (!verify) {
     return absl::InvalidArgumentError(
@@ -295,12 +304,12 @@ absl::Status CheckInputs(const LoadOptions& load, const Module& module) {
   return absl::OkStatus();
 }
 
-absl::Status PrintPipeline(const OptOptions& o, const PassRegistry& passes) {
+absl::Status PrintPipeline(const OptOptions& o, const Extensions& extensions) {
   CompileOptions compile;
   compile.passes = o.passes;
-  WEFT_RETURN_IF_ERROR(ReadTarget(o, &compile));
-  WEFT_ASSIGN_OR_RETURN(auto pipeline, Pipeline::Parse(compile.passes, passes));
-  std::cout << pipeline.ToString(passes) << "\n";
+  WEFT_RETURN_IF_ERROR(ReadTarget(o, extensions.backends(), &compile));
+  WEFT_ASSIGN_OR_RETURN(auto pipeline, Pipeline::Parse(compile.passes, extensions.passes()));
+  std::cout << pipeline.ToString(extensions.passes()) << "\n";
   return absl::OkStatus();
 }
 
@@ -345,7 +354,8 @@ absl::Status WriteReports(const OptOptions& o, const std::string& head, bool sta
 // Reads, runs and writes. The options have been checked.
 absl::StatusOr<int> CompileModel(const OptOptions& o, CompileOptions compile,
                                  const std::string& path, const LoadOptions& load,
-                                 const std::vector<EmitKind>& kinds, bool stats) {
+                                 const std::vector<EmitKind>& kinds, bool stats,
+                                 const BackendRegistry& backends) {
   const absl::Time begin = absl::Now();
   WEFT_ASSIGN_OR_RETURN(auto module, LoadShown(path, load));
   WEFT_RETURN_IF_ERROR(CheckInputs(load, *module));
@@ -370,7 +380,7 @@ absl::StatusOr<int> CompileModel(const OptOptions& o, CompileOptions compile,
   WEFT_RETURN_IF_ERROR(status);
   WEFT_RETURN_IF_ERROR(WriteBlame(o, *module, info));
   WEFT_RETURN_IF_ERROR(WriteGraphs(o, *module, compile.context.target, kinds, recorder.get()));
-  if (VerifiesTarget(o)) return VerifyTarget(o, *module, info);
+  if (VerifiesTarget(o)) return VerifyTarget(o, *module, backends, info);
   return kExitOk;
 }
 
@@ -380,9 +390,10 @@ absl::StatusOr<int> RunOnModel(const OptOptions& o, const std::string& path) {
   WEFT_RETURN_IF_ERROR(CheckChoices(o));
   WEFT_ASSIGN_OR_RETURN(auto load, ReadInputs(o));
   Sources sources = SourcesOf(o);
-  WEFT_ASSIGN_OR_RETURN(auto compile, MakeCompileOptions(o, &sources));
   Extensions extensions;
-  WEFT_RETURN_IF_ERROR(Load(sources, extensions));
+  WEFT_RETURN_IF_ERROR(LoadPlugins(sources.plugins, extensions));
+  WEFT_ASSIGN_OR_RETURN(auto compile, MakeCompileOptions(o, extensions.backends(), &sources));
+  WEFT_RETURN_IF_ERROR(LoadRules(sources, extensions));
   if (!o.replay.empty()) {
     const absl::Status status = Pipeline::Parse(compile.passes, extensions.passes()).status();
     if (!status.ok()) return Annotate(status, o.replay);
@@ -391,7 +402,7 @@ absl::StatusOr<int> RunOnModel(const OptOptions& o, const std::string& path) {
   compile.registry = &extensions.passes();
   compile.context.rules = extensions.rules();
   compile.count_ops = stats || !o.stats_output.empty();
-  return CompileModel(o, compile, path, load, kinds, stats);
+  return CompileModel(o, compile, path, load, kinds, stats, extensions.backends());
 }
 
 // The flags that print something about Weft itself.
@@ -410,7 +421,7 @@ absl::Status PrintInformation(const OptOptions& o) {
       std::cout << coverage;
     }
   } else {
-    return PrintPipeline(o, extensions.passes());
+    return PrintPipeline(o, extensions);
   }
   return absl::OkStatus();
 }

@@ -197,8 +197,11 @@ absl::StatusOr<ProgramOptions> ReadProgramOptions(const Options& o, const Extens
   absl::Status status = ReadMarks(o.mark_dynamic, Dynamic::kSymbolic, &options.marks);
   status.Update(ReadMarks(o.mark_static, Dynamic::kStatic, &options.marks));
   WEFT_RETURN_IF_ERROR(status);
-  WEFT_ASSIGN_OR_RETURN(const Backend* backend, o.target.Find());
+  TargetFlags target = o.target;
+  target.backends = &extensions.backends();
+  WEFT_ASSIGN_OR_RETURN(const Backend* backend, target.Find());
   options.target = backend->name();
+  options.backends = target.backends;
   options.backend = o.target.options;
   options.cache_limit = static_cast<int>(o.cache_limit);
   options.compile.passes = o.passes;
@@ -374,6 +377,7 @@ absl::StatusOr<std::unique_ptr<TargetVerifier>> MakeVerifier(const Options& o, c
   if (!o.verify.asked()) return nullptr;
   TargetCheckOptions options;
   options.target = program.target;
+  options.backends = program.backends;
   options.backend = program.backend;
   options.seed = static_cast<uint64_t>(o.seed);
   return TargetVerifier::Create(o.verify, module, program.compile, options);

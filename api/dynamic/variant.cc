@@ -150,8 +150,9 @@ absl::Status Variant::Compile(const Module& source, const SizeBinder& binder,
   }
   if (!status.ok()) return Annotate(status, absl::StrCat("compiling for ", inputs_text_));
   CollectGuards(source.symbols(), binder, before, *module);
+  WEFT_ASSIGN_OR_RETURN(const Backend* backend, FindBackend(options));
   WEFT_ASSIGN_OR_RETURN(Session session,
-                        Session::Create(std::move(module), options.target, options.backend));
+                        Session::Create(std::move(module), *backend, options.backend));
   session_ = std::make_unique<Session>(std::move(session));
   MapInputs(*source.main());
   return absl::OkStatus();

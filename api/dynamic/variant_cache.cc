@@ -110,8 +110,9 @@ absl::StatusOr<VariantCache::Found> VariantCache::PastLimit(std::vector<MissedVa
         "; make the sizes that change symbolic (dynamic=symbolic, or mark_dynamic)"));
   }
   if (as_imported_ == nullptr) {
+    WEFT_ASSIGN_OR_RETURN(const Backend* backend, FindBackend(options_));
     WEFT_ASSIGN_OR_RETURN(Session session,
-                          Session::Create(model_.Clone(), options_.target, options_.backend));
+                          Session::Create(model_.Clone(), *backend, options_.backend));
     as_imported_ = std::make_shared<Session>(std::move(session));
   }
   ++counts_.as_imported;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "backends/plugin/device_events.h"
 #include "base/status_macros.h"
 #include "profiler/session.h"
 #include "profiler/sinks/file_sink.h"
@@ -30,7 +31,9 @@ absl::StatusOr<std::unique_ptr<Profile>> Profile::Start(const ProfileOptions& op
     averages.group = profiler::KeyAveragesOptions::Group::kNameAndShapes;
   }
   impl->averages = std::make_unique<profiler::KeyAverages>(averages);
-  WEFT_ASSIGN_OR_RETURN(impl->session, profiler::Session::Start({}));
+  profiler::SessionOptions session;
+  session.sources.push_back(plugin::DeviceEvents::Get());
+  WEFT_ASSIGN_OR_RETURN(impl->session, profiler::Session::Start(std::move(session)));
   return std::unique_ptr<Profile>(new Profile(std::move(impl)));
 }
 

@@ -10,13 +10,24 @@ namespace weft::tools {
 void AddLoadFlag(FlagSet& flags, std::vector<std::string>* files, const std::string& more) {
   flags.Repeated("load", files, "LIBRARY",
                  absl::StrCat("A plugin: a shared library that adds ops, passes, pipelines or\n"
-                              "rules (docs/embedding.md)",
+                              "rules (docs/embedding.md), or a device (docs/devices.md)",
                               more));
 }
 
 absl::Status LoadPlugins(const std::vector<std::string>& files, Extensions& extensions) {
   for (const std::string& file : files) {
     WEFT_RETURN_IF_ERROR(LoadPlugin(ResolvePath(file), extensions).status());
+  }
+  return absl::OkStatus();
+}
+
+void AddLoadDeviceFlag(FlagSet& flags, std::vector<std::string>* files) {
+  flags.Repeated("load", files, "LIBRARY", "A device: a shared library (docs/devices.md)");
+}
+
+absl::Status LoadDevices(const std::vector<std::string>& files, Extensions& extensions) {
+  for (const std::string& file : files) {
+    WEFT_RETURN_IF_ERROR(LoadDevice(ResolvePath(file), extensions).status());
   }
   return absl::OkStatus();
 }

@@ -17,6 +17,10 @@ void AddLoadFlag(FlagSet& flags, std::vector<std::string>* files, const std::str
 // Loads the plugins, in order. The error names the one that cannot be used.
 absl::Status LoadPlugins(const std::vector<std::string>& files, Extensions& extensions);
 
+// The same in tools that load devices alone, as they do not share Weft with a plugin.
+void AddLoadDeviceFlag(FlagSet& flags, std::vector<std::string>* files);
+absl::Status LoadDevices(const std::vector<std::string>& files, Extensions& extensions);
+
 }  // namespace weft::tools
 
 #endif  // WEFT_TOOLS_COMMON_PLUGINS_H_

@@ -11,7 +11,8 @@
 namespace weft::tools {
 
 absl::StatusOr<const Backend*> TargetFlags::Find() const {
-  WEFT_ASSIGN_OR_RETURN(const Backend* backend, BuiltinBackends().Find(target));
+  const BackendRegistry& known = backends == nullptr ? BuiltinBackends() : *backends;
+  WEFT_ASSIGN_OR_RETURN(const Backend* backend, known.Find(target));
   WEFT_RETURN_IF_ERROR(CheckOptions(*backend, options));
   return backend;
 }
@@ -36,6 +37,16 @@ void AddBackendFlags(FlagSet& flags, BackendOptions* options) {
                    });
     }
   }
+  flags.Custom("device-option", "NAME=VALUE", "A setting of a device that --load brings",
+               [options](const std::string& value) {
+                 const size_t end = value.find('=');
+                 if (end == 0 || end == std::string::npos) {
+                   return absl::InvalidArgumentError(
+                       absl::StrCat("--device-option takes NAME=VALUE, not \"", value, "\""));
+                 }
+                 (*options)[value.substr(0, end)] = value.substr(end + 1);
+                 return absl::OkStatus();
+               });
 }
 
 }  // namespace weft::tools

@@ -13,6 +13,8 @@ namespace weft::tools {
 struct TargetFlags {
   std::string target = "reference";
   BackendOptions options;  // Those that the command line gives.
+  // Null: those that are built in.
+  const BackendRegistry* backends = nullptr;
 
   // InvalidArgument for a target that does not exist, or that has no such option.
   absl::StatusOr<const Backend*> Find() const;
@@ -20,7 +22,8 @@ struct TargetFlags {
 
 // --target.
 void AddTargetFlag(FlagSet& flags, std::string* target, const std::string& default_help);
-// A flag for each option of each backend; their defaults stand in the help.
+// A flag for each option of each backend that is built in, whose defaults stand in the help, and
+// --device-option for those of devices.
 void AddBackendFlags(FlagSet& flags, BackendOptions* options);
 
 }  // namespace weft::tools

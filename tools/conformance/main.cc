@@ -12,12 +12,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "api/extensions.h"
 #include "api/test_data.h"
 #include "base/printable.h"
 #include "base/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
+#include "tools/common/plugins.h"
 #include "tools/common/progress.h"
 #include "tools/conformance/case.h"
 #include "tools/conformance/pt2_case.h"
@@ -52,6 +54,7 @@ struct Options {
   std::string report;
   bool verbose = false;
   bool isolate = true;
+  std::vector<std::string> load;
   CaseOptions cases;
 };
 
@@ -69,6 +72,7 @@ FlagSet MakeFlags(Options* o) {
                "core.pt2, compared by the rule of that suite. Default: onnx");
   AddTargetFlag(flags, &o->cases.target.target, "Executor. Default: reference");
   AddBackendFlags(flags, &o->cases.target.options);
+  AddLoadDeviceFlag(flags, &o->load);
   flags.String("passes", &o->cases.passes, "PIPELINE",
                "Pipeline to run first. Default: the target's own, for reference none");
   flags.String("filter", &o->filter, "GLOB", "Only cases whose name, or its last part, matches");
@@ -138,6 +142,9 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
     return absl::InvalidArgumentError("expected one folder of cases");
   }
   if (o.cases.strict) o.cases.atol = 1e-7;
+  Extensions extensions;
+  WEFT_RETURN_IF_ERROR(LoadDevices(o.load, extensions));
+  o.cases.target.backends = &extensions.backends();
   WEFT_RETURN_IF_ERROR(o.cases.target.Find().status());
   WEFT_ASSIGN_OR_RETURN(
       auto cases, SelectCases(o, positional.empty() ? suite->folder : ResolvePath(positional[0])));

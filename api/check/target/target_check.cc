@@ -115,7 +115,9 @@ const Module& TargetChecker::module() const { return *impl_->module; }
 
 absl::StatusOr<std::unique_ptr<TargetChecker>> TargetChecker::Create(
     std::unique_ptr<Module> module, const TargetCheckOptions& options) {
-  WEFT_ASSIGN_OR_RETURN(const Backend* backend, BuiltinBackends().Find(options.target));
+  const BackendRegistry& backends =
+      options.backends == nullptr ? BuiltinBackends() : *options.backends;
+  WEFT_ASSIGN_OR_RETURN(const Backend* backend, backends.Find(options.target));
   if (!backend->runs_plans()) {
     return absl::InvalidArgumentError(absl::StrCat("targets are checked against the reference; ",
                                                    options.target, " has no plan to check"));

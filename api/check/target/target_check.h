@@ -59,6 +59,8 @@ struct PlanCheckStats {
 
 struct TargetCheckOptions {
   std::string target = "cpu";
+  // Where `target` is looked for; outlives the check. Null: BuiltinBackends().
+  const BackendRegistry* backends = nullptr;
   BackendOptions backend;
   uint64_t seed = 0;
   // Further seeded runs of small programs, most of them with edge values.
