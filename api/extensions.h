@@ -1,4 +1,4 @@
-// What a program adds to Weft: ops, passes, pipelines, rewrite rules and backends of its
+// The additions of a program to Weft: ops, passes, pipelines, rewrite rules and backends of its
 // own, beside the built-in ones.
 //
 //   Extensions mine;

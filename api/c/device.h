@@ -128,7 +128,7 @@ enum {
 typedef struct weft_attr {
   const char* name;
   weft_attr_kind kind;
-  int32_t count; /* Of the values below. */
+  int32_t count; /* Length of the list below. */
   const int64_t* ints;
   const double* floats;
   const char* const* texts;
@@ -161,7 +161,7 @@ typedef uint64_t weft_kernel;
 typedef struct weft_call {
   uint64_t struct_size;
   const char* op;
-  const char* label; /* What messages call the step. */
+  const char* label; /* The name of the step in messages. */
   int32_t num_args;
   int32_t num_results;
   const weft_tensor* args;
@@ -178,13 +178,13 @@ typedef struct weft_call {
 typedef struct weft_launch {
   uint64_t struct_size;
   int64_t number; /* From 1; for weft_error.launch. */
-  int32_t count;  /* Of memory: arguments, then results. */
+  int32_t count;  /* Length of memory: arguments, then results. */
   int32_t reserved;
   void* const* memory; /* First elements, in device memory; null for what has no memory. */
   void* scratch;       /* As many bytes of device memory as find_code asked for. */
 } weft_launch;
 
-/* --- What Weft gives to a device ------------------------------------------------------------- */
+/* --- Functions of Weft for a device ---------------------------------------------------------- */
 
 typedef struct weft_host {
   uint64_t struct_size;
@@ -203,7 +203,7 @@ typedef struct weft_host {
   void (*remark)(const char* text);
 } weft_host;
 
-/* --- What a device gives to Weft ------------------------------------------------------------- */
+/* --- The device ----------------------------------------------------------------------------- */
 
 /* A setting of the device, given as text: `--device-option=NAME=VALUE`. */
 typedef struct weft_option {

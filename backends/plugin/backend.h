@@ -1,7 +1,8 @@
 // A device out of tree as a backend.
 //
-// What the device says is checked before anything relies on it: an error names the device, the call
-// and, in a run, the step. A run that fails leaves nothing behind, and the next one starts afresh.
+// All claims of the device are checked before anything relies on them: an error names the device,
+// the call and, in a run, the step. A run that fails leaves nothing behind, and the next one starts
+// afresh.
 #ifndef WEFT_BACKENDS_PLUGIN_BACKEND_H_
 #define WEFT_BACKENDS_PLUGIN_BACKEND_H_
 

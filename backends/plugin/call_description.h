@@ -64,7 +64,7 @@ class CallDescription {
   std::vector<weft_epilogue> epilogues_;
   weft_kernel kernel_ = 0;
   std::string kernel_name_;
-  // What the structs point to; places in a deque stay where they are.
+  // The structs point into these; places in a deque stay where they are.
   std::deque<std::vector<int64_t>> ints_;
   std::deque<std::vector<double>> floats_;
   std::deque<std::vector<const char*>> texts_;

@@ -11,7 +11,7 @@
 
 namespace weft::plugin {
 
-// What one call may write about its failure. The device is not trusted: its text is bounded and
+// The error that one call may write. The device is not trusted: its text is bounded and
 // printable, and a status that does not exist counts as Internal.
 class CallError {
  public:

@@ -1,4 +1,4 @@
-// What a device out of tree says of itself, checked.
+// The name, target, options and functions of a device out of tree, checked.
 #ifndef WEFT_BACKENDS_PLUGIN_DEVICE_ENTRIES_H_
 #define WEFT_BACKENDS_PLUGIN_DEVICE_ENTRIES_H_
 

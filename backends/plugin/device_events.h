@@ -1,4 +1,4 @@
-// What devices out of tree did, for traces.
+// Records of the work that devices out of tree did, for traces.
 #ifndef WEFT_BACKENDS_PLUGIN_DEVICE_EVENTS_H_
 #define WEFT_BACKENDS_PLUGIN_DEVICE_EVENTS_H_
 

@@ -1,5 +1,5 @@
-// What Weft gives to devices out of tree: weft_host of api/c/device.h, and the kernels that a
-// device may ask it to interpret.
+// The functions of Weft for devices out of tree (weft_host of api/c/device.h), and the kernels that
+// a device may ask it to interpret.
 #ifndef WEFT_BACKENDS_PLUGIN_HOST_CALLS_H_
 #define WEFT_BACKENDS_PLUGIN_HOST_CALLS_H_
 

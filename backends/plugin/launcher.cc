@@ -43,6 +43,7 @@ std::vector<Extent> AddOperands(const StepRequest& request, CallDescription* cal
 }  // namespace
 
 absl::Status PluginLauncher::CompilePlan(const Plan& plan) {
+  if (!device_.takes_plans()) return absl::OkStatus();
   WEFT_ASSIGN_OR_RETURN(plan_, device_.CompilePlan(PrintPlan(plan)));
   return absl::OkStatus();
 }

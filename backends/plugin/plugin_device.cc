@@ -66,6 +66,8 @@ PluginDevice::~PluginDevice() {
 bool PluginDevice::host_visible() const { return !entries_.has_memory(); }
 const std::string& PluginDevice::name() const { return entries_.name(); }
 
+bool PluginDevice::takes_plans() const { return entries_.api.compile_plan != nullptr; }
+
 absl::Status PluginDevice::MakeStreams() {
   if (!entries_.has_streams()) return absl::OkStatus();
   const int count = entries_.has_events() && entries_.has_memory() ? 2 : 1;
@@ -75,6 +77,9 @@ absl::Status PluginDevice::MakeStreams() {
     const weft_status status = entries_.api.stream_create(device_, &stream, error.c());
     WEFT_RETURN_IF_ERROR(error.ToStatus(status, name(), "stream_create"));
     if (stream == nullptr) return Broken(name(), "stream_create", "it gave no stream");
+    if (!streams_.empty() && streams_[0] == stream) {
+      return Broken(name(), "stream_create", "it gave one stream twice");
+    }
     streams_.push_back(stream);
   }
   if (count == 1) return absl::OkStatus();
@@ -235,7 +240,6 @@ absl::Status PluginDevice::Launch(weft_code* code, absl::Span<void* const> memor
 }
 
 absl::StatusOr<weft_plan*> PluginDevice::CompilePlan(const std::string& text) {
-  if (entries_.api.compile_plan == nullptr) return nullptr;
   weft_plan* plan = nullptr;
   CallError error;
   const weft_status status = entries_.api.compile_plan(device_, text.c_str(), &plan, error.c());

@@ -54,7 +54,8 @@ class PluginDevice : public Device {
   // `memory` and `scratch` are addresses of the device. `label` names the step in errors.
   absl::Status Launch(weft_code* code, absl::Span<void* const> memory, void* scratch,
                       const std::shared_ptr<const std::string>& label);
-  // Null where the device makes nothing of plans.
+  bool takes_plans() const;
+  // Null where the device makes nothing of this plan. Only if it takes plans.
   absl::StatusOr<weft_plan*> CompilePlan(const std::string& text);
   void Release(weft_plan* plan);
 
@@ -69,7 +70,7 @@ class PluginDevice : public Device {
   explicit PluginDevice(const DeviceEntries& entries) : entries_(entries) {}
 
   absl::Status MakeStreams();
-  // What is submitted next goes to that stream and comes after all that was submitted before.
+  // The next work goes to that stream and comes after all that was submitted before.
   absl::StatusOr<weft_stream*> Turn(Stream to);
   absl::Status Synchronize(weft_stream* stream);
   // Checks an address that the device gave for `bytes` bytes.

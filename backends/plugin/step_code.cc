@@ -12,7 +12,7 @@
 namespace weft::plugin {
 namespace {
 
-// The executor would give a step that is Unimplemented to the reference, which knows ops alone.
+// The executor would give a step that is Unimplemented to the reference, which runs ops alone.
 absl::Status Final(absl::Status status) {
   return absl::IsUnimplemented(status) ? absl::InternalError(status.message()) : status;
 }

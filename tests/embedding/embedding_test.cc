@@ -233,6 +233,12 @@ TEST_F(EmbeddingTest, OtherToolsLoadPlugins) {
   }
 }
 
+TEST_F(EmbeddingTest, ADeviceRunsModels) {
+  EXPECT_THAT(Documented("--target=sim").output, HasSubstr("logits"));
+  const Ran target = Opt("--load=sim/libsim.so --target=sim --emit=target examples/resnet.onnx");
+  EXPECT_THAT(target.output, HasSubstr("target sim {"));
+}
+
 TEST_F(EmbeddingTest, BadPluginsAreNamed) {
   auto fails = [](const std::string& library, const std::string& message) {
     const Ran ran = Opt("--load=" + library + " --list-passes");

@@ -3,7 +3,7 @@
 
     tests/faults/mutate.py --check             every edit applies to the tree exactly once (CI)
     tests/faults/mutate.py --list
-    tests/faults/mutate.py [--only=NAME,...] [--table=lowering|cpu|graph] [--count=N]
+    tests/faults/mutate.py [--only=NAME,...] [--table=lowering|cpu|graph|device] [--count=N]
                            [--level=first|all|long] [--jobs=N] [--output=FILE] [--resume]
                            [--tree=DIR]
 
@@ -82,6 +82,11 @@ FIRST_TESTS = {
         ["//tests/backends/cpu:samples_test"],
         ["//tests/trust:trust_test"],
     ],
+    "backends/plugin/": [
+        ["//tests/backends/plugin:plugin_test"],
+        ["//tests/examples:device_test"],
+    ],
+    "api/plugin": [["//tests/examples:device_test"]],
     "graph/ops/": [
         [
             "//tests/graph/ops:conformance_test",
@@ -116,6 +121,7 @@ TABLES = {
     "lowering": mutations.LOWERING,
     "cpu": mutations.CPU,
     "graph": mutations.GRAPH,
+    "device": mutations.DEVICE,
 }
 
 

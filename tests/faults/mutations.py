@@ -1,7 +1,7 @@
 """Small faults to plant in the sources: the table of mutate.py.
 
 An entry is (name, file, old, new, what it breaks). `old` stands exactly once in the file; the name
-is unique. The three tables are mutated alike; they differ in the tests that are asked first.
+is unique. The four tables are mutated alike; they differ in the tests that are asked first.
 """
 
 LOWERING = [
@@ -350,4 +350,50 @@ GRAPH = [
      "const int64_t depth = std::min(kDepth, p.k - k);",
      "const int64_t depth = std::min(kDepth, p.k);",
      "long sums of the reference read behind the row"),
+]
+
+DEVICE = [
+    # Order of late work.
+    ("device-no-event", "backends/plugin/plugin_device.cc",
+     "if (to == current_) return streams_[to];", "return streams_[to];",
+     "launches do not wait for copies, nor copies for launches"),
+    ("device-waits-for-copies-alone", "backends/plugin/plugin_device.cc",
+     "stream != streams_.rend(); ++stream", "stream != std::prev(streams_.rend()); ++stream",
+     "a run ends before its launches, and without their errors"),
+    ("device-step-is-not-named", "backends/plugin/plugin_device.cc",
+     "  if (status == WEFT_OK) labels_[launch.number] = label;\n", "",
+     "a late error does not name the step"),
+    # What a device claims.
+    ("device-address-unaligned", "backends/plugin/plugin_device.cc",
+     "if (address % kAlignment != 0) {", "if (address % 8 != 0) {",
+     "an address need not be aligned"),
+    ("device-address-in-use", "backends/plugin/plugin_device.cc",
+     "if (!hits_next && !hits_last)", "if (!hits_next || !hits_last)",
+     "memory may be given twice"),
+    ("device-later-version", "backends/plugin/device_entries.cc",
+     "if (given->abi != WEFT_DEVICE_ABI)", "if (given->abi < WEFT_DEVICE_ABI)",
+     "a device of a later version is taken"),
+    ("device-struct-is-ours", "backends/plugin/device_entries.cc",
+     "std::min<uint64_t>(size, sizeof api)", "sizeof api",
+     "entries behind the device's struct are read"),
+    ("device-half-a-group", "backends/plugin/device_entries.cc",
+     "  if (there.empty()) {\n", "  if (!missing.empty()) {\n",
+     "a device may have some entries of a group"),
+    ("device-interprets-short-memory", "backends/plugin/host_calls.cc",
+     "if (sizes[i] >= bytes_[i]) continue;", "if (sizes[i] >= 0) continue;",
+     "a kernel runs in memory that is too small"),
+    ("device-version-by-prefix", "api/plugin.cc",
+     "absl::StartsWith(tag, absl::StrCat(own, \", \"))", "absl::StartsWith(tag, own)",
+     "version 11 is taken for version 1"),
+    # Steps without code.
+    ("device-results-stay-on-host", "backends/plugin/step_code.cc",
+     "piece.written || i >= num_args_;", "piece.written || i > num_args_;",
+     "the first result is not copied back"),
+    ("device-kernel-unimplemented", "backends/plugin/step_code.cc",
+     "return routine_.empty() ? Final(status) : status;", "return status;",
+     "a kernel goes to the reference, which has no op for it"),
+    # Steps as they are told.
+    ("device-strides-are-dims", "backends/plugin/call_description.cc",
+     "ints_.emplace_back(view.strides)", "ints_.emplace_back(view.dims)",
+     "the device is told wrong strides"),
 ]

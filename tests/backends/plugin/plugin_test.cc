@@ -109,7 +109,7 @@ class PluginTest : public testing::Test {
   std::vector<HostTensor> outputs_;
 };
 
-// --- What it says of itself ---------------------------------------------------------------
+// --- Name, target and entries -------------------------------------------------------------
 
 TEST_F(PluginTest, RunsOnTheDevice) {
   ASSERT_TRUE(Compile().ok());
@@ -145,7 +145,7 @@ TEST_F(PluginTest, RefusesBadNamesTargetsAndOptions) {
   EXPECT_THAT(error_with([&](auto& api) { api.name = long_name.c_str(); }), HasSubstr("longer"));
   EXPECT_THAT(error_with([](auto& api) { api.target = nullptr; }),
               HasSubstr("device toy: it has no target"));
-  EXPECT_THAT(error_with([](auto& api) { api.target = "target toy { lanes = 4 }"; }),
+  EXPECT_THAT(error_with([](auto& api) { api.target = "target toy { nonsense = 4 }"; }),
               HasSubstr("target of toy:1:"));
   EXPECT_THAT(error_with([](auto& api) { api.target = "target other {}"; }),
               HasSubstr("its target is called \"other\""));
@@ -295,7 +295,7 @@ TEST_F(PluginTest, NamesAFailedCopy) {
   ExpectAsReference();
 }
 
-// --- What the host does for it ----------------------------------------------------------------
+// --- Calls of the host ------------------------------------------------------------------------
 
 TEST_F(PluginTest, InterpretsNoKernelThatItDoesNotKnow) {
   weft_error error = {};

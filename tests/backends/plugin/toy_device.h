@@ -31,14 +31,14 @@ class ToyDevice {
   std::function<weft_status(const weft_launch& launch, weft_error* error)> on_launch;
   std::function<weft_status(weft_error* error)> on_copy;
 
-  const weft_host* host = nullptr;  // What it was opened with.
+  const weft_host* host = nullptr;  // Given when it was opened.
   int opened = 0;
   int live = 0;  // Pieces of memory, code and plans that have not come back.
   int launches = 0;
   std::string plan_text;
   bool saw_plan = false;  // In a call.
 
-  // What it does by itself.
+  // Its own behaviour.
   weft_status Allocate(int64_t bytes, void** memory);
   weft_status Find(const weft_call& call, weft_code** code);
   weft_status Launch(weft_code* code, const weft_launch& launch, weft_error* error);
