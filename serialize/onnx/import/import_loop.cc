@@ -49,9 +49,7 @@ SymInt KnownTrips(NodeContext& c, const LoopState& loop) {
 
 // --- Types ------------------------------------------------------------------------------
 
-Value* WithDims(Builder* b, Value* v, Type like) {
-  return ops::BuildReshape(*b, v, like.dims());
-}
+Value* WithDims(Builder* b, Value* v, Type like) { return ops::BuildReshape(*b, v, like.dims()); }
 
 // Gives outputs of one element the rank that the carried input has: exporters are careless with
 // [] and [1].
