@@ -54,7 +54,8 @@ constexpr Predicate kFromTheFront = {"that counts from the front", [](const Valu
                                        return ProvablyNotNegative(
                                            *v.node(), ops::SliceView(*v.node()).start());
                                      }};
-bool IsAlongOneDim(const Node& root, Match& m) { return SliceDim(m.node(y)) == SliceDim(root); }
+bool IsAlongSlicedDim(const Node& root, Match& m) { return SliceDim(m.node(y)) == SliceDim(root); }
+bool IsAlongJoinedDim(const Node& root, Match& m) { return CatDim(m.node(y)) == SliceDim(root); }
 bool ComposesRanges(const Node& root, Match& m) {
   const ops::SliceView outer(root), inner(m.node(y));
   const SymInt step = inner.step();
@@ -98,13 +99,13 @@ constexpr Rule kRules[] = {
      "slice(slice(x)) = slice(x) along one dim",
      kBitExact,
      Op(ops::slice, Op(ops::slice, x).If(kFromTheFront).As(y)).If(kFromTheFront),
-     {{"both are along one dim", IsAlongOneDim}, {"the positions compose", ComposesRanges}},
+     {{"both are along one dim", IsAlongSlicedDim}, {"the positions compose", ComposesRanges}},
      BuildRange},
     {"slice-cat",
      "slice within one operand of cat = slice of the operand",
      kBitExact,
      Op(ops::slice, Op(ops::cat).As(y)).If(kFromTheFront),
-     {{"both are along one dim", IsAlongOneDim},
+     {{"both are along one dim", IsAlongJoinedDim},
       {"the positions lie within one operand", LiesWithinOperand}},
      BuildRange},
 };
