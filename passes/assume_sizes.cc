@@ -19,7 +19,7 @@
 #include "graph/sym/sym_facts.h"
 #include "graph/sym/sym_ops.h"
 #include "graph/text/text.h"
-#include "passes/logs.h"
+#include "passes/sizes/logs.h"
 #include "passes/sizes/retype.h"
 #include "passes/sizes/specialize.h"
 

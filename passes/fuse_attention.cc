@@ -20,8 +20,8 @@
 #include "passes/engine/rewrite/rewriter.h"
 #include "passes/fuse/attention_match.h"
 #include "passes/fuse/group.h"
+#include "passes/fuse/logs.h"
 #include "passes/fuse/nodes.h"
-#include "passes/logs.h"
 
 namespace weft {
 namespace {

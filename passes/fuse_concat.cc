@@ -6,8 +6,8 @@
 #include "graph/ops/control.h"
 #include "graph/ops/ops.h"
 #include "passes/fuse/group.h"
+#include "passes/fuse/logs.h"
 #include "passes/fuse/nodes.h"
-#include "passes/logs.h"
 
 namespace weft {
 namespace {

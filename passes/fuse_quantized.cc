@@ -18,7 +18,7 @@
 #include "graph/ops/shape.h"
 #include "graph/tensor/tensor.h"
 #include "passes/engine/rewrite/rewriter.h"
-#include "passes/logs.h"
+#include "passes/fuse/logs.h"
 
 namespace weft {
 namespace {

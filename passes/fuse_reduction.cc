@@ -10,8 +10,8 @@
 #include "base/status_macros.h"
 #include "graph/ops/ops.h"
 #include "passes/fuse/group.h"
+#include "passes/fuse/logs.h"
 #include "passes/fuse/nodes.h"
-#include "passes/logs.h"
 
 namespace weft {
 namespace {

@@ -37,7 +37,7 @@
 #include "graph/sym/sym_facts.h"
 #include "graph/tensor/tensor.h"
 #include "passes/engine/rewrite/rewriter.h"
-#include "passes/logs.h"
+#include "passes/sizes/logs.h"
 #include "passes/sizes/needs.h"
 #include "passes/sizes/substitute.h"
 

@@ -6,7 +6,7 @@
 #include "graph/ir/module.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/text/text.h"
-#include "passes/logs.h"
+#include "passes/sizes/logs.h"
 
 namespace weft {
 namespace {
