@@ -289,20 +289,25 @@ typedef struct weft_device_api {
 /* --- Registration ---------------------------------------------------------------------------- */
 
 /* At file scope, once in a shared library. `device_name`, a string literal, and the version are
- * written into a section of the file, which is read before the library is loaded. */
+ * written into a section of the file, which is read before the library is loaded. The section's
+ * symbol is exported, so that linkers which drop unused sections keep it. */
 #ifdef __cplusplus
-#define WEFT_DEVICE_EXTERN extern "C"
+#define WEFT_DEVICE_LINKAGE(...) \
+  extern "C" {                   \
+  __VA_ARGS__                    \
+  }
 #else
-#define WEFT_DEVICE_EXTERN
+#define WEFT_DEVICE_LINKAGE(...) __VA_ARGS__
 #endif
+#define WEFT_DEVICE_EXPORT __attribute__((visibility("default")))
 #define WEFT_DEVICE_STRING(x) WEFT_DEVICE_STRING_OF(x)
 #define WEFT_DEVICE_STRING_OF(x) #x
-#define WEFT_DEVICE(device_name, api)                                                 \
-  WEFT_DEVICE_EXTERN __attribute__((visibility("default"))) const weft_device_api*    \
-  weft_device_entry(void);                                                            \
-  __attribute__((section("weft_device"), used)) static const char weft_device_tag[] = \
-      "device ABI " WEFT_DEVICE_STRING(WEFT_DEVICE_ABI) ", " device_name;             \
-  WEFT_DEVICE_EXTERN const weft_device_api* weft_device_entry(void) { return &(api); }
+#define WEFT_DEVICE(device_name, api)                                                              \
+  WEFT_DEVICE_LINKAGE(WEFT_DEVICE_EXPORT extern const char weft_device_tag[];                      \
+                      __attribute__((section("weft_device"), used)) const char weft_device_tag[] = \
+                          "device ABI " WEFT_DEVICE_STRING(WEFT_DEVICE_ABI) ", " device_name;      \
+                      WEFT_DEVICE_EXPORT const weft_device_api* weft_device_entry(void);           \
+                      const weft_device_api* weft_device_entry(void) { return &(api); })
 
 #ifdef __cplusplus
 }
