@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_replace.h"
 #include "backends/reference/executor.h"
 #include "graph/ir/module.h"
 #include "gtest/gtest.h"
@@ -72,8 +73,7 @@ func @main(%x: f32[8], %y: f32[8]) -> f32[8] {
 
 TEST(JudgeTest, FewUnitsInTheLastPlaceAreRounding) {
   for (const char* dtype : {"f32", "f16", "bf16", "f64"}) {
-    std::string text = kSum;
-    for (size_t at; (at = text.find("f32")) != std::string::npos;) text.replace(at, 3, dtype);
+    const std::string text = absl::StrReplaceAll(kSum, {{"f32", dtype}});
     const DType type = *ParseDType(dtype);
     const Judged judged(text, {Floats(type, {8}, Ramp(8, 0.25)), Floats(type, {8}, Ramp(8, 0.5))});
     const double epsilon = dtype == std::string("f64")   ? 0x1p-52
