@@ -17,6 +17,7 @@
 #include "graph/ir/module.h"
 #include "gtest/gtest.h"
 #include "lowering/lower.h"
+#include "tests/backends/runtime/run_plan.h"
 #include "tests/support/parse.h"
 #include "tests/support/tensor_compare.h"
 
@@ -46,10 +47,7 @@ class Program {
  public:
   explicit Program(const std::string& text, const StepEvaluator* evaluator = &OpEvaluator())
       : module_(Parse(text)), runtime_(device_, launcher_, evaluator) {
-    host_.isa = *cpu::ChooseIsa("avx2");
-    host_.table = cpu::Avx2TileTable();
-    host_.threads = 2;
-    host_.dnn_threads = 2;
+    UseAvx2(&host_);
     auto plan = Lower(*module_->main(), cpu::CpuTarget());
     EXPECT_TRUE(plan.ok()) << plan.status();
     plan_ = *std::move(plan);
@@ -59,10 +57,7 @@ class Program {
   }
 
   absl::StatusOr<std::vector<HostTensor>> Run(const std::vector<HostTensor>& inputs) {
-    std::vector<HostTensor> outputs;
-    const absl::Status status = runner_->Run(inputs, {}, &outputs);
-    if (!status.ok()) return status;
-    return outputs;
+    return RunPlan(*runner_, inputs);
   }
 
   void ExpectAsReference(const std::vector<HostTensor>& inputs) {

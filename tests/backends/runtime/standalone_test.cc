@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/launcher.h"
 #include "backends/cpu/target.h"
 #include "backends/reference/executor.h"
@@ -30,6 +29,7 @@
 #include "lowering/plan_facts.h"
 #include "lowering/plan_text.h"
 #include "lowering/plan_verifier.h"
+#include "tests/backends/runtime/run_plan.h"
 #include "tests/support/parse.h"
 #include "tests/support/tensor_compare.h"
 
@@ -58,24 +58,18 @@ class Contents {
   std::map<uint64_t, HostTensor> by_id_;
 };
 
-// What runs a plan, and nothing that knows graphs or evaluates ops.
+// Runs a plan, and holds nothing that knows graphs or evaluates ops.
 class Runtime {
  public:
   explicit Runtime(Plan plan) : plan_(std::move(plan)) {
-    launcher_.isa = *cpu::ChooseIsa("avx2");
-    launcher_.table = cpu::Avx2TileTable();
-    launcher_.threads = 2;
-    launcher_.dnn_threads = 2;
+    UseAvx2(&launcher_);
     auto runner = PlanRunner::Create(plan_, runtime_);
     EXPECT_TRUE(runner.ok()) << runner.status();
     runner_ = *std::move(runner);
   }
 
   absl::StatusOr<std::vector<HostTensor>> Run(const std::vector<HostTensor>& inputs) {
-    std::vector<HostTensor> outputs;
-    const absl::Status status = runner_->Run(inputs, {}, &outputs);
-    if (!status.ok()) return status;
-    return outputs;
+    return RunPlan(*runner_, inputs);
   }
 
  private:
@@ -398,7 +392,7 @@ TEST(HostileSteps, AccumulateOnNothing) {
               HasSubstr("does not accumulate on argument 0"));
 }
 
-// What nested plans share stands in the outermost one.
+// The outermost plan has what nested plans share.
 TEST(HostileSteps, HaveConstantsOfTheirOwn) {
   const auto module = Parse(R"(
     func @main(%p: bool[], %x: f32[4]) -> (f32[4]) {
