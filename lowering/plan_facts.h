@@ -1,4 +1,4 @@
-// What a plan shares with the plans nested in it: constants, and facts about symbols.
+// Constants and facts about symbols, which a plan shares with the plans nested in it.
 //
 // Functions that read a plan may be called by several threads at once.
 #ifndef WEFT_LOWERING_PLAN_FACTS_H_

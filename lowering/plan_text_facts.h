@@ -27,9 +27,9 @@ class SharedParser {
   SharedParser(text::TextReader& reader, ConstantSource constants)
       : reader_(reader), source_(constants) {}
 
-  // What WhereText gives.
+  // Reads the text of WhereText.
   bool ParseWhere();
-  // What SharedText gives.
+  // Reads the text of SharedText.
   bool ParseLines();
   bool HasConstant(int number) const { return constants_->by_number.count(number) > 0; }
   // Hands what was read to the plan and to those nested in it.

@@ -90,7 +90,7 @@ struct Executable::Impl {
   CpuLauncher launcher;
   PlanRuntime runtime{device, launcher, &OpEvaluator()};
   std::unique_ptr<PlanRunner> runner;
-  int64_t kernels = 0;  // Of the plan and of those nested in it, as `steps`.
+  int64_t kernels = 0;  // In the plan and those nested in it, as `steps`.
   int64_t steps = 0;
   bool deterministic = false;
   // Null: every run has the same number of threads.

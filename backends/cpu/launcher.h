@@ -19,8 +19,8 @@ struct CpuLauncher : public StepLauncher {
   Isa isa = Isa::kAvx2;
   const TileTable* table = nullptr;
   int threads = 1;
-  int dnn_threads = 1;  // Of oneDNN's primitives.
-  DnnReading reading;   // Of products of f32.
+  int dnn_threads = 1;  // For oneDNN's primitives.
+  DnnReading reading;   // For products of f32.
   DnnWeights weights;
   PanelWeights panels;
   std::unique_ptr<GeneratedKernels> generated;  // Null: the interpreter alone.

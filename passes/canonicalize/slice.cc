@@ -12,7 +12,7 @@ namespace {
 
 using namespace pattern;  // NOLINT
 
-// What to slice along the root's dim instead, and where.
+// The value to slice along the root's dim instead, and where.
 struct Range {
   Value* of = nullptr;
   SymInt start, end, step;

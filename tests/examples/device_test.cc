@@ -415,8 +415,7 @@ TEST(Sim, SessionsRunAtOnce) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// --- Missing entries
-// ------------------------------------------------------------------------------
+// --- Missing entries -----------------------------------------------------------------------------
 
 // The device's own entries, to be edited.
 weft_device_api Entries() {
@@ -463,8 +462,7 @@ TEST(SimWithout, RoutinesThatItClaims) {
   ExpectAsReference(api, "");
 }
 
-// --- Loading
-// --------------------------------------------------------------------------------------
+// --- Loading -------------------------------------------------------------------------------------
 
 std::string LoadError(const std::string& name, const std::string& tag) {
   const std::string folder = testing::TempDir();

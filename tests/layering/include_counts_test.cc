@@ -48,7 +48,7 @@ const std::map<std::string, int>& Hot() {
 // The headers that each header and unit includes directly.
 using Graph = std::map<std::string, std::vector<std::string>>;
 
-// What a header includes that graph/ops/gen makes, one for all ops and one for each family.
+// The includes of the headers that graph/ops/gen makes: for all ops, and for each family.
 std::vector<std::string> IncludesOfGenerated(absl::string_view path) {
   if (path == "graph/ops/ops.h") return {"graph/ir/builtin_ops.h"};
   return {"graph/ir/node_view.h", "graph/sym/sym_int.h", "graph/tensor/dtype.h"};

@@ -1,4 +1,4 @@
-// What the judge of random programs lets pass as rounding, and what it does not.
+// The judge of random programs: which differences pass as rounding, and which do not.
 #include "tests/trust/judge.h"
 
 #include <cmath>
@@ -28,7 +28,7 @@ class Judged {
   }
 
   const HostTensor& want() const { return want_; }
-  // What the reference gives, with another element `i`.
+  // The result of the reference with another element `i`.
   HostTensor With(int64_t i, double value) const {
     std::vector<double> values = want_.ReadDoubles();
     values[i] = value;

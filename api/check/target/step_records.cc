@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kFar = 1e-3;
 
-// What the view shows, or nothing.
+// The elements that the view shows, or nothing.
 HostTensor SnapshotOf(const ObservedStep& seen, const View& view) {
   if (!view.present()) return HostTensor();
   const auto tensor = seen.read(view);

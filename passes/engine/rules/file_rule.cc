@@ -29,7 +29,7 @@ std::optional<AttrValue> Compose(const AttrValue& p, const AttrValue& q) {
   return AttrValue(std::move(dims));
 }
 
-// What the names of attributes and of sizes stand for.
+// The values that names of attributes and of sizes stand for.
 struct AttrBindings {
   std::vector<AttrValue> values;
 };

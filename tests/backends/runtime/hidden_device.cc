@@ -125,7 +125,7 @@ absl::Status HiddenDevice::Submit(std::function<absl::Status()> work) {
   return absl::OkStatus();
 }
 
-// What follows a failure is dropped: it would work on what was never written.
+// Work behind a failure is dropped: it would work on what was never written.
 absl::Status HiddenDevice::Drain() {
   absl::Status status;
   while (!queue_.empty()) {

@@ -92,7 +92,7 @@ TEST(RegionRunsTest, OtherInputsAreFound) {
   EXPECT_THAT(judged.difference, HasSubstr("run 0 of nested graphs: input 0"));
 }
 
-// Of a loop of two runs.
+// A loop of two runs.
 TEST(RegionRunsTest, StateThatIsNotHandedOnIsFound) {
   for (const bool handed_on : {true, false}) {
     RegionRuns runs;
