@@ -6,6 +6,7 @@
 
 #include "absl/strings/numbers.h"
 #include "backends/cpu/target.h"
+#include "backends/runtime/plan_runner.h"
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "graph/ir/graph.h"
@@ -93,12 +94,7 @@ class BackendExecutable : public weft::Executable {
                    std::vector<HostTensor>* outputs, std::vector<HostTensor>* written) override {
     outputs->clear();
     WEFT_RETURN_IF_ERROR(executable_->Run(inputs, donated, outputs));
-    const size_t own = outputs->size() - write_backs_.size();
-    written->assign(num_inputs_, HostTensor());
-    for (size_t k = 0; k < write_backs_.size(); ++k) {
-      (*written)[write_backs_[k]] = std::move((*outputs)[own + k]);
-    }
-    outputs->resize(own);
+    TakeWriteBacks(write_backs_, num_inputs_, outputs, written);
     return absl::OkStatus();
   }
   absl::Status WaitForCode() override { return executable_->WaitForCode(); }

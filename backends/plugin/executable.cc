@@ -57,12 +57,7 @@ absl::Status PluginExecutable::Run(absl::Span<const HostTensor> inputs,
     device_->Wait().IgnoreError();
     return status;
   }
-  const size_t own = outputs->size() - plan_.write_backs.size();
-  written->assign(plan_.inputs.size(), HostTensor());
-  for (size_t k = 0; k < plan_.write_backs.size(); ++k) {
-    (*written)[plan_.write_backs[k]] = std::move((*outputs)[own + k]);
-  }
-  outputs->resize(own);
+  TakeWriteBacks(plan_.write_backs, plan_.inputs.size(), outputs, written);
   return absl::OkStatus();
 }
 

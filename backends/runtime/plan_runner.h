@@ -181,6 +181,11 @@ class PlanRunner {
   GrowingMemory arena_;
 };
 
+// Moves the write-backs of a plan, which a run gives behind the program's own results, from
+// `outputs` to `written`: one tensor for each input, invalid where nothing was written to it.
+void TakeWriteBacks(absl::Span<const int> write_backs, size_t num_inputs,
+                    std::vector<HostTensor>* outputs, std::vector<HostTensor>* written);
+
 }  // namespace weft
 
 #endif  // WEFT_BACKENDS_RUNTIME_PLAN_RUNNER_H_

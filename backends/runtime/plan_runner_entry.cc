@@ -279,4 +279,14 @@ absl::Status PlanRunner::FindAssignment(absl::Span<const HostTensor> inputs,
   return absl::OkStatus();
 }
 
+void TakeWriteBacks(absl::Span<const int> write_backs, size_t num_inputs,
+                    std::vector<HostTensor>* outputs, std::vector<HostTensor>* written) {
+  const size_t own = outputs->size() - write_backs.size();
+  written->assign(num_inputs, HostTensor());
+  for (size_t k = 0; k < write_backs.size(); ++k) {
+    (*written)[write_backs[k]] = std::move((*outputs)[own + k]);
+  }
+  outputs->resize(own);
+}
+
 }  // namespace weft
