@@ -55,8 +55,12 @@ absl::Status AssumeMarkedRanges(Module& module, absl::Span<const MarkedDim> mark
   return absl::OkStatus();
 }
 
-SizePolicy::SizePolicy(const Graph& main, const SizeBinder& binder, const ProgramOptions& options)
-    : main_(main), binder_(binder), options_(options), seen_(binder.symbols().size()) {}
+SizePolicy::SizePolicy(const Graph& main, const SizeProgram& size_program,
+                       const ProgramOptions& options)
+    : main_(main),
+      size_program_(size_program),
+      options_(options),
+      seen_(size_program.symbols().size()) {}
 
 absl::Status SizePolicy::Check() {
   for (const MarkedDim& mark : options_.marks) WEFT_RETURN_IF_ERROR(AddMark(mark));
@@ -74,7 +78,7 @@ absl::Status SizePolicy::AddMark(const MarkedDim& mark) {
   }
   absl::Status status;
   ForEachSymbol(size, [&](SymInt symbol) {
-    const int number = binder_.NumberOf(symbol);
+    const int number = size_program_.NumberOf(symbol);
     if (number < 0) return;
     const MarkedDim*& known = seen_[number].mark;
     if (known != nullptr && known->dynamic != mark.dynamic) {
@@ -117,7 +121,7 @@ VariantChoice SizePolicy::Choose(absl::Span<const int64_t> sizes,
   if (options_.duck_shape) ShareEqualSizes(sizes, &result);
   if (!options_.specialize_zero_one) return result;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    const SymInt symbol = binder_.symbols()[i];
+    const SymInt symbol = size_program_.symbols()[i];
     if (result.sizes[i].value != symbol || seen_[i].mark != nullptr) continue;
     result.assumptions.push_back({GreaterEqual(symbol, 2), "0 and 1 are specialized"});
   }
@@ -133,7 +137,7 @@ SizeChoice SizePolicy::ChooseSize(int number, int64_t size) {
     seen.changed = true;
     seen.other = size;
   }
-  const SymInt symbol = binder_.symbols()[number];
+  const SymInt symbol = size_program_.symbols()[number];
   if (seen.mark != nullptr) {
     const bool fixed = seen.mark->dynamic == Dynamic::kStatic;
     if (fixed) return {SymInt(size), "marked static"};
@@ -173,7 +177,7 @@ void SizePolicy::FixDimsOf(const ValueChoice& choice, absl::Span<const int64_t> 
                            VariantChoice* result) const {
   for (SymInt dim : main_.input(choice.input)->type().dims()) {
     ForEachSymbol(dim, [&](SymInt symbol) {
-      const int number = binder_.NumberOf(symbol);
+      const int number = size_program_.NumberOf(symbol);
       if (number < 0 || result->sizes[number].value.is_constant()) return;
       result->sizes[number] = {SymInt(sizes[number]), "the value is specialized"};
     });
@@ -183,7 +187,7 @@ void SizePolicy::FixDimsOf(const ValueChoice& choice, absl::Span<const int64_t> 
 void SizePolicy::ShareEqualSizes(absl::Span<const int64_t> sizes, VariantChoice* result) const {
   absl::flat_hash_map<int64_t, SymInt> first;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    const SymInt symbol = binder_.symbols()[i];
+    const SymInt symbol = size_program_.symbols()[i];
     if (result->sizes[i].value != symbol) continue;
     const SymInt other = first.emplace(sizes[i], symbol).first->second;
     if (other != symbol) result->sizes[i] = {other, "equal sizes are one symbol (duck shaping)"};

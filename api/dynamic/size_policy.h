@@ -9,8 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "api/dynamic/size_binder.h"
 #include "api/program_options.h"
+#include "backends/runtime/size_program.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/tensor/tensor.h"
 
@@ -34,7 +34,7 @@ struct ValueChoice {
 };
 
 struct VariantChoice {
-  std::vector<SizeChoice> sizes;  // By the binder's numbers.
+  std::vector<SizeChoice> sizes;  // By the size program's numbers.
   std::vector<ValueChoice> values;
   // What else the variant may take for granted.
   std::vector<SymCondition> assumptions;
@@ -42,7 +42,7 @@ struct VariantChoice {
 
 class SizePolicy {
  public:
-  SizePolicy(const Graph& main, const SizeBinder& binder, const ProgramOptions& options);
+  SizePolicy(const Graph& main, const SizeProgram& size_program, const ProgramOptions& options);
   // InvalidArgument for marks and specialized values that do not fit the program.
   absl::Status Check();
 
@@ -72,7 +72,7 @@ class SizePolicy {
     bool changed = false;
   };
   const Graph& main_;
-  const SizeBinder& binder_;
+  const SizeProgram& size_program_;
   const ProgramOptions& options_;
   std::vector<Seen> seen_;
   std::vector<SeenValue> seen_values_;

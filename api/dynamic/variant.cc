@@ -38,11 +38,11 @@ void FixInput(Graph& main, int input, const HostTensor& value) {
 }
 
 // Hints are example values; those of the call are the best ones.
-void SetHints(Module& module, const SizeBinder& binder, absl::Span<const int64_t> sizes) {
+void SetHints(Module& module, const SizeProgram& size_program, absl::Span<const int64_t> sizes) {
   const SymbolTable& known = module.symbols();
   SymbolTable facts;
   for (SymbolInfo info : known.symbols()) {
-    const int number = info.unbacked ? -1 : binder.NumberOf(info.symbol);
+    const int number = info.unbacked ? -1 : size_program.NumberOf(info.symbol);
     if (number >= 0) info.hint = sizes[number];
     facts.Declare(info);
   }
@@ -54,12 +54,12 @@ void SetHints(Module& module, const SizeBinder& binder, absl::Span<const int64_t
 // imply. What depends on data is left to executors.
 class GuardCollector {
  public:
-  GuardCollector(const SymbolTable& constraints, const SizeBinder& binder,
+  GuardCollector(const SymbolTable& constraints, const SizeProgram& size_program,
                  std::vector<VariantGuard>* guards)
-      : known_(constraints), binder_(binder), guards_(guards) {}
+      : known_(constraints), size_program_(size_program), guards_(guards) {}
 
   void Add(SymInt condition, const std::string& origin) {
-    if (!binder_.Knows(condition)) return;
+    if (!size_program_.Knows(condition)) return;
     if (known_.Assume(condition, origin) == Proof::kYes) return;
     guards_->push_back({condition, origin, -1, HostTensor()});
   }
@@ -72,7 +72,7 @@ class GuardCollector {
 
  private:
   SymbolTable known_;
-  const SizeBinder& binder_;
+  const SizeProgram& size_program_;
   std::vector<VariantGuard>* guards_;
 };
 
@@ -113,7 +113,8 @@ std::string GuardText(const VariantGuard& guard, const Graph& main) {
 }
 
 absl::StatusOr<std::shared_ptr<Variant>> Variant::Make(const Module& source,
-                                                       const SizeBinder& binder, Request request,
+                                                       const SizeProgram& size_program,
+                                                       Request request,
                                                        const ProgramOptions& options,
                                                        int64_t* compiles) {
   const std::string inputs = InputsText(*source.main(), request.inputs);
@@ -123,7 +124,7 @@ absl::StatusOr<std::shared_ptr<Variant>> Variant::Make(const Module& source,
     variant->request_ = request;
     variant->inputs_text_ = inputs;
     ++*compiles;
-    WEFT_RETURN_IF_ERROR(variant->Compile(source, binder, options));
+    WEFT_RETURN_IF_ERROR(variant->Compile(source, size_program, options));
     const std::vector<SymCondition> more = variant->Refuted();
     if (more.empty()) {
       variant->request_.inputs.clear();
@@ -136,10 +137,10 @@ absl::StatusOr<std::shared_ptr<Variant>> Variant::Make(const Module& source,
       absl::StrCat("the pipeline takes for granted what ", inputs, " does not meet; ", refuted));
 }
 
-absl::Status Variant::Compile(const Module& source, const SizeBinder& binder,
+absl::Status Variant::Compile(const Module& source, const SizeProgram& size_program,
                               const ProgramOptions& options) {
   std::unique_ptr<Module> module = source.Clone();
-  absl::Status status = Specialize(*module, binder);
+  absl::Status status = Specialize(*module, size_program);
   const Baseline before = BaselineOf(*module);
   if (status.ok()) {
     for (const SymCondition& c : request_.choice.assumptions) {
@@ -149,7 +150,7 @@ absl::Status Variant::Compile(const Module& source, const SizeBinder& binder,
     status = weft::Compile(*module, options.compile, &result);
   }
   if (!status.ok()) return Annotate(status, absl::StrCat("compiling for ", inputs_text_));
-  CollectGuards(source.symbols(), binder, before, *module);
+  CollectGuards(source.symbols(), size_program, before, *module);
   WEFT_ASSIGN_OR_RETURN(const Backend* backend, FindBackend(options));
   WEFT_ASSIGN_OR_RETURN(Session session,
                         Session::Create(std::move(module), *backend, options.backend));
@@ -158,10 +159,10 @@ absl::Status Variant::Compile(const Module& source, const SizeBinder& binder,
   return absl::OkStatus();
 }
 
-absl::Status Variant::Specialize(Module& module, const SizeBinder& binder) {
+absl::Status Variant::Specialize(Module& module, const SizeProgram& size_program) {
   std::vector<SymbolValue> values;
   for (size_t i = 0; i < request_.choice.sizes.size(); ++i) {
-    const SymInt symbol = binder.symbols()[i];
+    const SymInt symbol = size_program.symbols()[i];
     const SymInt value = request_.choice.sizes[i].value;
     if (value == symbol) continue;
     values.push_back({symbol, value});
@@ -175,7 +176,7 @@ absl::Status Variant::Specialize(Module& module, const SizeBinder& binder) {
     if (!choice.fixed) continue;
     FixInput(*module.main(), choice.input, request_.inputs[choice.input]);
   }
-  SetHints(module, binder, request_.sizes);
+  SetHints(module, size_program, request_.sizes);
   return Verify(module);
 }
 
@@ -191,12 +192,12 @@ Variant::Baseline Variant::BaselineOf(const Module& module) {
   return baseline;
 }
 
-void Variant::CollectGuards(const SymbolTable& constraints, const SizeBinder& binder,
+void Variant::CollectGuards(const SymbolTable& constraints, const SizeProgram& size_program,
                             const Baseline& before, const Module& after) {
-  GuardCollector guards(constraints, binder, &guards_);
+  GuardCollector guards(constraints, size_program, &guards_);
   for (size_t i = 0; i < request_.choice.sizes.size(); ++i) {
     const SizeChoice& choice = request_.choice.sizes[i];
-    guards.Add(Equal(binder.symbols()[i], choice.value), choice.why);
+    guards.Add(Equal(size_program.symbols()[i], choice.value), choice.why);
   }
   const SymbolTable& facts = after.symbols();
   for (const SymCondition& c : facts.conditions()) {
@@ -218,7 +219,8 @@ void Variant::CollectGuards(const SymbolTable& constraints, const SizeBinder& bi
     }
   }
   for (const VariantGuard& guard : guards_) {
-    code_.emplace_back(guard.condition, [&](SymInt symbol) { return binder.NumberOf(symbol); });
+    code_.emplace_back(guard.condition,
+                       [&](SymInt symbol) { return size_program.NumberOf(symbol); });
   }
   for (const ValueChoice& choice : request_.choice.values) {
     if (!choice.fixed) continue;

@@ -18,11 +18,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "api/dynamic/compiled_sym.h"
-#include "api/dynamic/size_binder.h"
 #include "api/dynamic/size_policy.h"
 #include "api/program_options.h"
 #include "api/session.h"
+#include "backends/runtime/compiled_sym.h"
+#include "backends/runtime/size_program.h"
 #include "graph/ir/module.h"
 #include "graph/tensor/tensor.h"
 
@@ -47,11 +47,12 @@ class Variant {
     std::vector<int64_t> sizes;  // The values of the program's symbols in the call.
     std::vector<HostTensor> inputs;
   };
-  // Compiles a copy of `source`, whose inputs `binder` knows. What the pipeline
+  // Compiles a copy of `source`, whose inputs `size_program` binds. What the pipeline
   // assumes and the call does not meet is ruled out in another attempt; `compiles`
   // counts them. FailedPrecondition when no attempt takes the call.
   static absl::StatusOr<std::shared_ptr<Variant>> Make(const Module& source,
-                                                       const SizeBinder& binder, Request request,
+                                                       const SizeProgram& size_program,
+                                                       Request request,
                                                        const ProgramOptions& options,
                                                        int64_t* compiles);
 
@@ -73,16 +74,16 @@ class Variant {
 
  private:
   Variant() = default;
-  absl::Status Compile(const Module& source, const SizeBinder& binder,
+  absl::Status Compile(const Module& source, const SizeProgram& size_program,
                        const ProgramOptions& options);
-  absl::Status Specialize(Module& module, const SizeBinder& binder);
+  absl::Status Specialize(Module& module, const SizeProgram& size_program);
   // What is known before the pipeline runs: guards are what comes on top.
   struct Baseline {
     absl::flat_hash_set<SymInt> conditions;
     absl::flat_hash_map<std::string, Type> types;  // Of inputs.
   };
   static Baseline BaselineOf(const Module& module);
-  void CollectGuards(const SymbolTable& constraints, const SizeBinder& binder,
+  void CollectGuards(const SymbolTable& constraints, const SizeProgram& size_program,
                      const Baseline& before, const Module& after);
   void MapInputs(const Graph& source);
   std::vector<SymCondition> Refuted() const;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "api/dynamic/graph_sizes.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "graph/ir/graph.h"
@@ -22,8 +23,8 @@ LogArtifact recompiles_log("recompiles", "why a variant was compiled");
 VariantCache::VariantCache(const Module& model, ProgramOptions options)
     : model_(model),
       options_(std::move(options)),
-      binder_(*model.main()),
-      policy_(*model.main(), binder_, options_) {}
+      size_program_(MakeSizeProgram(*model.main())),
+      policy_(*model.main(), size_program_, options_) {}
 
 absl::StatusOr<std::vector<HostTensor>> VariantCache::Found::Run(
     absl::Span<const HostTensor> inputs, std::vector<HostTensor>* written) const {
@@ -35,7 +36,7 @@ absl::StatusOr<std::vector<HostTensor>> VariantCache::Found::Run(
 
 absl::StatusOr<VariantCache::Found> VariantCache::Get(absl::Span<const HostTensor> inputs) {
   Values values;
-  const absl::Status status = binder_.Bind(inputs, &values);
+  const absl::Status status = size_program_.Bind(inputs, &values);
   {
     absl::MutexLock lock(&mu_);
     ++counts_.calls;
@@ -78,7 +79,7 @@ absl::StatusOr<VariantCache::Found> VariantCache::Compile(const Values& values,
   request.sizes = values;
   request.inputs.assign(inputs.begin(), inputs.end());
   int64_t compiles = 0;
-  auto variant = Variant::Make(model_, binder_, std::move(request), options_, &compiles);
+  auto variant = Variant::Make(model_, size_program_, std::move(request), options_, &compiles);
   absl::MutexLock lock(&mu_);
   counts_.compiles += compiles;
   WEFT_RETURN_IF_ERROR(variant.status());
@@ -153,13 +154,14 @@ MissedVariant VariantCache::Miss(int id, const VariantGuard& guard, const Values
   miss.origin = guard.origin;
   std::vector<std::string> changes;
   ForEachSymbol(guard.condition, [&](SymInt symbol) {
-    const int number = binder_.NumberOf(symbol);
+    const int number = size_program_.NumberOf(symbol);
     const int64_t before = entries_[id].variant->sizes()[number];
     const int64_t now = values[number];
-    const SizeBinder::Source& source = binder_.source(number);
+    const SizeProgram::Source& source = size_program_.source(number);
     miss.changed.push_back({main.input_info(source.input).name, source.dim, before, now});
     changes.push_back(absl::StrCat(source.bare ? "" : absl::StrCat(symbol.ToString(), ", by "),
-                                   binder_.SourceText(number), " was ", before, ", is ", now));
+                                   size_program_.SourceText(number), " was ", before, ", is ",
+                                   now));
   });
   if (guard.input >= 0) changes.push_back("the value differs");
   miss.text =
@@ -178,10 +180,10 @@ ExplainedVariant VariantCache::ExplainVariant(int id) const {
   explained.nodes = variant.module().num_nodes();
   for (size_t i = 0; i < variant.choice().sizes.size(); ++i) {
     const SizeChoice& choice = variant.choice().sizes[i];
-    const SymInt symbol = binder_.symbols()[i];
+    const SymInt symbol = size_program_.symbols()[i];
     const bool fixed = choice.value.is_constant();
-    explained.sizes.push_back({symbol.ToString(), binder_.SourceText(static_cast<int>(i)), fixed,
-                               choice.value == symbol ? "symbolic" : choice.value.ToString(),
+    explained.sizes.push_back({symbol.ToString(), size_program_.SourceText(static_cast<int>(i)),
+                               fixed, choice.value == symbol ? "symbolic" : choice.value.ToString(),
                                choice.why});
   }
   for (const ValueChoice& choice : variant.choice().values) {
@@ -200,7 +202,7 @@ ProgramExplanation VariantCache::Explain() const {
   ProgramExplanation explanation = counts_;
   explanation.dynamic = options_.dynamic;
   explanation.cache_limit = options_.cache_limit;
-  for (const Constraint& c : binder_.constraints()) {
+  for (const Constraint& c : size_program_.constraints()) {
     explanation.constraints.push_back({c.text, c.origin});
   }
   for (size_t i = 0; i < entries_.size(); ++i) {

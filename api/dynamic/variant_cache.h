@@ -13,11 +13,11 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "api/dynamic/explain.h"
-#include "api/dynamic/size_binder.h"
 #include "api/dynamic/size_policy.h"
 #include "api/dynamic/variant.h"
 #include "api/program_options.h"
 #include "api/session.h"
+#include "backends/runtime/size_program.h"
 
 namespace weft {
 
@@ -72,7 +72,7 @@ class VariantCache {
 
   const Module& model_;
   const ProgramOptions options_;
-  const SizeBinder binder_;
+  const SizeProgram size_program_;
   absl::Mutex compile_mu_ ABSL_ACQUIRED_BEFORE(mu_);  // One variant at a time is made.
   SizePolicy policy_;                                 // Of the one who compiles.
   mutable absl::Mutex mu_;

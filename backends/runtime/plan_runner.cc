@@ -55,7 +55,6 @@ absl::Status PlanRunner::RunNested(absl::Span<const HostTensor> inputs, const Sy
                                    std::vector<HostTensor>* outputs) {
   const WatchScope watched(runtime_.guard.get());
   const profiler::Scope scope(profiler::Activity::kCpuOp, plan_.name);
-  WEFT_RETURN_IF_ERROR(CheckInputs(inputs));
   WEFT_RETURN_IF_ERROR(FindAssignment(inputs, outer));
   if (current_->dynamic) {
     dynamic_env_ = current_->env;

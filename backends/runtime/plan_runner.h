@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -23,6 +24,7 @@
 #include "absl/types/span.h"
 #include "backends/runtime/plan_runtime.h"
 #include "backends/runtime/prepared_step.h"
+#include "backends/runtime/size_program.h"
 #include "backends/runtime/symbol_env.h"
 #include "graph/tensor/tensor.h"
 #include "lowering/memory_plan.h"
@@ -50,7 +52,7 @@ class PlanRunner {
  private:
   // The parts that depend on the sizes of the inputs.
   struct Assignment {
-    Assignment(const SymbolEnv& known, int made_for) : env(known), variant(made_for) {}
+    Assignment(SymbolEnv known, int made_for) : env(std::move(known)), variant(made_for) {}
     SymbolEnv env;
     const int variant;           // The launcher's, when the steps were made.
     std::vector<int64_t> bytes;  // By buffer; -1: not known yet.
@@ -75,10 +77,12 @@ class PlanRunner {
   void IndexOutputs();
 
   // --- Entry (plan_runner_entry.cc) ------------------------------------------------------
-  absl::Status CheckInputs(absl::Span<const HostTensor> inputs);
+  // Makes sizes_ for the symbols that the outer plan has values for by now.
+  void CompileSizes(const SymbolEnv* outer);
   absl::Status MakeKey(absl::Span<const HostTensor> inputs, const SymbolEnv* outer);
   absl::Status FindAssignment(absl::Span<const HostTensor> inputs, const SymbolEnv* outer);
-  absl::Status BindInputs(absl::Span<const HostTensor> inputs, SymbolEnv* env) const;
+  // The values that the inputs give to symbols, checked, beside those of the outer plan.
+  absl::StatusOr<SymbolEnv> BindInputs(absl::Span<const HostTensor> inputs, const SymbolEnv* outer);
   SymbolEnv NewEnv() const;
   // Checks the conditions of the plan; those without a value yet are left open.
   absl::Status CheckConditions(Assignment* assignment) const;
@@ -157,6 +161,7 @@ class PlanRunner {
   std::vector<bool> direct_;          // By output: a buffer of its own, dense.
   std::vector<int> donors_;           // By output: the input that it may lie in, or -1.
   std::vector<SymInt> free_symbols_;  // Symbols that an outer plan may have values for.
+  std::optional<SizeProgram> sizes_;  // A nested plan's: made on its first run.
   // By step and region.
   std::vector<std::vector<std::unique_ptr<PlanRunner>>> regions_;
 

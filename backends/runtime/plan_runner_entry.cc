@@ -1,14 +1,13 @@
 // Parts of a runner that all runs share, and the way from inputs to the assignment of their sizes.
-#include <algorithm>
-#include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/logs.h"
 #include "backends/runtime/plan_runner.h"
-#include "base/annotate.h"
+#include "backends/runtime/size_program.h"
 #include "base/status_macros.h"
 #include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
@@ -18,8 +17,6 @@
 
 namespace weft {
 namespace {
-
-constexpr int64_t kNoValue = std::numeric_limits<int64_t>::min();
 
 void AddSymbols(SymInt s, absl::flat_hash_set<SymInt>* seen, std::vector<SymInt>* symbols) {
   ForEachSymbol(s, [&](SymInt symbol) {
@@ -35,6 +32,11 @@ std::vector<SymInt> SymbolsOf(const Plan& plan) {
     AddSymbols(info.symbol, &seen, &symbols);
   }
   for (const Buffer& buffer : plan.buffers) AddSymbols(buffer.numel, &seen, &symbols);
+  for (const PlanInput& input : plan.inputs) {
+    if (input.type.is_symint()) AddSymbols(input.type.symint(), &seen, &symbols);
+    if (!input.type.is_tensor()) continue;
+    for (SymInt dim : input.type.dims()) AddSymbols(dim, &seen, &symbols);
+  }
   return symbols;
 }
 
@@ -171,71 +173,52 @@ SymbolEnv PlanRunner::NewEnv() const {
   return SymbolEnv(FactsOf(*plan), [plan] { return SourcesOf(*plan); });
 }
 
-absl::Status PlanRunner::CheckInputs(absl::Span<const HostTensor> inputs) {
-  if (inputs.size() != plan_.inputs.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("@", plan_.name, " takes ", plan_.inputs.size(),
-                                                   " inputs, got ", inputs.size()));
+void PlanRunner::CompileSizes(const SymbolEnv* outer) {
+  SizeProgram::Options options;
+  options.complete = false;
+  for (SymInt symbol : free_symbols_) {
+    if (outer != nullptr && outer->Find(symbol)) options.known.push_back(symbol);
   }
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const int n = static_cast<int>(i);
-    if (!inputs[i].valid()) {
-      return absl::InvalidArgumentError(absl::StrCat(InputName(n), " is missing"));
-    }
-    const int value = plan_.inputs[i].value;
-    if (value < 0) continue;
-    const PlanConstant* constant = FindConstant(plan_, value);
-    if (constant == nullptr) return NoConstant(value);
-    const HostTensor& want = constant->tensor;
-    const bool same = inputs[i].raw() == want.raw() && inputs[i].dtype() == want.dtype() &&
-                      inputs[i].dims() == want.dims();
-    if (same || inputs[i].Contiguous().BitEqual(want)) continue;
-    // A shape that does not fit is said first.
-    SymbolEnv env = NewEnv();
-    WEFT_RETURN_IF_ERROR(BindInputs(inputs.first(i + 1), &env));
-    return absl::InvalidArgumentError(
-        absl::StrCat(InputName(n), " differs from the value that the program was made for"));
-  }
-  return absl::OkStatus();
+  if (sizes_ && sizes_->known() == absl::MakeConstSpan(options.known)) return;
+  const auto constant = [this](int number) -> const HostTensor* {
+    const PlanConstant* found = FindConstant(plan_, number);
+    return found == nullptr ? nullptr : &found->tensor;
+  };
+  sizes_.emplace(plan_.inputs, FactsOf(plan_), constant, std::move(options));
 }
 
+// A symint's value is a part of the key where the input is an integer; else Bind refuses the input,
+// or nothing reads it.
 absl::Status PlanRunner::MakeKey(absl::Span<const HostTensor> inputs, const SymbolEnv* outer) {
+  if (!sizes_) CompileSizes(outer);
+  WEFT_RETURN_IF_ERROR(sizes_->CheckPresent(inputs));
   key_.clear();
   for (size_t i = 0; i < inputs.size(); ++i) {
     key_.push_back(static_cast<int64_t>(inputs[i].dtype()) * 64 + inputs[i].rank());
     for (int64_t d : inputs[i].dims()) key_.push_back(d);
-    if (plan_.inputs[i].type.is_symint()) {
-      if (inputs[i].numel() != 1) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(InputName(static_cast<int>(i)), ": expected one integer"));
-      }
-      key_.push_back(inputs[i].IntAt(0));
-    }
+    const bool integer = IsInt(inputs[i].dtype()) && inputs[i].numel() == 1;
+    if (plan_.inputs[i].type.is_symint() && integer) key_.push_back(inputs[i].IntAt(0));
   }
   if (outer == nullptr) return absl::OkStatus();
-  for (SymInt s : free_symbols_) key_.push_back(outer->Find(s).value_or(kNoValue));
+  for (SymInt s : free_symbols_) {
+    key_.push_back(outer->Find(s).value_or(SizeProgram::kNoValue));
+  }
   return absl::OkStatus();
 }
 
-// Symbols that are inputs come first, where sizes may need them, then what is read: other inputs
-// may have any shape.
-absl::Status PlanRunner::BindInputs(absl::Span<const HostTensor> inputs, SymbolEnv* env) const {
-  const auto turn_of = [this](int i) {
-    const PlanInput& input = plan_.inputs[i];
-    return input.type.is_symint() ? 0 : input.read ? 1 : 2;
-  };
-  for (int turn = 0; turn < 3; ++turn) {
-    for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
-      if (turn_of(i) != turn) continue;
-      const absl::Status status = env->Unify(plan_.inputs[i].type, inputs[i]);
-      if (!status.ok() && plan_.inputs[i].read) return Annotate(status, InputName(i));
-    }
-  }
-  return absl::OkStatus();
+absl::StatusOr<SymbolEnv> PlanRunner::BindInputs(absl::Span<const HostTensor> inputs,
+                                                 const SymbolEnv* outer) {
+  CompileSizes(outer);
+  std::vector<int64_t> known;
+  for (SymInt symbol : sizes_->known()) known.push_back(*outer->Find(symbol));
+  std::vector<int64_t> values;
+  WEFT_RETURN_IF_ERROR(sizes_->Bind(inputs, known, &values));
+  SymbolEnv env = outer != nullptr ? *outer : NewEnv();
+  env.Define(sizes_->symbols(), values);
+  return env;
 }
 
 absl::Status PlanRunner::CheckConditions(Assignment* a) const {
-  // An outer plan has checked the facts.
-  if (!nested_) WEFT_RETURN_IF_ERROR(a->env.CheckConditions());
   for (size_t i = 0; i < plan_.conditions.size(); ++i) {
     const PlanCondition& c = plan_.conditions[i];
     WEFT_RETURN_IF_ERROR(a->env.Check(c.condition, c.origin));
@@ -257,17 +240,17 @@ absl::Status PlanRunner::FindAssignment(absl::Span<const HostTensor> inputs,
   WEFT_RETURN_IF_ERROR(MakeKey(inputs, outer));
   const int variant = runtime_.launcher.variant();
   if (current_ != nullptr && current_->variant == variant && key_ == current_key_) {
-    return absl::OkStatus();
+    return sizes_->CheckValues(inputs);
   }
   const auto it = assignments_.find(key_);
   const bool met = it != assignments_.end();
   if (met && it->second.count(variant) != 0) {
     current_ = it->second[variant].get();
     current_key_ = key_;
-    return absl::OkStatus();
+    return sizes_->CheckValues(inputs);
   }
-  auto made = std::make_unique<Assignment>(outer != nullptr ? *outer : NewEnv(), variant);
-  WEFT_RETURN_IF_ERROR(BindInputs(inputs, &made->env));
+  WEFT_ASSIGN_OR_RETURN(SymbolEnv env, BindInputs(inputs, outer));
+  auto made = std::make_unique<Assignment>(std::move(env), variant);
   WEFT_RETURN_IF_ERROR(CheckConditions(made.get()));
   WEFT_RETURN_IF_ERROR(Prepare(made.get()));
   if (!met) ++runtime_.stats.assignments;

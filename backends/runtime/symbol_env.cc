@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "backends/runtime/size_program.h"
 #include "base/status_macros.h"
 #include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
@@ -20,6 +21,12 @@ std::string Shape(const HostTensor& tensor) {
 }
 
 }  // namespace
+
+void SymbolEnv::Define(absl::Span<const SymInt> symbols, absl::Span<const int64_t> values) {
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    if (values[i] != SizeProgram::kNoValue) values_[symbols[i]] = values[i];
+  }
+}
 
 std::optional<int64_t> SymbolEnv::Find(SymInt symbol) const {
   auto it = values_.find(symbol);

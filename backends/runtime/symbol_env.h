@@ -1,7 +1,11 @@
-// Values of symbols while a graph runs. A symbol that gets its value has to meet
-// the facts of the symbol table: its range, what divides it, and each condition
-// as soon as all symbols in it have values. What breaks one is an InvalidArgument
-// that says where the symbols come from, and the nearest values that are allowed.
+// Values of symbols while a plan or a graph runs: those that inputs give, which SizeProgram has
+// checked, and those that results of steps give on the way. A symbol that gets its value from a
+// result has to meet the facts of the symbol table: its range, its divisor, and each condition as
+// soon as all symbols in it have values. A value that breaks one is an InvalidArgument that says
+// where the symbols come from, and the nearest values that are allowed.
+//
+// The reference executor unifies inputs, too, so that tests compare SizeProgram with another way to
+// the same values.
 #ifndef WEFT_BACKENDS_RUNTIME_SYMBOL_ENV_H_
 #define WEFT_BACKENDS_RUNTIME_SYMBOL_ENV_H_
 
@@ -31,6 +35,10 @@ class SymbolEnv {
   explicit SymbolEnv(const SymbolTable& facts, SourcesFn sources = nullptr)
       : facts_(&facts), sources_(std::move(sources)) {}
 
+  // Takes values over as they are, checked before. A symbol whose value is SizeProgram::kNoValue
+  // gets none.
+  void Define(absl::Span<const SymInt> symbols, absl::Span<const int64_t> values);
+
   std::optional<int64_t> Find(SymInt symbol) const;
   // nullopt when a symbol in it has no value.
   std::optional<int64_t> Eval(SymInt s) const;
@@ -49,8 +57,8 @@ class SymbolEnv {
   bool IsBound(SymInt s) const;
   // An error when the symbols of the condition have values for which it does not hold.
   absl::Status Check(SymInt condition, absl::string_view origin) const;
-  // The same for all conditions among the facts. Unify has looked at each of them, but
-  // its errors are passed over where nothing reads the tensor.
+  // The same for all conditions among the facts. Unify has looked at each of them, but the
+  // reference executor passes over its errors where nothing reads the tensor.
   absl::Status CheckConditions() const;
   // "s0 = 6 (input %x dim 1), s1 = 2 (input %y dim 0)"
   std::string Describe(SymInt s) const;

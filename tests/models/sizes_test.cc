@@ -24,10 +24,11 @@
 #include "absl/strings/str_cat.h"
 #include "api/check/compare.h"
 #include "api/check/seeded_inputs.h"
-#include "api/dynamic/size_binder.h"
+#include "api/dynamic/graph_sizes.h"
 #include "api/model_io.h"
 #include "api/program.h"
 #include "api/session.h"
+#include "backends/runtime/size_program.h"
 #include "gmock/gmock.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
@@ -52,17 +53,19 @@ constexpr int kFewSamples = 10;
 constexpr int64_t kUnbounded = 64;
 constexpr int64_t kMaxDrawn = 5;
 
-// By symbol, as the binder numbers them.
+// By symbol, as the size program numbers them.
 using Sizes = std::vector<int64_t>;
 
 class SizeSampler {
  public:
   explicit SizeSampler(const Graph& main)
-      : main_(main), binder_(main), random_(static_cast<uint32_t>(main.num_nodes())) {}
+      : main_(main),
+        size_program_(MakeSizeProgram(main)),
+        random_(static_cast<uint32_t>(main.num_nodes())) {}
 
-  const SizeBinder& binder() const { return binder_; }
+  const SizeProgram& size_program() const { return size_program_; }
   SymbolInfo InfoOf(int number) const {
-    const SymInt symbol = binder_.symbols()[number];
+    const SymInt symbol = size_program_.symbols()[number];
     const SymbolInfo* known = main_.module().symbols().Find(symbol);
     SymbolInfo info;
     if (known != nullptr) info = *known;
@@ -74,7 +77,7 @@ class SizeSampler {
   Sizes Draw(int sample) {
     for (int attempt = 0; attempt < 10000; ++attempt) {
       Sizes sizes;
-      for (size_t i = 0; i < binder_.symbols().size(); ++i) {
+      for (size_t i = 0; i < size_program_.symbols().size(); ++i) {
         const bool end = attempt == 0 && sample < 2;
         sizes.push_back(DrawOne(InfoOf(static_cast<int>(i)), end ? sample : 2));
       }
@@ -99,9 +102,9 @@ class SizeSampler {
 
   bool Holds(const Sizes& sizes) const {
     for (const SymCondition& c : main_.module().symbols().conditions()) {
-      if (!binder_.Knows(c.condition)) continue;
+      if (!size_program_.Knows(c.condition)) continue;
       const auto value = Evaluate(c.condition, [&](SymInt s) -> std::optional<int64_t> {
-        return sizes[binder_.NumberOf(s)];
+        return sizes[size_program_.NumberOf(s)];
       });
       if (value != 1) return false;
     }
@@ -109,26 +112,28 @@ class SizeSampler {
   }
 
   const Graph& main_;
-  const SizeBinder binder_;
+  const SizeProgram size_program_;
   std::mt19937 random_;
 };
 
-absl::StatusOr<std::vector<HostTensor>> SeededInputs(const Graph& main, const SizeBinder& binder,
+absl::StatusOr<std::vector<HostTensor>> SeededInputs(const Graph& main,
+                                                     const SizeProgram& size_program,
                                                      const Sizes& sizes, uint64_t seed) {
   SeedOptions options;
   options.seed = seed;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    options.dims[std::string(binder.symbols()[i].name())] = sizes[i];
+    options.dims[std::string(size_program.symbols()[i].name())] = sizes[i];
   }
   return MakeSeededInputs(main, options);
 }
 
 // Inputs of zeros, whatever the sizes.
-std::vector<HostTensor> ZeroInputs(const Graph& main, const SizeBinder& binder,
+std::vector<HostTensor> ZeroInputs(const Graph& main, const SizeProgram& size_program,
                                    const Sizes& sizes) {
   const auto size_of = [&](SymInt s) {
-    return *Evaluate(
-        s, [&](SymInt symbol) -> std::optional<int64_t> { return sizes[binder.NumberOf(symbol)]; });
+    return *Evaluate(s, [&](SymInt symbol) -> std::optional<int64_t> {
+      return sizes[size_program.NumberOf(symbol)];
+    });
   };
   std::vector<HostTensor> inputs;
   for (int i = 0; i < main.num_inputs(); ++i) {
@@ -155,10 +160,10 @@ void ExpectEqual(const std::vector<HostTensor>& got, const std::vector<HostTenso
   }
 }
 
-std::string Text(const SizeBinder& binder, const Sizes& sizes) {
+std::string Text(const SizeProgram& size_program, const Sizes& sizes) {
   std::string text;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    absl::StrAppend(&text, binder.symbols()[i].ToString(), "=", sizes[i], " ");
+    absl::StrAppend(&text, size_program.symbols()[i].ToString(), "=", sizes[i], " ");
   }
   return text;
 }
@@ -171,13 +176,13 @@ absl::StatusOr<Program> MakeProgram(const Module& model, Dynamic dynamic) {
 }
 
 // The given sizes on the program and on the model itself.
-void ExpectRightOnAll(const std::vector<Sizes>& samples, const SizeBinder& binder,
+void ExpectRightOnAll(const std::vector<Sizes>& samples, const SizeProgram& size_program,
                       const Module& model, Program& program) {
   const auto session = Session::Create(model.Clone(), "reference");
   ASSERT_TRUE(session.ok()) << session.status();
   for (size_t i = 0; i < samples.size(); ++i) {
-    SCOPED_TRACE(Text(binder, samples[i]));
-    const auto inputs = SeededInputs(program.main(), binder, samples[i], i);
+    SCOPED_TRACE(Text(size_program, samples[i]));
+    const auto inputs = SeededInputs(program.main(), size_program, samples[i], i);
     ASSERT_TRUE(inputs.ok()) << inputs.status();
     const auto got = program.Run(*inputs);
     ASSERT_TRUE(got.ok()) << got.status();
@@ -190,7 +195,7 @@ void ExpectRightOnAll(const std::vector<Sizes>& samples, const SizeBinder& binde
 
 // One more, or one less, than each symbol may be.
 int ExpectRefusedOutside(const SizeSampler& sampler, const Sizes& inside, Program& program) {
-  const SizeBinder& binder = sampler.binder();
+  const SizeProgram& size_program = sampler.size_program();
   int refused = 0;
   for (size_t i = 0; i < inside.size(); ++i) {
     const SymbolInfo info = sampler.InfoOf(static_cast<int>(i));
@@ -198,10 +203,11 @@ int ExpectRefusedOutside(const SizeSampler& sampler, const Sizes& inside, Progra
       if (above ? info.range.max == SymRange::kMax : info.range.min <= 0) continue;
       Sizes sizes = inside;
       sizes[i] = above ? info.range.max + 1 : info.range.min - 1;
-      SCOPED_TRACE(Text(binder, sizes));
-      const absl::Status status = program.Run(ZeroInputs(program.main(), binder, sizes)).status();
+      SCOPED_TRACE(Text(size_program, sizes));
+      const absl::Status status =
+          program.Run(ZeroInputs(program.main(), size_program, sizes)).status();
       EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
-      const SizeBinder::Source& source = binder.source(static_cast<int>(i));
+      const SizeProgram::Source& source = size_program.source(static_cast<int>(i));
       EXPECT_THAT(std::string(status.message()),
                   AllOf(HasSubstr(program.main().input_info(source.input).name),
                         HasSubstr(info.symbol.ToString()), HasSubstr(absl::StrCat(sizes[i])),
@@ -217,7 +223,7 @@ int CheckAllSizes(const Module& model, Program& program, int count = kSamples) {
   SizeSampler sampler(*model.main());
   std::vector<Sizes> samples;
   for (int i = 0; i < count; ++i) samples.push_back(sampler.Draw(i));
-  ExpectRightOnAll(samples, sampler.binder(), model, program);
+  ExpectRightOnAll(samples, sampler.size_program(), model, program);
   const int refused = ExpectRefusedOutside(sampler, samples[0], program);
   const ProgramExplanation explanation = program.Explain();
   EXPECT_EQ(explanation.compiles, 1) << explanation.ToString();
@@ -335,8 +341,8 @@ TEST(AllSizes, OfOurModelsWithAutomaticDynamic) {
     SizeSampler sampler(*model->main());
     std::vector<Sizes> samples;
     for (int i = 0; i < kSamples; ++i) samples.push_back(sampler.Draw(i));
-    ExpectRightOnAll(samples, sampler.binder(), *model, *program);
-    const int64_t symbols = static_cast<int64_t>(sampler.binder().symbols().size());
+    ExpectRightOnAll(samples, sampler.size_program(), *model, *program);
+    const int64_t symbols = static_cast<int64_t>(sampler.size_program().symbols().size());
     EXPECT_GE(program->Explain().compiles, 2);
     EXPECT_LE(program->Explain().compiles, 1 + symbols) << program->Explain().ToString();
   }
@@ -417,7 +423,7 @@ TEST_P(SharedProgramsTest, TakeAllSizes) {
     SCOPED_TRACE(folder.filename().string());
     auto model = LoadModel((folder / GetParam().file).string());
     ASSERT_TRUE(model.ok()) << model.status();
-    if (SizeBinder(*(*model)->main()).symbols().empty()) continue;
+    if (MakeSizeProgram(*(*model)->main()).symbols().empty()) continue;
     auto program = MakeProgram(**model, Dynamic::kSymbolic);
     ASSERT_TRUE(program.ok()) << program.status();
     CheckAllSizes(**model, *program, GetParam().samples);

@@ -228,18 +228,24 @@ TEST(Executable, RefusesWhatTheReferenceRefuses) {
       return %x, %y
     })");
   const auto executable = Make(*module);
-  const std::vector<std::vector<HostTensor>> bad = {
-      {Ramp({3, 2})},
-      {Ramp({2, 3}), Ramp({1})},
-      {Ramp({1, 2}), Ramp({1})},
-      {Ramp({2, 2}), Ramp({3})},
-      {Ramp({2, 2}, DType::kF64), Ramp({2})},
-      {Ramp({2, 2}), HostTensor()},
+  struct Case {
+    std::vector<HostTensor> inputs;
+    std::string place;
   };
-  for (const auto& inputs : bad) {
-    const auto want = reference::Run(*module->main(), inputs);
-    const auto got = executable->Run(inputs);
-    EXPECT_EQ(got.status(), want.status());
+  const std::vector<Case> bad = {
+      {{Ramp({3, 2})}, "takes 2 inputs, got 1"},
+      {{Ramp({2, 3}), Ramp({1})}, "input 0 (x): "},
+      {{Ramp({1, 2}), Ramp({1})}, "outside of 2 <= s0 <= 8; "},
+      {{Ramp({2, 2}), Ramp({3})}, "input 1 (y): "},
+      {{Ramp({2, 2}, DType::kF64), Ramp({2})}, "input 0 (x): "},
+      {{Ramp({2, 2}), HostTensor()}, "input 1 (y)"},
+  };
+  for (const Case& c : bad) {
+    const absl::Status want = reference::Run(*module->main(), c.inputs).status();
+    const absl::Status got = executable->Run(c.inputs).status();
+    EXPECT_EQ(got.code(), want.code());
+    EXPECT_THAT(std::string(want.message()), HasSubstr(c.place));
+    EXPECT_THAT(std::string(got.message()), HasSubstr(c.place));
   }
 }
 

@@ -246,9 +246,43 @@ TEST(StandalonePlan, RefusesSizesAsItsModuleDoes) {
     EXPECT_TRUE(runtime->Run({tensor(3), tensor(7)}).ok());
     const auto far = runtime->Run({tensor(9), tensor(19)});
     EXPECT_THAT(std::string(far.status().message()),
-                HasSubstr("s0 = 9 is outside of 1 <= s0 <= 8"));
+                HasSubstr("input 0 (x): dim 0 is 9, outside of 1 <= s0 <= 8"));
     const auto wrong = runtime->Run({tensor(3), tensor(8)});
     EXPECT_THAT(std::string(wrong.status().message()), HasSubstr("it comes from the where clause"));
+  }
+}
+
+TEST(StandalonePlan, TakesAnythingForAnInputThatNothingReads) {
+  const auto module = Parse(R"(
+    func @main(%x: f32[s0], %like: f32[s1, 2]) -> (f32[s0]) where 1 <= s1 <= 4 {
+      %0 = exp(%x)
+      return %0
+    })");
+  Runtime runtime(LowerMain(*module));
+  const HostTensor x(DType::kF32, {3});
+  for (const HostTensor& like : {HostTensor(DType::kF32, {4, 2}), HostTensor(DType::kF32, {9, 2}),
+                                 HostTensor(DType::kF32, {2, 3}), HostTensor(DType::kI64, {5})}) {
+    const auto outputs = runtime.Run({x, like});
+    ASSERT_TRUE(outputs.ok()) << like.type().ToString() << ": " << outputs.status();
+    EXPECT_THAT((*outputs)[0].dims(), ElementsAre(3));
+  }
+  EXPECT_EQ(runtime.Run({x, HostTensor()}).status().message(), "input 1 (like) is missing");
+}
+
+TEST(StandalonePlan, ChecksTheValueOfAnInputOnEveryRun) {
+  const auto module = Parse(R"(
+    func @main(%x: f32[s0], %k: i64[] {value=dense<3>}) -> (f32[s0]) {
+      %0 = exp(%x)
+      return %0
+    })");
+  Runtime runtime(LowerMain(*module));
+  const HostTensor x(DType::kF32, {3});
+  const HostTensor right = HostTensor::ScalarInt(DType::kI64, 3);
+  const HostTensor wrong = HostTensor::ScalarInt(DType::kI64, 4);
+  for (int run = 0; run < 2; ++run) {
+    EXPECT_EQ(runtime.Run({x, wrong}).status().message(),
+              "input 1 (k) differs from the value that the program was made for");
+    EXPECT_TRUE(runtime.Run({x, right}).ok());
   }
 }
 

@@ -1,8 +1,8 @@
-// A symbolic expression as straight-line code over numbered symbols, for
-// conditions that are looked at on every call. What is not straight-line (a choice
-// between two expressions, of which one may have no value) goes through Evaluate().
-#ifndef WEFT_API_DYNAMIC_COMPILED_SYM_H_
-#define WEFT_API_DYNAMIC_COMPILED_SYM_H_
+// A symbolic expression as straight-line code over numbered symbols, for sizes and conditions that
+// many calls evaluate. An expression that is not straight-line (a choice between two others, of
+// which one may have no value) goes through Evaluate().
+#ifndef WEFT_BACKENDS_RUNTIME_COMPILED_SYM_H_
+#define WEFT_BACKENDS_RUNTIME_COMPILED_SYM_H_
 
 #include <cstdint>
 #include <optional>
@@ -20,8 +20,8 @@ class CompiledSym {
   // `number_of` gives each symbol of `s` its place among the values.
   CompiledSym(SymInt s, absl::FunctionRef<int(SymInt)> number_of);
 
-  // What Evaluate() (sym_expr.h) gives: nothing when a divisor is zero, sizes do not
-  // broadcast, or 64 bits do not hold a result.
+  // The same as Evaluate() (sym_expr.h): nothing when a divisor is zero, sizes do not broadcast, or
+  // 64 bits do not hold a result.
   std::optional<int64_t> Run(absl::Span<const int64_t> values) const;
   // A condition that holds.
   bool Holds(absl::Span<const int64_t> values) const { return Run(values) == 1; }
@@ -39,9 +39,9 @@ class CompiledSym {
 
   std::vector<Step> steps_;  // Empty for an expression that is interpreted.
   SymInt whole_;
-  std::vector<std::pair<SymInt, int>> numbers_;  // Of the symbols in `whole_`.
+  std::vector<std::pair<SymInt, int>> numbers_;  // The symbols in `whole_` with their places.
 };
 
 }  // namespace weft
 
-#endif  // WEFT_API_DYNAMIC_COMPILED_SYM_H_
+#endif  // WEFT_BACKENDS_RUNTIME_COMPILED_SYM_H_

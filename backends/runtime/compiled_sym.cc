@@ -1,7 +1,9 @@
-#include "api/dynamic/compiled_sym.h"
+#include "backends/runtime/compiled_sym.h"
 
 #include <algorithm>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "graph/sym/sym_expr.h"
@@ -122,14 +124,24 @@ CompiledSym::CompiledSym(SymInt s, absl::FunctionRef<int(SymInt)> number_of) : w
   ForEachSymbol(s, [&](SymInt symbol) { numbers_.emplace_back(symbol, number_of(symbol)); });
 }
 
-// At most SymInt::kMaxDepth calls deep.
+// Arguments come before what is made of them.
 void CompiledSym::Add(SymInt s, absl::FunctionRef<int(SymInt)> number_of) {
-  for (SymInt arg : s.args()) Add(arg, number_of);
-  Step step{s.kind(), static_cast<int>(s.args().size()), 0};
-  if (s.is_constant()) step.number = s.value();
-  if (s.is_symbol()) step.number = number_of(s);
-  if (s.kind() == Kind::kSum || s.kind() == Kind::kProduct) step.number = s.coefficient();
-  steps_.push_back(step);
+  // Expressions that have begun, each with the number of its arguments that are dealt with.
+  std::vector<std::pair<SymInt, size_t>> begun = {{s, 0}};
+  while (!begun.empty()) {
+    const SymInt top = begun.back().first;
+    const size_t next = begun.back().second++;
+    if (next < top.args().size()) {
+      begun.emplace_back(top.args()[next], 0);
+      continue;
+    }
+    begun.pop_back();
+    Step step{top.kind(), static_cast<int>(top.args().size()), 0};
+    if (top.is_constant()) step.number = top.value();
+    if (top.is_symbol()) step.number = number_of(top);
+    if (top.kind() == Kind::kSum || top.kind() == Kind::kProduct) step.number = top.coefficient();
+    steps_.push_back(step);
+  }
 }
 
 std::optional<int64_t> CompiledSym::Run(absl::Span<const int64_t> values) const {

@@ -1,5 +1,5 @@
 // Compiled expressions against Evaluate(), on random expressions and values.
-#include "api/dynamic/compiled_sym.h"
+#include "backends/runtime/compiled_sym.h"
 
 #include <random>
 #include <vector>
