@@ -12,6 +12,7 @@
 #include "graph/ir/graph_internal.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
+#include "graph/ir/node_view.h"
 #include "graph/ir/op_def.h"
 #include "graph/ir/origin.h"
 #include "graph/ir/provenance.h"
@@ -115,7 +116,7 @@ class GraphCloner {
 
   const AttrList* CopyAttrs(const Node* node) {
     if (node->Is(ops::constant) && &from_ != to_) {
-      const int id = static_cast<int>(node->attrs().Int("id"));
+      const int id = ops::ConstantView(*node).id();
       return AttrList::Get({AttrValue(CopyConstant(id))});
     }
     if (renamed_.empty()) return node->attr_list();

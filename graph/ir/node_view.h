@@ -6,24 +6,17 @@
 // A view is as good as a reference to its node: it costs nothing to make, shows the
 // node as it is when it is asked, and must not outlive it. What an accessor gives as
 // a span or as a reference lies in the node's attribute list, which lives as long as
-// the process.
+// the process (graph/ir/attr_view.h).
 #ifndef WEFT_GRAPH_IR_NODE_VIEW_H_
 #define WEFT_GRAPH_IR_NODE_VIEW_H_
 
-#include <cstdint>
 #include <iterator>
-#include <optional>
-#include <string>
 #include <vector>
 
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "graph/sym/sym_int.h"
-#include "graph/tensor/dtype.h"
+#include "graph/ir/attr_view.h"
 
 namespace weft {
 
-class AttrValue;
 class Graph;
 class Node;
 class OpDef;
@@ -66,7 +59,7 @@ class OperandRange {
   int first_;
 };
 
-class NodeView {
+class NodeView : public AttrView {
  public:
   const Node& node() const { return *node_; }
 
@@ -79,34 +72,18 @@ class NodeView {
   Value* Operand(int i) const;
   OperandRange Operands(int first) const { return OperandRange(node_, first); }
   Graph* Region(int i) const;
-
-  // Attributes by place in the schema; each CHECKs that it has the type.
-  bool Bool(int i) const;
-  int64_t Int(int i) const;
-  SymInt Sym(int i) const;
-  double Float(int i) const;
-  const std::string& Str(int i) const;
-  DType Dtype(int i) const;
-  // A copy: the node holds symbolic integers, which CHECK that they are constant.
-  std::vector<int64_t> Ints(int i) const;
-  absl::Span<const SymInt> Syms(int i) const;
-  absl::Span<const double> Floats(int i) const;
-  absl::Span<const std::string> Strs(int i) const;
-
-  // Nothing when the attribute is absent.
-  std::optional<bool> OptionalBool(int i) const;
-  std::optional<int64_t> OptionalInt(int i) const;
-  std::optional<SymInt> OptionalSym(int i) const;
-  std::optional<double> OptionalFloat(int i) const;
-  std::optional<absl::string_view> OptionalStr(int i) const;
-
- private:
-  const AttrValue& Attr(int i) const;
-  template <typename T>
-  const T& Get(int i) const;
-
-  const Node* node_;
 };
+
+namespace ops {
+
+// A node of the built-in op.
+class ConstantView : public NodeView {
+ public:
+  explicit ConstantView(const Node& node);
+  int id() const { return static_cast<int>(Int(0)); }
+};
+
+}  // namespace ops
 
 }  // namespace weft
 

@@ -1,8 +1,9 @@
 """Writes C++ for the ops of definitions.py.
 
 A family is the folder of graph/ops that an op is defined in. Its header declares
-its ops and, for each, a view of a node (named operands, typed attributes), a function
-that makes an attribute list, and one that makes a node.
+its ops and, for each, a view of a node (named operands, typed attributes), one of its
+attributes without a node, a function that makes an attribute list, and one that makes a
+node.
 """
 
 import collections
@@ -11,7 +12,7 @@ from definitions import DefinitionError
 
 _BANNER = "// Generated from the definitions in graph/ops. Do not edit."
 
-# By kind of attribute: what a view gives and the getter of NodeView, and what a
+# By kind of attribute: what a view gives and the getter of AttrView, and what a
 # builder takes.
 _Kind = collections.namedtuple("_Kind", "given getter taken")
 _KINDS = {
@@ -76,6 +77,16 @@ def _accessors(operands, attributes, regions=()):
              for i, region in enumerate(regions)])
 
 
+def _attr_view(name, attributes, ops):
+    """Nothing for ops without attributes."""
+    return ["class %sAttrView : public AttrView {" % name,
+            " public:",
+            "  explicit %sAttrView(const Attrs& attrs) : AttrView(attrs, {%s}) {}" % (
+                name, ", ".join("&ops::" + op for op in ops)),
+            *_accessors((), attributes),
+            "};"] if attributes else []
+
+
 def _view(definition):
     name = camel(definition.name) + "View"
     schema = definition.schema
@@ -84,7 +95,8 @@ def _view(definition):
             "  explicit %s(const Node& node) : NodeView(node, ops::%s) {}" % (
                 name, definition.name),
             *_accessors(schema.operands, schema.attributes, schema.regions),
-            "};"]
+            "};",
+            *_attr_view(camel(definition.name), schema.attributes, [definition.name])]
 
 
 def _shared_view(view):
@@ -96,6 +108,7 @@ def _shared_view(view):
             "  explicit %s(const Node& node) : NodeView(node, ops::Is%s) {}" % (name, view.name),
             *_accessors(view.operands, view.attributes),
             "};",
+            *_attr_view(view.name, view.attributes, view.ops),
             *(_declarations(view.name, view.schema, "const OpDef& op") if view.schema else [])]
 
 
@@ -288,10 +301,10 @@ def family_header(family, definitions, views):
     guard = "WEFT_GRAPH_OPS_%s_H_" % family.upper()
     lines = [_BANNER,
              "//",
-             "// For each op: a view of its nodes (graph/ir/node_view.h); its attributes as a",
-             "// list; and a function that makes a node through a Builder or whatever else is a",
-             "// NodeMaker. It returns the result, or all where there are several; after an",
-             "// error null, or none.",
+             "// For each op: a view of its nodes (graph/ir/node_view.h); one of its attributes",
+             "// without a node (graph/ir/attr_view.h); its attributes as a list; and a function",
+             "// that makes a node through a Builder or whatever else is a NodeMaker. It returns",
+             "// the result, or all where there are several; after an error null, or none.",
              "#ifndef " + guard,
              "#define " + guard,
              "",
@@ -303,12 +316,14 @@ def family_header(family, definitions, views):
              "",
              '#include "absl/strings/string_view.h"',
              '#include "absl/types/span.h"',
+             '#include "graph/ir/attr_view.h"',
              '#include "graph/ir/node_view.h"',
              '#include "graph/sym/sym_int.h"',
              '#include "graph/tensor/dtype.h"',
              "",
              "namespace weft {",
              "class AttrList;",
+             "class Attrs;",
              "class Builder;",
              "class NodeMaker;",
              "}  // namespace weft",

@@ -99,4 +99,6 @@ argmin(f32[0, 2], dim=0) ! "has no elements"
 argmin(c64[2], dim=0) ! "a real dtype"
 )"));
 
+WEFT_SHARED_VIEW(ArgReduction, argmax, argmin);
+
 }  // namespace weft::ops

@@ -84,4 +84,6 @@ triu(bf16[0, 3])
 triu(f32[]) ! "at least rank 2"
 )"));
 
+WEFT_SHARED_VIEW(Triangle, tril, triu);
+
 }  // namespace weft::ops

@@ -127,6 +127,22 @@ class EmitTest(unittest.TestCase):
                          "Graph* body() const { return Region(0); }"]:
             self.assertIn("  %s\n" % accessor, header)
 
+    def test_view_of_attributes(self):
+        header = generated(define("f(Tensor self, int dim, SymInt? k) -> Tensor") +
+                           define("g(Tensor self, int dim) -> Tensor") +
+                           define("h(Tensor self) -> Tensor") +
+                           "WEFT_SHARED_VIEW(Both, f, g);\n")["family.h"]
+        view = header.partition("class FAttrView : public AttrView {")[2].partition("};")[0]
+        self.assertIn("  explicit FAttrView(const Attrs& attrs) : AttrView(attrs, {&ops::f}) {}\n"
+                      "  int64_t dim() const { return Int(0); }\n"
+                      "  std::optional<SymInt> k() const { return OptionalSym(1); }\n", view)
+        self.assertNotIn("self", view)
+        shared = header.partition("class BothAttrView : public AttrView {")[2].partition("};")[0]
+        self.assertIn("AttrView(attrs, {&ops::f, &ops::g}) {}\n"
+                      "  int64_t dim() const { return Int(0); }\n", shared)
+        self.assertNotIn("k()", shared)
+        self.assertNotIn("HAttrView", header)
+
     def test_builder(self):
         header = generated(define(
             'f(Tensor self, Tensor? other, bool on=True, str mode="a", int[] dims=[1, 2], '

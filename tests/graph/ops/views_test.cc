@@ -9,11 +9,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
+#include "graph/ir/attrs.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/builtin_ops.h"
+#include "graph/ir/constant_store.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
+#include "graph/ir/node_view.h"
 #include "graph/ir/op_def.h"
 #include "graph/ir/op_registry.h"
 #include "graph/ir/op_schema.h"
@@ -24,6 +27,7 @@
 #include "graph/ops/registry.h"
 #include "graph/ops/shape.h"
 #include "graph/ops/signal.h"
+#include "graph/tensor/tensor.h"
 #include "graph/tensor/type.h"
 #include "gtest/gtest.h"
 
@@ -164,6 +168,29 @@ TEST_F(ViewsTest, OfSeveralOpsShowWhatTheyShare) {
       ops::BuildMaxPool(b_, image, {3, 2}, {1, 1}, {0, 0, 0, 0}, {1, 1});
   ASSERT_THAT(pooled, SizeIs(2)) << b_.status();
   EXPECT_THAT(ops::PoolView(*pooled[0]->node()).kernel_size(), ElementsAre(3, 2));
+}
+
+TEST_F(ViewsTest, OfAttributesNeedNoNode) {
+  const ops::SliceAttrView slice(Attrs(&ops::slice.schema(), ops::SliceAttrs(1, 2)));
+  EXPECT_EQ(slice.dim(), 1);
+  EXPECT_EQ(slice.start(), SymInt(2));
+  EXPECT_EQ(slice.step(), SymInt(1));
+  const Attrs div(&ops::div.schema(), ops::DivAttrs());
+  EXPECT_EQ(ops::DivAttrView(div).rounding_mode(), std::nullopt);
+  const Attrs pool(&ops::max_pool.schema(), ops::MaxPoolAttrs({3}, {2}, {0}, {1}));
+  EXPECT_THAT(ops::PoolAttrView(pool).kernel_size(), ElementsAre(3));
+  EXPECT_DEATH(ops::SliceAttrView{div}, "a view of attributes of slice on those of div");
+  EXPECT_DEATH(ops::PoolAttrView{div}, "on those of div");
+}
+
+TEST_F(ViewsTest, OfConstantsGiveTheirNumber) {
+  const HostTensor one = HostTensor::FromInts(DType::kI64, {1}, {1});
+  const HostTensor two = HostTensor::FromInts(DType::kI64, {1}, {2});
+  b_.Constant(one);
+  const ops::ConstantView constant(*b_.Constant(two)->node());
+  EXPECT_TRUE(module_.constants().tensor(constant.id()).BitEqual(two));
+  const Node& node = *ops::BuildNeg(b_, Input({2}))->node();
+  EXPECT_DEATH(ops::ConstantView{node}, "a view of constant on a node of neg");
 }
 
 TEST_F(ViewsTest, OfAnotherOpFail) {
