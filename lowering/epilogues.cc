@@ -6,16 +6,17 @@
 
 #include "graph/ir/builder.h"
 #include "graph/ir/node.h"
+#include "graph/ops/elementwise.h"
 #include "graph/ops/ops.h"
 #include "graph/tensor/tensor.h"
 
 namespace weft {
 namespace {
 
-// The number that operand `i` is; false for none.
-bool IsNumber(const Node& node, int i, double* number) {
-  if (!node.has_operand(i)) return true;
-  const HostTensor* literal = LiteralOf(node.operand(i));
+// The number that a bound is, which may be absent; false for none.
+bool IsNumber(const Value* bound, double* number) {
+  if (bound == nullptr) return true;
+  const HostTensor* literal = LiteralOf(bound);
   if (literal == nullptr || literal->numel() != 1) return false;
   *number = literal->ReadDoubles()[0];
   return true;
@@ -27,10 +28,11 @@ const AttrList* HardtanhOfClamp(const Node& node) {
   if (!node.Is(ops::clamp) || !IsFloat(node.result()->type().dtype())) return nullptr;
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
-  if (!IsNumber(node, 1, &least) || !IsNumber(node, 2, &most) || !(least <= most)) return nullptr;
-  const NamedAttr attrs[] = {{"min_val", least}, {"max_val", most}};
-  const auto made = MakeAttrs(ops::hardtanh, attrs);
-  return made.ok() ? *made : nullptr;
+  const ops::ClampView clamp(node);
+  if (!IsNumber(clamp.min(), &least) || !IsNumber(clamp.max(), &most) || !(least <= most)) {
+    return nullptr;
+  }
+  return ops::HardtanhAttrs(least, most);
 }
 
 int AccumulatedArg(const Step& step) {

@@ -1,13 +1,16 @@
 #include "lowering/kernel_ops.h"
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "graph/ir/node.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/index.h"
+#include "graph/ops/shape.h"
 #include "graph/ops/support/infer.h"
 #include "graph/sym/sym_ops.h"
 #include "lowering/views.h"
@@ -22,74 +25,79 @@ constexpr int kMaxSizes = 16;
 
 constexpr DType kI64 = DType::kI64;
 
-Type SelfType(const Node& node) { return node.operand(0)->type(); }
+int DimOf(const Value* self, int64_t dim) { return *ops::NormalizeDim(dim, self->type().rank()); }
 
-int DimOf(const Node& node, const char* name) {
-  return *ops::NormalizeDim(node.attrs().Int(name), SelfType(node).rank());
-}
-
-std::vector<int> DimsOf(const Node& node, const char* name) {
-  return *ops::NormalizeDims(node.attrs().Ints(name), SelfType(node).rank());
+std::vector<int> DimsOf(const Value* self, absl::Span<const int64_t> dims) {
+  return *ops::NormalizeDims(dims, self->type().rank());
 }
 
 int Permute(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
-  const std::vector<int> dims = DimsOf(node, "dims");
+  const ops::PermuteView permute(node);
+  const std::vector<int> dims = DimsOf(permute.self(), permute.dims());
   Indices from(dims.size());
   for (size_t i = 0; i < dims.size(); ++i) from[dims[i]] = at[i];
-  return e.Get(node.operand(0), std::move(from), guards);
+  return e.Get(permute.self(), std::move(from), guards);
 }
 
 int Reshape(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
+  const ops::ReshapeView reshape(node);
   auto from = ReshapeIndices(e.sizes(), at, e.space().extents, node.result()->type().dims(),
-                             SelfType(node).dims());
+                             reshape.self()->type().dims());
   if (!from) return e.Fail("a reshape takes a division");
-  return e.Get(node.operand(0), *std::move(from), guards);
+  return e.Get(reshape.self(), *std::move(from), guards);
 }
 
 int Expand(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
-  return e.Get(node.operand(0),
-               BroadcastIndices(e.sizes(), at, SelfType(node).dims(), node.result()->type().dims()),
-               guards);
+  const ops::ExpandView expand(node);
+  return e.Get(
+      expand.self(),
+      BroadcastIndices(e.sizes(), at, expand.self()->type().dims(), node.result()->type().dims()),
+      guards);
 }
 
 int Slice(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
-  const int dim = DimOf(node, "dim");
+  const ops::SliceView slice(node);
+  const int dim = DimOf(slice.self(), slice.dim());
   Indices from = at;
-  const SymInt start = SliceStart(e.sizes(), node.attrs(), SelfType(node).dim(dim));
-  from[dim] = at[dim] * node.attrs().Sym("step") + start;
-  return e.Get(node.operand(0), std::move(from), guards);
+  const SymInt start = SliceStart(e.sizes(), slice.start(), slice.self()->type().dim(dim));
+  from[dim] = at[dim] * slice.step() + start;
+  return e.Get(slice.self(), std::move(from), guards);
 }
 
 int Select(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
-  const int dim = DimOf(node, "dim");
+  const ops::SelectView select(node);
+  const int dim = DimOf(select.self(), select.dim());
   Indices from = at;
-  const SymInt index = FromEnd(e.sizes(), node.attrs().Sym("index"), SelfType(node).dim(dim));
+  const SymInt index = FromEnd(e.sizes(), select.index(), select.self()->type().dim(dim));
   from.insert(from.begin() + dim, ZeroIndex(e.space().extents.size()) + index);
-  return e.Get(node.operand(0), std::move(from), guards);
+  return e.Get(select.self(), std::move(from), guards);
 }
 
 int Split(NestBuilder& e, const Node& node, int result, const Indices& at, const Guards& guards) {
-  const int dim = DimOf(node, "dim");
+  const ops::SplitWithSizesView split(node);
+  const int dim = DimOf(split.self(), split.dim());
   Indices from = at;
   for (int i = 0; i < result; ++i) {
-    from[dim] = from[dim] + node.attrs().Syms("split_sizes")[i];
+    from[dim] = from[dim] + split.split_sizes()[i];
   }
-  return e.Get(node.operand(0), std::move(from), guards);
+  return e.Get(split.self(), std::move(from), guards);
 }
 
 int Unfold(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
-  const int dim = DimOf(node, "dimension");
+  const ops::UnfoldView unfold(node);
+  const int dim = DimOf(unfold.self(), unfold.dimension());
   Indices from(at.begin(), at.end() - 1);
-  from[dim] = at[dim] * node.attrs().Sym("step") + at.back();
-  return e.Get(node.operand(0), std::move(from), guards);
+  from[dim] = at[dim] * unfold.step() + at.back();
+  return e.Get(unfold.self(), std::move(from), guards);
 }
 
 int Flip(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
+  const ops::FlipView flip(node);
   Indices from = at;
-  for (int d : DimsOf(node, "dims")) {
-    from[d] = at[d] * SymInt(-1) + (SelfType(node).dim(d) - 1);
+  for (int d : DimsOf(flip.self(), flip.dims())) {
+    from[d] = at[d] * SymInt(-1) + (flip.self()->type().dim(d) - 1);
   }
-  return e.Get(node.operand(0), std::move(from), guards);
+  return e.Get(flip.self(), std::move(from), guards);
 }
 
 // `index` modulo a size, which is at least 1 where anything is read.
@@ -100,28 +108,30 @@ Index Wrapped(NestBuilder& e, const Index& index, SymInt size) {
 }
 
 int Roll(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
+  const ops::RollView roll(node);
   Indices from = at;
-  const std::vector<int> dims = DimsOf(node, "dims");
-  const auto shifts = node.attrs().Syms("shifts");
+  const std::vector<int> dims = DimsOf(roll.self(), roll.dims());
+  const auto shifts = roll.shifts();
   for (size_t i = 0; i < dims.size(); ++i) {
-    SymInt n = SelfType(node).dim(dims[i]);
+    SymInt n = roll.self()->type().dim(dims[i]);
     if (n.Is(0)) continue;
     // Sizes are computed of empty tensors, too.
     if (!e.sizes().AtMost(1, n)) n = Max(n, 1);
     const SymInt shift = Mod(shifts[i], n);
     from[dims[i]] = Wrapped(e, at[dims[i]] + (n - shift), n);
   }
-  return e.Get(node.operand(0), std::move(from), guards);
+  return e.Get(roll.self(), std::move(from), guards);
 }
 
 int Repeat(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
+  const ops::RepeatView repeat(node);
   Indices from = at;
-  for (int d = 0; d < SelfType(node).rank(); ++d) {
-    const SymInt n = SelfType(node).dim(d);
-    if (node.attrs().Syms("repeats")[d].Is(1) || n.Is(0)) continue;
+  for (int d = 0; d < repeat.self()->type().rank(); ++d) {
+    const SymInt n = repeat.self()->type().dim(d);
+    if (repeat.repeats()[d].Is(1) || n.Is(0)) continue;
     from[d] = n.Is(1) ? at[d] * SymInt(0) : Wrapped(e, at[d], n);
   }
-  return e.Get(node.operand(0), std::move(from), guards);
+  return e.Get(repeat.self(), std::move(from), guards);
 }
 
 // Whether a number lies in [0, bound).
@@ -140,16 +150,17 @@ bool AddGuard(const Index& index, SymInt bound, Guards* guards) {
 }
 
 int PadConstant(NestBuilder& e, const Node& node, const Indices& at, const Guards& guards) {
+  const ops::PadView view(node);
   const Type type = node.result()->type();
-  const auto pad = node.attrs().Syms("pad");
+  const auto pad = view.pad();
   KernelBody& b = e.body();
   int value = b.Const(KernelDType(type.dtype()), 0);
-  if (node.has_operand(1)) value = e.Get(node.operand(1), {}, guards);
+  if (view.value() != nullptr) value = e.Get(view.value(), {}, guards);
   if (value < 0) return -1;
   Indices from = at;
   Guards inside = guards;
   int condition = -1;
-  const Type self = SelfType(node);
+  const Type self = view.self()->type();
   for (int d = 0; d < self.rank(); ++d) {
     if (pad[d].Is(0) && pad[self.rank() + d].Is(0)) continue;
     from[d] = at[d] + (SymInt(0) - pad[d]);
@@ -159,10 +170,10 @@ int PadConstant(NestBuilder& e, const Node& node, const Indices& at, const Guard
     const int here = InRange(e, e.IndexValue(from[d]), self.dim(d));
     condition = condition < 0 ? here : b.Op(ScalarOp::kAnd, DType::kBool, condition, here);
   }
-  if (e.IsOutside(node.operand(0)) && guards.empty()) {
-    return e.Load(node.operand(0), from, inside, value);
+  if (e.IsOutside(view.self()) && guards.empty()) {
+    return e.Load(view.self(), from, inside, value);
   }
-  const int x = e.Get(node.operand(0), std::move(from), inside);
+  const int x = e.Get(view.self(), std::move(from), inside);
   if (x < 0 || condition < 0) return x;
   return b.Op(ScalarOp::kSelect, b.dtype(x), condition, x, value);
 }
@@ -185,10 +196,11 @@ int RepeatedPosition(NestBuilder& e, const std::string& mode, int index, SymInt 
 }
 
 int Pad(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
-  const std::string& mode = node.attrs().Str("mode");
+  const ops::PadView view(node);
+  const std::string& mode = view.mode();
   if (mode == "constant") return PadConstant(e, node, at, guards);
-  const auto pad = node.attrs().Syms("pad");
-  const Type self = SelfType(node);
+  const auto pad = view.pad();
+  const Type self = view.self()->type();
   Indices from = at;
   for (int d = 0; d < self.rank(); ++d) {
     if (pad[d].Is(0) && pad[self.rank() + d].Is(0)) continue;
@@ -196,17 +208,18 @@ int Pad(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& 
     from[d] =
         TermIndex(at[d].strides.size(), RepeatedPosition(e, mode, index, self.dim(d)), self.dim(d));
   }
-  return e.Get(node.operand(0), std::move(from), guards);
+  return e.Get(view.self(), std::move(from), guards);
 }
 
 int Triangle(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
-  const int x = e.Get(node.operand(0), at, guards);
+  const ops::TriangleView triangle(node);
+  const int x = e.Get(triangle.self(), at, guards);
   if (x < 0) return -1;
   KernelBody& b = e.body();
   const size_t rank = at.size();
   const int offset = e.IndexValue(at[rank - 1] + at[rank - 2] * SymInt(-1));
   const int keep = b.Compare(node.Is(ops::tril) ? ScalarOp::kLe : ScalarOp::kGe, offset,
-                             b.Size(node.attrs().Sym("diagonal")));
+                             b.Size(triangle.diagonal()));
   return b.Op(ScalarOp::kSelect, b.dtype(x), keep, x, b.Const(b.dtype(x), 0));
 }
 
@@ -230,17 +243,19 @@ int PieceAt(NestBuilder& e, const Index& index, const std::vector<SymInt>& start
 }
 
 int Cat(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
-  const int dim = DimOf(node, "dim");
-  const int n = node.num_operands();
+  const ops::CatView cat(node);
+  const OperandRange tensors = cat.tensors();
+  const int dim = DimOf(tensors[0], cat.dim());
+  const int n = tensors.size();
   std::vector<SymInt> starts = {0};
   for (int k = 0; k < n; ++k) {
-    starts.push_back(starts[k] + node.operand(k)->type().dim(dim));
+    starts.push_back(starts[k] + tensors[k]->type().dim(dim));
   }
   Indices from = at;
   const int piece = PieceAt(e, at[dim], starts);
   if (piece >= 0) {
     from[dim] = at[dim] + (SymInt(0) - starts[piece]);
-    return e.Get(node.operand(piece), std::move(from), guards);
+    return e.Get(tensors[piece], std::move(from), guards);
   }
   if (n > kMaxPieces) return e.Fail("a concatenation of many operands");
   std::vector<int> pieces;
@@ -248,10 +263,10 @@ int Cat(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& 
   for (int k = 0; k < n; ++k) {
     Guards inside = guards;
     from[dim] = at[dim] + (SymInt(0) - starts[k]);
-    if (!AddGuard(from[dim], node.operand(k)->type().dim(dim), &inside)) {
+    if (!AddGuard(from[dim], tensors[k]->type().dim(dim), &inside)) {
       return e.Fail("a concatenation of gathered elements");
     }
-    pieces.push_back(e.Get(node.operand(k), from, inside));
+    pieces.push_back(e.Get(tensors[k], from, inside));
     ready = ready && pieces.back() >= 0;
   }
   if (!ready) return -1;
@@ -266,12 +281,13 @@ int Cat(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& 
 }
 
 int SliceScatter(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
-  if (!node.attrs().Sym("step").Is(1)) {
+  const ops::SliceScatterView scatter(node);
+  if (!scatter.step().Is(1)) {
     return e.Fail("a slice_scatter with a step");
   }
-  const int dim = DimOf(node, "dim");
-  const SymInt length = node.operand(1)->type().dim(dim);
-  const SymInt start = SliceStart(e.sizes(), node.attrs(), SelfType(node).dim(dim));
+  const int dim = DimOf(scatter.self(), scatter.dim());
+  const SymInt length = scatter.src()->type().dim(dim);
+  const SymInt start = SliceStart(e.sizes(), scatter.start(), scatter.self()->type().dim(dim));
   Indices from = at;
   from[dim] = at[dim] + (SymInt(0) - start);
   Guards inside = guards;
@@ -279,22 +295,23 @@ int SliceScatter(NestBuilder& e, const Node& node, int, const Indices& at, const
     return e.Fail("a slice_scatter of gathered elements");
   }
   const int condition = InRange(e, e.IndexValue(from[dim]), length);
-  const int src = e.Get(node.operand(1), std::move(from), inside);
-  const int self = e.Get(node.operand(0), at, guards);
+  const int src = e.Get(scatter.src(), std::move(from), inside);
+  const int self = e.Get(scatter.self(), at, guards);
   if (src < 0 || self < 0) return -1;
   KernelBody& b = e.body();
   return b.Op(ScalarOp::kSelect, b.dtype(self), condition, src, self);
 }
 
 int SelectScatter(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
-  const int dim = DimOf(node, "dim");
+  const ops::SelectScatterView scatter(node);
+  const int dim = DimOf(scatter.self(), scatter.dim());
   Indices from = at;
   from.erase(from.begin() + dim);
-  const int src = e.Get(node.operand(1), std::move(from), guards);
-  const int self = e.Get(node.operand(0), at, guards);
+  const int src = e.Get(scatter.src(), std::move(from), guards);
+  const int self = e.Get(scatter.self(), at, guards);
   if (src < 0 || self < 0) return -1;
   KernelBody& b = e.body();
-  const SymInt index = FromEnd(e.sizes(), node.attrs().Sym("index"), SelfType(node).dim(dim));
+  const SymInt index = FromEnd(e.sizes(), scatter.index(), scatter.self()->type().dim(dim));
   const int here = b.Compare(ScalarOp::kEq, e.IndexValue(at[dim]), b.Size(index));
   return b.Op(ScalarOp::kSelect, b.dtype(self), here, src, self);
 }
@@ -312,32 +329,35 @@ bool GetTerm(NestBuilder& e, const Value* index, Indices at, const Guards& guard
 }
 
 int Gather(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
-  const int dim = DimOf(node, "dim");
+  const ops::GatherView gather(node);
+  const int dim = DimOf(gather.self(), gather.dim());
   Indices from = at;
-  if (!GetTerm(e, node.operand(1), at, guards, SelfType(node).dim(dim), &from[dim])) {
+  if (!GetTerm(e, gather.index(), at, guards, gather.self()->type().dim(dim), &from[dim])) {
     return -1;
   }
-  return e.Get(node.operand(0), std::move(from), guards);
+  return e.Get(gather.self(), std::move(from), guards);
 }
 
 int IndexSelect(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
-  const int dim = DimOf(node, "dim");
-  const int rank = node.operand(1)->type().rank();
+  const ops::IndexSelectView select(node);
+  const int dim = DimOf(select.self(), select.dim());
+  const int rank = select.index()->type().rank();
   Index term;
-  if (!GetTerm(e, node.operand(1), Indices(at.begin() + dim, at.begin() + dim + rank), guards,
-               SelfType(node).dim(dim), &term)) {
+  if (!GetTerm(e, select.index(), Indices(at.begin() + dim, at.begin() + dim + rank), guards,
+               select.self()->type().dim(dim), &term)) {
     return -1;
   }
   Indices from(at.begin(), at.begin() + dim);
   from.push_back(std::move(term));
   from.insert(from.end(), at.begin() + dim + rank, at.end());
-  return e.Get(node.operand(0), std::move(from), guards);
+  return e.Get(select.self(), std::move(from), guards);
 }
 
 int GatherNd(NestBuilder& e, const Node& node, int, const Indices& at, const Guards& guards) {
-  const Type self = SelfType(node);
-  const Type indices = node.operand(1)->type();
-  const int batch = static_cast<int>(node.attrs().Int("batch_dims"));
+  const ops::GatherNdView gather(node);
+  const Type self = gather.self()->type();
+  const Type indices = gather.indices()->type();
+  const int batch = static_cast<int>(gather.batch_dims());
   const int front = indices.rank() - 1;
   const int tuple = static_cast<int>(indices.dim(front).value());
   Indices from(at.begin(), at.begin() + batch);
@@ -347,29 +367,31 @@ int GatherNd(NestBuilder& e, const Node& node, int, const Indices& at, const Gua
     where.push_back(ZeroIndex(e.space().extents.size()) + SymInt(k));
     Index term;
     ready =
-        GetTerm(e, node.operand(1), std::move(where), guards, self.dim(batch + k), &term) && ready;
+        GetTerm(e, gather.indices(), std::move(where), guards, self.dim(batch + k), &term) && ready;
     from.push_back(std::move(term));
   }
   if (!ready) return -1;
   from.insert(from.end(), at.begin() + front, at.end());
-  return e.Get(node.operand(0), std::move(from), guards);
+  return e.Get(gather.self(), std::move(from), guards);
 }
 
 int Arange(NestBuilder& e, const Node& node, int, const Indices& at, const Guards&) {
-  const Attrs attrs = node.attrs();
-  const int value = e.IndexValue(at[0] * attrs.Sym("step") + attrs.Sym("start"));
-  return e.body().Convert(value, attrs.Dtype("dtype"));
+  const ops::ArangeView arange(node);
+  const int value = e.IndexValue(at[0] * arange.step() + arange.start());
+  return e.body().Convert(value, arange.dtype());
 }
 
 int Eye(NestBuilder& e, const Node& node, int, const Indices& at, const Guards&) {
+  const ops::EyeView eye(node);
   KernelBody& b = e.body();
   const int offset = e.IndexValue(at[1] + at[0] * SymInt(-1));
-  const int one = b.Compare(ScalarOp::kEq, offset, b.ConstInt(kI64, node.attrs().Int("k")));
-  return b.Convert(one, KernelDType(node.attrs().Dtype("dtype")));
+  const int one = b.Compare(ScalarOp::kEq, offset, b.ConstInt(kI64, eye.k()));
+  return b.Convert(one, KernelDType(eye.dtype()));
 }
 
 int SymConstant(NestBuilder& e, const Node& node, int, const Indices& at, const Guards&) {
-  const auto values = node.attrs().Syms("values");
+  const ops::SymConstantView constant(node);
+  const auto values = constant.values();
   if (values.size() > kMaxSizes) return e.Fail("a tensor of many sizes");
   if (values.empty()) return e.body().ConstInt(kI64, 0);
   Index whole = ZeroIndex(e.space().extents.size());
@@ -383,7 +405,7 @@ int SymConstant(NestBuilder& e, const Node& node, int, const Indices& at, const 
     const int here = b.Compare(ScalarOp::kEq, position, b.ConstInt(kI64, k));
     value = b.Op(ScalarOp::kSelect, kI64, here, b.Size(values[k]), value);
   }
-  return b.Convert(value, node.attrs().Dtype("dtype"));
+  return b.Convert(value, constant.dtype());
 }
 
 }  // namespace

@@ -7,7 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/ir/node.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/reduce.h"
+#include "graph/ops/shape.h"
 #include "graph/ops/support/infer.h"
 #include "lowering/scalar_ops.h"
 
@@ -21,7 +22,10 @@ Index PointOf(absl::Span<const SymInt> extents, size_t loop) {
   return extents[loop].Is(1) ? ZeroIndex(extents.size()) : LoopIndex(extents.size(), loop);
 }
 
-bool KeepDim(const Node& node) { return node.attrs().Bool("keepdim"); }
+bool KeepDim(const Node& node) {
+  return ops::IsArgReduction(node.op()) ? ops::ArgReductionView(node).keepdim()
+                                        : ops::DimsReductionView(node).keepdim();
+}
 
 // Finds out where values of some nodes stand, from those that are known.
 class Propagation {
@@ -78,7 +82,7 @@ class Propagation {
   }
 
   static std::vector<int> PermutedDims(const Node& node) {
-    return *ops::NormalizeDims(node.attrs().Ints("dims"), node.operand(0)->type().rank());
+    return *ops::NormalizeDims(ops::PermuteView(node).dims(), node.operand(0)->type().rank());
   }
 
   // Dims of the result that no operand with a known place has take, in order,
@@ -249,7 +253,8 @@ class Planner {
     if (concat->num_operands() > kMaxPieces) {
       return absl::UnimplementedError("a concatenation of many operands");
     }
-    const int dim = *ops::NormalizeDim(concat->attrs().Int("dim"), concat->result()->type().rank());
+    const int dim =
+        *ops::NormalizeDim(ops::CatView(*concat).dim(), concat->result()->type().rank());
     SymInt start = 0;
     for (int k = 0; k < concat->num_operands(); ++k) {
       const SymInt size = concat->operand(k)->type().dim(dim);
@@ -281,7 +286,7 @@ class Planner {
       if (!node->Is(ops::cat)) continue;
       const auto at = space.at.find(node->result());
       if (at == space.at.end()) continue;
-      const int dim = *ops::NormalizeDim(node->attrs().Int("dim"), node->result()->type().rank());
+      const int dim = *ops::NormalizeDim(ops::CatView(*node).dim(), node->result()->type().rank());
       for (size_t l = 0; l < space.extents.size(); ++l) {
         if (!(at->second[dim] == LoopIndex(space.extents.size(), l)) ||
             space.extents[l] != node->result()->type().dim(dim)) {
@@ -445,10 +450,10 @@ bool IsKernelReduction(const OpDef& op) {
 
 std::vector<int> AxesOf(const Node& node) {
   const int rank = node.operand(0)->type().rank();
-  if (node.Is(ops::argmax) || node.Is(ops::argmin)) {
-    return {*ops::NormalizeDim(node.attrs().Int("dim"), rank)};
+  if (ops::IsArgReduction(node.op())) {
+    return {*ops::NormalizeDim(ops::ArgReductionView(node).dim(), rank)};
   }
-  return *ops::ReducedAxes(node.attrs(), "dim", rank);
+  return *ops::ReducedAxes(ops::DimsReductionView(node).dim(), rank);
 }
 
 absl::StatusOr<std::vector<LoopSpace>> PlanLoops(const KernelGroup& group, const Sizes& sizes) {

@@ -11,6 +11,7 @@
 #include "graph/ir/node.h"
 #include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
 #include "graph/ops/support/infer.h"
 #include "lowering/graph_lowering.h"
 #include "lowering/views.h"
@@ -35,7 +36,8 @@ View GraphLowering::PieceOf(const Node& concat, int k, const View& result) {
   View piece = result;
   piece.type = type;
   const bool stack = concat.Is(ops::stack);
-  const int dim = *ops::NormalizeDim(concat.attrs().Int("dim"), result.type.rank());
+  const int64_t given = stack ? ops::StackView(concat).dim() : ops::CatView(concat).dim();
+  const int dim = *ops::NormalizeDim(given, result.type.rank());
   SymInt start = stack ? SymInt(k) : SymInt(0);
   for (int i = 0; i < k && !stack; ++i) {
     start = start + concat.operand(i)->type().dim(dim);

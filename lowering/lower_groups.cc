@@ -10,6 +10,7 @@
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
+#include "graph/ir/node_view.h"
 #include "graph/ir/op_args.h"
 #include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
@@ -108,8 +109,8 @@ absl::StatusOr<std::vector<Value*>> GraphLowering::ScratchOperands(const Node& n
     if (literal != nullptr && literal->numel() == 1) {
       Value* copy = b.Constant(*literal);
       if (copy != nullptr && &v->node()->graph()->module() != scratch_.get()) {
-        const int id = static_cast<int>(copy->node()->attrs().Int("id"));
-        scratch_constants_[id] = static_cast<int>(v->node()->attrs().Int("id"));
+        const int id = ops::ConstantView(*copy->node()).id();
+        scratch_constants_[id] = ops::ConstantView(*v->node()).id();
       }
       operands.push_back(copy);
       continue;
@@ -131,7 +132,7 @@ absl::StatusOr<Graph*> GraphLowering::Expand(const Node& node) {
   for (int r = 0; r < node.num_regions() && foreign; ++r) {
     for (const Node* inner : node.region(r)->nodes()) {
       if (!inner->Is(ops::constant)) continue;
-      const int id = static_cast<int>(inner->attrs().Int("id"));
+      const int id = ops::ConstantView(*inner).id();
       scratch_constants_[Scratch().constants().Add(graph_.module().constants().tensor(id))] = id;
     }
   }

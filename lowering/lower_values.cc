@@ -8,6 +8,7 @@
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
+#include "graph/ir/node_view.h"
 #include "graph/ops/ops.h"
 #include "graph/sym/sym_expr.h"
 #include "graph/tensor/tensor.h"
@@ -171,7 +172,7 @@ View GraphLowering::ViewOf(const Value* value) {
   View view;
   view.type = value->type();
   if (view.type.is_symint() || !value->IsResultOf(ops::constant)) return view;
-  int id = static_cast<int>(value->node()->attrs().Int("id"));
+  int id = ops::ConstantView(*value->node()).id();
   if (&value->node()->graph()->module() != &graph_.module()) {
     const auto known = scratch_constants_.find(id);
     if (known == scratch_constants_.end()) return view;

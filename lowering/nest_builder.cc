@@ -8,7 +8,7 @@
 #include "base/status_macros.h"
 #include "graph/ir/node.h"
 #include "graph/ir/op_def.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/reduce.h"
 
 namespace weft {
 namespace {
@@ -191,7 +191,7 @@ void NestBuilder::EmitRowResults() {
 void NestBuilder::EmitReduction(const Node& node) {
   Indices at = space_.at.at(node.operand(0));
   const ReduceOp op = ReduceOpOf(node);
-  if (IsArg(op) && node.attrs().Bool("select_last_index")) {
+  if (IsArg(op) && ops::ArgReductionView(node).select_last_index()) {
     // Read in reverse, the last one is the first.
     Index& index = at[AxesOf(node)[0]];
     const SymInt n = node.operand(0)->type().dim(AxesOf(node)[0]);

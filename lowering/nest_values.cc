@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/ir/node.h"
 #include "graph/ir/op_def.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/reduce.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/tensor/tensor.h"
 #include "lowering/kernel_ops.h"
@@ -163,8 +163,8 @@ int NestBuilder::ReducedValue(const Node& node, const Indices& at) {
     const int n = body().Convert(body().Size(count), wide);
     value = body().Op(IsFloat(wide) ? ScalarOp::kDiv : ScalarOp::kTruncDiv, wide, value, n);
     value = body().Convert(value, KernelDType(dtype));
-  } else if (node.Is(ops::argmax) || node.Is(ops::argmin)) {
-    if (node.attrs().Bool("select_last_index")) {
+  } else if (ops::IsArgReduction(node.op())) {
+    if (ops::ArgReductionView(node).select_last_index()) {
       const int last = body().Size(self.dim(AxesOf(node)[0]) - 1);
       value = body().Op(ScalarOp::kSub, DType::kI64, last, value);
     }

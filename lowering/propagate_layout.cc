@@ -10,6 +10,7 @@
 #include "graph/ir/node.h"
 #include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
 #include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
 #include "lowering/loop_space.h"
@@ -152,7 +153,7 @@ class Collector {
     if (!x.IsResultOf(ops::permute)) return false;
     std::vector<int64_t> order = {0, x.type().rank() - 1};
     for (int d = 1; d + 1 < x.type().rank(); ++d) order.push_back(d);
-    return x.node()->attrs().Ints("dims") == order;
+    return ops::PermuteView(*x.node()).dims() == order;
   }
 
   // What the routine reads in the order of its result: no weights.

@@ -5,7 +5,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "graph/ir/attrs.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/elementwise.h"
+#include "graph/ops/shape.h"
 
 namespace weft {
 namespace {
@@ -52,10 +53,9 @@ int Logic(KernelBody& b, const Attrs&, Operands x, OperandTypes, DType) {
 
 int Div(KernelBody& b, const Attrs& attrs, Operands x, OperandTypes, DType) {
   const DType dtype = b.dtype(x[0]);
-  if (!attrs.Has("rounding_mode")) {
-    return b.Op(ScalarOp::kDiv, dtype, x[0], x[1]);
-  }
-  const bool floor = attrs.Str("rounding_mode") == "floor";
+  const auto mode = ops::DivAttrView(attrs).rounding_mode();
+  if (!mode) return b.Op(ScalarOp::kDiv, dtype, x[0], x[1]);
+  const bool floor = *mode == "floor";
   return b.Op(floor ? ScalarOp::kFloorDiv : ScalarOp::kTruncDiv, dtype, x[0], x[1]);
 }
 
@@ -105,8 +105,9 @@ int IsNan(KernelBody& b, const Attrs&, Operands x, OperandTypes t, DType) {
 }
 
 int IsInf(KernelBody& b, const Attrs& attrs, Operands x, OperandTypes t, DType) {
-  const bool positive = attrs.Bool("detect_positive");
-  const bool negative = attrs.Bool("detect_negative");
+  const ops::IsinfAttrView isinf(attrs);
+  const bool positive = isinf.detect_positive();
+  const bool negative = isinf.detect_negative();
   if (!IsFloat(t[0].dtype()) || (!positive && !negative)) {
     return b.ConstInt(DType::kBool, 0);
   }

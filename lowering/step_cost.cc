@@ -4,7 +4,7 @@
 
 #include "graph/ir/attrs.h"
 #include "graph/ir/op_def.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/nn.h"
 #include "graph/sym/sym_ops.h"
 
 namespace weft {
@@ -106,9 +106,9 @@ SymInt RoutineFlops(const Step& step) {
     return (step.args[0].type.numel() + out) * length * 2;
   }
   if (step.op == &ops::max_pool || step.op == &ops::avg_pool) {
-    const Attrs attrs(&step.op->schema(), step.attrs);
+    const ops::PoolAttrView pool(Attrs(&step.op->schema(), step.attrs));
     SymInt taps = 1;
-    for (int64_t k : attrs.Ints("kernel_size")) taps = taps * SymInt(k);
+    for (int64_t k : pool.kernel_size()) taps = taps * SymInt(k);
     return out * taps;
   }
   return out;

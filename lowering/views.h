@@ -9,7 +9,6 @@
 
 namespace weft {
 
-class Attrs;
 class Node;
 
 // Result `result` of a node seen in the memory of operand 0; nothing when the
@@ -20,8 +19,8 @@ std::optional<View> ViewOfNode(const Sizes& sizes, const Node& node, int result,
 // `view`; nothing when that is not possible. Of reshape and permute.
 std::optional<View> OperandOfView(const Sizes& sizes, const Node& node, const View& view);
 
-// The first position that a slice of a dim of size `n` takes, in [0, n].
-SymInt SliceStart(const Sizes& sizes, const Attrs& attrs, SymInt n);
+// The first position that a slice from `start` of a dim of size `n` takes, in [0, n].
+SymInt SliceStart(const Sizes& sizes, SymInt start, SymInt n);
 // A position that counts from the end when negative.
 SymInt FromEnd(const Sizes& sizes, SymInt position, SymInt n);
 

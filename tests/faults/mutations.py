@@ -79,11 +79,11 @@ LOWERING = [
      "if (from.Is(1)) continue;\n    const bool same", "const bool same",
      "a dim that is repeated has its old stride"),
     ("view-slice-without-step", "lowering/views.cc",
-     "view.strides[dim] = view.strides[dim] * node.attrs().Sym(\"step\");\n  }\n  return view;\n}\n\nView Select",
+     "view.strides[dim] = view.strides[dim] * slice.step();\n  }\n  return view;\n}\n\nView Select",
      "}\n  return view;\n}\n\nView Select",
      "a slice with a step reads neighbours"),
     ("view-slice-without-start", "lowering/views.cc",
-     "  const SymInt start = SliceStart(sizes, node.attrs(), node.operand(0)->type().dim(dim));\n"
+     "  const SymInt start = SliceStart(sizes, slice.start(), slice.self()->type().dim(dim));\n"
      "  view.offset = view.offset + start * view.strides[dim];\n",
      "",
      "a slice begins at the first element"),
@@ -111,8 +111,8 @@ LOWERING = [
      "    stride = stride * dims[i];\n    strides[i] = stride;",
      "strides of dense tensors are one dim off"),
     ("kernel-flip-off-by-one", "lowering/kernel_ops.cc",
-     "from[d] = at[d] * SymInt(-1) + (SelfType(node).dim(d) - 1);",
-     "from[d] = at[d] * SymInt(-1) + SelfType(node).dim(d);",
+     "from[d] = at[d] * SymInt(-1) + (flip.self()->type().dim(d) - 1);",
+     "from[d] = at[d] * SymInt(-1) + flip.self()->type().dim(d);",
      "a flip reads one element behind the end"),
     ("kernel-roll-direction", "lowering/kernel_ops.cc",
      "Wrapped(e, at[dims[i]] + (n - shift), n)", "Wrapped(e, at[dims[i]] + shift, n)",
@@ -189,7 +189,7 @@ LOWERING = [
      "return x < 0 ? T{} - 1 : r; }", "r = x < 0 ? T{} - 1 : r; return x == x ? r : x; }",
      "the sign of NaN is NaN in generated code"),
     ("layout-permutation-taken-for-channels", "lowering/propagate_layout.cc",
-     "return x.node()->attrs().Ints(\"dims\") == order;", "return true;",
+     "return ops::PermuteView(*x.node()).dims() == order;", "return true;",
      "any permuted input is counted as channels-last: a matter of speed alone"),
 ]
 

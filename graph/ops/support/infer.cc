@@ -35,10 +35,8 @@ absl::StatusOr<std::vector<int>> NormalizeDims(absl::Span<const int64_t> dims, i
   return out;
 }
 
-absl::StatusOr<std::vector<int>> ReducedAxes(const Attrs& attrs, absl::string_view name, int rank) {
+absl::StatusOr<std::vector<int>> ReducedAxes(absl::Span<const int64_t> dims, int rank) {
   std::vector<int> axes;
-  std::vector<int64_t> dims;
-  if (attrs.Has(name)) dims = attrs.Ints(name);
   if (dims.empty()) {
     for (int i = 0; i < rank; ++i) axes.push_back(i);
     return axes;

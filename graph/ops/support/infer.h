@@ -34,9 +34,9 @@ absl::Status Invalid(const Pieces&... pieces) {
 absl::StatusOr<int> NormalizeDim(int64_t dim, int rank);
 // In the given order; a dim that appears twice is an error.
 absl::StatusOr<std::vector<int>> NormalizeDims(absl::Span<const int64_t> dims, int rank);
-// The dims that a reduction's attribute names, ascending. An absent or empty
-// list means all. As in ATen, a scalar accepts the dims 0 and -1.
-absl::StatusOr<std::vector<int>> ReducedAxes(const Attrs& attrs, absl::string_view name, int rank);
+// The dims that a reduction names, ascending; none means all. As in ATen, a scalar
+// accepts the dims 0 and -1.
+absl::StatusOr<std::vector<int>> ReducedAxes(absl::Span<const int64_t> dims, int rank);
 std::vector<SymInt> DimsAfterReduction(absl::Span<const SymInt> dims, absl::Span<const int> axes,
                                        bool keepdim);
 // NumPy broadcasting of all types but absent ones, left to right. "f32[2, 3] and

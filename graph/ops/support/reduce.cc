@@ -16,7 +16,8 @@ using Check = absl::Status (*)(const OpArgs&, int);
 absl::StatusOr<Types> InferChecked(const OpArgs& args, Check check) {
   WEFT_RETURN_IF_ERROR(check(args, 0));
   const Type self = args.type(0);
-  WEFT_ASSIGN_OR_RETURN(const std::vector<int> axes, ReducedAxes(args.attrs(), "dim", self.rank()));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<int> axes,
+                        ReducedAxes(args.attrs().Ints("dim"), self.rank()));
   return Types{self.WithDims(DimsAfterReduction(self.dims(), axes, args.attrs().Bool("keepdim")))};
 }
 
@@ -33,7 +34,7 @@ absl::StatusOr<Types> InferFloatReduction(const OpArgs& args) {
 Folded FoldReduction(const OpArgs& args) {
   const Type self = args.type(0);
   bool unit = args.op->infer()(args)->front() == self;
-  const std::vector<int> axes = *ReducedAxes(args.attrs(), "dim", self.rank());
+  const std::vector<int> axes = *ReducedAxes(args.attrs().Ints("dim"), self.rank());
   for (int axis : axes) {
     unit = unit && self.dim(axis).Is(1);
   }

@@ -43,7 +43,8 @@ std::vector<int64_t> ReductionTargets(absl::Span<const int64_t> dims, absl::Span
 template <typename Fn>
 absl::Status EvalReduction(EvalContext& c, Fn f) {
   const HostTensor& self = c.in(0);
-  WEFT_ASSIGN_OR_RETURN(const std::vector<int> axes, ReducedAxes(c.attrs(), "dim", self.rank()));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<int> axes,
+                        ReducedAxes(c.attrs().Ints("dim"), self.rank()));
   return VisitDomain(self.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const std::vector<T> x = Read<T>(self);
