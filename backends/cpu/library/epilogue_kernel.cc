@@ -10,6 +10,7 @@
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
+#include "graph/ir/node_view.h"
 #include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
@@ -81,7 +82,7 @@ class EpilogueStage {
   absl::Status AddNode(const Node& node) {
     if (node.Is(ops::constant)) {
       const HostTensor& literal =
-          node.graph()->module().constants().tensor(static_cast<int>(node.attrs().Int("id")));
+          node.graph()->module().constants().tensor(ops::ConstantView(node).id());
       made_[node.result()] = IsFloat(literal.dtype())
                                  ? body_.Const(KernelDType(literal.dtype()), literal.DoubleAt(0))
                                  : body_.ConstInt(literal.dtype(), literal.IntAt(0));

@@ -14,6 +14,7 @@
 #include "base/status_macros.h"
 #include "graph/ir/attrs.h"
 #include "graph/ir/op_def.h"
+#include "graph/ops/elementwise.h"
 #include "graph/ops/ops.h"
 
 namespace weft::cpu {
@@ -158,22 +159,24 @@ DnnPostOp PostOpOf(const OpDef& op, const AttrList* list) {
   };
   if (&op == &ops::relu) return make(DnnFunction::kRelu);
   if (&op == &ops::leaky_relu) {
-    return make(DnnFunction::kRelu, static_cast<float>(attrs.Float("negative_slope")));
+    return make(DnnFunction::kRelu,
+                static_cast<float>(ops::LeakyReluAttrView(attrs).negative_slope()));
   }
   if (&op == &ops::tanh) return make(DnnFunction::kTanh);
   if (&op == &ops::sigmoid) return make(DnnFunction::kSigmoid);
   if (&op == &ops::silu) return make(DnnFunction::kSwish, 1);
   if (&op == &ops::hardswish) return make(DnnFunction::kHardSwish);
   if (&op == &ops::hardtanh) {
-    return make(DnnFunction::kClip, static_cast<float>(attrs.Float("min_val")),
-                static_cast<float>(attrs.Float("max_val")));
+    const ops::HardtanhAttrView hardtanh(attrs);
+    return make(DnnFunction::kClip, static_cast<float>(hardtanh.min_val()),
+                static_cast<float>(hardtanh.max_val()));
   }
   if (&op == &ops::abs) return make(DnnFunction::kAbs);
   if (&op == &ops::exp) return make(DnnFunction::kExp);
   if (&op == &ops::sqrt) return make(DnnFunction::kSqrt);
   if (&op == &ops::gelu) {
-    return make(attrs.Str("approximate") == "tanh" ? DnnFunction::kGeluTanh
-                                                   : DnnFunction::kGeluErf);
+    const bool by_tanh = ops::GeluAttrView(attrs).approximate() == "tanh";
+    return make(by_tanh ? DnnFunction::kGeluTanh : DnnFunction::kGeluErf);
   }
   if (&op == &ops::add) return make(DnnFunction::kAdd);
   if (&op == &ops::sub) return make(DnnFunction::kSub);

@@ -11,6 +11,7 @@
 #include "base/align.h"
 #include "graph/ir/attrs.h"
 #include "graph/ir/op_def.h"
+#include "graph/ops/nn.h"
 
 namespace weft::cpu {
 
@@ -145,7 +146,7 @@ bool Fits(const RunView& view) {
 }  // namespace
 
 LibraryCallOr MakeAttentionCall(const LibraryStep& step, const LibraryContext& context) {
-  const Attrs attrs(&step.op->schema(), step.attrs);
+  const ops::ScaledDotProductAttentionAttrView attention(Attrs(&step.op->schema(), step.attrs));
   const RunView& q = step.args[0];
   const RunView& k = step.args[1];
   const RunView& v = step.args[2];
@@ -168,10 +169,10 @@ LibraryCallOr MakeAttentionCall(const LibraryStep& step, const LibraryContext& c
   b.keys = k.dims[k.rank() - 2];
   b.features = q.dims.back();
   b.value_features = v.dims.back();
-  b.scale = static_cast<float>(attrs.Has("scale") ? attrs.Float("scale")
-                                                  : 1 / std::sqrt(static_cast<double>(b.features)));
-  b.softcap = static_cast<float>(attrs.Float("softcap"));
-  b.causal = attrs.Bool("is_causal");
+  b.scale = static_cast<float>(
+      attention.scale().value_or(1 / std::sqrt(static_cast<double>(b.features))));
+  b.softcap = static_cast<float>(attention.softcap());
+  b.causal = attention.is_causal();
   auto call = std::make_unique<AttentionCall>(
       b, context.isa == Isa::kAvx512 ? Avx512Attention() : Avx2Attention(), context.threads);
   const int batch_rank = q.rank() - 2;

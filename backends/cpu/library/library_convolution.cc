@@ -1,12 +1,16 @@
 // Convolution and its transpose.
 #include <algorithm>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
+#include "absl/types/span.h"
 #include "backends/cpu/library/library_internal.h"
 #include "base/status_macros.h"
 #include "graph/ir/attrs.h"
 #include "graph/ir/op_def.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/nn.h"
+#include "graph/sym/sym_int.h"
 
 namespace weft::cpu {
 namespace {
@@ -30,6 +34,13 @@ DnnTensor WeightsOf(const RunView& view, int64_t groups, bool transposed) {
     std::swap(t.strides[first], t.strides[first + 1]);
   }
   return t;
+}
+
+// Numbers that are known when the step is prepared.
+std::vector<int64_t> ValuesOf(absl::Span<const SymInt> numbers) {
+  std::vector<int64_t> values;
+  for (SymInt s : numbers) values.push_back(s.value());
+  return values;
 }
 
 // A vector of channels as an operand of a post-op.
@@ -124,14 +135,14 @@ ProductSize SizeOf(const DnnConvolution& c, const DnnConstant& constant) {
 
 absl::StatusOr<DnnConvolution> DescribeConvolution(const LibraryStep& step,
                                                    std::vector<int>* all_slots) {
-  const Attrs attrs(&step.op->schema(), step.attrs);
+  const ops::ConvolutionAttrView convolution(Attrs(&step.op->schema(), step.attrs));
   const int n = step.result.rank() - 2;
   DnnConvolution c;
-  c.transposed = attrs.Bool("transposed");
-  c.stride = attrs.Ints("stride");
-  c.dilation = attrs.Ints("dilation");
-  const std::vector<int64_t> padding = attrs.Ints("padding");
-  const std::vector<int64_t> extra = attrs.Ints("output_padding");
+  c.transposed = convolution.transposed();
+  c.stride = ValuesOf(convolution.stride());
+  c.dilation = ValuesOf(convolution.dilation());
+  const std::vector<int64_t> padding = ValuesOf(convolution.padding());
+  const std::vector<int64_t> extra = ValuesOf(convolution.output_padding());
   for (int i = 0; i < n; ++i) {
     c.before.push_back(padding[i]);
     c.after.push_back(padding[static_cast<int>(padding.size()) == n ? i : n + i]);
@@ -144,7 +155,7 @@ absl::StatusOr<DnnConvolution> DescribeConvolution(const LibraryStep& step,
     return absl::UnimplementedError("an empty convolution");
   }
   c.x = ImagesOf(step.args[0]);
-  c.weights = WeightsOf(step.args[1], attrs.Sym("groups").value(), c.transposed);
+  c.weights = WeightsOf(step.args[1], convolution.groups().value(), c.transposed);
   c.y = ImagesOf(step.result);
   std::vector<int>& slots = *all_slots;
   slots = {0, 1, -1, -1};

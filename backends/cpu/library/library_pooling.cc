@@ -8,7 +8,7 @@
 #include "base/status_macros.h"
 #include "graph/ir/attrs.h"
 #include "graph/ir/op_def.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/nn.h"
 
 namespace weft::cpu {
 namespace {
@@ -88,13 +88,17 @@ LibraryCallOr MakePoolingCall(const LibraryStep& step, const LibraryContext& con
   const Attrs attrs(&step.op->schema(), step.attrs);
   const int n = step.result.rank() - 2;
   DnnPooling p;
-  p.kind = step.op == &ops::max_pool         ? DnnPooling::Kind::kMaximum
-           : attrs.Bool("count_include_pad") ? DnnPooling::Kind::kAverageWithPadding
-                                             : DnnPooling::Kind::kAverage;
-  p.kernel = attrs.Ints("kernel_size");
-  p.stride = attrs.Ints("stride");
-  const std::vector<int64_t> padding = attrs.Ints("padding");
-  for (int64_t d : attrs.Ints("dilation")) {
+  if (step.op == &ops::max_pool) {
+    p.kind = DnnPooling::Kind::kMaximum;
+  } else {
+    p.kind = ops::AvgPoolAttrView(attrs).count_include_pad() ? DnnPooling::Kind::kAverageWithPadding
+                                                             : DnnPooling::Kind::kAverage;
+  }
+  const ops::PoolAttrView pool(attrs);
+  p.kernel = pool.kernel_size();
+  p.stride = pool.stride();
+  const std::vector<int64_t> padding = pool.padding();
+  for (int64_t d : pool.dilation()) {
     if (d != 1) return absl::UnimplementedError("pooling with dilation");
   }
   if (step.result.numel() == 0 || !step.epilogue.empty()) {

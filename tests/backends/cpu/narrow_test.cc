@@ -21,6 +21,7 @@
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
+#include "graph/ir/node_view.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
 #include "graph/sym/sym_facts.h"
@@ -58,7 +59,7 @@ std::unique_ptr<Module> Narrowed(const Module& from, DType dtype) {
   }
   for (const Node* node : from.main()->nodes()) {
     if (node->Is(ops::constant)) {
-      const HostTensor& t = from.constants().tensor(static_cast<int>(node->attrs().Int("id")));
+      const HostTensor& t = from.constants().tensor(ops::ConstantView(*node).id());
       values[node->result()] = b.Constant(Narrowed(t, dtype));
       continue;
     }
