@@ -12,6 +12,7 @@
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
+#include "graph/ir/node_view.h"
 #include "graph/ir/op_def.h"
 #include "graph/ir/provenance.h"
 #include "graph/sym/sym_expr.h"
@@ -97,7 +98,7 @@ class Copier {
     }
     const AttrList* attrs = node.attr_list();
     if (node.Is(ops::constant)) {
-      const int id = static_cast<int>(node.attrs().Int("id"));
+      const int id = ops::ConstantView(node).id();
       attrs = AttrList::Get({Constant(node.graph()->module(), id)});
     }
     Node* copy = to->CreateNode(node.op(), operands, attrs, types, nullptr, std::move(regions));

@@ -15,7 +15,7 @@
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/index.h"
 #include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/sym/sym_nearest.h"
@@ -172,8 +172,10 @@ int64_t RowsFor(const Value& input) {
   int64_t rows = std::numeric_limits<int64_t>::max();
   for (const Use* use = input.first_use(); use != nullptr; use = use->next()) {
     const Node& user = *use->user();
-    if (!user.Is(ops::index_select) || user.operand(1) != &input) continue;
-    const SymInt size = user.operand(0)->type().dim(static_cast<int>(user.attrs().Int("dim")));
+    if (!user.Is(ops::index_select)) continue;
+    const ops::IndexSelectView select(user);
+    if (select.index() != &input) continue;
+    const SymInt size = select.self()->type().dim(static_cast<int>(select.dim()));
     if (size.is_constant()) rows = std::min(rows, std::max<int64_t>(size.value(), 1));
   }
   return rows;

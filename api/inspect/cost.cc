@@ -8,12 +8,14 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/builtin_ops.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
+#include "graph/ir/node_view.h"
 #include "graph/ir/op_def.h"
 #include "graph/ir/op_registry.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/control.h"
 #include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
 
@@ -76,7 +78,7 @@ class Sources {
   void Add(const Value* value, Evaluate evaluate) {
     // Inputs have keys below 0.
     const int64_t key = value->is_input() ? -1 - static_cast<int64_t>(value->index())
-                                          : value->node()->attrs().Int("id");
+                                          : ops::ConstantView(*value->node()).id();
     Entry& entry = entries_[key];
     entry.whole = evaluate(BytesOf(value->type())).value_or(0);
     for (const Use* use = value->first_use(); use; use = use->next()) {
@@ -172,7 +174,7 @@ class Counter {
     if (node.Is(ops::loop)) {
       Uncounted(name, "the number of turns depends on the data");
     } else if (node.Is(ops::scan)) {
-      const auto first = static_cast<int>(node.attrs().Int("num_carried"));
+      const auto first = static_cast<int>(ops::ScanView(node).num_carried());
       const auto turns = ValueOf(node.operand(first)->type().dim(0));
       if (!turns) Uncounted(name, "a size is not known");
       times *= turns.value_or(1);

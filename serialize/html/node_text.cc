@@ -6,6 +6,7 @@
 #include "graph/ir/builtin_ops.h"
 #include "graph/ir/constant_store.h"
 #include "graph/ir/module.h"
+#include "graph/ir/node_view.h"
 #include "graph/ir/op_def.h"
 #include "graph/ir/op_schema.h"
 #include "graph/tensor/tensor.h"
@@ -38,7 +39,7 @@ std::string ConstantLines(const Node& node, const HostTensor& literal) {
   } else {
     AddLine("bytes", absl::StrCat(literal.bytes()), &lines);
   }
-  const auto id = node.attrs().Int("id");
+  const int id = ops::ConstantView(node).id();
   if (node.graph()->module().constants().derived(static_cast<int>(id))) {
     AddLine("computed", "by passes from other constants", &lines);
   }
@@ -79,7 +80,7 @@ int NodeText::Op(const OpDef& op) {
 int NodeText::Name(const Node& node) {
   if (!node.Is(ops::constant)) return -1;
   const auto& constants = node.graph()->module().constants();
-  const std::string& name = constants.name(static_cast<int>(node.attrs().Int("id")));
+  const std::string& name = constants.name(ops::ConstantView(node).id());
   return name.empty() ? -1 : strings_->Add(name);
 }
 

@@ -15,6 +15,7 @@
 #include "graph/ir/graph.h"
 #include "graph/ir/node.h"
 #include "graph/ir/op_def.h"
+#include "graph/ops/nn.h"
 #include "graph/ops/ops.h"
 #include "graph/tensor/tensor.h"
 #include "lowering/lower.h"
@@ -92,7 +93,7 @@ void FindConvolutionWeights(const Graph& graph, absl::Span<const Value* const> o
       FindConvolutionWeights(*node->region(0), inner, weights);
     }
     if (!node->Is(ops::convolution)) continue;
-    const Value* weight = BehindMoves(node->operand(1));
+    const Value* weight = BehindMoves(ops::ConvolutionView(*node).weight());
     if (weight->is_input() && !operands.empty()) weight = BehindMoves(operands[weight->index()]);
     if (weight->is_input()) weights->insert(weight);
   }

@@ -11,6 +11,7 @@
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
+#include "graph/ir/node_view.h"
 #include "graph/ir/op_args.h"
 #include "graph/ir/op_def.h"
 #include "graph/ir/provenance.h"
@@ -169,7 +170,7 @@ void GraphExporter::ExportNodes(Graph* graph, GraphWriter* w, OutputNames* names
 Node* GraphExporter::ExportNode(Node* node, GraphWriter* w, OutputNames* names) {
   if (!node->has_uses() && node->op().is_pure()) return nullptr;
   if (node->Is(ops::constant)) {
-    w->Define(node->result(), model_->StoredConstant(static_cast<int>(node->attrs().Int("id"))));
+    w->Define(node->result(), model_->StoredConstant(ops::ConstantView(*node).id()));
     return nullptr;
   }
   const auto sources = module_->provenance().Names(node->provenance(), kMaxSourceNames);
