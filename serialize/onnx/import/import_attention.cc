@@ -14,8 +14,10 @@
 #include "base/status_macros.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/value.h"
+#include "graph/ops/nn.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/reduce.h"
+#include "graph/ops/shape.h"
 #include "graph/sym/sym_ops.h"
 #include "serialize/onnx/import/import_context.h"
 #include "serialize/onnx/import/import_tables.h"
@@ -95,8 +97,8 @@ absl::StatusOr<Inputs> ReadInputs(NodeContext& c) {
   }
   if (c.has_input(4)) {
     in.past = c.type(4).dim(2);
-    in.k = c.b().Op(ops::cat, {c.in(4), in.k}, {{"dim", 2}});
-    in.v = c.b().Op(ops::cat, {Convert(c, c.in(5), c.dtype(0)), in.v}, {{"dim", 2}});
+    in.k = ops::BuildCat(c.b(), {c.in(4), in.k}, 2);
+    in.v = ops::BuildCat(c.b(), {Convert(c, c.in(5), c.dtype(0)), in.v}, 2);
   }
   in.mask = c.opt(3);
   in.lengths = c.opt(6);
@@ -118,10 +120,10 @@ Value* KeyPositions(NodeContext& c, const Inputs& in) { return Iota(c, in.kv_len
 Value* QueryPositions(NodeContext& c, const Inputs& in) {
   const SymInt n = in.q_length();
   if (in.lengths == nullptr) {
-    Value* v = c.Op(ops::arange, {}, {{"start", in.past}, {"end", in.past + n}});
+    Value* v = ops::BuildArange(c, in.past, in.past + n);
     return Reshape(c, v, {n, SymInt(1)});
   }
-  Value* v = c.Op(ops::arange, {}, {{"start", 0 - n}, {"end", 0}});
+  Value* v = ops::BuildArange(c, 0 - n, 0);
   const SymInt batch = in.lengths->type().dim(0);
   Value* lengths = Reshape(c, in.lengths, {batch, SymInt(1), SymInt(1), SymInt(1)});
   return c.Op(ops::add, {Reshape(c, v, {n, SymInt(1)}), lengths});
@@ -177,7 +179,7 @@ Value* FullMask(NodeContext& c, const Inputs& in) {
   std::vector<SymInt> pad(2 * rank, SymInt(0));
   pad[2 * rank - 1] = missing;
   Value* fill = is_bool ? ScalarOf(c, DType::kBool, 0) : MinusInfinity(c, in.dtype());
-  return c.Op(ops::pad, {mask, fill}, {{"pad", pad}});
+  return ops::BuildPad(c, mask, fill, pad);
 }
 
 // attn_mask and the visible keys in one: bool (true: take part), or numbers to
@@ -214,7 +216,7 @@ struct Steps {
 
 Value* Softmax(NodeContext& c, const Steps& steps, Value* scores, Value* mask) {
   Value* p = Convert(c, scores, steps.softmax);
-  p = c.Op(ops::softmax, {p}, {{"dim", -1}});
+  p = ops::BuildSoftmax(c, p, -1);
   p = Convert(c, p, scores->type().dtype());
   return p == nullptr ? nullptr : ZeroMaskedRows(c, p, mask);
 }
@@ -278,13 +280,9 @@ absl::StatusOr<Value*> AttendFused(NodeContext& c, const Inputs& in, const Steps
       is_causal && in.mask == nullptr && in.lengths == nullptr && in.past.Is(0) && !HasWindow(c);
   Value* mask = plain ? nullptr : CombinedMask(c, in, is_causal);
   WEFT_RETURN_IF_ERROR(c.status());
-  AttrValue scale;
-  if (steps.scale.has_value()) scale = *steps.scale;
-  return c.Op(ops::scaled_dot_product_attention, {in.q, in.k, in.v, mask},
-              {{"is_causal", plain},
-               {"scale", scale},
-               {"softcap", steps.softcap},
-               {"enable_gqa", in.q->type().dim(1) != in.k->type().dim(1)}});
+  return ops::BuildScaledDotProductAttention(c, in.q, in.k, in.v, mask, plain, steps.scale,
+                                             steps.softcap,
+                                             in.q->type().dim(1) != in.k->type().dim(1));
 }
 
 absl::StatusOr<Value*> AttendInSteps(NodeContext& c, const Inputs& in, const Steps& steps,

@@ -1,8 +1,11 @@
 // Arithmetic, comparisons and logic of two or more tensors.
+#include <optional>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "base/status_macros.h"
 #include "graph/ir/builder.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/elementwise.h"
 #include "serialize/onnx/import/import_tables.h"
 #include "serialize/onnx/import/import_util.h"
 
@@ -40,9 +43,9 @@ bool IsIntegral(DType dtype) { return IsInt(dtype) || dtype == DType::kBool; }
 // Integers round toward zero.
 absl::Status Div(NodeContext& c) {
   Value* b = SecondOperand(c);
-  AttrValue mode;
+  std::optional<absl::string_view> mode;
   if (IsIntegral(c.dtype(0))) mode = "trunc";
-  c.SetOutput(0, c.Op(ops::div, {c.in(0), b}, {{"rounding_mode", mode}}));
+  c.SetOutput(0, ops::BuildDiv(c, c.in(0), b, mode));
   return c.status();
 }
 

@@ -1,7 +1,7 @@
 // The few com.microsoft operators that plain pointwise ops express: activations
 // that ONNX Runtime writes into models it has optimised. All others are refused.
 #include "graph/ir/builder.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/elementwise.h"
 #include "serialize/onnx/import/import_tables.h"
 #include "serialize/onnx/import/import_util.h"
 
@@ -9,7 +9,7 @@ namespace weft::onnx_import {
 namespace {
 
 absl::Status ImportGelu(NodeContext& c, Value* x, const char* approximate) {
-  c.SetOutput(0, c.Op(ops::gelu, {x}, {{"approximate", approximate}}));
+  c.SetOutput(0, ops::BuildGelu(c, x, approximate));
   return c.status();
 }
 

@@ -6,13 +6,16 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/value.h"
+#include "graph/ops/nn.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
 #include "graph/sym/sym_ops.h"
 #include "serialize/onnx/import/import_context.h"
 #include "serialize/onnx/import/import_tables.h"
@@ -77,7 +80,7 @@ Value* WithPast(NodeContext& c, int64_t i, Value* v) {
   if (!c.has_input(4) || v == nullptr) return v;
   const std::vector<SymInt> dims = Dims(c.in(4));
   Value* past = Reshape(c, Slice(c, c.in(4), 0, i, i + 1), absl::MakeConstSpan(dims).subspan(1));
-  return c.b().Op(ops::cat, {past, v}, {{"dim", 2}});
+  return ops::BuildCat(c.b(), {past, v}, 2);
 }
 
 absl::StatusOr<Inputs> ReadInputs(NodeContext& c) {
@@ -147,7 +150,7 @@ absl::StatusOr<Value*> SeenKeys(NodeContext& c, const Inputs& in) {
 
 // Every key up to the query's own place, [length, total].
 Value* PastKeys(NodeContext& c, const Inputs& in) {
-  Value* query = c.Op(ops::arange, {}, {{"start", in.past}, {"end", in.total()}});
+  Value* query = ops::BuildArange(c, in.past, in.total());
   return c.Op(ops::le, {Iota(c, in.total()), Unsqueeze(c, query, {1})});
 }
 
@@ -178,17 +181,15 @@ absl::Status Attention(NodeContext& c) {
     if (bias == nullptr) bias = ScalarOf(c, c.dtype(0), 0);
     bias = c.Op(ops::where, {PastKeys(c, in), bias, ScalarOf(c, c.dtype(0), -kInfinity)});
   }
-  AttrValue scale;  // By default, and for 0, the op's own.
+  std::optional<double> scale;  // By default, and for 0, the op's own.
   if (const double given = c.Float("scale", 0); given != 0) scale = given;
-  Value* y = c.Op(ops::scaled_dot_product_attention, {in.q, in.k, in.v, bias},
-                  {{"is_causal", is_causal}, {"scale", scale}});
+  Value* y = ops::BuildScaledDotProductAttention(c, in.q, in.k, in.v, bias, is_causal, scale);
   WEFT_RETURN_IF_ERROR(c.status());
   const Type t = y->type();
   c.SetOutput(0,
               Reshape(c, Permute(c, y, {0, 2, 1, 3}), {t.dim(0), t.dim(2), t.dim(1) * t.dim(3)}));
   if (c.wants_output(1)) {
-    c.SetOutput(
-        1, c.b().Op(ops::cat, {Unsqueeze(c, in.k, {0}), Unsqueeze(c, in.v, {0})}, {{"dim", 0}}));
+    c.SetOutput(1, ops::BuildCat(c.b(), {Unsqueeze(c, in.k, {0}), Unsqueeze(c, in.v, {0})}, 0));
   }
   return c.status();
 }

@@ -9,6 +9,7 @@
 #include "graph/ir/builder.h"
 #include "graph/ir/value.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/quant.h"
 #include "graph/tensor/tensor.h"
 #include "serialize/onnx/import/import_context.h"
 #include "serialize/onnx/import/import_tables.h"
@@ -88,8 +89,7 @@ Value* Weights(NodeContext& c, const Packing& p) {
     v = c.Op(ops::mul, {v, Reshape(c, Convert(c, scale, dtype), per_block)});
     v = Reshape(c, v, {n, SymInt(p.blocks * p.block_size)});
   } else {
-    v = c.Op(ops::dequantize_linear, {v, scale, PackedZeroPoints(c, p)},
-             {{"dtype", dtype}, {"axis", 1}, {"block_size", p.block_size}});
+    v = ops::BuildDequantizeLinear(c, v, scale, PackedZeroPoints(c, p), dtype, 1, p.block_size);
   }
   return Slice(c, v, 1, 0, p.k);
 }

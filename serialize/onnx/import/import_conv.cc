@@ -7,7 +7,10 @@
 #include "base/status_macros.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/value.h"
+#include "graph/ops/nn.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
+#include "graph/sym/sym_int.h"
 #include "graph/sym/sym_ops.h"
 #include "serialize/onnx/import/import_context.h"
 #include "serialize/onnx/import/import_tables.h"
@@ -119,9 +122,8 @@ absl::Status CausalConvWithState(NodeContext& c) {
     return c.Fail(absl::StrCat("unknown activation \"", activation, "\""));
   }
   const SymInt before = w.dim(2) - 1;
-  Value* x = c.has_input(3) ? c.Op(ops::cat, {c.in(3), c.in(0)}, {{"dim", 2}})
-                            : c.Op(ops::pad, {c.in(0), nullptr},
-                                   {{"pad", std::vector<SymInt>{0, 0, before, 0, 0, 0}}});
+  Value* x = c.has_input(3) ? ops::BuildCat(c, {c.in(3), c.in(0)}, 2)
+                            : ops::BuildPad(c, c.in(0), nullptr, {0, 0, before, 0, 0, 0});
   Value* y = c.Op(ops::convolution, {x, c.in(1), c.opt(2)},
                   {{"stride", std::vector<int64_t>{1}},
                    {"padding", std::vector<int64_t>{0}},
@@ -148,11 +150,9 @@ absl::StatusOr<Value*> Convolve(NodeContext& c, Value* x, Value* w, Value* bias)
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> in, SpatialDims(c, x));
   WEFT_ASSIGN_OR_RETURN(std::vector<SymInt> kernel, KernelOf(c, w));
   WEFT_ASSIGN_OR_RETURN(const Window window, ReadWindow(c, in, std::move(kernel)));
-  return c.Op(ops::convolution, {x, w, bias},
-              {{"stride", window.stride},
-               {"padding", window.padding},
-               {"dilation", window.dilation},
-               {"groups", c.Int("group", 1)}});
+  return ops::BuildConvolution(c, x, w, bias, ToSymInts(window.stride), window.padding,
+                               ToSymInts(window.dilation),
+                               /*transposed=*/false, /*output_padding=*/{}, c.Int("group", 1));
 }
 
 absl::Span<const OnnxOp> ConvTable() { return kTable; }

@@ -10,6 +10,7 @@
 #include "graph/ir/builder.h"
 #include "graph/ir/value.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/reduce.h"
 #include "serialize/onnx/import/import_context.h"
 #include "serialize/onnx/import/import_model.h"
 #include "serialize/onnx/import/import_tables.h"
@@ -75,7 +76,7 @@ absl::StatusOr<Value*> AttendThroughGraphs(NodeContext& c, double scale, DType p
   Value* k = Permute(c, RepeatHeads(c, c.in(1), heads), {0, 1, 3, 2});
   Value* scores = c.Op(ops::matmul, {q, WithScalar(c, ops::mul, k, root)});
   WEFT_ASSIGN_OR_RETURN(scores, Modify(c, "score_mod", Convert(c, scores, precision)));
-  Value* p = c.Op(ops::softmax, {scores}, {{"dim", -1}});
+  Value* p = ops::BuildSoftmax(c, scores, -1);
   WEFT_ASSIGN_OR_RETURN(p, Modify(c, "prob_mod", p));
   Value* v = Convert(c, RepeatHeads(c, c.in(2), heads), precision);
   return Convert(c, c.Op(ops::matmul, {p, v}), c.dtype(2));

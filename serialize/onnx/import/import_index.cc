@@ -1,8 +1,11 @@
 // Picking and placing elements by index; parts of tensors; ordering.
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
+#include "graph/ops/index.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/import/import_tables.h"
 #include "serialize/onnx/import/import_util.h"
@@ -70,13 +73,13 @@ absl::Status NonZero(NodeContext& c) {
 }
 
 absl::Status Unique(NodeContext& c) {
-  AttrValue dim;
+  std::optional<int64_t> dim;
   if (c.HasAttr("axis")) {
     WEFT_ASSIGN_OR_RETURN(dim, c.Axis(c.Int("axis", 0), c.rank(0)));
   }
   const bool sorted = c.Bool("sorted", true);
   if (c.in(0) == nullptr) return c.status();
-  c.SetOutputs(c.b().Ops(ops::unique, {c.in(0)}, {{"dim", dim}, {"sorted", sorted}}));
+  c.SetOutputs(ops::BuildUnique(c.b(), c.in(0), dim, sorted));
   return c.status();
 }
 
@@ -98,8 +101,7 @@ absl::Status TopK(NodeContext& c) {
     }
     k = given[0];
   }
-  c.SetOutputs(c.b().Ops(ops::topk, {c.in(0)},
-                         {{"k", k}, {"dim", axis}, {"largest", largest}, {"sorted", sorted}}));
+  c.SetOutputs(ops::BuildTopk(c.b(), c.in(0), k, axis, largest, sorted));
   return c.status();
 }
 

@@ -181,7 +181,7 @@ Value* Stack(NodeContext& c, const LoopState& loop, size_t i, Value* rest) {
     for (Value* v : loop.kept[i]) parts.push_back(Unsqueeze(c, v, {0}));
   }
   if (rest != nullptr) parts.push_back(rest);
-  return parts.size() == 1 ? parts[0] : c.b().Op(ops::cat, parts, {{"dim", 0}});
+  return parts.size() == 1 ? parts[0] : ops::BuildCat(c.b(), parts, 0);
 }
 
 // --- The loop ---------------------------------------------------------------------------

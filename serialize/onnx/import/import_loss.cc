@@ -1,6 +1,7 @@
 // Losses.
 #include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/reduce.h"
 #include "serialize/onnx/import/import_tables.h"
 #include "serialize/onnx/import/import_util.h"
 
@@ -20,7 +21,7 @@ absl::Status NegativeLogLikelihoodLoss(NodeContext& c) {
 }
 
 absl::Status SoftmaxCrossEntropyLoss(NodeContext& c) {
-  Value* log_prob = c.Op(ops::log_softmax, {c.in(0)}, {{"dim", 1}});
+  Value* log_prob = ops::BuildLogSoftmax(c, c.in(0), 1);
   c.SetOutput(0, NllLoss(c, log_prob));
   c.SetOutput(1, log_prob);
   return c.status();

@@ -6,7 +6,7 @@
 #include "graph/ir/builder.h"
 #include "graph/ir/module.h"
 #include "graph/ir/value.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/sym/sym_ops.h"
 #include "serialize/onnx/import/import_tables.h"
@@ -28,7 +28,7 @@ absl::Status Transpose(NodeContext& c) {
 absl::Status Concat(NodeContext& c) {
   const std::vector<Value*> parts = c.all_inputs();
   WEFT_ASSIGN_OR_RETURN(const int axis, c.Axis(c.RequiredInt("axis"), c.rank(0)));
-  c.SetOutput(0, c.b().Op(ops::cat, parts, {{"dim", axis}}));
+  c.SetOutput(0, ops::BuildCat(c.b(), parts, axis));
   return c.status();
 }
 
@@ -73,8 +73,7 @@ absl::Status Split(NodeContext& c) {
   if (c.num_outputs() > static_cast<int>(parts.size())) {
     return c.Fail(absl::StrCat(parts.size(), " parts for ", c.num_outputs(), " outputs"));
   }
-  c.SetOutputs(
-      c.b().Ops(ops::split_with_sizes, {c.in(0)}, {{"split_sizes", parts}, {"dim", axis}}));
+  c.SetOutputs(ops::BuildSplitWithSizes(c.b(), c.in(0), parts, axis));
   return c.status();
 }
 
@@ -113,7 +112,7 @@ absl::StatusOr<Value*> SliceDim(NodeContext& c, Value* x, int axis, const Range&
     return c.Unsupported(absl::StrCat("a negative step with a position whose sign is not known, ",
                                       position.ToString()));
   }
-  Value* flipped = c.Op(ops::flip, {x}, {{"dims", std::vector<int64_t>{axis}}});
+  Value* flipped = ops::BuildFlip(c, x, {axis});
   // The first element is clamped into the dim; 0 is in it, or the dim is empty.
   SymInt start = Mirrored(c, range.start, dim);
   if (!start.Is(0)) start = Max(Min(start, dim - SymInt(1)), 0);
@@ -218,7 +217,7 @@ absl::Status Pad(NodeContext& c) {
   }
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> all, AllPads(c, pads, axes));
   if (mode != "constant") value = nullptr;
-  c.SetOutput(0, c.Op(ops::pad, {c.in(0), value}, {{"pad", all}, {"mode", mode}}));
+  c.SetOutput(0, ops::BuildPad(c, c.in(0), value, all, mode));
   return c.status();
 }
 
@@ -244,7 +243,7 @@ absl::Status CenterCropPad(NodeContext& c) {
     pads[rank + axes[i]] = missing - FloorDiv(missing, 2);
     padded |= !missing.Is(0);
   }
-  if (padded) x = c.Op(ops::pad, {x, nullptr}, {{"pad", pads}});
+  if (padded) x = ops::BuildPad(c, x, nullptr, pads);
   c.SetOutput(0, x);
   return c.status();
 }
@@ -254,13 +253,13 @@ absl::Status CenterCropPad(NodeContext& c) {
 absl::Status DepthToSpace(NodeContext& c) {
   const int64_t block = c.RequiredInt("blocksize");
   const std::string mode = c.opset() < 11 ? "DCR" : c.Str("mode", "DCR");
-  c.SetOutput(0, c.Op(ops::depth_to_space, {c.in(0)}, {{"block_size", block}, {"mode", mode}}));
+  c.SetOutput(0, ops::BuildDepthToSpace(c, c.in(0), block, mode));
   return c.status();
 }
 
 absl::Status SpaceToDepth(NodeContext& c) {
   const int64_t block = c.RequiredInt("blocksize");
-  c.SetOutput(0, c.Op(ops::space_to_depth, {c.in(0)}, {{"block_size", block}}));
+  c.SetOutput(0, ops::BuildSpaceToDepth(c, c.in(0), block));
   return c.status();
 }
 

@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/value.h"
+#include "graph/ops/nn.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/reduce.h"
 #include "graph/sym/sym_ops.h"
@@ -121,8 +122,7 @@ absl::Status GroupNormalization(NodeContext& c) {
     scale = RepeatForChannels(c, scale, groups, type.dim(1));
     bias = RepeatForChannels(c, bias, groups, type.dim(1));
   }
-  c.SetOutput(
-      0, c.Op(ops::group_norm, {c.in(0), scale, bias}, {{"num_groups", groups}, {"eps", eps}}));
+  c.SetOutput(0, ops::BuildGroupNorm(c, c.in(0), scale, bias, groups, eps));
   return c.status();
 }
 

@@ -8,8 +8,10 @@
 #include "base/status_macros.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/value.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/elementwise.h"
+#include "graph/ops/nn.h"
 #include "graph/ops/reduce.h"
+#include "graph/ops/shape.h"
 #include "graph/sym/sym_ops.h"
 #include "graph/tensor/tensor.h"
 #include "serialize/onnx/import/import_context.h"
@@ -71,7 +73,7 @@ Value* PadSpatial(NodeContext& c, Value* v, absl::Span<const SymInt> padding, Va
     pad.insert(pad.end(), v->type().rank() - n, SymInt(0));
     pad.insert(pad.end(), padding.begin() + side * n, padding.begin() + (side + 1) * n);
   }
-  return c.Op(ops::pad, {v, fill}, {{"pad", pad}});
+  return ops::BuildPad(c, v, fill, pad);
 }
 
 // The least value of a dtype.
@@ -94,7 +96,7 @@ Value* ColumnMajor(NodeContext& c, Value* index, absl::Span<const SymInt> dims) 
     Value* size = IntScalar(c, dims[i]);
     Value* at = i == 0 ? rest : c.Op(ops::remainder, {rest, size});
     if (i > 0) {
-      rest = c.Op(ops::div, {rest, size}, {{"rounding_mode", "floor"}});
+      rest = ops::BuildDiv(c, rest, size, "floor");
     }
     Value* scaled = c.Op(ops::mul, {at, IntScalar(c, Product(dims.first(i)))});
     sum = sum == nullptr ? scaled : c.Op(ops::add, {sum, scaled});
@@ -127,12 +129,9 @@ absl::Status MaxPool(NodeContext& c) {
     }
     x = PadSpatial(c, x, pool.window.padding, Lowest(c, type.dtype()));
   }
-  const std::vector<Value*> results = c.b().Ops(ops::max_pool, {x},
-                                                {{"kernel_size", pool.kernel},
-                                                 {"stride", pool.window.stride},
-                                                 {"padding", pool.padding},
-                                                 {"dilation", pool.window.dilation},
-                                                 {"ceil_mode", pool.ceil_mode}});
+  const std::vector<Value*> results =
+      ops::BuildMaxPool(c.b(), x, pool.kernel, pool.window.stride, pool.padding,
+                        pool.window.dilation, pool.ceil_mode);
   WEFT_RETURN_IF_ERROR(c.status());
   c.SetOutput(0, results[0]);
   if (!c.wants_output(1)) return c.status();
@@ -145,13 +144,8 @@ absl::Status MaxPool(NodeContext& c) {
 // --- AveragePool, LpPool ----------------------------------------------------
 
 Value* Average(NodeContext& c, const Pool& pool, Value* x, bool count_include_pad) {
-  return c.Op(ops::avg_pool, {x},
-              {{"kernel_size", pool.kernel},
-               {"stride", pool.window.stride},
-               {"padding", pool.padding},
-               {"dilation", pool.window.dilation},
-               {"ceil_mode", pool.ceil_mode},
-               {"count_include_pad", count_include_pad}});
+  return ops::BuildAvgPool(c, x, pool.kernel, pool.window.stride, pool.padding,
+                           pool.window.dilation, pool.ceil_mode, count_include_pad);
 }
 
 // The part of each window that lies in the input.
@@ -183,13 +177,9 @@ absl::Status LpPool(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const Pool pool, ReadPool(c));
   Value* x = c.in(0);
   if (pool.pad_first) x = PadSpatial(c, x, pool.window.padding, nullptr);
-  c.SetOutput(0, c.Op(ops::lp_pool, {x},
-                      {{"kernel_size", pool.kernel},
-                       {"stride", pool.window.stride},
-                       {"padding", pool.padding},
-                       {"dilation", pool.window.dilation},
-                       {"ceil_mode", pool.ceil_mode},
-                       {"p", static_cast<double>(c.Int("p", 2))}}));
+  c.SetOutput(
+      0, ops::BuildLpPool(c, x, pool.kernel, pool.window.stride, pool.padding, pool.window.dilation,
+                          pool.ceil_mode, static_cast<double>(c.Int("p", 2))));
   return c.status();
 }
 
@@ -244,7 +234,7 @@ absl::Status MaxUnpool(NodeContext& c) {
     const SymInt plane = Product(absl::MakeConstSpan(size).subspan(2));
     index = c.Op(ops::remainder, {index, IntScalar(c, plane)});
   }
-  Value* y = c.Op(ops::max_unpool, {c.in(0), index}, {{"size", size}});
+  Value* y = ops::BuildMaxUnpool(c, c.in(0), index, size);
   if (c.has_input(2)) {
     WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> shape, c.SizesFromTensor(2));
     if (shape.size() != n + 2) {

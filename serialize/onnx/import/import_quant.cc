@@ -10,6 +10,7 @@
 #include "graph/ir/builder.h"
 #include "graph/ir/value.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/quant.h"
 #include "serialize/onnx/import/import_context.h"
 #include "serialize/onnx/import/import_tables.h"
 #include "serialize/onnx/import/import_util.h"
@@ -79,9 +80,8 @@ Value* QuantizeToFloat4(NodeContext& c, Value* x, Value* scale, const Granularit
                         const NarrowType& type) {
   if (x == nullptr || scale == nullptr) return nullptr;
   Value* ones = Expand(c, ScalarOf(c, DType::kI8, 1), Dims(x));
-  Value* scales =
-      c.Op(ops::dequantize_linear, {ones, scale, nullptr},
-           {{"dtype", scale->type().dtype()}, {"axis", g.axis}, {"block_size", g.block_size}});
+  Value* scales = ops::BuildDequantizeLinear(c, ones, scale, nullptr, scale->type().dtype(), g.axis,
+                                             g.block_size);
   return CastToNarrow(c, c.Op(ops::div, {x, scales}), type);
 }
 
@@ -100,9 +100,8 @@ absl::Status QuantizeLinear(NodeContext& c) {
     c.SetOutput(0, QuantizeToFloat4(c, x, scale, g, *q.narrow));
     return c.status();
   }
-  Value* y = c.Op(
-      ops::quantize_linear, {x, scale, Parameter(c, c.opt(2), g.block_size)},
-      {{"dtype", q.dtype}, {"axis", g.axis}, {"block_size", g.block_size}, {"saturate", saturate}});
+  Value* y = ops::BuildQuantizeLinear(c, x, scale, Parameter(c, c.opt(2), g.block_size), q.dtype,
+                                      g.axis, g.block_size, saturate);
   // `dtype` clamps to a wider range, which contains that of the type.
   if (q.narrow != nullptr) y = ClampToNarrow(c, y, *q.narrow);
   c.SetOutput(0, y);
@@ -132,7 +131,7 @@ absl::Status DynamicQuantizeLinear(NodeContext& c) {
   Value* most = ScalarOf(c, DType::kF32, kSteps);
   point = c.Op(ops::round, {c.Op(ops::clamp, {point, zero, most})});
   point = Convert(c, point, DType::kU8);
-  c.SetOutput(0, c.Op(ops::quantize_linear, {x, scale, point}, {{"dtype", DType::kU8}}));
+  c.SetOutput(0, ops::BuildQuantizeLinear(c, x, scale, point, DType::kU8));
   c.SetOutput(1, scale);
   c.SetOutput(2, point);
   return c.status();

@@ -9,7 +9,7 @@
 #include "base/status_macros.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/value.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/vision.h"
 #include "graph/sym/sym_ops.h"
 #include "serialize/onnx/import/import_context.h"
 #include "serialize/onnx/import/import_tables.h"
@@ -214,12 +214,8 @@ absl::Status Resize(NodeContext& c) {
 
 Value* InterpolateOld(NodeContext& c, Value* v, const Plan& plan, absl::string_view mode,
                       absl::string_view nearest_mode) {
-  return c.Op(ops::interpolate, {v},
-              {{"size", plan.size},
-               {"scales", plan.scales},
-               {"mode", mode},
-               {"coordinate_transformation_mode", "asymmetric"},
-               {"nearest_mode", nearest_mode}});
+  return ops::BuildInterpolate(c, v, plan.size, plan.scales, /*roi=*/{}, mode, "asymmetric",
+                               nearest_mode);
 }
 
 // Output i comes from input i / scale; the nearest one is the next lower where

@@ -7,7 +7,9 @@
 #include "base/status_macros.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/value.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/index.h"
+#include "graph/ops/nn.h"
+#include "graph/ops/shape.h"
 #include "graph/sym/sym_ops.h"
 #include "serialize/onnx/import/import_context.h"
 #include "serialize/onnx/import/import_tables.h"
@@ -21,7 +23,7 @@ namespace {
 Value* Angles(NodeContext& c, int i, bool packed) {
   Value* v = c.in(i);
   if (c.has_input(3)) {
-    v = c.Op(ops::index_select, {v, c.in(3)}, {{"dim", 0}});
+    v = ops::BuildIndexSelect(c, v, c.in(3), 0);
   }
   if (v == nullptr) return nullptr;
   const Type t = v->type();
@@ -56,10 +58,10 @@ absl::Status RotaryEmbedding(NodeContext& c) {
   WEFT_RETURN_IF_ERROR(c.status());
   const SymInt size = x->type().dim(3);
   const bool whole = rotated == 0 || size.Is(rotated);
-  Value* y = c.Op(ops::rotary_embedding, {whole ? x : Slice(c, x, 3, 0, rotated), cos, sin},
-                  {{"interleaved", interleaved}});
+  Value* y =
+      ops::BuildRotaryEmbedding(c, whole ? x : Slice(c, x, 3, 0, rotated), cos, sin, interleaved);
   if (!whole) {
-    y = c.Op(ops::cat, {y, Slice(c, x, 3, rotated, size)}, {{"dim", 3}});
+    y = ops::BuildCat(c, {y, Slice(c, x, 3, rotated, size)}, 3);
   }
   c.SetOutput(0, Reshape(c, y, Dims(c.in(0))));
   return c.status();

@@ -7,6 +7,7 @@
 #include "graph/ir/module.h"
 #include "graph/ir/value.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
 #include "serialize/onnx/import/import_model.h"
 #include "serialize/onnx/import/import_tables.h"
 #include "serialize/onnx/import/import_util.h"
@@ -24,9 +25,7 @@ Graphs OneGraph(std::unique_ptr<weft::Graph> graph) {
 
 // --- Scan ---------------------------------------------------------------------------
 
-Value* Flip(NodeContext& c, Value* v, int64_t dim) {
-  return c.Op(ops::flip, {v}, {{"dims", std::vector<int64_t>{dim}}});
-}
+Value* Flip(NodeContext& c, Value* v, int64_t dim) { return ops::BuildFlip(c, v, {dim}); }
 
 // One value for each scan input or output; absent means zeros.
 absl::StatusOr<std::vector<int64_t>> PerScan(NodeContext& c, const char* name, size_t n) {

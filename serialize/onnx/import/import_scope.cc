@@ -60,8 +60,7 @@ Value* Remake(ModelImporter* importer, Builder* b, Value* outer) {
   const auto dims = type.static_dims();
   const auto known = importer->KnownInts(outer);
   if (!dims || !known) return nullptr;
-  return b->Op(ops::sym_constant, {},
-               {{"values", *known}, {"size", *dims}, {"dtype", type.dtype()}});
+  return ops::BuildSymConstant(*b, *known, *dims, type.dtype());
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 #include "graph/ir/builder.h"
 #include "graph/ir/module.h"
 #include "graph/ir/value.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/elementwise.h"
+#include "graph/ops/reduce.h"
+#include "graph/ops/shape.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/sym/sym_ops.h"
 #include "graph/tensor/tensor.h"
@@ -96,12 +98,11 @@ absl::StatusOr<std::vector<SymInt>> RuntimeSizes(NodeContext& c, bool allow_zero
     shape = c.Op(ops::where, {c.Op(ops::eq, {shape, all(0)}), SymTensor(c, copied, {n}), shape});
   }
   Value* open = c.Op(ops::eq, {shape, all(-1)});
-  Value* known = c.Op(ops::prod, {c.Op(ops::where, {open, all(1), shape})},
-                      {{"dim", std::vector<int64_t>{0}}, {"keepdim", true}});
+  Value* known = ops::BuildProd(c, c.Op(ops::where, {open, all(1), shape}), {0}, /*keepdim=*/true);
   // With no -1 nothing is taken from the quotient; it must not divide by 0.
   known = c.Op(ops::maximum, {known, SymTensor(c, {SymInt(1)}, {1})});
   Value* total = SymTensor(c, {c.type(0).numel()}, {1});
-  Value* left = c.Op(ops::div, {total, known}, {{"rounding_mode", "trunc"}});
+  Value* left = ops::BuildDiv(c, total, known, "trunc");
   return c.SizesFromValue(c.Op(ops::where, {open, left, shape}));
 }
 
@@ -195,7 +196,7 @@ absl::Status ExpandOp(NodeContext& c) {
 
 absl::Status Tile(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> repeats, c.SizesFromTensor(1));
-  c.SetOutput(0, c.Op(ops::repeat, {c.in(0)}, {{"repeats", repeats}}));
+  c.SetOutput(0, ops::BuildRepeat(c, c.in(0), repeats));
   return c.status();
 }
 
@@ -222,9 +223,7 @@ absl::Status EyeLike(NodeContext& c) {
   if (c.rank(0) != 2) {
     return c.Fail(absl::StrCat("the input must be a matrix, not ", c.type(0).ToString()));
   }
-  c.SetOutput(0,
-              c.Op(ops::eye, {},
-                   {{"n", c.type(0).dim(0)}, {"m", c.type(0).dim(1)}, {"k", k}, {"dtype", dtype}}));
+  c.SetOutput(0, ops::BuildEye(c, c.type(0).dim(0), c.type(0).dim(1), k, dtype));
   return c.status();
 }
 
@@ -240,9 +239,7 @@ absl::Status Range(NodeContext& c) {
   const auto b = c.SymbolicInts(1);
   const auto step = c.SymbolicInts(2);
   if (a && b && step && (*step)[0].is_constant() && !(*step)[0].Is(0)) {
-    c.SetOutput(
-        0, c.Op(ops::arange, {},
-                {{"start", (*a)[0]}, {"end", (*b)[0]}, {"step", (*step)[0]}, {"dtype", dtype}}));
+    c.SetOutput(0, ops::BuildArange(c, (*a)[0], (*b)[0], (*step)[0], dtype));
     return c.status();
   }
   c.SetOutput(0, c.Op(ops::range, {start, limit, delta}));

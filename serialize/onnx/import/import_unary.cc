@@ -6,7 +6,6 @@
 #include "graph/ir/builder.h"
 #include "graph/ir/value.h"
 #include "graph/ops/elementwise.h"
-#include "graph/ops/ops.h"
 #include "serialize/onnx/import/import_tables.h"
 #include "serialize/onnx/import/import_util.h"
 #include "serialize/onnx/import/narrow_types.h"
@@ -86,7 +85,7 @@ absl::Status Shrink(NodeContext& c) {
     WEFT_ASSIGN_OR_RETURN(x, ShrinkIntegers(c, lambd, bias));
     c.SetOutput(0, x);
   } else {
-    c.SetOutput(0, c.Op(ops::shrink, {x}, {{"lambd", lambd}, {"bias", bias}}));
+    c.SetOutput(0, ops::BuildShrink(c, x, lambd, bias));
   }
   return c.status();
 }
@@ -165,7 +164,7 @@ absl::Status CastLike(NodeContext& c) {
 absl::Status BitCast(NodeContext& c) {
   c.RequiredInt("to");
   const DType to = c.Dtype("to", DType::kF32);
-  c.SetOutput(0, c.Op(ops::bitcast, {c.in(0)}, {{"dtype", to}}));
+  c.SetOutput(0, ops::BuildBitcast(c, c.in(0), to));
   return c.status();
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/ir/builder.h"
+#include "graph/ops/nn.h"
 #include "graph/ops/ops.h"
 #include "serialize/onnx/import/import_context.h"
 #include "serialize/onnx/import/import_tables.h"
@@ -69,12 +70,7 @@ absl::Status Col2Im(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> dilation, ListAttr(c, "dilations", n, 1));
   WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> padding, ListAttr(c, "pads", 2 * n, 0));
   WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> stride, ListAttr(c, "strides", n, 1));
-  c.SetOutput(0, c.Op(ops::col2im, {c.in(0)},
-                      {{"output_size", image},
-                       {"kernel_size", block},
-                       {"dilation", dilation},
-                       {"padding", padding},
-                       {"stride", stride}}));
+  c.SetOutput(0, ops::BuildCol2im(c, c.in(0), image, block, dilation, padding, stride));
   return c.status();
 }
 
