@@ -1,4 +1,6 @@
 // Elements by their positions.
+#include "graph/ops/index.h"
+
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
@@ -103,8 +105,7 @@ void IndexPut(AtenCall& c) {
   for (int64_t d : OtherDims(RankOf(values), front)) front.push_back(d);
   values = Permute(c, values, front);
   const bool accumulate = c.Bool("accumulate", false);
-  Value* y =
-      c.Op(ops::scatter_nd, {x, i.tuples, values}, {{"reduce", accumulate ? "add" : "none"}});
+  Value* y = ops::BuildScatterNd(c, x, i.tuples, values, accumulate ? "add" : "none");
   c.Return(Permute(c, y, Inverse(i.perm)));
 }
 
@@ -133,7 +134,7 @@ void TakeAlongDim(AtenCall& c) {
   if (!c.Has("dim")) {
     self = Flatten(c, self, 0, RankOf(self) - 1);
     index = Flatten(c, index, 0, RankOf(index) - 1);
-    return c.Return(c.Op(ops::gather, {self, index}, {{"dim", 0}}));
+    return c.Return(ops::BuildGather(c, self, index, 0));
   }
   const int dim = c.Dim("dim", RankOf(self));
   SymInts have = DimsOf(self);
@@ -151,7 +152,7 @@ void TakeAlongDim(AtenCall& c) {
 void Take(AtenCall& c) {
   Value* self = c.T("self");
   self = Flatten(c, self, 0, RankOf(self) - 1);
-  c.Return(c.Op(ops::index_select, {self, c.T("index")}, {{"dim", 0}}));
+  c.Return(ops::BuildIndexSelect(c, self, c.T("index"), 0));
 }
 
 void MaskedSelect(AtenCall& c) {

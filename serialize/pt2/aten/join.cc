@@ -2,6 +2,8 @@
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
+#include "graph/sym/sym_int.h"
 #include "graph/sym/sym_ops.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"
@@ -72,7 +74,7 @@ void Repeat(AtenCall& c) {
   SymInts size = DimsOf(self);
   while (size.size() < repeats.size()) size.insert(size.begin(), 1);
   while (repeats.size() < size.size()) repeats.insert(repeats.begin(), 1);
-  c.Return(c.Op(ops::repeat, {Reshape(c, self, size)}, {{"repeats", repeats}}));
+  c.Return(ops::BuildRepeat(c, Reshape(c, self, size), repeats));
 }
 
 // Each element `repeats` times: a new dim after it, expanded.
@@ -92,12 +94,12 @@ void Flip(AtenCall& c) {
   Ints dims;
   for (int64_t d : c.Ints("dims")) dims.push_back(c.WrapDim(d, RankOf(self)));
   if (RankOf(self) == 0 || dims.empty()) return c.Return(self);
-  c.Return(c.Op(ops::flip, {self}, {{"dims", dims}}));
+  c.Return(ops::BuildFlip(c, self, dims));
 }
 
 template <int dim>
 void FlipDim(AtenCall& c) {
-  c.Return(c.Op(ops::flip, {c.T("self")}, {{"dims", Ints{dim}}}));
+  c.Return(ops::BuildFlip(c, c.T("self"), {dim}));
 }
 
 void Roll(AtenCall& c) {
@@ -107,12 +109,12 @@ void Roll(AtenCall& c) {
   const SymInts shifts = c.Syms("shifts");
   if (dims_given.empty()) {
     Value* flat = Flatten(c, self, 0, rank - 1);
-    flat = c.Op(ops::roll, {flat}, {{"shifts", shifts}, {"dims", Ints{0}}});
+    flat = ops::BuildRoll(c, flat, shifts, {0});
     return c.Return(Reshape(c, flat, DimsOf(self)));
   }
   Ints dims;
   for (int64_t d : c.Ints("dims")) dims.push_back(c.WrapDim(d, rank));
-  c.Return(c.Op(ops::roll, {self}, {{"shifts", shifts}, {"dims", dims}}));
+  c.Return(ops::BuildRoll(c, self, shifts, dims));
 }
 
 // A quarter turn from dim a to dim b, k times.
@@ -128,7 +130,7 @@ void Rot90(AtenCall& c) {
   const int64_t k = ((c.Int("k") % 4) + 4) % 4;
   Ints swap = AllDims(rank);
   std::swap(swap[a], swap[b]);
-  const auto flip = [&](Value* v, int64_t d) { return c.Op(ops::flip, {v}, {{"dims", Ints{d}}}); };
+  const auto flip = [&](Value* v, int64_t d) { return ops::BuildFlip(c, v, {d}); };
   if (k == 0) return c.Return(self);
   if (k == 2) return c.Return(flip(flip(self, a), b));
   c.Return(k == 1 ? Permute(c, flip(self, b), swap) : flip(Permute(c, self, swap), b));
@@ -150,7 +152,7 @@ Value* DiagonalMatrix(AtenCall& c, Value* x, int64_t offset) {
   pad[2 * rank - 1] = pads[0];
   Value* rows = x;
   if (offset != 0) {
-    rows = c.Op(ops::pad, {x, NumberLike(c, x, 0)}, {{"pad", pad}});
+    rows = ops::BuildPad(c, x, NumberLike(c, x, 0), ToSymInts(pad));
   }
   rows = Unsqueeze(c, rows, rank);
   Value* on = c.Op(ops::eq, {Sub(c, AlongDim(c, Iota(c, n), 1, 2), AlongDim(c, Iota(c, n), 0, 2)),
@@ -278,8 +280,7 @@ void BlockDiag(AtenCall& c) {
   std::vector<Value*> rows;
   for (Value* v : values) {
     const SymInt n = DimOf(v, 1);
-    rows.push_back(
-        c.Op(ops::pad, {v, NumberLike(c, v, 0)}, {{"pad", SymInts{0, left, 0, cols - left - n}}}));
+    rows.push_back(ops::BuildPad(c, v, NumberLike(c, v, 0), {0, left, 0, cols - left - n}));
     left = left + n;
   }
   c.Return(values.empty() ? nullptr : Cat(c, rows, 0));

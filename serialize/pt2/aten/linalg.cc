@@ -1,9 +1,13 @@
 // Systems of equations and the factors that solve them.
+#include "graph/ops/linalg.h"
+
 #include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
+#include "graph/ops/control.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
 #include "serialize/pt2/aten/matrix_parts.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"
@@ -38,16 +42,15 @@ Value* EyeLike(AtenCall& c, const Value* like, SymInt n) {
   SymInts size = DimsOf(like);
   size.resize(size.size() - 2);
   size.insert(size.end(), {n, n});
-  return Expand(c, c.Op(ops::eye, {}, {{"n", n}, {"m", n}, {"dtype", DTypeOf(like)}}), size);
+  return Expand(c, ops::BuildEye(c, n, n, /*k=*/0, DTypeOf(like)), size);
 }
 
 // `info` says of each matrix whether it was all right: 0.
 void Demand(AtenCall& c, Value* info, absl::string_view what) {
   Value* good = c.Op(ops::eq, {info, NumberLike(c, info, 0)});
   if (RankOf(good) > 0) good = Reduce(c, ops::all, good, AllDims(RankOf(good)), false);
-  c.Ops(ops::runtime_assert, {good},
-        {{"message",
-          absl::StrCat(c.schema().name.substr(0, c.schema().name.find('.')), ": ", what)}});
+  ops::BuildRuntimeAssert(
+      c, good, absl::StrCat(c.schema().name.substr(0, c.schema().name.find('.')), ": ", what));
 }
 
 constexpr char kSingular[] = "the matrix is singular";
@@ -68,8 +71,8 @@ void Cholesky(AtenCall& c) {
 // A = L L^T, or U^T U: two triangles.
 Value* CholeskySolved(AtenCall& c, Value* factor, Value* b, bool upper) {
   Value* lower = upper ? Transposed(c, factor) : factor;
-  Value* y = c.Op(ops::solve_triangular, {lower, b}, {{"upper", false}});
-  return c.Op(ops::solve_triangular, {Transposed(c, lower), y}, {{"upper", true}});
+  Value* y = ops::BuildSolveTriangular(c, lower, b, /*upper=*/false);
+  return ops::BuildSolveTriangular(c, Transposed(c, lower), y, /*upper=*/true);
 }
 
 void CholeskySolve(AtenCall& c) {
@@ -88,7 +91,7 @@ void CholeskyInverse(AtenCall& c) {
 std::vector<Value*> Factored(AtenCall& c, Value* a, bool pivot = true) {
   if (RankOf(a) < 2) c.Fail("a matrix has too few dims");
   if (!c.ok()) throw AtenCall::Stop();
-  return c.Ops(ops::lu_factor, {a}, {{"pivot", pivot}});
+  return ops::BuildLuFactor(c, a, pivot);
 }
 
 void LuFactor(AtenCall& c) {
@@ -107,7 +110,7 @@ Value* PermutationOf(AtenCall& c, Value* lu, Value* pivots) {
     // Rows after the last column stay.
     SymInts size = DimsOf(pivots);
     size.back() = m - k;
-    Value* rest = c.Op(ops::arange, {}, {{"start", k + 1}, {"end", m + 1}, {"dtype", DType::kI32}});
+    Value* rest = ops::BuildArange(c, k + 1, m + 1, /*step=*/1, DType::kI32);
     pivots = Cat(c, {pivots, Expand(c, rest, size)}, RankOf(pivots) - 1);
   }
   Value* eye = EyeLike(c, lu, m);
@@ -119,10 +122,10 @@ void ReturnUnpacked(AtenCall& c, Value* lu, Value* pivots) {
   const SymInt n = ColumnsOf(lu);
   const SymInt k = ColumnsOf(pivots);
   const int rank = RankOf(lu);
-  Value* l = c.Op(ops::tril, {lu}, {{"diagonal", -1}});
+  Value* l = ops::BuildTril(c, lu, -1);
   if (!(k == n)) l = Slice(c, l, rank - 1, 0, k);
-  l = Add(c, l, c.Op(ops::eye, {}, {{"n", m}, {"m", k}, {"dtype", DTypeOf(lu)}}));
-  Value* u = c.Op(ops::triu, {lu}, {{"diagonal", 0}});
+  l = Add(c, l, ops::BuildEye(c, m, k, /*k=*/0, DTypeOf(lu)));
+  Value* u = ops::BuildTriu(c, lu, 0);
   if (!(k == m)) u = Slice(c, u, rank - 2, 0, k);
   c.Return(PermutationOf(c, lu, pivots));
   c.Return(l);
@@ -204,7 +207,7 @@ void Inverse(AtenCall& c) {
 }
 
 Value* DiagonalOf(AtenCall& c, Value* a) {
-  return c.Op(ops::diagonal, {a}, {{"dim1", RankOf(a) - 2}, {"dim2", RankOf(a) - 1}});
+  return ops::BuildDiagonal(c, a, /*offset=*/0, RankOf(a) - 2, RankOf(a) - 1);
 }
 
 struct LogDet {
@@ -258,8 +261,7 @@ void SolveTriangular(AtenCall& c) {
   const bool left = c.Bool("left");
   const Pair p = WithBatch(c, c.T("self"), c.T("B"));
   const auto solve = [&](Value* a, Value* b, bool upper) {
-    return c.Op(ops::solve_triangular, {a, b},
-                {{"upper", upper}, {"unitriangular", c.Bool("unitriangular")}});
+    return ops::BuildSolveTriangular(c, a, b, upper, c.Bool("unitriangular"));
   };
   if (left) return c.Return(solve(p.a, p.b, c.Bool("upper")));
   c.Return(Transposed(c, solve(Transposed(c, p.a), Transposed(c, p.b), !c.Bool("upper"))));

@@ -3,7 +3,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
+#include "graph/ops/nn.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/shape.h"
+#include "graph/sym/sym_int.h"
 #include "graph/tensor/tensor.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"
@@ -97,7 +100,7 @@ void AvgPool(AtenCall& c) {
       }
       attrs[4].value = false;
     }
-    x = c.Op(ops::pad, {x, NumberLike(c, x, 0)}, {{"pad", pad}});
+    x = ops::BuildPad(c, x, NumberLike(c, x, 0), ToSymInts(pad));
     attrs[2].value = Ints(2 * spatial, 0);
     const std::vector<Value*> operands = {x};
     y = c.b().Op(ops::avg_pool, operands, attrs);
@@ -183,17 +186,12 @@ void AvgPoolBackward(AtenCall& c) {
   Value* columns = Unsqueeze(c, grad, 2);
   columns = Expand(c, columns, {have[0], have[1], block, have[2], have[3]});
   columns = Reshape(c, columns, {have[0], have[1] * block, have[2] * have[3]});
-  Value* y = c.Op(ops::col2im, {columns},
-                  {{"output_size", reach},
-                   {"kernel_size", w.kernel},
-                   {"dilation", Ints{1, 1}},
-                   {"padding", Ints(4, 0)},
-                   {"stride", w.stride}});
+  Value* y = ops::BuildCol2im(c, columns, reach, w.kernel, {1, 1}, Ints(4, 0), w.stride);
   for (int i = 0; i < 2; ++i) {
     pad[2 + i] = -w.padding[i];
     pad[6 + i] = SymInt((*in)[i] + w.padding[i]) - reach[i];
   }
-  y = c.Op(ops::pad, {y, NumberLike(c, y, 0)}, {{"pad", pad}});
+  y = ops::BuildPad(c, y, NumberLike(c, y, 0), pad);
   c.Return(batched ? y : Squeeze(c, y, 0));
 }
 

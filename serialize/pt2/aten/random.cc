@@ -1,10 +1,14 @@
 // Random numbers: each call is a draw of its own from the program's state. The
 // distributions are PyTorch's, the numbers are not.
+#include "graph/ops/random.h"
+
 #include <cmath>
 #include <limits>
 
 #include "graph/ir/builder.h"
+#include "graph/ops/index.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/reduce.h"
 #include "graph/tensor/tensor.h"
 #include "serialize/pt2/aten/random_numbers.h"
 #include "serialize/pt2/aten/tables.h"
@@ -14,12 +18,12 @@ namespace weft::pt2 {
 
 Value* Uniform(AtenCall& c, absl::Span<const SymInt> size, DType dtype) {
   const AtenCall::Draw draw = c.NextDraw();
-  return c.Op(ops::rand, {draw.state}, {{"size", size}, {"draw", draw.number}, {"dtype", dtype}});
+  return ops::BuildRand(c, draw.state, size, draw.number, dtype);
 }
 
 Value* Normal(AtenCall& c, absl::Span<const SymInt> size, DType dtype) {
   const AtenCall::Draw draw = c.NextDraw();
-  return c.Op(ops::randn, {draw.state}, {{"size", size}, {"draw", draw.number}, {"dtype", dtype}});
+  return ops::BuildRandn(c, draw.state, size, draw.number, dtype);
 }
 
 DType Drawable(DType dtype) {
@@ -41,7 +45,7 @@ namespace {
 
 Value* Bits(AtenCall& c, absl::Span<const SymInt> size) {
   const AtenCall::Draw draw = c.NextDraw();
-  return c.Op(ops::random_bits, {draw.state}, {{"size", size}, {"draw", draw.number}});
+  return ops::BuildRandomBits(c, draw.state, size, draw.number);
 }
 
 // (0, 1]: logarithms of it are finite.
@@ -231,7 +235,7 @@ void Random(AtenCall& c) {
 // The order of so many random numbers.
 void RandPerm(AtenCall& c) {
   const SymInt n = c.Sym("n");
-  const auto sorted = c.Ops(ops::sort, {Bits(c, {n})}, {{"dim", 0}});
+  const auto sorted = ops::BuildSort(c, Bits(c, {n}), 0);
   c.Return(Convert(c, sorted[1], IntegerDType(c)));
 }
 
@@ -241,19 +245,19 @@ Value* DistinctSamples(AtenCall& c, Value* p, SymInt n) {
   // u = 1 gives 0: such a one goes first.
   Value* score = Div(c, p, e);
   score = Where(c, c.Op(ops::eq, {p, NumberLike(c, p, 0)}), NumberLike(c, p, -1), score);
-  return c.Ops(ops::topk, {score}, {{"k", n}, {"dim", -1}})[1];
+  return ops::BuildTopk(c, score, n, -1)[1];
 }
 
 // With replacement: where uniform numbers fall among the running sums, which
 // count as they are compared: what has no probability is never hit.
 Value* RepeatedSamples(AtenCall& c, Value* p, SymInt n) {
   const int last = RankOf(p) - 1;
-  Value* sums = c.Op(ops::cumsum, {p}, {{"dim", last}});
+  Value* sums = ops::BuildCumsum(c, p, last);
   Value* total = Slice(c, sums, last, DimOf(p, last) - 1, DimOf(p, last));
   SymInts size = DimsOf(p);
   size[last] = n;
   Value* u = Uniform(c, size, DTypeOf(p));
-  return c.Op(ops::searchsorted, {Div(c, sums, total), u}, {{"right", true}});
+  return ops::BuildSearchsorted(c, Div(c, sums, total), u, /*right=*/true);
 }
 
 void Multinomial(AtenCall& c) {

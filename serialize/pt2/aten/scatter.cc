@@ -3,7 +3,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/elementwise.h"
+#include "graph/ops/index.h"
+#include "graph/ops/reduce.h"
+#include "graph/ops/shape.h"
 #include "graph/sym/sym_range.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"
@@ -26,7 +29,7 @@ Value* ScatterInto(AtenCall& c, Value* self, int dim, Value* index, Value* src,
       src = Slice(c, src, static_cast<int64_t>(d), 0, want[d]);
     }
   }
-  Value* y = c.Op(ops::scatter, {x, index, src}, {{"dim", dim}, {"reduce", reduce}});
+  Value* y = ops::BuildScatter(c, x, index, src, dim, reduce);
   return Reshape(c, y, DimsOf(self));
 }
 
@@ -97,7 +100,7 @@ Value* ScatterReduceInto(AtenCall& c, Value* self, int dim, Value* index, Value*
   if (include_self) counts = Add(c, counts, 1);
   counts = c.Op(ops::maximum, {counts, NumberLike(c, counts, 1)});
   if (IsFloat(dtype)) return Div(c, y, counts);
-  return c.Op(ops::div, {y, counts}, {{"rounding_mode", "floor"}});
+  return ops::BuildDiv(c, y, counts, "floor");
 }
 
 void ScatterReduce(AtenCall& c) {
@@ -168,8 +171,7 @@ void SliceScatter(AtenCall& c) {
   const SymInt end = c.Sym("end", SymRange::kMax);
   const SymInt step = c.Sym("step");
   Value* part = Slice(c, self, dim, start, end, step);
-  c.Return(c.Op(ops::slice_scatter, {self, SourceLike(c, self, part)},
-                {{"dim", dim}, {"start", start}, {"end", end}, {"step", step}}));
+  c.Return(ops::BuildSliceScatter(c, self, SourceLike(c, self, part), dim, start, end, step));
 }
 
 void SelectScatter(AtenCall& c) {
@@ -178,8 +180,7 @@ void SelectScatter(AtenCall& c) {
   const int dim = c.Dim("dim", RankOf(self));
   const SymInt index = c.Sym("index");
   Value* part = Select(c, self, dim, index);
-  c.Return(c.Op(ops::select_scatter, {self, SourceLike(c, self, part)},
-                {{"dim", dim}, {"index", index}}));
+  c.Return(ops::BuildSelectScatter(c, self, SourceLike(c, self, part), dim, index));
 }
 
 void DiagonalScatter(AtenCall& c) {
@@ -207,13 +208,12 @@ void MaskedScatter(AtenCall& c) {
   Value* source = c.T("source");
   const int last = static_cast<int>(size.size()) - 1;
   Value* flat = Flatten(c, mask, 0, last);
-  Value* order =
-      c.Op(ops::cumsum, {Convert(c, flat, DType::kI64)}, {{"dim", 0}, {"exclusive", true}});
+  Value* order = ops::BuildCumsum(c, Convert(c, flat, DType::kI64), 0, /*exclusive=*/true);
   Value* values = Flatten(c, source, 0, RankOf(source) - 1);
   // Positions past the last one that the mask needs are never looked at.
   Value* most = SymScalar(c, TypeOf(values).numel() - 1, DType::kI64);
   order = c.Op(ops::minimum, {order, most});
-  Value* picked = c.Op(ops::index_select, {values, order}, {{"dim", 0}});
+  Value* picked = ops::BuildIndexSelect(c, values, order, 0);
   c.Return(Where(c, mask, Reshape(c, picked, size), x));
 }
 
@@ -224,8 +224,7 @@ void Put(AtenCall& c) {
   Value* flat = Flatten(c, self, 0, RankOf(self) - 1);
   index = Flatten(c, index, 0, RankOf(index) - 1);
   source = Flatten(c, source, 0, RankOf(source) - 1);
-  Value* y = c.Op(ops::scatter, {flat, index, source},
-                  {{"dim", 0}, {"reduce", c.Bool("accumulate") ? "add" : "none"}});
+  Value* y = ops::BuildScatter(c, flat, index, source, 0, c.Bool("accumulate") ? "add" : "none");
   c.Return(Reshape(c, y, DimsOf(self)));
 }
 

@@ -1,10 +1,14 @@
 // Order: sorting, the greatest, the middle, the distinct.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
+#include "graph/ops/index.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/reduce.h"
 #include "graph/sym/sym_ops.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"
@@ -17,8 +21,7 @@ bool HasArg(AtenCall& c, absl::string_view name) { return c.schema().Find(name) 
 Value* WithDim(AtenCall& c, Value* v) { return RankOf(v) == 0 ? Reshape(c, v, {SymInt(1)}) : v; }
 
 std::vector<Value*> Sorted(AtenCall& c, Value* self, int dim, bool descending) {
-  std::vector<Value*> y =
-      c.Ops(ops::sort, {WithDim(c, self)}, {{"dim", dim}, {"descending", descending}});
+  std::vector<Value*> y = ops::BuildSort(c, WithDim(c, self), dim, descending);
   for (Value*& v : y) v = Reshape(c, v, DimsOf(self));
   return y;
 }
@@ -53,7 +56,7 @@ void TopK(AtenCall& c) {
 
 // Element `index` of the sorted dim, and where it came from.
 void PickSorted(AtenCall& c, Value* self, int dim, SymInt index, bool keepdim) {
-  std::vector<Value*> y = c.Ops(ops::sort, {WithDim(c, self)}, {{"dim", dim}});
+  std::vector<Value*> y = ops::BuildSort(c, WithDim(c, self), dim);
   for (Value*& v : y) {
     v = Slice(c, v, dim, index, index + 1);
     if (!keepdim || RankOf(self) == 0) v = Squeeze(c, v, dim);
@@ -75,12 +78,11 @@ void MedianDim(AtenCall& c) {
     return PickSorted(c, self, dim, FloorDiv(n - 1, 2), c.Bool("keepdim"));
   }
   Value* x = WithDim(c, self);
-  const std::vector<Value*> sorted = c.Ops(ops::sort, {x}, {{"dim", dim}});
+  const std::vector<Value*> sorted = ops::BuildSort(c, x, dim);
   if (sorted.empty()) return;
   Value* nans = c.Op(ops::isnan, {x});
   Value* any = Reduce(c, ops::any, nans, {dim}, true);
-  Value* first =
-      c.Op(ops::argmax, {Convert(c, nans, DType::kU8)}, {{"dim", dim}, {"keepdim", true}});
+  Value* first = ops::BuildArgmax(c, Convert(c, nans, DType::kU8), dim, /*keepdim=*/true);
   const SymInt middle = FloorDiv(n - 1, 2);
   Value* value = Slice(c, sorted[0], dim, middle, middle + 1);
   Value* index = Slice(c, sorted[1], dim, middle, middle + 1);
@@ -95,7 +97,7 @@ void Median(AtenCall& c) {
   Value* self = c.T("self");
   Value* x = Flatten(c, WithDim(c, self), 0, std::max(RankOf(self), 1) - 1);
   const SymInt middle = FloorDiv(DimOf(x, 0) - 1, 2);
-  const std::vector<Value*> sorted = c.Ops(ops::sort, {x}, {{"dim", 0}});
+  const std::vector<Value*> sorted = ops::BuildSort(c, x, 0);
   if (sorted.empty()) return;
   Value* y = Squeeze(c, Slice(c, sorted[0], 0, middle, middle + 1), 0);
   if (IsFloat(DTypeOf(x))) {
@@ -108,12 +110,12 @@ void Median(AtenCall& c) {
 // --- Distinct elements ------------------------------------------------------------
 
 // values, inverse, counts, as far as they are asked for.
-void UniqueAll(AtenCall& c, bool inverse, bool counts, AttrValue dim) {
+void UniqueAll(AtenCall& c, bool inverse, bool counts, std::optional<int64_t> dim) {
   Value* self = c.T("self");
-  const std::vector<Value*> y = c.Ops(ops::unique, {self}, {{"dim", dim}, {"sorted", true}});
+  const std::vector<Value*> y = ops::BuildUnique(c, self, dim, /*sorted=*/true);
   if (y.size() != 4) return;
   c.Return(y[0]);
-  const bool whole = !dim.present();
+  const bool whole = !dim.has_value();
   if (inverse) {
     c.Return(whole ? Reshape(c, y[2], DimsOf(self)) : y[2]);
   } else {
@@ -123,18 +125,17 @@ void UniqueAll(AtenCall& c, bool inverse, bool counts, AttrValue dim) {
 }
 
 void Unique2(AtenCall& c) {
-  UniqueAll(c, c.Bool("return_inverse"), c.Bool("return_counts"), AttrValue());
+  UniqueAll(c, c.Bool("return_inverse"), c.Bool("return_counts"), std::nullopt);
 }
 
 void UniqueDim(AtenCall& c) {
   // PyTorch makes both, asked or not.
-  UniqueAll(c, true, true, AttrValue(c.Dim("dim", RankOf(c.T("self")))));
+  UniqueAll(c, true, true, c.Dim("dim", RankOf(c.T("self"))));
 }
 
 void Unique1(AtenCall& c) {
   Value* self = c.T("self");
-  const std::vector<Value*> y =
-      c.Ops(ops::unique, {self}, {{"dim", AttrValue()}, {"sorted", true}});
+  const std::vector<Value*> y = ops::BuildUnique(c, self, std::nullopt, /*sorted=*/true);
   if (y.size() != 4) return;
   c.Return(y[0]);
   c.Return(c.Bool("return_inverse") ? Reshape(c, y[2], DimsOf(self))

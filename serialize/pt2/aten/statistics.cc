@@ -4,7 +4,11 @@
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/value.h"
+#include "graph/ops/elementwise.h"
+#include "graph/ops/index.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/reduce.h"
+#include "graph/ops/shape.h"
 #include "graph/tensor/tensor.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"
@@ -26,7 +30,7 @@ Value* SampleLast(AtenCall& c, Value* x, int dim) {
 // The element of each row at `rank` (whole numbers).
 Value* AtRank(AtenCall& c, Value* sorted, Value* rank) {
   Value* index = Convert(c, rank, DType::kI64);
-  return c.Op(ops::gather, {sorted, index}, {{"dim", RankOf(sorted) - 1}});
+  return ops::BuildGather(c, sorted, index, RankOf(sorted) - 1);
 }
 
 Value* Interpolated(AtenCall& c, Value* sorted, Value* rank) {
@@ -59,7 +63,7 @@ void Quantile(AtenCall& c) {
   const int rank = RankOf(self);
   const int dim = c.Has("dim") ? c.Dim("dim", rank) : -1;
   Value* x = SampleLast(c, self, dim);
-  Value* sorted = c.Ops(ops::sort, {x}, {{"dim", RankOf(x) - 1}})[0];
+  Value* sorted = ops::BuildSort(c, x, RankOf(x) - 1)[0];
   const Ints last = {RankOf(x) - 1};
   Value* nan = c.Op(ops::isnan, {x});
   Value* size = SymScalar(c, DimOf(x, RankOf(x) - 1), dtype);
@@ -94,16 +98,14 @@ void Quantile(AtenCall& c) {
 // The lower one of two in the middle of those that are numbers.
 std::vector<Value*> NanMedianLast(AtenCall& c, Value* x) {
   const int last = RankOf(x) - 1;
-  const std::vector<Value*> sorted = c.Ops(ops::sort, {x}, {{"dim", last}});
+  const std::vector<Value*> sorted = ops::BuildSort(c, x, last);
   Value* number =
       IsFloat(DTypeOf(x)) ? c.Op(ops::logical_not, {c.Op(ops::isnan, {x})}) : c.Op(ops::eq, {x, x});
   Value* count = Reduce(c, ops::sum, Convert(c, number, DType::kI64), {last}, true);
   Value* zero = NumberLike(c, count, 0);
   Value* at = c.Op(ops::maximum, {Sub(c, count, 1), zero});
-  at = c.Op(ops::div, {at, NumberLike(c, at, 2)}, {{"rounding_mode", "floor"}});
-  const auto pick = [&](Value* v) {
-    return Squeeze(c, c.Op(ops::gather, {v, at}, {{"dim", last}}), last);
-  };
+  at = ops::BuildDiv(c, at, NumberLike(c, at, 2), "floor");
+  const auto pick = [&](Value* v) { return Squeeze(c, ops::BuildGather(c, v, at, last), last); };
   return {pick(sorted[0]), pick(sorted[1])};
 }
 
@@ -153,7 +155,7 @@ void BinCount(AtenCall& c) {
     weights = Full(c, DimsOf(self), Number(c, DType::kI64, 1));
   }
   Value* zeros = Zeros(c, {SizeOf(c, most)}, DTypeOf(weights));
-  c.Return(c.Op(ops::scatter, {zeros, self, weights}, {{"dim", 0}, {"reduce", "add"}}));
+  c.Return(ops::BuildScatter(c, zeros, self, weights, 0, "add"));
 }
 
 // Equal bins between min and max, which is in the last one; the elements' own
@@ -179,15 +181,14 @@ void HistC(AtenCall& c) {
   at = c.Op(ops::minimum, {c.Op(ops::floor, {at}), NumberLike(c, at, bins - 1)});
   at = Convert(c, Where(c, inside, at, NumberLike(c, at, 0)), DType::kI64);
   Value* zeros = Zeros(c, {SymInt(bins)}, dtype);
-  c.Return(
-      c.Op(ops::scatter, {zeros, at, Convert(c, inside, dtype)}, {{"dim", 0}, {"reduce", "add"}}));
+  c.Return(ops::BuildScatter(c, zeros, at, Convert(c, inside, dtype), 0, "add"));
 }
 
 // The position i, repeats[i] times.
 Value* RepeatedPositions(AtenCall& c, Value* repeats) {
   Value* wide = Convert(c, repeats, DType::kI64);
   const SymInt n = DimOf(wide, 0);
-  Value* ends = c.Op(ops::cumsum, {wide}, {{"dim", 0}});
+  Value* ends = ops::BuildCumsum(c, wide, 0);
   const SymInt total = c.Has("output_size") ? c.Sym("output_size")
                                             : SizeOf(c, Reduce(c, ops::sum, wide, {0}, false));
   Value* at = Iota(c, total);
@@ -210,7 +211,7 @@ void RepeatInterleaveSelf(AtenCall& c) {
   if (RankOf(repeats) == 0) repeats = Reshape(c, repeats, {SymInt(1)});
   if (DimOf(repeats, 0).Is(1)) repeats = Expand(c, repeats, {DimOf(x, dim)});
   Value* index = RepeatedPositions(c, repeats);
-  c.Return(c.Op(ops::index_select, {x, index}, {{"dim", dim}}));
+  c.Return(ops::BuildIndexSelect(c, x, index, dim));
 }
 
 // --- Areas and moments ------------------------------------------------------------
@@ -239,7 +240,7 @@ void Trapezoid(AtenCall& c) {
 
 void CumulativeTrapezoid(AtenCall& c) {
   Value* areas = Trapezoids(c);
-  c.Return(c.Op(ops::cumsum, {areas}, {{"dim", c.Dim("dim", RankOf(areas))}}));
+  c.Return(ops::BuildCumsum(c, areas, c.Dim("dim", RankOf(areas))));
 }
 
 // Rows are variables, columns observations.
@@ -269,7 +270,7 @@ void CorrCoef(AtenCall& c) {
   Value* y = Covariance(c, x, 1);
   if (RankOf(y) == 0) return c.Return(Div(c, y, y));
   const SymInt n = DimOf(y, 0);
-  Value* eye = c.Op(ops::eye, {}, {{"n", n}, {"m", n}, {"dtype", DType::kBool}});
+  Value* eye = ops::BuildEye(c, n, n, /*k=*/0, DType::kBool);
   Value* variances = Reduce(c, ops::sum, Where(c, eye, y, NumberLike(c, y, 0)), {1}, false);
   Value* deviations = c.Op(ops::sqrt, {variances});
   y = Div(c, Div(c, y, Unsqueeze(c, deviations, 1)), Unsqueeze(c, deviations, 0));
