@@ -15,7 +15,6 @@
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
 #include "graph/ir/op_def.h"
-#include "passes/decompose/contracts.h"
 #include "passes/decompose/selection.h"
 #include "passes/engine/rewrite/rewriter.h"
 
@@ -76,7 +75,7 @@ class Decomposer {
 
   absl::StatusOr<bool> Decompose(Node& node, Rewriter& rewriter) {
     const OpDef& op = node.op();
-    const NumericContract contract = DecompositionContract(op);
+    const NumericContract contract = op.decompose_contract();
     if (!context_.StartRewrite({contract, op.name()})) return false;
     rewriter.Begin(&node, op.name(), context_.num_rewrites());
     std::vector<Value*> values = rewriter.Decompose(node);
@@ -96,7 +95,7 @@ class Decomposer {
 
   void Missed(const Node& node, absl::string_view reason) {
     Remark remark = RemarkOn(node, RemarkKind::kMissed, reason);
-    remark.contract = std::string(NumericContractName(DecompositionContract(node.op())));
+    remark.contract = std::string(NumericContractName(node.op().decompose_contract()));
     context_.AddRemark(std::move(remark));
   }
 

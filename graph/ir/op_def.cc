@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "graph/ir/numeric_contract.h"
 #include "graph/ir/op_schema.h"
 
 namespace weft {
@@ -17,6 +18,18 @@ const OpSchema& OpDef::ParseSchema() const {
     return *expected;
   }
   return *parsed;
+}
+
+// An op without Eval means what its decomposition computes, and one that only moves
+// elements has no right decomposition but one that moves the same elements.
+std::optional<NumericContract> OpDef::known_decompose_contract() const {
+  WEFT_CHECK(is_composite()) << name_;
+  if (spec_.eval_ == nullptr || has(kDataMovement)) return NumericContract::kBitExact;
+  return spec_.decompose_contract_;
+}
+
+NumericContract OpDef::decompose_contract() const {
+  return known_decompose_contract().value_or(NumericContract::kReassociating);
 }
 
 bool OpDef::SchemaWrites() const { return schema().writes; }

@@ -18,6 +18,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -31,6 +32,7 @@ class EvalContext;
 class OpDef;
 class Type;
 class Value;
+enum class NumericContract;
 struct Folded;
 struct OpArgs;
 struct OpSchema;
@@ -73,8 +75,10 @@ using InvertViewFn = Value* (*)(Builder&, const OpArgs& view, int result, Value*
 // The slots of an op. `Verify` says what the schema cannot; it runs before
 // Infer, on types. `Infer` is the only shape function. `Fold` makes no node.
 // `Decompose` builds an equal subgraph (its op is then a composite) and returns
-// one value per result. `Eval` is plain loops; without one the op is evaluated
-// through Decompose. `InvertView` belongs to ops with a result that is a view.
+// one value per result. `DecomposeContract` says what that does to the numbers,
+// compared with Eval; it is of one step, as the subgraph may hold composites, which
+// have contracts of their own. `Eval` is plain loops; without one the op is
+// evaluated through Decompose. `InvertView` belongs to ops with a result that is a view.
 // `Functional` belongs to ops that write an operand: nodes that write nothing
 // and whose values are the op's results; a result that stands for a written
 // operand is the operand's new value. Eval gives the same and writes nothing
@@ -111,6 +115,13 @@ class OpSpec {
   constexpr OpSpec Decompose(DecomposeFn f) const {
     auto s = *this;
     s.decompose_ = f;
+    return s;
+  }
+  // Composites that have an Eval and are not kDataMovement must state it; all others
+  // are bit-exact.
+  constexpr OpSpec DecomposeContract(NumericContract contract) const {
+    auto s = *this;
+    s.decompose_contract_ = contract;
     return s;
   }
   constexpr OpSpec Eval(EvalFn f) const {
@@ -160,6 +171,7 @@ class OpSpec {
   InferFn infer_ = nullptr;
   FoldFn fold_ = nullptr;
   DecomposeFn decompose_ = nullptr;
+  std::optional<NumericContract> decompose_contract_;
   EvalFn eval_ = nullptr;
   InvertViewFn invert_view_ = nullptr;
   DecomposeFn functional_ = nullptr;
@@ -199,6 +211,11 @@ class OpDef {
   OpSpec::InferFn infer() const { return spec_.infer_; }
   OpSpec::FoldFn fold() const { return spec_.fold_; }
   OpSpec::DecomposeFn decompose() const { return spec_.decompose_; }
+  // What the decomposition does to the numbers, as the op states it or as it follows
+  // from its other slots. Requires a composite.
+  std::optional<NumericContract> known_decompose_contract() const;
+  // The same; reassociating where nothing is known.
+  NumericContract decompose_contract() const;
   OpSpec::EvalFn eval() const { return spec_.eval_; }
   InvertViewFn invert_view() const { return spec_.invert_view_; }
   OpSpec::DecomposeFn functional() const { return spec_.functional_; }

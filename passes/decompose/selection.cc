@@ -6,7 +6,6 @@
 #include "base/status_macros.h"
 #include "graph/ir/op_def.h"
 #include "graph/ir/op_registry.h"
-#include "passes/decompose/contracts.h"
 #include "passes/engine/registry.h"
 
 namespace weft {
@@ -61,7 +60,7 @@ absl::string_view DecomposeSelection::Stays(const OpDef& op) const {
   if (keep_.contains(&op)) return kKept;
   if (!ops_.empty() && !ops_.contains(&op)) return kNotSelected;
   if (claimed_.contains(&op)) return kClaimed;
-  if (!context_->Admits(DecompositionContract(op))) return kNotAdmitted;
+  if (!context_->Admits(op.decompose_contract())) return kNotAdmitted;
   return "";
 }
 
@@ -71,9 +70,9 @@ std::string DecomposeSelection::WhyStays(const OpDef& op) const {
   if (reason == kNotSelected) return "stays: ops does not name it";
   if (reason == kClaimed)
     return absl::StrCat("stays: target ", context_->target().name, " runs it");
-  return absl::StrCat("stays: its decomposition is ",
-                      NumericContractName(DecompositionContract(op)), ", and rewrites up to ",
-                      NumericContractName(context_->admitted()), " are admitted");
+  return absl::StrCat("stays: its decomposition is ", NumericContractName(op.decompose_contract()),
+                      ", and rewrites up to ", NumericContractName(context_->admitted()),
+                      " are admitted");
 }
 
 }  // namespace weft

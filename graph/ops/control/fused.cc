@@ -5,6 +5,7 @@
 #include "graph/ir/builder.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/node.h"
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/region.h"
 
@@ -51,6 +52,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   return types;
 }
 
+// The nodes of the body, which are what Eval runs.
 std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
   return InlineGraph(*args.regions[0], args.operands, b.graph(), b.insertion_point());
 }
@@ -79,6 +81,7 @@ WEFT_DEFINE_OP(fused, OpSpec("fused(Tensor[] inputs, str kind, Graph body) "
                           .Verify(Verify)
                           .Infer(Infer)
                           .Decompose(Decompose)
+                          .DecomposeContract(NumericContract::kBitExact)
                           .Eval(Eval));
 
 }  // namespace weft::ops

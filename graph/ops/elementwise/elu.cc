@@ -1,6 +1,7 @@
 // Exponential linear units.
 #include <cmath>
 
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/pointwise.h"
 
@@ -54,6 +55,7 @@ constexpr OpSpec Unit(const char* schema, const char* doc) {
       .Traits(kPointwise)
       .Infer(InferUnaryFloat)
       .Decompose(Decompose<factors>)
+      .DecomposeContract(NumericContract::kReassociating)
       .Eval(Eval<factors>);
 }
 

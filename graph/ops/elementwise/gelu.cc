@@ -1,6 +1,7 @@
 // Gaussian error linear unit.
 #include <cmath>
 
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/pointwise.h"
 
@@ -48,6 +49,7 @@ WEFT_DEFINE_OP(gelu, OpSpec("gelu(Tensor self, *, str approximate=\"none\") -> T
                          .Verify(Verify)
                          .Infer(InferUnaryFloat)
                          .Decompose(Decompose)
+                         .DecomposeContract(NumericContract::kReassociating)
                          .Eval(Eval)
                          .Samples(R"(
 gelu(f32[2, 3])

@@ -1,4 +1,5 @@
 // Piecewise linear functions.
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/support/extrema.h"
 #include "graph/ops/support/fold.h"
 #include "graph/ops/support/op.h"
@@ -34,6 +35,7 @@ absl::Status EvalSwish(EvalContext& c) {
   return EvalUnaryFloat(c, [](double x) { return x * Limit(x + 3, 0, 6) / 6; });
 }
 
+// Bit-exact: it chooses among the elements and the bounds, which are rounded before.
 std::vector<Value*> DecomposeTanh(Builder& b, const OpArgs& args) {
   Pointwise p(b, args.type(0).dtype());
   Value* x = p.Wide(args.operand(0));
@@ -59,6 +61,7 @@ WEFT_DEFINE_OP(hardsigmoid, Hard("hardsigmoid(Tensor self, float alpha=0.1666666
                                  "aten::hardsigmoid; the attributes are those of ONNX's "
                                  "HardSigmoid.")
                                 .Decompose(DecomposeSigmoid)
+                                .DecomposeContract(NumericContract::kReassociating)
                                 .Eval(EvalSigmoid)
                                 .Samples(R"(
 hardsigmoid(f32[2, 3]{-5..5})
@@ -70,6 +73,7 @@ WEFT_DEFINE_OP(hardswish, Hard("hardswish(Tensor self) -> Tensor",
                                "x * min(max(x + 3, 0), 6) / 6. ATen: "
                                "aten::hardswish.")
                               .Decompose(DecomposeSwish)
+                              .DecomposeContract(NumericContract::kReassociating)
                               .Eval(EvalSwish)
                               .Samples(R"(
 hardswish(f32[2, 3]{-5..5})
@@ -83,6 +87,7 @@ WEFT_DEFINE_OP(hardtanh, Hard("hardtanh(Tensor self, float min_val=-1.0, float "
                               "aten::hardtanh.")
                              .Fold(FoldIdempotent)
                              .Decompose(DecomposeTanh)
+                             .DecomposeContract(NumericContract::kBitExact)
                              .Eval(EvalTanh)
                              .Samples(R"(
 hardtanh(f32[2, 3])

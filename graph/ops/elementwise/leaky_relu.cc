@@ -1,4 +1,5 @@
 // Rectifiers with a slope below 0.
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/pointwise.h"
 
@@ -37,6 +38,7 @@ WEFT_DEFINE_OP(leaky_relu, OpSpec("leaky_relu(Tensor self, float negative_slope=
                                .Traits(kPointwise)
                                .Infer(InferUnaryFloat)
                                .Decompose(DecomposeLeaky)
+                               .DecomposeContract(NumericContract::kReassociating)
                                .Eval(EvalLeaky)
                                .Samples(R"(
 leaky_relu(f32[2, 3])
@@ -52,6 +54,7 @@ WEFT_DEFINE_OP(prelu, OpSpec("prelu(Tensor self, Tensor weight) -> Tensor",
                           .Traits(kPointwise)
                           .Infer(InferBinaryNumeric)
                           .Decompose(DecomposePrelu)
+                          .DecomposeContract(NumericContract::kReassociating)
                           .Eval(EvalPrelu)
                           .Samples(R"(
 prelu(f32[2, 3, 4], f32[3, 1])

@@ -1,4 +1,5 @@
 // Functions that give 0 in a range.
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/pointwise.h"
 
@@ -22,6 +23,7 @@ absl::Status EvalShrink(EvalContext& c) {
   });
 }
 
+// Bit-exact: it chooses between an element and zero.
 std::vector<Value*> DecomposeThresholded(Builder& b, const OpArgs& args) {
   Pointwise p(b, args.type(0).dtype());
   Value* x = p.Wide(args.operand(0));
@@ -44,6 +46,7 @@ WEFT_DEFINE_OP(shrink, OpSpec("shrink(Tensor self, float lambd=0.5, float bias=0
                            .Traits(kPointwise)
                            .Infer(InferUnaryFloat)
                            .Decompose(DecomposeShrink)
+                           .DecomposeContract(NumericContract::kReassociating)
                            .Eval(EvalShrink)
                            .Samples(R"(
 shrink(f32[2, 3])
@@ -56,6 +59,7 @@ WEFT_DEFINE_OP(thresholded_relu, OpSpec("thresholded_relu(Tensor self, float alp
                                      .Traits(kPointwise)
                                      .Infer(InferUnaryFloat)
                                      .Decompose(DecomposeThresholded)
+                                     .DecomposeContract(NumericContract::kBitExact)
                                      .Eval(EvalThresholded)
                                      .Samples(R"(
 thresholded_relu(f32[2, 3])

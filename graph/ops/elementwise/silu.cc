@@ -1,6 +1,7 @@
 // Units that weigh their argument by a smooth step.
 #include <cmath>
 
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/pointwise.h"
 
@@ -57,6 +58,7 @@ WEFT_DEFINE_OP(silu, OpSpec("silu(Tensor self) -> Tensor", "x * sigmoid(x). ATen
                          .Traits(kPointwise)
                          .Infer(InferUnaryFloat)
                          .Decompose(DecomposeSilu)
+                         .DecomposeContract(NumericContract::kReassociating)
                          .Eval(EvalSilu)
                          .Samples(R"(
 silu(f32[2, 3])
@@ -69,6 +71,7 @@ WEFT_DEFINE_OP(swish, OpSpec("swish(Tensor self, float alpha=1.0) -> Tensor",
                           .Traits(kPointwise)
                           .Infer(InferUnaryFloat)
                           .Decompose(DecomposeSwish)
+                          .DecomposeContract(NumericContract::kReassociating)
                           .Eval(EvalSwish)
                           .Samples(R"(
 swish(f32[2, 3])
@@ -81,6 +84,7 @@ WEFT_DEFINE_OP(mish,
                    .Traits(kPointwise)
                    .Infer(InferUnaryFloat)
                    .Decompose(DecomposeMish)
+                   .DecomposeContract(NumericContract::kReassociating)
                    .Eval(EvalMish)
                    .Samples(R"(
 mish(f32[2, 3])
@@ -94,6 +98,7 @@ WEFT_DEFINE_OP(softsign, OpSpec("softsign(Tensor self) -> Tensor",
                              .Traits(kPointwise)
                              .Infer(InferUnaryFloat)
                              .Decompose(DecomposeSoftsign)
+                             .DecomposeContract(NumericContract::kReassociating)
                              .Eval(EvalSoftsign)
                              .Samples(R"(
 softsign(f32[2, 3])

@@ -1,6 +1,7 @@
 // A smooth rectifier.
 #include <cmath>
 
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/pointwise.h"
 
@@ -41,6 +42,7 @@ WEFT_DEFINE_OP(softplus, OpSpec("softplus(Tensor self, float beta=1.0, "
                              .Verify(Verify)
                              .Infer(InferUnaryFloat)
                              .Decompose(Decompose)
+                             .DecomposeContract(NumericContract::kReassociating)
                              .Eval(Eval)
                              .Samples(R"(
 softplus(f32[2, 3])

@@ -1,4 +1,5 @@
 // Negative log likelihood.
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
 #include "graph/ops/support/op.h"
@@ -119,6 +120,7 @@ WEFT_DEFINE_OP(
         .Verify(Verify)
         .Infer(Infer)
         .Decompose(Decompose)
+        .DecomposeContract(NumericContract::kReassociating)
         .Eval(Eval)
         .Samples(R"(
 nll_loss(f32[3, 4], i64[3]{1, 0, 3}, none)

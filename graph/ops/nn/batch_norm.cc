@@ -1,6 +1,7 @@
 // Batch normalization with given statistics.
 #include <cmath>
 
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
 #include "graph/ops/support/op.h"
@@ -69,6 +70,7 @@ WEFT_DEFINE_OP(batch_norm,
                    .Verify(Verify)
                    .Infer(InferSame)
                    .Decompose(Decompose)
+                   .DecomposeContract(NumericContract::kReassociating)
                    .Eval(Eval)
                    .Samples(R"(
 batch_norm(f32[2, 3, 4, 5], f32[3], f32[3], f32[3], f32[3]{0.1..2})

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/nn/einsum_equation.h"
 #include "graph/ops/nn/product.h"
 #include "graph/ops/ops.h"
@@ -338,6 +339,7 @@ WEFT_DEFINE_OP(einsum, OpSpec("einsum(Tensor[] operands, str equation) -> Tensor
                            .Verify(Verify)
                            .Infer(Infer)
                            .Decompose(Decompose)
+                           .DecomposeContract(NumericContract::kReassociating)
                            .Eval(Eval)
                            .Samples(R"(
 einsum(f32[2, 3], f32[3, 4], equation="ij,jk->ik")

@@ -1,6 +1,7 @@
 // Group normalization; with one channel a group, instance normalization.
 #include <cmath>
 
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/nn/norm.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
@@ -93,6 +94,7 @@ WEFT_DEFINE_OP(group_norm,
                    .Verify(Verify)
                    .Infer(InferSame)
                    .Decompose(Decompose)
+                   .DecomposeContract(NumericContract::kReassociating)
                    .Eval(Eval)
                    .Samples(R"(
 group_norm(f32[2, 6, 4, 5], f32[6], f32[6], num_groups=3)

@@ -1,4 +1,5 @@
 // Gated recurrent unit.
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/nn/recurrent.h"
 #include "graph/ops/nn/recurrent_scan.h"
 #include "graph/ops/support/op.h"
@@ -84,6 +85,7 @@ WEFT_DEFINE_OP(gru, OpSpec("gru(Tensor x, Tensor w, Tensor r, Tensor? b, "
                         .Verify(Verify)
                         .Infer(Infer)
                         .Decompose(Decompose)
+                        .DecomposeContract(NumericContract::kReassociating)
                         .Eval(Eval)
                         .Samples(R"(
 gru(f32[3, 2, 4], f32[1, 15, 4], f32[1, 15, 5], none, none, none, hidden_size=5)

@@ -1,4 +1,5 @@
 // The affine map of fully connected layers.
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/nn/product.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
@@ -62,6 +63,7 @@ WEFT_DEFINE_OP(linear, OpSpec("linear(Tensor input, Tensor weight, Tensor? bias)
                            .Verify(Verify)
                            .Infer(Infer)
                            .Decompose(Decompose)
+                           .DecomposeContract(NumericContract::kReassociating)
                            .Eval(Eval)
                            .Samples(R"(
 linear(f32[2, 3, 4], f32[5, 4], f32[5])

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
 #include "graph/ops/support/op.h"
@@ -76,6 +77,7 @@ WEFT_DEFINE_OP(local_response_norm,
                    .Verify(Verify)
                    .Infer(InferSame)
                    .Decompose(Decompose)
+                   .DecomposeContract(NumericContract::kReassociating)
                    .Eval(Eval)
                    .Samples(R"(
 local_response_norm(f32[2, 7, 4, 5], size=3, alpha=0.5, beta=0.5, k=2)

@@ -1,6 +1,7 @@
 // Long short-term memory.
 #include <tuple>
 
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/nn/recurrent.h"
 #include "graph/ops/nn/recurrent_scan.h"
 #include "graph/ops/support/op.h"
@@ -92,6 +93,7 @@ WEFT_DEFINE_OP(lstm, OpSpec("lstm(Tensor x, Tensor w, Tensor r, Tensor? b, "
                          .Verify(Verify)
                          .Infer(Infer)
                          .Decompose(Decompose)
+                         .DecomposeContract(NumericContract::kReassociating)
                          .Eval(Eval)
                          .Samples(R"(
 lstm(f32[3, 2, 4], f32[1, 20, 4], f32[1, 20, 5], none, none, none, none, none, hidden_size=5)

@@ -1,6 +1,7 @@
 // Layer normalization.
 #include <cmath>
 
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/nn/norm.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
@@ -74,6 +75,7 @@ WEFT_DEFINE_OP(native_layer_norm,
                    .Verify(VerifyLastDims)
                    .Infer(Infer)
                    .Decompose(Decompose)
+                   .DecomposeContract(NumericContract::kReassociating)
                    .Eval(Eval)
                    .Samples(R"(
 native_layer_norm(f32[2, 3, 8], f32[8], f32[8], normalized_shape=[8])

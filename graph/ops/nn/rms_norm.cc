@@ -1,6 +1,7 @@
 // Root mean square normalization.
 #include <cmath>
 
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/nn/norm.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
@@ -49,6 +50,7 @@ WEFT_DEFINE_OP(rms_norm,
                    .Verify(VerifyLastDims)
                    .Infer(InferSame)
                    .Decompose(Decompose)
+                   .DecomposeContract(NumericContract::kReassociating)
                    .Eval(Eval)
                    .Samples(R"(
 rms_norm(f32[2, 3, 8], f32[8], normalized_shape=[8])

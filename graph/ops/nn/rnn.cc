@@ -1,4 +1,5 @@
 // The plain recurrent layer.
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/nn/recurrent.h"
 #include "graph/ops/nn/recurrent_scan.h"
 #include "graph/ops/support/op.h"
@@ -44,6 +45,7 @@ WEFT_DEFINE_OP(rnn, OpSpec("rnn(Tensor x, Tensor w, Tensor r, Tensor? b, "
                         .Verify(Verify)
                         .Infer(Infer)
                         .Decompose(Decompose)
+                        .DecomposeContract(NumericContract::kReassociating)
                         .Eval(Eval)
                         .Samples(R"(
 rnn(f32[3, 2, 4], f32[1, 5, 4], f32[1, 5, 5], none, none, none, hidden_size=5)

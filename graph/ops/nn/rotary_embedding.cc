@@ -1,4 +1,5 @@
 // Rotation of pairs of features by position dependent angles.
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
 #include "graph/ops/support/op.h"
@@ -104,6 +105,7 @@ WEFT_DEFINE_OP(rotary_embedding,
                    .Verify(Verify)
                    .Infer(InferSame)
                    .Decompose(Decompose)
+                   .DecomposeContract(NumericContract::kReassociating)
                    .Eval(Eval)
                    .Samples(R"(
 rotary_embedding(f32[2, 3, 5, 8], f32[5, 4], f32[5, 4])

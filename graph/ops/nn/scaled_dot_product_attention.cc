@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/nn/product.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
@@ -261,6 +262,7 @@ WEFT_DEFINE_OP(scaled_dot_product_attention,
                    .Verify(Verify)
                    .Infer(Infer)
                    .Decompose(Decompose)
+                   .DecomposeContract(NumericContract::kReassociating)
                    .Eval(Eval)
                    .Samples(R"(
 scaled_dot_product_attention(f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 6], none)

@@ -1,4 +1,5 @@
 // Scaled integers, or narrow floats, to floats.
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/quant/scales.h"
 #include "graph/ops/support/build.h"
@@ -33,6 +34,7 @@ DType ProductDType(DType scale, DType result) {
   return wide ? DType::kF64 : DType::kF32;
 }
 
+// Bit-exact: the difference of integers is exact, and the product rounds as Eval's does.
 std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
   const DType dtype = args.attrs().Dtype("dtype");
   const DType wide = ProductDType(args.type(1).dtype(), dtype);
@@ -80,6 +82,7 @@ WEFT_DEFINE_OP(dequantize_linear,
                    .Verify(Verify)
                    .Infer(Infer)
                    .Decompose(Decompose)
+                   .DecomposeContract(NumericContract::kBitExact)
                    .Eval(Eval)
                    .Samples(R"(
 dequantize_linear(u8[2, 3, 4]{0..255}, f32[]{1.7}, u8[]{128})

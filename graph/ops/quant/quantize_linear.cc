@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/quant/scales.h"
 #include "graph/ops/support/build.h"
@@ -29,6 +30,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   return Types{args.type(0).WithDType(args.attrs().Dtype("dtype"))};
 }
 
+// Reassociating: adding the zero point to the quotient of an 8-bit float rounds once more.
 std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
   const DType dtype = args.attrs().Dtype("dtype");
   const DType scale_dtype = args.type(1).dtype();
@@ -91,6 +93,7 @@ WEFT_DEFINE_OP(quantize_linear,
                    .Verify(Verify)
                    .Infer(Infer)
                    .Decompose(Decompose)
+                   .DecomposeContract(NumericContract::kReassociating)
                    .Eval(Eval)
                    .Samples(R"(
 quantize_linear(f32[2, 3, 4]{-300..300}, f32[]{1.7}, u8[]{128}, dtype=u8)

@@ -6,6 +6,7 @@
 // distinct ones differ in `draw`, and a program that should go on with other
 // numbers at its next run takes its state as an input and writes back the next
 // one. (JAX passes keys in the same way; Inductor makes seeds a value, too.)
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
 #include "graph/ops/support/op.h"
@@ -94,6 +95,7 @@ class Words {
   Builder& b_;
 };
 
+// Bit-exact: all of it is integer arithmetic.
 std::vector<Value*> DecomposeBits(Builder& b, const OpArgs& args) {
   Words w(b);
   const auto size = args.attrs().Syms("size");
@@ -192,6 +194,7 @@ WEFT_DEFINE_OP(random_bits,
                    .Verify(Verify)
                    .Infer(InferBits)
                    .Decompose(DecomposeBits)
+                   .DecomposeContract(NumericContract::kBitExact)
                    .Eval(EvalBits)
                    .Samples(R"(
 random_bits(i64[2]{42, 7}, size=[2, 3], draw=1)

@@ -1,6 +1,7 @@
 // Norms and other reductions of a function of the elements.
 #include <cmath>
 
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
 #include "graph/ops/support/op.h"
@@ -113,6 +114,7 @@ WEFT_DEFINE_OP(reduce_l1, OpSpec("reduce_l1(Tensor self, int[] dim=[], "
                               .Traits(kReduction)
                               .Infer(InferNumericReduction)
                               .Decompose(DecomposeL1)
+                              .DecomposeContract(NumericContract::kReassociating)
                               .Eval(EvalL1)
                               .Samples(R"(
 reduce_l1(f32[2, 3])
@@ -134,6 +136,7 @@ WEFT_DEFINE_OP(reduce_l2, OpSpec("reduce_l2(Tensor self, int[] dim=[], "
                               .Traits(kReduction)
                               .Infer(InferFloatReduction)
                               .Decompose(DecomposeL2)
+                              .DecomposeContract(NumericContract::kReassociating)
                               .Eval(EvalL2)
                               .Samples(R"(
 reduce_l2(f32[2, 3])
@@ -152,6 +155,7 @@ WEFT_DEFINE_OP(reduce_sum_square, OpSpec("reduce_sum_square(Tensor self, int[] d
                                       .Traits(kReduction)
                                       .Infer(InferNumericReduction)
                                       .Decompose(DecomposeSumSquare)
+                                      .DecomposeContract(NumericContract::kReassociating)
                                       .Eval(EvalSumSquare)
                                       .Samples(R"(
 reduce_sum_square(f32[2, 3])
@@ -171,6 +175,7 @@ WEFT_DEFINE_OP(reduce_log_sum, OpSpec("reduce_log_sum(Tensor self, int[] dim=[],
                                    .Traits(kReduction)
                                    .Infer(InferFloatReduction)
                                    .Decompose(DecomposeLogSum)
+                                   .DecomposeContract(NumericContract::kReassociating)
                                    .Eval(EvalLogSum)
                                    .Samples(R"(
 reduce_log_sum(f32[2, 3]{0..2})
@@ -190,6 +195,7 @@ WEFT_DEFINE_OP(logsumexp, OpSpec("logsumexp(Tensor self, int[] dim=[], "
                               .Traits(kReduction)
                               .Infer(InferFloatReduction)
                               .Decompose(DecomposeLogSumExp)
+                              .DecomposeContract(NumericContract::kReassociating)
                               .Eval(EvalLogSumExp)
                               .Samples(R"(
 logsumexp(f32[2, 3])

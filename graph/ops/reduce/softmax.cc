@@ -1,6 +1,7 @@
 // Shares of a whole along a dim.
 #include <cmath>
 
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
 #include "graph/ops/support/op.h"
@@ -119,6 +120,7 @@ WEFT_DEFINE_OP(softmax, OpSpec("softmax(Tensor self, int dim) -> Tensor",
                                "ATen: aten::softmax.int.")
                             .Infer(Infer)
                             .Decompose(DecomposeSoftmax)
+                            .DecomposeContract(NumericContract::kReassociating)
                             .Eval(Eval<false>)
                             .Samples(R"(
 softmax(f32[2, 3], dim=1)
@@ -139,6 +141,7 @@ WEFT_DEFINE_OP(log_softmax, OpSpec("log_softmax(Tensor self, int dim) -> Tensor"
                                    "ONNX: LogSoftmax; ATen: aten::log_softmax.int.")
                                 .Infer(Infer)
                                 .Decompose(DecomposeLogSoftmax)
+                                .DecomposeContract(NumericContract::kReassociating)
                                 .Eval(Eval<true>)
                                 .Samples(R"(
 log_softmax(f32[2, 3], dim=1)
@@ -157,6 +160,7 @@ WEFT_DEFINE_OP(hardmax, OpSpec("hardmax(Tensor self, int dim) -> Tensor",
                                "largest), else 0. ONNX: Hardmax.")
                             .Infer(Infer)
                             .Decompose(DecomposeHardmax)
+                            .DecomposeContract(NumericContract::kBitExact)
                             .Eval(EvalHardmax)
                             .Samples(R"(
 hardmax(f32[2, 3], dim=1)

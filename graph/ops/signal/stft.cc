@@ -1,6 +1,7 @@
 // Fourier transforms of overlapping frames.
 #include <algorithm>
 
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/signal/fourier.h"
 #include "graph/ops/support/build.h"
@@ -108,6 +109,7 @@ WEFT_DEFINE_OP(stft, OpSpec("stft(Tensor signal, Tensor? window, SymInt frame_st
                          .Verify(Verify)
                          .Infer(Infer)
                          .Decompose(Decompose)
+                         .DecomposeContract(NumericContract::kReassociating)
                          .Eval(Eval)
                          .Samples(R"(
 stft(f32[2, 16, 1], f32[6], frame_step=4, frame_length=6)

@@ -1,4 +1,5 @@
 // The grid of an affine map, for grid_sampler.
+#include "graph/ir/numeric_contract.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
 #include "graph/ops/support/op.h"
@@ -99,6 +100,7 @@ WEFT_DEFINE_OP(affine_grid,
                    .Verify(Verify)
                    .Infer(Infer)
                    .Decompose(Decompose)
+                   .DecomposeContract(NumericContract::kReassociating)
                    .Eval(Eval)
                    .Samples(R"(
 affine_grid(f32[2, 2, 3], size=[2, 3, 4, 5])

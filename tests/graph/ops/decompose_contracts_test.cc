@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/ir/numeric_contract.h"
 #include "graph/ir/op_args.h"
 #include "graph/ir/op_def.h"
 #include "graph/ir/op_eval.h"
@@ -16,7 +17,6 @@
 #include "graph/ops/registry.h"
 #include "graph/ops/samples.h"
 #include "gtest/gtest.h"
-#include "passes/decompose/contracts.h"
 #include "tests/support/tensor_compare.h"
 
 namespace weft {
@@ -102,8 +102,8 @@ Tally CompareAll(const OpDef& op, std::string* difference) {
 TEST(DecomposeContracts, EveryCompositeHasOne) {
   for (const OpDef* op : ops::Registry().All()) {
     if (!op->is_composite()) continue;
-    EXPECT_TRUE(KnownContract(*op).has_value())
-        << op->name() << " needs a row in passes/decompose/contracts.cc";
+    EXPECT_TRUE(op->known_decompose_contract().has_value())
+        << op->name() << " does not state its DecomposeContract";
   }
 }
 
@@ -111,7 +111,7 @@ TEST(DecomposeContracts, BitExactOnesGiveEqualBits) {
   std::set<std::string> exact;
   for (const OpDef* op : ops::Registry().All()) {
     if (!op->is_composite() || op->has(kControlFlow)) continue;
-    if (DecompositionContract(*op) != NumericContract::kBitExact) continue;
+    if (op->decompose_contract() != NumericContract::kBitExact) continue;
     std::string difference;
     const Tally tally = CompareAll(*op, &difference);
     EXPECT_EQ(tally.different, 0) << op->name() << ": " << difference;
@@ -126,7 +126,7 @@ TEST(DecomposeContracts, BitExactOnesGiveEqualBits) {
 // The comparison can fail: these round differently, and it shows.
 TEST(DecomposeContracts, ReassociatingOnesShow) {
   for (const OpDef* op : {&ops::softmax, &ops::gelu, &ops::hardswish}) {
-    EXPECT_EQ(DecompositionContract(*op), NumericContract::kReassociating);
+    EXPECT_EQ(op->decompose_contract(), NumericContract::kReassociating);
     std::string difference;
     EXPECT_GT(CompareAll(*op, &difference).different, 0) << op->name();
   }
@@ -144,10 +144,16 @@ const OpDef meant("meant", OpSpec("meant(Tensor self) -> Tensor", "").Decompose(
 const OpDef evaluated(
     "evaluated", OpSpec("evaluated(Tensor self) -> Tensor", "").Decompose(Decompose).Eval(Eval));
 
+TEST(DecomposeContracts, IsStatedByTheOp) {
+  EXPECT_EQ(ops::dequantize_linear.decompose_contract(), NumericContract::kBitExact);
+  EXPECT_EQ(ops::linear.decompose_contract(), NumericContract::kReassociating);
+  EXPECT_EQ(ops::celu.known_decompose_contract(), NumericContract::kReassociating);
+}
+
 TEST(DecomposeContracts, OfOtherOps) {
-  EXPECT_EQ(DecompositionContract(meant), NumericContract::kBitExact);
-  EXPECT_FALSE(KnownContract(evaluated).has_value());
-  EXPECT_EQ(DecompositionContract(evaluated), NumericContract::kReassociating);
+  EXPECT_EQ(meant.decompose_contract(), NumericContract::kBitExact);
+  EXPECT_FALSE(evaluated.known_decompose_contract().has_value());
+  EXPECT_EQ(evaluated.decompose_contract(), NumericContract::kReassociating);
 }
 
 }  // namespace
