@@ -12,7 +12,7 @@
 //
 // and nothing else anywhere: headers and the registry are generated from the
 // definitions. op_schema.h describes the notation of the schema; op_args.h,
-// op_fold.h and op_eval.h have what the functions take and give.
+// op_fold.h, op_eval.h and op_symbolic_eval.h have what the functions take and give.
 #ifndef WEFT_GRAPH_IR_OP_DEF_H_
 #define WEFT_GRAPH_IR_OP_DEF_H_
 
@@ -30,6 +30,7 @@ namespace weft {
 class Builder;
 class EvalContext;
 class OpDef;
+class SymbolicEvalContext;
 class Type;
 class Value;
 enum class NumericContract;
@@ -78,7 +79,10 @@ using InvertViewFn = Value* (*)(Builder&, const OpArgs& view, int result, Value*
 // one value per result. `DecomposeContract` says what that does to the numbers,
 // compared with Eval; it is of one step, as the subgraph may hold composites, which
 // have contracts of their own. `Eval` is plain loops; without one the op is
-// evaluated through Decompose. `InvertView` belongs to ops with a result that is a view.
+// evaluated through Decompose. `SymbolicEval` computes the elements of a small integer
+// tensor, the one result, from symbolic ones (op_symbolic_eval.h); false: it knows none.
+// It belongs to arithmetic of sizes; ops that are kDataMovement need none.
+// `InvertView` belongs to ops with a result that is a view.
 // `Functional` belongs to ops that write an operand: nodes that write nothing
 // and whose values are the op's results; a result that stands for a written
 // operand is the operand's new value. Eval gives the same and writes nothing
@@ -90,6 +94,7 @@ class OpSpec {
   using FoldFn = Folded (*)(const OpArgs&);
   using DecomposeFn = std::vector<Value*> (*)(Builder&, const OpArgs&);
   using EvalFn = absl::Status (*)(EvalContext&);
+  using SymbolicEvalFn = bool (*)(SymbolicEvalContext&);
 
   constexpr OpSpec(const char* schema, const char* doc) : schema_(schema), doc_(doc) {}
   constexpr OpSpec Traits(uint32_t t) const {
@@ -127,6 +132,11 @@ class OpSpec {
   constexpr OpSpec Eval(EvalFn f) const {
     auto s = *this;
     s.eval_ = f;
+    return s;
+  }
+  constexpr OpSpec SymbolicEval(SymbolicEvalFn f) const {
+    auto s = *this;
+    s.symbolic_eval_ = f;
     return s;
   }
   constexpr OpSpec InvertView(InvertViewFn f) const {
@@ -173,6 +183,7 @@ class OpSpec {
   DecomposeFn decompose_ = nullptr;
   std::optional<NumericContract> decompose_contract_;
   EvalFn eval_ = nullptr;
+  SymbolicEvalFn symbolic_eval_ = nullptr;
   InvertViewFn invert_view_ = nullptr;
   DecomposeFn functional_ = nullptr;
   Absent vjp_ = {"no gradient rules exist yet"};
@@ -217,6 +228,8 @@ class OpDef {
   // The same; reassociating where nothing is known.
   NumericContract decompose_contract() const;
   OpSpec::EvalFn eval() const { return spec_.eval_; }
+  // Null for ops without a rule.
+  OpSpec::SymbolicEvalFn symbolic_eval() const { return spec_.symbolic_eval_; }
   InvertViewFn invert_view() const { return spec_.invert_view_; }
   OpSpec::DecomposeFn functional() const { return spec_.functional_; }
   const char* vjp_absent() const { return spec_.vjp_.reason; }

@@ -1,18 +1,14 @@
 #include "graph/ops/symbolic_values.h"
 
-#include <algorithm>
-#include <functional>
+#include <utility>
 
 #include "graph/ir/attr.h"
+#include "graph/ir/builtin_ops.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
 #include "graph/ir/op_def.h"
+#include "graph/ir/op_symbolic_eval.h"
 #include "graph/ops/evaluate.h"
-#include "graph/ops/ops.h"
-#include "graph/ops/support/eval.h"
-#include "graph/ops/support/sizes.h"
-#include "graph/sym/sym_facts.h"
-#include "graph/sym/sym_ops.h"
 #include "graph/tensor/tensor.h"
 
 namespace weft {
@@ -42,107 +38,6 @@ bool IsCandidate(const Value* value) {
 }
 
 Elements ElementsOf(const HostTensor& t) { return ToSymInts(t.ReadInts()); }
-
-// --- Pointwise arithmetic ------------------------------------------------------
-
-SymInt FromProof(Proof proof) {
-  if (proof == Proof::kUnknown) return SymInt::Invalid();
-  return proof == Proof::kYes ? 1 : 0;
-}
-
-SymInt KnownNot(SymInt a) { return a.is_constant() ? SymInt(a.value() == 0) : SymInt::Invalid(); }
-
-// One operand may decide alone.
-SymInt KnownAnd(SymInt a, SymInt b) {
-  if (a.Is(0) || b.Is(0)) return 0;
-  if (!a.is_constant() || !b.is_constant()) return SymInt::Invalid();
-  return 1;
-}
-
-SymInt KnownOr(SymInt a, SymInt b) { return KnownNot(KnownAnd(KnownNot(a), KnownNot(b))); }
-
-SymInt KnownSelect(SymInt condition, SymInt self, SymInt other) {
-  if (self == other) return self;
-  if (!condition.is_constant()) return SymInt::Invalid();
-  return condition.Is(0) ? other : self;
-}
-
-using BinaryFn = SymInt (*)(const SymbolTable&, SymInt, SymInt);
-
-struct BinaryRule {
-  const OpDef* op;
-  BinaryFn fn;
-};
-
-SymInt Add(const SymbolTable&, SymInt a, SymInt b) { return a + b; }
-SymInt Multiply(const SymbolTable&, SymInt a, SymInt b) { return a * b; }
-
-const BinaryRule kBinaryRules[] = {
-    {&ops::add, Add},
-    {&ops::sub, [](const SymbolTable&, SymInt a, SymInt b) { return a - b; }},
-    {&ops::mul, Multiply},
-    {&ops::maximum, ops::KnownMax},
-    {&ops::minimum, ops::KnownMin},
-    {&ops::eq, [](const SymbolTable& s, SymInt a, SymInt b) { return FromProof(s.ProveEq(a, b)); }},
-    {&ops::ne,
-     [](const SymbolTable& s, SymInt a, SymInt b) { return KnownNot(FromProof(s.ProveEq(a, b))); }},
-    {&ops::le, [](const SymbolTable& s, SymInt a, SymInt b) { return FromProof(s.ProveLe(a, b)); }},
-    {&ops::ge, [](const SymbolTable& s, SymInt a, SymInt b) { return FromProof(s.ProveLe(b, a)); }},
-    {&ops::lt, [](const SymbolTable& s, SymInt a, SymInt b) { return FromProof(s.ProveLt(a, b)); }},
-    {&ops::gt, [](const SymbolTable& s, SymInt a, SymInt b) { return FromProof(s.ProveLt(b, a)); }},
-};
-
-bool IsNotNegative(const SymbolTable& symbols, SymInt a) { return symbols.RangeOf(a).min >= 0; }
-
-SymInt FloorDivide(const SymbolTable&, SymInt a, SymInt b) {
-  return b.Is(0) ? SymInt::Invalid() : FloorDiv(a, b);
-}
-
-SymInt TruncDivide(const SymbolTable& symbols, SymInt a, SymInt b) {
-  if (!IsNotNegative(symbols, a) || !IsNotNegative(symbols, b)) {
-    return SymInt::Invalid();
-  }
-  return FloorDivide(symbols, a, b);
-}
-
-SymInt Remainder(const SymbolTable&, SymInt a, SymInt b) {
-  return b.Is(0) ? SymInt::Invalid() : Mod(a, b);
-}
-
-SymInt Fmod(const SymbolTable& symbols, SymInt a, SymInt b) {
-  if (!IsNotNegative(symbols, a) || !IsNotNegative(symbols, b)) {
-    return SymInt::Invalid();
-  }
-  return Remainder(symbols, a, b);
-}
-
-BinaryFn FindBinaryRule(const Node& node) {
-  for (const BinaryRule& rule : kBinaryRules) {
-    if (node.Is(*rule.op)) return rule.fn;
-  }
-  if (node.Is(ops::div)) {
-    return node.attrs().Str("rounding_mode") == "floor" ? FloorDivide : TruncDivide;
-  }
-  if (node.Is(ops::remainder)) return Remainder;
-  if (node.Is(ops::fmod)) return Fmod;
-  return nullptr;
-}
-
-// Calls `fn(i, offsets)` with the positions of the operands' elements that
-// element `i` of the result depends on.
-template <size_t N, typename Fn>
-bool ForEachElement(const Node& node, Fn fn) {
-  const auto out = SmallDims(node.result()->type());
-  if (!out) return false;
-  std::array<std::vector<int64_t>, N> strides;
-  for (size_t k = 0; k < N; ++k) {
-    const auto dims = SmallDims(node.operand(static_cast<int>(k))->type());
-    if (!dims) return false;
-    strides[k] = ops::BroadcastStrides(*dims, *out);
-  }
-  ops::ForEachOffset<N>(*out, strides, fn);
-  return true;
-}
 
 // --- Handles ------------------------------------------------------------------
 
@@ -242,20 +137,13 @@ SymbolicValues::Results SymbolicValues::Infer(const Node& node) const {
     results[0] = ElementsOf(*LiteralOf(node.result()));
     return results;
   }
-  if (node.Is(ops::sym_constant)) {
-    const auto values = node.attrs().Syms("values");
-    results[0] = Elements(values.begin(), values.end());
-    return results;
-  }
   if (!node.op().is_mergeable() || node.num_regions() > 0) return results;
   if (auto constants = EvaluateConstant(node)) return *std::move(constants);
   if (node.op().has(kDataMovement)) {
     if (auto moved = MoveData(node)) return *std::move(moved);
     return results;
   }
-  if (node.num_results() == 1) {
-    results[0] = Arithmetic(node);
-  }
+  if (node.num_results() == 1) results[0] = ByRule(node);
   return results;
 }
 
@@ -341,87 +229,20 @@ std::optional<SymbolicValues::Results> SymbolicValues::MoveData(const Node& node
   return Collect(node, *outputs, [&](int64_t v) { return handles.Element(v); });
 }
 
-namespace {
-
-using Operands = std::vector<const Elements*>;
-
-bool ApplyBinary(const Node& node, const Operands& in, absl::FunctionRef<SymInt(SymInt, SymInt)> fn,
-                 Elements* out) {
-  return ForEachElement<2>(node, [&](int64_t i, const std::array<int64_t, 2>& at) {
-    (*out)[i] = fn((*in[0])[at[0]], (*in[1])[at[1]]);
-  });
-}
-
-bool ApplyWhere(const Node& node, const Operands& in, Elements* out) {
-  return ForEachElement<3>(node, [&](int64_t i, const std::array<int64_t, 3>& at) {
-    (*out)[i] = KnownSelect((*in[0])[at[0]], (*in[1])[at[1]], (*in[2])[at[2]]);
-  });
-}
-
-bool ApplyUnary(const Elements& in, absl::FunctionRef<SymInt(SymInt)> fn, Elements* out) {
-  std::transform(in.begin(), in.end(), out->begin(), fn);
-  return true;
-}
-
-// Unknown operands give unknown results.
-bool ApplyArithmetic(const Node& node, const Operands& in, const SymbolTable& symbols, BinaryFn fn,
-                     Elements* out) {
-  return ApplyBinary(
-      node, in,
-      [&](SymInt a, SymInt b) {
-        return a.is_valid() && b.is_valid() ? fn(symbols, a, b) : SymInt::Invalid();
-      },
-      out);
-}
-
-// With one result element, whatever dims the node names, all are reduced.
-bool ApplyReduction(const Elements& in, BinaryFn fn, const SymbolTable& symbols, Elements* out) {
-  if (out->size() != 1 || in.empty()) return false;
-  SymInt total = in[0];
-  for (size_t i = 1; i < in.size(); ++i) total = fn(symbols, total, in[i]);
-  (*out)[0] = total;
-  return true;
-}
-
-SymInt ToBool(const SymbolTable& symbols, SymInt a) {
-  if (!a.is_valid()) return a;
-  return KnownNot(FromProof(symbols.ProveEq(a, 0)));
-}
-
-// Fills `out` by the rule for the node's op, if there is one.
-bool Apply(const Node& node, const Operands& in, const SymbolTable& symbols, Elements* out) {
-  const bool to_bool = node.result()->type().dtype() == DType::kBool;
-  if (node.Is(ops::where)) return ApplyWhere(node, in, out);
-  if (node.Is(ops::logical_and)) return ApplyBinary(node, in, KnownAnd, out);
-  if (node.Is(ops::logical_or)) return ApplyBinary(node, in, KnownOr, out);
-  if (node.Is(ops::logical_not)) return ApplyUnary(*in[0], KnownNot, out);
-  if (node.Is(ops::neg)) {
-    return ApplyUnary(
-        *in[0], [](SymInt a) { return -a; }, out);
-  }
-  if (node.Is(ops::convert)) {
-    return ApplyUnary(
-        *in[0], [&](SymInt a) { return to_bool ? ToBool(symbols, a) : a; }, out);
-  }
-  if (node.Is(ops::sum)) return ApplyReduction(*in[0], Add, symbols, out);
-  if (node.Is(ops::prod)) return ApplyReduction(*in[0], Multiply, symbols, out);
-  if (node.Is(ops::add) && to_bool) return false;
-  BinaryFn fn = FindBinaryRule(node);
-  return fn != nullptr && ApplyArithmetic(node, in, symbols, fn, out);
-}
-
-}  // namespace
-
-std::optional<Elements> SymbolicValues::Arithmetic(const Node& node) const {
-  if (!IsCandidate(node.result())) return std::nullopt;
-  Operands in(node.num_operands());
+std::optional<Elements> SymbolicValues::ByRule(const Node& node) const {
+  const OpSpec::SymbolicEvalFn rule = node.op().symbolic_eval();
+  if (rule == nullptr || !IsCandidate(node.result())) return std::nullopt;
+  std::vector<const Elements*> in(node.num_operands());
+  Types types;
   for (int i = 0; i < node.num_operands(); ++i) {
     in[i] = Operand(node, i);
     if (in[i] == nullptr) return std::nullopt;
+    types.push_back(node.operand(i)->type());
   }
-  Elements out(node.result()->type().numel().value());
-  if (!Apply(node, in, module_.symbols(), &out)) return std::nullopt;
-  return out;
+  SymbolicEvalContext context(node.op(), node.attr_list(), module_.symbols(), in, std::move(types),
+                              node.result()->type());
+  if (!rule(context)) return std::nullopt;
+  return std::move(context.out());
 }
 
 }  // namespace weft

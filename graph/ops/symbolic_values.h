@@ -5,15 +5,12 @@
 // symbolic attributes of ops.
 //
 // Rules, tried in this order for the node that defines a value:
-//   constant, sym_constant   their elements
-//   any pure op              evaluated, when all that it reads is constant
-//   kDataMovement ops        evaluated on tensors of handles that stand for the
-//                            symbolic elements
-//   pointwise arithmetic     add, sub, mul, neg, div, remainder, minimum,
-//                            maximum, convert, where, comparisons, logic
-//   sum, prod                over all elements
-// Elements are taken to fit in the dtype. Divisions toward zero are known where
-// the operands are provably not negative, comparisons where they are decided.
+//   constant              its elements
+//   any pure op           evaluated, when all that it reads is constant
+//   kDataMovement ops     evaluated on tensors of handles that stand for the
+//                         symbolic elements
+//   other ops             by their own SymbolicEval, if they have one
+// Elements are taken to fit in the dtype.
 #ifndef WEFT_GRAPH_OPS_SYMBOLIC_VALUES_H_
 #define WEFT_GRAPH_OPS_SYMBOLIC_VALUES_H_
 
@@ -59,7 +56,7 @@ class SymbolicValues {
   Results Infer(const Node& node) const;
   std::optional<Results> EvaluateConstant(const Node& node) const;
   std::optional<Results> MoveData(const Node& node) const;
-  std::optional<Elements> Arithmetic(const Node& node) const;
+  std::optional<Elements> ByRule(const Node& node) const;
   // Elements of operand `i`, or of a literal of another dtype.
   const Elements* Operand(const Node& node, int i) const;
 

@@ -2,12 +2,19 @@
 // `and`.
 #include "graph/ops/support/fold.h"
 #include "graph/ops/support/op.h"
+#include "graph/ops/support/symbolic.h"
 
 namespace weft::ops {
 namespace {
 
 absl::Status EvalAdd(EvalContext& c) {
   return EvalBinary(c, [](auto a, auto b) { return WrapAdd(a, b); });
+}
+
+// On bool it is `or`, which has no rule.
+bool SymbolicAdd(SymbolicEvalContext& c) {
+  if (c.out_type().dtype() == DType::kBool) return false;
+  return SymbolicBinary(c, [](SymInt a, SymInt b) { return a + b; });
 }
 
 // x + 0 = x for integers; of floats, x + -0 = x (0 would change -0).
@@ -23,6 +30,10 @@ absl::Status EvalSub(EvalContext& c) {
   return EvalBinary(c, [](auto a, auto b) { return WrapSub(a, b); });
 }
 
+bool SymbolicSub(SymbolicEvalContext& c) {
+  return SymbolicBinary(c, [](SymInt a, SymInt b) { return a - b; });
+}
+
 // x - 0 = x.
 Folded FoldSub(const OpArgs& args) {
   if (IsSplatOf(args.operand(1), 0.0)) return FoldTo(args, 0);
@@ -31,6 +42,10 @@ Folded FoldSub(const OpArgs& args) {
 
 absl::Status EvalMul(EvalContext& c) {
   return EvalBinary(c, [](auto a, auto b) { return WrapMul(a, b); });
+}
+
+bool SymbolicMul(SymbolicEvalContext& c) {
+  return SymbolicBinary(c, [](SymInt a, SymInt b) { return a * b; });
 }
 
 // x * 1 = x; x * 0 = 0 for integers alone.
@@ -50,6 +65,7 @@ WEFT_DEFINE_OP(add, OpSpec("add(Tensor self, Tensor other) -> Tensor",
                         .Infer(InferBinary)
                         .Fold(FoldAdd)
                         .Eval(EvalAdd)
+                        .SymbolicEval(SymbolicAdd)
                         .Samples(R"(
 add(f32[2, 3], f32[3])
 add(f32[2, 1, 3], f32[4, 1])
@@ -65,6 +81,7 @@ WEFT_DEFINE_OP(sub, OpSpec("sub(Tensor self, Tensor other) -> Tensor",
                         .Infer(InferBinaryNumeric)
                         .Fold(FoldSub)
                         .Eval(EvalSub)
+                        .SymbolicEval(SymbolicSub)
                         .Samples(R"(
 sub(f32[2, 3], f32[3])
 sub(u8[2]{1, 100}, u8[2]{2, 50})
@@ -76,6 +93,7 @@ WEFT_DEFINE_OP(mul, OpSpec("mul(Tensor self, Tensor other) -> Tensor", "ATen: at
                         .Infer(InferBinary)
                         .Fold(FoldMul)
                         .Eval(EvalMul)
+                        .SymbolicEval(SymbolicMul)
                         .Samples(R"(
 mul(f32[2, 3], f32[3])
 mul(i64[2, 2], i64[1])

@@ -5,6 +5,8 @@
 
 #include "graph/ops/support/fold.h"
 #include "graph/ops/support/op.h"
+#include "graph/ops/support/symbolic.h"
+#include "graph/sym/sym_facts.h"
 
 namespace weft::ops {
 namespace {
@@ -68,6 +70,13 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+// Integers stay what they are, as they are taken to fit.
+bool SymbolicEval(SymbolicEvalContext& c) {
+  const bool to_bool = c.out_type().dtype() == DType::kBool;
+  return SymbolicUnary(
+      c, [&](SymInt a) { return to_bool ? KnownNot(KnownTruth(c.symbols().ProveEq(a, 0))) : a; });
+}
+
 // To the same dtype.
 Folded Fold(const OpArgs& args) { return FoldTo(args, 0); }
 
@@ -88,6 +97,7 @@ WEFT_DEFINE_OP(convert,
                    .Infer(Infer)
                    .Fold(Fold)
                    .Eval(Eval)
+                   .SymbolicEval(SymbolicEval)
                    .Samples(R"(
 convert(f32[2, 3], dtype=f64)
 convert(f32[2, 3], dtype=f32)

@@ -3,6 +3,8 @@
 
 #include "graph/ops/support/fold.h"
 #include "graph/ops/support/op.h"
+#include "graph/ops/support/symbolic.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::ops {
 namespace {
@@ -68,6 +70,15 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+// Toward zero only where that is down; a constant divisor of 0 is left alone.
+bool SymbolicEval(SymbolicEvalContext& c) {
+  const bool floor = c.attrs().Str("rounding_mode") == "floor";
+  return SymbolicBinary(c, [&](SymInt a, SymInt b) {
+    const bool down = floor || (IsNotNegative(c, a) && IsNotNegative(c, b));
+    return down && !b.Is(0) ? FloorDiv(a, b) : SymInt::Invalid();
+  });
+}
+
 // x / 1 = x where the quotient is not rounded to an integer.
 Folded Fold(const OpArgs& args) {
   if (IsFloat(args.type(0).dtype()) && args.attrs().Has("rounding_mode")) {
@@ -90,6 +101,7 @@ WEFT_DEFINE_OP(div, OpSpec("div(Tensor self, Tensor other, *, str? rounding_mode
                         .Infer(InferBinaryNumeric)
                         .Fold(Fold)
                         .Eval(Eval)
+                        .SymbolicEval(SymbolicEval)
                         .Samples(R"(
 div(f32[2, 3], f32[3]{0.5..2})
 div(f32[4]{7, -7, 7, -7}, f32[4]{2, 2, -2, -2}, rounding_mode="trunc")

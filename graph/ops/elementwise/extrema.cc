@@ -3,6 +3,8 @@
 
 #include "graph/ops/support/fold.h"
 #include "graph/ops/support/op.h"
+#include "graph/ops/support/sizes.h"
+#include "graph/ops/support/symbolic.h"
 
 namespace weft::ops {
 namespace {
@@ -13,6 +15,14 @@ absl::Status EvalMaximum(EvalContext& c) {
 
 absl::Status EvalMinimum(EvalContext& c) {
   return EvalBinary(c, [](auto a, auto b) { return Smaller(a, b); });
+}
+
+bool SymbolicMaximum(SymbolicEvalContext& c) {
+  return SymbolicBinary(c, [&](SymInt a, SymInt b) { return KnownMax(c.symbols(), a, b); });
+}
+
+bool SymbolicMinimum(SymbolicEvalContext& c) {
+  return SymbolicBinary(c, [&](SymInt a, SymInt b) { return KnownMin(c.symbols(), a, b); });
 }
 
 constexpr OpSpec Extremum(const char* schema, const char* doc) {
@@ -28,6 +38,7 @@ WEFT_DEFINE_OP(maximum, Extremum("maximum(Tensor self, Tensor other) -> Tensor",
                                  "The larger; NaN if either is NaN; 0 rather "
                                  "than -0. ATen: aten::maximum.")
                             .Eval(EvalMaximum)
+                            .SymbolicEval(SymbolicMaximum)
                             .Samples(R"(
 maximum(f32[2, 3], f32[3])
 maximum(f32[4]{nan, 1, 0.0, -0.0}, f32[4]{1, nan, -0.0, 0.0})
@@ -40,6 +51,7 @@ WEFT_DEFINE_OP(minimum, Extremum("minimum(Tensor self, Tensor other) -> Tensor",
                                  "The smaller; NaN if either is NaN; -0 rather "
                                  "than 0. ATen: aten::minimum.")
                             .Eval(EvalMinimum)
+                            .SymbolicEval(SymbolicMinimum)
                             .Samples(R"(
 minimum(f32[2, 3], f32[3])
 minimum(f32[4]{nan, 1, 0.0, -0.0}, f32[4]{1, nan, -0.0, 0.0})

@@ -1,6 +1,7 @@
 // Logic on truth values: a number is true when it is not 0 (NaN is true).
 #include "graph/ops/support/fold.h"
 #include "graph/ops/support/op.h"
+#include "graph/ops/support/symbolic.h"
 
 namespace weft::ops {
 namespace {
@@ -26,6 +27,18 @@ absl::Status EvalAnd(EvalContext& c) {
   return EvalCompare(c, [](auto a, auto b) { return a != 0 && b != 0; });
 }
 
+// One operand may decide alone.
+SymInt KnownAnd(SymInt a, SymInt b) {
+  if (a.Is(0) || b.Is(0)) return 0;
+  return a.is_constant() && b.is_constant() ? SymInt(1) : SymInt::Invalid();
+}
+
+bool SymbolicNot(SymbolicEvalContext& c) { return SymbolicUnary(c, KnownNot); }
+
+bool SymbolicAnd(SymbolicEvalContext& c) {
+  return SymbolicPointwise<2>(c, [](const auto& x) { return KnownAnd(x[0], x[1]); });
+}
+
 // and(x, x) = and(x, true) = x; and(x, false) = false.
 Folded FoldAnd(const OpArgs& args) {
   const auto [x, constant] = Ordered(args);
@@ -36,6 +49,11 @@ Folded FoldAnd(const OpArgs& args) {
 
 absl::Status EvalOr(EvalContext& c) {
   return EvalCompare(c, [](auto a, auto b) { return a != 0 || b != 0; });
+}
+
+bool SymbolicOr(SymbolicEvalContext& c) {
+  return SymbolicPointwise<2>(
+      c, [](const auto& x) { return KnownNot(KnownAnd(KnownNot(x[0]), KnownNot(x[1]))); });
 }
 
 // or(x, x) = or(x, false) = x; or(x, true) = true.
@@ -69,6 +87,7 @@ WEFT_DEFINE_OP(logical_not,
                    .Infer(InferPredicate)
                    .Fold(FoldInvolution)
                    .Eval(EvalNot)
+                   .SymbolicEval(SymbolicNot)
                    .Samples(R"(
 logical_not(bool[2, 3])
 logical_not(f32[4]{0, 1, -0.0, nan})
@@ -79,6 +98,7 @@ WEFT_DEFINE_OP(logical_and, Logical("logical_and(Tensor self, Tensor other) -> T
                                     "Both are true. ATen: aten::logical_and.")
                                 .Fold(FoldAnd)
                                 .Eval(EvalAnd)
+                                .SymbolicEval(SymbolicAnd)
                                 .Samples(R"(
 logical_and(bool[2, 3], bool[3])
 logical_and(i32[4]{0..1}, i32[4]{0..1})
@@ -89,6 +109,7 @@ WEFT_DEFINE_OP(logical_or, Logical("logical_or(Tensor self, Tensor other) -> Ten
                                    "Either is true. ATen: aten::logical_or.")
                                .Fold(FoldOr)
                                .Eval(EvalOr)
+                               .SymbolicEval(SymbolicOr)
                                .Samples(R"(
 logical_or(bool[2, 3], bool[3])
 logical_or(i32[4]{0..1}, i32[4]{0..1})

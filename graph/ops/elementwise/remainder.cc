@@ -3,6 +3,8 @@
 
 #include "graph/ops/support/fold.h"
 #include "graph/ops/support/op.h"
+#include "graph/ops/support/symbolic.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::ops {
 namespace {
@@ -31,8 +33,22 @@ absl::Status EvalRemainder(EvalContext& c) {
   return EvalBinary(c, [](auto a, auto b) { return Floored(a, b); });
 }
 
+// A constant divisor of 0 is left alone.
+bool SymbolicRemainder(SymbolicEvalContext& c) {
+  return SymbolicBinary(c,
+                        [](SymInt a, SymInt b) { return b.Is(0) ? SymInt::Invalid() : Mod(a, b); });
+}
+
 absl::Status EvalFmod(EvalContext& c) {
   return EvalBinary(c, [](auto a, auto b) { return Truncated(a, b); });
+}
+
+// Where nothing is negative, the two remainders are the same.
+bool SymbolicFmod(SymbolicEvalContext& c) {
+  return SymbolicBinary(c, [&](SymInt a, SymInt b) {
+    const bool same = IsNotNegative(c, a) && IsNotNegative(c, b);
+    return same && !b.Is(0) ? Mod(a, b) : SymInt::Invalid();
+  });
 }
 
 }  // namespace
@@ -43,6 +59,7 @@ WEFT_DEFINE_OP(remainder, OpSpec("remainder(Tensor self, Tensor other) -> Tensor
                               .Traits(kPointwise)
                               .Infer(InferBinaryNumeric)
                               .Eval(EvalRemainder)
+                              .SymbolicEval(SymbolicRemainder)
                               .Samples(R"(
 remainder(f32[2, 3], f32[3]{0.5..2})
 remainder(i32[5]{7, -7, 7, -7, 1}, i32[5]{3, 3, -3, -3, 0})
@@ -57,6 +74,7 @@ WEFT_DEFINE_OP(fmod, OpSpec("fmod(Tensor self, Tensor other) -> Tensor",
                          .Traits(kPointwise)
                          .Infer(InferBinaryNumeric)
                          .Eval(EvalFmod)
+                         .SymbolicEval(SymbolicFmod)
                          .Samples(R"(
 fmod(f32[2, 3], f32[3]{0.5..2})
 fmod(i32[5]{7, -7, 7, -7, 1}, i32[5]{3, 3, -3, -3, 0})

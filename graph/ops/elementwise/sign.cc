@@ -3,6 +3,7 @@
 
 #include "graph/ops/support/fold.h"
 #include "graph/ops/support/op.h"
+#include "graph/ops/support/symbolic.h"
 
 namespace weft::ops {
 namespace {
@@ -37,6 +38,10 @@ absl::Status EvalNeg(EvalContext& c) {
   });
 }
 
+bool SymbolicNeg(SymbolicEvalContext& c) {
+  return SymbolicUnary(c, [](SymInt a) { return -a; });
+}
+
 absl::Status EvalSign(EvalContext& c) {
   return EvalUnary(c, [](auto x) { return static_cast<decltype(x)>((x > 0) - (x < 0)); });
 }
@@ -64,6 +69,7 @@ WEFT_DEFINE_OP(neg, OpSpec("neg(Tensor self) -> Tensor",
                         .Infer(InferUnaryNumeric)
                         .Fold(FoldInvolution)
                         .Eval(EvalNeg)
+                        .SymbolicEval(SymbolicNeg)
                         .Samples(R"(
 neg(f32[2, 3])
 neg(i32[4])

@@ -1,6 +1,7 @@
 // Selection between two tensors.
 #include "graph/ops/support/fold.h"
 #include "graph/ops/support/op.h"
+#include "graph/ops/support/symbolic.h"
 
 namespace weft::ops {
 namespace {
@@ -34,6 +35,14 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+bool SymbolicEval(SymbolicEvalContext& c) {
+  return SymbolicPointwise<3>(c, [](const auto& x) {
+    if (x[1] == x[2]) return x[1];
+    if (!x[0].is_constant()) return SymInt::Invalid();
+    return x[0].Is(0) ? x[2] : x[1];
+  });
+}
+
 // where(c, x, x) = where(true, x, y) = where(false, y, x) = x.
 Folded Fold(const OpArgs& args) {
   if (args.operand(1) == args.operand(2) || IsIntSplatOf(args.operand(0), 1)) {
@@ -52,6 +61,7 @@ WEFT_DEFINE_OP(where, OpSpec("where(Tensor condition, Tensor self, Tensor other)
                           .Infer(Infer)
                           .Fold(Fold)
                           .Eval(Eval)
+                          .SymbolicEval(SymbolicEval)
                           .Samples(R"(
 where(bool[2, 3], f32[2, 3], f32[3])
 where(bool[3], i4[2, 1], i4[])

@@ -3,6 +3,7 @@
 
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/reduce.h"
+#include "graph/ops/support/symbolic.h"
 #include "graph/sym/sym_ops.h"
 
 namespace weft::ops {
@@ -15,11 +16,19 @@ absl::Status EvalSum(EvalContext& c) {
   });
 }
 
+bool SymbolicSum(SymbolicEvalContext& c) {
+  return SymbolicReduction(c, [](SymInt a, SymInt b) { return a + b; });
+}
+
 absl::Status EvalProd(EvalContext& c) {
   return EvalReduction(c, [](auto x) {
     using T = std::decay_t<decltype(x[0])>;
     return Accumulate(x, T{1}, WrapMul<T>);
   });
+}
+
+bool SymbolicProd(SymbolicEvalContext& c) {
+  return SymbolicReduction(c, [](SymInt a, SymInt b) { return a * b; });
 }
 
 absl::StatusOr<Types> InferMean(const OpArgs& args) {
@@ -57,6 +66,7 @@ WEFT_DEFINE_OP(sum, OpSpec("sum(Tensor self, int[] dim=[], "
                         .Infer(InferNumericReduction)
                         .Fold(FoldReduction)
                         .Eval(EvalSum)
+                        .SymbolicEval(SymbolicSum)
                         .Samples(R"(
 sum(f32[2, 3])
 sum(f32[2, 3, 4], dim=[1])
@@ -84,6 +94,7 @@ WEFT_DEFINE_OP(prod, OpSpec("prod(Tensor self, int[] dim=[], "
                          .Infer(InferNumericReduction)
                          .Fold(FoldReduction)
                          .Eval(EvalProd)
+                         .SymbolicEval(SymbolicProd)
                          .Samples(R"(
 prod(f32[2, 3])
 prod(f32[2, 3, 4], dim=[-2], keepdim=true)

@@ -1,4 +1,5 @@
 // Sizes as the elements of a tensor.
+#include "graph/ir/op_symbolic_eval.h"
 #include "graph/ops/support/op.h"
 #include "graph/sym/sym_ops.h"
 
@@ -32,6 +33,12 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+bool SymbolicEval(SymbolicEvalContext& c) {
+  const auto values = c.attrs().Syms("values");
+  c.out().assign(values.begin(), values.end());
+  return true;
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(sym_constant,
@@ -43,6 +50,7 @@ WEFT_DEFINE_OP(sym_constant,
                    .Infer(Infer)
                    .Fold(Fold)
                    .Eval(Eval)
+                   .SymbolicEval(SymbolicEval)
                    .Samples(R"(
 sym_constant(values=[s0, 2, s0*4 + 1], size=[3])
 sym_constant(values=[s0], size=[], dtype=i32)
