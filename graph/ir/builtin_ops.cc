@@ -21,7 +21,8 @@ absl::StatusOr<Types> InferReturn(const OpArgs& args) { return Types(); }
 
 const OpDef constant("constant", OpSpec("constant(int id) -> Tensor",
                                         "A tensor of the module's constant store.")
-                                     .Infer(InferConstant));
+                                     .Infer(InferConstant)
+                                     .Map(Absent{"it has no operands"}));
 
 const OpDef return_("return", OpSpec("return(Tensor[] outputs) -> ()",
                                      "Ends a graph; its operands are the outputs.")

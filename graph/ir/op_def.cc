@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "graph/ir/numeric_contract.h"
+#include "graph/ir/op_map.h"
 #include "graph/ir/op_schema.h"
 
 namespace weft {
@@ -30,6 +31,21 @@ std::optional<NumericContract> OpDef::known_decompose_contract() const {
 
 NumericContract OpDef::decompose_contract() const {
   return known_decompose_contract().value_or(NumericContract::kReassociating);
+}
+
+MapFn OpDef::map() const {
+  if (spec_.map_ != nullptr) return spec_.map_;
+  const bool generic = has(kPointwise) && spec_.map_absent_.reason == nullptr;
+  return generic ? MapPointwise : nullptr;
+}
+
+const char* OpDef::map_absent() const {
+  if (spec_.map_absent_.reason != nullptr) return spec_.map_absent_.reason;
+  if (has(kTerminator) || has(kSideEffect)) return "it has effects besides its results";
+  if (has(kControlFlow)) return "its nested graphs decide";
+  if (is_composite()) return "it is a composite: the ops of its decomposition have maps";
+  if (has(kDataDependent)) return "the sizes of its results depend on data";
+  return nullptr;
 }
 
 bool OpDef::SchemaWrites() const { return schema().writes; }

@@ -34,7 +34,9 @@ class SymbolicEvalContext;
 class Type;
 class Value;
 enum class NumericContract;
+struct ElementMap;
 struct Folded;
+struct MapArgs;
 struct OpArgs;
 struct OpSchema;
 
@@ -73,6 +75,10 @@ struct Absent {
 using InvertViewFn = Value* (*)(Builder&, const OpArgs& view, int result, Value* base,
                                 Value* update);
 
+// Which elements of the operands an element of a result is made from (op_map.h); nothing
+// where no map can say it for these attributes.
+using MapFn = std::optional<ElementMap> (*)(const MapArgs&);
+
 // The slots of an op. `Verify` says what the schema cannot; it runs before
 // Infer, on types. `Infer` is the only shape function. `Fold` makes no node.
 // `Decompose` builds an equal subgraph (its op is then a composite) and returns
@@ -82,6 +88,8 @@ using InvertViewFn = Value* (*)(Builder&, const OpArgs& view, int result, Value*
 // evaluated through Decompose. `SymbolicEval` computes the elements of a small integer
 // tensor, the one result, from symbolic ones (op_symbolic_eval.h); false: it knows none.
 // It belongs to arithmetic of sizes; ops that are kDataMovement need none.
+// `Map` says where the elements of results come from; ops that are kPointwise need none,
+// others that have none say why.
 // `InvertView` belongs to ops with a result that is a view.
 // `Functional` belongs to ops that write an operand: nodes that write nothing
 // and whose values are the op's results; a result that stands for a written
@@ -139,6 +147,16 @@ class OpSpec {
     s.symbolic_eval_ = f;
     return s;
   }
+  constexpr OpSpec Map(MapFn f) const {
+    auto s = *this;
+    s.map_ = f;
+    return s;
+  }
+  constexpr OpSpec Map(Absent a) const {
+    auto s = *this;
+    s.map_absent_ = a;
+    return s;
+  }
   constexpr OpSpec InvertView(InvertViewFn f) const {
     auto s = *this;
     s.invert_view_ = f;
@@ -184,6 +202,8 @@ class OpSpec {
   std::optional<NumericContract> decompose_contract_;
   EvalFn eval_ = nullptr;
   SymbolicEvalFn symbolic_eval_ = nullptr;
+  MapFn map_ = nullptr;
+  Absent map_absent_ = {nullptr};
   InvertViewFn invert_view_ = nullptr;
   DecomposeFn functional_ = nullptr;
   Absent vjp_ = {"no gradient rules exist yet"};
@@ -230,6 +250,9 @@ class OpDef {
   OpSpec::EvalFn eval() const { return spec_.eval_; }
   // Null for ops without a rule.
   OpSpec::SymbolicEvalFn symbolic_eval() const { return spec_.symbolic_eval_; }
+  // Null for ops without one; map_absent() then says why, where that is known.
+  MapFn map() const;
+  const char* map_absent() const;
   InvertViewFn invert_view() const { return spec_.invert_view_; }
   OpSpec::DecomposeFn functional() const { return spec_.functional_; }
   const char* vjp_absent() const { return spec_.vjp_.reason; }

@@ -1,5 +1,6 @@
 // Single elements by index along one dim.
 #include "graph/ops/support/index.h"
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 #include "graph/sym/sym_ops.h"
@@ -37,6 +38,15 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+std::optional<ElementMap> Map(const MapArgs& args) {
+  const int rank = args.out().rank();
+  const int dim = *NormalizeDim(args.attrs().Int("dim"), rank);
+  ElementMap map = MapMove(rank, MapVars(0, rank));
+  map.gathers.push_back({1, MapVars(0, rank), args.operands[0].dim(dim)});
+  map.accesses[0].at[dim] = MapVar(map.first_gathered());
+  return map;
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(gather, OpSpec("gather(Tensor self, Tensor index, int dim) -> Tensor",
@@ -47,6 +57,7 @@ WEFT_DEFINE_OP(gather, OpSpec("gather(Tensor self, Tensor index, int dim) -> Ten
                            .Verify(Verify)
                            .Infer(Infer)
                            .Eval(Eval)
+                           .Map(Map)
                            .Samples(R"(
 gather(f32[4, 3], i64[2, 3]{-4..3}, dim=0)
 gather(i64[2, 5], i32[2, 7]{-5..4}, dim=-1)

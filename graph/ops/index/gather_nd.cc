@@ -1,5 +1,6 @@
 // Slices by index tuples.
 #include "graph/ops/support/index.h"
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 
@@ -60,6 +61,25 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+std::optional<ElementMap> Map(const MapArgs& args) {
+  const Type self = args.operands[0];
+  const Type indices = args.operands[1];
+  const int rank = args.out().rank();
+  const int batch = static_cast<int>(args.attrs().Int("batch_dims"));
+  const int front = indices.rank() - 1;
+  const int tuple = static_cast<int>(indices.dim(front).value());
+  ElementMap map = MapMove(rank, MapVars(0, batch));
+  std::vector<MapIndex>& at = map.accesses[0].at;
+  for (int k = 0; k < tuple; ++k) {
+    std::vector<MapIndex> where = MapVars(0, front);
+    where.push_back(MapNumber(k));
+    map.gathers.push_back({1, std::move(where), self.dim(batch + k)});
+    at.push_back(MapVar(rank + k));
+  }
+  for (int d = front; d < rank; ++d) at.push_back(MapVar(d));
+  return map;
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(gather_nd,
@@ -70,6 +90,7 @@ WEFT_DEFINE_OP(gather_nd,
                    .Traits(kDataMovement)
                    .Infer(Infer)
                    .Eval(Eval)
+                   .Map(Map)
                    .Samples(R"(
 gather_nd(f32[4, 3], i64[2, 2]{-3..2})
 gather_nd(i64[4, 3], i32[5, 1]{-4..3})

@@ -1,5 +1,6 @@
 // Whole slices by index.
 #include "graph/ops/support/index.h"
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 
@@ -37,6 +38,19 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+std::optional<ElementMap> Map(const MapArgs& args) {
+  const Type self = args.operands[0];
+  const int rank = args.out().rank();
+  const int dim = *NormalizeDim(args.attrs().Int("dim"), self.rank());
+  const int end = dim + args.operands[1].rank();
+  std::vector<MapIndex> at = MapVars(0, dim);
+  at.push_back(MapVar(rank));
+  for (int d = end; d < rank; ++d) at.push_back(MapVar(d));
+  ElementMap map = MapMove(rank, std::move(at));
+  map.gathers.push_back({1, MapVars(dim, end), self.dim(dim)});
+  return map;
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(index_select,
@@ -47,6 +61,7 @@ WEFT_DEFINE_OP(index_select,
                    .Traits(kDataMovement)
                    .Infer(Infer)
                    .Eval(Eval)
+                   .Map(Map)
                    .Samples(R"(
 index_select(f32[4, 3], i64[2]{-4..3}, dim=0)
 index_select(i64[2, 5, 2], i32[2, 3]{-5..4}, dim=1)

@@ -76,6 +76,7 @@ WEFT_DEFINE_OP(scatter_nd, OpSpec("scatter_nd(Tensor self, Tensor indices, Tenso
                                .Infer(InferSame)
                                .Fold(Fold)
                                .Eval(Eval)
+                               .Map(Absent{"several elements may be written to one place"})
                                .Samples(R"(
 scatter_nd(f32[4, 3], i64[2, 1]{0, -1}, f32[2, 3])
 scatter_nd(i64[4, 3], i32[5, 2]{-3..2}, i64[5], reduce="add")

@@ -84,6 +84,7 @@ WEFT_DEFINE_OP(sort, OpSpec("sort(Tensor self, int dim=-1, bool descending=False
                             "order, whatever `stable` says. ATen: aten::sort.stable.")
                          .Infer(InferSort)
                          .Eval(EvalSort)
+                         .Map(Absent{"the order of the elements decides"})
                          .Samples(R"(
 sort(f32[2, 3])
 sort(f32[4, 3, 2], dim=0, descending=true)
@@ -108,6 +109,7 @@ WEFT_DEFINE_OP(topk, OpSpec("topk(Tensor self, SymInt k, int dim=-1, "
                             "NaN is the largest. ONNX: TopK; ATen: aten::topk.")
                          .Infer(InferTopk)
                          .Eval(EvalTopk)
+                         .Map(Absent{"the order of the elements decides"})
                          .Samples(R"(
 topk(f32[2, 5], k=3)
 topk(f32[4, 3, 2], k=2, dim=0, largest=false)

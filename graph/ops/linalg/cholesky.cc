@@ -57,6 +57,7 @@ WEFT_DEFINE_OP(cholesky,
                    .Verify(Verify)
                    .Infer(Infer)
                    .Eval(Eval)
+                   .Map(Absent{"an element depends on a whole matrix"})
                    .Samples(R"(
 cholesky(f32[2, 2]{4, 2, 2, 3})
 cholesky(f64[3, 2, 2]{4, 2, 2, 3, 1, 0, 0, 1, 1, 2, 2, 1}, upper=true)

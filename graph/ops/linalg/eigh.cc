@@ -98,6 +98,7 @@ WEFT_DEFINE_OP(eigh, OpSpec("eigh(Tensor self, bool upper=False) -> (Tensor valu
                          .Verify(Verify)
                          .Infer(Infer)
                          .Eval(Eval)
+                         .Map(Absent{"an element depends on a whole matrix"})
                          .Samples(R"(
 eigh(f32[3, 3])
 eigh(f64[2, 4, 4], upper=true)

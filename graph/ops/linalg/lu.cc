@@ -128,6 +128,7 @@ WEFT_DEFINE_OP(lu_factor,
                    .Verify(VerifyFactor)
                    .Infer(InferFactor)
                    .Eval(EvalFactor)
+                   .Map(Absent{"an element depends on a whole matrix"})
                    .Samples(R"(
 lu_factor(f32[3, 3])
 lu_factor(f64[2, 2, 4])
@@ -145,6 +146,7 @@ WEFT_DEFINE_OP(lu_solve,
                    .Verify(VerifySolve)
                    .Infer(InferSolve)
                    .Eval(EvalSolve)
+                   .Map(Absent{"an element depends on a whole matrix"})
                    .Samples(R"(
 lu_solve(f32[3, 3]{2, 1, 0.5, 0.5, 2, 1, 0.25, 0.5, 2}, i32[3]{1, 3, 3}, f32[3, 2])
 lu_solve(f64[2, 1, 1]{2, 4}, i32[2, 1]{1, 1}, f64[2, 1, 3])

@@ -60,6 +60,7 @@ WEFT_DEFINE_OP(matrix_exp,
                    .Verify(Verify)
                    .Infer(InferSame)
                    .Eval(Eval)
+                   .Map(Absent{"an element depends on a whole matrix"})
                    .Samples(R"(
 matrix_exp(f32[3, 3])
 matrix_exp(f64[2, 2, 2]{-9..9})

@@ -85,6 +85,7 @@ WEFT_DEFINE_OP(qr, OpSpec("qr(Tensor self, bool complete=False) -> (Tensor q, Te
                        .Verify(Verify)
                        .Infer(Infer)
                        .Eval(Eval)
+                       .Map(Absent{"an element depends on a whole matrix"})
                        .Samples(R"(
 qr(f32[3, 3])
 qr(f64[2, 4, 2])

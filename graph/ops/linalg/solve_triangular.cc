@@ -57,6 +57,7 @@ WEFT_DEFINE_OP(solve_triangular,
                    .Verify(Verify)
                    .Infer(Infer)
                    .Eval(Eval)
+                   .Map(Absent{"an element depends on a whole matrix"})
                    .Samples(R"(
 solve_triangular(f32[3, 3]{1..2}, f32[3, 2], upper=true)
 solve_triangular(f64[2, 2, 2]{1..2}, f64[2, 2, 1], upper=false)

@@ -147,6 +147,7 @@ WEFT_DEFINE_OP(svd, OpSpec("svd(Tensor self, bool full_matrices=False) -> (Tenso
                         .Verify(Verify)
                         .Infer(Infer)
                         .Eval(Eval)
+                        .Map(Absent{"an element depends on a whole matrix"})
                         .Samples(R"(
 svd(f32[3, 3])
 svd(f64[2, 4, 2])

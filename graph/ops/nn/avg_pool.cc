@@ -50,6 +50,7 @@ WEFT_DEFINE_OP(avg_pool,
                    .Verify(Verify)
                    .Infer(Infer)
                    .Eval(Eval)
+                   .Map(Absent{"no map of windows exists yet"})
                    .Samples(R"(
 avg_pool(f32[2, 3, 6, 7], kernel_size=[2, 3], stride=[2, 1], padding=[0, 0, 0, 0], dilation=[1, 1])
 avg_pool(f32[1, 2, 9], kernel_size=[3], stride=[2], padding=[1, 0], dilation=[1])

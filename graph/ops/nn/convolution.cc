@@ -241,6 +241,7 @@ WEFT_DEFINE_OP(convolution,
                    .Verify(Verify)
                    .Infer(Infer)
                    .Eval(Eval)
+                   .Map(Absent{"no map of windows exists yet"})
                    .Samples(R"(
 convolution(f32[2, 3, 8, 7], f32[4, 3, 3, 3], f32[4], stride=[1, 1], padding=[1, 1], dilation=[1, 1])
 convolution(f32[1, 3, 9], f32[4, 3, 3], none, stride=[2], padding=[0], dilation=[2])

@@ -60,6 +60,7 @@ WEFT_DEFINE_OP(det, OpSpec("det(Tensor self) -> Tensor",
                         .Verify(Verify)
                         .Infer(Infer)
                         .Eval(Eval)
+                        .Map(Absent{"an element depends on a whole matrix"})
                         .Samples(R"(
 det(f32[3, 3])
 det(f64[2, 4, 4])

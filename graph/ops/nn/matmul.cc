@@ -1,5 +1,6 @@
 // Matrix product.
 #include "graph/ops/nn/product.h"
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 
 namespace weft::ops {
@@ -65,6 +66,30 @@ absl::Status Eval(EvalContext& c) {
   });
 }
 
+// The sum over the last dim of self and the one before the last of other, or their only ones.
+std::optional<ElementMap> Map(const MapArgs& args) {
+  const Type a = args.operands[0];
+  const Type b = args.operands[1];
+  const int row = args.out().rank() - (a.rank() > 1) - (b.rank() > 1);
+  const auto batch = args.out().dims().first(row);
+  ElementMap map;
+  map.kind = ElementMap::Kind::kCombine;
+  map.rank = args.out().rank();
+  map.reduced.push_back(a.dim(a.rank() - 1));
+  const MapIndex along = MapVar(map.first_reduced());
+  OperandAccess left;
+  left.at = BroadcastMapIndices(args, BatchOf(a).dims(), batch);
+  if (a.rank() > 1) left.at.push_back(MapVar(row));
+  left.at.push_back(along);
+  OperandAccess right;
+  right.operand = 1;
+  right.at = BroadcastMapIndices(args, BatchOf(b).dims(), batch);
+  right.at.push_back(along);
+  if (b.rank() > 1) right.at.push_back(MapVar(map.rank - 1));
+  map.accesses = {std::move(left), std::move(right)};
+  return map;
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(matmul, OpSpec("matmul(Tensor self, Tensor other) -> Tensor",
@@ -74,6 +99,7 @@ WEFT_DEFINE_OP(matmul, OpSpec("matmul(Tensor self, Tensor other) -> Tensor",
                            .Verify(Verify)
                            .Infer(Infer)
                            .Eval(Eval)
+                           .Map(Map)
                            .Samples(R"(
 matmul(f32[3, 4], f32[4, 5])
 matmul(f32[4], f32[4])

@@ -73,6 +73,7 @@ WEFT_DEFINE_OP(max_pool,
                    .Verify(Verify)
                    .Infer(Infer)
                    .Eval(Eval)
+                   .Map(Absent{"no map of windows exists yet"})
                    .Samples(R"(
 max_pool(f32[2, 3, 6, 7], kernel_size=[2, 3], stride=[2, 1], padding=[0, 0, 0, 0], dilation=[1, 1])
 max_pool(f32[1, 2, 9], kernel_size=[3], stride=[2], padding=[1, 0], dilation=[1])

@@ -47,6 +47,7 @@ WEFT_DEFINE_OP(max_unpool,
                       "count from the start of the tensor.")
                    .Infer(Infer)
                    .Eval(Eval)
+                   .Map(Absent{"several elements may be written to one place"})
                    .Samples(R"(
 max_unpool(f32[1, 1, 2, 2], i64[1, 1, 2, 2]{5, 7, 13, 15}, size=[1, 1, 4, 4])
 max_unpool(f32[1, 2, 2], i64[1, 2, 2]{0, 4, 3, 3}, size=[1, 2, 5])

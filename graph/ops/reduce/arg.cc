@@ -1,4 +1,5 @@
 // Where the largest and the smallest element stand.
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 #include "graph/sym/sym_ops.h"
@@ -51,6 +52,11 @@ absl::Status Eval(EvalContext& c) {
   });
 }
 
+std::optional<ElementMap> Map(const MapArgs& args) {
+  const int dim = *NormalizeDim(args.attrs().Int("dim"), args.operands[0].rank());
+  return MapReduced(args, {dim}, args.attrs().Bool("keepdim"));
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(argmax, OpSpec("argmax(Tensor self, int dim, "
@@ -63,6 +69,7 @@ WEFT_DEFINE_OP(argmax, OpSpec("argmax(Tensor self, int dim, "
                            .Traits(kReduction)
                            .Infer(Infer)
                            .Eval(Eval<true>)
+                           .Map(Map)
                            .Samples(R"(
 argmax(f32[2, 3], dim=0)
 argmax(f32[2, 3, 4], dim=-1, keepdim=true)
@@ -87,6 +94,7 @@ WEFT_DEFINE_OP(argmin, OpSpec("argmin(Tensor self, int dim, "
                            .Traits(kReduction)
                            .Infer(Infer)
                            .Eval(Eval<false>)
+                           .Map(Map)
                            .Samples(R"(
 argmin(f32[2, 3], dim=0)
 argmin(f32[2, 3, 4], dim=-1, keepdim=true)

@@ -71,6 +71,7 @@ WEFT_DEFINE_OP(cumsum, OpSpec("cumsum(Tensor self, int dim, bool exclusive=False
                            .Infer(Infer)
                            .Fold(Fold)
                            .Eval(EvalSum)
+                           .Map(Absent{"an element depends on those before it"})
                            .Samples(R"(
 cumsum(f32[2, 3], dim=0)
 cumsum(f32[2, 3, 4], dim=-1, exclusive=true)
@@ -95,6 +96,7 @@ WEFT_DEFINE_OP(cumprod, OpSpec("cumprod(Tensor self, int dim, bool exclusive=Fal
                             .Infer(Infer)
                             .Fold(Fold)
                             .Eval(EvalProd)
+                            .Map(Absent{"an element depends on those before it"})
                             .Samples(R"(
 cumprod(f32[2, 3], dim=0)
 cumprod(f32[2, 3, 4], dim=-1, exclusive=true)

@@ -1,4 +1,5 @@
 // The largest and the smallest element.
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/reduce.h"
 
@@ -30,6 +31,7 @@ WEFT_DEFINE_OP(amax, OpSpec("amax(Tensor self, int[] dim=[], "
                          .Infer(InferReduction)
                          .Fold(FoldReduction)
                          .Eval(Eval<true>)
+                         .Map(MapReduction)
                          .Samples(R"(
 amax(f32[2, 3])
 amax(f32[2, 3, 4], dim=[1])
@@ -56,6 +58,7 @@ WEFT_DEFINE_OP(amin, OpSpec("amin(Tensor self, int[] dim=[], "
                          .Infer(InferReduction)
                          .Fold(FoldReduction)
                          .Eval(Eval<false>)
+                         .Map(MapReduction)
                          .Samples(R"(
 amin(f32[2, 3])
 amin(f32[2, 3, 4], dim=[1])

@@ -1,6 +1,7 @@
 // Whether any element, and whether all elements, are not zero.
 #include <algorithm>
 
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/reduce.h"
 
@@ -34,6 +35,7 @@ WEFT_DEFINE_OP(any, OpSpec("any(Tensor self, int[] dim=[], "
                         .Infer(Infer)
                         .Fold(FoldReduction)
                         .Eval(EvalAny)
+                        .Map(MapReduction)
                         .Samples(R"(
 any(bool[2, 3])
 any(bool[2, 3, 4], dim=[1], keepdim=true)
@@ -55,6 +57,7 @@ WEFT_DEFINE_OP(all, OpSpec("all(Tensor self, int[] dim=[], "
                         .Infer(Infer)
                         .Fold(FoldReduction)
                         .Eval(EvalAll)
+                        .Map(MapReduction)
                         .Samples(R"(
 all(bool[2, 3])
 all(bool[2, 3, 4], dim=[1], keepdim=true)

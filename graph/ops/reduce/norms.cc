@@ -4,6 +4,7 @@
 #include "graph/ir/numeric_contract.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/reduce.h"
 
@@ -116,6 +117,7 @@ WEFT_DEFINE_OP(reduce_l1, OpSpec("reduce_l1(Tensor self, int[] dim=[], "
                               .Decompose(DecomposeL1)
                               .DecomposeContract(NumericContract::kReassociating)
                               .Eval(EvalL1)
+                              .Map(MapReduction)
                               .Samples(R"(
 reduce_l1(f32[2, 3])
 reduce_l1(f16[2, 3, 4], dim=[-1, 0], keepdim=true)
@@ -138,6 +140,7 @@ WEFT_DEFINE_OP(reduce_l2, OpSpec("reduce_l2(Tensor self, int[] dim=[], "
                               .Decompose(DecomposeL2)
                               .DecomposeContract(NumericContract::kReassociating)
                               .Eval(EvalL2)
+                              .Map(MapReduction)
                               .Samples(R"(
 reduce_l2(f32[2, 3])
 reduce_l2(f16[2, 3, 4], dim=[-1, 0], keepdim=true)
@@ -157,6 +160,7 @@ WEFT_DEFINE_OP(reduce_sum_square, OpSpec("reduce_sum_square(Tensor self, int[] d
                                       .Decompose(DecomposeSumSquare)
                                       .DecomposeContract(NumericContract::kReassociating)
                                       .Eval(EvalSumSquare)
+                                      .Map(MapReduction)
                                       .Samples(R"(
 reduce_sum_square(f32[2, 3])
 reduce_sum_square(f16[2, 3, 4], dim=[-1, 0], keepdim=true)
@@ -177,6 +181,7 @@ WEFT_DEFINE_OP(reduce_log_sum, OpSpec("reduce_log_sum(Tensor self, int[] dim=[],
                                    .Decompose(DecomposeLogSum)
                                    .DecomposeContract(NumericContract::kReassociating)
                                    .Eval(EvalLogSum)
+                                   .Map(MapReduction)
                                    .Samples(R"(
 reduce_log_sum(f32[2, 3]{0..2})
 reduce_log_sum(f16[2, 3, 4]{1..2}, dim=[-1, 0], keepdim=true)
@@ -197,6 +202,7 @@ WEFT_DEFINE_OP(logsumexp, OpSpec("logsumexp(Tensor self, int[] dim=[], "
                               .Decompose(DecomposeLogSumExp)
                               .DecomposeContract(NumericContract::kReassociating)
                               .Eval(EvalLogSumExp)
+                              .Map(MapReduction)
                               .Samples(R"(
 logsumexp(f32[2, 3])
 logsumexp(f32[2, 3]{1000..1001}, dim=[1])

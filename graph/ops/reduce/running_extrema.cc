@@ -57,6 +57,7 @@ WEFT_DEFINE_OP(cummax, OpSpec("cummax(Tensor self, int dim) -> (Tensor values, T
                               "all. ATen: aten::cummax.")
                            .Infer(Infer)
                            .Eval(EvalMax)
+                           .Map(Absent{"an element depends on those before it"})
                            .Samples(R"(
 cummax(f32[2, 5], dim=1)
 cummax(i64[4, 3, 2]{0..2}, dim=0)
@@ -74,6 +75,7 @@ WEFT_DEFINE_OP(cummin, OpSpec("cummin(Tensor self, int dim) -> (Tensor values, T
                               "below all. ATen: aten::cummin.")
                            .Infer(Infer)
                            .Eval(EvalMin)
+                           .Map(Absent{"an element depends on those before it"})
                            .Samples(R"(
 cummin(f32[2, 5], dim=1)
 cummin(i64[4, 3, 2]{0..2}, dim=0)

@@ -1,6 +1,7 @@
 // Sums, products and means.
 #include <limits>
 
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/reduce.h"
 #include "graph/ops/support/symbolic.h"
@@ -67,6 +68,7 @@ WEFT_DEFINE_OP(sum, OpSpec("sum(Tensor self, int[] dim=[], "
                         .Fold(FoldReduction)
                         .Eval(EvalSum)
                         .SymbolicEval(SymbolicSum)
+                        .Map(MapReduction)
                         .Samples(R"(
 sum(f32[2, 3])
 sum(f32[2, 3, 4], dim=[1])
@@ -95,6 +97,7 @@ WEFT_DEFINE_OP(prod, OpSpec("prod(Tensor self, int[] dim=[], "
                          .Fold(FoldReduction)
                          .Eval(EvalProd)
                          .SymbolicEval(SymbolicProd)
+                         .Map(MapReduction)
                          .Samples(R"(
 prod(f32[2, 3])
 prod(f32[2, 3, 4], dim=[-2], keepdim=true)
@@ -117,6 +120,7 @@ WEFT_DEFINE_OP(mean, OpSpec("mean(Tensor self, int[] dim=[], "
                          .Infer(InferMean)
                          .Fold(FoldReduction)
                          .Eval(EvalMean)
+                         .Map(MapReduction)
                          .Samples(R"(
 mean(f32[2, 3])
 mean(f32[2, 3, 4], dim=[1], keepdim=true)

@@ -106,6 +106,7 @@ WEFT_DEFINE_OP(arange, OpSpec("arange(SymInt start, SymInt end, SymInt step=1, "
                               "that keeps their low bits. ATen: aten::arange.")
                            .Infer(InferArange)
                            .Eval(EvalArange)
+                           .Map(Absent{"it has no operands"})
                            .Samples(R"(
 arange(start=0, end=5)
 arange(start=2, end=11, step=3, dtype=i32)
@@ -145,6 +146,7 @@ WEFT_DEFINE_OP(eye, OpSpec("eye(SymInt n, SymInt m, int k=0, "
                            "ONNX: EyeLike; ATen: aten::eye.m.")
                         .Infer(InferEye)
                         .Eval(EvalEye)
+                        .Map(Absent{"it has no operands"})
                         .Samples(R"(
 eye(n=3, m=3)
 eye(n=2, m=4, k=1, dtype=i64)

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/ops/ops.h"
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 #include "graph/ops/support/view.h"
@@ -89,6 +90,17 @@ absl::Status VerifyScatter(const OpArgs& args) { return CheckViewed(args, as_str
 
 absl::Status EvalScatter(EvalContext& c) { return EvalScatterOf(c, as_strided); }
 
+std::optional<ElementMap> Map(const MapArgs& args) {
+  const auto strides = args.attrs().Syms("stride");
+  MapIndex number = MapNumber(args.attrs().Sym("storage_offset"));
+  for (size_t i = 0; i < strides.size(); ++i) {
+    number.terms.push_back({static_cast<int>(i), strides[i]});
+  }
+  ElementMap map = MapMove(args.out().rank(), {std::move(number)});
+  map.accesses[0].form = OperandAccess::Form::kNumber;
+  return map;
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(as_strided,
@@ -102,6 +114,7 @@ WEFT_DEFINE_OP(as_strided,
                    .Verify(Verify)
                    .Infer(Infer)
                    .Eval(Eval)
+                   .Map(Map)
                    .InvertView(Invert)
                    .Samples(R"(
 as_strided(f32[12], size=[3, 2], stride=[4, 1])
@@ -125,6 +138,7 @@ WEFT_DEFINE_OP(as_strided_scatter,
                    .Verify(VerifyScatter)
                    .Infer(InferSame)
                    .Eval(EvalScatter)
+                   .Map(Absent{"where elements are shown twice, the last one wins"})
                    .Samples(R"(
 as_strided_scatter(f32[12], f32[3, 2], size=[3, 2], stride=[4, 1])
 as_strided_scatter(i64[3, 4], i64[4, 2], size=[4, 2], stride=[1, 4], storage_offset=3)

@@ -4,6 +4,7 @@
 
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 
@@ -113,6 +114,43 @@ std::vector<Value*> DecomposeStack(Builder& b, const OpArgs& args) {
   return {b.Op(cat, rows, absl::MakeConstSpan(&attr, 1))};
 }
 
+// Each operand where the index along `dim` lies in its piece.
+std::optional<ElementMap> Map(const MapArgs& args) {
+  const int rank = args.out().rank();
+  const int dim = *NormalizeDim(args.attrs().Int("dim"), rank);
+  ElementMap map = MapMove(rank, {});
+  map.accesses.clear();
+  SymInt start = 0;
+  for (size_t k = 0; k < args.operands.size(); ++k) {
+    OperandAccess piece;
+    piece.operand = static_cast<int>(k);
+    piece.at = MapVars(0, rank);
+    piece.at[dim].offset = SymInt(0) - start;
+    const SymInt size = args.operands[k].dim(dim);
+    piece.guards.push_back({piece.at[dim], size});
+    map.accesses.push_back(std::move(piece));
+    start = start + size;
+  }
+  return map;
+}
+
+// Each operand at its index along the new dim.
+std::optional<ElementMap> MapStack(const MapArgs& args) {
+  const int rank = args.out().rank();
+  const int dim = *NormalizeDim(args.attrs().Int("dim"), rank);
+  ElementMap map = MapMove(rank, {});
+  map.accesses.clear();
+  for (int k = 0; k < static_cast<int>(args.operands.size()); ++k) {
+    OperandAccess row;
+    row.operand = k;
+    row.at = MapVars(0, rank);
+    row.guards.push_back({MapVar(dim, 1, -k), 1});
+    row.at.erase(row.at.begin() + dim);
+    map.accesses.push_back(std::move(row));
+  }
+  return map;
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(cat, OpSpec("cat(Tensor[] tensors, int dim=0) -> Tensor",
@@ -124,6 +162,7 @@ WEFT_DEFINE_OP(cat, OpSpec("cat(Tensor[] tensors, int dim=0) -> Tensor",
                         .Infer(Infer)
                         .Fold(Fold)
                         .Eval(Eval)
+                        .Map(Map)
                         .Samples(R"(
 cat(f32[2, 3], f32[4, 3])
 cat(i64[2, 3], i64[2, 1], i64[2, 2], dim=1)
@@ -146,6 +185,7 @@ WEFT_DEFINE_OP(stack, OpSpec("stack(Tensor[] tensors, int dim=0) -> Tensor",
                           .Verify(Verify)
                           .Infer(InferStack)
                           .Decompose(DecomposeStack)
+                          .Map(MapStack)
                           .Samples(R"(
 stack(f32[2, 3], f32[2, 3])
 stack(i64[2, 3], i64[2, 3], i64[2, 3], dim=-1)

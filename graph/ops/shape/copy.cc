@@ -1,5 +1,6 @@
 // Copies: into fresh memory, and over what is there.
 #include "graph/ops/support/build.h"
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 
@@ -14,6 +15,10 @@ absl::Status EvalClone(EvalContext& c) {
   MoveElements(c.in(0), &c.out(0),
                [&](absl::Span<const int64_t> index) { return Dot(index, strides); });
   return absl::OkStatus();
+}
+
+std::optional<ElementMap> MapClone(const MapArgs& args) {
+  return MapMove(args.out().rank(), MapVars(0, args.out().rank()));
 }
 
 absl::Status VerifyCopy(const OpArgs& args) {
@@ -50,6 +55,7 @@ WEFT_DEFINE_OP(clone, OpSpec("clone(Tensor self) -> Tensor",
                           .Infer(InferSame)
                           .Fold(FoldClone)
                           .Eval(EvalClone)
+                          .Map(MapClone)
                           .Samples(R"(
 clone(f32[2, 3])
 clone(i64[])

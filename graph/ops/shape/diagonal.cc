@@ -3,6 +3,7 @@
 
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 #include "graph/ops/support/view.h"
@@ -66,6 +67,45 @@ absl::Status VerifyScatter(const OpArgs& args) { return CheckViewed(args, diagon
 
 absl::Status EvalScatter(EvalContext& c) { return EvalScatterOf(c, diagonal); }
 
+// The variables of a result without the two dims, which are at `row` and `column` in self.
+std::vector<MapIndex> MatrixAt(const std::vector<int>& two, int rank, MapIndex row,
+                               MapIndex column) {
+  std::vector<MapIndex> at;
+  int var = 0;
+  for (int d = 0; d < rank; ++d) {
+    at.push_back(d == two[0] ? row : d == two[1] ? column : MapVar(var++));
+  }
+  return at;
+}
+
+std::optional<ElementMap> Map(const MapArgs& args) {
+  const int rank = args.operands[0].rank();
+  const std::vector<int> two = *DimsOfMatrix(args.attrs(), rank);
+  const int64_t offset = args.attrs().Int("offset");
+  const int last = args.out().rank() - 1;
+  return MapMove(last + 1, MatrixAt(two, rank, MapVar(last, 1, std::max<int64_t>(-offset, 0)),
+                                    MapVar(last, 1, std::max<int64_t>(offset, 0))));
+}
+
+// src where column - row is the offset, else self.
+std::optional<ElementMap> MapScatter(const MapArgs& args) {
+  const int rank = args.out().rank();
+  const std::vector<int> two = *DimsOfMatrix(args.attrs(), rank);
+  const int64_t offset = args.attrs().Int("offset");
+  ElementMap map = MapMove(rank, MapVars(0, rank));
+  OperandAccess src;
+  src.operand = 1;
+  for (int d = 0; d < rank; ++d) {
+    if (d != two[0] && d != two[1]) src.at.push_back(MapVar(d));
+  }
+  src.at.push_back(MapVar(two[0], 1, -std::max<int64_t>(-offset, 0)));
+  MapIndex distance = MapVar(two[1], 1, -offset);
+  distance.terms.push_back({two[0], -1});
+  src.guards.push_back({std::move(distance), 1});
+  map.accesses.insert(map.accesses.begin(), std::move(src));
+  return map;
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(diagonal, OpSpec("diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) "
@@ -77,6 +117,7 @@ WEFT_DEFINE_OP(diagonal, OpSpec("diagonal(Tensor(a) self, int offset=0, int dim1
                              .Infer(Infer)
                              .Fold(Fold)
                              .Eval(Eval)
+                             .Map(Map)
                              .InvertView(Invert)
                              .Samples(R"(
 diagonal(f32[3, 4])
@@ -100,6 +141,7 @@ WEFT_DEFINE_OP(diagonal_scatter,
                    .Infer(InferSame)
                    .Fold(FoldScatter)
                    .Eval(EvalScatter)
+                   .Map(MapScatter)
                    .Samples(R"(
 diagonal_scatter(f32[3, 4], f32[3])
 diagonal_scatter(i64[2, 3, 4], i64[2, 3], offset=1, dim1=-2, dim2=-1)

@@ -1,5 +1,6 @@
 // Broadcasting to given sizes.
 #include "graph/ops/support/build.h"
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 #include "graph/sym/sym_facts.h"
@@ -56,6 +57,11 @@ Value* Invert(Builder& b, const OpArgs& view, int result, Value* base, Value* up
   return base == nullptr ? nullptr : Reshape(b, update, DimsOf(base->type()));
 }
 
+std::optional<ElementMap> Map(const MapArgs& args) {
+  return MapMove(args.out().rank(),
+                 BroadcastMapIndices(args, args.operands[0].dims(), args.out().dims()));
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(expand, OpSpec("expand(Tensor(a) self, SymInt[] size) -> Tensor(a)",
@@ -67,6 +73,7 @@ WEFT_DEFINE_OP(expand, OpSpec("expand(Tensor(a) self, SymInt[] size) -> Tensor(a
                            .Infer(Infer)
                            .Fold(Fold)
                            .Eval(Eval)
+                           .Map(Map)
                            .InvertView(Invert)
                            .Samples(R"(
 expand(f32[2, 1], size=[2, 3])

@@ -1,7 +1,10 @@
 // Elements in reverse, and moved around the end of a dim.
 #include "graph/ir/node.h"
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
+#include "graph/sym/sym_facts.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::ops {
 namespace {
@@ -78,6 +81,33 @@ absl::Status EvalRoll(EvalContext& c) {
   return absl::OkStatus();
 }
 
+std::optional<ElementMap> MapFlip(const MapArgs& args) {
+  const int rank = args.out().rank();
+  const std::vector<int> dims = *NormalizeDims(args.attrs().Ints("dims"), rank);
+  std::vector<MapIndex> at = MapVars(0, rank);
+  for (int d : dims) {
+    at[d] = MapVar(d, -1, args.out().dim(d) - 1);
+  }
+  return MapMove(rank, std::move(at));
+}
+
+// Nothing is read along a dim without elements, but its size is computed all the same.
+std::optional<ElementMap> MapRoll(const MapArgs& args) {
+  const int rank = args.out().rank();
+  const std::vector<int> dims = *NormalizeDims(args.attrs().Ints("dims"), rank);
+  const auto shifts = args.attrs().Syms("shifts");
+  std::vector<MapIndex> at = MapVars(0, rank);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    SymInt n = args.out().dim(dims[i]);
+    if (n.Is(0)) continue;
+    if (args.symbols->ProveLe(1, n) != Proof::kYes) n = Max(n, 1);
+    at[dims[i]] = MapVar(dims[i], 1, n - Mod(shifts[i], n));
+    at[dims[i]].boundary = MapBoundary::kWrap;
+    at[dims[i]].size = n;
+  }
+  return MapMove(rank, std::move(at));
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(flip, OpSpec("flip(Tensor self, int[] dims) -> Tensor",
@@ -87,6 +117,7 @@ WEFT_DEFINE_OP(flip, OpSpec("flip(Tensor self, int[] dims) -> Tensor",
                          .Infer(InferFlip)
                          .Fold(FoldFlip)
                          .Eval(EvalFlip)
+                         .Map(MapFlip)
                          .Samples(R"(
 flip(f32[5], dims=[0])
 flip(i64[2, 3], dims=[-1, 0])
@@ -108,6 +139,7 @@ WEFT_DEFINE_OP(roll, OpSpec("roll(Tensor self, SymInt[] shifts, int[] dims) -> T
                          .Infer(InferFlip)
                          .Fold(FoldRoll)
                          .Eval(EvalRoll)
+                         .Map(MapRoll)
                          .Samples(R"(
 roll(f32[5], shifts=[2], dims=[0])
 roll(i64[2, 3], shifts=[-1, 4], dims=[0, -1])

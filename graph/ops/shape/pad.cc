@@ -1,4 +1,5 @@
 // Elements around a tensor.
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 
@@ -86,6 +87,32 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+MapBoundary BoundaryOf(absl::string_view mode) {
+  if (mode == "edge") return MapBoundary::kEdge;
+  if (mode == "wrap") return MapBoundary::kWrap;
+  return mode == "reflect" ? MapBoundary::kReflect : MapBoundary::kNone;
+}
+
+std::optional<ElementMap> Map(const MapArgs& args) {
+  const Type self = args.operands[0];
+  const auto pad = args.attrs().Syms("pad");
+  const MapBoundary boundary = BoundaryOf(args.attrs().Str("mode"));
+  ElementMap map = MapMove(self.rank(), MapVars(0, self.rank()));
+  if (args.has(1)) map.otherwise = 1;
+  OperandAccess& access = map.accesses[0];
+  for (int d = 0; d < self.rank(); ++d) {
+    if (pad[d].Is(0) && pad[self.rank() + d].Is(0)) continue;
+    access.at[d].offset = SymInt(0) - pad[d];
+    if (boundary == MapBoundary::kNone) {
+      access.guards.push_back({access.at[d], self.dim(d)});
+    } else {
+      access.at[d].boundary = boundary;
+      access.at[d].size = self.dim(d);
+    }
+  }
+  return map;
+}
+
 }  // namespace
 
 // Not kDataMovement: an absent value brings in zeros.
@@ -100,6 +127,7 @@ WEFT_DEFINE_OP(pad, OpSpec("pad(Tensor self, Tensor? value, SymInt[] pad, "
                         .Infer(Infer)
                         .Fold(Fold)
                         .Eval(Eval)
+                        .Map(Map)
                         .Samples(R"(
 pad(f32[2, 3], none, pad=[1, 0, 0, 2])
 pad(f32[2, 3], f32[]{7}, pad=[0, 1, 2, 0])

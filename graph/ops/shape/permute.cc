@@ -4,6 +4,7 @@
 
 #include "graph/ir/node.h"
 #include "graph/ops/support/build.h"
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 
@@ -122,6 +123,14 @@ Value* Invert(Builder& b, const OpArgs& view, int result, Value* base, Value* up
   return Permute(b, update, inverse);
 }
 
+std::optional<ElementMap> Map(const MapArgs& args) {
+  const int rank = args.out().rank();
+  const std::vector<int> dims = *NormalizeDims(args.attrs().Ints("dims"), rank);
+  std::vector<MapIndex> at(rank);
+  for (int i = 0; i < rank; ++i) at[dims[i]] = MapVar(i);
+  return MapMove(rank, std::move(at));
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(permute, OpSpec("permute(Tensor(a) self, int[] dims) -> Tensor(a)",
@@ -132,6 +141,7 @@ WEFT_DEFINE_OP(permute, OpSpec("permute(Tensor(a) self, int[] dims) -> Tensor(a)
                             .Infer(Infer)
                             .Fold(Fold)
                             .Eval(Eval)
+                            .Map(Map)
                             .InvertView(Invert)
                             .Samples(R"(
 permute(f32[2, 3], dims=[1, 0])

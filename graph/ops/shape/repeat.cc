@@ -1,4 +1,5 @@
 // Copies side by side.
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 
@@ -40,6 +41,22 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+std::optional<ElementMap> Map(const MapArgs& args) {
+  const Type self = args.operands[0];
+  const auto repeats = args.attrs().Syms("repeats");
+  std::vector<MapIndex> at = MapVars(0, self.rank());
+  for (int d = 0; d < self.rank(); ++d) {
+    if (repeats[d].Is(1) || self.dim(d).Is(0)) continue;
+    if (self.dim(d).Is(1)) {
+      at[d].terms[0].factor = 0;
+    } else {
+      at[d].boundary = MapBoundary::kWrap;
+      at[d].size = self.dim(d);
+    }
+  }
+  return MapMove(self.rank(), std::move(at));
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(repeat, OpSpec("repeat(Tensor self, SymInt[] repeats) -> Tensor",
@@ -49,6 +66,7 @@ WEFT_DEFINE_OP(repeat, OpSpec("repeat(Tensor self, SymInt[] repeats) -> Tensor",
                            .Infer(Infer)
                            .Fold(Fold)
                            .Eval(Eval)
+                           .Map(Map)
                            .Samples(R"(
 repeat(f32[2, 3], repeats=[2, 1])
 repeat(i64[3], repeats=[3])

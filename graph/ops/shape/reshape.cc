@@ -1,6 +1,7 @@
 // Other sizes for the same elements.
 #include "graph/ir/node.h"
 #include "graph/ops/support/build.h"
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 #include "graph/sym/sym_ops.h"
@@ -45,6 +46,8 @@ Value* Invert(Builder& b, const OpArgs& view, int result, Value* base, Value* up
   return base == nullptr ? nullptr : Reshape(b, update, DimsOf(base->type()));
 }
 
+std::optional<ElementMap> Map(const MapArgs& args) { return MapSameNumber(args.out().rank()); }
+
 }  // namespace
 
 WEFT_DEFINE_OP(reshape, OpSpec("reshape(Tensor(a) self, SymInt[] size) -> Tensor(a)",
@@ -57,6 +60,7 @@ WEFT_DEFINE_OP(reshape, OpSpec("reshape(Tensor(a) self, SymInt[] size) -> Tensor
                             .Infer(Infer)
                             .Fold(Fold)
                             .Eval(Eval)
+                            .Map(Map)
                             .InvertView(Invert)
                             .Samples(R"(
 reshape(f32[2, 3], size=[3, 2])

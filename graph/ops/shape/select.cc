@@ -1,6 +1,7 @@
 // One index of a dim, without the dim.
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 #include "graph/ops/support/view.h"
@@ -57,9 +58,33 @@ Value* Invert(Builder& b, const OpArgs& view, int result, Value* base, Value* up
   return ScatterBack(b, select_scatter, view, base, update);
 }
 
+std::optional<ElementMap> Map(const MapArgs& args) {
+  const int rank = args.out().rank();
+  const Type self = args.operands[0];
+  const int dim = *NormalizeDim(args.attrs().Int("dim"), self.rank());
+  std::vector<MapIndex> at = MapVars(0, rank);
+  at.insert(at.begin() + dim,
+            MapNumber(FromEnd(*args.symbols, args.attrs().Sym("index"), self.dim(dim))));
+  return MapMove(rank, std::move(at));
+}
+
 absl::Status VerifyScatter(const OpArgs& args) { return CheckViewed(args, select); }
 
 absl::Status EvalScatter(EvalContext& c) { return EvalScatterOf(c, select); }
+
+// src where its dim is at the index, else self.
+std::optional<ElementMap> MapScatter(const MapArgs& args) {
+  const int rank = args.out().rank();
+  const int dim = *NormalizeDim(args.attrs().Int("dim"), rank);
+  const SymInt index = FromEnd(*args.symbols, args.attrs().Sym("index"), args.out().dim(dim));
+  ElementMap map = MapMove(rank, MapVars(0, rank));
+  OperandAccess src = map.accesses[0];
+  src.operand = 1;
+  src.at.erase(src.at.begin() + dim);
+  src.guards.push_back({MapVar(dim, 1, SymInt(0) - index), 1});
+  map.accesses.insert(map.accesses.begin(), std::move(src));
+  return map;
+}
 
 }  // namespace
 
@@ -71,6 +96,7 @@ WEFT_DEFINE_OP(select, OpSpec("select(Tensor(a) self, int dim, SymInt index) -> 
                            .Infer(Infer)
                            .Fold(Fold)
                            .Eval(Eval)
+                           .Map(Map)
                            .InvertView(Invert)
                            .Samples(R"(
 select(f32[3, 4], dim=0, index=1)
@@ -94,6 +120,7 @@ WEFT_DEFINE_OP(select_scatter,
                    .Infer(InferSame)
                    .Fold(FoldScatter)
                    .Eval(EvalScatter)
+                   .Map(MapScatter)
                    .Samples(R"(
 select_scatter(f32[3, 4], f32[4], dim=0, index=1)
 select_scatter(i64[2, 3, 4], i64[2, 3], dim=-1, index=-4)

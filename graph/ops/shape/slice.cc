@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/ops/ops.h"
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 #include "graph/ops/support/view.h"
@@ -10,21 +11,6 @@
 
 namespace weft::ops {
 namespace {
-
-constexpr int64_t kFirst = SymRange::kMin;
-constexpr int64_t kLast = SymRange::kMax;
-
-// Counts a negative position from the end of the `n` elements.
-SymInt FromEnd(const SymbolTable& symbols, SymInt v, SymInt n) {
-  if (v.Is(kFirst)) return 0;
-  if (v.Is(kLast)) return n;
-  const SymRange range = symbols.RangeOf(v);
-  if (range.min >= 0) return v;
-  if (range.max < 0) return v + n;
-  // 1 where v is negative, else 0.
-  const SymInt negative = Min(Max(-v, 0), 1);
-  return v + n * negative;
-}
 
 // Not clamped on the far sides, which the length takes care of.
 SymInt First(const OpArgs& args, SymInt n) {
@@ -83,6 +69,18 @@ Value* Invert(Builder& b, const OpArgs& view, int result, Value* base, Value* up
   return ScatterBack(b, slice_scatter, view, base, update);
 }
 
+// A dim of at most one element does not say how far apart elements are.
+std::optional<ElementMap> Map(const MapArgs& args) {
+  const int rank = args.out().rank();
+  const int dim = *NormalizeDim(args.attrs().Int("dim"), rank);
+  const SymInt length = args.out().dim(dim);
+  const SymInt start =
+      SliceStart(*args.symbols, args.attrs().Sym("start"), args.operands[0].dim(dim));
+  std::vector<MapIndex> at = MapVars(0, rank);
+  at[dim] = MapVar(dim, length.Is(0) || length.Is(1) ? SymInt(1) : args.attrs().Sym("step"), start);
+  return MapMove(rank, std::move(at));
+}
+
 }  // namespace
 
 bool SameSlice(const OpArgs& args, const AttrList* a, const AttrList* b) {
@@ -109,6 +107,7 @@ WEFT_DEFINE_OP(slice, OpSpec("slice(Tensor(a) self, int dim, SymInt start=0, "
                           .Infer(Infer)
                           .Fold(Fold)
                           .Eval(Eval)
+                          .Map(Map)
                           .InvertView(Invert)
                           .Samples(R"(
 slice(f32[5], dim=0)

@@ -1,6 +1,8 @@
 // The inverse of slice.
 #include "graph/ops/ops.h"
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
+#include "graph/ops/support/sizes.h"
 #include "graph/ops/support/view.h"
 
 namespace weft::ops {
@@ -22,6 +24,21 @@ Folded Fold(const OpArgs& args) {
 
 absl::Status Eval(EvalContext& c) { return EvalScatterOf(c, slice); }
 
+// src in the piece that it replaces, else self; none with a step.
+std::optional<ElementMap> Map(const MapArgs& args) {
+  if (!args.attrs().Sym("step").Is(1)) return std::nullopt;
+  const int rank = args.out().rank();
+  const int dim = *NormalizeDim(args.attrs().Int("dim"), rank);
+  const SymInt start = SliceStart(*args.symbols, args.attrs().Sym("start"), args.out().dim(dim));
+  ElementMap map = MapMove(rank, MapVars(0, rank));
+  OperandAccess src = map.accesses[0];
+  src.operand = 1;
+  src.at[dim].offset = SymInt(0) - start;
+  src.guards.push_back({src.at[dim], args.operands[1].dim(dim)});
+  map.accesses.insert(map.accesses.begin(), std::move(src));
+  return map;
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(slice_scatter,
@@ -34,6 +51,7 @@ WEFT_DEFINE_OP(slice_scatter,
                    .Infer(InferSame)
                    .Fold(Fold)
                    .Eval(Eval)
+                   .Map(Map)
                    .Samples(R"(
 slice_scatter(f32[5], f32[3], dim=0, start=1, end=4)
 slice_scatter(i64[2, 5], i64[2, 2], dim=-1, start=-4, end=-1, step=2)

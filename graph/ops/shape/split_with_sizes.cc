@@ -1,5 +1,6 @@
 // Consecutive parts of a dim.
 #include "graph/ops/ops.h"
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 
@@ -54,6 +55,15 @@ Value* Invert(Builder& b, const OpArgs& view, int result, Value* base, Value* up
               {{"dim", view.attrs().Int("dim")}, {"start", start}, {"end", start + sizes[result]}});
 }
 
+std::optional<ElementMap> Map(const MapArgs& args) {
+  const int rank = args.out().rank();
+  const int dim = *NormalizeDim(args.attrs().Int("dim"), rank);
+  const auto sizes = args.attrs().Syms("split_sizes");
+  std::vector<MapIndex> at = MapVars(0, rank);
+  for (int i = 0; i < args.result; ++i) at[dim].offset = at[dim].offset + sizes[i];
+  return MapMove(rank, std::move(at));
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(split_with_sizes, OpSpec("split_with_sizes(Tensor(a) self, SymInt[] split_sizes, "
@@ -64,6 +74,7 @@ WEFT_DEFINE_OP(split_with_sizes, OpSpec("split_with_sizes(Tensor(a) self, SymInt
                                      .Infer(Infer)
                                      .Fold(Fold)
                                      .Eval(Eval)
+                                     .Map(Map)
                                      .InvertView(Invert)
                                      .Samples(R"(
 split_with_sizes(f32[5], split_sizes=[2, 3])

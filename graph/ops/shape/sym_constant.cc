@@ -51,6 +51,7 @@ WEFT_DEFINE_OP(sym_constant,
                    .Fold(Fold)
                    .Eval(Eval)
                    .SymbolicEval(SymbolicEval)
+                   .Map(Absent{"it has no operands"})
                    .Samples(R"(
 sym_constant(values=[s0, 2, s0*4 + 1], size=[3])
 sym_constant(values=[s0], size=[], dtype=i32)

@@ -1,4 +1,5 @@
 // Matrices with one side of a diagonal set to zero.
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 #include "graph/sym/sym_facts.h"
@@ -43,6 +44,17 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+// self where `sign` * (column - row - diagonal) is not negative.
+template <int sign>
+std::optional<ElementMap> Map(const MapArgs& args) {
+  const int rank = args.out().rank();
+  ElementMap map = MapMove(rank, MapVars(0, rank));
+  MapIndex inside = MapVar(rank - 1, sign, args.attrs().Sym("diagonal") * -sign);
+  inside.terms.push_back({rank - 2, -sign});
+  map.accesses[0].guards.push_back({std::move(inside)});
+  return map;
+}
+
 }  // namespace
 
 // Not kDataMovement: they bring in zeros.
@@ -53,6 +65,7 @@ WEFT_DEFINE_OP(tril, OpSpec("tril(Tensor self, SymInt diagonal=0) -> Tensor",
                          .Infer(Infer)
                          .Fold(FoldTril)
                          .Eval(Eval<true>)
+                         .Map(Map<-1>)
                          .Samples(R"(
 tril(f32[3, 4])
 tril(i64[2, 4, 3], diagonal=1)
@@ -72,6 +85,7 @@ WEFT_DEFINE_OP(triu, OpSpec("triu(Tensor self, SymInt diagonal=0) -> Tensor",
                          .Infer(Infer)
                          .Fold(FoldTriu)
                          .Eval(Eval<false>)
+                         .Map(Map<1>)
                          .Samples(R"(
 triu(f32[3, 4])
 triu(i64[2, 4, 3], diagonal=1)

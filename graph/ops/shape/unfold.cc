@@ -1,6 +1,7 @@
 // Windows along a dim.
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
+#include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 #include "graph/ops/support/view.h"
@@ -59,6 +60,15 @@ Value* Invert(Builder& b, const OpArgs& view, int result, Value* base, Value* up
   return ScatterByIndex(b, view, base, update);
 }
 
+std::optional<ElementMap> Map(const MapArgs& args) {
+  const int rank = args.operands[0].rank();
+  const int dim = *NormalizeDim(args.attrs().Int("dimension"), rank);
+  std::vector<MapIndex> at = MapVars(0, rank);
+  at[dim] = MapVar(dim, args.attrs().Sym("step"));
+  at[dim].terms.push_back({rank, 1});
+  return MapMove(rank + 1, std::move(at));
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(unfold, OpSpec("unfold(Tensor(a) self, int dimension, SymInt size, SymInt step) "
@@ -69,6 +79,7 @@ WEFT_DEFINE_OP(unfold, OpSpec("unfold(Tensor(a) self, int dimension, SymInt size
                            .Verify(Verify)
                            .Infer(Infer)
                            .Eval(Eval)
+                           .Map(Map)
                            .InvertView(Invert)
                            .Samples(R"(
 unfold(f32[7], dimension=0, size=3, step=2)

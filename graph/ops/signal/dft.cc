@@ -123,6 +123,7 @@ WEFT_DEFINE_OP(dft, OpSpec("dft(Tensor self, SymInt? dft_length=None, int axis=1
                         .Verify(Verify)
                         .Infer(Infer)
                         .Eval(Eval)
+                        .Map(Absent{"an element depends on a whole line"})
                         .Samples(R"(
 dft(f32[2, 5, 1])
 dft(f32[2, 5, 2], inverse=true)

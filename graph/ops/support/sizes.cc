@@ -71,6 +71,19 @@ SymInt StepsBetween(const SymbolTable& symbols, SymInt start, SymInt end, SymInt
   return KnownMax(symbols, count, 0);
 }
 
+SymInt FromEnd(const SymbolTable& symbols, SymInt position, SymInt n) {
+  if (position.Is(SymRange::kMin)) return 0;
+  if (position.Is(SymRange::kMax)) return n;
+  const SymRange range = symbols.RangeOf(position);
+  if (range.min >= 0) return position;
+  if (range.max < 0) return position + n;
+  return position + n * Less(position, 0);
+}
+
+SymInt SliceStart(const SymbolTable& symbols, SymInt start, SymInt n) {
+  return KnownMin(symbols, KnownMax(symbols, FromEnd(symbols, start, n), 0), n);
+}
+
 SymInt JoinSizes(SymInt a, SymInt b) { return b.is_constant() ? b : a; }
 
 absl::Status JoinDims(const OpArgs& args, Type other, int skip, absl::string_view what,

@@ -27,6 +27,12 @@ SymInt Difference(const SymbolTable& symbols, SymInt a, SymInt b);
 // The number of values in start, start + step, ... before `end`, at least 0.
 SymInt StepsBetween(const SymbolTable& symbols, SymInt start, SymInt end, SymInt step);
 
+// A position among `n` elements; a negative one counts from the end. The least integer is the first
+// position and the greatest one `n`, whatever `n` is.
+SymInt FromEnd(const SymbolTable& symbols, SymInt position, SymInt n);
+// The first position that a slice from `start` of a dim of size `n` takes, in [0, n].
+SymInt SliceStart(const SymbolTable& symbols, SymInt start, SymInt n);
+
 // Two sizes that must be equal: the constant one if there is one.
 SymInt JoinSizes(SymInt a, SymInt b);
 // Joins `other` into `dims`, the ranks being equal; dims at `skip` are left

@@ -232,6 +232,7 @@ WEFT_DEFINE_OP(deform_conv,
                    .Verify(Verify)
                    .Infer(Infer)
                    .Eval(Eval)
+                   .Map(Absent{"no map of windows exists yet"})
                    .Samples(R"(
 deform_conv(f32[1, 2, 5, 4], f32[3, 2, 2, 3], f32[1, 12, 4, 2], none, none, stride=[1, 1], padding=[0, 0, 0, 0], dilation=[1, 1])
 deform_conv(f32[2, 4, 5, 5], f32[4, 2, 2, 2], f32[2, 16, 3, 6], f32[2, 8, 3, 6], f32[4], stride=[2, 1], padding=[1, 1, 0, 1], dilation=[1, 1], groups=2, offset_groups=2)

@@ -169,6 +169,7 @@ WEFT_DEFINE_OP(grid_sampler,
                    .Verify(Verify)
                    .Infer(Infer)
                    .Eval(Eval)
+                   .Map(Absent{"the positions that are read are computed"})
                    .Samples(R"(
 grid_sampler(f32[2, 3, 4, 5], f32[2, 6, 7, 2]{-1.5..1.5})
 grid_sampler(f32[1, 2, 4, 5], f32[1, 3, 4, 2]{-3..3}, mode="nearest", padding_mode="border")

@@ -209,6 +209,7 @@ WEFT_DEFINE_OP(interpolate,
                    .Verify(Verify)
                    .Infer(Infer)
                    .Eval(Eval)
+                   .Map(Absent{"the positions that are read are computed"})
                    .Samples(R"(
 interpolate(f32[1, 2, 3, 4], size=[1, 2, 6, 8])
 interpolate(f32[1, 2, 3, 4], size=[1, 2, 7, 3], scales=[1.0, 1.0, 2.4, 0.8], coordinate_transformation_mode="asymmetric", nearest_mode="floor")
