@@ -12,8 +12,8 @@
 #include "graph/ops/index.h"
 #include "graph/ops/shape.h"
 #include "graph/ops/support/infer.h"
+#include "graph/ops/support/sizes.h"
 #include "graph/sym/sym_ops.h"
-#include "lowering/views.h"
 
 namespace weft {
 namespace {
@@ -59,7 +59,8 @@ int Slice(NestBuilder& e, const Node& node, int, const Indices& at, const Guards
   const ops::SliceView slice(node);
   const int dim = DimOf(slice.self(), slice.dim());
   Indices from = at;
-  const SymInt start = SliceStart(e.sizes(), slice.start(), slice.self()->type().dim(dim));
+  const SymInt start =
+      ops::SliceStart(e.sizes().symbols(), slice.start(), slice.self()->type().dim(dim));
   from[dim] = at[dim] * slice.step() + start;
   return e.Get(slice.self(), std::move(from), guards);
 }
@@ -68,7 +69,8 @@ int Select(NestBuilder& e, const Node& node, int, const Indices& at, const Guard
   const ops::SelectView select(node);
   const int dim = DimOf(select.self(), select.dim());
   Indices from = at;
-  const SymInt index = FromEnd(e.sizes(), select.index(), select.self()->type().dim(dim));
+  const SymInt index =
+      ops::FromEnd(e.sizes().symbols(), select.index(), select.self()->type().dim(dim));
   from.insert(from.begin() + dim, ZeroIndex(e.space().extents.size()) + index);
   return e.Get(select.self(), std::move(from), guards);
 }
@@ -287,7 +289,8 @@ int SliceScatter(NestBuilder& e, const Node& node, int, const Indices& at, const
   }
   const int dim = DimOf(scatter.self(), scatter.dim());
   const SymInt length = scatter.src()->type().dim(dim);
-  const SymInt start = SliceStart(e.sizes(), scatter.start(), scatter.self()->type().dim(dim));
+  const SymInt start =
+      ops::SliceStart(e.sizes().symbols(), scatter.start(), scatter.self()->type().dim(dim));
   Indices from = at;
   from[dim] = at[dim] + (SymInt(0) - start);
   Guards inside = guards;
@@ -311,7 +314,8 @@ int SelectScatter(NestBuilder& e, const Node& node, int, const Indices& at, cons
   const int self = e.Get(scatter.self(), at, guards);
   if (src < 0 || self < 0) return -1;
   KernelBody& b = e.body();
-  const SymInt index = FromEnd(e.sizes(), scatter.index(), scatter.self()->type().dim(dim));
+  const SymInt index =
+      ops::FromEnd(e.sizes().symbols(), scatter.index(), scatter.self()->type().dim(dim));
   const int here = b.Compare(ScalarOp::kEq, e.IndexValue(at[dim]), b.Size(index));
   return b.Op(ScalarOp::kSelect, b.dtype(self), here, src, self);
 }

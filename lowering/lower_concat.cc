@@ -23,9 +23,7 @@ bool IsConcat(const Node& node) { return node.Is(ops::cat) || node.Is(ops::stack
 
 // Views have no step that could write elsewhere.
 bool IsComputed(const Node& node) {
-  return !node.Is(ops::constant) && !node.Is(ops::slice) && !node.Is(ops::select) &&
-         !node.Is(ops::expand) && !node.Is(ops::split_with_sizes) && !node.Is(ops::unfold) &&
-         !node.Is(ops::diagonal) && !node.Is(ops::as_strided) && !node.Is(ops::clone) &&
+  return !node.Is(ops::constant) && !IsView(node.op()) &&
          (node.Is(ops::fused) || !node.op().has(kControlFlow)) && !node.op().has(kDataDependent);
 }
 
@@ -66,7 +64,7 @@ void GraphLowering::PlaceOperands(const Node& concat) {
     placement.concat = &concat;
     placement.piece = k;
     while (value->node() != nullptr && value->has_one_use() &&
-           (value->node()->Is(ops::reshape) || value->node()->Is(ops::permute))) {
+           IsRearranged(sizes_, *value->node())) {
       placement.views.push_back(value->node());
       value = value->node()->operand(0);
     }

@@ -94,9 +94,8 @@ absl::StatusOr<bool> GraphLowering::LowerView(const Node& node) {
   if (placements_.contains(node.result())) return false;
   WEFT_ASSIGN_OR_RETURN(View from, PlaceOf(self));
   if (!from.present()) return false;
-  if (node.Is(ops::as_strided)) from = Dense(from, "as_strided");
-  if (node.Is(ops::reshape) && !ViewOfNode(sizes_, node, 0, from)) {
-    from = Dense(from, "reshape");
+  if (CountsElements(sizes_, node) && !ViewOfNode(sizes_, node, 0, from)) {
+    from = Dense(from, node.op().name());
   }
   for (int r = 0; r < node.num_results(); ++r) {
     auto view = ViewOfNode(sizes_, node, r, from);
