@@ -26,11 +26,11 @@ struct FuseAttentionOptions {
 // over groups of heads give enable_gqa; a constant mask that is lower triangular
 // gives is_causal.
 //
-// Sums are done in another order, as in a decomposition asked for by name: the
-// contract is reassociating, whatever the pipeline admits. An added mask with a
+// Sums are done in another order: the contract is reassociating. An added mask with a
 // row of -inf alone gives 0 where the program gives NaN.
 //
-// Remarks say why what looks like attention is none. Counters: attention,
+// What is replaced is decided for a graph before the first edit (fuse_attention/decision.h); masks
+// that do not broadcast are found as the nodes are made. Remarks say why what looks like attention is none. Counters: attention,
 // causal, gqa, masked, refused; present counts those that were there before.
 std::unique_ptr<Pass> CreateFuseAttentionPass(const FuseAttentionOptions& options);
 std::unique_ptr<Pass> CreateFuseAttentionPass();

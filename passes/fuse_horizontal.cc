@@ -237,7 +237,8 @@ class FuseHorizontalPass : public Pass {
   absl::Status Run(Module& module, PassContext& context) override {
     for (Graph* graph : GraphsToFuse(module)) {
       if (options_.products) {
-        WEFT_RETURN_IF_ERROR(MergeProducts(*graph, context));
+        const ProductDecision products = DecideProducts(CollectProducts(*graph));
+        WEFT_RETURN_IF_ERROR(ApplyProducts(*graph, products, context));
       }
       if (!options_.groups) continue;
       const FusionDecision decision = DecideFuseHorizontal(*graph, context.target(), options_);

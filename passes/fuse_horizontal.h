@@ -27,7 +27,7 @@ struct FuseHorizontalOptions {
 // (and biases, if any) that agree in all but the number of channels become one
 // with all weights, computed here, and a split_with_sizes. Activations that all
 // results go through stay before the split; convolutions that go through different
-// ones stay apart. Bit-exact: every element is the same sum.
+// ones stay apart. Bit-exact: every element is the same sum. Remarks say why others stay.
 //
 // Groups: nodes of one level of the graph (the length of the longest path that
 // leads to them) whose op, attributes and dtypes are equal, or `fused` nodes with
@@ -41,7 +41,8 @@ struct FuseHorizontalOptions {
 std::unique_ptr<Pass> CreateFuseHorizontalPass(const FuseHorizontalOptions& options);
 std::unique_ptr<Pass> CreateFuseHorizontalPass();
 
-// The groups that the pass makes of a graph, merged products apart; the graph stays as it is.
+// The groups that the pass makes of a graph; the graph stays as it is. Merged products are decided
+// before (fuse_horizontal/products.h).
 FusionDecision DecideFuseHorizontal(const Graph& graph, const Target& target,
                                     const FuseHorizontalOptions& options);
 

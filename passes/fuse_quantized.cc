@@ -1,11 +1,9 @@
 #include "passes/fuse_quantized.h"
 
-#include <limits>
-#include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "base/status_macros.h"
 #include "graph/ir/constant_store.h"
 #include "graph/ir/graph.h"
@@ -19,151 +17,49 @@
 #include "graph/tensor/tensor.h"
 #include "passes/engine/rewrite/rewriter.h"
 #include "passes/fuse/logs.h"
+#include "passes/fuse_quantized/decision.h"
 
 namespace weft {
 namespace {
 
-// What a product's operands are called, and where the result's channels are.
-struct Product {
-  Node* node = nullptr;
-  int channel_dim = 0;  // Of the result.
-  int weight_axis = 0;  // Of the second operand.
-  int64_t length = 0;   // Of a sum; 0: not constant.
-};
+bool IsOne(Type type) { return type.rank() == 0 || (type.rank() == 1 && type.dim(0).Is(1)); }
 
-std::optional<Product> ProductOf(Node* node) {
-  Product p;
-  p.node = node;
-  if (!node->Is(ops::matmul) && !node->Is(ops::linear) && !node->Is(ops::convolution)) {
-    return std::nullopt;
-  }
-  const Type weight = node->operand(1)->type();
-  const int rank = node->result()->type().rank();
-  SymInt length = 1;
-  if (node->Is(ops::convolution)) {
-    if (ops::ConvolutionView(*node).transposed()) return std::nullopt;
-    p.channel_dim = 1;
-    for (int d = 1; d < weight.rank(); ++d) length = length * weight.dim(d);
-  } else if (node->Is(ops::linear)) {
-    p.channel_dim = rank - 1;
-    length = weight.dim(1);
-  } else {
-    if (weight.rank() < 2 || node->operand(0)->type().rank() < 2) return std::nullopt;
-    p.channel_dim = rank - 1;
-    p.weight_axis = weight.rank() - 1;
-    length = weight.dim(weight.rank() - 2);
-  }
-  p.length = length.is_constant() ? length.value() : 0;
-  return p;
-}
-
-bool IsOne(const Type& type) { return type.rank() == 0 || (type.rank() == 1 && type.dim(0).Is(1)); }
-
-// Null when the product has none.
-Value* BiasOf(const Node& product) {
-  return product.Is(ops::matmul) ? nullptr : ops::BiasedProductView(product).bias();
-}
-
-// The value is integers of at most 8 bits, dequantized to f32.
-bool IsDequantized(const Value* value) {
-  if (!value->IsResultOf(ops::dequantize_linear)) return false;
-  const ops::DequantizeLinearView dequantize(*value->node());
-  const DType dtype = dequantize.self()->type().dtype();
-  return value->type().dtype() == DType::kF32 && IsInt(dtype) && DTypeBits(dtype) <= 8 &&
-         dequantize.scale()->type().dtype() == DType::kF32 && dequantize.block_size() == 0;
-}
-
-// The axis of the scales, counted from the front.
-int64_t AxisOf(const ops::DequantizeLinearView& dequantize) {
-  const int64_t axis = dequantize.axis();
-  return axis < 0 ? axis + dequantize.self()->type().rank() : axis;
-}
-
-// Why the product stays as it is; empty when both operands are dequantized as wanted,
-// "-" when it is none of these at all.
-std::string Objection(const Product& p) {
-  constexpr int64_t kMost = 255 * 255;
-  const Value* x = p.node->operand(0);
-  const Value* w = p.node->operand(1);
-  if (!IsDequantized(x) || !IsDequantized(w)) return "-";
-  const ops::DequantizeLinearView left(*x->node()), right(*w->node());
-  if (!IsOne(left.scale()->type())) return "its first operand has several scales";
-  if (!IsOne(right.scale()->type()) && AxisOf(right) != p.weight_axis) {
-    return "the scales of its second operand are not those of the result's channels";
-  }
-  if (p.length == 0 || p.length > std::numeric_limits<int32_t>::max() / kMost) {
-    return "its sums could pass 32 bits";
-  }
-  return "";
-}
-
-// The value of what is computed from constants alone by ops that cost little.
-std::optional<HostTensor> ConstantOf(const Value* value, int64_t max_bytes) {
-  constexpr int kMaxDepth = 8;
-  // A chain, whose other operands are constants.
-  std::vector<const Node*> chain;
-  const HostTensor* literal = LiteralOf(value);
-  while (literal == nullptr) {
-    const Node* node = value->node();
-    const bool cheap = node != nullptr && chain.size() < kMaxDepth && node->num_results() == 1 &&
-                       (node->Is(ops::convert) || node->Is(ops::sub) || node->Is(ops::reshape) ||
-                        node->Is(ops::permute));
-    if (!cheap) return std::nullopt;
-    chain.push_back(node);
-    value = node->operand(0);
-    literal = LiteralOf(value);
-  }
-  if (literal->numel() * 4 > max_bytes) return std::nullopt;
-  HostTensor result = *literal;
-  for (size_t i = chain.size(); i-- > 0;) {
-    std::vector<HostTensor> inputs = {result};
-    for (int k = 1; k < chain[i]->num_operands(); ++k) {
-      const auto other = ConstantOf(chain[i]->operand(k), max_bytes);
-      if (!other.has_value()) return std::nullopt;
-      inputs.push_back(*other);
+// The value of the last node.
+absl::StatusOr<HostTensor> EvaluateNodes(const std::vector<Node*>& nodes) {
+  absl::flat_hash_map<const Value*, HostTensor> made;
+  for (const Node* node : nodes) {
+    std::vector<HostTensor> inputs;
+    for (int i = 0; i < node->num_operands(); ++i) {
+      const HostTensor* literal = LiteralOf(node->operand(i));
+      inputs.push_back(literal != nullptr ? *literal : made.at(node->operand(i)));
     }
-    auto results = Evaluate(chain[i]->op(), chain[i]->attr_list(), inputs);
-    if (!results.ok()) return std::nullopt;
-    result = std::move((*results)[0]);
+    WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> results,
+                          Evaluate(node->op(), node->attr_list(), inputs));
+    made[node->result()] = std::move(results[0]);
   }
-  return result;
+  return made.at(nodes.back()->result());
 }
 
+// Makes what the decisions say.
 class QuantizedFuser {
  public:
-  QuantizedFuser(Graph& graph, const FuseQuantizedOptions& options, PassContext& context)
-      : options_(options), context_(context), rewriter_(&graph) {}
+  QuantizedFuser(Graph& graph, PassContext& context) : context_(context), rewriter_(&graph) {}
 
-  absl::Status VisitFloats(Node* node) {
-    const auto product = ProductOf(node);
-    if (!product.has_value()) return absl::OkStatus();
-    const std::string objection = Objection(*product);
-    if (objection.empty()) return Quantize(*product);
-    if (objection == "-") return absl::OkStatus();
-    context_.Count("refused");
-    if (context_.wants_remarks()) {
-      context_.AddRemark(RemarkOn(*node, RemarkKind::kMissed, objection));
-    }
+  absl::Status Apply(const QuantizedDecision& decision) {
+    AddRemarks(decision.refusals, context_);
+    for (const IntegerProduct& p : decision.products) WEFT_RETURN_IF_ERROR(Quantize(p));
     return absl::OkStatus();
   }
 
-  // The bias goes behind, and the weights become constant.
-  absl::Status VisitIntegers(Node* node) {
-    const auto product = ProductOf(node);
-    if (!product.has_value() || node->result()->type().dtype() != DType::kI32) {
-      return absl::OkStatus();
-    }
-    std::optional<HostTensor> weights;
-    if (LiteralOf(node->operand(1)) == nullptr) {
-      weights = ConstantOf(node->operand(1), options_.max_bytes);
-    }
-    if (BiasOf(*node) == nullptr && !weights.has_value()) return absl::OkStatus();
-    return Simplify(*product, weights);
+  absl::Status Apply(const WideDecision& decision) {
+    AddRemarks(decision.refusals, context_);
+    for (const WideProduct& p : decision.products) WEFT_RETURN_IF_ERROR(Simplify(p));
+    return absl::OkStatus();
   }
 
  private:
   // [C] as it broadcasts along the channels of the result.
-  Value* AlongChannels(Value* v, const Product& p) {
+  Value* AlongChannels(Value* v, const IntegerProduct& p) {
     if (IsOne(v->type())) return v->type().rank() == 0 ? v : Reshaped(v, {});
     const int rank = p.node->result()->type().rank();
     if (p.channel_dim == rank - 1) return v;
@@ -185,14 +81,16 @@ class QuantizedFuser {
     if (IsOne(type)) {
       if (type.rank() == 1) zero = Reshaped(zero, {});
     } else {
-      std::vector<SymInt> dims(wide->type().rank() - AxisOf(dequantize), SymInt(1));
+      const int64_t axis = dequantize.axis();
+      const int rank = wide->type().rank();
+      std::vector<SymInt> dims(axis < 0 ? -axis : rank - axis, SymInt(1));
       dims[0] = type.dim(0);
       zero = Reshaped(zero, dims);
     }
     return ops::BuildSub(rewriter_, wide, zero);
   }
 
-  Value* Build(const Product& p) {
+  Value* Build(const IntegerProduct& p) {
     const ops::DequantizeLinearView x(*p.node->operand(0)->node());
     const ops::DequantizeLinearView w(*p.node->operand(1)->node());
     std::vector<Value*> operands = {Centered(x), Centered(w)};
@@ -205,13 +103,13 @@ class QuantizedFuser {
     Value* scale = ops::BuildMul(rewriter_, AlongChannels(w.scale(), p), one);
     Value* real = ops::BuildConvert(rewriter_, sum, DType::kF32);
     real = ops::BuildMul(rewriter_, real, scale);
-    if (Value* bias = BiasOf(*p.node)) {
+    if (Value* bias = p.node->Is(ops::matmul) ? nullptr : ops::BiasedProductView(*p.node).bias()) {
       real = ops::BuildAdd(rewriter_, real, AlongChannels(bias, p));
     }
     return real;
   }
 
-  absl::Status Quantize(const Product& p) {
+  absl::Status Quantize(const IntegerProduct& p) {
     if (!context_.StartRewrite({NumericContract::kReassociating, "quantized", ""})) {
       return absl::OkStatus();
     }
@@ -223,24 +121,30 @@ class QuantizedFuser {
     return absl::OkStatus();
   }
 
-  absl::Status Simplify(const Product& p, const std::optional<HostTensor>& weights) {
-    Value* bias = BiasOf(*p.node);
+  absl::Status Simplify(const WideProduct& wide) {
+    const IntegerProduct& p = wide.product;
     if (!context_.StartRewrite({NumericContract::kBitExact, "integers", ""})) {
       return absl::OkStatus();
     }
     rewriter_.Begin(p.node, "integers", context_.num_rewrites());
     std::vector<Value*> operands(p.node->num_operands(), nullptr);
     operands[0] = p.node->operand(0);
-    operands[1] = weights.has_value() ? Constant(*weights) : p.node->operand(1);
+    operands[1] = p.node->operand(1);
+    if (!wide.weight_nodes.empty()) {
+      WEFT_ASSIGN_OR_RETURN(const HostTensor weights, EvaluateNodes(wide.weight_nodes));
+      operands[1] = Constant(weights);
+      context_.Count("weights");
+    }
     const std::vector<Value*> made = rewriter_.Create(p.node->op(), operands, p.node->attr_list());
     WEFT_RETURN_IF_ERROR(rewriter_.status());
     Value* sum = made[0];
-    if (bias != nullptr) sum = ops::BuildAdd(rewriter_, sum, AlongChannels(bias, p));
+    if (wide.moves_bias) {
+      Value* bias = ops::BiasedProductView(*p.node).bias();
+      sum = ops::BuildAdd(rewriter_, sum, AlongChannels(bias, p));
+      context_.Count("biases");
+    }
     WEFT_RETURN_IF_ERROR(rewriter_.status());
-    WEFT_RETURN_IF_ERROR(rewriter_.ReplaceRoot({&sum, 1}));
-    if (bias != nullptr) context_.Count("biases");
-    if (weights.has_value()) context_.Count("weights");
-    return absl::OkStatus();
+    return rewriter_.ReplaceRoot({&sum, 1});
   }
 
   Value* Constant(const HostTensor& tensor) {
@@ -251,7 +155,6 @@ class QuantizedFuser {
     return value;
   }
 
-  const FuseQuantizedOptions& options_;
   PassContext& context_;
   Rewriter rewriter_;
 };
@@ -270,9 +173,9 @@ class FuseQuantizedPass : public Pass {
   NumericContract max_contract() const override { return NumericContract::kReassociating; }
   absl::Status Run(Module& module, PassContext& context) override {
     for (Graph* graph : module.AllGraphs()) {
-      QuantizedFuser fuser(*graph, options_, context);
-      for (Node* node : graph->nodes()) WEFT_RETURN_IF_ERROR(fuser.VisitFloats(node));
-      for (Node* node : graph->nodes()) WEFT_RETURN_IF_ERROR(fuser.VisitIntegers(node));
+      QuantizedFuser fuser(*graph, context);
+      WEFT_RETURN_IF_ERROR(fuser.Apply(DecideQuantized(CollectQuantized(*graph))));
+      WEFT_RETURN_IF_ERROR(fuser.Apply(DecideWide(CollectWide(*graph), options_.max_bytes)));
     }
     return absl::OkStatus();
   }

@@ -18,12 +18,14 @@ struct FuseQuantizedOptions {
 // first with one scale, the second with one or with one for each channel of the result,
 // becomes the product of the integers less their zero points, in i32, times the product
 // of the scales, plus the bias. The sum is then exact, where that of f32 rounds as it
-// goes: as in fuse_attention, the contract is reassociating, whatever the pipeline
-// admits. Sums that could pass 32 bits stay.
+// goes: the contract is reassociating, as in fuse_attention. Sums that could pass 32
+// bits stay.
 //
 // Products of i32, those and others, then lose what backends have no exact routine for:
 // the bias is added behind, and a second operand that is computed from constants is one
 // (bit-exact).
+//
+// Both are decided for a graph before they are applied (fuse_quantized/decision.h).
 //
 // Before fold_constants, which takes dequantized constants for f32. Remarks say why what
 // looks like such a product is none. Counters: quantized, biases, weights, refused.

@@ -199,10 +199,11 @@ class ScoresWalk {
   }
 
   Value* StepScale(const Node& node) {
+    const bool rounded = node.Is(ops::div) && ops::DivView(node).rounding_mode().has_value();
     for (int i : {0, 1}) {
       const auto splat = SplatThroughViews(node.operand(1 - i));
       if (!splat.has_value() || !std::isfinite(*splat) || *splat == 0) continue;
-      if (node.Is(ops::div) && i == 1) continue;
+      if (rounded || (node.Is(ops::div) && i == 1)) continue;
       const double by = node.Is(ops::div) ? 1 / *splat : *splat;
       (capped_ ? inner_ : factor_) *= by;
       return node.operand(i);

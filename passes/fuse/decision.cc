@@ -121,10 +121,6 @@ void EraseConstants(Graph& graph, absl::Span<Node* const> constants) {
   }
 }
 
-void AppendNode(std::string* text, const Node* node) {
-  absl::StrAppend(text, "%", node->id(), " = ", node->op().name());
-}
-
 std::string ReasonOf(const FuseRefusal& refusal) {
   return refusal.limit < 0 ? refusal.reason : absl::Substitute(refusal.reason, refusal.limit);
 }
@@ -139,25 +135,49 @@ void AddRemark(const FuseRefusal& refusal, PassContext& context) {
 
 }  // namespace
 
+std::string NodeText(const Node& node) {
+  return absl::StrCat("%", node.id(), " = ", node.op().name());
+}
+
+std::string ToString(const FuseRefusal& refusal) {
+  return absl::StrCat(NodeText(*refusal.consumer), ": not fused with ", NodeText(*refusal.producer),
+                      ": ", ReasonOf(refusal));
+}
+
+std::string ToString(const NodeRefusal& refusal) {
+  return absl::StrCat(NodeText(*refusal.node), ": ", refusal.reason);
+}
+
+void AddRemarks(absl::Span<const FuseRefusal> refusals, PassContext& context) {
+  if (!context.wants_remarks()) return;
+  for (const FuseRefusal& refusal : refusals) AddRemark(refusal, context);
+}
+
+void AddRemarks(absl::Span<const NodeRefusal> refusals, PassContext& context) {
+  for (const NodeRefusal& refusal : refusals) {
+    context.Count("refused");
+    if (!context.wants_remarks()) continue;
+    context.AddRemark(RemarkOn(*refusal.node, RemarkKind::kMissed, refusal.reason));
+  }
+}
+
 std::string ToString(const FusionDecision& decision) {
+  const auto append_node = [](std::string* text, const Node* node) {
+    absl::StrAppend(text, NodeText(*node));
+  };
   std::string text;
   for (const FuseGroup& group : decision.groups) {
     absl::StrAppend(&text, group.kind, ": ",
-                    absl::StrJoin(decision.units.NodesOf(group.unit), ", ", AppendNode), "\n");
+                    absl::StrJoin(decision.units.NodesOf(group.unit), ", ", append_node), "\n");
   }
   for (const FuseRefusal& refusal : decision.refusals) {
-    AppendNode(&text, refusal.consumer);
-    absl::StrAppend(&text, ": not fused with ");
-    AppendNode(&text, refusal.producer);
-    absl::StrAppend(&text, ": ", ReasonOf(refusal), "\n");
+    absl::StrAppend(&text, ToString(refusal), "\n");
   }
   return text;
 }
 
 absl::Status ApplyFusion(Graph& graph, const FusionDecision& decision, PassContext& context) {
-  if (context.wants_remarks()) {
-    for (const FuseRefusal& refusal : decision.refusals) AddRemark(refusal, context);
-  }
+  AddRemarks(decision.refusals, context);
   for (const auto& [name, count] : decision.counters) context.Count(name, count);
   if (decision.groups.empty()) return absl::OkStatus();
   const Units& units = decision.units;

@@ -1,5 +1,6 @@
 // The decision of a pass that fuses, as a value: groups of nodes, and the merges that it refused. A
-// decision is made without an edit, printed, and applied.
+// decision is made without an edit, printed, and applied. Passes that replace patterns have
+// decisions of their own, with the refusals that are defined here.
 #ifndef WEFT_PASSES_FUSE_DECISION_H_
 #define WEFT_PASSES_FUSE_DECISION_H_
 
@@ -10,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "passes/engine/pass_context.h"
 #include "passes/fuse/units.h"
 
@@ -31,6 +33,26 @@ struct FuseRefusal {
   const char* reason = "";
   int64_t limit = -1;  // Stands for `$0` in the reason.
 };
+
+// "%2 = matmul: not fused with %1 = add: it is not pointwise".
+std::string ToString(const FuseRefusal& refusal);
+
+// Why a pattern that ends in `node` stays as it is.
+struct NodeRefusal {
+  const Node* node = nullptr;
+  std::string reason;
+};
+
+// "%2 = matmul: the scale is not a constant".
+std::string ToString(const NodeRefusal& refusal);
+
+// "%2 = matmul".
+std::string NodeText(const Node& node);
+
+// Each becomes a remark, where those are wanted.
+void AddRemarks(absl::Span<const FuseRefusal> refusals, PassContext& context);
+// Those are counted as `refused`, too.
+void AddRemarks(absl::Span<const NodeRefusal> refusals, PassContext& context);
 
 struct FusionDecision {
   explicit FusionDecision(const Graph& graph) : units(graph) {}

@@ -1,0 +1,72 @@
+// Which products become products of integers: decisions that are made without an edit, printed, and
+// applied by fuse_quantized.
+#ifndef WEFT_PASSES_FUSE_QUANTIZED_DECISION_H_
+#define WEFT_PASSES_FUSE_QUANTIZED_DECISION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "passes/fuse/decision.h"
+
+namespace weft {
+
+// A matmul, linear or convolution of two operands.
+struct IntegerProduct {
+  Node* node = nullptr;
+  int channel_dim = 0;  // The dim of the result that has its channels.
+  int weight_axis = 0;  // The same of the second operand.
+  int64_t length = 0;   // Products that are summed for an element; 0: not constant.
+};
+
+// One whose operands are dequantized integers of at most 8 bits.
+struct QuantizedCandidate {
+  IntegerProduct product;
+  // The first operand has one scale.
+  bool one_scale = false;
+  // The axis of the second operand's scales; -1: it has one scale.
+  int64_t scale_axis = -1;
+};
+
+struct QuantizedDecision {
+  std::vector<IntegerProduct> products;
+  std::vector<NodeRefusal> refusals;
+};
+
+// In the graph's order.
+std::vector<QuantizedCandidate> CollectQuantized(const Graph& graph);
+QuantizedDecision DecideQuantized(const std::vector<QuantizedCandidate>& candidates);
+
+// A product of i32 that has a bias, or whose second operand is no constant.
+struct WideCandidate {
+  IntegerProduct product;
+  bool has_bias = false;
+  // The nodes that compute the second operand from constants, in order; none: it is a constant, or
+  // something else computes it.
+  std::vector<Node*> weight_nodes;
+  // Bytes of the largest tensor that they read, widened to 32 bits.
+  int64_t weight_bytes = 0;
+};
+
+struct WideProduct {
+  IntegerProduct product;
+  bool moves_bias = false;          // The bias is added to the result.
+  std::vector<Node*> weight_nodes;  // To be evaluated.
+};
+
+struct WideDecision {
+  std::vector<WideProduct> products;
+  std::vector<NodeRefusal> refusals;
+};
+
+std::vector<WideCandidate> CollectWide(const Graph& graph);
+WideDecision DecideWide(std::vector<WideCandidate> candidates, int64_t max_bytes);
+
+// "%2 = linear: a product of integers", then the refusals, a line each.
+std::string ToString(const QuantizedDecision& decision);
+// "%2 = linear: moves its bias, folds its weights", then the refusals, a line each.
+std::string ToString(const WideDecision& decision);
+
+}  // namespace weft
+
+#endif  // WEFT_PASSES_FUSE_QUANTIZED_DECISION_H_
