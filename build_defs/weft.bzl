@@ -75,6 +75,7 @@ _LAYERS = {
     "examples": "examples",
     "examples/models": "examples_models",
     "graph": "graph",
+    "graph/cost": "graph_cost",
     "graph/ops": "graph_ops",
     "lowering": "lowering",
     "passes": "passes",

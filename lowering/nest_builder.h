@@ -60,7 +60,7 @@ class NestBuilder {
     // Of instructions: moves with an inner loop; what it takes to make it
     // again.
     std::vector<bool> inner;
-    std::vector<int> cost;
+    std::vector<int64_t> cost;
     std::vector<int> gathered;  // Instructions; see ExpectLoadAt.
     Stage stage;
   };

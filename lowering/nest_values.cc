@@ -9,6 +9,7 @@
 #include "graph/ops/reduce.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/tensor/tensor.h"
+#include "lowering/kernel_cost.h"
 #include "lowering/kernel_ops.h"
 #include "lowering/nest_builder.h"
 #include "lowering/scalar_ops.h"
@@ -16,35 +17,8 @@
 namespace weft {
 namespace {
 
-constexpr int kMaxCost = 1 << 20;
-// A value is kept in a row when making it again costs this much; a load and an
-// addition cost less, an exponential more.
-constexpr int kRowCost = 8;
-
-int CostOf(const Instr& instr) {
-  switch (instr.op) {
-    case ScalarOp::kConst:
-    case ScalarOp::kSize:
-    case ScalarOp::kIndex:
-    case ScalarOp::kRow:
-    case ScalarOp::kReduced:
-      return 0;
-    case ScalarOp::kDiv:
-    case ScalarOp::kSqrt:
-      return 3;
-    case ScalarOp::kPow:
-    case ScalarOp::kAtan2:
-    case ScalarOp::kFmod:
-    case ScalarOp::kRemainder:
-    case ScalarOp::kFloorDiv:
-    case ScalarOp::kTruncDiv:
-      return 10;
-    default:
-      break;
-  }
-  const bool function = instr.op >= ScalarOp::kExp && instr.op <= ScalarOp::kSigmoid;
-  return function && instr.op != ScalarOp::kRsqrt && instr.op != ScalarOp::kReciprocal ? 10 : 1;
-}
+// A sum that reaches this grows no more.
+constexpr int64_t kMaxCost = int64_t{1} << 40;
 
 }  // namespace
 
@@ -225,7 +199,7 @@ int NestBuilder::KeptRow(const Request& request) {
     StageState& state = stages_[s];
     const auto it = state.made.find(request.key);
     if (it == state.made.end()) continue;
-    if (!state.inner[it->second] || state.cost[it->second] < kRowCost) continue;
+    if (!state.inner[it->second] || state.cost[it->second] < target().costs.row_work) continue;
     const int row = static_cast<int>(rows_.size());
     rows_.push_back(state.body.dtype(it->second));
     state.stage.keeps.push_back({it->second, row});
@@ -240,7 +214,7 @@ void NestBuilder::Measure() {
   StageState& state = stages_[stage_];
   for (int i = static_cast<int>(state.cost.size()); i < state.body.size(); ++i) {
     const Instr& instr = state.body.instr(i);
-    int cost = CostOf(instr);
+    int64_t cost = WorkOf(instr.op, target());
     bool inner = instr.op == ScalarOp::kRow;
     const auto add = [&](int operand) {
       if (operand < 0) return;

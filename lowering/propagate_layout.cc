@@ -5,13 +5,13 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "graph/cost/cost.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
 #include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/shape.h"
-#include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
 #include "lowering/loop_space.h"
 
@@ -20,8 +20,6 @@ namespace {
 
 // Elements of a row that a routine gathers as they lie: colours of an image.
 constexpr int64_t kFewChannels = 4;
-// A symbol without a hint.
-constexpr int64_t kUsualSize = 64;
 
 bool HasChannels(Type type) { return type.is_tensor() && type.rank() >= 3 && type.rank() <= 5; }
 
@@ -107,12 +105,7 @@ class Collector {
   }
 
   double SizeOf(Type type) const {
-    const auto numel = Evaluate(type.numel(), [&](SymInt symbol) -> std::optional<int64_t> {
-      const SymbolInfo* info = symbols_.Find(symbol);
-      if (info == nullptr) return kUsualSize;
-      if (info->hint) return *info->hint;
-      return std::clamp(kUsualSize, info->range.min, std::max(info->range.min, info->range.max));
-    });
+    const auto numel = UsualSize(type.numel(), symbols_);
     return static_cast<double>(numel.value_or(0));
   }
 

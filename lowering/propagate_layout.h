@@ -6,7 +6,7 @@
 // does: without it each routine reorders what it reads and what it writes; with it
 // what enters or leaves the region is reordered, once. Reductions and views read
 // either order. Dims [n, c, spatial...] of one, two or three spatial dims; sizes may
-// be symbols, which count as their hint.
+// be symbols, which count as UsualSize says (graph/cost/cost.h).
 #ifndef WEFT_LOWERING_PROPAGATE_LAYOUT_H_
 #define WEFT_LOWERING_PROPAGATE_LAYOUT_H_
 

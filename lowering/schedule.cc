@@ -10,26 +10,18 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
+#include "graph/cost/cost.h"
 #include "graph/ir/op_def.h"
-#include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
 #include "lowering/plan_facts.h"
 
 namespace weft {
 namespace {
 
-// What a symbol without a hint stands for.
-constexpr int64_t kUnknownSize = 64;
-
 std::vector<int64_t> EstimateBytes(const SymbolTable& symbols, const Plan& plan) {
   std::vector<int64_t> bytes;
   for (const Buffer& b : plan.buffers) {
-    const auto numel = Evaluate(b.numel, [&](SymInt s) -> std::optional<int64_t> {
-      const SymbolInfo* info = symbols.Find(s);
-      if (info == nullptr) return kUnknownSize;
-      if (info->hint) return *info->hint;
-      return std::min(std::max(kUnknownSize, info->range.min), info->range.max);
-    });
+    const auto numel = UsualSize(b.numel, symbols);
     const bool lives = b.kind == BufferKind::kTemporary || b.kind == BufferKind::kOutput;
     bytes.push_back(lives && numel && *numel > 0 ? DTypeBytes(b.dtype, *numel) : 0);
   }

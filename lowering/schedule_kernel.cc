@@ -7,6 +7,7 @@
 #include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/target/target.h"
+#include "lowering/kernel_cost.h"
 
 namespace weft {
 namespace {
@@ -15,18 +16,13 @@ namespace {
 constexpr int64_t kManyPoints = 256;
 constexpr int64_t kMaxPoints = int64_t{1} << 30;
 
-// Vectors that each run of the lane loop costs beside those of its elements, and those that a last
-// vector with empty lanes costs beside itself.
-constexpr int64_t kRunVectors = 3;
-constexpr int64_t kTailVectors = 4;
+// Bounds what a target may say.
+constexpr int64_t kMaxWork = 1 << 20;
 
 // Copies of a body that reduces, which hide the latency of its accumulators. A body with more than
 // kMaxUnrolledBody instructions is not copied: it already fills the pipeline.
 constexpr int kUnroll = 4;
 constexpr int kMaxUnrolledBody = 24;
-
-// Additions that take as long as one function of the math library.
-constexpr int kFunctionWork = 16;
 
 // Bytes of L1 that each element of an interpreter's tile takes, for all values of a body together.
 // A body of more than kWideBody instructions has tiles of half the size.
@@ -58,21 +54,6 @@ int64_t UsualValue(SymInt size, const SymbolTable* symbols) {
   return value ? std::clamp<int64_t>(*value, 1, kMaxPoints) : kManyPoints;
 }
 
-bool IsMathFunction(ScalarOp op) {
-  switch (op) {
-    case ScalarOp::kSqrt:
-    case ScalarOp::kRsqrt:
-    case ScalarOp::kReciprocal:
-      return false;
-    case ScalarOp::kPow:
-    case ScalarOp::kAtan2:
-    case ScalarOp::kFmod:
-      return true;
-    default:
-      return op >= ScalarOp::kExp && op <= ScalarOp::kLgamma;
-  }
-}
-
 bool SamePlaces(const Access& a, const Access& b) {
   return a.arg == b.arg && a.offset == b.offset && a.strides == b.strides;
 }
@@ -92,7 +73,8 @@ class Collector {
     facts.instructions = static_cast<int>(stage.body.size());
     for (size_t i = 0; i < stage.body.size(); ++i) {
       const Instr& instr = stage.body[i];
-      facts.work += IsMathFunction(instr.op) ? kFunctionWork : 1;
+      facts.divisions += IsDivision(instr.op);
+      facts.functions += IsFunction(instr.op);
       if (instr.op != ScalarOp::kLoad) continue;
       AccessFacts access = Facts(instr.access);
       access.instr = static_cast<int>(i);
@@ -130,43 +112,49 @@ int64_t InnerPoints(const NestFacts& facts) {
   return points;
 }
 
-// The cost of a vector whose lanes lie apart in memory: they are read or written one by one.
-double CostOfLanesApart(const AccessFacts& access, int lanes) {
-  const bool load = access.instr >= 0;
-  return (load ? 0.75 : 1.0) * lanes;
+// The cost of an access for a vector of lanes along the loop.
+int64_t CostOfAccess(const AccessFacts& access, StrideKind stride, int lanes,
+                     const KernelCosts& costs) {
+  switch (stride) {
+    case StrideKind::kSame:
+      return costs.load_one_cost;
+    case StrideKind::kUnit:
+      return 100;
+    case StrideKind::kApart:
+      break;
+  }
+  // They are read or written one by one.
+  return (access.instr >= 0 ? costs.load_apart_cost : costs.store_apart_cost) * lanes;
 }
 
-// The cost of an element with lanes along the loop, in vectors of memory traffic: one for each
-// access, a few for the beginning and the end of each run of the loop, and more of them where lanes
-// of the last vector stay empty, because elements are then moved one by one.
-double CostOfLanes(const NestFacts& facts, int loop, int lanes) {
-  double vector = 0.5;
+// The cost of an element with lanes along the loop: accesses, a few steps for the beginning and the
+// end of each run of the loop, and more of them where lanes of the last vector stay empty.
+double CostOfLanes(const NestFacts& facts, int loop, int lanes, const KernelCosts& costs) {
+  double vector = static_cast<double>(costs.step_cost);
   for (const StageFacts& stage : facts.stages) {
     const double share = stage.per_row ? 1.0 / static_cast<double>(InnerPoints(facts)) : 1.0;
     for (const AccessFacts& access : stage.accesses) {
       const StrideKind stride = access.strides[loop];
-      vector += share * (stride == StrideKind::kSame   ? 0.1
-                         : stride == StrideKind::kUnit ? 1.0
-                                                       : CostOfLanesApart(access, lanes));
+      vector += share * static_cast<double>(CostOfAccess(access, stride, lanes, costs));
     }
   }
-  const double extent = static_cast<double>(facts.extents[loop]);
   const int64_t whole = facts.extents[loop] / lanes;
   const bool tail = facts.extents[loop] % lanes != 0;
-  const double vectors = static_cast<double>(whole + kRunVectors + (tail ? 1 + kTailVectors : 0));
-  return vector * vectors / extent;
+  double vectors = static_cast<double>(whole) + static_cast<double>(costs.run_steps);
+  if (tail) vectors += 1 + static_cast<double>(costs.tail_steps);
+  return vector * vectors / static_cast<double>(facts.extents[loop]);
 }
 
 // The cheapest loop; of equal ones the innermost. A nest that looks for positions meets its inner
 // points in order, so that of equal values the first one is found.
-int ChooseLaneLoop(const NestFacts& facts, int lanes) {
+int ChooseLaneLoop(const NestFacts& facts, int lanes, const KernelCosts& costs) {
   const bool positions = std::any_of(facts.stages.begin(), facts.stages.end(),
                                      [](const StageFacts& stage) { return stage.positions; });
   int best = -1;
   double least = 0;
   for (int loop = facts.loops() - 1; loop >= 0; --loop) {
     if (positions && loop >= facts.outer && loop != facts.loops() - 1) continue;
-    const double cost = CostOfLanes(facts, loop, lanes);
+    const double cost = CostOfLanes(facts, loop, lanes, costs);
     if (best >= 0 && cost >= least) continue;
     best = loop;
     least = cost;
@@ -183,19 +171,27 @@ int64_t ChooseTile(const NestFacts& facts, const Target& target, int lanes) {
   return std::max<int64_t>(tile, lanes * kUnroll);
 }
 
+// A stage's instructions, in additions.
+int64_t WorkOf(const StageFacts& stage, const KernelCosts& costs) {
+  return stage.instructions - stage.divisions - stage.functions +
+         stage.divisions * std::min(costs.division_work, kMaxWork) +
+         stage.functions * std::min(costs.function_work, kMaxWork);
+}
+
 // The stage whose work hides a prefetch best; -1 where a nest reads its rows once: the processor
 // foresees that.
-int BusiestStage(const NestFacts& facts) {
+int BusiestStage(const NestFacts& facts, const KernelCosts& costs) {
   int busiest = -1;
-  int most = 0;
+  int64_t most = 0;
   int loops = 0;
   for (size_t s = 0; s < facts.stages.size(); ++s) {
     const StageFacts& stage = facts.stages[s];
     if (stage.per_row) continue;
     ++loops;
-    if (stage.work <= most) continue;
+    const int64_t work = WorkOf(stage, costs);
+    if (work <= most) continue;
     busiest = static_cast<int>(s);
-    most = stage.work;
+    most = work;
   }
   return loops > 1 ? busiest : -1;
 }
@@ -204,7 +200,7 @@ int BusiestStage(const NestFacts& facts) {
 // next row is prefetched only if two rows fit in L1.
 void PrefetchRows(const NestFacts& facts, const Target& target, NestSchedule* nest) {
   if (facts.outer == 0 || facts.loops() != facts.outer + 1) return;
-  nest->prefetch_stage = BusiestStage(facts);
+  nest->prefetch_stage = BusiestStage(facts, target.costs);
   if (nest->prefetch_stage < 0) return;
   nest->prefetch_bytes = std::max<int64_t>(target.l1_bytes / 2, 0);
   for (size_t s = 0; s < facts.stages.size(); ++s) {
@@ -257,7 +253,7 @@ int LanesOf(const Target& target) {
 NestSchedule DecideNest(const NestFacts& facts, const Target& target) {
   NestSchedule nest;
   const int lanes = LanesOf(target);
-  nest.lane_loop = ChooseLaneLoop(facts, lanes);
+  nest.lane_loop = ChooseLaneLoop(facts, lanes, target.costs);
   nest.tile = ChooseTile(facts, target, lanes);
   const bool rows = nest.lane_loop >= facts.outer;
   for (const StageFacts& stage : facts.stages) {

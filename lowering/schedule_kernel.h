@@ -1,8 +1,8 @@
 // Decides how kernels run on a target (kernel_schedule.h).
 //
 // The decision reads the extents of loops as far as they are constants, hints or small bounds, the
-// strides of accesses, and the target's vector_bytes and l1_bytes. It reads neither the sizes nor
-// the number of threads of a run, so that one plan gives the same bits in all runs.
+// strides of accesses, and the target's vector_bytes, l1_bytes and costs. It reads neither the
+// sizes nor the number of threads of a run, so that one plan gives the same bits in all runs.
 #ifndef WEFT_LOWERING_SCHEDULE_KERNEL_H_
 #define WEFT_LOWERING_SCHEDULE_KERNEL_H_
 
@@ -34,8 +34,8 @@ struct StageFacts {
   // The stage looks for the position of the largest or smallest value.
   bool positions = false;
   int instructions = 0;
-  // Instructions; a function of the math library counts as many.
-  int work = 0;
+  int divisions = 0;  // Of the instructions: IsDivision, IsFunction (kernel_cost.h).
+  int functions = 0;
   std::vector<AccessFacts> accesses;
 };
 

@@ -15,8 +15,10 @@ struct StepCost {
   SymInt bytes = 0;
 };
 
-// Steps of ops without a formula of their own (reference steps, control flow)
-// count as one operation for each element of their results.
+// Kernels count their bodies (kernel_cost.h), routines and reference steps what their ops say
+// (graph/cost/cost.h), or one operation for each element of their results where an op has no count.
+// An epilogue is one operation for each element. Control flow counts none: nested plans have steps
+// of their own.
 StepCost CostOf(const Plan& plan, const Step& step);
 // Of all steps, without those of nested plans.
 StepCost CostOf(const Plan& plan);

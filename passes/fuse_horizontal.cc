@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/cost/cost.h"
 #include "graph/ir/attr.h"
 #include "graph/ir/op_def.h"
 #include "graph/ops/control.h"
@@ -20,8 +21,8 @@
 namespace weft {
 namespace {
 
-// A product with at most this many multiplications is a small one.
-constexpr int64_t kSmallProduct = 64 * 64 * 64;
+// A product with at most this many operations is a small one.
+constexpr int64_t kSmallProduct = 2 * 64 * 64 * 64;
 // So many of a family are one launch whatever their sizes.
 constexpr size_t kMany = 8;
 
@@ -34,10 +35,8 @@ int64_t ElementsOf(const Node& node) {
 
 bool IsSmallProduct(const Node& node) {
   if (!node.Is(ops::matmul)) return false;
-  const int64_t elements = ElementsOf(node);
-  const SymInt depth = node.operand(0)->type().dims().back();
-  return elements >= 0 && elements <= kSmallProduct && depth.is_constant() &&
-         elements * depth.value() <= kSmallProduct;
+  const SymInt flops = CostOf(node).flops;
+  return flops.is_constant() && flops.value() <= kSmallProduct;
 }
 
 bool IsMember(const Node& node) {

@@ -8,6 +8,7 @@
 
 #include "base/status_macros.h"
 #include "graph/ops/ops.h"
+#include "graph/cost/cost.h"
 #include "passes/fuse/group.h"
 #include "passes/fuse/logs.h"
 #include "passes/fuse/nodes.h"

@@ -12,7 +12,7 @@ namespace weft {
 
 struct FuseVerticalOptions {
   FuseLimits limits;
-  // A producer of cheap ops may be computed more than once for each element, as
+  // A producer of cheap ops (graph/cost/cost.h) may be computed more than once for each element, as
   // where it is broadcast, when it has at most this many of them.
   int64_t recompute = 4;
 };

@@ -196,8 +196,8 @@ class Counter {
 
 absl::string_view WayName(CostCoverage::Way way) {
   switch (way) {
-    case CostCoverage::Way::kTable:
-      return "table";
+    case CostCoverage::Way::kStated:
+      return "stated";
     case CostCoverage::Way::kPointwise:
       return "pointwise";
     case CostCoverage::Way::kReduction:

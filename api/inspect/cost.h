@@ -1,5 +1,5 @@
 // What a program costs at given sizes: operations and bytes, as
-// passes/engine/cost/cost.h counts them.
+// graph/cost/cost.h counts them.
 #ifndef WEFT_API_INSPECT_COST_H_
 #define WEFT_API_INSPECT_COST_H_
 
@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "passes/engine/cost/cost.h"
+#include "graph/cost/cost.h"
 
 namespace weft {
 

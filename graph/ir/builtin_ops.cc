@@ -21,12 +21,14 @@ absl::StatusOr<Types> InferReturn(const OpArgs& args) { return Types(); }
 
 const OpDef constant("constant", OpSpec("constant(int id) -> Tensor",
                                         "A tensor of the module's constant store.")
+                                     .Flops(PerResult{0})
                                      .Infer(InferConstant)
                                      .Map(Absent{"it has no operands"}));
 
 const OpDef return_("return", OpSpec("return(Tensor[] outputs) -> ()",
                                      "Ends a graph; its operands are the outputs.")
                                   .Traits(kTerminator)
+                                  .Flops(PerResult{0})
                                   .Infer(InferReturn));
 
 }  // namespace weft::ops

@@ -30,11 +30,13 @@ namespace weft {
 class Builder;
 class EvalContext;
 class OpDef;
+class SymInt;
 class SymbolicEvalContext;
 class Type;
 class Value;
 enum class NumericContract;
 struct ElementMap;
+struct FlopsArgs;
 struct Folded;
 struct MapArgs;
 struct OpArgs;
@@ -65,6 +67,32 @@ enum OpTraits : uint32_t {
 // A slot that an op leaves empty on purpose, and why.
 struct Absent {
   const char* reason;
+};
+
+// Operations for each element of the first result, or of the first operand. One is an addition, a
+// multiplication, a comparison or an elementary function; conversion, choice and movement are none.
+// `functions` of them are divisions, roots or functions such as exp.
+struct PerResult {
+  int64_t flops = 1;
+  int64_t functions = 0;
+};
+struct PerOperand {
+  int64_t flops = 1;
+  int64_t functions = 0;
+};
+// The operations of an op by a formula over its sizes (op_flops.h).
+using FlopsFn = SymInt (*)(const FlopsArgs&);
+
+// How the operations of an op are counted. An op that does not say is counted by its traits: one
+// for each element of a pointwise op's result or of a reduction's operand, none for movement.
+struct OpFlops {
+  enum class Kind : uint8_t { kByTraits, kPerResult, kPerOperand, kFormula, kAbsent };
+
+  Kind kind = Kind::kByTraits;
+  int64_t flops = 0;
+  int64_t functions = 0;
+  FlopsFn formula = nullptr;
+  const char* reason = nullptr;  // Why there is no count.
 };
 
 // The inverse of a view. `view` is the node's op with its attributes; its
@@ -182,6 +210,26 @@ class OpSpec {
     s.vmap_ = a;
     return s;
   }
+  constexpr OpSpec Flops(PerResult rate) const {
+    auto s = *this;
+    s.flops_ = {OpFlops::Kind::kPerResult, rate.flops, rate.functions};
+    return s;
+  }
+  constexpr OpSpec Flops(PerOperand rate) const {
+    auto s = *this;
+    s.flops_ = {OpFlops::Kind::kPerOperand, rate.flops, rate.functions};
+    return s;
+  }
+  constexpr OpSpec Flops(FlopsFn f) const {
+    auto s = *this;
+    s.flops_ = {OpFlops::Kind::kFormula, 0, 0, f};
+    return s;
+  }
+  constexpr OpSpec Flops(Absent a) const {
+    auto s = *this;
+    s.flops_ = {OpFlops::Kind::kAbsent, 0, 0, nullptr, a.reason};
+    return s;
+  }
   // Lines of the text form's call syntax with types for operands; see
   // graph/ops/samples.h.
   constexpr OpSpec Samples(const char* text) const {
@@ -209,6 +257,7 @@ class OpSpec {
   Absent vjp_ = {"no gradient rules exist yet"};
   Absent jvp_ = {"no forward-mode rules exist yet"};
   Absent vmap_ = {"no batching rules exist yet"};
+  OpFlops flops_;
   const char* samples_ = "";
 };
 
@@ -255,6 +304,7 @@ class OpDef {
   const char* map_absent() const;
   InvertViewFn invert_view() const { return spec_.invert_view_; }
   OpSpec::DecomposeFn functional() const { return spec_.functional_; }
+  const OpFlops& flops() const { return spec_.flops_; }
   const char* vjp_absent() const { return spec_.vjp_.reason; }
   const char* jvp_absent() const { return spec_.jvp_.reason; }
   const char* vmap_absent() const { return spec_.vmap_.reason; }

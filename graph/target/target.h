@@ -76,6 +76,23 @@ struct EpilogueClaim {
   std::vector<std::string> absent_attrs;
 };
 
+// What the loops of kernels cost, for choices among schedules. Computation is counted in additions
+// of a vector, memory in hundredths of a load or a store of a whole vector.
+struct KernelCosts {
+  int64_t division_work = 3;   // A division or a root.
+  int64_t function_work = 10;  // A function of the math library, or a division of integers.
+  // A value is kept in a row when making it again is this much work.
+  int64_t row_work = 8;
+  int64_t step_cost = 50;          // A step of a loop beside its accesses.
+  int64_t load_one_cost = 10;      // A load of one element for all lanes.
+  int64_t load_apart_cost = 75;    // For each lane, a load whose lanes lie apart in memory.
+  int64_t store_apart_cost = 100;  // For each lane, such a store.
+  // Steps that each run of a loop takes beside those of its elements, and that a last vector with
+  // empty lanes takes beside itself, as its elements are moved one by one.
+  int64_t run_steps = 3;
+  int64_t tail_steps = 4;
+};
+
 struct Target {
   std::string name;
   // Composite ops that the target runs itself, as a routine or as a kernel: `decompose` keeps them.
@@ -94,6 +111,7 @@ struct Target {
   // (lowering/schedule_kernel.h).
   int64_t vector_bytes = 16;
   int64_t l1_bytes = 32 << 10;
+  KernelCosts costs;
 
   friend bool operator==(const Target& a, const Target& b);
   friend bool operator!=(const Target& a, const Target& b) { return !(a == b); }

@@ -56,6 +56,15 @@ void VisitFields(Target& t, Visitor& visit) {
   visit("max_row_elements", t.max_row_elements);
   visit("vector_bytes", t.vector_bytes);
   visit("l1_bytes", t.l1_bytes);
+  visit("division_work", t.costs.division_work);
+  visit("function_work", t.costs.function_work);
+  visit("row_work", t.costs.row_work);
+  visit("step_cost", t.costs.step_cost);
+  visit("load_one_cost", t.costs.load_one_cost);
+  visit("load_apart_cost", t.costs.load_apart_cost);
+  visit("store_apart_cost", t.costs.store_apart_cost);
+  visit("run_steps", t.costs.run_steps);
+  visit("tail_steps", t.costs.tail_steps);
 }
 
 // --- values ------------------------------------------------------------------

@@ -15,8 +15,8 @@
 //     }
 //   }
 //
-// Names of fields are those of target.h. A field that has its default is left out. `//` begins a
-// comment.
+// Names of fields are those of target.h, with those of `costs` among the target's own. A field that
+// has its default is left out. `//` begins a comment.
 #ifndef WEFT_GRAPH_TARGET_TARGET_TEXT_H_
 #define WEFT_GRAPH_TARGET_TARGET_TEXT_H_
 

@@ -15,14 +15,6 @@
 namespace weft {
 namespace {
 
-const OpDef* const kCheap[] = {
-    &ops::abs,     &ops::add,         &ops::bitwise_and, &ops::bitwise_not, &ops::bitwise_or,
-    &ops::clamp,   &ops::convert,     &ops::eq,          &ops::ge,          &ops::gt,
-    &ops::le,      &ops::logical_and, &ops::logical_not, &ops::logical_or,  &ops::lt,
-    &ops::maximum, &ops::minimum,     &ops::mul,         &ops::ne,          &ops::neg,
-    &ops::relu,    &ops::sub,         &ops::where,
-};
-
 // Along the dim that `dim` names.
 const OpDef* const kAlongDim[] = {&ops::softmax, &ops::log_softmax};
 // Over the last dims.
@@ -93,8 +85,6 @@ bool IsPointwise(const Node& node) {
   }
   return true;
 }
-
-bool IsCheap(const Node& node) { return IsAnyOf(node, kCheap); }
 
 bool IsView(const Node& node) {
   if (node.Is(ops::expand) || node.Is(ops::permute) || node.Is(ops::slice) ||

@@ -14,8 +14,6 @@ class SymbolTable;
 // One result whose element is a function of the operands' elements there, as the
 // body of a kernel can compute it: elementwise ops, where, convert.
 bool IsPointwise(const Node& node);
-// Of those: no division, root or transcendental function.
-bool IsCheap(const Node& node);
 // Shows elements of its operand elsewhere, by an index map: expand, permute,
 // slice, select, and reshapes that only add or remove sizes of 1.
 bool IsView(const Node& node);

@@ -94,6 +94,10 @@ const std::vector<Layer>& Layers() {
       {"graph/ops",
        kAbseilOnly,
        {"base", "graph/sym", "graph/tensor", "graph/ir/...", "graph/text/...", "graph/verify"}},
+      // What nodes cost: it reads the ops.
+      {"graph/cost",
+       kAbseilOnly,
+       {"base", "graph/sym", "graph/tensor", "graph/ir/...", "graph/ops"}},
       {"serialize", kAnyLibrary, {"base", "graph/...", "profiler"}},
       {"serialize/onnx", kAnyLibrary, {"base", "serialize", "graph/...", "profiler"}},
       {"serialize/onnx/import",

@@ -192,6 +192,26 @@ TEST(ScheduleKernel, PrefetchesRowsThatAreReadTwice) {
   EXPECT_THAT(Decide(SumOf(kS0, 1000, 1000, 1)).prefetch, ElementsAre());
 }
 
+// Which stage has the most work is a matter of what functions take.
+TEST(ScheduleKernel, ReadsTheTargetsCostsOfFunctions) {
+  Kernel kernel = Softmax(kS0, 1024);
+  Stage& last = kernel.nests[0].stages[2];
+  for (int i = 0; i < 8; ++i) AddInstr(&last, ScalarOp::kNeg, 0);
+  EXPECT_EQ(Decide(kernel).prefetch_stage, 1);
+  Target fast = Machine();
+  fast.costs.function_work = 1;
+  EXPECT_EQ(Decide(kernel, fast).prefetch_stage, 2);
+}
+
+// x is read across, y written along: the dearer of the two is along the lanes.
+TEST(ScheduleKernel, ReadsTheTargetsCostsOfLanesApart) {
+  const Kernel kernel = Pointwise({1024, 1024}, {{1, 1024}}, {1024, 1});
+  EXPECT_EQ(Decide(kernel).lane_loop, 1);
+  Target target = Machine();
+  target.costs.load_apart_cost = 200;
+  EXPECT_EQ(Decide(kernel, target).lane_loop, 0);
+}
+
 TEST(ScheduleKernel, PrefetchesThreeStreamsAndMore) {
   const std::vector<SymInt> dense = {1};
   EXPECT_THAT(Decide(Pointwise({kS0}, {dense, dense}, dense)).prefetch, ElementsAre());

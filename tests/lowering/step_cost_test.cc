@@ -54,6 +54,33 @@ func @main(%x: f32[s0, 64], %w: f32[32, 64]) -> f32[s0, 32] {
   EXPECT_EQ(cost.bytes.ToString(), "384*s0 + 8192");
 }
 
+// Two matmuls, and six operations for each score.
+TEST(StepCost, OfAttentionIsWhatTheOpSays) {
+  const StepCost cost = CostOfMain(R"(
+func @main(%q: f32[2, 5, 8], %k: f32[2, 7, 8], %v: f32[2, 7, 8]) -> f32[2, 5, 8] {
+  %0 = scaled_dot_product_attention(%q, %k, %v, none) : f32[2, 5, 8]
+  return %0
+}
+)");
+  EXPECT_EQ(cost.flops.ToString(), "2660");
+}
+
+TEST(StepCost, AnEpilogueIsOneOperationForEachElement) {
+  const StepCost cost = CostOfMain(R"(
+func @main(%x: f32[3, 4], %w: f32[4, 5]) -> f32[3, 5] {
+  %0 = fused(%x, %w, kind="gemm") : f32[3, 5] {
+    body(%a: f32[3, 4], %b: f32[4, 5]) -> f32[3, 5] {
+      %1 = matmul(%a, %b) : f32[3, 5]
+      %2 = relu(%1) : f32[3, 5]
+      return %2
+    }
+  }
+  return %0
+}
+)");
+  EXPECT_EQ(cost.flops.ToString(), "135");
+}
+
 TEST(StepCost, GathersReadWhatTheyGather) {
   const StepCost cost = CostOfMain(R"(
 func @main(%t: f32[1000, 16], %i: i64[5]) -> f32[5, 16] {

@@ -25,6 +25,7 @@ WEFT_DEFINE_OP(runtime_assert, OpSpec("runtime_assert(Tensor condition, str mess
                                    .Traits(kSideEffect)
                                    .Infer(Infer)
                                    .Eval(Eval)
+                                   .Flops(PerResult{0})
                                    .Samples(R"(
 runtime_assert(bool[]{1}, message="a size is positive")
 runtime_assert(i64[], message="") ! "condition must have bool dtype"

@@ -18,6 +18,7 @@ WEFT_DEFINE_OP(atan2, OpSpec("atan2(Tensor self, Tensor other) -> Tensor",
                           .Traits(kPointwise)
                           .Infer(InferBinaryFloat)
                           .Eval(Eval)
+                          .Flops(PerResult{1, 1})
                           .Samples(R"(
 atan2(f32[2, 3], f32[3])
 atan2(f16[4], f16[4])

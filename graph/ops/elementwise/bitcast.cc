@@ -51,6 +51,7 @@ WEFT_DEFINE_OP(bitcast, OpSpec("bitcast(Tensor(a) self, ScalarType dtype) -> Ten
                             .Fold(Fold)
                             .Eval(Eval)
                             .InvertView(Invert)
+                            .Flops(PerResult{0})
                             .Samples(R"(
 bitcast(f32[2, 3], dtype=i32)
 bitcast(i32[3]{0, 1065353216, -1}, dtype=f32)

@@ -48,6 +48,7 @@ WEFT_DEFINE_OP(clamp, OpSpec("clamp(Tensor self, Tensor? min=None, Tensor? max=N
                           .Infer(InferBinaryNumeric)
                           .Fold(Fold)
                           .Eval(Eval)
+                          .Flops(PerResult{2})
                           .Samples(R"(
 clamp(f32[2, 3], f32[]{-1}, f32[]{1})
 clamp(f32[2, 3], none, f32[3])

@@ -98,6 +98,7 @@ WEFT_DEFINE_OP(convert,
                    .Fold(Fold)
                    .Eval(Eval)
                    .SymbolicEval(SymbolicEval)
+                   .Flops(PerResult{0})
                    .Samples(R"(
 convert(f32[2, 3], dtype=f64)
 convert(f32[2, 3], dtype=f32)

@@ -102,6 +102,7 @@ WEFT_DEFINE_OP(div, OpSpec("div(Tensor self, Tensor other, *, str? rounding_mode
                         .Fold(Fold)
                         .Eval(Eval)
                         .SymbolicEval(SymbolicEval)
+                        .Flops(PerResult{1, 1})
                         .Samples(R"(
 div(f32[2, 3], f32[3]{0.5..2})
 div(f32[4]{7, -7, 7, -7}, f32[4]{2, 2, -2, -2}, rounding_mode="trunc")

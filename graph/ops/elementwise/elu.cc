@@ -65,6 +65,7 @@ WEFT_DEFINE_OP(elu, Unit<Elu>("elu(Tensor self, float alpha=1.0, float scale=1.0
                               "float input_scale=1.0) -> Tensor",
                               "scale * x above 0, else scale * alpha * "
                               "expm1(input_scale * x). ATen: aten::elu.")
+                        .Flops(PerResult{4, 1})
                         .Samples(R"(
 elu(f32[2, 3])
 elu(f32[4], alpha=0.5, scale=2.0, input_scale=0.25)
@@ -78,6 +79,7 @@ WEFT_DEFINE_OP(selu, Unit<Selu>("selu(Tensor self, float "
                                 "gamma * x above 0, else gamma * alpha * "
                                 "expm1(x). ATen: aten::selu; the attributes are "
                                 "ONNX's.")
+                         .Flops(PerResult{4, 1})
                          .Samples(R"(
 selu(f32[2, 3])
 selu(f16[4], alpha=0.5, gamma=2.0)
@@ -88,6 +90,7 @@ WEFT_DEFINE_OP(celu, Unit<Celu>("celu(Tensor self, float alpha=1.0) -> Tensor",
                                 "x above 0, else alpha * expm1(x / alpha). ATen: "
                                 "aten::celu.")
                          .Verify(VerifyCelu)
+                         .Flops(PerResult{5, 2})
                          .Samples(R"(
 celu(f32[2, 3])
 celu(f32[4], alpha=2.0)

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "graph/ir/numeric_contract.h"
+#include "graph/ir/op_flops.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/pointwise.h"
 
@@ -40,6 +41,11 @@ absl::Status Eval(EvalContext& c) {
   });
 }
 
+// x/2 (1 + erf(c x)), or x/2 (1 + tanh(c (x + d x^3))).
+SymInt Flops(const FlopsArgs& args) {
+  return args.result_size() * (args.attrs().Str("approximate") == "tanh" ? 9 : 5);
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(gelu, OpSpec("gelu(Tensor self, *, str approximate=\"none\") -> Tensor",
@@ -51,6 +57,7 @@ WEFT_DEFINE_OP(gelu, OpSpec("gelu(Tensor self, *, str approximate=\"none\") -> T
                          .Decompose(Decompose)
                          .DecomposeContract(NumericContract::kReassociating)
                          .Eval(Eval)
+                         .Flops(Flops)
                          .Samples(R"(
 gelu(f32[2, 3])
 gelu(f64[4], approximate="tanh")

@@ -63,6 +63,7 @@ WEFT_DEFINE_OP(hardsigmoid, Hard("hardsigmoid(Tensor self, float alpha=0.1666666
                                 .Decompose(DecomposeSigmoid)
                                 .DecomposeContract(NumericContract::kReassociating)
                                 .Eval(EvalSigmoid)
+                                .Flops(PerResult{4})
                                 .Samples(R"(
 hardsigmoid(f32[2, 3]{-5..5})
 hardsigmoid(bf16[5], alpha=0.2, beta=0.4)
@@ -75,6 +76,7 @@ WEFT_DEFINE_OP(hardswish, Hard("hardswish(Tensor self) -> Tensor",
                               .Decompose(DecomposeSwish)
                               .DecomposeContract(NumericContract::kReassociating)
                               .Eval(EvalSwish)
+                              .Flops(PerResult{5})
                               .Samples(R"(
 hardswish(f32[2, 3]{-5..5})
 hardswish(f16[5])
@@ -89,6 +91,7 @@ WEFT_DEFINE_OP(hardtanh, Hard("hardtanh(Tensor self, float min_val=-1.0, float "
                              .Decompose(DecomposeTanh)
                              .DecomposeContract(NumericContract::kBitExact)
                              .Eval(EvalTanh)
+                             .Flops(PerResult{2})
                              .Samples(R"(
 hardtanh(f32[2, 3])
 hardtanh(bf16[5], min_val=0.0, max_val=6.0)

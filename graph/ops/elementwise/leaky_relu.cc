@@ -40,6 +40,7 @@ WEFT_DEFINE_OP(leaky_relu, OpSpec("leaky_relu(Tensor self, float negative_slope=
                                .Decompose(DecomposeLeaky)
                                .DecomposeContract(NumericContract::kReassociating)
                                .Eval(EvalLeaky)
+                               .Flops(PerResult{2})
                                .Samples(R"(
 leaky_relu(f32[2, 3])
 leaky_relu(bf16[5], negative_slope=0.5)
@@ -56,6 +57,7 @@ WEFT_DEFINE_OP(prelu, OpSpec("prelu(Tensor self, Tensor weight) -> Tensor",
                           .Decompose(DecomposePrelu)
                           .DecomposeContract(NumericContract::kReassociating)
                           .Eval(EvalPrelu)
+                          .Flops(PerResult{2})
                           .Samples(R"(
 prelu(f32[2, 3, 4], f32[3, 1])
 prelu(f16[2, 3], f16[])

@@ -23,6 +23,7 @@ WEFT_DEFINE_OP(lgamma, OpSpec("lgamma(Tensor self) -> Tensor",
                            .Traits(kPointwise)
                            .Infer(InferUnaryFloat)
                            .Eval(Eval)
+                           .Flops(PerResult{1, 1})
                            .Samples(R"(
 lgamma(f32[5]{0.5..8})
 lgamma(f64[4]{-2.5..2})

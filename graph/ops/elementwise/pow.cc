@@ -47,6 +47,7 @@ WEFT_DEFINE_OP(pow, OpSpec("pow(Tensor self, Tensor exponent) -> Tensor",
                         .Infer(InferBinaryNumeric)
                         .Fold(Fold)
                         .Eval(Eval)
+                        .Flops(PerResult{1, 1})
                         .Samples(R"(
 pow(f32[2, 3]{0.1..3}, f32[3])
 pow(f64[4]{-2, -2, 0, 4}, f64[4]{3, 0.5, 0, -0.5})

@@ -60,6 +60,7 @@ WEFT_DEFINE_OP(remainder, OpSpec("remainder(Tensor self, Tensor other) -> Tensor
                               .Infer(InferBinaryNumeric)
                               .Eval(EvalRemainder)
                               .SymbolicEval(SymbolicRemainder)
+                              .Flops(PerResult{1, 1})
                               .Samples(R"(
 remainder(f32[2, 3], f32[3]{0.5..2})
 remainder(i32[5]{7, -7, 7, -7, 1}, i32[5]{3, 3, -3, -3, 0})
@@ -75,6 +76,7 @@ WEFT_DEFINE_OP(fmod, OpSpec("fmod(Tensor self, Tensor other) -> Tensor",
                          .Infer(InferBinaryNumeric)
                          .Eval(EvalFmod)
                          .SymbolicEval(SymbolicFmod)
+                         .Flops(PerResult{1, 1})
                          .Samples(R"(
 fmod(f32[2, 3], f32[3]{0.5..2})
 fmod(i32[5]{7, -7, 7, -7, 1}, i32[5]{3, 3, -3, -3, 0})

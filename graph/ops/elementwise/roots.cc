@@ -7,7 +7,7 @@ namespace weft::ops {
 namespace {
 
 constexpr OpSpec FloatFunction(const char* schema, const char* doc) {
-  return OpSpec(schema, doc).Traits(kPointwise).Infer(InferUnaryFloat);
+  return OpSpec(schema, doc).Traits(kPointwise).Flops(PerResult{1, 1}).Infer(InferUnaryFloat);
 }
 
 absl::Status EvalSqrt(EvalContext& c) {

@@ -48,6 +48,7 @@ WEFT_DEFINE_OP(shrink, OpSpec("shrink(Tensor self, float lambd=0.5, float bias=0
                            .Decompose(DecomposeShrink)
                            .DecomposeContract(NumericContract::kReassociating)
                            .Eval(EvalShrink)
+                           .Flops(PerResult{3})
                            .Samples(R"(
 shrink(f32[2, 3])
 shrink(f16[5], lambd=1.0, bias=1.0)

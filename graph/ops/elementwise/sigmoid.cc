@@ -7,7 +7,7 @@ namespace weft::ops {
 namespace {
 
 constexpr OpSpec FloatFunction(const char* schema, const char* doc) {
-  return OpSpec(schema, doc).Traits(kPointwise).Infer(InferUnaryFloat);
+  return OpSpec(schema, doc).Traits(kPointwise).Flops(PerResult{1, 1}).Infer(InferUnaryFloat);
 }
 
 absl::Status EvalErf(EvalContext& c) {
@@ -31,6 +31,7 @@ erf(i32[2]) ! "float"
 WEFT_DEFINE_OP(sigmoid, FloatFunction("sigmoid(Tensor self) -> Tensor",
                                       "1 / (1 + exp(-self)). ATen: aten::sigmoid.")
                             .Eval(EvalSigmoid)
+                            .Flops(PerResult{4, 2})
                             .Samples(R"(
 sigmoid(f32[2, 3])
 sigmoid(bf16[5])

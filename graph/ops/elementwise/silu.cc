@@ -60,6 +60,7 @@ WEFT_DEFINE_OP(silu, OpSpec("silu(Tensor self) -> Tensor", "x * sigmoid(x). ATen
                          .Decompose(DecomposeSilu)
                          .DecomposeContract(NumericContract::kReassociating)
                          .Eval(EvalSilu)
+                         .Flops(PerResult{5, 2})
                          .Samples(R"(
 silu(f32[2, 3])
 silu(f16[5])
@@ -73,6 +74,7 @@ WEFT_DEFINE_OP(swish, OpSpec("swish(Tensor self, float alpha=1.0) -> Tensor",
                           .Decompose(DecomposeSwish)
                           .DecomposeContract(NumericContract::kReassociating)
                           .Eval(EvalSwish)
+                          .Flops(PerResult{6, 2})
                           .Samples(R"(
 swish(f32[2, 3])
 swish(f16[5], alpha=1.5)
@@ -86,6 +88,7 @@ WEFT_DEFINE_OP(mish,
                    .Decompose(DecomposeMish)
                    .DecomposeContract(NumericContract::kReassociating)
                    .Eval(EvalMish)
+                   .Flops(PerResult{5, 3})
                    .Samples(R"(
 mish(f32[2, 3])
 mish(bf16[5])
@@ -100,6 +103,7 @@ WEFT_DEFINE_OP(softsign, OpSpec("softsign(Tensor self) -> Tensor",
                              .Decompose(DecomposeSoftsign)
                              .DecomposeContract(NumericContract::kReassociating)
                              .Eval(EvalSoftsign)
+                             .Flops(PerResult{3, 1})
                              .Samples(R"(
 softsign(f32[2, 3])
 softsign(bf16[5])

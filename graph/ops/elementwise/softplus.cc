@@ -44,6 +44,7 @@ WEFT_DEFINE_OP(softplus, OpSpec("softplus(Tensor self, float beta=1.0, "
                              .Decompose(Decompose)
                              .DecomposeContract(NumericContract::kReassociating)
                              .Eval(Eval)
+                             .Flops(PerResult{4, 2})
                              .Samples(R"(
 softplus(f32[2, 3])
 softplus(f32[4]{-3..3}, beta=2.0, threshold=1.5)

@@ -11,11 +11,11 @@ namespace weft::ops {
 namespace {
 
 constexpr OpSpec FloatFunction(const char* schema, const char* doc) {
-  return OpSpec(schema, doc).Traits(kPointwise).Infer(InferUnaryFloat);
+  return OpSpec(schema, doc).Traits(kPointwise).Flops(PerResult{1, 1}).Infer(InferUnaryFloat);
 }
 
 constexpr OpSpec BinaryFunction(const char* schema, const char* doc) {
-  return OpSpec(schema, doc).Traits(kPointwise).Infer(InferBinaryFloat);
+  return OpSpec(schema, doc).Traits(kPointwise).Flops(PerResult{1, 1}).Infer(InferBinaryFloat);
 }
 
 template <double (*f)(double)>

@@ -62,6 +62,7 @@ WEFT_DEFINE_OP(where, OpSpec("where(Tensor condition, Tensor self, Tensor other)
                           .Fold(Fold)
                           .Eval(Eval)
                           .SymbolicEval(SymbolicEval)
+                          .Flops(PerResult{0})
                           .Samples(R"(
 where(bool[2, 3], f32[2, 3], f32[3])
 where(bool[3], i4[2, 1], i4[])

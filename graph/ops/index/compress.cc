@@ -66,6 +66,7 @@ WEFT_DEFINE_OP(compress, OpSpec("compress(Tensor self, Tensor condition, int? di
                              .Traits(kDataDependent)
                              .Infer(Infer)
                              .Eval(Eval)
+                             .Flops(PerResult{0})
                              .Samples(R"(
 compress(f32[3, 2], bool[3], dim=0)
 compress(i64[2, 4], bool[3]{0, 1, 1}, dim=-1)

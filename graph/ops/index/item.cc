@@ -38,6 +38,7 @@ WEFT_DEFINE_OP(item, OpSpec("item(Tensor self) -> SymInt",
                          .Verify(Verify)
                          .Infer(Infer)
                          .Eval(Eval)
+                         .Flops(PerResult{0})
                          .Samples(R"(
 item(i64[]{5})
 item(i32[1, 1]{-3})

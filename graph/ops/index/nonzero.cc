@@ -39,6 +39,7 @@ WEFT_DEFINE_OP(nonzero, OpSpec("nonzero(Tensor self) -> Tensor",
                             .Traits(kDataDependent)
                             .Infer(Infer)
                             .Eval(Eval)
+                            .Flops(PerResult{0})
                             .Samples(R"(
 nonzero(f32[2, 3]{0, 1, 0, -2, 0, 3})
 nonzero(bool[4])

@@ -74,6 +74,7 @@ WEFT_DEFINE_OP(scatter, OpSpec("scatter(Tensor self, Tensor index, Tensor src, i
                             .Fold(Fold)
                             .Eval(Eval)
                             .Map(Absent{"several elements may be written to one place"})
+                            .Flops(PerResult{0})
                             .Samples(R"(
 scatter(f32[3, 4], i64[2, 2]{0, 1, 2, -1}, f32[2, 2], dim=1)
 scatter(i64[5], i32[4]{-5..4}, i64[4], dim=0, reduce="add")
@@ -102,6 +103,7 @@ WEFT_DEFINE_OP(scatter_, OpSpec("scatter_(Tensor(a!) self, Tensor index, Tensor 
                              .Infer(InferSame)
                              .Eval(Eval)
                              .Functional(Functional)
+                             .Flops(PerResult{0})
                              .Samples(R"(
 scatter_(f32[3, 4], i64[2, 2]{0, 1, 2, -1}, f32[2, 2], dim=1)
 scatter_(i64[5], i32[4]{-5..4}, i64[4], dim=0, reduce="add")

@@ -77,6 +77,7 @@ WEFT_DEFINE_OP(scatter_nd, OpSpec("scatter_nd(Tensor self, Tensor indices, Tenso
                                .Fold(Fold)
                                .Eval(Eval)
                                .Map(Absent{"several elements may be written to one place"})
+                               .Flops(PerResult{0})
                                .Samples(R"(
 scatter_nd(f32[4, 3], i64[2, 1]{0, -1}, f32[2, 3])
 scatter_nd(i64[4, 3], i32[5, 2]{-3..2}, i64[5], reduce="add")
@@ -103,6 +104,7 @@ WEFT_DEFINE_OP(scatter_nd_, OpSpec("scatter_nd_(Tensor(a!) self, Tensor indices,
                                 .Infer(InferSame)
                                 .Eval(Eval)
                                 .Functional(Functional)
+                                .Flops(PerResult{0})
                                 .Samples(R"(
 scatter_nd_(f32[4, 3], i64[2, 1]{0, -1}, f32[2, 3])
 scatter_nd_(i64[4, 3], i32[5, 2]{-3..2}, i64[5], reduce="add")

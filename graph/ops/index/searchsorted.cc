@@ -79,6 +79,7 @@ WEFT_DEFINE_OP(searchsorted, OpSpec("searchsorted(Tensor sorted_sequence, Tensor
                                  .Infer(Infer)
                                  .Eval(Eval)
                                  .Map(Absent{"a search decides which elements are read"})
+                                 .Flops(Absent{"the number depends on the algorithm"})
                                  .Samples(R"(
 searchsorted(f32[5]{-2, -1, 0, 1, 2}, f32[2, 3])
 searchsorted(i64[5]{0, 1, 1, 3, 9}, i64[4]{0, 1, 2, 10}, right=true)

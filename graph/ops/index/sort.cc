@@ -85,6 +85,7 @@ WEFT_DEFINE_OP(sort, OpSpec("sort(Tensor self, int dim=-1, bool descending=False
                          .Infer(InferSort)
                          .Eval(EvalSort)
                          .Map(Absent{"the order of the elements decides"})
+                         .Flops(Absent{"the number depends on the algorithm"})
                          .Samples(R"(
 sort(f32[2, 3])
 sort(f32[4, 3, 2], dim=0, descending=true)
@@ -110,6 +111,7 @@ WEFT_DEFINE_OP(topk, OpSpec("topk(Tensor self, SymInt k, int dim=-1, "
                          .Infer(InferTopk)
                          .Eval(EvalTopk)
                          .Map(Absent{"the order of the elements decides"})
+                         .Flops(Absent{"the number depends on the algorithm"})
                          .Samples(R"(
 topk(f32[2, 5], k=3)
 topk(f32[4, 3, 2], k=2, dim=0, largest=false)

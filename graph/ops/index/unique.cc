@@ -123,6 +123,7 @@ WEFT_DEFINE_OP(unique, OpSpec("unique(Tensor self, int? dim, bool sorted=True) -
                            .Traits(kDataDependent)
                            .Infer(Infer)
                            .Eval(Eval)
+                           .Flops(Absent{"the number depends on the algorithm"})
                            .Samples(R"(
 unique(f32[6]{2, 1, 1, 3, 4, 3})
 unique(f32[6]{2, 1, 1, 3, 4, 3}, sorted=false)

@@ -1,8 +1,10 @@
 // Cholesky factors.
 #include <cmath>
 
+#include "graph/ir/op_flops.h"
 #include "graph/ops/linalg/matrices.h"
 #include "graph/ops/support/op.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::ops {
 namespace {
@@ -44,6 +46,11 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+// Half of an elimination, as the matrix is symmetric.
+SymInt Flops(const FlopsArgs& args) {
+  return FloorDiv(args.operand_size() * args.operands[0].dims().back(), 3);
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(cholesky,
@@ -58,6 +65,7 @@ WEFT_DEFINE_OP(cholesky,
                    .Infer(Infer)
                    .Eval(Eval)
                    .Map(Absent{"an element depends on a whole matrix"})
+                   .Flops(Flops)
                    .Samples(R"(
 cholesky(f32[2, 2]{4, 2, 2, 3})
 cholesky(f64[3, 2, 2]{4, 2, 2, 3, 1, 0, 0, 1, 1, 2, 2, 1}, upper=true)

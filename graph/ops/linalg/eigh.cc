@@ -99,6 +99,7 @@ WEFT_DEFINE_OP(eigh, OpSpec("eigh(Tensor self, bool upper=False) -> (Tensor valu
                          .Infer(Infer)
                          .Eval(Eval)
                          .Map(Absent{"an element depends on a whole matrix"})
+                         .Flops(Absent{"it goes on until the result is exact enough"})
                          .Samples(R"(
 eigh(f32[3, 3])
 eigh(f64[2, 4, 4], upper=true)

@@ -1,9 +1,11 @@
 // LU factors with partial pivoting, and the systems that they solve.
 #include <cmath>
 
+#include "graph/ir/op_flops.h"
 #include "graph/ops/linalg/matrices.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::ops {
 namespace {
@@ -115,6 +117,16 @@ absl::Status EvalSolve(EvalContext& c) {
   return absl::OkStatus();
 }
 
+// Elimination.
+SymInt Flops(const FlopsArgs& args) {
+  return FloorDiv(2 * args.operand_size() * args.operands[0].dims().back(), 3);
+}
+
+// Both triangles for each column of the right side.
+SymInt SolveFlops(const FlopsArgs& args) {
+  return 2 * args.operand_size(2) * args.operands[0].dims().back();
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(lu_factor,
@@ -129,6 +141,7 @@ WEFT_DEFINE_OP(lu_factor,
                    .Infer(InferFactor)
                    .Eval(EvalFactor)
                    .Map(Absent{"an element depends on a whole matrix"})
+                   .Flops(Flops)
                    .Samples(R"(
 lu_factor(f32[3, 3])
 lu_factor(f64[2, 2, 4])
@@ -147,6 +160,7 @@ WEFT_DEFINE_OP(lu_solve,
                    .Infer(InferSolve)
                    .Eval(EvalSolve)
                    .Map(Absent{"an element depends on a whole matrix"})
+                   .Flops(SolveFlops)
                    .Samples(R"(
 lu_solve(f32[3, 3]{2, 1, 0.5, 0.5, 2, 1, 0.25, 0.5, 2}, i32[3]{1, 3, 3}, f32[3, 2])
 lu_solve(f64[2, 1, 1]{2, 4}, i32[2, 1]{1, 1}, f64[2, 1, 3])

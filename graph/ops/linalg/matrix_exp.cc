@@ -61,6 +61,7 @@ WEFT_DEFINE_OP(matrix_exp,
                    .Infer(InferSame)
                    .Eval(Eval)
                    .Map(Absent{"an element depends on a whole matrix"})
+                   .Flops(Absent{"it goes on until the result is exact enough"})
                    .Samples(R"(
 matrix_exp(f32[3, 3])
 matrix_exp(f64[2, 2, 2]{-9..9})

@@ -1,9 +1,11 @@
 // QR factors.
 #include <cmath>
 
+#include "graph/ir/op_flops.h"
 #include "graph/ops/linalg/matrices.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::ops {
 namespace {
@@ -75,6 +77,15 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+// Reflections of the columns, m x n: 2 m n^2 - 2/3 n^3 for the factor, as much for q.
+SymInt Flops(const FlopsArgs& args) {
+  const auto dims = args.operands[0].dims();
+  const SymInt size = args.operand_size();
+  const SymInt m = dims[dims.size() - 2];
+  const SymInt n = Min(m, dims.back());
+  return 4 * size * n - FloorDiv(4 * size * n * n, 3 * Max(m, 1));
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(qr, OpSpec("qr(Tensor self, bool complete=False) -> (Tensor q, Tensor r)",
@@ -86,6 +97,7 @@ WEFT_DEFINE_OP(qr, OpSpec("qr(Tensor self, bool complete=False) -> (Tensor q, Te
                        .Infer(Infer)
                        .Eval(Eval)
                        .Map(Absent{"an element depends on a whole matrix"})
+                       .Flops(Flops)
                        .Samples(R"(
 qr(f32[3, 3])
 qr(f64[2, 4, 2])

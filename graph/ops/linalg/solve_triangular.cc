@@ -1,4 +1,5 @@
 // Systems with triangular matrices.
+#include "graph/ir/op_flops.h"
 #include "graph/ops/linalg/matrices.h"
 #include "graph/ops/support/op.h"
 
@@ -46,6 +47,11 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+// One triangle for each column of the right side.
+SymInt Flops(const FlopsArgs& args) {
+  return args.operand_size(1) * args.operands[0].dims().back();
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(solve_triangular,
@@ -58,6 +64,7 @@ WEFT_DEFINE_OP(solve_triangular,
                    .Infer(Infer)
                    .Eval(Eval)
                    .Map(Absent{"an element depends on a whole matrix"})
+                   .Flops(Flops)
                    .Samples(R"(
 solve_triangular(f32[3, 3]{1..2}, f32[3, 2], upper=true)
 solve_triangular(f64[2, 2, 2]{1..2}, f64[2, 2, 1], upper=false)

@@ -148,6 +148,7 @@ WEFT_DEFINE_OP(svd, OpSpec("svd(Tensor self, bool full_matrices=False) -> (Tenso
                         .Infer(Infer)
                         .Eval(Eval)
                         .Map(Absent{"an element depends on a whole matrix"})
+                        .Flops(Absent{"it goes on until the result is exact enough"})
                         .Samples(R"(
 svd(f32[3, 3])
 svd(f64[2, 4, 2])

@@ -122,6 +122,7 @@ WEFT_DEFINE_OP(
         .Decompose(Decompose)
         .DecomposeContract(NumericContract::kReassociating)
         .Eval(Eval)
+        .Flops(PerResult{2})
         .Samples(R"(
 nll_loss(f32[3, 4], i64[3]{1, 0, 3}, none)
 nll_loss(f32[3, 4, 2, 3], i64[3, 2, 3]{0..3}, f32[4]{0.1..1}, reduction="none")

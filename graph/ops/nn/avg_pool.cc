@@ -1,4 +1,5 @@
 // Mean over windows.
+#include "graph/ir/op_flops.h"
 #include "graph/ops/nn/pooling.h"
 #include "graph/ops/support/op.h"
 
@@ -35,6 +36,8 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+SymInt Flops(const FlopsArgs& args) { return args.result_size() * WindowSize(args.attrs()); }
+
 }  // namespace
 
 WEFT_DEFINE_OP(avg_pool,
@@ -51,6 +54,7 @@ WEFT_DEFINE_OP(avg_pool,
                    .Infer(Infer)
                    .Eval(Eval)
                    .Map(Absent{"no map of windows exists yet"})
+                   .Flops(Flops)
                    .Samples(R"(
 avg_pool(f32[2, 3, 6, 7], kernel_size=[2, 3], stride=[2, 1], padding=[0, 0, 0, 0], dilation=[1, 1])
 avg_pool(f32[1, 2, 9], kernel_size=[3], stride=[2], padding=[1, 0], dilation=[1])

@@ -72,6 +72,7 @@ WEFT_DEFINE_OP(batch_norm,
                    .Decompose(Decompose)
                    .DecomposeContract(NumericContract::kReassociating)
                    .Eval(Eval)
+                   .Flops(PerOperand{4})
                    .Samples(R"(
 batch_norm(f32[2, 3, 4, 5], f32[3], f32[3], f32[3], f32[3]{0.1..2})
 batch_norm(f32[2, 3], f32[3], f32[3], f32[3], f32[3]{0.1..2}, eps=0.01)

@@ -107,6 +107,7 @@ WEFT_DEFINE_OP(col2im, OpSpec("col2im(Tensor self, SymInt[] output_size, int[] k
                            .Infer(Infer)
                            .Eval(Eval)
                            .Map(Absent{"several elements may be written to one place"})
+                           .Flops(PerOperand{1})
                            .Samples(R"(
 col2im(f32[2, 12, 4], output_size=[3, 4], kernel_size=[2, 3], dilation=[1, 1], padding=[0, 0, 0, 0], stride=[1, 1])
 col2im(f32[1, 4, 12], output_size=[5, 5], kernel_size=[2, 2], dilation=[2, 1], padding=[1, 0, 0, 1], stride=[1, 2])

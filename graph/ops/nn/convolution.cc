@@ -1,4 +1,5 @@
 // Convolution and transposed convolution of any spatial rank.
+#include "graph/ir/op_flops.h"
 #include "graph/ops/nn/product.h"
 #include "graph/ops/support/op.h"
 #include "graph/sym/sym_ops.h"
@@ -225,6 +226,13 @@ absl::Status Eval(EvalContext& c) {
   });
 }
 
+// Each element of the output (of the input, when transposed) meets a kernel.
+SymInt Flops(const FlopsArgs& args) {
+  const SymInt points = args.attrs().Bool("transposed") ? args.operand_size() : args.result_size();
+  const SymInt bias = args.has(2) ? args.result_size() : SymInt(0);
+  return 2 * points * Product(args.operands[1].dims().subspan(1)) + bias;
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(convolution,
@@ -242,6 +250,7 @@ WEFT_DEFINE_OP(convolution,
                    .Infer(Infer)
                    .Eval(Eval)
                    .Map(Absent{"no map of windows exists yet"})
+                   .Flops(Flops)
                    .Samples(R"(
 convolution(f32[2, 3, 8, 7], f32[4, 3, 3, 3], f32[4], stride=[1, 1], padding=[1, 1], dilation=[1, 1])
 convolution(f32[1, 3, 9], f32[4, 3, 3], none, stride=[2], padding=[0], dilation=[2])

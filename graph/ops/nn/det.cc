@@ -1,7 +1,9 @@
 // Determinants.
 #include <cmath>
 
+#include "graph/ir/op_flops.h"
 #include "graph/ops/support/op.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::ops {
 namespace {
@@ -52,6 +54,11 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+// Elimination.
+SymInt Flops(const FlopsArgs& args) {
+  return FloorDiv(2 * args.operand_size() * args.operands[0].dims().back(), 3);
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(det, OpSpec("det(Tensor self) -> Tensor",
@@ -61,6 +68,7 @@ WEFT_DEFINE_OP(det, OpSpec("det(Tensor self) -> Tensor",
                         .Infer(Infer)
                         .Eval(Eval)
                         .Map(Absent{"an element depends on a whole matrix"})
+                        .Flops(Flops)
                         .Samples(R"(
 det(f32[3, 3])
 det(f64[2, 4, 4])

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "graph/ir/numeric_contract.h"
+#include "graph/ir/op_flops.h"
 #include "graph/ops/nn/einsum_equation.h"
 #include "graph/ops/nn/product.h"
 #include "graph/ops/ops.h"
@@ -329,6 +330,25 @@ absl::Status Eval(EvalContext& c) {
   });
 }
 
+// A product for each combination of the labels: as one loop nest.
+SymInt Flops(const FlopsArgs& args) {
+  std::vector<int> ranks;
+  for (Type type : args.operands) ranks.push_back(type.rank());
+  const auto equation = Equation::Parse(args.attrs().Str("equation"), ranks);
+  if (!equation.ok()) return SymInt::Invalid();
+  std::map<int, SymInt> sizes;
+  for (size_t i = 0; i < args.operands.size(); ++i) {
+    const auto dims = args.operands[i].dims();
+    for (size_t d = 0; d < dims.size(); ++d) {
+      SymInt& size = sizes.emplace(equation->operands[i][d], 1).first->second;
+      if (size.Is(1)) size = dims[d];
+    }
+  }
+  SymInt flops = static_cast<int64_t>(args.operands.size());
+  for (const auto& [label, size] : sizes) flops = flops * size;
+  return flops;
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(einsum, OpSpec("einsum(Tensor[] operands, str equation) -> Tensor",
@@ -341,6 +361,7 @@ WEFT_DEFINE_OP(einsum, OpSpec("einsum(Tensor[] operands, str equation) -> Tensor
                            .Decompose(Decompose)
                            .DecomposeContract(NumericContract::kReassociating)
                            .Eval(Eval)
+                           .Flops(Flops)
                            .Samples(R"(
 einsum(f32[2, 3], f32[3, 4], equation="ij,jk->ik")
 einsum(f32[2, 3], equation="ij->ji")

@@ -96,6 +96,7 @@ WEFT_DEFINE_OP(group_norm,
                    .Decompose(Decompose)
                    .DecomposeContract(NumericContract::kReassociating)
                    .Eval(Eval)
+                   .Flops(PerOperand{8})
                    .Samples(R"(
 group_norm(f32[2, 6, 4, 5], f32[6], f32[6], num_groups=3)
 group_norm(f32[2, 6, 5], f32[6], none, num_groups=6, eps=0.01)

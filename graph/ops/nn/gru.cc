@@ -87,6 +87,7 @@ WEFT_DEFINE_OP(gru, OpSpec("gru(Tensor x, Tensor w, Tensor r, Tensor? b, "
                         .Decompose(Decompose)
                         .DecomposeContract(NumericContract::kReassociating)
                         .Eval(Eval)
+                        .Flops(RecurrentFlops)
                         .Samples(R"(
 gru(f32[3, 2, 4], f32[1, 15, 4], f32[1, 15, 5], none, none, none, hidden_size=5)
 gru(f32[3, 2, 4], f32[1, 15, 4], f32[1, 15, 5], f32[1, 30], i32[2]{3, 1}, f32[1, 2, 5], direction="reverse", hidden_size=5, clip=0.5)

@@ -1,5 +1,6 @@
 // The affine map of fully connected layers.
 #include "graph/ir/numeric_contract.h"
+#include "graph/ir/op_flops.h"
 #include "graph/ops/nn/product.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
@@ -55,6 +56,11 @@ absl::Status Eval(EvalContext& c) {
   });
 }
 
+SymInt Flops(const FlopsArgs& args) {
+  const SymInt bias = args.has(2) ? args.result_size() : SymInt(0);
+  return 2 * args.result_size() * args.operands[0].dims().back() + bias;
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(linear, OpSpec("linear(Tensor input, Tensor weight, Tensor? bias) -> Tensor",
@@ -65,6 +71,7 @@ WEFT_DEFINE_OP(linear, OpSpec("linear(Tensor input, Tensor weight, Tensor? bias)
                            .Decompose(Decompose)
                            .DecomposeContract(NumericContract::kReassociating)
                            .Eval(Eval)
+                           .Flops(Flops)
                            .Samples(R"(
 linear(f32[2, 3, 4], f32[5, 4], f32[5])
 linear(f32[4], f32[5, 4], none)

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "graph/ir/numeric_contract.h"
+#include "graph/ir/op_flops.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
 #include "graph/ops/support/op.h"
@@ -65,6 +66,11 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+// A sum over `size` channels of squares; scale, add, power, divide.
+SymInt Flops(const FlopsArgs& args) {
+  return args.result_size() * (2 * args.attrs().Int("size") + 4);
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(local_response_norm,
@@ -79,6 +85,7 @@ WEFT_DEFINE_OP(local_response_norm,
                    .Decompose(Decompose)
                    .DecomposeContract(NumericContract::kReassociating)
                    .Eval(Eval)
+                   .Flops(Flops)
                    .Samples(R"(
 local_response_norm(f32[2, 7, 4, 5], size=3, alpha=0.5, beta=0.5, k=2)
 local_response_norm(f32[2, 7, 4], size=4, alpha=0.5)

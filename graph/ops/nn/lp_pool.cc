@@ -1,6 +1,7 @@
 // p-norm over windows.
 #include <cmath>
 
+#include "graph/ir/op_flops.h"
 #include "graph/ops/nn/pooling.h"
 #include "graph/ops/support/op.h"
 
@@ -37,6 +38,11 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+// A power for each element of the window, and the root.
+SymInt Flops(const FlopsArgs& args) {
+  return args.result_size() * (2 * WindowSize(args.attrs()) + 1);
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(lp_pool, OpSpec("lp_pool(Tensor self, int[] kernel_size, int[] stride, "
@@ -49,6 +55,7 @@ WEFT_DEFINE_OP(lp_pool, OpSpec("lp_pool(Tensor self, int[] kernel_size, int[] st
                             .Infer(Infer)
                             .Eval(Eval)
                             .Map(Absent{"no map of windows exists yet"})
+                            .Flops(Flops)
                             .Samples(R"(
 lp_pool(f32[2, 3, 6, 7], kernel_size=[2, 3], stride=[2, 1], padding=[0, 0, 0, 0], dilation=[1, 1])
 lp_pool(f32[1, 2, 9], kernel_size=[3], stride=[2], padding=[1, 0], dilation=[1], p=1)

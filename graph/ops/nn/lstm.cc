@@ -95,6 +95,7 @@ WEFT_DEFINE_OP(lstm, OpSpec("lstm(Tensor x, Tensor w, Tensor r, Tensor? b, "
                          .Decompose(Decompose)
                          .DecomposeContract(NumericContract::kReassociating)
                          .Eval(Eval)
+                         .Flops(RecurrentFlops)
                          .Samples(R"(
 lstm(f32[3, 2, 4], f32[1, 20, 4], f32[1, 20, 5], none, none, none, none, none, hidden_size=5)
 lstm(f32[3, 2, 4], f32[1, 20, 4], f32[1, 20, 5], f32[1, 40], i32[2]{3, 1}, f32[1, 2, 5], f32[1, 2, 5], f32[1, 15], direction="reverse", hidden_size=5, clip=0.5)

@@ -1,4 +1,5 @@
 // Matrix product.
+#include "graph/ir/op_flops.h"
 #include "graph/ops/nn/product.h"
 #include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
@@ -90,6 +91,10 @@ std::optional<ElementMap> Map(const MapArgs& args) {
   return map;
 }
 
+SymInt Flops(const FlopsArgs& args) {
+  return 2 * args.result_size() * args.operands[0].dims().back();
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(matmul, OpSpec("matmul(Tensor self, Tensor other) -> Tensor",
@@ -100,6 +105,7 @@ WEFT_DEFINE_OP(matmul, OpSpec("matmul(Tensor self, Tensor other) -> Tensor",
                            .Infer(Infer)
                            .Eval(Eval)
                            .Map(Map)
+                           .Flops(Flops)
                            .Samples(R"(
 matmul(f32[3, 4], f32[4, 5])
 matmul(f32[4], f32[4])

@@ -1,6 +1,7 @@
 // Maximum over windows.
 #include <limits>
 
+#include "graph/ir/op_flops.h"
 #include "graph/ops/nn/pooling.h"
 #include "graph/ops/support/op.h"
 
@@ -57,6 +58,8 @@ absl::Status Eval(EvalContext& c) {
   });
 }
 
+SymInt Flops(const FlopsArgs& args) { return args.result_size() * WindowSize(args.attrs()); }
+
 }  // namespace
 
 WEFT_DEFINE_OP(max_pool,
@@ -74,6 +77,7 @@ WEFT_DEFINE_OP(max_pool,
                    .Infer(Infer)
                    .Eval(Eval)
                    .Map(Absent{"no map of windows exists yet"})
+                   .Flops(Flops)
                    .Samples(R"(
 max_pool(f32[2, 3, 6, 7], kernel_size=[2, 3], stride=[2, 1], padding=[0, 0, 0, 0], dilation=[1, 1])
 max_pool(f32[1, 2, 9], kernel_size=[3], stride=[2], padding=[1, 0], dilation=[1])

@@ -48,6 +48,7 @@ WEFT_DEFINE_OP(max_unpool,
                    .Infer(Infer)
                    .Eval(Eval)
                    .Map(Absent{"several elements may be written to one place"})
+                   .Flops(PerResult{0})
                    .Samples(R"(
 max_unpool(f32[1, 1, 2, 2], i64[1, 1, 2, 2]{5, 7, 13, 15}, size=[1, 1, 4, 4])
 max_unpool(f32[1, 2, 2], i64[1, 2, 2]{0, 4, 3, 3}, size=[1, 2, 5])

@@ -77,6 +77,7 @@ WEFT_DEFINE_OP(native_layer_norm,
                    .Decompose(Decompose)
                    .DecomposeContract(NumericContract::kReassociating)
                    .Eval(Eval)
+                   .Flops(PerOperand{8})
                    .Samples(R"(
 native_layer_norm(f32[2, 3, 8], f32[8], f32[8], normalized_shape=[8])
 native_layer_norm(f32[2, 3, 4], f32[3, 4], none, normalized_shape=[3, 4], eps=0.01)

@@ -127,4 +127,10 @@ void ForEachWindow(EvalContext& c, absl::FunctionRef<void(int64_t, const Taps&)>
 int64_t PlaneSize(const HostTensor& t) { return Numel(t.dims().subspan(2)); }
 int64_t NumPlanes(const HostTensor& t) { return t.dim(0) * t.dim(1); }
 
+int64_t WindowSize(const Attrs& attrs) {
+  int64_t size = 1;
+  for (int64_t k : attrs.Ints("kernel_size")) size *= k;
+  return size;
+}
+
 }  // namespace weft::ops

@@ -30,6 +30,9 @@ absl::Status VerifyPooling(const OpArgs& args);
 // Dims of the result.
 absl::StatusOr<std::vector<SymInt>> PooledDims(const OpArgs& args);
 
+// Elements of the window.
+int64_t WindowSize(const Attrs& attrs);
+
 // One position of the window.
 struct Taps {
   // The elements inside the input, as indices into its plane, ascending.

@@ -274,4 +274,13 @@ absl::Status RecurrentEval::Run(absl::FunctionRef<void(const Step&)> step) {
   return absl::OkStatus();
 }
 
+SymInt RecurrentFlops(const FlopsArgs& args) {
+  const Type x = args.operands[0];
+  const Type w = args.operands[1];
+  const Type r = args.operands[2];
+  const SymInt steps = x.dim(0) * x.dim(1);
+  const SymInt gates = w.dim(0) * w.dim(1);
+  return steps * gates * (2 * w.dim(2) + 2 * r.dim(2) + 5);
+}
+
 }  // namespace weft::ops

@@ -16,6 +16,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "graph/ir/op_flops.h"
 #include "graph/ops/support/pointwise.h"
 #include "graph/tensor/type.h"
 
@@ -112,6 +113,10 @@ class RecurrentEval {
   std::vector<double> r_, b_;
   std::vector<Activation> activations_;
 };
+
+// Both products in every step, and some operations for each gate, of x [length, batch, in],
+// w [directions, gates * hidden, in] and r [directions, gates * hidden, hidden].
+SymInt RecurrentFlops(const FlopsArgs& args);
 
 }  // namespace weft::ops
 

@@ -52,6 +52,7 @@ WEFT_DEFINE_OP(rms_norm,
                    .Decompose(Decompose)
                    .DecomposeContract(NumericContract::kReassociating)
                    .Eval(Eval)
+                   .Flops(PerOperand{4})
                    .Samples(R"(
 rms_norm(f32[2, 3, 8], f32[8], normalized_shape=[8])
 rms_norm(f32[2, 3, 4], f32[3, 4], normalized_shape=[3, 4], eps=0.01)

@@ -47,6 +47,7 @@ WEFT_DEFINE_OP(rnn, OpSpec("rnn(Tensor x, Tensor w, Tensor r, Tensor? b, "
                         .Decompose(Decompose)
                         .DecomposeContract(NumericContract::kReassociating)
                         .Eval(Eval)
+                        .Flops(RecurrentFlops)
                         .Samples(R"(
 rnn(f32[3, 2, 4], f32[1, 5, 4], f32[1, 5, 5], none, none, none, hidden_size=5)
 rnn(f32[3, 2, 4], f32[1, 5, 4], f32[1, 5, 5], f32[1, 10], i32[2]{3, 1}, f32[1, 2, 5], direction="reverse", hidden_size=5, clip=0.5)

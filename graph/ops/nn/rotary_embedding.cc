@@ -107,6 +107,7 @@ WEFT_DEFINE_OP(rotary_embedding,
                    .Decompose(Decompose)
                    .DecomposeContract(NumericContract::kReassociating)
                    .Eval(Eval)
+                   .Flops(PerResult{3})
                    .Samples(R"(
 rotary_embedding(f32[2, 3, 5, 8], f32[5, 4], f32[5, 4])
 rotary_embedding(f32[2, 3, 5, 8], f32[2, 1, 5, 4], f32[5, 1], interleaved=true)

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "graph/ir/numeric_contract.h"
+#include "graph/ir/op_flops.h"
 #include "graph/ops/nn/product.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
@@ -242,6 +243,16 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+// Scores, softmax and the product with the values; of a causal one all of it.
+SymInt Flops(const FlopsArgs& args) {
+  const Type query = args.operands[0];
+  const Type value = args.operands[2];
+  const SymInt keys = value.dim(value.rank() - 2);
+  const SymInt pairs = Product(query.dims().first(query.rank() - 1)) * keys;
+  const SymInt masked = args.has(3) ? pairs : SymInt(0);
+  return 2 * args.operand_size() * keys + 6 * pairs + masked + 2 * args.result_size() * keys;
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(scaled_dot_product_attention,
@@ -264,6 +275,7 @@ WEFT_DEFINE_OP(scaled_dot_product_attention,
                    .Decompose(Decompose)
                    .DecomposeContract(NumericContract::kReassociating)
                    .Eval(Eval)
+                   .Flops(Flops)
                    .Samples(R"(
 scaled_dot_product_attention(f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 6], none)
 scaled_dot_product_attention(f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 6], f32[4, 5])

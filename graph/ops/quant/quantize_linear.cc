@@ -95,6 +95,7 @@ WEFT_DEFINE_OP(quantize_linear,
                    .Decompose(Decompose)
                    .DecomposeContract(NumericContract::kReassociating)
                    .Eval(Eval)
+                   .Flops(PerResult{5, 1})
                    .Samples(R"(
 quantize_linear(f32[2, 3, 4]{-300..300}, f32[]{1.7}, u8[]{128}, dtype=u8)
 quantize_linear(f32[7]{-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 3.5}, f32[1]{1}, none, dtype=i8)

@@ -182,6 +182,9 @@ std::vector<Value*> DecomposeRandn(Builder& b, const OpArgs& args) {
   return {Convert(b, b.Op(mul, {radius, b.Op(cos, {angle})}), dtype)};
 }
 
+// Ten rounds of Philox, of 14 operations each, make one element.
+constexpr int64_t kPhilox = 140;
+
 }  // namespace
 
 WEFT_DEFINE_OP(random_bits,
@@ -196,6 +199,7 @@ WEFT_DEFINE_OP(random_bits,
                    .Decompose(DecomposeBits)
                    .DecomposeContract(NumericContract::kBitExact)
                    .Eval(EvalBits)
+                   .Flops(PerResult{kPhilox})
                    .Samples(R"(
 random_bits(i64[2]{42, 7}, size=[2, 3], draw=1)
 random_bits(i64[2]{-1, -1}, size=[5], draw=4294967295)
@@ -214,6 +218,7 @@ WEFT_DEFINE_OP(rand, OpSpec("rand(Tensor state, SymInt[] size, int draw, ScalarT
                          .Verify(Verify)
                          .Infer(InferFloats)
                          .Decompose(DecomposeRand)
+                         .Flops(PerResult{kPhilox + 3})
                          .Samples(R"(
 rand(i64[2]{42, 7}, size=[2, 3], draw=1)
 rand(i64[2]{42, 7}, size=[4], draw=1, dtype=f64)
@@ -232,6 +237,7 @@ WEFT_DEFINE_OP(randn, OpSpec("randn(Tensor state, SymInt[] size, int draw, Scala
                           .Verify(Verify)
                           .Infer(InferFloats)
                           .Decompose(DecomposeRandn)
+                          .Flops(PerResult{kPhilox + 8, 3})
                           .Samples(R"(
 randn(i64[2]{42, 7}, size=[2, 3], draw=1)
 randn(i64[2]{42, 7}, size=[4], draw=1, dtype=f64)

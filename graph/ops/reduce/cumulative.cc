@@ -72,6 +72,7 @@ WEFT_DEFINE_OP(cumsum, OpSpec("cumsum(Tensor self, int dim, bool exclusive=False
                            .Fold(Fold)
                            .Eval(EvalSum)
                            .Map(Absent{"an element depends on those before it"})
+                           .Flops(PerOperand{1})
                            .Samples(R"(
 cumsum(f32[2, 3], dim=0)
 cumsum(f32[2, 3, 4], dim=-1, exclusive=true)
@@ -97,6 +98,7 @@ WEFT_DEFINE_OP(cumprod, OpSpec("cumprod(Tensor self, int dim, bool exclusive=Fal
                             .Fold(Fold)
                             .Eval(EvalProd)
                             .Map(Absent{"an element depends on those before it"})
+                            .Flops(PerOperand{1})
                             .Samples(R"(
 cumprod(f32[2, 3], dim=0)
 cumprod(f32[2, 3, 4], dim=-1, exclusive=true)

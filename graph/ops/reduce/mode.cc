@@ -79,6 +79,7 @@ WEFT_DEFINE_OP(mode, OpSpec("mode(Tensor self, int dim=-1, bool keepdim=False) -
                          .Infer(Infer)
                          .Eval(Eval)
                          .Map(Absent{"the order of the elements decides"})
+                         .Flops(Absent{"the number depends on the algorithm"})
                          .Samples(R"(
 mode(i64[2, 6]{0..2})
 mode(f32[4, 2]{1, 2, 1, 0, 3, 2, 0, 0}, dim=0, keepdim=true)

@@ -118,6 +118,7 @@ WEFT_DEFINE_OP(reduce_l1, OpSpec("reduce_l1(Tensor self, int[] dim=[], "
                               .DecomposeContract(NumericContract::kReassociating)
                               .Eval(EvalL1)
                               .Map(MapReduction)
+                              .Flops(PerOperand{2})
                               .Samples(R"(
 reduce_l1(f32[2, 3])
 reduce_l1(f16[2, 3, 4], dim=[-1, 0], keepdim=true)
@@ -141,6 +142,7 @@ WEFT_DEFINE_OP(reduce_l2, OpSpec("reduce_l2(Tensor self, int[] dim=[], "
                               .DecomposeContract(NumericContract::kReassociating)
                               .Eval(EvalL2)
                               .Map(MapReduction)
+                              .Flops(PerOperand{2})
                               .Samples(R"(
 reduce_l2(f32[2, 3])
 reduce_l2(f16[2, 3, 4], dim=[-1, 0], keepdim=true)
@@ -161,6 +163,7 @@ WEFT_DEFINE_OP(reduce_sum_square, OpSpec("reduce_sum_square(Tensor self, int[] d
                                       .DecomposeContract(NumericContract::kReassociating)
                                       .Eval(EvalSumSquare)
                                       .Map(MapReduction)
+                                      .Flops(PerOperand{2})
                                       .Samples(R"(
 reduce_sum_square(f32[2, 3])
 reduce_sum_square(f16[2, 3, 4], dim=[-1, 0], keepdim=true)
@@ -203,6 +206,7 @@ WEFT_DEFINE_OP(logsumexp, OpSpec("logsumexp(Tensor self, int[] dim=[], "
                               .DecomposeContract(NumericContract::kReassociating)
                               .Eval(EvalLogSumExp)
                               .Map(MapReduction)
+                              .Flops(PerOperand{4, 1})
                               .Samples(R"(
 logsumexp(f32[2, 3])
 logsumexp(f32[2, 3]{1000..1001}, dim=[1])

@@ -58,6 +58,7 @@ WEFT_DEFINE_OP(cummax, OpSpec("cummax(Tensor self, int dim) -> (Tensor values, T
                            .Infer(Infer)
                            .Eval(EvalMax)
                            .Map(Absent{"an element depends on those before it"})
+                           .Flops(PerOperand{1})
                            .Samples(R"(
 cummax(f32[2, 5], dim=1)
 cummax(i64[4, 3, 2]{0..2}, dim=0)
@@ -76,6 +77,7 @@ WEFT_DEFINE_OP(cummin, OpSpec("cummin(Tensor self, int dim) -> (Tensor values, T
                            .Infer(Infer)
                            .Eval(EvalMin)
                            .Map(Absent{"an element depends on those before it"})
+                           .Flops(PerOperand{1})
                            .Samples(R"(
 cummin(f32[2, 5], dim=1)
 cummin(i64[4, 3, 2]{0..2}, dim=0)

@@ -122,6 +122,7 @@ WEFT_DEFINE_OP(softmax, OpSpec("softmax(Tensor self, int dim) -> Tensor",
                             .Decompose(DecomposeSoftmax)
                             .DecomposeContract(NumericContract::kReassociating)
                             .Eval(Eval<false>)
+                            .Flops(PerOperand{5, 2})
                             .Samples(R"(
 softmax(f32[2, 3], dim=1)
 softmax(f32[2, 3, 4], dim=0)
@@ -143,6 +144,7 @@ WEFT_DEFINE_OP(log_softmax, OpSpec("log_softmax(Tensor self, int dim) -> Tensor"
                                 .Decompose(DecomposeLogSoftmax)
                                 .DecomposeContract(NumericContract::kReassociating)
                                 .Eval(Eval<true>)
+                                .Flops(PerOperand{5, 1})
                                 .Samples(R"(
 log_softmax(f32[2, 3], dim=1)
 log_softmax(f32[2, 3, 4], dim=0)
@@ -162,6 +164,7 @@ WEFT_DEFINE_OP(hardmax, OpSpec("hardmax(Tensor self, int dim) -> Tensor",
                             .Decompose(DecomposeHardmax)
                             .DecomposeContract(NumericContract::kBitExact)
                             .Eval(EvalHardmax)
+                            .Flops(PerOperand{2})
                             .Samples(R"(
 hardmax(f32[2, 3], dim=1)
 hardmax(f32[4]{1, 3, 3, 2}, dim=0)

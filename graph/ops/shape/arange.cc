@@ -107,6 +107,7 @@ WEFT_DEFINE_OP(arange, OpSpec("arange(SymInt start, SymInt end, SymInt step=1, "
                            .Infer(InferArange)
                            .Eval(EvalArange)
                            .Map(Absent{"it has no operands"})
+                           .Flops(PerResult{0})
                            .Samples(R"(
 arange(start=0, end=5)
 arange(start=2, end=11, step=3, dtype=i32)
@@ -127,6 +128,7 @@ WEFT_DEFINE_OP(range, OpSpec("range(Tensor start, Tensor limit, Tensor delta) "
                           .Traits(kDataDependent)
                           .Infer(InferRange)
                           .Eval(EvalRange)
+                          .Flops(PerResult{0})
                           .Samples(R"(
 range(f32[]{0}, f32[]{1}, f32[]{0.3})
 range(i64[]{2}, i64[]{11}, i64[]{3})
@@ -147,6 +149,7 @@ WEFT_DEFINE_OP(eye, OpSpec("eye(SymInt n, SymInt m, int k=0, "
                         .Infer(InferEye)
                         .Eval(EvalEye)
                         .Map(Absent{"it has no operands"})
+                        .Flops(PerResult{0})
                         .Samples(R"(
 eye(n=3, m=3)
 eye(n=2, m=4, k=1, dtype=i64)

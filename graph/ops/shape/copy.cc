@@ -73,6 +73,7 @@ WEFT_DEFINE_OP(copy_, OpSpec("copy_(Tensor(a!) self, Tensor src) -> Tensor(a!)",
                           .Infer(InferSame)
                           .Eval(EvalCopy)
                           .Functional(FunctionalCopy)
+                          .Flops(PerResult{0})
                           .Samples(R"(
 copy_(f32[2, 3], f32[2, 3])
 copy_(i64[2, 3], i64[3])

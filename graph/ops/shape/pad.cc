@@ -128,6 +128,7 @@ WEFT_DEFINE_OP(pad, OpSpec("pad(Tensor self, Tensor? value, SymInt[] pad, "
                         .Fold(Fold)
                         .Eval(Eval)
                         .Map(Map)
+                        .Flops(PerResult{0})
                         .Samples(R"(
 pad(f32[2, 3], none, pad=[1, 0, 0, 2])
 pad(f32[2, 3], f32[]{7}, pad=[0, 1, 2, 0])

@@ -52,6 +52,7 @@ WEFT_DEFINE_OP(sym_constant,
                    .Eval(Eval)
                    .SymbolicEval(SymbolicEval)
                    .Map(Absent{"it has no operands"})
+                   .Flops(PerResult{0})
                    .Samples(R"(
 sym_constant(values=[s0, 2, s0*4 + 1], size=[3])
 sym_constant(values=[s0], size=[], dtype=i32)

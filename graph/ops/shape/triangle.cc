@@ -66,6 +66,7 @@ WEFT_DEFINE_OP(tril, OpSpec("tril(Tensor self, SymInt diagonal=0) -> Tensor",
                          .Fold(FoldTril)
                          .Eval(Eval<true>)
                          .Map(Map<-1>)
+                         .Flops(PerResult{0})
                          .Samples(R"(
 tril(f32[3, 4])
 tril(i64[2, 4, 3], diagonal=1)
@@ -86,6 +87,7 @@ WEFT_DEFINE_OP(triu, OpSpec("triu(Tensor self, SymInt diagonal=0) -> Tensor",
                          .Fold(FoldTriu)
                          .Eval(Eval<false>)
                          .Map(Map<1>)
+                         .Flops(PerResult{0})
                          .Samples(R"(
 triu(f32[3, 4])
 triu(i64[2, 4, 3], diagonal=1)

@@ -124,6 +124,7 @@ WEFT_DEFINE_OP(dft, OpSpec("dft(Tensor self, SymInt? dft_length=None, int axis=1
                         .Infer(Infer)
                         .Eval(Eval)
                         .Map(Absent{"an element depends on a whole line"})
+                        .Flops(Absent{"the number depends on the algorithm"})
                         .Samples(R"(
 dft(f32[2, 5, 1])
 dft(f32[2, 5, 2], inverse=true)

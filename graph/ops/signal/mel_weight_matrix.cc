@@ -89,6 +89,7 @@ WEFT_DEFINE_OP(mel_weight_matrix,
                    .Verify(Verify)
                    .Infer(Infer)
                    .Eval(Eval)
+                   .Flops(Absent{"the number depends on the data"})
                    .Samples(R"(
 mel_weight_matrix(i64[]{8}, i64[]{16}, i64[]{8192}, f32[]{0}, f32[]{4096})
 mel_weight_matrix(i32[]{4}, i32[]{32}, i32[]{8000}, f64[]{100}, f64[]{3000}, dtype=f64)

@@ -111,6 +111,7 @@ WEFT_DEFINE_OP(stft, OpSpec("stft(Tensor signal, Tensor? window, SymInt frame_st
                          .Decompose(Decompose)
                          .DecomposeContract(NumericContract::kReassociating)
                          .Eval(Eval)
+                         .Flops(Absent{"the number depends on the algorithm"})
                          .Samples(R"(
 stft(f32[2, 16, 1], f32[6], frame_step=4, frame_length=6)
 stft(f32[1, 16, 2], f32[5], frame_step=3, frame_length=5, onesided=false)

@@ -1,5 +1,6 @@
 // The grid of an affine map, for grid_sampler.
 #include "graph/ir/numeric_contract.h"
+#include "graph/ir/op_flops.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
 #include "graph/ops/support/op.h"
@@ -88,6 +89,11 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+// The coordinates of a point are a product of n x (n + 1) with n + 1.
+SymInt Flops(const FlopsArgs& args) {
+  return 2 * args.result_size() * (args.results[0].dims().back() + 1);
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(affine_grid,
@@ -102,6 +108,7 @@ WEFT_DEFINE_OP(affine_grid,
                    .Decompose(Decompose)
                    .DecomposeContract(NumericContract::kReassociating)
                    .Eval(Eval)
+                   .Flops(Flops)
                    .Samples(R"(
 affine_grid(f32[2, 2, 3], size=[2, 3, 4, 5])
 affine_grid(f32[2, 2, 3], size=[2, 3, 4, 5], align_corners=true)

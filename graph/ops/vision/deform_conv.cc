@@ -1,6 +1,7 @@
 // Deformable convolution of any spatial rank.
 #include <cmath>
 
+#include "graph/ir/op_flops.h"
 #include "graph/ops/support/op.h"
 #include "graph/sym/sym_ops.h"
 
@@ -218,6 +219,18 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+// The product, and for each element that a kernel meets (those of one output channel stand for all
+// of its group) an interpolation between 2^n neighbours.
+SymInt Flops(const FlopsArgs& args) {
+  const Type weight = args.operands[1];
+  const SymInt taps = Product(weight.dims().subspan(2));
+  const SymInt points =
+      FloorDiv(args.result_size(), weight.dim(0)) * args.operands[0].dim(1) * taps;
+  const int64_t corners = int64_t{1} << (weight.rank() - 2);
+  const SymInt bias = args.has(4) ? args.result_size() : SymInt(0);
+  return 2 * args.result_size() * Product(weight.dims().subspan(1)) + 2 * corners * points + bias;
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(deform_conv,
@@ -233,6 +246,7 @@ WEFT_DEFINE_OP(deform_conv,
                    .Infer(Infer)
                    .Eval(Eval)
                    .Map(Absent{"no map of windows exists yet"})
+                   .Flops(Flops)
                    .Samples(R"(
 deform_conv(f32[1, 2, 5, 4], f32[3, 2, 2, 3], f32[1, 12, 4, 2], none, none, stride=[1, 1], padding=[0, 0, 0, 0], dilation=[1, 1])
 deform_conv(f32[2, 4, 5, 5], f32[4, 2, 2, 2], f32[2, 16, 3, 6], f32[2, 8, 3, 6], f32[4], stride=[2, 1], padding=[1, 1, 0, 1], dilation=[1, 1], groups=2, offset_groups=2)

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/ir/op_flops.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/vision/resample.h"
 
@@ -156,6 +157,11 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+SymInt Flops(const FlopsArgs& args) {
+  const int dims = args.results[0].rank() - 2;
+  return args.result_size() * SampleFlops(args.attrs().Str("mode"), dims);
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(grid_sampler,
@@ -170,6 +176,7 @@ WEFT_DEFINE_OP(grid_sampler,
                    .Infer(Infer)
                    .Eval(Eval)
                    .Map(Absent{"the positions that are read are computed"})
+                   .Flops(Flops)
                    .Samples(R"(
 grid_sampler(f32[2, 3, 4, 5], f32[2, 6, 7, 2]{-1.5..1.5})
 grid_sampler(f32[1, 2, 4, 5], f32[1, 3, 4, 2]{-3..3}, mode="nearest", padding_mode="border")

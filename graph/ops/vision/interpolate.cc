@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/ir/op_flops.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 #include "graph/ops/vision/resample.h"
@@ -191,6 +192,11 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
+SymInt Flops(const FlopsArgs& args) {
+  const int dims = args.results[0].rank() - 2;
+  return args.result_size() * SampleFlops(args.attrs().Str("mode"), dims);
+}
+
 }  // namespace
 
 WEFT_DEFINE_OP(interpolate,
@@ -210,6 +216,7 @@ WEFT_DEFINE_OP(interpolate,
                    .Infer(Infer)
                    .Eval(Eval)
                    .Map(Absent{"the positions that are read are computed"})
+                   .Flops(Flops)
                    .Samples(R"(
 interpolate(f32[1, 2, 3, 4], size=[1, 2, 6, 8])
 interpolate(f32[1, 2, 3, 4], size=[1, 2, 7, 3], scales=[1.0, 1.0, 2.4, 0.8], coordinate_transformation_mode="asymmetric", nearest_mode="floor")

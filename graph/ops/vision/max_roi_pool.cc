@@ -99,6 +99,7 @@ WEFT_DEFINE_OP(max_roi_pool,
                    .Infer(Infer)
                    .Eval(Eval)
                    .Map(Absent{"the positions that are read are computed"})
+                   .Flops(Absent{"the number depends on the data"})
                    .Samples(R"(
 max_roi_pool(f32[2, 3, 8, 9], f32[2, 5]{1, 1, 2, 5, 6, 0, 0, 0, 20, 7}, pooled_shape=[2, 3])
 max_roi_pool(f32[1, 2, 8, 9], f32[1, 5]{0, 2, -4, 15, 9}, pooled_shape=[3, 2], spatial_scale=0.5)

@@ -148,6 +148,7 @@ WEFT_DEFINE_OP(non_max_suppression,
                    .Verify(Verify)
                    .Infer(Infer)
                    .Eval(Eval)
+                   .Flops(Absent{"the number depends on the data"})
                    .Samples(R"(
 non_max_suppression(f32[1, 6, 4]{0, 0, 1, 1, 0, 0.1, 1, 1.1, 0, -0.1, 1, 0.9, 0, 10, 1, 11, 0, 10.1, 1, 11.1, 0, 100, 1, 101}, f32[1, 1, 6]{0.9, 0.75, 0.6, 0.95, 0.5, 0.3}, i64[1]{3}, f32[1]{0.5}, f32[1]{0.4})
 non_max_suppression(f32[2, 5, 4]{0..2}, f32[2, 3, 5], i64[]{2}, f32[]{0.3}, none)

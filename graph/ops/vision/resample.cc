@@ -113,4 +113,12 @@ std::vector<std::pair<int64_t, double>> Resampling::Taps(double source) const {
   return taps;
 }
 
+int64_t SampleFlops(absl::string_view mode, int dims) {
+  if (mode == "nearest") return 0;
+  const int64_t taps = mode == "cubic" || mode == "bicubic" ? 4 : 2;
+  int64_t neighbours = 1;
+  for (int i = 0; i < dims; ++i) neighbours *= taps;
+  return 2 * neighbours;
+}
+
 }  // namespace weft::ops

@@ -46,6 +46,9 @@ struct Resampling {
   std::vector<std::pair<int64_t, double>> RawTaps(double source) const;
 };
 
+// Operations for an element of the result: neighbours in `dims` dims, and their weights.
+int64_t SampleFlops(absl::string_view mode, int dims);
+
 }  // namespace weft::ops
 
 #endif  // WEFT_GRAPH_OPS_VISION_RESAMPLE_H_

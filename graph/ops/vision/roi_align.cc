@@ -161,6 +161,7 @@ WEFT_DEFINE_OP(roi_align,
                    .Infer(Infer)
                    .Eval(Eval)
                    .Map(Absent{"the positions that are read are computed"})
+                   .Flops(Absent{"the number depends on the data"})
                    .Samples(R"(
 roi_align(f32[2, 3, 8, 9], f32[2, 4]{1, 2, 5, 6, 0, 0, 20, 7}, i64[2]{1, 0}, output_height=2, output_width=3)
 roi_align(f32[2, 3, 8, 9], f32[2, 4]{1, 2, 5, 6, -3, 0, 8, 7}, i32[2]{1, 0}, mode="max", output_height=3, output_width=2, sampling_ratio=2, spatial_scale=0.5)

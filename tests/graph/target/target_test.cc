@@ -26,6 +26,7 @@ target "toy" {
   max_kernel_nodes = 8
   vector_bytes = 64
   l1_bytes = 16384
+  function_work = 30
   routine gemm {
     ops = [matmul, linear]
     dtypes = [f32]
@@ -83,6 +84,8 @@ TEST(TargetTextTest, PrintsWhatItReads) {
   EXPECT_EQ(target.max_kernel_nodes, 8);
   EXPECT_EQ(target.vector_bytes, 64);
   EXPECT_EQ(target.l1_bytes, 16384);
+  EXPECT_EQ(target.costs.function_work, 30);
+  EXPECT_EQ(target.costs.division_work, Target().costs.division_work);
   ASSERT_EQ(target.routines.size(), 3u);
   EXPECT_EQ(target.routines[1].name, "conv 2d");
   EXPECT_EQ(target.routines[1].contract, NumericContract::kBitExact);
@@ -103,6 +106,15 @@ TEST(TargetTextTest, HashesEveryField) {
   differs([](Target& t) { t.max_kernel_nodes = 9; });
   differs([](Target& t) { t.max_kernel_inputs = 9; });
   differs([](Target& t) { t.max_row_elements = 9; });
+  differs([](Target& t) { t.costs.division_work = 9; });
+  differs([](Target& t) { t.costs.function_work = 9; });
+  differs([](Target& t) { t.costs.row_work = 9; });
+  differs([](Target& t) { t.costs.step_cost = 9; });
+  differs([](Target& t) { t.costs.load_one_cost = 9; });
+  differs([](Target& t) { t.costs.load_apart_cost = 9; });
+  differs([](Target& t) { t.costs.store_apart_cost = 9; });
+  differs([](Target& t) { t.costs.run_steps = 9; });
+  differs([](Target& t) { t.costs.tail_steps = 9; });
   differs([](Target& t) { t.routines[0].name = "x"; });
   differs([](Target& t) { t.routines[0].ops.pop_back(); });
   differs([](Target& t) { t.routines[0].dtypes.clear(); });
