@@ -3,7 +3,7 @@
 
     tests/faults/mutate.py --check             every edit applies to the tree exactly once (CI)
     tests/faults/mutate.py --list
-    tests/faults/mutate.py [--only=NAME,...] [--table=lowering|cpu|graph|device] [--count=N]
+    tests/faults/mutate.py [--only=NAME,...] [--table=lowering|cpu|graph|decisions|device] [--count=N]
                            [--level=first|all|long] [--jobs=N] [--output=FILE] [--resume]
                            [--tree=DIR]
 
@@ -87,12 +87,20 @@ FIRST_TESTS = {
         ["//tests/examples:device_test"],
     ],
     "api/plugin": [["//tests/examples:device_test"]],
+    "passes/fuse": [
+        ["//tests/passes/fuse:pattern_decisions_test", "//tests/passes/fuse:decision_test"],
+        ["//tests/golden:golden_test"],
+    ],
+    "graph/cost/": [["//tests/graph/cost:cost_test"], ["//tests/golden:golden_test"]],
+    "lowering/kernel_cost": [["//tests/lowering:kernel_cost_test"]],
+    "lowering/step_cost": [["//tests/lowering:step_cost_test"]],
     "graph/ops/": [
         [
             "//tests/graph/ops:conformance_test",
             "//tests/graph/ops:nn_values_test",
             "//tests/graph/ops:shape_infer_test",
             "//tests/graph/ops:symbolic_values_test",
+            "//tests/graph/cost:cost_test",
         ],
         ["//tests/trust:trust_test"],
     ],
@@ -121,6 +129,7 @@ TABLES = {
     "lowering": mutations.LOWERING,
     "cpu": mutations.CPU,
     "graph": mutations.GRAPH,
+    "decisions": mutations.DECISIONS,
     "device": mutations.DEVICE,
 }
 

@@ -1,7 +1,7 @@
 """Small faults to plant in the sources: the table of mutate.py.
 
 An entry is (name, file, old, new, what it breaks). `old` stands exactly once in the file; the name
-is unique. The four tables are mutated alike; they differ in the tests that are asked first.
+is unique. The five tables are mutated alike; they differ in the tests that are asked first.
 """
 
 LOWERING = [
@@ -350,6 +350,57 @@ GRAPH = [
      "const int64_t depth = std::min(kDepth, p.k - k);",
      "const int64_t depth = std::min(kDepth, p.k);",
      "long sums of the reference read behind the row"),
+]
+
+DECISIONS = [
+    # What fusion replaces.
+    ("attention-stale-operand", "passes/fuse_attention.cc",
+     "    replaced[old] = value;\n", "",
+     "attention reads the result of another one that was erased"),
+    ("attention-of-attention", "passes/fuse_attention/decision.cc",
+     "roots.insert(match.root);", "",
+     "scores that another attention made are taken for a matmul"),
+    ("attention-hidden-row", "passes/fuse_attention/decision.cc",
+     "made->restores_rows = true;", "",
+     "rows that see no key are 0 and not NaN"),
+    ("attention-floor-scale", "passes/fuse/attention_match.cc",
+     "if (rounded || (node.Is(ops::div) && i == 1)) continue;",
+     "if (node.Is(ops::div) && i == 1) continue;",
+     "a division that rounds down is taken for a scale"),
+    ("quantized-long-sum", "passes/fuse_quantized/decision.cc",
+     "p.length == 0 || p.length >", "p.length == 0 || p.length - 1 >",
+     "a sum of integers may pass 32 bits"),
+    ("quantized-scale-axis", "passes/fuse_quantized/decision.cc",
+     "candidate.scale_axis >= 0 && candidate.scale_axis != p.weight_axis",
+     "candidate.scale_axis > 0 && candidate.scale_axis != p.weight_axis",
+     "scales along a sum are taken for those of channels"),
+    ("quantized-weights-met-twice", "passes/fuse_quantized/decision.cc",
+     "if (!seen_.insert(node).second) continue;", "seen_.insert(node);",
+     "a node of the weights is met twice"),
+    ("products-of-other-strides", "passes/fuse_horizontal/products.cc",
+     'absl::StrCat(candidate.attrs, "/", ', 'absl::StrCat("/", ',
+     "convolutions of other strides become one"),
+    ("products-out-of-order", "passes/fuse_horizontal/products.cc",
+     "return a.products[0].position < b.products[0].position;", "return false;",
+     "merges come by family and not in the graph's order"),
+    # What things cost.
+    ("flops-transposed", "graph/ops/nn/convolution.cc",
+     "args.attrs().Bool(\"transposed\") ? args.operand_size() : args.result_size()",
+     "args.result_size()",
+     "transposed convolutions are counted by their output"),
+    ("flops-of-epilogue-twice", "lowering/step_cost.cc",
+     "    if (epilogue.arg >= 0) operands[epilogue.arg] = Type();\n", "",
+     "a bias is counted by the op and by the epilogue"),
+    ("cheap-functions", "graph/cost/cost.cc",
+     "         rate.functions == 0;", "         true;",
+     "exp is computed again for each row"),
+    ("work-of-sigmoid", "lowering/kernel_cost.cc",
+     "op <= ScalarOp::kSigmoid", "op < ScalarOp::kSigmoid",
+     "sigmoid is as little work as an addition"),
+    ("usual-size-above-bound", "graph/cost/cost.cc",
+     "std::min(std::max(kUsualSize, info->range.min), info->range.max)",
+     "std::max(kUsualSize, info->range.min)",
+     "a size counts as more than it may be"),
 ]
 
 DEVICE = [

@@ -65,6 +65,17 @@ func @main(%q: f32[2, 5, 8], %k: f32[2, 7, 8], %v: f32[2, 7, 8]) -> f32[2, 5, 8]
   EXPECT_EQ(cost.flops.ToString(), "2660");
 }
 
+// Whether the routine adds it or the epilogue.
+TEST(StepCost, ABiasCountsOnce) {
+  const StepCost cost = CostOfMain(R"(
+func @main(%x: f32[s0, 4], %w: f32[5, 4], %b: f32[5]) -> f32[s0, 5] {
+  %0 = linear(%x, %w, %b) : f32[s0, 5]
+  return %0
+}
+)");
+  EXPECT_EQ(cost.flops.ToString(), "45*s0");
+}
+
 TEST(StepCost, AnEpilogueIsOneOperationForEachElement) {
   const StepCost cost = CostOfMain(R"(
 func @main(%x: f32[3, 4], %w: f32[4, 5]) -> f32[3, 5] {

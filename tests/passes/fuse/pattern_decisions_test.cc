@@ -125,11 +125,14 @@ TEST(QuantizedDecision, ReadsScalesAndTheLengthOfSums) {
     })");
   Node* node = module->main()->output(0)->node();
   constexpr int64_t kLongest = 2147483647 / (255 * 255);
+  QuantizedCandidate along_the_sum = Candidate(node, true, 0, 4);
+  along_the_sum.product.weight_axis = 1;
   const QuantizedDecision decision = DecideQuantized({
       Candidate(node, true, -1, 4),
       Candidate(node, true, 0, kLongest),
       Candidate(node, false, -1, 4),
       Candidate(node, true, 1, 4),
+      along_the_sum,
       Candidate(node, true, -1, kLongest + 1),
       Candidate(node, true, -1, 0),
   });
@@ -138,6 +141,7 @@ TEST(QuantizedDecision, ReadsScalesAndTheLengthOfSums) {
             "%1 = linear: a product of integers\n"
             "%1 = linear: a product of integers\n"
             "%1 = linear: its first operand has several scales\n"
+            "%1 = linear: the scales of its second operand are not those of the result's channels\n"
             "%1 = linear: the scales of its second operand are not those of the result's channels\n"
             "%1 = linear: its sums could pass 32 bits\n"
             "%1 = linear: its sums could pass 32 bits\n");
@@ -181,6 +185,21 @@ TEST(WideDecision, FoldsWeightsThatFit) {
   EXPECT_EQ(Text(*module, decide(31)),
             "%6 = linear: moves its bias\n"
             "%6 = linear: its weights take more than 31 bytes as integers of 32 bits\n");
+}
+
+// Both operands of the difference are one node.
+TEST(WideDecision, CollectsSharedNodesOnce) {
+  const auto module = Parse(R"(
+    func @main(%x: i32[3, 4]) {
+      %0 = constant(dense<[[1, 2, 3, 4], [5, 6, 7, 8]]>) : i8[2, 4]
+      %1 = convert(%0, dtype=i32)
+      %2 = sub(%1, %1)
+      %3 = linear(%x, %2, none)
+      return %3
+    })");
+  const auto candidates = CollectWide(*module->main());
+  ASSERT_EQ(candidates.size(), 1u);
+  EXPECT_EQ(candidates[0].weight_nodes.size(), 2u);
 }
 
 TEST(WideDecision, OrdersTheNodesOfTheWeights) {
@@ -236,18 +255,19 @@ TEST(ProductDecision, NamesWhyOthersStay) {
 
 // Merges come in the order of their first products, whatever family they are of.
 TEST(ProductDecision, OrdersMerges) {
-  const std::string text = ProductText(R"(
-    func @main(%x: f32[3, 2], %y: f32[3, 2]) {
-      %0 = constant(dense<[[1.0, 2.0], [3.0, 4.0]]>) : f32[2, 2]
-      %1 = matmul(%y, %0)
-      %2 = linear(%x, %0, none)
-      %3 = linear(%x, %0, none)
-      %4 = matmul(%y, %0)
-      return %1, %2, %3, %4
-    })");
-  EXPECT_EQ(text,
-            "products: %2 = matmul, %5 = matmul\n"
-            "products: %3 = linear, %4 = linear\n");
+  EXPECT_EQ(ProductText(R"(
+    func @main(%x: f32[1, 1, 4, 4], %y: f32[1, 1, 4, 4]) {
+      %0 = constant(dense<[[[[1.0, 2.0]]]]>) : f32[1, 1, 1, 2]
+      %1 = convolution(%x, %0, none, stride=[1, 1], padding=[0, 0], dilation=[1, 1])
+      %2 = convolution(%y, %0, none, stride=[1, 1], padding=[0, 0], dilation=[1, 1])
+      %3 = convolution(%y, %0, none, stride=[1, 1], padding=[0, 0], dilation=[1, 1])
+      %4 = convolution(%x, %0, none, stride=[2, 1], padding=[0, 0], dilation=[1, 1])
+      %5 = convolution(%x, %0, none, stride=[2, 1], padding=[0, 0], dilation=[1, 1])
+      return %1, %2, %3, %4, %5
+    })"),
+            "products: %3 = convolution, %4 = convolution\n"
+            "products: %5 = convolution, %6 = convolution\n"
+            "%5 = convolution: not fused with %2 = convolution: their attributes differ\n");
 }
 
 }  // namespace
