@@ -1,4 +1,4 @@
-// examples/device by the command lines of opt, run and conformance.
+// examples/device by the command lines of opt, run, conformance and bench.
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -69,6 +69,29 @@ TEST_F(DeviceToolTest, RunsConformanceCases) {
                                            "/usr/share/libonnx-testdata/data/node"));
   EXPECT_EQ(status, 0) << out_ << err_;
   EXPECT_THAT(out_, HasSubstr(" 0 failed"));
+}
+
+TEST_F(DeviceToolTest, BenchMeasuresIt) {
+  const std::string flags = "--iterations=3 --nopeaks --target=sim ";
+  EXPECT_EQ(RunOther("bench/main", absl::StrCat(Load(), flags, "in.weft")), 0) << err_;
+  EXPECT_THAT(out_, AllOf(HasSubstr("\"target\": \"sim\""), HasSubstr("\"passes\": \"cpu\""),
+                          HasSubstr("\"iterations\": 3"), HasSubstr("\"steps\": 2")));
+  // The work is the device's.
+  EXPECT_EQ(RunOther("bench/main",
+                     absl::StrCat(Load(), flags, "--device-option=fail=launch:1 ", "in.weft")),
+            2);
+  EXPECT_THAT(err_, HasSubstr("device sim: launch: the option fail asks for it"));
+  EXPECT_EQ(RunOther("bench/main", absl::StrCat(flags, "in.weft")), 2);
+  EXPECT_THAT(err_, HasSubstr("unknown target \"sim\""));
+}
+
+TEST_F(DeviceToolTest, BenchVerifiesAndSweepsIt) {
+  const std::string flags = absl::StrCat(Load(), "--iterations=1 --nopeaks --target=sim ");
+  EXPECT_EQ(RunOther("bench/main", absl::StrCat(flags, "--verify=target in.weft")), 0) << err_;
+  EXPECT_THAT(err_, HasSubstr("agree with the reference"));
+  Write("open.weft", "func @main(%x: f32[s0]) -> f32[s0] {\n %0 = exp(%x)\n return %0\n}\n");
+  EXPECT_EQ(RunOther("bench/main", absl::StrCat(flags, "--sweep=s0=2:4:2 open.weft")), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("\"assignments\": 2"));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "api/compiler.h"
+#include "api/extensions.h"
 #include "api/inspect/cost.h"
 #include "api/version.h"
 #include "base/status_macros.h"
@@ -27,6 +28,7 @@
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
 #include "tools/common/logs.h"
+#include "tools/common/plugins.h"
 #include "tools/common/sizes.h"
 #include "tools/common/target_verify.h"
 
@@ -37,6 +39,7 @@ using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string log;
+  std::vector<std::string> load;
   bench::PrepareOptions prepare;
   std::vector<std::string> sizes;
   std::vector<std::string> inputs;
@@ -61,6 +64,7 @@ FlagSet MakeFlags(Options* o) {
   flags.Section("Program");
   AddTargetFlag(flags, &o->prepare.target.target, "Executor. Default: reference");
   AddBackendFlags(flags, &o->prepare.target.options);
+  AddLoadDeviceFlag(flags, &o->load);
   flags.String("passes", &o->prepare.passes, "PIPELINE",
                "Pipeline to run first, as in opt. Default: the target's own, for\n"
                "reference none");
@@ -119,6 +123,7 @@ absl::StatusOr<bool> DiffersFromReference(const Options& o, const Session& sessi
   nothing.passes = "none";
   TargetCheckOptions options;
   options.target = o.prepare.target.target;
+  options.backends = o.prepare.target.backends;
   options.backend = o.prepare.target.options;
   options.seed = static_cast<uint64_t>(o.seed);
   WEFT_ASSIGN_OR_RETURN(auto verifier,
@@ -286,6 +291,9 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
   if (positional.size() != 1) {
     return absl::InvalidArgumentError("expected one model, a file or a name; --help shows how");
   }
+  Extensions extensions;
+  WEFT_RETURN_IF_ERROR(LoadDevices(o.load, extensions));
+  o.prepare.target.backends = &extensions.backends();
   WEFT_ASSIGN_OR_RETURN(const Backend* const backend, o.prepare.target.Find());
   AddDefaults(*backend, &o.prepare.target.options);
   if (o.prepare.passes.empty()) o.prepare.passes = backend->default_pipeline();
