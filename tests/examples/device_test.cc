@@ -1,11 +1,6 @@
 // examples/device: programs on a device whose memory the host cannot touch and whose work is late.
 #include "api/c/device.h"
 
-#include <dlfcn.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
@@ -32,6 +27,7 @@
 #include "gtest/gtest.h"
 #include "profiler/session.h"
 #include "profiler/trace.h"
+#include "tests/examples/sim.h"
 #include "tests/lowering/random_graphs.h"
 #include "tests/support/parse.h"
 #include "tests/support/tensor_compare.h"
@@ -39,17 +35,11 @@
 namespace weft {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr Tolerance kTolerance = {1e-4, 1e-4};
-
-std::string SimPath() {
-  return (fs::path(std::getenv("TEST_SRCDIR")) / std::getenv("TEST_WORKSPACE") /
-          "examples/device/libsim.so")
-      .string();
-}
 
 // The device is in the process once.
 const Extensions& Loaded() {
@@ -74,7 +64,7 @@ class LogScope {
   ~LogScope() {
     SetLogSink(nullptr);
     EXPECT_TRUE(SetLogs("").ok());
-    EXPECT_EQ(text_.find("sim: closed"), std::string::npos) << text_;
+    EXPECT_THAT(text_, Not(HasSubstr("sim: closed")));
   }
   const std::string& text() const { return text_; }
 
@@ -415,107 +405,6 @@ TEST(Sim, SessionsRunAtOnce) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// --- Missing entries -----------------------------------------------------------------------------
-
-// The device's own entries, to be edited.
-weft_device_api Entries() {
-  void* library = dlopen(SimPath().c_str(), RTLD_NOW | RTLD_LOCAL);
-  void* entry = library == nullptr ? nullptr : dlsym(library, "weft_device_entry");
-  EXPECT_NE(entry, nullptr);
-  return *reinterpret_cast<const weft_device_api* (*)()>(entry)();
-}
-
-void ExpectAsReference(const weft_device_api& api, const std::string& remark) {
-  const LogScope log;
-  auto backend = plugin::MakeBackend(&api, cpu::MakeInterpreter);
-  ASSERT_TRUE(backend.ok()) << backend.status();
-  EXPECT_THAT(log.text(), HasSubstr(remark));
-  auto session = MakeSession(Parse(kBlock), **backend, {{"delay", "100"}});
-  ASSERT_TRUE(session.ok()) << session.status();
-  const std::vector<HostTensor> inputs = Inputs(*Parse(kBlock), 3);
-  const auto got = session->Run(inputs);
-  ASSERT_TRUE(got.ok()) << got.status();
-  ExpectEqual(*got, Reference(kBlock, inputs));
-}
-
-TEST(SimWithout, Events) {
-  weft_device_api api = Entries();
-  api.event_create = nullptr;
-  api.event_destroy = nullptr;
-  api.event_record = nullptr;
-  api.stream_wait = nullptr;
-  ExpectAsReference(api, "copies do not run beside kernels");
-}
-
-TEST(SimWithout, Code) {
-  weft_device_api api = Entries();
-  api.find_code = nullptr;
-  api.launch = nullptr;
-  api.release_code = nullptr;
-  ExpectAsReference(api, "all steps run on the host, over copies");
-}
-
-TEST(SimWithout, RoutinesThatItClaims) {
-  weft_device_api api = Entries();
-  api.find_code = [](weft_device*, const weft_call*, weft_code**, int64_t*,
-                     weft_error*) -> weft_status { return WEFT_UNIMPLEMENTED; };
-  ExpectAsReference(api, "");
-}
-
-// --- Loading -------------------------------------------------------------------------------------
-
-std::string LoadError(const std::string& name, const std::string& tag) {
-  const std::string folder = testing::TempDir();
-  const std::string library = absl::StrCat(folder, "/", name, ".so");
-  std::ofstream(absl::StrCat(folder, "/", name, ".c"))
-      << "__attribute__((section(\"weft_device\"), used)) static const char tag[] = \"" << tag
-      << "\";\n__attribute__((constructor)) static void ran(void) { __builtin_trap(); }\n";
-  const std::string command =
-      absl::StrCat("gcc -shared -fPIC -o ", library, " ", folder, "/", name, ".c");
-  EXPECT_EQ(std::system(command.c_str()), 0);
-  Extensions mine;
-  return std::string(LoadPlugin(library, mine).status().message());
-}
-
-TEST(LoadDevice, RefusesAnotherVersionBeforeItRuns) {
-  EXPECT_THAT(LoadError("later", "device ABI 7, late"),
-              HasSubstr("later.so: made for device ABI 7, late; this program has device ABI 1"));
-  EXPECT_THAT(LoadError("eleven", "device ABI 11, late"), HasSubstr("device ABI 11, late;"));
-  EXPECT_THAT(LoadError("odd", "odd"), HasSubstr("made for odd;"));
-}
-
-TEST(LoadDevice, ASecondOneOfThatNameIsRefused) {
-  Extensions mine;
-  EXPECT_EQ(LoadDevice(SimPath(), mine).value_or(""), "sim");
-  EXPECT_THAT(std::string(LoadDevice(SimPath(), mine).status().message()),
-              HasSubstr("there is a target \"sim\" already"));
-  EXPECT_EQ(mine.backends().all().size(), BuiltinBackends().all().size() + 1);
-}
-
-TEST(LoadDevice, ItsPipelineMustBeOne) {
-  weft_device_api api = Entries();
-  api.passes = "no_such_pass";
-  auto backend = plugin::MakeBackend(&api, cpu::MakeInterpreter);
-  ASSERT_TRUE(backend.ok()) << backend.status();
-  Extensions mine;
-  EXPECT_THAT(std::string(mine.AddBackend(*std::move(backend)).message()),
-              AllOf(HasSubstr("target sim, its pipeline: "), HasSubstr("no_such_pass")));
-}
-
-TEST(LoadDevice, TakesDevicesAlone) {
-  Extensions mine;
-  const std::string folder = testing::TempDir();
-  std::ofstream(folder + "/plugin.c")
-      << "__attribute__((section(\"weft_plugin\"), used)) static const char tag[] = \""
-      << WEFT_PLUGIN_TAG << "\";\n";
-  ASSERT_EQ(std::system(
-                ("gcc -shared -fPIC -o " + folder + "/plugin.so " + folder + "/plugin.c").c_str()),
-            0);
-  EXPECT_THAT(std::string(LoadDevice(folder + "/plugin.so", mine).status().message()),
-              HasSubstr("plugin.so: not a device"));
-  EXPECT_TRUE(absl::IsNotFound(LoadDevice("/no/such.so", mine).status()));
-}
-
 TEST(Sim, RecordsWhatItDid) {
   profiler::SessionOptions options;
   options.sources.push_back(plugin::DeviceEvents::Get());
@@ -535,6 +424,45 @@ TEST(Sim, RecordsWhatItDid) {
   }
   EXPECT_THAT(tracks, testing::UnorderedElementsAre("sim stream 0", "sim stream 1"));
   EXPECT_THAT(spans, AllOf(testing::Contains("copy"), testing::Contains(HasSubstr("matmul"))));
+}
+
+// --- Missing entries -----------------------------------------------------------------------------
+
+void ExpectAsReference(const weft_device_api& api, const std::string& remark) {
+  const LogScope log;
+  auto backend = plugin::MakeBackend(&api, cpu::MakeInterpreter);
+  ASSERT_TRUE(backend.ok()) << backend.status();
+  EXPECT_THAT(log.text(), HasSubstr(remark));
+  auto session = MakeSession(Parse(kBlock), **backend, {{"delay", "100"}});
+  ASSERT_TRUE(session.ok()) << session.status();
+  const std::vector<HostTensor> inputs = Inputs(*Parse(kBlock), 3);
+  const auto got = session->Run(inputs);
+  ASSERT_TRUE(got.ok()) << got.status();
+  ExpectEqual(*got, Reference(kBlock, inputs));
+}
+
+TEST(SimWithout, Events) {
+  weft_device_api api = SimEntries();
+  api.event_create = nullptr;
+  api.event_destroy = nullptr;
+  api.event_record = nullptr;
+  api.stream_wait = nullptr;
+  ExpectAsReference(api, "copies do not run beside kernels");
+}
+
+TEST(SimWithout, Code) {
+  weft_device_api api = SimEntries();
+  api.find_code = nullptr;
+  api.launch = nullptr;
+  api.release_code = nullptr;
+  ExpectAsReference(api, "all steps run on the host, over copies");
+}
+
+TEST(SimWithout, RoutinesThatItClaims) {
+  weft_device_api api = SimEntries();
+  api.find_code = [](weft_device*, const weft_call*, weft_code**, int64_t*,
+                     weft_error*) -> weft_status { return WEFT_UNIMPLEMENTED; };
+  ExpectAsReference(api, "");
 }
 
 }  // namespace
