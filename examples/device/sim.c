@@ -1,15 +1,17 @@
 /* sim: a device out of tree, simulated on the host.
  *
  * Its memory is its own: the addresses that it gives are reserved and cannot be read or written, so
- * that a host which follows one faults. Memory is poisoned when it comes and before it goes. Each
- * stream is a thread with a queue: calls return before their work is done. It has three routines
- * (matmul, convolution, copy); generated kernels are interpreted by Weft in the memory behind the
- * addresses (weft_host.interpret). Two options make it hard to please:
+ * that a host which follows one faults. Memory is poisoned when it comes and before it goes, and
+ * lies between red zones, which each copy, launch and free looks at. Each stream is a thread with a
+ * queue: calls return before their work is done. It has three routines (matmul, convolution, copy);
+ * generated kernels are interpreted by Weft in the memory behind the addresses
+ * (weft_host.interpret). Two options make it hard to please:
  *
  *   fail=ENTRY:N     the N-th call of that entry fails; late_copy_in, late_copy_out and late_launch
  *                    fail when the work is done, after the call has returned
  *   delay=N          each piece of work begins N microseconds late */
 #define _GNU_SOURCE
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -26,10 +28,10 @@ enum { kMaxRank = 16, kPoison = 0xA5, kPage = 4096 };
 /* --- The device and its memory --------------------------------------------------------------- */
 
 typedef struct piece {
-  char* hidden; /* The address for the host: a range that nobody can touch. */
-  char* shadow; /* The bytes. */
+  char* hidden; /* The address for the host: a range, with a page behind it, of no access. */
+  char* shadow; /* The bytes; a page before them and one behind `size` bytes are red zones. */
   int64_t bytes;
-  size_t size; /* In whole pages. */
+  size_t size; /* In whole pages; the bytes that are too many belong to the red zone. */
   struct piece* next;
 } piece;
 
@@ -98,19 +100,33 @@ static weft_status sim_allocate(weft_device* device, int64_t bytes, int64_t alig
   if (p == NULL) return WEFT_RESOURCE_EXHAUSTED;
   p->bytes = bytes;
   p->size = ((size_t)bytes + kPage - 1) / kPage * kPage;
-  p->shadow = alignment > kPage ? NULL : aligned_alloc(kPage, p->size);
-  p->hidden = mmap(NULL, p->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (p->shadow == NULL || p->hidden == MAP_FAILED) {
-    if (p->hidden != MAP_FAILED) munmap(p->hidden, p->size);
-    free(p->shadow), free(p);
+  char* zone = alignment > kPage ? NULL : aligned_alloc(kPage, p->size + 2 * kPage);
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  p->hidden = mmap(NULL, p->size + kPage, PROT_NONE, flags, -1, 0);
+  if (zone == NULL || p->hidden == MAP_FAILED) {
+    if (p->hidden != MAP_FAILED) munmap(p->hidden, p->size + kPage);
+    free(zone), free(p);
     return fail(error, WEFT_RESOURCE_EXHAUSTED, "no memory");
   }
-  memset(p->shadow, kPoison, p->size);
+  memset(zone, kPoison, p->size + 2 * kPage);
+  p->shadow = zone + kPage;
   pthread_mutex_lock(&device->mutex);
   p->next = device->pieces;
   device->pieces = p;
   pthread_mutex_unlock(&device->mutex);
   *memory = p->hidden;
+  return WEFT_OK;
+}
+
+/* An error when a red zone has been written to. */
+static weft_status check_zones(const piece* p, weft_error* error) {
+  for (int64_t i = -kPage; i < (int64_t)p->size + kPage; ++i) {
+    if (i == 0) i = p->bytes;
+    if ((unsigned char)p->shadow[i] == kPoison) continue;
+    snprintf(error->text, sizeof error->text,
+             "byte %" PRId64 " of an allocation of %" PRId64 " bytes was written", i, p->bytes);
+    return WEFT_INTERNAL;
+  }
   return WEFT_OK;
 }
 
@@ -121,25 +137,28 @@ static void sim_deallocate(weft_device* device, void* memory) {
   piece* p = *at;
   *at = p->next;
   pthread_mutex_unlock(&device->mutex);
+  weft_error error = {0};
+  if (check_zones(p, &error) != WEFT_OK) device->host->remark(error.text);
   memset(p->shadow, kPoison, p->size);
-  munmap(p->hidden, p->size);
-  free(p->shadow);
+  munmap(p->hidden, p->size + kPage);
+  free(p->shadow - kPage);
   free(p);
 }
 
-/* The bytes behind an address of the device; NULL unless [address - before, address + after) lies
- * in one piece. */
-static char* reveal(weft_device* device, const void* address, int64_t before, int64_t after) {
-  char* found = NULL;
+/* The piece that [address - before, address + after) lies in; NULL, with an error, for none. */
+static piece* find_piece(weft_device* device, const void* address, int64_t before, int64_t after,
+                         weft_error* error) {
   pthread_mutex_lock(&device->mutex);
-  for (piece* p = device->pieces; p != NULL && found == NULL; p = p->next) {
-    const uintptr_t offset = (uintptr_t)address - (uintptr_t)p->hidden;
-    if (offset > (uintptr_t)p->bytes) continue;
-    const int64_t at = (int64_t)offset;
-    if (before <= at && after <= p->bytes - at) found = p->shadow + at;
-  }
+  piece* p = device->pieces;
+  while (p != NULL && (uintptr_t)address - (uintptr_t)p->hidden >= p->size + kPage) p = p->next;
   pthread_mutex_unlock(&device->mutex);
-  return found;
+  if (p == NULL) return fail(error, WEFT_INVALID_ARGUMENT, "memory that sim does not have"), NULL;
+  const int64_t at = (const char*)address - p->hidden;
+  if (before <= at && after <= p->bytes - at) return p;
+  snprintf(error->text, sizeof error->text,
+           "bytes %" PRId64 " to %" PRId64 " of an allocation of %" PRId64 " bytes", at - before,
+           at + after, p->bytes);
+  return NULL;
 }
 
 /* --- Routines: plain loops over strides ------------------------------------------------------ */
@@ -224,8 +243,7 @@ static void run_matmul(const weft_code* code, char* const* memory) {
 static double window_sum(const weft_code* code, const float* x, const float* w,
                          const int64_t* out) {
   const view *in = &code->views[0], *weight = &code->views[1];
-  const int64_t per_group = weight->dims[0] / code->groups;
-  const int64_t first = out[1] / per_group * weight->dims[1];
+  const int64_t first = out[1] / (weight->dims[0] / code->groups) * weight->dims[1];
   int64_t tap[kMaxRank] = {0}; /* A channel of the group, then the place in the window. */
   double sum = 0;
   if (count_of(weight->dims + 1, weight->rank - 1) == 0) return sum;
@@ -304,7 +322,6 @@ static int takes(const weft_call* call, weft_code* code) {
   for (int i = 0; i < code->count; ++i) {
     if (code->views[i].kind != WEFT_ABSENT && code->views[i].dtype != WEFT_F32) return 0;
   }
-  if (call->num_epilogues > 0) return 0;
   if (strcmp(call->op, "convolution") == 0) return takes_convolution(call, code);
   code->run = run_matmul;
   return strcmp(call->op, "matmul") == 0 && code->count == 3 && call->args[0].rank >= 2 &&
@@ -319,13 +336,8 @@ static void sim_release_code(weft_device* device, weft_code* code) {
 /* False for more dims than there is room for. */
 static int copy_tensor(const weft_tensor* t, view* v) {
   if (t->rank > kMaxRank) return 0;
-  *v = (view){.kind = t->kind, .dtype = t->dtype, .rank = t->rank};
-  v->before = t->bytes_before;
-  v->after = t->bytes_after;
-  for (int d = 0; d < t->rank; ++d) {
-    v->dims[d] = t->dims[d];
-    v->strides[d] = t->strides[d];
-  }
+  *v = (view){t->kind, t->dtype, t->rank, .before = t->bytes_before, .after = t->bytes_after};
+  for (int d = 0; d < t->rank; ++d) v->dims[d] = t->dims[d], v->strides[d] = t->strides[d];
   return 1;
 }
 
@@ -340,8 +352,7 @@ static weft_status sim_find_code(weft_device* device, const weft_call* call, wef
   snprintf(code->label, sizeof code->label, "%s", call->label);
   int good = 1;
   for (int i = 0; i < count; ++i) {
-    const int result = i - call->num_args;
-    const weft_tensor* t = result < 0 ? &call->args[i] : &call->results[result];
+    const weft_tensor* t = i < call->num_args ? &call->args[i] : &call->results[i - call->num_args];
     good = good && copy_tensor(t, &code->views[i]);
   }
   if (!good || !takes(call, code)) return free(code), WEFT_UNIMPLEMENTED;
@@ -356,16 +367,13 @@ struct weft_event {
   uint64_t issued, done; /* Times that it was recorded, and that the mark was reached. */
 };
 
-typedef enum { kCopyIn, kCopyOut, kRun, kRecord, kWait } task_kind;
-
 typedef struct task {
-  task_kind kind;
+  enum { kCopyIn, kCopyOut, kRun, kRecord, kWait } kind;
   struct task* next;
-  const void* memory; /* The device memory of a copy. */
-  void* to;           /* The host's memory of a copy out. */
-  int64_t bytes;
+  char* memory; /* The device memory of a copy. */
+  void* to;     /* The host's memory of a copy out. */
+  int64_t bytes, number;
   const weft_code* code;
-  int64_t number;
   weft_event* event;
   uint64_t mark;
   _Alignas(void*) char data[]; /* Bytes that are copied in; the addresses of operands. */
@@ -383,23 +391,25 @@ struct weft_stream {
 static weft_status run_task(weft_device* device, task* t, weft_error* error) {
   static const char* const kLate[] = {"late_copy_in", "late_copy_out", "late_launch"};
   if (asked_to_fail(device, kLate[t->kind], error)) return WEFT_UNAVAILABLE;
-  if (t->kind != kRun) {
-    char* at = reveal(device, t->memory, 0, t->bytes);
-    if (at == NULL) return fail(error, WEFT_INTERNAL, "a copy of memory that sim does not have");
-    if (t->kind == kCopyIn) memcpy(at, t->data, (size_t)t->bytes);
-    if (t->kind == kCopyOut) memcpy(t->to, at, (size_t)t->bytes);
-    return WEFT_OK;
-  }
-  char** memory = (char**)t->data;
-  for (int i = 0; i < t->code->count; ++i) {
-    const view* v = &t->code->views[i];
+  const int count = t->kind == kRun ? t->code->count : 1;
+  const view copied = {.kind = WEFT_TENSOR, .after = t->bytes};
+  char** memory = t->kind == kRun ? (char**)t->data : &t->memory;
+  piece* in[count];
+  for (int i = 0; i < count; ++i) {
+    const view* v = t->kind == kRun ? &t->code->views[i] : &copied;
+    in[i] = NULL;
     if (v->kind != WEFT_TENSOR || v->before + v->after == 0) continue;
-    memory[i] = reveal(device, memory[i], v->before, v->after);
-    if (memory[i] == NULL) {
-      return fail(error, WEFT_INTERNAL, "an operand lies in memory that sim does not have");
-    }
+    in[i] = find_piece(device, memory[i], v->before, v->after, error);
+    if (in[i] == NULL) return WEFT_INVALID_ARGUMENT;
+    memory[i] = in[i]->shadow + (memory[i] - in[i]->hidden);
   }
-  return run_code(device, t->code, memory, error);
+  if (t->kind == kCopyIn) memcpy(memory[0], t->data, (size_t)t->bytes);
+  if (t->kind == kCopyOut) memcpy(t->to, memory[0], (size_t)t->bytes);
+  weft_status status = t->kind == kRun ? run_code(device, t->code, memory, error) : WEFT_OK;
+  for (int i = 0; i < count && status == WEFT_OK; ++i) {
+    if (in[i] != NULL) status = check_zones(in[i], error);
+  }
+  return status;
 }
 
 /* Marks are reached, and waited for, also behind work that failed. */
@@ -424,14 +434,9 @@ static void do_task(weft_stream* stream, task* t) {
   if (t->kind == kRecord || t->kind == kWait) {
     meet_event(stream->device, t);
   } else if (stream->status == WEFT_OK) {
-    weft_error error = {0};
     const int64_t begin = now();
-    const weft_status status = run_task(stream->device, t, &error);
-    if (status != WEFT_OK) {
-      error.launch = t->number;
-      stream->status = status;
-      stream->error = error;
-    }
+    stream->error = (weft_error){.launch = t->number};
+    stream->status = run_task(stream->device, t, &stream->error);
     if (atomic_load(&stream->device->profiled)) {
       const char* what = t->kind == kRun ? t->code->label : "copy";
       stream->device->host->record("sim", stream->number, what, begin, now());
@@ -460,18 +465,19 @@ static void* stream_main(void* argument) {
   return NULL;
 }
 
-/* Adds a copy of the task, which points to a copy of `data`. */
-static weft_status submit(weft_stream* stream, const task* given, const void* data, size_t size,
-                          weft_error* error) {
+/* Adds a copy of the task, with a copy of `data`, for a call of `entry`. */
+static weft_status submit(weft_device* device, weft_stream* stream, const char* entry,
+                          const task* given, const void* data, size_t size, weft_error* error) {
+  if (asked_to_fail(device, entry, error)) return WEFT_UNAVAILABLE;
   task* t = make(sizeof *t + size, error);
   if (t == NULL) return WEFT_RESOURCE_EXHAUSTED;
   *t = *given;
   if (size > 0) memcpy(t->data, data, size);
-  pthread_mutex_lock(&stream->device->mutex);
+  pthread_mutex_lock(&device->mutex);
   *(stream->first == NULL ? &stream->first : &stream->last->next) = t;
   stream->last = t;
-  pthread_cond_broadcast(&stream->device->changed);
-  pthread_mutex_unlock(&stream->device->mutex);
+  pthread_cond_broadcast(&device->changed);
+  pthread_mutex_unlock(&device->mutex);
   return WEFT_OK;
 }
 
@@ -482,8 +488,7 @@ static weft_status sim_stream_create(weft_device* device, weft_stream** out, wef
   stream->device = device;
   stream->number = device->streams++;
   if (pthread_create(&stream->thread, NULL, stream_main, stream) != 0) {
-    free(stream);
-    return fail(error, WEFT_RESOURCE_EXHAUSTED, "no thread");
+    return free(stream), fail(error, WEFT_RESOURCE_EXHAUSTED, "no thread");
   }
   ++device->alive;
   *out = stream;
@@ -526,40 +531,37 @@ static void sim_event_destroy(weft_device* device, weft_event* event) {
 
 static weft_status sim_event_record(weft_device* device, weft_event* event, weft_stream* stream,
                                     weft_error* error) {
-  if (asked_to_fail(device, "event_record", error)) return WEFT_UNAVAILABLE;
   const task t = {.kind = kRecord, .event = event, .mark = ++event->issued};
-  const weft_status status = submit(stream, &t, NULL, 0, error);
+  const weft_status status = submit(device, stream, "event_record", &t, NULL, 0, error);
   if (status != WEFT_OK) --event->issued;
   return status;
 }
 
 static weft_status sim_stream_wait(weft_device* device, weft_stream* stream, weft_event* event,
                                    weft_error* error) {
-  if (asked_to_fail(device, "stream_wait", error)) return WEFT_UNAVAILABLE;
   const task t = {.kind = kWait, .event = event, .mark = event->issued};
-  return submit(stream, &t, NULL, 0, error);
+  return submit(device, stream, "stream_wait", &t, NULL, 0, error);
 }
 
 static weft_status sim_copy_in(weft_device* device, weft_stream* stream, void* to, const void* from,
                                int64_t bytes, weft_error* error) {
-  if (asked_to_fail(device, "copy_in", error)) return WEFT_UNAVAILABLE;
+  if (find_piece(device, to, 0, bytes, error) == NULL) return WEFT_INVALID_ARGUMENT;
   const task t = {.kind = kCopyIn, .memory = to, .bytes = bytes};
-  return submit(stream, &t, from, (size_t)bytes, error);
+  return submit(device, stream, "copy_in", &t, from, (size_t)bytes, error);
 }
 
 static weft_status sim_copy_out(weft_device* device, weft_stream* stream, void* to,
                                 const void* from, int64_t bytes, weft_error* error) {
-  if (asked_to_fail(device, "copy_out", error)) return WEFT_UNAVAILABLE;
-  const task t = {.kind = kCopyOut, .memory = from, .to = to, .bytes = bytes};
-  return submit(stream, &t, NULL, 0, error);
+  if (find_piece(device, from, 0, bytes, error) == NULL) return WEFT_INVALID_ARGUMENT;
+  const task t = {.kind = kCopyOut, .memory = (char*)from, .to = to, .bytes = bytes};
+  return submit(device, stream, "copy_out", &t, NULL, 0, error);
 }
 
 static weft_status sim_launch(weft_device* device, weft_stream* stream, weft_code* code,
                               const weft_launch* launch, weft_error* error) {
-  if (asked_to_fail(device, "launch", error)) return WEFT_UNAVAILABLE;
   if (launch->count != code->count) return fail(error, WEFT_INTERNAL, "too few operands");
   const task t = {.kind = kRun, .code = code, .number = launch->number};
-  return submit(stream, &t, launch->memory, (size_t)code->count * sizeof(void*), error);
+  return submit(device, stream, "launch", &t, launch->memory, code->count * sizeof(void*), error);
 }
 
 static void sim_profile(weft_device* device, int32_t on) { atomic_store(&device->profiled, on); }

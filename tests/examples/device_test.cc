@@ -54,7 +54,8 @@ const Extensions& Loaded() {
 
 const Backend& Sim() { return **Loaded().backends().Find("sim"); }
 
-// Collects the log, in which the device complains when it is closed too early.
+// Collects the log, in which the device complains when it is closed too early, and of memory
+// that was written out of bounds.
 class LogScope {
  public:
   LogScope() {
@@ -65,6 +66,7 @@ class LogScope {
     SetLogSink(nullptr);
     EXPECT_TRUE(SetLogs("").ok());
     EXPECT_THAT(text_, Not(HasSubstr("sim: closed")));
+    EXPECT_THAT(text_, Not(HasSubstr(" was written")));
   }
   const std::string& text() const { return text_; }
 
