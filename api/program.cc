@@ -207,9 +207,7 @@ Program& Program::operator=(Program&&) noexcept = default;
 Program::~Program() = default;
 
 absl::StatusOr<Program> Program::Create(std::unique_ptr<Module> model, ProgramOptions options) {
-  if (model->main() == nullptr) {
-    return absl::InvalidArgumentError("the module has no function @main");
-  }
+  WEFT_RETURN_IF_ERROR(CheckHasMain(*model));
   if (options.cache_limit < 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("a cache limit of ", options.cache_limit, " leaves no variant"));

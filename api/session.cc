@@ -83,9 +83,7 @@ absl::StatusOr<Session> Session::Create(std::unique_ptr<Module> module, absl::st
 absl::StatusOr<Session> Session::Create(std::unique_ptr<Module> module, const Backend& backend,
                                         const BackendOptions& options) {
   WEFT_RETURN_IF_ERROR(CheckOptions(backend, options));
-  if (module->main() == nullptr) {
-    return absl::InvalidArgumentError("the module has no function @main");
-  }
+  WEFT_RETURN_IF_ERROR(CheckHasMain(*module));
   // Where no pipeline ran, nothing has looked at what nodes assume about sizes.
   WEFT_RETURN_IF_ERROR(AssumeSizesOfNodes(*module).status());
   Session session(std::move(module), backend);

@@ -297,8 +297,7 @@ absl::Status CheckInputs(const LoadOptions& load, const Module& module) {
       found |= main->input_info(i).name == name;
     }
     if (found) continue;
-    const absl::Status error = main != nullptr ? UnknownInput(name, *main)
-                                               : absl::InvalidArgumentError("there is no @main");
+    const absl::Status error = main != nullptr ? UnknownInput(name, *main) : CheckHasMain(module);
     return absl::InvalidArgumentError(absl::StrCat("--input: ", error.message()));
   }
   return absl::OkStatus();

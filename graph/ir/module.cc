@@ -76,4 +76,9 @@ bool Module::HasWrites() const {
   return false;
 }
 
+absl::Status CheckHasMain(const Module& module) {
+  if (module.main() != nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError("the module has no function @main");
+}
+
 }  // namespace weft

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
 namespace weft {
@@ -62,6 +63,9 @@ class Module {
   std::unique_ptr<ProvenanceTable> provenance_;
   std::unique_ptr<OriginTable> origins_;
 };
+
+// InvalidArgument for a module without main().
+absl::Status CheckHasMain(const Module& module);
 
 }  // namespace weft
 

@@ -273,6 +273,8 @@ TEST(ProgramTest, RefusesOptionsThatDoNotFit) {
   options = ProgramOptions();
   options.cache_limit = 0;
   EXPECT_FALSE(Program::Create(Parse(kModel), options).ok());
+  EXPECT_EQ(Program::Create(Parse("func @f(%x: f32[2]) { return %x }")).status().message(),
+            "the module has no function @main");
   options = ProgramOptions();
   options.compile.passes = "defautl";
   auto program = Program::Create(Parse(kModel), options);

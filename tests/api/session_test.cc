@@ -157,6 +157,14 @@ TEST(SessionTargetTest, IsKnownAndHasTheOptions) {
   EXPECT_THAT(error("cpu", {{"code", "soon"}}), HasSubstr("none, background or before"));
 }
 
+TEST(SessionTargetTest, RunsMainAlone) {
+  auto module = ParseModule("func @other(%x: f32[2]) { return %x }", ops::Registry());
+  ASSERT_TRUE(module.ok()) << module.status();
+  const auto session = Session::Create(*std::move(module), "reference");
+  EXPECT_TRUE(absl::IsInvalidArgument(session.status()));
+  EXPECT_EQ(session.status().message(), "the module has no function @main");
+}
+
 TEST(SessionThreadsTest, AreBounded) {
   for (const int threads : {-1, 1025, std::numeric_limits<int>::max()}) {
     auto module = ParseModule("func @main(%x: f32[2]) { return %x }", ops::Registry());

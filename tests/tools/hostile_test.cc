@@ -78,6 +78,8 @@ TEST_F(HostileTest, CommandLinesThatAreRefused) {
       {"@reduce --predicate=message=\"$(printf '(%.0s' $(seq 50000))\" in.weft",
        "more than 1000 characters"},
       {"@opt --input y=y.npy in.weft", "--input: the program has no input \"y\""},
+      {"sed s/main/other/ in.weft > o.weft; @opt --input y=y.npy o.weft",
+       "--input: the module has no function @main"},
       {"@opt -x in.weft", "unknown flag -x"},
       {"@run --data=none in.weft", "none is not a folder"},
       {"mkdir -p e; @run --data=e in.weft", "e holds no inputs and outputs: input_0.pb, "},

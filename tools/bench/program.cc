@@ -31,9 +31,7 @@ absl::StatusOr<std::vector<HostTensor>> LoadFile(const ProgramOptions& options, 
   program->import_ms = TimeMs([&] { module = tools::LoadShown(options.model, load); });
   WEFT_RETURN_IF_ERROR(module.status());
   program->module = *std::move(module);
-  if (program->module->main() == nullptr) {
-    return absl::InvalidArgumentError("the module has no function @main");
-  }
+  WEFT_RETURN_IF_ERROR(CheckHasMain(*program->module));
   return SeededInputs(*program->module->main(), options);
 }
 

@@ -124,9 +124,7 @@ absl::StatusOr<std::unique_ptr<TargetChecker>> TargetChecker::Create(
                                                    options.target, " has no plan to check"));
   }
   WEFT_RETURN_IF_ERROR(CheckOptions(*backend, options.backend));
-  if (module->main() == nullptr) {
-    return absl::InvalidArgumentError("the module has no function @main");
-  }
+  WEFT_RETURN_IF_ERROR(CheckHasMain(*module));
   if (module->HasWrites()) {
     CompileOptions functional;
     functional.passes = "functionalize";

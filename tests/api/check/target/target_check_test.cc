@@ -234,5 +234,10 @@ TEST(TargetCheckTest, ReferenceIsNoTargetToCheck) {
   EXPECT_FALSE(TargetChecker::Create(Parse(kSoftmaxProgram), options).ok());
 }
 
+TEST(TargetCheckTest, AModuleWithoutMainIsRefused) {
+  const auto checker = TargetChecker::Create(Parse("func @f(%x: f32[2]) { return %x }"), {});
+  EXPECT_EQ(checker.status().message(), "the module has no function @main");
+}
+
 }  // namespace
 }  // namespace weft
