@@ -188,6 +188,13 @@ void SetTarget(const Backend& backend, CompileOptions* options) {
   if (options->passes.empty()) options->passes = backend.default_pipeline();
 }
 
+absl::Status MakeFunctional(Module& module) {
+  if (!module.HasWrites()) return absl::OkStatus();
+  CompileOptions options;
+  options.passes = "functionalize";
+  return Compile(module, options).status();
+}
+
 absl::Status ApplyReplay(const Replay& replay, CompileOptions* options) {
   const auto verify = ParseVerifyLevel(replay.verify);
   if (!verify) {

@@ -62,6 +62,9 @@ absl::Status Compile(Module& module, const CompileOptions& options, CompileResul
 // is empty. A pipeline that is a backend's default one implies this where no target is set.
 void SetTarget(const Backend& backend, CompileOptions* options);
 
+// Takes the writes out of a module that has some (functionalize): a plan is made of one without.
+absl::Status MakeFunctional(Module& module);
+
 // Takes over what a replay file says.
 absl::Status ApplyReplay(const Replay& replay, CompileOptions* options);
 

@@ -56,13 +56,8 @@ void LogPlan(const Plan& plan) {
                                  " copies, ", counts[4], " of control flow"));
 }
 
-// A plan is made from a graph without writes.
 absl::StatusOr<Plan> MakePlan(Module& module, const Target& target, int64_t* lowering_us) {
-  if (module.HasWrites()) {
-    CompileOptions functional;
-    functional.passes = "functionalize";
-    WEFT_RETURN_IF_ERROR(Compile(module, functional).status());
-  }
+  WEFT_RETURN_IF_ERROR(MakeFunctional(module));
   const absl::Time start = absl::Now();
   profiler::Scope lowering(profiler::Activity::kCompilerPass, "lower");
   WEFT_ASSIGN_OR_RETURN(Plan plan, Lower(*module.main(), target));

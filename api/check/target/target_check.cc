@@ -125,11 +125,7 @@ absl::StatusOr<std::unique_ptr<TargetChecker>> TargetChecker::Create(
   }
   WEFT_RETURN_IF_ERROR(CheckOptions(*backend, options.backend));
   WEFT_RETURN_IF_ERROR(CheckHasMain(*module));
-  if (module->HasWrites()) {
-    CompileOptions functional;
-    functional.passes = "functionalize";
-    WEFT_RETURN_IF_ERROR(Compile(*module, functional).status());
-  }
+  WEFT_RETURN_IF_ERROR(MakeFunctional(*module));
   LoweringOptions lowering;
   lowering.record_values = true;
   WEFT_ASSIGN_OR_RETURN(Plan plan, Lower(*module->main(), backend->target(), lowering));
