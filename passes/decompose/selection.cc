@@ -70,9 +70,8 @@ std::string DecomposeSelection::WhyStays(const OpDef& op) const {
   if (reason == kNotSelected) return "stays: ops does not name it";
   if (reason == kClaimed)
     return absl::StrCat("stays: target ", context_->target().name, " runs it");
-  return absl::StrCat("stays: its decomposition is ", NumericContractName(op.decompose_contract()),
-                      ", and rewrites up to ", NumericContractName(context_->admitted()),
-                      " are admitted");
+  return absl::StrCat("stays: its decomposition is ",
+                      context_->WhyNotAdmitted(op.decompose_contract()));
 }
 
 }  // namespace weft

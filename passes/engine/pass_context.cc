@@ -71,6 +71,11 @@ absl::Status PassContext::ReportDivergence(absl::string_view message, absl::stri
   return status;
 }
 
+std::string PassContext::WhyNotAdmitted(NumericContract contract) const {
+  return absl::StrCat(NumericContractName(contract), ", and rewrites up to ",
+                      NumericContractName(admitted_), " are admitted");
+}
+
 bool PassContext::Refuse(const RewriteMaker& maker) {
   Count("not_admitted");
   // The first stands for all: what would change them is the same.
@@ -79,9 +84,7 @@ bool PassContext::Refuse(const RewriteMaker& maker) {
   remark.kind = RemarkKind::kMissed;
   remark.rule = maker.Name();
   remark.contract = std::string(NumericContractName(maker.contract));
-  remark.reason =
-      absl::StrCat("not done: it is ", NumericContractName(maker.contract), ", and rewrites up to ",
-                   NumericContractName(admitted_), " are admitted");
+  remark.reason = absl::StrCat("not done: it is ", WhyNotAdmitted(maker.contract));
   AddRemark(std::move(remark));
   return false;
 }

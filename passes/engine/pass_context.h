@@ -71,6 +71,8 @@ class PassContext {
   // What the pass that runs may do to the numbers.
   NumericContract admitted() const { return admitted_; }
   bool Admits(NumericContract contract) const { return contract <= admitted_; }
+  // "approximate, and rewrites up to value-safe are admitted", for remarks.
+  std::string WhyNotAdmitted(NumericContract contract) const;
 
   // Named counters of the pass that runs, in the order of their names.
   void Count(absl::string_view name, int64_t n = 1);
