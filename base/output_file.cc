@@ -90,8 +90,8 @@ absl::StatusOr<OutputFile> OutputFile::Open(const std::string& path) {
   } else if (file.in_place_) {
     file.fd_ = open(file.target_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
   } else {
-    WEFT_RETURN_IF_ERROR(file.OpenTemporary(file.target_));
-    if (exists) WEFT_RETURN_IF_ERROR(file.TakeAttributes(file.target_));
+    WEFT_RETURN_IF_ERROR(file.OpenTemporary());
+    if (exists) WEFT_RETURN_IF_ERROR(file.TakeAttributes());
   }
   if (file.fd_ < 0) return file.Error(errno);
   return file;
@@ -110,15 +110,15 @@ int OutputFile::TakeName(absl::FunctionRef<int(const char* path)> make) {
   return -1;
 }
 
-absl::Status OutputFile::OpenTemporary(const std::string& target) {
+absl::Status OutputFile::OpenTemporary() {
   // Before anything is made: the folder may allow what the file does not.
-  if (access(target.c_str(), F_OK) == 0 &&
-      faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0) {
+  if (access(target_.c_str(), F_OK) == 0 &&
+      faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0) {
     return Error(errno);
   }
   // With a '/' at its end it would be a folder, and rename() would say so too late.
-  if (target.empty() || target.back() == '/') return Error(target.empty() ? ENOENT : EISDIR);
-  const std::string folder = target.find('/') == std::string::npos ? "." : FolderOf(target);
+  if (target_.empty() || target_.back() == '/') return Error(target_.empty() ? ENOENT : EISDIR);
+  const std::string folder = target_.find('/') == std::string::npos ? "." : FolderOf(target_);
   constexpr int kFlags = O_WRONLY | O_CLOEXEC;
   // A file without a name gets one through /proc.
   if (access("/proc/self/fd", X_OK) == 0) fd_ = open(folder.c_str(), O_TMPFILE | kFlags, 0666);
@@ -128,9 +128,9 @@ absl::Status OutputFile::OpenTemporary(const std::string& target) {
   return fd_ >= 0 ? absl::OkStatus() : Error(errno);
 }
 
-absl::Status OutputFile::TakeAttributes(const std::string& target) {
+absl::Status OutputFile::TakeAttributes() {
   struct stat old = {};
-  if (stat(target.c_str(), &old) != 0) return absl::OkStatus();  // Gone by now.
+  if (stat(target_.c_str(), &old) != 0) return absl::OkStatus();  // Gone by now.
   // The owner comes first: changing it clears bits of the mode. A process that may set neither
   // owner nor group does not open the file to a group of its own.
   const bool same_group =

@@ -42,11 +42,11 @@ class OutputFile {
 
  private:
   OutputFile() = default;
-  absl::Status OpenTemporary(const std::string& target);
+  absl::Status OpenTemporary();
   // Takes a free name in the folder of the target for the temporary file; `make` makes or names
   // the file and returns -1 with errno on an error.
   int TakeName(absl::FunctionRef<int(const char* path)> make);
-  absl::Status TakeAttributes(const std::string& target);
+  absl::Status TakeAttributes();
   absl::Status Error(int error) const;
   void Drop();
 
