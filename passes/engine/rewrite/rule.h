@@ -111,10 +111,10 @@ struct Guard {
   const char* name = nullptr;
   bool (*holds)(const Node& root, Match& m) = nullptr;
 };
-struct Guards {
+struct RuleGuards {
   static constexpr int kMax = 8;
-  constexpr Guards(Guard a = {}, Guard b = {}, Guard c = {},  // NOLINT
-                   Guard d = {}, Guard e = {}, Guard f = {}, Guard g = {}, Guard h = {})
+  constexpr RuleGuards(Guard a = {}, Guard b = {}, Guard c = {},  // NOLINT
+                       Guard d = {}, Guard e = {}, Guard f = {}, Guard g = {}, Guard h = {})
       : list{a, b, c, d, e, f, g, h} {}
   Guard list[kMax];
 };
@@ -136,7 +136,7 @@ struct Rule {
   const char* identity;  // For people: "x + 0 = x".
   NumericContract contract;
   Pattern pattern;  // Its root is an op.
-  Guards guards;
+  RuleGuards guards;
   Replacement replacement;
   // How far the guards look: 1 at the root's operands and their nodes, 2 at the
   // operands of those. When something there changes, the root is tried again.

@@ -49,7 +49,7 @@ absl::Status RuleParser::ParseOperands(size_t place) {
 }
 
 absl::Status RuleParser::ParseConditions() {
-  constexpr size_t kMax = Guards::kMax - 2;
+  constexpr size_t kMax = RuleGuards::kMax - 2;
   do {
     if (rule_->conditions.size() == kMax) {
       return Error(absl::StrCat("more than ", kMax, " conditions"));
