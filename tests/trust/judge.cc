@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "api/check/target/element_bounds.h"
 #include "api/check/target/rounding_trial.h"
+#include "api/compiler.h"
 #include "backends/reference/executor.h"
 #include "base/status_macros.h"
 #include "graph/ir/graph.h"
@@ -22,6 +25,8 @@ namespace {
 
 // The most runs before an output is said to differ: errors of one run may cancel in an element.
 constexpr int kMaxTrials = 32;
+// Those with other signs of zeros.
+constexpr int kSignTrials = 8;
 
 // Functions of f32 are computed in f32 by `cpu` and may overflow where the reference does not yet.
 constexpr double kNearOverflow = 1e37;
@@ -66,6 +71,8 @@ class OutputJudge {
     bounds_.Finish();
   }
 
+  void AddAlternative(const HostTensor& trial) { bounds_.AddAlternative(trial); }
+
   // Index of the first element that differs, or -1.
   int64_t FirstDifference() const {
     for (size_t i = 0; i < got_.size(); ++i) {
@@ -90,11 +97,56 @@ class OutputJudge {
   const bool both_round_;
 };
 
+// The same program without composite ops; null where it cannot be had.
+std::unique_ptr<Module> Decomposed(const Module& module) {
+  std::unique_ptr<Module> clone = module.Clone();
+  CompileOptions options;
+  options.passes = "functionalize,decompose{admit=reassociating}";
+  return Compile(*clone, options).ok() ? std::move(clone) : nullptr;
+}
+
+// Runs of a program for one output.
+class Trials {
+ public:
+  Trials(const Module& module, absl::Span<const HostTensor> inputs, size_t output,
+         const HostTensor& center, int64_t* count)
+      : module_(module), inputs_(inputs), output_(output), center_(center), count_(count) {}
+
+  void Round(int trial, double operand_error, OutputJudge* judge) {
+    if (trial == 1) decomposed_ = Decomposed(module_);
+    const bool parts = trial % 2 == 1 && decomposed_ != nullptr;
+    RoundingTrial rounding(trial, operand_error);
+    const HostTensor moved = Run(parts ? *decomposed_ : module_, rounding.Options());
+    if (moved.valid()) judge->Add(moved);
+  }
+  void SignZeros(int trial, OutputJudge* judge) {
+    ZeroSignTrial signs(trial);
+    const HostTensor other = Run(module_, signs.Options());
+    if (other.valid()) judge->AddAlternative(other);
+  }
+
+ private:
+  // Invalid where it fails or has other sizes: moved data may be out of an op's domain.
+  HostTensor Run(const Module& module, const reference::RunOptions& options) {
+    ++*count_;
+    const auto results = reference::Run(*module.main(), inputs_, options);
+    if (!results.ok() || (*results)[output_].dims() != center_.dims()) return HostTensor();
+    return (*results)[output_];
+  }
+
+  const Module& module_;
+  const absl::Span<const HostTensor> inputs_;
+  const size_t output_;
+  const HostTensor& center_;
+  int64_t* const count_;
+  std::unique_ptr<Module> decomposed_;
+};
+
 // Output `i` alone.
 absl::StatusOr<std::string> DifferenceOfOutput(const Module& module,
                                                absl::Span<const HostTensor> inputs, size_t i,
                                                const HostTensor& got, const HostTensor& want,
-                                               const JudgeLimits& limits, int64_t* trials) {
+                                               const JudgeLimits& limits, int64_t* count) {
   HostTensor center = want;
   if (limits.both_round) {
     WEFT_ASSIGN_OR_RETURN(const auto results, reference::Run(*module.main(), inputs));
@@ -103,12 +155,10 @@ absl::StatusOr<std::string> DifferenceOfOutput(const Module& module,
   }
   const bool exact = IsExact(*module.main());
   OutputJudge judge(got, want, center, exact, limits.both_round);
-  for (int t = 0; judge.FirstDifference() >= 0 && t < (exact ? 1 : kMaxTrials); ++t) {
-    RoundingTrial trial(t, limits.operand_error);
-    // Moved data may be out of an op's domain.
-    const auto moved = reference::Run(*module.main(), inputs, trial.Options());
-    ++*trials;
-    if (moved.ok() && (*moved)[i].dims() == center.dims()) judge.Add((*moved)[i]);
+  Trials trials(module, inputs, i, center, count);
+  for (int t = 0; judge.FirstDifference() >= 0 && t < (exact ? kSignTrials : kMaxTrials); ++t) {
+    if (t == 0 || !exact) trials.Round(t, limits.operand_error, &judge);
+    if (t < kSignTrials) trials.SignZeros(t, &judge);
   }
   const int64_t at = judge.FirstDifference();
   return at < 0 ? "" : judge.Describe(at);

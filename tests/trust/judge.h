@@ -4,7 +4,12 @@
 // when operands of sums and results of inexact ops are off by a few units in the last place. A
 // program may be a chain of such ops, so what it may do to a result is measured: where a few units
 // of the result itself do not explain a difference, the program runs again with such errors, and a
-// result may be off by a small multiple of what these runs change.
+// result may be off by a small multiple of what these runs change. Half of the runs are of the
+// decomposed program, for the errors inside of composite ops.
+//
+// Zeros that a program computes may have either sign. Where a function has a branch cut at them, as
+// atan2 has, a result may be on either side of it: the program also runs with other signs of zeros
+// and no errors, and a result may be near to what any of these runs gives, and to nothing between.
 #ifndef WEFT_TESTS_TRUST_JUDGE_H_
 #define WEFT_TESTS_TRUST_JUDGE_H_
 

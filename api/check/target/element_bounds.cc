@@ -71,30 +71,45 @@ void ElementBounds::Finish() {
   least_ = exact_ ? 0 : TypicalMagnitude(absl::MakeConstSpan(moved_));
 }
 
-double ElementBounds::Allowed(size_t i) const {
+void ElementBounds::AddAlternative(const HostTensor& other) {
+  std::vector<double> elements = Elements(other);
+  if (elements.size() == want_.size()) alternatives_.push_back(std::move(elements));
+}
+
+double ElementBounds::Allowed(size_t i, double center) const {
   double allowed = kMargin * std::max(moved_[i], least_);
   if (exact_) return allowed;
   const double tiny = dtype_ == DType::kF64 ? std::numeric_limits<double>::min()
                                             : std::numeric_limits<float>::min();
-  return allowed + kPlainUnits * EpsilonOf(dtype_) * std::abs(want_[i]) + tiny;
+  return allowed + kPlainUnits * EpsilonOf(dtype_) * std::abs(center) + tiny;
+}
+
+double ElementBounds::ExcessFrom(double center, size_t i, double got, bool near_overflow) const {
+  if (SameElement(got, center) || moved_[i] == kInfinity) return 0;
+  if (!std::isfinite(got) || !std::isfinite(center)) return near_overflow ? 0 : kInfinity;
+  if (EpsilonOf(dtype_) == 0) return got >= low_[i] && got <= high_[i] ? 0 : kInfinity;
+  const double allowed = Allowed(i, center);
+  return allowed > 0 ? std::abs(got - center) / allowed : kInfinity;
 }
 
 double ElementBounds::Excess(size_t i, double got, bool near_overflow) const {
-  if (SameElement(got, want_[i]) || moved_[i] == kInfinity) return 0;
-  if (!std::isfinite(got) || !std::isfinite(want_[i])) return near_overflow ? 0 : kInfinity;
-  if (EpsilonOf(dtype_) == 0) return got >= low_[i] && got <= high_[i] ? 0 : kInfinity;
-  const double allowed = Allowed(i);
-  return allowed > 0 ? std::abs(got - want_[i]) / allowed : kInfinity;
+  double excess = ExcessFrom(want_[i], i, got, near_overflow);
+  for (const std::vector<double>& other : alternatives_) {
+    excess = std::min(excess, ExcessFrom(other[i], i, got, near_overflow));
+  }
+  return excess;
 }
 
 double ElementBounds::Distance(size_t i, double a, double b) const {
   if (SameElement(a, b) || moved_[i] == kInfinity) return 0;
-  if (!std::isfinite(a) || !std::isfinite(b)) return kInfinity;
+  // On two sides of a branch cut each has a result of its own to be near to.
+  const double excess = std::max(Excess(i, a, false), Excess(i, b, false));
+  if (!std::isfinite(a) || !std::isfinite(b)) return excess;
   if (EpsilonOf(dtype_) == 0) {
-    return std::min(a, b) >= low_[i] && std::max(a, b) <= high_[i] ? 0 : kInfinity;
+    return std::min(a, b) >= low_[i] && std::max(a, b) <= high_[i] ? 0 : excess;
   }
-  const double allowed = 2 * Allowed(i);
-  return allowed > 0 ? std::abs(a - b) / allowed : kInfinity;
+  const double allowed = 2 * Allowed(i, want_[i]);
+  return allowed > 0 ? std::min(excess, std::abs(a - b) / allowed) : excess;
 }
 
 }  // namespace weft

@@ -32,23 +32,27 @@ class ElementBounds {
 
   // The result of a run in which rounding moved operands and results (rounding_trial.h).
   void Add(const HostTensor& trial);
+  // The result of a run in which zeros have other signs: an element may be near it instead.
+  void AddAlternative(const HostTensor& other);
   // After the trials, which may go on.
   void Finish();
 
   // The error of an element in units of what rounding may do: above 1 differs. `near_overflow`:
   // infinities and NaN come out of sums that stay finite in wider arithmetic.
   double Excess(size_t i, double got, bool near_overflow) const;
-  // The distance of two results, both of which rounding may have moved.
+  // The distance of two results, both of which rounding may have moved, in these units.
   double Distance(size_t i, double a, double b) const;
   double want(size_t i) const { return want_[i]; }
 
  private:
-  double Allowed(size_t i) const;
+  double Allowed(size_t i, double center) const;
+  double ExcessFrom(double center, size_t i, double got, bool near_overflow) const;
 
   DType dtype_;
   std::vector<double> want_;
   std::vector<double> moved_;
   std::vector<double> low_, high_;
+  std::vector<std::vector<double>> alternatives_;
   double least_ = 0;
   bool exact_ = false;
 };

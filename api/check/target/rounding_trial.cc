@@ -195,4 +195,29 @@ HostTensor RoundingTrial::Move(const HostTensor& tensor, double relative, double
   return moved;
 }
 
+reference::RunOptions ZeroSignTrial::Options() {
+  reference::RunOptions options;
+  options.edit_results = [this](const Node& node, std::vector<HostTensor>* results) {
+    const OpDef& op = node.op();
+    if (op.has(kControlFlow) || op.has(kDataMovement) || node.Is(ops::constant)) return;
+    for (HostTensor& result : *results) {
+      if (result.valid() && EpsilonOf(result.dtype()) > 0) result = Sign(result);
+    }
+  };
+  return options;
+}
+
+HostTensor ZeroSignTrial::Sign(const HostTensor& tensor) {
+  HostTensor result(tensor.dtype(), tensor.dims());
+  std::vector<double> values = AsReal(tensor.Contiguous()).ReadDoubles();
+  const uint64_t salt = MixBits((static_cast<uint64_t>(trial_) << 32) + ++signed_);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] != 0) continue;
+    const bool negative = trial_ < 2 ? trial_ == 0 : (MixBits(salt + i) & 1) != 0;
+    values[i] = negative ? -0.0 : 0.0;
+  }
+  AsReal(result).WriteDoubles(values);
+  return result;
+}
+
 }  // namespace weft

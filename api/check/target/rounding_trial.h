@@ -51,6 +51,23 @@ class RoundingTrial {
   double largest_ = 0;
 };
 
+// Runs in which zeros that nodes compute have other signs, as they may have in an executor. Those
+// that are given or only moved keep theirs.
+class ZeroSignTrial {
+ public:
+  // Trial 0 makes all of them negative, trial 1 positive, others each as it comes.
+  explicit ZeroSignTrial(int trial) : trial_(trial) {}
+
+  // For reference::Run; refers to this.
+  reference::RunOptions Options();
+
+ private:
+  HostTensor Sign(const HostTensor& tensor);
+
+  const int trial_;
+  uint64_t signed_ = 0;  // Tensors so far.
+};
+
 }  // namespace weft
 
 #endif  // WEFT_API_CHECK_TARGET_ROUNDING_TRIAL_H_
