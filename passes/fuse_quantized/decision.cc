@@ -57,8 +57,11 @@ bool IsDequantized(const Value* value) {
   if (!value->IsResultOf(ops::dequantize_linear)) return false;
   const ops::DequantizeLinearView dequantize(*value->node());
   const DType dtype = dequantize.self()->type().dtype();
+  const Value* zero_point = dequantize.zero_point();
+  if (zero_point != nullptr && zero_point->type().dtype() != dtype) return false;
+  if (dequantize.block_size() != 0 || !dequantize.block_shape().empty()) return false;
   return value->type().dtype() == DType::kF32 && IsInt(dtype) && DTypeBits(dtype) <= 8 &&
-         dequantize.scale()->type().dtype() == DType::kF32 && dequantize.block_size() == 0;
+         dequantize.scale()->type().dtype() == DType::kF32;
 }
 
 // The axis of the scales, counted from the front; -1 when there is one scale.

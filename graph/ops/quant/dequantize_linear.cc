@@ -1,6 +1,7 @@
 // Scaled integers, or narrow floats, to floats.
 #include "graph/ir/numeric_contract.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/quant/arithmetic.h"
 #include "graph/ops/quant/scales.h"
 #include "graph/ops/support/build.h"
 #include "graph/ops/support/op.h"
@@ -10,8 +11,7 @@ namespace {
 
 absl::Status Verify(const OpArgs& args) {
   const DType quantized = args.type(0).dtype();
-  const bool ok = IsInt(quantized) ? DTypeBits(quantized) <= 32 : DTypeBits(quantized) == 8;
-  if (!ok || quantized == DType::kBool) {
+  if (!IsQuantizedDType(quantized)) {
     return Invalid(
         "self must be of integers of at most 32 bits or 8-bit "
         "floats, got ",
@@ -21,17 +21,13 @@ absl::Status Verify(const OpArgs& args) {
   if (!IsFloat(dtype)) {
     return Invalid("dtype must be a float, got ", DTypeName(dtype));
   }
-  return VerifyScales(args, quantized);
+  // A zero point between two integers has the dtype of the scale.
+  const bool between = IsInt(quantized) && args.has(2) && IsFloat(args.type(2).dtype());
+  return VerifyScales(args, between ? args.type(1).dtype() : quantized);
 }
 
 absl::StatusOr<Types> Infer(const OpArgs& args) {
   return Types{args.type(0).WithDType(args.attrs().Dtype("dtype"))};
-}
-
-// What the product is computed in.
-DType ProductDType(DType scale, DType result) {
-  const bool wide = scale == DType::kF64 || result == DType::kF64;
-  return wide ? DType::kF64 : DType::kF32;
 }
 
 // Bit-exact: the difference of integers is exact, and the product rounds as Eval's does.
@@ -42,9 +38,8 @@ std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
   Value* x = args.operand(0);
   if (args.has(2)) {
     // The difference of two integers is exact.
-    const DType exact = !IsInt(quantized)           ? wide
-                        : DTypeBits(quantized) < 32 ? DType::kI32
-                                                    : DType::kI64;
+    const bool floats = !IsInt(quantized) || IsFloat(args.type(2).dtype());
+    const DType exact = floats ? wide : DTypeBits(quantized) < 32 ? DType::kI32 : DType::kI64;
     Value* zero_point = Convert(b, args.operand(2), exact);
     x = b.Op(sub, {Convert(b, x, exact), BroadcastScale(b, args, zero_point)});
   }
@@ -61,9 +56,11 @@ absl::Status Eval(EvalContext& c) {
   const std::vector<double> scale = Read<double>(c.in(1));
   std::vector<double> zero_point(scale.size(), 0);
   if (c.has(2)) zero_point = Read<double>(c.in(2));
+  const bool floats = c.has(2) && IsFloat(c.in(2).dtype());
   for (size_t i = 0; i < x.size(); ++i) {
     const int64_t k = index(static_cast<int64_t>(i));
-    x[i] = RoundTo(wide, RoundTo(wide, x[i] - zero_point[k]) * scale[k]);
+    const double q = floats ? RoundTo(wide, x[i]) : x[i];
+    x[i] = Dequantized(wide, q, scale[k], zero_point[k]);
   }
   Write(x, &c.out(0));
   return absl::OkStatus();
@@ -71,21 +68,21 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-WEFT_DEFINE_OP(dequantize_linear,
-               OpSpec("dequantize_linear(Tensor self, Tensor scale, Tensor? zero_point, "
-                      "ScalarType dtype=f32, int axis=1, int block_size=0) -> Tensor",
-                      "(self - zero_point) * scale, with scales as in quantize_linear; "
-                      "the product rounds to f32, or f64 where scale or the result is "
-                      "f64, and then to dtype. ONNX: DequantizeLinear-23; ATen: "
-                      "quantized_decomposed::dequantize_per_tensor and "
-                      "dequantize_per_channel.")
-                   .Verify(Verify)
-                   .Infer(Infer)
-                   .Decompose(Decompose)
-                   .DecomposeContract(NumericContract::kBitExact)
-                   .Eval(Eval)
-                   .Flops(PerResult{2})
-                   .Samples(R"(
+WEFT_DEFINE_OP(
+    dequantize_linear,
+    OpSpec("dequantize_linear(Tensor self, Tensor scale, Tensor? zero_point, "
+           "ScalarType dtype=f32, int axis=1, int block_size=0, int[] block_shape=[]) -> Tensor",
+           "(self - zero_point) * scale, with scales as in quantize_linear and a "
+           "zero point of self's dtype or, for integers, of that of scale; "
+           "the product rounds to f32, or f64 where scale or the result is "
+           "f64, and then to dtype. ONNX: DequantizeLinear-23; ATen: "
+           "quantized_decomposed::dequantize_per_tensor and "
+           "dequantize_per_channel, torchao::dequantize_affine.")
+        .Verify(Verify)
+        .Infer(Infer)
+        .Decompose(Decompose)
+        .Eval(Eval)
+        .Samples(R"(
 dequantize_linear(u8[2, 3, 4]{0..255}, f32[]{1.7}, u8[]{128})
 dequantize_linear(i8[2, 3, 4]{-128..127}, f32[1]{1.7}, none)
 dequantize_linear(i8[2, 3, 4]{-128..127}, f32[3]{0.1..0.3}, i8[3])
@@ -98,8 +95,15 @@ dequantize_linear(i32[2, 3]{-900..900}, f64[3]{0.1..0.3}, none, dtype=f64)
 dequantize_linear(f8e4m3[2, 3], f32[]{0.5}, f8e4m3[]{0})
 dequantize_linear(f8e5m2[2, 3], f16[]{0.5}, none, dtype=f16)
 dequantize_linear(i8[0, 3], f32[3], i8[3])
+dequantize_linear(i8[3, 2, 4], f32[3, 2, 1]{0.1..0.3}, i8[3, 2, 1], block_shape=[1, 1, -1])
+dequantize_linear(f8e4m3[5, 6], f32[3, 2]{0.1..0.3}, none, dtype=bf16, block_shape=[2, 4])
+dequantize_linear(u4[3, 6]{0..15}, f32[3, 2]{0.1..0.3}, f32[3, 2]{6.5..8.5}, block_size=3)
+dequantize_linear(i32[3]{16777217, -5, 7}, f16[]{0.5}, f16[]{0.25}, dtype=f16)
 dequantize_linear(i8[2, 3], f32[2], none) ! "scale and dim 1: 2 and 3 differ"
 dequantize_linear(i8[2, 3], f32[], u8[]) ! "zero_point must have dtype i8"
+dequantize_linear(i8[2, 3], f16[], f32[]) ! "zero_point must have dtype f16"
+dequantize_linear(f8e4m3[2, 3], f32[], f32[]) ! "zero_point must have dtype f8e4m3"
+dequantize_linear(i8[2, 3], f32[1, 3], none, block_shape=[2, 2]) ! "scale in dim 1: 3 and 2 differ"
 dequantize_linear(i8[2, 3], f32[], none, dtype=i8) ! "dtype must be a float"
 dequantize_linear(i64[2, 3], f32[], none) ! "at most 32 bits"
 dequantize_linear(f16[2, 3], f32[], none) ! "8-bit floats, got f16"

@@ -4,9 +4,9 @@
 
 #include "graph/ir/numeric_contract.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/quant/arithmetic.h"
 #include "graph/ops/quant/histogram.h"
 #include "graph/ops/quant/observer_state.h"
-#include "graph/ops/quant/scales.h"
 #include "graph/ops/shape.h"
 #include "graph/ops/support/build.h"
 #include "graph/ops/support/extrema.h"

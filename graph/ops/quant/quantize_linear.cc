@@ -1,9 +1,7 @@
 // Floats to scaled integers, or to narrow floats.
-#include <algorithm>
-#include <cmath>
-
 #include "graph/ir/numeric_contract.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/quant/arithmetic.h"
 #include "graph/ops/quant/scales.h"
 #include "graph/ops/support/build.h"
 #include "graph/ops/support/op.h"
@@ -13,8 +11,7 @@ namespace {
 
 absl::Status Verify(const OpArgs& args) {
   const DType dtype = args.attrs().Dtype("dtype");
-  const bool ok = IsInt(dtype) ? DTypeBits(dtype) <= 32 : DTypeBits(dtype) == 8;
-  if (!ok || dtype == DType::kBool) {
+  if (!IsQuantizedDType(dtype)) {
     return Invalid(
         "dtype must be an integer of at most 32 bits or an 8-bit "
         "float, got ",
@@ -53,24 +50,16 @@ std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
 
 absl::Status Eval(EvalContext& c) {
   const DType dtype = c.attrs().Dtype("dtype");
-  const DType scale_dtype = c.in(1).dtype();
-  const bool saturate = c.attrs().Bool("saturate");
+  const ElementQuantizer quantize{dtype, c.in(1).dtype(), c.attrs().Bool("saturate"),
+                                  RangeOf(dtype)};
   const ScaleIndex index(c);
   std::vector<double> y = Read<double>(c.in(0));
   const std::vector<double> scale = Read<double>(c.in(1));
   std::vector<double> zero_point(scale.size(), 0);
   if (c.has(2)) zero_point = Read<double>(c.in(2));
-  const double low = IsInt(dtype) ? static_cast<double>(IntMin(dtype)) : 0;
-  const double high = IsInt(dtype) ? static_cast<double>(IntMax(dtype)) : 0;
   for (size_t i = 0; i < y.size(); ++i) {
     const int64_t k = index(static_cast<int64_t>(i));
-    const double q = RoundTo(scale_dtype, RoundTo(scale_dtype, y[i]) / scale[k]);
-    if (IsInt(dtype)) {
-      const double shifted = std::nearbyint(q) + zero_point[k];
-      y[i] = std::isnan(shifted) ? 0 : std::clamp(shifted, low, high);
-    } else {
-      y[i] = DecodeFloat(dtype, EncodeFloat(dtype, q + zero_point[k], saturate));
-    }
+    y[i] = quantize(y[i], scale[k], zero_point[k]);
   }
   Write(y, &c.out(0));
   return absl::OkStatus();
@@ -81,15 +70,17 @@ absl::Status Eval(EvalContext& c) {
 WEFT_DEFINE_OP(quantize_linear,
                OpSpec("quantize_linear(Tensor self, Tensor scale, Tensor? zero_point, "
                       "ScalarType dtype, int axis=1, int block_size=0, "
-                      "bool saturate=True) -> Tensor",
+                      "bool saturate=True, int[] block_shape=[]) -> Tensor",
                       "self / scale, rounded to the nearest even integer, plus "
                       "zero_point, clamped to the range of dtype; for 8-bit floats the "
                       "quotient is converted as `saturate` says. The quotient rounds to "
                       "the dtype of scale. One scale is for the whole tensor, a vector of "
                       "them for the slices along axis, and with block_size they are for "
-                      "blocks along axis. ONNX: QuantizeLinear-23; ATen: "
+                      "blocks along axis; block_shape gives blocks a size for each dim, -1 "
+                      "for all of it. ONNX: QuantizeLinear-23; ATen: "
                       "quantized_decomposed::quantize_per_tensor and "
-                      "quantize_per_channel, which multiply by 1 / scale.")
+                      "quantize_per_channel, which multiply by 1 / scale; block_shape is "
+                      "torchao::quantize_affine's block_size.")
                    .Verify(Verify)
                    .Infer(Infer)
                    .Decompose(Decompose)
@@ -111,6 +102,10 @@ quantize_linear(bf16[2, 3], f32[]{0.03}, i8[]{3}, dtype=i8)
 quantize_linear(f32[2, 3]{-900..900}, f32[]{0.5}, f8e4m3[]{0}, dtype=f8e4m3)
 quantize_linear(f32[2, 3]{-90000..90000}, f32[]{0.5}, none, dtype=f8e5m2, saturate=false)
 quantize_linear(f32[0, 3], f32[3], u8[3], dtype=u8)
+quantize_linear(f32[3, 2, 4], f32[3, 1, 1]{0.1..0.3}, i8[3, 1, 1], dtype=i8, block_shape=[1, -1, -1])
+quantize_linear(f32[3, 2, 4], f32[3, 2, 1]{0.1..0.3}, none, dtype=i8, block_shape=[1, 1, -1])
+quantize_linear(f32[5, 6], f32[3, 2]{0.01..0.03}, none, dtype=f8e4m3, block_shape=[2, 4])
+quantize_linear(f32[0, 3], f32[1, 3], u8[1, 3], dtype=u8, block_shape=[-1, 1])
 quantize_linear(f32[2, 3], f32[4], none, dtype=i8) ! "scale and dim 1: 4 and 3 differ"
 quantize_linear(f32[2, 3], f32[2, 3], none, dtype=i8) ! "scale must have rank 1"
 quantize_linear(f32[2, 3], f32[3], i8[2], dtype=i8) ! "scale and zero_point: 3 and 2 differ"
@@ -118,6 +113,11 @@ quantize_linear(f32[2, 3], f32[3], u8[3], dtype=i8) ! "zero_point must have dtyp
 quantize_linear(f32[2, 6], f32[2, 3], none, dtype=i8, block_size=4) ! "scale in dim 1: 3 and 2 differ"
 quantize_linear(f32[2, 6], f32[3], none, dtype=i8, block_size=2) ! "scale must have rank 2"
 quantize_linear(f32[2, 6], f32[6], none, dtype=i8, axis=2) ! "out of range"
+quantize_linear(f32[2, 6], f32[1, 3], none, dtype=i8, block_shape=[2, 3]) ! "scale in dim 1: 3 and 2 differ"
+quantize_linear(f32[2, 6], f32[1], none, dtype=i8, block_shape=[2, 6]) ! "scale must have rank 2"
+quantize_linear(f32[2, 6], f32[1, 1], none, dtype=i8, block_shape=[2]) ! "must have 2 sizes, got 1"
+quantize_linear(f32[2, 6], f32[1, 1], none, dtype=i8, block_shape=[2, 0]) ! "positive or -1, got 0"
+quantize_linear(f32[2, 6], f32[1, 1], none, dtype=i8, block_size=2, block_shape=[2, 6]) ! "exclude each other"
 quantize_linear(f32[2, 6], f32[], none, dtype=f16) ! "an 8-bit float, got f16"
 quantize_linear(f32[2, 6], f32[], none, dtype=i64) ! "at most 32 bits"
 quantize_linear(i8[2, 6], f32[], none, dtype=i8) ! "self must have a float dtype"

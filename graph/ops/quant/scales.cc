@@ -11,34 +11,84 @@
 namespace weft::ops {
 namespace {
 
-enum class Layout { kTensor, kAxis, kBlocks };
+bool IsOne(Type scale) { return scale.rank() == 0 || scale.numel().Is(1); }
 
-Layout LayoutOf(Type scale, int64_t block_size) {
-  if (block_size > 0) return Layout::kBlocks;
-  if (scale.rank() == 0 || scale.numel().Is(1)) return Layout::kTensor;
-  return Layout::kAxis;
-}
-
-absl::Status CheckBlocks(const OpArgs& args, int axis, int64_t block_size) {
+absl::Status CheckBlocks(const OpArgs& args, const std::vector<int64_t>& blocks) {
   const Type self = args.type(0);
   const Type scale = args.type(1);
   WEFT_RETURN_IF_ERROR(CheckRank(args, 1, self.rank()));
   for (int d = 0; d < self.rank(); ++d) {
-    const SymInt want = d == axis ? CeilDiv(self.dim(d), block_size) : self.dim(d);
-    WEFT_RETURN_IF_ERROR(
-        CheckEqualSizes(args, scale.dim(d), want, absl::StrCat("scale in dim ", d)));
+    WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, scale.dim(d), BlockCount(self.dim(d), blocks[d]),
+                                         absl::StrCat("scale in dim ", d)));
   }
   return absl::OkStatus();
 }
 
+// Each scale, repeated as often as its block has elements; a cut block has fewer.
+Value* RepeatBlocks(Builder& b, Type self, Type scale, const std::vector<int64_t>& blocks,
+                    Value* v) {
+  std::vector<SymInt> apart, repeated, joined;
+  for (int d = 0; d < self.rank(); ++d) {
+    const bool repeats = blocks[d] > 1;
+    joined.push_back(repeats ? scale.dim(d) * blocks[d] : scale.dim(d));
+    apart.push_back(scale.dim(d));
+    repeated.push_back(scale.dim(d));
+    if (!repeats) continue;
+    apart.push_back(1);
+    repeated.push_back(blocks[d]);
+  }
+  v = Reshape(b, v, apart);
+  v = Expand(b, v, repeated);
+  v = Reshape(b, v, joined);
+  for (int d = 0; d < self.rank(); ++d) {
+    if (blocks[d] > 1 && joined[d] != self.dim(d)) v = Slice(b, v, d, 0, self.dim(d));
+  }
+  return v;
+}
+
 }  // namespace
 
-absl::Status VerifyScales(const OpArgs& args, DType quantized) {
+std::vector<int64_t> BlocksOf(const Attrs& attrs, int rank) {
+  std::vector<int64_t> blocks = attrs.Ints("block_shape");
+  const int64_t block_size = attrs.Int("block_size");
+  if (block_size == 0) return blocks;
+  blocks.assign(rank, 1);
+  blocks[*NormalizeDim(attrs.Int("axis"), rank)] = block_size;
+  return blocks;
+}
+
+absl::Status VerifyBlocks(const Attrs& attrs, int rank) {
+  const int64_t block_size = attrs.Int("block_size");
+  if (block_size < 0) return Invalid("block_size is negative: ", block_size);
+  const std::vector<int64_t> shape = attrs.Ints("block_shape");
+  if (shape.empty()) return absl::OkStatus();
+  if (block_size != 0) return Invalid("block_size and block_shape exclude each other");
+  if (static_cast<int>(shape.size()) != rank) {
+    return Invalid("block_shape must have ", rank, " sizes, got ", shape.size());
+  }
+  for (int64_t size : shape) {
+    if (size < 1 && size != -1) {
+      return Invalid("sizes of block_shape must be positive or -1, got ", size);
+    }
+  }
+  return absl::OkStatus();
+}
+
+SymInt BlockCount(SymInt size, int64_t block) {
+  if (block == -1) return 1;
+  return block == 1 ? size : CeilDiv(size, block);
+}
+
+bool IsQuantizedDType(DType dtype) {
+  if (dtype == DType::kBool) return false;
+  return IsInt(dtype) ? DTypeBits(dtype) <= 32 : IsFloat(dtype) && DTypeBits(dtype) == 8;
+}
+
+absl::Status VerifyScales(const OpArgs& args, DType zero_point) {
   const Type self = args.type(0);
   const Type scale = args.type(1);
-  const int64_t block_size = args.attrs().Int("block_size");
   WEFT_RETURN_IF_ERROR(CheckFloat(args, 1));
-  WEFT_RETURN_IF_ERROR(CheckDType(args, 2, quantized));
+  WEFT_RETURN_IF_ERROR(CheckDType(args, 2, zero_point));
   if (args.has(2)) {
     WEFT_RETURN_IF_ERROR(CheckRank(args, 2, scale.rank()));
     for (int d = 0; d < scale.rank(); ++d) {
@@ -46,11 +96,14 @@ absl::Status VerifyScales(const OpArgs& args, DType quantized) {
           CheckEqualSizes(args, scale.dim(d), args.type(2).dim(d), "scale and zero_point"));
     }
   }
-  if (block_size < 0) return Invalid("block_size is negative: ", block_size);
-  const Layout layout = LayoutOf(scale, block_size);
-  if (layout == Layout::kTensor) return absl::OkStatus();
-  WEFT_ASSIGN_OR_RETURN(const int axis, NormalizeDim(args.attrs().Int("axis"), self.rank()));
-  if (layout == Layout::kBlocks) return CheckBlocks(args, axis, block_size);
+  const Attrs attrs = args.attrs();
+  WEFT_RETURN_IF_ERROR(VerifyBlocks(attrs, self.rank()));
+  const bool blocks = attrs.Int("block_size") != 0 || !attrs.Ints("block_shape").empty();
+  if (!blocks && IsOne(scale)) return absl::OkStatus();
+  // The axis says nothing where block_shape says all.
+  if (!attrs.Ints("block_shape").empty()) return CheckBlocks(args, BlocksOf(attrs, self.rank()));
+  WEFT_ASSIGN_OR_RETURN(const int axis, NormalizeDim(attrs.Int("axis"), self.rank()));
+  if (blocks) return CheckBlocks(args, BlocksOf(attrs, self.rank()));
   WEFT_RETURN_IF_ERROR(CheckRank(args, 1, 1));
   return CheckEqualSizes(args, scale.dim(0), self.dim(axis), absl::StrCat("scale and dim ", axis));
 }
@@ -58,49 +111,28 @@ absl::Status VerifyScales(const OpArgs& args, DType quantized) {
 Value* BroadcastScale(Builder& b, const OpArgs& args, Value* v) {
   const Type self = args.type(0);
   const Type scale = args.type(1);
-  const int64_t block_size = args.attrs().Int("block_size");
-  const Layout layout = LayoutOf(scale, block_size);
-  if (layout == Layout::kTensor) return Reshape(b, v, {});
+  const std::vector<int64_t> blocks = BlocksOf(args.attrs(), self.rank());
+  if (!blocks.empty()) return RepeatBlocks(b, self, scale, blocks, v);
+  if (IsOne(scale)) return Reshape(b, v, {});
   const int axis = *NormalizeDim(args.attrs().Int("axis"), self.rank());
-  if (layout == Layout::kAxis) {
-    std::vector<SymInt> size(self.rank() - axis, SymInt(1));
-    size[0] = scale.dim(0);
-    return Reshape(b, v, size);
-  }
-  // Each scale, repeated block_size times; the last block may be cut.
-  std::vector<SymInt> size = DimsOf(scale);
-  size.insert(size.begin() + axis + 1, SymInt(1));
-  v = Reshape(b, v, size);
-  size[axis + 1] = block_size;
-  v = Expand(b, v, size);
-  size.erase(size.begin() + axis + 1);
-  size[axis] = size[axis] * block_size;
-  v = Reshape(b, v, size);
-  if (size[axis] == self.dim(axis)) return v;
-  return Slice(b, v, axis, 0, self.dim(axis));
+  std::vector<SymInt> size(self.rank() - axis, SymInt(1));
+  size[0] = scale.dim(0);
+  return Reshape(b, v, size);
 }
 
 ScaleIndex::ScaleIndex(const EvalContext& c) {
-  const Attrs attrs = c.attrs();
   const HostTensor& self = c.in(0);
-  const Layout layout = LayoutOf(c.in(1).type(), attrs.Int("block_size"));
-  if (layout == Layout::kTensor) {
-    spread_ = 0;
-    return;
+  const HostTensor& scale = c.in(1);
+  const auto inner = [&](int d) { return Numel(self.dims().subspan(d + 1)); };
+  const std::vector<int64_t> blocks = BlocksOf(c.attrs(), self.rank());
+  const std::vector<int64_t> strides = ContiguousStrides(scale.dims());
+  for (size_t d = 0; d < blocks.size(); ++d) {
+    if (blocks[d] == -1) continue;
+    dims_.push_back({inner(d), self.dim(d), blocks[d], strides[d]});
   }
-  const int axis = *NormalizeDim(attrs.Int("axis"), self.rank());
-  size_ = self.dim(axis);
-  inner_ = Numel(self.dims().subspan(axis + 1));
-  if (layout == Layout::kAxis) return;
-  block_ = attrs.Int("block_size");
-  blocks_ = c.in(1).dim(axis);
-  spread_ = inner_;
-}
-
-double RoundTo(DType dtype, double v) {
-  if (dtype == DType::kF64) return v;
-  if (dtype == DType::kF32) return static_cast<float>(v);
-  return DecodeFloat(dtype, EncodeFloat(dtype, v));
+  if (!blocks.empty() || IsOne(scale.type())) return;
+  const int axis = *NormalizeDim(c.attrs().Int("axis"), self.rank());
+  dims_.push_back({inner(axis), self.dim(axis), 1, 1});
 }
 
 }  // namespace weft::ops

@@ -204,6 +204,9 @@ Val WithoutUnitDim(NodeExport& e, int i) {
 }
 
 absl::Status CheckBlocks(const NodeExport& e) {
+  if (!e.attrs().Ints("block_shape").empty()) {
+    return NodeExport::Unsupported("with blocks over several dims has no form");
+  }
   if (e.Int("block_size") == 0 || e.opset() >= 21) return absl::OkStatus();
   return NodeExport::Unsupported("with blocks needs opset 21");
 }
@@ -244,7 +247,8 @@ absl::Status ExportDequantize(NodeExport& e) {
   const DType from = e.dtype();
   const DType to = e.out_type().dtype();
   const bool plain = from == DType::kU8 || from == DType::kI8 || (from == DType::kI32 && !e.has(2));
-  if (!plain || e.dtype(1) == DType::kF64 || to == DType::kF64) {
+  const bool shifted = e.has(2) && e.dtype(2) != from;
+  if (!plain || shifted || e.dtype(1) == DType::kF64 || to == DType::kF64) {
     return e.Unsupported("has no form for these dtypes");
   }
   Val scale = e.Cast(WithoutUnitDim(e, 1), DType::kF32);
