@@ -81,7 +81,9 @@ WEFT_DEFINE_OP(
         .Verify(Verify)
         .Infer(Infer)
         .Decompose(Decompose)
+        .DecomposeContract(NumericContract::kBitExact)
         .Eval(Eval)
+        .Flops(PerResult{2})
         .Samples(R"(
 dequantize_linear(u8[2, 3, 4]{0..255}, f32[]{1.7}, u8[]{128})
 dequantize_linear(i8[2, 3, 4]{-128..127}, f32[1]{1.7}, none)

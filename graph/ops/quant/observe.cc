@@ -181,6 +181,7 @@ WEFT_DEFINE_OP(observe,
                    .Decompose(Decompose)
                    .DecomposeContract(NumericContract::kReassociating)
                    .Eval(Eval)
+                   .Flops(PerOperand{4})
                    .Samples(R"(
 observe(f32[2, 3, 4], f32[2]{inf, -inf})
 observe(f32[2, 3, 4], f32[2]{-0.5, 9})

@@ -186,6 +186,42 @@ TEST(NnValues, Quantization) {
       {"dequantize_linear(i8[2, 2]{-128, 0, 1, 127}, f32[2]{0.5, 2}, "
        "i8[2]{-128, 1}, axis=0)",
        {{0, 64, 0, 252}}},
+      {"quantize_linear(f32[2, 3]{1, 2, 3, 4, 5, 6}, f32[1, 2]{1, 3}, none, "
+       "dtype=i8, block_shape=[2, 2])",
+       {{1, 2, 1, 4, 5, 2}}},
+      {"quantize_linear(f32[2, 3]{1, 2, 3, 4, 5, 6}, f32[2, 1]{1, 2}, none, "
+       "dtype=i8, block_shape=[1, -1])",
+       {{1, 2, 3, 2, 2, 3}}},
+      {"dequantize_linear(u8[2]{3, 0}, f32[]{2}, f32[]{0.5})", {{5, -1}}},
+      {"fake_quantize(f32[4]{-3, 0.4, 2.6, 300}, f32[]{2}, i8[]{1}, dtype=i8, "
+       "quant_min=0, quant_max=10)",
+       {{-2, 0, 2, 18}}},
+      {"fake_quantize(f32[1]{nan}, f32[]{1}, u8[]{3}, dtype=u8, quant_min=1)", {{-2}}},
+  });
+}
+
+TEST(NnValues, QuantizationParameters) {
+  Check({
+      {"choose_qparams(f32[2]{-1, 3}, dtype=u8)", {{4.0 / 255}, {64}}},
+      {"choose_qparams(f32[2]{-1, 3}, dtype=i8)", {{4.0 / 255}, {-64}}},
+      // Zero is in every range.
+      {"choose_qparams(f32[2]{1, 3}, dtype=u8)", {{3.0 / 255}, {0}}},
+      {"choose_qparams(f32[2]{-3, -1}, dtype=i8, quant_min=-127)", {{3.0 / 254}, {127}}},
+      {"choose_qparams(f32[2]{-4, 2}, dtype=i8, scheme=\"symmetric\")", {{4 / 127.5}, {0}}},
+      {"choose_qparams(f32[2]{-4, 2}, dtype=i8, quant_min=-127, scheme=\"symmetric\")",
+       {{4 / 127.0}, {0}}},
+      {"choose_qparams(f32[2]{-4, 2}, dtype=u8, scheme=\"symmetric\")", {{4 / 127.5}, {128}}},
+      {"choose_qparams(f32[2]{-4, 2}, dtype=u8, quant_max=127, scheme=\"symmetric\")",
+       {{4 / 63.5}, {63}}},
+      {"choose_qparams(f32[2]{-224, 2}, dtype=f8e4m3, scheme=\"symmetric\")", {{0.5}, {0}}},
+      {"choose_qparams(f32[2]{0}, dtype=i8, eps=0.25)", {{0.25}, {-128}}},
+      {"choose_qparams(f32[0], dtype=u8, eps=0.25)", {{0.25}, {0}}},
+      {"choose_qparams(f32[2, 2]{1, -2, 3, -4}, dtype=u8, axis=1)",
+       {{3.0 / 255, 4.0 / 255}, {0, 255}}},
+      {"choose_qparams(f32[1, 5]{1, 2, 3, 4, -5}, dtype=u8, axis=1, block_size=2)",
+       {{2.0 / 255, 4.0 / 255, 5.0 / 255}, {0, 0, 255}}},
+      {"choose_qparams(f32[2, 4]{1, 2, 3, 4, 5, 6, 7, 8}, dtype=u8, block_shape=[2, 2])",
+       {{6.0 / 255, 8.0 / 255}, {0, 0}}},
   });
 }
 
