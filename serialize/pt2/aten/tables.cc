@@ -37,17 +37,18 @@ void AddTable(absl::Span<const AtenOp> table, OpMap* ops) {
 const OpMap& AllOps() {
   static const OpMap& all = *[] {
     auto* ops = new OpMap;
-    for (auto table : {ActivationTable,  AdaptivePoolTable, AttentionTable, AttentionKernelTable,
-                       BackwardTable,    BinaryTable,       ComplexTable,   ComposeTable,
-                       ConvTable,        CopyTable,         CreateTable,    DropoutTable,
-                       EinsumTable,      EmbeddingTable,    FftTable,       GradientTable,
-                       GroupedTable,     IndexTable,        JoinTable,      LinalgTable,
-                       LossTable,        MatmulTable,       NormTable,      PadTable,
-                       PoolTable,        PrimsTable,        QuantTable,     RandomTable,
-                       RecurrentTable,   ReduceTable,       ResizeTable,    ScatterTable,
-                       SearchTable,      SortTable,         SpecialTable,   SpectralTable,
-                       SpectrogramTable, StatisticsTable,   StorageTable,   SymbolicTable,
-                       UnaryTable,       ViewTable,         VisionTable}) {
+    for (auto table : {ActivationTable, AdaptivePoolTable, AttentionTable,   AttentionKernelTable,
+                       BackwardTable,   BinaryTable,       ComplexTable,     ComposeTable,
+                       ConvTable,       CopyTable,         CreateTable,      DropoutTable,
+                       EinsumTable,     EmbeddingTable,    FftTable,         GradientTable,
+                       GroupedTable,    IndexTable,        JoinTable,        LinalgTable,
+                       LossTable,       MatmulTable,       NormTable,        PadTable,
+                       PoolTable,       PrimsTable,        QuantBlocksTable, QuantChooseTable,
+                       QuantTable,      RandomTable,       RecurrentTable,   ReduceTable,
+                       ResizeTable,     ScatterTable,      SearchTable,      SortTable,
+                       SpecialTable,    SpectralTable,     SpectrogramTable, StatisticsTable,
+                       StorageTable,    SymbolicTable,     UnaryTable,       ViewTable,
+                       VisionTable}) {
       AddTable(table(), ops);
     }
     return ops;
@@ -56,7 +57,8 @@ const OpMap& AllOps() {
 }
 
 struct Absence {
-  const char* base;  // "rand": all overloads of torch.ops.aten.rand.
+  // "rand": all overloads of torch.ops.aten.rand; "export::f": those of torch.ops.export.f.
+  const char* base;
   const char* reason;
 };
 
@@ -67,6 +69,9 @@ constexpr Absence kAbsent[] = {
     {"_standard_gamma", kRejection},
     {"_sample_dirichlet", kRejection},
     {"set_", "storages are not exchanged"},
+    {"_weight_int4pack_mm_for_cpu", "its weights are packed for one machine"},
+    {"export::access_subclass_inner_tensor",
+     "call torchao.utils.unwrap_tensor_subclass before export"},
 };
 
 }  // namespace
@@ -107,11 +112,10 @@ bool IsRandom(absl::string_view name) {
 }
 
 absl::string_view ReasonForAbsence(absl::string_view target) {
-  absl::string_view base = target;
-  if (!absl::ConsumePrefix(&base, "torch.ops.aten.")) return "";
-  base = base.substr(0, base.find('.'));
   for (const Absence& absence : kAbsent) {
-    if (base == absence.base) return absence.reason;
+    absl::string_view overload = target;
+    if (!absl::ConsumePrefix(&overload, TargetOf(absence.base))) continue;
+    if (overload.empty() || overload[0] == '.') return absence.reason;
   }
   return "";
 }

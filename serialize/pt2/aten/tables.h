@@ -37,6 +37,8 @@ absl::Span<const AtenOp> NormTable();
 absl::Span<const AtenOp> PadTable();
 absl::Span<const AtenOp> PoolTable();
 absl::Span<const AtenOp> PrimsTable();
+absl::Span<const AtenOp> QuantBlocksTable();
+absl::Span<const AtenOp> QuantChooseTable();
 absl::Span<const AtenOp> QuantTable();
 absl::Span<const AtenOp> RandomTable();
 absl::Span<const AtenOp> RecurrentTable();
