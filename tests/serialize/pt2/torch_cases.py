@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes aten_cases.jsonl: operators on small inputs, with PyTorch's answers.
 
+    pip install torch torchao
     python3 tests/serialize/pt2/torch_cases.py
 
 aten_cases_test runs them without PyTorch. A line is one case: the operator, its
@@ -11,6 +12,8 @@ import json
 import os
 
 import torch
+import torch.ao.quantization.fx._decomposed  # Defines operators.
+import torchao.quantization.quant_primitives  # Defines operators.
 from torch._export.serde.serialize import _TORCH_TO_SERIALIZE_DTYPE
 
 A = torch.ops.aten
@@ -379,10 +382,77 @@ def device_attention(q, k, v, grad, mask):
              results=list(grads))
 
 
+# Numbers that no scale below puts half way between two integers: there PyTorch, which
+# multiplies by 1 / scale, may round to the other one.
+def spread(*dims, by=3.0):
+    n = torch.Size(dims).numel()
+    return (by * (torch.arange(n) * 0.7368).sin()).reshape(dims)
+
+
+def quantized():
+    Q = torch.ops.quantized_decomposed
+    i8, u8 = torch.int8, torch.uint8
+    x = spread(3, 8)
+    q = (torch.arange(24) * 11 % 256 - 128).reshape(3, 8).to(i8)
+    scales, points = t([0.03, 0.011, 0.02]), t([0, 0, 0], torch.int64)
+    # Weights of XNNPACK and reduced ranges of x86.
+    case(Q.quantize_per_tensor.default, x, 0.017, 3, -127, 127, i8)
+    case(Q.quantize_per_tensor.default, x, 0.017, 30, 0, 127, u8)
+    case(Q.quantize_per_channel.default, x, scales, points, 0, -127, 127, i8)
+    for low in (-128, -127):
+        case(Q.dequantize_per_tensor.default, q, 0.5, 3, low, 127, i8)
+        case(Q.dequantize_per_channel.default, q, scales, points, 0, low, 127, i8)
+    case(Q.dequantize_per_tensor.default, q, 0.5, 3, -127, 127, i8,
+         out_dtype=torch.float16)
+    rows, zeros = t([[0.03], [0.011], [0.02]]), t([[1], [-2], [0]], torch.int32)
+    case(Q.quantize_per_token.default, x, rows, zeros, -128, 127, i8)
+    case(Q.dequantize_per_token.default, q, rows, zeros, -128, 127, i8, torch.float32)
+    groups, between = spread(3, 2).abs() + 0.01, t([[1, 2], [0, -1], [3, 0]], torch.int32)
+    case(Q.quantize_per_channel_group.default, x, groups, between, -8, 7, i8, 4)
+    case(Q.dequantize_per_channel_group.default, q, groups, between, -8, 7, i8, 4,
+         torch.float32)
+    case(Q.dequantize_per_channel_group.default, q, groups, None, -8, 7, i8, 4,
+         torch.bfloat16)
+    case(Q.choose_qparams.tensor, x, 0, 255, 2.0**-12, u8)
+    case(Q.choose_qparams.tensor, x + 9, -128, 127, 2.0**-23, i8)
+    case(Q.choose_qparams.tensor, 0 * x, 0, 127, 2.0**-12, u8)
+    case(Q.choose_qparams_symmetric.tensor, x, -127, 127, 2.0**-12, i8)
+    case(Q.choose_qparams_symmetric.tensor, x, 0, 127, 2.0**-12, u8)
+    case(Q.choose_qparams_per_token.default, torch.cat([x, 0 * x]), i8)
+    for shift in (0, 9, -2):
+        case(Q.choose_qparams_per_token_asymmetric.default, x + shift, i8)
+    case(Q.convert_element_type.no_fuse, x, torch.bfloat16)
+    case(A._weight_int8pack_mm.default, spread(2, 8), q, scales)
+
+
+def quantized_blocks():
+    T = torch.ops.torchao
+    i8 = torch.int8
+    x = spread(4, 2, 4)
+    q = (torch.arange(32) * 11 % 256 - 128).reshape(4, 2, 4).to(i8)
+    for block, dims in (([4, 2, 4], []), ([1, 2, 4], [4]), ([4, 2, 1], [4]),
+                        ([1, 1, 4], [4, 2]), ([1, 1, 2], [4, 2, 2]), ([2, 2, 2], [2, 2])):
+        scale = spread(*dims).abs() + 0.02
+        zero = (spread(*dims) * 2).to(i8)
+        case(T.quantize_affine.default, x, block, scale, zero, i8)
+        case(T.quantize_affine.default, x, block, scale, zero, i8, -8, 7)
+        case(T.dequantize_affine.default, q, block, scale, zero, i8)
+        case(T.dequantize_affine.default, q, block, scale, None, i8, -8, 7,
+             torch.float16)
+        for mapping in ('SYMMETRIC', 'SYMMETRIC_NO_CLIPPING_ERR', 'ASYMMETRIC'):
+            case(T.choose_qparams_affine.default, x, mapping, block, i8, -127, 127)
+            case(T.choose_qparams_affine.default, x - 1, mapping, block, i8, -8, 7, 2.0**-12,
+                 torch.float32, i8, True)
+    between = spread(4, 2, 2)
+    case(T.dequantize_affine.default, q, [1, 1, 2], between.abs(), between, i8)
+    case(T.choose_qparams_affine.default, x.bfloat16(), 'SYMMETRIC', [1, 1, 4], i8, -127, 127,
+         zero_point_dtype=i8)
+
+
 def main():
     for group in (creation, arithmetic, complex_numbers, statistics, joins,
                   signals, images, norms, losses, gradients, edges, products,
-                  attention):
+                  attention, quantized, quantized_blocks):
         group()
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                         'aten_cases.jsonl')
