@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "graph/ir/annotations.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
@@ -101,6 +102,7 @@ int64_t MergeEqualNodes(Graph& graph, NodeTable* table) {
     }
     other->set_provenance(provenance.Merge(other->provenance(), node->provenance()));
     other->set_origin(graph.module().origins().Merge(other->origin(), node->origin()));
+    CopyNotes(node, other);
     graph.EraseNode(node);
     ++merged;
   }

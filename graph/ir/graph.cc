@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "graph/ir/annotations.h"
 #include "graph/ir/attr.h"
 #include "graph/ir/builtin_ops.h"
 #include "graph/ir/graph_internal.h"
@@ -87,7 +88,8 @@ Value* Graph::AddInput(Type type, absl::string_view name) {
   for (int i = 0; !tables_->input_names.insert(unique).second; ++i) {
     unique = absl::StrCat(name, "_", i);
   }
-  Value* value = new (Allocate(sizeof(Value))) Value;
+  Value* value = new (Allocate(sizeof(Value) + sizeof(Graph*))) Value;
+  *reinterpret_cast<Graph**>(value + 1) = this;
   value->type_ = type;
   value->id_ = next_value_id_++;
   value->index_ = static_cast<uint32_t>(inputs_.size());
@@ -214,6 +216,7 @@ void Graph::EraseNode(Node* node) {
     absl::erase_if(tables_->symbol_definitions,
                    [node](const auto& entry) { return entry.second->node() == node; });
   }
+  if (!tables_->notes.empty()) tables_->notes.EraseNode(*node);
   if (node != return_node_) --num_nodes_;
   RemoveFromList(node);
   ++epoch_;
@@ -250,6 +253,7 @@ Node* Graph::UpdateAttrs(Node* node, const AttrList* attrs) {
   Node* updated = CreateRaw(node->op(), operands, symbols, attrs, types, node, std::move(regions));
   updated->set_provenance(node->provenance());
   updated->set_origin(node->origin());
+  CopyNotes(node, updated);
   for (int i = 0; i < node->num_results(); ++i) {
     node->result(i)->ReplaceAllUsesWith(updated->result(i));
   }
@@ -282,6 +286,13 @@ void Graph::TouchLoser(const Value* value) {
   if (value->has_one_use()) Touch(value->first_use()->user());
 }
 
+void Graph::HandOnNotes(const Value& value, Value* by) {
+  internal::NoteTable& table = tables_->notes;
+  if (table.empty() || by == nullptr) return;
+  CopyNotes(&value, by);
+  table.Erase(internal::NoteTable::Of(value));
+}
+
 void Graph::MarkClean(absl::string_view reader) {
   tables_->changes.Mark(reader, epoch_, module_->symbols().version());
 }
@@ -309,6 +320,11 @@ void Graph::KeepInputs(absl::Span<const int> indices) {
   for (int& input : write_backs_) {
     WEFT_CHECK(places[input] >= 0) << "input " << input << " is written back";
     input = places[input];
+  }
+  if (!tables_->notes.empty()) {
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      if (places[i] < 0) tables_->notes.Erase(internal::NoteTable::Of(*inputs_[i]));
+    }
   }
   inputs_ = std::move(inputs);
   input_infos_ = std::move(infos);

@@ -35,6 +35,7 @@ struct NodeRange;
 
 namespace internal {
 struct GraphTables;
+struct NoteAccess;
 }  // namespace internal
 
 // What a signature says of a graph input beside its type.
@@ -141,6 +142,7 @@ class Graph {
   friend class Node;
   friend class Value;
   friend class GraphCloner;
+  friend struct internal::NoteAccess;
   // CreateNode with the edges to symbol definitions given.
   Node* CreateRaw(const OpDef& op, absl::Span<Value* const> operands,
                   absl::Span<Value* const> symbol_operands, const AttrList* attrs,
@@ -153,6 +155,8 @@ class Graph {
   void Free(void* memory, size_t bytes);
   // `node` was made or edited.
   void Touch(Node* node);
+  // `by` takes the place of `value`.
+  void HandOnNotes(const Value& value, Value* by);
   // A use of `value` went away.
   void TouchLoser(const Value* value);
   void InsertBefore(Node* node, Node* before);

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/check.h"
+#include "graph/ir/annotations.h"
 #include "graph/ir/attr.h"
 #include "graph/ir/builtin_ops.h"
 #include "graph/ir/constant_store.h"
@@ -50,10 +51,12 @@ class GraphCloner {
       if (info.value >= 0) info.value = CopyConstant(info.value);
       if (info.initial >= 0) info.initial = CopyConstant(info.initial);
       to->input_info(i) = std::move(info);
+      CopyNotes(from.input(i), input);
       values[from.input(i)->id()] = input;
     }
     CopyNodes(from, to, to->return_node(), &values);
     to->SetOutputs(MapOutputs(from, values));
+    CopyNotes(from.return_node(), to->return_node());
     to->output_names() = from.output_names();
     if (!from.write_backs().empty()) to->SetWriteBacks(from.write_backs());
   }
@@ -98,6 +101,7 @@ class GraphCloner {
                                std::move(regions));
     copy->set_provenance(CopyProvenance(node->provenance()));
     if (copies_origins_) copy->set_origin(node->origin());
+    CopyNotes(node, copy);
     for (int i = 0; i < node->num_results(); ++i) {
       (*values)[node->result(i)->id()] = copy->result(i);
     }
@@ -197,6 +201,7 @@ std::vector<Value*> InlineGraph(const Graph& from, absl::Span<Value* const> inpu
   std::vector<Value*> values(from.value_id_limit());
   for (int i = 0; i < from.num_inputs(); ++i) {
     values[from.input(i)->id()] = inputs[i];
+    if (inputs[i] != nullptr) CopyNotes(from.input(i), inputs[i]);
   }
   cloner.CopyNodes(from, to, before == nullptr ? to->return_node() : before, &values);
   cloner.Finish();

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "graph/ir/change_log.h"
+#include "graph/ir/note_table.h"
 #include "graph/sym/sym_int.h"
 
 namespace weft {
@@ -24,6 +25,7 @@ struct GraphTables {
   absl::flat_hash_set<std::string> input_names;
   // By unbacked symbol.
   absl::flat_hash_map<SymInt, Value*> symbol_definitions;
+  NoteTable notes;
 };
 
 // The symbols in a type's sizes, appended, as often as they occur.

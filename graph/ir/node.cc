@@ -47,10 +47,15 @@ void Value::set_type(Type type) {
   }
 }
 
+Graph* Value::graph() const {
+  return node_ != nullptr ? node_->graph() : *reinterpret_cast<Graph* const*>(this + 1);
+}
+
 void Value::ReplaceAllUsesWith(Value* other) {
   WEFT_CHECK(other != this);
   if (uses_ == nullptr) return;
   Graph* graph = uses_->user()->graph();
+  graph->HandOnNotes(*this, other);
   while (uses_ != nullptr) {
     Use* use = uses_;
     graph->Touch(use->user());

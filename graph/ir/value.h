@@ -46,6 +46,8 @@ class Value {
   // The defining node; null for a graph input.
   Node* node() const { return node_; }
   bool is_input() const { return node_ == nullptr; }
+  // The graph that it belongs to.
+  Graph* graph() const;
   // Which result or which graph input this is.
   int index() const { return static_cast<int>(index_); }
   uint32_t id() const { return id_; }
@@ -60,6 +62,7 @@ class Value {
  private:
   friend class Graph;
   friend class Use;
+  // Memory layout: the graph of an input stands behind it.
   Type type_;
   Node* node_ = nullptr;
   Use* uses_ = nullptr;

@@ -97,6 +97,7 @@ void Statement::Clear() {
   types.clear();
   has_types = false;
   provenance = 0;
+  notes.clear();
   regions.clear();
   constant = {};
 }
@@ -136,6 +137,8 @@ bool ModuleParser::ParseReturn(Scope* scope, const Signature& signature) {
     } while (reader_.Accept(','));
   }
   scope->graph()->SetOutputs(values);
+  std::vector<ParsedNote> notes;
+  if (!ParseNotes(&notes) || !SetNotes(notes, scope->graph()->return_node())) return false;
   if (!signature.has_outputs) return true;
   if (signature.outputs.size() != values.size()) {
     return reader_.Fail(begin, absl::StrCat(Plural(values.size(), "output"),
@@ -161,8 +164,8 @@ bool ModuleParser::ParseStatement(Scope* scope, size_t depth) {
     return false;
   }
   DeclareNewSymbols();
-  return ParseResultTypes(s) && ParseLocation(s) && ParseRegions(scope, s, depth) &&
-         MakeNode(scope, s);
+  return ParseResultTypes(s) && ParseLocation(s) && ParseNotes(&s->notes) &&
+         ParseRegions(scope, s, depth) && MakeNode(scope, s);
 }
 
 bool ModuleParser::ParseResults(Statement* s) {
@@ -289,6 +292,35 @@ bool ModuleParser::ParseLocation(Statement* s) {
     s->provenance = table.Merge(s->provenance, table.Leaf(name));
   } while (reader_.Accept(','));
   return reader_.Expect(')');
+}
+
+bool ModuleParser::ParseNotes(std::vector<ParsedNote>* notes) {
+  if (!reader_.AcceptWord("note")) return true;
+  if (!reader_.Expect('(')) return false;
+  do {
+    notes->emplace_back();
+    if (!ParseNote(&notes->back())) return false;
+  } while (reader_.Accept(','));
+  return reader_.Expect(')');
+}
+
+// `quant="..."`, `result 1 quant="..."` or `operand 0 quant="..."`.
+bool ModuleParser::ParseNote(ParsedNote* note) {
+  note->begin = reader_.position();
+  note->on_operand = reader_.AcceptWord("operand");
+  if (note->on_operand || reader_.AcceptWord("result")) {
+    if (!reader_.ParseInt(&note->index)) return false;
+  }
+  if (!reader_.At(kIdentifier)) return reader_.Expected("the key of a note");
+  note->key = std::string(reader_.token().text);
+  if (note->key == "operand" || note->key == "result") {
+    return reader_.Expected("the key of a note");
+  }
+  reader_.Advance();
+  if (!reader_.Expect('=')) return false;
+  const size_t text = reader_.position();
+  if (!reader_.ParseString(&note->text)) return false;
+  return !note->text.empty() || reader_.Fail(text, "a note has a text");
 }
 
 bool ModuleParser::ParseRegions(const Scope* outer, Statement* s, size_t depth) {

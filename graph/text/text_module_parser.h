@@ -62,6 +62,15 @@ class Scope {
   absl::flat_hash_map<std::string, Value*> named_;
 };
 
+// A note as written.
+struct ParsedNote {
+  size_t begin = 0;
+  bool on_operand = false;
+  int64_t index = 0;
+  std::string key;
+  std::string text;
+};
+
 // A node that is being read; kept between nodes to spare allocations.
 struct Statement {
   size_t begin = 0;  // Of the op's name.
@@ -78,6 +87,7 @@ struct Statement {
   size_t types_begin = 0;
   bool has_types = false;
   ProvenanceId provenance = 0;
+  std::vector<ParsedNote> notes;
   std::vector<std::unique_ptr<Graph>> regions;
   std::vector<Graph*> region_ptrs;
   ConstantsReader::Reference constant;
@@ -111,6 +121,7 @@ class ModuleParser {
   bool ParseSignature(Scope* scope, Signature* signature);
   bool ParseInput(Scope* scope);
   bool ParseInputAttribute(Graph* graph, int input);
+  bool ParseInputNotes(Value* input);
   bool ParseOutputs(const Scope& scope, Signature* signature);
   bool ParseWriteBack(const Scope& scope, size_t begin, std::vector<int>* write_backs);
   void Declare(absl::Span<const SymInt> symbols);
@@ -128,11 +139,14 @@ class ModuleParser {
   bool ParseResultTypes(Statement* s);
   void DefineSymbols(Type type);
   bool ParseLocation(Statement* s);
+  bool ParseNotes(std::vector<ParsedNote>* notes);
+  bool ParseNote(ParsedNote* note);
   bool ParseRegions(const Scope* outer, Statement* s, size_t depth);
   bool ParseRegion(const Scope* outer, const std::string& name, Statement* s, size_t depth);
 
   // text_node.cc
   bool MakeNode(Scope* scope, Statement* s);
+  bool SetNotes(const std::vector<ParsedNote>& notes, Node* node);
   bool FinishOperands(Statement* s);
   bool FinishAttrs(Statement* s);
   bool CheckAttrSymbols(const Scope& scope, const Statement& s);

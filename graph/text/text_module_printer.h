@@ -70,6 +70,7 @@ class ModulePrinter {
   void PrintAttrs(const Node* node, bool first);
   void PrintResultTypes(const Node* node);
   void PrintLocation(ProvenanceId id);
+  void PrintNotes(const Node* node);
   const std::string& TypeText(Type type);
   std::string ConstantToString(int id);
   std::string FactsText(const std::vector<SymInt>& symbols, absl::FunctionRef<bool(SymInt)> admits);

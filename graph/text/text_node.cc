@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/annotations.h"
 #include "graph/ir/builtin_ops.h"
 #include "graph/ir/constant_store.h"
 #include "graph/ir/graph.h"
@@ -211,6 +212,27 @@ bool ModuleParser::CheckWrittenTypes(const Statement& s, const Types& inferred) 
   return true;
 }
 
+bool ModuleParser::SetNotes(const std::vector<ParsedNote>& notes, Node* node) {
+  for (const ParsedNote& note : notes) {
+    const int count = note.on_operand ? node->num_operands() : node->num_results();
+    if (note.index < 0 || note.index >= count) {
+      return reader_.Fail(note.begin,
+                          absl::StrCat("a note about ", note.on_operand ? "operand " : "result ",
+                                       note.index, " of ", count));
+    }
+    const int i = static_cast<int>(note.index);
+    const absl::string_view known =
+        note.on_operand ? FindNote(node, i, note.key) : FindNote(node->result(i), note.key);
+    if (!known.empty()) return reader_.Fail(note.begin, absl::StrCat("a second note ", note.key));
+    if (note.on_operand) {
+      SetNote(node, i, note.key, note.text);
+    } else {
+      SetNote(node->result(i), note.key, note.text);
+    }
+  }
+  return true;
+}
+
 bool ModuleParser::MakeNode(Scope* scope, Statement* s) {
   if (!FinishOperands(s) || !FinishAttrs(s) || !CheckAttrSymbols(*scope, *s) ||
       !FinishTypes(*scope, s)) {
@@ -224,6 +246,7 @@ bool ModuleParser::MakeNode(Scope* scope, Statement* s) {
   Node* node = scope->graph()->CreateNode(*s->op, s->operands, s->attrs, s->types, nullptr,
                                           std::move(s->regions));
   node->set_provenance(s->provenance);
+  if (!s->notes.empty() && !SetNotes(s->notes, node)) return false;
   for (size_t i = 0; i < s->results.size(); ++i) {
     const Token& token = s->results[i];
     if (scope->Define(token, node->result(static_cast<int>(i)))) continue;

@@ -2,6 +2,7 @@
 // has the grammar; text_body.cc reads what stands between the braces.
 #include "absl/strings/str_cat.h"
 #include "base/quote.h"
+#include "graph/ir/annotations.h"
 #include "graph/ir/constant_store.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
@@ -115,9 +116,10 @@ bool ModuleParser::ParseInputAttribute(Graph* graph, int input) {
   if (reader_.AcceptWord("param")) {
     return reader_.Expect('=') && reader_.ParseString(&graph->input_info(input).param);
   }
+  if (reader_.AtWord("note")) return ParseInputNotes(graph->input(input));
   const bool initial = reader_.AcceptWord("initial");
   if (!initial && !reader_.AcceptWord("value")) {
-    return reader_.Expected("param, value or initial");
+    return reader_.Expected("param, value, initial or note");
   }
   const Type type = graph->input(input)->type();
   Type literal_type = type.is_symint() ? Type::Scalar(DType::kI64) : type;
@@ -136,6 +138,21 @@ bool ModuleParser::ParseInputAttribute(Graph* graph, int input) {
   return fits ||
          reader_.Fail(reference.begin, absl::StrCat("a value of type ", own.ToString(),
                                                     " for an input of type ", type.ToString()));
+}
+
+bool ModuleParser::ParseInputNotes(Value* input) {
+  std::vector<ParsedNote> notes;
+  if (!ParseNotes(&notes)) return false;
+  for (const ParsedNote& note : notes) {
+    if (note.on_operand || note.index != 0) {
+      return reader_.Fail(note.begin, "the notes of an input are about the input");
+    }
+    if (!FindNote(input, note.key).empty()) {
+      return reader_.Fail(note.begin, absl::StrCat("a second note ", note.key));
+    }
+    SetNote(input, note.key, note.text);
+  }
+  return true;
 }
 
 // `{writes=%x}` after the type of an output: input %x gets its value.

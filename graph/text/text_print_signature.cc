@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/quote.h"
+#include "graph/ir/annotations.h"
 #include "graph/ir/constant_store.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
@@ -59,6 +60,13 @@ std::string ModulePrinter::InputToString(const Graph& graph, int i) {
   };
   append("value", info.value);
   append("initial", info.initial);
+  const std::vector<Note> notes = NotesOf(graph.input(i));
+  for (const Note& note : notes) {
+    const bool first = &note == &notes.front();
+    absl::StrAppend(&attrs, attrs.empty() ? "" : ", ", first ? "note(" : "", note.key, "=",
+                    Quote(note.text));
+  }
+  if (!notes.empty()) attrs += ")";
   return attrs.empty() ? out : absl::StrCat(out, " {", attrs, "}");
 }
 

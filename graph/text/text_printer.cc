@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/quote.h"
+#include "graph/ir/annotations.h"
 #include "graph/ir/builtin_ops.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
@@ -103,12 +104,14 @@ void ModulePrinter::PrintStatement(const Node* node, Frame* frame) {
   out_ += ')';
   PrintResultTypes(node);
   if (options_.locations) PrintLocation(node->provenance());
+  PrintNotes(node);
   out_ += node->num_regions() > 0 ? " {\n" : "\n";
 }
 
 void ModulePrinter::PrintReturn(const Node* node, const Frame& frame) {
   out_ += node->num_operands() > 0 ? "return " : "return";
   PrintOperands(node, frame);
+  PrintNotes(node);
   out_ += '\n';
 }
 
@@ -161,6 +164,25 @@ void ModulePrinter::PrintLocation(ProvenanceId id) {
     out += ")";
   }
   out_ += it->second;
+}
+
+// The first result goes without saying.
+void ModulePrinter::PrintNotes(const Node* node) {
+  if (!HasNotes(*node->graph())) return;
+  const char* separator = "  note(";
+  const auto append = [&](const std::vector<Note>& notes, absl::string_view place) {
+    for (const Note& note : notes) {
+      absl::StrAppend(&out_, separator, place, note.key, "=", Quote(note.text));
+      separator = ", ";
+    }
+  };
+  for (int i = 0; i < node->num_results(); ++i) {
+    append(NotesOf(node->result(i)), i == 0 ? "" : absl::StrCat("result ", i, " "));
+  }
+  for (int i = 0; i < node->num_operands(); ++i) {
+    append(NotesOf(node, i), absl::StrCat("operand ", i, " "));
+  }
+  if (separator[0] == ',') out_ += ')';
 }
 
 }  // namespace text

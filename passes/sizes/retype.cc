@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/annotations.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/guards.h"
 #include "graph/ir/module.h"
@@ -133,6 +134,7 @@ void Retyping::Replace(Node* node, const Types& types) {
   for (int i = 0; i < node->num_operands(); ++i) operands.push_back(node->operand(i));
   Node* fresh = graph_.CreateNode(node->op(), operands, node->attr_list(), types, node);
   fresh->set_provenance(node->provenance());
+  CopyNotes(node, fresh);
   for (int i = 0; i < node->num_results(); ++i) {
     Rename(node->result(i)->type(), types[i]);
     node->result(i)->ReplaceAllUsesWith(fresh->result(i));

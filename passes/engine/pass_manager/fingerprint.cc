@@ -6,6 +6,7 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "base/hash.h"
+#include "graph/ir/annotations.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
@@ -14,6 +15,13 @@
 
 namespace weft {
 namespace {
+
+uint64_t HashNotes(uint64_t hash, const std::vector<Note>& notes) {
+  for (const Note& note : notes) {
+    hash = FastHashCombine(hash, Fnv1a(note.text, Fnv1a(note.key)));
+  }
+  return hash;
+}
 
 // By node id: whether an output or an effect depends on it.
 std::vector<bool> LiveNodes(const Graph& graph) {
@@ -80,6 +88,13 @@ uint64_t Fingerprint::LocalHash(const Node& node) const {
   for (int i = 0; i < node.num_regions(); ++i) {
     hash = FastHashCombine(hash, graphs_.at(node.region(i)));
   }
+  if (!HasNotes(*node.graph())) return hash;
+  for (int i = 0; i < node.num_results(); ++i) {
+    hash = HashNotes(FastHashCombine(hash, i), NotesOf(node.result(i)));
+  }
+  for (int i = 0; i < node.num_operands(); ++i) {
+    hash = HashNotes(FastHashCombine(hash, ~uint64_t{0} - i), NotesOf(&node, i));
+  }
   return hash;
 }
 
@@ -87,7 +102,7 @@ void Fingerprint::AddGraph(const Graph& graph) {
   const std::vector<bool> live = LiveNodes(graph);
   std::vector<uint64_t> values(graph.value_id_limit());
   for (int i = 0; i < graph.num_inputs(); ++i) {
-    values[graph.input(i)->id()] = FastHashCombine(1, i);
+    values[graph.input(i)->id()] = HashNotes(FastHashCombine(1, i), NotesOf(graph.input(i)));
   }
   const auto with_operands = [&](const Node& node, uint64_t hash) {
     for (int i = 0; i < node.num_operands(); ++i) {

@@ -100,6 +100,22 @@ TEST_F(RewriteTest, AppliesRulesToTheirFixpoint) {
   EXPECT_EQ(Counter("rewrites"), 4);
 }
 
+TEST_F(RewriteTest, HandsNotesOn) {
+  Load(R"(
+func @main(%x: f32[4]) {
+  %0 = neg(%x) note(quant="u8 affine", operand 0 quant="gone")
+  %1 = exp(%0) note(operand 0 quant="stays")
+  return %1
+})");
+  ASSERT_TRUE(Apply({On("neg-to-abs", ops::neg, BuildUnary<ops::abs>)}).ok());
+  EXPECT_EQ(Print(), R"(func @main(%x: f32[4]) -> f32[4] {
+  %0 = abs(%x) : f32[4]  note(quant="u8 affine")
+  %1 = exp(%0) : f32[4]  note(operand 0 quant="stays")
+  return %1
+}
+)");
+}
+
 TEST_F(RewriteTest, NoMatchMakesNoNodeAndNoEdit) {
   Load(kChain);
   const uint64_t epoch = module_->main()->epoch();
