@@ -13,9 +13,12 @@
 #ifndef WEFT_PASSES_QUANTIZE_SPEC_H_
 #define WEFT_PASSES_QUANTIZE_SPEC_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/tensor/dtype.h"
@@ -47,13 +50,25 @@ struct QuantSpec {
   double scale = 1;
   int64_t zero_point = 0;
 
+  // Fields that the scheme and the granularity do not use are left out of the comparison.
   bool operator==(const QuantSpec& other) const;
+  bool operator!=(const QuantSpec& other) const { return !(*this == other); }
 };
 
-// The parts in the order of the examples, those with their default left out.
+// The range of an integer dtype; of a float dtype its largest finite values.
+std::pair<int64_t, int64_t> QuantRangeOf(DType dtype);
+// Whether statistics of a calibration or of the constant itself choose the parameters.
+bool IsObserved(const QuantSpec& spec);
+
+// The parts in the order of the examples, which are what is printed: the range and eps only where
+// they are not the default.
 std::string ToText(const QuantSpec& spec);
-// The error names the word and the place in the text.
+// Words after the scheme may stand in any order. The result is checked. The error names the word
+// and its column.
 absl::StatusOr<QuantSpec> ParseQuantSpec(absl::string_view text);
+// The same for a text within a larger one: on an error `at` is the offset of the word, and the
+// message does not name the place.
+absl::StatusOr<QuantSpec> ParseQuantSpecAt(absl::string_view text, size_t* at);
 // Ranges within the dtype, zero inside the range, a block that is positive, a known observer, ...
 absl::Status CheckQuantSpec(const QuantSpec& spec);
 

@@ -109,10 +109,12 @@ const std::vector<Layer>& Layers() {
       // The engine knows no pass; what several passes share lies beside it.
       {"passes/engine", kAnyLibrary, {"base", "graph/...", "profiler"}},
       {"passes/fuse", kAnyLibrary, {"base", "passes/engine", "graph/...", "profiler"}},
+      {"passes/quantize", kAnyLibrary, {"base", "passes/engine", "graph/...", "profiler"}},
       {"passes/sizes", kAnyLibrary, {"base", "passes/engine", "graph/...", "profiler"}},
       {"passes",
        kAnyLibrary,
-       {"base", "passes/engine", "passes/fuse", "passes/sizes", "graph/...", "profiler"}},
+       {"base", "passes/engine", "passes/fuse", "passes/quantize", "passes/sizes", "graph/...",
+        "profiler"}},
       // Plans as data, for what runs them: attributes of routines are all that they have of the IR.
       {"lowering/kernel_schedule", kAbseilOnly, {}},
       {"lowering/kernel",
