@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -124,6 +125,14 @@ absl::StatusOr<std::string> RuleScanner::String() {
   std::string s(text_.substr(at_, end - at_));
   at_ = end + 1;
   return s;
+}
+
+absl::string_view RuleScanner::TakeLine() {
+  while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
+  const size_t begin = at_;
+  const size_t comment = std::min(text_.find_first_of("#\n", at_), text_.size());
+  at_ = std::min(text_.find('\n', at_), text_.size());
+  return absl::StripTrailingAsciiWhitespace(text_.substr(begin, comment - begin));
 }
 
 absl::StatusOr<std::string> RuleScanner::Kebab(absl::string_view what) {

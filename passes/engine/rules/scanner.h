@@ -1,4 +1,4 @@
-// The words of rule files; used in this folder alone.
+// The words of rule files and of policies of the quantizer (passes/quantize).
 #ifndef WEFT_PASSES_ENGINE_RULES_SCANNER_H_
 #define WEFT_PASSES_ENGINE_RULES_SCANNER_H_
 
@@ -43,6 +43,9 @@ class RuleScanner {
   absl::StatusOr<absl::string_view> Number();
   absl::StatusOr<int64_t> Integer();
   absl::StatusOr<std::string> String();
+  // The rest of the line, without the comment and the spaces around it; for texts within the
+  // text.
+  absl::string_view TakeLine();
 
  private:
   void Skip();
