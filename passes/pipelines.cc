@@ -19,6 +19,7 @@
 #include "passes/fuse_reduction.h"
 #include "passes/fuse_vertical.h"
 #include "passes/propagate_shapes.h"
+#include "passes/quantize_annotate.h"
 #include "passes/reinplace.h"
 #include "passes/specialize_symbols.h"
 
@@ -43,6 +44,7 @@ constexpr std::unique_ptr<Pass> (*kPasses[])() = {
     CreateFuseReductionPass,
     CreateFuseVerticalPass,
     CreatePropagateShapesPass,
+    CreateQuantizeAnnotatePass,
     CreateReinplacePass,
     CreateSpecializeSymbolsPass,
 };

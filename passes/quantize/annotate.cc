@@ -117,26 +117,31 @@ class GraphAnnotator {
 
   static bool IsView(const Node& node) { return node.op().schema().ViewedOperand(0) >= 0; }
 
-  // The values that something quantized reads, users before makers.
+  // Nodes that could pass a quantized value on, then those of them whose value something quantized
+  // reads; users come before makers there.
   void FindWanted() {
+    absl::flat_hash_set<const Value*> values = quantized_;
     absl::flat_hash_set<const Node*> passes_on;
     for (const QuantCandidate& candidate : candidates_) {
-      if (Propagates(candidate)) passes_on.insert(candidate.node);
+      if (!Propagates(candidate) || !WhyNoValue(*candidate.node, values).empty()) continue;
+      passes_on.insert(candidate.node);
+      for (const int i : PassedResults(*candidate.node)) values.insert(candidate.node->result(i));
     }
     for (auto it = candidates_.rbegin(); it != candidates_.rend(); ++it) {
-      if (!Propagates(*it)) continue;
-      for (int i = 0; i < it->node->num_results(); ++i) {
-        const Value* result = it->node->result(i);
-        for (const Use* use = result->first_use(); use != nullptr; use = use->next()) {
-          Node* user = use->user();
-          if (use->operand_index() >= user->num_operands()) continue;
-          const bool reads = groups_.Find(PlaceOf(user, use->operand_index())) >= 0;
-          const bool passes =
-              passes_on.contains(user) && (!IsView(*user) || wanted_.contains(user));
-          if (reads || passes) wanted_.insert(it->node);
-        }
+      if (passes_on.contains(it->node) && IsRead(*it->node, passes_on)) wanted_.insert(it->node);
+    }
+  }
+
+  // Whether an operand that is quantized reads a result.
+  bool IsRead(const Node& node, const absl::flat_hash_set<const Node*>& passes_on) const {
+    for (int i = 0; i < node.num_results(); ++i) {
+      for (const Use* use = node.result(i)->first_use(); use != nullptr; use = use->next()) {
+        Node* user = use->user();
+        if (groups_.Find(PlaceOf(user, use->operand_index())) >= 0) return true;
+        if (passes_on.contains(user) && (!IsView(*user) || wanted_.contains(user))) return true;
       }
     }
+    return false;
   }
 
   QuantVerdict Verdict(const QuantCandidate& candidate) {
@@ -151,7 +156,7 @@ class GraphAnnotator {
       return verdict;
     }
     if (candidate.propagated >= 0) {
-      verdict.text = WhyNotPropagated(candidate);
+      verdict.text = WhyNotPropagated(*node);
       verdict.quantized = verdict.text.empty();
       if (!verdict.quantized) return verdict;
       verdict.text = "propagates";
@@ -162,52 +167,59 @@ class GraphAnnotator {
     return verdict;
   }
 
-  // The operands whose values the node passes on: those of the result's dtype.
+  // The operands whose values the node passes on, and the results that they become: those of the
+  // first result's dtype.
   static std::vector<int> PassedOperands(const Node& node) {
     std::vector<int> operands;
-    const DType dtype = node.result()->type().dtype();
     for (int i = 0; i < node.num_operands(); ++i) {
-      if (!node.has_operand(i) || !node.operand(i)->type().is_tensor()) continue;
-      if (node.operand(i)->type().dtype() == dtype) operands.push_back(i);
+      if (node.has_operand(i) && HasDType(node.operand(i), node)) operands.push_back(i);
     }
     return operands;
   }
+  static std::vector<int> PassedResults(const Node& node) {
+    std::vector<int> results;
+    for (int i = 0; i < node.num_results(); ++i) {
+      if (HasDType(node.result(i), node)) results.push_back(i);
+    }
+    return results;
+  }
+  static bool HasDType(const Value* value, const Node& node) {
+    const Type type = value->type(), first = node.result()->type();
+    return type.is_tensor() && first.is_tensor() && type.dtype() == first.dtype();
+  }
 
-  std::string WhyNotPropagated(const QuantCandidate& candidate) {
-    const Node& node = *candidate.node;
-    std::string excluded = exclusions_.WhyExcluded(node);
-    if (!excluded.empty()) return excluded;
-    if (!IsQuantizable(node.result()->type())) {
-      const Type type = node.result()->type();
+  // Why the node passes no value on that is in `values` or has a note; empty: it does.
+  std::string WhyNoValue(const Node& node, const absl::flat_hash_set<const Value*>& values) const {
+    const Type type = node.result()->type();
+    if (!IsQuantizable(type)) {
       return absl::StrCat("the result is ", type.is_tensor() ? DTypeName(type.dtype()) : "a size");
     }
     const std::vector<int> operands = PassedOperands(node);
     for (const int i : operands) {
-      if (IsQuantizedValue(node.operand(i))) continue;
+      Value* operand = node.operand(i);
+      if (values.contains(operand) || groups_.Find(PlaceOf(operand)) >= 0) continue;
       return absl::StrCat("operand ", i, " is not quantized");
     }
-    if (operands.empty()) return "it passes no value on";
-    return IsView(node) && !wanted_.contains(&node) ? "nothing quantized reads it" : "";
+    return operands.empty() ? "it passes no value on" : "";
   }
 
-  bool IsQuantizedValue(Value* value) const {
-    return quantized_.contains(value) || groups_.Find(PlaceOf(value)) >= 0;
+  std::string WhyNotPropagated(const Node& node) {
+    std::string why = exclusions_.WhyExcluded(node);
+    if (why.empty()) why = WhyNoValue(node, quantized_);
+    if (!why.empty() || !IsView(node) || wanted_.contains(&node)) return why;
+    return "nothing quantized reads it";
   }
 
   void Propagate(const QuantCandidate& candidate) {
     Node* node = candidate.node;
     const QuantSpec& spec = policy_.specs[candidate.propagated].spec;
-    const int result = groups_.Add(PlaceOf(node->result()), spec);
-    quantized_.insert(node->result());
+    const int first = groups_.Add(PlaceOf(node->result()), spec);
     for (const int i : PassedOperands(*node)) {
-      groups_.Share(result, groups_.Add(PlaceOf(node, i), spec));
+      groups_.Share(first, groups_.Add(PlaceOf(node, i), spec));
     }
-    for (int i = 1; i < node->num_results(); ++i) {
-      if (node->result(i)->type().is_tensor() &&
-          node->result(i)->type().dtype() == node->result()->type().dtype()) {
-        groups_.Share(result, groups_.Add(PlaceOf(node->result(i)), spec));
-        quantized_.insert(node->result(i));
-      }
+    for (const int i : PassedResults(*node)) {
+      groups_.Share(first, groups_.Add(PlaceOf(node->result(i)), spec));
+      quantized_.insert(node->result(i));
     }
   }
 

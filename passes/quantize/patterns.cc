@@ -74,7 +74,9 @@ class PatternFinder {
       const Use* use = value->first_use();
       Node* user = use->user();
       const bool fits = std::find(step.ops.begin(), step.ops.end(), &user->op()) != step.ops.end();
-      if (!fits || use->operand_index() > 1 || found_.of.contains(user) ||
+      const bool in_place =
+          use->operand_index() == 0 || (use->operand_index() == 1 && user->num_operands() == 2);
+      if (!fits || !in_place || found_.of.contains(user) ||
           user->result()->type() != value->type() || !why_excluded_(*user).empty()) {
         return std::nullopt;
       }

@@ -18,7 +18,7 @@ namespace weft {
 namespace {
 
 constexpr char kNoted[] =
-    R"(func @main(%p: bool[], %x: f32[2] {note(quant="input")}, %y: f32[2]) -> f32[2] {
+    R"(func @main(%p: bool[], %x: f32[2] {note(quant="input")}, %y: f32[2]) -> f32[1] {
   %0 = add(%x, %y) : f32[2]  loc("a")  note(later="kept", quant="sum", operand 1 quant="y")
   %1 = cond(%p, %0) : f32[2]  note(quant="branch") {
     then_graph(%a: f32[2] {param="w", note(quant="inner")}) -> f32[2] {
