@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/ir/module.h"
-#include "graph/ir/node.h"
 #include "passes/quantize/annotate.h"
 #include "passes/quantize/policy.h"
 

@@ -38,7 +38,7 @@ struct QuantPatterns {
 
 // Among `candidates`, which are those of one graph. `why_excluded` gives the reason for which a
 // node stays float, or nothing. Larger patterns go first; among equal ones those whose first node
-// stands last in the graph, so that a sum goes with the product that is computed last.
+// stands last in the graph, so that a sum goes with the convolution that is computed last.
 QuantPatterns FindQuantPatterns(const std::vector<QuantCandidate>& candidates,
                                 const absl::flat_hash_set<const Value*>& constants,
                                 const QuantPolicy& policy,

@@ -12,7 +12,7 @@
 //   propagate activation: max_pool, cat, reshape
 //   exclude "head.*", softmax
 //
-// Grammar, a statement a line, with what each part means:
+// Grammar, with what each part means; a statement ends with its line or with `;`:
 //
 //   policy    "policy" NAME ["(" NAME "=" INTEGER {"," ...} ")"] [STRING]
 //             first; `$name` in a spec stands for the parameter

@@ -10,7 +10,7 @@ struct BuiltinPolicy {
 };
 
 // The op table of PyTorch's X86InductorQuantizer: results are quantized where their users are.
-// A product with a constant matrix is taken for a linear. Weights keep the smallest scale of f32:
+// A matmul with a constant is taken for a linear. Weights keep the smallest scale of f32:
 // with 2^-12, channels of small weights would lose bits.
 constexpr absl::string_view kX86 = R"(
 policy x86 "u8 activations, i8 weights by channel; for x86 processors"

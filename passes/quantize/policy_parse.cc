@@ -66,6 +66,7 @@ class PolicyParser : private RuleScanner {
   }
 
   absl::Status ParseStatement() {
+    if (Take(";")) return absl::OkStatus();
     if (Take("spec")) return ParseSpec(/*weight=*/false);
     if (Take("weight")) return ParseSpec(/*weight=*/true);
     if (Take("op")) return ParseRow();
@@ -113,7 +114,7 @@ class PolicyParser : private RuleScanner {
     if (FindSpec(name) >= 0) return ErrorAt(begin, absl::StrCat("a second spec ", name));
     WEFT_RETURN_IF_ERROR(Expect("="));
     const size_t start = Mark();
-    const std::string written(TakeLine());
+    const std::string written(TakeStatement());
     std::string text = written;
     for (const auto& [parameter, value] : policy_.parameters) {
       absl::StrReplaceAll({{absl::StrCat("$", parameter), absl::StrCat(value)}}, &text);

@@ -127,12 +127,11 @@ absl::StatusOr<std::string> RuleScanner::String() {
   return s;
 }
 
-absl::string_view RuleScanner::TakeLine() {
+absl::string_view RuleScanner::TakeStatement() {
   while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
   const size_t begin = at_;
-  const size_t comment = std::min(text_.find_first_of("#\n", at_), text_.size());
-  at_ = std::min(text_.find('\n', at_), text_.size());
-  return absl::StripTrailingAsciiWhitespace(text_.substr(begin, comment - begin));
+  at_ = std::min(text_.find_first_of("#;\n", at_), text_.size());
+  return absl::StripTrailingAsciiWhitespace(text_.substr(begin, at_ - begin));
 }
 
 absl::StatusOr<std::string> RuleScanner::Kebab(absl::string_view what) {

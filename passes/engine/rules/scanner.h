@@ -43,9 +43,8 @@ class RuleScanner {
   absl::StatusOr<absl::string_view> Number();
   absl::StatusOr<int64_t> Integer();
   absl::StatusOr<std::string> String();
-  // The rest of the line, without the comment and the spaces around it; for texts within the
-  // text.
-  absl::string_view TakeLine();
+  // What stands before the end of the line, a `;` or a comment, without the spaces around it.
+  absl::string_view TakeStatement();
 
  private:
   void Skip();

@@ -121,7 +121,7 @@ TEST(QuantDecision, ViewsAreLeftWhereNothingQuantizedReadsThem) {
   EXPECT_THAT(text, HasSubstr("(reshape): float: nothing quantized reads it"));
   EXPECT_THAT(text, HasSubstr("%4 (permute): quantized: propagates"));
   EXPECT_THAT(text, HasSubstr("%5 (permute): quantized: propagates"));
-  // One group from the first product's result to the second product.
+  // One group from the first linear's result to the second linear.
   EXPECT_THAT(text, HasSubstr("operand 0 of %4 (permute): u8 affine tensor min_max group=2"));
   EXPECT_THAT(text, HasSubstr("operand 0 of %6 (linear): u8 affine tensor min_max group=2"));
   // The weight that both take is one group as well.

@@ -149,6 +149,14 @@ TEST(QuantPolicy, ErrorsNameThePlace) {
   EXPECT_THAT(LineError("spec b = i32 derived\nop linear(b, w)"), HasSubstr("behind two"));
 }
 
+TEST(QuantPolicy, StatementsMayStandOnOneLine) {
+  const absl::StatusOr<QuantPolicy> policy =
+      LoadQuantPolicy("policy p; spec a = u8 affine ; op linear(a); exclude \"x;y\"");
+  ASSERT_TRUE(policy.ok()) << policy.status();
+  EXPECT_EQ(ToText(*policy),
+            "policy p\nspec a = u8 affine tensor min_max\nop linear(a)\nexclude \"x;y\"\n");
+}
+
 TEST(QuantPolicy, StarsStandForAnyText) {
   EXPECT_TRUE(MatchesGlob("*", ""));
   EXPECT_TRUE(MatchesGlob("layer4*", "layer4.1/conv"));
