@@ -236,7 +236,7 @@ class PolicyParser : private RuleScanner {
     if (std::none_of(policy_.rows.begin(), policy_.rows.end(), has_row)) {
       return ErrorAt(begin, absl::StrCat("no row `op ", fusion.first->name(), "` above"));
     }
-    if (!Peek("+")) return Error("expected '+' and an op that is fused");
+    if (!Peek("+")) return ErrorAt(begin, "expected '+' and an op that is fused");
     while (Take("+")) {
       fusion.steps.emplace_back();
       WEFT_RETURN_IF_ERROR(ParseStep(&fusion.steps.back()));

@@ -162,8 +162,8 @@ TEST(QuantDecision, AConflictNamesBothPlaces) {
     return %1
   })"),
             "operand 1 of %3 (cat, from \"join\") is to be quantized as i8 symmetric tensor "
-            "min_max and %3 (cat, from \"join\") as u8 affine tensor min_max, and they share "
-            "their parameters");
+            "min_max and %2 (add, from \"a\") as u8 affine tensor min_max, and they share their "
+            "parameters");
   EXPECT_THAT(Text(R"(
   func @main(%x: f32[2], %y: f32[2]) {
     %0 = add(%x, %y) note(operand 0 quant="u8 affine group=4", operand 1 quant="u4 affine group=4")

@@ -140,7 +140,7 @@ TEST(QuantPolicy, ErrorsNameThePlace) {
   EXPECT_THAT(LineError("op convolution(a) where stride=1"), HasSubstr("is no bool and no int"));
   EXPECT_THAT(LineError("op relu(a) where same_shape"), HasSubstr("relu has one operand"));
   EXPECT_THAT(LineError("fuse matmul + relu"), HasSubstr("p.txt:4:6: no row `op matmul` above"));
-  EXPECT_THAT(LineError("op matmul(a, w)\nfuse matmul"), HasSubstr("p.txt:5:12: expected '+'"));
+  EXPECT_THAT(LineError("op matmul(a, w)\nfuse matmul"), HasSubstr("p.txt:5:6: expected '+'"));
   EXPECT_THAT(LineError("op matmul(a, w)\nfuse matmul + topk"), HasSubstr("more than one result"));
   EXPECT_THAT(LineError("propagate a cat"), HasSubstr("p.txt:4:13: expected ':'"));
   EXPECT_THAT(LineError("propagate a: rellu"), HasSubstr("p.txt:4:14: no op rellu"));
