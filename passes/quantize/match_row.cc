@@ -62,16 +62,21 @@ class RowMatcher {
   }
 
   std::string CheckCondition(const QuantPolicy::Condition& condition) const {
-    if (condition.attr.empty()) {
-      const bool same = node_.operand(0)->type() == node_.operand(1)->type();
-      return same ? "" : "the operands differ in shape";
-    }
-    const AttrValue& value = node_.attrs().Get(condition.attr);
+    if (!condition.is_attr) return CheckPredicate(condition.name);
+    const AttrValue& value = node_.attrs().Get(condition.name);
     const bool* flag = value.get_if<bool>();
     const SymInt* number = value.get_if<SymInt>();
     const bool equal = (flag != nullptr && *flag == (condition.value != 0)) ||
                        (number != nullptr && number->Is(condition.value));
-    return equal ? "" : absl::StrCat(condition.attr, " is ", value.ToString());
+    return equal ? "" : absl::StrCat(condition.name, " is ", value.ToString());
+  }
+
+  std::string CheckPredicate(absl::string_view name) const {
+    if (!node_.has_operand(0) || !node_.has_operand(1)) return "an operand is absent";
+    const Type a = node_.operand(0)->type(), b = node_.operand(1)->type();
+    if (name == "same_shape") return a == b ? "" : "the operands differ in shape";
+    const bool matrices = a.is_tensor() && b.is_tensor() && a.rank() >= 2 && b.rank() >= 2;
+    return matrices ? "" : "an operand is a vector";
   }
 
   const QuantPolicy& policy_;

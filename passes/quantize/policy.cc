@@ -25,11 +25,11 @@ std::string SlotText(const QuantPolicy& policy, const QuantPolicy::Slot& slot) {
 }
 
 std::string ConditionText(const OpDef& op, const QuantPolicy::Condition& condition) {
-  if (condition.attr.empty()) return "same_shape";
+  if (!condition.is_attr) return condition.name;
   const OpSchema& schema = op.schema();
-  const bool is_bool = schema.attrs[schema.FindAttr(condition.attr)].kind == AttrKind::kBool;
-  if (!is_bool) return absl::StrCat(condition.attr, "=", condition.value);
-  return absl::StrCat(condition.attr, "=", condition.value != 0 ? "true" : "false");
+  const bool is_bool = schema.attrs[schema.FindAttr(condition.name)].kind == AttrKind::kBool;
+  if (!is_bool) return absl::StrCat(condition.name, "=", condition.value);
+  return absl::StrCat(condition.name, "=", condition.value != 0 ? "true" : "false");
 }
 
 std::string RowText(const QuantPolicy& policy, const QuantPolicy::Row& row) {

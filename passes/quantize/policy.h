@@ -21,8 +21,8 @@
 //   op        "op" OP "(" [slot {"," slot}] ")" ["->" slot] ["where" condition {"," condition}]
 //             slot: "_" (stays float) or NAME of a spec ["axis" "=" INTEGER], by operand; operands
 //             that are left out and those that a node lacks stay float. condition: ATTR "="
-//             (true | false | INTEGER), or same_shape (of operands 0 and 1). The first row of an op
-//             that holds is taken.
+//             (true | false | INTEGER), or about operands 0 and 1: same_shape, or matrices (their
+//             rank is 2 or more). The first row of an op that holds is taken.
 //   fuse      "fuse" OP {"+" OP {"|" OP} ["(" NAME ")"]}
 //             nodes that are quantized as one: the first has a row, each other alone uses the value
 //             of the one before, and values between them stay float. The result of the row is that
@@ -71,8 +71,9 @@ struct QuantPolicy {
     std::optional<int> axis;
   };
   struct Condition {
-    // Of the op; empty for same_shape.
-    std::string attr;
+    // An attribute of the op with its value, or one of the predicates.
+    std::string name;
+    bool is_attr = false;
     int64_t value = 0;
   };
   struct Row {

@@ -21,7 +21,7 @@ op convolution(activation, weight) where transposed=false
 op convolution(activation, weight axis=1) where transposed=true, groups=1
 op convolution(activation, tensor_weight) where transposed=true
 op linear(activation, weight)
-op matmul(activation, weight axis=-1)
+op matmul(activation, weight axis=-1) where matrices
 op mul(activation, activation) where same_shape
 fuse convolution + add(activation) + relu
 fuse convolution + add(activation)
@@ -46,7 +46,7 @@ op convolution(activation, weight) -> activation where transposed=false
 op convolution(activation, weight axis=1) -> activation where transposed=true, groups=1
 op convolution(activation, tensor_weight) -> activation where transposed=true
 op linear(activation, weight) -> activation
-op matmul(activation, weight axis=-1) -> activation
+op matmul(activation, weight axis=-1) -> activation where matrices
 op matmul(activation, activation) -> activation
 op add(activation, activation) -> activation
 op mul(activation, activation) -> activation
@@ -65,14 +65,14 @@ policy dynamic "u8 activations with parameters of the run, i8 weights by channel
 spec activation = u8 affine tensor dynamic
 weight weight = i8 symmetric axis=0 min_max
 op linear(activation, weight)
-op matmul(activation, weight axis=-1)
+op matmul(activation, weight axis=-1) where matrices
 )";
 
 constexpr absl::string_view kWeightOnly = R"(
 policy weight_only(bits=4, group=32) "weights in groups along the sum; activations stay float"
 weight weight = i$bits symmetric axis=1 block=$group min_max
 op linear(_, weight)
-op matmul(_, weight axis=-2)
+op matmul(_, weight axis=-2) where matrices
 )";
 
 constexpr absl::string_view kWeightOnlyChannels = R"(
@@ -80,7 +80,7 @@ policy weight_only_channels(bits=8) "weights by channel; activations stay float"
 weight weight = i$bits symmetric axis=0 min_max
 op convolution(_, weight) where transposed=false
 op linear(_, weight)
-op matmul(_, weight axis=-1)
+op matmul(_, weight axis=-1) where matrices
 )";
 
 constexpr absl::string_view kF8 = R"(
@@ -88,7 +88,7 @@ policy f8 "f8e4m3 activations and weights"
 spec activation = f8e4m3 symmetric tensor min_max
 weight weight = f8e4m3 symmetric axis=0 min_max
 op linear(activation, weight)
-op matmul(activation, weight axis=-1)
+op matmul(activation, weight axis=-1) where matrices
 fuse linear + relu|leaky_relu|tanh|gelu
 fuse matmul + add + relu|leaky_relu|tanh|gelu
 fuse matmul + add

@@ -203,11 +203,12 @@ class PolicyParser : private RuleScanner {
   absl::Status ParseCondition(const OpDef& op, QuantPolicy::Condition* condition) {
     const size_t begin = Mark();
     WEFT_ASSIGN_OR_RETURN(const absl::string_view name, Name("a condition"));
-    if (name == "same_shape") {
-      if (op.schema().operands.size() >= 2) return absl::OkStatus();
+    condition->name = std::string(name);
+    std::vector<std::string> names = {"same_shape", "matrices"};
+    if (std::find(names.begin(), names.end(), condition->name) != names.end()) {
+      if (op.schema().num_fixed_operands() >= 2) return absl::OkStatus();
       return ErrorAt(begin, absl::StrCat(op.name(), " has one operand"));
     }
-    std::vector<std::string> names = {"same_shape"};
     for (const AttrSpec& attr : op.schema().attrs) names.push_back(attr.name);
     const int i = op.schema().FindAttr(name);
     if (i < 0) {
@@ -218,7 +219,7 @@ class PolicyParser : private RuleScanner {
     if (kind != AttrKind::kBool && kind != AttrKind::kInt && kind != AttrKind::kSymInt) {
       return ErrorAt(begin, absl::StrCat(name, " is no bool and no integer"));
     }
-    condition->attr = std::string(name);
+    condition->is_attr = true;
     WEFT_RETURN_IF_ERROR(Expect("="));
     if (kind == AttrKind::kBool) {
       condition->value = Take("true");

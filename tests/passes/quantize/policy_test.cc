@@ -30,6 +30,7 @@ spec bias = i32 derived axis=0
 spec half = u8 fixed scale=0.5 zero_point=3
 op convolution(activation, weight axis=-1, bias) -> half where transposed=false, groups=1
 op linear(_, weight)
+op matmul(_, weight) where matrices
 op mul(activation, activation) where same_shape
 fuse convolution + add(half) + relu|clamp
 fuse linear + relu
@@ -49,7 +50,7 @@ TEST(QuantPolicy, FillsTheTables) {
   const QuantPolicy& policy = *parsed;
   EXPECT_EQ(policy.name, "mine");
   EXPECT_EQ(policy.doc, "for tests");
-  ASSERT_EQ(policy.rows.size(), 3u);
+  ASSERT_EQ(policy.rows.size(), 4u);
   const QuantPolicy::Row& row = policy.rows[0];
   EXPECT_EQ(row.op, &ops::convolution);
   ASSERT_EQ(row.operands.size(), 3u);
@@ -57,14 +58,15 @@ TEST(QuantPolicy, FillsTheTables) {
   EXPECT_EQ(ToText(policy.SpecOf(row.operands[1])), "i4 symmetric axis=-1 block=32 min_max");
   EXPECT_EQ(ToText(policy.SpecOf(row.result)), "u8 fixed scale=0.5 zero_point=3");
   ASSERT_EQ(row.conditions.size(), 2u);
-  EXPECT_EQ(row.conditions[0].attr, "transposed");
+  EXPECT_EQ(row.conditions[0].name, "transposed");
+  EXPECT_TRUE(row.conditions[0].is_attr);
   EXPECT_EQ(row.conditions[0].value, 0);
   EXPECT_EQ(row.conditions[1].value, 1);
   EXPECT_EQ(policy.rows[1].operands[0].spec, -1);
   EXPECT_EQ(policy.rows[1].result.spec, -1);
   EXPECT_EQ(ToText(policy.SpecOf(policy.rows[1].operands[1])),
             "i4 symmetric axis=1 block=32 min_max");
-  EXPECT_EQ(policy.rows[2].conditions[0].attr, "");
+  EXPECT_FALSE(policy.rows[3].conditions[0].is_attr);
   ASSERT_EQ(policy.fusions.size(), 2u);
   EXPECT_EQ(policy.fusions[0].first, &ops::convolution);
   ASSERT_EQ(policy.fusions[0].steps.size(), 2u);
