@@ -20,6 +20,9 @@
 #include "passes/fuse_vertical.h"
 #include "passes/propagate_shapes.h"
 #include "passes/quantize_annotate.h"
+#include "passes/quantize_convert.h"
+#include "passes/quantize_finish.h"
+#include "passes/quantize_prepare.h"
 #include "passes/reinplace.h"
 #include "passes/specialize_symbols.h"
 
@@ -45,6 +48,9 @@ constexpr std::unique_ptr<Pass> (*kPasses[])() = {
     CreateFuseVerticalPass,
     CreatePropagateShapesPass,
     CreateQuantizeAnnotatePass,
+    CreateQuantizeConvertPass,
+    CreateQuantizeFinishPass,
+    CreateQuantizePreparePass,
     CreateReinplacePass,
     CreateSpecializeSymbolsPass,
 };

@@ -13,6 +13,9 @@ namespace {
 constexpr int kLevels = 128;
 // The count that stands for none in a distribution that is compared.
 constexpr double kSmooth = 1e-4;
+// The least share of the elements inside the range: where all lie far from 0, a range that they
+// are all outside of has no divergence.
+constexpr double kKept = 0.99;
 
 // The first `n` bins, with all others in the last of them.
 std::vector<double> Reference(const std::vector<double>& counts, int n) {
@@ -60,11 +63,16 @@ double Divergence(const std::vector<double>& p, const std::vector<double>& q) {
 }  // namespace
 
 ValueRange EntropyRange(const Histogram& histogram) {
-  const Histogram magnitudes = MagnitudesOf(histogram);
-  const int bins = static_cast<int>(magnitudes.counts.size());
+  Histogram magnitudes = MagnitudesOf(histogram);
   double end = magnitudes.range.max;
+  if (magnitudes.range.min == end) return histogram.range;
+  const double kept = magnitudes.Quantile(kKept);
+  // Zeros are exact in every grid, and many of them would outweigh all else.
+  magnitudes.counts[0] = magnitudes.counts[1];
   double least = std::numeric_limits<double>::infinity();
-  for (int n = kLevels; n <= bins && magnitudes.range.min < magnitudes.range.max; ++n) {
+  const int bins = static_cast<int>(magnitudes.counts.size());
+  for (int n = std::min(kLevels, bins); n <= bins; ++n) {
+    if (magnitudes.edge(n) < kept) continue;
     const std::vector<double> reference = Reference(magnitudes.counts, n);
     const double divergence = Divergence(reference, InLevels(magnitudes.counts, reference));
     // The wider range where two are equal.
