@@ -69,6 +69,12 @@ constexpr PipelineRow kPipelines[] = {
      "fuse_attention{admit=reassociating},fuse_horizontal{groups=false},fuse_epilogue,"
      "fuse_reduction,fuse_vertical,fuse_concat,"
      "fuse_horizontal{products=false},cse,dce"},
+    {"quantize-float",
+     "What a float module is made before its values are chosen for quantization: parameters are "
+     "constants, batch norms are in the weights.",
+     "default,freeze{admit=reassociating},fixpoint(canonicalize,fold_constants,cse,dce)"},
+    {"quantize-finish", "From a calibrated module with observers to a quantized one.",
+     "quantize_convert{admit=approximate},quantize_finish,dce,drop_constants"},
     {"cpu",
      "Inference on a CPU: parameters are constants, and what one kernel can "
      "compute is one node. Sums may be added up in another order.",

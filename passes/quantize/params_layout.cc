@@ -1,0 +1,112 @@
+#include "passes/quantize/params_layout.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/value.h"
+#include "graph/ops/elementwise.h"
+#include "graph/ops/quant.h"
+#include "graph/tensor/tensor.h"
+
+namespace weft {
+namespace {
+
+bool HasWholeRange(const QuantSpec& spec) {
+  return !IsInt(spec.dtype) ||
+         (spec.quant_min <= IntMin(spec.dtype) && spec.quant_max >= IntMax(spec.dtype));
+}
+
+// Layouts of values that are known to have them.
+ScaleLayout LayoutFor(const QuantSpec& spec, const Value* value) {
+  const auto layout = LayoutOfScales(spec, value->type().rank());
+  return layout.ok() ? *layout : ScaleLayout();
+}
+
+}  // namespace
+
+absl::StatusOr<ScaleLayout> LayoutOfScales(const QuantSpec& spec, int rank) {
+  ScaleLayout layout;
+  if (spec.granularity == QuantGranularity::kTensor) return layout;
+  if (spec.granularity == QuantGranularity::kToken) {
+    if (rank == 0) return absl::InvalidArgumentError("a scalar has no rows");
+    layout.block_shape.assign(rank, 1);
+    layout.block_shape.back() = -1;
+    return layout;
+  }
+  layout.axis = spec.axis < 0 ? spec.axis + rank : spec.axis;
+  if (layout.axis < 0 || layout.axis >= rank) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("axis ", spec.axis, " of the spec is out of range for rank ", rank));
+  }
+  if (spec.granularity == QuantGranularity::kBlock) layout.block_size = spec.block;
+  return layout;
+}
+
+absl::StatusOr<std::vector<int64_t>> DimsOfScales(const QuantSpec& spec, Type type) {
+  WEFT_ASSIGN_OR_RETURN(const ScaleLayout layout, LayoutOfScales(spec, type.rank()));
+  std::vector<int64_t> dims;
+  if (spec.granularity == QuantGranularity::kTensor) return dims;
+  for (int d = 0; d < type.rank(); ++d) {
+    const bool one_axis = spec.granularity == QuantGranularity::kAxis;
+    if (one_axis && d != layout.axis) continue;
+    if (!type.dim(d).is_constant()) {
+      return absl::InvalidArgumentError(absl::StrCat("dim ", d, " has no constant size"));
+    }
+    const int64_t size = type.dim(d).value();
+    const bool row = !layout.block_shape.empty() && layout.block_shape[d] == -1;
+    const bool blocked = layout.block_size > 0 && d == layout.axis;
+    const int64_t block = blocked ? layout.block_size : 1;
+    dims.push_back(row ? 1 : (size + block - 1) / block);
+  }
+  return dims;
+}
+
+ScaleOperands BuildScales(Builder& b, const QuantSpec& spec, const QuantParams& params,
+                          const std::vector<int64_t>& dims) {
+  ScaleOperands operands;
+  operands.scale = b.Constant(HostTensor::FromDoubles(DType::kF32, dims, params.scale));
+  const bool zero = std::all_of(params.zero_point.begin(), params.zero_point.end(),
+                                [](int64_t z) { return z == 0; });
+  if (zero && !IsUnsignedInt(spec.dtype)) return operands;
+  operands.zero_point = b.Constant(HostTensor::FromInts(spec.dtype, dims, params.zero_point));
+  return operands;
+}
+
+ScaleOperands BuildDynamicScales(Builder& b, const QuantSpec& spec, Value* value) {
+  const ScaleLayout layout = LayoutFor(spec, value);
+  const bool symmetric = spec.scheme == QuantScheme::kSymmetric;
+  const bool whole = HasWholeRange(spec);
+  std::optional<int64_t> axis, low, high;
+  if (spec.granularity == QuantGranularity::kAxis || layout.block_size > 0) axis = layout.axis;
+  if (!whole) {
+    low = spec.quant_min;
+    high = spec.quant_max;
+  }
+  const std::vector<Value*> made =
+      ops::BuildChooseQparams(b, value, spec.dtype, low, high, symmetric ? "symmetric" : "affine",
+                              spec.eps, axis, layout.block_size, layout.block_shape);
+  if (made.size() < 2) return {};
+  return {made[0], made[1]};
+}
+
+Value* BuildQuantize(Builder& b, const QuantSpec& spec, Value* value, const ScaleOperands& scales) {
+  const ScaleLayout layout = LayoutFor(spec, value);
+  Value* q = ops::BuildQuantizeLinear(b, value, scales.scale, scales.zero_point, spec.dtype,
+                                      layout.axis, layout.block_size, true, layout.block_shape);
+  if (q == nullptr || HasWholeRange(spec)) return q;
+  return ops::BuildClamp(b, q, b.Constant(HostTensor::ScalarInt(spec.dtype, spec.quant_min)),
+                         b.Constant(HostTensor::ScalarInt(spec.dtype, spec.quant_max)));
+}
+
+Value* BuildDequantize(Builder& b, const QuantSpec& spec, Value* quantized,
+                       const ScaleOperands& scales, DType dtype) {
+  const ScaleLayout layout = LayoutFor(spec, quantized);
+  return ops::BuildDequantizeLinear(b, quantized, scales.scale, scales.zero_point, dtype,
+                                    layout.axis, layout.block_size, layout.block_shape);
+}
+
+}  // namespace weft
