@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -14,7 +16,9 @@
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
 #include "graph/ops/quant.h"
+#include "passes/quantize/choose_params.h"
 #include "passes/quantize/params_layout.h"
+#include "passes/quantize/sites.h"
 
 namespace weft {
 namespace {

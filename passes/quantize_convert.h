@@ -13,32 +13,11 @@
 #ifndef WEFT_PASSES_QUANTIZE_CONVERT_H_
 #define WEFT_PASSES_QUANTIZE_CONVERT_H_
 
-#include <cstdint>
 #include <memory>
-#include <string>
-#include <vector>
 
-#include "absl/status/statusor.h"
 #include "passes/engine/pass.h"
-#include "passes/quantize/observer.h"
-#include "passes/quantize/sites.h"
 
 namespace weft {
-
-// The parameters of one group.
-struct GroupParams {
-  // None where they are computed at run time.
-  QuantParams params;
-  // The dims of the scales.
-  std::vector<int64_t> dims;
-  bool weight = false;
-};
-
-// One for each group.
-absl::StatusOr<std::vector<GroupParams>> ChooseParams(const Graph& graph,
-                                                      const std::vector<SiteGroup>& groups);
-// "%3 (relu): u8 affine tensor histogram: scale 0.5, zero point 3", a line for each group.
-std::string ToText(const std::vector<SiteGroup>& groups, const std::vector<GroupParams>& params);
 
 std::unique_ptr<Pass> CreateQuantizeConvertPass();
 

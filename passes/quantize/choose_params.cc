@@ -1,4 +1,5 @@
-// The pure part of quantize_convert: the parameters of each group.
+#include "passes/quantize/choose_params.h"
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -13,7 +14,6 @@
 #include "graph/ir/node.h"
 #include "graph/tensor/tensor.h"
 #include "passes/quantize/params_layout.h"
-#include "passes/quantize_convert.h"
 
 namespace weft {
 namespace {
