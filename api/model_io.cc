@@ -100,6 +100,16 @@ absl::StatusOr<std::unique_ptr<Module>> LoadModel(const std::string& path,
       absl::StrCat(path, ": unknown kind of model; .onnx, .pt2 and .weft files are read"));
 }
 
+namespace {
+
+OnnxExportOptions LowestOpset() {
+  OnnxExportOptions options;
+  options.opset = kLowestOnnxOpset;
+  return options;
+}
+
+}  // namespace
+
 std::optional<EmitFormat> ParseEmitFormat(absl::string_view name) {
   if (name == "text") return EmitFormat::kText;
   if (name == "dot") return EmitFormat::kDot;
@@ -129,7 +139,7 @@ absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format, const 
       return format == EmitFormat::kHtml ? picture.Html() : picture.ModelExplorer();
     }
     case EmitFormat::kOnnx:
-      return ExportOnnx(module);
+      return ExportOnnx(module, LowestOpset());
     case EmitFormat::kPlan:
       return PrintPlans(module, *target);
     case EmitFormat::kTarget:
@@ -143,10 +153,11 @@ absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format, const 
   return absl::InternalError("unknown format");
 }
 
-absl::Status SaveModel(const Module& module, const std::string& path, int opset) {
+absl::Status SaveModel(const Module& module, const std::string& path, const SaveOptions& save) {
   if (absl::EndsWith(path, ".onnx")) {
-    OnnxExportOptions options;
-    if (opset >= 0) options.opset = opset;
+    OnnxExportOptions options = LowestOpset();
+    if (save.opset >= 0) options.opset = save.opset;
+    options.matmul_nbits = save.matmul_nbits;
     return ExportOnnxFile(module, path, options);
   }
   if (!absl::EndsWith(path, ".weft")) {

@@ -56,9 +56,15 @@ std::optional<EmitFormat> ParseEmitFormat(absl::string_view name);
 absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format,
                                  const Target* target = nullptr);
 
+struct SaveOptions {
+  // The opset of ONNX, 17 to 21; -1: the lowest that serves (serialize/onnx/export/export.h).
+  int opset = -1;
+  // Products with weights in blocks become com.microsoft MatMulNBits in ONNX.
+  bool matmul_nbits = false;
+};
+
 // Writes a `.onnx` or `.weft` file; other names are an error that lists these.
-// `opset`: of ONNX, 17 to 21; -1: what ExportOnnx takes by default.
-absl::Status SaveModel(const Module& module, const std::string& path, int opset = -1);
+absl::Status SaveModel(const Module& module, const std::string& path, const SaveOptions& save = {});
 
 // A tensor from a `.npy` file or an ONNX TensorProto (`.pb`). `expected` is the
 // dtype that the model says: bf16 is stored as u16 by some writers, and floats of

@@ -83,7 +83,9 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   options.written_attention = o.written_attention;
   options.seed = static_cast<uint64_t>(o.seed);
   WEFT_ASSIGN_OR_RETURN(auto model, models::BuildModel(o.model, options));
-  WEFT_RETURN_IF_ERROR(SaveModel(*model.module, ResolvePath(o.out), static_cast<int>(o.opset)));
+  SaveOptions save;
+  save.opset = static_cast<int>(o.opset);
+  WEFT_RETURN_IF_ERROR(SaveModel(*model.module, ResolvePath(o.out), save));
   if (!o.inputs.empty()) WEFT_RETURN_IF_ERROR(WriteInputs(o, model));
   return kExitOk;
 }

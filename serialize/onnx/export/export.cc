@@ -14,6 +14,7 @@
 #include "onnx/onnx_pb.h"
 #include "serialize/onnx/export/export_bytes.h"
 #include "serialize/onnx/export/export_graph.h"
+#include "serialize/onnx/export/export_quant.h"
 #include "serialize/onnx/export/export_writer.h"
 
 namespace weft {
@@ -40,25 +41,24 @@ struct Exported {
   std::vector<ExternalTensor> external;
 };
 
-absl::Status Export(const Module& module, const OnnxExportOptions& options,
-                    const std::string& external_file, int64_t external_bytes, Exported* out) {
-  if (options.opset < kMinOpset || options.opset > kMaxOpset) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("opset must be from ", kMinOpset, " to ", kMaxOpset, ", got ", options.opset));
-  }
-  if (module.main() == nullptr) {
-    return absl::InvalidArgumentError("the module has no function main");
-  }
+absl::Status ExportAs(int opset, const Module& module, const OnnxExportOptions& options,
+                      const std::string& external_file, int64_t external_bytes, Exported* out) {
   const std::unique_ptr<Module> copy = module.Clone();
   onnx::ModelProto& model = out->model;
-  model.set_ir_version(IrVersion(options.opset));
+  model.set_ir_version(IrVersion(opset));
   model.set_producer_name("weft");
-  model.add_opset_import()->set_version(options.opset);
-  ModelWriter writer(*copy, options.opset, options.max_model_bytes, model.mutable_graph());
+  model.add_opset_import()->set_version(opset);
+  ModelWriter writer(*copy, opset, options.max_model_bytes, model.mutable_graph());
+  writer.set_packs_weights(options.matmul_nbits);
   if (external_bytes >= 0) {
     writer.UseExternalData(external_file, external_bytes);
   }
   WEFT_RETURN_IF_ERROR(GraphExporter(copy.get(), &writer).ExportMain(model.mutable_graph()));
+  for (const std::string& domain : writer.domains()) {
+    auto* import = model.add_opset_import();
+    import->set_domain(domain);
+    import->set_version(1);
+  }
   const auto bytes = static_cast<int64_t>(model.ByteSizeLong());
   if (bytes > std::min(options.max_model_bytes, kMaxMessage)) {
     return absl::ResourceExhaustedError(
@@ -66,6 +66,29 @@ absl::Status Export(const Module& module, const OnnxExportOptions& options,
   }
   out->external = writer.external();
   return absl::OkStatus();
+}
+
+absl::Status Export(const Module& module, const OnnxExportOptions& options,
+                    const std::string& external_file, int64_t external_bytes, Exported* out) {
+  const bool lowest = options.opset == kLowestOnnxOpset;
+  if (!lowest && (options.opset < kMinOpset || options.opset > kMaxOpset)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("opset must be from ", kMinOpset, " to ", kMaxOpset, ", got ", options.opset));
+  }
+  if (module.main() == nullptr) {
+    return absl::InvalidArgumentError("the module has no function main");
+  }
+  if (!lowest) {
+    return ExportAs(options.opset, module, options, external_file, external_bytes, out);
+  }
+  absl::Status status;
+  for (int opset = onnx_export::OpsetOfQuantization(module, kMinOpset); opset <= kMaxOpset;
+       ++opset) {
+    *out = Exported();
+    status = ExportAs(opset, module, options, external_file, external_bytes, out);
+    if (!absl::IsUnimplemented(status)) break;
+  }
+  return status;
 }
 
 int64_t ConstantBytes(const Module& module) {

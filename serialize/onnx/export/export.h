@@ -31,10 +31,18 @@ namespace weft {
 
 class Module;
 
+// For OnnxExportOptions::opset: the lowest one that has the dtypes of the module, writes its
+// quantize_linear and dequantize_linear nodes as operators where any opset does, and has a form
+// for all other ops.
+inline constexpr int kLowestOnnxOpset = 0;
+
 struct OnnxExportOptions {
-  // The version of the ai.onnx operator set to write: 17 to 21. Some ops need
-  // more than 17: OnnxExportCoverage tells.
+  // The version of the ai.onnx operator set to write: 17 to 21, or
+  // kLowestOnnxOpset. Some ops need more than 17: OnnxExportCoverage tells.
   int opset = 17;
+  // Products with weights that are dequantized in blocks become MatMulNBits of ONNX Runtime's
+  // domain com.microsoft, with the weights packed; other readers lack it.
+  bool matmul_nbits = false;
   // ExportOnnxFile puts constants of at least this many bytes into
   // "<path>.data". -1: none, unless all together pass max_model_bytes.
   int64_t external_data_bytes = -1;

@@ -98,6 +98,8 @@ absl::StatusOr<int> OnnxDataType(DType dtype, int opset) {
   return type.number;
 }
 
+int OpsetOfDtype(DType dtype) { return kTypes[static_cast<int>(dtype)].opset; }
+
 const OperatorSchemas::Operator& OperatorSchemas::Find(absl::string_view op_type) {
   const auto [it, inserted] = operators_.try_emplace(std::string(op_type));
   Operator& op = it->second;

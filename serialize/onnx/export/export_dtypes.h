@@ -19,6 +19,9 @@ namespace weft::onnx_export {
 // later opset on; the message says which.
 absl::StatusOr<int> OnnxDataType(DType dtype, int opset);
 
+// The first opset that has the dtype; 0 for dtypes that ONNX lacks.
+int OpsetOfDtype(DType dtype);
+
 // The dtypes of one call of an operator.
 struct OperatorTypes {
   // What each input must be cast to; equal to what was given where nothing is

@@ -15,6 +15,7 @@
 #include "graph/ir/op_args.h"
 #include "graph/ir/op_def.h"
 #include "graph/ir/provenance.h"
+#include "serialize/onnx/export/export_nbits.h"
 #include "serialize/onnx/export/export_tables.h"
 
 namespace weft::onnx_export {
@@ -169,6 +170,8 @@ void GraphExporter::ExportNodes(Graph* graph, GraphWriter* w, OutputNames* names
 
 Node* GraphExporter::ExportNode(Node* node, GraphWriter* w, OutputNames* names) {
   if (!node->has_uses() && node->op().is_pure()) return nullptr;
+  const bool packs = model_->packs_weights();
+  if (packs && IsPackedAway(*node)) return nullptr;
   if (node->Is(ops::constant)) {
     w->Define(node->result(), model_->StoredConstant(ops::ConstantView(*node).id()));
     return nullptr;
@@ -178,7 +181,9 @@ Node* GraphExporter::ExportNode(Node* node, GraphWriter* w, OutputNames* names) 
   const ExportEntry* entry = FindExport(node->op());
   NodeExport e(this, w, *node, entry != nullptr ? entry->op_type : "");
   absl::Status status;
-  if (entry == nullptr) {
+  if (packs && HasPackedWeight(*node)) {
+    ExportMatMulNBits(e);
+  } else if (entry == nullptr) {
     status = NodeExport::Unsupported("is not an op that the exporter knows");
   } else if (entry->fn == nullptr) {
     status = NodeExport::Unsupported(entry->limits);

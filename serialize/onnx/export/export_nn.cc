@@ -1,4 +1,4 @@
-// Products, convolutions, normalizations, quantization.
+// Products, convolutions, normalizations.
 
 #include <algorithm>
 
@@ -194,69 +194,6 @@ absl::Status ExportLocalResponseNorm(NodeExport& e) {
   return absl::OkStatus();
 }
 
-// --- Quantization -------------------------------------------------------------------
-
-// A scale or zero point for the whole tensor is a scalar.
-Val WithoutUnitDim(NodeExport& e, int i) {
-  if (!e.has(i)) return nullptr;
-  if (e.rank(i) != 1 || !e.type(i).dim(0).Is(1)) return e.in(i);
-  return e.Op("Reshape", {e.in(i), e.w().Tensor(HostTensor(DType::kI64, {0}))});
-}
-
-absl::Status CheckBlocks(const NodeExport& e) {
-  if (!e.attrs().Ints("block_shape").empty()) {
-    return NodeExport::Unsupported("with blocks over several dims has no form");
-  }
-  if (e.Int("block_size") == 0 || e.opset() >= 21) return absl::OkStatus();
-  return NodeExport::Unsupported("with blocks needs opset 21");
-}
-
-OnnxAttrs QuantAttrs(const NodeExport& e) {
-  // A scalar's axis does not matter, and may not exist.
-  OnnxAttrs attrs;
-  if (e.rank(1) == 0) return attrs;
-  attrs.push_back({"axis", e.Dim("axis", e.rank())});
-  if (e.Int("block_size") != 0) {
-    attrs.push_back({"block_size", e.Int("block_size")});
-  }
-  return attrs;
-}
-
-// Scales of other dtypes round the quotient to another dtype. From opset 19 on
-// the operand has the dtype of the scale.
-absl::Status ExportQuantize(NodeExport& e) {
-  WEFT_RETURN_IF_ERROR(CheckBlocks(e));
-  const DType dtype = e.out_type().dtype();
-  const bool scaled = e.dtype(1) == DType::kF32 && (IsFloat(e.dtype()) || e.opset() < 19);
-  if (!scaled || (dtype != DType::kU8 && dtype != DType::kI8)) {
-    return e.Unsupported("has no form for these dtypes");
-  }
-  Val zero = WithoutUnitDim(e, 2);
-  if (zero == nullptr) {
-    const bool one = e.rank(1) == 1 && e.type(1).dim(0).Is(1);
-    zero = e.Full(one ? absl::Span<const SymInt>() : e.type(1).dims(),
-                  HostTensor::ScalarInt(dtype, 0));
-  }
-  Val x = e.opset() < 19 ? e.in(0) : e.Cast(e.in(0), DType::kF32);
-  e.SetOutput(0, e.Op("QuantizeLinear", {x, WithoutUnitDim(e, 1), zero}, QuantAttrs(e)));
-  return absl::OkStatus();
-}
-
-absl::Status ExportDequantize(NodeExport& e) {
-  WEFT_RETURN_IF_ERROR(CheckBlocks(e));
-  const DType from = e.dtype();
-  const DType to = e.out_type().dtype();
-  const bool plain = from == DType::kU8 || from == DType::kI8 || (from == DType::kI32 && !e.has(2));
-  const bool shifted = e.has(2) && e.dtype(2) != from;
-  if (!plain || shifted || e.dtype(1) == DType::kF64 || to == DType::kF64) {
-    return e.Unsupported("has no form for these dtypes");
-  }
-  Val scale = e.Cast(WithoutUnitDim(e, 1), DType::kF32);
-  Val y = e.Op("DequantizeLinear", {e.in(0), scale, WithoutUnitDim(e, 2)}, QuantAttrs(e));
-  e.SetOutput(0, e.Cast(y, to));
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::Span<const ExportEntry> NnExports() {
@@ -265,13 +202,11 @@ absl::Span<const ExportEntry> NnExports() {
       {&ops::convolution, ExportConvolution, "",
        "symbolic attributes; integers that do not come from 16 bits"},
       {&ops::deform_conv, ExportDeformConv, "", "needs opset 19"},
-      {&ops::dequantize_linear, ExportDequantize},
       {&ops::group_norm, ExportGroupNorm},
       {&ops::linear, ExportLinear},
       {&ops::local_response_norm, ExportLocalResponseNorm},
       {&ops::matmul, ExportDirect, "MatMul"},
       {&ops::native_layer_norm, ExportLayerNorm},
-      {&ops::quantize_linear, ExportQuantize},
   };
   return kEntries;
 }

@@ -19,8 +19,9 @@ const Index& EntriesByOp() {
     auto* entries = new Index();
     for (const auto table :
          {AbsentExports(), ActivationExports(), BinaryExports(), ControlExports(), EinsumExports(),
-          ElementwiseExports(), IndexExports(), NnExports(), PoolExports(), RecurrentExports(),
-          ReduceExports(), ShapeExports(), SignalExports(), ViewExports(), VisionExports()}) {
+          ElementwiseExports(), IndexExports(), NnExports(), PoolExports(), QuantExports(),
+          RecurrentExports(), ReduceExports(), ShapeExports(), SignalExports(), ViewExports(),
+          VisionExports()}) {
       for (const ExportEntry& entry : table) {
         WEFT_CHECK(entries->emplace(entry.op, &entry).second)
             << entry.op->name() << " has two exports";

@@ -20,6 +20,7 @@ absl::Span<const ExportEntry> ElementwiseExports();
 absl::Span<const ExportEntry> IndexExports();
 absl::Span<const ExportEntry> NnExports();
 absl::Span<const ExportEntry> PoolExports();
+absl::Span<const ExportEntry> QuantExports();
 absl::Span<const ExportEntry> RecurrentExports();
 absl::Span<const ExportEntry> ReduceExports();
 absl::Span<const ExportEntry> ShapeExports();

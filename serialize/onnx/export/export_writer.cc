@@ -248,6 +248,22 @@ Val GraphWriter::Op(absl::string_view op_type, absl::Span<const Val> inputs, con
   return Ops(op_type, inputs, attrs, {true}, output)[0];
 }
 
+Val GraphWriter::OpAs(absl::string_view op_type, absl::Span<const Val> inputs,
+                      const OnnxAttrs& attrs, DType dtype, absl::string_view domain) {
+  model_->DataType(dtype);
+  onnx::NodeProto* node = AddNode(op_type);
+  if (!domain.empty()) {
+    node->set_domain(std::string(domain));
+    model_->UseDomain(domain);
+  }
+  for (Val input : inputs) node->add_input(input ? input->name : "");
+  while (node->input_size() > 0 && node->input(node->input_size() - 1).empty()) {
+    node->mutable_input()->RemoveLast();
+  }
+  for (const OnnxAttr& attr : attrs) *node->add_attribute() = AttrProto(attr);
+  return AddOutput(node, dtype);
+}
+
 Val GraphWriter::Shared(absl::string_view op_type, absl::Span<const Val> inputs,
                         const OnnxAttrs& attrs) {
   std::string key(op_type);

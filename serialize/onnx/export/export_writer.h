@@ -13,6 +13,7 @@
 #include <deque>
 #include <initializer_list>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -100,6 +101,14 @@ class ModelWriter {
   }
   const std::vector<ExternalTensor>& external() const { return external_; }
 
+  // Whether products with packed weights become MatMulNBits (export_nbits.h).
+  bool packs_weights() const { return packs_weights_; }
+  void set_packs_weights(bool packs) { packs_weights_ = packs; }
+
+  // Domains of operators other than ONNX's own, in order of their names.
+  void UseDomain(absl::string_view domain) { domains_.insert(std::string(domain)); }
+  const std::set<std::string>& domains() const { return domains_; }
+
   // The TensorProto.DataType; an error sticks.
   int DataType(DType dtype);
   // Fills in the type of an input or output.
@@ -121,6 +130,8 @@ class ModelWriter {
   int64_t external_bytes_ = -1;
   int64_t external_end_ = 0;
   std::vector<ExternalTensor> external_;
+  std::set<std::string> domains_;
+  bool packs_weights_ = false;
 };
 
 class GraphWriter {
@@ -158,6 +169,10 @@ class GraphWriter {
   std::vector<Val> Ops(absl::string_view op_type, absl::Span<const Val> inputs,
                        const OnnxAttrs& attrs, const std::vector<bool>& wanted,
                        std::optional<DType> output = std::nullopt);
+  // One output of `dtype` from an operator of an opset newer than libonnx, or of a domain of its
+  // own: without type checks and casts, which are the caller's.
+  Val OpAs(absl::string_view op_type, absl::Span<const Val> inputs, const OnnxAttrs& attrs,
+           DType dtype, absl::string_view domain = "");
   // As Op, but an equal node is made once.
   Val Shared(absl::string_view op_type, absl::Span<const Val> inputs, const OnnxAttrs& attrs = {});
   Val Cast(Val val, DType dtype);
