@@ -51,19 +51,6 @@ absl::StatusOr<Packing> ReadPacking(NodeContext& c) {
   return p;
 }
 
-// u8[rows, bytes] to u8[rows, bytes * 8 / bits]; low bits come first.
-Value* Unpack(NodeContext& c, Value* v, int64_t bits) {
-  if (bits == 8 || v == nullptr) return v;
-  const Type t = v->type();
-  std::vector<int64_t> shifts;
-  for (int64_t shift = 0; shift < 8; shift += bits) shifts.push_back(shift);
-  const int64_t n = static_cast<int64_t>(shifts.size());
-  Value* by = c.b().Constant(HostTensor::FromInts(t.dtype(), {n}, shifts));
-  v = c.Op(ops::bitwise_right_shift, {Unsqueeze(c, v, {2}), by});
-  v = WithScalar(c, ops::bitwise_and, v, static_cast<double>((1 << bits) - 1));
-  return Reshape(c, v, {t.dim(0), t.dim(1) * n});
-}
-
 // The zero points as packed integers, u8[N, blocks]; the middle without any.
 Value* PackedZeroPoints(NodeContext& c, const Packing& p) {
   if (!c.has_input(3)) {
@@ -72,14 +59,14 @@ Value* PackedZeroPoints(NodeContext& c, const Packing& p) {
   }
   const int64_t bytes = (p.blocks * p.bits + 7) / 8;
   Value* v = Reshape(c, c.in(3), {SymInt(p.n), SymInt(bytes)});
-  return Slice(c, Unpack(c, v, p.bits), 1, 0, p.blocks);
+  return Slice(c, UnpackBits(c, v, p.bits), 1, 0, p.blocks);
 }
 
 // (quantized - zero point) * scale, [N, K], in the dtype of A.
 Value* Weights(NodeContext& c, const Packing& p) {
   const DType dtype = c.dtype(0);
   Value* v = Reshape(c, c.in(1), {SymInt(p.n), SymInt(p.blocks * p.bytes)});
-  v = Unpack(c, v, p.bits);
+  v = UnpackBits(c, v, p.bits);
   const SymInt n = p.n;
   Value* scale = Reshape(c, c.in(2), {n, SymInt(p.blocks)});
   if (c.has_input(3) && IsFloat(c.dtype(3))) {

@@ -157,18 +157,21 @@ Value* CoveredShare(NodeContext& c, const Pool& pool, Type type) {
   return Average(c, pool, PadSpatial(c, ones, pool.window.padding, nullptr), true);
 }
 
-absl::Status AveragePool(NodeContext& c) {
+}  // namespace
+
+absl::StatusOr<Value*> PoolAverage(NodeContext& c, Value* x) {
   WEFT_ASSIGN_OR_RETURN(const Pool pool, ReadPool(c));
   const bool count_include_pad = c.Bool("count_include_pad", false);
-  Value* x = c.in(0);
-  if (!pool.pad_first) {
-    c.SetOutput(0, Average(c, pool, x, count_include_pad));
-    return c.status();
-  }
+  if (!pool.pad_first) return Average(c, pool, x, count_include_pad);
   Value* y = Average(c, pool, PadSpatial(c, x, pool.window.padding, nullptr), true);
-  if (!count_include_pad) {
-    y = c.Op(ops::div, {y, CoveredShare(c, pool, c.type(0))});
-  }
+  if (count_include_pad) return y;
+  return c.Op(ops::div, {y, CoveredShare(c, pool, TypeOf(x))});
+}
+
+namespace {
+
+absl::Status AveragePool(NodeContext& c) {
+  WEFT_ASSIGN_OR_RETURN(Value* const y, PoolAverage(c, c.in(0)));
   c.SetOutput(0, y);
   return c.status();
 }

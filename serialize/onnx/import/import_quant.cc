@@ -1,6 +1,8 @@
 // Quantization, and products of quantized tensors. These become products of
 // 32-bit integers, with the zero points taken off beforehand (so that the
 // padding of a convolution stands for zero), then one quantize_linear.
+#include "serialize/onnx/import/import_quant.h"
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,15 +20,29 @@
 #include "serialize/onnx/import/narrow_types.h"
 
 namespace weft::onnx_import {
-namespace {
 
-// --- QuantizeLinear, DequantizeLinear ---------------------------------------
-
-// A scale or zero point of one element says the same as one of rank 0.
-Value* Parameter(NodeContext& c, Value* v, int64_t block_size) {
+Value* QuantParameter(NodeContext& c, Value* v, int64_t block_size) {
   if (v == nullptr || block_size != 0) return v;
   return v->type().rank() == 1 && v->type().dim(0).Is(1) ? Reshape(c, v, {}) : v;
 }
+
+// scale = (max(x, 0) - min(x, 0)) / 255; zero point = round(-min / scale).
+DynamicallyQuantized QuantizeDynamically(NodeContext& c, Value* x) {
+  constexpr double kSteps = 255;
+  Value* zero = ScalarOf(c, DType::kF32, 0);
+  Value* low = c.Op(ops::minimum, {c.Op(ops::amin, {x}), zero});
+  Value* high = c.Op(ops::maximum, {c.Op(ops::amax, {x}), zero});
+  Value* scale = WithScalar(c, ops::div, c.Op(ops::sub, {high, low}), kSteps);
+  Value* point = c.Op(ops::div, {c.Op(ops::sub, {zero, low}), scale});
+  Value* most = ScalarOf(c, DType::kF32, kSteps);
+  point = c.Op(ops::round, {c.Op(ops::clamp, {point, zero, most})});
+  point = Convert(c, point, DType::kU8);
+  return {ops::BuildQuantizeLinear(c, x, scale, point, DType::kU8), scale, point};
+}
+
+namespace {
+
+// --- QuantizeLinear, DequantizeLinear ---------------------------------------
 
 struct Granularity {
   int64_t axis = 0;
@@ -94,14 +110,14 @@ absl::Status QuantizeLinear(NodeContext& c) {
   if (!IsFloat(quotient)) quotient = DType::kF32;
   const bool saturate = c.opset() < 19 || c.Bool("saturate", true);
   Value* x = Convert(c, c.in(0), quotient);
-  Value* scale = Convert(c, Parameter(c, c.in(1), g.block_size), quotient);
+  Value* scale = Convert(c, QuantParameter(c, c.in(1), g.block_size), quotient);
   if (q.narrow != nullptr && c.num_outputs() > 0) c.SetNarrowType(0, q.narrow->data_type);
   if (q.narrow != nullptr && IsFloat(q.dtype)) {
     c.SetOutput(0, QuantizeToFloat4(c, x, scale, g, *q.narrow));
     return c.status();
   }
-  Value* y = ops::BuildQuantizeLinear(c, x, scale, Parameter(c, c.opt(2), g.block_size), q.dtype,
-                                      g.axis, g.block_size, saturate);
+  Value* y = ops::BuildQuantizeLinear(c, x, scale, QuantParameter(c, c.opt(2), g.block_size),
+                                      q.dtype, g.axis, g.block_size, saturate);
   // `dtype` clamps to a wider range, which contains that of the type.
   if (q.narrow != nullptr) y = ClampToNarrow(c, y, *q.narrow);
   c.SetOutput(0, y);
@@ -112,28 +128,18 @@ absl::Status DequantizeLinear(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const Granularity g, ReadGranularity(c));
   DType dtype = c.dtype(1);
   if (c.opset() >= 23) dtype = DtypeOr(c, "output_dtype", dtype);
-  c.SetOutput(
-      0, c.Op(ops::dequantize_linear,
-              {c.in(0), Parameter(c, c.in(1), g.block_size), Parameter(c, c.opt(2), g.block_size)},
-              {{"dtype", dtype}, {"axis", g.axis}, {"block_size", g.block_size}}));
+  c.SetOutput(0, c.Op(ops::dequantize_linear,
+                      {c.in(0), QuantParameter(c, c.in(1), g.block_size),
+                       QuantParameter(c, c.opt(2), g.block_size)},
+                      {{"dtype", dtype}, {"axis", g.axis}, {"block_size", g.block_size}}));
   return c.status();
 }
 
-// scale = (max(x, 0) - min(x, 0)) / 255; zero point = round(-min / scale).
 absl::Status DynamicQuantizeLinear(NodeContext& c) {
-  constexpr double kSteps = 255;
-  Value* x = c.in(0);
-  Value* zero = ScalarOf(c, DType::kF32, 0);
-  Value* low = c.Op(ops::minimum, {c.Op(ops::amin, {x}), zero});
-  Value* high = c.Op(ops::maximum, {c.Op(ops::amax, {x}), zero});
-  Value* scale = WithScalar(c, ops::div, c.Op(ops::sub, {high, low}), kSteps);
-  Value* point = c.Op(ops::div, {c.Op(ops::sub, {zero, low}), scale});
-  Value* most = ScalarOf(c, DType::kF32, kSteps);
-  point = c.Op(ops::round, {c.Op(ops::clamp, {point, zero, most})});
-  point = Convert(c, point, DType::kU8);
-  c.SetOutput(0, ops::BuildQuantizeLinear(c, x, scale, point, DType::kU8));
-  c.SetOutput(1, scale);
-  c.SetOutput(2, point);
+  const DynamicallyQuantized y = QuantizeDynamically(c, c.in(0));
+  c.SetOutput(0, y.value);
+  c.SetOutput(1, y.scale);
+  c.SetOutput(2, y.zero_point);
   return c.status();
 }
 
@@ -161,15 +167,18 @@ Value* Centered(NodeContext& c, Value* v, Value* zero_point, DType wide) {
   return c.Op(ops::sub, {v, Convert(c, zero_point, wide)});
 }
 
-// The product of the quantized tensors at two inputs and their zero points.
-Value* IntegerMatMul(NodeContext& c, int a, int a_point, int b, int b_point, DType wide) {
-  Value* left = Centered(c, c.in(a), AlongRows(c, c.opt(a_point), c.type(a)), wide);
-  Value* right = Centered(c, c.in(b), c.opt(b_point), wide);
-  return c.Op(ops::matmul, {left, right});
+}  // namespace
+
+Value* IntegerMatMul(NodeContext& c, Value* a, Value* a_point, Value* b, Value* b_point,
+                     DType wide) {
+  Value* left = Centered(c, a, AlongRows(c, a_point, TypeOf(a)), wide);
+  return c.Op(ops::matmul, {left, Centered(c, b, b_point, wide)});
 }
 
+namespace {
+
 absl::Status MatMulInteger(NodeContext& c) {
-  c.SetOutput(0, IntegerMatMul(c, 0, 2, 1, 3, DType::kI32));
+  c.SetOutput(0, IntegerMatMul(c, c.in(0), c.opt(2), c.in(1), c.opt(3), DType::kI32));
   return c.status();
 }
 
@@ -178,15 +187,15 @@ absl::Status MatMulInteger(NodeContext& c) {
 void SetQuantized(NodeContext& c, Value* product, Value* scale, int y_scale) {
   Value* real = c.Op(ops::mul, {Convert(c, product, DType::kF32), scale});
   c.SetOutput(0, c.Op(ops::quantize_linear,
-                      {real, Parameter(c, Convert(c, c.in(y_scale), DType::kF32), 0),
-                       Parameter(c, c.in(y_scale + 1), 0)},
+                      {real, QuantParameter(c, Convert(c, c.in(y_scale), DType::kF32)),
+                       QuantParameter(c, c.in(y_scale + 1))},
                       {{"dtype", c.dtype(y_scale + 1)}}));
 }
 
 absl::Status QLinearMatMul(NodeContext& c) {
   const bool integers = IsInt(c.dtype(0)) && IsInt(c.dtype(3));
   const DType wide = integers ? DType::kI32 : DType::kF32;
-  Value* product = IntegerMatMul(c, 0, 2, 3, 5, wide);
+  Value* product = IntegerMatMul(c, c.in(0), c.opt(2), c.in(3), c.opt(5), wide);
   Value* a_scale = AlongRows(c, c.in(1), c.type(0));
   Value* scale =
       c.Op(ops::mul, {Convert(c, a_scale, DType::kF32), Convert(c, c.in(4), DType::kF32)});

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/ir/value.h"
+#include "graph/ops/elementwise.h"
 #include "graph/ops/shape.h"
 #include "graph/sym/sym_ops.h"
 #include "graph/tensor/tensor.h"
@@ -84,6 +85,18 @@ std::vector<int64_t> MoveDim(int rank, int from, int to) {
   std::vector<int64_t> perm = OtherDims(rank, {from});
   perm.insert(perm.begin() + to, from);
   return perm;
+}
+
+Value* UnpackBits(NodeContext& c, Value* v, int64_t bits) {
+  if (bits == 8 || v == nullptr) return v;
+  const Type t = v->type();
+  std::vector<int64_t> shifts;
+  for (int64_t shift = 0; shift < 8; shift += bits) shifts.push_back(shift);
+  const int64_t n = static_cast<int64_t>(shifts.size());
+  Value* by = c.b().Constant(HostTensor::FromInts(t.dtype(), {n}, shifts));
+  v = c.Op(ops::bitwise_right_shift, {Unsqueeze(c, v, {2}), by});
+  v = WithScalar(c, ops::bitwise_and, v, static_cast<double>((1 << bits) - 1));
+  return Reshape(c, v, {t.dim(0), t.dim(1) * n});
 }
 
 }  // namespace weft::onnx_import

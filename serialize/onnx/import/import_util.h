@@ -55,6 +55,9 @@ std::vector<SymInt> BroadcastDims(absl::Span<const SymInt> a, absl::Span<const S
 // [0, 1, ..., rank - 1] without `dims` (ascending).
 std::vector<int64_t> OtherDims(int rank, absl::Span<const int64_t> dims);
 
+// u8[rows, bytes] to u8[rows, bytes * 8 / bits], `bits` 2, 4 or 8; low bits come first.
+Value* UnpackBits(NodeContext& c, Value* v, int64_t bits);
+
 // A permutation that moves dim `from` to place `to`.
 std::vector<int64_t> MoveDim(int rank, int from, int to);
 

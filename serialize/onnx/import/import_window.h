@@ -48,6 +48,9 @@ absl::StatusOr<std::vector<SymInt>> SpatialDims(NodeContext& c, Value* v);
 // differ from the node's inputs in their dtype.
 absl::StatusOr<Value*> Convolve(NodeContext& c, Value* x, Value* w, Value* bias);
 
+// The average pool that the node's attributes describe, of a value with the dims of input 0.
+absl::StatusOr<Value*> PoolAverage(NodeContext& c, Value* x);
+
 }  // namespace weft::onnx_import
 
 #endif  // WEFT_SERIALIZE_ONNX_IMPORT_IMPORT_WINDOW_H_
