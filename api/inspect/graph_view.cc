@@ -1,9 +1,11 @@
 #include "api/inspect/graph_view.h"
 
+#include <cmath>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/status_macros.h"
 #include "profiler/read/read.h"
 #include "serialize/html/html.h"
@@ -80,6 +82,11 @@ absl::Status GraphRecorder::AddTrace(const std::string& path, const FileProgress
     state_->builder.AddKernel(k.name, k.microseconds, k.calls, k.bytes, k.sources);
   }
   return absl::OkStatus();
+}
+
+void GraphRecorder::AddError(const std::string& names, double sqnr_db) {
+  if (std::isnan(sqnr_db)) return;
+  state_->builder.AddError(names, std::pow(10, -sqnr_db / 10), absl::StrSplit(names, ','));
 }
 
 std::string GraphRecorder::Html() const { return ToHtml(state_->builder.view()); }

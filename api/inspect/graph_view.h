@@ -34,6 +34,10 @@ class GraphRecorder {
   using FileProgress = std::function<void(int64_t done, int64_t total)>;
   absl::Status AddTrace(const std::string& path, const FileProgress& progress = nullptr);
 
+  // The error of the source nodes `names`, joined by ',', as the ratio of signal to noise in dB:
+  // the picture colours nodes by it in place of time. NaN is left out. Not with AddTrace().
+  void AddError(const std::string& names, double sqnr_db);
+
   // The same bytes for the same module, pipeline and trace.
   std::string Html() const;
   // Of the module as it was last.

@@ -83,4 +83,10 @@ void ModuleViewBuilder::AddKernel(absl::string_view name, double microseconds, i
       {view_.strings.Add(name), microseconds, calls, bytes, collector_->SourceList(sources)});
 }
 
+void ModuleViewBuilder::AddError(absl::string_view name, double noise,
+                                 const std::vector<std::string>& sources) {
+  view_.shows_errors = true;
+  AddKernel(name, noise, 1, 0, sources);
+}
+
 }  // namespace weft

@@ -108,6 +108,8 @@ struct ModuleView {
   std::vector<Remark> remarks;
   int64_t remarks_left_out = 0;
   std::vector<Kernel> kernels;
+  // Whether `microseconds` are shares of noise in the signal, of layers: AddError().
+  bool shows_errors = false;
 
   // The rows of snapshot `i`: for each graph, by number, the rows of its nodes in
   // their order; empty for graphs that it does not have.
@@ -139,6 +141,10 @@ class ModuleViewBuilder {
   // What a trace says of one kernel.
   void AddKernel(absl::string_view name, double microseconds, int64_t calls, int64_t bytes,
                  const std::vector<std::string>& sources);
+
+  // What a comparison says of one layer: noise over signal, both squared and summed. Takes the
+  // place of kernels, whose times the picture shows otherwise.
+  void AddError(absl::string_view name, double noise, const std::vector<std::string>& sources);
 
   const ModuleView& view() const { return view_; }
 

@@ -174,11 +174,17 @@ class Writer {
     });
     Name("remarksLeftOut");
     absl::StrAppend(&out_, view_.remarks_left_out);
+    if (view_.shows_errors) {
+      Name("errors");
+      absl::StrAppend(&out_, "true");
+    }
     const auto& kernels = view_.kernels;
     Object("kernels", [&] {
       Column("name", kernels.size(), [&](int i) { return kernels[i].name; });
-      Column("us", kernels.size(),
-             [&](int i) { return absl::StrFormat("%.3f", kernels[i].microseconds); });
+      Column("us", kernels.size(), [&](int i) {
+        const double us = kernels[i].microseconds;
+        return view_.shows_errors ? absl::StrFormat("%.9g", us) : absl::StrFormat("%.3f", us);
+      });
       Column("calls", kernels.size(), [&](int i) { return kernels[i].calls; });
       Column("bytes", kernels.size(), [&](int i) { return kernels[i].bytes; });
       Column("sources", kernels.size(), [&](int i) { return kernels[i].sources; });

@@ -187,6 +187,7 @@ const std::vector<Layer>& Layers() {
       {"api/dynamic", kAnyLibrary, With(kBelowApi, {"api/check", "api"})},
       {"api/inspect", kAnyLibrary, With(kBelowApi, {"api/check", "api"})},
       // What stands on all rooms.
+      {"api/calibration_data", kAnyLibrary, With(With(kBelowApi, kApiRooms), {"api/test_data"})},
       {"api/model_io", kAnyLibrary, With(kBelowApi, kApiRooms)},
       {"api/program", kAnyLibrary, With(kBelowApi, kApiRooms)},
       {"api/test_data", kAnyLibrary, With(With(kBelowApi, kApiRooms), {"api/model_io"})},

@@ -23,6 +23,8 @@ function readData(text) {
     remarks: d.remarks,
     remarksLeftOut: d.remarksLeftOut,
     kernels: d.kernels,
+    // Whether the times of kernels are errors of layers: noise over signal.
+    errors: d.errors === true,
     rows: rows,
     key: Int32Array.from(sums(d.rows.key)),
     op: Int32Array.from(d.rows.op),

@@ -1,0 +1,260 @@
+// quantize: post-training quantization of a model.
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "api/calibration_data.h"
+#include "api/inspect/graph_view.h"
+#include "api/inspect/layer_report.h"
+#include "api/model_io.h"
+#include "api/quantize/quantizer.h"
+#include "api/test_data.h"
+#include "base/host_buffer.h"
+#include "base/status_macros.h"
+#include "graph/ir/module.h"
+#include "tools/common/cli.h"
+#include "tools/common/flags.h"
+#include "tools/common/logs.h"
+#include "tools/common/models.h"
+#include "tools/common/progress.h"
+
+namespace weft::tools {
+namespace {
+
+struct Options {
+  QuantizeOptions quantize;
+  std::string calibration;
+  int64_t batches = 0;
+  std::string save_state;
+  std::string resume;
+  std::string output;
+  int64_t opset = -1;
+  bool matmul_nbits = false;
+  std::string report;
+  std::string log;
+};
+
+FlagSet MakeFlags(Options* o) {
+  FlagSet flags("quantize", "[flags] -o OUT MODEL",
+                "Quantizes a model (.onnx, .pt2 or .weft) after training and says what became of\n"
+                "each op. Exit status 2, and no file, when nothing was quantized.\n\n"
+                "  quantize --policy=x86 --calibration=data.npz -o model.int8.onnx model.onnx\n"
+                "  quantize --policy=weight_only{bits=4,group=32} --matmul-nbits\n"
+                "      -o model.int4.onnx model.onnx\n"
+                "  quantize --calibration=batches --save-state=s.weft -o out.weft model.pt2\n"
+                "  quantize --calibration=batches --resume=s.weft -o out.weft model.pt2");
+  flags.Section("What is quantized");
+  flags.String("policy", &o->quantize.policy, "POLICY",
+               "x86, symmetric, dynamic, weight_only{bits=4,group=32}, f8, or a file with a\n"
+               "policy (its name has a '.' or '/'). Default: x86");
+  flags.Repeated("exclude", &o->quantize.exclude, "NAME",
+                 "Nodes that stay as they are: the name of a source node, with * for any\n"
+                 "text, or an op");
+  flags.String("observer", &o->quantize.observer, "OBSERVER",
+               "Observer of all activations, as min_max or histogram. Default: the policy's");
+  flags.Bool("bias-correction", &o->quantize.bias_correction,
+             "Take the mean error off the biases of convolutions and linears. Default: on");
+  flags.Section("Calibration");
+  flags.String("calibration", &o->calibration, "DATA",
+               "A .npz file with an array for each input, a .npy file for the only\n"
+               "input, a folder of them (one batch a file, by name), or seeded:N for\n"
+               "N random batches");
+  flags.IntBetween("batches", &o->batches, 0, int64_t{1} << 40, "N",
+                   "At most so many batches. Default: all");
+  flags.String("target", &o->quantize.target, "TARGET", "Runs the model. Default: cpu");
+  flags.String("save-state", &o->save_state, "FILE.weft",
+               "Write the statistics after each batch, so that an interrupted run can go on");
+  flags.String("resume", &o->resume, "FILE.weft",
+               "Go on with these statistics, behind the batches that they have seen");
+  flags.Section("Output");
+  flags.String("o", &o->output, "FILE", "The quantized model, .onnx or .weft");
+  flags.IntBetween("opset", &o->opset, 17, 21, "N", "Of ONNX. Default: the lowest that serves");
+  flags.Bool("matmul-nbits", &o->matmul_nbits,
+             "Write products with weights in blocks as com.microsoft MatMulNBits, which\n"
+             "ONNX Runtime alone reads");
+  flags.String("report", &o->report, "FILE", "Errors by layer: a page (.html) or .json");
+  AddLogFlag(flags, &o->log);
+  return flags;
+}
+
+absl::Status CheckOptions(const Options& o, const std::vector<std::string>& positional) {
+  if (positional.size() != 1) {
+    return absl::InvalidArgumentError("expected one model file; --help shows how");
+  }
+  if (!absl::EndsWith(o.output, ".onnx") && !absl::EndsWith(o.output, ".weft")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("-o takes a .onnx or .weft file, not \"", o.output, "\""));
+  }
+  const bool known = absl::EndsWith(o.report, ".html") || absl::EndsWith(o.report, ".json");
+  if (!o.report.empty() && !known) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--report takes a .html or .json file, not \"", o.report, "\""));
+  }
+  for (const auto& [flag, path] :
+       {std::pair<const char*, const std::string&>("save-state", o.save_state),
+        {"resume", o.resume}}) {
+    if (path.empty() || absl::EndsWith(path, ".weft")) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", flag, " takes a .weft file, not \"", path, "\""));
+  }
+  return absl::OkStatus();
+}
+
+// The text of a policy file in place of its name.
+absl::StatusOr<QuantizeOptions> ReadOptions(const Options& o) {
+  QuantizeOptions options = o.quantize;
+  const bool is_file = options.policy.find('{') == std::string::npos &&
+                       options.policy.find_first_of("./") != std::string::npos;
+  if (!is_file) return options;
+  WEFT_ASSIGN_OR_RETURN(const auto file, HostBuffer::MapFile(ResolvePath(options.policy)));
+  options.policy.assign(reinterpret_cast<const char*>(file->data()),
+                        static_cast<size_t>(file->size()));
+  return options;
+}
+
+absl::StatusOr<Quantizer> MakeQuantizer(const Options& o, const Module& model) {
+  WEFT_ASSIGN_OR_RETURN(const QuantizeOptions options, ReadOptions(o));
+  if (o.resume.empty()) return Quantizer::Create(model.Clone(), options);
+  WEFT_ASSIGN_OR_RETURN(auto prepared, LoadShown(o.resume, LoadOptions()));
+  return Quantizer::Resume(std::move(prepared), options);
+}
+
+absl::Status SaveState(const Options& o, const Quantizer& quantizer) {
+  if (o.save_state.empty()) return absl::OkStatus();
+  WEFT_ASSIGN_OR_RETURN(const auto module, quantizer.module());
+  return SaveModel(*module, ResolvePath(o.save_state));
+}
+
+std::string DataPath(const std::string& source) {
+  return absl::StartsWith(source, "seeded:") ? source : ResolvePath(source);
+}
+
+absl::Status Calibrate(const Options& o, const Module& model, Quantizer* quantizer) {
+  if (o.calibration.empty()) {
+    if (!quantizer->needs_calibration() || quantizer->num_batches() > 0) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("the policy ", o.quantize.policy,
+                     " needs data: --calibration=FILE, or --calibration=seeded:8 for random "
+                     "inputs"));
+  }
+  WEFT_ASSIGN_OR_RETURN(auto data, CalibrationData::Open(DataPath(o.calibration), *model.main()));
+  const int64_t seen = quantizer->num_batches();
+  ProgressLine progress("calibration");
+  for (int64_t i = 0; o.batches == 0 || i < o.batches; ++i) {
+    WEFT_ASSIGN_OR_RETURN(auto inputs, data.Next());
+    if (!inputs) break;
+    progress.Show(data.part(), data.num_parts());
+    if (i < seen) continue;
+    WEFT_RETURN_IF_ERROR(quantizer->Calibrate(*inputs));
+    WEFT_RETURN_IF_ERROR(SaveState(o, *quantizer));
+  }
+  progress.Clear();
+  std::cout << "calibrated with " << quantizer->num_batches() << " batches";
+  if (seen > 0) std::cout << ", " << seen << " of them before";
+  std::cout << "\n";
+  if (data.is_seeded()) {
+    std::cout << "WARNING: the batches are random: ranges of activations and errors say nothing "
+                 "about real data\n";
+  }
+  return absl::OkStatus();
+}
+
+LayerReport MakeReport(const Options& o, const std::string& model, int64_t batches,
+                       const QuantizedModel& quantized) {
+  LayerReport report;
+  report.title = absl::StrCat("Quantization of ", model);
+  int64_t before = 0;
+  int64_t after = 0;
+  for (const QuantizedNode& node : quantized.nodes) {
+    LayerRow row;
+    row.name = node.name;
+    row.op = node.op;
+    row.state = node.quantized ? "quantized" : "float";
+    row.reason = node.reason;
+    row.sqnr_db = node.sqnr_db;
+    row.cosine = node.cosine;
+    row.bytes_before = node.weight_bytes_before;
+    row.bytes_after = node.weight_bytes_after;
+    before += node.weight_bytes_before;
+    after += node.weight_bytes_after;
+    report.rows.push_back(std::move(row));
+  }
+  const bool random = absl::StartsWith(o.calibration, "seeded:");
+  report.facts = {
+      {"policy", o.quantize.policy},
+      {"quantized", absl::StrCat(quantized.num_quantized(), " of ", quantized.nodes.size())},
+      {"weights", absl::StrCat(before, " bytes, now ", after)},
+      {"batches", absl::StrCat(batches, random ? " (random)" : "")},
+  };
+  return report;
+}
+
+// The quantized model, its nodes coloured by their error.
+absl::StatusOr<std::string> Picture(const LayerReport& report, const Module& module) {
+  GraphRecorder recorder(report.title);
+  const absl::Status status = recorder.Start(module);
+  // Too large for a picture: the table stands alone.
+  if (absl::IsResourceExhausted(status)) return std::string();
+  WEFT_RETURN_IF_ERROR(status);
+  for (const LayerRow& row : report.rows) recorder.AddError(row.name, row.sqnr_db);
+  return recorder.Html();
+}
+
+absl::Status WriteReport(const Options& o, const LayerReport& report, const Module& module) {
+  if (o.report.empty()) return absl::OkStatus();
+  if (absl::EndsWith(o.report, ".json")) return WriteText(o.report, ToJson(report));
+  WEFT_ASSIGN_OR_RETURN(const std::string picture, Picture(report, module));
+  return WriteOutput(o.report, ToHtml(report, picture));
+}
+
+// The reasons why nodes stayed as they were, each with how often.
+absl::Status NothingQuantized(const QuantizedModel& model) {
+  std::vector<std::pair<std::string, int64_t>> reasons;
+  for (const QuantizedNode& node : model.nodes) {
+    const std::string reason = absl::StrCat(node.op, ": ", node.reason);
+    auto at = std::find_if(reasons.begin(), reasons.end(),
+                           [&](const auto& known) { return known.first == reason; });
+    if (at == reasons.end()) at = reasons.insert(at, {reason, 0});
+    ++at->second;
+  }
+  std::string text = "nothing was quantized";
+  for (const auto& [reason, count] : reasons) absl::StrAppend(&text, "\n", count, "x ", reason);
+  if (reasons.empty()) text += ": the model has no op that the policy knows";
+  return absl::FailedPreconditionError(text);
+}
+
+absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positional) {
+  WEFT_ASSIGN_OR_RETURN(const bool help, StartLogs(o.log));
+  if (help) return kExitOk;
+  WEFT_RETURN_IF_ERROR(CheckOptions(o, positional));
+  WEFT_ASSIGN_OR_RETURN(const auto model, LoadShown(positional[0], LoadOptions()));
+  if (model->main() == nullptr) return absl::InvalidArgumentError("the model has no @main");
+  WEFT_ASSIGN_OR_RETURN(Quantizer quantizer, MakeQuantizer(o, *model));
+  WEFT_RETURN_IF_ERROR(Calibrate(o, *model, &quantizer));
+  const int64_t batches = quantizer.num_batches();
+  WEFT_ASSIGN_OR_RETURN(const QuantizedModel quantized, quantizer.Finish());
+  const LayerReport report = MakeReport(o, positional[0], batches, quantized);
+  std::cout << ToTable(report);
+  for (const auto& [name, value] : report.facts) std::cout << name << ": " << value << "\n";
+  if (quantized.num_quantized() == 0) return NothingQuantized(quantized);
+  SaveOptions save;
+  save.opset = static_cast<int>(o.opset);
+  save.matmul_nbits = o.matmul_nbits;
+  WEFT_RETURN_IF_ERROR(SaveModel(*quantized.module, ResolvePath(o.output), save));
+  WEFT_RETURN_IF_ERROR(WriteReport(o, report, *quantized.module));
+  return kExitOk;
+}
+
+}  // namespace
+}  // namespace weft::tools
+
+int main(int argc, char** argv) {
+  return weft::tools::ToolMain(argc, argv, weft::tools::MakeFlags, weft::tools::Run);
+}
