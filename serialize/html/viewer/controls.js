@@ -60,6 +60,10 @@ class Controls {
       }
     } else {
       colour.value = app.painter.colour = 'time';
+      for (const option of app.data.errors ? [...colour.options] : []) {
+        if (option.value === 'time') option.textContent = 'error';
+        if (option.value === 'bytes') option.remove();
+      }
     }
     colour.addEventListener('change', () => {
       app.painter.colour = colour.value;

@@ -97,7 +97,7 @@ class Painter {
   heatText(item) {
     const value = this.showsHeat() ? this.heat[this.colour][item] : 0;
     if (value <= 0) return '';
-    return this.colour === 'bytes' ? formatBytes(value) : formatTime(value);
+    return this.colour === 'bytes' ? formatBytes(value) : formatHeat(this.scene.tree.data, value);
   }
 
   changeOf(item) {

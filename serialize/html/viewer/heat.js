@@ -1,13 +1,14 @@
 // Time and bytes of the trace's kernels on the items of a tree. A kernel's time is
 // shared evenly by the source nodes that it stands for, and each share by the nodes
 // of this snapshot that stand for the source; nodes inside of such a node get nothing,
-// so that the sums of groups are right.
+// so that the sums of groups are right. Errors of layers are not shared, and groups get the largest.
 function makeHeat(data, tree) {
   const {kernels} = data;
   if (kernels.name.length === 0) return null;
   const n = tree.parent.length;
   const heat = {time: new Float64Array(n), bytes: new Float64Array(n), total: 0, items: [],
                 ofKey: new Map(), most: {time: 0, bytes: 0}};
+  const joined = (a, b) => data.errors ? Math.max(a, b) : a + b;
   const wanted = new Set();
   for (const list of kernels.sources) {
     for (const s of list < 0 ? [] : data.sources[list]) wanted.add(s);
@@ -30,9 +31,9 @@ function makeHeat(data, tree) {
         data.sources[kernels.sources[k]].filter((s) => itemsOf.has(s));
     const touched = new Set();
     for (const s of names) {
-      const share = 1 / names.length / itemsOf.get(s).length;
+      const share = data.errors ? 1 : 1 / names.length / itemsOf.get(s).length;
       for (const item of itemsOf.get(s)) {
-        heat.time[item] += kernels.us[k] * share;
+        heat.time[item] = joined(heat.time[item], kernels.us[k] * share);
         heat.bytes[item] += kernels.bytes[k] * share;
         touched.add(item);
       }
@@ -51,7 +52,7 @@ function makeHeat(data, tree) {
   }
   for (let i = tree.order.length - 1; i > 0; --i) {
     const item = tree.order[i];
-    heat.time[tree.parent[item]] += heat.time[item];
+    heat.time[tree.parent[item]] = joined(heat.time[tree.parent[item]], heat.time[item]);
     heat.bytes[tree.parent[item]] += heat.bytes[item];
   }
   heat.kernels = kernels.us.map((_, k) => k).sort((a, b) => kernels.us[b] - kernels.us[a] || a - b);

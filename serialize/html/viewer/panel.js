@@ -12,6 +12,12 @@ function formatTime(us) {
   return us >= 1000 ? (us / 1000).toFixed(2) + ' ms' : us.toFixed(1) + ' µs';
 }
 
+// The time of a kernel, or the error of a layer as the ratio of signal to noise.
+function formatHeat(data, value) {
+  if (!data.errors) return formatTime(value);
+  return value > 0 ? (-10 * Math.log10(value)).toFixed(1) + ' dB' : 'exact';
+}
+
 function formatBytes(bytes) {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let unit = 0, value = bytes;
@@ -75,7 +81,7 @@ class Panel {
       this.pair(list, 'changed', String(changed));
     }
     this.remarks(this.passRemarks(number), 'Remarks of the pass');
-    if (heat !== null) this.kernels('Kernels', heat.kernels);
+    if (heat !== null) this.kernels(data.errors ? 'Layers' : 'Kernels', heat.kernels);
   }
 
   passRemarks(number) {
@@ -92,7 +98,8 @@ class Panel {
     for (const k of numbers.slice(0, kMaxListed)) {
       const {us, calls, bytes} = data.kernels;
       this.link(list, textOf(data, data.kernels.name[k]),
-                formatTime(us[k]) + ', ' + calls[k] + '×, ' + formatBytes(bytes[k]),
+                data.errors ? formatHeat(data, us[k]) :
+                    formatTime(us[k]) + ', ' + calls[k] + '×, ' + formatBytes(bytes[k]),
                 () => this.app.showKernel(k));
     }
     this.more(list, numbers.length - kMaxListed);
@@ -101,16 +108,24 @@ class Panel {
   showKernel(number) {
     const {data, heat} = this.app, {kernels} = data;
     this.clear(textOf(data, kernels.name[number]), 'kernel');
-    const list = this.section('Trace');
-    this.pair(list, 'time', formatTime(kernels.us[number]));
-    this.pair(list, 'calls', String(kernels.calls[number]));
-    this.pair(list, 'bytes', formatBytes(kernels.bytes[number]));
-    if (kernels.bytes[number] > 0 && kernels.us[number] > 0) {
-      const rate = kernels.bytes[number] / kernels.us[number] / 1e3;
-      this.pair(list, 'rate', rate.toFixed(2) + ' GB/s');
+    if (data.errors) {
+      this.pair(this.section('Error'), 'signal to noise', formatHeat(data, kernels.us[number]));
+    } else {
+      const list = this.section('Trace');
+      this.pair(list, 'time', formatTime(kernels.us[number]));
+      this.pair(list, 'calls', String(kernels.calls[number]));
+      this.pair(list, 'bytes', formatBytes(kernels.bytes[number]));
+      this.rate(list, number);
     }
     this.items('Nodes', heat.items[number]);
     this.names('Stands for', data.kernels.sources[number]);
+  }
+
+  rate(list, number) {
+    const {kernels} = this.app.data;
+    if (kernels.bytes[number] === 0 || kernels.us[number] <= 0) return;
+    const rate = kernels.bytes[number] / kernels.us[number] / 1e3;
+    this.pair(list, 'rate', rate.toFixed(2) + ' GB/s');
   }
 
   items(title, items) {
@@ -212,8 +227,12 @@ class Panel {
   }
 
   heatOf(item) {
-    const {heat, tree} = this.app;
+    const {data, heat, tree} = this.app;
     if (heat === null || heat.time[item] === 0 && heat.bytes[item] === 0) return;
+    if (data.errors) {
+      this.pair(this.section('Error'), 'signal to noise', formatHeat(data, heat.time[item]));
+      return;
+    }
     const list = this.section('Trace');
     const share = heat.total > 0 ? 100 * heat.time[item] / heat.total : 0;
     this.pair(list, 'time', formatTime(heat.time[item]) + ' (' + share.toFixed(1) + ' %)');
