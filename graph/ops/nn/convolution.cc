@@ -46,10 +46,8 @@ absl::Status VerifyAttrs(const OpArgs& args, size_t n) {
 absl::Status Verify(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckSameDType(args));
   WEFT_RETURN_IF_ERROR(CheckAccumulator(args, 0));
-  WEFT_RETURN_IF_ERROR(CheckRankAtLeast(args, 0, 3));
-  WEFT_RETURN_IF_ERROR(CheckRank(args, 1, args.type(0).rank()));
   WEFT_RETURN_IF_ERROR(CheckRank(args, 2, 1));
-  return VerifyAttrs(args, args.type(0).rank() - 2);
+  return VerifyConvolution(args);
 }
 
 // The channels of the result.
@@ -67,38 +65,6 @@ absl::StatusOr<SymInt> InferChannels(const OpArgs& args) {
     WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, args.type(2).dim(0), out, "bias and channels"));
   }
   return out;
-}
-
-absl::StatusOr<Types> Infer(const OpArgs& args) {
-  const Attrs attrs = args.attrs();
-  const Type input = args.type(0);
-  const int n = input.rank() - 2;
-  const auto stride = attrs.Syms("stride");
-  const auto padding = attrs.Syms("padding");
-  const auto dilation = attrs.Syms("dilation");
-  const auto output_padding = attrs.Syms("output_padding");
-  WEFT_ASSIGN_OR_RETURN(const SymInt channels, InferChannels(args));
-  std::vector<SymInt> dims = {input.dim(0), channels};
-  for (int i = 0; i < n; ++i) {
-    const SymInt in = input.dim(2 + i);
-    const SymInt kernel = args.type(1).dim(2 + i);
-    const SymInt before = padding[i];
-    const SymInt after = padding[static_cast<int>(padding.size()) == n ? i : n + i];
-    if (attrs.Bool("transposed")) {
-      const SymInt extra = output_padding.empty() ? SymInt(0) : output_padding[i];
-      dims.push_back((in - 1) * stride[i] - before - after + dilation[i] * (kernel - 1) + extra +
-                     1);
-      continue;
-    }
-    const SymInt padded = in + before + after;
-    const SymInt extent = dilation[i] * (kernel - 1) + 1;
-    if (!args.MayHold(LessEqual(extent, padded))) {
-      return Invalid("the kernel covers ", extent.ToString(), " of the ", padded.ToString(),
-                     " elements of the padded dim ", 2 + i);
-    }
-    dims.push_back(WindowedSize(in, kernel, stride[i], dilation[i], before, after));
-  }
-  return Types{input.WithDims(dims)};
 }
 
 // --- Evaluation -----------------------------------------------------------------
@@ -235,6 +201,44 @@ SymInt Flops(const FlopsArgs& args) {
 
 }  // namespace
 
+absl::Status VerifyConvolution(const OpArgs& args) {
+  WEFT_RETURN_IF_ERROR(CheckRankAtLeast(args, 0, 3));
+  WEFT_RETURN_IF_ERROR(CheckRank(args, 1, args.type(0).rank()));
+  return VerifyAttrs(args, args.type(0).rank() - 2);
+}
+
+absl::StatusOr<Types> InferConvolution(const OpArgs& args) {
+  const Attrs attrs = args.attrs();
+  const Type input = args.type(0);
+  const int n = input.rank() - 2;
+  const auto stride = attrs.Syms("stride");
+  const auto padding = attrs.Syms("padding");
+  const auto dilation = attrs.Syms("dilation");
+  const auto output_padding = attrs.Syms("output_padding");
+  WEFT_ASSIGN_OR_RETURN(const SymInt channels, InferChannels(args));
+  std::vector<SymInt> dims = {input.dim(0), channels};
+  for (int i = 0; i < n; ++i) {
+    const SymInt in = input.dim(2 + i);
+    const SymInt kernel = args.type(1).dim(2 + i);
+    const SymInt before = padding[i];
+    const SymInt after = padding[static_cast<int>(padding.size()) == n ? i : n + i];
+    if (attrs.Bool("transposed")) {
+      const SymInt extra = output_padding.empty() ? SymInt(0) : output_padding[i];
+      dims.push_back((in - 1) * stride[i] - before - after + dilation[i] * (kernel - 1) + extra +
+                     1);
+      continue;
+    }
+    const SymInt padded = in + before + after;
+    const SymInt extent = dilation[i] * (kernel - 1) + 1;
+    if (!args.MayHold(LessEqual(extent, padded))) {
+      return Invalid("the kernel covers ", extent.ToString(), " of the ", padded.ToString(),
+                     " elements of the padded dim ", 2 + i);
+    }
+    dims.push_back(WindowedSize(in, kernel, stride[i], dilation[i], before, after));
+  }
+  return Types{input.WithDims(dims)};
+}
+
 WEFT_DEFINE_OP(convolution,
                OpSpec("convolution(Tensor input, Tensor weight, Tensor? bias, "
                       "SymInt[] stride, SymInt[] padding, SymInt[] dilation, "
@@ -247,7 +251,7 @@ WEFT_DEFINE_OP(convolution,
                       "ATen: aten::convolution, which pads evenly; ONNX: Conv-11 and "
                       "ConvTranspose-11.")
                    .Verify(Verify)
-                   .Infer(Infer)
+                   .Infer(InferConvolution)
                    .Eval(Eval)
                    .Map(Absent{"no map of windows exists yet"})
                    .Flops(Flops)

@@ -20,17 +20,6 @@ Type BatchOf(Type t) {
   return t.WithDims(t.dims().first(n));
 }
 
-absl::StatusOr<Types> Infer(const OpArgs& args) {
-  const Type a = args.type(0);
-  const Type b = args.type(1);
-  const SymInt k = b.dim(b.rank() == 1 ? 0 : b.rank() - 2);
-  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, a.dim(a.rank() - 1), k, "the contracted sizes"));
-  WEFT_ASSIGN_OR_RETURN(std::vector<SymInt> dims, BroadcastDims(args, {BatchOf(a), BatchOf(b)}));
-  if (a.rank() > 1) dims.push_back(a.dim(a.rank() - 2));
-  if (b.rank() > 1) dims.push_back(b.dim(b.rank() - 1));
-  return Types{a.WithDims(dims)};
-}
-
 absl::Span<const int64_t> BatchOf(const HostTensor& t) {
   return t.dims().first(t.rank() < 2 ? 0 : t.rank() - 2);
 }
@@ -97,12 +86,23 @@ SymInt Flops(const FlopsArgs& args) {
 
 }  // namespace
 
+absl::StatusOr<Types> InferMatmul(const OpArgs& args) {
+  const Type a = args.type(0);
+  const Type b = args.type(1);
+  const SymInt k = b.dim(b.rank() == 1 ? 0 : b.rank() - 2);
+  WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, a.dim(a.rank() - 1), k, "the contracted sizes"));
+  WEFT_ASSIGN_OR_RETURN(std::vector<SymInt> dims, BroadcastDims(args, {BatchOf(a), BatchOf(b)}));
+  if (a.rank() > 1) dims.push_back(a.dim(a.rank() - 2));
+  if (b.rank() > 1) dims.push_back(b.dim(b.rank() - 1));
+  return Types{a.WithDims(dims)};
+}
+
 WEFT_DEFINE_OP(matmul, OpSpec("matmul(Tensor self, Tensor other) -> Tensor",
                               "Matrix product as numpy.matmul: a 1-D operand is a row "
                               "or a column and its dim is dropped, dims before the "
                               "last two broadcast. ATen: aten::matmul.")
                            .Verify(Verify)
-                           .Infer(Infer)
+                           .Infer(InferMatmul)
                            .Eval(Eval)
                            .Map(Map)
                            .Flops(Flops)

@@ -72,6 +72,14 @@ absl::Status VisitProductDomain(DType dtype, Fn fn) {
 // integer of 32 or 64 bits.
 absl::Status CheckAccumulator(const OpArgs& args, int i);
 
+// The type of matmul's result from those of operands 0 and 1, in operand 0's dtype.
+absl::StatusOr<Types> InferMatmul(const OpArgs& args);
+
+// The ranks and attributes of a convolution, and the type of its result from those of operands 0, 1
+// and, if there is one, a bias as operand 2; in operand 0's dtype.
+absl::Status VerifyConvolution(const OpArgs& args);
+absl::StatusOr<Types> InferConvolution(const OpArgs& args);
+
 }  // namespace weft::ops
 
 #endif  // WEFT_GRAPH_OPS_NN_PRODUCT_H_

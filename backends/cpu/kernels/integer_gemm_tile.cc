@@ -1,0 +1,222 @@
+// Matmuls of u8 rows with packed i8 weights; compiled once for each instruction set.
+//
+// A block of rows and a panel of columns have their sums in registers while all weights of the
+// panel pass, which the next block of rows finds in L1 or L2: bytes are few enough for that.
+#include "backends/cpu/kernels/integer_gemm_tile.h"
+
+#include "backends/cpu/kernels/gemm_stages.h"
+#include "backends/cpu/kernels/vector_math.h"
+
+namespace weft::cpu {
+namespace WEFT_CPU_ISA {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kAccumulators = 24;
+constexpr int kVectors = 4;
+using Bytes = __m512i;
+inline Bytes LoadBytes(const void* from) { return _mm512_loadu_si512(from); }
+inline Bytes SplatGroup(int32_t group) { return _mm512_set1_epi32(group); }
+inline Bytes AddProducts(Bytes sum, Bytes x, Bytes w) {
+  const Bytes pairs = _mm512_maddubs_epi16(x, w);
+  return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
+}
+#else
+constexpr int kAccumulators = 12;
+constexpr int kVectors = 2;
+using Bytes = __m256i;
+inline Bytes LoadBytes(const void* from) {
+  return _mm256_loadu_si256(static_cast<const __m256i*>(from));
+}
+inline Bytes SplatGroup(int32_t group) { return _mm256_set1_epi32(group); }
+inline Bytes AddProducts(Bytes sum, Bytes x, Bytes w) {
+  const Bytes pairs = _mm256_maddubs_epi16(x, w);
+  return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+}
+#endif
+static_assert(kVectors <= kMaxIntegerVectors);
+constexpr int64_t kVectorBytes = kLanes * kIntegerGroup;
+constexpr int kMaxRows = kAccumulators;
+// Floats of a block of results.
+constexpr int64_t kTileFloats = kAccumulators * kLanes;
+
+constexpr int RowsFor(int vectors) { return kAccumulators / vectors; }
+
+inline Bytes GroupAt(const uint8_t* row, int64_t at) {
+  int32_t group;
+  __builtin_memcpy(&group, row + at, sizeof group);
+  return SplatGroup(group);
+}
+
+// The rows of one tap.
+struct TapRows {
+  const uint8_t* rows[kMaxRows];
+};
+
+template <int kM, int kN>
+inline void SumTap(const TapRows& tap, const int8_t* weights, int64_t bytes, Bytes (&acc)[kM][kN]) {
+  for (int64_t at = 0; at < bytes; at += kIntegerGroup) {
+    Bytes w[kN];
+    for (int j = 0; j < kN; ++j) w[j] = LoadBytes(weights + j * kVectorBytes);
+    for (int i = 0; i < kM; ++i) {
+      const Bytes x = GroupAt(tap.rows[i], at);
+      for (int j = 0; j < kN; ++j) acc[i][j] = AddProducts(acc[i][j], x, w[j]);
+    }
+    weights += kN * kVectorBytes;
+  }
+}
+
+template <int kM, int kN>
+inline void SumExcess(const TapRows& tap, int64_t index, const IntegerExcess* excess,
+                      Bytes (&acc)[kM][kN]) {
+  for (int j = 0; j < kN; ++j) {
+    const IntegerExcess& e = excess[j];
+    for (int64_t k = e.first[index]; k < e.first[index + 1]; ++k) {
+      const Bytes w = LoadBytes(e.weights + k * kVectorBytes);
+      for (int i = 0; i < kM; ++i) {
+        acc[i][j] = AddProducts(acc[i][j], GroupAt(tap.rows[i], e.offsets[k]), w);
+      }
+    }
+  }
+}
+
+// Sums of rows [row, row + kM) in `tile`, kN vectors a row.
+template <int kM, int kN>
+void Block(const IntegerPanel& p, int64_t row, int32_t* tile) {
+  Bytes acc[kM][kN];
+  for (int j = 0; j < kN; ++j) {
+    const Bytes start = LoadBytes(p.start + j * kLanes);
+    for (int i = 0; i < kM; ++i) acc[i][j] = start;
+  }
+  const int64_t bytes = Up(p.depth, kIntegerGroup);
+  const int8_t* weights = p.weights;
+  for (int64_t t = 0; t < p.taps; ++t) {
+    TapRows tap;
+    for (int i = 0; i < kM; ++i) {
+      const int64_t offset = p.offsets[(row + i) * p.taps + t];
+      tap.rows[i] = offset < 0 ? p.padding : p.x + offset;
+    }
+    SumTap<kM, kN>(tap, weights, bytes, acc);
+    SumExcess<kM, kN>(tap, t, p.excess, acc);
+    weights += bytes * kN * kLanes;
+  }
+  for (int i = 0; i < kM; ++i) {
+    for (int j = 0; j < kN; ++j) {
+      __builtin_memcpy(tile + (i * kN + j) * kLanes, &acc[i][j], kVectorBytes);
+    }
+  }
+}
+
+using BlockFn = void (*)(const IntegerPanel& panel, int64_t row, int32_t* tile);
+
+// The function for blocks of `rows` <= kM rows.
+template <int kM, int kN>
+BlockFn BlockOf(int64_t rows) {
+  if constexpr (kM > 1) {
+    if (rows < kM) return BlockOf<kM - 1, kN>(rows);
+  }
+  return Block<kM, kN>;
+}
+
+BlockFn FindBlock(int64_t rows, int vectors) {
+  switch (vectors) {
+    case 1:
+      return BlockOf<RowsFor(1), 1>(rows);
+#if defined(__AVX512F__)
+    case 3:
+      return BlockOf<RowsFor(3), 3>(rows);
+    case 4:
+      return BlockOf<RowsFor(4), 4>(rows);
+#endif
+    default:
+      return BlockOf<RowsFor(2), 2>(rows);
+  }
+}
+
+inline Vec ToFloats(const int32_t* from) {
+  Ints v;
+  __builtin_memcpy(&v, from, sizeof v);
+  return __builtin_convertvector(v, Vec);
+}
+
+// Rounds to the nearest even integer; infinities and NaN stay.
+inline Vec RoundEven(Vec v) {
+#if defined(__AVX512F__)
+  return (Vec)_mm512_roundscale_ps((__m512)v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+#else
+  return (Vec)_mm256_round_ps((__m256)v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+#endif
+}
+
+class Panel {
+ public:
+  explicit Panel(const IntegerPanel& panel) : p_(panel), width_(panel.vectors * kLanes) {}
+
+  void Run() {
+    const int64_t block = RowsFor(p_.vectors);
+    alignas(64) int32_t tile[kTileFloats];
+    for (int64_t row = 0; row < p_.rows; row += block) {
+      const int64_t rows = Least(block, p_.rows - row);
+      FindBlock(rows, p_.vectors)(p_, row, tile);
+      for (int64_t i = 0; i < rows; ++i) Finish(row + i, tile + i * width_);
+    }
+  }
+
+ private:
+  void Finish(int64_t row, const int32_t* sums) const {
+    const int64_t at = row * p_.y_row;
+    if (p_.result == IntegerResult::kI32) {
+      __builtin_memcpy(static_cast<int32_t*>(p_.y) + at, sums, p_.columns * sizeof(int32_t));
+      return;
+    }
+    alignas(64) float v[kVectors * kLanes];
+    for (int64_t j = 0; j < width_; j += kLanes) StoreVec(v + j, ToFloats(sums + j));
+    for (int64_t s = 0; s < p_.num_stages; ++s) {
+      const GemmStage& stage = p_.stages[s];
+      ApplyRow(stage, stage.operand + row * stage.row, p_.columns, v);
+    }
+    if (p_.result == IntegerResult::kF32) {
+      __builtin_memcpy(static_cast<float*>(p_.y) + at, v, p_.columns * sizeof(float));
+    } else {
+      Quantize(v, static_cast<uint8_t*>(p_.y) + at);
+    }
+  }
+
+  void Quantize(const float* v, uint8_t* to) const {
+    const bool is_signed = p_.result == IntegerResult::kI8;
+    const Vec low = Splat(is_signed ? -128.0f : 0.0f);
+    const Vec high = Splat(is_signed ? 127.0f : 255.0f);
+    const Vec scale = Splat(p_.scale);
+    const Vec zero = Splat(static_cast<float>(p_.zero_point));
+    alignas(64) int32_t q[kVectors * kLanes];
+    for (int64_t j = 0; j < width_; j += kLanes) {
+      Vec r = RoundEven(LoadVec(v + j) / scale) + zero;
+      r = AtMost(AtLeast(r, low), high);
+      const Ints n = __builtin_convertvector(r == r ? r : Vec{}, Ints);
+      __builtin_memcpy(q + j, &n, sizeof n);
+    }
+    for (int64_t j = 0; j < p_.columns; ++j) to[j] = static_cast<uint8_t>(q[j]);
+  }
+
+  const IntegerPanel& p_;
+  const int64_t width_;
+};
+
+void Run(const IntegerPanel& panel) { Panel(panel).Run(); }
+
+}  // namespace
+
+const IntegerGemmTable& TheIntegerGemm() {
+  static const IntegerGemmTable table = {Run, kLanes, kVectors};
+  return table;
+}
+
+}  // namespace WEFT_CPU_ISA
+
+#if defined(__AVX512F__)
+const IntegerGemmTable& Avx512IntegerGemm() { return avx512::TheIntegerGemm(); }
+#else
+const IntegerGemmTable& Avx2IntegerGemm() { return avx2::TheIntegerGemm(); }
+#endif
+
+}  // namespace weft::cpu

@@ -1,0 +1,73 @@
+// Matmuls of u8 rows with packed i8 weights, summed exactly in i32: compiled once for each
+// instruction set from one source (integer_gemm_tile.cc). As in tile_ops.h, no inline functions.
+//
+// The instruction that multiplies u8 by i8 adds two neighbouring products in 16 bits, with
+// saturation. Two weights of the same sign whose magnitudes add up to more than 128 can saturate
+// it, so the packer splits such a pair: the main weights keep as much as 16 bits can hold, and the
+// rest, the excess, is multiplied in a second pass over the few groups that have one. No weight
+// loses a bit, on machines without VNNI too.
+#ifndef WEFT_BACKENDS_CPU_KERNELS_INTEGER_GEMM_TILE_H_
+#define WEFT_BACKENDS_CPU_KERNELS_INTEGER_GEMM_TILE_H_
+
+#include <cstdint>
+
+#include "backends/cpu/kernels/gemm_tile.h"
+
+namespace weft::cpu {
+
+// Weights that are multiplied by four neighbouring bytes of a row at a time.
+inline constexpr int64_t kIntegerGroup = 4;
+inline constexpr int kMaxIntegerVectors = 4;
+
+// The groups of one vector of columns that have an excess, by tap: entries
+// [first[tap], first[tap + 1]) belong to `tap`.
+struct IntegerExcess {
+  const int64_t* first = nullptr;
+  const int64_t* offsets = nullptr;  // Bytes from the beginning of the tap's row.
+  const int8_t* weights = nullptr;   // [entries, lanes, 4]
+};
+
+enum class IntegerResult : uint8_t { kI32, kF32, kU8, kI8 };
+
+// Results [rows, columns] of one panel of columns. Sums run over `taps` of `depth` bytes each.
+struct IntegerPanel {
+  // Offset in bytes to `x` of each row and tap; below 0: the tap reads `padding`. A tap reads up to
+  // 3 bytes beyond `depth`, times weights that are 0.
+  const uint8_t* x = nullptr;
+  const int64_t* offsets = nullptr;  // [rows, taps]
+  int64_t taps = 1;
+  int64_t depth = 0;
+  const uint8_t* padding = nullptr;  // The zero point of x, `depth` rounded up to 4 times.
+  int64_t rows = 0;
+  const int8_t* weights = nullptr;  // [taps, depth / 4 rounded up, vectors, lanes, 4]
+  IntegerExcess excess[kMaxIntegerVectors];
+  int vectors = 1;
+  int64_t columns = 0;
+  // First summand of each column, whole vectors of them: minus the zero point of x times the sum of
+  // the column's weights.
+  const int32_t* start = nullptr;
+  // Stages run on the sums as f32. None for results of i32.
+  const GemmStage* stages = nullptr;
+  int64_t num_stages = 0;
+  IntegerResult result = IntegerResult::kI32;
+  // Results of 8 bits are round(v / scale) + zero_point, clamped to their range; NaN gives 0.
+  float scale = 1;
+  int32_t zero_point = 0;
+  void* y = nullptr;
+  int64_t y_row = 0;  // Elements from row to row.
+};
+
+using IntegerGemmFn = void (*)(const IntegerPanel& panel);
+
+struct IntegerGemmTable {
+  IntegerGemmFn run = nullptr;
+  int64_t lanes = 0;  // Columns of a vector.
+  int vectors = 0;    // The most vectors of a panel.
+};
+
+const IntegerGemmTable& Avx2IntegerGemm();
+const IntegerGemmTable& Avx512IntegerGemm();
+
+}  // namespace weft::cpu
+
+#endif  // WEFT_BACKENDS_CPU_KERNELS_INTEGER_GEMM_TILE_H_
