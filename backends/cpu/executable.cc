@@ -198,7 +198,8 @@ CpuStats Executable::stats() const {
   stats.kernels = impl_->kernels;
   stats.steps = impl_->steps;
   stats.threads = launcher.threads;
-  stats.packed_bytes = launcher.weights.bytes() + launcher.panels.bytes();
+  stats.packed_bytes =
+      launcher.weights.bytes() + launcher.panels.bytes() + launcher.integers.bytes();
   stats.panel_bytes = launcher.panels.bytes();
   const GeneratedKernels* code = launcher.generated.get();
   if (code != nullptr && code->ready()) {

@@ -175,7 +175,7 @@ std::unique_ptr<StepCode> CompileLibrary(const StepRequest& request, CpuLauncher
   const ThreadScope scope(std::min(launcher.dnn_threads, threads));
   auto call =
       MakeLibraryCall(StepOf(request), {launcher.isa, launcher.table, threads, &launcher.weights,
-                                        &launcher.panels, launcher.reading});
+                                        &launcher.panels, &launcher.integers, launcher.reading});
   if (!call.ok()) return nullptr;
   LauncherStats& stats = launcher.stats;
   if (absl::StartsWith((*call)->name(), "ref")) ++stats.slow_primitives;

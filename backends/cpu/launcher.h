@@ -23,6 +23,7 @@ struct CpuLauncher : public StepLauncher {
   DnnReading reading;   // For products of f32.
   DnnWeights weights;
   PanelWeights panels;
+  IntegerWeights integers;
   std::unique_ptr<GeneratedKernels> generated;  // Null: the interpreter alone.
   LauncherStats stats;
 

@@ -18,9 +18,25 @@ namespace {
 // be right in all implementations; a kernel computes the others.
 constexpr absl::string_view kTarget = R"(
 target cpu {
-  composites = [dequantize_linear, gelu, group_norm, linear, log_softmax, native_layer_norm,
-                nll_loss, quantize_linear, rms_norm, scaled_dot_product_attention, silu, softmax,
-                fused]
+  composites = [convolution_integer, dequantize_linear, gelu, group_norm, linear, log_softmax,
+                matmul_integer, native_layer_norm, nll_loss, quantize_linear, rms_norm,
+                scaled_dot_product_attention, silu, softmax, fused]
+  routine quantized_matmul {
+    ops = [matmul_integer]
+    strided = [0, 1]
+    contract = "bit-exact"
+  }
+  routine quantized_convolution {
+    ops = [convolution_integer]
+    min_rank = 3
+    max_rank = 5
+    constant_attrs = [stride, padding, dilation, output_padding, groups]
+    unit_attrs = [groups]
+    strided = [0, 1, result]
+    channel_dim = 1
+    prefers_channels_last = true
+    contract = "bit-exact"
+  }
   routine integer_matmul {
     ops = [matmul, linear]
     result_dtypes = [i32]

@@ -16,6 +16,7 @@
 #include "graph/ir/op_def.h"
 #include "graph/ops/elementwise.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/quant.h"
 
 namespace weft::cpu {
 namespace {
@@ -95,6 +96,9 @@ class ConvertedCall : public LibraryCall {
 };
 
 LibraryCallOr MakeDirectCall(const LibraryStep& step, const LibraryContext& context) {
+  if (step.op == &ops::matmul_integer || step.op == &ops::convolution_integer) {
+    return MakeQuantizedCall(step, context);
+  }
   if (step.result.dtype == DType::kI32) return MakeIntegerCall(step, context);
   if (step.op == &ops::matmul || step.op == &ops::linear) return MakeProductCall(step, context);
   if (step.op == &ops::convolution) return MakeConvolutionCall(step, context);

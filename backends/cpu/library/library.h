@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/tile_ops.h"
+#include "backends/cpu/library/integer_weights.h"
 #include "backends/cpu/library/panel_weights.h"
 #include "backends/cpu/onednn/onednn.h"
 #include "backends/runtime/run_view.h"
@@ -79,6 +80,7 @@ struct LibraryContext {
   int threads = 1;
   DnnWeights* weights = nullptr;
   PanelWeights* panels = nullptr;
+  IntegerWeights* integers = nullptr;
   // What products and convolutions of f32 may read instead.
   DnnReading reading;
 };

@@ -20,7 +20,9 @@ using LibraryCallOr = absl::StatusOr<std::unique_ptr<LibraryCall>>;
 LibraryCallOr MakeProductCall(const LibraryStep& step, const LibraryContext& context);
 LibraryCallOr MakeConvolutionCall(const LibraryStep& step, const LibraryContext& context);
 LibraryCallOr MakePoolingCall(const LibraryStep& step, const LibraryContext& context);
-// Of i32.
+// Matmuls and convolutions of 8-bit integers, with a result of i32.
+LibraryCallOr MakeQuantizedCall(const LibraryStep& step, const LibraryContext& context);
+// Matmuls and convolutions of i32.
 LibraryCallOr MakeIntegerCall(const LibraryStep& step, const LibraryContext& context);
 LibraryCallOr MakeAttentionCall(const LibraryStep& step, const LibraryContext& context);
 
