@@ -40,6 +40,21 @@ absl::StatusOr<HostTensor> EvaluateNodes(const std::vector<Node*>& nodes) {
   return made.at(nodes.back()->result());
 }
 
+// The weights less their zero points, one or one for each slice along `axis`, in i8.
+HostTensor CenteredBytes(const HostTensor& weights, const HostTensor* zero_point, int64_t axis) {
+  HostTensor bytes(DType::kI8, weights.dims());
+  int64_t slice = 1;
+  for (int64_t d = axis + 1; d < weights.rank(); ++d) slice *= weights.dim(static_cast<int>(d));
+  const int64_t channels = zero_point == nullptr ? 1 : zero_point->numel();
+  std::vector<double> values(weights.numel());
+  for (int64_t i = 0; i < weights.numel(); ++i) {
+    const int64_t zero = zero_point == nullptr ? 0 : zero_point->IntAt(i / slice % channels);
+    values[i] = static_cast<double>(weights.IntAt(i) - zero);
+  }
+  bytes.WriteDoubles(values);
+  return bytes;
+}
+
 // Makes what the decisions say.
 class QuantizedFuser {
  public:
@@ -90,14 +105,35 @@ class QuantizedFuser {
     return ops::BuildSub(rewriter_, wide, zero);
   }
 
-  Value* Build(const IntegerProduct& p) {
+  // The sum of products in i32.
+  Value* Sum(const IntegerProduct& p) {
     const ops::DequantizeLinearView x(*p.node->operand(0)->node());
     const ops::DequantizeLinearView w(*p.node->operand(1)->node());
+    if (p.narrow) return NarrowSum(p, x, w);
     std::vector<Value*> operands = {Centered(x), Centered(w)};
     operands.resize(p.node->num_operands(), nullptr);
     const std::vector<Value*> made = rewriter_.Create(p.node->op(), operands, p.node->attr_list());
-    if (made.empty()) return nullptr;
-    Value* sum = made[0];
+    return made.empty() ? nullptr : made[0];
+  }
+
+  Value* NarrowSum(const IntegerProduct& p, const ops::DequantizeLinearView& x,
+                   const ops::DequantizeLinearView& w) {
+    const HostTensor* zero = w.zero_point() == nullptr ? nullptr : LiteralOf(w.zero_point());
+    Value* weights = Constant(CenteredBytes(*LiteralOf(w.self()), zero, p.weight_axis));
+    if (p.node->Is(ops::convolution)) {
+      const std::vector<Value*> made =
+          rewriter_.Create(ops::convolution_integer, {x.self(), weights, x.zero_point(), nullptr},
+                           p.node->attr_list());
+      return made.empty() ? nullptr : made[0];
+    }
+    if (p.node->Is(ops::linear)) weights = ops::BuildPermute(rewriter_, weights, {1, 0});
+    return ops::BuildMatmulInteger(rewriter_, x.self(), weights, x.zero_point(), nullptr);
+  }
+
+  Value* Build(const IntegerProduct& p) {
+    const ops::DequantizeLinearView x(*p.node->operand(0)->node());
+    const ops::DequantizeLinearView w(*p.node->operand(1)->node());
+    Value* sum = Sum(p);
     Value* one = x.scale();
     if (one->type().rank() == 1) one = Reshaped(one, {});
     Value* scale = ops::BuildMul(rewriter_, AlongChannels(w.scale(), p), one);
@@ -174,7 +210,8 @@ class FuseQuantizedPass : public Pass {
   absl::Status Run(Module& module, PassContext& context) override {
     for (Graph* graph : module.AllGraphs()) {
       QuantizedFuser fuser(*graph, context);
-      WEFT_RETURN_IF_ERROR(fuser.Apply(DecideQuantized(CollectQuantized(*graph))));
+      WEFT_RETURN_IF_ERROR(
+          fuser.Apply(DecideQuantized(CollectQuantized(*graph), context.target())));
       WEFT_RETURN_IF_ERROR(fuser.Apply(DecideWide(CollectWide(*graph), options_.max_bytes)));
     }
     return absl::OkStatus();

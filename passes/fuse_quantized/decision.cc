@@ -10,6 +10,7 @@
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
 #include "graph/ops/elementwise.h"
 #include "graph/ops/nn.h"
 #include "graph/ops/quant.h"
@@ -69,6 +70,38 @@ int64_t ScaleAxis(const ops::DequantizeLinearView& dequantize) {
   if (IsOne(dequantize.scale()->type())) return -1;
   const int64_t axis = dequantize.axis();
   return axis < 0 ? axis + dequantize.self()->type().rank() : axis;
+}
+
+// The elements less their zero points, one or one for each slice along `axis`, fit in i8.
+bool FitsBytes(const HostTensor& weights, const HostTensor* zero_point, int64_t axis) {
+  int64_t slice = 1;
+  for (int64_t d = axis + 1; d < weights.rank(); ++d) slice *= weights.dim(static_cast<int>(d));
+  const int64_t channels = zero_point == nullptr ? 1 : zero_point->numel();
+  for (int64_t i = 0; i < weights.numel(); ++i) {
+    const int64_t zero = zero_point == nullptr ? 0 : zero_point->IntAt(i / slice % channels);
+    const int64_t centered = weights.IntAt(i) - zero;
+    if (centered < -128 || centered > 127) return false;
+  }
+  return true;
+}
+
+// The second operand as the narrow ops take it: a constant, the same for all rows and, in a
+// convolution, for all groups.
+bool HasConstantBytes(const IntegerProduct& p) {
+  const ops::DequantizeLinearView x(*p.node->operand(0)->node());
+  const ops::DequantizeLinearView w(*p.node->operand(1)->node());
+  const HostTensor* weights = LiteralOf(w.self());
+  const HostTensor* zero = w.zero_point() == nullptr ? nullptr : LiteralOf(w.zero_point());
+  if (DTypeBits(x.self()->type().dtype()) != 8 || weights == nullptr) return false;
+  if (w.zero_point() != nullptr && zero == nullptr) return false;
+  const bool one = p.node->Is(ops::convolution) ? ops::ConvolutionView(*p.node).groups().Is(1)
+                                                : weights->rank() == 2;
+  return one && FitsBytes(*weights, zero, p.weight_axis);
+}
+
+bool Keeps(const Target& target, const OpDef& op) {
+  return std::find(target.composites.begin(), target.composites.end(), op.name()) !=
+         target.composites.end();
 }
 
 // Costs little on constants, and its sizes are constant too.
@@ -146,12 +179,14 @@ std::vector<QuantizedCandidate> CollectQuantized(const Graph& graph) {
     const ops::DequantizeLinearView left(*node->operand(0)->node());
     candidate.one_scale = ScaleAxis(left) < 0;
     candidate.scale_axis = ScaleAxis(ops::DequantizeLinearView(*node->operand(1)->node()));
+    candidate.constant_bytes = HasConstantBytes(*product);
     candidates.push_back(candidate);
   }
   return candidates;
 }
 
-QuantizedDecision DecideQuantized(const std::vector<QuantizedCandidate>& candidates) {
+QuantizedDecision DecideQuantized(const std::vector<QuantizedCandidate>& candidates,
+                                  const Target& target) {
   QuantizedDecision decision;
   for (const QuantizedCandidate& candidate : candidates) {
     const IntegerProduct& p = candidate.product;
@@ -164,7 +199,10 @@ QuantizedDecision DecideQuantized(const std::vector<QuantizedCandidate>& candida
       reason = "its sums could pass 32 bits";
     }
     if (reason == nullptr) {
+      const OpDef& narrow =
+          p.node->Is(ops::convolution) ? ops::convolution_integer : ops::matmul_integer;
       decision.products.push_back(p);
+      decision.products.back().narrow = candidate.constant_bytes && Keeps(target, narrow);
     } else {
       decision.refusals.push_back({p.node, reason});
     }
@@ -216,7 +254,8 @@ WideDecision DecideWide(std::vector<WideCandidate> candidates, int64_t max_bytes
 std::string ToString(const QuantizedDecision& decision) {
   std::string text;
   for (const IntegerProduct& p : decision.products) {
-    absl::StrAppend(&text, NodeText(*p.node), ": a product of integers\n");
+    absl::StrAppend(&text, NodeText(*p.node), ": a product of integers",
+                    p.narrow ? " of 8 bits" : "", "\n");
   }
   for (const NodeRefusal& refusal : decision.refusals) {
     absl::StrAppend(&text, ToString(refusal), "\n");

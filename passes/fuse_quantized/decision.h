@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/target/target.h"
 #include "passes/fuse/decision.h"
 
 namespace weft {
@@ -17,6 +18,8 @@ struct IntegerProduct {
   int channel_dim = 0;  // The dim of the result that has its channels.
   int weight_axis = 0;  // The same of the second operand.
   int64_t length = 0;   // Products that are summed for an element; 0: not constant.
+  // The target takes the integers as they are: matmul_integer or convolution_integer.
+  bool narrow = false;
 };
 
 // One whose operands are dequantized integers of at most 8 bits.
@@ -26,6 +29,9 @@ struct QuantizedCandidate {
   bool one_scale = false;
   // The axis of the second operand's scales; -1: it has one scale.
   int64_t scale_axis = -1;
+  // The first operand is of 8 bits; the second is one constant for all of it, whose elements less
+  // their zero points fit in i8.
+  bool constant_bytes = false;
 };
 
 struct QuantizedDecision {
@@ -35,7 +41,8 @@ struct QuantizedDecision {
 
 // In the graph's order.
 std::vector<QuantizedCandidate> CollectQuantized(const Graph& graph);
-QuantizedDecision DecideQuantized(const std::vector<QuantizedCandidate>& candidates);
+QuantizedDecision DecideQuantized(const std::vector<QuantizedCandidate>& candidates,
+                                  const Target& target);
 
 // A product of i32 that has a bias, or whose second operand is no constant.
 struct WideCandidate {

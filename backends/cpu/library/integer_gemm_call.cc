@@ -62,6 +62,7 @@ class IntegerGemmCall : public LibraryCall {
 
   int64_t scratch_bytes() const override { return bytes_; }
   std::string name() const override { return "integer_gemm"; }
+  bool narrows_integers() const override { return true; }
 
   absl::Status Run(const CallMemory& memory) override {
     char* scratch = static_cast<char*>(memory.scratch);

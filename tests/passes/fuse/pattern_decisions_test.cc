@@ -127,7 +127,7 @@ TEST(QuantizedDecision, ReadsScalesAndTheLengthOfSums) {
   constexpr int64_t kLongest = 2147483647 / (255 * 255);
   QuantizedCandidate along_the_sum = Candidate(node, true, 0, 4);
   along_the_sum.product.weight_axis = 1;
-  const QuantizedDecision decision = DecideQuantized({
+  const std::vector<QuantizedCandidate> candidates = {
       Candidate(node, true, -1, 4),
       Candidate(node, true, 0, kLongest),
       Candidate(node, false, -1, 4),
@@ -135,7 +135,8 @@ TEST(QuantizedDecision, ReadsScalesAndTheLengthOfSums) {
       along_the_sum,
       Candidate(node, true, -1, kLongest + 1),
       Candidate(node, true, -1, 0),
-  });
+  };
+  const QuantizedDecision decision = DecideQuantized(candidates, Target());
   EXPECT_EQ(decision.products.size(), 2u);
   EXPECT_EQ(ToString(decision),
             "%1 = linear: a product of integers\n"
@@ -145,6 +146,37 @@ TEST(QuantizedDecision, ReadsScalesAndTheLengthOfSums) {
             "%1 = linear: the scales of its second operand are not those of the result's channels\n"
             "%1 = linear: its sums could pass 32 bits\n"
             "%1 = linear: its sums could pass 32 bits\n");
+}
+
+TEST(QuantizedDecision, TakesBytesWhereTheTargetAndTheWeightsAllowIt) {
+  const auto module = Parse(R"(
+    func @main(%x: u8[3, 4], %y: u4[3, 4]) {
+      %s = constant(dense<0.5>) : f32[]
+      %w = constant(dense<[[1, -2, 3, -4], [5, 6, -7, 127]]>) : i8[2, 4]
+      %z = constant(dense<[0, -1]>) : i8[2]
+      %t = constant(dense<[0.5, 0.25]>) : f32[2]
+      %0 = dequantize_linear(%x, %s, none)
+      %1 = dequantize_linear(%w, %s, none)
+      %2 = linear(%0, %1, none)
+      %3 = dequantize_linear(%w, %t, %z, axis=0)
+      %4 = linear(%0, %3, none)
+      %5 = dequantize_linear(%y, %s, none)
+      %6 = linear(%5, %1, none)
+      return %2, %4, %6
+    })");
+  const auto candidates = CollectQuantized(*module->main());
+  ASSERT_EQ(candidates.size(), 3u);
+  EXPECT_TRUE(candidates[0].constant_bytes);
+  EXPECT_FALSE(candidates[1].constant_bytes) << "127 less -1 is no i8";
+  EXPECT_FALSE(candidates[2].constant_bytes) << "4 bits";
+  Target target;
+  EXPECT_FALSE(DecideQuantized(candidates, target).products[0].narrow);
+  target.composites = {"convolution_integer"};
+  EXPECT_FALSE(DecideQuantized(candidates, target).products[0].narrow);
+  target.composites = {"matmul_integer"};
+  const QuantizedDecision decision = DecideQuantized(candidates, target);
+  EXPECT_TRUE(decision.products[0].narrow);
+  EXPECT_FALSE(decision.products[1].narrow);
 }
 
 TEST(QuantizedDecision, CollectsDequantizedOperandsAlone) {

@@ -1,0 +1,163 @@
+// Matmuls and convolutions of 8-bit integers with constant weights: equal to the reference in every
+// bit, for weights whose products saturate 16 bits too.
+#include "tests/backends/cpu/byte_products.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "backends/cpu/executable.h"
+#include "backends/cpu/target.h"
+#include "backends/reference/executor.h"
+#include "gtest/gtest.h"
+#include "lowering/lower.h"
+#include "tests/support/parse.h"
+#include "tests/support/tensor_compare.h"
+
+namespace weft::cpu {
+namespace {
+
+struct Case {
+  const char* name;
+  const char* op;  // Of %x, %w, %z and %p, the zero point of %w.
+  std::vector<int64_t> x, w, y;
+};
+
+const Case kCases[] = {
+    {"matmul", "matmul_integer(%x, %w, %z, none)", {3, 40}, {40, 24}, {3, 24}},
+    // Depths that are no whole groups, columns that are no whole vectors.
+    {"odd", "matmul_integer(%x, %w, %z, none)", {7, 33}, {33, 19}, {7, 19}},
+    {"one_column", "matmul_integer(%x, %w, %z, none)", {5, 9}, {9, 1}, {5, 1}},
+    {"one_row", "matmul_integer(%x, %w, %z, none)", {1, 64}, {64, 100}, {1, 100}},
+    {"row", "matmul_integer(%x, %w, %z, none)", {12}, {12, 5}, {5}},
+    {"batch", "matmul_integer(%x, %w, %z, none)", {4, 31, 16}, {16, 40}, {4, 31, 40}},
+    {"long", "matmul_integer(%x, %w, %z, none)", {2, 5000}, {5000, 17}, {2, 17}},
+    {"convolution",
+     "convolution_integer(%x, %w, %z, none, stride=[1, 1], padding=[1, 1], dilation=[1, 1])",
+     {2, 16, 9, 8},
+     {32, 16, 3, 3},
+     {2, 32, 9, 8}},
+    {"strided",
+     "convolution_integer(%x, %w, %z, none, stride=[2, 1], padding=[0, 2, 1, 0], dilation=[1, 2])",
+     {1, 3, 11, 12},
+     {5, 3, 3, 3},
+     {1, 5, 5, 10}},
+    {"cropped",
+     "convolution_integer(%x, %w, %z, none, stride=[1], padding=[-1, 0], dilation=[1])",
+     {2, 4, 9},
+     {6, 4, 3},
+     {2, 6, 6}},
+    {"points",
+     "convolution_integer(%x, %w, %z, none, stride=[1, 1], padding=[0, 0], dilation=[1, 1])",
+     {1, 64, 14, 14},
+     {48, 64, 1, 1},
+     {1, 48, 14, 14}},
+    {"volume",
+     "convolution_integer(%x, %w, %z, none, stride=[1, 2, 1], padding=[1, 1, 0], dilation=[1, 1, "
+     "2])",
+     {1, 5, 4, 5, 6},
+     {9, 5, 2, 3, 2},
+     {1, 9, 5, 3, 4}},
+};
+
+std::string TypeText(const char* dtype, const std::vector<int64_t>& dims) {
+  return absl::StrCat(dtype, "[", absl::StrJoin(dims, ", "), "]");
+}
+
+std::string ProgramOf(const Case& c, const char* dtype, const char* body) {
+  return absl::StrCat("func @main(%x: ", TypeText(dtype, c.x), ", %z: ", dtype,
+                      "[], %w: ", TypeText("i8", c.w), ") -> (", TypeText("i32", c.y), ") {\n",
+                      body, "  %y = ", c.op, "\n  return %y\n}");
+}
+
+class ByteProducts : public testing::TestWithParam<Case> {
+ protected:
+  void ExpectExact(const std::string& program, DType dtype, const HostTensor& w, int zero) {
+    const auto module = Parse(program);
+    MakeConstant(*module->main(), 2, w);
+    auto plan = Lower(*module->main(), CpuTarget());
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    for (const int threads : {1, 2}) {
+      CpuOptions options;
+      options.threads = threads;
+      options.isa = WEFT_TEST_ISA;
+      auto again = Lower(*module->main(), CpuTarget());
+      const auto executable = Executable::Create(*std::move(again), options);
+      ASSERT_TRUE(executable.ok()) << executable.status();
+      const bool is_signed = dtype == DType::kI8;
+      const std::vector<HostTensor> inputs = {
+          Integers(dtype, GetParam().x, is_signed ? -128 : 0, is_signed ? 127 : 255, 7),
+          HostTensor::FromInts(dtype, {}, {zero}), w};
+      const auto want = reference::Run(*module->main(), inputs);
+      const auto got = (*executable)->Run(inputs);
+      ASSERT_TRUE(want.ok() && got.ok()) << got.status();
+      EXPECT_EQ(ExactDifference((*got)[0], (*want)[0]), "");
+      EXPECT_EQ((*executable)->stats().fallbacks, 0);
+      const bool crops = std::string(GetParam().name) == "cropped";
+      if (!crops) EXPECT_EQ((*executable)->stats().integer_products, 1);
+    }
+  }
+};
+
+TEST_P(ByteProducts, AreExactForAllWeights) {
+  const std::string program = ProgramOf(GetParam(), "u8", "");
+  for (const int zero : {0, 128, 255}) {
+    SCOPED_TRACE(zero);
+    ExpectExact(program, DType::kU8, Integers(DType::kI8, GetParam().w, -128, 127, 3), zero);
+  }
+  // Each pair of products is beyond 16 bits, on one side or the other.
+  ExpectExact(program, DType::kU8, Integers(DType::kI8, GetParam().w, 126, 127, 3), 3);
+  ExpectExact(program, DType::kU8, Integers(DType::kI8, GetParam().w, -128, -127, 3), 200);
+}
+
+TEST_P(ByteProducts, AreExactForSignedInputs) {
+  const std::string program = ProgramOf(GetParam(), "i8", "");
+  for (const int zero : {-128, 0, 127}) {
+    SCOPED_TRACE(zero);
+    ExpectExact(program, DType::kI8, Integers(DType::kI8, GetParam().w, -128, 127, 5), zero);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, ByteProducts, testing::ValuesIn(kCases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// Operands in any order in memory, and both results of one weight with two zero points.
+TEST(ByteProductsOfViews, AreExact) {
+  const auto module = Parse(R"(
+    func @main(%x: u8[s0, 8, 5, 6], %w: u8[7, 8, 3, 3], %p: u8[7], %q: u8[]) {
+      %z = constant(dense<9>) : u8[]
+      %0 = flip(%x, dims=[2])
+      %1 = permute(%0, dims=[0, 1, 3, 2])
+      %2 = convolution_integer(%1, %w, %z, %p, stride=[1, 1], padding=[1, 1], dilation=[1, 1])
+      %3 = convolution_integer(%x, %w, %z, %q, stride=[1, 1], padding=[1, 1], dilation=[1, 1])
+      return %2, %3
+    })");
+  const HostTensor w = Integers(DType::kU8, {7, 8, 3, 3}, 100, 200, 3);
+  const HostTensor p = Integers(DType::kU8, {7}, 120, 180, 4);
+  const HostTensor q = HostTensor::FromInts(DType::kU8, {}, {140});
+  MakeConstant(*module->main(), 1, w);
+  MakeConstant(*module->main(), 2, p);
+  MakeConstant(*module->main(), 3, q);
+  auto plan = Lower(*module->main(), CpuTarget());
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  CpuOptions options;
+  options.threads = 2;
+  options.isa = WEFT_TEST_ISA;
+  const auto executable = Executable::Create(*std::move(plan), options);
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  for (const int64_t batch : {1, 3}) {
+    const std::vector<HostTensor> inputs = {Integers(DType::kU8, {batch, 8, 5, 6}, 0, 255, 8), w, p,
+                                            q};
+    const auto want = reference::Run(*module->main(), inputs);
+    const auto got = (*executable)->Run(inputs);
+    ASSERT_TRUE(want.ok() && got.ok()) << got.status();
+    EXPECT_EQ(ExactDifference((*got)[0], (*want)[0]), "");
+    EXPECT_EQ(ExactDifference((*got)[1], (*want)[1]), "");
+  }
+  EXPECT_EQ((*executable)->stats().fallbacks, 0);
+}
+
+}  // namespace
+}  // namespace weft::cpu
