@@ -8,7 +8,7 @@ namespace weft {
 
 class FileDescriptor {
  public:
-  // Takes what open() and its like return; a negative number stands for no file.
+  // Owns the result of open() or the like; a negative number means that there is no open file.
   explicit FileDescriptor(int fd) : fd_(fd) {}
   ~FileDescriptor() {
     if (is_open()) close(fd_);

@@ -8,7 +8,7 @@
 
 namespace weft {
 
-// 2^64 divided by the golden ratio, made odd: products with it spread neighbouring numbers.
+// 2^64 divided by the golden ratio, made odd. Multiplying by it spreads neighbouring numbers.
 inline constexpr uint64_t kGoldenRatio64 = 0x9e3779b97f4a7c15;
 
 // The finaliser of SplitMix64. It is a bijection, and every bit of `x` changes about half of the
@@ -19,8 +19,8 @@ constexpr uint64_t MixBits(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// The hash of a sequence: `hash` stands for the words so far, `word` follows them. Good enough to
-// stand in the place of the sequence, where 64 bits are.
+// The hash of a sequence: `hash` is the hash of the words so far, `word` follows them. It may stand
+// for the sequence itself where 64 bits are enough.
 constexpr uint64_t HashCombine(uint64_t hash, uint64_t word) {
   return MixBits(hash * kGoldenRatio64 + word + 0x632be59bd9b4e019);
 }

@@ -23,8 +23,8 @@
 namespace weft {
 namespace {
 
-// Large blocks ask for huge pages, which spare readers most misses of the page
-// tables. Advice: without them it is memory like any other.
+// Asks for huge pages for large blocks, which saves most page table misses. This is advice: if the
+// kernel refuses, the memory works as any other.
 void AdvisePages(void* block, size_t size) {
   constexpr uintptr_t kHugePage = uintptr_t{2} << 20;
   const auto start = reinterpret_cast<uintptr_t>(block);
@@ -37,7 +37,7 @@ void AdvisePages(void* block, size_t size) {
 // Zeroed memory that starts on a cache line.
 class OwnedBuffer : public HostBuffer {
  public:
-  // Null when there is not so much memory.
+  // Null if there is not enough memory.
   static std::shared_ptr<HostBuffer> TryAllocate(int64_t size) {
     if (size < 0) return nullptr;
     const size_t with_room = static_cast<size_t>(size) + kCacheLine;
@@ -113,7 +113,7 @@ absl::StatusOr<std::shared_ptr<HostBuffer>> HostBuffer::MapFile(const std::strin
                                               path, ", which has ", file_size));
   }
   if (size == -1) size = file_size - offset;
-  if (size == 0) return Allocate(0);  // An empty mapping is an error of mmap.
+  if (size == 0) return Allocate(0);  // mmap refuses an empty mapping.
   const int64_t skipped = offset % sysconf(_SC_PAGESIZE);
   void* pages = mmap(nullptr, static_cast<size_t>(size + skipped), PROT_READ, MAP_PRIVATE,
                      file.fd(), offset - skipped);

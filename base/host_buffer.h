@@ -1,4 +1,4 @@
-// Bytes in host memory: owned, borrowed or a file's.
+// Bytes in host memory: owned, borrowed or mapped from a file.
 #ifndef WEFT_BASE_HOST_BUFFER_H_
 #define WEFT_BASE_HOST_BUFFER_H_
 
@@ -10,7 +10,7 @@
 
 namespace weft {
 
-// Bytes with an owner. Copies of a HostTensor share it.
+// A block of bytes. Copies of a HostTensor share it.
 class HostBuffer {
  public:
   virtual ~HostBuffer() = default;
@@ -35,7 +35,7 @@ class HostBuffer {
 };
 
 namespace internal {
-// Zero-filled; null when there is not so much memory.
+// Zero-filled; null if there is not enough memory.
 std::shared_ptr<HostBuffer> TryAllocateBuffer(int64_t size);
 }  // namespace internal
 

@@ -26,7 +26,7 @@ class LogTopics {
  public:
   static LogTopic* Push(LogTopic* topic) { return std::exchange(head_, topic); }
 
-  // By name.
+  // All topics, sorted by name.
   static std::vector<LogTopic*> All() {
     std::vector<LogTopic*> all;
     for (LogTopic* topic = head_; topic != nullptr; topic = topic->next_) all.push_back(topic);

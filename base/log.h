@@ -1,5 +1,5 @@
 // Log lines by component, and artifacts: whole texts (a graph, guards, generated code)
-// that are printed only when they are asked for by name. Each layer defines its own, at
+// that are printed only when a setting names them. Each layer defines its own, at
 // namespace scope. Settings are PyTorch's TORCH_LOGS:
 //
 //   +fusion,-shapes,guards
@@ -36,7 +36,7 @@ class LogTopic {
   LogTopic& operator=(const LogTopic&) = delete;
 
   const char* name() const { return name_; }
-  // One line for LogsHelp().
+  // The topic's line in LogsHelp().
   const char* doc() const { return doc_; }
   bool is_artifact() const { return is_artifact_; }
 
@@ -61,7 +61,7 @@ class LogTopic {
 class LogComponent : public LogTopic {
  public:
   LogComponent(const char* name, const char* doc) : LogTopic(name, doc, false) {}
-  // For work that only a line needs.
+  // True if a line of this severity is printed; a test for work that only the line uses.
   bool IsLogged(LogSeverity severity = LogSeverity::kInfo) const { return IsOn(severity); }
 };
 
@@ -71,17 +71,17 @@ class LogArtifact : public LogTopic {
   bool IsLogged() const { return IsOn(LogSeverity::kInfo); }
 };
 
-// Replaces the settings. InvalidArgument names a word that is none of the names, and says
-// which come close. Empty text turns everything off.
+// Replaces the settings; empty text turns everything off. A word that names neither a component nor
+// an artifact is InvalidArgument, and the message lists names that are similar.
 absl::Status SetLogs(absl::string_view settings);
 // The components and artifacts that are linked in, one a line, by name.
 std::string LogsHelp();
 
-// Where lines go, without a newline at their ends; stderr by default. Called from any
-// thread, one line at a time.
+// Replaces the receiver of log lines; stderr by default. Lines have no newline at the end. The sink
+// is called from any thread, one line at a time.
 void SetLogSink(std::function<void(absl::string_view line)> sink);
 
-// Nothing happens when it is not logged. Text of several lines has the prefix in each.
+// Does nothing if the severity is off. Each line of a text of several lines gets the prefix.
 void Log(const LogComponent& component, LogSeverity severity, absl::string_view text);
 inline void Log(const LogComponent& component, absl::string_view text) {
   Log(component, LogSeverity::kInfo, text);

@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-// Those that are alive: end and number by beginning.
+// The mappings that are alive: end and number by beginning.
 class Mappings {
  public:
   static Mappings& All() {
@@ -32,12 +32,12 @@ class Mappings {
     const auto it = places_.find(begin);
     if (--it->second.owners == 0) places_.erase(it);
   }
-  // Under the lock, so that the mapping stays.
+  // Runs under the lock, so that the mapping cannot end meanwhile.
   void Release(uintptr_t begin, uintptr_t end) const {
     absl::MutexLock lock(&mutex_);
     const auto after = places_.upper_bound(begin);
     if (after == places_.begin() || end > std::prev(after)->second.end) return;
-    // Nothing is ever written to them: the file has what they held.
+    // Mappings are read-only, so the file still has the bytes.
     madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
   }
 

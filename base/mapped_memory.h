@@ -1,4 +1,4 @@
-// Memory that is a file's, and is known to be.
+// A registry of memory that is mapped from files.
 #ifndef WEFT_BASE_MAPPED_MEMORY_H_
 #define WEFT_BASE_MAPPED_MEMORY_H_
 
@@ -9,8 +9,8 @@
 
 namespace weft {
 
-// A mapping (HostBuffer::MapFile), which it keeps, and whose pages can be given up while
-// it is alive.
+// Owns a mapping (HostBuffer::MapFile) and registers it, so that its pages can be released while it
+// is alive.
 class MappedMemory {
  public:
   explicit MappedMemory(std::shared_ptr<HostBuffer> mapping);
@@ -24,8 +24,8 @@ class MappedMemory {
   const std::shared_ptr<HostBuffer> mapping_;
 };
 
-// Gives up the pages that lie in the range whole, where that is in such a mapping; what is
-// read of them after all comes back. Other memory is left alone.
+// Releases the pages that lie wholly in the range, if the range is in a registered mapping; a later
+// read loads them from the file again. Other memory is left alone.
 void ReleaseMappedPages(const void* data, int64_t bytes);
 
 }  // namespace weft

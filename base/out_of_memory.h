@@ -1,8 +1,8 @@
 // Memory that runs out becomes a status.
 //
 // Tensors, texts and tables whose sizes come from a file may be larger than memory.
-// CatchOutOfMemory stands where such input enters, so that no exception crosses a public header and
-// none ends the process.
+// CatchOutOfMemory wraps the entry points for such input, so that no exception crosses a public
+// header or ends the process.
 #ifndef WEFT_BASE_OUT_OF_MEMORY_H_
 #define WEFT_BASE_OUT_OF_MEMORY_H_
 
@@ -35,7 +35,7 @@ auto CatchOutOfMemory(Fn&& fn) -> decltype(fn()) {
     return absl::ResourceExhaustedError(error.what());
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("no memory");
-  } catch (const std::length_error&) {  // A container longer than any can be.
+  } catch (const std::length_error&) {  // A container longer than its max_size().
     return absl::ResourceExhaustedError("no memory");
   }
 }

@@ -22,10 +22,10 @@ namespace {
 
 constexpr int kMaxLinks = 40;  // Symbolic links in a row, as Linux counts.
 
-// With the slash; "" when the path has no folder.
+// The folder of the path, with its slash; "" if the path has no folder.
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
-// The open file that the path stands for; -1: none.
+// The descriptor of the open file that the path stands for; -1 for any other path.
 int StandsForOpenFile(absl::string_view path) {
   if (path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
@@ -43,7 +43,7 @@ int FollowLinks(std::string* path) {
     if (StandsForOpenFile(*path) >= 0) return 0;
     char link[4096];
     const ssize_t size = readlink(path->c_str(), link, sizeof(link));
-    if (size < 0) return 0;  // Not a link, or open() tells what is wrong.
+    if (size < 0) return 0;  // Not a link; or open() reports the error.
     const std::string to(link, static_cast<size_t>(size));
     *path = absl::StartsWith(to, "/") ? to : absl::StrCat(FolderOf(*path), to);
   }
@@ -61,12 +61,13 @@ int WriteAll(int fd, absl::string_view bytes) {
   return 0;
 }
 
-// What cannot be synced, as some file systems cannot, is not an error.
+// Syncs the file. A file that cannot be synced, as on some file systems, is not an error.
 int Sync(int fd) {
   return fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS ? 0 : errno;
 }
 
-// The rename lasts when the folder is on the disk. It has happened, so an error is of no use.
+// Syncs the folder, so that the rename is on the disk. The rename has happened, so errors are
+// ignored.
 void SyncFolder(const std::string& folder) {
   const int fd = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
@@ -120,7 +121,7 @@ absl::Status OutputFile::OpenTemporary() {
   if (target_.empty() || target_.back() == '/') return Error(target_.empty() ? ENOENT : EISDIR);
   const std::string folder = target_.find('/') == std::string::npos ? "." : FolderOf(target_);
   constexpr int kFlags = O_WRONLY | O_CLOEXEC;
-  // A file without a name gets one through /proc.
+  // /proc is needed to give a name to a file without one.
   if (access("/proc/self/fd", X_OK) == 0) fd_ = open(folder.c_str(), O_TMPFILE | kFlags, 0666);
   if (fd_ < 0) {
     fd_ = TakeName([](const char* path) { return open(path, O_CREAT | O_EXCL | kFlags, 0666); });
@@ -189,7 +190,7 @@ absl::Status OutputFile::Commit() {
     });
     if (linked != 0) error = errno;
   }
-  // Some file systems tell of a full disk here.
+  // Some file systems report a full disk at close().
   if (close(std::exchange(fd_, -1)) != 0 && error == 0) error = errno;
   if (error == 0 && !in_place_) {
     if (std::rename(temporary_.c_str(), target_.c_str()) != 0) {

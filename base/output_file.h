@@ -1,4 +1,4 @@
-// Files that are written whole or not at all: the bytes go to a new file in the same folder, which
+// Writes a file whole or not at all: the bytes go to a new file in the same folder, which
 // takes the place of the old one when it is complete and on the disk. A full disk, a signal or a
 // loss of power leaves the old file as it was. The new file has no name until then, so a process
 // that is killed leaves nothing behind; where the file system cannot do that, it leaves
@@ -25,17 +25,17 @@ namespace weft {
 
 class OutputFile {
  public:
-  // Errors name `path` and the reason, as "cannot write PATH: No space left on device".
+  // Errors name `path` and the reason: "cannot write PATH: No space left on device".
   static absl::StatusOr<OutputFile> Open(const std::string& path);
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&& other) noexcept;
-  // Drops what was written, unless Commit() succeeded.
+  // Drops the written bytes unless Commit() succeeded.
   ~OutputFile();
 
   absl::Status Write(absl::string_view bytes);
-  // Zeros up to `offset`, which is not before the end of what was written.
+  // Writes zeros up to `offset`, which is not before the end of the written bytes.
   absl::Status PadTo(int64_t offset);
-  // For libraries that write by themselves, up to Commit().
+  // The descriptor, for libraries that write by themselves; -1 after Commit().
   int fd() const { return fd_; }
   // Puts the file in its place. Nothing is written after it.
   absl::Status Commit();
@@ -50,15 +50,15 @@ class OutputFile {
   absl::Status Error(int error) const;
   void Drop();
 
-  std::string path_;       // As the caller names it.
+  std::string path_;       // The path as the caller gave it.
   std::string target_;     // The file that is replaced.
   bool in_place_ = false;  // The bytes go to the target itself.
-  std::string temporary_;  // Empty: in place, or the new file has no name yet.
+  std::string temporary_;  // "" if the file is written in place or has no name yet.
   int fd_ = -1;            // -1 after Commit().
   int64_t size_ = 0;
 };
 
-// A file with these bytes.
+// Writes a file with these bytes.
 absl::Status WriteFile(const std::string& path, absl::string_view bytes);
 
 }  // namespace weft

@@ -11,10 +11,10 @@ namespace {
 // A code point and its bytes.
 struct Decoded {
   uint32_t code = 0;
-  size_t size = 0;  // 0: the first byte begins no valid sequence.
+  size_t size = 0;  // 0 if the first byte begins no valid sequence.
 };
 
-// The bytes of the sequence that begins with `first`; 0: none does.
+// Bytes of the UTF-8 sequence that begins with `first`; 0 if no sequence begins with it.
 size_t LengthOf(uint8_t first) {
   if (first < 0x80) return 1;
   if (first >= 0xc2 && first < 0xe0) return 2;
@@ -37,7 +37,7 @@ Decoded Decode(absl::string_view text) {
   return d.code < kLeast[length] || d.code > 0x10ffff || surrogate ? Decoded() : d;
 }
 
-// Controls, separators of lines, and marks of direction.
+// True for code points that a terminal obeys: controls, line separators, direction marks.
 bool IsObeyed(uint32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029 ||
          code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||
@@ -48,7 +48,7 @@ std::string WriteOut(absl::string_view text, absl::string_view kept) {
   std::string out;
   out.reserve(text.size());
   while (true) {
-    // Most text is ASCII.
+    // Fast path: most text is ASCII.
     const auto plain = static_cast<size_t>(
         std::find_if_not(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; }) -
         text.begin());

@@ -1,4 +1,4 @@
-// Text of models, files and users as a terminal may show it.
+// Text from models, files and users, made safe to print on a terminal.
 #ifndef WEFT_BASE_PRINTABLE_H_
 #define WEFT_BASE_PRINTABLE_H_
 
@@ -8,16 +8,16 @@
 
 namespace weft {
 
-// The text with what a terminal would obey written out: control characters (C0, DEL, C1) and those
-// that turn the direction of text become \u001b, as in JSON, bytes that are not UTF-8 become \x9b.
-// Newlines and tabs stay, so that text of several lines keeps its form.
+// The text with every character that a terminal obeys escaped: control characters (C0, DEL, C1) and
+// direction marks become \u001b, as in JSON; bytes that are not UTF-8 become \x9b. Newlines and
+// tabs stay.
 std::string Printable(absl::string_view text);
 
-// The same for a name that stands in a line: newlines and tabs are written out too.
+// The same for a name inside a line: newlines and tabs are escaped too.
 std::string PrintableName(absl::string_view name);
 
-// Bytes at the end of `text` that begin a UTF-8 sequence which ends later; for text that comes in
-// parts.
+// Number of bytes at the end of `text` that begin an incomplete UTF-8 sequence, for text that
+// arrives in parts.
 size_t UnfinishedBytes(absl::string_view text);
 
 }  // namespace weft

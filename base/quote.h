@@ -11,9 +11,9 @@ namespace weft {
 // Text in double quotes with \", \\, \n, \t and \xHH escapes.
 std::string Quote(absl::string_view text);
 
-// A letter or `_`, then letters, digits, `_` and `.`.
+// True for a letter or `_`, followed by letters, digits, `_` and `.`.
 bool IsIdentifier(absl::string_view name);
-// The bare name when it is an identifier, else in quotes.
+// The bare name if it is an identifier, else the name in quotes.
 std::string NameToString(absl::string_view name);
 
 }  // namespace weft

@@ -15,7 +15,7 @@ std::string ShellQuote(absl::string_view text) {
            kPlain.find(c) != absl::string_view::npos;
   });
   if (plain && !text.empty()) return std::string(text);
-  // A quote ends the word's quoted part, stands alone, and a new part begins.
+  // A quote inside the text closes the quoted part, is escaped, and opens a new part.
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
 }
 

@@ -1,4 +1,4 @@
-// Early returns for code full of absl::Status.
+// Macros that return early on an absl::Status error.
 #ifndef WEFT_BASE_STATUS_MACROS_H_
 #define WEFT_BASE_STATUS_MACROS_H_
 

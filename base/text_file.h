@@ -8,8 +8,8 @@
 
 namespace weft {
 
-// NotFound for a file that cannot be read; InvalidArgument for one of more than 16 MiB, whose text
-// would be read in vain. Both name the file.
+// The contents of the file. NotFound if it cannot be read; InvalidArgument, before reading, if it
+// is larger than 16 MiB. Both name the file.
 absl::StatusOr<std::string> ReadTextFile(const std::string& path);
 
 }  // namespace weft
