@@ -22,7 +22,7 @@
 
 namespace weft {
 
-// As named in a schema: bool, int, SymInt, float, str, ScalarType, and lists.
+// Attribute kinds as a schema names them: bool, int, SymInt, float, str, ScalarType, and lists.
 // `int` is a SymInt that must be constant.
 enum class AttrKind : uint8_t {
   kBool,
@@ -67,16 +67,16 @@ class AttrValue {
     return std::get_if<T>(&v_);
   }
 
-  // True when a value of this kind may stand for an attribute of `kind`.
+  // True if an attribute of `kind` may have a value of this kind.
   bool Matches(AttrKind kind) const;
-  // The symbolic integers in it; empty for other kinds.
+  // The symbolic integers of the value; empty for other kinds.
   absl::Span<const SymInt> symints() const;
   AttrValue Substitute(absl::FunctionRef<std::optional<SymInt>(SymInt)> fn) const;
 
   // As in the text form: true, 3, s0 + 1, 0.5, "text", f32, [1, 2].
   std::string ToString() const;
   uint64_t hash() const;
-  // Floats compare by bits, so that NaN equals itself and 0 differs from -0.
+  // Floats compare by their bits: NaN equals itself, and 0 differs from -0.
   friend bool operator==(const AttrValue& a, const AttrValue& b);
   friend bool operator!=(const AttrValue& a, const AttrValue& b) { return !(a == b); }
 
@@ -94,7 +94,7 @@ class AttrList {
   const AttrValue& operator[](int i) const { return values_[i]; }
   int size() const { return static_cast<int>(values_.size()); }
   uint64_t hash() const { return hash_; }
-  // True when some value mentions a symbol.
+  // True if some value mentions a symbol.
   bool is_symbolic() const { return is_symbolic_; }
 
   const AttrList* Substitute(absl::FunctionRef<std::optional<SymInt>(SymInt)> fn) const;
@@ -110,8 +110,7 @@ class AttrList {
 // Shortest decimal text that reads back as the same double: "0.1", "1e+30",
 // "inf", "-inf", "nan". Always has a '.', an exponent or a letter.
 std::string FloatToString(double v);
-// The same for a value that was f32 (or narrower): "0.1" rather than its
-// 17-digit double expansion.
+// The same for a value that was f32 (or narrower): "0.1" rather than the 17 digits of the double.
 std::string FloatToString(float v);
 
 }  // namespace weft

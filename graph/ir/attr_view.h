@@ -1,11 +1,11 @@
-// What the generated views of attributes (graph/ops/<family>.h) stand on: the typed
-// attributes of an op without a node, as a step of a plan has them.
+// Base of the generated attribute views (graph/ops/<family>.h): the typed attributes of an op
+// without a node, such as a step of a plan.
 //
 //   const ops::SliceAttrView slice(attrs);  // CHECKs that they are those of ops::slice.
 //   if (slice.step().Is(1)) return slice.start();
 //
-// What an accessor gives as a span or as a reference lies in the attribute list, which
-// lives as long as the process.
+// Spans and references that an accessor returns point into the attribute list, which lives as long
+// as the process.
 #ifndef WEFT_GRAPH_IR_ATTR_VIEW_H_
 #define WEFT_GRAPH_IR_ATTR_VIEW_H_
 
@@ -31,23 +31,23 @@ struct OpSchema;
 
 class AttrView {
  protected:
-  // CHECKs that the attributes are those of one of the ops.
+  // CHECKs that the attributes belong to one of the ops.
   AttrView(const Attrs& attrs, std::initializer_list<const OpDef*> ops);
 
-  // Attributes by place in the schema; each CHECKs that it has the type.
+  // Attributes by index in the schema; each CHECKs the attribute's type.
   bool Bool(int i) const;
   int64_t Int(int i) const;
   SymInt Sym(int i) const;
   double Float(int i) const;
   const std::string& Str(int i) const;
   DType Dtype(int i) const;
-  // A copy: the node holds symbolic integers, which CHECK that they are constant.
+  // A copy: the attribute holds symbolic integers, which are CHECKed to be constant.
   std::vector<int64_t> Ints(int i) const;
   absl::Span<const SymInt> Syms(int i) const;
   absl::Span<const double> Floats(int i) const;
   absl::Span<const std::string> Strs(int i) const;
 
-  // Nothing when the attribute is absent.
+  // Nullopt if the attribute is absent.
   std::optional<bool> OptionalBool(int i) const;
   std::optional<int64_t> OptionalInt(int i) const;
   std::optional<SymInt> OptionalSym(int i) const;
@@ -56,7 +56,7 @@ class AttrView {
 
  private:
   friend class NodeView;
-  // The attributes that the node has when they are asked for.
+  // A view of the node's attributes as they are at the time of each call.
   explicit AttrView(const Node& node) : node_(&node) {}
 
   const AttrValue& Attr(int i) const;

@@ -17,8 +17,8 @@ class AttrList;
 class AttrValue;
 struct OpSchema;
 
-// Attributes by name. The getters CHECK that the schema has the attribute with
-// that kind: a misspelt name fails in the op's own conformance test.
+// Attributes by name. The getters CHECK that the schema has the attribute with that kind, so a
+// misspelt name fails in the op's own conformance test.
 class Attrs {
  public:
   Attrs(const OpSchema* schema, const AttrList* list) : schema_(schema), list_(list) {}
@@ -31,7 +31,7 @@ class Attrs {
   DType Dtype(absl::string_view name) const;
   SymInt Sym(absl::string_view name) const;
   absl::Span<const SymInt> Syms(absl::string_view name) const;
-  // Of int[], or of SymInt[] once all are constant (CHECKed).
+  // The value of an int[], or of a SymInt[] that is CHECKed to be constant.
   std::vector<int64_t> Ints(absl::string_view name) const;
   const std::vector<double>& Floats(absl::string_view name) const;
   const std::vector<std::string>& Strs(absl::string_view name) const;

@@ -19,7 +19,7 @@
 namespace weft {
 namespace {
 
-// Operand count and optionality against the schema.
+// Checks the number of operands, and that only optional ones are absent.
 absl::Status CheckOperands(const OpDef& op, absl::Span<Value* const> operands) {
   const OpSchema& schema = op.schema();
   const int fixed = schema.num_fixed_operands();
@@ -45,7 +45,7 @@ absl::Status CheckOperands(const OpDef& op, absl::Span<Value* const> operands) {
   return absl::OkStatus();
 }
 
-// Canonical order of a commutative op: constants last, else by age.
+// Canonical order of the operands of a commutative op: constants last, else by age.
 void OrderOperands(std::vector<Value*>* operands) {
   if (operands->size() != 2) return;
   const auto rank = [](const Value* v) {
@@ -71,7 +71,7 @@ absl::StatusOr<const AttrList*> MakeAttrs(const OpDef& op, absl::Span<const Name
     }
     values[i] = attr.value;
     given[i] = true;
-    // Lists without elements have no kind of their own.
+    // An empty list has no element kind, so it takes the attribute's.
     const auto* ints = attr.value.get_if<std::vector<SymInt>>();
     if (ints != nullptr && ints->empty()) {
       if (schema.attrs[i].kind == AttrKind::kFloats) {

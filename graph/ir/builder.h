@@ -1,8 +1,7 @@
 // Makes nodes: fills in defaults, verifies, infers types, folds.
 //
-// Errors stick (as in XLA's XlaBuilder): after a failure every call returns
-// null values and status() tells what went wrong first, so that code which
-// builds many nodes needs one check at its end.
+// Errors stick (as in XLA's XlaBuilder): after a failure every call returns null values and
+// status() holds the first error, so that code which builds many nodes checks once at its end.
 //
 //   Builder b(graph);
 //   Value* y = ops::BuildSoftmax(b, x, /*dim=*/1);  // Generated: graph/ops/reduce.h.
@@ -37,8 +36,8 @@ struct NamedAttr {
   AttrValue value;
 };
 
-// Makes nodes for the generated functions of graph/ops/<family>.h: a Builder, or what
-// stands in front of one, such as a rewriting pass's Rewriter.
+// Receives the nodes of the generated functions of graph/ops/<family>.h: a Builder, or an adapter
+// such as the Rewriter of a pass.
 class NodeMaker {
  public:
   virtual ~NodeMaker() = default;
@@ -52,9 +51,9 @@ class NodeMaker {
 class Builder : public NodeMaker {
  public:
   struct Options {
-    // Apply the op's Fold and put commutative operands in canonical order. Not
-    // for graphs that will write: a fold takes a value for what it was, and
-    // gives it where a copy was asked for.
+    // Apply the op's Fold and put commutative operands in canonical order. Must be false for graphs
+    // that will contain writes: a fold may return an operand where the op makes a copy, and a later
+    // write would then change both.
     bool fold = true;
   };
 

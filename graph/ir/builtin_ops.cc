@@ -1,4 +1,4 @@
-// The two ops that every graph is made of: constants and the return.
+// The two ops that every graph uses: constants and the return.
 #include "graph/ir/builtin_ops.h"
 
 #include "absl/status/status.h"
@@ -10,7 +10,7 @@
 namespace weft::ops {
 namespace {
 
-// The builder and the parser know the tensor and set the type themselves.
+// Always fails: the builder and the parser have the tensor and set the type themselves.
 absl::StatusOr<Types> InferConstant(const OpArgs& args) {
   return absl::InvalidArgumentError("a constant's type comes from the constant store");
 }

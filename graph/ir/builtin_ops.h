@@ -1,4 +1,4 @@
-// The ops that graphs themselves are made with; every registry has them.
+// The ops of the IR itself; every registry has them.
 #ifndef WEFT_GRAPH_IR_BUILTIN_OPS_H_
 #define WEFT_GRAPH_IR_BUILTIN_OPS_H_
 

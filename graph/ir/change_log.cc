@@ -24,7 +24,7 @@ std::optional<std::vector<Node*>> ChangeLog::Since(absl::string_view reader,
   std::vector<Node*> nodes;
   absl::flat_hash_set<uint32_t> seen;
   for (size_t i = mark->second.entry; i < entries_.size(); ++i) {
-    // Memory of an erased node stays the graph's; its id is another one or none.
+    // The memory of an erased node still belongs to the graph, and its id has changed.
     if (entries_[i].node->id() != entries_[i].id) continue;
     if (seen.insert(entries_[i].id).second) nodes.push_back(entries_[i].node);
   }

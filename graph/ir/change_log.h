@@ -1,5 +1,5 @@
-// Remembers which nodes of a graph were edited, for those who come again and
-// want to look at the changes alone.
+// Remembers which nodes of a graph were edited, so that a pass that runs again can visit the
+// changes alone.
 #ifndef WEFT_GRAPH_IR_CHANGE_LOG_H_
 #define WEFT_GRAPH_IR_CHANGE_LOG_H_
 
@@ -15,15 +15,15 @@ namespace weft {
 
 class Node;
 
-// Readers mark where they stand by a name. Nothing is recorded before the first
-// mark. A log that grows past a share of its graph is dropped, marks included:
-// then a look at the whole graph is the cheaper way.
+// A reader marks its position in the log under its name. Nothing is recorded before the first mark.
+// A log that grows past a share of its graph is dropped, with its marks, because visiting the whole
+// graph is then cheaper.
 class ChangeLog {
  public:
   bool empty() const { return marks_.empty(); }
 
-  // Node `id` was made, edited, or a result of it lost a use. `num_nodes` is
-  // the graph's size.
+  // Records that node `id` was made or edited, or that a result of it lost a use. `num_nodes` is
+  // the number of nodes of the graph.
   void Touch(Node* node, uint32_t id, int64_t num_nodes) {
     if (marks_.empty()) return;
     if (static_cast<int64_t>(entries_.size()) > kFree + num_nodes / 4) {
@@ -32,14 +32,13 @@ class ChangeLog {
     entries_.push_back({node, id});
   }
 
-  // `reader` has seen everything up to the graph's `epoch`. `version` is of
-  // facts outside of the graph.
+  // Records that `reader` has seen everything up to the graph's `epoch`. `version` is that of facts
+  // outside of the graph.
   void Mark(absl::string_view reader, uint64_t epoch, uint64_t version);
-  // Whether that was the reader's last mark.
+  // True if these are the epoch and version of the reader's last mark.
   bool IsAt(absl::string_view reader, uint64_t epoch, uint64_t version) const;
-  // The nodes touched since the reader's mark that still exist, each once, in
-  // the order of their first edit; nothing when it has no mark, the mark was
-  // dropped, or the version is another one.
+  // The existing nodes that were touched since the reader's mark, each once, in the order of their
+  // first edit. Nullopt if the reader has no mark, its mark was dropped, or the version differs.
   std::optional<std::vector<Node*>> Since(absl::string_view reader, uint64_t version) const;
 
  private:

@@ -9,11 +9,11 @@
 namespace weft {
 namespace {
 
-// Tensors up to this size are found by all of their bits.
+// Larger tensors are first looked up by a sample of their bytes.
 constexpr int64_t kSampledBytes = 1 << 16;
 
-// Of a dense tensor: its type, and a few of its bytes, spread over all of them. Weights
-// that differ mostly differ there. Few places, since each may read pages of a file.
+// A hash of a dense tensor's type and of a few bytes spread over its data. Different weights mostly
+// differ there. The bytes are few because each may load a page of a file.
 size_t SampleHash(const HostTensor& tensor) {
   constexpr int64_t kSamples = 3;
   constexpr int64_t kBytes = 256;
@@ -41,7 +41,7 @@ int ConstantStore::Add(HostTensor tensor, absl::string_view name) {
     same = &by_fingerprint_[SampleHash(tensor.Contiguous())];
     const int id = find(*same);
     if (id >= 0) return id;
-    // The first one with these samples alone is found by them.
+    // The sample hash finds only the first tensor with these samples; others are found by all bits.
     if (!same->empty()) same = nullptr;
   }
   if (same == nullptr) {

@@ -12,15 +12,15 @@
 
 namespace weft {
 
-// Tensors by content: equal tensors share one id.
+// Tensors by content: equal tensors have one id.
 class ConstantStore {
  public:
   int Add(HostTensor tensor, absl::string_view name = "");
   const HostTensor& tensor(int id) const { return entries_[id].tensor; }
-  // Of the model's initializer, when it had one.
+  // Name of the model's initializer; "" if it had none.
   const std::string& name(int id) const { return entries_[id].name; }
   int size() const { return static_cast<int>(entries_.size()); }
-  // Computed from other constants, not part of the program as it came.
+  // Marks a constant that was computed from others and is not part of the source program.
   void MarkDerived(int id) { entries_[id].derived = true; }
   bool derived(int id) const { return entries_[id].derived; }
 

@@ -23,7 +23,7 @@ namespace weft {
 
 namespace {
 
-// The id of a node that was erased.
+// The id of an erased node.
 constexpr uint32_t kNoId = ~uint32_t{0};
 
 }  // namespace
@@ -34,8 +34,8 @@ Graph::Graph(Module* module, std::string name)
 }
 
 Graph::~Graph() {
-  // The arena frees nodes without running destructors; only nested graphs own
-  // something. They are taken out first so that deep nesting does not recurse.
+  // The arena frees nodes without running destructors, and nested graphs are the only members that
+  // need one. They are taken out first, so that deep nesting does not recurse.
   std::vector<std::unique_ptr<Graph>> doomed;
   const auto take_regions = [&doomed](Graph* graph) {
     for (Node* node : graph->nodes()) {
@@ -126,7 +126,7 @@ std::vector<Value*> Graph::outputs() const {
 NodeRange Graph::nodes() const { return {first_, return_node_}; }
 
 void Graph::InsertBefore(Node* node, Node* before) {
-  if (before == nullptr) {  // Only SetOutputs: the list has no return node.
+  if (before == nullptr) {  // Only in SetOutputs: the list has no return node then.
     node->prev_ = first_ == nullptr ? nullptr : last_node_;
     (first_ == nullptr ? first_ : last_node_->next_) = node;
     return;

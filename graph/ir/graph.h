@@ -1,4 +1,4 @@
-// The graph; module.h, node.h and value.h have the rest of the IR.
+// The graph. The rest of the IR is in module.h, node.h and value.h.
 //
 // Ownership: a Module owns its functions (Graphs), its constants and its facts
 // about symbols; a Graph owns its nodes and values in an arena; a Node owns its
@@ -38,17 +38,17 @@ struct GraphTables;
 struct NoteAccess;
 }  // namespace internal
 
-// What a signature says of a graph input beside its type.
+// Properties of a graph input other than its type.
 struct InputInfo {
   std::string name;
   // Name of the model's parameter that this input stands for, if any.
   std::string param;
-  // The program holds only for this value of the input: an id in the constant
-  // store, or -1. Executors check it.
+  // The program is valid only for this value of the input, which executors check: an id in the
+  // constant store, or -1 if any value is valid.
   int value = -1;
-  // What the input is when the caller gives nothing: an id in the constant
-  // store, or -1. A parameter's value, or the first state of a buffer; a
-  // session keeps what the program writes to such an input.
+  // The value of the input if the caller gives none: an id in the constant store, or -1. It is the
+  // value of a parameter, or the first state of a buffer, in which case a session keeps what the
+  // program writes.
   int initial = -1;
 };
 
@@ -67,7 +67,7 @@ class Graph {
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
   Value* input(int i) const { return inputs_[i]; }
   absl::Span<Value* const> inputs() const { return inputs_; }
-  // Names are set by AddInput alone.
+  // The name must not be changed: AddInput keeps names unique.
   InputInfo& input_info(int i) { return input_infos_[i]; }
   const InputInfo& input_info(int i) const { return input_infos_[i]; }
 
@@ -77,16 +77,16 @@ class Graph {
   Value* output(int i) const;
   std::vector<Value*> outputs() const;
   Node* return_node() const { return return_node_; }
-  // Empty, or one name for each output.
+  // Empty, or one name per output.
   std::vector<std::string>& output_names() { return output_names_; }
   const std::vector<std::string>& output_names() const { return output_names_; }
 
-  // Write-backs: the last outputs are the new values of these inputs, in
-  // ascending order; whoever runs the graph stores them. Nodes that write
-  // (Tensor(a!)) do so by themselves and are not listed.
+  // Write-backs: the last outputs are the new values of these inputs, in ascending order; the
+  // executor stores them at the end of a run. Nodes that write (Tensor(a!)) do so by themselves and
+  // are not listed.
   const std::vector<int>& write_backs() const { return write_backs_; }
   void SetWriteBacks(std::vector<int> inputs);
-  // Without the write-backs.
+  // Number of outputs that are not write-backs.
   int num_own_outputs() const { return num_outputs() - static_cast<int>(write_backs_.size()); }
 
   // Makes a node before `before` (null: before the return node). Neither
@@ -96,15 +96,14 @@ class Graph {
                    std::vector<std::unique_ptr<Graph>> regions = {});
   // The results must have no uses.
   void EraseNode(Node* node);
-  // Gives `node` other attributes (for refinement) and brings its edges to the
-  // definitions of symbols up to date. Returns the node, or one that has taken
-  // its place, uses and nested graphs.
+  // Gives `node` other attributes (for refinement) and updates its edges to the definitions of
+  // symbols. Returns the node, or a new one that replaces it and has its uses and nested graphs.
   Node* UpdateAttrs(Node* node, const AttrList* attrs);
-  // Takes the nested graphs out of a node that is about to be replaced.
+  // Moves the nested graphs out of a node that is about to be replaced.
   std::vector<std::unique_ptr<Graph>> TakeRegions(Node* node);
-  // `node` and `before` in this graph; the caller keeps the order topological.
+  // Moves `node` before `before`, both in this graph; the caller keeps the order topological.
   void MoveBefore(Node* node, Node* before);
-  // Gives up unused inputs or reorders them: keeps those listed.
+  // Keeps the inputs listed, in that order; the others must be unused.
   void KeepInputs(absl::Span<const int> indices);
 
   // The nodes in order, the return node excluded, for loops (node.h). Erasing the
@@ -113,29 +112,28 @@ class Graph {
   Node* first_node() const { return first_; }  // The return node when empty.
   // Nodes in the list, the return node and nested graphs excluded.
   int64_t num_nodes() const { return num_nodes_; }
-  // Ids of nodes (values) are below this.
+  // Upper bounds of the ids of nodes and of values.
   uint32_t node_id_limit() const { return next_node_id_; }
   uint32_t value_id_limit() const { return next_value_id_; }
   // Grows with every edit: equal epochs mean an untouched graph.
   uint64_t epoch() const { return epoch_; }
-  // For edits that were taken back: the graph is what it was at `epoch`.
+  // Undoes edits that were reverted: the graph is equal to what it was at `epoch`.
   void RestoreEpoch(uint64_t epoch) { epoch_ = epoch; }
 
-  // For passes that come again: `reader` has nothing to do on the graph as it
-  // is now, given the module's facts about symbols.
+  // For passes that run again: `reader` has nothing to do on the present graph with the present
+  // facts about symbols.
   void MarkClean(absl::string_view reader);
-  // Nothing at all has changed since then.
+  // True if nothing has changed since then.
   bool IsClean(absl::string_view reader) const;
-  // The nodes edited since then (made, given other operands, attributes or
-  // types, or with a result that lost a use); nothing when that is not known.
+  // The nodes edited since then (made, given other operands, attributes or types, or with a result
+  // that lost a use); nullopt if that is not known.
   std::optional<std::vector<Node*>> TouchedSince(absl::string_view reader) const;
-  // How many nodes hold nested graphs.
+  // Number of nodes that hold nested graphs.
   int64_t num_region_nodes() const { return num_region_nodes_; }
-  // How many nodes write an operand; without those of nested graphs.
+  // Number of nodes that write an operand, those of nested graphs excluded.
   int64_t num_write_nodes() const { return num_write_nodes_; }
 
-  // The value whose node defines an unbacked symbol; null when it is not
-  // defined in this graph.
+  // The value whose node defines an unbacked symbol; null if this graph does not define it.
   Value* SymbolDefinition(SymInt symbol) const;
 
  private:
@@ -153,7 +151,7 @@ class Graph {
   void DefineSymbols(Node* node);
   void* Allocate(size_t bytes);
   void Free(void* memory, size_t bytes);
-  // `node` was made or edited.
+  // Records that `node` was made or edited.
   void Touch(Node* node);
   // `by` takes the place of `value`.
   void HandOnNotes(const Value& value, Value* by);
@@ -178,7 +176,7 @@ class Graph {
   uint64_t epoch_ = 0;
   int64_t num_region_nodes_ = 0;
   int64_t num_write_nodes_ = 0;
-  // Behind a pointer, so that this header includes none of their containers.
+  // Behind a pointer, so that this header does not include their containers.
   std::unique_ptr<internal::GraphTables> tables_;
 
   // Arena: blocks, and lists of freed nodes by size (in units of 8 bytes).

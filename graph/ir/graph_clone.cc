@@ -29,15 +29,15 @@ class GraphCloner {
  public:
   using SymbolMap = absl::flat_hash_map<SymInt, SymInt>;
 
-  // Moves constants and symbols over when the modules differ.
+  // Constants and symbols are copied too if the modules differ.
   GraphCloner(const Module& from, Module* to) : from_(from), to_(to) {}
 
   void Rename(SymbolMap renamed) { renamed_ = std::move(renamed); }
-  // Both modules have the same table of origins.
+  // Copies origins, for modules with equal tables of origins.
   void CopyOrigins() { copies_origins_ = true; }
 
-  // Copies nodes of `from` into `to` before `before`; `values` maps what the
-  // nodes use from outside and is filled in.
+  // Copies nodes of `from` into `to` before `before`. `values` maps values of `from` to their
+  // copies: it holds those of the inputs, and gets those of the results.
   void CopyNodes(const Graph& from, Graph* to, Node* before, std::vector<Value*>* values) {
     values->resize(from.value_id_limit());
     for (Node* node : from.nodes()) CopyNode(node, to, before, values);

@@ -1,4 +1,4 @@
-// What the files of graph.h share.
+// Declarations shared by the files that implement graph.h.
 #ifndef WEFT_GRAPH_IR_GRAPH_INTERNAL_H_
 #define WEFT_GRAPH_IR_GRAPH_INTERNAL_H_
 
@@ -23,12 +23,12 @@ namespace internal {
 struct GraphTables {
   ChangeLog changes;
   absl::flat_hash_set<std::string> input_names;
-  // By unbacked symbol.
+  // The defining value of each unbacked symbol.
   absl::flat_hash_map<SymInt, Value*> symbol_definitions;
   NoteTable notes;
 };
 
-// The symbols in a type's sizes, appended, as often as they occur.
+// Appends the symbols in a type's sizes, once for each occurrence.
 void CollectSymbols(Type type, std::vector<SymInt>* out);
 
 // `root` and the graphs nested in it, outer before inner.

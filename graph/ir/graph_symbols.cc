@@ -1,4 +1,4 @@
-// Which values define and use the symbols of sizes that depend on data.
+// The values that define and use the symbols of data-dependent sizes.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -69,7 +69,7 @@ void Graph::DefineSymbols(Node* node) {
     CollectSymbols(node->result(i)->type(), &symbols);
     for (SymInt symbol : symbols) {
       if (!module_->symbols().IsUnbacked(symbol)) continue;
-      // A symbol that reaches the node from outside is not its own.
+      // A symbol of an operand's type is defined by an earlier node.
       bool inherited = false;
       for (int j = 0; j < node->num_operands(); ++j) {
         std::vector<SymInt> known;

@@ -43,7 +43,7 @@ std::string OriginOf(const Node& node) {
                     node.graph()->module().provenance().Names(node.provenance(), 1));
 }
 
-// --- The guards that are enough --------------------------------------------------
+// --- Minimal sets of guards -------------------------------------------------
 
 namespace {
 
@@ -100,13 +100,13 @@ class Minimizer {
     if (info.divisor != 1) AddFact(Equal(Mod(info.symbol, info.divisor), 0));
   }
 
-  // Cheapest first. Ranges that others narrowed further are implied at once.
+  // Cheapest first. A range that other conditions narrowed further is implied at once.
   void AddConditions();
   void DropForwards();
   void DropBackwards();
-  // A table with the ranges of the condition's symbols, or without.
+  // A symbol table, with or without the ranges of the condition's symbols.
   SymbolTable TableFor(SymInt condition, bool ranges) const;
-  // Needed conditions that share a symbol with it, but for itself.
+  // The needed conditions that share a symbol with this one, itself excluded.
   std::vector<size_t> Neighbours(size_t guard) const;
   std::vector<size_t> CoverOf(size_t guard) const;
   GuardSet Collect();
@@ -136,7 +136,7 @@ void Minimizer::DropForwards() {
   SymbolTable known;
   for (const SymbolInfo& info : facts_.symbols()) known.Declare(info);
   for (size_t i = num_facts_; i < guards_.size(); ++i) {
-    // One that contradicts the others says so only when it is checked.
+    // A condition that contradicts the others stays: it fails when it is checked.
     needed_[i] = known.Assume(guards_[i].condition) != Proof::kYes;
   }
 }
@@ -189,8 +189,8 @@ void Minimizer::DropBackwards() {
   }
 }
 
-// One guard that implies it alone, else the facts of its symbols, else all
-// that share a symbol.
+// One guard that implies it alone, else the facts of its symbols, else all guards that share a
+// symbol with it.
 std::vector<size_t> Minimizer::CoverOf(size_t guard) const {
   const SymInt condition = guards_[guard].condition;
   std::vector<size_t> facts;

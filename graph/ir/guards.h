@@ -1,6 +1,6 @@
-// The conditions under which a program holds, for people and for those who check
-// them before a run: those that nodes take on trust, which are enough, and where
-// their symbols come from (sym_sources.h has the messages about broken ones).
+// The conditions under which a program is valid, for display and for the checks before a run: the
+// assumptions of its nodes, a minimal set of guards that implies them, and the sources of their
+// symbols (sym_sources.h has the messages about broken ones).
 #ifndef WEFT_GRAPH_IR_GUARDS_H_
 #define WEFT_GRAPH_IR_GUARDS_H_
 
@@ -17,25 +17,24 @@ class Graph;
 class Node;
 class SymbolTable;
 
-// Where the symbols of a function get their values. Linear in its nodes.
+// The inputs and nodes that define the symbols of a function. Linear in its nodes.
 SymbolSources SourcesOf(const Graph& graph);
 
-// "reshape, from \"fc/reshape\"": a node, where facts say who assumed them.
+// The text by which facts name the node as their origin: "reshape, from \"fc/reshape\"".
 std::string OriginOf(const Node& node);
 
-// A condition on sizes that shape inference takes on trust: that two sizes are equal,
-// that a window fits, that a result has its declared sizes.
+// A condition on sizes that shape inference assumes: that two sizes are equal, that a window fits,
+// that a result has its declared sizes.
 struct SizeAssumption {
   SymInt condition;
   std::string origin;  // OriginOf the node.
 };
 
-// Adds what the facts of the module leave open about one node, operands and results
-// as they are typed now: the assumptions of its op, and that its results have their
-// declared sizes, none of them negative. When they hold, the node gives results of its
-// types and touches no memory outside of its operands. The nested graph of an op that
-// decomposes into it always runs, and its assumptions are the node's own; those of
-// other nested graphs are left out, because which of them runs is not known. Operands
+// Appends the assumptions of one node that the facts of the module do not prove, for the present
+// types of its operands and results: those of its op, and that its results have their declared
+// sizes, none of them negative. If they hold, the node gives results of its types and touches no
+// memory outside of its operands. A composite op's nested graph always runs, so its assumptions are
+// added too; other nested graphs are left out, because it is not known which of them runs. Operands
 // that do not fit, and a condition too large to be expressed, are errors.
 absl::Status AddSizeAssumptions(const Node& node, std::vector<SizeAssumption>* assumptions);
 // The same for all nodes of the graph.
@@ -43,24 +42,24 @@ absl::Status AddSizeAssumptions(const Graph& graph, std::vector<SizeAssumption>*
 
 struct SizeGuard {
   SymInt condition;
-  std::string origin;  // Who assumed it; "declared" for ranges of symbols.
-  int cost = 0;        // Operations that it takes to check it.
-  // Mentions a size that depends on data: a run-time assert.
+  std::string origin;  // The op, input or file that assumed it; "declared" for ranges.
+  int cost = 0;        // Operations that checking it takes.
+  // The condition mentions a data-dependent size: it is a runtime assert.
   bool on_data = false;
-  // Of an implied one: places in GuardSet::needed that imply it.
+  // For an implied guard: indices in GuardSet::needed of those that imply it.
   std::vector<int> covered_by;
 };
 
 struct GuardSet {
   std::vector<SizeGuard> needed;  // Cheapest first.
   std::vector<SizeGuard> implied;
-  // A line for each, with the inputs that it reads.
+  // One line per guard, with the inputs that it reads.
   std::string ToString(const SymbolSources& sources) const;
 };
 
-// What has to be checked of the facts, and what follows from that. Facts are
-// compared with those about the same symbols, a bounded number of them, so the
-// cost is near-linear and some implied ones may stay.
+// Splits the facts into guards that must be checked and guards that follow from these. Each fact is
+// compared with a bounded number of facts about the same symbols, so the cost is near-linear and
+// some implied guards may stay.
 GuardSet MinimizeGuards(const SymbolTable& facts);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// The ids that nodes carry into the tables of their module.
+// The ids by which nodes refer to the tables of their module.
 #ifndef WEFT_GRAPH_IR_IDS_H_
 #define WEFT_GRAPH_IR_IDS_H_
 
@@ -9,7 +9,7 @@ namespace weft {
 // A set of source names, in provenance.h; 0 is the empty set.
 using ProvenanceId = uint32_t;
 
-// Which pass, rule and rewrite made a node, in origin.h; 0: it came with the program.
+// The pass, rule and rewrite that made a node (origin.h); 0 for nodes of the source program.
 using OriginId = uint32_t;
 
 }  // namespace weft

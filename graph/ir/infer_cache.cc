@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// Structural hashes: what is remembered is the same in every process.
+// The hash is structural, so the cache has the same contents in every process.
 InferCache::Entry& InferCache::PlaceOf(const OpArgs& args) {
   constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15;
   uint64_t hash = args.attr_list != nullptr ? args.attr_list->hash() : 0;

@@ -1,5 +1,5 @@
-// Remembers what InferTypes said, for those who infer the types of many nodes:
-// models repeat few signatures many times.
+// Remembers the results of InferTypes, for code that infers the types of many nodes: models repeat
+// few signatures many times.
 #ifndef WEFT_GRAPH_IR_INFER_CACHE_H_
 #define WEFT_GRAPH_IR_INFER_CACHE_H_
 
@@ -14,31 +14,30 @@
 
 namespace weft {
 
-// Of fixed size: a new entry takes an old one's place. A signature is an op, its
-// attributes and the types of its operands; the answer holds as long as no fact
-// about the symbols changes, which the cache finds out by their version. One
-// cache serves one module.
+// A cache of fixed size: a new entry may replace an old one. A signature is an op, its attributes
+// and the types of its operands. An entry is valid while no fact about the symbols changes, which
+// their version shows. One cache serves one module.
 class InferCache {
  public:
   InferCache() : entries_(std::make_unique<Entries>()) {}
 
-  // True when equal arguments have equal result types: no nested graphs, no
-  // fresh symbols, few operands and results.
+  // True if equal arguments have equal result types: no nested graphs, no fresh symbols, few
+  // operands and results.
   static bool Admits(const OpArgs& args) {
     return args.regions.empty() && args.size() <= kMaxOperands && !args.op->has(kDataDependent);
   }
 
-  // What was remembered for these arguments, which are admitted; null when
-  // nothing is. Valid up to the next call.
+  // The remembered types for these arguments, which must be admitted; null if there are none. Valid
+  // up to the next call.
   const Types* Find(const OpArgs& args);
-  // Remembers the types for the arguments, which are admitted.
+  // Remembers the types for these arguments, which must be admitted.
   void Insert(const OpArgs& args, absl::Span<const Type> results);
 
  private:
   static constexpr int kMaxOperands = 6;
   static constexpr int kSize = 256;  // A power of two.
   struct Entry {
-    const OpDef* op = nullptr;  // Null: the place is free.
+    const OpDef* op = nullptr;  // Null: the entry is free.
     const AttrList* attrs = nullptr;
     uint64_t facts = 0;
     int num_operands = 0;

@@ -1,5 +1,4 @@
-// Modules: functions, their constants, and what is known about their symbols and
-// nodes.
+// Modules: functions, their constants, and facts about their symbols and nodes.
 #ifndef WEFT_GRAPH_IR_MODULE_H_
 #define WEFT_GRAPH_IR_MODULE_H_
 
@@ -31,7 +30,7 @@ class Module {
   // The name must be free.
   Graph* AddFunction(absl::string_view name);
   Graph* FindFunction(absl::string_view name) const;
-  // In order of their creation. `main` is what executors run.
+  // The functions in the order of their creation. Executors run `main`.
   const std::vector<std::unique_ptr<Graph>>& functions() const { return functions_; }
   Graph* main() const { return FindFunction("main"); }
 
@@ -46,13 +45,13 @@ class Module {
 
   // All graphs, nested ones included, outer before inner; iterative.
   std::vector<Graph*> AllGraphs() const;
-  // Nodes of all graphs.
+  // Number of nodes of all graphs.
   int64_t num_nodes() const;
-  // True when a node of any graph writes an operand. Such a module is closed
-  // to everything that takes an operand's value for what it was when the
-  // operand was made: folds, merging, moving. `functionalize` opens it.
+  // True if a node of any graph writes an operand. Passes must then not assume that an operand
+  // still has the value it was made with: folding, merging and moving nodes is not allowed until
+  // `functionalize` has removed the writes.
   bool HasWrites() const;
-  // A deep copy with the same ids order, constants shared.
+  // A deep copy that keeps the order of ids and shares the constants.
   std::unique_ptr<Module> Clone() const;
 
  private:

@@ -39,8 +39,7 @@ int Use::operand_index() const {
 void Value::set_type(Type type) {
   if (type_ == type) return;
   type_ = type;
-  // An input knows its graph through its users; one without users has nothing
-  // that could depend on its type.
+  // An input is linked to its graph only by its users; without users, nothing depends on its type.
   if (node_ != nullptr) return node_->graph()->Touch(node_);
   for (Use* use = uses_; use != nullptr; use = use->next()) {
     use->user()->graph()->Touch(use->user());

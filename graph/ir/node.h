@@ -47,7 +47,7 @@ class Node {
 
   Attrs attrs() const;
   const AttrList* attr_list() const { return attrs_; }
-  // For refinement of symbolic attributes.
+  // Replaces the attributes; for refinement of symbolic ones.
   void set_attr_list(const AttrList* attrs);
 
   int num_regions() const;
@@ -55,15 +55,15 @@ class Node {
 
   ProvenanceId provenance() const { return provenance_; }
   void set_provenance(ProvenanceId id) { provenance_ = id; }
-  // Who made it, and from what: an id in Module::origins().
+  // How the node was made, and from what: an id in Module::origins().
   OriginId origin() const { return origin_; }
   void set_origin(OriginId id) { origin_ = id; }
 
   Node* prev() const { return prev_; }
   Node* next() const { return next_; }
 
-  // Operand values and types, attributes and regions as OpArgs; the vectors
-  // hold what the spans point to.
+  // Operand values and types, attributes and regions as OpArgs. The vectors own the memory of the
+  // spans.
   struct ArgStorage {
     std::vector<Value*> operands;
     std::vector<Type> types;

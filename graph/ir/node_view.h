@@ -1,12 +1,11 @@
-// What the generated views of nodes (graph/ops/<family>.h) stand on.
+// Base of the generated node views (graph/ops/<family>.h).
 //
 //   const ops::SliceView slice(node);  // CHECKs that the node's op is ops::slice.
 //   if (slice.step().Is(1)) return slice.self();
 //
-// A view is as good as a reference to its node: it costs nothing to make, shows the
-// node as it is when it is asked, and must not outlive it. What an accessor gives as
-// a span or as a reference lies in the node's attribute list, which lives as long as
-// the process (graph/ir/attr_view.h).
+// A view is equivalent to a reference to its node: it is free to make, reads the node at the time
+// of each call, and must not outlive it. Spans and references that an accessor returns point into
+// the node's attribute list, which lives as long as the process (graph/ir/attr_view.h).
 #ifndef WEFT_GRAPH_IR_NODE_VIEW_H_
 #define WEFT_GRAPH_IR_NODE_VIEW_H_
 
@@ -22,7 +21,7 @@ class Node;
 class OpDef;
 class Value;
 
-// The operands of a node from one on: those of a list, which comes last.
+// The operands of a node from index `first` on: the operand list of a schema, which is last.
 class OperandRange {
  public:
   OperandRange(const Node* node, int first) : node_(node), first_(first) {}
@@ -64,11 +63,11 @@ class NodeView : public AttrView {
   const Node& node() const { return *node_; }
 
  protected:
-  // CHECKs that the node's op is `op`, or one that `is_op` holds for.
+  // CHECKs that the node's op is `op`, or that `is_op` holds for it.
   NodeView(const Node& node, const OpDef& op);
   NodeView(const Node& node, bool (*is_op)(const OpDef& op));
 
-  // By place in the schema. An operand that is absent is null.
+  // The operand at an index of the schema; null if it is absent.
   Value* Operand(int i) const;
   OperandRange Operands(int first) const { return OperandRange(node_, first); }
   Graph* Region(int i) const;
@@ -76,7 +75,7 @@ class NodeView : public AttrView {
 
 namespace ops {
 
-// A node of the built-in op.
+// A view of a node of the built-in op.
 class ConstantView : public NodeView {
  public:
   explicit ConstantView(const Node& node);

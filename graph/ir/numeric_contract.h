@@ -1,5 +1,5 @@
-// How far the numbers of a program may move when one computation takes the place of another: a
-// rewrite, a decomposition, a routine.
+// How far the numbers of a program may change if one computation replaces another, in a rewrite, a
+// decomposition or a routine.
 #ifndef WEFT_GRAPH_IR_NUMERIC_CONTRACT_H_
 #define WEFT_GRAPH_IR_NUMERIC_CONTRACT_H_
 
@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// From harmless to harmful.
+// Ordered from the strictest to the loosest.
 enum class NumericContract {
   kBitExact,       // Every bit, NaN payloads included.
   kValueSafe,      // Equal values; signs of zeros and NaN bits may differ.

@@ -1,4 +1,4 @@
-// OpArgs: an op and its operands, as Verify, Infer, Fold and Decompose see them.
+// OpArgs: an op and its operands, as arguments of Verify, Infer, Fold and Decompose.
 #ifndef WEFT_GRAPH_IR_OP_ARGS_H_
 #define WEFT_GRAPH_IR_OP_ARGS_H_
 
@@ -27,20 +27,20 @@ struct OpArgs {
   absl::Span<const Type> types;
   const AttrList* attr_list = nullptr;
   absl::Span<Graph* const> regions;
-  // Facts about symbols, and where data-dependent ops declare new ones.
+  // Facts about symbols; data-dependent ops declare new symbols here.
   SymbolTable* symbols = nullptr;
-  // Where Verify and Infer list the conditions that they took on trust; may be
-  // null. All of them hold whenever the op runs without an error.
+  // Assumptions (guards) on sizes that Verify and Infer make; may be null. The op fails at run time
+  // if one of them is false.
   std::vector<SymInt>* needs = nullptr;
 
   int size() const { return static_cast<int>(types.size()); }
   bool has(int i) const { return i < size() && types[i].kind() != Type::Kind::kNone; }
   Type type(int i) const { return types[i]; }
-  // Requires that operands are given (not during Infer on bare types).
+  // Requires that operands are set, which they are not during Infer on bare types.
   Value* operand(int i) const { return operands[i]; }
   Attrs attrs() const;
-  // False when the condition provably does not hold. What is not known is taken
-  // on trust.
+  // False if the condition provably does not hold. A condition that is unknown becomes an
+  // assumption.
   bool MayHold(SymInt condition) const;
 };
 

@@ -31,11 +31,10 @@ class EvalContext {
   bool has(int i) const { return i < num_inputs() && inputs_[i].valid(); }
   const HostTensor& in(int i) const { return inputs_[i]; }
 
-  // Result types from Infer, with constant dims except those that this
-  // evaluation decides.
+  // Result types from Infer. Dims are constant, except those that this evaluation decides.
   int num_outputs() const { return static_cast<int>(outputs_.size()); }
   Type out_type(int i) const { return result_types_[i]; }
-  // Zero-filled and of out_type when that is static.
+  // Output `i`, zero-filled, with the type out_type(i) if that is static.
   HostTensor& out(int i) { return outputs_[i]; }
   void set_out(int i, HostTensor t) { outputs_[i] = std::move(t); }
   std::vector<HostTensor> TakeOutputs() { return std::move(outputs_); }

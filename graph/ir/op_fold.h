@@ -1,4 +1,4 @@
-// Folded: the answer of an op's Fold.
+// Folded: the result of an op's Fold.
 #ifndef WEFT_GRAPH_IR_OP_FOLD_H_
 #define WEFT_GRAPH_IR_OP_FOLD_H_
 
@@ -11,8 +11,8 @@ namespace weft {
 
 class Value;
 
-// What Fold returns: for a single-result op an existing value, a literal, or
-// nothing.
+// The result of Fold for an op with one result: an existing value, a literal, or neither if the op
+// does not fold.
 struct Folded {
   Value* value = nullptr;
   std::optional<HostTensor> literal;

@@ -1,4 +1,4 @@
-// Ops by name.
+// A table of ops by name.
 #ifndef WEFT_GRAPH_IR_OP_REGISTRY_H_
 #define WEFT_GRAPH_IR_OP_REGISTRY_H_
 
@@ -11,14 +11,14 @@ namespace weft {
 
 class OpDef;
 
-// The built-in set is ops::Registry() (graph/ops/registry.h); a
-// program that embeds Weft may copy it and add its own.
+// The set of ops of a program. The built-in set is ops::Registry() (graph/ops/registry.h); an
+// embedding program may copy it and add its own ops.
 class OpRegistry {
  public:
   // CHECKs that the name is free and the schema parses.
   void Register(const OpDef* op);
   const OpDef* Find(absl::string_view name) const;
-  // In the order of their names.
+  // All ops, sorted by name.
   std::vector<const OpDef*> All() const;
 
  private:

@@ -43,7 +43,7 @@ struct AttrSpec {
 };
 
 struct ResultSpec {
-  std::string name;  // "out0" when the schema gives none.
+  std::string name;  // "out0" if the schema does not name it.
   bool variadic = false;
   bool symint = false;
   std::string alias;
@@ -55,12 +55,12 @@ struct OpSchema {
   std::vector<AttrSpec> attrs;
   std::vector<std::string> regions;
   std::vector<ResultSpec> results;
-  bool views = false;   // A result is a view of an operand.
-  bool writes = false;  // An operand is written.
+  bool views = false;   // True if a result is a view of an operand.
+  bool writes = false;  // True if an operand is written.
 
   // The operand that result `i` is a view of, or -1.
   int ViewedOperand(int i) const;
-  // The operand that result `i` stands for once it is written, or -1.
+  // The operand that result `i` stands for after the write, or -1.
   int WrittenOperand(int i) const;
 
   int num_fixed_operands() const;

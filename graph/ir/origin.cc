@@ -16,7 +16,7 @@ void OriginTable::BeginPass(absl::string_view pass) {
   current_ = Add(record);
 }
 
-// A table that is full names no further ones: 0 reads as unknown.
+// A full table adds no names: 0 means unknown.
 uint16_t OriginTable::Maker(absl::string_view rule) {
   const auto& last = makers_[last_maker_];
   if (last_maker_ != 0 && last.second == rule && last.first == pass_) {

@@ -1,4 +1,4 @@
-// Which pass, rule and rewrite made a node, and from what.
+// Records which pass, rule and rewrite made a node, and from which nodes.
 //
 // Origins live in memory only: the text form keeps source names (loc(...)) and
 // no origins. A node holds an id of 4 bytes; a rewrite adds a record of 16, or
@@ -26,25 +26,25 @@ class OriginTable {
   // One step of a history, for reading.
   struct Step {
     absl::string_view pass;
-    absl::string_view rule;     // Empty: the pass made the node by itself.
+    absl::string_view rule;     // Empty if the pass made the node without a rule.
     int64_t rewrite = 0;        // The rewrite's number; 0 without a rule.
-    const OpDef* op = nullptr;  // Of the node that was rewritten, if any...
+    const OpDef* op = nullptr;  // Op of the node that was rewritten, if any...
     uint32_t node = 0;          // ... and its id.
-    OriginId from = 0;          // Origin of what was rewritten.
+    OriginId from = 0;          // Origin of the nodes that were rewritten.
   };
 
   OriginTable() : records_(1), makers_(1), ops_(1) {}
 
-  // While a pass runs, the nodes that graphs make get current().
+  // Nodes that are made while a pass runs get current() as their origin.
   void BeginPass(absl::string_view pass);
   void EndPass() { current_ = 0; }
   OriginId current() const { return current_; }
 
-  // A rewrite of a node of `op` with id `node`; `from` is the Merge of the
-  // origins of all that it consumed.
+  // Adds a rewrite of the node with this `op` and id. `from` is the Merge of the origins of all
+  // nodes that the rewrite consumed.
   OriginId Rewrite(absl::string_view rule, int64_t number, const OpDef* op, uint32_t node,
                    OriginId from);
-  // Both histories.
+  // An origin with both histories.
   OriginId Merge(OriginId a, OriginId b);
 
   // The steps that led to `id`, the latest first; at most `limit`.
@@ -57,7 +57,7 @@ class OriginTable {
  private:
   struct Record {
     uint32_t rewrite = 0;
-    uint32_t node = 0;  // For kUnion: the second origin.
+    uint32_t node = 0;  // For kUnion, the second origin.
     OriginId from = 0;
     uint16_t maker = 0;
     uint16_t op = 0;

@@ -17,7 +17,7 @@ ProvenanceId ProvenanceTable::Merge(ProvenanceId a, ProvenanceId b) {
   if (a == b || b == 0) return a;
   if (a == 0) return b;
   if (a > b) std::swap(a, b);
-  // Absorb a direct member, so that repeated merges do not grow.
+  // Absorbs a direct member, so that repeated merges do not grow.
   if (entries_[b].left == a || entries_[b].right == a) return b;
   auto [it, inserted] = unions_.emplace(std::make_pair(a, b), entries_.size());
   if (inserted) entries_.push_back({"", a, b});

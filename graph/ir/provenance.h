@@ -1,4 +1,4 @@
-// Which nodes of the source model a node stands for.
+// The nodes of the source model that a node stands for.
 #ifndef WEFT_GRAPH_IR_PROVENANCE_H_
 #define WEFT_GRAPH_IR_PROVENANCE_H_
 
@@ -25,7 +25,7 @@ class ProvenanceTable {
 
  private:
   struct Entry {
-    std::string name;  // Of a leaf.
+    std::string name;  // Name of a leaf.
     ProvenanceId left = 0;
     ProvenanceId right = 0;
   };

@@ -215,7 +215,7 @@ int OpSchema::num_fixed_operands() const {
 
 namespace {
 
-// The operand in the alias set of result `i` with that mark, or -1.
+// The operand in the alias set of result `i` whose `written` mark is equal, or -1.
 int OperandInSet(const OpSchema& schema, int i, bool written) {
   const int last = static_cast<int>(schema.results.size()) - 1;
   if (last < 0) return -1;

@@ -30,7 +30,7 @@ bool HasSymbols(const Node& node) {
   return false;
 }
 
-// That a value of type `inferred` has the sizes of `type`.
+// Adds the conditions that a value of type `inferred` has the sizes of `type`.
 void AddSizes(Type type, Type inferred, std::vector<SymInt>* conditions) {
   if (type == inferred || !type.is_tensor() || !inferred.is_tensor()) return;
   if (type.rank() != inferred.rank()) return;
@@ -39,7 +39,7 @@ void AddSizes(Type type, Type inferred, std::vector<SymInt>* conditions) {
   }
 }
 
-// That no size is negative.
+// Adds the conditions that no size is negative.
 void AddSigns(Type type, const SymbolTable& facts, std::vector<SymInt>* conditions) {
   if (!type.is_tensor()) return;
   for (SymInt size : type.dims()) {
@@ -72,7 +72,7 @@ absl::Status AddSizeAssumptions(const Node& node, std::vector<SizeAssumption>* a
   if (!node.op().has(kDataDependent)) {
     WEFT_RETURN_IF_ERROR(AddTypes(node, args, &conditions));
   } else if (node.op().verify() != nullptr) {
-    // Inference would declare fresh symbols.
+    // Infer would declare fresh symbols, so Verify alone runs.
     WEFT_RETURN_IF_ERROR(node.op().verify()(args));
   }
   const SymbolTable& facts = node.graph()->module().symbols();

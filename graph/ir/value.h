@@ -56,7 +56,7 @@ class Value {
   bool has_uses() const { return uses_ != nullptr; }
   bool has_one_use() const { return uses_ != nullptr && !uses_->next(); }
   void ReplaceAllUsesWith(Value* other);
-  // True when defined by a node of that op.
+  // True if a node with that op defines the value.
   bool IsResultOf(const OpDef& op) const;
 
  private:
@@ -70,8 +70,8 @@ class Value {
   uint32_t index_ = 0;
 };
 
-// The value that result `value` is a view of, or null; and the value that it
-// stands for after its node wrote that, or null.
+// ViewedBy: the operand that result `value` is a view of, or null. WrittenAs: the operand that its
+// node wrote and that `value` is the new state of, or null.
 Value* ViewedBy(const Value* value);
 Value* WrittenAs(const Value* value);
 

@@ -93,7 +93,7 @@ namespace {
 int KindRank(SymInt s) { return static_cast<int>(s.kind()); }
 
 int CompareNames(absl::string_view a, absl::string_view b) {
-  // Shorter first, so that s2 comes before s10.
+  // A shorter name is first, so that s2 is before s10.
   if (a.size() != b.size()) return a.size() < b.size() ? -1 : 1;
   const int c = a.compare(b);
   return c < 0 ? -1 : c > 0;
@@ -157,7 +157,7 @@ int Compare(SymInt a, SymInt b) {
   for (size_t i = 0; i < xs.size(); ++i) {
     if (const int c = Compare(xs[i], ys[i])) return c;
   }
-  // Equal operands, so a sum or product with another coefficient.
+  // The operands are equal: a sum or product with another coefficient.
   return a.coefficient() < b.coefficient() ? -1 : 1;
 }
 

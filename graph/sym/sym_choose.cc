@@ -32,7 +32,7 @@ std::optional<int64_t> ConstantDifference(SymInt a, SymInt b) {
   return (a - b).constant();
 }
 
-// Drops each operand that another is known to beat by a constant.
+// Drops each operand that differs from another by a constant and cannot be the extremum.
 SymInt MakeExtremum(Kind kind, SymInt a, SymInt b) {
   if (!a.is_valid() || !b.is_valid()) return SymInt::Invalid();
   std::vector<SymInt> all;

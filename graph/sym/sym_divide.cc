@@ -27,7 +27,7 @@ int64_t FloorDivInt(int64_t a, int64_t b) {
   return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
 }
 
-// Takes the sign of `b`.
+// The result has the sign of `b`.
 int64_t ModInt(int64_t a, int64_t b) {
   const int64_t r = a % b;
   return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;

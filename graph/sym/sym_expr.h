@@ -1,5 +1,4 @@
-// Looks into symbolic expressions: their kinds, their order, the symbols in them,
-// their values.
+// Reads symbolic expressions: kinds, order, symbols, values.
 #ifndef WEFT_GRAPH_SYM_SYM_EXPR_H_
 #define WEFT_GRAPH_SYM_SYM_EXPR_H_
 
@@ -21,21 +20,20 @@ enum class SymInt::Kind : uint8_t {
   kMod,       // args[0] - args[1] * floor(args[0] / args[1])
   kMin,
   kMax,
-  kBroadcast,    // NumPy broadcasting of sizes: the one that is not 1.
+  kBroadcast,    // NumPy broadcasting of sizes: the size that is not 1.
   kPow,          // args[0] to the power args[1], which is not constant.
-  kSelect,       // args[1] where the condition args[0] holds, else args[2].
-  kNonNegative,  // 1 where args[0] >= 0, else 0.
-  kZero,         // 1 where args[0] == 0, else 0.
+  kSelect,       // args[1] if the condition args[0] holds, else args[2].
+  kNonNegative,  // 1 if args[0] >= 0, else 0.
+  kZero,         // 1 if args[0] == 0, else 0.
   kInvalid,
 };
 
-// True when the form shows that `s` is 0 or 1 for every assignment: a sum of
-// products of at most six comparisons that is, whichever of them hold.
+// True if the form shows that `s` is 0 or 1 for every assignment: `s` is a sum of products of at
+// most six distinct comparisons, and is 0 or 1 whichever of them hold.
 bool IsTruth(SymInt s);
 
-// True when ToString() writes the symbol's name as it is: letters, digits, `_`
-// and `.`, no digit or `.` first, and no word of the text form. Other names
-// stand in quotes.
+// True if ToString() writes the symbol's name unquoted: letters, digits, `_` and `.`, not beginning
+// with a digit or `.`, and not a keyword of the text form.
 bool IsPlainSymbolName(absl::string_view name);
 
 // A total order that depends on structure alone: -1, 0 or 1.

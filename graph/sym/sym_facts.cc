@@ -26,7 +26,7 @@ void SymbolTable::Declare(const SymbolInfo& info) {
   if (inserted) {
     symbols_.push_back(info);
     ++version_;
-    // Up to now it was a size.
+    // The symbol was a size until now.
     const bool narrower =
         info.range.min > 0 || info.range.max != SymRange::kMax || info.divisor != 1;
     if (info.range.min < 0) memo_.Clear();
@@ -37,7 +37,7 @@ void SymbolTable::Declare(const SymbolInfo& info) {
   const SymbolInfo before = known;
   known.range.min = std::max(known.range.min, info.range.min);
   known.range.max = std::min(known.range.max, info.range.max);
-  // A common multiple past 64 bits is not kept; each divisor alone is true.
+  // The common multiple is dropped if it passes 64 bits; each divisor alone stays true.
   const Wide common =
       static_cast<Wide>(known.divisor) / std::gcd(known.divisor, info.divisor) * info.divisor;
   if (common <= SymRange::kMax) known.divisor = static_cast<int64_t>(common);
@@ -49,7 +49,7 @@ void SymbolTable::Declare(const SymbolInfo& info) {
   if (narrowed) LearnReplaced(known);
 }
 
-// A symbol that an equality replaces hands on what is known of it.
+// Moves the facts about a symbol that an equality replaces to its replacement.
 void SymbolTable::LearnReplaced(const SymbolInfo& info) {
   const SymInt value = knowledge_.Replace(info.symbol);
   if (value == info.symbol) return;
@@ -71,7 +71,7 @@ SymInt SymbolTable::Fresh(absl::string_view prefix, const SymbolInfo& info) {
   return symbol;
 }
 
-// What is left is learnt anew: a removed symbol may have been part of a proof.
+// All other conditions are learnt again: a removed symbol may have been part of a proof.
 void SymbolTable::Remove(absl::Span<const SymInt> symbols) {
   if (symbols.empty()) return;
   ++version_;
@@ -144,7 +144,7 @@ bool SymbolTable::IsMultipleOf(SymInt s, int64_t divisor) const {
       }
       return true;
     case Kind::kProduct: {
-      // Each factor takes what it can of the divisor.
+      // Divides the divisor by what each factor is known to be a multiple of.
       int64_t left = divisor / std::gcd(divisor, s.coefficient());
       for (SymInt arg : s.args()) {
         if (left == 1) break;
@@ -229,8 +229,8 @@ absl::Span<const int> SymbolTable::ConditionsAbout(SymInt symbol) const {
   return it->second;
 }
 
-// Takes over the conditions that it is the conjunction of, or that follow from
-// it; false when it says more than these.
+// Takes over the conditions whose conjunction `condition` is, or that follow from it; false if it
+// says more than these.
 bool SymbolTable::AssumeParts(SymInt condition, absl::string_view origin) {
   if (condition.kind() == Kind::kProduct) {
     for (SymInt part : condition.args()) Assume(part, origin);
@@ -255,7 +255,7 @@ bool SymbolTable::AssumeParts(SymInt condition, absl::string_view origin) {
   return cases == 1;
 }
 
-// s >= k, s <= k, s % k == 0.
+// Declares the range or divisor of a condition s >= k, s <= k or s % k == 0; false for others.
 bool SymbolTable::DeclareRange(SymInt condition) {
   if (condition.args().empty()) return false;
   const SymInt s = condition.args()[0];

@@ -1,4 +1,4 @@
-// What is known about symbols, and a bounded prover over it.
+// Facts about symbols, and a bounded prover over them.
 #ifndef WEFT_GRAPH_SYM_SYM_FACTS_H_
 #define WEFT_GRAPH_SYM_SYM_FACTS_H_
 
@@ -24,16 +24,15 @@ struct SymbolInfo {
   int64_t divisor = 1;
   // Example value of a backed symbol (PyTorch's word).
   std::optional<int64_t> hint;
-  // Defined by a node, from data; not by an input's shape.
+  // The symbol is defined by a node from data, not by the shape of an input.
   bool unbacked = false;
 };
 
-// A condition (sym_ops.h) that was assumed, and who did it: the name of an op, an
-// input, a file.
+// A condition (sym_ops.h) that was assumed, and its origin: the name of an op, an input or a file.
 struct SymCondition {
   SymInt condition;
   std::string origin;
-  // It bounds one symbol, or says what divides it: SymbolInfo has it too.
+  // The condition bounds one symbol or gives a divisor of it, so SymbolInfo has it too.
   bool is_range = false;
 };
 
@@ -42,34 +41,34 @@ class SymbolTable {
  public:
   // Declares `info.symbol`, or narrows what is known about it.
   void Declare(const SymbolInfo& info);
-  // A symbol with a name not yet taken: `prefix` and the smallest free number.
+  // Declares a symbol whose name is free: `prefix` and the smallest free number.
   SymInt Fresh(absl::string_view prefix, const SymbolInfo& info = {});
-  // For symbols that nothing mentions any more.
+  // Forgets symbols that no graph mentions any more.
   void Remove(absl::Span<const SymInt> symbols);
-  // Grows whenever something else is known.
+  // Grows whenever a fact is added or removed.
   uint64_t version() const { return version_; }
   const SymbolInfo* Find(SymInt symbol) const;
   bool IsUnbacked(SymInt symbol) const;
   absl::Span<const SymbolInfo> symbols() const { return symbols_; }
-  // Place in symbols(), or -1.
+  // The symbol's index in symbols(), or -1.
   int64_t IndexOf(SymInt symbol) const;
 
-  // Takes over that a condition holds, which someone has to see to: inputs are
-  // checked against it (a guard), or data at run time. Answers what was known
-  // before: yes, then it adds nothing; no, then it is not taken over; unknown.
+  // Takes a condition for true; the caller makes sure that it is checked, against the inputs (a
+  // guard) or against data at run time. Returns what was known before: yes, and nothing is added;
+  // no, and nothing is added; unknown, and the condition is added.
   Proof Assume(SymInt condition, absl::string_view origin = "");
-  // Adds a condition as another table had it (conditions()), without asking whether it follows from
-  // what is known or contradicts it. `condition` is one (IsTruth).
+  // Adds a condition of another table's conditions() without proving or refuting it. `condition`
+  // must be a truth value (IsTruth).
   void Restore(SymInt condition, absl::string_view origin);
-  // What was taken over and added something, in that order.
+  // The conditions that Assume added, in that order.
   absl::Span<const SymCondition> conditions() const { return conditions_; }
-  // Those that mention the symbol, as places in conditions().
+  // Indices in conditions() of those that mention the symbol.
   absl::Span<const int> ConditionsAbout(SymInt symbol) const;
 
   // Interval that contains every value of `s`, from the ranges of its symbols.
   // Undeclared symbols are sizes.
   SymRange RangeOf(SymInt s) const;
-  // True when `s` is a multiple of `divisor` for every assignment.
+  // True if `s` is a multiple of `divisor` for every assignment.
   bool IsMultipleOf(SymInt s, int64_t divisor) const;
 
   // Proofs take a bounded number of steps and are remembered. Thread-safe
@@ -79,8 +78,8 @@ class SymbolTable {
   Proof ProveLe(SymInt a, SymInt b) const;
   Proof ProveLt(SymInt a, SymInt b) const { return ProveLe(a + 1, b); }
 
-  // An expression of equal value under the facts: equalities are put in, and
-  // divisions, extrema and comparisons that the ranges decide are gone.
+  // An expression that is equal under the facts, with symbols replaced by what they equal, and with
+  // divisions, extrema and comparisons that the ranges decide evaluated.
   SymInt Simplify(SymInt s) const;
 
  private:
@@ -91,14 +90,14 @@ class SymbolTable {
   void LearnReplaced(const SymbolInfo& info);
 
   std::vector<SymbolInfo> symbols_;
-  uint64_t proofs_version_ = 0;  // Grows when an unknown may become known.
+  uint64_t proofs_version_ = 0;  // Grows when an unknown proof may become decided.
   std::vector<SymCondition> conditions_;
   absl::flat_hash_map<SymInt, std::vector<int>> conditions_of_;
   internal::SymKnowledge knowledge_;
   internal::ProofMemo memo_;
   uint64_t version_ = 0;
   absl::flat_hash_map<SymInt, int> index_;
-  absl::flat_hash_map<std::string, int64_t> next_;  // By prefix, for Fresh.
+  absl::flat_hash_map<std::string, int64_t> next_;  // Next number by prefix, for Fresh.
 };
 
 }  // namespace weft

@@ -3,7 +3,7 @@
 //
 // A SymInt is a value of 8 bytes. Small constants are stored inline; everything
 // else is a hash-consed node, so equal canonical forms compare equal by
-// identity. Expressions say nothing about what a symbol may be: ranges,
+// identity. Expressions do not limit the values of a symbol: ranges,
 // divisibility and hints are facts of a SymbolTable (sym_facts.h). Sums and
 // products are made here, all other expressions in sym_ops.h; sym_expr.h looks
 // into them.
@@ -46,7 +46,7 @@ class SymInt {
   SymInt(int64_t value);                                      // NOLINT: constants are dims.
   SymInt(int value) : SymInt(static_cast<int64_t>(value)) {}  // NOLINT
 
-  // The symbol of that name; the same name is the same symbol everywhere.
+  // The symbol with that name; the same name gives the same symbol everywhere.
   static SymInt Symbol(absl::string_view name);
   static SymInt Invalid();
 
@@ -63,10 +63,10 @@ class SymInt {
   absl::string_view name() const;
   // Operands; empty for constants and symbols.
   absl::Span<const SymInt> args() const;
-  // Of a product or sum.
+  // The coefficient of a product or sum.
   int64_t coefficient() const;
 
-  // Structural, so equal in every process.
+  // A structural hash, so equal in every process.
   uint64_t hash() const;
   std::string ToString() const;
 

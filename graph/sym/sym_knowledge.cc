@@ -15,16 +15,16 @@ using Kind = SymInt::Kind;
 
 namespace {
 
-// Nodes of an expression, written out as a tree, past which no symbol is replaced by it, and past
-// which a condition is not learnt again with a symbol replaced: sizes of products of sums would
-// multiply with each replacement.
+// Limits, in nodes of the expression written out as a tree: a symbol is not replaced by a larger
+// value, and a larger condition is not learnt again with a symbol replaced. Without them, products
+// of sums would grow with each replacement.
 constexpr int kMaxValue = 64;
 constexpr int kMaxCondition = 256;
-// Conditions that follow from one that is learnt, past which the others are dropped: facts that
-// contradict each other never run out of consequences.
+// Limit of the conditions that are derived from a learnt one; further ones are dropped. Facts that
+// contradict each other have consequences without end.
 constexpr size_t kMaxConsequences = 1000;
 
-// Takes the nodes of `s` off `budget`; false when there are more.
+// Subtracts the nodes of `s` from `budget`; false if the budget runs out.
 bool Fits(SymInt s, int* budget) {
   if (--*budget < 0) return false;
   for (SymInt arg : s.args()) {
@@ -35,9 +35,8 @@ bool Fits(SymInt s, int* budget) {
 
 bool HasAtMost(int nodes, SymInt s) { return s.is_valid() && Fits(s, &nodes); }
 
-// A symbol with the coefficient 1 or -1 that occurs nowhere else in `s`: an
-// unbacked one if there is one, then the last declared, so that early symbols
-// stay. Nothing when there is none.
+// A symbol with coefficient 1 or -1 that occurs nowhere else in `s`: an unbacked one if possible,
+// else the one declared last, so that early symbols stay. Nullopt if no symbol qualifies.
 std::optional<Term> SolvableTerm(SymInt s, const SymbolTable& table) {
   std::optional<Term> best;
   std::pair<bool, int64_t> best_rank;
@@ -64,7 +63,7 @@ void SymKnowledge::Learn(SymInt condition, const SymbolTable& table) {
 }
 
 void SymKnowledge::LearnOne(SymInt condition, const SymbolTable& table) {
-  // A condition may have been queued before one of its symbols was replaced.
+  // A symbol may have been replaced since the condition was queued.
   condition = Replace(condition);
   if (!condition.is_valid() || condition.is_constant()) return;
   if (!known_.insert(condition).second) return;
@@ -113,12 +112,12 @@ void SymKnowledge::AddReplacement(SymInt symbol, SymInt value, const SymbolTable
   };
   for (auto& [replaced, old] : replacements_) {
     const SymInt now = with_value(old);
-    // Otherwise it stands for the same, in symbols that have values of their own.
+    // A value that would grow too large stays as it is; it is still equal under the facts.
     if (HasAtMost(kMaxCondition, now)) old = now;
   }
   replacements_.emplace(symbol, value);
 
-  // What was known of the symbol is now known of its value.
+  // Facts about the symbol become facts about its value.
   for (SymInt condition : learnt_) {
     if (!ContainsSymbol(condition, symbol)) continue;
     const SymInt now = with_value(condition);

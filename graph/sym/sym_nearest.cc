@@ -1,6 +1,6 @@
-// Values are tried in the order of their distance, around the present one and
-// around those that solve a broken condition in one symbol. Each evaluation of
-// a condition takes from a budget, so the search ends.
+// Tries values in the order of their distance, around the present one and around those that solve a
+// broken condition in one symbol. Each evaluation of a condition is charged to a budget, so the
+// search ends.
 #include "graph/sym/sym_nearest.h"
 
 #include <algorithm>
@@ -23,9 +23,9 @@ using internal::Wide;
 
 constexpr int kMaxEvaluations = 20000;
 constexpr size_t kMaxConditions = 64;
-constexpr size_t kMaxSymbols = 8;  // That may change.
-constexpr int kSteps = 256;        // To either side of the present value.
-constexpr int kStepsOfFirst = 32;  // When two change.
+constexpr size_t kMaxSymbols = 8;  // Symbols that may change.
+constexpr int kSteps = 256;        // Steps to either side of the present value.
+constexpr int kStepsOfFirst = 32;  // Steps of the first symbol when two change.
 constexpr int kStepsOfSecond = 8;
 
 int64_t Distance(int64_t a, int64_t b) {
@@ -60,7 +60,7 @@ class NearestSearch {
     if (it == values_.end()) return std::nullopt;
     return it->second;
   }
-  // Nothing when a symbol has no value.
+  // Nullopt if a symbol has no value.
   std::optional<int64_t> Eval(SymInt s) {
     --budget_;
     return Evaluate(s, [this](SymInt symbol) { return ValueOf(symbol); });
@@ -96,8 +96,8 @@ class NearestSearch {
   const SymbolTable& facts_;
   SymbolValues values_;
   int budget_ = kMaxEvaluations;
-  std::vector<SymInt> broken_;      // Symbols of broken facts, in their order.
-  std::vector<SymInt> conditions_;  // About these, as far as they have values.
+  std::vector<SymInt> broken_;      // Symbols of broken facts, in the order of declaration.
+  std::vector<SymInt> conditions_;  // Conditions about these symbols, where all values are known.
 };
 
 void NearestSearch::CollectBroken() {
@@ -123,7 +123,7 @@ void NearestSearch::CollectConditions() {
   }
 }
 
-// Every fact about the symbols that may change.
+// True if every fact about the symbols that may change holds.
 bool NearestSearch::Holds(SymInt changed) {
   if (!Fits(changed, values_.at(changed))) return false;
   for (SymInt symbol : broken_) {
@@ -135,7 +135,7 @@ bool NearestSearch::Holds(SymInt changed) {
   return true;
 }
 
-// What makes a broken condition hold that is linear in the symbol.
+// Adds the values that make a broken condition hold that is linear in the symbol.
 void NearestSearch::AddSolutions(SymInt symbol, std::vector<int64_t>* around) {
   for (SymInt condition : conditions_) {
     if (budget_ <= 0 || !internal::IsComparison(condition) || Eval(condition) == 1) continue;
@@ -155,7 +155,7 @@ void NearestSearch::AddSolutions(SymInt symbol, std::vector<int64_t>* around) {
   }
 }
 
-// In the order of their distance, larger ones first.
+// Values in the order of their distance; of two at one distance, the larger is first.
 std::vector<int64_t> NearestSearch::Candidates(SymInt symbol, int steps) {
   const SymbolInfo info = InfoOf(symbol);
   const int64_t now = values_.at(symbol);

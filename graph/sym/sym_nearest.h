@@ -1,4 +1,4 @@
-// The smallest change of values that meets what is known of symbols.
+// Finds the smallest change of values that satisfies the facts about symbols.
 #ifndef WEFT_GRAPH_SYM_SYM_NEAREST_H_
 #define WEFT_GRAPH_SYM_SYM_NEAREST_H_
 
@@ -22,12 +22,11 @@ struct SymbolEdit {
   int64_t to = 0;
 };
 
-// Edits after which each symbol with a value lies in its range, is a multiple of
-// its divisor, and meets every condition whose symbols all have values: of one
-// symbol where that is enough, else of two; the smallest distance, upwards
-// before downwards. Empty when nothing has to change. Nothing when none is
-// found within a bounded number of steps; sizes that depend on data stay as
-// they are.
+// Edits after which each symbol that has a value lies in its range, is a multiple of its divisor,
+// and satisfies every condition whose symbols all have values. One symbol changes if that is
+// enough, else two; the distance is minimal, and increases are preferred. Empty if nothing has to
+// change. Nullopt if a bounded number of steps finds no edits. Sizes that depend on data do not
+// change.
 std::optional<std::vector<SymbolEdit>> NearestAllowed(const SymbolTable& facts,
                                                       const SymbolValues& values);
 

@@ -14,8 +14,8 @@ SymInt CeilDiv(SymInt a, SymInt b);
 SymInt Mod(SymInt a, SymInt b);
 SymInt Min(SymInt a, SymInt b);
 SymInt Max(SymInt a, SymInt b);
-// The size that NumPy broadcasting gives two sizes that are equal or of which
-// one is 1. Two different constants, neither of them 1, give Invalid().
+// The NumPy broadcast of two sizes, which must be equal unless one is 1. Two different constants,
+// neither of them 1, give Invalid().
 SymInt BroadcastSize(SymInt a, SymInt b);
 // a*a*...*a; 0 to the power 0 is 1. A negative constant exponent gives
 // Invalid(); symbolic exponents are taken to be 0 or more.
@@ -29,13 +29,12 @@ SymInt Greater(SymInt a, SymInt b);
 SymInt Less(SymInt a, SymInt b);
 SymInt Equal(SymInt a, SymInt b);
 SymInt NotEqual(SymInt a, SymInt b);
-// Of conditions.
+// Logic of conditions.
 SymInt Not(SymInt condition);
 SymInt And(SymInt a, SymInt b);
 SymInt Or(SymInt a, SymInt b);
-// `a` where the condition holds, else `b`, which then alone needs a value. What
-// both have in common stands outside: select(c, 2*s0 + 3, s1 + 1) is
-// select(c, 2*s0 + 2, s1) + 1.
+// `a` if the condition holds, else `b`; the other operand may then be undefined. Common parts are
+// moved out: select(c, 2*s0 + 3, s1 + 1) is select(c, 2*s0 + 2, s1) + 1.
 SymInt Select(SymInt condition, SymInt a, SymInt b);
 
 }  // namespace weft

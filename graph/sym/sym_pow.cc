@@ -1,5 +1,5 @@
-// Powers. One with a constant exponent is a product; of the others, those of a
-// product are a product of powers, and the base is no power itself:
+// Powers. A power with a constant exponent is a product. Otherwise a power of a product is a
+// product of powers, and the base is never a power:
 //   (x*y)^n = x^n * y^n    (x^a)^b = x^(a*b)    12^n = 2^(2n) * 3^n
 #include <vector>
 
@@ -36,7 +36,7 @@ SymInt NaturalPower(SymInt base, int64_t exponent) {
   return power;
 }
 
-// By its factors below 2^16; what is left of it is a base of its own.
+// Splits off the prime factors below 2^16; the remaining factor is a base of its own.
 SymInt ConstantToThe(int64_t base, SymInt exponent) {
   constexpr int64_t kMaxFactor = 1 << 16;
   if (base == 0) return Equal(exponent, 0);

@@ -35,12 +35,12 @@ std::string ProductToString(int64_t coefficient, absl::Span<const SymInt> factor
 
 std::string ComparisonToString(SymInt s, bool negated);
 
-// What stands beside an operator that binds closer than a comparison.
+// The text of an operand whose operator binds closer than a comparison.
 std::string SideToString(SymInt s) {
   return !s.is_constant() && IsTruth(s) ? Parenthesized(s) : s.ToString();
 }
 
-// "a and b" or "a or b", where that is all of it and reads back as the same.
+// "a and b" or "a or b"; nullopt if the expression has another form or would read back differently.
 std::optional<std::string> LogicToString(SymInt s) {
   const auto table = internal::TruthTable::Of(s);
   if (!table || table->conditions().size() < 2 || !table->IsTruth()) return std::nullopt;
@@ -84,9 +84,8 @@ std::string SumToString(SymInt s) {
   return out;
 }
 
-// "s0 >= s1 + 3": each term on the side where it is positive, a constant on the
-// right; "s0 <= 3" when no other term is positive.
-// Of an equality also the negation.
+// "s0 >= s1 + 3": each term is on the side where it is positive, a constant on the right; "s0 <= 3"
+// if no other term is positive. An equality may also be printed negated.
 std::string ComparisonToString(SymInt s, bool negated) {
   const absl::string_view equals = negated ? " != " : " == ";
   const bool is_equality = s.kind() == Kind::kZero;
@@ -107,7 +106,7 @@ std::string ComparisonToString(SymInt s, bool negated) {
   }
   const SymInt left = internal::FromTerms(flip ? negative : positive);
   const SymInt right = internal::FromTerms(flip ? positive : negative);
-  // Negated, the lowest coefficient leaves 64 bits.
+  // Negating the lowest coefficient overflows 64 bits.
   if (!left.is_valid() || !right.is_valid()) {
     return absl::StrCat(s.args()[0].ToString(), is_equality ? absl::StrCat(equals, "0") : " >= 0");
   }

@@ -1,7 +1,7 @@
 // Proofs of conditions, cheapest first: intervals, intervals with each symbol
 // counted from its bound, cases of min, max and broadcasting, division written
-// out, and what is left once an axiom was taken away. Each proof has a budget
-// of steps and a depth, so an answer always comes; it may be "unknown".
+// written out, and subtraction of an axiom. Each proof has a budget of steps and a depth, so it
+// always ends; the answer may be "unknown".
 #include "graph/sym/sym_prove.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class Prover {
   }
 
  private:
-  // A copy: proofs below may make nodes.
+  // Takes a copy, because proofs below may make nodes.
   Proof ProveAll(absl::Span<const SymInt> parts) {
     Proof all = Proof::kYes;
     for (SymInt part : parts) {
@@ -58,8 +58,8 @@ class Prover {
     return all;
   }
 
-  // A sum of products of comparisons: the answer that all cases agree on which
-  // the comparisons leave.
+  // For a sum of products of comparisons: the common answer of all cases that are possible, else
+  // unknown.
   Proof ProveByCases(SymInt condition) {
     const auto table = TruthTable::Of(condition);
     if (!table || !table->IsTruth()) return Proof::kUnknown;
@@ -79,8 +79,7 @@ class Prover {
     return may[1] ? Proof::kYes : Proof::kNo;
   }
 
-  // One of the comparisons (or negations) that the case is made of contradicts
-  // the others.
+  // True if one of the comparisons (or negations) of the case contradicts the others.
   bool IsImpossible(const TruthTable& table, uint32_t assignment) {
     constexpr size_t kMaxLiterals = 3;
     const size_t n = table.conditions().size();
@@ -98,7 +97,7 @@ class Prover {
     return false;
   }
 
-  // For the time being, the comparison holds, or does not.
+  // Assumes for the present case that the comparison holds, or does not.
   void Give(SymInt comparison, bool holds) {
     const SymInt s = comparison.args()[0];
     if (comparison.kind() == Kind::kNonNegative) {
@@ -109,7 +108,7 @@ class Prover {
     }
   }
 
-  // The comparison provably is not as said.
+  // True if the comparison is proven to be the opposite of `holds`.
   bool Contradicts(SymInt comparison, bool holds) {
     const SymInt s = comparison.args()[0];
     if (comparison.kind() == Kind::kNonNegative) return IsNonNegative(holds ? -s - 1 : s);
@@ -134,7 +133,7 @@ class Prover {
     return Holds(s, kMaxDepth);
   }
 
-  // s >= 0.
+  // True if s >= 0 is proven.
   bool Holds(SymInt s, int depth) {
     if (!s.is_valid() || --steps_ < 0) return false;
     if (s.is_constant()) return s.value() >= 0;
@@ -143,8 +142,8 @@ class Prover {
     return HoldsWithoutAtom(s, depth - 1) || HoldsByAxiom(s, depth - 1);
   }
 
-  // Each symbol as what it has above its least value, in units of its divisor;
-  // the symbol stands for that count.
+  // `s` with each symbol replaced by its least value plus its divisor times the symbol, which now
+  // counts from 0.
   SymInt FromBounds(SymInt s) const {
     return Substitute(s, [&](SymInt symbol) -> std::optional<SymInt> {
       const int64_t unit = UnitOf(symbol);
@@ -208,7 +207,7 @@ class Prover {
     return false;
   }
 
-  // An extremum is one of its operands, and no worse than any.
+  // An extremum equals one of its operands, and bounds all of them.
   bool HoldsForArgs(SymInt atom, SymInt rest, SymInt factor, int depth) {
     const bool any = atom.kind() == Kind::kMax   ? factor.value() > 0
                      : atom.kind() == Kind::kMin ? factor.value() < 0
@@ -219,7 +218,7 @@ class Prover {
     return !any;
   }
 
-  // Each branch under what its condition says.
+  // Proves each branch under its condition.
   bool HoldsForBranches(absl::Span<const SymInt> args, SymInt rest, SymInt factor, int depth) {
     const SymInt parts[] = {args[0], rest + factor * args[1], rest + factor * args[2]};
     for (const bool holds : {true, false}) {
@@ -242,8 +241,8 @@ class Prover {
     return Holds(factor.value() > 0 ? rest : rest + factor * x, depth);
   }
 
-  // With a >= 0 known, p*s - q*a >= 0 shows s >= 0 for positive p and q; they
-  // are chosen so that a term goes.
+  // With a >= 0 known, p*s - q*a >= 0 proves s >= 0 for positive p and q, which are chosen so that
+  // a term cancels.
   bool HoldsByAxiom(SymInt s, int depth) {
     const std::vector<Term> terms = Terms(s);
     std::vector<SymInt> axioms = knowledge_.AxiomsAbout(s);
@@ -273,7 +272,7 @@ class Prover {
 
   const SymbolTable& table_;
   const SymKnowledge& knowledge_;
-  std::vector<SymInt> given_;  // Each is >= 0 in the case at hand.
+  std::vector<SymInt> given_;  // Each is >= 0 in the present case.
   int steps_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// What conditions over several symbols say, and the proofs that stand on it.
-// A SymbolTable owns one; sym_facts.h is what others use.
+// Conditions over several symbols, and proofs from them. A SymbolTable owns one SymKnowledge; other
+// code uses sym_facts.h.
 #ifndef WEFT_GRAPH_SYM_SYM_PROVE_H_
 #define WEFT_GRAPH_SYM_SYM_PROVE_H_
 
@@ -26,17 +26,17 @@ namespace internal {
 // The conditions in the forms that proofs need.
 class SymKnowledge {
  public:
-  // Takes over that `condition`, which is simplified, holds, and what it says
-  // together with the ranges of the table.
+  // Learns `condition`, which is simplified and holds, and its consequences together with the
+  // ranges of the table.
   void Learn(SymInt condition, const SymbolTable& table);
 
-  // Without the symbols that an equality replaces.
+  // `s` without the symbols that an equality replaces.
   SymInt Replace(SymInt s) const;
-  // Narrower than the declared range; nothing when no condition says more.
+  // A range narrower than the declared one; null if no condition gives one.
   const SymRange* RangeOf(SymInt symbol) const;
-  // `condition` holds as it stands, whatever becomes of its symbols.
+  // Notes that `condition` holds as it is written, whatever its symbols are replaced by.
   void Note(SymInt condition) { known_.insert(condition); }
-  // True for conditions that were noted, or learnt as they are.
+  // True for conditions that were noted, or learnt unchanged.
   bool Knows(SymInt condition) const { return known_.contains(condition); }
   // Expressions that are >= 0 and share a symbol with `s`, at most
   // kMaxCandidates, in the order in which they were learnt.
@@ -55,13 +55,13 @@ class SymKnowledge {
   absl::flat_hash_map<SymInt, SymRange> ranges_;
   absl::flat_hash_set<SymInt> known_;
   std::vector<SymInt> learnt_;                               // The same, in order.
-  std::vector<SymInt> queue_;                                // Still to be learnt.
+  std::vector<SymInt> queue_;                                // Conditions still to be learnt.
   std::vector<SymInt> axioms_;                               // Each is >= 0.
   absl::flat_hash_map<SymInt, std::vector<int>> axioms_of_;  // By symbol.
 };
 
-// Answers from before. Yes and no stay true as facts are added; unknown holds
-// for the version it was found at. Thread-safe; a copy begins empty.
+// Remembers answers. Yes and no stay true as facts are added; unknown holds for the version at
+// which it was found. Thread-safe; a copy begins empty.
 class ProofMemo {
  public:
   ProofMemo() = default;
@@ -85,7 +85,7 @@ class ProofMemo {
   mutable absl::flat_hash_map<SymInt, Entry> entries_ ABSL_GUARDED_BY(mu_);
 };
 
-// Of a condition that is simplified. Takes a bounded number of steps.
+// Proves a simplified condition in a bounded number of steps.
 Proof ProveCondition(SymInt condition, const SymbolTable& table, const SymKnowledge& knowledge);
 
 // `s` in its simplest form under the table's facts.

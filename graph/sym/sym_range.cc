@@ -33,8 +33,7 @@ int64_t MulBounds(int64_t a, int64_t b) {
   return Clamp(static_cast<Wide>(a) * b);
 }
 
-// A lower bound of "unbounded above" would say nothing true, and so would the
-// opposite: the limits themselves are given up.
+// A lower bound of "unbounded above", or the opposite, would be false, so the bound moves by one.
 SymRange Proper(SymRange r) {
   if (r.min == SymRange::kMax) --r.min;
   if (r.max == SymRange::kMin) ++r.max;
@@ -58,7 +57,7 @@ int64_t FloorDivBound(int64_t a, int64_t b) {
   return (a % b != 0 && a < 0) ? q - 1 : q;
 }
 
-// For positive divisors; unbounded otherwise.
+// The range for positive divisors; unbounded for others.
 SymRange FloorDivRange(SymRange a, SymRange b) {
   if (b.min <= 0) {
     if (a.min >= 0 && b.min >= 0) return {0, a.max};
@@ -78,15 +77,15 @@ SymRange ModRange(SymRange a, SymRange b) {
   return {0, a.min >= 0 ? std::min(top, a.max) : top};
 }
 
-// a to the power e, bounds included; both 0 or more.
+// a to the power e, saturating; both are 0 or more.
 int64_t PowBound(int64_t a, int64_t e) {
   int64_t power = 1;
-  // Past 64 factors it is 0, 1 or unbounded.
+  // After 64 factors the power is 0, 1 or unbounded.
   for (int64_t i = 0; i < std::min<int64_t>(e, 64); ++i) power = MulBounds(power, a);
   return power;
 }
 
-// Negative exponents have no power.
+// A negative exponent is undefined, so the range of exponents begins at 0.
 SymRange PowRange(SymRange a, SymRange e) {
   e.min = std::max<int64_t>(e.min, 0);
   if (e.max < 0) return {};

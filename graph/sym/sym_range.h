@@ -19,7 +19,7 @@ struct SymRange {
   friend bool operator==(SymRange a, SymRange b) { return a.min == b.min && a.max == b.max; }
 };
 
-// What lies in both.
+// The numbers that lie in both.
 SymRange Intersect(SymRange a, SymRange b);
 
 // An interval that contains every value of `s`, given those of its symbols.

@@ -1,9 +1,9 @@
-// One of two expressions, by a condition. What both have in common stands
-// outside, so that equal selections have one form:
+// Selection of one of two expressions by a condition. Common parts are moved out, so that equal
+// selections have one form:
 //   the condition is the first, in structural order, of itself and its negation
 //   terms that both have, and the constant of the second, are added afterwards
 //   a common factor is multiplied afterwards; the first coefficient is positive
-//   max, min, and what differs by conditions alone, are written as such
+// max, min, and operands that differ by conditions alone, are written as such
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -28,7 +28,7 @@ namespace {
 
 using Kind = SymInt::Kind;
 
-// Comparisons before sums, such as s0 != 3.
+// Orders comparisons before sums, such as s0 != 3.
 bool IsBefore(SymInt a, SymInt b) {
   const bool x = a.kind() == Kind::kSum, y = b.kind() == Kind::kSum;
   return x != y ? y : Compare(a, b) < 0;
@@ -55,7 +55,7 @@ SymInt CommonPart(SymInt a, SymInt b) {
   return FromTerms(std::move(common));
 }
 
-// Of all coefficients, with the sign of the first.
+// The common factor of all coefficients, with the sign of the first.
 int64_t SharedFactor(SymInt a, SymInt b) {
   int64_t factor = 0;
   for (SymInt s : {a, b}) {

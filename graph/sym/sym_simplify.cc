@@ -1,4 +1,4 @@
-// Expressions in the simplest form that the facts allow.
+// Simplifies expressions under the facts.
 #include <optional>
 #include <vector>
 
@@ -59,7 +59,7 @@ class Simplifier {
     }
   }
 
-  // One branch alone where the condition is decided.
+  // One branch alone if the condition is decided.
   SymInt Selection(absl::Span<const SymInt> args) {
     SymInt condition = Run(args[0]);
     if (knowledge_.Knows(condition)) condition = 1;
@@ -74,7 +74,7 @@ class Simplifier {
     return range.min == range.max ? SymInt(range.min) : s;
   }
 
-  // floor(a / b) when it is one number for all values.
+  // floor(a / b) if it is the same number for all values.
   std::optional<SymInt> OneQuotient(SymInt a, SymInt b) {
     const SymRange x = table_.RangeOf(a);
     const SymRange y = table_.RangeOf(b);
@@ -114,7 +114,7 @@ class Simplifier {
     return result;
   }
 
-  // A size that cannot be 1 is the result.
+  // A size that cannot be 1 is the result of the broadcast.
   SymInt Broadcast(const std::vector<SymInt>& args) {
     SymInt result = 1;
     for (SymInt arg : args) {

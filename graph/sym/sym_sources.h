@@ -1,4 +1,4 @@
-// Where symbols get their values, and messages about conditions that do not hold for them.
+// Sources of the values of symbols, and messages about conditions that these values break.
 //
 // Functions and const methods may be called by several threads at once.
 #ifndef WEFT_GRAPH_SYM_SYM_SOURCES_H_
@@ -16,13 +16,13 @@ namespace weft {
 
 class SymbolTable;
 
-// Where symbols get their values, for messages.
+// The inputs and nodes that define symbols, for messages.
 class SymbolSources {
  public:
-  // `size` is a dim of the input, or its value where `dim` is -1. The first input that has a symbol
-  // for a size counts, else the first that has it in one.
+  // `size` is a dim of the input, or the value of the input if `dim` is -1. The source of a symbol
+  // is the first input with the bare symbol as a size, else the first input that mentions it.
   void AddInput(absl::string_view name, int dim, SymInt size);
-  // A node defines the symbol. Counts where nothing was added before.
+  // Records the node that defines the symbol, unless a source is known.
   void AddOrigin(SymInt symbol, std::string origin);
 
   bool Has(SymInt symbol) const { return sources_.contains(symbol); }

@@ -89,8 +89,7 @@ SymInt FromTerms(std::vector<Term> terms, int64_t modulus) {
 
 namespace {
 
-// Powers of one base become one: x^a * x^b is x^(a+b), x * x^a is x^(a+1). True
-// when there were such.
+// Joins powers of one base: x^a * x^b is x^(a+b), x * x^a is x^(a+1). True if any were joined.
 bool JoinPowers(std::vector<SymInt>* factors) {
   bool joined = false;
   for (size_t i = 0; i < factors->size(); ++i) {
@@ -117,7 +116,7 @@ SymInt MultiplyMonomials(SymInt a, SymInt b) {
   std::vector<SymInt> factors(fa.begin(), fa.end());
   factors.insert(factors.end(), fb.begin(), fb.end());
   std::sort(factors.begin(), factors.end(), [](SymInt x, SymInt y) { return Compare(x, y) < 0; });
-  // A condition is its own square.
+  // The square of a condition is the condition.
   const auto repeats = [](SymInt x, SymInt y) { return x == y && IsComparison(x); };
   factors.erase(std::unique(factors.begin(), factors.end(), repeats), factors.end());
   const bool has_power =
@@ -126,7 +125,7 @@ SymInt MultiplyMonomials(SymInt a, SymInt b) {
   return MakeMonomial(std::move(factors));
 }
 
-// Adds the terms of c*a*b. Powers that were joined may give any expression.
+// Adds the terms of c*a*b. Joined powers may give an expression of any kind.
 bool AddProduct(SymInt a, SymInt b, Wide c, std::vector<Term>* terms) {
   const SymInt product = MultiplyMonomials(a, b);
   const bool one = product.kind() == Kind::kSum       ? false
@@ -144,7 +143,7 @@ bool AddProduct(SymInt a, SymInt b, Wide c, std::vector<Term>* terms) {
   return true;
 }
 
-// a / b when b's factors are among a's.
+// a / b if b's factors are among a's.
 std::optional<SymInt> DivideMonomials(SymInt a, SymInt b) {
   auto fa = Factors(a);
   std::vector<SymInt> factors(fa.begin(), fa.end());
@@ -292,7 +291,7 @@ SymInt operator-(SymInt a, SymInt b) {
   return FromTerms(std::move(terms));
 }
 
-// Without elements a tensor may have sizes whose product passes 64 bits.
+// Zero if any size is 0, even if the product of the others passes 64 bits.
 SymInt Product(absl::Span<const SymInt> values) {
   bool valid = true, empty = false;
   for (SymInt v : values) {

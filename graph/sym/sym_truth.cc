@@ -1,9 +1,8 @@
 // Truth values: expressions that are 1 or 0.
 //
-// Two atoms carry all of them: NonNegative(e), 1 where e >= 0, and Zero(e), 1
-// where e == 0. And is a product, Not is 1 - c, so one canonical form serves
-// sizes and conditions. Which sums of products are conditions is a matter of
-// trying all cases.
+// Two atoms carry all of them: NonNegative(e) is 1 if e >= 0, and Zero(e) is 1 if e == 0. And is a
+// product, Not is 1 - c, so one canonical form serves sizes and conditions. A sum of products is a
+// condition if it is 0 or 1 in all cases.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -53,8 +52,8 @@ std::optional<SymInt> OfOneCondition(SymInt s, absl::FunctionRef<bool(int64_t)> 
   return one ? t : Not(t);
 }
 
-// 1 where s >= 0. A common factor of the variable terms goes: g*x + k >= 0
-// where x + floor(k / g) >= 0.
+// 1 if s >= 0. A common factor of the variable terms is divided out: g*x + k >= 0 is x + floor(k /
+// g) >= 0.
 SymInt NonNegative(SymInt s) {
   if (!s.is_valid()) return s;
   if (s.is_constant()) return SymInt(s.value() >= 0);
@@ -86,7 +85,7 @@ std::optional<SymInt> AsRemainder(SymInt s) {
   return std::nullopt;
 }
 
-// 1 where s == 0. The first term gets a positive coefficient.
+// 1 if s == 0. The first term gets a positive coefficient.
 SymInt Zero(SymInt s) {
   if (!s.is_valid()) return s;
   if (s.is_constant()) return SymInt(s.value() == 0);
@@ -111,7 +110,7 @@ SymInt Zero(SymInt s) {
 namespace internal {
 namespace {
 
-// The conditions of a product of such, or of one.
+// The conditions that a product, or a single condition, is made of.
 absl::Span<const SymInt> Conjuncts(const SymInt& monomial) {
   return monomial.kind() == Kind::kProduct ? monomial.args() : absl::MakeConstSpan(&monomial, 1);
 }
@@ -157,7 +156,7 @@ bool TruthTable::IsTruth() const {
 
 namespace {
 
-// A quick look at one term of a sum.
+// A cheap test of one term of a sum.
 bool IsOfConditions(SymInt term) {
   return IsComparison(term) || (term.kind() == Kind::kProduct && IsComparison(term.args().back()));
 }

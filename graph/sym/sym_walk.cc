@@ -1,4 +1,4 @@
-// The symbols of an expression, replaced or given values.
+// Replaces the symbols of an expression, or gives them values.
 #include <optional>
 #include <vector>
 
@@ -37,7 +37,7 @@ bool ContainsSymbol(SymInt s, SymInt symbol) {
 
 namespace {
 
-// Added up at once: parts of the sum may need more than 64 bits.
+// Adds all values at once, because partial sums may pass 64 bits.
 SymInt SumOf(absl::Span<const SymInt> values, int64_t constant) {
   std::vector<Term> terms = {{SymInt(1), constant}};
   for (SymInt v : values) {
@@ -48,7 +48,7 @@ SymInt SumOf(absl::Span<const SymInt> values, int64_t constant) {
   return FromTerms(std::move(terms));
 }
 
-// A branch that is not taken may have no value.
+// The branch that is not taken may be undefined.
 SymInt SubstituteSelection(SymInt s, absl::FunctionRef<std::optional<SymInt>(SymInt)> fn) {
   const SymInt condition = Substitute(s.args()[0], fn);
   if (condition.is_constant()) return Substitute(s.args()[condition.Is(0) ? 2 : 1], fn);

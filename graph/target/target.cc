@@ -15,12 +15,12 @@ bool Contains(const std::vector<T>& list, const U& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-// An empty list takes every type.
+// True if the list has the type's dtype; an empty list admits every type.
 bool Takes(const std::vector<DType>& list, Type type) {
   return list.empty() || (type.is_tensor() && Contains(list, type.dtype()));
 }
 
-// The numbers of an attribute; no other kind has any.
+// The numbers of an integer attribute; empty for other kinds.
 std::vector<SymInt> NumbersOf(const Attrs& attrs, absl::string_view name) {
   const AttrValue& value = attrs.Get(name);
   if (!value.present()) return {};
@@ -42,7 +42,7 @@ std::vector<SymInt> NumbersOf(const Attrs& attrs, absl::string_view name) {
   }
 }
 
-// All numbers of those attributes that the op has.
+// True if the predicate holds for all numbers of those attributes that the op has.
 template <typename Predicate>
 bool AllNumbers(const Attrs& attrs, const std::vector<std::string>& names, Predicate holds) {
   for (const std::string& name : names) {
@@ -55,7 +55,7 @@ bool AllNumbers(const Attrs& attrs, const std::vector<std::string>& names, Predi
 
 bool Takes(const Routine& routine, const Node& node) {
   if (!Contains(routine.ops, node.op().name())) return false;
-  // A routine computes results from operands, and has no other effect.
+  // A routine computes results from operands and has no other effect.
   if (!node.op().is_pure() || node.num_regions() != 0 || node.num_results() == 0) return false;
   if (node.num_operands() == 0 || !node.has_operand(0)) return false;
   const Type type = node.operand(0)->type();

@@ -22,9 +22,9 @@ class Node;
 class OpDef;
 
 // A function of a kernel library, or a kernel written by hand, that computes an op. A node runs as
-// a call of the first routine that takes it.
+// a call of the first routine that accepts it.
 struct Routine {
-  // Stands for the result in `strided`.
+  // Names the result in `strided`.
   static constexpr int kResult = -1;
 
   std::string name;
@@ -35,8 +35,8 @@ struct Routine {
   // Ranks of operand 0.
   int min_rank = 0;
   int max_rank = 64;
-  // Attributes whose numbers must be constants that are not negative; and those whose numbers must
-  // all be 1.
+  // Attributes whose numbers must be non-negative constants; and attributes whose numbers must all
+  // be 1.
   std::vector<std::string> constant_attrs;
   std::vector<std::string> unit_attrs;
   // Operands that must be left out, and results that nothing may use.
@@ -44,31 +44,31 @@ struct Routine {
   std::vector<int> unused_results;
   // Operands (or kResult) that may have any strides; all others are dense and row-major.
   std::vector<int> strided;
-  // Dim of result 0 that holds its channels, or columns; negative: counted from the end. Operands
-  // of epilogues that broadcast as OperandSizes::kChannels lie along it.
+  // Dim of result 0 that holds its channels, or columns; negative counts from the end. An operand
+  // of an epilogue that broadcasts as OperandSizes::kChannels is a vector along this dim.
   int channel_dim = -1;
-  // Faster on activations whose channels (dim 1) lie innermost, in memory of any strides.
+  // The routine is faster on activations whose channels (dim 1) are innermost in memory.
   bool prefers_channels_last = false;
-  // Against the op's evaluation by the reference executor.
+  // Accuracy relative to the op's evaluation by the reference executor.
   NumericContract contract = NumericContract::kReassociating;
 };
 
-// How the second operand of an epilogue's op is laid over the routine's result.
+// How the second operand of an epilogue's op broadcasts to the routine's result.
 enum class OperandSizes : uint8_t {
-  kSame,      // It has the result's sizes.
+  kSame,      // Equal to the result's sizes.
   kChannels,  // A vector along Routine::channel_dim.
   kScalar,    // One element.
   kOther,     // Any other broadcast.
 };
 
-// Ops that routines apply to their result before they store it. The op's result has the type of
-// the routine's.
+// Ops that routines can apply to their result before they store it. The op's result has the same
+// type as the routine's.
 struct EpilogueClaim {
   std::vector<std::string> ops;
-  std::vector<std::string> routines;  // By name.
+  std::vector<std::string> routines;  // Names of the routines.
   // Element types of the result; empty: all types.
   std::vector<DType> dtypes;
-  // Ops of two operands: sizes that the other operand may have; empty for ops of one operand.
+  // For binary ops: the sizes that the other operand may have; empty for unary ops.
   std::vector<OperandSizes> operand_sizes;
   // The routine's result may be either operand of the op; else it is the first.
   bool either_operand = false;
@@ -99,15 +99,15 @@ struct Target {
   std::vector<std::string> composites;
   std::vector<Routine> routines;
   std::vector<EpilogueClaim> epilogues;
-  // Element types that kernels read, write and compute with; empty: all that the kernel IR has
+  // Element types that kernels read, write and compute with; empty: all types of the kernel IR
   // (lowering/kernel.h).
   std::vector<DType> kernel_dtypes;
-  // Bounds of a kernel: nodes that are fused, tensors that it reads, and elements of a row of
-  // values that is kept rather than computed again.
+  // Limits of a kernel: fused nodes, tensors read, and elements of a row of values that is kept
+  // rather than computed again.
   int64_t max_kernel_nodes = 64;
   int64_t max_kernel_inputs = 48;
   int64_t max_row_elements = int64_t{1} << 16;
-  // Bytes of a vector register, and of L1. Schedules of kernels depend on them
+  // Bytes of a vector register and of L1. Kernel schedules depend on them
   // (lowering/schedule_kernel.h).
   int64_t vector_bytes = 16;
   int64_t l1_bytes = 32 << 10;
@@ -117,21 +117,21 @@ struct Target {
   friend bool operator!=(const Target& a, const Target& b) { return !(a == b); }
 };
 
-// The routine that takes the node, or null.
+// The first routine that accepts the node, or null.
 const Routine* FindRoutine(const Target& target, const Node& node);
 
-// The routine takes this operand (kResult: its result) with any strides.
+// True if the routine accepts this operand (kResult: its result) with any strides.
 bool TakesStrides(const Routine& routine, int operand);
 
-// The routine applies `op` as it stores its result, which is operand `operand` of `op`.
+// True if the routine can apply `op` as it stores its result, which is operand `operand` of `op`.
 bool TakesEpilogue(const Target& target, const Routine& routine, const Node& op, int operand);
 
-// The same of an op that is not a node: `op`, with these attributes, of a result of this type.
-// `other` is the type of the other operand; a Type() for ops of one operand.
+// The same for an op that has no node: `op`, with these attributes and a result of this type.
+// `other` is the type of the other operand; Type() for unary ops.
 bool TakesEpilogue(const Target& target, const Routine& routine, const OpDef& op,
                    const AttrList* attrs, int operand, Type result, Type other);
 
-// How an operand is laid over a result of at least its rank, whose channels are dim `channel`.
+// How an operand broadcasts to a result of at least its rank, whose channels are dim `channel`.
 OperandSizes OperandSizesOf(absl::Span<const SymInt> operand, absl::Span<const SymInt> result,
                             int channel);
 

@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-// Bounds on what a file may ask for.
+// Limits on the contents of a file.
 constexpr size_t kMaxListed = 4096;
 
 // --- fields ------------------------------------------------------------------

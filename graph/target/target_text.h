@@ -29,11 +29,11 @@
 
 namespace weft {
 
-// Equal for equal targets, in every process.
+// The text of the target; equal targets give equal text in every process.
 std::string PrintTarget(const Target& target);
 
-// Errors are InvalidArgument, as "FILE:LINE:COLUMN: ...". Names of ops are not looked up: a target
-// may name ops of a library that is not loaded.
+// Errors are InvalidArgument, as "FILE:LINE:COLUMN: ...". Op names are not looked up, because a
+// target may name ops of a library that is not loaded.
 absl::StatusOr<Target> ParseTarget(absl::string_view text, absl::string_view filename = "target");
 
 // A hash of the printed form.

@@ -1,8 +1,7 @@
 // Element types of tensors.
 //
-// Names in the text form are the enumerator's, in lower case and without the
-// `k`: `f32`, `bf16`, `i64`, `u4`, `f8e4m3`. Sizes are in bits, because two
-// 4-bit elements share a byte.
+// A name in the text form is the enumerator in lower case without the `k`: `f32`, `bf16`, `i64`,
+// `u4`, `f8e4m3`. Sizes are in bits, because two 4-bit elements share a byte.
 #ifndef WEFT_GRAPH_TENSOR_DTYPE_H_
 #define WEFT_GRAPH_TENSOR_DTYPE_H_
 

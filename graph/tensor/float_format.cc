@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-// What the codes at the top of the exponent's range mean.
+// Meaning of the codes at the top of the exponent's range.
 enum class Specials : uint8_t {
   kIeee,  // The largest exponent: infinity, and NaN with a payload.
   kFn,    // All ones is NaN; no infinity.
@@ -39,7 +39,7 @@ struct FloatFormat {
     }
     return sign() - 1;
   }
-  // Code of infinity where there is one.
+  // Code of infinity, for formats that have one.
   uint64_t infinity() const { return ((uint64_t{1} << exponent_bits) - 1) << mantissa_bits; }
 };
 
@@ -90,7 +90,7 @@ uint64_t ToBits(double value) {
   return bits;
 }
 
-// NaN keeps its sign and, where the format has room, its payload.
+// NaN keeps its sign and, if the format has room, its payload.
 uint64_t EncodeNan(const FloatFormat& f, uint64_t sign, uint64_t mantissa) {
   switch (f.specials) {
     case Specials::kIeee:
@@ -153,7 +153,7 @@ uint64_t EncodeFloat(DType dtype, double value, bool saturate) {
   if (magnitude > kDoubleInfinity) return EncodeNan(f, sign, mantissa);
   if (magnitude == kDoubleInfinity) return EncodeOverflow(f, sign, saturate);
 
-  // Doubles too small to be normal are zero in every format here.
+  // Doubles too small to be normal round to zero in every format of this file.
   const int wide_exponent = static_cast<int>(magnitude >> kDoubleMantissa);
   const int exponent = wide_exponent - kDoubleBias + f.bias;
   const int shift = kDoubleMantissa - f.mantissa_bits;

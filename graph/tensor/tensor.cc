@@ -20,7 +20,7 @@ using Wide = __int128;
 
 constexpr int64_t kMaxInt64 = std::numeric_limits<int64_t>::max();
 
-// Bytes of `numel` elements when 64 bits hold them.
+// Bytes of `numel` elements; nullopt if they pass 64 bits.
 std::optional<int64_t> CheckedBytes(DType dtype, int64_t numel) {
   const Wide bytes = (static_cast<Wide>(numel) * DTypeBits(dtype) + 7) / 8;
   if (bytes > kMaxInt64) return std::nullopt;
@@ -35,11 +35,10 @@ std::string Describe(DType dtype, absl::Span<const int64_t> dims) {
   return absl::StrCat(DTypeName(dtype), DimsToString(dims));
 }
 
-// The smallest and largest element index that dims and strides reach. No
-// element: nothing.
+// The smallest and largest element index that dims and strides reach; nullopt for no elements.
 std::optional<std::pair<Wide, Wide>> Reach(absl::Span<const int64_t> dims,
                                            absl::Span<const int64_t> strides, int64_t offset) {
-  // One product takes up to 126 bits; the bound keeps sums of them in 127.
+  // A term takes up to 126 bits; the bound keeps partial sums within 127.
   constexpr Wide kFar = static_cast<Wide>(1) << 120;
   Wide low = offset;
   Wide high = offset;
@@ -59,7 +58,7 @@ std::vector<int64_t> ContiguousStrides(absl::Span<const int64_t> dims) {
   int64_t stride = 1;
   for (size_t i = dims.size(); i-- > 0;) {
     strides[i] = stride;
-    // Only a tensor without elements, whose strides say nothing, overflows.
+    // Only a tensor without elements overflows, and its strides are never used.
     if (__builtin_mul_overflow(stride, std::max<int64_t>(dims[i], 1), &stride)) {
       stride = kMaxInt64;
     }
@@ -171,7 +170,7 @@ HostTensor HostTensor::ScalarInt(DType dtype, int64_t value) {
 Type HostTensor::type() const { return Type::Tensor(dtype_, ToSymInts(dims_)); }
 
 bool HostTensor::is_contiguous() const {
-  // Half a byte in, the bytes are not those of the dense form.
+  // An odd offset begins half a byte in, where the bytes differ from those of the dense form.
   if (DTypeBits(dtype_) == 4 && offset_ % 2 != 0) return false;
   if (numel_ <= 1) return true;
   const std::vector<int64_t> dense = ContiguousStrides(dims_);

@@ -31,8 +31,8 @@ class HostTensor {
   static absl::StatusOr<HostTensor> Allocate(DType dtype, absl::Span<const int64_t> dims) {
     return Allocate(dtype, dims, kDefaultMaxBytes);
   }
-  // A view. `offset` and `strides` count elements; the elements that the dims
-  // reach must lie in the buffer (error otherwise). No strides: contiguous.
+  // A view. `offset` and `strides` count elements; it is an error if the elements that the dims
+  // reach are not all in the buffer. Empty strides mean contiguous.
   static absl::StatusOr<HostTensor> View(std::shared_ptr<HostBuffer> buffer, DType dtype,
                                          absl::Span<const int64_t> dims,
                                          absl::Span<const int64_t> strides = {},
@@ -55,12 +55,12 @@ class HostTensor {
   absl::Span<const int64_t> strides() const { return strides_; }
   int64_t offset() const { return offset_; }
   int64_t numel() const { return numel_; }
-  // Of the elements stored densely.
+  // Bytes of the elements stored densely.
   int64_t bytes() const { return DTypeBytes(dtype_, numel_); }
   Type type() const;  // Tensor type with constant dims.
   bool is_contiguous() const;
 
-  // First element. Of sub-byte dtypes, the byte that holds it.
+  // Address of the first element; for 4-bit dtypes, of the byte that holds it.
   uint8_t* raw() const;
   template <typename T>
   T* data() const {
@@ -68,10 +68,9 @@ class HostTensor {
   }
   const std::shared_ptr<HostBuffer>& buffer() const { return buffer_; }
 
-  // A dense copy in row-major order, or *this when it is that already.
+  // A dense copy in row-major order; *this if it is already dense.
   HostTensor Contiguous() const;
-  // The same elements seen with other dims; requires is_contiguous() and equal
-  // numel.
+  // The same elements with other dims; requires is_contiguous() and equal numel.
   HostTensor Reshaped(absl::Span<const int64_t> dims) const;
 
   // Elements in row-major order. Integers and bools are exact in ReadInts
@@ -90,7 +89,7 @@ class HostTensor {
 
   // Equal dtype, dims and bits.
   bool BitEqual(const HostTensor& other) const;
-  // Of dtype, dims and bits; equal in every process.
+  // A hash of dtype, dims and bits; equal in every process.
   uint64_t Fingerprint() const;
 
   static constexpr int64_t kDefaultMaxBytes = int64_t{1} << 36;

@@ -6,8 +6,7 @@
 namespace weft {
 namespace {
 
-// Of a contiguous tensor: its bytes, and the mask of those bits of the last
-// byte that elements use.
+// The bytes of a contiguous tensor, and a mask of the bits of the last byte that elements use.
 struct DenseBytes {
   const uint8_t* data;
   int64_t size;
@@ -23,13 +22,13 @@ uint64_t HashStep(uint64_t h, uint64_t word) {
   using U128 = unsigned __int128;
   const U128 product = static_cast<U128>(h ^ word) * 0x9e3779b97f4a7c15ull;
   const uint64_t folded = static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-  // The rotated state keeps what a zero factor would lose.
+  // The rotated state keeps bits that a factor of zero would lose.
   return folded + (h << 23 | h >> 41);
 }
 
 uint64_t HashDense(uint64_t h, const DenseBytes& bytes) {
   if (bytes.size == 0) return h;
-  const int64_t words = (bytes.size - 1) / 8;  // The last byte is not in these.
+  const int64_t words = (bytes.size - 1) / 8;  // The last byte is handled apart.
   for (int64_t i = 0; i < words; ++i) {
     uint64_t word;
     std::memcpy(&word, bytes.data + i * 8, sizeof(word));

@@ -1,4 +1,4 @@
-// Codecs: how the elements of a dtype are read and written by their position.
+// Codecs that read and write the elements of a dtype by their position.
 // Bytes are little-endian and may be unaligned.
 #ifndef WEFT_GRAPH_TENSOR_TENSOR_CODEC_H_
 #define WEFT_GRAPH_TENSOR_TENSOR_CODEC_H_
@@ -13,12 +13,11 @@
 
 namespace weft::internal {
 
-// Toward zero; what 64 bits do not hold becomes the nearest value that they do,
-// and NaN becomes zero.
+// Truncates toward zero. Values outside of 64 bits saturate, and NaN becomes zero.
 int64_t TruncateToInt(double v);
 uint64_t TruncateToUnsigned(double v);
-// A double that rounds to a narrower format as `v` itself does: bits that do
-// not fit leave a trace in the last one.
+// A double that rounds to any narrower format as `v` itself does: if `v` does not fit, the last bit
+// is set for the bits dropped.
 double ToDoubleSticky(int64_t v);
 
 template <typename T>
@@ -60,7 +59,7 @@ struct BoolCodec : PlainCodec<uint8_t> {
   void WriteInt(uint8_t* base, int64_t i, int64_t v) const { Store(base, i, v != 0); }
 };
 
-// f32 and f64.
+// Codec of f32 and f64.
 template <typename T>
 struct FloatCodec : PlainCodec<T> {
   double ReadDouble(const uint8_t* base, int64_t i) const { return this->Load(base, i); }
@@ -75,7 +74,7 @@ struct FloatCodec : PlainCodec<T> {
   }
 };
 
-// Floats that C++ has no type for, in the bits of T.
+// Codec of floats that C++ has no type for, stored as the bits of T.
 template <typename T>
 struct EncodedCodec : PlainCodec<T> {
   DType dtype;
@@ -94,7 +93,7 @@ struct EncodedCodec : PlainCodec<T> {
   }
 };
 
-// Two elements a byte, the low nibble first.
+// Codec of 4-bit integers: two elements per byte, the low nibble first.
 template <bool is_signed>
 struct NibbleCodec {
   int64_t ReadInt(const uint8_t* base, int64_t i) const {

@@ -45,8 +45,8 @@ uint64_t TruncateToUnsigned(double v) {
   return static_cast<uint64_t>(v);
 }
 
-// A double that rounds to a narrower format as `v` itself does: bits that do
-// not fit leave a trace in the last one.
+// Sets the last bit for the bits that do not fit, so that the result rounds to any narrower format
+// as `v` itself does.
 double ToDoubleSticky(int64_t v) {
   uint64_t magnitude = v < 0 ? -static_cast<uint64_t>(v) : v;
   int shift = 0;

@@ -1,5 +1,5 @@
-// How the elements of a tensor are found and decoded: what the files of
-// tensor.h share.
+// Finds and decodes the elements of a tensor: declarations shared by the files that implement
+// tensor.h.
 #ifndef WEFT_GRAPH_TENSOR_TENSOR_INTERNAL_H_
 #define WEFT_GRAPH_TENSOR_TENSOR_INTERNAL_H_
 
@@ -10,7 +10,7 @@
 
 namespace weft::internal {
 
-// Elements `start`, `start + stride`, ... of the buffer.
+// The elements at `start`, `start + stride`, ... of the buffer.
 struct Run {
   int64_t start;
   int64_t stride;
@@ -22,8 +22,8 @@ struct Axis {
   int64_t stride;
 };
 
-// The axes that matter for a walk in row-major order: none of size 1, and
-// neighbours joined where one stride walks both.
+// The axes of a walk in row-major order, simplified: axes of size 1 are dropped, and neighbours are
+// joined if one stride walks both.
 std::vector<Axis> JoinAxes(const HostTensor& t);
 
 // Calls `fn(Run)` for the elements of `t` in row-major order; once for a
@@ -52,8 +52,8 @@ void ForEachRun(const HostTensor& t, Fn fn) {
   }
 }
 
-// `fn(i)` for each element index of a run. The dense case is apart, so that it
-// compiles to vector code.
+// Calls `fn(i)` for each element index of a run. The dense case is separate, so that it compiles to
+// vector code.
 template <typename Fn>
 void ForEachInRun(Run run, Fn fn) {
   if (run.stride == 1) {

@@ -18,13 +18,13 @@ struct TypeStorage {
   DType dtype;
   bool is_static;
   uint64_t hash;
-  SymInt numel;  // Of a tensor; the value of a symint.
+  SymInt numel;  // Product of a tensor's dims; the value of a symint.
   absl::InlinedVector<SymInt, 4> dims;
 };
 
 namespace {
 
-// What a lookup compares, without owning the dims.
+// The fields that a lookup compares, without owning the dims.
 struct Key {
   Type::Kind kind;
   DType dtype;

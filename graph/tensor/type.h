@@ -20,12 +20,12 @@ struct TypeStorage;
 
 class Type {
  public:
-  // Dims of a tensor that inference and whatever reads files admit.
+  // Largest rank that inference and file readers accept.
   static constexpr int kMaxRank = 64;
 
   enum class Kind : uint8_t {
-    kNone,    // No type: what an absent optional operand has.
-    kTensor,  // Dense, of a dtype and symbolic dims.
+    kNone,    // The type of an absent optional operand.
+    kTensor,  // A dtype and symbolic dims; strides are not part of it.
     kSymInt,  // An integer; its expression is part of the type.
   };
 
@@ -38,7 +38,7 @@ class Type {
   bool is_tensor() const { return kind() == Kind::kTensor; }
   bool is_symint() const { return kind() == Kind::kSymInt; }
 
-  // Of tensors.
+  // Requires is_tensor().
   DType dtype() const;
   absl::Span<const SymInt> dims() const;
   int rank() const { return static_cast<int>(dims().size()); }
@@ -49,7 +49,7 @@ class Type {
   std::optional<std::vector<int64_t>> static_dims() const;
   bool is_static() const;
 
-  // Of kSymInt.
+  // The value; requires kSymInt.
   SymInt symint() const;
 
   Type WithDType(DType dtype) const { return Tensor(dtype, dims()); }

@@ -7,11 +7,10 @@
 //     return %1
 //   }
 //
-// Operands stand in parentheses in the schema's order (`none` for an absent
-// one), then attributes that differ from their defaults, by name; nested graphs
-// follow in braces. Small constants are written in place, large ones in a
-// `constants` block at the end of the module, as base64. What is printed parses
-// back to an equal module.
+// Operands are in parentheses in the schema's order (`none` for an absent one), followed by the
+// attributes that differ from their defaults, by name; nested graphs follow in braces. Small
+// constants are written in place, large ones in a `constants` block at the end of the module, as
+// base64. Printed text parses back to an equal module.
 #ifndef WEFT_GRAPH_TEXT_TEXT_H_
 #define WEFT_GRAPH_TEXT_TEXT_H_
 
@@ -32,10 +31,10 @@ class OpDef;
 class OpRegistry;
 
 struct PrintOptions {
-  // loc(...) with the provenance of each node.
+  // Print loc(...) with the provenance of each node.
   bool locations = true;
-  // Print the contents of large constants. Without them the text is for
-  // reading only: parsing it is an error that says so.
+  // Print the contents of large constants. Text without them is for display only: parsing it is an
+  // error with that reason.
   bool constants = true;
   // Constants of at most this many elements are written in place.
   int64_t max_inline_elements = kMaxInlineElements;
@@ -50,10 +49,10 @@ absl::StatusOr<std::unique_ptr<Module>> ParseModule(absl::string_view text,
                                                     const OpRegistry& registry,
                                                     absl::string_view filename = "<text>");
 
-// Nodes, sizes and types alone: graph/text/parts/text_parts.h.
+// Printing of single nodes, sizes and types: graph/text/parts/text_parts.h.
 
-// An operand of a sample: a type and, optionally, the values or the range that
-// the elements are drawn from.
+// An operand of a sample: a type and, optionally, the values of the elements or the range that they
+// are drawn from.
 struct SampleOperand {
   Type type;                       // Type() for `none`.
   std::vector<double> values;      // f32[2]{1, 2}

@@ -19,7 +19,7 @@
 namespace weft::text {
 namespace {
 
-// Levenshtein's distance.
+// The Levenshtein distance.
 size_t EditDistance(absl::string_view a, absl::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -60,7 +60,7 @@ bool Scope::Define(const Token& token, Value* value) {
   if (IsNumber(token)) {
     const auto number = DigitsToUint64(token.text);
     if (!number || Find(token) != nullptr) return false;
-    // Numbers are dense as a rule; a few far ones must not take memory.
+    // Numbers are usually dense; sparse ones go into a map, so that they take no memory in between.
     if (*number == numbered_.size()) {
       numbered_.push_back(value);
     } else {
@@ -118,7 +118,7 @@ bool ModuleParser::ParseBody(Scope* scope, const Signature& signature, size_t de
     if (!ParseStatement(scope, depth)) return false;
   }
   if (!ParseReturn(scope, signature) || !reader_.Expect('}')) return false;
-  // Not before the nodes, of which one may define an output's symbol.
+  // Declared after the nodes, because a node may define an output's symbol.
   Declare(signature.output_symbols);
   return true;
 }
@@ -268,7 +268,7 @@ bool ModuleParser::ParseResultTypes(Statement* s) {
   return true;
 }
 
-// What first appears in the result of a data-dependent op is defined by it.
+// A symbol that first appears in the result of a data-dependent op is defined by that op.
 void ModuleParser::DefineSymbols(Type type) {
   const auto define = [this, type](SymInt symbol) {
     if (module_->symbols().Find(symbol) != nullptr) return;

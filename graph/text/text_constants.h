@@ -17,32 +17,32 @@ namespace weft::text {
 
 class ConstantsReader {
  public:
-  // What stands for a constant, before its type is known.
+  // A parsed mention of a constant whose type is not known yet.
   struct Reference {
     size_t begin = 0;
-    std::string label;    // Of @label.
-    std::string name;     // Of `"name" dense<...>`.
-    size_t elements = 0;  // Offset of what dense<> holds; 0 for a label.
+    std::string label;    // The label in @label.
+    std::string name;     // The name in `"name" dense<...>`.
+    size_t elements = 0;  // Offset of the text in dense<>; 0 for a label.
   };
 
   ConstantsReader(TextReader* reader, absl::string_view filename, ConstantStore* store)
       : reader_(*reader), filename_(filename), store_(*store) {}
 
-  // A label that is not known yet is looked for in the `constants` blocks from
-  // that offset on, which lies outside of all braces.
+  // Sets where to search for an unknown label: in the `constants` blocks from that offset on. The
+  // offset must be outside of all braces.
   void set_look_ahead(size_t position) { look_ahead_ = position; }
 
-  // The token is `constants`.
+  // Reads a block; the token must be `constants`.
   bool ParseBlock();
   bool ParseReference(Reference* out);
-  // Puts the tensor in the store. `type` is what is written, or none.
+  // Adds the tensor to the store. `type` is the written type, or Type() if none is written.
   bool Resolve(const Reference& reference, Type type, int* id);
 
  private:
   struct Labeled {
     HostTensor tensor;
     std::string name;
-    int id = -1;  // In the store, once referred to.
+    int id = -1;  // Id in the store, once it is referred to.
   };
 
   bool ParseBlock(TextReader* reader);
@@ -56,7 +56,7 @@ class ConstantsReader {
   size_t look_ahead_ = 0;
   bool looked_ahead_ = false;
   absl::flat_hash_map<std::string, Labeled> labeled_;
-  absl::flat_hash_map<size_t, size_t> known_blocks_;  // Begin to end.
+  absl::flat_hash_map<size_t, size_t> known_blocks_;  // End of each known block by its begin.
 };
 
 }  // namespace weft::text

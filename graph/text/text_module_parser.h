@@ -1,9 +1,8 @@
 // The parser of modules; text.h has its interface.
 //
-// One pass: values are defined before they are used, each node is checked and
-// its types are inferred as it is made. The one look ahead is for `constants`
-// blocks, which may follow the functions that refer to them. Recursion follows
-// the nesting of regions, which is bounded.
+// One pass: values are defined before they are used, and each node is checked and its types are
+// inferred as it is made. The only look-ahead is for `constants` blocks, which may follow the
+// functions that refer to them. Recursion is bounded by the nesting of regions, which has a limit.
 #ifndef WEFT_GRAPH_TEXT_TEXT_MODULE_PARSER_H_
 #define WEFT_GRAPH_TEXT_TEXT_MODULE_PARSER_H_
 
@@ -47,11 +46,11 @@ class Scope {
   explicit Scope(Graph* graph, const Scope* outer = nullptr) : graph_(graph), outer_(outer) {}
   Graph* graph() const { return graph_; }
   const Scope* outer() const { return outer_; }
-  // The value that the token names; null when there is none.
+  // The value that the token names; null if the name is undefined.
   Value* Find(const Token& token) const;
-  // False when the name is taken or malformed.
+  // False if the name is taken or malformed.
   bool Define(const Token& token, Value* value);
-  // True when a node or an input of the graph brings the unbacked symbol.
+  // True if a node or an input of the graph defines the unbacked symbol.
   bool DefinesSymbol(SymInt symbol) const;
 
  private:
@@ -73,7 +72,7 @@ struct ParsedNote {
 
 // A node that is being read; kept between nodes to spare allocations.
 struct Statement {
-  size_t begin = 0;  // Of the op's name.
+  size_t begin = 0;  // Offset of the op's name.
   const OpDef* op = nullptr;
   std::vector<Token> results;
   std::vector<Value*> operands;
@@ -83,7 +82,7 @@ struct Statement {
   std::vector<bool> attrs_given;
   bool any_attr = false;
   const AttrList* attrs = nullptr;
-  Types types;  // As written; in the end as they will be.
+  Types types;  // The written types, then the final ones.
   size_t types_begin = 0;
   bool has_types = false;
   ProvenanceId provenance = 0;
@@ -109,8 +108,8 @@ class ModuleParser {
  private:
   struct Signature {
     bool has_outputs = false;
-    std::vector<std::pair<size_t, Type>> outputs;  // With their offsets.
-    // Symbols that no earlier text mentions.
+    std::vector<std::pair<size_t, Type>> outputs;  // Types with their offsets.
+    // Symbols that earlier text does not mention.
     std::vector<SymInt> input_symbols;
     std::vector<SymInt> output_symbols;
   };
@@ -167,7 +166,7 @@ class ModuleParser {
   std::vector<std::unique_ptr<Statement>> statements_;  // By depth.
   absl::flat_hash_map<const OpDef*, const AttrList*> default_attrs_;
   InferCache inferred_;
-  // Where inference may define symbols that nothing uses.
+  // A scratch table in which inference may define symbols that are then dropped.
   std::optional<SymbolTable> scratch_symbols_;
 };
 

@@ -1,9 +1,8 @@
 // The printer of modules; text.h has its interface.
 //
-// Values are numbered in the order of their appearance in a graph; nothing that
-// is printed depends on ids, on the order in which symbols were declared or on
-// the order of the constant store, so that a module that was read back prints
-// the same. Nested graphs are walked with a stack of our own.
+// Values are numbered in the order of their appearance in a graph. The text does not depend on ids,
+// on the order in which symbols were declared or on the order of the constant store, so that a
+// module prints the same after it is read back. Nested graphs are walked with an explicit stack.
 #ifndef WEFT_GRAPH_TEXT_TEXT_MODULE_PRINTER_H_
 #define WEFT_GRAPH_TEXT_TEXT_MODULE_PRINTER_H_
 
@@ -50,11 +49,11 @@ class ModulePrinter {
     const Graph* graph;
     const Node* next;
     size_t indent;
-    std::vector<uint32_t> numbers;  // Of node results, by value id.
+    std::vector<uint32_t> numbers;  // Numbers of node results, by value id.
     uint32_t count = 0;
-    std::vector<std::string> names;  // Of inputs.
+    std::vector<std::string> names;  // Names of the inputs.
     const Node* owner = nullptr;     // Node whose regions are being printed...
-    int region = 0;                  // ... and which is next.
+    int region = 0;                  // ... and the region that is printed next.
   };
 
   void Push(const Graph& graph, size_t indent);
@@ -74,7 +73,7 @@ class ModulePrinter {
   const std::string& TypeText(Type type);
   std::string ConstantToString(int id);
   std::string FactsText(const std::vector<SymInt>& symbols, absl::FunctionRef<bool(SymInt)> admits);
-  // Indents; deep graphs must not print as mostly spaces.
+  // Writes the indent, which is limited so that deep graphs are not mostly spaces.
   void Line(size_t indent) { out_.append(2 * std::min<size_t>(indent, kMaxIndent), ' '); }
 
   const Module& module_;

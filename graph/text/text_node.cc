@@ -80,7 +80,7 @@ bool ModuleParser::FinishAttrs(Statement* s) {
   return true;
 }
 
-// An unbacked symbol stands below its definition.
+// Checks that every unbacked symbol of the attributes is defined above the node.
 bool ModuleParser::CheckAttrSymbols(const Scope& scope, const Statement& s) {
   if (s.attrs == nullptr || !s.attrs->is_symbolic()) return true;
   SymInt unknown = SymInt::Invalid();
@@ -140,8 +140,8 @@ bool ModuleParser::FinishConstant(Statement* s) {
   return true;
 }
 
-// The written types stand, for Infer would define fresh symbols. What it says
-// of kinds, dtypes and ranks holds.
+// Keeps the written types, because Infer would define fresh symbols, and checks that they agree
+// with Infer in kinds, dtypes and ranks.
 bool ModuleParser::CheckDataDependent(const Scope& scope, const Statement& s, OpArgs args) {
   if (!scratch_symbols_) scratch_symbols_ = module_->symbols();
   args.symbols = &*scratch_symbols_;
@@ -164,8 +164,8 @@ bool ModuleParser::CheckDataDependent(const Scope& scope, const Statement& s, Op
   return true;
 }
 
-// The unbacked symbols in the result of a data-dependent node come from its
-// operands, or this node is the one that defines them.
+// Each unbacked symbol in the result of a data-dependent node must be in the type of an operand, or
+// be defined by this node.
 bool ModuleParser::CheckNewSymbols(const Scope& scope, const Statement& s, Type type) {
   SymInt taken = SymInt::Invalid();
   const auto check = [&](SymInt symbol) {

@@ -1,5 +1,5 @@
-// Reads modules in the text form: top level and signatures. docs/text-form.md
-// has the grammar; text_body.cc reads what stands between the braces.
+// Reads modules in the text form: the top level and signatures. docs/text-form.md has the grammar;
+// text_body.cc reads the bodies.
 #include "absl/strings/str_cat.h"
 #include "base/quote.h"
 #include "graph/ir/annotations.h"
@@ -39,7 +39,7 @@ bool ModuleParser::ParseTopLevel() {
   return true;
 }
 
-// Every symbol of the text is declared, so that none is taken to be free.
+// Declares every symbol that the text mentions.
 void ModuleParser::Declare(absl::Span<const SymInt> symbols) {
   for (SymInt symbol : symbols) {
     if (module_->symbols().Find(symbol) != nullptr) continue;
@@ -85,7 +85,7 @@ bool ModuleParser::ParseSignature(Scope* scope, Signature* signature) {
   signature->has_outputs = true;
   if (!ParseOutputs(*scope, signature)) return false;
   signature->output_symbols = reader_.TakeNewSymbols();
-  // What follows says what they are.
+  // The nodes that follow define these symbols, so they count as new again there.
   if (!signature->output_symbols.empty()) reader_.ForgetSymbols();
   return true;
 }

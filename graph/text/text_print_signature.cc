@@ -1,4 +1,4 @@
-// Prints what stands around the bodies: signatures, facts, constants.
+// Prints everything around the bodies: signatures, facts, constants.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -86,7 +86,7 @@ std::string ModulePrinter::OutputsToString(const Graph& graph) {
   return n == 1 && names.empty() && graph.write_backs().empty() ? out : absl::StrCat("(", out, ")");
 }
 
-// The head, inputs and outputs: on a line if they fit.
+// Prints the head, inputs and outputs, on one line if they fit.
 void ModulePrinter::PrintSignature(const Graph& graph, absl::string_view head, size_t indent) {
   std::vector<std::string> inputs;
   size_t width = 2 * indent + head.size();
@@ -129,7 +129,7 @@ void ModulePrinter::PrintFunction(const Graph& graph) {
   out_ += "}\n";
 }
 
-// What is known of the symbols, and the conditions about admitted ones.
+// The facts about the symbols, and the conditions whose symbols are admitted.
 std::string ModulePrinter::FactsText(const std::vector<SymInt>& symbols,
                                      absl::FunctionRef<bool(SymInt)> admits) {
   const SymbolTable& table = module_.symbols();

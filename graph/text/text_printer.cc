@@ -65,7 +65,7 @@ void ModulePrinter::PrintBody() {
   }
 }
 
-// Begins the next nested graph of the frame's node; false when there is none.
+// Begins the next nested graph of the frame's node; false if there is none left.
 bool ModulePrinter::PrintNextRegion(Frame* frame) {
   const Node* node = frame->owner;
   if (frame->region == node->num_regions()) return false;
@@ -154,7 +154,7 @@ void ModulePrinter::PrintLocation(ProvenanceId id) {
   if (id == 0) return;
   auto [it, inserted] = locations_.try_emplace(id);
   if (inserted) {
-    // In order of the text, which reading it back keeps.
+    // Sorted by text, which is the order that reading the text back keeps.
     std::vector<std::string> names = module_.provenance().Names(id);
     std::sort(names.begin(), names.end());
     std::string& out = it->second;

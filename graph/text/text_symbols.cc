@@ -82,14 +82,14 @@ std::string RangeToString(const std::string& name, SymRange range) {
   return out;
 }
 
-// What the clause says of a symbol so far.
+// The facts about a symbol that the clause has given so far.
 struct Fact {
   SymbolInfo info;
   bool has_min = false;
-  size_t begin = 0;  // In the text.
+  size_t begin = 0;  // Offset in the text.
 };
 
-// Some multiple of the divisor is in the range.
+// True if some multiple of the divisor is in the range.
 bool HasValues(const SymbolInfo& info) {
   const __int128 max = info.range.max, divisor = info.divisor;
   const __int128 rest = (max % divisor + divisor) % divisor;
@@ -154,7 +154,7 @@ class FactParser {
     return ParseCondition(begin);
   }
 
-  // The nodes before were made under the belief that it is backed.
+  // Rejects symbols that earlier nodes use: those nodes were made as if the symbol were backed.
   bool ParseUnbacked() {
     const size_t begin = reader_.position();
     SymInt symbol;
@@ -168,7 +168,7 @@ class FactParser {
     return true;
   }
 
-  // Anything that compares sizes.
+  // Reads any comparison of sizes.
   bool ParseCondition(size_t begin) {
     reader_.Seek(begin);
     SymInt condition;
@@ -180,7 +180,7 @@ class FactParser {
     return true;
   }
 
-  // What follows, up to the end of the fact; moves nothing.
+  // True if `parse` reads the text up to the end of the fact; the position does not change.
   template <typename Fn>
   bool LooksLike(Fn parse) {
     const size_t begin = reader_.position();
@@ -195,15 +195,15 @@ class FactParser {
     return reader_.Accept(kInteger) || reader_.AcceptWord("inf");
   }
   bool SkipSymbol() { return reader_.Accept(kIdentifier) || reader_.Accept(kString); }
-  // -3 <= s0
+  // At a fact such as `-3 <= s0`.
   bool AtRange() {
     return LooksLike([this] { return SkipNumber() && reader_.Accept(kLessEqual) && SkipSymbol(); });
   }
-  // <= 64
+  // At `<= 64`.
   bool AtMax() {
     return LooksLike([this] { return reader_.Accept(kLessEqual) && SkipNumber(); });
   }
-  // % 8 == 0; `s0 %8` lexes as a value.
+  // At `% 8 == 0`; `s0 %8` lexes as a value.
   bool AtDivisor() {
     return LooksLike([this] {
       const bool modulo =

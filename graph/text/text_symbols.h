@@ -22,19 +22,18 @@ class SymbolTable;
 
 namespace weft::text {
 
-// The symbols in the types and attributes of the graph and of those nested in
-// it, in their structural order.
+// The symbols in the types and attributes of the graph and its nested graphs, in structural order.
 std::vector<SymInt> SymbolsOf(const Graph& graph);
 
-// What the table knows beyond the defaults; empty when that is nothing.
+// The facts that differ from the defaults; "" if there are none.
 std::string FactsToString(const SymbolTable& table, absl::Span<const SymInt> symbols);
 
-// The conditions that are no facts about one symbol, whose symbols are admitted,
-// and that are not among the printed ones, which they join.
+// The conditions that are not facts about one symbol, whose symbols are all admitted, and that are
+// not in `printed`, to which they are added.
 std::string ConditionsToString(const SymbolTable& table, absl::FunctionRef<bool(SymInt)> admits,
                                absl::flat_hash_set<SymInt>* printed);
 
-// Reads facts up to something that is no comma, and declares them.
+// Reads facts separated by commas, and declares them.
 bool ParseFacts(TextReader* reader, SymbolTable* table);
 
 }  // namespace weft::text

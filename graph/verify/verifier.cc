@@ -118,7 +118,7 @@ class GraphVerifier {
 
   const Graph& graph_;
   NodeScratch* scratch_;
-  std::vector<const Node*> nodes_;    // By id, the nodes met so far.
+  std::vector<const Node*> nodes_;    // By id, the nodes visited so far.
   std::vector<const Value*> values_;  // By id, the values defined so far.
   int64_t num_slots_ = 0;             // Operand slots that hold a value.
   int64_t num_uses_ = 0;              // Entries of use lists.

@@ -11,16 +11,15 @@ class Graph;
 class Module;
 class SymbolTable;
 
-// OK, or an Internal error that names the broken invariant and the node, and
-// shows the node with its neighbours. verifier.cc opens with the list of the
-// invariants. Linear in the module.
+// OK, or an Internal error that names the broken invariant and the node, and shows the node with
+// its neighbours. verifier.cc opens with the list of the invariants. Linear in the size of the
+// module.
 absl::Status Verify(const Module& module);
-// The graph and the graphs nested in it.
+// Verifies the graph and its nested graphs.
 absl::Status Verify(const Graph& graph);
 
-// True when a value whose inferred type is `inferred` may carry `type`: they
-// are equal, or agree in kind, dtype and rank, and no pair of sizes is provably
-// different.
+// True if a value whose inferred type is `inferred` may have the type `type`: they are equal, or
+// agree in kind, dtype and rank without two sizes that are provably different.
 bool IsLegalRefinement(Type type, Type inferred, const SymbolTable& symbols);
 
 }  // namespace weft

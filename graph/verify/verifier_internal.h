@@ -1,4 +1,4 @@
-// What the files of the verifier share; verifier.cc has the invariants.
+// Declarations shared by the files of the verifier; verifier.cc has the invariants.
 #ifndef WEFT_GRAPH_VERIFY_VERIFIER_INTERNAL_H_
 #define WEFT_GRAPH_VERIFY_VERIFIER_INTERNAL_H_
 
@@ -32,32 +32,32 @@ enum class Invariant {
   kWrites,
 };
 
-// The error; `node`, when given, is shown with what defines its operands.
+// The error text. `node`, if not null, is shown with the definitions of its operands.
 absl::Status BrokenInvariant(Invariant invariant, const Graph& graph, const Node* node,
                              absl::string_view message);
 
-// What the nodes of a module share while they are verified.
+// State shared by the checks of a module's nodes.
 struct NodeScratch {
   Node::ArgStorage storage;
-  // Signatures with the result types of a node that was found sound: a node of
-  // the same signature and types owes nothing more.
+  // Signatures with the result types of a node that was found valid. A node with the same signature
+  // and types is valid too.
   InferCache sound;
 };
 
-// Invariants 5 to 11.
+// Checks invariants 5 to 11.
 absl::Status VerifyNode(const Node& node, NodeScratch* scratch);
 
-// Invariant 13.
+// Checks invariant 13.
 absl::Status VerifySignature(const Graph& graph);
 
 // False for a type with an invalid or negative size.
 bool IsSizeType(Type type);
 
-// Invariant 14, for a graph that is sound otherwise.
+// Checks invariant 14, for a graph that is valid otherwise.
 absl::Status VerifyWrites(const Graph& graph, bool is_root);
 
-// Invariant 12 for graphs of one module, outer before inner, that are sound
-// otherwise; `roots` are those that are not nested.
+// Checks invariant 12 for graphs of one module, outer before inner, that are valid otherwise;
+// `roots` are the graphs that are not nested.
 absl::Status VerifySymbols(absl::Span<const Graph* const> graphs,
                            const absl::flat_hash_set<const Graph*>& roots);
 

@@ -1,4 +1,4 @@
-// Invariants 5 to 11: what one node owes to its schema and its op.
+// Invariants 5 to 11: agreement of one node with its schema and its op.
 #include <algorithm>
 #include <vector>
 
@@ -66,7 +66,7 @@ class NodeVerifier {
   const Node& node_;
   const Module& module_;
   const OpArgs& args_;
-  InferCache* sound_;  // Null when the node's signature is not remembered.
+  InferCache* sound_;  // Null if the node's signature is not cached.
   absl::Status status_;
 };
 

@@ -1,4 +1,4 @@
-// Invariant 13: what a graph says of its inputs and outputs.
+// Invariant 13: names and values of inputs, and names of outputs.
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -13,7 +13,7 @@
 namespace weft::internal {
 namespace {
 
-// `id` is the constant that the input requires or begins with, or -1.
+// Checks `id`, the constant that the input requires or begins with, or -1.
 absl::Status CheckValueOf(const Graph& graph, int input, int id, absl::string_view verb) {
   if (id == -1) return absl::OkStatus();
   const Module& module = graph.module();

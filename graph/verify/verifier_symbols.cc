@@ -52,7 +52,7 @@ class SymbolVerifier {
  public:
   explicit SymbolVerifier(const SymbolTable& table) : table_(table) {}
 
-  // Inner graphs before outer ones.
+  // Runs on inner graphs before outer ones.
   absl::Status Run(const Graph& graph, bool nested);
 
  private:
@@ -61,9 +61,9 @@ class SymbolVerifier {
   bool IsInherited(const Node& node, SymInt symbol) const;
 
   const SymbolTable& table_;
-  SymbolSet from_inputs_;  // Of the graph at hand.
+  SymbolSet from_inputs_;  // Symbols of the inputs of the present graph.
   SymbolSet unknown_;
-  // What nested graphs take from the graph around them.
+  // Symbols that a nested graph uses from the graph around it.
   absl::flat_hash_map<const Graph*, SymbolSet> outer_;
 };
 
@@ -88,8 +88,8 @@ absl::Status SymbolVerifier::Run(const Graph& graph, bool nested) {
       absl::StrCat("no node or input defines the unbacked symbol ", first.ToString()));
 }
 
-// Each unbacked symbol of the attributes and of nested graphs is known from an
-// input, or defined by a node that this one has an edge to.
+// Checks that each unbacked symbol of the attributes and of nested graphs is known from an input,
+// or defined by a node that this one has an edge to.
 absl::Status SymbolVerifier::CheckNode(const Graph& graph, const Node& node) {
   SymInt missing = SymInt::Invalid();
   const auto check = [&](SymInt symbol, bool must_be_known) {
@@ -122,8 +122,8 @@ absl::Status SymbolVerifier::CheckNode(const Graph& graph, const Node& node) {
                          absl::StrCat("no edge to the definition of ", missing.ToString()));
 }
 
-// The symbols in the results of a data-dependent node are its own or come from
-// its operands.
+// Checks that each symbol in the results of a data-dependent node is defined there or is in the
+// type of an operand.
 absl::Status SymbolVerifier::CheckDefinitions(const Graph& graph, const Node& node) {
   if (!node.op().has(kDataDependent)) return absl::OkStatus();
   SymInt foreign = SymInt::Invalid();

@@ -1,4 +1,4 @@
-// Invariant 14: what is written, by nodes and at the end.
+// Invariant 14: writes by nodes, and write-backs.
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -40,7 +40,7 @@ absl::Status VerifyWriteBacks(const Graph& graph, bool is_root) {
   return absl::OkStatus();
 }
 
-// Linear: the values before a node know what they are views of.
+// Linear: the earlier values know which value they are views of.
 absl::Status VerifyWriteNodes(const Graph& graph) {
   if (graph.num_write_nodes() == 0) return absl::OkStatus();
   std::vector<bool> is_constant(graph.value_id_limit());

@@ -1,9 +1,8 @@
-// Tokens of the text form; used by the parsers in this folder alone.
+// Tokens of the text form; used only by the parsers in this folder.
 //
-// The lexer walks over a string_view and copies nothing. `//` begins a comment
-// where it is the first thing on a line or stands outside of parentheses and
-// brackets; inside of them it is the floor division of sizes. `%` followed at
-// once by a name, a number or a quote begins a value; otherwise it is modulo.
+// The lexer walks over a string_view and copies nothing. `//` begins a comment at the beginning of
+// a line and outside of parentheses and brackets; inside of them it is the floor division of sizes.
+// `%` followed directly by a name, a number or a quote begins a value; otherwise it is modulo.
 #ifndef WEFT_GRAPH_TEXT_PARTS_TEXT_LEXER_H_
 #define WEFT_GRAPH_TEXT_PARTS_TEXT_LEXER_H_
 
@@ -19,14 +18,14 @@ namespace weft::text {
 // A token of one character has that character as its kind.
 enum TokenKind : int {
   kEnd = 0,
-  kBad = 256,    // Anything that is no token.
+  kBad = 256,    // Anything that is not a token.
   kIdentifier,   // [A-Za-z_][A-Za-z0-9_.]*
   kInteger,      // [0-9]+
   kHex,          // 0x[0-9a-f]+
   kFloat,        // With a fraction or an exponent.
   kString,       // "..."; the text excludes the quotes.
   kValue,        // %name, %12
-  kQuotedValue,  // %"..."; the text is what the quotes hold.
+  kQuotedValue,  // %"..."; the text excludes the quotes.
   kGlobal,       // @name
   kQuotedGlobal,
   kArrow,         // ->
@@ -41,17 +40,17 @@ enum TokenKind : int {
 struct Token {
   int kind = kEnd;
   absl::string_view text;
-  size_t begin = 0;  // Offsets in the whole text, sigils and quotes included.
+  size_t begin = 0;  // Offsets in the whole text, including sigils and quotes.
   size_t end = 0;
 };
 
 class Lexer {
  public:
-  // `depth` 1 takes the text as if it stood in parentheses.
+  // With `depth` 1 the text is read as if it stood in parentheses.
   explicit Lexer(absl::string_view text, int depth = 0) : text_(text), depth_(depth) {}
 
   Token Next();
-  // Continues at that offset, with the nesting that holds now.
+  // Continues at that offset, with the present nesting depth.
   void Seek(size_t position) { position_ = position; }
   absl::string_view text() const { return text_; }
 
@@ -69,10 +68,9 @@ class Lexer {
   int depth_;
 };
 
-// Undoes Quote() (base/quote.h) on what stands between the quotes; nullopt on an unknown
-// escape.
+// Undoes Quote() (base/quote.h) on the text between the quotes; nullopt on an unknown escape.
 std::optional<std::string> Unescape(absl::string_view text);
-// Both from 1; the column counts bytes.
+// Line and column count from 1; the column counts bytes.
 std::pair<size_t, size_t> LineAndColumn(absl::string_view text, size_t position);
 
 }  // namespace weft::text

@@ -115,7 +115,7 @@ void AppendDense(const HostTensor& tensor, std::string* out) {
   const std::vector<std::string> elements = ElementStrings(tensor);
   absl::StrAppend(out, "dense<");
   if (elements.empty()) absl::StrAppend(out, "[]");
-  // How many dims begin or end at an element says how many brackets it has.
+  // The number of dims that begin or end at an element is the number of its brackets.
   const auto boundaries = [&tensor](size_t i) {
     int n = 0;
     for (int d = tensor.rank() - 1; d >= 0; --d) {
@@ -174,7 +174,7 @@ bool TextReader::ParseElements(size_t elements, Type type, HostTensor* out) {
 bool TextReader::ParseDense(DType dtype, absl::Span<const int64_t> dims, int64_t numel,
                             std::vector<uint64_t>* words) {
   const size_t begin = position();
-  if (!At('[')) {  // One element for all.
+  if (!At('[')) {  // One element that fills the tensor.
     if (!ParseElement(dtype, words)) return false;
     if (numel > kMaxSplatElements) {
       return Fail(begin, absl::StrCat("one value for more than ", kMaxSplatElements, " elements"));
@@ -266,7 +266,7 @@ bool TextReader::ParseFloatElement(DType dtype, std::vector<uint64_t>* words) {
   const bool negative = Accept('-');
   double value;
   if (dtype != DType::kF64 && (At(kInteger) || At(kFloat))) {
-    // Rounded once, to what is printed.
+    // Rounds once, to the value that is printed.
     const auto parsed = ParseDecimalFloat(token_.text);
     if (!parsed) {
       return Fail(begin, absl::StrCat("the value does not fit in ", DTypeName(dtype)));
@@ -304,7 +304,7 @@ std::optional<HostTensor> DecodeTensor(absl::string_view base64, Type type, std:
     return std::nullopt;
   }
   const int64_t size = static_cast<int64_t>(bytes.size());
-  // An element takes 4 bits or more, so no product below overflows.
+  // An element takes 4 bits or more, so the multiplication below does not overflow.
   if (*numel / 2 > size || DTypeBytes(type.dtype(), *numel) != size) {
     *error = absl::StrCat("the data has ", size, " bytes, which is not what ", type.ToString(),
                           " takes");

@@ -12,7 +12,7 @@
 namespace weft::text {
 namespace {
 
-// AttrValue::ToString, but a NaN with a payload as its bits.
+// AttrValue::ToString, but a NaN with a payload is written as its bits.
 std::string AttrToString(const AttrValue& value) {
   const auto float_to_string = [](double v) {
     uint64_t bits;
@@ -43,7 +43,7 @@ std::string AttrsToString(const OpSchema& schema, const AttrList* attrs) {
   std::string out;
   for (int i = 0; attrs != nullptr && i < attrs->size(); ++i) {
     const AttrValue& value = (*attrs)[i];
-    // A broken node may have more than its schema; the verifier shows it.
+    // A broken node may have more attributes than its schema; the verifier reports it.
     const bool known = i < static_cast<int>(schema.attrs.size());
     const auto* spec = known ? &schema.attrs[i] : nullptr;
     if (known && spec->default_value && *spec->default_value == value) continue;

@@ -29,13 +29,13 @@ namespace weft {
 
 class Node;
 
-// Constants of at most this many elements are written in place, unless told otherwise.
+// Default limit: constants of at most this many elements are written in place.
 inline constexpr int64_t kMaxInlineElements = 16;
 
 // One line, without the newline. Values are named by their ids.
 std::string PrintNode(const Node& node);
 
-// For flags, rules and samples.
+// Parsers of single sizes and types, for flags, rules and samples.
 absl::StatusOr<SymInt> ParseSymInt(absl::string_view text);
 absl::StatusOr<Type> ParseType(absl::string_view text);
 

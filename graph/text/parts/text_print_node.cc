@@ -17,7 +17,7 @@
 namespace weft {
 namespace {
 
-// By id; inputs by name. The graph may be broken.
+// Names a value by its id, an input by its name. The graph may be broken.
 std::string ValueById(const Node& node, const Value* value) {
   if (value == nullptr) return "none";
   const Graph& graph = *node.graph();

@@ -52,8 +52,7 @@ std::optional<T> FromChars(absl::string_view text) {
   T value = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
   if (result.ec == std::errc()) return value;
-  // Too small is as good as zero; too large is an error. The two are told
-  // apart by the exponent.
+  // Underflow gives zero, overflow is an error. The exponent shows which of them happened.
   const size_t e = text.find_first_of("eE");
   const bool tiny = (e != absl::string_view::npos && e + 1 < text.size() && text[e + 1] == '-') ||
                     (!text.empty() && text[0] == '0');

@@ -24,8 +24,8 @@ struct OpSchema;
 
 namespace weft::text {
 
-// Bounds on what a text may ask for.
-inline constexpr int kMaxNesting = 100;  // Of regions, and of parentheses.
+// Limits on the contents of a text.
+inline constexpr int kMaxNesting = 100;  // Nesting of regions and of parentheses.
 inline constexpr int64_t kMaxSplatElements = int64_t{1} << 16;
 
 class TextReader {
@@ -46,7 +46,7 @@ class TextReader {
   absl::string_view text() const { return lexer_.text(); }
 
   bool Fail(size_t position, absl::string_view message);
-  // Takes over the error of another reader.
+  // Takes `status` as the error, unless there is one already.
   bool Fail(absl::Status status) {
     if (status_.ok()) status_ = std::move(status);
     return false;
@@ -73,35 +73,34 @@ class TextReader {
   bool ParseString(std::string* out);
   // The name of a value (%x) or global (@x), unescaped.
   bool ParseSigilName(bool value, std::string* out);
-  // An optional '-' and digits.
+  // Reads an optional '-' and digits.
   bool ParseInt(int64_t* out);
-  // An integer or float, inf or nan, with a sign; hexadecimal digits are the
-  // bits of a double.
+  // Reads a signed integer or float, inf or nan; hexadecimal digits are the bits of a double.
   bool ParseDouble(double* out);
   bool ParseSymbol(SymInt* out);
   bool ParseSymInt(SymInt* out);
-  // At the name of a function of sizes: min, max, broadcast, pow, select.
+  // True at the name of a function of sizes: min, max, broadcast, pow, select.
   bool AtFunction() const;
   bool ParseType(Type* out);
 
-  // Symbols met in sizes since the last call.
+  // The symbols that sizes have mentioned since the last call, each once.
   std::vector<SymInt> TakeNewSymbols() { return std::move(new_symbols_); }
-  // Takes every symbol as new again.
+  // Reports every symbol as new again.
   void ForgetSymbols() {
     symbols_.clear();
     types_.clear();
   }
   bool has_new_symbols() const { return !new_symbols_.empty(); }
 
-  // `name=value` into the slot of the attribute; `given` has a flag for each.
+  // Reads `name=value` into the slot of the attribute; `given` has a flag for each.
   bool ParseAttribute(const OpSchema& schema, std::vector<AttrValue>* values,
                       std::vector<bool>* given);
-  // Fills in defaults; the error is at `position`.
+  // Fills in defaults; an error is reported at `position`.
   bool FinishAttributes(const OpSchema& schema, size_t position, std::vector<AttrValue>* values,
                         const std::vector<bool>& given);
 
-  // `dense<...>` stands before its type: SkipDense gives the offset of what the
-  // angle brackets hold, and ParseElements reads it once the type is known.
+  // `dense<...>` stands before its type: SkipDense gives the offset of the text in the angle
+  // brackets, and ParseElements reads it once the type is known.
   bool SkipDense(size_t* elements);
   bool ParseElements(size_t elements, Type type, HostTensor* out);
 
@@ -140,21 +139,21 @@ class TextReader {
   absl::flat_hash_map<absl::string_view, Type> types_;
 };
 
-// Decimal digits to a number; nullopt when they pass 64 bits.
+// The value of decimal digits; nullopt if it passes 64 bits.
 std::optional<uint64_t> DigitsToUint64(absl::string_view digits);
-// Hexadecimal token text, "0x" included.
+// The value of a hexadecimal token, "0x" included.
 std::optional<uint64_t> HexToUint64(absl::string_view text);
-// Number text without a sign; nullopt when it overflows. Underflow gives 0.
+// The value of a number without a sign; nullopt on overflow. Underflow gives 0.
 std::optional<double> ParseDecimal(absl::string_view text);
 std::optional<float> ParseDecimalFloat(absl::string_view text);
 
-// `dense<...>` with all elements of the tensor.
+// Appends `dense<...>` with all elements of the tensor.
 void AppendDense(const HostTensor& tensor, std::string* out);
 
 // Base64 of the dense little-endian bytes.
 std::string EncodeTensor(const HostTensor& tensor);
-// Nullopt, with a message in `error`, when `base64` does not hold a tensor of
-// that type. Allocates in proportion to `base64`.
+// Nullopt, with a message in `error`, if `base64` does not hold a tensor of that type. Allocates in
+// proportion to `base64`.
 std::optional<HostTensor> DecodeTensor(absl::string_view base64, Type type, std::string* error);
 
 }  // namespace weft::text

@@ -80,7 +80,7 @@ bool TextReader::CheckCondition(size_t position, SymInt value) {
          Fail(position, absl::StrCat(value.ToString(), " is a size, not a condition"));
 }
 
-// Conjunctions with `or` between them.
+// Reads conjunctions with `or` between them.
 bool TextReader::ParseCondition(SymInt* out, int depth) {
   size_t begin = position();
   if (!ParseConjunction(out, depth)) return false;
@@ -96,7 +96,7 @@ bool TextReader::ParseCondition(SymInt* out, int depth) {
   return true;
 }
 
-// Comparisons with `and` between them, each perhaps after `not`.
+// Reads comparisons with `and` between them, each perhaps after `not`.
 bool TextReader::ParseConjunction(SymInt* out, int depth) {
   bool first = true;
   do {
@@ -115,7 +115,7 @@ bool TextReader::ParseConjunction(SymInt* out, int depth) {
   return true;
 }
 
-// A sum, or two of them compared.
+// Reads a sum, or a comparison of two.
 bool TextReader::ParseComparison(SymInt* out, int depth) {
   const size_t begin = position();
   if (!ParseSum(out, depth)) return false;
@@ -158,7 +158,7 @@ bool TextReader::ParseSum(SymInt* out, int depth) {
 
 bool TextReader::ParseTerm(bool negate, SymInt* out, int depth) {
   const size_t begin = position();
-  // -2^63 exists although 2^63 does not.
+  // -2^63 fits into 64 bits although 2^63 does not.
   const bool lowest = negate && At(kInteger) && DigitsToUint64(token_.text) == kTwoTo63;
   if (lowest) {
     *out = SymInt(std::numeric_limits<int64_t>::min());
@@ -275,7 +275,7 @@ bool TextReader::ParseTensorType(DType dtype, Type* out) {
 bool TextReader::ParseType(Type* out) {
   const Token first = token_;
   if (!At(kIdentifier)) return Expected("a type");
-  // Most types of a text have been seen before, letter by letter.
+  // Most types of a text are repeated in the same spelling.
   const size_t close = text().find_first_of("]\"\n", first.end);
   const bool plain = close != absl::string_view::npos && text()[close] == ']';
   const absl::string_view spelling =
@@ -299,7 +299,7 @@ bool TextReader::ParseType(Type* out) {
     Advance();
     if (!ParseTensorType(*dtype, out)) return false;
   }
-  // Only what ends where the type ends is its spelling.
+  // The cached spelling must end where the type ends.
   if (plain && text()[close] == ']' && token_.begin > close) {
     types_.emplace(spelling, *out);
   }
