@@ -1,8 +1,7 @@
-// The interface of backends: each says what its device can do and which settings it has, and makes
-// executables.
+// The interface of backends. A backend gives its target and its settings, and makes executables.
 //
-// The registry is the one place that knows which backends there are. Tools take the names of
-// targets, flags and default pipelines from it.
+// BackendRegistry lists the backends of the process; tools take the names of targets, flags and
+// default pipelines from it.
 #ifndef WEFT_BACKENDS_BACKEND_H_
 #define WEFT_BACKENDS_BACKEND_H_
 
@@ -26,32 +25,33 @@ class StepObserver;
 
 struct Plan;  // lowering/plan.h
 
-// Settings of a backend by name ("threads"), as text. Those that are left out have their defaults.
+// Settings of a backend by name ("threads"), as text. Missing ones have their defaults.
 using BackendOptions = std::map<std::string, std::string, std::less<>>;
 
 // A setting that a backend has.
 struct BackendOption {
   enum class Kind {
     kInt,     // From `least` to `most`.
-    kChoice,  // One of those in `value`.
+    kChoice,  // One of the names in `value`.
     kSwitch,  // "true" or "false".
     kText,
   };
-  std::string name;  // Of the flag, and the key in BackendOptions: "f32-precision".
+  std::string name;  // Name of the flag and key in BackendOptions: "f32-precision".
   Kind kind = Kind::kText;
-  std::string value;          // What help calls the value: "N"; the choices: "native|avx2|avx512".
+  // The value as help shows it: "N"; for kChoice the choices: "native|avx2|avx512".
+  std::string value;
   std::string default_value;  // May be empty.
   std::string help;           // One sentence or more, without the default.
   int64_t least = 0;
   int64_t most = 0;
 
-  // InvalidArgument says what the option takes; `shown` is its name in the message, as "--threads".
+  // InvalidArgument says which values are valid; `shown` names the option there, as "--threads".
   absl::Status CheckValue(absl::string_view value, absl::string_view shown) const;
 };
 
 // Counts of an executable's life by name: "steps", "arena_bytes", "code_us" (microseconds).
 using Counters = std::map<std::string, int64_t, std::less<>>;
-// 0 for a counter that is not there.
+// The counter's value; 0 if there is no such counter.
 int64_t CounterOf(const Counters& counters, absl::string_view name);
 
 // A compiled program.
@@ -59,25 +59,26 @@ class Executable {
  public:
   virtual ~Executable() = default;
 
-  // Runs on one tensor for each input. `outputs`: what the program returns, without write-backs.
-  // `written`: one tensor for each input, invalid where nothing was written to it. Of inputs that
-  // are marked in `donated` the caller has no use for the value after the run, and what is written
-  // may lie in the input's own memory; it is then invalid in `written`. Errors that depend on the
-  // inputs leave them as they were. Safe to call from several threads.
+  // Runs on one tensor per input. `outputs`: the results of the program, without write-backs.
+  // `written`: one tensor per input, invalid for an input that was not written. The caller gives up
+  // the values of inputs that are marked in `donated`: a write-back may be stored in such an
+  // input's own memory, and its tensor in `written` is then invalid. If an error depends on the
+  // inputs, the inputs are unchanged. Thread-safe.
   virtual absl::Status Run(absl::Span<const HostTensor> inputs, const std::vector<bool>& donated,
                            std::vector<HostTensor>* outputs, std::vector<HostTensor>* written) = 0;
 
-  // Returns once all code is compiled, with the error when that failed and an interpreter goes on.
+  // Waits until all code is compiled. If compiling fails, returns the error, and the interpreter
+  // runs instead.
   virtual absl::Status WaitForCode() { return absl::OkStatus(); }
 
   virtual Counters counters() const { return {}; }
 };
 
-// Hooks for checks of a backend; with the defaults the executable is an ordinary one.
+// Hooks for checks of a backend; with the defaults the executable is a plain one.
 struct ExecutableHooks {
   // Called between the steps of the plan; outlives the executable.
   StepObserver* observer = nullptr;
-  // Red zones around every buffer, and poison in those that no step has written yet.
+  // Put red zones around every buffer, and poison into buffers that no step has written yet.
   bool guard_memory = false;
 };
 
@@ -85,16 +86,16 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  // Its name is the backend's.
+  // The target; its name is the backend's.
   virtual const Target& target() const = 0;
   // The pipeline that prepares a model for the target.
   virtual std::string default_pipeline() const = 0;
   virtual absl::Span<const BackendOption> options() const { return {}; }
-  // False for a backend that runs graphs as they are: Compile ignores the plan.
+  // False for a backend that runs graphs directly: Compile ignores the plan.
   virtual bool runs_plans() const { return true; }
 
-  // `graph`, which the plan is made from, and its module outlive the executable. The options have
-  // been checked (CheckOptions); InvalidArgument for what this machine does not have.
+  // `graph`, which the plan was made from, and its module outlive the executable. The options have
+  // passed CheckOptions. InvalidArgument if this machine lacks something that an option requires.
   virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(
       const Graph& graph, Plan plan, const BackendOptions& options,
       const ExecutableHooks& hooks = {}) const = 0;
@@ -102,19 +103,19 @@ class Backend {
   const std::string& name() const { return target().name; }
 };
 
-// InvalidArgument names an option that the backend does not have, and lists those that it has; or
-// says what an option takes.
+// InvalidArgument names an unknown option and lists the valid ones, or says which values an option
+// takes.
 absl::Status CheckOptions(const Backend& backend, const BackendOptions& options);
-// The value that was set, or the default. CHECK-fails for a name that is not an option.
+// The given value, or the default. CHECKs that the backend has the option.
 const std::string& OptionOf(const Backend& backend, const BackendOptions& options,
                             absl::string_view name);
 
-// Copies share the backends.
+// The backends of a process, by name. Copies share the backends.
 class BackendRegistry {
  public:
-  // AlreadyExists for a second backend of that name.
+  // AlreadyExists if there is a backend with that name.
   absl::Status Add(std::shared_ptr<const Backend> backend);
-  // InvalidArgument lists the targets for another name.
+  // InvalidArgument for an unknown name; the message lists the targets.
   absl::StatusOr<const Backend*> Find(absl::string_view name) const;
   // In the order in which they were added.
   const std::vector<std::shared_ptr<const Backend>>& all() const { return backends_; }

@@ -19,7 +19,7 @@ absl::Status NoRegions(int, absl::Span<const HostTensor>, std::vector<HostTensor
   return absl::InternalError("the op has no nested graphs");
 }
 
-// A vector along the channels of the result: the last dim, or dim 1 of a convolution.
+// A bias along the channels of the result: the last dim, or dim 1 of a convolution.
 absl::StatusOr<HostTensor> AlongChannels(const HostTensor& bias, const Step& step, int rank) {
   if (step.op != &ops::convolution) return bias;
   std::vector<int64_t> dims(rank - 1, 1);
@@ -27,7 +27,7 @@ absl::StatusOr<HostTensor> AlongChannels(const HostTensor& bias, const Step& ste
   return bias.Contiguous().Reshaped(dims);
 }
 
-// Only optional operands are absent.
+// Checks that only optional operands are absent.
 absl::Status CheckOperands(const OpDef& op, absl::Span<const HostTensor> operands) {
   const auto& specs = op.schema().operands;
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -64,7 +64,7 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateStep(const Step& step, const Att
   if (step.kind == StepKind::kCopy) {
     return std::vector<HostTensor>(operands.begin(), operands.end());
   }
-  // Operands of the epilogue follow those of the op.
+  // Operands of the epilogue are after those of the op.
   size_t own = operands.size();
   for (const Epilogue& e : step.epilogue) {
     if (e.arg >= 0) own = std::min(own, static_cast<size_t>(e.arg));

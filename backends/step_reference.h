@@ -1,5 +1,5 @@
-// Steps by the evaluation of their ops on host tensors: for executors whose routines do not take
-// them, and for checks of those that do.
+// Evaluates steps with their ops' Eval on host tensors: for executors whose routines refuse them,
+// and for checks of routines.
 #ifndef WEFT_BACKENDS_STEP_REFERENCE_H_
 #define WEFT_BACKENDS_STEP_REFERENCE_H_
 
@@ -15,12 +15,12 @@ namespace weft {
 class AttrList;
 class HostTensor;
 
-// The results of a library, reference or copy step, epilogue included. `attrs` are the step's
-// without symbols; `operands` are those of the step, invalid where absent.
+// The results of a library, reference or copy step, epilogue included. `attrs` are the step's with
+// values for symbols; `operands` are invalid if absent.
 absl::StatusOr<std::vector<HostTensor>> EvaluateStep(const Step& step, const AttrList* attrs,
                                                      absl::Span<const HostTensor> operands);
 
-// For steps of plans whose ops are there (Step::op).
+// For steps whose op is resolved (Step::op).
 const StepEvaluator& OpEvaluator();
 
 }  // namespace weft

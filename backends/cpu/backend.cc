@@ -39,7 +39,7 @@ const std::vector<BackendOption>& Options() {
   return options;
 }
 
-// The values have been checked.
+// The options as a struct; their values must have passed CheckOptions.
 CpuOptions ReadOptions(const Backend& backend, const BackendOptions& given) {
   const auto get = [&](absl::string_view name) -> const std::string& {
     return OptionOf(backend, given, name);
@@ -81,7 +81,7 @@ Counters CountersOf(const CpuStats& stats) {
   };
 }
 
-// Splits what a plan returns into results and write-backs.
+// Splits the outputs of a plan into results and write-backs.
 class BackendExecutable : public weft::Executable {
  public:
   BackendExecutable(size_t num_inputs, std::vector<int> write_backs,

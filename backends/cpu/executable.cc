@@ -30,7 +30,7 @@
 namespace weft::cpu {
 namespace {
 
-// Kernels of the plan and of those nested in it.
+// Kernels of the plan and of its nested plans.
 std::vector<Kernel*> KernelsOf(Plan& main, int64_t* steps) {
   std::vector<Kernel*> kernels;
   std::vector<Plan*> plans = {&main};
@@ -44,8 +44,9 @@ std::vector<Kernel*> KernelsOf(Plan& main, int64_t* steps) {
   return kernels;
 }
 
-// Kernels keep their schedules if all have one number of lanes, which this machine has. Otherwise
-// the plan was made for wider vectors, or for no machine, and all are scheduled for this one.
+// Kernels keep their schedules if all have the same number of lanes and this machine has as many.
+// Otherwise the plan was made for wider vectors, or without a machine, and all kernels are
+// scheduled again.
 absl::Status FitSchedules(const std::vector<Kernel*>& kernels, const SymbolTable& symbols,
                           Isa isa) {
   const Target machine = TargetOf(isa);
@@ -66,7 +67,7 @@ int DefaultThreads() {
 }
 
 absl::StatusOr<DnnReading> ReadingFor(const std::string& f32_precision) {
-  // Three products of bf16 are faster than one of f32 on tiles alone.
+  // Three bf16 matmuls are faster than one in f32 only on AMX tiles.
   const DnnUnit unit = FindBf16Unit();
   DnnReading bf16;
   bf16.dtype = DType::kBF16;
@@ -84,19 +85,19 @@ absl::StatusOr<DnnReading> ReadingFor(const std::string& f32_precision) {
 }  // namespace
 
 struct Executable::Impl {
-  absl::Mutex mutex;  // Of a run.
+  absl::Mutex mutex;  // Held during a run.
   Plan plan;
   HostDevice device;
   CpuLauncher launcher;
   PlanRuntime runtime{device, launcher, &OpEvaluator()};
   std::unique_ptr<PlanRunner> runner;
-  int64_t kernels = 0;  // In the plan and those nested in it, as `steps`.
+  int64_t kernels = 0;  // Kernels in the plan and its nested plans; likewise `steps`.
   int64_t steps = 0;
   bool deterministic = false;
-  // Null: every run has the same number of threads.
+  // Null: every run uses the same number of threads.
   std::unique_ptr<ThreadGovernor> governor;
 
-  // Between them lies a run.
+  // Called around each run.
   void BeginRun();
   void EndRun() {
     if (governor != nullptr) governor->EndRun();
@@ -145,8 +146,8 @@ absl::StatusOr<std::unique_ptr<Executable>> Executable::Create(Plan plan,
   const std::vector<Kernel*> kernels = KernelsOf(impl->plan, &impl->steps);
   WEFT_RETURN_IF_ERROR(FitSchedules(kernels, FactsOf(impl->plan), launcher.isa));
   impl->kernels = static_cast<int64_t>(kernels.size());
-  // Generated code gives the interpreter's bits if it can call SLEEF. Otherwise, code that comes in
-  // the middle of a run of calls would change the last bits of their results.
+  // If generated code can call SLEEF, its results equal the interpreter's in every bit. Otherwise,
+  // switching to it between two calls would change the last bits of the results.
   const bool now = options.code == CpuOptions::Code::kBeforeCreation || options.deterministic;
   if (options.code != CpuOptions::Code::kNone && !kernels.empty()) {
     JitOptions jit;
@@ -155,7 +156,7 @@ absl::StatusOr<std::unique_ptr<Executable>> Executable::Create(Plan plan,
     jit.idle = !now;
     launcher.generated = std::make_unique<GeneratedKernels>(
         std::vector<const Kernel*>(kernels.begin(), kernels.end()), launcher.isa, std::move(jit));
-    // Without a compiler the interpreter goes on.
+    // Without a compiler the interpreter continues.
     if (now) launcher.generated->Wait().IgnoreError();
   }
   WEFT_ASSIGN_OR_RETURN(impl->runner, PlanRunner::Create(impl->plan, impl->runtime));

@@ -21,7 +21,7 @@ LogArtifact output_code_log("output_code", "generated C++");
 // Below this many instructions a kernel runs on one thread.
 constexpr int64_t kParallelWork = 1 << 15;
 
-// In a trace, the arrow from who asked for code to the thread that makes it.
+// The arrow in a trace from the request for code to the thread that makes it.
 profiler::NameId FlowName() {
   static const profiler::NameId name = profiler::InternName("kernel code");
   return name;
@@ -37,7 +37,7 @@ GeneratedKernels::GeneratedKernels(const std::vector<const Kernel*>& kernels, Is
   target.isa = isa == Isa::kAvx512 ? CcTarget::Isa::kAvx512 : CcTarget::Isa::kAvx2;
   status_ = Emit(target);
   if (status_.ok() && !unit_.kernels.empty()) {
-    // What is wrong with the cache is said where code is compiled.
+    // Errors of the cache are reported when the code is compiled.
     auto kept = KernelLibrary::FromCache(unit_.text, options_);
     if (!kept.ok() || *kept == nullptr) {
       const uint64_t flow = profiler::NewFlowId();
@@ -74,7 +74,7 @@ absl::Status GeneratedKernels::Emit(CcTarget target) {
   target.sleef = LoadSleef();
   auto unit = EmitCc(kernels_, target);
   if (!unit.ok()) {
-    // One of them cannot be written; those that can.
+    // At least one kernel cannot be emitted; keeps those that can.
     kernels_.erase(std::remove_if(kernels_.begin(), kernels_.end(),
                                   [&](const Kernel* k) { return !EmitCc({k}, target).ok(); }),
                    kernels_.end());

@@ -1,5 +1,5 @@
-// The kernels of a program as generated code: written and compiled in one batch, on a
-// thread of its own, while the interpreter runs them.
+// Generated code for the kernels of a program: emitted and compiled in one batch, on a background
+// thread, while the interpreter runs the kernels.
 #ifndef WEFT_BACKENDS_CPU_GENERATED_H_
 #define WEFT_BACKENDS_CPU_GENERATED_H_
 
@@ -29,19 +29,19 @@ struct GeneratedKernel {
 
 class GeneratedKernels {
  public:
-  // Kernels that cannot be written as C++ are left to the interpreter. `kernels`
-  // outlive this. What the cache has is ready at once.
+  // Kernels that cannot be written as C++ stay with the interpreter. `kernels` outlive this object.
+  // Code that is in the cache is ready at once.
   GeneratedKernels(const std::vector<const Kernel*>& kernels, Isa isa, JitOptions options);
   ~GeneratedKernels();
 
-  // Until the code is there; why it is not, when it failed.
+  // Waits until the code is ready; returns the error if that failed.
   absl::Status Wait();
   bool ready() const { return ready_.load(std::memory_order_acquire); }
-  // Null for a kernel without code. Only when it is ready.
+  // The kernel's code; null if it has none. Requires ready().
   const GeneratedKernel* Find(const Kernel* kernel) const;
-  // Once it is ready.
+  // Requires ready().
   const JitStats& stats() const { return stats_; }
-  double seconds() const { return seconds_; }  // Of it all.
+  double seconds() const { return seconds_; }  // Emitting and compiling.
   size_t size() const { return found_.size(); }
 
  private:
@@ -67,12 +67,11 @@ struct GeneratedCall {
   GeneratedFn fn = nullptr;
   std::vector<long> sizes;    // NOLINT(runtime/int)
   long points = 0;            // NOLINT(runtime/int)
-  int64_t scratch_bytes = 0;  // Of one thread.
-  int64_t work = 0;           // Of all points.
+  int64_t scratch_bytes = 0;  // Bytes for one thread.
+  int64_t work = 0;           // Instructions for all points.
 };
 
-// OutOfRange when an index is out of bounds. `scratch` has scratch_bytes for each
-// thread.
+// OutOfRange if an index is out of bounds. `scratch` has scratch_bytes for each thread.
 absl::Status RunGenerated(const GeneratedCall& call, void* const* args, char* scratch, int threads,
                           absl::string_view name);
 

@@ -16,12 +16,12 @@
 namespace weft::cpu {
 namespace {
 
-// A call of fewer operations than these takes less time than threads take to meet.
+// A call with fewer operations than this takes less time than a barrier of threads.
 constexpr int64_t kParallelFlops = 1 << 18;
 
 // --- Kernels -----------------------------------------------------------------------------
 
-// A kernel by the interpreter, and by generated code from when that is there.
+// A kernel: interpreted, and run as generated code once that is ready.
 class KernelCode : public StepCode {
  public:
   KernelCode(const Kernel& kernel, CpuLauncher& launcher) : kernel_(kernel), launcher_(launcher) {}
@@ -54,7 +54,7 @@ class KernelCode : public StepCode {
   CpuLauncher& launcher_;
   TileProgram program_;
   std::unique_ptr<GeneratedCall> generated_;  // Null: `program_` runs.
-  bool asked_ = false;                        // For generated code that is there.
+  bool asked_ = false;                        // Whether ready code has been looked up.
 };
 
 absl::Status KernelCode::Refresh(const SymbolEnv& env) {
@@ -92,7 +92,7 @@ absl::Status KernelCode::Refresh(const SymbolEnv& env) {
 absl::StatusOr<std::unique_ptr<StepCode>> CompileKernel(const Kernel& kernel, const SymbolEnv& env,
                                                         CpuLauncher& launcher) {
   auto code = std::make_unique<KernelCode>(kernel, launcher);
-  // With its code there, nothing is made for the interpreter.
+  // If its code is ready, the kernel is not compiled for the interpreter.
   WEFT_RETURN_IF_ERROR(code->Refresh(env));
   if (!code->is_generated()) WEFT_RETURN_IF_ERROR(code->Interpret(env));
   return code;
@@ -135,13 +135,13 @@ class LibraryCode : public StepCode {
   int threads() const override { return std::min(launcher_.dnn_threads, made_for_); }
   double operand_error() const override {
     if (!call_->rounds_operands()) return 0;
-    // One bf16, or the sum of two.
+    // Relative error of one bf16, or of a sum of two.
     return std::ldexp(1.0, launcher_.reading.x_parts.size() > 1 ? -16 : -8);
   }
 
  private:
   const std::unique_ptr<LibraryCall> call_;
-  const int made_for_;  // Threads.
+  const int made_for_;  // Number of threads.
   const CpuLauncher& launcher_;
 };
 
@@ -168,7 +168,7 @@ LibraryStep StepOf(const StepRequest& request) {
   return library;
 }
 
-// Null without a routine that takes the step.
+// Null if no routine accepts the step.
 std::unique_ptr<StepCode> CompileLibrary(const StepRequest& request, CpuLauncher& launcher) {
   const std::optional<int64_t> flops = request.env.Eval(CostOf(request.plan, request.step).flops);
   const int threads = flops && *flops < kParallelFlops ? 1 : launcher.threads;
@@ -204,7 +204,7 @@ absl::StatusOr<std::unique_ptr<StepCode>> CpuLauncher::Compile(const StepRequest
 absl::StatusOr<std::unique_ptr<StepCode>> CpuLauncher::CompileCopy(const RunView& from,
                                                                    const RunView& to) {
   auto program = cpu::CompileCopy(from, to, *table);
-  // Elements of four bits go through host tensors.
+  // 4-bit elements are copied through host tensors.
   if (!program.ok()) return nullptr;
   return std::make_unique<CopyCode>(*std::move(program), *this);
 }

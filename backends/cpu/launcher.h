@@ -1,5 +1,5 @@
-// Makes steps of plans into code for the CPU: generated kernels where they are there, the
-// interpreter of tiles for other kernels and for copies, and library routines.
+// Compiles steps of plans for the CPU: kernels as generated code or for the tile interpreter,
+// copies for the interpreter, and calls of library routines.
 #ifndef WEFT_BACKENDS_CPU_LAUNCHER_H_
 #define WEFT_BACKENDS_CPU_LAUNCHER_H_
 
@@ -20,7 +20,7 @@ struct CpuLauncher : public StepLauncher {
   const TileTable* table = nullptr;
   int threads = 1;
   int dnn_threads = 1;  // For oneDNN's primitives.
-  DnnReading reading;   // For products of f32.
+  DnnReading reading;   // For f32 matmuls and convolutions.
   DnnWeights weights;
   PanelWeights panels;
   IntegerWeights integers;
@@ -33,8 +33,8 @@ struct CpuLauncher : public StepLauncher {
   int variant() const override { return threads; }
 };
 
-// Kernels and copies by the interpreter, on one thread, for devices that lend their memory to the
-// host: their code may run in several threads at once. Unimplemented on a machine below AVX2.
+// Interprets kernels and copies on one thread, for devices whose memory the host can address. The
+// code may run in several threads at once. Unimplemented on a machine below AVX2.
 absl::StatusOr<std::unique_ptr<StepLauncher>> MakeInterpreter();
 
 }  // namespace weft::cpu

@@ -1,4 +1,4 @@
-// Counts that the launcher of the CPU keeps.
+// Counters of the CPU launcher.
 #ifndef WEFT_BACKENDS_CPU_LAUNCHER_STATS_H_
 #define WEFT_BACKENDS_CPU_LAUNCHER_STATS_H_
 
@@ -6,15 +6,15 @@
 
 namespace weft::cpu {
 
-// Counts since the launcher was made; units are steps, or routines of one assignment.
+// Counters since the launcher was made, in steps, or in routines made for an assignment.
 struct LauncherStats {
-  // Kernel steps that went from the interpreter to generated code.
+  // Kernel steps that switched from the interpreter to generated code.
   int64_t generated_steps = 0;
   // Matmuls and convolutions of f32 that read bf16 (f32_precision).
   int64_t rounded_products = 0;
-  // Matmuls and convolutions of i32 that read 8 bits of their operands.
+  // Matmuls and convolutions of i32 whose operands are read as 8 bits.
   int64_t integer_products = 0;
-  // Library steps for which oneDNN has nothing but its own reference.
+  // Library steps for which oneDNN has only its slow reference implementation.
   int64_t slow_primitives = 0;
 };
 

@@ -10,12 +10,12 @@
 namespace weft::cpu {
 namespace {
 
-// oneDNN takes neither cropping padding nor sizes that are not known to be positive. Post-ops of
-// its integers go through f32, so integers have none; results of 16 bits are rounded once, after
-// the last one, so they have those that no rounding changes. A bias is dense.
+// oneDNN takes neither cropping padding nor sizes that may be negative. Its post-ops compute in
+// f32, so i32 routines have none. Results of 16 bits are rounded once, after the last post-op, so
+// their routines have only post-ops that this does not change. A bias must be dense.
 //
-// The routines claim those broadcasts of operands that tests/backends/cpu/epilogue_test shows to
-// be right in all implementations; a kernel computes the others.
+// The routines claim those operand broadcasts for which tests/backends/cpu/epilogue_test shows that
+// all implementations are right; a kernel computes the others.
 constexpr absl::string_view kTarget = R"(
 target cpu {
   composites = [convolution_integer, dequantize_linear, gelu, group_norm, linear, log_softmax,
@@ -114,7 +114,7 @@ target cpu {
 }
 )";
 
-// The target without the numbers of a machine.
+// The target without the properties of a machine.
 const Target& BaseTarget() {
   static const Target& target = *[] {
     auto parsed = ParseTarget(kTarget, "backends/cpu/target.cc");
@@ -129,7 +129,7 @@ const Target& BaseTarget() {
 const Target& CpuTarget() {
   static const Target& target = *[] {
     const absl::StatusOr<Isa> isa = DetectIsa();
-    // Plans are printed on machines that cannot run them, too.
+    // Plans are also printed on machines that cannot run them.
     return new Target(TargetOf(isa.ok() ? *isa : Isa::kAvx2));
   }();
   return target;

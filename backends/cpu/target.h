@@ -7,10 +7,10 @@
 
 namespace weft::cpu {
 
-// The target with the vectors of this machine, or of AVX2 where the machine runs no kernels.
+// The target with the vector sizes of this machine, or of AVX2 if the machine is below that.
 const Target& CpuTarget();
 
-// The target with the vectors of an instruction set.
+// The target with the vector sizes of an instruction set.
 Target TargetOf(Isa isa);
 
 }  // namespace weft::cpu

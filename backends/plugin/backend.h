@@ -1,8 +1,7 @@
-// A device out of tree as a backend.
+// A backend for a device out of tree.
 //
-// All claims of the device are checked before anything relies on them: an error names the device,
-// the call and, in a run, the step. A run that fails leaves nothing behind, and the next one starts
-// afresh.
+// All claims of the device are checked before they are used: an error names the device, the call
+// and, in a run, the step. After a failed run the next one starts with a clean state.
 #ifndef WEFT_BACKENDS_PLUGIN_BACKEND_H_
 #define WEFT_BACKENDS_PLUGIN_BACKEND_H_
 
@@ -16,12 +15,12 @@
 
 namespace weft::plugin {
 
-// Makes code of kernels and copies that runs in the host's memory, on one thread and in several
-// threads at once.
+// Makes the interpreter of kernels and copies in the host's memory. Its code runs on one thread,
+// and on several at once.
 using MakeInterpreter = std::function<absl::StatusOr<std::unique_ptr<StepLauncher>>()>;
 
-// Errors as those of ReadDeviceEntries (device_entries.h). The device's functions and texts live as
-// long as the process.
+// Errors are those of ReadDeviceEntries (device_entries.h). The device's functions and texts must
+// live as long as the process.
 absl::StatusOr<std::unique_ptr<const Backend>> MakeBackend(const weft_device_api* api,
                                                            MakeInterpreter make_interpreter);
 

@@ -13,14 +13,14 @@
 namespace weft::plugin {
 namespace {
 
-// In the order of DType, whose numbers are not part of the C interface.
+// The C interface's number for each DType, in the order of DType.
 constexpr weft_dtype kDTypes[kNumDTypes] = {
     WEFT_BOOL,   WEFT_U4,         WEFT_U8,         WEFT_U16, WEFT_U32,  WEFT_U64,
     WEFT_I4,     WEFT_I8,         WEFT_I16,        WEFT_I32, WEFT_I64,  WEFT_F8E4M3,
     WEFT_F8E5M2, WEFT_F8E4M3FNUZ, WEFT_F8E5M2FNUZ, WEFT_F16, WEFT_BF16, WEFT_F32,
     WEFT_F64,    WEFT_C32,        WEFT_C64,        WEFT_C128};
 
-// Which member of weft_attr holds the values.
+// The member of weft_attr that holds the values.
 weft_attr_kind KindOf(AttrKind kind) {
   switch (kind) {
     case AttrKind::kBool:
@@ -45,12 +45,12 @@ weft_attr_kind KindOf(AttrKind kind) {
   return WEFT_ATTR_ABSENT;
 }
 
-// The values of an attribute, whichever kind it has.
+// The values of an attribute of any kind.
 struct Values {
   std::vector<int64_t> ints;
   std::vector<double> floats;
   std::vector<std::string> texts;
-  bool known = true;  // No symbol is among them.
+  bool known = true;  // False if one of them is a symbol.
 
   void operator()(std::monostate) {}
   void operator()(bool v) { ints.push_back(v ? 1 : 0); }
@@ -96,7 +96,7 @@ Extent ExtentOf(const StepRequest& request, const RunView& view) {
   Extent extent;
   extent.before = view.offset * DTypeBits(view.dtype) / 8;
   extent.after = DTypeBytes(buffer.dtype, *numel) - extent.before;
-  // A view without elements may begin behind the end of its buffer.
+  // A view without elements may begin past the end of its buffer.
   return extent.before < 0 || extent.after < 0 ? ExtentOf(view) : extent;
 }
 

@@ -1,4 +1,4 @@
-// Steps of plans as a device out of tree is told of them (weft_call of api/c/device.h).
+// Describes steps of plans to a device out of tree (weft_call of api/c/device.h).
 #ifndef WEFT_BACKENDS_PLUGIN_CALL_DESCRIPTION_H_
 #define WEFT_BACKENDS_PLUGIN_CALL_DESCRIPTION_H_
 
@@ -30,12 +30,12 @@ struct Extent {
   int64_t bytes() const { return before + after; }
 };
 
-// The view's elements.
+// Extent of the view's elements.
 Extent ExtentOf(const RunView& view);
-// The view's whole buffer, which a kernel may read at any place.
+// Extent of the view's whole buffer; a kernel may read it anywhere.
 Extent ExtentOf(const StepRequest& request, const RunView& view);
 
-// A call, and all that it points to.
+// A weft_call and everything that it points to.
 class CallDescription {
  public:
   CallDescription(std::string op, std::string label);
@@ -44,7 +44,7 @@ class CallDescription {
 
   void AddArg(const RunView& view, const Extent& extent);
   void AddResult(const RunView& view, const Extent& extent);
-  // False for attributes that are not numbers yet.
+  // False if an attribute has symbols without values.
   bool SetAttrs(const OpDef& op, const AttrList* attrs);
   bool AddEpilogue(const Epilogue& epilogue);
   void SetKernel(weft_kernel kernel, std::string name);
@@ -53,7 +53,7 @@ class CallDescription {
 
  private:
   weft_tensor Tensor(const RunView& view, const Extent& extent);
-  // False as for SetAttrs.
+  // False as in SetAttrs.
   bool Attrs(const OpDef& op, const AttrList* attrs, std::vector<weft_attr>* to);
 
   const std::string op_;
@@ -64,7 +64,7 @@ class CallDescription {
   std::vector<weft_epilogue> epilogues_;
   weft_kernel kernel_ = 0;
   std::string kernel_name_;
-  // The structs point into these; places in a deque stay where they are.
+  // The structs point into these; a deque does not move its elements.
   std::deque<std::vector<int64_t>> ints_;
   std::deque<std::vector<double>> floats_;
   std::deque<std::vector<const char*>> texts_;

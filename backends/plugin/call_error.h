@@ -1,4 +1,4 @@
-// The errors of a device's calls (api/c/device.h) as statuses.
+// Converts the errors of a device's calls (api/c/device.h) to statuses.
 #ifndef WEFT_BACKENDS_PLUGIN_CALL_ERROR_H_
 #define WEFT_BACKENDS_PLUGIN_CALL_ERROR_H_
 
@@ -11,12 +11,12 @@
 
 namespace weft::plugin {
 
-// The error that one call may write. The device is not trusted: its text is bounded and
-// printable, and a status that does not exist counts as Internal.
+// The error that one call may write. The device is not trusted: its text is truncated and escaped,
+// and an unknown status becomes Internal.
 class CallError {
  public:
   weft_error* c() { return &error_; }
-  // The number of the launch that failed; 0 where the device does not say.
+  // The number of the launch that failed; 0 if the device does not give it.
   int64_t launch() const { return error_.launch; }
   // "device sim: copy_in: TEXT", or OK.
   absl::Status ToStatus(weft_status status, absl::string_view device, absl::string_view call) const;
@@ -25,7 +25,7 @@ class CallError {
   weft_error error_ = {};
 };
 
-// The other way: for what Weft does for a device.
+// The opposite direction: statuses of functions that Weft offers to a device.
 weft_status FromStatus(const absl::Status& status, weft_error* error);
 
 }  // namespace weft::plugin

@@ -18,7 +18,7 @@
 namespace weft::plugin {
 namespace {
 
-// Bounds of what a device may say.
+// Limits on names and texts of a device.
 constexpr size_t kMaxName = 64;
 constexpr size_t kMaxText = 1 << 20;
 constexpr int kMaxOptions = 64;
@@ -49,7 +49,8 @@ struct Entry {
   bool there;
 };
 
-// All entries of the group are there, or none is: then `instead` says what is done without them.
+// Checks that the device has all entries of a group or none of them; if none, adds the remark
+// `instead`, which says how Weft does without.
 absl::Status CheckGroup(std::initializer_list<Entry> group, absl::string_view instead,
                         std::vector<std::string>* remarks) {
   std::vector<absl::string_view> there;
@@ -123,7 +124,7 @@ absl::StatusOr<Target> ReadTarget(const weft_device_api& api, const std::string&
       absl::StrCat("its target is called \"", PrintableName(target.name), "\""));
 }
 
-// The members that the device has; the struct of a later device may have more.
+// Copies the members that the device has; the struct of a newer device may have more.
 absl::StatusOr<weft_device_api> CopyStruct(const weft_device_api* given) {
   if (given == nullptr) return absl::InvalidArgumentError("the device has no entries");
   constexpr uint64_t kHead = offsetof(weft_device_api, target) + sizeof(given->target);

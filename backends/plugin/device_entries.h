@@ -13,7 +13,7 @@
 namespace weft::plugin {
 
 struct DeviceEntries {
-  // Members that the device does not have are null.
+  // The functions of the device; null for those that it does not have.
   weft_device_api api = {};
   Target target;
   std::string passes;
@@ -22,14 +22,14 @@ struct DeviceEntries {
   const std::string& name() const { return target.name; }
   bool has_memory() const { return api.allocate != nullptr; }
   bool has_streams() const { return api.stream_create != nullptr; }
-  // Events order streams.
+  // Without events, all work goes to one stream.
   bool has_events() const { return has_streams() && api.event_create != nullptr; }
   bool has_code() const { return api.find_code != nullptr; }
 };
 
-// Copies and checks all of it: FailedPrecondition for another version of the interface,
-// InvalidArgument names the device, where it has a name, and the entry at fault. Remarks on what is
-// missing go to the log of performance hints.
+// Copies and checks everything: FailedPrecondition for another version of the interface;
+// InvalidArgument names the device, if it has a name, and the entry at fault. Remarks on missing
+// entries go to the log of performance hints.
 absl::StatusOr<DeviceEntries> ReadDeviceEntries(const weft_device_api* api);
 
 }  // namespace weft::plugin

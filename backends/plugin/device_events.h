@@ -1,4 +1,4 @@
-// Records of the work that devices out of tree did, for traces.
+// Spans of the work of devices out of tree, for traces.
 #ifndef WEFT_BACKENDS_PLUGIN_DEVICE_EVENTS_H_
 #define WEFT_BACKENDS_PLUGIN_DEVICE_EVENTS_H_
 
@@ -26,7 +26,7 @@ class DeviceEvents : public profiler::EventSource {
   absl::Status Stop(profiler::SourceEvents* events) override;
 
   bool recording() const { return recording_.load(std::memory_order_relaxed); }
-  // Any thread. Spans past kMaxSpans, and those that end before they begin, are dropped.
+  // Thread-safe. Spans past kMaxSpans, and spans that end before they begin, are dropped.
   void Record(absl::string_view device, int stream, absl::string_view what, int64_t begin,
               int64_t end);
 

@@ -38,7 +38,7 @@ absl::StatusOr<std::unique_ptr<PluginExecutable>> PluginExecutable::Create(
   }
   WEFT_RETURN_IF_ERROR(made->launcher_.CompilePlan(made->plan_));
   WEFT_ASSIGN_OR_RETURN(made->runner_, PlanRunner::Create(made->plan_, made->runtime_));
-  // Constants have been copied in.
+  // Waits for the copies of the constants.
   WEFT_RETURN_IF_ERROR(made->device_->Wait());
   return made;
 }
@@ -53,7 +53,7 @@ absl::Status PluginExecutable::Run(absl::Span<const HostTensor> inputs,
   const absl::Status status =
       CatchOutOfMemory([&] { return runner_->Run(inputs, donated, outputs); });
   if (!status.ok()) {
-    // An error that comes late belongs to this run, which has one.
+    // A late error belongs to this run, which already has one.
     device_->Wait().IgnoreError();
     return status;
   }

@@ -23,7 +23,7 @@ namespace weft::plugin {
 
 class PluginExecutable : public Executable {
  public:
-  // Opens a device of its own. `values` are those of the device's options, in their order.
+  // Opens a device for this executable. `values` are those of the device's options, in their order.
   // `entries` outlives it.
   static absl::StatusOr<std::unique_ptr<PluginExecutable>> Create(
       const DeviceEntries& entries, Plan plan, const std::vector<std::string>& values,
@@ -37,8 +37,8 @@ class PluginExecutable : public Executable {
   PluginExecutable(Plan plan, std::unique_ptr<PluginDevice> device,
                    std::unique_ptr<StepLauncher> interpreter);
 
-  mutable absl::Mutex mutex_;  // Guards a run.
-  // Each of them is used by those below it.
+  mutable absl::Mutex mutex_;  // Held during a run.
+  // Members below use members above.
   const Plan plan_;
   const std::unique_ptr<PluginDevice> device_;
   const std::unique_ptr<StepLauncher> interpreter_;

@@ -46,7 +46,7 @@ class KernelTable {
   absl::flat_hash_map<weft_kernel, std::shared_ptr<HostKernel>> kernels_ ABSL_GUARDED_BY(mutex_);
 };
 
-// --- Functions of weft_host: no exception leaves them ------------------------------------
+// --- Functions of weft_host: none lets an exception out -------------------------------
 
 weft_status Interpret(weft_kernel number, void* const* memory, const int64_t* sizes, int32_t count,
                       weft_error* error) {

@@ -1,5 +1,5 @@
-// The functions of Weft for devices out of tree (weft_host of api/c/device.h), and the kernels that
-// a device may ask it to interpret.
+// The functions that Weft offers to devices out of tree (weft_host of api/c/device.h), and the
+// kernels that a device may ask Weft to interpret.
 #ifndef WEFT_BACKENDS_PLUGIN_HOST_CALLS_H_
 #define WEFT_BACKENDS_PLUGIN_HOST_CALLS_H_
 
@@ -16,11 +16,11 @@
 
 namespace weft::plugin {
 
-// The same for all devices.
+// One table for all devices.
 const weft_host& HostCalls();
 
-// Code of the host, and what it touches. Several threads may run it at once if the code allows that
-// in memory and scratch of their own, as the interpreter's does.
+// Host code and the memory that it uses. Several threads may run it at once if the code supports
+// runs with separate memory and scratch, as the interpreter's does.
 class HostKernel {
  public:
   HostKernel(std::unique_ptr<StepCode> code, size_t num_args, std::vector<int64_t> bytes,
@@ -30,21 +30,22 @@ class HostKernel {
         bytes_(std::move(bytes)),
         label_(std::move(label)) {}
 
-  // By argument and result: the address of its first element. Scratch is allocated.
+  // `memory`: addresses of the first element of each argument, then of each result. Allocates
+  // scratch.
   absl::Status Run(absl::Span<void* const> memory);
-  // The same, where a device says how much memory there is.
+  // The same for a device that gives the bytes of each memory, which are checked.
   absl::Status RunChecked(void* const* memory, const int64_t* sizes, int32_t count);
 
  private:
   const std::unique_ptr<StepCode> code_;
   const size_t num_args_;
-  // By argument and result: how much memory the code touches.
+  // Bytes that the code touches, by argument, then by result.
   const std::vector<int64_t> bytes_;
   const std::string label_;
 };
 
-// A number for the device by which it names the kernel, until this goes. Numbers are never used
-// again: one that a device keeps too long, or makes up, is refused.
+// The number by which a device names the kernel; valid as long as this object. Numbers are not
+// reused, so a number that is stale or made up is refused.
 class KernelNumber {
  public:
   explicit KernelNumber(std::shared_ptr<HostKernel> kernel);

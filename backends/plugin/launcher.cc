@@ -14,7 +14,7 @@
 namespace weft::plugin {
 namespace {
 
-// A view of memory, also where the executor says no buffer.
+// The view, marked as present even if the executor gives no buffer for it.
 RunView Present(RunView view) {
   if (!view.present()) view.buffer = 0;
   return view;
@@ -26,7 +26,7 @@ std::vector<int64_t> BytesOf(const std::vector<Extent>& extents) {
   return bytes;
 }
 
-// Adds the operands and results of a step; their extents.
+// Adds the operands and results of a step; returns their extents.
 std::vector<Extent> AddOperands(const StepRequest& request, CallDescription* call) {
   std::vector<Extent> extents;
   for (const RunView& view : request.args) {

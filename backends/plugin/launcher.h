@@ -1,8 +1,8 @@
-// Makes steps of plans into code of a device out of tree, or of the host where the device has none.
+// Compiles steps of plans for a device out of tree, or for the host if the device has no code.
 //
-// A generated kernel or a copy that the device has no code for runs on the host: its memory is
-// copied out, and what it writes is copied back. A call of a routine that the device does not take
-// after all is left to the reference. Each says so in the log of performance hints.
+// A kernel or copy without code on the device runs on the host: the memory that it touches is
+// copied out, and written memory is copied back. A routine call that the device refuses at run time
+// falls back to the reference. Both are reported in the log of performance hints.
 #ifndef WEFT_BACKENDS_PLUGIN_LAUNCHER_H_
 #define WEFT_BACKENDS_PLUGIN_LAUNCHER_H_
 
@@ -24,24 +24,24 @@ namespace weft::plugin {
 
 class PluginLauncher : public StepLauncher {
  public:
-  // `interpreter` makes code of kernels and copies for the host's memory. Both outlive it.
+  // `interpreter` compiles kernels and copies for the host's memory. Both outlive this object.
   PluginLauncher(PluginDevice& device, StepLauncher& interpreter)
       : device_(device), interpreter_(interpreter) {}
   ~PluginLauncher() override { device_.Release(plan_); }
 
-  // Shows the whole plan to the device, before any step is compiled.
+  // Offers the whole plan to the device, before any step is compiled.
   absl::Status CompilePlan(const Plan& plan);
 
   absl::StatusOr<std::unique_ptr<StepCode>> Compile(const StepRequest& request) override;
   absl::StatusOr<std::unique_ptr<StepCode>> CompileCopy(const RunView& from,
                                                         const RunView& to) override;
-  // Steps for which the device had no code.
+  // Number of steps without code on the device.
   int64_t host_steps() const { return host_steps_; }
 
  private:
   absl::StatusOr<std::unique_ptr<StepCode>> CompileKernel(const StepRequest& request);
   absl::StatusOr<std::unique_ptr<StepCode>> CompileRoutine(const StepRequest& request);
-  // A kernel or a copy: the device's code, or `kernel` over copies.
+  // A kernel or copy: the device's code, or else `kernel` on copies of the memory.
   absl::StatusOr<std::unique_ptr<StepCode>> FindOrStage(
       const CallDescription& call, std::string label, std::shared_ptr<HostKernel> kernel,
       std::unique_ptr<KernelNumber> number, std::vector<Extent> extents, size_t num_args);

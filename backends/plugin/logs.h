@@ -1,4 +1,4 @@
-// The log artifact of what a device lacks.
+// The log artifact about missing features of devices.
 #ifndef WEFT_BACKENDS_PLUGIN_LOGS_H_
 #define WEFT_BACKENDS_PLUGIN_LOGS_H_
 
@@ -6,7 +6,7 @@
 
 namespace weft {
 
-// "perf_hints", as that of passes: the two are turned on together.
+// "perf_hints", the same name as that of passes: a setting turns on both.
 extern LogArtifact device_hints_log;
 
 }  // namespace weft

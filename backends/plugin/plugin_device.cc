@@ -17,10 +17,10 @@ namespace weft::plugin {
 namespace {
 
 constexpr int64_t kAlignment = 64;
-// Bytes behind the end of memory that vector code of the host may read, where a kernel is
-// interpreted in the device's memory.
+// Bytes past the end of memory that vector code of the host may read, if it interprets a kernel in
+// the device's memory.
 constexpr int64_t kSlack = 64;
-// More than any device has.
+// More memory than any device has.
 constexpr int64_t kMaxBytes = int64_t{1} << 48;
 
 absl::Status Broken(absl::string_view device, absl::string_view call, absl::string_view what) {
@@ -115,7 +115,8 @@ absl::Status PluginDevice::Synchronize(weft_stream* stream) {
 absl::Status PluginDevice::Wait() {
   if (!pending_) return absl::OkStatus();
   pending_ = false;
-  // Kernels that fail on what a failed copy left would hide that error.
+  // The stream of launches is synchronized last, so that errors of copies win: a kernel may fail
+  // only because a copy before it failed.
   absl::Status first;
   for (auto stream = streams_.rbegin(); stream != streams_.rend(); ++stream) {
     first.Update(Synchronize(*stream));
@@ -160,7 +161,7 @@ absl::StatusOr<std::unique_ptr<DeviceMemory>> PluginDevice::Allocate(
   WEFT_RETURN_IF_ERROR(error.ToStatus(status, name(), "allocate"));
   const absl::Status good = CheckAddress(memory, size);
   if (!good.ok()) {
-    // Memory that is in use has an owner.
+    // An address that is already in use belongs to another piece, so it is not freed.
     if (memory != nullptr && !absl::IsDataLoss(good)) entries_.api.deallocate(device_, memory);
     return good;
   }
@@ -169,7 +170,7 @@ absl::StatusOr<std::unique_ptr<DeviceMemory>> PluginDevice::Allocate(
 }
 
 void PluginDevice::Free(char* memory) {
-  // Its error is that of a run which has failed, or of one that nobody has asked for.
+  // The run that this error belongs to has already failed, or nothing waits for its result.
   Wait().IgnoreError();
   live_.erase(reinterpret_cast<uintptr_t>(memory));
   entries_.api.deallocate(device_, memory);
@@ -197,7 +198,7 @@ absl::Status PluginDevice::CopyOut(void* to, const char* from, int64_t bytes) {
   CallError error;
   const weft_status status = entries_.api.copy_out(device_, stream, to, from, bytes, error.c());
   absl::Status done = error.ToStatus(status, name(), "copy_out");
-  // The error of the work that was to fill the memory comes first.
+  // An error of the work that fills the memory takes precedence.
   const absl::Status before = Wait();
   return before.ok() ? done : before;
 }

@@ -1,9 +1,9 @@
-// A device out of tree as the executor of plans sees it.
+// A device out of tree behind the interface runtime/device.h.
 //
-// Launches go to one stream and copies to another, where the device has streams and events; each
-// time that the work turns from one to the other an event orders them, so that all of it is the one
-// sequence of runtime/device.h. Errors of late work come out of Wait() with the step that failed,
-// as far as the device names the launch.
+// If the device has streams and events, launches go to one stream and copies to another. An event
+// orders them at each change between the two, so that all work is one sequence, as runtime/device.h
+// requires. Wait() returns errors of asynchronous work with the name of the failed step, if the
+// device names the launch.
 #ifndef WEFT_BACKENDS_PLUGIN_PLUGIN_DEVICE_H_
 #define WEFT_BACKENDS_PLUGIN_PLUGIN_DEVICE_H_
 
@@ -31,7 +31,7 @@ class PluginDevice : public Device {
   // Opens the device, with the values of its options in their order. `entries` outlives it.
   static absl::StatusOr<std::unique_ptr<PluginDevice>> Open(const DeviceEntries& entries,
                                                             const std::vector<std::string>& values);
-  // All memory and code of it have gone.
+  // All memory and code of the device must have been released.
   ~PluginDevice() override;
 
   bool host_visible() const override;
@@ -45,21 +45,21 @@ class PluginDevice : public Device {
 
   const std::string& name() const;
   struct Code {
-    weft_code* code = nullptr;  // Null: the device has none.
+    weft_code* code = nullptr;  // Null: the device has no code.
     int64_t scratch = 0;
   };
   absl::StatusOr<Code> FindCode(const weft_call& call);
-  // The code is not used again; work that uses it is waited for.
+  // Releases code after waiting for the work that uses it.
   void Release(weft_code* code);
   // `memory` and `scratch` are addresses of the device. `label` names the step in errors.
   absl::Status Launch(weft_code* code, absl::Span<void* const> memory, void* scratch,
                       const std::shared_ptr<const std::string>& label);
   bool takes_plans() const;
-  // Null where the device makes nothing of this plan. Only if it takes plans.
+  // Null if the device has no code for the whole plan. Requires a device that takes plans.
   absl::StatusOr<weft_plan*> CompilePlan(const std::string& text);
   void Release(weft_plan* plan);
 
-  // Tells the device whether a trace is recorded, when that has changed.
+  // Tells the device whether a trace is being recorded, if that has changed.
   void UpdateProfile();
   int64_t launches() const { return launches_; }
 
@@ -70,7 +70,7 @@ class PluginDevice : public Device {
   explicit PluginDevice(const DeviceEntries& entries) : entries_(entries) {}
 
   absl::Status MakeStreams();
-  // The next work goes to that stream and comes after all that was submitted before.
+  // Returns the stream for the next work, ordered after everything submitted before.
   absl::StatusOr<weft_stream*> Turn(Stream to);
   absl::Status Synchronize(weft_stream* stream);
   // Checks an address that the device gave for `bytes` bytes.
@@ -80,16 +80,16 @@ class PluginDevice : public Device {
   const DeviceEntries& entries_;
   weft_device* device_ = nullptr;
   bool open_ = false;
-  HostDevice host_;  // Gives the memory of a device that has none of its own.
+  HostDevice host_;  // Allocates if the device shares the host's memory.
   std::vector<weft_stream*> streams_;
   weft_event* event_ = nullptr;
   Stream current_ = kCompute;
   bool pending_ = false;  // Something was submitted since the last Wait().
   bool profiled_ = false;
   int64_t launches_ = 0;
-  // Launches since the last Wait(), by number.
+  // Step names of the launches since the last Wait(), by number.
   std::map<int64_t, std::shared_ptr<const std::string>> labels_;
-  std::map<uintptr_t, int64_t> live_;  // Bytes of memory, by address.
+  std::map<uintptr_t, int64_t> live_;  // Bytes of allocated memory by address.
 };
 
 }  // namespace weft::plugin

@@ -12,12 +12,13 @@
 namespace weft::plugin {
 namespace {
 
-// The executor would give a step that is Unimplemented to the reference, which runs ops alone.
+// Turns Unimplemented into Internal: the executor would evaluate such a step with the reference,
+// which has only ops.
 absl::Status Final(absl::Status status) {
   return absl::IsUnimplemented(status) ? absl::InternalError(status.message()) : status;
 }
 
-// A piece of the device's memory, and its copy on the host.
+// A range of the device's memory and its copy on the host.
 struct Staged {
   char* begin = nullptr;
   int64_t bytes = 0;
@@ -29,7 +30,7 @@ struct Staged {
   }
 };
 
-// Arguments and results in one buffer share a piece.
+// The piece for a range; arguments and results in one buffer share a piece.
 Staged& PieceFor(char* begin, int64_t bytes, std::vector<Staged>* pieces) {
   const auto same = std::find_if(pieces->begin(), pieces->end(), [&](const Staged& piece) {
     return piece.begin == begin && piece.bytes == bytes;

@@ -1,4 +1,4 @@
-// Steps as code: of a device out of tree, or of the host over copies of the device's memory.
+// Step code of a device out of tree, or of the host on copies of the device's memory.
 #ifndef WEFT_BACKENDS_PLUGIN_STEP_CODE_H_
 #define WEFT_BACKENDS_PLUGIN_STEP_CODE_H_
 
@@ -17,11 +17,11 @@
 
 namespace weft::plugin {
 
-// Code that the device gave.
+// Code that the device gave for a step.
 class DeviceCode : public StepCode {
  public:
-  // `number` is that of the kernel that the code is made of; null for other steps. A step that
-  // calls a routine has its name, and may refuse operands when it is launched.
+  // `number` is that of the kernel that the code was made from; null for other steps. `routine` is
+  // not empty for a library call, which may refuse operands at launch.
   DeviceCode(PluginDevice& device, PluginDevice::Code code, std::string label, std::string routine,
              std::unique_ptr<KernelNumber> number)
       : device_(device),
@@ -44,8 +44,8 @@ class DeviceCode : public StepCode {
   const std::unique_ptr<KernelNumber> number_;
 };
 
-// Code of the host: each piece of memory that the step touches is copied out, and those that it
-// writes are copied back. Nothing is copied where the device works in the host's memory.
+// Host code: each piece of memory that the step touches is copied out, and pieces that it writes
+// are copied back. Nothing is copied if the device shares the host's memory.
 class StagedCode : public StepCode {
  public:
   StagedCode(PluginDevice& device, std::shared_ptr<HostKernel> kernel, std::vector<Extent> extents,
@@ -63,7 +63,7 @@ class StagedCode : public StepCode {
 
   PluginDevice& device_;
   const std::shared_ptr<HostKernel> kernel_;
-  const std::vector<Extent> extents_;  // By argument and result.
+  const std::vector<Extent> extents_;  // By argument, then by result.
   const size_t num_args_;
 };
 

@@ -1,4 +1,4 @@
-// The reference executor as a backend: it runs graphs, and knows neither plans nor options.
+// The backend of the reference executor. It runs graphs, without a plan, and has no options.
 #ifndef WEFT_BACKENDS_REFERENCE_BACKEND_H_
 #define WEFT_BACKENDS_REFERENCE_BACKEND_H_
 

@@ -35,7 +35,7 @@ std::string Describe(const Node& node) {
       names.empty() ? "" : absl::StrCat(" from \"", absl::StrJoin(names, "\", \""), "\""), ")");
 }
 
-// True when a nested graph, or one nested in that, writes.
+// True if a nested graph at any depth writes an operand.
 bool NestedGraphsWrite(const Graph& graph) {
   std::vector<const Graph*> graphs = {&graph};
   for (size_t i = 0; i < graphs.size(); ++i) {
@@ -53,7 +53,7 @@ bool NestedGraphsWrite(const Graph& graph) {
 // One run of one graph; nested graphs get frames of their own.
 class Frame {
  public:
-  // `region_runs` counts those of nested graphs.
+  // `region_runs` counts the runs of nested graphs.
   Frame(const Graph& graph, SymbolEnv env, const RunOptions& options, int64_t* region_runs)
       : graph_(graph), env_(std::move(env)), options_(options), region_runs_(region_runs) {}
 
@@ -77,7 +77,7 @@ class Frame {
     return outputs;
   }
 
-  // The node alone.
+  // Evaluates the node alone.
   absl::StatusOr<std::vector<HostTensor>> EvaluateNode(const Node& node, const AttrList* attrs,
                                                        std::vector<HostTensor> operands) {
     if (node.Is(ops::constant)) return std::vector<HostTensor>{*LiteralOf(node.result())};
@@ -107,7 +107,7 @@ class Frame {
         return absl::InvalidArgumentError(absl::StrCat(where, " is missing"));
       }
       absl::Status status = env_.Unify(graph_.input(i)->type(), inputs[i]);
-      // An input that nothing reads may have any shape.
+      // An unused input may have any shape.
       const bool read = graph_.input(i)->has_uses() || info.value >= 0;
       if (!status.ok() && read) return Annotate(status, where);
       if (info.value >= 0 &&
@@ -130,12 +130,12 @@ class Frame {
     return values_[value->id()];
   }
   void Drop(const Value* value) {
-    // Inputs are asked in the end whether they were written.
+    // Inputs stay, because Written() reads them at the end.
     if (memory_ && !value->is_input()) memory_->Drop(value);
     values_[value->id()] = HostTensor();
   }
 
-  // By input: what nodes wrote, and over that the write-backs.
+  // By input: the value after writes by nodes, and after the write-backs.
   std::vector<HostTensor> Written(const std::vector<HostTensor>& outputs) {
     std::vector<HostTensor> written(graph_.num_inputs());
     for (int i = 0; memory_ && i < graph_.num_inputs(); ++i) {
@@ -158,7 +158,7 @@ class Frame {
     count(*graph_.return_node());
   }
 
-  // Tensors are dropped after their last use, results without uses at once.
+  // Drops tensors after their last use; results without uses at once.
   void ReleaseOperands(const Node& node) {
     for (int i = 0; i < node.num_operands(); ++i) {
       if (!node.has_operand(i)) continue;
@@ -232,7 +232,7 @@ class Frame {
     return context.TakeOutputs();
   }
 
-  // Runs before may have written what nested graphs of `node` capture.
+  // Earlier runs may have written the values that nested graphs of `node` capture.
   absl::Status ReadCaptured(const Node& node, std::vector<HostTensor>* inputs) const {
     for (size_t input = 0; input < inputs->size(); ++input) {
       const int i = ops::CapturedOperand(node, static_cast<int>(input));
@@ -242,7 +242,7 @@ class Frame {
     return absl::OkStatus();
   }
 
-  // What a nested graph of `node` wrote to its inputs.
+  // Stores the values that a nested graph of `node` wrote to its inputs.
   absl::Status WriteOperands(const Node& node, const std::vector<HostTensor>& written) {
     for (size_t input = 0; input < written.size(); ++input) {
       if (!written[input].valid()) continue;
@@ -263,7 +263,7 @@ class Frame {
     return absl::OkStatus();
   }
 
-  // Where results are places in other values' memory.
+  // Stores a result; in graphs with writes it may be a place in another value's memory.
   absl::Status Keep(const Value* value, const AttrList* attrs, HostTensor tensor) {
     if (!memory_) {
       Set(value, std::move(tensor));
@@ -296,7 +296,7 @@ class Frame {
       if (!status.ok()) {
         const std::string message =
             absl::StrCat("result ", i, " contradicts its type: ", status.message());
-        // What data decides may break a run-time assert.
+        // A data-dependent result may break a runtime assert.
         if (node.op().has(kDataDependent)) return absl::InvalidArgumentError(message);
         return absl::InternalError(message);
       }
@@ -310,7 +310,7 @@ class Frame {
   const RunOptions& options_;
   int64_t* region_runs_;
   std::vector<HostTensor> values_;
-  std::optional<Memory> memory_;  // In place of values_, where nodes write.
+  std::optional<Memory> memory_;  // Replaces values_ in graphs with writes.
   std::vector<int> uses_left_;
 };
 

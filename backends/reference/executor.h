@@ -9,9 +9,9 @@
 // contradicts its type is an Internal error that names the node, so that a
 // wrong Infer cannot hide.
 //
-// Nodes that write, write: in a graph that has some, views share the memory of
-// what they view (memory.h). The caller's tensors are never touched; what the
-// program writes to its inputs comes out beside the outputs.
+// Nodes that write do write: in a graph that has such nodes, views share the memory of the viewed
+// value (memory.h). The caller's tensors are never changed; the new values of written inputs are
+// returned beside the outputs.
 #ifndef WEFT_BACKENDS_REFERENCE_EXECUTOR_H_
 #define WEFT_BACKENDS_REFERENCE_EXECUTOR_H_
 
@@ -34,34 +34,32 @@ namespace weft::reference {
 struct RunOptions {
   // Called after each node of the outermost graph, with its results.
   std::function<void(const Node&, absl::Span<const HostTensor>)> on_node;
-  // Runs of nested graphs, of all depths together; a loop that asks for more is
-  // a ResourceExhausted error. -1: any number.
+  // Limit of the runs of nested graphs, at all depths together; a loop past it is a
+  // ResourceExhausted error. -1: no limit.
   int64_t max_region_runs = -1;
-  // Called before and after each node, those of nested graphs included, and may change what
-  // the node reads and what it gives: for estimates of what rounding does to a result.
+  // Called before and after each node, including those of nested graphs. They may change operands
+  // and results; this estimates the effect of rounding on a result.
   std::function<void(const Node&, std::vector<HostTensor>* operands)> edit_operands;
   std::function<void(const Node&, std::vector<HostTensor>* results)> edit_results;
-  // Called in place of each run of a nested graph: gives the outputs that the run would give.
+  // Called instead of each run of a nested graph; must give the outputs of that run.
   std::function<absl::Status(const Node&, int region, absl::Span<const HostTensor> inputs,
                              std::vector<HostTensor>* outputs)>
       run_region;
-  // Set to one tensor for each input: what it holds after the run, by writes of
-  // nodes or by the graph's write-backs; invalid where it was not written.
+  // If not null, set to one tensor per input: its value after the run, as changed by nodes or
+  // write-backs; invalid if it was not written.
   std::vector<HostTensor>* written = nullptr;
 };
 
-// Runs `graph` on `inputs`, one for each graph input, in order, and returns all
-// outputs, write-backs included. Inputs lie apart in memory as far as writes
-// are concerned. Errors: InvalidArgument when an input does not fit the
-// signature (dtype, rank, a dim, a fact about a symbol, a value the program was
-// specialised to) or data is out of an op's domain; Internal when an op
-// contradicts its own Infer.
+// Runs `graph` on `inputs`, one per graph input, in order, and returns all outputs, write-backs
+// included. For writes, inputs count as separate memory. Errors: InvalidArgument if an input does
+// not fit the signature (dtype, rank, a dim, a fact about a symbol, a required value) or data is
+// outside of an op's domain; Internal if an op contradicts its own Infer.
 absl::StatusOr<std::vector<HostTensor>> Run(const Graph& graph, absl::Span<const HostTensor> inputs,
                                             const RunOptions& options = {});
 
-// Runs one node of a graph without writes on these operands, invalid ones for those that are
-// absent; `env` has values for the symbols of its attributes. Results that contradict the
-// node's types are left to the caller. Options: those about single nodes and nested graphs.
+// Runs one node of a graph without writes on these operands (invalid if absent); `env` has values
+// for the symbols of its attributes. The caller checks the results against the node's types. Only
+// options about single nodes and nested graphs apply.
 absl::StatusOr<std::vector<HostTensor>> RunNode(const Node& node,
                                                 absl::Span<const HostTensor> operands,
                                                 const SymbolEnv& env,

@@ -41,7 +41,7 @@ absl::Status Memory::DefineView(const Value* value, const Value* viewed, const A
   Place place = places_[viewed->id()];
   place.dtype = value->type().dtype();
   const Node& node = *value->node();
-  // A view as another dtype shows the same places; others pick among them.
+  // A bitcast keeps all positions; other views select some.
   if (!node.Is(ops::bitcast)) {
     const HostTensor& all = place.cell->tensor;
     if (!place.positions.valid()) place.positions = Iota(all.dims(), all.numel());

@@ -1,10 +1,9 @@
-// Values of a graph that writes, as what they are: places in memory.
+// Values of a graph with writes, as places in memory.
 //
-// A cell is the memory of a value that owns some. Every value is a cell and the
-// positions in it where its elements lie; a view has its operand's cell and the
-// positions that the view op itself picks from its operand's positions, so that
-// any view of any view is exact. A cell's tensor is never written over: a write
-// gives the cell another one, and who has the old one keeps it.
+// A cell is the memory of a value that is not a view. Every value is a cell and the positions of
+// its elements in it. A view has its operand's cell, and its positions are found by applying the
+// view op to its operand's positions, so any view of any view is exact. A write replaces the tensor
+// of the cell; readers that hold the old tensor keep it.
 #ifndef WEFT_BACKENDS_REFERENCE_MEMORY_H_
 #define WEFT_BACKENDS_REFERENCE_MEMORY_H_
 
@@ -27,25 +26,25 @@ class Memory {
  public:
   explicit Memory(const Graph& graph) : places_(graph.value_id_limit()) {}
 
-  // In a cell of its own.
+  // Gives `value` a new cell.
   void Define(const Value* value, HostTensor tensor);
-  // `value` is a view, by `op` with these attributes, of `viewed`.
+  // Defines `value` as a view of `viewed`; `attrs` are those of its op.
   absl::Status DefineView(const Value* value, const Value* viewed, const AttrList* attrs);
-  // `value` is where `other` is.
+  // Defines `value` as the same place as `other`.
   void DefineAlias(const Value* value, const Value* other) {
     places_[value->id()] = places_[other->id()];
   }
   void Drop(const Value* value) { places_[value->id()] = Place(); }
 
   absl::StatusOr<HostTensor> Read(const Value* value) const;
-  // An error when two elements of the value lie in one place.
+  // Fails if two elements of the value are at one position.
   absl::Status Write(const Value* value, const HostTensor& tensor);
-  // True when both are defined and in one cell.
+  // True if both values are defined and share a cell.
   bool Share(const Value* a, const Value* b) const {
     return places_[a->id()].cell != nullptr && places_[a->id()].cell == places_[b->id()].cell;
   }
-  // What is in the cell that `value`, which owns it, has; nothing when it was
-  // never written.
+  // The present content of the cell of `value`, which must not be a view; invalid if it was never
+  // written.
   HostTensor Written(const Value* value) const;
 
  private:
@@ -55,7 +54,7 @@ class Memory {
   };
   struct Place {
     std::shared_ptr<Cell> cell;
-    HostTensor positions;  // i64, of the value's dims; invalid: the whole cell.
+    HostTensor positions;  // i64 with the value's dims; invalid: the whole cell.
     DType dtype = DType::kF32;
   };
 

@@ -24,7 +24,7 @@ profiler::TensorDescription DescribeOperand(const HostTensor& tensor) {
   return d;
 }
 
-// The type, and dims where all are known.
+// The type, and the dims if all are known.
 profiler::TensorDescription DescribeResult(Type type, const SymbolEnv& env) {
   profiler::TensorDescription d;
   if (!type.is_tensor()) return d;
@@ -40,7 +40,7 @@ profiler::TensorDescription DescribeResult(Type type, const SymbolEnv& env) {
   return d;
 }
 
-// Of operands and results together; -1 when it is not known.
+// Bytes of operands and results together; -1 if unknown.
 int64_t BytesOf(const Node& node, absl::Span<const HostTensor> operands, const SymbolEnv& env) {
   int64_t bytes = 0;
   for (const HostTensor& tensor : operands) {
@@ -73,7 +73,7 @@ profiler::DescriptionId DescribeForProfile(const Node& node, absl::Span<const Ho
     const std::optional<int64_t> value = env.Eval(info.symbol);
     if (value) d.symbols.emplace_back(info.symbol.ToString(), *value);
   }
-  // A merged kernel may stand for thousands of nodes, of which the first ones are named.
+  // A merged kernel may stand for thousands of nodes; only this many are named.
   constexpr size_t kMaxNames = 16;
   d.provenance = module.provenance().Names(node.provenance(), kMaxNames);
   d.rules = module.origins().Rules(node.origin(), kMaxNames);

@@ -1,4 +1,4 @@
-// What the profiler is told of nodes that the reference runs.
+// Descriptions of nodes for the profiler.
 #ifndef WEFT_BACKENDS_REFERENCE_NODE_PROFILE_H_
 #define WEFT_BACKENDS_REFERENCE_NODE_PROFILE_H_
 
@@ -13,8 +13,8 @@ class Node;
 
 namespace weft::reference {
 
-// Operands and results, bytes, values of symbols, source nodes and rules. Sizes of results that
-// depend on data are not known yet. While a session records.
+// Operands and results, bytes, values of symbols, source nodes and rules. Data-dependent sizes of
+// results are not known yet. Requires that a session records.
 profiler::DescriptionId DescribeForProfile(const Node& node, absl::Span<const HostTensor> operands,
                                            const SymbolEnv& env);
 

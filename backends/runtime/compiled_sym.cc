@@ -35,7 +35,7 @@ std::optional<int64_t> Sum(int64_t first, absl::Span<const int64_t> args) {
   return Narrow(sum);
 }
 
-// A factor of 0 makes a product of any others 0, as in Evaluate().
+// A factor of 0 makes the result 0 even if others overflow, as in Evaluate().
 std::optional<int64_t> Multiply(int64_t first, absl::Span<const int64_t> args) {
   if (std::count(args.begin(), args.end(), 0) > 0) return 0;
   Wide product = first;
@@ -87,7 +87,7 @@ std::optional<int64_t> Apply(Kind kind, int64_t number, absl::Span<const int64_t
   }
 }
 
-// Apply() knows all kinds in it.
+// True if Apply() implements all kinds in the expression.
 bool IsStraight(SymInt s) {
   std::vector<SymInt> stack = {s};
   while (!stack.empty()) {
@@ -124,9 +124,9 @@ CompiledSym::CompiledSym(SymInt s, absl::FunctionRef<int(SymInt)> number_of) : w
   ForEachSymbol(s, [&](SymInt symbol) { numbers_.emplace_back(symbol, number_of(symbol)); });
 }
 
-// Arguments come before what is made of them.
+// Adds arguments before the expressions that use them.
 void CompiledSym::Add(SymInt s, absl::FunctionRef<int(SymInt)> number_of) {
-  // Expressions that have begun, each with the number of its arguments that are dealt with.
+  // Expressions in progress, each with the number of its finished arguments.
   std::vector<std::pair<SymInt, size_t>> begun = {{s, 0}};
   while (!begun.empty()) {
     const SymInt top = begun.back().first;

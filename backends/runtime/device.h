@@ -1,11 +1,11 @@
-// A device, as the executor of plans sees it: memory, and an order of work.
+// The device interface of the executor of plans: memory, and an ordered queue of work.
 //
-// Work on a device is one sequence: copies, and launches of step code (step_launcher.h), take
-// effect in the order in which they were submitted, and may do so after the call has returned. The
-// host meets them in CopyOut() and Wait().
+// Work on a device is one sequence: copies and launches of step code (step_launcher.h) take effect
+// in the order in which they were submitted, possibly after the call has returned. CopyOut() and
+// Wait() synchronize with the host.
 //
-// Addresses of a device's memory are `char*` so that offsets can be added to them. The host may
-// follow one only where host_visible() is true.
+// Device addresses are `char*`, so that offsets can be added to them. The host may dereference one
+// only if host_visible() is true.
 #ifndef WEFT_BACKENDS_RUNTIME_DEVICE_H_
 #define WEFT_BACKENDS_RUNTIME_DEVICE_H_
 
@@ -18,7 +18,7 @@
 
 namespace weft {
 
-// A piece of a device's memory, which is free again when this goes.
+// A piece of device memory; the destructor frees it.
 class DeviceMemory {
  public:
   DeviceMemory(char* data, int64_t size) : data_(data), size_(size) {}
@@ -27,31 +27,31 @@ class DeviceMemory {
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
   char* data() const { return data_; }
-  int64_t size() const { return size_; }  // In bytes.
+  int64_t size() const { return size_; }  // Size in bytes.
 
  private:
   char* const data_;
   const int64_t size_;
 };
 
-// Calls of one run come from one thread at a time.
+// During one run, calls are made from one thread at a time.
 class Device {
  public:
   virtual ~Device() = default;
 
-  // The device works in the host's own memory: tensors of the host are operands and results as
-  // they are, and CopyIn and CopyOut are never called.
+  // True if the device works in the host's memory: host tensors are operands and results directly,
+  // and CopyIn and CopyOut are never called.
   virtual bool host_visible() const = 0;
-  // At least `bytes` bytes, aligned to 64 bytes, with any content. ResourceExhausted without so
-  // much memory. `category` is for the profiler.
+  // Allocates at least `bytes` bytes, aligned to 64 bytes, with arbitrary content.
+  // ResourceExhausted if there is not enough memory. `category` is for the profiler.
   virtual absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(
       int64_t bytes, profiler::MemoryCategory category) = 0;
-  // From the host to the device. The host's memory may change once the call has returned.
+  // Copies from the host to the device. The host's memory may change once the call has returned.
   virtual absl::Status CopyIn(char* to, const void* from, int64_t bytes) = 0;
-  // From the device to the host, done when the call returns. Errors of work that was submitted
-  // before may show here.
+  // Copies from the device to the host before it returns. May report errors of work submitted
+  // before.
   virtual absl::Status CopyOut(void* to, const char* from, int64_t bytes) = 0;
-  // Returns once all work is done, with the first error of what was submitted since the last call.
+  // Waits for all work; returns the first error of the work submitted since the last call.
   virtual absl::Status Wait() = 0;
 };
 
@@ -61,8 +61,8 @@ class GrowingMemory {
   // `device` outlives it.
   explicit GrowingMemory(Device& device) : device_(device) {}
 
-  // Holds at least `bytes` bytes afterwards; its content may be lost. ResourceExhausted without
-  // memory; it is then empty. It waits for work that uses the memory.
+  // Makes the memory at least `bytes` bytes large; its content may be lost. Waits for work that
+  // uses the memory. ResourceExhausted if there is not enough memory; it is then empty.
   absl::Status Reserve(int64_t bytes, profiler::MemoryCategory category);
   char* data() const { return memory_ == nullptr ? nullptr : memory_->data(); }
   int64_t size() const { return memory_ == nullptr ? 0 : memory_->size(); }

@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-// A signalling NaN, in the 8 bytes that a pattern repeats.
+// A signalling NaN as a repeated pattern of 8 bytes.
 uint64_t PatternOf(DType dtype) {
   switch (dtype) {
     case DType::kF64:
@@ -37,7 +37,7 @@ void Paint(uint64_t pattern, char* data, int64_t bytes) {
   }
 }
 
-// The first byte that is not as Paint() left it; -1: none.
+// Index of the first byte that Paint() did not leave there; -1 if there is none.
 int64_t FirstChanged(uint64_t pattern, const char* data) {
   char want[MemoryGuard::kZone];
   Paint(pattern, want, sizeof(want));
@@ -45,7 +45,7 @@ int64_t FirstChanged(uint64_t pattern, const char* data) {
   return std::mismatch(want, want + sizeof(want), data).first - want;
 }
 
-// Memory within a larger piece, which it keeps.
+// A part of a larger buffer, which it keeps alive.
 class GuardedBuffer : public HostBuffer {
  public:
   GuardedBuffer(std::shared_ptr<HostBuffer> whole, int64_t bytes)
@@ -81,7 +81,7 @@ void MemoryGuard::Watch(std::string name, DType dtype, char* data, int64_t bytes
 }
 
 void MemoryGuard::Forget(const char* data) {
-  // What was watched last is forgotten first, mostly.
+  // Searches backwards: usually the last watched buffer is forgotten first.
   for (size_t i = watched_.size(); i-- > 0;) {
     if (watched_[i].data != data) continue;
     watched_.erase(watched_.begin() + static_cast<ptrdiff_t>(i));

@@ -1,9 +1,9 @@
-// Red zones: memory beside buffers that no step may write, and poison in buffers that no
+// Red zones: memory on both sides of buffers that no step may write, and poison in buffers that no
 // step has written yet.
 //
-// Zones and poison hold NaNs of the buffer's dtype, so that what a step reads there shows in
-// its result. Reading a zone is no fault by itself: vector loads may pass the end of a
-// buffer by 64 bytes, as in memory.h.
+// Zones and poison hold NaNs of the buffer's dtype, so that a result shows if a step used them.
+// Reading a zone is not an error by itself: vector loads may pass the end of a buffer by 64 bytes,
+// as in host_memory.h.
 #ifndef WEFT_BACKENDS_RUNTIME_GUARDED_MEMORY_H_
 #define WEFT_BACKENDS_RUNTIME_GUARDED_MEMORY_H_
 
@@ -28,21 +28,21 @@ class MemoryGuard {
   // Bytes of a zone, on either side of a buffer; a multiple of kArenaAlignment.
   static constexpr int64_t kZone = 256;
 
-  // A buffer with room for its zones, which Watch() paints; null without memory.
+  // A buffer with room for its zones, which Watch() paints; null if there is not enough memory.
   static std::shared_ptr<HostBuffer> Allocate(int64_t bytes);
-  // The same with a dense copy of the tensor's elements; an invalid tensor without memory.
+  // The same with a dense copy of the tensor's elements; invalid if there is not enough memory.
   static HostTensor Copy(const HostTensor& tensor);
 
-  // Paints the zones beside [data, data + bytes) and watches them from now on. The caller
-  // owns the zones. With `poison`, what lies between is painted as well.
+  // Paints the zones around [data, data + bytes) and watches them from now on. The caller owns the
+  // memory of the zones. With `poison`, the buffer itself is painted too.
   void Watch(std::string name, DType dtype, char* data, int64_t bytes, bool poison);
   void Forget(const char* data);
 
-  // Buffers watched since size() was `size` are forgotten.
+  // Number of watched buffers; Truncate() forgets those watched since size() was `size`.
   size_t size() const { return watched_.size(); }
   void Truncate(size_t size) { watched_.resize(size); }
 
-  // DataLoss names the buffer and the first byte of a zone that was written.
+  // DataLoss names the buffer and the first byte of its zones that was written.
   absl::Status Check() const;
 
  private:

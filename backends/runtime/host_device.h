@@ -1,4 +1,4 @@
-// The host as a device: its memory is the host's, and work is done when a call returns.
+// The host as a device: memory is the host's, and each call completes its work.
 #ifndef WEFT_BACKENDS_RUNTIME_HOST_DEVICE_H_
 #define WEFT_BACKENDS_RUNTIME_HOST_DEVICE_H_
 

@@ -14,10 +14,10 @@ namespace weft {
 namespace {
 
 constexpr int64_t kHugePage = int64_t{2} << 20;
-// Buffers kept for the next call, of all sizes together.
+// Limit of the buffers kept for later calls, of all sizes together.
 constexpr size_t kMaxPooled = 64;
 
-// Bytes that all programs of the process hold.
+// Bytes held by all programs of the process.
 std::atomic<int64_t> held_bytes{0};
 
 void Record(const void* data, int64_t bytes, profiler::MemoryCategory category) {
@@ -69,7 +69,7 @@ void HeldMemory::Add(const void* data, int64_t bytes, profiler::MemoryCategory c
 }
 
 bool IsOwned(const HostBuffer& buffer) {
-  // The class of what HostBuffer::Allocate makes has no name of its own.
+  // The class of HostBuffer::Allocate's result is not public, so compares with such a buffer.
   static const auto& allocated = *new std::shared_ptr<HostBuffer>(HostBuffer::Allocate(0));
   const HostBuffer& other = *allocated;
   return typeid(buffer) == typeid(AlignedBuffer) || typeid(buffer) == typeid(other);

@@ -1,5 +1,4 @@
-// Memory of a program: aligned to 64 bytes, kept over calls, in huge pages where it is
-// large.
+// Memory of a program: aligned to 64 bytes, reused between calls, in huge pages if it is large.
 #ifndef WEFT_BACKENDS_RUNTIME_HOST_MEMORY_H_
 #define WEFT_BACKENDS_RUNTIME_HOST_MEMORY_H_
 
@@ -14,21 +13,21 @@
 
 namespace weft {
 
-// A buffer aligned to 64 bytes, not filled with anything; null when there is not so
-// much memory. It has 64 bytes more than asked for, which vector loads may touch.
-// The profiler records it when it comes and when it goes, under `category`.
+// An uninitialized buffer aligned to 64 bytes; null if there is not enough memory. It is followed
+// by 64 bytes that vector loads may touch. The profiler records its allocation and release under
+// `category`.
 std::shared_ptr<HostBuffer> AllocateAligned(int64_t bytes, profiler::MemoryCategory category);
 
-// Asks for large pages for what of the range they can hold: fewer faults when it is touched
-// for the first time. Advice: without them it is memory like any other.
+// Asks for huge pages where the range covers them, which saves page faults at the first access.
+// This is advice: without huge pages the memory works as any other.
 void UseLargePages(void* data, int64_t bytes);
 
-// The bytes are the buffer's own, neither borrowed nor mapped: whoever has the only
-// tensor on it may write them.
+// True if the bytes belong to the buffer, neither borrowed nor mapped; the holder of the only
+// tensor on it may then write them.
 bool IsOwned(const HostBuffer& buffer);
 
-// Memory of others that a program holds: weights as they came, or packed by a library. Recorded
-// when it is added, each address once, and when this goes.
+// Records for the profiler the memory of others that a program holds: weights as given, or packed
+// by a library. Each address is recorded once when it is added, and released by the destructor.
 class HeldMemory {
  public:
   HeldMemory() = default;
@@ -48,12 +47,12 @@ class HeldMemory {
   absl::flat_hash_set<const void*> known_;
 };
 
-// Buffers that were handed out and came back are handed out again.
+// Recycles output buffers: a buffer that all holders have released is handed out again.
 class BufferPool {
  public:
-  // A tensor on the buffer is the only one.
+  // True if one tensor alone uses the buffer.
   bool IsSole(const std::shared_ptr<HostBuffer>& buffer) const;
-  // Null when there is not so much memory.
+  // Null if there is not enough memory.
   std::shared_ptr<HostBuffer> Get(
       int64_t bytes, profiler::MemoryCategory category = profiler::MemoryCategory::kOutput);
 

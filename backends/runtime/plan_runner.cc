@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-// The same as HostTensor::is_contiguous, without its allocations.
+// HostTensor::is_contiguous without its allocations.
 bool IsDense(const HostTensor& tensor) {
   if (DTypeBits(tensor.dtype()) < 8) return tensor.is_contiguous();
   int64_t stride = 1;
@@ -24,7 +24,7 @@ bool IsDense(const HostTensor& tensor) {
   return true;
 }
 
-// Forgets what a run has watched when the run ends, that of its nested runs first.
+// At the end of a run, forgets the buffers that it watched; nested runs end first.
 class WatchScope {
  public:
   explicit WatchScope(MemoryGuard* guard)
@@ -70,7 +70,7 @@ absl::Status PlanRunner::RunNested(absl::Span<const HostTensor> inputs, const Sy
   for (size_t i = 0; i < outputs->size() && status.ok(); ++i) {
     status = FinishOutput(static_cast<int>(i), &(*outputs)[i]);
   }
-  // Submitted work reads the inputs and writes the outputs, also when a later step failed.
+  // Submitted work uses the inputs and outputs, so it is waited for even if a step failed.
   const absl::Status end = runtime_.device.Wait();
   if (status.ok()) status = end;
   if (observer != nullptr && status.ok()) status = observer->EndRun(plan_, *outputs);
@@ -81,7 +81,7 @@ absl::Status PlanRunner::RunNested(absl::Span<const HostTensor> inputs, const Sy
   return status;
 }
 
-// The memory of the input is there, large enough, and nobody else's.
+// True if the donor's memory exists, is large enough, and has no other user.
 bool PlanRunner::IsInPlace(int i, absl::Span<const HostTensor> inputs) const {
   const int donor = donors_[i];
   if (!host_visible_ || donated_ == nullptr || donor < 0 || donated_->size() != inputs.size() ||
@@ -128,7 +128,7 @@ absl::Status PlanRunner::SetBases(absl::Span<const HostTensor> inputs,
 }
 
 absl::Status PlanRunner::SetInput(int i, const HostTensor& given) {
-  // Vector code may touch a line of a tensor without elements.
+  // Vector code may touch a cache line of a tensor without elements.
   static char nothing[64] = {};
   if (runtime_.guard != nullptr) return GuardInput(i, given);
   const HostTensor* tensor = &given;
@@ -141,14 +141,14 @@ absl::Status PlanRunner::SetInput(int i, const HostTensor& given) {
     base_[buffer] = tensor->numel() == 0 ? nothing : reinterpret_cast<char*>(tensor->raw());
     return absl::OkStatus();
   }
-  // An input that nothing reads may have any size.
+  // An unused input may have any size.
   if (!plan_.inputs[i].read || tensor->numel() == 0) return absl::OkStatus();
   WEFT_RETURN_IF_ERROR(Ensure(buffer));
   return Annotate(runtime_.device.CopyIn(base_[buffer], tensor->raw(), tensor->bytes()),
                   InputName(i));
 }
 
-// Memory of an output whose dims are known: the caller's where it fits.
+// Sets the memory of an output whose dims are known: the caller's tensor if it fits.
 absl::Status PlanRunner::SetOutput(int i, HostTensor* output) {
   const auto& dims = current_->output_dims[i];
   if (!dims) {
@@ -224,7 +224,7 @@ absl::Status PlanRunner::RunStep(const Step& step, size_t index) {
   const bool observed = runtime_.observer != nullptr || runtime_.guard != nullptr;
   WEFT_RETURN_IF_ERROR(observed ? RunObserved(step, *prepared, index)
                                 : RunPrepared(step, *prepared));
-  // The code of a step that was made for this run alone goes once it has run.
+  // Step code that was made for this run alone is freed after it has run.
   return made == nullptr ? absl::OkStatus() : runtime_.device.Wait();
 }
 
@@ -259,7 +259,7 @@ absl::Status PlanRunner::Launch(const Step& step, PreparedStep& prepared) {
     ++runtime_.stats.fallbacks;
     return EvaluateOnHost(step, prepared);
   }
-  // Other steps that write the buffer take the bound away again.
+  // The bound is valid if this step wrote the whole buffer; other writes reset it.
   if (prepared.fills_buffer) {
     bounds_[prepared.results[0].buffer] = prepared.code->result_bound();
   }
@@ -286,7 +286,7 @@ absl::Status PlanRunner::FinishOutput(int i, HostTensor* output) {
   if (!host_visible_ && IsDirect(i) && output->valid()) {
     return runtime_.device.CopyOut(output->raw(), At(from), output->bytes());
   }
-  // A buffer of its own is handed out, others are copied.
+  // An output with its own buffer is handed out, others are copied.
   if (IsDirect(i) && tensors_[from.buffer].valid()) {
     const HostTensor& held = tensors_[from.buffer];
     WEFT_ASSIGN_OR_RETURN(

@@ -1,12 +1,11 @@
-// Runs one plan on a device; plans nested in it have runners of their own.
+// Runs one plan on a device; nested plans have runners of their own.
 //
-// The parts that depend on the sizes of the inputs (code of steps, places in memory) are made on
-// the first run with these sizes and remembered: a later run with them evaluates no expression and
-// allocates nothing but its outputs. Steps whose sizes depend on data are made when they are
-// reached.
+// The parts that depend on input sizes (step code, buffer offsets) are made on the first run with
+// these sizes and kept: later runs evaluate no expressions and allocate nothing but outputs. Steps
+// with data-dependent sizes are made when they are reached.
 //
-// Inputs are read where they are, if the host's memory is the device's; else they are copied in
-// and the outputs out. Runs come one after another.
+// Inputs are read in place if the device works in the host's memory; otherwise inputs are copied in
+// and outputs out. Runs are sequential.
 #ifndef WEFT_BACKENDS_RUNTIME_PLAN_RUNNER_H_
 #define WEFT_BACKENDS_RUNTIME_PLAN_RUNNER_H_
 
@@ -34,59 +33,59 @@ namespace weft {
 
 class PlanRunner {
  public:
-  // `plan` and `runtime` outlive it. `nested`: the plan is a region of another one's step.
+  // `plan` and `runtime` outlive it. `nested`: the plan is a region of another plan's step.
   static absl::StatusOr<std::unique_ptr<PlanRunner>> Create(const Plan& plan, PlanRuntime& runtime,
                                                             bool nested = false);
 
-  // One tensor for each input, all outputs back, write-backs included. Outputs that hold a dense
-  // tensor of the right type on entry are written there; that memory is no input's.
+  // One tensor per input; returns all outputs, write-backs included. An output that holds a dense
+  // tensor of the right type on entry is written into it; its memory must not be that of an input.
   //
-  // Inputs that are marked in `donated`, which may be empty, are given away: the caller has no use
-  // for their values once the run is over, whether or not it fails. Where the plan says so
-  // (Buffer::donor), and the device works in the host's memory, the new value is stored in the
-  // input's own memory, if that is dense and no other tensor is on it. Such an output is an empty
-  // tensor. An error that depends on data leaves all inputs as they were.
+  // The caller gives up the values of inputs that are marked in `donated` (which may be empty),
+  // even if the run fails. If the plan allows it (Buffer::donor), and the device works in the
+  // host's memory, the new value is stored in the input's own memory, provided that it is dense and
+  // no other tensor uses it; that output is then an empty tensor. If an error depends on data, all
+  // inputs are unchanged.
   absl::Status Run(absl::Span<const HostTensor> inputs, const std::vector<bool>& donated,
                    std::vector<HostTensor>* outputs);
 
  private:
-  // The parts that depend on the sizes of the inputs.
+  // Everything that depends on the sizes of the inputs.
   struct Assignment {
     Assignment(SymbolEnv known, int made_for) : env(std::move(known)), variant(made_for) {}
     SymbolEnv env;
-    const int variant;           // The launcher's, when the steps were made.
+    const int variant;           // Of the launcher, when the steps were made.
     std::vector<int64_t> bytes;  // By buffer; -1: not known yet.
-    // By buffer, in the arena; -1: elsewhere. Buffers of known size that are neither
-    // temporaries nor handed out lie behind those.
+    // Offset in the arena by buffer; -1: not in the arena. Buffers of known size that are neither
+    // temporaries nor handed out are placed after the temporaries.
     std::vector<int64_t> places;
     int64_t arena_bytes = 0;
     std::vector<std::unique_ptr<PreparedStep>> steps;  // Null: made when it is reached.
-    // By output: its dims, where they are known, and the copy that makes it where it
-    // is no buffer of its own.
+    // By output: its dims, if known, and the copy that makes it if it has no buffer of its own.
     std::vector<std::optional<std::vector<int64_t>>> output_dims;
     std::vector<std::unique_ptr<PreparedStep>> output_copies;
     bool dynamic = false;
-    // Places of the plan's conditions on sizes that depend on data.
+    // Indices of the plan's conditions on data-dependent sizes.
     std::vector<int> open_conditions;
   };
 
   PlanRunner(const Plan& plan, PlanRuntime& runtime, bool nested);
 
-  // --- Once (plan_runner_entry.cc) -------------------------------------------------------
+  // --- Setup (plan_runner_entry.cc) ------------------------------------------------------
   absl::Status HoldConstants();
   void IndexOutputs();
 
   // --- Entry (plan_runner_entry.cc) ------------------------------------------------------
-  // Makes sizes_ for the symbols that the outer plan has values for by now.
+  // Makes sizes_, with those symbols as known that the outer plan has values for.
   void CompileSizes(const SymbolEnv* outer);
   absl::Status MakeKey(absl::Span<const HostTensor> inputs, const SymbolEnv* outer);
   absl::Status FindAssignment(absl::Span<const HostTensor> inputs, const SymbolEnv* outer);
-  // The values that the inputs give to symbols, checked, beside those of the outer plan.
+  // Checks the inputs and returns the values of symbols: those that inputs give, and the outer
+  // plan's.
   absl::StatusOr<SymbolEnv> BindInputs(absl::Span<const HostTensor> inputs, const SymbolEnv* outer);
   SymbolEnv NewEnv() const;
-  // Checks the conditions of the plan; those without a value yet are left open.
+  // Checks the conditions of the plan; those that have no value yet stay open.
   absl::Status CheckConditions(Assignment* assignment) const;
-  // Those that were left open, as far as they have values by now.
+  // Checks the open conditions that have values by now.
   absl::Status CheckOpenConditions() const;
   std::string InputName(int i) const;
 
@@ -94,18 +93,18 @@ class PlanRunner {
   absl::Status Prepare(Assignment* assignment);
   absl::Status PrepareOutput(int i, Assignment* assignment);
   absl::StatusOr<std::unique_ptr<PreparedStep>> PrepareStep(const Step& step, const SymbolEnv& env);
-  // Null where the device has no code for it.
+  // Null if the device has no code for the copy.
   absl::StatusOr<std::unique_ptr<PreparedStep>> PrepareCopy(const RunView& from, const RunView& to);
   // The bytes of a buffer; -1 when its size is not known yet.
   absl::StatusOr<int64_t> BytesOf(int buffer, const SymbolEnv& env) const;
-  // An error that names a size in the step that has no value, although its symbols have.
+  // An error that names a size of the step that is undefined although its symbols have values.
   absl::Status CheckSizes(const Step& step, const SymbolEnv& env) const;
   absl::Status PlaceBuffers(Assignment* assignment);
-  // The buffer lies neither in the arena nor in memory that the run allocates.
+  // True if the buffer is neither in the arena nor in memory that the run allocates.
   bool LiesElsewhere(const Buffer& buffer) const;
 
   // --- Run (plan_runner.cc) --------------------------------------------------------------
-  // `outer` has the symbols of the plan that this one is nested in; null for none.
+  // `outer` has the symbols of the enclosing plan; may be null.
   absl::Status RunNested(absl::Span<const HostTensor> inputs, const SymbolEnv* outer,
                          std::vector<HostTensor>* outputs);
   absl::Status SetBases(absl::Span<const HostTensor> inputs, std::vector<HostTensor>* outputs);
@@ -117,10 +116,10 @@ class PlanRunner {
   absl::Status RunPrepared(const Step& step, PreparedStep& prepared);
   absl::Status Launch(const Step& step, PreparedStep& prepared);
   absl::Status FinishOutput(int i, HostTensor* output);
-  // A buffer of its own, handed out as it is.
+  // True if the output has its own buffer, which is handed out without a copy.
   bool IsDirect(int output) const { return direct_[output]; }
 
-  // Memory of a buffer that has none yet.
+  // Allocates the memory of a buffer that has none yet.
   absl::Status Ensure(int buffer);
   char* At(const RunView& view) const {
     return base_[view.buffer] + view.offset * DTypeBits(view.dtype) / 8;
@@ -129,21 +128,21 @@ class PlanRunner {
 
   // --- Checked runs (plan_runner_observed.cc) --------------------------------------------
   absl::Status RunObserved(const Step& step, PreparedStep& prepared, size_t index);
-  // Gives every place in the arena its red zones.
+  // Adds red zones around every place in the arena.
   void AddZones(Assignment* assignment);
-  // A copy of the input between zones becomes its buffer.
+  // Makes the buffer a copy of the input, between zones.
   absl::Status GuardInput(int i, const HostTensor& tensor);
   void WatchBuffer(int buffer, int64_t bytes, bool poison);
-  // Buffers that live for the whole run.
+  // Watches the buffers that live for the whole run.
   void WatchBuffers();
-  // Temporaries that begin or end with the step.
+  // Watches or forgets the temporaries whose lives begin or end with the step.
   void WatchTemporaries(int step);
   absl::StatusOr<HostTensor> ReadKnown(const View& view);
 
   // --- On host tensors (plan_runner_host.cc) ---------------------------------------------
   absl::Status EvaluateOnHost(const Step& step, const PreparedStep& prepared);
   absl::StatusOr<std::vector<HostTensor>> Evaluate(const Step& step, const PreparedStep& prepared);
-  // A view of the device's memory where the host sees that, else a copy of it.
+  // A view of the device's memory if it is host-visible, else a copy of it.
   absl::StatusOr<HostTensor> Read(const RunView& view);
   absl::Status Write(const View& view, const HostTensor& tensor);
   absl::Status CopyTo(const HostTensor& tensor, const RunView& to);
@@ -155,17 +154,17 @@ class PlanRunner {
   const bool nested_;
   const bool host_visible_;  // The device's.
   ArenaPlanner planner_;
-  std::vector<char*> constants_;      // By buffer.
-  std::vector<HostTensor> held_;      // Constants that were not dense.
-  std::vector<int> guarded_;          // Constants between zones, as buffers.
-  std::vector<bool> direct_;          // By output: a buffer of its own, dense.
-  std::vector<int> donors_;           // By output: the input that it may lie in, or -1.
-  std::vector<SymInt> free_symbols_;  // Symbols that an outer plan may have values for.
-  std::optional<SizeProgram> sizes_;  // A nested plan's: made on its first run.
-  // By step and region.
+  std::vector<char*> constants_;      // Address by buffer.
+  std::vector<HostTensor> held_;      // Dense copies of constants that had gaps.
+  std::vector<int> guarded_;          // Buffers of constants between zones.
+  std::vector<bool> direct_;          // By output: has its own dense buffer.
+  std::vector<int> donors_;           // By output: the input whose memory it may take, or -1.
+  std::vector<SymInt> free_symbols_;  // Symbols that an outer plan may define.
+  std::optional<SizeProgram> sizes_;  // For nested plans, made on the first run.
+  // Runners of nested plans, by step and region.
   std::vector<std::vector<std::unique_ptr<PlanRunner>>> regions_;
 
-  // By what sizes depend on, then by the launcher's variant.
+  // By the sizes and values that sizes depend on, then by the launcher's variant.
   absl::flat_hash_map<std::vector<int64_t>, std::map<int, std::unique_ptr<Assignment>>>
       assignments_;
   std::vector<int64_t> key_;
@@ -174,20 +173,21 @@ class PlanRunner {
 
   // State of one run.
   std::optional<SymbolEnv> dynamic_env_;
-  std::vector<char*> base_;          // By buffer.
-  std::vector<HostTensor> tensors_;  // By buffer: what holds its memory, if it is no input,
-                                     // constant or place in the arena.
-  std::vector<std::unique_ptr<DeviceMemory>> apart_;  // The same, where the host sees no memory.
-  std::vector<HostTensor> dense_;                     // Inputs that had gaps.
+  std::vector<char*> base_;          // Address by buffer.
+  std::vector<HostTensor> tensors_;  // By buffer: the owner of its memory, unless it is
+                                     // an input, a constant or in the arena.
+  std::vector<std::unique_ptr<DeviceMemory>> apart_;  // The same, if memory is not host-visible.
+  std::vector<HostTensor> dense_;                     // Dense copies of inputs that had gaps.
   const std::vector<bool>* donated_ = nullptr;        // By input.
-  std::vector<bool> in_place_;                        // By output: lies in its donor.
-  // By buffer: no element is larger in magnitude, nor NaN; infinite where that is not known.
+  std::vector<bool> in_place_;                        // By output: stored in its donor.
+  // By buffer: an upper bound of the elements' magnitudes, none of which is NaN; infinite if
+  // unknown.
   std::vector<float> bounds_;
   GrowingMemory arena_;
 };
 
-// Moves the write-backs of a plan, which a run gives behind the program's own results, from
-// `outputs` to `written`: one tensor for each input, invalid where nothing was written to it.
+// Moves the write-backs, which are the last outputs of a run, from `outputs` to `written`: one
+// tensor per input, invalid if it was not written.
 void TakeWriteBacks(absl::Span<const int> write_backs, size_t num_inputs,
                     std::vector<HostTensor>* outputs, std::vector<HostTensor>* written);
 

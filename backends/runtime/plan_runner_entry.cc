@@ -1,4 +1,4 @@
-// Parts of a runner that all runs share, and the way from inputs to the assignment of their sizes.
+// Setup of a runner, and the path from inputs to the assignment of their sizes.
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,7 +24,7 @@ void AddSymbols(SymInt s, absl::flat_hash_set<SymInt>* seen, std::vector<SymInt>
   });
 }
 
-// Symbols of the plan: which of them an outer plan knows is seen at run time.
+// Symbols of the plan. Which of them an outer plan defines is known only at run time.
 std::vector<SymInt> SymbolsOf(const Plan& plan) {
   std::vector<SymInt> symbols;
   absl::flat_hash_set<SymInt> seen;
@@ -40,7 +40,7 @@ std::vector<SymInt> SymbolsOf(const Plan& plan) {
   return symbols;
 }
 
-// The output is a buffer of its own, dense.
+// True if the output has a dense buffer of its own.
 bool IsDirectOutput(const Plan& plan, int output) {
   const View& view = plan.output_views[output];
   if (!view.present() || !view.type.is_tensor()) return false;
@@ -66,7 +66,7 @@ absl::Status NoConstant(int number) {
   return absl::InvalidArgumentError(absl::StrCat("the plan has no constant ", number));
 }
 
-// The places where the symbols of a plan get their values, for messages.
+// The inputs that define the symbols of a plan, for messages.
 SymbolSources SourcesOf(const Plan& plan) {
   SymbolSources sources;
   for (const PlanInput& input : plan.inputs) {
@@ -187,8 +187,8 @@ void PlanRunner::CompileSizes(const SymbolEnv* outer) {
   sizes_.emplace(plan_.inputs, FactsOf(plan_), constant, std::move(options));
 }
 
-// A symint's value is a part of the key where the input is an integer; else Bind refuses the input,
-// or nothing reads it.
+// The key has the value of a symint if its tensor is an integer; other tensors are refused by Bind,
+// or unused.
 absl::Status PlanRunner::MakeKey(absl::Span<const HostTensor> inputs, const SymbolEnv* outer) {
   if (!sizes_) CompileSizes(outer);
   WEFT_RETURN_IF_ERROR(sizes_->CheckPresent(inputs));

@@ -1,4 +1,4 @@
-// Steps on host tensors: those that the device has no code for.
+// Evaluates steps without device code on host tensors.
 #include <cstring>
 #include <string>
 #include <utility>
@@ -12,7 +12,7 @@ namespace weft {
 absl::StatusOr<HostTensor> PlanRunner::Read(const RunView& view) {
   if (view.symint) return HostTensor::ScalarInt(DType::kI64, view.value);
   if (!view.present()) return HostTensor();
-  // A view without elements may begin behind the end of its buffer.
+  // A view without elements may begin past the end of its buffer.
   if (view.numel() == 0) return HostTensor(view.dtype, view.dims);
   const Buffer& buffer = plan_.buffers[view.buffer];
   const std::optional<int64_t> numel = env().Eval(buffer.numel);
@@ -30,7 +30,7 @@ absl::StatusOr<HostTensor> PlanRunner::Read(const RunView& view) {
 }
 
 absl::Status PlanRunner::EvaluateOnHost(const Step& step, const PreparedStep& prepared) {
-  // Nothing that the step reads is still to be written.
+  // Waits for work that writes the operands.
   if (host_visible_) WEFT_RETURN_IF_ERROR(runtime_.device.Wait());
   WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> results, Evaluate(step, prepared));
   if (results.size() < step.results.size()) {
@@ -48,7 +48,7 @@ absl::Status PlanRunner::EvaluateOnHost(const Step& step, const PreparedStep& pr
     if (!status.ok()) {
       const std::string message =
           absl::StrCat("result ", i, " contradicts its type: ", status.message());
-      // Sizes that data decides may break a condition.
+      // Data-dependent sizes may break a condition.
       if (runtime_.evaluator->DependsOnData(step)) return absl::InvalidArgumentError(message);
       return absl::InternalError(message);
     }
@@ -92,7 +92,7 @@ absl::Status PlanRunner::Write(const View& view, const HostTensor& tensor) {
   return CopyTo(tensor.Contiguous(), to);
 }
 
-// `tensor` is dense.
+// Copies `tensor`, which must be dense.
 absl::Status PlanRunner::CopyTo(const HostTensor& tensor, const RunView& to) {
   if (tensor.numel() == 0) return absl::OkStatus();
   if (to.dense()) {

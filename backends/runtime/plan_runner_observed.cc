@@ -1,4 +1,4 @@
-// Runs that an observer watches, or whose memory is guarded.
+// Runs with an observer or with guarded memory.
 #include <utility>
 
 #include "absl/strings/str_cat.h"

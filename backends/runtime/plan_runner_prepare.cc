@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-// No machine has memory for more; sums of the bytes of many buffers stay inside of 64
+// More elements than any machine can hold; the bytes of many such buffers still add up within 64
 // bits.
 constexpr int64_t kMaxElements = int64_t{1} << 44;
 
@@ -145,7 +145,7 @@ bool PlanRunner::LiesElsewhere(const Buffer& buffer) const {
     case BufferKind::kConstant:
       return true;
     case BufferKind::kInput:
-      // The device's copy of an input has the size that the plan says only if something reads it.
+      // The device's copy of an input is allocated only if something reads it.
       return host_visible_ || !plan_.inputs[buffer.index].read;
     case BufferKind::kOutput:
       return host_visible_ && direct_[buffer.index];

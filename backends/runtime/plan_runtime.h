@@ -1,4 +1,4 @@
-// State that the runners of a plan and of the plans nested in it share.
+// State shared by the runners of a plan and its nested plans.
 #ifndef WEFT_BACKENDS_RUNTIME_PLAN_RUNTIME_H_
 #define WEFT_BACKENDS_RUNTIME_PLAN_RUNTIME_H_
 
@@ -21,7 +21,7 @@ namespace weft {
 
 class PlanRuntime {
  public:
-  // All of them outlive it. `evaluator` may be null: steps without code are then errors.
+  // All of them outlive this object. `evaluator` may be null: steps without code then fail.
   PlanRuntime(Device& on, StepLauncher& with, const StepEvaluator* host)
       : device(on), launcher(with), evaluator(host), scratch_(on) {}
 
@@ -29,23 +29,23 @@ class PlanRuntime {
   StepLauncher& launcher;
   const StepEvaluator* const evaluator;
 
-  // Null: memory is not guarded. Only on a device whose memory the host sees.
+  // Null: memory is not guarded. Requires host-visible memory.
   std::unique_ptr<MemoryGuard> guard;
-  StepObserver* observer = nullptr;  // Null: nothing watches the steps.
+  StepObserver* observer = nullptr;  // Null: no observer.
   RunStats stats;
 
-  // Counts what it allocates.
+  // Reserves scratch memory, and counts the allocation.
   absl::Status ReserveScratch(int64_t bytes);
-  // Where the reserved bytes begin.
+  // Address of the reserved bytes.
   char* scratch() const;
-  // Memory of an output on the host; null without memory.
+  // Host memory for an output; null if there is not enough memory.
   std::shared_ptr<HostBuffer> NewBuffer(int64_t bytes);
-  // A tensor on the buffer is the only one.
+  // True if one tensor alone uses the buffer.
   bool IsSole(const std::shared_ptr<HostBuffer>& buffer) const { return pool_.IsSole(buffer); }
-  // For the profiler: the program holds a constant of the host's memory.
+  // Records for the profiler that the program holds a constant in host memory.
   void Hold(const HostTensor& constant, profiler::MemoryCategory category);
-  // A copy of the plan's constant `number` in the memory of a device that the host does not see,
-  // made once.
+  // A copy of the plan's constant `number` in memory of a device that is not host-visible; made
+  // once.
   absl::StatusOr<char*> OnDevice(int number, const HostTensor& constant,
                                  profiler::MemoryCategory category);
 

@@ -1,4 +1,4 @@
-// A step of a plan for one assignment of its symbols, ready to run.
+// A step prepared to run for one assignment of the plan's symbols.
 #ifndef WEFT_BACKENDS_RUNTIME_PREPARED_STEP_H_
 #define WEFT_BACKENDS_RUNTIME_PREPARED_STEP_H_
 
@@ -16,30 +16,30 @@ namespace weft {
 
 struct PreparedStep {
   std::vector<RunView> args;
-  std::vector<RunView> results;     // None of a step that is evaluated on the host by its kind.
-  const AttrList* attrs = nullptr;  // Without symbols; null for a step that has none.
+  std::vector<RunView> results;     // Empty for a step that runs on the host by its kind.
+  const AttrList* attrs = nullptr;  // With values for symbols; null for a step without attributes.
   std::unique_ptr<StepCode> code;   // Null: the step is evaluated on the host.
   // Addresses for the launch, filled in before each: arguments, then results.
   std::vector<void*> memory;
-  std::vector<float> bounds;  // By argument.
-  // The first result fills its buffer.
+  std::vector<float> bounds;  // Upper bounds of magnitudes, by argument.
+  // The first result covers its whole buffer.
   bool fills_buffer = false;
-  // Its runner (StepCode::runner) when it was described for a trace; null before.
+  // Runner (StepCode::runner) at the time of its description for a trace; null before that.
   const char* profiled_as = nullptr;
   profiler::NameId profile_name = 0;
   profiler::DescriptionHandle profile_description;
 };
 
-// The kind says that the host evaluates it: its results may have sizes that only that tells.
+// True for kinds that are always evaluated on the host; only that may decide sizes of results.
 inline bool RunsOnHost(const Step& step) {
   return step.kind == StepKind::kReference || step.kind == StepKind::kControl;
 }
 
-// True when all symbols of the step have values, those of the results of a step that runs on the
-// host aside.
+// True if all symbols of the step have values; symbols in results of steps that run on the host do
+// not count.
 bool IsKnown(const Plan& plan, const Step& step, const SymbolEnv& env);
 
-// The step's attributes with values for symbols; null for a step that has none.
+// The step's attributes with values for symbols; null for a step without attributes.
 const AttrList* AttrsOf(const Step& step, const SymbolEnv& env);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// Counts that an executor of plans keeps.
+// Counters of the executor of plans.
 #ifndef WEFT_BACKENDS_RUNTIME_RUN_STATS_H_
 #define WEFT_BACKENDS_RUNTIME_RUN_STATS_H_
 
@@ -6,19 +6,19 @@
 
 namespace weft {
 
-// Counts of an executable's life; none of them grows in a steady state.
+// Counters of an executable's life; in a steady state they do not grow.
 struct RunStats {
-  // Assignments of the symbols that were met for the first time.
+  // Assignments of the symbols, each counted when it is first seen.
   int64_t assignments = 0;
-  // Steps made, for an assignment or on the way.
+  // Steps compiled, for an assignment or during a run.
   int64_t compiled_steps = 0;
-  // Times that memory for temporaries or scratch was allocated.
+  // Allocations of memory for temporaries or scratch.
   int64_t allocations = 0;
-  // Bytes of temporaries and of scratch that are held.
+  // Bytes held for temporaries and for scratch.
   int64_t arena_bytes = 0;
   int64_t scratch_bytes = 0;
-  // Library steps that no routine takes, by the op's own evaluation, of all
-  // assignments; and runs of those whose routine refused the values.
+  // Fallbacks to evaluation on the host: library steps without code, in all assignments; and
+  // launches whose routine refused its operands.
   int64_t fallbacks = 0;
   // Write-backs that the last run stored in the memory of their inputs.
   int64_t in_place_writes = 0;

@@ -1,4 +1,4 @@
-// Views of a plan with numbers for expressions.
+// Views of a plan with numbers instead of expressions.
 #ifndef WEFT_BACKENDS_RUNTIME_RUN_VIEW_H_
 #define WEFT_BACKENDS_RUNTIME_RUN_VIEW_H_
 
@@ -15,7 +15,7 @@ namespace weft {
 struct RunView {
   int buffer = -1;  // -1: absent, or a symint.
   bool symint = false;
-  int64_t value = 0;  // A symint's.
+  int64_t value = 0;  // Value of a symint.
   DType dtype = DType::kF32;
   std::vector<int64_t> dims;
   std::vector<int64_t> strides;  // In elements.
@@ -28,12 +28,12 @@ struct RunView {
   bool dense() const;
 };
 
-// True when all symbols in the view have values.
+// True if all symbols in the view have values.
 bool IsKnown(const View& view, const SymbolEnv& env);
 // Requires IsKnown.
 RunView MakeRunView(const View& view, const SymbolEnv& env);
 
-// A dense view of these dims.
+// A dense view with these dims.
 RunView DenseView(DType dtype, const std::vector<int64_t>& dims);
 
 }  // namespace weft

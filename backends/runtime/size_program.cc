@@ -1,6 +1,6 @@
-// Sizes of inputs that are read come before those of others. Among each of the two, sizes that are
-// symbols bind them; then a size that is linear in its only symbol without a value is solved for
-// it, for as long as there is one; the sizes that remain are compared.
+// Sizes of inputs that are read are used before those of other inputs. In each group, sizes that
+// are bare symbols bind them first; then sizes that are linear in their only unknown symbol are
+// solved for it, as long as there are any; all other sizes are compared.
 #include "backends/runtime/size_program.h"
 
 #include <functional>
@@ -70,19 +70,19 @@ bool IsSameTensor(const HostTensor& a, const HostTensor& b) {
 
 // --- Preparation ---------------------------------------------------------------------
 
-// Makes the steps that give symbols their values, and keeps the other sizes.
+// Makes the steps that give values to symbols, and collects the other sizes.
 class SizeProgram::Solver {
  public:
   explicit Solver(SizeProgram* program) : program_(*program) {}
 
   struct Rest {
     Size size;
-    int unknown = 0;  // Symbols in it that have no value so far.
+    int unknown = 0;  // Its symbols that have no value so far.
     bool solved = false;
   };
   const std::vector<Rest>& rest() const { return rest_; }
 
-  // Further sizes, of which those before have no need.
+  // Adds sizes after those that are already solved.
   void Add(absl::Span<const Size> sizes) {
     std::vector<Size> others;
     for (const Size& size : sizes) {
@@ -138,8 +138,8 @@ class SizeProgram::Solver {
 
   SizeProgram& program_;
   std::vector<Rest> rest_;
-  absl::flat_hash_map<SymInt, std::vector<size_t>> mentions_;  // Places of unsolved sizes.
-  // Places of sizes with one unknown symbol, the first on top.
+  absl::flat_hash_map<SymInt, std::vector<size_t>> mentions_;  // Indices of unsolved sizes.
+  // Indices of sizes with one unknown symbol, the first one on top.
   std::priority_queue<size_t, std::vector<size_t>, std::greater<size_t>> ready_;
 };
 
@@ -205,7 +205,7 @@ void SizeProgram::AddStep(Step::Kind kind, const Size& size, SymInt symbol,
   steps_.push_back(std::move(step));
 }
 
-// Conditions about nothing but known symbols are the outer plan's.
+// Conditions about known symbols alone are checked by the outer plan.
 void SizeProgram::CompileConditions() {
   const auto conditions = facts_->conditions();
   for (size_t i = 0; i < conditions.size(); ++i) {
@@ -239,7 +239,7 @@ bool SizeProgram::Knows(SymInt s) const {
   return known;
 }
 
-// --- Words ---------------------------------------------------------------------------
+// --- Messages ------------------------------------------------------------------------
 
 std::string SizeProgram::InputText(int input) const {
   const std::string& name = inputs_[input].name;
@@ -419,7 +419,7 @@ absl::Status SizeProgram::Solve(const Step& step, int64_t size,
   return absl::InvalidArgumentError(text);
 }
 
-// A condition that has no value, because it divides by zero or passes 64 bits, does not hold.
+// A condition that is undefined, because it divides by zero or passes 64 bits, does not hold.
 absl::Status SizeProgram::CheckConditions(absl::Span<const int64_t> values) const {
   for (const Condition& condition : conditions_) {
     if (!HaveValues(condition.reads, values) || condition.code.Holds(values)) continue;

@@ -1,15 +1,15 @@
-// The values that the inputs of a call give to symbols, and the checks that every call has to pass:
-// the constraints.
+// Computes the values of symbols from the inputs of a call, and checks the constraints on the
+// inputs.
 //
 // Constraints are the signature (dtypes, ranks, sizes that are constant or follow from other sizes,
-// values that the program holds for alone) and the facts about symbols of the inputs. An input that
-// breaks one is an InvalidArgument that names the input, the dim, its size, the size that it has to
-// be and why. Facts about symbols that data defines are left to the executor.
+// required values) and the facts about symbols of the inputs. If an input breaks one,
+// InvalidArgument names the input, the dim, its size, the required size and the reason. Facts about
+// data-dependent symbols are checked by the executor.
 //
-// An input that nothing reads may be anything, unless it alone gives a symbol its value (Options).
+// An unused input may have any shape, unless only it defines a symbol (Options).
 //
-// Everything is worked out once, near-linearly in the sizes; a call runs steps over numbers.
-// Const methods may be called by several threads at once.
+// The constructor does all analysis, in near-linear time; a call runs steps on numbers. Const
+// methods are thread-safe.
 #ifndef WEFT_BACKENDS_RUNTIME_SIZE_PROGRAM_H_
 #define WEFT_BACKENDS_RUNTIME_SIZE_PROGRAM_H_
 
@@ -32,7 +32,7 @@ namespace weft {
 
 class SymbolTable;
 
-// A condition on inputs in the words of a program, and where it comes from.
+// A condition on inputs in the words of the source program, and its origin.
 struct Constraint {
   std::string text;
   std::string origin;
@@ -40,59 +40,59 @@ struct Constraint {
 
 class SizeProgram {
  public:
-  // The value of a symbol that has none.
+  // Marks a symbol without a value.
   static constexpr int64_t kNoValue = std::numeric_limits<int64_t>::min();
 
   struct Options {
-    // Symbols that have values before the inputs are seen: those of an outer plan. They are
-    // numbered first, and facts about them alone are not checked again.
+    // Symbols with values from elsewhere: those of an outer plan. They are numbered first, and
+    // facts about them alone are not checked again.
     std::vector<SymInt> known;
-    // Every symbol gets a value, or the call is refused. false: a symbol has none if an unread
-    // input alone gives it and does not fit, or if the size that gives it has it times 0. The range
-    // of a symbol that an unread input gives is not checked either.
+    // True: every symbol must get a value, else the call is refused. False: a symbol may stay
+    // without one if only an unused input defines it and does not fit, or if its size is 0 times
+    // the symbol; the range of a symbol that an unused input defines is not checked either.
     bool complete = true;
   };
-  // The constant of a number (PlanInput::value); null: there is none.
+  // The constant with a number (PlanInput::value); null if there is none.
   using ConstantFn = absl::FunctionRef<const HostTensor*(int)>;
 
-  // `facts` outlives it and stays as it is.
+  // `facts` outlives this object and must not change.
   SizeProgram(absl::Span<const PlanInput> inputs, const SymbolTable& facts, ConstantFn constant,
               Options options);
 
-  // The symbols that are known or that inputs give values to, numbered.
+  // The known symbols and those that inputs define, in the order of their numbers.
   absl::Span<const SymInt> symbols() const { return symbols_; }
-  // Those of Options::known.
+  // The symbols of Options::known.
   absl::Span<const SymInt> known() const { return symbols().first(num_known_); }
-  // -1 for others.
+  // The symbol's number; -1 if it has none.
   int NumberOf(SymInt symbol) const;
-  // True when all symbols of `s` are numbered.
+  // True if all symbols of `s` are numbered.
   bool Knows(SymInt s) const;
-  // The place that gives the symbol its value: an input, and one of its dims or, for -1, its value.
+  // The source of a symbol's value: an input, and one of its dims or, for -1, its value.
   struct Source {
-    int input = -1;  // -1: the symbol is known before.
+    int input = -1;  // -1: the symbol is in Options::known.
     int dim = -1;
-    bool bare = true;  // The size is the symbol; else the symbol is solved for.
+    bool bare = true;  // The size is the symbol; false: it is solved for the symbol.
   };
   const Source& source(int number) const { return sources_[number]; }
-  // `dim 1 of "ids"`, or `"n"` for an integer; an input without a name is `input 2`. Of a symbol
-  // that an input gives.
+  // `dim 1 of "ids"`, or `"n"` for an integer; an unnamed input is `input 2`. Requires a symbol
+  // that an input defines.
   std::string SourceText(int number) const;
 
-  // Checks the inputs, one for each of the program's, and sets `values` to those of the symbols.
-  // `known` has values for the symbols of Options::known.
+  // Checks the inputs, one per input of the program, and sets `values` to those of the symbols.
+  // `known` has the values of Options::known.
   absl::Status Bind(absl::Span<const HostTensor> inputs, absl::Span<const int64_t> known,
                     std::vector<int64_t>* values) const;
   absl::Status Bind(absl::Span<const HostTensor> inputs, std::vector<int64_t>* values) const {
     return Bind(inputs, {}, values);
   }
 
-  // The parts of Bind that do not depend on sizes, for calls whose sizes have been met: there is
-  // one tensor for each input;
+  // The parts of Bind that do not depend on sizes, for calls whose sizes were bound before. Checks
+  // that there is one tensor per input.
   absl::Status CheckPresent(absl::Span<const HostTensor> inputs) const;
-  // and inputs have the values that the program holds for.
+  // Checks that inputs with a required value have it.
   absl::Status CheckValues(absl::Span<const HostTensor> inputs) const;
 
-  // The conditions on symbols that Bind checks.
+  // The constraints on symbols that Bind checks.
   std::vector<Constraint> constraints() const;
 
  private:
@@ -107,16 +107,16 @@ class SizeProgram {
       kBind,    // The symbol is the size.
       kSolve,   // The size is code[0] times the symbol plus code[1].
       kCheck,   // The size is a constant, or code[0].
-      kRefuse,  // The size has symbols that nothing gives values to.
+      kRefuse,  // The size has symbols without a source.
     };
     Kind kind;
     Size size;
-    int number;              // The symbol that gets its value; -1: none.
+    int number;              // The symbol that gets a value; -1: none.
     std::vector<int> reads;  // Numbers of the symbols in `code`.
     std::vector<CompiledSym> code;
   };
   struct Condition {
-    int place;  // In the facts' conditions.
+    int place;  // Index in the facts' conditions.
     std::vector<int> reads;
     CompiledSym code;
   };
@@ -146,11 +146,11 @@ class SizeProgram {
   std::vector<SymInt> symbols_;
   std::vector<Source> sources_;
   absl::flat_hash_map<SymInt, int> numbers_;
-  // By input: it has to fit its type, for it is read or gives a symbol a value that has to be.
+  // By input: it must fit its type, because it is read or defines a symbol that must have a value.
   std::vector<bool> needed_;
   std::vector<Step> steps_;
   std::vector<Condition> conditions_;
-  // Inputs that have to be constants; an invalid tensor where there is none of the number.
+  // Inputs with required values; the tensor is invalid if the constant is missing.
   std::vector<std::pair<int, HostTensor>> fixed_;
 };
 

@@ -1,7 +1,7 @@
-// Steps on the host, for executors that have no code for them, and for checks of those that have.
+// Evaluates steps on the host, for executors that have no code for them, and for checks of
+// executors that have.
 //
-// The runtime knows plans alone. Evaluation and costs, which take the ops themselves, come through
-// this interface.
+// The runtime does not depend on ops, so this interface gives it evaluation and costs.
 #ifndef WEFT_BACKENDS_RUNTIME_STEP_EVALUATOR_H_
 #define WEFT_BACKENDS_RUNTIME_STEP_EVALUATOR_H_
 
@@ -24,19 +24,19 @@ class StepEvaluator {
  public:
   virtual ~StepEvaluator() = default;
 
-  // Runs a nested plan of the step.
+  // Runs a nested plan of a step.
   using RegionRunner = absl::FunctionRef<absl::Status(
       int region, absl::Span<const HostTensor> inputs, std::vector<HostTensor>* outputs)>;
 
-  // The results of a step that is no kernel, epilogue included. `attrs` are the step's without
-  // symbols; `operands` are those of the step, invalid where absent; `types` are those of the
-  // results as far as they are known.
+  // The results of a step that is not a kernel, epilogue included. `attrs` are the step's with
+  // values for symbols; `operands` are invalid if absent; `types` are those of the results, as far
+  // as they are known.
   virtual absl::StatusOr<std::vector<HostTensor>> Evaluate(const Step& step, const AttrList* attrs,
                                                            absl::Span<const HostTensor> operands,
                                                            std::vector<Type> types,
                                                            RegionRunner run_region) const = 0;
-  // The results may have sizes or values that break the declared ones through no fault of the
-  // program: they depend on data.
+  // True if the results depend on data, so that sizes or values may break the declared ones without
+  // an error in the compiler.
   virtual bool DependsOnData(const Step& step) const = 0;
   // Adds operations and bytes for a trace.
   virtual void AddToProfile(const Plan& plan, const Step& step, const SymbolEnv& env,

@@ -1,8 +1,7 @@
-// The part of a backend that the executor of plans calls: it makes code of steps, and launches it.
+// The compile and launch interface of a backend, called by the executor of plans.
 //
-// A step is made into code once for each assignment of the plan's symbols (StepLauncher), and
-// launched in each run (StepCode). A step that the backend has no code for is evaluated on the
-// host (step_evaluator.h).
+// StepLauncher compiles a step once for each assignment of the plan's symbols, and StepCode
+// launches it in each run. A step without code is evaluated on the host (step_evaluator.h).
 #ifndef WEFT_BACKENDS_RUNTIME_STEP_LAUNCHER_H_
 #define WEFT_BACKENDS_RUNTIME_STEP_LAUNCHER_H_
 
@@ -22,75 +21,75 @@
 
 namespace weft {
 
-// No bound of the magnitude of a tensor's elements is known, or they may be infinite or NaN.
+// The magnitude of a tensor's elements has no known bound, or they may be infinite or NaN.
 inline constexpr float kUnbounded = std::numeric_limits<float>::infinity();
 
-// Operands and results of a launch, as addresses of the device's memory.
+// Operands and results of a launch, as addresses in the device's memory.
 struct LaunchMemory {
-  // The first elements of the views that the step reads; null for those that are absent, and for
-  // symints.
+  // First elements of the views that the step reads; null for absent ones and for symints.
   absl::Span<void* const> args;
-  // The same of those that it writes. `all` has both, the arguments first.
+  // First elements of the views that the step writes. `all` has both, the arguments first.
   absl::Span<void* const> results;
   absl::Span<void* const> all;
   // StepCode::scratch_bytes() bytes, aligned to 64 bytes.
   char* scratch = nullptr;
-  // By argument: no element is larger in magnitude, nor NaN; or kUnbounded.
+  // By argument: an upper bound of magnitudes if no element is NaN, else kUnbounded.
   absl::Span<const float> bounds;
 };
 
-// A step for one assignment of the symbols.
+// Compiled code of a step for one assignment of the symbols.
 class StepCode {
  public:
   virtual ~StepCode() = default;
 
-  // Called before each launch: the place to take better code that is there by now.
+  // Called before each launch, so that the code can switch to a better version that is ready.
   virtual absl::Status Refresh(const SymbolEnv& env) {
     static_cast<void>(env);
     return absl::OkStatus();
   }
-  // Submits the step. Unimplemented, before anything is written, when the code does not take the
-  // values of the operands: the step is then evaluated on the host.
+  // Submits the step. Unimplemented, before anything is written, if the code refuses the values of
+  // the operands; the step is then evaluated on the host.
   virtual absl::Status Launch(const LaunchMemory& memory) = 0;
-  // A bound of the magnitude of the last launch's first result.
+  // An upper bound of the magnitudes of the last launch's first result.
   virtual float result_bound() const { return kUnbounded; }
 
   // Bytes of scratch memory; may change in Refresh.
   virtual int64_t scratch_bytes() const { return 0; }
-  // Its kind of code, for traces and checks: "generated", "interpreter", "library".
+  // The kind of code, for traces and checks: "generated", "interpreter", "library".
   virtual const char* runner() const = 0;
-  // Name of the routine of a library; empty for others.
+  // Name of the library routine; empty for other code.
   virtual std::string routine() const { return ""; }
   virtual int threads() const { return 1; }
-  // Relative error of operands, where the routine reads fewer bits of them than they have; else 0.
+  // Relative error of operands that the routine reads with fewer bits than they have; else 0.
   virtual double operand_error() const { return 0; }
 };
 
-// A step with numbers for sizes.
+// A step with sizes as numbers.
 struct StepRequest {
   const Plan& plan;
   const Step& step;
   const SymbolEnv& env;
-  const AttrList* attrs;  // Without symbols; null for a step that has none.
+  const AttrList* attrs;  // With values for symbols; null if the step has none.
   absl::Span<const RunView> args;
   absl::Span<const RunView> results;
   const MemoryPlan& memory;
-  // By buffer, where constants lie in the device's memory; null for other buffers.
+  // By buffer: addresses of constants in the device's memory; null for other buffers.
   absl::Span<char* const> constants;
 };
 
-// Shared by the runs of a plan and of those nested in it.
+// One launcher serves the runs of a plan and its nested plans.
 class StepLauncher {
  public:
   virtual ~StepLauncher() = default;
 
-  // For kernel, library and copy steps. Null: there is no code for the step.
+  // Compiles a kernel, library or copy step. Null: there is no code for the step.
   virtual absl::StatusOr<std::unique_ptr<StepCode>> Compile(const StepRequest& request) = 0;
-  // Copies args[0] to results[0], both in the device's memory and of equal dims and dtypes. Null:
-  // there is no code for it.
+  // Compiles a copy of args[0] to results[0], both in the device's memory with equal dims and
+  // dtypes. Null: there is no code for it.
   virtual absl::StatusOr<std::unique_ptr<StepCode>> CompileCopy(const RunView& from,
                                                                 const RunView& to) = 0;
-  // Code is used again while this is the same: it names how code is made, as with how many threads.
+  // Identifies how code is compiled, such as the number of threads. Code is reused only with the
+  // same variant.
   virtual int variant() const { return 0; }
 };
 

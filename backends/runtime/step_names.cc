@@ -30,7 +30,7 @@ profiler::TensorDescription Tensor(const RunView& view) {
 
 }  // namespace
 
-// Kineto's names are those of C.
+// Kineto uses C's names.
 std::string ProfileTypeName(DType dtype) {
   switch (dtype) {
     case DType::kF32:

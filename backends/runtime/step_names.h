@@ -1,4 +1,4 @@
-// Names of a plan's steps in messages and in traces.
+// Names of a plan's steps in messages and traces.
 #ifndef WEFT_BACKENDS_RUNTIME_STEP_NAMES_H_
 #define WEFT_BACKENDS_RUNTIME_STEP_NAMES_H_
 
@@ -20,7 +20,7 @@ std::string ProfileTypeName(DType dtype);
 
 // Gives the step a name and a description for recording: operands and results, threads, its runner,
 // values of symbols, source nodes and rules; bytes and operations from `evaluator`, which may be
-// null. Nothing happens when it has one that is still true.
+// null. Does nothing if the present description is still right.
 void DescribeForProfile(const Plan& plan, const Step& step, const SymbolEnv& env,
                         const StepEvaluator* evaluator, PreparedStep* prepared);
 

@@ -56,7 +56,7 @@ std::optional<SymbolSources> SymbolEnv::Sources() const {
   return sources_();
 }
 
-// The range, and the divisor.
+// Checks the range and the divisor.
 absl::Status SymbolEnv::CheckFacts(SymInt symbol, int64_t value) const {
   const SymbolInfo* info = facts_->Find(symbol);
   if (info == nullptr) return absl::OkStatus();
@@ -88,7 +88,7 @@ absl::Status SymbolEnv::CheckFacts(SymInt symbol, int64_t value) const {
 absl::Status SymbolEnv::CheckConditions(SymInt symbol) const {
   for (int i : facts_->ConditionsAbout(symbol)) {
     const SymCondition& c = facts_->conditions()[i];
-    if (c.is_range) continue;  // CheckFacts does.
+    if (c.is_range) continue;  // CheckFacts checks ranges.
     WEFT_RETURN_IF_ERROR(Check(c.condition, c.origin));
   }
   return absl::OkStatus();
@@ -107,7 +107,7 @@ bool SymbolEnv::IsBound(SymInt s) const {
   return bound;
 }
 
-// One that has no value, because it divides by zero or passes 64 bits, does not hold.
+// A condition that is undefined, because it divides by zero or passes 64 bits, does not hold.
 absl::Status SymbolEnv::Check(SymInt condition, absl::string_view origin) const {
   const std::optional<int64_t> holds = Eval(condition);
   if (holds == 1 || (!holds && !IsBound(condition))) return absl::OkStatus();
@@ -137,7 +137,7 @@ absl::Status SymbolEnv::Unify(SymInt s, int64_t value) {
                         : absl::StrCat("expected ", s.ToString(), " = ", *known, ", got ", value));
   }
   if (s.is_symbol()) return Bind(s, value);
-  // c * x + k = value, with one unbound symbol x.
+  // Solves c * x + k = value for the one unbound symbol x.
   const SymInt rest = Substitute(s, [this](SymInt symbol) { return Replacement(symbol); });
   SymInt unbound;
   int count = 0;

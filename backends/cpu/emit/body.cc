@@ -44,7 +44,7 @@ class BodyEmitter {
   absl::Status Emit();
 
  private:
-  // Instruction `i` as its user wants it: splat where that is a vector.
+  // The text of instruction `i` as an operand: a splat if `vector` is set and it is a scalar.
   std::string Ref(int i, bool vector) const;
   absl::StatusOr<std::string> Expression(const Instr& instr, Placement p);
   std::string Call(const Instr& instr, absl::string_view function, bool vector);
@@ -88,8 +88,8 @@ std::string BodyEmitter::Compare(const std::string& text, bool vector) const {
   return absl::StrCat(vector ? "w_vm(" : "w_m(", text, ")");
 }
 
-// By way of what x86's conversions do: floats to narrow integers through i32,
-// to u32 through i64; bool is a mask.
+// Converts as x86 does: floats to narrow integers through i32, to u32 through i64; a bool is a
+// mask.
 std::string BodyEmitter::Convert(const Instr& instr, bool vector) const {
   const DType from = stage_.body[instr.operands[0]].dtype;
   const DType to = instr.dtype;
@@ -141,11 +141,11 @@ std::string BodyEmitter::Spell(const Instr& instr, const emit::Spelling& spellin
   const std::string a = Ref(instr.operands[0], vector);
   const std::string b = Ref(instr.operands[1], vector);
   if (spelling.form == emit::SpellingForm::kInfix) {
-    // Narrow integers would be promoted, signed overflow is undefined.
+    // The cast undoes the promotion of narrow integers; signed overflow would be undefined.
     return absl::StrCat("(", ValueType(instr.dtype, vector), ")(", a, " ", spelling.text, " ", b,
                         ")");
   }
-  // True is -1 and comes after false.
+  // True is -1, so the sign is flipped to order it after false.
   const char* sign = stage_.body[instr.operands[0]].dtype == DType::kBool ? "-" : "";
   return Compare(absl::StrCat(sign, a, " ", spelling.text, " ", sign, b), vector);
 }
@@ -176,7 +176,7 @@ absl::StatusOr<std::string> BodyEmitter::Expression(const Instr& instr, Placemen
       if (v) return absl::StrCat("(", ValueType(instr.dtype, true), ")", ref(0));
       return absl::StrCat("__builtin_bit_cast(", DTypeName(instr.dtype), ", ", ref(0), ")");
     case ScalarOp::kDiv:
-      // By one value for all lanes.
+      // The divisor is the same for all lanes.
       if (v && instr.dtype == DType::kF32 && !IsVector(instr.operands[1])) {
         return absl::StrCat("w_div(", ref(0), ", x", instr.operands[1], ")");
       }
@@ -223,7 +223,7 @@ bool BodyEmitter::NeedsLanes(const Access& access) const {
   return false;
 }
 
-// The index as it is meant: a negative one counts from the bound.
+// The text of the index; a negative index counts from the bound.
 std::string BodyEmitter::TermText(const IndexTerm& term, absl::string_view lane) {
   std::string index = absl::StrCat("x", term.value);
   if (IsVector(term.value)) absl::StrAppend(&index, "[", lane, "]");
@@ -240,7 +240,7 @@ std::string BodyEmitter::OffsetText(const Access& access, absl::string_view lane
   return text;
 }
 
-// Element by element, where lanes lie apart or are not all read.
+// Loads or stores element by element, if lanes are not contiguous or not all accessed.
 void BodyEmitter::EmitLanes(int i, Placement p) {
   const Instr& instr = stage_.body[i];
   const std::string name = absl::StrCat("x", i);
@@ -271,7 +271,7 @@ absl::Status BodyEmitter::EmitLoad(int i, Placement p) {
       unit ? absl::StrCat("w_load(", address, ", t)") : absl::StrCat("w_load1(", address, ")");
   if (p.vector && !unit) text = absl::StrCat("w_splat(", text, ")");
   if (!instr.access.guards.empty()) {
-    // All lanes agree.
+    // All lanes use the same element.
     std::string other = instr.access.otherwise >= 0
                             ? Ref(instr.access.otherwise, p.vector)
                             : absl::StrCat(ValueType(instr.dtype, p.vector), "{}");
@@ -281,7 +281,7 @@ absl::Status BodyEmitter::EmitLoad(int i, Placement p) {
   return absl::OkStatus();
 }
 
-// Stores stand at the innermost level of their stage.
+// Stores are at the innermost level of their stage.
 void BodyEmitter::EmitStore(const Store& store) {
   const Access& access = store.access;
   const bool vector = order_.vector_loop >= 0 && order_.vector_level <= Innermost();

@@ -1,6 +1,5 @@
-// Kernels as functions. A nest is a function of its own, which kernels that have equal
-// nests share: layers of one model differ in their arguments and in where these begin,
-// which are parameters.
+// Emits kernels as functions. Each nest becomes a function, which kernels with equal nests share:
+// layers of one model differ in their arguments and in where these begin, which are parameters.
 #include "backends/cpu/emit/emit_cc.h"
 
 #include <algorithm>
@@ -18,12 +17,12 @@ namespace weft::cpu {
 namespace cc {
 namespace {
 
-// A nest on arguments of its own, in the order in which it meets them.
+// A nest with its arguments renumbered in the order in which it uses them.
 struct LocalNest {
-  Kernel kernel;  // Its arguments; no nests.
+  Kernel kernel;  // Its arguments; without nests.
   Nest nest;
-  std::vector<int> args;       // Of the whole kernel.
-  std::vector<SymInt> begins;  // What is added to them.
+  std::vector<int> args;       // Arguments of the whole kernel.
+  std::vector<SymInt> begins;  // Offsets that are added to them.
 };
 
 class Localizer {
@@ -46,7 +45,7 @@ class Localizer {
     const auto [it, inserted] = number_.try_emplace(access->arg, static_cast<int>(number_.size()));
     if (inserted) {
       local_.args.push_back(access->arg);
-      // The address of the first access; with terms or guards it may lie outside.
+      // The argument begins at the first access; with terms or guards that may lie outside.
       const bool plain = access->terms.empty() && access->guards.empty();
       local_.begins.push_back(plain ? access->offset : SymInt(0));
       local_.kernel.args.push_back(kernel_.args[access->arg]);
@@ -60,12 +59,12 @@ class Localizer {
   absl::flat_hash_map<int, int> number_;
 };
 
-// Functions of nests, by their text.
+// The functions of nests, by their text.
 class NestFunctions {
  public:
   NestFunctions(int lanes, absl::string_view prefix) : lanes_(lanes), prefix_(prefix) {}
 
-  // Statements that run the nest's part of the points [begin, end), which start at
+  // Appends statements that run the nest's part of the points [begin, end), which starts at
   // `start`.
   absl::Status Call(const Kernel& kernel, const Nest& nest, const NestSchedule& schedule,
                     SymInt start, SizeTable* sizes, std::string* out, NestCode* code) {
@@ -78,8 +77,8 @@ class NestFunctions {
     std::vector<std::string> args;
     for (size_t a = 0; a < local.args.size(); ++a) {
       const SymInt begin = local.begins[a];
-      // No locals: hundreds of them, alive through hundreds of calls, are what a
-      // compiler is slow at.
+      // Uses no local variables: hundreds of them, alive through hundreds of calls, slow down the
+      // compiler.
       std::string arg =
           absl::StrCat("(", Pointer(local.kernel.args[a]), ")args[", local.args[a], "]");
       if (!begin.Is(0)) absl::StrAppend(&arg, " + ", sizes->Text(begin));
@@ -149,7 +148,7 @@ absl::Status EmitKernel(const Kernel& kernel, NestFunctions* nests, std::string*
     }
     result->work_per_point = Max(result->work_per_point, work);
   }
-  // It only calls: hundreds of calls are not worth what they cost to optimise.
+  // The function only contains calls; hundreds of them are not worth optimising.
   absl::StrAppend(out, "extern \"C\" __attribute__((optimize(\"O1\"))) int ", result->symbol,
                   "(void* const* args, const long* z, void* scratch, "
                   "long begin, long end) {\nint bad = 0;\n");

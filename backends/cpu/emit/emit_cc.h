@@ -1,16 +1,15 @@
-// Kernels as C++: one translation unit without includes, written for GCC and
-// clang, with vector types and SLEEF's functions.
+// Emits kernels as C++: one translation unit without includes, for GCC and clang, with vector types
+// and SLEEF's functions.
 //
 // A kernel becomes
 //
 //   extern "C" int NAME(void* const* args, const long* sizes, void* scratch,
 //                       long begin, long end);
 //
-// which runs the points [begin, end) of the kernel's outer loops, counted
-// row-major through its nests one after another. Ranges that do not overlap may
-// run at the same time, each with a scratch of its own. Arguments point to their
-// first element; `sizes` are the values of CcKernel::sizes. The result is 0, or 1
-// when an index of a gather was out of its bound; what was not yet stored is then
+// which runs the points [begin, end) of the kernel's outer loops, counted row-major through its
+// nests in order. Ranges that do not overlap may run at the same time, each with scratch of its
+// own. Arguments point to their first element; `sizes` are the values of CcKernel::sizes. The
+// result is 0, or 1 if an index of a gather was out of bounds; the elements not stored by then are
 // missing.
 //
 // The code obeys the kernel's schedule, so that results are equal for every number of threads, and
@@ -29,25 +28,25 @@
 
 namespace weft::cpu {
 
-// The instructions and functions that the code may use. Vectors have as many elements as the
-// kernels' schedules say; the compiler splits those that are wider than a register.
+// The instructions and functions that the code may use. A vector has as many elements as the
+// schedules have lanes; the compiler splits vectors that are wider than a register.
 struct CcTarget {
   enum class Isa { kGeneric, kAvx2, kAvx512 };
   Isa isa = Isa::kGeneric;
-  // The code calls SLEEF's functions, which the loader of the code provides; else libm's, lane by
-  // lane.
+  // The code calls SLEEF's functions, which the loader of the code provides; false: libm's
+  // functions, lane by lane.
   bool sleef = true;
 };
 
 struct CcKernel {
   std::string symbol;
-  // In the order of the `sizes` argument.
+  // Expressions whose values the `sizes` argument has, in that order.
   std::vector<SymInt> sizes;
-  // Points of all nests.
+  // Number of points of all nests.
   SymInt points;
   // Bytes of scratch; 64-byte aligned.
   SymInt scratch_bytes;
-  // Instructions that one point runs, for deciding how to divide the points.
+  // Instructions per point, for dividing the points among threads.
   SymInt work_per_point;
 };
 
@@ -56,14 +55,14 @@ struct CcUnit {
   std::vector<CcKernel> kernels;
 };
 
-// Code for a batch of kernels, in order. Symbols are `prefix` and a number. InvalidArgument for
-// schedules that are not decided or differ in their lanes; Unimplemented names the kernel and what
-// it needs: complex or 4-bit elements.
+// Emits a batch of kernels, in order. Symbols are `prefix` and a number. InvalidArgument for
+// schedules that are undecided or differ in their lanes; Unimplemented names the kernel and the
+// unsupported feature: complex or 4-bit elements.
 absl::StatusOr<CcUnit> EmitCc(absl::Span<const Kernel* const> kernels, const CcTarget& target,
                               absl::string_view prefix = "weft_k");
 
-// What the compiler must be told for the text to mean what it says: the target's
-// instructions, wrapping integers, no contraction and no errno.
+// Compiler flags that the text depends on: the target's instructions, wrapping integers, no
+// contraction and no errno.
 std::vector<std::string> CcFlags(const CcTarget& target);
 
 }  // namespace weft::cpu

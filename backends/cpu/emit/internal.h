@@ -1,4 +1,4 @@
-// Declarations that the files of the C++ emitter share.
+// Declarations shared by the files of the C++ emitter.
 #ifndef WEFT_BACKENDS_CPU_EMIT_INTERNAL_H_
 #define WEFT_BACKENDS_CPU_EMIT_INTERNAL_H_
 
@@ -20,9 +20,9 @@ using emit::LoopOrder;
 using emit::Placement;
 using emit::SizeTable;
 
-// Types and functions that every unit starts with; those of `functions` as well.
+// Types and functions at the beginning of every unit, and the math functions in `functions`.
 std::string Prelude(const CcTarget& target, int lanes, const std::set<ScalarOp>& functions);
-// Its parts for functions of the math library: what all of them need, then those of `wanted`.
+// The parts of the prelude for math functions: what all of them use, then those in `wanted`.
 std::string MathBasics(const CcTarget& target);
 std::string MathFunctions(const CcTarget& target, std::set<ScalarOp> wanted);
 
@@ -30,14 +30,14 @@ std::string MathFunctions(const CcTarget& target, std::set<ScalarOp> wanted);
 // as a vector of the target's lanes ("v_f32"). A bool is a mask, 0 or -1.
 std::string MemoryType(DType dtype);
 std::string ValueType(DType dtype, bool vector);
-// The dtype of a value that is loaded from memory of this dtype.
+// The dtype of a value loaded from memory of this dtype.
 DType LoadedType(DType memory);
 
-// One stage's body as statements, a list for each level.
+// The body of one stage as statements, a list per level.
 struct StageCode {
   std::vector<std::string> at_level;
   std::vector<Placement> placements;  // By instruction.
-  bool checks = false;                // May set the error flag.
+  bool checks = false;                // The code may set the error flag.
 };
 
 // `reduced`: placements of the reductions of earlier stages.
@@ -45,7 +45,7 @@ absl::Status EmitBody(const Kernel& kernel, const Stage& stage, const LoopOrder&
                       absl::Span<const Placement> reduced, SizeTable* sizes,
                       std::set<ScalarOp>* functions, StageCode* code);
 
-// One nest as statements that run the points [from, to) of it.
+// One nest as statements that run its points [from, to).
 struct NestCode {
   std::string text;
   SymInt points;

@@ -1,5 +1,5 @@
-// Nests as loops, as their schedules say (kernel_schedule.h): rows or columns. A nest without loops
-// is a column of one point.
+// Emits nests as loops according to their schedules (kernel_schedule.h): as rows or columns. A nest
+// without loops is a column of one point.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -28,7 +28,7 @@ class NestEmitter {
         sizes_(*sizes),
         functions_(*functions) {}
 
-  // Statements that run the points [from, to) of this nest.
+  // Appends statements that run the points [from, to) of this nest.
   absl::Status Emit(std::string* out);
   SymInt points() const { return Product(nest_.outer); }
   SymInt scratch_bytes() const;
@@ -62,11 +62,11 @@ class NestEmitter {
   std::vector<int> outer_loops_;
   std::vector<int> inner_loops_;
   std::vector<Placement> reduced_;
-  std::string declared_;  // Results of reductions.
+  std::string declared_;  // Declarations of the results of reductions.
   std::string stages_;
 };
 
-// The lane loop is the innermost of the outer loops, or of the inner ones.
+// Makes the lane loop the innermost of the outer loops, or of the inner ones.
 void NestEmitter::OrderLoops() {
   const int outer = static_cast<int>(nest_.outer.size());
   const int loops = outer + static_cast<int>(nest_.inner.size());
@@ -102,7 +102,7 @@ SymInt NestEmitter::scratch_bytes() const {
   return bytes;
 }
 
-// Variables of these loops at the point number `from`, the last loop counted fastest.
+// Declares the loop variables of point number `from`; the last loop is counted fastest.
 void NestEmitter::EmitPoint(absl::string_view from, absl::Span<const int> loops, std::string* out) {
   if (loops.empty()) return;
   absl::StrAppend(out, "long w = ", from, ";\n");
@@ -114,7 +114,7 @@ void NestEmitter::EmitPoint(absl::string_view from, absl::Span<const int> loops,
   absl::StrAppend(out, "const long ", order_.names[loops[0]], " = w;\n");
 }
 
-// The number of the inner point, counted with the last of these loops fastest.
+// The number of the inner point; the last of these loops is counted fastest.
 std::string NestEmitter::FlatInner(absl::Span<const int> loops) const {
   std::string text = "0";
   for (size_t k = 0; k < loops.size(); ++k) {
@@ -163,14 +163,14 @@ std::string NestEmitter::Prefetch() {
   return text;
 }
 
-// The lane loop of rows around the statements of one vector.
+// Wraps the statements of one vector into the lane loop of rows.
 std::string NestEmitter::VectorLoop(const std::string& body, const ReductionEmitter& reductions,
                                     int copies) {
   const std::string size = sizes_.Text(Extent(order_.vector_loop));
   std::string text =
       absl::StrCat("auto body = [&](long j, auto t, int c) __attribute__((always_inline)) {\n",
                    body, "};\nlong j = 0;\n");
-  // The end of an iteration of `vectors` vectors.
+  // The end of an iteration over `vectors` vectors.
   const std::string blocks = reductions.AddBlocks();
   const auto end = [&](int vectors) {
     if (blocks.empty()) return std::string(" }\n");
@@ -190,10 +190,10 @@ std::string NestEmitter::VectorLoop(const std::string& body, const ReductionEmit
   return text;
 }
 
-// The inner loops around the statements of their levels.
+// Wraps the statements of each level into the inner loops.
 std::string NestEmitter::Loops(const Stage& stage, const StageCode& code,
                                const ReductionEmitter& reductions, int copies) {
-  const int base = columns_ ? 1 : 0;  // The level outside of the inner loops.
+  const int base = columns_ ? 1 : 0;  // Level outside of the inner loops.
   const int inner = stage.per_row ? 0 : static_cast<int>(inner_loops_.size());
   std::string text = code.at_level.back() + reductions.Accumulate();
   const std::string blocks = columns_ ? reductions.AddBlocks() : "";
@@ -212,7 +212,7 @@ std::string NestEmitter::Loops(const Stage& stage, const StageCode& code,
       text = absl::StrCat("for (long ", n, " = 0; ", n, " < ", sizes_.Text(Extent(inner_loops_[k])),
                           "; ++", n, ") {\n", text, "}\n");
     }
-    // Level base + k, unless it is the one that `text` started with.
+    // Adds level base + k, unless `text` began with it.
     if (k > 0) text = code.at_level[base + k] + text;
   }
   return text;

@@ -7,7 +7,7 @@
 namespace weft::cpu::cc {
 namespace {
 
-// LANES stands for a number.
+// The text; LANES is replaced by a number.
 constexpr char kTypes[] = R"(
 typedef float f32; typedef double f64;
 typedef signed char i8; typedef short i16; typedef int i32; typedef long i64;

@@ -9,8 +9,8 @@ namespace {
 // A function of the math library.
 struct MathFn {
   ScalarOp op;
-  const char* name;  // libm's name for f64; in the code it begins with w_.
-  // The accuracy of SLEEF's; empty where libm's is taken because SLEEF's is slower.
+  const char* name;  // libm's name for f64; the emitted name adds the prefix w_.
+  // Accuracy suffix of SLEEF's function; empty if libm's is used because SLEEF's is slower.
   const char* sleef;
   int arity = 1;
 };
@@ -31,8 +31,8 @@ constexpr MathFn kMathFns[] = {
     {ScalarOp::kFmod, "fmod", "", 2},
 };
 
-// A function of f32 and f64, by scalar and by vector: W_LIBM's lane by lane,
-// W_SLEEF's a register at a time.
+// A function of f32 and f64, scalar and vector: W_LIBM calls libm lane by lane, W_SLEEF calls SLEEF
+// for one register at a time.
 constexpr char kMath[] = R"(
 typedef f32 w_rf32 __attribute__((vector_size(REGISTER)));
 typedef f64 w_rf64 __attribute__((vector_size(REGISTER)));
@@ -83,7 +83,7 @@ template <class R, class V, class F> W_INLINE V w_map(F f, V a, V b) {
   W_INLINE v_f64 w_##name(v_f64 a, v_f64 b) { return w_map<w_rf64>(wide, a, b); }
 )";
 
-// a * b + c, rounded once where the target can.
+// a * b + c, rounded once if the target has such an instruction.
 constexpr char kFma[] = R"(
 #if defined(__AVX512F__) && W_WIDTH == 16
 W_INLINE v_f32 w_fma(v_f32 a, v_f32 b, v_f32 c)
@@ -112,10 +112,10 @@ W_INLINE v_f64 w_fma(v_f64 a, v_f64 b, v_f64 c)
     { for (int l = 0; l < L; ++l) a[l] = w_fma(a[l], b[l], c[l]); return a; }
 )";
 
-// x / d for one d, with the result of a division in every bit. The quotient by way of
-// the reciprocal, which is rounded to nearest, is off by less than a unit after one
-// step of correction and exact after two (Markstein). That takes remainders without
-// rounding: where they may be too small, or a number is not finite, it is a division.
+// x / d for a uniform d, equal to division in every bit. The quotient by a multiplication with the
+// rounded reciprocal is off by less than one unit after one correction step and exact after two
+// (Markstein). The steps need exact remainders: if these may be denormal, or a number is not
+// finite, the code divides.
 constexpr char kDivide[] = R"(
 #if defined(__AVX512F__) && W_WIDTH == 16
 W_INLINE v_f32 w_div(v_f32 x, f32 d) {
@@ -134,9 +134,9 @@ W_INLINE v_f32 w_div(v_f32 x, f32 d) { return x / d; }
 #endif
 )";
 
-// Functions of f32 without a call, so that the loops around them keep their
-// registers. exp and tanh: reduction by Cody and Waite, polynomials as in Moshier's Cephes:
-// the error stays below 2 units in the last place.
+// Functions of f32 without a call, so that the loops around them keep their registers. exp and tanh
+// use the reduction of Cody and Waite and polynomials as in Moshier's Cephes: the error is below 2
+// units in the last place.
 constexpr char kExpF32[] = R"(
 W_INLINE v_f32 w_exp(v_f32 x) {
   x = w_max2(v_f32{} - 104.0f, w_min2(v_f32{} + 89.0f, x));
@@ -167,8 +167,8 @@ W_INLINE v_f32 w_tanh(v_f32 x) {
 W_INLINE f32 w_tanh(f32 x) { return w_tanh(w_splat(x))[0]; }
 )";
 
-// erf of f32 as an odd rational function on [-4, 4], outside of which it is 1 to
-// the last place; the coefficients are those of Eigen's.
+// erf of f32 as an odd rational function on [-4, 4]; outside of it erf is 1 to the last place. The
+// coefficients are Eigen's.
 constexpr char kErfF32[] = R"(
 W_INLINE v_f32 w_erf(v_f32 x) {
   x = w_max2(v_f32{} - 4.0f, w_min2(v_f32{} + 4.0f, x));
@@ -188,7 +188,7 @@ W_INLINE v_f32 w_erf(v_f32 x) {
 W_INLINE f32 w_erf(f32 x) { return w_erf(w_splat(x))[0]; }
 )";
 
-// f32 written out; null for functions that are called.
+// The written-out f32 function; null for functions that are called.
 const char* WrittenF32(ScalarOp op) {
   switch (op) {
     case ScalarOp::kExp:

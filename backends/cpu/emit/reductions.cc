@@ -9,7 +9,7 @@
 namespace weft::cpu::cc {
 namespace {
 
-// The value that `op` starts from.
+// The value with which accumulators of `op` start.
 std::string Identity(ReduceOp op, DType dtype) {
   const bool largest = op == ReduceOp::kMaximum || op == ReduceOp::kArgMax;
   switch (op) {
@@ -109,10 +109,10 @@ std::string ReductionEmitter::Accumulate() const {
     const Reduction& r = stage_.reductions[i];
     const DType dtype = AccumulatorType(r);
     const std::string acc = absl::StrCat("c", i, "[c]");
-    // A value that is the same for all lanes counts once for each.
+    // A uniform value counts once per lane.
     std::string value = absl::StrCat("w_lanes<", ValueType(dtype, true), ">(x", r.value, ")");
     if (LooksForPosition(r)) {
-      // True is -1 and comes after false.
+      // True is -1, so the sign is flipped to order it after false.
       if (dtype == DType::kBool) value = absl::StrCat("-", value);
       const std::string position =
           shape_.columns ? absl::StrCat("w_splat((i64)(", shape_.position, "))")

@@ -1,6 +1,6 @@
-// The reductions of one stage as text. In the text, reduction number i of the stage has
-// accumulators c<i>, sums of blocks s<i> and candidates' positions k<i>, an array with an element
-// for each copy of the body; its result is r<first + i>.
+// Emits the reductions of one stage. In the text, reduction number i of the stage has accumulators
+// c<i>, block sums s<i> and positions of candidates k<i>, arrays with one element per copy of the
+// body; its result is r<first + i>.
 #ifndef WEFT_BACKENDS_CPU_EMIT_REDUCTIONS_H_
 #define WEFT_BACKENDS_CPU_EMIT_REDUCTIONS_H_
 
@@ -13,14 +13,15 @@
 
 namespace weft::cpu::cc {
 
-// The part of a nest's schedule that concerns its reductions (kernel_schedule.h).
+// The parts of a nest's schedule that concern its reductions (kernel_schedule.h).
 struct ReductionShape {
-  bool columns = false;   // A lane is a point; false: the lanes of a row come together in the end.
-  bool has_lanes = true;  // False: the nest has no loops, and all lanes hold its one point.
+  // Each lane is a point; false: the lanes of a row are combined at the end.
+  bool columns = false;
+  bool has_lanes = true;  // False: the nest has no loops; all lanes hold its one point.
   int copies = 1;         // Copies of the body.
-  int64_t block = 1;      // Elements in a block of a sum.
-  SymInt block_values;    // Elements that are counted for blocks: sums of fewer have no blocks.
-  std::string position;   // The row-major number of the inner point; for positions alone.
+  int64_t block = 1;      // Elements per block of a sum.
+  SymInt block_values;    // Elements that decide about blocks: shorter sums have none.
+  std::string position;   // Row-major number of the inner point; for kArgMax and kArgMin.
 };
 
 bool LooksForPosition(const Reduction& r);
@@ -33,17 +34,17 @@ class ReductionEmitter {
 
   // Declarations of the results.
   std::string Results() const;
-  // Declarations of the accumulators, with the values that they start from.
+  // Declarations of the accumulators with their start values.
   std::string Accumulators() const;
-  // Statements that take one vector of the body's values into the accumulators of copy `c`.
+  // Statements that accumulate one vector of the body's values in copy `c`.
   std::string Accumulate() const;
-  // Statements that add the accumulators to the sums of blocks; empty where nothing has blocks.
+  // Statements that add the accumulators to the block sums; empty if no reduction has blocks.
   std::string AddBlocks() const;
-  // Statements that make the results of the accumulators.
+  // Statements that combine the accumulators into the results.
   std::string Finish() const;
 
  private:
-  // The dtype that the accumulators have.
+  // The dtype of the accumulators.
   DType AccumulatorType(const Reduction& r) const {
     return LooksForPosition(r) ? stage_.body[r.value].dtype : r.dtype;
   }

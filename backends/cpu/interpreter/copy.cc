@@ -10,7 +10,7 @@
 namespace weft::cpu {
 namespace {
 
-// An integer of that size; complex numbers of 128 bits are two.
+// An integer dtype of that size; complex numbers of 128 bits are copied as two.
 DType BitsOf(DType dtype) {
   switch (DTypeBits(dtype)) {
     case 8:
@@ -66,7 +66,7 @@ absl::StatusOr<TileProgram> CompileCopy(const RunView& from, const RunView& to,
   stage.stores.push_back(std::move(store));
   nest.stages.push_back(std::move(stage));
   kernel.nests.push_back(std::move(nest));
-  // A copy reduces nothing, so that its result does not depend on the target.
+  // A copy reduces nothing, so its result does not depend on the target.
   kernel.schedule = DecideSchedule(kernel, Target());
   return CompileTiles(kernel, table, [](SymInt) { return std::nullopt; });
 }

@@ -1,5 +1,5 @@
-// Copies between views of equal dims: any strides, also to and from f32 where the
-// other side is a narrower float.
+// Copies between views with equal dims and any strides; also from and to f32 if the other dtype is
+// a narrower float.
 #ifndef WEFT_BACKENDS_CPU_INTERPRETER_COPY_H_
 #define WEFT_BACKENDS_CPU_INTERPRETER_COPY_H_
 
@@ -9,8 +9,8 @@
 
 namespace weft::cpu {
 
-// A program of two arguments, source and target, at the views' first elements. Equal
-// dtypes are copied bit by bit. Unimplemented for elements of four bits.
+// A program with two arguments, source and target, at the views' first elements. Equal dtypes are
+// copied bit by bit. Unimplemented for 4-bit elements.
 absl::StatusOr<TileProgram> CompileCopy(const RunView& from, const RunView& to,
                                         const TileTable& table);
 

@@ -70,7 +70,7 @@ class Worker {
     FinishReductions(stage);
   }
 
-  // All inner points, for the lanes of the tile.
+  // Runs all inner points for the lanes of the tile.
   void RunColumns(const TileStage& stage) {
     for (int64_t point = 0; point < nest_.inner_points; ++point) {
       point_ = point * nest_.tile;
@@ -80,7 +80,7 @@ class Worker {
     }
   }
 
-  // The lanes are inner points.
+  // Runs a row: the lanes are inner points.
   void RunRow(const TileStage& stage) {
     if (nest_.lane < 0) {
       if (nest_.inner_points > 0) RunBody(stage, 1);
@@ -102,7 +102,7 @@ class Worker {
     }
   }
 
-  // The next point of the inner loops but `skip`.
+  // Advances the inner loops, except `skip`, to the next point.
   void NextInner(int skip) {
     for (int i = static_cast<int>(nest_.loops.size()) - 1; i >= 0 && nest_.loops[i].inner; --i) {
       if (i == skip) continue;
@@ -115,7 +115,7 @@ class Worker {
 
   int64_t* At(const TileReduction& r) { return reinterpret_cast<int64_t*>(workspace_ + r.at); }
 
-  // The number of the reduction's accumulators.
+  // Number of accumulators of the reduction.
   int64_t Accumulators(const TileReduction& r) const {
     if (nest_.columns) return lanes_;
     return r.arg ? 1 : nest_.lanes * r.copies;
@@ -133,7 +133,7 @@ class Worker {
     }
   }
 
-  // Adds the blocks to their sums and starts new ones.
+  // Adds the accumulators to the block sums and starts a new block.
   void AddBlocks(const TileStage& stage) {
     for (int i = 0; i < stage.num_reductions; ++i) {
       const TileReduction& r = nest_.reductions[stage.first_reduction + i];
@@ -184,7 +184,7 @@ class Worker {
     return workspace_ + r.offset + point_ * r.bytes;
   }
 
-  // In elements, uniform terms included.
+  // The offset of the access, in elements, uniform terms included.
   int64_t OffsetOf(const TileAddress& address) {
     int64_t offset = address.offset;
     for (size_t i = 0; i < nest_.loops.size(); ++i) offset += index_[i] * address.strides[i];
@@ -198,7 +198,7 @@ class Worker {
     return static_cast<char*>(args_[address.arg]) + offset * address.element_bytes;
   }
 
-  // The lanes [first, last) that no guard shuts out.
+  // The range of lanes [first, last) that pass all guards.
   void Guarded(const TileAddress& address, bool uniform, int64_t n, int64_t* first, int64_t* last) {
     *first = 0;
     *last = n;
@@ -206,7 +206,7 @@ class Worker {
       int64_t at = guard.offset;
       for (size_t i = 0; i < nest_.loops.size(); ++i) at += index_[i] * guard.strides[i];
       const int64_t stride = uniform || nest_.lane < 0 ? 0 : guard.strides[nest_.lane];
-      // 0 <= at + stride * i < bound
+      // 0 <= at + stride * i < bound.
       if (stride == 0) {
         if (at < 0 || at >= guard.bound) *last = 0;
       } else if (stride > 0) {
@@ -221,7 +221,7 @@ class Worker {
   }
   static int64_t CeilDiv(int64_t a, int64_t b) { return a > 0 ? (a + b - 1) / b : -(-a / b); }
 
-  // Offsets of `n` lanes from lane `first`.
+  // Offsets of `n` lanes from lane `first` on.
   int64_t* Offsets(const TileAddress& address, int64_t offset, int64_t first, int64_t n) {
     int64_t* offsets = reinterpret_cast<int64_t*>(workspace_);
     for (int64_t i = 0; i < n; ++i) offsets[i] = offset + (first + i) * address.lane_stride;
@@ -245,7 +245,7 @@ class Worker {
     if (!address.guards.empty()) {
       Guarded(address, op.uniform, n, &first, &last);
       if (first > 0 || last < n) {
-        // `otherwise` has one element where the load is uniform, else all.
+        // `otherwise` has one element if the load is uniform, else one per lane.
         op.broadcast(dst, values_here_[op.a], nullptr, nullptr, op.uniform ? 1 : 0);
         if (!op.uniform) std::memcpy(dst, values_here_[op.a], n * op.tile_bytes);
       }
@@ -319,10 +319,10 @@ class Worker {
   void* const* args_;
   char* workspace_;
   char** values_;
-  char** values_here_ = nullptr;  // Of the stage.
+  char** values_here_ = nullptr;  // Addresses of the stage's values.
   int64_t* index_;                // By loop.
-  int64_t lanes_ = 1;             // Of a tile of columns.
-  int64_t point_ = 0;             // Among the elements of a row.
+  int64_t lanes_ = 1;             // Lanes of a column tile.
+  int64_t point_ = 0;             // Position among the elements of a row.
   bool inside_ = true;
 };
 

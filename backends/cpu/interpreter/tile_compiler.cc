@@ -1,4 +1,4 @@
-// From a kernel to a TileProgram.
+// Compiles a kernel to a TileProgram.
 #include <algorithm>
 #include <utility>
 
@@ -12,11 +12,11 @@
 namespace weft::cpu {
 namespace {
 
-// Bytes of kept rows that a tile may have, to stay in L2.
+// Most bytes of kept rows per tile, so that they stay in L2.
 constexpr int64_t kRowBytes = 256 << 10;
 
-// Columns have an accumulator and a position for each lane of a tile; rows have `lanes`
-// accumulators for each copy of the body, or one with its position.
+// Columns have one accumulator and one position per lane of a tile. Rows have `lanes` accumulators
+// per copy of the body, or for positions a single one.
 void AddReductions(const Nest& nest, const NestSchedule& schedule, const TileTable& table,
                    bool columns, TileNest* out, SlotPool& pool) {
   for (size_t s = 0; s < nest.stages.size(); ++s) {
@@ -42,8 +42,8 @@ void AddReductions(const Nest& nest, const NestSchedule& schedule, const TileTab
   }
 }
 
-// A tile holds all elements of a short loop. It holds fewer than the schedule's where the rows that
-// it keeps would not stay in L2.
+// A tile holds all elements of a short loop. It is smaller than the schedule's if the rows that it
+// keeps would not fit in L2.
 int64_t ChooseTile(const Nest& nest, const NestSchedule& schedule, const NestLoops& loops) {
   if (loops.lane < 0) return 1;
   const int64_t extent = std::max<int64_t>(1, loops.loops[loops.lane].extent);
@@ -87,7 +87,7 @@ absl::StatusOr<TileNest> CompileNest(const Kernel& kernel, size_t number, const 
   for (DType dtype : from.rows) {
     const int64_t bytes = TileBytes(dtype);
     const int64_t lanes = nest.columns ? nest.tile : 1;
-    // Rows end with a full tile.
+    // A row is padded to full tiles.
     nest.rows.push_back(
         {pool.Take(AlignTile((nest.inner_points * lanes + nest.tile) * bytes)), bytes});
   }

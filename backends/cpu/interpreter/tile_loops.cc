@@ -60,7 +60,7 @@ absl::Status MakeAddresses(const Kernel& kernel, const Nest& nest, SizeFn value_
   return absl::OkStatus();
 }
 
-// Calls fn(strides) for every list of strides by loop.
+// Calls fn(strides) on every list of strides by loop.
 template <typename Fn>
 void ForEachStrides(NestLoops& n, Fn fn) {
   for (auto& stage : n.addresses) {
@@ -71,7 +71,7 @@ void ForEachStrides(NestLoops& n, Fn fn) {
   }
 }
 
-// Marks the loops that are numbers in a body.
+// Marks the loops whose index a body reads.
 std::vector<bool> LoopsWithNumbers(const Nest& nest) {
   std::vector<bool> numbers(nest.outer.size() + nest.inner.size());
   for (const Stage& stage : nest.stages) {
@@ -82,7 +82,7 @@ std::vector<bool> LoopsWithNumbers(const Nest& nest) {
   return numbers;
 }
 
-// Takes loop `i` out: `into` is where its number goes on, or -1.
+// Removes loop `i`; loop `into` takes over its index, or none if it is -1.
 void Erase(NestLoops& n, std::vector<bool>& numbers, size_t i, int into) {
   n.loops.erase(n.loops.begin() + i);
   numbers.erase(numbers.begin() + i);
@@ -96,9 +96,9 @@ void Erase(NestLoops& n, std::vector<bool>& numbers, size_t i, int into) {
   }
 }
 
-// Leaves out loops of one point, but for the lane loop, and joins outer loops that every access
-// walks as one, since their points do not depend on each other. Inner loops stay, so that
-// reductions meet their values in the order of the schedule.
+// Removes loops of one point, except the lane loop, and joins outer loops that every access walks
+// with one stride, because their points are independent. Inner loops stay, so that reductions
+// combine values in the order of the schedule.
 void Simplify(NestLoops& n, std::vector<bool> numbers, int lane_loop) {
   for (size_t i = n.loops.size(); i-- > 0;) {
     const bool lanes = lane_loop >= 0 && n.place[lane_loop] == static_cast<int>(i);

@@ -1,4 +1,4 @@
-// The loops of a nest with numbers for expressions, as few as its schedule leaves.
+// The loops of a nest with sizes as numbers, simplified as far as its schedule allows.
 #ifndef WEFT_BACKENDS_CPU_INTERPRETER_TILE_LOOPS_H_
 #define WEFT_BACKENDS_CPU_INTERPRETER_TILE_LOOPS_H_
 
@@ -18,13 +18,13 @@ using SizeFn = absl::FunctionRef<std::optional<int64_t>(SymInt)>;
 
 absl::StatusOr<int64_t> SizeOf(SymInt s, SizeFn value_of);
 
-// The accesses of a nest, stage by stage: those of loads in the order of the body,
-// then those of stores.
+// The accesses of a nest, stage by stage: those of loads in the order of the body, then those of
+// stores.
 using StageAddresses = std::vector<std::vector<TileAddress>>;
 
 struct NestLoops {
   std::vector<TileLoop> loops;
-  // By loop of the kernel: its place in `loops`, or -1 where it has one point.
+  // By loop of the kernel: its index in `loops`, or -1 if it has one point.
   std::vector<int> place;
   StageAddresses addresses;
   bool empty = false;  // An outer loop has no points.
@@ -33,7 +33,7 @@ struct NestLoops {
   bool columns = false;
 };
 
-// Terms of addresses keep their values and have no functions yet.
+// The terms of addresses refer to their values; their functions are set later.
 absl::StatusOr<NestLoops> MakeLoops(const Kernel& kernel, const Nest& nest,
                                     const NestSchedule& schedule, SizeFn value_of);
 

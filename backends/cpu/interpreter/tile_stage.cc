@@ -40,7 +40,7 @@ class StageCompiler {
       const int address = instr.op == ScalarOp::kLoad ? static_cast<int>(next++) : -1;
       WEFT_RETURN_IF_ERROR(Emit(static_cast<int>(i), address));
     }
-    // What writes comes last: it may write what a load left where it lies.
+    // Ops that write are last, because they may write memory that a load reads in place.
     for (size_t r = 0; r < stage_.reductions.size(); ++r) EmitReduction(r);
     for (const Keep& keep : stage_.keeps) EmitKeep(keep);
     for (size_t i = 0; i < stage_.stores.size(); ++i) {
@@ -114,10 +114,11 @@ class StageCompiler {
     return Push(op, i);
   }
 
-  // The lanes see the guard change.
+  // True if the guard depends on the lane.
   bool Varies(const TileGuard& guard) const { return !scalar_ && guard.strides[loops_.lane] != 0; }
 
-  // Uniform and varying terms, functions, the stride of the lanes.
+  // Completes an address: splits its terms into uniform and varying ones, and sets functions and
+  // lane stride.
   absl::Status FinishAddress(TileAddress& address) {
     address.lane_stride = scalar_ ? 0 : address.strides[loops_.lane];
     for (TileTerm& term : address.terms) {
@@ -152,7 +153,7 @@ class StageCompiler {
     uniform_[i] = uniform;
     const bool in_place =
         memory == instr.dtype && (uniform || address.lane_stride == 1) && !address.varying_terms;
-    // Of several stores, one may write what another one is about to read.
+    // With several stores, one may write memory that another is about to read.
     const bool stored = stage_.stores.size() > 1 &&
                         std::any_of(stage_.stores.begin(), stage_.stores.end(),
                                     [i](const Store& store) { return store.value == i; });
@@ -213,7 +214,7 @@ class StageCompiler {
     }
   }
 
-  // A temporary.
+  // Adds a temporary.
   int NewValue(DType dtype, bool uniform) {
     dtypes_.push_back(dtype);
     uniform_.push_back(uniform);
@@ -222,7 +223,7 @@ class StageCompiler {
     return static_cast<int>(dtypes_.size()) - 1;
   }
 
-  // The value in every lane; itself when it varies or there is one lane.
+  // The value broadcast to all lanes; itself if it varies or there is one lane.
   int Wide(int value) {
     if (!uniform_[value] || scalar_) return value;
     if (wide_[value] >= 0) return wide_[value];
@@ -242,7 +243,7 @@ class StageCompiler {
     return wide;
   }
 
-  // What is computed straight into memory: by value, the store or the row.
+  // Finds the values that can be computed directly into a store's memory or into a row.
   void FindDirect() {
     const int n = static_cast<int>(stage_.body.size());
     store_of_.assign(n, -1);
@@ -256,8 +257,8 @@ class StageCompiler {
       const bool same = rows_[keep.row] == stage_.body[keep.value].dtype;
       if (same && !read[keep.row]) row_of_[keep.value] = keep.row;
     }
-    // Memory that is written may be that of an argument which is read: nothing is
-    // read any more once the value is computed.
+    // The written memory may also be an argument that is read, so all loads must be done before the
+    // value is computed.
     int last_load = -1;
     for (int i = 0; i < n; ++i) {
       if (stage_.body[i].op == ScalarOp::kLoad) last_load = i;
@@ -323,7 +324,7 @@ class StageCompiler {
     return absl::OkStatus();
   }
 
-  // The value in another dtype.
+  // The value converted to another dtype.
   int Converted(int value, DType dtype) {
     if (dtypes_[value] == dtype) return value;
     TileOp op;
@@ -385,14 +386,14 @@ class StageCompiler {
   TileStage* out_;
   std::vector<DType>& dtypes_;  // By value.
   std::vector<bool>& uniform_;
-  bool scalar_ = false;  // One lane.
+  bool scalar_ = false;  // Tiles have one lane.
   std::vector<int> wide_;
   std::vector<int> store_of_;
   std::vector<int> row_of_;
   std::vector<int> direct_;
 };
 
-// By value, the last op that uses it.
+// The last op that uses each value.
 std::vector<int> LastUses(const TileStage& stage) {
   std::vector<int> last(stage.values.size(), -1);
   for (size_t i = 0; i < stage.ops.size(); ++i) {

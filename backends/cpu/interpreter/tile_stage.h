@@ -1,4 +1,4 @@
-// One stage of a nest as ops on tiles.
+// Compiles one stage of a nest to ops on tiles.
 #ifndef WEFT_BACKENDS_CPU_INTERPRETER_TILE_STAGE_H_
 #define WEFT_BACKENDS_CPU_INTERPRETER_TILE_STAGE_H_
 
@@ -17,10 +17,10 @@ namespace weft::cpu {
 inline constexpr int64_t kTileAlign = 64;
 
 inline int64_t AlignTile(int64_t bytes) { return AlignUp(bytes, kTileAlign); }
-// Of an element in a tile.
+// Bytes of an element in a tile.
 inline int64_t TileBytes(DType dtype) { return DTypeBits(ComputeDType(dtype)) / 8; }
 
-// Memory of constants: one element, or a tile of it.
+// Memory of constants: one element, or a tile of copies.
 class ConstantPool {
  public:
   ConstantPool(const TileTable& table, std::vector<int64_t>* memory)
@@ -39,7 +39,7 @@ class ConstantPool {
   std::vector<int64_t>* memory_;
 };
 
-// Slots of a thread's workspace that values share by their lifetimes.
+// Slots of a thread's workspace, which values share if their lifetimes do not overlap.
 class SlotPool {
  public:
   explicit SlotPool(int64_t start) : end_(start) {}
@@ -63,14 +63,13 @@ class SlotPool {
   int64_t end_;
 };
 
-// What is known of the values of a stage: the instructions of the body, then
-// temporaries.
+// Properties of a stage's values: the instructions of the body, then temporaries.
 struct StageValues {
   std::vector<DType> dtypes;
   std::vector<bool> uniform;  // Equal in all lanes.
 };
 
-// The nest has its loops, rows and reductions; the stage its place among these.
+// The nest has its loops, rows and reductions; the stage refers to these by number.
 struct StageContext {
   const Kernel& kernel;
   const Nest& from;
@@ -81,13 +80,13 @@ struct StageContext {
   const TileNest& nest;
 };
 
-// Ops and values of a stage whose addresses are there. Unimplemented for a dtype that
-// kernels do not have.
+// Compiles the ops and values of a stage whose addresses are complete. Unimplemented for a dtype
+// that kernels do not support.
 absl::Status CompileStage(const StageContext& context, const Stage& stage, TileStage* out,
                           StageValues* values);
 
-// Gives slots to the values that have no place yet. A value lives from its first to
-// its last op; those computed into memory need none.
+// Gives slots to values without memory. A value lives from its first to its last op; a value that
+// is computed into memory takes no slot.
 void PlaceValues(const StageValues& values, int64_t tile, TileStage& stage, SlotPool& pool);
 
 }  // namespace weft::cpu

@@ -37,7 +37,7 @@ int MillisecondsTo(Clock::time_point deadline) {
   return static_cast<int>(std::max<int64_t>(left, 0));
 }
 
-// Reads to the end or the deadline, keeps the first bytes.
+// Reads to the end or the deadline; returns the first bytes.
 std::string Drain(int fd, Clock::time_point deadline) {
   std::string text;
   char buffer[4096];
@@ -55,7 +55,7 @@ std::string Drain(int fd, Clock::time_point deadline) {
   return text;
 }
 
-// The status of a process when it ends before the deadline.
+// The status of a process if it ends before the deadline.
 std::optional<int> WaitUntil(pid_t pid, Clock::time_point deadline) {
   constexpr auto kLongestPause = std::chrono::milliseconds(50);
   auto pause = std::chrono::milliseconds(1);
@@ -63,14 +63,14 @@ std::optional<int> WaitUntil(pid_t pid, Clock::time_point deadline) {
     int status = 0;
     const pid_t ended = waitpid(pid, &status, WNOHANG);
     if (ended == pid) return status;
-    if (ended < 0 && errno != EINTR) return 0;  // The host reaps its children itself.
+    if (ended < 0 && errno != EINTR) return 0;  // The host program has already reaped it.
     if (Clock::now() >= deadline) return std::nullopt;
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, kLongestPause);
   }
 }
 
-// Ends the program and what it started.
+// Kills the program and its children.
 void Kill(pid_t pid) {
   kill(-pid, SIGKILL);
   int ignored;
@@ -88,8 +88,8 @@ absl::Status StatusOf(const std::string& program, int status, const std::string&
       absl::StrCat(program, " ", end, message.empty() ? "" : ":\n", message));
 }
 
-// The program leads a group of its own, by which it can be ended with what it starts. Where this
-// process runs at real-time priority, an idle program does not.
+// The program leads a process group, so that it can be killed with its children. If this process
+// runs at real-time priority, an idle program still does not.
 void SetAttributes(bool idle, posix_spawnattr_t* attributes) {
   const sched_param none = {};
   posix_spawnattr_setpgroup(attributes, 0);
@@ -99,14 +99,14 @@ void SetAttributes(bool idle, posix_spawnattr_t* attributes) {
                                                           (idle ? POSIX_SPAWN_SETSCHEDULER : 0)));
 }
 
-// The process has what others leave, where that is permitted.
+// Lowers the priority of the process to idle, if that is permitted.
 void GiveWay(pid_t pid) {
   const sched_param none = {};
   sched_setscheduler(pid, SCHED_IDLE, &none);
   setpriority(PRIO_PROCESS, static_cast<id_t>(pid), 19);
 }
 
-// Starts the program with both of its outputs at `output`.
+// Starts the program with stdout and stderr at `output`.
 absl::StatusOr<pid_t> Start(const std::vector<std::string>& command, int output, bool idle) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -135,7 +135,7 @@ absl::StatusOr<pid_t> Start(const std::vector<std::string>& command, int output,
 constexpr absl::string_view kScratch = "weft-jit-";
 constexpr int kMaxTries = 16;
 
-// The folder, open and locked; -1 when it is another's, or not what it was.
+// Opens and locks the folder; -1 if another process has it, or it is not a folder of this user.
 int Lock(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return -1;
@@ -147,7 +147,7 @@ int Lock(const std::string& path) {
   return mine ? fd : -1;
 }
 
-// What processes left that were killed.
+// Removes scratch folders of processes that were killed.
 void RemoveAbandoned(const std::filesystem::path& parent) {
   std::error_code error;
   std::vector<std::filesystem::path> folders;
@@ -177,8 +177,8 @@ absl::Status RunProgram(const std::vector<std::string>& command, bool idle, int 
     close(fds[0]);
     return pid.status();
   }
-  // Before it has processes of its own, which inherit that. The limit of the processor's time also
-  // ends those that outlive this process.
+  // Set before the process has children, which inherit it. The limit of processor time also ends
+  // children that outlive this process.
   if (idle) GiveWay(*pid);
   const rlimit seconds = {static_cast<rlim_t>(max_seconds), static_cast<rlim_t>(max_seconds) + 1};
   prlimit(*pid, RLIMIT_CPU, &seconds, nullptr);
@@ -196,7 +196,7 @@ absl::StatusOr<ScratchFolder> ScratchFolder::Create() {
   const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
   if (error) return absl::InternalError(absl::StrCat("no temporary folder: ", error.message()));
   RemoveAbandoned(parent);
-  // Another process may take the fresh folder for an abandoned one before it is locked.
+  // Before the fresh folder is locked, another process may remove it as abandoned.
   for (int i = 0; i < kMaxTries; ++i) {
     std::string path = (parent / absl::StrCat(kScratch, "XXXXXX")).string();
     if (mkdtemp(path.data()) == nullptr) {

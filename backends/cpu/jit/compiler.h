@@ -11,18 +11,18 @@
 
 namespace weft::cpu {
 
-// A compiler that works on a kernel for longer than this does not end.
+// Time limit: a compiler that runs longer on a kernel will not end.
 inline constexpr int kMaxProgramSeconds = 1200;
 
-// Runs a program without a shell and waits. NotFound when it does not exist; Internal, with its
-// status or signal and what it wrote (at most 4000 bytes), when it ends in another way than with
-// status 0; DeadlineExceeded when it takes more than `max_seconds`: it is killed then, with the
-// processes that it started. `idle`: it gives way to everything else on the machine.
+// Runs a program without a shell and waits. NotFound if it does not exist; Internal, with its
+// status or signal and its output (at most 4000 bytes), if it does not exit with status 0;
+// DeadlineExceeded after `max_seconds`, when it is killed together with its children. `idle`: runs
+// it at the lowest priority.
 absl::Status RunProgram(const std::vector<std::string>& command, bool idle = false,
                         int max_seconds = kMaxProgramSeconds);
 
-// A fresh folder for this process alone. Its owner holds a lock on it, which ends with the process
-// whatever ends that: folders without one are removed when another is made.
+// A fresh folder for this process alone. The process holds a lock on it, which ends with the
+// process in any case: unlocked folders are removed when another one is made.
 class ScratchFolder {
  public:
   static absl::StatusOr<ScratchFolder> Create();
@@ -30,14 +30,14 @@ class ScratchFolder {
       : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {
     other.path_.clear();
   }
-  ~ScratchFolder();  // Removes it with what lies in it.
+  ~ScratchFolder();  // Removes the folder with its contents.
 
   const std::string& path() const { return path_; }
 
  private:
   ScratchFolder(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
   std::string path_;
-  int lock_;  // The folder, open.
+  int lock_;  // Descriptor of the folder.
 };
 
 }  // namespace weft::cpu

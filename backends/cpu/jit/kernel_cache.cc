@@ -27,10 +27,10 @@ namespace fs = std::filesystem;
 
 constexpr absl::string_view kRecordBegin = "// object: ";
 constexpr char kTemporary[] = ".tmp";
-// Temporary files of processes that were killed are removed when they are this old.
+// Age at which temporary files of killed processes are removed.
 constexpr std::chrono::hours kMaxAgeOfTemporary(1);
 
-// The bytes of a regular file; nothing for any other file, and for one that cannot be read.
+// The bytes of a regular file; nullopt for other files and on errors.
 std::optional<std::string> ReadFile(const std::string& path) {
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat info;
@@ -57,7 +57,7 @@ bool WriteAll(int fd, absl::string_view bytes) {
   return true;
 }
 
-// Writes the file so that it is there with all of its bytes or not at all.
+// Writes the file atomically: it exists with all of its bytes or not at all.
 bool Replace(const std::string& path, absl::string_view bytes) {
   std::string temporary = absl::StrCat(path, ".XXXXXX", kTemporary);
   bool done = false;
@@ -76,11 +76,11 @@ void SyncFolder(const std::string& path) {
   if (folder.is_open()) fsync(folder.fd());
 }
 
-// Makes the folders that are missing, whatever the umask: others may not write to them.
+// Makes missing folders, writable only by the owner, whatever the umask.
 bool MakeFolder(const fs::path& path) {
   std::error_code error;
   if (path.empty() || fs::is_directory(path, error)) return true;
-  if (!path.has_filename()) return MakeFolder(path.parent_path());  // It ends with a slash.
+  if (!path.has_filename()) return MakeFolder(path.parent_path());  // The path ends with a slash.
   return MakeFolder(path.parent_path()) && (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST);
 }
 
@@ -163,7 +163,7 @@ std::string KernelCache::Find(absl::string_view text) const {
   return path;
 }
 
-// The object first: whoever reads the record finds the object.
+// The object is written first: a reader that finds the record finds the object.
 void KernelCache::Keep(const std::string& path, absl::string_view text) const {
   RemoveOldTemporaries(folder_);
   const std::optional<std::string> object = ReadFile(path);

@@ -13,7 +13,7 @@
 namespace weft::cpu {
 namespace {
 
-// The text with a first line that says how it is compiled: together they decide the object.
+// The text after a line with the compile command: together they determine the object.
 std::string Keyed(absl::string_view text, const JitOptions& options) {
   return absl::StrCat("// ", options.compiler, " ", absl::StrJoin(options.flags, " "), "\n", text);
 }
@@ -30,7 +30,7 @@ bool WriteFile(const std::string& path, absl::string_view text) {
   return file.flush().good();
 }
 
-// Compiles `text` in `folder`; the path of the object.
+// Compiles `text` in `folder`; returns the path of the object.
 absl::StatusOr<std::string> Compile(const std::string& folder, absl::string_view text,
                                     const JitOptions& options) {
   const std::string source = absl::StrCat(folder, "/kernels.cc");

@@ -1,7 +1,7 @@
-// Generated C++ as functions in this process: compiled by the system's compiler
-// into a shared object, once for each text, and loaded.
+// Generated C++ as functions in this process: the system's compiler makes a shared object, once per
+// text, which is loaded.
 //
-// A cache keeps the objects from one process to the next, by compiler, flags and text.
+// A cache keeps objects between processes, by compiler, flags and text.
 #ifndef WEFT_BACKENDS_CPU_JIT_KERNEL_LIBRARY_H_
 #define WEFT_BACKENDS_CPU_JIT_KERNEL_LIBRARY_H_
 
@@ -24,30 +24,30 @@ struct ObjectRecord {
   uint64_t digest = 0;  // FNV-1a.
 };
 
-// With the newline at its end.
+// With a newline at the end.
 std::string FormatObjectRecord(const ObjectRecord& record);
-// Takes the line off `text`; nothing, and `text` as it was, when it does not begin with one.
+// Removes the record line from the beginning of `text`; nullopt, with `text` unchanged, if there is
+// none.
 std::optional<ObjectRecord> ConsumeObjectRecord(absl::string_view* text);
 
 // The folder that keeps compiled kernels.
 //
-// Each object lies beside a record: a line with the object's length and digest, then the text that
-// the object was compiled from. An object is handed out only where the text is the one asked for
-// and the object's bytes are those of the record, so that an object that was cut, changed or never
-// reached the disk is compiled again and not run. Both files are written under temporary names,
-// synced and renamed: processes may share a cache, and a full disk or a killed process spoils
-// nothing. A folder that others than its owner may write to is refused, since what lies in it is
-// run.
+// A record lies beside each object: a line with the object's length and digest, then the text that
+// the object was compiled from. An object is used only if the text is the requested one and the
+// object's bytes match the record, so an object that was truncated, changed or not synced is
+// compiled again and not run. Both files are written under temporary names, synced and renamed:
+// processes may share a cache, and neither a full disk nor a killed process damages it. A folder
+// that others than its owner may write to is refused, because its contents are run.
 class KernelCache {
  public:
-  // Makes the folder, for its owner alone, and its parents when they are missing.
-  // FailedPrecondition for a folder that is not safe or cannot be made.
+  // Makes the folder, for its owner alone, and missing parents. FailedPrecondition for a folder
+  // that is unsafe or cannot be made.
   static absl::StatusOr<KernelCache> Open(const std::string& folder);
 
-  // The path of the object that was compiled from `text`; empty where there is none that is whole.
+  // Path of the object compiled from `text`; empty if the cache has no valid one.
   std::string Find(absl::string_view text) const;
-  // Copies the object at `path` into the cache, over one that is there. What cannot be written is
-  // not kept: that is no error, and no part of it stays.
+  // Copies the object at `path` into the cache, replacing an old one. If writing fails, nothing is
+  // kept; that is not an error.
   void Keep(const std::string& path, absl::string_view text) const;
 
  private:
@@ -59,34 +59,32 @@ class KernelCache {
 };
 
 struct JitOptions {
-  // Found along the search path of programs when it is no path.
+  // Looked up in PATH unless it is a path itself.
   std::string compiler = "c++";
   std::vector<std::string> flags;
-  // Made when missing, with its parents. Empty: nothing is kept.
+  // Made if missing, with its parents. Empty: nothing is kept.
   std::string cache_dir;
-  // The compiler gives way to what else runs.
+  // Run the compiler at the lowest priority.
   bool idle = false;
-  // Seconds, of the clock and of the processor, after which a compiler is stopped.
+  // Limit of the compiler in seconds, of elapsed and of processor time.
   int time_limit = kMaxProgramSeconds;
 };
 
 struct JitStats {
   bool from_cache = false;
-  double compile_seconds = 0;  // Of the compiler's process.
+  double compile_seconds = 0;  // Seconds of the compiler's process.
 };
 
-// Unloaded with the last owner; no function of it may run then.
+// Unloaded with the last owner; its functions must not run after that.
 class KernelLibrary {
  public:
-  // NotFound when there is no such compiler; Internal with the compiler's
-  // message when it refuses the text or is killed; DeadlineExceeded when it does not end;
-  // FailedPrecondition for a cache folder
-  // that is not safe. What cannot be written to the cache is not kept, that is
-  // no error.
+  // NotFound if the compiler does not exist; Internal, with the compiler's message, if it rejects
+  // the text or is killed; DeadlineExceeded if it takes too long; FailedPrecondition for an unsafe
+  // cache folder. It is not an error if the cache cannot be written.
   static absl::StatusOr<std::shared_ptr<KernelLibrary>> Create(absl::string_view text,
                                                                const JitOptions& options,
                                                                JitStats* stats = nullptr);
-  // What the cache has; null when it lacks it, or there is none.
+  // The library from the cache; null if it is not there or there is no cache.
   static absl::StatusOr<std::shared_ptr<KernelLibrary>> FromCache(absl::string_view text,
                                                                   const JitOptions& options);
   ~KernelLibrary();
@@ -101,8 +99,7 @@ class KernelLibrary {
   void* handle_;
 };
 
-// Whether SLEEF's functions can be had by generated code; loads them on the
-// first call.
+// True if SLEEF's functions are available to generated code; the first call loads them.
 bool LoadSleef();
 
 }  // namespace weft::cpu

@@ -1,8 +1,8 @@
 // Attention for a block of queries; compiled once for each instruction set.
 //
-// A block of keys is packed once and met by all queries, some rows at a time, so that
-// their scores stay in the cache; the weighted values are summed with the weights of the
-// keys so far, which are scaled again when a larger score is met.
+// A block of keys is packed once and used by all queries, some rows at a time, so that their scores
+// stay in cache. The weighted values are accumulated with the softmax weights of the keys so far,
+// and rescaled when a larger score appears.
 #include "backends/cpu/kernels/attention_tile.h"
 
 #include "backends/cpu/kernels/vector_math.h"
@@ -12,16 +12,17 @@ namespace WEFT_CPU_ISA {
 namespace {
 
 #if defined(__AVX512F__)
-constexpr int kWideVecs = 4;  // Of a panel, with kWideRows of accumulators in registers.
+// Vectors of a panel whose kWideRows rows of accumulators fit in registers.
+constexpr int kWideVecs = 4;
 #else
 constexpr int kWideVecs = 2;
 #endif
 constexpr int kNarrowVecs = 2;
 constexpr int kWideRows = 6;
 constexpr int kNarrowRows = kWideRows * kWideVecs / kNarrowVecs;
-// Widths are multiples of it.
+// Widths are multiples of this.
 constexpr int64_t kColumns = kNarrowVecs * kLanes;
-constexpr int64_t kScoreRows = 48;  // That are weighed at a time.
+constexpr int64_t kScoreRows = 48;  // Rows of scores that are weighted at a time.
 constexpr float kInf = __builtin_inff();
 
 inline Vec MaxOf(Vec a, Vec b) { return a > b ? a : b; }
@@ -49,7 +50,7 @@ inline void Panel(const float* a, int64_t lda, const float* b, int64_t ldb, floa
   }
 }
 
-// A panel of `m` rows, of kM at most.
+// A panel of `m` rows, at most kM.
 template <int kM, int kN, bool kAdd>
 void PanelOf(int64_t m, const float* a, int64_t lda, const float* b, int64_t ldb, float* c,
              int64_t ldc, int64_t depth) {
@@ -79,7 +80,7 @@ void Multiply(int64_t m, int64_t n, int64_t depth, const float* a, int64_t lda, 
   if (j < n) Stripe<kNarrowRows, kNarrowVecs, kAdd>(m, a, lda, b + j, ldb, c + j, ldc, depth);
 }
 
-// Rows of a matrix, in f32 with row stride `ld`, zeros up to `width`.
+// Packs rows of a matrix as f32 with row stride `ld`, zero-padded up to `width`.
 void PackRows(const AttentionMatrix& from, int64_t first, int64_t rows, int64_t columns,
               int64_t width, float scale, float* to, int64_t ld) {
   for (int64_t i = 0; i < rows; ++i) {
@@ -92,8 +93,8 @@ void PackRows(const AttentionMatrix& from, int64_t first, int64_t rows, int64_t 
   }
 }
 
-// Columns for rows: to[c, i] of `ld` columns, zeros for i from `rows` to `width`. `row`
-// has room for kLanes rows.
+// Packs the transpose: to[c, i] with row stride `ld`, zeros for i from `rows` to `width`. `row` has
+// room for kLanes rows.
 void PackTransposed(const AttentionMatrix& from, int64_t first, int64_t rows, int64_t columns,
                     int64_t width, float* row, float* to, int64_t ld) {
   const int64_t padded = Up(columns, kLanes);
@@ -116,7 +117,7 @@ void PackTransposed(const AttentionMatrix& from, int64_t first, int64_t rows, in
   }
 }
 
-// Scores of one query: cap, mask, keys after it; -inf from `keys` to `width`.
+// Applies cap, mask and causality to the scores of one query; -inf from `keys` to `width`.
 void MaskRow(const AttentionBlock& b, int64_t query, int64_t first_key, int64_t keys, int64_t width,
              float* s) {
   if (b.softcap > 0) {
@@ -141,7 +142,7 @@ void MaskRow(const AttentionBlock& b, int64_t query, int64_t first_key, int64_t 
   for (int64_t j = seen; j < width; ++j) s[j] = -kInf;
 }
 
-// The vector folded by halves with `fold`.
+// Combines the lanes of the vector by halves with `fold`.
 template <typename Fold>
 inline float FoldLanes(Vec v, Fold fold) {
   for (int64_t half = kLanes / 2; half > 0; half /= 2) {
@@ -158,7 +159,7 @@ inline float Largest(const float* s, int64_t n) {
   return FoldLanes(top, MaxOf);
 }
 
-// Weights in place of scores; their sum.
+// Replaces scores by softmax weights; returns their sum.
 inline float Weigh(float* s, int64_t n, float top) {
   Vec sum = {};
   for (int64_t j = 0; j < n; j += kLanes) {
@@ -169,7 +170,7 @@ inline float Weigh(float* s, int64_t n, float top) {
   return FoldLanes(sum, [](Vec a, Vec b) { return a + b; });
 }
 
-// What a block of queries holds in scratch.
+// The buffers of a block of queries in scratch.
 struct State {
   float *q, *keys, *values, *rows, *scores, *sums, *top, *total;
   int64_t value_width;
@@ -194,12 +195,13 @@ State Lay(const AttentionBlock& b, float* scratch) {
   return s;
 }
 
-// Scores of a query as weights beside those of the keys before, whose sums are scaled.
+// Turns a query's scores into weights relative to the earlier keys, whose accumulators are
+// rescaled.
 void WeighRow(const AttentionBlock& b, const State& s, int64_t query, int64_t width, float* row) {
   const float block_top = Largest(row, width);
   const float before = s.top[query];
   const float top = block_top > before ? block_top : before;
-  // Nothing seen so far: weights of 0.
+  // No key is visible so far: the weights are 0.
   const float shift = top == -kInf ? 0 : top;
   const float total = Weigh(row, width, shift);
   const float again = before == -kInf ? 0 : before == top ? 1 : Exp(Splat(before - shift))[0];
@@ -212,7 +214,7 @@ void WeighRow(const AttentionBlock& b, const State& s, int64_t query, int64_t wi
   }
 }
 
-// A block of values as the product wants it.
+// A block of values in the layout of Panel's `b`.
 struct Values {
   const float* data;
   int64_t row;
@@ -226,7 +228,7 @@ Values ValuesOf(const AttentionBlock& b, const State& s, int64_t first, int64_t 
   return {s.values, s.value_width};
 }
 
-// Takes keys [first, first + keys) in.
+// Processes the keys [first, first + keys).
 void AddKeys(const AttentionBlock& b, const State& s, int64_t first, int64_t keys) {
   const int64_t width = Up(keys, kColumns);
   PackTransposed(b.k, first, keys, b.features, width, s.rows, s.keys, kAttentionKeys);
@@ -260,7 +262,7 @@ void Attend(const AttentionBlock& b, float* scratch) {
   }
   for (int64_t i = 0; i < b.queries; ++i) {
     float* sums = s.sums + i * s.value_width;
-    // A query that sees no key has a result of 0.
+    // A query without a visible key gives 0.
     const float share = s.total[i] == 0 ? 0 : 1 / s.total[i];
     for (int64_t c = 0; c < b.value_features; ++c) sums[c] *= share;
     b.store(b.y + (b.first + i) * b.y_row * b.y_bytes, sums, b.y_column, b.value_features);

@@ -9,13 +9,13 @@
 
 namespace weft::cpu {
 
-inline constexpr int64_t kAttentionQueries = 192;  // Of a block, at most.
+inline constexpr int64_t kAttentionQueries = 192;  // Most queries of a block.
 inline constexpr int64_t kAttentionKeys = 128;
 
-// A matrix of a head: rows of features, of f32, f16 or bf16, by strides in elements.
+// A matrix of one head: rows of features in f32, f16 or bf16; strides count elements.
 struct AttentionMatrix {
   const char* data = nullptr;
-  int64_t bytes = 4;  // Of an element.
+  int64_t bytes = 4;  // Bytes of an element.
   bool is_f32 = false;
   MoveFn load = nullptr;
   int64_t row = 0;
@@ -25,8 +25,8 @@ struct AttentionMatrix {
 // Rows [first, first + queries) of one head.
 struct AttentionBlock {
   AttentionMatrix q, k, v;
-  // Null without a mask; a bool mask shows the keys where it is true, another one is
-  // added to the scores.
+  // Null if there is no mask. A bool mask is true at visible keys; another mask is added to the
+  // scores.
   AttentionMatrix mask;
   bool mask_is_bool = false;
   char* y = nullptr;
@@ -40,18 +40,18 @@ struct AttentionBlock {
   int64_t features = 0;
   int64_t value_features = 0;
   float scale = 1;
-  float softcap = 0;  // 0: none.
+  float softcap = 0;  // 0: no cap.
   bool causal = false;
 };
 
-// Softmax online over blocks of keys: `scratch` holds AttentionScratch bytes, aligned
-// to 64, whatever the number of keys.
+// Online softmax over blocks of keys: `scratch` holds AttentionScratch bytes, aligned to 64, for
+// any number of keys.
 using AttentionFn = void (*)(const AttentionBlock& block, float* scratch);
 
 AttentionFn Avx2Attention();
 AttentionFn Avx512Attention();
 
-// Bytes for blocks of so many queries.
+// Bytes of scratch for blocks with this number of queries.
 int64_t AttentionScratch(int64_t queries, int64_t features, int64_t value_features);
 
 }  // namespace weft::cpu

@@ -1,5 +1,5 @@
-// Functions that a product's result goes through before it is stored, of oneDNN's
-// primitives and of gemm_tile.h. As in tile_ops.h, no inline functions.
+// Functions that are applied to the result of a matmul or convolution before it is stored, by
+// oneDNN's primitives and by gemm_tile.h. As in tile_ops.h, no inline functions.
 #ifndef WEFT_BACKENDS_CPU_KERNELS_DNN_FUNCTION_H_
 #define WEFT_BACKENDS_CPU_KERNELS_DNN_FUNCTION_H_
 
@@ -20,11 +20,11 @@ enum class DnnFunction : uint8_t {
   kExp,
   kAbs,
   kSqrt,
-  kClip,    // To [alpha, beta].
+  kClip,    // Clamps to [alpha, beta].
   kLinear,  // alpha * x + beta
-  // + what the result's memory holds; the first function of all.
+  // Adds the old content of the result's memory; must be the first function.
   kAccumulate,
-  // With an operand.
+  // Functions with an operand.
   kAdd,
   kSub,
   kMul,

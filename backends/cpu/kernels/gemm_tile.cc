@@ -1,7 +1,7 @@
-// Products of f32 rows with packed weights; compiled once for each instruction set.
+// GEMM of f32 rows with packed weights; compiled once for each instruction set.
 //
-// A block of rows and a panel of columns have their sums in registers while a part of
-// the weights passes, which the next block of rows finds in the nearest cache.
+// The accumulators of a block of rows and a panel of columns stay in registers for a part of the
+// depth; the weights of that part then are in cache for the next block of rows.
 #include "backends/cpu/kernels/gemm_tile.h"
 
 #include "backends/cpu/kernels/gemm_stages.h"
@@ -19,21 +19,21 @@ constexpr int kAccumulators = 12;
 constexpr int kVectors = 2;
 #endif
 static_assert(kAccumulators * kLanes <= kGemmScratchFloats);
-// Sums of a part: its weights stay in the first cache, beside a block of rows.
+// Depth of a part: its weights stay in L1, beside a block of rows.
 constexpr int64_t kPart = 256;
 constexpr int kMostRows = kAccumulators;
-constexpr int64_t kMostParts = 16;  // Taps in a part.
-constexpr int64_t kFetchEvery = 4;  // Steps of a sum, for some lines each.
+constexpr int64_t kMostParts = 16;  // Most taps in a part.
+constexpr int64_t kFetchEvery = 4;  // Depth steps between prefetches of some lines.
 constexpr int64_t kMostFetched = 4;
 
 constexpr int RowsFor(int vectors) { return kAccumulators / vectors; }
 
-// One part of the sums of one block.
+// One part of the depth for one block.
 struct Part {
   const float* rows[kMostRows];
   int64_t depth = 0;
   const float* weights = nullptr;
-  // Fetched on the way: `lines` every kFetchEvery steps.
+  // Prefetched meanwhile: `lines` every kFetchEvery steps.
   const char* fetch = nullptr;
   int64_t lines = 0;
 };
@@ -59,7 +59,7 @@ inline void Sum(const Part& part, Vec (&acc)[kM][kN]) {
   for (; p < part.depth; ++p) step(p);
 }
 
-// What a block of rows begins with and ends in.
+// The initial values of a block's accumulators and where its results go.
 struct Ends {
   const float* bias = nullptr;
   const float* from = nullptr;
@@ -96,7 +96,7 @@ void Block(const Part* parts, int64_t num_parts, const Ends& ends) {
 
 using BlockFn = void (*)(const Part* parts, int64_t num_parts, const Ends& ends);
 
-// Blocks of `rows` <= kM rows.
+// The function for blocks of `rows` <= kM rows.
 template <int kM, int kN>
 BlockFn BlockOf(int64_t rows) {
   if constexpr (kM > 1) {
@@ -122,7 +122,7 @@ BlockFn FindBlock(int64_t rows, int vectors) {
 
 // --- A panel -------------------------------------------------------------------------
 
-// Parts [first, ...) of the sums: whole taps that are short, or a share of a long one.
+// A range of the depth: several whole taps if they are short, or a part of a long one.
 struct Share {
   int64_t tap = 0;
   int64_t taps = 1;
@@ -164,8 +164,7 @@ class Panel {
   }
 
  private:
-  // The weights that come after this share are fetched in as many portions as there are
-  // blocks of rows.
+  // Prefetches the weights after this share, in as many portions as there are blocks of rows.
   void Fetch(int64_t row, const Share& share, Part* part, int64_t index) const {
     const int64_t steps = share.taps * share.depth;
     const int64_t blocks = (p_.rows + block_rows_ - 1) / block_rows_;
@@ -208,7 +207,7 @@ class Panel {
     float* y = p_.y + row * p_.y_row;
     ends.to = y;
     ends.to_row = p_.y_row;
-    // Rows of whole vectors where columns end within one, or a function needs room.
+    // A scratch tile gives rows of whole vectors if columns end within a vector.
     if (edge_) {
       if (ends.from != nullptr) Copy(rows, ends.from, ends.from_row, tile_, width_);
       ends.from = ends.from == nullptr ? nullptr : tile_;
@@ -242,8 +241,8 @@ class Panel {
   const int64_t block_rows_;
 };
 
-// Columns [column, column + kLanes) of a pack whose sums lie side by side: squares are
-// turned in registers.
+// Packs columns [column, column + kLanes) whose depth is contiguous: squares are transposed in
+// registers.
 void PackSquares(const GemmPack& pack, int64_t column, int64_t width) {
   const float* from = pack.from + column * pack.column;
   float* to = pack.to + column;

@@ -1,4 +1,4 @@
-// The range of integers in memory. For every machine that the target takes, unlike split_row.h.
+// The range of integers in memory. Unlike split_row.h, for every machine of the target.
 #ifndef WEFT_BACKENDS_CPU_KERNELS_INTEGER_RANGE_H_
 #define WEFT_BACKENDS_CPU_KERNELS_INTEGER_RANGE_H_
 

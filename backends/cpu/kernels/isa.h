@@ -1,4 +1,4 @@
-// Instruction sets that the CPU backend has code for, picked at run time.
+// Instruction sets that the CPU backend has code for; one is chosen at run time.
 #ifndef WEFT_BACKENDS_CPU_KERNELS_ISA_H_
 #define WEFT_BACKENDS_CPU_KERNELS_ISA_H_
 
@@ -14,11 +14,11 @@ enum class Isa {
 
 absl::string_view IsaName(Isa isa);
 
-// The best set of this machine; Unimplemented below AVX2.
+// The best set of this machine; Unimplemented for a machine below AVX2.
 absl::StatusOr<Isa> DetectIsa();
 
-// "" or "native" is the best set; else the set of that name, InvalidArgument for an
-// unknown one, Unimplemented for one that the machine lacks.
+// "" or "native" gives the best set; otherwise the named one. InvalidArgument for an unknown name,
+// Unimplemented if the machine lacks the set.
 absl::StatusOr<Isa> ChooseIsa(absl::string_view name);
 
 }  // namespace weft::cpu

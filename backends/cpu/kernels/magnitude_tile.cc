@@ -9,7 +9,7 @@ namespace {
 constexpr int kMagnitudeBits = 0x7fffffff;
 constexpr int kInfinityBits = 0x7f800000;
 
-// The bits of magnitudes are ordered as the magnitudes are; NaN comes after infinity.
+// As integers, the bits of magnitudes have the order of the magnitudes; NaN is above infinity.
 float Magnitude(const float* data, int64_t stride, int64_t n) {
   int most = 0;
   int64_t i = 0;

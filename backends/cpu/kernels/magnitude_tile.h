@@ -7,7 +7,7 @@
 
 namespace weft::cpu {
 
-// The largest magnitude among data[i * stride], i < n; infinite when one is infinite or NaN.
+// The largest magnitude of data[i * stride], i < n; infinite if one is infinite or NaN.
 using MagnitudeFn = float (*)(const float* data, int64_t stride, int64_t n);
 
 MagnitudeFn Avx2Magnitude();

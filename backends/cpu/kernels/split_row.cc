@@ -13,7 +13,7 @@ void SplitF32As(const float* row, int64_t n, uint16_t* out) {
     uint32_t bits;
     std::memcpy(&bits, row + i, 4);
     const uint32_t finite = (bits & kExponent) != kExponent ? ~0u : 0u;
-    // Half to even; where that is infinite, the bits as they are. A NaN stays one.
+    // Rounds half to even; if that overflows to infinity, truncates. A NaN stays NaN.
     const uint32_t rounded = bits + 0x7fff + ((bits >> 16) & 1);
     const uint32_t nan = (bits & 0x7fffffff) > kExponent ? 0x400000u : 0u;
     const uint32_t kept = (rounded & kExponent) != kExponent ? rounded : bits;

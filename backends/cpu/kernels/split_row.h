@@ -1,9 +1,9 @@
-// Rows as sums of parts in a narrower dtype, for products that are fast in that dtype:
-// of f32 in bf16, of i32 in 8 bits. A part of a row is a row of the same length, so that
-// a sum over all parts is the sum of the products of those that meet.
+// Splits rows into parts in a narrower dtype in which matmuls are fast: f32 into bf16, i32 into 8
+// bits. A part of a row has the row's length, so the matmul over all parts adds up the products of
+// matching parts.
 //
-// Compiled for AVX-512, which machines with such products have: as in tile_ops.h, no
-// inline functions.
+// Compiled for AVX-512, which machines with such instructions have; as in tile_ops.h, no inline
+// functions.
 #ifndef WEFT_BACKENDS_CPU_KERNELS_SPLIT_ROW_H_
 #define WEFT_BACKENDS_CPU_KERNELS_SPLIT_ROW_H_
 
@@ -12,16 +12,16 @@
 namespace weft::cpu {
 
 enum class SplitPart : uint8_t {
-  // Of f32: the bf16 nearest to an element (the one below in magnitude where that is
-  // infinite), and the bf16 nearest to what is left; 0 of what is not finite.
+  // For f32: the nearest bf16 (truncated if that would be infinite), and the nearest bf16 of the
+  // rest; 0 if the element is not finite.
   kHigh,
   kLow,
-  // Of i32, the low 8 bits of:
+  // For i32, the low 8 bits of:
   kValue,
   kMinusValue,
   kPositive,  // max(x, 0)
   kNegative,  // max(-x, 0)
-  kFirst,     // The nearest of [-127, 127].
+  kFirst,     // x clamped to [-127, 127].
   kSecond,    // x - first
   kMinusFirst,
   kMinusSecond,

@@ -1,5 +1,5 @@
-// Arithmetic, comparisons and choices on tiles; compiled once for each instruction
-// set. Loops that the compiler vectorises; semantics are those of graph/ops.
+// Arithmetic, comparisons and selects on tiles; compiled once for each instruction set. The
+// compiler vectorises the loops; semantics are those of graph/ops.
 #include <cmath>
 
 #include "backends/cpu/kernels/tile_ops_internal.h"
@@ -8,7 +8,7 @@ namespace weft::cpu {
 namespace WEFT_CPU_ISA {
 namespace {
 
-// A function object: `static R f(T...)`.
+// F is a function object: `static R f(T...)`.
 template <typename R, typename T, typename F>
 void Unary(void* dst, const void* a, const void*, const void*, int64_t n) {
   R* to = static_cast<R*>(dst);
@@ -63,7 +63,7 @@ using Wrapping = typename std::conditional<kIsInt<T>, UnsignedOf<T>, T>::type;
     static inline __VA_ARGS__    \
   }
 
-// Integers wrap, in unsigned arithmetic of 32 bits at least.
+// Integers wrap; the arithmetic is unsigned with at least 32 bits.
 WEFT_FUNCTION(
     Add, T f(T a, T b) { return static_cast<T>(Wrapping<T>(a) + Wrapping<T>(b)); });
 WEFT_FUNCTION(
@@ -77,7 +77,7 @@ WEFT_FUNCTION(
       }
     });
 
-// Of integers: toward zero; x / 0 is 0, and the least integer by -1 wraps.
+// Integer division rounds toward zero; x / 0 is 0, and the least integer by -1 wraps.
 template <typename T>
 inline T Quotient(T a, T b) {
   if (b == 0) return 0;
@@ -86,7 +86,7 @@ inline T Quotient(T a, T b) {
   }
   return static_cast<T>(a / b);
 }
-// With the sign of `a`.
+// The remainder has the sign of `a`.
 template <typename T>
 inline T Rest(T a, T b) {
   if constexpr (kIsFloat<T>) {
@@ -115,7 +115,7 @@ WEFT_FUNCTION(
         return Quotient(a, b);
       }
     });
-// Python's, in the dtype's arithmetic as ATen has it.
+// Python's floor division in the dtype's arithmetic, as in ATen.
 WEFT_FUNCTION(
     FloorDiv, T f(T a, T b) {
       if constexpr (kIsFloat<T>) {
@@ -249,7 +249,7 @@ WEFT_FUNCTION(
     Xor, uint8_t f(T a, T b) { return (a != 0) ^ (b != 0); });
 #undef WEFT_FUNCTION
 
-// Variants for uniform operands are for f32 alone.
+// Only f32 has variants for uniform operands.
 template <typename R, typename T, template <typename> class F>
 TileFn PickBinary(unsigned uniform) {
   if (uniform == 0) return Binary<R, T, F<T>, 0>;
@@ -353,7 +353,7 @@ TileFn FindInt(ScalarOp op, unsigned u) {
   }
 }
 
-// Arithmetic on bool is that of logic.
+// Arithmetic on bool is logic.
 TileFn FindBool(ScalarOp op, unsigned u) {
   using T = uint8_t;
   switch (op) {

@@ -1,6 +1,6 @@
-// Functions of a float on tiles. exp, tanh and erf of f32 are written out and err by less than 2
-// units in the last place; others are SLEEF's and err by at most 1 (1.5 for erfc). Compiled once
-// for each instruction set.
+// Functions of floats on tiles. exp, tanh and erf of f32 are written out, with an error below 2
+// units in the last place; others are SLEEF's, with an error of at most 1 (1.5 for erfc). Compiled
+// once for each instruction set.
 //
 // Generated code has the same functions, instruction by instruction
 // (backends/cpu/emit/prelude_math.cc), so that results are equal in every bit.
@@ -32,7 +32,7 @@ inline Floats Set(float v) { return _mm256_set1_ps(v); }
 inline Doubles Set(double v) { return _mm256_set1_pd(v); }
 #endif
 
-// The last values, fewer than a vector, take a detour over a full one.
+// A last, partial vector is copied to a full one.
 template <typename T, typename V, typename F>
 inline void Apply(void* dst, const void* a, const void* b, int64_t n, F f) {
   constexpr int64_t kLanes = sizeof(V) / sizeof(T);
@@ -80,15 +80,15 @@ inline Vec Scale(Vec x, Vec n) {
 #if defined(__AVX512F__)
   return (Vec)_mm512_scalef_ps((__m512)x, (__m512)n);
 #else
-  // In two steps, each of which is a normal power of two.
+  // Scales in two steps, each by a normal power of two.
   const Ints k = __builtin_convertvector(n, Ints);
   const Ints half = k >> 1;
   return x * (Vec)((half + 127) << 23) * (Vec)((k - half + 127) << 23);
 #endif
 }
 
-// Reduction by Cody and Waite, and a polynomial as in Moshier's Cephes: below 2 units in the last
-// place.
+// Reduction by Cody and Waite, and a polynomial as in Moshier's Cephes: the error is below 2 units
+// in the last place.
 inline Floats ExpF32(Floats v) {
   const Vec x = AtLeast(AtMost((Vec)v, Splat(89.0f)), Splat(-104.0f));
   const Vec shift = Splat(0x1.8p23f);
@@ -99,7 +99,7 @@ inline Floats ExpF32(Floats v) {
   return (Floats)Scale(Fma(p, r * r, r) + 1.0f, n);
 }
 
-// Near 0 a polynomial as in Moshier's Cephes, else by exp.
+// A polynomial as in Moshier's Cephes near 0, otherwise computed from exp.
 inline Floats TanhF32(Floats v) {
   const Vec x = (Vec)v;
   const Vec a = (Vec)((Ints)x & 0x7fffffff);

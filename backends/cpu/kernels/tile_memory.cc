@@ -1,5 +1,4 @@
-// Tiles from and to memory, and conversions between dtypes; compiled once for each
-// instruction set.
+// Moves tiles from and to memory, and converts dtypes; compiled once for each instruction set.
 #include <immintrin.h>
 
 #include "backends/cpu/kernels/tile_ops_internal.h"
@@ -11,9 +10,8 @@ namespace {
 
 // --- Conversions ------------------------------------------------------------------
 
-// Of floats to integers as x86 does it: what does not fit is the least integer of 64
-// bits for i64, u64 and u32, else of 32 bits, of which narrower ones keep the low
-// bits.
+// Converts floats to integers as x86 does: a value out of range becomes the least i64 for i64, u64
+// and u32, else the least i32, of which narrower integers keep the low bits.
 template <typename To, typename From>
 inline To FromFloat(From v) {
   if constexpr (std::is_same<To, uint64_t>::value) {
@@ -50,7 +48,7 @@ void Convert(void* dst, const void* a, const void*, const void*, int64_t n) {
 
 // --- Narrow floats ----------------------------------------------------------------
 
-// How the elements of a memory dtype lie, and what they are in a tile.
+// The memory layout of a dtype's elements, and their type in a tile.
 template <typename T>
 struct Plain {
   using Memory = T;
@@ -82,7 +80,7 @@ struct Float8 {
   }
 };
 
-// Calls fn with the layout of the dtype's elements.
+// Calls fn with the memory layout of the dtype.
 template <typename R, typename Fn>
 R VisitMemory(DType dtype, R none, Fn fn) {
   switch (dtype) {
@@ -103,7 +101,7 @@ R VisitMemory(DType dtype, R none, Fn fn) {
   }
 }
 
-// The scalar conversion of a loop is not vectorised: blocks of 8 here.
+// The compiler does not vectorise the scalar conversion, so this handles blocks of 8.
 int64_t LoadHalves(float* to, const uint16_t* from, int64_t n) {
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) {

@@ -1,13 +1,12 @@
-// What the interpreter of kernels does on one tile: functions over arrays, compiled
-// once for each instruction set from one source (tile_ops.cc).
+// Operations of the kernel interpreter on one tile: functions over arrays, compiled once for each
+// instruction set from one source (tile_ops.cc).
 //
-// A tile holds values of a compute dtype: bool (a byte, 0 or 1), integers of 8 to 64
-// bits, f32, f64. Half and 8-bit floats are in memory alone. Arrays need not be
-// aligned. A result may be the same array as an operand of the same size; arrays
-// overlap in no other way.
+// A tile holds values of a compute dtype: bool (a byte, 0 or 1), integers of 8 to 64 bits, f32,
+// f64. Half and 8-bit floats exist only in memory. Arrays need no alignment. A result may be the
+// same array as an operand of the same size; arrays must not overlap otherwise.
 //
-// Included by files that are compiled for a newer instruction set: no inline
-// functions here, and none that would be shared with other files there.
+// Included by files that are compiled for a newer instruction set: no inline functions here, and
+// none that other files there would share.
 #ifndef WEFT_BACKENDS_CPU_KERNELS_TILE_OPS_H_
 #define WEFT_BACKENDS_CPU_KERNELS_TILE_OPS_H_
 
@@ -25,31 +24,31 @@ using TileFn = void (*)(void* dst, const void* a, const void* b, const void* c, 
 using MoveFn = void (*)(void* dst, const void* src, int64_t stride, int64_t n);
 // Loads: dst[i] = memory[offsets[i]]. Stores: memory[offsets[i]] = src[i].
 using GatherFn = void (*)(void* tile, void* memory, const int64_t* offsets, int64_t n);
-// offsets[i] += stride * index[i], `bound` added to a negative index. False when an
-// index is out of bounds; its offset is as for index 0.
+// offsets[i] += stride * index[i]; a negative index counts from `bound`. False if an index is out
+// of bounds; its offset is then that of index 0.
 using TermFn = bool (*)(int64_t* offsets, const void* index, int64_t stride, int64_t bound,
                         int64_t n);
 // dst[i] = start + i * step
 using IotaFn = void (*)(void* dst, int64_t start, int64_t step, int64_t n);
-// Takes n values into n accumulators (columns), or, for kArgMax and kArgMin, also into one
-// (rows). Value i has position pos + i * step among those reduced; `at` is where the best
-// one stands so far, -1 at first.
+// Accumulates n values into n accumulators (columns), or, for kArgMax and kArgMin, also into one
+// (rows). Value i has position pos + i * step among those reduced; `at` is the position of the best
+// value so far, initially -1.
 using ReduceFn = void (*)(void* acc, int64_t* at, const void* values, int64_t n, int64_t pos,
                           int64_t step);
 
-// Takes n values into lanes * copies accumulators, in the order of kernel_schedule.h (rows).
+// Accumulates n values into lanes * copies accumulators, in the order of kernel_schedule.h (rows).
 using RowFn = void (*)(void* acc, const void* values, int64_t n, int64_t lanes, int64_t copies);
-// Makes the result of those accumulators, and writes over them.
+// Combines those accumulators into the result; overwrites them.
 using RowEndFn = void (*)(void* result, void* acc, int64_t lanes, int64_t copies);
 
 struct TileTable {
-  // Null when there is no variant for these uniform operands (bit i: operand i), but
-  // never for none; null for ops that are not in that dtype. `operand` is the dtype of
-  // the operands (of a select: of the last two).
+  // Null if there is no variant for these uniform operands (bit i: operand i), but there always is
+  // one for `uniform` 0; null for ops without that dtype. `operand` is the dtype of the operands
+  // (of a select: of the last two).
   TileFn (*compute)(ScalarOp op, DType dtype, DType operand, unsigned uniform);
   TileFn (*convert)(DType to, DType from);
   TileFn (*round)(DType dtype, DType via);
-  TileFn (*broadcast)(DType dtype);  // One element to n.
+  TileFn (*broadcast)(DType dtype);  // Copies one element to n.
   MoveFn (*load)(DType memory);
   MoveFn (*store)(DType memory);
   GatherFn (*gather)(DType memory);
@@ -59,7 +58,7 @@ struct TileTable {
   RowFn (*reduce_row)(ReduceOp op, DType dtype);
   ReduceFn (*arg_row)(ReduceOp op, DType dtype);
   ReduceFn (*reduce_column)(ReduceOp op, DType dtype);
-  // Writes the value that accumulators start with to n of them.
+  // Writes the start value of the reduction to n accumulators.
   TileFn (*start)(ReduceOp op, DType dtype);
   RowEndFn (*finish_row)(ReduceOp op, DType dtype);
 };

@@ -1,5 +1,5 @@
-// What the files share that are compiled once for each instruction set; each set has
-// a namespace of its own, so that no function of one is taken for another's.
+// Declarations shared by files that are compiled once for each instruction set; each set has a
+// namespace, so that the linker never mixes functions of two sets.
 #ifndef WEFT_BACKENDS_CPU_KERNELS_TILE_OPS_INTERNAL_H_
 #define WEFT_BACKENDS_CPU_KERNELS_TILE_OPS_INTERNAL_H_
 
@@ -20,7 +20,7 @@ namespace weft::cpu {
 namespace WEFT_CPU_ISA {
 
 TileFn FindCompute(ScalarOp op, DType dtype, DType operand, unsigned uniform);
-TileFn FindFunction(ScalarOp op, DType dtype);  // Of SLEEF.
+TileFn FindFunction(ScalarOp op, DType dtype);  // SLEEF's.
 TileFn FindConvert(DType to, DType from);
 TileFn FindRound(DType dtype, DType via);
 TileFn FindBroadcast(DType dtype);
@@ -38,12 +38,12 @@ RowEndFn FindFinishRow(ReduceOp op, DType dtype);
 
 namespace {  // NOLINT: a copy for each file keeps instruction sets apart.
 
-// A bool in a tile; a type of its own, as its arithmetic is that of logic.
+// A bool in a tile; a separate type, because its arithmetic is logic.
 struct Bool {
   uint8_t value;
 };
 
-// Calls fn(T{}) for the compute dtype; `none` for others.
+// Calls fn(T{}) for the compute dtype; returns `none` for others.
 template <typename R, typename Fn>
 R VisitCompute(DType dtype, R none, Fn fn) {
   switch (dtype) {
@@ -81,7 +81,7 @@ inline constexpr bool kIsBool = std::is_same<T, Bool>::value;
 template <typename T>
 inline constexpr bool kIsInt = std::is_integral<T>::value;
 
-// `to` and `from` have one size.
+// Requires `to` and `from` of equal size.
 template <typename To, typename From>
 inline To BitsOf(From from) {
   static_assert(sizeof(To) == sizeof(From), "");
@@ -97,7 +97,7 @@ using UnsignedOf = typename std::conditional<
         sizeof(T) == 4, uint32_t,
         typename std::conditional<sizeof(T) == 2, uint16_t, uint8_t>::type>::type>::type;
 
-// The larger and the smaller as graph/ops has them: NaN wins, 0 is larger than -0.
+// Maximum and minimum as in graph/ops: NaN wins, and 0 is larger than -0.
 template <typename T>
 inline T LargerOf(T a, T b) {
   if constexpr (kIsFloat<T>) {
@@ -120,7 +120,7 @@ inline T SmallerOf(T a, T b) {
   }
 }
 
-// Numbers of narrow floats, by their bits; rounded to nearest even.
+// Conversions of narrow floats from and to their bits, rounding to nearest even.
 inline float BF16ToFloat(uint16_t bits) { return BitsOf<float>(static_cast<uint32_t>(bits) << 16); }
 inline uint16_t FloatToBF16(float v) {
   const uint32_t bits = BitsOf<uint32_t>(v);

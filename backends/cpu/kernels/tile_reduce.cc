@@ -1,5 +1,5 @@
-// Reductions of tiles: into partial results (rows) or into one accumulator for each lane
-// (columns), in the order that kernel_schedule.h says; compiled once for each instruction set.
+// Reductions of tiles: into partial results (rows) or into one accumulator per lane (columns), in
+// the order of kernel_schedule.h; compiled once for each instruction set.
 #include <limits>
 
 #include "backends/cpu/kernels/tile_ops_internal.h"
@@ -61,14 +61,14 @@ struct Or {
   static inline T Start() { return 0; }
 };
 
-// Takes one value into each of `n` accumulators.
+// Accumulates one value into each of `n` accumulators.
 template <typename T, template <typename> class F>
 inline void Accumulate(T* acc, const T* v, int64_t n) {
 #pragma GCC ivdep
   for (int64_t k = 0; k < n; ++k) acc[k] = F<T>::f(acc[k], v[k]);
 }
 
-// Any numbers of lanes and copies.
+// For any numbers of lanes and copies.
 template <typename T, template <typename> class F>
 void ReduceRowAny(T* acc, const T* v, int64_t n, int64_t lanes, int64_t copies) {
   const int64_t all = lanes * copies;
@@ -78,7 +78,7 @@ void ReduceRowAny(T* acc, const T* v, int64_t n, int64_t lanes, int64_t copies) 
   Accumulate<T, F>(acc, v + i, n - i);
 }
 
-// The same numbers at compile time, so that accumulators stay in registers.
+// For numbers known at compile time, so that accumulators stay in registers.
 template <typename T, template <typename> class F, int64_t kLanes, int64_t kCopies>
 void ReduceRowOf(T* to, const T* v, int64_t n) {
   constexpr int64_t kAll = kLanes * kCopies;
@@ -118,8 +118,8 @@ void ReduceColumn(void* acc, int64_t*, const void* values, int64_t n, int64_t, i
   for (int64_t i = 0; i < n; ++i) to[i] = F<T>::f(to[i], v[i]);
 }
 
-// Whether `v` at `pos` is to take the place of `best` at `at`: larger (smaller), NaN
-// before all; of equals the one that stands first.
+// True if `v` at `pos` replaces `best` at `at`: it is larger (smaller), NaN above all; of equal
+// values the first one wins.
 template <typename T, bool kLargest>
 inline bool Beats(T v, int64_t pos, T best, int64_t at) {
   if (at < 0) return true;
@@ -168,7 +168,7 @@ template <typename T>
 void Zero(void* dst, const void*, const void*, const void*, int64_t n) {
   Fill<T>(dst, T{0}, n);
 }
-// Calls fn<F> for the op's function of type T.
+// Calls fn<F> with the op's function F on type T.
 template <typename R, typename T, template <typename, template <typename> class> class Make>
 R PickReduction(ReduceOp op) {
   if constexpr (std::is_same<T, uint8_t>::value) {
@@ -207,8 +207,7 @@ struct MakeFinish {
 
 bool IsArg(ReduceOp op) { return op == ReduceOp::kArgMax || op == ReduceOp::kArgMin; }
 
-// As VisitCompute, with bytes for bool, of which sums and products are made by
-// kOr and kAnd.
+// As VisitCompute, with bool as bytes, whose sums and products are kOr and kAnd.
 template <typename R, typename Fn>
 R VisitReduced(DType dtype, ReduceOp* op, Fn fn) {
   if (dtype == DType::kBool) {

@@ -1,6 +1,5 @@
-// Vectors of f32 of the instruction set that the file is compiled for, and functions of
-// them that stand in line. Like tile_ops_internal.h, only for files that are compiled
-// once for each set.
+// Vectors of f32 of the instruction set that the file is compiled for, and inline functions of
+// them. As tile_ops_internal.h, only for files that are compiled once for each set.
 #ifndef WEFT_BACKENDS_CPU_KERNELS_VECTOR_MATH_H_
 #define WEFT_BACKENDS_CPU_KERNELS_VECTOR_MATH_H_
 
@@ -18,7 +17,7 @@ typedef float Vec __attribute__((vector_size(WEFT_CPU_VECTOR_BYTES)));
 typedef int Ints __attribute__((vector_size(WEFT_CPU_VECTOR_BYTES)));
 constexpr int64_t kLanes = WEFT_CPU_VECTOR_BYTES / sizeof(float);
 
-// Rounded once, where products and sums of vectors are rounded each.
+// Fused multiply-add; vector expressions round the product and the sum.
 inline Vec Fma(Vec a, Vec b, Vec c) {
 #if defined(__AVX512F__)
   return (Vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
@@ -34,7 +33,7 @@ inline Vec LoadVec(const float* from) {
 }
 inline void StoreVec(float* to, Vec v) { __builtin_memcpy(to, &v, sizeof v); }
 inline Vec Splat(float f) { return f - Vec{}; }
-// NaN stays NaN.
+// A NaN stays NaN.
 inline Vec AtLeast(Vec v, Vec least) { return v < least ? least : v; }
 inline Vec AtMost(Vec v, Vec most) { return v > most ? most : v; }
 
@@ -49,7 +48,7 @@ inline Vec Polynomial(Vec x, const float (&c)[n]) {
   return p;
 }
 
-// To 2 units in the last place; 0 where that is no normal number, infinite above 88.37.
+// Error below 2 units in the last place; 0 if the result would be denormal, infinite above 88.37.
 // The parts of ln(2) are subtracted one by one; the rest is Taylor's series.
 inline Vec Exp(Vec x) {
   const Vec big = Splat(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer.
@@ -65,8 +64,8 @@ inline Vec Exp(Vec x) {
 
 inline Vec Sigmoid(Vec v) { return 1.0f / (1.0f + Exp(-v)); }
 
-// An odd rational function on [-4, 4], outside of which it is 1 to the last place; the
-// coefficients are those of Eigen's.
+// An odd rational function on [-4, 4]; outside of it erf is 1 to the last place. The coefficients
+// are Eigen's.
 inline Vec Erf(Vec x) {
   const Vec in = AtMost(AtLeast(x, Splat(-4.0f)), Splat(4.0f));
   const Vec z = in * in;
@@ -80,7 +79,7 @@ inline Vec Erf(Vec x) {
   return in * p / q;
 }
 
-// Near 0 a polynomial as in Moshier's Cephes, else by exp.
+// A polynomial as in Moshier's Cephes near 0, otherwise computed from exp.
 inline Vec Tanh(Vec x) {
   const Vec a = (Vec)((Ints)x & 0x7fffffff);
   const Vec far = 1.0f - 2.0f / (Exp(a + a) + 1.0f);
@@ -91,7 +90,7 @@ inline Vec Tanh(Vec x) {
   return a < Splat(0.625f) ? Fma(p * z, x, x) : signed_far;
 }
 
-// Where vector i of a transposed block takes its elements from, of two vectors that lie
+// Indices by which vector i of a transposed block takes its elements from two vectors that are
 // `kStep` apart: the even or the odd blocks of kStep elements.
 template <int kStep>
 inline Ints Interleaved(bool odd) {
@@ -104,7 +103,7 @@ inline Ints Interleaved(bool odd) {
   return from;
 }
 
-// Rows for columns, in a square of vectors.
+// Transposes a square of vectors.
 template <int kStep>
 inline void TransposeSquare(Vec* v) {
   if constexpr (kStep < kLanes) {

@@ -1,9 +1,10 @@
-// The operands of epilogues that routines take: how they broadcast against the result.
+// Broadcasts of epilogue operands that routines support.
 //
-// oneDNN takes operands with any strides and sizes of 1, and some of its implementations
-// read them as something else: those over im2col and over plain GEMM in particular. Others
-// fall back to its reference, which is a thousand times slower. The routines here claim
-// what tests/backends/cpu/epilogue_test shows of all of them; a kernel does the rest.
+// oneDNN accepts operands with any strides and sizes of 1, but some of its implementations, in
+// particular those over im2col and over plain GEMM, read them wrongly. Others fall back to its
+// reference, which is a thousand times slower. The routines here claim the cases that
+// tests/backends/cpu/epilogue_test shows to work in all implementations; a kernel computes the
+// others.
 #ifndef WEFT_BACKENDS_CPU_LIBRARY_EPILOGUE_CLAIMS_H_
 #define WEFT_BACKENDS_CPU_LIBRARY_EPILOGUE_CLAIMS_H_
 
@@ -13,12 +14,12 @@
 
 namespace weft::cpu {
 
-// oneDNN's primitives take the operands of all post-ops. `channel` is the dim of the
+// True if oneDNN's primitives support the operands of all post-ops. `channel` is the dim of the
 // result's channels, or columns.
 bool TakesOperands(const std::vector<DnnPostOp>& post_ops, const DnnTensor& y, int channel);
 
-// False when a function stands twice with different parameters: several of oneDNN's
-// implementations give the later one the parameters of the first.
+// False if a function occurs twice with different parameters: several of oneDNN's implementations
+// then use the parameters of the first for both.
 bool TakesFunctions(const std::vector<DnnPostOp>& post_ops);
 
 }  // namespace weft::cpu

@@ -24,7 +24,7 @@
 namespace weft::cpu {
 namespace {
 
-// The chain on scalars: inputs are the routine's result, then the operands.
+// The chain as a program on scalars. Inputs are the routine's result, then the operands.
 absl::StatusOr<std::unique_ptr<Module>> ScalarProgram(absl::Span<const Epilogue> chain,
                                                       DType dtype) {
   auto module = std::make_unique<Module>(ops::Registry());
@@ -47,7 +47,7 @@ absl::StatusOr<std::unique_ptr<Module>> ScalarProgram(absl::Span<const Epilogue>
   return module;
 }
 
-// The strides of a view along the dims of `to`; 0 where it broadcasts.
+// The view's strides along the dims of `to`; 0 where it broadcasts.
 std::vector<SymInt> BroadcastStrides(const RunView& view, const RunView& to) {
   std::vector<SymInt> strides(to.rank());
   for (int d = 0; d < to.rank(); ++d) {
@@ -143,7 +143,7 @@ absl::StatusOr<TileProgram> CompileEpilogue(const OpDef& routine, absl::Span<con
   for (int64_t d : to.dims) nest.outer.push_back(SymInt(d));
   nest.stages.push_back(stage.Finish(graph.output(0), BroadcastStrides(to, to)));
   kernel.nests.push_back(std::move(nest));
-  // An epilogue reduces nothing, so that its result does not depend on the target.
+  // An epilogue reduces nothing, so its result does not depend on the target.
   kernel.schedule = DecideSchedule(kernel, Target());
   return CompileTiles(kernel, table, [](SymInt) { return std::nullopt; });
 }

@@ -1,5 +1,4 @@
-// An epilogue as a kernel of its own: the ops that follow a routine, for those that the
-// routine does not take.
+// An epilogue as a separate kernel, for ops after a routine that the routine does not support.
 #ifndef WEFT_BACKENDS_CPU_LIBRARY_EPILOGUE_KERNEL_H_
 #define WEFT_BACKENDS_CPU_LIBRARY_EPILOGUE_KERNEL_H_
 
@@ -17,11 +16,11 @@ class OpDef;
 
 namespace weft::cpu {
 
-// The last `chain.size()` ops of the epilogue of `routine`, applied to `from` and stored
-// to `to`, which have the same dims and may be one memory. `args` are the operands of the
-// step. The arguments of the program: `from`, then the operand of each op that has one, in
-// the order of the chain, then `to`, each at its view's first element. Results of 16 bits
-// are rounded after each op. Unimplemented: an op that kernels do not have.
+// Applies the last `chain.size()` ops of the epilogue of `routine` to `from` and stores to `to`,
+// which has the same dims and may be the same memory. `args` are the operands of the step. The
+// arguments of the program are `from`, the operand of each op that has one, in the order of the
+// chain, and `to`, each at its view's first element. Results of 16 bits are rounded after each op.
+// Unimplemented for an op that kernels do not support.
 absl::StatusOr<TileProgram> CompileEpilogue(const OpDef& routine, absl::Span<const Epilogue> chain,
                                             const RunView& from, absl::Span<const RunView> args,
                                             const RunView& to, const TileTable& table);

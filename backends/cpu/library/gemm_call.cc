@@ -11,7 +11,7 @@
 namespace weft::cpu {
 namespace {
 
-// Rows whose operand stays in the cache while all panels pass: bytes of it.
+// Bytes of the first operand's rows that stay in cache while all panels are multiplied.
 constexpr int64_t kRowBytes = 1792 << 10;
 
 class GemmCall : public LibraryCall {
@@ -78,8 +78,9 @@ class GemmCall : public LibraryCall {
     return packed_->panels.size() * share / shares;
   }
 
-  // Threads take rows, and all weights each; or panels, and all rows. The largest share
-  // counts, and what each reads alone is better the larger operand.
+  // True if threads split the rows and each reads all weights; false if they split the panels and
+  // each reads all rows. Compares the largest share of work in both cases, with a bias toward
+  // splitting the smaller operand.
   bool ChooseRows() const {
     if (threads_ == 1) return false;
     int64_t most_rows = 0;
@@ -150,7 +151,7 @@ class GemmCall : public LibraryCall {
   const GemmTable& table_;
   const int threads_;
   const std::vector<float> zeros_;
-  int64_t bias_floats_ = 0;  // Of a copy that ends with a whole vector; 0: none is needed.
+  int64_t bias_floats_ = 0;  // Floats of a copy padded to whole vectors; 0: no copy is needed.
   int64_t per_chunk_ = 0;
   bool by_rows_ = false;
 };

@@ -1,4 +1,4 @@
-// Calls of the panels of gemm_tile.h.
+// Calls of the GEMM panels of gemm_tile.h.
 #ifndef WEFT_BACKENDS_CPU_LIBRARY_GEMM_CALL_H_
 #define WEFT_BACKENDS_CPU_LIBRARY_GEMM_CALL_H_
 
@@ -13,7 +13,7 @@
 
 namespace weft::cpu {
 
-// A product as rows: where the columns that each sums begin in x, and in y.
+// A matmul or convolution as rows: `offsets` says where the taps of each row begin in x.
 struct GemmShape {
   int64_t rows = 0;
   int64_t y_row = 0;
@@ -29,14 +29,14 @@ struct GemmOperand {
 
 inline constexpr size_t kMostStages = 8;
 
-// What follows the sums, as the panels do it: at most kMostStages stages.
+// Operations after the accumulation that the panels support: at most kMostStages stages.
 struct GemmFollow {
   GemmOperand addend;
   bool accumulates = false;
   float least = -std::numeric_limits<float>::infinity();
   float most = std::numeric_limits<float>::infinity();
   std::vector<GemmStage> stages;
-  std::vector<GemmOperand> operands;  // Of each stage.
+  std::vector<GemmOperand> operands;  // Operand of each stage.
 };
 
 // `slots` is as in DnnCall.

@@ -21,13 +21,12 @@
 namespace weft::cpu {
 namespace {
 
-// Operands that are copied to scratch, a call on the copies, and the result copied
-// back.
+// Copies operands to scratch, runs a call on the copies, and copies the result back.
 class ConvertedCall : public LibraryCall {
  public:
   explicit ConvertedCall(int threads) : threads_(threads) {}
 
-  // Operand `arg` (-1: the result) of the call lies in scratch.
+  // Makes the call use a copy of operand `arg` (-1: the result) in scratch.
   absl::Status Convert(int arg, const RunView& outside, const RunView& inside,
                        const TileTable& table) {
     Copy copy;
@@ -65,7 +64,7 @@ class ConvertedCall : public LibraryCall {
       WEFT_RETURN_IF_ERROR(RunCopy(copy, memory.args[copy.arg], at, base));
       args_[copy.arg] = at;
     }
-    // Bounds of elements are those of their copies.
+    // The copies have the same bounds.
     WEFT_RETURN_IF_ERROR(call_->Run({args_, inner, base + call_at_, memory.bounds}));
     for (const Copy& copy : copies_) {
       if (copy.arg < 0) WEFT_RETURN_IF_ERROR(RunCopy(copy, inner, memory.result, base));
@@ -113,17 +112,17 @@ bool IsProduct(const LibraryStep& step) {
   return step.op == &ops::matmul || step.op == &ops::linear || step.op == &ops::convolution;
 }
 
-// oneDNN's reference is slower than any detour.
+// oneDNN's reference is slower than any alternative.
 bool IsReference(const LibraryCall& call) { return absl::StartsWith(call.name(), "ref"); }
 
-// A step, the first ops of whose epilogue the routine takes; a kernel applies the others.
+// Makes a step whose routine applies the first ops of the epilogue and a kernel the others.
 LibraryCallOr MakePart(const LibraryStep& step, size_t taken, const LibraryContext& context,
                        LibraryCallOr (*make)(const LibraryStep&, const LibraryContext&)) {
   if (taken == step.epilogue.size()) return make(step, context);
   return ApplyEpilogue(step, taken, context, make);
 }
 
-// The constant `from` as `inner` has it, made when it is asked for.
+// A function that returns the constant `from` in the layout of `inner`, made on first use.
 absl::StatusOr<std::function<const void*()>> LoadAs(const RunView& from, const RunView& inner,
                                                     const void* constant,
                                                     const LibraryContext& context) {
@@ -144,7 +143,7 @@ absl::StatusOr<std::function<const void*()>> LoadAs(const RunView& from, const R
     size_t space = state->workspace.size();
     std::align(kAlign, work, base, space);
     void* const pointers[] = {const_cast<void*>(constant), state->bytes.data()};
-    // An error is an index out of bounds; a copy has no index.
+    // The only error is an index out of bounds, and a copy has no index.
     RunTiles(state->program, pointers, static_cast<char*>(base), threads).IgnoreError();
     return state->bytes.data();
   };
@@ -212,7 +211,7 @@ LibraryCallOr MakeConvertedCall(const LibraryStep& step, const LibraryContext& c
     inner.result = DenseView(narrow ? DType::kF32 : step.result.dtype, step.result.dims);
     WEFT_RETURN_IF_ERROR(call->Convert(-1, step.result, inner.result, *context.table));
   }
-  // What is narrow has all its bits already.
+  // Operands of a narrow dtype already have all their bits.
   LibraryContext given = context;
   if (narrow) given.reading = DnnReading();
   WEFT_ASSIGN_OR_RETURN(auto direct, MakeDirectCall(inner, given));

@@ -1,5 +1,4 @@
-// Library steps: ops that the backend has routines for, with what is done to their
-// results before they are stored.
+// Library steps: ops that the backend has routines for, with their epilogues.
 #ifndef WEFT_BACKENDS_CPU_LIBRARY_LIBRARY_H_
 #define WEFT_BACKENDS_CPU_LIBRARY_LIBRARY_H_
 
@@ -26,13 +25,13 @@ class OpDef;
 
 namespace weft::cpu {
 
-// The memory of one run of a call, each operand and the result at the view's first element.
+// The memory of one run: the first element of each operand's view and of the result's.
 struct CallMemory {
   absl::Span<void* const> args;  // Absent operands are null.
   void* result = nullptr;
   void* scratch = nullptr;  // Aligned to 64 bytes.
-  // By operand, a bound of the magnitude of its elements: infinite where none is known, or
-  // where elements may be infinite or NaN. Empty: no bound is known.
+  // By operand: an upper bound of the magnitudes of its elements; infinite if it is unknown or
+  // elements may be infinite or NaN. Empty: no bound is known.
   absl::Span<const float> bounds;
 
   float bound(int arg) const {
@@ -40,37 +39,37 @@ struct CallMemory {
   }
 };
 
-// A step for one assignment of the symbols.
+// A library step prepared for one assignment of the symbols.
 class LibraryCall {
  public:
   virtual ~LibraryCall() = default;
   virtual int64_t scratch_bytes() const = 0;
-  // Unimplemented, before anything is written, when the routine does not take these values:
-  // the caller evaluates the op.
+  // Unimplemented, before anything is written, if the routine does not support these values: the
+  // caller then evaluates the op.
   virtual absl::Status Run(const CallMemory& memory) = 0;
-  // A bound of the magnitude of the last run's results, or infinity.
+  // An upper bound of the magnitudes of the last run's results, or infinity.
   virtual float result_bound() const { return std::numeric_limits<float>::infinity(); }
-  // Which routine it is, for traces.
+  // Name of the routine, for traces.
   virtual std::string name() const = 0;
-  // It reads bf16 of operands of f32, 8 bits of those of i32.
+  // True if the call reads f32 operands as bf16, or i32 operands as 8 bits.
   virtual bool rounds_operands() const { return false; }
   virtual bool narrows_integers() const { return false; }
 };
 
 struct LibraryStep {
   const OpDef* op = nullptr;
-  const AttrList* attrs = nullptr;  // Without symbols.
+  const AttrList* attrs = nullptr;  // With values for symbols.
   std::vector<RunView> args;
   RunView result;
   absl::Span<const Epilogue> epilogue;
-  // The operand that lies where the result does; -1: none. It is that of an `add` that
-  // comes first in the epilogue, biases aside.
+  // The operand whose memory the result takes; -1: none. It belongs to an `add` that is first in
+  // the epilogue, not counting a bias.
   int replaced = -1;
-  // By operand: the bytes of a constant, at the view's first element, and its number;
-  // null for others.
+  // By operand: the bytes of a constant, at the view's first element, and its number; null for
+  // other operands.
   std::vector<const void*> constants;
   std::vector<int64_t> constant_keys;
-  // Gives operand 1, which is constant but not as `args` has it.
+  // Loads operand 1, if it is a constant in another layout than that of `args`.
   std::function<const void*()> load;
 };
 
@@ -85,9 +84,9 @@ struct LibraryContext {
   DnnReading reading;
 };
 
-// The routine takes as much of the epilogue as it is shown to do (epilogue_claims.h), a kernel
-// the rest. Unimplemented when no routine takes these sizes and strides; the caller then
-// evaluates the op as the reference does.
+// The routine applies as much of the epilogue as epilogue_claims.h allows, and a kernel applies the
+// rest. Unimplemented if no routine supports these sizes and strides; the caller then evaluates the
+// op as the reference does.
 absl::StatusOr<std::unique_ptr<LibraryCall>> MakeLibraryCall(const LibraryStep& step,
                                                              const LibraryContext& context);
 

@@ -1,5 +1,5 @@
-// scaled_dot_product_attention: blocks of queries in parallel, memory for one block
-// of keys each.
+// scaled_dot_product_attention: blocks of queries run in parallel, each with memory for one block
+// of keys.
 #include <omp.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace weft::cpu {
 
 int64_t AttentionScratch(int64_t queries, int64_t features, int64_t value_features) {
-  // Padding to the widest panel, and of each part to a line.
+  // Pads to the widest panel, and each part to a cache line.
   const int64_t width = AlignUp(value_features, 64);
   const int64_t floats = (queries + kAttentionKeys + 16) * (features + 16) +
                          (queries + kAttentionKeys) * width + 64 * kAttentionKeys + 2 * queries;
@@ -25,8 +25,8 @@ int64_t AttentionScratch(int64_t queries, int64_t features, int64_t value_featur
 
 namespace {
 
-// Where the heads of an operand begin: strides by batch dim of the result, 0 where it
-// broadcasts; heads of keys are shared by `shared` heads of queries.
+// Offsets of the heads of an operand: strides by batch dim of the result, 0 where it broadcasts;
+// `shared` heads of queries share one head of keys.
 struct Heads {
   std::vector<int64_t> strides;
   int64_t shared = 1;
@@ -37,7 +37,7 @@ class AttentionCall : public LibraryCall {
   AttentionCall(AttentionBlock block, AttentionFn fn, int threads)
       : block_(block), fn_(fn), threads_(threads) {}
 
-  // Large blocks pack keys once for many queries, small ones give each thread some.
+  // Large blocks pack keys once for many queries; small blocks keep all threads busy.
   void ChooseBlocks() {
     constexpr int64_t kLeast = 48;
     per_block_ = kAttentionQueries;
@@ -56,7 +56,7 @@ class AttentionCall : public LibraryCall {
     {
       float* own = reinterpret_cast<float*>(static_cast<char*>(memory.scratch) +
                                             bytes_ * omp_get_thread_num());
-      // Late blocks see more keys where the mask is causal: take them first.
+      // With a causal mask later blocks have more keys, so they start first.
 #pragma omp for schedule(dynamic, 1)
       for (int64_t item = 0; item < items; ++item) {
         RunBlock(memory.args, memory.result, item / blocks, blocks - 1 - item % blocks, own);
@@ -119,7 +119,7 @@ AttentionMatrix MatrixOf(const RunView& view, const TileTable& table) {
   return m;
 }
 
-// The mask against the scores, where it broadcasts.
+// The mask as a matrix with strides along the scores, 0 where it broadcasts.
 AttentionMatrix MaskOf(const RunView& view, const TileTable& table) {
   AttentionMatrix m;
   m.bytes = DTypeBits(view.dtype) / 8;

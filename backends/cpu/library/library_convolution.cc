@@ -15,8 +15,8 @@
 namespace weft::cpu {
 namespace {
 
-// [K, C / groups, kernel] as [groups, K / groups, C / groups, kernel]; of a transposed
-// convolution [C, K / groups, kernel].
+// [K, C / groups, kernel] as [groups, K / groups, C / groups, kernel]; for a transposed convolution
+// [C, K / groups, kernel].
 DnnTensor WeightsOf(const RunView& view, int64_t groups, bool transposed) {
   const DnnTensor plain = ImagesOf(view);
   DnnTensor t;
@@ -36,7 +36,7 @@ DnnTensor WeightsOf(const RunView& view, int64_t groups, bool transposed) {
   return t;
 }
 
-// Numbers that are known when the step is prepared.
+// The values of numbers that are known when the step is prepared.
 std::vector<int64_t> ValuesOf(absl::Span<const SymInt> numbers) {
   std::vector<int64_t> values;
   for (SymInt s : numbers) values.push_back(s.value());
@@ -54,7 +54,7 @@ DnnTensor ChannelsOf(const RunView& view, int rank) {
   return t;
 }
 
-// A view that broadcasts against the result.
+// A view that broadcasts to the result.
 DnnTensor BroadcastOf(const RunView& view, int rank) {
   RunView wide = view;
   wide.dims.insert(wide.dims.begin(), rank - view.rank(), 1);
@@ -65,7 +65,7 @@ DnnTensor BroadcastOf(const RunView& view, int rank) {
   return ImagesOf(wide);
 }
 
-// Post-ops and their operands' slots.
+// Translates the epilogue to post-ops, and lists the slots of their operands.
 absl::Status AddEpilogue(const LibraryStep& step, int* bias, std::vector<int>* slots,
                          std::vector<DnnPostOp>* post_ops) {
   const int rank = step.result.rank();
@@ -96,7 +96,7 @@ absl::Status AddEpilogue(const LibraryStep& step, int* bias, std::vector<int>* s
   return absl::OkStatus();
 }
 
-// The products that are summed for one element, at most.
+// Most products that are added up for one element.
 int64_t SumLength(const DnnConvolution& c) {
   const size_t groups = c.weights.dims.size() - c.x.dims.size();
   int64_t length = 1;
@@ -104,9 +104,9 @@ int64_t SumLength(const DnnConvolution& c) {
   return length;
 }
 
-// oneDNN's convolution over GEMM reads an operand of the result's sizes at other places where the
-// channels of several groups lie side by side. Depthwise convolutions of images have a routine of
-// their own.
+// True if oneDNN's convolution over GEMM would read wrong elements of an operand with the result's
+// sizes: that happens if the channels of several groups are adjacent in memory. Depthwise
+// convolutions of images have a routine of their own.
 bool MisreadsOperands(const DnnConvolution& c) {
   const size_t groups = c.weights.dims.size() - c.x.dims.size();
   if (groups == 0 || c.y.strides[1] != 1) return false;
@@ -119,7 +119,7 @@ bool MisreadsOperands(const DnnConvolution& c) {
   });
 }
 
-// Each element of an image is read for the results of a window of a group.
+// Each element of an image is read for a window of results of one group.
 ProductSize SizeOf(const DnnConvolution& c, const DnnConstant& constant) {
   const size_t groups = c.weights.dims.size() - c.x.dims.size();
   ProductSize size;

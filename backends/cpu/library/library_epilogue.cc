@@ -1,5 +1,5 @@
-// Epilogues beside routines: a kernel for what the routine does not take, and the check that
-// what it does take meets no NaN that it would lose.
+// Epilogues of routines: a kernel for ops that the routine does not support, and a check that the
+// ops it does support get no NaN that they would lose.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -17,8 +17,8 @@
 namespace weft::cpu {
 namespace {
 
-// A call, then a kernel over its results. The scratch memory holds the kernel's, the results
-// between the two where they need a place of their own, and the call's.
+// A call, then a kernel on its results. Scratch holds the kernel's scratch, the intermediate
+// results if they need memory, and the call's scratch.
 class EpilogueCall : public LibraryCall {
  public:
   EpilogueCall(std::unique_ptr<LibraryCall> call, TileProgram program, std::vector<int> operands,
@@ -49,7 +49,7 @@ class EpilogueCall : public LibraryCall {
  private:
   const std::unique_ptr<LibraryCall> call_;
   const TileProgram program_;
-  const std::vector<int> operands_;  // Of the kernel, by number of the step's.
+  const std::vector<int> operands_;  // By argument of the kernel: the operand's number in the step.
   const int threads_;
   const int64_t between_at_;
   const int64_t call_at_;
@@ -68,7 +68,7 @@ LibraryCallOr ApplyEpilogue(const LibraryStep& step, size_t taken, const Library
   for (const Epilogue& e : rest) {
     if (e.kind == Epilogue::Kind::kUnary) continue;
     operands.push_back(e.arg);
-    // The operand lies where the routine would store.
+    // The operand uses the memory that the routine stores to.
     if (e.arg == step.replaced) keeps_result = false;
   }
   int64_t between_bytes = 0;
@@ -141,7 +141,7 @@ class GuardedCall : public LibraryCall {
 
  private:
   MagnitudeBound Bound(const CallMemory& memory) {
-    // Without a guard to answer, elements are not looked at for the bound's sake alone.
+    // Without a NaN check, elements are not scanned just for the bound.
     if (!loses_nan_ && memory.bound(0) == kUnbounded) return {};
     const float x = MagnitudeOf(0, memory);
     const int bias_slot = sum_.slots[kDnnBias];
@@ -178,14 +178,14 @@ class GuardedCall : public LibraryCall {
   const LibraryStep step_;
   const LibraryContext context_;
   const bool loses_nan_;
-  std::vector<int> operands_;         // Of the post-ops, by number of the step's.
-  std::vector<float> bounds_;         // Of those.
+  std::vector<int> operands_;         // By post-op operand: its number in the step.
+  std::vector<float> bounds_;         // Bounds of those operands.
   std::vector<MagnitudeScan> scans_;  // By operand.
-  // Magnitudes of constants by operand, once they are found.
+  // Magnitudes of constants by operand, once they are computed.
   std::vector<float> constants_;
   std::vector<bool> found_;
   float result_bound_ = kUnbounded;
-  std::unique_ptr<LibraryCall> plain_;  // Made when it is needed.
+  std::unique_ptr<LibraryCall> plain_;  // Made on first use.
   std::shared_ptr<HostBuffer> plain_scratch_;
 };
 

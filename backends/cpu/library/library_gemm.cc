@@ -1,4 +1,4 @@
-// Products and convolutions of f32 with constant weights by gemm_tile.h.
+// f32 matmuls and convolutions with constant weights, by gemm_tile.h.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,16 +11,16 @@
 namespace weft::cpu {
 namespace {
 
-constexpr int64_t kNothing = -1;  // The offset of an element that is padding.
-// More rows than these find weights in the cache, and oneDNN's primitives as fast or
-// faster; unless the weights are there as panels already. With several taps oneDNN saves
-// sums of padding.
+constexpr int64_t kNothing = -1;  // Offset of an element that is padding.
+// With more rows than this, weights stay in cache anyway and oneDNN's primitives are as fast or
+// faster, unless the weights are already packed as panels. With several taps the limit is lower,
+// because oneDNN skips padding.
 constexpr int64_t kMostRows = 800;
 constexpr int64_t kMostRowsOfTaps = 256;
 
 absl::Status None(absl::string_view what) { return absl::UnimplementedError(what); }
 
-// Elements of dims in the order `dims` lie `*row` apart throughout.
+// True if the elements of `dims`, in that order, have one stride, returned in `*row`.
 bool IsOneLoop(const DnnTensor& t, const std::vector<int>& dims, int64_t* row) {
   *row = 0;
   int64_t size = 1;
@@ -37,7 +37,7 @@ bool IsOneLoop(const DnnTensor& t, const std::vector<int>& dims, int64_t* row) {
   return true;
 }
 
-// How an operand of a function goes along with the results.
+// Describes an operand of a function by its strides along the results' rows and columns.
 bool OperandOf(const DnnTensor& t, const DnnTensor& y, const std::vector<int>& row_dims,
                int channel, GemmOperand* operand) {
   if (t.dtype != DType::kF32) return false;
@@ -74,13 +74,13 @@ bool IsGemmFunction(DnnFunction function) {
   }
 }
 
-// The first addition and the first bounds are done with the sums.
+// The first addition and the first clamp become part of the accumulation.
 absl::Status FollowOf(const std::vector<DnnPostOp>& post_ops, const DnnTensor& y,
                       const std::vector<int>& row_dims, int channel, const std::vector<int>& slots,
                       GemmFollow* follow) {
   size_t next = kDnnFirstPostOp;
-  bool sums = true;    // Nothing has followed them yet.
-  bool bounds = true;  // Nor bounds.
+  bool sums = true;    // No addition so far.
+  bool bounds = true;  // No clamp so far.
   for (const DnnPostOp& post : post_ops) {
     if (post.function == DnnFunction::kAccumulate) {
       follow->accumulates = true;
@@ -97,7 +97,7 @@ absl::Status FollowOf(const std::vector<DnnPostOp>& post_ops, const DnnTensor& y
       if (!OperandOf(post.operand, y, row_dims, channel, &operand)) return None("an operand");
       operand.slot = slots[next++];
     }
-    // As a bound, which -infinity times 0 is not.
+    // As a clamp, because -infinity times 0 is NaN.
     if (post.function == DnnFunction::kRelu && post.alpha == 0) {
       stage.function = DnnFunction::kClip;
       stage.beta = std::numeric_limits<float>::infinity();
@@ -127,7 +127,7 @@ bool AllF32(const DnnTensor& x, const DnnTensor& weights, const DnnTensor& y,
 }
 
 bool IsFaster(const GemmShape& shape, const DnnConstant& constant, const LibraryContext& context) {
-  // A panel of few columns, or of few sums, is mostly edges.
+  // A panel with few columns, or a short depth, is mostly overhead.
   constexpr int64_t kLeastColumns = 16;
   constexpr int64_t kLeastLength = 32;
   if (shape.weights.columns < kLeastColumns || shape.weights.length() < kLeastLength) return false;
@@ -158,7 +158,7 @@ LibraryCallOr MakeGemmCall(const DnnMatmul& m, const std::vector<int>& slots,
   shape.weights.data = static_cast<const float*>(constant.data);
   shape.weights.columns = m.y.dims[1];
   shape.weights.depth = m.a.dims[1];
-  // One column stands for all where it is expanded.
+  // An expanded vector has one column for all.
   shape.weights.column = m.b.dims[1] == 1 ? 0 : m.b.strides[1];
   shape.weights.step = m.b.strides[0];
   shape.weights.tap = {0};
@@ -174,11 +174,11 @@ LibraryCallOr MakeGemmCall(const DnnMatmul& m, const std::vector<int>& slots,
 
 namespace {
 
-// Where the elements of each tap begin, for each result of an image.
+// Finds the offset of each tap's first element, for each result of an image.
 void FindOffsets(const DnnConvolution& c, GemmShape* shape) {
   const int n = static_cast<int>(c.x.dims.size()) - 2;
   const std::vector<int64_t> kernel(c.weights.dims.end() - n, c.weights.dims.end());
-  std::vector<int64_t> at(n + 1);  // Image, then places.
+  std::vector<int64_t> at(n + 1);  // Image, then spatial dims.
   const int64_t taps = shape->weights.taps;
   shape->offsets.assign(shape->rows * taps, kNothing);
   for (int64_t row = 0; row < shape->rows; ++row) {
@@ -228,7 +228,7 @@ LibraryCallOr MakeGemmCall(const DnnConvolution& c, const std::vector<int>& slot
   const bool unit = (w.depth == 1 || c.x.strides[1] == 1) &&
                     (w.columns == 1 || c.y.strides[1] == 1) &&
                     IsOneLoop(c.y, row_dims, &shape.y_row);
-  // Few sums for each element that is looked up are better done by others.
+  // A short depth per looked-up offset is faster in other routines.
   constexpr int64_t kMinDepth = 16;
   constexpr int64_t kMostOffsets = int64_t{1} << 20;
   if (!unit || w.depth < kMinDepth || shape.rows * w.taps > kMostOffsets) {

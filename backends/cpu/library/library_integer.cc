@@ -1,8 +1,7 @@
-// Products and convolutions of i32 whose operands fit in 8 bits and a sign, as those of
-// quantized tensors less their zero points do: sums of products of u8 and s8, exact in
-// 32 bits. Machines without such products sum f32, so few at a time that those are exact
-// (constant weights alone). How wide the operands are is looked at, on each run for those
-// that are not constant; with wider ones the call is refused.
+// i32 matmuls and convolutions whose operands fit in 8 bits and a sign, such as quantized tensors
+// minus their zero points: computed as u8 by s8, exact in 32 bits. Machines without such
+// instructions add up products in f32, in chunks small enough to be exact (constant weights only).
+// Operands that are not constant are scanned in each run; the call refuses those with wider values.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -19,7 +18,7 @@
 namespace weft::cpu {
 namespace {
 
-// Of u8 less a zero point.
+// Largest magnitude of a u8 minus a zero point.
 constexpr int32_t kWidest = 255;
 
 struct Range {
@@ -28,7 +27,7 @@ struct Range {
   bool within(int32_t least, int32_t most) const { return low >= least && high <= most; }
 };
 
-// All elements lie side by side, in any order of the dims.
+// True if the elements are contiguous, in any order of the dims.
 bool IsCompact(const RunView& view) {
   int64_t reach = 1;
   for (int i = 0; i < view.rank(); ++i) {
@@ -55,12 +54,12 @@ Range RangeOf(const void* data, int64_t elements) {
   return range;
 }
 
-// The call for operands of these kinds.
+// Kinds of first operands that a call is made for.
 enum Kind { kUnsigned, kSigned, kParts, kNumKinds };
 
 DnnReading ReadingOf(Kind kind, const Range& weights) {
   using P = SplitPart;
-  // Negated weights need room as well.
+  // Negated weights must fit as well.
   const bool one = weights.within(kind == kParts ? -127 : -128, 127);
   DnnReading r;
   r.dtype = kind == kSigned ? DType::kI8 : DType::kU8;
@@ -117,17 +116,17 @@ class IntegerCall : public LibraryCall {
   const std::vector<int> slots_;
   std::vector<void*> memory_;
   const int64_t elements_;
-  const int64_t weight_elements_;  // 0: constant.
+  const int64_t weight_elements_;  // 0: the weights are constant.
   const Range weights_;
   std::unique_ptr<DnnOp> ops_[kNumKinds];
 };
 
-// Sums of f32 that stay below 2^24, one behind the other.
+// f32 matmuls whose results stay below 2^24, run one after another.
 class FloatCall : public LibraryCall {
  public:
   FloatCall(int64_t elements, int64_t results) : elements_(elements), results_(results) {}
 
-  // Reads the first operand from element `offset` on.
+  // Adds an op that reads the first operand from element `offset` on.
   void Add(std::unique_ptr<DnnOp> op, int64_t offset) {
     scratch_ = std::max(scratch_, op->scratch_bytes());
     ops_.push_back({std::move(op), offset});
@@ -174,14 +173,14 @@ class FloatCall : public LibraryCall {
   int64_t scratch_ = 0;
 };
 
-// The parts of a product's description that a chunk of its sum changes.
+// The tensors of a description that change when its depth is split.
 struct Sum {
   DnnTensor* x;
   DnnTensor* weights;
   DnnTensor* y;
   int x_dim = 0;
   int weight_dim = 0;
-  int64_t window = 1;  // Products for each index of the dim.
+  int64_t window = 1;  // Products per index of the dim.
 };
 Sum SumOf(DnnMatmul& m) {
   const int rank = static_cast<int>(m.a.dims.size());
@@ -240,7 +239,7 @@ LibraryCallOr MakeCalls(const LibraryStep& step, const LibraryContext& context,
   const RunView& w = step.args[1];
   if (!IsCompact(step.args[0]) || !IsCompact(w)) return absl::UnimplementedError("gaps");
   const DnnConstant constant = ConstantOf(step, 1, context);
-  // Weights that are not constant are looked at on each run.
+  // Weights that are not constant are scanned in each run.
   Range weights = {-127, 127};
   if (constant.known()) {
     const void* data = constant.load ? constant.load() : constant.data;
@@ -259,7 +258,7 @@ LibraryCallOr MakeCalls(const LibraryStep& step, const LibraryContext& context,
     if (made.ok()) {
       call->Add(kind, *std::move(made));
     } else if (kind != kSigned) {
-      // Narrow groups, mostly.
+      // Mostly the case for narrow groups.
       op.reading = DnnReading();
       return MakeFloatCall(step, context, constant, weights, op, make);
     }

@@ -1,4 +1,4 @@
-// What the makers of library calls share.
+// Declarations shared by the factories of library calls.
 #ifndef WEFT_BACKENDS_CPU_LIBRARY_LIBRARY_INTERNAL_H_
 #define WEFT_BACKENDS_CPU_LIBRARY_LIBRARY_INTERNAL_H_
 
@@ -26,70 +26,70 @@ LibraryCallOr MakeQuantizedCall(const LibraryStep& step, const LibraryContext& c
 LibraryCallOr MakeIntegerCall(const LibraryStep& step, const LibraryContext& context);
 LibraryCallOr MakeAttentionCall(const LibraryStep& step, const LibraryContext& context);
 
-// The step with dense f32 operands in scratch, for those that the routine does not
-// take as they are; `make` is one of the above.
+// Runs a routine on dense f32 copies of the operands in scratch, for operands that it does not
+// support directly.
 LibraryCallOr MakeConvertedCall(const LibraryStep& step, const LibraryContext& context);
 
-// The step by `make` with the first `taken` ops of the epilogue, then a kernel of the others.
+// Makes the step by `make` with the first `taken` ops of the epilogue, and a kernel for the others.
 LibraryCallOr ApplyEpilogue(const LibraryStep& step, size_t taken, const LibraryContext& context,
                             LibraryCallOr (*make)(const LibraryStep&, const LibraryContext&));
-// The step by a routine that takes none of its epilogue, which a kernel applies.
+// Makes the step by a routine without epilogue; a kernel applies it.
 LibraryCallOr MakePlainCall(const LibraryStep& step, const LibraryContext& context);
 
-// A routine of a product or a convolution: its slots as in DnnCall, the products that it sums
-// for each element, and what follows.
+// A matmul or convolution routine: its slots as in DnnCall, the number of products per element, and
+// the post-ops.
 struct SumOfProducts {
   std::vector<int> slots;
   double length = 0;
   std::vector<DnnPostOp> post_ops;
-  // The routine's functions keep NaN, whatever KeepsNan says of oneDNN's.
+  // The routine's functions keep NaN, even if KeepsNan is false for oneDNN's.
   bool keeps_nan = false;
 };
 
-// Unimplemented where oneDNN is not shown to do the post-ops: operands that it takes wrongly
-// or slowly (epilogue_claims.h), functions whose bounds are not known where NaN has to be
-// kept, narrow results among those.
+// Unimplemented unless oneDNN is known to support the post-ops. It is not for operands that it
+// reads wrongly or slowly (epilogue_claims.h), nor for functions without known bounds, or with
+// narrow results, where NaN must be kept.
 absl::Status CheckTaken(const LibraryStep& step, const SumOfProducts& sum, const DnnTensor& y,
                         int channel);
 
-// The call with bounds of the magnitudes of its results, from those of its operands. Where
-// post-ops would give numbers for NaN, a run whose operands do not rule it out takes
-// MakePlainCall instead.
+// Adds bounds of the magnitudes of the call's results, computed from those of its operands. If
+// post-ops would turn NaN into numbers, a run whose operands may lead to NaN uses MakePlainCall
+// instead.
 LibraryCallOr GuardMagnitudes(std::unique_ptr<LibraryCall> call, SumOfProducts sum,
                               const LibraryStep& step, const LibraryContext& context);
 
-// An image, or weights, for oneDNN. Strides of single elements say nothing: they become those
-// of a layout that the others fit, so that primitives recognise it (channels-last, row-major,
-// or one of its own).
+// An image, or weights, for oneDNN. Strides of dims of size 1 are arbitrary; they are replaced by
+// those of a layout that fits the other strides (channels-last, row-major, or one of its own), so
+// that primitives recognise it.
 DnnTensor ImagesOf(const RunView& view);
 bool HasPositiveStrides(const DnnTensor& t);
 
-// oneDNN's descriptions of a step, and which operand of the step each slot is.
+// The descriptions of a step for oneDNN, and the operand of the step for each slot.
 absl::StatusOr<DnnMatmul> DescribeProduct(const LibraryStep& step, std::vector<int>* slots,
                                           int64_t* rows);
 absl::StatusOr<DnnConvolution> DescribeConvolution(const LibraryStep& step,
                                                    std::vector<int>* slots);
 
-// What the product may read: as given unless all is f32 and it is large enough to be
-// faster otherwise. `length` elements are summed for each of `sums` results of each of
-// `rows` rows of the first operand.
+// The precision in which operands are read: as given unless all are f32 and the step is large
+// enough to be faster in a narrower dtype. Each of `rows` rows of the first operand is used for
+// `sums` results, each of which adds up `length` products.
 struct ProductSize {
   int64_t rows = 0;
   int64_t sums = 0;
   int64_t length = 0;
-  bool constant = false;  // The second operand.
+  bool constant = false;  // The second operand is constant.
 };
 DnnReading ChooseReading(const LibraryStep& step, const ProductSize& size,
                          const LibraryContext& context);
 
-// By the panels of gemm_tile.h; Unimplemented for what those do not do. `slots` is as in
-// DnnCall.
+// Uses the panels of gemm_tile.h; Unimplemented for cases that they do not support. `slots` is as
+// in DnnCall.
 LibraryCallOr MakeGemmCall(const DnnMatmul& matmul, const std::vector<int>& slots,
                            const DnnConstant& constant, const LibraryContext& context);
 LibraryCallOr MakeGemmCall(const DnnConvolution& convolution, const std::vector<int>& slots,
                            const DnnConstant& constant, const LibraryContext& context);
 
-// What a function of an epilogue is to oneDNN; `none` when it has none.
+// The oneDNN function of an epilogue op; kNone if it has none.
 DnnPostOp PostOpOf(const OpDef& op, const AttrList* attrs);
 
 // A oneDNN op whose slots are these operands of the step (-1: absent).
@@ -120,7 +120,7 @@ class DnnCall : public LibraryCall {
   const bool rounds_operands_;
 };
 
-// Makes the op so that it reads operands in that way, else as they are given.
+// Makes the op with operands read in that way; if that fails, with operands as given.
 template <typename Op, typename Fn>
 LibraryCallOr MakeDnnCall(Op& op, std::vector<int> slots, DnnReading reading, Fn make) {
   const bool rounds = reading.dtype == DType::kBF16;
@@ -131,7 +131,7 @@ LibraryCallOr MakeDnnCall(Op& op, std::vector<int> slots, DnnReading reading, Fn
   return MakeDnnCall(op, std::move(slots), DnnReading(), make);
 }
 
-// Of the weights of a product or a convolution.
+// The weights of a matmul or convolution.
 inline DnnConstant ConstantOf(const LibraryStep& step, int arg, const LibraryContext& context) {
   if (step.load) return {nullptr, ~step.constant_keys[arg], context.weights, step.load};
   return {step.constants[arg], step.constant_keys[arg], context.weights, {}};

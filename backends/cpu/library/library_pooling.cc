@@ -13,7 +13,7 @@
 namespace weft::cpu {
 namespace {
 
-// Dims in the order that they lie in dense memory, outermost first.
+// Strides of a dense tensor whose dims are in that order in memory, outermost first.
 std::vector<int64_t> StridesInOrder(const std::vector<int64_t>& dims,
                                     const std::vector<int>& order) {
   std::vector<int64_t> strides(dims.size());
@@ -25,7 +25,7 @@ std::vector<int64_t> StridesInOrder(const std::vector<int64_t>& dims,
   return strides;
 }
 
-// The strides of dims with more than one element are those.
+// True if the dims with more than one element have these strides.
 bool Matches(const DnnTensor& t, const std::vector<int64_t>& strides) {
   for (size_t i = 0; i < t.dims.size(); ++i) {
     if (t.dims[i] != 1 && t.strides[i] != strides[i]) return false;
@@ -33,8 +33,8 @@ bool Matches(const DnnTensor& t, const std::vector<int64_t>& strides) {
   return true;
 }
 
-// A call that would give a number for NaN, and the lowest number for a window of -infinity:
-// runs on tensors that are not finite are refused.
+// Refuses runs on tensors that are not finite: the routine would give a number for NaN, and the
+// lowest number for a window of -infinity.
 class FiniteCall : public LibraryCall {
  public:
   FiniteCall(std::unique_ptr<LibraryCall> call, const RunView& x, const LibraryContext& context)
@@ -107,7 +107,7 @@ LibraryCallOr MakePoolingCall(const LibraryStep& step, const LibraryContext& con
   for (int i = 0; i < n; ++i) {
     p.before.push_back(padding[i]);
     const int64_t after = padding[static_cast<int>(padding.size()) == n ? i : n + i];
-    // Windows that hang over the end: padding that is not counted.
+    // Windows that extend past the end count as extra padding.
     const int64_t last = (step.result.dims[2 + i] - 1) * p.stride[i] + p.kernel[i];
     const int64_t needed = last - step.args[0].dims[2 + i] - padding[i];
     if (needed > after && p.kind == DnnPooling::Kind::kAverageWithPadding) {

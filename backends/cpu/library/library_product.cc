@@ -10,16 +10,16 @@
 namespace weft::cpu {
 namespace {
 
-// The operands of a product by number: a, b, the result, then those of the epilogue.
+// Numbers of the operands of a matmul: a, b, the result, then those of the epilogue.
 constexpr int kA = 0;
 constexpr int kB = 1;
 constexpr int kY = 2;
 constexpr int kFixed = 3;
 
-// One loop of the product: how far each operand moves.
+// One loop of the matmul with the stride of each operand.
 struct Loop {
   int64_t size = 1;
-  std::vector<int64_t> strides;  // 0: the operand does not depend on it.
+  std::vector<int64_t> strides;  // 0: the operand does not depend on the loop.
 };
 
 struct Product {
@@ -27,7 +27,7 @@ struct Product {
   Loop m, n, k;
 };
 
-// How far a view moves in dim `dim` of the result's `rank` dims; views broadcast.
+// The view's stride along dim `dim` of the result's `rank` dims; 0 where it broadcasts.
 int64_t BroadcastStride(const RunView& view, int dim, int rank) {
   const int own = dim - (rank - view.rank());
   return own < 0 || view.dims[own] == 1 ? 0 : view.strides[own];
@@ -37,8 +37,7 @@ int64_t Last(const std::vector<int64_t>& v, int from_end) {
   return static_cast<int>(v.size()) < from_end ? 0 : v[v.size() - from_end];
 }
 
-// The result's dims are batch..., m (absent for a row `a`), n (absent for a column
-// `b`).
+// The result's dims are batch..., m (absent if `a` is a vector), n (absent if `b` is one).
 Product Describe(const LibraryStep& step, const std::vector<const RunView*>& extra) {
   const RunView& a = step.args[0];
   const RunView& b = step.args[1];
@@ -60,7 +59,7 @@ Product Describe(const LibraryStep& step, const std::vector<const RunView*>& ext
   };
   Product p;
   for (int d = 0; d < batch; ++d) {
-    // Both operands line up at their last batch dim.
+    // The batch dims of both operands are aligned at the last one.
     const int a_dim = a.rank() - 2 - (batch - d);
     const int b_dim = linear ? -1 : b.rank() - 2 - (batch - d);
     const auto stride = [](const RunView& v, int dim) {
@@ -78,7 +77,7 @@ Product Describe(const LibraryStep& step, const std::vector<const RunView*>& ext
   return p;
 }
 
-// True when `inner` after `outer` are one loop.
+// True if `outer` and `inner` can be joined to one loop.
 bool Joins(const Loop& outer, const Loop& inner) {
   for (size_t i = 0; i < outer.strides.size(); ++i) {
     if (outer.strides[i] != inner.strides[i] * inner.size) return false;
@@ -86,8 +85,8 @@ bool Joins(const Loop& outer, const Loop& inner) {
   return true;
 }
 
-// Fewer batch loops: those of one point go, neighbours join, and those that `b` does
-// not depend on become rows of `a`.
+// Simplifies the batch loops: drops those of size 1, joins neighbours, and makes those that `b`
+// does not depend on rows of `a`.
 void Collapse(Product& p) {
   std::vector<Loop> batch;
   for (Loop& loop : p.batch) {
@@ -112,7 +111,7 @@ void Collapse(Product& p) {
   p.batch = std::move(batch);
 }
 
-// The operand as oneDNN sees it: [batch..., rows, columns], sizes of 1 broadcast.
+// The operand as oneDNN takes it: [batch..., rows, columns], sizes of 1 broadcast.
 DnnTensor TensorOf(const Product& p, DType dtype, int operand, const Loop& rows,
                    const Loop& columns) {
   DnnTensor t;
@@ -137,7 +136,7 @@ bool HasNegativeStride(const DnnTensor& t) {
   return std::any_of(t.strides.begin(), t.strides.end(), [](int64_t s) { return s < 0; });
 }
 
-// A vector along the last dim of the result that is added to it.
+// True if the op adds a vector along the last dim of the result.
 bool IsBias(const LibraryStep& step, const Epilogue& e) {
   if (e.kind == Epilogue::Kind::kUnary) return false;
   if (e.kind == Epilogue::Kind::kBinary && e.op != &ops::add) return false;
@@ -154,9 +153,8 @@ DnnReading ChooseReading(const LibraryStep& step, const ProductSize& size,
   const auto is_f32 = [](const RunView& view) {
     return !view.present() || view.dtype == DType::kF32;
   };
-  // To round an operand costs as much as some 32 products of each element. Parts take
-  // half as much memory again: where few rows share them, reading them is what takes
-  // the time.
+  // Rounding an element costs as much as some 32 products. Splitting into parts takes 1.5 times the
+  // memory; with few rows per weight, reading the weights dominates the time.
   constexpr int64_t kMinUses = 32;
   const bool split = !context.reading.x_parts.empty();
   const bool pays = size.sums >= kMinUses && (size.constant || size.rows >= kMinUses) &&
@@ -208,8 +206,8 @@ absl::StatusOr<DnnMatmul> DescribeProduct(const LibraryStep& step, std::vector<i
   m.a = TensorOf(p, step.args[0].dtype, kA, p.m, p.k);
   m.b = TensorOf(p, step.args[1].dtype, kB, p.k, p.n);
   m.y = TensorOf(p, dtype, kY, p.m, p.n);
-  // A sum over one element, the stride of which is free: it must not seem to overlap that
-  // of rows that lie side by side.
+  // With a depth of 1 the stride along it is arbitrary; it is chosen so that it does not seem to
+  // overlap the stride of adjacent rows.
   m.a.dims.back() = m.b.dims[m.b.dims.size() - 2] = p.k.size;
   if (p.k.size == 1) {
     const size_t rows_dim = m.a.dims.size() - 2;
@@ -255,7 +253,7 @@ LibraryCallOr MakeProductCall(const LibraryStep& step, const LibraryContext& con
   WEFT_ASSIGN_OR_RETURN(
       auto call, MakeDnnCall(m, std::move(slots), std::move(reading),
                              [&](const DnnMatmul& made) { return MakeMatmul(made, constant); }));
-  // What matmuls cost beside a look at their operands needs no bounds from those before.
+  // Scanning operands is cheap beside a matmul, so bounds from earlier steps are not required.
   if (KeepsNan(sum.post_ops)) return call;
   return GuardMagnitudes(std::move(call), sum, step, context);
 }

@@ -10,8 +10,8 @@
 namespace weft::cpu {
 namespace {
 
-// Sums in f32 that stay below this have no intermediate that leaves f32, whatever the order
-// of the additions: rounding adds far less than the factor of 3 that is left.
+// Sums in f32 below this have no intermediate that overflows, in any order of additions: rounding
+// adds far less than the factor of 3 up to the largest f32.
 constexpr double kLargestSum = 1e38;
 
 }  // namespace
@@ -21,7 +21,7 @@ MagnitudeScan::MagnitudeScan(const RunView& view) {
   for (int d = 0; d < view.rank(); ++d) {
     empty_ = empty_ || view.dims[d] == 0;
     if (view.strides[d] < 0) first_ += (view.dims[d] - 1) * view.strides[d];
-    // The order of the elements does not matter, nor how often one is seen.
+    // The scan may visit elements in any order and repeatedly.
     if (view.dims[d] != 1 && view.strides[d] != 0) {
       loops.push_back({view.dims[d], std::abs(view.strides[d])});
     }
@@ -81,7 +81,7 @@ bool KeepsNan(const DnnPostOp& op) {
 
 namespace {
 
-// A bound of the function's results for operands up to `x`; infinite where it may give NaN.
+// An upper bound of the function's results for operands up to `x`; infinite if it may give NaN.
 double After(const DnnPostOp& op, double x, double operand) {
   switch (op.function) {
     case DnnFunction::kRelu:
@@ -127,7 +127,7 @@ bool KeepsNan(const std::vector<DnnPostOp>& ops) {
 
 MagnitudeBound BoundOf(double length, const std::vector<DnnPostOp>& post_ops, float x,
                        float weights, float bias, const std::vector<float>& operands) {
-  // False for NaN, which an infinite factor times 0 is.
+  // False for NaN, which infinity times 0 gives.
   const auto fits = [](double bound) { return bound < kLargestSum; };
   MagnitudeBound found;
   double bound = length * x * weights + bias;

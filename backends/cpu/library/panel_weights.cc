@@ -33,7 +33,7 @@ std::vector<WeightPanel> PanelsFor(int64_t columns, int64_t length, const GemmTa
   int64_t offset = 0;
   while (left > 0) {
     int64_t vectors = std::min<int64_t>(left, table.vectors);
-    // No panel of a single vector beside a wide one.
+    // Avoids a panel of one vector beside a wide one.
     if (left == table.vectors + 1) vectors = (left + 1) / 2;
     WeightPanel panel;
     panel.first = first;

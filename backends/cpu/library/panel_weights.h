@@ -1,4 +1,5 @@
-// Constant weights as panels of columns, one copy of each; the layout of gemm_tile.h.
+// Constant weights packed as panels of columns, one copy of each; the layout is that of
+// gemm_tile.h.
 #ifndef WEFT_BACKENDS_CPU_LIBRARY_PANEL_WEIGHTS_H_
 #define WEFT_BACKENDS_CPU_LIBRARY_PANEL_WEIGHTS_H_
 
@@ -13,14 +14,14 @@
 
 namespace weft::cpu {
 
-// Weights of f32 in memory: [columns, taps, depth] by strides in elements.
+// f32 weights in memory: [columns, taps, depth] with strides in elements.
 struct WeightView {
   const float* data = nullptr;
   int64_t columns = 0;
   int64_t taps = 1;
   int64_t depth = 0;
   int64_t column = 0;
-  std::vector<int64_t> tap;  // Where each begins.
+  std::vector<int64_t> tap;  // Offset of each tap.
   int64_t step = 0;
 
   int64_t length() const { return taps * depth; }
@@ -31,7 +32,7 @@ struct WeightPanel {
   int64_t first = 0;
   int64_t columns = 0;
   int vectors = 1;
-  int64_t offset = 0;  // Of the weights, in floats.
+  int64_t offset = 0;  // Offset in the packed weights, in floats.
 };
 
 struct PackedPanels {
@@ -42,20 +43,20 @@ struct PackedPanels {
   const float* end() const { return data() + memory->size() / sizeof(float); }
 };
 
-// Panels for so many columns, most of the full width.
+// Divides the columns into panels, most of them of the full width.
 std::vector<WeightPanel> PanelsFor(int64_t columns, int64_t length, const GemmTable& table);
 
 class PanelWeights {
  public:
-  // Packed once for each `key` and view; null when there is no memory.
+  // Packs once per `key` and view; null if there is not enough memory.
   std::shared_ptr<const PackedPanels> Get(int64_t key, const WeightView& view,
                                           const GemmTable& table, int threads);
-  // Weights of that key have been packed.
+  // True if weights with that key are packed.
   bool Has(int64_t key) const;
   int64_t bytes() const { return bytes_; }
 
  private:
-  // The key, the view without its data, the lanes.
+  // The key, the view without its data, and the lanes.
   using Key = std::vector<int64_t>;
   absl::flat_hash_map<Key, std::shared_ptr<const PackedPanels>> packed_;
   absl::flat_hash_set<int64_t> keys_;

@@ -104,8 +104,8 @@ DnnDesc ChannelsLastDescOf(const DnnTensor& t) {
 
 namespace {
 
-// How the primitive is to find the operand: one of the result's sizes has its layout,
-// or primitives over im2col are all that takes it.
+// The operand's description. An operand with the result's sizes must have the result's layout, or
+// only primitives over im2col support it.
 DnnDesc OperandDesc(const DnnPostOp& op, const DnnTensor& y) {
   DnnTensor operand = op.operand;
   if (operand.dims == y.dims) operand.strides = y.strides;

@@ -1,6 +1,5 @@
-// Descriptors of primitives by what they are made from. Making one is a search over
-// implementations and blockings, and a network has many equal layers; oneDNN's own cache
-// is of primitives alone.
+// A cache of primitive descriptors by what they are made from. Making one searches implementations
+// and blockings, and a network has many equal layers; oneDNN's own cache has only primitives.
 #ifndef WEFT_BACKENDS_CPU_ONEDNN_ONEDNN_CACHE_H_
 #define WEFT_BACKENDS_CPU_ONEDNN_ONEDNN_CACHE_H_
 
@@ -17,7 +16,7 @@
 
 namespace weft::cpu {
 
-// What decides a descriptor, as bytes.
+// Everything that determines a descriptor, as bytes.
 class DnnKey {
  public:
   DnnKey() { Add(omp_get_max_threads()); }
@@ -30,7 +29,7 @@ class DnnKey {
     for (int64_t v : values) Add(v);
     return *this;
   }
-  // All zero where it says nothing.
+  // The description must be zero in its unused bytes.
   DnnKey& Add(const DnnDesc& desc) {
     bytes_.append(reinterpret_cast<const char*>(&desc.data), sizeof desc.data);
     return *this;
@@ -51,7 +50,7 @@ class DnnKey {
   std::string bytes_;
 };
 
-// Of the process. `make` may throw; that is not remembered.
+// One cache per process. `make` may throw; failures are not cached.
 template <typename PD, typename Fn>
 PD CachedDescriptor(const DnnKey& key, Fn make) {
   constexpr size_t kMost = 4096;

@@ -1,5 +1,5 @@
-// What the files share that speak to oneDNN. Its errors are exceptions here; Catch
-// makes them statuses.
+// Declarations shared by the files that use oneDNN. Errors are exceptions in these files; Catch
+// turns them into statuses.
 #ifndef WEFT_BACKENDS_CPU_ONEDNN_ONEDNN_INTERNAL_H_
 #define WEFT_BACKENDS_CPU_ONEDNN_ONEDNN_INTERNAL_H_
 
@@ -24,7 +24,7 @@ struct DnnMachine {
 };
 DnnMachine& TheDnnMachine();
 
-// Runs `fn`, which may throw what oneDNN throws.
+// Runs `fn`, which may throw oneDNN's exceptions.
 template <typename Fn>
 absl::Status Catch(Fn fn) {
   try {
@@ -36,25 +36,24 @@ absl::Status Catch(Fn fn) {
 
 dnnl::memory::data_type DnnTypeOf(DType dtype);
 DnnDesc DescOf(const DnnTensor& t);
-// Any layout.
+// A description with any layout.
 DnnDesc FreeDescOf(const DnnTensor& t);
-// Channels last, as oneDNN wants activations that are not blocked.
+// Channels last, which oneDNN prefers for activations that are not blocked.
 DnnDesc ChannelsLastDescOf(const DnnTensor& t);
-// Post-ops that store to `y`, and scratch memory that the caller has.
+// Attributes with post-ops that store to `y`, and with scratch memory from the caller.
 dnnl::primitive_attr MakeAttr(const std::vector<DnnPostOp>& post_ops, const DnnTensor& y);
 
-// How an operand gets to the primitive: through these layouts, the caller's first and
-// the primitive's last.
+// The layouts through which an operand is reordered: the caller's first, the primitive's last.
 struct DnnPath {
   std::vector<DnnDesc> stops;
-  // This stop is made of the one before by splitting rows of `length`; -1: none.
+  // Index of the stop that is made by splitting rows of `length`; -1: none.
   int split_at = -1;
   int64_t length = 0;
   std::vector<SplitPart> parts;
 };
 
-// What is read of an operand, and what the product sums: a dim of it, of which each
-// `length` elements.
+// The dtype and parts in which an operand is read, and the dim of its depth, with `length`
+// elements.
 struct DnnOperandReading {
   DType dtype = DType::kF32;
   std::vector<SplitPart> parts;
@@ -64,36 +63,35 @@ struct DnnOperandReading {
   bool given(const DnnTensor& operand) const { return operand.dtype == dtype; }
 };
 
-// The operand as the primitive is to read it: dense, with the sum innermost, unless it
-// is as given.
+// The operand in the form that the primitive reads: as given, or dense with the depth innermost.
 DnnTensor ReadAs(const DnnTensor& given, const DnnOperandReading& reading);
 DnnPath PathOf(const DnnTensor& given, const DnnDesc& inner, const DnnOperandReading& reading);
 DnnPath PathOf(const DnnTensor& given, const DnnDesc& inner);
 bool operator==(const DnnPath& a, const DnnPath& b);
 
-// A layout that these weights have been packed to before; null for none.
+// A layout in which these weights are already packed; null if there is none.
 const DnnDesc* PackedLayout(const DnnConstant& constant, const DnnDesc& from,
                             const DnnOperandReading& reading);
-// The weights at the path's end, made once.
+// The weights at the end of the path, made once.
 dnnl::memory Pack(const DnnConstant& constant, const DnnPath& path);
 
-// A stretch of a path.
+// One reorder of a path.
 struct DnnMove {
   dnnl::memory from, to;
   dnnl::reorder reorder;
-  int64_t split = 0;  // The length of rows to split instead; 0: none.
+  int64_t split = 0;  // Length of rows to split instead; 0: a reorder.
   std::vector<SplitPart> parts;
 
   void Run() const;
 };
 std::vector<DnnMove> MovesOf(const DnnPath& path);
 
-// As primitive::execute, which makes a list on the heap.
+// primitive::execute without a list on the heap.
 void ExecuteDnn(const dnnl::primitive& primitive, absl::Span<const dnnl_exec_arg_t> args);
 
 struct DnnOp::Impl {
-  // An operand: as the caller has it and, where that differs, how it gets to where the
-  // primitive has it, each stop in scratch at its offset.
+  // An operand: its memory, and, if the primitive uses another layout, the reorders between them,
+  // each stop at an offset in scratch.
   struct Operand {
     int slot = 0;
     int arg = 0;
@@ -101,7 +99,7 @@ struct DnnOp::Impl {
     std::vector<DnnMove> moves;
     std::vector<int64_t> offsets;
     bool result = false;
-    std::vector<DnnMove> loads;  // Of a result that is read, too.
+    std::vector<DnnMove> loads;  // Also of a result that is read.
     bool fixed = false;          // Packed weights.
 
     const dnnl::memory& inner() const {
@@ -112,7 +110,7 @@ struct DnnOp::Impl {
   void AddOperand(int slot, int arg, const DnnPath& path);
   void AddResult(const DnnDesc& user, const DnnDesc& inner);
   void AddWeights(const DnnPath& path, const DnnConstant& constant);
-  // The result's memory is read before it is written; it has been added.
+  // Marks the result's memory, already added, as read before it is written.
   void Accumulate();
   void AddPostOps(const std::vector<DnnPostOp>& post_ops, const DnnTensor& y);
   void Finish(const dnnl::primitive_desc_base& pd, dnnl::primitive made);

@@ -1,4 +1,4 @@
-// The primitives that Weft asks oneDNN for.
+// The oneDNN primitives that Weft uses.
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +14,7 @@ bool IsReference(const dnnl::primitive_desc_base& pd) {
   return absl::StartsWith(pd.impl_info_str(), "ref");
 }
 
-// The first of some primitive descriptors that is fast, else the first that exists.
+// The first fast one of several primitive descriptors, else the first that exists.
 template <typename PD>
 class Choice {
  public:
@@ -45,7 +45,7 @@ absl::Status NoPrimitive(absl::string_view what) {
   return absl::UnimplementedError(absl::StrCat("oneDNN has no such ", what));
 }
 
-// The operands of a product, and what it reads of them.
+// The operands of a matmul or convolution, and how each is read.
 struct Operands {
   const DnnTensor& x;
   const DnnTensor& weights;
@@ -58,7 +58,7 @@ struct Operands {
   DnnTensor ReadWeights() const { return ReadAs(weights, of_weights); }
 };
 
-// Integers are read as u8 or i8, weights as i8.
+// Sets how operands are read: i32 as u8 or i8, weights as i8.
 void Read(const DnnReading& reading, int x_dim, int weight_dim, int64_t length, Operands* o) {
   const bool bf16 = reading.dtype == DType::kBF16 && o->x.dtype == DType::kF32;
   const bool integers = o->x.dtype == DType::kI32 && reading.dtype != DType::kF32;
@@ -93,7 +93,7 @@ Operands OperandsOf(const DnnMatmul& m) {
   return o;
 }
 
-// Channels are what is summed, of a group.
+// The depth of a convolution is the channels of a group.
 Operands OperandsOf(const DnnConvolution& c) {
   const int channels = static_cast<int>(c.weights.dims.size() - c.x.dims.size()) + 1;
   const int64_t length = c.weights.dims[channels];
@@ -143,8 +143,8 @@ absl::StatusOr<std::unique_ptr<DnnOp>> MakeMatmul(const DnnMatmul& m, const DnnC
 
 namespace {
 
-// A convolution: fast primitives take activations as they lie, or channels last, or
-// as they like them. Products over im2col are a last resort.
+// Chooses a convolution. Fast primitives take activations as given, channels last, or in a layout
+// of their choice. GEMM over im2col is the last resort.
 template <typename PD, typename Fn>
 Choice<PD> ChooseConvolution(const DnnConvolution& c, const DnnConstant& constant, Fn make) {
   const Operands operands = OperandsOf(c);

@@ -1,5 +1,5 @@
-// How operands get from the layout and dtype that the caller has to those of the
-// primitive: on each run through scratch memory, constant weights once.
+// Reorders operands from the layout and dtype of the caller to those of the primitive: in each run
+// through scratch memory, constant weights once.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -31,7 +31,7 @@ std::vector<int> AllDims(const DnnTensor& t) {
   return order;
 }
 
-// Dense, `dim` innermost, the others as they are numbered.
+// A dense layout with `dim` innermost and the other dims in order.
 DnnTensor Innermost(DnnTensor t, int dim) {
   std::vector<int> order = AllDims(t);
   order.erase(order.begin() + dim);
@@ -40,7 +40,7 @@ DnnTensor Innermost(DnnTensor t, int dim) {
   return t;
 }
 
-// Dense, in the order that the dims have in memory.
+// A dense layout with the dims in their present order in memory.
 DnnTensor DenseAsGiven(DnnTensor t) {
   std::vector<int> order = AllDims(t);
   std::stable_sort(order.begin(), order.end(),
@@ -87,7 +87,7 @@ DnnPath PathOf(const DnnTensor& given, const DnnDesc& inner, const DnnOperandRea
     path.parts = reading.parts;
     Append(read, &path);
   } else {
-    // Reorders that convert and pack in one are slow.
+    // Reorders that convert and pack at once are slow, so this uses two.
     DnnTensor rounded = DenseAsGiven(given);
     rounded.dtype = reading.dtype;
     Append(inner == read ? read : DescOf(rounded), &path);
@@ -157,7 +157,7 @@ struct DnnWeights::Store {
   };
   absl::flat_hash_map<int64_t, std::vector<Entry>> entries;
   absl::flat_hash_map<int64_t, std::pair<int32_t, int32_t>> ranges;
-  // Keys of parts, which no other weights have.
+  // Keys of parts, distinct from all other keys.
   absl::flat_hash_map<std::pair<int64_t, int64_t>, int64_t> part_keys;
   int64_t bytes = 0;
   HeldMemory held;  // For the profiler.

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The first line; empty without one.
+// The first line of the file; empty if there is none.
 std::string FirstLine(const std::string& path) {
   std::ifstream file(path);
   std::string line;
@@ -25,7 +25,7 @@ std::string FirstLine(const std::string& path) {
   return line;
 }
 
-// Time over period, both in the same unit; infinite for "max", -1 and what is no number.
+// time / period in equal units; infinite for "max", -1 and text that is not a number.
 double Quota(absl::string_view time, absl::string_view period) {
   double t = 0;
   double p = 0;
@@ -40,8 +40,8 @@ double QuotaOfGroup(const std::string& folder) {
                                 FirstLine(folder + "/cpu.cfs_period_us")));
 }
 
-// The group and all above it. A container sees its own group as the top one, so the path may
-// name folders that are not there.
+// The smallest quota of the group and its ancestors. A container sees its own group as the root, so
+// the path may name folders that do not exist.
 double QuotaUpwards(const std::string& mount, std::string group) {
   double quota = QuotaOfGroup(mount);
   while (group.size() > 1) {
@@ -71,7 +71,7 @@ double CpuQuota(const std::string& root) {
 }
 
 int AvailableCpus() {
-  // Fails on machines with more processors than the set holds.
+  // sched_getaffinity fails on machines with more processors than the set holds.
   cpu_set_t set;
   const int cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : CPU_SETSIZE;
   const double quota = std::ceil(CpuQuota());

@@ -1,4 +1,4 @@
-// How many processors the process may keep busy.
+// The number of processors that the process may keep busy.
 #ifndef WEFT_BACKENDS_CPU_THREADS_AVAILABLE_CPUS_H_
 #define WEFT_BACKENDS_CPU_THREADS_AVAILABLE_CPUS_H_
 
@@ -6,18 +6,16 @@
 
 namespace weft::cpu {
 
-// Processors' worth of time that the process's control groups allow, as their files under `root`
-// say: cpu.max of version 2, cpu.cfs_quota_us over cpu.cfs_period_us of version 1, the least of
-// the group and those above it. Infinite without a quota. `root` ends with "/"; tests have
-// their own.
+// Processors that the process's control groups allow, read from their files under `root`: cpu.max
+// of version 2, cpu.cfs_quota_us over cpu.cfs_period_us of version 1, the minimum over the group
+// and its ancestors. Infinite without a quota. `root` ends with "/"; tests use other roots.
 double CpuQuota(const std::string& root = "/");
 
-// Processors that the calling thread may run on, and no more than the quota rounded up. At
-// least 1.
+// Processors that the calling thread may run on, limited by the quota rounded up. At least 1.
 int AvailableCpus();
 
-// Threads in the whole machine that run or wait for a processor, the caller among them; 0 where
-// the system does not say.
+// Threads of the whole machine that run or wait for a processor, the caller among them; 0 if the
+// system does not report it.
 int RunnableThreads();
 
 }  // namespace weft::cpu

@@ -16,13 +16,13 @@
 namespace weft::cpu {
 namespace {
 
-// Seconds of runs between two looks: many slices of the scheduler, few steps of a model.
+// Seconds of runs per window: many time slices of the scheduler, few steps of a model.
 constexpr double kWindow = 0.02;
-// Processors that may be missing before there are fewer threads, and the share of a window that
-// no thread may wait longer than before more are tried.
+// Processors that must be missing before threads are reduced; and the largest share of a window
+// that a thread may wait for more threads to be tried.
 constexpr double kMissing = 0.3;
 constexpr double kCalm = 0.05;
-// Windows at a number of threads after which it has proven itself, and the longest patience.
+// Windows after which a number of threads counts as stable, and the limit of the patience.
 constexpr int64_t kProven = 8;
 constexpr int64_t kMaxPatience = 64;
 
@@ -38,7 +38,7 @@ class LinuxLoad : public LoadSource {
   bool Waits(int threads, std::vector<double>* waits) override {
     const auto caller = static_cast<int>(syscall(SYS_gettid));
     const bool same = caller == caller_ && static_cast<int>(files_.size()) >= threads;
-    // The team's threads end when a smaller team runs.
+    // The team's threads may end when a smaller team runs.
     if (same && Read(threads, waits)) return true;
     Open(caller, threads);
     Read(threads, waits);
@@ -55,7 +55,7 @@ class LinuxLoad : public LoadSource {
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
       const int t = omp_get_thread_num();
-      // No allocation: one that fails here would end the process.
+      // Uses no allocation, because one that fails here would end the process.
       char path[64];
       std::snprintf(path, sizeof path, "/proc/self/task/%d/schedstat",
                     static_cast<int>(syscall(SYS_gettid)));
@@ -70,8 +70,8 @@ class LinuxLoad : public LoadSource {
     files_.clear();
   }
 
-  // "time on a processor, time waiting for one, slices", in nanoseconds; false, and nothing, when
-  // a thread has none.
+  // Reads "time on a processor, time waiting for one, slices", in nanoseconds. False, with `waits`
+  // empty, if a thread has no file.
   bool Read(int threads, std::vector<double>* waits) const {
     waits->clear();
     for (int t = 0; t < threads; ++t) {
@@ -90,7 +90,7 @@ class LinuxLoad : public LoadSource {
   }
 
   int caller_ = 0;
-  std::vector<int> files_;  // By thread of the team; -1: none.
+  std::vector<int> files_;  // By thread of the team; -1: no file.
 };
 
 }  // namespace
@@ -123,8 +123,8 @@ int ThreadGovernor::BeginRun() {
   run_began_ = source_->Now();
   if (!started_) {
     started_ = true;
-    // A first run is often the only one. The count is of one moment, so it decides only where
-    // there are more threads already than processors.
+    // The first run is often the only one. The count is a snapshot, so it matters only if there are
+    // already more threads than processors.
     const int most = levels_.back();
     const int others = source_->Runnable() - 1;
     if (others >= most) threads_ = 1;

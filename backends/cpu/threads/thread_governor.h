@@ -1,14 +1,14 @@
-// How many threads a run gets, on a machine that others use as well.
+// Chooses the number of threads of a run, on a machine that is shared with other processes.
 //
-// Threads of a parallel loop meet at its end, so a loop takes as long as its slowest thread.
-// Beside busy processes each thread waits for a processor now and again, and every loop waits
-// for the sum of it: fewer threads are faster then, often one. The governor looks at how long
-// the threads of earlier runs were ready but had no processor, and gives the next runs as many
-// threads as there were processors for. It tries more again once no thread waits, after a time
-// that doubles whenever that was too early.
+// Threads of a parallel loop wait for each other at its end, so the slowest thread determines its
+// time. Beside busy processes each thread sometimes waits for a processor, and every loop waits for
+// the slowest: fewer threads are faster then, often one. The governor measures how long the threads
+// of earlier runs were ready but had no processor, and gives the next runs as many threads as there
+// were processors. When no thread waits any more it tries more threads, after a time that doubles
+// whenever that was too early.
 //
-// A run that nobody disturbs always gets the most: counts of context switches or of processes
-// elsewhere have no say.
+// An undisturbed run always gets the maximum: context switches and other processes are not counted
+// by themselves.
 //
 // Not thread-safe.
 #ifndef WEFT_BACKENDS_CPU_THREADS_THREAD_GOVERNOR_H_
@@ -20,15 +20,15 @@
 
 namespace weft::cpu {
 
-// What the governor sees of the machine.
+// Measurements of the machine's load.
 class LoadSource {
  public:
   virtual ~LoadSource() = default;
   // Seconds since a fixed time.
   virtual double Now() = 0;
-  // Seconds that each of the first `threads` threads of the caller's OpenMP team has been ready
-  // to run without a processor, since it began; the caller is the first. Nothing where the system
-  // does not say. False when they are not the threads of the call before.
+  // Seconds for which each of the first `threads` threads of the caller's OpenMP team has been
+  // ready to run without a processor, since the thread began; the caller is the first. Empty if the
+  // system does not report it. False if the threads differ from those of the previous call.
   virtual bool Waits(int threads, std::vector<double>* waits) = 0;
   // Threads in the machine that run or wait for a processor; 0: unknown.
   virtual int Runnable() = 0;
@@ -42,18 +42,18 @@ class ThreadGovernor {
   // A run gets from 1 to `most` threads.
   ThreadGovernor(int most, std::shared_ptr<LoadSource> source);
 
-  // Threads for the run that begins; calls alternate with EndRun. Runs shorter than a window
-  // are looked at together, so that looking costs little.
+  // Returns the threads for a run that begins; each call is followed by EndRun. Runs shorter than a
+  // window are measured together, so that measuring is cheap.
   int BeginRun();
   void EndRun();
 
-  // Numbers of threads that runs may get, ascending: code is made once for each that occurs.
+  // Numbers of threads that runs may get, ascending: code is made once for each one used.
   static std::vector<int> Levels(int most);
 
  private:
   void OpenWindow();
   void CloseWindow();
-  // The most threads that `processors` are enough for.
+  // The largest level that `processors` suffice for.
   int LevelFor(double processors) const;
 
   const std::vector<int> levels_;
@@ -62,13 +62,13 @@ class ThreadGovernor {
   int threads_;
   double run_began_ = 0;
 
-  // The window: runs since it was opened, and what the threads had waited before.
+  // The current window: seconds of runs, and the waits of the threads at its beginning.
   double busy_ = 0;
   std::vector<double> waited_;
-  std::vector<double> waits_;  // Those at its end.
+  std::vector<double> waits_;  // The waits at its end.
 
-  // Windows without waiting, how many it takes until more threads are tried, and whether the
-  // last change tried that.
+  // Windows without waiting, the number of them after which more threads are tried, and whether the
+  // last change was such a try.
   int64_t calm_windows_ = 0;
   int64_t patience_ = 1;
   bool trying_ = false;

@@ -1,5 +1,5 @@
-// The number of threads that OpenMP, and oneDNN with it, gives the calling thread's loops while the
-// scope is open.
+// Sets the number of threads that OpenMP, and with it oneDNN, uses in the calling thread's loops
+// while the scope is open.
 #ifndef WEFT_BACKENDS_CPU_THREADS_THREAD_SCOPE_H_
 #define WEFT_BACKENDS_CPU_THREADS_THREAD_SCOPE_H_
 
