@@ -1,4 +1,4 @@
-// The one place that composes backends.
+// Registers the built-in backends; no other file depends on all of them.
 #include "api/backends.h"
 
 #include "backends/cpu/backend.h"

@@ -1,4 +1,4 @@
-// The backends that are built in: "reference" and "cpu".
+// The registry of built-in backends: "reference" and "cpu".
 #ifndef WEFT_API_BACKENDS_H_
 #define WEFT_API_BACKENDS_H_
 

@@ -19,7 +19,7 @@
 namespace weft {
 namespace {
 
-// The bytes between a tensor's first and last element.
+// The range of bytes from a tensor's first to its last element.
 struct Extent {
   const uint8_t* begin = nullptr;
   const uint8_t* end = nullptr;
@@ -48,7 +48,7 @@ absl::Status CheckApart(const Graph& graph, absl::Span<const HostTensor> inputs,
   std::sort(extents.begin(), extents.end(), [](const Extent& a, const Extent& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.input < b.input;
   });
-  // The farthest end so far, of all and of the written ones.
+  // The extents with the largest end so far: of all tensors, and of written ones.
   const Extent* any = nullptr;
   const Extent* of_written = nullptr;
   for (const Extent& extent : extents) {

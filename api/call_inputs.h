@@ -1,4 +1,4 @@
-// The inputs of a call, as a Session and a Program take them.
+// Checks and completes the inputs of a call, for Session and Program.
 #ifndef WEFT_API_CALL_INPUTS_H_
 #define WEFT_API_CALL_INPUTS_H_
 
@@ -16,35 +16,35 @@ namespace weft {
 class Graph;
 class HostTensor;
 
-// By position; empty tensors for inputs that are left out: those with state (an entry
-// of `state` is valid) and those that the program is specialised to. Errors name
-// unknown and missing inputs.
+// The inputs by position. Left-out inputs become empty tensors: those with state (an entry of
+// `state` is valid) and those that the program is specialised to. Errors name unknown and missing
+// inputs.
 absl::StatusOr<std::vector<HostTensor>> OrderInputs(
     const Graph& graph, absl::Span<const HostTensor> state,
     const std::map<std::string, HostTensor>& inputs);
 
-// An error when a tensor that is written shares memory with another one: what the
-// program would do to that is not what it was made for. Of those that the caller
-// gave; values of ours are nobody else's, or replaced. `written` is by input.
+// An error if a tensor that is written shares memory with another one, because the result would
+// depend on the order of writes. Checks the caller's tensors alone; others are not shared, or are
+// replaced. `written` is by input.
 absl::Status CheckApart(const Graph& graph, absl::Span<const HostTensor> inputs,
                         const std::vector<bool>& written);
 
-// Which of these tensors are valid.
+// For each tensor, whether it is valid.
 std::vector<bool> AreValid(absl::Span<const HostTensor> tensors);
 
-// The first values of the inputs that have one, by input; others are empty.
+// Initial values by input; empty for inputs without one.
 std::vector<HostTensor> InitialState(const Graph& graph);
 
-// The inputs that hold state for the parameter or buffer `name`, or are called so.
+// The inputs with state whose parameter or buffer, or whose own name, is `name`.
 std::vector<int> FindState(const Graph& graph, absl::Span<const HostTensor> state,
                            absl::string_view name);
 
-// Whether the tensor may stand for that input; the error says what it should be.
+// An error, which says what the tensor must be, if it cannot be the state of that input.
 absl::Status CheckState(const Graph& graph, int input, absl::string_view name,
                         const HostTensor& tensor);
 
-// For messages about a name that is none of `names`: the nearest one, and the first
-// few of all.
+// For messages about a name that is not among `names`: the most similar one, and the first few
+// names.
 std::string NearNames(absl::string_view name, absl::Span<const std::string> names);
 
 }  // namespace weft

@@ -20,7 +20,7 @@ namespace {
 
 LogArtifact graph_log("graph", "the module before and after a pipeline");
 
-// The hooks of the semantic check.
+// The pass hooks of the semantic check.
 class SemanticsGuard {
  public:
   SemanticsGuard(const CompileOptions& options, const PassRegistry& registry,
@@ -49,7 +49,7 @@ class SemanticsGuard {
     run.registry = &registry_;
     GuiltyRewrite guilty;
     if (options_.verify == VerifyLevel::kRewrites) {
-      // Of several passes of this name it is not known which ran.
+      // If several passes have this name, it is not known which one ran, so all are tried.
       for (const std::string& text : texts) {
         run.passes = text;
         absl::Status status = CheckEachRewrite(before, run, checker_, &guilty);
@@ -66,7 +66,7 @@ class SemanticsGuard {
     return status;
   }
 
-  // The error, and the file for it.
+  // Returns the error with the path of the case file, which it writes.
   absl::Status Explain(const Module& before, const PassRun& run, const GuiltyRewrite& guilty) {
     std::string text;
     if (guilty.number > 0) text = absl::StrCat("rewrite ", guilty.number, " of the pass");
@@ -89,7 +89,7 @@ class SemanticsGuard {
   ModuleNodeIds ids_;
 };
 
-// The hooks of the caller and of the recorder, around those of the guard.
+// Installs the hooks of the caller and of the recorder around those of the guard.
 void InstallHooks(const CompileOptions& options, const PassContext& context,
                   ReplayRecorder* recorder, PassHooks* hooks) {
   hooks->before_pass = [&options, &context, recorder, guard = hooks->before_pass](
@@ -109,7 +109,7 @@ void InstallHooks(const CompileOptions& options, const PassContext& context,
     if (!options.observe_pass) return absl::OkStatus();
     return options.observe_pass(report, after, context.remarks());
   };
-  // Else a fixpoint that does not settle is no error.
+  // Unless strict, a fixpoint that does not settle is not an error.
   if (!options.context.strict) return;
   hooks->before_fixpoint = [&context, recorder](const std::string& path, const std::string& text,
                                                 const Module& module) {
@@ -118,7 +118,7 @@ void InstallHooks(const CompileOptions& options, const PassContext& context,
   hooks->after_fixpoint = [recorder] { recorder->AfterFixpoint(); };
 }
 
-// Where no target was set, a pipeline that is a backend's own implies that backend's target.
+// If no target is set, a pipeline that is a backend's default implies that backend's target.
 PassContext::Options ContextOf(const CompileOptions& options) {
   PassContext::Options context = options.context;
   if (!context.target.name.empty()) return context;
@@ -150,9 +150,9 @@ absl::Status Compile(Module& module, const CompileOptions& options, CompileResul
   const profiler::Scope scope(profiler::Activity::kCompilerPass, "compile");
   const PassRegistry& registry = options.registry != nullptr ? *options.registry : BuiltinPasses();
   WEFT_ASSIGN_OR_RETURN(auto pipeline, Pipeline::Parse(options.passes, registry));
-  // To look up the options of its passes.
+  // Used to look up the options of its passes.
   WEFT_ASSIGN_OR_RETURN(auto twin, Pipeline::Parse(options.passes, registry));
-  // A pass may drop or merge the nodes that assume something about sizes.
+  // Recorded first, because a pass may drop or merge nodes that make assumptions on sizes.
   if (!pipeline.steps().empty()) {
     WEFT_RETURN_IF_ERROR(AssumeSizesOfNodes(module).status());
   }

@@ -1,4 +1,4 @@
-// Runs a pipeline over a module, with the checks that were asked for.
+// Runs a pipeline on a module, with the requested checks.
 #ifndef WEFT_API_COMPILER_H_
 #define WEFT_API_COMPILER_H_
 
@@ -22,24 +22,24 @@ class Module;
 class Backend;  // backends/backend.h
 
 struct CompileOptions {
-  // Pipeline text or the name of a pipeline. Empty: no pass, but SetTarget() fills it in.
+  // Pipeline text or the name of a pipeline. Empty: no passes, unless SetTarget() sets them.
   std::string passes = "default";
   VerifyLevel verify = VerifyLevel::kStructure;
   uint64_t seed = 0;
-  // Where a semantic check that fails leaves a small module that shows the fault
-  // (semantics_case.h); empty: nowhere.
+  // File for a small module that shows the fault if a semantic check fails (semantics_case.h);
+  // empty: no file.
   std::string case_file;
   PassContext::Options context;
   const PassRegistry* registry = nullptr;  // Null: BuiltinPasses().
-  // Fill in PassReport::op_counts: a walk over the graphs after each pass that
-  // changed something.
+  // Fill in PassReport::op_counts, which takes a walk over the graphs after each pass that changed
+  // something.
   bool count_ops = true;
-  // Where a failing or crashing pass leaves a replay file; default: nowhere.
+  // Folder for the replay file of a failing or crashing pass; by default there is none.
   ReplayOptions replay;
   // Called before and after each run of a pass.
   std::function<absl::Status(const PassReport&, const Module&)> before_pass;
   std::function<absl::Status(const PassReport&, const Module&)> after_pass;
-  // Called after that, with all remarks so far.
+  // Called after after_pass, with all remarks so far.
   std::function<absl::Status(const PassReport&, const Module&, const std::vector<Remark>&)>
       observe_pass;
 };
@@ -47,19 +47,19 @@ struct CompileOptions {
 struct CompileResult {
   PipelineReport report;
   std::vector<Remark> remarks;
-  SemanticsStats semantics;  // All passes together.
+  SemanticsStats semantics;  // Sums over all passes.
 };
 
-// Rewrites `module` in place. Errors: InvalidArgument for bad pipeline text;
-// what a pass, the verifier or the semantic check found, with the pass's name.
-// The semantic check also names the rewrite and its rule.
+// Rewrites `module` in place. Errors: InvalidArgument for malformed pipeline text; errors of a
+// pass, the verifier or the semantic check, with the name of the pass. The semantic check also
+// names the rewrite and its rule.
 absl::StatusOr<CompileResult> Compile(Module& module, const CompileOptions& options = {});
-// The same; `result` holds what a run that fails came to as well: the report up to
-// and including the failing pass, and the remarks.
+// The same; `result` is also filled in if the run fails: with the reports up to and including the
+// failing pass, and the remarks.
 absl::Status Compile(Module& module, const CompileOptions& options, CompileResult* result);
 
-// Compiles for that backend: passes read its target, and `passes` is its default pipeline where it
-// is empty. A pipeline that is a backend's default one implies this where no target is set.
+// Sets the target that passes read, and `passes`, if empty, to the backend's default pipeline. A
+// pipeline that is a backend's default implies its target if none is set.
 void SetTarget(const Backend& backend, CompileOptions* options);
 
 // Takes the writes out of a module that has some (functionalize): a plan is made of one without.

@@ -26,10 +26,10 @@ bool WriteAll(int fd, const std::string& text) {
   return true;
 }
 
-// Memory for a path, as a handler allocates none.
+// Memory for a path, because a signal handler must not allocate.
 char temporary[4096];
 
-// PATH.tmp; false when it is too long.
+// PATH.tmp; false if it is too long.
 bool NameTemporary(const std::string& path) {
   constexpr char kEnd[] = ".tmp";
   if (path.size() + sizeof(kEnd) > sizeof(temporary)) return false;
@@ -38,7 +38,7 @@ bool NameTemporary(const std::string& path) {
   return true;
 }
 
-// The file takes its place when it is whole; base/output_file.h may not be called in a handler.
+// Writes a temporary file and renames it; base/output_file.h is not safe in a handler.
 void WriteCrashFile() {
   const CrashFile* file = armed.exchange(nullptr);
   if (file == nullptr || !NameTemporary(file->path)) return;
@@ -54,8 +54,8 @@ void WriteCrashFile() {
   }
 }
 
-// The default action is back by now: the signal, raised again for the case that
-// nothing faults again, kills when this returns.
+// The default action is already restored. The signal is raised again in case no instruction faults
+// again, and kills the process when this function returns.
 void HandleCrash(int signal) {
   WriteCrashFile();
   raise(signal);

@@ -20,8 +20,7 @@
 namespace weft {
 namespace {
 
-// What pipelines and modules can name: a letter, then letters, digits, '_', '-'
-// and '.'.
+// Checks a name for pipelines and modules: a letter, followed by letters, digits, '_', '-' and '.'.
 absl::Status CheckName(absl::string_view what, absl::string_view name) {
   const bool good = !name.empty() && absl::ascii_isalpha(name[0]) &&
                     std::all_of(name.begin(), name.end(), [](char c) {

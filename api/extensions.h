@@ -11,9 +11,9 @@
 //   options.registry = &mine.passes();
 //   options.context.rules = mine.rules();
 //
-// The functions check what they are given and leave the object as it was when
-// they refuse it: AlreadyExists for a name that is taken, InvalidArgument for what
-// is incomplete or malformed. All messages name the culprit.
+// The functions check their arguments. On an error the object is unchanged: AlreadyExists for a
+// name that is taken, InvalidArgument for incomplete or malformed additions. All messages name the
+// culprit.
 #ifndef WEFT_API_EXTENSIONS_H_
 #define WEFT_API_EXTENSIONS_H_
 
@@ -32,32 +32,32 @@ class Backend;
 class BackendRegistry;
 class OpDef;
 
-// Outlives the modules and compilations that use it; stays where it is.
+// Outlives the modules and compilations that use it, and must not be moved.
 class Extensions {
  public:
-  Extensions();  // Only what is built in.
+  Extensions();  // Only the built-in parts.
   ~Extensions();
   Extensions(const Extensions&) = delete;
   Extensions& operator=(const Extensions&) = delete;
 
-  // `op` outlives this. It has an Infer, and an Eval or a Decompose.
+  // `op` outlives this object. It must have an Infer, and an Eval or a Decompose.
   absl::Status AddOp(const OpDef* op);
   absl::Status AddPass(PassFactory factory);
-  // The text may name all that was added before.
+  // The text may use all passes and pipelines added so far.
   absl::Status AddPipeline(NamedPipeline pipeline);
-  // Rules in the form of passes/engine/rules/rule_set.h, over the ops added so far; each
-  // is tested before it is admitted. `file` is for messages.
+  // Rules in the syntax of passes/engine/rules/rule_set.h, over the ops added so far; each is
+  // tested before it is admitted. `file` is for messages.
   absl::Status AddRules(absl::string_view text, absl::string_view file);
-  // NotFound when the file cannot be read.
+  // NotFound if the file cannot be read.
   absl::Status AddRuleFile(const std::string& path);
 
-  // A target for --target, Session and ProgramOptions::backends. Its default pipeline may name all
-  // that was added before.
+  // A backend for --target, Session and ProgramOptions::backends. Its default pipeline may use
+  // everything added so far.
   absl::Status AddBackend(std::shared_ptr<const Backend> backend);
 
   const OpRegistry& ops() const { return ops_; }
   const PassRegistry& passes() const { return passes_; }
-  // Null without rules.
+  // Null if there are no rules.
   const RuleSet* rules() const { return rules_.get(); }
   const BackendRegistry& backends() const { return *backends_; }
 

@@ -1,4 +1,4 @@
-// Log lines and artifacts: base/log.h, for those who use api alone.
+// Log lines and artifacts: base/log.h for code that includes only api.
 #ifndef WEFT_API_LOGS_H_
 #define WEFT_API_LOGS_H_
 

@@ -76,7 +76,7 @@ absl::StatusOr<std::string> PrintPlans(const Module& module, const Target& targe
   return text;
 }
 
-// NumPy has no bf16 and no floats of 8 bits: writers store their bits as unsigned integers.
+// NumPy has neither bf16 nor 8-bit floats: writers store their bits as unsigned integers.
 absl::StatusOr<HostTensor> AsStored(HostTensor tensor, DType expected) {
   const bool lacked = IsFloat(expected) && (expected == DType::kBF16 || DTypeBits(expected) == 8);
   if (!lacked || !IsUnsignedInt(tensor.dtype()) ||

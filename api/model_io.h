@@ -1,4 +1,4 @@
-// Models from files and to files, by the file's name.
+// Loads and saves models by the extension of the file's name.
 #ifndef WEFT_API_MODEL_IO_H_
 #define WEFT_API_MODEL_IO_H_
 
@@ -21,37 +21,35 @@ class Module;
 class OpRegistry;
 
 struct LoadOptions {
-  // Values of inputs by name, for models whose shapes depend on them (ONNX
-  // `axes` inputs and the like): the program is then made for those values.
+  // Values of inputs by name, for models whose shapes depend on them (such as ONNX `axes` inputs):
+  // the program is then valid only for those values.
   std::map<std::string, HostTensor> input_values;
-  // The same by position among the model's inputs; used for the inputs that
-  // `input_values` does not name.
+  // The same by position among the model's inputs, for inputs that `input_values` does not name.
   std::vector<HostTensor> positional_values;
-  // Parameters and buffers of `.pt2` programs become inputs with initial values, so
-  // that they can be exchanged by name (Program::FunctionalCall), instead of constants.
-  // Initializers of `.onnx` models stay constants: the format does not tell
-  // parameters from what shapes depend on.
+  // Makes parameters and buffers of `.pt2` programs inputs with initial values instead of
+  // constants, so that they can be exchanged by name (Program::FunctionalCall). Initializers of
+  // `.onnx` models stay constants: the format does not distinguish parameters from values that
+  // shapes depend on.
   bool parameters_as_inputs = false;
-  // The ops that the module may hold; null: the built-in ones. Outlives it.
+  // The ops that the module may use; null: the built-in ones. Outlives the module.
   const OpRegistry* ops = nullptr;
-  // Called now and then with how much of the import is done, of `total`, in units of the
-  // importer's own. Not for `.weft` files.
+  // Called from time to time with the finished part of the import and the `total`, in units of the
+  // importer. Not called for `.weft` files.
   std::function<void(int64_t done, int64_t total)> progress;
 };
 
-// Reads `.onnx`, `.pt2` and `.weft` files; other names are an error that lists these.
-// The module is verified. Errors name the file.
+// Reads `.onnx`, `.pt2` and `.weft` files; the error for other names lists these. The module is
+// verified. Errors name the file.
 absl::StatusOr<std::unique_ptr<Module>> LoadModel(const std::string& path,
                                                   const LoadOptions& options = {});
 
 enum class EmitFormat { kText, kDot, kSvg, kHtml, kModelExplorer, kOnnx, kPlan, kTarget, kGuards };
-// "text", "dot", "svg", "html", "model-explorer", "onnx", "plan", "target", "guards"; nullopt
-// for other names. Pictures of more than the module as it is, such as what passes did
-// to it, are made by api/inspect/graph_view.h. Plans are those of all functions
-// (lowering/plan.h) for `target`, by default that of the backend "cpu"; "target" is the target
-// itself (graph/target/target_text.h). Guards are what the program assumes of the sizes of its
-// inputs, and run-time asserts: those that are enough, with who needs them and where sizes come
-// from.
+// The format by name: "text", "dot", "svg", "html", "model-explorer", "onnx", "plan", "target",
+// "guards"; nullopt for other names. api/inspect/graph_view.h makes pictures of more than the
+// module, such as those of the passes. Plans are those of all functions (lowering/plan.h) for
+// `target`, by default that of the backend "cpu"; "target" is the target itself
+// (graph/target/target_text.h). Guards are a minimal set of the assumptions on the sizes of inputs
+// and of the runtime asserts, with their origins and the sources of the sizes.
 std::optional<EmitFormat> ParseEmitFormat(absl::string_view name);
 absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format,
                                  const Target* target = nullptr);
@@ -66,13 +64,12 @@ struct SaveOptions {
 // Writes a `.onnx` or `.weft` file; other names are an error that lists these.
 absl::Status SaveModel(const Module& module, const std::string& path, const SaveOptions& save = {});
 
-// A tensor from a `.npy` file or an ONNX TensorProto (`.pb`). `expected` is the
-// dtype that the model says: bf16 is stored as u16 by some writers, and floats of
-// 8 bits as u8 in `.npy` files.
+// A tensor from a `.npy` file or an ONNX TensorProto (`.pb`). `expected` is the dtype in the model:
+// some writers store bf16 as u16, and `.npy` files have 8-bit floats as u8.
 absl::StatusOr<HostTensor> LoadTensor(const std::string& path,
                                       std::optional<DType> expected = std::nullopt);
 
-// To a `.npy` file.
+// Writes a `.npy` file.
 absl::Status SaveTensor(const std::string& path, const HostTensor& tensor);
 
 }  // namespace weft

@@ -32,7 +32,7 @@ absl::Status Error(absl::StatusCode code, absl::string_view path, absl::string_v
   return absl::Status(code, absl::StrCat(path, ": ", what));
 }
 
-// The linker's words without the path, which they often begin with.
+// The linker's message without the path at its beginning.
 std::string LinkerError(absl::string_view path) {
   const char* text = dlerror();
   absl::string_view message = text == nullptr ? "unknown error" : text;
@@ -68,7 +68,7 @@ absl::Status CheckDeviceTag(absl::string_view tag, absl::string_view path) {
 
 enum class LibraryKind { kPlugin, kDevice };
 
-// Looks at the file alone.
+// Checks the file without loading it.
 absl::StatusOr<LibraryKind> CheckFile(const std::string& path) {
   using Code = absl::StatusCode;
   if (access(path.c_str(), F_OK) != 0) return Error(Code::kNotFound, path, "no such file");
@@ -103,7 +103,7 @@ struct OpenLibrary {
 };
 
 absl::StatusOr<OpenLibrary> Open(const std::string& path, const char* entry) {
-  // A name without a slash would be looked for among the system's libraries.
+  // dlopen would search the system's libraries for a name without a slash.
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   OpenLibrary open = {dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL), nullptr};
   if (open.library == nullptr) {
@@ -117,7 +117,7 @@ absl::StatusOr<OpenLibrary> Open(const std::string& path, const char* entry) {
                absl::StrCat("not a plugin of Weft: it has no symbol ", entry));
 }
 
-// The file has been checked.
+// Loads a device whose file has been checked.
 absl::StatusOr<std::string> AddDevice(const std::string& path, Extensions& extensions) {
   WEFT_ASSIGN_OR_RETURN(const OpenLibrary open, Open(path, kDeviceEntry));
   const weft_device_api* api = reinterpret_cast<const weft_device_api* (*)()>(open.entry)();
@@ -161,7 +161,7 @@ absl::StatusOr<std::string> LoadPlugin(const std::string& path, Extensions& exte
     dlclose(open.library);
     return status;
   }
-  // From here on the extensions may refer to the library: it is not closed.
+  // From here on the extensions may refer to the library, so it stays open.
   status = info->add(extensions);
   if (!status.ok()) return Error(status.code(), path, status.message());
   return std::string(info->name);

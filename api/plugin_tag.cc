@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-// Bytes of the file, where it has them.
+// A range of the file's bytes; nullopt if the file is shorter.
 std::optional<absl::string_view> Part(absl::string_view file, uint64_t offset, uint64_t size) {
   if (offset > file.size() || size > file.size() - offset) return std::nullopt;
   return file.substr(offset, size);
@@ -47,7 +47,7 @@ class Sections {
     }
     return HeaderAt<Elf64_Shdr>(file_, header_.e_shoff + begin);
   }
-  // Empty where the file lacks the section's bytes.
+  // Empty if the file has no bytes for the section.
   absl::string_view Bytes(const std::optional<Elf64_Shdr>& section) const {
     if (!section || section->sh_type == SHT_NOBITS) return {};
     return Part(file_, section->sh_offset, section->sh_size).value_or(absl::string_view());

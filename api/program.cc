@@ -17,7 +17,7 @@
 
 namespace weft {
 
-// State by input, and the calls.
+// State by input, and calls.
 class Program::Impl {
  public:
   Impl(std::unique_ptr<Module> model, ProgramOptions options)
@@ -31,7 +31,7 @@ class Program::Impl {
   const Graph& main() const { return *model_->main(); }
   ProgramExplanation Explain() const { return cache_.Explain(); }
 
-  // What is written to inputs comes out in `written`, but for what went to the state.
+  // Returns new values of inputs in `written`, except those that are state.
   absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor> given,
                                               std::vector<HostTensor>* written);
   absl::StatusOr<std::vector<HostTensor>> FunctionalCall(
@@ -165,7 +165,7 @@ absl::StatusOr<std::vector<HostTensor>> Program::Impl::Run(absl::Span<const Host
   return outputs;
 }
 
-// Puts the tensors among the inputs; `names` by input.
+// Sets the tensors among the inputs; `names` is by input.
 absl::Status Program::Impl::PutTogether(const std::map<std::string, HostTensor>& tensors,
                                         std::vector<HostTensor>* given,
                                         std::vector<std::string>* names) const {
@@ -216,7 +216,7 @@ absl::StatusOr<Program> Program::Create(std::unique_ptr<Module> model, ProgramOp
   WEFT_ASSIGN_OR_RETURN(const Backend* backend, FindBackend(options));
   WEFT_RETURN_IF_ERROR(CheckOptions(*backend, options.backend));
   SetTarget(*backend, &options.compile);
-  // What nodes assume about sizes is a constraint of the program.
+  // Assumptions of nodes on sizes become constraints of the program.
   WEFT_RETURN_IF_ERROR(AssumeSizesOfNodes(*model).status());
   auto impl = std::make_unique<Impl>(std::move(model), std::move(options));
   WEFT_RETURN_IF_ERROR(impl->Check());

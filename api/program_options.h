@@ -1,4 +1,4 @@
-// How a Program (program.h) is compiled, and for which sizes.
+// Options of a Program (program.h): how it is compiled, and for which sizes.
 #ifndef WEFT_API_PROGRAM_OPTIONS_H_
 #define WEFT_API_PROGRAM_OPTIONS_H_
 
@@ -14,23 +14,23 @@
 
 namespace weft {
 
-// What becomes of a size that the model leaves open (a symbol).
+// Handling of a size that the model leaves open (a symbol).
 enum class Dynamic {
-  kAutomatic,  // Fixed to what it is, until a call brings another: then symbolic.
-  kStatic,     // Fixed: each new size is another variant.
-  kSymbolic,   // One variant takes all sizes.
+  kAutomatic,  // Fixed to its value until a call has another; then symbolic.
+  kStatic,     // Fixed: each new size makes a new variant.
+  kSymbolic,   // One variant accepts all sizes.
 };
 // "automatic", "static", "symbolic"; nullopt for other names.
 std::optional<Dynamic> ParseDynamic(absl::string_view name);
 absl::string_view DynamicName(Dynamic dynamic);
 
-// Says so for the symbols in one dim of an input, whatever the others do. PyTorch's
-// mark_dynamic and mark_static.
+// Sets the handling of the symbols in one dim of an input, like PyTorch's mark_dynamic and
+// mark_static.
 struct MarkedDim {
   std::string input;
   int dim = 0;  // -1: the value of an integer input (a symint).
   Dynamic dynamic = Dynamic::kSymbolic;
-  // Sizes outside of these are refused.
+  // Range of the size; other sizes are refused.
   std::optional<int64_t> min;
   std::optional<int64_t> max;
 };
@@ -41,33 +41,33 @@ MarkedDim MarkStatic(absl::string_view input, int dim);
 struct ProgramOptions {
   ProgramOptions() { compile.passes.clear(); }
 
-  // The target's default pipeline, unless `passes` names one; its target is the one below.
+  // Options of the pipeline: `passes` overrides the target's default pipeline. The target is set
+  // below.
   CompileOptions compile;
   std::string target = "reference";
-  // Where `target` is looked for; outlives the program. Null: BuiltinBackends().
+  // The registry with `target`; outlives the program. Null: BuiltinBackends().
   const BackendRegistry* backends = nullptr;
-  BackendOptions backend;  // Of every variant.
+  BackendOptions backend;  // For every variant.
   Dynamic dynamic = Dynamic::kAutomatic;
   std::vector<MarkedDim> marks;
-  // Inputs whose elements are worked into the code, as sizes are: with kAutomatic
-  // until another value comes, with kStatic always. Integers and bools, at most 64 of
-  // them, that the program does not write.
+  // Inputs that are specialised on: the compiled code depends on their values, with kAutomatic
+  // until a call has another value, with kStatic always. They must be integers or bools, with at
+  // most 64 elements, and not be written by the program.
   std::vector<std::string> specialized_values;
-  // A size of 0 or 1 is fixed even where sizes are symbolic, and symbolic ones are 2
-  // or more. Off: 0 and 1 are sizes like all others. Marked dims are left alone.
+  // Fix sizes 0 and 1 even if sizes are symbolic; symbolic sizes are then 2 or more. Off: 0 and 1
+  // are sizes like all others. Does not apply to marked dims.
   bool specialize_zero_one = false;
-  // Symbolic sizes that are equal when a variant is compiled are one symbol in it,
-  // and have to be equal when it runs.
+  // Use one symbol for symbolic sizes that are equal when a variant is compiled; the variant then
+  // requires that they are equal.
   bool duck_shape = false;
-  // Variants that are kept at most (PyTorch's recompile_limit). Past it a call that
-  // no variant takes runs the model as it was imported, or is an error
-  // (ResourceExhausted).
+  // Most variants that are kept (PyTorch's recompile_limit). After that, a call that no variant
+  // accepts runs the model as it was imported, or fails with ResourceExhausted.
   int cache_limit = 8;
   enum class AtLimit { kRunAsImported, kFail };
   AtLimit at_limit = AtLimit::kRunAsImported;
 };
 
-// The backend of `target`; InvalidArgument lists the targets for an unknown name.
+// The backend of `target`; InvalidArgument for an unknown name lists the targets.
 absl::StatusOr<const Backend*> FindBackend(const ProgramOptions& options);
 
 }  // namespace weft

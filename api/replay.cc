@@ -29,7 +29,7 @@ constexpr absl::string_view kFirstLine = "// weft replay";
 constexpr int64_t kSmallNodes = 2000;
 constexpr int64_t kSmallBytes = 1 << 20;
 
-// False: the value is not one for the key. Unknown keys are for people.
+// False if the value is not valid for the key. Unknown keys are ignored.
 bool SetField(absl::string_view key, absl::string_view value, Replay* replay) {
   if (key == "reason") replay->reason = std::string(value);
   if (key == "passes") replay->passes = std::string(value);
@@ -58,7 +58,7 @@ bool SetField(absl::string_view key, absl::string_view value, Replay* replay) {
   return true;
 }
 
-// The command that runs the file at `path`, with the plugins that it needs.
+// The command that replays the file at `path`, with the required plugins.
 std::string ReplayCommand(const Replay& replay, absl::string_view path) {
   std::string command = absl::StrCat("opt --replay=", ShellQuote(path));
   for (const std::string& plugin : replay.plugins) {
@@ -79,7 +79,7 @@ std::string ReplayHead(const Replay& replay, absl::string_view path) {
   }
   if (!replay.rules.empty()) absl::StrAppend(&sources, "\n// rules: ", replay.rules);
   if (!context.target.name.empty()) {
-    // On one line; the text has no comments.
+    // Written on one line, which is possible because the text has no comments.
     absl::StrAppend(
         &sources, "\n// target: ", absl::StrReplaceAll(PrintTarget(context.target), {{"\n", " "}}));
   }

@@ -1,9 +1,9 @@
-// Replay files: what a failing or crashing pass leaves behind, and a fixpoint that
-// does not settle where that is an error.
+// Replay files: written if a pass fails or crashes, or if a fixpoint does not settle and that is an
+// error.
 //
-// A replay file is a module in text form, as it was before the pass, under a
-// head of comments that holds the pass with its options and all that the run
-// depends on; `opt --replay=FILE` runs it again.
+// A replay file is the module in text form, as it was before the pass, below a head of comments
+// that has the pass with its options and everything else that the run depends on; `opt
+// --replay=FILE` runs it again.
 #ifndef WEFT_API_REPLAY_H_
 #define WEFT_API_REPLAY_H_
 
@@ -32,7 +32,7 @@ struct Replay {
   PassContext::Options context;  // admitted, strict, rewrite_limit, budget.
 };
 
-// The head, with its command; `path` is where the file will be.
+// The head with its command; `path` is the path of the file.
 std::string ReplayHead(const Replay& replay, absl::string_view path);
 // Errors name the line.
 absl::StatusOr<Replay> ParseReplayHead(absl::string_view text);
@@ -40,22 +40,21 @@ absl::StatusOr<Replay> LoadReplay(const std::string& path);
 
 struct ReplayOptions {
   std::string folder;  // Empty: no files.
-  // Write modules of any size. The text is made anew before each pass when the
-  // one before it changed something. Without it only modules of at most 2,000
-  // nodes and 1 MB of constants are written, where that takes up to 1.7 ms
-  // (BM_PrintForReplay).
+  // Write modules of any size; the text is then made before each pass, if the pass before it
+  // changed something. Otherwise only modules of at most 2,000 nodes and 1 MB of constants are
+  // written, which takes up to 1.7 ms (BM_PrintForReplay).
   bool any_size = false;
-  // Files that the run uses, for the head.
+  // Files that the run uses; the head records them.
   std::vector<std::string> plugins;
   std::string rules;
-  // Crashes leave files too (crash_file.h).
+  // Write a file on a crash too (crash_file.h).
   bool crashes = false;
 };
 
-// Follows a run of the pass manager.
+// Records a run of the pass manager.
 class ReplayRecorder {
  public:
-  // `base` has all but the reason and the passes.
+  // `base` has everything except the reason and the passes.
   ReplayRecorder(ReplayOptions options, Replay base)
       : options_(std::move(options)), base_(std::move(base)) {}
   ~ReplayRecorder();
@@ -67,20 +66,19 @@ class ReplayRecorder {
   void BeforeFixpoint(const std::string& path, const std::string& text, const Module& module,
                       const PassContext& context);
   void AfterFixpoint() { fixpoints_.pop_back(); }
-  // After the pipeline's error: writes the file of the pass that ran last, or of
-  // the innermost fixpoint when no pass failed, and returns the error with the
-  // command added.
+  // To be called with the pipeline's error: writes the file of the last pass, or of the innermost
+  // fixpoint if no pass failed, and returns the error with the command added.
   absl::Status Failed(const absl::Status& status);
 
  private:
-  // What a file needs, but for the reason.
+  // The contents of a file, except the reason.
   struct Record {
     Replay replay;
     std::string path;
-    std::string body;  // Empty: the module was too large.
+    std::string body;  // Empty: the module is too large.
   };
   bool IsSmall(const Module& module) const;
-  // Brings file_.body up to date; false when the module is too large.
+  // Updates file_.body; false if the module is too large.
   bool KeepBody(const Module& module);
   Replay ReplayOf(const std::string& passes, const PassContext& context) const;
   std::string PathOf(const std::string& path) const;
@@ -88,12 +86,12 @@ class ReplayRecorder {
 
   ReplayOptions options_;
   const Replay base_;
-  Replay current_;  // Of the pass that runs.
+  Replay current_;  // For the running pass.
   CrashFile file_;
-  bool stale_ = true;              // The module changed since the text was made.
+  bool stale_ = true;              // The module has changed since the text was made.
   bool running_ = false;           // Between BeforePass and AfterPass...
   bool kept_ = false;              // ... with the module in file_.
-  std::vector<Record> fixpoints_;  // Those that run, from the outermost.
+  std::vector<Record> fixpoints_;  // The running fixpoints, from the outermost.
 };
 
 }  // namespace weft

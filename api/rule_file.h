@@ -12,12 +12,11 @@ namespace weft {
 
 class OpRegistry;
 
-// Reads and checks the rules of `path` (LoadRules) over `ops`. Errors:
-// NotFound for a file that cannot be read, InvalidArgument for one of absurd
-// size, and those of LoadRules.
+// Reads and checks the rules of `path` (LoadRules) over `ops`. Errors: NotFound for a file that
+// cannot be read, InvalidArgument for one that is too large, and those of LoadRules.
 absl::StatusOr<std::unique_ptr<RuleSet>> LoadRuleFile(const std::string& path,
                                                       const OpRegistry& ops);
-// Over the built-in ops.
+// The same over the built-in ops.
 absl::StatusOr<std::unique_ptr<RuleSet>> LoadRuleFile(const std::string& path);
 
 }  // namespace weft

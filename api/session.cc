@@ -123,7 +123,7 @@ absl::StatusOr<std::vector<HostTensor>> Session::RunOrdered(std::vector<HostTens
                                                             bool donate,
                                                             std::vector<HostTensor>* written) {
   const profiler::Scope scope(profiler::Activity::kCpuOp, "session.run");
-  // Known before the run where no node writes.
+  // If no node writes, the written inputs are known before the run.
   std::vector<bool> writes(main().num_inputs(), false);
   for (int input : main().write_backs()) writes[input] = true;
   if (backend_->runs_plans() && inputs->size() == writes.size()) {
@@ -186,7 +186,7 @@ absl::StatusOr<std::vector<HostTensor>> Session::Run(
 
 absl::StatusOr<std::vector<HostTensor>> Session::Run(std::map<std::string, HostTensor>* inputs) {
   WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> ordered, OrderInputs(main(), state_, *inputs));
-  // One tensor each, so that those that are nobody else's are seen to be.
+  // Drops other references, so that donated tensors are the only ones on their memory.
   for (auto& [name, tensor] : *inputs) tensor = HostTensor();
   auto outputs = Run(&ordered);
   for (int i = 0; i < main().num_inputs(); ++i) {

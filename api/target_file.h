@@ -1,4 +1,4 @@
-// Targets in files: what `opt --emit=target` writes, and --target-file reads.
+// Targets in files: `opt --emit=target` writes them, and --target-file reads them.
 #ifndef WEFT_API_TARGET_FILE_H_
 #define WEFT_API_TARGET_FILE_H_
 
@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// At most 16 MiB. Errors name the file, and the line and column of what is wrong in it.
+// The file may have at most 16 MiB. Errors name the file, and line and column of the fault.
 absl::StatusOr<Target> LoadTargetFile(const std::string& path);
 
 }  // namespace weft

@@ -23,12 +23,12 @@ std::optional<DType> DTypeOf(const Value* value) {
   return value->type().dtype();
 }
 
-// How the files of a folder are called: PREFIX, number, ending.
+// A naming scheme of the files of a folder: PREFIX, number, extension.
 struct Layout {
   const char* input;
   const char* output;
   const char* ending;
-  // The inputs are those of the caller: state of the program is not counted.
+  // Files are numbered by the inputs of the caller, without state.
   bool user_inputs;
 };
 constexpr Layout kLayouts[] = {
@@ -43,7 +43,8 @@ struct Files {
   std::vector<std::string> outputs;
 };
 
-// PREFIX0, PREFIX1 ... of `names`. One that is left out would shift those after it.
+// The files PREFIX0, PREFIX1, ... of `names`. A gap is an error, because it would shift later
+// files.
 absl::StatusOr<std::vector<std::string>> Numbered(const std::string& folder,
                                                   const std::vector<std::string>& names,
                                                   absl::string_view prefix,
@@ -69,7 +70,7 @@ absl::StatusOr<std::vector<std::string>> Numbered(const std::string& folder,
   return paths;
 }
 
-// The files of the first layout that the folder has; at least one.
+// The files of the first naming scheme that the folder uses; at least one.
 absl::StatusOr<Files> FindFiles(const std::string& folder) {
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) {

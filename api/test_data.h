@@ -4,9 +4,9 @@
 //   <case>/test_data_set_0/input_0.pb ... output_0.pb ...
 //   <case>/data.json                      {"rtol": ..., "atol": ...}, optional
 //
-// input_<i> is the i-th input of the model, output_<i> the i-th output. Data sets may
-// also hold input_0.npy ... output_0.npy ..., or in_0.npy ... out_0.npy ...: there in_<i>
-// is the i-th input that is not state of the program.
+// input_<i> is the i-th input of the model, output_<i> the i-th output. Data sets may also be
+// input_0.npy ... output_0.npy ..., or in_0.npy ... out_0.npy ...; in_<i> is the i-th input that is
+// not state of the program.
 #ifndef WEFT_API_TEST_DATA_H_
 #define WEFT_API_TEST_DATA_H_
 
@@ -23,29 +23,28 @@ namespace weft {
 class Graph;
 
 struct TestData {
-  std::vector<std::string> input_names;  // As in the graph.
+  std::vector<std::string> input_names;  // Names in the graph.
   std::vector<HostTensor> inputs;
   std::vector<HostTensor> outputs;
 
   std::map<std::string, HostTensor> NamedInputs() const;
 };
 
-// The tensors of one data set, with the dtypes that the signature says. The
-// number of inputs is what the folder holds. A folder that is missing or holds
-// none of the files, a number that is left out, and more files than the program has
-// inputs or outputs are errors.
+// The tensors of one data set, with the dtypes of the signature. The number of inputs is that of
+// the files. Errors: a missing folder, a folder without such files, a gap in the numbers, and more
+// files than the program has inputs or outputs.
 absl::StatusOr<TestData> LoadTestData(const std::string& folder, const Graph& signature);
-// Inputs alone, dtypes as stored; for importing a model that needs values.
+// Inputs alone, with the dtypes of the files; for importing a model that depends on values.
 absl::StatusOr<std::vector<HostTensor>> LoadTestInputs(const std::string& folder);
 
-// Tolerances of data.json, or the given ones where the file says nothing.
+// Tolerances of data.json, or the given ones if the file has none.
 struct Tolerance {
   double rtol;
   double atol;
 };
 absl::StatusOr<Tolerance> LoadTolerance(const std::string& case_folder, Tolerance defaults);
 
-// Names in a folder, sorted; empty when there is no such folder.
+// Names in a folder, sorted; empty if the folder does not exist.
 std::vector<std::string> ListFolder(const std::string& folder);
 bool FileExists(const std::string& path);
 

@@ -1,4 +1,4 @@
-// How much a compilation checks after each pass.
+// Levels of checking after each pass.
 #ifndef WEFT_API_VERIFY_LEVEL_H_
 #define WEFT_API_VERIFY_LEVEL_H_
 
@@ -11,9 +11,9 @@ namespace weft {
 enum class VerifyLevel {
   kNone,
   kStructure,  // The verifier, after each pass that changed something.
-  kSemantics,  // And what it changed, before and after, on seeded inputs.
-  kRewrites,   // The same after each single rewrite: a pass runs once more
-               // for every rewrite that it does.
+  kSemantics,  // Also runs what it changed, before and after, on seeded inputs.
+  kRewrites,   // The same after each rewrite: a pass runs once more for each of
+               // its rewrites.
 };
 
 // "none", "structure", "semantics", "semantics=rewrite".

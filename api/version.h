@@ -1,8 +1,8 @@
-// The version of Weft, as files and messages name it.
+// The version of Weft in files and messages.
 #ifndef WEFT_API_VERSION_H_
 #define WEFT_API_VERSION_H_
 
-// For names put together by the preprocessor; build_defs/version.bzl says the same.
+// For names that the preprocessor builds; build_defs/version.bzl has the same number.
 #define WEFT_VERSION "0.1"
 
 namespace weft {

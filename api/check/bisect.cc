@@ -38,7 +38,7 @@ absl::StatusOr<GuiltyRewrite> FindGuiltyRewrite(const Module& before, const Pass
   guilty.difference = std::move(difference);
   const PassRunResult last = RunOnClone(before, run, bad);
   guilty.rule = last.last_rule;
-  // Leaves the failing region of this very rewrite in the checker.
+  // Leaves the failing region of this rewrite in the checker.
   CheckRun(before, last, checker).IgnoreError();
   return guilty;
 }
@@ -51,7 +51,7 @@ absl::Status CheckEachRewrite(const Module& before, const PassRun& run, Semantic
   WEFT_RETURN_IF_ERROR(CheckRun(before, previous, checker));
   for (int64_t number = 1; number <= all.rewrites; ++number) {
     PassRunResult next = RunOnClone(before, run, number);
-    // Both runs give equal ids to equal nodes, as far as they go together.
+    // Both runs give equal ids to equal nodes up to the point where they diverge.
     ModuleNodeIds ids = NodeIdsOf(*previous.after);
     absl::Status status = next.status;
     if (status.ok()) {

@@ -1,4 +1,4 @@
-// Which rewrite of a pass changes what a module computes.
+// Finds the rewrite of a pass that changes the results of a module.
 #ifndef WEFT_API_CHECK_BISECT_H_
 #define WEFT_API_CHECK_BISECT_H_
 
@@ -14,24 +14,22 @@ namespace weft {
 class Module;
 
 struct GuiltyRewrite {
-  // In a run of the pass alone, from 1; 0: the pass does its work without
-  // numbering it, or before the first rewrite.
+  // Number in a run of the pass alone, from 1; 0: the pass does not number its changes, or the
+  // difference is there before the first rewrite.
   int64_t number = 0;
-  // Of the rule, or "fold.<op>"; empty when the pass does not say.
+  // Name of the rule, or "fold.<op>"; empty if the pass does not give one.
   std::string rule;
-  std::string difference;  // What the check said.
+  std::string difference;  // The message of the check.
 };
 
-// Halves the number of rewrites that the pass may do. Runs the pass about
-// log2(rewrites) times. NotFound when the pass alone changes nothing that the
-// check sees.
+// Bisects on the number of rewrites that the pass may do. Runs the pass about log2(rewrites) times.
+// NotFound if the check finds no difference when the pass runs alone.
 absl::StatusOr<GuiltyRewrite> FindGuiltyRewrite(const Module& before, const PassRun& run,
                                                 SemanticsChecker& checker);
 
-// Checks each rewrite against the one before it, within the contract of the rule
-// that made it. Runs the pass once for every
-// rewrite: the cost is their number times that of the pass. OK when none
-// changes what is computed; `guilty` is filled in otherwise.
+// Checks each rewrite against the module before it, within the contract of the rule that made it.
+// Runs the pass once per rewrite. OK if no rewrite changes results; otherwise `guilty` is filled
+// in.
 absl::Status CheckEachRewrite(const Module& before, const PassRun& run, SemanticsChecker& checker,
                               GuiltyRewrite* guilty);
 

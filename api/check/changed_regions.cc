@@ -18,8 +18,8 @@ constexpr uint8_t kBefore = 1;
 constexpr uint8_t kAfter = 2;
 constexpr uint8_t kInput = 4;
 
-// Constants of at most this many elements are part of a region; larger ones are
-// inputs of it, so that layers with other weights are equal.
+// Constants of at most this many elements are part of a region; larger ones are inputs of it, so
+// that equal layers with different weights give equal regions.
 constexpr int64_t kSmallConstant = 16;
 
 bool IsSmallConstant(const Value* value) {
@@ -107,7 +107,7 @@ void ChangedRegions::MatchInputs() {
   }
 }
 
-// Gives the results of a kept node one class on both sides.
+// Puts the results of a kept node into the same classes on both sides.
 void ChangedRegions::MatchNodes(absl::Span<const uint32_t> ids) {
   std::vector<const Node*> by_id(after_.graph->node_id_limit());
   was_.resize(by_id.size());
@@ -169,7 +169,7 @@ void ChangedRegions::AddBefore(const Node& node) {
   const Key key = KeyOf(before_, node);
   auto it = key.empty() ? by_key_.end() : by_key_.find(key);
   for (int i = 0; i < node.num_results(); ++i) {
-    // Classes of the results of an equal node follow each other.
+    // The results of equal nodes have consecutive classes.
     const int equal = it == by_key_.end() ? -1 : it->second + i;
     if (kept) {
       if (equal >= 0) Union(equal, before_.classes[node.result(i)->id()]);
@@ -219,7 +219,7 @@ void ChangedRegions::AddPair(const Value* before, const Value* after) {
   pairs_.push_back({before, after});
 }
 
-// A value that other regions may use as well, so that this one stops there.
+// True if other regions may use the value too, so that this region ends there.
 bool ChangedRegions::IsBoundary(const Side& side, const Value* value,
                                 const absl::flat_hash_set<int>* expanded) const {
   if (value->is_input()) return true;
@@ -229,8 +229,8 @@ bool ChangedRegions::IsBoundary(const Side& side, const Value* value,
   return expanded != nullptr && !expanded->contains(c);
 }
 
-// Takes the nodes under `root` for group `pair`; returns the group, joined with
-// those that own some of them.
+// Adds the nodes under `root` to group `pair`; returns the group, joined with the groups that own
+// some of the nodes.
 int ChangedRegions::Claim(const Side& side, const Value* root, int pair, std::vector<int>* owners,
                           std::vector<int>* groups) const {
   const absl::flat_hash_set<int> none;
@@ -272,7 +272,7 @@ void ChangedRegions::Group() {
     Claim(before_, pairs_[i].first, pair, &of_before, &groups);
     Claim(after_, pairs_[i].second, pair, &of_after, &groups);
   }
-  std::map<int, int> index;  // Of the region, by the group's first pair.
+  std::map<int, int> index;  // Index of the region by the group's first pair.
   for (size_t i = 0; i < groups.size(); ++i) {
     int group = static_cast<int>(i);
     while (groups[group] != group) group = groups[group];

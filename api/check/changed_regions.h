@@ -1,19 +1,17 @@
-// What a pass changed in a graph: the regions in which the graph before and the
-// graph after it differ.
+// Finds the regions in which a graph before a pass and the graph after it differ.
 //
-// Values of the two graphs are put into classes: the values of nodes that the
-// pass left alone, and expressions over them that are equal by structure. A kept
-// node whose operand has come into another class gives a pair of values that
-// must be equal; so do the outputs. When all pairs are equal for every value of
-// what they use, the graphs compute the same, by induction over their order.
+// Values of the two graphs are put into classes: the values of nodes that the pass left alone, and
+// expressions over them that are equal by structure. If an operand of a kept node has changed its
+// class, the old and the new operand are a pair of values that must be equal; so are the outputs.
+// If all pairs are equal for all values of their inputs, the graphs compute the same, by induction
+// over their order.
 //
-// The nodes between the pairs and the kept values are the regions; those of
-// pairs that share a node are one. Cost: linear in the graphs.
+// The nodes between the pairs and the kept values are the regions; pairs that share a node have one
+// region. Cost: linear in the graphs.
 //
-// A region can be cut out with some of the graph that leads to it, its context.
-// Both sides get the context that the graph before has: what other regions do to
-// it (turn the sign of a zero, say, which a division makes an infinity) is theirs
-// to answer for.
+// A region can be cut out together with its context: a part of the graph before it. Both sides get
+// the context of the graph before the pass, because changes to the context (such as another sign of
+// a zero, which a division turns into another infinity) belong to other regions.
 #ifndef WEFT_API_CHECK_CHANGED_REGIONS_H_
 #define WEFT_API_CHECK_CHANGED_REGIONS_H_
 
@@ -36,42 +34,42 @@ class Graph;
 class Node;
 class Value;
 
-// Ids of the nodes of a graph, in order. Taken before a pass runs, they tell
-// which nodes of a clone the nodes of the edited graph have been.
+// Ids of the nodes of a graph, in order. Taken before a pass runs, they relate nodes of the edited
+// graph to nodes of a clone.
 std::vector<uint32_t> NodeIdsOf(const Graph& graph);
 
 class ChangedRegions {
  public:
-  // `before` is a clone of a graph that had nodes of these ids and was then
-  // edited in place to `after`. Without ids nodes are the same when what they
-  // compute from the inputs is equal by structure.
+  // `before` is a clone of a graph that had nodes with these ids and was then edited in place to
+  // `after`. Without ids, nodes are the same if they compute structurally equal expressions of the
+  // inputs.
   ChangedRegions(const Graph& before, const Graph& after, absl::Span<const uint32_t> ids);
 
   int size() const { return static_cast<int>(regions_.size()); }
-  // Some kept value has got a narrower type: a claim about the whole graph.
+  // True if some kept value got a narrower type, which is a claim about the whole graph.
   bool refined() const { return refined_; }
 
   // A region as two modules with equal inputs.
   struct Cut {
     std::unique_ptr<Module> before;
     std::unique_ptr<Module> after;
-    // The inputs are inputs of the graphs: a larger region does not exist.
+    // All inputs are inputs of the graphs, so the region cannot be larger.
     bool complete = false;
   };
-  // With a context up to `hops` kept values away; -1: up to the inputs.
+  // Cuts out a region with a context of up to `hops` kept values; -1: up to the inputs.
   absl::StatusOr<Cut> CutAt(int region, int hops) const;
 
  private:
   struct Side {
     const Graph* graph = nullptr;
-    std::vector<int> classes;                   // By value id; -1: none.
+    std::vector<int> classes;                   // By value id; -1: no class.
     std::vector<int> positions;                 // By node id.
     std::vector<const Value*> representatives;  // By class: its first value.
   };
   using Key = std::vector<uint64_t>;
   using Pair = std::pair<const Value*, const Value*>;
 
-  // Nodes of one graph and the values at which they stop, with classes.
+  // Nodes of one graph, and the values at which they end with their classes.
   struct Part {
     absl::flat_hash_set<const Node*> seen;
     std::vector<const Node*> nodes;
@@ -113,9 +111,9 @@ class ChangedRegions {
   bool by_ids_ = false;
   bool refined_ = false;
   mutable std::vector<int> parents_;
-  std::vector<uint8_t> sides_;  // Of a class: 1 before, 2 after, 4 an input.
+  std::vector<uint8_t> sides_;  // By class: 1 before, 2 after, 4 an input.
   absl::flat_hash_map<Key, int> by_key_;
-  std::vector<const Node*> was_;  // By id of nodes of after: in before.
+  std::vector<const Node*> was_;  // By id of nodes of `after`: the node of `before`.
   std::vector<Pair> pairs_;
   absl::flat_hash_set<std::pair<int, int>> seen_pairs_;
   std::vector<std::vector<int>> regions_;  // Indices of pairs.

@@ -23,12 +23,12 @@ void ChangedRegions::FindRepresentatives() {
   }
 }
 
-// Null when the side has no value of that class.
+// Null if the side has no value of that class.
 const Value* ChangedRegions::Representative(const Side& side, int c) const {
   return side.representatives[c];
 }
 
-// `expanded`: classes to look through; null: all.
+// `expanded`: classes whose nodes are visited too; null: all.
 void ChangedRegions::Walk(const Side& side, const Value* root,
                           const absl::flat_hash_set<int>* expanded, Part* part) const {
   std::vector<const Value*> stack = {root};
@@ -42,7 +42,7 @@ void ChangedRegions::Walk(const Side& side, const Value* root,
     const Node* node = value->node();
     if (!part->seen.insert(node).second) continue;
     part->nodes.push_back(node);
-    // In the order of the operands, and what sizes depend on after them.
+    // Visits operands in order, then the definitions of sizes.
     const int n = node->num_operands();
     for (int i = n + node->num_symbol_operands(); i-- > 0;) {
       Value* operand = i < n ? node->operand(i) : node->symbol_operand(i - n);
@@ -51,8 +51,8 @@ void ChangedRegions::Walk(const Side& side, const Value* root,
   }
 }
 
-// What leads to the values at which both sides of a region stop, in the graph
-// before.
+// The nodes of the graph before the pass that lead to the values at which both sides of a region
+// end.
 ChangedRegions::Part ChangedRegions::ContextOf(const Part& before, const Part& after,
                                                int hops) const {
   absl::flat_hash_set<int> expanded;
@@ -79,8 +79,8 @@ void ChangedRegions::Append(const Side& side, std::vector<const Node*> nodes,
   spec->nodes.insert(spec->nodes.end(), nodes.begin(), nodes.end());
 }
 
-// Where a region stops, it uses what the graph before has of that class, which is
-// where its context begins.
+// Where a region ends, it uses the representative of the class in the graph before, which is where
+// its context begins.
 void ChangedRegions::Join(const Part& part, RegionSpec* spec) const {
   for (const auto& [value, c] : part.boundary) {
     const Value* by = Representative(before_, c);
@@ -88,8 +88,8 @@ void ChangedRegions::Join(const Part& part, RegionSpec* spec) const {
   }
 }
 
-// Gives both sides the same inputs: the classes at which the context stops, and
-// inputs that only the graph after has.
+// Gives both sides the same inputs: the classes at which the context ends, and inputs that only the
+// graph after has.
 void ChangedRegions::AddInputs(const Part& context, const Part& after, RegionSpec* spec_before,
                                RegionSpec* spec_after) const {
   absl::flat_hash_map<int, int> index;
@@ -113,7 +113,7 @@ void ChangedRegions::AddInputs(const Part& context, const Part& after, RegionSpe
   }
 }
 
-// Symbols that the types of the inputs do not bind on both sides.
+// Symbols that the types of the inputs do not define on both sides.
 std::vector<SymInt> ChangedRegions::SymbolInputs(const RegionSpec& before,
                                                  const RegionSpec& after) const {
   std::vector<SymInt> free = FreeSymbols(*before_.graph, before);
@@ -148,7 +148,7 @@ absl::StatusOr<ChangedRegions::Cut> ChangedRegions::CutAt(int region, int hops) 
   Join(after, &spec_after);
   Append(before_, context.nodes, &spec_after);
   Append(after_, std::move(after.nodes), &spec_after);
-  // Nodes that the region has in common with its context stand once.
+  // Nodes that are in the region and in its context are copied once.
   for (const Node* node : context.nodes) {
     if (before.seen.insert(node).second) before.nodes.push_back(node);
   }

@@ -27,11 +27,11 @@ std::string Index(int64_t flat, absl::Span<const int64_t> dims) {
   return absl::StrCat("[", absl::StrJoin(index, ", "), "]");
 }
 
-// How far one element is off.
+// The error of one element.
 struct Distance {
   double error = 0;      // |got - want|; infinite where a NaN or an infinity differs.
-  double excess = 0;     // The part beyond what is allowed.
-  bool differs = false;  // There is such a part.
+  double excess = 0;     // The part beyond the tolerance.
+  bool differs = false;  // The excess is not zero.
 };
 
 constexpr Distance kFar = {INFINITY, INFINITY, true};
@@ -58,12 +58,12 @@ Distance IntDistance(Int got, Int want, const CompareOptions& options) {
   return {error, error, apart > slack};
 }
 
-// All elements of two tensors.
+// Statistics over all elements of two tensors.
 struct Totals {
   int64_t differing = 0;
   int64_t worst = 0;  // Index of the element with the largest excess.
   double excess = 0;
-  double error = 0;  // The largest.
+  double error = 0;  // Largest error.
 
   void Add(int64_t i, const Distance& d) {
     error = std::max(error, d.error);
@@ -96,7 +96,7 @@ absl::Status CompareElements(const std::vector<T>& got, const std::vector<T>& wa
   return Report(totals, got, want, dims);
 }
 
-// Integers as Int has them; their bits come as int64_t.
+// Compares integers as Int; their bits are passed as int64_t.
 template <typename Int>
 absl::Status CompareInts(const HostTensor& got, const HostTensor& want,
                          const CompareOptions& options, double* error) {
@@ -157,7 +157,7 @@ absl::Status Compare(const HostTensor& any_got, const HostTensor& any_want,
   double unused;
   double* error = largest_error == nullptr ? &unused : largest_error;
   *error = INFINITY;
-  // A NaN would allow everything.
+  // A NaN tolerance would accept everything.
   if (!(options.rtol >= 0 && options.atol >= 0 && options.integer_slack >= 0)) {
     return absl::InvalidArgumentError(
         absl::StrCat("tolerances are at least 0, not rtol=", options.rtol, ", atol=", options.atol,

@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-// Recursion is as deep as the pipeline's nesting.
+// Recursion depth is the nesting depth of the pipeline.
 void Collect(const std::vector<Pipeline::Step>& steps, absl::string_view name,
              std::vector<Pass*>* passes) {
   for (const Pipeline::Step& step : steps) {

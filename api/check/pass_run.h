@@ -24,23 +24,23 @@ struct PassRun {
 };
 
 struct PassRunResult {
-  absl::Status status;  // Of the passes and the verifier.
+  absl::Status status;  // Status of the passes and the verifier.
   std::unique_ptr<Module> after;
-  ModuleNodeIds ids;  // Of the nodes of `after` before the run.
+  ModuleNodeIds ids;  // Ids of the nodes of `after` before the run.
   PipelineReport report;
   std::vector<Remark> remarks;
-  NumericContract fired = NumericContract::kBitExact;  // The most harmful one.
+  NumericContract fired = NumericContract::kBitExact;  // The loosest contract of all rewrites.
   int64_t rewrites = 0;
-  // Of the last rewrite.
+  // Contract of the last rewrite.
   NumericContract last_contract = NumericContract::kBitExact;
-  std::string last_rule;  // Or "fold.<op>"; empty when the pass does not say.
+  std::string last_rule;  // Or "fold.<op>"; empty if the pass does not give one.
 };
 
-// At most `limit` rewrites; -1: any number.
+// Does at most `limit` rewrites; -1: no limit.
 PassRunResult RunOnClone(const Module& before, const PassRun& run, int64_t limit = -1);
 
-// Text of the passes of that name in the pipeline, each alone with its options;
-// those that are alike once.
+// Texts of the passes with that name in the pipeline, each alone with its options; equal texts
+// once.
 std::vector<std::string> PassTexts(const Pipeline& pipeline, absl::string_view name,
                                    const PassRegistry& registry);
 

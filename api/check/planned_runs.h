@@ -1,4 +1,4 @@
-// Which seeded runs a check of a graph makes.
+// Plans the seeded runs that check a graph.
 #ifndef WEFT_API_CHECK_PLANNED_RUNS_H_
 #define WEFT_API_CHECK_PLANNED_RUNS_H_
 
@@ -16,12 +16,12 @@ struct PlannedRun {
   SeedOptions::Sizes sizes = SeedOptions::Sizes::kHint;
 };
 
-// Plain and wide elements, edge values where `edges` asks for them, and, for a graph whose
-// inputs have symbols, several assignments of these (hints, small sizes, 1 and 0). With
-// `more_runs`, so many further ones, most of them with edge values.
+// Runs with plain and wide elements, with edge values if `edges` is set, and, if the inputs of the
+// graph have symbols, with several assignments of them (hints, small sizes, 1 and 0). `more_runs`
+// is the number of additional runs, most of them with edge values.
 std::vector<PlannedRun> PlanRuns(const Graph& graph, bool edges, int more_runs);
 
-// The inputs have symbols.
+// True if the inputs have symbols.
 bool HasSymbols(const Graph& graph);
 
 }  // namespace weft

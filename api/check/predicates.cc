@@ -28,19 +28,19 @@ bool Fired(const PassRunResult& result, const std::string& rule) {
   return result.report.Counter(absl::StrCat("rule.", rule)) > 0 || result.report.Counter(rule) > 0;
 }
 
-// What a run says: its error, then its remarks.
+// The messages of a run: its error, then its remarks.
 std::string Transcript(const PassRunResult& result) {
   std::string text(result.status.message());
   for (const Remark& remark : result.remarks) absl::StrAppend(&text, "\n", remark.ToString());
   return text;
 }
 
-// Runs `body` in a child; true when it does not come back in time with status 0.
+// Runs `body` in a child process; true unless it exits in time with status 0.
 template <typename Body>
 bool Dies(int64_t seconds, const Body& body) {
   const pid_t child = fork();
   if (child == 0) {
-    // The core of a crash that is looked for is of no use.
+    // A core dump of an expected crash is useless.
     const rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
     dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
@@ -56,7 +56,7 @@ bool Dies(int64_t seconds, const Body& body) {
 }  // namespace
 
 ModulePredicate WrongNumbers(PassRun run, uint64_t seed, std::string rule) {
-  // Equal regions come back in candidate after candidate.
+  // Many candidates have equal regions, so all share one checker.
   auto checker = std::make_shared<SemanticsChecker>(SemanticsOptions{seed});
   return [run = std::move(run), rule = std::move(rule), checker](const Module& module) {
     const PassRunResult result = RunOnClone(module, run);
@@ -87,7 +87,7 @@ absl::StatusOr<ModulePredicate> Says(PassRun run, const std::string& regex) {
 }
 
 ModulePredicate CommandSucceeds(std::string command, std::string path) {
-  // A command takes a name that begins with '-' for one of its options.
+  // A command would take a name that begins with '-' as an option.
   if (absl::StartsWith(path, "-")) path = absl::StrCat("./", path);
   command = absl::StrReplaceAll(command, {{"{}", ShellQuote(path)}});
   return [command = std::move(command), path = std::move(path)](const Module& module) {

@@ -1,4 +1,4 @@
-// Predicates for Reduce: what a module shows under a pipeline.
+// Predicates for Reduce: faults that a module shows under a pipeline.
 #ifndef WEFT_API_CHECK_PREDICATES_H_
 #define WEFT_API_CHECK_PREDICATES_H_
 
@@ -11,24 +11,24 @@
 
 namespace weft {
 
-// The passes change what the module computes. With `rule`, also a rule (or
-// "fold.<op>") of that name was applied.
+// True if the passes change the results of the module. With `rule`, a rule (or "fold.<op>") of that
+// name must also have been applied.
 ModulePredicate WrongNumbers(PassRun run, uint64_t seed = 0, std::string rule = "");
 
-// The passes kill the process that runs them, or take longer than `seconds`.
-// Each test is a forked process.
+// True if the passes kill the process that runs them, or take longer than `seconds`. Each test runs
+// in a forked process.
 ModulePredicate Crashes(PassRun run, int64_t seconds = 60);
 
-// A pass leaves a module that the verifier refuses.
+// True if a pass leaves a module that the verifier rejects.
 ModulePredicate BreaksInvariants(PassRun run);
 
-// An error or a remark of the passes matches the regular expression
-// (NameFilter); InvalidArgument when it is malformed.
+// True if an error or a remark of the passes matches the regular expression (NameFilter).
+// InvalidArgument if the expression is malformed.
 absl::StatusOr<ModulePredicate> Says(PassRun run, const std::string& regex);
 
-// The shell command gives status 0; `{}` in it stands for a file with the module
-// as text, as one word of the shell: it is written to `path`, and removed after the
-// command. The module is given to nothing else.
+// True if the shell command exits with status 0. `{}` in it is replaced by a file with the module
+// as text, quoted as one word: it is written to `path`, and removed after the command. The module
+// is passed in no other way.
 ModulePredicate CommandSucceeds(std::string command, std::string path);
 
 }  // namespace weft

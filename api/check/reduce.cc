@@ -18,8 +18,7 @@ namespace {
 
 using reduce::Candidate;
 
-// Steps that try every node, or every pair of inputs, wait until the graph is
-// this small.
+// Steps that try every node, or every pair of inputs, are skipped for larger graphs.
 constexpr int64_t kSmallGraph = 400;
 constexpr int kFewInputs = 16;
 
@@ -40,7 +39,7 @@ class Reducer {
         if (Try(reduce::KeepFunction(*current_->functions()[i]))) break;
       }
     }
-    if (current_->functions().size() != 1) return;  // Needs several of them.
+    if (current_->functions().size() != 1) return;  // There must be several functions.
     bool changed = true;
     while (changed && !exhausted()) {
       changed = false;
@@ -85,7 +84,7 @@ class Reducer {
     return true;
   }
 
-  // The first nodes that show it, with all that is live after them as outputs.
+  // Keeps the first nodes that satisfy the predicate; values that later nodes use become outputs.
   bool CutAfter() {
     step_ = "cut after";
     Candidate best;
@@ -104,7 +103,7 @@ class Reducer {
     return true;
   }
 
-  // As many of the first nodes as can become inputs together.
+  // Turns the longest possible prefix of nodes into inputs.
   bool CutBefore() {
     step_ = "cut before";
     Candidate best;
@@ -142,7 +141,7 @@ class Reducer {
     return changed;
   }
 
-  // Runs of nodes, halved each time, from the last to the first.
+  // Turns runs of nodes into inputs, from the last to the first; their length is halved each time.
   bool RunsToInputs() {
     step_ = "nodes to inputs";
     bool changed = false;
@@ -237,7 +236,7 @@ class Reducer {
   Candidate current_;
   absl::string_view step_;
   int64_t tests_ = 0;
-  absl::flat_hash_set<size_t> seen_;  // Tested, or known not to verify.
+  absl::flat_hash_set<size_t> seen_;  // Tested, or rejected by the verifier.
 };
 
 }  // namespace

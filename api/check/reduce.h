@@ -1,11 +1,10 @@
-// Makes a module smaller for as long as a predicate holds: delta debugging on
-// graphs.
+// Makes a module smaller while a predicate holds: delta debugging on graphs.
 //
-// In turns, until none helps: functions and outputs are dropped, the graph is cut
-// after and before a position found by halving, runs of nodes become inputs,
-// nodes become one of their operands or a constant, nested graphs are inlined,
-// inputs are merged, sizes and symbols become small numbers, constants become
-// plain. Deterministic; every candidate is verified before it is tested.
+// The steps are repeated until none succeeds: dropping functions and outputs, cutting the graph
+// after and before a position found by bisection, turning runs of nodes into inputs, replacing
+// nodes by an operand or a constant, inlining nested graphs, merging inputs, replacing sizes and
+// symbols by small numbers, and constants by plain ones. Deterministic; every candidate is verified
+// before it is tested.
 #ifndef WEFT_API_CHECK_REDUCE_H_
 #define WEFT_API_CHECK_REDUCE_H_
 
@@ -19,7 +18,7 @@
 
 namespace weft {
 
-// True: the module still shows what is looked for.
+// True if the module still shows the fault.
 using ModulePredicate = std::function<bool(const Module&)>;
 
 struct ReduceProgress {
@@ -29,9 +28,9 @@ struct ReduceProgress {
 };
 
 struct ReduceOptions {
-  // Calls of the predicate, at most.
+  // Limit of calls of the predicate.
   int64_t max_tests = 5000;
-  // Called after each candidate that holds.
+  // Called after each candidate for which the predicate holds.
   std::function<void(const ReduceProgress&)> progress;
 };
 
@@ -43,7 +42,7 @@ struct ReduceResult {
   bool exhausted = false;  // max_tests was reached.
 };
 
-// InvalidArgument when the predicate does not hold for `module` itself.
+// InvalidArgument if the predicate does not hold for `module` itself.
 absl::StatusOr<ReduceResult> Reduce(const Module& module, const ModulePredicate& holds,
                                     const ReduceOptions& options = {});
 

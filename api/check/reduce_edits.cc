@@ -24,7 +24,7 @@ namespace {
 
 constexpr int64_t kFewElements = 64;
 
-// A clone to edit, with the node at a position in it.
+// A clone to edit, and a node at a position in it.
 struct Edited {
   Candidate module;
   Node* node = nullptr;
@@ -38,7 +38,7 @@ Edited CloneAt(const Graph& graph, int64_t position) {
   return edited;
 }
 
-// The module of `graph` without what its outputs do not need.
+// The module of `graph` without nodes that its outputs do not use.
 Candidate Clean(const Graph& graph) {
   std::vector<const Value*> outputs;
   for (Value* output : graph.outputs()) outputs.push_back(output);
@@ -57,7 +57,7 @@ bool IsFillable(Type type) {
   return type.numel().is_constant() && type.numel().value() <= kFewElements;
 }
 
-// The leading part of a tensor along the dims that shrink.
+// The leading part of a tensor along the dims that get smaller.
 HostTensor Shrunk(const HostTensor& tensor, int64_t from, int64_t to) {
   std::vector<int64_t> dims(tensor.dims().begin(), tensor.dims().end());
   std::replace(dims.begin(), dims.end(), from, to);
@@ -67,7 +67,7 @@ HostTensor Shrunk(const HostTensor& tensor, int64_t from, int64_t to) {
   return view.ok() ? view->Contiguous() : tensor;
 }
 
-// Builds a graph again with other sizes.
+// Rebuilds a graph with other sizes.
 class Resizer {
  public:
   Resizer(const Graph& graph, SymInt from, int64_t to)

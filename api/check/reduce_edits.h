@@ -1,5 +1,5 @@
-// Single steps of a reduction: each gives a smaller or plainer module, or nothing
-// when it does not apply. What they give need not verify.
+// Single steps of a reduction. Each returns a smaller or plainer module, or null if it does not
+// apply. The result may be invalid.
 #ifndef WEFT_API_CHECK_REDUCE_EDITS_H_
 #define WEFT_API_CHECK_REDUCE_EDITS_H_
 
@@ -18,40 +18,39 @@ class Value;
 
 namespace weft::reduce {
 
-using Candidate = std::unique_ptr<Module>;  // Null: does not apply.
+using Candidate = std::unique_ptr<Module>;  // Null: the step does not apply.
 
 std::vector<const Node*> NodesOf(const Graph& graph);
 
-// What `outputs` need of the graph, with inputs in the place of `boundary`.
+// The nodes that `outputs` use, with inputs in place of `boundary`.
 Candidate Keep(const Graph& graph, const std::vector<const Value*>& outputs,
                const std::vector<const Value*>& boundary = {});
-// `graph` as @main, and no other function.
+// `graph` as @main, without other functions.
 Candidate KeepFunction(const Graph& graph);
-// What is used after the node at `position` becomes the outputs.
+// Values that are used after the node at `position` become outputs.
 Candidate CutAfter(const Graph& graph, int64_t position);
 // Values defined before `position` become inputs.
 Candidate CutBefore(const Graph& graph, int64_t position);
 // The results of nodes [first, last) become inputs.
 Candidate NodesToInputs(const Graph& graph, int64_t first, int64_t last);
 
-// The only result of the node at `position` becomes its operand `index`, when
-// the types are equal.
+// The single result of the node at `position` is replaced by its operand `index`, if the types are
+// equal.
 Candidate NodeToOperand(const Graph& graph, int64_t position, int index);
-// It becomes a constant whose elements all are `number`; for few elements.
+// The result is replaced by a constant with all elements equal to `number`; for few elements only.
 Candidate NodeToConstant(const Graph& graph, int64_t position, double number);
-// It becomes what its nested graph `region` computes from inputs of its own.
+// The node is replaced by its nested graph `region`, with new inputs.
 Candidate InlineRegion(const Graph& graph, int64_t position, int region);
 
-// Input `from` becomes input `to`, of the same type.
+// Input `from` is replaced by input `to`, which has the same type.
 Candidate MergeInputs(const Graph& graph, int from, int to);
-// The size `from`, a number or a symbol, becomes `to` in all inputs, constants
-// and attributes that take sizes; types are inferred again. Not for modules with
-// nested graphs.
+// The size `from`, a number or a symbol, becomes `to` in all inputs, constants and size attributes;
+// types are inferred again. Does not apply to modules with nested graphs.
 Candidate Resize(const Graph& graph, SymInt from, int64_t to);
-// The constant of the node at `position` gets equal elements.
+// All elements of the constant node at `position` become `number`.
 Candidate PlainConstant(const Graph& graph, int64_t position, double number);
 
-// Sizes that Resize can make smaller, largest first.
+// Sizes that Resize can reduce, the largest first.
 std::vector<SymInt> SizesOf(const Graph& graph);
 
 }  // namespace weft::reduce

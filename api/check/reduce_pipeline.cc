@@ -40,7 +40,7 @@ std::vector<std::string> BodyOf(const std::string& item) {
 
 absl::StatusOr<std::string> ReducePipeline(const std::string& passes, const PassRegistry& registry,
                                            const std::function<bool(const std::string&)>& holds) {
-  // Named pipelines become their items.
+  // Expands named pipelines.
   WEFT_ASSIGN_OR_RETURN(const Pipeline pipeline, Pipeline::Parse(passes, registry));
   std::vector<std::string> items = SplitItems(pipeline.ToString(registry));
   const auto still = [&](const std::vector<std::string>& list) {
@@ -59,7 +59,7 @@ absl::StatusOr<std::string> ReducePipeline(const std::string& passes, const Pass
     shorter.insert(shorter.begin() + i, body.begin(), body.end());
     if (!still(shorter)) continue;
     items = std::move(shorter);
-    i += body.size();  // Its items are tried in turn.
+    i += body.size();  // Tries its items next.
   }
   return absl::StrJoin(items, ",");
 }

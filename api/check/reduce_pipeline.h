@@ -1,4 +1,4 @@
-// Makes a pipeline shorter for as long as a predicate holds.
+// Shortens a pipeline while a predicate holds.
 #ifndef WEFT_API_CHECK_REDUCE_PIPELINE_H_
 #define WEFT_API_CHECK_REDUCE_PIPELINE_H_
 
@@ -11,9 +11,9 @@
 
 namespace weft {
 
-// Drops passes one by one, last first, and puts the body of a fixpoint in its
-// place. The result holds; InvalidArgument for text that is no pipeline, or for
-// which the predicate does not hold.
+// Drops passes one by one, the last first, and replaces a fixpoint by its body. The predicate holds
+// for the result. InvalidArgument for a malformed pipeline, or one for which the predicate does not
+// hold.
 absl::StatusOr<std::string> ReducePipeline(const std::string& passes, const PassRegistry& registry,
                                            const std::function<bool(const std::string&)>& holds);
 

@@ -33,7 +33,7 @@ void AddSymbols(Type type, SymbolSet* symbols) {
   for (SymInt d : type.dims()) ForEachSymbol(d, add);
 }
 
-// Of a node and, as deep as they nest, its graphs.
+// Adds the symbols of a node and of its nested graphs.
 void AddSymbols(const Node& node, SymbolSet* mentioned, SymbolSet* defined) {
   if (node.attr_list()->is_symbolic()) {
     for (const AttrValue& value : node.attr_list()->values()) {
@@ -81,7 +81,7 @@ class Copier {
     return it->second;
   }
 
-  // Recursion is as deep as graphs nest.
+  // Recursion depth is the nesting depth of graphs.
   void Copy(const Node& node, Graph* to) {
     std::vector<Value*> operands;
     for (int i = 0; i < node.num_operands(); ++i) {
@@ -169,7 +169,7 @@ std::vector<SymInt> FreeSymbols(const Graph& graph, const RegionSpec& spec) {
       free.push_back(info.symbol);
     }
   }
-  // Those that nothing is known about.
+  // Adds the symbols without facts.
   const size_t known = free.size();
   for (SymInt symbol : mentioned) {
     if (!defined.contains(symbol)) free.push_back(symbol);
@@ -201,7 +201,7 @@ RegionSpec RegionUpTo(const Graph& graph, absl::Span<const Value* const> outputs
     const int n = node->num_operands();
     for (int i = n + node->num_symbol_operands(); i-- > 0;) {
       Value* operand = i < n ? node->operand(i) : node->symbol_operand(i - n);
-      // A size that an input brings needs no definition.
+      // A size that an input defines is used without its definition.
       if (operand != nullptr && (i < n || !boundary.contains(operand))) stack.push_back(operand);
     }
   }

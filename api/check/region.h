@@ -1,4 +1,4 @@
-// Parts of graphs as modules of their own, to run or show them alone.
+// Cuts parts of graphs out as separate modules, to run or show them alone.
 #ifndef WEFT_API_CHECK_REGION_H_
 #define WEFT_API_CHECK_REGION_H_
 
@@ -19,46 +19,45 @@ class Module;
 class Node;
 class Value;
 
-// What to cut out of a graph. The nodes are in the graph's order; what they and
-// the outputs use is a result of one of them or stands in `inputs`.
+// The part of a graph to cut out. The nodes are in the graph's order; each value that they or the
+// outputs use is a result of one of them or is in `inputs`.
 struct RegionSpec {
   std::vector<const Node*> nodes;
   std::vector<const Value*> outputs;
   // Types of the inputs of the new function, in order.
   std::vector<Type> input_types;
-  // Their names; may be empty.
+  // Names of the inputs; may be empty.
   std::vector<std::string> input_names;
   // Constants that inputs are specialised to: ids in the graph's module, or -1.
   std::vector<int> input_values;
-  // Which input stands for a value.
+  // The input that replaces each value.
   absl::flat_hash_map<const Value*, int> inputs;
-  // Values in whose place others are used, of a node or with an input. Nodes may
-  // come from several graphs that share symbols, joined by these.
+  // Values that are replaced by others, which are results of a node or have an input. Aliases join
+  // nodes of several graphs that share symbols.
   absl::flat_hash_map<const Value*, const Value*> aliases;
 };
 
-// The symbols that the spec's types and attributes mention and no node of it
-// defines, in the order of the module's table.
+// The symbols in the spec's types and attributes that no node of it defines, in the order of the
+// module's table.
 std::vector<SymInt> FreeSymbols(const Graph& graph, const RegionSpec& spec);
 
-// The nodes that `outputs` need, in order, with an input for each of `boundary`
-// and each input of the graph that they meet.
+// The nodes that `outputs` use, in order, with an input for each value of `boundary` and each input
+// of the graph that they reach.
 RegionSpec RegionUpTo(const Graph& graph, absl::Span<const Value* const> outputs,
                       const absl::flat_hash_set<const Value*>& boundary);
 
-// Those of `symbols` that no type is a bare use of.
+// The symbols that are not a bare size of any of the types.
 std::vector<SymInt> Unbound(absl::Span<const SymInt> symbols, absl::Span<const Type> types);
 
-// A module with one function @main that computes the outputs. Constants, facts
-// about symbols and provenance come along. Symbols that a node outside of the
-// region defines become sizes that the inputs bring; `symint_inputs` gives each
-// of these symbols an input of its own, before the others, where executors learn it first. The
-// result is verified.
+// A module with one function @main that computes the outputs. It has the constants, the facts about
+// symbols and the provenance of the graph. Symbols that a node outside of the region defines become
+// sizes that inputs define; each symbol of `symint_inputs` gets an additional input, before the
+// others, so that executors bind it first. The result is verified.
 absl::StatusOr<std::unique_ptr<Module>> CutRegion(const Graph& graph, const RegionSpec& spec,
                                                   absl::Span<const SymInt> symint_inputs);
 
-// A text that is equal for modules that compute the same in the same way: the
-// text form with fingerprints in the place of large constants.
+// A text that is equal for modules with the same computation: the text form with fingerprints in
+// place of large constants.
 std::string TextKey(const Module& module);
 
 }  // namespace weft

@@ -9,7 +9,7 @@ namespace {
 
 using ValueMap = absl::flat_hash_map<const Value*, const Value*>;
 
-// Equal but for the operands' definitions, which `map` relates.
+// True if the nodes are equal, with operands related by `map`.
 bool SameNode(const Node& a, const Node& b, const ValueMap& map) {
   if (&a.op() != &b.op() || a.attr_list() != b.attr_list() ||
       a.num_operands() != b.num_operands() || a.num_results() != b.num_results()) {
@@ -34,7 +34,7 @@ bool SameRegions(const Node& a, const Node& b) {
   return true;
 }
 
-// Recursion is as deep as graphs nest.
+// Recursion depth is the nesting depth of graphs.
 bool SameGraph(const Graph& a, const Graph& b) {
   if (a.num_inputs() != b.num_inputs() || a.num_nodes() != b.num_nodes() ||
       a.num_outputs() != b.num_outputs()) {

@@ -1,4 +1,4 @@
-// Are two nested graphs equal?
+// Equality of nested graphs.
 #ifndef WEFT_API_CHECK_SAME_GRAPH_H_
 #define WEFT_API_CHECK_SAME_GRAPH_H_
 
@@ -7,10 +7,10 @@ namespace weft {
 class Graph;
 class Node;
 
-// The same inputs, nodes in the same order with the same operands and attributes,
-// and outputs, nested graphs included; types are not looked at.
+// True if the graphs have the same inputs, the same nodes in the same order with the same operands
+// and attributes, and the same outputs, nested graphs included. Types are not compared.
 bool SameGraph(const Graph& a, const Graph& b);
-// True when the nested graphs of two nodes are equal, one by one.
+// True if the nested graphs of two nodes are pairwise equal.
 bool SameRegions(const Node& a, const Node& b);
 
 }  // namespace weft

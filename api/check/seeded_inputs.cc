@@ -24,11 +24,11 @@
 namespace weft {
 namespace {
 
-// SplitMix64: the same numbers on every machine.
+// SplitMix64, which gives the same numbers on every machine.
 class Random {
  public:
-  // The first number scatters the seeds: the streams of neighbouring ones would
-  // otherwise be each other's, shifted by one.
+  // The first number scatters the seeds: otherwise the streams of neighbouring seeds would be
+  // shifted copies of each other.
   explicit Random(uint64_t seed) : state_(seed) { state_ = Next(); }
   uint64_t Next() {
     state_ += kGoldenRatio64;
@@ -74,7 +74,7 @@ absl::StatusOr<int64_t> ChooseSize(const SymbolInfo& info, const SeedOptions& op
                                                  "] and is a multiple of ", info.divisor));
 }
 
-// Sizes that the facts give by others follow them, unless they are given.
+// Sets sizes that are equal to expressions of other sizes, unless they are given.
 void MeetEqualities(const SymbolTable& facts, absl::Span<const SymInt> symbols,
                     const SeedOptions& options, Assignment* sizes) {
   if (facts.conditions().empty()) return;
@@ -90,7 +90,7 @@ void MeetEqualities(const SymbolTable& facts, absl::Span<const SymInt> symbols,
   }
 }
 
-// Other conditions: the nearest sizes that meet them. Those that are given stay.
+// Moves sizes to the nearest ones that satisfy the other conditions; given sizes stay.
 void MeetConditions(const SymbolTable& facts, const SeedOptions& options, Assignment* sizes) {
   if (facts.conditions().empty()) return;
   const auto edits = NearestAllowed(facts, *sizes);
@@ -140,7 +140,7 @@ absl::StatusOr<Assignment> ChooseSizes(const Graph& graph, const SeedOptions& op
 
 using Values = SeedOptions::Values;
 
-// Whether the next element is an edge value.
+// True if the next element is an edge value.
 bool DrawEdge(Values values, Random* random) {
   if (values == Values::kEdge) return random->Below(4) == 0;
   return values == Values::kDense && random->Below(4) != 0;
@@ -167,7 +167,7 @@ int64_t DrawInt(DType dtype, Values values, Random* random) {
   return low + random->Below(std::min<int64_t>(IntMax(dtype), 7) - low + 1);
 }
 
-// The rows of the smallest table that plain values of `input` choose from.
+// Rows of the smallest table that is indexed by plain values of `input`.
 int64_t RowsFor(const Value& input) {
   int64_t rows = std::numeric_limits<int64_t>::max();
   for (const Use* use = input.first_use(); use != nullptr; use = use->next()) {
@@ -181,7 +181,7 @@ int64_t RowsFor(const Value& input) {
   return rows;
 }
 
-// `part` is some elements of an input; integers are below `rows`.
+// Fills `part`, which is a part of an input; integers are below `rows`.
 void FillPart(HostTensor* part, int64_t rows, const SeedOptions& options, Random* random) {
   const DType dtype = part->dtype();
   if (IsFloat(dtype)) {
@@ -195,7 +195,7 @@ void FillPart(HostTensor* part, int64_t rows, const SeedOptions& options, Random
   part->WriteInts(values);
 }
 
-// The wide values that are drawn take little memory beside the tensor.
+// Draws wide values in pieces that are small beside the tensor.
 absl::Status Fill(const HostTensor& tensor, int64_t rows, const SeedOptions& options,
                   Random* random) {
   constexpr int64_t kPart = 1 << 16;
@@ -249,7 +249,7 @@ absl::StatusOr<std::vector<HostTensor>> MakeInputs(const Graph& graph, const See
   std::vector<HostTensor> inputs;
   for (int i = 0; i < graph.num_inputs(); ++i) {
     const InputInfo& info = graph.input_info(i);
-    // The values that the model came with in the plainest run, others later.
+    // The model's own values are used in the plainest run, drawn values in others.
     const bool plain =
         options.values == SeedOptions::Values::kPlain && options.sizes == SeedOptions::Sizes::kHint;
     if (info.initial >= 0 && info.value < 0 && plain) {

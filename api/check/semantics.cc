@@ -21,12 +21,12 @@ using Values = SeedOptions::Values;
 using Sizes = SeedOptions::Sizes;
 using Verdict = SemanticsResult::Verdict;
 
-// Graphs whose inputs have at most this many elements together run more often.
+// Graphs whose inputs have at most this many elements together get more runs.
 constexpr int64_t kFewElements = 512;
 
-// Runs of nested graphs in a run with edge values, where a loop may get the
-// largest integer as its count: graphs before it are refused past this, graphs
-// after it past twice that, as a pass may move a step into the loop.
+// Limit of runs of nested graphs in a run with edge values, where a loop may get the largest
+// integer as its count. The graph before is limited by this, the graph after by twice this, because
+// a pass may move a step into the loop.
 constexpr int64_t kEdgeRegionRuns = 256;
 
 bool KeepsValues(NumericContract contract) { return contract <= NumericContract::kValueSafe; }
@@ -39,7 +39,7 @@ CompareOptions RuleFor(DType dtype, NumericContract contract) {
   return exact;
 }
 
-// What differs, or "".
+// The difference as text, or "".
 std::string Difference(const std::vector<HostTensor>& got, const std::vector<HostTensor>& want,
                        NumericContract contract) {
   if (got.size() != want.size()) {
@@ -62,8 +62,8 @@ int64_t ElementsOf(const std::vector<HostTensor>& tensors) {
   return n;
 }
 
-// `inputs`, which fit `from`, in the order of `to`; those that `to` lacks are
-// left out. An input that `from` lacks has its initial value, or is empty.
+// `inputs`, which fit `from`, in the order of `to`, without those that `to` lacks. An input that
+// `from` lacks gets its initial value, or is empty.
 std::vector<HostTensor> Reorder(const Graph& from, const Graph& to,
                                 const std::vector<HostTensor>& inputs) {
   absl::flat_hash_map<std::string, int> index;
@@ -83,8 +83,8 @@ std::vector<HostTensor> Reorder(const Graph& from, const Graph& to,
   return reordered;
 }
 
-// Inputs of `from` that `to` lacks have their initial values, if any: where a
-// pass made constants of them, the program holds for those alone.
+// Sets inputs of `from` that `to` lacks to their initial values, if they have any: if a pass made
+// constants of them, the program is valid for these values alone.
 void PutInitial(const Graph& from, const Graph& to, std::vector<HostTensor>* inputs) {
   absl::flat_hash_set<std::string> names;
   for (int i = 0; i < to.num_inputs(); ++i) names.insert(to.input_info(i).name);
@@ -95,8 +95,7 @@ void PutInitial(const Graph& from, const Graph& to, std::vector<HostTensor>* inp
   }
 }
 
-// The outputs of a run, then what each input of the graph that both have is in
-// the end, in the order of `names`.
+// The outputs of a run, then the final values of the inputs in `names`, which both graphs have.
 absl::StatusOr<std::vector<HostTensor>> RunAll(const Graph& graph,
                                                const std::vector<HostTensor>& inputs,
                                                absl::Span<const std::string> names,
@@ -121,7 +120,7 @@ absl::StatusOr<std::vector<HostTensor>> RunAll(const Graph& graph,
   return outputs;
 }
 
-// Inputs that one of the graphs may write.
+// Names of the inputs that one of the graphs may write.
 std::vector<std::string> WrittenNames(const Graph& before, const Graph& after) {
   std::vector<std::string> names;
   if (!MayWrite(before) && !MayWrite(after)) return names;
@@ -172,7 +171,7 @@ class Comparison {
     result_.refusal = std::string(status.message());
   }
 
-  // False: a difference was found.
+  // Returns false if a difference was found.
   bool RunOnce(const std::vector<HostTensor>& inputs, const SeedOptions& options) {
     const bool edges = options.values >= Values::kEdge;
     int64_t region_runs = edges ? kEdgeRegionRuns : -1;

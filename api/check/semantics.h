@@ -1,4 +1,4 @@
-// Do two modules compute the same? Asked of the reference executor.
+// Compares the results of two modules by running them on the reference executor.
 #ifndef WEFT_API_CHECK_SEMANTICS_H_
 #define WEFT_API_CHECK_SEMANTICS_H_
 
@@ -16,7 +16,7 @@ class Module;
 
 struct SemanticsOptions {
   uint64_t seed = 0;
-  // Further runs, most of them with edge values, of graphs with small inputs.
+  // Number of additional runs, most with edge values, for graphs with small inputs.
   int more_runs = 64;
 };
 
@@ -24,34 +24,32 @@ struct SemanticsResult {
   enum class Verdict {
     kEqual,
     kDifferent,
-    kUnknown,  // `before` refused all inputs, or none could be made.
+    kUnknown,  // `before` refused all inputs, or no inputs could be made.
   };
   Verdict verdict = Verdict::kUnknown;
   int compared = 0;
-  // Runs in which `before` itself refused the inputs (an index out of range,
-  // say), so that there was nothing to compare with.
+  // Runs in which `before` itself refused the inputs (for example, an index out of range), so that
+  // nothing was compared.
   int refused = 0;
-  std::string refusal;     // Why the last refused run was.
+  std::string refusal;     // The error of the last refused run.
   std::string difference;  // The run, its seed, the output and the elements.
 };
 
-// Runs both graphs, whose inputs have the same names, on equal seeded inputs:
-// several assignments of the symbols (their hints, small sizes, 1 and 0), plain
-// and wide elements and, for contracts that keep values, many that are
-// infinities, NaN, zeros of either sign and extremes. Outputs are compared
-// within `contract`: bit-exact (any NaN equals any NaN), value-safe (zeros of
-// either sign are equal too), or within a few units in the last place for the
-// weaker ones. Inputs are made for the signature of `drawn_from`, one of the
-// two. Where one of them may write its inputs, what these hold in the end is
-// compared as well, in place of the write-backs.
+// Runs both graphs, whose inputs have the same names, on equal seeded inputs: several assignments
+// of the symbols (their hints, small sizes, 1 and 0), plain and wide elements and, for contracts
+// that keep values, many infinities, NaN, zeros of either sign and extremes. Outputs are compared
+// within `contract`: bit-exact (any NaN equals any NaN), value-safe (zeros of either sign are equal
+// too), or within a few units in the last place for the weaker ones. Inputs are made for the
+// signature of `drawn_from`, which is one of the two graphs. If one of the graphs may write its
+// inputs, their final values are compared in place of the write-backs.
 SemanticsResult CompareGraphs(const Graph& before, const Graph& after, const Graph& drawn_from,
                               NumericContract contract, const SemanticsOptions& options = {});
 
-// True when a run may change inputs, as far as the module tells.
+// True if a run may write its inputs.
 bool MayWrite(const Graph& graph);
 
-// The functions that both modules have. FailedPrecondition names the function
-// and what differs.
+// Compares the functions that both modules have. FailedPrecondition names the function and the
+// difference.
 absl::StatusOr<SemanticsResult> CompareSemantics(const Module& before, const Module& after,
                                                  NumericContract contract,
                                                  const SemanticsOptions& options = {});

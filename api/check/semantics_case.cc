@@ -42,7 +42,7 @@ absl::StatusOr<SemanticsCase> MakeSemanticsCase(const Module& before, const Pass
   SemanticsChecker checker(options);
   WEFT_ASSIGN_OR_RETURN(result.guilty, FindGuiltyRewrite(before, run, checker));
   const ModulePredicate holds = WrongNumbers(run, options.seed, result.guilty.rule);
-  // The region alone, or all when the fault needs more.
+  // Reduces the region alone if it shows the fault, else the whole module.
   const Module* region = checker.failed().before.get();
   const bool alone = region != nullptr && holds(*region);
   ReduceOptions reduce;
@@ -51,7 +51,7 @@ absl::StatusOr<SemanticsCase> MakeSemanticsCase(const Module& before, const Pass
   result.module = std::move(reduced.module);
   result.nodes_before = before.num_nodes();
   result.nodes_after = reduced.nodes_after;
-  // What the check says about the small module.
+  // The message of the check for the small module.
   const PassRunResult small = RunOnClone(*result.module, run);
   absl::Status status = checker.Check(*result.module, *small.after, small.fired, small.ids);
   if (!status.ok()) result.guilty.difference = std::string(status.message());

@@ -1,4 +1,4 @@
-// A small module on which a pass computes something else, made from a large one.
+// A small module, made from a large one, on which a pass changes the results.
 #ifndef WEFT_API_CHECK_SEMANTICS_CASE_H_
 #define WEFT_API_CHECK_SEMANTICS_CASE_H_
 
@@ -22,14 +22,14 @@ struct SemanticsCase {
   int64_t nodes_before = 0;
   int64_t nodes_after = 0;
 
-  // The command that shows the fault in `file`.
+  // The command that reproduces the fault in `file`.
   std::string Command(const std::string& file) const;
-  // A `.weft` file that begins with comments: the fault and the command.
+  // A `.weft` file with the fault and the command as comments at its beginning.
   std::string Text(const std::string& file) const;
 };
 
-// Finds the rewrite, cuts out what it changed and reduces that. NotFound when
-// the pass alone changes nothing that the check sees.
+// Finds the rewrite, cuts out the region that it changed and reduces it. NotFound if the check
+// finds no difference when the pass runs alone.
 absl::StatusOr<SemanticsCase> MakeSemanticsCase(const Module& before, const PassRun& run,
                                                 const SemanticsOptions& options = {});
 

@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-// Regions past this many nodes are neither remembered nor shown.
+// Larger regions, in nodes, are neither remembered nor shown.
 constexpr int64_t kMaxRemembered = 4000;
 constexpr int64_t kMaxShown = 12;
 
@@ -62,10 +62,9 @@ absl::Status SemanticsChecker::CheckFunction(Function& function, absl::Span<cons
   if (function.before.num_own_outputs() != function.after.num_own_outputs()) {
     return absl::FailedPreconditionError("another number of outputs");
   }
-  // No region can be cut where a write may reach from one to another, and none
-  // has all outputs when their number changes. Where inputs became constants, the
-  // graphs agree for the values of these alone; where constants are gone, those
-  // that are left have other ids.
+  // The whole function is compared if a write may reach from one region to another, or the number
+  // of outputs changes; if inputs became constants, because the graphs agree for these values
+  // alone; and if constants were dropped, because the remaining ones have other ids.
   if (function.before.num_inputs() != function.after.num_inputs() ||
       function.after.module().constants().size() < function.before.module().constants().size() ||
       function.before.module().HasWrites() || function.after.module().HasWrites() ||
@@ -89,15 +88,15 @@ absl::Status SemanticsChecker::CheckWhole(Function& function) {
 
 absl::Status SemanticsChecker::CheckRegion(Function& function, const ChangedRegions& regions,
                                            int region) {
-  // Values that tell may be rare behind other nodes.
+  // Behind other nodes, values that show the fault may be rare.
   SemanticsOptions harder = options_;
   harder.more_runs *= 4;
   SemanticsResult result;
   ChangedRegions::Cut cut;
   for (int hops : {0, 1, 2, 4, -1}) {
     auto next = regions.CutAt(region, hops);
-    // What cannot be cut (a size that only the rest of the graph gives) is
-    // compared in a larger region or in place.
+    // If the region cannot be cut out (only the rest of the graph defines a size), a larger region
+    // or the whole function is compared.
     if (!next.ok()) continue;
     cut = *std::move(next);
     ++(hops == 0 ? stats_.regions : stats_.widened);
@@ -110,7 +109,7 @@ absl::Status SemanticsChecker::CheckRegion(Function& function, const ChangedRegi
     failed_ = std::move(cut);
     return absl::FailedPreconditionError(std::move(message));
   }
-  // No region that reaches the inputs could be cut, or run.
+  // No region up to the inputs could be cut out or run.
   const SemanticsResult& whole = CompareWhole(function);
   if (whole.verdict != Verdict::kDifferent) {
     if (whole.verdict == Verdict::kUnknown) ++stats_.unknown;
@@ -149,7 +148,7 @@ SemanticsResult SemanticsChecker::CompareCut(const ChangedRegions::Cut& cut,
       return it->second;
     }
   }
-  // Drawn for the narrower types, which the pass may have learnt elsewhere.
+  // Inputs are drawn for the narrower types, which the pass may have proven elsewhere.
   SemanticsResult result =
       CompareGraphs(*cut.before->main(), *cut.after->main(), *cut.after->main(), contract, options);
   stats_.runs += result.compared;

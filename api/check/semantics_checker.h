@@ -1,14 +1,13 @@
-// The semantic check of --verify=semantics: what a pass changed, region by
-// region, on the reference executor.
+// The check of --verify=semantics: compares the regions that a pass changed, one by one, on the
+// reference executor.
 //
-// A region's inputs are drawn freely, which asks more of a rewrite than the graph
-// does. So a region that differs is looked at again with more of the graph before
-// it: only when it still differs with all of it, so for inputs of the graph, is it
-// a fault. What comes after the region is no excuse: a rewrite keeps the value
-// that it replaces. A region that cannot be cut out or run alone is compared in
-// its whole function.
+// The inputs of a region are drawn freely, which demands more of a rewrite than the graph does. A
+// region that differs is therefore compared again with more of the graph before it, and counts as a
+// fault only if it still differs with all of it, that is, for inputs of the graph. The graph after
+// the region is never considered: a rewrite must keep the value that it replaces. A region that
+// cannot be cut out or run alone is compared within its whole function.
 //
-// Regions with equal text are compared once in the life of a checker.
+// Each checker compares regions with equal text once.
 #ifndef WEFT_API_CHECK_SEMANTICS_CHECKER_H_
 #define WEFT_API_CHECK_SEMANTICS_CHECKER_H_
 
@@ -28,12 +27,12 @@ class Graph;
 class Module;
 
 struct SemanticsStats {
-  int64_t regions = 0;     // Cut out.
-  int64_t widened = 0;     // Cut again with more of the graph.
-  int64_t remembered = 0;  // Of both: equal to one that was compared before.
+  int64_t regions = 0;     // Regions cut out.
+  int64_t widened = 0;     // Regions cut again with more of the graph.
+  int64_t remembered = 0;  // Regions of both kinds that equal one compared before.
   int64_t whole = 0;       // Comparisons of whole functions.
-  int64_t unknown = 0;     // No run was possible.
-  int64_t runs = 0;        // Of a graph before and a graph after, together.
+  int64_t unknown = 0;     // Comparisons without a possible run.
+  int64_t runs = 0;        // Pairs of runs, before and after.
   // "12 changed regions, 52 runs before and after agree, 8 remembered"
   std::string ToString() const;
 };
@@ -46,13 +45,13 @@ class SemanticsChecker {
  public:
   explicit SemanticsChecker(SemanticsOptions options = {}) : options_(options) {}
 
-  // `before` is a clone of a module with nodes of these ids, taken before it
-  // was edited to `after`. FailedPrecondition shows the region that differs.
+  // `before` is a clone of a module with nodes of these ids, taken before the module was edited to
+  // `after`. FailedPrecondition shows the region that differs.
   absl::Status Check(const Module& before, const Module& after, NumericContract contract,
                      const ModuleNodeIds& ids);
 
   const SemanticsStats& stats() const { return stats_; }
-  // The smallest region that differed in the last Check that failed.
+  // The smallest differing region of the last failed Check.
   const ChangedRegions::Cut& failed() const { return failed_; }
 
  private:
@@ -61,7 +60,7 @@ class SemanticsChecker {
     const Graph& before;
     const Graph& after;
     NumericContract contract;
-    bool compared = false;  // As a whole.
+    bool compared = false;  // The whole function was compared.
     SemanticsResult whole;
   };
 

@@ -1,5 +1,5 @@
-// Why a program (program.h) has the variants that it has: as data, and as text in the
-// manner of TORCH_LOGS=recompiles.
+// Explains the variants of a program (program.h), as data and as text like that of
+// TORCH_LOGS=recompiles.
 #ifndef WEFT_API_DYNAMIC_EXPLAIN_H_
 #define WEFT_API_DYNAMIC_EXPLAIN_H_
 
@@ -11,7 +11,7 @@
 
 namespace weft {
 
-// A size that differed between a call and the one that a variant was made for.
+// A size that differs between a call and the call that a variant was made for.
 struct ChangedSize {
   std::string input;
   int dim = -1;  // -1: the value of the input, an integer.
@@ -19,27 +19,27 @@ struct ChangedSize {
   int64_t now = 0;
 };
 
-// Why a variant did not take a call.
+// The reason that a variant did not accept a call.
 struct MissedVariant {
   int variant = 0;
-  std::string guard;                 // The first one that did not hold: "s27 == 7".
-  std::string origin;                // Of the guard.
-  std::vector<ChangedSize> changed;  // The sizes that it speaks of.
+  std::string guard;                 // The first guard that failed: "s27 == 7".
+  std::string origin;                // Origin of the guard.
+  std::vector<ChangedSize> changed;  // The sizes that the guard mentions.
   std::string text;                  // "variant 0 needs s27 == 7: dim 1 of "ids" was 7, is 9".
 };
 
-// What a program asks of all calls, or a variant of those that it takes.
+// A constraint on all calls of a program, or a guard of a variant.
 struct ExplainedGuard {
   std::string text;    // "s27 == 7".
-  std::string origin;  // Why; may be empty for constraints.
+  std::string origin;  // The reason; may be empty for constraints.
 };
 
-// What became of one symbol in a variant.
+// The value of one symbol in a variant.
 struct ExplainedSize {
   std::string symbol;
-  std::string source;  // What gives it its value: `dim 1 of "ids"`.
+  std::string source;  // Source of its value: `dim 1 of "ids"`.
   bool fixed = false;
-  std::string text;  // "7", or "symbolic", or the size that it is equal to.
+  std::string text;  // "7", "symbolic", or an equal size.
   std::string why;
 };
 
@@ -47,7 +47,7 @@ struct ExplainedVariant {
   int id = 0;
   int64_t calls = 0;
   std::string made_for;               // "ids: i64[3, 7]".
-  std::vector<MissedVariant> misses;  // Earlier variants; none: it is the first.
+  std::vector<MissedVariant> misses;  // By earlier variants; empty for the first one.
   std::vector<ExplainedSize> sizes;
   std::vector<ExplainedGuard> guards;
   int64_t nodes = 0;
@@ -57,13 +57,13 @@ struct ProgramExplanation {
   Dynamic dynamic = Dynamic::kAutomatic;
   int cache_limit = 0;
   int64_t calls = 0;
-  int64_t compiles = 0;     // Pipelines that were run.
-  int64_t hits = 0;         // Calls that a variant took that was there.
+  int64_t compiles = 0;     // Runs of the pipeline.
+  int64_t hits = 0;         // Calls accepted by an existing variant.
   int64_t as_imported = 0;  // Calls past the limit.
-  int64_t refused = 0;      // Calls that break a constraint.
+  int64_t refused = 0;      // Calls that broke a constraint.
   std::vector<ExplainedGuard> constraints;
-  std::vector<ExplainedVariant> variants;  // In the order of their making.
-  std::vector<MissedVariant> last_miss;    // Of the last call past the limit.
+  std::vector<ExplainedVariant> variants;  // In the order of compilation.
+  std::vector<MissedVariant> last_miss;    // For the last call past the limit.
 
   std::string ToString() const;
 };

@@ -1,4 +1,4 @@
-// The size program of a graph that no plan has been made from.
+// The size program of a graph without a plan.
 #ifndef WEFT_API_DYNAMIC_GRAPH_SIZES_H_
 #define WEFT_API_DYNAMIC_GRAPH_SIZES_H_
 
@@ -8,8 +8,8 @@ namespace weft {
 
 class Graph;
 
-// Every symbol gets a value in each call, or the call is refused: variants are chosen by the
-// values. `main` outlives the result and stays as it is.
+// Every symbol gets a value in each call, or the call is refused, because variants are chosen by
+// the values. `main` outlives the result and must not change.
 SizeProgram MakeSizeProgram(const Graph& main);
 
 }  // namespace weft

@@ -172,7 +172,7 @@ ValueChoice SizePolicy::ChooseValue(size_t place, const HostTensor& value) {
   return choice;
 }
 
-// A fixed value has fixed dims.
+// If the value of an input is fixed, its dims are fixed too.
 void SizePolicy::FixDimsOf(const ValueChoice& choice, absl::Span<const int64_t> sizes,
                            VariantChoice* result) const {
   for (SymInt dim : main_.input(choice.input)->type().dims()) {

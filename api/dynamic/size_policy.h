@@ -1,5 +1,5 @@
-// Decides which sizes a new variant of a program fixes. It remembers the values that
-// calls which had to be compiled for came with.
+// Decides which sizes a new variant of a program fixes, from the values in the calls that were
+// compiled for so far.
 #ifndef WEFT_API_DYNAMIC_SIZE_POLICY_H_
 #define WEFT_API_DYNAMIC_SIZE_POLICY_H_
 
@@ -19,14 +19,14 @@ namespace weft {
 class Graph;
 class Module;
 
-// Of one symbol in one variant.
+// The choice for one symbol in one variant.
 struct SizeChoice {
-  // A number, the symbol itself (symbolic), or another one that it is equal to.
+  // A number, the symbol itself (symbolic), or another symbol that it equals.
   SymInt value;
   std::string why;
 };
 
-// Of an input in `specialized_values`.
+// The choice for an input in `specialized_values`.
 struct ValueChoice {
   int input = -1;
   bool fixed = true;
@@ -34,19 +34,19 @@ struct ValueChoice {
 };
 
 struct VariantChoice {
-  std::vector<SizeChoice> sizes;  // By the size program's numbers.
+  std::vector<SizeChoice> sizes;  // By number of the size program.
   std::vector<ValueChoice> values;
-  // What else the variant may take for granted.
+  // Further conditions that the variant may assume.
   std::vector<SymCondition> assumptions;
 };
 
 class SizePolicy {
  public:
   SizePolicy(const Graph& main, const SizeProgram& size_program, const ProgramOptions& options);
-  // InvalidArgument for marks and specialized values that do not fit the program.
+  // InvalidArgument if marks or specialized values do not fit the program.
   absl::Status Check();
 
-  // For a call that no variant takes.
+  // Chooses for a call that no variant accepts.
   VariantChoice Choose(absl::Span<const int64_t> sizes, absl::Span<const HostTensor> inputs);
 
  private:
@@ -58,13 +58,13 @@ class SizePolicy {
                  VariantChoice* result) const;
   void ShareEqualSizes(absl::Span<const int64_t> sizes, VariantChoice* result) const;
 
-  // By symbol.
+  // Values seen so far, by symbol.
   struct Seen {
     const MarkedDim* mark = nullptr;
     bool any = false;
     int64_t first = 0;
     bool changed = false;
-    int64_t other = 0;  // The first one that differed.
+    int64_t other = 0;  // The first value that differed.
   };
   struct SeenValue {
     int input = -1;
@@ -78,10 +78,10 @@ class SizePolicy {
   std::vector<SeenValue> seen_values_;
 };
 
-// The input of that name, or an error that says which there are.
+// The input with that name; an error lists the inputs.
 absl::StatusOr<int> FindInput(const Graph& main, absl::string_view name);
 
-// Adds what marks say of their dims to the module's facts.
+// Adds the ranges of marked dims to the module's facts.
 absl::Status AssumeMarkedRanges(Module& module, absl::Span<const MarkedDim> marks);
 
 }  // namespace weft

@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kMaxAttempts = 4;
 
-// The program holds for that value of the input alone, and its users see it.
+// Specialises the program to that value of the input, which users of the input then see.
 void FixInput(Graph& main, int input, const HostTensor& value) {
   const int id = main.module().constants().Add(value.Contiguous());
   main.input_info(input).value = id;
@@ -37,7 +37,7 @@ void FixInput(Graph& main, int input, const HostTensor& value) {
   old->ReplaceAllUsesWith(constant->result());
 }
 
-// Hints are example values; those of the call are the best ones.
+// Hints are example values; the best ones are those of the call.
 void SetHints(Module& module, const SizeProgram& size_program, absl::Span<const int64_t> sizes) {
   const SymbolTable& known = module.symbols();
   SymbolTable facts;
@@ -50,8 +50,8 @@ void SetHints(Module& module, const SizeProgram& size_program, absl::Span<const 
   module.symbols() = std::move(facts);
 }
 
-// Collects guards that neither the constraints of the program nor other guards
-// imply. What depends on data is left to executors.
+// Collects guards that neither the constraints of the program nor other guards imply. Conditions on
+// data are left to executors.
 class GuardCollector {
  public:
   GuardCollector(const SymbolTable& constraints, const SizeProgram& size_program,
@@ -76,7 +76,7 @@ class GuardCollector {
   std::vector<VariantGuard>* guards_;
 };
 
-// A condition with a symbol of the program that data defines in the variant.
+// True if the condition mentions a symbol of the program that the variant defines from data.
 bool DependsOnData(SymInt s, const SymbolTable& facts) {
   bool depends = false;
   ForEachSymbol(s, [&](SymInt symbol) { depends |= facts.IsUnbacked(symbol); });
@@ -166,7 +166,7 @@ absl::Status Variant::Specialize(Module& module, const SizeProgram& size_program
     const SymInt value = request_.choice.sizes[i].value;
     if (value == symbol) continue;
     values.push_back({symbol, value});
-    // A symbol of which nothing is known is declared nowhere.
+    // The table has no entry for a symbol without facts.
     SymbolInfo info;
     info.symbol = symbol;
     module.symbols().Declare(info);
@@ -239,7 +239,7 @@ void Variant::MapInputs(const Graph& source) {
   }
 }
 
-// What the pipeline assumed against the call, the other way round.
+// The negations of the conditions that the pipeline assumed and the call does not satisfy.
 std::vector<SymCondition> Variant::Refuted() const {
   std::vector<SymCondition> refuted;
   for (size_t i = 0; i < code_.size(); ++i) {

@@ -1,10 +1,9 @@
-// One compiled form of a program, and what inputs have to meet so that it may run on
-// them: its guards.
+// One compiled form of a program with its guards: the conditions on inputs under which it may run.
 //
-// A variant is made for the values of one call. Its guards come from what it fixes
-// (VariantChoice) and from what the pipeline assumed on top of that: conditions in
-// the module's symbol table, narrowed facts of symbols, refined types of inputs.
-// Conditions about symbols that data defines are no guards; executors check them.
+// A variant is made for the values of one call. Its guards are the sizes that it fixes
+// (VariantChoice) and the conditions that the pipeline assumed: conditions in the module's symbol
+// table, narrowed facts of symbols, refined types of inputs. Conditions on data-dependent symbols
+// are not guards; executors check them.
 #ifndef WEFT_API_DYNAMIC_VARIANT_H_
 #define WEFT_API_DYNAMIC_VARIANT_H_
 
@@ -32,12 +31,12 @@ class Graph;
 class SymbolTable;
 struct SymCondition;
 
-// Over the symbols of the program, or about the value of one input.
+// A condition on the symbols of the program, or on the value of one input.
 struct VariantGuard {
   SymInt condition;
   std::string origin;
-  int input = -1;    // Of a value guard.
-  HostTensor value;  // What the input has to be.
+  int input = -1;    // For a value guard.
+  HostTensor value;  // The required value of the input.
 };
 
 class Variant {
@@ -47,9 +46,9 @@ class Variant {
     std::vector<int64_t> sizes;  // The values of the program's symbols in the call.
     std::vector<HostTensor> inputs;
   };
-  // Compiles a copy of `source`, whose inputs `size_program` binds. What the pipeline
-  // assumes and the call does not meet is ruled out in another attempt; `compiles`
-  // counts them. FailedPrecondition when no attempt takes the call.
+  // Compiles a copy of `source`, whose inputs `size_program` binds. If the pipeline assumes a
+  // condition that the call does not satisfy, another attempt excludes it; `compiles` counts the
+  // attempts. FailedPrecondition if no attempt accepts the call.
   static absl::StatusOr<std::shared_ptr<Variant>> Make(const Module& source,
                                                        const SizeProgram& size_program,
                                                        Request request,
@@ -57,18 +56,18 @@ class Variant {
                                                        int64_t* compiles);
 
   const VariantChoice& choice() const { return request_.choice; }
-  // The values of symbols that it was made for.
+  // The values of symbols in the call that it was made for.
   absl::Span<const int64_t> sizes() const { return request_.sizes; }
-  // "ids: i64[3, 7]", of the inputs without state.
+  // "ids: i64[3, 7]", for the inputs without state.
   const std::string& inputs_text() const { return inputs_text_; }
   const std::vector<VariantGuard>& guards() const { return guards_; }
-  // The place of the first guard that does not hold; -1: it takes the call.
+  // Index of the first guard that does not hold; -1: the variant accepts the call.
   int FirstFailing(absl::Span<const int64_t> sizes, absl::Span<const HostTensor> inputs) const;
 
   const Module& module() const { return session_->module(); }
-  // False for an input of the program that the pipeline has made a part of the code.
+  // False if the pipeline has made the input a constant.
   bool TakesInput(int input) const { return places_[input] >= 0; }
-  // Inputs are the program's, all given; `written` is by these inputs.
+  // `inputs` are all inputs of the program; `written` is by these inputs.
   absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor> inputs,
                                               std::vector<HostTensor>* written) const;
 
@@ -77,10 +76,10 @@ class Variant {
   absl::Status Compile(const Module& source, const SizeProgram& size_program,
                        const ProgramOptions& options);
   absl::Status Specialize(Module& module, const SizeProgram& size_program);
-  // What is known before the pipeline runs: guards are what comes on top.
+  // The facts before the pipeline runs; later facts become guards.
   struct Baseline {
     absl::flat_hash_set<SymInt> conditions;
-    absl::flat_hash_map<std::string, Type> types;  // Of inputs.
+    absl::flat_hash_map<std::string, Type> types;  // Types of the inputs.
   };
   static Baseline BaselineOf(const Module& module);
   void CollectGuards(const SymbolTable& constraints, const SizeProgram& size_program,
@@ -91,12 +90,13 @@ class Variant {
   Request request_;
   std::string inputs_text_;
   std::vector<VariantGuard> guards_;
-  std::vector<CompiledSym> code_;  // Of the guards that are conditions; they come first.
+  // Code of the guards that are conditions, which are first in the list.
+  std::vector<CompiledSym> code_;
   std::unique_ptr<Session> session_;
-  std::vector<int> places_;  // By input of the program: the module's input, or -1.
+  std::vector<int> places_;  // By input of the program: input of the module, or -1.
 };
 
-// The condition that makes a guard, in words: `s27 == 7`, or `"k" == [3]`.
+// The condition of a guard in words: `s27 == 7`, or `"k" == [3]`.
 std::string GuardText(const VariantGuard& guard, const Graph& main);
 
 }  // namespace weft

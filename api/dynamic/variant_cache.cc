@@ -47,7 +47,7 @@ absl::StatusOr<VariantCache::Found> VariantCache::Get(absl::Span<const HostTenso
   return Compile(values, inputs);
 }
 
-// Counts the call.
+// Finds a variant for the call, and counts a hit.
 std::shared_ptr<const Variant> VariantCache::Find(const Values& values,
                                                   absl::Span<const HostTensor> inputs) {
   for (size_t i = 0; i < recent_.size(); ++i) {
@@ -68,7 +68,7 @@ absl::StatusOr<VariantCache::Found> VariantCache::Compile(const Values& values,
   bool full;
   {
     absl::MutexLock lock(&mu_);
-    // Another thread may have made it meanwhile.
+    // Another thread may have compiled it meanwhile.
     if (auto variant = Find(values, inputs)) return Found(std::move(variant));
     misses = Misses(values, inputs);
     full = static_cast<int>(entries_.size()) >= options_.cache_limit;

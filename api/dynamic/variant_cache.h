@@ -25,14 +25,14 @@ class Module;
 
 class VariantCache {
  public:
-  // `model` outlives it and stays as it is.
+  // `model` outlives it and must not change.
   VariantCache(const Module& model, ProgramOptions options);
   VariantCache(const VariantCache&) = delete;
   VariantCache& operator=(const VariantCache&) = delete;
-  // InvalidArgument for options that do not fit the model.
+  // InvalidArgument if the options do not fit the model.
   absl::Status Check() { return policy_.Check(); }
 
-  // What runs a call: a variant, or the model as it was imported.
+  // The code for a call: a variant, or the model as it was imported.
   class Found {
    public:
     explicit Found(std::shared_ptr<const Variant> variant) : variant_(std::move(variant)) {}
@@ -44,10 +44,10 @@ class VariantCache {
     std::shared_ptr<const Variant> variant_;
     std::shared_ptr<const Session> model_;
   };
-  // `inputs` are all given. Compiles when no variant takes them.
+  // Requires all inputs. Compiles if no variant accepts them.
   absl::StatusOr<Found> Get(absl::Span<const HostTensor> inputs);
 
-  // FailedPrecondition when some variant has the input as a part of its code.
+  // FailedPrecondition if some variant has made the input a constant.
   absl::Status CheckTakes(int input) const;
   ProgramExplanation Explain() const;
 
@@ -73,13 +73,13 @@ class VariantCache {
   const Module& model_;
   const ProgramOptions options_;
   const SizeProgram size_program_;
-  absl::Mutex compile_mu_ ABSL_ACQUIRED_BEFORE(mu_);  // One variant at a time is made.
-  SizePolicy policy_;                                 // Of the one who compiles.
+  absl::Mutex compile_mu_ ABSL_ACQUIRED_BEFORE(mu_);  // Held while a variant is made.
+  SizePolicy policy_;                                 // Used while compile_mu_ is held.
   mutable absl::Mutex mu_;
   std::vector<Entry> entries_ ABSL_GUARDED_BY(mu_);
-  std::vector<int> recent_ ABSL_GUARDED_BY(mu_);  // Places in entries_, the last used first.
+  std::vector<int> recent_ ABSL_GUARDED_BY(mu_);  // Indices in entries_, the last used first.
   std::shared_ptr<const Session> as_imported_ ABSL_GUARDED_BY(mu_);
-  ProgramExplanation counts_ ABSL_GUARDED_BY(mu_);  // The numbers and the last miss alone.
+  ProgramExplanation counts_ ABSL_GUARDED_BY(mu_);  // Only the counters and the last miss.
 };
 
 }  // namespace weft

@@ -21,15 +21,15 @@
 namespace weft {
 namespace {
 
-// Names of the model, each as the text form quotes it.
+// Appends a name of the model, quoted as in the text form.
 void AppendQuoted(std::string* text, const std::string& name) { *text += Quote(name); }
 
-// Names that stand without quotes.
+// Appends a name without quotes.
 void AppendPrintable(std::string* text, const std::string& name) { *text += PrintableName(name); }
 
 using Step = OriginTable::Step;
 
-// A node with the number that the text form gives its first result.
+// A node, with the number of its first result in the text form.
 struct Place {
   const Graph* graph;
   const Node* node;

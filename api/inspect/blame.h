@@ -1,5 +1,5 @@
-// Where nodes come from: the source nodes that they stand for, and the passes,
-// rules and rewrites that made them.
+// The origin of nodes: the source nodes that they stand for, and the passes, rules and rewrites
+// that made them.
 #ifndef WEFT_API_INSPECT_BLAME_H_
 #define WEFT_API_INSPECT_BLAME_H_
 
@@ -12,9 +12,9 @@ namespace weft {
 
 class Module;
 
-// `what` is a value as the text form numbers it ("%12", in @main, or "@f:%12"),
-// the name of a source node, or "all" for a table with a line for each node.
-// For names, all nodes that stand for that source.
+// `what` is a value by its number in the text form ("%12" in @main, or "@f:%12"), the name of a
+// source node, or "all" for a table with one line per node. A name selects all nodes that stand for
+// that source node.
 absl::StatusOr<std::string> Blame(const Module& module, absl::string_view what);
 
 }  // namespace weft

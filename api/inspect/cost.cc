@@ -48,13 +48,12 @@ absl::StatusOr<Assignment> Assign(const Graph& graph, const std::map<std::string
   return values;
 }
 
-// What a constant or an input is read for: by constants' ids, so that equal
-// ones are one.
+// The bytes read of each constant or input; equal constants have one id and count once.
 class Sources {
  public:
   explicit Sources(const Graph& graph) : graph_(graph) {}
 
-  // `evaluate` gives bytes; what it cannot tell is left out.
+  // `evaluate` gives the bytes of an expression; expressions without a value are left out.
   template <typename Evaluate>
   int64_t Bytes(Evaluate evaluate) {
     for (const Value* input : graph_.inputs()) Add(input, evaluate);
@@ -71,7 +70,7 @@ class Sources {
  private:
   struct Entry {
     int64_t whole = 0;
-    int64_t part = 0;  // At most `whole` counts.
+    int64_t part = 0;  // Bytes read, at most `whole`.
   };
 
   template <typename Evaluate>
@@ -125,8 +124,8 @@ class Counter {
  private:
   struct Pending {
     const Graph* graph;
-    int64_t times;  // That it runs.
-    bool inside;    // Of a group that is one kernel: its bytes stay in it.
+    int64_t times;  // Number of runs.
+    bool inside;    // Inside a fused group: its bytes do not leave the kernel.
   };
 
   std::optional<int64_t> ValueOf(SymInt s) const {

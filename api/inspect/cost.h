@@ -20,29 +20,29 @@ class OpRegistry;
 struct OpCost {
   int64_t nodes = 0;
   int64_t flops = 0;
-  int64_t bytes = 0;  // Read and written.
+  int64_t bytes = 0;  // Bytes read and written.
 };
 
 struct ProgramCost {
   int64_t flops = 0;
-  // What any program must move: inputs and constants that are used, as much of
-  // them as is read, and outputs, once each.
+  // Bytes that any implementation must move: the used parts of inputs and constants, and outputs,
+  // once each.
   int64_t bytes = 0;
-  // What the nodes move, one by one; a fused group is one.
+  // Sum of the bytes that each node moves; a fused group counts as one node.
   int64_t node_bytes = 0;
   std::map<std::string, OpCost> by_op;
-  // Ops that are not or not fully counted, and why.
+  // Ops that are not or not fully counted, with the reason.
   std::map<std::string, std::string> uncounted;
 };
 
-// Of one run with these sizes, by the names of symbols; others have their
-// hints. Nested graphs count as often as they run where the sizes tell (scan,
-// fused groups), else once, which `uncounted` tells: of two branches the first.
-// InvalidArgument for an unknown symbol and for one that has neither.
+// The cost of one run with these sizes, by the names of symbols; other symbols have their hints.
+// Nested graphs count once per run if the sizes determine the number of runs (scan, fused groups),
+// else once, which `uncounted` reports; of two branches the first counts. InvalidArgument for an
+// unknown symbol and for one without a size or hint.
 absl::StatusOr<ProgramCost> CostOf(const Graph& graph,
                                    const std::map<std::string, int64_t>& sizes = {});
 
-// Every op and how it is counted, one a line; the last line counts them.
+// A line for every op with the way it is counted; the last line has totals.
 std::string DescribeCosts(const OpRegistry& ops);
 
 }  // namespace weft

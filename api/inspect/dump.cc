@@ -65,7 +65,7 @@ absl::StatusOr<ModuleDumper> ModuleDumper::Create(const DumpOptions& options,
     return absl::InvalidArgumentError(absl::StrCat("--print-after: ", status.message()));
   }
   if (!options.folder.empty()) {
-    std::error_code error;  // Writing fails later, with the path.
+    std::error_code error;  // An error shows when the file is written.
     std::filesystem::create_directories(options.folder, error);
   }
   return dumper;

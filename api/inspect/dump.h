@@ -1,4 +1,4 @@
-// Prints the module between passes.
+// Prints the module before and after passes.
 #ifndef WEFT_API_INSPECT_DUMP_H_
 #define WEFT_API_INSPECT_DUMP_H_
 
@@ -15,18 +15,18 @@ namespace weft {
 class Module;
 
 struct DumpOptions {
-  // Each "all", "changed" (after passes alone), or a regular expression that
-  // describes the name of a pass or its path ("fixpoint.2.cse").
+  // Passes to dump at: "all", "changed" (only after passes), or a regular expression that matches
+  // the name of a pass or its path ("fixpoint.2.cse").
   std::vector<std::string> before;
   std::vector<std::string> after;
-  // One file for each dump, "0003.fixpoint.2.cse.after.weft"; empty: standard
-  // error. The folder is made.
+  // Folder for one file per dump, "0003.fixpoint.2.cse.after.weft"; empty: standard error. The
+  // folder is made if it does not exist.
   std::string folder;
 };
 
 class ModuleDumper {
  public:
-  // Errors name a bad expression, and a word that is no pass of the registry.
+  // Errors name a malformed expression, and a name that matches no pass of the registry.
   static absl::StatusOr<ModuleDumper> Create(const DumpOptions& options,
                                              const PassRegistry& registry);
 

@@ -22,7 +22,7 @@
 namespace weft {
 namespace {
 
-constexpr int kRounds = 4;  // How far labels see.
+constexpr int kRounds = 4;  // Distance that labels cover.
 
 uint64_t HashText(absl::string_view text) {
   uint64_t h = text.size();
@@ -46,7 +46,7 @@ class Aligner {
       a_.Refine();
       b_.Refine();
     }
-    // Equal neighbourhoods in order, then equal nodes when they are unique.
+    // Aligns equal neighbourhoods in order, then equal nodes that are unique.
     ByKey(a_.labels, b_.labels, /*unique=*/false);
     ByOutputs();
     Propagate();
@@ -76,8 +76,8 @@ class Aligner {
     ByKey(a, b, /*unique=*/true);
   }
 
-  // Key 0 is none. With `unique`, only keys that one node of each side has;
-  // otherwise those that equally many have, in order.
+  // Key 0 is never aligned. With `unique`, aligns keys that one node of each side has; otherwise
+  // those that equally many nodes have, in order.
   void ByKey(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b, bool unique) {
     struct Group {
       std::vector<int> a, b;
@@ -112,7 +112,7 @@ class Aligner {
     }
   }
 
-  // Operands of aligned nodes are aligned by position, users before operands.
+  // Aligns operands of aligned nodes by position, visiting users before operands.
   void Propagate() {
     for (size_t i = a_.nodes.size(); i-- > 0;) {
       const int k = a_.partner[i];
@@ -153,7 +153,7 @@ uint64_t DiffSide::AttrLabel(const Node& node) {
   return h;
 }
 
-// PrintNode() names values by their ids.
+// Replaces the ids by which PrintNode() names values.
 std::string DiffSide::Line(const Node& node) const {
   const std::string text = PrintNode(node);
   std::string line;
@@ -191,7 +191,7 @@ uint64_t DiffSide::LabelOf(const Value* value) const {
   return HashCombine(labels[PlaceOf(value)], value->index());
 }
 
-// Independent of the order of the uses.
+// The label does not depend on the order of the uses.
 uint64_t DiffSide::UserLabel(const Node& node) const {
   uint64_t sum = 0;
   for (int r = 0; r < node.num_results(); ++r) {

@@ -1,4 +1,4 @@
-// Which nodes of two graphs are the same; for graph_diff.h.
+// Aligns the nodes of two graphs, for graph_diff.h.
 #ifndef WEFT_API_INSPECT_GRAPH_ALIGN_H_
 #define WEFT_API_INSPECT_GRAPH_ALIGN_H_
 
@@ -12,35 +12,35 @@ namespace weft {
 
 class Graph;
 
-// Of one graph: its nodes, their labels and their partners in the other graph.
+// One graph: its nodes, their labels and their partners in the other graph.
 struct DiffSide {
   explicit DiffSide(const Graph& graph);
 
-  // -1 for inputs and null.
+  // Index of the defining node; -1 for inputs and null.
   int PlaceOf(const Value* value) const {
     return value == nullptr || value->is_input() ? -1 : index[value->node()->id()];
   }
   // The node's line in the module's text.
   std::string Line(const Node& node) const;
-  // Labels that see one step further.
+  // Extends labels to neighbours one step further away.
   void Refine();
-  // Of attributes and nested graphs.
+  // A label of attributes and nested graphs.
   static uint64_t AttrLabel(const Node& node);
 
   const Graph* graph;
   std::vector<const Node*> nodes;
-  std::vector<int> index;     // By node id: place in `nodes`.
-  std::vector<int> partner;   // By place; -1: none.
+  std::vector<int> index;     // By node id: index in `nodes`.
+  std::vector<int> partner;   // By index; -1: no partner.
   std::vector<uint64_t> own;  // Labels without neighbours.
   std::vector<uint64_t> labels;
-  std::vector<int> numbers;  // By value id: of results, as in the module's text.
+  std::vector<int> numbers;  // By value id: number of the result in the module's text.
 
  private:
   uint64_t LabelOf(const Value* value) const;
   uint64_t UserLabel(const Node& node) const;
 };
 
-// Gives nodes their partners.
+// Aligns the nodes: sets `partner` on both sides.
 void Align(DiffSide* a, DiffSide* b);
 
 }  // namespace weft

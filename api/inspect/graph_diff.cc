@@ -68,13 +68,13 @@ std::string Signature(const Graph& graph) {
   return std::string(absl::StrSplit(text, absl::MaxSplits('\n', 1)).begin()->substr(0, 200));
 }
 
-// What an input is when the caller gives nothing; null: he has to.
+// The initial value of an input; null if the caller must give one.
 const HostTensor* InitialOf(const Graph& graph, int input) {
   const int id = graph.input_info(input).initial;
   return id < 0 ? nullptr : &graph.module().constants().tensor(id);
 }
 
-// By name, as inputs are aligned.
+// Compares initial values of inputs with equal names.
 void DiffInitialValues(const Graph& before, const Graph& after, GraphDiff* diff) {
   absl::flat_hash_map<absl::string_view, int> inputs;
   for (int i = 0; i < after.num_inputs(); ++i) inputs[after.input_info(i).name] = i;

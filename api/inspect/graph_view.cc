@@ -16,7 +16,7 @@
 namespace weft {
 namespace {
 
-// The reason with the figures and the suggestion; the rest has fields of its own.
+// The reason with the figures and the suggestion; other parts have separate fields.
 std::string RemarkText(const Remark& remark) {
   std::string text = remark.op.empty() ? "" : absl::StrCat(remark.op, ": ");
   text += remark.reason;
@@ -54,7 +54,7 @@ struct GraphRecorder::State {
   }
 
   ModuleViewBuilder builder;
-  size_t remarks = 0;  // Those that have been taken over.
+  size_t remarks = 0;  // Number of remarks copied so far.
 };
 
 GraphRecorder::GraphRecorder(std::string title) : state_(std::make_unique<State>(title)) {}

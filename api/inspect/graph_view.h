@@ -17,20 +17,20 @@ class Module;
 
 class GraphRecorder {
  public:
-  // `title` heads the picture: the model's file.
+  // `title` is the heading of the picture, usually the model's file.
   explicit GraphRecorder(std::string title);
   ~GraphRecorder();
 
-  // The module as it is before the passes. ResourceExhausted when it is too large for
-  // a picture, here and after passes.
+  // Takes the first snapshot, before the passes. ResourceExhausted if a module is too large for a
+  // picture, here or after a pass.
   absl::Status Start(const Module& module);
-  // Has the passes of a run recorded with their remarks; after Start, and with the
-  // recorder outliving the run. Passes pay a copy of what they changed.
+  // Records the passes of a run with their remarks. Must be called after Start, and the recorder
+  // must outlive the run. Each pass takes additional time for a copy of its changes.
   void Record(CompileOptions* options);
-  // Time and bytes of the kernels of a trace, whose events name the source nodes that they
-  // stand for (serialize/html/kernel_times.h): Chrome's JSON or Weft's Perfetto form, each
-  // also compressed. Errors name the file. `progress` is called now and then with the bytes
-  // that were read, and the file's size.
+  // Adds time and bytes of the kernels of a trace, whose events name source nodes
+  // (serialize/html/kernel_times.h). The trace is Chrome's JSON or Weft's Perfetto form, each also
+  // compressed. Errors name the file. `progress` is called from time to time with the bytes read
+  // and the file's size.
   using FileProgress = std::function<void(int64_t done, int64_t total)>;
   absl::Status AddTrace(const std::string& path, const FileProgress& progress = nullptr);
 
@@ -40,7 +40,7 @@ class GraphRecorder {
 
   // The same bytes for the same module, pipeline and trace.
   std::string Html() const;
-  // Of the module as it was last.
+  // Model Explorer's JSON of the last snapshot.
   std::string ModelExplorer() const;
 
  private:

@@ -1,11 +1,11 @@
-// A run that is recorded: what was compiled and what ran, into a file that Chrome,
-// Perfetto and torch's tools read, or into a table.
+// Records a compilation and its runs, into a file that Chrome, Perfetto and torch's tools read, or
+// into a table.
 //
 //   WEFT_ASSIGN_OR_RETURN(auto profile, Profile::Start({"trace.json.gz"}));
 //   ... Compile(), Session::Create(), Run() ...
 //   WEFT_RETURN_IF_ERROR(profile->Finish());
 //
-// profiler/session.h has schedules, sources and sinks of one's own.
+// profiler/session.h offers schedules, and user-defined sources and sinks.
 #ifndef WEFT_API_INSPECT_PROFILE_H_
 #define WEFT_API_INSPECT_PROFILE_H_
 
@@ -22,30 +22,30 @@ struct ProfileOptions {
   // .json, .pftrace, .folded or .csv (profiler/sinks/file_sink.h), each also with .gz;
   // empty: no file.
   std::string path;
-  // A JSON file that would be larger becomes several; 0: one.
+  // A larger JSON file is split into several; 0: never.
   int64_t max_file_bytes = 0;
-  // Of table().
+  // Options of table().
   std::string sort_by = "self_cpu_time_total";
   int64_t row_limit = 30;
   bool group_by_input_shape = false;
-  // The machine's measured ceilings, for the roofline column; 0: not known.
+  // The machine's measured limits, for the roofline column; 0: unknown.
   double peak_gbytes = 0;
   double peak_gflops = 0;
 };
 
 class Profile {
  public:
-  // FailedPrecondition while something else is recorded; InvalidArgument for a path of an
-  // unknown kind.
+  // FailedPrecondition while another recording is in progress; InvalidArgument for a path with an
+  // unknown extension.
   static absl::StatusOr<std::unique_ptr<Profile>> Start(const ProfileOptions& options);
   ~Profile();
 
-  // Ends a step of a loop: the trace shows ProfilerStep#N.
+  // Ends a step of a loop; the trace shows steps as ProfilerStep#N.
   void Step();
   // Ends the recording and writes the file.
   absl::Status Finish();
 
-  // After Finish(): key_averages of what was recorded. InvalidArgument for an unknown
+  // The key averages of the recording; call after Finish(). InvalidArgument for an unknown
   // `sort_by`.
   absl::StatusOr<std::string> Table() const;
 

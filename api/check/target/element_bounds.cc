@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// The bound of an element, in what it moved by at most in a trial.
+// The bound of an element relative to its largest move in a trial.
 constexpr double kMargin = 4;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -56,8 +56,7 @@ void ElementBounds::Add(const HostTensor& trial) {
   if (t.size() != want_.size()) return;
   for (size_t i = 0; i < t.size(); ++i) {
     moved_[i] = std::max(moved_[i], std::abs(t[i] - want_[i]));
-    // A trial that leaves the finite numbers, or turns an infinity into NaN, says that any of
-    // them is near.
+    // If a trial becomes infinite or NaN, or an infinity becomes NaN, every such value is possible.
     const bool finite = std::isfinite(t[i]) && std::isfinite(want_[i]);
     if (!finite && !SameElement(t[i], want_[i])) moved_[i] = kInfinity;
     low_[i] = std::min(low_[i], t[i]);
@@ -65,7 +64,7 @@ void ElementBounds::Add(const HostTensor& trial) {
   }
 }
 
-// Errors of a trial may cancel in an element by chance: its bound is no less than that of most
+// Errors of a trial may cancel in an element by chance, so its bound is at least that of most
 // others.
 void ElementBounds::Finish() {
   least_ = exact_ ? 0 : TypicalMagnitude(absl::MakeConstSpan(moved_));

@@ -17,17 +17,17 @@
 namespace weft {
 namespace {
 
-// Trials of a node: more where a result has few elements, whose errors may cancel in all of few
-// trials, and the most before a result is said to differ: elements that share an operand, as the
-// rows of one mask do, all stay where they are when its elements happen to move together.
+// Trials per node: more if a result has few elements, whose errors may cancel in all of few trials;
+// and the most before a result counts as different, because elements that share an operand, such as
+// the rows of one mask, stay equal if the elements of the operand happen to move together.
 constexpr int64_t kTrials = 3;
 constexpr int64_t kMoreTrials = 16;
 constexpr int64_t kMaxTrials = 32;
 constexpr int64_t kTrialElements = 4096;
-// Units in the last place that a sum may differ by without a trial, besides those of any result,
-// in roots of its length.
+// Additional units in the last place by which a sum may differ without a trial, times the root of
+// its length.
 constexpr double kSumUnits = 3;
-// Doubles tell apart all integers up to this one.
+// Doubles represent all integers up to this one.
 constexpr double kExactIntegers = 9007199254740992.0;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -52,15 +52,15 @@ bool PlainlyNearF32(const HostTensor& got, const HostTensor& want, double units)
   return true;
 }
 
-// True where no trial is needed to see that the results agree.
+// True if the results agree without a trial.
 bool PlainlySame(const HostTensor& got, const HostTensor& want, double units) {
   if (got.BitEqual(want)) return true;
   if (units == 0 || want.dtype() != DType::kF32) return false;
   return PlainlyNearF32(got.Contiguous(), want.Contiguous(), units);
 }
 
-// Where products and sums of squares of such numbers may overflow in one executor and not in
-// another that keeps more bits inside.
+// True if products or sums of squares of such numbers may overflow in one executor and not in
+// another with wider intermediates.
 bool IsNearOverflow(DType dtype, double largest) {
   const double limit = dtype == DType::kF64 ? 1e150 : 1e15;
   return largest > limit;
@@ -132,7 +132,7 @@ class Judge {
     return !exact_ && IsNearOverflow(got.dtype(), largest);
   }
 
-  // By the trials so far.
+  // True if an element differs by the trials so far.
   bool Differs(const std::vector<size_t>& doubtful, std::vector<ElementBounds>& bounds,
                double largest) const {
     for (size_t k = 0; k < doubtful.size(); ++k) {
@@ -162,7 +162,7 @@ class Judge {
       worst = i;
       excess = e;
     }
-    // Integers that doubles do not tell apart.
+    // Integers that doubles do not represent exactly.
     const bool wide = DTypeBits(got.dtype()) == 64 && !IsFloat(got.dtype());
     if (count == 0 && wide && !IsComplex(got.dtype())) {
       count = CountWide(got.ReadInts(), result_.want[r].ReadInts(), &worst);

@@ -22,16 +22,16 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Pieces of a concatenation are written by the steps of its operands.
+// Operands of a concatenation are written directly into its result by their own steps.
 bool IsConcat(const Node& node) { return node.Is(ops::cat) || node.Is(ops::stack); }
 
-// A node that lowering makes no step of.
+// True for a node for which lowering makes no step.
 bool IsDead(const Node& node) {
   return node.op().is_pure() && !node.op().has(kDataDependent) && !node.has_uses();
 }
 
-// As JudgeNode, or by the runs of nested graphs where there were some. Where the reference runs
-// out of memory, or did before an operand, what follows is judged on what the target has.
+// JudgeNode, or Judge() by the runs of nested graphs if there were any. If the reference runs out
+// of memory here or for an operand, later nodes are judged on the target's values.
 absl::StatusOr<NodeJudgement> JudgeOrGiveUp(const Node& node, absl::Span<const HostTensor> operands,
                                             const SymbolEnv& env, absl::Span<const HostTensor> got,
                                             const RegionRuns& runs, const JudgeOptions& options,
@@ -53,15 +53,15 @@ absl::StatusOr<NodeJudgement> JudgeOrGiveUp(const Node& node, absl::Span<const H
 
 }  // namespace
 
-// What all runs of a plan have in common.
+// Properties of a plan that all its runs share.
 struct PlanCheck::PlanIndex {
   const Graph* graph = nullptr;
   std::vector<const Node*> nodes;        // By step; null for copies to outputs.
   std::vector<const View*> places;       // By value id; null: none.
-  std::vector<int> steps;                // By node id: how many steps it has.
-  std::vector<int> operands;             // By node id: values that it waits for.
-  std::vector<int> uses;                 // By value id, those of dead nodes left out.
-  std::vector<std::vector<int>> writes;  // By node id: buffers that its steps write.
+  std::vector<int> steps;                // By node id: number of its steps.
+  std::vector<int> operands;             // By node id: number of operands that it waits for.
+  std::vector<int> uses;                 // By value id: uses by nodes that are not dead.
+  std::vector<std::vector<int>> writes;  // By node id: buffers written by its steps.
 };
 
 struct PlanCheck::Frame {
@@ -71,17 +71,17 @@ struct PlanCheck::Frame {
   std::vector<int> steps_left;
   std::vector<int> operands_left;
   std::vector<int> uses_left;
-  // By value id, as the target has them; those that are taken, and those that were judged.
+  // By value id: the target's values; which of them are complete, and which are judged.
   std::vector<HostTensor> values;
   std::vector<bool> complete;
-  std::vector<const Node*> done;      // Ready to be judged.
-  int running = -1;                   // The step that runs.
+  std::vector<const Node*> done;      // Nodes that are ready to be judged.
+  int running = -1;                   // The running step.
   int last = -1;                      // The step that ran last.
   std::vector<double> operand_error;  // By node id: the largest of its routines.
   std::vector<std::string> routines;  // By step.
-  // By node id, of nodes with several steps.
+  // By node id, for nodes with several steps.
   absl::flat_hash_map<uint32_t, StepRecords> records;
-  // By node id, of nodes with nested plans.
+  // By node id, for nodes with nested plans.
   absl::flat_hash_map<uint32_t, RegionRuns> runs;
 };
 
@@ -113,7 +113,7 @@ const PlanCheck::PlanIndex& PlanCheck::IndexOf(const Plan& plan, const Graph& gr
       ++index.operands[node->id()];
       ++index.uses[node->operand(i)->id()];
     }
-    // A node waits for the sizes that data gives it, too.
+    // A node also waits for the definitions of its data-dependent sizes.
     index.operands[node->id()] += node->num_symbol_operands();
     for (int i = 0; i < node->num_symbol_operands(); ++i) {
       ++index.uses[node->symbol_operand(i)->id()];
@@ -121,7 +121,7 @@ const PlanCheck::PlanIndex& PlanCheck::IndexOf(const Plan& plan, const Graph& gr
   }
   for (const Value* output : graph.outputs()) ++index.uses[output->id()];
   for (const Step& step : plan.steps) {
-    // An output that is a copy of a value has a buffer where no value lies.
+    // An output that is a copy of a value has a buffer without a value of its own.
     const bool output = step.kind == StepKind::kCopy && step.results[0].present() &&
                         plan.buffers[step.results[0].buffer].kind == BufferKind::kOutput &&
                         !with_values.contains(step.results[0].buffer);
@@ -188,7 +188,7 @@ absl::Status PlanCheck::BeforeStep(const ObservedStep& step) {
   return absl::OkStatus();
 }
 
-// What the step is about to read is what was judged.
+// The operands of a step must be unchanged since they were judged.
 absl::Status PlanCheck::CheckOperands(const ObservedStep& step) {
   const Node* node = frame().index->nodes[step.index];
   if (node == nullptr) return absl::OkStatus();
@@ -333,7 +333,7 @@ absl::Status PlanCheck::Differs(const ObservedStep* step, const Node* node, std:
                                 double excess) {
   if (difference_) return absl::AbortedError(difference_->difference);
   const Frame& f = frame();
-  // A node without steps is a view, and the step only the one that ran last.
+  // For a view, which has no step, the last step that ran.
   const bool own = step != nullptr && f.index->nodes[step->index] == node;
   int index = own ? step->index : -1;
   const auto records = node == nullptr ? f.records.end() : f.records.find(node->id());
@@ -361,7 +361,7 @@ void PlanCheck::RunFailed(const absl::Status& status) {
   if (difference_ || frames_.empty() || frame().running < 0) return;
   const Frame& f = frame();
   const Node* node = f.index->nodes[f.running];
-  // Facts about the sizes that a data-dependent node gives are the graph's, not the node's.
+  // Facts about sizes that a data-dependent node defines belong to the graph, not to the node.
   if (node == nullptr || node->op().has(kDataDependent)) return;
   std::vector<HostTensor> operands(node->num_operands());
   for (int i = 0; i < node->num_operands(); ++i) {

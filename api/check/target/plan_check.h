@@ -1,10 +1,10 @@
-// Judges the steps of a plan while a target runs it: each result against the reference on the
-// very operands that the target read, so that no error of one step is taken for another's.
+// Judges the steps of a plan while a target runs it: compares each result with the reference on the
+// operands that the target read, so that an error of one step is not blamed on another.
 //
-// A node of the graph is judged once all its steps have run; a view, which has no step, as soon
-// as what it views is there. The operands of a step are those that were judged: one that has
-// changed since is memory that another step wrote over. Nested plans are judged as the graphs
-// that they come from, and their node in the outer graph by their runs (region_runs.h).
+// A node of the graph is judged once all its steps have run; a view, which has no step, as soon as
+// its operand is complete. The operands of a step must be unchanged since they were judged; a
+// change means that another step overwrote the memory. Nested plans are judged as the graphs that
+// they were made from, and their node in the outer graph by their runs (region_runs.h).
 #ifndef WEFT_API_CHECK_TARGET_PLAN_CHECK_H_
 #define WEFT_API_CHECK_TARGET_PLAN_CHECK_H_
 
@@ -37,10 +37,10 @@ class PlanCheck : public StepObserver {
   absl::Status AfterStep(const ObservedStep& step) override;
   absl::Status EndRun(const Plan& plan, absl::Span<const HostTensor> outputs) override;
 
-  // A run has failed with `status`: a difference when the reference takes the operands of the
-  // step that failed.
+  // Called when a run failed with `status`: this is a difference if the reference accepts the
+  // operands of the step that failed.
   void RunFailed(const absl::Status& status);
-  // Before another run.
+  // Must be called before another run.
   void Reset();
 
   const std::optional<StepDifference>& difference() const { return difference_; }
@@ -55,7 +55,7 @@ class PlanCheck : public StepObserver {
   absl::Status CheckOperands(const ObservedStep& step);
   void MarkInput(Frame& frame, const Value* value, HostTensor tensor);
   void Complete(Frame& frame, const Value* value);
-  // Judges nodes that are done; `step` is the last one that ran, null at the end.
+  // Judges complete nodes; `step` is the last one that ran, null at the end.
   absl::Status Drain(const ObservedStep* step);
   absl::Status Finish(const Node& node, const ObservedStep* step);
   absl::Status TakeResults(const Node& node, const ObservedStep& step, bool own);
@@ -63,7 +63,7 @@ class PlanCheck : public StepObserver {
   void Describe(int step, const Node* node, std::string what, double excess);
 
   const Graph& main_;
-  std::vector<std::unique_ptr<Frame>> frames_;  // Runs, from the outermost.
+  std::vector<std::unique_ptr<Frame>> frames_;  // Current runs, from the outermost.
   absl::flat_hash_map<const Plan*, std::unique_ptr<PlanIndex>> indices_;
   std::optional<StepDifference> difference_;
   PlanCheckStats stats_;

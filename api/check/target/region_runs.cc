@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-// Outputs that are kept for one node.
+// Limit of the bytes of outputs kept for one node.
 constexpr int64_t kMaxBytes = int64_t{1} << 30;
 
 std::vector<uint64_t> Fingerprints(absl::Span<const HostTensor> tensors) {

@@ -16,14 +16,14 @@
 namespace weft {
 namespace {
 
-// Units in the last place that a result of an inexact op is off by, and an operand of a sum.
+// Error of results of inexact ops and of operands of sums, in units in the last place.
 constexpr double kUnits = 2;
-// Sums run in this many lanes at least: rounding grows with the root of what one lane adds.
+// Sums use at least this many accumulators: rounding grows with the root of the length of each.
 constexpr double kLanes = 64;
 
 using OpSet = absl::flat_hash_set<const OpDef*>;
 
-// Ops beside those that move data.
+// Exact ops besides those that move data.
 const OpSet& ExactOps() {
   static const auto& ops = *new OpSet{
       &ops::abs,         &ops::neg,         &ops::sign,        &ops::relu,        &ops::maximum,
@@ -38,7 +38,7 @@ const OpSet& ExactOps() {
   return ops;
 }
 
-// Pointwise ops whose error is relative to the result: there is no larger intermediate value.
+// Pointwise ops whose error is relative to the result, because no intermediate value is larger.
 const OpSet& RelativeOps() {
   static const auto& ops = *new OpSet{
       &ops::add,   &ops::sub, &ops::mul,        &ops::div,        &ops::exp,   &ops::sqrt,
@@ -67,7 +67,7 @@ bool Sums(const Node& node) {
   return false;
 }
 
-// A view of complex elements as pairs.
+// Complex elements viewed as pairs.
 HostTensor AsReal(const HostTensor& tensor) {
   if (!IsComplex(tensor.dtype())) return tensor;
   const DType real = tensor.dtype() == DType::kC128  ? DType::kF64
@@ -130,8 +130,8 @@ double SumLength(const Node& node, absl::Span<const HostTensor> operands) {
     if (i == 1) second = static_cast<double>(operands[i].numel());
   }
   if (node.op().has(kReduction)) return std::max(length, first);
-  // A product of operands of n and m elements with a result of r has sums of the root of
-  // n * m / r; r, which is not known here, is mostly the smaller of n and m at least.
+  // A matmul of operands with n and m elements and a result with r has sums of length sqrt(n * m /
+  // r). r is not known here; it is usually at least the smaller of n and m.
   return std::max(length, std::sqrt(first * second / std::max(1.0, std::min(first, second))));
 }
 
@@ -147,14 +147,14 @@ reference::RunOptions RoundingTrial::Options() {
 }
 
 void RoundingTrial::EditOperands(const Node& node, std::vector<HostTensor>* operands) {
-  // Magnitudes of exact values count as well; one trial meets them all.
+  // Exact values count too; one trial covers them all.
   for (const HostTensor& operand : *operands) {
     if (trial_ == 0 && operand.valid()) Move(operand, 0, 0);
   }
   if (node.op().has(kControlFlow) || IsExactOp(node.op())) return;
   const bool sums = !IsPointwise(node.op());
   if (!sums && !HasIntegerResult(node)) return;
-  // Partial products overflow in one order and not in another.
+  // Partial products may overflow in one order and not in another.
   if (node.Is(ops::prod) || node.Is(ops::cumprod)) largest_ = HUGE_VAL;
   const double units = kUnits + (sums ? std::sqrt(SumLength(node, *operands) / kLanes) : 0);
   for (HostTensor& operand : *operands) {

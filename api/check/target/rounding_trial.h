@@ -1,4 +1,4 @@
-// Runs of a node in which operands and results are off by what rounding may do to them.
+// Runs a node with rounding errors added to operands and results.
 #ifndef WEFT_API_CHECK_TARGET_ROUNDING_TRIAL_H_
 #define WEFT_API_CHECK_TARGET_ROUNDING_TRIAL_H_
 
@@ -14,40 +14,40 @@ class HostTensor;
 class Node;
 class OpDef;
 
-// Spacing of the numbers near 1; 0 for integers.
+// Distance from 1 to the next number of the dtype; 0 for integers.
 double EpsilonOf(DType dtype);
 
-// The op's results are elements of its operands, or truths and integers that follow from them
-// without rounding: every executor gives the same ones.
+// True if the op's results are elements of its operands, or bools and integers that follow from
+// them without rounding: all executors give the same results.
 bool IsExactOp(const OpDef& op);
 
-// True when the node is exact, and all nodes of its nested graphs are.
+// True if the node and all nodes of its nested graphs are exact.
 bool IsExactNode(const Node& node);
 
-// How many elements one element of a result may be a sum of, from the sizes of the operands;
-// 1 where neither the node nor one in its nested graphs sums. An estimate from above.
+// An upper estimate of the number of elements that are added up for one element of a result, from
+// the sizes of the operands; 1 if neither the node nor its nested graphs contain a sum.
 double SumLength(const Node& node, absl::Span<const HostTensor> operands);
 
 class RoundingTrial {
  public:
-  // Trial 0 moves all elements to larger magnitudes, others each to one side. The relative
-  // error of operands is `operand_error` at least.
+  // Trial 0 moves all elements to larger magnitudes, others move each element up or down. The
+  // relative error of operands is at least `operand_error`.
   RoundingTrial(int trial, double operand_error) : trial_(trial), operand_error_(operand_error) {}
 
-  // For reference::RunNode; refers to this.
+  // Options for reference::RunNode; they refer to this object.
   reference::RunOptions Options();
-  // Largest finite magnitude that a node read or gave.
+  // Largest finite magnitude that a node read or wrote.
   double largest() const { return largest_; }
 
  private:
   void EditOperands(const Node& node, std::vector<HostTensor>* operands);
   void EditResults(const Node& node, std::vector<HostTensor>* results);
-  // x + s * (relative * |x| + absolute), s being -1 or 1.
+  // x + s * (relative * |x| + absolute), where s is -1 or 1.
   HostTensor Move(const HostTensor& tensor, double relative, double absolute);
 
   const int trial_;
   const double operand_error_;
-  uint64_t moved_ = 0;  // Tensors so far.
+  uint64_t moved_ = 0;  // Number of tensors moved so far.
   double largest_ = 0;
 };
 

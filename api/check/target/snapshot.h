@@ -1,4 +1,4 @@
-// Copies of a target's memory, which does not stay as it is.
+// Copies of a target's memory, taken before later steps change it.
 #ifndef WEFT_API_CHECK_TARGET_SNAPSHOT_H_
 #define WEFT_API_CHECK_TARGET_SNAPSHOT_H_
 
@@ -6,7 +6,7 @@
 
 namespace weft {
 
-// Copies the elements densely into memory of their own; invalid for an invalid tensor.
+// A dense copy of the elements; invalid for an invalid tensor.
 HostTensor Snapshot(const HostTensor& tensor);
 
 }  // namespace weft

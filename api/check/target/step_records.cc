@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kFar = 1e-3;
 
-// The elements that the view shows, or nothing.
+// A copy of the elements of the view; invalid if it is absent or cannot be read.
 HostTensor SnapshotOf(const ObservedStep& seen, const View& view) {
   if (!view.present()) return HostTensor();
   const auto tensor = seen.read(view);

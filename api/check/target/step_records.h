@@ -1,4 +1,4 @@
-// Which of several steps that stand for one node is wrong: each by itself, on what it read.
+// Finds the wrong step among several that compute one node, by checking each on its own operands.
 #ifndef WEFT_API_CHECK_TARGET_STEP_RECORDS_H_
 #define WEFT_API_CHECK_TARGET_STEP_RECORDS_H_
 
@@ -11,16 +11,16 @@ namespace weft {
 
 class AttrList;
 
-// What library and copy steps of one node read and wrote. Kernels are not recorded: no op
-// stands for one.
+// Operands and results of the library and copy steps of one node. Kernels are not recorded, because
+// no op corresponds to one.
 class StepRecords {
  public:
   void BeforeStep(const ObservedStep& seen);
   void AfterStep(const ObservedStep& seen);
 
-  // The first recorded step whose results are far from those of its op, or, where none is, the
-  // first kernel; -1 without either. Far is what no rounding explains: a thousandth of the
-  // magnitudes around.
+  // The first recorded step whose results are far from those of its op; if there is none, the first
+  // kernel; -1 if there is no kernel. Far means more than rounding explains: a thousandth of the
+  // typical magnitude.
   int FirstWrong() const;
 
  private:

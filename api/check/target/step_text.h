@@ -1,4 +1,4 @@
-// A step of a plan in words, for reports of what it gets wrong.
+// Describes a step of a plan in words, for reports of its differences.
 #ifndef WEFT_API_CHECK_TARGET_STEP_TEXT_H_
 #define WEFT_API_CHECK_TARGET_STEP_TEXT_H_
 
@@ -10,8 +10,8 @@ namespace weft {
 
 class Node;
 
-// Fills in all but what differs and the routine. `index` is the step's, -1 for a node without
-// one; `env` has the sizes; `node` may be null.
+// Fills in everything except the difference and the routine. `index` is the step's, -1 for a node
+// without one; `env` has the sizes; `node` may be null.
 void DescribeStep(const Plan& plan, int index, const SymbolEnv* env, const Node* node,
                   StepDifference* to);
 

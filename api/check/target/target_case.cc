@@ -17,11 +17,10 @@ namespace weft {
 namespace {
 
 constexpr int64_t kMaxTests = 2000;
-// Seeded runs of a candidate: a fault that was found shows in one of few.
+// Seeded runs per candidate: a fault found earlier usually shows in one of a few.
 constexpr int kMoreRuns = 8;
 
-// The operands of the nodes at most `hops` edges before `node`, those aside that such a node
-// computes.
+// The operands of nodes at most `hops` edges before `node` that no such node computes.
 absl::flat_hash_set<const Value*> BoundaryOf(const Node& node, int hops) {
   absl::flat_hash_set<const Node*> inside = {&node};
   std::vector<const Node*> front = {&node};

@@ -1,5 +1,4 @@
-// A small module on which a target computes something else than the reference, made from a
-// large one.
+// A small module, made from a large one, on which a target differs from the reference.
 #ifndef WEFT_API_CHECK_TARGET_TARGET_CASE_H_
 #define WEFT_API_CHECK_TARGET_TARGET_CASE_H_
 
@@ -14,25 +13,24 @@
 
 namespace weft {
 
-// A step of the target's plan for the module differs from the reference on seeded inputs.
+// True if a step of the target's plan for the module differs from the reference on seeded inputs.
 ModulePredicate DiffersOnTarget(TargetCheckOptions options);
 
 struct TargetCase {
   TargetCheckOptions options;
   std::unique_ptr<Module> module;
-  StepDifference difference;  // On the small module; its node is null.
+  StepDifference difference;  // For the small module; its node is null.
   int64_t nodes_before = 0;
   int64_t nodes_after = 0;
 
-  // The command that shows the fault in `file`.
+  // The command that reproduces the fault in `file`.
   std::string Command(const std::string& file) const;
-  // A `.weft` file that begins with comments: the fault and the command.
+  // A `.weft` file with the fault and the command as comments at its beginning.
   std::string Text(const std::string& file) const;
 };
 
-// Cuts out the node of the difference, with as much of the graph before it as the fault needs,
-// and reduces that. `module` is the checker's. NotFound when seeded inputs do not show the
-// fault.
+// Cuts out the node of the difference with as much of the graph before it as the fault requires,
+// and reduces it. `module` is the checker's. NotFound if seeded inputs do not show the fault.
 absl::StatusOr<TargetCase> MakeTargetCase(const Module& module, const StepDifference& difference,
                                           const TargetCheckOptions& options);
 

@@ -23,14 +23,14 @@
 namespace weft {
 namespace {
 
-// Programs that compute more elements than this in a run have few runs, or one.
+// Programs that compute more elements than this per run get few runs, or one.
 constexpr int64_t kFewElements = int64_t{1} << 14;
 constexpr int64_t kManyElements = int64_t{1} << 21;
 
-// Magnitudes whose squares and products stay far from overflow.
+// Magnitudes whose squares and products are far from overflow.
 constexpr double kTame = 16;
 
-// Calls a test's function before the check.
+// Calls a test's function before the observer of the check.
 class FirstObserver : public StepObserver {
  public:
   FirstObserver(StepObserver* check, std::function<void(const ObservedStep&)> after_step)
@@ -62,8 +62,8 @@ bool HasLoops(const Module& module) {
   return false;
 }
 
-// Large numbers, whose sums overflow or not depending on their order, become small. Infinities
-// and NaN stay unless `finite` says otherwise.
+// Replaces large numbers, whose sums may overflow depending on the order, by small ones. Infinities
+// and NaN stay unless `finite` is set.
 HostTensor WithoutExtremes(const HostTensor& tensor, bool finite) {
   if (!tensor.valid() || !IsFloat(tensor.dtype())) return tensor;
   std::vector<double> values = tensor.ReadDoubles();
@@ -83,7 +83,7 @@ const Value* BehindMoves(const Value* value) {
   return value;
 }
 
-// Inputs of the graph that are weights of convolutions, behind nodes that move data.
+// Finds the inputs of the graph that reach convolutions as weights through nodes that move data.
 void FindConvolutionWeights(const Graph& graph, absl::Span<const Value* const> operands,
                             absl::flat_hash_set<const Value*>* weights) {
   for (const Node* node : graph.nodes()) {
@@ -138,7 +138,7 @@ absl::StatusOr<std::unique_ptr<TargetChecker>> TargetChecker::Create(
   hooks.guard_memory = options.guard_memory;
   WEFT_ASSIGN_OR_RETURN(impl->executable,
                         backend->Compile(*module->main(), std::move(plan), options.backend, hooks));
-  // Without a compiler an interpreter goes on, and is checked.
+  // Without a compiler the interpreter runs, and is checked.
   impl->executable->WaitForCode().IgnoreError();
   impl->module = std::move(module);
   impl->options = options;
@@ -183,8 +183,8 @@ void TargetChecker::CheckInputs(absl::Span<const HostTensor> inputs, std::string
 void TargetChecker::CheckSeeded(const SeedOptions& first, TargetCheckResult* result) {
   const Graph& graph = *impl_->module->main();
   const bool edges = !HasLoops(*impl_->module);
-  // Padding times a weight that is no finite number is NaN, or nothing in a routine that skips
-  // the padding: no one says which.
+  // With a weight that is infinite or NaN, padding gives NaN in the reference but nothing in a
+  // routine that skips padding; neither is wrong, so such weights are excluded.
   absl::flat_hash_set<const Value*> finite;
   FindConvolutionWeights(graph, {}, &finite);
   std::vector<PlannedRun> runs = {PlannedRun()};
@@ -230,7 +230,7 @@ absl::StatusOr<TargetCheckResult> CheckOnTarget(const Module& module,
   first.seed = options.seed;
   TargetCheckResult result;
   checker->CheckSeeded(first, &result);
-  // The graph ends with the checker.
+  // The graph does not outlive the checker.
   if (result.differs()) result.difference->node = nullptr;
   return result;
 }

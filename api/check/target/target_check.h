@@ -1,10 +1,10 @@
-// Does a target compute what the reference does? Asked of every step of the target's plan.
+// Checks every step of a target's plan against the reference.
 //
-// The target runs a plan step by step, with red zones around every buffer and poison in those
-// that no step has written. After each step the reference computes the source nodes that the
-// step stands for on the operands that the target read; the first step whose results differ by
-// more than rounding may do (node_judge.h), or that wrote beside a buffer, is named with its
-// routine, layout, epilogue and source nodes.
+// The target runs a plan step by step, with red zones around every buffer and poison in buffers
+// that no step has written. After each step the reference computes the step's source nodes on the
+// operands that the target read. The first step whose results differ by more than rounding explains
+// (node_judge.h), or that wrote outside of a buffer, is reported with its routine, layout, epilogue
+// and source nodes.
 #ifndef WEFT_API_CHECK_TARGET_TARGET_CHECK_H_
 #define WEFT_API_CHECK_TARGET_TARGET_CHECK_H_
 
@@ -28,57 +28,57 @@ class Node;
 struct ObservedStep;
 struct Plan;
 
-// The first step of a plan that gives something else than its source nodes.
+// The first step of a plan that differs from its source nodes.
 struct StepDifference {
-  int step = -1;  // -1: no step, the place of a view.
+  int step = -1;  // -1: not a step but the placement of a view.
   std::string plan;
-  // The node of the checked graph that it stands for, or in which that lies.
+  // The node of the checked graph that the step belongs to.
   const Node* node = nullptr;
   std::string node_text;  // "node 3 (fused)"
   std::string what;       // "library convolution", "kernel @add_mul.3", "copy", "view".
   std::string routine;
-  std::string layout;                // Dims and strides of what the step reads and writes.
+  std::string layout;                // Dims and strides of the step's operands and results.
   std::string epilogue;              // Ops, and the dims of their operands.
   std::vector<std::string> sources;  // Names of source nodes.
   std::string difference;
-  double excess = 0;  // Error of the worst element in units of what rounding may do;
+  double excess = 0;  // Error of the worst element in units of its bound;
                       // infinite for other faults.
 
-  // Several lines.
+  // The report, in several lines.
   std::string ToString() const;
 };
 
 struct PlanCheckStats {
   int64_t steps = 0;
-  int64_t nodes = 0;     // Judged.
-  int64_t values = 0;    // Compared.
-  int64_t elements = 0;  // Of these.
-  // Nodes that the reference gave up, or whose nested graphs gave too much to be kept.
+  int64_t nodes = 0;     // Nodes judged.
+  int64_t values = 0;    // Values compared.
+  int64_t elements = 0;  // Elements compared.
+  // Nodes that the reference could not run, or whose nested graphs had outputs too large to keep.
   int64_t unjudged = 0;
 };
 
 struct TargetCheckOptions {
   std::string target = "cpu";
-  // Where `target` is looked for; outlives the check. Null: BuiltinBackends().
+  // The registry with `target`; outlives the check. Null: BuiltinBackends().
   const BackendRegistry* backends = nullptr;
   BackendOptions backend;
   uint64_t seed = 0;
-  // Further seeded runs of small programs, most of them with edge values.
+  // Number of additional seeded runs of small programs, most with edge values.
   int more_runs = 64;
   bool guard_memory = true;
 
-  // Faults for tests of the check: a change of the plan before it is compiled, and of the
-  // target's memory after a step, before anything looks at it.
+  // Hooks that plant faults in tests of the check: a change of the plan before it is compiled, and
+  // of the target's memory after a step, before it is compared.
   std::function<void(Plan*)> edit_plan;
   std::function<void(const ObservedStep&)> after_step;
 };
 
 struct TargetCheckResult {
   int runs = 0;
-  // Runs in which target and reference both refused the inputs, and why the last one was.
+  // Runs in which target and reference both refused the inputs, and the last error.
   int refused = 0;
   std::string refusal;
-  // The first step that differs, and in which run.
+  // The first step that differs, and the run.
   std::optional<StepDifference> difference;
   std::string run;
   PlanCheckStats stats;
@@ -90,21 +90,20 @@ struct TargetCheckResult {
 
 class TargetChecker {
  public:
-  // `module` has been through all passes; one that writes is made functional. InvalidArgument
-  // for the target "reference" and unknown ones.
+  // `module` is the result of all passes; if it writes, it is made functional. InvalidArgument for
+  // the target "reference" and for unknown targets.
   static absl::StatusOr<std::unique_ptr<TargetChecker>> Create(std::unique_ptr<Module> module,
                                                                const TargetCheckOptions& options);
   ~TargetChecker();
 
   const Module& module() const;
 
-  // One run. Invalid tensors stand for inputs with an initial value. Adds to `result` and
-  // leaves it alone once it differs. Errors: inputs that do not fit the signature.
+  // Checks one run. Invalid tensors select an input's initial value. Adds to `result`, unless it
+  // already has a difference. Fails if inputs do not fit the signature.
   absl::Status Check(absl::Span<const HostTensor> inputs, TargetCheckResult* result);
 
-  // Runs on seeded inputs: sizes that `first` gives (for the first run), then several
-  // assignments of the symbols and, for programs without loops, edge values. Large programs
-  // run once.
+  // Checks seeded runs: with the sizes of `first` for the first run, then with several assignments
+  // of the symbols and, for programs without loops, with edge values. Large programs get one run.
   void CheckSeeded(const SeedOptions& first, TargetCheckResult* result);
 
  private:
@@ -115,7 +114,7 @@ class TargetChecker {
   std::unique_ptr<Impl> impl_;
 };
 
-// All seeded runs of a clone of `module`.
+// Checks all seeded runs of a clone of `module`.
 absl::StatusOr<TargetCheckResult> CheckOnTarget(const Module& module,
                                                 const TargetCheckOptions& options = {});
 
