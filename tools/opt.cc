@@ -44,7 +44,7 @@ struct EmitKind {
   EmitFormat format;
 };
 
-// What --emit asks for: the graph kinds, and whether statistics are wanted.
+// Parses --emit: the kinds of graphs, and whether statistics are requested.
 absl::StatusOr<std::vector<EmitKind>> ParseEmit(const std::string& text, bool* stats) {
   std::vector<EmitKind> kinds;
   for (absl::string_view name : absl::StrSplit(text, ',', absl::SkipEmpty())) {
@@ -76,12 +76,12 @@ bool IsPicture(const EmitKind& kind) {
   return kind.format == EmitFormat::kHtml || kind.format == EmitFormat::kModelExplorer;
 }
 
-// `pictures`: what was recorded, for the kinds that show it.
+// `pictures`: the recorded passes, for kinds that show them.
 absl::StatusOr<std::string> MakeGraph(const Module& module, EmitFormat format, const Target& target,
                                       const GraphRecorder* pictures) {
   if (format == EmitFormat::kHtml) return pictures->Html();
   if (format == EmitFormat::kModelExplorer) return pictures->ModelExplorer();
-  // No target was named: that of the target that usually runs plans.
+  // Without a named target, the plan is made for the default target of plans.
   return Emit(module, format, target.name.empty() ? nullptr : &target);
 }
 
@@ -94,10 +94,10 @@ absl::Status WriteGraphs(const OptOptions& o, const Module& module, const Target
   return absl::OkStatus();
 }
 
-// Where ops, passes and rules come from that are not built in.
+// Sources of ops, passes and rules that are not built in.
 struct Sources {
   std::vector<std::string> plugins;
-  std::string rules;  // Empty: none.
+  std::string rules;  // Empty: no file.
 };
 
 Sources SourcesOf(const OptOptions& o) {
@@ -119,7 +119,7 @@ absl::Status Load(const Sources& sources, Extensions& extensions) {
 
 bool VerifiesTarget(const OptOptions& o) { return o.verify == "target"; }
 
-// The compiled module on its target; the exit status.
+// Verifies the compiled module on its target; returns the exit status.
 absl::StatusOr<int> VerifyTarget(const OptOptions& o, const Module& module,
                                  const BackendRegistry& backends, std::ostream& info) {
   TargetVerifyFlags flags;
@@ -137,7 +137,7 @@ absl::StatusOr<int> VerifyTarget(const OptOptions& o, const Module& module,
   return verifier->Finish(first, info);
 }
 
-// What --target and --target-file say.
+// Reads --target and --target-file.
 absl::Status ReadTarget(const OptOptions& o, const BackendRegistry& backends,
                         CompileOptions* compile) {
   if (!o.target.empty()) {
@@ -151,7 +151,7 @@ absl::Status ReadTarget(const OptOptions& o, const BackendRegistry& backends,
   return absl::OkStatus();
 }
 
-// A replay file may name a file of rules when the command line does not.
+// If the command line names no rules, a replay file may.
 absl::StatusOr<CompileOptions> MakeCompileOptions(const OptOptions& o,
                                                   const BackendRegistry& backends,
                                                   Sources* sources) {
@@ -201,7 +201,7 @@ absl::StatusOr<CompileOptions> MakeCompileOptions(const OptOptions& o,
   return compile;
 }
 
-// A recorder of what the passes do, when a kind shows it.
+// Starts a recorder of the passes if an emitted kind shows them.
 absl::StatusOr<std::unique_ptr<GraphRecorder>> StartRecorder(const OptOptions& o,
                                                              const std::string& title,
                                                              const std::vector<EmitKind>& kinds,
@@ -245,7 +245,7 @@ absl::Status WriteStatistics(const OptOptions& o, const std::string& head,
 }
 
 absl::Status WriteRemarks(const OptOptions& o, std::vector<Remark> remarks, std::ostream& info) {
-  // Near misses that were asked for by name are not asked for again.
+  // Near misses that are listed separately are not listed twice.
   const bool both = !o.remarks.empty() && !o.near_misses.empty();
   auto wanted =
       FilterRemarks(std::move(remarks), both ? absl::StrCat(o.remarks, "|^near-miss:") : o.remarks);
@@ -270,7 +270,7 @@ absl::Status WriteBlame(const OptOptions& o, const Module& module, std::ostream&
   return absl::OkStatus();
 }
 
-// Flags with a few possible values.
+// Checks flags that have a few possible values.
 absl::Status CheckChoices(const OptOptions& o) {
   for (const auto& [flag, value] : {std::pair<const char*, const std::string&>("stats", o.stats),
                                     {"remarks-format", o.remarks_format}}) {
@@ -288,7 +288,7 @@ absl::Status CheckChoices(const OptOptions& o) {
   return absl::OkStatus();
 }
 
-// Values are for inputs of the model: one that is misspelt would change nothing.
+// Checks that the values are for inputs of the model: a misspelt name would have no effect.
 absl::Status CheckInputs(const LoadOptions& load, const Module& module) {
   const Graph* main = module.main();
   for (const auto& [name, value] : load.input_values) {
@@ -321,7 +321,7 @@ absl::StatusOr<LoadOptions> ReadInputs(const OptOptions& o) {
   return load;
 }
 
-// What plugins added, for --help; empty without plugins.
+// The additions of plugins, for --help; empty without plugins.
 absl::StatusOr<std::string> PluginHelp(const OptOptions& o) {
   Extensions extensions;
   WEFT_RETURN_IF_ERROR(Load(SourcesOf(o), extensions));
@@ -329,7 +329,7 @@ absl::StatusOr<std::string> PluginHelp(const OptOptions& o) {
   return help.empty() ? help : absl::StrCat("\nPasses and pipelines of plugins:\n", help);
 }
 
-// Leaves those remarks that are shown unasked.
+// Keeps only the remarks that are shown by default.
 void DropUnasked(std::vector<Remark>* remarks) {
   remarks->erase(std::remove_if(remarks->begin(), remarks->end(),
                                 [](const Remark& remark) {
@@ -339,18 +339,18 @@ void DropUnasked(std::vector<Remark>* remarks) {
                  remarks->end());
 }
 
-// What a run says, also one that fails.
+// Writes the reports of a run, even if it failed.
 absl::Status WriteReports(const OptOptions& o, const std::string& head, bool stats,
                           CompileResult& result, std::ostream& info) {
   if ((stats || !o.stats_output.empty()) && !result.report.passes.empty()) {
     WEFT_RETURN_IF_ERROR(WriteStatistics(o, head, result.report, info));
   }
-  // A picture has them collected, without a wish to see them here.
+  // Remarks may have been collected only for a picture.
   if (o.remarks.empty() && o.near_misses.empty()) DropUnasked(&result.remarks);
   return WriteRemarks(o, std::move(result.remarks), info);
 }
 
-// Reads, runs and writes. The options have been checked.
+// Reads, compiles and writes a model. The options have been checked.
 absl::StatusOr<int> CompileModel(const OptOptions& o, CompileOptions compile,
                                  const std::string& path, const LoadOptions& load,
                                  const std::vector<EmitKind>& kinds, bool stats,
@@ -371,7 +371,7 @@ absl::StatusOr<int> CompileModel(const OptOptions& o, CompileOptions compile,
   }
   const absl::Status status = WriteReports(o, head, stats, result, info);
   if (absl::IsFailedPrecondition(run)) {
-    // The semantic check did its work, and the answer is bad.
+    // The semantic check found a difference, which is a result and not an error.
     PrintMessage("opt", run.message());
     return kExitBad;
   }
@@ -404,7 +404,7 @@ absl::StatusOr<int> RunOnModel(const OptOptions& o, const std::string& path) {
   return CompileModel(o, compile, path, load, kinds, stats, extensions.backends());
 }
 
-// The flags that print something about Weft itself.
+// Handles the flags that print information about Weft itself.
 absl::Status PrintInformation(const OptOptions& o) {
   Extensions extensions;
   WEFT_RETURN_IF_ERROR(Load(SourcesOf(o), extensions));

@@ -1,4 +1,4 @@
-// What opt's command line says.
+// The options of opt's command line.
 #ifndef WEFT_TOOLS_OPT_OPTIONS_H_
 #define WEFT_TOOLS_OPT_OPTIONS_H_
 

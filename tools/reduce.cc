@@ -1,4 +1,4 @@
-// reduce: makes a model smaller for as long as it shows something.
+// reduce: makes a model smaller while it shows a given fault.
 #include "api/check/reduce.h"
 
 #include <iostream>
@@ -66,7 +66,7 @@ FlagSet MakeFlags(Options* o) {
   return flags;
 }
 
-// The predicate for a pipeline.
+// The predicate for a pipeline and the options.
 absl::StatusOr<ModulePredicate> MakePredicate(const Options& o, const Extensions& extensions,
                                               const std::string& passes) {
   PassRun run;

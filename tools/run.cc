@@ -1,7 +1,7 @@
 // run: executes a model on given or seeded inputs and compares the outputs.
 //
-// Several values of a --dim, or several --data folders, make several runs of one
-// Program, which --explain tells about.
+// Several values of a --dim, or several --data folders, make several runs of one Program; --explain
+// prints its variants.
 #include <algorithm>
 #include <iostream>
 #include <map>
@@ -138,7 +138,7 @@ absl::StatusOr<NamedTensors> ReadNamed(absl::string_view flag,
   return tensors;
 }
 
-// "NAME=SIZE,SIZE": at least one size.
+// Parses "NAME=SIZE,SIZE" with at least one size.
 absl::StatusOr<std::pair<std::string, std::vector<int64_t>>> ParseDim(const std::string& dim) {
   const absl::Status error = absl::InvalidArgumentError(
       absl::StrCat("--dim takes NAME=SIZE or NAME=SIZE,SIZE..., not \"", dim, "\""));
@@ -152,7 +152,7 @@ absl::StatusOr<std::pair<std::string, std::vector<int64_t>>> ParseDim(const std:
   return std::make_pair(dim.substr(0, equals), std::move(sizes));
 }
 
-// The sizes of each run; at least one run.
+// The seeds and sizes of each run; at least one run.
 absl::StatusOr<std::vector<SeedOptions>> ReadSeeds(const Options& o) {
   std::vector<SeedOptions> runs(std::max<size_t>(o.data.size(), 1));
   for (const std::string& dim : o.dims) {
@@ -215,7 +215,7 @@ std::string OutputName(const Graph& graph, int i) {
   return graph.output_names().empty() ? absl::StrCat("output_", i) : graph.output_names()[i];
 }
 
-// Sizes of symbols that given inputs have.
+// Takes values of symbols from given inputs.
 void TakeSizes(const Graph& graph, const NamedTensors& given, SeedOptions* seed) {
   for (int i = 0; i < graph.num_inputs(); ++i) {
     const auto it = given.find(graph.input_info(i).name);
@@ -229,7 +229,7 @@ void TakeSizes(const Graph& graph, const NamedTensors& given, SeedOptions* seed)
   }
 }
 
-// Empty tensors for state, which stays the program's, unless it is given.
+// The inputs of a run; empty for state that is not given, which the program keeps.
 absl::StatusOr<std::vector<HostTensor>> GatherInputs(SeedOptions seed, const Graph& graph,
                                                      NamedTensors given) {
   TakeSizes(graph, given, &seed);
@@ -275,7 +275,7 @@ absl::Status WriteOutputs(const Options& o, const Graph& graph,
   return status;
 }
 
-// The number of outputs that differ; each is reported, then all that were compared.
+// Returns the number of outputs that differ; prints each of them, and then the number compared.
 absl::StatusOr<int> CompareExpected(const Options& o, const Graph& graph,
                                     const std::vector<HostTensor>& outputs, NamedTensors expected) {
   int compared = 0;
@@ -310,7 +310,7 @@ std::vector<HostTensor> StateOf(const Program& program) {
   return state;
 }
 
-// One run: the number of outputs that differ.
+// Does one run; returns the number of outputs that differ.
 absl::StatusOr<int> RunOnce(const Options& o, const SeedOptions& seed, NamedTensors inputs,
                             NamedTensors expected, Program& program, TargetVerifier* verifier,
                             Profile* profile) {
@@ -319,7 +319,7 @@ absl::StatusOr<int> RunOnce(const Options& o, const SeedOptions& seed, NamedTens
   const std::vector<HostTensor> given = ordered;
   if (verifier != nullptr) {
     WEFT_RETURN_IF_ERROR(verifier->Check(given));
-    // What differs may have written anywhere.
+    // A faulty step may have corrupted memory, so the run stops here.
     if (verifier->result().differs()) return 0;
   }
   const std::vector<HostTensor> state = StateOf(program);
@@ -343,7 +343,7 @@ absl::StatusOr<int> RunOnce(const Options& o, const SeedOptions& seed, NamedTens
   return CompareExpected(o, graph, *outputs, std::move(expected));
 }
 
-// All runs; the number of outputs that differ.
+// Does all runs; returns the number of outputs that differ.
 absl::StatusOr<int> RunAll(const Options& o, const NamedTensors& inputs,
                            const NamedTensors& expected, Program& program, TargetVerifier* verifier,
                            Profile* profile) {
@@ -371,7 +371,7 @@ absl::StatusOr<int> RunAll(const Options& o, const NamedTensors& inputs,
   return differing + (verified != kExitOk ? 1 : 0);
 }
 
-// Null where --verify and --compare are not given.
+// Null unless --verify or --compare is given.
 absl::StatusOr<std::unique_ptr<TargetVerifier>> MakeVerifier(const Options& o, const Module& module,
                                                              const ProgramOptions& program) {
   if (!o.verify.asked()) return nullptr;
@@ -383,7 +383,7 @@ absl::StatusOr<std::unique_ptr<TargetVerifier>> MakeVerifier(const Options& o, c
   return TargetVerifier::Create(o.verify, module, program.compile, options);
 }
 
-// Null when nothing is to be recorded.
+// Null unless a recording is requested.
 absl::StatusOr<std::unique_ptr<Profile>> StartProfile(const Options& o) {
   if (o.profile.path.empty() && !o.profile_table) return nullptr;
   ProfileOptions options = o.profile;
@@ -419,10 +419,10 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   WEFT_ASSIGN_OR_RETURN(auto verifier, MakeVerifier(o, *module, options));
   WEFT_ASSIGN_OR_RETURN(auto program, Program::Create(std::move(module), std::move(options)));
   auto differing = RunAll(o, inputs, expected, program, verifier.get(), profile.get());
-  // Of runs before one that fails, too.
+  // Also explains the runs before one that failed.
   if (o.explain) std::cout << program.Explain().ToString();
   WEFT_RETURN_IF_ERROR(differing.status());
-  // What the program holds goes while it is still recorded.
+  // Releases the program's memory while releases are still recorded.
   { const Program ended = std::move(program); }
   WEFT_RETURN_IF_ERROR(FinishProfile(o, profile.get()));
   return *differing == 0 ? kExitOk : kExitBad;

@@ -1,5 +1,5 @@
-// trace: what traces hold, what changed between two, conversion, validation. Reads event by event:
-// a trace may be larger than the memory.
+// trace: prints the contents of traces, compares two, converts and validates. It reads event by
+// event, because a trace may be larger than memory.
 #include <string>
 #include <vector>
 

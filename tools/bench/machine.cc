@@ -47,7 +47,7 @@ Machine DescribeMachine() {
 }
 
 double PeakRssMb() {
-  // Not getrusage's: that has what the process was before it became this program.
+  // getrusage would include the peak before exec.
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
     double kb = 0;

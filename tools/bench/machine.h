@@ -1,4 +1,4 @@
-// The machine and the process, for reports.
+// Facts about the machine and the process, for reports.
 #ifndef WEFT_TOOLS_BENCH_MACHINE_H_
 #define WEFT_TOOLS_BENCH_MACHINE_H_
 
@@ -7,7 +7,7 @@
 namespace weft::bench {
 
 struct Machine {
-  std::string cpu;  // "unknown" where the system does not say.
+  std::string cpu;  // "unknown" if the system does not report it.
   int logical_cpus = 0;
   std::string system;  // "Linux 6.1.0 x86_64"
   std::string compiler;
@@ -15,9 +15,9 @@ struct Machine {
 
 Machine DescribeMachine();
 
-// The most memory that the process has had so far.
+// The largest memory that the process has had so far.
 double PeakRssMb();
-// Time of processors that it has taken so far, of all threads, with the system's for it.
+// Processor time of all threads so far, with that of the system on their behalf.
 double ProcessorMs();
 
 }  // namespace weft::bench

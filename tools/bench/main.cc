@@ -103,19 +103,20 @@ absl::StatusOr<bench::ProgramOptions> ReadProgram(const Options& o, const std::s
   return program;
 }
 
-// What is measured, in the order in which it happens.
+// The measurements, in the order in which they are made.
 struct Result {
-  ProgramCost cost;  // Of the program as it came.
+  ProgramCost cost;  // Cost of the program before passes.
   bench::Prepared prepared;
   double first_ms = 0;
-  double processor_ms = 0;  // Of the process, up to the end of the first run.
+  double processor_ms = 0;  // Processor time of the process up to the end of the first run.
   std::vector<double> times;
   double peak_rss_mb = 0;
   Counters counters;
-  bool differs = false;  // From the reference; nothing was measured.
+  bool differs = false;  // The result differs from the reference; nothing was measured.
 };
 
-// The session's program on these inputs and on seeded ones; true when it differs.
+// Runs the session's program on these inputs and on seeded ones; true if it differs from the
+// reference.
 absl::StatusOr<bool> DiffersFromReference(const Options& o, const Session& session,
                                           absl::Span<const HostTensor> inputs,
                                           const std::map<std::string, int64_t>& sizes) {
@@ -147,8 +148,8 @@ absl::StatusOr<Result> Measure(const Options& o, bench::Program* program) {
     WEFT_ASSIGN_OR_RETURN(result.differs, DiffersFromReference(o, session, inputs, program->sizes));
     if (result.differs) return result;
   }
-  // A program that writes to inputs gets them for good: an optimizer's step goes on
-  // from what the one before it made, and may update it in place.
+  // A program that writes its inputs gets them as donated: an optimizer step uses the result of the
+  // step before, and may update it in place.
   const bool writes = !session.main().write_backs().empty();
   const auto run = [&] {
     return writes ? session.Run(&inputs).status()
@@ -164,7 +165,7 @@ absl::StatusOr<Result> Measure(const Options& o, bench::Program* program) {
   measure.iterations = o.iterations;
   WEFT_ASSIGN_OR_RETURN(result.times, bench::MeasureMs(measure, run));
   result.peak_rss_mb = bench::PeakRssMb();
-  // Code that is compiled beside the runs is not part of what they show, but of the rest.
+  // Waits for compiled code, so that compiling does not disturb the timed runs.
   session.WaitForCode().IgnoreError();
   result.counters = session.counters();
   return result;
@@ -217,8 +218,7 @@ void AddCost(const ProgramCost& cost, Json* json) {
   (*json)["uncounted"] = cost.uncounted;
 }
 
-// What part of the peaks a median run comes to, and how long it would take at
-// them.
+// The share of the peaks that a median run reaches, and the time it would take at the peaks.
 void AddPeaks(const Options& o, const Result& result, Json* json) {
   (*json)["peaks"] = nullptr;
   (*json)["share"] = nullptr;
@@ -270,7 +270,7 @@ absl::Status AddSweep(const Options& o, const bench::ProgramOptions& program, Js
   return absl::OkStatus();
 }
 
-// Options that are left out, where the target has them.
+// Adds the defaults of this tool for options that were not given, if the target has them.
 void AddDefaults(const Backend& backend, BackendOptions* options) {
   const std::pair<const char*, const char*> defaults[] = {{"threads", "1"}, {"code", "before"}};
   for (const auto& [name, value] : defaults) {
@@ -278,7 +278,7 @@ void AddDefaults(const Backend& backend, BackendOptions* options) {
   }
 }
 
-// 0: as many as the target takes by itself.
+// 0: the target's default.
 int ThreadsOf(const BackendOptions& options) {
   int threads = 0;
   const auto it = options.find("threads");
@@ -311,7 +311,7 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
     return kExitOk;
   }
   WEFT_ASSIGN_OR_RETURN(bench::Program program, bench::LoadProgram(options));
-  options.inputs.clear();  // The program's alone.
+  options.inputs.clear();  // Use only the program's own.
   json["sizes"] = program.sizes;
   json["seed"] = o.seed;
   WEFT_ASSIGN_OR_RETURN(const Result result, Measure(o, &program));

@@ -16,19 +16,18 @@ double TimeMs(absl::FunctionRef<void()> work);
 
 struct MeasureOptions {
   double warmup_seconds = 0.5;
-  // At least so long, and at least so many runs...
+  // Minimum of seconds and of runs...
   double seconds = 2;
   int64_t min_iterations = 5;
-  // ... or exactly so many, when that is above 0, without a warm-up.
+  // ... or, if above 0, the exact number of runs, without a warm-up.
   int64_t iterations = 0;
 };
 
-// Of each run, in order. The first error ends it.
+// Times of the runs, in order. The first error ends the measurement.
 absl::StatusOr<std::vector<double>> MeasureMs(const MeasureOptions& options,
                                               absl::FunctionRef<absl::Status()> run);
 
-// The value below which that share of the times lies, between two of them by
-// their distance. There is at least one.
+// The quantile of the times, interpolated linearly. `times` must not be empty.
 double Quantile(std::vector<double> times, double share);
 
 }  // namespace weft::bench

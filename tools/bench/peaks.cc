@@ -17,12 +17,12 @@
 namespace weft::bench {
 namespace {
 
-constexpr int kChains = 16;  // Independent ones: latency times ports.
+constexpr int kChains = 16;  // Independent chains: latency times ports.
 constexpr int64_t kSteps = 4 << 20;
 constexpr int64_t kArrayElements = 32 << 20;
 constexpr int kRounds = 5;
 
-// A multiply-add loop: returns its operations. `sink` keeps the results alive.
+// A multiply-add loop; returns the number of operations. `sink` keeps the results alive.
 using FmaLoop = double (*)(int64_t steps, float* sink);
 
 using Vector = float __attribute__((vector_size(16)));
@@ -41,7 +41,7 @@ double GenericLoop(int64_t steps, float* sink) {
 #if defined(__x86_64__)
 
 __attribute__((target("avx2,fma"))) double Avx2Loop(int64_t steps, float* sink) {
-  constexpr int kRegisters = 12;  // Of 16, with the two constants.
+  constexpr int kRegisters = 12;  // 12 of 16; two more hold constants.
   __m256 sums[kRegisters];
   for (__m256& sum : sums) sum = _mm256_setzero_ps();
   const __m256 scale = _mm256_set1_ps(0.5f);
@@ -84,7 +84,7 @@ FmaLoop BestLoop(std::string* isa) {
   return GenericLoop;
 }
 
-// The sum over threads of what `work(thread)` returns, the best of some rounds.
+// The sum over threads of the results of `work(thread)`, the best of some rounds.
 template <typename Work>
 double BestRate(int threads, Work work) {
   double best = 0;
@@ -101,7 +101,7 @@ double BestRate(int threads, Work work) {
 }
 
 double FmaGflops(int threads, FmaLoop loop) {
-  std::vector<float> sinks(threads * 16);  // A cache line for each.
+  std::vector<float> sinks(threads * 16);  // One cache line for each thread.
   return BestRate(threads, [&](int t) {
     double operations = 0;
     const double ms = TimeMs([&] { operations = loop(kSteps, &sinks[16 * t]); });

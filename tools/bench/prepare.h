@@ -1,4 +1,4 @@
-// From a module to a session that can run, with the time that each stage takes.
+// Prepares a session from a module, and measures the time of each stage.
 #ifndef WEFT_TOOLS_BENCH_PREPARE_H_
 #define WEFT_TOOLS_BENCH_PREPARE_H_
 

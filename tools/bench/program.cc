@@ -23,7 +23,7 @@ absl::StatusOr<std::vector<HostTensor>> SeededInputs(const Graph& graph,
   return MakeSeededInputs(graph, seed);
 }
 
-// The module and the inputs that are made for it.
+// Loads the module and makes its inputs.
 absl::StatusOr<std::vector<HostTensor>> LoadFile(const ProgramOptions& options, Program* program) {
   LoadOptions load;
   load.input_values = options.inputs;
@@ -48,7 +48,7 @@ absl::StatusOr<std::vector<HostTensor>> BuildNamed(const ProgramOptions& options
   return inputs;
 }
 
-// Dims of inputs that are symbols, as the tensors have them.
+// Values of the symbols that are dims of inputs, from the tensors.
 std::map<std::string, int64_t> SizesOf(const Program& program) {
   std::map<std::string, int64_t> sizes;
   const Graph& graph = *program.module->main();

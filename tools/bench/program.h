@@ -1,4 +1,4 @@
-// The program that is measured: a model from a file or by name, and its inputs.
+// The program to measure: a model from a file or by name, and its inputs.
 #ifndef WEFT_TOOLS_BENCH_PROGRAM_H_
 #define WEFT_TOOLS_BENCH_PROGRAM_H_
 
@@ -20,27 +20,27 @@ class Graph;
 namespace weft::bench {
 
 struct ProgramOptions {
-  std::string model;  // A file, or a name of examples/models.
+  std::string model;  // A file, or the name of a model in examples/models.
   std::map<std::string, int64_t> sizes;
   uint64_t seed = 0;
   bool small = false;
-  // Values of inputs, by name; others come from the seed.
+  // Values of inputs, by name; other inputs are seeded.
   std::map<std::string, HostTensor> inputs;
 };
 
 struct Program {
   std::unique_ptr<Module> module;
   double import_ms = 0;
-  // One for each input; invalid where the program has the value itself.
+  // One per input; invalid if the program has the value itself.
   std::map<std::string, HostTensor> inputs;
-  // Of the symbols that are dims of inputs.
+  // Values of the symbols that are dims of inputs.
   std::map<std::string, int64_t> sizes;
 };
 
-// Errors name the file, the size or the input that is wrong.
+// Errors name the file, the size or the input at fault.
 absl::StatusOr<Program> LoadProgram(const ProgramOptions& options);
 
-// The inputs in the order of `graph`, which passes may have changed.
+// The inputs in the order of `graph`, whose inputs passes may have reordered.
 std::vector<HostTensor> InOrder(const Graph& graph,
                                 const std::map<std::string, HostTensor>& inputs);
 

@@ -12,7 +12,7 @@
 namespace weft::bench {
 namespace {
 
-// A session and what it is given.
+// A session and its inputs.
 struct Runner {
   Prepared prepared;
   std::vector<HostTensor> inputs;
@@ -31,7 +31,7 @@ absl::StatusOr<Program> LoadAt(const SweepRange& range, ProgramOptions options, 
   return LoadProgram(options);
 }
 
-// For `size` alone.
+// A program compiled for `size` alone.
 absl::StatusOr<Runner> MakeStatic(const SweepRange& range, int64_t size, Program program,
                                   PrepareOptions options) {
   options.passes =
@@ -43,7 +43,7 @@ absl::StatusOr<Runner> MakeStatic(const SweepRange& range, int64_t size, Program
   return runner;
 }
 
-// Both in turn.
+// Runs both in turn.
 absl::Status Measure(Runner& dynamic, Runner& fixed, int64_t iterations, SweepPoint* point) {
   std::vector<double> times[2];
   for (int64_t i = 0; i < 2 * iterations; ++i) {
@@ -80,7 +80,7 @@ absl::StatusOr<SweepResult> Sweep(const SweepRange& range, const ProgramOptions&
                                   const PrepareOptions& prepare, int64_t iterations) {
   SweepResult result;
   Runner dynamic;
-  // What the first run of all does once is no part of a new size.
+  // Runs once with another size, so that work done once per process is not counted.
   WEFT_ASSIGN_OR_RETURN(Program loaded, LoadAt(range, program, range.sizes.back() + 1));
   WEFT_ASSIGN_OR_RETURN(dynamic.prepared, Prepare(prepare, std::move(loaded.module)));
   const Graph& graph = dynamic.prepared.session->main();
@@ -90,7 +90,7 @@ absl::StatusOr<SweepResult> Sweep(const SweepRange& range, const ProgramOptions&
   for (int64_t size : range.sizes) {
     WEFT_ASSIGN_OR_RETURN(Program at, LoadAt(range, program, size));
     dynamic.inputs = InOrder(graph, at.inputs);
-    // Before the other program, which would leave primitives of this size in caches.
+    // Measured before the static program, which would leave primitives of this size in caches.
     SweepPoint point;
     point.size = size;
     WEFT_ASSIGN_OR_RETURN(point.first_ms, dynamic.RunMs());

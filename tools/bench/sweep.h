@@ -1,4 +1,4 @@
-// One program at many sizes of a symbol, beside programs that are compiled for each.
+// Measures one program at many sizes of a symbol, and programs compiled for each size.
 #ifndef WEFT_TOOLS_BENCH_SWEEP_H_
 #define WEFT_TOOLS_BENCH_SWEEP_H_
 
@@ -24,17 +24,17 @@ absl::StatusOr<SweepRange> ParseSweep(absl::string_view text);
 struct SweepPoint {
   int64_t size = 0;
   double first_ms = 0;   // The first run with this size.
-  double median_ms = 0;  // Of those after it.
+  double median_ms = 0;  // Median of the runs after it.
   double static_ms = 0;  // The median of a program for this size alone.
 };
 
 struct SweepResult {
   std::vector<SweepPoint> points;
-  Counters before;  // After a run with a size that is none of these.
-  Counters after;   // After all of them.
+  Counters before;  // After a run with a size outside of the range.
+  Counters after;   // After all sizes.
 };
 
-// `iterations` runs of each program and size, the two in turn.
+// Does `iterations` runs of each program and size, alternating between the two.
 absl::StatusOr<SweepResult> Sweep(const SweepRange& range, const ProgramOptions& program,
                                   const PrepareOptions& prepare, int64_t iterations);
 

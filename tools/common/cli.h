@@ -1,4 +1,4 @@
-// What the tools' mains share: exit statuses, messages, paths.
+// Shared by the tools' main functions: exit statuses, messages, paths.
 #ifndef WEFT_TOOLS_COMMON_CLI_H_
 #define WEFT_TOOLS_COMMON_CLI_H_
 
@@ -13,23 +13,23 @@
 
 namespace weft::tools {
 
-// 0: done. 1: the work was done and the answer is bad (outputs differ, cases
-// failed). 2: the command line or a file is wrong.
+// 0: success. 1: the work was done with a negative result (outputs differ, cases failed). 2: an
+// error in the command line or in a file.
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitBad = 1;
 inline constexpr int kExitUsage = 2;
 
-// Parses, handles --help and errors, then calls `body` with the positional
-// arguments. An error of `body`, and standard output that cannot be written, are
-// printed as "<program>: error: ..." (PrintMessage) and give kExitUsage. `more_help`
-// goes below the flags' help. std::cout and std::cerr are a Console's meanwhile.
+// Parses flags, handles --help and errors, then calls `body` with the positional arguments. An
+// error of `body`, or of writing standard output, is printed as "<program>: error: ..."
+// (PrintMessage) and gives kExitUsage. `more_help` is printed below the flags' help. std::cout and
+// std::cerr go through a Console meanwhile.
 int RunTool(
     FlagSet& flags, int argc, char** argv,
     absl::FunctionRef<absl::StatusOr<int>(const std::vector<std::string>&)> body,
     absl::FunctionRef<absl::StatusOr<std::string>()> more_help = [] { return std::string(); });
 
-// The main of a tool: options with their defaults, filled by the flags that
-// `make_flags` lists, for `run`.
+// The main function of a tool: `run` gets options with their defaults, filled in by the flags that
+// `make_flags` lists.
 template <typename Options, typename Body>
 int ToolMain(int argc, char** argv, FlagSet (*make_flags)(Options*), Body* run) {
   Options options;
@@ -39,26 +39,25 @@ int ToolMain(int argc, char** argv, FlagSet (*make_flags)(Options*), Body* run) 
   });
 }
 
-// "<program>: <message>" on standard error. The first line says what happened; further
-// lines, as a list of what was found, stand two columns in, so that no text of a model
-// looks like a message of its own.
+// Prints "<program>: <message>" on standard error. The first line says what happened; further
+// lines, such as a list of findings, are indented by two columns, so that text of a model cannot
+// look like a message.
 void PrintMessage(absl::string_view program, absl::string_view message);
 
-// `bazel run` starts a program in another folder: relative paths are taken from
-// the folder in which the user typed the command.
+// `bazel run` starts a program in another folder, so relative paths are resolved against the folder
+// in which the user typed the command.
 std::string ResolvePath(const std::string& path);
 
-// "NAME=FILE" of --`flag`; the error shows the form.
+// Parses "NAME=FILE" of --`flag`; the error shows the form.
 absl::StatusOr<std::pair<std::string, std::string>> ParseNamedFile(absl::string_view flag,
                                                                    const std::string& value);
 
-// Makes the folder, when it is not there.
+// Makes the folder if it does not exist.
 absl::Status MakeFolder(const std::string& path);
 
-// Writes `text` as it is to the file (base/output_file.h), or to standard output for ""
-// and "-".
+// Writes `text` unchanged to the file (base/output_file.h), or to standard output for "" and "-".
 absl::Status WriteOutput(const std::string& path, const std::string& text);
-// The same of text for people, or of JSON: without what a terminal would obey.
+// The same for text or JSON that people read: characters that a terminal obeys are escaped.
 absl::Status WriteText(const std::string& path, const std::string& text);
 
 }  // namespace weft::tools

@@ -11,7 +11,7 @@
 namespace weft::tools {
 namespace {
 
-// What std::cout and std::cerr write to without a console; null: they are as they came.
+// Buffers of std::cout and std::cerr without a console; null: unchanged.
 std::streambuf* raw_out = nullptr;
 std::streambuf* raw_err = nullptr;
 
@@ -32,7 +32,7 @@ class PrintableBuffer : public std::streambuf {
   int sync() override { return Put(held_.size()) ? to_->pubsync() : -1; }
 
  private:
-  // Hands on so many of the bytes that are held.
+  // Passes on `size` of the held bytes.
   bool Put(size_t size) {
     const std::string text = Printable(absl::string_view(held_).substr(0, size));
     held_.erase(0, size);
@@ -41,10 +41,10 @@ class PrintableBuffer : public std::streambuf {
   }
 
   std::streambuf* const to_;
-  std::string held_;  // The begin of a character whose end is to come.
+  std::string held_;  // Beginning of a character whose end has not arrived.
 };
 
-// The lowest descriptor that is free is the one that open() takes.
+// open() uses the lowest free descriptor.
 void OpenMissingStandardFiles() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (fcntl(fd, F_GETFD) >= 0) continue;
@@ -69,7 +69,7 @@ Console::Console()
 Console::~Console() {
   std::cout.flush();
   std::cerr.flush();
-  // rdbuf() clears the state; what could not be written stays an error.
+  // rdbuf() clears the state, so it is restored: failed writes must stay errors.
   const auto state = std::cout.rdstate();
   std::cout.rdbuf(raw_out);
   std::cerr.rdbuf(raw_err);

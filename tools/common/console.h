@@ -10,21 +10,21 @@
 
 namespace weft::tools {
 
-// While it lives, std::cout and std::cerr write out what a terminal would obey (base/printable.h):
-// names of models go to them. What other programs read, as a model's text form, has a quoting of
-// its own and goes through WriteRaw(). One at a time.
+// While it exists, std::cout and std::cerr escape characters that a terminal obeys
+// (base/printable.h), because names of models are printed there. Output for other programs, such as
+// a model's text form, has its own quoting and uses WriteRaw(). Only one may exist at a time.
 //
-// Standard files that the process was started without become files that nothing can be written
-// to, so that a file which is opened later does not take their place.
+// Standard files that were closed when the process started are opened as files that cannot be
+// written to, so that a file opened later does not take their descriptors.
 class Console {
  public:
   Console();
-  // Puts the streams back.
+  // Restores the streams.
   ~Console();
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;
 
-  // Flushes; an error when something of standard output could not be written, now or before.
+  // Flushes; an error if some standard output could not be written, now or earlier.
   absl::Status Finish();
 
  private:
@@ -32,7 +32,7 @@ class Console {
   const std::unique_ptr<std::streambuf> err_;
 };
 
-// Bytes as they are, on standard output, after what std::cout got before.
+// Writes bytes unchanged to standard output, after earlier output of std::cout.
 absl::Status WriteRaw(absl::string_view bytes);
 
 }  // namespace weft::tools

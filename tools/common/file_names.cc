@@ -8,7 +8,7 @@
 namespace weft::tools {
 namespace {
 
-// File systems take 255 bytes; the ending and a number follow.
+// File systems allow 255 bytes; an extension and a number follow.
 constexpr size_t kMaxBytes = 200;
 
 std::string FileName(const std::string& name) {
@@ -26,7 +26,7 @@ std::string FileName(const std::string& name) {
 std::vector<std::string> FileNames(const std::vector<std::string>& names) {
   std::vector<std::string> files(names.size());
   std::set<std::string> taken;
-  // Names that stay as they are come first, so that they do, whatever else there is.
+  // Names that can stay unchanged are assigned first, so that no other name takes them.
   for (const bool changed : {false, true}) {
     for (size_t i = 0; i < names.size(); ++i) {
       const std::string file = FileName(names[i]);

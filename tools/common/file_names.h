@@ -1,4 +1,4 @@
-// Names of models as names of files.
+// Makes file names from names of models.
 #ifndef WEFT_TOOLS_COMMON_FILE_NAMES_H_
 #define WEFT_TOOLS_COMMON_FILE_NAMES_H_
 
@@ -7,9 +7,9 @@
 
 namespace weft::tools {
 
-// A file name, without an ending, for each name; no two are equal, nor equal but for the case of
-// letters. A name that can be one is its own; in others '/', control characters and a '.' at the
-// begin become '_', and what is too long is cut. "-2", "-3" ... tell apart those that meet.
+// A file name, without extension, for each name. No two are equal, even if case is ignored. A valid
+// name stays unchanged; in others '/', control characters and a leading '.' become '_', and long
+// names are cut. "-2", "-3", ... distinguish names that would be equal.
 std::vector<std::string> FileNames(const std::vector<std::string>& names);
 
 }  // namespace weft::tools

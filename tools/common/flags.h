@@ -19,34 +19,32 @@ namespace weft::tools {
 
 class FlagSet {
  public:
-  // `synopsis` follows the program's name in the usage line; `about` is the
-  // text below it.
+  // `synopsis` is printed after the program's name in the usage line, `about` below it.
   FlagSet(std::string program, std::string synopsis, std::string about);
 
-  // A heading before the flags that follow.
+  // Adds a heading before the flags that follow.
   void Section(std::string title);
   void Bool(std::string name, bool* target, std::string doc);
   void String(std::string name, std::string* target, std::string value, std::string doc);
-  // `--name` alone stands for `--name=<bare>`; a value needs the '='.
+  // `--name` alone means `--name=<bare>`; a value requires the '='.
   void OptionalString(std::string name, std::string* target, std::string value, std::string bare,
                       std::string doc);
   void Int(std::string name, int64_t* target, std::string value, std::string doc);
-  // From `least` to `most`.
+  // A number from `least` to `most`.
   void IntBetween(std::string name, int64_t* target, int64_t least, int64_t most, std::string value,
                   std::string doc);
-  // A number that is finite and at least 0, as tolerances, seconds and rates are.
+  // A finite number of at least 0, such as a tolerance, seconds or a rate.
   void Double(std::string name, double* target, std::string value, std::string doc);
-  // May be given several times.
+  // A flag that may be given several times.
   void Repeated(std::string name, std::vector<std::string>* target, std::string value,
                 std::string doc);
 
-  // Calls `set` with the value; an empty `value` makes a switch.
+  // Calls `set` with the value; an empty `value` makes the flag a switch.
   void Custom(std::string name, std::string value, std::string doc,
               std::function<absl::Status(const std::string&)> set);
 
-  // The positional arguments. Errors are InvalidArgument and name the flag,
-  // with the closest known one for a misspelling. Sets help_requested() on
-  // --help or -h and then parses no further.
+  // Returns the positional arguments. Errors are InvalidArgument and name the flag, with the most
+  // similar known one for a misspelling. On --help or -h, sets help_requested() and stops parsing.
   absl::StatusOr<std::vector<std::string>> Parse(int argc, const char* const* argv);
   bool help_requested() const { return help_requested_; }
   std::string Help() const;
@@ -54,15 +52,15 @@ class FlagSet {
 
  private:
   struct Flag {
-    std::string name;   // Empty: a heading, in `doc`.
-    std::string value;  // What the help calls the value; empty for switches.
+    std::string name;   // Empty: a heading, whose text is `doc`.
+    std::string value;  // The value's name in the help; empty for switches.
     std::string doc;
     std::function<absl::Status(const std::string&)> set;
     bool optional = false;  // The value may be left out...
-    std::string bare;       // ... and is then this.
+    std::string bare;       // ... and defaults to this.
   };
   const Flag* Find(absl::string_view name) const;
-  // `typed` is what the user wrote, with its dashes.
+  // `typed` is the user's text, with its dashes.
   absl::Status Unknown(absl::string_view typed) const;
   absl::Status ParseOne(const std::string& argument, int argc, const char* const* argv, int* index);
 
@@ -73,7 +71,7 @@ class FlagSet {
   bool help_requested_ = false;
 };
 
-// The candidate nearest to `name` by edit distance, or "" when none is near.
+// The candidate most similar to `name` by edit distance, or "" if none is similar.
 std::string ClosestName(absl::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace weft::tools

@@ -24,7 +24,8 @@ absl::StatusOr<bool> StartLogs(const std::string& settings) {
     std::cout << LogsHelp();
     return true;
   }
-  // Names of models are in the lines; they come from several threads.
+  // Lines contain names of models, so they are escaped; each is written at once, because they come
+  // from several threads.
   SetLogSink([](absl::string_view line) {
     const std::string shown = absl::StrCat(Printable(line), "\n");
     std::fwrite(shown.data(), 1, shown.size(), stderr);

@@ -1,4 +1,4 @@
-// --log, in the tools that compile or run.
+// The flag --log of tools that compile or run.
 #ifndef WEFT_TOOLS_COMMON_LOGS_H_
 #define WEFT_TOOLS_COMMON_LOGS_H_
 
@@ -11,8 +11,8 @@ namespace weft::tools {
 
 void AddLogFlag(FlagSet& flags, std::string* settings);
 
-// Takes the flag or, without one, WEFT_LOGS of the environment. True for "help", which is
-// then printed: there is nothing else to do.
+// Applies the flag or, if it is not given, the environment variable WEFT_LOGS. For "help", prints
+// the help and returns true: the tool should then exit.
 absl::StatusOr<bool> StartLogs(const std::string& settings);
 
 }  // namespace weft::tools

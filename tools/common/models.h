@@ -1,4 +1,4 @@
-// Models of the command line.
+// Models named on the command line.
 #ifndef WEFT_TOOLS_COMMON_MODELS_H_
 #define WEFT_TOOLS_COMMON_MODELS_H_
 
@@ -16,11 +16,11 @@ class Module;
 
 namespace weft::tools {
 
-// LoadModel() of the user's path; a terminal shows how far it is.
+// LoadModel() with the user's path; shows progress on a terminal.
 absl::StatusOr<std::unique_ptr<Module>> LoadShown(const std::string& path, LoadOptions options);
 
-// Errors about an input or an output that the user names and the program lacks; with the nearest
-// name, or those that there are.
+// Errors for an input or output that the user names and the program lacks; with the most similar
+// name, or all names.
 absl::Status UnknownInput(absl::string_view name, const Graph& graph);
 absl::Status UnknownOutput(absl::string_view name, const Graph& graph);
 

@@ -1,4 +1,4 @@
-// --load, in the tools that run or read modules with ops of plugins.
+// The flag --load of tools that run or read modules with ops of plugins.
 #ifndef WEFT_TOOLS_COMMON_PLUGINS_H_
 #define WEFT_TOOLS_COMMON_PLUGINS_H_
 
@@ -11,13 +11,13 @@
 
 namespace weft::tools {
 
-// Adds --load, whose values go to `files`. `more` ends its help.
+// Adds --load, whose values are appended to `files`. `more` is the end of its help.
 void AddLoadFlag(FlagSet& flags, std::vector<std::string>* files, const std::string& more = "");
 
-// Loads the plugins, in order. The error names the one that cannot be used.
+// Loads the plugins, in order. An error names the plugin at fault.
 absl::Status LoadPlugins(const std::vector<std::string>& files, Extensions& extensions);
 
-// The same in tools that load devices alone, as they do not share Weft with a plugin.
+// The same for tools that load only devices, because they do not share libweft.so with a plugin.
 void AddLoadDeviceFlag(FlagSet& flags, std::vector<std::string>* files);
 absl::Status LoadDevices(const std::vector<std::string>& files, Extensions& extensions);
 

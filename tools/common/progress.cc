@@ -20,7 +20,7 @@ size_t TerminalWidth() {
 }
 
 void Write(absl::string_view line) {
-  // To the line's begin, the text, and away with what stood behind it.
+  // Moves to the beginning of the line, prints, and erases the rest of the old line.
   const std::string bytes = absl::StrCat("\r", line, "\x1b[K");
   std::fwrite(bytes.data(), 1, bytes.size(), stderr);
   std::fflush(stderr);
@@ -45,7 +45,7 @@ void ProgressLine::Show(int64_t done, int64_t total) {
 void ProgressLine::Show(absl::string_view text) {
   std::string line = PrintableName(text).substr(0, TerminalWidth() - 1);
   if (!shown_ || line == line_) return;
-  // A character that the end of the line cuts is left out.
+  // Drops a character that was cut at the end of the line.
   line.resize(line.size() - UnfinishedBytes(line));
   line_ = std::move(line);
   Write(line_);

@@ -1,5 +1,5 @@
-// How far long work is: one line on standard error when that is a terminal, and nothing in a pipe
-// or a file.
+// Shows the progress of long work: one line on standard error if that is a terminal, nothing
+// otherwise.
 #ifndef WEFT_TOOLS_COMMON_PROGRESS_H_
 #define WEFT_TOOLS_COMMON_PROGRESS_H_
 
@@ -13,30 +13,30 @@ namespace weft::tools {
 
 class ProgressLine {
  public:
-  // `what` heads the lines of Show(done, total): a file's name, say.
+  // `what` begins the lines of Show(done, total), for example a file's name.
   explicit ProgressLine(std::string what = "");
-  // Takes the line away.
+  // Erases the line.
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  // Whether lines are shown, for work that only they need.
+  // True if lines are shown, to skip work that is only for them.
   bool shown() const { return shown_; }
-  // "WHAT: 12 %"; written when the percentage is another one.
+  // "WHAT: 12 %"; written only if the percentage has changed.
   void Show(int64_t done, int64_t total);
-  // The line is this from now on. Cut to the width of the terminal.
+  // Replaces the line, cut to the width of the terminal.
   void Show(absl::string_view text);
-  // Takes the line away, so that other output can be written.
+  // Erases the line, so that other output can be written.
   void Clear();
 
-  // Show(done, total) for those who report; null when nothing is shown. This outlives it.
+  // Show(done, total) as a callback; null if nothing is shown. This object must outlive it.
   std::function<void(int64_t done, int64_t total)> Callback();
 
  private:
   const std::string what_;
   const bool shown_;
   int64_t percent_ = -1;
-  std::string line_;  // What stands there.
+  std::string line_;  // The text of the present line.
 };
 
 }  // namespace weft::tools

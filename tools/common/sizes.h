@@ -12,8 +12,8 @@
 
 namespace weft::tools {
 
-// The values of --`flag`, each with commas between assignments. The error shows
-// the form; a size is not negative.
+// Parses the values of --`flag`, each of which may have several assignments separated by commas.
+// The error shows the form; a size must not be negative.
 absl::StatusOr<std::map<std::string, int64_t>> ParseSizes(absl::string_view flag,
                                                           const std::vector<std::string>& values);
 

@@ -1,4 +1,4 @@
-// --target and the options of the backends, in every tool that runs or compiles a model.
+// The flag --target and the options of backends, for tools that run or compile a model.
 #ifndef WEFT_TOOLS_COMMON_TARGET_FLAGS_H_
 #define WEFT_TOOLS_COMMON_TARGET_FLAGS_H_
 
@@ -12,18 +12,18 @@ namespace weft::tools {
 
 struct TargetFlags {
   std::string target = "reference";
-  BackendOptions options;  // Those that the command line gives.
-  // Null: those that are built in.
+  BackendOptions options;  // Options given on the command line.
+  // Null: the built-in backends.
   const BackendRegistry* backends = nullptr;
 
-  // InvalidArgument for a target that does not exist, or that has no such option.
+  // InvalidArgument for an unknown target, or one that lacks a given option.
   absl::StatusOr<const Backend*> Find() const;
 };
 
-// --target.
+// Adds --target.
 void AddTargetFlag(FlagSet& flags, std::string* target, const std::string& default_help);
-// A flag for each option of each backend that is built in, whose defaults stand in the help, and
-// --device-option for those of devices.
+// Adds a flag for each option of each built-in backend, with its default in the help, and
+// --device-option for options of devices.
 void AddBackendFlags(FlagSet& flags, BackendOptions* options);
 
 }  // namespace weft::tools

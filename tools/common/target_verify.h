@@ -1,5 +1,5 @@
-// --verify=target and --compare=reference: a model on a target, step by step beside the
-// reference.
+// The flags --verify=target and --compare=reference: compare a model on a target step by step with
+// the reference.
 #ifndef WEFT_TOOLS_COMMON_TARGET_VERIFY_H_
 #define WEFT_TOOLS_COMMON_TARGET_VERIFY_H_
 
@@ -21,29 +21,28 @@ class Module;
 namespace weft::tools {
 
 struct TargetVerifyFlags {
-  std::string verify;   // "target", or empty.
-  std::string compare;  // "reference", or empty.
+  std::string verify;   // "target" or "".
+  std::string compare;  // "reference" or "".
   std::string case_file = "case.weft";
 
   bool asked() const { return !verify.empty() || !compare.empty(); }
 };
 
-// --verify, --compare and --case.
+// Adds --verify, --compare and --case.
 void AddTargetVerifyFlags(FlagSet& flags, TargetVerifyFlags* to);
 
 class TargetVerifier {
  public:
-  // InvalidArgument for other values of the flags than those above. `module` is cloned and
-  // compiled.
+  // InvalidArgument for other values of the flags. `module` is cloned and compiled.
   static absl::StatusOr<std::unique_ptr<TargetVerifier>> Create(const TargetVerifyFlags& flags,
                                                                 const Module& module,
                                                                 const CompileOptions& compile,
                                                                 const TargetCheckOptions& options);
 
-  // A run on the inputs of a call.
+  // Checks a run on the inputs of a call.
   absl::Status Check(absl::Span<const HostTensor> inputs);
-  // With --verify=target, seeded runs. Prints what the check found. A difference is reduced,
-  // unless --compare alone was given, and its case file written; the status is then kExitBad.
+  // With --verify=target, also checks seeded runs. Prints the result. A difference is reduced and
+  // its case file written, unless only --compare was given; the exit status is then kExitBad.
   absl::StatusOr<int> Finish(const SeedOptions& first, std::ostream& out);
 
   const TargetCheckResult& result() const { return result_; }

@@ -32,8 +32,8 @@ CaseResult FromStatus(const absl::Status& status) {
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// Ill-conditioned near zero: ONNX Runtime runs these cases of the suite with
-// the same tolerances (onnx_backend_test_series_overrides.jsonc).
+// These operators are ill-conditioned near zero: ONNX Runtime runs their cases with the same
+// tolerances (onnx_backend_test_series_overrides.jsonc).
 double DefaultAtol(const std::string& name, const CaseOptions& options) {
   if (options.strict) return options.atol;
   if (absl::StrContains(name, "test_dft")) return 1e-3;
@@ -44,7 +44,7 @@ double DefaultAtol(const std::string& name, const CaseOptions& options) {
   return options.atol;
 }
 
-// Results of quantisation may be off by one on rounding ties.
+// True for modules whose results may be off by one on rounding ties.
 bool IsQuantized(const Module& module) {
   for (Graph* graph : module.AllGraphs()) {
     for (Node* node : graph->nodes()) {
@@ -85,7 +85,7 @@ CaseResult RunDataSet(const Case& c, const std::string& data_folder, const CaseO
   LoadOptions load;
   auto module = LoadModel(c.model, load);
   if (!module.ok() && module.status().code() != absl::StatusCode::kUnimplemented) {
-    // Shapes may depend on the inputs' values: make the program for these.
+    // Shapes may depend on the inputs' values, so the program is made for these.
     auto values = LoadTestInputs(data_folder);
     if (!values.ok()) return FromStatus(values.status());
     load.positional_values = *std::move(values);

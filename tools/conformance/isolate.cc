@@ -24,7 +24,7 @@ void WriteAll(int fd, const std::string& text) {
   }
 }
 
-// Reads until the end or the deadline; false when the time is up.
+// Reads until the end or the deadline; false at the deadline.
 bool ReadUntil(int fd, absl::Time deadline, std::string* text) {
   char buffer[4096];
   while (true) {

@@ -1,4 +1,4 @@
-// conformance: runs a folder of cases and reports which pass.
+// conformance: runs a folder of cases and reports which of them pass.
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -29,9 +29,9 @@ namespace {
 
 struct Suite {
   const char* name;
-  const char* ending;  // Of its models.
+  const char* ending;  // Extension of its models.
   std::vector<Case> (*find)(const std::string& folder);
-  const char* folder;  // By default; null: there is none.
+  const char* folder;  // Default folder; null if there is none.
 };
 
 constexpr Suite kSuites[] = {
@@ -165,7 +165,7 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
       progress.Clear();
       std::cout << OutcomeName(result.outcome) << " " << PrintableName(c.name);
       if (!result.message.empty()) {
-        // Further lines stand in, as those of an error do.
+        // Indents further lines, as PrintMessage does.
         std::cout << ": " << absl::StrReplaceAll(result.message, {{"\n", "\n  "}});
       }
       std::cout << std::endl;

@@ -48,7 +48,7 @@ const Json& Member(const Json& object, const char* key) {
   return found == object.end() ? none : *found;
 }
 
-// A tensor of the file that the entry names; bfloat16 is stored as u16.
+// Loads the tensor of a named file; bfloat16 is stored as u16.
 absl::StatusOr<HostTensor> Load(const std::string& folder, const std::string& file,
                                 const std::string& dtype) {
   auto tensor = LoadTensor(absl::StrCat(folder, "/", file));
@@ -70,7 +70,7 @@ double AbsMax(const HostTensor& tensor) {
   return most;
 }
 
-// How results are compared.
+// The way results are compared.
 struct Rule {
   bool quantized = false;
   bool strict = false;
@@ -87,8 +87,8 @@ CompareOptions StrictTolerance(DType dtype) {
   return compare;
 }
 
-// The rule of the suite: 1e-4 relative, 1e-5 of the largest value; 1e-2 for
-// floats of 16 bits; a quantum of quantised programs.
+// The rule of the suite: 1e-4 relative, 1e-5 of the largest value; 1e-2 for 16-bit floats; one
+// quantum for quantised programs.
 absl::Status CompareBy(const HostTensor& got_any, const HostTensor& want_any, const Rule& rule) {
   const HostTensor got = AsRealPairs(got_any);
   const HostTensor want = AsRealPairs(want_any);
@@ -106,7 +106,7 @@ absl::Status CompareBy(const HostTensor& got_any, const HostTensor& want_any, co
   return Compare(got, want, compare);
 }
 
-// An output that is a number, without a file.
+// Compares an output that is a number in the entry, without a file.
 absl::Status CompareNumber(const HostTensor& got, const Json& entry) {
   const auto value = entry.find("value");
   if (value == entry.end() || !(value->is_number() || value->is_boolean())) {
@@ -116,7 +116,7 @@ absl::Status CompareNumber(const HostTensor& got, const Json& entry) {
     return absl::FailedPreconditionError("is not one real number");
   }
   if (value->is_number_integer() && !IsFloat(got.dtype())) {
-    // Doubles would not tell large integers apart.
+    // Doubles cannot distinguish large integers.
     const auto want = value->get<int64_t>();
     if (got.IntAt(0) == want) return absl::OkStatus();
     return absl::FailedPreconditionError(absl::StrCat("is ", got.IntAt(0), " instead of ", want));
@@ -128,8 +128,7 @@ absl::Status CompareNumber(const HostTensor& got, const Json& entry) {
   return absl::FailedPreconditionError(absl::StrCat("is ", have, " instead of ", want));
 }
 
-// What the program's inputs are, with what the signature adds left out: state
-// and fixed values.
+// Loads the inputs of the program, except those that the signature adds: state and fixed values.
 absl::StatusOr<std::vector<HostTensor>> Inputs(const Graph& main, const Json& data,
                                                const std::string& folder,
                                                std::vector<int>* graph_inputs) {
@@ -185,7 +184,7 @@ absl::Status CompareOutputs(const std::vector<HostTensor>& outputs, const Json& 
       absl::StrCat("there are ", outputs.size(), " outputs instead of ", next));
 }
 
-// "in_<i>_after.npy" and "buf_<name>_after.npy".
+// Compares written values with "in_<i>_after.npy" and "buf_<name>_after.npy".
 absl::Status CompareWritten(const Session& session, const std::vector<HostTensor>& inputs,
                             const std::vector<int>& graph_inputs, const std::string& folder,
                             const Rule& rule) {

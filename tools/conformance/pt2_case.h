@@ -13,11 +13,11 @@
 
 namespace weft::tools {
 
-// "<program>/<archive>/case_<i>", sorted; a case for each archive and data set.
+// Cases "<program>/<archive>/case_<i>", sorted; one for each archive and data set.
 std::vector<Case> FindPt2Cases(const std::string& folder);
 
-// Imports, compiles and runs. Cases of a program with state run those before
-// them first, on one session.
+// Imports, compiles and runs a case. For a program with state, first runs the cases before it on
+// the same session.
 CaseResult RunPt2Case(const Case& c, const CaseOptions& options);
 
 }  // namespace weft::tools
