@@ -1,4 +1,4 @@
-// The kinds of activity that are recorded, and sets of them.
+// The kinds of recorded activity, and sets of them.
 #ifndef WEFT_PROFILER_ACTIVITY_H_
 #define WEFT_PROFILER_ACTIVITY_H_
 
@@ -9,13 +9,13 @@
 namespace weft::profiler {
 
 enum class Activity : uint8_t {
-  // Spans of a thread: they nest.
+  // Spans of a thread, which are properly nested.
   kCpuOp,           // An op, a kernel or a routine that runs on the CPU.
-  kUserAnnotation,  // What a program marks, and the session's ProfilerStep#N.
+  kUserAnnotation,  // Marked by the program, and the session's ProfilerStep#N.
   kCompilerPass,    // Import, passes, lowering: compile time.
-  kKernel,          // Work of a device, on a track of its own.
-  kOverhead,        // What the profiler itself costs.
-  // Moments of a thread.
+  kKernel,          // Work of a device, on a separate track.
+  kOverhead,        // Cost of the profiler itself.
+  // Instants of a thread.
   kInstant,
   kMemory,      // An allocation (bytes > 0) or a release (bytes < 0).
   kCounter,     // A named value that changes over time.
@@ -24,7 +24,7 @@ enum class Activity : uint8_t {
 };
 inline constexpr int kNumActivities = 10;
 
-// The `cat` of an activity in a trace; Kineto's word where it has one.
+// The `cat` of an activity in a trace; Kineto's word if there is one.
 absl::string_view CategoryName(Activity activity);
 
 constexpr bool IsSpan(Activity activity) { return activity <= Activity::kOverhead; }
@@ -34,7 +34,7 @@ using ActivityMask = uint32_t;
 constexpr ActivityMask MaskOf(Activity activity) { return 1u << static_cast<int>(activity); }
 inline constexpr ActivityMask kAllActivities = (1u << kNumActivities) - 1;
 
-// What memory is for. Kineto's words where the meaning is the same.
+// The use of memory, in Kineto's words if the meaning is the same.
 enum class MemoryCategory : uint8_t {
   kUnknown,
   kParameter,

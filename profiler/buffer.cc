@@ -55,7 +55,7 @@ void ThreadBuffer::Collect(absl::FunctionRef<void(absl::Span<const Event>)> take
     const uint32_t size = chunk.size.load(std::memory_order_acquire);
     if (size > seen_) take(absl::MakeConstSpan(chunk.events + seen_, size - seen_));
     seen_ = size;
-    if (chunks_.size() == 1) break;  // The owner writes into the last one.
+    if (chunks_.size() == 1) break;  // The owner still writes into the last one.
     chunks_.pop_front();
     seen_ = 0;
     budget_->Return();

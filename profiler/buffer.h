@@ -1,10 +1,10 @@
-// Where threads put events. Not for users: see record.h.
+// Per-thread buffers of events. Internal: record.h is the interface.
 //
 // Every thread has a list of chunks. It writes into the last one and publishes each event by a
-// release store; nobody else touches that chunk but to read what is published. A lock is taken
-// when a chunk is full, once in about 1,300 events, and by the collector.
+// release store; other threads only read published events. A lock is taken when a chunk is full,
+// once in about 1,300 events, and by the collector.
 //
-// Memory is bounded for all threads together; the policy says what happens at the bound.
+// The memory of all threads together is bounded; the policy says what happens at the limit.
 #ifndef WEFT_PROFILER_BUFFER_H_
 #define WEFT_PROFILER_BUFFER_H_
 
@@ -25,12 +25,12 @@
 namespace weft::profiler::internal {
 
 struct Chunk {
-  static constexpr uint32_t kCapacity = 1364;  // 64 KiB with what follows.
+  static constexpr uint32_t kCapacity = 1364;  // 64 KiB with the other members.
   std::atomic<uint32_t> size{0};
   Event events[kCapacity];
 };
 
-// A bound that all threads share.
+// A limit of chunks that all threads share.
 class ChunkBudget {
  public:
   void Reset(int64_t chunks, OverflowPolicy policy);
@@ -48,7 +48,7 @@ class ThreadBuffer {
   ThreadBuffer(ChunkBudget* budget, int64_t tid, std::string name);
   ~ThreadBuffer();
 
-  // By the owning thread alone.
+  // Must be called by the owning thread.
   void Append(const Event& event) {
     Chunk* chunk = tail_;
     uint32_t size = tail_size_;
@@ -62,10 +62,11 @@ class ThreadBuffer {
     chunk->size.store(size + 1, std::memory_order_release);
   }
 
-  // By anyone, at any time. What is published and not yet seen, in order.
+  // May be called by any thread at any time. Passes the published events that were not collected
+  // yet to `take`, in order.
   void Collect(absl::FunctionRef<void(absl::Span<const Event>)> take);
   int64_t NumUnseen() const;
-  // Forgets what is published, and the counts.
+  // Discards published events, and resets the counts.
   void Discard();
   int64_t num_lost() const;
 
@@ -76,7 +77,7 @@ class ThreadBuffer {
   std::atomic<bool> retired{false};
 
  private:
-  // A chunk with room, or null when the event is lost.
+  // A chunk with room, or null if the event is lost.
   Chunk* NextChunk();
   int64_t UnseenIn(const Chunk& chunk) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -84,7 +85,7 @@ class ThreadBuffer {
   const int64_t tid_;
   const std::string name_;
 
-  // The owner's view of the last chunk.
+  // The last chunk, accessed by the owner alone.
   Chunk* tail_ = nullptr;
   uint32_t tail_size_ = Chunk::kCapacity;
 

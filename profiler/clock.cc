@@ -48,7 +48,7 @@ ClockReading ReadClocks() {
     const Ticks after = NowTicks();
     if (after - before >= narrowest) continue;
     narrowest = after - before;
-    // The monotonic clock is read in the first half.
+    // The monotonic clock is read in the first half of the interval.
     best = {before + (after - before) / 4, monotonic, wall};
   }
   return best;

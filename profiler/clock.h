@@ -1,8 +1,9 @@
-// The one clock of all events.
+// The clock of all events.
 //
-// Recording takes ticks, which cost a few nanoseconds: the processor's counter where it runs at
-// a constant rate, else the monotonic clock. Ticks become nanoseconds of CLOCK_MONOTONIC when a
-// session is collected, by two readings of both; other sources give that clock's nanoseconds.
+// Recording takes ticks, which cost a few nanoseconds: the processor's counter if it runs at a
+// constant rate, else the monotonic clock. When a session is collected, ticks are converted to
+// nanoseconds of CLOCK_MONOTONIC by two readings of both clocks. Other sources give nanoseconds of
+// that clock directly.
 #ifndef WEFT_PROFILER_CLOCK_H_
 #define WEFT_PROFILER_CLOCK_H_
 
@@ -22,7 +23,8 @@ int64_t WallNanos();
 
 namespace internal {
 #if defined(__x86_64__)
-// Whether the processor says that its counter runs at one rate in all states. Set before main().
+// True if the processor reports that its counter runs at a constant rate in all states. Set before
+// main().
 extern const bool kConstantCounter;
 #endif
 }  // namespace internal
@@ -34,18 +36,18 @@ inline Ticks NowTicks() {
   return MonotonicNanos();
 }
 
-// One moment on all clocks.
+// One instant on all clocks.
 struct ClockReading {
   Ticks ticks = 0;
   int64_t monotonic_ns = 0;
   int64_t wall_ns = 0;
 };
 
-// The closest of a few readings.
+// The most precise of a few readings.
 ClockReading ReadClocks();
 
-// Ticks to nanoseconds, by the line through two readings; a millisecond or more apart, or the
-// rate is not worth much. Equal readings give a rate of 1.
+// Converts ticks to nanoseconds by the line through two readings. These should be at least a
+// millisecond apart for a precise rate. Equal readings give a rate of 1.
 class TickConverter {
  public:
   TickConverter(const ClockReading& first, const ClockReading& second);

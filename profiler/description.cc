@@ -15,10 +15,10 @@ struct DescriptionTable {
   absl::Mutex mutex;
   std::vector<std::shared_ptr<const Description>> entries ABSL_GUARDED_BY(mutex) = {nullptr};
   std::vector<DescriptionId> free ABSL_GUARDED_BY(mutex);
-  // Those whose handles went while a session records.
+  // Descriptions whose handles were destroyed while a session records.
   std::vector<DescriptionId> gone ABSL_GUARDED_BY(mutex);
   int holders ABSL_GUARDED_BY(mutex) = 0;
-  // Of InternDescription(), by KeyOf().
+  // Ids of InternDescription(), by KeyOf().
   absl::flat_hash_map<std::string, DescriptionId> interned ABSL_GUARDED_BY(mutex);
 
   DescriptionId Add(std::shared_ptr<const Description> entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
@@ -43,7 +43,8 @@ DescriptionTable& Table() {
   return table;
 }
 
-// Bytes that only equal descriptions have: every text and every list behind its length.
+// Builds a key that is equal only for equal descriptions: each text and list has its length before
+// it.
 class KeyBuilder {
  public:
   void Add(int64_t value) { key_.append(reinterpret_cast<const char*>(&value), sizeof(value)); }
@@ -127,7 +128,7 @@ void ReleaseDescriptions() {
   if (--table.holders > 0) return;
   for (DescriptionId id : table.gone) table.Free(id);
   table.gone.clear();
-  // By id: what is given out next depends on no order of a hash table.
+  // Sorted by id, so that later ids do not depend on the order of a hash table.
   std::vector<DescriptionId> ids;
   for (const auto& [key, id] : table.interned) ids.push_back(id);
   std::sort(ids.begin(), ids.end());

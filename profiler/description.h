@@ -1,5 +1,5 @@
-// What is known of an op or a kernel before it runs: registered once, so that an event that it
-// records costs only an id.
+// Properties of an op or kernel that are known before it runs. They are registered once, so that an
+// event carries only an id.
 #ifndef WEFT_PROFILER_DESCRIPTION_H_
 #define WEFT_PROFILER_DESCRIPTION_H_
 
@@ -11,33 +11,33 @@
 
 namespace weft::profiler {
 
-// 0: none.
+// 0: no description.
 using DescriptionId = uint32_t;
 
-// One operand or result, in the terms of Kineto's `Input ...` lists.
+// One operand or result, in the format of Kineto's `Input ...` lists.
 struct TensorDescription {
   std::string type;  // "float", "long int", "Scalar", "ScalarList", "" ...
   std::vector<int64_t> dims;
   std::vector<int64_t> strides;
-  std::string value;  // Of a scalar or a list of integers; else empty.
+  std::string value;  // Value of a scalar or of a list of integers; else empty.
 };
 
-// Everything is optional; -1 and empty mean unknown.
+// All fields are optional; -1 and empty mean unknown.
 struct Description {
   std::vector<TensorDescription> inputs;
   std::vector<TensorDescription> outputs;
   int64_t flops = -1;
-  int64_t bytes = -1;  // Read and written by one run.
+  int64_t bytes = -1;  // Bytes read and written by one run.
   int threads = -1;
   std::string kernel;                                    // "interpreter", "generated", "onednn" ...
   std::vector<std::pair<std::string, int64_t>> symbols;  // Sizes that are symbolic in the program.
-  // The source-model nodes that the work stands for, and the rules that made it of them.
+  // The source nodes of the work, and the rules that transformed them.
   std::vector<std::string> provenance;
   std::vector<std::string> rules;
 };
 
-// Holds a registered description. Ids of handles that are gone stay good until the session that
-// is recording ends, and are given again after that.
+// Owns a registered description. The id stays valid until the handle is destroyed and the session
+// that is recording then has ended; after that it may be reused.
 class DescriptionHandle {
  public:
   DescriptionHandle() = default;
@@ -55,14 +55,14 @@ class DescriptionHandle {
   DescriptionId id_ = 0;
 };
 
-// For what is known only when it runs: equal descriptions have one id, which is good until the
-// session that is recording ends. 0 outside of sessions.
+// For descriptions that are known only at run time: equal descriptions have one id, which is valid
+// until the session that is recording ends. Returns 0 outside of sessions.
 DescriptionId InternDescription(Description description);
 
 namespace internal {
-// Null for 0 and for an id that is not in use.
+// Null for 0 and for an unused id.
 std::shared_ptr<const Description> FindDescription(DescriptionId id);
-// Ids are kept from the first to the second.
+// Ids stay valid from HoldDescriptions() to ReleaseDescriptions().
 void HoldDescriptions();
 void ReleaseDescriptions();
 int64_t NumDescriptions();

@@ -10,7 +10,7 @@
 
 namespace weft::profiler {
 
-// What a field means for an activity:
+// Meaning of the fields by activity:
 //
 //   activity      value                     id               total
 //   spans         duration                  correlation id   sequence number, -1 for none
@@ -19,8 +19,8 @@ namespace weft::profiler {
 //   kFlow*                                  flow id
 //
 // `time` and durations are ticks while recorded and nanoseconds (CLOCK_MONOTONIC) in a Trace;
-// `name` and `description` are ids of the process while recorded, and indices into the Trace's
-// own lists in a Trace. Correlation ids lead from work to what caused it; 0 is none.
+// `name` and `description` are ids of the process while recorded, and indices into the Trace's own
+// lists in a Trace. A correlation id relates work to its cause; 0 is no id.
 struct Event {
   int64_t time = 0;
   int64_t value = 0;

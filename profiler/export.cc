@@ -1,4 +1,4 @@
-// ExportTrace(): events of a Trace in the shape that torch.profiler gives them.
+// ExportTrace(): events of a Trace in the format of torch.profiler.
 #include <cstring>
 #include <memory>
 #include <string>
@@ -34,7 +34,7 @@ std::string JsonStrings(const std::vector<std::string>& values) {
                   [](const std::string& value, std::string* out) { AppendJsonString(value, out); });
 }
 
-// The arguments of one description, made once.
+// The arguments of one description, computed once.
 class DescriptionArgs {
  public:
   DescriptionArgs(const Description& d, bool shapes, bool flops) {
@@ -129,7 +129,7 @@ class Exporter {
   const Trace& trace_;
   TraceSink& sink_;
   std::vector<std::unique_ptr<DescriptionArgs>> descriptions_;
-  std::vector<Arg> args_;  // Of the event that is made.
+  std::vector<Arg> args_;  // Arguments of the event being written.
   int64_t num_events_ = 0;
   int64_t num_spans_ = 0;
   int64_t num_ops_ = 0;
@@ -279,7 +279,7 @@ absl::Status Exporter::AddClosingMarks() {
   event.duration_ns = trace_.stop_ns - trace_.start_ns;
   event.args = absl::MakeConstSpan(&count, 1);
   absl::Status status = sink_.Add(event);
-  // Below all processes, as Kineto has it.
+  // Sorts the track below all processes, as in Kineto.
   status.Update(AddTrackFact("process_sort_index", TrackPart::Text(kSpansTrack),
                              TrackPart::Number(0), "sort_index", ArgValue::Int(0x20000000)));
   TraceEvent mark;

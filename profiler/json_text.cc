@@ -52,7 +52,7 @@ int Utf8Length(absl::string_view text) {
   if (first < 0xE0) return 2;
   if (!follows(2)) return 0;
   if (first < 0xF0) {
-    // Not longer than need be, and no surrogate.
+    // Rejects encodings that are too long, and surrogates.
     if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F)) return 0;
     return 3;
   }
@@ -62,7 +62,7 @@ int Utf8Length(absl::string_view text) {
 
 void AppendJsonString(absl::string_view text, std::string* out) {
   out->push_back('"');
-  size_t begin = 0;  // Of what is copied as it is.
+  size_t begin = 0;  // Beginning of the text that is copied unchanged.
   size_t i = 0;
   while (i < text.size()) {
     const unsigned char c = static_cast<unsigned char>(text[i]);

@@ -1,4 +1,4 @@
-// JSON, piece by piece. What is appended is valid whatever the bytes are.
+// Appends JSON. The result is valid for any input bytes.
 #ifndef WEFT_PROFILER_JSON_TEXT_H_
 #define WEFT_PROFILER_JSON_TEXT_H_
 
@@ -10,19 +10,19 @@
 
 namespace weft::profiler {
 
-// In quotes; quotes, backslashes and control characters escaped, bytes that are not UTF-8
-// replaced by U+FFFD.
+// Appends a string in quotes. Quotes, backslashes and control characters are escaped, bytes that
+// are not UTF-8 are replaced by U+FFFD.
 void AppendJsonString(absl::string_view text, std::string* out);
 
-// The shortest digits that give the same double back; null when it is not finite.
+// Appends the shortest digits that give the same double back; null if it is not finite.
 void AppendJsonDouble(double value, std::string* out);
 
 void AppendJsonValue(const ArgValue& value, std::string* out);
 
-// Microseconds with three digits behind the point.
+// Appends microseconds with three decimals.
 void AppendMicroseconds(int64_t nanoseconds, std::string* out);
 
-// The bytes of the character at the start of `text`, or 0 when it is not UTF-8.
+// Bytes of the character at the start of `text`, or 0 if it is not UTF-8.
 int Utf8Length(absl::string_view text);
 
 }  // namespace weft::profiler

@@ -10,7 +10,7 @@ namespace {
 
 struct NameTable {
   absl::Mutex mutex;
-  // Elements of a deque stay where they are.
+  // A deque does not move its elements.
   std::deque<std::string> texts ABSL_GUARDED_BY(mutex) = {""};
   absl::flat_hash_map<absl::string_view, NameId> ids ABSL_GUARDED_BY(mutex) = {{"", 0}};
 };

@@ -1,7 +1,7 @@
 // Interned strings: an event holds the id of its name.
 //
-// Ids are dense, given in order of first use, and live as long as the process; so names are
-// interned that come again, such as those of ops and passes, and not texts made for one event.
+// Ids are dense, given in order of first use, and live as long as the process. Intern only names
+// that are used repeatedly, such as those of ops and passes, not texts made for one event.
 #ifndef WEFT_PROFILER_NAMES_H_
 #define WEFT_PROFILER_NAMES_H_
 
@@ -15,8 +15,8 @@ namespace weft::profiler {
 // 0 is the empty name.
 using NameId = uint32_t;
 
-// The id of `text`; any thread may ask. Takes a shared lock when the name is known, so keep the
-// id where the event is recorded often: `static const NameId kName = InternName("matmul");`
+// The id of `text`. Thread-safe. Takes a shared lock even for a known name, so keep the id for
+// frequent events: `static const NameId kName = InternName("matmul");`
 NameId InternName(absl::string_view text);
 
 // The text of an id that InternName gave.

@@ -1,4 +1,4 @@
-// What recording does at its bound on memory.
+// What happens when recording reaches its memory limit.
 #ifndef WEFT_PROFILER_OVERFLOW_POLICY_H_
 #define WEFT_PROFILER_OVERFLOW_POLICY_H_
 
@@ -6,10 +6,10 @@
 
 namespace weft::profiler {
 
-// Either way, lost events are counted.
+// Lost events are counted with both policies.
 enum class OverflowPolicy : uint8_t {
-  kDropNewest,       // Events beyond the bound are not recorded.
-  kOverwriteOldest,  // A thread gives up its own oldest 1,364 events for the next ones.
+  kDropNewest,       // Events beyond the limit are not recorded.
+  kOverwriteOldest,  // A thread drops its own oldest 1,364 events.
 };
 
 }  // namespace weft::profiler

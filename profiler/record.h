@@ -1,13 +1,13 @@
-// Recording, for code that is watched. Any thread, at any time; outside of a session each of
-// these is one load and one branch that is not taken.
+// Recording functions for instrumented code. Thread-safe, at any time; outside of a session each of
+// them is one load and one branch.
 //
 //   void Run(const Step& step) {
 //     profiler::Scope scope(profiler::Activity::kCpuOp, step.name_id, step.description.id());
 //     ...
 //   }
 //
-// A span is recorded when it ends: one that is open when a session stops is not in its trace, nor
-// is one that began before the session.
+// A span is recorded when it ends. A span that is open when a session stops is not in its trace,
+// nor is one that began before the session.
 #ifndef WEFT_PROFILER_RECORD_H_
 #define WEFT_PROFILER_RECORD_H_
 
@@ -24,7 +24,7 @@
 namespace weft::profiler {
 
 namespace internal {
-// The low half: activities that are recorded. The high half: the number of the recording.
+// Low half: the activities being recorded. High half: the number of the recording.
 extern std::atomic<uint64_t> recording_state;
 
 inline uint64_t RecordingState() { return recording_state.load(std::memory_order_relaxed); }
@@ -44,7 +44,7 @@ void RecordSpan(const SpanStart& span);
 void RecordPoint(Activity activity, NameId name, int64_t value, uint64_t id);
 }  // namespace internal
 
-// Whether something is recorded: for work that is only needed then.
+// True if this activity is being recorded; to skip work that only recording uses.
 inline bool IsRecording(Activity activity) {
   return internal::Wants(internal::RecordingState(), activity);
 }
@@ -58,7 +58,7 @@ class Scope {
       Begin(state, activity, name, description, correlation);
     }
   }
-  // Interns the name when it is recorded, which looks it up.
+  // Interns the name, with a lookup, only if it is recorded.
   Scope(Activity activity, absl::string_view name) {
     const uint64_t state = internal::RecordingState();
     if (internal::Wants(state, activity)) Begin(state, activity, InternName(name), 0, 0);
@@ -68,7 +68,7 @@ class Scope {
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
-  // Ends the span before the block does.
+  // Ends the span before the block ends.
   void End() {
     if (ABSL_PREDICT_TRUE(recording_ == 0)) return;
     internal::RecordSpan({activity_, name_, description_, recording_, start_, correlation_});
@@ -86,7 +86,7 @@ class Scope {
     start_ = NowTicks();
   }
 
-  // The other members have values only when this is not 0.
+  // The other members are set only if this is not 0.
   uint32_t recording_ = 0;
   Activity activity_;
   NameId name_;
@@ -95,14 +95,15 @@ class Scope {
   Ticks start_;
 };
 
-// What a user marks in a program of its own.
+// A span that a user marks in the program.
 class Annotation : public Scope {
  public:
   explicit Annotation(absl::string_view name) : Scope(Activity::kUserAnnotation, name) {}
   explicit Annotation(NameId name) : Scope(Activity::kUserAnnotation, name) {}
 };
 
-// `bytes` > 0 came, or -`bytes` went, at `address`; `total` bytes are held after it.
+// An allocation of `bytes` > 0, or a release of -`bytes`, at `address`; `total` bytes are held
+// after it.
 struct MemoryChange {
   int64_t bytes = 0;
   uint64_t address = 0;
@@ -116,7 +117,7 @@ inline void RecordMemory(const MemoryChange& change) {
   if (IsRecording(Activity::kMemory)) internal::RecordMemoryChange(change);
 }
 
-// The value that a counter has from now on.
+// Records the new value of a counter.
 void RecordCounterValue(NameId name, double value);
 inline void RecordCounter(NameId name, double value) {
   if (IsRecording(Activity::kCounter)) RecordCounterValue(name, value);
@@ -126,9 +127,9 @@ inline void RecordInstant(NameId name) {
   if (IsRecording(Activity::kInstant)) internal::RecordPoint(Activity::kInstant, name, 0, 0);
 }
 
-// An arrow from one span to another: both ends stand within the spans that they bind to, and
-// have equal names and ids. Ids are unique in the process. "ac2g" is Kineto's name of the arrow
-// from a launch to the work it caused.
+// An arrow from one span to another. Each end must be recorded within its span; both have equal
+// names and ids. Ids are unique in the process. "ac2g" is Kineto's name of the arrow from a launch
+// to its work.
 uint64_t NewFlowId();
 inline void RecordFlowStart(NameId name, uint64_t id) {
   if (IsRecording(Activity::kFlowStart)) internal::RecordPoint(Activity::kFlowStart, name, 0, id);

@@ -24,10 +24,10 @@ struct Registry {
   ChunkBudget budget;
   std::vector<std::unique_ptr<ThreadBuffer>> buffers ABSL_GUARDED_BY(mutex);
   uint32_t num_recordings ABSL_GUARDED_BY(mutex) = 0;
-  // From a start to the collection after the stop.
+  // True from the start of a recording to the collection after its stop.
   bool in_use ABSL_GUARDED_BY(mutex) = false;
 
-  // Buffers of threads that ended; when nobody is going to collect them.
+  // Drops buffers of ended threads that will not be collected.
   void DropRetired() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     buffers.erase(std::remove_if(buffers.begin(), buffers.end(),
                                  [](const auto& buffer) { return buffer->retired.load(); }),
@@ -40,11 +40,11 @@ Registry& TheRegistry() {
   return registry;
 }
 
-// Of this thread; null before the first event and after the thread's end.
+// Buffer of this thread; null before its first event and after the thread's end.
 thread_local ThreadBuffer* this_buffer = nullptr;
 thread_local bool this_thread_ended = false;
 
-// Tells when the thread ends.
+// Marks the buffer when the thread ends.
 struct ThreadEnd {
   ~ThreadEnd() {
     this_thread_ended = true;
@@ -129,7 +129,7 @@ void StartRecording(ActivityMask activities, int64_t max_bytes, OverflowPolicy p
   absl::MutexLock lock(&registry.mutex);
   registry.DropRetired();
   for (auto& buffer : registry.buffers) buffer->Discard();
-  // Threads keep one chunk each, which is not counted again.
+  // The one chunk that each thread always keeps is not counted.
   registry.budget.Reset(std::max<int64_t>(max_bytes / int64_t{sizeof(Chunk)}, 1), policy);
   registry.in_use = true;
   const uint64_t number = ++registry.num_recordings;

@@ -1,4 +1,4 @@
-// The buffers of all threads, behind record.h and Session. Not for users.
+// Manages the buffers of all threads for record.h and Session. Internal.
 #ifndef WEFT_PROFILER_RECORDER_H_
 #define WEFT_PROFILER_RECORDER_H_
 
@@ -18,20 +18,20 @@ struct RecordedThread {
   int64_t num_lost = 0;
 };
 
-// Records from now on. Nothing else may be recording.
+// Starts recording. No other recording may be in progress.
 void StartRecording(ActivityMask activities, int64_t max_bytes, OverflowPolicy policy);
-// Forgets what was recorded so far, and goes on.
+// Discards recorded events and continues recording.
 void DiscardRecorded();
-// Threads in the middle of an event may still finish it; it is then discarded by the next start.
+// Stops recording. Threads may still finish an event in progress; the next start discards it.
 void StopRecording();
-// How many events CollectRecorded() is going to give, unless threads still finish some.
+// Number of events that CollectRecorded() will return, unless threads are still finishing some.
 int64_t NumRecorded();
-// What threads recorded and is not collected yet: for each thread that has something, in the order
-// of the threads' first events ever, `begin`, then `add` with its events in order of their ends.
-// Gives memory back as it goes.
+// Collects the recorded events: for each thread that has any, in the order of the threads' first
+// events, calls `begin`, then `add` with its events in order of their ends. Releases memory
+// meanwhile.
 void CollectRecorded(absl::FunctionRef<void(const RecordedThread&)> begin,
                      absl::FunctionRef<void(absl::Span<const Event>)> add);
-// Threads that have a buffer.
+// Number of threads with a buffer.
 int64_t NumThreadBuffers();
 
 }  // namespace weft::profiler::internal

@@ -1,4 +1,4 @@
-// Which steps of a loop are recorded: torch.profiler's schedule.
+// Selects the recorded steps of a loop, like torch.profiler's schedule.
 #ifndef WEFT_PROFILER_SCHEDULE_H_
 #define WEFT_PROFILER_SCHEDULE_H_
 
@@ -8,15 +8,15 @@ namespace weft::profiler {
 
 enum class StepAction : uint8_t {
   kNone,
-  kWarmup,         // Recorded and thrown away: the first events cost more.
+  kWarmup,         // Recorded and discarded: the first events are slower.
   kRecord,         // Recorded.
-  kRecordAndSave,  // Recorded; the trace is ready when the step ends.
+  kRecordAndSave,  // Recorded; the trace is complete at the end of the step.
 };
 
-// The first `skip_first` steps are not recorded. Then cycles follow of `wait` steps that are not
-// recorded, `warmup` and `active` ones; `repeat` cycles, or without end for 0.
+// The first `skip_first` steps are not recorded. Then cycles follow, each of `wait` steps that are
+// not recorded, `warmup` steps and `active` steps. There are `repeat` cycles; 0: no limit.
 //
-// The default records everything, as one step that only the end of the session saves.
+// The default records everything as one step, which is saved at the end of the session.
 struct Schedule {
   int64_t wait = 0;
   int64_t warmup = 0;

@@ -20,7 +20,7 @@ namespace {
 // At most one session at a time.
 std::atomic<bool> session_exists{false};
 
-// The rate of ticks is measured from here on.
+// The first of the two readings that give the rate of ticks.
 const ClockReading& FirstReading() {
   static const ClockReading reading = ReadClocks();
   return reading;
@@ -58,12 +58,12 @@ std::string ProcessName() {
   return name;
 }
 
-// Fills a trace with recorded events: process-wide ids become the trace's, times its own.
+// Fills a trace with recorded events, converting ids to those of the trace and ticks to its times.
 class TraceBuilder : public SourceEvents {
  public:
   TraceBuilder(Trace* trace, const ClockReading& start)
       : trace_(trace), ticks_(MeasureTicks()), start_(start) {
-    // To the second below, so that times are small numbers.
+    // Rounded down to a second, so that times are small numbers.
     constexpr int64_t kSecond = 1'000'000'000;
     trace_->base_time_ns = start.wall_ns - start.wall_ns % kSecond;
     offset_ns_ = start.wall_ns - start.monotonic_ns - trace_->base_time_ns;
@@ -82,7 +82,8 @@ class TraceBuilder : public SourceEvents {
     Push(event, event.time, event.value);
   }
 
-  // Of a thread, in ticks. Spans that threads began before the session are dropped.
+  // Adds the events of a thread, whose times are ticks. Spans that began before the session are
+  // dropped.
   void AddRecorded(absl::Span<const Event> events, uint32_t track) {
     for (Event event : events) {
       if (event.time < start_.ticks) continue;

@@ -1,12 +1,12 @@
-// A time in which events are recorded, for the whole process: one at a time, any number one after
-// another, started and stopped at any moment.
+// A period in which events are recorded, for the whole process. Only one session exists at a time;
+// sessions may follow each other, and start and stop at any time.
 //
 //   WEFT_ASSIGN_OR_RETURN(auto session, profiler::Session::Start({}));
 //   ... work ...
 //   WEFT_ASSIGN_OR_RETURN(profiler::Trace trace, session->Stop());
 //
-// With a schedule, Step() goes at the end of each step of a loop, and each cycle's trace to
-// `on_trace_ready`.
+// With a schedule, call Step() at the end of each step of a loop; `on_trace_ready` gets each
+// cycle's trace.
 #ifndef WEFT_PROFILER_SESSION_H_
 #define WEFT_PROFILER_SESSION_H_
 
@@ -31,25 +31,25 @@ namespace weft::profiler {
 
 struct SessionOptions {
   ActivityMask activities = kAllActivities;
-  // Bound on the buffers of all threads together (48 bytes an event; threads keep one chunk of
-  // 64 KiB each beyond it), and what happens there. Lost events are counted.
+  // Memory limit of the buffers of all threads together (48 bytes per event; each thread keeps one
+  // chunk of 64 KiB beyond it), and the policy at the limit. Lost events are counted.
   int64_t max_buffer_bytes = int64_t{256} << 20;
   OverflowPolicy overflow = OverflowPolicy::kDropNewest;
-  // Whether traces hold operands and results of descriptions, and operations.
+  // Include operands and results of descriptions, and operations.
   bool record_shapes = true;
   bool with_flops = true;
   Schedule schedule;
-  // Gets the trace of each cycle, on the thread that calls Step() or Stop().
+  // Receives the trace of each cycle, on the thread that calls Step() or Stop().
   std::function<void(const Trace&)> on_trace_ready;
   std::vector<std::shared_ptr<EventSource>> sources;
 };
 
 class Session {
  public:
-  // FailedPrecondition while another session is there, InvalidArgument for a schedule with
-  // negative numbers.
+  // FailedPrecondition while another session exists, InvalidArgument for a schedule with negative
+  // numbers.
   static absl::StatusOr<std::unique_ptr<Session>> Start(SessionOptions options);
-  // Stops; what was recorded is lost unless Stop() took it.
+  // Stops the session; events that Stop() did not return are lost.
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -58,18 +58,18 @@ class Session {
   void Step();
   int64_t step() const { return step_; }
 
-  // Ends the session. What was recorded since the last trace that was ready also goes to
-  // `on_trace_ready`, if there is one and something was recorded for it. FailedPrecondition when
-  // it was stopped before.
+  // Ends the session and returns the events since the last trace that was ready. `on_trace_ready`,
+  // if it is set, also gets them, if any were recorded for it. FailedPrecondition if the session
+  // was stopped before.
   absl::StatusOr<Trace> Stop();
 
-  // Into the header of traces that are collected from now on: a text, or a JSON value.
+  // Adds a text or a JSON value to the headers of traces that are collected from now on.
   void AddMetadata(absl::string_view key, absl::string_view text);
   void AddMetadataJson(absl::string_view key, absl::string_view json);
 
  private:
   explicit Session(SessionOptions options);
-  // From what the last step did to what the next one asks for.
+  // Changes from the action of the last step to that of the next one.
   void Enter(StepAction action);
   void StartSources();
   void StopSources(SourceEvents* events);
@@ -80,7 +80,7 @@ class Session {
 
   const SessionOptions options_;
   std::vector<std::pair<std::string, std::string>> metadata_;
-  // Of each source: whether it started.
+  // For each source, whether it has started.
   std::vector<bool> source_runs_;
   StepAction action_ = StepAction::kNone;
   int64_t step_ = 0;

@@ -1,5 +1,5 @@
-// Where a trace goes. Exporting and reading are streams into a sink, so a trace that is larger
-// than the memory can be written, converted and looked at.
+// The interface for receivers of a trace. Exporting and reading stream events into a sink, so a
+// trace that is larger than memory can be written, converted and analysed.
 #ifndef WEFT_PROFILER_SINK_H_
 #define WEFT_PROFILER_SINK_H_
 
@@ -12,15 +12,15 @@ namespace weft::profiler {
 class TraceSink {
  public:
   virtual ~TraceSink() = default;
-  // Once, first.
+  // Called once, first.
   virtual absl::Status Begin(const TraceHeader& header) = 0;
   virtual absl::Status Add(const TraceEvent& event) = 0;
-  // Once, last, unless there was an error: what a file holds is then left as it was before
-  // Begin(). `trailer` has what stands behind the events.
+  // Called once, last, unless there was an error; in that case the sink's file stays as it was
+  // before Begin(). `trailer` has the fields that follow the events.
   virtual absl::Status Finish(const TraceHeader& trailer) = 0;
 };
 
-// Everything that Kineto's traces hold of a trace: header, tracks, events by time, closing marks.
+// Exports a trace as Kineto does: header, tracks, events by time, closing marks.
 absl::Status ExportTrace(const Trace& trace, TraceSink& sink);
 
 }  // namespace weft::profiler

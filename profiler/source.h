@@ -1,5 +1,5 @@
-// Where events come from besides record.h: devices that keep records of their own, such as
-// CUPTI's of a GPU.
+// Sources of events other than record.h: devices that keep their own records, such as CUPTI's of a
+// GPU.
 #ifndef WEFT_PROFILER_SOURCE_H_
 #define WEFT_PROFILER_SOURCE_H_
 
@@ -14,26 +14,26 @@
 
 namespace weft::profiler {
 
-// Takes the events of a source when a session is collected.
+// Receives the events of a source when a session is collected.
 class SourceEvents {
  public:
   virtual ~SourceEvents() = default;
-  // The index for Event::track.
+  // Returns the index for Event::track.
   virtual uint32_t AddTrack(Track track) = 0;
-  // The event's time and, of a span, duration are nanoseconds of CLOCK_MONOTONIC; its name is of
-  // InternName() and its description's handle alive. Events outside of the session are dropped.
+  // The event's time and, for a span, duration are nanoseconds of CLOCK_MONOTONIC; its name is an
+  // id of InternName(), and its description must have a live handle. Events outside of the session
+  // are dropped.
   virtual void Add(const Event& event) = 0;
 };
 
-// Start() and Stop() are called in turns, by the thread that starts, steps or stops the session.
-// A source that cannot start says so: the session goes on without it, and its trace's metadata
-// hold the message.
+// Start() and Stop() alternate, on the thread that starts, steps or stops the session. If Start()
+// fails, the session continues without the source, and the metadata of its trace have the message.
 class EventSource {
  public:
   virtual ~EventSource() = default;
   virtual absl::string_view name() const = 0;
   virtual absl::Status Start(ActivityMask activities) = 0;
-  // What happened since the start; with `events` null, it is thrown away.
+  // Adds the events since the start to `events`; null discards them.
   virtual absl::Status Stop(SourceEvents* events) = 0;
 };
 

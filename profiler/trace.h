@@ -1,4 +1,4 @@
-// What a session collected: plain data.
+// The events that a session collected, as plain data.
 #ifndef WEFT_PROFILER_TRACE_H_
 #define WEFT_PROFILER_TRACE_H_
 
@@ -15,25 +15,25 @@ namespace weft::profiler {
 
 // A thread, or a stream of a device.
 struct Track {
-  int64_t pid = 0;  // The process; for a device's stream, the device.
+  int64_t pid = 0;  // The process; the device, for a stream of a device.
   int64_t tid = 0;  // The thread; the stream.
   std::string name;
   bool is_device = false;
-  int64_t num_lost = 0;  // Events that the bound on memory cost.
+  int64_t num_lost = 0;  // Events lost at the memory limit.
 };
 
 struct Trace {
-  // Times are nanoseconds after this moment of the wall clock, in nanoseconds after 1970.
+  // Times are nanoseconds since this time of the wall clock, which is in nanoseconds since 1970.
   int64_t base_time_ns = 0;
   int64_t start_ns = 0;
   int64_t stop_ns = 0;
-  int number = 0;  // Of the session's traces, from 0.
+  int number = 0;  // Number among the session's traces, from 0.
 
   int64_t pid = 0;
   std::string process_name;
   std::string host_name;
   std::string id;  // 32 hexadecimal digits.
-  // What was asked for, as torch.profiler names it.
+  // The session's options, in the words of torch.profiler.
   bool profile_memory = false;
   bool record_shapes = false;
   bool with_flops = false;
@@ -43,7 +43,7 @@ struct Trace {
   std::vector<Track> tracks;
   std::vector<std::string> names;
   std::vector<std::shared_ptr<const Description>> descriptions;  // The first is null.
-  // By time; of spans that begin together, the outer one first.
+  // Sorted by time; if spans begin together, the outer one is first.
   std::vector<Event> events;
 
   int64_t NumLost() const {

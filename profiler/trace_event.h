@@ -1,5 +1,5 @@
-// An event as trace files hold it: what sinks take and readers give. The views in it are good
-// during the call alone.
+// An event in the form of trace files: sinks receive it and readers produce it. Its views are valid
+// only during the call.
 #ifndef WEFT_PROFILER_TRACE_EVENT_H_
 #define WEFT_PROFILER_TRACE_EVENT_H_
 
@@ -16,9 +16,9 @@ namespace weft::profiler {
 struct ArgValue {
   enum class Kind : uint8_t { kInt, kDouble, kBool, kString, kJson };
   Kind kind = Kind::kInt;
-  int64_t integer = 0;  // Also of kBool.
+  int64_t integer = 0;  // Value of kInteger and kBool.
   double number = 0;
-  absl::string_view text;  // Of kString; of kJson, one value as JSON.
+  absl::string_view text;  // Value of kString; for kJson, one JSON value.
 
   static ArgValue Int(int64_t value) { return {Kind::kInt, value, 0, {}}; }
   static ArgValue Double(double value) { return {Kind::kDouble, 0, value, {}}; }
@@ -35,7 +35,7 @@ struct Arg {
   ArgValue value;
 };
 
-// A process or a thread: a number, or a text for tracks that are neither.
+// A process or thread: a number, or a text for tracks that are neither.
 struct TrackPart {
   int64_t number = 0;
   absl::string_view text;
@@ -46,20 +46,20 @@ struct TrackPart {
 };
 
 struct TraceEvent {
-  // Of Chrome's format: 'X' span, 'i' instant, 'C' counter, 's' and 'f' start and finish of a
-  // flow, 'M' what is known of a track.
+  // Phase in Chrome's format: 'X' span, 'i' instant, 'C' counter, 's' and 'f' start and finish of a
+  // flow, 'M' a fact about a track.
   char phase = 'X';
-  char scope = 't';  // Of an instant: 't'hread, 'p'rocess, 'g'lobal.
+  char scope = 't';  // Scope of an instant: 't'hread, 'p'rocess, 'g'lobal.
   absl::string_view category;
   absl::string_view name;
   TrackPart pid;
   TrackPart tid;
-  int64_t time_ns = 0;  // After the header's base time.
+  int64_t time_ns = 0;  // Relative to the header's base time.
   int64_t duration_ns = 0;
-  uint64_t id = 0;  // Of flows.
+  uint64_t id = 0;  // For flows.
   absl::Span<const Arg> args;
 
-  // Null when there is none.
+  // Null if there is no such argument.
   const ArgValue* FindArg(absl::string_view key) const {
     for (const Arg& arg : args) {
       if (arg.key == key) return &arg.value;
@@ -68,14 +68,14 @@ struct TraceEvent {
   }
 };
 
-// What stands in a file outside of its events.
+// The fields of a file outside of its events.
 struct TraceHeader {
   int64_t base_time_ns = 0;
   std::vector<std::pair<std::string, std::string>> fields;  // Key and JSON text, in order.
 };
 
-// Keys of arguments that are written here and read in more than one place. Those with Kineto's
-// meaning have Kineto's spelling.
+// Keys of arguments that are written here and read in several places. Those with Kineto's meaning
+// have Kineto's spelling.
 namespace arg {
 inline constexpr char kAddress[] = "Addr";
 inline constexpr char kBytes[] = "Bytes";  // Of an allocation.

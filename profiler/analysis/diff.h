@@ -1,4 +1,4 @@
-// What became slower or faster from one trace to another, what appeared and what went.
+// Compares two traces: what became slower or faster, was added or removed.
 #ifndef WEFT_PROFILER_ANALYSIS_DIFF_H_
 #define WEFT_PROFILER_ANALYSIS_DIFF_H_
 
@@ -11,22 +11,22 @@
 namespace weft::profiler {
 
 struct TraceDiffOptions {
-  // Rows whose average changed less than this part are equal.
+  // Rows whose average changed by less than this share count as equal.
   double threshold = 0.05;
-  // Compare totals, of traces with equal work, instead of averages of calls.
+  // Compare totals instead of averages per call; for traces with equal work.
   bool by_total = false;
 };
 
 struct TraceDiff {
   struct Change {
-    KeyAveragesRow before;  // No calls: it appeared.
-    KeyAveragesRow after;   // No calls: it went.
-    double before_ns = 0;   // Of a call, or in total.
+    KeyAveragesRow before;  // Without calls: the row was added.
+    KeyAveragesRow after;   // Without calls: the row was removed.
+    double before_ns = 0;   // Per call, or in total.
     double after_ns = 0;
-    // What it costs the second trace, in nanoseconds.
+    // Additional cost in the second trace, in nanoseconds.
     double cost_ns = 0;
   };
-  // Each by what it costs or saves, most first.
+  // Each list is sorted by cost or saving, the largest first.
   std::vector<Change> slower, faster, appeared, went;
   int64_t num_equal = 0;
   int64_t before_self_ns = 0;
@@ -35,11 +35,11 @@ struct TraceDiff {
   bool equal() const {
     return slower.empty() && faster.empty() && appeared.empty() && went.empty();
   }
-  // At most `row_limit` lines of each; all for a negative one.
+  // At most `row_limit` lines of each list; all if it is negative.
   std::string ToString(int64_t row_limit = 20) const;
 };
 
-// Rows are one when name and shapes are equal.
+// Matches rows with equal name and shapes.
 TraceDiff DiffTraces(const KeyAverages& before, const KeyAverages& after,
                      const TraceDiffOptions& options = {});
 

@@ -1,4 +1,4 @@
-// What a trace holds, in a page.
+// A summary of a trace on one page.
 #ifndef WEFT_PROFILER_ANALYSIS_SUMMARY_H_
 #define WEFT_PROFILER_ANALYSIS_SUMMARY_H_
 
@@ -26,7 +26,7 @@ class Summary : public TraceSink {
   absl::Status Add(const TraceEvent& event) override;
   absl::Status Finish(const TraceHeader& trailer) override;
 
-  // Of the whole trace.
+  // The summary of the whole trace.
   absl::StatusOr<std::string> Text() const;
   int64_t num_events() const { return num_events_; }
 

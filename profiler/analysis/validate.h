@@ -1,4 +1,4 @@
-// Whether a trace is one that viewers and analysers understand.
+// Checks that viewers and analysers can read a trace.
 #ifndef WEFT_PROFILER_ANALYSIS_VALIDATE_H_
 #define WEFT_PROFILER_ANALYSIS_VALIDATE_H_
 
@@ -19,8 +19,8 @@ namespace weft::profiler {
 //   * spans of a thread that overlap and do not nest;
 //   * flows that finish without a start, or start and do not finish;
 //   * [memory] events without their arguments.
-// Whether totals of memory add up is not looked at: threads that allocate at once take the total
-// and the time in any order.
+// Totals of memory are not checked, because threads that allocate at the same time may record total
+// and time in any order.
 class Validator : public TraceSink {
  public:
   absl::Status Begin(const TraceHeader& header) override;
@@ -28,7 +28,7 @@ class Validator : public TraceSink {
   absl::Status Finish(const TraceHeader& trailer) override;
 
   int64_t num_problems() const { return num_problems_; }
-  // The first few, each with the number of the event, and how many there are.
+  // The first few findings, each with the number of the event, and the number of all findings.
   std::string Text() const;
 
  private:
@@ -41,7 +41,7 @@ class Validator : public TraceSink {
   int64_t num_problems_ = 0;
   int64_t num_events_ = 0;
   SpanStacks<char> stacks_;
-  // Started and not finished less finished and not started, which come in any order.
+  // By flow: starts minus finishes, because these may be in any order.
   absl::flat_hash_map<uint64_t, int64_t> flows_;
 };
 

@@ -16,12 +16,12 @@ namespace {
 
 constexpr size_t kBlockBytes = 1 << 18;
 
-// Traces compress to a thirtieth, or a hundredth where they repeat themselves. What inflates to
-// more than this is made to take time and memory.
+// Traces compress to a thirtieth, or a hundredth if they are repetitive. A file that inflates by
+// more than this is assumed to be malicious.
 constexpr int64_t kMaxInflation = 250;
 constexpr int64_t kFreeInflatedBytes = int64_t{256} << 20;
 
-// A bound for arithmetic.
+// Limit that keeps arithmetic within 64 bits.
 constexpr int64_t kMaxFileBytes = int64_t{1} << 50;
 
 gzFile AsGzip(void* file) { return static_cast<gzFile>(file); }

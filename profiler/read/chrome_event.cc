@@ -15,7 +15,7 @@ absl::Status Wrong(absl::string_view key, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("an event's ", key, " ", what));
 }
 
-// Nanoseconds of "123.456" microseconds, exactly; false when they do not fit.
+// Converts "123.456" microseconds to nanoseconds, exactly; false if they do not fit.
 bool NanosOfDecimal(const std::string& text, double value, int64_t* nanos) {
   if (text.find_first_of("eE") != std::string::npos) {
     if (!(std::fabs(value) < 9e15)) return false;
@@ -24,7 +24,7 @@ bool NanosOfDecimal(const std::string& text, double value, int64_t* nanos) {
   }
   const bool negative = text[0] == '-';
   uint64_t sum = 0;
-  int digits_after = -1;  // Of the point.
+  int digits_after = -1;  // Digits after the point.
   for (size_t i = negative; i < text.size() && digits_after < 3; ++i) {
     if (text[i] == '.') {
       digits_after = 0;

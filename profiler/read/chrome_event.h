@@ -1,4 +1,4 @@
-// One event of Chrome's JSON, put together from its fields in any order.
+// Builds one event of Chrome's JSON from its fields, which may be in any order.
 #ifndef WEFT_PROFILER_READ_CHROME_EVENT_H_
 #define WEFT_PROFILER_READ_CHROME_EVENT_H_
 
@@ -14,18 +14,18 @@
 
 namespace weft::profiler {
 
-// Errors are InvalidArgument without a place.
+// Errors are InvalidArgument without a position.
 class ChromeEvent {
  public:
-  // At most `longest` bytes of arguments.
+  // Arguments may have at most `longest` bytes.
   explicit ChromeEvent(int64_t longest) : longest_(longest) {}
 
   void Clear();
-  // Fields that are not known are left out.
+  // Unknown fields are ignored.
   absl::Status SetField(absl::string_view key, const JsonScalar& scalar);
   absl::Status AddArg(absl::string_view key, const JsonScalar& scalar);
   absl::Status AddJsonArg(absl::string_view key, absl::string_view json);
-  // Good until Clear().
+  // The event; valid until Clear().
   absl::StatusOr<const TraceEvent*> Finish();
 
  private:

@@ -94,7 +94,7 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
   bool Close();
   bool Value(const JsonScalar& scalar);
   bool TopValue(const JsonScalar& scalar);
-  // A list or an object that was kept as text.
+  // Ends a list or object that is kept as text.
   bool EndCapture();
   bool AddField(std::string json);
   bool BeginEvents();
@@ -108,7 +108,7 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
   bool in_list_ = false;  // The file is an array of events.
   bool begun_ = false;
   std::string key_, arg_key_;
-  TraceHeader fields_;  // Before the events, then behind them.
+  TraceHeader fields_;  // Fields before the events, later those after them.
   int64_t field_bytes_ = 0;
   JsonCapture capture_;
   ChromeEvent event_;
@@ -189,7 +189,7 @@ bool Handler::TopValue(const JsonScalar& scalar) {
 bool Handler::EndCapture() {
   if (place_ == Place::kTop) return AddField(capture_.text());
   if (place_ == Place::kArgs) return Check(event_.AddJsonArg(arg_key_, capture_.text()));
-  return true;  // Of an event, something that is not known.
+  return true;  // An unknown part of an event.
 }
 
 bool Handler::AddField(std::string json) {

@@ -1,5 +1,5 @@
-// The bytes of a source as nlohmann's lexer takes them. It holds a token: bytes end early at one
-// that is too long.
+// Passes the bytes of a source to nlohmann's lexer. The lexer keeps a whole token, so the bytes end
+// early if a token is too long.
 #ifndef WEFT_PROFILER_READ_JSON_BYTES_H_
 #define WEFT_PROFILER_READ_JSON_BYTES_H_
 
@@ -22,7 +22,7 @@ class JsonBytes {
   struct State {
     ByteSource& source;
     int64_t longest;
-    int64_t token = 0;  // Bytes of it so far.
+    int64_t token = 0;  // Bytes of the token so far.
     bool in_string = false;
     bool escaped = false;
     bool too_long = false;
@@ -36,7 +36,7 @@ class JsonBytes {
     const char c = state_->source.Peek();
     Count(c);
     state_->source.Skip();
-    // The lexer holds blanks too: one stands for those that follow it.
+    // The lexer keeps blanks too, so a sequence of blanks is reduced to one.
     while (!state_->in_string && IsBlank(c) && !AtEnd() && IsBlank(state_->source.Peek())) {
       state_->source.Skip();
     }

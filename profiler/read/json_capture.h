@@ -1,4 +1,4 @@
-// JSON values that are kept as text, put together from what a parser finds in them.
+// Rebuilds JSON values as text from the events of a parser.
 #ifndef WEFT_PROFILER_READ_JSON_CAPTURE_H_
 #define WEFT_PROFILER_READ_JSON_CAPTURE_H_
 
@@ -12,29 +12,29 @@ namespace weft::profiler {
 
 struct JsonScalar {
   enum class Kind { kNull, kBool, kInt, kUint, kDouble, kString } kind;
-  int64_t integer = 0;  // Also of kBool.
+  int64_t integer = 0;  // Value of kInteger and kBool.
   uint64_t natural = 0;
   double number = 0;
-  absl::string_view text = {};  // Of kString; of kDouble, as written.
+  absl::string_view text = {};  // Value of kString; digits of kDouble.
 };
 
 void AppendJsonScalar(const JsonScalar& scalar, std::string* out);
 
-// One object or list at a time, with all that is in it. Errors are InvalidArgument without a
-// place.
+// Captures one object or list at a time, with everything in it. Errors are InvalidArgument without
+// a position.
 class JsonCapture {
  public:
-  // At most `longest` bytes of text.
+  // The text may have at most `longest` bytes.
   explicit JsonCapture(int64_t longest) : longest_(longest) {}
 
-  // Within a value that has begun and not ended.
+  // True inside of a value.
   bool is_open() const { return !brackets_.empty(); }
-  // '{' or '[': begins a value, or one in it.
+  // '{' or '[': begins a value or a nested one.
   absl::Status Open(char bracket);
   absl::Status Close();
   absl::Status Key(absl::string_view key);
   absl::Status Add(const JsonScalar& scalar);
-  // The value, once it has ended.
+  // The complete value.
   const std::string& text() const { return text_; }
 
  private:
@@ -43,7 +43,7 @@ class JsonCapture {
 
   const int64_t longest_;
   std::string text_;
-  std::string brackets_;  // The closing ones that are expected.
+  std::string brackets_;  // Expected closing brackets.
   bool needs_comma_ = false;
   bool after_key_ = false;
 };

@@ -1,4 +1,4 @@
-// ReadPerfetto(): packets one by one.
+// ReadPerfetto(): reads packet by packet.
 #include <limits>
 #include <string>
 #include <utility>
@@ -17,7 +17,7 @@ namespace {
 
 namespace pb = ::weft::perfetto;
 
-// As PerfettoSink writes them: see profiler/sinks/perfetto.h.
+// Constants of PerfettoSink: see profiler/sinks/perfetto.h.
 constexpr char kHeaderCategory[] = "weft_header";
 constexpr char kTrailerName[] = "trailer";
 constexpr char kBaseTime[] = "baseTimeNanoseconds";
@@ -115,7 +115,7 @@ absl::Status Reader::Handle() {
   return packet_.has_track_event() ? AddEvent(packet_.track_event()) : absl::OkStatus();
 }
 
-// Of all that is remembered.
+// Counts the bytes of everything that is kept.
 absl::Status Reader::Keep(size_t bytes) {
   kept_bytes_ += static_cast<int64_t>(bytes) + 64;
   return kept_bytes_ <= longest_ ? absl::OkStatus()
@@ -209,7 +209,7 @@ absl::Status Reader::AddArgs(const pb::TrackEvent& event, TraceEvent* out) {
     if (annotation.has_double_value()) arg.value = ArgValue::Double(annotation.double_value());
     if (annotation.has_string_value()) arg.value = ArgValue::String(annotation.string_value());
     if (annotation.has_legacy_json_value()) {
-      // Sinks trust it.
+      // Sinks require valid JSON.
       const std::string& text = annotation.legacy_json_value();
       arg.value = nlohmann::json::accept(text) ? ArgValue::Json(text) : ArgValue::String(text);
     }
@@ -263,7 +263,7 @@ absl::Status Reader::AddCounter(const pb::TrackEvent& event, const Track& track)
   return sink_.Add(out);
 }
 
-// A span's duration is one of its arguments.
+// The duration of a span is one of its arguments.
 void SetPhase(const pb::TrackEvent& event, TraceEvent* out) {
   if (event.type() == pb::TrackEvent::TYPE_SLICE_BEGIN) {
     out->phase = 'X';

@@ -7,8 +7,8 @@
 namespace weft::profiler {
 namespace {
 
-// What Weft reads of Perfetto's format begins with a line feed, the tag of a packet; so may JSON,
-// where an object or a list follows.
+// Weft's Perfetto files begin with a line feed, the tag of a packet. JSON may do so too, but then
+// an object or a list follows.
 bool LooksLikeJson(absl::string_view bytes) {
   constexpr char kSpace[] = " \t\r\n";
   if (bytes[0] != '\n') return true;
@@ -28,7 +28,7 @@ absl::Status ReadEvents(ByteSource& source, TraceSink& sink, const ReadOptions& 
                                                            : ReadPerfetto(source, sink, options);
 }
 
-// What sinks keep of a trace, and one item of it, may be more than there is memory.
+// The state of a sink, and one item of the trace, may be larger than memory.
 absl::Status Read(ByteSource& source, TraceSink& sink, const ReadOptions& options) {
   try {
     return ReadEvents(source, sink, options);

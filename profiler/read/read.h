@@ -1,8 +1,8 @@
 // Reads trace files into a sink, event by event: memory does not grow with the file.
 //
-// Chrome's JSON (an object with traceEvents, or an array of events) as Weft, Kineto and others
-// write it, and Perfetto's format as Weft writes it; either compressed by gzip. Files are not
-// trusted: what is wrong is a status that names the file and the byte.
+// Formats: Chrome's JSON (an object with traceEvents, or an array of events) as Weft, Kineto and
+// others write it, and Perfetto's format as Weft writes it; both may be compressed by gzip. Files
+// are not trusted: an error names the file and the byte.
 #ifndef WEFT_PROFILER_READ_READ_H_
 #define WEFT_PROFILER_READ_READ_H_
 
@@ -16,15 +16,15 @@
 namespace weft::profiler {
 
 struct ReadOptions {
-  // Of one string, one event, one packet, all that stands outside of events; and of names that
+  // Limit for one string, one event, one packet, everything outside of events, and the names that
   // events share in Perfetto's format.
   int64_t max_item_bytes = 64 << 20;
   ByteSource::Progress progress;
 };
 
-// The format is told by the first bytes.
+// The first bytes determine the format.
 absl::Status ReadTrace(const std::string& path, TraceSink& sink, const ReadOptions& options = {});
-// Not compressed.
+// Reads uncompressed bytes.
 absl::Status ReadTraceBytes(absl::string_view bytes, const std::string& name, TraceSink& sink,
                             const ReadOptions& options = {});
 

@@ -11,10 +11,10 @@
 namespace weft::profiler {
 namespace {
 
-// A trace with more names of tracks than this loses some of them in parts after the first.
+// If the names of tracks take more bytes than this, parts after the first lack some of them.
 constexpr size_t kMostTrackFactBytes = 16 << 20;
 
-// A field, whose text is one JSON value; if it is not, as a string.
+// Appends a field whose text is one JSON value; other text becomes a string.
 void AppendField(absl::string_view key, absl::string_view json, std::string* out) {
   out->append("  ");
   AppendJsonString(key, out);
@@ -107,7 +107,7 @@ absl::Status ChromeJsonSink::OpenFile() {
 absl::Status ChromeJsonSink::CloseFile(const TraceHeader& trailer) {
   std::string text = "\n  ],\n";
   for (const auto& [key, json] : trailer.fields) {
-    // A copy has the name of its own file.
+    // Not copied from another trace: the name is that of this file.
     if (key != "traceName") AppendField(key, json, &text);
   }
   std::string name;
@@ -130,7 +130,7 @@ absl::Status ChromeJsonSink::Add(const TraceEvent& event) {
   event_.clear();
   AppendEvent(event, &event_);
   if (options_.max_file_bytes > 0) {
-    // A part that holds nothing but names of tracks is not closed.
+    // A part that contains only names of tracks is not closed.
     const int64_t fixed = static_cast<int64_t>(header_.size() + track_facts_.size());
     const int64_t size = files_.back()->num_bytes();
     if (size > fixed && size + static_cast<int64_t>(event_.size()) > options_.max_file_bytes) {

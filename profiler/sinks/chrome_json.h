@@ -1,5 +1,5 @@
-// Chrome's trace JSON as Kineto writes it: what chrome://tracing, Perfetto's UI and the analysers
-// of PyTorch's traces read.
+// Chrome's trace JSON as Kineto writes it; chrome://tracing, Perfetto's UI and the analysers of
+// PyTorch's traces read it.
 #ifndef WEFT_PROFILER_SINKS_CHROME_JSON_H_
 #define WEFT_PROFILER_SINKS_CHROME_JSON_H_
 
@@ -14,15 +14,15 @@ namespace weft::profiler {
 
 struct ChromeJsonOptions {
   std::string path;  // `.gz` at the end compresses.
-  // Viewers fail on large files. When a file holds this many bytes of JSON, the next part begins:
-  // trace.json, trace.2.json, ...; each is a trace of its own, with the names of all tracks so far.
-  // 0: one file.
+  // Viewers fail on large files. When a file has this many bytes of JSON, a new part begins:
+  // trace.json, trace.2.json, ...; each part is a complete trace, with the names of all tracks so
+  // far. 0: one file.
   int64_t max_file_bytes = 0;
 };
 
 class FileWriter;
 
-// The files appear, whole, when the trace is finished; parts of an older trace stay.
+// The files appear, complete, when the trace is finished; parts of an older trace stay.
 class ChromeJsonSink : public TraceSink {
  public:
   explicit ChromeJsonSink(ChromeJsonOptions options);
@@ -40,8 +40,8 @@ class ChromeJsonSink : public TraceSink {
 
   const ChromeJsonOptions options_;
   std::string header_;
-  std::string track_facts_;  // The events that name tracks, for the next part.
-  std::string event_;        // The event that is made.
+  std::string track_facts_;  // The events that name tracks, repeated in each part.
+  std::string event_;        // Text of the event being written.
   std::vector<std::unique_ptr<FileWriter>> files_;
   bool is_first_event_ = true;
 };

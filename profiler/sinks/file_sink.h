@@ -1,4 +1,4 @@
-// The sink for a file, by the end of its name.
+// Makes the sink for a file by the extension of its name.
 #ifndef WEFT_PROFILER_SINKS_FILE_SINK_H_
 #define WEFT_PROFILER_SINKS_FILE_SINK_H_
 
@@ -16,7 +16,7 @@ namespace weft::profiler {
 // x.folded      folded stacks
 // x.csv         the memory timeline
 //
-// each also with `.gz` behind it. InvalidArgument for other names.
+// each also with `.gz` appended. InvalidArgument for other names.
 absl::StatusOr<std::unique_ptr<TraceSink>> MakeFileSink(const std::string& path,
                                                         int64_t max_file_bytes = 0);
 

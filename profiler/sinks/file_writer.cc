@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kBufferBytes = 1 << 18;
 
-// A third larger than the best, at a fifth of the time.
+// A third larger than the best compression, in a fifth of the time.
 constexpr char kGzipMode[] = "wb3";
 
 }  // namespace
@@ -89,7 +89,7 @@ absl::Status FileWriter::Commit() {
 std::string PathOfPart(const std::string& path, int part) {
   if (part == 1) return path;
   const size_t name = path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1;
-  // The endings: from the last dot, or the one before in front of "gz".
+  // Finds the extension: from the last dot, or from the dot before it if it ends in ".gz".
   size_t dot = path.rfind('.');
   if (dot != std::string::npos && dot > name && absl::EndsWith(path, ".gz")) {
     const size_t before = path.rfind('.', dot - 1);

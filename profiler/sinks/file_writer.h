@@ -1,5 +1,5 @@
-// A file that is written whole or not at all, as base/output_file.h says, in large pieces. `.gz` at
-// the end of the name compresses.
+// Writes a file whole or not at all (base/output_file.h), in large blocks. `.gz` at the end of the
+// name compresses.
 #ifndef WEFT_PROFILER_SINKS_FILE_WRITER_H_
 #define WEFT_PROFILER_SINKS_FILE_WRITER_H_
 
@@ -17,18 +17,18 @@ namespace weft::profiler {
 class FileWriter {
  public:
   static absl::StatusOr<std::unique_ptr<FileWriter>> Open(const std::string& path);
-  // Drops what was written, unless it was committed.
+  // Drops the written bytes unless they were committed.
   ~FileWriter();
   FileWriter(const FileWriter&) = delete;
   FileWriter& operator=(const FileWriter&) = delete;
 
   absl::Status Write(absl::string_view bytes);
-  // Nothing is written after it; an error may be one of a write before.
+  // Ends writing; an error may be that of an earlier write.
   absl::Status Close();
   // Closes, and replaces the file at the path.
   absl::Status Commit();
 
-  // Before compression.
+  // Bytes before compression.
   int64_t num_bytes() const { return num_bytes_; }
 
  private:
@@ -38,7 +38,7 @@ class FileWriter {
 
   const std::string path_;
   OutputFile file_;
-  void* gzip_;  // A gzFile on a descriptor of its own; null without compression.
+  void* gzip_;  // A gzFile on a separate descriptor; null without compression.
   std::string buffer_;
   int64_t num_bytes_ = 0;
   bool is_open_ = true;

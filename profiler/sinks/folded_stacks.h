@@ -18,19 +18,19 @@ class FoldedStacks : public TraceSink {
  public:
   static constexpr int kMaxDepth = 2048;
 
-  // Writes the file at the end; "": nowhere.
+  // Writes the file at the end; "": writes no file.
   explicit FoldedStacks(std::string path = "") : path_(std::move(path)) {}
   absl::Status Begin(const TraceHeader& header) override { return absl::OkStatus(); }
   absl::Status Add(const TraceEvent& event) override;
   absl::Status Finish(const TraceHeader& trailer) override;
 
-  // Lines in alphabetical order. Semicolons in names become colons, and line breaks spaces. What
-  // lies deeper than kMaxDepth frames is counted as one frame, "[deeper]": lines hold whole stacks,
-  // and would grow with the square of the depth.
+  // Lines in alphabetical order. In names, semicolons become colons and line breaks become spaces.
+  // Spans deeper than kMaxDepth frames are counted as one frame, "[deeper]": each line holds a
+  // whole stack, so the text would grow with the square of the depth.
   std::string Text() const;
 
  private:
-  // The frame of a span in `parent`, which is -1 for the outermost.
+  // The frame of a span below `parent`, which is -1 for the outermost.
   int64_t FrameOf(int64_t parent, absl::string_view name);
 
   struct Frame {

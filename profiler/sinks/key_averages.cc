@@ -50,7 +50,7 @@ void KeyAverages::AddSpan(const TraceEvent& event) {
   SpanStacks<int64_t>::Stack& stack = stacks_.At(event);
   const int64_t index = RowOf(event);
   if (!stack.empty() && stack.back().data != kNoRow) {
-    // Not what lies beyond its end.
+    // Time after the end of the enclosing span does not count.
     const int64_t inside = std::min(event.duration_ns, stack.back().end - event.time_ns);
     rows_[stack.back().data].self_ns -= inside;
   }
@@ -76,7 +76,7 @@ void KeyAverages::AddMemory(const TraceEvent& event) {
     if (open->data == kNoRow) continue;
     if (index == kNoRow) rows_[open->data].self_memory += bytes->integer;
     index = open->data;
-    // A row within itself counts once.
+    // A span inside another span of the same row counts once.
     const bool seen =
         std::any_of(stack.rbegin(), open, [&](const auto& inner) { return inner.data == index; });
     if (!seen) rows_[index].total_memory += bytes->integer;

@@ -1,5 +1,5 @@
-// torch.profiler's key_averages(): what equal spans cost together, as rows and as a table. As
-// there, Python's functions are left out: they stand beside the ops that they call.
+// torch.profiler's key_averages(): the total cost of equal spans, as rows and as a table. As there,
+// Python functions are left out, because they are recorded beside the ops that they call.
 #ifndef WEFT_PROFILER_SINKS_KEY_AVERAGES_H_
 #define WEFT_PROFILER_SINKS_KEY_AVERAGES_H_
 
@@ -17,7 +17,7 @@ namespace weft::profiler {
 struct KeyAveragesOptions {
   enum class Group { kName, kNameAndShapes, kProvenance };
   Group group = Group::kName;
-  // With kProvenance: spans without one are left out.
+  // With kProvenance, spans without one are left out.
   //
   // Beyond this many rows, all others share the row "(other)".
   int64_t max_rows = 1'000'000;
@@ -25,19 +25,19 @@ struct KeyAveragesOptions {
 
 struct KeyAveragesRow {
   std::string name;      // Steps of a session are one row, "ProfilerStep*".
-  std::string shapes;    // `Input Dims`, when grouped by them.
-  std::string category;  // Of the first span.
+  std::string shapes;    // `Input Dims`, if grouped by them.
+  std::string category;  // Category of the first span.
   int64_t calls = 0;
-  int64_t self_ns = 0;  // Without the spans within.
+  int64_t self_ns = 0;  // Without nested spans.
   int64_t total_ns = 0;
-  int64_t self_memory = 0;  // Bytes allocated less bytes released.
+  int64_t self_memory = 0;  // Bytes allocated minus bytes released.
   int64_t total_memory = 0;
   int64_t flops = 0;
-  int64_t bytes = 0;        // Moved.
-  int64_t measured_ns = 0;  // Total time of the spans that say their bytes or operations.
+  int64_t bytes = 0;        // Bytes moved.
+  int64_t measured_ns = 0;  // Total time of the spans with known bytes or operations.
 };
 
-// What the machine was measured to reach; 0: not known.
+// The measured limits of the machine; 0: unknown.
 struct Roofline {
   double gbytes_per_second = 0;
   double gflops_per_second = 0;
@@ -62,11 +62,11 @@ class KeyAverages : public TraceSink {
   // In order of appearance.
   const std::vector<KeyAveragesRow>& rows() const { return rows_; }
   int64_t SelfTotal() const;
-  // More than 0: self times and memory are estimates (see SpanStacks).
+  // If above 0, self times and memory are estimates (see SpanStacks).
   int64_t num_unordered() const { return stacks_.num_unordered(); }
 
-  // InvalidArgument for an unknown `sort_by`. The last columns show what was reached of the
-  // roofline: of the time that the row took, the part that a machine at its ceilings would need.
+  // InvalidArgument for an unknown `sort_by`. The last columns show the share of the roofline: the
+  // time that a machine at its limits would take, relative to the row's time.
   absl::StatusOr<std::string> Table(const TableOptions& options = {}) const;
 
  private:

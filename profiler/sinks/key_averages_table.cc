@@ -33,13 +33,13 @@ std::string Percent(double part, double whole) {
   return whole > 0 ? absl::StrFormat("%.2f%%", 100 * part / whole) : "--";
 }
 
-// Of a name, so that a table has one line for a row.
+// The name on one line, so that a row of the table has one line.
 std::string OnOneLine(const std::string& text, size_t width) {
   std::string line;
   AppendJsonString(text, &line);
   line = line.substr(1, line.size() - 2);
   if (text.find('"') != std::string::npos && line.size() < 2 * text.size()) {
-    // Quotes need no backslash here.
+    // Removes the backslash before quotes, which the table does not use.
     for (size_t at = 0; (at = line.find("\\\"", at)) != std::string::npos; ++at) line.erase(at, 1);
   }
   if (line.size() <= width) return line;
@@ -48,7 +48,7 @@ std::string OnOneLine(const std::string& text, size_t width) {
   return line.substr(0, end) + "...";
 }
 
-// The characters of text that is UTF-8.
+// Number of characters of UTF-8 text.
 size_t WidthOf(const std::string& text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
@@ -59,12 +59,12 @@ struct Column {
   std::function<std::string(const Row&)> cell;
 };
 
-// Per nanosecond is giga per second.
+// An amount per nanosecond is giga per second.
 double Rate(int64_t amount, int64_t nanoseconds) {
   return nanoseconds > 0 ? static_cast<double>(amount) / static_cast<double>(nanoseconds) : 0;
 }
 
-// Of the time, what a machine at its ceilings needs.
+// The time that a machine at its limits would take, relative to the row's time.
 std::string OfRoofline(const Row& row, const Roofline& roofline) {
   double least_ns = 0;
   if (roofline.gflops_per_second > 0) {
@@ -125,7 +125,7 @@ std::vector<Column> ColumnsFor(const std::vector<Row>& rows, const TableOptions&
   return columns;
 }
 
-// Names to the left, numbers to the right.
+// Aligns names left and numbers right.
 std::string Layout(const std::vector<Column>& columns, const std::vector<Row>& rows) {
   std::vector<std::vector<std::string>> cells(1);
   for (const Column& column : columns) cells[0].push_back(column.title);

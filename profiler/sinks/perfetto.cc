@@ -21,10 +21,10 @@ namespace format = perfetto_format;
 
 constexpr uint32_t kSequence = 1;
 
-// Names beyond this many are written in full, so that the table stays small, as does a reader's.
+// Further names are written in full, so that the tables of the sink and of readers stay small.
 constexpr size_t kMostNames = 200'000;
 
-// Protobuf's strings are UTF-8.
+// Replaces invalid bytes, because Protobuf's strings are UTF-8.
 std::string Utf8(absl::string_view text) {
   std::string clean;
   for (size_t i = 0; i < text.size();) {
@@ -49,10 +49,10 @@ std::string TextOf(const TrackPart& part) {
   return part.is_text ? std::string(part.text) : absl::StrCat(part.number);
 }
 
-// Ids of the names of one kind.
+// Ids of names of one kind.
 class NameIds {
  public:
-  // 0 when the table is full.
+  // Returns 0 if the table is full.
   uint64_t IdOf(absl::string_view name, bool* is_new) {
     const auto known = ids_.find(name);
     if (known != ids_.end()) return known->second;
@@ -114,7 +114,7 @@ class PerfettoSink::Writer {
     return &packet_;
   }
 
-  // As an element of Trace.packet.
+  // Writes the packet as an element of Trace.packet.
   absl::Status WritePacket() {
     bytes_.clear();
     bytes_.push_back('\x0A');
@@ -143,7 +143,7 @@ class PerfettoSink::Writer {
     return WritePacket();
   }
 
-  // The slices that end before `time_ns`, so that those of a track come in order.
+  // Ends the slices that end before `time_ns`, so that a track's events are in order.
   absl::Status EndSpans(std::vector<int64_t>* ends, uint64_t track, int64_t time_ns) {
     while (!ends->empty() && ends->back() <= time_ns) {
       pb::TrackEvent* out = NewPacket(ends->back())->mutable_track_event();
@@ -175,7 +175,7 @@ class PerfettoSink::Writer {
     out->set_type(pb::TrackEvent::TYPE_INSTANT);
   }
 
-  // A track for each value.
+  // Adds a counter, with a track for each value.
   absl::Status AddCounter(const TraceEvent& event) {
     for (const Arg& arg : event.args) {
       if (!arg.value.IsNumber()) continue;
@@ -213,7 +213,7 @@ class PerfettoSink::Writer {
     }
   }
 
-  // The packet gets a name that is new.
+  // The id of the name; a new name is added to the packet.
   using NewNames = google::protobuf::RepeatedPtrField<pb::InternedName>;
   uint64_t IdOf(absl::string_view name, NameIds* ids, NewNames* (pb::InternedData::*field)()) {
     bool is_new = false;
@@ -253,7 +253,7 @@ class PerfettoSink::Writer {
     }
   }
 
-  // The track's id; a track that is new is described first.
+  // The track's id; a new track is described first.
   absl::Status Describe(const std::string& key, const pb::TrackDescriptor& descriptor,
                         uint64_t* uuid) {
     const auto [entry, is_new] = tracks_.try_emplace(key, tracks_.size() + 1);
@@ -302,7 +302,7 @@ class PerfettoSink::Writer {
     return Describe(absl::StrCat("c", process, " ", name), descriptor, uuid);
   }
 
-  // A description again, with the name.
+  // Repeats a track's description with its name.
   absl::Status AddTrackFact(const TraceEvent& event) {
     const bool of_process = event.name == "process_name" || event.name == "process_labels";
     if ((!of_process && event.name != "thread_name") || event.args.empty() ||

@@ -1,9 +1,10 @@
-// Perfetto's own format: smaller than JSON, read faster, without a limit that viewers have.
+// Perfetto's own format: smaller and faster to read than JSON, and without the size limits of
+// viewers.
 //
-// A span is a pair of slice events and also holds its duration, so that readers need no stack;
-// flows are instants that carry Perfetto's flow ids; the header is an instant of the category
-// "weft_header". Of what is known of tracks, names and labels are kept, sort indices are not.
-// Times are those of the trace, from 0 up; the header says the wall clock's time of 0.
+// A span is a pair of slice events and also has its duration, so that readers need no stack. Flows
+// are instants with Perfetto's flow ids. The header is an instant of the category "weft_header".
+// Names and labels of tracks are kept, sort indices are not. Times are those of the trace, from 0
+// up; the header has the wall clock's time of 0.
 #ifndef WEFT_PROFILER_SINKS_PERFETTO_H_
 #define WEFT_PROFILER_SINKS_PERFETTO_H_
 
@@ -16,8 +17,8 @@ namespace weft::profiler {
 
 class PerfettoSink : public TraceSink {
  public:
-  // The file appears, whole, when the trace is finished; `.gz` at the end compresses, which
-  // Perfetto's tools read, too.
+  // The file appears, complete, when the trace is finished; `.gz` at the end of the name
+  // compresses, which Perfetto's tools accept.
   explicit PerfettoSink(std::string path);
   ~PerfettoSink() override;
   absl::Status Begin(const TraceHeader& header) override;
@@ -29,7 +30,7 @@ class PerfettoSink : public TraceSink {
   std::unique_ptr<Writer> writer_;
 };
 
-// What the sink and the reader agree on.
+// Constants shared by the sink and the reader.
 namespace perfetto_format {
 inline constexpr char kHeaderCategory[] = "weft_header";
 inline constexpr char kTrailerName[] = "trailer";

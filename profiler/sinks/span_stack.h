@@ -1,4 +1,4 @@
-// The open spans of each track, for sinks that want to know what encloses an event.
+// The open spans of each track, for sinks that use the spans around an event.
 #ifndef WEFT_PROFILER_SINKS_SPAN_STACK_H_
 #define WEFT_PROFILER_SINKS_SPAN_STACK_H_
 
@@ -13,9 +13,10 @@
 
 namespace weft::profiler {
 
-// `T` is what a sink keeps with an open span. Right for events in order of time on each track, as
-// Weft writes them; torch.profiler writes Python's functions apart, so those have stacks of their
-// own. Events out of order are counted, and seen as if spans that ended before were not there.
+// `T` is a sink's data for an open span. Stacks are exact if the events of each track are in order
+// of time, as Weft writes them. torch.profiler writes Python functions separately, so these have
+// separate stacks. Events out of order are counted, and handled as if spans that ended before them
+// did not exist.
 template <typename T>
 class SpanStacks {
  public:
@@ -26,7 +27,7 @@ class SpanStacks {
   };
   using Stack = std::vector<Open>;
 
-  // The spans that are open when `event` begins, outermost first.
+  // The spans that are open when `event` begins, the outermost first.
   Stack& At(const TraceEvent& event) {
     const int64_t layer = event.category == "python_function" ? 1 : 0;
     PerTrack& track = tracks_[{Number(event.pid), std::make_pair(Number(event.tid), layer)}];
