@@ -28,7 +28,7 @@
 namespace weft {
 namespace {
 
-// Text inside a DOT string. Graphviz takes UTF-8 alone; other bytes become '?'.
+// Escapes text for a DOT string. Graphviz accepts only UTF-8; other bytes become '?'.
 std::string Escape(absl::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {
@@ -54,9 +54,9 @@ std::string Elements(const HostTensor& tensor) {
   return absl::StrJoin(tensor.ReadInts(), ", ");
 }
 
-// Writes one module; graphs, clusters and nodes are numbered across it. Nodes come
-// first, in nested clusters; then the edges, outside of all clusters, since a cluster
-// takes in what an edge in it names.
+// Writes one module; graphs, clusters and nodes are numbered across it. Nodes are first, in nested
+// clusters; edges follow outside of all clusters, because an edge inside a cluster would move its
+// nodes there.
 class Writer {
  public:
   Writer(const Module& module, const DotOptions& options) : module_(module), options_(options) {}
@@ -81,7 +81,7 @@ class Writer {
     int owner_graph;
   };
   struct Entry {
-    std::string line;  // Of a node; empty for a cluster.
+    std::string line;  // Text of a node; empty for a cluster.
     int cluster;
   };
   struct Cluster {
@@ -125,7 +125,7 @@ class Writer {
         {absl::StrCat(name, " [", shape, "label=\"", Escape(label), "\"];\n"), -1});
   }
 
-  // The cluster of the node's scope; `by_scope` has those of its graph.
+  // The cluster of the node's scope; `by_scope` has the clusters of its graph.
   int ClusterOf(const Node& node, absl::flat_hash_map<int, int>* by_scope) {
     if (!options_.scopes) return (*by_scope)[0];
     int scope = -1;
@@ -147,7 +147,8 @@ class Writer {
   }
 
   void WriteCluster(int root) {
-    std::vector<std::pair<int, size_t>> open;  // Clusters and the entry that comes next.
+    // Open clusters, and the index of the next entry of each.
+    std::vector<std::pair<int, size_t>> open;
     const auto indent = [&] { out_.append(2 * open.size() + 2, ' '); };
     const auto begin = [&](int cluster) {
       indent();
@@ -207,7 +208,7 @@ class Writer {
     const Placed& placed = graphs_[g];
     for (const Node* node : placed.graph->nodes()) WriteEdges(*node, g);
     WriteEdges(*placed.graph->return_node(), g);
-    // What a nested graph returns is the result of the node that holds it.
+    // The outputs of a nested graph are the results of the node that holds it.
     if (placed.owner == nullptr) return;
     absl::StrAppend(&out_, "  ", NodeName(g, *placed.graph->return_node()), " -> ",
                     NodeName(placed.owner_graph, *placed.owner), " [style=dashed];\n");
@@ -236,7 +237,7 @@ class Writer {
   std::string out_;
 };
 
-// A file that is removed at the end of the scope.
+// A temporary file; the destructor removes it.
 class TempFile {
  public:
   TempFile() {

@@ -12,19 +12,19 @@ namespace weft {
 class Module;
 
 struct DotOptions {
-  // Constants of more elements are drawn as their type alone.
+  // Constants with more elements are drawn as their type alone.
   int64_t max_constant_elements = 4;
   // Clusters for the scopes of source names (serialize/html/scopes.h).
   bool scopes = true;
 };
 
-// One cluster a function, and in it one a scope and a nested graph, which stands where
-// its node does; a dashed edge leads from what it returns to the node. Edges carry the
-// values' types. Nodes and edges appear in the graph's order.
+// One cluster per function, with clusters for scopes and nested graphs, which are drawn where their
+// nodes are; a dashed edge leads from the outputs of a nested graph to its node. Edges have the
+// values' types as labels. Nodes and edges are in the graph's order.
 std::string ToDot(const Module& module, const DotOptions& options = {});
 
-// Runs Graphviz's `dot -Tsvg`. FailedPrecondition, naming the package, when the
-// program is not installed.
+// Runs Graphviz's `dot -Tsvg`. FailedPrecondition, with the name of the package, if the program is
+// not installed.
 absl::StatusOr<std::string> DotToSvg(const std::string& dot);
 
 }  // namespace weft

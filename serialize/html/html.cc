@@ -7,7 +7,7 @@
 namespace weft {
 
 std::string ToHtml(const ModuleView& view) {
-  // kViewerHead ends inside the element of the data, kViewerTail begins there.
+  // kViewerHead ends inside the data element, where kViewerTail begins.
   return absl::StrCat(kViewerHead, ViewJson(view), kViewerTail);
 }
 

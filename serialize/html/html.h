@@ -1,5 +1,5 @@
-// One HTML file with a module, its snapshots and the viewer for them. It opens
-// offline: its policy forbids every request, and it has no reason for one.
+// One HTML file with a module, its snapshots and a viewer. It works offline: its policy forbids
+// every request, and it makes none.
 #ifndef WEFT_SERIALIZE_HTML_HTML_H_
 #define WEFT_SERIALIZE_HTML_HTML_H_
 
@@ -9,8 +9,8 @@
 
 namespace weft {
 
-// The same bytes for the same view. Names are data: they come into the page as JSON
-// without '<', and the viewer shows them as text alone.
+// The same view gives the same bytes. Names are data: they are JSON without '<' in the page, and
+// the viewer shows them only as text.
 std::string ToHtml(const ModuleView& view);
 
 }  // namespace weft

@@ -8,13 +8,13 @@ size_t CodePointBytes(absl::string_view text, size_t i) {
   const auto at = [&](size_t k) { return static_cast<unsigned char>(text[i + k]); };
   const unsigned char lead = at(0);
   if (lead < 0x80) return 1;
-  // Below 0xc2 stand continuations and overlong forms; above 0xf4 nothing.
+  // Lead bytes below 0xc2 are continuations and overlong forms; those above 0xf4 are invalid.
   const size_t bytes = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
   if (bytes == 0 || i + bytes > text.size()) return 0;
   for (size_t k = 1; k < bytes; ++k) {
     if (at(k) < 0x80 || at(k) > 0xbf) return 0;
   }
-  // Overlong forms, surrogates, and code points past the last one.
+  // Rejects overlong forms, surrogates, and code points past the last one.
   if ((lead == 0xe0 && at(1) < 0xa0) || (lead == 0xed && at(1) > 0x9f)) return 0;
   if ((lead == 0xf0 && at(1) < 0x90) || (lead == 0xf4 && at(1) > 0x8f)) return 0;
   return bytes;

@@ -1,5 +1,5 @@
-// JSON text that may stand inside a <script> element: every '<' is escaped, so no
-// text ends the element or begins a comment in it.
+// JSON text that is safe inside a <script> element: every '<' is escaped, so no text can end the
+// element or begin a comment in it.
 #ifndef WEFT_SERIALIZE_HTML_JSON_TEXT_H_
 #define WEFT_SERIALIZE_HTML_JSON_TEXT_H_
 
@@ -10,7 +10,7 @@
 
 namespace weft {
 
-// The bytes of the code point of UTF-8 at `i`; 0 when there is none.
+// Bytes of the UTF-8 code point at `i`; 0 if there is no valid one.
 size_t CodePointBytes(absl::string_view text, size_t i);
 
 // Appends `text` with quotes around it. Bytes that are not UTF-8 become U+FFFD.

@@ -16,7 +16,7 @@ const ArgValue* FindOneOf(const TraceEvent& event, const char* own, const char* 
   return value != nullptr ? value : event.FindArg(others);
 }
 
-// The strings of a JSON list; nothing when it is none, or holds none.
+// The strings of a JSON list; empty if the text is not a list, or has no strings.
 std::vector<std::string> StringsOf(absl::string_view text) {
   std::vector<std::string> strings;
   const auto list = nlohmann::json::parse(text.begin(), text.end(), nullptr,

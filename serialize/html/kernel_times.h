@@ -1,5 +1,4 @@
-// The kernels of a trace: for each, its time, calls and bytes, and the source nodes that it stands
-// for.
+// The kernels of a trace: for each, its time, calls and bytes, and its source nodes.
 #ifndef WEFT_SERIALIZE_HTML_KERNEL_TIMES_H_
 #define WEFT_SERIALIZE_HTML_KERNEL_TIMES_H_
 
@@ -22,21 +21,21 @@ struct KernelTime {
   int64_t bytes = 0;
 };
 
-// Takes the spans whose arguments have a list "Provenance", by their name (or the argument
-// "kernel") and that list. Bytes are the argument "Bytes moved". Traces of others may write
-// "provenance" and "bytes". Memory grows with the kernels and not with the events.
+// Collects spans with a list argument "Provenance", keyed by their name (or the argument "kernel")
+// and that list. Bytes are the argument "Bytes moved". Traces of other programs may use
+// "provenance" and "bytes". Memory grows with the number of kernels, not of events.
 class KernelTimes : public profiler::TraceSink {
  public:
   absl::Status Begin(const profiler::TraceHeader&) override { return absl::OkStatus(); }
   absl::Status Add(const profiler::TraceEvent& event) override;
   absl::Status Finish(const profiler::TraceHeader&) override { return absl::OkStatus(); }
 
-  // In the order of their first events.
+  // Kernels in the order of their first events.
   const std::vector<KernelTime>& kernels() const { return kernels_; }
 
  private:
   std::vector<KernelTime> kernels_;
-  // By the name and the text of the list; -1: the list is none of names.
+  // By name and text of the list; -1: the list has no names.
   absl::flat_hash_map<std::string, int> numbers_;
   std::string key_;
 };

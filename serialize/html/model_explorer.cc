@@ -32,7 +32,7 @@ class Writer {
   }
 
  private:
-  // "main", and "main/12:body" for the graph in its node 12.
+  // "main", or "main/12:body" for a graph in its node 12.
   std::string GraphId(int graph) const {
     std::string id;
     while (view_.graphs[graph].owner >= 0) {
@@ -42,7 +42,7 @@ class Writer {
     }
     return absl::StrCat(view_.strings[view_.graphs[graph].name], id);
   }
-  // Inputs are named by their value: "in3".
+  // Inputs are named by their value, as "in3".
   std::string NodeId(int key) const {
     const int64_t local = view_.keys[key].local;
     return local < 0 ? absl::StrCat("in", -1 - local) : absl::StrCat(local);
@@ -93,7 +93,7 @@ class Writer {
     out_ += '}';
   }
 
-  // Commas inside of brackets are not between types.
+  // Splits at commas between types; commas inside of brackets are part of a type.
   static std::vector<std::string> SplitTypes(absl::string_view text) {
     std::vector<std::string> types(1);
     int depth = 0;
@@ -146,7 +146,7 @@ class Writer {
   }
 
   const ModuleView& view_;
-  std::vector<std::vector<int>> held_;  // By key: graphs.
+  std::vector<std::vector<int>> held_;  // By key: its nested graphs.
   std::string out_;
 };
 

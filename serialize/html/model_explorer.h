@@ -10,8 +10,8 @@
 
 namespace weft {
 
-// The last snapshot of `view`. Ids of nodes are unique in their graph; a node that
-// holds graphs names them as subgraphs. Namespaces are scopes.
+// The JSON of the last snapshot of `view`. Ids of nodes are unique in their graph; a node with
+// nested graphs lists them as subgraphs. Namespaces are scopes.
 std::string ToModelExplorer(const ModuleView& view);
 
 }  // namespace weft

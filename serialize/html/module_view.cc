@@ -15,7 +15,7 @@ bool ModuleView::Row::operator==(const Row& o) const {
 }
 
 std::vector<std::vector<int>> ModuleView::RowsAt(int i) const {
-  std::vector<std::vector<int>> order(graphs.size());  // Keys.
+  std::vector<std::vector<int>> order(graphs.size());  // Keys by graph.
   std::vector<int> row_of(keys.size(), -1);
   for (int s = 0; s <= i; ++s) {
     std::vector<std::vector<OrderEdit>> edits(graphs.size());

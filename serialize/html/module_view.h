@@ -1,11 +1,11 @@
-// A module as a picture needs it, at several points of time.
+// A module as data for pictures, at several points in time.
 //
-// Every node, graph input and return has a key that stands for it in all
-// snapshots, and a row for each form that it had. A snapshot is stored as what
-// changed since the one before it, so a pipeline of N passes costs the graph once
-// and its changes N times. Whatever is text is a number in one table of strings.
+// Every node, graph input and return has a key, the same in all snapshots, and a row for each of
+// its versions. A snapshot is stored as the changes since the one before it, so a pipeline of N
+// passes costs the graph once plus the changes of N passes. All text is stored as numbers in one
+// table of strings.
 //
-// Passes are unknown here: what they said comes in as plain values.
+// This file does not depend on passes: their data is passed in as plain values.
 #ifndef WEFT_SERIALIZE_HTML_MODULE_VIEW_H_
 #define WEFT_SERIALIZE_HTML_MODULE_VIEW_H_
 
@@ -25,21 +25,21 @@ class Module;
 class ViewCollector;
 
 struct ModuleView {
-  // All int fields are numbers in `strings` where nothing else is said; -1: none.
+  // All int fields are indices in `strings` unless another table is named; -1: none.
   struct GraphRow {
     int name = -1;
-    int owner = -1;   // Key of the node that holds it; -1: a function.
-    int region = -1;  // The name of the place in the owner: "body".
+    int owner = -1;   // Key of the node that owns it; -1: a function.
+    int region = -1;  // Name of the region in the owner, such as "body".
   };
   struct Key {
     int graph = -1;  // In `graphs`.
-    // The node's id; of graph inputs, -1 - the value's id.
+    // The node's id; for graph inputs, -1 - the value's id.
     int64_t local = 0;
   };
   struct Edge {
-    int key = -1;  // Where the value comes from; -1: an absent operand.
+    int key = -1;  // Key of the node or input that defines the value; -1: an absent operand.
     int result = 0;
-    bool is_symbol = false;  // Orders only: the definition of a symbol.
+    bool is_symbol = false;  // An edge that only orders: to the definition of a symbol.
     bool operator==(const Edge& o) const {
       return key == o.key && result == o.result && is_symbol == o.is_symbol;
     }
@@ -47,8 +47,8 @@ struct ModuleView {
   struct Row {
     int key = -1;
     int op = -1;       // "input" for graph inputs.
-    int name = -1;     // Of inputs and constants.
-    int types = -1;    // Of the results, with ", " between.
+    int name = -1;     // Name of an input or constant.
+    int types = -1;    // Types of the results, separated by ", ".
     int attrs = -1;    // Lines "name=value".
     int sources = -1;  // In `source_lists`.
     int scope = 0;     // In `scopes`.
@@ -58,8 +58,7 @@ struct ModuleView {
   };
   struct Placement {
     int row = -1;  // In `rows`.
-    // The key that it stands behind; kFirst: first of its graph; kStays: where
-    // its key stood before.
+    // The key after which it is placed; kFirst: first in its graph; kStays: unchanged.
     int after = kStays;
   };
   static constexpr int kFirst = -1;
@@ -68,9 +67,9 @@ struct ModuleView {
     std::string path;               // "fixpoint.2.cse"; "import" for the first.
     std::string text;               // The pass with its options.
     std::vector<int> removed;       // Keys.
-    std::vector<Placement> placed;  // In the order of the graphs and nodes.
+    std::vector<Placement> placed;  // In the order of graphs and nodes.
   };
-  // One step of how a node came to be, as OriginTable::Step.
+  // One step of the history of a node, as OriginTable::Step.
   struct Step {
     int pass = -1;
     int rule = -1;
@@ -80,7 +79,7 @@ struct ModuleView {
   };
   struct Remark {
     int snapshot = 0;
-    int path = -1;  // Of the pass.
+    int path = -1;  // Path of the pass.
     int kind = -1;
     int rule = -1;
     int text = -1;
@@ -102,43 +101,43 @@ struct ModuleView {
   std::vector<Key> keys;
   std::vector<Row> rows;
   std::vector<Snapshot> snapshots;
-  std::vector<std::vector<int>> source_lists;  // The last is -1 when there are more.
+  std::vector<std::vector<int>> source_lists;  // The last element is -1 if there are more.
   std::vector<Step> steps;
-  std::vector<std::vector<int>> stories;  // Steps, the latest first.
+  std::vector<std::vector<int>> stories;  // Lists of steps, the latest first.
   std::vector<Remark> remarks;
   int64_t remarks_left_out = 0;
   std::vector<Kernel> kernels;
   // Whether `microseconds` are shares of noise in the signal, of layers: AddError().
   bool shows_errors = false;
 
-  // The rows of snapshot `i`: for each graph, by number, the rows of its nodes in
-  // their order; empty for graphs that it does not have.
+  // The rows of snapshot `i`: for each graph, by number, the rows of its nodes in order; empty for
+  // graphs that it does not have.
   std::vector<std::vector<int>> RowsAt(int i) const;
 };
 
-// Takes the snapshots of one module that passes change.
+// Takes snapshots of one module while passes change it.
 class ModuleViewBuilder {
  public:
   explicit ModuleViewBuilder(std::string title);
   ~ModuleViewBuilder();
 
-  // The first snapshot, and those after passes. ResourceExhausted for more than
-  // kMaxRows forms of nodes.
+  // Adds the first snapshot, and one after each pass. ResourceExhausted for more than kMaxRows
+  // versions of nodes.
   absl::Status AddSnapshot(const Module& module, absl::string_view path, absl::string_view text);
   static constexpr size_t kMaxRows = 2'000'000;
 
-  // A remark of the pass whose snapshot is the last, or that changed nothing.
-  // Those past kMaxRemarks are counted only.
+  // A remark of the last pass, which made the last snapshot or changed nothing. Remarks past
+  // kMaxRemarks are only counted.
   struct RemarkText {
     absl::string_view path, kind, rule, text;
-    absl::string_view function;  // The graph that the ids are of.
+    absl::string_view function;  // The function whose node ids the remark has.
     std::vector<int64_t> nodes;
     std::vector<std::string> sources;
   };
   void AddRemark(const RemarkText& remark);
   static constexpr size_t kMaxRemarks = 200'000;
 
-  // What a trace says of one kernel.
+  // Adds the data of one kernel in a trace.
   void AddKernel(absl::string_view name, double microseconds, int64_t calls, int64_t bytes,
                  const std::vector<std::string>& sources);
 

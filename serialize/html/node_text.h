@@ -1,4 +1,4 @@
-// What a picture says of one node, as numbers of strings.
+// The texts of one node in pictures, as numbers of strings.
 #ifndef WEFT_SERIALIZE_HTML_NODE_TEXT_H_
 #define WEFT_SERIALIZE_HTML_NODE_TEXT_H_
 
@@ -16,13 +16,13 @@ namespace weft {
 class AttrList;
 class OpDef;
 
-// The attributes of a node that are not their defaults, one a line as "name=value";
-// of a constant its values, when they are few.
+// The attributes of a node that differ from their defaults, one per line as "name=value"; for a
+// small constant, its values.
 std::string AttrLines(const Node& node);
-// What a signature says of an input beside its name and type, in the same form.
+// The properties of an input other than its name and type, in the same format.
 std::string InputLines(const Graph& graph, int input);
 
-// Remembers the texts of ops, types and attributes, which are interned values.
+// Caches the texts of ops, types and attributes, which are interned values.
 class NodeText {
  public:
   explicit NodeText(StringTable* strings) : strings_(strings) {}
@@ -43,7 +43,7 @@ class NodeText {
     const std::string lines = InputLines(graph, input);
     row->attrs = lines.empty() ? -1 : strings_->Add(lines);
   }
-  // An input that stands for a parameter of the model.
+  // True for an input that stands for a parameter of the model.
   static bool IsParameter(const Graph& graph, int input) {
     return !graph.input_info(input).param.empty();
   }

@@ -7,9 +7,9 @@
 namespace weft {
 namespace {
 
-// Marks a longest increasing run of `places`, those below 0 left out.
+// Marks a longest increasing subsequence of `places`; negative ones are skipped.
 std::vector<char> LongestIncreasing(const std::vector<int>& places) {
-  std::vector<int> ends;  // Indices: the smallest end of a run of each length.
+  std::vector<int> ends;  // Smallest end of a subsequence of each length, as an index.
   std::vector<int> previous(places.size(), -1);
   for (size_t i = 0; i < places.size(); ++i) {
     if (places[i] < 0) continue;
@@ -52,7 +52,7 @@ std::vector<int> ApplyOrderEdits(const std::vector<int>& rest,
   std::vector<int> result;
   result.reserve(rest.size() + edits.size());
   size_t next = 0;
-  // Edits come in the order of the result, so each finds its place at the end.
+  // Edits are in the order of the result, so each is applied at its end.
   const auto take = [&](int end) {
     while (next < edits.size() && edits[next].after == end) {
       end = edits[next++].item;

@@ -23,7 +23,7 @@ std::vector<std::string> SplitScopes(absl::string_view name) {
     if (!slashes && !parts.empty() && IsNumber(part)) {
       absl::StrAppend(&parts.back(), ".", part);
     } else if (parts.size() > kMaxScopeDepth) {
-      // The deepest scope takes what lies below it; the part after it is the name.
+      // The deepest scope takes all levels below it; the last part is the name.
       absl::StrAppend(&parts[kMaxScopeDepth - 1], slashes ? "/" : ".", parts.back());
       parts.back() = std::string(part);
     } else {
@@ -48,7 +48,7 @@ int ScopeTree::Of(absl::string_view name) {
 
 int ScopeTree::Common(int a, int b) const {
   while (a != b) {
-    // Parents have smaller ids, so the larger one is not around the other.
+    // Parents have smaller ids, so the larger of the two cannot enclose the other.
     if (a > b) {
       a = scopes_[a].parent;
     } else {

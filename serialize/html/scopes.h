@@ -1,9 +1,9 @@
-// Scopes: the folders that the names of source nodes speak of.
+// Scopes: the hierarchy in the names of source nodes.
 //
-// A name with slashes has its scopes between them ("encoder/layer.0/attn/MatMul");
-// any other name between its dots, where a number belongs to the word before it
-// ("encoder.layer.0.attn.linear" lies in encoder, layer.0, attn; "add.1" in none).
-// The last part is the node's own name and no scope.
+// A name with slashes has its scopes between them ("encoder/layer.0/attn/MatMul"). Another name has
+// them between its dots, where a number belongs to the word before it
+// ("encoder.layer.0.attn.linear" is in encoder, layer.0, attn; "add.1" is in no scope). The last
+// part is the node's own name.
 #ifndef WEFT_SERIALIZE_HTML_SCOPES_H_
 #define WEFT_SERIALIZE_HTML_SCOPES_H_
 
@@ -17,7 +17,8 @@
 
 namespace weft {
 
-// The scopes of a name, outer first; at most kMaxScopeDepth, the rest is the last.
+// The scopes of a name, the outermost first; at most kMaxScopeDepth, of which the last takes the
+// rest.
 inline constexpr size_t kMaxScopeDepth = 24;
 std::vector<std::string> SplitScopes(absl::string_view name);
 
@@ -26,22 +27,22 @@ class ScopeTree {
  public:
   struct Scope {
     int parent = -1;
-    int name = -1;  // In the strings.
+    int name = -1;  // Index in the strings.
     int depth = 0;
   };
 
   explicit ScopeTree(StringTable* strings) : strings_(strings), scopes_(1) {}
 
-  // The scope that a source name lies in.
+  // The scope of a source name.
   int Of(absl::string_view name);
   int Child(int parent, int name);
-  // The innermost scope around both.
+  // The innermost scope that encloses both.
   int Common(int a, int b) const;
-  // `scope` as seen from `base`, a scope around it.
+  // `scope` relative to `base`, which encloses it.
   int Relative(int scope, int base);
   const std::vector<Scope>& scopes() const { return scopes_; }
-  // Names from the outermost on, joined by slashes, which inside of a name become
-  // underscores; "" for the root.
+  // Names from the outermost on, joined by slashes; slashes inside of a name become underscores. ""
+  // for the root.
   std::string Path(int scope) const;
 
  private:

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMaxSources = 32;
 constexpr size_t kMaxSteps = 16;
-// Nested graphs of at most this many nodes are drawn without scopes.
+// Nested graphs with at most this many nodes are drawn without scopes.
 constexpr int64_t kSmallBody = 40;
 
 }  // namespace
@@ -91,7 +91,7 @@ void ViewCollector::SetScopes(const Graph& graph, bool nested, size_t first_node
     return;
   }
   ScopeTree& scopes = view_->scopes;
-  absl::flat_hash_map<int, int> of_users;  // By key.
+  absl::flat_hash_map<int, int> of_users;  // Scope of the users, by key.
   for (size_t i = fresh_.size(); i-- > 0;) {
     ModuleView::Row& row = fresh_[i];
     const bool is_return = i + 1 == fresh_.size();

@@ -1,5 +1,4 @@
-// The walk over a module that makes a snapshot of it, and what it remembers between
-// snapshots.
+// Makes a snapshot of a module by walking over it, and keeps the state between snapshots.
 #ifndef WEFT_SERIALIZE_HTML_VIEW_COLLECTOR_H_
 #define WEFT_SERIALIZE_HTML_VIEW_COLLECTOR_H_
 
@@ -23,11 +22,11 @@ class ViewCollector {
  public:
   explicit ViewCollector(ModuleView* view) : view_(view), text_(&view->strings) {}
 
-  // Adds rows, and what has changed since the snapshot before.
+  // Adds rows and the changes since the last snapshot.
   absl::Status Collect(const Module& module, ModuleView::Snapshot* snapshot);
-  // The key of a node of the function with that name, or -1. Nested graphs share names.
+  // Key of a node of the function with that name, or -1. Nested graphs share names.
   int FindKey(absl::string_view function, int64_t local) const;
-  // The number of the list of these names; -1 for none.
+  // Number of the list of these names; -1 for an empty list.
   int SourceList(const std::vector<std::string>& names);
 
  private:
@@ -70,15 +69,15 @@ class ViewCollector {
     return {KeyOf(graph, value), value.is_input() ? 0 : value.index(), false};
   }
 
-  // The rows of a graph, first in fresh_; its nested graphs go into the queue.
+  // Collects the rows of a graph, at first in fresh_; its nested graphs go into the queue.
   void CollectGraph(const Graph& graph, int number);
   void CollectNode(const Node& node, int number);
-  // Nodes without a source (and parameters) lie where their users do. In a nested
-  // graph, scopes begin at the innermost one around all of it.
+  // Puts nodes without a source (and parameters) into the scopes of their users. In a nested graph,
+  // scopes begin at the innermost one that encloses all of it.
   void SetScopes(const Graph& graph, bool nested, size_t first_node);
-  // A row that says what the latest one of its key says is that one.
+  // Stores a row, unless it equals the latest row of its key.
   void Keep(ModuleView::Row row, int graph);
-  // The order that a graph had, with the one that it has.
+  // Records the difference between the old and the new order of a graph.
   void Compare(const std::vector<int>& before, int graph, ModuleView::Snapshot* snapshot);
   const Source& SourceOf(const Module& module, ProvenanceId id);
   int StoryOf(const Module& module, OriginId id);
@@ -87,10 +86,10 @@ class ViewCollector {
   NodeText text_;
   int time_ = 0;
   std::vector<Place> queue_;
-  std::vector<ModuleView::Row> fresh_;   // Of the graph at hand.
-  std::vector<std::vector<int>> order_;  // Keys, by graph.
+  std::vector<ModuleView::Row> fresh_;   // Rows of the present graph.
+  std::vector<std::vector<int>> order_;  // Keys in order, by graph.
   std::vector<absl::flat_hash_map<int64_t, int>> keys_;
-  // By key: the snapshot that it was last in, that of its latest row, that row.
+  // By key: its last snapshot, the snapshot of its latest row, and that row.
   std::vector<int> seen_;
   std::vector<int> changed_;
   std::vector<int> latest_;

@@ -37,12 +37,12 @@ class Writer {
     }
     out_ += ']';
   }
-  // The same, of numbers.
+  // The same for numbers.
   template <typename Item>
   void Column(absl::string_view name, size_t size, Item item) {
     List(name, size, [&](int i) { absl::StrAppend(&out_, item(i)); });
   }
-  // Numbers as differences to the one before.
+  // Numbers as differences from the number before.
   template <typename Item>
   void Differences(absl::string_view name, size_t size, Item item) {
     int64_t last = 0;
@@ -115,8 +115,8 @@ class Writer {
     WriteEdges();
   }
 
-  // All edges in a row; [edge, result] where the result is not the first, and the
-  // edges that are symbols.
+  // All edges in sequence; then [edge, result] for results other than the first, and the edges to
+  // symbols.
   void WriteEdges() {
     std::vector<int> from, results, symbols;
     for (const Row& row : view_.rows) {

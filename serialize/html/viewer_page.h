@@ -1,4 +1,4 @@
-// The page around the data, made of viewer/ when Weft is built.
+// The HTML around the data, generated from viewer/ by the build.
 #ifndef WEFT_SERIALIZE_HTML_VIEWER_PAGE_H_
 #define WEFT_SERIALIZE_HTML_VIEWER_PAGE_H_
 

@@ -117,10 +117,10 @@ absl::StatusOr<HostTensor> Parse(absl::string_view bytes) {
   auto buffer = HostBuffer::Allocate(DTypeBytes(dtype, *numel));
   std::memcpy(buffer->data(), bytes.data(), buffer->size());
   if (dtype == DType::kBool) {
-    // Any byte but 0 is true; computations rely on 1.
+    // Any byte except 0 is true in NumPy; Weft requires 1.
     for (int64_t i = 0; i < buffer->size(); ++i) buffer->data()[i] = buffer->data()[i] != 0;
   }
-  // Without elements the order says nothing, and strides may not fit in 64 bits.
+  // Without elements the order does not matter, and strides may not fit in 64 bits.
   if (!column_major || *numel == 0) {
     return HostTensor::View(std::move(buffer), dtype, dims);
   }
@@ -161,7 +161,7 @@ absl::StatusOr<std::string> FormatNpy(const HostTensor& tensor) {
       absl::StrCat("{'descr': '", DTypeBits(tensor.dtype()) == 8 ? "|" : "<", descr->name,
                    "', 'fortran_order': False, 'shape': (", absl::StrJoin(tensor.dims(), ", "),
                    tensor.rank() == 1 ? "," : "", "), }");
-  // The data starts at a multiple of 64 bytes; the header ends with a newline.
+  // The data starts at a multiple of 64 bytes, and the header ends with a newline.
   while ((kMagic.size() + 4 + header.size() + 1) % 64 != 0) header += ' ';
   header += '\n';
   std::string out(kMagic);

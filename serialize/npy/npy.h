@@ -12,13 +12,12 @@ namespace weft {
 
 class HostTensor;
 
-// Little-endian bool, integer, f16, f32 and f64 arrays, row-major or
-// column-major. Errors name the problem, not the file.
+// Accepts little-endian bool, integer, f16, f32 and f64 arrays, row-major or column-major. Errors
+// name the problem, not the file.
 absl::StatusOr<HostTensor> ParseNpy(absl::string_view bytes);
 absl::StatusOr<HostTensor> ReadNpy(const std::string& path);
 
-// The bytes of a version 1.0 file. Dtypes that NumPy lacks (bf16, f8, 4-bit)
-// are refused.
+// The bytes of a version 1.0 file. Dtypes that NumPy lacks (bf16, f8, 4-bit) are errors.
 absl::StatusOr<std::string> FormatNpy(const HostTensor& tensor);
 absl::Status WriteNpy(const std::string& path, const HostTensor& tensor);
 

@@ -6,16 +6,16 @@
 namespace weft::onnx_import {
 namespace {
 
-// Of onnx.proto.
+// Field numbers of onnx.proto.
 constexpr uint64_t kModelGraph = 7;
 constexpr uint64_t kGraphInitializer = 5;
 constexpr uint64_t kTensorRawData = 9;
 
 struct Field {
   uint64_t number = 0;
-  bool has_bytes = false;   // A message, string or bytes.
-  absl::string_view whole;  // With its tag.
-  absl::string_view bytes;  // Of those.
+  bool has_bytes = false;   // The field is a message, string or bytes.
+  absl::string_view whole;  // Bytes of the field with its tag.
+  absl::string_view bytes;  // Bytes of the payload.
 };
 
 // The fields of one message.
@@ -24,7 +24,7 @@ class FieldReader {
   explicit FieldReader(absl::string_view message) : rest_(message) {}
 
   bool done() const { return rest_.empty(); }
-  // False for bytes that are no field.
+  // False if the bytes are malformed.
   bool Next(Field* field) {
     const absl::string_view start = rest_;
     uint64_t tag = 0;
@@ -84,7 +84,7 @@ void AppendMessage(uint64_t number, absl::string_view message, std::string* to) 
   Append(message, to);
 }
 
-// Without its raw data, which is null when it stays.
+// Copies a tensor without its raw data; `removed` is null if the data is kept.
 bool CopyTensor(absl::string_view tensor, std::string* to, absl::string_view* removed) {
   Field field;
   for (FieldReader reader(tensor); !reader.done();) {
@@ -131,7 +131,7 @@ std::optional<WithoutRawData> RemoveRawData(absl::string_view model) {
       continue;
     }
     std::string graph;
-    // Protobuf merges two of them.
+    // Gives up on a second graph, because protobuf would merge the two.
     if (seen || !field.has_bytes || !CopyGraph(field.bytes, &graph, &result.removed)) {
       return std::nullopt;
     }

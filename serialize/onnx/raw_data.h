@@ -1,7 +1,7 @@
-// Large raw data of a model's initializers, left where it lies.
+// Large raw data of a model's initializers, used in place.
 //
-// Protobuf copies what it parses. Of a model that is mapped into memory the weights
-// need no copy: they are taken out of the bytes before these are parsed.
+// Protobuf copies what it parses. For a memory-mapped model the weights need no copy: they are
+// removed from the bytes before parsing.
 #ifndef WEFT_SERIALIZE_ONNX_RAW_DATA_H_
 #define WEFT_SERIALIZE_ONNX_RAW_DATA_H_
 
@@ -14,12 +14,12 @@
 
 namespace weft::onnx_import {
 
-// Data that is not worth a place of its own.
+// Smaller data is copied.
 inline constexpr size_t kSmallRawBytes = 4096;
 
 struct RawData {
-  int initializer = 0;     // Of the main graph, by position.
-  absl::string_view data;  // In the model's bytes.
+  int initializer = 0;     // Index among the main graph's initializers.
+  absl::string_view data;  // A range of the model's bytes.
 };
 
 struct WithoutRawData {
@@ -27,8 +27,8 @@ struct WithoutRawData {
   std::vector<RawData> removed;
 };
 
-// Nothing when no initializer has more than kSmallRawBytes of raw data, or the bytes are
-// not a model as writers write them: the parser then says what is wrong.
+// Nullopt if no initializer has more than kSmallRawBytes of raw data, or if the bytes have an
+// unusual form: the parser then reports the error, if any.
 std::optional<WithoutRawData> RemoveRawData(absl::string_view model);
 
 }  // namespace weft::onnx_import

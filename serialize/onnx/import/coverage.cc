@@ -1,4 +1,4 @@
-// What of the ONNX specification is imported.
+// The part of the ONNX specification that is imported.
 #include <algorithm>
 #include <iterator>
 #include <set>
@@ -20,14 +20,14 @@ using Key = std::tuple<std::string, std::string, int>;
 std::set<Key> SchemaVersions() {
   std::map<std::pair<std::string, std::string>, std::set<int>> versions;
   for (const ::onnx::OpSchema& schema : ::onnx::OpSchemaRegistry::get_all_schemas_with_history()) {
-    if (schema.Deprecated()) continue;  // From this version on it is gone.
+    if (schema.Deprecated()) continue;  // It is removed from this version on.
     const std::string domain = onnx_import::NormalizeDomain(schema.domain());
     versions[{domain, schema.Name()}].insert(schema.SinceVersion());
   }
   std::set<Key> keys;
   for (const auto& [op, all] : versions) {
     for (auto it = all.begin(); it != all.end(); ++it) {
-      // Replaced before opset 6.
+      // Replaced by a newer version before opset 6.
       auto next = std::next(it);
       if (op.first.empty() && next != all.end() && *next <= kFirstOpset) {
         continue;

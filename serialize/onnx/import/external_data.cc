@@ -21,8 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Refuses what could name a file outside of the folder, before the file system
-// is asked.
+// Refuses locations that could name a file outside of the folder, before the file system is
+// accessed.
 absl::Status CheckLocation(const std::string& location) {
   const auto refuse = [&](absl::string_view why) {
     return absl::InvalidArgumentError(
@@ -39,7 +39,7 @@ absl::Status CheckLocation(const std::string& location) {
   return absl::OkStatus();
 }
 
-// With symbolic links resolved; must lie below `folder`.
+// The path with symbolic links resolved; must be below `folder`.
 absl::StatusOr<std::string> ResolveInside(const std::string& folder, const std::string& location) {
   std::error_code error;
   const fs::path root = fs::canonical(folder, error);
@@ -136,7 +136,7 @@ absl::StatusOr<HostTensor> TensorLoader::LoadExternal(const ::onnx::TensorProto&
                                                    " bytes, ", DTypeName(dtype),
                                                    ToString(ToSymInts(dims)), " needs ", want));
   }
-  // Also the checks of the location of an empty tensor count.
+  // The location of an empty tensor is checked too.
   if (want == 0) {
     WEFT_RETURN_IF_ERROR(CheckLocation(entry.location));
     return HostTensor::Allocate(dtype, dims, max_bytes_);

@@ -1,8 +1,7 @@
 // Attention.
 //
-// It becomes scaled_dot_product_attention where that says the same; where the
-// node wants what is in between, or a softmax in another dtype, it becomes the
-// products and the softmax themselves.
+// It becomes scaled_dot_product_attention if that is equivalent. If the node has intermediate
+// outputs, or a softmax in another dtype, it becomes separate matmuls and a softmax.
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -35,7 +34,7 @@ Value* UnpackHeads(NodeContext& c, Value* v, int64_t heads) {
   return Reshape(c, v, {t.dim(0), t.dim(1), SymInt(heads), FloorDiv(t.dim(2), heads)});
 }
 
-// Q, K, V as [batch, heads, sequence, size], with the past before K and V.
+// Q, K, V as [batch, heads, sequence, size]; K and V with the past before them.
 struct Inputs {
   Value* q = nullptr;
   Value* k = nullptr;
@@ -43,7 +42,7 @@ struct Inputs {
   Value* mask = nullptr;     // attn_mask
   Value* lengths = nullptr;  // nonpad_kv_seqlen
   SymInt past = 0;           // Length of the past.
-  bool packed = false;       // The node's are [batch, sequence, hidden].
+  bool packed = false;       // The node's inputs are [batch, sequence, hidden].
 
   DType dtype() const { return q->type().dtype(); }
   SymInt q_length() const { return q->type().dim(2); }
@@ -115,8 +114,8 @@ Value* Both(NodeContext& c, Value* a, Value* b) {
 // The positions of keys, [kv_length].
 Value* KeyPositions(NodeContext& c, const Inputs& in) { return Iota(c, in.kv_length()); }
 
-// The positions of queries among the keys: [q_length, 1], or, where they differ
-// in the batch, [batch, 1, q_length, 1].
+// The positions of queries among the keys: [q_length, 1], or, if they differ between batches,
+// [batch, 1, q_length, 1].
 Value* QueryPositions(NodeContext& c, const Inputs& in) {
   const SymInt n = in.q_length();
   if (in.lengths == nullptr) {
@@ -129,7 +128,7 @@ Value* QueryPositions(NodeContext& c, const Inputs& in) {
   return c.Op(ops::add, {Reshape(c, v, {n, SymInt(1)}), lengths});
 }
 
-// How far a query sees; -1: without end. Since version 25.
+// The number of keys that a query may see on one side; -1: no limit. Since version 25.
 int64_t WindowSize(NodeContext& c, absl::string_view name) {
   return c.opset() < 25 ? -1 : c.Int(name, -1);
 }
@@ -138,7 +137,7 @@ bool HasWindow(NodeContext& c) {
   return WindowSize(c, "left_window_size") >= 0 || WindowSize(c, "right_window_size") >= 0;
 }
 
-// What of the keys each query may see, by position alone; null: all.
+// The keys that each query may see by their positions alone; null: all keys.
 Value* VisibleKeys(NodeContext& c, const Inputs& in, bool is_causal) {
   const int64_t left = WindowSize(c, "left_window_size");
   const int64_t right = WindowSize(c, "right_window_size");
@@ -167,8 +166,8 @@ Value* MinusInfinity(NodeContext& c, DType dtype) {
   return ScalarOf(c, dtype, -std::numeric_limits<double>::infinity());
 }
 
-// attn_mask as bool or in the dtype of Q, as long as the keys: what it does not
-// reach is masked.
+// attn_mask as bool or in the dtype of Q, extended to the length of the keys: keys past its end are
+// masked.
 Value* FullMask(NodeContext& c, const Inputs& in) {
   Value* mask = in.mask;
   const bool is_bool = mask->type().dtype() == DType::kBool;
@@ -182,8 +181,8 @@ Value* FullMask(NodeContext& c, const Inputs& in) {
   return ops::BuildPad(c, mask, fill, pad);
 }
 
-// attn_mask and the visible keys in one: bool (true: take part), or numbers to
-// add; null: nothing is masked.
+// attn_mask combined with the visible keys: bool (true: visible), or numbers to add; null: nothing
+// is masked.
 Value* CombinedMask(NodeContext& c, const Inputs& in, bool is_causal) {
   Value* visible = VisibleKeys(c, in, is_causal);
   if (in.mask == nullptr) return visible;
@@ -195,7 +194,7 @@ Value* CombinedMask(NodeContext& c, const Inputs& in, bool is_causal) {
 
 // --- Attention step by step -------------------------------------------------
 
-// Rows with no key to attend to become zeros.
+// Sets rows without a visible key to zero.
 Value* ZeroMaskedRows(NodeContext& c, Value* p, Value* mask) {
   if (mask == nullptr) return p;
   const bool is_bool = mask->type().dtype() == DType::kBool;
@@ -208,7 +207,7 @@ Value* ZeroMaskedRows(NodeContext& c, Value* p, Value* mask) {
 }
 
 struct Steps {
-  std::optional<double> scale;  // Unknown when the size of heads is symbolic.
+  std::optional<double> scale;  // Unknown if the size of heads is symbolic.
   double softcap = 0;
   DType softmax = DType::kF32;
   int64_t output_mode = 0;
@@ -221,7 +220,7 @@ Value* Softmax(NodeContext& c, const Steps& steps, Value* scores, Value* mask) {
   return p == nullptr ? nullptr : ZeroMaskedRows(c, p, mask);
 }
 
-// The result, and in `shown` the matrix that output_mode names.
+// The result; `shown` gets the matrix that output_mode selects.
 Value* Attend(NodeContext& c, const Inputs& in, const Steps& steps, Value* mask, Value** shown) {
   const SymInt heads = in.q->type().dim(1);
   const double root = std::sqrt(*steps.scale);
@@ -267,7 +266,7 @@ absl::StatusOr<Steps> ReadSteps(NodeContext& c, const Inputs& in) {
   return steps;
 }
 
-// The fused op computes in f32 at least.
+// True if the fused op is equivalent; it computes in f32 at least.
 bool FusedSaysTheSame(const Inputs& in, const Steps& steps) {
   return steps.softmax == in.dtype() ||
          (steps.softmax == DType::kF32 && DTypeBits(in.dtype()) <= 32);
@@ -275,7 +274,7 @@ bool FusedSaysTheSame(const Inputs& in, const Steps& steps) {
 
 absl::StatusOr<Value*> AttendFused(NodeContext& c, const Inputs& in, const Steps& steps,
                                    bool is_causal) {
-  // Without anything else the op makes the causal mask itself.
+  // If there is no other mask, the op itself applies the causal mask.
   const bool plain =
       is_causal && in.mask == nullptr && in.lengths == nullptr && in.past.Is(0) && !HasWindow(c);
   Value* mask = plain ? nullptr : CombinedMask(c, in, is_causal);

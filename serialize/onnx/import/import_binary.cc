@@ -12,8 +12,8 @@
 namespace weft::onnx_import {
 namespace {
 
-// Before opset 7 the second operand broadcasts only when `broadcast` is set,
-// from dim `axis` of the first (by default, to its last dims).
+// Before opset 7 the second operand broadcasts only if `broadcast` is set, from dim `axis` of the
+// first (by default, to its last dims).
 Value* SecondOperand(NodeContext& c) {
   Value* b = c.in(1);
   if (c.opset() >= 7) return b;
@@ -40,7 +40,7 @@ absl::Status Binary(NodeContext& c) {
 
 bool IsIntegral(DType dtype) { return IsInt(dtype) || dtype == DType::kBool; }
 
-// Integers round toward zero.
+// Integer division rounds toward zero.
 absl::Status Div(NodeContext& c) {
   Value* b = SecondOperand(c);
   std::optional<absl::string_view> mode;
@@ -49,8 +49,8 @@ absl::Status Div(NodeContext& c) {
   return c.status();
 }
 
-// The result has the type of the base. An integer base with a fractional
-// exponent is raised in the exponent's type.
+// The result has the type of the base. An integer base with a floating exponent is raised in the
+// exponent's type.
 absl::Status Pow(NodeContext& c) {
   Value* base = c.in(0);
   Value* exponent = SecondOperand(c);
@@ -63,7 +63,7 @@ absl::Status Pow(NodeContext& c) {
   return c.status();
 }
 
-// fmod has the sign of the dividend, Mod that of the divisor.
+// fmod takes the sign of the dividend, Mod that of the divisor.
 absl::Status Mod(NodeContext& c) {
   const bool fmod = c.Bool("fmod", false);
   if (!fmod && IsFloat(c.dtype(0))) {

@@ -1,4 +1,4 @@
-// Looks through a model for operators that cannot be imported, all at once.
+// Finds all operators of a model that cannot be imported.
 #include <algorithm>
 #include <utility>
 
@@ -22,7 +22,7 @@ class OperatorCheck {
 
   absl::Status Run(const GraphProto& graph) {
     AddNodes(graph.node(), nullptr);
-    // Nested graphs and called functions are appended while this runs.
+    // Nested graphs and called functions are appended during the loop.
     for (size_t i = 0; i < pending_.size(); ++i) {
       const Pending item = pending_[i];
       for (const NodeProto& node : *item.nodes) Check(node, item.function);

@@ -1,4 +1,4 @@
-// NodeContext: what is known of the contents of inputs.
+// NodeContext: contents of inputs that are known while importing.
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
@@ -94,7 +94,7 @@ absl::Status NodeContext::CheckLengthKnown(int i) {
   if (v == nullptr) return status();
   const Type type = v->type();
   if (type.rank() <= 1 && type.is_static()) return absl::OkStatus();
-  // The number of elements decides the rank of the result.
+  // The number of elements determines the rank of the result.
   return Fail(absl::StrCat("the length of ", InputText(i), " must be known when compiling; it is ",
                            type.ToString()));
 }
@@ -126,7 +126,8 @@ absl::StatusOr<std::vector<SymInt>> NodeContext::SizesFromValue(Value* v, bool s
     }
     if (element == nullptr) return status();
     const auto known = importer_->KnownElement(&b(), element);
-    // An expression that may be negative is no size: the symbol of an item is checked to be one.
+    // An expression that may be negative cannot be a size; the symbol of an `item` node can,
+    // because it is checked.
     if (known && (!sizes || importer_->module().symbols().RangeOf(*known).min >= 0)) {
       symbols.push_back(*known);
       continue;

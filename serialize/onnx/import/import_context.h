@@ -1,4 +1,5 @@
-// What the import function of an operator sees: one node.
+// The interface of the import function of an operator: one node with its attributes, inputs and
+// outputs.
 //
 // An import function reads attributes and inputs, makes nodes, and sets the
 // outputs:
@@ -9,13 +10,13 @@
 //     return c.status();
 //   }
 //
-// Errors of attributes, of missing inputs and of the builder stick: the calls
-// then give harmless values (null for values) and status() has the first error,
-// with the node's name; the importer looks at it after every import function.
-// A null result must not be dereferenced; TypeOf() copes with it.
+// Errors of attributes, of missing inputs and of the builder stick: later calls return harmless
+// values (null for values), and status() has the first error, with the node's name. The importer
+// checks it after every import function. A null result must not be dereferenced; TypeOf() accepts
+// it.
 //
-// Every attribute that the node has must be read (or named in Ignore): one
-// that is left over is an error, so that nothing is silently misread.
+// Every attribute of the node must be read (or named in Ignore): it is an error if one is left
+// over, so that nothing is silently misread.
 #ifndef WEFT_SERIALIZE_ONNX_IMPORT_IMPORT_CONTEXT_H_
 #define WEFT_SERIALIZE_ONNX_IMPORT_IMPORT_CONTEXT_H_
 
@@ -57,23 +58,23 @@ class NodeContext : public NodeMaker {
 
   // --- The node.
   const std::string& op_type() const { return node_.op_type(); }
-  // "Conv node 'conv1'": how messages name it.
+  // "Conv node 'conv1'", for messages.
   std::string Describe() const;
-  // The version of its domain that the model (or function) imports. Functions
-  // that serve several versions of an operator ask it for what differs.
+  // The version of its domain that the model (or function) imports, for functions that implement
+  // several versions of an operator.
   int opset() const { return opset_; }
 
   // --- Errors.
   const absl::Status& status() const;
   bool ok() const { return status().ok(); }
-  // An InvalidArgument (Unimplemented) error; the first one is kept. The
-  // importer puts Describe() in front of it.
+  // Records an InvalidArgument (Unimplemented) error; the first one is kept. The importer puts
+  // Describe() in front of it.
   absl::Status Fail(absl::string_view message);
   absl::Status Unsupported(absl::string_view message);
-  // As Fail, where no status can be returned.
+  // The same for functions that return no status.
   void Record(absl::string_view message);
 
-  // --- Attributes; an absent one gives the default.
+  // --- Attributes; an absent one has the default.
   bool HasAttr(absl::string_view name);
   int64_t Int(absl::string_view name, int64_t default_value);
   bool Bool(absl::string_view name, bool default_value);
@@ -84,68 +85,66 @@ class NodeContext : public NodeMaker {
   std::vector<std::string> Strs(absl::string_view name);
   // An ONNX element type (TensorProto.DataType) as a dtype.
   DType Dtype(absl::string_view name, DType default_value);
-  // Required attributes: absence is an error.
+  // Required attributes: it is an error if they are absent.
   int64_t RequiredInt(absl::string_view name);
-  // A tensor of a type of narrow_types.h makes output 0 one of that type.
+  // A tensor attribute. If its type is one of narrow_types.h, output 0 gets that type.
   absl::StatusOr<HostTensor> Tensor(absl::string_view name);
-  const ::onnx::GraphProto* Graph(absl::string_view name);  // Null: error.
-  // Attributes that change nothing here.
+  const ::onnx::GraphProto* Graph(absl::string_view name);  // Null on an error.
+  // Marks attributes that have no effect here as read.
   void Ignore(std::initializer_list<absl::string_view> names);
 
   // --- Inputs.
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
   bool has_input(int i) const { return i < num_inputs() && inputs_[i] != nullptr; }
-  // Required: absence is an error.
+  // Required input: it is an error if it is absent.
   Value* in(int i);
-  // Optional: null when absent.
+  // Optional input: null if it is absent.
   Value* opt(int i) const { return has_input(i) ? inputs_[i] : nullptr; }
-  // All of a variadic operator; absence of any is an error.
+  // All inputs of a variadic operator; it is an error if any is absent.
   std::vector<Value*> all_inputs();
-  // Of required inputs; f32[] after an error.
+  // Types of required inputs; f32[] after an error.
   Type type(int i) { return TypeOf(in(i)); }
   DType dtype(int i) { return type(i).dtype(); }
   int rank(int i) { return type(i).rank(); }
   // The TensorProto.DataType of input `i` if it is one of narrow_types.h, else 0.
   int narrow_type(int i) const { return has_input(i) ? narrow_inputs_[i] : 0; }
-  // "input 1 ('axes_name')": how messages name it.
+  // "input 1 ('axes_name')", for messages.
   std::string InputText(int i) const;
 
-  // --- Contents of inputs, known while importing.
-  // The elements of an integer (or bool) tensor as symbolic expressions in
-  // row-major order, when they follow from constants and shapes.
+  // --- Contents of inputs that are known while importing.
+  // The elements of an integer (or bool) tensor as symbolic expressions in row-major order, if they
+  // follow from constants and shapes; else nullopt.
   std::optional<std::vector<SymInt>> SymbolicInts(int i);
-  // As above, and inputs specialised to the values of options.input_values.
-  // Otherwise an error that asks for the value.
+  // The same, but inputs with a value in options.input_values are specialised to it; otherwise an
+  // error that asks for the value.
   absl::StatusOr<std::vector<SymInt>> RequireInts(int i);
   absl::StatusOr<std::vector<int64_t>> RequireConstantInts(int i);
   absl::StatusOr<int64_t> RequireConstantInt(int i);  // One element.
-  // Any dtype.
+  // The same for any dtype.
   absl::StatusOr<HostTensor> RequireConstant(int i);
   absl::StatusOr<double> RequireConstantFloat(int i);  // One element.
   absl::StatusOr<std::vector<double>> RequireConstantFloats(int i);
-  // The literal when the input is one (or computed from literals alone).
+  // The literal if the input is one, or is computed from literals alone.
   std::optional<HostTensor> ConstantTensor(int i);
-  // As RequireInts, but nullopt where that is an error because the contents are
-  // not known.
+  // As RequireInts, but nullopt if the contents are unknown.
   absl::StatusOr<std::optional<std::vector<SymInt>>> KnownOrGivenInts(int i);
   // An error unless input `i` has rank 0 or 1 and a constant length.
   absl::Status CheckLengthKnown(int i);
-  // The elements of a rank-0 or rank-1 integer tensor as symbolic integers:
-  // those known (or given) as they are, else one `item` for each, an unbacked
-  // symbol. The length of the tensor must be known. `sizes`: the symbols are
-  // sizes, not negative.
+  // The elements of an integer tensor of rank 0 or 1 as symbolic integers: known (or given)
+  // elements as they are, others as the unbacked symbol of an `item` node. The length of the tensor
+  // must be known. `sizes`: the symbols are sizes, so not negative.
   absl::StatusOr<std::vector<SymInt>> SizesFromTensor(int i, bool sizes = true);
   absl::StatusOr<std::vector<SymInt>> SizesFromValue(Value* v, bool sizes = true);
 
   // --- Outputs.
   int num_outputs() const { return node_.output_size(); }
-  // Whether the node names output `i`.
+  // True if the node names output `i`.
   bool wants_output(int i) const { return i < node_.output_size() && !node_.output(i).empty(); }
-  // Outputs that the node does not name are dropped; null is ignored when
-  // there was an error.
+  // Sets an output; outputs that the node does not name are dropped. Null is allowed after an
+  // error.
   void SetOutput(int i, Value* v);
   void SetOutputs(absl::Span<Value* const> values);
-  // Output `i` has an element type of narrow_types.h.
+  // Marks output `i` as having an element type of narrow_types.h.
   void SetNarrowType(int i, int data_type) { narrow_outputs_[i] = data_type; }
 
   // --- Making nodes.
@@ -158,8 +157,8 @@ class NodeContext : public NodeMaker {
             std::initializer_list<NamedAttr> attrs = {}) {
     return b().Op(op, operands, attrs);
   }
-  // `axis` in [-rank, rank) (`inclusive`: [-rank, rank]) to a dim; a negative
-  // one counts from the end.
+  // `axis` in [-rank, rank) (`inclusive`: [-rank, rank]) as a dim; a negative one counts from the
+  // end.
   absl::StatusOr<int> Axis(int64_t axis, int rank, bool inclusive = false);
   absl::StatusOr<std::vector<int64_t>> Axes(absl::Span<const int64_t> axes, int rank);
 
@@ -171,12 +170,12 @@ class NodeContext : public NodeMaker {
  private:
   friend class ModelImporter;
   using AttributeType = ::onnx::AttributeProto::AttributeType;
-  // Marks the attribute as read; null when it is absent.
+  // Marks the attribute as read; null if it is absent.
   const ::onnx::AttributeProto* Find(absl::string_view name);
-  // Null, and an error, when it has another type.
+  // Null, with an error, if it has another type.
   const ::onnx::AttributeProto* Find(absl::string_view name, AttributeType type);
   absl::Status MustKnow(int i);
-  // After the import function: its errors, and what it left undone.
+  // Called after the import function: returns its errors, or one for attributes that were not read.
   absl::Status Finish(absl::Status returned);
 
   ModelImporter* importer_;
@@ -190,9 +189,8 @@ class NodeContext : public NodeMaker {
   std::vector<bool> attrs_read_;
 };
 
-// An operator and the versions (since opset 6) that `fn` implements. The
-// importer picks the greatest version that is not above the model's opset and
-// calls the function listed with it.
+// An operator and the versions (since opset 6) that `fn` implements. The importer chooses the
+// greatest version that is not above the model's opset.
 using ImportFn = absl::Status (*)(NodeContext&);
 
 struct OnnxOp {

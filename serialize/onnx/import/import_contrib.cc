@@ -1,5 +1,5 @@
-// The few com.microsoft operators that plain pointwise ops express: activations
-// that ONNX Runtime writes into models it has optimised. All others are refused.
+// com.microsoft operators that are pointwise: activations that ONNX Runtime writes into models it
+// has optimised. Other operators of the domain are refused.
 #include "graph/ir/builder.h"
 #include "graph/ops/elementwise.h"
 #include "serialize/onnx/import/import_tables.h"

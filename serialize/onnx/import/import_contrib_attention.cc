@@ -1,8 +1,8 @@
-// com.microsoft Attention, as ONNX Runtime documents it: the projections of one
-// input, heads, and scaled_dot_product_attention with a mask of numbers.
+// com.microsoft Attention, as ONNX Runtime documents it: becomes the projections of one input,
+// heads, and scaled_dot_product_attention with a float mask.
 //
-// Refused: rotary embedding inside of the operator, caches that past and
-// present share, and the packed form of mask_index, [3 * batch + 2].
+// Refused: rotary embedding inside of the operator, caches that past and present share, and the
+// packed form of mask_index, [3 * batch + 2].
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -36,7 +36,7 @@ struct Inputs {
 };
 
 absl::Status Refuse(NodeContext& c) {
-  // Without do_rotary it has no meaning.
+  // It has no effect without do_rotary.
   c.Ignore({"rotary_embedding_dim"});
   if (c.Bool("do_rotary", false)) return c.Unsupported("do_rotary");
   if (c.Bool("past_present_share_buffer", false) || c.has_input(6)) {
@@ -75,7 +75,7 @@ absl::Status CheckInputs(NodeContext& c, int64_t heads) {
   return absl::OkStatus();
 }
 
-// Half `i` of the past, [batch, heads, past, size], and `v` after it.
+// Half `i` of the past, [batch, heads, past, size], followed by `v`.
 Value* WithPast(NodeContext& c, int64_t i, Value* v) {
   if (!c.has_input(4) || v == nullptr) return v;
   const std::vector<SymInt> dims = Dims(c.in(4));
@@ -110,14 +110,13 @@ absl::StatusOr<Inputs> ReadInputs(NodeContext& c) {
 
 // --- Masks ------------------------------------------------------------------
 
-// Half `i` of a mask of ends, or of ends and then starts: [batch, 1, 1, 1].
+// Half `i` of a mask of ends, or of ends followed by starts: [batch, 1, 1, 1].
 Value* Bounds(NodeContext& c, const Inputs& in, int64_t i) {
   Value* v = Slice(c, c.in(3), 0, in.batch * i, in.batch * (i + 1));
   return Reshape(c, v, {in.batch, SymInt(1), SymInt(1), SymInt(1)});
 }
 
-// mask_index of rank 1: where the keys of each of the batch end, exclusive, and
-// where they start.
+// mask_index of rank 1: the exclusive ends of the keys of each batch, and possibly their starts.
 absl::StatusOr<Value*> KeysInBounds(NodeContext& c, const Inputs& in) {
   const SymInt n = c.type(3).dim(0);
   Value* key = Iota(c, in.total(), c.dtype(3));
@@ -131,8 +130,7 @@ absl::StatusOr<Value*> KeysInBounds(NodeContext& c, const Inputs& in) {
                                     " for a batch of ", in.batch.ToString()));
 }
 
-// mask_index as bool that broadcasts to [batch, heads, length, total]; null
-// without one.
+// mask_index as a bool mask that broadcasts to [batch, heads, length, total]; null if it is absent.
 absl::StatusOr<Value*> SeenKeys(NodeContext& c, const Inputs& in) {
   if (!c.has_input(3)) return nullptr;
   Value* mask = c.in(3);
@@ -148,14 +146,14 @@ absl::StatusOr<Value*> SeenKeys(NodeContext& c, const Inputs& in) {
   return WithScalar(c, ops::gt, mask, 0);
 }
 
-// Every key up to the query's own place, [length, total].
+// A mask of the keys up to the query's own position, [length, total].
 Value* PastKeys(NodeContext& c, const Inputs& in) {
   Value* query = ops::BuildArange(c, in.past, in.total());
   return c.Op(ops::le, {Iota(c, in.total()), Unsqueeze(c, query, {1})});
 }
 
-// The numbers to add to the scores; null: none. A key that mask_index hides
-// gets mask_filter_value, which is finite: where all are hidden, all are seen.
+// The numbers to add to the scores; null: none. A key that mask_index hides gets mask_filter_value,
+// which is finite: if all keys are hidden, all are visible.
 absl::StatusOr<Value*> Bias(NodeContext& c, const Inputs& in) {
   const DType dtype = c.dtype(0);
   const double filter = c.Float("mask_filter_value", -10000);
@@ -181,7 +179,7 @@ absl::Status Attention(NodeContext& c) {
     if (bias == nullptr) bias = ScalarOf(c, c.dtype(0), 0);
     bias = c.Op(ops::where, {PastKeys(c, in), bias, ScalarOf(c, c.dtype(0), -kInfinity)});
   }
-  std::optional<double> scale;  // By default, and for 0, the op's own.
+  std::optional<double> scale;  // The op's default is used for 0 or if it is absent.
   if (const double given = c.Float("scale", 0); given != 0) scale = given;
   Value* y = ops::BuildScaledDotProductAttention(c, in.q, in.k, in.v, bias, is_causal, scale);
   WEFT_RETURN_IF_ERROR(c.status());

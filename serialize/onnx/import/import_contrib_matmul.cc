@@ -1,6 +1,5 @@
-// com.microsoft MatMulNBits: a product with packed integer weights, as ONNX
-// Runtime documents it. It becomes the unpacking, dequantize_linear in blocks,
-// and matmul.
+// com.microsoft MatMulNBits: a matmul with packed integer weights, as ONNX Runtime documents it. It
+// becomes unpacking, dequantize_linear by blocks, and matmul.
 #include <cstdint>
 #include <vector>
 
@@ -26,7 +25,7 @@ struct Packing {
   int64_t k = 0;  // Length of a row of weights.
   int64_t n = 0;  // Number of rows.
   int64_t blocks = 0;
-  int64_t bytes = 0;  // Of a block.
+  int64_t bytes = 0;  // Bytes of a block.
 };
 
 absl::StatusOr<Packing> ReadPacking(NodeContext& c) {
@@ -83,7 +82,7 @@ Value* Weights(NodeContext& c, const Packing& p) {
 
 absl::Status MatMulNBits(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const Packing p, ReadPacking(c));
-  // How exact the product must be at least.
+  // The least accuracy that the matmul must have.
   c.Ignore({"accuracy_level"});
   if (c.Int("weight_prepacked", 0) != 0) {
     return c.Unsupported("weights in a layout of ONNX Runtime's own");

@@ -20,7 +20,7 @@
 namespace weft::onnx_import {
 namespace {
 
-// The spatial dims of the weight; `kernel_shape` may only repeat them.
+// The spatial dims of the weight, which `kernel_shape` may only repeat.
 absl::StatusOr<std::vector<SymInt>> KernelOf(NodeContext& c, Value* w) {
   WEFT_ASSIGN_OR_RETURN(std::vector<SymInt> kernel, SpatialDims(c, w));
   WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> shape,
@@ -40,8 +40,8 @@ absl::Status Conv(NodeContext& c) {
   return c.status();
 }
 
-// Pads such that the result has the sizes `want`. What a negative total would
-// crop stands at the end of the result instead, as zeros.
+// Padding with which the result has the sizes `want`. If a total is negative, the result is
+// extended with zeros at the end instead of being cropped.
 std::vector<SymInt> PaddingFor(absl::Span<const SymInt> want, absl::Span<const SymInt> in,
                                const Window& w, absl::Span<const int64_t> output_padding) {
   const size_t n = in.size();
@@ -63,7 +63,7 @@ absl::StatusOr<std::vector<SymInt>> TransposedPadding(NodeContext& c, absl::Span
   std::vector<int64_t> shape = c.Ints("output_shape");
   std::vector<SymInt> want;
   if (!shape.empty()) {
-    // Some exporters list the batch and the channels too.
+    // Some exporters also list batch and channels.
     if (shape.size() == n + 2) shape.erase(shape.begin(), shape.begin() + 2);
     if (shape.size() != n) {
       return c.Fail(absl::StrCat("output_shape has ", shape.size(), " entries instead of ", n));
@@ -108,8 +108,8 @@ absl::Status DeformConv(NodeContext& c) {
   return c.status();
 }
 
-// A depthwise convolution along the last dim of [N, C, length] that sees what
-// came before: past_state, or zeros. The new state is the end of what it saw.
+// A depthwise convolution along the last dim of [N, C, length] whose input begins with past_state,
+// or zeros. The new state is the end of that input.
 absl::Status CausalConvWithState(NodeContext& c) {
   const Type w = c.type(1);
   if (c.ok() && (c.rank(0) != 3 || w.rank() != 3)) {

@@ -44,7 +44,7 @@ absl::StatusOr<double> ReadScale(NodeContext& c) {
   return c.Unsupported("the size of heads must be known when compiling, or scale be given");
 }
 
-// Scores and probabilities are in f32, or f64 for f64, unless the attribute names another dtype.
+// The dtype of scores and probabilities: f32, or f64 for f64, unless the attribute names another.
 absl::StatusOr<DType> ReadPrecision(NodeContext& c) {
   const DType usual = c.dtype(0) == DType::kF64 ? DType::kF64 : DType::kF32;
   const DType dtype = c.Dtype("softmax_precision", usual);
@@ -53,7 +53,7 @@ absl::StatusOr<DType> ReadPrecision(NodeContext& c) {
   return c.Fail("softmax_precision must be a float type");
 }
 
-// `v` after the graph of attribute `name`, if there is one. It keeps the type.
+// Applies the graph of attribute `name`, if there is one, to `v`. The type stays.
 absl::StatusOr<Value*> Modify(NodeContext& c, const char* name, Value* v) {
   if (v == nullptr || !c.HasAttr(name)) return v;
   const ::onnx::GraphProto* graph = c.Graph(name);

@@ -1,4 +1,4 @@
-// Model-local functions: finding them and inlining their calls.
+// Finds model-local functions and inlines their calls.
 #include <utility>
 
 #include "absl/status/status.h"
@@ -16,12 +16,12 @@ using ::onnx::AttributeProto;
 using ::onnx::FunctionProto;
 using ::onnx::NodeProto;
 
-// Fields that are newer than Debian 12's onnx.proto.
+// Field numbers that are newer than Debian 12's onnx.proto.
 constexpr int kNodeOverload = 8;
 constexpr int kFunctionOverload = 13;
 constexpr int kFunctionAttributeProto = 11;
 
-// The bytes of a field, whether this build's proto knows it or not.
+// The bytes of a field, whether or not this build's proto has it.
 std::vector<std::string> FieldBytes(const Message& message, int number) {
   std::vector<std::string> values;
   const auto* reflection = message.GetReflection();
@@ -117,7 +117,7 @@ absl::Status CheckRecursion(const FunctionFrame* caller, const FunctionProto& fu
 
 std::string InlinedName(const FunctionFrame* frame, absl::string_view name) {
   constexpr size_t kMaxBytes = 1024;
-  constexpr size_t kKept = 500;  // At either end.
+  constexpr size_t kKept = 500;  // Characters kept at either end.
   if (frame == nullptr) return std::string(name);
   std::string full = absl::StrCat(frame->prefix, name);
   if (full.size() <= kMaxBytes) return full;
@@ -148,7 +148,7 @@ absl::Status ModelImporter::CallFunction(NodeContext& c, const FunctionProto& fu
   scope.frame = &frame;
   scope.opsets = &frame.opsets;
   for (int i = 0; i < function.input_size(); ++i) {
-    // A null value: an optional input that the call leaves out.
+    // A null value is an optional input that the call leaves out.
     WEFT_RETURN_IF_ERROR(Define(&scope, function.input(i), c.opt(i), c.narrow_type(i)));
   }
   WEFT_RETURN_IF_ERROR(ImportNodes(&scope, function.node()));

@@ -1,4 +1,4 @@
-// Operators that have no theme: constants and copies.
+// Operators without a theme: constants and copies.
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
 #include "graph/tensor/tensor.h"
@@ -42,8 +42,8 @@ absl::Status Identity(NodeContext& c) {
   return c.status();
 }
 
-// Whether a Dropout drops. Before opset 12 it never does while inferring; then
-// an input says so, and a ratio of 0 drops nothing.
+// True if a Dropout has an effect. Before opset 12 it never has in inference; later an input
+// decides, and a ratio of 0 has none.
 absl::StatusOr<bool> Drops(NodeContext& c) {
   if (c.opset() < 12 || !c.has_input(2)) return false;
   WEFT_ASSIGN_OR_RETURN(const HostTensor training, c.RequireConstant(2));
@@ -56,8 +56,7 @@ absl::StatusOr<bool> Drops(NodeContext& c) {
   return ratio != 0;
 }
 
-// The mask, if asked for, keeps everything. It has the input's type before
-// opset 10.
+// The mask, if it is an output, is all true. It has the input's type before opset 10.
 absl::Status Dropout(NodeContext& c) {
   c.Ignore({"ratio", "seed"});
   if (c.opset() < 7 && !c.Bool("is_test", false)) {

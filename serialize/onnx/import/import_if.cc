@@ -1,9 +1,9 @@
-// If. A branch that is known to run is imported in place. Else both become regions of a cond,
-// which takes what they use from outside as further operands.
+// If. A branch that is known to run is imported in place. Otherwise both become regions of a cond,
+// with the outer values that they use as additional operands.
 //
-// Both branches must then give outputs of the same dtypes and ranks. Where they do not, or where
-// one cannot be imported, the importer has to know which of them runs: from the sizes of the
-// inputs whose values are given, which the module then guards, or from the values themselves.
+// Both branches must then have outputs of the same dtypes and ranks. If they have not, or if one
+// cannot be imported, the importer must know which of them runs: from the sizes of inputs with
+// given values, which become guards of the module, or from the values themselves.
 #include <memory>
 #include <optional>
 #include <utility>
@@ -31,7 +31,7 @@ namespace {
 
 // --- Conditions of sizes ----------------------------------------------------------------
 
-// The one integer in `v`, if it follows from sizes.
+// The single integer in `v`, if it follows from sizes.
 std::optional<SymInt> OneInteger(ModelImporter* importer, Value* v) {
   const auto known = importer->KnownInts(v);
   if (!known || known->size() != 1) return std::nullopt;
@@ -50,8 +50,8 @@ Comparison FindComparison(const Node& node) {
   return nullptr;
 }
 
-// A bool of one element as a condition on sizes; nullopt when it depends on data, or is computed
-// from more than `depth` bools in a row.
+// A bool of one element as a condition on sizes; nullopt if it depends on data, or on a chain of
+// more than `depth` bools.
 std::optional<SymInt> SizeCondition(ModelImporter* importer, Value* v, int depth) {
   const Type type = v->type();
   if (depth == 0 || !type.is_tensor() || type.dtype() != DType::kBool) return std::nullopt;
@@ -96,8 +96,8 @@ absl::Status ImportBranch(NodeContext& c, const ::onnx::GraphProto& graph, bool 
   return c.status();
 }
 
-// Which branch runs for the given inputs, if they tell. The module is then good for inputs that
-// choose it alone.
+// The branch that runs for the given inputs, if they determine it. The module is then valid only
+// for inputs that choose this branch.
 std::optional<bool> ChooseByInputs(NodeContext& c) {
   if (const auto condition = SizeCondition(c)) {
     ModelImporter* importer = c.importer();
@@ -113,7 +113,7 @@ std::optional<bool> ChooseByInputs(NodeContext& c) {
   return value->IntAt(0) != 0;
 }
 
-// The error for branches that do not fit each other.
+// The error for branches whose outputs do not agree.
 absl::Status MustKnowBranch(NodeContext& c, const absl::Status& why) {
   const auto condition = SizeCondition(c);
   return absl::UnimplementedError(
@@ -125,7 +125,7 @@ absl::Status MustKnowBranch(NodeContext& c, const absl::Status& why) {
 
 // --- Both branches ----------------------------------------------------------------------
 
-// Gives `region`, which has no formal inputs, one input for each of `operands`, in that order.
+// Gives `region`, which has no formal inputs, one input per operand, in that order.
 void TakeOperands(absl::Span<Value* const> operands, Region* region) {
   absl::flat_hash_map<const Value*, int> index;
   for (size_t i = 0; i < region->captures.size(); ++i) {
@@ -140,7 +140,7 @@ void TakeOperands(absl::Span<Value* const> operands, Region* region) {
   region->graph->KeepInputs(order);
 }
 
-// Output `i` of a region as a scalar.
+// Makes output `i` of a region a scalar.
 void MakeScalar(Region* region, size_t i) {
   std::vector<Value*> outputs = region->graph->outputs();
   Builder b(region->graph.get());
@@ -149,8 +149,8 @@ void MakeScalar(Region* region, size_t i) {
   region->outputs[i] = outputs[i]->type();
 }
 
-// The branches must agree in dtypes and ranks. Exporters are careless with one element as [] or
-// [1], which broadcast alike: then it is a scalar.
+// The branches must agree in dtypes and ranks. Exporters confuse [] and [1], which broadcast alike,
+// so an output that has both becomes a scalar.
 absl::Status MatchBranches(Region* a, Region* b) {
   if (a->outputs.size() != b->outputs.size()) {
     return absl::InvalidArgumentError("the branches have different numbers of outputs");

@@ -1,4 +1,4 @@
-// Picking and placing elements by index; parts of tensors; ordering.
+// Gathers and scatters elements by index; parts of tensors; ordering.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -28,7 +28,7 @@ absl::Status GatherNd(NodeContext& c) {
   return c.status();
 }
 
-// "none" until opset 15, then also add and mul, then (18) min and max.
+// "none" until opset 15; also add and mul since 16, min and max since 18.
 std::string Reduction(NodeContext& c) {
   const std::string reduction = c.opset() < 16 ? "none" : c.Str("reduction", "none");
   const auto is_one_of = [&](std::initializer_list<absl::string_view> names) {
@@ -65,7 +65,7 @@ absl::Status Compress(NodeContext& c) {
   return c.status();
 }
 
-// ONNX has a column for each element, ATen a row.
+// ONNX has one column per element, ATen one row.
 absl::Status NonZero(NodeContext& c) {
   const std::vector<int64_t> swap = {1, 0};
   c.SetOutput(0, Permute(c, c.Op(ops::nonzero, {c.in(0)}), swap));
@@ -107,7 +107,7 @@ absl::Status TopK(NodeContext& c) {
 
 // --- OneHot -----------------------------------------------------------------------
 
-// The depth, of any dtype, as a size.
+// The depth, which may have any dtype, as a size.
 absl::StatusOr<SymInt> Depth(NodeContext& c) {
   if (c.in(1) == nullptr) return c.status();
   if (IsInt(c.dtype(1))) {
@@ -119,7 +119,7 @@ absl::StatusOr<SymInt> Depth(NodeContext& c) {
   return sizes[0];
 }
 
-// values = [off, on]. Indices from -depth to depth - 1; others are off.
+// values = [off, on]. Indices from -depth to depth - 1 are on; others are off.
 absl::Status OneHot(NodeContext& c) {
   const int64_t axis_attr = c.Int("axis", -1);
   const int rank = c.rank(0) + 1;
@@ -160,8 +160,7 @@ absl::Status ReverseSequence(NodeContext& c) {
 
 // --- TensorScatter ----------------------------------------------------------------
 
-// cache[b, .., write[b] + s, ..] = update[b, .., s, ..] along `axis`, modulo
-// the dim when circular.
+// cache[b, .., write[b] + s, ..] = update[b, .., s, ..] along `axis`, modulo the dim if circular.
 absl::Status TensorScatter(NodeContext& c) {
   const std::string mode = c.Str("mode", "linear");
   const int rank = c.rank(0);

@@ -1,5 +1,4 @@
-// LinearAttention: a scan over the tokens whose state is, for each head, a
-// matrix [keys, values].
+// LinearAttention: a scan over the tokens, with a matrix [keys, values] per head as the state.
 #include <cmath>
 #include <memory>
 #include <string>
@@ -29,7 +28,7 @@ struct Heads {
 
 struct Rule {
   bool gated = false;  // The state decays.
-  bool delta = false;  // What the state holds for a key is replaced.
+  bool delta = false;  // A new value replaces the state's value for its key.
 };
 
 absl::StatusOr<Rule> ReadRule(NodeContext& c) {
@@ -60,8 +59,8 @@ absl::StatusOr<Heads> ReadHeads(NodeContext& c) {
   return heads;
 }
 
-// [batch, tokens, heads * n] in f32 as [tokens, batch, heads, a, b], where a * b
-// is n and one of the two the whole of it.
+// [batch, tokens, heads * n] in f32 as [tokens, batch, heads, a, b], where one of a and b is n and
+// the other is 1.
 Value* ByToken(NodeContext& c, Value* v, SymInt heads, bool column) {
   if (v == nullptr) return nullptr;
   const Type t = v->type();
@@ -70,8 +69,8 @@ Value* ByToken(NodeContext& c, Value* v, SymInt heads, bool column) {
   return Reshape(c, v, {t.dim(1), t.dim(0), heads, column ? n : SymInt(1), column ? SymInt(1) : n});
 }
 
-// The queries that share a head of keys are rows of one matrix:
-// [tokens, batch, kv heads, queries, keys].
+// Queries that share a head of keys are the rows of one matrix: [tokens, batch, kv heads, queries,
+// keys].
 Value* Queries(NodeContext& c, const Heads& heads) {
   const Type t = c.type(0);
   Value* v = Permute(c, Convert(c, c.in(0), DType::kF32), {1, 0, 2});
@@ -80,8 +79,8 @@ Value* Queries(NodeContext& c, const Heads& heads) {
                   FloorDiv(t.dim(2), heads.q)});
 }
 
-// One token: from the state and the token's q, k, v, decay and beta to the new
-// state and what the queries read.
+// One token: computes the new state and the outputs of the queries from the state and the token's
+// q, k, v, decay and beta.
 std::vector<Value*> Step(Builder& b, const Rule& rule, const std::vector<Value*>& in) {
   Value* state = in[0];
   Value* k = in[2];  // A column.
@@ -97,7 +96,7 @@ std::vector<Value*> Step(Builder& b, const Rule& rule, const std::vector<Value*>
   return {state, b.Op(ops::matmul, {in[1], state})};
 }
 
-// The scan of Step over `scanned`, from `state`: its results.
+// The results of a scan of Step over `scanned`, from `state`.
 std::vector<Value*> Scan(NodeContext& c, const Rule& rule, Value* state,
                          const std::vector<Value*>& scanned) {
   auto body = std::make_unique<weft::Graph>(&c.b().module(), "token");
@@ -139,7 +138,7 @@ absl::Status LinearAttention(NodeContext& c) {
                                  ByToken(c, c.in(2), heads.kv, false)};
   if (rule.gated) scanned.push_back(ByToken(c, c.in(4), heads.kv, true));
   if (rule.delta) {
-    // One for each head, or one for all.
+    // One per head, or one for all heads.
     const bool one = c.type(5).dim(2).Is(1);
     scanned.push_back(ByToken(c, c.in(5), one ? 1 : heads.kv, true));
   }

@@ -1,9 +1,9 @@
-// Loop. Its body becomes a region of a loop, which takes what it uses from outside as further
+// Loop. Its body becomes a region of a loop, with the outer values that it uses as additional
 // operands.
 //
-// Sizes that an iteration changes become fresh symbols in the region. A loop has one type for
-// each carried value otherwise, so iterations that change a dtype or a rank are taken out of it
-// and imported in place, one after the other; each must be known to run.
+// Sizes that an iteration changes become fresh symbols in the region. Otherwise a carried value of
+// a loop has one type, so iterations that change a dtype or rank are taken out of the loop and
+// imported in place, one after the other; each must be known to run.
 #include <limits>
 #include <string>
 #include <utility>
@@ -28,20 +28,20 @@
 namespace weft::onnx_import {
 namespace {
 
-// Iterations that are imported in place.
+// Limit of iterations that are imported in place.
 constexpr int kMaxPeeled = 64;
 
-// A loop on its way into the graph.
+// A Loop node during its import.
 struct LoopState {
   const ::onnx::GraphProto* body = nullptr;
-  Value* trips = nullptr;      // Of the whole loop.
-  Value* condition = nullptr;  // Before the next iteration.
+  Value* trips = nullptr;      // Trip count of the whole loop.
+  Value* condition = nullptr;  // Condition of the next iteration.
   std::vector<Value*> carried;
   int peeled = 0;                         // Iterations done in place.
-  std::vector<std::vector<Value*>> kept;  // For each kept output, what these gave.
+  std::vector<std::vector<Value*>> kept;  // Results of iterations in place, by output.
 };
 
-// The number of iterations that the trip count allows, as far as sizes tell.
+// The number of iterations that the trip count allows, if it follows from sizes.
 SymInt KnownTrips(NodeContext& c, const LoopState& loop) {
   const auto known = c.importer()->KnownInts(loop.trips);
   return known ? (*known)[0] : SymInt::Invalid();
@@ -51,8 +51,7 @@ SymInt KnownTrips(NodeContext& c, const LoopState& loop) {
 
 Value* WithDims(Builder* b, Value* v, Type like) { return ops::BuildReshape(*b, v, like.dims()); }
 
-// Gives outputs of one element the rank that the carried input has: exporters are careless with
-// [] and [1].
+// Gives outputs of one element the rank of the carried input, because exporters confuse [] and [1].
 absl::Status MatchScalars(absl::Span<const Type> carried, Region* body) {
   std::vector<Value*> outputs = body->graph->outputs();
   Builder b(body->graph.get());
@@ -68,7 +67,7 @@ absl::Status MatchScalars(absl::Span<const Type> carried, Region* body) {
   return absl::OkStatus();
 }
 
-// The first carried value whose dtype or rank an iteration changes, in words; empty: none.
+// Describes the first carried value whose dtype or rank an iteration changes; "" if there is none.
 std::string ChangedType(absl::Span<const Type> carried, const Region& body) {
   for (size_t i = 0; i < carried.size(); ++i) {
     const Type before = carried[i];
@@ -80,8 +79,8 @@ std::string ChangedType(absl::Span<const Type> carried, const Region& body) {
   return "";
 }
 
-// Puts a fresh symbol in every dim of the carried inputs that an iteration changes; returns
-// whether there was one to put.
+// Replaces every dim of the carried inputs that an iteration changes by a fresh symbol; returns
+// false if there is none to replace.
 bool Widen(NodeContext& c, const Region& body, std::vector<Type>* carried,
            absl::flat_hash_map<SymInt, bool>* varying) {
   bool widened = false;
@@ -104,10 +103,10 @@ bool Widen(NodeContext& c, const Region& body, std::vector<Type>* carried,
 
 struct LoopBody {
   Region region;
-  std::string changed;  // Set when the region cannot be a loop's: see ChangedType.
+  std::string changed;  // Not empty if the region cannot be a loop's body: see ChangedType.
 };
 
-// The body with carried inputs of types that hold before every iteration from the next on.
+// The body, with types of carried inputs that hold before every iteration from the next on.
 absl::StatusOr<LoopBody> ImportLoopBody(NodeContext& c, const LoopState& loop) {
   std::vector<Type> carried;
   for (Value* v : loop.carried) carried.push_back(v->type());
@@ -141,7 +140,7 @@ absl::StatusOr<LoopBody> ImportLoopBody(NodeContext& c, const LoopState& loop) {
 
 // --- Iterations in place ----------------------------------------------------------------
 
-// Whether another iteration runs for certain. A number of iterations that follows from sizes of
+// True if another iteration certainly runs. A number of iterations that follows from sizes of
 // inputs is guarded to be large enough.
 bool SurelyRuns(NodeContext& c, const LoopState& loop) {
   const auto condition = c.importer()->KnownInts(loop.condition);
@@ -174,7 +173,7 @@ absl::Status Peel(NodeContext& c, LoopState* loop) {
   return c.status();
 }
 
-// Output `i` to keep: those of iterations in place, stacked, before `rest`, those of the loop.
+// Output `i`: results of iterations in place, stacked, followed by `rest`, those of the loop.
 Value* Stack(NodeContext& c, const LoopState& loop, size_t i, Value* rest) {
   std::vector<Value*> parts;
   if (i < loop.kept.size()) {
@@ -186,7 +185,7 @@ Value* Stack(NodeContext& c, const LoopState& loop, size_t i, Value* rest) {
 
 // --- The loop ---------------------------------------------------------------------------
 
-// The results when all iterations are done in place.
+// The results if all iterations were done in place.
 absl::Status FinishInPlace(NodeContext& c, const LoopState& loop) {
   std::vector<Value*> results = loop.carried;
   for (size_t i = 0; i < loop.kept.size(); ++i) results.push_back(Stack(c, loop, i, nullptr));
@@ -195,7 +194,7 @@ absl::Status FinishInPlace(NodeContext& c, const LoopState& loop) {
 }
 
 absl::Status MakeLoop(NodeContext& c, const LoopState& loop, Region body) {
-  // A condition of one element, as a scalar.
+  // Makes a condition of one element a scalar.
   std::vector<Value*> outputs = body.graph->outputs();
   Builder b(body.graph.get());
   outputs[0] = ops::BuildReshape(b, outputs[0], {});

@@ -1,4 +1,4 @@
-// Products of matrices, the softmax family, and sums along a dim.
+// Matmuls, the softmax family, and cumulative sums.
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/ir/builder.h"
@@ -18,7 +18,7 @@ absl::Status MatMul(NodeContext& c) {
 
 Value* Scaled(NodeContext& c, Value* v, double factor) {
   if (factor == 1 || v == nullptr) return v;
-  // Integer matrices are scaled by the integer part, as ONNX Runtime does.
+  // Integer matrices are scaled by the integer part of the factor, as in ONNX Runtime.
   return c.Op(ops::mul, {v, ScalarLike(c, v, factor)});
 }
 
@@ -53,8 +53,8 @@ absl::Status Gemm(NodeContext& c) {
   return c.status();
 }
 
-// Before opset 13 the input is seen as a matrix [dims before axis, the rest];
-// since then `axis` is one dim.
+// Before opset 13 the input is treated as a matrix [dims before axis, other dims]; since then
+// `axis` is one dim.
 template <const OpDef& op>
 absl::Status Softmax(NodeContext& c) {
   const bool flattens = c.opset() < 13;

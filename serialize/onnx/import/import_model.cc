@@ -46,7 +46,7 @@ std::string DescribeNode(const ::onnx::NodeProto& node) {
 
 namespace {
 
-// A name that the text form takes for a symbol.
+// A name that the text form accepts as a symbol.
 std::string SymbolName(absl::string_view dim_param) {
   constexpr size_t kMaxLength = 64;
   std::string name;
@@ -54,7 +54,7 @@ std::string SymbolName(absl::string_view dim_param) {
     name += absl::ascii_isalnum(static_cast<unsigned char>(c)) ? c : '_';
   }
   if (name.empty() || !absl::ascii_isalpha(name[0])) name = "d_" + name;
-  // Words of the text form; names like u0 are those of unbacked symbols.
+  // Renames keywords of the text form and names like u0, which are those of unbacked symbols.
   for (absl::string_view word : {"min", "max", "broadcast", "inf", "nan", "true", "false", "none",
                                  "where", "floordiv", "mod", "ceildiv"}) {
     if (name == word) return name + "_";
@@ -108,7 +108,7 @@ absl::Status ModelImporter::DeclareDimParams() {
         continue;
       }
       std::string name = SymbolName(dim.dim_param());
-      // "a b" and "a_b" are two symbols.
+      // "a b" and "a_b" become different symbols.
       const int before = taken[name]++;
       if (before > 0) name = absl::StrCat(name, "__", before);
       SymbolInfo info;
@@ -223,9 +223,8 @@ absl::Status ModelImporter::AddInputs(Scope* scope) {
 
 namespace {
 
-// The declared element type of an output against what the graph computes.
-// Declared shapes of outputs are hints that many exporters get wrong; runtimes
-// ignore them.
+// Compares the declared element type of an output with the computed one. Declared shapes of outputs
+// are hints that many exporters get wrong; runtimes ignore them.
 absl::Status CheckDeclared(const ::onnx::ValueInfoProto& info, Type type, int narrow_type) {
   const int declared = info.type().tensor_type().elem_type();
   if (declared == 0) return absl::OkStatus();
@@ -284,17 +283,16 @@ absl::Status ModelImporter::PassNarrowTypes(NodeContext& c) {
 
 namespace {
 
-// Bytes of a node that cost as much as a node does.
+// Bytes of a node that count as much as one node.
 constexpr int64_t kBytesPerNode = 1024;
 
-// Nodes of functions and nested graphs may be imported many times, and their
-// bytes with them.
+// Nodes of functions and nested graphs may be imported many times, so their bytes count too.
 int64_t CostOf(const Scope& scope, const ::onnx::NodeProto& node) {
   if (scope.frame == nullptr && scope.parent == nullptr) return 1;
   return 1 + static_cast<int64_t>(node.ByteSizeLong()) / kBytesPerNode;
 }
 
-// Nodes of the file, in functions and nested graphs too.
+// Nodes of the file, including functions and nested graphs.
 int64_t CountNodes(const ::onnx::ModelProto& model) {
   int64_t count = 0;
   std::vector<const NodeProtos*> pending = {&model.graph().node()};
@@ -313,8 +311,8 @@ int64_t CountNodes(const ::onnx::ModelProto& model) {
   return count;
 }
 
-// What inlining may make of a file: functions that call functions grow with the
-// power of their depth, those of real models stay far below.
+// Limit of nodes after inlining: functions that call functions grow exponentially with their depth;
+// real models are far below the limit.
 int64_t MaxNodes(const ::onnx::ModelProto& model) {
   constexpr int64_t kFloor = int64_t{1} << 18;
   constexpr int64_t kGrowth = 256;

@@ -1,4 +1,4 @@
-// Moving elements: parts, joins, padding, order of dims.
+// Data movement: parts, joins, padding, order of dims.
 #include <algorithm>
 #include <limits>
 
@@ -34,14 +34,14 @@ absl::Status Concat(NodeContext& c) {
 
 // --- Split ------------------------------------------------------------------------
 
-// Into `n` parts. Since opset 18 the last one may be smaller.
+// Sizes of `n` parts. Since opset 18 the last one may be smaller.
 std::vector<SymInt> EqualParts(NodeContext& c, SymInt size, int64_t n) {
   if (c.opset() < 18) {
     return std::vector<SymInt>(n, FloorDiv(size, SymInt(n)));
   }
   const SymInt part = CeilDiv(size, SymInt(n));
   std::vector<SymInt> parts(n, part);
-  // Trailing parts can be empty: 5 in 4 parts are 2, 2, 1 and 0.
+  // Trailing parts can be empty: 5 in 4 parts is 2, 2, 1 and 0.
   SymInt left = size;
   for (SymInt& p : parts) {
     p = c.opset() >= 18 && size.is_constant() ? Min(part, left) : p;
@@ -85,11 +85,11 @@ struct Range {
   int64_t step = 1;
 };
 
-// With a negative step: the position, counted from the end of the dim, of a
-// position counted from its beginning (or, negative, from its end).
+// For a negative step: converts a position counted from the beginning of the dim (or, if negative,
+// from its end) to one counted from the other side.
 SymInt Mirrored(NodeContext& c, SymInt position, SymInt dim) {
   const SymbolTable& symbols = c.b().module().symbols();
-  // -1 - x is not x's negation: it exists for the least integer too.
+  // -1 - x instead of -x, because it does not overflow for the least integer.
   if (position.is_constant() && position.value() < 0) {
     return SymInt(-1 - position.value());
   }
@@ -113,7 +113,7 @@ absl::StatusOr<Value*> SliceDim(NodeContext& c, Value* x, int axis, const Range&
                                       position.ToString()));
   }
   Value* flipped = ops::BuildFlip(c, x, {axis});
-  // The first element is clamped into the dim; 0 is in it, or the dim is empty.
+  // Clamps the first element into the dim. 0 is valid, or the dim is empty.
   SymInt start = Mirrored(c, range.start, dim);
   if (!start.Is(0)) start = Max(Min(start, dim - SymInt(1)), 0);
   const int64_t least = std::numeric_limits<int64_t>::min();
@@ -121,8 +121,8 @@ absl::StatusOr<Value*> SliceDim(NodeContext& c, Value* x, int axis, const Range&
   return Slice(c, flipped, axis, start, Mirrored(c, range.end, dim), SymInt(step));
 }
 
-// Exporters write "to the end" as some huge number, and "from the beginning",
-// with a negative step, as its negative.
+// Exporters write "to the end" as a very large number, and, with a negative step, "from the
+// beginning" as its negative.
 SymInt Unbounded(SymInt position) {
   constexpr int64_t kHuge = std::numeric_limits<int32_t>::max();
   if (!position.is_constant()) return position;
@@ -136,7 +136,7 @@ struct SliceArgs {
   std::vector<int64_t> axes, steps;
 };
 
-// Attributes before opset 10, then inputs.
+// Arguments are attributes before opset 10, then inputs.
 absl::StatusOr<SliceArgs> ReadSliceArgs(NodeContext& c) {
   SliceArgs args;
   if (c.opset() < 10) {
@@ -180,7 +180,7 @@ absl::Status SliceOp(NodeContext& c) {
 
 // --- Pad --------------------------------------------------------------------------
 
-// `pads` for `axes` as begins and ends of all dims.
+// `pads` of `axes` as begins and ends of all dims.
 absl::StatusOr<std::vector<SymInt>> AllPads(NodeContext& c, absl::Span<const SymInt> pads,
                                             absl::Span<const int64_t> axes) {
   const size_t rank = c.rank(0);
@@ -221,7 +221,7 @@ absl::Status Pad(NodeContext& c) {
   return c.status();
 }
 
-// The middle of a dim that is too long, zeros around one that is too short.
+// Keeps the middle of a dim that is too long, and pads one that is too short with zeros.
 absl::Status CenterCropPad(NodeContext& c) {
   const int rank = c.rank(0);
   std::vector<int64_t> axes = c.Ints("axes");

@@ -69,7 +69,7 @@ absl::Status NodeContext::Finish(absl::Status returned) {
 
 namespace {
 
-// Messages of IR versions before 2 do not say the type.
+// Messages of IR versions before 2 do not have the type.
 AttributeProto::AttributeType TypeOfAttribute(const AttributeProto& a) {
   if (a.type() != AttributeProto::UNDEFINED) return a.type();
   if (a.has_f()) return AttributeProto::FLOAT;
@@ -114,7 +114,7 @@ const AttributeProto* NodeContext::Find(absl::string_view name, AttributeType ty
   if (attr == nullptr) return nullptr;
   const AttributeType actual = TypeOfAttribute(*attr);
   if (actual == type) return attr;
-  // An empty list without a type.
+  // An empty list has no type.
   if (actual == AttributeProto::UNDEFINED && IsListType(type)) return attr;
   Record(absl::StrCat("attribute \"", name, "\" is ", AttributeProto::AttributeType_Name(actual),
                       ", not ", AttributeProto::AttributeType_Name(type)));
@@ -185,7 +185,7 @@ absl::StatusOr<HostTensor> NodeContext::Tensor(absl::string_view name) {
   }
   const NarrowType* narrow = FindNarrowType(a->t().data_type());
   if (narrow != nullptr && num_outputs() > 0) SetNarrowType(0, narrow->data_type);
-  // The importer owns the model; the loader may take the data out of it.
+  // The importer owns the model, and the loader may move data out of it.
   return importer_->loader().Load(const_cast<::onnx::TensorProto&>(a->t()),
                                   absl::StrCat("attribute \"", name, "\""));
 }

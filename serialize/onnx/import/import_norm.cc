@@ -20,18 +20,18 @@ namespace {
 
 constexpr double kEpsilon = 1e-5;
 
-// --- By given statistics ----------------------------------------------------
+// --- With given statistics ----------------------------------------------------
 
 absl::Status RefuseTraining(NodeContext& c) {
   bool training = c.Bool("training_mode", false);
-  // Version 6 trains unless it is told not to.
+  // In version 6 training is the default.
   if (c.opset() < 7) training = !c.Bool("is_test", false);
   for (int i = 1; i < c.num_outputs(); ++i) training |= c.wants_output(i);
   if (!training) return absl::OkStatus();
   return c.Unsupported("training mode is not supported: only given statistics are");
 }
 
-// Statistics of their own for each element of [C, D1, ...].
+// Statistics for each element of [C, D1, ...].
 Value* NormalizeElements(NodeContext& c, double eps) {
   Value* rstd = c.Op(ops::rsqrt, {WithScalar(c, ops::add, c.in(4), eps)});
   Value* y = c.Op(ops::sub, {c.in(0), c.in(3)});
@@ -49,7 +49,7 @@ absl::Status BatchNormalization(NodeContext& c) {
   }
   const Type type = c.type(0);
   Value* x = c.in(0);
-  // [N] has one channel.
+  // An input [N] has one channel.
   if (c.ok() && type.rank() == 1) {
     x = Reshape(c, x, {type.dim(0), SymInt(1)});
   }
@@ -58,12 +58,12 @@ absl::Status BatchNormalization(NodeContext& c) {
   return c.status();
 }
 
-// --- By statistics of groups of channels ------------------------------------
+// --- With statistics of groups of channels ------------------------------------
 
-// What floats are computed in: f32 at least.
+// The dtype of computations: f32 at least.
 DType WideType(DType dtype) { return DTypeBits(dtype) < 32 ? DType::kF32 : dtype; }
 
-// As group_norm, when the number of channels is not known.
+// group_norm for an unknown number of channels.
 Value* NormalizePlanes(NodeContext& c, double eps) {
   const Type type = c.type(0);
   const DType wide = WideType(type.dtype());
@@ -98,7 +98,7 @@ absl::Status InstanceNormalization(NodeContext& c) {
   return c.status();
 }
 
-// One element for each group to one for each of its channels.
+// Repeats the element of each group for each of its channels.
 Value* RepeatForChannels(NodeContext& c, Value* v, int64_t groups, SymInt channels) {
   const SymInt n = FloorDiv(channels, groups);
   v = Reshape(c, v, {SymInt(groups), SymInt(1)});
@@ -106,7 +106,7 @@ Value* RepeatForChannels(NodeContext& c, Value* v, int64_t groups, SymInt channe
   return Reshape(c, v, {channels});
 }
 
-// The op computes in f32 at least, as stash_type asks for.
+// The op computes in f32 at least, as stash_type requires.
 absl::Status GroupNormalization(NodeContext& c) {
   const double eps = c.Float("epsilon", kEpsilon);
   const int64_t groups = c.RequiredInt("num_groups");
@@ -126,9 +126,9 @@ absl::Status GroupNormalization(NodeContext& c) {
   return c.status();
 }
 
-// --- By statistics of the last dims -----------------------------------------
+// --- With statistics of the last dims -----------------------------------------
 
-// Whether the op can apply `v` itself: absent, or of these dims and dtype.
+// True if the op can apply `v` itself: it is absent, or has these dims and this dtype.
 bool IsParameter(const Value* v, DType dtype, absl::Span<const SymInt> dims) {
   return v == nullptr || (v->type().dtype() == dtype && v->type().dims() == dims);
 }
@@ -140,11 +140,10 @@ absl::StatusOr<std::vector<SymInt>> NormalizedShape(NodeContext& c) {
   return std::vector<SymInt>(type.dims().begin() + axis, type.dims().end());
 }
 
-// Statistics come in f32 or f64, whatever stash_type says; only dtypes below
-// f32 would notice.
+// Statistics are in f32 or f64, whatever stash_type is; it would matter only for dtypes below f32.
 absl::Status LayerNormalization(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> shape, NormalizedShape(c));
-  // Some writers say 0 for "in the input's own type".
+  // Some exporters write 0 for the input's own type.
   const DType stash =
       c.Int("stash_type", 1) == 0 ? WideType(c.dtype(0)) : c.Dtype("stash_type", DType::kF32);
   const DType dtype = c.dtype(0);
@@ -199,7 +198,7 @@ absl::Status MeanVarianceNormalization(NodeContext& c) {
   const Type type = c.type(0);
   std::vector<int64_t> axes = c.Ints("axes");
   if (axes.empty()) {
-    // Those of the default that the input has.
+    // The default axes, as far as the input has them.
     for (int64_t axis : {0, 2, 3}) {
       if (axis < type.rank()) axes.push_back(axis);
     }
@@ -236,12 +235,12 @@ constexpr OnnxOp kTable[] = {
     {"GroupNormalization", {18, 21}, GroupNormalization},
     {"InstanceNormalization", {6, 22}, InstanceNormalization},
     {"LRN", {1, 13}, Lrn},
-    // Exporters wrote it before opset 17, as ONNX Runtime took it.
+    // Exporters wrote it before opset 17, and ONNX Runtime accepted it.
     {"LayerNormalization", {1, 17}, LayerNormalization},
     {"LpNormalization", {1, 22}, LpNormalization},
     {"MeanVarianceNormalization", {9, 13}, MeanVarianceNormalization},
     {"RMSNormalization", {23}, RmsNormalization},
-    // What ONNX Runtime wrote before version 23.
+    // ONNX Runtime wrote this before version 23.
     {"SimplifiedLayerNormalization", {1}, RmsNormalization},
 };
 

@@ -17,10 +17,10 @@ using ::onnx::GraphProto;
 using ::onnx::NodeProto;
 using Names = absl::flat_hash_set<absl::string_view>;
 
-// A nested graph and the names that it defines itself.
+// A nested graph and the names that it defines.
 struct Level {
   const GraphProto* graph;
-  int parent;  // The level that it is nested in, or -1.
+  int parent;  // The enclosing level, or -1.
   Names defined;
 };
 
@@ -44,7 +44,7 @@ void PushLevels(const NodeProto& node, int parent, std::vector<Level>* out) {
   }
 }
 
-// Calls `read` for the names that the graphs nested in `node` use from outside.
+// Calls `read` on the outer names that graphs nested in `node` use.
 void ForEachFreeName(const NodeProto& node, const std::function<void(const std::string&)>& read) {
   std::vector<Level> levels;
   PushLevels(node, -1, &levels);
@@ -147,7 +147,7 @@ absl::StatusOr<std::vector<int>> OrderNodes(const NodeProtos& nodes) {
     waiting[i] = static_cast<int>(before[i].size());
     for (int p : before[i]) after[p].push_back(i);
   }
-  // The first ready node in the given order.
+  // The ready nodes; the first in the given order is next.
   std::priority_queue<int, std::vector<int>, std::greater<int>> ready;
   for (int i = 0; i < n; ++i) {
     if (waiting[i] == 0) ready.push(i);

@@ -24,15 +24,15 @@ namespace {
 
 // --- Windows ----------------------------------------------------------------
 
-// A pool's attributes as the ops take them.
+// A pool's attributes in the form of the ops.
 struct Pool {
   std::vector<int64_t> kernel;
   Window window;
-  // What the pool does itself.
+  // Padding that the pool op applies.
   std::vector<int64_t> padding;
   bool ceil_mode = false;
-  // The window's padding, when a pool cannot do it itself (its sizes are
-  // symbolic, or pass the kernel's) and the input must be padded beforehand.
+  // The window's padding must be applied before the pool, because its sizes are symbolic or larger
+  // than the kernel's.
   bool pad_first = false;
 };
 
@@ -51,7 +51,7 @@ absl::StatusOr<Pool> ReadPool(NodeContext& c) {
   Pool pool;
   WEFT_ASSIGN_OR_RETURN(pool.kernel, PositiveInts(c, "kernel_shape"));
   WEFT_ASSIGN_OR_RETURN(pool.window, ReadWindow(c, in, ToSymInts(pool.kernel)));
-  // The sizes that auto_pad gives do not depend on ceil_mode.
+  // ceil_mode has no effect on the sizes of auto_pad.
   pool.ceil_mode = c.Bool("ceil_mode", false) && pool.window.auto_pad == AutoPad::kNotSet;
   pool.padding.assign(2 * pool.kernel.size(), 0);
   pool.pad_first = !PoolCanPad(pool);
@@ -88,7 +88,7 @@ Value* Lowest(NodeContext& c, DType dtype) {
 
 Value* IntScalar(NodeContext& c, SymInt value) { return SymTensor(c, {value}, {}); }
 
-// Indices of a row-major plane of sizes `dims` to those of a column-major one.
+// Converts indices of a row-major plane with sizes `dims` to column-major ones.
 Value* ColumnMajor(NodeContext& c, Value* index, absl::Span<const SymInt> dims) {
   Value* rest = index;
   Value* sum = nullptr;
@@ -104,8 +104,7 @@ Value* ColumnMajor(NodeContext& c, Value* index, absl::Span<const SymInt> dims) 
   return sum;
 }
 
-// From indices in the planes of a tensor of sizes `dims` to indices in the
-// whole of it.
+// Converts indices in the planes of a tensor with sizes `dims` to indices in the whole tensor.
 Value* FromPlanes(NodeContext& c, Value* index, absl::Span<const SymInt> dims) {
   const SymInt planes = dims[0] * dims[1];
   if (planes.Is(1)) return index;
@@ -148,7 +147,7 @@ Value* Average(NodeContext& c, const Pool& pool, Value* x, bool count_include_pa
                            pool.window.dilation, pool.ceil_mode, count_include_pad);
 }
 
-// The part of each window that lies in the input.
+// The share of each window that lies in the input.
 Value* CoveredShare(NodeContext& c, const Pool& pool, Type type) {
   std::vector<SymInt> size(type.dims().begin(), type.dims().end());
   size[0] = 1;
@@ -220,8 +219,8 @@ absl::Status GlobalLpPool(NodeContext& c) {
 
 // --- MaxUnpool --------------------------------------------------------------
 
-// Indices count in the tensor that the window would be moved over to give X;
-// output_shape only adds zeros at the ends of its dims.
+// Indices refer to the tensor that the windows were applied to; output_shape only adds zeros at the
+// ends of its dims.
 absl::Status MaxUnpool(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> in, SpatialDims(c, c.in(0)));
   WEFT_ASSIGN_OR_RETURN(const std::vector<int64_t> kernel, PositiveInts(c, "kernel_shape"));

@@ -58,22 +58,22 @@ absl::StatusOr<Granularity> ReadGranularity(NodeContext& c) {
   if (g.block_size < 0) {
     return c.Fail(absl::StrCat("block_size must not be negative, got ", g.block_size));
   }
-  // Without an axis to speak of, the attribute means nothing.
+  // With a single scale the axis attribute has no effect.
   const bool one = scale.rank() == 0 || (scale.rank() == 1 && scale.dim(0).Is(1));
   if (one && g.block_size == 0) return g;
   WEFT_ASSIGN_OR_RETURN(g.axis, c.Axis(axis, c.rank(0)));
   return g;
 }
 
-// A dtype attribute of which 0 says nothing.
+// The dtype of an attribute for which 0 means unspecified.
 DType DtypeOr(NodeContext& c, absl::string_view name, DType otherwise) {
   return c.Int(name, 0) == 0 ? otherwise : c.Dtype(name, otherwise);
 }
 
-// The element type that QuantizeLinear gives.
+// The element type of QuantizeLinear's result.
 struct Quantized {
   DType dtype = DType::kU8;
-  const NarrowType* narrow = nullptr;  // Held in `dtype`.
+  const NarrowType* narrow = nullptr;  // Stored in `dtype`.
 };
 
 absl::StatusOr<Quantized> ReadQuantized(NodeContext& c) {
@@ -90,8 +90,7 @@ absl::StatusOr<Quantized> ReadQuantized(NodeContext& c) {
   return named;
 }
 
-// The quotient of `x` and the scales, each for its elements: what a dequantized 1 is. Zero points
-// of floats are 0.
+// Divides `x` by the scales of its elements. Zero points of floats are 0.
 Value* QuantizeToFloat4(NodeContext& c, Value* x, Value* scale, const Granularity& g,
                         const NarrowType& type) {
   if (x == nullptr || scale == nullptr) return nullptr;
@@ -104,7 +103,7 @@ Value* QuantizeToFloat4(NodeContext& c, Value* x, Value* scale, const Granularit
 absl::Status QuantizeLinear(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const Granularity g, ReadGranularity(c));
   WEFT_ASSIGN_OR_RETURN(const Quantized q, ReadQuantized(c));
-  // What the quotient is computed in. Integers are divided as floats.
+  // The dtype of the division. Integers are divided as floats.
   DType quotient = c.dtype(1);
   if (c.opset() >= 23) quotient = DtypeOr(c, "precision", quotient);
   if (!IsFloat(quotient)) quotient = DType::kF32;
@@ -143,10 +142,10 @@ absl::Status DynamicQuantizeLinear(NodeContext& c) {
   return c.status();
 }
 
-// --- Products ---------------------------------------------------------------
+// --- Matmuls and convolutions -------------------------------------------------
 
-// Parameters of rows, [M] for a matrix [M, K], lined up with it; others
-// broadcast as they are.
+// Parameters of rows, [M] for a matrix [M, K], reshaped to broadcast along rows; other parameters
+// stay as they are.
 Value* AlongRows(NodeContext& c, Value* v, Type matrix) {
   if (v == nullptr || v->type().rank() != 1 || v->type().dim(0).Is(1) || matrix.rank() != 2) {
     return v;
@@ -154,13 +153,13 @@ Value* AlongRows(NodeContext& c, Value* v, Type matrix) {
   return Reshape(c, v, {v->type().dim(0), SymInt(1)});
 }
 
-// Parameters of channels, lined up with dim `dim` of a tensor of `rank` dims;
-// one for all of them broadcasts as it is.
+// Parameters of channels, reshaped to broadcast along dim `dim` of a tensor of `rank` dims; a
+// single one stays as it is.
 Value* AlongChannels(NodeContext& c, Value* v, int rank, int dim) {
   return v == nullptr || v->type().rank() != 1 ? v : AlongDim(c, v, dim, rank);
 }
 
-// `v` as wide numbers, less its zero point.
+// `v` in a wide dtype, minus its zero point.
 Value* Centered(NodeContext& c, Value* v, Value* zero_point, DType wide) {
   v = Convert(c, v, wide);
   if (zero_point == nullptr) return v;
@@ -182,8 +181,8 @@ absl::Status MatMulInteger(NodeContext& c) {
   return c.status();
 }
 
-// The real number that an integer product stands for, quantized by the scale
-// and zero point at inputs `y_scale` and `y_scale + 1`.
+// Quantizes the real value of an integer result by the scale and zero point at inputs `y_scale` and
+// `y_scale + 1`.
 void SetQuantized(NodeContext& c, Value* product, Value* scale, int y_scale) {
   Value* real = c.Op(ops::mul, {Convert(c, product, DType::kF32), scale});
   c.SetOutput(0, c.Op(ops::quantize_linear,
@@ -203,7 +202,7 @@ absl::Status QLinearMatMul(NodeContext& c) {
   return c.status();
 }
 
-// Of the quantized tensors x and w at two inputs and their zero points.
+// The convolution of the quantized tensors x and w at two inputs, with their zero points.
 absl::StatusOr<Value*> IntegerConv(NodeContext& c, int x, int x_point, int w, int w_point,
                                    Value* bias) {
   Value* w_zero = AlongChannels(c, c.opt(w_point), c.rank(w), 0);

@@ -1,5 +1,5 @@
-// Reductions. Axes are an attribute first (until opset 12 for ReduceSum, 17 for
-// the rest), then an optional input, which must be known.
+// Reductions. Axes are an attribute at first (until opset 12 for ReduceSum, 17 for the others),
+// then an optional input whose value must be known.
 #include <numeric>
 
 #include "absl/strings/match.h"
@@ -15,7 +15,7 @@ namespace {
 struct ReduceArgs {
   std::vector<int64_t> axes;
   bool keepdims = true;
-  // Over the empty set of dims.
+  // Reduces over no dims.
   bool none = false;
 };
 
@@ -39,7 +39,7 @@ Value* Apply(NodeContext& c, const OpDef& op, Value* x, const ReduceArgs& args) 
   return c.Op(op, {x}, {{"dim", args.axes}, {"keepdim", args.keepdims}});
 }
 
-// Sum, product, minimum, maximum, mean of one element are the element.
+// Sum, product, minimum, maximum and mean of one element are the element.
 template <const OpDef& op>
 absl::Status Reduce(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const ReduceArgs args, ReadArgs(c));
@@ -53,7 +53,7 @@ absl::Status ReduceOrdered(NodeContext& c) {
   return c.dtype(0) == DType::kBool ? Reduce<bool_op>(c) : Reduce<op>(c);
 }
 
-// Of one element: what `single` makes of it.
+// `single` computes the reduction of one element.
 template <const OpDef& op, const OpDef& single>
 absl::Status ReduceWith(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const ReduceArgs args, ReadArgs(c));

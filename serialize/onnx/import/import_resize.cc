@@ -20,7 +20,7 @@ namespace {
 
 // --- Sizes ------------------------------------------------------------------
 
-// A size from what it is to be; no size is that large.
+// A size from a computed number, limited to 1e15.
 SymInt SizeOf(double size) {
   constexpr double kMax = 1e15;
   return static_cast<int64_t>(std::floor(std::min(size, kMax)));
@@ -31,8 +31,8 @@ struct Ratio {
   int64_t under = 1;
 };
 
-// The simplest fraction that rounds to `scale` in f32: 7/10 for 0.7f. By
-// continued fractions; without one of small terms, the f32's own value.
+// The simplest fraction that rounds to `scale` in f32, such as 7/10 for 0.7f, found by continued
+// fractions; the f32's own value if there is none with small terms.
 Ratio RatioOf(double scale) {
   const auto as_float = [](double v) { return static_cast<float>(v); };
   constexpr int64_t kMaxUnder = 4096;
@@ -55,13 +55,12 @@ Ratio RatioOf(double scale) {
   }
   int exponent = 0;
   const double mantissa = std::frexp(as_float(scale), &exponent);
-  constexpr int kBits = 24;  // Of an f32's significand.
+  constexpr int kBits = 24;  // Significand of an f32.
   const auto over = static_cast<int64_t>(std::ldexp(mantissa, kBits));
   return {over, int64_t{1} << std::clamp(kBits - exponent, 0, 62)};
 }
 
-// floor(size * scale), the product rounded to f32 as ONNX's shape inference
-// does.
+// floor(size * scale), with the product rounded to f32 as in ONNX's shape inference.
 SymInt ScaledSize(SymInt size, double scale) {
   if (size.is_constant()) {
     return SizeOf(static_cast<float>(size.value()) * static_cast<float>(scale));
@@ -70,12 +69,12 @@ SymInt ScaledSize(SymInt size, double scale) {
   return FloorDiv(size * r.over, r.under);
 }
 
-// What to resize to; one entry for each dim of the input.
+// The target sizes; one entry per dim of the input.
 struct Plan {
   std::vector<SymInt> size;
-  // Empty: each size divided by the input's.
+  // Empty: the result's sizes divided by the input's.
   std::vector<double> scales;
-  std::vector<double> roi;  // All starts, then all ends.
+  std::vector<double> roi;  // All starts, followed by all ends.
 };
 
 absl::Status SetScales(NodeContext& c, absl::Span<const double> scales,
@@ -97,7 +96,7 @@ absl::Status SetScales(NodeContext& c, absl::Span<const double> scales,
   return absl::OkStatus();
 }
 
-// One scale for all dims, the least or greatest that `sizes` asks for.
+// Uses one scale for all dims: the least or greatest of those that `sizes` gives.
 absl::Status KeepAspectRatio(NodeContext& c, bool not_larger, absl::Span<const int64_t> axes,
                              Plan* plan) {
   const Type type = c.type(0);
@@ -162,7 +161,7 @@ absl::Status SetRoi(NodeContext& c, absl::Span<const int64_t> axes, Plan* plan) 
 
 // --- Resize-11 and later ----------------------------------------------------
 
-// Absent, or present without an element, as version 11 says absent.
+// True if the input is present with elements; version 11 uses an empty one as absent.
 bool IsGiven(NodeContext& c, int i) {
   const Value* v = c.opt(i);
   return v != nullptr && !v->type().numel().Is(0);
@@ -218,8 +217,8 @@ Value* InterpolateOld(NodeContext& c, Value* v, const Plan& plan, absl::string_v
                                nearest_mode);
 }
 
-// Output i comes from input i / scale; the nearest one is the next lower where
-// the input grows, and the next higher where it shrinks.
+// Output i reads input i / scale; for the nearest mode it rounds down if the input grows, and up if
+// it shrinks.
 absl::Status ResizeOld(NodeContext& c, absl::Span<const double> scales) {
   std::string mode = c.Str("mode", "nearest");
   if (mode == "bilinear") mode = "linear";

@@ -1,4 +1,4 @@
-// Recurrent layers. layout=1 (batch first) is the same with dims permuted.
+// Recurrent layers. layout=1 (batch first) is implemented by permuting dims.
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/value.h"
@@ -9,7 +9,7 @@
 namespace weft::onnx_import {
 namespace {
 
-// [batch, length or dirs, n] and [length or dirs, batch, n], both ways.
+// Swaps [batch, length or dirs, n] and [length or dirs, batch, n].
 Value* SwapBatch(NodeContext& c, Value* v) {
   if (v == nullptr || v->type().rank() != 3) return v;
   const int64_t perm[] = {1, 0, 2};

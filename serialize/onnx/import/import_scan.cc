@@ -1,4 +1,4 @@
-// Scan. Its body becomes a region, which takes what it uses from outside as further operands.
+// Scan. Its body becomes a region, with the outer values that it uses as additional operands.
 #include "absl/strings/str_cat.h"
 #include "base/annotate.h"
 #include "base/status_macros.h"
@@ -27,7 +27,7 @@ Graphs OneGraph(std::unique_ptr<weft::Graph> graph) {
 
 Value* Flip(NodeContext& c, Value* v, int64_t dim) { return ops::BuildFlip(c, v, {dim}); }
 
-// One value for each scan input or output; absent means zeros.
+// One value per scan input or output; zeros if the attribute is absent.
 absl::StatusOr<std::vector<int64_t>> PerScan(NodeContext& c, const char* name, size_t n) {
   std::vector<int64_t> values = c.Ints(name);
   if (!c.HasAttr(name)) values.assign(n, 0);
@@ -54,7 +54,7 @@ absl::StatusOr<ScanArgs> ReadScanArgs(NodeContext& c, int first_input) {
 
 Type WithoutDim0(Type type) { return type.WithDims(type.dims().subspan(1)); }
 
-// The scan inputs, each with the scanned dim in front and in the right order.
+// The scan inputs with the scanned dim first and in scan order.
 absl::Status OrientInputs(NodeContext& c, const ScanArgs& args, std::vector<Value*>* operands) {
   WEFT_ASSIGN_OR_RETURN(const auto axes, PerScan(c, "scan_input_axes", args.num_scans));
   WEFT_ASSIGN_OR_RETURN(const auto directions, PerScan(c, "scan_input_directions", args.num_scans));
@@ -68,7 +68,7 @@ absl::Status OrientInputs(NodeContext& c, const ScanArgs& args, std::vector<Valu
   return c.status();
 }
 
-// The stacked results, as the attributes ask for them.
+// The stacked results in the layout and order of the attributes.
 absl::Status OrientOutputs(NodeContext& c, const ScanArgs& args, std::vector<Value*>* results) {
   const size_t n = results->size() - args.num_states;
   WEFT_ASSIGN_OR_RETURN(const auto axes, PerScan(c, "scan_output_axes", n));
@@ -106,8 +106,7 @@ absl::Status Scan(NodeContext& c) {
   return c.status();
 }
 
-// Input `i` of Scan-8, whose dims are a batch, the sequence if it is scanned, and
-// the rest.
+// Input `i` of Scan-8: its dims are the batch, the sequence if it is scanned, and the others.
 absl::StatusOr<Value*> BatchedInput(NodeContext& c, int i, bool scanned, bool backward) {
   Value* x = c.in(i);
   WEFT_RETURN_IF_ERROR(c.status());
@@ -119,8 +118,8 @@ absl::StatusOr<Value*> BatchedInput(NodeContext& c, int i, bool scanned, bool ba
   return x;
 }
 
-// Opset 8: everything has a batch in front. One scan over the batch, whose body
-// scans the sequence.
+// Opset 8: every input has a batch dim first. One scan over the batch has a body that scans the
+// sequence.
 absl::Status Scan8(NodeContext& c) {
   const auto* graph = c.Graph("body");
   WEFT_ASSIGN_OR_RETURN(const ScanArgs args, ReadScanArgs(c, 1));

@@ -48,7 +48,7 @@ absl::StatusOr<Value*> ModelImporter::Lookup(Scope* scope, const std::string& na
 
 namespace {
 
-// A literal or known integers again, in another graph; null for other values.
+// Makes a literal or known integers again in another graph; null for other values.
 Value* Remake(ModelImporter* importer, Builder* b, Value* outer) {
   if (outer->IsResultOf(ops::constant)) {
     return b->graph()
@@ -95,7 +95,7 @@ absl::Status ModelImporter::ImportBody(Scope* scope, const ::onnx::GraphProto& g
   }
   for (const ::onnx::TensorProto& tensor : graph.initializer()) {
     if (scope->values.contains(tensor.name())) continue;
-    // The importer owns the model; the loader may take the data out of it.
+    // The importer owns the model, and the loader may move data out of it.
     scope->initializers[tensor.name()] = const_cast<::onnx::TensorProto*>(&tensor);
     const NarrowType* narrow = FindNarrowType(tensor.data_type());
     if (narrow != nullptr) scope->narrow[tensor.name()] = narrow->data_type;

@@ -1,4 +1,4 @@
-// Shapes: asking for them, changing them, tensors made from them.
+// Shapes: queries, reshapes, tensors made from sizes.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -19,7 +19,7 @@
 namespace weft::onnx_import {
 namespace {
 
-// --- What a shape is ----------------------------------------------------------
+// --- Queries ------------------------------------------------------------------
 
 // Out-of-range `start` and `end` (opset 15) are clamped.
 absl::Status Shape(NodeContext& c) {
@@ -40,7 +40,7 @@ absl::Status Size(NodeContext& c) {
 
 // --- Reshape ------------------------------------------------------------------
 
-// total / product(sizes), without the factors that both have.
+// total / product(sizes), after cancelling common factors.
 SymInt Remainder(absl::Span<const SymInt> dims, std::vector<SymInt> sizes) {
   std::vector<SymInt> left;
   for (SymInt d : dims) {
@@ -54,7 +54,7 @@ SymInt Remainder(absl::Span<const SymInt> dims, std::vector<SymInt> sizes) {
   return FloorDiv(Product(left), Product(sizes));
 }
 
-// 0 is the input's dim (unless `allow_zero`), -1 what is left.
+// 0 means the input's dim (unless `allow_zero`), -1 the remaining size.
 absl::StatusOr<std::vector<SymInt>> ResolveSizes(NodeContext& c, std::vector<SymInt> size,
                                                  bool allow_zero) {
   const std::vector<SymInt> dims = Dims(c.in(0));
@@ -84,7 +84,7 @@ absl::StatusOr<std::vector<SymInt>> ResolveSizes(NodeContext& c, std::vector<Sym
   return size;
 }
 
-// The same at run time, in integer arithmetic on the shape tensor.
+// The same at run time, by integer arithmetic on the shape tensor.
 absl::StatusOr<std::vector<SymInt>> RuntimeSizes(NodeContext& c, bool allow_zero) {
   Value* shape = Convert(c, c.in(1), DType::kI64);
   WEFT_RETURN_IF_ERROR(c.status());
@@ -99,7 +99,7 @@ absl::StatusOr<std::vector<SymInt>> RuntimeSizes(NodeContext& c, bool allow_zero
   }
   Value* open = c.Op(ops::eq, {shape, all(-1)});
   Value* known = ops::BuildProd(c, c.Op(ops::where, {open, all(1), shape}), {0}, /*keepdim=*/true);
-  // With no -1 nothing is taken from the quotient; it must not divide by 0.
+  // Without a -1 the quotient is not used, but it must not divide by 0.
   known = c.Op(ops::maximum, {known, SymTensor(c, {SymInt(1)}, {1})});
   Value* total = SymTensor(c, {c.type(0).numel()}, {1});
   Value* left = ops::BuildDiv(c, total, known, "trunc");
@@ -132,7 +132,7 @@ absl::Status Flatten(NodeContext& c) {
 
 // --- Dims of size 1 -----------------------------------------------------------
 
-// An attribute before opset 13, then an input.
+// Axes are an attribute before opset 13, then an input.
 absl::StatusOr<std::vector<int64_t>> ReadAxes(NodeContext& c) {
   if (c.opset() < 13) return c.Ints("axes");
   if (!c.has_input(1)) return std::vector<int64_t>();
@@ -148,7 +148,7 @@ absl::Status Squeeze(NodeContext& c) {
     const SymbolTable& symbols = c.b().module().symbols();
     for (size_t i = 0; i < size.size(); ++i) {
       const Proof is_one = symbols.ProveEq(size[i], 1);
-      // At most one element, as in a slice of one: reshape refuses none.
+      // At most one element, for example from a slice; reshape refuses an empty tensor.
       const bool at_most_one =
           is_one == Proof::kUnknown && symbols.ProveLe(size[i], 1) == Proof::kYes;
       if (is_one == Proof::kYes || at_most_one) {
@@ -181,7 +181,7 @@ absl::Status UnsqueezeOp(NodeContext& c) {
 
 // --- Repetition ---------------------------------------------------------------
 
-// Both ways: a size 1 in the shape keeps the input's dim.
+// Broadcasts both ways: a size of 1 in the shape keeps the input's dim.
 absl::Status ExpandOp(NodeContext& c) {
   Value* x = c.in(0);
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> shape, c.SizesFromTensor(1));
@@ -227,7 +227,7 @@ absl::Status EyeLike(NodeContext& c) {
   return c.status();
 }
 
-// Known integers give a length now; the rest, a length that depends on data.
+// Known integers give the length now; others give a data-dependent length.
 absl::Status Range(NodeContext& c) {
   c.Ignore({"stash_type"});
   Value* start = AsScalar(c, c.in(0));

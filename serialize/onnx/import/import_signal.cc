@@ -1,5 +1,4 @@
-// Fourier transforms and windows; also determinants and Einstein sums, which
-// need no more than a name.
+// Fourier transforms and windows; also determinants and Einstein sums, which only map to an op.
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/elementwise.h"
@@ -61,8 +60,8 @@ absl::Status MelWeightMatrix(NodeContext& c) {
   return c.status();
 }
 
-// a0 - a1 * cos(2*pi*n/N) + a2 * cos(4*pi*n/N), in f64 and rounded once. N is
-// the size, or for symmetric windows one less.
+// a0 - a1 * cos(2*pi*n/N) + a2 * cos(4*pi*n/N), in f64 and rounded once. N is the size, minus one
+// for symmetric windows.
 absl::Status CosineWindow(NodeContext& c, double a0, double a1, double a2) {
   const DType dtype = c.Dtype("output_datatype", DType::kF32);
   WEFT_ASSIGN_OR_RETURN(const std::vector<SymInt> size, c.SizesFromTensor(0));

@@ -11,7 +11,7 @@
 
 namespace weft::onnx_import {
 
-// In each theme file: `absl::Span<const OnnxOp> XTable()`, by operator name.
+// Each theme file defines `absl::Span<const OnnxOp> XTable()`, sorted by operator name.
 absl::Span<const OnnxOp> AttentionTable();
 absl::Span<const OnnxOp> BinaryTable();
 absl::Span<const OnnxOp> ContribAttentionTable();
@@ -49,13 +49,12 @@ struct FoundOp {
   const OnnxOp* op = nullptr;
   int since_version = 0;
 };
-// The greatest version that is not above `opset`; `op` is null when there is
-// none.
+// The greatest version that is not above `opset`; `op` is null if there is none.
 FoundOp FindOp(absl::string_view domain, absl::string_view op_type, int opset);
-// Whether the tables have the operator in any version.
+// True if the tables have the operator in any version.
 bool IsKnownOp(absl::string_view domain, absl::string_view op_type);
 
-// Why an operator is left out on purpose; empty when no reason is on record.
+// The reason that an operator is left out on purpose; "" if no reason is recorded.
 absl::string_view ReasonForAbsence(absl::string_view domain, absl::string_view op_type);
 
 }  // namespace weft::onnx_import

@@ -1,4 +1,4 @@
-// Operators of one tensor, element by element.
+// Pointwise operators of one tensor.
 #include <algorithm>
 #include <cmath>
 
@@ -19,7 +19,7 @@ absl::Status Unary(NodeContext& c) {
   return c.status();
 }
 
-// An op with an attribute `ours` that ONNX calls "alpha".
+// An op whose attribute `ours` is "alpha" in ONNX.
 absl::Status Alpha(NodeContext& c, const OpDef& op, const char* ours, double default_value) {
   const double alpha = c.Float("alpha", default_value);
   c.SetOutput(0, c.Op(op, {c.in(0)}, {{ours, alpha}}));
@@ -43,7 +43,7 @@ absl::Status HardSigmoid(NodeContext& c) {
   return c.status();
 }
 
-// The defaults are decimals that round to a float each.
+// The defaults are decimals that round to f32.
 absl::Status Selu(NodeContext& c) {
   c.SetOutput(0, c.Op(ops::selu, {c.in(0)},
                       {{"alpha", c.Float("alpha", 1.67326319217681884765625)},
@@ -51,8 +51,8 @@ absl::Status Selu(NodeContext& c) {
   return c.status();
 }
 
-// Integers are compared with lambd and moved by bias as numbers, without the detour over floats
-// that would round large ones; a sum with a fraction loses it. In i64, whose low bits stay.
+// Integers are compared with lambd and moved by bias exactly: converting them to floats would round
+// large ones. A fraction of the sum is dropped. Computes in i64, whose low bits are kept.
 absl::StatusOr<Value*> ShrinkIntegers(NodeContext& c, double lambd, double bias) {
   constexpr double kMaxExact = 1LL << 62;
   const DType dtype = c.dtype(0);
@@ -90,8 +90,8 @@ absl::Status Shrink(NodeContext& c) {
   return c.status();
 }
 
-// Before opset 7 a slope of more than one element belongs to the channels, dim
-// 1; since then it broadcasts.
+// Before opset 7 a slope with several elements belongs to the channels, dim 1; since then it
+// broadcasts.
 absl::Status PRelu(NodeContext& c) {
   Value* slope = c.in(1);
   if (c.ok() && c.opset() < 7 && c.rank(1) == 1 && c.rank(0) > 1 && !c.type(1).dim(0).Is(1)) {
@@ -125,10 +125,10 @@ absl::Status Clip(NodeContext& c) {
   return c.status();
 }
 
-// Floats go to 4-bit integers by way of i32: ONNX keeps the low bits.
+// Floats are converted to 4-bit integers through i32, because ONNX keeps the low bits.
 Value* CastTo(NodeContext& c, Value* x, DType to) {
   const bool saturate = c.Bool("saturate", true);
-  // Concerns only 8-bit exponents without mantissa, which Weft lacks.
+  // It affects only 8-bit exponents without mantissa, which Weft lacks.
   c.Ignore({"round_mode"});
   if (x == nullptr || x->type().dtype() == to) return x;
   if (IsInt(to) && DTypeBits(to) < 8 && IsFloat(x->type().dtype())) {
@@ -137,7 +137,7 @@ Value* CastTo(NodeContext& c, Value* x, DType to) {
   return ops::BuildConvert(c, x, to, saturate);
 }
 
-// To a type of narrow_types.h, which saturates whatever the attribute says: it has no infinity.
+// Casts to a type of narrow_types.h. This always saturates, because the type has no infinity.
 absl::Status CastToNarrowType(NodeContext& c, const NarrowType& type) {
   c.Ignore({"to", "saturate", "round_mode"});
   const bool is_it = c.narrow_type(0) == type.data_type;

@@ -1,6 +1,5 @@
-// Small pieces of graph that import functions share, besides those of
-// graph/ops/support/build.h. All take null values (of an earlier error) and then give
-// null.
+// Small subgraphs that import functions share, beyond those of graph/ops/support/build.h. All
+// functions accept null values (after an error) and then return null.
 #ifndef WEFT_SERIALIZE_ONNX_IMPORT_IMPORT_UTIL_H_
 #define WEFT_SERIALIZE_ONNX_IMPORT_IMPORT_UTIL_H_
 
@@ -30,11 +29,10 @@ std::vector<SymInt> Dims(const Value* v);
 Value* Unsqueeze(NodeContext& c, Value* v, absl::Span<const int64_t> dims);
 // The single element of a one-element tensor, as rank 0.
 Value* AsScalar(NodeContext& c, Value* v);
-// Seen as 1 x ... x n x ... x 1: a vector along `dim` of a tensor of `rank`
-// dims.
+// A vector along `dim` of a tensor of `rank` dims, reshaped to 1 x ... x n x ... x 1.
 Value* AlongDim(NodeContext& c, Value* v, int dim, int rank);
 
-// Heads in dim 1 of a tensor of rank 4, each as many times as it takes to make `heads` of them.
+// Repeats heads, in dim 1 of a tensor of rank 4, so that there are `heads` of them.
 Value* RepeatHeads(NodeContext& c, Value* v, SymInt heads);
 
 // op(v, scalar), with the scalar in v's dtype.
@@ -49,7 +47,7 @@ Value* SymTensor(NodeContext& c, absl::Span<const SymInt> values, absl::Span<con
 // 0, 1, ..., n - 1.
 Value* Iota(NodeContext& c, SymInt n, DType dtype = DType::kI64);
 
-// The dims that broadcasting gives.
+// The dims of the broadcast.
 std::vector<SymInt> BroadcastDims(absl::Span<const SymInt> a, absl::Span<const SymInt> b);
 
 // [0, 1, ..., rank - 1] without `dims` (ascending).

@@ -1,4 +1,4 @@
-// What is known of values: literals, specialised inputs, symbolic integers.
+// Known values: literals, specialised inputs, symbolic integers.
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
@@ -18,7 +18,7 @@
 namespace weft::onnx_import {
 namespace {
 
-// Importing evaluates what operators must know, and no more.
+// Limits of evaluation, which importing uses only where an operator requires a value.
 constexpr int kMaxEvaluatedNodes = 256;
 constexpr int64_t kMaxEvaluatedElements = 1 << 16;
 
@@ -38,12 +38,12 @@ bool CanEvaluate(const Node* node) {
   return true;
 }
 
-// Evaluates one value and the nodes that it follows from, operands first.
+// Evaluates one value and the nodes that it depends on, operands first.
 class Evaluator {
  public:
   using Given = absl::flat_hash_map<const Value*, const HostTensor*>;
 
-  // `given`: what inputs are, or null when no input may be used.
+  // `given` has values of inputs; null if inputs must not be used.
   explicit Evaluator(const Given* given) : given_(given) {}
 
   std::optional<HostTensor> Run(Value* value) {
@@ -74,7 +74,7 @@ class Evaluator {
     return true;
   }
 
-  // First asks for the operands, then computes.
+  // At the first visit queues the operands, at the second computes.
   bool Visit(Node* node) {
     auto [it, first] = computed_.emplace(node, false);
     if (!first) return !it->second && Compute(node);
@@ -134,7 +134,7 @@ std::optional<HostTensor> ModelImporter::Evaluate(Value* v, bool specialize) {
 
 namespace {
 
-// `v`, of one element, before reshapes, and before it became one of several elements.
+// The value of one element from which `v` was made by reshapes and by concatenation or slicing.
 Value* OneElementOf(Value* v) {
   constexpr int kMaxSteps = 16;
   for (int i = 0; i < kMaxSteps && !v->is_input() && v->node() != nullptr; ++i) {
@@ -143,7 +143,7 @@ Value* OneElementOf(Value* v) {
     if (node.Is(ops::reshape)) {
       from = node.operand(0);
     } else if (node.Is(ops::slice) && node.operand(0)->IsResultOf(ops::cat)) {
-      // Element `start` of elements put side by side.
+      // A slice of concatenated single elements: element `start`.
       const Node& cat = *node.operand(0)->node();
       const auto start = node.attrs().Sym("start").constant();
       const int n = cat.num_operands();
@@ -200,7 +200,7 @@ std::optional<SymInt> ModelImporter::Item(Builder* b, Value* v) {
   if (counts == iterations_.end() || !symbol.is_symbol()) return symbol;
   SymbolInfo info;
   info.symbol = symbol;
-  info.unbacked = true;  // Not negative.
+  info.unbacked = true;  // A size, so not negative.
   module_->symbols().Declare(info);
   if (counts->second.is_valid()) {
     module_->symbols().Assume(Less(symbol, counts->second), "the iterations of a loop");

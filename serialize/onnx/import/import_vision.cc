@@ -16,7 +16,7 @@
 namespace weft::onnx_import {
 namespace {
 
-// Version 20 gives the modes names that suit any number of dims.
+// Version 20 renames the modes for any number of dims.
 absl::Status GridSample(NodeContext& c) {
   std::string mode = c.Str("mode", c.opset() < 20 ? "bilinear" : "linear");
   if (mode == "linear") mode = "bilinear";
@@ -36,7 +36,7 @@ absl::Status AffineGrid(NodeContext& c) {
   return c.status();
 }
 
-// Version 16 shifts coordinates by half a pixel unless it is told not to.
+// Version 16 shifts coordinates by half a pixel by default.
 absl::Status RoiAlign(NodeContext& c) {
   const std::string transform =
       c.opset() < 16 ? "output_half_pixel" : c.Str("coordinate_transformation_mode", "half_pixel");

@@ -30,7 +30,7 @@ absl::StatusOr<AutoPad> ReadAutoPad(NodeContext& c) {
 
 namespace {
 
-// As many windows as the stride fits into the size, rounded up.
+// The number of windows is the size divided by the stride, rounded up.
 std::vector<SymInt> SamePadding(absl::Span<const SymInt> in, const Window& w) {
   const size_t n = in.size();
   std::vector<SymInt> padding(2 * n);
@@ -47,7 +47,7 @@ std::vector<SymInt> SamePadding(absl::Span<const SymInt> in, const Window& w) {
   return padding;
 }
 
-// Sums and products of such numbers do not overflow.
+// Limits values so that sums and products of them do not overflow.
 absl::Status CheckInt32(NodeContext& c, absl::string_view name, absl::Span<const int64_t> values,
                         int64_t least) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();

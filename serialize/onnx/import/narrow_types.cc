@@ -10,7 +10,7 @@
 namespace weft::onnx_import {
 namespace {
 
-// TensorProto.DataType; newer than Debian's onnx.proto.
+// TensorProto.DataType values newer than Debian's onnx.proto.
 constexpr int kFloat4E2M1 = 23;
 constexpr int kUInt2 = 25;
 constexpr int kInt2 = 26;
@@ -21,7 +21,7 @@ constexpr NarrowType kNarrowTypes[] = {
     {kInt2, 2, DType::kI4, -2, 1},
 };
 
-// The bits of 0, 0.5, 1, 1.5, 2, 3, 4 and 6 in f8e4m3; bit 3 of FLOAT4E2M1 is the sign.
+// Codes of 0, 0.5, 1, 1.5, 2, 3, 4 and 6 in f8e4m3; bit 3 of FLOAT4E2M1 is the sign.
 constexpr uint8_t kFloat4InF8[] = {0x00, 0x30, 0x38, 0x3c, 0x40, 0x44, 0x48, 0x4c};
 
 uint8_t HeldBits(const NarrowType& type, uint8_t code) {
@@ -36,13 +36,13 @@ Value* Binary(NodeContext& c, const OpDef& op, Value* x, double number) {
   return WithScalar(c, op, x, number);
 }
 
-// The nearest multiple of `step`, the even one of two.
+// The nearest multiple of `step`, with ties to even.
 Value* RoundToStep(NodeContext& c, Value* x, double step) {
   return Binary(c, ops::mul, c.Op(ops::round, {Binary(c, ops::mul, x, 1 / step)}), step);
 }
 
-// Values of FLOAT4E2M1 lie 0.5 apart below 2, 1 apart below 4, then 2. NaN, which it lacks, gives
-// minus zero as in ONNX's own conversion.
+// Values of FLOAT4E2M1 are 0.5 apart below 2, 1 apart below 4, then 2 apart. The type has no NaN;
+// it becomes minus zero as in ONNX's own conversion.
 Value* RoundToFloat4(NodeContext& c, Value* x, const NarrowType& type) {
   const DType dtype =
       x->type().dtype() == DType::kF64 || !IsFloat(x->type().dtype()) ? DType::kF64 : DType::kF32;
@@ -92,7 +92,7 @@ Value* CastToNarrow(NodeContext& c, Value* x, const NarrowType& type) {
   if (x == nullptr) return nullptr;
   if (IsFloat(type.held)) return RoundToFloat4(c, x, type);
   constexpr double kLowBits = 3;
-  // Counted from the least value, the low bits have no sign.
+  // Relative to the least value, the low bits have no sign.
   x = Binary(c, ops::sub, Convert(c, x, DType::kI32), type.min);
   x = Binary(c, ops::bitwise_and, x, kLowBits);
   return Convert(c, Binary(c, ops::add, x, type.min), type.held);

@@ -23,15 +23,15 @@
 namespace weft {
 namespace {
 
-// Protobuf takes sizes as int.
+// Protobuf represents sizes as int.
 constexpr size_t kMaxProtoBytes = (size_t{1} << 31) - 1;
 
-// Of a whole import; ImportProgress in import_model.h has the other half.
+// The file's part of the progress; ImportProgress in import_model.h has the other half.
 constexpr int64_t kFileUnits = onnx_import::kImportUnits / 2;
 
 using Progress = std::function<void(int64_t done, int64_t total)>;
 
-// Memory in blocks; says how far it is read.
+// Memory as a stream of blocks; reports the progress of reading.
 class ReportingStream : public ::google::protobuf::io::ZeroCopyInputStream {
  public:
   ReportingStream(absl::string_view bytes, const Progress& progress)
@@ -84,8 +84,8 @@ absl::string_view Bytes(const HostBuffer& buffer) {
   return {reinterpret_cast<const char*>(buffer.data()), static_cast<size_t>(buffer.size())};
 }
 
-// A part of a mapping, which it keeps. With the last tensor on it go the pages that were
-// read: weights that passes have made others of.
+// A part of a mapping, which it keeps alive. The destructor of the last tensor on it releases the
+// pages, because passes have replaced these weights by others.
 class PartBuffer : public HostBuffer {
  public:
   PartBuffer(std::shared_ptr<MappedMemory> whole, absl::string_view part)
@@ -98,7 +98,7 @@ class PartBuffer : public HostBuffer {
   const std::shared_ptr<MappedMemory> whole_;
 };
 
-// `file` holds `bytes`; null: weights are copied out of these.
+// `file` holds `bytes`; if it is null, weights are copied.
 absl::StatusOr<std::unique_ptr<Module>> Import(absl::string_view bytes,
                                                const std::shared_ptr<MappedMemory>& file,
                                                const std::string& base_dir,
@@ -111,8 +111,8 @@ absl::StatusOr<std::unique_ptr<Module>> Import(absl::string_view bytes,
   }
   std::optional<onnx_import::WithoutRawData> small;
   if (file != nullptr) small = onnx_import::RemoveRawData(bytes);
-  // A nested graph takes three messages (attribute, graph, node), a tensor or
-  // a type at its bottom a few more.
+  // A nested graph takes three messages (attribute, graph, node), and a tensor or type inside a few
+  // more.
   const int max_depth = 3 * options.max_nesting + 16;
   ::onnx::ModelProto model;
   if (!ParseProto(small ? absl::string_view(small->model) : bytes, max_depth, options.progress,

@@ -22,7 +22,7 @@ struct OnnxType {
   std::optional<DType> dtype;
 };
 
-// By number; the last ones are newer than Debian's onnx.proto.
+// ONNX types by number; the last ones are newer than Debian's onnx.proto.
 constexpr OnnxType kTypes[] = {
     {"UNDEFINED", std::nullopt},
     {"FLOAT", DType::kF32},
@@ -69,8 +69,8 @@ std::vector<int64_t> Dims(const TensorProto& proto) {
 
 std::string DimsText(const TensorProto& proto) { return ToString(ToSymInts(Dims(proto))); }
 
-// Number of elements; an error for negative dims and overflow. 16 bytes an
-// element must fit too.
+// Number of elements; an error for negative dims and overflow, also if 16 bytes per element would
+// overflow.
 absl::StatusOr<int64_t> NumElements(const TensorProto& proto) {
   const std::optional<int64_t> numel = CheckedNumel(Dims(proto));
   if (!numel || *numel > (int64_t{1} << 58)) {
@@ -86,7 +86,7 @@ absl::Status WrongSize(const TensorProto& proto, DType dtype, int64_t got, int64
                                                  " ", unit, ", but there are ", got));
 }
 
-// The bytes of a bool are 0 or 1 in Weft.
+// A bool byte must be 0 or 1 in Weft.
 void NormalizeBools(HostTensor* t) {
   if (t->dtype() != DType::kBool) return;
   uint8_t* p = t->raw();
@@ -101,7 +101,7 @@ absl::StatusOr<HostTensor> FromBytes(const TensorProto& proto, DType dtype, cons
   return t;
 }
 
-// A typed field with one entry for each element, or part of one, stored as To.
+// Converts a typed field, with one entry per element or part of one, to To.
 template <typename To, typename Field>
 absl::StatusOr<HostTensor> FromField(const TensorProto& proto, DType dtype, const Field& field,
                                      int64_t want, int64_t max_bytes) {
@@ -193,8 +193,8 @@ absl::StatusOr<HostTensor> TensorLoader::LoadAs(TensorProto& proto, DType dtype)
     default:
       break;
   }
-  // The rest is in int32_data: integers, and the bits of narrow floats. Two
-  // 4-bit elements share an entry.
+  // All other dtypes are in int32_data: integers, and the bits of narrow floats. Two 4-bit elements
+  // share an entry.
   const int64_t entries = DTypeBits(dtype) < 8 ? DTypeBytes(dtype, n) : n;
   switch (DTypeBits(dtype)) {
     case 32:
@@ -206,7 +206,7 @@ absl::StatusOr<HostTensor> TensorLoader::LoadAs(TensorProto& proto, DType dtype)
   }
 }
 
-// Reads the packed bytes, wherever they are, as a vector of u8, then the elements in them.
+// Reads the packed bytes, from any field, as a vector of u8, and unpacks the elements.
 absl::StatusOr<HostTensor> TensorLoader::LoadNarrow(const TensorProto& proto,
                                                     const NarrowType& type) {
   WEFT_ASSIGN_OR_RETURN(const int64_t n, NumElements(proto));

@@ -1,9 +1,8 @@
-// TensorProto to HostTensor.
+// Converts TensorProto to HostTensor.
 //
-// Sizes are checked before anything is allocated: a tensor's data must be there
-// in full, in the message or in a file. External data is memory-mapped; its
-// location must be a relative path that stays in the model's folder, symbolic
-// links resolved.
+// Sizes are checked before allocation: a tensor's data must be complete, in the message or in a
+// file. External data is memory-mapped; its location must be a relative path inside of the model's
+// folder, after resolving symbolic links.
 #ifndef WEFT_SERIALIZE_ONNX_IMPORT_TENSOR_PROTO_H_
 #define WEFT_SERIALIZE_ONNX_IMPORT_TENSOR_PROTO_H_
 
@@ -23,31 +22,30 @@
 
 namespace weft::onnx_import {
 
-// TensorProto.DataType, as a dtype. Unimplemented for strings and for types
-// that Weft lacks; the message names the type.
+// TensorProto.DataType as a dtype. Unimplemented for strings and for types that Weft lacks; the
+// message names the type.
 absl::StatusOr<DType> DTypeFromOnnx(int data_type);
-// The same for the elements of a tensor: those of narrow_types.h have the dtype that holds them.
+// The same for elements of a tensor: types of narrow_types.h give the dtype that stores them.
 absl::StatusOr<DType> HeldDType(int data_type);
 // "FLOAT", "INT4", ...; "data type 99" for unknown numbers.
 std::string OnnxTypeName(int data_type);
 
 class TensorLoader {
  public:
-  // `base_dir`: where external data lies; empty: there must be none.
+  // `base_dir`: folder of external data; empty: there must be none.
   explicit TensorLoader(std::string base_dir, int64_t max_bytes = HostTensor::kDefaultMaxBytes)
       : base_dir_(std::move(base_dir)), max_bytes_(max_bytes) {}
 
-  // `data` is the raw data of `proto`, which lacks it. It lives on in the tensor
-  // where elements may lie at its address, and is copied otherwise.
+  // `data` is the raw data of `proto`, which was removed from it. The tensor uses it in place if
+  // its alignment allows that, else a copy.
   void SetRawData(const ::onnx::TensorProto* proto, std::shared_ptr<HostBuffer> data) {
     raw_data_[proto] = std::move(data);
   }
 
-  // Large raw data moves out of `proto`, so that there is one copy of it; the
-  // loader remembers what it loaded, and gives it again for the same message.
-  // `what` names the tensor in messages.
+  // Large raw data is moved out of `proto`, so that there is one copy of it; the loader keeps it,
+  // and returns it again for the same message. `what` names the tensor in messages.
   absl::StatusOr<HostTensor> Load(::onnx::TensorProto& proto, absl::string_view what);
-  // Dtype and dims, without the data.
+  // The dtype and dims, without the data.
   static absl::StatusOr<Type> TypeOf(const ::onnx::TensorProto& proto, absl::string_view what);
 
  private:

@@ -8,7 +8,7 @@
 namespace weft::onnx_import {
 namespace {
 
-// The messages on the way from a model to nested graphs.
+// Message types that can contain nested graphs.
 enum class Kind { kModel, kGraph, kNode, kAttribute, kFunction, kOther };
 
 Kind Child(Kind parent, uint64_t field) {

@@ -1,4 +1,4 @@
-// Why protobuf refused a model: reads the bytes without recursion.
+// Finds the reason that protobuf refused a model, by reading the bytes without recursion.
 #ifndef WEFT_SERIALIZE_ONNX_IMPORT_WIRE_SCAN_H_
 #define WEFT_SERIALIZE_ONNX_IMPORT_WIRE_SCAN_H_
 
@@ -9,8 +9,8 @@
 
 namespace weft::onnx_import {
 
-// An InvalidArgument error for bytes that do not parse as a ModelProto: graphs
-// nested more than `max_nesting` deep, or the first malformed place.
+// The InvalidArgument error for bytes that do not parse as a ModelProto: graphs nested more than
+// `max_nesting` deep, or the first malformed position.
 absl::Status ExplainParseFailure(absl::string_view bytes, int max_nesting);
 
 }  // namespace weft::onnx_import
