@@ -16,7 +16,7 @@ namespace {
 
 using Kind = Arg::Kind;
 
-// Of a number that is no tensor.
+// The dtype of a Python number.
 DType DTypeOfNumber(const Arg& arg) {
   switch (arg.kind) {
     case Kind::kInt:
@@ -50,7 +50,7 @@ DType PromoteFloats(DType a, DType b) {
   const int x = DTypeBits(a);
   const int y = DTypeBits(b);
   if (x != y) return x > y ? a : b;
-  return DType::kF32;  // f16 and bf16.
+  return DType::kF32;  // For f16 and bf16.
 }
 
 DType PromoteInts(DType a, DType b) {
@@ -65,7 +65,7 @@ DType PromoteInts(DType a, DType b) {
   return DTypeBits(u) == 16 ? DType::kI32 : DType::kI64;
 }
 
-// Three classes of operands, the later ones with less weight.
+// Three classes of operands, in descending priority.
 DType Combine(std::optional<DType> higher, std::optional<DType> lower) {
   if (!higher) return lower.value_or(DType::kF32);
   if (!lower) return *higher;

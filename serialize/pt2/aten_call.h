@@ -1,5 +1,5 @@
-// What the import function of an ATen operator sees: one call, its arguments
-// placed by the schema and defaults filled in.
+// The interface of the import function of an ATen operator: one call, with its arguments in the
+// order of the schema and defaults filled in.
 //
 //   void Gelu(AtenCall& c) {
 //     c.Return(c.Op(ops::gelu, {c.T("self")},
@@ -7,10 +7,10 @@
 //   }
 //   {"gelu(Tensor self, *, str approximate=\"none\") -> Tensor", Gelu}
 //
-// The first error ends the call: Fail, Unsupported, accessors and makers of nodes
-// throw Stop, which the importer catches around each node (it crosses no public
-// header); status() has the error. So import functions see no value of an error.
-// Names of arguments that the schema lacks are a broken invariant.
+// The first error ends the call: Fail, Unsupported, accessors and makers of nodes throw Stop, which
+// the importer catches around each node (it crosses no public header); status() has the error. So
+// import functions never see a value after an error. It is a broken invariant to name an argument
+// that the schema lacks.
 #ifndef WEFT_SERIALIZE_PT2_ATEN_CALL_H_
 #define WEFT_SERIALIZE_PT2_ATEN_CALL_H_
 
@@ -38,7 +38,7 @@ class Value;
 
 namespace weft::pt2 {
 
-// What a name of the program, or an argument, stands for.
+// The value of a name in the program, or of an argument.
 struct Arg {
   enum class Kind {
     kNone,
@@ -51,9 +51,9 @@ struct Arg {
     kRelation,      // `relation` between integer and other: a bool
     kBoolValue,     // value: a bool scalar that stands for a bool
     kString,        // text
-    kDType,         // dtype; absent when Weft does not have it
+    kDType,         // dtype; absent if Weft lacks it
     kMemoryFormat,  // memory_format
-    kOpaque,        // A device or layout: no influence on the program.
+    kOpaque,        // A device or layout: no effect on the program.
     kList,          // items
     kGraph,         // graph
   };
@@ -66,7 +66,7 @@ struct Arg {
   Relation relation = Relation::kEq;
   double number = 0;
   double imaginary = 0;
-  std::optional<Rational> exact;  // The value of a float out of sizes, where it is known.
+  std::optional<Rational> exact;  // Value of a float computed from sizes, if it is known.
   std::string text;
   std::optional<DType> dtype;
   MemoryFormat memory_format = MemoryFormat::kPreserve;
@@ -75,9 +75,9 @@ struct Arg {
 
   bool is(Kind k) const { return kind == k; }
   bool present() const { return kind != Kind::kNone; }
-  // A Python number, symbolic or not.
+  // True for a Python number, symbolic or not.
   bool is_number() const;
-  // A number whose value is known as a fraction of sizes; as a float where it is one.
+  // The value of a number that is a known fraction of sizes; is_float is set if it is a float.
   std::optional<Rational> AsRational() const;
 
   static Arg Tensor(Value* value);
@@ -88,14 +88,14 @@ struct Arg {
 // The type of `v`; f32[] for null.
 Type TypeOf(const Value* v);
 
-// It makes nodes through its builder; generated builders of ops (graph/ops/<family>.h) end
-// the call as its own functions do.
+// Makes nodes through its builder. Generated builders of ops (graph/ops/<family>.h) throw Stop on
+// an error, as its own functions do.
 class AtenCall : public NodeMaker {
  public:
-  // What ends a call; the error is the builder's.
+  // Thrown to end a call; the builder has the error.
   struct Stop {};
 
-  // `builder` takes the nodes and the errors.
+  // `builder` receives the nodes and the errors.
   AtenCall(const AtenSchema& schema, std::vector<Arg> args, Builder* builder)
       : schema_(schema), args_(std::move(args)), builder_(*builder) {}
 
@@ -111,10 +111,10 @@ class AtenCall : public NodeMaker {
   // --- Arguments by name.
   const Arg& arg(absl::string_view name) const;
   bool Has(absl::string_view name) const { return arg(name).present(); }
-  // A tensor. A number, which PyTorch lets stand for one, becomes a scalar.
+  // A tensor. A number, which PyTorch accepts in its place, becomes a scalar.
   Value* T(absl::string_view name);
   Value* OptT(absl::string_view name);  // Null for None.
-  // Null entries for None.
+  // Null entries stand for None.
   std::vector<Value*> Ts(absl::string_view name);
   SymInt Sym(absl::string_view name);
   SymInt Sym(absl::string_view name, SymInt if_none);
@@ -130,21 +130,21 @@ class AtenCall : public NodeMaker {
   std::string Str(absl::string_view name);
   DType Dtype(absl::string_view name, DType if_none);
   std::vector<bool> Bools(absl::string_view name);
-  // `n` values of a list that may hold one for all; `if_empty` for none at all.
+  // `n` values of a list, which may have one for all; `if_empty` for an empty list.
   std::vector<int64_t> IntsFor(absl::string_view name, int n);
   std::vector<int64_t> IntsFor(absl::string_view name, int n, std::vector<int64_t> if_empty);
   std::vector<SymInt> SymsFor(absl::string_view name, int n);
   // A dim of a tensor of `rank`, counted from the front. A scalar has dim 0.
   int Dim(absl::string_view name, int rank);
   int WrapDim(int64_t dim, int rank);
-  // All dims when the argument is None or empty.
+  // All dims if the argument is None or empty.
   std::vector<int64_t> Dims(absl::string_view name, int rank);
 
   // --- Dtypes.
-  // The dtype in which PyTorch computes with these arguments: tensors with dims
-  // count more than scalars, those more than Python numbers.
+  // The dtype in which PyTorch computes with these arguments: tensors with dims have priority over
+  // scalars, which have priority over Python numbers.
   DType Promoted(std::initializer_list<absl::string_view> names);
-  // The same, and integers become f32.
+  // The same with integers as f32.
   DType PromotedFloat(std::initializer_list<absl::string_view> names);
   // The argument (a tensor, or a number as a scalar) in `dtype`.
   Value* As(absl::string_view name, DType dtype);
@@ -160,7 +160,7 @@ class AtenCall : public NodeMaker {
   void ReturnNone() { results_.push_back(Arg()); }
   void ReturnArg(Arg arg) { results_.push_back(std::move(arg)); }
   std::vector<Arg>& results() { return results_; }
-  // The argument's tensor holds `v` from now on; the importer makes the write.
+  // The argument's tensor gets the value `v`; the importer makes the write.
   void Write(absl::string_view name, Value* v);
   const std::vector<std::pair<int, Value*>>& writes() const { return writes_; }
 
@@ -185,8 +185,8 @@ class AtenCall : public NodeMaker {
     return values;
   }
 
-  // --- How many tensors the file names for a result that is a list; 0: not a list. What
-  // splits a symbolic size has no other way to know.
+  // --- Number of tensors that the file names for a list result; 0: not a list. For a split of a
+  // symbolic size this is the only source of the number.
   void set_list_size(int64_t size) { list_size_ = size; }
   int64_t list_size() const { return list_size_; }
 
@@ -196,16 +196,16 @@ class AtenCall : public NodeMaker {
     int64_t number = 0;
   };
   void set_draws(std::function<Draw()> draw) { draw_ = std::move(draw); }
-  // Another one each time.
+  // Different at each call.
   Draw NextDraw() { return draw_(); }
 
-  // --- Memory, as the file has it: strides by value where they are recorded.
+  // --- Memory layout in the file: strides by value if they are recorded.
   struct Layout {
     std::vector<SymInt> strides;
     SymInt offset = 0;
   };
   void set_layouts(std::vector<std::optional<Layout>> layouts) { layouts_ = std::move(layouts); }
-  // Of an argument; nothing when it is not known.
+  // The layout of an argument; nullopt if it is unknown.
   std::optional<Layout> LayoutOf(absl::string_view name) const;
 
  private:
@@ -222,7 +222,7 @@ class AtenCall : public NodeMaker {
 // PyTorch's promotion of two dtypes.
 DType PromoteTypes(DType a, DType b);
 
-// One overload: its schema, and how it becomes nodes.
+// One overload: its schema, and the function that makes its nodes.
 using AtenFn = void (*)(AtenCall&);
 struct AtenOp {
   const char* schema;

@@ -20,7 +20,7 @@ absl::Status Bad(absl::string_view text) {
   return absl::InvalidArgumentError(absl::StrCat("not an operator schema: \"", text, "\""));
 }
 
-// Pieces between commas that stand outside of brackets and quotes.
+// Splits at commas outside of brackets and quotes.
 std::vector<absl::string_view> SplitArgs(absl::string_view text) {
   std::vector<absl::string_view> pieces;
   int depth = 0;
@@ -68,14 +68,14 @@ absl::StatusOr<Argument> ParseDefault(absl::string_view type, absl::string_view 
   } else {
     return Bad(text);
   }
-  // A single number for a list stands for all its elements; the operators take
-  // one element for that. float arguments may have an integer as default.
+  // A single number as the default of a list applies to all elements; the operators accept one
+  // element for that. float arguments may have an integer default.
   if (absl::StartsWith(type, "float") && a.kind == Kind::kInt) {
     a.kind = Kind::kFloat;
     a.number = static_cast<double>(a.integer);
   }
   if (absl::StartsWith(type, "ScalarType") && a.kind == Kind::kInt) {
-    // Schemas count dtypes from 0, archives from 1; up to bool, both in the same order.
+    // Schemas number dtypes from 0, archives from 1; up to bool the order is the same.
     constexpr int64_t kBool = 11;
     if (a.integer < 0 || a.integer > kBool) return Bad(text);
     a.kind = Kind::kDType;
@@ -84,7 +84,7 @@ absl::StatusOr<Argument> ParseDefault(absl::string_view type, absl::string_view 
   return a;
 }
 
-// Takes "(a! -> *)" out of the type and says what is in it.
+// Removes "(a! -> *)" from the type; returns the alias set.
 std::string TakeAlias(std::string* type, bool* written) {
   const size_t open = type->find('(');
   const size_t close = type->find(')');
@@ -95,7 +95,7 @@ std::string TakeAlias(std::string* type, bool* written) {
   return marks.substr(0, marks.find_first_of("!| "));
 }
 
-// The end of the type: the last blank before the name, outside of brackets.
+// The type ends at the last blank before the name, outside of brackets.
 absl::StatusOr<AtenArg> ParseArg(absl::string_view text) {
   AtenArg arg;
   int depth = 0;

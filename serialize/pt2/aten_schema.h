@@ -1,11 +1,11 @@
-// ATen operator schemas, as PyTorch writes them:
+// ATen operator schemas in PyTorch's notation:
 //
 //   add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 //   split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0)
 //       -> Tensor(a)[]
 //
-// Archives leave out arguments that equal their default, so that the table of
-// operators has to know it.
+// Archives leave out arguments that equal their default, so the table of operators has the
+// defaults.
 #ifndef WEFT_SERIALIZE_PT2_ATEN_SCHEMA_H_
 #define WEFT_SERIALIZE_PT2_ATEN_SCHEMA_H_
 
@@ -23,7 +23,7 @@ struct AtenArg {
   std::string name;
   std::string type;      // "Tensor", "SymInt[]", "Scalar?", ... without aliasing.
   std::string alias;     // "a" in Tensor(a!).
-  bool written = false;  // The '!' in it.
+  bool written = false;  // True for the '!' in it.
   std::optional<Argument> default_value;
 
   bool is_tensor() const { return type == "Tensor" || type == "Tensor?"; }
@@ -42,12 +42,12 @@ struct AtenSchema {
 
   // Index in `args`, or -1.
   int Find(absl::string_view arg) const;
-  // The first argument that is written; -1 when there is none.
+  // The first argument that is written; -1 if there is none.
   int WrittenArg() const;
-  // Whether a result is a view of an argument.
+  // True if a result is a view of an argument.
   bool IsView() const;
 
-  // The overload "default" may be left out of the text.
+  // The text may leave out the overload "default".
   static absl::StatusOr<AtenSchema> Parse(absl::string_view text);
 };
 

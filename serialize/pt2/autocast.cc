@@ -7,7 +7,7 @@
 namespace weft::pt2 {
 namespace {
 
-// Computed in the low precision.
+// Operators that compute in the low precision.
 constexpr absl::string_view kLow[] = {
     "addbmm",
     "addmm",
@@ -26,7 +26,7 @@ constexpr absl::string_view kLow[] = {
     "scaled_dot_product_attention",
 };
 
-// Computed in f32.
+// Operators that compute in f32.
 constexpr absl::string_view kWide[] = {
     "avg_pool3d",
     "binary_cross_entropy",
@@ -56,7 +56,7 @@ constexpr absl::string_view kWide[] = {
     "view_as_complex",
 };
 
-// In the widest dtype of the arguments.
+// Operators that compute in the widest dtype of the arguments.
 constexpr absl::string_view kWidest[] = {"cat", "index_copy", "stack"};
 
 template <size_t n>

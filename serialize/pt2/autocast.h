@@ -1,4 +1,4 @@
-// What autocast on a CPU does to the arguments of an operator.
+// The effect of autocast on a CPU on the arguments of an operator.
 #ifndef WEFT_SERIALIZE_PT2_AUTOCAST_H_
 #define WEFT_SERIALIZE_PT2_AUTOCAST_H_
 
@@ -10,7 +10,7 @@
 
 namespace weft::pt2 {
 
-// The dtype that floats among the arguments are cast to; nothing when they stay.
+// The dtype to which floats among the arguments are cast; nullopt if they are unchanged.
 std::optional<DType> AutocastDType(absl::string_view target, DType low,
                                    const std::vector<Arg>& args);
 

@@ -114,7 +114,7 @@ Value* Iota(AtenCall& c, SymInt n, DType dtype) {
 
 Value* Reduce(AtenCall& c, const OpDef& op, Value* v, absl::Span<const int64_t> dims,
               bool keepdim) {
-  // No dims at all would mean all of them.
+  // An empty list would mean all dims.
   if (dims.empty() && RankOf(v) > 0) return v;
   return ops::BuildDimsReduction(c, op, v, dims, keepdim);
 }

@@ -1,6 +1,5 @@
-// Small pieces of graph that import functions share, besides those of
-// graph/ops/support/build.h. All take null values (of an earlier error) and then give
-// null.
+// Small subgraphs that import functions share, beyond those of graph/ops/support/build.h. All
+// functions accept null values (after an error) and then return null.
 #ifndef WEFT_SERIALIZE_PT2_BUILD_H_
 #define WEFT_SERIALIZE_PT2_BUILD_H_
 
@@ -25,28 +24,28 @@ using ops::Reshape;
 using ops::Slice;
 
 SymInts DimsOf(const Value* v);
-// Size 1 for a dim that `v` does not have.
+// The size; 1 for a dim that `v` does not have.
 SymInt DimOf(const Value* v, int64_t dim);
 int RankOf(const Value* v);
 DType DTypeOf(const Value* v);
 
-// As PyTorch's `to`: wraps, never saturates.
+// PyTorch's `to`: wraps, never saturates.
 Value* Convert(AtenCall& c, Value* v, DType dtype);
-// A new dim of size 1 before dim `dim` (which may be the rank).
+// Adds a dim of size 1 before dim `dim` (which may be the rank).
 Value* Unsqueeze(AtenCall& c, Value* v, int dim);
-// Without a dim of size 1.
+// Removes a dim of size 1.
 Value* Squeeze(AtenCall& c, Value* v, int dim);
-// Element `index` along `dim`, which goes.
+// Element `index` along `dim`, which is removed.
 Value* Select(AtenCall& c, Value* v, int dim, SymInt index);
 Value* Cat(AtenCall& c, std::vector<Value*> values, int64_t dim);
-// A vector seen along `dim` of a tensor of `rank` dims.
+// A vector along `dim` of a tensor of `rank` dims.
 Value* AlongDim(AtenCall& c, Value* v, int dim, int rank);
-// Dims a..b (both in it) as one.
+// Joins dims first..last (inclusive).
 Value* Flatten(AtenCall& c, Value* v, int first, int last);
 
 Value* Number(AtenCall& c, DType dtype, double value);
 Value* NumberLike(AtenCall& c, const Value* like, double value);
-// A constant tensor of one value.
+// A tensor filled with one value.
 Value* Full(AtenCall& c, absl::Span<const SymInt> size, Value* scalar);
 Value* Zeros(AtenCall& c, absl::Span<const SymInt> size, DType dtype);
 // Symbolic integers as a tensor.
@@ -55,10 +54,10 @@ Value* SymTensor(AtenCall& c, absl::Span<const SymInt> values, absl::Span<const 
 Value* SymScalar(AtenCall& c, SymInt value, DType dtype);
 Value* Iota(AtenCall& c, SymInt n, DType dtype = DType::kI64);
 
-// Reductions over `dims`; `v` itself for no dims of a tensor that has some.
+// Reduces over `dims`; returns `v` itself if `dims` is empty and the rank is not 0.
 Value* Reduce(AtenCall& c, const OpDef& op, Value* v, absl::Span<const int64_t> dims, bool keepdim);
 
-// Pointwise; both sides in one dtype.
+// Pointwise ops; both operands must have one dtype.
 Value* Add(AtenCall& c, Value* a, Value* b);
 Value* Sub(AtenCall& c, Value* a, Value* b);
 Value* Mul(AtenCall& c, Value* a, Value* b);
@@ -69,21 +68,21 @@ Value* Mul(AtenCall& c, Value* a, double b);
 Value* Div(AtenCall& c, Value* a, double b);
 Value* Where(AtenCall& c, Value* condition, Value* a, Value* b);
 
-// f32 for narrower floats: where PyTorch computes an op wide inside.
+// f32 for narrower floats: the dtype in which PyTorch computes such an op.
 DType Wide(DType dtype);
-// The real dtype behind a complex one, and the other way round.
+// The real dtype of a complex one, and the reverse.
 DType RealDType(DType dtype);
 DType ComplexDType(DType dtype);
 
 SymInts BroadcastDims(absl::Span<const SymInt> a, absl::Span<const SymInt> b);
 // [0, 1, ..., rank - 1] without `dims`.
 Ints OtherDims(int rank, absl::Span<const int64_t> dims);
-// A permutation that moves dim `from` to place `to`.
+// A permutation that moves dim `from` to position `to`.
 Ints MoveDim(int rank, int from, int to);
 Ints Inverse(absl::Span<const int64_t> perm);
 Ints AllDims(int rank);
 
-// One -1 becomes what is left of `numel`.
+// Replaces one -1 by the remaining size of `numel`.
 SymInts ResolveSize(AtenCall& c, SymInt numel, SymInts size);
 
 }  // namespace weft::pt2

@@ -1,4 +1,4 @@
-// Which operators are imported, and as what.
+// The operators that are imported, and their implementation.
 #include <algorithm>
 #include <set>
 
@@ -209,7 +209,7 @@ constexpr const char* kCore[] = {
     "where.self",
 };
 
-// ATen operators that one op of another name does.
+// ATen operators that one op with another name implements.
 constexpr struct {
   const char* aten;
   const char* op;

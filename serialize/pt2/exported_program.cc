@@ -11,8 +11,8 @@
 namespace weft::pt2 {
 namespace {
 
-// Versions that are read: PyTorch 2.1 wrote 2, from 2.5 on it is 8. What has
-// changed between them is read either way, as are keys that only some have.
+// Supported versions: PyTorch 2.1 wrote 2, later versions 8 (since 2.5). The differences are
+// handled, as are keys that only some versions have.
 constexpr int64_t kOldestMajor = 2;
 constexpr int64_t kSchemaMajor = 8;
 
@@ -61,7 +61,7 @@ void ReadSignature(ProgramReader& r, const Place& at, ExportedProgram* program) 
                    [&](const Place& spec) { program->outputs.push_back(r.ReadOutputSpec(spec)); });
 }
 
-// The first entry is the whole module; others name submodules.
+// The first entry is the whole module; others are submodules.
 void ReadCalls(JsonReader& json, const Place& at, ExportedProgram* program) {
   for (size_t i = 0; i < at.size() && json.ok(); ++i) {
     const Place entry = at.at(i);
@@ -83,8 +83,7 @@ void ReadRanges(JsonReader& json, const Place& at, ExportedProgram* program) {
   json.ForEachMember(at, [&](const std::string& expr, const Place& range) {
     RangeConstraint constraint;
     constraint.expr = expr;
-    // Bounds without limit are null; old files write the number that stands for
-    // infinity.
+    // An infinite bound is null; old files have a very large number instead.
     constexpr int64_t kLimit = int64_t{1} << 62;
     const auto bound = [&](absl::string_view name) -> std::optional<int64_t> {
       const Place place = range[name];

@@ -1,10 +1,9 @@
-// The program of a torch.export archive as plain structs: what its JSON says,
-// checked for form and nothing else.
+// The program of a torch.export archive as plain structs: the contents of its JSON, checked only
+// for form.
 //
-// Unknown keys are ignored, as the format's minor versions ask for; unknown
-// members of unions and unknown enumerators are errors. Every error names the
-// place in the file: `models/model.json: $.graph_module.graph.nodes[3].target:
-// expected a string`.
+// Unknown keys are ignored, as the format requires for minor versions; unknown members of unions
+// and unknown enumerators are errors. Every error names the place in the file: `models/model.json:
+// $.graph_module.graph.nodes[3].target: expected a string`.
 #ifndef WEFT_SERIALIZE_PT2_EXPORTED_PROGRAM_H_
 #define WEFT_SERIALIZE_PT2_EXPORTED_PROGRAM_H_
 
@@ -32,14 +31,14 @@ struct SizeExpr {
 enum class MemoryFormat { kContiguous, kChannelsLast, kChannelsLast3d, kPreserve };
 
 struct TensorMeta {
-  // Nothing for a dtype that Weft does not have; `dtype_number` tells which.
+  // Nullopt for a dtype that Weft lacks; `dtype_number` identifies it.
   std::optional<DType> dtype;
   int64_t dtype_number = 0;
   std::vector<SizeExpr> sizes;
   std::vector<SizeExpr> strides;
   SizeExpr storage_offset;
   std::string device;
-  bool strided = true;  // Not sparse, nor of another library.
+  bool strided = true;  // Neither sparse nor in a library's layout.
 };
 
 struct GraphDef;
@@ -63,7 +62,7 @@ struct Argument {
     kDevice,        // name
     kGraph,         // name, graph
     kList,          // items
-    kOther,         // name: a member that the importer knows and refuses
+    kOther,         // name: a member that the importer recognises and refuses
   };
   Kind kind = Kind::kNone;
   std::string name;
@@ -78,7 +77,7 @@ struct Argument {
 
 struct NodeDef {
   struct Input {
-    std::string name;  // Empty for operators of higher order.
+    std::string name;  // Empty for higher-order operators.
     Argument value;
   };
   std::string target;
@@ -100,8 +99,8 @@ struct GraphDef {
 struct InputSpec {
   enum class Kind { kUser, kParameter, kBuffer, kConstant, kConstantInput };
   Kind kind = Kind::kUser;
-  Argument value;      // The input's; of kConstantInput, the literal.
-  std::string name;    // Of the graph input.
+  Argument value;      // The input's value; for kConstantInput, the literal.
+  std::string name;    // Name of the graph input.
   std::string target;  // Parameter, buffer or constant.
   bool persistent = true;
 };
@@ -148,7 +147,7 @@ struct JsonLimits {
   int64_t max_bytes = int64_t{1} << 31;
 };
 
-// `file` is the name that errors give.
+// `file` is the file's name in errors.
 absl::StatusOr<ExportedProgram> ParseExportedProgram(absl::string_view json,
                                                      const std::string& file,
                                                      const JsonLimits& limits = {});
@@ -156,7 +155,7 @@ absl::StatusOr<std::map<std::string, Payload>> ParsePayloads(absl::string_view j
                                                              const std::string& file,
                                                              const JsonLimits& limits = {});
 
-// The dtype behind a serialised ScalarType.
+// The dtype of a serialised ScalarType.
 std::optional<DType> DTypeFromNumber(int64_t number);
 // "FLOAT8E8M0FNU", or "dtype 99".
 std::string DTypeNumberName(int64_t number);

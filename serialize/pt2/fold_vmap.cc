@@ -1,5 +1,5 @@
-// vmap in an exported program: brackets of calls around the nodes of a function
-// of slices. They become one node with a graph.
+// vmap in an exported program: calls that bracket the nodes of a function of slices. They are
+// replaced by one node with a graph.
 #include <set>
 
 #include "absl/status/status.h"
@@ -29,11 +29,11 @@ Argument IntOf(int64_t value) {
   return a;
 }
 
-// Nodes between brackets.
+// The nodes between two brackets.
 struct Frame {
   std::vector<NodeDef> nodes;
   Argument mapped = ListOf(), in_dims = ListOf();
-  Argument results = ListOf(), out_dims = ListOf();  // Names outside.
+  Argument results = ListOf(), out_dims = ListOf();  // Names outside of the brackets.
   std::vector<Argument> inputs;                      // Slices.
   std::vector<Argument> outputs;
 };
@@ -48,7 +48,7 @@ void Define(const Argument& a, std::set<std::string>* names) {
   for (const Argument& item : a.items) Define(item, names);
 }
 
-// Names that nothing before defines, once each.
+// Adds names that were not defined before, once each.
 void Capture(const Argument& a, std::set<std::string>* known, Argument* captured) {
   if (IsName(a) && known->insert(a.name).second) captured->items.push_back(a);
   for (const Argument& item : a.items) Capture(item, known, captured);
@@ -90,7 +90,7 @@ NodeDef Close(Frame frame, const GraphDef& around) {
   return node;
 }
 
-// tensor, dim, level.
+// The arguments are tensor, dim, level.
 bool AddBatchDim(const NodeDef& node, Frame* frame) {
   if (node.inputs.size() != 3 || node.outputs.size() != 1 || !node.inputs[1].value.is(Kind::kInt)) {
     return false;
@@ -101,7 +101,7 @@ bool AddBatchDim(const NodeDef& node, Frame* frame) {
   return true;
 }
 
-// tensor, level, size, dim.
+// The arguments are tensor, level, size, dim.
 bool RemoveBatchDim(const NodeDef& node, Frame* frame) {
   if (node.inputs.size() != 4 || node.outputs.size() != 1 || !node.inputs[3].value.is(Kind::kInt)) {
     return false;

@@ -16,7 +16,7 @@ namespace {
 
 using SizeFn = absl::FunctionRef<absl::StatusOr<SymInt>(absl::string_view, int64_t)>;
 
-// The text with each L[...].size()[i] as a symbol gN.
+// Replaces each L[...].size()[i] in the text by a symbol gN.
 class Sizes {
  public:
   absl::Status Read(absl::string_view text) {
@@ -52,7 +52,7 @@ class Sizes {
     return absl::UnimplementedError("it is about more than the sizes of inputs");
   }
 
-  // What stands in brackets, without quotes; takes the closing one.
+  // The text in brackets, without quotes; consumes the closing bracket.
   static bool TakeKey(absl::string_view* text, absl::string_view* key) {
     const size_t end = text->find(']');
     if (end == absl::string_view::npos) return false;

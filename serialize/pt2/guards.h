@@ -16,10 +16,10 @@ class SymbolTable;
 
 namespace weft::pt2 {
 
-// The condition that the guard states. `size_of` gives a size of a graph input;
-// L['a'][0] is the input a_0, as torch.export calls it. Unimplemented for guards
-// that are no condition on sizes, ResourceExhausted for those too large for an
-// expression: the caller may do without them. `facts` decide parts of a guard.
+// The condition of the guard. `size_of` gives a size of a graph input; L['a'][0] is the input a_0,
+// as torch.export names it. Unimplemented for guards that are not conditions on sizes,
+// ResourceExhausted for those too large for an expression: the caller may ignore them. `facts`
+// decide parts of a guard.
 absl::StatusOr<SymInt> ParseGuard(
     absl::string_view text,
     absl::FunctionRef<absl::StatusOr<SymInt>(absl::string_view input, int64_t dim)> size_of,

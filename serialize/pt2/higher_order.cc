@@ -1,5 +1,5 @@
-// Operators of higher order: cond, while_loop, scan, map, vmap, and wrappers
-// whose graphs are put in place.
+// Higher-order operators: cond, while_loop, scan, map, vmap, and wrappers, whose graphs are
+// inlined.
 #include <limits>
 
 #include "absl/status/status.h"
@@ -143,7 +143,7 @@ absl::Status ProgramImporter::ImportCond(Scope* scope, const NodeDef& node, cons
   return SetResults(scope, node, TensorArgs(results));
 }
 
-// The condition is worked out before the loop and at the end of its body.
+// The condition is computed before the loop and at the end of its body.
 absl::Status ProgramImporter::ImportWhile(Scope* scope, const NodeDef& node, const Args& args) {
   if (args.size() != 4 || args[0].graph == nullptr || args[1].graph == nullptr) {
     return BadArguments();
@@ -239,14 +239,14 @@ absl::Status ProgramImporter::ImportScan(Scope* scope, const NodeDef& node, cons
   return SetResults(scope, node, TensorArgs(results));
 }
 
-// A scan that carries nothing.
+// map is a scan without carried values.
 absl::Status ProgramImporter::ImportMap(Scope* scope, const NodeDef& node, const Args& args) {
   if (args.size() != 3) return BadArguments();
   return ImportScan(scope, node, {args[0], Arg::List({}), args[1], args[2]});
 }
 
-// The graph, the mapped tensors, their mapped dims, tensors from outside, and
-// the dims of the results that the steps are stacked along.
+// Arguments: the graph, the mapped tensors, their mapped dims, outer tensors, and the dims along
+// which results are stacked.
 absl::Status ProgramImporter::ImportVmap(Scope* scope, const NodeDef& node, const Args& args) {
   if (args.size() != 5 || args[0].graph == nullptr) return BadArguments();
   static const AtenSchema& none = *new AtenSchema;
@@ -314,7 +314,7 @@ absl::Status ProgramImporter::ImportHigherOrder(Scope* scope, const NodeDef& nod
   if (name == "map_impl" || name == "map") {
     return ImportMap(scope, node, args);
   }
-  // Wrappers: some settings, a graph, its operands.
+  // Wrappers have settings, a graph, and its operands.
   size_t graph = 0;
   while (graph < args.size() && args[graph].graph == nullptr) ++graph;
   std::optional<DType> autocast = scope->autocast;
@@ -332,7 +332,7 @@ absl::Status ProgramImporter::ImportHigherOrder(Scope* scope, const NodeDef& nod
   if (graph == args.size()) return BadArguments();
   Args inputs;
   for (size_t i = graph + 1; i < args.size(); ++i) {
-    // invoke_subgraph names the graph after it.
+    // invoke_subgraph has the graph's name after it.
     if (args[i].is(Kind::kString)) continue;
     if (args[i].is(Kind::kList)) {
       inputs.insert(inputs.end(), args[i].items.begin(), args[i].items.end());

@@ -14,7 +14,7 @@ bool IsBlank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
 struct Extremes {
   int depth = 0;          // Nesting of brackets outside of strings.
-  size_t num_blanks = 0;  // In a row, outside of strings.
+  size_t num_blanks = 0;  // Consecutive blanks outside of strings.
 };
 
 Extremes ExtremesOf(absl::string_view text) {
@@ -53,7 +53,7 @@ absl::StatusOr<Json> ParseJson(absl::string_view text, const std::string& file, 
     return absl::ResourceExhaustedError(
         absl::StrCat(file, " is nested ", extremes.depth, " deep; the limit is ", max_depth));
   }
-  // The parser holds those that it passes over.
+  // The parser keeps blanks that it skips in memory.
   constexpr size_t kMaxBlanks = 1 << 20;
   if (extremes.num_blanks > kMaxBlanks) {
     return absl::ResourceExhaustedError(absl::StrCat(
@@ -153,7 +153,7 @@ bool JsonReader::IsArray(const Place& at) {
 
 std::string JsonReader::UnionKey(const Place& at) {
   if (!IsObject(at)) return "";
-  // Some writers list all members of a union and leave the others null.
+  // Some writers list all members of a union, with null for all but one.
   std::string key;
   int count = 0;
   for (auto it = at.json()->begin(); it != at.json()->end(); ++it) {

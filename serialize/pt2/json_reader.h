@@ -1,8 +1,8 @@
-// JSON from outside: parsed without recursion on its depth, and read with the
-// place of every value at hand.
+// Reads untrusted JSON: it is parsed without recursion on its depth, and every value has its place
+// for errors.
 //
-// Errors stick: after the first, readers give harmless values and status() has
-// the error with its place, `models/model.json: $.a.b[2]: expected a string`.
+// Errors stick: after the first one readers return harmless values, and status() has the error with
+// its place, `models/model.json: $.a.b[2]: expected a string`.
 #ifndef WEFT_SERIALIZE_PT2_JSON_READER_H_
 #define WEFT_SERIALIZE_PT2_JSON_READER_H_
 
@@ -24,7 +24,7 @@ using Json = nlohmann::json;
 absl::StatusOr<Json> ParseJson(absl::string_view text, const std::string& file, int max_depth,
                                int64_t max_bytes);
 
-// A value and the way to it from the root: lives on the stack of the readers.
+// A value and the path to it from the root. Places are on the stack of the readers.
 class Place {
  public:
   explicit Place(const Json* value) : value_(value) {}
@@ -33,13 +33,12 @@ class Place {
   Place(const Place& parent, size_t index, const Json* value)
       : parent_(&parent), index_(index), value_(value) {}
 
-  // Null when there is no such value.
+  // Null if there is no such value.
   const Json* json() const { return value_; }
   bool present() const { return value_ != nullptr && !value_->is_null(); }
-  // The member of an object; not present when there is none.
+  // The member of an object; not present if the object lacks it.
   Place operator[](absl::string_view key) const;
-  // The elements of an array; the members of an object are reached by
-  // ForEachMember.
+  // The elements of an array. ForEachMember visits the members of an object.
   size_t size() const { return present() && value_->is_array() ? value_->size() : 0; }
   Place at(size_t i) const { return Place(*this, i, &(*value_)[i]); }
   std::string ToString() const;
@@ -61,24 +60,23 @@ class JsonReader {
   void Unsupported(const Place& at, absl::string_view message);
 
   int64_t Int(const Place& at);
-  // Also "Infinity", "-Infinity" and "NaN".
+  // Also accepts "Infinity", "-Infinity" and "NaN".
   double Float(const Place& at);
   bool Bool(const Place& at);
   std::string String(const Place& at);
-  // Fails unless it is one.
+  // Fails unless the value is an object (an array).
   bool IsObject(const Place& at);
   bool IsArray(const Place& at);
-  // The only member of an object: how the format writes unions. Empty after an
-  // error.
+  // The only member of an object, which is how the format writes unions. Empty after an error.
   std::string UnionKey(const Place& at);
 
-  // `fn(Place)` for each element of an array.
+  // Calls `fn(Place)` for each element of an array.
   template <typename Fn>
   void ForEach(const Place& at, Fn fn) {
     if (!IsArray(at)) return;
     for (size_t i = 0; i < at.size() && ok(); ++i) fn(at.at(i));
   }
-  // `fn(name, Place)` for each member of an object.
+  // Calls `fn(name, Place)` for each member of an object.
   template <typename Fn>
   void ForEachMember(const Place& at, Fn fn) {
     if (!IsObject(at)) return;

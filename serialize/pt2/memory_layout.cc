@@ -8,8 +8,8 @@
 namespace weft::pt2 {
 namespace {
 
-// Of symbolic sizes the example counts: what is a view for it is one for all
-// sizes that the program is good for.
+// For symbolic sizes the example values count: a view for the example is a view for all sizes that
+// the program is valid for.
 std::optional<std::vector<int64_t>> Numbers(const std::vector<SizeExpr>& exprs) {
   std::vector<int64_t> numbers;
   for (const SizeExpr& e : exprs) {
@@ -44,8 +44,8 @@ bool IsContiguous(const Shape& s) {
   return true;
 }
 
-// Whether the elements can be seen with `to` sizes: groups of dims that one
-// stride walks are cut anew, one group at a time.
+// True if the elements can be viewed with the sizes `to`: dims that one stride walks form groups,
+// and each group must be divisible into dims of `to`.
 bool CanView(const Shape& from, const std::vector<int64_t>& to) {
   if (std::find(from.sizes.begin(), from.sizes.end(), 0) != from.sizes.end()) {
     return true;
@@ -54,11 +54,11 @@ bool CanView(const Shape& from, const std::vector<int64_t>& to) {
   int64_t group = 1;
   for (size_t i = from.sizes.size(); i-- > 0;) {
     group *= from.sizes[i];
-    // Joined with the dim before it when the two have one stride.
+    // Joined with the dim before it if one stride walks both.
     bool joined = false;
     if (i > 0) {
       joined = from.sizes[i - 1] == 1 || from.strides[i - 1] == from.strides[i] * from.sizes[i];
-      // The stride of a size of 1 means nothing.
+      // The stride of a dim of size 1 is irrelevant.
       for (size_t k = i; from.sizes[k] == 1 && !joined; ++k) {
         joined = k + 1 == from.sizes.size() || group == 1;
         if (k + 1 == from.sizes.size()) break;

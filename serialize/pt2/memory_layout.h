@@ -1,4 +1,4 @@
-// Which results share memory with an argument, by the strides in the file.
+// Decides by the strides in the file which results share memory with an argument.
 #ifndef WEFT_SERIALIZE_PT2_MEMORY_LAYOUT_H_
 #define WEFT_SERIALIZE_PT2_MEMORY_LAYOUT_H_
 
@@ -6,9 +6,8 @@
 
 namespace weft::pt2 {
 
-// Of operators that give a view when they can and a copy when they cannot
-// (reshape, flatten, contiguous, to): whether this node copies. False for other
-// operators.
+// For operators that return a view if possible and else a copy (reshape, flatten, contiguous, to):
+// true if this node copies. False for other operators.
 bool CopiesByLayout(const NodeDef& node, const GraphDef& graph);
 
 }  // namespace weft::pt2

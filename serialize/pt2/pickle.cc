@@ -160,7 +160,7 @@ void PickleMachine::Recall(int64_t index) {
   stack_.push_back(found->second);
 }
 
-// Adds to the list or dict that is on top now.
+// Adds items to the list or dict on top of the stack.
 void PickleMachine::Extend(Kind kind, const Ids& items) {
   PickleValue* target = Top(kind);
   if (target == nullptr) return;

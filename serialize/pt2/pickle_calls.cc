@@ -1,4 +1,4 @@
-// What a pickle may name and call.
+// The names and calls that a pickle may contain.
 #include <optional>
 #include <utility>
 
@@ -13,7 +13,7 @@ struct NamedType {
   DType dtype;
 };
 
-// "torch FloatStorage".
+// Storage types such as "torch FloatStorage".
 constexpr NamedType kStorages[] = {
     {"FloatStorage", DType::kF32},        {"DoubleStorage", DType::kF64},
     {"HalfStorage", DType::kF16},         {"BFloat16Storage", DType::kBF16},
@@ -23,7 +23,7 @@ constexpr NamedType kStorages[] = {
     {"ComplexFloatStorage", DType::kC64}, {"ComplexDoubleStorage", DType::kC128},
 };
 
-// "torch uint16", of storages without a type.
+// Dtypes such as "torch uint16", for storages without a type.
 constexpr NamedType kTypes[] = {
     {"uint16", DType::kU16},
     {"uint32", DType::kU32},
@@ -58,7 +58,7 @@ void PickleMachine::Global() {
   if (!status_.ok()) return;
   PickleValue v;
   v.kind = Kind::kGlobal;
-  // One text of both, with the end of the line for the blank in the messages.
+  // One text for both lines, with the line break as a blank in messages.
   v.text = bytes_.substr(begin, next_ - 1 - begin);
   const auto is = [&](absl::string_view known) {
     const size_t blank = known.find(' ');
@@ -77,7 +77,7 @@ void PickleMachine::Global() {
   Refuse(absl::StrCat("it asks for ", module, ".", name, ", which is none of PyTorch's tensors"));
 }
 
-// ("storage", type, key, device, number of elements).
+// Arguments: ("storage", type, key, device, number of elements).
 void PickleMachine::PersistentId() {
   const int id = Pop();
   if (id < 0) return;
@@ -112,8 +112,8 @@ std::vector<int64_t> PickleMachine::Ints(int id) {
   return ints;
 }
 
-// (storage, offset, sizes, strides, requires_grad, hooks), and in the third
-// version the type.
+// Arguments: (storage, offset, sizes, strides, requires_grad, hooks), and in the third version the
+// type.
 void PickleMachine::RebuildTensor(const Ids& arguments, bool typed) {
   const size_t least = typed ? 7 : 6;
   if (arguments.size() < least || values_[arguments[0]].kind != Kind::kStorage ||
@@ -133,7 +133,7 @@ void PickleMachine::RebuildTensor(const Ids& arguments, bool typed) {
   Push(Kind::kTensor, static_cast<int64_t>(tensors_.size()) - 1);
 }
 
-// A call: what it makes is known, so that it need not be made.
+// A call: its result is computed here, without running it.
 void PickleMachine::Reduce() {
   const int arguments = Pop();
   const int function = Pop();
@@ -153,7 +153,7 @@ void PickleMachine::Reduce() {
   Fail(absl::StrCat("a call of ", name, " with these arguments is not understood"));
 }
 
-// Attributes of a dict, which a module's state has.
+// Attributes of a dict, as in a module's state.
 void PickleMachine::Build() {
   if (Pop() < 0) return;
   Top(Kind::kDict);

@@ -1,4 +1,4 @@
-// The stack machine behind pickle.h.
+// The stack machine of pickle.h.
 #ifndef WEFT_SERIALIZE_PT2_PICKLE_MACHINE_H_
 #define WEFT_SERIALIZE_PT2_PICKLE_MACHINE_H_
 
@@ -21,23 +21,23 @@ struct PickleValue {
     kNone,
     kBool,     // integer
     kInt,      // integer
-    kFloat,    // Read, never needed.
+    kFloat,    // Parsed but unused.
     kString,   // text
     kTuple,    // items
     kList,     // items
-    kDict,     // items: keys and values in turn.
+    kDict,     // items: alternating keys and values
     kGlobal,   // text: "module name"
     kStorage,  // text: its key; dtype, if it has one.
-    kTensor,   // integer: its place in the list of tensors
+    kTensor,   // integer: its index in the list of tensors
   };
   Kind kind = Kind::kNone;
   int64_t integer = 0;
   absl::string_view text;
-  std::vector<int> items;  // Places in the list of values.
+  std::vector<int> items;  // Indices in the list of values.
   std::optional<DType> dtype;
 };
 
-// The stack machine. After an error steps do nothing.
+// The stack machine. After an error all steps do nothing.
 class PickleMachine {
  public:
   PickleMachine(absl::string_view bytes, const std::string& file) : bytes_(bytes), file_(file) {}
@@ -46,7 +46,7 @@ class PickleMachine {
   absl::StatusOr<std::vector<std::pair<std::string, PickledTensor>>> Result();
 
  private:
-  using Ids = std::vector<int>;  // Places in the list of values.
+  using Ids = std::vector<int>;  // Indices in the list of values.
   using Kind = PickleValue::Kind;
 
   // --- Bytes.
@@ -61,7 +61,7 @@ class PickleMachine {
   // --- The stack.
   void Push(PickleValue v);
   void Push(Kind kind, int64_t integer = 0);
-  // The place of what was on top; -1 after an error.
+  // The index of the value on top; -1 after an error.
   int Pop();
   Ids PopToMark();
   PickleValue* Top(Kind kind);
@@ -85,13 +85,13 @@ class PickleMachine {
   absl::string_view bytes_;
   const std::string& file_;
   size_t next_ = 0;
-  size_t at_ = 0;  // Of the opcode.
+  size_t at_ = 0;  // Offset of the opcode.
   bool stopped_ = false;
   absl::Status status_;
   std::vector<PickleValue> values_;
   std::vector<PickledTensor> tensors_;
   std::vector<int> stack_;
-  std::vector<size_t> marks_;  // Heights of the stack.
+  std::vector<size_t> marks_;  // Stack heights.
   absl::flat_hash_map<int64_t, int> memo_;
 };
 

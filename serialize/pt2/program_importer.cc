@@ -1,4 +1,4 @@
-// The program as a whole, and its nodes.
+// Imports the program as a whole, and its nodes.
 #include "serialize/pt2/program_importer.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ bool IsScalarTarget(absl::string_view target) {
          absl::StartsWith(target, "math.");
 }
 
-// The last line of the trace that names a file.
+// The last line of the stack trace that names a file.
 std::string SourceLine(const std::string& trace) {
   std::string found;
   for (absl::string_view line : absl::StrSplit(trace, '\n')) {
@@ -53,10 +53,10 @@ std::string NodeName(const NodeDef& node) {
   return node.target;
 }
 
-// Where the node stands among the program's modules: "encoder/layer.0/attn/" of the
-// stack "L__self__,,Net;...;L__self___encoder_layer_0_attn,encoder.layer.0.attn,Attention",
-// whose entries are a key, the module's path and its class. "" without one. Paths that
-// are no paths of modules are left out: the text comes from the file.
+// The module path of the node: "encoder/layer.0/attn/" for the stack
+// "L__self__,,Net;...;L__self___encoder_layer_0_attn,encoder.layer.0.attn,Attention", whose entries
+// are a key, the module's path and its class. "" if there is none. Malformed paths are ignored,
+// because the text is not trusted.
 std::string ModulePath(absl::string_view stack) {
   constexpr size_t kMaxPath = 400;
   const size_t begin = stack.rfind(';');
@@ -67,7 +67,7 @@ std::string ModulePath(absl::string_view stack) {
   std::string path;
   for (absl::string_view part : absl::StrSplit(parts[1], '.', absl::SkipEmpty())) {
     if (absl::StrContains(part, '/')) return "";
-    // A number belongs to the list that it is a place in.
+    // A number is an index of the list before it.
     if (!path.empty()) {
       path += std::all_of(part.begin(), part.end(), absl::ascii_isdigit) ? '.' : '/';
     }
@@ -76,7 +76,7 @@ std::string ModulePath(absl::string_view stack) {
   return path.empty() ? "" : path + "/";
 }
 
-// The result is a view of the first argument, which looks like it from then on.
+// The result is a view of the first argument, whose name refers to the view from then on.
 bool ResizesItsArgument(const AtenSchema& schema) {
   return schema.name == "resize_.default" || schema.name == "resize_as_.default";
 }
@@ -118,8 +118,8 @@ absl::StatusOr<std::unique_ptr<Module>> ProgramImporter::Run() {
   return std::move(module_);
 }
 
-// A view or a copy that changes nothing now may be told from its operand by a
-// later write.
+// Folding is off if there are writes: a later write may distinguish a view or copy from its
+// operand.
 Builder::Options ProgramImporter::BuilderOptions() const {
   Builder::Options options;
   options.fold = !has_writes_;
@@ -212,7 +212,7 @@ absl::Status ProgramImporter::ImportAten(Scope* scope, const NodeDef& node, cons
   if (has_writes_ && copies && !resizes) CloneViews(scope, args, &results);
   for (const auto& [arg, value] : call.writes()) {
     WEFT_ASSIGN_OR_RETURN(Value * written, Write(scope, args[arg], value));
-    // A result that is the argument itself.
+    // The result is the argument itself.
     for (size_t i = 0; i < results.size() && i < op.schema.results.size(); ++i) {
       const AtenResult& result = op.schema.results[i];
       if (result.written && result.alias == op.schema.args[arg].alias) {
@@ -224,7 +224,7 @@ absl::Status ProgramImporter::ImportAten(Scope* scope, const NodeDef& node, cons
   return SetResults(scope, node, std::move(results));
 }
 
-// The name of the first argument stands for `value` from now on.
+// The name of the first argument refers to `value` from now on.
 void ProgramImporter::Rename(Scope* scope, const NodeDef& node, const AtenSchema& schema,
                              const Arg& value) {
   for (const NodeDef::Input& input : node.inputs) {
@@ -232,8 +232,8 @@ void ProgramImporter::Rename(Scope* scope, const NodeDef& node, const AtenSchema
   }
 }
 
-// `add_` is add, written over its first argument. Of a view (`unsqueeze_`) the
-// name stands for the view from then on.
+// `add_` is add, whose result is written to the first argument. For a view op (`unsqueeze_`) the
+// name refers to the view from then on.
 absl::Status ProgramImporter::ImportWritten(Scope* scope, const NodeDef& node, const KnownOp& op) {
   WEFT_ASSIGN_OR_RETURN(Args args, PlaceArguments(scope, node, op.schema));
   if (args.empty() || !args[0].is(Arg::Kind::kTensor)) {
@@ -268,8 +268,8 @@ absl::StatusOr<Value*> ProgramImporter::Write(Scope* scope, const Arg& target, V
   return written;
 }
 
-// PyTorch's result is new memory, but ours is the operand, a view, or a constant
-// that others may share.
+// PyTorch's result is new memory, but ours is the operand, a view, or a constant that may be
+// shared.
 void ProgramImporter::CloneViews(Scope* scope, const Args& args, Args* results) {
   const auto is_operand = [&](const Value* v) {
     return std::any_of(args.begin(), args.end(), [&](const Arg& a) { return a.value == v; });
@@ -406,7 +406,7 @@ absl::StatusOr<Arg> ProgramImporter::Resolve(Scope* scope, const Argument& argum
 
 // --- Results --------------------------------------------------------------------
 
-// A result that the import function leaves out must have no name.
+// A result that the import function does not return must be unnamed in the file.
 absl::Status ProgramImporter::SetResults(Scope* scope, const NodeDef& node, Args results) {
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     const Argument& output = node.outputs[i];
@@ -432,7 +432,7 @@ absl::Status ProgramImporter::Define(Scope* scope, const Argument& output, Arg v
     }
     return absl::OkStatus();
   }
-  // A result without a value: nobody may ask for it.
+  // A result without a value must be unused.
   if (!value.present() || output.name.empty()) return absl::OkStatus();
   WEFT_RETURN_IF_ERROR(CheckValue(scope, output.name, &value));
   scope->names[output.name] = std::move(value);

@@ -1,10 +1,9 @@
-// One program being imported: names, symbols, nodes, nested graphs.
+// State of the import of one program: names, symbols, nodes, nested graphs.
 //
-// A Scope is one graph of the file and the builder that takes its nodes: that of
-// `main`, of a nested graph, or of the graph around one whose nodes are put in
-// place. Nested graphs of the file see nothing but their inputs, as Weft's.
+// A Scope is one graph of the file and the builder of its nodes: that of `main`, of a nested graph,
+// or of the graph into which it is inlined. Nested graphs in the file are isolated, as Weft's.
 //
-// Recursion is on graphs within graphs, which the nesting of the JSON bounds.
+// Recursion is on nested graphs, whose depth the nesting of the JSON bounds.
 #ifndef WEFT_SERIALIZE_PT2_PROGRAM_IMPORTER_H_
 #define WEFT_SERIALIZE_PT2_PROGRAM_IMPORTER_H_
 
@@ -35,7 +34,7 @@ namespace weft::pt2 {
 struct Scope {
   Scope(const GraphDef* def, Builder* builder, Value** random)
       : def(def), builder(builder), random(random) {}
-  // Of a nested graph.
+  // Scope of a nested graph.
   Scope(const GraphDef* def, Builder* builder, Value** random, const Scope& outer)
       : Scope(def, builder, random) {
     autocast = outer.autocast;
@@ -45,17 +44,16 @@ struct Scope {
 
   const GraphDef* def;
   Builder* builder;
-  // The state of the random numbers in the builder's graph, where it has one.
+  // State of the random numbers in the builder's graph, if it has one.
   Value** random;
   absl::flat_hash_map<std::string, Arg> names;
-  // Of the type that autocast computes in; nothing outside of its regions.
+  // The dtype of the enclosing autocast region; nullopt outside of them.
   std::optional<DType> autocast;
   bool nested = false;  // Its builder's graph is not `main`.
-  std::string prefix;   // Of the names of its nodes.
+  std::string prefix;   // Prefix of the names of its nodes.
 };
 
-// Where the state of random numbers stands among the inputs and the outputs of a
-// nested graph; -1: nowhere.
+// Index of the state of random numbers among the inputs and outputs of a nested graph; -1: absent.
 struct StatePlace {
   int input = -1;
   int output = -1;
@@ -68,7 +66,7 @@ std::string DescribeNode(const NodeDef& node);
 
 class ProgramImporter {
  public:
-  // All outlive the importer.
+  // The arguments outlive the importer.
   ProgramImporter(const ExportedProgram* program, Weights* weights,
                   const Pt2ImportOptions& options);
 
@@ -79,22 +77,22 @@ class ProgramImporter {
   using Args = std::vector<Arg>;
 
   // --- Inputs and outputs of the program (program_signature.cc).
-  // One more input or node is there.
+  // Counts one more input or node for the progress.
   void Advance();
   absl::Status AddInputs(Scope* scope);
   absl::Status AddUserInput(Scope* scope, const InputSpec& spec);
   absl::Status AddFixedInput(Scope* scope, const InputSpec& spec);
   absl::Status AddTensor(Scope* scope, const InputSpec& spec);
-  // The input for a parameter or buffer that is written, or for one that others
-  // are views of; made when it is first asked for.
+  // The input for a parameter or buffer that is written, or that is viewed by such a one; made on
+  // first use.
   absl::StatusOr<Value*> InputOf(Scope* scope, const std::string& name);
   absl::StatusOr<Value*> ViewOf(Scope* scope, const std::string& name);
   absl::Status FindShared();
-  // What a decomposed program writes back to `spec.target`.
+  // Adds the value that a decomposed program writes back to `spec.target`.
   absl::Status AddWriteBack(Scope* scope, const OutputSpec& spec, Value* value,
                             std::map<int, Value*>* written);
   absl::Status SetOutputs(Scope* scope);
-  // Buffers and parameters that some node, or the signature, writes.
+  // Finds the buffers and parameters that a node, or the signature, writes.
   void FindWritten();
 
   // --- Symbols (program_symbols.cc).
@@ -103,7 +101,7 @@ class ProgramImporter {
   absl::Status AssumeGuards(const Graph& main);
   absl::Status AssumeGuard(const Graph& main, absl::string_view guard);
   absl::StatusOr<SymInt> ParseSize(const SizeExpr& size, bool declare);
-  // What the file says of a value against what was inferred.
+  // Compares a value in the file with the inferred one.
   absl::Status CheckValue(Scope* scope, const std::string& name, Arg* arg);
   absl::Status CheckTensor(const Scope& scope, const std::string& name, const TensorMeta& meta,
                            Value** value);
@@ -113,7 +111,7 @@ class ProgramImporter {
 
   // --- Nodes (program_importer.cc).
   absl::Status CheckTargets(const GraphDef& graph, std::vector<std::string>* unknown);
-  // The nodes of `scope->def`; its inputs are named already.
+  // Imports the nodes of `scope->def`, whose inputs are named already.
   absl::Status ImportBody(Scope* scope);
   absl::Status ImportNode(Scope* scope, const NodeDef& node);
   absl::Status ImportAten(Scope* scope, const NodeDef& node, const KnownOp& op);
@@ -125,18 +123,18 @@ class ProgramImporter {
   absl::Status Define(Scope* scope, const Argument& output, Arg value);
   absl::StatusOr<Arg> Resolve(Scope* scope, const Argument& argument);
   absl::StatusOr<Args> ResolveAll(Scope* scope, const std::vector<Argument>& arguments);
-  // `value` written over `target`; returns what stands for it from then on.
+  // Writes `value` to `target`; returns the value of the name after that.
   absl::StatusOr<Value*> Write(Scope* scope, const Arg& target, Value* value);
-  // A clone of each result that would otherwise be a view of an operand.
+  // Clones each result that would otherwise be a view of an operand.
   void CloneViews(Scope* scope, const Args& args, Args* results);
 
-  // --- Random numbers (program_random.cc). Each draw has a number of its own, so
-  // that those from one state differ; loops carry the state on from step to step
-  // and `main` writes it back, so that later ones differ, too.
+  // --- Random numbers (program_random.cc). Each draw has a number, so that draws from one state
+  // differ; loops carry the state from iteration to iteration, and `main` writes it back, so that
+  // later runs differ too.
   AtenCall::Draw NextDraw(Scope* scope);
-  // The state for a nested graph of `draws`; null where there are none.
+  // The state for a nested graph with `draws`; null if it has none.
   Value* StateFor(Scope* scope, bool draws);
-  // Results without the state, which goes on in `scope`.
+  // Removes the state from the results and stores it in `scope`.
   static void TakeState(Scope* scope, StatePlace place, std::vector<Value*>* results);
   static Value* NextState(Builder* builder, Value* state);
   void FinishState(Scope* scope, std::map<int, Value*>* written);
@@ -144,12 +142,11 @@ class ProgramImporter {
   // --- Symbolic scalars (program_scalars.cc).
   absl::Status ImportScalar(Scope* scope, const NodeDef& node, bool* done);
 
-  // --- Operators of higher order (higher_order.cc).
+  // --- Higher-order operators (higher_order.cc).
   absl::Status ImportHigherOrder(Scope* scope, const NodeDef& node, bool* done);
   absl::StatusOr<Args> Inline(Scope* scope, const GraphDef& graph, Args inputs,
                               std::optional<DType> autocast);
-  // A nested graph of those inputs (numbers are known in it as they are). The
-  // outputs are tensors.
+  // A nested graph with those inputs (numbers are known inside of it). Its outputs are tensors.
   absl::StatusOr<std::unique_ptr<Graph>> Region(Scope* scope, const GraphDef& graph,
                                                 const Args& inputs, absl::Span<const Type> types,
                                                 StatePlace state);
@@ -164,26 +161,25 @@ class ProgramImporter {
   Weights& weights_;
   const Pt2ImportOptions& options_;
   std::unique_ptr<Module> module_;
-  absl::flat_hash_map<std::string, SymInt> symbols_;  // By the file's names.
+  absl::flat_hash_map<std::string, SymInt> symbols_;  // By the names in the file.
   std::map<std::string, RangeConstraint> ranges_;     // By symbol.
   // Names of graph inputs that are written.
   std::map<std::string, bool> written_;
-  bool has_writes_ = false;  // Some node writes.
-  // Parameters and buffers over memory that is written, by qualified name.
+  bool has_writes_ = false;  // A node writes.
+  // Parameters and buffers in memory that is written, by qualified name.
   std::map<std::string, SharedView> shared_;
-  std::map<std::string, Value*> state_;  // Inputs made, by qualified name.
-  Value* random_ = nullptr;              // The state in `main`; null before the first draw.
+  std::map<std::string, Value*> state_;  // Inputs made so far, by qualified name.
+  Value* random_ = nullptr;              // State in `main`; null before the first draw.
   int64_t draws_ = 0;
   int64_t nodes_ = 0;
-  int64_t done_ = 0;  // Of inputs and nodes, for Pt2ImportOptions::progress.
+  int64_t done_ = 0;  // Inputs and nodes, for Pt2ImportOptions::progress.
 };
 
-// Whether some node of the graph, or of one nested in it, draws random numbers.
+// True if a node of the graph or of its nested graphs draws random numbers.
 bool DrawsNumbers(const GraphDef& graph);
 
-// Brackets of vmap around nodes become one node with a graph, whose target is
-// kVmapTarget and whose arguments are the graph, then mapped tensors, then
-// tensors from outside; results are stacked along dim 0.
+// Replaces vmap brackets around nodes by one node with a graph. Its target is kVmapTarget; its
+// arguments are the graph, mapped tensors and outer tensors; results are stacked along dim 0.
 inline constexpr char kVmapTarget[] = "weft.vmap";
 absl::Status FoldVmaps(GraphDef* graph);
 

@@ -1,10 +1,9 @@
-// Random numbers: a state that goes through the program.
+// Random numbers: a state that is passed through the program.
 //
-// PyTorch has a generator aside that each draw changes. Here the state is a value
-// (graph/ops/random): an input of `main` that the program writes back, raised by
-// one. Draws from one state differ in their numbers. A nested graph takes the
-// state and gives the next one, so that the steps of a loop differ; JAX splits
-// keys for that.
+// PyTorch has a global generator that each draw changes. Here the state is a value
+// (graph/ops/random): an input of `main` that the program writes back, incremented by one. Draws
+// from one state have different numbers. A nested graph takes the state and returns the next one,
+// so that the iterations of a loop differ, like JAX's split keys.
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "graph/ir/builder.h"
@@ -31,8 +30,8 @@ bool IsOff(const NodeDef& node, absl::string_view flag) {
   return input != nullptr && input->value.is(Argument::Kind::kBool) && input->value.integer == 0;
 }
 
-// By its target: that of the table of random numbers, and attention with dropout;
-// not so outside of training.
+// Decides by the target: the table of random numbers, and attention with dropout; false outside of
+// training.
 bool Draws(const NodeDef& node) {
   if (absl::StrContains(node.target, "scaled_dot_product")) {
     return FindInput(node, "dropout_p") != nullptr;

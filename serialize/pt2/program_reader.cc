@@ -10,7 +10,7 @@ namespace {
 
 using Kind = Argument::Kind;
 
-// How a member of the Argument union is read.
+// The form of a member of the Argument union.
 enum class Form {
   kScalar,
   kList,
@@ -63,7 +63,7 @@ constexpr Member kMembers[] = {
     {"as_string_to_argument", Form::kRefused, Kind::kOther},
 };
 
-// What a symbolic argument holds when it is not a name.
+// The value of a symbolic argument that is not a name.
 struct Literal {
   Kind symbolic;
   const char* key;
@@ -151,7 +151,7 @@ Argument ProgramReader::ReadOptionalTensor(const Place& at) {
   const std::string key = json_.UnionKey(at);
   if (key == "as_none") return Argument();
   if (key == "as_tensor" && at[key].json()->is_string()) {
-    Argument a;  // In the first versions the name stands there by itself.
+    Argument a;  // The first versions have only the name there.
     a.kind = Kind::kTensor;
     a.name = json_.String(at[key]);
     return a;

@@ -1,4 +1,4 @@
-// The parts of a program's JSON: arguments, nodes, graphs, specs.
+// Reads the parts of a program's JSON: arguments, nodes, graphs, specs.
 #ifndef WEFT_SERIALIZE_PT2_PROGRAM_READER_H_
 #define WEFT_SERIALIZE_PT2_PROGRAM_READER_H_
 
@@ -10,8 +10,8 @@
 
 namespace weft::pt2 {
 
-// Recursion is on graphs within arguments, which the nesting of the JSON
-// bounds. Errors go to the JsonReader.
+// Recursion is on graphs within arguments, whose depth the nesting of the JSON bounds. Errors are
+// reported to the JsonReader.
 class ProgramReader {
  public:
   explicit ProgramReader(JsonReader* json) : json_(*json) {}

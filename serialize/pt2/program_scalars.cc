@@ -83,7 +83,7 @@ Arg FloatValue(Value* v, std::optional<Rational> exact = std::nullopt) {
   return a;
 }
 
-// What a float operator gives as a fraction of sizes; nothing where none stands for it.
+// The result of a float operator as a fraction of sizes; nullopt if it is not one.
 std::optional<Rational> ExactResult(absl::string_view name, const Arg& a, const Arg& b) {
   std::optional<Rational> x = a.AsRational();
   std::optional<Rational> y = b.AsRational();
@@ -110,7 +110,7 @@ class ScalarNode {
   ScalarNode(absl::string_view name, std::vector<Arg> args, Builder* builder)
       : name_(name), args_(std::move(args)), call_(Schema(), {}, builder) {}
 
-  // Nothing when the operator is not known.
+  // Nullopt for an unknown operator.
   absl::StatusOr<Arg> Run() {
     for (const Arg& a : args_) {
       if (!a.is_number()) {
@@ -161,7 +161,7 @@ class ScalarNode {
     return ToInt(a);
   }
 
-  // From a float: an expression of sizes, or an unbacked symbol.
+  // Converts a float to an integer: an expression of sizes, or an unbacked symbol.
   absl::StatusOr<Arg> ToInt(const Arg& a) {
     const std::optional<Rational> exact = a.AsRational();
     if (exact && name_ != "round") {
@@ -252,7 +252,7 @@ class ScalarNode {
     return BoolValue(call_.Op(op, {Truth(a), Truth(b)}));
   }
 
-  // sym_ite(condition, a, b) of integers: an unbacked symbol.
+  // sym_ite(condition, a, b) of integers is an unbacked symbol.
   absl::StatusOr<Arg> Choose() {
     if (name_ != "sym_ite" || !IsTruth(args_[0])) return Unknown();
     const bool whole = IsWhole(args_[1]) && IsWhole(args_[2]);

@@ -1,4 +1,4 @@
-// Inputs and outputs of the program.
+// Imports the inputs and outputs of the program.
 #include <algorithm>
 #include <set>
 
@@ -38,13 +38,13 @@ class Aliases {
   std::vector<int> parent_;
 };
 
-// Every name in an argument.
+// Calls `fn` for every name in an argument.
 void ForEachName(const Argument& a, const std::function<void(const std::string&)>& fn) {
   if (a.is(Kind::kTensor)) fn(a.name);
   for (const Argument& item : a.items) ForEachName(item, fn);
 }
 
-// Normalisations that write their running statistics in training mode.
+// Normalizations that write their running statistics in training.
 bool WritesStatistics(const NodeDef& node) {
   static constexpr absl::string_view kNorms[] = {
       "torch.ops.aten._native_batch_norm_legit.default", "torch.ops.aten.batch_norm.default",
@@ -93,7 +93,7 @@ class WriteFinder {
       const bool writes = (first && !twin->schema.IsView()) ||
                           (op != nullptr && arg >= 0 && schema->args[arg].written) ||
                           (WritesStatistics(node) && absl::StartsWith(input.name, "running_"));
-      // Results of what is not known may share memory with anything.
+      // Results of unknown operators may share memory with any argument.
       const bool aliased =
           schema == nullptr || first || (views && arg >= 0 && !schema->args[arg].alias.empty());
       ForEachName(input.value, [&](const std::string& name) {
@@ -108,7 +108,7 @@ class WriteFinder {
     }
   }
 
-  // The inputs of a nested graph are the tensors after it, in order.
+  // The inputs of a nested graph are the tensors after it in the argument list, in order.
   void VisitRegion(const NodeDef& node, size_t i, const std::string& prefix) {
     const GraphDef& graph = *node.inputs[i].value.graph;
     const std::string inner = absl::StrCat(prefix, node.inputs[i].value.name, "#", ++regions_, "/");
@@ -228,8 +228,7 @@ absl::Status ProgramImporter::AddUserInput(Scope* scope, const InputSpec& spec) 
   return absl::OkStatus();
 }
 
-// The program holds for this value alone. Its graph input, where it has a name,
-// is a literal.
+// The program is valid only for this value. If the graph input has a name, that becomes a literal.
 absl::Status ProgramImporter::AddFixedInput(Scope* scope, const InputSpec& spec) {
   HostTensor tensor;
   switch (spec.value.kind) {
@@ -290,7 +289,7 @@ absl::Status ProgramImporter::SetOutputs(Scope* scope) {
   main->SetOutputs(outputs);
   std::set<std::string> taken;
   for (std::string& name : names) {
-    // One value may come out twice.
+    // One value may be several outputs.
     const std::string stem = name;
     for (int n = 1; !taken.insert(name).second; ++n) {
       name = absl::StrCat(stem, "_", n);

@@ -1,4 +1,4 @@
-// Parameters, buffers and constants: values, inputs, and what is written back.
+// Parameters, buffers and constants: values, inputs, and write-backs.
 #include <algorithm>
 #include <set>
 
@@ -19,7 +19,7 @@
 namespace weft::pt2 {
 namespace {
 
-// The base of the view that `node` makes, with `update` where it shows it.
+// The base of the view that `node` makes, with the viewed elements replaced by `update`.
 Value* Inverted(Builder* builder, const Node& node, Value* update) {
   Value* const none = nullptr;
   const Type type = node.operand(0)->type();
@@ -76,7 +76,7 @@ absl::StatusOr<Value*> ProgramImporter::InputOf(Scope* scope, const std::string&
   return value;
 }
 
-// A parameter or buffer that has others in its memory.
+// A parameter or buffer that shares its memory with others.
 absl::StatusOr<Value*> ProgramImporter::ViewOf(Scope* scope, const std::string& name) {
   const SharedView& view = shared_.at(name);
   WEFT_ASSIGN_OR_RETURN(Value * root, InputOf(scope, view.root));

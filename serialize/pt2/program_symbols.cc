@@ -1,4 +1,4 @@
-// Symbols, and the shapes in the file against the inferred ones.
+// Symbols, and the comparison of shapes in the file with inferred ones.
 #include <algorithm>
 
 #include "absl/status/status.h"
@@ -25,7 +25,7 @@ namespace {
 
 constexpr size_t kMaxSymbolName = 64;
 
-// Expressions that name what is not known yet, or that Weft cannot hold.
+// True for errors of expressions with unknown names, or that Weft cannot represent.
 bool SaysNothing(const absl::Status& status) {
   return status.code() == absl::StatusCode::kNotFound ||
          status.code() == absl::StatusCode::kUnimplemented ||
@@ -38,7 +38,7 @@ bool IsName(absl::string_view text) {
   });
 }
 
-// The name when the expression is a lone symbol.
+// The name if the expression is a single symbol.
 std::optional<std::string> LoneSymbol(const std::string& expr) {
   std::string name;
   int count = 0;
@@ -57,7 +57,7 @@ absl::Status ProgramImporter::DeclareSymbols() {
   for (const RangeConstraint& range : program_.ranges) {
     std::string name = range.expr;
     if (!IsName(name)) {
-      // A derived expression: what it says follows from its symbols.
+      // The range of a derived expression follows from those of its symbols.
       const auto lone = LoneSymbol(range.expr);
       if (!lone) continue;
       name = *lone;
@@ -88,8 +88,8 @@ void ProgramImporter::BindSymbol(const std::string& name, SymInt value) {
   if (info.range.min <= info.range.max) module_->symbols().Declare(info);
 }
 
-// What the exporter demands of sizes, beyond what the inputs' types say. A guard that is
-// about more than sizes, or that no expression holds, is left out, which is logged.
+// Adds the exporter's conditions on sizes that the inputs' types do not imply. A guard that is not
+// about sizes alone, or that cannot be expressed, is logged and left out.
 absl::Status ProgramImporter::AssumeGuards(const Graph& main) {
   for (const std::string& guard : program_.guards) {
     const absl::Status status = AssumeGuard(main, guard);
@@ -158,7 +158,7 @@ std::optional<AtenCall::Layout> ProgramImporter::LayoutOf(const Scope& scope,
   return layout;
 }
 
-// On return `have` is the file's size, where that says more.
+// On return `have` is the file's size if that is more precise.
 absl::Status ProgramImporter::CheckDim(const SizeExpr& want, SymInt* have) {
   if (!want.value && !want.expr.empty()) {
     if (const auto name = LoneSymbol(want.expr)) {
@@ -206,11 +206,11 @@ absl::Status ProgramImporter::CheckTensor(const Scope& scope, const std::string&
     }
   }
   const Type refined = type.WithDims(dims);
-  // Nested graphs know their own symbols alone.
+  // A nested graph only has its own symbols.
   if (!scope.nested && refined != type && value->node() != nullptr &&
       IsLegalRefinement(refined, type, module_->symbols())) {
-    // A size that one node defines is that of another: PyTorch remembers the
-    // answer of `nonzero`. Both stay, and are checked to be equal.
+    // If a size that one node defines equals that of another (PyTorch caches the answer of
+    // `nonzero`), both symbols stay, and are checked to be equal.
     if (value->node()->op().has(kDataDependent)) {
       *given = ops::BuildReshape(*scope.builder, value, dims);
       return *given == nullptr ? scope.builder->status() : absl::OkStatus();

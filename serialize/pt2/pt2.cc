@@ -31,8 +31,7 @@ absl::string_view Text(const HostBuffer& buffer) {
   return {reinterpret_cast<const char*>(buffer.data()), static_cast<size_t>(buffer.size())};
 }
 
-// What stands before `archive_format`, with its slash: the file's stem, or
-// nothing.
+// The path before `archive_format`, with its slash: the file's stem, or "".
 absl::StatusOr<std::string> FindRoot(const ZipArchive& archive) {
   for (const std::string& name : archive.names()) {
     absl::string_view root = name;
@@ -44,10 +43,10 @@ absl::StatusOr<std::string> FindRoot(const ZipArchive& archive) {
   return absl::InvalidArgumentError("not a .pt2 archive: there is no entry archive_format");
 }
 
-// Of before PyTorch 2.8.
+// The program in archives from before PyTorch 2.8.
 constexpr char kOldProgram[] = "serialized_exported_program.json";
 
-// What stands before that, where there is one.
+// The path before that, if it exists.
 std::optional<std::string> FindOldRoot(const ZipArchive& archive) {
   for (const std::string& name : archive.names()) {
     absl::string_view root = name;
@@ -58,7 +57,7 @@ std::optional<std::string> FindOldRoot(const ZipArchive& archive) {
   return std::nullopt;
 }
 
-// The text of a small entry, without blanks around it.
+// The text of a small entry, with surrounding blanks removed.
 absl::StatusOr<std::string> ReadText(ZipArchive& archive, const std::string& name) {
   WEFT_ASSIGN_OR_RETURN(const auto bytes, archive.Read(name));
   return std::string(absl::StripAsciiWhitespace(Text(*bytes).substr(0, 256)));
@@ -84,7 +83,7 @@ absl::Status CheckHeader(ZipArchive& archive, const std::string& root) {
       absl::StrCat(root, "byteorder: \"", order, "\" is not read, only little"));
 }
 
-// The program asked for, `model`, or the only one.
+// The requested program, `model`, or the only one.
 absl::StatusOr<std::string> FindProgram(const ZipArchive& archive, const std::string& root,
                                         const std::string& wanted) {
   const std::string folder = root + "models/";
@@ -105,7 +104,7 @@ absl::StatusOr<std::string> FindProgram(const ZipArchive& archive, const std::st
                                                        "; say which one")));
 }
 
-// The text of a program and where its tensors are.
+// The text of a program and the location of its tensors.
 struct Parts {
   std::string path;
   pt2::Weights weights;
@@ -128,7 +127,8 @@ absl::StatusOr<Parts> FindParts(ZipArchive* archive, const pt2::ZipLimits& zip_l
   return parts;
 }
 
-// Programs compress to a fiftieth at best. What inflates to more is made to take memory.
+// Programs compress to a fiftieth at most, so an archive that inflates to more is assumed to be
+// malicious.
 int64_t MaxInflatedBytes(int64_t file_bytes) {
   constexpr int64_t kInflation = 128;
   constexpr int64_t kFree = int64_t{64} << 20;

@@ -22,7 +22,7 @@ std::vector<std::string> KeysOf(const Place& node, const std::string& type, Json
   if (!is_dict || !context.present()) return keys;
   const Json list = Json::parse(json.String(context), nullptr, false);
   const Json* items = &list;
-  // A defaultdict also says what it makes.
+  // A defaultdict also has its factory.
   if (list.is_array() && list.size() == 2 && list[1].is_array()) {
     items = &list[1];
   }

@@ -1,5 +1,5 @@
-// The shape of a call: nested lists, tuples and dicts, and where their leaves
-// stand.
+// The structure of a call's arguments: nested lists, tuples and dicts, and the positions of their
+// leaves.
 #ifndef WEFT_SERIALIZE_PT2_PYTREE_H_
 #define WEFT_SERIALIZE_PT2_PYTREE_H_
 
@@ -12,13 +12,13 @@
 
 namespace weft::pt2 {
 
-// The leaves of a tree spec (its JSON text), depth first, each with the way to
-// it: "0.x", "kwargs.scale". `file` is the name that errors give.
+// The leaves of a tree spec (as JSON text), depth first, each as its path: "0.x", "kwargs.scale".
+// `file` is the file's name in errors.
 absl::StatusOr<std::vector<std::string>> TreeLeaves(const std::string& spec,
                                                     const std::string& file);
 
-// OK when the trees of the program's call have as many leaves as it has user
-// inputs and outputs, or when it has no trees.
+// OK if the trees of the program's call have as many leaves as there are user inputs and outputs,
+// or if the program has no trees.
 absl::Status CheckCallSpec(const ExportedProgram& program);
 
 }  // namespace weft::pt2

@@ -25,9 +25,9 @@ absl::Status AddsError() {
   return absl::UnimplementedError("it computes with a float that was rounded");
 }
 
-// The float is p / q, but for a relative error of at most 2^-54. Then the product with
-// an integer n rounds to n * p / q where that is an integer, and stays on the same side
-// of every integer where it is none.
+// True if the float is p / q with a relative error of at most 2^-54. Then the float's product with
+// an integer n rounds to n * p / q if that is an integer, and otherwise lies on the same side of
+// every integer.
 bool IsNearly(double value, int64_t p, int64_t q) {
   int exponent;
   const double fraction = std::frexp(value, &exponent);
@@ -43,14 +43,14 @@ bool IsNearly(double value, int64_t p, int64_t q) {
   return error << 54 <= want;
 }
 
-// A power of two, which changes no digit of a float.
+// True for a power of two, which changes no digit of a float.
 bool OnlyScales(const Rational& r) {
   const auto n = r.numerator.constant();
   return !r.rounded && n && *n != INT64_MIN && IsPowerOfTwo(std::abs(*n)) &&
          IsPowerOfTwo(r.denominator);
 }
 
-// A constant that is not exact may be in one product, with an integer that varies.
+// A rounded constant may occur in one product, with a varying integer.
 bool IsOneProduct(const Rational& constant, const Rational& integer) {
   return constant.numerator.is_constant() && !integer.rounded && integer.denominator == 1 &&
          !integer.numerator.is_constant();
@@ -152,7 +152,7 @@ SymInt ToInt(const Rational& a, Rounding rounding) {
 }
 
 absl::StatusOr<SymInt> Compared(const Rational& a, CompareFn compare, const Rational& b) {
-  // One rounding apart from an exact number of few digits is on the same side of it.
+  // An exact number with few digits and one rounding are ordered correctly.
   if (a.rounded && b.rounded) return AddsError();
   return compare(a.numerator * b.denominator, b.numerator * a.denominator);
 }

@@ -1,12 +1,11 @@
-// Rational numbers over symbolic integers, which stand for what PyTorch computes of
-// sizes: the rationals within a SymPy product, and the floats between a size and the
-// integer that is made from it (`int(size * 1.5)`).
+// Rational numbers over symbolic integers. They represent PyTorch's computations on sizes:
+// rationals within a SymPy product, and floats between a size and an integer made from it
+// (`int(size * 1.5)`).
 //
-// A float is represented only where integers that are cut from it, and comparisons, are
-// those of the exact rational: constants that are a fraction p / q to within half a
-// rounding, products of one of those and whole numbers, and quotients by a constant.
-// Arithmetic on a rounded value, whose error could grow, is Unimplemented. This holds for
-// sizes below 2^32 and fractions of at most 2^20.
+// A float is represented only if integers truncated from it, and comparisons, equal those of the
+// exact rational: constants that are a fraction p / q to within half a rounding, products of one of
+// those and whole numbers, and quotients by a constant. Arithmetic on a rounded value, whose error
+// could grow, is Unimplemented. This holds for sizes below 2^32 and fractions of at most 2^20.
 #ifndef WEFT_SERIALIZE_PT2_RATIONAL_H_
 #define WEFT_SERIALIZE_PT2_RATIONAL_H_
 
@@ -22,11 +21,11 @@ struct Rational {
   SymInt numerator;
   int64_t denominator = 1;  // Positive.
   bool is_float = false;
-  // The float is within one rounding of the rational, instead of equal to it.
+  // The float may differ from the rational by one rounding.
   bool rounded = false;
 };
 
-// A float constant. Unimplemented when no small fraction stands for it.
+// A float constant. Unimplemented if no small fraction represents it.
 absl::StatusOr<Rational> RationalOf(double value);
 
 absl::StatusOr<Rational> Plus(const Rational& a, const Rational& b);
@@ -36,10 +35,10 @@ absl::StatusOr<Rational> Quotient(const Rational& a, const Rational& b);
 absl::StatusOr<Rational> Power(const Rational& base, const Rational& exponent);
 Rational Negated(Rational a);
 
-// The integer that the number is known to be; of a rational the floor. InvalidArgument
-// when it left 64 bits or kMaxTerms, Unimplemented for a float.
+// The value as an integer; the floor of a rational. InvalidArgument if it left 64 bits or
+// kMaxTerms, Unimplemented for a float.
 absl::StatusOr<SymInt> Whole(const Rational& a);
-// Integers next to a number. kTrunc is towards zero.
+// Rounds to an integer. kTrunc is toward zero.
 enum class Rounding { kFloor, kCeil, kTrunc };
 SymInt ToInt(const Rational& a, Rounding rounding);
 

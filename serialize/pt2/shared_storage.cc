@@ -28,7 +28,7 @@ Extent ExtentOf(const std::string& name, const HostTensor& t) {
   return e;
 }
 
-// Extents that touch each other, directly or through others.
+// Groups of extents that overlap, directly or through others.
 std::vector<std::vector<Extent>> Overlapping(std::vector<Extent> extents) {
   std::sort(extents.begin(), extents.end(), [](const Extent& a, const Extent& b) {
     return std::make_pair(a.begin, a.name) < std::make_pair(b.begin, b.name);
@@ -57,7 +57,7 @@ const Extent* FindRoot(const std::vector<Extent>& group) {
     if (fits && (root == nullptr || e.name < root->name)) root = &e;
   }
   if (root != nullptr) return root;
-  // Any view of all of it, when they are all the same one.
+  // If all views are equal, any of them covers the others.
   const bool same = std::all_of(group.begin(), group.end(), [&](const Extent& e) {
     return SameView(*e.tensor, *group[0].tensor) && e.tensor->dtype() == group[0].tensor->dtype();
   });

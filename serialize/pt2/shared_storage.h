@@ -1,8 +1,8 @@
-// Parameters and buffers that are views of one memory.
+// Parameters and buffers that are views of the same memory.
 //
-// While nothing is written each may stand for itself. Where one is written, those
-// whose elements may be the same become views of one of them, the root, which has
-// all of them: a write to one is a write to the root then.
+// If none of them is written, each is independent. If one is written, those that may share elements
+// become views of one of them, the root, which has all of the elements: a write to one is then a
+// write to the root.
 #ifndef WEFT_SERIALIZE_PT2_SHARED_STORAGE_H_
 #define WEFT_SERIALIZE_PT2_SHARED_STORAGE_H_
 
@@ -22,15 +22,15 @@ namespace weft::pt2 {
 
 struct SharedView {
   std::string root;
-  bool whole = false;  // It is the root, or has its sizes, strides and place.
+  bool whole = false;  // The root itself, or with its sizes, strides and offset.
   std::vector<int64_t> size;
   std::vector<int64_t> stride;
-  int64_t offset = 0;  // In elements of the root.
+  int64_t offset = 0;  // Offset in elements of the root.
 };
 
-// Adds those of `tensors`, by name, over one storage that overlap one that is
-// written. The root is the first one, by name, that is contiguous and reaches as
-// far as the others; without one the program is Unimplemented.
+// Finds those of `tensors` (by name, over one storage) that overlap a written one. The root is the
+// first one, by name, that is contiguous and covers all others; if there is none, the program is
+// Unimplemented.
 absl::Status FindSharedViews(const std::map<std::string, HostTensor>& tensors,
                              const std::set<std::string>& written,
                              std::map<std::string, SharedView>* views);

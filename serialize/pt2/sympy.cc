@@ -69,7 +69,7 @@ class Parser {
     return true;
   }
 
-  // Conjunctions with `or` between them.
+  // Parses conjunctions with `or` between them.
   absl::StatusOr<Rational> Logic() {
     WEFT_ASSIGN_OR_RETURN(Rational left, Conjunction());
     while (TakeWord("or") || TakeWord("|")) {
@@ -110,7 +110,7 @@ class Parser {
     return Take(">") ? Greater : CompareFn{nullptr};
   }
 
-  // A sum, or some with comparisons between neighbours.
+  // Parses a sum, or several with comparisons between neighbours.
   absl::StatusOr<Rational> Comparison() {
     WEFT_ASSIGN_OR_RETURN(Rational left, Sum());
     Rational all = left;
@@ -191,7 +191,7 @@ class Parser {
     return result;
   }
 
-  // An integer, or a float: "0.5", "1e-05".
+  // Parses an integer, or a float: "0.5", "1e-05".
   absl::StatusOr<Rational> Literal() {
     const size_t begin = at_;
     while (at_ < text_.size() &&
@@ -239,7 +239,7 @@ class Parser {
     return Rational{value, 1};
   }
 
-  // `name=True` and the like, which say nothing that matters here.
+  // Skips `name=True` and the like, which have no effect here.
   bool Keyword() {
     const size_t begin = at_;
     Skip();
@@ -254,7 +254,7 @@ class Parser {
     return false;
   }
 
-  // Symbol('s0', integer=True), Float('1.5', precision=53): a word in quotes, keywords.
+  // Parses Symbol('s0', integer=True), Float('1.5', precision=53): a quoted word with keywords.
   absl::StatusOr<Rational> QuotedCall(absl::string_view function) {
     Skip();
     if (at_ >= text_.size() || (text_[at_] != '\'' && text_[at_] != '"')) {
@@ -274,7 +274,7 @@ class Parser {
     return function == "Float" ? Float(word) : Named(word);
   }
 
-  // (value, condition), or ExprCondPair of them; the last condition is true.
+  // Arguments (value, condition), or ExprCondPair of them; the last condition is true.
   absl::StatusOr<Rational> Piecewise() {
     std::vector<std::pair<SymInt, SymInt>> cases;
     do {

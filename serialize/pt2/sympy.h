@@ -1,13 +1,11 @@
-// SymPy expressions as text: srepr (`Add(Mul(Integer(2), Symbol('s0')), ...)`)
-// and infix (`2*s0 + 1`), to symbolic integers and back.
+// Converts SymPy expressions in text form, srepr (`Add(Mul(Integer(2), Symbol('s0')), ...)`) and
+// infix (`2*s0 + 1`), to symbolic integers and back.
 //
-// Read: symbols, integers, sums, products, powers, floor and ceiling division,
-// mod, min, max, rationals where a product divides by one, comparisons (infix
-// ones may be chained), And, Or, Not, Piecewise with a last case for everything
-// else, what PyTorch adds for integers, and the floats that rational.h has. Other
-// functions (logarithms, bit patterns) are Unimplemented, and an expression that is
-// too large for a SymInt is ResourceExhausted: the caller may do without it. Nesting
-// is bounded by kMaxSympyDepth.
+// Supported: symbols, integers, sums, products, powers, floor and ceiling division, mod, min, max,
+// rationals if a product divides by one, comparisons (infix ones may be chained), And, Or, Not,
+// Piecewise with a default case, PyTorch's integer functions, and the floats of rational.h. Other
+// functions (logarithms, bit patterns) are Unimplemented, and an expression that is too large for a
+// SymInt is ResourceExhausted: the caller may ignore it. Nesting is bounded by kMaxSympyDepth.
 #ifndef WEFT_SERIALIZE_PT2_SYMPY_H_
 #define WEFT_SERIALIZE_PT2_SYMPY_H_
 
@@ -27,14 +25,14 @@ namespace weft::pt2 {
 inline constexpr int kMaxSympyDepth = 64;
 inline constexpr int kMaxSympyBytes = 1 << 16;
 
-// `symbol` gives what a name stands for. With `facts`, conditions that they decide do
-// not make the expression larger. The error shows the text.
+// `symbol` gives the value of a name. Conditions that `facts` decide are evaluated, which keeps the
+// expression small. The error contains the text.
 absl::StatusOr<SymInt> ParseSympy(
     absl::string_view text, absl::FunctionRef<absl::StatusOr<SymInt>(absl::string_view)> symbol,
     const SymbolTable* facts = nullptr);
 
-// What ParseSympy reads back as the same expression, in the functions that
-// torch.utils._sympy has. A broadcast size comes back as a selection.
+// Text that ParseSympy reads back as the same expression, with the functions of torch.utils._sympy.
+// A broadcast size is written as a selection.
 std::string ToSympy(SymInt s);
 
 }  // namespace weft::pt2

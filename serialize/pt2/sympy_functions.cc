@@ -12,7 +12,7 @@
 namespace weft::pt2 {
 namespace {
 
-// Names and how many arguments they take; 0: one or more.
+// Names and numbers of arguments; 0: one or more.
 struct Arity {
   absl::string_view name;
   size_t args;

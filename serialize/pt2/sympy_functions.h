@@ -1,5 +1,4 @@
-// The functions that SymPy expressions call by name, and what makes a condition of a
-// number.
+// The functions that SymPy expressions call by name, and conversions of numbers to conditions.
 #ifndef WEFT_SERIALIZE_PT2_SYMPY_FUNCTIONS_H_
 #define WEFT_SERIALIZE_PT2_SYMPY_FUNCTIONS_H_
 
@@ -13,11 +12,11 @@ namespace weft::pt2 {
 
 class SympyFunctions {
  public:
-  // `facts` may be null; with them conditions are decided as they are made, so that an
-  // expression stays small.
+  // With `facts`, which may be null, conditions are decided as they are made, which keeps
+  // expressions small.
   explicit SympyFunctions(const SymbolTable* facts) : facts_(facts) {}
 
-  // `name` without the module that it comes from.
+  // `name` is without its module.
   absl::StatusOr<Rational> Call(absl::string_view name, absl::Span<const Rational> args) const;
 
   absl::StatusOr<SymInt> Condition(const Rational& a) const;

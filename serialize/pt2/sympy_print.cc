@@ -1,4 +1,4 @@
-// Symbolic integers as SymPy expressions.
+// Prints symbolic integers as SymPy expressions.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -33,7 +33,7 @@ std::string Call(absl::string_view name, absl::Span<const SymInt> args) {
       ")");
 }
 
-// Of a truth value, as a relation.
+// A truth value as a relation.
 std::string Condition(SymInt s) {
   if (s.is_constant()) return s.Is(0) ? "False" : "True";
   if (s.kind() == Kind::kNonNegative) return absl::StrCat("Ge(", Value(s.args()[0]), ", 0)");

@@ -16,7 +16,7 @@
 namespace weft::pt2 {
 namespace {
 
-// Bytes of a tensor whose elements are not in the file one by one.
+// Limit of a tensor whose elements are not stored one by one.
 constexpr int64_t kMaxUnstoredBytes = int64_t{1} << 28;
 
 absl::string_view Text(const HostBuffer& buffer) {
@@ -39,8 +39,8 @@ absl::StatusOr<std::vector<int64_t>> Constants(const std::vector<SizeExpr>& expr
   return values;
 }
 
-// The same bytes where a tensor of `dtype` may lie: entries that are not stored
-// at a multiple of its size are copied, bools made 0 or 1.
+// The bytes with an alignment that `dtype` allows: entries that are not aligned are copied, bools
+// become 0 or 1.
 std::shared_ptr<HostBuffer> Aligned(std::shared_ptr<HostBuffer> buffer, DType dtype) {
   const auto address = reinterpret_cast<uintptr_t>(buffer->data());
   const size_t unit = std::max(DTypeBits(dtype) / 8, 1);
@@ -89,7 +89,7 @@ absl::StatusOr<Weights> Weights::Open(ZipArchive* archive, const std::string& ro
   return weights;
 }
 
-// The first versions named them as if they were JSON.
+// The first versions named these archives as if they were JSON.
 absl::StatusOr<Weights> Weights::OpenOld(ZipArchive* archive, const std::string& root,
                                          const ZipLimits& zip_limits) {
   Weights weights;
@@ -110,7 +110,7 @@ void Weights::Index() {
   for (const auto& [tensor, entry] : entries_) by_file_[entry.file].push_back(tensor);
 }
 
-// Versions differ in what stands between the program's name and the ending.
+// The text between the program's name and the extension differs between versions.
 absl::Status Weights::ReadTables(const std::string& folder, const std::string& name,
                                  const JsonLimits& limits) {
   for (const std::string& file : archive_->names()) {
@@ -208,14 +208,14 @@ absl::StatusOr<HostTensor> Weights::Load(const std::string& name) {
   auto storage = Storage(found->second, *meta.dtype);
   if (!storage.ok()) return In(name, storage.status());
   const auto numel = CheckedNumel(*dims);
-  // An entry without bytes stands for an empty tensor, or one of zeros.
+  // An entry without bytes is an empty tensor, or one of zeros.
   if (numel && (*numel == 0 || (*storage)->size() == 0)) {
     auto zeros = HostTensor::Allocate(*meta.dtype, *dims, kMaxUnstoredBytes);
     return zeros.ok() ? zeros : In(name, zeros.status());
   }
   auto tensor = HostTensor::View(*storage, *meta.dtype, *dims, *strides, (*offset)[0]);
   if (!tensor.ok()) return In(name, tensor.status());
-  // Elements that share their bytes may be more than memory holds apart.
+  // Elements that share bytes may not fit in memory as separate ones.
   if (tensor->bytes() > std::max((*storage)->size(), kMaxUnstoredBytes)) {
     return In(name, absl::ResourceExhaustedError(absl::StrCat(
                         "its elements take ", tensor->bytes(), " bytes and are stored as ",

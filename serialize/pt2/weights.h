@@ -1,9 +1,8 @@
-// The tensors of an archive: parameters, buffers and constants by their
-// qualified names, as views of the file.
+// The tensors of an archive: parameters, buffers and constants by qualified name, as views of the
+// file.
 //
-// They are listed in JSON tables beside their storages, or, in archives of before
-// PyTorch 2.8, in files of torch.save: archives within the archive, whose pickles
-// say what views of which storages they are.
+// They are listed in JSON tables next to their storages, or, in archives from before PyTorch 2.8,
+// in files of torch.save: archives within the archive, whose pickles describe views of storages.
 #ifndef WEFT_SERIALIZE_PT2_WEIGHTS_H_
 #define WEFT_SERIALIZE_PT2_WEIGHTS_H_
 
@@ -27,11 +26,11 @@ namespace weft::pt2 {
 
 class Weights {
  public:
-  // Reads the tables of program `name` below `root`. `archive` outlives this.
+  // Reads the tables of program `name` below `root`. `archive` outlives this object.
   static absl::StatusOr<Weights> Open(ZipArchive* archive, const std::string& root,
                                       const std::string& name, const JsonLimits& limits,
                                       const ZipLimits& zip_limits);
-  // Of an archive of before 2.8: the files of torch.save below `root`.
+  // The same for an archive from before 2.8: the files of torch.save below `root`.
   static absl::StatusOr<Weights> OpenOld(ZipArchive* archive, const std::string& root,
                                          const ZipLimits& zip_limits);
 
@@ -43,19 +42,19 @@ class Weights {
  private:
   struct Entry {
     Payload payload;
-    std::string file;  // Its storage, by a name that no other one has.
+    std::string file;  // Unique name of its storage.
     ZipArchive* archive = nullptr;
-    std::string entry;  // The storage in `archive`.
+    std::string entry;  // Entry of the storage in `archive`.
   };
   absl::Status ReadTables(const std::string& folder, const std::string& name,
                           const JsonLimits& limits);
   absl::Status ReadSaved(const std::string& file, const ZipLimits& limits);
   void Index();
-  // The storage where tensors of `dtype` may lie.
+  // The storage, with an alignment that `dtype` allows.
   absl::StatusOr<std::shared_ptr<HostBuffer>> Storage(const Entry& entry, DType dtype);
 
   ZipArchive* archive_ = nullptr;
-  std::vector<std::unique_ptr<ZipArchive>> saved_;  // Those within it.
+  std::vector<std::unique_ptr<ZipArchive>> saved_;  // Nested archives.
   std::map<std::string, Entry> entries_;
   std::map<std::string, std::vector<std::string>> by_file_;
   std::map<std::pair<std::string, DType>, std::shared_ptr<HostBuffer>> storages_;

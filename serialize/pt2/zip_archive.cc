@@ -19,7 +19,7 @@ constexpr int kStored = 0;
 constexpr int kDeflated = 8;
 constexpr uint64_t kMaxNameBytes = 4096;
 
-// --- A file in memory, as minizip wants it ------------------------------------
+// --- A file in memory for minizip --------------------------------------------
 
 struct Cursor {
   const HostBuffer* buffer;
@@ -28,7 +28,7 @@ struct Cursor {
 
 uint64_t SizeOf(const Cursor& c) { return static_cast<uint64_t>(c.buffer->size()); }
 
-// The name is that of the buffer itself.
+// The name argument is the buffer itself.
 voidpf OpenCursor(voidpf opaque, const void*, int) {
   return new Cursor{static_cast<const HostBuffer*>(opaque)};
 }
@@ -50,7 +50,7 @@ long SeekCursor(voidpf, voidpf stream, ZPOS64_T offset, int origin) {
   const uint64_t base = origin == ZLIB_FILEFUNC_SEEK_CUR   ? c.position
                         : origin == ZLIB_FILEFUNC_SEEK_END ? SizeOf(c)
                                                            : 0;
-  // Offsets wrap, as those that go back from the end do.
+  // Offsets wrap, like those relative to the end.
   const uint64_t to = base + offset;
   if (to > SizeOf(c)) return -1;
   c.position = to;
@@ -184,7 +184,7 @@ absl::StatusOr<std::shared_ptr<HostBuffer>> ZipArchive::Inflate(const Entry& ent
         absl::StrCat("it inflates to ", entry.size, " bytes, of which ", left,
                      " are left until the limit of ", limits_.max_inflated_bytes));
   }
-  // Deflate packs at most 1032 bytes into one.
+  // Deflate compresses at most 1032 bytes to one.
   if (entry.size / 1040 > entry.compressed_size) {
     return Malformed(absl::StrCat(entry.compressed_size, " bytes cannot inflate to ", entry.size));
   }

@@ -1,9 +1,8 @@
-// ZIP archives: names, and the bytes behind them.
+// Reads ZIP archives: names, and the bytes of entries.
 //
-// The central directory is what counts; ZIP64 is read. A stored entry is a part
-// of the file's own memory, so that a memory-mapped archive is never copied; a
-// deflated one is inflated on demand. Everything is checked against the file's
-// size and the limits before it is touched.
+// The central directory is authoritative; ZIP64 is supported. A stored entry is a part of the
+// file's own memory, so that a memory-mapped archive is never copied; a deflated one is inflated on
+// demand. Everything is checked against the file's size and the limits before it is read.
 #ifndef WEFT_SERIALIZE_PT2_ZIP_ARCHIVE_H_
 #define WEFT_SERIALIZE_PT2_ZIP_ARCHIVE_H_
 
@@ -21,18 +20,17 @@ namespace weft::pt2 {
 
 struct ZipLimits {
   int64_t max_entries = 1 << 20;
-  // Of all entries that are inflated, together.
+  // Limit of all inflated entries together.
   int64_t max_inflated_bytes = int64_t{1} << 32;
 };
 
 class ZipArchive {
  public:
-  // Names must be relative, without `..`, backslash or NUL, and unique. Folders
-  // are left out.
+  // Names must be relative, without `..`, backslash or NUL, and unique. Folders are skipped.
   static absl::StatusOr<ZipArchive> Open(std::shared_ptr<HostBuffer> file,
                                          const ZipLimits& limits = {});
 
-  // In the order of the central directory.
+  // Names in the order of the central directory.
   const std::vector<std::string>& names() const { return names_; }
   bool Has(const std::string& name) const { return entries_.count(name) > 0; }
   // The bytes of an entry; the error names it.
@@ -40,7 +38,7 @@ class ZipArchive {
 
  private:
   struct Entry {
-    uint64_t directory_offset = 0;  // Where minizip finds it again.
+    uint64_t directory_offset = 0;  // Offset for minizip.
     uint64_t number = 0;
     uint64_t compressed_size = 0;
     uint64_t size = 0;
@@ -56,7 +54,7 @@ class ZipArchive {
   std::shared_ptr<HostBuffer> file_;
   ZipLimits limits_;
   int64_t inflated_bytes_ = 0;
-  // Of minizip (an unzFile), which holds a cursor over `file_`.
+  // minizip's unzFile, which refers to `file_`.
   std::shared_ptr<void> handle_;
   std::vector<std::string> names_;
   std::map<std::string, Entry> entries_;

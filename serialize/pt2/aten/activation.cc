@@ -103,7 +103,7 @@ void SoftShrink(AtenCall& c) {
   c.Return(Where(c, c.Op(ops::isnan, {x}), x, y));
 }
 
-// One weight, or one for each channel (dim 1).
+// One weight, or one per channel (dim 1).
 Value* PerChannel(AtenCall& c, Value* weight, Value* x) {
   const int rank = RankOf(x);
   if (weight == nullptr || RankOf(weight) == 0) return weight;
@@ -119,7 +119,7 @@ void Prelu(AtenCall& c) {
   c.Return(c.Op(ops::prelu, {x, PerChannel(c, c.T("weight"), x)}));
 }
 
-// Already of broadcasting shape.
+// The weight already has a shape that broadcasts.
 void PreluKernel(AtenCall& c) { c.Return(c.Op(ops::prelu, {c.T("self"), c.T("weight")})); }
 
 void Glu(AtenCall& c) {
@@ -138,7 +138,7 @@ template <const OpDef& op>
 Value* SoftmaxOf(AtenCall& c, Value* x, int64_t dim) {
   const int rank = RankOf(x);
   if (rank > 0) return c.Op(op, {x}, {{"dim", dim}});
-  // Over the one element of a scalar.
+  // A scalar is reduced over its one element.
   return Reshape(c, c.Op(op, {Reshape(c, x, {SymInt(1)})}, {{"dim", 0}}), {});
 }
 
@@ -158,7 +158,7 @@ void SoftmaxCore(AtenCall& c) {
   c.Return(SoftmaxOf<op>(c, x, c.Dim("dim", RankOf(x))));
 }
 
-// Rows of -inf alone give zeros.
+// Rows in which all elements are -inf give zeros.
 void SafeSoftmax(AtenCall& c) {
   Value* x = Convert(c, c.T("self"), c.Dtype("dtype", DTypeOf(c.T("self"))));
   const int dim = c.Dim("dim", RankOf(x));

@@ -15,13 +15,13 @@ namespace {
 
 bool HasArg(AtenCall& c, absl::string_view name) { return c.schema().Find(name) >= 0; }
 
-// [.., H, L, E] as [B, H, L, E]: leading dims as one, or a new one.
+// [.., H, L, E] as [B, H, L, E]: joins leading dims, or adds one.
 Value* FourDims(AtenCall& c, Value* v) {
   if (v == nullptr) return nullptr;
   const SymInts size = DimsOf(v);
   if (size.size() == 4) return v;
   if (size.size() == 3) {
-    // One head.
+    // The input has one head.
     return Reshape(c, v, {size[0], SymInt(1), size[1], size[2]});
   }
   if (size.size() == 2) {
@@ -35,7 +35,7 @@ Value* MaskFor(AtenCall& c, Value* mask, Value* query) {
   if (DTypeOf(mask) != DType::kBool) mask = Convert(c, mask, DTypeOf(query));
   const int rank = RankOf(query);
   if (rank == 4 || rank == 2) return mask;
-  // A mask over [N, L, S] for heads of one.
+  // A mask over [N, L, S] broadcasts to the one head.
   if (rank == 3 && RankOf(mask) == 3) return Unsqueeze(c, mask, 1);
   if (rank > 4 && RankOf(mask) > 4) {
     SymInts lead = DimsOf(query);
@@ -47,7 +47,7 @@ Value* MaskFor(AtenCall& c, Value* mask, Value* query) {
   return mask;
 }
 
-// Heads of key and value that several heads of query share.
+// Repeats heads of key or value that several heads of query share.
 Value* RepeatHeads(AtenCall& c, Value* v, const Value* query) {
   const int dim = RankOf(v) - 3;
   if (dim < 0 || DimOf(v, dim) == DimOf(query, RankOf(query) - 3)) return v;
@@ -58,7 +58,7 @@ Value* RepeatHeads(AtenCall& c, Value* v, const Value* query) {
   return Flatten(c, Expand(c, y, size), dim, dim + 1);
 }
 
-// Where a mask of bools, or the causal one, hides a score.
+// Hides scores where a bool mask, or the causal one, is false.
 Value* Masked(AtenCall& c, Value* scores, Value* keep) {
   constexpr double kHidden = -std::numeric_limits<double>::infinity();
   return Where(c, keep, scores, NumberLike(c, scores, kHidden));
@@ -88,7 +88,7 @@ Value* AttentionScores(AtenCall& c, Value* query, Value* key, Value* mask) {
 
 namespace {
 
-// Step by step, since weights of the softmax are dropped.
+// Attention step by step, because dropout applies to the weights of the softmax.
 Value* AttendWithDropout(AtenCall& c, Value* query, Value* key, Value* value, Value* mask) {
   const double p = c.Float("dropout_p");
   if (HasArg(c, "enable_gqa") && c.Bool("enable_gqa")) {

@@ -1,5 +1,5 @@
-// The kernels that PyTorch picks for attention, which training steps name: with the
-// logarithms of the sums of each row, and the gradients.
+// Attention kernels that PyTorch chooses and that training graphs call by name: they also return
+// the logsumexp of each row; and their gradients.
 #include <limits>
 
 #include "graph/ir/builder.h"
@@ -19,7 +19,7 @@ Value* MaskOf(AtenCall& c) {
   return nullptr;
 }
 
-// The scores in f32 where they are narrower.
+// The scores, in f32 if they are narrower.
 Value* WideScores(AtenCall& c) {
   Value* query = c.T("query");
   Value* key = c.T("key");
@@ -37,10 +37,10 @@ void ForCpu(AtenCall& c) {
   c.Return(LogSums(c));
 }
 
-// What a kernel of another device says of its random numbers: nothing is dropped.
+// The random state that a kernel of another device returns: zeros, because nothing is dropped.
 Value* NoSeed(AtenCall& c, Ints dims, DType dtype) { return Zeros(c, ToSymInts(dims), dtype); }
 
-// Rows of sums in blocks of 32, where they are asked for.
+// The logsumexp of rows is padded to blocks of 32, if it is requested.
 void Efficient(AtenCall& c) {
   c.Return(Attend(c, MaskOf(c)));
   Value* sums = LogSums(c);
@@ -67,8 +67,8 @@ void Flash(AtenCall& c) {
   c.Return(NoSeed(c, {0}, DTypeOf(c.T("query"))));
 }
 
-// The sums keep the dim of the keys, of size 1. PyTorch gives them whether or not they are asked
-// for.
+// The logsumexp keeps the dim of the keys, with size 1. PyTorch returns it whether or not it is
+// requested.
 void Cudnn(AtenCall& c) {
   if (c.Bool("return_debug_mask")) return c.Return(c.Unsupported("a mask for debugging"));
   c.Return(Attend(c, MaskOf(c)));
@@ -82,8 +82,8 @@ void Cudnn(AtenCall& c) {
   c.ReturnNone();  // debug_attn_mask
 }
 
-// Gradients of softmax(q k^T scale + mask) v, with the weights computed anew. Rows whose
-// scores are all hidden have no weights.
+// Gradients of softmax(q k^T scale + mask) v; the weights are computed again. Rows whose scores are
+// all hidden have weights of 0.
 struct Gradients {
   Value* query = nullptr;
   Value* key = nullptr;
@@ -121,7 +121,7 @@ void Backward(AtenCall& c) {
   c.Return({g.query, g.key, g.value});
 }
 
-// The gradient of the mask too, summed over what was broadcast.
+// Also returns the gradient of the mask, summed over broadcast dims.
 void EfficientBackward(AtenCall& c) {
   const Gradients g = GradientsOf(c, c.T("grad_out_"));
   c.Return({g.query, g.key, g.value});

@@ -1,5 +1,5 @@
-// Attention step by step. The functions read the arguments `scale` and `is_causal` of the
-// call, and those that say so others.
+// Attention step by step. The functions read the arguments `scale` and `is_causal` of the call, and
+// others where noted.
 #ifndef WEFT_SERIALIZE_PT2_ATEN_ATTENTION_PARTS_H_
 #define WEFT_SERIALIZE_PT2_ATEN_ATTENTION_PARTS_H_
 
@@ -11,15 +11,15 @@ class Value;
 
 namespace weft::pt2 {
 
-// The whole of it, by `query`, `key` and `value`, `dropout_p` and `enable_gqa` where the
-// schema has them. `mask` may be null.
+// The complete attention from `query`, `key`, `value`, `dropout_p` and, if the schema has it,
+// `enable_gqa`. `mask` may be null.
 Value* Attend(AtenCall& c, Value* mask);
 
 // `scale`, or 1 / sqrt(size of the last dim), as a scalar of query's dtype.
 Value* AttentionScale(AtenCall& c, const Value* query);
 
-// [.., L, S]: scaled products of query and key, -inf where a mask of bools or the causal
-// one hides them. `mask` may be null.
+// [.., L, S]: scaled matmul of query and key, -inf where a bool mask or the causal one hides a
+// score. `mask` may be null.
 Value* AttentionScores(AtenCall& c, Value* query, Value* key, Value* mask);
 
 }  // namespace weft::pt2

@@ -1,4 +1,4 @@
-// Gradients, as training graphs carry them.
+// Gradients that training graphs contain.
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -10,7 +10,7 @@
 namespace weft::pt2 {
 namespace {
 
-// Both in a dtype wide enough; the result goes back to the gradient's.
+// Both operands in a wide dtype; the result is converted to the gradient's.
 struct Wider {
   Value* grad;
   Value* x;
@@ -90,7 +90,7 @@ void SoftplusBackward(AtenCall& c) {
   c.Return(Convert(c, Mul(c, w.grad, slope), w.dtype));
 }
 
-// Of x * cdf(x), exact or by tanh.
+// The gradient of x * cdf(x), exact or by tanh.
 void GeluBackward(AtenCall& c) {
   const Wider w = WidenedBy(c, "self");
   Value* x = w.x;
@@ -143,7 +143,7 @@ void MseLossBackward(AtenCall& c) {
   c.Return(Mul(c, d, c.T("grad_output")));
 }
 
-// Ascending dims in front of the last ones.
+// The dims before the normalized ones, and the normalized ones, ascending.
 struct LayerDims {
   Ints outer, inner;
 };
@@ -185,7 +185,7 @@ void LayerNormBackward(AtenCall& c) {
   give(wanted[2] && c.Has("bias"), to_weight(grad));
 }
 
-// Groups of channels: [N, groups, channels of one, positions].
+// Computes on groups of channels: [N, groups, channels per group, positions].
 void GroupNormBackward(AtenCall& c) {
   Value* grad_in = c.T("grad_out");
   const DType dtype = DTypeOf(grad_in);

@@ -12,7 +12,7 @@ bool IsOne(const Arg& a) {
   return (a.is(Arg::Kind::kInt) && a.integer.Is(1)) || (a.is(Arg::Kind::kFloat) && a.number == 1);
 }
 
-// `other`, or `scaled` in the promoted dtype, times alpha.
+// `other`, or `scaled`, in the promoted dtype, times alpha.
 Value* Scaled(AtenCall& c, absl::string_view name, DType dtype) {
   Value* v = c.As(name, dtype);
   if (c.schema().Find("alpha") < 0 || IsOne(c.arg("alpha"))) return v;
@@ -70,7 +70,7 @@ void DivideMode(AtenCall& c) {
   Value* x = c.As("self", dtype);
   Value* y = c.As("other", dtype);
   const std::string mode = c.Str("rounding_mode");
-  // Of two tensors PyTorch rounds the quotient to 16 bits before it truncates.
+  // For two tensors PyTorch rounds the quotient to 16 bits before it truncates.
   if (mode == "trunc" && IsFloat(dtype) && DTypeBits(dtype) == 16 && RankOf(y) > 0) {
     return c.Return(c.Op(ops::trunc, {Div(c, x, y)}));
   }
@@ -83,14 +83,14 @@ void FloorDivide(AtenCall& c) {
       c.Op(ops::div, {c.As("self", dtype), c.As("other", dtype)}, {{"rounding_mode", "floor"}}));
 }
 
-// In the promoted dtype.
+// Computes in the promoted dtype.
 template <const OpDef& op>
 void Promote(AtenCall& c) {
   const DType dtype = c.Promoted({"self", "other"});
   c.Return(c.Op(op, {c.As("self", dtype), c.As("other", dtype)}));
 }
 
-// Integers as f32.
+// The same, with integers as f32.
 template <const OpDef& op>
 void PromoteFloat(AtenCall& c) {
   const DType dtype = c.PromotedFloat({"self", "other"});
@@ -126,7 +126,7 @@ Value* Power(AtenCall& c, Value* base, Value* exponent) {
 void Pow(AtenCall& c) {
   const DType dtype = c.Promoted({"self", "exponent"});
   const Arg& exponent = c.arg("exponent");
-  // What PyTorch does with a square, exactly.
+  // PyTorch computes a square exactly.
   if (exponent.is(Arg::Kind::kInt) && exponent.integer.Is(2)) {
     Value* x = c.As("self", dtype);
     return c.Return(Mul(c, x, x));
@@ -140,7 +140,7 @@ void FloatPower(AtenCall& c) {
   c.Return(Power(c, c.As("self", dtype), c.As("exponent", dtype)));
 }
 
-// x where it is not NaN, else the other one.
+// x if it is not NaN, else the other operand.
 template <const OpDef& op>
 void IgnoreNan(AtenCall& c) {
   const DType dtype = c.Promoted({"self", "other"});
@@ -170,7 +170,7 @@ void CopySign(AtenCall& c) {
   c.Return(Where(c, SignBit(c, c.As("other", dtype)), c.Op(ops::neg, {magnitude}), magnitude));
 }
 
-// In f64, where squares of f32 do not overflow.
+// Computes in f64, where squares of f32 do not overflow.
 void Hypot(AtenCall& c) {
   const DType dtype = c.PromotedFloat({"self", "other"});
   Value* a = c.As("self", DType::kF64);
@@ -179,7 +179,7 @@ void Hypot(AtenCall& c) {
   c.Return(Convert(c, y, dtype));
 }
 
-// x log y, 0 where x is 0 and y is a number.
+// x log y; 0 if x is 0 and y is not NaN.
 template <const OpDef& log>
 void XLogY(AtenCall& c) {
   const DType dtype = c.PromotedFloat({"self", "other"});
@@ -190,7 +190,7 @@ void XLogY(AtenCall& c) {
   c.Return(Where(c, c.Op(ops::isnan, {y}), y, result));
 }
 
-// max + log1p(exp(-|a - b|)); equal infinities stay.
+// max + log1p(exp(-|a - b|)); equal infinities are kept.
 template <bool base2>
 void LogAddExp(AtenCall& c) {
   const DType dtype = c.PromotedFloat({"self", "other"});
@@ -242,7 +242,7 @@ void AddC(AtenCall& c) {
   c.Return(Add(c, c.As("self", dtype), product));
 }
 
-// PyTorch's two forms, each exact at its end.
+// PyTorch's two forms, each of which is exact at one end.
 void Lerp(AtenCall& c) {
   const DType dtype = c.Promoted({"self", "end"});
   Value* start = c.As("self", dtype);
@@ -282,7 +282,7 @@ void Heaviside(AtenCall& c) {
   Value* x = c.As("self", dtype);
   Value* zero = NumberLike(c, x, 0);
   Value* step = Convert(c, c.Op(ops::gt, {x, zero}), dtype);
-  // Of NaN it is 0, as of what is not above 0.
+  // NaN gives 0, like numbers that are not above 0.
   c.Return(Where(c, c.Op(ops::eq, {x, zero}), c.As("values", dtype), step));
 }
 

@@ -45,7 +45,7 @@ ComplexParts MulParts(AtenCall& c, ComplexParts a, ComplexParts b) {
           Add(c, Mul(c, a.real, b.imag), Mul(c, a.imag, b.real))};
 }
 
-// a * conj(b) / |b|^2, in f64, where squares of f32 do not overflow.
+// a * conj(b) / |b|^2, computed in f64, where squares of f32 do not overflow.
 ComplexParts DivParts(AtenCall& c, ComplexParts a, ComplexParts b) {
   const DType dtype = DTypeOf(a.real);
   const auto wide = [&](ComplexParts* z) {
@@ -80,7 +80,7 @@ void Conj(AtenCall& c) {
   c.Return(JoinParts(c, {parts.real, c.Op(ops::neg, {parts.imag})}));
 }
 
-// Transposed and conjugated.
+// The conjugate transpose.
 void MatrixH(AtenCall& c) {
   Value* self = c.T("self");
   const int rank = RankOf(self);
@@ -109,7 +109,7 @@ void Polar(AtenCall& c) {
       JoinParts(c, {Mul(c, abs, c.Op(ops::cos, {angle})), Mul(c, abs, c.Op(ops::sin, {angle}))}));
 }
 
-// Of a real number: pi when it is negative, NaN when it is NaN.
+// For a real number: pi if it is negative, NaN if it is NaN.
 void Angle(AtenCall& c) {
   Value* self = c.T("self");
   if (IsComplex(DTypeOf(self))) {

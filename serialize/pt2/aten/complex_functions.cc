@@ -1,5 +1,5 @@
-// Functions of complex numbers, on their parts. They compute in f64, so that
-// squares of f32 do not overflow, and round once.
+// Functions of complex numbers, on real and imaginary parts. They compute in f64, so that squares
+// of f32 do not overflow, and round once.
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -41,8 +41,8 @@ Parts Plus(AtenCall& c, const Parts& a, const Parts& b) {
 
 Parts PlusReal(AtenCall& c, const Parts& z, double x) { return {Add(c, z.real, x), z.imag}; }
 
-// The root in the right half plane: of the two parts that whose square does not
-// cancel, and the other by the product.
+// The root in the right half plane: first the part whose square has no cancellation, then the other
+// by division.
 Parts Sqrt(AtenCall& c, const Parts& z) {
   Value* half = Mul(c, Add(c, Modulus(c, z), c.Op(ops::abs, {z.real})), 0.5);
   Value* large = c.Op(ops::sqrt, {half});
@@ -81,7 +81,7 @@ Parts Tanh(AtenCall& c, Parts z) {
   return DivParts(c, Sinh(c, z), Cosh(c, z));
 }
 
-// log(z + sqrt(z^2 + 1)), of the right half plane, where nothing cancels.
+// log(z + sqrt(z^2 + 1)) in the right half plane, where there is no cancellation.
 Parts Asinh(AtenCall& c, const Parts& z) {
   Value* left = c.Op(ops::lt, {z.real, NumberLike(c, z.real, 0)});
   const auto flipped = [&](const Parts& p) {

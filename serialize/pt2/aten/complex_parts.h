@@ -1,5 +1,5 @@
-// Complex arithmetic out of real ops: Weft's pointwise ops take no complex
-// numbers. Add, Sub, Mul, Div and Number of build.h do by these.
+// Complex arithmetic composed of real ops, because Weft's pointwise ops do not support complex
+// dtypes. Add, Sub, Mul, Div and Number of build.h use it.
 #ifndef WEFT_SERIALIZE_PT2_ATEN_COMPLEX_PARTS_H_
 #define WEFT_SERIALIZE_PT2_ATEN_COMPLEX_PARTS_H_
 
@@ -17,23 +17,23 @@ struct ComplexParts {
   Value* imag = nullptr;
 };
 
-// Of a real value the imaginary part is zeros.
+// The parts of a value; the imaginary part of a real value is zeros.
 ComplexParts PartsOf(AtenCall& c, Value* v);
 Value* JoinParts(AtenCall& c, ComplexParts parts);
-// The argument, a tensor or a number, with parts of `dtype` (a real one).
+// The argument, a tensor or a number, as parts of the real dtype `dtype`.
 ComplexParts PartsAs(AtenCall& c, absl::string_view name, DType dtype);
 
 ComplexParts MulParts(AtenCall& c, ComplexParts a, ComplexParts b);
 ComplexParts DivParts(AtenCall& c, ComplexParts a, ComplexParts b);
 
-// The function that `op` computes of real numbers, of complex ones.
+// The complex version of the real function `op`.
 Value* ComplexFunction(AtenCall& c, const OpDef& op, Value* v);
 Value* ComplexModulus(AtenCall& c, Value* v);
-// A constant.
+// A complex constant.
 Value* ComplexNumber(AtenCall& c, DType dtype, double real, double imag);
 
-// [.., n / 2 + 1, .., 2] to the n numbers that it is one half of: the others are
-// the conjugates, backwards.
+// [.., n / 2 + 1, .., 2] to all n numbers of the spectrum: the others are the conjugates in reverse
+// order.
 Value* WholeSpectrum(AtenCall& c, Value* pairs, int64_t dim, SymInt n);
 
 }  // namespace weft::pt2

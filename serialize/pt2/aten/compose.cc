@@ -1,4 +1,4 @@
-// Operators that PyTorch itself puts together from a few others.
+// Operators that PyTorch composes of a few others.
 #include <algorithm>
 #include <limits>
 
@@ -15,8 +15,7 @@ namespace {
 
 // --- Stacks and splits ------------------------------------------------------------
 
-// Each tensor with at least `rank` dims: [n] to [n, 1], or, where three are asked
-// for, [1, n, 1].
+// Gives each tensor at least `rank` dims: [n] becomes [n, 1], or, for three dims, [1, n, 1].
 void StackColumns(AtenCall& c, int rank) {
   std::vector<Value*> values = c.Ts("tensors");
   DType dtype = values.empty() ? DType::kF32 : DTypeOf(values[0]);
@@ -33,7 +32,7 @@ void StackColumns(AtenCall& c, int rank) {
 void ColumnStack(AtenCall& c) { StackColumns(c, 2); }
 void DepthStack(AtenCall& c) { StackColumns(c, 3); }
 
-// hsplit is of dim 1 (of vectors 0), vsplit of 0, dsplit of 2.
+// hsplit splits dim 1 (for vectors 0), vsplit 0, dsplit 2.
 template <int wanted>
 void SplitAlong(AtenCall& c) {
   Value* x = c.T("self");
@@ -75,7 +74,7 @@ void DiagFlat(AtenCall& c) {
   c.Return(Where(c, on, Unsqueeze(c, x, 1), NumberLike(c, x, 0)));
 }
 
-// Pairs, triples, ...: constant positions, in lexical order.
+// Pairs, triples, ...: constant positions in lexicographic order.
 void Combinations(AtenCall& c) {
   constexpr size_t kMaxElements = 1 << 24;
   Value* x = c.T("self");
@@ -135,7 +134,7 @@ void Ldexp(AtenCall& c) {
   c.Return(Mul(c, x, c.Op(ops::pow, {Number(c, real, 2), exponent})));
 }
 
-// The norm of the difference.
+// The norm of the difference of two tensors.
 void Dist(AtenCall& c) {
   const DType dtype = c.PromotedFloat({"self", "other"});
   Value* d = Sub(c, c.As("self", dtype), c.As("other", dtype));
@@ -169,7 +168,7 @@ void IsReal(AtenCall& c) {
   c.Return(c.Op(ops::eq, {imag, NumberLike(c, imag, 0)}));
 }
 
-// The products of three, each with dims of size 1 put in, summed over `sumdim`.
+// The product of three tensors, with dims of size 1 inserted, summed over `sumdim`.
 void Trilinear(AtenCall& c) {
   const auto expanded = [&](absl::string_view name, absl::string_view at) {
     Value* v = c.T(name);
@@ -185,7 +184,7 @@ void Trilinear(AtenCall& c) {
   c.Return(Reduce(c, ops::sum, product, dims, false));
 }
 
-// Columns x^0 to x^(N - 1), the highest first unless `increasing`.
+// Columns x^0 to x^(N - 1), in descending order unless `increasing`.
 void Vander(AtenCall& c) {
   Value* x = c.T("x");
   if (RankOf(x) != 1) return c.Return(c.Fail("x is no vector"));

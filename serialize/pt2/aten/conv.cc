@@ -17,7 +17,7 @@ struct Window {
   bool transposed = false;
 };
 
-// Without a batch: one is put in front and taken away again.
+// An input without a batch dim gets one for the convolution.
 Value* Convolve(AtenCall& c, Value* input, Value* weight, Value* bias, const Window& w,
                 int spatial) {
   const bool batched = RankOf(input) == spatial + 2;
@@ -48,7 +48,7 @@ void Convolution(AtenCall& c) {
   c.Return(Convolve(c, input, weight, c.OptT("bias"), w, spatial));
 }
 
-// "same": as much as keeps the size with stride 1, the odd one after.
+// "same" padding keeps the size for stride 1; an odd one is larger at the end.
 SymInts SamePadding(AtenCall& c, const Value* weight, const SymInts& dilation) {
   SymInts padding(2 * dilation.size(), SymInt(0));
   for (size_t i = 0; i < dilation.size(); ++i) {
@@ -103,7 +103,7 @@ Value* Crop(AtenCall& c, Value* v, const SymInts& size) {
   return v;
 }
 
-// The gradient of the input: the other direction with the same weight.
+// The gradient of the input: a convolution of the other direction with the same weight.
 Value* InputGradient(AtenCall& c, Value* grad, Value* input, Value* weight, Window w, int spatial) {
   if (w.transposed) {
     w.transposed = false;
@@ -119,7 +119,7 @@ Value* InputGradient(AtenCall& c, Value* grad, Value* input, Value* weight, Wind
   return Convolve(c, grad, weight, nullptr, w, spatial);
 }
 
-// [n, g*k, ...] to [k, g*n, ...]: images and channels change places.
+// [n, g*k, ...] to [k, g*n, ...]: swaps batch and channels.
 Value* SwapBatch(AtenCall& c, Value* v, SymInt groups) {
   const SymInts size = DimsOf(v);
   SymInts split = size;
@@ -135,8 +135,8 @@ Value* SwapBatch(AtenCall& c, Value* v, SymInt groups) {
   return Reshape(c, Permute(c, Reshape(c, v, split), perm), result);
 }
 
-// The gradient of the weight: the input convolved with the gradient, images as
-// channels, stride and dilation in each other's place.
+// The gradient of the weight: convolves the input with the gradient, with the batch as channels,
+// and stride and dilation exchanged.
 Value* WeightGradient(AtenCall& c, Value* grad, Value* input, Value* weight, const Window& w,
                       int spatial) {
   if (w.transposed) std::swap(grad, input);

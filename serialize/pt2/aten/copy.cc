@@ -1,4 +1,4 @@
-// Copies: of dtype, of memory, from one tensor into another.
+// Copies: to another dtype, to new memory, from one tensor into another.
 #include "graph/ops/ops.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"
@@ -22,7 +22,7 @@ void Cast(AtenCall& c) {
   c.Return(Convert(c, c.T("self"), dtype));
 }
 
-// src in self's dtype and sizes.
+// src with self's dtype and sizes.
 void Copy(AtenCall& c) {
   Value* self = c.T("self");
   Value* src = c.As("src", DTypeOf(self));

@@ -1,4 +1,4 @@
-// Tensors out of sizes and numbers.
+// Tensors made from sizes and numbers.
 #include <cmath>
 #include <optional>
 
@@ -16,7 +16,7 @@
 namespace weft::pt2 {
 namespace {
 
-// The dtype of torch.full without one.
+// The default dtype of torch.full.
 DType DTypeOfFill(const Arg& value) {
   switch (value.kind) {
     case Arg::Kind::kInt:
@@ -87,7 +87,7 @@ double NumberOf(const Arg& a) {
   return a.is(Arg::Kind::kFloat) ? a.number : static_cast<double>(a.integer.value());
 }
 
-// A number as an integer, towards zero; a float that is whole, where `exact`.
+// A number as an integer, rounded toward zero; with `exact`, only a float that is whole.
 std::optional<SymInt> AsWhole(const Arg& a, bool exact) {
   if (IsWhole(a)) return a.integer;
   if (!a.is(Arg::Kind::kFloat) || !(std::abs(a.number) < 1e15)) return std::nullopt;
@@ -95,8 +95,8 @@ std::optional<SymInt> AsWhole(const Arg& a, bool exact) {
   return SymInt(static_cast<int64_t>(a.number));
 }
 
-// How many values a range of floats has: ceil((end - start) / step), which is an
-// expression of sizes where the three are fractions of them, and else computed.
+// The length of a range of floats: ceil((end - start) / step). It is an expression of sizes if the
+// three are fractions of sizes, and else computed.
 SymInt FloatCount(AtenCall& c, const Arg& start, const Arg& end, const Arg& step) {
   if (IsNumber(start) && IsNumber(end) && IsNumber(step)) {
     const double count = std::ceil((NumberOf(end) - NumberOf(start)) / NumberOf(step));
@@ -126,8 +126,8 @@ SymInt FloatCount(AtenCall& c, const Arg& start, const Arg& end, const Arg& step
   return n;
 }
 
-// Floats: start + i * step, in f64. Of integers the numbers are counted so, and then
-// start and step are cut to integers.
+// Floats: start + i * step, in f64. For integers the length is computed in the same way, and then
+// start and step are truncated to integers.
 void FloatRange(AtenCall& c, const Arg& start, const Arg& end, const Arg& step, DType dtype) {
   if (IsNumber(step) && NumberOf(step) == 0) return c.Return(c.Fail("the step is 0"));
   const auto bound = [&](const Arg& a) {
@@ -141,7 +141,7 @@ void FloatRange(AtenCall& c, const Arg& start, const Arg& end, const Arg& step, 
 void Range(AtenCall& c, const Arg& start, const Arg& end, const Arg& step) {
   const bool integers = IsWhole(start) && IsWhole(end) && IsWhole(step);
   const DType dtype = c.Dtype("dtype", integers ? DType::kI64 : DType::kF32);
-  // PyTorch cuts the ends of ranges of i64, and of no other integers.
+  // PyTorch truncates the ends of ranges of i64, but not of other integers.
   const bool exact = dtype != DType::kI64;
   const auto first = AsWhole(start, exact);
   const auto last = AsWhole(end, exact);
@@ -158,8 +158,8 @@ void Arange(AtenCall& c) {
         has_step ? c.arg("step") : IntArg(1));
 }
 
-// `steps` values from start to end, both in it, in f64; counted from the nearer
-// end as PyTorch does. Of integers the ends are cut first.
+// `steps` values from start to end inclusive, in f64, computed from the nearer end as PyTorch does.
+// For integers the ends are truncated first.
 Value* LinSpace(AtenCall& c, DType dtype) {
   const SymInt steps = c.Sym("steps");
   const auto bound = [&](absl::string_view name) {
@@ -221,7 +221,7 @@ void TriangleIndices(AtenCall& c) {
   c.Return(c.b().Constant(HostTensor::FromInts(c.Dtype("dtype", DType::kI64), {2, n}, i)));
 }
 
-// Window functions of `n` points, periodic ones of n + 1 without the last.
+// Window functions of `n` points; periodic ones have n + 1 points without the last.
 Value* WindowAngle(AtenCall& c, bool periodic) {
   const SymInt n = c.Sym("window_length");
   Value* points = SymScalar(c, periodic ? n : n - 1, DType::kF64);

@@ -1,4 +1,4 @@
-// What is random in training alone: dropout, and slopes of rrelu.
+// Operators that are random only in training: dropout, and slopes of rrelu.
 #include <cmath>
 
 #include "graph/ir/builder.h"
@@ -16,7 +16,7 @@ bool DropsNothing(AtenCall& c) { return !c.Bool("train", true) || c.Float("p") =
 
 Value* InputOf(AtenCall& c) { return c.T(c.schema().args[0].name); }
 
-// Of the mask's sizes: all, or one for each channel.
+// The sizes of the mask: all elements, or one per channel.
 using MaskSize = SymInts (*)(const Value*);
 
 SymInts EachElement(const Value* x) { return DimsOf(x); }
@@ -35,8 +35,8 @@ Value* DropoutOf(AtenCall& c) {
   return Dropped(c, x, KeepMask(c, size(x), p), p);
 }
 
-// What is dropped becomes the least value of selu, and all is scaled so that mean
-// and variance stay.
+// Dropped elements become the least value of selu, and all elements are scaled so that mean and
+// variance are unchanged.
 template <MaskSize size>
 Value* AlphaDropoutOf(AtenCall& c) {
   Value* x = InputOf(c);
@@ -83,7 +83,7 @@ Value* MeanSlope(AtenCall& c, Value* x) {
               {{"negative_slope", (c.Float("lower") + c.Float("upper")) / 2}});
 }
 
-// The slopes: 1 above 0.
+// The slopes; 1 for positive elements.
 Value* Slopes(AtenCall& c, Value* x) {
   const double lower = c.Float("lower");
   Value* u = Uniform(c, DimsOf(x), Drawable(DTypeOf(x)));

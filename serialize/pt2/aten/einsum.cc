@@ -1,5 +1,5 @@
-// Einsum. Complex operands are contracted two at a time, each pair as einsums of real
-// and imaginary parts.
+// Einsum. Complex operands are contracted two at a time, each pair as einsums of real and imaginary
+// parts.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -20,13 +20,13 @@ namespace {
 
 constexpr char kDots[] = "...";
 
-// "ij,jk->ik" without blanks, and with the result written out.
+// "ij,jk->ik" without blanks and with an explicit result.
 struct Terms {
   std::vector<std::string> operands;
   std::string result;
 };
 
-// Without "->" the result is the ellipsis and the letters that occur once, in order.
+// Without "->" the result is the ellipsis, followed by the letters that occur once, in order.
 std::string ImplicitResult(const std::string& terms) {
   std::string result = absl::StrContains(terms, kDots) ? kDots : "";
   std::string letters = absl::StrReplaceAll(terms, {{kDots, ""}, {",", ""}});
@@ -43,7 +43,7 @@ Terms TermsOf(absl::string_view equation) {
   return {absl::StrSplit(sides[0], ','), sides.size() == 2 ? sides[1] : ImplicitResult(sides[0])};
 }
 
-// What is left of the first two operands: the labels that others, or the result, have.
+// The result of the first two operands: labels that other operands, or the result, have.
 std::string PairResult(const Terms& terms) {
   const std::string pair = terms.operands[0] + terms.operands[1];
   std::string others = terms.result;
@@ -62,8 +62,8 @@ Value* RealEinsum(AtenCall& c, const std::string& equation, const std::vector<Va
   return v;
 }
 
-// One operand: its parts by themselves. Two: (a + bi) (c + di), whatever is summed.
-// An operand that is real has no imaginary part.
+// One operand: each part separately. Two: (a + bi) (c + di) for any contraction. A real operand has
+// no imaginary part.
 Value* ComplexEinsum(AtenCall& c, const Terms& terms, const std::vector<Value*>& operands,
                      DType real) {
   const std::string equation = absl::StrCat(absl::StrJoin(terms.operands, ","), "->", terms.result);

@@ -1,4 +1,4 @@
-// Rows of tables, and sums of them.
+// Rows of tables, and reductions of them.
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -18,11 +18,11 @@ enum BagMode { kSum = 0, kMean = 1, kMax = 2 };
 
 struct Bags {
   Value* bag = nullptr;  // i64[indices]: the bag of each index.
-  SymInt count;          // Of bags.
+  SymInt count;          // Number of bags.
 };
 
-// Bag b holds the indices from offsets[b] up to the next offset: an index
-// belongs to the last bag that does not begin after it.
+// Bag b has the indices from offsets[b] up to the next offset: an index belongs to the last bag
+// that begins at or before it.
 Bags BagsOf(AtenCall& c, Value* indices) {
   Bags bags;
   if (RankOf(indices) == 2) {
@@ -49,8 +49,8 @@ Bags BagsOf(AtenCall& c, Value* indices) {
   return bags;
 }
 
-// sum, mean or max of the rows of each bag. Also the bag of each index, the
-// size of each bag, and (of max) nothing that anyone reads.
+// sum, mean or max of the rows of each bag. Also returns the bag of each index, the size of each
+// bag, and (for max) an unused result.
 void EmbeddingBag(AtenCall& c) {
   Value* weight = c.T("weight");
   Value* indices = c.T("indices");
@@ -86,11 +86,11 @@ void EmbeddingBag(AtenCall& c) {
     y = Div(c, y, Unsqueeze(c, Convert(c, n, dtype), 1));
   }
   c.Return(y);
-  // What PyTorch keeps for the backward pass; its sizes depend on the mode.
+  // Results that PyTorch keeps for the backward pass; their sizes depend on the mode.
   for (int i = 1; i < 4; ++i) c.ReturnNone();
 }
 
-// The gradient of a table: gradients added at their rows.
+// The gradient of a table: adds gradients at their rows.
 void EmbeddingBackward(AtenCall& c) {
   Value* grad = c.T("grad_output");
   Value* indices = c.T("indices");

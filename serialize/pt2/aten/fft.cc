@@ -13,10 +13,10 @@
 namespace weft::pt2 {
 namespace {
 
-// As PyTorch numbers them.
+// PyTorch's numbers of the modes.
 enum Normalization { kNone = 0, kByRootN = 1, kByN = 2 };
 
-// Numbers of the transform: pairs in a last dim.
+// The numbers as pairs in a last dim, which the transform takes.
 Value* Pairs(AtenCall& c, Value* x) {
   if (IsComplex(DTypeOf(x))) return c.Op(ops::view_as_real, {x});
   return Unsqueeze(c, x, RankOf(x));
@@ -29,7 +29,7 @@ SymInt LengthAlong(const Value* x, absl::Span<const int64_t> dims) {
 }
 
 Value* Scaled(AtenCall& c, Value* pairs, SymInt n, int64_t normalization, bool has_n) {
-  // ONNX's inverse divides by n already.
+  // ONNX's inverse already divides by n.
   Value* count = SymScalar(c, n, DTypeOf(pairs));
   const double power = (normalization == kByRootN ? -0.5
                         : normalization == kByN   ? -1
@@ -39,7 +39,7 @@ Value* Scaled(AtenCall& c, Value* pairs, SymInt n, int64_t normalization, bool h
   return Mul(c, pairs, c.Op(ops::pow, {count, NumberLike(c, count, power)}));
 }
 
-// One dim of pairs; `length` the number of points.
+// Transforms one dim of pairs; `length` is the number of points.
 Value* Transform(AtenCall& c, Value* pairs, int64_t dim, bool inverse, bool onesided) {
   return c.Op(ops::dft, {pairs}, {{"axis", dim}, {"inverse", inverse}, {"onesided", onesided}});
 }
@@ -50,10 +50,10 @@ Ints WrappedDims(AtenCall& c, absl::string_view name, int rank) {
   return dims;
 }
 
-// Complex to complex over `dims`.
+// Complex to complex transform over `dims`.
 Value* ComplexTransform(AtenCall& c, Value* x, const Ints& dims, int64_t normalization,
                         bool forward) {
-  // The first transform takes real numbers as they are.
+  // The first transform takes real numbers directly.
   if (dims.empty() && !IsComplex(DTypeOf(x))) return JoinParts(c, PartsOf(c, x));
   Value* pairs = Pairs(c, x);
   for (int64_t d : dims) pairs = Transform(c, pairs, d, !forward, false);
@@ -61,7 +61,7 @@ Value* ComplexTransform(AtenCall& c, Value* x, const Ints& dims, int64_t normali
   return c.Op(ops::view_as_complex, {pairs});
 }
 
-// Real to complex: the last of the dims first, one-sided.
+// Real to complex: the last dim is transformed first, one-sided.
 Value* RealTransform(AtenCall& c, Value* x, const Ints& dims, int64_t normalization,
                      bool onesided) {
   if (dims.empty()) return c.Fail("no dims to transform");
@@ -86,7 +86,7 @@ Value* WholeSpectrum(AtenCall& c, Value* pairs, int64_t dim, SymInt n) {
 
 namespace {
 
-// Complex to real: the last of the dims last.
+// Complex to real: the last dim is transformed last.
 Value* BackToReal(AtenCall& c, Value* x, const Ints& dims, int64_t normalization, SymInt n) {
   if (dims.empty()) return c.Fail("no dims to transform");
   if (!IsComplex(DTypeOf(x))) x = JoinParts(c, PartsOf(c, x));
@@ -131,7 +131,7 @@ int64_t NormOf(AtenCall& c, bool forward) {
   return (norm == "forward") == forward ? kByN : kNone;
 }
 
-// `n` elements along `dim`: cut, or filled with zeros.
+// `n` elements along `dim`: truncated, or padded with zeros.
 Value* Resized(AtenCall& c, Value* x, int64_t dim, SymInt n) {
   if (x == nullptr) return nullptr;
   const SymInt have = DimOf(x, static_cast<int>(dim));
@@ -177,7 +177,7 @@ void Irfft(AtenCall& c) {
   c.Return(BackToReal(c, x, {dim}, NormOf(c, false), n));
 }
 
-// Dims and sizes of the transforms over several dims.
+// Dims and sizes of a transform over several dims.
 Ints ResizeDims(AtenCall& c, Value** x, bool half_of_last) {
   const int rank = RankOf(*x);
   Ints dims;
@@ -224,7 +224,7 @@ void IrfftN(AtenCall& c) {
   c.Return(BackToReal(c, x, dims, NormOf(c, false), n));
 }
 
-// Halves of dims change places.
+// Exchanges the halves of dims.
 template <bool back>
 void Shift(AtenCall& c) {
   Value* x = c.T("self");

@@ -1,5 +1,4 @@
-// Gradients of losses, activations, views, pads and resizings (backward.cc has
-// the others).
+// Gradients of losses, activations, views, pads and resizing (backward.cc has the others).
 #include <cmath>
 
 #include "absl/strings/match.h"
@@ -19,7 +18,7 @@ enum Reduction { kNone = 0, kMean = 1 };
 
 Value* Like(AtenCall& c, Value* v, double x) { return NumberLike(c, v, x); }
 
-// grad * slope(x), computed wide.
+// grad * slope(x), computed in a wide dtype.
 template <Value* (*slope)(AtenCall&, Value*)>
 void Slope(AtenCall& c) {
   Value* grad = c.T(c.schema().args[0].name);
@@ -63,7 +62,7 @@ void ShrinkBackward(AtenCall& c) {
   c.Return(Where(c, inside, Like(c, grad, 0), grad));
 }
 
-// Of a * sigmoid(b), the halves of self.
+// The gradient of a * sigmoid(b), where a and b are the halves of self.
 void GluBackward(AtenCall& c) {
   Value* x = c.T("self");
   Value* grad = c.T("grad_output");
@@ -81,7 +80,7 @@ void DropoutBackward(AtenCall& c) {
   c.Return(Mul(c, Mul(c, grad, c.As("mask", DTypeOf(grad))), c.Float("scale")));
 }
 
-// x where it is positive, else weight * x: gradients of both.
+// Gradients of x and weight, for x where it is positive, else weight * x.
 void PReluBackward(AtenCall& c) {
   Value* x = c.T("self");
   Value* w = c.T("weight");
@@ -99,7 +98,7 @@ struct Loss {
   Value* target;
 };
 
-// The gradient, divided by the number of elements when the loss is a mean.
+// The gradient, divided by the number of elements if the loss is a mean.
 Loss LossOf(AtenCall& c) {
   const DType dtype = c.Promoted({"self", "target"});
   Loss loss = {c.As("grad_output", dtype), c.As("self", dtype), c.As("target", dtype)};
@@ -138,7 +137,7 @@ void BinaryCrossEntropyBackward(AtenCall& c) {
 
 // --- Views ------------------------------------------------------------------------
 
-// The gradient at its place, zeros elsewhere.
+// Puts the gradient in its place; other elements are zero.
 void SelectBackward(AtenCall& c) {
   Value* grad = c.T("grad_output");
   const SymInts size = c.Syms("input_sizes");
@@ -172,7 +171,7 @@ void IndexSelectBackward(AtenCall& c) {
                 {{"dim", dim}, {"reduce", "add"}}));
 }
 
-// Windows that overlap are added: [.., windows, .., size] to input_sizes.
+// Adds overlapping windows: [.., windows, .., size] to input_sizes.
 void UnfoldBackward(AtenCall& c) {
   Value* grad = c.T("grad_in");
   const SymInts size = c.Syms("input_sizes");
@@ -189,10 +188,9 @@ void UnfoldBackward(AtenCall& c) {
                 {{"dim", dim}, {"reduce", "add"}}));
 }
 
-// --- What is linear in each dim ---------------------------------------------------
+// --- Ops that are linear in each dim ----------------------------------------------
 
-// grad times the transpose of the dim's map: `matrix` is [in, out], the map of
-// the unit vectors.
+// grad times the transpose of the dim's map; `matrix` is [in, out], the images of the unit vectors.
 Value* Back(AtenCall& c, Value* grad, int dim, Value* matrix) {
   const int rank = RankOf(grad);
   const Ints perm = MoveDim(rank, dim, rank - 1);

@@ -1,5 +1,5 @@
-// Products of groups of rows with a matrix each, as mixtures of experts have them. Where
-// the groups end is data: each group is a slice between two unbacked sizes.
+// Matmuls of groups of rows with one matrix each, as in mixtures of experts. The ends of groups are
+// data: each group is a slice between two unbacked sizes.
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -17,7 +17,7 @@ namespace {
 
 constexpr char kOrigin[] = "the ends of groups are sorted and within the tensor";
 
-// 0, then the end of each group: rising numbers of at most `limit`, which is checked at
+// 0, followed by the end of each group: ascending numbers of at most `limit`, which is checked at
 // run time.
 SymInts BoundsOf(AtenCall& c, Value* ends, SymInt limit) {
   constexpr int64_t kMaxGroups = 1 << 12;
@@ -42,7 +42,7 @@ SymInts BoundsOf(AtenCall& c, Value* ends, SymInt limit) {
 
 Value* Product(AtenCall& c, Value* a, Value* b) { return c.Op(ops::matmul, {a, b}); }
 
-// Rows of each group times its matrix; rows after the last group give zeros.
+// Multiplies the rows of each group by its matrix; rows after the last group give zeros.
 Value* RowsTimesMatrices(AtenCall& c, Value* rows, Value* matrices, const SymInts& bounds) {
   std::vector<Value*> parts;
   for (size_t i = 0; i + 1 < bounds.size(); ++i) {
@@ -54,7 +54,7 @@ Value* RowsTimesMatrices(AtenCall& c, Value* rows, Value* matrices, const SymInt
   return Cat(c, parts, 0);
 }
 
-// [K, M] and [K, N], both in groups along K: one [M, N] for each group.
+// [K, M] and [K, N], both divided into groups along K: one [M, N] per group.
 Value* ColumnsTimesRows(AtenCall& c, Value* a, Value* b, const SymInts& bounds) {
   std::vector<Value*> parts;
   for (size_t i = 0; i + 1 < bounds.size(); ++i) {
@@ -86,8 +86,8 @@ void GroupedFallbackBackward(AtenCall& c) {
   c.Return(ColumnsTimesRows(c, rows, grad, bounds));
 }
 
-// By the ranks: groups of rows (2, 3), of columns (3, 2), of what is summed (2, 2), or
-// one matrix for one (3, 3).
+// The ranks select the grouped dim: rows (2, 3), columns (3, 2), the contracted dim (2, 2), or a
+// plain batch (3, 3).
 void GroupedMatmul(AtenCall& c) {
   Value* a = c.T("self");
   Value* b = c.T("mat2");
@@ -102,7 +102,7 @@ void GroupedMatmul(AtenCall& c) {
   } else if (ranks == 22) {
     y = ColumnsTimesRows(c, Permute(c, a, {1, 0}), b, BoundsOf(c, ends, DimOf(a, 1)));
   } else if (ranks == 32) {
-    // The transposed product of groups of rows.
+    // The transposed matmul of groups of rows.
     y = RowsTimesMatrices(c, Permute(c, b, {1, 0}), Permute(c, a, {0, 2, 1}),
                           BoundsOf(c, ends, DimOf(b, 1)));
     y = Permute(c, y, {1, 0});

@@ -1,4 +1,4 @@
-// Elements by their positions.
+// Elements selected by their positions.
 #include "graph/ops/index.h"
 
 #include "absl/strings/str_cat.h"
@@ -10,7 +10,7 @@
 namespace weft::pt2 {
 namespace {
 
-// A mask over some dims becomes one index for each of them.
+// Replaces a mask over several dims by one index for each of them.
 std::vector<Value*> ExpandMasks(AtenCall& c, std::vector<Value*> indices) {
   std::vector<Value*> expanded;
   for (Value* index : indices) {
@@ -69,7 +69,7 @@ Indexing MakeIndexing(AtenCall& c, Value* self, std::vector<Value*> indices) {
 
 namespace {
 
-// The indices' dims come out in front and go to their place.
+// The indices' dims are first in the gathered result, and are moved to their place.
 void Index(AtenCall& c) {
   Value* self = c.T("self");
   const Indexing i = MakeIndexing(c, self, c.Ts("indices"));
@@ -83,7 +83,7 @@ void Index(AtenCall& c) {
   c.Return(Permute(c, y, perm));
 }
 
-// Sizes of x[indices].
+// The sizes of x[indices].
 SymInts IndexedDims(Value* permuted, const Indexing& i) {
   const SymInts have = DimsOf(permuted);
   SymInts size(have.begin() + i.indexed, have.end());
@@ -97,7 +97,7 @@ void IndexPut(AtenCall& c) {
   const Indexing i = MakeIndexing(c, self, c.Ts("indices"));
   if (!c.ok()) return;
   Value* x = Permute(c, self, i.perm);
-  // The values in the order of x[indices], then with the indices' dims in front.
+  // The values with the sizes of x[indices], then with the indices' dims first.
   values = Expand(c, values, IndexedDims(x, i));
   const int n = static_cast<int>(i.broadcast.size());
   Ints front;
@@ -109,7 +109,7 @@ void IndexPut(AtenCall& c) {
   c.Return(Permute(c, y, Inverse(i.perm)));
 }
 
-// Of a scalar, indexed as if it had one dim.
+// A scalar is indexed as if it had one dim.
 Value* WithDim(AtenCall& c, Value* v) { return RankOf(v) == 0 ? Reshape(c, v, {SymInt(1)}) : v; }
 
 void IndexSelect(AtenCall& c) {
@@ -194,7 +194,7 @@ void Where1(AtenCall& c) {
   c.ReturnList(columns);
 }
 
-// One more dim, of num_classes (or of the greatest class and one).
+// Adds a dim of num_classes (or the greatest class plus one).
 void OneHot(AtenCall& c) {
   Value* self = c.T("self");
   const int64_t classes = c.Int("num_classes");

@@ -1,4 +1,4 @@
-// Advanced indexing, as `index` and `index_put` have it.
+// Advanced indexing as in `index` and `index_put`.
 #ifndef WEFT_SERIALIZE_PT2_ATEN_INDEXING_H_
 #define WEFT_SERIALIZE_PT2_ATEN_INDEXING_H_
 
@@ -12,20 +12,20 @@ class Value;
 
 namespace weft::pt2 {
 
-// x[indices]: the indexed dims in front, in a tensor of index tuples.
+// x[indices] with the indexed dims first, as a tensor of index tuples.
 struct Indexing {
   // Moves the indexed dims of self to the front.
   Ints perm;
   // [broadcast sizes of the indices..., number of indexed dims].
   Value* tuples = nullptr;
   SymInts broadcast;
-  // Where the indices' dims stand in the result, by dims of self.
+  // Position of the indices' dims in the result, in dims of self.
   int place = 0;
   int indexed = 0;
 };
 
-// `indices` by dim, null where a dim is taken whole; bool masks become the
-// positions of their true elements.
+// `indices` by dim, null for a dim that is not indexed; bool masks are replaced by the positions of
+// their true elements.
 Indexing MakeIndexing(AtenCall& c, Value* self, std::vector<Value*> indices);
 
 }  // namespace weft::pt2

@@ -1,4 +1,4 @@
-// Tensors put together, repeated and turned.
+// Concatenates, repeats and rotates tensors.
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
@@ -11,7 +11,7 @@
 namespace weft::pt2 {
 namespace {
 
-// In one dtype; empty vectors, which PyTorch lets through, left out.
+// The values in one dtype, without the empty vectors that PyTorch accepts.
 std::vector<Value*> Joined(AtenCall& c, std::vector<Value*> values, bool drop_empty) {
   std::vector<Value*> kept;
   for (Value* v : values) {
@@ -47,7 +47,7 @@ void Stack(AtenCall& c) {
   c.Return(StackAt(c, values, c.Dim("dim", RankOf(values[0]) + 1)));
 }
 
-// Along dim 0 of vectors, else dim 1.
+// Concatenates along dim 0 for vectors, else dim 1.
 void HStack(AtenCall& c) {
   std::vector<Value*> values = Joined(c, c.Ts("tensors"), false);
   for (Value*& v : values) {
@@ -67,7 +67,7 @@ void VStack(AtenCall& c) {
   c.Return(Cat(c, values, 0));
 }
 
-// New dims in front when there are more factors than dims.
+// Adds leading dims if there are more factors than dims.
 void Repeat(AtenCall& c) {
   Value* self = c.T("self");
   SymInts repeats = c.Syms(c.schema().Find("repeats") >= 0 ? "repeats" : "dims");
@@ -77,7 +77,7 @@ void Repeat(AtenCall& c) {
   c.Return(ops::BuildRepeat(c, Reshape(c, self, size), repeats));
 }
 
-// Each element `repeats` times: a new dim after it, expanded.
+// Repeats each element `repeats` times: a new dim after it, expanded.
 void RepeatInterleave(AtenCall& c) {
   Value* self = c.T("self");
   if (!c.Has("dim")) self = Flatten(c, self, 0, RankOf(self) - 1);
@@ -117,7 +117,7 @@ void Roll(AtenCall& c) {
   c.Return(ops::BuildRoll(c, self, shifts, dims));
 }
 
-// A quarter turn from dim a to dim b, k times.
+// Rotates by a quarter turn from dim a to dim b, k times.
 void Rot90(AtenCall& c) {
   Value* self = c.T("self");
   const int rank = RankOf(self);
@@ -141,12 +141,12 @@ void Triangle(AtenCall& c) {
   c.Return(c.Op(op, {c.T("self")}, {{"diagonal", c.Sym("diagonal")}}));
 }
 
-// A vector on a diagonal of a square matrix, for all of the other dims.
+// A vector on a diagonal of a square matrix, for each element of the other dims.
 Value* DiagonalMatrix(AtenCall& c, Value* x, int64_t offset) {
   const int rank = RankOf(x);
   const SymInt n = DimOf(x, rank - 1) + std::abs(offset);
   const Ints pads = {offset > 0 ? offset : 0, offset < 0 ? -offset : 0};
-  // The vector along rows, at the rows of the diagonal.
+  // Puts the vector along rows, at the rows of the diagonal.
   Ints pad(2 * rank, 0);
   pad[rank - 1] = pads[1];
   pad[2 * rank - 1] = pads[0];
@@ -204,7 +204,7 @@ void Meshgrid(AtenCall& c) {
   c.ReturnList(values);
 }
 
-// Blocks of channels to pixels: [.., c*r*r, h, w] -> [.., c, h*r, w*r].
+// Moves blocks of channels to pixels: [.., c*r*r, h, w] -> [.., c, h*r, w*r].
 void PixelShuffle(AtenCall& c) {
   Value* x = c.T("self");
   const int rank = RankOf(x);

@@ -1,4 +1,4 @@
-// Systems of equations and the factors that solve them.
+// Systems of linear equations and matrix factorizations.
 #include "graph/ops/linalg.h"
 
 #include <limits>
@@ -15,7 +15,7 @@
 namespace weft::pt2 {
 namespace {
 
-// Both with the batch dims of both.
+// Two operands expanded to common batch dims.
 struct Pair {
   Value* a;
   Value* b;
@@ -45,7 +45,7 @@ Value* EyeLike(AtenCall& c, const Value* like, SymInt n) {
   return Expand(c, ops::BuildEye(c, n, n, /*k=*/0, DTypeOf(like)), size);
 }
 
-// `info` says of each matrix whether it was all right: 0.
+// Asserts that `info` is 0 for each matrix, which means success.
 void Demand(AtenCall& c, Value* info, absl::string_view what) {
   Value* good = c.Op(ops::eq, {info, NumberLike(c, info, 0)});
   if (RankOf(good) > 0) good = Reduce(c, ops::all, good, AllDims(RankOf(good)), false);
@@ -68,7 +68,7 @@ void Cholesky(AtenCall& c) {
   if (c.schema().results.size() > 1) c.Return(y[1]);
 }
 
-// A = L L^T, or U^T U: two triangles.
+// Solves with A = L L^T, or U^T U, by two triangular systems.
 Value* CholeskySolved(AtenCall& c, Value* factor, Value* b, bool upper) {
   Value* lower = upper ? Transposed(c, factor) : factor;
   Value* y = ops::BuildSolveTriangular(c, lower, b, /*upper=*/false);
@@ -102,7 +102,7 @@ void LuFactor(AtenCall& c) {
   if (c.schema().results.size() > 2) c.Return(lu[2]);
 }
 
-// The matrix of the exchanges: they, applied to the unit matrix, are its inverse.
+// The permutation matrix: the exchanges applied to the identity give its inverse.
 Value* PermutationOf(AtenCall& c, Value* lu, Value* pivots) {
   const SymInt m = RowsOf(lu);
   const SymInt k = ColumnsOf(pivots);
@@ -162,7 +162,7 @@ void LuSolve(AtenCall& c) { c.Return(LuSolved(c, c.T("LU_data"), c.T("LU_pivots"
 
 // --- Systems and inverses ---------------------------------------------------------
 
-// B may be a vector for each matrix.
+// True if B has a vector for each matrix.
 bool IsVector(const Value* a, const Value* b) {
   if (RankOf(b) == 1) return true;
   if (RankOf(b) != RankOf(a) - 1) return false;
@@ -216,7 +216,7 @@ struct LogDet {
   std::vector<Value*> lu;
 };
 
-// Exchanges change the sign: rows i that do not stay.
+// Each row exchange (pivot i not equal to i) changes the sign.
 LogDet LogDetOf(AtenCall& c) {
   Value* a = MatrixOf(c);
   LogDet d;
@@ -241,7 +241,7 @@ void SLogDet(AtenCall& c) {
   }
 }
 
-// NaN of a negative determinant.
+// NaN for a negative determinant.
 void LogDeterminant(AtenCall& c) {
   const LogDet d = LogDetOf(c);
   Value* negative = c.Op(ops::lt, {d.sign, NumberLike(c, d.sign, 0)});

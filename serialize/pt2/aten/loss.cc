@@ -37,7 +37,7 @@ void L1Loss(AtenCall& c) {
   c.Return(Reduced(c, c.Op(ops::abs, {Sub(c, p.self, p.target)})));
 }
 
-// Squared below beta, linear above.
+// Quadratic below beta, linear above.
 void SmoothL1Loss(AtenCall& c) {
   const Pair p = BothOf(c);
   const double beta = c.Float("beta");
@@ -68,7 +68,7 @@ Value* Weighted(AtenCall& c, Value* loss) {
   return c.Has("weight") ? Mul(c, loss, c.T("weight")) : loss;
 }
 
-// The logarithms end at -100.
+// Logarithms are limited to at least -100.
 void BinaryCrossEntropy(AtenCall& c) {
   const Pair p = BothOf(c);
   Value* floor = NumberLike(c, p.self, -100);
@@ -165,7 +165,7 @@ Value* Nll(AtenCall& c, Value* log, Value* target) {
 
 void NllLoss(AtenCall& c) { c.Return(Nll(c, c.T("self"), c.T("target"))); }
 
-// Also the sum of the weights that count.
+// Also returns the sum of the weights that count.
 void NllLossForward(AtenCall& c) {
   Value* self = c.T("self");
   Value* target = c.T("target");
@@ -185,8 +185,8 @@ void NllLossForward(AtenCall& c) {
   c.Return(Reduce(c, ops::sum, weights, AllDims(RankOf(weights)), false));
 }
 
-// (1 - s) nll + s / classes * the mean of all classes' losses, where the target
-// counts. With weights a mean is over the weights of the targets.
+// (1 - s) nll + s / classes * the mean of all classes' losses, for targets that count. With weights
+// a mean is weighted by the weights of the targets.
 Value* Smoothed(AtenCall& c, Value* log, Value* target, int dim, double smoothing) {
   const DType dtype = DTypeOf(log);
   const int64_t reduction = c.Int("reduction");
@@ -210,7 +210,7 @@ Value* Smoothed(AtenCall& c, Value* log, Value* target, int dim, double smoothin
   return Add(c, Mul(c, nll, 1 - smoothing), Div(c, Mul(c, loss, smoothing), classes));
 }
 
-// Targets are classes, or probabilities of all of them.
+// Targets are classes, or probabilities of all classes.
 void CrossEntropy(AtenCall& c) {
   Value* self = c.T("self");
   Value* target = c.T("target");
@@ -235,7 +235,7 @@ void CrossEntropy(AtenCall& c) {
   c.Return(Reduced(c, loss));
 }
 
-// -weight * grad at the target, over the sum of weights when it is a mean.
+// -weight * grad at the target, divided by the sum of weights for a mean.
 void NllLossBackward(AtenCall& c) {
   Value* self = c.T("self");
   Value* target = c.T("target");

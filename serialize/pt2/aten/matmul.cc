@@ -1,4 +1,4 @@
-// Products of matrices and vectors.
+// Matmuls and products of vectors.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -16,7 +16,7 @@ Value* Product(AtenCall& c, Value* a, Value* b) {
   const DType dtype = DTypeOf(a);
   if (!IsComplex(dtype) && !IsComplex(DTypeOf(b))) {
     if (!IsInt(dtype) || DTypeBits(dtype) >= 32) return c.Op(ops::matmul, {a, b});
-    // Narrow integers wrap, whatever the order.
+    // Narrow integers wrap, so the order of additions does not matter.
     Value* y = c.Op(ops::matmul, {Convert(c, a, DType::kI32), Convert(c, b, DType::kI32)});
     return Convert(c, y, dtype);
   }
@@ -27,16 +27,16 @@ Value* Product(AtenCall& c, Value* a, Value* b) {
                        Add(c, product(x.real, y.imag), product(x.imag, y.real))});
 }
 
-// Of two arguments, whatever they are called.
+// The matmul of two arguments with any names.
 void Matmul(AtenCall& c) { c.Return(Product(c, c.T("self"), c.T(c.schema().args[1].name))); }
 
-// Sums of products of i8 in i32.
+// Matmul of i8 with i32 accumulators.
 void IntMatmul(AtenCall& c) {
   c.Return(c.Op(ops::matmul,
                 {Convert(c, c.T("self"), DType::kI32), Convert(c, c.T("mat2"), DType::kI32)}));
 }
 
-// The first of the two is conjugated.
+// Conjugates the first of the two vectors.
 void VDot(AtenCall& c) {
   Value* x = c.T("self");
   if (IsComplex(DTypeOf(x))) {
@@ -54,7 +54,7 @@ bool IsZero(const Arg& a) {
   return (a.is(Arg::Kind::kInt) && a.integer.Is(0)) || (a.is(Arg::Kind::kFloat) && a.number == 0);
 }
 
-// beta * self + alpha * product; self does not count when beta is 0.
+// beta * self + alpha * product; self is ignored if beta is 0.
 void AddProduct(AtenCall& c, Value* product) {
   const DType dtype = DTypeOf(product);
   if (!IsNumberOne(c.arg("alpha"))) {
@@ -106,7 +106,7 @@ void Bilinear(AtenCall& c) {
   c.Return(y);
 }
 
-// Contracts dims `a` of self with dims `b` of other: as one matrix product.
+// Contracts dims `a` of self with dims `b` of other by one matmul.
 Value* Contract(AtenCall& c, Value* x, Value* y, const Ints& a, const Ints& b) {
   Ints perm_x = OtherDims(RankOf(x), a);
   const size_t outer_x = perm_x.size();
@@ -136,7 +136,7 @@ void TensorDot(AtenCall& c) {
   for (int64_t d : c.Ints("dims_self")) a.push_back(c.WrapDim(d, RankOf(x)));
   for (int64_t d : c.Ints("dims_other")) b.push_back(c.WrapDim(d, RankOf(y)));
   if (a.size() != b.size()) return c.Return(c.Fail("dims differ in number"));
-  // A dim of size 1 fits any: what it meets is summed.
+  // A dim of size 1 broadcasts: the other operand is summed over its dim.
   for (size_t i = 0; i < a.size(); ++i) {
     const SymInt n = DimOf(x, static_cast<int>(a[i]));
     const SymInt m = DimOf(y, static_cast<int>(b[i]));

@@ -1,4 +1,4 @@
-// Matrices in the last two dims.
+// Helpers for matrices in the last two dims.
 #ifndef WEFT_SERIALIZE_PT2_ATEN_MATRIX_PARTS_H_
 #define WEFT_SERIALIZE_PT2_ATEN_MATRIX_PARTS_H_
 

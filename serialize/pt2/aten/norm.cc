@@ -1,4 +1,4 @@
-// Normalisations.
+// Normalizations.
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
@@ -9,7 +9,7 @@
 namespace weft::pt2 {
 namespace {
 
-// In input's dtype; PyTorch takes wider weights and statistics as they are.
+// `v` in input's dtype; PyTorch also accepts wider weights and statistics.
 Value* Like(AtenCall& c, Value* v, Value* input) {
   return v == nullptr ? nullptr : Convert(c, v, DTypeOf(input));
 }
@@ -25,8 +25,7 @@ void LayerNorm(AtenCall& c) {
   if (!y.empty()) c.Return(y[0]);
 }
 
-// The dtype of statistics that a norm returns: input's, but that of weights
-// which are wider.
+// The dtype of statistics that a norm returns: that of wider weights, else input's.
 DType StatisticsDType(AtenCall& c) {
   const DType dtype = DTypeOf(c.T("input"));
   for (absl::string_view name : {"weight", "bias", "running_mean"}) {
@@ -43,7 +42,7 @@ void NativeLayerNorm(AtenCall& c) {
 
 void RmsNorm(AtenCall& c) {
   Value* x = c.T("input");
-  // Without one: the distance between 1 and the next number.
+  // The default is the distance between 1 and the next number.
   const DType dtype = DTypeOf(x);
   const double eps = dtype == DType::kF64 ? 2.220446049250313e-16
                      : dtype == DType::kF16 || dtype == DType::kBF16 || dtype == DType::kF32
@@ -72,7 +71,7 @@ Statistics StatisticsOf(AtenCall& c, Value* x, const Ints& dims) {
   return {mean, Reduce(c, ops::mean, Mul(c, centered, centered), dims, true)};
 }
 
-// And mean and 1 / standard deviation, [N, groups].
+// Also returns mean and 1 / standard deviation, [N, groups].
 void NativeGroupNorm(AtenCall& c) {
   Value* x = c.T("input");
   const int64_t groups = c.Int("group");
@@ -105,7 +104,7 @@ Value* InferenceNorm(AtenCall& c, Value* x, Value* mean, Value* var, double eps)
               {{"eps", eps}});
 }
 
-// With the statistics of the batch itself: output, mean and 1 / deviation.
+// Normalization with the statistics of the batch: output, mean and 1 / deviation.
 struct TrainingNorm {
   Value* output = nullptr;
   Value* mean = nullptr;
@@ -138,7 +137,7 @@ TrainingNorm BatchStatistics(AtenCall& c, Value* input, double eps) {
   return result;
 }
 
-// The saved statistics are empty outside of training.
+// Outside of training the saved statistics are empty.
 void NoTraining(AtenCall& c) {
   Value* x = c.T("input");
   c.Return(InferenceNorm(c, x, c.T("running_mean"), c.T("running_var"), c.Float("eps")));
@@ -155,7 +154,7 @@ void ReturnTraining(AtenCall& c, const TrainingNorm& y) {
 
 void NoStats(AtenCall& c) { ReturnTraining(c, BatchStatistics(c, c.T("input"), c.Float("eps"))); }
 
-// The running statistics after a batch of training.
+// The running statistics after one batch of training.
 struct Running {
   Value* mean = nullptr;
   Value* var = nullptr;
@@ -168,7 +167,7 @@ Running UpdateRunning(AtenCall& c, const TrainingNorm& y) {
   for (int64_t d : OtherDims(RankOf(y.output), {1})) {
     count = count * DimOf(y.output, static_cast<int>(d));
   }
-  // The variance of the population, not of the batch.
+  // The unbiased variance, not that of the batch.
   const DType dtype = DTypeOf(y.var);
   Value* unbiased =
       Mul(c, y.var, Div(c, SymScalar(c, count, dtype), SymScalar(c, count - 1, dtype)));
@@ -178,7 +177,7 @@ Running UpdateRunning(AtenCall& c, const TrainingNorm& y) {
   return {mixed(c.T("running_mean"), y.mean), mixed(c.T("running_var"), unbiased)};
 }
 
-// The running statistics are written where they stand.
+// Writes the running statistics to their buffers.
 void Written(AtenCall& c, const TrainingNorm& y) {
   const Running running = UpdateRunning(c, y);
   c.Write("running_mean", running.mean);
@@ -205,13 +204,13 @@ void Legit(AtenCall& c) {
   Written(c, y);
 }
 
-// The statistics may be missing, and are written in training.
+// The statistics may be absent; in training they are written.
 void NativeBatchNorm(AtenCall& c) {
   if (c.Has("running_mean")) return Legit(c);
   NoStats(c);
 }
 
-// Always in training; also what cuDNN would reserve, which is empty.
+// Always in training; the reserve of cuDNN is returned as an empty tensor.
 void WithUpdate(AtenCall& c) {
   const TrainingNorm y = BatchStatistics(c, c.T("input"), c.Float("eps"));
   ReturnTraining(c, y);
@@ -228,7 +227,7 @@ void WithUpdateFunctional(AtenCall& c) {
   c.Return(running.var);
 }
 
-// The running statistics too, as results.
+// Returns the running statistics as results.
 void Functional(AtenCall& c) {
   Value* x = c.T("input");
   Value* mean = c.T("running_mean");
@@ -248,7 +247,7 @@ void Functional(AtenCall& c) {
   c.Return(running.var);
 }
 
-// The running statistics of instances are the means over the batch.
+// The running statistics of instance norm are means over the batch.
 void WriteInstanceStatistics(AtenCall& c, Value* x) {
   Value* wide = Convert(c, x, Wide(DTypeOf(x)));
   Ints dims;
@@ -295,7 +294,7 @@ void WeightNorm(AtenCall& c) {
   if (c.schema().results.size() > 1) c.Return(norm);
 }
 
-// Slices along `dim` with norms of at most maxnorm.
+// Scales slices along `dim` to norms of at most maxnorm.
 void Renorm(AtenCall& c) {
   Value* x = c.T("self");
   const int dim = c.Dim("dim", RankOf(x));

@@ -21,7 +21,7 @@ Value* PadWith(AtenCall& c, Value* x, const SymInts& pairs, const std::string& m
     pad[2 * rank - 1 - i] = pairs[2 * i + 1];
   }
   if (mode == "constant" && value == nullptr) value = NumberLike(c, x, 0);
-  // What is negative is cut off first.
+  // Negative padding is cropped first.
   for (int i = 0; i < rank && mode != "constant"; ++i) {
     const auto cut = [](SymInt* side) {
       if (!side->is_constant() || side->value() >= 0) return SymInt(0);

@@ -33,7 +33,7 @@ Window WindowOf(AtenCall& c, int n) {
   return w;
 }
 
-// With a batch of one in front where there is none.
+// Adds a batch dim of size 1 if there is none.
 Value* Batched(AtenCall& c, Value* x, int spatial, bool* batched) {
   *batched = RankOf(x) == spatial + 2;
   return *batched ? x : Unsqueeze(c, x, 0);
@@ -58,35 +58,35 @@ void MaxPool(AtenCall& c) {
   if (with_indices) c.Return(batched ? y[1] : Squeeze(c, y[1], 0));
 }
 
-// Constant sizes of the last dims; nothing when one is not known.
+// The sizes of the last dims if all are constant.
 std::optional<Ints> LastDims(const Value* x, int n) {
   const SymInts size = DimsOf(x);
   if (static_cast<int>(size.size()) < n) return std::nullopt;
   return AllConstant(absl::MakeConstSpan(size).last(n));
 }
 
-// How far the last window of ceil_mode, which starts inside of the image or its
-// padding on the left, reaches past the padding on the right.
+// How far the last window of ceil_mode, which must start inside of the image or its left padding,
+// extends past the right padding.
 int64_t CeilReach(int64_t in, int64_t kernel, int64_t stride, int64_t padding) {
   int64_t out = (in + 2 * padding - kernel + stride - 1) / stride + 1;
   if ((out - 1) * stride >= in + padding) --out;
   return std::max<int64_t>((out - 1) * stride + kernel - (in + 2 * padding), 0);
 }
 
-// With a divisor of its own the sum is what the mean is made from.
+// If a divisor is given, the mean is computed from the sum.
 template <int spatial>
 void AvgPool(AtenCall& c) {
   bool batched;
   const DType dtype = DTypeOf(c.T("self"));
   Value* x = Batched(c, c.T("self"), spatial, &batched);
-  // Means of integers are cut.
+  // Means of integers are truncated.
   if (IsInt(dtype)) x = Convert(c, x, DType::kF64);
   const Window w = WindowOf(c, spatial);
   std::vector<NamedAttr> attrs = AttrsOf(w);
   const bool divided = HasArg(c, "divisor_override") && c.Has("divisor_override");
   Value* y = nullptr;
   if (divided) {
-    // The sums of windows of the padded image.
+    // Sums over the windows of the padded image.
     const int rank = spatial + 2;
     Ints pad(2 * rank, 0);
     for (int i = 0; i < spatial; ++i) {
@@ -118,7 +118,7 @@ void AvgPool(AtenCall& c) {
 
 // --- Backward ---------------------------------------------------------------------
 
-// Each gradient goes to the position that its maximum came from.
+// Scatters each gradient to the position of its maximum.
 void MaxPoolBackward(AtenCall& c) {
   Value* grad = c.T("grad_output");
   Value* self = c.T("self");
@@ -135,7 +135,7 @@ void MaxPoolBackward(AtenCall& c) {
   c.Return(Reshape(c, y, size));
 }
 
-// How many elements each window counts, along one dim.
+// The number of elements that each window counts, along one dim.
 std::vector<double> WindowCounts(int64_t in, int64_t out, int64_t kernel, int64_t stride,
                                  int64_t padding, bool include_pad) {
   std::vector<double> counts;
@@ -149,7 +149,7 @@ std::vector<double> WindowCounts(int64_t in, int64_t out, int64_t kernel, int64_
   return counts;
 }
 
-// Each gradient, divided, goes to all of its window: columns added up.
+// Distributes each gradient, divided, over its window: adds up columns.
 void AvgPoolBackward(AtenCall& c) {
   Value* grad = c.T("grad_output");
   Value* self = c.T("self");
@@ -176,7 +176,7 @@ void AvgPoolBackward(AtenCall& c) {
     }
   }
   if (!c.ok()) return;
-  // Images as big as the windows reach, of which the padding is cut off.
+  // The image covers all windows; then its padding is cropped.
   SymInts reach, pad(8, SymInt(0));
   for (int i = 0; i < 2; ++i) {
     reach.push_back(((*out)[i] - 1) * w.stride[i] + w.kernel[i]);
@@ -195,7 +195,7 @@ void AvgPoolBackward(AtenCall& c) {
   c.Return(batched ? y : Squeeze(c, y, 0));
 }
 
-// The values at their positions in the flattened spatial dims, zeros elsewhere.
+// Puts the values at their positions in the flattened spatial dims; other elements are zero.
 template <int spatial>
 void MaxUnpool(AtenCall& c) {
   bool batched;

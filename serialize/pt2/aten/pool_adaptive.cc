@@ -1,5 +1,5 @@
-// Pooling to given sizes: window `o` of `out` along a dim of `in` elements reaches from
-// floor(o * in / out) to ceil((o + 1) * in / out). Sizes may be symbolic.
+// Pooling to given sizes: window `o` of `out` along a dim of `in` elements goes from floor(o * in /
+// out) to ceil((o + 1) * in / out). Sizes may be symbolic.
 #include <algorithm>
 #include <limits>
 
@@ -18,7 +18,7 @@ namespace {
 int64_t Start(int64_t o, int64_t in, int64_t out) { return o * in / out; }
 int64_t End(int64_t o, int64_t in, int64_t out) { return ((o + 1) * in + out - 1) / out; }
 
-// At least as many elements as any window has.
+// An upper bound of the number of elements of a window.
 SymInt WidestWindow(SymInt in, SymInt out) {
   const auto n = in.constant();
   const auto count = out.constant();
@@ -32,8 +32,8 @@ SymInt WidestWindow(SymInt in, SymInt out) {
 
 // The windows along one dim.
 struct Windows {
-  Value* index = nullptr;   // i64[out, widest]: positions, the last one where there are no more.
-  Value* inside = nullptr;  // bool[out, widest]: whether the position is one of the window's.
+  Value* index = nullptr;   // i64[out, widest]: positions; a short window repeats the last one.
+  Value* inside = nullptr;  // bool[out, widest]: true if the position belongs to the window.
   Value* size = nullptr;    // i64[out]
 };
 
@@ -65,7 +65,7 @@ bool AllOnes(const SymInts& size) {
   return std::all_of(size.begin(), size.end(), [](SymInt s) { return s.Is(1); });
 }
 
-// Windows of equal size: ordinary pooling.
+// The kernel of ordinary pooling, if all windows have equal size.
 std::optional<Ints> EvenKernel(const SymInts& in, const SymInts& out) {
   Ints kernel;
   for (size_t i = 0; i < in.size(); ++i) {
@@ -77,7 +77,7 @@ std::optional<Ints> EvenKernel(const SymInts& in, const SymInts& out) {
   return kernel;
 }
 
-// The sizes of the last `n` dims, checked, as those that are asked for.
+// The requested sizes of the last `n` dims, checked.
 SymInts SpatialDims(AtenCall& c, const Value* x, int n, const SymInts& out) {
   constexpr int64_t kMaxAdaptive = 1 << 16;
   if (RankOf(x) < n + 1) c.Fail("self has too few dims");
@@ -132,7 +132,7 @@ void AdaptiveAvg(AtenCall& c) {
   c.Return(Convert(c, Div(c, x, divisor), dtype));
 }
 
-// Values, and their positions in the flattened spatial dims.
+// Returns values and their positions in the flattened spatial dims.
 template <int n>
 void AdaptiveMax(AtenCall& c) {
   Value* x = c.T("self");
@@ -140,7 +140,7 @@ void AdaptiveMax(AtenCall& c) {
   const SymInts in = SpatialDims(c, x, n, out);
   if (!IsFloat(DTypeOf(x))) return c.Return(c.Unsupported("integers are not supported"));
   const int rank = RankOf(x);
-  // Positions, gathered the same way.
+  // Positions, gathered in the same way.
   SymInts plane(rank, SymInt(1));
   SymInt numel = 1;
   for (int i = 0; i < n; ++i) {
@@ -149,7 +149,7 @@ void AdaptiveMax(AtenCall& c) {
   }
   Value* at = Expand(c, Reshape(c, Iota(c, numel), plane), DimsOf(x));
   constexpr double kLowest = -std::numeric_limits<double>::infinity();
-  // The windows of all dims side by side at the end.
+  // Moves the windows of all dims to the end.
   for (int i = 0; i < n; ++i) {
     const int dim = rank - n + i;
     const Windows windows = WindowsOf(c, in[i], out[i]);

@@ -1,5 +1,4 @@
-// torch.ops.prims: operators without promotion, as some decompositions leave
-// them.
+// torch.ops.prims: operators without promotion, which some decompositions produce.
 #include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "serialize/pt2/aten/tables.h"

@@ -1,5 +1,5 @@
-// Random numbers: each call is a draw of its own from the program's state. The
-// distributions are PyTorch's, the numbers are not.
+// Random numbers: each call draws from the program's state. The distributions are PyTorch's, the
+// numbers are not.
 #include "graph/ops/random.h"
 
 #include <cmath>
@@ -48,13 +48,13 @@ Value* Bits(AtenCall& c, absl::Span<const SymInt> size) {
   return ops::BuildRandomBits(c, draw.state, size, draw.number);
 }
 
-// (0, 1]: logarithms of it are finite.
+// Uniform in (0, 1], so that the logarithm is finite.
 Value* Positive(AtenCall& c, const Value* like, DType dtype) {
   Value* u = Uniform(c, DimsOf(like), dtype);
   return Sub(c, NumberLike(c, u, 1), u);
 }
 
-// Integers of [low, low + range): the low 63 bits, modulo.
+// Integers in [low, low + range): the low 63 bits, modulo the range.
 Value* Integers(AtenCall& c, absl::Span<const SymInt> size, SymInt low, SymInt range) {
   if (range.is_constant() && range.value() <= 0) return c.Fail("no integer is in the range");
   Value* bits = Bits(c, size);
@@ -107,7 +107,7 @@ void NormalOfSize(AtenCall& c) {
       NormalOf(c, c.Syms("size"), c.Dtype("dtype", DType::kF32), c.Float("mean"), c.Float("std")));
 }
 
-// Of the two that is a tensor, or both.
+// Either argument may be a tensor, or both.
 void NormalOfTensors(AtenCall& c) {
   const DType dtype = c.PromotedFloat({"mean", "std"});
   Value* mean = c.As("mean", dtype);
@@ -122,7 +122,7 @@ void LogNormal(AtenCall& c) {
   z.value = c.Op(ops::exp, {z.value});
 }
 
-// --- Other distributions, by their inverse functions ------------------------------
+// --- Other distributions, by inversion --------------------------------------------
 
 void Exponential(AtenCall& c) {
   Value* self = c.T("self");
@@ -138,7 +138,7 @@ void Cauchy(AtenCall& c) {
   c.Return(Convert(c, Add(c, Mul(c, y, c.Float("sigma")), c.Float("median")), DTypeOf(self)));
 }
 
-// Trials until one succeeds: 1, 2, ...
+// Trials until the first success: 1, 2, ...
 void Geometric(AtenCall& c) {
   Value* self = c.T("self");
   const double p = c.Float("p");
@@ -149,7 +149,7 @@ void Geometric(AtenCall& c) {
   c.Return(Convert(c, n, DTypeOf(self)));
 }
 
-// 1 with the probability `p`, a tensor that broadcasts to `size`.
+// 1 with probability `p`, a tensor that broadcasts to `size`.
 Value* Bernoulli(AtenCall& c, absl::Span<const SymInt> size, Value* p, DType dtype) {
   Value* u = Uniform(c, size, DTypeOf(p) == DType::kF64 ? DType::kF64 : DType::kF32);
   return Convert(c, c.Op(ops::lt, {u, Convert(c, p, DTypeOf(u))}), dtype);
@@ -177,7 +177,7 @@ void BernoulliOfTensor(AtenCall& c) {
 
 // --- Integers ---------------------------------------------------------------------
 
-// The schemas' default is the number 4, int64 in PyTorch's own counting.
+// The schemas' default is the number 4, which is int64 in PyTorch's numbering.
 DType IntegerDType(AtenCall& c) {
   return c.arg("dtype").is(Arg::Kind::kInt) ? DType::kI64 : c.Dtype("dtype", DType::kI64);
 }
@@ -197,7 +197,7 @@ void RandIntLike(AtenCall& c) {
   c.Return(Convert(c, y, c.Dtype("dtype", DTypeOf(self))));
 }
 
-// Up to what the dtype holds: of floats the integers that are exact.
+// The largest integer of the dtype; for floats, up to which all integers are exact.
 int64_t MostOf(DType dtype) {
   switch (dtype) {
     case DType::kF64:
@@ -221,7 +221,7 @@ void Random(AtenCall& c) {
   const bool has_to = c.schema().Find("to") >= 0 && c.Has("to");
   const int64_t from = has_from ? c.Int("from") : 0;
   const int64_t most = MostOf(DTypeOf(self));
-  // Without an end the largest number is in the range, where that can be said.
+  // Without an end the range includes the largest number, if it can be expressed.
   const int64_t end = has_to                                        ? c.Int("to")
                       : most == std::numeric_limits<int64_t>::max() ? most
                                                                     : most + 1;
@@ -232,24 +232,24 @@ void Random(AtenCall& c) {
   c.Return(Convert(c, Integers(c, DimsOf(self), from, range), DTypeOf(self)));
 }
 
-// The order of so many random numbers.
+// A random permutation: the order of n random numbers.
 void RandPerm(AtenCall& c) {
   const SymInt n = c.Sym("n");
   const auto sorted = ops::BuildSort(c, Bits(c, {n}), 0);
   c.Return(Convert(c, sorted[1], IntegerDType(c)));
 }
 
-// Without replacement: the largest of the probabilities over exponential numbers.
+// Samples without replacement: the largest quotients of probabilities and exponential numbers.
 Value* DistinctSamples(AtenCall& c, Value* p, SymInt n) {
   Value* e = c.Op(ops::neg, {c.Op(ops::log, {Positive(c, p, DTypeOf(p))})});
-  // u = 1 gives 0: such a one goes first.
+  // u = 1 gives 0 and an infinite quotient, which is the largest.
   Value* score = Div(c, p, e);
   score = Where(c, c.Op(ops::eq, {p, NumberLike(c, p, 0)}), NumberLike(c, p, -1), score);
   return ops::BuildTopk(c, score, n, -1)[1];
 }
 
-// With replacement: where uniform numbers fall among the running sums, which
-// count as they are compared: what has no probability is never hit.
+// Samples with replacement: the positions of uniform numbers among the cumulative sums. An element
+// with probability 0 is never chosen.
 Value* RepeatedSamples(AtenCall& c, Value* p, SymInt n) {
   const int last = RankOf(p) - 1;
   Value* sums = ops::BuildCumsum(c, p, last);

@@ -1,4 +1,4 @@
-// Draws that import functions share. Each call is another draw.
+// Random draws that import functions share. Each call is a separate draw.
 #ifndef WEFT_SERIALIZE_PT2_ATEN_RANDOM_NUMBERS_H_
 #define WEFT_SERIALIZE_PT2_ATEN_RANDOM_NUMBERS_H_
 
@@ -13,13 +13,13 @@ namespace weft::pt2 {
 
 // Uniform in [0, 1).
 Value* Uniform(AtenCall& c, absl::Span<const SymInt> size, DType dtype);
-// Of mean 0 and variance 1.
+// Mean 0 and variance 1.
 Value* Normal(AtenCall& c, absl::Span<const SymInt> size, DType dtype);
 
-// `dtype` where numbers of it are drawn, else f32.
+// `dtype` if random numbers of it are supported, else f32.
 DType Drawable(DType dtype);
 
-// Dropout: false with the probability `p`; what is kept grows by 1 / (1 - p).
+// Dropout: the mask is false with probability `p`; kept elements are scaled by 1 / (1 - p).
 Value* KeepMask(AtenCall& c, absl::Span<const SymInt> size, double p);
 Value* Dropped(AtenCall& c, Value* x, Value* mask, double p);
 

@@ -1,4 +1,4 @@
-// Recurrent layers, by ONNX's forms of them: gates in another order.
+// Recurrent layers as ONNX's ops, whose gates are in another order.
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
@@ -9,11 +9,11 @@
 namespace weft::pt2 {
 namespace {
 
-// What differs between the kinds.
+// The differences between the kinds of layers.
 struct Cell {
   const OpDef* op;
   int gates;
-  // Place of PyTorch's gate `i` among ONNX's.
+  // Index of PyTorch's gate `i` among ONNX's.
   Ints order;
   bool cell_state;
   std::vector<NamedAttr> attrs;
@@ -64,7 +64,7 @@ struct Options {
   bool batch_first = false;
 };
 
-// Dims of size 1 for a batch, when there is none.
+// Adds a batch dim of size 1 if there is none.
 void Run(AtenCall& c, const Cell& cell, Value* x, std::vector<Value*> states,
          const std::vector<Value*>& params, const Options& o) {
   const int directions = o.bidirectional ? 2 : 1;
@@ -135,10 +135,10 @@ void Recurrent(AtenCall& c, const Cell& cell) {
   Run(c, cell, c.T("input"), states, c.Ts("params"), o);
 }
 
-// Gates of PyTorch: i f g o; of ONNX: i o f c.
+// PyTorch's gates are i f g o, ONNX's are i o f c.
 void Lstm(AtenCall& c) { Recurrent(c, {&ops::lstm, 4, {0, 3, 1, 2}, true, {}}); }
 
-// Gates of PyTorch: r z n; of ONNX: z r h, the reset gate after the product.
+// PyTorch's gates are r z n, ONNX's are z r h, with the reset gate after the matmul.
 void Gru(AtenCall& c) {
   Recurrent(c, {&ops::gru, 3, {1, 0, 2}, false, {{"linear_before_reset", true}}});
 }
@@ -174,7 +174,7 @@ void CellStep(AtenCall& c, const Cell& cell) {
   x = Unsqueeze(c, x, 0);
   for (Value*& s : states) s = Unsqueeze(c, s, 0);
   Run(c, cell, x, states, params, o);
-  // Without the output, which is the last state.
+  // Drops the output, which equals the last state.
   auto& results = c.results();
   if (results.size() < 2) return;
   results.erase(results.begin());

@@ -1,4 +1,4 @@
-// Reductions along dims, and running ones.
+// Reductions along dims, and cumulative ones.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -66,7 +66,7 @@ void Extremum(AtenCall& c) {
   c.Return(is_bool ? Convert(c, y, DType::kBool) : y);
 }
 
-// Values and positions along one dim. A scalar has position 0.
+// Returns values and positions along one dim. The position in a scalar is 0.
 template <const OpDef& extremum, const OpDef& arg>
 void ExtremumDim(AtenCall& c) {
   Value* self = c.T("self");
@@ -121,7 +121,7 @@ void LogSumExp(AtenCall& c) {
 
 // --- Variance ---------------------------------------------------------------------
 
-// What is taken off the number of elements.
+// The number that is subtracted from the number of elements.
 double Correction(AtenCall& c) {
   if (HasArg(c, "correction")) return c.Float("correction", 1);
   return HasArg(c, "unbiased") ? (c.Bool("unbiased") ? 1 : 0) : 1;
@@ -183,7 +183,7 @@ void StdMean(AtenCall& c) {
 
 // --- Norms ------------------------------------------------------------------------
 
-// (sum |x|^p)^(1/p), and its limits.
+// (sum |x|^p)^(1/p), and its limits for infinite p.
 Value* VectorNorm(AtenCall& c, Value* x, double p, const Ints& dims, bool keepdim) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const DType dtype = DTypeOf(x);
@@ -214,7 +214,7 @@ void LinalgVectorNorm(AtenCall& c) {
   c.Return(VectorNorm(c, x, c.Float("ord"), DimArg(c, x), KeepDim(c)));
 }
 
-// Of the last two of `dims` as a matrix; the norms by singular values are not there.
+// The norm of the matrix in the last two of `dims`; norms by singular values are not supported.
 Value* MatrixNorm(AtenCall& c, Value* x, Ints dims, bool keepdim) {
   if (dims.size() != 2 || dims[0] == dims[1]) return c.Fail("a matrix has two dims");
   const bool named = c.Has("ord") && c.arg("ord").is(Arg::Kind::kString);
@@ -238,7 +238,7 @@ void LinalgMatrixNorm(AtenCall& c) {
   c.Return(MatrixNorm(c, x, dims, KeepDim(c)));
 }
 
-// Without a dim a matrix where `ord` says so, else all elements.
+// Without a dim, `ord` decides: the norm of a matrix, or of all elements.
 void LinalgNorm(AtenCall& c) {
   Value* x = c.T("self");
   x = Convert(c, x, c.Dtype("dtype", DTypeOf(x)));
@@ -257,7 +257,7 @@ void Norm(AtenCall& c) {
   c.Return(VectorNorm(c, x, c.Float("p", 2), DimArg(c, x), KeepDim(c)));
 }
 
-// --- Running reductions -----------------------------------------------------------
+// --- Cumulative reductions --------------------------------------------------------
 
 template <const OpDef& op>
 void Cumulative(AtenCall& c) {
@@ -268,7 +268,7 @@ void Cumulative(AtenCall& c) {
   c.Return(c.Op(op, {x}, {{"dim", c.Dim("dim", rank)}}));
 }
 
-// log of the running sum of exp(x - max), the maximum over all of the dim.
+// log of the cumulative sum of exp(x - max), where max is over the whole dim.
 void LogCumSumExp(AtenCall& c) {
   Value* x = c.As("self", c.PromotedFloat({"self"}));
   const int rank = RankOf(x);

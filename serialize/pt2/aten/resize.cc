@@ -1,4 +1,4 @@
-// Images to other sizes, and sampled at positions.
+// Resizes images, and samples them at positions.
 #include <cmath>
 
 #include "absl/strings/match.h"
@@ -13,7 +13,7 @@ namespace {
 
 bool HasArg(AtenCall& c, absl::string_view name) { return c.schema().Find(name) >= 0; }
 
-// A factor given by the caller, 0 when there is none.
+// The factor that the caller gives, or 0.
 std::vector<double> ScalesOf(AtenCall& c, int n) {
   std::vector<double> scales(n, 0);
   if (HasArg(c, "scale_factors")) {
@@ -33,7 +33,7 @@ std::vector<double> ScalesOf(AtenCall& c, int n) {
   return scales;
 }
 
-// floor(size * scale), the product being a float's.
+// floor(size * scale), with the product rounded as a float.
 SymInt ScaledSize(AtenCall& c, SymInt in, double scale) {
   if (in.is_constant()) {
     const double out = std::floor(static_cast<double>(in.value()) * scale);
@@ -48,7 +48,7 @@ SymInt ScaledSize(AtenCall& c, SymInt in, double scale) {
   return ToInt(*size, Rounding::kFloor);
 }
 
-// The sizes asked for, or those that the factors give.
+// The given sizes, or those that result from the factors.
 SymInts TargetSize(AtenCall& c, const Value* x, int n, const std::vector<double>& scales) {
   if (c.Has("output_size")) return c.SymsFor("output_size", n);
   SymInts size;
@@ -56,7 +56,7 @@ SymInts TargetSize(AtenCall& c, const Value* x, int n, const std::vector<double>
   return size;
 }
 
-// ONNX's words for what PyTorch does.
+// ONNX's names of PyTorch's modes.
 struct Mode {
   const char* mode;
   const char* transformation;
@@ -72,7 +72,7 @@ Value* Interpolate(AtenCall& c, int n, const Mode& mode) {
   SymInts size = {DimOf(x, 0), DimOf(x, 1)};
   size.insert(size.end(), target.begin(), target.end());
   std::vector<double> scales = {0, 0};
-  // The factor counts only when it was given, and never between corners.
+  // A factor is used only if it was given, and never with align_corners.
   scales.insert(scales.end(), given.begin(), given.end());
   if (absl::string_view(mode.transformation) == "align_corners") scales.assign(n + 2, 0);
   return c.Op(ops::interpolate, {x},

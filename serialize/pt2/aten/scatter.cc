@@ -16,7 +16,7 @@ namespace {
 
 Value* WithDim(AtenCall& c, Value* v) { return RankOf(v) == 0 ? Reshape(c, v, {SymInt(1)}) : v; }
 
-// src may be larger than index: its first part counts.
+// src may be larger than index; its leading part is used.
 Value* ScatterInto(AtenCall& c, Value* self, int dim, Value* index, Value* src,
                    const char* reduce) {
   Value* x = WithDim(c, self);
@@ -69,7 +69,7 @@ double Neutral(const std::string& reduce, DType dtype) {
   return 0;
 }
 
-// How many elements go to each position; without self's own.
+// The number of elements scattered to each position, not counting self's.
 Value* CountsFor(AtenCall& c, Value* self, int dim, Value* index) {
   const DType dtype = DTypeOf(self);
   Value* zeros = Zeros(c, DimsOf(self), dtype);
@@ -77,8 +77,8 @@ Value* CountsFor(AtenCall& c, Value* self, int dim, Value* index) {
   return ScatterInto(c, zeros, dim, index, ones, "add");
 }
 
-// sum, prod, mean, amax or amin of what goes to a position, with or without what
-// is there; positions that nothing goes to stay.
+// sum, prod, mean, amax or amin of the elements scattered to a position, with or without self's
+// element; other positions are unchanged.
 Value* ScatterReduceInto(AtenCall& c, Value* self, int dim, Value* index, Value* src,
                          const std::string& reduce, bool include_self) {
   const DType dtype = DTypeOf(self);
@@ -111,7 +111,7 @@ void ScatterReduce(AtenCall& c) {
 
 // --- Whole slices, by an index vector ---------------------------------------------
 
-// `index` along `dim`, spread over the sizes of `source`.
+// `index` along `dim`, expanded to the sizes of `source`.
 Value* SpreadIndex(AtenCall& c, Value* index, Value* source, int dim) {
   const int rank = RankOf(source);
   Value* at = AlongDim(c, WithDim(c, index), dim, rank);
@@ -156,9 +156,9 @@ void IndexReduce(AtenCall& c) {
   c.Return(ScatterReduceInto(c, self, dim, index, source, c.Str("reduce"), c.Bool("include_self")));
 }
 
-// --- Views written back -------------------------------------------------------------
+// --- Writes to views ----------------------------------------------------------------
 
-// src in self's dtype, broadcast to the elements that it replaces.
+// src in self's dtype, broadcast to the replaced elements.
 Value* SourceLike(AtenCall& c, Value* self, Value* part) {
   return Expand(c, c.As("src", DTypeOf(self)), DimsOf(part));
 }
@@ -199,7 +199,7 @@ void AsStridedScatter(AtenCall& c) {
                  {"storage_offset", c.Sym("storage_offset", 0)}}));
 }
 
-// The elements of source, in order, where the mask is true.
+// The elements of source, in order, at positions where the mask is true.
 void MaskedScatter(AtenCall& c) {
   Value* self = c.T("self");
   const SymInts size = BroadcastDims(DimsOf(self), DimsOf(c.T("mask")));
@@ -210,7 +210,7 @@ void MaskedScatter(AtenCall& c) {
   Value* flat = Flatten(c, mask, 0, last);
   Value* order = ops::BuildCumsum(c, Convert(c, flat, DType::kI64), 0, /*exclusive=*/true);
   Value* values = Flatten(c, source, 0, RankOf(source) - 1);
-  // Positions past the last one that the mask needs are never looked at.
+  // Limits positions, which are unused past the last true element of the mask.
   Value* most = SymScalar(c, TypeOf(values).numel() - 1, DType::kI64);
   order = c.Op(ops::minimum, {order, most});
   Value* picked = ops::BuildIndexSelect(c, values, order, 0);

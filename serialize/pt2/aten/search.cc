@@ -1,4 +1,4 @@
-// Positions in order, and the extremes so far.
+// Positions in sorted tensors, and cumulative extrema.
 #include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "serialize/pt2/aten/tables.h"
@@ -11,7 +11,7 @@ Value* WithDim(AtenCall& c, Value* v) { return RankOf(v) == 0 ? Reshape(c, v, {S
 
 // --- Searches ---------------------------------------------------------------------
 
-// In one dtype; f32 where bools or 8-bit floats meet.
+// Operands in one dtype; f32 for bools or 8-bit floats.
 Value* Search(AtenCall& c, Value* sorted, absl::string_view values, bool right) {
   Value* x = c.As(values, c.Promoted({values}));
   const DType dtype = PromoteTypes(DTypeOf(sorted), DTypeOf(x));

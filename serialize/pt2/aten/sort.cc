@@ -1,4 +1,4 @@
-// Order: sorting, the greatest, the middle, the distinct.
+// Sorting, the k largest, the median, distinct elements.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -54,7 +54,7 @@ void TopK(AtenCall& c) {
   c.Return(y);
 }
 
-// Element `index` of the sorted dim, and where it came from.
+// Element `index` of the sorted dim, and its original position.
 void PickSorted(AtenCall& c, Value* self, int dim, SymInt index, bool keepdim) {
   std::vector<Value*> y = ops::BuildSort(c, WithDim(c, self), dim);
   for (Value*& v : y) {
@@ -69,7 +69,7 @@ void KthValue(AtenCall& c) {
   PickSorted(c, self, c.Dim("dim", RankOf(self)), c.Sym("k") - 1, c.Bool("keepdim"));
 }
 
-// The lower one of two in the middle; NaN wins where there is one.
+// The lower of the two middle elements; NaN if there is one.
 void MedianDim(AtenCall& c) {
   Value* self = c.T("self");
   const int dim = c.Dim("dim", RankOf(self));
@@ -109,7 +109,7 @@ void Median(AtenCall& c) {
 
 // --- Distinct elements ------------------------------------------------------------
 
-// values, inverse, counts, as far as they are asked for.
+// values, inverse, counts; the latter two only if requested.
 void UniqueAll(AtenCall& c, bool inverse, bool counts, std::optional<int64_t> dim) {
   Value* self = c.T("self");
   const std::vector<Value*> y = ops::BuildUnique(c, self, dim, /*sorted=*/true);
@@ -129,7 +129,7 @@ void Unique2(AtenCall& c) {
 }
 
 void UniqueDim(AtenCall& c) {
-  // PyTorch makes both, asked or not.
+  // PyTorch computes both, whether or not they are requested.
   UniqueAll(c, true, true, c.Dim("dim", RankOf(c.T("self"))));
 }
 
@@ -142,7 +142,7 @@ void Unique1(AtenCall& c) {
                                     : Zeros(c, {SymInt(0)}, DType::kI64));
 }
 
-// Whether each element is one of `test_elements`.
+// For each element, whether it is among `test_elements`.
 void IsIn(AtenCall& c) {
   const bool scalar = HasArg(c, "test_element");
   const char* first = HasArg(c, "element") ? "element" : "elements";

@@ -9,7 +9,7 @@
 namespace weft::pt2 {
 namespace {
 
-// The first tensor, by whatever name; integers are taken as f32.
+// The first tensor argument; integers are converted to f32.
 Value* FloatSelf(AtenCall& c) {
   for (const AtenArg& arg : c.schema().args) {
     if (arg.is_tensor()) return c.As(arg.name, c.PromotedFloat({arg.name}));
@@ -30,7 +30,7 @@ void Binary(AtenCall& c) {
 
 void Polygamma(AtenCall& c) { c.Return(c.Op(ops::polygamma, {FloatSelf(c)}, {{"n", c.Int("n")}})); }
 
-// In a dtype wide enough, and back.
+// Computes in a wide dtype and converts back.
 using WideFn = Value* (*)(AtenCall&, Value*);
 
 template <WideFn fn>
@@ -39,12 +39,12 @@ void InWide(AtenCall& c) {
   c.Return(Convert(c, fn(c, Convert(c, x, Wide(DTypeOf(x)))), DTypeOf(x)));
 }
 
-// erfcx(z) exp(-z^2) of a z that is not negative.
+// erfcx(z) exp(-z^2) for z that is not negative.
 Value* UpperErfc(AtenCall& c, Value* z) {
   return Mul(c, c.Op(ops::erfcx, {z}), c.Op(ops::exp, {c.Op(ops::neg, {Mul(c, z, z)})}));
 }
 
-// erfc(-x / sqrt 2) / 2; both tails keep their digits.
+// erfc(-x / sqrt 2) / 2; both tails are precise.
 Value* Ndtr(AtenCall& c, Value* x) {
   Value* z = Mul(c, x, std::sqrt(0.5));
   Value* below = Mul(c, UpperErfc(c, c.Op(ops::abs, {z})), 0.5);
@@ -52,7 +52,7 @@ Value* Ndtr(AtenCall& c, Value* x) {
   return Where(c, c.Op(ops::lt, {x, NumberLike(c, x, -1)}), below, above);
 }
 
-// Far down log erfcx(z) - z^2, where the function itself is 0.
+// log erfcx(z) - z^2 for large negative x, where the function underflows.
 Value* LogNdtr(AtenCall& c, Value* x) {
   Value* z = c.Op(ops::abs, {Mul(c, x, std::sqrt(0.5))});
   Value* low = Sub(c, c.Op(ops::log, {Mul(c, c.Op(ops::erfcx, {z}), 0.5)}), Mul(c, z, z));
@@ -62,7 +62,7 @@ Value* LogNdtr(AtenCall& c, Value* x) {
   return Where(c, c.Op(ops::lt, {x, NumberLike(c, x, -1)}), low, high);
 }
 
-// sin x / x, 1 at 0.
+// sin x / x; 1 at 0.
 Value* SphericalJ0(AtenCall& c, Value* x) {
   Value* zero = c.Op(ops::eq, {x, NumberLike(c, x, 0)});
   return Where(c, zero, NumberLike(c, x, 1), Div(c, c.Op(ops::sin, {x}), x));

@@ -1,5 +1,4 @@
-// Orthogonal factors of matrices: QR, eigenvalues, singular values, and what is
-// made of them.
+// Orthogonal factorizations of matrices: QR, eigenvalues, singular values, and functions of them.
 #include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "graph/sym/sym_ops.h"
@@ -30,7 +29,7 @@ void Svd(AtenCall& c) {
 
 void SingularValues(AtenCall& c) { c.Return(c.Ops(ops::svd, {c.T("A")})[1]); }
 
-// V itself, not its transpose.
+// Returns V itself, not its transpose.
 void OldSvd(AtenCall& c) {
   if (!c.Bool("compute_uv")) return c.Return(c.Unsupported("without the vectors"));
   const auto y = c.Ops(ops::svd, {c.T("self")}, {{"full_matrices", !c.Bool("some")}});
@@ -39,7 +38,7 @@ void OldSvd(AtenCall& c) {
   c.Return(Transposed(c, y[2]));
 }
 
-// What of the singular values counts as 0: `rtol` of the largest, or `atol`.
+// Singular values below this count as 0: `rtol` times the largest, or `atol`.
 Value* Threshold(AtenCall& c, const Value* a, Value* s) {
   const DType dtype = DTypeOf(s);
   const double epsilon = dtype == DType::kF64 ? 0x1p-52 : 0x1p-23;
@@ -61,7 +60,7 @@ Value* Threshold(AtenCall& c, const Value* a, Value* s) {
 
 bool IsHermitian(AtenCall& c) { return c.schema().Find("hermitian") >= 0 && c.Bool("hermitian"); }
 
-// V diag(1 / s) U^T, without the values that count as 0.
+// V diag(1 / s) U^T, without values that count as 0.
 void PseudoInverse(AtenCall& c) {
   Value* a = c.T("self");
   if (IsHermitian(c)) return c.Return(c.Unsupported("of a matrix said to be hermitian"));

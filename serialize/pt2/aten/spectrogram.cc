@@ -1,4 +1,4 @@
-// Fourier transforms of overlapping frames, and back.
+// Short-time Fourier transforms and their inverse.
 #include <cmath>
 
 #include "graph/ir/builder.h"
@@ -17,7 +17,7 @@ struct Frames {
   Value* window = nullptr;  // [length]; null: ones.
 };
 
-// The window is in the middle of the frame.
+// The window is centred in the frame.
 Frames FramesOf(AtenCall& c, DType dtype) {
   Frames f;
   f.length = c.Int("n_fft");
@@ -68,7 +68,7 @@ void Stft(AtenCall& c) {
   c.Return(c.Bool("return_complex", false) ? c.Op(ops::view_as_complex, {y}) : y);
 }
 
-// The frames added where they overlap: [N, frames, length] to [N, samples].
+// Adds overlapping frames: [N, frames, length] to [N, samples].
 Value* OverlapAdd(AtenCall& c, Value* frames, int64_t step) {
   const SymInt n = DimOf(frames, 0);
   const SymInt count = DimOf(frames, 1);
@@ -83,7 +83,7 @@ Value* OverlapAdd(AtenCall& c, Value* frames, int64_t step) {
   return c.Op(ops::scatter, {zeros, at, flat}, {{"dim", 1}, {"reduce", "add"}});
 }
 
-// Overlapping frames times the window, over the sum of the squared windows.
+// Overlap-adds frames times the window, and divides by the sum of squared windows.
 void Istft(AtenCall& c) {
   Value* x = c.T("self");
   if (!IsComplex(DTypeOf(x)) || c.Bool("return_complex")) {

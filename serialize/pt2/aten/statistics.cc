@@ -20,14 +20,14 @@ bool HasArg(AtenCall& c, absl::string_view name) { return c.schema().Find(name) 
 
 // --- Quantiles --------------------------------------------------------------------
 
-// The dim at the end; all elements in one dim when none is given.
+// Moves the dim to the end; all elements become one dim if none is given.
 Value* SampleLast(AtenCall& c, Value* x, int dim) {
   const int rank = RankOf(x);
   if (dim < 0 || rank == 0) return Flatten(c, x, 0, std::max(rank, 1) - 1);
   return Permute(c, x, MoveDim(rank, dim, rank - 1));
 }
 
-// The element of each row at `rank` (whole numbers).
+// The element of each row at the integer position `rank`.
 Value* AtRank(AtenCall& c, Value* sorted, Value* rank) {
   Value* index = Convert(c, rank, DType::kI64);
   return ops::BuildGather(c, sorted, index, RankOf(sorted) - 1);
@@ -51,11 +51,11 @@ Value* Interpolated(AtenCall& c, Value* sorted, Value* rank) {
   Value* from_high = Sub(c, high, Mul(c, between, Sub(c, NumberLike(c, weight, 1), weight)));
   Value* near = c.Op(ops::lt, {weight, NumberLike(c, weight, 0.5)});
   Value* y = Where(c, near, from_low, from_high);
-  // Between equal infinities nothing is to be weighed.
+  // Equal infinities are not interpolated.
   return Where(c, c.Op(ops::eq, {low, high}), low, y);
 }
 
-// NaN where a row has one; without them where `ignore_nan`.
+// NaN for a row that has one; with `ignore_nan`, NaNs are left out.
 template <bool ignore_nan>
 void Quantile(AtenCall& c) {
   Value* self = c.T("self");
@@ -81,7 +81,7 @@ void Quantile(AtenCall& c) {
     at = Where(c, any, Sub(c, size, 1), at);
   }
   Value* y = Interpolated(c, sorted, at);
-  // [rows..., q]; the q come first, and the dim as one of size 1 where it is.
+  // [rows..., q]: moves q first, and keeps the dim with size 1 if requested.
   const int y_rank = RankOf(y);
   y = Permute(c, y, MoveDim(y_rank, y_rank - 1, 0));
   if (c.Bool("keepdim")) {
@@ -95,7 +95,7 @@ void Quantile(AtenCall& c) {
   c.Return(many ? y : Squeeze(c, y, 0));
 }
 
-// The lower one of two in the middle of those that are numbers.
+// The lower of the two middle elements of those that are not NaN.
 std::vector<Value*> NanMedianLast(AtenCall& c, Value* x) {
   const int last = RankOf(x) - 1;
   const std::vector<Value*> sorted = ops::BuildSort(c, x, last);
@@ -139,11 +139,11 @@ void NanMean(AtenCall& c) {
 
 SymInt SizeOf(AtenCall& c, Value* scalar) { return c.Op(ops::item, {scalar})->type().symint(); }
 
-// The number of bins is the largest element and one more, or `minlength`.
+// The number of bins is the largest element plus one, or `minlength`.
 void BinCount(AtenCall& c) {
   Value* self = Convert(c, c.T("self"), DType::kI64);
   if (RankOf(self) != 1) return c.Return(c.Fail("self is no vector"));
-  // With one element more, so that there is a largest one.
+  // Adds an element, so that the maximum is defined.
   Value* some = Cat(c, {self, c.b().Constant(HostTensor::FromInts(DType::kI64, {1}, {-1}))}, 0);
   Value* most = Add(c, Reduce(c, ops::amax, some, {0}, false), 1);
   most = c.Op(ops::maximum, {most, SymScalar(c, c.Sym("minlength"), DType::kI64)});
@@ -158,8 +158,8 @@ void BinCount(AtenCall& c) {
   c.Return(ops::BuildScatter(c, zeros, self, weights, 0, "add"));
 }
 
-// Equal bins between min and max, which is in the last one; the elements' own
-// range when both are equal.
+// Equal bins between min and max, which belongs to the last bin; if both are equal, the range of
+// the elements.
 void HistC(AtenCall& c) {
   Value* x = c.T("self");
   const DType dtype = DTypeOf(x);
@@ -184,7 +184,7 @@ void HistC(AtenCall& c) {
   c.Return(ops::BuildScatter(c, zeros, at, Convert(c, inside, dtype), 0, "add"));
 }
 
-// The position i, repeats[i] times.
+// Position i, repeated repeats[i] times.
 Value* RepeatedPositions(AtenCall& c, Value* repeats) {
   Value* wide = Convert(c, repeats, DType::kI64);
   const SymInt n = DimOf(wide, 0);
@@ -192,7 +192,7 @@ Value* RepeatedPositions(AtenCall& c, Value* repeats) {
   const SymInt total = c.Has("output_size") ? c.Sym("output_size")
                                             : SizeOf(c, Reduce(c, ops::sum, wide, {0}, false));
   Value* at = Iota(c, total);
-  // As many ends as are not above stand before it.
+  // The number of ends that are not above a position is its index.
   Value* above = c.Op(ops::le, {Reshape(c, ends, {SymInt(1), n}), Unsqueeze(c, at, 1)});
   return Reduce(c, ops::sum, Convert(c, above, DType::kI64), {1}, false);
 }
@@ -216,7 +216,7 @@ void RepeatInterleaveSelf(AtenCall& c) {
 
 // --- Areas and moments ------------------------------------------------------------
 
-// Means of neighbours, and how far they are apart.
+// Means of neighbours, and their distances.
 Value* Trapezoids(AtenCall& c) {
   Value* y = c.T("y");
   const int rank = RankOf(y);

@@ -1,4 +1,4 @@
-// Tensors that get other sizes over the same memory.
+// Tensors that are resized over the same memory.
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/module.h"
@@ -21,8 +21,8 @@ bool IsContiguous(const Value* v, const AtenCall::Layout& layout) {
   return true;
 }
 
-// The elements of the storage from the tensor's first on, in a row: for a
-// contiguous tensor its own. More than it has are nobody's.
+// The elements of the storage from the tensor's first on, as a vector: for a contiguous tensor its
+// own. Storage past its own elements has no source.
 Value* Resized(AtenCall& c, const SymInts& size) {
   Value* self = c.T("self");
   if (self->is_input()) return c.Unsupported("an input of the program is resized");
@@ -46,8 +46,8 @@ void Resize(AtenCall& c) { c.Return(Resized(c, c.Syms("size"))); }
 
 void ResizeAs(AtenCall& c) { c.Return(Resized(c, DimsOf(c.T("the_template")))); }
 
-// No element is written; the results are views of self, and self looks like them
-// from then on (the importer knows the names).
+// No element is written: the results are views of self, and the name of self refers to the view
+// from then on.
 constexpr AtenOp kTable[] = {
     {"resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
      Resize},

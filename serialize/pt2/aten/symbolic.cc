@@ -1,4 +1,4 @@
-// Sizes as numbers, and what is asserted of them.
+// Sizes as numbers, and assertions on them.
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/module.h"
@@ -38,7 +38,7 @@ void SymStorageOffset(AtenCall& c) {
   c.Return(layout ? layout->offset : SymInt(0));
 }
 
-// By the strides in the file; what it does not say is row-major.
+// By the strides in the file; row-major if the file has none.
 void SymIsContiguous(AtenCall& c) {
   Value* self = c.T("self");
   const auto layout = c.LayoutOf("self");
@@ -55,7 +55,7 @@ void SymIsContiguous(AtenCall& c) {
   c.ReturnArg(std::move(result));
 }
 
-// A condition on sizes as a bool: decided where the facts do, else a value.
+// A condition on sizes as a bool: a constant if the facts decide it, else a value.
 void ReturnTruth(AtenCall& c, SymInt condition) {
   Arg result;
   condition = c.b().module().symbols().Simplify(condition);
@@ -77,7 +77,7 @@ void IsSameSize(AtenCall& c) {
   ReturnTruth(c, same);
 }
 
-// The elements behind a tensor, views among them.
+// The number of elements of the storage, looking through views.
 SymInt StorageNumel(const Value* v) {
   while (const Value* base = ViewedBy(v)) v = base;
   return v->type().numel();
@@ -87,7 +87,7 @@ void HasSameStorageNumel(AtenCall& c) {
   ReturnTruth(c, Equal(StorageNumel(c.T("self")), StorageNumel(c.T("other"))));
 }
 
-// Ints become symbols, bools and floats values.
+// Ints become symbols; bools and floats become values.
 void Item(AtenCall& c) {
   Value* self = c.T("self");
   const DType dtype = DTypeOf(self);
@@ -103,7 +103,8 @@ void Item(AtenCall& c) {
   c.ReturnArg(std::move(arg));
 }
 
-// What the file says of a tensor is compared with what was inferred anyway.
+// No effect: the properties that the file gives for a tensor are compared with inferred ones
+// anyway.
 void Nothing(AtenCall& c) {}
 
 void Narrow(AtenCall& c, SymInt symbol, SymRange range) {
@@ -121,7 +122,7 @@ std::string MessageOf(AtenCall& c) {
   return c.schema().Find("assert_msg") >= 0 ? c.Str("assert_msg") : "the condition is false";
 }
 
-// A tensor of one element, which must not be 0.
+// Asserts that a tensor of one element is not 0.
 void AssertValue(AtenCall& c, Value* condition) {
   if (DTypeOf(condition) != DType::kBool) {
     condition = c.Op(ops::ne, {condition, NumberLike(c, condition, 0)});
@@ -149,8 +150,8 @@ SymInt ConditionOf(const Arg& a) {
   return 1;
 }
 
-// A condition on sizes is assumed: executors check it as soon as its symbols have
-// values. One on data is checked by a node.
+// A condition on sizes becomes a fact that executors check as soon as its symbols have values. A
+// condition on data becomes a node that checks it.
 void AssertScalar(AtenCall& c) {
   const Arg& a = c.arg("self");
   switch (a.kind) {
@@ -178,7 +179,7 @@ void ConstrainRange(AtenCall& c) {
          {c.Int("min", is_size ? 0 : SymRange::kMin), c.Int("max", SymRange::kMax)});
 }
 
-// In functional programs a check gives a token that the next one takes.
+// In functional programs a check returns a token for the next one.
 template <AtenFn check>
 void WithToken(AtenCall& c) {
   check(c);

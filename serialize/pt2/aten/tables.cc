@@ -14,8 +14,7 @@ namespace {
 
 using OpMap = std::map<std::string, KnownOp, std::less<>>;
 
-// "prims::mul.default" is torch.ops.prims.mul.default; without a namespace it is
-// ATen's.
+// "prims::mul.default" is torch.ops.prims.mul.default; without a namespace the operator is ATen's.
 std::string TargetOf(absl::string_view name) {
   const size_t colons = name.find("::");
   if (colons == absl::string_view::npos) {
@@ -89,7 +88,7 @@ const KnownOp* FindWritten(absl::string_view target) {
     return nullptr;
   }
   if (const KnownOp* op = FindAten(absl::StrCat(base, target.substr(dot)))) return op;
-  // `floor_divide_.Tensor` is written by `floor_divide`, `ldexp_` by
+  // The functional twin of `floor_divide_.Tensor` is `floor_divide`, and that of `ldexp_` is
   // `ldexp.Tensor`.
   return FindAten(absl::StrCat(base, target.substr(dot) == ".Tensor" ? ".default" : ".Tensor"));
 }

@@ -63,20 +63,20 @@ struct KnownOp {
   AtenFn fn = nullptr;
 };
 
-// By target: "torch.ops.aten.add.Tensor". For an operator that writes its
-// argument (`add_.Tensor`) see FindWritten. Null: not known.
+// Looks up a target such as "torch.ops.aten.add.Tensor"; null if it is unknown. FindWritten handles
+// operators that write an argument (`add_.Tensor`).
 const KnownOp* FindAten(absl::string_view target);
-// "torch.ops.aten.add_.Tensor": the functional twin, `add.Tensor`. Null when
-// the name does not end in `_`, or there is no twin.
+// "torch.ops.aten.add_.Tensor" gives the functional twin, `add.Tensor`; null if the name does not
+// end in `_`, or there is no twin.
 const KnownOp* FindWritten(absl::string_view target);
-// All of them, by target.
+// All operators, sorted by target.
 std::vector<std::pair<std::string, const KnownOp*>> AllAten();
 
-// Whether an operator of that name, as schemas give it, draws random numbers (in
-// training, when it has a flag for that).
+// True if an operator with that schema name draws random numbers (in training, if it has a flag for
+// that).
 bool IsRandom(absl::string_view name);
 
-// Why an operator is left out on purpose; empty when no reason is on record.
+// The reason that an operator is left out on purpose; "" if no reason is recorded.
 absl::string_view ReasonForAbsence(absl::string_view target);
 
 }  // namespace weft::pt2

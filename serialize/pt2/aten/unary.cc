@@ -1,4 +1,4 @@
-// Functions of one tensor, element by element.
+// Pointwise functions of one tensor.
 #include "graph/ir/builder.h"
 #include "graph/ops/ops.h"
 #include "graph/tensor/tensor.h"
@@ -9,20 +9,20 @@
 namespace weft::pt2 {
 namespace {
 
-// Integers are taken as f32.
+// Integers are converted to f32.
 template <const OpDef& op>
 void Float(AtenCall& c) {
   Value* x = c.As("self", c.PromotedFloat({"self"}));
   c.Return(IsComplex(DTypeOf(x)) ? ComplexFunction(c, op, x) : c.Op(op, {x}));
 }
 
-// The dtype stays.
+// The dtype is unchanged.
 template <const OpDef& op>
 void Same(AtenCall& c) {
   c.Return(c.Op(op, {c.T("self")}));
 }
 
-// Integers and bools are what they are.
+// Integers and bools are unchanged.
 template <const OpDef& op>
 void Rounding(AtenCall& c) {
   Value* self = c.T("self");
@@ -78,13 +78,13 @@ void Exp2(AtenCall& c) {
 
 void Erfc(AtenCall& c) {
   Value* x = c.As("self", c.PromotedFloat({"self"}));
-  // Wide, so that the difference keeps its digits.
+  // Computes in f64, so that the difference keeps its precision.
   Value* wide = Convert(c, x, DType::kF64);
   wide = Sub(c, NumberLike(c, wide, 1), c.Op(ops::erf, {wide}));
   c.Return(Convert(c, wide, DTypeOf(x)));
 }
 
-// Wide, so that powers of ten come out whole.
+// Computes in f64, so that powers of ten are exact.
 void Log10(AtenCall& c) {
   Value* x = c.As("self", c.PromotedFloat({"self"}));
   if (IsComplex(DTypeOf(x))) {
@@ -106,7 +106,7 @@ void LogicalNot(AtenCall& c) {
   c.Return(c.Op(ops::logical_not, {Convert(c, c.T("self"), DType::kBool)}));
 }
 
-// A predicate that holds for floats alone.
+// A predicate that is constant for integers and bools.
 template <bool of_integers>
 Value* Constant(AtenCall& c, Value* self) {
   Value* value = c.b().Constant(HostTensor::ScalarInt(DType::kBool, of_integers));
@@ -171,7 +171,7 @@ void Sign(AtenCall& c) {
   c.Return(c.Op(ops::sign, {x}));
 }
 
-// z / |z|, and 0 at 0.
+// z / |z|; 0 at 0.
 void Sgn(AtenCall& c) {
   Value* x = c.T("self");
   if (!IsComplex(DTypeOf(x))) return Sign(c);
@@ -217,7 +217,7 @@ void Logit(AtenCall& c) {
   c.Return(c.Op(ops::log, {Div(c, x, Sub(c, NumberLike(c, x, 1), x))}));
 }
 
-// -x log x, 0 at 0, -inf below.
+// -x log x; 0 at 0, -inf for negative x.
 void Entr(AtenCall& c) {
   Value* x = c.As("self", c.PromotedFloat({"self"}));
   Value* zero = NumberLike(c, x, 0);

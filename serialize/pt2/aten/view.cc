@@ -1,6 +1,5 @@
-// Other sizes, strides and orders of the same elements. Where PyTorch gives a
-// view the result is one too: it follows from the argument by ops whose schemas
-// say that they alias.
+// Views: other sizes, strides and orders of the same elements. Where PyTorch gives a view the
+// result is one too: it is made by ops whose schemas declare the alias.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -29,7 +28,7 @@ void ReshapeShape(AtenCall& c) {
 
 void ReshapeAs(AtenCall& c) { c.Return(Reshape(c, c.T("self"), DimsOf(c.T("other")))); }
 
-// The bits as another dtype; the last dim grows or shrinks with its size.
+// The bits as another dtype; the size of the last dim changes accordingly.
 void ViewDtype(AtenCall& c) {
   Value* self = c.T("self");
   const DType dtype = c.Dtype("dtype", DTypeOf(self));
@@ -105,13 +104,13 @@ void SwapAxes(AtenCall& c) {
   c.Return(Swap(c, self, c.Dim("axis0", rank), c.Dim("axis1", rank)));
 }
 
-// Rank 2; lower ranks stay.
+// Transposes rank 2; lower ranks are unchanged.
 void Transpose2d(AtenCall& c) {
   Value* self = c.T("self");
   c.Return(RankOf(self) == 2 ? Swap(c, self, 0, 1) : self);
 }
 
-// All dims the other way round.
+// Reverses the order of dims.
 void Reverse(AtenCall& c) {
   Value* self = c.T("self");
   Ints perm = AllDims(RankOf(self));
@@ -260,8 +259,8 @@ std::vector<Value*> SplitInto(AtenCall& c, Value* self, int dim, const SymInts& 
 
 constexpr int64_t kMaxParts = 1 << 16;
 
-// How many parts of `size` there are in `n`. Where that is symbolic, the file says how
-// many the program has, and sizes that give another number are refused.
+// The number of parts of `size` in `n`. If that is symbolic, the file gives the number, and sizes
+// with another number are refused.
 int64_t NumParts(AtenCall& c, SymInt n, SymInt size) {
   const SymInt count = size.Is(0) ? SymInt(1) : CeilDiv(n, size);
   if (count.is_constant()) return std::max<int64_t>(count.value(), 1);
@@ -276,7 +275,7 @@ int64_t NumParts(AtenCall& c, SymInt n, SymInt size) {
   return parts;
 }
 
-// Parts of `size`, the last one smaller.
+// Sizes of the parts; the last one may be smaller.
 SymInts EqualParts(AtenCall& c, SymInt n, SymInt size) {
   const int64_t parts = NumParts(c, n, size);
   if (parts > kMaxParts) c.Unsupported("there are too many parts");
@@ -308,7 +307,7 @@ void Chunk(AtenCall& c) {
   }
   const SymInt n = DimOf(self, dim);
   if (n.Is(0)) return c.ReturnList(SplitInto(c, self, dim, SymInts(chunks, SymInt(0))));
-  // As many parts as asked for, when the dim divides.
+  // The requested number of parts, if the size is divisible.
   if (!n.is_constant() && c.b().module().symbols().IsMultipleOf(n, chunks)) {
     return c.ReturnList(SplitInto(c, self, dim, SymInts(chunks, FloorDiv(n, chunks))));
   }
@@ -326,7 +325,7 @@ void TensorSplit(AtenCall& c) {
     if (sections < 1 || sections > kMaxParts) {
       c.Unsupported("there are no parts, or too many");
     }
-    // The first n % sections parts have one element more.
+    // The first n % sections parts have one more element.
     for (int64_t i = 0; i < sections; ++i) {
       sizes.push_back(FloorDiv(n + (sections - 1 - i), sections));
     }
@@ -364,7 +363,7 @@ void Unbind(AtenCall& c) {
 }
 
 void Diagonal(AtenCall& c) {
-  Value* self = c.args()[0].value;  // Named differently.
+  Value* self = c.args()[0].value;  // Its name differs between overloads.
   const int rank = RankOf(self);
   c.Return(c.Op(
       ops::diagonal, {self},
@@ -373,7 +372,7 @@ void Diagonal(AtenCall& c) {
 
 // --- Strides ----------------------------------------------------------------------
 
-// Whether dims in this order fill the storage row by row.
+// True if dims in this order fill the storage row by row.
 bool IsRowMajor(const AtenCall::Layout& layout, const SymInts& size, const Ints& order) {
   SymInt expected = 1;
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
@@ -383,8 +382,8 @@ bool IsRowMajor(const AtenCall::Layout& layout, const SymInts& size, const Ints&
   return true;
 }
 
-// The order of dims in memory when the tensor fills its storage without gaps;
-// nothing otherwise. Symbolic ones are row-major or channels-last.
+// The order of dims in memory if the tensor fills its storage without gaps, else nullopt. Symbolic
+// sizes must be row-major or channels-last.
 std::optional<Ints> DenseOrder(const AtenCall::Layout& layout, const SymInts& size) {
   if (!layout.offset.Is(0)) return std::nullopt;
   const int rank = static_cast<int>(size.size());
@@ -404,8 +403,7 @@ std::optional<Ints> DenseOrder(const AtenCall::Layout& layout, const SymInts& si
   return std::nullopt;
 }
 
-// Elements of the storage, which has to be known: that of a tensor without
-// gaps.
+// A view of elements of the storage, which must be known: that of a tensor without gaps.
 void AsStrided(AtenCall& c) {
   Value* self = c.T("self");
   const auto layout = c.LayoutOf("self");
@@ -425,7 +423,7 @@ void AsStrided(AtenCall& c) {
 
 void Unfold(AtenCall& c) {
   Value* self = c.T("self");
-  // A scalar has one window of its element, or of nothing.
+  // A scalar has one window, with its element or empty.
   if (RankOf(self) == 0) {
     self = Reshape(c, self, {SymInt(1)});
     return c.Return(Slice(c, self, 0, 0, c.Sym("size")));

@@ -10,8 +10,7 @@
 namespace weft::pt2 {
 namespace {
 
-// Of boxes [n, 4] those that are kept, best first. Which of x and y comes first
-// makes no difference to what they share.
+// The boxes [n, 4] that are kept, best first. The order of x and y does not affect the overlap.
 void Nms(AtenCall& c) {
   Value* boxes = Unsqueeze(c, Convert(c, c.T("dets"), DType::kF32), 0);
   Value* scores = Convert(c, c.T("scores"), DType::kF32);
@@ -23,7 +22,7 @@ void Nms(AtenCall& c) {
   c.Return(Select(c, rows, 1, 2));
 }
 
-// rois [k, 5]: the image's number, then corners.
+// rois [k, 5]: the number of the image, followed by corners.
 struct Regions {
   Value* batch;
   Value* corners;
@@ -47,7 +46,7 @@ void RoiAlign(AtenCall& c) {
                   c.Bool("aligned") ? "half_pixel" : "output_half_pixel"}}));
 }
 
-// Padding goes on both sides.
+// Padding is the same on both sides.
 void DeformConv(AtenCall& c) {
   const int64_t pad_h = c.Int("pad_h");
   const int64_t pad_w = c.Int("pad_w");
@@ -61,7 +60,7 @@ void DeformConv(AtenCall& c) {
                  {"offset_groups", c.Int("offset_groups")}}));
 }
 
-// The second result says where the maxima stood, for the gradient alone.
+// The second result, the positions of the maxima, is only for the gradient.
 void RoiPool(AtenCall& c) {
   c.Return(c.Op(ops::max_roi_pool, {c.T("input"), c.T("rois")},
                 {{"pooled_shape", Ints{c.Int("pooled_height"), c.Int("pooled_width")}},
