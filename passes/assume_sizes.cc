@@ -1,5 +1,5 @@
-// A plan of the inputs' new types, tried on a clone: what the program fixes
-// falls out of the plan, and the rest is tried again. What fits is done.
+// Plans the new types of the inputs and tries them on a clone. Dims that the program fixes are
+// removed from the plan, and the rest is tried again until it succeeds.
 #include "passes/assume_sizes.h"
 
 #include <algorithm>
@@ -26,9 +26,9 @@
 namespace weft {
 namespace {
 
-using Dim = std::pair<int, int>;  // Of an input.
+using Dim = std::pair<int, int>;  // An input and its dim.
 
-// What an option says of a dim.
+// The text of an option about a dim.
 struct DimSpec {
   std::string text;
   bool is_static = false;
@@ -82,12 +82,12 @@ class Plan {
   absl::Status Make();
   // The types of the inputs, the symbols of `module` declared.
   std::vector<Type> Declare(Module& module) const;
-  // Takes dims with these symbols out of the plan. False, with the dim, when
-  // one was asked for by itself.
+  // Removes dims with these symbols from the plan. Fails, naming the dim, if it was requested
+  // explicitly.
   absl::Status Drop(SymInt symbol, absl::string_view why);
 
   const std::vector<SymbolValue>& values() const { return values_; }
-  // Of dims that `all` made vary, or that were asked for.
+  // Dims that `all` or an option made variable.
   int64_t num_dynamic() const { return static_cast<int64_t>(dims_.size()); }
   int64_t num_fixed() const { return num_fixed_; }
   bool empty() const { return dims_.empty() && values_.empty(); }
@@ -200,7 +200,7 @@ absl::Status Plan::PlanStatic(Dim dim, SymInt have, const DimSpec& spec) {
 absl::Status Plan::PlanSpec(Dim dim, SymInt have, const DimSpec& spec) {
   if (spec.is_static) return PlanStatic(dim, have, spec);
   if (!have.is_constant()) {
-    // It varies already; the name may change.
+    // It is variable already; only the name may change.
     if (spec.is_fresh || spec.size == have) return absl::OkStatus();
     if (!have.is_symbol()) return BadOption(spec.text, "the size is " + have.ToString());
     values_.push_back({have, spec.size});
@@ -309,7 +309,7 @@ absl::Status Plan::Drop(SymInt symbol, absl::string_view why) {
 
 // --- Trying it ----------------------------------------------------------------------
 
-// The sizes of the plan in the module, and what nodes assume.
+// Puts the sizes of the plan into the module, and collects the assumptions of nodes.
 absl::Status Apply(const Plan& plan, bool follow, Module& module, Graph& graph,
                    std::vector<SizeAssumption>* assumptions) {
   const std::vector<Type> types = plan.Declare(module);
@@ -335,9 +335,9 @@ bool FixesSizes(SymInt condition, const SymbolTable& facts) {
   });
 }
 
-// Takes over what nodes assume. A new symbol that has one value then is fixed:
-// dropped from the plan, with the assumption that did it; so is the last of those that
-// few sizes meet together.
+// Adds the assumptions of nodes. If a new symbol then has only one value, the program fixes it, and
+// it is removed from the plan with the assumption as the reason. The same holds for the last of
+// several symbols that only few sizes satisfy together.
 absl::StatusOr<bool> AssumeAll(Module& module, const std::vector<SizeAssumption>& assumptions,
                                Plan* plan) {
   SymbolTable& facts = module.symbols();

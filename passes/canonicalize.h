@@ -1,4 +1,4 @@
-// Rewrite rules that bring graphs to one form, and make them smaller.
+// Rewrite rules that bring graphs to canonical form and reduce them.
 #ifndef WEFT_PASSES_CANONICALIZE_H_
 #define WEFT_PASSES_CANONICALIZE_H_
 
@@ -10,9 +10,9 @@
 
 namespace weft {
 
-// The themes of passes/canonicalize/ and the folds of the ops, to their fixpoint.
-// Then those of PassContext::Options::rules. Admits what the context admits; by default bit-exact
-// and value-safe rules. Counters: rewrites, rule.<name>, fold.<op>.
+// Applies the themes of passes/canonicalize/ and the folds of the ops to their fixpoint, then those
+// of PassContext::Options::rules. Admits what the context admits; by default bit-exact and
+// value-safe rules. Counters: rewrites, rule.<name>, fold.<op>.
 std::unique_ptr<Pass> CreateCanonicalizePass();
 
 // All rules, theme by theme, in the order in which they are tried.

@@ -1,14 +1,14 @@
-// One sweep per graph in topological order: when a node is reached, its operands
-// are merged already, so equal expressions have equal operands. Commutative ops
-// meet in the builder's operand order.
+// One sweep per graph in topological order: when a node is visited, its operands are merged
+// already, so equal expressions have equal operands. Commutative operands are in the builder's
+// canonical order.
 //
-// Left alone: nodes with nested graphs, nodes with effects, nodes that define
-// unbacked symbols (two `nonzero` of one value have different lengths as far as
-// the types know), and nodes whose result types are written differently.
+// Not merged: nodes with nested graphs, nodes with effects, nodes that define unbacked symbols (two
+// `nonzero` of one value have different lengths as far as the types know), and nodes with different
+// result types.
 //
-// The table is open addressing over a power of two of entries; an entry is a
-// position in the list of distinct nodes and 32 bits of the hash, so that a
-// probe touches a node only when the hash agrees.
+// The table uses open addressing with a power of two of entries. An entry is an index in the list
+// of distinct nodes and 32 bits of the hash, so that a probe accesses a node only if the hash
+// agrees.
 #include "passes/cse.h"
 
 #include <cstdint>

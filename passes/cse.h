@@ -8,9 +8,9 @@
 
 namespace weft {
 
-// Of several mergeable nodes with the same op, operands, attributes and result
-// types, the first of its graph stays and takes over the others' provenance.
-// Nested graphs are worked on one by one. Counter: merged.
+// Of several mergeable nodes with the same op, operands, attributes and result types, the first of
+// its graph stays and gets the provenance of the others. Each nested graph is handled separately.
+// Counter: merged.
 std::unique_ptr<Pass> CreateCsePass();
 
 }  // namespace weft

@@ -1,6 +1,6 @@
-// One sweep per graph against the order, inner graphs before outer ones: an
-// erased node frees its operands before they are reached. Symbol operands count
-// as uses, so a node that defines a size in use stays. An assert of a constant true is dead.
+// One sweep per graph in reverse order, inner graphs before outer ones: an erased node releases its
+// operands before they are visited. Symbol operands count as uses, so a node that defines a used
+// size stays. An assert of a constant true is dead.
 #include "passes/dce.h"
 
 #include <memory>

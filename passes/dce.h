@@ -1,4 +1,4 @@
-// Erases nodes whose results nobody uses.
+// Erases nodes whose results are unused.
 #ifndef WEFT_PASSES_DCE_H_
 #define WEFT_PASSES_DCE_H_
 
@@ -8,8 +8,8 @@
 
 namespace weft {
 
-// Nodes with effects stay, and so do nodes whose nested graphs have effects.
-// Inputs and outputs of graphs stay as they are. Counter: erased.
+// Nodes with effects stay, and so do nodes whose nested graphs have effects. Inputs and outputs of
+// graphs are unchanged. Counter: erased.
 std::unique_ptr<Pass> CreateDcePass();
 
 }  // namespace weft

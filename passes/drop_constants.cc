@@ -18,7 +18,7 @@ int IdOf(const Node& constant) {
   return static_cast<int>((*constant.attr_list())[0].symints()[0].value());
 }
 
-// Which constants are mentioned.
+// For each constant, whether it is used.
 std::vector<bool> UsedIn(const Module& module) {
   std::vector<bool> used(module.constants().size(), false);
   const auto use = [&used](int id) {

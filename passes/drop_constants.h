@@ -1,4 +1,4 @@
-// Gives up the memory of constants that nothing uses.
+// Releases the memory of unused constants.
 #ifndef WEFT_PASSES_DROP_CONSTANTS_H_
 #define WEFT_PASSES_DROP_CONSTANTS_H_
 
@@ -8,9 +8,9 @@
 
 namespace weft {
 
-// The constants that nodes and inputs mention get new ids, dense and in the old
-// order; the others leave the module, as weights do once they are folded. Nodes
-// and values are those that were. Counters: dropped, dropped_bytes.
+// Constants that nodes and inputs use get new ids, dense and in the old order; others leave the
+// module, such as weights that were folded. Nodes and values are unchanged. Counters: dropped,
+// dropped_bytes.
 std::unique_ptr<Pass> CreateDropConstantsPass();
 
 }  // namespace weft

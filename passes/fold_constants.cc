@@ -1,6 +1,6 @@
-// One sweep per graph in topological order, so chains fold in one run. The
-// budget for growth is measured against the constants that were not made by
-// folding, so a second run has no new budget and changes nothing.
+// One sweep per graph in topological order, so chains fold in one run. The limit of growth is
+// relative to constants that were not made by folding, so a second run has the same limit and
+// changes nothing.
 #include "passes/fold_constants.h"
 
 #include <algorithm>
@@ -46,8 +46,8 @@ bool ResultSize(const Node& node, int64_t* bytes, int64_t* numel) {
   return true;
 }
 
-// The transpose of a large weight that products alone read: they can through strides,
-// and a copy is memory and time for nothing.
+// True for the transpose of a large weight that only matmuls read: they can read it through
+// strides, so a copy would waste memory and time.
 bool IsReadInPlace(const Node& node) {
   constexpr int64_t kLarge = 1 << 16;
   if (!node.Is(ops::permute) || node.result()->type().rank() != 2) return false;
@@ -113,8 +113,8 @@ class Folder {
     return !IsReadInPlace(node);
   }
 
-  // Why the node is not folded, and the option that would allow it; empty when it
-  // is.
+  // The reason that the node is not folded, and the option that would allow it; empty if it is
+  // folded.
   struct Objection {
     std::string reason;
     std::string option;
@@ -183,7 +183,7 @@ class Folder {
     for (int i = 0; i < node.num_operands(); ++i) {
       const Value* v = node.operand(i);
       if (v == nullptr || !AllUsesAreBy(*v, node)) continue;
-      // An operand given twice is one node.
+      // An operand that is given twice counts once.
       const int id = ConstantId(*v->node());
       bool first = true;
       for (int j = 0; j < i; ++j) first &= node.operand(j) != v;
@@ -209,7 +209,7 @@ class Folder {
     return absl::OkStatus();
   }
 
-  // `option` would allow it.
+  // Adds a remark; `option` would allow the fold.
   void Missed(const Node& node, absl::string_view reason, absl::string_view option,
               int64_t growth) {
     if (!context_.wants_remarks()) return;

@@ -19,7 +19,7 @@
 namespace weft {
 namespace {
 
-// The constant whose transpose the product takes; null for other nodes.
+// The constant whose transpose the matmul reads; null for other nodes.
 Value* TransposedWeight(const Node& node) {
   if (!node.Is(ops::matmul)) return nullptr;
   const Value* operand = ops::MatmulView(node).other();
@@ -31,8 +31,7 @@ Value* TransposedWeight(const Node& node) {
   return swaps && LiteralOf(weight) != nullptr ? weight : nullptr;
 }
 
-// matmul(x, w') = linear(x, w) for a constant matrix w: no copy of it in another order is
-// needed.
+// matmul(x, w') = linear(x, w) for a constant matrix w, which avoids a transposed copy.
 absl::Status TakeTransposedWeights(Graph& graph, PassContext& context) {
   Rewriter rewriter(&graph);
   for (Node* node : graph.nodes()) {
@@ -77,7 +76,7 @@ class FreezePass : public Pass {
   }
 
  private:
-  // Why the input stays one; empty: it becomes a constant.
+  // The reason that the input stays one; "": it becomes a constant.
   std::string ReasonToStay(const Graph& graph, int input) const {
     const InputInfo& info = graph.input_info(input);
     const auto& writes = graph.write_backs();

@@ -1,11 +1,9 @@
-// Graph by graph, nested ones first. Collect finds the storages that are
-// written; values of others are left alone. Apply goes through the nodes in
-// order and gives each the newest values of what it reads
-// (functionalize/storages.h); nodes that nothing needs any more are erased
-// last, against the order.
+// Handles each graph, nested ones first. Collect finds the storages that are written; others are
+// not changed. Apply visits the nodes in order and gives each the newest values of its operands
+// (functionalize/storages.h). Nodes that are unused then are erased last, in reverse order.
 //
-// The edits are not the Rewriter's: there is no root whose results something
-// else replaces, for what a result stands for changes from use to use.
+// The edits do not use the Rewriter: there is no root whose results are replaced by other values,
+// because the value of a result changes from use to use.
 #include "passes/functionalize.h"
 
 #include <algorithm>
@@ -97,7 +95,7 @@ class GraphFunctionalizer {
   std::vector<bool> is_written_;
 };
 
-// Which bases are written; false when none is.
+// Finds the bases that are written; false if there are none.
 absl::StatusOr<bool> GraphFunctionalizer::Collect() {
   is_written_.resize(graph_.value_id_limit());
   std::vector<uint32_t> base(graph_.value_id_limit());
@@ -171,7 +169,7 @@ absl::Status GraphFunctionalizer::ApplyWrite(Node* node) {
   for (int i = 0; i < node->num_results(); ++i) {
     written[i] = WrittenAs(node->result(i));
   }
-  // copy_ overwrites all of its operand and reads none of it.
+  // copy_ overwrites its whole operand and does not read it.
   ReadOperands(node, node->Is(ops::copy_) ? 0 : -1);
   WEFT_RETURN_IF_ERROR(AtNode(*node));
   WEFT_CHECK(node->op().functional() != nullptr) << node->op().name();
@@ -190,7 +188,7 @@ absl::Status GraphFunctionalizer::ApplyWrite(Node* node) {
   return AtNode(*node);
 }
 
-// What the nested graphs write comes out as results.
+// The values that nested graphs write become results.
 absl::Status GraphFunctionalizer::ApplyRegions(Node* node) {
   const std::vector<int> operands = regions_.WrittenOperands(*node);
   std::vector<const Value*> written;
@@ -223,8 +221,8 @@ absl::Status GraphFunctionalizer::ApplyRegions(Node* node) {
   return AtNode(*made.node);
 }
 
-// What inputs are in the end: write-backs that are listed already come after
-// all writes. By input.
+// Final values of inputs, by input. Write-backs that are already listed count as later than all
+// writes.
 std::vector<GraphFunctionalizer::WriteBack> GraphFunctionalizer::CollectWriteBacks() {
   std::vector<WriteBack> written;
   const std::vector<int>& listed = graph_.write_backs();
@@ -274,8 +272,8 @@ absl::Status GraphFunctionalizer::ApplyReturn(bool is_root) {
   return absl::OkStatus();
 }
 
-// Writes, views of written memory that were made again elsewhere or that nobody
-// reads, and nodes of ours that turned out not to be needed.
+// Erases writes, views of written memory that were made again elsewhere or are unused, and new
+// nodes that turned out to be unused.
 void GraphFunctionalizer::EraseUnneeded() {
   Node* prev = nullptr;
   for (Node* node = graph_.return_node()->prev(); node != nullptr; node = prev) {

@@ -1,5 +1,4 @@
-// The tables of passes and of named pipelines; the one place that composes
-// passes.
+// The tables of passes and named pipelines; no other file composes passes.
 #include "passes/pipelines.h"
 
 #include "passes/assume_sizes.h"

@@ -1,4 +1,4 @@
-// The passes and pipelines that come with Weft.
+// The built-in passes and pipelines.
 #ifndef WEFT_PASSES_PIPELINES_H_
 #define WEFT_PASSES_PIPELINES_H_
 

@@ -109,7 +109,7 @@ class ShapePropagation {
   bool changed_ = false;
   absl::flat_hash_map<SymInt, SymInt> substitution_;
   std::vector<SymInt> substituted_;  // In order.
-  // Of these, symbols of nested graphs: what is known of them holds where they run.
+  // Symbols of nested graphs among these; facts about them hold where the graphs run.
   absl::flat_hash_set<SymInt> nested_;
   Node::ArgStorage storage_;
 };
@@ -189,7 +189,7 @@ absl::Status ShapePropagation::ResolveConstant(Node& node) {
     inputs[i] = *literal;
   }
   auto outputs = Evaluate(node.op(), node.attr_list(), inputs);
-  if (!outputs.ok()) return absl::OkStatus();  // Fails when it runs.
+  if (!outputs.ok()) return absl::OkStatus();  // It will fail at run time.
   for (int i = 0; i < node.num_results(); ++i) {
     const Type type = node.result(i)->type();
     for (int d = 0; type.is_tensor() && d < type.rank(); ++d) {
@@ -214,7 +214,7 @@ std::optional<SymInt> ShapePropagation::Replacement(SymInt symbol) const {
   return it->second;
 }
 
-// The conditions that mention symbols which are replaced, as they are then.
+// Substitutes replaced symbols in the conditions that mention them.
 absl::Status ShapePropagation::CarryOver(const std::vector<SymCondition>& conditions) {
   for (const SymCondition& c : conditions) {
     bool nested = false;
@@ -281,7 +281,7 @@ Value* ShapePropagation::Build(const Value& value, const std::vector<SymInt>& el
 absl::Status ShapePropagation::Materialize(Graph& graph, SymbolicValues* values) {
   Rewriter rewriter(&graph);
   for (Node* node : graph.nodes()) {
-    // A constant that is expanded says more than its elements.
+    // An expanded constant is more useful than its elements.
     if (!node->op().is_mergeable() || node->Is(ops::constant) || node->Is(ops::sym_constant) ||
         node->Is(ops::expand)) {
       continue;
@@ -314,7 +314,7 @@ absl::Status ShapePropagation::Materialize(Graph& graph, SymbolicValues* values)
 
 // --- 4 Refine ------------------------------------------------------------------------
 
-// How little a size says: numbers first, then what inputs give alone.
+// Ranks sizes: numbers first, then expressions of sizes that inputs give.
 int Vagueness(SymInt s, const SymbolTable& symbols) {
   if (s.is_constant()) return 0;
   bool chooses = false;
@@ -328,7 +328,7 @@ int Vagueness(SymInt s, const SymbolTable& symbols) {
   return 1 + chooses + 2 * MentionsUnbacked(s, symbols);
 }
 
-// The declared size, or what is equal to it and says more.
+// The declared size, or an equal one with a better rank.
 SymInt ShapePropagation::BestSize(SymInt size, SymInt inferred) const {
   const SymbolTable& symbols = module_.symbols();
   SymInt best = size;

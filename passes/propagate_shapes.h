@@ -1,4 +1,4 @@
-// Works out sizes: what integer tensors hold, and what follows for types.
+// Computes sizes: the contents of integer tensors, and their effect on types.
 #ifndef WEFT_PASSES_PROPAGATE_SHAPES_H_
 #define WEFT_PASSES_PROPAGATE_SHAPES_H_
 
@@ -12,21 +12,18 @@ struct PropagateShapesOptions {
   bool guards = false;
 };
 
-// Integer tensors whose elements are known as symbolic integers become
-// sym_constant or constant where something else than such arithmetic uses them.
-// A node that defines an unbacked symbol whose value is known gives it up: the
-// symbol is replaced in all types and attributes of the module. `range` of known
-// bounds becomes arange; data-dependent ops on small constants are evaluated.
-// Types are inferred anew from the refined ones, and sizes are written as what
-// the facts prove equal: numbers, or expressions without sizes that depend on
-// data, without broadcasting and without choices. No type gets less precise.
+// An integer tensor whose elements are known as symbolic integers becomes sym_constant or constant
+// if anything but such arithmetic uses it. If the value of an unbacked symbol is known, it replaces
+// the symbol in all types and attributes of the module. `range` with known bounds becomes arange;
+// data-dependent ops on small constants are evaluated. Types are inferred again from the refined
+// ones, and sizes are written as the simplest expressions that the facts prove equal: numbers, or
+// expressions without data-dependent sizes, without broadcasting and without selections. No type
+// becomes less precise.
 //
-// With `guards`, what ops of `main` assume about sizes and nothing proves becomes a
-// condition of the module, with the op as its origin: a guard on the sizes of
-// inputs, or a run-time assert where data decides. Executors check it before,
-// and everything else may build on it. A need that the facts rule out is an
-// InvalidArgument that names the op.
-// Counters: substituted, known, refined, guards, asserts.
+// With `guards`, assumptions of ops of `main` on sizes that are not proven become conditions of the
+// module, with the op as their origin: guards on the sizes of inputs, or runtime asserts on data.
+// Executors check them first, so later code may rely on them. If the facts refute an assumption,
+// InvalidArgument names the op. Counters: substituted, known, refined, guards, asserts.
 std::unique_ptr<Pass> CreatePropagateShapesPass(const PropagateShapesOptions& options);
 std::unique_ptr<Pass> CreatePropagateShapesPass();
 

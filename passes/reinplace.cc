@@ -1,8 +1,7 @@
-// Collect finds which values lie in one memory and when each is read last;
-// Decide says of an update why it cannot be done in place; Apply does it. They
-// run together in one sweep in the order of the graph, because an update that
-// is done in place lets the next one follow: its result lies where its base
-// lay.
+// Collect finds which values share memory and when each is read last; Decide gives the reason that
+// an update cannot be done in place, if there is one; Apply does it. They run together in one sweep
+// in the order of the graph, because an update in place enables the next one: its result has the
+// memory of its base.
 #include "passes/reinplace.h"
 
 #include <algorithm>
@@ -29,8 +28,8 @@ namespace {
 // An op that gives its first operand with some elements replaced.
 struct Update {
   const OpDef* op;
-  const OpDef* view;     // Of the elements that are replaced, or null ...
-  const OpDef* inplace;  // ... and then the op that writes them.
+  const OpDef* view;     // View of the replaced elements, or null ...
+  const OpDef* inplace;  // ... and then the op that writes in place.
 };
 constexpr Update kUpdates[] = {
     {&ops::slice_scatter, &ops::slice, nullptr},
@@ -103,17 +102,17 @@ class GraphReinplacer {
   }
 
  private:
-  // What one owner's memory is.
+  // The state of one owner's memory.
   struct Memory {
     int input = -1;
     bool is_constant = false;
-    int64_t last_read = -1;  // Of what is in it so far.
+    int64_t last_read = -1;  // Last read of its present contents.
   };
   struct Place {
     int memory = -1;
     bool injective = true;   // No element is shown twice.
     bool dense = true;       // All of the memory, in order.
-    int64_t last_read = -1;  // Of the value or a view of it.
+    int64_t last_read = -1;  // Last read of the value or a view of it.
     bool escapes = false;    // It, a view or an update of it is an output.
   };
 
@@ -127,7 +126,7 @@ class GraphReinplacer {
   absl::Status ApplyPointwise(Node* node, int64_t position);
   absl::Status ApplyWriteBacks();
   void Miss(const Node& node, const std::string& reason, int64_t bytes);
-  // `result` lies where `base` lies.
+  // `result` takes the memory of `base`.
   void TakeOver(const Value& base, const Value& result);
 
   Place& PlaceOf(const Value& value) { return places_[value.id()]; }
@@ -144,7 +143,7 @@ class GraphReinplacer {
 
 // --- Collect -----------------------------------------------------------------
 
-// Against the order: what a view is read for counts for what it views.
+// In reverse order: a read of a view counts as a read of the viewed value.
 void GraphReinplacer::Collect() {
   int64_t position = graph_.num_nodes();
   for (const Node* node = graph_.return_node(); node != nullptr; node = node->prev(), --position) {
@@ -180,8 +179,8 @@ void GraphReinplacer::Own(const Value* value, Memory memory) {
 
 // --- Decide ------------------------------------------------------------------
 
-// Why the memory of `base` cannot be written at `position` and stand for
-// `result` from there on; empty when it can.
+// The reason that the memory of `base` cannot be overwritten at `position` by `result`; "" if it
+// can.
 std::string GraphReinplacer::Objection(const Value& base, const Value& result,
                                        int64_t position) const {
   const Place& place = PlaceOf(base);
@@ -203,7 +202,7 @@ std::string GraphReinplacer::Objection(const Value& base, const Value& result,
 // Why the view of an update cannot be made of its base.
 std::string GraphReinplacer::ViewObjection(const Update& update, Node* node) const {
   if (update.view == nullptr || IsInjective(*update.view)) return "";
-  // What counts elements in memory needs them in order.
+  // An op that addresses elements in memory requires dense order.
   if (!PlaceOf(*node->operand(0)).dense) return "the base may not be dense";
   Builder builder(&graph_, node);
   Node::ArgStorage storage;
@@ -290,7 +289,7 @@ absl::Status GraphReinplacer::ApplyUpdate(const Update& update, Node* node) {
   return absl::OkStatus();
 }
 
-// Over the first operand that has the result's type and can take it.
+// Writes over the first operand that has the result's type and may be overwritten.
 absl::Status GraphReinplacer::ApplyPointwise(Node* node, int64_t position) {
   if (!node->op().has(kPointwise) || node->num_results() != 1 ||
       ViewedBy(node->result()) != nullptr) {
@@ -307,7 +306,7 @@ absl::Status GraphReinplacer::ApplyPointwise(Node* node, int64_t position) {
     ++counts_.possible;
     ++counts_.done;
     TakeOver(*base, *result);
-    // What reads the result is found before copy_ reads it.
+    // Collects the uses of the result before copy_ adds one.
     std::vector<Use*> uses;
     for (Use* use = result->first_use(); use != nullptr; use = use->next()) {
       uses.push_back(use);

@@ -1,4 +1,4 @@
-// The values come as text; what they do is passes/sizes/specialize.h.
+// Parses the values; passes/sizes/specialize.h applies them.
 #include "passes/specialize_symbols.h"
 
 #include "absl/strings/str_cat.h"

@@ -1,4 +1,4 @@
-// Chosen symbols become numbers, or other sizes.
+// Replaces chosen symbols by numbers or other sizes.
 #ifndef WEFT_PASSES_SPECIALIZE_SYMBOLS_H_
 #define WEFT_PASSES_SPECIALIZE_SYMBOLS_H_
 
@@ -16,9 +16,8 @@ struct SpecializeSymbolsOptions {
   std::vector<std::string> values;
 };
 
-// The same as a pass: specialize_symbols{values="s0=8;s1=s0"}. Symbols that the
-// module does not have are no error, so that a second run changes nothing.
-// Counter: specialized.
+// The pass specialize_symbols{values="s0=8;s1=s0"}. Symbols that the module does not have are
+// ignored, so that a second run changes nothing. Counter: specialized.
 std::unique_ptr<Pass> CreateSpecializeSymbolsPass(const SpecializeSymbolsOptions& options);
 std::unique_ptr<Pass> CreateSpecializeSymbolsPass();
 

@@ -1,5 +1,5 @@
-// Sums, products and signs. Constants here are small ones: rules that compute
-// with large constants would trade memory for time, which is not theirs to do.
+// Sums, products and signs. Constants are small ones: rules that compute with large constants would
+// trade memory for time, which fold_constants decides.
 #include <cmath>
 #include <optional>
 #include <string>
@@ -18,8 +18,8 @@ using namespace pattern;  // NOLINT
 
 constexpr Pattern kC = Constant(c).If(kSmall), kD = Constant(d).If(kSmall);
 
-// e where the small constant is 2 ** e, or -(2 ** e); of integers up to 2 ** 52,
-// beyond which doubles are not exact.
+// e if the small constant is 2 ** e, or -(2 ** e); for integers up to 2 ** 52, beyond which doubles
+// are inexact.
 std::optional<int> ExponentOfTwo(const Value& value) {
   if (!IsSmallConstant(&value)) return std::nullopt;
   const std::optional<double> splat = SplatFloat(&value);
@@ -58,7 +58,7 @@ bool IsProductFinite(const Node& root, Match& m) {
   return HostTensor::Scalar(DTypeOf(root.result()), product).DoubleAt(0) == product;
 }
 
-// Inside the normal range of every float dtype that has one this wide.
+// True within the normal range of every float dtype with such an exponent.
 bool IsInverseNormal(const Value& value) {
   const std::optional<int> exponent = ExponentOfTwo(value);
   const DType dtype = value.type().dtype();
@@ -67,7 +67,7 @@ bool IsInverseNormal(const Value& value) {
 }
 
 constexpr Rule kRules[] = {
-    // Of floats only the sign of a zero changes (-0 + 0 = 0).
+    // For floats only the sign of a zero changes (-0 + 0 = 0).
     {"add-zero", "x + 0.0 = x", kValueSafe, Op(ops::add, x.If(kFloat), Splat(0)), {kKeepsType}, x},
     // For floats infinities and NaN differ.
     {"sub-self", "x - x = 0 for integers", kBitExact, Op(ops::sub, x, x).If(kInt), {}, BuildZeros},
@@ -169,7 +169,7 @@ constexpr Rule kRules[] = {
      Op(ops::sub, kC, Op(ops::sub, kD, x.If(kNotConstant)).OneUse()).If(kInt),
      {},
      Op(ops::add, x, Op(ops::sub, c, d))},
-    // Nothing is rounded before the product of all three.
+    // Only the product of all three is rounded.
     {"mul-chain-scale",
      "(x * c) * d = x * (c * d) for powers of two from 1 on",
      kBitExact,

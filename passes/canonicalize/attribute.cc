@@ -1,4 +1,4 @@
-// Attributes in one spelling, so that equal nodes look equal.
+// One notation for attributes, so that equal nodes have equal attributes.
 #include "graph/ir/node.h"
 #include "graph/ir/op_def.h"
 #include "graph/ir/op_schema.h"
@@ -11,8 +11,8 @@ namespace {
 
 using namespace pattern;  // NOLINT
 
-// Ops with one result and an attribute `dim` or `dims` that counts the dims of
-// the first operand, negative ones from the end.
+// Ops with one result and an attribute `dim` or `dims` that refers to dims of the first operand;
+// negative ones count from the end.
 constexpr const OpDef* kCountDims[] = {
     &ops::all,
     &ops::amax,

@@ -17,7 +17,7 @@ constexpr Predicate kAddsOnes = {"with ones in front alone", [](const Value& v) 
                                    return LeadingOnes(v.node()->operand(0)->type(), v.type()) > 0;
                                  }};
 
-// What a value broadcasts from; null when it does not.
+// The value before the broadcast; null if `value` is not one.
 Value* BroadcastSource(Value* value) {
   if (value == nullptr) return nullptr;
   const bool broadcasts = value->IsResultOf(ops::expand) ||
@@ -32,7 +32,7 @@ bool HasBroadcastOperand(const Node& root, Match& m) {
   return false;
 }
 
-// Drops as many broadcasts as can go, and finds the operands then.
+// Drops as many broadcasts as possible, and stores the resulting operands.
 bool BroadcastsByItself(const Node& root, Match& m) {
   bool any = false;
   std::vector<Value*>& values = m.Find<Operands>().values;

@@ -37,11 +37,11 @@ bool FlattensCats(const Node& root, Match& m) {
     const Node& inner = *value->node();
     for (int j = 0; j < inner.num_operands(); ++j) values.push_back(inner.operand(j));
   }
-  // A cat of one operand is folded, so every inner one brings more.
+  // A cat of one operand is folded, so every inner cat adds operands.
   return values.size() > static_cast<size_t>(root.num_operands());
 }
 
-// One operand stays in any case: it keeps the type.
+// One operand always stays to keep the type.
 bool HasEmptyOperand(const Node& root, Match& m) {
   const int dim = CatDim(root);
   std::vector<Value*>& values = m.Find<Operands>().values;
@@ -62,7 +62,7 @@ const Node* PlainSlice(Value* value, int dim) {
   return plain ? &slice.node() : nullptr;
 }
 
-// True when `b` begins where `a` ends, both slices of one value.
+// True if `a` and `b` are slices of one value and `b` begins where `a` ends.
 bool AreAdjacent(const Node& a, const Node& b, int dim) {
   const ops::SliceView before(a), after(b);
   return before.self() == after.self() &&
@@ -70,7 +70,7 @@ bool AreAdjacent(const Node& a, const Node& b, int dim) {
 }
 
 bool HasSlice(const Node& root, Match& m) { return HasOperandOf(root, ops::slice); }
-// The first pair of slices that are one: the place of its first, and its range.
+// The first pair of adjacent slices: the index of its first one, and the joined range.
 struct AdjacentSlices {
   int first = 0;
   SymInt start, end;

@@ -18,7 +18,7 @@ using namespace pattern;  // NOLINT
 // Bits of precision and range that every value of a float dtype fits in.
 struct FloatFormat {
   int precision;
-  int min_exponent;  // Of the least subnormal.
+  int min_exponent;  // Exponent of the smallest subnormal.
   int max_exponent;
   bool infinities;
 };
@@ -39,7 +39,7 @@ std::optional<FloatFormat> FormatOf(DType dtype) {
 
 int ValueBits(DType dtype) { return DTypeBits(dtype) - (IsSignedInt(dtype) ? 1 : 0); }
 
-// Every number of `from` is one of `to`.
+// True if `to` can represent every number of `from`.
 bool IsLossless(DType from, DType to) {
   if (from == to) return true;
   if (IsComplex(from) || IsComplex(to) || to == DType::kBool) return false;
@@ -61,15 +61,14 @@ bool IsLossless(DType from, DType to) {
 
 bool HoldsAll(const Node& root, Match& m) { return IsLossless(DTypeOf(m[x]), DTypeOf(m[y])); }
 
-// From floats to integers conversion saturates, between integers it keeps the
-// low bits.
+// Conversion from floats to integers saturates, between integers it keeps the low bits.
 bool WrapsAlike(const Node& root, Match& m) {
   const DType from = DTypeOf(m[x]), to = DTypeOf(root.result());
   return !IsInt(from) || !IsFloat(DTypeOf(m[y])) || !IsInt(to) || IsLossless(from, to);
 }
 
-// Sizes, which are not negative, and bounds that the float in between holds:
-// what it rounds lies above the bounds.
+// x must be a size, so not negative, and the bounds exact in the intermediate float: any size that
+// it rounds is above the bounds.
 bool FitBounds(const Node& root, Match& m) {
   const Node& sizes = m.node(x);
   for (SymInt size : ops::SymConstantView(sizes).values()) {
@@ -100,7 +99,7 @@ constexpr Rule kRules[] = {
      {{"B holds every number of x", HoldsAll},
       {"integers out of range wrap or saturate alike", WrapsAlike}},
      BuildOnX},
-    // Sizes that took the way over floats, as some exporters write them.
+    // Sizes converted to floats and back, as some exporters write them.
     {"minimum-of-sizes",
      "convert(minimum(convert(x), c)) = minimum(x, c) for sizes x",
      kBitExact,

@@ -21,12 +21,12 @@ constexpr Pattern kC = Constant(c).If(kSmall), kD = Constant(d).If(kSmall);
 // Ops that limit their first operand.
 constexpr const OpDef* kLimits[] = {&ops::clamp, &ops::maximum, &ops::minimum, &ops::relu};
 
-// What such a node limits it to; invalid: it does not, on that side.
+// The bounds to which such a node limits a value; an invalid tensor means no bound.
 struct Bounds {
   HostTensor low, high;
 };
 
-// Nothing when a bound is no small constant.
+// Nullopt if a bound is not a small constant.
 std::optional<Bounds> BoundsOf(const Node& node) {
   Bounds bounds;
   if (node.Is(ops::relu)) bounds.low = HostTensor::Scalar(DTypeOf(node.result()), 0);
@@ -39,8 +39,8 @@ std::optional<Bounds> BoundsOf(const Node& node) {
   return bounds;
 }
 
-// a becomes the larger or the smaller, element by element, or the one that is
-// there. False: they cannot be computed with, or not without growing.
+// Replaces a by the larger or smaller of a and b, element by element, or by the one that is
+// present. False if they cannot be computed, or only with more elements.
 bool Limit(const OpDef& op, const HostTensor& b, HostTensor* a) {
   if (!a->valid() || !b.valid()) {
     if (b.valid()) *a = b;
@@ -52,8 +52,8 @@ bool Limit(const OpDef& op, const HostTensor& b, HostTensor* a) {
   return true;
 }
 
-// min(max(min(max(x, a), b), c), d) = min(max(x, max(a, c)), min(max(b, c), d)): the
-// order is total, so that each distributes over the other.
+// min(max(min(max(x, a), b), c), d) = min(max(x, max(a, c)), min(max(b, c), d)): the order is
+// total, so each distributes over the other.
 std::optional<Bounds> ComposedBounds(const Match& m) {
   std::optional<Bounds> bounds = BoundsOf(m.node(y));
   const std::optional<Bounds> outer = BoundsOf(*m.root);
@@ -86,7 +86,7 @@ bool HasOneBound(const Node& root, Match& m) {
   return clamp.min() == nullptr || clamp.max() == nullptr;
 }
 
-// Of floats; abs of the least integer is negative.
+// For floats; abs of the least integer is negative.
 constexpr const OpDef* kNeverNegative[] = {
     &ops::abs, &ops::exp, &ops::relu, &ops::sigmoid, &ops::sqrt, &ops::softmax,
 };

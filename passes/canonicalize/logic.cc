@@ -12,7 +12,7 @@ constexpr Pattern kC = Constant(c).If(kSmall), kD = Constant(d).If(kSmall);
 constexpr const OpDef* kLess[] = {&ops::lt, &ops::le};
 constexpr const OpDef* kGreater[] = {&ops::gt, &ops::ge};
 
-// What the branch that goes broadcast is not missed.
+// The result is equally large without the broadcast of the dropped branch.
 bool IsWideWithoutY(const Node& root, Match& m) {
   Value* const operands[] = {m[c], m[x], m[z]};
   return KeepsTypeWith(root, operands);
@@ -32,7 +32,7 @@ constexpr Rule kRules[] = {
      Op(ops::logical_not, Op(ops::ne, x, y).OneUse()),
      {},
      Op(ops::eq, x, y)},
-    // Of floats NaN makes neither true.
+    // For floats, NaN makes both comparisons false.
     {"not-lt",
      "not (x < y) = x >= y for integers",
      kBitExact,
@@ -100,7 +100,7 @@ constexpr Rule kRules[] = {
      Op(ops::where, x.If(kBool), Splat(0).If(kBool), Splat(1)),
      {kKeepsType},
      Op(ops::logical_not, x)},
-    // Of floats x may be -0 where y is 0.
+    // For floats, x may be -0 where y is 0.
     {"where-eq",
      "where(x == y, y, x) = x",
      kValueSafe,
@@ -113,7 +113,7 @@ constexpr Rule kRules[] = {
      Op(ops::where, Op(ops::ne, x, y), x, y),
      {kKeepsType},
      x},
-    // Of floats NaN would be left out by where.
+    // For floats, where would not propagate NaN.
     {"where-less",
      "where(x < y, x, y) = minimum(x, y) for integers",
      kBitExact,

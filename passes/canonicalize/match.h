@@ -1,4 +1,4 @@
-// What the rules of canonicalize share: short names, conditions, right sides.
+// Shared by the rules of canonicalize: short names, conditions, right sides.
 #ifndef WEFT_PASSES_CANONICALIZE_MATCH_H_
 #define WEFT_PASSES_CANONICALIZE_MATCH_H_
 
@@ -29,10 +29,10 @@ inline constexpr NumericContract kApproximate = NumericContract::kApproximate;
 // A dim of `rank` counted from the front; a negative one counts from the end.
 inline int FromFront(int64_t dim, int rank) { return static_cast<int>(dim < 0 ? dim + rank : dim); }
 std::vector<int64_t> FromFront(std::vector<int64_t> dims, int rank);
-// The dim that a cat joins, or that a slice is along, counted from the front.
+// The dim along which a cat joins, or a slice is taken, counted from the front.
 int CatDim(const Node& cat);
 int SliceDim(const Node& slice);
-// The end of a slice that goes as far as its operand.
+// The end of a slice that extends to the end of its operand.
 inline constexpr int64_t kToTheEnd = std::numeric_limits<int64_t>::max();
 // The dims of a permute's operand in the order of the result's, counted from the front.
 std::vector<int64_t> PermutedDims(const Node& permute);
@@ -42,10 +42,10 @@ inline DType DTypeOf(const Value* value) { return value->type().dtype(); }
 const SymbolTable& SymbolsOf(const Node& node);
 bool ProvablyEqual(const Node& node, SymInt a, SymInt b);
 bool ProvablyNotNegative(const Node& node, SymInt a);
-// The number of dims of size 1 that come in front of `from` in `to`, which is
-// otherwise the same; -1 when it is not.
+// The number of dims of size 1 that `to` has before the dims of `from`; -1 if `to` is anything
+// else.
 int LeadingOnes(Type from, Type to);
-// The root's op makes a value of the root's type of these operands, too.
+// True if the root's op infers the root's type for these operands too.
 bool KeepsTypeWith(const Node& root, absl::Span<Value* const> operands);
 
 // Conditions.
@@ -58,11 +58,11 @@ inline constexpr Guard kNotRounded = {"the quotient is not rounded", [](const No
 
 // Right sides.
 
-// The root's op and attributes, of `operands`.
+// The root's op and attributes on `operands`.
 Value* LikeRoot(const Match& m, absl::Span<Value* const> operands, Rewriter& rewriter);
 // The root with x in place of its first operand.
 Value* BuildOnX(const Match& m, Rewriter& rewriter);
-// The root on the Operands that a guard found.
+// Operands for the root, found by a guard.
 struct Operands {
   std::vector<Value*> values;
 };
@@ -70,7 +70,7 @@ Value* BuildOnOperands(const Match& m, Rewriter& rewriter);
 // x with the root's dims.
 Value* BuildReshape(const Match& m, Rewriter& rewriter);
 Value* BuildExpand(const Match& m, Rewriter& rewriter);
-// `number` of the root's type.
+// A constant of the root's type with all elements equal to `number`.
 Value* BuildSplat(const Match& m, double number, Rewriter& rewriter);
 inline Value* BuildZeros(const Match& m, Rewriter& rewriter) { return BuildSplat(m, 0, rewriter); }
 inline Value* BuildOnes(const Match& m, Rewriter& rewriter) { return BuildSplat(m, 1, rewriter); }

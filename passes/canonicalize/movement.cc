@@ -1,6 +1,5 @@
-// Where data moves. Permutes and reshapes go behind pointwise ops and cat, where
-// they meet and cancel; slices and selections go the other way, so that less is
-// computed and moved.
+// Data movement. Permutes and reshapes move behind pointwise ops and cat, where they meet and
+// cancel; slices and selections move the other way, so that less is computed and moved.
 #include <algorithm>
 
 #include "graph/ir/node.h"
@@ -16,7 +15,7 @@ namespace {
 
 using namespace pattern;  // NOLINT
 
-// A dim of what moves: of x, or of every operand of a cat.
+// A dim of the moved value: of x, or of every operand of a cat.
 struct DimOfX {
   int dim = 0;
 };
@@ -33,8 +32,8 @@ bool IsNotWider(const Node& root, Match& m) {
 }
 constexpr Guard kNotWider = {"the elements get no wider", IsNotWider};
 
-// The operands are moved as y is, from x's dims where `dims` says so, or have
-// one element. Finds the operands as they are before the move.
+// True if all operands are moved as y is (from x's dims, if `same_dims` is set), or have one
+// element. Stores the operands before the move.
 bool AreMovedAlike(const Node& root, bool same_dims, Match& m) {
   const Node& move = m.node(y);
   std::vector<Value*>& values = m.Find<Operands>().values;
@@ -91,8 +90,8 @@ Value* BuildPermutedCat(const Match& m, Rewriter& rewriter) {
 
 SymInt Outer(Type type, int dim) { return Product(type.dims().subspan(0, dim)); }
 
-// Operands that are reshapes of values with one outer size are one block each
-// behind it, which ends at one dim of all the values.
+// Operands that are reshapes of values with a common outer size are one block each, which ends at
+// one dim of all the values.
 bool AreCatOperandsBlocks(const Node& root, Match& m) {
   const SymInt outer = Outer(root.result()->type(), CatDim(root));
   std::vector<Value*>& values = m.Find<Operands>().values;
@@ -129,7 +128,7 @@ Value* SliceX(const Match& m, int64_t dim, Rewriter& rewriter) {
   return ops::BuildSlice(rewriter, m[x], dim, slice.start(), slice.end(), slice.step());
 }
 
-// Looks at a few uses, so that a value of many costs no more.
+// Tests only a few uses, so that a value with many costs no more.
 bool OnlySlicesUse(const Node& root, Match& m) {
   int uses = 0;
   for (const Use* use = m[y]->first_use(); use != nullptr; use = use->next()) {
@@ -160,7 +159,7 @@ Value* BuildReshapedSlice(const Match& m, Rewriter& rewriter) {
   return ops::BuildReshape(rewriter, slice, m.root->result()->type().dims());
 }
 
-// One index of the inner part of a dim of x that y splits in two.
+// True for one index of the inner part of a dim of x that y splits in two.
 bool IsIndexOfSplitDim(const Node& root, Match& m) {
   const Type from = m[x]->type(), to = m[y]->type();
   const int dim = SliceDim(root);
@@ -188,7 +187,7 @@ Value* BuildOnSlice(const Match& m, Rewriter& rewriter) {
   return rewriter.CreateOne(m.node(y).op(), {slice}, m.node(y).attr_list());
 }
 
-// The sliced dim of y = expand(x) is one that it repeats.
+// True if the sliced dim of y = expand(x) is a repeated one.
 bool IsDimRepeated(const Node& root, Match& m) {
   const int dim = SliceDim(root), in_x = dim - (m[y]->type().rank() - m[x]->type().rank());
   return in_x < 0 || (m[x]->type().dim(in_x).Is(1) && !m[y]->type().dim(dim).Is(1));

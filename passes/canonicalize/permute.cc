@@ -42,7 +42,7 @@ constexpr Rule kRules[] = {
      Op(ops::permute, x),
      {{"only dims of size 1 move", MovesOnesAlone}},
      BuildReshape},
-    // The fold has the case where both cancel.
+    // If both cancel, the fold applies instead.
     {"permute-permute",
      "permute(permute(x, p), q) = permute(x, p[q])",
      kBitExact,

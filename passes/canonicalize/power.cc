@@ -15,7 +15,7 @@ constexpr Predicate kPlainQuotient = {"that is not rounded", [](const Value& v) 
                                       }};
 
 constexpr Rule kRules[] = {
-    // Of NaN too.
+    // Also for NaN.
     {"pow-zero", "x ** 0 = 1", kBitExact, Op(ops::pow, x, Splat(0)), {}, BuildOnes},
     {"pow-two",
      "x ** 2 = x * x",

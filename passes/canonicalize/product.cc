@@ -1,4 +1,4 @@
-// Products, and what stands before and behind them.
+// Matmuls and convolutions, and ops before and after them.
 #include <cmath>
 #include <vector>
 
@@ -32,8 +32,8 @@ constexpr Predicate kPadsSpaceWithZeros = {
       return value == 0 && !std::signbit(*value);
     }};
 
-// The padding of the convolution and of its operand together, begins first; an entry
-// for each dim where it was so and both ends still are the same.
+// The combined padding of the convolution and of its operand, begins first; one entry per dim if it
+// was so before and both ends are still equal.
 struct Padding {
   std::vector<SymInt> sizes;
 };
@@ -61,8 +61,8 @@ Value* BuildPaddedConvolution(const Match& m, Rewriter& rewriter) {
                                conv.groups());
 }
 
-// b has one element for each index of dim `dim` of the product z, counted from
-// the last, and does not make the sum larger than z.
+// b has one element for each index of dim `dim` of the matmul or convolution z, counted from the
+// last, and adding it does not enlarge z.
 bool IsPerIndex(const Node& root, const Match& m, int dim) {
   const Type product = m[z]->type(), type = m[b]->type();
   const int at = type.rank() - dim;
@@ -138,8 +138,7 @@ constexpr Rule kRules[] = {
      Op(ops::add, Op(ops::linear).OneUse().As(z), b),
      {{"b has a number for each feature", IsPerFeature}},
      BuildWithBias},
-    // Linear transposes its weight itself. Not the other way round: linear is a
-    // composite op.
+    // Linear transposes its weight itself. The reverse rule would introduce linear, a composite op.
     {"linear-permute",
      "linear(x, y') = x @ y",
      kBitExact,

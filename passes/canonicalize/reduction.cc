@@ -1,4 +1,4 @@
-// Reductions and the dims that they keep.
+// Reductions and their kept dims.
 #include <algorithm>
 
 #include "graph/ir/node.h"
@@ -26,7 +26,7 @@ std::vector<int64_t> ReducedDims(const Node& node, int rank) {
   return dims;
 }
 
-// The root has the dims of y = sum(x) with the other keepdim.
+// True if the root has the dims of y = sum(x) with the opposite keepdim.
 bool HasOtherDims(const Node& root, Match& m) {
   const Type type = m[x]->type();
   const std::vector<int64_t> reduced = ReducedDims(m.node(y), type.rank());
@@ -52,13 +52,13 @@ bool ReducesOnes(const Node& root, Match& m) {
   return true;
 }
 
-// The dims of x that the root reduces once it takes x itself, in any order.
+// The dims that the root reduces when applied to x itself, in any order.
 struct DimsOfX {
   std::vector<int64_t> dims;
 };
 
-// The dims of x that y leaves, in order; then those of the root among them. Finds those
-// that both reduce.
+// The dims of x that y keeps, in order; then those of the root among them. Stores the dims that
+// both reduce.
 bool ReduceAlike(const Node& root, Match& m) {
   const Node& inner = m.node(y);
   const bool keepdim = ops::DimsReductionView(root).keepdim();
@@ -114,7 +114,7 @@ Value* BuildOverDims(const Match& m, Rewriter& rewriter) {
 }
 
 constexpr Rule kRules[] = {
-    // Where the reshape only drops what was kept, and the other way round.
+    // The reshape only drops kept dims, or adds them.
     {"reshape-reduction",
      "reshape(sum(x, keepdim=true)) = sum(x)",
      kBitExact,

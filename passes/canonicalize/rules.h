@@ -1,10 +1,9 @@
-// The themes of canonicalize: each is a table of rules in a file of that name.
+// The themes of canonicalize: tables of rules, each in the file of that name.
 //
-// The rules go downhill together. Each one lowers, in this order of weight: the
-// elements that are computed or moved, the number of nodes, the cost of an op
-// (a division costs more than a product, a subtraction of a constant more than
-// an addition), or it brings the graph to its canonical form: slices as early,
-// permutes and reshapes as late as they go, attributes in one spelling.
+// Each rule decreases one measure, compared in this order: the elements that are computed or moved,
+// the number of nodes, the cost of an op (a division costs more than a multiplication, a
+// subtraction of a constant more than an addition), the distance from the canonical form: slices as
+// early, permutes and reshapes as late as possible, and one notation for attributes.
 #ifndef WEFT_PASSES_CANONICALIZE_RULES_H_
 #define WEFT_PASSES_CANONICALIZE_RULES_H_
 

@@ -12,7 +12,7 @@ namespace {
 
 using namespace pattern;  // NOLINT
 
-// The value to slice along the root's dim instead, and where.
+// Another value to slice along the root's dim, and the range.
 struct Range {
   Value* of = nullptr;
   SymInt start, end, step;
@@ -22,8 +22,8 @@ Value* BuildRange(const Match& m, Rewriter& rewriter) {
   return ops::BuildSlice(rewriter, range.of, SliceDim(*m.root), range.start, range.end, range.step);
 }
 
-// Constant positions in a dim of constant size: counted from the front, clamped,
-// and the end left out when it is the dim's.
+// Constant positions in a dim of constant size: counted from the front, clamped, and with the end
+// left out if it is the dim's end.
 bool HasOtherPositions(const Node& root, Match& m) {
   const ops::SliceView slice(root);
   const SymInt size = m[x]->type().dim(SliceDim(root));
@@ -39,8 +39,7 @@ bool HasOtherPositions(const Node& root, Match& m) {
   return range.start != start || range.end != end;
 }
 
-// The positions of a slice of `n` elements of `of`, whose size is `size`, so that the end
-// is left out where possible.
+// Sets the range of `n` elements of `of`, whose size is `size`; the end is left out if possible.
 bool SetRange(const Node& root, Value* of, SymInt start, SymInt n, SymInt step, SymInt size,
               Match& m) {
   SymInt end = start + n * step;

@@ -1,4 +1,4 @@
-// Softmax does not see what its rows have in common.
+// Removes terms that are common to a row of softmax, which do not change it.
 #include "graph/ir/node.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/reduce.h"
@@ -18,7 +18,7 @@ constexpr Predicate kOneElement = {"of one element", [](const Value& v) {
                                      return t != nullptr && t->numel() == 1;
                                    }};
 
-// y = amax(x) over the softmax's dim alone, which it keeps.
+// True if y = amax(x) over the softmax's dim alone, with that dim kept.
 bool IsRowMaximum(const Node& root, Match& m) {
   const int rank = m[x]->type().rank();
   const ops::AmaxView maximum(m.node(y));

@@ -72,7 +72,7 @@ class OptionSetter : public OptionVisitor {
   absl::string_view name_;
   absl::string_view text_;
   bool found_ = false;
-  std::string expected_;  // What the text is not.
+  std::string expected_;  // Description of valid text.
 };
 
 constexpr absl::string_view kAdmit = "admit";

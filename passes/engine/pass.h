@@ -1,9 +1,8 @@
-// A pass: graph to graph, inside one module.
+// The interface of passes, which transform graphs within one module.
 //
-// On entry and on exit the module verifies; the pass manager sees to it. A pass
-// neither times nor verifies itself, and does not say whether it changed
-// something: the manager measures that. Run twice in a row, a pass changes
-// nothing the second time.
+// The module is valid on entry and exit; the pass manager verifies it. A pass does not measure
+// time, verify, or report whether it changed something: the manager does. A pass that runs twice in
+// a row changes nothing the second time.
 #ifndef WEFT_PASSES_ENGINE_PASS_H_
 #define WEFT_PASSES_ENGINE_PASS_H_
 
@@ -23,7 +22,7 @@ namespace weft {
 
 class Module;
 
-// Sees the options of a pass, each with its place in the pass's options struct.
+// Visits the options of a pass, each with a pointer into the pass's options struct.
 class OptionVisitor {
  public:
   virtual ~OptionVisitor() = default;
@@ -31,7 +30,7 @@ class OptionVisitor {
   virtual void Visit(absl::string_view name, int64_t* value, absl::string_view doc) = 0;
   virtual void Visit(absl::string_view name, double* value, absl::string_view doc) = 0;
   virtual void Visit(absl::string_view name, std::string* value, absl::string_view doc) = 0;
-  // Written with ';' between the elements.
+  // The text form separates the elements by ';'.
   virtual void Visit(absl::string_view name, std::vector<std::string>* value,
                      absl::string_view doc) = 0;
 };
@@ -39,27 +38,26 @@ class OptionVisitor {
 class Pass {
  public:
   virtual ~Pass() = default;
-  // As in the pipeline text.
+  // The name in pipeline text.
   virtual absl::string_view name() const = 0;
-  // One line.
+  // A description of one line.
   virtual absl::string_view doc() const = 0;
   // Lists each option once; parsing, printing and help come from this list.
   virtual void VisitOptions(OptionVisitor& visitor) {}
-  // The loosest numeric contract among its rewrites. A pass that has looser ones than bit-exact
-  // has an option `admit` too, with what the pipeline admits of them.
+  // The loosest numeric contract of its rewrites. A pass with a looser contract than bit-exact also
+  // has an option `admit`, which limits its rewrites.
   virtual NumericContract max_contract() const { return NumericContract::kBitExact; }
-  // Whether it may see modules with writes (Module::HasWrites). The manager
-  // does not run others on them: a pass takes values for what they are, not for
-  // what their memory has become.
+  // True if the pass supports modules with writes (Module::HasWrites). The manager does not run
+  // other passes on them, because these assume that memory does not change.
   virtual bool HandlesWrites() const { return false; }
-  // Whether the module takes other inputs afterwards, as asked: semantic checks,
-  // which compare before and after on the same inputs, leave the pass out.
+  // True if the pass changes the inputs of the module, as requested. Semantic checks skip it,
+  // because they compare before and after on the same inputs.
   virtual bool ChangesInputs() const { return false; }
-  // Its remarks are logged here.
+  // The log component of its remarks.
   virtual const LogComponent& log() const { return passes_log; }
   virtual absl::Status Run(Module& module, PassContext& context) = 0;
 
-  // Option `admit`; nothing where the pipeline does not say.
+  // The option `admit`; nullopt if the pipeline does not set it.
   std::optional<NumericContract> admit() const { return admit_; }
   void set_admit(std::optional<NumericContract> contract) { admit_ = contract; }
 
@@ -67,15 +65,15 @@ class Pass {
   std::optional<NumericContract> admit_;
 };
 
-// An option as text.
+// An option and its value as text.
 struct PassOption {
   std::string name;
   std::string value;
   std::string doc;
 };
-// With the present values, in the pass's order.
+// All options with their present values, in the pass's order.
 std::vector<PassOption> OptionsOf(Pass& pass);
-// The error names the option and, for an unknown one, a close name.
+// Errors name the option and, for an unknown one, a similar name.
 absl::Status SetOption(Pass& pass, absl::string_view name, absl::string_view value);
 
 }  // namespace weft

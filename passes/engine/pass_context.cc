@@ -78,7 +78,7 @@ std::string PassContext::WhyNotAdmitted(NumericContract contract) const {
 
 bool PassContext::Refuse(const RewriteMaker& maker) {
   Count("not_admitted");
-  // The first stands for all: what would change them is the same.
+  // One remark is enough: the same option would admit all of them.
   if (!wants_remarks() || counters_.find("not_admitted")->second > 1) return false;
   Remark remark;
   remark.kind = RemarkKind::kMissed;

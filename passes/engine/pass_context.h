@@ -1,5 +1,5 @@
-// What one run of a pipeline offers its passes: admitted numeric contracts,
-// counters, remarks, the target, and numbers for rewrites.
+// Services for the passes of one pipeline run: admitted numeric contracts, counters, remarks, the
+// target, and numbers for rewrites.
 #ifndef WEFT_PASSES_ENGINE_PASS_CONTEXT_H_
 #define WEFT_PASSES_ENGINE_PASS_CONTEXT_H_
 
@@ -21,11 +21,11 @@ namespace weft {
 
 class RuleSet;  // passes/engine/rules/rule_set.h
 
-// Who made a rewrite, and what it may do to the numbers.
+// The origin of a rewrite, and its numeric contract.
 struct RewriteMaker {
   NumericContract contract = NumericContract::kBitExact;
   absl::string_view rule;  // Empty: the pass itself.
-  absl::string_view op;    // Whose fold it is, when the rule is "fold".
+  absl::string_view op;    // The op, if the rule is "fold".
 
   // "mul-one", "fold.add", or "".
   std::string Name() const;
@@ -33,30 +33,29 @@ struct RewriteMaker {
 
 class PassContext {
  public:
-  // The contract that pipelines admit where they do not say more.
+  // The contract that pipelines admit by default.
   static constexpr NumericContract kDefaultAdmitted = NumericContract::kValueSafe;
 
   struct Options {
-    // Every pass may make rewrites up to this contract and no looser ones. Nothing: up to what
-    // the pipeline says of the pass (option `admit`), by default kDefaultAdmitted.
+    // If set, every pass may make rewrites up to this contract. Nullopt: up to the option `admit`
+    // of the pass, or kDefaultAdmitted.
     std::optional<NumericContract> admitted;
-    // A fixpoint that hits its cap is an error.
+    // Make it an error if a fixpoint hits its cap.
     bool strict = false;
-    // Collect remarks; those of kinds kFailed and kBudget are always collected.
+    // Collect remarks; kinds kFailed and kBudget are always collected.
     bool remarks = false;
-    // Collect near misses of the rules whose name this regular expression
-    // matches, as remarks of kind kNearMiss; empty: of none.
+    // Collect near misses of rules whose name matches this regular expression, as remarks of kind
+    // kNearMiss; empty: none.
     std::string near_misses;
-    // Rules from files, tried by canonicalize after its own; may be null and
-    // outlives the context.
+    // Rules from files, which canonicalize tries after its own. May be null; outlives the context.
     const RuleSet* rules = nullptr;
-    // At most this many rewrites in all (for bisection); -1: any number.
+    // Limit of all rewrites together (for bisection); -1: no limit.
     int64_t rewrite_limit = -1;
-    // Work that one run of a pass may do, in units (a rewrite, or a visit of a
-    // node by the rewriting driver, is one); -1: any amount. A pass whose
-    // budget is spent stops where it is, with a remark of kind kBudget.
+    // Limit of the work of one run of a pass, in units: a rewrite, or a visit of a node by the
+    // rewriting driver. -1: no limit. A pass whose budget is spent stops, with a remark of kind
+    // kBudget.
     int64_t budget = -1;
-    // The graph is compiled for this target; by default one without routines or composites.
+    // The target of the compilation; the default has neither routines nor composites.
     Target target;
   };
 
@@ -68,31 +67,31 @@ class PassContext {
 
   const Options& options() const { return options_; }
   const Target& target() const { return options_.target; }
-  // What the pass that runs may do to the numbers.
+  // The loosest contract that the running pass may use.
   NumericContract admitted() const { return admitted_; }
   bool Admits(NumericContract contract) const { return contract <= admitted_; }
   // "approximate, and rewrites up to value-safe are admitted", for remarks.
   std::string WhyNotAdmitted(NumericContract contract) const;
 
-  // Named counters of the pass that runs, in the order of their names.
+  // Counters of the running pass, sorted by name.
   void Count(absl::string_view name, int64_t n = 1);
   const std::map<std::string, int64_t, std::less<>>& counters() const { return counters_; }
 
-  // Test before making a remark: a remark costs strings. Remarks of kinds
-  // kFailed and kBudget are kept in any case.
+  // Check this before making a remark, which costs string operations. Remarks of kinds kFailed and
+  // kBudget are always kept.
   bool wants_remarks() const { return options_.remarks || logs_remarks_; }
-  // The context fills in the pass and the step.
+  // Adds a remark; the context fills in the pass and the step.
   void AddRemark(Remark remark);
   const std::vector<Remark>& remarks() const { return remarks_; }
   std::vector<Remark> TakeRemarks() { return std::move(remarks_); }
 
-  // A cap was hit: a remark of kind kFailed and, when strict, an error.
-  // The details are graph text, line by line.
+  // Reports that a cap was hit: adds a remark of kind kFailed and, if strict, returns an error. The
+  // details are lines of graph text.
   absl::Status ReportDivergence(absl::string_view message, absl::string_view suggestion,
                                 std::vector<std::string> details = {});
 
-  // Gives the next rewrite its number; false when the limit is reached or the contract is not
-  // admitted, and then the rewrite must not be done. The maker's names outlive the context.
+  // Numbers the next rewrite. False if the limit is reached or the contract is not admitted; the
+  // rewrite must then not be done. The maker's names outlive the context.
   bool StartRewrite(const RewriteMaker& maker) {
     if (!Admits(maker.contract)) return Refuse(maker);
     if (num_rewrites_ == options_.rewrite_limit || !Spend()) return false;
@@ -101,31 +100,30 @@ class PassContext {
     if (maker.contract > fired_) fired_ = maker.contract;
     return true;
   }
-  // Takes work units from the pass's budget; false when it is spent, and then
-  // the pass must come to an end.
+  // Subtracts work units from the pass's budget; false if it is spent, and the pass must then stop.
   bool Spend(int64_t units = 1) {
     spent_ += units;
     return options_.budget < 0 || spent_ <= options_.budget || OutOfBudget();
   }
-  // Units that the pass that runs has spent.
+  // Units that the running pass has spent.
   int64_t spent() const { return spent_; }
 
-  // Of all passes so far; the last rewrite's number.
+  // Rewrites of all passes so far, which is the number of the last one.
   int64_t num_rewrites() const { return num_rewrites_; }
-  // Who made it.
+  // The maker of the last rewrite.
   const RewriteMaker& last_rewrite() const { return last_; }
-  // The most harmful contract among the current pass's rewrites.
+  // The loosest contract of the running pass's rewrites.
   NumericContract fired() const { return fired_; }
 
-  // For the manager: a pass begins, of which the pipeline admits rewrites up to `admit`. Clears
-  // what belongs to one pass.
+  // Called by the manager when a pass begins whose rewrites the pipeline admits up to `admit`.
+  // Resets the state of the previous pass.
   void BeginPass(absl::string_view name, std::optional<NumericContract> admit = std::nullopt,
                  const LogComponent& log = passes_log);
 
  private:
-  // False; counts it as "not_admitted", the first time in a pass with a remark.
+  // Returns false; counts "not_admitted", with a remark the first time in a pass.
   bool Refuse(const RewriteMaker& maker);
-  bool OutOfBudget();  // False; makes the remark the first time.
+  bool OutOfBudget();  // Returns false; adds the remark the first time.
 
   Options options_;
   NumericContract admitted_ = kDefaultAdmitted;
@@ -135,8 +133,8 @@ class PassContext {
   int64_t num_rewrites_ = 0;
   int64_t spent_ = 0;
   bool out_of_budget_ = false;
-  const LogComponent* log_ = &passes_log;  // The one that the pass which runs logs to.
-  bool logs_remarks_ = false;              // Whether that one or perf_hints_log is on.
+  const LogComponent* log_ = &passes_log;  // Log component of the running pass.
+  bool logs_remarks_ = false;              // That component or perf_hints_log is on.
   RewriteMaker last_;
   NumericContract fired_ = NumericContract::kBitExact;
 };

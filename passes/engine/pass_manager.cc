@@ -1,11 +1,10 @@
-// One PipelineRun executes a pipeline on a module. Passes repeated by a fixpoint
-// are skipped when nothing has changed since they last ran: a pass that runs
-// twice in a row changes nothing the second time (pass.h), so the last round of
-// a fixpoint costs next to nothing. A fixpoint that comes back to an earlier
-// graph ends there: passes are deterministic, so it would go round for ever.
+// One PipelineRun executes a pipeline on a module. A pass in a fixpoint is skipped if nothing has
+// changed since its last run, because a pass that runs twice in a row changes nothing the second
+// time (pass.h); so the last round of a fixpoint is almost free. A fixpoint that returns to an
+// earlier graph ends there: passes are deterministic, so it would cycle forever.
 //
-// Graphs remember which passes have nothing to do on them (Graph::MarkClean), so
-// a pipeline that runs again on what it left behind does nothing at all.
+// Graphs record which passes have nothing to do on them (Graph::MarkClean), so a pipeline that runs
+// again on its own result does nothing.
 #include "passes/engine/pass_manager.h"
 
 #include <chrono>
@@ -44,8 +43,8 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// What tells an edited module from an untouched one: ids of graphs are their
-// places in AllGraphs().
+// The state by which an edited module differs from an unchanged one: epochs of graphs, by index in
+// AllGraphs().
 struct ModuleState {
   std::vector<uint64_t> epochs;
   int64_t nodes = 0;
@@ -199,7 +198,7 @@ class PipelineRun {
         absl::StrCat("fixpoint{max=", 2 * step.max_rounds, "} gives it twice as many"));
   }
 
-  // Goes round the cycle once more, with a record of what each pass does.
+  // Runs the cycle once more, and records the changes of each pass.
   absl::Status ReportCycle(const Pipeline::Step& step, const std::string& prefix, int round,
                            int period) {
     CycleTrace trace;
@@ -285,15 +284,15 @@ class PipelineRun {
     context_.AddRemark(std::move(remark));
   }
 
-  // The name of a pass in the graphs' marks. Empty when the context asks for
-  // more than the graph that comes out, or limits the pass.
+  // The name of a pass in the graphs' marks. Empty if the context collects more than the resulting
+  // graph, or limits the pass.
   std::string ReaderOf(const std::string& text) const {
     const PassContext::Options& options = context_.options();
     if (options.remarks || !options.near_misses.empty() || options.rules != nullptr ||
         options.rewrite_limit >= 0 || options.budget >= 0 || trace_ != nullptr) {
       return "";
     }
-    // The text says what the pipeline admits.
+    // The text contains the contract that the pipeline admits.
     const absl::string_view admitted =
         options.admitted ? NumericContractName(*options.admitted) : "";
     return absl::StrCat("pass.", admitted, ".", text);
@@ -348,7 +347,7 @@ class PipelineRun {
         NumericContractName(pass.max_contract()), " (Pass::max_contract)"));
   }
 
-  // What the pass did, after it ran.
+  // Records the results of the pass after its run.
   void Record(PassReport& report) {
     report.fired = context_.fired();
     report.work = context_.spent();
@@ -383,11 +382,11 @@ class PipelineRun {
   ModuleState state_;
   OpCounts counts_;
   bool counted_ = false;
-  int depth_ = 0;                // Of groups.
+  int depth_ = 0;                // Number of enclosing groups.
   int64_t peak_ = 0;             // Memory, so far.
-  CycleTrace* trace_ = nullptr;  // Of a fixpoint that goes in circles.
-  int64_t version_ = 0;          // Of the module: counts the passes that changed it.
-  absl::flat_hash_map<const Pass*, int64_t> last_run_;  // Version after it.
+  CycleTrace* trace_ = nullptr;  // For a fixpoint that cycles.
+  int64_t version_ = 0;          // Number of passes that have changed the module.
+  absl::flat_hash_map<const Pass*, int64_t> last_run_;  // Version after the last run.
 };
 
 }  // namespace

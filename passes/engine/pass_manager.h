@@ -1,7 +1,6 @@
-// Runs pipelines. The manager owns what passes must not do for themselves:
-// verification after each pass that changed something, timing, counters, node
-// counts, hooks, and the question whether something changed, which it answers
-// by measuring the graphs' epochs.
+// Runs pipelines. The manager does everything that passes must not do themselves: verification
+// after each pass that changed something, timing, counters, node counts and hooks. It measures
+// changes by the epochs of the graphs.
 #ifndef WEFT_PASSES_ENGINE_PASS_MANAGER_H_
 #define WEFT_PASSES_ENGINE_PASS_MANAGER_H_
 
@@ -18,8 +17,8 @@ namespace weft {
 
 class Module;
 
-// Called around each run of a pass that is not skipped. An error ends the
-// pipeline; it is reported with the pass's name.
+// Called around each run of a pass that is not skipped. An error ends the pipeline, and is reported
+// with the pass's name.
 struct PassHooks {
   std::function<absl::Status(const PassReport&, const Module&)> before_pass;
   // `before` is null unless keep_before is set.
@@ -27,13 +26,12 @@ struct PassHooks {
       after_pass;
   // Clone the module before each pass, for after_pass.
   bool keep_before = false;
-  // Called around each fixpoint: before it with its path and text; after it unless
-  // it failed.
+  // Called around each fixpoint: before it with its path and text, and after it unless it failed.
   std::function<void(const std::string& path, const std::string& text, const Module&)>
       before_fixpoint;
   std::function<void()> after_fixpoint;
-  // Compares what the two compute, within the contract report.fired. Called
-  // after each pass that changed something, with a clone from before it.
+  // Compares the results of the two modules within the contract report.fired. Called after each
+  // pass that changed something, with a clone from before it.
   std::function<absl::Status(const PassReport&, const Module& before, const Module& after)>
       check_semantics;
 };
@@ -48,8 +46,8 @@ class PassManager {
  public:
   explicit PassManager(Pipeline pipeline, PassManagerOptions options = {});
 
-  // The error names the pass. `report` may be null; it is filled in up to and
-  // including the failing pass.
+  // Errors name the pass. `report` may be null; it is filled in up to and including the failing
+  // pass.
   absl::Status Run(Module& module, PassContext& context, PipelineReport* report = nullptr) const;
 
   const Pipeline& pipeline() const { return pipeline_; }

@@ -1,7 +1,7 @@
-// Passes and named pipelines by name.
+// A table of passes and named pipelines.
 //
-// The built-in set is BuiltinPasses() (passes/pipelines.h). A program that
-// embeds Weft may copy it and add its own.
+// The built-in set is BuiltinPasses() (passes/pipelines.h). An embedding program may copy it and
+// add its own.
 #ifndef WEFT_PASSES_ENGINE_REGISTRY_H_
 #define WEFT_PASSES_ENGINE_REGISTRY_H_
 
@@ -17,7 +17,7 @@
 
 namespace weft {
 
-// Makes a pass, always of the same name.
+// Makes a pass; its name must always be the same.
 using PassFactory = std::function<std::unique_ptr<Pass>()>;
 
 struct NamedPipeline {
@@ -32,15 +32,15 @@ class PassRegistry {
   void Add(PassFactory factory);
   void AddPipeline(NamedPipeline pipeline);
 
-  // With its default options; null for an unknown name.
+  // The pass with default options; null for an unknown name.
   std::unique_ptr<Pass> Create(absl::string_view name) const;
   const NamedPipeline* FindPipeline(absl::string_view name) const;
 
   // Sorted.
   std::vector<std::string> PassNames() const;
-  // In the order of their addition.
+  // In the order of registration.
   const std::vector<NamedPipeline>& pipelines() const { return pipelines_; }
-  // Passes with options and defaults, then pipelines, for people.
+  // Help text: passes with options and defaults, then pipelines.
   std::string Help() const;
 
  private:
@@ -48,7 +48,7 @@ class PassRegistry {
   std::vector<NamedPipeline> pipelines_;
 };
 
-// `, did you mean "cse"?` when some name is close to `name`, else nothing.
+// `, did you mean "cse"?` if some name is similar to `name`, else "".
 std::string DidYouMean(absl::string_view name, absl::Span<const std::string> names);
 
 }  // namespace weft

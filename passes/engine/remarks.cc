@@ -26,7 +26,7 @@ std::string JsonList(const std::vector<std::string>& texts) {
       "]");
 }
 
-// Names of the model, each as the text form quotes it.
+// Appends a name of the model, quoted as in the text form.
 void AppendQuoted(std::string* text, const std::string& name) { *text += Quote(name); }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// product(x) * scale + shift is a product with weights scaled by channel, and
-// the bias times the scale, plus the shift.
+// f(x) * scale + shift, where f is a linear or convolution, is f with weights scaled by channel,
+// and with bias * scale + shift as its bias.
 #include "passes/freeze/fold_channels.h"
 
 #include <algorithm>
@@ -33,8 +33,8 @@ struct Channels {
 struct Product {
   Node* node = nullptr;
   int64_t channels = 0;
-  int channel_dim = 0;  // Of the result.
-  int weight_dim = 0;   // Of the weight: where the result's channels are.
+  int channel_dim = 0;  // Dim of the result.
+  int weight_dim = 0;   // Dim of the weight that has the result's channels.
 };
 
 std::optional<Product> ProductOf(Value* value) {
@@ -62,7 +62,7 @@ std::optional<Product> ProductOf(Value* value) {
   return p;
 }
 
-// The constant's value for each channel; nothing when it is another shape.
+// The constant's value for each channel; nullopt for other shapes.
 std::optional<std::vector<double>> PerChannel(const Value* value, const Product& p, int rank) {
   const HostTensor* t = LiteralOf(value);
   if (t == nullptr || t->rank() > rank || !IsFloat(t->dtype())) {
@@ -100,7 +100,7 @@ std::optional<Channels> OfBatchNorm(const Node& node, const Product& p) {
   return channels;
 }
 
-// `i` is the operand that the product makes.
+// `i` is the operand that the linear or convolution computes.
 std::optional<Channels> OfArithmetic(const Node& node, int i, const Product& p) {
   const bool first = i == 0;
   const auto by = PerChannel(node.operand(1 - i), p, node.result()->type().rank());
@@ -136,7 +136,7 @@ bool AreFinite(const Channels& channels) {
   return true;
 }
 
-// `inner` elements of each channel in turn, each product rounded once.
+// Scales `inner` elements of each channel in turn; each element is rounded once.
 HostTensor ScaledF32(const HostTensor& weight, int64_t inner, const std::vector<double>& scale) {
   HostTensor scaled(DType::kF32, weight.dims());
   const float* from = weight.data<float>();
@@ -188,7 +188,7 @@ class ChannelFolder {
     for (int i = 0; i < (norm ? 1 : 2); ++i) {
       const auto product = ProductOf(node->operand(i));
       if (!product.has_value()) continue;
-      // The sizes of the product, so that each channel stays where it is.
+      // The sizes must be those of the linear or convolution, so that channels do not move.
       const Value* made = product->node->result();
       if (made->type().rank() != node->result()->type().rank()) continue;
       const auto channels = norm ? OfBatchNorm(*node, *product) : OfArithmetic(*node, i, *product);
@@ -205,7 +205,7 @@ class ChannelFolder {
       return absl::OkStatus();
     }
     rewriter_.Begin(node, "fold-channels", context_.num_rewrites());
-    // A shift alone leaves the weight as it is.
+    // A shift alone does not change the weight.
     const bool scales = std::any_of(channels.scale.begin(), channels.scale.end(),
                                     [](double scale) { return scale != 1; });
     const ops::BiasedProductView view(*product.node);

@@ -1,4 +1,4 @@
-// Scales and shifts of channels, folded into the product before them.
+// Folds scales and shifts of channels into the linear or convolution before them.
 #ifndef WEFT_PASSES_FREEZE_FOLD_CHANNELS_H_
 #define WEFT_PASSES_FREEZE_FOLD_CHANNELS_H_
 
@@ -9,7 +9,7 @@ namespace weft {
 
 class Graph;
 
-// Over the graph, once, in order: so a chain of several goes into one product.
+// Visits the graph once, in order, so that a chain of several is folded too.
 absl::Status FoldChannels(Graph& graph, PassContext& context);
 
 }  // namespace weft

@@ -15,11 +15,11 @@
 namespace weft {
 namespace {
 
-// Where written operands go: `cond` has only results at their end, loops have
-// them among the carried values.
+// Positions for written operands: `cond` has only results at the end, loops have them among the
+// carried values.
 struct Places {
   int operand = 0;
-  int output = 0;  // Of a nested graph.
+  int output = 0;  // Output of a nested graph.
   int result = 0;
 };
 
@@ -51,8 +51,8 @@ const AttrList* CarryMore(const Node& node, int64_t more) {
   return ops::ScanAttrs(num_carried, ops::ScanView(node).num_scanned());
 }
 
-// The node with its operands in that order and results of the types of the written
-// ones from `place` on. The nested graphs are this one's from now on.
+// A new node with the operands in that order, and with results of the types of the written ones
+// from `place` on. It takes over the nested graphs.
 Node* Remake(Node* node, const std::vector<int>& order, const std::vector<int>& written,
              int place) {
   std::vector<Value*> operands;

@@ -16,28 +16,26 @@ class Value;
 
 class RegionWrites {
  public:
-  // `graph`, which is pure now, wrote these inputs, in order; what they are in
-  // the end are its last outputs.
+  // Records that `graph`, which is pure now, wrote these inputs, in order; their final values are
+  // its last outputs.
   void Add(const Graph* graph, std::vector<int> inputs) { written_[graph] = std::move(inputs); }
 
-  // An error when a nested graph of `node` writes an input that is no captured
-  // memory: a carried value, a slice.
+  // An error if a nested graph of `node` writes an input that is not captured memory: a carried
+  // value or a slice.
   absl::Status Check(const Node& node) const;
   // The operands of `node` that its nested graphs write, in order.
   std::vector<int> WrittenOperands(const Node& node) const;
   struct Returned {
     Node* node;
-    std::vector<Value*> results;  // Those of the node before.
+    std::vector<Value*> results;  // Results of the node before.
     std::vector<Value*> written;  // By written operand.
   };
-  // Puts a node in the place of `node` that has the new values of these
-  // operands as results: further ones of `cond`, carried ones of `loop` and
-  // `scan`, whose operands they become as well.
+  // Replaces `node` by one that also returns the new values of these operands: as additional
+  // results for `cond`, as carried values for `loop` and `scan`, whose operands they also become.
   Returned ReturnWrites(Node* node) const;
 
  private:
-  // What inputs `written` of the nested graph, by operand, are in its end; takes
-  // those outputs off.
+  // The final values of inputs `written` of the nested graph, by operand; removes those outputs.
   std::vector<Value*> TakeNewValues(const Node& node, Graph* region,
                                     const std::vector<int>& written) const;
 

@@ -99,8 +99,7 @@ void Storages::Write(const Value* value, Value* contents, const Node* writer) {
   const int id = ViewOf(value);
   Storage& storage = storages_[views_[id].storage];
   if (storage.holders.back().view != id) MarkAncestors(id);
-  // What holds a part of the view is overwritten, what holds something else is
-  // carried down.
+  // A holder that is part of the view is overwritten; contents of any other holder are moved down.
   while (storage.holders.back().view != id && views_[storage.holders.back().view].query != query_) {
     if (IsAncestor(id, storage.holders.back().view)) {
       storage.holders.pop_back();
@@ -120,8 +119,7 @@ void Storages::Settle() {
   }
 }
 
-// The view's value, from that of its parent, and those of the other results of
-// the same node.
+// Computes the view's value from that of its parent, and the other results of the same node.
 void Storages::Replay(int id, int64_t generation) {
   const View view = views_[id];
   builder_->set_provenance(view.provenance);
@@ -137,7 +135,7 @@ void Storages::Replay(int id, int64_t generation) {
     sibling.value = values[i];
     sibling.generation = generation;
   }
-  // After an error, so that nothing is tried again.
+  // Marked as current after an error too, so that it is not tried again.
   views_[id].generation = generation;
 }
 

@@ -1,16 +1,13 @@
-// The memory behind the values of a graph, while its writes are made values.
+// The memory behind the values of a graph, while its writes are replaced by values.
 //
-// A storage is what one base value owns; its views are a tree under the base,
-// each made from its parent by a view op. Equal views (op, attributes, parent,
-// result) are one. The newest contents lie with the last entry of the storage's
-// stack of holders: views from the base down, each a view of the one before, of
-// which an entry holds all but what the next one shows. So a write through a
-// view costs nothing but a push, further writes through it replace its value,
-// and only a read of something else makes the inverses that carry the contents
-// down to an entry that shows it.
+// A storage is the memory that one base value owns. Its views form a tree below the base, each made
+// from its parent by a view op; equal views (op, attributes, parent, result) are one. The newest
+// contents are in the last entry of the storage's stack of holders: views from the base down, each
+// a view of the one before. An entry holds everything except what the next one shows. A write
+// through a view is thus a push, further writes through it replace its value, and only a read of
+// other elements makes the inverses that move the contents down to an entry that shows them.
 //
-// A value of a view is valid while it is of the storage's generation, which
-// every write ends.
+// The value of a view is valid in the storage's present generation, which every write ends.
 #ifndef WEFT_PASSES_FUNCTIONALIZE_STORAGES_H_
 #define WEFT_PASSES_FUNCTIONALIZE_STORAGES_H_
 
@@ -31,28 +28,28 @@ class OpDef;
 
 class Storages {
  public:
-  // New nodes are made by `builder`, where it stands; its status is the error.
+  // New nodes are made by `builder` at its insertion point; its status has errors.
   explicit Storages(Builder* builder);
 
-  // `value` owns its memory.
+  // Adds a value that owns its memory.
   void AddBase(Value* value);
-  // Result `result` of `node` is a view of `viewed`, which is known. The node
-  // itself computes it when its parent's value is at hand.
+  // Adds result `result` of `node` as a view of `viewed`, which is known. The node itself computes
+  // it if its parent's value is current.
   void AddView(Node* node, int result, const Value* viewed);
-  // `value` stands for what `other`, which is known, stands for.
+  // `value` becomes another name of `other`, which is known.
   void AddAlias(const Value* value, const Value* other);
 
   bool Has(const Value* value) const { return ViewOf(value) >= 0; }
-  // True when both are known and lie in one storage.
+  // True if both are known and share a storage.
   bool Share(const Value* a, const Value* b) const;
-  // What `value`, which is known, contains now; null after an error.
+  // The present contents of `value`, which is known; null after an error.
   Value* Read(const Value* value);
-  // From now on it contains `contents`, of its type, which `writer` wrote.
+  // Sets its contents to `contents`, of the same type, written by `writer`.
   void Write(const Value* value, Value* contents, const Node* writer);
-  // Carries all contents down to the bases: fails where that cannot be.
+  // Moves all contents down to the bases; fails if that is not possible.
   void Settle();
 
-  // The write that an error is about; null without one.
+  // The write that caused an error; null if there is none.
   const Node* guilty() const { return guilty_; }
 
   int64_t num_replayed() const { return num_replayed_; }
@@ -69,7 +66,7 @@ class Storages {
     ProvenanceId provenance = 0;
     Value* value = nullptr;
     int64_t generation = -1;
-    int64_t query = 0;  // The last one that had it among its ancestors.
+    int64_t query = 0;  // The last query that had it among its ancestors.
   };
   struct Holder {
     int view = 0;

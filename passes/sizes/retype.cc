@@ -118,7 +118,7 @@ absl::Status Retyping::Infer(Node* node) {
   return absl::OkStatus();
 }
 
-// Where a fresh symbol stands that was another before.
+// Records a fresh symbol that replaces another.
 void Retyping::Rename(Type before, Type after) {
   const auto add = [this](SymInt a, SymInt b) {
     if (a == b || !a.is_symbol() || !b.is_symbol() || !facts_.IsUnbacked(a)) return;
@@ -128,7 +128,7 @@ void Retyping::Rename(Type before, Type after) {
   for (int d = 0; before.is_tensor() && d < before.rank(); ++d) add(before.dim(d), after.dim(d));
 }
 
-// A node that defines fresh symbols in the place of one that defined others.
+// Replaces a node by one that defines fresh symbols.
 void Retyping::Replace(Node* node, const Types& types) {
   std::vector<Value*> operands;
   for (int i = 0; i < node->num_operands(); ++i) operands.push_back(node->operand(i));
@@ -155,8 +155,8 @@ const AttrList* Retyping::Followed(const Node& node) const {
   return after == size ? node.attr_list() : ops::SizedAttrs(after);
 }
 
-// One size becomes what the others leave of the elements: an own symbol rather
-// than a multiple, an early size rather than a late one.
+// Sets one size to the remaining number of elements: preferably a bare symbol rather than a
+// multiple, and an early size rather than a late one.
 bool Retyping::FillIn(SymInt numel, std::vector<SymInt>* size) const {
   std::optional<size_t> place;
   SymInt best;
@@ -177,7 +177,7 @@ bool Retyping::FillIn(SymInt numel, std::vector<SymInt>* size) const {
   return place.has_value();
 }
 
-// Sizes that the first and the last dims keep, then one of those between.
+// Sizes that the first and last dims keep, then one between them.
 std::vector<SymInt> Retyping::FollowReshape(Type self, std::vector<SymInt> size) const {
   const SymInt numel = self.numel();
   if (Product(size) == numel) return size;

@@ -1,5 +1,5 @@
-// Three steps: the values in terms of symbols that stay; the facts, carried over
-// to the values on a copy of the table; the module, once the facts allow it.
+// Three steps: express the values in symbols that stay; move the facts to the values, on a copy of
+// the table; change the module if the facts allow it.
 #include "passes/sizes/specialize.h"
 
 #include <optional>
@@ -99,7 +99,7 @@ absl::Status Specialization::Add(const SymbolValue& value) {
   return absl::OkStatus();
 }
 
-// A new symbol in place of a known one is the same size under another name.
+// A new symbol that replaces a known one is the same size under another name.
 void Specialization::DeclareNewSymbols(SymInt symbol, SymInt value) {
   ForEachSymbol(value, [&](SymInt s) {
     if (facts_.Find(s) != nullptr) return;
@@ -149,7 +149,7 @@ absl::Status Specialization::CarryOver() {
   return absl::OkStatus();
 }
 
-// Replaces symbols that have one value left.
+// Replaces symbols that have only one possible value.
 bool Specialization::ReplaceSettled() {
   const size_t count = order_.size();
   for (const SymbolInfo& info : facts_.symbols()) {
@@ -167,7 +167,7 @@ absl::Status Specialization::Finish() {
   return absl::OkStatus();
 }
 
-// InferTypes may be asked about it again and again, and has symbols to look at.
+// True for nodes whose types InferTypes can compute again and that have symbols.
 bool HasSymbols(const Node& node) {
   if (node.op().has(kDataDependent) || node.num_regions() > 0) return false;
   bool symbolic = node.attr_list()->is_symbolic();
@@ -177,8 +177,8 @@ bool HasSymbols(const Node& node) {
   return symbolic;
 }
 
-// Whether each node, in the order of a walk over the module, has symbols. The
-// walk stays the same when nodes are replaced.
+// For each node, in the order of a walk over the module, whether it has symbols. The order does not
+// change when nodes are replaced.
 std::vector<bool> NodesWithSymbols(const Module& module) {
   std::vector<bool> flags;
   for (const Graph* graph : module.AllGraphs()) {
@@ -187,7 +187,7 @@ std::vector<bool> NodesWithSymbols(const Module& module) {
   return flags;
 }
 
-// Nodes whose sizes changed still have types.
+// Checks that nodes whose sizes changed still have valid types.
 absl::Status CheckNodes(Module& module, const std::vector<bool>& checked) {
   Node::ArgStorage storage;
   size_t i = 0;

@@ -1,5 +1,4 @@
-// Symbols replaced in a whole module; shared by the passes that learn what a
-// symbol is.
+// Replaces symbols in a whole module; shared by the passes that find values of symbols.
 #ifndef WEFT_PASSES_SIZES_SUBSTITUTE_H_
 #define WEFT_PASSES_SIZES_SUBSTITUTE_H_
 
@@ -15,10 +14,9 @@ class Module;
 // True when the type mentions a symbol.
 bool IsSymbolic(Type type);
 
-// Writes `replacement` of each symbol (nullopt keeps it) into the types and
-// attributes of all graphs, inner ones before outer ones, and brings the edges
-// to the definitions of unbacked symbols up to date. The facts about symbols
-// stay as they are.
+// Writes `replacement` of each symbol (nullopt keeps it) into the types and attributes of all
+// graphs, inner ones before outer ones, and updates the edges to the definitions of unbacked
+// symbols. The facts about symbols are unchanged.
 void SubstituteSymbols(Module& module,
                        absl::FunctionRef<std::optional<SymInt>(SymInt)> replacement);
 

@@ -72,7 +72,7 @@ void Describe(const Nodes& nodes, absl::string_view sign, int limit,
 
 Fingerprint::Fingerprint(const Module& module) {
   const std::vector<Graph*> graphs = module.AllGraphs();
-  // Inner graphs first: the nodes that hold them need their hashes.
+  // Inner graphs are first, because the nodes that own them use their hashes.
   for (auto it = graphs.rbegin(); it != graphs.rend(); ++it) AddGraph(**it);
   for (const auto& function : module.functions()) {
     value_ = FastHashCombine(value_, graphs_[function.get()]);

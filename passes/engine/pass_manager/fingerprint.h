@@ -1,6 +1,5 @@
-// Structural hashes of a module: equal for graphs that differ only in ids, in
-// the order of independent nodes or in nodes that nobody uses. They hold within
-// a process. Linear in nodes and uses.
+// Structural hashes of a module: equal for graphs that differ only in ids, in the order of
+// independent nodes or in unused nodes. They are valid within a process. Linear in nodes and uses.
 #ifndef WEFT_PASSES_ENGINE_PASS_MANAGER_FINGERPRINT_H_
 #define WEFT_PASSES_ENGINE_PASS_MANAGER_FINGERPRINT_H_
 
@@ -20,13 +19,13 @@ class Fingerprint {
  public:
   explicit Fingerprint(const Module& module);
 
-  // Of the live nodes and the outputs of all functions.
+  // Hash of the live nodes and the outputs of all functions.
   uint64_t value() const { return value_; }
 
   struct LiveNode {
     const Node* node;
-    uint64_t hash;   // With all that it is computed from.
-    uint64_t local;  // Of its op, attributes and types alone.
+    uint64_t hash;   // Including everything that it is computed from.
+    uint64_t local;  // Hash of its op, attributes and types alone.
   };
   // In the order of the graphs and their nodes.
   const std::vector<LiveNode>& nodes() const { return nodes_; }
@@ -40,9 +39,9 @@ class Fingerprint {
   absl::flat_hash_map<const Graph*, uint64_t> graphs_;
 };
 
-// Lines "- ..." for nodes of `before` that `after` does not have, then "+ ..."
-// for the reverse; at most `limit` of each, and a count of those left out. A
-// node that differs only in what feeds it is left out when others differ more.
+// Lines "- ..." for nodes of `before` that `after` does not have, then "+ ..." for the reverse; at
+// most `limit` of each, and the number of those left out. A node that differs only in its operands'
+// definitions is left out if others differ more.
 std::vector<std::string> DescribeDifference(const Module& before, const Module& after,
                                             int limit = 8);
 

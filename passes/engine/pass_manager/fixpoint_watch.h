@@ -1,5 +1,5 @@
-// Sees when a fixpoint goes in circles: the graph after a round is, up to ids
-// and order, the graph after an earlier one.
+// Detects cycles of a fixpoint: the graph after a round equals, up to ids and order, the graph
+// after an earlier round.
 //
 // The first rounds cost nothing; each later one costs a fingerprint, which is
 // linear in nodes.
@@ -21,15 +21,15 @@ class FixpointWatch {
  public:
   static constexpr int kQuietRounds = 2;
 
-  // After a round that changed something: the length of the cycle in rounds, or
-  // 0 when the graph is new.
+  // Called after a round that changed something. Returns the length of the cycle in rounds, or 0 if
+  // the graph is new.
   int EndRound(int round, const Module& module);
 
  private:
   absl::flat_hash_map<uint64_t, int> rounds_;  // By fingerprint.
 };
 
-// What the passes of one period did, with the nodes that went and came.
+// Records the work of the passes in one cycle, with the nodes that were removed and added.
 class CycleTrace {
  public:
   void Add(const PassReport& pass, const Module& before, const Module& after);
@@ -43,8 +43,7 @@ class CycleTrace {
   std::vector<std::string> lines_;
 };
 
-// "canonicalize(rule.x=1)": the rules and folds that fired, or the counters of a
-// pass without them.
+// "canonicalize(rule.x=1)": the rules and folds that fired, or else the counters of the pass.
 std::string FiringText(const PassReport& pass);
 
 }  // namespace weft

@@ -11,7 +11,7 @@ namespace weft {
 MemoryUse ReadMemoryUse() {
   MemoryUse use;
   if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
-    long long total = 0, resident = 0;  // NOLINT: as scanf wants it.
+    long long total = 0, resident = 0;  // NOLINT: the types of scanf.
     if (std::fscanf(file, "%lld %lld", &total, &resident) == 2) {
       use.resident = resident * sysconf(_SC_PAGESIZE);
     }

@@ -1,4 +1,4 @@
-// How much memory the process has, from the system; zeros where it does not say.
+// Memory of the process, as the system reports it; 0 if it does not.
 #ifndef WEFT_PASSES_ENGINE_PASS_MANAGER_MEMORY_H_
 #define WEFT_PASSES_ENGINE_PASS_MANAGER_MEMORY_H_
 

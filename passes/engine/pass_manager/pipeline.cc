@@ -16,7 +16,7 @@ namespace {
 constexpr absl::string_view kFixpoint = "fixpoint";
 constexpr absl::string_view kIf = "if";
 constexpr absl::string_view kSpecial = ",{}()\"= \t\r\n";
-// Of parentheses and of pipelines that name pipelines.
+// Nesting of parentheses and of pipelines that name pipelines.
 constexpr int kMaxNesting = 16;
 
 class PipelineParser {
@@ -214,7 +214,7 @@ class PipelineParser {
                                      DidYouMean(name, names)));
   }
 
-  // Not so for what is true or false: the name alone turns it on.
+  // A bool option needs no value: its name alone sets it to true.
   static bool NeedsValue(Pass& pass, absl::string_view name) {
     for (const PassOption& option : OptionsOf(pass)) {
       if (option.name == name) return option.value != "true" && option.value != "false";

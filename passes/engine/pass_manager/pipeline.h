@@ -2,9 +2,9 @@
 //
 //   functionalize,decompose{keep=softmax;gelu},fixpoint{max=8}(canonicalize,cse)
 //
-// An item is a pass; the name of a pipeline, which stands for its items;
-// fixpoint{max=10}(...), which repeats its items until a round changes nothing;
-// or if(CONDITION,...), which runs its items when the condition holds:
+// An item is a pass; the name of a pipeline, which is replaced by its items; fixpoint{max=10}(...),
+// which repeats its items until a round changes nothing; or if(CONDITION,...), which runs its items
+// if the condition holds:
 //
 //   has_op(NAME)  a node of that op is in the module, nested graphs included;
 //   nodes<N       the module has fewer nodes than that;
@@ -12,8 +12,8 @@
 //                 something;
 //   !CONDITION    the condition does not hold.
 //
-// Options stand in braces; a value with a space or one of ,{}()"= is quoted. The
-// name alone turns on one that is true or false: decompose{all}.
+// Options are in braces; a value with a space or one of ,{}()"= is quoted. The name alone sets a
+// bool option to true: decompose{all}.
 #ifndef WEFT_PASSES_ENGINE_PASS_MANAGER_PIPELINE_H_
 #define WEFT_PASSES_ENGINE_PASS_MANAGER_PIPELINE_H_
 
@@ -40,7 +40,7 @@ class Pipeline {
     bool negated = false;
     std::string op;
     int64_t nodes = 0;
-    // As in the text: "!has_op(relu)".
+    // The text form: "!has_op(relu)".
     std::string ToString() const;
   };
 
@@ -51,7 +51,7 @@ class Pipeline {
     std::vector<Step> steps;
   };
 
-  // Errors name the column, and close names for unknown ones.
+  // Errors name the column, and names similar to an unknown one.
   static absl::StatusOr<Pipeline> Parse(absl::string_view text, const PassRegistry& registry);
 
   Pipeline& Add(std::unique_ptr<Pass> pass);
@@ -59,15 +59,15 @@ class Pipeline {
   Pipeline& AddIf(Condition condition, Pipeline body);
 
   const std::vector<Step>& steps() const { return steps_; }
-  // Reads back to an equal pipeline. Options that have their defaults in
-  // `registry` are left out.
+  // Text that parses back to an equal pipeline. Options with their default in `registry` are left
+  // out.
   std::string ToString(const PassRegistry& registry) const;
 
  private:
   std::vector<Step> steps_;
 };
 
-// A pass, or a step, with all options, as an item of a pipeline.
+// A pass, or a step, with all options, as text of an item.
 std::string PassToString(Pass& pass);
 std::string StepToString(const Pipeline::Step& step);
 

@@ -5,7 +5,7 @@
 namespace weft {
 namespace {
 
-// The length of the UTF-8 sequence at `i`; 0 when there is none.
+// Length of the UTF-8 sequence at `i`; 0 if it is invalid.
 size_t SequenceLength(absl::string_view text, size_t i) {
   const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
   const unsigned char first = byte(i);

@@ -1,4 +1,4 @@
-// JSON text, for what passes report to other programs.
+// JSON text for reports.
 #ifndef WEFT_PASSES_ENGINE_REMARKS_JSON_H_
 #define WEFT_PASSES_ENGINE_REMARKS_JSON_H_
 
@@ -8,7 +8,7 @@
 
 namespace weft {
 
-// With its quotes. Bytes that are not UTF-8 become U+FFFD.
+// The string with quotes and escapes. Bytes that are not UTF-8 become U+FFFD.
 std::string JsonString(absl::string_view text);
 
 }  // namespace weft

@@ -13,21 +13,21 @@
 namespace weft {
 namespace {
 
-using Set = std::bitset<256>;  // Of bytes.
+using Set = std::bitset<256>;  // A set of bytes.
 
 constexpr size_t kMaxLength = 1000;
 constexpr int kMaxDepth = 100;
 constexpr int kMaxStates = 10000;
-constexpr int kMaxCount = 1000;  // Of a repetition.
+constexpr int kMaxCount = 1000;  // Largest count of a repetition.
 constexpr int kUnbounded = -1;
 
 enum class Kind : uint8_t { kSet, kSplit, kJump, kBegin, kEnd, kWordEdge, kNoWordEdge, kAccept };
 
-// Where a state leads is counted from itself, so that states can be moved and copied.
+// Targets are relative to the state, so that states can be moved and copied.
 struct State {
   Kind kind;
   int x = 0;  // kSet: the index of the set. kSplit and kJump: the next state,
-  int y = 0;  // and of kSplit the other one. Other kinds lead to the state after them.
+  int y = 0;  // Second target of kSplit. Other kinds continue with the next state.
 };
 
 bool IsWordByte(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; }
@@ -61,8 +61,8 @@ struct NameFilter::Program {
   std::vector<Set> sets;
 };
 
-// Thompson's construction in one descent: choice, sequence, repetition, atom. Each appends states
-// that are left at their end. The first error stays.
+// Thompson's construction by recursive descent: choice, sequence, repetition, atom. Each appends
+// states that continue at their end. The first error is kept.
 class NameFilter::Compiler {
  public:
   explicit Compiler(absl::string_view text) : text_(text) {}
@@ -115,7 +115,7 @@ class NameFilter::Compiler {
     int begin = Here();
     Sequence();
     while (Take('|')) {
-      ends.push_back(Emit(Kind::kJump) + 1);  // Where it is after the split before it.
+      ends.push_back(Emit(Kind::kJump) + 1);  // Position after the previous split.
       Insert(begin, {Kind::kSplit, 1, Here() + 1 - begin});
       begin = Here();
       Sequence();
@@ -311,7 +311,7 @@ class NameFilter::Compiler {
     return set;
   }
 
-  // Adds the next part to `set`; nothing for one of several bytes, as \d.
+  // Adds the next element of a class to `set`; nullopt for one of several bytes, such as \d.
   std::optional<char> ClassByte(Set* set) {
     char c = text_[at_++];
     if (c == '\\') {
@@ -338,13 +338,13 @@ class NameFilter::Compiler {
   absl::Status error_;
 };
 
-// The states in which the expression may be at one place of the text.
+// The states that the expression may be in at a position of the text.
 class NameFilter::Threads {
  public:
   Threads(const Program& program, absl::string_view text)
       : program_(program), text_(text), seen_(program.states.size(), -1) {}
 
-  // Adds `state` and those that are reached from it without a byte.
+  // Adds `state` and all states reachable from it without a byte.
   void Add(int state, size_t at) {
     stack_.push_back(state);
     while (!stack_.empty()) {
@@ -366,7 +366,7 @@ class NameFilter::Threads {
     }
   }
 
-  // Over the byte at `at`: this holds the states after it.
+  // Consumes the byte at `at`: afterwards this holds the states after it.
   void Step(size_t at) {
     stepping_.swap(waiting_);
     waiting_.clear();
@@ -391,10 +391,10 @@ class NameFilter::Threads {
 
   const Program& program_;
   const absl::string_view text_;
-  std::vector<int64_t> seen_;  // By state: the place at which it was added last.
+  std::vector<int64_t> seen_;  // By state: position at which it was last added.
   std::vector<int> stack_;
   std::vector<int> waiting_;   // For a byte.
-  std::vector<int> stepping_;  // Those that waited.
+  std::vector<int> stepping_;  // States that waited for a byte.
   bool accepts_ = false;
 };
 

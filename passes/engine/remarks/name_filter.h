@@ -1,11 +1,11 @@
-// Names and texts picked by a regular expression, as flags take it.
+// Selects names and texts by a regular expression from a flag.
 //
-// A match takes time linear in the text, whatever the expression: it comes from a command line,
-// and std::regex takes exponential time and a stack frame for each character. The grammar is
-// ECMAScript's without what needs backtracking: characters, `.`, classes ([a-z], [^...], \d \w \s
-// and their opposites), groups, `|`, the quantifiers * + ? {m} {m,} {m,n} (lazy ones too: which
-// match is found makes no difference), ^ $ \b \B. Look-ahead, back-references and classes with
-// names are refused. Text is bytes.
+// Matching takes time linear in the text for every expression, because expressions come from the
+// command line; std::regex takes exponential time and one stack frame per character. The grammar is
+// ECMAScript's without features that require backtracking: characters, `.`, classes ([a-z], [^...],
+// \d \w \s and their opposites), groups, `|`, the quantifiers * + ? {m} {m,} {m,n} (lazy ones too,
+// which are equivalent here), ^ $ \b \B. Look-ahead, back-references and named classes are errors.
+// Text is bytes.
 #ifndef WEFT_PASSES_ENGINE_REMARKS_NAME_FILTER_H_
 #define WEFT_PASSES_ENGINE_REMARKS_NAME_FILTER_H_
 
@@ -19,11 +19,11 @@ namespace weft {
 
 class NameFilter {
  public:
-  // InvalidArgument says what is wrong and at which character, or which bound is passed: 1,000
-  // characters, 100 groups in each other, 10,000 states.
+  // InvalidArgument names the error and its position, or the exceeded limit: 1,000 characters, 100
+  // nested groups, 10,000 states.
   static absl::StatusOr<NameFilter> Parse(const std::string& regex);
 
-  // The expression describes the whole name, or a part of it.
+  // Matches: the expression matches the whole name; Finds: a part of it.
   bool Matches(absl::string_view name) const;
   bool Finds(absl::string_view name) const;
 

@@ -20,7 +20,7 @@ std::optional<double> SplatFloat(const Value* value) {
   }
   const double first = t->DoubleAt(0);
   if (t->numel() == 1) return first;
-  // Bits, so that zeros of different signs are different.
+  // Compares bits, so that zeros of different signs differ.
   for (double v : t->ReadDoubles()) {
     if (std::memcmp(&v, &first, sizeof v) != 0) return std::nullopt;
   }

@@ -1,4 +1,4 @@
-// What rules ask about constants.
+// Properties of constants that rules test.
 #ifndef WEFT_PASSES_ENGINE_REWRITE_CONSTANTS_H_
 #define WEFT_PASSES_ENGINE_REWRITE_CONSTANTS_H_
 
@@ -8,10 +8,10 @@ namespace weft {
 
 class Value;
 
-// The number that all elements of a constant are; nothing for other values, for
-// empty or complex constants, and for constants past a few thousand elements.
+// The common value of all elements of a constant; nullopt for other values, for empty or complex
+// constants, and for constants of more than a few thousand elements.
 std::optional<double> SplatFloat(const Value* value);
-// A constant of few elements: cheap to compute with.
+// True for a constant with few elements, which is cheap to compute with.
 bool IsSmallConstant(const Value* value);
 
 }  // namespace weft

@@ -1,7 +1,6 @@
-// State by node id, in flat arrays: where a node stands on the worklist, and the
-// position of the sweep when it was reached or made. The latter orders nodes:
-// those made before a root share the root's position, so a node with a smaller
-// position stands before it.
+// State is kept in flat arrays by node id: whether a node is on the worklist, and the position of
+// the sweep when it was visited or made. Positions order nodes: nodes made before a root have the
+// root's position, so a node with a smaller position is before it.
 #include "passes/engine/rewrite/driver.h"
 
 #include <algorithm>
@@ -45,7 +44,7 @@ class GraphDriver : public RewriteListener {
 
   // False: the cap was hit.
   absl::StatusOr<bool> Run(int64_t max_rewrites);
-  // Looks at the neighbourhood of `touched` alone.
+  // Visits only the neighbourhood of `touched`.
   absl::StatusOr<bool> RunOn(absl::Span<Node* const> touched, int64_t max_rewrites);
   // Nothing was left undone.
   bool finished() const { return !stopped_; }
@@ -87,22 +86,22 @@ class GraphDriver : public RewriteListener {
   RuleIndex& index_;
   std::vector<int64_t>& fired_;
   Match& match_;
-  NearMisses* near_misses_;  // Null unless asked for.
+  NearMisses* near_misses_;  // Null unless requested.
   Rewriter rewriter_;
   uint32_t first_new_id_;
   std::vector<State> states_;
   bool sparse_ = false;
   absl::flat_hash_map<uint32_t, State> sparse_states_;
-  std::vector<Node*> queue_;  // Null where a node was erased.
+  std::vector<Node*> queue_;  // Null for erased nodes.
   size_t head_ = 0;
-  uint32_t position_ = 0;       // Of the sweep.
-  uint32_t root_position_ = 0;  // Of the node under work.
+  uint32_t position_ = 0;       // Position of the sweep.
+  uint32_t root_position_ = 0;  // Position of the present root.
   int64_t num_rewrites_ = 0;
   int64_t visits_ = 0;
   bool stopped_ = false;  // The context's limit is reached.
   Node::ArgStorage storage_;
   std::vector<int> recent_;  // The last rules; -1 for a fold.
-  Remark remark_;            // Of the rewrite under work, when remarks are wanted.
+  Remark remark_;            // Remark of the present rewrite, if remarks are collected.
 };
 
 absl::StatusOr<bool> GraphDriver::Run(int64_t max_rewrites) {
@@ -222,7 +221,7 @@ void GraphDriver::Record(int rule, const Node& node) {
   remark_.args = {{"rewrite", absl::StrCat(context_.num_rewrites())}};
 }
 
-// Related are the nodes that the rewrite made, or that of the value it put in.
+// Sets the related nodes: those that the rewrite made, or the node of the replacing value.
 void GraphDriver::FinishRemark(const Value& value) {
   for (const Node* made : rewriter_.created()) {
     if (made != nullptr) remark_.related.push_back(made->id());
@@ -278,7 +277,7 @@ void GraphDriver::Erasing(Node* node) {
   for (int i = 0; i < n; ++i) {
     Value* v = node->operand(i);
     if (v == nullptr) continue;
-    // Some rules want a value with one use; the use that remains may be it.
+    // Some rules require a value with one use, which it may have now.
     const Use* use = v->first_use();
     if (use == nullptr || use->next() == nullptr || use->next()->next() != nullptr) {
       continue;
@@ -292,11 +291,11 @@ bool GraphDriver::IsBefore(const Node& node, const Node& root) {
   if (sparse_) return false;  // Positions are not known.
   const uint32_t a = StateOf(node).position;
   const uint32_t b = StateOf(root).position;
-  // What has the position of a swept node was made before it.
+  // A node with the position of a swept node was made before it.
   return a < b || (a == b && root.id() < first_new_id_);
 }
 
-// One call of ApplyRules.
+// State of one call of ApplyRules.
 class RulesRun {
  public:
   RulesRun(Module& module, PassContext& context, absl::Span<const absl::Span<const Rule>> themes,

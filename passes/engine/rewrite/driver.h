@@ -1,17 +1,16 @@
-// Applies a set of rules, and the ops' own folds, until none matches.
+// Applies a set of rules, and the ops' own folds, until none applies.
 //
-// Order: one sweep from the first node to the last; what an edit touches behind
-// the sweep is put on a worklist, which is emptied before the sweep goes on. So
-// operands are done before their users, and after an edit only what it touched
-// is looked at again: the nodes made, the users of the replaced value (as far
-// up as the rules look), and the operands that lost a use. Nested graphs come
-// after the graphs around them.
+// Order: one sweep from the first node to the last. Nodes behind the sweep that an edit affects go
+// to a worklist, which is emptied before the sweep continues. Operands are therefore done before
+// their users, and after an edit only affected nodes are visited again: new nodes, users of the
+// replaced value (as far up as the rules look), and operands that lost a use. Nested graphs are
+// visited after the graphs around them.
 //
-// Cost: a node that nothing matches costs a look into a table indexed by its op
-// and the calls of that op's rules; no memory is allocated for it.
+// Cost: a node that nothing matches costs a look-up in a table by its op and the tests of that op's
+// rules, without allocation.
 //
-// Termination: after 32 rewrites per node + 1000 in a graph the driver gives up
-// loudly (PassContext::ReportDivergence) and names the rules that still fired.
+// Termination: after 32 rewrites per node + 1000 in a graph the driver stops with
+// PassContext::ReportDivergence, which names the rules that still fire.
 #ifndef WEFT_PASSES_ENGINE_REWRITE_DRIVER_H_
 #define WEFT_PASSES_ENGINE_REWRITE_DRIVER_H_
 
@@ -33,10 +32,9 @@ struct RewriteOptions {
   int64_t extra_rewrites = 1000;
 };
 
-// Rules that the context's contract admits, in the order given; the first that
-// matches is applied. Counters: rewrites, "rule.<name>" and "fold.<op>". An
-// error, which names the rule and the node, means that a rule built something
-// invalid.
+// Applies the rules that the context's contract admits, in the order given; the first that matches
+// wins. Counters: rewrites, "rule.<name>" and "fold.<op>". An error names the rule and the node,
+// and means that a rule built something invalid.
 absl::Status ApplyRules(Module& module, PassContext& context,
                         absl::Span<const absl::Span<const Rule>> themes,
                         const RewriteOptions& options = {});

@@ -1,5 +1,5 @@
-// The walk over a pattern is recursive: it is as deep as the pattern, which has
-// at most Pattern::kMaxNodes nodes.
+// The walk over a pattern is recursive; its depth is that of the pattern, which has at most
+// Pattern::kMaxNodes nodes.
 #include "passes/engine/rewrite/matcher.h"
 
 #include <algorithm>
@@ -25,14 +25,13 @@ class Matcher {
 
   bool Run(const Node& root) {
     std::fill(std::begin(m_.bound), std::end(m_.bound), nullptr);
-    // The root's type and users are none of the pattern's business unless it
-    // says so.
+    // The root's type and users are unrestricted unless the pattern says otherwise.
     return MatchValue(0, root.result());
   }
 
   int matched() const { return matched_; }
   std::string Reason() const;
-  // Where it failed.
+  // The node at which matching failed.
   const Node* at() const { return at_; }
 
  private:
@@ -70,7 +69,7 @@ class Matcher {
     return MatchRest(i, value);
   }
 
-  // What does not depend on the kind.
+  // The conditions that do not depend on the kind.
   bool MatchRest(int i, Value* value) {
     const PatternNode& want = pattern_.node(i);
     if (want.one_use && !value->has_one_use()) return Fail(i, Failure::kUses, value);
@@ -99,7 +98,7 @@ class Matcher {
     const PatternNode& want = pattern_.node(i);
     if (want.min != 1 || want.max != 1) return MatchRepeated(i, value);
     const Node* node = value->node();
-    // Of several results patterns mean the first.
+    // A pattern matches the first of several results.
     if (node == nullptr || value->index() != 0 || !IsAbout(want, node->op())) {
       return Fail(i, Failure::kKind, value);
     }
@@ -172,13 +171,13 @@ std::string Matcher::Reason() const {
 
 int LookingDepth(const Rule& rule) {
   const Pattern& pattern = rule.pattern;
-  int ends[Pattern::kMaxNodes];  // Of the subtrees around a node.
+  int ends[Pattern::kMaxNodes];  // Ends of the subtrees around a node.
   int depth = 0, repeats = 0, deepest = rule.depth;
   for (int i = 0; i < pattern.size(); ++i) {
     while (depth > 0 && ends[depth - 1] <= i) --depth;
     const PatternNode& node = pattern.node(i);
     repeats += node.max - 1;
-    // A bare variable does not look at what defines its value.
+    // A bare variable does not depend on the definition of its value.
     const bool looks = node.kind != Kind::kAny || node.predicate.holds != nullptr;
     if (looks) deepest = std::max(deepest, depth + repeats);
     ends[depth++] = i + node.size;

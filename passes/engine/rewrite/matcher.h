@@ -11,20 +11,20 @@ namespace weft {
 
 class Node;
 
-// Matches `rule` at `root` with a fixed order of operands, one of OrdersOf. Fills
-// in `m`. The cost is that of the pattern's nodes.
+// Matches `rule` at `root` with a fixed order of operands, one of OrdersOf, and fills in `m`. The
+// cost is proportional to the pattern's nodes.
 bool MatchRule(const Rule& rule, uint32_t flips, const Node& root, Match& m);
 
-// How far a match came that failed.
+// The progress of a failed match.
 struct NearMiss {
-  int matched = 0;           // Nodes of the pattern, or all of them and some guards.
+  int matched = 0;           // Matched nodes of the pattern; if all match, plus guards that hold.
   int total = 0;             // Nodes and guards of the rule.
   std::string reason;        // "operand 1 of add: not a constant", "guard floats".
-  const Node* at = nullptr;  // Of the value that did not match; null: none, or a guard.
+  const Node* at = nullptr;  // Node of the value that failed; null: none, or a guard failed.
 };
 
-// As MatchRule over all orders, for people: the order that came furthest.
-// Returns true when the rule matches.
+// MatchRule over all orders of operands; on failure `miss` describes the order that matched
+// furthest. True if the rule matches.
 bool ExplainRule(const Rule& rule, const Node& root, Match& m, NearMiss* miss);
 
 }  // namespace weft

@@ -1,5 +1,5 @@
-// Why rules do not fire: for each rule that is asked about, the places where
-// most of its pattern matched, and the condition that failed there.
+// Explains why rules do not fire: for each selected rule, the places where most of its pattern
+// matched, and the condition that failed there.
 #ifndef WEFT_PASSES_ENGINE_REWRITE_NEAR_MISSES_H_
 #define WEFT_PASSES_ENGINE_REWRITE_NEAR_MISSES_H_
 
@@ -19,20 +19,18 @@ class Node;
 
 class NearMisses {
  public:
-  // The places kept for a rule.
+  // Most places kept per rule.
   static constexpr int kMaxPlaces = 5;
 
-  // Rules whose whole name the regular expression matches (NameFilter). One that is
-  // not well formed matches none: tools check it first.
+  // Selects rules whose whole name matches the regular expression (NameFilter). A malformed
+  // expression selects none; tools check it first.
   explicit NearMisses(const std::string& rules);
 
-  // Tries the asked rules of `entry` at `node`, all orders of operands, and
-  // keeps what failed late. For each such node the cost is that of the rules'
-  // patterns.
+  // Tries the selected rules of `entry` at `node` with all orders of operands, and records late
+  // failures. The cost per node is that of the rules' patterns.
   void Look(const RuleIndex& index, const RuleIndex::Entry& entry, const Node& node);
-  // One remark of kind kNearMiss a place, the nearest first, rules in order.
-  // Places that a rule matched later, or that are gone, have been left out by
-  // then.
+  // Adds one remark of kind kNearMiss per place, by rule, the closest first. Places where a rule
+  // matched later, or whose nodes were erased, are left out.
   void Report(const RuleIndex& index, PassContext& context) const;
 
  private:
@@ -46,7 +44,7 @@ class NearMisses {
   void Keep(Place place, std::vector<Place>* places) const;
 
   std::optional<NameFilter> names_;
-  std::vector<signed char> asked_;          // By rule: -1 not known yet, 0, 1.
+  std::vector<signed char> asked_;          // By rule: -1 unknown, 0, 1.
   std::vector<std::vector<Place>> places_;  // By rule.
   Match match_;
 };

@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kNames[Pattern::kNumVariables] = {"x", "y", "z", "u", "v", "w",
                                                         "a", "b", "c", "d", "e", "f"};
 
-// A value that the pattern says nothing else about.
+// True for a variable that occurs nowhere else in the pattern.
 bool IsFree(const Pattern& pattern, int i) {
   const PatternNode& node = pattern.node(i);
   if (node.kind != PatternNode::Kind::kAny || node.one_use || node.predicate.holds != nullptr) {
@@ -35,7 +35,7 @@ bool IsCommutative(const PatternNode& node) {
   return true;
 }
 
-// Commutative nodes with two operand patterns that something tells apart.
+// True for a commutative node whose two operand patterns differ.
 bool IsOrderChosen(const Pattern& pattern, int i) {
   const PatternNode& node = pattern.node(i);
   if (node.num_operands != 2 || !IsCommutative(node)) return false;

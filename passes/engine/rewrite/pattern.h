@@ -1,4 +1,4 @@
-// Patterns: what a rule looks for, as values.
+// Patterns of rules, as values.
 //
 //   using namespace pattern;
 //   constexpr Pattern p = Op(ops::permute, Op(ops::permute, x));
@@ -21,15 +21,15 @@
 //   p.OneUse()           p, and its value has one use
 //   p.If({"name", test}) p, and `test` holds for its value
 //
-// The two operands of commutative ops match in either order, the order that is
-// written first: in the canonical form (Builder) constants come last. Variables
-// that nothing in the pattern tells apart are bound in one order alone.
+// The two operands of commutative ops match in either order; the written order is tried first. In
+// the canonical form (Builder) constants are last. Variables that the pattern cannot distinguish
+// are bound in only one order.
 //
-// Patterns know nothing of the driver: they say what matches, never when or
-// where to look. What they leave out: several roots, as a rule replaces the value
-// of one node; and trees of associative ops as one n-ary node, as the depth of such
-// a tree is not known beforehand, so that an edit would have to wake every root
-// above it (rule.h, LookingDepth). Rules take such trees two nodes at a time.
+// Patterns are independent of the driver: they describe what matches, not when and where to match.
+// They do not support several roots, because a rule replaces the value of one node, nor trees of
+// associative ops as one n-ary node, because the depth of such a tree is not known beforehand and
+// an edit would have to revisit every root above it (rule.h, LookingDepth). Rules match two nodes
+// of such trees at a time.
 #ifndef WEFT_PASSES_ENGINE_REWRITE_PATTERN_H_
 #define WEFT_PASSES_ENGINE_REWRITE_PATTERN_H_
 
@@ -42,7 +42,7 @@ namespace weft {
 class OpDef;
 class Value;
 
-// A condition on one value, with the name that explanations print.
+// A condition on one value, with a name for explanations.
 struct Predicate {
   const char* name = nullptr;
   bool (*holds)(const Value& value) = nullptr;
@@ -63,10 +63,10 @@ struct PatternNode {
   bool has_splat = false;
   bool any_operands = false;
   uint8_t num_operands = 0;
-  uint8_t size = 1;  // Of the subtree, this node included.
-  uint8_t min = 1;   // How often the op stands in a row.
+  uint8_t size = 1;  // Nodes of the subtree, including this one.
+  uint8_t min = 1;   // Least number of consecutive ops.
   uint8_t max = 1;
-  uint8_t num_ops = 1;        // Of `ops`.
+  uint8_t num_ops = 1;        // Number of `ops`.
   const OpDef* op = nullptr;  // Null: `ops`, or every op with `traits`.
   const OpDef* const* ops = nullptr;
   uint32_t traits = 0;
@@ -74,7 +74,7 @@ struct PatternNode {
   Predicate predicate;
 };
 
-// Nodes in preorder: a node, then the subtrees of its operands.
+// Nodes in preorder: a node, followed by the subtrees of its operands.
 class Pattern {
  public:
   static constexpr int kMaxNodes = 14;
@@ -86,7 +86,7 @@ class Pattern {
   constexpr int size() const { return size_; }
   constexpr const PatternNode& node(int i) const { return nodes_[i]; }
   constexpr const PatternNode& root() const { return nodes_[0]; }
-  // The variable that stands for the root, or -1.
+  // The variable bound to the root, or -1.
   constexpr int variable() const { return nodes_[0].variable; }
 
   constexpr Pattern As(const Pattern& name) const {
@@ -104,8 +104,8 @@ class Pattern {
     p.nodes_[0].predicate = predicate;
     return p;
   }
-  // Adds `operand` as the root's last operand. Too many nodes do not compile
-  // in a constant expression.
+  // Adds `operand` as the root's last operand. Too many nodes fail to compile in a constant
+  // expression.
   constexpr Pattern& Add(const Pattern& operand) {
     for (int i = 0; i < operand.size_; ++i) nodes_[size_++] = operand.nodes_[i];
     nodes_[0].size = static_cast<uint8_t>(size_);
@@ -121,12 +121,12 @@ class Pattern {
 
 // "permute(permute(x))".
 std::string ToString(const Pattern& pattern, int node = 0);
-// The letter of a variable.
+// The name of a variable.
 const char* VariableName(int variable);
-// The orders in which the operands of commutative nodes are tried, as they stand
-// first: bit i of an order swaps the operands of node i.
+// The orders in which the operands of commutative nodes are tried, the written order first: bit i
+// of an order swaps the operands of node i.
 std::vector<uint32_t> OrdersOf(const Pattern& pattern);
-// Whether a node of kind kOp is about `op`.
+// True if a node of kind kOp matches `op`.
 bool IsAbout(const PatternNode& node, const OpDef& op);
 
 namespace pattern {

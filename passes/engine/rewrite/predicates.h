@@ -1,4 +1,4 @@
-// Conditions on values that many patterns have.
+// Conditions on values that are common in patterns.
 #ifndef WEFT_PASSES_ENGINE_REWRITE_PREDICATES_H_
 #define WEFT_PASSES_ENGINE_REWRITE_PREDICATES_H_
 

@@ -13,8 +13,8 @@
 namespace weft {
 namespace {
 
-// The constant that an op without attributes makes of small constants; null
-// when it is not that.
+// The constant that an op without attributes computes from small constants; null if it is not such
+// a case.
 Value* BuildComputed(const OpDef& op, absl::Span<Value* const> operands, Rewriter& rewriter) {
   if (operands.empty() || !op.schema().attrs.empty() ||
       !std::all_of(operands.begin(), operands.end(), IsSmallConstant)) {

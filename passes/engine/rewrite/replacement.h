@@ -9,10 +9,9 @@ namespace weft {
 
 class Value;
 
-// The value that takes the place of the root's result. A pattern is built from
-// its leaves: variables are what they are bound to, Splat(n) is a scalar of the
-// root's dtype, ops have no attributes. Null, or an error in the rewriter, when
-// that is not possible.
+// The value that replaces the root's result. A pattern is built from its leaves: variables are the
+// bound values, Splat(n) is a scalar of the root's dtype, ops have no attributes. On failure
+// returns null, or sets an error in the rewriter.
 Value* BuildReplacement(const Match& m, Rewriter& rewriter);
 
 }  // namespace weft

@@ -106,7 +106,7 @@ Value* Rewriter::Scalar(DType dtype, double value) {
   return Constant(HostTensor::Scalar(dtype, value));
 }
 
-// Replaces a node that was made just now by an equal one, or remembers it.
+// Replaces a new node by an equal one, or remembers it.
 std::vector<Value*> Rewriter::Share(std::vector<Value*> values, uint32_t first_new_id) {
   if (values.empty() || values[0] == nullptr) return {};
   Node* node = values[0]->node();
@@ -194,7 +194,7 @@ absl::Status Rewriter::ReplaceResults(absl::Span<Value* const> values) {
   return absl::OkStatus();
 }
 
-// An heir was there before, so it keeps its own history as well.
+// An existing node that inherits keeps its own history as well.
 void Rewriter::Inherit(const Estate& gone, OriginId made, Node* heir) {
   ProvenanceTable& table = module().provenance();
   bool inherited = false;
@@ -214,7 +214,7 @@ void Rewriter::Inherit(const Estate& gone, OriginId made, Node* heir) {
 void Rewriter::MoveUses(Value* old, Value* by) {
   const bool is_new = by->node() != nullptr &&
                       std::find(created_.begin(), created_.end(), by->node()) != created_.end();
-  // Both types describe the value; the old one may know more.
+  // Both types describe the value; the old one may be more precise.
   if (is_new && old->type() != by->type() && !MentionsUnbacked(old->type(), symbols())) {
     by->set_type(old->type());
   }
@@ -230,7 +230,7 @@ void Rewriter::Abandon() {
   graph()->RestoreEpoch(epoch_);
 }
 
-// Erases `node` and what only it kept alive.
+// Erases `node` and nodes that only it used.
 Rewriter::Estate Rewriter::EraseDead(Node* node) {
   ProvenanceTable& table = module().provenance();
   OriginTable& origins = module().origins();

@@ -1,10 +1,9 @@
-// All edits of rewriting passes go through here: nodes made before a root, the
-// root's replacement, and the erasure of what nobody uses afterwards.
+// The only way for rewriting passes to edit a graph: makes nodes before a root, replaces the root,
+// and erases nodes that become unused.
 //
-// New nodes are folded by their op and shared with equal nodes that this
-// rewriter made before. What is erased hands its provenance to the nodes made
-// for it, or to the node of the value that takes its place; the same nodes get
-// an origin (graph/ir/origin.h) that names the rule and the root.
+// New nodes are folded by their op and shared with equal nodes that this rewriter made before. The
+// provenance of erased nodes is passed on to the nodes made for them, or to the node of the
+// replacing value; these nodes get an origin (graph/ir/origin.h) that names the rule and the root.
 #ifndef WEFT_PASSES_ENGINE_REWRITE_REWRITER_H_
 #define WEFT_PASSES_ENGINE_REWRITE_REWRITER_H_
 
@@ -28,14 +27,14 @@ class OpDef;
 class SymbolTable;
 class Value;
 
-// Follows the edits, as the driver does to keep its worklist.
+// Observes the edits; the driver uses it for its worklist.
 class RewriteListener {
  public:
   virtual ~RewriteListener() = default;
   virtual void Created(Node* node) {}
-  // Before a dead node goes away; its operands are still linked.
+  // Called before a dead node is erased; its operands are still linked.
   virtual void Erasing(Node* node) {}
-  // True when `node`, made earlier by the rewriter, stands before `root`.
+  // True if `node`, made earlier by the rewriter, is before `root`.
   virtual bool IsBefore(const Node& node, const Node& root) { return false; }
 };
 
@@ -48,8 +47,8 @@ class Rewriter : public NodeMaker {
   Module& module() const { return builder_.module(); }
   SymbolTable& symbols() const { return module().symbols(); }
 
-  // Begins the rewrite of `root`: new nodes go before it. The rule's name and
-  // the rewrite's number, if any, go into the origins of the nodes.
+  // Begins the rewrite of `root`: new nodes are placed before it. The rule's name and the rewrite's
+  // number, if given, are stored in the origins of the nodes.
   void Begin(Node* root, absl::string_view rule = "", int64_t number = 0);
   // Errors stick, as in Builder, until the next Begin.
   const absl::Status& status() const { return builder_.status(); }
@@ -63,22 +62,21 @@ class Rewriter : public NodeMaker {
   }
   std::vector<Value*> Create(const OpDef& op, absl::Span<Value* const> operands,
                              const AttrList* attrs) override;
-  // The root's op's decomposition; all its results.
+  // All results of the decomposition of the root's op.
   std::vector<Value*> Decompose(const Node& root);
   Value* Constant(const HostTensor& tensor);
   Value* Scalar(DType dtype, double value);
 
-  // Ends the rewrite: `values` take the place of the root's results, the root
-  // goes, and so does what only it used. An error, without any edit, when a
-  // value cannot stand for the result (its dtype or rank differs, or a size
-  // provably does).
+  // Ends the rewrite: `values` replace the root's results, and the root and nodes that only it used
+  // are erased. An error, without an edit, if a value cannot replace the result (its dtype or rank
+  // differs, or a size provably does).
   absl::Status ReplaceRoot(absl::Span<Value* const> values);
-  // The same for some results: those with null keep their uses, and the root
-  // stays while it has any.
+  // The same for some results: those with null keep their uses, and the root stays while it has
+  // any.
   absl::Status ReplaceResults(absl::Span<Value* const> values);
-  // Ends the rewrite without one: erases the nodes made since Begin.
+  // Cancels the rewrite: erases the nodes made since Begin.
   void Abandon();
-  // The nodes made since Begin, null where erased again.
+  // The nodes made since Begin; null for those erased again.
   absl::Span<Node* const> created() const { return created_; }
 
  private:
@@ -86,7 +84,7 @@ class Rewriter : public NodeMaker {
   Node* FindEqual(const Node& node, uint64_t hash) const;
   absl::Status CheckReplacement(int result, Value* value) const;
   void MoveUses(Value* old, Value* by);
-  // What a rewrite consumed leaves to what it made.
+  // Properties that consumed nodes pass on to new ones.
   struct Estate {
     ProvenanceId provenance = 0;
     OriginId origin = 0;
@@ -100,11 +98,11 @@ class Rewriter : public NodeMaker {
   Node* root_ = nullptr;
   absl::string_view rule_;
   int64_t number_ = 0;
-  uint64_t epoch_ = 0;          // At Begin.
+  uint64_t epoch_ = 0;          // Epoch at Begin.
   std::vector<Node*> created_;  // Since Begin; null when erased again.
   std::vector<Node*> dead_;     // Scratch of EraseDead.
-  // Nodes made by this rewriter by the hash of op, attributes and operands at
-  // that time; and that hash by node id, from first_id_ on.
+  // Nodes made by this rewriter, by the hash of op, attributes and operands at that time; and that
+  // hash by node id, from first_id_ on.
   absl::flat_hash_map<uint64_t, Node*> by_hash_;
   std::vector<uint64_t> hashes_;
   uint32_t first_id_;

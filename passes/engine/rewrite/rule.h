@@ -1,4 +1,4 @@
-// Rewrite rules: named values.
+// Rewrite rules as named values.
 //
 //   // permute(permute(x, p), q) = permute(x, p[q])
 //   constexpr Rule kRules[] = {
@@ -9,17 +9,15 @@
 //        Op(ops::sub, x, Op(ops::neg, y)), {}, Op(ops::add, x, y)},
 //   };
 //
-// A rule has three parts. The pattern and the guards decide and do not edit:
-// guards get the root and may tell the right side what they found. The right
-// side cannot refuse: it is a pattern of ops without attributes and of bound
-// variables, or a function that makes nodes through the Rewriter and returns the
-// value that takes the place of the root's only result. All that could make a
-// rewrite wrong or pointless belongs in the guards. Below the root of a right
-// side, ops of small constants alone are computed: x + -c is one node.
+// A rule has three parts. The pattern and the guards decide and do not edit; a guard gets the root
+// and may pass data to the right side. The right side cannot fail: it is a pattern of ops without
+// attributes and of bound variables, or a function that makes nodes through the Rewriter and
+// returns the value that replaces the root's only result. Every condition that makes a rewrite
+// wrong or useless belongs in the guards. Below the root of a right side, ops of small constants
+// are evaluated: x + -c is one node.
 //
-// Rules go downhill: what a rule builds is smaller, cheaper or closer to the
-// canonical form (which lives in Builder) by a measure that all rules of a set
-// share.
+// A rule must build something smaller, cheaper or closer to the canonical form (which is defined in
+// Builder), by a measure that all rules of a set share.
 #ifndef WEFT_PASSES_ENGINE_REWRITE_RULE_H_
 #define WEFT_PASSES_ENGINE_REWRITE_RULE_H_
 
@@ -38,8 +36,8 @@ class Node;
 class Rewriter;
 struct Rule;
 
-// What a match found: what the variables of the pattern stand for, and what the guards
-// tell the right side, in structs of the rules' own:
+// The result of a match: values bound to the variables of the pattern, and data that guards pass to
+// the right side, in structs that the rules define:
 //
 //   struct Run {
 //     int64_t start = 0, end = 0;
@@ -53,42 +51,42 @@ struct Rule;
 //     ...
 //   }
 //
-// One Match serves all matches of a run and keeps an object of each type, so that
-// matching does not allocate: what Find gives holds leftovers until the guard writes it.
+// One Match serves all matches of a run and keeps one object of each type, so that matching does
+// not allocate: Find returns an object with old contents, which the guard must overwrite.
 struct Match {
   const Rule* rule = nullptr;
   const Node* root = nullptr;
   Value* bound[Pattern::kNumVariables] = {};
 
-  // Begins another match.
+  // Begins a new match.
   void Begin(const Rule& new_rule, const Node& new_root) {
     rule = &new_rule;
     root = &new_root;
     ++number_;
   }
-  // For guards to write.
+  // The object of type T, for guards to write.
   template <class T>
   T& Find() {
     Slot& slot = SlotOf(TypeTag<T>(), &NewObject<T>);
     slot.match = number_;
     return *static_cast<T*>(slot.object.get());
   }
-  // What a guard of this match wrote; CHECKs that one did.
+  // The object that a guard of this match wrote; CHECKs that one did.
   template <class T>
   const T& Found() const {
     return *static_cast<const T*>(WrittenObject(TypeTag<T>()));
   }
 
-  // What a variable stands for; null when the pattern left it out.
+  // The value bound to a variable; null if an optional part is absent.
   Value* operator[](const Pattern& variable) const { return bound[variable.variable()]; }
-  // The node that defines it.
+  // The node that defines that value.
   const Node& node(const Pattern& variable) const { return *bound[variable.variable()]->node(); }
 
  private:
   struct Slot {
     const void* type = nullptr;
     std::shared_ptr<void> object;
-    int64_t match = 0;  // The number of the match that wrote it.
+    int64_t match = 0;  // Number of the match that wrote it.
   };
   template <class T>
   static const void* TypeTag() {
@@ -106,7 +104,7 @@ struct Match {
   int64_t number_ = 0;
 };
 
-// A condition on a match, with the name that explanations print.
+// A condition on a match, with a name for explanations.
 struct Guard {
   const char* name = nullptr;
   bool (*holds)(const Node& root, Match& m) = nullptr;
@@ -132,21 +130,21 @@ struct Replacement {
 };
 
 struct Rule {
-  const char* name;      // kebab-case, unique in a set.
-  const char* identity;  // For people: "x + 0 = x".
+  const char* name;      // kebab-case, unique in a set
+  const char* identity;  // For display: "x + 0 = x".
   NumericContract contract;
   Pattern pattern;  // Its root is an op.
   RuleGuards guards;
   Replacement replacement;
-  // How far the guards look: 1 at the root's operands and their nodes, 2 at the
-  // operands of those. When something there changes, the root is tried again.
-  // The pattern's own depth counts in any case.
+  // How far the guards look: 1 for the root's operands and their nodes, 2 for the operands of
+  // those. If something there changes, the root is tried again. The pattern's own depth always
+  // counts.
   int depth = 1;
-  // For the guards and right sides of rules that are not written in C++.
+  // Data for the guards and right sides of rules from files.
   const void* data = nullptr;
 };
 
-// How far `rule` looks.
+// The depth below the root on which `rule` depends.
 int LookingDepth(const Rule& rule);
 
 }  // namespace weft

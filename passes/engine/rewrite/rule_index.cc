@@ -11,10 +11,10 @@ namespace {
 
 using Kind = PatternNode::Kind;
 
-// Operands past this are not asked for.
+// Largest operand index that is tested.
 constexpr int kMaxOperand = 14;
 
-// Collects what a pattern needs below its root, two levels deep.
+// Collects the ops that a pattern requires below its root, two levels deep.
 class SkeletonMaker {
  public:
   SkeletonMaker(const Pattern& pattern, uint32_t flips) : pattern_(pattern), flips_(flips) {}
@@ -54,7 +54,7 @@ class SkeletonMaker {
   std::vector<std::pair<int, const OpDef*>> needs_;
 };
 
-// What a skeleton needs at `position`; null when it takes anything.
+// The op that a skeleton requires at `position`; null for any.
 const OpDef* NeedAt(const RuleIndex::Skeleton& skeleton, int position) {
   for (const auto& [at, op] : skeleton.needs) {
     if (at == position) return op;
@@ -138,7 +138,7 @@ RuleIndex::State* RuleIndex::Grow(Entry& entry, State* state, const OpDef* op) {
     if (need == nullptr || need == op) alive.push_back(i);
   }
   State* made = MakeState(entry, std::move(alive), state->position);
-  // The branch for other ops comes last: it hides those not made yet.
+  // The branch for other ops must be last: it hides branches that are not made yet.
   if (asked || op == nullptr) {
     state->next.emplace_back(op, made);
     return made;

@@ -1,12 +1,11 @@
-// Which rules to try on a node.
+// Finds the rules to try at a node.
 //
-// First by the node's op, in a small open table by address, so that a node of an
-// op without rules costs a few instructions. Then by a discrimination tree over
-// the ops that define the operands, and theirs: each inner node of the tree asks
-// for the op at one position below the root, and a leaf lists the rules whose
-// patterns agree with all answers. The tree is made as graphs ask for it: it has
-// no more branches than the graphs have combinations of ops. A failed look costs
-// the positions on one path, however many rules there are.
+// The first step is a look-up of the node's op in a small open-addressing table by address, so that
+// a node of an op without rules costs a few instructions. The second is a discrimination tree over
+// the ops that define the operands, and theirs: each inner node of the tree tests the op at one
+// position below the root, and a leaf lists the rules whose patterns agree with all tests. The tree
+// is built on demand, so it only has branches for combinations of ops that occur in graphs. A
+// failed look-up costs the positions on one path, for any number of rules.
 #ifndef WEFT_PASSES_ENGINE_REWRITE_RULE_INDEX_H_
 #define WEFT_PASSES_ENGINE_REWRITE_RULE_INDEX_H_
 
@@ -33,17 +32,16 @@ class RuleIndex {
 
   // A node of the discrimination tree.
   struct State {
-    // 0 for a leaf; operand i of the root is 1 + i, operand j of its node
-    // 16 (1 + i) + 1 + j.
+    // Position to test: operand i of the root is 1 + i, operand j of its node is 16 (1 + i) + 1 +
+    // j; 0 for a leaf.
     int position = 0;
-    std::vector<int> alive;  // Into Entry::skeletons, in the rules' order.
+    std::vector<int> alive;  // Indices in Entry::skeletons, in the rules' order.
     std::vector<std::pair<const OpDef*, State*>> next;
-    State* other = nullptr;             // For ops that no pattern asks for; null: unmade.
-    std::vector<Candidate> candidates;  // Of a leaf.
+    State* other = nullptr;             // For ops that no pattern tests; null: not made yet.
+    std::vector<Candidate> candidates;  // For a leaf.
   };
 
-  // A pattern with an order of operands, and the ops that it needs below the
-  // root, by position.
+  // A pattern with an order of operands, and the ops that it requires below the root, by position.
   struct Skeleton {
     Candidate candidate;
     std::vector<std::pair<int, const OpDef*>> needs;
@@ -53,7 +51,7 @@ class RuleIndex {
     const OpDef* op = nullptr;
     OpSpec::FoldFn fold = nullptr;
     std::vector<int> rules;  // Indices for rule(), in order.
-    int64_t folds = 0;       // How often the fold was applied.
+    int64_t folds = 0;       // Number of folds applied.
     std::vector<Skeleton> skeletons;
     State* root = nullptr;
     bool empty() const { return fold == nullptr && rules.empty(); }
@@ -63,10 +61,9 @@ class RuleIndex {
 
   const Rule& rule(int i) const { return *rules_[i]; }
   int num_rules() const { return static_cast<int>(rules_.size()); }
-  // The largest depth of the rules; at least 1.
+  // The largest LookingDepth of the rules; at least 1.
   int depth() const { return depth_; }
-  // Of the rules admitted, their contents and the use of folds: equal for equal
-  // sets.
+  // A hash of the admitted rules, their contents and the use of folds: equal for equal sets.
   uint64_t fingerprint() const { return fingerprint_; }
 
   Entry& ForOp(const OpDef& op) {
@@ -87,7 +84,7 @@ class RuleIndex {
     return state->candidates;
   }
 
-  // In the order of the first meeting, which depends on the graph alone.
+  // In the order of first use, which depends only on the graph.
   const std::vector<std::unique_ptr<Entry>>& entries() const { return entries_; }
 
  private:
@@ -98,7 +95,7 @@ class RuleIndex {
   Entry& Insert(const OpDef& op);
   void Place(Entry* entry);
 
-  // Null where there is no such operand, or no node that defines it.
+  // Null if there is no such operand, or no node defines it.
   static const OpDef* OpAt(const Node& node, int position) {
     if (position >= 16) {
       const Node* inner = NodeAt(node, position / 16 - 1);

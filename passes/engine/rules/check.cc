@@ -1,6 +1,6 @@
-// Instances of a rule: its left side built on inputs of random types, matched by
-// the rule itself, rewritten, and both run. What does not infer or does not
-// match is no instance.
+// An instance of a rule is its left side, built on inputs of random types, matched and rewritten by
+// the rule itself; both sides are run. A graph for which inference or the match fails is not an
+// instance.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -153,7 +153,7 @@ AttrValue Instance::DrawAttr(AttrKind kind, int rank) {
   }
 }
 
-// What the pattern asks of attribute `i`; null when it asks nothing.
+// The pattern's condition on attribute `i`; null if there is none.
 const AttrTerm* FindTerm(const AttrPattern* pattern, size_t i) {
   if (pattern == nullptr) return nullptr;
   for (const auto& [index, term] : pattern->attrs) {
@@ -162,7 +162,7 @@ const AttrTerm* FindTerm(const AttrPattern* pattern, size_t i) {
   return nullptr;
 }
 
-// Asked-for attributes, and those that have no default.
+// Fills in attributes with a condition, and those without a default.
 bool Instance::FillAttrs(const OpDef& op, int variable, int rank, std::vector<NamedAttr>* attrs) {
   const OpSchema& schema = op.schema();
   const AttrPattern* pattern = nullptr;
@@ -286,7 +286,7 @@ bool SameNumber(double a, double b, NumericContract contract, DType dtype) {
   return std::abs(a - b) <= epsilon * (1 + std::abs(a) + std::abs(b));
 }
 
-// The first element that differs, as text; empty when none does.
+// The first element that differs, as text; "" if none does.
 std::string Difference(const HostTensor& a, const HostTensor& b, NumericContract contract) {
   if (IsFloat(a.dtype())) {
     const auto x = a.ReadDoubles(), y = b.ReadDoubles();
@@ -364,7 +364,7 @@ absl::Status Instance::Check(bool run) {
 
 absl::StatusOr<int> CheckFileRule(const FileRule& file_rule, const Rule& rule,
                                   const OpRegistry& registry, uint64_t seed) {
-  // Of the rule alone, so that rules around it do not change its instances.
+  // The seed depends only on the rule, so that other rules do not change its instances.
   std::vector<uint64_t> words(file_rule.name.begin(), file_rule.name.end());
   words.push_back(seed);
   words.push_back(seed >> 32);

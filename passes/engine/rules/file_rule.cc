@@ -37,7 +37,7 @@ struct SizeBindings {
   std::vector<SymInt> sizes;
 };
 
-// Nothing when an attribute has no such value.
+// Nullopt if an attribute cannot have such a value.
 std::optional<AttrValue> ValueOf(const AttrTerm& term, const Match& m) {
   switch (term.kind) {
     case AttrTerm::Kind::kLiteral:
@@ -55,7 +55,7 @@ std::optional<AttrValue> ValueOf(const AttrTerm& term, const Match& m) {
   return std::nullopt;
 }
 
-// Binds the names of attributes as it goes.
+// Tests attributes, and binds their names.
 bool AttrsAgree(const Node& root, Match& m) {
   const FileRule& rule = FileRuleOf(m);
   std::vector<AttrValue>& values = m.Find<AttrBindings>().values;

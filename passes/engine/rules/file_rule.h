@@ -1,5 +1,4 @@
-// A rule as it stands in a file, and the functions that make it match and build;
-// used in this folder alone.
+// A rule from a file, and the functions that match and build it; used only in this folder.
 #ifndef WEFT_PASSES_ENGINE_RULES_FILE_RULE_H_
 #define WEFT_PASSES_ENGINE_RULES_FILE_RULE_H_
 
@@ -18,16 +17,16 @@ namespace weft {
 class OpDef;
 class OpRegistry;
 
-// What an attribute is equal to, or gets.
+// The value that an attribute must equal, or is set to.
 struct AttrTerm {
   enum class Kind { kLiteral, kVariable, kDims, kDType, kCompose };
   Kind kind = Kind::kLiteral;
   AttrValue literal;
-  int a = -1;  // Of kVariable and kCompose in attr_names, else a variable.
+  int a = -1;  // kVariable, kCompose: index in attr_names; else a variable.
   int b = -1;
 };
 
-// The attributes that a pattern's op asks for.
+// The attributes that a pattern's op must have.
 struct AttrPattern {
   int variable;  // Bound to the op's result.
   const OpDef* op;
@@ -39,14 +38,14 @@ struct TypePattern {
   int variable;
   std::string dtypes = "any";
   bool any_rank = true;
-  // With any_rank, of the last dims: sizes, or negative: name -1 - i.
+  // With any_rank, the last dims: sizes, or negative: name -1 - i.
   std::vector<int64_t> dims;
 };
 
 struct Term {
   enum class Kind { kInt, kDType, kAttr, kSize, kRank, kDim, kDTypeOf };
   Kind kind = Kind::kInt;
-  int64_t number = 0;  // The value; the index of a name; the dim.
+  int64_t number = 0;  // The value, the index of a name, or the dim.
   DType dtype = DType::kF32;
   int variable = -1;
 };
@@ -62,14 +61,14 @@ struct Condition {
 struct ValueNode {
   const OpDef* op = nullptr;
   int variable = -1;
-  double number = 0;  // Of a constant: no op, no variable.
+  double number = 0;  // Value of a constant, which has neither op nor variable.
   int num_operands = 0;
   std::vector<std::pair<std::string, AttrTerm>> attrs;
 };
 
 struct FileRule {
   std::string name;
-  std::string identity;  // Ends with the rule's text.
+  std::string identity;  // At the end: the rule's text.
   std::string where;     // "file:line".
   NumericContract contract = NumericContract::kBitExact;
   Pattern pattern;
@@ -81,7 +80,7 @@ struct FileRule {
   std::vector<Condition> conditions;
   std::vector<ValueNode> value;
 
-  // `this` must outlive it.
+  // `this` must outlive the result.
   Rule ToRule() const;
 };
 
@@ -89,12 +88,11 @@ absl::StatusOr<std::vector<std::unique_ptr<FileRule>>> ParseFileRules(absl::stri
                                                                       absl::string_view file,
                                                                       const OpRegistry& registry);
 
-// Both sides on random instances. Returns how many there were; the error holds
-// the counterexample.
+// Compares both sides on random instances. Returns their number; an error has the counterexample.
 absl::StatusOr<int> CheckFileRule(const FileRule& file_rule, const Rule& rule,
                                   const OpRegistry& registry, uint64_t seed);
 
-// Whether `dtype` is of a class ("float", "any", "f32").
+// True if `dtype` belongs to a class ("float", "any", "f32").
 bool IsOfClass(DType dtype, absl::string_view name);
 
 }  // namespace weft

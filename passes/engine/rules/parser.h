@@ -1,5 +1,5 @@
-// The parser of rule files: recursive descent over patterns of at most
-// Pattern::kMaxNodes nodes; used in this folder alone.
+// The parser of rule files: recursive descent over patterns of at most Pattern::kMaxNodes nodes;
+// used only in this folder.
 #ifndef WEFT_PASSES_ENGINE_RULES_PARSER_H_
 #define WEFT_PASSES_ENGINE_RULES_PARSER_H_
 
@@ -29,26 +29,26 @@ class RuleParser : private RuleScanner {
   // Names: the index of `name` in `names`, which may grow.
   static int IndexOf(absl::string_view name, std::vector<std::string>* names);
   static int Find(absl::string_view name, const std::vector<std::string>& names);
-  // A variable that the pattern has bound.
+  // The index of a variable that the pattern binds.
   absl::StatusOr<int> Bound();
   absl::Status CheckVariables() const;
 
   // Rules, types and ops.
   absl::Status ParseRule();
   absl::Status ParseContract();
-  // `NAME : CLASS [dims], ...` as often as it stands there.
+  // Parses `NAME : CLASS [dims], ...`, repeated.
   absl::Status ParseTypes();
   absl::Status ParseClass(TypePattern* type);
   absl::Status CheckTypes() const;
   absl::StatusOr<const OpDef*> Op(absl::string_view name) const;
 
-  // Left sides; `used` is how many nodes those around this one have.
+  // Left sides; `used` is the number of nodes around this one.
   absl::StatusOr<Pattern> ParsePattern(int used);
   absl::StatusOr<Pattern> Variable(absl::string_view name);
   absl::StatusOr<Pattern> ParseOp(const OpDef& op, int used);
   absl::Status CheckOperands(const OpDef& op, int n) const;
 
-  // Attributes: the NAME of `NAME =`; empty, and nothing taken, for anything else.
+  // Attributes: the NAME of `NAME =`; "" without reading anything otherwise.
   absl::string_view TakeAttrName();
   absl::StatusOr<int> AttrIndex(const OpDef& op, absl::string_view name) const;
   absl::StatusOr<int> BoundAttr();

@@ -48,10 +48,10 @@ struct FileRule;  // passes/engine/rules/file_rule.h
 
 class RuleSet {
  public:
-  // How much is known of a rule.
+  // Evidence for a rule.
   struct Standing {
-    // Random instances on which both sides agreed; 0: the rule is assumed, no
-    // instance of it could be made.
+    // Random instances on which both sides agreed; 0: no instance could be made, so the rule is
+    // unchecked.
     int instances = 0;
   };
 
@@ -60,8 +60,8 @@ class RuleSet {
   RuleSet(const RuleSet&) = delete;
   RuleSet& operator=(const RuleSet&) = delete;
 
-  // Adds the rules of `other`. AlreadyExists, with nothing added, when both have a
-  // rule of the same name.
+  // Adds the rules of `other`. AlreadyExists, with nothing added, if both have a rule of the same
+  // name.
   absl::Status Append(std::unique_ptr<RuleSet> other);
 
   // In the order of the files; valid until rules are added.
@@ -79,12 +79,11 @@ class RuleSet {
   std::vector<Standing> standings_;
 };
 
-// Reads rules and checks each of them: no unbound name; on random instances over
-// sizes, dtypes and edge values (infinities, NaN, zeros of both signs, empty and
-// size-1 dims), drawn from `seed`, both sides have the same type, with symbolic
-// sizes too, and equal results within the contract. Errors: InvalidArgument with
-// file, line and column for bad text; FailedPrecondition with the counterexample
-// for a rule that is wrong.
+// Reads rules and checks each of them: all names are bound, and on random instances drawn from
+// `seed` (sizes, dtypes, edge values: infinities, NaN, zeros of both signs, empty and size-1 dims)
+// both sides have the same type, with symbolic sizes too, and equal results within the contract.
+// Errors: InvalidArgument with file, line and column for malformed text; FailedPrecondition with
+// the counterexample for a wrong rule.
 absl::StatusOr<std::unique_ptr<RuleSet>> LoadRules(absl::string_view text, absl::string_view file,
                                                    const OpRegistry& registry, uint64_t seed = 0);
 

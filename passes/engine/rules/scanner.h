@@ -12,8 +12,8 @@
 
 namespace weft {
 
-// Reads a text from its beginning, over spaces and comments. Errors are
-// InvalidArgument and name the file, the line and the column.
+// Reads a text from its beginning, skipping spaces and comments. Errors are InvalidArgument and
+// name the file, the line and the column.
 class RuleScanner {
  public:
   RuleScanner(absl::string_view text, absl::string_view file) : text_(text), file_(file) {}
@@ -22,22 +22,22 @@ class RuleScanner {
   // "file:line".
   std::string Where() const;
 
-  // A place, to come back to.
+  // A position to return to.
   size_t Mark();
   void Rewind(size_t mark) { at_ = mark; }
   absl::string_view Since(size_t mark) const { return text_.substr(mark, at_ - mark); }
 
-  // What comes next; names do not end within a word.
+  // Tests of the next token; names end at a word boundary.
   bool AtEnd();
   bool AtName();
   bool AtNumber();
   bool Peek(absl::string_view token);
-  // Takes it, if it does.
+  // Consumes the token if it is next.
   bool Take(absl::string_view token);
   absl::Status Expect(absl::string_view token);
-  // Empty when there is none.
+  // Empty if the next token is not a name.
   absl::string_view TakeName();
-  // The errors say what was expected.
+  // Errors contain `what`, which was expected.
   absl::StatusOr<absl::string_view> Name(absl::string_view what);
   absl::StatusOr<std::string> Kebab(absl::string_view what);
   absl::StatusOr<absl::string_view> Number();
