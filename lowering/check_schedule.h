@@ -1,4 +1,4 @@
-// Checks that a schedule is one for its kernel, which executors can obey.
+// Checks that a schedule fits its kernel and can be executed.
 #ifndef WEFT_LOWERING_CHECK_SCHEDULE_H_
 #define WEFT_LOWERING_CHECK_SCHEDULE_H_
 
@@ -7,10 +7,10 @@
 
 namespace weft {
 
-// A schedule has a power of two lanes. Each nest has a lane loop if it has loops, tiles of rows
-// that end where blocks of partial results do, one copy of a stage that looks for positions, and
-// prefetches plain loads alone. InvalidArgument names the kernel and the nest; a schedule that is
-// not decided is refused, too.
+// A schedule must have a power of two lanes. Each nest must have a lane loop if it has loops, tiles
+// of rows that end at the ends of blocks, one copy of a stage with kArgMax or kArgMin, and
+// prefetches of plain loads only. InvalidArgument names the kernel and the nest; an undecided
+// schedule is an error, too.
 absl::Status CheckSchedule(const Kernel& kernel);
 
 }  // namespace weft

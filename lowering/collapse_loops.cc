@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-// Everything in a nest that has one entry for each loop.
+// All lists of a nest that have one entry per loop.
 class Collapser {
  public:
   explicit Collapser(Nest* nest) : nest_(*nest) {
@@ -72,7 +72,7 @@ class Collapser {
     return true;
   }
 
-  // Loop `loop` and the next one become one loop, with the next one's strides.
+  // Joins loop `loop` and the next one into one loop with the next one's strides.
   void Join(size_t loop) {
     const SymInt extent = extents_[loop] * extents_[loop + 1];
     const size_t outer = nest_.outer.size();

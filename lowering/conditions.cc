@@ -1,6 +1,6 @@
-// What nodes assume about sizes, as conditions of the plan. Nodes of fused groups and
-// of decompositions have theirs, and what a nested graph assumes belongs to its plan: a
-// branch that is not taken refuses nothing.
+// Turns assumptions of nodes on sizes into conditions of the plan. Nodes of fused groups and of
+// decompositions are included. Assumptions of a nested graph belong to its plan, because a branch
+// that is not taken must not refuse an input.
 #include <string>
 #include <vector>
 

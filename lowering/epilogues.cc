@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-// The number that a bound is, which may be absent; false for none.
+// The number of a bound, which may be absent; false if it is not a number.
 bool IsNumber(const Value* bound, double* number) {
   if (bound == nullptr) return true;
   const HostTensor* literal = LiteralOf(bound);

@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-// A decomposition that grows past this is taken for one that does not end.
+// Limit of expansions; a decomposition that exceeds it is assumed not to end.
 constexpr int kMaxExpansions = 10000;
 
 }  // namespace
@@ -39,7 +39,7 @@ absl::Status ExpandComposites(Graph* graph, absl::FunctionRef<bool(const Node&)>
     for (int r = 0; r < node->num_results(); ++r) {
       node->result(r)->ReplaceAllUsesWith(results[r]);
     }
-    // The decomposition stands before the node: it is next.
+    // The decomposition was inserted before the node, and is visited next.
     Node* first = before == nullptr ? graph->first_node() : before->next();
     next = first == node ? next : first;
     graph->EraseNode(node);

@@ -1,4 +1,4 @@
-// Decompositions in the place of ops that no kernel and no routine takes as they are.
+// Replaces ops that neither a kernel nor a routine supports by their decompositions.
 #ifndef WEFT_LOWERING_EXPAND_COMPOSITES_H_
 #define WEFT_LOWERING_EXPAND_COMPOSITES_H_
 
@@ -10,9 +10,9 @@ namespace weft {
 class Graph;
 class Node;
 
-// Replaces each composite op of the graph by its decomposition, and those within it, until
-// `stays` is true for every composite that is left. Nested graphs are left alone. An Unimplemented
-// error when a decomposition fails or does not end; the graph is then valid, and partly expanded.
+// Replaces each composite op of the graph by its decomposition, recursively, until `stays` is true
+// for every remaining composite. Nested graphs are unchanged. Unimplemented if a decomposition
+// fails or does not end; the graph is then valid but only partly expanded.
 absl::Status ExpandComposites(Graph* graph, absl::FunctionRef<bool(const Node&)> stays);
 
 }  // namespace weft

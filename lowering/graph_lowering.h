@@ -1,4 +1,4 @@
-// One graph on its way to a plan; lower.h says what comes out.
+// The lowering of one graph to a plan; lower.h describes the result.
 #ifndef WEFT_LOWERING_GRAPH_LOWERING_H_
 #define WEFT_LOWERING_GRAPH_LOWERING_H_
 
@@ -29,7 +29,7 @@ class Value;
 
 class GraphLowering {
  public:
-  // A nested graph, and the plan that it is to become.
+  // A nested graph, and the plan to fill in for it.
   using Nested = std::pair<const Graph*, Plan*>;
 
   GraphLowering(const Graph& graph, const Target& target, const LoweringOptions& options,
@@ -42,7 +42,7 @@ class GraphLowering {
         sizes_(&graph.module().symbols()) {}
 
   absl::Status Run();
-  // Nested graphs are lowered by whoever called Run.
+  // Nested graphs that the caller of Run must lower.
   std::vector<Nested> TakeNested() { return std::move(nested_); }
 
  private:
@@ -53,22 +53,20 @@ class GraphLowering {
   // --- Values (lower_values.cc) ---
   void DefineInputs();
   void DefineOutputs();
-  // Plan::values, from what is known at the end.
+  // Fills in Plan::values, at the end of lowering.
   void RecordValues();
   void DropUnusedBuffers();
-  // An absent View where the value has no place, as constants of
-  // decompositions.
+  // The view of a value; absent if the value has no memory, such as a constant of a decomposition.
   View ViewOf(const Value* value);
-  // The same; constants of decompositions are made by a kernel.
+  // The same, but constants of decompositions get memory, which a kernel fills in.
   absl::StatusOr<View> PlaceOf(const Value* value);
-  // Where a step is to write the value; `dense`: in row-major order.
+  // The view that a step is to write for the value; `dense`: in row-major order.
   View DefineResult(const Value* value, bool dense);
   static Nodes PermutesBehind(const Value* value);
   View NewBuffer(Type type, std::string name);
-  // A buffer for a value that is computed, in the order that was chosen for it.
+  // A new buffer for a computed value, in the order chosen for it.
   View NewPlace(const Value* value, std::string name);
-  // The same elements in row-major order, in memory of their own if they were
-  // not. `reader` is who wants them so.
+  // The same elements in row-major order, copied if necessary. `reader` is the op that requires it.
   View Dense(const View& view, absl::string_view reader);
   bool IsLate(SymInt size) const;
   void Alias(const Value* value, View view) { views_[value] = std::move(view); }
@@ -83,13 +81,13 @@ class GraphLowering {
   Step& AddStep(StepKind kind);
 
   // --- Conditions (conditions.cc) ---
-  // What the nodes of `graph` assume about sizes, on behalf of `origin_` if there is
-  // one, and nothing proves.
+  // Adds the unproven assumptions of `graph`'s nodes on sizes, with `origin_`, if it is set, as
+  // their origin.
   absl::Status AddConditions(const Graph& graph);
 
   // --- Groups (lower_groups.cc) ---
-  // Why the nodes are no kernel; OK when they have become one. What `outputs`
-  // of the nodes are is the values `results`, which they may be themselves.
+  // Makes one kernel of the nodes; otherwise returns the reason. The values `outputs` of the nodes
+  // are stored as `results`, which may be the same values.
   absl::Status LowerKernel(const Nodes& nodes, const std::vector<const Value*>& results,
                            const std::vector<const Value*>& outputs);
   absl::Status AddKernel(const Nodes& nodes, std::vector<const Value*> outputs,
@@ -97,11 +95,11 @@ class GraphLowering {
   absl::Status LowerComposite(const Node& node);
   absl::Status LowerBody(const Graph& body, const Epilogues& epilogues);
   absl::Status LowerPending(Nodes* pending);
-  // Ops behind library nodes that the routines do on the way out.
+  // Finds the ops after library nodes that the routines apply as epilogues.
   Epilogues FindEpilogues(const Graph& body);
   Nodes FindEpilogue(const Node& library, const absl::flat_hash_map<const Node*, int>& order);
   bool IsLibrary(const Node& node) const { return FindRoutine(target_, node) != nullptr; }
-  // The node's decomposition as a graph of its own; null after an error.
+  // The node's decomposition as a separate graph; null after an error.
   absl::StatusOr<Graph*> Expand(const Node& node);
   Module& Scratch();
   absl::StatusOr<std::vector<Value*>> ScratchOperands(const Node& node, Builder& b, Graph* to);
@@ -110,9 +108,9 @@ class GraphLowering {
   void PlaceConcats(const Graph& graph);
   void PlaceOperands(const Node& concat);
   absl::StatusOr<bool> LowerConcat(const Node& node);
-  // Where operand `k` lies in the concatenation's result.
+  // The view of operand `k` in the concatenation's result.
   View PieceOf(const Node& concat, int k, const View& result);
-  // The memory of a value that is computed in a concatenation.
+  // The view of a value that is computed in a concatenation.
   View PlacedView(const Value* value);
 
   const Graph& graph_;
@@ -126,22 +124,22 @@ class GraphLowering {
   absl::flat_hash_map<int, View> constants_;
   absl::flat_hash_map<std::string, int> names_;
   absl::flat_hash_set<SymInt> early_;  // Symbols of the inputs.
-  // The facts of the module and the conditions of the plan; made for the first one.
+  // The facts of the module and the conditions of the plan; made on first use.
   std::optional<SymbolTable> known_;
   absl::flat_hash_set<const Node*> channels_last_;
   std::vector<Nested> nested_;
 
-  // A value that is operand `piece` of `concat`, behind views.
+  // A value that reaches operand `piece` of `concat` through views.
   struct Placement {
     const Node* concat = nullptr;
     int piece = 0;
-    Nodes views;  // From the value on.
+    Nodes views;  // From the value to the operand.
   };
   absl::flat_hash_map<const Value*, Placement> placements_;
-  absl::flat_hash_map<const Value*, View> reserved_;  // Of concatenations.
+  absl::flat_hash_map<const Value*, View> reserved_;  // For concatenations.
 
   std::unique_ptr<Module> scratch_;
-  // Constants of the scratch module that are constants of the module as well.
+  // Constants of the scratch module that are also constants of the module.
   absl::flat_hash_map<int, int> scratch_constants_;
   int num_scratch_ = 0;
 };

@@ -97,7 +97,7 @@ Indices BroadcastIndices(const Sizes& sizes, const Indices& at, absl::Span<const
     } else if (from[i].is_constant() || sizes.Equal(from[i], to[grown + i])) {
       result.push_back(index);
     } else {
-      // 0 where the size happens to be 1.
+      // The index is 0 if the size is 1.
       result.push_back(index * NotEqual(from[i], 1));
     }
   }
@@ -111,7 +111,7 @@ std::optional<std::vector<DimGroup>> GroupDims(const Sizes& sizes, absl::Span<co
   size_t j = 0;
   SymInt left = 1;
   SymInt right = 1;
-  // Products before each dim; a group ends where they meet.
+  // Products of the dims before each one; a group ends where they are equal.
   std::vector<SymInt> after_a;
   for (size_t k = 0; k < a.size(); ++k) {
     left = sizes.Simplify(left * a[k]);
@@ -133,7 +133,7 @@ std::optional<std::vector<DimGroup>> GroupDims(const Sizes& sizes, absl::Span<co
       continue;
     }
     if (i == a.size() || j == b.size()) {
-      // Only sizes whose product is 1 are left, or there are no elements.
+      // The remaining sizes have a product of 1, or there are no elements.
       for (; i < a.size(); ++i) groups.back().a.push_back(static_cast<int>(i));
       for (; j < b.size(); ++j) groups.back().b.push_back(static_cast<int>(j));
       break;
@@ -166,8 +166,8 @@ std::optional<std::vector<DimGroup>> GroupDims(const Sizes& sizes, absl::Span<co
 
 namespace {
 
-// One index over dims of these sizes, row-major, to one for each of them: each
-// loop steps through one of the dims.
+// Splits one row-major index over dims of these sizes into one index per dim: each loop must step
+// through one of the dims.
 bool SplitIndex(const Sizes& sizes, const Index& index, absl::Span<const SymInt> extents,
                 absl::Span<const SymInt> dims, absl::Span<const int> to, Indices* out) {
   if (!index.offset.Is(0) || !index.terms.empty()) return false;
@@ -260,7 +260,7 @@ std::optional<View> ReshapeView(const Sizes& sizes, const View& view,
   for (const DimGroup& group : *groups) {
     if (group.b.empty()) continue;
     if (group.a.empty()) return std::nullopt;
-    // The dims of the group are strided over as one.
+    // The dims of the group are walked with one stride.
     for (size_t k = 0; k + 1 < group.a.size(); ++k) {
       const int d = group.a[k + 1];
       const SymInt next = view.strides[d] * view.type.dim(d);

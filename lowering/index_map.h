@@ -1,4 +1,4 @@
-// Where a value is read, as a function of the loops of a nest.
+// The index at which a value is read, as a function of the loops of a nest.
 #ifndef WEFT_LOWERING_INDEX_MAP_H_
 #define WEFT_LOWERING_INDEX_MAP_H_
 
@@ -17,10 +17,10 @@ class SymbolTable;
 // The index along one dim: offset + strides * loops + terms.
 struct Index {
   SymInt offset = 0;
-  std::vector<SymInt> strides;  // One for each loop.
+  std::vector<SymInt> strides;  // One per loop.
   std::vector<IndexTerm> terms;
 };
-// One for each dim of a value.
+// One index per dim of a value.
 using Indices = std::vector<Index>;
 
 bool operator==(const Index& a, const Index& b);
@@ -28,20 +28,20 @@ uint64_t HashOf(const Indices& indices);
 
 Index ZeroIndex(size_t loops);
 Index LoopIndex(size_t loops, size_t loop);
-// A value of the body, in [0, bound) once `bound` is added to negative ones.
+// A value of the body as an index: in [0, bound) after `bound` is added to negative values.
 Index TermIndex(size_t loops, int value, SymInt bound);
 Index operator+(Index a, const Index& b);
 Index operator+(Index a, SymInt offset);
-// Terms stay where the factor is 0: a number that is out of its bound is an error all the same.
+// Terms stay even if the factor is 0, because a value out of bounds is still an error.
 Index operator*(Index a, SymInt factor);
 bool IsZero(const Index& index);
 
-// Sizes with what is known about their symbols.
+// Sizes, simplified and compared under the facts about their symbols.
 class Sizes {
  public:
   explicit Sizes(const SymbolTable* symbols) : symbols_(symbols) {}
   bool Equal(SymInt a, SymInt b) const;
-  // `a` <= `b` for every assignment.
+  // True if `a` <= `b` for every assignment.
   bool AtMost(SymInt a, SymInt b) const;
   SymInt Simplify(SymInt s) const;
   const SymbolTable& symbols() const { return *symbols_; }
@@ -50,35 +50,34 @@ class Sizes {
   const SymbolTable* symbols_;
 };
 
-// The indices of an operand of dims `from` that is broadcast to `to`, where the
-// result is read at `at`.
+// The indices at which an operand of dims `from`, broadcast to `to`, is read where the result is
+// read at `at`.
 Indices BroadcastIndices(const Sizes& sizes, const Indices& at, absl::Span<const SymInt> from,
                          absl::Span<const SymInt> to);
 
-// Dims [a_begin, a_end) of one shape that hold what [b_begin, b_end) of another
-// one do; dims of size 1 lie in between.
+// Dims [a_begin, a_end) of one shape that correspond to [b_begin, b_end) of another; dims of size 1
+// may be in between.
 struct DimGroup {
   std::vector<int> a;
   std::vector<int> b;
 };
-// Nothing when the shapes do not have equal products of sizes.
+// Nullopt unless the shapes have equal products of sizes.
 std::optional<std::vector<DimGroup>> GroupDims(const Sizes& sizes, absl::Span<const SymInt> a,
                                                absl::Span<const SymInt> b);
 
-// The indices for dims `to` of what has dims `from` and is read at `at`;
-// nothing when that takes a division.
+// The indices in dims `to` of the element that has the indices `at` in dims `from`; nullopt if that
+// requires a division.
 std::optional<Indices> ReshapeIndices(const Sizes& sizes, const Indices& at,
                                       absl::Span<const SymInt> extents,
                                       absl::Span<const SymInt> from, absl::Span<const SymInt> to);
 
-// The access to `view` at `at`.
+// The access to `view` at the indices `at`.
 Access AccessOf(const View& view, const Indices& at, size_t loops);
 
 // Row-major strides.
 std::vector<SymInt> DenseStrides(absl::Span<const SymInt> dims);
 bool IsDense(const Sizes& sizes, const View& view);
-// The view's elements in row-major order seen with other dims; nothing when
-// strides do not allow that.
+// The view's elements in row-major order with other dims; nullopt if strides cannot express that.
 std::optional<View> ReshapeView(const Sizes& sizes, const View& view,
                                 absl::Span<const SymInt> dims);
 

@@ -1,12 +1,11 @@
 // Kernels: loop nests over symbolic extents with a scalar body.
 //
-// A kernel is what one launch runs: one or more nests that do not depend on
-// each other. A nest runs its `outer` loops in any order, in parallel; for each
-// point of them it runs its stages one after another. A stage runs the nest's
-// `inner` loops over its body, or the body once (`per_row`). What a stage
-// reduces over the inner loops is a scalar that later stages of the same point
-// may read; what it keeps in a row (a temporary of one element for each point
-// of the inner loops) later stages read back at the same inner point.
+// One launch runs one kernel, which consists of one or more independent nests. A nest runs its
+// `outer` loops in any order, in parallel; for each of their points it runs its stages in order. A
+// stage runs the nest's `inner` loops over its body, or the body once (`per_row`). A value that a
+// stage reduces over the inner loops is a scalar for later stages of the same point. A value that
+// it keeps in a row (a temporary with one element per point of the inner loops) can be read by
+// later stages at the same inner point.
 //
 //   softmax over the last dim of f32[s0, 1024]:
 //
@@ -31,28 +30,26 @@
 //     }
 //   }
 //
-// Numbers: an instruction computes in its dtype, which is one of f32, f64, i32,
-// i64, u8 to u64, i8, i16 or bool. Half and 8-bit floats exist in memory alone:
-// a load widens to f32, a store rounds to nearest even. Where a graph asks that
-// an intermediate is rounded (strict), there is a `round` instruction.
+// Numbers: an instruction computes in its dtype, which is one of f32, f64, i32, i64, u8 to u64, i8,
+// i16 or bool. Half and 8-bit floats exist only in memory: a load widens to f32, a store rounds to
+// nearest even. If a graph requires an intermediate to be rounded (strict), there is a `round`
+// instruction.
 //
-// Element types of arguments are bool, integers of 8 to 64 bits, f16, bf16, f32
-// and f64: steps on other dtypes (4-bit, 8-bit floats, complex) are no kernels.
+// Element types of arguments are bool, integers of 8 to 64 bits, f16, bf16, f32 and f64: steps on
+// other dtypes (4-bit, 8-bit floats, complex) are not kernels.
 //
-// A nest without reductions has outer loops alone: `inner` is empty and its one
-// stage runs once for each point. Loops of extent 1 are left out and loops that
-// every access strides over as one are one loop. The last outer loop is the
-// fastest one of the result. What does not depend on inner loops is the same
-// for a whole row and is computed once.
+// A nest without reductions has only outer loops: `inner` is empty and its single stage runs once
+// per point. Loops of extent 1 are dropped, and loops that every access walks with one stride are
+// joined. The last outer loop is the fastest one of the result. Values that do not depend on inner
+// loops are computed once per row.
 //
-// A kernel says what is computed; its schedule (kernel_schedule.h) says in which order, on how
-// many lanes.
+// A kernel defines the values to compute; its schedule (kernel_schedule.h) defines the order and
+// the number of lanes.
 //
-// Indices are linear in the loop variables with symbolic coefficients, in
-// elements from the argument's first one, which is where its view begins; a
-// gather adds terms whose factor is an integer value of the body. Extents and
-// coefficients hold symbols; whoever runs a kernel evaluates them once for a
-// launch.
+// Indices are linear in the loop variables with symbolic coefficients, in elements from the
+// argument's first one, which is where its view begins; a gather adds terms whose factor is an
+// integer value of the body. Extents and coefficients contain symbols; the executor evaluates them
+// once per launch.
 #ifndef WEFT_LOWERING_KERNEL_H_
 #define WEFT_LOWERING_KERNEL_H_
 
@@ -66,18 +63,18 @@
 
 namespace weft {
 
-// What one instruction does. Comparisons and logic give bool. Float semantics
-// are those of the op of the same name in graph/ops: minimum and maximum
-// propagate NaN, integer division by zero gives what the op says.
+// The operation of an instruction. Comparisons and logic give bool. Float semantics are those of
+// the op with the same name in graph/ops: minimum and maximum propagate NaN, integer division by
+// zero gives the op's result.
 enum class ScalarOp : uint8_t {
   // Leaves.
   kConst,    // `imm` (floats) or `int_imm` (integers, bool).
   kSize,     // The value of the expression `size`; i64.
   kIndex,    // Loop variable `loop`, outer loops before inner ones; i64.
   kLoad,     // The element of an argument at `access`.
-  kRow,      // What an earlier stage kept in row `loop`.
+  kRow,      // The element that an earlier stage kept in row `loop`.
   kReduced,  // The result of an earlier stage's reduction number `loop`.
-  // Conversions: to `dtype` from the operand's; kRound through `via` and back.
+  // Conversions to `dtype` from the operand's; kRound converts to `via` and back.
   kConvert,
   kRound,
   kBitcast,
@@ -135,7 +132,7 @@ enum class ScalarOp : uint8_t {
   kCeil,
   kRoundEven,
   kTrunc,
-  // Comparisons, logic, choice.
+  // Comparisons, logic, selection.
   kEq,
   kNe,
   kLt,
@@ -151,9 +148,9 @@ enum class ScalarOp : uint8_t {
   kSelect,  // a ? b : c
 };
 
-// One term of an index whose factor is a value of the body: value * stride. The
-// value must lie in [0, bound), after `bound` is added to a negative one; a run
-// that meets another is an OutOfRange error, not a read.
+// One term of an index whose factor is a value of the body: value * stride. The value must be in
+// [0, bound) after `bound` is added to a negative one; otherwise the run fails with OutOfRange and
+// does not read.
 struct IndexTerm {
   int value = -1;  // An instruction of the same body.
   SymInt stride;
@@ -161,12 +158,12 @@ struct IndexTerm {
 };
 
 struct Access {
-  int arg = -1;  // Of the kernel.
+  int arg = -1;  // Argument of the kernel.
   SymInt offset;
-  std::vector<SymInt> strides;  // One for each loop, outer then inner.
+  std::vector<SymInt> strides;  // One per loop, outer then inner.
   std::vector<IndexTerm> terms;
-  // Points where one of these (linear in the loops) is not in [0, bound) are
-  // not read: the load gives instruction `otherwise` there. For padding.
+  // The access reads nothing at points where one of these (linear in the loops) is outside of [0,
+  // bound): the load gives instruction `otherwise` there. Used for padding.
   struct Guard {
     SymInt offset;
     std::vector<SymInt> strides;
@@ -195,8 +192,8 @@ enum class ReduceOp : uint8_t {
   kMinimum,
   kAnd,
   kOr,
-  // The least inner position (row-major) that holds the largest or smallest
-  // value; i64. NaN counts as the largest (smallest).
+  // The smallest inner position (row-major) of the largest or smallest value; i64. NaN counts as
+  // the largest (smallest).
   kArgMax,
   kArgMin,
 };
@@ -204,7 +201,7 @@ enum class ReduceOp : uint8_t {
 struct Reduction {
   ReduceOp op = ReduceOp::kSum;
   int value = -1;
-  // Accumulators have this type. The schedule says in which order values are added.
+  // Dtype of the accumulators. The schedule defines the order of additions.
   DType dtype = DType::kF32;
 };
 
@@ -213,7 +210,7 @@ struct Store {
   Access access;
 };
 
-// Keeps `value` of every inner point for later stages.
+// Keeps `value` for later stages, for every inner point.
 struct Keep {
   int value = -1;
   int row = -1;

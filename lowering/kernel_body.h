@@ -1,4 +1,4 @@
-// Makes the body of one stage: equal instructions are one.
+// Makes the body of one stage; equal instructions are shared.
 #ifndef WEFT_LOWERING_KERNEL_BODY_H_
 #define WEFT_LOWERING_KERNEL_BODY_H_
 
@@ -18,26 +18,26 @@ bool operator==(const Access::Guard& a, const Access::Guard& b);
 bool operator==(const Access& a, const Access& b);
 bool operator==(const Instr& a, const Instr& b);
 
-// What a kernel computes elements of this dtype in: f32 for f16 and bf16, else
-// the dtype itself.
+// The dtype in which kernels compute with elements of this dtype: f32 for f16 and bf16, else the
+// dtype itself.
 DType KernelDType(DType dtype);
-// False for dtypes that kernels do not have.
+// False for dtypes that kernels do not support.
 bool IsKernelDType(DType dtype);
-// The same, or kernels of this target do not have them.
+// Also false for dtypes that kernels of this target do not support.
 bool IsKernelDType(const Target& target, DType dtype);
 
 class KernelBody {
  public:
-  // Functions give the number of an instruction.
+  // Functions return the number of an instruction.
   int Add(Instr instr);
   int Const(DType dtype, double value);
   int ConstInt(DType dtype, int64_t value);
-  int Size(SymInt value);  // i64; a constant when it is one.
+  int Size(SymInt value);  // i64; a kConst if it is constant.
   int Op(ScalarOp op, DType dtype, int a, int b = -1, int c = -1);
   int Compare(ScalarOp op, int a, int b) { return Op(op, DType::kBool, a, b); }
-  // The operand itself when it has the dtype.
+  // The operand itself if it has the dtype.
   int Convert(int a, DType dtype);
-  // Through f16 or bf16 and back; the operand itself for other dtypes.
+  // Converts to f16 or bf16 and back; the operand itself for other dtypes.
   int Round(int a, DType via);
 
   DType dtype(int instr) const { return instrs_[instr].dtype; }

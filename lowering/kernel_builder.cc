@@ -23,7 +23,7 @@ bool IsValid(const Access& access) {
   return valid;
 }
 
-// Indices are sums of products with a bounded number of terms.
+// An index that exceeds the limit of terms is invalid.
 absl::Status CheckValid(const Nest& nest) {
   bool valid = true;
   for (const Stage& stage : nest.stages) {
@@ -36,7 +36,7 @@ absl::Status CheckValid(const Nest& nest) {
   return absl::UnimplementedError("an index has too many terms");
 }
 
-// Stores name outputs; their arguments come behind those that are read.
+// Stores refer to outputs; their arguments are numbered after those that are read.
 void NumberStores(int reads, Nest* nest) {
   for (Stage& stage : nest->stages) {
     for (Store& s : stage.stores) s.access.arg += reads;

@@ -1,11 +1,10 @@
-// A group of nodes as one kernel.
+// Makes one kernel of a group of nodes.
 //
-// The values of a nest are made on demand, from its outputs and reductions back
-// to what comes from outside: an op asks for its operands at the indices that
-// it reads them at, so that views, slices, pads and gathers are index
-// arithmetic and cost no memory. A value that two stages need is kept in a row
-// where making it again costs more than reading it (an exponential, say), and
-// made again where it does not.
+// The values of a nest are made on demand, from its outputs and reductions back to values from
+// outside: an op requests its operands at the indices at which it reads them, so that views,
+// slices, pads and gathers are index arithmetic and take no memory. A value that two stages use is
+// kept in a row if computing it again costs more than reading it (such as an exponential), and
+// computed again otherwise.
 #ifndef WEFT_LOWERING_KERNEL_BUILDER_H_
 #define WEFT_LOWERING_KERNEL_BUILDER_H_
 
@@ -27,7 +26,7 @@ class Value;
 struct KernelRequest {
   KernelGroup group;
   std::vector<View> output_views;
-  // Where a value from outside of the group lies.
+  // The view of a value from outside of the group.
   absl::FunctionRef<View(const Value*)> view_of;
   const Sizes* sizes = nullptr;
   const Target* target = nullptr;
@@ -35,16 +34,16 @@ struct KernelRequest {
 
 struct BuiltKernel {
   Kernel kernel;
-  std::vector<View> args;     // What it reads.
-  std::vector<View> results;  // What it writes.
+  std::vector<View> args;     // Views that it reads.
+  std::vector<View> results;  // Views that it writes.
 };
 
-// Unimplemented, with the reason, when the group is no kernel.
+// Unimplemented, with the reason, if the group cannot be a kernel.
 absl::StatusOr<BuiltKernel> BuildKernel(const KernelRequest& request, std::string name);
 
-// Puts the outer loops in the order of the first result's strides, the smallest last.
+// Orders the outer loops by the first result's strides, the smallest last.
 void OrderLoops(Nest* nest);
-// Leaves out loops of extent 1 and joins those that are strided over as one.
+// Drops loops of extent 1 and joins loops that every access walks with one stride.
 void CollapseLoops(Nest* nest);
 
 }  // namespace weft

@@ -1,7 +1,7 @@
-// How a kernel runs on a machine, apart from what it computes.
+// The execution of a kernel on a machine, separate from the values that it computes.
 //
 // A schedule is decided from a kernel and a target (schedule_kernel.h). The interpreter and the
-// emitter of code obey it, so that both round in the same places: their results are equal in every
+// code emitter obey it, so that both round at the same places: their results are equal in every
 // bit.
 //
 // All outer loops of a nest are divided among threads. One loop of the nest, `lane_loop`, runs
@@ -22,9 +22,9 @@
 //   columns: it is an outer loop, and runs inside of the other outer ones. A lane is a point,
 //   which runs the inner loops in order and reduces one value after another.
 //
-// Sums of floats are made in blocks, which bounds their error. After each `block` elements of a run
+// Float sums are computed in blocks, which bounds their error. After each `block` elements of a run
 // of the lane loop (rows), or after each `block` inner points (columns), the partial results are
-// added to a second set and start anew.
+// added to a second set and reset.
 #ifndef WEFT_LOWERING_KERNEL_SCHEDULE_H_
 #define WEFT_LOWERING_KERNEL_SCHEDULE_H_
 
@@ -34,14 +34,14 @@
 
 namespace weft {
 
-// How the values of a reduction come together.
+// The order in which the values of a reduction are combined.
 enum class ReductionOrder : uint8_t {
-  kNone,    // The nest reduces nothing.
+  kNone,    // The nest has no reduction.
   kSerial,  // Columns: one after another.
-  kLanes,   // Rows: into partial results, which are combined in the end.
+  kLanes,   // Rows: into partial results, which are combined at the end.
 };
 
-// A load of a nest: its stage, and its place in the stage's body.
+// A load of a nest: its stage, and its index in the stage's body.
 struct ScheduledLoad {
   int stage = 0;
   int instr = 0;
@@ -52,13 +52,13 @@ struct ScheduledLoad {
 };
 
 struct NestSchedule {
-  // The loop along the lanes, outer loops counted first. -1: the nest has no loops.
+  // The loop along the lanes; outer loops are counted first. -1: the nest has no loops.
   int lane_loop = -1;
   ReductionOrder reduction = ReductionOrder::kNone;
-  // At most this many elements along the lanes are computed with one instruction before the
-  // interpreter takes the next instruction. The tile changes no result.
+  // Most elements along the lanes that the interpreter computes with one instruction before the
+  // next one. Results do not depend on it.
   int64_t tile = 1;
-  // Elements of the lane loop (rows) or inner points (columns) in a block of a sum of floats.
+  // Elements of the lane loop (rows) or inner points (columns) per block of a float sum.
   int64_t block = 1;
   // Copies of the body in one iteration of the lane loop, by stage.
   std::vector<int> unroll;
@@ -71,9 +71,9 @@ struct NestSchedule {
 };
 
 struct KernelSchedule {
-  // Elements in a vector of any type. 0: nothing is decided yet.
+  // Elements in a vector of any dtype. 0: the schedule is undecided.
   int lanes = 0;
-  std::vector<NestSchedule> nests;  // One for each nest of the kernel.
+  std::vector<NestSchedule> nests;  // One per nest of the kernel.
 
   bool decided() const { return lanes > 0; }
 };
@@ -82,11 +82,11 @@ inline constexpr int kMaxLanes = 64;
 inline constexpr int kMaxUnroll = 8;
 inline constexpr int64_t kMaxTile = 512;
 
-// The text form: "schedule lanes=8 {", a line for each nest, "}". Plans print it behind the nests
-// of a kernel.
+// The text form: "schedule lanes=8 {", a line per nest, "}". Plans print it after the nests of a
+// kernel.
 std::string ToString(const KernelSchedule& schedule);
 
-// The word of the text form: "none", "serial" or "lanes".
+// The name in the text form: "none", "serial" or "lanes".
 const char* ReductionOrderName(ReductionOrder order);
 
 }  // namespace weft

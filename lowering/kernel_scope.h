@@ -1,4 +1,4 @@
-// What the nests of a kernel have in common.
+// State shared by the nests of a kernel.
 #ifndef WEFT_LOWERING_KERNEL_SCOPE_H_
 #define WEFT_LOWERING_KERNEL_SCOPE_H_
 
@@ -13,15 +13,15 @@ namespace weft {
 class Node;
 class Value;
 
-// What the nests of a kernel share: its arguments, and values that are there.
+// The arguments of a kernel, and its values from outside, for all its nests.
 class KernelScope {
  public:
   KernelScope(const KernelRequest& request);
 
   const Sizes& sizes() const { return *request_.sizes; }
   const KernelRequest& request() const { return request_; }
-  // The node that makes the value in the kernel; null when it comes from
-  // outside, as it is or as a view.
+  // The node that computes the value in the kernel; null for a value from outside, or a view of
+  // one.
   const Node* NodeOf(const Value* value) const;
   View ViewOf(const Value* value) const;
   int ReadArg(const View& view);

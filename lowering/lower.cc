@@ -49,7 +49,7 @@ absl::Status GraphLowering::Run() {
 
 namespace {
 
-// Those that the plans read, or that an input has to be equal to.
+// The constants that the plans read, or that an input must equal.
 std::shared_ptr<const PlanConstants> ConstantsOf(const ConstantStore& store, Plan* plan) {
   auto constants = std::make_shared<PlanConstants>();
   const auto add = [&](int id) {

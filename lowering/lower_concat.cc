@@ -1,9 +1,9 @@
 // Concatenations: operands are computed in the result where that is legal.
 //
-// Legal for a value that a step computes and that nothing but the concatenation
-// reads, in one place (through reshapes and permutes that strides can express):
-// the step is then the only writer of the piece, and nothing lives in it before
-// or after. The result must be of a size known before the first step.
+// This is legal for a value that a step computes and that only the concatenation reads, once
+// (through reshapes and permutes that strides can express): the step is then the only writer of the
+// piece, and the piece has no other contents before or after. The size of the result must be known
+// before the first step.
 #include <utility>
 
 #include "base/status_macros.h"
@@ -45,8 +45,8 @@ View GraphLowering::PieceOf(const Node& concat, int k, const View& result) {
   return piece;
 }
 
-// From the last one to the first: a concatenation in a concatenation knows its
-// place before its own operands ask.
+// Visits from last to first, so that a concatenation inside of another has its place before its own
+// operands are placed.
 void GraphLowering::PlaceConcats(const Graph& graph) {
   if (!options_.place_concats) return;
   for (Node* node = graph.return_node()->prev(); node != nullptr; node = node->prev()) {
@@ -71,7 +71,7 @@ void GraphLowering::PlaceOperands(const Node& concat) {
     if (value->node() == nullptr || !value->has_one_use() || !IsComputed(*value->node())) {
       continue;
     }
-    // Strides of the result, wherever it lies itself, decide about the views.
+    // Only the strides of the result, not its location, decide whether the views are possible.
     View result;
     result.buffer = 0;
     result.type = concat.result()->type();
@@ -106,7 +106,7 @@ View GraphLowering::PlacedView(const Value* value) {
     for (const Node* op : placement.views) {
       std::optional<View> operand = OperandOfView(sizes_, *op, view);
       if (!operand) {
-        // Strides of an outer concatenation do not allow it: a copy follows.
+        // If strides of an outer concatenation do not allow it, a copy follows.
         operand = NewBuffer(op->operand(0)->type(), "piece");
       }
       view = *std::move(operand);

@@ -1,4 +1,4 @@
-// Groups of nodes: fused ones, and the decompositions of composites.
+// Lowers groups of nodes: fused ones, and the decompositions of composites.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -161,7 +161,7 @@ absl::Status GraphLowering::LowerComposite(const Node& node) {
     if (inner->num_regions() == 0 || inner->Is(ops::fused)) continue;
     return absl::UnimplementedError("its decomposition has control flow");
   }
-  // Epilogues are taken as they are written.
+  // Epilogues are only looked for in bodies of fused nodes.
   Epilogues epilogues;
   if (node.Is(ops::fused)) epilogues = FindEpilogues(*body);
   NodeSet keep;
@@ -203,7 +203,7 @@ absl::Status GraphLowering::LowerComposite(const Node& node) {
   return absl::OkStatus();
 }
 
-// Runs of nodes between library calls are kernels where they fit.
+// Runs of nodes between library calls become kernels if possible.
 absl::Status GraphLowering::LowerBody(const Graph& body, const Epilogues& epilogues) {
   PlaceConcats(body);
   NodeSet done;
@@ -278,7 +278,7 @@ GraphLowering::Nodes GraphLowering::FindEpilogue(
     bool fits = order.contains(user) && user->num_results() == 1 && !IsLibrary(*user) &&
                 user->result()->type().dims() == value->type().dims() &&
                 AppliesEpilogue(target_, library, *user, value->first_use()->operand_index());
-    // Other operands are there before the call.
+    // Other operands must be computed before the call.
     for (int i = 0; fits && i < user->num_operands(); ++i) {
       const Value* other = user->operand(i);
       if (other == nullptr || other == value || other->is_input()) continue;

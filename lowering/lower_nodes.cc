@@ -90,7 +90,7 @@ absl::StatusOr<bool> GraphLowering::LowerView(const Node& node) {
   if (self == nullptr || !self->type().is_tensor() || !MayBeViewed(node)) {
     return false;
   }
-  // A kernel computes it where it was asked for.
+  // A kernel computes it in its reserved place.
   if (placements_.contains(node.result())) return false;
   WEFT_ASSIGN_OR_RETURN(View from, PlaceOf(self));
   if (!from.present()) return false;

@@ -1,4 +1,4 @@
-// Where values lie.
+// Memory of values.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -87,7 +87,8 @@ void GraphLowering::RecordValues() {
   }
 }
 
-// What attempts at kernels left, and constants that became parts of kernels.
+// Drops buffers left over from failed attempts at kernels, and constants that became parts of
+// kernels.
 void GraphLowering::DropUnusedBuffers() {
   std::vector<int> used(plan_.buffers.size(), 0);
   std::vector<View*> views;
@@ -223,8 +224,8 @@ absl::StatusOr<View> GraphLowering::PlaceOf(const Value* value) {
   return view;
 }
 
-// Permutes behind the value, and nothing else, up to what wants their result in
-// row-major order: the value is made in that order.
+// The permutes after the value, if there are no other readers, up to one that requires row-major
+// order: the value is then made in that order.
 std::vector<const Node*> GraphLowering::PermutesBehind(const Value* value) {
   Nodes permutes;
   while (value->has_one_use() && value->first_use()->user()->Is(ops::permute)) {

@@ -45,8 +45,8 @@ bool SamePlaces(const Access& a, const Access& b) {
          a.guards.empty();
 }
 
-// Loads of argument `arg` in this nest read what the stores to `result` at the
-// same point replace, and not after that. `stores` counts them.
+// True if loads of argument `arg` in this nest read only the elements that the stores to `result`
+// at the same point replace, and not after that. `stores` counts these.
 bool MayReplaceIn(const Nest& nest, int arg, int result, int* loads, int* stores) {
   const Store* store = nullptr;
   size_t stored = 0;
@@ -112,7 +112,7 @@ MemoryPlan::MemoryPlan(const Plan& plan)
     const int now = static_cast<int>(s);
     for (const View& v : step.args) {
       if (v.present() && slot_of[v.buffer] < 0 && InArena(plan.buffers[v.buffer])) {
-        make(v.buffer);  // Read before it is written: empty.
+        make(v.buffer);  // Read before it is written, so it must be empty.
       }
     }
     for (size_t r = 0; r < step.results.size(); ++r) {
@@ -131,7 +131,7 @@ MemoryPlan::MemoryPlan(const Plan& plan)
         slot.last = touches[b].last;
         in_place_.push_back({from, b});
         replaced_[b] = from;
-        // A result that nothing reads would leave its place to another one.
+        // An unused result must keep its place during its step.
         if (slot.last == now) slot.last = now + 1;
       }
       if (slot_of[b] < 0) make(b);
@@ -163,7 +163,7 @@ absl::Status CheckLayout(const Plan& plan, const MemoryLayout& layout,
                          absl::Span<const int64_t> bytes) {
   std::vector<Touch> touches = TouchesOf(plan);
   const auto name = [&](int b) { return plan.buffers[b].name; };
-  // An operand that is replaced ends before the step that does it.
+  // The life of a replaced operand ends before the step that replaces it.
   std::vector<bool> replaced(plan.buffers.size(), false);
   for (const auto& [from, to] : in_place) {
     const Touch f = touches[from];
@@ -206,7 +206,7 @@ absl::Status CheckLayout(const Plan& plan, const MemoryLayout& layout,
       if (it != live.end() && it->second == b) live.erase(it);
     }
     for (int b : begin[s]) {
-      // Lives and dies within one step.
+      // A buffer that lives within one step.
       if (replaced[b] && touches[b].last == static_cast<int>(s)) continue;
       const int64_t at = layout.offsets[b];
       const auto next = live.lower_bound(at);

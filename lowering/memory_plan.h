@@ -1,13 +1,11 @@
-// Where temporaries lie in one arena, for given sizes.
+// Places temporaries in one arena, for given sizes.
 //
-// A temporary lives from the first step that touches it to the last one. A
-// kernel's result takes the place of an operand that dies there when every load
-// of the operand reads just what the store at that point replaces. The result of a
-// library step takes the place of the operand that its routine accumulates on
-// (Step::accumulates).
-// What lives at the same time lies apart. Plans of up to kMaxExact temporaries are
-// searched for the least arena with a bounded number of steps; others are
-// packed best-fit.
+// A temporary lives from the first step that touches it to the last one. A kernel's result takes
+// the place of an operand that dies there, if every load of the operand reads only the element that
+// the store at that point replaces. The result of a library step takes the place of the operand on
+// which its routine accumulates (Step::accumulates). Buffers that live at the same time do not
+// overlap. Plans with up to kMaxExact temporaries are searched for the smallest arena with a
+// bounded number of steps; others are packed best-fit.
 #ifndef WEFT_LOWERING_MEMORY_PLAN_H_
 #define WEFT_LOWERING_MEMORY_PLAN_H_
 
@@ -31,16 +29,15 @@ namespace weft {
 inline constexpr int64_t kArenaAlignment = 64;
 
 struct MemoryLayout {
-  // Bytes from the arena's start, by buffer; -1: not in the arena (inputs,
-  // outputs, constants, dynamic buffers).
+  // Offset in the arena by buffer; -1: not in the arena (inputs, outputs, constants, dynamic
+  // buffers).
   std::vector<int64_t> offsets;
   int64_t arena_bytes = 0;
-  // No layout with these in-place decisions takes less: the most that lives at
-  // a time.
+  // A lower bound of the arena with these in-place decisions: the most bytes alive at one time.
   int64_t lower_bound = 0;
 };
 
-// What is known about a plan's temporaries without sizes.
+// The part of a plan's memory layout that does not depend on sizes.
 class MemoryPlan {
  public:
   explicit MemoryPlan(const Plan& plan);
@@ -56,7 +53,7 @@ class MemoryPlan {
   const std::vector<Slot>& slots() const { return slots_; }
   // (operand, result) pairs that share their place.
   const std::vector<std::pair<int, int>>& in_place() const { return in_place_; }
-  // Buffer `to` is such a result, `from` its operand.
+  // True if `to` is such a result and `from` its operand.
   bool Replaces(int from, int to) const;
   // `bytes` has the size of each slot.
   MemoryLayout Place(absl::Span<const int64_t> bytes) const;
@@ -66,15 +63,15 @@ class MemoryPlan {
   int num_buffers_ = 0;
   std::vector<Slot> slots_;
   std::vector<std::pair<int, int>> in_place_;
-  std::vector<int> replaced_;  // By buffer: whose place it takes; -1: none.
+  std::vector<int> replaced_;  // By buffer: the operand it replaces; -1: none.
 };
 
-// True when result `result` of the step may lie where operand `arg` does.
+// True if result `result` of the step may take the memory of operand `arg`.
 bool MayReplace(const Plan& plan, const Step& step, int arg, int result);
 
-// An error when two temporaries that live at the same time overlap and are no
-// legal in-place pair, or one leaves the arena. Knows nothing of how the layout
-// was made. `bytes` is by buffer.
+// An error if two temporaries that live at the same time overlap without being a legal in-place
+// pair, or if one leaves the arena. Independent of the code that makes layouts. `bytes` is by
+// buffer.
 absl::Status CheckLayout(const Plan& plan, const MemoryLayout& layout,
                          absl::Span<const std::pair<int, int>> in_place,
                          absl::Span<const int64_t> bytes);
@@ -86,8 +83,7 @@ class ArenaPlanner {
   explicit ArenaPlanner(const Plan& plan) : plan_(plan), memory_(plan) {}
 
   using ValueOf = absl::FunctionRef<std::optional<int64_t>(SymInt)>;
-  // Symbols that a temporary's size mentions have values. The layout is
-  // checked.
+  // Requires values for all symbols in the sizes of temporaries. The layout is checked.
   absl::StatusOr<std::shared_ptr<const MemoryLayout>> Find(ValueOf value_of);
   const MemoryPlan& memory() const { return memory_; }
   int64_t num_layouts() const;
@@ -102,15 +98,15 @@ class ArenaPlanner {
       ABSL_GUARDED_BY(mu_);
 };
 
-// An interval of time and the bytes it takes; what PlaceIntervals packs.
+// A time interval and its bytes, as input of PlaceIntervals.
 struct MemoryInterval {
   int first = 0;
   int last = 0;
   int64_t bytes = 0;  // A multiple of the alignment.
 };
-// The most bytes that live at a time.
+// The most bytes alive at one time.
 int64_t LiveBytes(absl::Span<const MemoryInterval> intervals);
-// Offsets; and what they come to.
+// Offsets of the intervals, and the total size.
 std::vector<int64_t> PlaceIntervals(absl::Span<const MemoryInterval> intervals, int64_t* total);
 
 }  // namespace weft

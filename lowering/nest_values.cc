@@ -1,5 +1,5 @@
-// Values in a stage of a nest: made where they are asked for, kept in a row, or made again,
-// by what that costs.
+// Values in a stage of a nest: computed on demand, and, depending on the cost, kept in a row or
+// computed again.
 #include <algorithm>
 #include <utility>
 
@@ -209,7 +209,7 @@ int NestBuilder::KeptRow(const Request& request) {
   return -1;
 }
 
-// Of the instructions that are new.
+// Computes the cost of the new instructions.
 void NestBuilder::Measure() {
   StageState& state = stages_[stage_];
   for (int i = static_cast<int>(state.cost.size()); i < state.body.size(); ++i) {
@@ -263,7 +263,7 @@ int NestBuilder::IndexValue(const Index& index) {
     add(b.Add(std::move(loop)), index.strides[l]);
   }
   for (const IndexTerm& t : index.terms) {
-    // Negative ones count from the end.
+    // Negative values count from the end.
     const int value = b.Convert(t.value, DType::kI64);
     const int wrapped = b.Op(ScalarOp::kAdd, DType::kI64, value, b.Size(t.bound));
     const int negative = b.Compare(ScalarOp::kLt, value, b.ConstInt(DType::kI64, 0));

@@ -12,8 +12,7 @@ namespace {
 // A symbol in strides that are compared.
 constexpr int64_t kUsualSize = 61;
 
-// Strides of the outer loops in the nest's first store, as numbers; empty when one has
-// no value.
+// Strides of the outer loops in the nest's first store, as numbers; empty if one has no value.
 std::vector<int64_t> StoreStrides(const Nest& nest) {
   for (const Stage& stage : nest.stages) {
     for (const Store& store : stage.stores) {

@@ -30,7 +30,7 @@ int64_t TotalOf(Intervals in, const std::vector<int64_t>& offsets) {
   return total;
 }
 
-// In this order, each at the lowest gap that holds it.
+// Places intervals in this order, each in the lowest gap that is large enough.
 std::vector<int64_t> PlaceInOrder(Intervals in, absl::Span<const int> order) {
   std::vector<int64_t> offsets(in.size(), 0);
   std::vector<int> placed;  // By offset.
@@ -115,9 +115,9 @@ std::vector<int64_t> PlaceInTime(Intervals in) {
   return offsets;
 }
 
-// Places intervals from below to above: the next one always lies as low as
-// those placed so far let it, and no other one would fit beneath it. Every
-// layout can be pressed into that form, so that the search misses none.
+// Places intervals from the bottom up: the next one is always as low as the intervals placed so far
+// allow, and no other one would fit below it. Every layout can be compacted to that form, so the
+// search is complete.
 class Search {
  public:
   explicit Search(Intervals in) : in_(in), neighbours_(in.size()) {
@@ -171,10 +171,10 @@ class Search {
     for (size_t i = 0; i < in_.size(); ++i) {
       if (offset_[i] >= 0) continue;
       reach = std::min(reach, floor_[i] + in_[i].bytes);
-      // Lower than what was placed last: it would have come before.
+      // If it were lower than the last one placed, it would have been placed earlier.
       if (floor_[i] >= least) frame.candidates.push_back(static_cast<int>(i));
     }
-    // One that could lie wholly beneath a candidate comes first.
+    // An interval that fits entirely below a candidate is placed before it.
     auto& c = frame.candidates;
     c.erase(std::remove_if(c.begin(), c.end(), [&](int i) { return floor_[i] >= reach; }), c.end());
     std::stable_sort(c.begin(), c.end(), [&](int a, int b) {

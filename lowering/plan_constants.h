@@ -1,4 +1,4 @@
-// The constants of a plan and of those nested in it.
+// The constants of a plan and its nested plans.
 #ifndef WEFT_LOWERING_PLAN_CONSTANTS_H_
 #define WEFT_LOWERING_PLAN_CONSTANTS_H_
 
@@ -10,13 +10,14 @@
 namespace weft {
 
 struct PlanConstant {
-  // Shares its memory with the module that the plan was made from, and with its other plans.
+  // Shares its memory with the module that the plan was made from, and with that module's other
+  // plans.
   HostTensor tensor;
-  // Name of the model's own parameter; empty for other constants.
+  // Name of the model's parameter; empty for other constants.
   std::string name;
 };
 
-// By the number that buffers and inputs have for them. Numbers may have gaps.
+// Constants by the number that buffers and inputs use. Numbers may have gaps.
 struct PlanConstants {
   std::map<int, PlanConstant> by_number;
 };

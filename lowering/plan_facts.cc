@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// The symbols of plans, in the order in which they are met.
+// The symbols that plans mention, in order of first mention.
 class Mentions {
  public:
   void Add(const Plan& plan) {

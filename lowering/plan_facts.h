@@ -1,6 +1,6 @@
-// Constants and facts about symbols, which a plan shares with the plans nested in it.
+// Constants and facts about symbols, which a plan shares with its nested plans.
 //
-// Functions that read a plan may be called by several threads at once.
+// Functions that read a plan are thread-safe.
 #ifndef WEFT_LOWERING_PLAN_FACTS_H_
 #define WEFT_LOWERING_PLAN_FACTS_H_
 
@@ -15,21 +15,21 @@ class SymbolTable;
 struct PlanConstant;
 struct PlanConstants;
 
-// The facts about its symbols; an empty table where it has none.
+// The facts about its symbols; an empty table if it has none.
 const SymbolTable& FactsOf(const Plan& plan);
 
-// Null: there is no constant of this number.
+// Null if there is no constant with this number.
 const PlanConstant* FindConstant(const Plan& plan, int number);
 
-// The plan and all plans nested in it, outer before inner.
+// The plan and all its nested plans, outer before inner.
 std::vector<Plan*> AllPlans(Plan* plan);
 
-// Gives the plan and those nested in it what `facts` says of the symbols that they mention in
-// types, buffers, views and conditions, and of all symbols that conditions tie to these. Each
-// symbol that is mentioned is declared afterwards. Near-linear in the plans and in the facts.
+// Gives the plan and its nested plans the facts about the symbols that they mention in types,
+// buffers, views and conditions, and about all symbols that conditions relate to these. Each
+// mentioned symbol is declared afterwards. Near-linear in the plans and in the facts.
 void SetFacts(const SymbolTable& facts, Plan* plan);
 
-// Gives the plan and those nested in it these constants.
+// Sets the constants of the plan and its nested plans.
 void SetConstants(std::shared_ptr<const PlanConstants> constants, Plan* plan);
 
 }  // namespace weft

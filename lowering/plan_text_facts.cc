@@ -93,7 +93,8 @@ bool SharedParser::ParseConstant() {
   return true;
 }
 
-// The text has all that a table had, in its order: what follows from facts before it stays as well.
+// Restored without proof: the text contains everything that the table had, in order, including
+// conditions that follow from earlier ones.
 bool SharedParser::ParseAssumption() {
   reader_.Advance();
   const size_t position = reader_.position();

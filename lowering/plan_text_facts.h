@@ -1,5 +1,5 @@
-// The part of a plan's text that all plans nested in it share: facts about symbols, and constants.
-// plan.h shows what it looks like.
+// The part of a plan's text that nested plans share: facts about symbols, and constants. plan.h
+// shows an example.
 #ifndef WEFT_LOWERING_PLAN_TEXT_FACTS_H_
 #define WEFT_LOWERING_PLAN_TEXT_FACTS_H_
 
@@ -14,16 +14,16 @@
 
 namespace weft {
 
-// " where 1 <= s0 <= 4096"; empty where the facts are the defaults.
+// " where 1 <= s0 <= 4096"; empty if all facts are defaults.
 std::string WhereText(const Plan& plan);
-// A line for each constant and for each condition among the facts. Reads the data of constants.
+// A line per constant and per condition among the facts. Reads the data of constants.
 std::string SharedText(const Plan& plan);
 
-// Reads both. Each function reads one thing where the reader stands; false after an error, which
-// the reader holds.
+// Reads both. Each function reads one item at the reader's position; false after an error, which
+// the reader has.
 class SharedParser {
  public:
-  // Both outlive it.
+  // Both outlive this object.
   SharedParser(text::TextReader& reader, ConstantSource constants)
       : reader_(reader), source_(constants) {}
 
@@ -32,7 +32,7 @@ class SharedParser {
   // Reads the text of SharedText.
   bool ParseLines();
   bool HasConstant(int number) const { return constants_->by_number.count(number) > 0; }
-  // Hands what was read to the plan and to those nested in it.
+  // Passes the facts and constants to the plan and its nested plans.
   void Finish(Plan* plan);
 
  private:

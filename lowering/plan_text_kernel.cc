@@ -171,7 +171,7 @@ class KernelParser {
     return true;
   }
 
-  // Numbers are read once the dtype is known, which stands behind them.
+  // Reads a number after its dtype is known, which follows it in the text.
   bool ReparseConst(size_t position, Instr* i) {
     const size_t end = reader_.position();
     reader_.Seek(position);
@@ -224,7 +224,7 @@ class KernelParser {
     return reader_.Fail(position, "the nest has no such loop");
   }
 
-  // A sum of loops with factors.
+  // Parses a sum of loops with factors.
   bool ParseLinear(SymInt* offset, std::vector<SymInt>* strides) {
     const size_t position = reader_.position();
     SymInt whole;

@@ -47,7 +47,7 @@ class PlanParser {
   using BufferIds = absl::flat_hash_map<std::string, int>;
   struct PendingView {
     View view;
-    std::string buffer;  // Empty: none.
+    std::string buffer;  // Empty: no buffer.
     size_t position = 0;
   };
 
@@ -269,7 +269,7 @@ class PlanParser {
     const OpSchema& schema = (*op)->schema();
     std::vector<AttrValue> values(schema.attrs.size());
     std::vector<bool> given(schema.attrs.size(), false);
-    // Operands stand in parentheses as well, and begin differently.
+    // Operands are in parentheses as well, but begin differently.
     if (reader_.At('(') && AttributesFollow(schema)) {
       reader_.Advance();
       do {

@@ -18,8 +18,8 @@
 namespace weft {
 namespace {
 
-// Loops are symbols of their own in the text: i0, i1, ... and j0, j1, ..., with
-// underscores in front where a size has such a name.
+// Names of loops in the text: i0, i1, ... and j0, j1, ..., with leading underscores if a size has
+// such a name.
 std::vector<std::string> LoopNames(const Nest& nest, absl::string_view prefix) {
   std::vector<std::string> names;
   for (size_t i = 0; i < nest.outer.size(); ++i) {
@@ -192,7 +192,7 @@ class KernelPrinter {
 
 class PlanPrinter {
  public:
-  // `outermost`: with what the plans nested in it share.
+  // `outermost`: prints the parts that nested plans share.
   PlanPrinter(const Plan& plan, std::string indent, bool outermost)
       : plan_(plan), indent_(std::move(indent)), outermost_(outermost) {}
 

@@ -1,5 +1,5 @@
-// What the readers of plans and of their kernels share. Each reads one thing where the
-// reader stands; false after an error, which the reader holds.
+// Shared by the readers of plans and of kernels. Each function reads one item at the reader's
+// position; false after an error, which the reader has.
 #ifndef WEFT_LOWERING_PLAN_TEXT_READER_H_
 #define WEFT_LOWERING_PLAN_TEXT_READER_H_
 
@@ -9,18 +9,18 @@
 
 namespace weft {
 
-// A number of things, at least 0.
+// Reads a number of at least 0.
 bool ParseIndex(text::TextReader& reader, int* out);
 
-// "%12" or, with prefix "a", "%a3": a number below `limit`.
+// Reads "%12" or, with prefix "a", "%a3": a number below `limit`.
 bool ParseNumbered(text::TextReader& reader, absl::string_view prefix, int limit, int* out);
 
 bool ParseDType(text::TextReader& reader, DType* out);
 
-// From the word "kernel" on.
+// Reads a kernel from the word "kernel" on.
 bool ParseKernelText(text::TextReader& reader, Kernel* kernel);
 
-// From the word "schedule" on: what ToString(KernelSchedule) gives.
+// Reads a schedule from the word "schedule" on, as ToString(KernelSchedule) prints it.
 bool ParseScheduleText(text::TextReader& reader, KernelSchedule* schedule);
 
 }  // namespace weft

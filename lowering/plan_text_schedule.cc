@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-// Elements of a list: more than the stages of a nest, or the loads that it prefetches.
+// Limit of a list: more than the stages of a nest, or the loads that it prefetches.
 constexpr size_t kMaxListed = 4096;
 
 class ScheduleParser {

@@ -21,7 +21,7 @@ absl::Status Invalid(const Pieces&... pieces) {
   return absl::InvalidArgumentError(absl::StrCat(pieces...));
 }
 
-// Steps along some dims; where nothing is reached, nothing is wrong.
+// The range of offsets along some dims. A view that may have no elements leaves no buffer.
 class Reach {
  public:
   Reach(const SymbolTable& symbols, SymInt offset)
@@ -89,7 +89,7 @@ class Verifier {
   }
 
  private:
-  // The caller's memory, or a constant's, is as large as the buffer says.
+  // Memory of the caller, or of a constant, must be as large as the buffer.
   absl::Status CheckMemory(int b) const {
     const Buffer& buffer = plan_.buffers[b];
     if (buffer.kind == BufferKind::kTemporary) return absl::OkStatus();
@@ -189,8 +189,7 @@ class Verifier {
         return Invalid("%", buffer.name, " is written twice at ", offset.ToString());
       }
     }
-    // Concatenations of many operands have many; each of them is looked at
-    // once.
+    // Concatenations have many operands, each of which is checked once.
     constexpr size_t kMaxPlaces = 64;
     if (places.size() < kMaxPlaces) places.push_back(v.offset);
     return absl::OkStatus();
@@ -237,7 +236,7 @@ class Verifier {
     }
     for (const IndexTerm& t : access.terms) reach.Add(t.stride, t.bound);
     const Buffer& buffer = plan_.buffers[view.buffer];
-    // Terms need not reach the end of their bounds.
+    // Terms may not reach the ends of their bounds.
     if (access.terms.empty() && reach.Leaves(buffer.numel)) {
       return Invalid("a kernel leaves %", buffer.name);
     }

@@ -18,7 +18,7 @@
 namespace weft {
 namespace {
 
-// Elements of a row that a routine gathers as they lie: colours of an image.
+// With at most this many channels (such as colours of an image), a routine reads rows directly.
 constexpr int64_t kFewChannels = 4;
 
 bool HasChannels(Type type) { return type.is_tensor() && type.rank() >= 3 && type.rank() <= 5; }
@@ -68,7 +68,7 @@ class Collector {
   static bool IsNeutral(const Node& node) {
     if (node.Is(ops::cat)) return true;
     if (!node.Is(ops::fused) && !node.op().has(kPointwise)) return false;
-    // A tensor of the result's sizes comes in: the op follows its order.
+    // The op follows the order of a tensor operand with the result's sizes.
     for (int i = 0; i < node.num_operands(); ++i) {
       if (node.has_operand(i) && node.operand(i)->type().is_tensor() &&
           node.operand(i)->type().dims() == node.result()->type().dims()) {
@@ -109,7 +109,7 @@ class Collector {
     return static_cast<double>(numel.value_or(0));
   }
 
-  // Nothing else than a region's nodes and those that follow any strides.
+  // True if the user belongs to a region or supports any strides.
   bool ReadsAnyOrder(const Node& user) const {
     return index_.contains(&user) || IsKernelReduction(user.op()) || user.Is(ops::permute) ||
            user.Is(ops::slice) || user.Is(ops::select) || user.op().has(kPointwise);
@@ -149,7 +149,7 @@ class Collector {
     return ops::PermuteView(*x.node()).dims() == order;
   }
 
-  // What the routine reads in the order of its result: no weights.
+  // True for operands that the routine reads in the order of its result, which weights are not.
   static bool IsActivation(const Member& member, int i) {
     const Node& node = *member.node;
     if (member.routine == nullptr || !node.has_operand(i)) return false;
@@ -160,7 +160,7 @@ class Collector {
            type.dims() == node.result()->type().dims();
   }
 
-  // What the routine reads, seen from outside.
+  // Type of the routine's input.
   static Type InputOf(const Member& member) { return member.routine->operand(0)->type(); }
 
   const Graph& graph_;

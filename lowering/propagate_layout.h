@@ -1,4 +1,4 @@
-// Which tensors of a convolution net lie with their channels innermost.
+// Chooses which tensors of a convolution net have their channels innermost.
 //
 // Routines that prefer that order (Routine::prefers_channels_last) and the ops between
 // them that do not mind (pointwise ones, groups of them, concatenations) form regions.
@@ -25,7 +25,7 @@ class Node;
 struct LayoutRegion {
   std::vector<const Node*> nodes;  // In order.
   int num_routines = 0;
-  // Elements that are reordered in a run.
+  // Elements that are reordered per run.
   double row_major_cost = 0;
   double channels_last_cost = 0;
 };
@@ -33,10 +33,11 @@ struct LayoutRegion {
 // Regions with at least one routine, in the order of their first nodes.
 std::vector<LayoutRegion> CollectLayoutRegions(const Graph& graph, const Target& target);
 
-// Nodes whose results are to lie channels-last.
+// Nodes whose results become channels-last.
 absl::flat_hash_set<const Node*> DecideLayouts(const std::vector<LayoutRegion>& regions);
 
-// "region of 53 routines and 16 other nodes from \"conv1\": channels-last (...)", a line each.
+// One line per region: "region of 53 routines and 16 other nodes from \"conv1\": channels-last
+// (...)".
 std::string ToString(const std::vector<LayoutRegion>& regions);
 
 }  // namespace weft

@@ -31,7 +31,7 @@ int Binary(KernelBody& b, const Attrs&, Operands x, OperandTypes, DType) {
   return b.Op(op, b.dtype(x[0]), x[0], x[1]);
 }
 
-// `on_bool` where the operands are bools.
+// Uses `on_bool` for bool operands.
 template <ScalarOp op, ScalarOp on_bool>
 int BinaryOrBool(KernelBody& b, const Attrs&, Operands x, OperandTypes t, DType) {
   const DType dtype = b.dtype(x[0]);
@@ -43,7 +43,7 @@ int Comparison(KernelBody& b, const Attrs&, Operands x, OperandTypes, DType) {
   return b.Compare(op, x[0], x[1]);
 }
 
-// Of truth values.
+// Converts operands to bools.
 template <ScalarOp op>
 int Logic(KernelBody& b, const Attrs&, Operands x, OperandTypes, DType) {
   const int left = b.Convert(x[0], DType::kBool);
@@ -120,14 +120,15 @@ int IsInf(KernelBody& b, const Attrs& attrs, Operands x, OperandTypes t, DType) 
 
 int Same(KernelBody&, const Attrs&, Operands x, OperandTypes, DType) { return x[0]; }
 
-// SLEEF's log1p, asinh, acosh, sinh, cosh and lgamma give infinities for arguments whose results
-// are still finite. Beyond the magnitudes below, other formulas stand for them.
+// SLEEF's log1p, asinh, acosh, sinh, cosh and lgamma give infinities for some arguments whose
+// results are finite. Beyond the magnitudes below, other formulas replace them.
 
 constexpr double kLn2 = 0.69314718055994530942;
 
 bool IsDouble(const KernelBody& b, int x) { return b.dtype(x) == DType::kF64; }
 
-// log1p(x) = log1p(x / 2^k) + k ln 2 where both are far above 1. SLEEF ends at 1e38 and 1e307.
+// log1p(x) = log1p(x / 2^k) + k ln 2 if both arguments are far above 1. SLEEF's range ends at 1e38
+// and 1e307.
 int Log1p(KernelBody& b, const Attrs&, Operands x, OperandTypes, DType) {
   const DType dtype = b.dtype(x[0]);
   const int k = IsDouble(b, x[0]) ? 500 : 60;
@@ -147,7 +148,7 @@ int WithSignOf(KernelBody& b, int x, int magnitude) {
               magnitude);
 }
 
-// asinh(x) and acosh(x) are log(2x), but for 1 / 4x^2.
+// asinh(x) and acosh(x) equal log(2x) up to 1 / 4x^2.
 template <ScalarOp op>
 int InverseHyperbolic(KernelBody& b, const Attrs&, Operands x, OperandTypes, DType) {
   const DType dtype = b.dtype(x[0]);
@@ -155,13 +156,14 @@ int InverseHyperbolic(KernelBody& b, const Attrs&, Operands x, OperandTypes, DTy
   const int log = b.Op(ScalarOp::kLog, dtype, magnitude);
   int far = b.Op(ScalarOp::kAdd, dtype, log, b.Const(dtype, kLn2));
   if (op == ScalarOp::kAsinh) far = WithSignOf(b, x[0], far);
-  // acosh of negative numbers is NaN: they are compared as they are.
+  // acosh of negative numbers is NaN, so they are compared unchanged.
   const int from = op == ScalarOp::kAsinh ? magnitude : x[0];
   const int is_far = b.Compare(ScalarOp::kGt, from, b.Const(dtype, std::ldexp(1, 32)));
   return b.Op(ScalarOp::kSelect, dtype, is_far, far, b.Op(op, dtype, x[0]));
 }
 
-// sinh(x) and cosh(x) are exp(x) / 2, here (exp(x/2) / 2) exp(x/2), which overflows where they do.
+// sinh(x) and cosh(x) equal exp(x) / 2, computed as (exp(x/2) / 2) exp(x/2), which overflows where
+// they do.
 template <ScalarOp op>
 int Hyperbolic(KernelBody& b, const Attrs&, Operands x, OperandTypes, DType) {
   const DType dtype = b.dtype(x[0]);
@@ -175,7 +177,7 @@ int Hyperbolic(KernelBody& b, const Attrs&, Operands x, OperandTypes, DType) {
   return b.Op(ScalarOp::kSelect, dtype, is_far, far, b.Op(op, dtype, x[0]));
 }
 
-// lgamma(x) is x (log(x) - 1), but for terms of the order of log(x).
+// lgamma(x) equals x (log(x) - 1) up to terms of the order of log(x).
 int Lgamma(KernelBody& b, const Attrs&, Operands x, OperandTypes, DType) {
   const DType dtype = b.dtype(x[0]);
   const int log = b.Op(ScalarOp::kLog, dtype, x[0]);

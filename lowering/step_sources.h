@@ -1,4 +1,4 @@
-// Source names and rules of nodes, as steps hold them.
+// Source names and rules of nodes, in the form that steps store.
 #ifndef WEFT_LOWERING_STEP_SOURCES_H_
 #define WEFT_LOWERING_STEP_SOURCES_H_
 
@@ -13,10 +13,10 @@ namespace weft {
 
 class Node;
 
-// Makes each source once: steps with equal histories share it. Not for several threads at once.
+// Makes each source once: steps with equal histories share it. Not thread-safe.
 class StepSources {
  public:
-  // Null: nothing is known of the node, which may be null.
+  // Null if nothing is known of the node, which may be null.
   std::shared_ptr<const StepSource> Of(const Node* node);
 
  private:

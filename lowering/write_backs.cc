@@ -31,10 +31,10 @@ bool HasTerms(const Kernel& kernel) {
   return false;
 }
 
-// What a kernel does with one of its arguments.
+// The use of one argument by a kernel.
 struct ArgUse {
-  int nest = -1;  // kSeveral: in several of them.
-  // Of all loads or stores, if they are at one place.
+  int nest = -1;  // kSeveral: in several nests.
+  // Access of all loads or stores, if they have the same one.
   const Access* access = nullptr;
   bool one_place = true;
   int last_stage = -1;
@@ -129,11 +129,11 @@ class Placer {
   Plan& plan_;
   const Sizes sizes_;
   std::vector<int> write_backs_;  // Buffers.
-  std::vector<int> replaced_;     // By buffer: the input's that it is the new value of.
+  std::vector<int> replaced_;     // By buffer: buffer of the input whose new value it is.
   std::vector<Touch> touches_;
   int last_failure_ = -1;
   absl::flat_hash_map<int, std::vector<ArgUse>> kernel_uses_;
-  // Of one step: the argument that views a buffer; kSeveral.
+  // For one step: the argument that views a buffer; kSeveral.
   const Step* looked_at_ = nullptr;
   absl::flat_hash_map<int, int> argument_of_;
 };
@@ -199,8 +199,8 @@ std::string Placer::WhyNot(int buffer) {
   return "";
 }
 
-// Its results are write-backs that nothing reads, and it would be legal as the last
-// step but is not where it stands.
+// True if its results are write-backs that are not read, and it would be legal as the last step but
+// is not at its present place.
 bool Placer::MaySink(int s) {
   const Step& step = plan_.steps[s];
   const bool plain = step.kind == StepKind::kKernel || step.kind == StepKind::kCopy;

@@ -1,4 +1,4 @@
-// Write-backs in the memory of the inputs that they replace.
+// Stores write-backs in the memory of the inputs that they replace.
 //
 // A write-back is the new value of an input (Graph::write_backs). Its buffer has
 // that input's as its donor (plan.h) where it may lie in the same memory:
@@ -9,8 +9,7 @@
 //   failures   from that step on nothing fails for what the data are: an error
 //              leaves the inputs as they were.
 //
-// Whether it does lie there is up to each run, which knows whose memory the
-// input is.
+// Each run decides whether it does, because the owner of the input's memory is known only then.
 #ifndef WEFT_LOWERING_WRITE_BACKS_H_
 #define WEFT_LOWERING_WRITE_BACKS_H_
 
@@ -21,17 +20,15 @@ namespace weft {
 
 class Graph;
 
-// Finds the donors in a plan that was made from `graph`. Steps that make nothing
-// but write-backs go to the end where that makes them legal. A write-back without
-// a donor has a remark that says why.
+// Finds the donors in a plan that was made from `graph`. Steps that only compute write-backs move
+// to the end if that makes them legal. A write-back without a donor has a remark with the reason.
 void PlaceWriteBacks(const Graph& graph, Plan* plan);
 
-// An error when a donor breaks one of the rules above. Knows nothing of how donors
-// are found.
+// An error if a donor breaks one of the rules above. Independent of the code that finds donors.
 absl::Status CheckWriteBacks(const Plan& plan);
 
-// The step may fail for what its operands are: assertions, indices, what goes
-// through an op's own evaluation.
+// True if the step may fail because of its operands' values: assertions, indices, ops that run by
+// their own evaluation.
 bool MayFail(const Plan& plan, const Step& step);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// The rules of write_backs.h, step by step: which inputs are still there.
+// Checks the rules of write_backs.h step by step: which inputs still have their values.
 #include <string>
 #include <vector>
 
@@ -96,7 +96,7 @@ class Checker {
     bool once = true;
   };
 
-  // Loads of what the step replaces are where its one store at the same point is.
+  // Checks that loads of the replaced memory are at the place of its only store.
   absl::Status CheckReads(const Step& step, const absl::flat_hash_set<int>& results) const {
     if (step.kind != StepKind::kKernel) {
       return Invalid("node ", step.node, " is no kernel and reads what it replaces");
@@ -140,7 +140,7 @@ class Checker {
   }
 
   const Plan& plan_;
-  std::vector<int> heir_;   // By input buffer: the output that may lie in it.
+  std::vector<int> heir_;   // By input buffer: output that may be stored in it.
   std::vector<bool> gone_;  // By input buffer.
 };
 

@@ -23,7 +23,7 @@ std::string GuardText(const Access& access, const LoopOrder& order, absl::string
                       SizeTable* sizes) {
   std::string text;
   for (const Access::Guard& guard : access.guards) {
-    // As unsigned numbers, negative ones are above every bound.
+    // As unsigned numbers, negative values are above every bound.
     absl::StrAppend(&text, text.empty() ? "" : " && ", "(u64)(",
                     LinearText(guard.offset, guard.strides, order, lane, sizes), ") < (u64)",
                     sizes->Text(guard.bound));

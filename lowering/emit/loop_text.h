@@ -1,4 +1,4 @@
-// Loops of a nest as emitted code names them, and expressions that are linear in them.
+// Names of a nest's loops in emitted code, and expressions that are linear in them.
 #ifndef WEFT_LOWERING_EMIT_LOOP_TEXT_H_
 #define WEFT_LOWERING_EMIT_LOOP_TEXT_H_
 
@@ -12,7 +12,7 @@
 
 namespace weft::emit {
 
-// The loops of a nest as code; lists have one entry for each loop, outer loops first.
+// The loops of a nest in emitted code; lists have one entry per loop, outer loops first.
 struct LoopOrder {
   int num_outer = 0;
   int vector_loop = -1;            // The loop that runs along the lanes; -1: none.
@@ -21,12 +21,12 @@ struct LoopOrder {
   int vector_level = 0;            // The level inside of the vector loop.
 };
 
-// offset + sum of strides * loop variables; `lane` is added to the vector loop's variable when it
-// is not empty.
+// offset + sum of strides * loop variables; `lane`, if not empty, is added to the variable of the
+// vector loop.
 std::string LinearText(SymInt offset, absl::Span<const SymInt> strides, const LoopOrder& order,
                        absl::string_view lane, SizeTable* sizes);
 
-// A condition that is true where all guards of the access hold.
+// A condition that is true if all guards of the access hold.
 std::string GuardText(const Access& access, const LoopOrder& order, absl::string_view lane,
                       SizeTable* sizes);
 

@@ -1,4 +1,4 @@
-// Where the statements of a stage stand among its loops.
+// Places the statements of a stage among its loops.
 #ifndef WEFT_LOWERING_EMIT_PLACEMENT_H_
 #define WEFT_LOWERING_EMIT_PLACEMENT_H_
 
@@ -10,7 +10,7 @@
 
 namespace weft::emit {
 
-// The level of the innermost loop that a value depends on, and whether its lanes differ.
+// The level of the innermost loop that a value depends on, and whether it differs between lanes.
 struct Placement {
   int level = 0;
   bool vector = false;

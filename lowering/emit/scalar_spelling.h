@@ -1,4 +1,4 @@
-// How languages write scalar instructions that are one operator or one call.
+// Spellings of scalar instructions that are one operator or one call in a language.
 #ifndef WEFT_LOWERING_EMIT_SCALAR_SPELLING_H_
 #define WEFT_LOWERING_EMIT_SCALAR_SPELLING_H_
 
@@ -8,7 +8,7 @@
 
 namespace weft::emit {
 
-// Languages of emitters: one column each of the table in scalar_spelling.cc.
+// Languages of emitters, each with a column of the table in scalar_spelling.cc.
 enum class Dialect : uint8_t {
   kVectorCc,  // C++ with GCC's vectors and the functions of backends/cpu/emit/prelude.cc.
 };
@@ -24,7 +24,7 @@ struct Spelling {
   const char* text;
 };
 
-// False for instructions that are not one operator or call in every dtype.
+// False for instructions that are not one operator or call for every dtype.
 bool FindSpelling(ScalarOp op, Dialect dialect, Spelling* out);
 
 }  // namespace weft::emit

@@ -1,4 +1,4 @@
-// The sizes that emitted code takes as arguments.
+// The sizes that are arguments of emitted code.
 #ifndef WEFT_LOWERING_EMIT_SIZE_TABLE_H_
 #define WEFT_LOWERING_EMIT_SIZE_TABLE_H_
 
@@ -11,10 +11,10 @@
 
 namespace weft::emit {
 
-// Numbers the expressions that the code mentions, in the order in which they are met.
+// Numbers the expressions that the code mentions, in the order of first use.
 class SizeTable {
  public:
-  // The expression as the code writes it: a literal, or `z` and its number.
+  // The text of the expression: a literal, or `z` and its number.
   std::string Text(SymInt s);
   std::vector<SymInt> Take() { return std::move(sizes_); }
 
