@@ -56,7 +56,7 @@ class Bindings {
     return SymInt(it->second);
   }
 
-  // True when `t` may have type `type`; binds symbols that stand alone.
+  // True if `t` may have type `type`; binds symbols that are bare sizes.
   bool Match(Type type, const HostTensor& t) {
     if (type.is_symint()) {
       return t.valid() && t.dtype() == DType::kI64 && t.rank() == 0 &&
@@ -168,8 +168,8 @@ class GraphEvaluator {
     return absl::OkStatus();
   }
 
-  // The types of the node's results, as far as they are known, stand in for
-  // those that Infer would give: it would need the nested graphs.
+  // Uses the types of the node's results, as far as they are known, instead of Infer, which would
+  // need the nested graphs.
   absl::StatusOr<Tensors> EvaluateControlFlow(const Node& node, const AttrList* attrs,
                                               const Tensors& inputs,
                                               EvalContext::RegionRunner run_region) {
@@ -197,7 +197,7 @@ class GraphEvaluator {
 
 // --- Ops --------------------------------------------------------------------
 
-// EvalContext allocates the results: refuse what cannot be allocated.
+// EvalContext allocates the results, so sizes that cannot be allocated are refused first.
 absl::Status CheckSizes(const Types& types) {
   for (Type t : types) {
     if (!t.is_tensor()) continue;

@@ -1,5 +1,5 @@
-// One op on host tensors: what the reference executor, constant folding and the
-// conformance tests stand on.
+// Evaluates one op on host tensors, for the reference executor, constant folding and the
+// conformance tests.
 #ifndef WEFT_GRAPH_OPS_EVALUATE_H_
 #define WEFT_GRAPH_OPS_EVALUATE_H_
 
@@ -15,19 +15,18 @@ class AttrList;
 class Graph;
 class OpDef;
 
-// Runs the op's Eval or, when it has none, its decomposition. `attrs` holds no
-// symbols. Absent optional operands are invalid tensors, symint operands and
-// results are i64 scalars. Results have the types that Infer gives for the
-// inputs' types (an Internal error otherwise), with the sizes that depend on
-// data filled in. Absurd result sizes are an error, not an allocation.
+// Runs the op's Eval or, if it has none, its decomposition. `attrs` must have no symbols. Absent
+// optional operands are invalid tensors, symint operands and results are i64 scalars. Results have
+// the types that Infer gives for the inputs' types (an Internal error otherwise), with
+// data-dependent sizes filled in. Result sizes that are too large are an error, not an allocation.
 absl::StatusOr<std::vector<HostTensor>> Evaluate(const OpDef& op, const AttrList* attrs,
                                                  absl::Span<const HostTensor> inputs,
                                                  EvalContext::RegionRunner run_region);
-// For ops without nested graphs.
+// The same for ops without nested graphs.
 absl::StatusOr<std::vector<HostTensor>> Evaluate(const OpDef& op, const AttrList* attrs,
                                                  absl::Span<const HostTensor> inputs);
 
-// Through the decomposition even when the op has an Eval.
+// Evaluates the decomposition even if the op has an Eval.
 absl::StatusOr<std::vector<HostTensor>> EvaluateDecomposed(const OpDef& op, const AttrList* attrs,
                                                            absl::Span<const HostTensor> inputs);
 
@@ -35,8 +34,8 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateDecomposed(const OpDef& op, cons
 absl::StatusOr<std::vector<HostTensor>> EvaluateGraph(const Graph& graph,
                                                       absl::Span<const HostTensor> inputs);
 
-// The type of an input or result that stands for an operand or result of the
-// schema: a tensor type, or symint[value]; Type() for an invalid tensor.
+// The type of an input or result as an operand or result of the schema: a tensor type, or
+// symint[value]; Type() for an invalid tensor.
 Type TypeOfValue(const HostTensor& tensor, bool symint);
 
 }  // namespace weft

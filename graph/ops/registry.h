@@ -1,4 +1,4 @@
-// The table of all ops defined in graph/ops, and the core's own.
+// The table of all ops defined in graph/ops and graph/ir.
 #ifndef WEFT_GRAPH_OPS_REGISTRY_H_
 #define WEFT_GRAPH_OPS_REGISTRY_H_
 

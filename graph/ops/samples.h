@@ -1,7 +1,7 @@
-// Inputs for the samples of ops (OpSpec::Samples; text.h has the form).
+// Makes inputs for the samples of ops (OpSpec::Samples; text.h has the form).
 //
-// A sample's types may hold symbols, in sizes and in attributes; it then stands
-// for one instance where every symbol has a small value.
+// A sample's types may contain symbols, in sizes and in attributes; it then represents one instance
+// in which every symbol has a small value.
 #ifndef WEFT_GRAPH_OPS_SAMPLES_H_
 #define WEFT_GRAPH_OPS_SAMPLES_H_
 
@@ -21,11 +21,10 @@ Sample Instantiate(const Sample& sample);
 // Types of the operands; Type() for absent ones.
 std::vector<Type> SampleTypes(const Sample& sample);
 
-// One tensor for each operand (invalid for absent ones; i64 scalars for symint
-// operands). Elements are the given values, repeated as needed, or drawn from
-// the given range; by default from [-2, 2] for floats, [-4, 4] for integers
-// ([0, 4] for unsigned ones). The same seed gives the same tensors everywhere.
-// Requires constant sizes.
+// One tensor per operand (invalid for absent ones; i64 scalars for symint operands). Elements are
+// the given values, repeated as needed, or drawn from the given range; by default from [-2, 2] for
+// floats, [-4, 4] for integers ([0, 4] for unsigned ones). The same seed gives the same tensors
+// everywhere. Requires constant sizes.
 std::vector<HostTensor> SampleInputs(const Sample& sample, uint64_t seed);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// One of two nested graphs.
+// Runs one of two nested graphs.
 #include "graph/ir/graph.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/region.h"

@@ -15,7 +15,7 @@ namespace {
 constexpr absl::string_view kKinds[] = {"pointwise",   "reduction", "gemm",
                                         "convolution", "concat",    "horizontal"};
 
-// What the group computes must be known from its operands alone.
+// The body must depend only on its operands.
 absl::Status CheckBody(const Graph& body) {
   for (const Node* node : body.nodes()) {
     if (!node->op().is_pure()) {

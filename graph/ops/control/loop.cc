@@ -7,7 +7,7 @@
 namespace weft::ops {
 namespace {
 
-// Operands before the carried ones, inputs and outputs of the body before them.
+// Operands before the carried ones; inputs and outputs of the body before them.
 constexpr int kFixedOperands = 2;  // max_trip_count, cond
 constexpr int kFixedInputs = 2;    // iteration, cond
 constexpr int kFixedOutputs = 1;   // cond
@@ -26,7 +26,7 @@ absl::Status Verify(const OpArgs& args) {
   const auto operands = args.types.subspan(kFixedOperands);
   inputs.insert(inputs.end(), operands.begin(), operands.end());
   WEFT_RETURN_IF_ERROR(CheckRegionInputs(args, 0, inputs));
-  // The condition comes in again before the carried values.
+  // The condition is an input before the carried values.
   return CheckCarried(args, 0, kFixedInputs - 1, kFixedOutputs - 1, static_cast<int>(carried) + 1);
 }
 

@@ -17,7 +17,7 @@ absl::Status Eval(EvalContext& c) {
 
 }  // namespace
 
-// It has no result that could hold it, so passes keep it as they keep writes.
+// The op has no result, so passes keep it as they keep writes.
 WEFT_DEFINE_OP(runtime_assert, OpSpec("runtime_assert(Tensor condition, str message) -> ()",
                                       "Ends the run with `message` when the condition, a bool "
                                       "scalar, is false. ATen: aten::_assert_async.msg, "

@@ -6,7 +6,7 @@
 namespace weft::ops {
 namespace {
 
-// Operands: carried, then scanned, then captured ones.
+// Numbers of operands: carried, then scanned, then captured ones.
 struct Counts {
   int carried;
   int scanned;

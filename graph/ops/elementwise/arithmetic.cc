@@ -1,5 +1,4 @@
-// Sums, differences and products. Integers wrap; on bool, add is `or` and mul is
-// `and`.
+// Sums, differences and products. Integers wrap; on bool, add is `or` and mul is `and`.
 #include "graph/ops/support/fold.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/symbolic.h"

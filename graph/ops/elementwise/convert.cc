@@ -15,8 +15,8 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   return Types{args.type(0).WithDType(args.attrs().Dtype("dtype"))};
 }
 
-// Toward zero; NaN and what an integer from `least` on cannot hold give `least`,
-// as the conversion instructions of x86 do.
+// Rounds toward zero; NaN and values out of range give `least`, as the conversion instructions of
+// x86 do.
 int64_t Truncate(double v, int64_t least) {
   const double end = -static_cast<double>(least);
   const double whole = std::trunc(v);

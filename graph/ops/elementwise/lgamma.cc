@@ -6,8 +6,7 @@
 namespace weft::ops {
 namespace {
 
-// The sign of the gamma function goes to `sign`: the plain function would write
-// it to a global variable.
+// lgamma_r returns the sign in `sign`; lgamma would write it to a global variable.
 double LogGamma(double x) {
   int sign;
   return lgamma_r(x, &sign);

@@ -55,7 +55,7 @@ double Zeta(double x, double q) {
   }
   if (std::isinf(q) || std::isnan(q)) return std::isnan(q) ? q : 0;
   double sum = 0;
-  constexpr int kMostTerms = 1 << 20;  // Of a q far below 0.
+  constexpr int kMostTerms = 1 << 20;  // For q far below 0.
   for (int i = 0; i < kMostTerms && (i < 12 || q < 12); ++i, ++q) {
     const double term = std::pow(q, -x);
     sum += term;
@@ -97,8 +97,8 @@ double Erfcx(double x) {
 
 namespace {
 
-// What erfc takes to p, for p in (0, 1]: Newton's method on log erfc, which is
-// concave, from the first term of its asymptotic form.
+// The inverse of erfc, for p in (0, 1]: Newton's method on log erfc, which is concave, from the
+// first term of its asymptotic form.
 double InverseErfc(double p) {
   double y = p > 0.5 ? 0 : std::sqrt(std::fmax(-std::log(p * 1.6), 0.0));
   for (int i = 0; i < 60; ++i) {
@@ -138,8 +138,8 @@ double Ndtri(double p) {
 
 // --- Bessel functions ------------------------------------------------------------
 
-// The series of (x/2)^(2k+n) / (k! (k+n)!), whose terms have one sign; far out
-// the asymptotic one.
+// The series of (x/2)^(2k+n) / (k! (k+n)!), whose terms have one sign; for large x the asymptotic
+// series.
 double BesselIe(int n, double x) {
   const double a = std::fabs(x);
   double y = 0;

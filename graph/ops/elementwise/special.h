@@ -4,8 +4,7 @@
 
 namespace weft::ops {
 
-// The derivative of log gamma. Of -0.0 and 0.0 an infinity, NaN at the negative
-// integers.
+// The derivative of log gamma. Infinite at -0.0 and 0.0, NaN at the negative integers.
 double Digamma(double x);
 // The sum of (n + q)^-x over n = 0, 1, ...: infinite for x = 1 and for q = 0, -1,
 // ..., NaN for x < 1 and for other q below 0 unless x is an integer.
@@ -15,7 +14,7 @@ double Polygamma(int n, double x);
 
 // exp(x^2) erfc(x).
 double Erfcx(double x);
-// What erf, or the normal distribution function, takes to p.
+// The inverses of erf and of the normal distribution function.
 double Erfinv(double p);
 double Ndtri(double p);
 

@@ -1,5 +1,4 @@
-// Special functions as ops: loops around those of special.h. None is composed of
-// other ops.
+// Special functions as ops: loops around those of special.h. None of them is composed of other ops.
 #include <math.h>
 
 #include <cmath>

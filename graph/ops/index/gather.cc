@@ -1,4 +1,4 @@
-// Single elements by index along one dim.
+// Gathers single elements by index along one dim.
 #include "graph/ops/support/index.h"
 #include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"

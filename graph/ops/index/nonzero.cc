@@ -1,4 +1,4 @@
-// Where the elements that are not zero stand.
+// Positions of the elements that are not zero.
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 #include "graph/sym/sym_facts.h"

@@ -9,7 +9,7 @@
 namespace weft::ops {
 namespace {
 
-// `index` is nowhere larger than operand i, but for the dim `skip`.
+// Checks that `index` is not larger than operand i in any dim except `skip`.
 absl::Status CheckWithin(const OpArgs& args, int i, int skip) {
   const Type index = args.type(1);
   const Type type = args.type(i);

@@ -5,7 +5,7 @@
 namespace weft::ops {
 namespace {
 
-// One sequence for all values, or one for each line of them.
+// There is one sequence for all values, or one for each line of them.
 absl::Status Verify(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckReal(args, 0));
   WEFT_RETURN_IF_ERROR(CheckSameDType(args));
@@ -28,8 +28,8 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   return Types{args.type(1).WithDType(args.attrs().Dtype("dtype"))};
 }
 
-// Bisection: the first element that is not below `v`, or with `right` the first
-// one above it. Comparisons with NaN are false.
+// Bisection: the first element that is not below `v`, or, with `right`, the first one above it.
+// Comparisons with NaN are false.
 template <typename T>
 int64_t Position(const T* line, int64_t n, T v, bool right) {
   int64_t begin = 0;

@@ -38,9 +38,9 @@ int Order(T a, T b) {
 
 // Slices in the order of the result, as positions along the dim.
 struct Groups {
-  std::vector<int64_t> first;    // Of each group, the first slice.
+  std::vector<int64_t> first;    // First slice of each group.
   std::vector<int64_t> counts;   // Slices in each group.
-  std::vector<int64_t> inverse;  // Of each slice, its group.
+  std::vector<int64_t> inverse;  // Group of each slice.
 };
 
 template <typename T>

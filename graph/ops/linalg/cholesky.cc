@@ -15,8 +15,8 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   return Types{args.type(0), Type::Tensor(DType::kI32, BatchDims(args.type(0)))};
 }
 
-// Reads the lower triangle of `a`; gives the order of the first leading minor
-// that is not positive, or 0.
+// Reads the lower triangle of `a`; returns the order of the first leading minor that is not
+// positive, or 0.
 int64_t Factor(const Matrix& a, Matrix* l) {
   for (int64_t j = 0; j < a.rows; ++j) {
     double d = a(j, j);

@@ -36,7 +36,7 @@ void Rotate(Matrix* a, Matrix* v, int64_t p, int64_t q) {
   for (int64_t k = 0; k < n; ++k) rotate(&(*v)(k, p), &(*v)(k, q));
 }
 
-// Jacobi's method, row by row, until what is off the diagonal is nothing.
+// Jacobi's method, row by row, until the off-diagonal elements vanish.
 void Diagonalize(Matrix* a, Matrix* v) {
   constexpr int kMostSweeps = 60;
   for (int sweep = 0; sweep < kMostSweeps; ++sweep) {

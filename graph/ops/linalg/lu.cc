@@ -24,8 +24,8 @@ void SwapRows(Matrix* a, int64_t i, int64_t j) {
   for (int64_t k = 0; k < a->columns; ++k) std::swap((*a)(i, k), (*a)(j, k));
 }
 
-// In place; pivots count from 1, as LAPACK's do. Gives the first column (from 1)
-// whose pivot is 0, or 0.
+// Factorizes in place; pivots count from 1, as LAPACK's. Returns the first column (from 1) whose
+// pivot is 0, or 0.
 int64_t Factor(Matrix* a, bool pivot, std::vector<int64_t>* pivots) {
   int64_t info = 0;
   for (int64_t k = 0; k < std::min(a->rows, a->columns); ++k) {
@@ -81,7 +81,7 @@ absl::Status VerifySolve(const OpArgs& args) {
 
 absl::StatusOr<Types> InferSolve(const OpArgs& args) { return Types{args.type(2)}; }
 
-// One system: the exchanges, then the two triangles.
+// Solves one system: row exchanges, then two triangular systems.
 absl::Status Solve(const Matrix& lu, const int64_t* pivots, Matrix* x) {
   const int64_t n = lu.rows;
   for (int64_t i = 0; i < n; ++i) {

@@ -1,4 +1,4 @@
-// What ops of linear algebra share: operands that end in matrices.
+// Shared by ops of linear algebra: operands whose last two dims are matrices.
 #ifndef WEFT_GRAPH_OPS_LINALG_MATRICES_H_
 #define WEFT_GRAPH_OPS_LINALG_MATRICES_H_
 
@@ -12,7 +12,7 @@
 
 namespace weft::ops {
 
-// Operand `i` is a float tensor of rank 2 at least; and its matrices are square.
+// Checks that operand `i` is a float tensor of rank 2 at least; and that its matrices are square.
 inline absl::Status CheckMatrices(const OpArgs& args, int i) {
   WEFT_RETURN_IF_ERROR(CheckFloat(args, i));
   return CheckRankAtLeast(args, i, 2);
@@ -24,7 +24,7 @@ inline absl::Status CheckSquare(const OpArgs& args, int i) {
                          absl::StrCat("the matrices of ", OperandName(args, i), " are not square"));
 }
 
-// The dims before the last two, and these after them.
+// The dims before the last two, followed by `rest`.
 inline std::vector<SymInt> BatchDims(Type t, std::vector<SymInt> rest = {}) {
   std::vector<SymInt> dims(t.dims().begin(), t.dims().end() - 2);
   dims.insert(dims.end(), rest.begin(), rest.end());
@@ -72,7 +72,7 @@ inline std::vector<Matrix> ReadMatrices(const HostTensor& t) {
   return matrices;
 }
 
-// Results, one matrix or vector after the other.
+// Collects results, one matrix or vector after the other.
 class Gathered {
  public:
   void Add(const Matrix& m) { Add(m.values); }

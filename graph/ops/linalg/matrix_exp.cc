@@ -19,7 +19,7 @@ Matrix Product(const Matrix& a, const Matrix& b) {
   return y;
 }
 
-// The series of a / 2^s, whose rows sum up to 1/2 at most, squared s times.
+// The series of a / 2^s, whose row sums are at most 1/2, squared s times.
 Matrix Exponential(Matrix a) {
   double norm = 0;
   for (int64_t i = 0; i < a.rows; ++i) {

@@ -34,8 +34,8 @@ struct Reflector {
   double tau = 0;
 };
 
-// That takes column k, from row k on, to a multiple of the first unit vector:
-// one of the other sign, as LAPACK's do.
+// The reflector that maps column k, from row k on, to a multiple of the first unit vector with the
+// opposite sign, as LAPACK does.
 Reflector MakeReflector(const Matrix& a, int64_t k) {
   Reflector r;
   r.v.resize(a.rows);

@@ -37,7 +37,7 @@ void RotateColumns(Matrix* a, int64_t p, int64_t q, double c, double s) {
   }
 }
 
-// Hestenes: rotates columns until all are orthogonal; `v` takes the rotations.
+// Hestenes' method: rotates columns until all are orthogonal; `v` accumulates the rotations.
 void Orthogonalize(Matrix* a, Matrix* v) {
   constexpr int kMostSweeps = 60;
   bool changed = true;
@@ -60,8 +60,8 @@ void Orthogonalize(Matrix* a, Matrix* v) {
   }
 }
 
-// Fills columns `from` on with unit vectors, orthogonal to all before them: of
-// the axes that one that is farthest from these.
+// Fills columns `from` on with unit vectors orthogonal to all before them, each made from the axis
+// that is farthest from their span.
 void Complete(Matrix* u, int64_t from) {
   for (int64_t k = from; k < u->columns; ++k) {
     std::vector<double> best;
@@ -91,7 +91,7 @@ struct Factors {
   std::vector<double> s;
 };
 
-// Of a matrix with at least as many rows as columns. `u` has `left` columns.
+// Decomposes a matrix with at least as many rows as columns. `u` has `left` columns.
 Factors Decomposed(Matrix a, int64_t left) {
   Matrix v = Matrix::Identity(a.columns);
   Orthogonalize(&a, &v);
@@ -109,7 +109,7 @@ Factors Decomposed(Matrix a, int64_t left) {
     const double norm = norms[order[j]];
     f.s.push_back(norm);
     for (int64_t i = 0; i < a.columns; ++i) f.v(i, j) = v(i, order[j]);
-    // Columns of rounding errors have no direction.
+    // A column that consists of rounding errors has no direction.
     if (!(norm > 1e-14 * f.s[0])) continue;
     rank = j + 1;
     for (int64_t i = 0; i < a.rows; ++i) f.u(i, j) = a(i, order[j]) / norm;

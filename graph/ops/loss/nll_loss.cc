@@ -48,8 +48,8 @@ std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
     counts = b.Op(ne, {target, ignored});
     target = b.Op(where, {counts, target, b.Scalar(index, 0)});
   }
-  // gather and index_select count negative indices from the end. No class has a negative number,
-  // so these become one that both refuse.
+  // gather and index_select count negative indices from the end, but a negative class is an error,
+  // so it is replaced by an index that both refuse.
   Value* negative = b.Op(lt, {target, b.Scalar(index, 0)});
   Value* refused = b.Constant(HostTensor::ScalarInt(index, IntMin(index)));
   target = b.Op(where, {negative, refused, target});

@@ -1,4 +1,4 @@
-// The sum of overlapping blocks.
+// Adds up overlapping blocks.
 #include "graph/ops/nn/pooling.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
@@ -51,8 +51,8 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   return Types{args.type(0).WithDims(dims)};
 }
 
-// Where in a plane of the image each element of a plane's blocks goes: by
-// (element of the block, block); -1 for padding.
+// For each element of a plane's blocks, by (element of the block, block), its position in a plane
+// of the image; -1 for padding.
 std::vector<int64_t> Targets(const EvalContext& c) {
   const Attrs attrs = c.attrs();
   const std::vector<int64_t> kernel = attrs.Ints("kernel_size");

@@ -69,8 +69,8 @@ absl::StatusOr<SymInt> InferChannels(const OpArgs& args) {
 
 // --- Evaluation -----------------------------------------------------------------
 
-// One dim of the space. Source() is the input element that element `tap` of the
-// window meets when the window stands at output `at`; -1 for padding.
+// One spatial dim. Source() is the input position of element `tap` of the window at output `at`; -1
+// for padding.
 struct Axis {
   int64_t in, out, kernel, stride, before, dilation;
   bool transposed;

@@ -68,8 +68,8 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
 }
 
 // --- Decomposition ----------------------------------------------------------------
-// Operands are multiplied from left to right; a label is summed over as soon as
-// nothing after needs it.
+// Operands are multiplied from left to right; a label is summed over as soon as no later operand
+// uses it.
 
 struct Term {
   Value* value;
@@ -95,8 +95,8 @@ void SumOut(Builder& b, const Labels& keep, Term* term) {
   term->labels = kept;
 }
 
-// Leaves the diagonal of two dims of one label: other elements become 0, and
-// one of the dims is summed over.
+// Takes the diagonal of two dims with the same label: other elements become 0, and one of the dims
+// is summed over.
 void TakeDiagonals(Builder& b, Term* term) {
   for (size_t j = 1; j < term->labels.size() && term->value != nullptr;) {
     const size_t i = PositionOf(term->labels, term->labels[j]);
@@ -118,7 +118,7 @@ void TakeDiagonals(Builder& b, Term* term) {
   }
 }
 
-// The labels of a product by where they stand.
+// The labels of a matmul by their role.
 struct Roles {
   Labels batch, left, right, summed;
 
@@ -152,7 +152,7 @@ SymInt Elements(const Term& term, const Labels& labels) {
   return Product(sizes);
 }
 
-// Gives a label that is summed over one size in both terms.
+// Gives a summed label the same size in both terms.
 void BroadcastSummed(Builder& b, const Labels& summed, Term* x, Term* y) {
   for (int label : summed) {
     const SymInt a = x->Size(label);
@@ -167,7 +167,7 @@ void BroadcastSummed(Builder& b, const Labels& summed, Term* x, Term* y) {
   }
 }
 
-// The product over broadcast dims, nothing summed.
+// The elementwise product over broadcast dims; nothing is summed.
 Term MultiplyElements(Builder& b, const Roles& roles, const Term& x, const Term& y) {
   std::vector<SymInt> left, right;
   AppendSizes(x, roles.batch, &left);
@@ -187,7 +187,7 @@ Term MultiplyElements(Builder& b, const Roles& roles, const Term& x, const Term&
   return product;
 }
 
-// The product as one of matrices: left by summed times summed by right.
+// The contraction as a matmul: left by summed times summed by right.
 Term MultiplyMatrices(Builder& b, const Roles& roles, const Term& x, const Term& y) {
   std::vector<SymInt> left, right;
   AppendSizes(x, roles.batch, &left);
@@ -272,7 +272,7 @@ struct Loops {
     }
   }
 
-  // Moves from one index of loops [begin, end) to the next.
+  // Advances loops [begin, end) to the next index.
   void Advance(size_t begin, size_t end, std::vector<int64_t>* index,
                std::vector<int64_t>* at) const {
     for (size_t d = end; d-- > begin;) {

@@ -10,17 +10,16 @@
 
 namespace weft::ops {
 
-// Labels of the dims of each operand and of the result. Letters are themselves;
-// the dims that an ellipsis stands for are labelled from kEllipsis on, counted
-// from the last one.
+// Labels of the dims of each operand and of the result. A letter is its own label; the dims of an
+// ellipsis are labelled from kEllipsis on, counted from the last one.
 struct Equation {
   static constexpr int kEllipsis = 256;
 
   std::vector<std::vector<int>> operands;
   std::vector<int> result;
 
-  // For operands of these ranks. Without "->" the result has the dims of the
-  // ellipsis, then the labels that occur once, in the order of their letters.
+  // Parses an equation for operands of these ranks. Without "->" the result has the dims of the
+  // ellipsis, followed by the labels that occur once, in alphabetical order.
   static absl::StatusOr<Equation> Parse(absl::string_view text, absl::Span<const int> ranks);
 };
 

@@ -1,4 +1,4 @@
-// Group normalization; with one channel a group, instance normalization.
+// Group normalization; with one channel per group it is instance normalization.
 #include <cmath>
 
 #include "graph/ir/numeric_contract.h"

@@ -49,7 +49,7 @@ absl::Status Eval(EvalContext& c) {
 CellState StepNodes(CellNodes& cell, bool linear_before_reset) {
   Pointwise& p = cell.p();
   Value* h = cell.h();
-  // All three gates of the state at once, where the reset gate does not come before.
+  // All three gates of the state at once, unless the reset gate is applied before.
   Value* state = cell.TimesState(0, linear_before_reset ? 3 : 2, h);
   const auto gate = [&](Gate k) {
     return cell.Activate(0, p.Add(cell.FromInput(k, 1), cell.Gate(state, k)));

@@ -20,7 +20,7 @@ absl::Status Verify(const OpArgs& args) {
   return absl::OkStatus();
 }
 
-// The sum over channels is a mean pooling over them, times the size.
+// The sum over channels is an average pooling over them, times the size.
 std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
   const Attrs attrs = args.attrs();
   const Type self = args.type(0);

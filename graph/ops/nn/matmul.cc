@@ -24,7 +24,7 @@ absl::Span<const int64_t> BatchOf(const HostTensor& t) {
   return t.dims().first(t.rank() < 2 ? 0 : t.rank() - 2);
 }
 
-// Which matrix of `t` goes into each product.
+// For each matmul of the batch, the index of its matrix in `t`.
 std::vector<int64_t> MatrixOfProduct(const HostTensor& t, absl::Span<const int64_t> batch) {
   std::vector<int64_t> matrices;
   ForEachOffset<1>(batch, {BroadcastStrides(BatchOf(t), batch)},

@@ -18,7 +18,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   return Types{args.type(0).WithDims(dims), Type::Tensor(DType::kI64, dims)};
 }
 
-// What a window that lies in the padding alone gives.
+// The result of a window that lies entirely in the padding.
 template <typename T>
 T Lowest(DType dtype) {
   if constexpr (std::is_same_v<T, double>) {

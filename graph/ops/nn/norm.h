@@ -1,5 +1,4 @@
-// What the ops that normalize over the last dims share: native_layer_norm and
-// rms_norm.
+// Shared by the ops that normalize over the last dims: native_layer_norm and rms_norm.
 #ifndef WEFT_GRAPH_OPS_NN_NORM_H_
 #define WEFT_GRAPH_OPS_NN_NORM_H_
 
@@ -15,14 +14,14 @@ struct OpArgs;
 
 namespace weft::ops {
 
-// Floats of one dtype; `normalized_shape` gives the last dims of operand 0 and
-// the dims of operands 1 and 2 where present.
+// Checks that operands are floats of one dtype, and that `normalized_shape` equals the last dims of
+// operand 0 and the dims of operands 1 and 2 if present.
 absl::Status VerifyLastDims(const OpArgs& args);
 
-// The dims that are normalized over: the last `count` of `rank`.
+// The normalized dims: the last `count` of `rank`.
 std::vector<int64_t> LastDims(int rank, size_t count);
 
-// Elements of one optional operand as doubles; `fill` when it is absent.
+// Elements of an optional operand as doubles; `fill` if it is absent.
 std::vector<double> ReadOr(const EvalContext& c, int i, int64_t size, double fill);
 
 }  // namespace weft::ops

@@ -1,4 +1,4 @@
-// Windows that pooling ops move over the spatial dims of [N, C, spatial...].
+// The windows of pooling ops over the spatial dims of [N, C, spatial...].
 //
 // These ops share the attributes kernel_size, stride, padding (all begins, then
 // all ends), dilation and ceil_mode.
@@ -22,10 +22,10 @@ struct OpArgs;
 
 namespace weft::ops {
 
-// One kernel_size, stride and dilation, at least 1, and two paddings for each of
-// `n` dims.
+// Checks that there is one kernel_size, stride and dilation, at least 1, and two paddings for each
+// of `n` dims.
 absl::Status VerifyWindow(const Attrs& attrs, size_t n);
-// Ranks and attributes; padding is less than the window's extent.
+// Checks ranks and attributes; padding must be less than the window's extent.
 absl::Status VerifyPooling(const OpArgs& args);
 // Dims of the result.
 absl::StatusOr<std::vector<SymInt>> PooledDims(const OpArgs& args);
@@ -37,13 +37,13 @@ int64_t WindowSize(const Attrs& attrs);
 struct Taps {
   // The elements inside the input, as indices into its plane, ascending.
   std::vector<int64_t> inside;
-  // How many elements lie inside the input or its padding. Those that ceil_mode
-  // adds behind the padding count nowhere.
+  // Number of elements inside of the input or its padding. Elements that ceil_mode adds after the
+  // padding do not count.
   int64_t padded = 0;
 };
 
-// Calls `fn(out, taps)` for each position, on several threads; `out` is an
-// index into the result's plane.
+// Calls `fn(out, taps)` for each position, on several threads; `out` is an index in the result's
+// plane.
 void ForEachWindow(EvalContext& c, absl::FunctionRef<void(int64_t out, const Taps& taps)> fn);
 
 // Products of the dims from the third on, and of the first two.

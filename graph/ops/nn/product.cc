@@ -8,12 +8,12 @@
 namespace weft::ops {
 namespace {
 
-// A task computes kTaskRows x kTaskCols elements of one result, taking kDepth
-// rows of the right matrix at a time: 256 KiB, the cache of one core.
+// A task computes kTaskRows x kTaskCols elements of one result, with kDepth rows of the right
+// matrix at a time: 256 KiB, which fits in the L2 of one core.
 constexpr int64_t kTaskRows = 256;
 constexpr int64_t kTaskCols = 64;
 constexpr int64_t kDepth = 256;
-// The innermost loops keep kRows x kLanes sums in registers.
+// The innermost loops keep kRows x kLanes accumulators in registers.
 constexpr int kRows = 4;
 constexpr int kLanes = 4;
 

@@ -1,8 +1,7 @@
-// Many products of dense matrices in the wide domain: what matmul, convolution
-// and their relatives evaluate with.
+// Dense matmuls in the wide domain, which evaluate matmul, convolution and related ops.
 //
-// Every element of a result is the sum over k in ascending order, whatever the
-// number of threads. Integers are computed in uint64_t, where products wrap.
+// Every element of a result is summed over k in ascending order, for any number of threads.
+// Integers are computed in uint64_t, where overflow wraps.
 #ifndef WEFT_GRAPH_OPS_NN_PRODUCT_H_
 #define WEFT_GRAPH_OPS_NN_PRODUCT_H_
 
@@ -19,7 +18,7 @@ struct OpArgs;
 
 namespace weft::ops {
 
-// A piece of a right matrix: rows [row, row + rows), columns likewise.
+// A part of a right matrix: rows [row, row + rows), columns likewise.
 struct Panel {
   int64_t row, rows;
   int64_t col, cols;
@@ -27,13 +26,13 @@ struct Panel {
   int64_t stride;
 };
 
-// `count` products of an m x k and a k x n matrix. T is double or uint64_t.
+// `count` matmuls of an m x k and a k x n matrix. T is double or uint64_t.
 template <typename T>
 struct Products {
   int64_t count, m, n, k;
-  // The left matrix of product i, row-major.
+  // The left matrix of matmul i, row-major.
   absl::FunctionRef<const T*(int64_t i)> left;
-  // Writes a piece of the right matrix of product i.
+  // Writes a part of the right matrix of matmul i.
   absl::FunctionRef<void(int64_t i, const Panel& panel, T* to)> right;
 };
 
@@ -43,7 +42,7 @@ std::vector<T> Multiply(const Products<T>& products);
 extern template std::vector<double> Multiply(const Products<double>&);
 extern template std::vector<uint64_t> Multiply(const Products<uint64_t>&);
 
-// Writes a piece of a row-major matrix of `n` columns.
+// Writes a part of a row-major matrix with `n` columns.
 template <typename T>
 void CopyPanel(const T* from, int64_t n, const Panel& p, T* to) {
   for (int64_t r = 0; r < p.rows; ++r) {
@@ -51,7 +50,7 @@ void CopyPanel(const T* from, int64_t n, const Panel& p, T* to) {
     std::copy(row, row + p.cols, to + r * p.stride);
   }
 }
-// The same for the transpose of a row-major matrix of `k` columns.
+// The same for the transpose of a row-major matrix with `k` columns.
 template <typename T>
 void CopyTransposedPanel(const T* from, int64_t k, const Panel& p, T* to) {
   for (int64_t c = 0; c < p.cols; ++c) {
@@ -60,7 +59,7 @@ void CopyTransposedPanel(const T* from, int64_t k, const Panel& p, T* to) {
   }
 }
 
-// Calls `fn` with a zero of the type that products of `dtype` are computed in.
+// Calls `fn` with a zero of the type in which matmuls of `dtype` are computed.
 template <typename Fn>
 absl::Status VisitProductDomain(DType dtype, Fn fn) {
   if (IsFloat(dtype)) return fn(double{});
@@ -68,8 +67,8 @@ absl::Status VisitProductDomain(DType dtype, Fn fn) {
   return NoDomain(dtype);
 }
 
-// Operand i is of a dtype that sums of products are kept in: a float or an
-// integer of 32 or 64 bits.
+// Checks that operand i has a dtype that accumulators may have: a float or an integer of 32 or 64
+// bits.
 absl::Status CheckAccumulator(const OpArgs& args, int i);
 
 // The type of matmul's result from those of operands 0 and 1, in operand 0's dtype.

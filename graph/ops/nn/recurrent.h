@@ -1,5 +1,5 @@
-// What lstm, gru and rnn share: operands (x, w, r, b, sequence_lens, initial_h,
-// ...) and attributes of ONNX's recurrent operators with layout 0.
+// Shared by lstm, gru and rnn: operands (x, w, r, b, sequence_lens, initial_h, ...) and attributes
+// of ONNX's recurrent operators with layout 0.
 //
 //   x [length, batch, input]       w [directions, gates * hidden, input]
 //   r [directions, gates * hidden, hidden]
@@ -29,15 +29,15 @@ struct OpArgs;
 
 namespace weft::ops {
 
-// What an op fixes.
+// The properties that differ between the ops.
 struct Recurrence {
   int gates;
-  // Of one direction, unless the attribute names others.
+  // Activations of one direction, unless the attribute names others.
   std::vector<std::string> activations;
 };
 
 absl::Status VerifyRecurrent(const OpArgs& args, const Recurrence& op);
-// Operand i has these dims: "initial_h in dim 1: 2 and 3 differ".
+// Checks the dims of operand i; errors are "initial_h in dim 1: 2 and 3 differ".
 absl::Status CheckDims(const OpArgs& args, int i, absl::Span<const SymInt> dims);
 SymInt Directions(const OpArgs& args);
 // The types of y and y_h.
@@ -48,12 +48,12 @@ int64_t NumDirections(const Attrs& attrs);
 // An activation function with its alpha and beta.
 class Activation {
  public:
-  // Names as ONNX's, in any case; nullptr-like on an unknown one.
+  // Looks up ONNX's name, ignoring case; an unknown name is an error.
   static absl::StatusOr<Activation> Find(absl::string_view name);
   double operator()(double x) const { return function_(x, alpha, beta); }
-  // The same as nodes, of wide values.
+  // The function as nodes, on wide values.
   Value* Build(Pointwise& p, Value* x) const { return build_(p, x, alpha, beta); }
-  // How many of alpha and beta it takes: 0, 1 or 2.
+  // Number of parameters among alpha and beta: 0, 1 or 2.
   int num_parameters() const { return parameters_; }
 
   double alpha = 0;
@@ -65,8 +65,8 @@ class Activation {
   int parameters_ = 0;
 };
 
-// Those of all directions. Each function takes the next alpha, and the next
-// beta, if it has one.
+// The activations of all directions. Each function takes the next alpha, and the next beta, if it
+// has one.
 absl::StatusOr<std::vector<Activation>> FindActivations(const Attrs& attrs, const Recurrence& op);
 
 // One step of one sequence, in double.
@@ -74,14 +74,14 @@ struct Step {
   int64_t direction;
   // x_t w^T, of gates * hidden elements.
   const double* x;
-  // The state before; the step overwrites it.
+  // The previous state, which the step overwrites.
   std::vector<double>* h;
   std::vector<double>* c;  // Null without a cell state.
   // Activations of this direction.
   const Activation* activations;
 };
 
-// The operands of one evaluation, read.
+// The operands of one evaluation, as doubles.
 class RecurrentEval {
  public:
   // `cell` is the operand of the initial cell state, or -1.

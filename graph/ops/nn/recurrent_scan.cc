@@ -41,7 +41,7 @@ Value* CellNodes::Activate(int i, Value* v) {
 
 namespace {
 
-// Makes the scans of one node, a direction at a time.
+// Makes the scans of one node, one direction at a time.
 class RecurrentScan {
  public:
   RecurrentScan(Builder& b, const OpArgs& args, const CellSpec& spec,
@@ -120,7 +120,7 @@ class RecurrentScan {
            {{"message", "sequence_lens must lie between 0 and the length"}});
   }
 
-  // Whether each step is within each sequence, [length, batch, 1]; null: all are.
+  // True where a step is within its sequence, [length, batch, 1]; null if all steps are.
   Value* Within() {
     if (!args_.has(4)) return nullptr;
     Value* time = b_.Op(arange, {}, {{"start", 0}, {"end", length_}, {"dtype", DType::kI32}});
@@ -128,7 +128,7 @@ class RecurrentScan {
     return b_.Op(lt, {time, Reshape(b_, args_.operand(4), {batch_, SymInt(1)})});
   }
 
-  // Adds `v`, if there is one, to the operands of the scan and the inputs of its body.
+  // Adds `v`, if it is not null, to the operands of the scan and the inputs of its body.
   Value* Pass(Graph* body, Value* v, bool scanned, std::vector<Value*>* operands) {
     if (v == nullptr) return nullptr;
     operands->push_back(v);
@@ -212,7 +212,7 @@ class RecurrentScan {
   absl::FunctionRef<CellState(CellNodes&)> step_;
   const DType dtype_;
   const int64_t hidden_;
-  const int64_t rows_;  // Of the gates.
+  const int64_t rows_;  // Rows of all gates.
   const SymInt length_, batch_;
   std::vector<Activation> activations_;
 };

@@ -1,8 +1,8 @@
 // Decompositions of lstm, gru and rnn: one linear map of all steps' inputs, then a scan over time
 // whose body computes a cell from the state. Everything is in f32, or f64 for f64, until the end.
 //
-// A reverse direction runs over the reversed steps. With sequence_lens a step after the end of a
-// sequence leaves its state as it is and gives 0, in both directions.
+// A reverse direction runs over the reversed steps. With sequence_lens, a step after the end of a
+// sequence keeps its state and gives 0, in both directions.
 #ifndef WEFT_GRAPH_OPS_NN_RECURRENT_SCAN_H_
 #define WEFT_GRAPH_OPS_NN_RECURRENT_SCAN_H_
 
@@ -46,13 +46,13 @@ class CellNodes {
   Value* TimesState(int64_t first, int64_t count, Value* state);
   // Gates [first, first + count) of x.
   Value* FromInput(int64_t first, int64_t count) { return Gates(in_.x, first, count); }
-  // Gate `i` of values of several gates.
+  // Gate `i` of values that have several gates.
   Value* Gate(Value* gates, int64_t i) { return Gates(gates, i, 1); }
   // Adds peephole weight `i` times `cell`, if there are peepholes.
   Value* AddPeephole(Value* v, int64_t i, Value* cell);
-  // Activation `i` of the direction, of a value within the clip.
+  // Activation `i` of the direction, applied to the clipped value.
   Value* Activate(int i, Value* v);
-  // The same without the clip.
+  // The same without clipping.
   Value* ActivateState(int i, Value* v) { return activations_[i].Build(p_, v); }
 
  private:
@@ -74,7 +74,7 @@ struct CellSpec {
   Recurrence op;
   int cell = -1;       // The operand of the initial cell state, or -1.
   int peepholes = -1;  // The operand of the peephole weights, or -1.
-  // Both biases are added to x; otherwise those of r stay apart.
+  // Both biases are added to x; false: those of r are separate.
   bool adds_state_bias = true;
 };
 

@@ -8,7 +8,7 @@
 namespace weft::ops {
 namespace {
 
-// The dims of x with one element for each pair.
+// The dims of x with one element per pair.
 std::vector<SymInt> PairDims(const OpArgs& args) {
   std::vector<SymInt> dims = DimsOf(args.type(0));
   dims.back() = FloorDiv(dims.back(), 2);

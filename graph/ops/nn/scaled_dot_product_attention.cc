@@ -154,7 +154,7 @@ std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
 // --- Evaluation -------------------------------------------------------------------
 
 struct Problem {
-  // Batches of queries, and how many of them share one of keys and values.
+  // Number of batches of queries, and number of them that share one of keys and values.
   int64_t batches, shared;
   int64_t queries, keys, features, value_features;
 };

@@ -1,4 +1,4 @@
-// Random bits by counter, and the uniform and normal numbers made of them.
+// Random bits by counter, and uniform and normal numbers made from them.
 //
 // There is no generator with a state of its own: what is drawn is a function of
 // `state`, a value like any other, and of `draw`, which tells the draws of one
@@ -123,7 +123,7 @@ std::vector<Value*> DecomposeBits(Builder& b, const OpArgs& args) {
   return {b.Op(bitwise_or, {c[0], high})};
 }
 
-// Bits of the significand: so many random ones make a number in [0, 1).
+// Bits of the significand: this number of random bits makes a number in [0, 1).
 int Digits(DType dtype) {
   switch (dtype) {
     case DType::kF64:
@@ -166,8 +166,8 @@ std::vector<Value*> DecomposeRand(Builder& b, const OpArgs& args) {
   return {WithScalar(b, mul, whole, 1 / static_cast<double>(one))};
 }
 
-// Box and Muller: sqrt(-2 log u) cos(2 pi v), u in (0, 1] of the high word, v of
-// the low one.
+// Box and Muller: sqrt(-2 log u) cos(2 pi v), with u in (0, 1] from the high word and v from the
+// low one.
 std::vector<Value*> DecomposeRandn(Builder& b, const OpArgs& args) {
   constexpr double kTwoPi = 6.283185307179586;
   Words w(b);

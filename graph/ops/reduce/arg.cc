@@ -19,7 +19,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   return Types{Type::Tensor(DType::kI64, dims)};
 }
 
-// Where the element stands that no other beats; NaN beats all.
+// The position of the best element; NaN is better than all others.
 template <bool kLargest, typename T>
 int64_t BestOf(const std::vector<T>& x, const Split& split, int64_t o, int64_t n, bool last) {
   int64_t best = 0;

@@ -1,4 +1,4 @@
-// Running sums and products.
+// Cumulative sums and products.
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 
@@ -11,7 +11,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   return Types{args.type(0)};
 }
 
-// Of one element, itself included.
+// A single element is its own cumulative result.
 Folded Fold(const OpArgs& args) {
   const Type self = args.type(0);
   const int dim = *NormalizeDim(args.attrs().Int("dim"), self.rank());
@@ -19,7 +19,7 @@ Folded Fold(const OpArgs& args) {
   return args.operand(0);
 }
 
-// One line: `acc` is all before the element, once there is one.
+// Computes one line: `acc` combines all elements before the present one.
 template <typename T, typename Fn>
 void Run(const Split& split, int64_t o, int64_t n, const Attrs& attrs, T empty, Fn f,
          std::vector<T>* x) {

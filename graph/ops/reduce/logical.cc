@@ -1,4 +1,4 @@
-// Whether any element, and whether all elements, are not zero.
+// Tests whether any element, or all elements, are not zero.
 #include <algorithm>
 
 #include "graph/ops/support/map.h"

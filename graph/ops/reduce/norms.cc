@@ -17,7 +17,7 @@ Value* ReduceAs(Builder& b, const OpDef& op, const OpArgs& args, Value* v) {
               {{"dim", args.attrs().Get("dim")}, {"keepdim", args.attrs().Get("keepdim")}});
 }
 
-// Self, in the dtype to compute in; results go back to its own.
+// Self in the dtype of the computation; results are converted back.
 Value* Self(Builder& b, const OpArgs& args) {
   return Convert(b, args.operand(0), ComputeDType(args.type(0).dtype()));
 }

@@ -1,4 +1,4 @@
-// The largest, or smallest, element so far, and where it stands.
+// Cumulative maximum and minimum, with positions.
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 
@@ -11,7 +11,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   return Types{args.type(0), args.type(0).WithDType(DType::kI64)};
 }
 
-// Of equal elements the last; after a NaN only a NaN counts.
+// Of equal elements the last one wins; after a NaN only a NaN replaces it.
 template <typename T>
 bool Replaces(T next, T best, bool largest) {
   if (IsNan(next)) return true;

@@ -16,7 +16,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   return Types{args.type(0)};
 }
 
-// What the decompositions share.
+// State shared by the decompositions.
 struct Parts {
   Builder& b;
   const OpArgs& args;
@@ -45,7 +45,7 @@ std::vector<Value*> DecomposeLogSoftmax(Builder& b, const OpArgs& args) {
   return parts.Back(b.Op(sub, {x, b.Op(log, {total})}));
 }
 
-// One line, less its maximum; the sum of its exponentials.
+// Subtracts the maximum from one line; returns the sum of exponentials.
 double Shift(const Split& split, int64_t o, int64_t n, std::vector<double>* x) {
   double m = -HUGE_VAL;
   for (int64_t i = 0; i < split.size; ++i) {

@@ -61,7 +61,7 @@ absl::Status EvalRange(EvalContext& c) {
     const T delta = Read<T>(c.in(2))[0];
     if (delta == 0) return Invalid("delta is 0");
     const double length = LengthOf(start, Read<T>(c.in(1))[0], delta);
-    // A length past what can be held is refused in Allocate.
+    // Larger lengths cannot be allocated and are refused in Allocate.
     constexpr double kMost = 0x1p60;
     if (!(length <= kMost)) return Invalid("the length is not finite");
     WEFT_ASSIGN_OR_RETURN(HostTensor out,

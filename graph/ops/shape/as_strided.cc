@@ -57,8 +57,8 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
-// As ATen asks of memory that is written: from the smallest stride on, each
-// passes all elements reached so far.
+// ATen's condition for memory that is written: in ascending order, each stride exceeds the range of
+// all smaller ones.
 bool ShowsNoneTwice(const OpArgs& args) {
   std::vector<std::pair<SymInt, SymInt>> dims;  // Stride, size.
   for (size_t i = 0; i < args.attrs().Syms("size").size(); ++i) {

@@ -1,4 +1,4 @@
-// Tensors one after the other along a dim, and along a new dim.
+// Concatenates tensors along a dim, and stacks them along a new dim.
 #include <algorithm>
 #include <cstring>
 
@@ -32,7 +32,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   return Types{first.WithDims(dims)};
 }
 
-// A single operand, or the only one that is not empty.
+// Folds to a single operand, or to the only one that is not empty.
 Folded Fold(const OpArgs& args) {
   const int dim = *NormalizeDim(args.attrs().Int("dim"), args.type(0).rank());
   Value* only = nullptr;

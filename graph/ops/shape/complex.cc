@@ -1,4 +1,4 @@
-// Complex numbers seen as pairs of real ones, and the other way round.
+// Complex numbers viewed as pairs of real ones, and the reverse.
 #include <cstring>
 
 #include "graph/ir/node.h"

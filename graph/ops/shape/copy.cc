@@ -1,4 +1,4 @@
-// Copies: into fresh memory, and over what is there.
+// Copies into fresh memory, and over existing values.
 #include "graph/ops/support/build.h"
 #include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
@@ -7,7 +7,7 @@
 namespace weft::ops {
 namespace {
 
-// Nothing tells a copy from the value where nothing is written.
+// Without writes a copy is equivalent to the value.
 Folded FoldClone(const OpArgs& args) { return args.operand(0); }
 
 absl::Status EvalClone(EvalContext& c) {

@@ -53,7 +53,7 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
-// What diagonal_scatter put there.
+// Folds to the src of a diagonal_scatter.
 Folded Fold(const OpArgs& args) { return FoldViewOfScatter(args, diagonal_scatter); }
 
 // Nothing is replaced by other values.

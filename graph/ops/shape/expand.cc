@@ -40,8 +40,8 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
-// No element is shown twice: there is none, or all sizes are those of self, but
-// for new dims of 1.
+// Requires that no element is shown twice: there are no elements, or all sizes are those of self,
+// except for new dims of size 1.
 Value* Invert(Builder& b, const OpArgs& view, int result, Value* base, Value* update) {
   const Type self = view.type(0);
   const auto size = view.attrs().Syms("size");

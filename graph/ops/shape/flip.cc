@@ -20,7 +20,7 @@ absl::StatusOr<Types> InferFlip(const OpArgs& args) {
 
 bool AtMostOne(SymInt size) { return size.Is(0) || size.Is(1); }
 
-// Along dims of at most one element, or twice.
+// Folds a flip along dims of at most one element, and a double flip.
 Folded FoldFlip(const OpArgs& args) {
   Value* self = args.operand(0);
   const std::vector<int> dims = *DimsOf(args);
@@ -54,7 +54,7 @@ absl::Status VerifyRoll(const OpArgs& args) {
   return Invalid("shifts ", ToString(shifts), " and dims ", ToString(dims), " differ in length");
 }
 
-// By nothing, or along dims of at most one element.
+// Folds a roll by zero, and along dims of at most one element.
 Folded FoldRoll(const OpArgs& args) {
   const auto shifts = args.attrs().Syms("shifts");
   const std::vector<int> dims = *DimsOf(args);

@@ -53,8 +53,8 @@ Folded Fold(const OpArgs& args) {
 
 int64_t FloorMod(int64_t a, int64_t b) { return (a % b + b) % b; }
 
-// The position in [0, n) whose element stands at `i`; -1 for none. `n` is 0 in
-// constant mode alone.
+// The position in [0, n) of the element at `i`; -1 if there is none. `n` may be 0 only in constant
+// mode.
 int64_t Source(absl::string_view mode, int64_t i, int64_t n) {
   if (i >= 0 && i < n) return i;
   if (mode == "edge") return i < 0 ? 0 : n - 1;

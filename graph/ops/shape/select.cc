@@ -1,4 +1,4 @@
-// One index of a dim, without the dim.
+// Selects one index of a dim and removes the dim.
 #include "graph/ops/ops.h"
 #include "graph/ops/support/build.h"
 #include "graph/ops/support/map.h"
@@ -48,7 +48,7 @@ absl::Status Eval(EvalContext& c) {
   return absl::OkStatus();
 }
 
-// What select_scatter put there.
+// Folds to the src of a select_scatter.
 Folded Fold(const OpArgs& args) { return FoldViewOfScatter(args, select_scatter); }
 
 // Nothing is replaced by other values.

@@ -41,7 +41,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   return Types{self.WithDims(dims)};
 }
 
-// All of it: as many elements as there are; or what slice_scatter put there.
+// Folds a slice of all elements to self, and one of a slice_scatter to its src.
 Folded Fold(const OpArgs& args) {
   const int dim = *NormalizeDim(args.attrs().Int("dim"), args.type(0).rank());
   const SymInt n = args.type(0).dim(dim);

@@ -27,7 +27,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   return types;
 }
 
-// Into one part.
+// Folds a split into one part.
 Folded Fold(const OpArgs& args) {
   if (Infer(args)->front() == args.type(0)) return args.operand(0);
   return {};

@@ -8,7 +8,7 @@
 namespace weft::ops {
 namespace {
 
-// From the one-sided spectrum of real numbers to these.
+// True for the transform from a one-sided spectrum to real numbers.
 bool IsRealInverse(const Attrs& attrs) { return attrs.Bool("inverse") && attrs.Bool("onesided"); }
 
 absl::Status Verify(const OpArgs& args) {
@@ -44,8 +44,8 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   return Types{args.type(0).WithDims(dims)};
 }
 
-// The whole spectrum of `length` real numbers, of which `half` has the first
-// half: the other one is its mirror image, conjugated.
+// The whole spectrum of `length` real numbers, from its first half: the second half is the mirror
+// image, conjugated.
 std::vector<std::complex<double>> Mirror(std::vector<std::complex<double>> half, int64_t length) {
   half.resize(length / 2 + 1);
   std::vector<std::complex<double>> whole(length);
@@ -57,8 +57,8 @@ std::vector<std::complex<double>> Mirror(std::vector<std::complex<double>> half,
   return whole;
 }
 
-// The first `bins` of the spectrum of real numbers: the second half is the first one
-// conjugated, backwards, and the sums of all and of alternating signs are real.
+// The first `bins` of the spectrum of real numbers: the second half is the first one conjugated and
+// reversed, and the sums of all and of alternating elements are real.
 std::vector<std::complex<double>> RealSpectrum(const std::vector<std::complex<double>>& values,
                                                int64_t length, int64_t bins, bool inverse) {
   auto result = FourierTransform(values, length, std::min(bins, length / 2 + 1), inverse);
@@ -85,8 +85,8 @@ absl::Status Eval(EvalContext& c) {
   const bool inverse = c.attrs().Bool("inverse");
   const std::vector<double> x = Read<double>(self);
   std::vector<double> y(c.out(0).numel());
-  // Lines lie `inner` apart; an element has `parts` numbers before it, and
-  // `parts_out` after.
+  // Elements of a line are `inner` apart; an element has `parts` numbers before the transform, and
+  // `parts_out` after it.
   const int64_t parts_out = real_inverse ? 1 : 2;
   const int64_t inner = Numel(self.dims().subspan(axis + 1, self.rank() - axis - 2));
   const int64_t outer = Numel(self.dims().subspan(0, axis));

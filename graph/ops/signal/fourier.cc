@@ -34,7 +34,8 @@ int64_t SmallestFactor(int64_t n) {
 }
 
 // The fast transform of Cooley and Tukey, for any length: a transform of p * m elements is p
-// transforms of m elements, every p-th one each, whose bins are put together with roots of unity.
+// transforms of m elements, each of every p-th element, whose bins are combined with roots of
+// unity.
 class FastTransform {
  public:
   FastTransform(int64_t length, bool inverse) : roots_(length), parts_(length) {

@@ -8,9 +8,9 @@
 
 namespace weft::ops {
 
-// result[k] = sum over n of x[n] * exp(-+2*pi*i*k*n/length) for k in [0, bins),
-// x taken as zero past its end and cut at `length`. The inverse has the other
-// sign and is divided by `length`. By the definition, in double.
+// result[k] = sum over n of x[n] * exp(-+2*pi*i*k*n/length) for k in [0, bins), where x is
+// truncated or zero-padded to `length`. The inverse has the opposite sign and is divided by
+// `length`. Computed in double.
 std::vector<std::complex<double>> FourierTransform(const std::vector<std::complex<double>>& x,
                                                    int64_t length, int64_t bins, bool inverse);
 

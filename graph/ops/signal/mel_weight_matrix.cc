@@ -29,7 +29,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
 double MelFromHertz(double hertz) { return 2595 * std::log10(1 + hertz / 700); }
 double HertzFromMel(double mel) { return 700 * (std::pow(10.0, mel / 2595) - 1); }
 
-// One band: a triangle over bins [low, high) with its top at `center`.
+// One band: a triangle over bins [low, high) with its maximum at `center`.
 void AddBand(int64_t low, int64_t center, int64_t high, int64_t bins, int64_t stride,
              double* column) {
   const auto set = [&](int64_t bin, double v) {

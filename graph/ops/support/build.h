@@ -1,7 +1,7 @@
-// Short forms over the generated builders, for Decompose functions and importers. They
-// make no node where none is needed.
+// Short forms of the generated builders, for Decompose functions and importers. They make no node
+// if the result would equal an operand.
 //
-// As Builder::Op, each returns null after an error, and takes null then.
+// As in Builder::Op, each returns null after an error, and accepts null.
 #ifndef WEFT_GRAPH_OPS_SUPPORT_BUILD_H_
 #define WEFT_GRAPH_OPS_SUPPORT_BUILD_H_
 
@@ -20,24 +20,24 @@ class Value;
 
 namespace weft::ops {
 
-// What low-precision floats are computed in: f32 for f8*, f16 and bf16, else
-// the dtype itself.
+// The dtype in which low-precision floats are computed: f32 for f8*, f16 and bf16, else the dtype
+// itself.
 DType ComputeDType(DType dtype);
 
-// Dims as a vector, to be changed.
+// A copy of the dims.
 std::vector<SymInt> DimsOf(Type type);
 
-// `v` itself when it has the dtype, or the dims, already.
+// `v` itself if it already has the dtype, or the dims.
 Value* Convert(NodeMaker& b, Value* v, DType dtype);
 Value* Reshape(NodeMaker& b, Value* v, absl::Span<const SymInt> size);
 Value* Expand(NodeMaker& b, Value* v, absl::Span<const SymInt> size);
-// `v` itself when the dims stay in order.
+// `v` itself if the order of dims does not change.
 Value* Permute(NodeMaker& b, Value* v, absl::Span<const int64_t> dims);
-// The last two dims swapped.
+// Swaps the last two dims.
 Value* Transpose(NodeMaker& b, Value* v);
 Value* Slice(NodeMaker& b, Value* v, int64_t dim, SymInt start, SymInt end, SymInt step = 1);
 
-// A reduction over `dims` that keeps them; `v` itself for no dims.
+// A reduction over `dims` with keepdim; `v` itself if `dims` is empty.
 Value* Reduce(NodeMaker& b, const OpDef& op, Value* v, absl::Span<const int64_t> dims);
 
 // op(v, scalar), with the scalar in v's dtype.

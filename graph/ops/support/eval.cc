@@ -42,8 +42,8 @@ void Write(const std::vector<int64_t>& values, HostTensor* t) { t->WriteInts(val
 
 namespace {
 
-// A double that rounds to f32 and narrower formats as `v` itself does: bits that
-// do not fit leave a trace in the last one.
+// A double that rounds to f32 and narrower formats as `v` itself does: the last bit is set for bits
+// that do not fit.
 double ToDoubleSticky(uint64_t v) {
   int shift = 0;
   for (; v >= uint64_t{1} << 53; ++shift) v = v >> 1 | (v & 1);
@@ -176,7 +176,7 @@ void WithElements(const HostTensor& in, HostTensor* out, Fn copy) {
     using T = decltype(zero);
     if (reinterpret_cast<uintptr_t>(dense.raw()) % alignof(T) == 0) {
       copy(static_cast<const T*>(dense.data<T>()), out->data<T>());
-    } else {  // Mapped files need not be aligned.
+    } else {  // Mapped files may be unaligned.
       std::vector<T> aligned(dense.numel());
       std::memcpy(aligned.data(), dense.raw(), dense.bytes());
       copy(static_cast<const T*>(aligned.data()), out->data<T>());

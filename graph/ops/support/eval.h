@@ -1,17 +1,16 @@
-// Plain-loop evaluation that is written once per op, not once per dtype.
+// Evaluation by plain loops that are written once per op, not once per dtype.
 //
-// Elements are computed in a wide domain: all floats in double, rounded once
-// when stored (for + - * / and sqrt this is the correctly rounded result of
-// every narrower format), u64 in uint64_t, all other integers and bool in
-// int64_t; stores to integers keep the low bits. Complex dtypes have no domain:
-// the functions here answer Unimplemented, so Infer should refuse them.
+// Elements are computed in a wide domain: all floats in double, rounded once when stored (for + - *
+// / and sqrt this is the correctly rounded result in every narrower format), u64 in uint64_t, all
+// other integers and bool in int64_t; stores to integers keep the low bits. Complex dtypes have no
+// domain: the functions here return Unimplemented, so Infer should refuse them.
 //
 //   absl::Status Eval(EvalContext& c) {
 //     return EvalBinary(c, [](auto a, auto b) { return a < b ? b : a; });
 //   }
 //
-// Code in namespace weft::ops writes std::exp, std::abs and so on: the ops of
-// these names hide the functions.
+// Code in namespace weft::ops must write std::exp, std::abs and so on, because ops of these names
+// hide the functions.
 #ifndef WEFT_GRAPH_OPS_SUPPORT_EVAL_H_
 #define WEFT_GRAPH_OPS_SUPPORT_EVAL_H_
 
@@ -68,16 +67,16 @@ void Write(const std::vector<double>& values, HostTensor* t);
 void Write(const std::vector<int64_t>& values, HostTensor* t);
 void Write(const std::vector<uint64_t>& values, HostTensor* t);
 
-// Of any dtype; the imaginary part of a real number is 0, and is dropped when a
-// complex number is written to a real dtype.
+// Supports any dtype; the imaginary part of a real number is 0, and is dropped when a complex
+// number is written to a real dtype.
 std::vector<std::complex<double>> ReadComplex(const HostTensor& t);
 void WriteComplex(const std::vector<std::complex<double>>& values, HostTensor* t);
 
-// A float attribute as the op's arithmetic sees it: ATen computes on operands of
-// f64 in double and on all narrower floats in float.
+// A float attribute with the precision of the op's arithmetic: ATen computes f64 operands in double
+// and all narrower floats in float.
 double FloatAttr(const EvalContext& c, absl::string_view name);
 
-// The type that results of type R are collected in: bool becomes int64_t.
+// The type in which results of type R are collected: int64_t for bool.
 template <typename R>
 using Stored =
     std::conditional_t<std::is_floating_point_v<R>, double,
@@ -116,8 +115,8 @@ bool IsNan(T v) {
 // --- Indices ----------------------------------------------------------------
 
 int64_t Numel(absl::Span<const int64_t> dims);
-// Row-major strides of `dims`, lined up with the last dims of `out_dims`; 0
-// where a size 1 is broadcast and for the dims that `dims` lacks.
+// Row-major strides of `dims`, aligned at the last dims of `out_dims`; 0 for a broadcast size of 1
+// and for dims that `dims` lacks.
 std::vector<int64_t> BroadcastStrides(absl::Span<const int64_t> dims,
                                       absl::Span<const int64_t> out_dims);
 
@@ -167,18 +166,17 @@ void ForEachOffset(absl::Span<const int64_t> dims,
   }
 }
 
-// Runs `fn(i)` for i in [0, n), on several threads when `n` is large. Calls
-// must be independent.
+// Runs `fn(i)` for i in [0, n), on several threads if `n` is large. Calls must be independent.
 void ParallelFor(int64_t n, absl::FunctionRef<void(int64_t)> fn);
 // The same in contiguous chunks of about `grain`: `fn(begin, end)`.
 void ParallelChunks(int64_t n, int64_t grain, absl::FunctionRef<void(int64_t, int64_t)> fn);
 
 // --- Moving elements --------------------------------------------------------
-// Of any dtype, complex and 4-bit ones included; bits are kept.
+// These functions support any dtype, complex and 4-bit ones included, and keep bits.
 
 // out[i] = in[source[i]], both by row-major index; -1 leaves out[i] alone.
 void Gather(const HostTensor& in, absl::Span<const int64_t> source, HostTensor* out);
-// out[target[i]] = in[i]; -1 drops in[i], later writes win.
+// out[target[i]] = in[i]; -1 drops in[i], and the last write wins.
 void Scatter(const HostTensor& in, absl::Span<const int64_t> target, HostTensor* out);
 
 // --- Whole ops --------------------------------------------------------------
@@ -196,7 +194,7 @@ absl::Status EvalUnary(EvalContext& c, Fn f) {
   });
 }
 
-// The same in double whatever the operand's dtype, for functions of floats.
+// The same in double for any dtype of the operand, for functions of floats.
 template <typename Fn>
 absl::Status EvalUnaryFloat(EvalContext& c, Fn f) {
   std::vector<double> x = Read<double>(c.in(0));
@@ -208,7 +206,7 @@ inline absl::Status EvalUnaryFloat(EvalContext& c, double (*f)(double)) {
   return EvalUnaryFloat<double (*)(double)>(c, f);
 }
 
-// As EvalBinary, in the domain of T whatever the operands' dtypes.
+// EvalBinary in the domain of T, for any dtypes of the operands.
 template <typename T, typename Fn>
 void EvalBinaryIn(EvalContext& c, Fn f) {
   const std::vector<T> a = Read<T>(c.in(0));

@@ -1,5 +1,5 @@
-// The larger and the smaller of two numbers, as IEEE 754-2019 has them: NaN
-// wins, and 0 is larger than -0. Symmetric in the operands.
+// Maximum and minimum of two numbers as in IEEE 754-2019: NaN wins, and 0 is larger than -0.
+// Symmetric in the operands.
 #ifndef WEFT_GRAPH_OPS_SUPPORT_EXTREMA_H_
 #define WEFT_GRAPH_OPS_SUPPORT_EXTREMA_H_
 

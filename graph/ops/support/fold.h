@@ -1,4 +1,4 @@
-// Folds that ops share. A fold is exact to the bit and keeps the type.
+// Folds that ops share. A fold is bit-exact and keeps the type.
 #ifndef WEFT_GRAPH_OPS_SUPPORT_FOLD_H_
 #define WEFT_GRAPH_OPS_SUPPORT_FOLD_H_
 
@@ -15,17 +15,16 @@ namespace weft::ops {
 // True when operand `i` has the type of the op's (first) result, so that a fold
 // may return it.
 bool KeepsType(const OpArgs& args, int i);
-// The operand when KeepsType, else nothing.
+// The operand if KeepsType, else nothing.
 Folded FoldTo(const OpArgs& args, int i);
 
-// True when every element of the constant `value` is `number`: of integers and
-// bools by value, of floats by value and sign. False for other values and for
-// constants without elements.
+// True if every element of the constant `value` is `number`: compared by value for integers and
+// bools, by value and sign for floats. False for other values and for constants without elements.
 bool IsSplatOf(const Value* value, double number);
-// True when `value` is a constant whose elements are integers or bools, and ...
+// True if `value` is a constant of integers or bools, and all elements are `number`.
 bool IsIntSplatOf(const Value* value, int64_t number);
 
-// op(op(x)) = op(x), with equal attributes and further operands.
+// op(op(x)) = op(x), with equal attributes and other operands.
 Folded FoldIdempotent(const OpArgs& args);
 // op(op(x)) = x.
 Folded FoldInvolution(const OpArgs& args);

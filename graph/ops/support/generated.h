@@ -1,4 +1,4 @@
-// What the generated builders of ops (graph/ops/<family>.cc) make of their parameters.
+// Conversions of parameters in the generated builders of ops (graph/ops/<family>.cc).
 #ifndef WEFT_GRAPH_OPS_SUPPORT_GENERATED_H_
 #define WEFT_GRAPH_OPS_SUPPORT_GENERATED_H_
 
@@ -13,7 +13,7 @@
 
 namespace weft::ops {
 
-// The absent value for nothing.
+// An absent attribute for nullopt.
 template <typename T>
 AttrValue OptionalAttr(const std::optional<T>& value) {
   return value ? AttrValue(*value) : AttrValue();

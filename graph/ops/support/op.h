@@ -1,6 +1,6 @@
-// What a file that defines an op includes. One whose Decompose or Fold names
-// other ops also includes graph/ops/ops.h, which changes with every new op; one that
-// looks at nodes or graphs includes graph/ir/node.h or graph/ir/graph.h.
+// The includes of a file that defines an op. A file whose Decompose or Fold names other ops also
+// includes graph/ops/ops.h, which changes with every new op; one that accesses nodes or graphs
+// includes graph/ir/node.h or graph/ir/graph.h.
 #ifndef WEFT_GRAPH_OPS_SUPPORT_OP_H_
 #define WEFT_GRAPH_OPS_SUPPORT_OP_H_
 

@@ -12,8 +12,8 @@ class Value;
 
 namespace weft::ops {
 
-// Builds pointwise expressions. Narrow floats (f16, bf16, f8) are computed in
-// f32, as ATen does, and rounded once by Done:
+// Builds pointwise expressions. Narrow floats (f16, bf16, f8) are computed in f32, as in ATen, and
+// rounded once by Done:
 //
 //   Pointwise p(b, x->type().dtype());
 //   Value* wide = p.Wide(x);
@@ -54,7 +54,7 @@ class Pointwise {
   Value* Tanh(Value* x);
 
   Builder& builder() { return b_; }
-  // What Wide values have.
+  // The dtype of Wide values.
   DType dtype() const { return wide_; }
 
  private:
@@ -66,7 +66,7 @@ class Pointwise {
   const DType wide_;
 };
 
-// f32 for narrower floats, other dtypes as they are.
+// f32 for narrower floats, else the dtype itself.
 DType WideDType(DType dtype);
 
 }  // namespace weft::ops

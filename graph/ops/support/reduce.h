@@ -1,7 +1,6 @@
-// Ops that combine the elements along some dims: what they share.
+// Shared by ops that combine the elements along some dims.
 //
-// Their schema is f(Tensor self, int[] dim=[], bool keepdim=False); no dims
-// means all of them.
+// Their schema is f(Tensor self, int[] dim=[], bool keepdim=False); an empty list means all dims.
 #ifndef WEFT_GRAPH_OPS_SUPPORT_REDUCE_H_
 #define WEFT_GRAPH_OPS_SUPPORT_REDUCE_H_
 
@@ -22,24 +21,24 @@ struct OpArgs;
 
 namespace weft::ops {
 
-// Self's dtype with the dims that are left. The second form refuses bool, the
-// third all but floats; complex is refused always.
+// Self's dtype with the remaining dims. The second form refuses bool, the third everything except
+// floats; complex is always refused.
 absl::StatusOr<Types> InferReduction(const OpArgs& args);
 absl::StatusOr<Types> InferNumericReduction(const OpArgs& args);
 absl::StatusOr<Types> InferFloatReduction(const OpArgs& args);
 
-// For ops that give back a single element: along dims of size 1, which stay,
-// the result is self. Along a dim without elements it is a literal, if small.
+// For ops that return a single element unchanged: along dims of size 1 that are kept, the result is
+// self. Along a dim without elements it is a literal, if small.
 Folded FoldReduction(const OpArgs& args);
-// The second half alone.
+// Only the second case.
 Folded FoldEmptyReduction(const OpArgs& args);
 
-// For each element of `dims`, in row-major order, the row-major number of the
-// element it is reduced into. `axes` is ascending.
+// For each element of `dims`, in row-major order, the row-major index of the element into which it
+// is reduced. `axes` is ascending.
 std::vector<int64_t> ReductionTargets(absl::Span<const int64_t> dims, absl::Span<const int> axes);
 
-// out(0)[i] = f(the elements that are reduced into it, in row-major order), in
-// the domain of the operand; `f` takes a span.
+// out(0)[i] = f(the elements that are reduced into it, in row-major order), in the domain of the
+// operand; `f` takes a span.
 template <typename Fn>
 absl::Status EvalReduction(EvalContext& c, Fn f) {
   const HostTensor& self = c.in(0);
@@ -65,8 +64,8 @@ absl::Status EvalReduction(EvalContext& c, Fn f) {
   });
 }
 
-// The elements combined one after the other, `empty` if there are none. A
-// single element stays as it is (0 + -0 is 0).
+// Combines the elements in order; `empty` if there are none. A single element is unchanged (0 + -0
+// is 0).
 template <typename T, typename Fn>
 T Accumulate(absl::Span<const T> x, T empty, Fn f) {
   if (x.empty()) return empty;

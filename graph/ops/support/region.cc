@@ -137,7 +137,7 @@ Type ResultTypes::Join(absl::Span<const Type> alternatives) {
 }
 
 Type ResultTypes::Carry(Type init, Type in, Type out) {
-  // A size that leaves a step as it came in stays what it was at first.
+  // A size that a step does not change keeps its initial value.
   std::vector<SymInt> last;
   for (int i = 0; i < init.rank(); ++i) {
     last.push_back(out.dim(i) == in.dim(i) ? init.dim(i) : out.dim(i));
@@ -194,8 +194,8 @@ absl::Status SetStacked(EvalContext& c, int first,
 int CapturedOperand(const Node& node, int input) {
   if (node.Is(cond)) return input + 1;
   if (!node.Is(loop) && !node.Is(scan)) return -1;
-  // Inputs of the body are numbered as operands are: the iteration and the condition
-  // stand for the two operands before the carried ones.
+  // Inputs of the body are numbered like operands: the iteration and the condition correspond to
+  // the two operands before the carried ones.
   int64_t first = node.attrs().Int("num_carried");
   first += node.Is(loop) ? 2 : node.attrs().Int("num_scanned");
   return input < first ? -1 : input;

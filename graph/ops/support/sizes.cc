@@ -16,8 +16,8 @@ bool IsExtremum(SymInt s) {
   return s.kind() == SymInt::Kind::kMin || s.kind() == SymInt::Kind::kMax;
 }
 
-// a - b, carried into a Min or Max that only one of them is:
-// n - max(x, y) = min(n - x, n - y).
+// a - b, distributed over a Min or Max if exactly one of them is one: n - max(x, y) = min(n - x, n
+// - y).
 template <typename MinFn, typename MaxFn>
 SymInt Distribute(SymInt a, SymInt b, MinFn min, MaxFn max) {
   if (IsExtremum(a) == IsExtremum(b)) return a - b;

@@ -1,5 +1,5 @@
-// Symbolic sizes worked out with the facts of a SymbolTable, and index
-// arithmetic of the ops that move elements.
+// Computes symbolic sizes under the facts of a SymbolTable, and index arithmetic of ops that move
+// elements.
 #ifndef WEFT_GRAPH_OPS_SUPPORT_SIZES_H_
 #define WEFT_GRAPH_OPS_SUPPORT_SIZES_H_
 
@@ -18,13 +18,13 @@ struct OpArgs;
 
 namespace weft::ops {
 
-// Min and Max without the operands that the facts show to be beaten.
+// Min and Max without operands that the facts show to be irrelevant.
 SymInt KnownMin(const SymbolTable& symbols, SymInt a, SymInt b);
 SymInt KnownMax(const SymbolTable& symbols, SymInt a, SymInt b);
-// a - b, carried into a Min or Max that only one of them is:
-// n - max(x, y) = min(n - x, n - y).
+// a - b, distributed over a Min or Max if exactly one of them is one: n - max(x, y) = min(n - x, n
+// - y).
 SymInt Difference(const SymbolTable& symbols, SymInt a, SymInt b);
-// The number of values in start, start + step, ... before `end`, at least 0.
+// The number of values in start, start + step, ... before `end`; at least 0.
 SymInt StepsBetween(const SymbolTable& symbols, SymInt start, SymInt end, SymInt step);
 
 // A position among `n` elements; a negative one counts from the end. The least integer is the first
@@ -35,20 +35,20 @@ SymInt SliceStart(const SymbolTable& symbols, SymInt start, SymInt n);
 
 // Two sizes that must be equal: the constant one if there is one.
 SymInt JoinSizes(SymInt a, SymInt b);
-// Joins `other` into `dims`, the ranks being equal; dims at `skip` are left
-// alone (-1: none). "<what>: f32[2] and f32[3] differ in dim 0".
+// Joins `other` into `dims`, which must have equal ranks; the dim `skip` is ignored (-1: none).
+// Errors are "<what>: f32[2] and f32[3] differ in dim 0".
 absl::Status JoinDims(const OpArgs& args, Type other, int skip, absl::string_view what,
                       std::vector<SymInt>* dims);
 
-// "size[1] is negative: -3" for an entry that cannot but be negative.
+// "size[1] is negative: -3" for an entry that is provably negative.
 absl::Status CheckSizesNotNegative(const OpArgs& args, absl::Span<const SymInt> sizes,
                                    absl::string_view what);
 
-// A fresh unbacked symbol for a size of `min` to `max`.
+// A fresh unbacked symbol for a size in [`min`, `max`].
 SymInt FreshSize(const OpArgs& args, int64_t min, int64_t max);
 
-// Dims around `dim`: their products before and after it, and its size. Without
-// elements the products, which may not fit in 64 bits, are 0.
+// The dims before, at and after `dim`: `outer` and `inner` are products. Without elements the
+// products, which may not fit in 64 bits, are 0.
 struct Split {
   int64_t outer = 1;
   int64_t size = 1;
@@ -60,8 +60,8 @@ Split SplitAt(absl::Span<const int64_t> dims, int dim);
 
 int64_t Dot(absl::Span<const int64_t> a, absl::Span<const int64_t> b);
 
-// out's element at each index = in's element source(index), by row-major
-// number; -1 leaves the element alone.
+// Sets out's element at each index to in's element source(index), by row-major index; -1 leaves it
+// unchanged.
 template <typename Fn>
 void MoveElements(const HostTensor& in, HostTensor* out, Fn source) {
   std::vector<int64_t> from;

@@ -1,4 +1,4 @@
-// Writing elements at indices, with a choice of what happens to those there.
+// Writes elements at indices, optionally combined with the old ones.
 #ifndef WEFT_GRAPH_OPS_SUPPORT_UPDATE_H_
 #define WEFT_GRAPH_OPS_SUPPORT_UPDATE_H_
 
@@ -15,14 +15,13 @@ struct OpArgs;
 
 namespace weft::ops {
 
-// The attribute `reduce` is none, add, mul, max or min, and the dtype of
-// operand 0 can be reduced.
+// Checks that the attribute `reduce` is none, add, mul, max or min, and that the dtype of operand 0
+// supports it.
 absl::Status CheckReduce(const OpArgs& args);
 
-// out is self with src[i] put at target[i] or combined with what is there, in
-// order: none (the last one wins), add, mul, max, min. Combined in the wide
-// domain and rounded once; NaN wins max and min; on bool, add is or and mul is
-// and.
+// out is self with src[i] stored at target[i] or combined with the element there, in order: none
+// (the last one wins), add, mul, max, min. Elements are combined in the wide domain and rounded
+// once; NaN wins max and min; on bool, add is or and mul is and.
 absl::Status Update(const HostTensor& self, const HostTensor& src,
                     const std::vector<int64_t>& target, const std::string& reduce, HostTensor* out);
 

@@ -1,4 +1,4 @@
-// What ops that are views, and the ops that undo them, share.
+// Shared by ops that are views and by their inverses.
 #ifndef WEFT_GRAPH_OPS_SUPPORT_VIEW_H_
 #define WEFT_GRAPH_OPS_SUPPORT_VIEW_H_
 
@@ -17,29 +17,28 @@ struct OpArgs;
 
 namespace weft::ops {
 
-// For `scatter(Tensor self, Tensor src, ...)` with the attributes of the view
-// op `view`: src has the type of the view of self.
+// Checks, for `scatter(Tensor self, Tensor src, ...)` with the attributes of the view op `view`,
+// that src has the type of the view of self.
 absl::Status CheckViewed(const OpArgs& args, const OpDef& view);
-// self with the elements that `view` shows replaced by those of src; of
-// elements that are shown twice the last one wins.
+// self with the elements that `view` shows replaced by those of src; of elements that are shown
+// twice the last one wins.
 absl::Status EvalScatterOf(EvalContext& c, const OpDef& view);
 
-// What `scatter`, the op of EvalScatterOf, put where the view `args` looks; and
-// self of `args`, a scatter, where src is what `view` shows of it already.
-// Both for equal attributes; see SameSlice.
+// FoldViewOfScatter: the src of `scatter`, if `args` views the result of that op.
+// FoldScatterOfView: the self of the scatter `args`, if src is `view` of it. Both require equal
+// attributes; see SameSlice.
 Folded FoldViewOfScatter(const OpArgs& args, const OpDef& scatter);
 Folded FoldScatterOfView(const OpArgs& args, const OpDef& view);
 
-// True when slice on operand 0 of `args` takes the same elements by both lists of
-// attributes, however they are written.
+// True if slice on operand 0 of `args` selects the same elements with both lists of attributes,
+// even if these are written differently.
 bool SameSlice(const OpArgs& args, const AttrList* a, const AttrList* b);
 
 // The inverse of a view by such an op: scatter(base, update), with the view's
 // attributes.
 Value* ScatterBack(Builder& b, const OpDef& scatter, const OpArgs& view, Value* base,
                    Value* update);
-// The inverse of any view that shows no element twice, by index: for views
-// without an op of their own for that.
+// The inverse of any view that shows no element twice, by index, for views without an inverse op.
 Value* ScatterByIndex(Builder& b, const OpArgs& view, Value* base, Value* update);
 
 }  // namespace weft::ops

@@ -42,7 +42,7 @@ Value* Positions(Builder& b, SymInt n, bool align_corners, DType dtype) {
   return b.Op(div, {Convert(b, twice, dtype), Convert(b, length, dtype)});
 }
 
-// The sum over coordinates, innermost first, of position times column.
+// The sum of position times column over coordinates, the innermost first.
 std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
   const auto size = args.attrs().Syms("size");
   const int n = static_cast<int>(size.size()) - 2;

@@ -60,7 +60,7 @@ absl::Status CheckChannels(const OpArgs& args) {
   return CheckEqualSizes(args, args.type(kBias).dim(0), weight.dim(0), "bias and channels");
 }
 
-// Of offset or mask, which has `each` elements for a position of the kernel.
+// Checks offset or mask, which has `each` elements per position of the kernel.
 absl::Status CheckPositions(const OpArgs& args, int operand, int64_t each,
                             absl::Span<const SymInt> out) {
   if (!args.has(operand)) return absl::OkStatus();
@@ -153,8 +153,8 @@ struct Space {
     out = spatial(c.out(0));
   }
 
-  // What the kernel's element `tap` meets at output `at`. `group` counts the
-  // offset groups of all images.
+  // The sample of kernel element `tap` at output `at`. `group` counts the offset groups of all
+  // images.
   Sample At(int64_t group, int64_t tap, int64_t at) const {
     const int64_t n = static_cast<int64_t>(in.size());
     const int64_t taps = Numel(kernel);
@@ -175,7 +175,7 @@ struct Space {
     return s;
   }
 
-  // Adds what output `at` of image `image` takes from one offset group.
+  // Adds the contribution of one offset group to output `at` of image `image`.
   void Accumulate(int64_t image, int64_t offset_group, int64_t at, std::vector<double>* y) const {
     const int64_t taps = Numel(kernel);
     const int64_t group_size = channels / offset_groups;

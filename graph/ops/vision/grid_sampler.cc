@@ -73,8 +73,7 @@ struct Axis {
   }
 };
 
-// Elements along one axis and their weights. All weights are 0 where the
-// position is no number.
+// Elements along one axis and their weights, which are 0 if the position is NaN.
 struct Taps {
   int count = 0;
   int64_t index[4];

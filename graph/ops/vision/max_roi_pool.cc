@@ -28,13 +28,13 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
       args.type(0).WithDims({args.type(1).dim(0), args.type(0).dim(1), shape[0], shape[1]})};
 }
 
-// One dim of a region: elements [Begin(i), End(i)) of each bin.
+// One dim of a region: bin i has the elements [Begin(i), End(i)).
 struct Axis {
   double start, bin;
   int64_t size;
 
   Axis(double low, double high, double scale, int64_t bins, int64_t size) : size(size) {
-    // Positions far outside of the image are as good as ones less far.
+    // Clamps positions far outside of the image, which does not change the result.
     const double far = 1e9;
     start = std::clamp(std::round(low * scale), -far, far);
     const double last = std::clamp(std::round(high * scale), -far, far);

@@ -1,4 +1,4 @@
-// Selection of boxes that do not overlap better ones.
+// Selects boxes that do not overlap better ones.
 #include <algorithm>
 #include <limits>
 
@@ -58,7 +58,7 @@ struct Box {
   float Area() const { return (x2 - x1) * (y2 - y1); }
 };
 
-// Intersection over union; 0 where one of them is empty.
+// Intersection over union; 0 if one of them is empty.
 float Overlap(const Box& a, const Box& b) {
   const float width = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
   const float height = std::min(a.y2, b.y2) - std::max(a.y1, b.y1);

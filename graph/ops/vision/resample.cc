@@ -34,7 +34,7 @@ bool Resampling::IsIdentity() const {
 double Resampling::Source(int64_t index) const {
   const double x = static_cast<double>(index);
   const double length = static_cast<double>(in);
-  const double resized = scale * length;  // Need not be an integer.
+  const double resized = scale * length;  // May be a fraction.
   if (coordinates == "align_corners") {
     return index == 0 ? 0 : x * (length - 1) / (resized - 1);
   }
@@ -42,8 +42,7 @@ double Resampling::Source(int64_t index) const {
   if (coordinates == "tf_half_pixel_for_nn") return (x + 0.5) / scale;
   if (coordinates == "tf_crop_and_resize") {
     if (out == 1) return 0.5 * (roi_start + roi_end) * (length - 1);
-    // Regions are f32 in ONNX. In double, a source that is meant to be the last
-    // element could lie after it.
+    // Regions are f32 in ONNX. In double, a position that means the last element could be after it.
     const float start = static_cast<float>(roi_start * (length - 1));
     const float part = static_cast<float>(roi_end - roi_start);
     return start + x * part * (length - 1) / static_cast<double>(out - 1);
@@ -73,13 +72,13 @@ int64_t Resampling::Nearest(double source) const {
 
 std::vector<std::pair<int64_t, double>> Resampling::RawTaps(double source) const {
   const bool cubic = mode == "cubic";
-  // A source far outside is as good as one less far.
+  // Clamps positions far outside, which does not change the result.
   source = std::clamp(source, -4.0, static_cast<double>(in) + 4);
   const double floor = std::floor(source);
   const int64_t at = static_cast<int64_t>(floor);
   std::vector<std::pair<int64_t, double>> taps;
   if (antialias && scale < 1) {
-    // The filter grows with what it covers, up to a few times the input.
+    // The filter grows with the elements that it covers, up to a few times the input.
     const double narrow = std::max(scale, 0.25 / static_cast<double>(std::max<int64_t>(in, 1)));
     const double support = (cubic ? 2 : 1) / narrow;
     const int64_t last = static_cast<int64_t>(std::floor(source + support));

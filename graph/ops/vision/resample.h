@@ -1,5 +1,5 @@
-// Resampling along one dim: which elements a resized one is made of. The words
-// are those of ONNX's Resize.
+// Resampling along one dim: the elements that contribute to an element of the result. The terms are
+// those of ONNX's Resize.
 #ifndef WEFT_GRAPH_OPS_VISION_RESAMPLE_H_
 #define WEFT_GRAPH_OPS_VISION_RESAMPLE_H_
 
@@ -11,15 +11,15 @@
 
 namespace weft::ops {
 
-// The weights of the four elements around a point, `t` in [0, 1] after the
-// second, by cubic convolution with coefficient `a`.
+// The weights of the four elements around a point at `t` in [0, 1] after the second one, by cubic
+// convolution with coefficient `a`.
 void CubicWeights(double t, double a, double weights[4]);
 
 // One dim.
 struct Resampling {
   int64_t in, out;
   double scale;
-  // Ends of the region of interest, in parts of the input.
+  // Ends of the region of interest, as fractions of the input.
   double roi_start = 0, roi_end = 1;
 
   absl::string_view mode;
@@ -29,20 +29,20 @@ struct Resampling {
   bool exclude_outside;
   bool antialias;
 
-  // True when every element is itself.
+  // True if every output element equals its input element.
   bool IsIdentity() const;
-  // Where output element `x` lies in the input.
+  // Position of output element `x` in the input.
   double Source(int64_t x) const;
-  // True for sources that the extrapolation value stands for.
+  // True for positions that get the extrapolation value.
   bool IsOutside(double source) const;
   // The index of the nearest element.
   int64_t Nearest(double source) const;
-  // Indices and weights of the elements of linear and cubic modes. Indices
-  // outside of the input are moved to its ends.
+  // Indices and weights of the elements in linear and cubic modes. Indices outside of the input are
+  // clamped.
   std::vector<std::pair<int64_t, double>> Taps(double source) const;
 
  private:
-  // Before indices are moved.
+  // The same before clamping.
   std::vector<std::pair<int64_t, double>> RawTaps(double source) const;
 };
 

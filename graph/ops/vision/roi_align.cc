@@ -44,7 +44,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
                                       SymInt(args.attrs().Int("output_width"))})};
 }
 
-// One dim of a region: `count` points in each of its bins.
+// One dim of a region, with `count` points in each of its bins.
 struct Axis {
   double start, bin;
   int64_t count, size;
@@ -65,7 +65,7 @@ struct Axis {
            (static_cast<double>(k) + 0.5) * bin / static_cast<double>(count);
   }
 
-  // More than any image needs; such regions are refused.
+  // More than any image requires; larger regions are refused.
   static constexpr int64_t kMax = 1 << 16;
 };
 
