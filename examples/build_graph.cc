@@ -1,4 +1,4 @@
-// Builds a graph, runs a pipeline over it and prints it before and after:
+// Builds a graph, runs a pipeline on it and prints it before and after:
 //
 //   bazel run //examples:build_graph
 

@@ -1,4 +1,4 @@
-// An op, a rule and a pass of one's own, used without touching Weft's tree.
+// A user-defined op, rule and pass, without a change to Weft's tree.
 #include <iostream>
 #include <memory>
 

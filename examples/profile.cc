@@ -22,7 +22,7 @@ using profiler::Activity;
 
 constexpr int64_t kSize = 1 << 14;
 
-// What is known beforehand of a kernel that reads two vectors and writes one.
+// The description of a kernel that reads two vectors and writes one.
 profiler::DescriptionHandle Describe(std::vector<std::string> provenance) {
   const profiler::TensorDescription vector = {"float", {kSize}, {1}, ""};
   profiler::Description description;

@@ -1,4 +1,4 @@
-// A pass of one's own: one rule, applied until it matches nowhere.
+// A user-defined pass: one rule, applied until it matches nowhere.
 #include "square.h"
 #include "weft/graph/ops/ops.h"
 #include "weft/passes/engine/rewrite/driver.h"

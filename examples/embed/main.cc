@@ -61,7 +61,7 @@ absl::Status Run(const std::string& rule_file) {
   const std::string text = weft::PrintModule(module);
   std::cout << text << "\n" << result.semantics.ToString() << "\n";
 
-  // What is printed reads back, with the op of this program in it.
+  // The printed text reads back, with the op of this program in it.
   WEFT_ASSIGN_OR_RETURN(std::unique_ptr<weft::Module> again, weft::ParseModule(text, mine.ops()));
   WEFT_ASSIGN_OR_RETURN(weft::Session session,
                         weft::Session::Create(std::move(again), "reference"));

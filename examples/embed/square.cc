@@ -1,4 +1,4 @@
-// An op of one's own: its schema, its shape and its meaning.
+// A user-defined op: its schema, shape function and evaluation.
 #include "square.h"
 
 #include "weft/graph/ops/support/op.h"

@@ -1,4 +1,4 @@
-// What this program adds to Weft.
+// The op and the pass that this program adds to Weft.
 #ifndef EMBED_SQUARE_H_
 #define EMBED_SQUARE_H_
 

@@ -62,7 +62,7 @@ struct AttentionShape {
 // [batch, length, hidden] to [batch, heads, length, head_size], and back.
 Value* SplitHeads(Net& net, Value* x, const AttentionShape& shape);
 Value* JoinHeads(Net& net, Value* x, const AttentionShape& shape);
-// Of heads; `mask` is added to the scores and may be null.
+// The number of heads; `mask` is added to the scores and may be null.
 Value* Attention(Net& net, Value* query, Value* key, Value* value, Value* mask, bool is_causal,
                  const AttentionShape& shape);
 

@@ -53,8 +53,8 @@ struct ModelOptions {
   // Attention as the small ops that exporters leave of it: scale, product, mask,
   // softmax, product.
   bool written_attention = false;
-  // What a step updates is written back to its inputs instead of being outputs
-  // alone. ONNX has no form for that.
+  // Return updated values as write-backs to the inputs instead of plain outputs. ONNX has no form
+  // for that.
   bool write_back = false;
 };
 

@@ -1,6 +1,6 @@
 // Writes a model as a torch.nn.Module reads: scopes, parameters, inputs.
 //
-// Errors stick (Builder): Finish() tells what went wrong first.
+// Errors stick (Builder): Finish() returns the first one.
 #ifndef WEFT_EXAMPLES_MODELS_NET_H_
 #define WEFT_EXAMPLES_MODELS_NET_H_
 

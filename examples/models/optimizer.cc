@@ -21,7 +21,7 @@ std::vector<std::vector<int64_t>> LayerShapes(int64_t w) {
           {w, 4 * w}, {w},     {w},    {w}, {w},        {w}};
 }
 
-// What all parameters share: 1 - beta^step.
+// Values shared by all parameters: 1 - beta^step.
 struct Corrections {
   Value* first;
   Value* root_of_second;

@@ -24,8 +24,7 @@ class Random {
 // A signed number of 24 bits: exact as a float.
 int32_t Signed24(uint32_t bits) { return static_cast<int32_t>(bits) >> 8; }
 
-// Uniform around 0. The product rounds once, and there is no sum that could be
-// contracted with it.
+// Uniform around 0. The multiplication rounds once, and no addition could be contracted with it.
 void FillSymmetric(float bound, Random random, float* out, int64_t n) {
   const float scale = bound / (1 << 23);
   int64_t i = 0;

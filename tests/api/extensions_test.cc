@@ -1,4 +1,4 @@
-// What a program adds to Weft, and what is refused.
+// Additions of a program to Weft: accepted ones, and those that are refused.
 #include "api/extensions.h"
 
 #include <fstream>

@@ -1,4 +1,4 @@
-// Plugins that do not fit: nothing of them runs.
+// Plugins that do not fit: none of their code runs.
 #include "api/plugin.h"
 
 #include <cstdlib>

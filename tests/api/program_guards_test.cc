@@ -1,4 +1,4 @@
-// Guards that come from what passes assume, with passes made for that.
+// Guards from assumptions of passes, tested with passes made for that.
 #include <memory>
 #include <string>
 #include <vector>
@@ -56,7 +56,7 @@ void Vectorize(Module& module) {
   module.symbols().Assume(Equal(Mod(S("s1"), 8), 0), "vectorize");
 }
 
-// Asks nobody.
+// Assumes without proof.
 void AssumeSquare(Module& module) {
   module.symbols().Assume(GreaterEqual(S("s1"), S("s0")), "assume_square");
   // Implied by the constraints: no guard.
@@ -78,7 +78,7 @@ void AssumeHint(Module& module) {
       "assume_hint");
 }
 
-// What freezing does: a parameter becomes a part of the code.
+// Freezes: a parameter becomes a constant of the code.
 void Freeze(Module& module) {
   Graph& main = *module.main();
   const int id = main.input_info(1).initial;

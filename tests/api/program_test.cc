@@ -1,5 +1,5 @@
-// Programs: which calls are compiled for, what becomes of sizes, what is refused, the
-// limit, state, threads.
+// Programs: calls that are compiled, sizes that are fixed, inputs that are refused, the limit of
+// variants, state, threads.
 #include "api/program.h"
 
 #include <memory>

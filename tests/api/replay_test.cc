@@ -129,7 +129,7 @@ TEST_F(ReplayTest, OfAFixpointThatDoesNotSettle) {
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("no fixpoint after 1 rounds"),
                     EndsWith(absl::StrCat("\nreplay: opt --replay=", path))));
-  // What it came to is there as well.
+  // The report up to the failing pass is there as well.
   EXPECT_EQ(result.report.passes.size(), 2u);
   ASSERT_EQ(result.remarks.size(), 1u);
   EXPECT_EQ(result.remarks[0].kind, RemarkKind::kFailed);

@@ -1,4 +1,4 @@
-// What sessions of the target "cpu" write over, and what they leave alone.
+// Memory that sessions of the target "cpu" overwrite, and memory that they do not.
 #include <cstring>
 #include <map>
 #include <memory>
@@ -104,7 +104,7 @@ TEST(SessionInPlace, MemoryOfOthersIsLeftAlone) {
   EXPECT_THAT(values, ElementsAre(5, 5, 5));
   EXPECT_THAT(inputs[0].ReadDoubles(), ElementsAre(6, 6, 6));
   EXPECT_THAT(inputs[2].ReadDoubles(), ElementsAre(6, 6, 6));
-  // A run that is given no pointer writes to nobody.
+  // A run without a pointer overwrites nothing of the caller.
   const std::vector<HostTensor> fixed = {Row({1, 1, 1}), Row({1, 1, 1}), Row({0, 0, 0})};
   ASSERT_TRUE(session.Run(fixed).ok());
   EXPECT_THAT(fixed[0].ReadDoubles(), ElementsAre(1, 1, 1));

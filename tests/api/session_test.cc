@@ -84,7 +84,7 @@ TEST_P(SessionTest, WritesToTheCallersTensors) {
   ASSERT_TRUE(session.Run(&named).ok());
   EXPECT_THAT(named["x"].ReadDoubles(), ElementsAre(1, 2, -3, -4));
   EXPECT_EQ(named["count"].IntAt(0), 5);
-  // What was given is not state, and bytes are left alone.
+  // A given tensor is not state, and its bytes are unchanged.
   EXPECT_EQ(session.state("count")->IntAt(0), 0);
   EXPECT_THAT(x.ReadDoubles(), ElementsAre(1, 2, 3, 4));
   std::vector<HostTensor> ordered = {HostTensor(), HostTensor(), x};
@@ -106,7 +106,7 @@ TEST_P(SessionTest, RefusesWrongInputs) {
   EXPECT_EQ(session.SetState("bn.mean", X()).code(), absl::StatusCode::kNotFound);
 }
 
-// Of two tensors in one memory, of which one is written, the program knows nothing.
+// The result of a write would be undefined if another input shares the memory.
 TEST_P(SessionTest, RefusesWrittenInputsThatShareMemory) {
   Session session = Make();
   const HostTensor x = X();

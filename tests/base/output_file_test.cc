@@ -157,7 +157,7 @@ TEST_F(OutputFileTest, DevicesAndPipesAreWrittenAsTheyAre) {
   EXPECT_TRUE(WriteFile("/dev/null", "x").ok());
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
   ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
-  // Open for both ends, so that nobody waits.
+  // Open for both ends, so that no end blocks.
   const int fd = open(Path("pipe").c_str(), O_RDWR);
   ASSERT_GE(fd, 0);
   EXPECT_EQ(Error("pipe", "abc"), "");

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// What the shell makes of the word.
+// The word as the shell parses it.
 std::string AsTheShellReads(const std::string& word) {
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(
       popen(absl::StrCat("printf %s ", word).c_str(), "r"), pclose);

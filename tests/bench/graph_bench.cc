@@ -1,6 +1,6 @@
-// How graphs and passes scale: building, verifying, printing, parsing, and the
-// passes on graphs full of what they look for (equal expressions, x + 0, x * 1,
-// pairs of transposes, dead values) or without any of it.
+// Scaling of graphs and passes: building, verifying, printing, parsing, and the passes on graphs
+// full of matches (equal expressions, x + 0, x * 1, pairs of transposes, dead values) or without
+// any.
 //
 // Items are nodes before the run. peak_B/node is the peak resident size of the
 // whole process during the run, so small graphs carry the program itself.
@@ -79,8 +79,8 @@ void BM_Parse(benchmark::State& state) {
   Report(state, state.range(0));
 }
 
-// What is prepared before a pass for a replay file, of the largest module for
-// which that is done unasked (api/replay.h): 2,000 nodes, 1 MB of constants.
+// The preparation of a replay file before a pass, for the largest module for which it is done by
+// default (api/replay.h): 2,000 nodes, 1 MB of constants.
 void BM_PrintForReplay(benchmark::State& state) {
   const auto module = MakeModule(2000, true);
   Builder builder(module->main());

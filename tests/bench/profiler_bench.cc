@@ -1,5 +1,5 @@
-// What recording an event costs, in a session and outside of one, and what collecting and
-// exporting it costs. docs/profiling.md has the figures.
+// The cost of recording an event, in a session and outside of one, and of collecting and exporting
+// it. docs/profiling.md has the figures.
 //
 //   bazel run //tests/bench:profiler_bench -- --benchmark_repetitions=9
 #include <filesystem>

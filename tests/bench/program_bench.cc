@@ -1,5 +1,5 @@
-// What finding the variant for a call costs: the inputs' sizes, the constraints, and the
-// guards of the variants that are asked.
+// The cost of finding the variant for a call: the inputs' sizes, the constraints, and the guards of
+// the variants that are tried.
 #include <memory>
 #include <vector>
 

@@ -87,7 +87,7 @@ bool IsElsewhere(const std::string& text) {
   return false;
 }
 
-// The shell command that does what `text` says; "" when it is none of ours.
+// The shell command for the line `text`; "" if it runs elsewhere.
 std::string ToShell(absl::string_view text) {
   if (!absl::ConsumePrefix(&text, "./bazelw run //tools:")) return "";
   for (const Tool& tool : kTools) {

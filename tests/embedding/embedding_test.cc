@@ -1,6 +1,6 @@
-// Does what docs/embedding.md shows: every line of its ```sh blocks runs, in order,
-// in one scratch folder that has examples/; `./bazelw run //tools:NAME --` runs the
-// tool that this build made. The tests then look at what came of it.
+// Runs the commands of docs/embedding.md: every line of its ```sh blocks, in order, in one scratch
+// folder that has examples/; `./bazelw run //tools:NAME --` runs the tool that this build made. The
+// tests then check the results.
 #include <sys/wait.h>
 
 #include <cstdlib>
@@ -249,7 +249,7 @@ TEST_F(EmbeddingTest, BadPluginsAreNamed) {
   fails("examples/algebra.rules", ": cannot be loaded: ");
   MakeLibrary("empty", "int nothing;\n");
   fails("empty.so", ": not a plugin of Weft: it has no section weft_plugin");
-  // What this program is made for stands in its refusal of another.
+  // The message of a refusal names the version that this program requires.
   const std::string section = "__attribute__((section(\"weft_plugin\"), used)) const char tag[] = ";
   MakeLibrary("version", section + "\"weft 0.0, C++ ABI 1\";\n");
   fails("version.so", ": made for weft 0.0, C++ ABI 1; this program is weft 0.1, C++ ABI 1");

@@ -1,5 +1,5 @@
-// The models that are built in memory: types, parameters, runs of the small
-// ones, and that ONNX says the same of them.
+// The models that are built in memory: types, parameters, runs of the small ones, and the equality
+// of their ONNX exports.
 #include "examples/models/models.h"
 
 #include <cmath>
@@ -48,7 +48,7 @@ ModelOptions Weightless() {
   return options;
 }
 
-// What torch counts: without the statistics of batch norms.
+// The number that torch counts: without the statistics of batch norms.
 int64_t NumParameters(const Model& model) {
   int64_t count = 0;
   const Graph& graph = *model.module->main();

@@ -1,4 +1,4 @@
-// The tables of planted rules, by theme, and what several of them say.
+// The tables of planted rules, by theme, and their shared helpers.
 #ifndef WEFT_TESTS_FAULTS_PLANTED_TABLES_H_
 #define WEFT_TESTS_FAULTS_PLANTED_TABLES_H_
 

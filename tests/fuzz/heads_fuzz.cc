@@ -1,5 +1,5 @@
-// Any bytes as what is read of a file before the file is used: the head of a replay file, the tag
-// of a plugin, the record of a cached kernel. A value or a status, never a crash.
+// Any bytes as a part that is read before a file is used: the head of a replay file, the tag of a
+// plugin, the record of a cached kernel. The result is a value or a status, never a crash.
 #include <cstddef>
 #include <cstdint>
 #include <string>

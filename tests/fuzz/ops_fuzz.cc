@@ -1,7 +1,6 @@
-// Any bytes as a text of the built-in ops. A module prints to a text that reads
-// back to the same print; samples (operand types and attributes of one op) give
-// types or a status. What ops verify and infer of operands and attributes that
-// nobody chose is reached from here.
+// Any bytes as a text of the built-in ops. A module prints to a text that reads back to the same
+// print; samples (operand types and attributes of one op) give types or a status. This reaches
+// Verify and Infer of ops with arbitrary operands and attributes.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -50,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     RoundTrip(**module);
     return 0;
   }
-  // What only the verifier finds, the parser has missed.
+  // The parser must find every fault that the verifier finds.
   WEFT_CHECK(!absl::StartsWith(module.status().message(), "<text>:1:1: verifier: "))
       << module.status().ToString();
   InferSamples(text);

@@ -1,4 +1,4 @@
-// Rewrites the expectations of golden files to what the passes give now:
+// Rewrites the expectations of golden files to the present results of the passes:
 //
 //   bazel run //tests/golden:bless [-- part-of-a-path ...]
 #include <algorithm>

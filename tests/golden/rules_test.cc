@@ -1,7 +1,6 @@
-// What every rule of every set owes: a name, an identity, named guards; a golden
-// case that fires it, and one in which an op that its pattern starts at occurs
-// and it does not fire. That both sides compute the same, edge values included,
-// is what the runner checks in the case that fires.
+// Requirements for every rule of every set: a name, an identity, named guards; a golden case in
+// which it fires, and one in which an op that its pattern starts at occurs and it does not fire.
+// The runner checks that both sides compute the same, edge values included, in the case that fires.
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -42,7 +41,7 @@ bool StartsAt(const Rule& rule, const OpDef& op) {
   return std::find(root.ops, root.ops + root.num_ops, &op) != root.ops + root.num_ops;
 }
 
-// What the golden cases say of rules.
+// Evidence about rules from the golden cases.
 struct Evidence {
   std::set<std::string> fired;       // Rules, by name.
   std::map<std::string, bool> kept;  // Rules that a case could have fired.

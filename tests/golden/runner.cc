@@ -1,7 +1,7 @@
-// For each case: the input parses, verifies, and prints and parses back; the
-// pipeline runs, the result verifies and is the expected one; a second run
-// changes nothing; two runs from the text give the same bytes; and both compute
-// the same on seeded inputs, for several values of the symbols.
+// For each case: the input parses, verifies, and prints and parses back; the pipeline runs, and its
+// result verifies and equals the expected one; a second run changes nothing; two runs from the text
+// give the same bytes; and both graphs compute the same on seeded inputs, for several values of the
+// symbols.
 #include "tests/golden/runner.h"
 
 #include <fstream>

@@ -1,5 +1,5 @@
-// Golden tests of passes: .weft files with small functions and, beside each, what
-// the pass makes of it.
+// Golden tests of passes: .weft files with small functions, each followed by the expected result of
+// the pass.
 //
 //   // pass: canonicalize
 //
@@ -11,12 +11,11 @@
 //   func @keeps_single_negation(%x: f32[4]) -> f32[4] { ... }
 //   // expect unchanged
 //
-// Cases stand between lines `// -----`; each is a module of its own. `// pass:`
-// is a pipeline; before it, `// contract: reassociating` may admit more rules than
-// the default, `// target: cpu` compiles for a target, and `// inputs: after` draws the inputs from
-// what comes out, for a pass that takes fewer than before. A case may say `// counters: rule.x=1,
-// merged=2` and
-// `// remark: <part of a remark>` below its `// expect` line.
+// Lines `// -----` separate cases; each is a separate module. `// pass:` is a pipeline; before it,
+// `// contract: reassociating` may admit more rules than the default, `// target: cpu` compiles for
+// a target, and `// inputs: after` draws the inputs for the result's signature, for a pass that
+// removes inputs. A case may have `// counters: rule.x=1, merged=2` and `// remark: <part of a
+// remark>` below its `// expect` line.
 #ifndef WEFT_TESTS_GOLDEN_RUNNER_H_
 #define WEFT_TESTS_GOLDEN_RUNNER_H_
 

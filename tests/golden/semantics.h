@@ -1,4 +1,4 @@
-// Whether two modules compute the same.
+// Comparison of the results of two modules.
 #ifndef WEFT_TESTS_GOLDEN_SEMANTICS_H_
 #define WEFT_TESTS_GOLDEN_SEMANTICS_H_
 

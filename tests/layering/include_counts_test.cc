@@ -1,6 +1,7 @@
-// How many units an edit to a header recompiles: those that include it, directly or through other
-// headers. A header that most of the tree includes makes every edit below it slow, so no header may
-// be read by more than kMaxUnits, and those that are have a row with what they may have.
+// Counts the units that an edit to a header recompiles: those that include it, directly or
+// indirectly. A header that most of the tree includes makes every edit below it slow, so no header
+// may be included by more than kMaxUnits units, except for headers with a row that sets their
+// limit.
 #include <algorithm>
 #include <map>
 #include <string>

@@ -1,5 +1,5 @@
-// Reads the include lines of every source file in the repository and fails with file:line where
-// one goes against the layers (layers.h).
+// Reads the include lines of every source file in the repository and fails with file:line for an
+// include that the layers (layers.h) do not allow.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -52,7 +52,7 @@ TEST(LayeringTest, TableHasNoCycle) {
       EXPECT_TRUE(above.count(other)) << layer.name << " lists " << other;
     }
     EXPECT_TRUE(above.insert(layer.name).second) << layer.name << " appears twice";
-    // What `x/...` stands for is above, too, but for the row itself.
+    // Layers that `x/...` matches must be above too, except for the row itself.
     for (const Layer& other : Layers()) {
       EXPECT_TRUE(above.count(other.name) || !Lists(layer, other.name))
           << layer.name << " lists " << other.name;

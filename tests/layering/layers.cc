@@ -176,7 +176,7 @@ const std::vector<Layer>& Layers() {
       {"backends/plugin",
        kAnyLibrary,
        {"api/c", "base", "backends", "backends/runtime", "lowering/...", "graph/...", "profiler"}},
-      // What a compilation is checked with.
+      // Checks of a compilation.
       {"api/check",
        kAnyLibrary,
        {"base", "backends", "backends/reference", "lowering/...", "passes/...", "graph/...",
@@ -232,7 +232,7 @@ std::string PassOf(absl::string_view path) {
   return std::string(path.substr(0, path.find_first_of("/.")));
 }
 
-// Whether a quoted path is written from the repository's root: its first folder is a layer's.
+// True if a quoted path is relative to the repository's root: its first folder is a layer's.
 bool IsOurs(absl::string_view path) {
   const absl::string_view first = path.substr(0, path.find('/'));
   return std::any_of(Layers().begin(), Layers().end(), [&](const Layer& layer) {

@@ -1,4 +1,4 @@
-// The layers of the repository as a table, and what goes against them.
+// The layers of the repository as a table, and the check of includes against it.
 #ifndef WEFT_TESTS_LAYERING_LAYERS_H_
 #define WEFT_TESTS_LAYERING_LAYERS_H_
 
@@ -23,10 +23,10 @@ struct Layer {
 
 // Each row lists only rows above it.
 const std::vector<Layer>& Layers();
-// Whether the layer lists `name`, by itself or as part of `x/...`.
+// True if the layer lists `name`, by itself or as part of `x/...`.
 bool Lists(const Layer& layer, absl::string_view name);
 
-// Whether the file belongs to a project that stands for programs out of this tree.
+// True if the file belongs to a project that represents programs outside of this tree.
 bool IsForeign(absl::string_view path);
 
 // The violations in a set of files, each as `file:line: "include": why`.

@@ -1,5 +1,5 @@
-// The example models: what their plans are made of, and how near their arenas
-// come to the least memory. The table is a golden one: counts, not times.
+// The example models: the steps of their plans, and the size of their arenas relative to the least
+// memory. The table is a golden one with counts, not times.
 #include "examples/models/models.h"
 
 #include <algorithm>

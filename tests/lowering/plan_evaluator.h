@@ -1,5 +1,5 @@
-// Runs plans: obvious loops over kernels, one element after the other. Elements
-// are doubles and 64-bit integers; f32 is rounded after each instruction.
+// Runs plans by obvious loops over kernels, one element after the other. Elements are doubles and
+// 64-bit integers; f32 is rounded after each instruction.
 #ifndef WEFT_TESTS_LOWERING_PLAN_EVALUATOR_H_
 #define WEFT_TESTS_LOWERING_PLAN_EVALUATOR_H_
 

@@ -1,8 +1,6 @@
-// Golden plans. Each file of plans/ holds functions and, beside it, with the
-// suffix .plan, what they become. After a change that is meant, copy what the
-// test leaves in its folder of undeclared outputs
-// (bazel-testlogs/.../outputs.zip, or
-// --test_env=TEST_UNDECLARED_OUTPUTS_DIR=DIR).
+// Golden plans. Each file of plans/ has functions and, in a file beside it with the suffix .plan,
+// their plans. After an intended change, copy the files from the test's undeclared outputs
+// (bazel-testlogs/.../outputs.zip, or --test_env=TEST_UNDECLARED_OUTPUTS_DIR=DIR).
 #include <cstdlib>
 #include <fstream>
 #include <sstream>

@@ -1,5 +1,5 @@
-// Regions of convolution nets: what is counted, what is decided, and that plans with
-// either order give what the graph gives.
+// Regions of convolution nets: their costs and decisions, and that plans with either order give the
+// graph's results.
 #include "lowering/propagate_layout.h"
 
 #include <string>

@@ -252,7 +252,7 @@ class Generator {
     return b.Op(ops::permute, {x}, {{"dims", dims}});
   }
 
-  // Numbers whose sums of `terms` products stay as large as the other factor.
+  // Numbers for which sums of `terms` products stay as large as the other factor.
   Value* Weights(Builder& b, const std::vector<int64_t>& dims, int64_t terms) {
     HostTensor t(DType::kF32, dims);
     std::vector<double> values(t.numel());

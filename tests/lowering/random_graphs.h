@@ -1,4 +1,4 @@
-// Random programs over the ops that lowering treats in ways of their own.
+// Random programs of the ops that lowering handles specially.
 #ifndef WEFT_TESTS_LOWERING_RANDOM_GRAPHS_H_
 #define WEFT_TESTS_LOWERING_RANDOM_GRAPHS_H_
 

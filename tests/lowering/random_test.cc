@@ -1,5 +1,5 @@
-// Random programs: their plans verify, print and parse back, and give what the
-// graph gives, with and without library routines.
+// Random programs: their plans verify, print and parse back, and give the graph's results, with and
+// without library routines.
 #include <string>
 
 #include "absl/strings/str_cat.h"

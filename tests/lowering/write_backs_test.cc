@@ -1,4 +1,4 @@
-// Donors of write-backs: where they are found, and that wrong ones are seen.
+// Donors of write-backs: those that are found, and the detection of wrong ones.
 #include "lowering/write_backs.h"
 
 #include <string>

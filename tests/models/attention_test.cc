@@ -1,9 +1,9 @@
-// How many attentions the pipeline `cpu` finds in each program: a golden.
-// attention.txt has a line "FOLDER/NAME COUNT" for each; nodes of
-// scaled_dot_product_attention that were there before count as well.
+// The number of attentions that the pipeline `cpu` finds in each program, as a golden.
+// attention.txt has a line "FOLDER/NAME COUNT" for each; existing nodes of
+// scaled_dot_product_attention count as well.
 //
-// The networks of examples/ are always looked at; those of other projects lie
-// beside the checkout (../shared/...) and are looked at when they are there.
+// The networks of examples/ are always checked; those of other projects are checked if they are
+// beside the checkout (../shared/...).
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -29,7 +29,7 @@ fs::path Runfile(const std::string& path) {
   return fs::path(std::getenv("TEST_SRCDIR")) / std::getenv("TEST_WORKSPACE") / path;
 }
 
-// Of the text file with the goldens: counts by name.
+// The golden counts of the text file, by name.
 std::map<std::string, int> Goldens() {
   std::map<std::string, int> counts;
   std::ifstream file(Runfile("tests/models/attention.txt"));

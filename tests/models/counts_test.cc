@@ -1,12 +1,10 @@
-// How many nodes `default` leaves of each network: a golden. counts.txt has a
-// line "NAME COMPUTED CONSTANTS" for each; constants are nodes of their own here,
-// so they are counted apart.
+// The number of nodes that `default` leaves of each network, as a golden. counts.txt has a line
+// "NAME COMPUTED CONSTANTS" for each; constants are nodes in Weft, so they are counted separately.
 //
-// The networks of examples/ are always counted. Those of other projects lie
-// beside the checkout (../shared/models/models/NAME/model.onnx) and are counted
-// when they are there. Beside the count, none may have two permutes, reshapes or
-// expands in a row, arithmetic on sizes at run time, or a constant twice. After a change that is
-// meant, copy the line that the failure prints.
+// The networks of examples/ are always counted. Those of other projects are counted if they are
+// beside the checkout (../shared/models/models/NAME/model.onnx). No graph may have two permutes,
+// reshapes or expands in a row, arithmetic on sizes at run time, or a constant twice. After an
+// intended change, copy the line that the failure prints.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -85,7 +83,7 @@ bool ComputesWithSizesAlone(const Node& node) {
   return any;
 }
 
-// What `default` must not leave; an empty text when it has left nothing of that.
+// Describes a node that `default` must not leave; "" if there is none.
 std::string Leftover(const Graph& graph) {
   std::set<const AttrList*> constants;
   for (const Node* node : graph.nodes()) {

@@ -1,6 +1,6 @@
-// Programs of torch.export with their parameters and buffers as state: they give what
-// they give with constants, and other tensors take their place by name without another
-// compile. The programs lie beside the checkout (../shared/pt2).
+// Programs of torch.export with their parameters and buffers as state: results equal those with
+// constants, and other tensors can replace them by name without another compilation. The programs
+// are beside the checkout (../shared/pt2).
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -120,7 +120,7 @@ TEST_P(ParametersTest, AreExchangedByName) {
     ASSERT_TRUE(after.ok()) << after.status();
     ExpectEqual(*after, *before);
   } else {
-    // What the call writes comes out, and the program's state stays.
+    // Values that the call writes are returned, and the program's state is unchanged.
     std::map<std::string, HostTensor> buffers;
     for (const std::string& name : program->state_names()) buffers[name] = *program->state(name);
     const auto want = model->Run(inputs);

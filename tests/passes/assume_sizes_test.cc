@@ -1,5 +1,4 @@
-// Sizes that are made to vary: what the messages say, and that the program then
-// runs for them.
+// Sizes that are made variable: the messages, and that the program then runs with them.
 #include "passes/assume_sizes.h"
 
 #include <memory>

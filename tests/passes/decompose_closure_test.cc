@@ -1,5 +1,5 @@
-// Decompositions end: the composites that lead to one another have no cycle and
-// short chains, and what they end in is evaluated without a decomposition.
+// Decompositions end: chains of composites have no cycle and are short, and the final ops are
+// evaluated without a decomposition.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -27,8 +27,8 @@ namespace {
 
 // The longest chain of composites, each in the decomposition of the one before.
 constexpr int kMaxChain = 2;
-// Decompositions that one node leads to: the most has a recurrent cell in two directions, with
-// its products and activations.
+// Decompositions that one node leads to: a recurrent cell with two directions has the most, with
+// its matmuls and activations.
 constexpr int kMaxSteps = 5;
 
 using OpSet = std::set<std::string>;
@@ -85,7 +85,7 @@ const std::map<std::string, OpSet>& Decompositions() {
   static const auto& map = *[] {
     auto* made = new std::map<std::string, OpSet>;
     for (const OpDef* op : ops::Registry().All()) {
-      // A nested graph is no sample: control_test.cc has those.
+      // Samples have no nested graphs; control_test.cc tests those.
       if (!op->is_composite() || op->has(kControlFlow)) continue;
       (*made)[std::string(op->name())] = LeadsTo(*op);
     }
@@ -121,7 +121,7 @@ TEST(DecomposeClosure, ChainsAreShortAndHaveNoCycle) {
   }
 }
 
-// What the test above says of a cycle.
+// Checks that the test above detects a cycle.
 TEST(DecomposeClosure, CyclesHaveLongChains) {
   const std::map<std::string, OpSet> cycle = {{"a", {"b"}}, {"b", {"a", "c"}}};
   const std::vector<std::string> chains = ChainsOf(cycle, 2);

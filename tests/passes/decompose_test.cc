@@ -1,4 +1,4 @@
-// After decompose no composite op is left: on every sample of every composite op.
+// No composite op is left after decompose: tested on every sample of every composite op.
 #include "passes/decompose.h"
 
 #include <map>

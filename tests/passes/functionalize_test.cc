@@ -1,4 +1,4 @@
-// What functionalize refuses, and what other passes do on modules with writes.
+// Errors of functionalize, and other passes on modules with writes.
 #include <memory>
 #include <string>
 
@@ -56,7 +56,7 @@ TEST(Functionalize, RefusesWritesToElementsShownTwice) {
               HasSubstr("node 2 (copy_): as_strided may show an element"));
 }
 
-// Also when nobody reads what is written.
+// Also if the written value is unused.
 TEST(Functionalize, RefusesThemInMemoryOfNoOneElse) {
   EXPECT_THAT(Refusal("%0 = neg(%x)\n"
                       "%1 = expand(%0, size=[2, 3])\n"

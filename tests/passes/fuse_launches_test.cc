@@ -1,5 +1,5 @@
-// How many launches are left of programs with much independent work: nodes that
-// are neither constants nor views. Goldens, for constant and for symbolic sizes.
+// The number of launches left of programs with much independent work: nodes that are neither
+// constants nor views. Goldens, for constant and for symbolic sizes.
 #include <string>
 #include <vector>
 

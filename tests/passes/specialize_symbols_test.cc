@@ -1,4 +1,4 @@
-// Symbols that get values: what becomes of types, facts and errors.
+// Symbols that get values: the effect on types, facts and errors.
 #include "passes/specialize_symbols.h"
 
 #include <memory>
@@ -41,7 +41,7 @@ TEST(SpecializeSymbols, WritesNumbersIntoTypes) {
   EXPECT_TRUE(absl::StrContains(text, "%x: f32[6, 4], %y: f32[s1, 4]")) << text;
   EXPECT_TRUE(absl::StrContains(text, "f32[s1 + 6, 4]")) << text;
   EXPECT_EQ(module->symbols().Find(s0), nullptr);
-  // What was known of the sum is now known of the other symbol.
+  // Facts about the sum become facts about the other symbol.
   EXPECT_EQ(module->symbols().Find(s1)->range, (SymRange{0, 14}));
 }
 

@@ -80,7 +80,7 @@ TEST(DiffTest, ThresholdAndTotals) {
   EXPECT_TRUE(DiffTraces(AveragesOf(SampleTrace()), AveragesOf(after), options).equal());
   options.threshold = 0.005;
   EXPECT_EQ(DiffTraces(AveragesOf(SampleTrace()), AveragesOf(after), options).slower.size(), 1u);
-  // A call more is no slower call, but a larger total.
+  // One more call makes the total larger, not the calls slower.
   Trace more = SampleTrace();
   more.events.push_back(more.events.back());
   more.events.back().time += 1000;

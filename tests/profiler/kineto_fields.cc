@@ -38,8 +38,8 @@ std::string TypeOf(const Json& value) {
 
 namespace {
 
-// The kind of an event. Track facts and marks are told apart by their names, as are the tracks
-// that are no threads.
+// The kind of an event. Track facts, marks, and tracks that are not threads are distinguished by
+// their names.
 std::string KindOf(const Json& event) {
   std::string kind = absl::StrCat(event["ph"].get<std::string>(), " ", event.value("cat", ""));
   if (event["ph"] == "M" || event["ph"] == "i") {

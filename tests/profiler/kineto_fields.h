@@ -29,8 +29,8 @@ struct Kind {
   // How many events have the field.
   std::map<std::string, int> presence;
 };
-// By phase and category; track facts and marks are told apart by their names, as are the tracks
-// that are no threads.
+// Fields by phase and category. Track facts, marks, and tracks that are not threads are
+// distinguished by their names.
 std::map<std::string, Kind> KindsOf(const nlohmann::json& trace);
 
 // Expects of Weft's events `name` what torch's are: every field of theirs, of the same types, and

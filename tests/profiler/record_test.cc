@@ -1,4 +1,4 @@
-// Buffers, names, descriptions, and what a session collects of the events of threads.
+// Buffers, names, descriptions, and the events of threads that a session collects.
 #include "profiler/record.h"
 
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-// A sink that keeps what it is given, with its texts.
+// A sink that stores all events, with their texts.
 #ifndef WEFT_TESTS_PROFILER_RECORDING_SINK_H_
 #define WEFT_TESTS_PROFILER_RECORDING_SINK_H_
 

@@ -1,5 +1,5 @@
-// Allocations of the process by `new`, counted between two points. Those of oneDNN,
-// which makes lists of arguments in each call, are left out.
+// Counts the allocations of the process by `new` between two points. Those of oneDNN, which makes
+// lists of arguments in each call, are left out.
 #ifndef WEFT_TESTS_SUPPORT_COUNTING_NEW_H_
 #define WEFT_TESTS_SUPPORT_COUNTING_NEW_H_
 

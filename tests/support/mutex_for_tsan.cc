@@ -1,7 +1,7 @@
-// Tells ThreadSanitizer what absl::Mutex does, where Abseil is built without it: what stands
-// before an unlock comes before what stands behind the next lock. The linker gives calls of these
-// methods to the functions here (--wrap; tests/profiler/tsan.sh has the symbols' names), which
-// call the real ones. Between readers alone there is an order, too, which a mutex does not give.
+// Describes absl::Mutex to ThreadSanitizer, for an Abseil built without it: code before an unlock
+// happens before code after the next lock. The linker redirects calls of these methods to the
+// functions here (--wrap; tests/profiler/tsan.sh has the symbols' names), which call the real ones.
+// They also order readers, which a mutex does not.
 #ifdef __SANITIZE_THREAD__
 extern "C" {
 void __tsan_acquire(void* address);

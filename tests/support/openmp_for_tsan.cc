@@ -1,6 +1,6 @@
-// Tells ThreadSanitizer what GCC's OpenMP library does, which is built without it: the
-// threads of a parallel region start after what stands before the region, and what
-// follows comes after all of them. Empty in other builds.
+// Describes GCC's OpenMP library, which is built without it, to ThreadSanitizer: the threads of a
+// parallel region start after the code before the region, and the code after it runs after all of
+// them. Empty in other builds.
 #ifdef __SANITIZE_THREAD__
 #include <dlfcn.h>
 

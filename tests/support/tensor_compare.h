@@ -1,4 +1,4 @@
-// Whether two tensors hold the same numbers, exactly or nearly.
+// Compares two tensors exactly or approximately.
 #ifndef WEFT_TESTS_SUPPORT_TENSOR_COMPARE_H_
 #define WEFT_TESTS_SUPPORT_TENSOR_COMPARE_H_
 

@@ -1,5 +1,5 @@
-// Command lines, folders and names that a tool must refuse or bear: each with its exit status and
-// with what it says.
+// Command lines, folders and names that a tool must refuse or handle, with the exit status and the
+// message of each.
 #include <sys/wait.h>
 
 #include <cstdlib>

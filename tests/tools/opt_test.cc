@@ -282,7 +282,7 @@ TEST_F(OptTest, CompilesForATarget) {
   EXPECT_THAT(out_, HasSubstr("softmax"));
   ASSERT_EQ(Run("--passes=decompose --admit=reassociating --emit=text net.weft"), 0) << err_;
   EXPECT_THAT(out_, Not(HasSubstr("softmax")));
-  // What the pipeline names is admitted, and no more than the flag says.
+  // The pipeline's options admit contracts; the flag limits them.
   ASSERT_EQ(Run("--passes=decompose --emit=text net.weft"), 0) << err_;
   EXPECT_THAT(out_, HasSubstr("softmax"));
   ASSERT_EQ(Run("--passes=decompose{admit=reassociating} --admit=bit-exact --emit=text "

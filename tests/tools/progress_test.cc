@@ -31,7 +31,7 @@ std::string ReadAll(int file) {
   return text;
 }
 
-// What `work` writes to standard error, when that is a terminal of so many columns.
+// Text that `work` writes to standard error if that is a terminal with this number of columns.
 std::string OnTerminal(unsigned short columns, const std::function<void()>& work) {
   winsize size = {24, columns, 0, 0};
   int terminal = -1;
@@ -64,7 +64,7 @@ std::string InPipe(const std::function<void()>& work) {
   return text;
 }
 
-// Why there is no terminal to test with; "" when there is one.
+// The reason that there is no terminal to test with; "" if there is one.
 std::string NoTerminal() {
   int ends[2];
   if (openpty(&ends[0], &ends[1], nullptr, nullptr, nullptr) != 0) {

@@ -1,5 +1,5 @@
-// A trace of run --profile, of a transformer and of a conv net: what torch's traces have, times and
-// memory that add up, and what each kernel says of itself.
+// A trace of run --profile, of a transformer and of a conv net: the fields of torch's traces, times
+// and memory that add up, and the description of each kernel.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -172,7 +172,7 @@ TEST_P(RunProfileTest, SelfTimesAddUpToTheRun) {
       while (!open.empty() && open.back().end <= span.begin) open.pop_back();
       const double time = span.end - span.begin;
       self += time;
-      // What is within another one is not that one's own.
+      // The time of nested spans is not self time.
       if (!open.empty()) {
         EXPECT_LE(span.end, open.back().end + 0.0015) << span.name;
         self -= time;

@@ -1,5 +1,5 @@
-// Runs a program on the reference executor and, compiled in some configuration, on `cpu`, and says
-// what differs.
+// Runs a program on the reference executor and, compiled in some configuration, on `cpu`, and
+// reports differences.
 #ifndef WEFT_TESTS_TRUST_CHECK_H_
 #define WEFT_TESTS_TRUST_CHECK_H_
 
@@ -18,7 +18,7 @@
 
 namespace weft::trust {
 
-// How a program is compiled and run on `cpu`.
+// The configuration in which a program is compiled and run on `cpu`.
 struct Configuration {
   std::string passes = "cpu";
   cpu::CpuOptions options;

@@ -1,5 +1,5 @@
-// Which decisions of the `cpu` backend programs have reached: library steps by routine, layout of
-// the first operand, epilogue op, broadcast of its operand, dtype, and whether the weights are
+// The decisions of the `cpu` backend that programs have reached: library steps by routine, layout
+// of the first operand, epilogue op, broadcast of its operand, dtype, and whether the weights are
 // constants.
 #ifndef WEFT_TESTS_TRUST_COVERAGE_H_
 #define WEFT_TESTS_TRUST_COVERAGE_H_

@@ -29,7 +29,7 @@
 namespace weft::trust {
 namespace {
 
-// What the reference executor may take for a program.
+// Limits of a program for the reference executor.
 constexpr int64_t kMaxFlops = 10'000'000;
 constexpr int64_t kMaxElements = 1 << 20;
 

@@ -1,4 +1,4 @@
-// Whether results of a whole program differ by no more than rounding may do to them.
+// Judges whether results of a whole program differ by more than rounding explains.
 //
 // The contract is the one of api/check/target/node_judge.h: results are what the reference gives
 // when operands of sums and results of inexact ops are off by a few units in the last place. A

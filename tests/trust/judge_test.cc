@@ -1,4 +1,4 @@
-// The judge of random programs: which differences pass as rounding, and which do not.
+// The judge of random programs: differences that it accepts as rounding, and others.
 #include "tests/trust/judge.h"
 
 #include <cmath>
@@ -136,7 +136,7 @@ TEST(JudgeTest, OperandsOfFewerBitsAreAllowedByThePrecision) {
   EXPECT_NE(judged.Difference(judged.Times(0, 1.2), limits), "");
 }
 
-// Where both are an executor's, either may be the wrong one.
+// If both results are an executor's, either may be wrong.
 TEST(JudgeTest, WrongExpectationsExplainNothing) {
   const Judged judged(
       kSum, {Floats(DType::kF32, {8}, Ramp(8, 0.25)), Floats(DType::kF32, {8}, Ramp(8, 0.5))});

@@ -1,4 +1,4 @@
-// As many programs of a generator as asked for:
+// Runs any number of programs of a generator:
 //
 //   bazel run //tests/trust:main -- --generator=schema --count=100000 --seed=1
 //

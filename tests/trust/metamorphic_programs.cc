@@ -17,7 +17,7 @@
 namespace weft::trust {
 namespace {
 
-// Which dim the programs treat alike.
+// The dim whose indices the programs treat alike.
 enum class Kind { kBatch, kLength, kChannels };
 
 class NetBuilder {
@@ -67,7 +67,7 @@ class NetBuilder {
     return main_->AddInput(Type::Tensor(DType::kF32, sizes));
   }
 
-  // Of the same values for all indices: an input or a constant, without edge values.
+  // The same values for all indices: an input or a constant, without edge values.
   Value* Shared(Builder& b, const Dims& dims) {
     HostTensor tensor = DrawTensor(DType::kF32, dims, false, random_);
     if (random_.OneIn(2)) return b.Constant(tensor);

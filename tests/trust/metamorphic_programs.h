@@ -1,5 +1,5 @@
-// Programs that treat the indices of one dim alike, so that to select some of them before the
-// program or after it is the same: batches, positions of a sequence, channels.
+// Programs that treat the indices of one dim alike, so that selecting some of them before or after
+// the program gives the same results: batches, positions of a sequence, channels.
 #ifndef WEFT_TESTS_TRUST_METAMORPHIC_PROGRAMS_H_
 #define WEFT_TESTS_TRUST_METAMORPHIC_PROGRAMS_H_
 

@@ -1,4 +1,4 @@
-// Programs whose inputs may break what their ops assume of sizes.
+// Programs whose inputs may violate the assumptions of their ops on sizes.
 #ifndef WEFT_TESTS_TRUST_MISFIT_PROGRAMS_H_
 #define WEFT_TESTS_TRUST_MISFIT_PROGRAMS_H_
 

@@ -138,7 +138,7 @@ Value* OnePointwise(ProgramBuilder& p, Value* value, const Dims& dims) {
     }
     default: {
       const OpDef* op = random.OneIn(4) ? random.Of(Binary()) : CommonBinary(random);
-      // What a routine gives may be 0 but for rounding.
+      // The result of a routine may be 0 up to rounding.
       const bool divides = op == &ops::div || op == &ops::atan2;
       std::vector<Value*> operands = {
           value, divides ? p.Leaf(value->type().dtype(), dims) : Other(p, value, dims)};

@@ -63,7 +63,7 @@ class ProgramBuilder {
   Random& random() { return random_; }
   const Options& options() const { return options_; }
 
-  // Whether new operands hold edge values, where the options say so.
+  // Sets whether new operands may have edge values, if the options allow them.
   void AllowEdges(bool allow) { edges_ = allow; }
 
   // A new operand of this type: an input or a constant, itself or a view of a larger one

@@ -174,7 +174,7 @@ Value* Attention(ProgramBuilder& p, DType dtype) {
                         {{"is_causal", random.OneIn(3)}, {"enable_gqa", shared > 1}});
 }
 
-// What reads the result: nothing, a view, a reduction, a concatenation or another routine.
+// The reader of the result: nothing, a view, a reduction, a concatenation or another routine.
 Value* AddReader(ProgramBuilder& p, Value* value) {
   Random& random = p.random();
   Builder& b = p.builder();

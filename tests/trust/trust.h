@@ -1,5 +1,5 @@
-// Generators of programs that share no habits with the code under test, and what each demands of
-// `cpu`:
+// Generators of programs that are independent of the code under test, and the property of `cpu`
+// that each tests:
 //
 //   schema       every op with every broadcast, rank, dtype and kind of operand, around the
 //                routines of the target: cpu gives what the reference gives
@@ -25,7 +25,7 @@ struct TrustOptions {
   ConfigurationLimits limits;
   // Models that `cut` takes parts of, beside those that are built in memory.
   std::string models;
-  // Where a program that fails is written, as GENERATOR_SEED.weft; empty: nowhere.
+  // Folder for programs that fail, as GENERATOR_SEED.weft; empty: none.
   std::string folder;
   // Called with each program and its configuration before it runs, for runs that may crash.
   bool print_before = false;

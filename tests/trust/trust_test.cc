@@ -1,5 +1,5 @@
-// A small number of programs of each generator; main.cc runs any number. The seeds are those whose
-// programs and time CI can bear; a longer run takes others.
+// A small number of programs of each generator; main.cc runs any number. The seeds are chosen for
+// CI's time; longer runs use others.
 #include "tests/trust/trust.h"
 
 #include <cstdlib>

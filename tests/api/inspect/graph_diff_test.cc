@@ -1,4 +1,4 @@
-// Alignment of graphs, and what is said about the rest.
+// Alignment of graphs, and the report of differences.
 #include "api/inspect/graph_diff.h"
 
 #include <memory>

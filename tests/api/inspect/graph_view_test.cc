@@ -1,4 +1,4 @@
-// What the recorder takes from a run of passes.
+// The data that the recorder takes from a run of passes.
 #include "api/inspect/graph_view.h"
 
 #include "absl/strings/str_cat.h"

@@ -1,4 +1,4 @@
-// What a trace of compiling and running a program holds: a transformer and a conv net.
+// The contents of a trace of compiling and running a program: a transformer and a conv net.
 #include "api/inspect/profile.h"
 
 #include <algorithm>
@@ -152,8 +152,8 @@ TEST_P(ProfileOf, MemoryBalancesAndPeaksAtThePlan) {
   EXPECT_GT(arena, 0);
 }
 
-// What the timeline of the trace says at its peak, what the executable counts, and the layout of
-// the plan, made apart from both.
+// Compares the peak in the trace's timeline, the executable's counter, and the plan's layout, which
+// is computed separately.
 TEST_P(ProfileOf, ThePeakIsThePlanners) {
   models::ModelOptions options;
   options.small = true;
@@ -272,7 +272,7 @@ TEST(ProfileTest, FlowsLeadFromACallToItsWork) {
     CompileOptions compile;
     compile.passes = "cpu";
     ASSERT_TRUE(Compile(*model->module, compile).ok());
-    // The thread finds out that there is no compiler, and ends.
+    // The background thread finds that there is no compiler, and ends.
     auto session = Session::Create(
         std::move(model->module), "cpu",
         {{"code", "background"}, {"threads", "1"}, {"compiler", "no-such-compiler"}});

@@ -2,7 +2,7 @@
 // reductions of many shapes and from the models. All kernels of a test are compiled as one unit,
 // and each runs on arguments of random elements, with and without values that are not finite.
 //
-// NaN is one value here: nothing says which operand's bits a NaN keeps.
+// All NaNs count as equal here, because it is unspecified which operand's bits a NaN keeps.
 #include <cstdlib>
 #include <iterator>
 #include <limits>

@@ -1,4 +1,4 @@
-// As many random programs as asked for:
+// Runs any number of random programs:
 //
 //   bazel run //tests/backends/cpu:differential_main -- 10000 [SEED]
 #include <cstdlib>

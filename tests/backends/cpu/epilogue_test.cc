@@ -1,7 +1,7 @@
-// What follows products and convolutions, against the reference executor: every operand
-// that broadcasts in every way, and numbers that are not finite. What the target claims is
-// shown here; the same programs with a target that claims everything show that a routine
-// refuses what it does not do.
+// Epilogues of matmuls and convolutions, compared with the reference executor: every operand that
+// broadcasts in every way, and numbers that are not finite. This shows that the target's claims are
+// right; the same programs with a target that claims everything show that a routine refuses the
+// cases that it does not support.
 #include <cmath>
 #include <limits>
 #include <string>
@@ -103,7 +103,7 @@ const Routine kConvolutions[] = {
      {2, 1, 5, 6}},
 };
 
-// How the operand of an epilogue lies in memory.
+// Memory layout of an epilogue's operand.
 enum class Form { kDense, kSlice, kPermuted };
 
 // Declares %t of these dims as an input in that form.

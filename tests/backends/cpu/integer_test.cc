@@ -1,6 +1,6 @@
-// Products and convolutions of i32 that come from 8 bits: equal to the reference in
-// every bit, whatever the range of the operands, on products of 8 bits where the machine
-// has exact ones, else on f32.
+// Matmuls and convolutions of i32 that come from 8 bits: equal to the reference in every bit, for
+// any range of the operands; computed with exact 8-bit instructions if the machine has them, else
+// in f32.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -72,7 +72,7 @@ std::string DimsText(const std::vector<int64_t>& dims) {
   return text;
 }
 
-// As ONNX's integer products come: the operands less their zero points.
+// Integer matmuls in ONNX's form: the operands minus their zero points.
 std::string ProgramOf(const Case& c) {
   return "func @main(%x: u8[" + DimsText(c.x) + "], %zero: u8[], %w: i32[" + DimsText(c.w) +
          "]) -> (i32[" + DimsText(c.y) + "]) {\n" +

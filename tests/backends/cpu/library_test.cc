@@ -1,4 +1,4 @@
-// Products and convolutions with what follows them, against the reference executor.
+// Matmuls and convolutions with epilogues, compared with the reference executor.
 #include <string>
 #include <vector>
 

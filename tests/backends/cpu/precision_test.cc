@@ -1,5 +1,5 @@
-// f32_precision: what products and convolutions of f32 may read, how far their results
-// are from those of f32, and which steps keep to f32.
+// f32_precision: the precision in which f32 matmuls and convolutions read operands, the error of
+// their results, and the steps that stay in f32.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -59,16 +59,16 @@ std::unique_ptr<Executable> Make(const Module& module, const std::string& precis
   return *std::move(executable);
 }
 
-// How many products of a program with one large product read bf16.
+// How many matmuls of a program with one large matmul read bf16.
 int64_t Rounded(const std::string& precision) {
   const DnnUnit unit = FindBf16Unit();
   if (precision == "medium") return unit != DnnUnit::kNone;
   return precision == "high" && unit == DnnUnit::kTiles;
 }
 
-// By how much a sum of products may be wrong, of the sum of their magnitudes. An
-// operand rounded to bf16 is off by 2^-9 of itself, one of two bf16 by 2^-18, and the
-// product of two low parts is left out.
+// Bound of the error of a sum of products, relative to the sum of their magnitudes. An operand
+// rounded to bf16 has a relative error of 2^-9, a sum of two bf16 one of 2^-18, and the product of
+// two low parts is left out.
 double BoundOf(const std::string& precision) {
   if (precision == "medium") return 1.01 / 256;
   return precision == "high" ? 3.0 / (1 << 18) + 1e-6 : 1e-6;
@@ -139,7 +139,7 @@ TEST_P(Precision, ErrorsAreInProportionToTheSum) {
       worst = std::max(worst, std::abs(values[i] - exact[i]) / sum[i]);
     }
     EXPECT_LE(worst, BoundOf(precision));
-    // Where bf16 is read, that shows.
+    // If operands are read as bf16, the error is visible.
     if (Rounded("medium") != 0 && precision == "medium") {
       EXPECT_GT(worst, 1e-4);
     }

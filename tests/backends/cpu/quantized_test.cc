@@ -1,6 +1,6 @@
-// Quantized programs after the executor's pipeline: products of dequantized tensors run
-// on integers, equal to the reference's run of the same graph in every bit, and at most
-// a step of the result's scale from its run of the graph that it was made from.
+// Quantized programs after the executor's pipeline: matmuls of dequantized tensors run on integers,
+// equal to the reference's run of the same graph in every bit, and at most one step of the result's
+// scale from the reference's run of the source graph.
 #include <memory>
 #include <string>
 #include <vector>
@@ -71,7 +71,7 @@ const Case kCases[] = {
   })"},
 };
 
-// Numbers of 7 bits, so that weights that are no constants do fit.
+// Numbers of 7 bits, so that weights that are not constant fit.
 HostTensor Ramp(Type type, std::vector<int64_t> dims) {
   HostTensor t(type.dtype(), dims);
   std::vector<double> values(t.numel());

@@ -1,5 +1,5 @@
-// Devices that do not exist: the target of this backend, edited. What is compiled for one uses
-// nothing that it lacks, and gives the same numbers.
+// Hypothetical devices, made by editing the target of this backend. A program compiled for one uses
+// only features that the device has, and gives the same numbers.
 #include "backends/cpu/target.h"
 
 #include <functional>

@@ -2,8 +2,8 @@
 // executor assumes of the host's own memory, or of calls that are done when they return, fails on
 // it.
 //
-// Its addresses are no addresses of the host: following one is a fault. Copies in and launches wait
-// in a queue until the host asks for results. Memory that is allocated, or given back, is poisoned.
+// Its addresses are not host addresses: dereferencing one is a fault. Copies in and launches wait
+// in a queue until the host requests results. Memory is poisoned when it is allocated and freed.
 #ifndef WEFT_TESTS_BACKENDS_RUNTIME_HIDDEN_DEVICE_H_
 #define WEFT_TESTS_BACKENDS_RUNTIME_HIDDEN_DEVICE_H_
 

@@ -1,5 +1,4 @@
-// Which guards are enough, where symbols come from, and the nearest values that
-// are allowed.
+// Minimal sets of guards, sources of symbols, and the nearest allowed values.
 #include "graph/ir/guards.h"
 
 #include <memory>
@@ -74,7 +73,7 @@ TEST(MinimizeGuards, CheapOnesComeFirst) {
   EXPECT_LT(set.needed[0].cost, set.needed[1].cost);
 }
 
-// What is kept says as much as all of it.
+// The kept guards imply all of them.
 TEST(MinimizeGuards, LosesNothing) {
   std::mt19937 random(testing::GTEST_FLAG(random_seed));
   for (int round = 0; round < 60; ++round) {

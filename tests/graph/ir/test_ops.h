@@ -1,5 +1,4 @@
-// A few ops for the tests of graph, which knows no op but constant and
-// return.
+// A few ops for the tests of graph/ir, which itself defines only constant and return.
 #ifndef WEFT_TESTS_GRAPH_IR_TEST_OPS_H_
 #define WEFT_TESTS_GRAPH_IR_TEST_OPS_H_
 

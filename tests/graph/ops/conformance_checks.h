@@ -1,4 +1,4 @@
-// What must hold of an op on a valid sample. Every check adds gtest failures.
+// Properties that an op must have on a valid sample. Every check adds gtest failures.
 #ifndef WEFT_TESTS_GRAPH_OPS_CONFORMANCE_CHECKS_H_
 #define WEFT_TESTS_GRAPH_OPS_CONFORMANCE_CHECKS_H_
 
@@ -40,15 +40,14 @@ void CheckText(const OpCase& c);
 void CheckStrides(const OpCase& c);
 // Sizes 0 and 1 evaluate, or are refused with a status.
 void CheckSmallSizes(const OpCase& c);
-// What Infer accepts, Eval computes: every dtype, and special values.
+// Eval supports everything that Infer accepts: every dtype, and special values.
 void CheckDTypes(const OpCase& c);
 void CheckSpecialValues(const OpCase& c);
 // Folded and unfolded graphs give the same bits and types: with constants as
 // operands, with equal operands, with 0, 1 and -1, with the op on itself.
 void CheckFolds(const OpCase& c);
-// What a view says to be its inverse gives the base with the elements that the
-// view shows replaced, and is refused where one is shown twice; false when it
-// is refused. True for results that are no views.
+// The inverse of a view must give the base with the viewed elements replaced, and must refuse a
+// view that shows an element twice; false if it refuses. True for results that are not views.
 bool CheckViews(const OpCase& c);
 // An op that writes has a functional twin that gives what Eval gives.
 void CheckWrites(const OpCase& c);

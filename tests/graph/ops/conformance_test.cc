@@ -55,7 +55,7 @@ void CheckInvalid(const Sample& sample) {
       << inferred.status();
 }
 
-// Whether the result, if it is a view, has an inverse on this sample.
+// True if the result, if it is a view, has an inverse on this sample.
 bool CheckValid(const Sample& sample) {
   const std::optional<OpCase> c = MakeCase(sample);
   if (!c) return false;

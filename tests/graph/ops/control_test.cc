@@ -34,7 +34,7 @@ std::unique_ptr<Module> Parse(const std::string& text) {
     ADD_FAILURE() << module.status() << "\nin\n" << text;
     return nullptr;
   }
-  // What is printed parses back and is verified again.
+  // The printed text parses back and is verified again.
   const std::string printed = PrintModule(**module);
   auto again = ParseModule(printed, ops::Registry());
   if (!again.ok()) {

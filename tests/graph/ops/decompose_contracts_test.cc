@@ -58,8 +58,7 @@ void AddEdges(std::vector<HostTensor>* inputs, int stride) {
   }
 }
 
-// How many comparisons were made; differences are failures if `exact`, and
-// otherwise they are counted.
+// Number of comparisons; differences are failures if `exact`, and are counted otherwise.
 struct Tally {
   int compared = 0;
   int different = 0;

@@ -104,7 +104,7 @@ TEST(Linalg, SingularValues) {
   }
 }
 
-// Of rank one, and of none at all: the other vectors are still orthonormal.
+// Matrices of rank one and zero: the other vectors are still orthonormal.
 TEST(Linalg, SingularValuesOfLowRank) {
   for (const char* call : {"svd(f64[3, 2]{1, 2, 2, 4, 3, 6})", "svd(f64[2, 2]{0..0})"}) {
     SCOPED_TRACE(call);

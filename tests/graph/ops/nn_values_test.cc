@@ -1,5 +1,5 @@
-// Ops whose results nothing else in //tests/graph/ops pins down, on numbers
-// small enough to be worked out by hand.
+// Ops whose results no other test in //tests/graph/ops determines, on numbers small enough to be
+// computed by hand.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -315,8 +315,8 @@ std::vector<double> Spectrum(const char* call) {
   return (*got)[0].ReadDoubles();
 }
 
-// What is real is exactly so, with a positive zero, which its angle shows: the angle of
-// (-8, -0) is -pi. The second half is the first one conjugated to the bit.
+// Real elements are exactly real, with a positive zero, which their angle shows: the angle of (-8,
+// -0) is -pi. The second half is the conjugate of the first one in every bit.
 TEST(NnValues, SpectraOfRealNumbers) {
   for (int half = 0; half < 2; ++half) {
     const std::vector<double> y =

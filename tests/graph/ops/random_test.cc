@@ -1,5 +1,5 @@
-// Random numbers: known bits, and the statistics of what is made of them. The
-// draws are fixed by their states, so that no check is at the mercy of chance.
+// Random numbers: known bits, and the statistics of numbers made from them. The draws are fixed by
+// their states, so that no check depends on chance.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -73,7 +73,7 @@ TEST(Random, EachPartOfTheStateCounts) {
 TEST(Random, EqualStatesGiveEqualNumbers) {
   EXPECT_EQ(Draw("rand", 3), Draw("rand", 3));
   EXPECT_NE(Draw("rand", 3), Draw("rand", 4));
-  // The shape is no part of it.
+  // The draw does not depend on the shape.
   EXPECT_TRUE(Eval("random_bits(i64[2]{7, 1}, size=[6], draw=0)")
                   .Reshaped({2, 3})
                   .BitEqual(Eval("random_bits(i64[2]{7, 1}, size=[2, 3], draw=0)")));

@@ -1,5 +1,5 @@
-// Inference and folds of the ops that move and reduce elements, on symbolic
-// sizes: what the samples of an op cannot say.
+// Inference and folds of the ops that move and reduce elements, on symbolic sizes, beyond the
+// samples of the ops.
 #include <algorithm>
 #include <initializer_list>
 #include <optional>

@@ -1,7 +1,6 @@
-// How long the prover takes for one question: 100 symbols, a chain of
-// conditions between them, and 10,000 questions that differ. The counters are
-// microseconds a question; `first` asks each for the first time, `again` what
-// was asked before.
+// The prover's time per question: 100 symbols, a chain of conditions between them, and 10,000
+// different questions. The counters are microseconds per question; `first` asks each for the first
+// time, `again` repeats them.
 #include <algorithm>
 #include <chrono>
 #include <vector>
@@ -29,7 +28,7 @@ std::vector<SymInt> Declare(SymbolTable* table) {
   return symbols;
 }
 
-// Sizes as models have them: products, divisions, padding, broadcasting.
+// Typical sizes in models: products, divisions, padding, broadcasting.
 SymInt Question(const std::vector<SymInt>& symbols, int i) {
   const SymInt a = symbols[i % 89], b = symbols[i % 89 + 3], c = symbols[i % 97];
   switch (i % 5) {

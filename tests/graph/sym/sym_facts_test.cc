@@ -1,4 +1,4 @@
-// What a symbol table knows of single symbols: ranges, divisors, quick proofs.
+// Facts of a symbol table about single symbols: ranges, divisors, quick proofs.
 #include "graph/sym/sym_facts.h"
 
 #include <limits>
@@ -118,7 +118,7 @@ TEST(SymFactsTest, RangesOfPowersAndSelections) {
   EXPECT_TRUE(table.IsMultipleOf(Select(Equal(s1, 3), 4 * s0, 6 * u0), 2));
 }
 
-// Ranges that conditions gave stay known by who gave them.
+// Ranges from conditions keep their origins.
 TEST(SymFactsTest, RemoveKeepsTheOriginsOfRanges) {
   SymbolTable table;
   table.Declare({s0});

@@ -1,4 +1,4 @@
-// Conditions, what follows from them, and how much of the truth is proven.
+// Conditions, their consequences, and the share of true statements that is proven.
 #include <cstdint>
 #include <iostream>
 #include <map>
@@ -273,7 +273,7 @@ class RandomProofs {
     return *value == 1;
   }
 
-  // Of the assignments that are left.
+  // The truth over the assignments that remain.
   std::pair<bool, bool> Truth(SymInt condition) const {
     bool always = true, never = true;
     for (const Values& values : all_) {

@@ -119,7 +119,7 @@ TEST(SymTest, Selections) {
   EXPECT_EQ(Select(c, Equal(s1, 2), 0), And(c, Equal(s1, 2)));
   EXPECT_NE(Select(c, s1, u0), Select(c, u0, s1));
   EXPECT_FALSE(Select(c, s1, SymInt::Invalid()).is_valid());
-  // What is not taken needs no value.
+  // The branch that is not taken may be undefined.
   const SymInt guarded = Select(GreaterEqual(s0, 1), FloorDiv(s1, s0), u0);
   const auto at = [&](int64_t n) {
     return Evaluate(guarded, [&](SymInt s) { return s == s0 ? n : int64_t{7}; });

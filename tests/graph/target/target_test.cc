@@ -230,7 +230,7 @@ TEST(OperandSizesTest, TellsHowAnOperandBroadcasts) {
   EXPECT_EQ(of({1, 2, 3, 4}), OperandSizes::kOther);
 }
 
-// Whether a convolution's routine stores through `op`, of which it is operand `operand`.
+// True if a convolution's routine applies `op`, as its operand `operand`, when it stores.
 bool Stores(const std::string& op, int operand, const std::string& inputs) {
   const Target toy = Toy();
   const auto module =

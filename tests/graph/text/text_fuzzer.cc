@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto& registry = weft::test_ops::Registry();
   auto module = weft::ParseModule(text, registry);
   if (!module.ok()) {
-    // What only the verifier finds, the parser has missed.
+    // The parser must find every fault that the verifier finds.
     WEFT_CHECK(!absl::StartsWith(module.status().message(), "<text>:1:1: verifier: "))
         << module.status().ToString();
     weft::ParseSamples(text, registry).status().IgnoreError();

@@ -1,5 +1,5 @@
-// The text form of modules: what is printed parses back, and errors name their
-// place. Literals, sizes and types by themselves are in text_parts_test.cc.
+// The text form of modules: printed text parses back, and errors name their place. Single literals,
+// sizes and types are in text_parts_test.cc.
 #include "graph/text/text.h"
 
 #include <string>
@@ -31,7 +31,7 @@ std::unique_ptr<Module> Parse(absl::string_view text) {
   return *std::move(module);
 }
 
-// What the text is printed as; also checks that printing and parsing is stable.
+// The text after parsing and printing; also checks that this is stable.
 std::string Reprint(absl::string_view text) {
   auto module = Parse(text);
   if (module == nullptr) return "";

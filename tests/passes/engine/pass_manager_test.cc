@@ -339,7 +339,7 @@ TEST(PassContextTest, NumbersRewrites) {
   EXPECT_FALSE(context.Admits(NumericContract::kReassociating));
   EXPECT_FALSE(context.StartRewrite({NumericContract::kReassociating}));
   EXPECT_EQ(context.counters().at("not_admitted"), 1);
-  // What the pipeline says of a pass holds for it alone.
+  // The pipeline's option applies only to that pass.
   context.BeginPass("other", NumericContract::kApproximate);
   EXPECT_TRUE(context.Admits(NumericContract::kApproximate));
   context.BeginPass("third");

@@ -237,7 +237,7 @@ TEST_F(RewriteTest, WrongTypesAreErrorsThatNameTheRule) {
   const absl::Status status = Apply({On("bad", ops::exp, build)});
   EXPECT_THAT(status.message(), HasSubstr("rule bad on %3 = exp: result 0 of "
                                           "exp, f32[4], is replaced by bool"));
-  // What it had built is gone.
+  // The nodes that it had built are erased.
   EXPECT_EQ(module_->main()->num_nodes(), 3);
 }
 

@@ -1,4 +1,4 @@
-// Rules from text: what parses, what matches, and what the check refuses.
+// Rules from text: parsing, matching, and errors of the check.
 #include <memory>
 #include <string>
 

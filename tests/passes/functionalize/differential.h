@@ -1,4 +1,4 @@
-// Random programs, run as they are and as the passes make them.
+// Random programs, run unchanged and after the passes.
 #ifndef WEFT_TESTS_PASSES_FUNCTIONALIZE_DIFFERENTIAL_H_
 #define WEFT_TESTS_PASSES_FUNCTIONALIZE_DIFFERENTIAL_H_
 
@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// What the programs had in them, so that none of it is there by chance only.
+// Features of the programs, counted so that their absence is noticed.
 struct DifferentialCounts {
   int64_t programs = 0;
   int64_t writes = 0;

@@ -1,4 +1,4 @@
-// As many random programs as asked for:
+// Runs any number of random programs:
 //
 //   bazel run -c opt //tests/passes/functionalize:differential -- 100000 [SEED]
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Random programs with views and writes through functionalize and reinplace.
-// The program `differential` runs as many as one likes.
+// Random programs with views and writes through functionalize and reinplace. The program
+// `differential` runs any number of them.
 #include "tests/passes/functionalize/differential.h"
 
 #include <iostream>

@@ -1,8 +1,8 @@
 // Runs programs that write as plain eager execution does: tensors are strided
 // views of shared buffers, and writes go to the bytes.
 //
-// What this has in common with the executor and the passes is the ops' Eval for
-// what is not a view; views are pointers and strides here.
+// It shares with the executor and the passes only the Eval of ops that are not views; views are
+// pointers and strides here.
 #ifndef WEFT_TESTS_PASSES_FUNCTIONALIZE_MUTABLE_INTERPRETER_H_
 #define WEFT_TESTS_PASSES_FUNCTIONALIZE_MUTABLE_INTERPRETER_H_
 
@@ -19,7 +19,7 @@ class Graph;
 class HostTensor;
 class OpDef;
 
-// Where the elements of a tensor lie, counted in elements of the buffer.
+// Layout of a tensor, in elements of the buffer.
 struct Layout {
   std::vector<int64_t> dims;
   std::vector<int64_t> strides;

@@ -344,7 +344,7 @@ class Generator {
 
   // --- Control flow: its nested graphs write what they capture.
 
-  // Of different memory.
+  // Operands in separate memory.
   std::vector<Item> PickOperands() {
     std::vector<Item> operands;
     for (int i = 0; i < 6 && operands.size() < 3; ++i) {

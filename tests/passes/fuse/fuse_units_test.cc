@@ -41,8 +41,8 @@ std::vector<Node*> RandomNodes(Graph* graph, int count, uint32_t seed) {
   return nodes;
 }
 
-// Whether a path of at least one step leads from `from` to `to` when the edges
-// that go from one to the other directly do not count; all by search.
+// True if a path of at least one step leads from `from` to `to`, not counting direct edges from one
+// to the other; by exhaustive search.
 bool HasPath(const Units& units, const std::vector<Node*>& nodes, int from, int to, bool direct) {
   std::vector<int> seen(nodes.size(), 0), stack = {from};
   while (!stack.empty()) {

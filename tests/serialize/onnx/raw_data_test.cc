@@ -82,7 +82,7 @@ TEST(RawDataTest, OtherBytesAreLeftToTheParser) {
   const std::string bytes = model.SerializeAsString();
   // Two graphs are merged, and two values of a field are the last one.
   EXPECT_FALSE(RemoveRawData(bytes + bytes).has_value());
-  // Cut anywhere, it is no model; at the end of a field it is a smaller one.
+  // A model cut at the end of a field is a smaller model; cut elsewhere it is malformed.
   for (size_t n = 0; n < bytes.size(); n += 7) {
     const auto small = RemoveRawData(absl::string_view(bytes).substr(0, n));
     if (!small.has_value()) continue;

@@ -67,7 +67,7 @@ TestProgram::Tensor MetaOf(const std::string& name, const Json& j) {
 
 bool IsCompared(const Json& out) { return out.contains("dtype"); }
 
-// A result that is no tensor, or one whose elements no case knows.
+// A result that is not a tensor, or whose elements no case knows.
 std::string TextOfOther(const std::string& name, const Json& out) {
   if (out.contains("none")) return R"({"as_none": true})";
   if (out.contains("size")) {

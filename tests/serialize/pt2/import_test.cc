@@ -344,7 +344,7 @@ TEST(ImportTest, GuardsAreConditions) {
       << refused.status();
 }
 
-// What is imported prints, reads back and runs the same.
+// The imported module prints, reads back and runs the same.
 TEST(ImportTest, TextRoundTrip) {
   const auto module = Import(AddProgram());
   ASSERT_NE(module, nullptr);

@@ -1,4 +1,4 @@
-// Archives that are not what they should be: a message, no crash.
+// Malformed archives: a message, no crash.
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -82,7 +82,7 @@ TEST(MalformedTest, Json) {
   EXPECT_THAT(Error(With("[]")), HasSubstr("$.schema_version"));
   const std::string deep(100000, '[');
   EXPECT_THAT(Error(With(deep)), HasSubstr("nested 100000 deep"));
-  // Brackets in strings are no nesting.
+  // Brackets in strings are not nesting.
   EXPECT_THAT(Error(With(absl::StrCat("{\"a\":\"", deep, "\"}"))), HasSubstr("$.schema_version"));
 }
 
@@ -163,7 +163,7 @@ TEST(MalformedTest, RanksAreBounded) {
   EXPECT_THAT(Error(p.Archive()), HasSubstr("a tensor of 65 dims; the limit is 64"));
 }
 
-// What takes little room in the archive and much in memory.
+// Data that is small in the archive and large in memory.
 TEST(MalformedTest, Bombs) {
   EXPECT_THAT(Error(With("{" + std::string(2 << 20, ' '))),
               HasSubstr("2097152 blanks in a row; the limit is 1048576"));

@@ -9,7 +9,7 @@
 
 namespace weft::pt2 {
 
-// What stands in an archive. Pieces of JSON are given as the format has them.
+// The contents of an archive. Pieces of JSON are in the format's own form.
 struct TestProgram {
   struct Tensor {
     std::string name;

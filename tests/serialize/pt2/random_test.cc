@@ -246,7 +246,7 @@ TEST(RandomTest, DropoutKeepsTheMean) {
   ASSERT_TRUE(alpha.ok());
   alpha.set_input(0, 0);
   const auto y = alpha.Run();
-  // Of values 0, as of any with mean 0, the mean stays.
+  // With mean 0 the mean stays 0.
   EXPECT_NEAR(Mean(y[0]), 0, 0.04);
   EXPECT_EQ(std::set<double>(y[0].begin(), y[0].end()).size(), 2u);
 }

@@ -16,7 +16,7 @@ int64_t At(SymInt size, int64_t n) {
   return Evaluate(size, [&](SymInt) { return std::optional<int64_t>(n); }).value();
 }
 
-// What a program computes of a size with floats, against the floats themselves.
+// Compares computations of a size with floats with the floats themselves.
 TEST(RationalTest, CutsProductsAsFloatsDo) {
   int represented = 0;
   for (double scale : {0.5,     1.5, 0.75, 2.0,      0.1, 0.2,    0.3, 0.6,  0.8, 1.2, 1.0 / 3,

@@ -69,7 +69,7 @@ TestProgram Nested() {
 
 std::vector<SavedTensor> Tensors() { return {{"w", "0", {2, 2}, {1, 2}, 0, true}}; }
 
-// Of before PyTorch 2.8, with the tensors of torch.save.
+// An archive from before PyTorch 2.8, with the tensors of torch.save.
 std::string Old() {
   ZipWriter zip;
   zip.Add("serialized_exported_program.json", Static().Json());

@@ -1,4 +1,4 @@
-// What the judge lets pass as rounding, and what it does not.
+// Differences that the judge accepts as rounding, and others that it does not.
 #include "api/check/target/node_judge.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Faults that a routine could have while it runs.
+// Faults of a routine at run time.
 #include <cmath>
 #include <cstring>
 #include <limits>

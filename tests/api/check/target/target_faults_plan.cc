@@ -1,4 +1,4 @@
-// Faults that a backend could have in what it makes of a plan.
+// Faults of a backend when it compiles a plan.
 #include <functional>
 #include <utility>
 

@@ -518,7 +518,7 @@ TEST(EmittedKernels, DivisionByOneValueIsExact) {
   });
 }
 
-// What is not a number stays so, on either side and in any lane of a reduction.
+// NaN stays NaN, as either operand and in any lane of a reduction.
 TEST(EmittedKernels, LargestAndSmallestKeepWhatIsNoNumber) {
   const int64_t rows = 40;
   const int64_t cols = 37;
@@ -685,7 +685,7 @@ TEST(EmittedKernels, FloatsToU64) {
   }
 }
 
-// How often the code of the kernel asks for memory ahead.
+// Number of prefetches in the code of the kernel.
 int CountFetches(Kernel kernel) {
   kernel.schedule = DecideSchedule(kernel, Target());
   const Kernel* one = &kernel;

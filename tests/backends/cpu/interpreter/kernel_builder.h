@@ -1,4 +1,4 @@
-// Kernels by hand, for tests of what runs them.
+// Kernels made by hand, for tests of code that runs them.
 #ifndef WEFT_TESTS_BACKENDS_CPU_INTERPRETER_KERNEL_BUILDER_H_
 #define WEFT_TESTS_BACKENDS_CPU_INTERPRETER_KERNEL_BUILDER_H_
 

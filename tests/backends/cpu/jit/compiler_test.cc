@@ -1,4 +1,4 @@
-// How the compiler's process ends, and what its folders leave behind.
+// Exits of the compiler's process, and clean-up of its folders.
 #include "backends/cpu/jit/compiler.h"
 
 #include <signal.h>
@@ -26,7 +26,7 @@ absl::Status Shell(const std::string& script, int max_seconds = 60) {
   return RunProgram({"sh", "-c", script}, /*idle=*/false, max_seconds);
 }
 
-// The letter that the kernel has for it; "Z" for a process that is no more.
+// The kernel's letter for the state of the process; "Z" for a zombie.
 std::string StateOf(pid_t pid) {
   std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
   std::string number, name, state = "Z";

@@ -1,4 +1,4 @@
-// What the cache of kernels hands out: whole objects alone.
+// The cache of kernels returns only complete objects.
 #include <sys/stat.h>
 
 #include <chrono>

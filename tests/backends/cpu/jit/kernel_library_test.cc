@@ -1,4 +1,4 @@
-// Text in, functions out; what a cache does; what is refused.
+// Compiling text to functions, use of a cache, and errors.
 #include "backends/cpu/jit/kernel_library.h"
 
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-// How many threads runs get: on machines that others use, under quotas, and on this one.
+// Numbers of threads of runs: on busy machines, under quotas, and on this machine.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>

@@ -1,5 +1,5 @@
-// com.microsoft operators. Queries of zeros attend to all keys that they see
-// alike, so that results are means of the values seen.
+// com.microsoft operators. Queries of zeros attend equally to all visible keys, so that results are
+// means of their values.
 #include <string>
 #include <utility>
 #include <vector>
@@ -136,7 +136,7 @@ TEST(ContribAttentionTest, MaskOfEndsAndStarts) {
 TEST(ContribAttentionTest, MaskOfKeys) {
   const HostTensor mask = I32({2, 3}, {1, 0, 1, 0, 0, 1});
   EXPECT_THAT(Attend("", ", , M", ", int32[2, 3] M", {mask}), Near({3.5, 3.5, 3.5, 60, 60, 60}));
-  // What is filled in hides nothing.
+  // The fill value hides nothing.
   EXPECT_THAT(Attend(", mask_filter_value = 0.0", ", , M", ", int32[2, 3] M", {mask}),
               Near({3, 3, 3, 30, 30, 30}));
   // The fill is finite, the bound of unidirectional is not: the first query of
@@ -151,7 +151,7 @@ TEST(ContribAttentionTest, MaskOfQueriesAndKeys) {
   both.insert(both.end(), each.begin(), each.end());
   const auto expected = Near({1, 2, 1.5, 10, 20, 15});
   EXPECT_THAT(Attend("", ", , M", ", int32[2, 3, 3] M", {I32({2, 3, 3}, both)}), expected);
-  // Of the greatest length, of which the first places are used.
+  // A mask of the maximum length, of which the first positions are used.
   const std::vector<int64_t> most = {1, 0, 0, 1, 0, 1, 0, 1,  //
                                      1, 1, 0, 1, 1, 1, 1, 1};
   EXPECT_THAT(Attend("", ", , M", ", int32[1, 1, 4, 4] M", {I32({1, 1, 4, 4}, most)}), expected);

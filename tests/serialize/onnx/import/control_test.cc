@@ -179,7 +179,7 @@ g (bool c, float[2, 3] X) => (float[6] Z) {
                         "decides it"));
 }
 
-// What exporters make of a squeeze of dim 0.
+// Exporters' form of a squeeze of dim 0.
 constexpr char kSqueezeIfOne[] = R"(
 g (float[M, N] X) => (float[K] Z) {
   shape = Shape <end = 1> (X)
@@ -312,7 +312,7 @@ TEST(ControlTest, IterationsThatChangeARankComeBeforeTheLoop) {
                         "run"));
 }
 
-// Every iteration adds a dim: there is no loop left.
+// Every iteration adds a dim, so no loop is left.
 TEST(ControlTest, LoopOfKnownLengthIsUnrolledWhereEachIterationChangesARank) {
   const std::string text = R"(
 g (float[3] X) => (float[1, 1, 3] Y, int64[2] Kept) {

@@ -1,6 +1,6 @@
-// What imported operators of images compute: small numbers,
-// worked out by hand from the operators' definitions. The official cases cover
-// the plain paths; here are versions and attributes that they leave out.
+// Results of imported operators of images: small numbers, computed by hand from the operators'
+// definitions. The official cases cover the plain paths; this tests versions and attributes that
+// they leave out.
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-// What models become, as text.
+// Imported models as text.
 #include <cstdint>
 #include <string>
 #include <utility>

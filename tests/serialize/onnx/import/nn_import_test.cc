@@ -1,4 +1,4 @@
-// What neural network operators become, and what they refuse.
+// The import of neural network operators, and its errors.
 #include <string>
 
 #include "gmock/gmock.h"

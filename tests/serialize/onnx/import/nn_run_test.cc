@@ -1,6 +1,6 @@
-// What imported convolutions, pools and norms compute: small numbers,
-// worked out by hand from the operators' definitions. The official cases cover
-// the plain paths; here are versions and attributes that they leave out.
+// Results of imported convolutions, pools and norms: small numbers, computed by hand from the
+// operators' definitions. The official cases cover the plain paths; this tests versions and
+// attributes that they leave out.
 #include <string>
 #include <utility>
 #include <vector>
@@ -207,7 +207,7 @@ g (float16[2, 2] X, float[2] S) => (float[2, 2] Y) {
               23, {HostTensor::FromDoubles(DType::kF16, {2, 2}, {1, 7, -5, 5}), F32({2}, {5, 10})});
   ASSERT_EQ(outputs.size(), 1);
   EXPECT_EQ(outputs[0].dtype(), DType::kF32);
-  // sqrt((1 + 49) / 2) = 5; fifths are no f16s.
+  // sqrt((1 + 49) / 2) = 5; fifths are not exact in f16.
   EXPECT_THAT(outputs[0].ReadDoubles(), Pointwise(DoubleNear(1e-2), {1, 14, -5, 10}));
 }
 

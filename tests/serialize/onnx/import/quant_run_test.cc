@@ -1,5 +1,4 @@
-// What imported operators of quantized tensors compute: small numbers, worked
-// out by hand.
+// Results of imported operators of quantized tensors: small numbers, computed by hand.
 #include <string>
 #include <vector>
 
