@@ -1,5 +1,6 @@
 // Random well-typed graphs through every pass: the result verifies, computes the same, does not
 // change in a second run, and is the same in every run.
+//
 // The graphs are small, and drawn from few values and sizes, so that operands
 // repeat and rules fire. A failure names the seed and prints the graph.
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What processes that die leave behind, and bounds on memory.
+// Files that killed processes leave behind, and limits of memory.
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -262,7 +262,7 @@ TEST_F(ShapeInferTest, TuplesOfIndicesMustBeOfAKnownLength) {
 }
 
 // --- Folds ------------------------------------------------------------------
-// What the conformance test cannot see: it asks only that folds are right.
+// Folds that must happen; the conformance test only checks that folds are right.
 
 class ShapeFoldTest : public testing::Test {
  protected:

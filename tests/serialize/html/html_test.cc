@@ -69,7 +69,7 @@ TEST(Html, NamesStayText) {
   for (const char* part : {"<script", "</script", "<!--", "<"}) {
     EXPECT_EQ(CountOf(page, part), CountOf(frame, part)) << part;
   }
-  // What is valid comes back as it was.
+  // Valid text comes back unchanged.
   const Json data = Json::parse(DataOf(page));
   EXPECT_EQ(data["title"], kEvil[0]);
   std::set<std::string> strings = data["strings"].get<std::set<std::string>>();

@@ -1,4 +1,4 @@
-// What tests of pictures share.
+// Shared by tests of pictures.
 #ifndef WEFT_TESTS_SERIALIZE_HTML_VIEW_TEXT_H_
 #define WEFT_TESTS_SERIALIZE_HTML_VIEW_TEXT_H_
 
