@@ -192,13 +192,6 @@ absl::Status Eval(EvalContext& c) {
   });
 }
 
-// Each element of the output (of the input, when transposed) meets a kernel.
-SymInt Flops(const FlopsArgs& args) {
-  const SymInt points = args.attrs().Bool("transposed") ? args.operand_size() : args.result_size();
-  const SymInt bias = args.has(2) ? args.result_size() : SymInt(0);
-  return 2 * points * Product(args.operands[1].dims().subspan(1)) + bias;
-}
-
 }  // namespace
 
 absl::Status VerifyConvolution(const OpArgs& args) {
@@ -239,6 +232,13 @@ absl::StatusOr<Types> InferConvolution(const OpArgs& args) {
   return Types{input.WithDims(dims)};
 }
 
+// Each element of the output (of the input, when transposed) meets a kernel.
+SymInt FlopsOfConvolution(const FlopsArgs& args) {
+  const SymInt points = args.attrs().Bool("transposed") ? args.operand_size() : args.result_size();
+  const SymInt bias = args.has(2) ? args.result_size() : SymInt(0);
+  return 2 * points * Product(args.operands[1].dims().subspan(1)) + bias;
+}
+
 WEFT_DEFINE_OP(convolution,
                OpSpec("convolution(Tensor input, Tensor weight, Tensor? bias, "
                       "SymInt[] stride, SymInt[] padding, SymInt[] dilation, "
@@ -254,7 +254,7 @@ WEFT_DEFINE_OP(convolution,
                    .Infer(InferConvolution)
                    .Eval(Eval)
                    .Map(Absent{"no map of windows exists yet"})
-                   .Flops(Flops)
+                   .Flops(FlopsOfConvolution)
                    .Samples(R"(
 convolution(f32[2, 3, 8, 7], f32[4, 3, 3, 3], f32[4], stride=[1, 1], padding=[1, 1], dilation=[1, 1])
 convolution(f32[1, 3, 9], f32[4, 3, 3], none, stride=[2], padding=[0], dilation=[2])

@@ -80,10 +80,6 @@ std::optional<ElementMap> Map(const MapArgs& args) {
   return map;
 }
 
-SymInt Flops(const FlopsArgs& args) {
-  return 2 * args.result_size() * args.operands[0].dims().back();
-}
-
 }  // namespace
 
 absl::StatusOr<Types> InferMatmul(const OpArgs& args) {
@@ -97,6 +93,10 @@ absl::StatusOr<Types> InferMatmul(const OpArgs& args) {
   return Types{a.WithDims(dims)};
 }
 
+SymInt FlopsOfMatmul(const FlopsArgs& args) {
+  return 2 * args.result_size() * args.operands[0].dims().back();
+}
+
 WEFT_DEFINE_OP(matmul, OpSpec("matmul(Tensor self, Tensor other) -> Tensor",
                               "Matrix product as numpy.matmul: a 1-D operand is a row "
                               "or a column and its dim is dropped, dims before the "
@@ -105,7 +105,7 @@ WEFT_DEFINE_OP(matmul, OpSpec("matmul(Tensor self, Tensor other) -> Tensor",
                            .Infer(InferMatmul)
                            .Eval(Eval)
                            .Map(Map)
-                           .Flops(Flops)
+                           .Flops(FlopsOfMatmul)
                            .Samples(R"(
 matmul(f32[3, 4], f32[4, 5])
 matmul(f32[4], f32[4])

@@ -13,6 +13,7 @@
 #include "graph/ops/support/eval.h"
 
 namespace weft {
+struct FlopsArgs;
 struct OpArgs;
 }  // namespace weft
 
@@ -73,11 +74,13 @@ absl::Status CheckAccumulator(const OpArgs& args, int i);
 
 // The type of matmul's result from those of operands 0 and 1, in operand 0's dtype.
 absl::StatusOr<Types> InferMatmul(const OpArgs& args);
+SymInt FlopsOfMatmul(const FlopsArgs& args);
 
 // The ranks and attributes of a convolution, and the type of its result from those of operands 0, 1
 // and, if there is one, a bias as operand 2; in operand 0's dtype.
 absl::Status VerifyConvolution(const OpArgs& args);
 absl::StatusOr<Types> InferConvolution(const OpArgs& args);
+SymInt FlopsOfConvolution(const FlopsArgs& args);
 
 }  // namespace weft::ops
 

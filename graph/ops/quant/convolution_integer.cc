@@ -40,6 +40,7 @@ WEFT_DEFINE_OP(convolution_integer,
                    .Verify(Verify)
                    .Infer(Infer)
                    .Decompose(Decompose)
+                   .Flops(FlopsOfConvolution)
                    .Samples(R"(
 convolution_integer(u8[1, 16, 8, 7]{0..255}, i8[4, 16, 3, 3]{-128..127}, u8[]{128}, none, stride=[1, 1], padding=[1, 1], dilation=[1, 1])
 convolution_integer(u8[1, 19, 9]{0..255}, i8[4, 19, 3]{-128..127}, u8[]{3}, none, stride=[2], padding=[0], dilation=[2])

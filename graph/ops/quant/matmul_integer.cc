@@ -35,6 +35,7 @@ WEFT_DEFINE_OP(matmul_integer,
                    .Verify(Verify)
                    .Infer(Infer)
                    .Decompose(Decompose)
+                   .Flops(FlopsOfMatmul)
                    .Samples(R"(
 matmul_integer(u8[3, 40]{0..255}, i8[40, 5]{-128..127}, u8[]{128}, none)
 matmul_integer(i8[3, 7]{-128..127}, i8[7, 19]{-128..127}, i8[]{-3}, none)

@@ -64,15 +64,8 @@ WEFT_DEFINE_OP(view_as_real,
                    .Fold(FoldInverse<&view_as_complex>)
                    .Eval(Eval)
                    .Map(Absent{"an element is a part of a complex number, or has two"})
+                   .Flops(PerResult{0})
                    .Samples(R"(
-WEFT_DEFINE_OP(view_as_real, OpSpec("view_as_real(Tensor self) -> Tensor",
-                                    "Real and imaginary parts along a new last dim of size "
-                                    "2. ATen: aten::view_as_real.")
-                                 .Infer(InferReal)
-                                 .Fold(FoldInverse<&view_as_complex>)
-                                 .Eval(Eval)
-                                 .Flops(PerResult{0})
-                                 .Samples(R"(
 view_as_real(c64[2, 3])
 view_as_real(c128[])
 view_as_real(c32[4])
@@ -88,15 +81,8 @@ WEFT_DEFINE_OP(view_as_complex,
                    .Fold(FoldInverse<&view_as_real>)
                    .Eval(Eval)
                    .Map(Absent{"an element is a part of a complex number, or has two"})
+                   .Flops(PerResult{0})
                    .Samples(R"(
-WEFT_DEFINE_OP(view_as_complex, OpSpec("view_as_complex(Tensor self) -> Tensor",
-                                       "Complex numbers whose parts stand along the last dim, "
-                                       "of size 2. ATen: aten::view_as_complex.")
-                                    .Infer(InferComplex)
-                                    .Fold(FoldInverse<&view_as_real>)
-                                    .Eval(Eval)
-                                    .Flops(PerResult{0})
-                                    .Samples(R"(
 view_as_complex(f32[3, 2])
 view_as_complex(f64[2])
 view_as_complex(f16[2, 3, 2])
