@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/align.h"
+#include "base/status_macros.h"
 
 namespace weft::cpu {
 namespace {
@@ -40,13 +41,15 @@ int64_t OffsetOf(const ByteRows& rows, int64_t index) {
 
 class IntegerGemmCall : public LibraryCall {
  public:
-  IntegerGemmCall(IntegerGemmShape shape, std::shared_ptr<const PackedIntegers> packed,
-                  const IntegerGemmTable& table, int threads, bool has_zero_point)
+  IntegerGemmCall(IntegerGemmShape shape, IntegerOperand weights, const IntegerGemmTable& table,
+                  int threads, bool has_zero_point)
       : shape_(std::move(shape)),
-        packed_(std::move(packed)),
+        weights_(std::move(weights)),
+        packed_(weights_.packed),
         table_(table),
         threads_(threads),
         has_zero_point_(has_zero_point),
+        columns_(AlignUp(weights_.view.columns, table.lanes)),
         rows_(shape_.y.rows()),
         depth_(AlignUp(shape_.x.depth, kIntegerGroup)) {
     // Copied: i8, elements with gaps, rows whose last group would read beyond the tensor, and those
@@ -65,13 +68,14 @@ class IntegerGemmCall : public LibraryCall {
   bool narrows_integers() const override { return true; }
 
   absl::Status Run(const CallMemory& memory) override {
+    if (weights_.packed == nullptr) WEFT_RETURN_IF_ERROR(Pack(memory));
     char* scratch = static_cast<char*>(memory.scratch);
     const auto* x = static_cast<const uint8_t*>(memory.args[0]);
     const uint8_t zero_point = ZeroPoint(memory);
     auto* padding = reinterpret_cast<uint8_t*>(scratch + padding_at_);
     std::fill(padding, padding + depth_, zero_point);
     auto* start = reinterpret_cast<int32_t*>(scratch + start_at_);
-    for (size_t j = 0; j < packed_->sums.size(); ++j) {
+    for (int64_t j = 0; j < columns_; ++j) {
       start[j] = static_cast<int32_t>(0u - zero_point * static_cast<uint32_t>(packed_->sums[j]));
     }
     if (copies_x_) {
@@ -92,6 +96,13 @@ class IntegerGemmCall : public LibraryCall {
   }
 
  private:
+  absl::Status Pack(const CallMemory& memory) {
+    weights_.view.data = static_cast<const uint8_t*>(memory.args[1]);
+    weights_.view.ReadZeroPoints(memory.args[3], weights_.zero_points, weights_.zero_stride);
+    WEFT_ASSIGN_OR_RETURN(packed_, PackIntegers(weights_.view, table_, threads_));
+    return absl::OkStatus();
+  }
+
   void Reserve() {
     const auto place = [this](int64_t bytes) {
       const int64_t at = bytes_;
@@ -99,7 +110,7 @@ class IntegerGemmCall : public LibraryCall {
       return at;
     };
     padding_at_ = place(depth_);
-    start_at_ = place(static_cast<int64_t>(packed_->sums.size()) * 4);
+    start_at_ = place(columns_ * 4);
     offsets_at_ = place(threads_ * kShareRows * taps_ * 8);
     if (copies_x_) x_at_ = place(shape_.x.rows() * depth_);
     if (copies_y_) y_at_ = place(rows_ * y_row_ * 4);
@@ -192,7 +203,7 @@ class IntegerGemmCall : public LibraryCall {
         FillOffsets(row, part.rows, own);
         for (int64_t i = panels * p / splits; i < panels * (p + 1) / splits; ++i) {
           const PackedIntegerPanel& columns = packed_->panels[i];
-          columns.Describe(&part);
+          packed_->Describe(columns, &part);
           part.start = start + columns.first;
           part.y = y + row * y_row_ + columns.first;
           table_.run(part);
@@ -202,10 +213,12 @@ class IntegerGemmCall : public LibraryCall {
   }
 
   const IntegerGemmShape shape_;
-  const std::shared_ptr<const PackedIntegers> packed_;
+  IntegerOperand weights_;
+  std::shared_ptr<const PackedIntegers> packed_;
   const IntegerGemmTable& table_;
   const int threads_;
   const bool has_zero_point_;
+  const int64_t columns_;  // Up to a whole vector.
   const int64_t rows_;
   const int64_t depth_;
   int64_t taps_ = 1;
@@ -229,11 +242,10 @@ int64_t ByteRows::rows() const {
   return rows;
 }
 
-std::unique_ptr<LibraryCall> MakeIntegerPanelCall(IntegerGemmShape shape,
-                                                  std::shared_ptr<const PackedIntegers> packed,
+std::unique_ptr<LibraryCall> MakeIntegerPanelCall(IntegerGemmShape shape, IntegerOperand weights,
                                                   const IntegerGemmTable& table, int threads,
                                                   bool has_zero_point) {
-  return std::make_unique<IntegerGemmCall>(std::move(shape), std::move(packed), table, threads,
+  return std::make_unique<IntegerGemmCall>(std::move(shape), std::move(weights), table, threads,
                                            has_zero_point);
 }
 

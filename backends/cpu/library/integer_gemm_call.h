@@ -38,9 +38,17 @@ struct IntegerGemmShape {
   ByteRows y;  // In elements of i32; depth: the columns.
 };
 
-// Operands: 0 is x, 2 its zero point or absent.
-std::unique_ptr<LibraryCall> MakeIntegerPanelCall(IntegerGemmShape shape,
-                                                  std::shared_ptr<const PackedIntegers> packed,
+// The second operand. Weights that are not constant are packed on each run.
+struct IntegerOperand {
+  std::shared_ptr<const PackedIntegers> packed;  // Null: not constant.
+  IntegerWeightView view;
+  // The zero points in operand 3: how many, and their stride in elements.
+  int64_t zero_points = 0;
+  int64_t zero_stride = 0;
+};
+
+// Operands: 0 is x, 1 the weights, 2 and 3 their zero points or absent.
+std::unique_ptr<LibraryCall> MakeIntegerPanelCall(IntegerGemmShape shape, IntegerOperand weights,
                                                   const IntegerGemmTable& table, int threads,
                                                   bool has_zero_point);
 

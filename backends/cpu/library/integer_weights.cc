@@ -5,83 +5,114 @@
 #include <cstring>
 #include <utility>
 
+#include "backends/runtime/host_memory.h"
+#include "base/align.h"
+#include "base/status_macros.h"
+
 namespace weft::cpu {
 namespace {
 
 // The largest sum of two weights of one sign that, times 255, fits in 16 bits.
 constexpr int32_t kMaxPair = 128;
 
-// Moves to `*second`'s excess what makes a pair of one sign larger than 16 bits hold.
-int32_t TakeExcess(int32_t first, int32_t* second) {
-  const int32_t sum = first + *second;
-  const bool same_sign = (first < 0) == (*second < 0);
-  if (!same_sign || (sum <= kMaxPair && sum >= -kMaxPair)) return 0;
-  const int32_t excess = sum > 0 ? sum - kMaxPair : sum + kMaxPair;
-  *second -= excess;
-  return excess;
+// Four weights of a column: what 16 bits hold of each pair, and the excess.
+struct Group {
+  int32_t kept[kIntegerGroup] = {};
+  int32_t excess[kIntegerGroup] = {};
+  bool fits = true;
+  bool has_excess = false;
+};
+
+Group GroupAt(const IntegerWeightView& view, int64_t column, int64_t tap, int64_t begin) {
+  Group group;
+  for (int64_t k = 0; k < kIntegerGroup && begin + k < view.depth; ++k) {
+    group.kept[k] = view.At(column, tap, begin + k);
+    group.fits = group.fits && group.kept[k] >= -128 && group.kept[k] <= 127;
+  }
+  for (int64_t k = 0; k < kIntegerGroup; k += 2) {
+    const int32_t sum = group.kept[k] + group.kept[k + 1];
+    const bool one_sign = (group.kept[k] < 0) == (group.kept[k + 1] < 0);
+    if (!one_sign || (sum <= kMaxPair && sum >= -kMaxPair)) continue;
+    group.excess[k + 1] = sum > 0 ? sum - kMaxPair : sum + kMaxPair;
+    group.kept[k + 1] -= group.excess[k + 1];
+    group.has_excess = true;
+  }
+  return group;
 }
 
+// Packs one panel in two passes, between which its memory is laid out: neither allocates.
 class PanelPacker {
  public:
-  PanelPacker(const IntegerWeightView& view, int64_t lanes, PackedIntegerPanel* panel,
-              int32_t* sums)
-      : view_(view), lanes_(lanes), panel_(*panel), sums_(sums) {}
+  PanelPacker(const IntegerWeightView& view, int64_t lanes, PackedIntegerPanel* panel)
+      : view_(view), lanes_(lanes), panel_(*panel) {}
 
-  // False when a weight does not fit.
-  bool Run() {
-    const int64_t groups = (view_.depth + kIntegerGroup - 1) / kIntegerGroup;
-    const int64_t vector_bytes = lanes_ * kIntegerGroup;
-    panel_.weights.assign(view_.taps() * groups * panel_.vectors * vector_bytes, 0);
-    panel_.excess.resize(panel_.vectors);
-    for (auto& excess : panel_.excess) excess.first = {0};
-    int8_t* to = panel_.weights.data();
-    for (int64_t tap = 0; tap < view_.taps(); ++tap) {
-      for (int64_t g = 0; g < groups; ++g) {
-        for (int v = 0; v < panel_.vectors; ++v, to += vector_bytes) {
-          if (!PackGroup(v, tap, g * kIntegerGroup, to)) return false;
-        }
+  // Counts the groups with an excess and adds up the columns. False when a weight does not fit.
+  bool Count(int32_t* sums) {
+    bool fits = true;
+    ForEachGroup([&](int vector, int64_t tap, int64_t begin, int64_t) {
+      bool has_excess = false;
+      ForEachColumn(vector, [&](int64_t, int64_t column) {
+        const Group group = GroupAt(view_, panel_.first + column, tap, begin);
+        for (int64_t k = 0; k < kIntegerGroup; ++k) sums[column] += group.kept[k] + group.excess[k];
+        fits = fits && group.fits;
+        has_excess = has_excess || group.has_excess;
+      });
+      panel_.excess[vector].count += has_excess;
+    });
+    return fits;
+  }
+
+  // Writes the weights to zeroed memory.
+  void Fill(uint8_t* memory) {
+    int64_t filled[kMaxIntegerVectors] = {};
+    ForEachGroup([&](int vector, int64_t tap, int64_t begin, int64_t index) {
+      const PackedIntegerPanel::Excess& excess = panel_.excess[vector];
+      auto* first = reinterpret_cast<int64_t*>(memory + excess.first_at);
+      uint8_t* to = memory + panel_.weights_at + index * lanes_ * kIntegerGroup;
+      const int64_t at = filled[vector];
+      bool has_excess = false;
+      ForEachColumn(vector, [&](int64_t lane, int64_t column) {
+        const Group group = GroupAt(view_, panel_.first + column, tap, begin);
+        Write(group.kept, to + lane * kIntegerGroup);
+        if (!group.has_excess) return;
+        has_excess = true;
+        Write(group.excess, memory + excess.weights_at + (at * lanes_ + lane) * kIntegerGroup);
+      });
+      if (has_excess) {
+        reinterpret_cast<int64_t*>(memory + excess.offsets_at)[at] = begin;
+        ++filled[vector];
       }
-      for (auto& excess : panel_.excess) {
-        excess.first.push_back(static_cast<int64_t>(excess.offsets.size()));
-      }
-    }
-    return true;
+      first[tap + 1] = filled[vector];
+    });
   }
 
  private:
-  bool PackGroup(int vector, int64_t tap, int64_t begin, int8_t* to) {
-    std::vector<int8_t> rest(lanes_ * kIntegerGroup, 0);
-    bool any = false;
-    for (int64_t lane = 0; lane < lanes_; ++lane) {
-      const int64_t own = vector * lanes_ + lane;
-      if (own >= panel_.columns) break;
-      int32_t w[kIntegerGroup] = {};
-      for (int64_t k = 0; k < kIntegerGroup && begin + k < view_.depth; ++k) {
-        w[k] = view_.At(panel_.first + own, tap, begin + k);
-        if (w[k] < -128 || w[k] > 127) return false;
-        sums_[own] += w[k];
-      }
-      for (int64_t k = 0; k < kIntegerGroup; k += 2) {
-        const int32_t excess = TakeExcess(w[k], &w[k + 1]);
-        rest[lane * kIntegerGroup + k + 1] = static_cast<int8_t>(excess);
-        any = any || excess != 0;
-      }
-      for (int64_t k = 0; k < kIntegerGroup; ++k) {
-        to[lane * kIntegerGroup + k] = static_cast<int8_t>(w[k]);
+  // fn(vector, tap, first index of the group, number of the group), in the order of the memory.
+  template <typename Fn>
+  void ForEachGroup(Fn fn) const {
+    int64_t index = 0;
+    for (int64_t tap = 0; tap < view_.taps(); ++tap) {
+      for (int64_t begin = 0; begin < view_.depth; begin += kIntegerGroup) {
+        for (int v = 0; v < panel_.vectors; ++v) fn(v, tap, begin, index++);
       }
     }
-    if (any) {
-      PackedIntegerPanel::Excess& excess = panel_.excess[vector];
-      excess.offsets.push_back(begin);
-      excess.weights.insert(excess.weights.end(), rest.begin(), rest.end());
-    }
-    return true;
+  }
+
+  // fn(lane, column of the panel)
+  template <typename Fn>
+  void ForEachColumn(int vector, Fn fn) const {
+    const int64_t first = vector * lanes_;
+    const int64_t last = std::min(panel_.columns, first + lanes_);
+    for (int64_t column = first; column < last; ++column) fn(column - first, column);
+  }
+
+  static void Write(const int32_t (&values)[kIntegerGroup], uint8_t* to) {
+    for (int64_t k = 0; k < kIntegerGroup; ++k) to[k] = static_cast<uint8_t>(values[k]);
   }
 
   const IntegerWeightView& view_;
   const int64_t lanes_;
   PackedIntegerPanel& panel_;
-  int32_t* const sums_;  // Of the panel's columns.
 };
 
 std::vector<PackedIntegerPanel> PanelsFor(int64_t columns, const IntegerGemmTable& table) {
@@ -92,9 +123,32 @@ std::vector<PackedIntegerPanel> PanelsFor(int64_t columns, const IntegerGemmTabl
     panel.first = first;
     panel.columns = std::min(width, columns - first);
     panel.vectors = static_cast<int>((panel.columns + table.lanes - 1) / table.lanes);
-    panels.push_back(std::move(panel));
+    panels.push_back(panel);
   }
   return panels;
+}
+
+// Gives each part of the panels a place; returns the bytes of all.
+int64_t LayOut(const IntegerWeightView& view, int64_t lanes,
+               std::vector<PackedIntegerPanel>* panels) {
+  int64_t bytes = 0;
+  const auto place = [&](int64_t size) {
+    const int64_t at = bytes;
+    bytes += AlignUp(size, kCacheLine);
+    return at;
+  };
+  const int64_t groups = (view.depth + kIntegerGroup - 1) / kIntegerGroup;
+  const int64_t vector_bytes = lanes * kIntegerGroup;
+  for (PackedIntegerPanel& panel : *panels) {
+    panel.weights_at = place(view.taps() * groups * panel.vectors * vector_bytes);
+    for (int v = 0; v < panel.vectors; ++v) {
+      PackedIntegerPanel::Excess& excess = panel.excess[v];
+      excess.first_at = place((view.taps() + 1) * 8);
+      excess.offsets_at = place(excess.count * 8);
+      excess.weights_at = place(excess.count * vector_bytes);
+    }
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -106,52 +160,61 @@ int32_t IntegerWeightView::At(int64_t c, int64_t t, int64_t index) const {
   return value - zero_points[zero_points.size() == 1 ? 0 : c];
 }
 
-void PackedIntegerPanel::Describe(IntegerPanel* panel) const {
-  panel->weights = weights.data();
-  panel->vectors = vectors;
-  panel->columns = columns;
-  for (int v = 0; v < vectors; ++v) {
-    panel->excess[v] = {excess[v].first.data(), excess[v].offsets.data(), excess[v].weights.data()};
+void IntegerWeightView::ReadZeroPoints(const void* memory, int64_t count, int64_t stride) {
+  zero_points.clear();
+  for (int64_t i = 0; i < count; ++i) {
+    const uint8_t byte = static_cast<const uint8_t*>(memory)[i * stride];
+    zero_points.push_back(is_signed ? static_cast<int8_t>(byte) : byte);
   }
 }
 
-int64_t PackedIntegers::bytes() const {
-  int64_t bytes = static_cast<int64_t>(sums.size() * sizeof(int32_t));
-  for (const PackedIntegerPanel& panel : panels) {
-    bytes += static_cast<int64_t>(panel.weights.size());
-    for (const auto& excess : panel.excess) {
-      bytes += static_cast<int64_t>(excess.weights.size() + 8 * excess.offsets.size());
-    }
+void PackedIntegers::Describe(const PackedIntegerPanel& from, IntegerPanel* panel) const {
+  const uint8_t* base = memory->data();
+  panel->weights = reinterpret_cast<const int8_t*>(base + from.weights_at);
+  panel->vectors = from.vectors;
+  panel->columns = from.columns;
+  for (int v = 0; v < from.vectors; ++v) {
+    const PackedIntegerPanel::Excess& excess = from.excess[v];
+    panel->excess[v] = {reinterpret_cast<const int64_t*>(base + excess.first_at),
+                        reinterpret_cast<const int64_t*>(base + excess.offsets_at),
+                        reinterpret_cast<const int8_t*>(base + excess.weights_at)};
   }
-  return bytes;
 }
 
-std::shared_ptr<const PackedIntegers> PackIntegers(const IntegerWeightView& view,
-                                                   const IntegerGemmTable& table, int threads) {
+absl::StatusOr<std::shared_ptr<const PackedIntegers>> PackIntegers(const IntegerWeightView& view,
+                                                                   const IntegerGemmTable& table,
+                                                                   int threads) {
   auto packed = std::make_shared<PackedIntegers>();
   packed->panels = PanelsFor(view.columns, table);
-  packed->sums.assign((view.columns + table.lanes - 1) / table.lanes * table.lanes, 0);
+  packed->sums.assign(AlignUp(view.columns, table.lanes), 0);
   const int64_t n = static_cast<int64_t>(packed->panels.size());
   std::atomic<bool> fits{true};
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
   for (int64_t i = 0; i < n; ++i) {
     PackedIntegerPanel& panel = packed->panels[i];
-    if (!PanelPacker(view, table.lanes, &panel, &packed->sums[panel.first]).Run()) fits = false;
+    if (!PanelPacker(view, table.lanes, &panel).Count(&packed->sums[panel.first])) fits = false;
   }
-  return fits ? packed : nullptr;
+  if (!fits) return absl::UnimplementedError("weights that do not fit in 8 bits");
+  const int64_t bytes = LayOut(view, table.lanes, &packed->panels);
+  packed->memory = AllocateAligned(bytes, profiler::MemoryCategory::kParameter);
+  if (packed->memory == nullptr) return absl::ResourceExhaustedError("no memory for weights");
+  std::memset(packed->memory->data(), 0, bytes);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+  for (int64_t i = 0; i < n; ++i) {
+    PanelPacker(view, table.lanes, &packed->panels[i]).Fill(packed->memory->data());
+  }
+  return std::shared_ptr<const PackedIntegers>(std::move(packed));
 }
 
-std::shared_ptr<const PackedIntegers> IntegerWeights::Get(int64_t key,
-                                                          const IntegerWeightView& view,
-                                                          const IntegerGemmTable& table,
-                                                          int threads) {
+absl::StatusOr<std::shared_ptr<const PackedIntegers>> IntegerWeights::Get(
+    int64_t key, const IntegerWeightView& view, const IntegerGemmTable& table, int threads) {
   Key whole = {key, view.columns, view.depth, view.column, view.step, table.lanes};
   whole.insert(whole.end(), view.tap.begin(), view.tap.end());
   whole.insert(whole.end(), view.zero_points.begin(), view.zero_points.end());
   auto& found = packed_[whole];
   if (found != nullptr) return found;
-  found = PackIntegers(view, table, threads);
-  if (found != nullptr) bytes_ += found->bytes();
+  WEFT_ASSIGN_OR_RETURN(found, PackIntegers(view, table, threads));
+  bytes_ += found->bytes();
   return found;
 }
 

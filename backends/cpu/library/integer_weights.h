@@ -1,4 +1,4 @@
-// Constant i8 weights in the layout of integer_gemm_tile.h, one copy of each.
+// Weights of 8 bits in the layout of integer_gemm_tile.h, one copy of each constant.
 #ifndef WEFT_BACKENDS_CPU_LIBRARY_INTEGER_WEIGHTS_H_
 #define WEFT_BACKENDS_CPU_LIBRARY_INTEGER_WEIGHTS_H_
 
@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
 #include "backends/cpu/kernels/integer_gemm_tile.h"
+#include "base/host_buffer.h"
 
 namespace weft::cpu {
 
@@ -22,45 +24,53 @@ struct IntegerWeightView {
   int64_t step = 0;
   // The zero point of each column, or one for all; empty: 0.
   std::vector<int32_t> zero_points;
+  // Reads them from memory: `count` bytes that lie `stride` apart.
+  void ReadZeroPoints(const void* memory, int64_t count, int64_t stride);
 
   int64_t taps() const { return static_cast<int64_t>(tap.size()); }
   // The weight less its zero point.
   int32_t At(int64_t column, int64_t tap, int64_t index) const;
 };
 
-// Columns [first, first + columns).
+// Columns [first, first + columns), and where their parts lie in the memory of PackedIntegers.
 struct PackedIntegerPanel {
   int64_t first = 0;
   int64_t columns = 0;
   int vectors = 1;
-  std::vector<int8_t> weights;
+  int64_t weights_at = 0;
+  // The groups of a vector that have an excess: how many, then the parts of an IntegerExcess.
   struct Excess {
-    std::vector<int64_t> first;
-    std::vector<int64_t> offsets;
-    std::vector<int8_t> weights;
+    int64_t count = 0;
+    int64_t first_at = 0;
+    int64_t offsets_at = 0;
+    int64_t weights_at = 0;
   };
-  std::vector<Excess> excess;  // One for each vector.
-
-  // The panel's weights as the kernel takes them.
-  void Describe(IntegerPanel* panel) const;
+  Excess excess[kMaxIntegerVectors];
 };
 
 struct PackedIntegers {
   std::vector<PackedIntegerPanel> panels;
   // The sum of each column, zeros up to a whole number of vectors.
   std::vector<int32_t> sums;
-  int64_t bytes() const;
+  std::shared_ptr<HostBuffer> memory;
+
+  // The weights of a panel as the kernel takes them.
+  void Describe(const PackedIntegerPanel& from, IntegerPanel* panel) const;
+  int64_t bytes() const { return memory->size() + static_cast<int64_t>(sums.size()) * 4; }
 };
 
-// Null when a weight less its zero point does not fit in i8.
-std::shared_ptr<const PackedIntegers> PackIntegers(const IntegerWeightView& view,
-                                                   const IntegerGemmTable& table, int threads);
+// Unimplemented when a weight less its zero point does not fit in i8.
+absl::StatusOr<std::shared_ptr<const PackedIntegers>> PackIntegers(const IntegerWeightView& view,
+                                                                   const IntegerGemmTable& table,
+                                                                   int threads);
 
 class IntegerWeights {
  public:
   // Packed once for each constant `key` and view.
-  std::shared_ptr<const PackedIntegers> Get(int64_t key, const IntegerWeightView& view,
-                                            const IntegerGemmTable& table, int threads);
+  absl::StatusOr<std::shared_ptr<const PackedIntegers>> Get(int64_t key,
+                                                            const IntegerWeightView& view,
+                                                            const IntegerGemmTable& table,
+                                                            int threads);
   int64_t bytes() const { return bytes_; }
 
  private:

@@ -1,10 +1,11 @@
-// Matmuls and convolutions of 8-bit integers with constant weights, by integer_gemm_tile.h. Sums
-// are exact in i32, or wrap as the op's do.
+// Matmuls and convolutions of 8-bit integers by integer_gemm_tile.h. Sums are exact in i32, or wrap
+// as those of the op do.
 #include <utility>
 #include <vector>
 
 #include "backends/cpu/library/integer_gemm_call.h"
 #include "backends/cpu/library/library_internal.h"
+#include "base/status_macros.h"
 #include "graph/ir/attrs.h"
 #include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
@@ -42,23 +43,23 @@ ByteRows PointsOf(const RunView& view) {
 LibraryCallOr Assemble(const LibraryStep& step, const LibraryContext& context,
                        IntegerGemmShape shape, IntegerWeightView weights) {
   if (!step.epilogue.empty()) return absl::UnimplementedError("an epilogue of integers");
-  const RunView& zero = step.args[kWeightZeroPoint];
-  if (step.constants[1] == nullptr || (zero.present() && step.constants[3] == nullptr)) {
-    return absl::UnimplementedError("weights that are not constant");
-  }
-  weights.data = static_cast<const uint8_t*>(step.constants[1]);
-  weights.is_signed = step.args[1].dtype == DType::kI8;
-  for (int64_t i = 0; zero.present() && i < zero.numel(); ++i) {
-    const int64_t at = zero.rank() == 0 ? 0 : i * zero.strides[0];
-    const uint8_t byte = static_cast<const uint8_t*>(step.constants[kWeightZeroPoint])[at];
-    weights.zero_points.push_back(weights.is_signed ? static_cast<int8_t>(byte) : byte);
-  }
   shape.is_signed = step.args[0].dtype == DType::kI8;
+  weights.is_signed = step.args[1].dtype == DType::kI8;
+  const RunView& zero = step.args[kWeightZeroPoint];
+  IntegerOperand operand;
+  operand.zero_points = zero.present() ? zero.numel() : 0;
+  operand.zero_stride = zero.rank() == 0 ? 0 : zero.strides[0];
   const IntegerGemmTable& table =
       context.isa == Isa::kAvx512 ? Avx512IntegerGemm() : Avx2IntegerGemm();
-  auto packed = context.integers->Get(step.constant_keys[1], weights, table, context.threads);
-  if (packed == nullptr) return absl::UnimplementedError("weights that do not fit in 8 bits");
-  return MakeIntegerPanelCall(std::move(shape), std::move(packed), table, context.threads,
+  const void* zero_points = step.constants[kWeightZeroPoint];
+  if (step.constants[1] != nullptr && (!zero.present() || zero_points != nullptr)) {
+    weights.data = static_cast<const uint8_t*>(step.constants[1]);
+    weights.ReadZeroPoints(zero_points, operand.zero_points, operand.zero_stride);
+    WEFT_ASSIGN_OR_RETURN(operand.packed, context.integers->Get(step.constant_keys[1], weights,
+                                                                table, context.threads));
+  }
+  operand.view = std::move(weights);
+  return MakeIntegerPanelCall(std::move(shape), std::move(operand), table, context.threads,
                               step.args[kZeroPoint].present());
 }
 

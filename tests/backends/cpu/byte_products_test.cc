@@ -159,5 +159,32 @@ TEST(ByteProductsOfViews, AreExact) {
   EXPECT_EQ((*executable)->stats().fallbacks, 0);
 }
 
+// Weights that the caller gives are packed on each run; wider ones are evaluated as the reference
+// does.
+TEST(ByteProductsOfInputs, AreExact) {
+  const auto module = Parse(R"(
+    func @main(%x: u8[s0, 20], %w: u8[20, 9], %z: u8[], %p: u8[9]) {
+      %0 = matmul_integer(%x, %w, %z, %p)
+      return %0
+    })");
+  auto plan = Lower(*module->main(), CpuTarget());
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  CpuOptions options;
+  options.threads = 2;
+  options.isa = WEFT_TEST_ISA;
+  const auto executable = Executable::Create(*std::move(plan), options);
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  for (const int low : {130, 100, 0}) {
+    SCOPED_TRACE(low);
+    const std::vector<HostTensor> inputs = {
+        Integers(DType::kU8, {6, 20}, 0, 255, 8), Integers(DType::kU8, {20, 9}, low, 255, 3),
+        HostTensor::FromInts(DType::kU8, {}, {7}), Integers(DType::kU8, {9}, 128, 150, 4)};
+    const auto want = reference::Run(*module->main(), inputs);
+    const auto got = (*executable)->Run(inputs);
+    ASSERT_TRUE(want.ok() && got.ok()) << got.status();
+    EXPECT_EQ(ExactDifference((*got)[0], (*want)[0]), "");
+  }
+}
+
 }  // namespace
 }  // namespace weft::cpu
