@@ -16,10 +16,10 @@
 #include "graph/ops/reduce.h"
 #include "graph/ops/shape.h"
 #include "passes/engine/rewrite/rewriter.h"
-#include "passes/fuse/attention_match.h"
 #include "passes/fuse/group.h"
 #include "passes/fuse/logs.h"
 #include "passes/fuse_attention/decision.h"
+#include "passes/fuse_attention/match.h"
 
 namespace weft {
 namespace {

@@ -6,7 +6,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/status_macros.h"
 #include "graph/ir/constant_store.h"
-#include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
 #include "graph/ops/elementwise.h"

@@ -17,9 +17,9 @@
 #include "graph/ops/shape.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/tensor/tensor.h"
-#include "passes/fuse/attention_match.h"
 #include "passes/fuse/nodes.h"
 #include "passes/fuse_attention.h"
+#include "passes/fuse_attention/match.h"
 
 namespace weft {
 namespace {

@@ -363,7 +363,7 @@ DECISIONS = [
     ("attention-hidden-row", "passes/fuse_attention/decision.cc",
      "made->restores_rows = true;", "",
      "rows that see no key are 0 and not NaN"),
-    ("attention-floor-scale", "passes/fuse/attention_match.cc",
+    ("attention-floor-scale", "passes/fuse_attention/match.cc",
      "if (rounded || (node.Is(ops::div) && i == 1)) continue;",
      "if (node.Is(ops::div) && i == 1) continue;",
      "a division that rounds down is taken for a scale"),

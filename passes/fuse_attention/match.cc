@@ -1,4 +1,4 @@
-#include "passes/fuse/attention_match.h"
+#include "passes/fuse_attention/match.h"
 
 #include <cmath>
 #include <limits>
