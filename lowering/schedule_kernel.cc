@@ -113,18 +113,19 @@ int64_t InnerPoints(const NestFacts& facts) {
 }
 
 // The cost of an access for a vector of lanes along the loop.
-int64_t CostOfAccess(const AccessFacts& access, StrideKind stride, int lanes,
-                     const KernelCosts& costs) {
+double CostOfAccess(const AccessFacts& access, StrideKind stride, int lanes,
+                    const KernelCosts& costs) {
   switch (stride) {
     case StrideKind::kSame:
-      return costs.load_one_cost;
+      return static_cast<double>(costs.load_one_cost);
     case StrideKind::kUnit:
       return 100;
     case StrideKind::kApart:
       break;
   }
-  // They are read or written one by one.
-  return (access.instr >= 0 ? costs.load_apart_cost : costs.store_apart_cost) * lanes;
+  // Lanes are read or written one by one.
+  const bool load = access.instr >= 0;
+  return static_cast<double>(load ? costs.load_apart_cost : costs.store_apart_cost) * lanes;
 }
 
 // The cost of an element with lanes along the loop: accesses, a few steps for the beginning and the
@@ -135,7 +136,7 @@ double CostOfLanes(const NestFacts& facts, int loop, int lanes, const KernelCost
     const double share = stage.per_row ? 1.0 / static_cast<double>(InnerPoints(facts)) : 1.0;
     for (const AccessFacts& access : stage.accesses) {
       const StrideKind stride = access.strides[loop];
-      vector += share * static_cast<double>(CostOfAccess(access, stride, lanes, costs));
+      vector += share * CostOfAccess(access, stride, lanes, costs);
     }
   }
   const int64_t whole = facts.extents[loop] / lanes;

@@ -30,8 +30,9 @@ struct FuseAttentionOptions {
 // row of -inf alone gives 0 where the program gives NaN.
 //
 // What is replaced is decided for a graph before the first edit (fuse_attention/decision.h); masks
-// that do not broadcast are found as the nodes are made. Remarks say why what looks like attention is none. Counters: attention,
-// causal, gqa, masked, refused; present counts those that were there before.
+// that do not broadcast are found as the nodes are made. Remarks say why what looks like attention
+// is none. Counters: attention, causal, gqa, masked, refused; present counts those that were there
+// before.
 std::unique_ptr<Pass> CreateFuseAttentionPass(const FuseAttentionOptions& options);
 std::unique_ptr<Pass> CreateFuseAttentionPass();
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/status_macros.h"
-#include "graph/ops/ops.h"
 #include "graph/cost/cost.h"
+#include "graph/ops/ops.h"
 #include "passes/fuse/group.h"
 #include "passes/fuse/logs.h"
 #include "passes/fuse/nodes.h"

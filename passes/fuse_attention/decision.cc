@@ -7,7 +7,6 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "graph/ir/attrs.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
@@ -32,38 +31,6 @@ constexpr int64_t kMaxCausal = int64_t{1} << 24;
 constexpr size_t kMaxViews = 8;
 
 using Dims = std::vector<SymInt>;
-
-void PushReshape(const Dims& size, ViewedValue* v) {
-  v->views.push_back({&ops::reshape, ops::ReshapeAttrs(size), size});
-}
-
-void PushPermute(const std::vector<int64_t>& order, ViewedValue* v) {
-  const Dims dims = v->dims();
-  Dims permuted;
-  for (int64_t d : order) permuted.push_back(dims[d]);
-  v->views.push_back({&ops::permute, ops::PermuteAttrs(order), std::move(permuted)});
-}
-
-// Swaps the last two dims.
-void Transpose(ViewedValue* v) {
-  const int rank = static_cast<int>(v->dims().size());
-  std::vector<int64_t> order(rank);
-  for (int i = 0; i < rank; ++i) order[i] = i;
-  std::swap(order[rank - 1], order[rank - 2]);
-  if (v->Is(ops::permute)) {
-    // Two permutes in one.
-    const Attrs attrs(&ops::permute.schema(), v->outermost().attrs);
-    const std::vector<int64_t> inner = ops::PermuteAttrView(attrs).dims();
-    bool same = true;
-    for (int i = 0; i < rank; ++i) {
-      order[i] = inner[order[i]];
-      same &= order[i] == i;
-    }
-    v->DropOutermost();
-    if (same) return;
-  }
-  PushPermute(order, v);
-}
 
 // A constant mask without a row of false alone.
 bool SeesSomewhere(const Value* mask) {
@@ -149,9 +116,9 @@ class AttentionPlanner {
     const int rank = match_.softmax->result()->type().rank();
     const bool merged = plan_.key.base->type().rank() != rank;
     if (plan_.key.base->type().rank() < 2) return false;
-    if (!merged) Transpose(&plan_.key);
+    if (!merged) plan_.key.Transpose();
     if (!GiveLead(&plan_.key)) return false;
-    if (merged) Transpose(&plan_.key);
+    if (merged) plan_.key.Transpose();
     TakeScale(&plan_.key);
     return GiveLead(&plan_.value);
   }
@@ -178,7 +145,7 @@ class AttentionPlanner {
     for (size_t i = 0; i + 2 < dims.size(); ++i) merged = merged * dims[i];
     for (SymInt d : lead_) apart = apart * d;
     if (symbols_.ProveEq(merged, apart) != Proof::kYes) return false;
-    PushReshape(size, v);
+    v->Reshape(size);
     return true;
   }
 
@@ -189,7 +156,7 @@ class AttentionPlanner {
     for (size_t i = 0; i < dims.size(); ++i) {
       if (!dims[i].Is(1) && !Same({&dims[i], 1}, {&size[i + missing], 1})) return false;
     }
-    v->views.push_back({&ops::expand, ops::ExpandAttrs(size), size});
+    v->Expand(size);
     return true;
   }
 
@@ -309,29 +276,6 @@ class AttentionPlanner {
 };
 
 }  // namespace
-
-std::vector<SymInt> ViewedValue::dims() const {
-  if (!views.empty()) return views.back().dims;
-  const auto dims = base->type().dims();
-  return Dims(dims.begin(), dims.end());
-}
-
-bool ViewedValue::Is(const OpDef& op) const {
-  return views.empty() ? base->IsResultOf(op) : views.back().op == &op;
-}
-
-ViewedValue::View ViewedValue::outermost() const {
-  if (!views.empty()) return views.back();
-  return {&base->node()->op(), base->node()->attr_list(), dims()};
-}
-
-void ViewedValue::DropOutermost() {
-  if (views.empty()) {
-    base = base->node()->operand(0);
-  } else {
-    views.pop_back();
-  }
-}
 
 std::vector<AttentionMatch> CollectAttention(const Graph& graph) {
   std::vector<AttentionMatch> matches;

@@ -6,36 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "graph/ir/value.h"
-#include "graph/sym/sym_int.h"
 #include "passes/fuse/decision.h"
+#include "passes/fuse_attention/viewed_value.h"
 
 namespace weft {
 
-class AttrList;
-class OpDef;
 struct AttentionMatch;
 struct FuseAttentionOptions;
 class SymbolTable;
-
-// A value of the graph behind views that are yet to be made.
-struct ViewedValue {
-  struct View {
-    const OpDef* op = nullptr;
-    const AttrList* attrs = nullptr;
-    std::vector<SymInt> dims;  // The sizes of its result.
-  };
-
-  Value* base = nullptr;
-  std::vector<View> views;  // The outermost one is last.
-
-  std::vector<SymInt> dims() const;
-  // The outermost view, of the graph or to be made, is one of `op`.
-  bool Is(const OpDef& op) const;
-  // That view, of a value that Is() one.
-  View outermost() const;
-  void DropOutermost();
-};
 
 struct AttentionMaskPlan {
   enum class Kind {
