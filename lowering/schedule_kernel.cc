@@ -35,11 +35,8 @@ constexpr int kWideBody = 64;
 constexpr int64_t kRowBlock = 4096;
 constexpr int64_t kColumnBlock = 64;
 
-// At most this many arguments are prefetched. The processor itself foresees fewer than kMinStreams
-// streams, and the next kAheadBytes bytes of each.
+// At most this many arguments are prefetched.
 constexpr size_t kMaxPrefetched = 4;
-constexpr size_t kMinStreams = 3;
-constexpr int64_t kAheadBytes = 2048;
 
 // --- Collect -------------------------------------------------------------------
 
@@ -218,19 +215,20 @@ void PrefetchRows(const NestFacts& facts, const Target& target, NestSchedule* ne
 }
 
 // Where several arguments are read at once, the processor loses all of them at the end of a page.
-void PrefetchStreams(const NestFacts& facts, NestSchedule* nest) {
+void PrefetchStreams(const NestFacts& facts, const KernelCosts& costs, NestSchedule* nest) {
   if (nest->lane_loop < 0 || facts.loops() != facts.outer || facts.stages.size() != 1) return;
-  size_t streams = 0;
+  int64_t streams = 0;
   for (const AccessFacts& access : facts.stages[0].accesses) {
     if (access.instr < 0 || !access.linear ||
         access.strides[nest->lane_loop] != StrideKind::kUnit) {
       continue;
     }
-    if (++streams <= kMaxPrefetched) nest->prefetch.push_back({0, access.instr});
+    ++streams;
+    if (nest->prefetch.size() < kMaxPrefetched) nest->prefetch.push_back({0, access.instr});
   }
   nest->prefetch_stage = 0;
-  nest->prefetch_bytes = kAheadBytes;
-  if (streams < kMinStreams) nest->prefetch.clear();
+  nest->prefetch_bytes = costs.stream_bytes;
+  if (streams <= costs.streams) nest->prefetch.clear();
 }
 
 }  // namespace
@@ -268,7 +266,7 @@ NestSchedule DecideNest(const NestFacts& facts, const Target& target) {
   if (rows) {
     PrefetchRows(facts, target, &nest);
   } else {
-    PrefetchStreams(facts, &nest);
+    PrefetchStreams(facts, target.costs, &nest);
   }
   if (nest.prefetch.empty()) {
     nest.prefetch_stage = -1;

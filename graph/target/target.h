@@ -91,6 +91,10 @@ struct KernelCosts {
   // empty lanes takes beside itself, as its elements are moved one by one.
   int64_t run_steps = 3;
   int64_t tail_steps = 4;
+  // Streams of loads that the processor foresees by itself, and bytes of each that are prefetched
+  // where there are more.
+  int64_t streams = 2;
+  int64_t stream_bytes = 2048;
 };
 
 struct Target {

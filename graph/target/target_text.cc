@@ -65,6 +65,8 @@ void VisitFields(Target& t, Visitor& visit) {
   visit("store_apart_cost", t.costs.store_apart_cost);
   visit("run_steps", t.costs.run_steps);
   visit("tail_steps", t.costs.tail_steps);
+  visit("streams", t.costs.streams);
+  visit("stream_bytes", t.costs.stream_bytes);
 }
 
 // --- values ------------------------------------------------------------------

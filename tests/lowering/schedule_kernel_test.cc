@@ -219,6 +219,10 @@ TEST(ScheduleKernel, PrefetchesThreeStreamsAndMore) {
   EXPECT_THAT(three.prefetch,
               ElementsAre(ScheduledLoad{0, 0}, ScheduledLoad{0, 1}, ScheduledLoad{0, 2}));
   EXPECT_EQ(three.prefetch_bytes, 2048);
+  Target target = Machine();
+  target.costs.streams = 3;
+  EXPECT_THAT(Decide(Pointwise({kS0}, {dense, dense, dense}, dense), target).prefetch,
+              ElementsAre());
   // At most four streams are prefetched, and none that is gathered.
   Kernel five = Pointwise({kS0}, {dense, dense, dense, dense, dense}, dense);
   EXPECT_EQ(Decide(five).prefetch.size(), 4u);

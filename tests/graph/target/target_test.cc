@@ -115,6 +115,8 @@ TEST(TargetTextTest, HashesEveryField) {
   differs([](Target& t) { t.costs.store_apart_cost = 9; });
   differs([](Target& t) { t.costs.run_steps = 9; });
   differs([](Target& t) { t.costs.tail_steps = 9; });
+  differs([](Target& t) { t.costs.streams = 9; });
+  differs([](Target& t) { t.costs.stream_bytes = 9; });
   differs([](Target& t) { t.routines[0].name = "x"; });
   differs([](Target& t) { t.routines[0].ops.pop_back(); });
   differs([](Target& t) { t.routines[0].dtypes.clear(); });
