@@ -1,4 +1,4 @@
-// What kernels cost: operations of nests as expressions over symbols, and the work of instructions
+// Costs of kernels: operations of nests as expressions over symbols, and the work of instructions
 // on a target. Schedules, kept rows and the costs of steps read these.
 #ifndef WEFT_LOWERING_KERNEL_COST_H_
 #define WEFT_LOWERING_KERNEL_COST_H_
@@ -22,7 +22,7 @@ bool IsFunction(ScalarOp op);
 bool IsDivision(ScalarOp op);
 
 // Additions, multiplications, comparisons and functions of single elements, those that reduce too.
-// What is the same for all points of the inner loops counts once for each row.
+// An instruction that is the same for all points of the inner loops counts once for each row.
 SymInt FlopsOf(const Nest& nest);
 
 // Elements that gathers of the argument read; 0 without any.

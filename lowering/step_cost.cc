@@ -18,8 +18,8 @@ SymInt DistinctElements(const View& view) {
   return numel;
 }
 
-// What the op itself says; one for each element of the results where it has no count. Operands of
-// an epilogue are not the op's: the epilogue is counted apart.
+// The count of the op itself; one for each element of the results where it has no count. Operands
+// of an epilogue are not the op's: the epilogue is counted apart.
 SymInt OwnFlops(const Step& step, SymInt results) {
   std::vector<Type> operands, types;
   for (const View& view : step.args) operands.push_back(view.present() ? view.type : Type());

@@ -1,4 +1,4 @@
-// What a step takes, as expressions over the plan's symbols.
+// Costs of steps, as expressions over the plan's symbols.
 #ifndef WEFT_LOWERING_STEP_COST_H_
 #define WEFT_LOWERING_STEP_COST_H_
 

@@ -26,7 +26,7 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// What took the place of results of roots. A plan made before may still name them.
+// Values by the results of roots whose places they took. A plan made before may still name them.
 using Replaced = absl::flat_hash_map<const Value*, Value*>;
 
 // Builds the attention that a plan describes before its root.

@@ -29,7 +29,7 @@ struct FuseAttentionOptions {
 // Sums are done in another order: the contract is reassociating. An added mask with a
 // row of -inf alone gives 0 where the program gives NaN.
 //
-// What is replaced is decided for a graph before the first edit (fuse_attention/decision.h); masks
+// All replacements in a graph are decided before the first edit (fuse_attention/decision.h); masks
 // that do not broadcast are found as the nodes are made. Remarks say why what looks like attention
 // is none. Counters: attention, causal, gqa, masked, refused; present counts those that were there
 // before.

@@ -52,8 +52,8 @@ void AddFlops(const Node& node, NodeCost* cost) {
   cost->functions = CountFunctions(args);
 }
 
-// What is written: results with users, but not views, whose bytes are there
-// already, nor what stands for a written operand, of which `src` is written.
+// Results with users are written, but not views, whose bytes are there already, nor
+// results that stand for a written operand, of which `src` is written.
 SymInt WrittenBytes(const Node& node) {
   const OpSchema& schema = node.op().schema();
   if (schema.writes) return BytesOf(node.operand(node.num_operands() - 1)->type());

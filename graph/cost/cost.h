@@ -1,4 +1,4 @@
-// What the nodes of a program cost: operations and bytes as expressions over its symbols. Fusion,
+// Costs of the nodes of a program: operations and bytes as expressions over its symbols. Fusion,
 // layout, schedules, steps of plans, profiles and benchmarks read these; what a machine makes of
 // them are numbers of its Target.
 //

@@ -27,7 +27,7 @@ struct FlopsArgs {
   SymInt operand_size(int i = 0) const;
 };
 
-// What the slot of an op says, or its traits.
+// The rate that the slot of an op says, or its traits.
 OpFlops FlopsRateOf(const OpDef& op);
 
 // Invalid() for an op that says why it has no count.

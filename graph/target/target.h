@@ -76,7 +76,7 @@ struct EpilogueClaim {
   std::vector<std::string> absent_attrs;
 };
 
-// What the loops of kernels cost, for choices among schedules. Computation is counted in additions
+// Costs of the loops of kernels, for choices among schedules. Computation is counted in additions
 // of a vector, memory in hundredths of a load or a store of a whole vector.
 struct KernelCosts {
   int64_t division_work = 3;   // A division or a root.

@@ -189,7 +189,7 @@ class AttentionPlanner {
     return 1 / *splat;
   }
 
-  // What the value is with each head only once; nothing when it repeats none.
+  // The value with each head only once; nothing when it repeats none.
   std::optional<ViewedValue> Unrepeated(const ViewedValue& v) const {
     const Dims dims = v.dims();
     if (dims.size() < 3) return std::nullopt;

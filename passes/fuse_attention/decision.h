@@ -47,7 +47,7 @@ struct AttentionDecision {
   std::vector<NodeRefusal> refusals;
 };
 
-// What looks like attention, in the graph's order.
+// Everything that looks like attention, in the graph's order.
 std::vector<AttentionMatch> CollectAttention(const Graph& graph);
 
 AttentionDecision DecideAttention(const std::vector<AttentionMatch>& matches,

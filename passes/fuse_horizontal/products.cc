@@ -157,7 +157,7 @@ class Merger {
   }
 
  private:
-  // What is replaced: the last activation of a product, or the product.
+  // The node that is replaced: the last activation of a product, or the product.
   Node* RootOf(size_t i) const {
     return merge_.activations[i].empty() ? merge_.products[i].node : merge_.activations[i].back();
   }

@@ -94,7 +94,7 @@ const std::vector<Layer>& Layers() {
       {"graph/ops",
        kAbseilOnly,
        {"base", "graph/sym", "graph/tensor", "graph/ir/...", "graph/text/...", "graph/verify"}},
-      // What nodes cost: it reads the ops.
+      // Costs of nodes: it reads the ops.
       {"graph/cost",
        kAbseilOnly,
        {"base", "graph/sym", "graph/tensor", "graph/ir/...", "graph/ops"}},
