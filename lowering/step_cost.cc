@@ -3,7 +3,9 @@
 #include <vector>
 
 #include "graph/cost/cost.h"
+#include "graph/ir/op_def.h"
 #include "graph/ir/op_flops.h"
+#include "graph/ir/op_schema.h"
 #include "lowering/kernel_cost.h"
 
 namespace weft {
@@ -21,6 +23,8 @@ SymInt DistinctElements(const View& view) {
 // The count of the op itself; one for each element of the results where it has no count. Operands
 // of an epilogue are not the op's: the epilogue is counted apart.
 SymInt OwnFlops(const Step& step, SymInt results) {
+  // A plan may come from a file.
+  if (static_cast<int>(step.args.size()) < step.op->schema().num_fixed_operands()) return results;
   std::vector<Type> operands, types;
   for (const View& view : step.args) operands.push_back(view.present() ? view.type : Type());
   for (const Epilogue& epilogue : step.epilogue) {
