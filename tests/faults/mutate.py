@@ -94,11 +94,15 @@ FIRST_TESTS = {
     "graph/cost/": [["//tests/graph/cost:cost_test"], ["//tests/golden:golden_test"]],
     "lowering/kernel_cost": [["//tests/lowering:kernel_cost_test"]],
     "lowering/step_cost": [["//tests/lowering:step_cost_test"]],
+    "graph/ir/op_map": [["//tests/graph/ops:maps_test"]],
     "graph/ops/": [
         [
             "//tests/graph/ops:conformance_test",
+            "//tests/graph/ops:decompose_contracts_test",
+            "//tests/graph/ops:maps_test",
             "//tests/graph/ops:nn_values_test",
             "//tests/graph/ops:shape_infer_test",
+            "//tests/graph/ops:symbolic_eval_test",
             "//tests/graph/ops:symbolic_values_test",
             "//tests/graph/cost:cost_test",
         ],

@@ -149,7 +149,6 @@ cumsum: no kernel has cumsum
 deform_conv: no kernel has deform_conv
 det: no kernel has det
 dft: no kernel has dft
-diagonal_scatter: no kernel has diagonal_scatter
 digamma: no kernel has digamma
 eigh: no kernel has eigh
 erfcx: no kernel has erfcx
