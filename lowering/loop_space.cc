@@ -5,12 +5,16 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/status_macros.h"
 #include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/op_map.h"
 #include "graph/ops/reduce.h"
 #include "graph/ops/shape.h"
 #include "graph/ops/support/infer.h"
 #include "lowering/scalar_ops.h"
+#include "lowering/views.h"
 
 namespace weft {
 namespace {
@@ -20,11 +24,6 @@ using ValueSet = absl::flat_hash_set<const Value*>;
 // The point of the loop; loops of extent 1 have but one.
 Index PointOf(absl::Span<const SymInt> extents, size_t loop) {
   return extents[loop].Is(1) ? ZeroIndex(extents.size()) : LoopIndex(extents.size(), loop);
-}
-
-bool KeepDim(const Node& node) {
-  return ops::IsArgReduction(node.op()) ? ops::ArgReductionView(node).keepdim()
-                                        : ops::DimsReductionView(node).keepdim();
 }
 
 // Finds out where values of some nodes stand, from those that are known.
@@ -67,22 +66,38 @@ class Propagation {
     if (IsPointwise(node)) return ForwardPointwise(node);
     const Indices* at = node.num_operands() > 0 ? Find(node.operand(0)) : nullptr;
     if (at == nullptr) return;
-    const Type self = node.operand(0)->type();
-    if (IsKernelReduction(node.op())) return ForwardReduction(node, *at);
-    if (node.Is(ops::permute)) {
-      Indices out;
-      for (int d : PermutedDims(node)) out.push_back((*at)[d]);
-      Set(result, std::move(out));
-    } else if (node.Is(ops::reshape)) {
-      auto out = ReshapeIndices(sizes_, *at, space_->extents, self.dims(), result->type().dims());
+    if (node.Is(ops::expand)) return ForwardPointwise(node);
+    const auto map = MapOfMove(node);
+    if (!map) return;
+    if (map->accesses[0].form == OperandAccess::Form::kSameNumber) {
+      auto out = ReshapeIndices(sizes_, *at, space_->extents, node.operand(0)->type().dims(),
+                                result->type().dims());
       if (out) Set(result, *std::move(out));
-    } else if (node.Is(ops::expand)) {
-      ForwardPointwise(node);
+    } else {
+      ForwardByMap(node, *map, *at);
     }
   }
 
-  static std::vector<int> PermutedDims(const Node& node) {
-    return *ops::NormalizeDims(ops::PermuteView(node).dims(), node.operand(0)->type().rank());
+  // The map of a view or of a reduction; nothing for other nodes.
+  std::optional<ElementMap> MapOfMove(const Node& node) const {
+    if (!IsView(node.op()) && !IsKernelReduction(node.op())) return std::nullopt;
+    return MapOf(node, 0, sizes_.symbols());
+  }
+
+  // For each dim of operand 0 the variable that is its index; nothing where a view shows some
+  // elements only, or one twice.
+  std::optional<std::vector<int>> WholeDims(const Node& node, const ElementMap& map) const {
+    auto vars = PlainVariables(map);
+    if (!vars || !map.reduced.empty()) return vars;
+    const Type self = node.operand(0)->type();
+    std::vector<bool> met(map.rank, false);
+    for (size_t d = 0; d < vars->size(); ++d) {
+      const int var = (*vars)[d];
+      const SymInt size = node.result()->type().dim(var);
+      if (met[var] || !sizes_.Equal(self.dim(static_cast<int>(d)), size)) return std::nullopt;
+      met[var] = true;
+    }
+    return vars;
   }
 
   // Dims of the result that no operand with a known place has take, in order,
@@ -130,16 +145,18 @@ class Propagation {
     return true;
   }
 
-  void ForwardReduction(const Node& node, const Indices& at) {
-    const std::vector<int> axes = AxesOf(node);
-    Indices out;
-    for (size_t d = 0; d < at.size(); ++d) {
-      if (std::find(axes.begin(), axes.end(), d) == axes.end()) {
-        out.push_back(at[d]);
-      } else if (KeepDim(node)) {
-        out.push_back(ZeroIndex(loops()));
-      }
+  // Dims of the result that no dim of the operand is have one index, 0.
+  void ForwardByMap(const Node& node, const ElementMap& map, const Indices& at) {
+    const auto vars = WholeDims(node, map);
+    if (!vars) return;
+    Indices out(map.rank, ZeroIndex(loops()));
+    int kept = 0;
+    for (size_t d = 0; d < vars->size(); ++d) {
+      if ((*vars)[d] >= map.rank) continue;
+      out[(*vars)[d]] = at[d];
+      ++kept;
     }
+    if (kept < map.rank && map.reduced.empty()) return;
     Set(node.result(), std::move(out));
   }
 
@@ -156,17 +173,14 @@ class Propagation {
     }
     const Value* self = node.num_operands() > 0 ? node.operand(0) : nullptr;
     if (self == nullptr || Find(self) != nullptr) return;
-    if (node.Is(ops::permute)) {
-      const std::vector<int> dims = PermutedDims(node);
-      Indices out(dims.size());
-      for (size_t i = 0; i < dims.size(); ++i) out[dims[i]] = (*at)[i];
-      Set(self, std::move(out));
-    } else if (node.Is(ops::reshape)) {
+    const auto map = MapOfMove(node);
+    if (!map) return;
+    if (map->accesses[0].form == OperandAccess::Form::kSameNumber) {
       auto out = ReshapeIndices(sizes_, *at, space_->extents, node.result()->type().dims(),
                                 self->type().dims());
       if (out) Set(self, *std::move(out));
-    } else if (IsKernelReduction(node.op())) {
-      BackwardReduction(node, *at);
+    } else {
+      BackwardByMap(node, *map, *at);
     }
   }
 
@@ -188,26 +202,24 @@ class Propagation {
     Set(operand, std::move(out));
   }
 
-  // The dims that go are the inner loops.
-  void BackwardReduction(const Node& node, const Indices& at) {
+  // The dims that are reduced are the inner loops.
+  void BackwardByMap(const Node& node, const ElementMap& map, const Indices& at) {
     const Value* self = node.operand(0);
-    const std::vector<int> axes = AxesOf(node);
+    const auto vars = WholeDims(node, map);
+    if (!vars) return;
     Indices out;
-    size_t kept = 0;
     size_t inner = space_->num_outer;
-    for (int d = 0; d < self->type().rank(); ++d) {
-      const bool reduced = std::find(axes.begin(), axes.end(), d) != axes.end();
-      if (!reduced) {
-        out.push_back(at[kept++]);
+    for (size_t d = 0; d < vars->size(); ++d) {
+      if ((*vars)[d] < map.rank) {
+        out.push_back(at[(*vars)[d]]);
         continue;
       }
-      if (KeepDim(node)) ++kept;
-      if (inner == loops() || !sizes_.Equal(space_->extents[inner], self->type().dim(d))) {
-        return;
-      }
+      const SymInt size = self->type().dim(static_cast<int>(d));
+      if (inner == loops() || !sizes_.Equal(space_->extents[inner], size)) return;
       out.push_back(PointOf(space_->extents, inner++));
     }
-    if (inner == loops()) Set(self, std::move(out));
+    if (IsKernelReduction(node.op()) && inner != loops()) return;
+    Set(self, std::move(out));
   }
 
   const Sizes& sizes_;
@@ -449,11 +461,9 @@ bool IsKernelReduction(const OpDef& op) {
 }
 
 std::vector<int> AxesOf(const Node& node) {
-  const int rank = node.operand(0)->type().rank();
-  if (ops::IsArgReduction(node.op())) {
-    return {*ops::NormalizeDim(ops::ArgReductionView(node).dim(), rank)};
-  }
-  return *ops::ReducedAxes(ops::DimsReductionView(node).dim(), rank);
+  const auto map = MapOf(node);
+  WEFT_CHECK(map.has_value()) << node.op().name();
+  return ReducedDims(*map);
 }
 
 absl::StatusOr<std::vector<LoopSpace>> PlanLoops(const KernelGroup& group, const Sizes& sizes) {

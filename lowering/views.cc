@@ -34,13 +34,12 @@ void AddIndex(const MapIndex& index, SymInt stride, View* view) {
 // leaves no element of the operand out.
 std::optional<std::vector<int>> Permutation(const Sizes& sizes, const ElementMap& map, Type self,
                                             Type result) {
-  const std::vector<MapIndex>& at = map.accesses[0].at;
-  if (map.accesses[0].form != Form::kIndices || self.rank() != result.rank()) return std::nullopt;
-  std::vector<int> dims(at.size(), -1);
-  for (size_t d = 0; d < at.size(); ++d) {
-    if (!at[d].offset.Is(0) || at[d].terms.size() != 1) return std::nullopt;
-    const auto& [var, factor] = at[d].terms[0];
-    const bool whole = factor.Is(1) && sizes.Equal(self.dim(static_cast<int>(d)), result.dim(var));
+  const auto vars = PlainVariables(map);
+  if (!vars || self.rank() != result.rank()) return std::nullopt;
+  std::vector<int> dims(vars->size(), -1);
+  for (size_t d = 0; d < vars->size(); ++d) {
+    const int var = (*vars)[d];
+    const bool whole = sizes.Equal(self.dim(static_cast<int>(d)), result.dim(var));
     if (!whole || dims[var] >= 0) return std::nullopt;
     dims[var] = static_cast<int>(d);
   }

@@ -1,6 +1,10 @@
 #include "graph/ir/op_map.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
 #include "graph/ir/node.h"
 #include "graph/ir/op_def.h"
 #include "graph/sym/sym_facts.h"
@@ -38,6 +42,38 @@ std::optional<ElementMap> MapOf(const Node& node, int result, const SymbolTable&
   }
   for (int i = 0; i < node.num_results(); ++i) results.push_back(node.result(i)->type());
   return MapOf({&node.op(), node.attr_list(), operands, results, result, &symbols});
+}
+
+std::optional<ElementMap> MapOf(const Node& node, int result) {
+  return MapOf(node, result, node.graph()->module().symbols());
+}
+
+std::optional<std::vector<int>> PlainVariables(const ElementMap& map) {
+  if (map.accesses.size() != 1 || !map.gathers.empty()) return std::nullopt;
+  const OperandAccess& access = map.accesses[0];
+  if (access.form != OperandAccess::Form::kIndices || !access.guards.empty()) return std::nullopt;
+  std::vector<int> vars;
+  for (const MapIndex& index : access.at) {
+    const bool plain = index.offset.Is(0) && index.boundary == MapBoundary::kNone &&
+                       index.terms.size() == 1 && index.terms[0].factor.Is(1);
+    if (!plain) return std::nullopt;
+    vars.push_back(index.terms[0].var);
+  }
+  return vars;
+}
+
+std::vector<int> ReducedDims(const ElementMap& map) {
+  std::vector<int> dims;
+  const std::vector<MapIndex>& at = map.accesses[0].at;
+  for (size_t d = 0; d < at.size(); ++d) {
+    const auto reduced = [&](const MapTerm& term) {
+      return term.var >= map.first_reduced() && term.var < map.first_gathered();
+    };
+    if (std::any_of(at[d].terms.begin(), at[d].terms.end(), reduced)) {
+      dims.push_back(static_cast<int>(d));
+    }
+  }
+  return dims;
 }
 
 std::vector<MapIndex> BroadcastMapIndices(const MapArgs& args, absl::Span<const SymInt> from,

@@ -125,8 +125,16 @@ struct MapArgs {
 
 // By the op's Map; nothing where it has none, or none for these attributes.
 std::optional<ElementMap> MapOf(const MapArgs& args);
-// With the facts of `symbols`.
+// With the facts of `symbols`, or of the node's module.
 std::optional<ElementMap> MapOf(const Node& node, int result, const SymbolTable& symbols);
+std::optional<ElementMap> MapOf(const Node& node, int result = 0);
+
+// For each dim of the first access the variable that is its index: a move of whole dims, or a
+// reduction. Nothing where an index is another function of the variables, or there are more
+// accesses.
+std::optional<std::vector<int>> PlainVariables(const ElementMap& map);
+// The dims of the first access whose index is a reduced variable, ascending.
+std::vector<int> ReducedDims(const ElementMap& map);
 
 // The map of every op that is kPointwise: the operands' elements at the same broadcast position.
 std::optional<ElementMap> MapPointwise(const MapArgs& args);
