@@ -7,9 +7,11 @@
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
 #include "graph/ir/op_def.h"
+#include "graph/ir/op_map.h"
 #include "graph/ir/op_schema.h"
 #include "graph/ops/nn.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/reduce.h"
 #include "graph/sym/sym_facts.h"
 
 namespace weft {
@@ -25,10 +27,10 @@ bool IsAnyOf(const Node& node, const OpDef* const (&ops)[n]) {
   return std::find(std::begin(ops), std::end(ops), &node.op()) != std::end(ops);
 }
 
-// Reductions of one operand with an attribute `dim`.
+// Reductions of one operand along whole dims.
 bool ReducesDims(const Node& node) {
   return node.op().has(kReduction) && node.num_operands() == 1 && node.num_results() == 1 &&
-         node.op().schema().FindAttr("dim") >= 0;
+         node.op().map() != nullptr;
 }
 
 // The sizes that are not 1 are equal, in order.
@@ -46,29 +48,37 @@ bool DiffersInOnes(Type a, Type b) {
   return i == a.dims().size() && j == b.dims().size();
 }
 
+std::vector<int> LastDims(int rank, int count) {
+  std::vector<int> axes;
+  for (int d = rank - count; d < rank; ++d) axes.push_back(d);
+  return axes;
+}
+
 std::vector<int> AxesOf(const Node& node) {
   const int rank = node.operand(0)->type().rank();
-  std::vector<int64_t> dims;
   if (IsAnyOf(node, kOverLast)) {
-    const int n = static_cast<int>(ops::NormOverLastView(node).normalized_shape().size());
-    for (int i = rank - n; i < rank; ++i) dims.push_back(i);
-  } else {
-    // The attribute is found by its name, as an op of another program may reduce, too.
-    const AttrValue& dim = node.attrs().Get("dim");
-    const AttrSpec& spec = node.op().schema().attrs[node.op().schema().FindAttr("dim")];
-    if (spec.kind == AttrKind::kInt) {
-      if (dim.present()) dims.push_back(node.attrs().Int("dim"));
-    } else {
-      dims = node.attrs().Ints("dim");
-    }
-    if (dims.empty()) {
-      for (int i = 0; i < rank; ++i) dims.push_back(i);
+    return LastDims(rank, static_cast<int>(ops::NormOverLastView(node).normalized_shape().size()));
+  }
+  if (IsAnyOf(node, kAlongDim)) {
+    const int64_t dim = ops::AnySoftmaxView(node).dim();
+    return {static_cast<int>(dim < 0 ? dim + rank : dim)};
+  }
+  const auto map = MapOf(node);
+  return map ? ReducedDims(*map) : std::vector<int>();
+}
+
+// Each dim of the result is one of the operand's, or repeats its elements; none is taken apart.
+bool MovesDims(const ElementMap& map) {
+  if (!map.IsStrided() || map.accesses[0].form != OperandAccess::Form::kIndices) return false;
+  std::vector<bool> used(map.rank, false);
+  for (const MapIndex& index : map.accesses[0].at) {
+    if (index.terms.size() > 1) return false;
+    for (const MapTerm& term : index.terms) {
+      if (used[term.var]) return false;
+      used[term.var] = true;
     }
   }
-  std::vector<int> axes;
-  for (int64_t d : dims) axes.push_back(static_cast<int>(d < 0 ? d + rank : d));
-  std::sort(axes.begin(), axes.end());
-  return axes;
+  return true;
 }
 
 }  // namespace
@@ -87,11 +97,13 @@ bool IsPointwise(const Node& node) {
 }
 
 bool IsView(const Node& node) {
-  if (node.Is(ops::expand) || node.Is(ops::permute) || node.Is(ops::slice) ||
-      node.Is(ops::select)) {
-    return true;
+  if (!node.op().has(kDataMovement) || !node.op().schema().views || node.num_results() != 1) {
+    return false;
   }
-  return node.Is(ops::reshape) && DiffersInOnes(node.operand(0)->type(), node.result()->type());
+  const auto map = MapOf(node);
+  if (!map || map->accesses[0].operand != 0) return false;
+  if (map->accesses[0].form != OperandAccess::Form::kSameNumber) return MovesDims(*map);
+  return DiffersInOnes(node.operand(0)->type(), node.result()->type());
 }
 
 bool SameDims(absl::Span<const SymInt> a, absl::Span<const SymInt> b, const SymbolTable& symbols) {

@@ -14,7 +14,7 @@ class SymbolTable;
 // One result whose element is a function of the operands' elements there, as the
 // body of a kernel can compute it: elementwise ops, where, convert.
 bool IsPointwise(const Node& node);
-// Shows elements of its operand elsewhere, by an index map: expand, permute,
+// Shows elements of its operand elsewhere, dim by dim, as its element map says: expand, permute,
 // slice, select, and reshapes that only add or remove sizes of 1.
 bool IsView(const Node& node);
 // Sizes are provably the same.
