@@ -237,7 +237,8 @@ class ScalarNode {
     if (IsWhole(a) && IsWhole(b)) return RelationOf(relation, a.integer, b.integer);
     const std::optional<Rational> x = a.AsRational();
     const std::optional<Rational> y = b.AsRational();
-    if (x && y && !(x->rounded && y->rounded)) {
+    const bool exact = x && y && x->meets_floats() && y->meets_floats();
+    if (exact && !(x->rounded && y->rounded)) {
       return RelationOf(relation, x->numerator * y->denominator, y->numerator * x->denominator);
     }
     static const OpDef* const kOps[] = {&ops::eq, &ops::ne, &ops::lt, &ops::le, &ops::gt, &ops::ge};

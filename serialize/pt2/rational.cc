@@ -1,8 +1,11 @@
 #include "serialize/pt2/rational.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -13,6 +16,9 @@ namespace weft::pt2 {
 namespace {
 
 constexpr int64_t kMaxDenominator = 1 << 20;
+constexpr int64_t kMaxNumerator = 1 << 20;
+// Of a size.
+constexpr int64_t kMaxSize = int64_t{1} << 32;
 
 bool IsPowerOfTwo(int64_t v) { return v > 0 && (v & (v - 1)) == 0; }
 
@@ -25,22 +31,69 @@ absl::Status AddsError() {
   return absl::UnimplementedError("it computes with a float that was rounded");
 }
 
-// True if the float is p / q with a relative error of at most 2^-54. Then the float's product with
-// an integer n rounds to n * p / q if that is an integer, and otherwise lies on the same side of
-// every integer.
-bool IsNearly(double value, int64_t p, int64_t q) {
-  int exponent;
-  const double fraction = std::frexp(value, &exponent);
+// How far a float is from p / q: value = (p / q) * (1 - error / (p * 2^shift)).
+struct Distance {
+  __int128 error = 0;  // Positive where the float is less.
+  int exponent = 0;    // The float is at least 2^(exponent - 1), and less than 2^exponent.
+};
+
+// Requires value > 0. Nothing when they are far apart.
+std::optional<Distance> DistanceOf(double value, int64_t p, int64_t q) {
+  Distance distance;
+  const double fraction = std::frexp(value, &distance.exponent);
   const auto mantissa = static_cast<__int128>(std::ldexp(fraction, 53));
-  const int shift = 53 - exponent;  // value = mantissa / 2^shift
+  const int shift = 53 - distance.exponent;  // value = mantissa / 2^shift
   constexpr int kMaxShift = 72;
-  if (shift < 0 || shift > kMaxShift) return false;
-  const __int128 have = mantissa * q;
-  const __int128 want = static_cast<__int128>(p) << shift;
-  const __int128 error = have > want ? have - want : want - have;
-  // error / want <= 2^-54; the numerator is a few roundings of 53 bits at most.
-  if (error >= static_cast<__int128>(1) << 60) return false;
-  return error << 54 <= want;
+  if (shift < 0 || shift > kMaxShift) return std::nullopt;
+  distance.error = (static_cast<__int128>(p) << shift) - mantissa * q;
+  // The numerator is a few roundings of 53 bits at most.
+  const __int128 limit = static_cast<__int128>(1) << 60;
+  if (distance.error >= limit || distance.error <= -limit) return std::nullopt;
+  return distance;
+}
+
+// `a` * 2^by / `b`, rounded down, and up.
+__int128 ShiftedDown(__int128 a, int by, __int128 b) {
+  return by >= 0 ? (a << by) / b : a / (b << -by);
+}
+__int128 ShiftedUp(__int128 a, int by, __int128 b) {
+  const __int128 divisor = by >= 0 ? b : b << -by;
+  return ((by >= 0 ? a << by : a) + divisor - 1) / divisor;
+}
+
+// Adds [begin, end) to the ranges that `any` holds in, cut to positive multiples of `step`.
+void AddRange(SymInt n, __int128 begin, __int128 end, int64_t step, SymInt* any) {
+  begin = (std::max<__int128>(begin, 1) + step - 1) / step * step;
+  end = (end - 1) / step * step + 1;
+  if (begin >= end || begin >= kMaxSize) return;
+  *any = Max(*any,
+             And(GreaterEqual(n, static_cast<int64_t>(begin)), Less(n, static_cast<int64_t>(end))));
+}
+
+// Whether n * value, for n > 0, misses n * p / q where that has few digits. Between 2^e and
+// 2^(e + 1), half a rounding is 2^(e - 53): it is less than the error of n * value where n is more
+// than q * 2^(e - exponent) / |error|, in the notation above. Half a rounding down from 2^e itself
+// is 2^(e - 54).
+SymInt Misses(SymInt n, int64_t p, int64_t q, const Distance& distance) {
+  int64_t step = q;  // n * p / q has few digits at multiples of the odd part of q.
+  while (step % 2 == 0) step /= 2;
+  SymInt any = 0;
+  const __int128 error = distance.error < 0 ? -distance.error : distance.error;
+  for (int e = distance.exponent - 1; ShiftedDown(q, e, p) < kMaxSize; ++e) {
+    const __int128 power = ShiftedDown(q, e, p);
+    if (distance.error > 0 && IsPowerOfTwo(p)) AddRange(n, power, power + 1, step, &any);
+    const __int128 end = ShiftedUp(q, e + 1, p);
+    AddRange(n, ShiftedDown(q, e - distance.exponent, error) + 1, end, step, &any);
+  }
+  return any;
+}
+
+// Whether such a product is always the float next to n * p / q, and that itself where it has few
+// digits: for a relative error of at most 2^-54.
+bool AlwaysMeets(const Distance& distance, double value, int64_t q) {
+  const __int128 error = distance.error < 0 ? -distance.error : distance.error;
+  const auto mantissa = static_cast<__int128>(std::ldexp(value, 53 - distance.exponent));
+  return error << 54 <= mantissa * q + distance.error;
 }
 
 // True for a power of two, which changes no digit of a float.
@@ -54,6 +107,35 @@ bool OnlyScales(const Rational& r) {
 bool IsOneProduct(const Rational& constant, const Rational& integer) {
   return constant.numerator.is_constant() && !integer.rounded && integer.denominator == 1 &&
          !integer.numerator.is_constant();
+}
+
+// `product` is `rounded` times the power of two `scale`.
+Rational Scaled(const Rational& rounded, Rational product, const Rational& scale) {
+  product.rounded = true;
+  product.value = rounded.value * static_cast<double>(scale.numerator.value()) /
+                  static_cast<double>(scale.denominator);
+  const bool negative = scale.numerator.value() < 0;
+  product.below = negative ? rounded.above : rounded.below;
+  product.above = negative ? rounded.below : rounded.above;
+  return product;
+}
+
+// `constant` times `n`, which varies.
+absl::StatusOr<Rational> Multiple(const Rational& constant, SymInt n) {
+  const int64_t numerator = constant.numerator.value();
+  const int64_t p = std::abs(numerator) / std::gcd(numerator, constant.denominator);
+  const int64_t q = constant.denominator / std::gcd(numerator, constant.denominator);
+  Rational product = {constant.numerator * n, constant.denominator, true, true};
+  const double value = std::abs(constant.value);
+  const std::optional<Distance> distance = DistanceOf(value, p, q);
+  if (!distance || p > kMaxNumerator) return AddsError();
+  if (AlwaysMeets(*distance, value, q)) return product;
+  // A product of numbers of one sign misses towards zero where the constant does.
+  const SymInt positive = Misses(constant.value < 0 ? -n : n, p, q, *distance);
+  const SymInt negative = Misses(constant.value < 0 ? n : -n, p, q, *distance);
+  product.below = distance->error > 0 ? positive : negative;
+  product.above = distance->error > 0 ? negative : positive;
+  return product;
 }
 
 }  // namespace
@@ -71,8 +153,8 @@ absl::StatusOr<Rational> RationalOf(double value) {
   for (int64_t q = 3; q <= kMaxDecimal && size < kMaxValue && size > 1e-4; ++q) {
     const double p = std::nearbyint(size * static_cast<double>(q));
     if (p < 1 || p / static_cast<double>(q) != size) continue;
-    if (!IsNearly(size, static_cast<int64_t>(p), q)) break;
-    return Rational{static_cast<int64_t>(value < 0 ? -p : p), q, true, true};
+    if (p > kMaxNumerator || !DistanceOf(size, static_cast<int64_t>(p), q)) break;
+    return Rational{static_cast<int64_t>(value < 0 ? -p : p), q, true, true, value};
   }
   return absl::UnimplementedError(absl::StrCat("the float ", value, " is no small fraction"));
 }
@@ -89,10 +171,14 @@ absl::StatusOr<Rational> Plus(const Rational& a, const Rational& b) {
 }
 
 absl::StatusOr<Rational> Times(const Rational& a, const Rational& b) {
-  if (a.rounded && !OnlyScales(b) && !IsOneProduct(a, b)) return AddsError();
-  if (b.rounded && !OnlyScales(a) && !IsOneProduct(b, a)) return AddsError();
-  return Checked({a.numerator * b.numerator, a.denominator * b.denominator,
-                  a.is_float || b.is_float, a.rounded || b.rounded});
+  const bool is_float = a.is_float || b.is_float;
+  const Rational product = {a.numerator * b.numerator, a.denominator * b.denominator, is_float};
+  if (!a.rounded && !b.rounded) return Checked(product);
+  const Rational& rounded = a.rounded ? a : b;
+  const Rational& other = a.rounded ? b : a;
+  if (OnlyScales(other)) return Checked(Scaled(rounded, product, other));
+  if (IsOneProduct(rounded, other)) return Multiple(rounded, other.numerator);
+  return AddsError();
 }
 
 absl::StatusOr<Rational> Quotient(const Rational& a, const Rational& b) {
@@ -108,8 +194,10 @@ absl::StatusOr<Rational> Quotient(const Rational& a, const Rational& b) {
     return RationalOf(value(a) / value(b));
   }
   if (a.rounded && !OnlyScales(b)) return AddsError();
-  return Checked({a.numerator * b.denominator, a.denominator * *divisor, is_float,
-                  a.rounded || (is_float && !IsPowerOfTwo(*divisor))});
+  Rational quotient = {a.numerator * b.denominator, a.denominator * *divisor, is_float,
+                       is_float && !IsPowerOfTwo(*divisor)};
+  if (a.rounded) quotient = Scaled(a, quotient, {b.denominator, *divisor});
+  return Checked(quotient);
 }
 
 absl::StatusOr<Rational> Power(const Rational& base, const Rational& exponent) {
@@ -132,6 +220,8 @@ absl::StatusOr<Rational> Power(const Rational& base, const Rational& exponent) {
 
 Rational Negated(Rational a) {
   a.numerator = -a.numerator;
+  a.value = -a.value;
+  std::swap(a.below, a.above);
   return a;
 }
 
@@ -144,16 +234,17 @@ absl::StatusOr<SymInt> Whole(const Rational& a) {
 }
 
 SymInt ToInt(const Rational& a, Rounding rounding) {
-  const SymInt floor = FloorDiv(a.numerator, a.denominator);
-  if (a.denominator == 1 || rounding == Rounding::kFloor) return floor;
-  const SymInt ceil = CeilDiv(a.numerator, a.denominator);
+  // Where the rational is no integer, the numerator is off a multiple by 1 at least.
+  const SymInt floor = FloorDiv(a.numerator - a.below, a.denominator);
+  if ((a.denominator == 1 && a.meets_floats()) || rounding == Rounding::kFloor) return floor;
+  const SymInt ceil = CeilDiv(a.numerator + a.above, a.denominator);
   if (rounding == Rounding::kCeil) return ceil;
   return Select(GreaterEqual(a.numerator, 0), floor, ceil);
 }
 
 absl::StatusOr<SymInt> Compared(const Rational& a, CompareFn compare, const Rational& b) {
-  // An exact number with few digits and one rounding are ordered correctly.
-  if (a.rounded && b.rounded) return AddsError();
+  // One rounding apart from an exact number of few digits is on the same side of it.
+  if ((a.rounded && b.rounded) || !a.meets_floats() || !b.meets_floats()) return AddsError();
   return compare(a.numerator * b.denominator, b.numerator * a.denominator);
 }
 

@@ -4,7 +4,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/module.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_facts.h"
 #include "serialize/pt2/aten/tables.h"
 #include "serialize/pt2/build.h"
 
@@ -45,7 +47,7 @@ SymInt ScaledSize(AtenCall& c, SymInt in, double scale) {
   if (!size.ok() || scale <= 0) {
     c.Unsupported(absl::StrCat("a symbolic size times ", scale, ", which is no small fraction"));
   }
-  return ToInt(*size, Rounding::kFloor);
+  return c.b().module().symbols().Simplify(ToInt(*size, Rounding::kFloor));
 }
 
 // The given sizes, or those that result from the factors.

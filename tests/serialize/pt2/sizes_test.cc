@@ -236,6 +236,30 @@ TEST(SizesTest, ResizesByFactors) {
   EXPECT_EQ(First(p, Ramp({1, 1, 8})).size(), 12u);
 }
 
+// 80 * 0.7 is 56 and 90 * 0.7 less than 63, as floats.
+TEST(SizesTest, ResizesByFactorsWhoseProductsMissAFraction) {
+  TestProgram p = Program({"1", "1", kS0}, 2);
+  const std::string scale = "{\"as_floats\":[0.7]}";
+  p.nodes = {
+      Aten("upsample_nearest1d.vec",
+           {{"input", T("x")}, {"output_size", "{\"as_none\":true}"}, {"scale_factors", scale}},
+           {T("y")})};
+  p.values = {{"y",
+               7,
+               {"1", "1",
+                absl::StrCat("TruncToInt(Mul(Float('0.7', precision=53), ToFloat(", kS0, ")))")}}};
+  p.outputs = {"y"};
+  for (const int64_t n : {2, 10, 11, 80, 90, 91, 160, 170, 340, 680, 690, 1360}) {
+    EXPECT_EQ(First(p, Ramp({1, 1, n})).size(), std::floor(static_cast<double>(n) * 0.7)) << n;
+  }
+  // Ranges of sizes that there are none of do not count.
+  p.ranges = "{\"s0\":{\"min_val\":2,\"max_val\":150}}";
+  const auto module = ImportPt2Bytes(p.Archive());
+  ASSERT_TRUE(module.ok()) << module.status();
+  const SymInt s0 = SymInt::Symbol("s0");
+  EXPECT_EQ((*module)->main()->output(0)->type().dim(2), FloorDiv(7 * s0 - Equal(s0, 90), 10));
+}
+
 // Guards that torch.export writes for windows have a dozen alternatives. One that leaves
 // 64 bits says nothing, and the others stay.
 TEST(SizesTest, LargeGuardsAreChecked) {
