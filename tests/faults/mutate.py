@@ -3,7 +3,8 @@
 
     tests/faults/mutate.py --check             every edit applies to the tree exactly once (CI)
     tests/faults/mutate.py --list
-    tests/faults/mutate.py [--only=NAME,...] [--table=lowering|cpu|graph|decisions|device] [--count=N]
+    tests/faults/mutate.py [--only=NAME,...] [--table=lowering|cpu|graph|decisions|device|checks]
+                           [--count=N]
                            [--level=first|all|long] [--jobs=N] [--output=FILE] [--resume]
                            [--tree=DIR]
 
@@ -86,7 +87,7 @@ FIRST_TESTS = {
         ["//tests/backends/plugin:plugin_test"],
         ["//tests/examples:device_test"],
     ],
-    "api/plugin": [["//tests/examples:device_test"]],
+    "api/plugin": [["//tests/examples:device_load_test", "//tests/examples:device_test"]],
     "passes/fuse": [
         ["//tests/passes/fuse:pattern_decisions_test", "//tests/passes/fuse:decision_test"],
         ["//tests/golden:golden_test"],
@@ -95,6 +96,22 @@ FIRST_TESTS = {
     "lowering/kernel_cost": [["//tests/lowering:kernel_cost_test"]],
     "lowering/step_cost": [["//tests/lowering:step_cost_test"]],
     "graph/ir/op_map": [["//tests/graph/ops:maps_test"]],
+    "api/check/target/": [
+        ["//tests/trust:judge_test", "//tests/api/check/target:node_judge_test"],
+        ["//tests/api/check/target:target_check_test"],
+    ],
+    "api/compiler": [["//tests/api:session_test", "//tests/api/check/target:target_check_test"]],
+    "examples/device/": [
+        ["//tests/examples:device_zones_test"],
+        ["//tests/examples:device_test"],
+    ],
+    "graph/ir/module": [["//tests/api:session_test", "//tests/api:program_test"]],
+    "serialize/pt2/rational": [
+        ["//tests/serialize/pt2:rational_test"],
+        ["//tests/serialize/pt2:sizes_test"],
+    ],
+    "tests/trust/judge": [["//tests/trust:judge_test"]],
+    "tools/bench/": [["//tests/examples:device_tool_test", "//tests/tools:bench_test"]],
     "graph/ops/": [
         [
             "//tests/graph/ops:conformance_test",
@@ -135,6 +152,7 @@ TABLES = {
     "graph": mutations.GRAPH,
     "decisions": mutations.DECISIONS,
     "device": mutations.DEVICE,
+    "checks": mutations.CHECKS,
 }
 
 
