@@ -1,14 +1,9 @@
-// Host tensors: element formats, views, files, and the order of elements.
+// Host tensors: elements of all dtypes, views, equality and fingerprints.
 #include "graph/tensor/tensor.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <limits>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -27,9 +22,6 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 
-constexpr DType kNarrowFloats[] = {DType::kF8E4M3,     DType::kF8E5M2, DType::kF8E4M3FNUZ,
-                                   DType::kF8E5M2FNUZ, DType::kF16,    DType::kBF16};
-
 std::vector<DType> AllDTypes() {
   std::vector<DType> dtypes;
   for (int i = 0; i < kNumDTypes; ++i) dtypes.push_back(static_cast<DType>(i));
@@ -40,172 +32,6 @@ std::vector<int64_t> Iota(int64_t n) {
   std::vector<int64_t> values;
   for (int64_t i = 0; i < n; ++i) values.push_back(i);
   return values;
-}
-
-uint64_t BitsOf(double v) {
-  uint64_t bits;
-  std::memcpy(&bits, &v, sizeof(bits));
-  return bits;
-}
-
-// --- Float formats ----------------------------------------------------------
-
-TEST(FloatFormatTest, EveryCodeSurvives) {
-  for (DType dtype : kNarrowFloats) {
-    int nans = 0;
-    for (uint64_t code = 0; code < uint64_t{1} << DTypeBits(dtype); ++code) {
-      const double v = DecodeFloat(dtype, code);
-      if (std::isnan(v)) {
-        ++nans;
-        EXPECT_TRUE(std::isnan(DecodeFloat(dtype, EncodeFloat(dtype, v))));
-        EXPECT_TRUE(std::isnan(DecodeFloat(dtype, EncodeFloat(dtype, v, true))));
-      } else {
-        ASSERT_EQ(EncodeFloat(dtype, v), code) << DTypeName(dtype) << " " << v;
-      }
-    }
-    const bool fnuz = dtype == DType::kF8E4M3FNUZ || dtype == DType::kF8E5M2FNUZ;
-    const int want = fnuz                      ? 1
-                     : dtype == DType::kF8E4M3 ? 2
-                     : dtype == DType::kF8E5M2 ? 6
-                     : dtype == DType::kF16    ? 2 * 1023
-                                               : 2 * 127;
-    EXPECT_EQ(nans, want) << DTypeName(dtype);
-  }
-}
-
-TEST(FloatFormatTest, CodesGrowWithTheirValues) {
-  for (DType dtype : kNarrowFloats) {
-    double last = -1;
-    const uint64_t sign = uint64_t{1} << (DTypeBits(dtype) - 1);
-    for (uint64_t code = 0; code < sign; ++code) {
-      const double v = DecodeFloat(dtype, code);
-      if (std::isnan(v)) break;
-      EXPECT_GT(v, last) << DTypeName(dtype) << " " << code;
-      last = v;
-    }
-  }
-}
-
-struct FormatFacts {
-  DType dtype;
-  double max, min_normal, min_subnormal, one_code;
-};
-
-TEST(FloatFormatTest, KnownValues) {
-  const FormatFacts all[] = {{DType::kF8E4M3, 448, 0x1p-6, 0x1p-9, 0x38},
-                             {DType::kF8E5M2, 57344, 0x1p-14, 0x1p-16, 0x3c},
-                             {DType::kF8E4M3FNUZ, 240, 0x1p-7, 0x1p-10, 0x40},
-                             {DType::kF8E5M2FNUZ, 57344, 0x1p-15, 0x1p-17, 0x40},
-                             {DType::kF16, 65504, 0x1p-14, 0x1p-24, 0x3c00},
-                             {DType::kBF16, 0x1.fep127, 0x1p-126, 0x1p-133, 0x3f80},
-                             {DType::kF32, 0x1.fffffep127, 0x1p-126, 0x1p-149, 0x3f800000}};
-  for (const FormatFacts& f : all) {
-    SCOPED_TRACE(DTypeName(f.dtype));
-    EXPECT_EQ(EncodeFloat(f.dtype, 1.0), f.one_code);
-    for (double v : {f.max, -f.max, f.min_normal, f.min_subnormal}) {
-      EXPECT_EQ(DecodeFloat(f.dtype, EncodeFloat(f.dtype, v)), v);
-    }
-    EXPECT_EQ(EncodeFloat(f.dtype, f.min_subnormal), 1);
-    // Half of the smallest is a tie with zero, which is even.
-    EXPECT_EQ(EncodeFloat(f.dtype, f.min_subnormal / 2), 0);
-    EXPECT_EQ(EncodeFloat(f.dtype, f.min_subnormal * 0.50001), 1);
-    EXPECT_EQ(EncodeFloat(f.dtype, f.min_subnormal * 1.5), 2);
-    EXPECT_EQ(EncodeFloat(f.dtype, std::numeric_limits<double>::denorm_min()), 0);
-  }
-}
-
-// Between two neighbours: below the middle, the middle, above it.
-TEST(FloatFormatTest, RoundsToNearestEven) {
-  for (DType dtype : kNarrowFloats) {
-    const uint64_t sign = uint64_t{1} << (DTypeBits(dtype) - 1);
-    for (uint64_t code = 0; code + 1 < sign; ++code) {
-      const double low = DecodeFloat(dtype, code);
-      const double high = DecodeFloat(dtype, code + 1);
-      if (!std::isfinite(low) || !std::isfinite(high)) break;
-      const double middle = low + (high - low) / 2;
-      const uint64_t even = code % 2 == 0 ? code : code + 1;
-      ASSERT_EQ(EncodeFloat(dtype, middle), even) << DTypeName(dtype) << code;
-      ASSERT_EQ(EncodeFloat(dtype, std::nextafter(middle, 0)), code);
-      ASSERT_EQ(EncodeFloat(dtype, std::nextafter(middle, kInf)), code + 1);
-      if (code != 0) {
-        ASSERT_EQ(EncodeFloat(dtype, -middle), sign | even);
-      }
-    }
-  }
-}
-
-TEST(FloatFormatTest, F32IsTheHardwares) {
-  const auto want = [](double v) {
-    const float f = static_cast<float>(v);
-    uint32_t bits;
-    std::memcpy(&bits, &f, sizeof(bits));
-    return bits;
-  };
-  uint64_t state = 1;
-  for (int i = 0; i < 200000; ++i) {
-    state = state * 6364136223846793005ull + 1442695040888963407ull;
-    uint64_t bits = state ^ state >> 29;
-    // Exponents near those of f32.
-    if (i % 4 != 0) {
-      const uint64_t exponent = 1023 - 160 + (state >> 33) % 300;
-      bits = (bits & ~(uint64_t{0x7ff} << 52)) | exponent << 52;
-    }
-    if (i % 8 == 1) bits &= ~uint64_t{0x0fffffff};  // Ties.
-    double v;
-    std::memcpy(&v, &bits, sizeof(v));
-    const uint64_t got = EncodeFloat(DType::kF32, v);
-    ASSERT_EQ(got, want(v)) << v;
-    float back;
-    const uint32_t low = static_cast<uint32_t>(got);
-    std::memcpy(&back, &low, sizeof(back));
-    ASSERT_EQ(BitsOf(DecodeFloat(DType::kF32, got)), BitsOf(static_cast<double>(back)));
-  }
-}
-
-struct Special {
-  DType dtype;
-  uint64_t max, overflow, nan;  // Codes; overflow is without saturation.
-};
-
-TEST(FloatFormatTest, OverflowAndSaturation) {
-  const Special all[] = {{DType::kF8E4M3, 0x7e, 0x7f, 0x7f},
-                         {DType::kF8E5M2, 0x7b, 0x7c, 0x7e},
-                         {DType::kF8E4M3FNUZ, 0x7f, 0x80, 0x80},
-                         {DType::kF8E5M2FNUZ, 0x7f, 0x80, 0x80}};
-  for (const Special& s : all) {
-    SCOPED_TRACE(DTypeName(s.dtype));
-    const double max = DecodeFloat(s.dtype, s.max);
-    const double step = max - DecodeFloat(s.dtype, s.max - 1);
-    // Half a step past the largest is a tie, and goes to the even code.
-    const double limit = max + step / 2;
-    EXPECT_EQ(EncodeFloat(s.dtype, std::nextafter(limit, 0)), s.max);
-    EXPECT_EQ(EncodeFloat(s.dtype, limit), s.max % 2 == 0 ? s.max : s.overflow);
-    for (double v : {std::nextafter(limit, kInf), 2 * max, 1e300, kInf}) {
-      EXPECT_EQ(EncodeFloat(s.dtype, v), s.overflow) << v;
-      EXPECT_EQ(EncodeFloat(s.dtype, -v), s.overflow | 0x80) << v;
-      EXPECT_EQ(EncodeFloat(s.dtype, v, /*saturate=*/true), s.max) << v;
-      EXPECT_EQ(EncodeFloat(s.dtype, -v, /*saturate=*/true), s.max | 0x80) << v;
-    }
-    EXPECT_EQ(EncodeFloat(s.dtype, kNan), s.nan);
-    EXPECT_EQ(EncodeFloat(s.dtype, kNan, /*saturate=*/true), s.nan);
-    EXPECT_EQ(EncodeFloat(s.dtype, max, /*saturate=*/true), s.max);
-  }
-}
-
-TEST(FloatFormatTest, WiderFormatsDoNotSaturate) {
-  EXPECT_EQ(EncodeFloat(DType::kF16, 65520, /*saturate=*/true), 0x7c00);
-  EXPECT_EQ(EncodeFloat(DType::kF16, 65519.99), 0x7bff);
-  EXPECT_EQ(EncodeFloat(DType::kBF16, -kInf, /*saturate=*/true), 0xff80);
-  EXPECT_EQ(EncodeFloat(DType::kF32, 1e39, /*saturate=*/true), 0x7f800000);
-}
-
-TEST(FloatFormatTest, ZerosKeepTheirSignWhereThereIsOne) {
-  EXPECT_EQ(EncodeFloat(DType::kF8E4M3, -0.0), 0x80);
-  EXPECT_EQ(EncodeFloat(DType::kF8E5M2, -1e-30), 0x80);
-  EXPECT_EQ(EncodeFloat(DType::kF16, -0.0), 0x8000);
-  EXPECT_EQ(EncodeFloat(DType::kF8E4M3FNUZ, -0.0), 0);
-  EXPECT_EQ(EncodeFloat(DType::kF8E5M2FNUZ, -1e-30), 0);
-  EXPECT_TRUE(std::signbit(DecodeFloat(DType::kBF16, 0x8000)));
 }
 
 // --- Reading and writing ----------------------------------------------------
@@ -544,80 +370,6 @@ TEST(FingerprintTest, EveryBitCounts) {
 TEST(FingerprintTest, IsTheSameInEveryProcess) {
   const auto t = HostTensor::FromInts(DType::kI32, {2, 2}, Iota(4));
   EXPECT_EQ(t.Fingerprint(), 0xeaaca26c3097809bu);
-}
-
-// --- Files ------------------------------------------------------------------
-
-class MapFileTest : public testing::Test {
- protected:
-  void SetUp() override {
-    path_ = absl::StrCat(testing::TempDir(), "/map_file_test.",
-                         testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::ofstream out(path_, std::ios::binary);
-    for (int i = 0; i < 10000; ++i) out.put(static_cast<char>(i % 251));
-  }
-  void TearDown() override { std::remove(path_.c_str()); }
-
-  std::string path_;
-};
-
-TEST_F(MapFileTest, MapsTheWholeOrAPart) {
-  auto whole = HostBuffer::MapFile(path_);
-  ASSERT_TRUE(whole.ok()) << whole.status();
-  EXPECT_EQ((*whole)->size(), 10000);
-  EXPECT_EQ((*whole)->data()[9999], 9999 % 251);
-  for (int64_t offset : {0, 1, 4095, 4096, 4097, 9999}) {
-    auto part = HostBuffer::MapFile(path_, offset, 1);
-    ASSERT_TRUE(part.ok()) << part.status();
-    EXPECT_EQ((*part)->size(), 1);
-    EXPECT_EQ((*part)->data()[0], offset % 251);
-  }
-  auto rest = HostBuffer::MapFile(path_, 5000);
-  ASSERT_TRUE(rest.ok());
-  EXPECT_EQ((*rest)->size(), 5000);
-  auto nothing = HostBuffer::MapFile(path_, 10000);
-  ASSERT_TRUE(nothing.ok());
-  EXPECT_EQ((*nothing)->size(), 0);
-}
-
-TEST_F(MapFileTest, ViewsKeepTheMapping) {
-  HostTensor t;
-  {
-    auto buffer = HostBuffer::MapFile(path_, 251, 8);
-    ASSERT_TRUE(buffer.ok());
-    t = HostTensor::View(*buffer, DType::kU8, {2, 3}, {4, 1}).value();
-  }
-  std::remove(path_.c_str());
-  EXPECT_THAT(t.ReadInts(), ElementsAre(0, 1, 2, 4, 5, 6));
-}
-
-TEST_F(MapFileTest, OutsideOfTheFileIsAnError) {
-  const std::pair<int64_t, int64_t> ranges[] = {{-1, 1},   {0, 10001}, {10001, -1}, {10001, 0},
-                                                {9999, 2}, {0, -2},    {1, kMax},   {kMax, kMax},
-                                                {kMax, 1}, {kMin, 1}};
-  for (auto [offset, size] : ranges) {
-    const absl::Status status = HostBuffer::MapFile(path_, offset, size).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange) << offset << " + " << size;
-    EXPECT_THAT(status.message(), HasSubstr(path_));
-  }
-}
-
-TEST_F(MapFileTest, ErrorsNameTheFile) {
-  const std::string missing = path_ + ".missing";
-  const absl::Status status = HostBuffer::MapFile(missing).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(status.message(), HasSubstr(missing));
-  const absl::Status folder = HostBuffer::MapFile(testing::TempDir()).status();
-  EXPECT_FALSE(folder.ok());
-  EXPECT_THAT(folder.message(), HasSubstr(testing::TempDir()));
-}
-
-TEST_F(MapFileTest, AnEmptyFileMaps) {
-  std::ofstream(path_, std::ios::trunc).close();
-  auto buffer = HostBuffer::MapFile(path_);
-  ASSERT_TRUE(buffer.ok()) << buffer.status();
-  EXPECT_EQ((*buffer)->size(), 0);
-  EXPECT_FALSE(HostBuffer::MapFile(path_, 0, 1).ok());
 }
 
 TEST(TensorDeathTest, MisuseIsCaught) {
