@@ -38,19 +38,20 @@ FlagSet MakeFlags(Options* o) {
                 "  make_model --model=bert --out=bert.onnx\n"
                 "  make_model --model=gpt2 --small --out=gpt2.weft\n"
                 "  make_model --list");
-  flags.String("model", &o->model, "NAME", "Which one; --list shows them");
-  flags.String("out", &o->out, "FILE", "Where it goes");
-  flags.Repeated("size", &o->sizes, "NAME=SIZE,...", "These symbols become constants of that size");
-  flags.Bool("static", &o->static_sizes, "So do all others, with their usual sizes");
+  flags.String("model", &o->model, "NAME", "Name of the model; --list shows all");
+  flags.String("out", &o->out, "FILE", "Output file");
+  flags.Repeated("size", &o->sizes, "NAME=SIZE,...", "Make symbols constants of these sizes");
+  flags.Bool("static", &o->static_sizes,
+             "Make all other symbols constants too, with their usual sizes");
   flags.Bool("small", &o->small, "Few, narrow layers");
   flags.Bool("written-attention", &o->written_attention,
-             "Attention as small ops, as exporters leave it");
-  flags.Int("seed", &o->seed, "N", "Of weights and inputs. Default: 0");
-  flags.IntBetween("opset", &o->opset, 17, 21, "N", "Of ONNX, 17 to 21. Default: 17");
-  flags.String("inputs", &o->inputs, "DIR", "Write inputs for a run to DIR/<name>.npy as well");
+             "Write attention as small ops, as exporters do");
+  flags.Int("seed", &o->seed, "N", "Seed of weights and inputs. Default: 0");
+  flags.IntBetween("opset", &o->opset, 17, 21, "N", "ONNX opset, 17 to 21. Default: 17");
+  flags.String("inputs", &o->inputs, "DIR", "Also write inputs for a run to DIR/<name>.npy");
   flags.Repeated("input-size", &o->input_sizes, "NAME=SIZE,...",
-                 "Sizes of the symbols in those. Default: the usual ones");
-  flags.Bool("list", &o->list, "Print the names and what they are");
+                 "Sizes of symbols in these inputs. Default: the usual ones");
+  flags.Bool("list", &o->list, "Print the names with descriptions");
   return flags;
 }
 

@@ -19,31 +19,31 @@ void AddPipelineFlags(FlagSet& flags, OptOptions* o) {
                 "--passes is a target's own pipeline, that target; cpu for\n"
                 "--emit=plan, --emit=target and --verify=target");
   flags.String("target-file", &o->target_file, "FILE",
-               "A target in the form of --emit=target, as another device has it");
+               "A target in the form of --emit=target, for example edited");
   flags.String("verify", &o->verify, "none|structure|semantics[=rewrite]|target",
                "After each pass that changed something: nothing, the\n"
-               "verifier, or also runs of what it changed, before and after,\n"
-               "on seeded inputs. With =rewrite after each single rewrite:\n"
-               "every pass runs once more for each rewrite that it does.\n"
+               "verifier, or also runs of the changed regions, before and after,\n"
+               "on seeded inputs. With =rewrite after each rewrite:\n"
+               "every pass runs once more for each of its rewrites.\n"
                "target: the verifier after each pass, then the result on the\n"
-               "target of --target, step by step beside the reference.\n"
+               "target of --target, compared step by step with the reference.\n"
                "Default: structure");
   flags.String("admit", &o->admit, "CONTRACT",
-               "The most that any rewrite may do to numbers: bit-exact, value-safe\n"
+               "Loosest numeric contract of any rewrite: bit-exact, value-safe\n"
                "(signs of zeros), reassociating (rounding) or approximate.\n"
-               "Default: what the pipeline says of each pass, as in\n"
+               "Default: set by the pipeline for each pass, as in\n"
                "decompose{admit=reassociating}, else value-safe");
   flags.String("case", &o->case_file, "FILE",
-               "Where --verify=semantics and =target leave a small graph that shows the\n"
-               "fault it found. Default: case.weft");
+               "File for a small graph that shows the fault that --verify=semantics\n"
+               "or =target found. Default: case.weft");
   flags.Int("seed", &o->seed, "N", "Seed of --verify=semantics and =target. Default: 0");
   flags.Int("rewrite-limit", &o->rewrite_limit, "N",
-            "Stop after this many rewrites, all passes together");
+            "Stop after this many rewrites of all passes together");
   flags.Int("budget", &o->budget, "N",
-            "Work that one run of a pass may do, in units: a rewrite or a\n"
-            "visit of a node is one. A pass whose budget is spent stops\n"
-            "where it is, with a remark");
-  flags.Bool("strict", &o->strict, "A fixpoint that does not settle is an error");
+            "Limit of the work of one run of a pass, in units: a rewrite or a\n"
+            "visit of a node is one. A pass that has spent it stops,\n"
+            "with a remark");
+  flags.Bool("strict", &o->strict, "Make a fixpoint that does not settle an error");
   flags.Repeated("input", &o->inputs, "NAME=FILE",
                  "Value of an input that shapes depend on (.npy or .pb); the\n"
                  "program is then made for that value");
@@ -57,44 +57,44 @@ void AddOutputFlags(FlagSet& flags, OptOptions* o) {
                "svg needs Graphviz. Default: stats");
   flags.String("trace", &o->trace, "FILE",
                "With --emit=html: time and bytes of the kernels of this trace\n"
-               "(.json or .pftrace, also .gz), on the nodes that they stand for");
+               "(.json or .pftrace, also .gz), shown on their source nodes");
   flags.String("o", &o->output, "FILE",
-               "Where the graph goes; default: standard output. Statistics\n"
+               "File for the graph; default: standard output. Statistics\n"
                "go to standard error when the graph takes standard output.\n"
                "With several graph kinds, FILE's suffix is replaced by each");
   flags.String("stats", &o->stats, "text|json",
                "Form of the statistics: a tree of groups and passes, or one\n"
                "JSON object. Default: text");
   flags.String("stats-output", &o->stats_output, "FILE",
-               "Statistics go there, also of a run that fails");
+               "File for the statistics, also of a run that fails");
   flags.Repeated("print-after", &o->dump.after, "REGEX|changed|all",
-                 "Print the module to standard error after the passes with such\n"
-                 "a name or path (fixpoint.2.cse)");
-  flags.Repeated("print-before", &o->dump.before, "REGEX|all", "The same, before them");
+                 "Print the module to standard error after passes with a matching\n"
+                 "name or path (fixpoint.2.cse)");
+  flags.Repeated("print-before", &o->dump.before, "REGEX|all", "The same before passes");
   flags.String("print-to", &o->dump.folder, "DIR",
-               "A file for each printed module instead, as\n"
+               "Write each printed module to a file instead, such as\n"
                "0003.fixpoint.2.cse.after.weft");
 }
 
 void AddRemarkFlags(FlagSet& flags, OptOptions* o) {
   flags.OptionalString("remarks", &o->remarks, "REGEX", ".*",
-                       "Print what passes did, missed and found out: of those\n"
-                       "remarks whose kind, pass and rule match somewhere, as\n"
+                       "Print remarks on what passes did, missed and found: those\n"
+                       "whose kind, pass and rule contain a match, such as\n"
                        "missed:fold_constants or passed:canonicalize.mul-one");
   flags.String("remarks-format", &o->remarks_format, "text|json",
                "json: one object a line. Default: text");
   flags.String("remarks-output", &o->remarks_output, "FILE",
-               "Also of a run that fails. Default: where the statistics go");
+               "File for remarks, also of a run that fails. Default: with the statistics");
   flags.Repeated("blame", &o->blame, "%N|NAME|all",
                  "Print the source nodes, passes, rules and rewrites that a\n"
-                 "value of the result comes from; NAME is a source node");
+                 "value of the result comes from. NAME is a source node");
   flags.String("rules", &o->rules, "FILE",
                "Rewrite rules for canonicalize (docs/rule-files.md). Each is\n"
-               "tested on random instances first; one that is wrong is refused");
+               "tested on random instances first; wrong rules are refused");
   AddLoadFlag(flags, &o->load, ". --help after it shows its passes");
   AddLogFlag(flags, &o->log);
   flags.String("near-misses", &o->near_misses, "REGEX",
-               "Print why rules of these names did not fire: the places where\n"
+               "Print why rules with these names did not fire: the places where\n"
                "most of the pattern matched, and the condition that failed");
 }
 
@@ -105,7 +105,7 @@ void AddReplayFlags(FlagSet& flags, OptOptions* o) {
                "that fails or crashes leaves one in the current folder when\n"
                "the module is small (2,000 nodes, 1 MB of constants)");
   flags.String("replay-dir", &o->replay_folder, "DIR",
-               "Replay files go there, for modules of any size. The text is\n"
+               "Folder for replay files, for modules of any size. The text is\n"
                "made again after each pass that changed something, which takes\n"
                "about as long as --emit=text");
 }
@@ -115,11 +115,11 @@ void AddInformationFlags(FlagSet& flags, OptOptions* o) {
   flags.Bool("list-passes", &o->list_passes, "List passes with their options, and named pipelines");
   flags.Bool("list-rules", &o->list_rules,
              "List rewrite rules: identity, contract, status, pattern");
-  flags.Bool("print-pipeline", &o->print_pipeline, "Print the pipeline, named ones written out");
+  flags.Bool("print-pipeline", &o->print_pipeline, "Print the pipeline with named ones expanded");
   flags.Bool("list-ops", &o->list_ops, "List ops with their schemas");
   flags.String("coverage", &o->coverage, "core-aten|aten",
-               "With --list-ops: PyTorch's operators instead, and what the\n"
-               "importer of .pt2 files makes of each");
+               "With --list-ops: list PyTorch's operators instead, and how the\n"
+               "importer of .pt2 files handles each");
 }
 
 }  // namespace

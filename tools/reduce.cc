@@ -44,9 +44,9 @@ FlagSet MakeFlags(Options* o) {
                 "  reduce --predicate=wrong-numbers --passes=default model.onnx\n"
                 "  reduce --predicate=message='no fixpoint' model.weft\n"
                 "  reduce --predicate=command='./check.sh {}' model.weft");
-  flags.Section("What the model shows");
+  flags.Section("Predicate");
   flags.String("predicate", &o->predicate, "PREDICATE",
-               "wrong-numbers: the passes change what it computes.\n"
+               "wrong-numbers: the passes change the model's results.\n"
                "crash: the passes kill the process, or take too long.\n"
                "verifier-error: the passes leave a graph that the verifier refuses.\n"
                "message=REGEX: an error or a remark of the passes matches.\n"
@@ -57,11 +57,11 @@ FlagSet MakeFlags(Options* o) {
   flags.Bool("keep-passes", &o->keep_passes, "Do not make the pipeline shorter");
   flags.Int("seed", &o->seed, "N", "Seed of wrong-numbers. Default: 0");
   flags.IntBetween("timeout", &o->timeout, 1, 1000000, "SECONDS",
-                   "Of one test of crash. Default: 60");
+                   "Time limit of one test of crash. Default: 60");
   AddLoadFlag(flags, &o->load);
   AddLogFlag(flags, &o->log);
   flags.Section("Work and output");
-  flags.Int("max-tests", &o->max_tests, "N", "Tests of the predicate, at most. Default: 5000");
+  flags.Int("max-tests", &o->max_tests, "N", "Limit of tests of the predicate. Default: 5000");
   flags.String("o", &o->output, "FILE", "The reduced graph. Default: reduced.weft");
   return flags;
 }

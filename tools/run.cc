@@ -79,13 +79,13 @@ FlagSet MakeFlags(Options* o) {
   AddLogFlag(flags, &o->log);
   flags.String("dynamic", &o->dynamic, "automatic|static|symbolic",
                "Sizes that the model leaves open: symbolic ones in one program,\n"
-               "each new size in a program of its own (static), or that until a\n"
+               "each new size in a separate program (static), or static until a\n"
                "size changes (automatic). Default: symbolic");
-  flags.Repeated("mark-dynamic", &o->mark_dynamic, "INPUT:DIM", "That dim is symbolic in any case");
-  flags.Repeated("mark-static", &o->mark_static, "INPUT:DIM",
-                 "Each size of that dim is compiled for");
+  flags.Repeated("mark-dynamic", &o->mark_dynamic, "INPUT:DIM",
+                 "Make that dim symbolic in any case");
+  flags.Repeated("mark-static", &o->mark_static, "INPUT:DIM", "Compile for each size of that dim");
   flags.IntBetween("cache-limit", &o->cache_limit, 0, 1 << 20, "N",
-                   "Programs compiled at most; then the model runs as it is. Default: 8");
+                   "Most programs to compile; then the model runs as imported. Default: 8");
   flags.Bool("explain", &o->explain, "Print why each program was compiled, and its guards");
   flags.Section("Inputs");
   flags.Repeated("input", &o->inputs, "NAME=FILE", "Value of an input, from a .npy or .pb file");
@@ -102,21 +102,21 @@ FlagSet MakeFlags(Options* o) {
   flags.String("profile", &o->profile.path, "FILE",
                "Record compilation and runs: .json (Chrome, torch's tools),\n"
                ".pftrace (Perfetto), .folded or .csv, also with .gz");
-  flags.Bool("profile-table", &o->profile_table, "Print where the time went, by op and kernel");
+  flags.Bool("profile-table", &o->profile_table, "Print a table of times by op and kernel");
   flags.String("profile-sort", &o->profile.sort_by, "COLUMN",
-               "Of the table. Default: self_cpu_time_total");
+               "Order of the table. Default: self_cpu_time_total");
   flags.Bool("profile-shapes", &o->profile.group_by_input_shape,
-             "A row of the table for each op and its input shapes");
+             "Group the table by op and input shapes");
   flags.Double("peak-gflops", &o->profile.peak_gflops, "X",
-               "Ceilings of the machine, for the table's roofline: operations, in\n"
+               "Limits of the machine, for the table's roofline: operations, in\n"
                "billions a second (bench measures them),");
   flags.Double("peak-gbytes", &o->profile.peak_gbytes, "X", "and bytes, likewise");
   flags.Int("profile-max-bytes", &o->profile.max_file_bytes, "N",
             "Split a .json that would be larger; viewers fail at about 1 GB");
-  flags.Int("repeat", &o->repeat, "N", "Run each input so often; the trace has a step for each");
+  flags.Int("repeat", &o->repeat, "N", "Run each input N times; the trace has a step for each");
   flags.Section("Outputs");
   flags.Repeated("expect", &o->expected, "NAME=FILE",
-                 "Expected value of an output; exit status 1 when it differs");
+                 "Expected value of an output; exit status 1 if it differs");
   AddTargetVerifyFlags(flags, &o->verify);
   flags.Double("rtol", &o->rtol, "X", "Relative tolerance. Default: 1e-3");
   flags.Double("atol", &o->atol, "X", "Absolute tolerance. Default: 1e-5");

@@ -44,25 +44,25 @@ FlagSet MakeFlags(Options* o) {
                 "  trace validate TRACE       exit status 1 when something is wrong with it");
   flags.Section("Tables");
   flags.String("by", &o->by, "name|shapes|provenance",
-               "What makes a row: the name of the span, the name with the shapes of its\n"
+               "Key of a row: the name of the span, the name with the shapes of its\n"
                "inputs, or the nodes of the source model. Default: name");
   flags.String("sort", &o->sort, "KEY",
                "self_cpu_time_total, cpu_time_total, cpu_time, count,\n"
                "self_cpu_memory_usage, cpu_memory_usage, flops, bytes or name.\n"
                "Default: self_cpu_time_total");
-  flags.Int("limit", &o->limit, "N", "Rows at most; -1: all. Default: 20");
+  flags.Int("limit", &o->limit, "N", "Most rows; -1: all. Default: 20");
   flags.Double("peak-gflops", &o->peak_gflops, "X",
-               "Ceilings of the machine, for the roofline's column: operations, in\n"
+               "Limits of the machine, for the roofline's column: operations, in\n"
                "billions a second,");
   flags.Double("peak-gbytes", &o->peak_gbytes, "X", "and bytes, likewise");
   flags.Section("Differences");
   flags.Double("threshold", &o->threshold, "X",
-               "Changes of self times that are less than this part do not count. Default: 0.05");
-  flags.Bool("total", &o->total, "Compare totals and not averages of calls");
+               "Ignore changes of self times below this share. Default: 0.05");
+  flags.Bool("total", &o->total, "Compare totals instead of averages of calls");
   flags.Section("Files");
   flags.Int("max-bytes", &o->max_bytes, "N",
             "Split .json into files of about N bytes, before compression");
-  flags.String("o", &o->output, "FILE", "Where text goes; default: standard output");
+  flags.String("o", &o->output, "FILE", "File for text; default: standard output");
   return flags;
 }
 

@@ -69,19 +69,19 @@ FlagSet MakeFlags(Options* o) {
                "Pipeline to run first, as in opt. Default: the target's own, for\n"
                "reference none");
   flags.String("admit", &o->prepare.admit, "CONTRACT",
-               "The most that a rewrite may do to numbers, as in opt");
+               "Loosest numeric contract of rewrites, as in opt");
   flags.Repeated("size", &o->sizes, "NAME=SIZE,...", "Sizes of symbols");
   flags.Repeated("input", &o->inputs, "NAME=FILE",
                  "Value of an input (.npy or .pb); others are made from a\n"
                  "seed");
-  flags.Int("seed", &o->seed, "N", "Of those. Default: 0");
-  flags.Bool("small", &o->small, "Of a named model, the small variant");
+  flags.Int("seed", &o->seed, "N", "Seed of weights and inputs. Default: 0");
+  flags.Bool("small", &o->small, "Use the small variant of a named model");
   AddLogFlag(flags, &o->log);
   flags.Section("Measurement");
   flags.Double("seconds", &o->seconds, "X",
-               "Repeat for so long, and five times at least. Default: 2");
+               "Repeat for X seconds, at least five times. Default: 2");
   flags.Double("warmup", &o->warmup, "X", "Seconds of runs that do not count. Default: 0.5");
-  flags.Int("iterations", &o->iterations, "N", "Exactly so many runs instead, without a warm-up");
+  flags.Int("iterations", &o->iterations, "N", "Do exactly N runs instead, without a warm-up");
   flags.String("sweep", &o->sweep, "NAME=FROM:TO:STEP",
                "Instead: sizes of one symbol, each for the first time and again, beside\n"
                "a program for that size alone");

@@ -13,8 +13,8 @@ namespace weft::tools {
 
 void AddLogFlag(FlagSet& flags, std::string* settings) {
   flags.String("log", settings, "[+|-]NAME,...",
-               "Log lines of components, and artifacts, to stderr; help lists them.\n"
-               "Default: WEFT_LOGS of the environment");
+               "Print log lines of components, and artifacts, to stderr; help lists them.\n"
+               "Default: the environment variable WEFT_LOGS");
 }
 
 absl::StatusOr<bool> StartLogs(const std::string& settings) {

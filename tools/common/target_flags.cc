@@ -37,7 +37,7 @@ void AddBackendFlags(FlagSet& flags, BackendOptions* options) {
                    });
     }
   }
-  flags.Custom("device-option", "NAME=VALUE", "A setting of a device that --load brings",
+  flags.Custom("device-option", "NAME=VALUE", "An option of a device loaded by --load",
                [options](const std::string& value) {
                  const size_t end = value.find('=');
                  if (end == 0 || end == std::string::npos) {

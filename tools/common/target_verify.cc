@@ -12,14 +12,14 @@ namespace weft::tools {
 
 void AddTargetVerifyFlags(FlagSet& flags, TargetVerifyFlags* to) {
   flags.String("verify", &to->verify, "target",
-               "Run the target's plan step by step, in guarded memory, beside the\n"
-               "reference: on the inputs of each run, then on seeded ones of several\n"
+               "Run the target's plan step by step, in guarded memory, and compare it\n"
+               "with the reference: on the inputs of each run, then on seeded ones of several\n"
                "sizes with edge values. The first step that differs is named and a\n"
                "small graph that shows it is written; exit status 1");
   flags.String("compare", &to->compare, "reference",
-               "The same on the inputs of each run alone, without a small graph");
+               "The same only on the inputs of each run, without a small graph");
   flags.String("case", &to->case_file, "FILE",
-               "Where --verify=target leaves that graph. Default: case.weft");
+               "File for that graph of --verify=target. Default: case.weft");
 }
 
 absl::StatusOr<std::unique_ptr<TargetVerifier>> TargetVerifier::Create(

@@ -81,14 +81,14 @@ FlagSet MakeFlags(Options* o) {
   flags.Double("rtol", &o->cases.rtol, "X", "Relative tolerance; data.json wins. Default: 1e-3");
   flags.Double("atol", &o->cases.atol, "X", "Absolute tolerance; data.json wins. Default: 1e-5");
   flags.Bool("strict", &o->cases.strict,
-             "The ONNX runner's own tolerances: atol 1e-7, widened for none;\n"
+             "The ONNX runner's own tolerances: atol 1e-7, never widened;\n"
              "for pt2, those of torch.testing.assert_close");
   flags.Double("timeout", &o->cases.timeout, "S",
                "Seconds for one case, 0 for no limit. Default: 60");
   flags.Bool("isolate", &o->isolate,
-             "Run each case in a process of its own (default), so that a\n"
+             "Run each case in a separate process (default), so that a\n"
              "crash is one failed case; --noisolate for debuggers");
-  flags.Bool("verbose", &o->verbose, "Print every case, not only the others");
+  flags.Bool("verbose", &o->verbose, "Print every case, not only those that do not pass");
   return flags;
 }
 
