@@ -39,7 +39,7 @@ struct Options {
 
 FlagSet MakeFlags(Options* o) {
   FlagSet flags("reduce", "[flags] MODEL",
-                "Reads a model (.onnx, .pt2 or .weft) and makes it smaller for as long as the\n"
+                "Reads a model (.onnx, .pt2 or .weft) and makes it smaller while the\n"
                 "predicate holds; the same for the pipeline.\n\n"
                 "  reduce --predicate=wrong-numbers --passes=default model.onnx\n"
                 "  reduce --predicate=message='no fixpoint' model.weft\n"

@@ -36,12 +36,12 @@ FlagSet MakeFlags(Options* o) {
   FlagSet flags("trace", "[flags] COMMAND TRACE...",
                 "Traces of Weft and of torch.profiler: Chrome's JSON, Weft's Perfetto form, and\n"
                 "either compressed.\n\n"
-                "  trace summary TRACE        what is in it, and a table\n"
+                "  trace summary TRACE        a summary, and a table\n"
                 "  trace top TRACE            the table alone\n"
-                "  trace diff BEFORE AFTER    what became slower or faster, appeared, went\n"
+                "  trace diff BEFORE AFTER    what became slower or faster, was added, removed\n"
                 "  trace convert TRACE FILE   into .json, .pftrace, .folded (flame graphs) or\n"
                 "                             .csv (memory over time), each also .gz\n"
-                "  trace validate TRACE       exit status 1 when something is wrong with it");
+                "  trace validate TRACE       exit status 1 if it has faults");
   flags.Section("Tables");
   flags.String("by", &o->by, "name|shapes|provenance",
                "Key of a row: the name of the span, the name with the shapes of its\n"

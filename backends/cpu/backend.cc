@@ -25,16 +25,17 @@ const std::vector<BackendOption>& Options() {
        0, CpuOptions::kMaxThreads},
       {"cpu", Kind::kChoice, "native|avx2|avx512", "native", "Instruction set"},
       {"f32-precision", Kind::kChoice, "highest|high|medium", "highest",
-       "What matmuls and convolutions of f32 read, where that is faster: f32, two\n"
-       "bf16 each, or bf16. Sums and results are f32"},
+       "Precision in which f32 matmuls and convolutions read operands, if faster: f32, two\n"
+       "bf16 each, or bf16. Accumulators and results are f32"},
       {"deterministic", Kind::kSwitch, "", "false",
-       "Results are equal in every bit for every number of threads"},
+       "Make results equal in every bit for every number of threads"},
       {"code", Kind::kChoice, "none|background|before", "none",
-       "Compiles kernels: never, an interpreter runs them; beside the first runs,\n"
-       "which an interpreter does; or before the first run"},
+       "When kernels are compiled: never (interpreted), during the first runs\n"
+       "(interpreted until then), or before the first run"},
       {"compiler", Kind::kText, "PROGRAM", "c++",
-       "Compiles kernels; without one the interpreter goes on"},
-      {"cache-dir", Kind::kText, "DIR", "", "Where compiled kernels are kept for other processes"},
+       "Compiler of kernels; if it is missing they are interpreted"},
+      {"cache-dir", Kind::kText, "DIR", "",
+       "Folder that keeps compiled kernels for other processes"},
   };
   return options;
 }

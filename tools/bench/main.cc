@@ -59,8 +59,8 @@ FlagSet MakeFlags(Options* o) {
                 "file (.onnx, .pt2 or .weft) or a name that make_model --list shows.\n\n"
                 "  bench --size=batch=1 --threads=2 resnet50\n"
                 "  bench --passes=none --iterations=3 model.onnx\n\n"
-                "Options of the target that are left out have the values of what is usually\n"
-                "measured: --threads=1 --code=before.");
+                "Options of the target that are left out have these values instead of its\n"
+                "defaults: --threads=1 --code=before.");
   flags.Section("Program");
   AddTargetFlag(flags, &o->prepare.target.target, "Executor. Default: reference");
   AddBackendFlags(flags, &o->prepare.target.options);

@@ -62,7 +62,7 @@ FlagSet MakeFlags(Options* o) {
   FlagSet flags("conformance", "[flags] [FOLDER]",
                 "Runs every case below FOLDER (a model with test_data_set_* folders) and\n"
                 "compares the outputs. The last line is `N passed, N failed, N\n"
-                "unsupported`; the exit status is 1 when any case failed.\n\n"
+                "unsupported`; the exit status is 1 if any case failed.\n\n"
                 "  conformance --suite=onnx /usr/share/libonnx-testdata/data/node\n"
                 "  conformance --passes=default --filter='test_conv*'");
   flags.String("suite", &o->suite, "onnx|weft|pt2",
