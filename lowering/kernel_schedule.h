@@ -7,15 +7,15 @@
 // All outer loops of a nest are divided among threads. One loop of the nest, `lane_loop`, runs
 // along the lanes of vectors:
 //
-//   rows: it is an inner loop. Points of the outer loops are taken one by one. It runs inside of
-//   the other inner loops. A reduction has lanes * unroll partial results; each run of the loop
-//   goes on with the first ones:
+//   rows: it is the innermost of the inner loops. Points of the outer loops are taken one by one.
+//   A reduction has lanes * unroll partial results. Each run of the lane loop adds its values to
+//   them in this order, starting again at the first partial result:
 //
 //     blocks of lanes * unroll values, one to each partial result;
 //     then blocks of `lanes` values, to the first `lanes` partial results;
 //     then the values that are left, to as many of the first partial results.
 //
-//   In the end the groups of `lanes` partial results are combined into one group, in order, and
+//   After all runs the groups of `lanes` partial results are combined into one group, in order, and
 //   that group by halves: lane l with lane l + lanes / 2, then with lane l + lanes / 4, down to one
 //   value.
 //

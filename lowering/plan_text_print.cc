@@ -222,7 +222,7 @@ class PlanPrinter {
     return absl::StrCat("%", NameToString(plan_.buffers[b].name));
   }
 
-  // Nothing for an input that is read and named as its buffer.
+  // Prints nothing for an input that is read and has the name of its buffer.
   void PrintInput(int i, std::string* out) const {
     const PlanInput& input = plan_.inputs[i];
     const View& view = plan_.input_views[i];

@@ -26,7 +26,7 @@ namespace weft {
 
 // Errors are InvalidArgument and name the plan and the step.
 absl::Status VerifyPlan(const Plan& plan);
-// Without the arguments' views.
+// Verifies a kernel alone, without the views that steps pass as its arguments.
 absl::Status VerifyKernel(const Kernel& kernel);
 
 }  // namespace weft

@@ -1,15 +1,16 @@
 // Stores write-backs in the memory of the inputs that they replace.
 //
-// A write-back is the new value of an input (Graph::write_backs). Its buffer has
-// that input's as its donor (plan.h) where it may lie in the same memory:
+// A write-back is the new value of an input (Graph::write_backs). The buffer of the input becomes
+// the donor (plan.h) of the buffer of the write-back if both have the same dtype and size and:
 //
-//   reads      no step behind the first one that writes it reads the input, and
-//              that one, a kernel, reads it only where it stores and not after
-//              it has stored;
-//   failures   from that step on nothing fails for what the data are: an error
-//              leaves the inputs as they were.
+//   reads      No step after the first step that writes the write-back reads the input. If that
+//              step itself reads the input, it is a kernel that reads each element only at the
+//              place where it stores, and before it stores.
+//   failures   Neither that step nor a later one can fail because of the values of data, so that
+//              an error leaves the inputs unchanged.
 //
-// Each run decides whether it does, because the owner of the input's memory is known only then.
+// Each run decides whether it uses the donor, because only then the owner of the input's memory is
+// known.
 #ifndef WEFT_LOWERING_WRITE_BACKS_H_
 #define WEFT_LOWERING_WRITE_BACKS_H_
 

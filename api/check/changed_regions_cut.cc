@@ -79,8 +79,8 @@ void ChangedRegions::Append(const Side& side, std::vector<const Node*> nodes,
   spec->nodes.insert(spec->nodes.end(), nodes.begin(), nodes.end());
 }
 
-// Where a region ends, it uses the representative of the class in the graph before, which is where
-// its context begins.
+// Values on the boundary of a region are replaced by the representative of their class in the graph
+// before, at which the region's context begins.
 void ChangedRegions::Join(const Part& part, RegionSpec* spec) const {
   for (const auto& [value, c] : part.boundary) {
     const Value* by = Representative(before_, c);

@@ -55,7 +55,7 @@ class Node {
 
   ProvenanceId provenance() const { return provenance_; }
   void set_provenance(ProvenanceId id) { provenance_ = id; }
-  // How the node was made, and from what: an id in Module::origins().
+  // The rewrite that made the node, and its source nodes: an id in Module::origins().
   OriginId origin() const { return origin_; }
   void set_origin(OriginId id) { origin_ = id; }
 

@@ -72,7 +72,7 @@ bool IsPerIndex(const Node& root, const Match& m, int dim) {
   }
   return ProvablyEqual(root, type.dim(at), product.dim(product.rank() - dim));
 }
-// The channels stand before the spatial dims.
+// The channels are dim 1, before the spatial dims.
 bool IsPerChannel(const Node& root, Match& m) {
   return IsPerIndex(root, m, m[z]->type().rank() - 1);
 }

@@ -95,7 +95,7 @@ bool HasInput(const Graph& graph, const std::string& name) {
   return false;
 }
 
-// Those of `inputs`, which fit `from`, that `to` has too, by name.
+// The elements of `inputs` (inputs of `from`) whose names are also inputs of `to`.
 std::vector<HostTensor> Select(const Graph& from, const Graph& to,
                                const std::vector<HostTensor>& inputs) {
   std::vector<HostTensor> selected;

@@ -20,8 +20,8 @@ struct RandomProgram {
 // sizes are symbols. Some groups of nodes are `fused` nodes.
 RandomProgram MakeRandomProgram(uint64_t seed);
 
-// The same program, at whose end some inputs get new values: updates of several
-// kinds, values that are there, and each other's.
+// The same program, which at its end also writes new values to some inputs: updates
+// of several kinds, values of the program, and the values of other inputs.
 RandomProgram MakeRandomUpdate(uint64_t seed);
 
 }  // namespace weft

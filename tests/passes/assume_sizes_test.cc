@@ -60,7 +60,7 @@ TEST(AssumeSizes, RunsForSizesThatItDidNotHaveBefore) {
   }
 }
 
-// The same symbol, so the executor refuses two sizes.
+// Both inputs have the same symbol, so the message names the first one with the nearest size.
 TEST(AssumeSizes, RuntimeMessagesNameInputsAndTheNearestSizes) {
   auto module = Parse(kProgram);
   AssumeSizesOptions options;

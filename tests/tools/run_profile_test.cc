@@ -56,7 +56,7 @@ class RunProfileTest : public ToolTest, public testing::WithParamInterface<const
     trace_ = profiler::ParseFile(folder_ / "trace.json.gz");
   }
 
-  // Those of threads, in the order of the file, which is by time, outer ones first.
+  // The spans of threads in the order of the file: by time, outer spans first.
   std::vector<Span> Spans() const {
     std::vector<Span> spans;
     for (const Json& event : trace_["traceEvents"]) {

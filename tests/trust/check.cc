@@ -89,7 +89,7 @@ absl::Status CheckAgainstReference(const TestProgram& program, const Configurati
   const auto want = reference::Run(*program.module->main(), program.inputs);
   auto compiled = CompiledProgram::Create(*program.module, configuration, totals);
   if (!compiled.ok()) {
-    // That two sizes must be equal and differ is found at once where they are known.
+    // If sizes that must be equal are constants that differ, compilation already fails.
     if (program.misfit && !want.ok() && absl::IsInvalidArgument(compiled.status())) {
       ++totals->unfit;
       return absl::OkStatus();
@@ -102,7 +102,7 @@ absl::Status CheckAgainstReference(const TestProgram& program, const Configurati
       ++totals->strict;
       return absl::OkStatus();
     }
-    // Without elements, no index is looked at.
+    // Indices are not checked if there are no elements.
     if (program.misfit && got.ok() && !want.ok() && AreEmpty(*got)) {
       ++totals->empty;
       return absl::OkStatus();

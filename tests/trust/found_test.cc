@@ -66,7 +66,7 @@ func @main(%x: f32[2, 3, 0], %w: f32[1, 0, 37]) -> f32[2, 3, 17] {
              {HostTensor(DType::kF32, {2, 3, 0}), HostTensor(DType::kF32, {1, 0, 37})});
 }
 
-// They were infinite, or NaN, where their results are finite still.
+// The exact results are finite, but simple formulas give infinity or NaN.
 TEST(Found, FunctionsNearTheLargestNumbers) {
   const char* const text = R"(
 func @main(%x: f32[n]) {

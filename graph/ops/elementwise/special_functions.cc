@@ -31,7 +31,7 @@ double BesselI0(double x) { return BesselIe(0, x) * std::exp(std::fabs(x)); }
 double BesselI0e(double x) { return BesselIe(0, x); }
 double BesselI1(double x) { return x == 0 ? x : BesselIe(1, x) * std::exp(std::fabs(x)); }
 double BesselI1e(double x) { return BesselIe(1, x); }
-// Those of C; of a number below 0 the second kind is NaN, without a trap.
+// The functions of C, but the second kind is NaN for x < 0 without a floating-point exception.
 double BesselJ0(double x) { return ::j0(x); }
 double BesselJ1(double x) { return ::j1(x); }
 double BesselY0(double x) { return x < 0 ? NAN : ::y0(x); }

@@ -34,7 +34,7 @@ absl::Status Verify(const OpArgs& args) {
   return CheckWithin(args, 2, -1);
 }
 
-// Nothing is written.
+// Folds to self if there are no indices: nothing is written.
 Folded Fold(const OpArgs& args) {
   if (args.type(1).numel().Is(0)) return args.operand(0);
   return {};

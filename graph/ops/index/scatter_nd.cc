@@ -31,7 +31,7 @@ absl::Status Verify(const OpArgs& args) {
   return absl::OkStatus();
 }
 
-// Nothing is written.
+// Folds to self if there are no updates: nothing is written.
 Folded Fold(const OpArgs& args) {
   if (args.type(2).numel().Is(0)) return args.operand(0);
   return {};

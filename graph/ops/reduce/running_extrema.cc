@@ -11,7 +11,7 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   return Types{args.type(0), args.type(0).WithDType(DType::kI64)};
 }
 
-// Of equal elements the last one wins; after a NaN only a NaN replaces it.
+// The last one of equal elements wins. Only a NaN replaces a NaN.
 template <typename T>
 bool Replaces(T next, T best, bool largest) {
   if (IsNan(next)) return true;

@@ -29,7 +29,7 @@ absl::Status Verify(const OpArgs& args) {
     empty = empty || size[i].Is(0);
   }
   const SymInt n = args.type(0).numel();
-  // A size that is 0 in the end allows anything.
+  // A size of 0 allows any strides and offset: no element is read.
   SymInt fits = Less(last, n);
   for (SymInt s : size) fits = Or(fits, Equal(s, 0));
   if (empty || args.MayHold(fits)) return absl::OkStatus();

@@ -56,7 +56,7 @@ absl::Status Eval(EvalContext& c) {
 // Folds to the src of a diagonal_scatter.
 Folded Fold(const OpArgs& args) { return FoldViewOfScatter(args, diagonal_scatter); }
 
-// Nothing is replaced by other values.
+// Folds to self if src is the view of self itself: nothing is replaced by other values.
 Folded FoldScatter(const OpArgs& args) { return FoldScatterOfView(args, diagonal); }
 
 Value* Invert(Builder& b, const OpArgs& view, int result, Value* base, Value* update) {

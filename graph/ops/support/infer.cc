@@ -69,8 +69,8 @@ std::vector<SymInt> DimsAfterReduction(absl::Span<const SymInt> dims, absl::Span
 
 namespace {
 
-// That two sizes broadcast. A size that is cut off at another, as that of a table's rows
-// is, does so where nothing is cut off.
+// The condition that two sizes broadcast. Sizes n and min(n, k), k >= 2, broadcast exactly if
+// n <= k; this occurs when a table of k rows is cut to n rows.
 SymInt FitTogether(const OpArgs& args, SymInt a, SymInt b) {
   for (const auto& [whole, part] : {std::pair(a, b), std::pair(b, a)}) {
     if (part.kind() != SymInt::Kind::kMin || args.symbols == nullptr) continue;

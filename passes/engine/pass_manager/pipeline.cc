@@ -265,7 +265,7 @@ std::string ValueText(const std::string& value) {
   return text + "\"";
 }
 
-// Without the options that have these values.
+// The text of a pass without the options whose values are `defaults`.
 std::string PassText(Pass& pass, const std::vector<PassOption>& defaults) {
   std::string text(pass.name());
   std::string options;

@@ -46,7 +46,7 @@ class GraphDriver : public RewriteListener {
   absl::StatusOr<bool> Run(int64_t max_rewrites);
   // Visits only the neighbourhood of `touched`.
   absl::StatusOr<bool> RunOn(absl::Span<Node* const> touched, int64_t max_rewrites);
-  // Nothing was left undone.
+  // True unless a limit of the context stopped the run.
   bool finished() const { return !stopped_; }
   // Nodes that rules were tried on.
   int64_t visits() const { return visits_; }

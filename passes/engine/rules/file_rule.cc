@@ -29,7 +29,7 @@ std::optional<AttrValue> Compose(const AttrValue& p, const AttrValue& q) {
   return AttrValue(std::move(dims));
 }
 
-// The values that names of attributes and of sizes stand for.
+// The values bound to the names of attributes and of sizes.
 struct AttrBindings {
   std::vector<AttrValue> values;
 };
@@ -106,7 +106,7 @@ bool TypesAgree(const Node& root, Match& m) {
   return true;
 }
 
-// A number: sizes, ranks and integer attributes. Nothing for other terms.
+// The number that a size, rank or integer attribute stands for; nullopt for other terms.
 std::optional<SymInt> NumberOf(const Term& term, const Match& m) {
   switch (term.kind) {
     case Term::Kind::kInt:

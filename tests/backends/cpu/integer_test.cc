@@ -101,7 +101,7 @@ TEST_P(Integers8, AreExact) {
     options.isa = WEFT_TEST_ISA;
     const auto executable = Executable::Create(*std::move(plan), options);
     ASSERT_TRUE(executable.ok()) << executable.status();
-    // Without a sign, those of a byte, and those of neither.
+    // Zero points of unsigned operands, of signed bytes, and two others.
     for (const int zero : {0, 128, 100, 255}) {
       SCOPED_TRACE(zero);
       const std::vector<HostTensor> inputs = {

@@ -264,7 +264,7 @@ class RandomProofs {
     return Pick(2) == 0 ? Or(condition, other) : And(condition, other);
   }
 
-  // Nothing where it has no value, as a power with a negative exponent.
+  // Nullopt if the condition has no value, as a power with a negative exponent.
   static std::optional<bool> Holds(SymInt condition, const Values& values) {
     const auto value = Evaluate(condition, [&](SymInt s) -> std::optional<int64_t> {
       return values.at(std::string(s.name()));

@@ -366,7 +366,7 @@ TEST(FingerprintTest, EveryBitCounts) {
   }
 }
 
-// It may be stored, so its definition must not drift.
+// A fingerprint may be stored, so its definition must not change.
 TEST(FingerprintTest, IsTheSameInEveryProcess) {
   const auto t = HostTensor::FromInts(DType::kI32, {2, 2}, Iota(4));
   EXPECT_EQ(t.Fingerprint(), 0xeaaca26c3097809bu);

@@ -313,7 +313,7 @@ TEST_F(PassManagerTest, HooksSeeBeforeAndAfter) {
                                       const Module& after) {
     return absl::DataLossError(absl::StrCat(before.num_nodes(), " to ", after.num_nodes()));
   };
-  // Nothing would run on a graph that is as it was.
+  // Passes do not run again on an unchanged graph, so it is changed.
   module_.main()->AddInput(Type::Tensor(DType::kF32, {}));
   Pipeline again;
   again.Add(CreateCsePass()).Add(Grower());

@@ -279,7 +279,7 @@ func @main(%x: f32[4], %y: f32[4]) {
   EXPECT_EQ(module_->main()->output(0), module_->main()->output(1));
 }
 
-// A rule that wants a value with one use is tried again when the other goes.
+// A rule that matches only a value with one use is tried again when its other use is removed.
 TEST_F(RewriteTest, LosingAUseWakesTheOtherUser) {
   Load(R"(
 func @main(%x: f32[4]) {

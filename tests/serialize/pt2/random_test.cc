@@ -71,7 +71,7 @@ class Program {
   }
   void set_input(int i, const std::vector<double>& values) { inputs_[i].WriteDoubles(values); }
 
-  // One run; the next one goes on from its state.
+  // Runs once; the next run continues from the state of this one.
   std::vector<std::vector<double>> Run() {
     std::vector<HostTensor> written;
     reference::RunOptions options;

@@ -125,7 +125,7 @@ TEST(SympyTest, ConditionsOfManyParts) {
     EXPECT_EQ(Evaluate(*guard, value), n == 6);
     EXPECT_EQ(Evaluate(*opposite, value), n != 6);
   }
-  // Nothing stays of it when the facts decide one.
+  // It becomes a constant if the facts decide one alternative.
   SymbolTable facts;
   ASSERT_EQ(facts.Assume(Equal(SymInt::Symbol("n8"), 10)), Proof::kUnknown);
   const auto symbol = [](absl::string_view name) { return SymInt::Symbol(name); };
