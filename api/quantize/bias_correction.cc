@@ -1,0 +1,109 @@
+#include "api/quantize/bias_correction.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "api/quantize/node_values.h"
+#include "base/status_macros.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
+#include "graph/ops/nn.h"
+
+namespace weft {
+namespace {
+
+constexpr int kBias = 2;
+
+// The product's bias, zeros where it has none; an empty tensor where it cannot be corrected.
+HostTensor BiasOf(const Node& product) {
+  const Type result = product.result()->type();
+  const int channel = product.Is(ops::convolution) ? 1 : result.rank() - 1;
+  if (result.rank() == 0 || product.num_operands() <= kBias || !IsFloat(result.dtype())) return {};
+  if (!product.has_operand(kBias)) {
+    const SymInt channels = result.dim(channel);
+    if (!channels.is_constant()) return {};
+    return HostTensor(result.dtype(), {channels.value()});
+  }
+  const HostTensor* literal = LiteralOf(product.operand(kBias));
+  return literal != nullptr && literal->rank() == 1 ? *literal : HostTensor();
+}
+
+class Corrector {
+ public:
+  Corrector(absl::Span<const QuantizedProduct> products, absl::Span<const CalibrationBatch> batches)
+      : batches_(batches) {
+    for (const QuantizedProduct& product : products) {
+      HostTensor bias = BiasOf(*product.after);
+      if (!bias.valid()) continue;
+      before_.push_back(product.before);
+      after_.push_back(product.after);
+      biases_.push_back(std::move(bias));
+    }
+  }
+
+  absl::Status Run(const Module& before, const Module& after, const Backend& backend) {
+    if (after_.empty() || batches_.empty()) return absl::OkStatus();
+    NodeValues::Options options;
+    options.channel_means = true;
+    WEFT_ASSIGN_OR_RETURN(NodeValues exact, NodeValues::Create(before, before_, backend, options));
+    for (size_t i = 0; i < after_.size(); ++i) options.biases.push_back({after_[i], biases_[i]});
+    WEFT_ASSIGN_OR_RETURN(NodeValues quantized,
+                          NodeValues::Create(after, after_, backend, options));
+    std::vector<std::vector<HostTensor>> wanted;
+    for (const CalibrationBatch& batch : batches_) {
+      WEFT_ASSIGN_OR_RETURN(wanted.emplace_back(), exact.Run(batch));
+    }
+    for (size_t i = 0; i < after_.size(); ++i) {
+      WEFT_RETURN_IF_ERROR(Correct(i, wanted, quantized));
+    }
+    return absl::OkStatus();
+  }
+
+  void Apply() const {
+    for (size_t i = 0; i < after_.size(); ++i) {
+      Builder b(after_[i]->graph(), after_[i]);
+      after_[i]->set_operand(kBias, b.Constant(biases_[i]));
+    }
+  }
+
+ private:
+  absl::Status Correct(size_t i, const std::vector<std::vector<HostTensor>>& wanted,
+                       NodeValues& quantized) {
+    std::vector<double> shift(biases_[i].numel(), 0);
+    for (size_t k = 0; k < batches_.size(); ++k) {
+      WEFT_ASSIGN_OR_RETURN(const std::vector<HostTensor> got, quantized.Run(batches_[k], biases_));
+      const std::vector<double> want = wanted[k][i].ReadDoubles(), have = got[i].ReadDoubles();
+      for (size_t c = 0; c < std::min(shift.size(), want.size()); ++c) {
+        shift[c] += (want[c] - have[c]) / static_cast<double>(batches_.size());
+      }
+    }
+    std::vector<double> bias = biases_[i].ReadDoubles();
+    for (size_t c = 0; c < bias.size(); ++c) {
+      if (std::isfinite(shift[c])) bias[c] += shift[c];
+    }
+    HostTensor corrected(biases_[i].dtype(), biases_[i].dims());
+    corrected.WriteDoubles(bias);
+    biases_[i] = std::move(corrected);
+    return absl::OkStatus();
+  }
+
+  absl::Span<const CalibrationBatch> batches_;
+  std::vector<Node*> before_;
+  std::vector<Node*> after_;
+  std::vector<HostTensor> biases_;
+};
+
+}  // namespace
+
+absl::Status CorrectBiases(const Module& before, Module& after,
+                           absl::Span<const QuantizedProduct> products,
+                           absl::Span<const CalibrationBatch> batches, const Backend& backend) {
+  Corrector corrector(products, batches);
+  WEFT_RETURN_IF_ERROR(corrector.Run(before, after, backend));
+  if (!batches.empty()) corrector.Apply();
+  return absl::OkStatus();
+}
+
+}  // namespace weft

@@ -1,0 +1,95 @@
+#include "api/quantize/node_values.h"
+
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "api/compiler.h"
+#include "base/status_macros.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
+#include "graph/ops/nn.h"
+#include "graph/ops/reduce.h"
+
+namespace weft {
+namespace {
+
+// The copies of `module`'s nodes in its clone, whose nodes have the same order.
+absl::flat_hash_map<const Node*, Node*> CopiesOf(const Module& module, const Module& clone) {
+  absl::flat_hash_map<const Node*, Node*> copies;
+  Node* copy = clone.main()->first_node();
+  for (const Node* node : module.main()->nodes()) {
+    copies[node] = copy;
+    copy = copy->next();
+  }
+  return copies;
+}
+
+// Over the dims other than the channels, which are the second of a convolution and the last of a
+// linear.
+Value* ChannelMeans(Builder& b, const Node& product) {
+  const int rank = product.result()->type().rank();
+  const int channel = product.Is(ops::convolution) ? 1 : rank - 1;
+  std::vector<int64_t> dims;
+  for (int d = 0; d < rank; ++d) {
+    if (d != channel) dims.push_back(d);
+  }
+  return dims.empty() ? product.result() : ops::BuildMean(b, product.result(), dims);
+}
+
+}  // namespace
+
+absl::StatusOr<NodeValues> NodeValues::Create(const Module& module, absl::Span<Node* const> nodes,
+                                              const Backend& backend, const Options& options) {
+  std::unique_ptr<Module> clone = module.Clone();
+  Graph& graph = *clone->main();
+  std::vector<std::string> biases;
+  const auto copies = CopiesOf(module, *clone);
+  for (const BiasInput& bias : options.biases) {
+    Value* input = graph.AddInput(bias.bias.type(), absl::StrCat("bias.", graph.num_inputs()));
+    biases.push_back(graph.input_info(input->index()).name);
+    copies.at(bias.product)->set_operand(2, input);
+  }
+  Builder b(&graph);
+  std::vector<Value*> outputs;
+  for (const Node* node : nodes) {
+    const Node& copy = *copies.at(node);
+    outputs.push_back(options.channel_means ? ChannelMeans(b, copy) : copy.result());
+  }
+  WEFT_RETURN_IF_ERROR(b.status());
+  graph.SetWriteBacks({});
+  graph.output_names().clear();
+  graph.SetOutputs(outputs);
+  WEFT_ASSIGN_OR_RETURN(Session session, SessionOf(std::move(clone), backend));
+  return NodeValues(std::move(session), std::move(biases));
+}
+
+NodeValues::NodeValues(Session session, std::vector<std::string> biases)
+    : session_(std::move(session)), biases_(std::move(biases)) {
+  const Graph& graph = session_.main();
+  for (int i = 0; i < graph.num_inputs(); ++i) names_.insert(graph.input_info(i).name);
+}
+
+absl::StatusOr<std::vector<HostTensor>> NodeValues::Run(
+    const std::map<std::string, HostTensor>& inputs, absl::Span<const HostTensor> biases) {
+  std::map<std::string, HostTensor> given;
+  for (const auto& [name, tensor] : inputs) {
+    if (tensor.valid() && names_.count(name) != 0) given[name] = tensor;
+  }
+  for (size_t i = 0; i < biases.size(); ++i) {
+    if (names_.count(biases_[i]) != 0) given[biases_[i]] = biases[i];
+  }
+  const std::map<std::string, HostTensor>& by_name = given;
+  return session_.Run(by_name);
+}
+
+absl::StatusOr<Session> SessionOf(std::unique_ptr<Module> module, const Backend& backend) {
+  CompileOptions compile;
+  compile.passes = "";
+  SetTarget(backend, &compile);
+  WEFT_RETURN_IF_ERROR(Compile(*module, compile).status());
+  return Session::Create(std::move(module), backend);
+}
+
+}  // namespace weft

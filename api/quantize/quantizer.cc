@@ -1,0 +1,275 @@
+#include "api/quantize/quantizer.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "api/backends.h"
+#include "api/compiler.h"
+#include "api/quantize/bias_correction.h"
+#include "api/quantize/node_report.h"
+#include "api/quantize/node_values.h"
+#include "api/session.h"
+#include "base/status_macros.h"
+#include "graph/ir/annotations.h"
+#include "graph/ir/constant_store.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/node.h"
+#include "graph/ops/nn.h"
+#include "passes/engine/pass_context.h"
+#include "passes/quantize/sites.h"
+#include "passes/quantize_annotate.h"
+
+namespace weft {
+namespace {
+
+// The last batches, which biases are corrected and nodes compared with. The last ones, so that a
+// calibration that was taken up again ends with the same.
+constexpr size_t kKeptBatches = 4;
+constexpr size_t kMaxReasons = 8;
+
+absl::Status RunPasses(Module& module, const char* passes) {
+  CompileOptions options;
+  options.passes = passes;
+  return Compile(module, options).status();
+}
+
+// Annotates by the options; the remarks are about each node that the policy speaks of.
+absl::StatusOr<std::vector<Remark>> Annotate(Module& module, const QuantizeOptions& options) {
+  QuantizeAnnotateOptions annotate;
+  annotate.policy = options.policy;
+  annotate.exclude = options.exclude;
+  annotate.observer = options.observer;
+  const std::unique_ptr<Pass> pass = CreateQuantizeAnnotatePass(annotate);
+  PassContext::Options context_options;
+  context_options.remarks = true;
+  PassContext context(context_options);
+  context.BeginPass(pass->name());
+  WEFT_RETURN_IF_ERROR(pass->Run(module, context));
+  return context.TakeRemarks();
+}
+
+absl::Status NothingQuantized(const std::vector<ReportedNode>& rows) {
+  std::vector<std::string> reasons;
+  for (const ReportedNode& row : rows) {
+    if (reasons.size() == kMaxReasons) {
+      reasons.push_back("...");
+      break;
+    }
+    reasons.push_back(absl::StrCat(row.row.op, row.row.name.empty() ? "" : " ", row.row.name, ": ",
+                                   row.row.reason));
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "nothing can be quantized: ",
+      reasons.empty() ? "the policy knows none of the ops" : absl::StrJoin(reasons, "; ")));
+}
+
+// The inputs that hold the states of observers.
+std::vector<int> ObserverInputs(const Graph& graph) {
+  std::vector<int> inputs;
+  const auto groups = CollectSites(graph);
+  if (!groups.ok()) return inputs;
+  for (int i = 0; i < graph.num_inputs(); ++i) {
+    for (const SiteGroup& group : *groups) {
+      if (group.observer.empty() || group.observer != graph.input_info(i).name) continue;
+      inputs.push_back(i);
+      break;
+    }
+  }
+  return inputs;
+}
+
+void RemoveNotes(Module& module) {
+  for (Graph* graph : module.AllGraphs()) {
+    ClearNotes(graph, kQuantKey);
+    ClearNotes(graph, kObserverKey);
+  }
+}
+
+bool IsProduct(const Node& node) { return node.Is(ops::convolution) || node.Is(ops::linear); }
+
+}  // namespace
+
+int64_t QuantizedModel::num_quantized() const {
+  return std::count_if(nodes.begin(), nodes.end(),
+                       [](const QuantizedNode& node) { return node.quantized; });
+}
+
+struct Quantizer::State {
+  QuantizeOptions options;
+  const Backend* backend = nullptr;
+  // With observers, and the states that it began with.
+  std::unique_ptr<Module> prepared;
+  std::optional<Session> session;
+  std::vector<int> observers;
+  // Names of the inputs of a batch, and for the original module those of all its inputs.
+  std::vector<std::string> inputs;
+  std::vector<std::string> original_inputs;
+  std::vector<ReportedNode> rows;
+  std::deque<CalibrationBatch> kept;
+  int64_t num_batches = 0;
+  bool resumed = false;
+
+  absl::Status Start();
+  absl::StatusOr<CalibrationBatch> BatchOf(absl::Span<const HostTensor> tensors) const;
+  absl::StatusOr<std::unique_ptr<Module>> WithStates() const;
+  absl::Status Improve(const Module& exact, Module& quantized);
+};
+
+absl::Status Quantizer::State::Start() {
+  const Graph& graph = *prepared->main();
+  observers = ObserverInputs(graph);
+  for (int i = 0; i < graph.num_inputs(); ++i) {
+    if (!std::binary_search(observers.begin(), observers.end(), i)) {
+      inputs.push_back(graph.input_info(i).name);
+    }
+  }
+  WEFT_ASSIGN_OR_RETURN(session, SessionOf(prepared->Clone(), *backend));
+  return absl::OkStatus();
+}
+
+// All inputs of the original module, those of the prepared one, or the latter without those that
+// have an initial value.
+absl::StatusOr<CalibrationBatch> Quantizer::State::BatchOf(
+    absl::Span<const HostTensor> tensors) const {
+  const Graph& graph = *prepared->main();
+  std::vector<std::string> needed;
+  for (int i = 0; i < graph.num_inputs(); ++i) {
+    if (graph.input_info(i).initial < 0) needed.push_back(graph.input_info(i).name);
+  }
+  const std::vector<std::string>* names = nullptr;
+  for (const auto* candidate : {&original_inputs, &inputs, &std::as_const(needed)}) {
+    if (names == nullptr && candidate->size() == tensors.size()) names = candidate;
+  }
+  if (names == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("a batch has ", needed.size(), " inputs (",
+                                                   absl::StrJoin(needed, ", "), "), got ",
+                                                   tensors.size()));
+  }
+  CalibrationBatch batch;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const bool known = std::find(inputs.begin(), inputs.end(), (*names)[i]) != inputs.end();
+    if (known && tensors[i].valid()) batch[(*names)[i]] = tensors[i];
+  }
+  return batch;
+}
+
+absl::StatusOr<std::unique_ptr<Module>> Quantizer::State::WithStates() const {
+  std::unique_ptr<Module> module = prepared->Clone();
+  for (int input : observers) {
+    InputInfo& info = module->main()->input_info(input);
+    const HostTensor* state = session->state(info.name);
+    if (state == nullptr) {
+      return absl::InternalError(absl::StrCat("the session has no state ", info.name));
+    }
+    info.initial = module->constants().Add(state->Contiguous());
+  }
+  return module;
+}
+
+// Biases first: what is measured is what comes out.
+absl::Status Quantizer::State::Improve(const Module& exact, Module& quantized) {
+  FindNodes(exact, quantized, &rows);
+  const std::vector<CalibrationBatch> batches(kept.begin(), kept.end());
+  if (options.bias_correction) {
+    std::vector<QuantizedProduct> products;
+    for (const ReportedNode& row : rows) {
+      const bool found = row.before != nullptr && row.after != nullptr;
+      if (found && row.row.quantized && IsProduct(*row.after)) {
+        products.push_back({row.before, row.after});
+      }
+    }
+    WEFT_RETURN_IF_ERROR(CorrectBiases(exact, quantized, products, batches, *backend));
+  }
+  return Measure(exact, quantized, batches, *backend, &rows);
+}
+
+Quantizer::Quantizer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Quantizer::Quantizer(Quantizer&&) noexcept = default;
+Quantizer& Quantizer::operator=(Quantizer&&) noexcept = default;
+Quantizer::~Quantizer() = default;
+
+absl::StatusOr<Quantizer> Quantizer::Create(std::unique_ptr<Module> module,
+                                            const QuantizeOptions& options) {
+  auto state = std::make_unique<State>();
+  state->options = options;
+  WEFT_ASSIGN_OR_RETURN(state->backend, BuiltinBackends().Find(options.target));
+  if (module->main() == nullptr) {
+    return absl::InvalidArgumentError("the module has no function @main");
+  }
+  for (int i = 0; i < module->main()->num_inputs(); ++i) {
+    state->original_inputs.push_back(module->main()->input_info(i).name);
+  }
+  WEFT_RETURN_IF_ERROR(RunPasses(*module, "quantize-float"));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<Remark> remarks, Annotate(*module, options));
+  state->rows = RowsOf(remarks);
+  const bool any = std::any_of(state->rows.begin(), state->rows.end(),
+                               [](const ReportedNode& row) { return row.row.quantized; });
+  if (!any) return NothingQuantized(state->rows);
+  WEFT_RETURN_IF_ERROR(RunPasses(*module, "quantize_prepare"));
+  state->prepared = std::move(module);
+  WEFT_RETURN_IF_ERROR(state->Start());
+  return Quantizer(std::move(state));
+}
+
+absl::StatusOr<Quantizer> Quantizer::Resume(std::unique_ptr<Module> prepared,
+                                            const QuantizeOptions& options) {
+  auto state = std::make_unique<State>();
+  state->options = options;
+  state->resumed = true;
+  WEFT_ASSIGN_OR_RETURN(state->backend, BuiltinBackends().Find(options.target));
+  if (prepared->main() == nullptr) {
+    return absl::InvalidArgumentError("the module has no function @main");
+  }
+  WEFT_ASSIGN_OR_RETURN(const std::vector<SiteGroup> groups, CollectSites(*prepared->main()));
+  if (groups.empty()) {
+    return absl::FailedPreconditionError(
+        "the module has no notes about values to quantize: it does not come from a quantizer");
+  }
+  // The reasons once more; the notes that count are those of the module.
+  std::unique_ptr<Module> again = prepared->Clone();
+  RemoveNotes(*again);
+  WEFT_ASSIGN_OR_RETURN(const std::vector<Remark> remarks, Annotate(*again, options));
+  state->rows = RowsOf(remarks);
+  state->prepared = std::move(prepared);
+  WEFT_RETURN_IF_ERROR(state->Start());
+  return Quantizer(std::move(state));
+}
+
+bool Quantizer::needs_calibration() const { return !state_->observers.empty(); }
+
+int64_t Quantizer::num_batches() const { return state_->num_batches; }
+
+absl::Status Quantizer::Calibrate(absl::Span<const HostTensor> inputs) {
+  WEFT_ASSIGN_OR_RETURN(CalibrationBatch batch, state_->BatchOf(inputs));
+  const CalibrationBatch& named = batch;
+  WEFT_RETURN_IF_ERROR(state_->session->Run(named).status());
+  state_->kept.push_back(std::move(batch));
+  if (state_->kept.size() > kKeptBatches) state_->kept.pop_front();
+  ++state_->num_batches;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Module>> Quantizer::module() const { return state_->WithStates(); }
+
+absl::StatusOr<QuantizedModel> Quantizer::Finish() {
+  if (needs_calibration() && !state_->resumed && state_->num_batches == 0) {
+    return absl::FailedPreconditionError(
+        "the policy chooses ranges of activations by calibration, but no batch was run");
+  }
+  QuantizedModel model;
+  WEFT_ASSIGN_OR_RETURN(model.module, state_->WithStates());
+  const std::unique_ptr<Module> exact = model.module->Clone();
+  RemoveNotes(*exact);
+  WEFT_RETURN_IF_ERROR(RunPasses(*model.module, "quantize-finish"));
+  WEFT_RETURN_IF_ERROR(state_->Improve(*exact, *model.module));
+  WEFT_RETURN_IF_ERROR(RunPasses(*model.module, "dce,drop_constants"));
+  for (ReportedNode& row : state_->rows) model.nodes.push_back(std::move(row.row));
+  return model;
+}
+
+}  // namespace weft
