@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -31,6 +32,7 @@ constexpr absl::string_view kSeparator = "// -----";
 constexpr absl::string_view kExpect = "// expect";
 constexpr absl::string_view kPass = "// pass:";
 constexpr absl::string_view kInputsAfter = "// inputs: after";
+constexpr absl::string_view kError = "// error:";
 constexpr absl::string_view kContract = "// contract:";
 constexpr absl::string_view kTarget = "// target:";
 
@@ -180,6 +182,9 @@ absl::StatusOr<File> ReadFile(const std::string& path) {
         file.target = backend->target();
       }
       file.inputs_after |= line == kInputsAfter;
+      if (absl::ConsumePrefix(&line, kError) && !absl::SimpleAtod(line, &file.max_error)) {
+        return absl::InvalidArgumentError(absl::StrCat(path, ": no number: ", line));
+      }
       if (absl::ConsumePrefix(&line, kPass)) {
         file.pipeline = std::string(absl::StripAsciiWhitespace(line));
       }
@@ -237,7 +242,7 @@ absl::Status RunCase(const File& file, const Case& test) {
   }
   auto before = Parse(test.input);
   const Module& inputs = file.inputs_after ? *outcome->module : **before;
-  status = CheckSameResults(**before, *outcome->module, outcome->fired, inputs);
+  status = CheckSameResults(**before, *outcome->module, outcome->fired, inputs, file.max_error);
   if (!status.ok()) return At(file, test, "semantics", status.message());
   return absl::OkStatus();
 }

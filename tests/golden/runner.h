@@ -13,9 +13,10 @@
 //
 // Lines `// -----` separate cases; each is a separate module. `// pass:` is a pipeline; before it,
 // `// contract: reassociating` may admit more rules than the default, `// target: cpu` compiles for
-// a target, and `// inputs: after` draws the inputs for the result's signature, for a pass that
-// removes inputs. A case may have `// counters: rule.x=1, merged=2` and `// remark: <part of a
-// remark>` below its `// expect` line.
+// a target, `// inputs: after` draws the inputs for the result's signature, for a pass that adds or
+// removes inputs, and `// error: 0.5` is the largest difference of two floats, for a pass that
+// quantizes. A case may have `// counters: rule.x=1, merged=2` and `// remark: <part of a remark>`
+// below its `// expect` line.
 #ifndef WEFT_TESTS_GOLDEN_RUNNER_H_
 #define WEFT_TESTS_GOLDEN_RUNNER_H_
 
@@ -47,6 +48,7 @@ struct File {
   std::optional<NumericContract> contract;
   Target target;
   bool inputs_after = false;
+  double max_error = 0;  // 0: by contract.
   std::vector<Case> cases;
 };
 

@@ -131,7 +131,9 @@ std::optional<std::vector<HostTensor>> Inputs(const Graph& graph, const Graph& a
   return inputs;
 }
 
-std::string Compare(const HostTensor& got, const HostTensor& want, NumericContract contract) {
+std::string Compare(const HostTensor& got, const HostTensor& want, NumericContract contract,
+                    double max_error) {
+  if (max_error > 0) return Difference(got, want, Tolerance{0, max_error});
   switch (contract) {
     case NumericContract::kBitExact:
       return ExactDifference(got, want);
@@ -142,8 +144,8 @@ std::string Compare(const HostTensor& got, const HostTensor& want, NumericContra
   }
 }
 
-// The outputs, then what every input is in the end.
-absl::StatusOr<std::vector<HostTensor>> RunFunction(const Graph& graph,
+// The outputs, then what every input that `other` has too is in the end.
+absl::StatusOr<std::vector<HostTensor>> RunFunction(const Graph& graph, const Graph& other,
                                                     const std::vector<HostTensor>& inputs,
                                                     bool writes) {
   if (!writes) return EvaluateGraph(graph, inputs);
@@ -154,13 +156,14 @@ absl::StatusOr<std::vector<HostTensor>> RunFunction(const Graph& graph,
   if (!outputs.ok()) return outputs;
   outputs->resize(graph.num_own_outputs());
   for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!HasInput(other, graph.input_info(static_cast<int>(i)).name)) continue;
     outputs->push_back(written[i].valid() ? written[i] : inputs[i]);
   }
   return outputs;
 }
 
 absl::Status CompareFunctions(const Graph& before, const Graph& after, NumericContract contract,
-                              const Graph& signature) {
+                              const Graph& signature, double max_error) {
   const bool special = contract <= NumericContract::kValueSafe;
   const auto is_open = [](const Graph& graph) {
     return graph.module().HasWrites() || !graph.write_backs().empty();
@@ -170,23 +173,24 @@ absl::Status CompareFunctions(const Graph& before, const Graph& after, NumericCo
   for (int round = 0; round < kRounds; ++round) {
     const auto inputs = Inputs(signature, after, round, special);
     if (!inputs) continue;
-    const std::vector<HostTensor> left = Select(before, after, *inputs);
-    const auto want = RunFunction(before, *inputs, writes);
+    const std::vector<HostTensor> first = Select(signature, before, *inputs);
+    const std::vector<HostTensor> left = Select(signature, after, *inputs);
+    const auto want = RunFunction(before, after, first, writes);
     if (!want.ok()) {
       if (want.status().code() == absl::StatusCode::kInternal) {
         return want.status();
       }
-      compared += !RunFunction(after, left, writes).ok();
+      compared += !RunFunction(after, before, left, writes).ok();
       continue;
     }
-    const auto got = RunFunction(after, left, writes);
+    const auto got = RunFunction(after, before, left, writes);
     if (!got.ok()) return got.status();
     if (got->size() != want->size()) {
       return absl::InternalError("another number of outputs");
     }
     ++compared;
     for (size_t i = 0; i < want->size(); ++i) {
-      const std::string difference = Compare((*got)[i], (*want)[i], contract);
+      const std::string difference = Compare((*got)[i], (*want)[i], contract, max_error);
       if (difference.empty()) continue;
       return absl::InternalError(absl::StrCat("round ", round, ", output ", i, ": ", difference));
     }
@@ -200,14 +204,14 @@ absl::Status CompareFunctions(const Graph& before, const Graph& after, NumericCo
 }  // namespace
 
 absl::Status CheckSameResults(const Module& before, const Module& after, NumericContract contract,
-                              const Module& inputs) {
+                              const Module& inputs, double max_error) {
   for (const auto& function : before.functions()) {
     const Graph* other = after.FindFunction(function->name());
     if (other == nullptr) {
       return absl::InternalError(absl::StrCat("@", function->name(), " is gone"));
     }
-    absl::Status status =
-        CompareFunctions(*function, *other, contract, *inputs.FindFunction(function->name()));
+    absl::Status status = CompareFunctions(*function, *other, contract,
+                                           *inputs.FindFunction(function->name()), max_error);
     if (status.ok()) continue;
     return Annotate(status, absl::StrCat("@", function->name()));
   }

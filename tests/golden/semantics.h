@@ -16,9 +16,11 @@ namespace weft::golden {
 // include zeros of both signs, infinities and NaN unless the contract admits
 // rounding. When `before` fails on an input, `after` may do
 // anything; FailedPrecondition when `before` runs on no input. The inputs are
-// those of the functions of `inputs`, one of the two.
+// those of the functions of `inputs`, one of the two; each gets those that it has. `max_error`,
+// where it is not 0, is the bound on the difference of two elements in place of that of the
+// contract.
 absl::Status CheckSameResults(const Module& before, const Module& after, NumericContract contract,
-                              const Module& inputs);
+                              const Module& inputs, double max_error = 0);
 
 }  // namespace weft::golden
 

@@ -66,7 +66,7 @@ const std::vector<Layer>& Layers() {
       "lowering/place_intervals",
   };
   static const auto& kApiRooms = *new std::vector<std::string>{
-      "api", "api/check", "api/check/target", "api/dynamic", "api/inspect"};
+      "api", "api/check", "api/check/target", "api/dynamic", "api/inspect", "api/quantize"};
   static const auto& layers = *new std::vector<Layer>{
       // The C interfaces, for programs out of this tree.
       {"api/c", kAbseilOnly, {}},
@@ -185,6 +185,7 @@ const std::vector<Layer>& Layers() {
       {"api", kAnyLibrary, With(kBelowApi, {"api/c", "api/check"})},
       {"api/check/target", kAnyLibrary, With(kBelowApi, {"api/check", "api"})},
       {"api/dynamic", kAnyLibrary, With(kBelowApi, {"api/check", "api"})},
+      {"api/quantize", kAnyLibrary, With(kBelowApi, {"api/check", "api"})},
       {"api/inspect", kAnyLibrary, With(kBelowApi, {"api/check", "api"})},
       // What stands on all rooms.
       {"api/calibration_data", kAnyLibrary, With(With(kBelowApi, kApiRooms), {"api/test_data"})},

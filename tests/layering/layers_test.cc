@@ -99,6 +99,7 @@ TEST(LayeringCheckerTest, AcceptsDownward) {
       {"backends/cpu/executable.cc", "backends/cpu/library/b.h"},
       {"api/compiler.cc", "api/check/bisect.h"},
       {"api/dynamic/a.cc", "api/session.h"},
+      {"api/quantize/a.cc", "api/session.h"},
       {"api/program.cc", "api/program.h"},
       {"api/program.cc", "api/program_options.h"},
       {"api/program.cc", "api/dynamic/b.h"},
@@ -185,6 +186,7 @@ TEST(LayeringCheckerTest, RejectsUpwardAndSideways) {
       {"api/session.cc", "api/dynamic/b.h"},
       {"api/session.cc", "api/program.h"},
       {"api/dynamic/a.cc", "api/program.h"},
+      {"api/quantize/a.cc", "api/dynamic/b.h"},
       {"api/inspect/a.cc", "api/model_io.h"},
   };
   for (const auto& [file, include] : bad) {
