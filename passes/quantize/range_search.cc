@@ -9,10 +9,11 @@ namespace weft {
 namespace {
 
 // The share of an end that a step of the search leaves, and how many steps it tries: down to
-// 1.8 % of the end, and then around the best in a sixteenth of such a step.
+// 1.8 % of the end, and then twice around the best in a sixteenth of the steps before.
 constexpr double kCoarseFactor = 0.88;
 constexpr int kCoarseSteps = 32;
 constexpr int kFineSteps = 16;
+constexpr int kFineLevels = 2;
 constexpr int kMaxRounds = 3;
 
 class Search {
@@ -24,22 +25,31 @@ class Search {
   }
 
   ValueRange Run() {
-    const double fine = std::pow(kCoarseFactor, 1.0 / kFineSteps);
-    if (spec_.scheme == QuantScheme::kSymmetric) {
+    const bool symmetric = spec_.scheme == QuantScheme::kSymmetric;
+    if (symmetric) {
       const double end = std::max(-best_.min, best_.max);
       best_ = {-end, end};
-      TryEnds(kCoarseFactor, 0, kCoarseSteps, true, true);
-      TryEnds(fine, -kFineSteps, kFineSteps, true, true);
-      return best_;
     }
-    Alternate(kCoarseFactor, 0, kCoarseSteps);
-    Alternate(fine, -kFineSteps, kFineSteps);
+    double factor = kCoarseFactor;
+    Step(symmetric, factor, 0, kCoarseSteps);
+    for (int level = 0; level < kFineLevels; ++level) {
+      factor = std::pow(factor, 1.0 / kFineSteps);
+      Step(symmetric, factor, -kFineSteps, kFineSteps);
+    }
     return best_;
   }
 
  private:
   double ErrorOf(ValueRange range) const {
     return GridError(histogram_, GridOf(spec_, range), power_);
+  }
+
+  void Step(bool both, double factor, int first, int last) {
+    if (both) {
+      TryEnds(factor, first, last, true, true);
+    } else {
+      Alternate(factor, first, last);
+    }
   }
 
   void Alternate(double factor, int first, int last) {

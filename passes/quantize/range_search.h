@@ -10,7 +10,7 @@ namespace weft {
 
 // The range whose grid has the least sum of |x - x'|^power. Both ends move toward 0, in turn,
 // first by large and then by small steps; a local optimum that is never worse than the
-// histogram's own range. About 400 looks at the histogram.
+// histogram's own range. About 500 looks at the histogram.
 ValueRange SearchRange(const QuantSpec& spec, const Histogram& histogram, double power);
 
 // The range with `percent` of the elements; for symmetric specs of their magnitudes.
