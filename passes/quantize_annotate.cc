@@ -58,6 +58,9 @@ class QuantizeAnnotatePass : public Pass {
     WEFT_ASSIGN_OR_RETURN(const QuantDecision decision,
                           DecideQuantization(module, candidates, policy, options_.exclude));
     AddRemarks(decision, context);
+    const int64_t quantized = decision.num_quantized();
+    context.Count("quantized", quantized);
+    context.Count("float", static_cast<int64_t>(decision.verdicts.size()) - quantized);
     if (decision.marks.empty() ||
         !context.StartRewrite({NumericContract::kBitExact, "annotate", ""})) {
       return absl::OkStatus();
@@ -67,9 +70,6 @@ class QuantizeAnnotatePass : public Pass {
       SetQuantNote(mark.place, mark.note);
       groups = std::max(groups, mark.note.group + 1);
     }
-    const int64_t quantized = decision.num_quantized();
-    context.Count("quantized", quantized);
-    context.Count("float", static_cast<int64_t>(decision.verdicts.size()) - quantized);
     context.Count("places", static_cast<int64_t>(decision.marks.size()));
     context.Count("groups", groups);
     return absl::OkStatus();

@@ -37,7 +37,7 @@ struct QuantCandidates {
 
 QuantCandidates CollectQuantCandidates(const Module& module, const QuantPolicy& policy);
 
-// What becomes of a candidate.
+// The decision about one candidate.
 struct QuantVerdict {
   Node* node = nullptr;
   bool quantized = false;

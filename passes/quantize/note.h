@@ -1,4 +1,4 @@
-// What the quantizer notes about values and operands (graph/ir/annotations.h), under one key:
+// Notes of the quantizer about values and operands (graph/ir/annotations.h), under one key:
 //
 //   u8 affine tensor histogram group=3
 //

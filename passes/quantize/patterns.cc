@@ -41,7 +41,7 @@ class PatternFinder {
  private:
   void MatchRows(const QuantCandidate& candidate) {
     if (candidate.rows.empty()) return;
-    // Of several reasons the first one stands.
+    // The first of several reasons stands.
     std::string& why_not = found_.why_not[candidate.node];
     why_not = why_excluded_(*candidate.node);
     if (!why_not.empty()) return;

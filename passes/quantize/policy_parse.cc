@@ -174,7 +174,7 @@ class PolicyParser : private RuleScanner {
     return absl::OkStatus();
   }
 
-  // What is wrong with it; empty: nothing.
+  // The reason for which the row is refused; empty: there is none.
   std::string CheckRow(const QuantPolicy::Row& row) const {
     const OpSchema& schema = row.op->schema();
     if (!schema.regions.empty() || schema.writes || schema.results.empty()) {

@@ -46,7 +46,7 @@ struct QuantSpec {
   std::string observer = "min_max";
   // The smallest scale.
   double eps = 1.1920928955078125e-07;
-  // Of a fixed spec.
+  // The parameters of a fixed spec.
   double scale = 1;
   int64_t zero_point = 0;
 

@@ -223,7 +223,7 @@ TEST(LayeringCheckerTest, OnlyPipelinesComposes) {
   EXPECT_EQ(CheckOne("passes/pipelines.cc", "passes/cse.h"), "");
   EXPECT_THAT(CheckOne("passes/cse.cc", "passes/dce.h"), testing::HasSubstr("composes"));
   EXPECT_THAT(CheckOne("passes/cse.cc", "passes/pipelines.h"), testing::HasSubstr("composes"));
-  EXPECT_THAT(CheckOne("passes/quantize/a.cc", "passes/dce.h"), testing::HasSubstr("composes"));
+  EXPECT_THAT(CheckOne("passes/canonicalize/a.cc", "passes/dce.h"), testing::HasSubstr("composes"));
   EXPECT_THAT(CheckOne("passes/decompose/a.cc", "passes/dce.h"), testing::HasSubstr("composes"));
 }
 

@@ -43,7 +43,7 @@ class RuleScanner {
   absl::StatusOr<absl::string_view> Number();
   absl::StatusOr<int64_t> Integer();
   absl::StatusOr<std::string> String();
-  // What stands before the end of the line, a `;` or a comment, without the spaces around it.
+  // The text up to the end of the line, a `;` or a comment, without the spaces around it.
   absl::string_view TakeStatement();
 
  private:

@@ -1,7 +1,9 @@
 // Notes follow values through edits, copies and text, and leave with what they are about.
 #include "graph/ir/annotations.h"
 
+#include <iterator>
 #include <memory>
+#include <random>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -161,6 +163,26 @@ TEST(NoteErrors, NameThePlace) {
   auto input = ParseModule("func @main(%x: f32[2] {note(operand 0 q=\"a\")}) { return %x }",
                            test_ops::Registry(), "f.weft");
   EXPECT_THAT(input.status().message(), testing::HasSubstr("f.weft:1:29: the notes of an input"));
+}
+
+// Small edits of a text give an error, or a module that prints what reads back.
+TEST(NoteErrors, AnyTextGivesAStatus) {
+  const absl::string_view tokens[] = {"note(", ")", "operand ", "result ", "1",
+                                      "-1",    "=", "\"\"",     "\"",      "quant"};
+  std::mt19937 random(12345);
+  for (int i = 0; i < 3000; ++i) {
+    std::string text = kNoted;
+    const size_t at = text.find("note(", random() % 600);
+    if (at == text.npos) continue;
+    const size_t place = at + random() % 40;
+    text.replace(place, random() % 4, std::string(tokens[random() % std::size(tokens)]));
+    const auto module = ParseModule(text, test_ops::Registry());
+    if (!module.ok()) continue;
+    const std::string printed = PrintModule(**module);
+    const auto again = ParseModule(printed, test_ops::Registry());
+    ASSERT_TRUE(again.ok()) << again.status() << "\n" << printed;
+    EXPECT_EQ(PrintModule(**again), printed);
+  }
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ TEST(QuantPolicy, BuiltInOnesParseAndPrintBack) {
     ASSERT_TRUE(policy.ok()) << name << ": " << policy.status();
     EXPECT_EQ(policy->name, name);
     const std::string text = ToText(*policy);
-    // What is printed is a policy for LoadQuantPolicy, too.
+    // LoadQuantPolicy takes the printed text, too.
     const absl::StatusOr<QuantPolicy> again = LoadQuantPolicy(text);
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_EQ(ToText(*again), text);
