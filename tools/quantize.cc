@@ -1,5 +1,6 @@
 // quantize: post-training quantization of a model.
 #include <algorithm>
+#include <chrono>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -46,7 +47,7 @@ FlagSet MakeFlags(Options* o) {
                 "Quantizes a model (.onnx, .pt2 or .weft) after training and says what became of\n"
                 "each op. Exit status 2, and no file, when nothing was quantized.\n\n"
                 "  quantize --policy=x86 --calibration=data.npz -o model.int8.onnx model.onnx\n"
-                "  quantize --policy=weight_only{bits=4,group=32} --matmul-nbits\n"
+                "  quantize --policy='weight_only{bits=4,group=32}' --matmul-nbits\n"
                 "      -o model.int4.onnx model.onnx\n"
                 "  quantize --calibration=batches --save-state=s.weft -o out.weft model.pt2\n"
                 "  quantize --calibration=batches --resume=s.weft -o out.weft model.pt2");
@@ -70,7 +71,8 @@ FlagSet MakeFlags(Options* o) {
                    "At most so many batches. Default: all");
   flags.String("target", &o->quantize.target, "TARGET", "Runs the model. Default: cpu");
   flags.String("save-state", &o->save_state, "FILE.weft",
-               "Write the statistics after each batch, so that an interrupted run can go on");
+               "Write the statistics every ten seconds and behind the last batch, so that an\n"
+               "interrupted run can go on");
   flags.String("resume", &o->resume, "FILE.weft",
                "Go on with these statistics, behind the batches that they have seen");
   flags.Section("Output");
@@ -136,16 +138,41 @@ std::string DataPath(const std::string& source) {
   return absl::StartsWith(source, "seeded:") ? source : ResolvePath(source);
 }
 
-absl::Status Calibrate(const Options& o, const Module& model, Quantizer* quantizer) {
-  if (o.calibration.empty()) {
+absl::StatusOr<std::optional<CalibrationData>> OpenData(const Options& o, const Graph& graph) {
+  if (o.calibration.empty()) return std::nullopt;
+  return CalibrationData::Open(DataPath(o.calibration), graph);
+}
+
+// Statistics are written at the end, and now and then before.
+class StateFile {
+ public:
+  explicit StateFile(const Options& o) : options_(o) {}
+
+  absl::Status AfterBatch(const Quantizer& quantizer) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_ < kEvery) return absl::OkStatus();
+    last_ = now;
+    return SaveState(options_, quantizer);
+  }
+
+ private:
+  static constexpr std::chrono::seconds kEvery{10};
+  const Options& options_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+absl::Status Calibrate(const Options& o, std::optional<CalibrationData> opened,
+                       Quantizer* quantizer) {
+  if (!opened) {
     if (!quantizer->needs_calibration() || quantizer->num_batches() > 0) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat("the policy ", o.quantize.policy,
                      " needs data: --calibration=FILE, or --calibration=seeded:8 for random "
                      "inputs"));
   }
-  WEFT_ASSIGN_OR_RETURN(auto data, CalibrationData::Open(DataPath(o.calibration), *model.main()));
+  CalibrationData& data = *opened;
   const int64_t seen = quantizer->num_batches();
+  StateFile state(o);
   ProgressLine progress("calibration");
   for (int64_t i = 0; o.batches == 0 || i < o.batches; ++i) {
     WEFT_ASSIGN_OR_RETURN(auto inputs, data.Next());
@@ -153,8 +180,9 @@ absl::Status Calibrate(const Options& o, const Module& model, Quantizer* quantiz
     progress.Show(data.part(), data.num_parts());
     if (i < seen) continue;
     WEFT_RETURN_IF_ERROR(quantizer->Calibrate(*inputs));
-    WEFT_RETURN_IF_ERROR(SaveState(o, *quantizer));
+    WEFT_RETURN_IF_ERROR(state.AfterBatch(*quantizer));
   }
+  WEFT_RETURN_IF_ERROR(SaveState(o, *quantizer));
   progress.Clear();
   std::cout << "calibrated with " << quantizer->num_batches() << " batches";
   if (seen > 0) std::cout << ", " << seen << " of them before";
@@ -236,8 +264,10 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   WEFT_RETURN_IF_ERROR(CheckOptions(o, positional));
   WEFT_ASSIGN_OR_RETURN(const auto model, LoadShown(positional[0], LoadOptions()));
   if (model->main() == nullptr) return absl::InvalidArgumentError("the model has no @main");
+  // Before long work.
+  WEFT_ASSIGN_OR_RETURN(auto data, OpenData(o, *model->main()));
   WEFT_ASSIGN_OR_RETURN(Quantizer quantizer, MakeQuantizer(o, *model));
-  WEFT_RETURN_IF_ERROR(Calibrate(o, *model, &quantizer));
+  WEFT_RETURN_IF_ERROR(Calibrate(o, std::move(data), &quantizer));
   const int64_t batches = quantizer.num_batches();
   WEFT_ASSIGN_OR_RETURN(const QuantizedModel quantized, quantizer.Finish());
   const LayerReport report = MakeReport(o, positional[0], batches, quantized);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "base/printable.h"
 #include "nlohmann/json.hpp"
 
 namespace weft {
@@ -36,7 +37,7 @@ std::string Bytes(int64_t bytes) { return bytes == 0 ? "" : absl::StrCat(bytes);
 
 const std::vector<Column>& AllColumns() {
   static const auto& columns = *new std::vector<Column>{
-      {"layer", "name", false, [](const LayerRow& r) { return r.name; }},
+      {"layer", "name", false, [](const LayerRow& r) { return PrintableName(r.name); }},
       {"op", "op", false, [](const LayerRow& r) { return r.op; }},
       {"state", "state", false, [](const LayerRow& r) { return r.state; }},
       {"SQNR dB", "sqnr_db", true, [](const LayerRow& r) { return Decibels(r.sqnr_db); },
@@ -50,7 +51,7 @@ const std::vector<Column>& AllColumns() {
        [](const LayerRow& r) { return static_cast<double>(r.bytes_before); }},
       {"bytes after", "bytes_after", true, [](const LayerRow& r) { return Bytes(r.bytes_after); },
        [](const LayerRow& r) { return static_cast<double>(r.bytes_after); }},
-      {"why", "reason", false, [](const LayerRow& r) { return r.reason; }},
+      {"why", "reason", false, [](const LayerRow& r) { return PrintableName(r.reason); }},
   };
   return columns;
 }

@@ -35,6 +35,7 @@ constexpr Tool kTools[] = {
     {"bench", "tools/bench/main"},
     {"make_model", "tools/make_model"},
     {"install", "tools/install/install"},
+    {"quantize", "tools/quantize"},
     {"trace", "tools/trace"},
 };
 

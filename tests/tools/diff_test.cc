@@ -44,6 +44,23 @@ TEST_F(DiffTest, PathsAreTheUsers) {
   EXPECT_THAT(Read("d.txt"), HasSubstr("permute"));
 }
 
+TEST_F(DiffTest, NumericsOfLayersAndOutputs) {
+  Write("near.weft", R"(func @main(%x: f32[2, 3]) -> (f32[2, 3], f32[2, 3]) {
+  %0 = sin(%x) loc("c")
+  %1 = tan(%x) loc("d")
+  return %0, %1
+}
+)");
+  EXPECT_EQ(Run("--numerics in.weft in.weft"), 0) << err_;
+  EXPECT_THAT(out_, AllOf(StartsWith("layer"), HasSubstr("inf"), HasSubstr("output_1")));
+  EXPECT_EQ(Run("--numerics --data=seeded:2 --min-sqnr=90 in.weft in.weft"), 0);
+  EXPECT_EQ(Run("--numerics --min-sqnr=90 in.weft near.weft"), 1);
+  EXPECT_EQ(Run("--numerics in.weft near.weft"), 0);
+  EXPECT_EQ(Run("--numerics --format=html -o d.html in.weft near.weft"), 0);
+  EXPECT_THAT(Read("d.html"), AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("<td>d</td>")));
+  EXPECT_EQ(Run("--format=html in.weft near.weft"), 2);
+}
+
 TEST_F(DiffTest, Errors) {
   EXPECT_EQ(Run("in.weft"), 2);
   EXPECT_EQ(err_, "diff: error: expected two model files; --help shows how\n");

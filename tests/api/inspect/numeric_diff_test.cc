@@ -79,7 +79,7 @@ TEST(NumericDiffTest, ErrorsOfLayersAndOutputs) {
 TEST(NumericDiffTest, FusedNodesMeetTheLastOfTheirSources) {
   const auto rows = Rows(kFloat, R"(
 func @main(%x: f32[4]) -> (%y: f32[4]) {
-  %0 = relu6(%x) loc("first", "second")
+  %0 = sigmoid(%x) loc("first", "second")
   %1 = neg(%0) loc("third")
   return %1
 })",
@@ -135,7 +135,7 @@ LayerReport Sample() {
   row.name = "conv\"1";
   row.op = "convolution";
   row.state = "quantized";
-  row.sqnr_db = 31.25;
+  row.sqnr_db = 31.5;
   row.bytes_before = 400;
   row.bytes_after = 100;
   report.rows.push_back(row);
@@ -152,14 +152,14 @@ LayerReport Sample() {
 TEST(LayerReportTest, TablesHaveTheColumnsThatAreUsed) {
   EXPECT_EQ(ToTable(Sample()),
             "layer   op           state      SQNR dB  bytes before  bytes after  why\n"
-            "conv\"1  convolution  quantized     31.2           400          100\n"
-            "fc      linear       float          inf                            excluded\n");
+            "conv\"1  convolution  quantized     31.5           400          100\n"
+            "fc      linear       float          inf                             excluded\n");
 }
 
 TEST(LayerReportTest, JsonHasNullForWhatWasNotMeasured) {
   const auto json = nlohmann::json::parse(ToJson(Sample()));
   EXPECT_EQ(json["facts"]["policy"], "x86");
-  EXPECT_EQ(json["layers"][0]["sqnr_db"], 31.25);
+  EXPECT_EQ(json["layers"][0]["sqnr_db"], 31.5);
   EXPECT_TRUE(json["layers"][0]["cosine"].is_null());
   EXPECT_EQ(json["layers"][1]["sqnr_db"], "inf");
   EXPECT_EQ(json["layers"][1]["reason"], "excluded");
