@@ -118,6 +118,7 @@ FIRST_TESTS = {
             "//tests/graph/ops:decompose_contracts_test",
             "//tests/graph/ops:maps_test",
             "//tests/graph/ops:nn_values_test",
+            "//tests/graph/ops:observe_test",
             "//tests/graph/ops:shape_infer_test",
             "//tests/graph/ops:symbolic_eval_test",
             "//tests/graph/ops:symbolic_values_test",
