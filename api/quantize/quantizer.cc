@@ -21,6 +21,7 @@
 #include "graph/ir/node.h"
 #include "graph/ops/nn.h"
 #include "passes/engine/pass_context.h"
+#include "passes/quantize/remove_observers.h"
 #include "passes/quantize/sites.h"
 #include "passes/quantize_annotate.h"
 
@@ -83,11 +84,15 @@ std::vector<int> ObserverInputs(const Graph& graph) {
   return inputs;
 }
 
-void RemoveNotes(Module& module) {
+// What the module was before it was annotated.
+absl::Status RemoveObserversAndNotes(Module& module) {
+  WEFT_ASSIGN_OR_RETURN(const std::vector<SiteGroup> groups, CollectSites(*module.main()));
+  RemoveObservers(*module.main(), groups);
   for (Graph* graph : module.AllGraphs()) {
     ClearNotes(graph, kQuantKey);
     ClearNotes(graph, kObserverKey);
   }
+  return absl::OkStatus();
 }
 
 bool IsProduct(const Node& node) { return node.Is(ops::convolution) || node.Is(ops::linear); }
@@ -232,7 +237,7 @@ absl::StatusOr<Quantizer> Quantizer::Resume(std::unique_ptr<Module> prepared,
   }
   // The reasons once more; the notes that count are those of the module.
   std::unique_ptr<Module> again = prepared->Clone();
-  RemoveNotes(*again);
+  WEFT_RETURN_IF_ERROR(RemoveObserversAndNotes(*again));
   WEFT_ASSIGN_OR_RETURN(const std::vector<Remark> remarks, Annotate(*again, options));
   state->rows = RowsOf(remarks);
   state->prepared = std::move(prepared);
@@ -264,7 +269,7 @@ absl::StatusOr<QuantizedModel> Quantizer::Finish() {
   QuantizedModel model;
   WEFT_ASSIGN_OR_RETURN(model.module, state_->WithStates());
   const std::unique_ptr<Module> exact = model.module->Clone();
-  RemoveNotes(*exact);
+  WEFT_RETURN_IF_ERROR(RemoveObserversAndNotes(*exact));
   WEFT_RETURN_IF_ERROR(RunPasses(*model.module, "quantize-finish"));
   WEFT_RETURN_IF_ERROR(state_->Improve(*exact, *model.module));
   WEFT_RETURN_IF_ERROR(RunPasses(*model.module, "dce,drop_constants"));
