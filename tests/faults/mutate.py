@@ -3,8 +3,7 @@
 
     tests/faults/mutate.py --check             every edit applies to the tree exactly once (CI)
     tests/faults/mutate.py --list
-    tests/faults/mutate.py [--only=NAME,...] [--table=lowering|cpu|graph|decisions|device|checks]
-                           [--count=N]
+    tests/faults/mutate.py [--only=NAME,...] [--table=NAME] [--count=N]
                            [--level=first|all|long] [--jobs=N] [--output=FILE] [--resume]
                            [--tree=DIR]
 
@@ -88,6 +87,13 @@ FIRST_TESTS = {
         ["//tests/examples:device_test"],
     ],
     "api/plugin": [["//tests/examples:device_load_test", "//tests/examples:device_test"]],
+    "passes/quantize/": [
+        [
+            "//tests/passes/quantize:annotate_test",
+            "//tests/passes/quantize:policy_test",
+        ],
+        ["//tests/golden:golden_test"],
+    ],
     "passes/fuse": [
         ["//tests/passes/fuse:pattern_decisions_test", "//tests/passes/fuse:decision_test"],
         ["//tests/golden:golden_test"],
@@ -152,6 +158,7 @@ TABLES = {
     "cpu": mutations.CPU,
     "graph": mutations.GRAPH,
     "decisions": mutations.DECISIONS,
+    "quantize": mutations.QUANTIZE,
     "device": mutations.DEVICE,
     "checks": mutations.CHECKS,
 }

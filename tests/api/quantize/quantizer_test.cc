@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "api/backends.h"
 #include "api/compiler.h"
 #include "api/session.h"
 #include "gmock/gmock.h"
@@ -124,6 +125,8 @@ HostTensor RunOn(const char* target, const Module& module, const char* passes,
   std::unique_ptr<Module> copy = module.Clone();
   CompileOptions options;
   options.passes = passes;
+  // Without a text: the pipeline of the target.
+  if (options.passes.empty()) SetTarget(**BuiltinBackends().Find(target), &options);
   EXPECT_TRUE(Compile(*copy, options).ok());
   auto session = Session::Create(std::move(copy), target);
   EXPECT_TRUE(session.ok()) << session.status();
@@ -177,7 +180,25 @@ TEST(Quantizer, IntegerProductsComputeTheSame) {
   const HostTensor fused =
       RunOn("reference", *model.module, "fuse_quantized{admit=reassociating},default", fresh);
   EXPECT_GT(SqnrDb(exact, fused), 100);
+  EXPECT_GT(SqnrDb(exact, RunOn("cpu", *model.module, "", fresh)), 100);
   EXPECT_GT(SqnrDb(RunOn("reference", *Mlp(), "none", fresh), fused), 25);
+}
+
+// Every pass of the CPU's pipeline, on a calibrated module: the same within its contract.
+TEST(Quantizer, TheCpuComputesTheSameConvolutions) {
+  const QuantizedModel model =
+      Quantized(Convolutions(), Batches({2, 3, 8, 8}, 2), OnReference("x86"));
+  ASSERT_NE(model.module, nullptr);
+  const HostTensor fresh = Batches({2, 3, 8, 8}, 1)[0];
+  const HostTensor exact = RunOn("reference", *model.module, "none", fresh);
+  // A value that lies between two steps may fall to the other one.
+  EXPECT_GT(SqnrDb(exact, RunOn("cpu", *model.module, "", fresh)), 50);
+  std::unique_ptr<Module> copy = model.module->Clone();
+  CompileOptions options;
+  options.passes = "fuse_quantized{admit=reassociating},default";
+  options.verify = VerifyLevel::kSemantics;
+  const auto compiled = Compile(*copy, options);
+  EXPECT_TRUE(compiled.ok()) << compiled.status();
 }
 
 TEST(Quantizer, WeightsAloneNeedNoCalibration) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
@@ -142,6 +143,16 @@ TEST(QuantDecision, TheSumGoesWithTheLaterProduct) {
   EXPECT_THAT(text, HasSubstr("%3 (linear): quantized: linear + add\n"));
   EXPECT_THAT(text, HasSubstr("operand 0 of %4 (add): u8"));
   EXPECT_THAT(text, Not(HasSubstr("operand 1 of %4 (add): u8")));
+}
+
+TEST(QuantDecision, AValueWithTwoUsersEndsAPattern) {
+  for (const char* users : {"%1 = relu(%0)\n%2 = exp(%0)", "%2 = exp(%0)\n%1 = relu(%0)"}) {
+    const std::string text =
+        Text(absl::StrCat("func @main(%x: f32[2, 4], %w: f32[4, 4] {initial=dense<1.0>}) {\n"
+                          "%0 = linear(%x, %w, none)\n",
+                          users, "\nreturn %1, %2\n}"));
+    EXPECT_THAT(text, HasSubstr("%2 (linear): quantized: linear\n")) << users;
+  }
 }
 
 TEST(QuantDecision, NotesThatAreThereStay) {

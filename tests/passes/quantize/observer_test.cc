@@ -261,6 +261,20 @@ TEST(Entropy, CutsOneOutlierAndKeepsTheRest) {
   EXPECT_GT(range.max, 2);
 }
 
+// All elements lie far from 0: a range below them would lose nothing by the measure alone.
+TEST(Entropy, KeepsNearlyAllElements) {
+  std::vector<double> values(1000);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = 5 + static_cast<double>(i) / 1000;
+  const ValueRange range = EntropyRange(HistogramOf(values, 2048));
+  EXPECT_GT(range.max, 5.98);
+}
+
+// Half of the elements are 0, which every grid has: they do not decide.
+TEST(Entropy, IsNotLedByZeros) {
+  const ValueRange range = EntropyRange(HistogramOf(Draw(1), 2048));
+  EXPECT_GT(range.max, 8);
+}
+
 TEST(RangesOfTensor, HasARangeForEachScale) {
   const HostTensor weight = HostTensor::FromDoubles(DType::kF32, {2, 3}, {1, -2, 3, -4, 5, 6});
   QuantSpec spec = SpecOf(DType::kI8, -127, 127, QuantScheme::kSymmetric);
