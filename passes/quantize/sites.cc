@@ -115,7 +115,7 @@ absl::StatusOr<std::vector<SiteGroup>> CollectSites(const Graph& graph) {
 const HostTensor* WeightOf(const Graph& graph, const Value* value) {
   if (value->node() != nullptr) return LiteralOf(value);
   const InputInfo& info = graph.input_info(value->index());
-  const bool weight = info.initial >= 0 && !info.param.empty() && !IsWritten(graph, value->index());
+  const bool weight = info.initial >= 0 && !IsWritten(graph, value->index());
   return weight ? &graph.module().constants().tensor(info.initial) : nullptr;
 }
 

@@ -43,8 +43,8 @@ struct SiteGroup {
 // named).
 absl::StatusOr<std::vector<SiteGroup>> CollectSites(const Graph& graph);
 
-// The tensor that the value has in every run, its parameters being what they are at first; null
-// for other values.
+// The tensor that the value has in every run: a constant, or the initial value of an input that the
+// program does not write; null for other values.
 const HostTensor* WeightOf(const Graph& graph, const Value* value);
 
 // Whether a calibration gives the parameters.
