@@ -5,9 +5,9 @@
 // the value. A note under `observer` on each place names the input. The outputs of the graph and
 // all values stay what they are: a calibration is an ordinary run.
 //
-// On entry the module does not write. Left alone: weights (constants, and inputs with an
-// initial value that are not written), dynamic, fixed and derived specs. A nested graph with a place that would need an
-// observer loses its notes, with a remark, and stays as it is.
+// On entry the module does not write. Left alone: weights (constants, and inputs with an initial
+// value that are not written), dynamic, fixed and derived specs. A nested graph with a place that
+// would need an observer loses its notes, with a remark, and stays as it is.
 #ifndef WEFT_PASSES_QUANTIZE_PREPARE_H_
 #define WEFT_PASSES_QUANTIZE_PREPARE_H_
 
