@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "api/calibration_data.h"
 #include "api/inspect/graph_view.h"
 #include "api/inspect/layer_report.h"
@@ -121,17 +122,37 @@ absl::StatusOr<QuantizeOptions> ReadOptions(const Options& o) {
   return options;
 }
 
+// The first line of a file with statistics, before the prepared module.
+constexpr char kStateHead[] = "// quantize: ";
+
+std::string StateHead(const Options& o, int64_t batches) {
+  return absl::StrCat(kStateHead, batches, " batches, policy ", o.quantize.policy, "\n");
+}
+
+// The batches that the statistics have seen. FailedPrecondition for those of another policy.
+absl::StatusOr<int64_t> BatchesOfState(const Options& o) {
+  if (o.resume.empty()) return 0;
+  WEFT_ASSIGN_OR_RETURN(const auto file, HostBuffer::MapFile(ResolvePath(o.resume)));
+  const absl::string_view text(reinterpret_cast<const char*>(file->data()),
+                               static_cast<size_t>(file->size()));
+  absl::string_view head = text.substr(0, text.find('\n'));
+  int64_t batches = 0;
+  const bool is_state = absl::ConsumePrefix(&head, kStateHead) &&
+                        absl::SimpleAtoi(head.substr(0, head.find(' ')), &batches) && batches >= 0;
+  if (!is_state) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(o.resume, " was not written by quantize --save-state"));
+  }
+  if (absl::StartsWith(text, StateHead(o, batches))) return batches;
+  return absl::FailedPreconditionError(
+      absl::StrCat(o.resume, " has statistics for another policy: ", head));
+}
+
 absl::StatusOr<Quantizer> MakeQuantizer(const Options& o, const Module& model) {
   WEFT_ASSIGN_OR_RETURN(const QuantizeOptions options, ReadOptions(o));
   if (o.resume.empty()) return Quantizer::Create(model.Clone(), options);
   WEFT_ASSIGN_OR_RETURN(auto prepared, LoadShown(o.resume, LoadOptions()));
   return Quantizer::Resume(std::move(prepared), options);
-}
-
-absl::Status SaveState(const Options& o, const Quantizer& quantizer) {
-  if (o.save_state.empty()) return absl::OkStatus();
-  WEFT_ASSIGN_OR_RETURN(const auto module, quantizer.module());
-  return SaveModel(*module, ResolvePath(o.save_state));
 }
 
 std::string DataPath(const std::string& source) {
@@ -143,16 +164,23 @@ absl::StatusOr<std::optional<CalibrationData>> OpenData(const Options& o, const 
   return CalibrationData::Open(DataPath(o.calibration), graph);
 }
 
-// Statistics are written at the end, and now and then before.
+// Writes statistics now and then, and at the end.
 class StateFile {
  public:
   explicit StateFile(const Options& o) : options_(o) {}
 
-  absl::Status AfterBatch(const Quantizer& quantizer) {
+  absl::Status AfterBatch(const Quantizer& quantizer, int64_t batches) {
     const auto now = std::chrono::steady_clock::now();
     if (now - last_ < kEvery) return absl::OkStatus();
     last_ = now;
-    return SaveState(options_, quantizer);
+    return Write(quantizer, batches);
+  }
+
+  absl::Status Write(const Quantizer& quantizer, int64_t batches) {
+    if (options_.save_state.empty()) return absl::OkStatus();
+    WEFT_ASSIGN_OR_RETURN(const auto module, quantizer.module());
+    WEFT_ASSIGN_OR_RETURN(const std::string text, Emit(*module, EmitFormat::kText));
+    return WriteOutput(options_.save_state, absl::StrCat(StateHead(options_, batches), text));
   }
 
  private:
@@ -161,37 +189,37 @@ class StateFile {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-absl::Status Calibrate(const Options& o, std::optional<CalibrationData> opened,
-                       Quantizer* quantizer) {
-  if (!opened) {
-    if (!quantizer->needs_calibration() || quantizer->num_batches() > 0) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("the policy ", o.quantize.policy,
-                     " needs data: --calibration=FILE, or --calibration=seeded:8 for random "
-                     "inputs"));
-  }
-  CalibrationData& data = *opened;
-  const int64_t seen = quantizer->num_batches();
-  StateFile state(o);
+absl::Status NeedsData(const Options& o) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("the policy ", o.quantize.policy,
+                   " needs data: --calibration=FILE, or --calibration=seeded:8 for random inputs"));
+}
+
+// The batches behind the `seen` ones; how many the statistics have seen then.
+absl::StatusOr<int64_t> Calibrate(const Options& o, int64_t seen, CalibrationData* data,
+                                  Quantizer* quantizer) {
   ProgressLine progress("calibration");
-  for (int64_t i = 0; o.batches == 0 || i < o.batches; ++i) {
-    WEFT_ASSIGN_OR_RETURN(auto inputs, data.Next());
+  StateFile state(o);
+  int64_t batches = 0;
+  for (; o.batches == 0 || batches < o.batches; ++batches) {
+    WEFT_ASSIGN_OR_RETURN(auto inputs, data->Next());
     if (!inputs) break;
-    progress.Show(data.part(), data.num_parts());
-    if (i < seen) continue;
+    progress.Show(data->part(), data->num_parts());
+    if (batches < seen) continue;
     WEFT_RETURN_IF_ERROR(quantizer->Calibrate(*inputs));
-    WEFT_RETURN_IF_ERROR(state.AfterBatch(*quantizer));
+    WEFT_RETURN_IF_ERROR(state.AfterBatch(*quantizer, batches + 1));
   }
-  WEFT_RETURN_IF_ERROR(SaveState(o, *quantizer));
+  batches = std::max(batches, seen);
+  WEFT_RETURN_IF_ERROR(state.Write(*quantizer, batches));
   progress.Clear();
-  std::cout << "calibrated with " << quantizer->num_batches() << " batches";
+  std::cout << "calibrated with " << batches << (batches == 1 ? " batch" : " batches");
   if (seen > 0) std::cout << ", " << seen << " of them before";
   std::cout << "\n";
-  if (data.is_seeded()) {
+  if (data->is_seeded()) {
     std::cout << "WARNING: the batches are random: ranges of activations and errors say nothing "
                  "about real data\n";
   }
-  return absl::OkStatus();
+  return batches;
 }
 
 LayerReport MakeReport(const Options& o, const std::string& model, int64_t batches,
@@ -266,9 +294,13 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   if (model->main() == nullptr) return absl::InvalidArgumentError("the model has no @main");
   // Before long work.
   WEFT_ASSIGN_OR_RETURN(auto data, OpenData(o, *model->main()));
+  WEFT_ASSIGN_OR_RETURN(int64_t batches, BatchesOfState(o));
   WEFT_ASSIGN_OR_RETURN(Quantizer quantizer, MakeQuantizer(o, *model));
-  WEFT_RETURN_IF_ERROR(Calibrate(o, std::move(data), &quantizer));
-  const int64_t batches = quantizer.num_batches();
+  if (data) {
+    WEFT_ASSIGN_OR_RETURN(batches, Calibrate(o, batches, &*data, &quantizer));
+  } else if (quantizer.needs_calibration() && batches == 0) {
+    return NeedsData(o);
+  }
   WEFT_ASSIGN_OR_RETURN(const QuantizedModel quantized, quantizer.Finish());
   const LayerReport report = MakeReport(o, positional[0], batches, quantized);
   std::cout << ToTable(report);

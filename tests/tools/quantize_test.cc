@@ -37,7 +37,7 @@ class QuantizeTest : public ToolTest {
 }
 )"));
     pt2::ZipWriter zip;
-    zip.Add("x.npy", *FormatNpy(Batches(4)));
+    zip.Add("x.npy", *FormatNpy(Batches(8)));
     Write("data.npz", zip.Finish());
   }
 
@@ -59,7 +59,7 @@ class QuantizeTest : public ToolTest {
 
 TEST_F(QuantizeTest, SaysWhatBecameOfEachOp) {
   ASSERT_EQ(Run("--calibration=data.npz -o out.weft model.weft"), 0) << err_;
-  EXPECT_THAT(out_, AllOf(HasSubstr("calibrated with 4 batches\n"), HasSubstr("SQNR dB"),
+  EXPECT_THAT(out_, AllOf(HasSubstr("calibrated with 8 batches\n"), HasSubstr("SQNR dB"),
                           HasSubstr("fc1"), HasSubstr("fc2")));
   EXPECT_THAT(out_, Not(HasSubstr("quantized: 0 of ")));
   EXPECT_THAT(out_, Not(HasSubstr("random")));
@@ -116,8 +116,17 @@ TEST_F(QuantizeTest, InterruptedCalibrationGoesOn) {
             0)
       << err_;
   ASSERT_EQ(Run("--calibration=data.npz --resume=s.weft -o rest.weft model.weft"), 0) << err_;
-  EXPECT_THAT(out_, HasSubstr("calibrated with 4 batches, 2 of them before\n"));
+  EXPECT_THAT(out_, HasSubstr("calibrated with 8 batches, 2 of them before\n"));
   EXPECT_EQ(Read("rest.weft"), Read("whole.weft"));
+}
+
+TEST_F(QuantizeTest, StatesOfOthersAreRefused) {
+  ASSERT_EQ(Run("--calibration=seeded:1 --save-state=s.weft -o out.weft model.weft"), 0) << err_;
+  EXPECT_THAT(Read("s.weft"), StartsWith("// quantize: 1 batches, policy x86\n"));
+  EXPECT_EQ(Run("--policy=symmetric --resume=s.weft -o o.weft model.weft"), 2);
+  EXPECT_THAT(err_, HasSubstr("s.weft has statistics for another policy: 1 batches, policy x86"));
+  EXPECT_EQ(Run("--resume=model.weft -o o.weft model.weft"), 2);
+  EXPECT_THAT(err_, HasSubstr("model.weft was not written by quantize --save-state"));
 }
 
 TEST_F(QuantizeTest, NothingQuantizedIsAnError) {

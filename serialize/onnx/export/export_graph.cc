@@ -15,6 +15,7 @@
 #include "graph/ir/op_args.h"
 #include "graph/ir/op_def.h"
 #include "graph/ir/provenance.h"
+#include "graph/ops/quant.h"
 #include "serialize/onnx/export/export_nbits.h"
 #include "serialize/onnx/export/export_tables.h"
 
@@ -285,7 +286,11 @@ void GraphExporter::Refuse(const Node& node, GraphWriter* w, const absl::Status&
 
 std::string GraphExporter::NameOf(const Node& node) const {
   const auto names = module_->provenance().Names(node.provenance(), 1);
-  return names.empty() || names[0].empty() ? std::string(node.op().name()) : names[0];
+  if (names.empty() || names[0].empty()) return std::string(node.op().name());
+  // The node that computes has the plain name, as in files of ONNX Runtime's quantizer.
+  if (node.Is(ops::quantize_linear)) return absl::StrCat(names[0], "_QuantizeLinear");
+  if (node.Is(ops::dequantize_linear)) return absl::StrCat(names[0], "_DequantizeLinear");
+  return names[0];
 }
 
 }  // namespace weft::onnx_export

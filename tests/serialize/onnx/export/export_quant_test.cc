@@ -188,6 +188,20 @@ TEST(OnnxExportQuantTest, BiasLosesAZeroPointOfZeros) {
   EXPECT_THAT(Operators(other.graph()), Not(HasSubstr("DequantizeLinear")));
 }
 
+// Comparisons by name find the node that computes.
+TEST(OnnxExportQuantTest, QuantizationLeavesNamesToOthers) {
+  const auto model = Export(R"(
+func @main(%x: f32[2], %s: f32[]) {
+  %0 = quantize_linear(%x, %s, none, dtype=i8) loc("act")
+  %1 = dequantize_linear(%0, %s, none) loc("act")
+  %2 = relu(%1) loc("act")
+  return %2
+})");
+  EXPECT_EQ(model.graph().node(0).name(), "act_QuantizeLinear");
+  EXPECT_EQ(model.graph().node(1).name(), "act_DequantizeLinear");
+  EXPECT_EQ(model.graph().node(2).name(), "act");
+}
+
 // A quotient in f64 has no operator, and one in f16 none that is old.
 TEST(OnnxExportQuantTest, OtherScalesAreDecomposed) {
   const std::string text = R"(
