@@ -30,6 +30,7 @@
 #include "tests/examples/sim.h"
 #include "tests/lowering/random_graphs.h"
 #include "tests/support/parse.h"
+#include "tests/support/programs.h"
 #include "tests/support/tensor_compare.h"
 
 namespace weft {
@@ -195,24 +196,7 @@ TEST(Sim, ViewsCopiesAndInputs) {
     })");
 }
 
-TEST(Sim, Branches) {
-  ExpectAsReference(R"(
-    func @main(%p: bool[], %x: f32[s0, 4]) -> (f32[s0, 4]) where 1 <= s0 {
-      %0 = exp(%x)
-      %1 = cond(%p, %0) {
-        then_graph(%a: f32[s0, 4]) {
-          %b = add(%a, %a)
-          return %b
-        }
-        else_graph(%a: f32[s0, 4]) {
-          %b = neg(%a)
-          return %b
-        }
-      }
-      %3 = sin(%1)
-      return %3
-    })");
-}
+TEST(Sim, Branches) { ExpectAsReference(kBranchProgram); }
 
 TEST(Sim, Loops) {
   ExpectAsReference(R"(

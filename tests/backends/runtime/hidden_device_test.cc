@@ -19,6 +19,7 @@
 #include "lowering/lower.h"
 #include "tests/backends/runtime/run_plan.h"
 #include "tests/support/parse.h"
+#include "tests/support/programs.h"
 #include "tests/support/tensor_compare.h"
 
 namespace weft {
@@ -156,22 +157,7 @@ TEST(HiddenDevice, EvaluatesOnTheHostWhatItHasNoCodeFor) {
 }
 
 TEST(HiddenDevice, RunsNestedPlans) {
-  Program program(R"(
-    func @main(%p: bool[], %x: f32[s0, 4]) -> (f32[s0, 4]) where 1 <= s0 {
-      %0 = exp(%x)
-      %1 = cond(%p, %0) {
-        then_graph(%a: f32[s0, 4]) {
-          %b = add(%a, %a)
-          return %b
-        }
-        else_graph(%a: f32[s0, 4]) {
-          %b = neg(%a)
-          return %b
-        }
-      }
-      %3 = sin(%1)
-      return %3
-    })");
+  Program program(kBranchProgram);
   for (const bool p : {true, false}) {
     HostTensor flag(DType::kBool, {});
     flag.WriteDoubles({p ? 1.0 : 0.0});
