@@ -87,13 +87,16 @@ FIRST_TESTS = {
         ["//tests/examples:device_test"],
     ],
     "api/plugin": [["//tests/examples:device_load_test", "//tests/examples:device_test"]],
-    "passes/quantize/": [
+    "passes/quantize": [
         [
             "//tests/passes/quantize:annotate_test",
+            "//tests/passes/quantize:observer_test",
             "//tests/passes/quantize:policy_test",
+            "//tests/passes:quantize_plan_test",
         ],
         ["//tests/golden:golden_test"],
     ],
+    "api/quantize/": [["//tests/api/quantize:quantizer_test"]],
     "passes/fuse": [
         ["//tests/passes/fuse:pattern_decisions_test", "//tests/passes/fuse:decision_test"],
         ["//tests/golden:golden_test"],
