@@ -62,7 +62,7 @@ class GraphLowering {
   absl::StatusOr<View> PlaceOf(const Value* value);
   // The view that a step is to write for the value; `dense`: in row-major order.
   View DefineResult(const Value* value, bool dense);
-  static Nodes PermutesBehind(const Value* value);
+  Nodes PermutesBehind(const Value* value) const;
   View NewBuffer(Type type, std::string name);
   // A new buffer for a computed value, in the order chosen for it.
   View NewPlace(const Value* value, std::string name);

@@ -226,11 +226,13 @@ absl::StatusOr<View> GraphLowering::PlaceOf(const Value* value) {
 
 // The permutes after the value, if there are no other readers, up to one that requires row-major
 // order: the value is then made in that order.
-std::vector<const Node*> GraphLowering::PermutesBehind(const Value* value) {
+std::vector<const Node*> GraphLowering::PermutesBehind(const Value* value) const {
   Nodes permutes;
-  while (value->has_one_use() && value->first_use()->user()->Is(ops::permute)) {
-    permutes.push_back(value->first_use()->user());
-    value = permutes.back()->result();
+  while (value->has_one_use()) {
+    const Node* user = value->first_use()->user();
+    if (!user->Is(ops::permute) || !IsRearranged(sizes_, *user)) break;
+    permutes.push_back(user);
+    value = user->result();
   }
   if (permutes.empty() || !value->has_one_use()) return {};
   const Node* user = value->first_use()->user();

@@ -325,9 +325,10 @@ TEST(Maps, AgreeWithEval) {
 
 // --- Text ------------------------------------------------------------------------
 
-std::string TextOf(const std::string& call, int result = 0) {
+std::optional<ElementMap> MapOfCall(const std::string& call, int result = 0) {
   const auto samples = ParseSamples(call, ops::Registry());
-  if (!samples.ok()) return std::string(samples.status().message());
+  EXPECT_TRUE(samples.ok()) << samples.status();
+  if (!samples.ok()) return std::nullopt;
   OpUse use{(*samples)[0], SampleTypes((*samples)[0]), {}, {}};
   OpArgs args;
   args.op = use.sample.op;
@@ -335,9 +336,14 @@ std::string TextOf(const std::string& call, int result = 0) {
   args.attr_list = use.sample.attrs;
   args.symbols = &use.symbols;
   auto results = InferTypes(args);
-  if (!results.ok()) return std::string(results.status().message());
+  EXPECT_TRUE(results.ok()) << results.status();
+  if (!results.ok()) return std::nullopt;
   use.results = *std::move(results);
-  const auto map = MapOfUse(use, result);
+  return MapOfUse(use, result);
+}
+
+std::string TextOf(const std::string& call, int result = 0) {
+  const auto map = MapOfCall(call, result);
   return map ? ToString(*map) : "none";
 }
 
@@ -377,6 +383,20 @@ TEST(Maps, OfCombinations) {
             "(d0, d1), r0 < s0 -> combine(%0[r0, d1])");
   EXPECT_EQ(TextOf("matmul(f32[2, 3, 4], f32[4, 5])"),
             "(d0, d1, d2), r0 < 4 -> combine(%0[d0, d1, r0], %1[r0, d2])");
+}
+
+TEST(Maps, SayWhichDimsAreWholeAndReduced) {
+  using Dims = std::vector<int>;
+  EXPECT_EQ(ReducedDims(*MapOfCall("sum(f32[2, s0, 4], dim=[-1, 0])")), (Dims{0, 2}));
+  EXPECT_EQ(ReducedDims(*MapOfCall("argmax(f32[2, 3], dim=1)")), Dims{1});
+  EXPECT_EQ(PlainVariables(*MapOfCall("sum(f32[2, 3], dim=[0])")), (Dims{1, 0}));
+  EXPECT_EQ(PlainVariables(*MapOfCall("permute(f32[2, 3, 4], dims=[2, 0, 1])")), (Dims{1, 2, 0}));
+  EXPECT_EQ(PlainVariables(*MapOfCall("slice(f32[9], dim=0, start=3)")), std::nullopt);
+  EXPECT_EQ(PlainVariables(*MapOfCall("select(f32[9, 2], dim=0, index=3)")), std::nullopt);
+  EXPECT_EQ(PlainVariables(*MapOfCall("reshape(f32[9, 2], size=[18])")), std::nullopt);
+  EXPECT_TRUE(MapOfCall("slice(f32[9], dim=0, start=3)")->IsStrided());
+  EXPECT_FALSE(MapOfCall("pad(f32[9], none, pad=[1, 0])")->IsStrided());
+  EXPECT_FALSE(MapOfCall("roll(f32[9], shifts=[1], dims=[0])")->IsStrided());
 }
 
 }  // namespace
