@@ -103,7 +103,7 @@ class Converter {
     if (b.status().ok()) made.value = BuildQuantize(b, group.spec, value, made.scales);
     if (!b.status().ok()) {
       return absl::Status(b.status().code(),
-                          absl::StrCat(NameOf(group.sites[0]), ": ", b.status().message()));
+                          absl::StrCat(ToString(group.sites[0]), ": ", b.status().message()));
     }
     context_.Count(group.spec.dynamic ? "dynamic" : params.weight ? "weights" : "values");
     quantized_[{value, number}] = made;
@@ -163,7 +163,7 @@ class QuantizeConvertPass : public Pass {
       WEFT_ASSIGN_OR_RETURN(const std::vector<GroupParams> params, ChooseParams(*graph, groups));
       WEFT_RETURN_IF_ERROR(Converter(*graph, context).Run(groups, params));
       context.Count("observers", RemoveObservers(*graph, groups));
-      ClearNotes(graph, kQuantKey);
+      ClearNotes(graph, kQuantNoteKey);
       ClearNotes(graph, kObserverKey);
     }
     return absl::OkStatus();

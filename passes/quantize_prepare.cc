@@ -35,11 +35,11 @@ absl::Status CheckGranularity(const SiteGroup& group) {
   const bool slices = spec.granularity == QuantGranularity::kAxis;
   if (spec.granularity != QuantGranularity::kTensor && !slices) {
     return absl::InvalidArgumentError(
-        absl::StrCat(NameOf(group.sites[0]), ": observed values have one scale or one for each ",
+        absl::StrCat(ToString(group.sites[0]), ": observed values have one scale or one for each ",
                      "slice, not \"", ToText(spec), "\""));
   }
   if (slices && StatisticOf(spec) == "histogram") {
-    return absl::InvalidArgumentError(absl::StrCat(NameOf(group.sites[0]), ": the observer ",
+    return absl::InvalidArgumentError(absl::StrCat(ToString(group.sites[0]), ": the observer ",
                                                    spec.observer, " is for one scale only"));
   }
   return absl::OkStatus();
@@ -48,18 +48,19 @@ absl::Status CheckGranularity(const SiteGroup& group) {
 // The constant size of the axis, equal for all values.
 absl::StatusOr<int64_t> ChannelsOf(const SiteGroup& group, const std::vector<Value*>& values) {
   int64_t channels = -1;
-  for (const Value* value : values) {
+  for (Value* value : values) {
     const Type type = value->type();
     const int axis = group.spec.axis < 0 ? group.spec.axis + type.rank() : group.spec.axis;
     if (axis < 0 || axis >= type.rank() || !type.dim(axis).is_constant()) {
-      return absl::InvalidArgumentError(absl::StrCat(NameOf(value), ": axis ", group.spec.axis,
+      return absl::InvalidArgumentError(absl::StrCat(ToString(PlaceOf(value)), ": axis ",
+                                                     group.spec.axis,
                                                      " of the spec has no constant size"));
     }
     const int64_t size = type.dim(axis).value();
     if (channels >= 0 && size != channels) {
-      return absl::InvalidArgumentError(absl::StrCat(NameOf(values[0]), " and ", NameOf(value),
-                                                     " share scales of slices, but have ", channels,
-                                                     " and ", size, " slices"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(ToString(PlaceOf(values[0])), " and ", ToString(PlaceOf(value)),
+                       " share scales of slices, but have ", channels, " and ", size, " slices"));
     }
     channels = size;
   }
@@ -180,11 +181,11 @@ class QuantizePreparePass : public Pass {
         remark.kind = RemarkKind::kMissed;
         remark.function = graph.name();
         remark.reason =
-            absl::StrCat("values of nested graphs are not observed: ", NameOf(group.sites[0]),
+            absl::StrCat("values of nested graphs are not observed: ", ToString(group.sites[0]),
                          " and all others stay float");
         context.AddRemark(std::move(remark));
       }
-      ClearNotes(&graph, kQuantKey);
+      ClearNotes(&graph, kQuantNoteKey);
       break;
     }
     return absl::OkStatus();
@@ -217,7 +218,7 @@ std::string ToText(const std::vector<ObserverPlan>& plans) {
   std::string text;
   for (const ObserverPlan& plan : plans) {
     std::vector<std::string> names;
-    for (const Value* value : plan.values) names.push_back(NameOf(value));
+    for (Value* value : plan.values) names.push_back(ToString(PlaceOf(value)));
     absl::StrAppend(&text, plan.statistic,
                     plan.axis.has_value() ? absl::StrCat(" axis=", *plan.axis) : "", " of ",
                     absl::StrJoin(names, "; "), "\n");

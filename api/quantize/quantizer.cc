@@ -89,7 +89,7 @@ absl::Status RemoveObserversAndNotes(Module& module) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<SiteGroup> groups, CollectSites(*module.main()));
   RemoveObservers(*module.main(), groups);
   for (Graph* graph : module.AllGraphs()) {
-    ClearNotes(graph, kQuantKey);
+    ClearNotes(graph, kQuantNoteKey);
     ClearNotes(graph, kObserverKey);
   }
   return absl::OkStatus();

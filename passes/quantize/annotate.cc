@@ -152,7 +152,7 @@ class GraphAnnotator {
       const QuantPattern& p = patterns_.patterns[pattern->second];
       verdict.quantized = true;
       verdict.text =
-          p.nodes.front() == node ? p.ToString() : "part of " + NodeText(*p.nodes.front());
+          p.nodes.front() == node ? p.ToString() : "part of " + DescribeNode(*p.nodes.front());
       return verdict;
     }
     if (candidate.propagated >= 0) {
@@ -245,7 +245,7 @@ int64_t QuantDecision::num_quantized() const {
 std::string ToString(const QuantDecision& decision) {
   std::string text;
   for (const QuantVerdict& verdict : decision.verdicts) {
-    absl::StrAppend(&text, NodeText(*verdict.node),
+    absl::StrAppend(&text, DescribeNode(*verdict.node),
                     verdict.quantized ? ": quantized: " : ": float: ", verdict.text, "\n");
   }
   for (const QuantMark& mark : decision.marks) {

@@ -19,7 +19,7 @@ namespace weft {
 namespace {
 
 absl::Status At(const QuantSite& site, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(NameOf(site), ": ", status.message()));
+  return absl::Status(status.code(), absl::StrCat(ToString(site), ": ", status.message()));
 }
 
 class Chooser {
@@ -70,7 +70,7 @@ class Chooser {
     for (const QuantSite& site : group.sites) {
       WEFT_ASSIGN_OR_RETURN(std::vector<int64_t> dims, DimsOfScales(spec, site.value->type()));
       if (site.value != group.sites[0].value && dims != chosen.dims) {
-        return absl::InvalidArgumentError(absl::StrCat("shares scales with ", NameOf(site),
+        return absl::InvalidArgumentError(absl::StrCat("shares scales with ", ToString(site),
                                                        ", which has another number of them"));
       }
       chosen.dims = std::move(dims);
@@ -180,7 +180,7 @@ absl::StatusOr<std::vector<GroupParams>> ChooseParams(const Graph& graph,
 std::string ToText(const std::vector<SiteGroup>& groups, const std::vector<GroupParams>& params) {
   std::string text;
   for (size_t i = 0; i < groups.size(); ++i) {
-    absl::StrAppend(&text, NameOf(groups[i].sites[0]), ": ", ToText(groups[i].spec), ":");
+    absl::StrAppend(&text, ToString(groups[i].sites[0]), ": ", ToText(groups[i].spec), ":");
     for (size_t k = 0; k < params[i].params.scale.size(); ++k) {
       absl::StrAppend(&text, k == 0 ? " " : "; ", "scale ", params[i].params.scale[k],
                       ", zero point ", params[i].params.zero_point[k]);

@@ -43,7 +43,7 @@ absl::StatusOr<QuantNote> ParseQuantNote(absl::string_view text) {
 
 Value* QuantPlace::quantized() const { return user == nullptr ? value : user->operand(operand); }
 
-std::string NodeText(const Node& node) {
+std::string DescribeNode(const Node& node) {
   std::string text;
   if (node.num_results() > 0) absl::StrAppend(&text, "%", node.result()->id(), " ");
   absl::StrAppend(&text, "(", node.op().name());
@@ -56,14 +56,14 @@ std::string NodeText(const Node& node) {
 
 std::string ToString(const QuantPlace& place) {
   if (place.user != nullptr) {
-    return absl::StrCat("operand ", place.operand, " of ", NodeText(*place.user));
+    return absl::StrCat("operand ", place.operand, " of ", DescribeNode(*place.user));
   }
   const Value& value = *place.value;
   if (value.is_input()) {
     return absl::StrCat("input %", NameToString(value.graph()->input_info(value.index()).name));
   }
-  if (value.index() == 0) return NodeText(*value.node());
-  return absl::StrCat("result ", value.index(), " of ", NodeText(*value.node()));
+  if (value.index() == 0) return DescribeNode(*value.node());
+  return absl::StrCat("result ", value.index(), " of ", DescribeNode(*value.node()));
 }
 
 absl::StatusOr<std::optional<QuantNote>> FindQuantNote(const QuantPlace& place) {

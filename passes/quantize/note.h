@@ -51,7 +51,7 @@ inline QuantPlace PlaceOf(Node* user, int operand) { return {nullptr, user, oper
 // "%4 (convolution, from "conv1")", "operand 1 of %7 (cat)", "input %x".
 std::string ToString(const QuantPlace& place);
 // "%4 (convolution, from "conv1")".
-std::string NodeText(const Node& node);
+std::string DescribeNode(const Node& node);
 
 // The note of a place; nothing without one. The error names the place.
 absl::StatusOr<std::optional<QuantNote>> FindQuantNote(const QuantPlace& place);

@@ -1,7 +1,7 @@
 // The places of a graph that are to be quantized, by the groups that share their parameters.
 //
-// A note under `quant` is a spec (spec.h), and ` group=NAME` behind it where parameters are shared
-// with other places. Without a name, the places of one value with equal specs are a group.
+// Places whose notes (note.h) name one group share their parameters; without a group, the places of
+// one value with equal specs do.
 #ifndef WEFT_PASSES_QUANTIZE_SITES_H_
 #define WEFT_PASSES_QUANTIZE_SITES_H_
 
@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "passes/quantize/note.h"
 #include "passes/quantize/spec.h"
 
 namespace weft {
@@ -19,14 +20,14 @@ class HostTensor;
 class Node;
 class Value;
 
-// The key of the notes that annotation makes, and of those with which preparation says what
-// observes a place: the name of the input that holds the state.
-inline constexpr absl::string_view kQuantKey = "quant";
+// The key of the notes with which preparation says what observes a place: the name of the input
+// that holds the state.
 inline constexpr absl::string_view kObserverKey = "observer";
 
+// A QuantPlace and the value that it had when it was collected: conversion replaces operands.
 struct QuantSite {
-  // All users of a value (`user` is null), or one operand.
   Value* value = nullptr;
+  // Null for all users of the value.
   Node* user = nullptr;
   int operand = -1;
 };
@@ -50,10 +51,8 @@ const HostTensor* WeightOf(const Graph& graph, const Value* value);
 // Whether a calibration gives the parameters.
 bool NeedsObserver(const Graph& graph, const SiteGroup& group);
 
-// "%3 (relu) from fc/relu" and the like, for messages.
-std::string NameOf(const Value* value);
-std::string NameOf(const Node& node);
-std::string NameOf(const QuantSite& site);
+// As of the place, for messages.
+std::string ToString(const QuantSite& site);
 
 }  // namespace weft
 
