@@ -39,6 +39,7 @@ FIRST_TESTS = {
             "//tests/lowering:memory_plan_test",
             "//tests/lowering:plans_test",
             "//tests/lowering:samples_test",
+            "//tests/lowering:views_test",
             "//tests/lowering:write_backs_test",
         ],
         ["//tests/backends/cpu:executable_test"],
