@@ -119,9 +119,16 @@ bool SampleParser::ParseValues(SampleOperand* operand) {
     }
     return reader_.Expect('}');
   }
-  if (!reader_.Expect('}')) return false;
   const Type type = operand->type;
   const SymInt count = type.is_tensor() ? type.numel() : SymInt(1);
+  // `1, 0..`: the last value is repeated.
+  constexpr int64_t kMaxRepeated = 1 << 16;
+  const int64_t given = static_cast<int64_t>(operand->values.size());
+  if (given > 1 && reader_.Accept(text::kRange) && count.is_constant() && count.value() > given &&
+      count.value() <= kMaxRepeated) {
+    operand->values.resize(count.value(), operand->values.back());
+  }
+  if (!reader_.Expect('}')) return false;
   if (count.Is(static_cast<int64_t>(operand->values.size()))) return true;
   return reader_.Fail(begin, absl::StrCat(operand->values.size(), " values for ", type.ToString()));
 }

@@ -82,7 +82,7 @@ fake_quantize(f32[7]{-2.5, -1.5, nan, 0.5, inf, 250, -inf}, f32[1]{1}, none, dty
 fake_quantize(f32[2, 3, 4]{-300..300}, f32[3]{0.5, 1, 2}, i8[3]{-1, 0, 5}, dtype=i8)
 fake_quantize(f32[2, 3]{-300..300}, f32[3]{0.5, 1, 2}, none, dtype=i8, quant_min=-127)
 fake_quantize(f32[2, 3]{-300..300}, f32[]{1}, u8[]{3}, dtype=u8, quant_min=1, quant_max=100)
-fake_quantize(f32[2, 3]{nan}, f32[]{1}, u8[]{3}, dtype=u8, quant_min=1, quant_max=100)
+fake_quantize(f32[2, 3]{nan, 0.5, 250, nan, -7, 3}, f32[]{1}, u8[]{3}, dtype=u8, quant_min=1, quant_max=100)
 fake_quantize(f16[2, 6, 2], f32[2, 2, 2]{0.1..0.3}, u4[2, 2, 2], dtype=u4, block_size=3)
 fake_quantize(bf16[3, 2, 4], f32[3, 2, 1]{0.1..0.3}, none, dtype=i4, quant_max=6, block_shape=[1, 1, -1])
 fake_quantize(f64[2, 3], f64[]{0.01}, i32[]{3}, dtype=i32)

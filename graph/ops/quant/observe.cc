@@ -197,12 +197,12 @@ observe(f64[2]{1e300, -7}, f32[2]{-1, 1})
 observe(f32[], f32[2]{-1, 1})
 observe(f32[0, 3], f32[2]{-1, 1})
 observe(f32[0, 3], f32[2, 3]{-1, -2, -3, 1, 2, 3}, statistic="moving_average", axis=1)
-observe(f32[2, 3, 4], f64[2050]{-3, 3, 1, 0}, statistic="histogram")
-observe(f32[2, 3, 4]{-9..9}, f64[2050]{0, 2, 1}, statistic="histogram")
-observe(f16[2, 3]{-9..9}, f64[2050]{2, 2, 5}, statistic="histogram")
-observe(f64[4]{nan, 3, inf, -inf}, f64[2050]{-3, 1, 1, 0}, statistic="histogram")
-observe(f32[0], f64[2050]{-3, 3, 1, 0}, statistic="histogram")
-observe(f32[], f64[2050]{-3, 3, 1, 0}, statistic="histogram")
+observe(f32[2, 3, 4], f64[2050]{-3, 3, 1, 0..}, statistic="histogram")
+observe(f32[2, 3, 4]{-9..9}, f64[2050]{0, 2, 1..}, statistic="histogram")
+observe(f16[2, 3]{-9..9}, f64[2050]{2, 2, 5..}, statistic="histogram")
+observe(f64[4]{nan, 3, inf, -inf}, f64[2050]{-3, 1, 1, 0..}, statistic="histogram")
+observe(f32[0], f64[2050]{-3, 3, 1, 0..}, statistic="histogram")
+observe(f32[], f64[2050]{-3, 3, 1, 0..}, statistic="histogram")
 observe(i32[2], f32[2]) ! "self must have a float dtype"
 observe(f32[2], f32[2], statistic="mode") ! "unknown statistic \"mode\""
 observe(f32[2, 3], f32[2, 2], axis=1) ! "state in dim 1: 2 and 3 differ"

@@ -80,6 +80,15 @@ Val PadSpatial(NodeExport& e, Val x, std::vector<int64_t>* padding) {
   return e.Op("Pad", {x, e.Ints(pads)});
 }
 
+OnnxAttrs AttrsOf(const NodeExport& e, const ConvAttrs& c) {
+  OnnxAttrs attrs = {
+      {"dilations", c.dilation}, {"group", c.groups}, {"pads", c.padding}, {"strides", c.stride}};
+  if (const auto dims = e.type(1).static_dims()) {
+    attrs.push_back({"kernel_shape", std::vector<int64_t>(dims->begin() + 2, dims->end())});
+  }
+  return attrs;
+}
+
 absl::Status ExportConvolution(NodeExport& e) {
   WEFT_ASSIGN_OR_RETURN(ConvAttrs c, ConstantConvAttrs(e));
   const bool transposed = e.attrs().Bool("transposed");
@@ -96,11 +105,7 @@ absl::Status ExportConvolution(NodeExport& e) {
     x = e.Cast(x, DType::kF64);
     weight = e.Cast(weight, DType::kF64);
   }
-  OnnxAttrs attrs = {
-      {"dilations", c.dilation}, {"group", c.groups}, {"pads", c.padding}, {"strides", c.stride}};
-  if (const auto dims = e.type(1).static_dims()) {
-    attrs.push_back({"kernel_shape", std::vector<int64_t>(dims->begin() + 2, dims->end())});
-  }
+  OnnxAttrs attrs = AttrsOf(e, c);
   if (transposed && !c.output_padding.empty()) {
     attrs.push_back({"output_padding", c.output_padding});
   }
@@ -119,6 +124,28 @@ absl::Status ExportConvolution(NodeExport& e) {
     sum = e.Op("Add", {sum, bias});
   }
   e.SetOutput(0, sum);
+  return absl::OkStatus();
+}
+
+// A zero point for all of an operand is a scalar.
+Val ZeroPoint(NodeExport& e, int i) {
+  if (!e.has(i) || e.rank(i) == 0 || !e.type(i).numel().Is(1)) return e.has(i) ? e.in(i) : nullptr;
+  return e.Op("Reshape", {e.in(i), e.w().Tensor(HostTensor(DType::kI64, {0}))});
+}
+
+absl::Status ExportConvolutionInteger(NodeExport& e) {
+  WEFT_ASSIGN_OR_RETURN(const ConvAttrs c, ConstantConvAttrs(e));
+  const bool crops = *std::min_element(c.padding.begin(), c.padding.end()) < 0;
+  if (crops || e.attrs().Bool("transposed")) {
+    return e.Unsupported("has no form with negative padding or transposed");
+  }
+  e.SetOutput(
+      0, e.Op("ConvInteger", {e.in(0), e.in(1), ZeroPoint(e, 2), ZeroPoint(e, 3)}, AttrsOf(e, c)));
+  return absl::OkStatus();
+}
+
+absl::Status ExportMatmulInteger(NodeExport& e) {
+  e.SetOutput(0, e.Op("MatMulInteger", {e.in(0), e.in(1), ZeroPoint(e, 2), ZeroPoint(e, 3)}));
   return absl::OkStatus();
 }
 
@@ -201,11 +228,14 @@ absl::Span<const ExportEntry> NnExports() {
       {&ops::batch_norm, ExportBatchNorm},
       {&ops::convolution, ExportConvolution, "",
        "symbolic attributes; integers that do not come from 16 bits"},
+      {&ops::convolution_integer, ExportConvolutionInteger, "",
+       "symbolic attributes, negative padding, transposed"},
       {&ops::deform_conv, ExportDeformConv, "", "needs opset 19"},
       {&ops::group_norm, ExportGroupNorm},
       {&ops::linear, ExportLinear},
       {&ops::local_response_norm, ExportLocalResponseNorm},
       {&ops::matmul, ExportDirect, "MatMul"},
+      {&ops::matmul_integer, ExportMatmulInteger},
       {&ops::native_layer_norm, ExportLayerNorm},
   };
   return kEntries;

@@ -52,7 +52,7 @@ TEST(Samples, ParsesOperandsAndAttributes) {
 
 TEST(Samples, ParsesValuesAndRanges) {
   const auto samples = Parse(R"(
-      cat(i64[3]{0, -3, 1}, f32[2]{-0.5..1.5}, i64[2, 5]{0..3}, bool[2]{true, false}, f32[2]{nan, -inf}, f32[]{1e-3})
+      cat(i64[3]{0, -3, 1}, f32[2]{-0.5..1.5}, i64[2, 5]{0..3}, bool[2]{true, false}, f32[2]{nan, -inf}, f32[]{1e-3}, f32[5]{2, 7..})
   )");
   ASSERT_EQ(samples.size(), 1u);
   const auto& operands = samples[0].operands;
@@ -64,6 +64,7 @@ TEST(Samples, ParsesValuesAndRanges) {
   EXPECT_EQ(operands[2].max, 3);
   EXPECT_THAT(operands[3].values, ElementsAre(1, 0));
   EXPECT_THAT(operands[5].values, ElementsAre(1e-3));
+  EXPECT_THAT(operands[6].values, ElementsAre(2, 7, 7, 7, 7));
   EXPECT_FALSE(operands[0].min.has_value());
 }
 
@@ -86,6 +87,8 @@ TEST(Samples, ErrorsNameTheirPlace) {
   EXPECT_THAT(Error("relu(none)"), HasSubstr("cannot be none"));
   EXPECT_THAT(Error("relu(symint[3])"), HasSubstr("cannot be symint[3]"));
   EXPECT_THAT(Error("relu(f32[2]{1, 2, 3})"), HasSubstr("3 values for f32[2]"));
+  EXPECT_THAT(Error("relu(f32[2]{1, 2, 3..})"), HasSubstr("3 values for f32[2]"));
+  EXPECT_THAT(Error("relu(f32[1000000000]{1, 2..})"), HasSubstr("2 values for f32[1000000000]"));
   EXPECT_THAT(Error("relu(f32[2]{3..1})"), HasSubstr("the range is empty"));
   EXPECT_THAT(Error("relu(f32[2]) ! 3"), HasSubstr("expected a string"));
   EXPECT_THAT(Error("relu(f32[2]"), HasSubstr("expected \")\""));
