@@ -45,7 +45,9 @@ class ViewOp : public testing::Test {
     const auto got = RunPlan(*plan, {x});
     EXPECT_TRUE(want.ok()) << want.status();
     EXPECT_TRUE(got.ok()) << got.status();
-    if (want.ok() && got.ok()) EXPECT_EQ(ExactDifference((*got)[0], (*want)[0]), "");
+    if (want.ok() && got.ok()) {
+      EXPECT_EQ(ExactDifference((*got)[0], (*want)[0]), "");
+    }
     return *std::move(plan);
   }
 

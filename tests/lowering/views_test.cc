@@ -35,7 +35,9 @@ int CopiesOf(const std::string& text) {
   const auto got = RunPlan(*plan, {x});
   EXPECT_TRUE(want.ok()) << want.status();
   EXPECT_TRUE(got.ok()) << got.status() << PrintPlan(*plan);
-  if (want.ok() && got.ok()) EXPECT_EQ(ExactDifference((*got)[0], (*want)[0]), "") << text;
+  if (want.ok() && got.ok()) {
+    EXPECT_EQ(ExactDifference((*got)[0], (*want)[0]), "") << text;
+  }
   int copies = 0;
   for (const Step& step : plan->steps) copies += step.kind == StepKind::kCopy;
   return copies;
