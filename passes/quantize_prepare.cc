@@ -149,11 +149,10 @@ class QuantizePreparePass : public Pass {
   bool ChangesInputs() const override { return true; }
   absl::Status Run(Module& module, PassContext& context) override {
     for (Graph* graph : module.AllGraphs()) {
-      if (graph == module.main()) continue;
-      WEFT_RETURN_IF_ERROR(LeaveAlone(*graph, context));
+      const bool is_function = module.FindFunction(graph->name()) == graph;
+      WEFT_RETURN_IF_ERROR(is_function ? Prepare(*graph, context) : LeaveAlone(*graph, context));
     }
-    if (module.main() == nullptr) return absl::OkStatus();
-    return Prepare(*module.main(), context);
+    return absl::OkStatus();
   }
 
  private:

@@ -188,10 +188,10 @@ const std::vector<Layer>& Layers() {
       {"api/quantize", kAnyLibrary, With(kBelowApi, {"api/check", "api"})},
       {"api/inspect", kAnyLibrary, With(kBelowApi, {"api/check", "api"})},
       // What stands on all rooms.
-      {"api/calibration_data", kAnyLibrary, With(With(kBelowApi, kApiRooms), {"api/test_data"})},
       {"api/model_io", kAnyLibrary, With(kBelowApi, kApiRooms)},
       {"api/program", kAnyLibrary, With(kBelowApi, kApiRooms)},
       {"api/test_data", kAnyLibrary, With(With(kBelowApi, kApiRooms), {"api/model_io"})},
+      {"api/calibration_data", kAnyLibrary, With(With(kBelowApi, kApiRooms), {"api/test_data"})},
       // The models that tools build by name.
       {"examples/models", kAbseilOnly, {"base", "graph/..."}},
       // Tools look into the modules that api gives them. Also the headers that api's headers

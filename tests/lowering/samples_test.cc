@@ -142,6 +142,7 @@ cholesky: no kernel has cholesky
 col2im: no kernel has col2im
 compress: its results depend on data
 convolution: no kernel has convolution
+convolution_integer: no kernel has convolution
 cummax: no kernel has cummax
 cummin: no kernel has cummin
 cumprod: no kernel has cumprod

@@ -44,8 +44,8 @@ func @main(%x: f32[2, 4], %w: f32[2, 4] {initial=dense<0.5>}) {
   return %2
 })");
   const std::string text = PlanText(*module);
-  EXPECT_THAT(text, HasSubstr("histogram of input 0; "));
-  EXPECT_THAT(text, HasSubstr("(relu) from act\n"));
+  EXPECT_THAT(text, HasSubstr("histogram of input %x; "));
+  EXPECT_THAT(text, HasSubstr("(relu, from \"act\")\n"));
   EXPECT_THAT(text, HasSubstr("min_max axis=1 of "));
   EXPECT_THAT(text, testing::Not(HasSubstr("input 1")));
 }
@@ -56,7 +56,8 @@ func @main(%x: f32[s0, 4]) {
   %0 = relu(%x)  loc("act")  note(quant="i8 symmetric axis=0 min_max group=0")
   return %0
 })");
-  EXPECT_THAT(PlanText(*module), HasSubstr("from act: axis 0 of the spec has no constant size"));
+  EXPECT_THAT(PlanText(*module),
+              HasSubstr("(relu, from \"act\"): axis 0 of the spec has no constant size"));
 }
 
 TEST(CollectSites, NamesBothPlacesOfAConflict) {
@@ -67,8 +68,9 @@ func @main(%x: f32[4]) {
   return %1
 })");
   const absl::Status status = CollectSites(*module->main()).status();
-  EXPECT_THAT(std::string(status.message()),
-              testing::AllOf(HasSubstr("from one"), HasSubstr("from two"), HasSubstr("share")));
+  EXPECT_THAT(
+      std::string(status.message()),
+      testing::AllOf(HasSubstr("from \"one\""), HasSubstr("from \"two\""), HasSubstr("share")));
 }
 
 // The state holds -1 and 3; the weight has 1.27 and 2.54 at most.
@@ -99,19 +101,20 @@ func @main(%x: f32[2, 2], %observer.0: f32[2] {initial=dense<[-1.0, 3.0]>}) -> (
 }
 
 TEST(ChooseParams, NamesWhatHasNoData) {
-  EXPECT_THAT(ErrorOf(*Parse(R"(
+  EXPECT_THAT(
+      ErrorOf(*Parse(R"(
 func @main(%x: f32[2], %observer.0: f32[2] {initial=dense<[1.0, -1.0]>}) -> (f32[2], f32[2] {writes=%observer.0}) {
   %0 = relu(%x)  loc("act")  note(quant="u8 affine tensor min_max group=0", observer="observer.0")
   %1 = observe(%0, %observer.0)
   return %0, %1
 })")),
-              testing::AllOf(HasSubstr("from act"), HasSubstr("observer.0: no element was seen")));
+      testing::AllOf(HasSubstr("from \"act\""), HasSubstr("observer.0: no element was seen")));
   EXPECT_THAT(ErrorOf(*Parse(R"(
 func @main(%x: f32[2]) {
   %0 = relu(%x)  loc("act")  note(quant="u8 affine tensor min_max group=0")
   return %0
 })")),
-              HasSubstr("from act: nothing observes it"));
+              HasSubstr("from \"act\"): nothing observes it"));
   EXPECT_THAT(ErrorOf(*Parse(R"(
 func @main(%x: f32[2, 2], %b: f32[2] {initial=dense<0.5>}) {
   %0 = linear(%x, %x, %b)  loc("fc")  note(operand 2 quant="i32 derived axis=0 group=0")

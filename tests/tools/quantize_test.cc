@@ -43,7 +43,8 @@ class QuantizeTest : public ToolTest {
 
   // The row of r.json; null without it.
   nlohmann::json Layer(const std::string& name) const {
-    for (const nlohmann::json& layer : nlohmann::json::parse(Read("r.json"))["layers"]) {
+    const auto report = nlohmann::json::parse(Read("r.json"));
+    for (const nlohmann::json& layer : report["layers"]) {
       if (layer["name"] == name) return layer;
     }
     return nullptr;

@@ -84,7 +84,7 @@ TEST(NodeCost, OfReductionsAndWindows) {
   EXPECT_EQ(softmax.functions.ToString(), "16*s0");
   EXPECT_EQ(CostOfOp("%x: f32[s0, 8]", "sum(%x, dim=[1])").flops.ToString(), "8*s0");
   EXPECT_EQ(CostOfOp("%x: f32[1, 1, 6, 6]",
-                     "avg_pool(%x, kernel_size=[2, 3], stride=[2, 3], padding=[0, 0], "
+                     "avg_pool(%x, kernel_size=[2, 3], stride=[2, 3], padding=[0, 0, 0, 0], "
                      "dilation=[1, 1])")
                 .flops.ToString(),
             "36");

@@ -214,7 +214,7 @@ TEST(NnValues, QuantizationParameters) {
       {"choose_qparams(f32[2]{-4, 2}, dtype=u8, quant_max=127, scheme=\"symmetric\")",
        {{4 / 63.5}, {63}}},
       {"choose_qparams(f32[2]{-224, 2}, dtype=f8e4m3, scheme=\"symmetric\")", {{0.5}, {0}}},
-      {"choose_qparams(f32[2]{0}, dtype=i8, eps=0.25)", {{0.25}, {-128}}},
+      {"choose_qparams(f32[2]{0..0}, dtype=i8, eps=0.25)", {{0.25}, {-128}}},
       {"choose_qparams(f32[0], dtype=u8, eps=0.25)", {{0.25}, {0}}},
       {"choose_qparams(f32[2, 2]{1, -2, 3, -4}, dtype=u8, axis=1)",
        {{3.0 / 255, 4.0 / 255}, {0, 255}}},
