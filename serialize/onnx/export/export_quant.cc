@@ -3,8 +3,8 @@
 // Versions: u8 and i8 with scales of f32 for a tensor or along an axis, and dequantized i32 without
 // zero point: 13. 8-bit floats and scales of f16 and bf16: 19. 4-bit and 16-bit integers, blocks:
 // 21. In all of them the quotient has the dtype of the scale, as in quantize_linear. What ONNX has
-// no form for is decomposed: scales of f64, other integers, blocks over several dims, zero points of
-// another dtype, and those of floats and of i32 that are not known to be 0.
+// no form for is decomposed: scales of f64, other integers, blocks over several dims, zero points
+// of another dtype, and those of floats and of i32 that are not known to be 0.
 #include "serialize/onnx/export/export_quant.h"
 
 #include <algorithm>
