@@ -110,9 +110,10 @@ absl::Status CheckOptions(const Options& o, const std::vector<std::string>& posi
   return absl::OkStatus();
 }
 
-// The text of a policy file in place of its name.
+// The text of a policy file in place of its name; what the output's format asks for.
 absl::StatusOr<QuantizeOptions> ReadOptions(const Options& o) {
   QuantizeOptions options = o.quantize;
+  options.integer_biases = absl::EndsWith(o.output, ".onnx");
   const bool is_file = options.policy.find('{') == std::string::npos &&
                        options.policy.find_first_of("./") != std::string::npos;
   if (!is_file) return options;

@@ -11,6 +11,7 @@
 #include "api/backends.h"
 #include "api/compiler.h"
 #include "api/quantize/bias_correction.h"
+#include "api/quantize/integer_biases.h"
 #include "api/quantize/node_report.h"
 #include "api/quantize/node_values.h"
 #include "api/session.h"
@@ -190,6 +191,7 @@ absl::Status Quantizer::State::Improve(const Module& exact, Module& quantized) {
     }
     WEFT_RETURN_IF_ERROR(CorrectBiases(exact, quantized, products, batches, *backend));
   }
+  if (options.integer_biases) WEFT_RETURN_IF_ERROR(MakeBiasesInteger(quantized).status());
   return Measure(exact, quantized, batches, *backend, &rows);
 }
 

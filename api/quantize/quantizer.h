@@ -34,6 +34,9 @@ struct QuantizeOptions {
   std::string observer;
   // Corrects the bias of convolutions and linears by the mean error that quantization brings.
   bool bias_correction = true;
+  // Biases of products of integers become i32 (integer_biases.h), for models that other run times
+  // run. Here the kernels add them in float, so nothing is gained.
+  bool integer_biases = false;
   // Backend that runs calibration.
   std::string target = "cpu";
 };

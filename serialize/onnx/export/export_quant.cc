@@ -109,8 +109,8 @@ OnnxAttrs QuantAttrs(const NodeExport& e) {
   return attrs;
 }
 
-// The zero point that says which dtype to quantize to; null where its size is not known, and in
-// blocks, where it would be as large as the scales.
+// A zero point of zeros, which says which dtype to quantize to; null where its size is not known,
+// and in blocks, where it would be as large as the scales.
 Val ZeroOfDtype(NodeExport& e, DType dtype) {
   if (IsPerTensor(e.node(), e.Int("block_size"))) return e.w().Tensor(HostTensor(dtype, {}));
   const auto size = AllConstant(e.type(kScale).dims());
@@ -148,6 +148,9 @@ absl::Status ExportDequantize(NodeExport& e) {
   Val scale = e.Cast(Parameter(e, kScale), product);
   const bool without = e.dtype() == DType::kI32 || IsFloat8(e.dtype());
   Val zero = without ? nullptr : Parameter(e, kZeroPoint);
+  // ONNX Runtime makes integer kernels of bytes only where the zero point is written.
+  const bool bytes = IsInt(e.dtype()) && DTypeBits(e.dtype()) == 8;
+  if (zero == nullptr && bytes) zero = ZeroOfDtype(e, e.dtype());
   Val y = e.w().OpAs("DequantizeLinear", {e.in(kSelf), scale, zero}, QuantAttrs(e), product);
   e.SetOutput(0, e.Cast(y, to));
   return absl::OkStatus();
