@@ -103,6 +103,7 @@ absl::StatusOr<std::unique_ptr<Module>> ProgramImporter::Run() {
         absl::StrCat("operators that are not supported: ", absl::StrJoin(unknown, "; ")));
   }
   FindWritten();
+  FindRead();
   WEFT_RETURN_IF_ERROR(FindShared());
   WEFT_RETURN_IF_ERROR(DeclareSymbols());
   Builder builder(module_->AddFunction("main"), nullptr, BuilderOptions());

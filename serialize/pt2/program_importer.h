@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/ir/module.h"
@@ -94,6 +95,8 @@ class ProgramImporter {
   absl::Status SetOutputs(Scope* scope);
   // Finds the buffers and parameters that a node, or the signature, writes.
   void FindWritten();
+  // Finds the names that some node or result reads.
+  void FindRead();
 
   // --- Symbols (program_symbols.cc).
   Builder::Options BuilderOptions() const;
@@ -165,7 +168,8 @@ class ProgramImporter {
   std::map<std::string, RangeConstraint> ranges_;     // By symbol.
   // Names of graph inputs that are written.
   std::map<std::string, bool> written_;
-  bool has_writes_ = false;  // A node writes.
+  bool has_writes_ = false;                // A node writes.
+  absl::flat_hash_set<std::string> read_;  // Names of values.
   // Parameters and buffers in memory that is written, by qualified name.
   std::map<std::string, SharedView> shared_;
   std::map<std::string, Value*> state_;  // Inputs made so far, by qualified name.

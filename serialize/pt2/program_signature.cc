@@ -44,6 +44,17 @@ void ForEachName(const Argument& a, const std::function<void(const std::string&)
   for (const Argument& item : a.items) ForEachName(item, fn);
 }
 
+// Calls `fn` for every name that the nodes or the results of the graph read.
+void ForEachRead(const GraphDef& graph, const std::function<void(const std::string&)>& fn) {
+  for (const NodeDef& node : graph.nodes) {
+    for (const NodeDef::Input& input : node.inputs) {
+      ForEachName(input.value, fn);
+      if (input.value.graph != nullptr) ForEachRead(*input.value.graph, fn);
+    }
+  }
+  for (const Argument& output : graph.outputs) ForEachName(output, fn);
+}
+
 // Normalizations that write their running statistics in training.
 bool WritesStatistics(const NodeDef& node) {
   static constexpr absl::string_view kNorms[] = {
@@ -150,6 +161,10 @@ void ProgramImporter::FindWritten() {
       written_[spec.name] = true;
     }
   }
+}
+
+void ProgramImporter::FindRead() {
+  ForEachRead(program_.graph, [&](const std::string& name) { read_.insert(name); });
 }
 
 // --- Inputs ---------------------------------------------------------------------

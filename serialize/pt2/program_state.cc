@@ -99,6 +99,8 @@ absl::Status ProgramImporter::AddTensor(Scope* scope, const InputSpec& spec) {
     return Define(scope, spec.value, Arg::Tensor(input));
   }
   WEFT_ASSIGN_OR_RETURN(HostTensor tensor, weights_.Load(spec.target));
+  // A quantized program keeps the float weights that it was made from, and never reads them.
+  if (!read_.contains(spec.name)) return absl::OkStatus();
   Value* value = scope->builder->Constant(tensor, spec.target);
   if (value == nullptr) return scope->builder->status();
   return Define(scope, spec.value, Arg::Tensor(value));

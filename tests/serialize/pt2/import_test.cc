@@ -23,6 +23,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string T(const std::string& name) { return TestProgram::T(name); }
 
@@ -158,6 +159,32 @@ TEST(ImportTest, ReadsWeightsWithStridesAndSharedStorages) {
   ASSERT_EQ(open->main()->num_inputs(), 4);
   EXPECT_EQ(open->main()->input_info(1).param, "b.c");
   EXPECT_GE(open->main()->input_info(1).initial, 0);
+}
+
+// Quantized programs of PyTorch keep the float weights that they were made from.
+TEST(ImportTest, LeavesOutWeightsThatNothingReads) {
+  TestProgram p;
+  p.inputs = {{"x", 7, {"2"}}};
+  p.weights = {{"p_read", "read", "parameter", {2}, {1}, 0, "weight_0"},
+               {"p_result", "result", "parameter", {2}, {1}, 0, "weight_1"},
+               {"p_left", "left", "parameter", {2}, {1}, 0, "weight_2"}};
+  for (int i = 0; i < 3; ++i) p.storages[absl::StrCat("data/weights/weight_", i)] = {1.0f + i, 2};
+  p.nodes = {Aten("add.Tensor", {{"self", T("x")}, {"other", T("p_read")}}, {"y"})};
+  p.outputs = {"y", "p_result"};
+  const auto module = Import(p);
+  ASSERT_NE(module, nullptr);
+  const std::string text = PrintModule(*module);
+  EXPECT_THAT(text, HasSubstr("\"read\""));
+  EXPECT_THAT(text, HasSubstr("\"result\""));
+  EXPECT_THAT(text, Not(HasSubstr("\"left\"")));
+  EXPECT_THAT(Execute(*module, {Floats({2}, {1, 1})}), ElementsAre(2, 3));
+  EXPECT_THAT(Execute(*module, {Floats({2}, {1, 1})}, 1), ElementsAre(2, 2));
+
+  Pt2ImportOptions options;
+  options.parameters_as_inputs = true;
+  const auto open = Import(p, options);
+  ASSERT_NE(open, nullptr);
+  EXPECT_EQ(open->main()->num_inputs(), 4);
 }
 
 TEST(ImportTest, KeepsSymbolsAndRanges) {
