@@ -98,8 +98,9 @@ absl::StatusOr<int64_t> MakeBiasesInteger(Module& module) {
       if (!bias) continue;
       Builder b(graph, node);
       b.set_provenance(node->provenance());
-      Value* real = ops::BuildDequantizeLinear(
-          b, b.Constant(bias->values), b.Constant(bias->scales), nullptr, DType::kF32, /*axis=*/0);
+      Value* values = b.Constant(bias->values);
+      Value* scales = b.Constant(bias->scales);
+      Value* real = ops::BuildDequantizeLinear(b, values, scales, nullptr, DType::kF32, /*axis=*/0);
       WEFT_RETURN_IF_ERROR(b.status());
       node->set_operand(kBias, real);
       ++count;

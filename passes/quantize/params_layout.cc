@@ -98,8 +98,9 @@ Value* BuildQuantize(Builder& b, const QuantSpec& spec, Value* value, const Scal
   Value* q = ops::BuildQuantizeLinear(b, value, scales.scale, scales.zero_point, spec.dtype,
                                       layout.axis, layout.block_size, true, layout.block_shape);
   if (q == nullptr || HasWholeRange(spec)) return q;
-  return ops::BuildClamp(b, q, b.Constant(HostTensor::ScalarInt(spec.dtype, spec.quant_min)),
-                         b.Constant(HostTensor::ScalarInt(spec.dtype, spec.quant_max)));
+  Value* least = b.Constant(HostTensor::ScalarInt(spec.dtype, spec.quant_min));
+  Value* most = b.Constant(HostTensor::ScalarInt(spec.dtype, spec.quant_max));
+  return ops::BuildClamp(b, q, least, most);
 }
 
 Value* BuildDequantize(Builder& b, const QuantSpec& spec, Value* quantized,
