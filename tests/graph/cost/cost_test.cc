@@ -142,7 +142,7 @@ TEST(UsualSize, IsTheHintOrWithinTheBounds) {
   SymbolTable symbols;
   const SymInt hinted = SymInt::Symbol("a"), small = SymInt::Symbol("b");
   const SymInt large = SymInt::Symbol("c"), unknown = SymInt::Symbol("d");
-  symbols.Declare({hinted, {1, 4096}, 12});
+  symbols.Declare({hinted, {1, 4096}, 1, 12});
   symbols.Declare({small, {1, 8}});
   symbols.Declare({large, {100, 4096}});
   EXPECT_EQ(UsualSize(hinted * 2, symbols), 24);
