@@ -167,6 +167,7 @@ lstm: its decomposition has control flow
 lu_factor: no kernel has lu_factor
 lu_solve: no kernel has lu_solve
 matmul: no kernel has matmul
+matmul_integer: no kernel has matmul
 matrix_exp: no kernel has matrix_exp
 max_pool: no kernel has max_pool
 max_roi_pool: no kernel has max_roi_pool
