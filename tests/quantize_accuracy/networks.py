@@ -251,7 +251,7 @@ def trained(name, seed, docs):
         model = train(DepthwiseNet(), data, 500, seed)
     elif name == 'spread':
         model = spread_channels(train(DepthwiseNet(nn.ReLU), data, 500, seed),
-                                3, seed)
+                                4, seed)
     else:
         model = train(Mlp(), data, 400, seed)
     return Network(name, model, data)

@@ -76,6 +76,15 @@ TEST_F(QuantizeTest, WritesOnnxThatGivesNearlyTheSame) {
   EXPECT_EQ(RunOther("diff", "--numerics --data=data.npz --min-sqnr=500 model.weft out.onnx"), 1);
 }
 
+// Biases are integers where other run times read them.
+TEST_F(QuantizeTest, OnnxHasIntegerBiases) {
+  ASSERT_EQ(Run("--calibration=data.npz -o out.onnx model.weft"), 0) << err_;
+  ASSERT_EQ(RunOther("opt", "--passes=none --emit=text -o read.weft out.onnx"), 0) << err_;
+  EXPECT_THAT(Read("read.weft"), HasSubstr("i32[8]"));
+  ASSERT_EQ(Run("--calibration=data.npz -o out.weft model.weft"), 0) << err_;
+  EXPECT_THAT(Read("out.weft"), Not(HasSubstr("i32[8]")));
+}
+
 TEST_F(QuantizeTest, RandomDataIsSaidLoudly) {
   ASSERT_EQ(Run("--calibration=seeded:3 -o out.weft model.weft"), 0) << err_;
   EXPECT_THAT(

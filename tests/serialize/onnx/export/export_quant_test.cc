@@ -161,6 +161,30 @@ func @main(%x: f32[2, 8], %s: f32[2, 2], %t: f32[], %u: f32[2]) {
   EXPECT_EQ(Initializer(model, nodes[3].input(2))->data_type(), 3);
 }
 
+// ONNX Runtime makes integer kernels only where it is written.
+TEST(OnnxExportQuantTest, ZeroPointsOfBytesAreWritten) {
+  const auto model = Export(R"(
+func @main(%x: i8[2, 4], %s: f32[2], %t: f32[], %u: f32[2, 2]) {
+  %0 = dequantize_linear(%x, %s, none, axis=0)
+  %1 = dequantize_linear(%x, %t, none)
+  %2 = dequantize_linear(%x, %u, none, axis=1, block_size=2)
+  return %0, %1, %2
+})",
+                            21);
+  const auto& nodes = model.graph().node();
+  ASSERT_EQ(nodes.size(), 3);
+  ASSERT_EQ(nodes[0].input_size(), 3);
+  const onnx::TensorProto* channels = Initializer(model, nodes[0].input(2));
+  ASSERT_NE(channels, nullptr);
+  EXPECT_EQ(channels->data_type(), onnx::TensorProto::INT8);
+  EXPECT_EQ(channels->raw_data(), std::string(2, '\0'));
+  ASSERT_EQ(channels->dims_size(), 1);
+  EXPECT_EQ(channels->dims(0), 2);
+  ASSERT_EQ(nodes[1].input_size(), 3);
+  EXPECT_EQ(Initializer(model, nodes[1].input(2))->dims_size(), 0);
+  EXPECT_EQ(nodes[2].input_size(), 2);
+}
+
 TEST(OnnxExportQuantTest, FourBitConstantsArePackedLowNibbleFirst) {
   const auto module = Parse(R"(
 func @main(%s: f32[]) {
