@@ -118,6 +118,18 @@ Val ZeroOfDtype(NodeExport& e, DType dtype) {
   return e.w().Tensor(HostTensor(dtype, *size));
 }
 
+// ONNX Runtime rewrites weights of i8 with their zero points to u8 for processors without VNNI
+// (session.x64quantprecision), and fails where two weights share one.
+Val OwnZero(NodeExport& e) {
+  if (e.literal(kSelf) == nullptr) return ZeroOfDtype(e, e.dtype());
+  const auto size = AllConstant(e.type(kScale).dims());
+  if (!size || e.Int("block_size") != 0) return nullptr;
+  const bool one = IsPerTensor(e.node(), 0);
+  ModelWriter& model = e.w().model();
+  return model.AddInitializer(HostTensor(e.dtype(), one ? std::vector<int64_t>() : *size),
+                              model.UniqueName("zero_point"));
+}
+
 absl::Status ExportQuantize(NodeExport& e) {
   WEFT_RETURN_IF_ERROR(CheckForm(e, OpsetOfQuantize(e.node())));
   const DType dtype = e.out_type().dtype();
@@ -150,7 +162,7 @@ absl::Status ExportDequantize(NodeExport& e) {
   Val zero = without ? nullptr : Parameter(e, kZeroPoint);
   // ONNX Runtime makes integer kernels of bytes only where the zero point is written.
   const bool bytes = IsInt(e.dtype()) && DTypeBits(e.dtype()) == 8;
-  if (zero == nullptr && bytes) zero = ZeroOfDtype(e, e.dtype());
+  if (zero == nullptr && bytes) zero = OwnZero(e);
   Val y = e.w().OpAs("DequantizeLinear", {e.in(kSelf), scale, zero}, QuantAttrs(e), product);
   e.SetOutput(0, e.Cast(y, to));
   return absl::OkStatus();

@@ -185,6 +185,23 @@ func @main(%x: i8[2, 4], %s: f32[2], %t: f32[], %u: f32[2, 2]) {
   EXPECT_EQ(nodes[2].input_size(), 2);
 }
 
+TEST(OnnxExportQuantTest, WeightsShareNoZeroPoint) {
+  const auto model = Export(R"(
+func @main(%s: f32[2], %t: f32[2]) {
+  %0 = constant(dense<[1, -2]>) : i8[2]
+  %1 = constant(dense<[3, 4]>) : i8[2]
+  %2 = dequantize_linear(%0, %s, none, axis=0)
+  %3 = dequantize_linear(%1, %t, none, axis=0)
+  return %2, %3
+})",
+                            17);
+  const auto& nodes = model.graph().node();
+  ASSERT_EQ(nodes.size(), 2);
+  ASSERT_EQ(nodes[0].input_size(), 3);
+  ASSERT_EQ(nodes[1].input_size(), 3);
+  EXPECT_NE(nodes[0].input(2), nodes[1].input(2));
+}
+
 TEST(OnnxExportQuantTest, FourBitConstantsArePackedLowNibbleFirst) {
   const auto module = Parse(R"(
 func @main(%s: f32[]) {
