@@ -97,7 +97,8 @@ FIRST_TESTS = {
         ],
         ["//tests/golden:golden_test"],
     ],
-    "api/quantize/": [["//tests/api/quantize:quantizer_test"]],
+    "api/quantize/": [["//tests/api/quantize:quantizer_test",
+                        "//tests/api/quantize:integer_biases_test"]],
     "passes/fuse": [
         ["//tests/passes/fuse:pattern_decisions_test", "//tests/passes/fuse:decision_test"],
         ["//tests/golden:golden_test"],

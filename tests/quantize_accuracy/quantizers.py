@@ -145,18 +145,19 @@ class Reader:
         return None if batch is None else {'x': batch}
 
 
-def ort_static(calibration, signed=False):
+def ort_static(calibration, signed=False, only=None):
     def method(job):
         from onnxruntime import quantization as q
         from onnxruntime.quantization.shape_inference import quant_pre_process
         prepared = job.path('ort_prepared.onnx')
         quant_pre_process(job.float_path, prepared)
-        path = job.path(f'ort_{calibration}_{signed}.onnx')
+        path = job.path(f'ort_{calibration}_{signed}_{len(only or [])}.onnx')
         act = q.QuantType.QInt8 if signed else q.QuantType.QUInt8
         q.quantize_static(
             prepared, path, Reader(job.network.data.calibration),
             quant_format=q.QuantFormat.QDQ, per_channel=True,
             activation_type=act, weight_type=q.QuantType.QInt8,
+            op_types_to_quantize=only,
             calibrate_method=getattr(q.CalibrationMethod, calibration),
             extra_options={'ActivationSymmetric': signed})
         job.note += integer_kernels(job, path)
@@ -195,11 +196,9 @@ def ort_nbits(bits):
 
 def torchao_x86(dynamic):
     def method(job):
-        from torchao.quantization.pt2e import (
-            allow_exported_model_train_eval, quantize_pt2e)
+        from torchao.quantization.pt2e import quantize_pt2e
         from torchao.quantization.pt2e.quantizer import (
             x86_inductor_quantizer as x86)
-        del allow_exported_model_train_eval
         batches = [torch.from_numpy(b) for b in job.network.data.calibration]
         shapes = {'x': {0: torch.export.Dim('batch')}}
         module = torch.export.export(copy.deepcopy(job.network.model),
@@ -231,8 +230,12 @@ def methods():
                 rows.append(('static', name, weft(
                     policy, f'--observer={observer}',
                     f'--bias-correction={corrected}')))
+    products = ['Conv', 'MatMul', 'Gemm']
     for calibration in ('MinMax', 'Entropy', 'Percentile'):
-        rows.append(('static', f'ort u8 {calibration}', ort_static(calibration)))
+        name = f'ort u8 {calibration}'
+        rows.append(('static', name, ort_static(calibration)))
+        rows.append(('static', name + ', products only',
+                     ort_static(calibration, only=products)))
     rows.append(('static', 'ort i8 symmetric MinMax', ort_static('MinMax', True)))
     rows.append(('static', 'torchao x86', torchao_x86(False)))
     rows.append(('dynamic', 'weft dynamic', weft('dynamic')))
