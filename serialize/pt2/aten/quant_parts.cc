@@ -21,6 +21,21 @@ bool Within(const QuantLimits& limits, DType dtype) {
   return limits.low >= IntMin(dtype) && limits.high <= IntMax(dtype);
 }
 
+// 1 / scale with sizes that broadcast to `x`; null where a block has several elements of a dim
+// that has several blocks.
+Value* FactorOf(AtenCall& c, const Value* x, Value* scale, const Granularity& granularity) {
+  const auto is_group = [](int64_t b) { return b > 1; };
+  const Ints& blocks = granularity.block_shape;
+  if (granularity.block_size != 0 || std::any_of(blocks.begin(), blocks.end(), is_group)) {
+    return nullptr;
+  }
+  Value* factor = c.Op(ops::reciprocal, {scale});
+  if (DTypeOf(factor) == DType::kF64) factor = Convert(c, factor, DTypeOf(x));
+  const bool along_axis = blocks.empty() && !granularity.scale_size.empty();
+  return along_axis ? AlongDim(c, factor, static_cast<int>(granularity.axis), RankOf(x))
+                    : Reshape(c, factor, granularity.scale_size);
+}
+
 // A zero point that holds no element stands for none.
 Value* ZeroPoint(AtenCall& c, Value* zero, DType dtype, const Granularity& granularity) {
   if (zero == nullptr || zero->type().numel().Is(0)) return nullptr;
@@ -119,9 +134,18 @@ Ints BlocksOf(AtenCall& c, const Value* x) {
 
 Value* QuantizeLinear(AtenCall& c, Value* x, Value* scale, Value* zero, DType dtype,
                       const Granularity& granularity) {
+  zero = ZeroPoint(c, zero, dtype, granularity);
+  // Scales that are chosen from the numbers put the largest of them half a step beyond the last
+  // integer, where a quotient rounds to another side than PyTorch's product by 1 / scale. Passes
+  // look for scales in quantize_linear where those are constants and the numbers are not.
+  const bool chosen = LiteralOf(scale) == nullptr || LiteralOf(x) != nullptr;
+  if (Value* factor = chosen ? FactorOf(c, x, scale, granularity) : nullptr) {
+    const DType product = PromoteTypes(DTypeOf(x), DTypeOf(factor));
+    x = Mul(c, Convert(c, x, product), Convert(c, factor, product));
+    scale = Full(c, granularity.scale_size, Number(c, product, 1));
+  }
   scale = ScaleOf(c, scale, DTypeOf(x), granularity);
   scale = Convert(c, scale, PromoteTypes(DTypeOf(x), DTypeOf(scale)));
-  zero = ZeroPoint(c, zero, dtype, granularity);
   return Limited(c, ops::BuildQuantizeLinear(c, x, scale, zero, dtype, granularity.axis,
                                              granularity.block_size, /*saturate=*/true,
                                              granularity.block_shape));

@@ -72,6 +72,24 @@ TEST(Quant, ANarrowRangeLimitsWhatIsQuantized) {
   EXPECT_THAT(imported(-129, 127), HasSubstr("the range from -129 to 127"));
 }
 
+// PyTorch multiplies by 1 / scale. Passes look for constant scales in quantize_linear, so those
+// stay.
+TEST(Quant, ScalesThatAreComputedAreMultipliedBy) {
+  EXPECT_THAT(Imported("quantized_decomposed.quantize_per_tensor.default", {{"input", 7, {"3"}}},
+                       With({{"scale", R"({"as_float": 0.5})"}, {"zero_point", Int(0)}},
+                            Limits(-128, 127))),
+              AllOf(HasSubstr("quantize_linear("), Not(HasSubstr("reciprocal("))));
+  for (const char* block : {"4, 6", "1, 6", "4, 1"}) {
+    const char* scales = block[0] == '1' ? "4" : block[3] == '1' ? "6" : "1";
+    EXPECT_THAT(Imported("torchao.quantize_affine.default",
+                         {{"input", 7, {"4", "6"}}, {"scale", 7, {scales}}},
+                         {{"zero_point", kNone},
+                          {"block_size", absl::StrCat("{\"as_ints\": [", block, "]}")},
+                          {"output_dtype", kI8}}),
+                AllOf(HasSubstr("reciprocal("), HasSubstr("mul("), HasSubstr("quantize_linear(")));
+  }
+}
+
 // Passes look for one scale and for one axis.
 TEST(Quant, BlocksHaveTheirPlainestForm) {
   const auto imported = [&](const std::string& block, const std::string& scales) {

@@ -447,6 +447,20 @@ def quantized_blocks():
     case(T.dequantize_affine.default, q, [1, 1, 2], between.abs(), between, i8)
     case(T.choose_qparams_affine.default, x.bfloat16(), 'SYMMETRIC', [1, 1, 4], i8, -127, 127,
          zero_point_dtype=i8)
+    halves()
+
+
+def halves():
+    """The largest number of each row is half a step beyond the last integer."""
+    i8 = torch.int8
+    x = -(torch.arange(1, 49) / 7.0).reshape(24, 2)
+    scale = x.abs().amax(1) / 127.5
+    zero = torch.zeros(24, dtype=i8)
+    case(torch.ops.torchao.quantize_affine.default, x, [1, 2], scale, zero, i8)
+    case(torch.ops.quantized_decomposed.quantize_per_channel.default, x, scale, zero.long(),
+         0, -128, 127, i8)
+    case(torch.ops.quantized_decomposed.quantize_per_tensor.tensor, x[12:13], scale[12], zero[12],
+         -128, 127, i8)
 
 
 def main():
