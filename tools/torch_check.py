@@ -193,11 +193,12 @@ def weft_command(given=None):
     return [os.path.join(ROOT, 'bazelw'), 'run', '//tools:conformance', '--']
 
 
-def run_weft(command, folder, passes, strict=False, timeout=120):
-    """By name of the case: (outcome, message)."""
+def run_weft(command, folder, passes=None, strict=False, timeout=120):
+    """By name of the case: (outcome, message). Without `passes`, the target's."""
     with tempfile.NamedTemporaryFile(suffix='.json') as report:
         done = subprocess.run(
-            [*command, '--suite=pt2', f'--passes={passes}',
+            [*command, '--suite=pt2',
+             *([f'--passes={passes}'] if passes else []),
              f'--report={report.name}', f'--timeout={timeout}',
              *(['--strict'] if strict else []), os.path.abspath(folder)],
             cwd=ROOT, text=True, errors='replace', stdout=subprocess.PIPE,
