@@ -293,6 +293,43 @@ absl::Status ProgramImporter::ImportVmap(Scope* scope, const NodeDef& node, cons
   return SetResults(scope, node, TensorArgs(results));
 }
 
+// The first argument names an operator of ATen, the second the dtype of its result; tensors are
+// converted to a dtype that holds theirs and that one.
+absl::Status ProgramImporter::ImportOutDtype(Scope* scope, const NodeDef& node) {
+  if (node.inputs.size() < 2) return BadArguments();
+  const std::string& target = node.inputs[0].value.name;
+  const KnownOp* op = FindAten(target);
+  if (op == nullptr) {
+    return absl::UnimplementedError(absl::StrCat("\"", target, "\" is not supported in it"));
+  }
+  if (node.inputs.size() - 2 > op->schema.args.size()) return BadArguments();
+  WEFT_ASSIGN_OR_RETURN(const Arg result, Resolve(scope, node.inputs[1].value));
+  if (!result.dtype) return BadArguments();
+  NodeDef inner;
+  inner.target = target;
+  inner.name = node.name;
+  for (size_t i = 2; i < node.inputs.size(); ++i) {
+    inner.inputs.push_back({op->schema.args[i - 2].name, node.inputs[i].value});
+  }
+  WEFT_ASSIGN_OR_RETURN(Args args, PlaceArguments(scope, inner, op->schema));
+  DType wide = *result.dtype;
+  const auto is_tensor = [](const Arg& a) { return a.is(Kind::kTensor) && a.value != nullptr; };
+  for (const Arg& arg : args) {
+    if (is_tensor(arg)) wide = PromoteTypes(wide, arg.value->type().dtype());
+  }
+  static const AtenSchema& none = *new AtenSchema;
+  AtenCall converts(none, {}, scope->builder);
+  for (Arg& arg : args) {
+    if (is_tensor(arg)) arg = Arg::Tensor(Convert(converts, arg.value, wide));
+  }
+  AtenCall call(op->schema, args, scope->builder);
+  op->fn(call);
+  WEFT_RETURN_IF_ERROR(call.status());
+  if (call.results().size() != 1 || !is_tensor(call.results()[0])) return BadArguments();
+  Value* value = Convert(converts, call.results()[0].value, *result.dtype);
+  return SetResults(scope, node, {Arg::Tensor(value)});
+}
+
 absl::Status ProgramImporter::ImportHigherOrder(Scope* scope, const NodeDef& node, bool* done) {
   Args args;
   const std::string& target = node.target;
@@ -302,6 +339,10 @@ absl::Status ProgramImporter::ImportHigherOrder(Scope* scope, const NodeDef& nod
     return absl::OkStatus();
   }
   const std::string name = vmap ? "" : target.substr(kPrefix.size());
+  if (name == "out_dtype") {
+    *done = true;
+    return ImportOutDtype(scope, node);
+  }
   for (const NodeDef::Input& input : node.inputs) {
     WEFT_ASSIGN_OR_RETURN(Arg arg, Resolve(scope, input.value));
     args.push_back(std::move(arg));

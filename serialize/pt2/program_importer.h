@@ -158,6 +158,7 @@ class ProgramImporter {
   absl::Status ImportWhile(Scope* scope, const NodeDef& node, const Args& args);
   absl::Status ImportScan(Scope* scope, const NodeDef& node, const Args& args);
   absl::Status ImportMap(Scope* scope, const NodeDef& node, const Args& args);
+  absl::Status ImportOutDtype(Scope* scope, const NodeDef& node);
   absl::Status ImportVmap(Scope* scope, const NodeDef& node, const Args& args);
 
   const ExportedProgram& program_;

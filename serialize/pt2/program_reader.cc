@@ -58,7 +58,7 @@ constexpr Member kMembers[] = {
     {"as_device", Form::kScalar, Kind::kDevice},
     {"as_graph", Form::kScalar, Kind::kGraph},
     {"as_custom_obj", Form::kRefused, Kind::kOther},
-    {"as_operator", Form::kRefused, Kind::kOther},
+    {"as_operator", Form::kScalar, Kind::kString},
     {"as_opaque_obj", Form::kRefused, Kind::kOther},
     {"as_string_to_argument", Form::kRefused, Kind::kOther},
 };

@@ -187,6 +187,30 @@ TEST(ImportTest, LeavesOutWeightsThatNothingReads) {
   EXPECT_EQ(open->main()->num_inputs(), 4);
 }
 
+// Sums of i8 that need more bits, as programs of integers have them.
+TEST(ImportTest, OperatorsWithTheDTypeOfTheirResult) {
+  TestProgram p;
+  p.inputs = {{"a", 2, {"1", "2"}}, {"b", 2, {"2", "1"}}};
+  const auto multiply = [&](const std::string& op) {
+    p.nodes = {TestProgram::Node("torch.ops.higher_order.out_dtype",
+                                 {{"", absl::StrCat("{\"as_operator\": \"", op, "\"}")},
+                                  {"", "{\"as_scalar_type\": 4}"},
+                                  {"", T("a")},
+                                  {"", T("b")}},
+                                 {T("y")})};
+  };
+  p.outputs = {"y"};
+  multiply("torch.ops.aten.mm.default");
+  const auto module = Import(p);
+  ASSERT_NE(module, nullptr);
+  EXPECT_EQ(module->main()->output(0)->type().dtype(), DType::kI32);
+  EXPECT_THAT(Execute(*module, {HostTensor::FromInts(DType::kI8, {1, 2}, {100, 100}),
+                                HostTensor::FromInts(DType::kI8, {2, 1}, {100, 100})}),
+              ElementsAre(20000));
+  multiply("torch.ops.aten.frobnicate.default");
+  EXPECT_THAT(Error(p), HasSubstr("frobnicate.default\" is not supported"));
+}
+
 TEST(ImportTest, KeepsSymbolsAndRanges) {
   TestProgram p;
   p.inputs = {{"x", 7, {"Symbol('s0', positive=True, integer=True)"}},
