@@ -60,6 +60,7 @@ class IntegerGemmCall : public LibraryCall {
     copies_y_ = shape_.y.step != 1 || !IsOneLoop(shape_.y, &y_row_);
     if (copies_y_) y_row_ = shape_.y.depth;
     for (const int64_t k : shape_.window.kernel) taps_ *= k;
+    FindStrides();
     Reserve();
   }
 
@@ -160,29 +161,58 @@ class IntegerGemmCall : public LibraryCall {
     }
   }
 
+  // The taps of an inner result lie at fixed distances from its first one.
   void FillTaps(int64_t row, int64_t* offsets) const {
     const ByteWindow& w = shape_.window;
     constexpr size_t kMaxDims = 8;
     const size_t n = w.kernel.size();
-    int64_t at[kMaxDims] = {};
+    int64_t first[kMaxDims] = {};  // Where the window begins in each dim.
+    int64_t base = 0;
+    bool inner = true;
     for (size_t d = n; d-- > 0;) {
-      at[d] = row % shape_.y.dims[d + 1];
-      row /= shape_.y.dims[d + 1];
+      const int64_t size = shape_.y.dims[d + 1];
+      first[d] = row % size * w.stride[d] - w.before[d];
+      row /= size;
+      base += first[d] * point_strides_[d + 1];
+      inner = inner && first[d] >= 0 &&
+              first[d] + (w.kernel[d] - 1) * w.dilation[d] < shape_.x.dims[d + 1];
     }
+    base += row * point_strides_[0];
+    for (int64_t tap = 0; tap < taps_; ++tap) {
+      const bool inside = inner || IsInside(first, tap);
+      offsets[tap] = inside ? base + tap_offsets_[tap] : kNoRow;
+    }
+  }
+
+  bool IsInside(const int64_t* first, int64_t tap) const {
+    const ByteWindow& w = shape_.window;
+    for (size_t d = w.kernel.size(); d-- > 0;) {
+      const int64_t place = first[d] + tap % w.kernel[d] * w.dilation[d];
+      tap /= w.kernel[d];
+      if (place < 0 || place >= shape_.x.dims[d + 1]) return false;
+    }
+    return true;
+  }
+
+  // Bytes from point to point of x along each dim, and from the first tap to each of a window.
+  void FindStrides() {
+    point_strides_ = shape_.x.strides;
+    if (copies_x_) {
+      int64_t stride = depth_;
+      for (size_t d = point_strides_.size(); d-- > 0;) {
+        point_strides_[d] = stride;
+        stride *= shape_.x.dims[d];
+      }
+    }
+    const ByteWindow& w = shape_.window;
     for (int64_t tap = 0; tap < taps_; ++tap) {
       int64_t left = tap;
-      int64_t index = 0;
-      int64_t size = 1;
-      bool inside = true;
-      for (size_t d = n; d-- > 0;) {
-        const int64_t place =
-            at[d] * w.stride[d] + left % w.kernel[d] * w.dilation[d] - w.before[d];
+      int64_t offset = 0;
+      for (size_t d = w.kernel.size(); d-- > 0;) {
+        offset += left % w.kernel[d] * w.dilation[d] * point_strides_[d + 1];
         left /= w.kernel[d];
-        inside = inside && place >= 0 && place < shape_.x.dims[d + 1];
-        index += place * size;
-        size *= shape_.x.dims[d + 1];
       }
-      offsets[tap] = inside ? OffsetOfRow(row * size + index) : kNoRow;
+      tap_offsets_.push_back(offset);
     }
   }
 
@@ -222,6 +252,8 @@ class IntegerGemmCall : public LibraryCall {
   const int64_t rows_;
   const int64_t depth_;
   int64_t taps_ = 1;
+  std::vector<int64_t> point_strides_;
+  std::vector<int64_t> tap_offsets_;
   bool copies_x_ = false;
   bool copies_y_ = false;
   int64_t y_row_ = 0;
