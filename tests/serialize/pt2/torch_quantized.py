@@ -426,7 +426,7 @@ def run(args):
     width = max(map(len, rows))
     print('  '.join([' ' * width, *(f'{c:>9}' for c in columns)]))
     for program, cells in sorted(rows.items()):
-        shown = ['/'.join(map(str, cells[c])) for c in columns]
+        shown = ['/'.join(map(str, cells.get(c, (0, 0)))) for c in columns]
         print('  '.join([f'{program:{width}}', *(f'{s:>9}' for s in shown)]))
     print('\n'.join(messages))
     counts = [c for cells in rows.values() for c in cells.values()]
