@@ -7,6 +7,7 @@
 #include "passes/dce.h"
 #include "passes/decompose.h"
 #include "passes/drop_constants.h"
+#include "passes/equalize_channels.h"
 #include "passes/fold_constants.h"
 #include "passes/freeze.h"
 #include "passes/functionalize.h"
@@ -35,6 +36,7 @@ constexpr std::unique_ptr<Pass> (*kPasses[])() = {
     CreateDcePass,
     CreateDecomposePass,
     CreateDropConstantsPass,
+    CreateEqualizeChannelsPass,
     CreateFoldConstantsPass,
     CreateFreezePass,
     CreateFunctionalizePass,

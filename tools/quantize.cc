@@ -61,6 +61,9 @@ FlagSet MakeFlags(Options* o) {
                  "text, or an op");
   flags.String("observer", &o->quantize.observer, "OBSERVER",
                "Observer of all activations, as min_max or histogram. Default: the policy's");
+  flags.Bool("equalize", &o->quantize.equalize,
+             "Scale weights so that the channels between products are equally large, for\n"
+             "models whose channels have ranges far apart");
   flags.Bool("bias-correction", &o->quantize.bias_correction,
              "Take the mean error off the biases of convolutions and linears. Default: on");
   flags.Section("Calibration");

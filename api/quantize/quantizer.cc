@@ -212,6 +212,9 @@ absl::StatusOr<Quantizer> Quantizer::Create(std::unique_ptr<Module> module,
     state->original_inputs.push_back(module->main()->input_info(i).name);
   }
   WEFT_RETURN_IF_ERROR(RunPasses(*module, "quantize-float"));
+  if (options.equalize) {
+    WEFT_RETURN_IF_ERROR(RunPasses(*module, "equalize_channels{admit=reassociating}"));
+  }
   WEFT_ASSIGN_OR_RETURN(const std::vector<Remark> remarks, Annotate(*module, options));
   state->rows = RowsOf(remarks);
   const bool any = std::any_of(state->rows.begin(), state->rows.end(),

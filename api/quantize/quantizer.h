@@ -32,6 +32,9 @@ struct QuantizeOptions {
   std::vector<std::string> exclude;
   // Overrides the observer of all activations where not empty.
   std::string observer;
+  // Evens out the ranges of channels between products before calibration
+  // (passes/equalize_channels.h).
+  bool equalize = false;
   // Corrects the bias of convolutions and linears by the mean error that quantization brings.
   bool bias_correction = true;
   // Biases of products of integers become i32 (integer_biases.h), for models that other run times
