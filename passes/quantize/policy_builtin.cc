@@ -70,7 +70,7 @@ op matmul(activation, weight axis=-1) where matrices
 
 constexpr absl::string_view kWeightOnly = R"(
 policy weight_only(bits=4, group=32) "weights in groups along the sum; activations stay float"
-weight weight = i$bits symmetric axis=1 block=$group min_max
+weight weight = i$bits symmetric axis=1 block=$group mse
 op linear(_, weight)
 op matmul(_, weight axis=-2) where matrices
 )";

@@ -108,11 +108,20 @@ double SquareError(absl::Span<const double> values, const QuantGrid& grid) {
   return sum;
 }
 
+// The share of the range at which its largest element lies on the grid: a symmetric range of
+// integers with one more step below than above ends half a step before it.
+double WidestRatio(const QuantSpec& spec) {
+  if (spec.scheme != QuantScheme::kSymmetric || spec.quant_max <= 0) return 1;
+  const double half = static_cast<double>(spec.quant_max - spec.quant_min) / 2;
+  return std::max(1.0, half / static_cast<double>(spec.quant_max));
+}
+
 ValueRange BestRatio(const QuantSpec& spec, absl::Span<const double> values, ValueRange whole) {
   ValueRange best = whole;
   double least = std::numeric_limits<double>::infinity();
+  const double widest = WidestRatio(spec);
   for (int i = 0; i < kRatios; ++i) {
-    const double ratio = 1 - (1 - kLeastRatio) * i / (kRatios - 1);
+    const double ratio = widest - (widest - kLeastRatio) * i / (kRatios - 1);
     const ValueRange range = {whole.min * ratio, whole.max * ratio};
     const double error = SquareError(values, GridOf(spec, range));
     if (error >= least) continue;

@@ -230,6 +230,11 @@ def methods():
                 rows.append(('static', name, weft(
                     policy, f'--observer={observer}',
                     f'--bias-correction={corrected}')))
+        rows.append(('static', f'weft {policy} histogram, equalized', weft(
+            policy, '--observer=histogram', '--equalize')))
+        rows.append(('static', f'weft {policy} histogram, equalized alone', weft(
+            policy, '--observer=histogram', '--equalize',
+            '--bias-correction=false')))
     products = ['Conv', 'MatMul', 'Gemm']
     for calibration in ('MinMax', 'Entropy', 'Percentile'):
         name = f'ort u8 {calibration}'

@@ -93,10 +93,10 @@ TEST(QuantPolicy, BuiltInOnesParseAndPrintBack) {
 TEST(QuantPolicy, ParametersTakeThePlaceOfDefaults) {
   const absl::StatusOr<QuantPolicy> policy = LoadQuantPolicy("weight_only{bits=8,group=64}");
   ASSERT_TRUE(policy.ok()) << policy.status();
-  EXPECT_EQ(ToText(policy->specs[0].spec), "i8 symmetric axis=1 block=64 min_max");
+  EXPECT_EQ(ToText(policy->specs[0].spec), "i8 symmetric axis=1 block=64 mse");
   EXPECT_THAT(ToText(*policy), HasSubstr("policy weight_only(bits=8, group=64)"));
   EXPECT_EQ(ToText(LoadQuantPolicy("weight_only")->specs[0].spec),
-            "i4 symmetric axis=1 block=32 min_max");
+            "i4 symmetric axis=1 block=32 mse");
   EXPECT_THAT(LoadQuantPolicy("weight_only{bit=8}").status().message(),
               HasSubstr("has no parameter bit, did you mean \"bits\"?"));
   EXPECT_THAT(LoadQuantPolicy("weight_only{bits=3}").status().message(),
