@@ -299,6 +299,23 @@ TEST(RangesOfTensor, HasARangeForEachScale) {
   EXPECT_THAT(mins(), testing::ElementsAre(-2, -4));
 }
 
+// Weights on the grid stay there: a symmetric range as min_max takes it ends half a step before its
+// largest element.
+TEST(RangesOfTensor, MseReachesTheLargestElement) {
+  for (DType dtype : {DType::kI4, DType::kI8}) {
+    std::vector<double> values;
+    for (int64_t q = -IntMax(dtype); q <= IntMax(dtype); ++q) {
+      values.push_back(0.5 * static_cast<double>(q));
+    }
+    const int64_t size = static_cast<int64_t>(values.size());
+    const QuantSpec spec =
+        SpecOf(dtype, IntMin(dtype), IntMax(dtype), QuantScheme::kSymmetric, "mse");
+    const auto ranges = RangesOfTensor(spec, HostTensor::FromDoubles(DType::kF32, {size}, values));
+    ASSERT_TRUE(ranges.ok()) << ranges.status();
+    EXPECT_LT(ErrorOn(values, GridOf(spec, (*ranges)[0])), 1e-9);
+  }
+}
+
 TEST(RangesOfTensor, MseIsNotWorseThanTheWholeRange) {
   const std::vector<double> values = Draw(2);
   const HostTensor weight = HostTensor::FromDoubles(DType::kF32, {20000}, values);
