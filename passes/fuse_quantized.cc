@@ -21,8 +21,6 @@
 namespace weft {
 namespace {
 
-bool IsOne(Type type) { return type.rank() == 0 || (type.rank() == 1 && type.dim(0).Is(1)); }
-
 // The value of the last node.
 absl::StatusOr<HostTensor> EvaluateNodes(const std::vector<Node*>& nodes) {
   absl::flat_hash_map<const Value*, HostTensor> made;
@@ -37,21 +35,6 @@ absl::StatusOr<HostTensor> EvaluateNodes(const std::vector<Node*>& nodes) {
     made[node->result()] = std::move(results[0]);
   }
   return made.at(nodes.back()->result());
-}
-
-// The weights less their zero points, one or one for each slice along `axis`, in i8.
-HostTensor CenteredBytes(const HostTensor& weights, const HostTensor* zero_point, int64_t axis) {
-  HostTensor bytes(DType::kI8, weights.dims());
-  int64_t slice = 1;
-  for (int64_t d = axis + 1; d < weights.rank(); ++d) slice *= weights.dim(static_cast<int>(d));
-  const int64_t channels = zero_point == nullptr ? 1 : zero_point->numel();
-  std::vector<double> values(weights.numel());
-  for (int64_t i = 0; i < weights.numel(); ++i) {
-    const int64_t zero = zero_point == nullptr ? 0 : zero_point->IntAt(i / slice % channels);
-    values[i] = static_cast<double>(weights.IntAt(i) - zero);
-  }
-  bytes.WriteDoubles(values);
-  return bytes;
 }
 
 // Makes what the decisions say.
@@ -108,17 +91,15 @@ class QuantizedFuser {
   Value* Sum(const IntegerProduct& p) {
     const ops::DequantizeLinearView x(*p.node->operand(0)->node());
     const ops::DequantizeLinearView w(*p.node->operand(1)->node());
-    if (p.narrow) return NarrowSum(p, x, w);
+    if (p.bytes.valid()) return NarrowSum(p, x);
     std::vector<Value*> operands = {Centered(x), Centered(w)};
     operands.resize(p.node->num_operands(), nullptr);
     const std::vector<Value*> made = rewriter_.Create(p.node->op(), operands, p.node->attr_list());
     return made.empty() ? nullptr : made[0];
   }
 
-  Value* NarrowSum(const IntegerProduct& p, const ops::DequantizeLinearView& x,
-                   const ops::DequantizeLinearView& w) {
-    const HostTensor* zero = w.zero_point() == nullptr ? nullptr : LiteralOf(w.zero_point());
-    Value* weights = Constant(CenteredBytes(*LiteralOf(w.self()), zero, p.weight_axis));
+  Value* NarrowSum(const IntegerProduct& p, const ops::DequantizeLinearView& x) {
+    Value* weights = Constant(p.bytes);
     if (p.node->Is(ops::convolution)) {
       const std::vector<Value*> made =
           rewriter_.Create(ops::convolution_integer, {x.self(), weights, x.zero_point(), nullptr},

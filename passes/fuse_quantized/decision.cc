@@ -51,8 +51,6 @@ std::optional<IntegerProduct> ProductOf(Node* node) {
   return p;
 }
 
-bool IsOne(Type type) { return type.rank() == 0 || (type.rank() == 1 && type.dim(0).Is(1)); }
-
 // The value is integers of at most 8 bits, dequantized to f32.
 bool IsDequantized(const Value* value) {
   if (!value->IsResultOf(ops::dequantize_linear)) return false;
@@ -72,31 +70,36 @@ int64_t ScaleAxis(const ops::DequantizeLinearView& dequantize) {
   return axis < 0 ? axis + dequantize.self()->type().rank() : axis;
 }
 
-// The elements less their zero points, one or one for each slice along `axis`, fit in i8.
-bool FitsBytes(const HostTensor& weights, const HostTensor* zero_point, int64_t axis) {
+// The elements less their zero points, one or one for each slice along `axis`; invalid unless all
+// fit in i8.
+HostTensor CenteredBytes(const HostTensor& weights, const HostTensor* zero_point, int64_t axis) {
   int64_t slice = 1;
   for (int64_t d = axis + 1; d < weights.rank(); ++d) slice *= weights.dim(static_cast<int>(d));
-  const int64_t channels = zero_point == nullptr ? 1 : zero_point->numel();
+  std::vector<double> centered = weights.ReadDoubles();
+  const std::vector<double> zeros =
+      zero_point == nullptr ? std::vector<double>{0} : zero_point->ReadDoubles();
+  const int64_t channels = static_cast<int64_t>(zeros.size());
   for (int64_t i = 0; i < weights.numel(); ++i) {
-    const int64_t zero = zero_point == nullptr ? 0 : zero_point->IntAt(i / slice % channels);
-    const int64_t centered = weights.IntAt(i) - zero;
-    if (centered < -128 || centered > 127) return false;
+    centered[i] -= zeros[i / slice % channels];
+    if (centered[i] < -128 || centered[i] > 127) return HostTensor();
   }
-  return true;
+  HostTensor bytes(DType::kI8, weights.dims());
+  bytes.WriteDoubles(centered);
+  return bytes;
 }
 
 // The second operand as the narrow ops take it: a constant, the same for all rows and, in a
-// convolution, for all groups.
-bool HasConstantBytes(const IntegerProduct& p) {
+// convolution, for all groups. Invalid where there is none.
+HostTensor ConstantBytes(const IntegerProduct& p) {
   const ops::DequantizeLinearView x(*p.node->operand(0)->node());
   const ops::DequantizeLinearView w(*p.node->operand(1)->node());
   const HostTensor* weights = LiteralOf(w.self());
   const HostTensor* zero = w.zero_point() == nullptr ? nullptr : LiteralOf(w.zero_point());
-  if (DTypeBits(x.self()->type().dtype()) != 8 || weights == nullptr) return false;
-  if (w.zero_point() != nullptr && zero == nullptr) return false;
+  if (DTypeBits(x.self()->type().dtype()) != 8 || weights == nullptr) return HostTensor();
+  if (w.zero_point() != nullptr && zero == nullptr) return HostTensor();
   const bool one = p.node->Is(ops::convolution) ? ops::ConvolutionView(*p.node).groups().Is(1)
                                                 : weights->rank() == 2;
-  return one && FitsBytes(*weights, zero, p.weight_axis);
+  return one ? CenteredBytes(*weights, zero, p.weight_axis) : HostTensor();
 }
 
 bool Keeps(const Target& target, const OpDef& op) {
@@ -169,6 +172,8 @@ void SortByUse(std::vector<Node*>* nodes) {
 
 }  // namespace
 
+bool IsOne(Type type) { return type.rank() == 0 || (type.rank() == 1 && type.dim(0).Is(1)); }
+
 std::vector<QuantizedCandidate> CollectQuantized(const Graph& graph) {
   std::vector<QuantizedCandidate> candidates;
   for (Node* node : graph.nodes()) {
@@ -179,7 +184,7 @@ std::vector<QuantizedCandidate> CollectQuantized(const Graph& graph) {
     const ops::DequantizeLinearView left(*node->operand(0)->node());
     candidate.one_scale = ScaleAxis(left) < 0;
     candidate.scale_axis = ScaleAxis(ops::DequantizeLinearView(*node->operand(1)->node()));
-    candidate.constant_bytes = HasConstantBytes(*product);
+    candidate.bytes = ConstantBytes(*product);
     candidates.push_back(candidate);
   }
   return candidates;
@@ -202,7 +207,7 @@ QuantizedDecision DecideQuantized(const std::vector<QuantizedCandidate>& candida
       const OpDef& narrow =
           p.node->Is(ops::convolution) ? ops::convolution_integer : ops::matmul_integer;
       decision.products.push_back(p);
-      decision.products.back().narrow = candidate.constant_bytes && Keeps(target, narrow);
+      if (Keeps(target, narrow)) decision.products.back().bytes = candidate.bytes;
     } else {
       decision.refusals.push_back({p.node, reason});
     }
@@ -255,7 +260,7 @@ std::string ToString(const QuantizedDecision& decision) {
   std::string text;
   for (const IntegerProduct& p : decision.products) {
     absl::StrAppend(&text, NodeText(*p.node), ": a product of integers",
-                    p.narrow ? " of 8 bits" : "", "\n");
+                    p.bytes.valid() ? " of 8 bits" : "", "\n");
   }
   for (const NodeRefusal& refusal : decision.refusals) {
     absl::StrAppend(&text, ToString(refusal), "\n");

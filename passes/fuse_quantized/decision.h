@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/target/target.h"
+#include "graph/tensor/tensor.h"
 #include "passes/fuse/decision.h"
 
 namespace weft {
@@ -18,8 +19,9 @@ struct IntegerProduct {
   int channel_dim = 0;  // The dim of the result that has its channels.
   int weight_axis = 0;  // The same of the second operand.
   int64_t length = 0;   // Products that are summed for an element; 0: not constant.
-  // The target takes the integers as they are: matmul_integer or convolution_integer.
-  bool narrow = false;
+  // The weights less their zero points in i8, for a target that takes the integers as they are
+  // (matmul_integer, convolution_integer); invalid for the others.
+  HostTensor bytes;
 };
 
 // One whose operands are dequantized integers of at most 8 bits.
@@ -29,15 +31,18 @@ struct QuantizedCandidate {
   bool one_scale = false;
   // The axis of the second operand's scales; -1: it has one scale.
   int64_t scale_axis = -1;
-  // The first operand is of 8 bits; the second is one constant for all of it, whose elements less
-  // their zero points fit in i8.
-  bool constant_bytes = false;
+  // The second operand less its zero points in i8, if that is one constant for all of the first,
+  // which is of 8 bits, and fits; else invalid.
+  HostTensor bytes;
 };
 
 struct QuantizedDecision {
   std::vector<IntegerProduct> products;
   std::vector<NodeRefusal> refusals;
 };
+
+// One number for a whole tensor.
+bool IsOne(Type type);
 
 // In the graph's order.
 std::vector<QuantizedCandidate> CollectQuantized(const Graph& graph);

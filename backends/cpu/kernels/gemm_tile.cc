@@ -4,6 +4,7 @@
 // depth; the weights of that part then are in cache for the next block of rows.
 #include "backends/cpu/kernels/gemm_tile.h"
 
+#include "backends/cpu/kernels/gemm_blocks.h"
 #include "backends/cpu/kernels/gemm_stages.h"
 #include "backends/cpu/kernels/vector_math.h"
 
@@ -11,13 +12,6 @@ namespace weft::cpu {
 namespace WEFT_CPU_ISA {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kAccumulators = 24;
-constexpr int kVectors = 4;
-#else
-constexpr int kAccumulators = 12;
-constexpr int kVectors = 2;
-#endif
 static_assert(kAccumulators * kLanes <= kGemmScratchFloats);
 // Depth of a part: its weights stay in L1, beside a block of rows.
 constexpr int64_t kPart = 256;
@@ -25,8 +19,6 @@ constexpr int kMostRows = kAccumulators;
 constexpr int64_t kMostParts = 16;  // Most taps in a part.
 constexpr int64_t kFetchEvery = 4;  // Depth steps between prefetches of some lines.
 constexpr int64_t kMostFetched = 4;
-
-constexpr int RowsFor(int vectors) { return kAccumulators / vectors; }
 
 // One part of the depth for one block.
 struct Part {
@@ -72,53 +64,30 @@ struct Ends {
 };
 
 template <int kM, int kN>
-void Block(const Part* parts, int64_t num_parts, const Ends& ends) {
-  Vec acc[kM][kN];
-  for (int j = 0; j < kN; ++j) {
-    const Vec bias = ends.bias != nullptr ? LoadVec(ends.bias + j * kLanes) : Vec{};
-    for (int i = 0; i < kM; ++i) {
-      acc[i][j] =
-          ends.from == nullptr ? bias : bias + LoadVec(ends.from + i * ends.from_row + j * kLanes);
-    }
-  }
-  for (int64_t p = 0; p < num_parts; ++p) Sum<kM, kN>(parts[p], acc);
-  if (ends.complete) {
-    for (int i = 0; i < kM; ++i) {
-      for (int j = 0; j < kN; ++j) {
-        acc[i][j] = AtMost(AtLeast(acc[i][j], Splat(ends.least)), Splat(ends.most));
+struct Block {
+  static void Run(const Part* parts, int64_t num_parts, const Ends& ends) {
+    Vec acc[kM][kN];
+    for (int j = 0; j < kN; ++j) {
+      const Vec bias = ends.bias != nullptr ? LoadVec(ends.bias + j * kLanes) : Vec{};
+      for (int i = 0; i < kM; ++i) {
+        acc[i][j] = ends.from == nullptr
+                        ? bias
+                        : bias + LoadVec(ends.from + i * ends.from_row + j * kLanes);
       }
     }
+    for (int64_t p = 0; p < num_parts; ++p) Sum<kM, kN>(parts[p], acc);
+    if (ends.complete) {
+      for (int i = 0; i < kM; ++i) {
+        for (int j = 0; j < kN; ++j) {
+          acc[i][j] = AtMost(AtLeast(acc[i][j], Splat(ends.least)), Splat(ends.most));
+        }
+      }
+    }
+    for (int i = 0; i < kM; ++i) {
+      for (int j = 0; j < kN; ++j) StoreVec(ends.to + i * ends.to_row + j * kLanes, acc[i][j]);
+    }
   }
-  for (int i = 0; i < kM; ++i) {
-    for (int j = 0; j < kN; ++j) StoreVec(ends.to + i * ends.to_row + j * kLanes, acc[i][j]);
-  }
-}
-
-using BlockFn = void (*)(const Part* parts, int64_t num_parts, const Ends& ends);
-
-// The function for blocks of `rows` <= kM rows.
-template <int kM, int kN>
-BlockFn BlockOf(int64_t rows) {
-  if constexpr (kM > 1) {
-    if (rows < kM) return BlockOf<kM - 1, kN>(rows);
-  }
-  return Block<kM, kN>;
-}
-
-BlockFn FindBlock(int64_t rows, int vectors) {
-  switch (vectors) {
-    case 1:
-      return BlockOf<RowsFor(1), 1>(rows);
-#if defined(__AVX512F__)
-    case 3:
-      return BlockOf<RowsFor(3), 3>(rows);
-    case 4:
-      return BlockOf<RowsFor(4), 4>(rows);
-#endif
-    default:
-      return BlockOf<RowsFor(2), 2>(rows);
-  }
-}
+};
 
 // --- A panel -------------------------------------------------------------------------
 
@@ -214,7 +183,7 @@ class Panel {
       ends.from_row = ends.to_row = width_;
       ends.to = tile_;
     }
-    FindBlock(rows, p_.vectors)(parts, share.taps, ends);
+    FindBlock<Block>(rows, p_.vectors)(parts, share.taps, ends);
     if (complete) Finish(row, rows, ends.to, ends.to_row);
     if (edge_) Copy(rows, tile_, width_, y, p_.y_row);
   }

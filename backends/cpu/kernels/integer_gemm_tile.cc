@@ -4,6 +4,7 @@
 // panel pass, which the next block of rows finds in L1 or L2: bytes are few enough for that.
 #include "backends/cpu/kernels/integer_gemm_tile.h"
 
+#include "backends/cpu/kernels/gemm_blocks.h"
 #include "backends/cpu/kernels/gemm_stages.h"
 #include "backends/cpu/kernels/vector_math.h"
 
@@ -12,8 +13,6 @@ namespace WEFT_CPU_ISA {
 namespace {
 
 #if defined(__AVX512F__)
-constexpr int kAccumulators = 24;
-constexpr int kVectors = 4;
 using Bytes = __m512i;
 inline Bytes LoadBytes(const void* from) { return _mm512_loadu_si512(from); }
 inline Bytes SplatGroup(int32_t group) { return _mm512_set1_epi32(group); }
@@ -22,8 +21,6 @@ inline Bytes AddProducts(Bytes sum, Bytes x, Bytes w) {
   return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
 }
 #else
-constexpr int kAccumulators = 12;
-constexpr int kVectors = 2;
 using Bytes = __m256i;
 inline Bytes LoadBytes(const void* from) {
   return _mm256_loadu_si256(static_cast<const __m256i*>(from));
@@ -39,8 +36,6 @@ constexpr int64_t kVectorBytes = kLanes * kIntegerGroup;
 constexpr int kMaxRows = kAccumulators;
 // Floats of a block of results.
 constexpr int64_t kTileFloats = kAccumulators * kLanes;
-
-constexpr int RowsFor(int vectors) { return kAccumulators / vectors; }
 
 inline Bytes GroupAt(const uint8_t* row, int64_t at) {
   int32_t group;
@@ -82,56 +77,32 @@ inline void SumExcess(const TapRows& tap, int64_t index, const IntegerExcess* ex
 
 // Sums of rows [row, row + kM) in `tile`, kN vectors a row.
 template <int kM, int kN>
-void Block(const IntegerPanel& p, int64_t row, int32_t* tile) {
-  Bytes acc[kM][kN];
-  for (int j = 0; j < kN; ++j) {
-    const Bytes start = LoadBytes(p.start + j * kLanes);
-    for (int i = 0; i < kM; ++i) acc[i][j] = start;
-  }
-  const int64_t bytes = Up(p.depth, kIntegerGroup);
-  const int8_t* weights = p.weights;
-  for (int64_t t = 0; t < p.taps; ++t) {
-    TapRows tap;
-    for (int i = 0; i < kM; ++i) {
-      const int64_t offset = p.offsets[(row + i) * p.taps + t];
-      tap.rows[i] = offset < 0 ? p.padding : p.x + offset;
-    }
-    SumTap<kM, kN>(tap, weights, bytes, acc);
-    SumExcess<kM, kN>(tap, t, p.excess, acc);
-    weights += bytes * kN * kLanes;
-  }
-  for (int i = 0; i < kM; ++i) {
+struct Block {
+  static void Run(const IntegerPanel& p, int64_t row, int32_t* tile) {
+    Bytes acc[kM][kN];
     for (int j = 0; j < kN; ++j) {
-      __builtin_memcpy(tile + (i * kN + j) * kLanes, &acc[i][j], kVectorBytes);
+      const Bytes start = LoadBytes(p.start + j * kLanes);
+      for (int i = 0; i < kM; ++i) acc[i][j] = start;
+    }
+    const int64_t bytes = Up(p.depth, kIntegerGroup);
+    const int8_t* weights = p.weights;
+    for (int64_t t = 0; t < p.taps; ++t) {
+      TapRows tap;
+      for (int i = 0; i < kM; ++i) {
+        const int64_t offset = p.offsets[(row + i) * p.taps + t];
+        tap.rows[i] = offset < 0 ? p.padding : p.x + offset;
+      }
+      SumTap<kM, kN>(tap, weights, bytes, acc);
+      SumExcess<kM, kN>(tap, t, p.excess, acc);
+      weights += bytes * kN * kLanes;
+    }
+    for (int i = 0; i < kM; ++i) {
+      for (int j = 0; j < kN; ++j) {
+        __builtin_memcpy(tile + (i * kN + j) * kLanes, &acc[i][j], kVectorBytes);
+      }
     }
   }
-}
-
-using BlockFn = void (*)(const IntegerPanel& panel, int64_t row, int32_t* tile);
-
-// The function for blocks of `rows` <= kM rows.
-template <int kM, int kN>
-BlockFn BlockOf(int64_t rows) {
-  if constexpr (kM > 1) {
-    if (rows < kM) return BlockOf<kM - 1, kN>(rows);
-  }
-  return Block<kM, kN>;
-}
-
-BlockFn FindBlock(int64_t rows, int vectors) {
-  switch (vectors) {
-    case 1:
-      return BlockOf<RowsFor(1), 1>(rows);
-#if defined(__AVX512F__)
-    case 3:
-      return BlockOf<RowsFor(3), 3>(rows);
-    case 4:
-      return BlockOf<RowsFor(4), 4>(rows);
-#endif
-    default:
-      return BlockOf<RowsFor(2), 2>(rows);
-  }
-}
+};
 
 inline Vec ToFloats(const int32_t* from) {
   Ints v;
@@ -157,7 +128,7 @@ class Panel {
     alignas(64) int32_t tile[kTileFloats];
     for (int64_t row = 0; row < p_.rows; row += block) {
       const int64_t rows = Least(block, p_.rows - row);
-      FindBlock(rows, p_.vectors)(p_, row, tile);
+      FindBlock<Block>(rows, p_.vectors)(p_, row, tile);
       for (int64_t i = 0; i < rows; ++i) Finish(row + i, tile + i * width_);
     }
   }

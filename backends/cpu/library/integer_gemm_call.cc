@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "backends/cpu/library/library_internal.h"
 #include "base/align.h"
 #include "base/status_macros.h"
 
@@ -15,19 +16,6 @@ namespace {
 constexpr int64_t kNoRow = -1;
 // Rows of a share: their bytes stay in L2 while all panels pass.
 constexpr int64_t kShareRows = 96;
-
-// Elements of `rows` lie in one loop: row i begins i * *row elements from the first.
-bool IsOneLoop(const ByteRows& rows, int64_t* row) {
-  *row = 0;
-  int64_t size = 1;
-  for (size_t d = rows.dims.size(); d-- > 0;) {
-    if (rows.dims[d] == 1) continue;
-    if (size == 1) *row = rows.strides[d];
-    if (rows.strides[d] != *row * size) return false;
-    size *= rows.dims[d];
-  }
-  return true;
-}
 
 // The element at which row `index` begins.
 int64_t OffsetOf(const ByteRows& rows, int64_t index) {
@@ -57,7 +45,7 @@ class IntegerGemmCall : public LibraryCall {
     copies_x_ = shape_.is_signed || shape_.x.step != 1 || depth_ != shape_.x.depth ||
                 std::any_of(shape_.x.strides.begin(), shape_.x.strides.end(),
                             [](int64_t stride) { return stride < 0; });
-    copies_y_ = shape_.y.step != 1 || !IsOneLoop(shape_.y, &y_row_);
+    copies_y_ = shape_.y.step != 1 || !IsOneLoop(shape_.y.dims, shape_.y.strides, &y_row_);
     if (copies_y_) y_row_ = shape_.y.depth;
     for (const int64_t k : shape_.window.kernel) taps_ *= k;
     FindStrides();

@@ -9,6 +9,19 @@
 #include "base/status_macros.h"
 
 namespace weft::cpu {
+
+bool IsOneLoop(absl::Span<const int64_t> dims, absl::Span<const int64_t> strides, int64_t* row) {
+  *row = 0;
+  int64_t size = 1;
+  for (size_t d = dims.size(); d-- > 0;) {
+    if (dims[d] == 1) continue;
+    if (size == 1) *row = strides[d];
+    if (strides[d] != *row * size) return false;
+    size *= dims[d];
+  }
+  return true;
+}
+
 namespace {
 
 constexpr int64_t kNothing = -1;  // Offset of an element that is padding.
@@ -20,21 +33,14 @@ constexpr int64_t kMostRowsOfTaps = 256;
 
 absl::Status None(absl::string_view what) { return absl::UnimplementedError(what); }
 
-// True if the elements of `dims`, in that order, have one stride, returned in `*row`.
+// The same for the dims of a tensor in this order.
 bool IsOneLoop(const DnnTensor& t, const std::vector<int>& dims, int64_t* row) {
-  *row = 0;
-  int64_t size = 1;
-  for (size_t k = dims.size(); k-- > 0;) {
-    const int d = dims[k];
-    if (t.dims[d] == 1) continue;
-    if (size == 1) {
-      *row = t.strides[d];
-    } else if (t.strides[d] != *row * size) {
-      return false;
-    }
-    size *= t.dims[d];
+  std::vector<int64_t> sizes, strides;
+  for (const int d : dims) {
+    sizes.push_back(t.dims[d]);
+    strides.push_back(t.strides[d]);
   }
-  return true;
+  return cpu::IsOneLoop(sizes, strides, row);
 }
 
 // Describes an operand of a function by its strides along the results' rows and columns.

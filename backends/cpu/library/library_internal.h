@@ -137,6 +137,9 @@ inline DnnConstant ConstantOf(const LibraryStep& step, int arg, const LibraryCon
   return {step.constants[arg], step.constant_keys[arg], context.weights, {}};
 }
 
+// Dims of these sizes and strides are one loop: its points lie `*row` elements apart throughout.
+bool IsOneLoop(absl::Span<const int64_t> dims, absl::Span<const int64_t> strides, int64_t* row);
+
 }  // namespace weft::cpu
 
 #endif  // WEFT_BACKENDS_CPU_LIBRARY_LIBRARY_INTERNAL_H_
