@@ -8,8 +8,8 @@
 
 namespace weft {
 
-// Of several mergeable nodes with the same op, operands, attributes and result types, the first of
-// its graph stays and gets the provenance of the others. Each nested graph is handled separately.
+// Merges nodes with the same op, operands, attributes and result types: the first one of a graph
+// stays and gets the provenance of the others. Each nested graph is handled separately.
 // Counter: merged.
 std::unique_ptr<Pass> CreateCsePass();
 

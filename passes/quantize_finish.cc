@@ -26,7 +26,7 @@
 namespace weft {
 namespace {
 
-// What a quantize_linear and a dequantize_linear have in common.
+// The parameters that a quantize_linear and a dequantize_linear share.
 struct Params {
   const Value* scale = nullptr;
   const Value* zero_point = nullptr;

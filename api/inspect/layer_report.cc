@@ -18,7 +18,7 @@ struct Column {
   bool is_number;
   // Empty: the row has nothing there.
   std::function<std::string(const LayerRow&)> text;
-  // What the page sorts by.
+  // The number that the page sorts by.
   std::function<double(const LayerRow&)> value = nullptr;
 };
 

@@ -28,7 +28,7 @@ struct LayerRow {
 
 struct LayerReport {
   std::string title;
-  // What is said of the whole, as ("policy", "x86").
+  // Names and values about the whole model, such as ("policy", "x86").
   std::vector<std::pair<std::string, std::string>> facts;
   // In the order of the model.
   std::vector<LayerRow> rows;

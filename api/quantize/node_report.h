@@ -1,4 +1,4 @@
-// What became of each node, and how far its result is from the float one.
+// The report by node: whether it was quantized, and how far its result is from the float one.
 #ifndef WEFT_API_QUANTIZE_NODE_REPORT_H_
 #define WEFT_API_QUANTIZE_NODE_REPORT_H_
 

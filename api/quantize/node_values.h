@@ -37,7 +37,7 @@ class NodeValues {
     std::vector<BiasInput> biases;
   };
   // The first results of `nodes`, which are of `module`'s main graph; `module` stays as it is.
-  // What the program writes is dropped.
+  // Values that the program writes to its inputs are dropped.
   static absl::StatusOr<NodeValues> Create(const Module& module, absl::Span<Node* const> nodes,
                                            const Backend& backend, const Options& options);
 

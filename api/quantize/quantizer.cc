@@ -85,7 +85,7 @@ std::vector<int> ObserverInputs(const Graph& graph) {
   return inputs;
 }
 
-// What the module was before it was annotated.
+// Brings the module back to what it was before it was annotated.
 absl::Status RemoveObserversAndNotes(Module& module) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<SiteGroup> groups, CollectSites(*module.main()));
   RemoveObservers(*module.main(), groups);

@@ -44,7 +44,7 @@ struct QuantizeOptions {
   std::string target = "cpu";
 };
 
-// What became of one node that a policy could quantize.
+// The outcome for one node that a policy could quantize.
 struct QuantizedNode {
   // Names of the source nodes, joined by ','.
   std::string name;

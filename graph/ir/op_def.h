@@ -291,7 +291,7 @@ class OpDef {
   OpSpec::InferFn infer() const { return spec_.infer_; }
   OpSpec::FoldFn fold() const { return spec_.fold_; }
   OpSpec::DecomposeFn decompose() const { return spec_.decompose_; }
-  // What the decomposition does to the numbers, as the op states it or as it follows
+  // The numeric contract of the decomposition, as the op states it or as it follows
   // from its other slots. Requires a composite.
   std::optional<NumericContract> known_decompose_contract() const;
   // The same; reassociating where nothing is known.

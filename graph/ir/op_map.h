@@ -104,7 +104,7 @@ struct ElementMap {
   bool IsStrided() const;
 };
 
-// What a Map reads of the op's use: result `result` of an op with operands and results of these
+// The use of an op, as its Map sees it: result `result` of an op with operands and results of these
 // types. Types of absent operands are Type().
 struct MapArgs {
   const OpDef* op = nullptr;

@@ -37,7 +37,7 @@ struct ScaleOperands {
 // Constants.
 ScaleOperands BuildScales(Builder& b, const QuantSpec& spec, const QuantParams& params,
                           const std::vector<int64_t>& dims);
-// What is computed from the value at run time.
+// Scales and zero points that are computed from the value at run time.
 ScaleOperands BuildDynamicScales(Builder& b, const QuantSpec& spec, Value* value);
 
 // quantize_linear, and a clamp where the spec's range is not the whole one of its dtype.

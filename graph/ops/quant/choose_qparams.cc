@@ -81,14 +81,14 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
                Type::Tensor(attrs.Dtype("dtype"), size)};
 }
 
-// What a scale is the size of: of the whole range, or of a half.
+// The steps of a scale: those of the whole range, of half of it for a symmetric scheme.
 double StepsOf(const Attrs& attrs) {
   const DType dtype = attrs.Dtype("dtype");
   const QuantRange range = RangeOf(dtype, attrs);
   return IsSymmetric(attrs) ? (range.high - range.low) / 2 : range.high - range.low;
 }
 
-// Of a symmetric scheme: 0 where numbers have signs, else in the middle.
+// The zero point of a symmetric scheme: 0 for signed integers, else the middle of the range.
 int64_t MiddleOf(const Attrs& attrs) {
   const DType dtype = attrs.Dtype("dtype");
   if (!IsUnsignedInt(dtype)) return 0;

@@ -31,7 +31,7 @@ struct Bins {
     left = min - 1;
     width = 2;
   }
-  // What is outside, or not a number, goes to a bin at an end.
+  // The bin of x; numbers outside of the range are in the first or the last one, NaN in the first.
   int64_t Of(double x) const {
     const double at = std::trunc((x - left) * kObserverBins / width);
     if (!(at >= 0)) return 0;

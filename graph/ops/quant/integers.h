@@ -1,5 +1,5 @@
-// What the matmul and the convolution of quantized integers share: operands (self, other, zero
-// point of self, zero point of other), of 8 bits, and a result of i32.
+// Checks and decompositions of the matmul and the convolution of quantized integers. Their operands
+// are (self, other, zero point of self, zero point of other), of 8 bits; the result is of i32.
 #ifndef WEFT_GRAPH_OPS_QUANT_INTEGERS_H_
 #define WEFT_GRAPH_OPS_QUANT_INTEGERS_H_
 

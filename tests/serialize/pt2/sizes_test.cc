@@ -217,18 +217,25 @@ TEST(SizesTest, RangesOfFloats) {
   EXPECT_EQ((*module)->main()->output(0)->type().dim(0), SymInt::Symbol("s0"));
 }
 
-TEST(SizesTest, ResizesByFactors) {
+// An image of one row whose s0 points are resized by a factor.
+TestProgram Resized(const std::string& factor) {
   TestProgram p = Program({"1", "1", kS0}, 2);
-  const std::string scale = "{\"as_floats\":[1.5]}";
+  const std::string scale = absl::StrCat("{\"as_floats\":[", factor, "]}");
   p.nodes = {
       Aten("upsample_nearest1d.vec",
            {{"input", T("x")}, {"output_size", "{\"as_none\":true}"}, {"scale_factors", scale}},
            {T("y")})};
-  p.values = {{"y",
-               7,
-               {"1", "1",
-                absl::StrCat("TruncToInt(Mul(Float('1.5', precision=53), ToFloat(", kS0, ")))")}}};
+  p.values = {
+      {"y",
+       7,
+       {"1", "1",
+        absl::StrCat("TruncToInt(Mul(Float('", factor, "', precision=53), ToFloat(", kS0, ")))")}}};
   p.outputs = {"y"};
+  return p;
+}
+
+TEST(SizesTest, ResizesByFactors) {
+  const TestProgram p = Resized("1.5");
   const auto module = ImportPt2Bytes(p.Archive());
   ASSERT_TRUE(module.ok()) << module.status();
   EXPECT_EQ((*module)->main()->output(0)->type().dim(2), FloorDiv(3 * SymInt::Symbol("s0"), 2));
@@ -238,17 +245,7 @@ TEST(SizesTest, ResizesByFactors) {
 
 // 80 * 0.7 is 56 and 90 * 0.7 less than 63, as floats.
 TEST(SizesTest, ResizesByFactorsWhoseProductsMissAFraction) {
-  TestProgram p = Program({"1", "1", kS0}, 2);
-  const std::string scale = "{\"as_floats\":[0.7]}";
-  p.nodes = {
-      Aten("upsample_nearest1d.vec",
-           {{"input", T("x")}, {"output_size", "{\"as_none\":true}"}, {"scale_factors", scale}},
-           {T("y")})};
-  p.values = {{"y",
-               7,
-               {"1", "1",
-                absl::StrCat("TruncToInt(Mul(Float('0.7', precision=53), ToFloat(", kS0, ")))")}}};
-  p.outputs = {"y"};
+  TestProgram p = Resized("0.7");
   p.ranges = "{\"s0\":{\"min_val\":2,\"max_val\":100000}}";
   for (const int64_t n : {2, 10, 11, 80, 90, 91, 160, 170, 340, 680, 690, 1360}) {
     EXPECT_EQ(First(p, Ramp({1, 1, n})).size(), std::floor(static_cast<double>(n) * 0.7)) << n;
