@@ -13,12 +13,7 @@ namespace {
 
 absl::StatusOr<QuantPolicy> LoadPolicy(const QuantizeAnnotateOptions& options) {
   WEFT_ASSIGN_OR_RETURN(QuantPolicy policy, LoadQuantPolicy(options.policy));
-  if (options.observer.empty()) return policy;
-  for (QuantPolicy::NamedSpec& named : policy.specs) {
-    if (named.weight || !IsObserved(named.spec)) continue;
-    named.spec.observer = options.observer;
-    WEFT_RETURN_IF_ERROR(CheckQuantSpec(named.spec));
-  }
+  WEFT_RETURN_IF_ERROR(SetActivationObserver(options.observer, &policy));
   return policy;
 }
 

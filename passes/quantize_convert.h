@@ -7,9 +7,15 @@
 // name a dequantize_linear of its own; a note on the value itself names all users, the outputs of
 // the graph included. A spec with a narrower range than its dtype's gets a clamp between both.
 //
+// Nested graphs are converted like others. A constant that one of them captures becomes a constant
+// of its own where it is quantized, and is dropped from the operands where nothing else reads it.
+//
+// A nested graph with an observer that saw nothing, as that of a branch that no calibration took,
+// stays float, with a remark.
+//
 // On exit there are no observers, no inputs for them, and no notes under `quant` and `observer`.
 // Errors name the node: no element was seen, a place that nothing observes, sizes of scales that
-// are not constant. Counters: values, weights, dynamic, users, observers.
+// are not constant. Counters: values, weights, dynamic, users, observers, unseen (nested graphs).
 #ifndef WEFT_PASSES_QUANTIZE_CONVERT_H_
 #define WEFT_PASSES_QUANTIZE_CONVERT_H_
 

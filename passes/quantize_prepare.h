@@ -5,42 +5,22 @@
 // the value. A note under `observer` on each place names the input. The outputs of the graph and
 // all values stay what they are: a calibration is an ordinary run.
 //
-// On entry the module does not write. Left alone: weights (constants, and inputs with an initial
-// value that are not written), dynamic, fixed and derived specs. A nested graph with a place that
-// would need an observer loses its notes, with a remark, and stays as it is.
+// The state of a group in a nested graph goes in and out of the nodes around it: a loop or scan
+// carries it from step to step, both branches of a cond take it and give it back. Its inputs have
+// the name of the function's input everywhere.
+//
+// On entry the module does not write. Left alone: weights (constants, inputs with an initial value
+// that are not written, and what nested graphs capture of both), dynamic, fixed and derived specs.
+// A nested graph of another op with a place that would need an observer loses its notes, with a
+// remark, and stays as it is.
 #ifndef WEFT_PASSES_QUANTIZE_PREPARE_H_
 #define WEFT_PASSES_QUANTIZE_PREPARE_H_
 
-#include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include "absl/status/statusor.h"
 #include "passes/engine/pass.h"
-#include "passes/quantize/sites.h"
 
 namespace weft {
-
-// One state.
-struct ObserverPlan {
-  // An index in the groups.
-  int group = 0;
-  std::string statistic;
-  std::optional<int64_t> axis;
-  // Slices along the axis.
-  std::optional<int64_t> channels;
-  // Each once.
-  std::vector<Value*> values;
-};
-
-// Groups without observer are left out. An axis whose size is not constant is an error that names
-// the value.
-absl::StatusOr<std::vector<ObserverPlan>> PlanObservers(const Graph& graph,
-                                                        const std::vector<SiteGroup>& groups);
-// "histogram of %3 (relu)" or "min_max axis=1 of ..., ..."; a line for each.
-std::string ToText(const std::vector<ObserverPlan>& plans);
 
 std::unique_ptr<Pass> CreateQuantizePreparePass();
 

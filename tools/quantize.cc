@@ -1,6 +1,7 @@
 // quantize: post-training quantization of a model.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -45,8 +46,8 @@ struct Options {
 
 FlagSet MakeFlags(Options* o) {
   FlagSet flags("quantize", "[flags] -o OUT MODEL",
-                "Quantizes a model (.onnx, .pt2 or .weft) after training and says what became of\n"
-                "each op. Exit status 2, and no file, when nothing was quantized.\n\n"
+                "Quantizes a model (.onnx, .pt2, .weft or .weftb) after training and says what\n"
+                "became of each op. Exit status 2, and no file, when nothing was quantized.\n\n"
                 "  quantize --policy=x86 --calibration=data.npz -o model.int8.onnx model.onnx\n"
                 "  quantize --policy='weight_only{bits=4,group=32}' --matmul-nbits\n"
                 "      -o model.int4.onnx model.onnx\n"
@@ -54,8 +55,8 @@ FlagSet MakeFlags(Options* o) {
                 "  quantize --calibration=batches --resume=s.weft -o out.weft model.pt2");
   flags.Section("What is quantized");
   flags.String("policy", &o->quantize.policy, "POLICY",
-               "x86, symmetric, dynamic, weight_only{bits=4,group=32}, f8, or a file with a\n"
-               "policy (its name has a '.' or '/'). Default: x86");
+               "x86, symmetric, dynamic, weight_only{bits=4,group=32}, weight_only_hqq, f8,\n"
+               "or a file with a policy (its name has a '.' or '/'). Default: x86");
   flags.Repeated("exclude", &o->quantize.exclude, "NAME",
                  "Nodes that stay as they are: the name of a source node, with * for any\n"
                  "text, or an op");
@@ -64,8 +65,18 @@ FlagSet MakeFlags(Options* o) {
   flags.Bool("equalize", &o->quantize.equalize,
              "Scale weights so that the channels between products are equally large, for\n"
              "models whose channels have ranges far apart");
+  flags.Bool("smooth", &o->quantize.smooth,
+             "Move scales between activations and weights where the error of the products\n"
+             "falls on the first batches: SmoothQuant, or AWQ for weights alone");
+  flags.Bool("gptq", &o->quantize.gptq,
+             "Choose the codes of weights so that errors make up for each other on the\n"
+             "last batches");
+  flags.Double("budget", &o->quantize.budget_db, "DB",
+               "Keep layers in float so that the outputs have this ratio of signal to noise\n"
+               "in dB. Each layer is tried alone. Default: none is kept");
   flags.Bool("bias-correction", &o->quantize.bias_correction,
-             "Take the mean error off the biases of convolutions and linears. Default: on");
+             "Take the mean error off the biases of convolutions, linears and matmuls.\n"
+             "Default: on");
   flags.Section("Calibration");
   flags.String("calibration", &o->calibration, "DATA",
                "A .npz file with an array for each input, a .npy file for the only\n"
@@ -90,6 +101,11 @@ FlagSet MakeFlags(Options* o) {
   return flags;
 }
 
+absl::Status NeedsData(const std::string& what) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      what, " needs data: --calibration=FILE, or --calibration=seeded:8 for random inputs"));
+}
+
 absl::Status CheckOptions(const Options& o, const std::vector<std::string>& positional) {
   if (positional.size() != 1) {
     return absl::InvalidArgumentError("expected one model file; --help shows how");
@@ -110,7 +126,13 @@ absl::Status CheckOptions(const Options& o, const std::vector<std::string>& posi
     return absl::InvalidArgumentError(
         absl::StrCat("--", flag, " takes a .weft file, not \"", path, "\""));
   }
-  return absl::OkStatus();
+  if (!(o.quantize.budget_db >= 0) || std::isinf(o.quantize.budget_db)) {
+    return absl::InvalidArgumentError("--budget takes a number of decibels above 0");
+  }
+  if (!o.calibration.empty()) return absl::OkStatus();
+  if (o.quantize.smooth && o.resume.empty()) return NeedsData("--smooth");
+  if (o.quantize.gptq) return NeedsData("--gptq");
+  return o.quantize.budget_db > 0 ? NeedsData("--budget") : absl::OkStatus();
 }
 
 // The text of a policy file in place of its name; what the output's format asks for.
@@ -152,15 +174,31 @@ absl::StatusOr<int64_t> BatchesOfState(const Options& o) {
       absl::StrCat(o.resume, " has statistics for another policy: ", head));
 }
 
-absl::StatusOr<Quantizer> MakeQuantizer(const Options& o, const Module& model) {
-  WEFT_ASSIGN_OR_RETURN(const QuantizeOptions options, ReadOptions(o));
-  if (o.resume.empty()) return Quantizer::Create(model.Clone(), options);
-  WEFT_ASSIGN_OR_RETURN(auto prepared, LoadShown(o.resume, LoadOptions()));
-  return Quantizer::Resume(std::move(prepared), options);
-}
-
 std::string DataPath(const std::string& source) {
   return absl::StartsWith(source, "seeded:") ? source : ResolvePath(source);
+}
+
+// The first batches, where scales are moved.
+absl::Status ReadSamples(const Options& o, const Module& model, QuantizeOptions* options) {
+  constexpr int kSamples = 4;
+  if (!options->smooth || o.calibration.empty()) return absl::OkStatus();
+  WEFT_ASSIGN_OR_RETURN(auto data, CalibrationData::Open(DataPath(o.calibration), *model.main()));
+  for (int64_t i = 0; i < kSamples && (o.batches == 0 || i < o.batches); ++i) {
+    WEFT_ASSIGN_OR_RETURN(auto inputs, data.Next());
+    if (!inputs) break;
+    options->samples.push_back(*std::move(inputs));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Quantizer> MakeQuantizer(const Options& o, const Module& model) {
+  WEFT_ASSIGN_OR_RETURN(QuantizeOptions options, ReadOptions(o));
+  if (o.resume.empty()) {
+    WEFT_RETURN_IF_ERROR(ReadSamples(o, model, &options));
+    return Quantizer::Create(model.Clone(), options);
+  }
+  WEFT_ASSIGN_OR_RETURN(auto prepared, LoadShown(o.resume, LoadOptions()));
+  return Quantizer::Resume(std::move(prepared), options);
 }
 
 absl::StatusOr<std::optional<CalibrationData>> OpenData(const Options& o, const Graph& graph) {
@@ -192,12 +230,6 @@ class StateFile {
   const Options& options_;
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
-
-absl::Status NeedsData(const Options& o) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("the policy ", o.quantize.policy,
-                   " needs data: --calibration=FILE, or --calibration=seeded:8 for random inputs"));
-}
 
 // The batches behind the `seen` ones; how many the statistics have seen then.
 absl::StatusOr<int64_t> Calibrate(const Options& o, int64_t seen, CalibrationData* data,
@@ -303,9 +335,10 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   if (data) {
     WEFT_ASSIGN_OR_RETURN(batches, Calibrate(o, batches, &*data, &quantizer));
   } else if (quantizer.needs_calibration() && batches == 0) {
-    return NeedsData(o);
+    return NeedsData(absl::StrCat("the policy ", o.quantize.policy));
   }
   WEFT_ASSIGN_OR_RETURN(const QuantizedModel quantized, quantizer.Finish());
+  for (const std::string& decision : quantized.decisions) std::cout << decision << "\n";
   const LayerReport report = MakeReport(o, positional[0], batches, quantized);
   std::cout << ToTable(report);
   for (const auto& [name, value] : report.facts) std::cout << name << ": " << value << "\n";

@@ -9,6 +9,7 @@
 #include "graph/ir/builder.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/node.h"
+#include "graph/ops/elementwise.h"
 #include "graph/ops/nn.h"
 
 namespace weft {
@@ -16,18 +17,42 @@ namespace {
 
 constexpr int kBias = 2;
 
-// The product's bias, zeros where it has none; an empty tensor where it cannot be corrected.
-HostTensor BiasOf(const Node& product) {
-  const Type result = product.result()->type();
-  const int channel = product.Is(ops::convolution) ? 1 : result.rank() - 1;
-  if (result.rank() == 0 || product.num_operands() <= kBias || !IsFloat(result.dtype())) return {};
-  if (!product.has_operand(kBias)) {
-    const SymInt channels = result.dim(channel);
+// The operand that is added to a product by channel.
+struct BiasPlace {
+  Node* node = nullptr;
+  int operand = 0;
+  // Zeros where there is none; empty where it cannot be corrected.
+  HostTensor bias;
+};
+
+bool IsVector(const HostTensor* literal, const SymInt& size) {
+  return literal != nullptr && literal->rank() == 1 && size.Is(literal->numel());
+}
+
+// The constant that the only reader of a matmul adds to it.
+BiasPlace AddedTo(const Node& matmul) {
+  const Value* result = matmul.result();
+  if (!result->has_one_use() || !result->first_use()->user()->Is(ops::add)) return {};
+  Node* sum = result->first_use()->user();
+  const int operand = 1 - result->first_use()->operand_index();
+  const HostTensor* literal = LiteralOf(sum->operand(operand));
+  if (!IsVector(literal, result->type().dim(result->type().rank() - 1))) return {};
+  return {sum, operand, *literal};
+}
+
+BiasPlace PlaceOfBias(Node* product) {
+  const Type result = product->result()->type();
+  if (result.rank() == 0 || !IsFloat(result.dtype())) return {};
+  if (product->Is(ops::matmul)) return AddedTo(*product);
+  if (product->num_operands() <= kBias) return {};
+  const SymInt channels = result.dim(product->Is(ops::convolution) ? 1 : result.rank() - 1);
+  if (!product->has_operand(kBias)) {
     if (!channels.is_constant()) return {};
-    return HostTensor(result.dtype(), {channels.value()});
+    return {product, kBias, HostTensor(result.dtype(), {channels.value()})};
   }
-  const HostTensor* literal = LiteralOf(product.operand(kBias));
-  return literal != nullptr && literal->rank() == 1 ? *literal : HostTensor();
+  const HostTensor* literal = LiteralOf(product->operand(kBias));
+  if (!IsVector(literal, channels)) return {};
+  return {product, kBias, *literal};
 }
 
 class Corrector {
@@ -35,20 +60,23 @@ class Corrector {
   Corrector(absl::Span<const QuantizedProduct> products, absl::Span<const CalibrationBatch> batches)
       : batches_(batches) {
     for (const QuantizedProduct& product : products) {
-      HostTensor bias = BiasOf(*product.after);
-      if (!bias.valid()) continue;
+      BiasPlace place = PlaceOfBias(product.after);
+      if (!place.bias.valid()) continue;
       before_.push_back(product.before);
       after_.push_back(product.after);
-      biases_.push_back(std::move(bias));
+      biases_.push_back(place.bias);
+      places_.push_back(std::move(place));
     }
   }
 
   absl::Status Run(const Module& before, const Module& after, const Backend& backend) {
     if (after_.empty() || batches_.empty()) return absl::OkStatus();
     NodeValues::Options options;
-    options.channel_means = true;
+    options.kind = NodeValues::Kind::kChannelMeans;
     WEFT_ASSIGN_OR_RETURN(NodeValues exact, NodeValues::Create(before, before_, backend, options));
-    for (size_t i = 0; i < after_.size(); ++i) options.biases.push_back({after_[i], biases_[i]});
+    for (const BiasPlace& place : places_) {
+      options.given.push_back({place.node, place.operand, place.bias});
+    }
     WEFT_ASSIGN_OR_RETURN(NodeValues quantized,
                           NodeValues::Create(after, after_, backend, options));
     std::vector<std::vector<HostTensor>> wanted;
@@ -62,9 +90,10 @@ class Corrector {
   }
 
   void Apply() const {
-    for (size_t i = 0; i < after_.size(); ++i) {
-      Builder b(after_[i]->graph(), after_[i]);
-      after_[i]->set_operand(kBias, b.Constant(biases_[i]));
+    for (size_t i = 0; i < places_.size(); ++i) {
+      Node* node = places_[i].node;
+      Builder b(node->graph(), node);
+      node->set_operand(places_[i].operand, b.Constant(biases_[i]));
     }
   }
 
@@ -92,6 +121,7 @@ class Corrector {
   absl::Span<const CalibrationBatch> batches_;
   std::vector<Node*> before_;
   std::vector<Node*> after_;
+  std::vector<BiasPlace> places_;
   std::vector<HostTensor> biases_;
 };
 

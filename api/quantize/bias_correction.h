@@ -17,7 +17,7 @@ namespace weft {
 // Inputs by name.
 using CalibrationBatch = std::map<std::string, HostTensor>;
 
-// A convolution or linear before and after it was quantized.
+// A convolution, linear or matmul before and after it was quantized.
 struct QuantizedProduct {
   Node* before = nullptr;
   Node* after = nullptr;
@@ -25,9 +25,10 @@ struct QuantizedProduct {
 
 // Adds to the bias of each product, in the order given, which is that of the graph, the mean over
 // the batches of the float result less the quantized one, by channel; products before it have
-// their corrected biases then. Products whose bias is neither absent nor a float constant are left
-// out, and so are means that are not finite. One run of the quantized module for each product and
-// batch.
+// their corrected biases then. The bias of a matmul is the constant vector that its only reader
+// adds. Products whose bias is neither absent nor a float constant are left out, and so are
+// matmuls without one and means that are not finite. One run of the quantized module for each
+// product and batch.
 absl::Status CorrectBiases(const Module& before, Module& after,
                            absl::Span<const QuantizedProduct> products,
                            absl::Span<const CalibrationBatch> batches, const Backend& backend);

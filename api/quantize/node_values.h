@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "api/session.h"
 #include "backends/backend.h"
@@ -17,40 +19,50 @@
 
 namespace weft {
 
-// The bias of a convolution or linear as an input of the module, so that it may be another one in
-// each run.
-struct BiasInput {
-  const Node* product = nullptr;
-  HostTensor bias;
+// An operand as an input of the module, so that it may be another tensor in each run.
+struct OperandInput {
+  const Node* node = nullptr;
+  int operand = 0;
+  HostTensor tensor;
 };
 
+// Runs a pipeline, given as text.
+absl::Status RunPasses(Module& module, absl::string_view passes);
 // The session of a module that is compiled for the backend.
 absl::StatusOr<Session> SessionOf(std::unique_ptr<Module> module, const Backend& backend);
 
 class NodeValues {
  public:
-  struct Options {
-    // The means over all but the channels of the results of convolutions and linears, [C] each, in
-    // place of the results.
-    bool channel_means = false;
-    // Become inputs behind the module's own.
-    std::vector<BiasInput> biases;
+  enum class Kind {
+    kResults,
+    // The means over all but the channels of the results of convolutions, linears and matmuls, [C]
+    // each.
+    kChannelMeans,
+    // X^T X of the first operands as rows of their last dims, [K, K] each.
+    kInputMoments,
   };
-  // The first results of `nodes`, which are of `module`'s main graph; `module` stays as it is.
+  struct Options {
+    Kind kind = Kind::kResults;
+    // Become inputs behind the module's own.
+    std::vector<OperandInput> given;
+  };
+  // The first results of `nodes`, or what the options say of them. The nodes are of `module`'s main
+  // graph; `module` stays as it is.
   // Values that the program writes to its inputs are dropped.
   static absl::StatusOr<NodeValues> Create(const Module& module, absl::Span<Node* const> nodes,
                                            const Backend& backend, const Options& options);
 
   // By node. Inputs are by name, as they were in `module`; those with an initial value may be left
-  // out. One tensor for each bias.
+  // out. One tensor for each given operand.
   absl::StatusOr<std::vector<HostTensor>> Run(const std::map<std::string, HostTensor>& inputs,
-                                              absl::Span<const HostTensor> biases = {});
+                                              absl::Span<const HostTensor> given = {});
 
  private:
-  NodeValues(Session session, std::vector<std::string> biases);
+  NodeValues(Session session, std::vector<std::string> given);
 
   Session session_;
-  std::vector<std::string> biases_;
+  // Names of the inputs that are given operands.
+  std::vector<std::string> given_;
   // Names of the inputs that the session has: a pipeline may have made constants of some.
   std::set<std::string> names_;
 };

@@ -35,7 +35,19 @@ struct QuantizeOptions {
   // Evens out the ranges of channels between products before calibration
   // (passes/equalize_channels.h).
   bool equalize = false;
-  // Corrects the bias of convolutions and linears by the mean error that quantization brings.
+  // Moves scales between activations and weights where the error of products on `samples` falls
+  // (passes/quantize/scale_migration.h): SmoothQuant, and AWQ for weights alone.
+  bool smooth = false;
+  // Batches as Calibrate takes them, which `smooth` needs: the first ones of the data.
+  std::vector<std::vector<HostTensor>> samples;
+  // Chooses the codes of weights of linears and matmuls so that errors make up for each other over
+  // the last batches (round_weights.h): GPTQ.
+  bool gptq = false;
+  // Keeps layers in float so that the outputs have this signal to noise in dB over the last
+  // batches, before biases and codes are improved (mixed_precision.h); 0: all are quantized.
+  double budget_db = 0;
+  // Corrects the bias of convolutions, linears and matmuls by the mean error that quantization
+  // brings.
   bool bias_correction = true;
   // Biases of products of integers become i32 (integer_biases.h), for models that other run times
   // run. Here the kernels add them in float, so nothing is gained.
@@ -63,13 +75,16 @@ struct QuantizedNode {
 struct QuantizedModel {
   std::unique_ptr<Module> module;
   std::vector<QuantizedNode> nodes;
+  // What `smooth`, `budget_db` and `gptq` decided, a line each.
+  std::vector<std::string> decisions;
   int64_t num_quantized() const;
 };
 
 class Quantizer {
  public:
   // Errors: an unknown policy, a policy that does not parse, a conflict between annotations (both
-  // are named), and FailedPrecondition with the reasons where nothing can be quantized.
+  // are named), samples that are not the module's inputs, and FailedPrecondition with the reasons
+  // where nothing can be quantized.
   static absl::StatusOr<Quantizer> Create(std::unique_ptr<Module> module,
                                           const QuantizeOptions& options);
   // Goes on with a module that module() gave.
@@ -87,7 +102,7 @@ class Quantizer {
   // The prepared module with the statistics so far.
   absl::StatusOr<std::unique_ptr<Module>> module() const;
   // Converts; the quantizer is spent afterwards. FailedPrecondition without calibration where it
-  // is needed.
+  // is needed, as for a budget and `gptq`.
   absl::StatusOr<QuantizedModel> Finish();
 
  private:

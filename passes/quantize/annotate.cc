@@ -80,13 +80,18 @@ class GraphAnnotator {
         exclusions_(*exclusions),
         groups_(*groups) {}
 
-  void Run(std::vector<QuantVerdict>* verdicts) {
+  void Run(QuantDecision* decision) {
     patterns_ = FindQuantPatterns(candidates_, constants_, policy_, [this](const Node& node) {
       return exclusions_.WhyExcluded(node);
     });
-    for (const QuantPattern& pattern : patterns_.patterns) Annotate(pattern);
+    for (const QuantPattern& pattern : patterns_.patterns) {
+      Annotate(pattern);
+      decision->patterns.push_back(pattern.nodes);
+    }
     FindWanted();
-    for (const QuantCandidate& candidate : candidates_) verdicts->push_back(Verdict(candidate));
+    for (const QuantCandidate& candidate : candidates_) {
+      decision->verdicts.push_back(Verdict(candidate));
+    }
   }
 
  private:
@@ -263,7 +268,7 @@ absl::StatusOr<QuantDecision> DecideQuantization(const Module& module,
   QuantGroups groups;
   WEFT_RETURN_IF_ERROR(groups.AddNotes(module));
   for (const std::vector<QuantCandidate>& graph : candidates.graphs) {
-    GraphAnnotator(policy, candidates, graph, &exclusions, &groups).Run(&decision.verdicts);
+    GraphAnnotator(policy, candidates, graph, &exclusions, &groups).Run(&decision);
   }
   WEFT_ASSIGN_OR_RETURN(decision.marks, groups.Finish(module));
   decision.unmet = exclusions.Unmet();

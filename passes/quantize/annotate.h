@@ -48,6 +48,8 @@ struct QuantVerdict {
 struct QuantDecision {
   // By candidate.
   std::vector<QuantVerdict> verdicts;
+  // The nodes of each pattern that is quantized as one, the node of the row first.
+  std::vector<std::vector<Node*>> patterns;
   std::vector<QuantMark> marks;
   // Exclusions that no candidate meets.
   std::vector<std::string> unmet;

@@ -24,10 +24,10 @@ absl::Status At(const QuantSite& site, const absl::Status& status) {
 
 class Chooser {
  public:
-  Chooser(const Graph& graph, const std::vector<SiteGroup>& groups)
-      : graph_(graph), groups_(groups) {
-    for (int i = 0; i < graph.num_inputs(); ++i) {
-      const InputInfo& info = graph.input_info(i);
+  Chooser(const Graph& function, const std::vector<SiteGroup>& groups)
+      : function_(function), groups_(groups) {
+    for (int i = 0; i < function.num_inputs(); ++i) {
+      const InputInfo& info = function.input_info(i);
       if (info.initial >= 0) states_[info.name] = info.initial;
     }
     for (size_t i = 0; i < groups.size(); ++i) {
@@ -65,7 +65,7 @@ class Chooser {
   absl::StatusOr<GroupParams> Choose(const SiteGroup& group) const {
     GroupParams chosen;
     const QuantSpec& spec = group.spec;
-    chosen.weight = WeightOf(graph_, group.sites[0].value) != nullptr;
+    chosen.weight = group.sites[0].weight != nullptr;
     if (spec.dynamic) return chosen;
     for (const QuantSite& site : group.sites) {
       WEFT_ASSIGN_OR_RETURN(std::vector<int64_t> dims, DimsOfScales(spec, site.value->type()));
@@ -76,7 +76,7 @@ class Chooser {
       chosen.dims = std::move(dims);
     }
     std::vector<ValueRange> ranges(Count(chosen.dims));
-    if (NeedsObserver(graph_, group)) {
+    if (NeedsObserver(group)) {
       WEFT_ASSIGN_OR_RETURN(ranges, Observed(group));
     } else if (spec.scheme != QuantScheme::kFixed) {
       WEFT_ASSIGN_OR_RETURN(ranges, OfWeights(group));
@@ -98,7 +98,7 @@ class Chooser {
       return absl::FailedPreconditionError(
           absl::StrCat("there is no input ", group.observer, " with a state"));
     }
-    auto ranges = RangesOfState(group.spec, graph_.module().constants().tensor(it->second));
+    auto ranges = RangesOfState(group.spec, function_.module().constants().tensor(it->second));
     if (ranges.ok()) return ranges;
     return absl::Status(ranges.status().code(), absl::StrCat("its observer ", group.observer, ": ",
                                                              ranges.status().message()));
@@ -112,7 +112,7 @@ class Chooser {
       if (site.value == last) continue;
       last = site.value;
       WEFT_ASSIGN_OR_RETURN(const std::vector<ValueRange> ranges,
-                            RangesOfTensor(group.spec, *WeightOf(graph_, site.value)));
+                            RangesOfTensor(group.spec, *site.weight));
       if (all.empty()) all = ranges;
       for (size_t i = 0; i < std::min(all.size(), ranges.size()); ++i) {
         all[i] = {std::min(all[i].min, ranges[i].min), std::max(all[i].max, ranges[i].max)};
@@ -164,7 +164,7 @@ class Chooser {
     return absl::OkStatus();
   }
 
-  const Graph& graph_;
+  const Graph& function_;
   const std::vector<SiteGroup>& groups_;
   std::map<std::string, int> states_;
   absl::flat_hash_map<std::pair<const void*, int>, int> by_place_;
@@ -172,9 +172,9 @@ class Chooser {
 
 }  // namespace
 
-absl::StatusOr<std::vector<GroupParams>> ChooseParams(const Graph& graph,
+absl::StatusOr<std::vector<GroupParams>> ChooseParams(const Graph& function,
                                                       const std::vector<SiteGroup>& groups) {
-  return Chooser(graph, groups).Run();
+  return Chooser(function, groups).Run();
 }
 
 std::string ToText(const std::vector<SiteGroup>& groups, const std::vector<GroupParams>& params) {

@@ -21,8 +21,9 @@ struct GroupParams {
   bool weight = false;
 };
 
-// One for each group.
-absl::StatusOr<std::vector<GroupParams>> ChooseParams(const Graph& graph,
+// One for each group. The states of observers are initial values of inputs of `function`, which the
+// groups' graph is or belongs to.
+absl::StatusOr<std::vector<GroupParams>> ChooseParams(const Graph& function,
                                                       const std::vector<SiteGroup>& groups);
 // "%3 (relu): u8 affine tensor histogram: scale 0.5, zero point 3", a line for each group.
 std::string ToText(const std::vector<SiteGroup>& groups, const std::vector<GroupParams>& params);

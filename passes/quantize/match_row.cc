@@ -1,5 +1,8 @@
 #include "passes/quantize/match_row.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "graph/ir/node.h"
 #include "graph/ir/op_def.h"
@@ -75,9 +78,36 @@ class RowMatcher {
     if (!node_.has_operand(0) || !node_.has_operand(1)) return "an operand is absent";
     const Type a = node_.operand(0)->type(), b = node_.operand(1)->type();
     if (name == "same_shape") return a == b ? "" : "the operands differ in shape";
+    if (name == "independent") {
+      return HaveCommonSource() ? "both operands are computed from one value" : "";
+    }
     const bool matrices = a.is_tensor() && b.is_tensor() && a.rank() >= 2 && b.rank() >= 2;
     return matrices ? "" : "an operand is a vector";
   }
+
+  // The operand and the values before it, as far as nodes between are pointwise.
+  absl::flat_hash_set<const Value*> SourcesOf(int operand) const {
+    std::vector<const Value*> reached = {node_.operand(operand)};
+    absl::flat_hash_set<const Value*> seen(reached.begin(), reached.end());
+    for (size_t i = 0; i < reached.size() && reached.size() < kMaxSources; ++i) {
+      const Node* node = reached[i]->node();
+      if (node == nullptr || !node->op().has(kPointwise)) continue;
+      for (int k = 0; k < node->num_operands(); ++k) {
+        if (!node->has_operand(k) || constants_.contains(node->operand(k))) continue;
+        if (seen.insert(node->operand(k)).second) reached.push_back(node->operand(k));
+      }
+    }
+    return seen;
+  }
+
+  bool HaveCommonSource() const {
+    const absl::flat_hash_set<const Value*> first = SourcesOf(0), second = SourcesOf(1);
+    return std::any_of(first.begin(), first.end(),
+                       [&second](const Value* value) { return second.contains(value); });
+  }
+
+  // Values that a search for a common source looks at.
+  static constexpr size_t kMaxSources = 32;
 
   const QuantPolicy& policy_;
   const QuantPolicy::Row& row_;

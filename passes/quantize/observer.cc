@@ -15,8 +15,8 @@
 namespace weft {
 namespace {
 
-constexpr const char* kNames[] = {"min_max",    "moving_average", "histogram",
-                                  "percentile", "entropy",        "mse"};
+constexpr const char* kNames[] = {
+    "min_max", "moving_average", "histogram", "percentile", "entropy", "mse", "hqq"};
 constexpr double kPercent = 99.999;
 // The power of the error that "mse" makes small for activations: clipping weighs more than in the
 // square.
@@ -82,6 +82,16 @@ absl::StatusOr<QuantParams> ParamsOfRanges(const QuantSpec& spec,
     params.zero_point.push_back(grid.zero_point);
   }
   return params;
+}
+
+bool HasData(const HostTensor& state) {
+  const std::vector<double> values = state.ReadDoubles();
+  const size_t slices = state.rank() == 2 ? values.size() / 2 : 1;
+  if (values.size() < 2 * slices) return false;
+  for (size_t i = 0; i < slices; ++i) {
+    if (values[i] > values[slices + i]) return false;
+  }
+  return true;
 }
 
 absl::StatusOr<std::vector<ValueRange>> RangesOfState(const QuantSpec& spec,

@@ -30,7 +30,7 @@ struct ValueRange {
 };
 
 // The names of the observers, for messages and checks: min_max, moving_average, histogram,
-// percentile, entropy, mse.
+// percentile, entropy (for activations alone), mse, hqq (for weights alone).
 absl::Span<const char* const> ObserverNames();
 
 // The statistic that `observe` gathers for an observer: min_max, moving_average or histogram.
@@ -45,6 +45,9 @@ absl::StatusOr<QuantParams> ParamsOfRanges(const QuantSpec& spec,
 // (no element was seen) the error says so.
 absl::StatusOr<std::vector<ValueRange>> RangesOfState(const QuantSpec& spec,
                                                       const HostTensor& state);
+
+// Whether the state of an `observe` node has seen an element in each slice.
+bool HasData(const HostTensor& state);
 
 // The ranges of a tensor whose elements are known (weights), by the spec's granularity.
 absl::StatusOr<std::vector<ValueRange>> RangesOfTensor(const QuantSpec& spec,

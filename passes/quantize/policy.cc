@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/status_macros.h"
 #include "graph/ir/op_def.h"
 #include "graph/ir/op_schema.h"
 #include "graph/ops/registry.h"
@@ -135,6 +136,16 @@ absl::StatusOr<QuantPolicy> LoadQuantPolicy(absl::string_view name_or_text) {
   return absl::InvalidArgumentError(
       absl::StrCat("no policy is called \"", name, "\"", DidYouMean(name, known), " There are ",
                    absl::StrJoin(known, ", "), "; the text of a policy begins with `policy`"));
+}
+
+absl::Status SetActivationObserver(absl::string_view observer, QuantPolicy* policy) {
+  if (observer.empty()) return absl::OkStatus();
+  for (QuantPolicy::NamedSpec& named : policy->specs) {
+    if (named.weight || !IsObserved(named.spec)) continue;
+    named.spec.observer = std::string(observer);
+    WEFT_RETURN_IF_ERROR(CheckQuantSpec(named.spec));
+  }
+  return absl::OkStatus();
 }
 
 bool MatchesGlob(absl::string_view pattern, absl::string_view name) {

@@ -21,8 +21,10 @@
 //   op        "op" OP "(" [slot {"," slot}] ")" ["->" slot] ["where" condition {"," condition}]
 //             slot: "_" (stays float) or NAME of a spec ["axis" "=" INTEGER], by operand; operands
 //             that are left out and those that a node lacks stay float. condition: ATTR "="
-//             (true | false | INTEGER), or about operands 0 and 1: same_shape, or matrices (their
-//             rank is 2 or more). The first row of an op that holds is taken.
+//             (true | false | INTEGER), or about operands 0 and 1: same_shape, matrices (their
+//             rank is 2 or more), or independent (no value from which both are computed by
+//             pointwise ops alone, as the two sides of a GELU in parts are). The first row of an
+//             op that holds is taken.
 //   fuse      "fuse" OP {"+" OP {"|" OP} ["(" NAME ")"]}
 //             nodes that are quantized as one: the first has a row, each other alone uses the value
 //             of the one before, and values between them stay float. The result of the row is that
@@ -44,6 +46,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -128,6 +131,10 @@ absl::string_view BuiltinQuantPolicyText(absl::string_view name);
 // A built-in policy by name, with parameters in braces ("weight_only{bits=8,group=64}"), or the
 // text of a policy, which begins with the word `policy` or a comment.
 absl::StatusOr<QuantPolicy> LoadQuantPolicy(absl::string_view name_or_text);
+
+// Makes `observer` that of all activations; empty: each keeps its own. An error where a spec does
+// not take it.
+absl::Status SetActivationObserver(absl::string_view observer, QuantPolicy* policy);
 
 // Whether `*` in the pattern can stand for texts that make it the name. Linear in both but for
 // the number of stars.

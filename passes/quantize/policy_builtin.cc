@@ -22,7 +22,7 @@ op convolution(activation, weight axis=1) where transposed=true, groups=1
 op convolution(activation, tensor_weight) where transposed=true
 op linear(activation, weight)
 op matmul(activation, weight axis=-1) where matrices
-op mul(activation, activation) where same_shape
+op mul(activation, activation) where same_shape, independent
 fuse convolution + add(activation) + relu
 fuse convolution + add(activation)
 fuse convolution + relu|clamp|hardtanh|hardswish|silu
@@ -75,6 +75,13 @@ op linear(_, weight)
 op matmul(_, weight axis=-2) where matrices
 )";
 
+constexpr absl::string_view kWeightOnlyHqq = R"(
+policy weight_only_hqq(bits=4, group=32) "weights in groups with zero points, by HQQ"
+weight weight = u$bits affine axis=1 block=$group hqq
+op linear(_, weight)
+op matmul(_, weight axis=-2) where matrices
+)";
+
 constexpr absl::string_view kWeightOnlyChannels = R"(
 policy weight_only_channels(bits=8) "weights by channel; activations stay float"
 weight weight = i$bits symmetric axis=0 min_max
@@ -99,6 +106,7 @@ constexpr BuiltinPolicy kPolicies[] = {
     {"symmetric", kSymmetric},
     {"dynamic", kDynamic},
     {"weight_only", kWeightOnly},
+    {"weight_only_hqq", kWeightOnlyHqq},
     {"weight_only_channels", kWeightOnlyChannels},
     {"f8", kF8},
 };

@@ -204,7 +204,7 @@ class PolicyParser : private RuleScanner {
     const size_t begin = Mark();
     WEFT_ASSIGN_OR_RETURN(const absl::string_view name, Name("a condition"));
     condition->name = std::string(name);
-    std::vector<std::string> names = {"same_shape", "matrices"};
+    std::vector<std::string> names = {"same_shape", "matrices", "independent"};
     if (std::find(names.begin(), names.end(), condition->name) != names.end()) {
       if (op.schema().num_fixed_operands() >= 2) return absl::OkStatus();
       return ErrorAt(begin, absl::StrCat(op.name(), " has one operand"));

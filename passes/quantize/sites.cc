@@ -13,16 +13,37 @@
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
+#include "passes/quantize/function_graphs.h"
 
 namespace weft {
 namespace {
 
+bool IsWritten(const Graph& graph, int input) {
+  const std::vector<int>& writes = graph.write_backs();
+  return std::binary_search(writes.begin(), writes.end(), input);
+}
+
+const HostTensor* WeightOf(const Graph& graph, const FunctionGraphs* function, const Value* value) {
+  const Graph& outer = function == nullptr ? graph : function->function();
+  if (function != nullptr) value = function->Captured(value);
+  if (value->node() != nullptr) return LiteralOf(value);
+  // An input of a nested graph that varies between its runs has no initial value.
+  if (value->graph() != &outer) return nullptr;
+  const InputInfo& info = outer.input_info(value->index());
+  const bool weight = info.initial >= 0 && !IsWritten(outer, value->index());
+  return weight ? &outer.module().constants().tensor(info.initial) : nullptr;
+}
+
 class Collector {
  public:
+  Collector(const Graph& graph, const FunctionGraphs* function)
+      : graph_(graph), function_(function) {}
+
   absl::Status Add(const QuantPlace& place, absl::string_view observer) {
     WEFT_ASSIGN_OR_RETURN(const std::optional<QuantNote> note, FindQuantNote(place));
     if (!note) return absl::OkStatus();
-    const QuantSite site = {place.quantized(), place.user, place.operand};
+    QuantSite site = {place.quantized(), place.user, place.operand};
+    site.weight = WeightOf(graph_, function_, site.value);
     const std::string key = note->group < 0
                                 ? absl::StrCat("%", site.value->id(), " ", ToText(note->spec))
                                 : absl::StrCat(note->group);
@@ -42,14 +63,11 @@ class Collector {
   std::vector<SiteGroup> Take() { return std::move(groups_); }
 
  private:
+  const Graph& graph_;
+  const FunctionGraphs* function_;
   std::vector<SiteGroup> groups_;
   absl::flat_hash_map<std::string, size_t> by_key_;
 };
-
-bool IsWritten(const Graph& graph, int input) {
-  const std::vector<int>& writes = graph.write_backs();
-  return std::binary_search(writes.begin(), writes.end(), input);
-}
 
 }  // namespace
 
@@ -57,8 +75,9 @@ std::string ToString(const QuantSite& site) {
   return ToString(site.user == nullptr ? PlaceOf(site.value) : PlaceOf(site.user, site.operand));
 }
 
-absl::StatusOr<std::vector<SiteGroup>> CollectSites(const Graph& graph) {
-  Collector collector;
+absl::StatusOr<std::vector<SiteGroup>> CollectSites(const Graph& graph,
+                                                    const FunctionGraphs* function) {
+  Collector collector(graph, function);
   const auto add_value = [&collector](Value* value) {
     return collector.Add(PlaceOf(value), FindNote(value, kObserverKey));
   };
@@ -73,19 +92,12 @@ absl::StatusOr<std::vector<SiteGroup>> CollectSites(const Graph& graph) {
   return collector.Take();
 }
 
-const HostTensor* WeightOf(const Graph& graph, const Value* value) {
-  if (value->node() != nullptr) return LiteralOf(value);
-  const InputInfo& info = graph.input_info(value->index());
-  const bool weight = info.initial >= 0 && !IsWritten(graph, value->index());
-  return weight ? &graph.module().constants().tensor(info.initial) : nullptr;
-}
-
-bool NeedsObserver(const Graph& graph, const SiteGroup& group) {
+bool NeedsObserver(const SiteGroup& group) {
   const bool chosen =
       group.spec.scheme == QuantScheme::kAffine || group.spec.scheme == QuantScheme::kSymmetric;
   if (!chosen || group.spec.dynamic) return false;
   for (const QuantSite& site : group.sites) {
-    if (WeightOf(graph, site.value) == nullptr) return true;
+    if (site.weight == nullptr) return true;
   }
   return false;
 }

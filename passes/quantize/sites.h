@@ -1,7 +1,7 @@
 // The places of a graph that are to be quantized, by the groups that share their parameters.
 //
-// Places whose notes (note.h) name one group share their parameters; without a group, the places of
-// one value with equal specs do.
+// Places of one graph whose notes (note.h) name one group share their parameters; without a group,
+// the places of one value with equal specs do.
 #ifndef WEFT_PASSES_QUANTIZE_SITES_H_
 #define WEFT_PASSES_QUANTIZE_SITES_H_
 
@@ -15,13 +15,14 @@
 
 namespace weft {
 
+class FunctionGraphs;
 class Graph;
 class HostTensor;
 class Node;
 class Value;
 
-// The key of the notes with which preparation says what observes a place: the name of the input
-// that holds the state.
+// The key of the notes with which preparation says what observes a place: the name of the
+// function's input that holds the state. Nested graphs have inputs of that name, too.
 inline constexpr absl::string_view kObserverKey = "observer";
 
 // A QuantPlace and the value that it had when it was collected: conversion replaces operands.
@@ -30,6 +31,9 @@ struct QuantSite {
   // Null for all users of the value.
   Node* user = nullptr;
   int operand = -1;
+  // The tensor that the value has in every run: a constant, the initial value of an input that the
+  // program does not write, or what a nested graph captures of these; null for other values.
+  const HostTensor* weight = nullptr;
 };
 
 struct SiteGroup {
@@ -39,17 +43,14 @@ struct SiteGroup {
   std::vector<QuantSite> sites;
 };
 
-// In the order of the graph: inputs, then for each node its operands and its results. Errors name
-// the node: a note that does not parse, and sites of one group with different specs (both are
-// named).
-absl::StatusOr<std::vector<SiteGroup>> CollectSites(const Graph& graph);
-
-// The tensor that the value has in every run: a constant, or the initial value of an input that the
-// program does not write; null for other values.
-const HostTensor* WeightOf(const Graph& graph, const Value* value);
+// In the order of the graph: inputs, then for each node its operands and its results. Without
+// `function`, which the graph belongs to, what it captures counts as no weight. Errors name the
+// node: a note that does not parse, and sites of one group with different specs (both are named).
+absl::StatusOr<std::vector<SiteGroup>> CollectSites(const Graph& graph,
+                                                    const FunctionGraphs* function = nullptr);
 
 // Whether a calibration gives the parameters.
-bool NeedsObserver(const Graph& graph, const SiteGroup& group);
+bool NeedsObserver(const SiteGroup& group);
 
 // As of the place, for messages.
 std::string ToString(const QuantSite& site);

@@ -7,7 +7,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "passes/quantize/element_layout.h"
 #include "passes/quantize/grid.h"
+#include "passes/quantize/half_quadratic.h"
 #include "passes/quantize/histogram.h"
 #include "passes/quantize/observer.h"
 #include "passes/quantize/range_search.h"
@@ -21,50 +23,6 @@ constexpr double kLeastRatio = 0.3;
 constexpr int kBins = 2048;
 constexpr double kPercent = 99.999;
 
-// Which scale an element has: the tensor is [outer, size, inner], of which `block` consecutive
-// places of the middle share one, for each outer and inner place where `spread`.
-struct Layout {
-  int64_t size = 1;
-  int64_t inner = 1;
-  int64_t block = 1;
-  bool spread = false;
-  int64_t num_scales = 1;
-
-  int64_t ScaleOf(int64_t element) const {
-    const int64_t at = element / inner % size / block;
-    if (!spread) return at;
-    const int64_t blocks = (size + block - 1) / block;
-    return (element / (inner * size) * blocks + at) * inner + element % inner;
-  }
-};
-
-absl::StatusOr<Layout> LayoutOf(const QuantSpec& spec, const HostTensor& tensor) {
-  Layout layout;
-  if (spec.granularity == QuantGranularity::kTensor) {
-    layout.inner = std::max<int64_t>(tensor.numel(), 1);
-    return layout;
-  }
-  const bool token = spec.granularity == QuantGranularity::kToken;
-  const int axis = token ? -1 : spec.axis;
-  const int dim = axis < 0 ? axis + tensor.rank() : axis;
-  if (dim < 0 || dim >= tensor.rank()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("axis ", axis, " is out of range for rank ", tensor.rank()));
-  }
-  layout.size = std::max<int64_t>(tensor.dim(dim), 1);
-  for (int d = dim + 1; d < tensor.rank(); ++d) layout.inner *= tensor.dim(d);
-  if (spec.granularity == QuantGranularity::kAxis) {
-    layout.num_scales = tensor.dim(dim);
-    return layout;
-  }
-  layout.spread = true;
-  layout.block = token ? layout.size : spec.block;
-  if (layout.block <= 0) return absl::InvalidArgumentError("a block is not positive");
-  const int64_t blocks = (tensor.dim(dim) + layout.block - 1) / layout.block;
-  layout.num_scales = tensor.dim(dim) == 0 ? 0 : tensor.numel() / tensor.dim(dim) * blocks;
-  return layout;
-}
-
 // The elements of each scale, one scale after the other.
 struct Groups {
   std::vector<double> values;
@@ -74,7 +32,7 @@ struct Groups {
   }
 };
 
-Groups GroupsOf(const Layout& layout, const HostTensor& tensor) {
+Groups GroupsOf(const ElementLayout& layout, const HostTensor& tensor) {
   const std::vector<double> values = tensor.ReadDoubles();
   Groups groups;
   groups.begin.assign(layout.num_scales + 1, 0);
@@ -136,6 +94,7 @@ ValueRange Choose(const QuantSpec& spec, absl::Span<const double> values) {
   const bool finite = std::isfinite(whole.min) && std::isfinite(whole.max);
   if (values.empty() || !finite || !IsInt(spec.dtype)) return whole;
   if (spec.observer == "mse") return BestRatio(spec, values, whole);
+  if (spec.observer == "hqq") return HalfQuadraticRange(spec, values);
   if (StatisticOf(spec) != "histogram") return whole;
   const Histogram histogram = HistogramOf(values, kBins);
   if (spec.observer == "percentile") return PercentileRange(spec, histogram, kPercent);
@@ -149,7 +108,7 @@ absl::StatusOr<std::vector<ValueRange>> RangesOfTensor(const QuantSpec& spec,
   if (spec.observer == "entropy") {
     return absl::InvalidArgumentError("the observer entropy is for activations, not for weights");
   }
-  WEFT_ASSIGN_OR_RETURN(const Layout layout, LayoutOf(spec, tensor));
+  WEFT_ASSIGN_OR_RETURN(const ElementLayout layout, ElementLayoutOf(spec, tensor.dims()));
   const Groups groups = GroupsOf(layout, tensor);
   std::vector<ValueRange> ranges(layout.num_scales);
   for (int64_t i = 0; i < layout.num_scales; ++i) ranges[i] = Choose(spec, groups.group(i));

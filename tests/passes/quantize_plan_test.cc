@@ -8,8 +8,8 @@
 #include "graph/ir/module.h"
 #include "gtest/gtest.h"
 #include "passes/quantize/choose_params.h"
+#include "passes/quantize/observer_plan.h"
 #include "passes/quantize/sites.h"
-#include "passes/quantize_prepare.h"
 #include "tests/support/parse.h"
 
 namespace weft {
@@ -25,7 +25,7 @@ std::vector<SiteGroup> Sites(const Module& module) {
 }
 
 std::string PlanText(const Module& module) {
-  const auto plans = PlanObservers(*module.main(), Sites(module));
+  const auto plans = PlanObservers(Sites(module));
   return plans.ok() ? ToText(*plans) : std::string(plans.status().message());
 }
 

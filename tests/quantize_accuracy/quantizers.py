@@ -81,7 +81,7 @@ def weft_run(job, path, inputs, target):
     given, out = job.path('weft_x.npy'), job.path('weft_out')
     np.save(given, inputs)
     command = [os.path.join(job.bin, 'run'), f'--target={target}',
-               f'--input=x={given}', f'--output-dir={out}', path]
+               f'--input=x={given}', '-o', out, path]
     done = subprocess.run(command, text=True, capture_output=True)
     if done.returncode:
         raise Refused(f'run: {(done.stderr or done.stdout).strip()[:200]}')
@@ -235,6 +235,11 @@ def methods():
         rows.append(('static', f'weft {policy} histogram, equalized alone', weft(
             policy, '--observer=histogram', '--equalize',
             '--bias-correction=false')))
+    rows.append(('static', 'weft x86 histogram, smooth', weft(
+        'x86', '--observer=histogram', '--smooth')))
+    for budget in (20, 38):
+        rows.append(('mixed', f'weft x86 histogram, budget {budget}', weft(
+            'x86', '--observer=histogram', f'--budget={budget}')))
     products = ['Conv', 'MatMul', 'Gemm']
     for calibration in ('MinMax', 'Entropy', 'Percentile'):
         name = f'ort u8 {calibration}'
@@ -252,5 +257,13 @@ def methods():
         rows.append((family, f'weft {policy}', weft(policy)))
         rows.append((family, f'weft {policy} nbits',
                      weft(policy, '--matmul-nbits')))
+        if bits == 4:
+            for flags in (('--smooth',), ('--gptq',), ('--smooth', '--gptq')):
+                rows.append((family, f'weft {policy} {" ".join(flags)}',
+                             weft(policy, *flags)))
+            policy = policy.replace('only', 'only_hqq')
+            rows.append((family, f'weft {policy}', weft(policy)))
+            rows.append((family, f'weft {policy} --gptq',
+                         weft(policy, '--gptq')))
         rows.append((family, f'ort MatMulNBits {bits}', ort_nbits(bits)))
     return rows

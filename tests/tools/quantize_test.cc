@@ -119,6 +119,19 @@ TEST_F(QuantizeTest, ExcludedNodesStay) {
   EXPECT_EQ(Layer("fc2")["state"], "quantized");
 }
 
+// What is decided beyond rounding is printed, a line each.
+TEST_F(QuantizeTest, SaysWhatItImproved) {
+  const std::string all = "--calibration=data.npz -o out.weft model.weft ";
+  ASSERT_EQ(Run(all + "--gptq --policy='weight_only_hqq{bits=4,group=8}'"), 0) << err_;
+  EXPECT_THAT(out_, AllOf(HasSubstr("codes of: "), HasSubstr("from \"fc1\"")));
+  ASSERT_EQ(Run(all + "--smooth"), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("scales of: "));
+  ASSERT_EQ(Run(all + "--budget=5 --report=r.json"), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("budget: all layers: "));
+  EXPECT_EQ(Run(all + "--budget=250"), 2);
+  EXPECT_THAT(err_, HasSubstr("no layers can be quantized with 250 dB at the outputs"));
+}
+
 // A run that ends after two batches, and one that goes on, give what one run gives.
 TEST_F(QuantizeTest, InterruptedCalibrationGoesOn) {
   ASSERT_EQ(Run("--calibration=data.npz -o whole.weft model.weft"), 0) << err_;
@@ -162,6 +175,14 @@ TEST_F(QuantizeTest, Errors) {
             "quantize: error: --resume takes a .weft file, not \"s\"\n");
   EXPECT_THAT(error("-o out.weft none.weft"), HasSubstr("cannot open none.weft"));
   EXPECT_THAT(error("-o out.weft model.weft"), HasSubstr("the policy x86 needs data"));
+  EXPECT_THAT(error("--policy=dynamic --gptq -o out.weft model.weft"),
+              HasSubstr("--gptq needs data"));
+  EXPECT_THAT(error("--policy=dynamic --smooth -o out.weft model.weft"),
+              HasSubstr("--smooth needs data"));
+  EXPECT_THAT(error("--policy=dynamic --budget=20 -o out.weft model.weft"),
+              HasSubstr("--budget needs data"));
+  EXPECT_THAT(error("--budget=-1 --calibration=data.npz -o out.weft model.weft"),
+              HasSubstr("--budget takes a number of at least 0"));
   EXPECT_THAT(error("--policy=x68 --calibration=data.npz -o out.weft model.weft"),
               AllOf(HasSubstr("x68"), HasSubstr("x86")));
   EXPECT_THAT(error("--policy=none.policy --calibration=data.npz -o out.weft model.weft"),
