@@ -1,11 +1,14 @@
 #include "api/check/semantics.h"
 
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "api/check/compare.h"
+#include "api/check/narrow_error.h"
 #include "api/check/planned_runs.h"
 #include "api/check/seeded_inputs.h"
 #include "backends/reference/executor.h"
@@ -38,6 +41,9 @@ CompareOptions RuleFor(DType dtype, NumericContract contract) {
   exact.signed_zeros = contract == NumericContract::kBitExact;
   return exact;
 }
+
+// Runs with errors of narrow floats, for the bound on the difference that these make.
+constexpr int kNarrowTrials = 4;
 
 // The difference as text, or "".
 std::string Difference(const std::vector<HostTensor>& got, const std::vector<HostTensor>& want,
@@ -99,9 +105,9 @@ void PutInitial(const Graph& from, const Graph& to, std::vector<HostTensor>* inp
 absl::StatusOr<std::vector<HostTensor>> RunAll(const Graph& graph,
                                                const std::vector<HostTensor>& inputs,
                                                absl::Span<const std::string> names,
-                                               int64_t max_region_runs) {
+                                               int64_t max_region_runs,
+                                               reference::RunOptions options = {}) {
   std::vector<HostTensor> written;
-  reference::RunOptions options;
   options.max_region_runs = max_region_runs;
   options.written = &written;
   auto outputs = reference::Run(graph, inputs, options);
@@ -137,7 +143,9 @@ class Comparison {
         drawn_from_(drawn_from),
         contract_(contract),
         options_(options),
-        written_(WrittenNames(before, after)) {}
+        written_(WrittenNames(before, after)) {
+    if (contract == NumericContract::kApproximate) narrowed_ = NarrowedTo(before, after);
+  }
 
   SemanticsResult Run() {
     std::vector<PlannedRun> plan = {{Values::kPlain, Sizes::kHint}};
@@ -182,8 +190,11 @@ class Comparison {
     }
     if (edges) region_runs *= 2;
     auto got = RunAll(after_, Reorder(drawn_from_, after_, inputs), written_, region_runs);
-    const std::string difference =
+    std::string difference =
         got.ok() ? Difference(*got, *want, contract_) : std::string(got.status().message());
+    if (got.ok() && narrowed_ && !difference.empty()) {
+      difference = NarrowError(inputs, *got, *want);
+    }
     ++result_.compared;
     if (difference.empty()) return true;
     result_.verdict = Verdict::kDifferent;
@@ -192,10 +203,25 @@ class Comparison {
     return false;
   }
 
+  // The difference that errors of the narrower dtype do not explain.
+  std::string NarrowError(const std::vector<HostTensor>& inputs, const std::vector<HostTensor>& got,
+                          const std::vector<HostTensor>& want) {
+    std::vector<std::vector<HostTensor>> trials;
+    for (int i = 0; i < kNarrowTrials; ++i) {
+      NarrowTrial trial(*narrowed_, i);
+      auto outputs = RunAll(before_, Reorder(drawn_from_, before_, inputs), written_,
+                            /*max_region_runs=*/-1, trial.Options());
+      // An index that the error moved out of range, for example.
+      if (outputs.ok()) trials.push_back(*std::move(outputs));
+    }
+    return NarrowDifference(got, want, trials, *narrowed_);
+  }
+
   const Graph& before_;
   const Graph& after_;
   const Graph& drawn_from_;
   NumericContract contract_;
+  std::optional<DType> narrowed_;
   SemanticsOptions options_;
   std::vector<std::string> written_;
   SemanticsResult result_;
