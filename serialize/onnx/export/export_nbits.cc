@@ -25,6 +25,8 @@ struct Weight {
   bool rows = false;  // The quantized tensor is [N, K], else [K, N].
 };
 
+bool IsBlock(int64_t size) { return size >= kMinBlock && (size & (size - 1)) == 0; }
+
 bool IsSwap(const Node& node) {
   return node.Is(ops::permute) && ops::PermuteView(node).dims() == std::vector<int64_t>{1, 0};
 }
@@ -50,9 +52,7 @@ bool IsPackable(const Weight& weight, DType dtype) {
   if (bits != 4 && bits != 8) return false;
   const int64_t axis = view.axis() < 0 ? view.axis() + 2 : view.axis();
   const int64_t block = view.block_size();
-  if (axis != (weight.rows ? 1 : 0) || block < kMinBlock || (block & (block - 1)) != 0) {
-    return false;
-  }
+  if (axis != (weight.rows ? 1 : 0) || !IsBlock(block)) return false;
   if (dtype != DType::kF32 && dtype != DType::kF16 && dtype != DType::kBF16) return false;
   // MatMulNBits has one dtype for the input, the scales and the result.
   if (view.dtype() != dtype || view.scale()->type().dtype() != dtype) return false;
@@ -169,6 +169,27 @@ void ExportMatMulNBits(NodeExport& e) {
                  e.dtype(), kDomain);
   if (e.node().Is(ops::linear) && e.has(2)) y = e.Op("Add", {y, e.in(2)});
   e.SetOutput(0, y);
+}
+
+absl::Status ExportMatmulNbitsOp(NodeExport& e) {
+  const ops::MatmulNbitsView view(e.node());
+  const int64_t group = view.group_size();
+  const SymInt k = e.type(0).dims().back();
+  const SymInt n = e.type(1).dim(0);
+  if (!IsBlock(group)) return NodeExport::Unsupported("groups of ", group, " weights");
+  if (e.rank(0) < 2 || !k.is_constant() || !n.is_constant()) {
+    return NodeExport::Unsupported("a vector or symbolic sizes of weights");
+  }
+  if (k.value() == 0 || n.value() == 0) return NodeExport::Unsupported("weights without elements");
+  if (e.dtype(2) != e.dtype(0)) return NodeExport::Unsupported("scales of another dtype");
+  Val zero = view.zero_point() != nullptr ? e.in(3) : nullptr;
+  Val y =
+      e.w().OpAs("MatMulNBits", {e.in(0), e.in(1), e.in(2), zero},
+                 {{"K", k.value()}, {"N", n.value()}, {"bits", view.bits()}, {"block_size", group}},
+                 e.dtype(), kDomain);
+  if (view.bias() != nullptr) y = e.Op("Add", {y, e.in(4)});
+  e.SetOutput(0, y);
+  return absl::OkStatus();
 }
 
 bool IsPackedAway(const Node& node) {

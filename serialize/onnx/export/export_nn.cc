@@ -6,6 +6,7 @@
 #include "graph/ir/node.h"
 #include "graph/ops/ops.h"
 #include "graph/tensor/tensor.h"
+#include "serialize/onnx/export/export_nbits.h"
 #include "serialize/onnx/export/export_tables.h"
 
 namespace weft::onnx_export {
@@ -236,6 +237,8 @@ absl::Span<const ExportEntry> NnExports() {
       {&ops::local_response_norm, ExportLocalResponseNorm},
       {&ops::matmul, ExportDirect, "MatMul"},
       {&ops::matmul_integer, ExportMatmulInteger},
+      {&ops::matmul_nbits, ExportMatmulNbitsOp, "",
+       "groups that are no power of two of at least 16, scales of another dtype"},
       {&ops::native_layer_norm, ExportLayerNorm},
   };
   return kEntries;

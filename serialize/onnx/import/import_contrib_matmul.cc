@@ -1,5 +1,6 @@
 // com.microsoft MatMulNBits: a matmul with packed integer weights, as ONNX Runtime documents it. It
-// becomes unpacking, dequantize_linear by blocks, and matmul.
+// becomes matmul_nbits where that has its bits and zero points; else unpacking, dequantize_linear
+// by blocks, and matmul.
 #include <cstdint>
 #include <vector>
 
@@ -80,6 +81,28 @@ Value* Weights(NodeContext& c, const Packing& p) {
   return Slice(c, v, 1, 0, p.k);
 }
 
+bool IsFloatOfNbits(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
+}
+
+// matmul_nbits packs weights and integer zero points alike.
+bool IsNbits(NodeContext& c, const Packing& p) {
+  return p.bits != 2 && IsFloatOfNbits(c.dtype(0)) && IsFloatOfNbits(c.dtype(2)) &&
+         (!c.has_input(3) || c.dtype(3) == DType::kU8) && (!c.has_input(5) || c.rank(5) == 1);
+}
+
+absl::Status Packed(NodeContext& c, const Packing& p) {
+  const SymInt n = p.n;
+  Value* w = Reshape(c, c.in(1), {n, SymInt(p.blocks), SymInt(p.bytes)});
+  Value* scale = Reshape(c, c.in(2), {n, SymInt(p.blocks)});
+  Value* zero = nullptr;
+  if (c.has_input(3)) zero = Reshape(c, c.in(3), {n, SymInt((p.blocks * p.bits + 7) / 8)});
+  Value* bias = c.has_input(5) ? c.in(5) : nullptr;
+  WEFT_RETURN_IF_ERROR(c.status());
+  c.SetOutput(0, ops::BuildMatmulNbits(c, c.in(0), w, scale, zero, bias, p.block_size, p.bits));
+  return c.status();
+}
+
 absl::Status MatMulNBits(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const Packing p, ReadPacking(c));
   // The least accuracy that the matmul must have.
@@ -93,6 +116,9 @@ absl::Status MatMulNBits(NodeContext& c) {
   if (packed != DType::kU8) {
     return c.Unsupported(absl::StrCat("weights packed into ", DTypeName(packed)));
   }
+  const bool packs = IsNbits(c, p);
+  WEFT_RETURN_IF_ERROR(c.status());
+  if (packs) return Packed(c, p);
   Value* w = Weights(c, p);
   WEFT_RETURN_IF_ERROR(c.status());
   Value* y = c.Op(ops::matmul, {c.in(0), Permute(c, w, {1, 0})});

@@ -20,6 +20,7 @@
 #include "serialize/onnx/import/onnx.h"
 #include "tests/serialize/onnx/export/export_cases.h"
 #include "tests/serialize/onnx/export/export_text.h"
+#include "tests/support/nbits.h"
 #include "tests/support/parse.h"
 #include "tests/support/tensor_compare.h"
 
@@ -392,6 +393,45 @@ TEST(OnnxExportNBitsTest, OnlyOnRequestAndOnlyWhatFits) {
   EXPECT_EQ(Operators(Lowest(*Product(w)).graph()), "DequantizeLinear MatMul");
   w.block = 8;  // MatMulNBits starts at 16.
   EXPECT_EQ(Operators(Lowest(*Product(w), true).graph()), "DequantizeLinear MatMul");
+}
+
+// f32[2, 41] or f32[41] times packed weights.
+std::unique_ptr<Module> NbitsProduct(int64_t group, bool vector, bool bias) {
+  const NbitsMatrix m = MakeNbits(4, 3, 41, group, true);
+  auto module = std::make_unique<Module>(ops::Registry());
+  Graph* graph = module->AddFunction("main");
+  Value* x = graph->AddInput(
+      vector ? Type::Tensor(DType::kF32, {41}) : Type::Tensor(DType::kF32, {2, 41}), "x");
+  Builder b(graph);
+  Value* weight = b.Constant(m.Weight());
+  Value* scale = b.Constant(m.Scale());
+  Value* zero = b.Constant(m.ZeroPoint());
+  Value* more = bias ? b.Constant(HostTensor::FromDoubles(DType::kF32, {3}, {1, 2, 3})) : nullptr;
+  graph->SetOutputs({ops::BuildMatmulNbits(b, x, weight, scale, zero, more, group)});
+  return module;
+}
+
+// The op itself needs no request. What MatMulNBits lacks is written as standard operators.
+TEST(OnnxExportNBitsTest, WritesTheOp) {
+  for (const bool bias : {false, true}) {
+    for (const int64_t group : {16, 10}) {
+      for (const bool vector : {false, true}) {
+        const auto module = NbitsProduct(group, vector, bias);
+        const auto model = Lowest(*module);
+        const std::string operators = Operators(model.graph());
+        SCOPED_TRACE(operators);
+        if (group == 16 && !vector) {
+          EXPECT_EQ(operators, bias ? "MatMulNBits Add" : "MatMulNBits");
+        } else {
+          EXPECT_THAT(operators, Not(HasSubstr("MatMulNBits")));
+        }
+        const std::vector<HostTensor> inputs = InputsOf(*module);
+        const auto want = reference::Run(*module->main(), inputs);
+        ASSERT_TRUE(want.ok()) << want.status();
+        ExpectSameValues(model, inputs, *want);
+      }
+    }
+  }
 }
 
 // A weight that something else reads stays beside the packed one.

@@ -82,6 +82,17 @@ g (float[4, 16] A, uint8[1, 1, %] B, float[1] S) => (float[4, 1] Y) {
   EXPECT_THAT(run("8", bytes), Near({-128, 127, 0, -128}));
 }
 
+TEST(MatMulNBitsTest, IsOneOp) {
+  const std::string text = ImportToText(R"(
+g (float[s, 20] A, uint8[3, 2, 8] B, float[6] S, uint8[3] Z, float[3] bias) => (float[s, 3] Y) {
+  Y = com.microsoft.MatMulNBits <K = 20, N = 3, block_size = 16> (A, B, S, Z, , bias)
+})");
+  EXPECT_THAT(text, HasSubstr("reshape(%S, size=[3, 2])"));
+  EXPECT_THAT(text, HasSubstr("reshape(%Z, size=[3, 1])"));
+  EXPECT_THAT(text, HasSubstr("matmul_nbits(%A, %B, "));
+  EXPECT_THAT(text, HasSubstr("%bias, group_size=16"));
+}
+
 TEST(MatMulNBitsTest, WhatIsWrongIsNamed) {
   const std::string model = R"(
 g (float[1, 16] A, uint8[1, 1, 8] B, float[1] S, int32[16] G)

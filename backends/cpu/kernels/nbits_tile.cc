@@ -1,0 +1,232 @@
+// Products of f32 rows with weights of 4 or 8 bits; compiled once for each instruction set.
+//
+// Lanes are columns. A number of kBits bits becomes a float without a shift and without a
+// conversion: its bits are put into the mantissa of a power of two that is large enough, from which
+// the same power of two plus the zero point is subtracted, both without rounding.
+#include "backends/cpu/kernels/nbits_tile.h"
+
+#include "backends/cpu/kernels/vector_math.h"
+
+namespace weft::cpu {
+namespace WEFT_CPU_ISA {
+namespace {
+
+typedef uint8_t Bytes __attribute__((vector_size(WEFT_CPU_VECTOR_BYTES / 4)));
+
+// Numbers of half a word, which are all within a mantissa.
+template <int kBits>
+constexpr int kHalf = 16 / kBits;
+template <int kBits>
+constexpr int kPerWord = 32 / kBits;
+
+// The bits of number i of half a word, and those of 2^23 / 2^(kBits i), of which they count the
+// units.
+template <int kBits>
+inline Ints MaskOf(int i) {
+  return Ints{} + (((1 << kBits) - 1) << (kBits * i));
+}
+template <int kBits>
+inline Ints PowerOf(int i) {
+  return Ints{} + ((127 + 23 - kBits * i) << 23);
+}
+
+// One group of a block.
+struct Group {
+  const uint8_t* zeros = nullptr;
+  const float* scales = nullptr;
+  const uint8_t* words = nullptr;
+};
+
+inline Ints LoadWord(const uint8_t* from) {
+  Ints v;
+  __builtin_memcpy(&v, from, sizeof v);
+  return v;
+}
+
+// The zero points as `Number` subtracts them.
+template <int kBits>
+struct Zeros {
+  explicit Zeros(const uint8_t* from) {
+    Bytes bytes;
+    __builtin_memcpy(&bytes, from, sizeof bytes);
+    const Ints wide = __builtin_convertvector(bytes, Ints);
+    for (int i = 0; i < kHalf<kBits>; ++i) {
+      at[i] = (Vec)(PowerOf<kBits>(i) | (wide << (kBits * i)));
+    }
+  }
+  Vec at[kHalf<kBits>];
+};
+
+// Number i of the low half of each word, less the zero point.
+template <int kBits>
+inline Vec Number(Ints words, int i, const Zeros<kBits>& zeros) {
+  return (Vec)((words & MaskOf<kBits>(i)) | PowerOf<kBits>(i)) - zeros.at[i];
+}
+
+// Walks over the groups of a block.
+class Groups {
+ public:
+  Groups(const NbitsFormat& f, const uint8_t* block)
+      : group_bytes_((1 + f.words) * kLanes * 4), zero_step_(f.zero_step) {
+    group_.zeros = block;
+    group_.scales = reinterpret_cast<const float*>(block + f.zero_bytes);
+    group_.words = block + f.zero_bytes + kLanes * 4;
+  }
+  Group At(int64_t g) const {
+    Group group = group_;
+    group.zeros += g * zero_step_;
+    group.scales += g * (group_bytes_ / 4);
+    group.words += g * group_bytes_;
+    return group;
+  }
+
+ private:
+  const int64_t group_bytes_;
+  const int64_t zero_step_;
+  Group group_;
+};
+
+// --- A few rows ----------------------------------------------------------------------
+
+// Sums of a row that are independent of one another, so that a sum does not wait for the last one.
+template <int kBits, int kRows>
+constexpr int kChains = kRows == 1 ? 4 : 2;
+
+constexpr int64_t kAhead = 1024;  // Bytes between a word that is read and the one prefetched.
+
+// The sums of one group, before the scale.
+template <int kBits, int kRows>
+inline void SumGroup(const Group& group, int64_t words, const float* x, int64_t x_row,
+                     Vec (&sums)[kRows]) {
+  constexpr int chains = kChains<kBits, kRows>;
+  const Zeros<kBits> zeros(group.zeros);
+  Vec acc[kRows][chains] = {};
+  const uint8_t* from = group.words;
+  for (int64_t w = 0; w < words; ++w) {
+    __builtin_prefetch(from + kAhead);
+    Ints word = LoadWord(from);
+    for (int half = 0; half < 2; ++half) {
+      for (int i = 0; i < kHalf<kBits>; ++i) {
+        const Vec number = Number<kBits>(word, i, zeros);
+        const int k = half * kHalf<kBits> + i;
+        for (int r = 0; r < kRows; ++r) {
+          acc[r][k % chains] = Fma(Splat(x[r * x_row + k]), number, acc[r][k % chains]);
+        }
+      }
+      word = word >> 16;
+    }
+    from += kLanes * 4;
+    x += kPerWord<kBits>;
+  }
+  for (int r = 0; r < kRows; ++r) {
+    sums[r] = acc[r][0] + acc[r][1];
+    if constexpr (chains == 4) sums[r] = sums[r] + (acc[r][2] + acc[r][3]);
+  }
+}
+
+template <int kBits, int kRows>
+void RunBlock(const NbitsFormat& f, const NbitsRows& p, const uint8_t* block, int64_t column) {
+  constexpr int64_t per = kPerWord<kBits>;
+  const Groups groups(f, block);
+  Vec total[kRows];
+  for (int r = 0; r < kRows; ++r) total[r] = p.bias == nullptr ? Vec{} : LoadVec(p.bias + column);
+  for (int64_t g = 0; g < f.groups; ++g) {
+    const Group group = groups.At(g);
+    const int64_t weights = Least(f.group, f.depth - g * f.group);
+    Vec sums[kRows];
+    SumGroup<kBits, kRows>(group, (weights + per - 1) / per, p.x + g * p.x_group, p.x_row, sums);
+    const Vec scale = LoadVec(group.scales);
+    for (int r = 0; r < kRows; ++r) total[r] = Fma(sums[r], scale, total[r]);
+  }
+  const int64_t columns = Least(kLanes, p.columns - column);
+  for (int r = 0; r < kRows; ++r) {
+    __builtin_memcpy(p.y + r * p.y_row + column, &total[r], columns * sizeof(float));
+  }
+}
+
+template <int kBits, int kRows>
+void RunBlocks(const NbitsFormat& f, const NbitsRows& p) {
+  const uint8_t* block = p.block;
+  for (int64_t column = 0; column < p.columns; column += kLanes) {
+    RunBlock<kBits, kRows>(f, p, block, column);
+    block += f.block_bytes;
+  }
+}
+
+template <int kBits>
+void RunBits(const NbitsFormat& f, const NbitsRows& p) {
+  switch (p.rows) {
+    case 1:
+      return RunBlocks<kBits, 1>(f, p);
+    case 2:
+      return RunBlocks<kBits, 2>(f, p);
+    case 3:
+      return RunBlocks<kBits, 3>(f, p);
+    default:
+      return RunBlocks<kBits, 4>(f, p);
+  }
+}
+
+void Run(const NbitsFormat& f, const NbitsRows& p) {
+  return f.bits == 4 ? RunBits<4>(f, p) : RunBits<8>(f, p);
+}
+
+// --- Many rows -----------------------------------------------------------------------
+
+// Weights of one group: `count` of them from the first one of `words` on.
+template <int kBits>
+void UnpackGroup(const Group& group, const uint8_t* words, int64_t count, int64_t width,
+                 float* out) {
+  constexpr int64_t per = kPerWord<kBits>;
+  const Zeros<kBits> zeros(group.zeros);
+  const Vec scale = LoadVec(group.scales);
+  for (; count > 0; count -= per) {
+    Ints word = LoadWord(words);
+    for (int half = 0; half < 2; ++half) {
+      for (int i = 0; i < kHalf<kBits>; ++i) {
+        const int k = half * kHalf<kBits> + i;
+        if (k < count) StoreVec(out + k * width, Number<kBits>(word, i, zeros) * scale);
+      }
+      word = word >> 16;
+    }
+    words += kLanes * 4;
+    out += per * width;
+  }
+}
+
+template <int kBits>
+void UnpackBits(const NbitsFormat& f, const NbitsUnpack& u) {
+  const int64_t width = u.vectors * kLanes;
+  for (int v = 0; v < u.vectors; ++v) {
+    const Groups groups(f, u.block + v * f.block_bytes);
+    for (int64_t k = u.from; k < u.to;) {
+      const int64_t inside = k % f.group;
+      const int64_t count = Least(f.group - inside, u.to - k);
+      const Group group = groups.At(k / f.group);
+      UnpackGroup<kBits>(group, group.words + inside / kPerWord<kBits> * kLanes * 4, count, width,
+                         u.out + (k - u.from) * width + v * kLanes);
+      k += count;
+    }
+  }
+}
+
+void Unpack(const NbitsFormat& f, const NbitsUnpack& u) {
+  return f.bits == 4 ? UnpackBits<4>(f, u) : UnpackBits<8>(f, u);
+}
+
+}  // namespace
+
+const NbitsTable& TheNbits() {
+  static const NbitsTable table = {Run, Unpack, kLanes};
+  return table;
+}
+
+}  // namespace WEFT_CPU_ISA
+
+#if defined(__AVX512F__)
+const NbitsTable& Avx512Nbits() { return avx512::TheNbits(); }
+#else
+const NbitsTable& Avx2Nbits() { return avx2::TheNbits(); }
+#endif
+
+}  // namespace weft::cpu

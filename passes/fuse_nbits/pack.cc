@@ -1,0 +1,143 @@
+#include "passes/fuse_nbits/pack.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "graph/ir/node.h"
+#include "graph/ir/value.h"
+#include "graph/ops/quant.h"
+
+namespace weft {
+namespace {
+
+// Columns that are read together where they lie next to one another.
+constexpr int64_t kBlockColumns = 64;
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Integers of 4 or 8 bits, by row-major index.
+class Numbers {
+ public:
+  explicit Numbers(const HostTensor& tensor)
+      : tensor_(tensor.Contiguous()),
+        bytes_(tensor_.raw()),
+        narrow_(DTypeBits(tensor.dtype()) == 4),
+        is_signed_(IsSignedInt(tensor.dtype())) {}
+
+  int operator[](int64_t i) const {
+    if (!narrow_) return is_signed_ ? static_cast<int8_t>(bytes_[i]) : bytes_[i];
+    const int nibble = (bytes_[i / 2] >> (i % 2 * 4)) & 15;
+    return is_signed_ && nibble >= 8 ? nibble - 16 : nibble;
+  }
+  int64_t size() const { return tensor_.numel(); }
+  bool is_signed() const { return is_signed_; }
+
+ private:
+  const HostTensor tensor_;
+  const uint8_t* const bytes_;
+  const bool narrow_;
+  const bool is_signed_;
+};
+
+const HostTensor& LiteralOfOperand(const Value* value) { return *LiteralOf(value); }
+
+bool FitFourBits(const HostTensor& tensor) {
+  const Numbers numbers(tensor);
+  const int low = numbers.is_signed() ? -8 : 0;
+  for (int64_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] < low || numbers[i] > low + 15) return false;
+  }
+  return true;
+}
+
+// Where the scale or zero point of a column and a group stands.
+class Places {
+ public:
+  explicit Places(const NbitsWeights& w)
+      : shared_columns_(w.shared_columns),
+        stride_of_column_(w.rows ? CeilDiv(w.depth, w.group) : 1),
+        stride_of_group_(w.rows ? 1 : CeilDiv(w.columns, w.shared_columns)) {}
+  int64_t operator()(int64_t column, int64_t group) const {
+    return column / shared_columns_ * stride_of_column_ + group * stride_of_group_;
+  }
+
+ private:
+  const int64_t shared_columns_;
+  const int64_t stride_of_column_;
+  const int64_t stride_of_group_;
+};
+
+// Puts a number of `bits` bits at place `i` of zeros; the low bits of a byte come first.
+void Put(int value, int bits, int64_t i, uint8_t* to) {
+  if (bits == 8) {
+    to[i] = static_cast<uint8_t>(value);
+  } else {
+    to[i / 2] = static_cast<uint8_t>(to[i / 2] | value << (i % 2 * 4));
+  }
+}
+
+void PackWeights(const NbitsProduct& p, const Numbers& numbers, int offset, HostTensor* to) {
+  const NbitsWeights& w = p.weights;
+  const int64_t row = to->dim(1) * to->dim(2);  // Bytes of a column.
+  const int64_t column_stride = w.rows ? w.depth : 1;
+  const int64_t step = w.rows ? 1 : w.columns;
+  // Groups end with whole bytes, so weight k has place k.
+  for (int64_t first = 0; first < w.columns; first += kBlockColumns) {
+    const int64_t last = std::min(w.columns, first + kBlockColumns);
+    for (int64_t k = 0; k < w.depth; ++k) {
+      for (int64_t column = first; column < last; ++column) {
+        Put(numbers[column * column_stride + k * step] + offset, p.bits, k,
+            to->data<uint8_t>() + column * row);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+bool FitsFourBits(const NbitsWeights& weights) {
+  const ops::DequantizeLinearView view(*weights.dequantize);
+  return FitFourBits(LiteralOfOperand(view.self())) &&
+         (view.zero_point() == nullptr || FitFourBits(LiteralOfOperand(view.zero_point())));
+}
+
+absl::StatusOr<NbitsConstants> PackNbits(const NbitsProduct& p) {
+  const NbitsWeights& w = p.weights;
+  const ops::DequantizeLinearView view(*w.dequantize);
+  const int64_t groups = CeilDiv(w.depth, p.group_size);
+  const Numbers numbers(LiteralOfOperand(view.self()));
+  const int middle = 1 << (p.bits - 1);
+  const int offset = numbers.is_signed() ? middle : 0;
+  NbitsConstants made;
+  WEFT_ASSIGN_OR_RETURN(made.weight, HostTensor::Allocate(DType::kU8, {w.columns, groups,
+                                                                       p.group_size * p.bits / 8}));
+  PackWeights(p, numbers, offset, &made.weight);
+  const Places places(w);
+  const HostTensor& scale = LiteralOfOperand(view.scale());
+  const std::vector<double> given = scale.ReadDoubles();
+  WEFT_ASSIGN_OR_RETURN(made.scale, HostTensor::Allocate(scale.dtype(), {w.columns, groups}));
+  WEFT_ASSIGN_OR_RETURN(HostTensor zeros,
+                        HostTensor::Allocate(DType::kU8, {w.columns, CeilDiv(groups * p.bits, 8)}));
+  const Value* zero_point = view.zero_point();
+  const Numbers points(zero_point == nullptr ? HostTensor::ScalarInt(DType::kI8, 0)
+                                             : LiteralOfOperand(zero_point));
+  std::vector<double> scales(w.columns * groups);
+  bool in_the_middle = true;
+  for (int64_t column = 0; column < w.columns; ++column) {
+    for (int64_t g = 0; g < groups; ++g) {
+      const int64_t place = places(column, g);
+      scales[column * groups + g] = given[place];
+      const int zero = points[zero_point == nullptr ? 0 : place] + offset;
+      in_the_middle &= zero == middle;
+      Put(zero, p.bits, g, zeros.data<uint8_t>() + column * zeros.dim(1));
+    }
+  }
+  made.scale.WriteDoubles(scales);
+  if (!in_the_middle) made.zero_point = std::move(zeros);
+  return made;
+}
+
+}  // namespace weft
