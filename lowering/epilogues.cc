@@ -1,8 +1,6 @@
 #include "lowering/epilogues.h"
 
-#include <algorithm>
 #include <limits>
-#include <vector>
 
 #include "graph/ir/builder.h"
 #include "graph/ir/node.h"
@@ -35,26 +33,6 @@ const AttrList* HardtanhOfClamp(const Node& node) {
   return ops::HardtanhAttrs(least, most);
 }
 
-int AccumulatedArg(const Step& step) {
-  if (step.kind != StepKind::kLibrary || step.results.empty()) return -1;
-  if (step.op != &ops::convolution && step.op != &ops::matmul && step.op != &ops::linear) return -1;
-  std::vector<int> biases;
-  for (const Epilogue& e : step.epilogue) {
-    if (e.kind == Epilogue::Kind::kBias) {
-      biases.push_back(e.arg);
-      continue;
-    }
-    if (e.kind != Epilogue::Kind::kBinary || e.op != &ops::add) return -1;
-    if (std::count(biases.begin(), biases.end(), e.arg) > 0) return -1;
-    const View& arg = step.args[e.arg];
-    const View& result = step.results[0];
-    const bool same = arg.type.is_tensor() && result.type.is_tensor() &&
-                      arg.type.dims() == result.type.dims() && arg.strides == result.strides;
-    return same ? e.arg : -1;
-  }
-  return -1;
-}
-
 bool AppliesEpilogue(const Target& target, const Node& library, const Node& op, int operand) {
   const Routine* routine = FindRoutine(target, library);
   if (routine == nullptr) return false;
@@ -63,6 +41,13 @@ bool AppliesEpilogue(const Target& target, const Node& library, const Node& op, 
   const Type type = op.result()->type();
   return operand == 0 && type == op.operand(0)->type() &&
          TakesEpilogue(target, *routine, ops::hardtanh, bounds, 0, type, Type());
+}
+
+bool RunsKernels(const Target& target, const Node& library) {
+  const Routine* routine = FindRoutine(target, library);
+  return routine != nullptr && library.num_results() == 1 &&
+         TakesEpilogue(target, *routine, ops::convert, ops::ConvertAttrs(DType::kF32), 0,
+                       library.result()->type(), Type());
 }
 
 }  // namespace weft

@@ -3,7 +3,6 @@
 #define WEFT_LOWERING_EPILOGUES_H_
 
 #include "graph/target/target.h"
-#include "lowering/plan.h"
 
 namespace weft {
 
@@ -15,15 +14,15 @@ class Node;
 // `library`.
 bool AppliesEpilogue(const Target& target, const Node& library, const Node& op, int operand);
 
+// True if the target's routine for `library` can run a kernel on its result before it stores what
+// the kernel gives, which may have another dtype: the target says so by claiming `convert` as an
+// epilogue of the routine.
+bool RunsKernels(const Target& target, const Node& library);
+
 // The attributes of hardtanh that compute the clamp `node`; an absent bound is infinite. Null for
 // another node, for bounds that are not literals of one element, and for bounds that cross or are
 // NaN.
 const AttrList* HardtanhOfClamp(const Node& node);
-
-// The argument onto which the routine of a library step may accumulate (beta is 1, in BLAS terms):
-// it is added to the result of a matmul or convolution, element by element, before anything except
-// a bias, and has the result's dims and strides. -1: none.
-int AccumulatedArg(const Step& step);
 
 }  // namespace weft
 

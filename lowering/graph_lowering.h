@@ -77,6 +77,9 @@ class GraphLowering {
   absl::Status LowerControl(const Node& node);
   absl::Status LowerReference(const Node& node, std::string remark);
   absl::Status LowerLibrary(const Node& node, Nodes epilogue);
+  // The views of the operands as the node's routine takes them.
+  absl::StatusOr<std::vector<View>> LibraryArgs(const Node& node);
+  static void SetOp(const Node& node, Step* step);
   void AddCopy(const View& from, const View& to, std::string remark = "");
   Step& AddStep(StepKind kind);
 
@@ -95,6 +98,10 @@ class GraphLowering {
   absl::Status LowerComposite(const Node& node);
   absl::Status LowerBody(const Graph& body, const Epilogues& epilogues);
   absl::Status LowerPending(Nodes* pending);
+  // Removes and returns the nodes from which `reader` computes nothing.
+  static Nodes TakeUnread(const Node& reader, Nodes* nodes);
+  // The results of the nodes that others use.
+  static std::vector<const Value*> OutputsOf(const Nodes& nodes);
   // Finds the ops after library nodes that the routines apply as epilogues.
   Epilogues FindEpilogues(const Graph& body);
   Nodes FindEpilogue(const Node& library, const absl::flat_hash_map<const Node*, int>& order);
@@ -103,6 +110,13 @@ class GraphLowering {
   absl::StatusOr<Graph*> Expand(const Node& node);
   Module& Scratch();
   absl::StatusOr<std::vector<Value*>> ScratchOperands(const Node& node, Builder& b, Graph* to);
+
+  // --- Kernels that routines run on their results (lower_finish.cc) ---
+  // One step for the node of a library and all nodes behind it. Unimplemented, with the reason, if
+  // they need further steps.
+  absl::Status LowerFinished(const Node& library, const Nodes& nodes);
+  absl::StatusOr<Kernel> FinishKernel(const Node& library, const Nodes& nodes, const Value* output,
+                                      const View& result, std::vector<View>* reads);
 
   // --- Concatenations (lower_concat.cc) ---
   void PlaceConcats(const Graph& graph);

@@ -61,8 +61,10 @@ absl::StatusOr<BuiltKernel> BuildKernel(const KernelRequest& request, std::strin
   for (const LoopSpace& space : spaces) {
     WEFT_ASSIGN_OR_RETURN(Nest nest, NestBuilder(&scope, &space).Run());
     WEFT_RETURN_IF_ERROR(CheckValid(nest));
-    OrderLoops(&nest);
-    CollapseLoops(&nest);
+    if (!request.keeps_loops) {
+      OrderLoops(&nest);
+      CollapseLoops(&nest);
+    }
     built.kernel.nests.push_back(std::move(nest));
   }
   const int reads = static_cast<int>(scope.reads().size());

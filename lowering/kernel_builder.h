@@ -30,6 +30,8 @@ struct KernelRequest {
   absl::FunctionRef<View(const Value*)> view_of;
   const Sizes* sizes = nullptr;
   const Target* target = nullptr;
+  // The loops stay those of the first output's dims, each of them, in their order.
+  bool keeps_loops = false;
 };
 
 struct BuiltKernel {

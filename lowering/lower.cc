@@ -10,6 +10,7 @@
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
+#include "lowering/describe_ops.h"
 #include "lowering/graph_lowering.h"
 #include "lowering/plan_constants.h"
 #include "lowering/plan_facts.h"
@@ -83,6 +84,7 @@ absl::StatusOr<Plan> Lower(const Graph& graph, const Target& target,
   }
   SetFacts(graph.module().symbols(), &plan);
   SetConstants(ConstantsOf(graph.module().constants(), &plan), &plan);
+  DescribeOps(&plan);
   return plan;
 }
 

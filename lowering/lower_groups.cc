@@ -203,37 +203,68 @@ absl::Status GraphLowering::LowerComposite(const Node& node) {
   return absl::OkStatus();
 }
 
-// Runs of nodes between library calls become kernels if possible.
+// Runs of nodes between library calls become kernels if possible, which the routine before them
+// runs on its result if it can.
 absl::Status GraphLowering::LowerBody(const Graph& body, const Epilogues& epilogues) {
   PlaceConcats(body);
   NodeSet done;
   Nodes pending;
+  const Node* waiting = nullptr;  // The library node whose routine may run the pending nodes.
+  const auto lower = [&]() -> absl::Status {
+    if (waiting == nullptr) return LowerPending(&pending);
+    const Node& library = *std::exchange(waiting, nullptr);
+    const absl::Status status = LowerFinished(library, pending);
+    if (status.ok()) pending.clear();
+    if (status.ok() || !absl::IsUnimplemented(status)) return status;
+    WEFT_RETURN_IF_ERROR(LowerLibrary(library, {}));
+    return LowerPending(&pending);
+  };
   for (const Node* node : body.nodes()) {
     if (node->Is(ops::constant) || done.contains(node)) continue;
     if (!IsLibrary(*node)) {
       pending.push_back(node);
       continue;
     }
-    WEFT_RETURN_IF_ERROR(LowerPending(&pending));
+    Nodes behind;
+    if (waiting == nullptr && RunsKernels(target_, *node)) behind = TakeUnread(*node, &pending);
+    WEFT_RETURN_IF_ERROR(lower());
+    pending = std::move(behind);
     const auto chain = epilogues.find(node);
     if (chain == epilogues.end()) {
-      WEFT_RETURN_IF_ERROR(LowerLibrary(*node, {}));
+      if (RunsKernels(target_, *node)) {
+        waiting = node;
+      } else {
+        WEFT_RETURN_IF_ERROR(LowerLibrary(*node, {}));
+      }
       continue;
     }
     done.insert(chain->second.begin(), chain->second.end());
     WEFT_RETURN_IF_ERROR(LowerLibrary(*node, chain->second));
   }
-  return LowerPending(&pending);
+  return lower();
 }
 
-absl::Status GraphLowering::LowerPending(Nodes* pending) {
-  Nodes nodes = std::move(*pending);
-  pending->clear();
+GraphLowering::Nodes GraphLowering::TakeUnread(const Node& reader, Nodes* nodes) {
+  NodeSet read = {&reader};
+  Nodes unread, rest;
+  for (auto it = nodes->rbegin(); it != nodes->rend(); ++it) {
+    bool is_read = false;
+    for (int r = 0; r < (*it)->num_results(); ++r) {
+      for (const Use* u = (*it)->result(r)->first_use(); u != nullptr; u = u->next()) {
+        is_read = is_read || read.contains(u->user());
+      }
+    }
+    if (is_read) read.insert(*it);
+    (is_read ? rest : unread).push_back(*it);
+  }
+  *nodes = Nodes(rest.rbegin(), rest.rend());
+  return Nodes(unread.rbegin(), unread.rend());
+}
+
+std::vector<const Value*> GraphLowering::OutputsOf(const Nodes& nodes) {
   const NodeSet inside(nodes.begin(), nodes.end());
   std::vector<const Value*> outputs;
-  bool fits = nodes.size() > 1;
   for (const Node* node : nodes) {
-    fits = fits && StaysInKernels(*node);
     for (int r = 0; r < node->num_results(); ++r) {
       bool outside = false;
       for (const Use* u = node->result(r)->first_use(); u != nullptr; u = u->next()) {
@@ -242,7 +273,16 @@ absl::Status GraphLowering::LowerPending(Nodes* pending) {
       if (outside) outputs.push_back(node->result(r));
     }
   }
+  return outputs;
+}
+
+absl::Status GraphLowering::LowerPending(Nodes* pending) {
+  Nodes nodes = std::move(*pending);
+  pending->clear();
+  bool fits = nodes.size() > 1;
+  for (const Node* node : nodes) fits = fits && StaysInKernels(*node);
   if (fits) {
+    const std::vector<const Value*> outputs = OutputsOf(nodes);
     const absl::Status status = LowerKernel(nodes, outputs, outputs);
     if (status.ok() || !absl::IsUnimplemented(status)) return status;
   }

@@ -11,6 +11,7 @@
 #include "lowering/graph_lowering.h"
 #include "lowering/kernel_ops.h"
 #include "lowering/loop_space.h"
+#include "lowering/plan_ops.h"
 #include "lowering/scalar_ops.h"
 #include "lowering/views.h"
 
@@ -27,13 +28,14 @@ bool MayBeViewed(const Node& node) {
          node.Is(ops::clone);
 }
 
-void SetOp(const Node& node, Step* step) {
+}  // namespace
+
+void GraphLowering::SetOp(const Node& node, Step* step) {
   step->op = &node.op();
+  step->schema = &step->op->schema();
   step->op_name = std::string(node.op().name());
   step->attrs = node.attr_list();
 }
-
-}  // namespace
 
 Step& GraphLowering::AddStep(StepKind kind) {
   Step& step = plan_.steps.emplace_back();
@@ -151,9 +153,7 @@ absl::Status GraphLowering::LowerReference(const Node& node, std::string remark)
   return absl::OkStatus();
 }
 
-absl::Status GraphLowering::LowerLibrary(const Node& node, Nodes epilogue) {
-  const Node& last = epilogue.empty() ? node : *epilogue.back();
-  if (!last.has_uses()) return absl::OkStatus();
+absl::StatusOr<std::vector<View>> GraphLowering::LibraryArgs(const Node& node) {
   const Routine& routine = *FindRoutine(target_, node);
   std::vector<View> args(node.num_operands());
   for (int i = 0; i < node.num_operands(); ++i) {
@@ -161,6 +161,14 @@ absl::Status GraphLowering::LowerLibrary(const Node& node, Nodes epilogue) {
     WEFT_ASSIGN_OR_RETURN(args[i], PlaceOf(node.operand(i)));
     if (!TakesStrides(routine, i)) args[i] = Dense(args[i], node.op().name());
   }
+  return args;
+}
+
+absl::Status GraphLowering::LowerLibrary(const Node& node, Nodes epilogue) {
+  const Node& last = epilogue.empty() ? node : *epilogue.back();
+  if (!last.has_uses()) return absl::OkStatus();
+  const Routine& routine = *FindRoutine(target_, node);
+  WEFT_ASSIGN_OR_RETURN(std::vector<View> args, LibraryArgs(node));
   std::vector<Epilogue> after;
   const Value* chain = node.result();
   for (const Node* op : epilogue) {
@@ -172,6 +180,7 @@ absl::Status GraphLowering::LowerLibrary(const Node& node, Nodes epilogue) {
       e.op = &ops::hardtanh;
       e.attrs = bounds;
     }
+    e.schema = &e.op->schema();
     for (int i = 0; i < op->num_operands(); ++i) {
       const Value* other = op->operand(i);
       if (other == nullptr || other == chain || bounds != nullptr) continue;
@@ -183,9 +192,10 @@ absl::Status GraphLowering::LowerLibrary(const Node& node, Nodes epilogue) {
     chain = op->result();
   }
   std::vector<View> results;
+  // The first result always has memory.
   for (int r = 0; r < node.num_results(); ++r) {
     const Value* result = epilogue.empty() ? node.result(r) : chain;
-    results.push_back(result->has_uses()
+    results.push_back(r == 0 || result->has_uses()
                           ? DefineResult(result, !TakesStrides(routine, Routine::kResult))
                           : View());
   }

@@ -55,8 +55,10 @@ namespace weft {
 class AttrList;
 class OpDef;
 class SymbolTable;
+struct OpSchema;
 struct Plan;
 struct PlanConstants;
+struct PlanOps;
 
 enum class BufferKind : uint8_t {
   kInput,      // The caller's; read only, except for outputs whose donor it is.
@@ -107,7 +109,9 @@ struct Epilogue {
     kUnary,   // op(result), `alpha` and `beta` its parameters.
   };
   Kind kind = Kind::kUnary;
-  const OpDef* op = nullptr;  // add, mul, relu, gelu, sigmoid, clamp, ...
+  // add, mul, relu, gelu, sigmoid, clamp, ...; null in a plan that was read without ops.
+  const OpDef* op = nullptr;
+  const OpSchema* schema = nullptr;  // The op's name, and the names of its attributes.
   const AttrList* attrs = nullptr;
   int arg = -1;
 };
@@ -126,10 +130,14 @@ struct Step {
   StepKind kind = StepKind::kKernel;
   int kernel = -1;
   // The op of a library, reference or control step, with its name and its attributes, which may
-  // contain symbols. Routines and evaluation use the op, messages and traces the name.
+  // contain symbols. Evaluation uses the op, which is null in a plan that was read without ops;
+  // routines use the schema, messages and traces the name.
   const OpDef* op = nullptr;
+  const OpSchema* schema = nullptr;
   std::string op_name;
   const AttrList* attrs = nullptr;
+  // Operations of a library step, epilogue included (step_cost.h); invalid if unknown.
+  SymInt flops = SymInt::Invalid();
   std::vector<View> args;  // For a kernel: all views that it reads.
   // For a kernel: all views that it writes. An absent result is unused.
   std::vector<View> results;
@@ -175,6 +183,8 @@ struct Plan {
   // Null: no constants, and no facts.
   std::shared_ptr<const PlanConstants> constants;
   std::shared_ptr<const SymbolTable> symbols;
+  // Shared likewise: what a program without ops knows of the steps' ops. Null: nothing.
+  std::shared_ptr<const PlanOps> ops;
   std::vector<PlanInput> inputs;
   std::vector<Type> outputs;
   // The inputs whose new values are the last outputs, in ascending order.

@@ -68,6 +68,17 @@ class Mentions {
   absl::flat_hash_set<Type> types_;
 };
 
+template <typename P>
+std::vector<P*> WithNested(P* plan) {
+  std::vector<P*> plans = {plan};
+  for (size_t i = 0; i < plans.size(); ++i) {
+    for (const Step& step : plans[i]->steps) {
+      for (const auto& region : step.regions) plans.push_back(region.get());
+    }
+  }
+  return plans;
+}
+
 }  // namespace
 
 const SymbolTable& FactsOf(const Plan& plan) {
@@ -81,15 +92,8 @@ const PlanConstant* FindConstant(const Plan& plan, int number) {
   return it == plan.constants->by_number.end() ? nullptr : &it->second;
 }
 
-std::vector<Plan*> AllPlans(Plan* plan) {
-  std::vector<Plan*> plans = {plan};
-  for (size_t i = 0; i < plans.size(); ++i) {
-    for (const Step& step : plans[i]->steps) {
-      for (const auto& region : step.regions) plans.push_back(region.get());
-    }
-  }
-  return plans;
-}
+std::vector<Plan*> AllPlans(Plan* plan) { return WithNested(plan); }
+std::vector<const Plan*> AllPlans(const Plan& plan) { return WithNested(&plan); }
 
 void SetFacts(const SymbolTable& facts, Plan* plan) {
   const std::vector<Plan*> plans = AllPlans(plan);

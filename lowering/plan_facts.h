@@ -23,6 +23,7 @@ const PlanConstant* FindConstant(const Plan& plan, int number);
 
 // The plan and all its nested plans, outer before inner.
 std::vector<Plan*> AllPlans(Plan* plan);
+std::vector<const Plan*> AllPlans(const Plan& plan);
 
 // Gives the plan and its nested plans the facts about the symbols that they mention in types,
 // buffers, views and conditions, and about all symbols that conditions relate to these. Each

@@ -11,7 +11,7 @@
 #include "base/quote.h"
 #include "graph/sym/sym_expr.h"
 #include "graph/tensor/tensor.h"
-#include "graph/text/text_symbols.h"
+#include "graph/text/parts/text_facts.h"
 #include "lowering/plan_facts.h"
 #include "lowering/plan_text_reader.h"
 
@@ -80,7 +80,7 @@ bool SharedParser::ParseConstant() {
       reader_.At(text::kHex) ? text::HexToUint64(reader_.token().text) : std::optional<uint64_t>();
   if (!id) return reader_.Expected("a content id of up to 16 hexadecimal digits");
   reader_.Advance();
-  constant.tensor = source_(*id);
+  constant.tensor = source_(*id, type);
   if (!constant.tensor.valid()) {
     return reader_.Fail(position, absl::StrCat("there is no constant of content ", IdText(*id)));
   }

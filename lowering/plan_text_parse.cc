@@ -7,16 +7,13 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "graph/ir/constant_store.h"
-#include "graph/ir/module.h"
-#include "graph/ir/op_def.h"
-#include "graph/ir/op_registry.h"
 #include "graph/ir/op_schema.h"
 #include "graph/tensor/tensor.h"
 #include "graph/text/parts/text_reader.h"
 #include "lowering/index_map.h"
 #include "lowering/plan_text.h"
 #include "lowering/plan_text_facts.h"
+#include "lowering/plan_text_ops.h"
 #include "lowering/plan_text_reader.h"
 
 namespace weft {
@@ -29,9 +26,9 @@ using text::kValue;
 
 class PlanParser {
  public:
-  PlanParser(absl::string_view text, const OpRegistry& ops, ConstantSource constants,
+  PlanParser(absl::string_view text, const OpSource* ops, ConstantSource constants,
              absl::string_view filename)
-      : reader_(text, filename), ops_(ops), shared_(reader_, constants) {}
+      : reader_(text, filename), ops_(reader_, ops), shared_(reader_, constants) {}
 
   absl::StatusOr<Plan> Run() {
     Plan plan;
@@ -40,6 +37,7 @@ class PlanParser {
     }
     WEFT_RETURN_IF_ERROR(reader_.status());
     shared_.Finish(&plan);
+    ops_.Finish(&plan);
     return plan;
   }
 
@@ -67,7 +65,7 @@ class PlanParser {
     if (!reader_.ExpectWord("plan") || !reader_.ParseSigilName(false, &plan->name) ||
         !ParseViews(&inputs) || !reader_.Expect(kArrow) || !ParseViews(&outputs) ||
         (depth == 0 && !shared_.ParseWhere()) || !reader_.Expect('{') ||
-        (depth == 0 && !shared_.ParseLines())) {
+        (depth == 0 && !(ops_.ParseLines() && shared_.ParseLines()))) {
       return false;
     }
     plan->inputs.resize(inputs.size());
@@ -257,53 +255,20 @@ class PlanParser {
 
   // --- Steps ---
 
-  // name, or name(attributes).
-  bool ParseOp(const OpDef** op, const AttrList** attrs) {
-    if (!reader_.At(kIdentifier)) return reader_.Expected("an op");
+  bool ParseKernelName(const absl::flat_hash_map<std::string, int>& kernels, int* kernel) {
     const size_t position = reader_.position();
-    *op = ops_.Find(reader_.token().text);
-    if (*op == nullptr) {
-      return reader_.Fail(position, absl::StrCat("unknown op \"", reader_.token().text, "\""));
+    std::string name;
+    if (!reader_.ParseSigilName(false, &name)) return false;
+    const auto it = kernels.find(name);
+    if (it == kernels.end()) {
+      return reader_.Fail(position, absl::StrCat("there is no kernel @", name));
     }
-    reader_.Advance();
-    const OpSchema& schema = (*op)->schema();
-    std::vector<AttrValue> values(schema.attrs.size());
-    std::vector<bool> given(schema.attrs.size(), false);
-    // Operands are in parentheses as well, but begin differently.
-    if (reader_.At('(') && AttributesFollow(schema)) {
-      reader_.Advance();
-      do {
-        if (!reader_.ParseAttribute(schema, &values, &given)) return false;
-      } while (reader_.Accept(','));
-      if (!reader_.Expect(')')) return false;
-    }
-    if (!reader_.FinishAttributes(schema, position, &values, given)) {
-      return false;
-    }
-    *attrs = AttrList::Get(std::move(values));
+    *kernel = it->second;
     return true;
   }
 
-  bool AttributesFollow(const OpSchema& schema) {
-    const size_t position = reader_.position();
-    reader_.Advance();
-    const bool attribute = reader_.At(kIdentifier) && schema.FindAttr(reader_.token().text) >= 0;
-    reader_.Seek(position);
-    return attribute;
-  }
-
   bool ParseStepHead(Step* step, const absl::flat_hash_map<std::string, int>& kernels) {
-    const size_t position = reader_.position();
-    if (reader_.AcceptWord("launch")) {
-      std::string name;
-      if (!reader_.ParseSigilName(false, &name)) return false;
-      const auto it = kernels.find(name);
-      if (it == kernels.end()) {
-        return reader_.Fail(position, absl::StrCat("there is no kernel @", name));
-      }
-      step->kernel = it->second;
-      return true;
-    }
+    if (reader_.AcceptWord("launch")) return ParseKernelName(kernels, &step->kernel);
     if (reader_.AcceptWord("copy")) {
       step->kind = StepKind::kCopy;
       return true;
@@ -317,8 +282,11 @@ class PlanParser {
     } else {
       return reader_.Expected("a step");
     }
-    if (!ParseOp(&step->op, &step->attrs)) return false;
-    step->op_name = std::string(step->op->name());
+    NamedOp op;
+    if (!ops_.ParseOp(&op, &step->attrs)) return false;
+    step->op = op.op;
+    step->schema = op.schema;
+    step->op_name = op.schema->name;
     return true;
   }
 
@@ -331,7 +299,10 @@ class PlanParser {
     } else if (!reader_.AcceptWord("unary")) {
       return reader_.Expected("bias, binary or unary");
     }
-    if (!ParseOp(&e.op, &e.attrs)) return false;
+    NamedOp op;
+    if (!ops_.ParseOp(&op, &e.attrs)) return false;
+    e.op = op.op;
+    e.schema = op.schema;
     if (e.kind != Epilogue::Kind::kUnary && !ParseArgument(args, &e.arg)) return false;
     step->epilogue.push_back(e);
     return true;
@@ -370,9 +341,14 @@ class PlanParser {
     while (reader_.AcceptWord("then")) {
       if (!ParseEpilogue(step.args.size(), &step)) return false;
     }
+    if (step.kind == StepKind::kLibrary && reader_.AcceptWord("finish") &&
+        !ParseKernelName(kernels, &step.kernel)) {
+      return false;
+    }
     if (reader_.AcceptWord("accumulates") && !ParseArgument(step.args.size(), &step.accumulates)) {
       return false;
     }
+    if (reader_.AcceptWord("flops") && !reader_.ParseSymInt(&step.flops)) return false;
     if (reader_.AcceptWord("node") && !ParseNode(&step)) return false;
     if (reader_.AcceptWord("remark") && !reader_.ParseString(&step.remark)) {
       return false;
@@ -388,27 +364,19 @@ class PlanParser {
   }
 
   text::TextReader reader_;
-  const OpRegistry& ops_;
+  OpsParser ops_;
   SharedParser shared_;
 };
 }  // namespace
 
-absl::StatusOr<Plan> ParsePlan(absl::string_view text, const OpRegistry& ops,
-                               ConstantSource constants, absl::string_view filename) {
+absl::StatusOr<Plan> ReadPlanText(absl::string_view text, const OpSource* ops,
+                                  ConstantSource constants, absl::string_view filename) {
   return PlanParser(text, ops, constants, filename).Run();
 }
 
-absl::StatusOr<Plan> ParsePlan(absl::string_view text, const Module& module,
-                               absl::string_view filename) {
-  const ConstantStore& store = module.constants();
-  absl::flat_hash_map<uint64_t, int> numbers;
-  const auto find = [&](uint64_t id) {
-    const int unread = numbers.empty() ? store.size() : 0;
-    for (int i = 0; i < unread; ++i) numbers.emplace(store.tensor(i).Fingerprint(), i);
-    const auto it = numbers.find(id);
-    return it == numbers.end() ? HostTensor() : store.tensor(it->second);
-  };
-  return ParsePlan(text, module.registry(), find, filename);
+absl::StatusOr<Plan> ParseSelfContainedPlan(absl::string_view text, ConstantSource constants,
+                                            absl::string_view filename) {
+  return ReadPlanText(text, nullptr, constants, filename);
 }
 
 }  // namespace weft

@@ -7,13 +7,12 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/quote.h"
-#include "graph/ir/attr.h"
-#include "graph/ir/op_def.h"
 #include "graph/sym/sym_expr.h"
-#include "graph/text/parts/text_parts.h"
+#include "lowering/finish_kernel.h"
 #include "lowering/index_map.h"
 #include "lowering/plan_text.h"
 #include "lowering/plan_text_facts.h"
+#include "lowering/plan_text_ops.h"
 
 namespace weft {
 namespace {
@@ -193,13 +192,14 @@ class KernelPrinter {
 class PlanPrinter {
  public:
   // `outermost`: prints the parts that nested plans share.
-  PlanPrinter(const Plan& plan, std::string indent, bool outermost)
-      : plan_(plan), indent_(std::move(indent)), outermost_(outermost) {}
+  PlanPrinter(const Plan& plan, std::string indent, bool outermost, PlanForm form)
+      : plan_(plan), indent_(std::move(indent)), outermost_(outermost), form_(form) {}
 
   void Print(std::string* out) {
     absl::StrAppend(out, indent_, "plan @", NameToString(plan_.name), "(", Views(plan_.input_views),
                     ") -> (", Views(plan_.output_views), ")", outermost_ ? WhereText(plan_) : "",
                     " {\n");
+    if (outermost_ && form_ == PlanForm::kSelfContained) absl::StrAppend(out, OpsText(plan_));
     if (outermost_) absl::StrAppend(out, SharedText(plan_));
     for (size_t i = 0; i < plan_.inputs.size(); ++i) PrintInput(static_cast<int>(i), out);
     if (!plan_.write_backs.empty()) {
@@ -279,11 +279,6 @@ class PlanPrinter {
     return text;
   }
 
-  static std::string OpText(const OpDef& op, const AttrList* attrs) {
-    const std::string list = attrs == nullptr ? "" : text::AttrsToString(op.schema(), attrs);
-    return list.empty() ? std::string(op.name()) : absl::StrCat(op.name(), "(", list, ")");
-  }
-
   void PrintStep(const Step& s, std::string* out) const {
     absl::StrAppend(out, indent_, "  ");
     switch (s.kind) {
@@ -291,21 +286,27 @@ class PlanPrinter {
         absl::StrAppend(out, "launch @", NameToString(plan_.kernels[s.kernel].name));
         break;
       case StepKind::kLibrary:
-        absl::StrAppend(out, "library ", OpText(*s.op, s.attrs));
+        absl::StrAppend(out, "library ", OpText(*s.schema, s.attrs));
         break;
       case StepKind::kReference:
-        absl::StrAppend(out, "reference ", OpText(*s.op, s.attrs));
+        absl::StrAppend(out, "reference ", OpText(*s.schema, s.attrs));
         break;
       case StepKind::kCopy:
         absl::StrAppend(out, "copy");
         break;
       case StepKind::kControl:
-        absl::StrAppend(out, "control ", OpText(*s.op, s.attrs));
+        absl::StrAppend(out, "control ", OpText(*s.schema, s.attrs));
         break;
     }
     absl::StrAppend(out, " (", Views(s.args), ") -> (", Views(s.results), ")");
     for (const Epilogue& e : s.epilogue) PrintEpilogue(e, out);
+    if (IsFinished(s)) {
+      absl::StrAppend(out, " finish @", NameToString(plan_.kernels[s.kernel].name));
+    }
     if (s.accumulates >= 0) absl::StrAppend(out, " accumulates ", s.accumulates);
+    if (form_ == PlanForm::kSelfContained && s.flops.is_valid()) {
+      absl::StrAppend(out, " flops (", s.flops.ToString(), ")");
+    }
     PrintNode(s, out);
     if (!s.remark.empty()) absl::StrAppend(out, " remark ", Quote(s.remark));
     if (s.regions.empty()) {
@@ -314,7 +315,7 @@ class PlanPrinter {
     }
     absl::StrAppend(out, " {\n");
     for (const auto& region : s.regions) {
-      PlanPrinter(*region, indent_ + "    ", /*outermost=*/false).Print(out);
+      PlanPrinter(*region, indent_ + "    ", /*outermost=*/false, form_).Print(out);
     }
     absl::StrAppend(out, indent_, "  }\n");
   }
@@ -330,20 +331,22 @@ class PlanPrinter {
 
   static void PrintEpilogue(const Epilogue& e, std::string* out) {
     static constexpr const char* kKinds[] = {"bias", "binary", "unary"};
-    absl::StrAppend(out, " then ", kKinds[static_cast<int>(e.kind)], " ", OpText(*e.op, e.attrs));
+    absl::StrAppend(out, " then ", kKinds[static_cast<int>(e.kind)], " ",
+                    OpText(*e.schema, e.attrs));
     if (e.arg >= 0) absl::StrAppend(out, " ", e.arg);
   }
 
   const Plan& plan_;
   std::string indent_;
   const bool outermost_;
+  const PlanForm form_;
 };
 
 }  // namespace
 
-std::string PrintPlan(const Plan& plan) {
+std::string PrintPlan(const Plan& plan, PlanForm form) {
   std::string out;
-  PlanPrinter(plan, "", /*outermost=*/true).Print(&out);
+  PlanPrinter(plan, "", /*outermost=*/true, form).Print(&out);
   return out;
 }
 

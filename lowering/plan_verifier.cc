@@ -8,10 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/sym/sym_facts.h"
-#include "lowering/epilogues.h"
+#include "lowering/finish_kernel.h"
 #include "lowering/plan_constants.h"
 #include "lowering/plan_facts.h"
-#include "lowering/write_backs.h"
+#include "lowering/plan_ops.h"
+#include "lowering/write_backs_check.h"
 
 namespace weft {
 namespace {
@@ -153,17 +154,18 @@ class Verifier {
       return absl::OkStatus();
     }
     if (step.kind == StepKind::kKernel) return CheckLaunch(step);
-    if (step.op == nullptr || step.attrs == nullptr) {
+    if (step.schema == nullptr || step.attrs == nullptr) {
       return Invalid("the step has no op");
     }
     if (step.kind == StepKind::kLibrary && (step.results.empty() || !step.results[0].present())) {
       return Invalid("a routine has no result");
     }
+    if (IsFinished(step)) WEFT_RETURN_IF_ERROR(CheckFinished(step));
     for (const auto& region : step.regions) {
       WEFT_RETURN_IF_ERROR(VerifyPlan(*region));
     }
     for (const Epilogue& e : step.epilogue) {
-      if (e.op == nullptr || e.arg >= static_cast<int>(step.args.size())) {
+      if (e.schema == nullptr || e.arg >= static_cast<int>(step.args.size())) {
         return Invalid("an epilogue has no op or no argument");
       }
       if (e.kind != Epilogue::Kind::kUnary && e.arg < 0) {
@@ -207,9 +209,34 @@ class Verifier {
       return Invalid("kernel @", kernel.name, " has ", kernel.args.size(), " arguments, not ",
                      views.size());
     }
+    return CheckArguments(kernel, views, step.args.size());
+  }
+
+  absl::Status CheckFinished(const Step& step) const {
+    if (step.kernel >= static_cast<int>(plan_.kernels.size())) {
+      return Invalid("there is no kernel ", step.kernel);
+    }
+    const Kernel& kernel = plan_.kernels[step.kernel];
+    const int own = NumOwnArgs(plan_, step);
+    if (step.results.size() != 1 || !step.epilogue.empty() || own < 0 ||
+        own < step.schema->num_fixed_operands()) {
+      return Invalid("kernel @", kernel.name, " does not finish this routine's result");
+    }
+    const absl::Status status = CheckFinish(kernel, step.results[0].type.dims());
+    if (!status.ok()) return Invalid("kernel @", kernel.name, ": ", status.message());
+    std::vector<const View*> views = {nullptr};
+    for (size_t i = own; i < step.args.size(); ++i) views.push_back(&step.args[i]);
+    views.push_back(&step.results[0]);
+    return CheckArguments(kernel, views, views.size() - 1);
+  }
+
+  // Null stands for an argument without a view. Those before `reads` are read.
+  absl::Status CheckArguments(const Kernel& kernel, const std::vector<const View*>& views,
+                              size_t reads) const {
     for (size_t i = 0; i < views.size(); ++i) {
+      if (views[i] == nullptr) continue;
       if (!views[i]->present() || views[i]->type.dtype() != kernel.args[i].dtype ||
-          kernel.args[i].written != (i >= step.args.size())) {
+          kernel.args[i].written != (i >= reads)) {
         return Invalid("argument ", i, " of kernel @", kernel.name, " is ",
                        views[i]->type.ToString());
       }
@@ -218,6 +245,7 @@ class Verifier {
       for (const Stage& stage : nest.stages) {
         for (const Instr& i : stage.body) {
           if (i.op != ScalarOp::kLoad || !i.access.guards.empty()) continue;
+          if (views[i.access.arg] == nullptr) continue;
           WEFT_RETURN_IF_ERROR(CheckAccess(nest, *views[i.access.arg], i.access));
         }
         for (const Store& s : stage.stores) {
@@ -251,8 +279,39 @@ class Verifier {
 
 }  // namespace
 
+namespace {
+
+// Runtimes place the instructions of bodies into kernels of their own.
+absl::Status CheckScalarBodies(const Plan& plan) {
+  if (plan.ops == nullptr) return absl::OkStatus();
+  for (const ScalarBody& body : plan.ops->bodies) {
+    const Kernel& kernel = body.kernel;
+    WEFT_RETURN_IF_ERROR(VerifyKernel(kernel));
+    const bool one = kernel.nests.size() == 1 && kernel.nests[0].outer.empty() &&
+                     kernel.nests[0].inner.empty() && kernel.nests[0].stages.size() == 1;
+    if (!one || kernel.args.size() < 2 || kernel.args.size() > 3) {
+      return Invalid("the body of ", body.op, " is not for single elements");
+    }
+    for (size_t i = 0; i < kernel.args.size(); ++i) {
+      const bool last = i + 1 == kernel.args.size();
+      if (kernel.args[i].dtype == body.dtype && kernel.args[i].written == last) continue;
+      return Invalid("argument ", i, " of the body of ", body.op, " is another one");
+    }
+    const Stage& stage = kernel.nests[0].stages[0];
+    bool plain = stage.stores.size() == 1 && stage.reductions.empty() && stage.keeps.empty();
+    for (const Instr& i : stage.body) {
+      plain = plain && i.op != ScalarOp::kSize && i.access.guards.empty() && i.access.terms.empty();
+    }
+    if (!plain) return Invalid("the body of ", body.op, " has more than instructions on elements");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status VerifyPlan(const Plan& plan) {
-  absl::Status status = Verifier(plan).Run();
+  absl::Status status = CheckScalarBodies(plan);
+  if (status.ok()) status = Verifier(plan).Run();
   if (status.ok()) return status;
   return Invalid("plan @", plan.name, ", ", status.message());
 }

@@ -12,6 +12,9 @@
 //              have a stride for each loop and do not provably leave the argument's buffer; written
 //              arguments are not read, others not written; schedules fit their kernels
 //              (check_schedule.h);
+//   finishes   (finish_kernel.h) store the element of the step's result at the place of the
+//              routine's, and read the last arguments of the step;
+//   bodies     of epilogues (plan_ops.h) are kernels without loops that store one element;
 //   outputs    are written, or are inputs' symints;
 //   donors     follow the rules of write_backs.h.
 //

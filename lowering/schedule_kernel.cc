@@ -125,6 +125,13 @@ double CostOfAccess(const AccessFacts& access, StrideKind stride, int lanes,
   return static_cast<double>(load ? costs.load_apart_cost : costs.store_apart_cost) * lanes;
 }
 
+// Vectors of the loop for each of its elements, with the steps at the ends of its runs.
+double VectorsOfElement(int64_t extent, int lanes, const KernelCosts& costs) {
+  double vectors = static_cast<double>(extent / lanes) + static_cast<double>(costs.run_steps);
+  if (extent % lanes != 0) vectors += 1 + static_cast<double>(costs.tail_steps);
+  return vectors / static_cast<double>(extent);
+}
+
 // The cost of an element with lanes along the loop: accesses, a few steps for the beginning and the
 // end of each run of the loop, and more of them where lanes of the last vector stay empty.
 double CostOfLanes(const NestFacts& facts, int loop, int lanes, const KernelCosts& costs) {
@@ -136,11 +143,7 @@ double CostOfLanes(const NestFacts& facts, int loop, int lanes, const KernelCost
       vector += share * CostOfAccess(access, stride, lanes, costs);
     }
   }
-  const int64_t whole = facts.extents[loop] / lanes;
-  const bool tail = facts.extents[loop] % lanes != 0;
-  double vectors = static_cast<double>(whole) + static_cast<double>(costs.run_steps);
-  if (tail) vectors += 1 + static_cast<double>(costs.tail_steps);
-  return vector * vectors / static_cast<double>(facts.extents[loop]);
+  return vector * VectorsOfElement(facts.extents[loop], lanes, costs);
 }
 
 // The cheapest loop; of equal ones the innermost. A nest that looks for positions meets its inner
@@ -273,6 +276,19 @@ NestSchedule DecideNest(const NestFacts& facts, const Target& target) {
     nest.prefetch_bytes = 0;
   }
   return nest;
+}
+
+double CostOfPoint(const NestFacts& facts, int lane_loop, const Target& target) {
+  constexpr double kLoad = 100;
+  double work = 0;
+  for (const StageFacts& stage : facts.stages) {
+    const double share = stage.per_row ? 1.0 / static_cast<double>(InnerPoints(facts)) : 1.0;
+    work += share * static_cast<double>(WorkOf(stage, target.costs));
+  }
+  if (lane_loop < 0) return kLoad * work;
+  const int lanes = LanesOf(target);
+  const double vectors = VectorsOfElement(facts.extents[lane_loop], lanes, target.costs);
+  return CostOfLanes(facts, lane_loop, lanes, target.costs) + kLoad * work * vectors;
 }
 
 KernelSchedule DecideSchedule(const Kernel& kernel, const Target& target,

@@ -56,6 +56,10 @@ int LanesOf(const Target& target);
 
 NestSchedule DecideNest(const NestFacts& facts, const Target& target);
 
+// The time of a point of the nest's loops with lanes along loop `lane_loop` (-1: no loops), in
+// hundredths of a load of a whole vector: accesses, steps of loops, and instructions.
+double CostOfPoint(const NestFacts& facts, int lane_loop, const Target& target);
+
 KernelSchedule DecideSchedule(const Kernel& kernel, const Target& target,
                               const SymbolTable* symbols = nullptr);
 

@@ -6,6 +6,7 @@
 #include "graph/ir/op_def.h"
 #include "graph/ir/op_flops.h"
 #include "graph/ir/op_schema.h"
+#include "lowering/finish_kernel.h"
 #include "lowering/kernel_cost.h"
 
 namespace weft {
@@ -22,11 +23,14 @@ SymInt DistinctElements(const View& view) {
 
 // The count of the op itself; one for each element of the results where it has no count. Operands
 // of an epilogue are not the op's: the epilogue is counted apart.
-SymInt OwnFlops(const Step& step, SymInt results) {
+SymInt OwnFlops(const Plan& plan, const Step& step, SymInt results) {
   // A plan may come from a file.
   if (static_cast<int>(step.args.size()) < step.op->schema().num_fixed_operands()) return results;
   std::vector<Type> operands, types;
   for (const View& view : step.args) operands.push_back(view.present() ? view.type : Type());
+  const int own = NumOwnArgs(plan, step);
+  if (own < step.op->schema().num_fixed_operands()) return results;
+  operands.resize(own);
   for (const Epilogue& epilogue : step.epilogue) {
     if (epilogue.arg >= 0) operands[epilogue.arg] = Type();
   }
@@ -65,10 +69,15 @@ StepCost CostOf(const Plan& plan, const Step& step) {
       }
       break;
     case StepKind::kLibrary:
-      cost.flops = OwnFlops(step, results) + results * static_cast<int64_t>(step.epilogue.size());
+      cost.flops =
+          OwnFlops(plan, step, results) + results * static_cast<int64_t>(step.epilogue.size());
+      if (!IsFinished(step)) break;
+      for (const Nest& nest : plan.kernels[step.kernel].nests) {
+        cost.flops = cost.flops + FlopsOf(nest);
+      }
       break;
     case StepKind::kReference:
-      cost.flops = OwnFlops(step, results);
+      cost.flops = OwnFlops(plan, step, results);
       break;
     case StepKind::kCopy:
     case StepKind::kControl:

@@ -17,20 +17,6 @@ namespace {
 
 constexpr int kSeveral = -2;
 
-bool HasTerms(const Kernel& kernel) {
-  for (const Nest& nest : kernel.nests) {
-    for (const Stage& stage : nest.stages) {
-      for (const Instr& i : stage.body) {
-        if (!i.access.terms.empty()) return true;
-      }
-      for (const Store& s : stage.stores) {
-        if (!s.access.terms.empty()) return true;
-      }
-    }
-  }
-  return false;
-}
-
 // The use of one argument by a kernel.
 struct ArgUse {
   int nest = -1;  // kSeveral: in several nests.
@@ -235,18 +221,6 @@ bool Placer::Sink() {
 }
 
 }  // namespace
-
-bool MayFail(const Plan& plan, const Step& step) {
-  switch (step.kind) {
-    case StepKind::kReference:
-    case StepKind::kControl:
-      return true;
-    case StepKind::kKernel:
-      return HasTerms(plan.kernels[step.kernel]);
-    default:
-      return false;
-  }
-}
 
 void PlaceWriteBacks(const Graph& graph, Plan* plan) {
   if (!graph.write_backs().empty()) Placer(graph, plan).Run();

@@ -14,8 +14,8 @@
 #ifndef WEFT_LOWERING_WRITE_BACKS_H_
 #define WEFT_LOWERING_WRITE_BACKS_H_
 
-#include "absl/status/status.h"
 #include "lowering/plan.h"
+#include "lowering/write_backs_check.h"
 
 namespace weft {
 
@@ -24,13 +24,6 @@ class Graph;
 // Finds the donors in a plan that was made from `graph`. Steps that only compute write-backs move
 // to the end if that makes them legal. A write-back without a donor has a remark with the reason.
 void PlaceWriteBacks(const Graph& graph, Plan* plan);
-
-// An error if a donor breaks one of the rules above. Independent of the code that finds donors.
-absl::Status CheckWriteBacks(const Plan& plan);
-
-// True if the step may fail because of its operands' values: assertions, indices, ops that run by
-// their own evaluation.
-bool MayFail(const Plan& plan, const Step& step);
 
 }  // namespace weft
 

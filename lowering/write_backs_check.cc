@@ -1,4 +1,6 @@
 // Checks the rules of write_backs.h step by step: which inputs still have their values.
+#include "lowering/write_backs_check.h"
+
 #include <string>
 #include <vector>
 
@@ -8,7 +10,6 @@
 #include "base/status_macros.h"
 #include "lowering/index_map.h"
 #include "lowering/plan_facts.h"
-#include "lowering/write_backs.h"
 
 namespace weft {
 namespace {
@@ -16,6 +17,20 @@ namespace {
 template <typename... Pieces>
 absl::Status Invalid(const Pieces&... pieces) {
   return absl::InvalidArgumentError(absl::StrCat(pieces...));
+}
+
+bool HasTerms(const Kernel& kernel) {
+  for (const Nest& nest : kernel.nests) {
+    for (const Stage& stage : nest.stages) {
+      for (const Instr& i : stage.body) {
+        if (!i.access.terms.empty()) return true;
+      }
+      for (const Store& s : stage.stores) {
+        if (!s.access.terms.empty()) return true;
+      }
+    }
+  }
+  return false;
 }
 
 class Checker {
@@ -145,6 +160,18 @@ class Checker {
 };
 
 }  // namespace
+
+bool MayFail(const Plan& plan, const Step& step) {
+  switch (step.kind) {
+    case StepKind::kReference:
+    case StepKind::kControl:
+      return true;
+    case StepKind::kKernel:
+      return HasTerms(plan.kernels[step.kernel]);
+    default:
+      return false;
+  }
+}
 
 absl::Status CheckWriteBacks(const Plan& plan) { return Checker(plan).Run(); }
 

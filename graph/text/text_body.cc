@@ -268,10 +268,12 @@ bool ModuleParser::ParseResultTypes(Statement* s) {
   return true;
 }
 
-// A symbol that first appears in the result of a data-dependent op is defined by that op.
+// A symbol that first appears in the result of a data-dependent op is defined by that op. Clauses
+// of facts above do not count.
 void ModuleParser::DefineSymbols(Type type) {
   const auto define = [this, type](SymInt symbol) {
-    if (module_->symbols().Find(symbol) != nullptr) return;
+    const bool known = module_->symbols().Find(symbol) != nullptr;
+    if (known && !mentioned_symbols_.contains(symbol)) return;
     SymbolInfo info;
     info.symbol = symbol;
     info.unbacked = true;

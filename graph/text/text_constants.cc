@@ -1,5 +1,8 @@
 #include "graph/text/text_constants.h"
 
+#include <cstdint>
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "graph/ir/constant_store.h"
 
@@ -48,6 +51,7 @@ bool ConstantsReader::ParseContents(TextReader* reader, Type type, HostTensor* o
                         "the constants of this text were left out when it was "
                         "printed; it cannot be read back");
   }
+  if (reader->AtWord("content")) return ParseContent(reader, type, out);
   if (!reader->AcceptWord("base64")) {
     return reader->Expected("base64\"...\" or dense<...>");
   }
@@ -59,6 +63,29 @@ bool ConstantsReader::ParseContents(TextReader* reader, Type type, HostTensor* o
   *out = *std::move(tensor);
   reader->Advance();
   return true;
+}
+
+bool ConstantsReader::ParseContent(TextReader* reader, Type type, HostTensor* out) {
+  const size_t begin = reader->position();
+  reader->Advance();
+  const auto id = reader->At(kHex) ? HexToUint64(reader->token().text) : std::optional<uint64_t>();
+  if (!id) return reader->Expected("a content id of up to 16 hexadecimal digits");
+  const std::string shown = absl::StrCat("0x", absl::Hex(*id, absl::kZeroPad16));
+  reader->Advance();
+  if (source_ == nullptr) {
+    return reader->Fail(begin, absl::StrCat("the data of content ", shown,
+                                            " is in another file; this text has its id alone"));
+  }
+  if (!type.is_tensor() || !type.is_static()) {
+    return reader->Fail(begin, "a constant is a tensor of a static shape");
+  }
+  *out = (*source_)(*id, type);
+  if (!out->valid()) {
+    return reader->Fail(begin, absl::StrCat("there is no constant of content ", shown));
+  }
+  if (out->type() == type && out->Fingerprint() == *id) return true;
+  return reader->Fail(begin, absl::StrCat("what was given for content ", shown,
+                                          " is another tensor, a ", out->type().ToString()));
 }
 
 bool ConstantsReader::LookAhead() {

@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "graph/tensor/tensor.h"
 #include "graph/text/parts/text_reader.h"
+#include "graph/text/text_content.h"
 
 namespace weft {
 class ConstantStore;
@@ -28,6 +29,9 @@ class ConstantsReader {
   ConstantsReader(TextReader* reader, absl::string_view filename, ConstantStore* store)
       : reader_(*reader), filename_(filename), store_(*store) {}
 
+  // Sets where constants come from that the text mentions by content id; without it they are an
+  // error. The source outlives the reader.
+  void set_source(const ContentSource* source) { source_ = source; }
   // Sets where to search for an unknown label: in the `constants` blocks from that offset on. The
   // offset must be outside of all braces.
   void set_look_ahead(size_t position) { look_ahead_ = position; }
@@ -48,11 +52,13 @@ class ConstantsReader {
   bool ParseBlock(TextReader* reader);
   bool ParseEntry(TextReader* reader);
   bool ParseContents(TextReader* reader, Type type, HostTensor* out);
+  bool ParseContent(TextReader* reader, Type type, HostTensor* out);
   bool LookAhead();
 
   TextReader& reader_;
   std::string filename_;
   ConstantStore& store_;
+  const ContentSource* source_ = nullptr;
   size_t look_ahead_ = 0;
   bool looked_ahead_ = false;
   absl::flat_hash_map<std::string, Labeled> labeled_;

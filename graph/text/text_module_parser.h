@@ -24,6 +24,7 @@
 #include "graph/text/parts/text_lexer.h"
 #include "graph/text/parts/text_reader.h"
 #include "graph/text/text_constants.h"
+#include "graph/text/text_content.h"
 
 namespace weft {
 class ConstantStore;
@@ -96,12 +97,16 @@ struct Statement {
 
 class ModuleParser {
  public:
-  ModuleParser(absl::string_view text, const OpRegistry& registry, absl::string_view filename)
+  // `source` may be null and outlives the parser.
+  ModuleParser(absl::string_view text, const OpRegistry& registry, absl::string_view filename,
+               const ContentSource* source = nullptr)
       : filename_(filename),
         reader_(text, filename),
         registry_(registry),
         module_(std::make_unique<Module>(registry)),
-        constants_(&reader_, filename, &module_->constants()) {}
+        constants_(&reader_, filename, &module_->constants()) {
+    constants_.set_source(source);
+  }
 
   absl::StatusOr<std::unique_ptr<Module>> Run();
 
@@ -117,12 +122,14 @@ class ModuleParser {
   // text_parser.cc
   bool ParseTopLevel();
   bool ParseFunction();
+  bool ParseWhere(absl::Span<const SymInt> input_symbols);
   bool ParseSignature(Scope* scope, Signature* signature);
   bool ParseInput(Scope* scope);
   bool ParseInputAttribute(Graph* graph, int input);
   bool ParseInputNotes(Value* input);
   bool ParseOutputs(const Scope& scope, Signature* signature);
   bool ParseWriteBack(const Scope& scope, size_t begin, std::vector<int>* write_backs);
+  void AddSymbol(SymInt symbol);
   void Declare(absl::Span<const SymInt> symbols);
   void DeclareNewSymbols();
 
@@ -168,6 +175,8 @@ class ModuleParser {
   InferCache inferred_;
   // A scratch table in which inference may define symbols that are then dropped.
   std::optional<SymbolTable> scratch_symbols_;
+  // Symbols that only where clauses have mentioned so far.
+  absl::flat_hash_set<SymInt> mentioned_symbols_;
 };
 
 // "1 operand", "2 operands".

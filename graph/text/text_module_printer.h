@@ -19,6 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "graph/ir/ids.h"
 #include "graph/text/text.h"
+#include "graph/text/text_content.h"
 
 namespace weft {
 class AttrList;
@@ -35,6 +36,11 @@ class ModulePrinter {
  public:
   ModulePrinter(const Module& module, const PrintOptions& options)
       : module_(module), options_(options) {}
+
+  // Writes ids in place of the data of large constants, which are listed in `constants`.
+  void set_by_content(std::vector<ContentText::Constant>* constants) { by_content_ = constants; }
+  // The whole module.
+  std::string Print();
 
   void PrintFunction(const Graph& graph);
   void PrintRemainingSymbols();
@@ -78,6 +84,7 @@ class ModulePrinter {
 
   const Module& module_;
   const PrintOptions& options_;
+  std::vector<ContentText::Constant>* by_content_ = nullptr;
   std::string out_;
   std::vector<Frame> stack_;
   absl::flat_hash_map<Type, std::string> types_;

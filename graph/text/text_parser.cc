@@ -9,6 +9,7 @@
 #include "graph/ir/value.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/tensor/tensor.h"
+#include "graph/text/parts/text_facts.h"
 #include "graph/text/text.h"
 #include "graph/text/text_module_parser.h"
 #include "graph/text/text_symbols.h"
@@ -34,18 +35,38 @@ bool ModuleParser::ParseTopLevel() {
   if (!reader_.AcceptWord("where")) {
     return reader_.Expected("func, constants or where");
   }
-  if (!ParseFacts(&reader_, &module_->symbols())) return false;
-  DeclareNewSymbols();
+  return ParseWhere({});
+}
+
+// Reads facts. A symbol that only they mention may still be defined by a data-dependent node below,
+// whatever they say of it.
+bool ModuleParser::ParseWhere(absl::Span<const SymInt> input_symbols) {
+  SymbolTable& table = module_->symbols();
+  const size_t known = table.symbols().size();
+  if (!ParseFacts(&reader_, &table)) return false;
+  Declare(input_symbols);
+  for (SymInt symbol : reader_.TakeNewSymbols()) AddSymbol(symbol);
+  for (const SymbolInfo& info : table.symbols().subspan(known)) {
+    mentioned_symbols_.insert(info.symbol);
+  }
+  for (SymInt symbol : input_symbols) mentioned_symbols_.erase(symbol);
+  // Below, symbols that are used are new again.
+  reader_.ForgetSymbols();
   return true;
 }
 
-// Declares every symbol that the text mentions.
+void ModuleParser::AddSymbol(SymInt symbol) {
+  if (module_->symbols().Find(symbol) != nullptr) return;
+  SymbolInfo info;
+  info.symbol = symbol;
+  module_->symbols().Declare(info);
+}
+
+// Declares symbols that the text uses.
 void ModuleParser::Declare(absl::Span<const SymInt> symbols) {
   for (SymInt symbol : symbols) {
-    if (module_->symbols().Find(symbol) != nullptr) continue;
-    SymbolInfo info;
-    info.symbol = symbol;
-    module_->symbols().Declare(info);
+    mentioned_symbols_.erase(symbol);
+    AddSymbol(symbol);
   }
 }
 
@@ -65,9 +86,7 @@ bool ModuleParser::ParseFunction() {
   Scope scope(module_->AddFunction(name));
   Signature signature;
   if (!ParseSignature(&scope, &signature)) return false;
-  if (reader_.AcceptWord("where") && !ParseFacts(&reader_, &module_->symbols())) {
-    return false;
-  }
+  if (reader_.AcceptWord("where") && !ParseWhere(signature.input_symbols)) return false;
   scratch_symbols_.reset();
   return ParseBody(&scope, signature, 0);
 }
@@ -207,6 +226,13 @@ absl::StatusOr<std::unique_ptr<Module>> ParseModule(absl::string_view text,
                                                     const OpRegistry& registry,
                                                     absl::string_view filename) {
   return text::ModuleParser(text, registry, filename).Run();
+}
+
+absl::StatusOr<std::unique_ptr<Module>> ParseModuleByContent(absl::string_view text,
+                                                             const OpRegistry& registry,
+                                                             ContentSource source,
+                                                             absl::string_view filename) {
+  return text::ModuleParser(text, registry, filename, &source).Run();
 }
 
 }  // namespace weft

@@ -13,6 +13,7 @@
 #include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/tensor/tensor.h"
+#include "graph/text/parts/text_facts.h"
 #include "graph/text/parts/text_lexer.h"
 #include "graph/text/parts/text_parts.h"
 #include "graph/text/parts/text_reader.h"
@@ -158,7 +159,11 @@ void ModulePrinter::PrintConstants() {
     const std::string& name = module_.constants().name(large_constants_[i]);
     absl::StrAppend(&out_, "  @c", i, name.empty() ? "" : " ", name.empty() ? "" : Quote(name),
                     " : ", TypeText(tensor.type()), " = ");
-    if (options_.constants) {
+    if (by_content_ != nullptr) {
+      const uint64_t id = tensor.Fingerprint();
+      by_content_->push_back({id, large_constants_[i]});
+      absl::StrAppend(&out_, "content 0x", absl::Hex(id, absl::kZeroPad16), "\n");
+    } else if (options_.constants) {
       absl::StrAppend(&out_, "base64\"", EncodeTensor(tensor), "\"\n");
     } else {
       out_ += "omitted\n";

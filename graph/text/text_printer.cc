@@ -17,6 +17,7 @@
 #include "graph/text/parts/text_lexer.h"
 #include "graph/text/parts/text_parts.h"
 #include "graph/text/text.h"
+#include "graph/text/text_content.h"
 #include "graph/text/text_module_printer.h"
 
 namespace weft {
@@ -185,19 +186,30 @@ void ModulePrinter::PrintNotes(const Node* node) {
   if (separator[0] == ',') out_ += ')';
 }
 
+std::string ModulePrinter::Print() {
+  std::string out;
+  for (const auto& function : module_.functions()) {
+    if (function != module_.functions().front()) out += "\n";
+    PrintFunction(*function);
+    out += Take();
+  }
+  PrintRemainingSymbols();
+  PrintConstants();
+  return out + Take();
+}
+
 }  // namespace text
 
 std::string PrintModule(const Module& module, const PrintOptions& options) {
+  return text::ModulePrinter(module, options).Print();
+}
+
+ContentText PrintModuleByContent(const Module& module, const PrintOptions& options) {
   text::ModulePrinter printer(module, options);
-  std::string out;
-  for (const auto& function : module.functions()) {
-    if (function != module.functions().front()) out += "\n";
-    printer.PrintFunction(*function);
-    out += printer.Take();
-  }
-  printer.PrintRemainingSymbols();
-  printer.PrintConstants();
-  return out + printer.Take();
+  ContentText result;
+  printer.set_by_content(&result.constants);
+  result.text = printer.Print();
+  return result;
 }
 
 std::string PrintGraph(const Graph& graph, const PrintOptions& options) {

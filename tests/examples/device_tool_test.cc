@@ -29,8 +29,8 @@ class DeviceToolTest : public ToolTest {
 };
 
 TEST_F(DeviceToolTest, RunsAModelAsTheReference) {
-  ASSERT_EQ(Run(absl::StrCat(Load(), "--target=sim --compare=reference --dim batch=1 ",
-                             "--dim sequence=4", Model())),
+  ASSERT_EQ(Run(absl::StrCat(Load(), "--target=sim --compare=reference --size batch=1 ",
+                             "--size sequence=4", Model())),
             0)
       << out_ << err_;
 }
@@ -41,9 +41,9 @@ TEST_F(DeviceToolTest, VerifiesTheTarget) {
 
 TEST_F(DeviceToolTest, SaysWhichTargetsThereAre) {
   EXPECT_EQ(Run("--target=sim in.weft"), 2);
-  EXPECT_THAT(err_, HasSubstr("unknown target \"sim\"; the targets are: reference, cpu"));
+  EXPECT_THAT(err_, HasSubstr("unknown target \"sim\"; the targets are: reference, cpu, cuda"));
   EXPECT_EQ(Run(absl::StrCat(Load(), "--target=simm in.weft")), 2);
-  EXPECT_THAT(err_, HasSubstr("the targets are: reference, cpu, sim"));
+  EXPECT_THAT(err_, HasSubstr("the targets are: reference, cpu, cuda, sim"));
 }
 
 TEST_F(DeviceToolTest, TakesTheDevicesOptions) {
@@ -72,7 +72,7 @@ TEST_F(DeviceToolTest, RunsConformanceCases) {
 }
 
 TEST_F(DeviceToolTest, BenchMeasuresIt) {
-  const std::string flags = "--iterations=3 --nopeaks --target=sim ";
+  const std::string flags = "--format=json --repeat=3 --nopeaks --target=sim ";
   EXPECT_EQ(RunOther("bench/main", absl::StrCat(Load(), flags, "in.weft")), 0) << err_;
   EXPECT_THAT(out_, AllOf(HasSubstr("\"target\": \"sim\""), HasSubstr("\"passes\": \"cpu\""),
                           HasSubstr("\"iterations\": 3"), HasSubstr("\"steps\": 2")));
@@ -86,7 +86,7 @@ TEST_F(DeviceToolTest, BenchMeasuresIt) {
 }
 
 TEST_F(DeviceToolTest, BenchVerifiesAndSweepsIt) {
-  const std::string flags = absl::StrCat(Load(), "--iterations=1 --nopeaks --target=sim ");
+  const std::string flags = absl::StrCat(Load(), "--repeat=1 --nopeaks --target=sim ");
   EXPECT_EQ(RunOther("bench/main", absl::StrCat(flags, "--verify=target in.weft")), 0) << err_;
   EXPECT_THAT(err_, HasSubstr("agree with the reference"));
   Write("open.weft", "func @main(%x: f32[s0]) -> f32[s0] {\n %0 = exp(%x)\n return %0\n}\n");

@@ -20,6 +20,7 @@
 #include "graph/ops/ops.h"
 #include "graph/ops/support/eval.h"
 #include "graph/sym/sym_expr.h"
+#include "lowering/finish_kernel.h"
 #include "lowering/kernel_body.h"
 #include "lowering/memory_plan.h"
 #include "lowering/plan_constants.h"
@@ -249,7 +250,7 @@ class PlanRun {
       return absl::OkStatus();
     };
     const size_t n = step.op->schema().has_variadic_operand() || step.epilogue.empty()
-                         ? args.size()
+                         ? static_cast<size_t>(NumOwnArgs(plan_, step))
                          : step.op->schema().operands.size();
     std::vector<HostTensor> out;
     if (step.kind == StepKind::kControl) {
@@ -272,6 +273,7 @@ class PlanRun {
       if (e.arg >= 0) operands.push_back(args[e.arg]);
       WEFT_ASSIGN_OR_RETURN(out, Evaluate(*e.op, e.attrs, operands));
     }
+    if (IsFinished(step)) return RunFinish(step, n, out[0]);
     for (size_t r = 0; r < step.results.size(); ++r) {
       Bind(step.results[r].type, out[r], &env_);
     }
@@ -280,6 +282,25 @@ class PlanRun {
       WEFT_RETURN_IF_ERROR(Write(step.results[r], out[r]));
     }
     return absl::OkStatus();
+  }
+
+  // Launches the step's kernel on the result of its op, in a buffer that the plan does not have.
+  absl::Status RunFinish(const Step& step, size_t own, const HostTensor& unfinished) {
+    const int64_t n = unfinished.numel();
+    View view;
+    view.buffer = static_cast<int>(memory_.size());
+    view.type = step.results[0].type.WithDType(unfinished.dtype());
+    view.strides = UnfinishedStrides(plan_.kernels[step.kernel]);
+    memory_.push_back(HostTensor(unfinished.dtype(), {n}));
+    Step launch;
+    launch.kernel = step.kernel;
+    launch.args = {view};
+    launch.args.insert(launch.args.end(), step.args.begin() + own, step.args.end());
+    launch.results = step.results;
+    absl::Status status = Write(view, unfinished);
+    if (status.ok()) status = RunKernel(launch);
+    memory_.pop_back();
+    return status;
   }
 
   absl::StatusOr<HostTensor*> Memory(int b) {

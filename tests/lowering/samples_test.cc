@@ -168,6 +168,7 @@ lu_factor: no kernel has lu_factor
 lu_solve: no kernel has lu_solve
 matmul: no kernel has matmul
 matmul_integer: no kernel has matmul
+matmul_nbits: a constant of a decomposition
 matrix_exp: no kernel has matrix_exp
 max_pool: no kernel has max_pool
 max_roi_pool: no kernel has max_roi_pool

@@ -126,6 +126,21 @@ TEST(ScheduleKernel, LanesAreThoseOfTheTargetsVectors) {
   EXPECT_EQ(LanesOf(Machine(1 << 20)), kMaxLanes);
 }
 
+// What a point takes, counted by hand, with lanes of 8 along the last loop.
+TEST(ScheduleKernel, CostsOfPoints) {
+  const Target target = Machine();
+  const auto cost = [&](const Kernel& kernel, int lane_loop) {
+    return CostOfPoint(CollectNest(kernel.nests[0], nullptr), lane_loop, target);
+  };
+  // Two accesses of 100, a step of 50 and an instruction of 100 in (100 + 3) vectors of 800 points.
+  EXPECT_DOUBLE_EQ(cost(Pointwise({10, 800}, {{800, 1}}, {800, 1}), 1), 350 * 103 / 800.0);
+  // A load of 8 lanes apart costs 600.
+  EXPECT_DOUBLE_EQ(cost(Pointwise({10, 800}, {{1, 10}}, {800, 1}), 1), 850 * 103 / 800.0);
+  // A last vector that is not full, and its tail.
+  EXPECT_DOUBLE_EQ(cost(Pointwise({10, 801}, {{801, 1}}, {801, 1}), 1), 350 * 108 / 801.0);
+  EXPECT_DOUBLE_EQ(cost(Pointwise({}, {{}}, {}), -1), 100);
+}
+
 TEST(ScheduleKernel, RowsWhereTheReducedLoopIsDense) {
   const NestSchedule nest = Decide(SumOf(kS0, 1000, 1000, 1));
   EXPECT_EQ(nest.lane_loop, 1);

@@ -49,7 +49,7 @@ class Contents {
       by_id_[store.tensor(i).Fingerprint()] = store.tensor(i);
     }
   }
-  HostTensor operator()(uint64_t id) const {
+  HostTensor operator()(uint64_t id, Type) const {
     const auto it = by_id_.find(id);
     return it == by_id_.end() ? HostTensor() : it->second;
   }
@@ -373,7 +373,7 @@ TEST_F(HostileText, LacksAConstant) {
 }
 
 TEST_F(HostileText, GetsOtherDataThanItAsksFor) {
-  const auto liar = [](uint64_t) {
+  const auto liar = [](uint64_t, Type) {
     return HostTensor::FromDoubles(DType::kF32, {3}, {1.0, 2.0, 4.0});
   };
   const auto plan = ParsePlan(text_, ops::Registry(), liar, "p.plan");

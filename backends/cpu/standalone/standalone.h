@@ -1,0 +1,53 @@
+// Runs plans on the CPU in programs that have no graphs, ops, passes or compiler.
+//
+// Kernels run by the interpreter, library steps by the CPU's routines. Results equal those of
+// cpu::Executable for the same plan, threads and instruction set, bit for bit.
+#ifndef WEFT_BACKENDS_CPU_STANDALONE_STANDALONE_H_
+#define WEFT_BACKENDS_CPU_STANDALONE_STANDALONE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/tensor/tensor.h"
+#include "lowering/plan.h"
+
+namespace weft::cpu {
+
+struct StandaloneOptions {
+  static constexpr int kMaxThreads = 1024;
+  int threads = 1;  // 1 to kMaxThreads.
+  // "native", "avx2" or "avx512".
+  std::string isa = "native";
+};
+
+// The ops of the plan, and of its nested plans, that this program cannot run: "cond", "nonzero".
+// Sorted, each once.
+std::vector<std::string> MissingOps(const Plan& plan);
+
+// Calls from several threads run one after another.
+class Standalone {
+ public:
+  // Requires a verified plan (plan_verifier.h). FailedPrecondition names all ops that are missing,
+  // or a kernel whose schedule is for wider vectors than the instruction set has.
+  static absl::StatusOr<std::unique_ptr<Standalone>> Create(Plan plan,
+                                                            const StandaloneOptions& options);
+  ~Standalone();
+
+  // One tensor per input; returns all outputs, write-backs included. An output that holds a dense
+  // tensor of the right type on entry is written into it; its memory must not be that of an input.
+  // Unimplemented names a step whose sizes or values no routine supports.
+  absl::Status Run(absl::Span<const HostTensor> inputs, std::vector<HostTensor>* outputs);
+
+ private:
+  struct Impl;
+  explicit Standalone(std::unique_ptr<Impl> impl);
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft::cpu
+
+#endif  // WEFT_BACKENDS_CPU_STANDALONE_STANDALONE_H_
