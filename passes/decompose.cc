@@ -64,11 +64,11 @@ class Decomposer {
 
  private:
   bool Stays(const Node& node) {
-    const absl::string_view reason = selection_.Stays(node.op());
+    const absl::string_view reason = selection_.Stays(node);
     if (reason.empty()) return false;
     context_.Count(reason);
     if (context_.wants_remarks()) {
-      Missed(node, selection_.WhyStays(node.op()));
+      Missed(node, selection_.WhyStays(node));
     }
     return true;
   }

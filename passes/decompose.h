@@ -11,7 +11,7 @@
 namespace weft {
 
 struct DecomposeOptions {
-  // Composites that the target claims (Target::composites) as well.
+  // Composites that the target claims (Target::composites, or a routine) as well.
   bool all = false;
   // Names of the only composites to decompose; empty: every one.
   std::vector<std::string> ops;

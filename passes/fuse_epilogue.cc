@@ -25,10 +25,10 @@ class EpilogueFuser {
 
   void Run() {
     for (Node* node : planner_.graph().nodes()) {
-      const bool convolution = node->Is(ops::convolution);
-      if (!convolution && !node->Is(ops::matmul) && !node->Is(ops::linear)) {
-        continue;
-      }
+      const bool convolution = node->Is(ops::convolution) || node->Is(ops::convolution_integer);
+      const bool gemm = node->Is(ops::matmul) || node->Is(ops::linear) ||
+                        node->Is(ops::matmul_integer) || node->Is(ops::matmul_nbits);
+      if (!convolution && !gemm) continue;
       if (planner_.units().size(planner_.units().Of(node)) != 1) continue;
       Grow(node);
       const int unit = planner_.units().Of(node);
@@ -46,8 +46,22 @@ class EpilogueFuser {
       live = nullptr;
       for (const Node* node : step) {
         if (!planner_.Merge(*node, *root)) return;
+        TakeQuantized(*node, *root);
       }
       if (!step.empty()) live = step.back()->result();
+    }
+  }
+
+  // The other operand is read as integers, which are narrower, if nothing else reads it as floats.
+  void TakeQuantized(const Node& node, const Node& root) {
+    const bool narrow = root.Is(ops::convolution_integer) || root.Is(ops::matmul_integer);
+    for (int i = 0; narrow && i < node.num_operands(); ++i) {
+      const Value* v = node.operand(i);
+      if (v == nullptr || !v->IsResultOf(ops::dequantize_linear) || !v->has_one_use()) continue;
+      const Node& producer = *v->node();
+      if (!IsPointwise(producer) || !SameSpace(producer, root)) continue;
+      if (planner_.units().size(planner_.units().Of(&producer)) != 1) continue;
+      planner_.Merge(node, producer);
     }
   }
 

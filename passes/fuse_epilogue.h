@@ -14,7 +14,7 @@ struct FuseEpilogueOptions {
   FuseLimits limits;
 };
 
-// A group is one matmul, linear or convolution and what is computed from its
+// A group is one matmul, linear, matmul_nbits or convolution and what is computed from its
 // result alone, element by element and in its sizes: bias, activation, scale,
 // residual (a further input), convert. It has one output. Where several nodes use
 // a value, as in x * sigmoid(x), all of them come along or none.

@@ -2,6 +2,7 @@
 #include "passes/pipelines.h"
 
 #include "passes/assume_sizes.h"
+#include "passes/autocast.h"
 #include "passes/canonicalize.h"
 #include "passes/cse.h"
 #include "passes/dce.h"
@@ -15,6 +16,7 @@
 #include "passes/fuse_concat.h"
 #include "passes/fuse_epilogue.h"
 #include "passes/fuse_horizontal.h"
+#include "passes/fuse_nbits.h"
 #include "passes/fuse_quantized.h"
 #include "passes/fuse_reduction.h"
 #include "passes/fuse_vertical.h"
@@ -31,6 +33,7 @@ namespace {
 
 constexpr std::unique_ptr<Pass> (*kPasses[])() = {
     CreateAssumeSizesPass,
+    CreateAutocastPass,
     CreateCanonicalizePass,
     CreateCsePass,
     CreateDcePass,
@@ -44,6 +47,7 @@ constexpr std::unique_ptr<Pass> (*kPasses[])() = {
     CreateFuseConcatPass,
     CreateFuseEpiloguePass,
     CreateFuseHorizontalPass,
+    CreateFuseNbitsPass,
     CreateFuseQuantizedPass,
     CreateFuseReductionPass,
     CreateFuseVerticalPass,
@@ -71,15 +75,26 @@ constexpr PipelineRow kPipelines[] = {
      "fuse_reduction,fuse_vertical,fuse_concat,"
      "fuse_horizontal{products=false},cse,dce"},
     {"quantize-float",
-     "What a float module is made before its values are chosen for quantization: parameters are "
-     "constants, batch norms are in the weights.",
+     "What a float module is made before its values are chosen for quantization or autocast: "
+     "parameters are constants, batch norms are in the weights.",
      "default,freeze{admit=reassociating},fixpoint(canonicalize,fold_constants,cse,dce)"},
     {"quantize-finish", "From a calibrated module with observers to a quantized one.",
      "quantize_convert{admit=approximate},quantize_finish,dce,drop_constants"},
+    {"autocast-bf16",
+     "Inference in bf16 where PyTorch's autocast for CPUs computes in it; before the pipeline of a "
+     "target.",
+     "quantize-float,autocast{admit=approximate},fixpoint(canonicalize,fold_constants,cse,dce)"},
+    {"autocast-f16",
+     "The same in f16, except for functions, norms and sums that overflow in it: those of "
+     "PyTorch's "
+     "lists for CUDA stay f32.",
+     "quantize-float,autocast{dtype=f16,lists=cuda,admit=approximate},"
+     "fixpoint(canonicalize,fold_constants,cse,dce)"},
     {"cpu",
      "Inference on a CPU: parameters are constants, and what one kernel can "
      "compute is one node. Sums may be added up in another order.",
-     "functionalize,dce,fuse_quantized{admit=reassociating},default,freeze{admit=reassociating},"
+     "functionalize,dce,fuse_quantized{admit=reassociating},fuse_nbits{admit=reassociating},"
+     "default,freeze{admit=reassociating},fuse_nbits{admit=reassociating},"
      "fixpoint(canonicalize,fold_constants{max_growth=2},cse,dce),freeze{admit=reassociating},"
      "decompose{admit=reassociating},fixpoint(canonicalize,fold_constants{max_growth=2},cse,dce),"
      "fuse,drop_constants"},

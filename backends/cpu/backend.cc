@@ -77,6 +77,7 @@ Counters CountersOf(const CpuStats& stats) {
       {"fallbacks", stats.fallbacks},
       {"rounded_products", stats.rounded_products},
       {"integer_products", stats.integer_products},
+      {"finished_products", stats.finished_products},
       {"slow_primitives", stats.slow_primitives},
       {"in_place_writes", stats.in_place_writes},
   };

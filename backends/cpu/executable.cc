@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "backends/cpu/generated.h"
 #include "backends/cpu/launcher.h"
 #include "backends/cpu/target.h"
 #include "backends/cpu/threads/available_cpus.h"
@@ -89,6 +90,7 @@ struct Executable::Impl {
   Plan plan;
   HostDevice device;
   CpuLauncher launcher;
+  GeneratedKernels* generated = nullptr;  // The launcher's; null if no code is generated.
   PlanRuntime runtime{device, launcher, &OpEvaluator()};
   std::unique_ptr<PlanRunner> runner;
   int64_t kernels = 0;  // Kernels in the plan and its nested plans; likewise `steps`.
@@ -154,10 +156,12 @@ absl::StatusOr<std::unique_ptr<Executable>> Executable::Create(Plan plan,
     jit.compiler = options.compiler;
     jit.cache_dir = options.cache_dir;
     jit.idle = !now;
-    launcher.generated = std::make_unique<GeneratedKernels>(
+    auto generated = std::make_unique<GeneratedKernels>(
         std::vector<const Kernel*>(kernels.begin(), kernels.end()), launcher.isa, std::move(jit));
     // Without a compiler the interpreter continues.
-    if (now) launcher.generated->Wait().IgnoreError();
+    if (now) generated->Wait().IgnoreError();
+    impl->generated = generated.get();
+    launcher.generated = std::move(generated);
   }
   WEFT_ASSIGN_OR_RETURN(impl->runner, PlanRunner::Create(impl->plan, impl->runtime));
   return std::unique_ptr<Executable>(new Executable(std::move(impl)));
@@ -186,8 +190,7 @@ absl::StatusOr<std::vector<HostTensor>> Executable::Run(absl::Span<const HostTen
 }
 
 absl::Status Executable::WaitForCode() {
-  return impl_->launcher.generated == nullptr ? absl::OkStatus()
-                                              : impl_->launcher.generated->Wait();
+  return impl_->generated == nullptr ? absl::OkStatus() : impl_->generated->Wait();
 }
 
 CpuStats Executable::stats() const {
@@ -202,7 +205,7 @@ CpuStats Executable::stats() const {
   stats.packed_bytes =
       launcher.weights.bytes() + launcher.panels.bytes() + launcher.integers.bytes();
   stats.panel_bytes = launcher.panels.bytes();
-  const GeneratedKernels* code = launcher.generated.get();
+  const GeneratedKernels* code = impl_->generated;
   if (code != nullptr && code->ready()) {
     stats.generated_kernels = static_cast<int64_t>(code->size());
     stats.code_seconds = code->seconds();

@@ -1,7 +1,5 @@
 #include "backends/cpu/generated.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -17,9 +15,6 @@ namespace weft::cpu {
 namespace {
 
 LogArtifact output_code_log("output_code", "generated C++");
-
-// Below this many instructions a kernel runs on one thread.
-constexpr int64_t kParallelWork = 1 << 15;
 
 // The arrow in a trace from the request for code to the thread that makes it.
 profiler::NameId FlowName() {
@@ -108,32 +103,15 @@ void GeneratedKernels::Use(std::shared_ptr<KernelLibrary> library) {
   library_ = std::move(library);
   for (size_t i = 0; i < kernels_.size(); ++i) {
     const auto fn = reinterpret_cast<GeneratedFn>(library_->Find(unit_.kernels[i].symbol));
-    if (fn != nullptr) found_[kernels_[i]] = {&unit_.kernels[i], fn};
+    if (fn == nullptr) continue;
+    const CcKernel& made = unit_.kernels[i];
+    found_[kernels_[i]] = {fn, made.sizes, made.points, made.scratch_bytes, made.work_per_point};
   }
 }
 
 const GeneratedKernel* GeneratedKernels::Find(const Kernel* kernel) const {
   const auto it = found_.find(kernel);
   return it == found_.end() ? nullptr : &it->second;
-}
-
-absl::Status RunGenerated(const GeneratedCall& call, void* const* args, char* scratch, int threads,
-                          absl::string_view name) {
-  int failed = 0;
-  threads = static_cast<int>(std::min<int64_t>(threads, call.points));
-  if (threads <= 1 || call.work < kParallelWork) {
-    failed = call.fn(args, call.sizes.data(), scratch, 0, call.points);
-  } else {
-#pragma omp parallel num_threads(threads) reduction(| : failed)
-    {
-      const int64_t n = omp_get_num_threads();
-      const int64_t t = omp_get_thread_num();
-      failed |= call.fn(args, call.sizes.data(), scratch + t * call.scratch_bytes,
-                        call.points * t / n, call.points * (t + 1) / n);
-    }
-  }
-  if (failed == 0) return absl::OkStatus();
-  return absl::OutOfRangeError(absl::StrCat("kernel @", name, ": an index is out of bounds"));
 }
 
 }  // namespace weft::cpu

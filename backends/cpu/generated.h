@@ -11,34 +11,25 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "absl/types/span.h"
 #include "backends/cpu/emit/emit_cc.h"
+#include "backends/cpu/generated_call.h"
 #include "backends/cpu/jit/kernel_library.h"
 #include "backends/cpu/kernels/isa.h"
 #include "lowering/kernel.h"
 
 namespace weft::cpu {
 
-using GeneratedFn = int (*)(void* const* args, const long* sizes,  // NOLINT(runtime/int)
-                            void* scratch, long begin, long end);  // NOLINT(runtime/int)
-
-struct GeneratedKernel {
-  const CcKernel* kernel = nullptr;
-  GeneratedFn fn = nullptr;
-};
-
-class GeneratedKernels {
+class GeneratedKernels : public KernelCodeSource {
  public:
   // Kernels that cannot be written as C++ stay with the interpreter. `kernels` outlive this object.
   // Code that is in the cache is ready at once.
   GeneratedKernels(const std::vector<const Kernel*>& kernels, Isa isa, JitOptions options);
-  ~GeneratedKernels();
+  ~GeneratedKernels() override;
 
   // Waits until the code is ready; returns the error if that failed.
   absl::Status Wait();
-  bool ready() const { return ready_.load(std::memory_order_acquire); }
-  // The kernel's code; null if it has none. Requires ready().
-  const GeneratedKernel* Find(const Kernel* kernel) const;
+  bool ready() const override { return ready_.load(std::memory_order_acquire); }
+  const GeneratedKernel* Find(const Kernel* kernel) const override;
   // Requires ready().
   const JitStats& stats() const { return stats_; }
   double seconds() const { return seconds_; }  // Emitting and compiling.
@@ -61,19 +52,6 @@ class GeneratedKernels {
   std::atomic<bool> ready_{false};
   std::thread thread_;
 };
-
-// A generated kernel for one assignment of its symbols.
-struct GeneratedCall {
-  GeneratedFn fn = nullptr;
-  std::vector<long> sizes;    // NOLINT(runtime/int)
-  long points = 0;            // NOLINT(runtime/int)
-  int64_t scratch_bytes = 0;  // Bytes for one thread.
-  int64_t work = 0;           // Instructions for all points.
-};
-
-// OutOfRange if an index is out of bounds. `scratch` has scratch_bytes for each thread.
-absl::Status RunGenerated(const GeneratedCall& call, void* const* args, char* scratch, int threads,
-                          absl::string_view name);
 
 }  // namespace weft::cpu
 

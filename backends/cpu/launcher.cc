@@ -10,8 +10,9 @@
 #include "backends/cpu/interpreter/copy.h"
 #include "backends/cpu/interpreter/interpreter.h"
 #include "backends/cpu/threads/thread_scope.h"
+#include "base/align.h"
 #include "base/status_macros.h"
-#include "lowering/step_cost.h"
+#include "lowering/finish_kernel.h"
 
 namespace weft::cpu {
 namespace {
@@ -73,10 +74,9 @@ absl::Status KernelCode::Refresh(const SymbolEnv& env) {
   };
   int64_t points = 0;
   int64_t work = 0;
-  bool known = value(found->kernel->points, &points) &&
-               value(found->kernel->scratch_bytes, &call->scratch_bytes) &&
-               value(found->kernel->work_per_point, &work);
-  for (SymInt s : found->kernel->sizes) {
+  bool known = value(found->points, &points) && value(found->scratch_bytes, &call->scratch_bytes) &&
+               value(found->work_per_point, &work);
+  for (SymInt s : found->sizes) {
     int64_t size = 0;
     known = known && value(s, &size);
     call->sizes.push_back(size);
@@ -126,7 +126,8 @@ class LibraryCode : public StepCode {
 
   absl::Status Launch(const LaunchMemory& memory) override {
     const ThreadScope scope(threads());
-    return call_->Run({memory.args, memory.results[0], memory.scratch, memory.bounds});
+    return call_->Run(
+        {memory.args, memory.results[0], memory.scratch, memory.bounds, memory.results});
   }
   float result_bound() const override { return call_->result_bound(); }
   int64_t scratch_bytes() const override { return call_->scratch_bytes(); }
@@ -145,13 +146,16 @@ class LibraryCode : public StepCode {
   const CpuLauncher& launcher_;
 };
 
-LibraryStep StepOf(const StepRequest& request) {
+LibraryStep StepOf(const StepRequest& request, RoutineOp op) {
   const Step& step = request.step;
   LibraryStep library;
-  library.op = step.op;
+  library.op = op;
+  library.schema = step.schema;
   library.attrs = request.attrs;
+  library.bodies = request.plan.ops.get();
   library.args.assign(request.args.begin(), request.args.end());
   library.result = request.results[0];
+  library.more_results.assign(request.results.begin() + 1, request.results.end());
   library.epilogue = step.epilogue;
   for (const Epilogue& e : step.epilogue) {
     if (e.arg >= 0 && request.memory.Replaces(step.args[e.arg].buffer, step.results[0].buffer)) {
@@ -168,20 +172,133 @@ LibraryStep StepOf(const StepRequest& request) {
   return library;
 }
 
+int ThreadsFor(const StepRequest& request, const CpuLauncher& launcher) {
+  const SymInt flops = request.step.flops;
+  const std::optional<int64_t> value = flops.is_valid() ? request.env.Eval(flops) : std::nullopt;
+  return value && *value < kParallelFlops ? 1 : launcher.threads;
+}
+
+LibraryContext ContextOf(CpuLauncher& launcher, int threads) {
+  return {launcher.isa,     launcher.table,     threads,         &launcher.weights,
+          &launcher.panels, &launcher.integers, launcher.reading};
+}
+
+void Count(const LibraryCall& call, LauncherStats* stats) {
+  if (absl::StartsWith(call.name(), "ref")) ++stats->slow_primitives;
+  if (call.rounds_operands()) ++stats->rounded_products;
+  if (call.narrows_integers()) ++stats->integer_products;
+}
+
 // Null if no routine accepts the step.
 std::unique_ptr<StepCode> CompileLibrary(const StepRequest& request, CpuLauncher& launcher) {
-  const std::optional<int64_t> flops = request.env.Eval(CostOf(request.plan, request.step).flops);
-  const int threads = flops && *flops < kParallelFlops ? 1 : launcher.threads;
+  const Step& step = request.step;
+  const std::optional<RoutineOp> op = FindRoutineOp(step.op_name);
+  if (!op || !CheckRoutineOp(*op, step.schema, request.attrs).ok()) return nullptr;
+  const int threads = ThreadsFor(request, launcher);
   const ThreadScope scope(std::min(launcher.dnn_threads, threads));
-  auto call =
-      MakeLibraryCall(StepOf(request), {launcher.isa, launcher.table, threads, &launcher.weights,
-                                        &launcher.panels, &launcher.integers, launcher.reading});
+  auto call = MakeLibraryCall(StepOf(request, *op), ContextOf(launcher, threads));
   if (!call.ok()) return nullptr;
-  LauncherStats& stats = launcher.stats;
-  if (absl::StartsWith((*call)->name(), "ref")) ++stats.slow_primitives;
-  if ((*call)->rounds_operands()) ++stats.rounded_products;
-  if ((*call)->narrows_integers()) ++stats.integer_products;
+  Count(**call, &launcher.stats);
   return std::make_unique<LibraryCode>(*std::move(call), threads, launcher);
+}
+
+// --- Finished steps ----------------------------------------------------------------------
+
+// A routine, then a kernel on its result, which lies in scratch, before the scratch of both.
+class FinishedCode : public StepCode {
+ public:
+  // `plain` supports all values that `call` refuses.
+  FinishedCode(std::unique_ptr<LibraryCall> call, std::unique_ptr<LibraryCall> plain,
+               std::unique_ptr<StepCode> finish, int own_args, int64_t unfinished_bytes)
+      : call_(std::move(call)),
+        plain_(std::move(plain)),
+        finish_(std::move(finish)),
+        own_args_(own_args),
+        scratch_at_(AlignUp(unfinished_bytes, kCacheLine)) {}
+
+  absl::Status Refresh(const SymbolEnv& env) override { return finish_->Refresh(env); }
+  absl::Status Launch(const LaunchMemory& memory) override {
+    char* const scratch = memory.scratch + scratch_at_;
+    const CallMemory own = {memory.args.first(own_args_), memory.scratch, scratch};
+    absl::Status status = call_->Run(own);
+    if (absl::IsUnimplemented(status)) status = plain_->Run(own);
+    WEFT_RETURN_IF_ERROR(status);
+    all_.assign(1, memory.scratch);
+    all_.insert(all_.end(), memory.args.begin() + own_args_, memory.args.end());
+    all_.push_back(memory.results[0]);
+    const absl::Span<void* const> all = absl::MakeConstSpan(all_);
+    return finish_->Launch({all.first(all.size() - 1), memory.results, all, scratch, {}});
+  }
+  int64_t scratch_bytes() const override {
+    return scratch_at_ + std::max(call_->scratch_bytes(), finish_->scratch_bytes());
+  }
+  const char* runner() const override { return "library"; }
+  std::string routine() const override { return call_->name() + ", kernel"; }
+  int threads() const override { return finish_->threads(); }
+
+ private:
+  const std::unique_ptr<LibraryCall> call_;
+  const std::unique_ptr<LibraryCall> plain_;
+  const std::unique_ptr<StepCode> finish_;
+  const int own_args_;
+  const int64_t scratch_at_;
+  std::vector<void*> all_;
+};
+
+// The routine's result, in scratch.
+absl::StatusOr<RunView> UnfinishedView(const StepRequest& request, const Kernel& kernel) {
+  RunView view = DenseView(kernel.args[0].dtype, request.results[0].dims);
+  view.buffer = request.results[0].buffer;
+  int64_t reach = 1;
+  const std::vector<SymInt> strides = UnfinishedStrides(kernel);
+  for (int d = 0; d < view.rank(); ++d) {
+    const std::optional<int64_t> stride = request.env.Eval(strides[d]);
+    if (!stride || *stride < 0) return absl::InternalError("a stride has no value");
+    if (view.dims[d] == 1) continue;
+    view.strides[d] = *stride;
+    reach += (view.dims[d] - 1) * *stride;
+  }
+  if (view.numel() != 0 && reach > view.numel()) {
+    return absl::InvalidArgumentError("the result that a kernel finishes has gaps");
+  }
+  return view;
+}
+
+// The routine with the kernel as one pass, or else one after the other.
+absl::StatusOr<std::unique_ptr<StepCode>> CompileFinished(const StepRequest& request,
+                                                          CpuLauncher& launcher) {
+  const std::optional<RoutineOp> op = FindRoutineOp(request.step.op_name);
+  const bool integers = op == RoutineOp::kMatmulInteger || op == RoutineOp::kConvolutionInteger;
+  if (!integers || !CheckRoutineOp(*op, request.step.schema, request.attrs).ok()) return nullptr;
+  const Kernel& kernel = request.plan.kernels[request.step.kernel];
+  const int own = NumOwnArgs(request.plan, request.step);
+  const int threads = ThreadsFor(request, launcher);
+  const LibraryContext context = ContextOf(launcher, threads);
+  LibraryStep step = StepOf(request, *op);
+  const int channel = op == RoutineOp::kMatmulInteger ? step.result.rank() - 1 : 1;
+  step.finish = FindFinish({kernel, step.args, own, step.result, channel},
+                           [&](SymInt s) { return request.env.Eval(s); });
+  if (step.finish) {
+    auto call = MakeQuantizedCall(step, context);
+    if (call.ok()) {
+      Count(**call, &launcher.stats);
+      ++launcher.stats.finished_products;
+      return std::make_unique<LibraryCode>(*std::move(call), threads, launcher);
+    }
+    step.finish.reset();
+  }
+  WEFT_ASSIGN_OR_RETURN(step.result, UnfinishedView(request, kernel));
+  step.args.resize(own);
+  step.constants.resize(own);
+  step.constant_keys.resize(own);
+  std::unique_ptr<LibraryCall> plain = MakePlainQuantizedCall(step, threads);
+  auto call = MakeLibraryCall(step, context);
+  if (!call.ok()) call = MakePlainQuantizedCall(step, threads);
+  Count(**call, &launcher.stats);
+  WEFT_ASSIGN_OR_RETURN(std::unique_ptr<StepCode> finish,
+                        CompileKernel(kernel, request.env, launcher));
+  return std::make_unique<FinishedCode>(*std::move(call), std::move(plain), std::move(finish), own,
+                                        step.result.numel() * DTypeBits(step.result.dtype) / 8);
 }
 
 }  // namespace
@@ -191,6 +308,7 @@ absl::StatusOr<std::unique_ptr<StepCode>> CpuLauncher::Compile(const StepRequest
     case StepKind::kKernel:
       return CompileKernel(request.plan.kernels[request.step.kernel], request.env, *this);
     case StepKind::kLibrary:
+      if (IsFinished(request.step)) return CompileFinished(request, *this);
       return CompileLibrary(request, *this);
     case StepKind::kCopy:
       return CompileCopy(request.args[0], request.results[0]);

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "backends/cpu/generated.h"
+#include "backends/cpu/generated_call.h"
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/tile_ops.h"
 #include "backends/cpu/launcher_stats.h"
@@ -24,7 +24,7 @@ struct CpuLauncher : public StepLauncher {
   DnnWeights weights;
   PanelWeights panels;
   IntegerWeights integers;
-  std::unique_ptr<GeneratedKernels> generated;  // Null: the interpreter alone.
+  std::unique_ptr<KernelCodeSource> generated;  // Null: the interpreter alone.
   LauncherStats stats;
 
   absl::StatusOr<std::unique_ptr<StepCode>> Compile(const StepRequest& request) override;

@@ -12,8 +12,10 @@ struct LauncherStats {
   int64_t generated_steps = 0;
   // Matmuls and convolutions of f32 that read bf16 (f32_precision).
   int64_t rounded_products = 0;
-  // Matmuls and convolutions of i32 whose operands are read as 8 bits.
+  // Matmuls and convolutions of 8-bit integers, and those of i32 whose operands are read as such.
   int64_t integer_products = 0;
+  // Those that compute what follows them as they store (library/found_finish.h).
+  int64_t finished_products = 0;
   // Library steps for which oneDNN has only its slow reference implementation.
   int64_t slow_primitives = 0;
 };

@@ -11,16 +11,18 @@ namespace weft::cpu {
 namespace {
 
 // oneDNN takes neither cropping padding nor sizes that may be negative. Its post-ops compute in
-// f32, so i32 routines have none. Results of 16 bits are rounded once, after the last post-op, so
-// their routines have only post-ops that this does not change. A bias must be dense.
+// f32, so i32 routines of its have none. Those of 8 bits are ours: they run kernels on their
+// results, as their claim of `convert` says (lowering/epilogues.h). Results of 16 bits are rounded
+// once, after the last post-op, so their routines have only post-ops that this does not change. A
+// bias must be dense.
 //
 // The routines claim those operand broadcasts for which tests/backends/cpu/epilogue_test shows that
 // all implementations are right; a kernel computes the others.
 constexpr absl::string_view kTarget = R"(
 target cpu {
   composites = [convolution_integer, dequantize_linear, gelu, group_norm, linear, log_softmax,
-                matmul_integer, native_layer_norm, nll_loss, quantize_linear, rms_norm,
-                scaled_dot_product_attention, silu, softmax, fused]
+                matmul_integer, matmul_nbits, native_layer_norm, nll_loss, quantize_linear,
+                rms_norm, scaled_dot_product_attention, silu, softmax, stft, fused]
   routine quantized_matmul {
     ops = [matmul_integer]
     strided = [0, 1]
@@ -31,11 +33,15 @@ target cpu {
     min_rank = 3
     max_rank = 5
     constant_attrs = [stride, padding, dilation, output_padding, groups]
-    unit_attrs = [groups]
     strided = [0, 1, result]
     channel_dim = 1
     prefers_channels_last = true
     contract = "bit-exact"
+  }
+  routine nbits_matmul {
+    ops = [matmul_nbits]
+    dtypes = [f32, f16, bf16]
+    strided = [0, result]
   }
   routine integer_matmul {
     ops = [matmul, linear]
@@ -82,31 +88,79 @@ target cpu {
     channel_dim = 1
     prefers_channels_last = true
   }
+  routine byte_pooling {
+    ops = [max_pool]
+    dtypes = [u8, i8]
+    min_rank = 3
+    max_rank = 5
+    unused_results = [1]
+    strided = [0, result]
+    channel_dim = 1
+    prefers_channels_last = true
+    contract = "bit-exact"
+  }
   routine attention {
     ops = [scaled_dot_product_attention]
     dtypes = [f32, f16, bf16]
     strided = [0, 1, 2, 3, result]
   }
+  routine recurrent {
+    ops = [lstm, gru, rnn]
+    dtypes = [f32]
+    strided = [0, 5, 6, result]
+  }
+  routine fourier {
+    ops = [dft, stft]
+    dtypes = [f32, f16, bf16]
+    strided = [0, result]
+  }
+  routine grid_sampling {
+    ops = [grid_sampler]
+    dtypes = [f32, f16, bf16]
+    min_rank = 3
+    max_rank = 5
+    strided = [0, 1, result]
+  }
+  routine interpolation {
+    ops = [interpolate]
+    dtypes = [bool, i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64]
+    strided = [0, result]
+  }
+  routine roll {
+    ops = [roll]
+    dtypes = [bool, i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64, c64]
+    contract = "bit-exact"
+  }
+  routine fold {
+    ops = [col2im]
+    dtypes = [f32, f16, bf16]
+    strided = [0]
+  }
   epilogue {
-    ops = [relu]
-    routines = [matmul, convolution]
+    ops = [convert]
+    routines = [quantized_matmul, quantized_convolution]
+    dtypes = [i32]
+  }
+  epilogue {
+    ops = [relu, hardtanh]
+    routines = [matmul, nbits_matmul, convolution]
     dtypes = [f32, f16, bf16]
   }
   epilogue {
-    ops = [leaky_relu, tanh, sigmoid, silu, hardswish, hardtanh, abs, exp, sqrt, gelu]
-    routines = [matmul, convolution]
+    ops = [leaky_relu, tanh, sigmoid, silu, hardswish, abs, exp, sqrt, gelu]
+    routines = [matmul, nbits_matmul, convolution]
     dtypes = [f32]
   }
   epilogue {
     ops = [add, mul, maximum, minimum]
-    routines = [matmul, convolution]
+    routines = [matmul, nbits_matmul, convolution]
     dtypes = [f32]
     operand_sizes = [same, channels, scalar]
     either_operand = true
   }
   epilogue {
     ops = [sub, div]
-    routines = [matmul, convolution]
+    routines = [matmul, nbits_matmul, convolution]
     dtypes = [f32]
     operand_sizes = [same, channels, scalar]
     absent_attrs = [rounding_mode]

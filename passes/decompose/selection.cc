@@ -4,8 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/node.h"
 #include "graph/ir/op_def.h"
 #include "graph/ir/op_registry.h"
+#include "graph/target/target.h"
 #include "passes/engine/registry.h"
 
 namespace weft {
@@ -47,6 +49,7 @@ absl::StatusOr<DecomposeSelection> DecomposeSelection::Make(const DecomposeOptio
   DecomposeSelection selection(context);
   WEFT_RETURN_IF_ERROR(AddOps("ops", options.ops, registry, &selection.ops_));
   WEFT_RETURN_IF_ERROR(AddOps("keep", options.keep, registry, &selection.keep_));
+  selection.all_ = options.all;
   if (!options.all) {
     // A target may name ops of a library that is not loaded.
     for (const std::string& name : context.target().composites) {
@@ -56,16 +59,19 @@ absl::StatusOr<DecomposeSelection> DecomposeSelection::Make(const DecomposeOptio
   return selection;
 }
 
-absl::string_view DecomposeSelection::Stays(const OpDef& op) const {
+absl::string_view DecomposeSelection::Stays(const Node& node) const {
+  const OpDef& op = node.op();
   if (keep_.contains(&op)) return kKept;
   if (!ops_.empty() && !ops_.contains(&op)) return kNotSelected;
   if (claimed_.contains(&op)) return kClaimed;
+  if (!all_ && FindRoutine(context_->target(), node) != nullptr) return kClaimed;
   if (!context_->Admits(op.decompose_contract())) return kNotAdmitted;
   return "";
 }
 
-std::string DecomposeSelection::WhyStays(const OpDef& op) const {
-  const absl::string_view reason = Stays(op);
+std::string DecomposeSelection::WhyStays(const Node& node) const {
+  const OpDef& op = node.op();
+  const absl::string_view reason = Stays(node);
   if (reason == kKept) return "stays: keep names it";
   if (reason == kNotSelected) return "stays: ops does not name it";
   if (reason == kClaimed)

@@ -11,6 +11,7 @@
 
 namespace weft {
 
+class Node;
 class OpDef;
 class OpRegistry;
 
@@ -22,10 +23,11 @@ class DecomposeSelection {
                                                  const OpRegistry& registry,
                                                  const PassContext& context);
 
-  // The counter of the reason why `op` stays; empty when it is decomposed.
-  absl::string_view Stays(const OpDef& op) const;
+  // The counter of the reason why a composite stays; empty when it is decomposed. Besides the
+  // composites that the target names, those stay that a routine of the target accepts.
+  absl::string_view Stays(const Node& node) const;
   // For people: "the target reference runs it".
-  std::string WhyStays(const OpDef& op) const;
+  std::string WhyStays(const Node& node) const;
 
  private:
   using OpSet = absl::flat_hash_set<const OpDef*>;
@@ -36,6 +38,7 @@ class DecomposeSelection {
   OpSet keep_;
   OpSet claimed_;
   OpSet ops_;
+  bool all_ = false;  // The target's claims do not count.
 };
 
 }  // namespace weft

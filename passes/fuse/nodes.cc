@@ -81,10 +81,18 @@ bool MovesDims(const ElementMap& map) {
   return true;
 }
 
+// Composites that lowering decomposes to elementwise ops, where kernels have their integers.
+bool IsQuantizer(const Node& node) {
+  if (!node.Is(ops::quantize_linear) && !node.Is(ops::dequantize_linear)) return false;
+  const bool narrows = node.Is(ops::quantize_linear);
+  const DType dtype = (narrows ? node.result() : node.operand(0))->type().dtype();
+  return IsInt(dtype) && DTypeBits(dtype) >= 8;
+}
+
 }  // namespace
 
 bool IsPointwise(const Node& node) {
-  if (!node.op().has(kPointwise) || !node.op().is_pure()) return false;
+  if ((!node.op().has(kPointwise) && !IsQuantizer(node)) || !node.op().is_pure()) return false;
   if (node.num_results() != 1 || node.num_regions() != 0) return false;
   if (!node.result()->type().is_tensor()) return false;
   if (IsComplex(node.result()->type().dtype())) return false;

@@ -12,7 +12,8 @@ class Node;
 class SymbolTable;
 
 // One result whose element is a function of the operands' elements there, as the
-// body of a kernel can compute it: elementwise ops, where, convert.
+// body of a kernel can compute it: elementwise ops, where, convert, and quantize_linear and
+// dequantize_linear of integers.
 bool IsPointwise(const Node& node);
 // Shows elements of its operand elsewhere, dim by dim, as its element map says: expand, permute,
 // slice, select, and reshapes that only add or remove sizes of 1.

@@ -70,26 +70,58 @@ int64_t ScaleAxis(const ops::DequantizeLinearView& dequantize) {
   return axis < 0 ? axis + dequantize.self()->type().rank() : axis;
 }
 
+// Slices of `slice` elements less their zero points, over and over. False if one does not fit.
+template <typename T>
+bool CenterSlices(const T* from, int64_t n, int64_t slice, const std::vector<int64_t>& zeros,
+                  int8_t* to) {
+  int32_t least = 0;
+  int32_t most = 0;
+  for (int64_t begin = 0, k = 0; begin < n; begin += slice, ++k) {
+    const auto zero = static_cast<int32_t>(zeros[k % static_cast<int64_t>(zeros.size())]);
+    for (int64_t i = begin; i < begin + slice; ++i) {
+      const int32_t centered = static_cast<int32_t>(from[i]) - zero;
+      least = std::min(least, centered);
+      most = std::max(most, centered);
+      to[i] = static_cast<int8_t>(centered);
+    }
+  }
+  return least >= -128 && most <= 127;
+}
+
 // The elements less their zero points, one or one for each slice along `axis`; invalid unless all
 // fit in i8.
 HostTensor CenteredBytes(const HostTensor& weights, const HostTensor* zero_point, int64_t axis) {
   int64_t slice = 1;
   for (int64_t d = axis + 1; d < weights.rank(); ++d) slice *= weights.dim(static_cast<int>(d));
-  std::vector<double> centered = weights.ReadDoubles();
-  const std::vector<double> zeros =
-      zero_point == nullptr ? std::vector<double>{0} : zero_point->ReadDoubles();
-  const int64_t channels = static_cast<int64_t>(zeros.size());
-  for (int64_t i = 0; i < weights.numel(); ++i) {
-    centered[i] -= zeros[i / slice % channels];
-    if (centered[i] < -128 || centered[i] > 127) return HostTensor();
-  }
+  std::vector<int64_t> zeros = {0};
+  if (zero_point != nullptr) zeros = zero_point->ReadInts();
+  const bool moved = std::any_of(zeros.begin(), zeros.end(), [](int64_t z) { return z != 0; });
+  if (weights.dtype() == DType::kI8 && !moved) return weights;
   HostTensor bytes(DType::kI8, weights.dims());
-  bytes.WriteDoubles(centered);
-  return bytes;
+  const int64_t n = weights.numel();
+  if (zeros.size() == 1) slice = n;
+  bool fits = false;
+  if (weights.dtype() == DType::kI8) {
+    fits = CenterSlices(weights.Contiguous().data<int8_t>(), n, slice, zeros, bytes.data<int8_t>());
+  } else if (weights.dtype() == DType::kU8) {
+    fits =
+        CenterSlices(weights.Contiguous().data<uint8_t>(), n, slice, zeros, bytes.data<int8_t>());
+  } else {
+    const std::vector<int64_t> wide = weights.ReadInts();
+    fits = CenterSlices(wide.data(), n, slice, zeros, bytes.data<int8_t>());
+  }
+  return fits ? bytes : HostTensor();
 }
 
-// The second operand as the narrow ops take it: a constant, the same for all rows and, in a
-// convolution, for all groups. Invalid where there is none.
+// A convolution of one group, or of as many as there are channels.
+bool HasPlainGroups(const Node& convolution) {
+  const SymInt groups = ops::ConvolutionView(convolution).groups();
+  return groups.Is(1) || (groups == convolution.operand(0)->type().dim(1) &&
+                          groups == convolution.operand(1)->type().dim(0));
+}
+
+// The second operand as the narrow ops take it: a constant, the same for all rows. Invalid where
+// there is none, and for other groups than those of a depthwise convolution.
 HostTensor ConstantBytes(const IntegerProduct& p) {
   const ops::DequantizeLinearView x(*p.node->operand(0)->node());
   const ops::DequantizeLinearView w(*p.node->operand(1)->node());
@@ -97,8 +129,7 @@ HostTensor ConstantBytes(const IntegerProduct& p) {
   const HostTensor* zero = w.zero_point() == nullptr ? nullptr : LiteralOf(w.zero_point());
   if (DTypeBits(x.self()->type().dtype()) != 8 || weights == nullptr) return HostTensor();
   if (w.zero_point() != nullptr && zero == nullptr) return HostTensor();
-  const bool one = p.node->Is(ops::convolution) ? ops::ConvolutionView(*p.node).groups().Is(1)
-                                                : weights->rank() == 2;
+  const bool one = p.node->Is(ops::convolution) ? HasPlainGroups(*p.node) : weights->rank() == 2;
   return one ? CenteredBytes(*weights, zero, p.weight_axis) : HostTensor();
 }
 

@@ -5,7 +5,7 @@
 #include "backends/cpu/kernels/integer_gemm_tile.h"
 
 #include "backends/cpu/kernels/gemm_blocks.h"
-#include "backends/cpu/kernels/gemm_stages.h"
+#include "backends/cpu/kernels/integer_finish_row.h"
 #include "backends/cpu/kernels/vector_math.h"
 
 namespace weft::cpu {
@@ -104,26 +104,12 @@ struct Block {
   }
 };
 
-inline Vec ToFloats(const int32_t* from) {
-  Ints v;
-  __builtin_memcpy(&v, from, sizeof v);
-  return __builtin_convertvector(v, Vec);
-}
-
-// Rounds to the nearest even integer; infinities and NaN stay.
-inline Vec RoundEven(Vec v) {
-#if defined(__AVX512F__)
-  return (Vec)_mm512_roundscale_ps((__m512)v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-#else
-  return (Vec)_mm256_round_ps((__m256)v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-#endif
-}
-
 class Panel {
  public:
-  explicit Panel(const IntegerPanel& panel) : p_(panel), width_(panel.vectors * kLanes) {}
+  explicit Panel(const IntegerPanel& panel)
+      : p_(panel), finish_(FindFinish(panel.finish)), width_(panel.vectors * kLanes) {}
 
-  void Run() {
+  void Run() const {
     const int64_t block = RowsFor(p_.vectors);
     alignas(64) int32_t tile[kTileFloats];
     for (int64_t row = 0; row < p_.rows; row += block) {
@@ -136,40 +122,14 @@ class Panel {
  private:
   void Finish(int64_t row, const int32_t* sums) const {
     const int64_t at = row * p_.y_row;
-    if (p_.result == IntegerResult::kI32) {
-      __builtin_memcpy(static_cast<int32_t*>(p_.y) + at, sums, p_.columns * sizeof(int32_t));
-      return;
-    }
-    alignas(64) float v[kVectors * kLanes];
-    for (int64_t j = 0; j < width_; j += kLanes) StoreVec(v + j, ToFloats(sums + j));
-    for (int64_t s = 0; s < p_.num_stages; ++s) {
-      const GemmStage& stage = p_.stages[s];
-      ApplyRow(stage, stage.operand + row * stage.row, p_.columns, v);
-    }
-    if (p_.result == IntegerResult::kF32) {
-      __builtin_memcpy(static_cast<float*>(p_.y) + at, v, p_.columns * sizeof(float));
-    } else {
-      Quantize(v, static_cast<uint8_t*>(p_.y) + at);
-    }
-  }
-
-  void Quantize(const float* v, uint8_t* to) const {
-    const bool is_signed = p_.result == IntegerResult::kI8;
-    const Vec low = Splat(is_signed ? -128.0f : 0.0f);
-    const Vec high = Splat(is_signed ? 127.0f : 255.0f);
-    const Vec scale = Splat(p_.scale);
-    const Vec zero = Splat(static_cast<float>(p_.zero_point));
-    alignas(64) int32_t q[kVectors * kLanes];
-    for (int64_t j = 0; j < width_; j += kLanes) {
-      Vec r = RoundEven(LoadVec(v + j) / scale) + zero;
-      r = AtMost(AtLeast(r, low), high);
-      const Ints n = __builtin_convertvector(r == r ? r : Vec{}, Ints);
-      __builtin_memcpy(q + j, &n, sizeof n);
-    }
-    for (int64_t j = 0; j < p_.columns; ++j) to[j] = static_cast<uint8_t>(q[j]);
+    const auto* addend = static_cast<const uint8_t*>(p_.finish.addend);
+    if (addend != nullptr) addend += at * BytesOf(p_.finish.addend_kind);
+    finish_(p_.finish, sums, p_.columns, addend,
+            static_cast<uint8_t*>(p_.y) + at * BytesOf(p_.finish.result));
   }
 
   const IntegerPanel& p_;
+  const FinishRowFn finish_;
   const int64_t width_;
 };
 

@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "backends/cpu/kernels/gemm_tile.h"
+#include "backends/cpu/kernels/integer_finish.h"
 
 namespace weft::cpu {
 
@@ -26,8 +26,6 @@ struct IntegerExcess {
   const int64_t* offsets = nullptr;  // Bytes from the beginning of the tap's row.
   const int8_t* weights = nullptr;   // [entries, lanes, 4]
 };
-
-enum class IntegerResult : uint8_t { kI32, kF32, kU8, kI8 };
 
 // Results [rows, columns] of one panel of columns. Sums run over `taps` of `depth` bytes each.
 struct IntegerPanel {
@@ -46,13 +44,8 @@ struct IntegerPanel {
   // First summand of each column, whole vectors of them: minus the zero point of x times the sum of
   // the column's weights.
   const int32_t* start = nullptr;
-  // Stages run on the sums as f32. None for results of i32.
-  const GemmStage* stages = nullptr;
-  int64_t num_stages = 0;
-  IntegerResult result = IntegerResult::kI32;
-  // Results of 8 bits are round(v / scale) + zero_point, clamped to their range; NaN gives 0.
-  float scale = 1;
-  int32_t zero_point = 0;
+  // Its pointers are those of the panel's first column and first row. An addend has the rows of y.
+  IntegerFinish finish;
   void* y = nullptr;
   int64_t y_row = 0;  // Elements from row to row.
 };

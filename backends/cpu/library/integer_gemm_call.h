@@ -5,37 +5,21 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "backends/cpu/library/byte_taps.h"
 #include "backends/cpu/library/integer_weights.h"
 #include "backends/cpu/library/library.h"
 
 namespace weft::cpu {
 
-// Rows of bytes: one for each index of `dims`, in row-major order, of `depth` elements each.
-struct ByteRows {
-  std::vector<int64_t> dims;
-  std::vector<int64_t> strides;
-  int64_t depth = 0;
-  int64_t step = 1;  // From element to element of a row.
-
-  int64_t rows() const;
-};
-
-// Where the taps of a result lie: the row of x at index `at * stride + tap * dilation - before` of
-// each dim of the image, which dim 0 (the batch) precedes. Empty vectors: a matmul.
-struct ByteWindow {
-  std::vector<int64_t> kernel;
-  std::vector<int64_t> stride;
-  std::vector<int64_t> dilation;
-  std::vector<int64_t> before;
-};
-
 struct IntegerGemmShape {
   ByteRows x;
   bool is_signed = false;  // x is of i8.
   ByteWindow window;
-  ByteRows y;  // In elements of i32; depth: the columns.
+  ByteRows y;  // In elements; depth: the columns.
+  std::optional<FoundFinish> finish;
 };
 
 // The second operand. Weights that are not constant are packed on each run.
@@ -46,6 +30,14 @@ struct IntegerOperand {
   int64_t zero_points = 0;
   int64_t zero_stride = 0;
 };
+
+// Bytes of an element of what is stored.
+inline int64_t ResultBytes(IntegerResult kind) {
+  return kind == IntegerResult::kI32 || kind == IntegerResult::kF32 ? 4 : 1;
+}
+
+// The finish with its pointers at a result and its column.
+IntegerFinish FinishAt(IntegerFinish finish, int64_t result, int64_t column);
 
 // Operands: 0 is x, 1 the weights, 2 and 3 their zero points or absent.
 std::unique_ptr<LibraryCall> MakeIntegerPanelCall(IntegerGemmShape shape, IntegerOperand weights,

@@ -12,14 +12,24 @@
 #include "backends/cpu/library/library_internal.h"
 #include "base/align.h"
 #include "base/status_macros.h"
-#include "graph/ir/attrs.h"
-#include "graph/ir/op_def.h"
-#include "graph/ops/elementwise.h"
-#include "graph/ops/ops.h"
-#include "graph/ops/quant.h"
 
 namespace weft::cpu {
 namespace {
+
+// True if the elements fill memory without gaps, in any order of the dims.
+bool IsCompact(const RunView& view) {
+  std::vector<std::pair<int64_t, int64_t>> loops;  // Stride and size.
+  for (int d = 0; d < view.rank(); ++d) {
+    if (view.dims[d] != 1) loops.push_back({view.strides[d], view.dims[d]});
+  }
+  std::sort(loops.begin(), loops.end());
+  int64_t next = 1;
+  for (const auto& [stride, size] : loops) {
+    if (stride != next) return false;
+    next *= size;
+  }
+  return true;
+}
 
 // Copies operands to scratch, runs a call on the copies, and copies the result back.
 class ConvertedCall : public LibraryCall {
@@ -27,9 +37,13 @@ class ConvertedCall : public LibraryCall {
   explicit ConvertedCall(int threads) : threads_(threads) {}
 
   // Makes the call use a copy of operand `arg` (-1: the result) in scratch.
-  absl::Status Convert(int arg, const RunView& outside, const RunView& inside,
-                       const TileTable& table) {
+  absl::Status Convert(int arg, RunView outside, RunView inside, const TileTable& table) {
     Copy copy;
+    // Of equal layouts without gaps, the elements are copied as they lie.
+    if (outside.strides == inside.strides && IsCompact(inside)) {
+      outside = DenseView(outside.dtype, {outside.numel()});
+      inside = DenseView(inside.dtype, {inside.numel()});
+    }
     copy.arg = arg;
     WEFT_ASSIGN_OR_RETURN(copy.program, arg < 0 ? CompileCopy(inside, outside, table)
                                                 : CompileCopy(outside, inside, table));
@@ -95,21 +109,50 @@ class ConvertedCall : public LibraryCall {
 };
 
 LibraryCallOr MakeDirectCall(const LibraryStep& step, const LibraryContext& context) {
-  if (step.op == &ops::matmul_integer || step.op == &ops::convolution_integer) {
-    return MakeQuantizedCall(step, context);
+  const DType result = step.result.dtype;
+  switch (step.op) {
+    case RoutineOp::kMatmul:
+    case RoutineOp::kLinear:
+      return result == DType::kI32 ? MakeIntegerCall(step, context)
+                                   : MakeProductCall(step, context);
+    case RoutineOp::kConvolution:
+      return result == DType::kI32 ? MakeIntegerCall(step, context)
+                                   : MakeConvolutionCall(step, context);
+    case RoutineOp::kMatmulInteger:
+    case RoutineOp::kConvolutionInteger:
+      return MakeQuantizedCall(step, context);
+    case RoutineOp::kMatmulNbits:
+      return MakeNbitsCall(step, context);
+    case RoutineOp::kAttention:
+      return MakeAttentionCall(step, context);
+    case RoutineOp::kMaxPool:
+    case RoutineOp::kAvgPool:
+      return result == DType::kU8 || result == DType::kI8 ? MakeBytePoolingCall(step, context)
+                                                          : MakePoolingCall(step, context);
+    case RoutineOp::kLstm:
+    case RoutineOp::kGru:
+    case RoutineOp::kRnn:
+      return MakeRecurrentCall(step, context);
+    case RoutineOp::kDft:
+    case RoutineOp::kStft:
+      return MakeFourierTransformCall(step, context);
+    case RoutineOp::kGridSampler:
+      return MakeGridSamplerCall(step, context);
+    case RoutineOp::kInterpolate:
+      return MakeInterpolateCall(step, context);
+    case RoutineOp::kCol2Im:
+      return MakeFoldCall(step, context);
+    case RoutineOp::kRoll:
+      return MakeRollCall(step, context);
   }
-  if (step.result.dtype == DType::kI32) return MakeIntegerCall(step, context);
-  if (step.op == &ops::matmul || step.op == &ops::linear) return MakeProductCall(step, context);
-  if (step.op == &ops::convolution) return MakeConvolutionCall(step, context);
-  if (step.op == &ops::scaled_dot_product_attention) return MakeAttentionCall(step, context);
-  if (step.op == &ops::max_pool || step.op == &ops::avg_pool) return MakePoolingCall(step, context);
-  return absl::UnimplementedError(absl::StrCat("no routine for ", step.op->name()));
+  return absl::UnimplementedError(absl::StrCat("no routine for ", RoutineOpName(step.op)));
 }
 
 bool IsNarrow(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
 
 bool IsProduct(const LibraryStep& step) {
-  return step.op == &ops::matmul || step.op == &ops::linear || step.op == &ops::convolution;
+  return step.op == RoutineOp::kMatmul || step.op == RoutineOp::kLinear ||
+         step.op == RoutineOp::kConvolution;
 }
 
 // oneDNN's reference is slower than any alternative.
@@ -149,75 +192,85 @@ absl::StatusOr<std::function<const void*()>> LoadAs(const RunView& from, const R
   };
 }
 
-}  // namespace
-
-DnnPostOp PostOpOf(const OpDef& op, const AttrList* list) {
-  const Attrs attrs(&op.schema(), list);
-  DnnPostOp post;
-  const auto make = [&](DnnFunction function, float alpha = 0, float beta = 0) {
-    post.function = function;
-    post.alpha = alpha;
-    post.beta = beta;
-    return post;
-  };
-  if (&op == &ops::relu) return make(DnnFunction::kRelu);
-  if (&op == &ops::leaky_relu) {
-    return make(DnnFunction::kRelu,
-                static_cast<float>(ops::LeakyReluAttrView(attrs).negative_slope()));
-  }
-  if (&op == &ops::tanh) return make(DnnFunction::kTanh);
-  if (&op == &ops::sigmoid) return make(DnnFunction::kSigmoid);
-  if (&op == &ops::silu) return make(DnnFunction::kSwish, 1);
-  if (&op == &ops::hardswish) return make(DnnFunction::kHardSwish);
-  if (&op == &ops::hardtanh) {
-    const ops::HardtanhAttrView hardtanh(attrs);
-    return make(DnnFunction::kClip, static_cast<float>(hardtanh.min_val()),
-                static_cast<float>(hardtanh.max_val()));
-  }
-  if (&op == &ops::abs) return make(DnnFunction::kAbs);
-  if (&op == &ops::exp) return make(DnnFunction::kExp);
-  if (&op == &ops::sqrt) return make(DnnFunction::kSqrt);
-  if (&op == &ops::gelu) {
-    const bool by_tanh = ops::GeluAttrView(attrs).approximate() == "tanh";
-    return make(by_tanh ? DnnFunction::kGeluTanh : DnnFunction::kGeluErf);
-  }
-  if (&op == &ops::add) return make(DnnFunction::kAdd);
-  if (&op == &ops::sub) return make(DnnFunction::kSub);
-  if (&op == &ops::mul) return make(DnnFunction::kMul);
-  if (&op == &ops::div) return make(DnnFunction::kDiv);
-  if (&op == &ops::maximum) return make(DnnFunction::kMaximum);
-  if (&op == &ops::minimum) return make(DnnFunction::kMinimum);
-  return post;
+// Weights that are copied from views of one constant are equal where the views are. The rank comes
+// first, so that no view's numbers begin those of another.
+int64_t KeyOfCopy(int64_t key, const RunView& view, const LibraryContext& context) {
+  key = context.weights->PartKey(key, view.rank());
+  key = context.weights->PartKey(key, static_cast<int64_t>(view.dtype));
+  for (const int64_t size : view.dims) key = context.weights->PartKey(key, size);
+  for (const int64_t stride : view.strides) key = context.weights->PartKey(key, stride);
+  return key;
 }
 
-LibraryCallOr MakeConvertedCall(const LibraryStep& step, const LibraryContext& context) {
+// How a step is run on copies of its operands.
+enum class CopyLayout {
+  kKept,   // Narrow floats as f32, in their layouts, others as they are.
+  kDense,  // Row-major.
+};
+
+// The view as the routine is to read it.
+RunView InnerView(const RunView& view, CopyLayout layout) {
+  const DType dtype = IsNarrow(view.dtype) ? DType::kF32 : view.dtype;
+  RunView inner = DenseView(dtype, view.dims);
+  if (layout == CopyLayout::kKept && IsCompact(view)) inner.strides = view.strides;
+  inner.buffer = view.buffer;
+  return inner;
+}
+
+// True if the routine reads constants of any float dtype there.
+bool ReadsNarrow(const LibraryStep& step, size_t arg) {
+  constexpr size_t kScale = 2;
+  return step.op == RoutineOp::kMatmulNbits && arg == kScale;
+}
+
+bool IsCopied(const RunView& view, CopyLayout layout) {
+  if (!view.present()) return false;
+  return IsNarrow(view.dtype) || (layout == CopyLayout::kDense && !view.dense());
+}
+
+LibraryCallOr MakeCopiedCall(const LibraryStep& step, CopyLayout layout,
+                             const LibraryContext& context) {
+  const auto present = [](const RunView& view) { return view.present(); };
+  if (std::any_of(step.more_results.begin(), step.more_results.end(), present)) {
+    return absl::UnimplementedError("copies of several results");
+  }
   LibraryStep inner = step;
   auto call = std::make_unique<ConvertedCall>(context.threads);
   for (size_t i = 0; i < step.args.size(); ++i) {
     const RunView& arg = step.args[i];
-    if (!arg.present() || (arg.dense() && !IsNarrow(arg.dtype))) continue;
-    inner.args[i] = DenseView(IsNarrow(arg.dtype) ? DType::kF32 : arg.dtype, arg.dims);
-    inner.args[i].buffer = arg.buffer;
+    if (ReadsNarrow(step, i) || !IsCopied(arg, layout)) continue;
+    inner.args[i] = InnerView(arg, layout);
     inner.constants[i] = nullptr;
     if (i == 1 && IsProduct(step) && step.constants[1] != nullptr) {
       WEFT_ASSIGN_OR_RETURN(inner.load, LoadAs(arg, inner.args[1], step.constants[1], context));
+      inner.constant_keys[1] = KeyOfCopy(step.constant_keys[1], arg, context);
       continue;
     }
     WEFT_RETURN_IF_ERROR(call->Convert(static_cast<int>(i), arg, inner.args[i], *context.table));
   }
-  const bool narrow = IsNarrow(step.result.dtype);
-  if (narrow || !step.result.dense()) {
+  if (IsNarrow(step.result.dtype) || (layout == CopyLayout::kDense && !step.result.dense())) {
     inner.replaced = -1;
-    inner.result = DenseView(narrow ? DType::kF32 : step.result.dtype, step.result.dims);
+    inner.result = InnerView(step.result, layout);
     WEFT_RETURN_IF_ERROR(call->Convert(-1, step.result, inner.result, *context.table));
   }
   // Operands of a narrow dtype already have all their bits.
   LibraryContext given = context;
-  if (narrow) given.reading = DnnReading();
+  if (IsNarrow(step.result.dtype)) given.reading = DnnReading();
   WEFT_ASSIGN_OR_RETURN(auto direct, MakeDirectCall(inner, given));
   call->Finish(std::move(direct), step.args.size());
   return call;
 }
+
+LibraryCallOr MakeWidenedCall(const LibraryStep& step, const LibraryContext& context) {
+  if (!IsNarrow(step.result.dtype)) return absl::UnimplementedError("nothing to widen");
+  return MakeCopiedCall(step, CopyLayout::kKept, context);
+}
+
+LibraryCallOr MakeDenseCall(const LibraryStep& step, const LibraryContext& context) {
+  return MakeCopiedCall(step, CopyLayout::kDense, context);
+}
+
+}  // namespace
 
 LibraryCallOr MakePlainCall(const LibraryStep& step, const LibraryContext& context) {
   return MakePart(step, 0, context, MakeDirectCall);
@@ -225,7 +278,7 @@ LibraryCallOr MakePlainCall(const LibraryStep& step, const LibraryContext& conte
 
 LibraryCallOr MakeLibraryCall(const LibraryStep& step, const LibraryContext& context) {
   LibraryCallOr slow = absl::UnimplementedError("no routine takes these sizes and strides");
-  for (auto* make : {MakeDirectCall, MakeConvertedCall}) {
+  for (auto* make : {MakeDirectCall, MakeWidenedCall, MakeDenseCall}) {
     for (size_t left = 0; left <= step.epilogue.size(); ++left) {
       auto call = MakePart(step, step.epilogue.size() - left, context, make);
       if (call.ok() && !IsReference(**call)) return call;

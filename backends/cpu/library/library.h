@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,15 +13,18 @@
 #include "absl/types/span.h"
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/tile_ops.h"
+#include "backends/cpu/library/found_finish.h"
 #include "backends/cpu/library/integer_weights.h"
 #include "backends/cpu/library/panel_weights.h"
+#include "backends/cpu/library/routine_ops.h"
 #include "backends/cpu/onednn/onednn.h"
 #include "backends/runtime/run_view.h"
 #include "lowering/plan.h"
 
 namespace weft {
 class AttrList;
-class OpDef;
+struct OpSchema;
+struct PlanOps;
 }  // namespace weft
 
 namespace weft::cpu {
@@ -33,6 +37,8 @@ struct CallMemory {
   // By operand: an upper bound of the magnitudes of its elements; infinite if it is unknown or
   // elements may be infinite or NaN. Empty: no bound is known.
   absl::Span<const float> bounds;
+  // All results, for ops with several; absent ones are null.
+  absl::Span<void* const> results;
 
   float bound(int arg) const {
     return bounds.empty() ? std::numeric_limits<float>::infinity() : bounds[arg];
@@ -57,10 +63,16 @@ class LibraryCall {
 };
 
 struct LibraryStep {
-  const OpDef* op = nullptr;
-  const AttrList* attrs = nullptr;  // With values for symbols.
+  RoutineOp op = RoutineOp::kMatmul;
+  // Checked by CheckRoutineOp; the values of attributes are constants.
+  const OpSchema* schema = nullptr;
+  const AttrList* attrs = nullptr;
+  // The bodies of the epilogue's ops; null: there are none.
+  const PlanOps* bodies = nullptr;
   std::vector<RunView> args;
   RunView result;
+  // Results of the op behind the first one; unused ones are absent.
+  std::vector<RunView> more_results;
   absl::Span<const Epilogue> epilogue;
   // The operand whose memory the result takes; -1: none. It belongs to an `add` that is first in
   // the epilogue, not counting a bias.
@@ -71,6 +83,9 @@ struct LibraryStep {
   std::vector<int64_t> constant_keys;
   // Loads operand 1, if it is a constant in another layout than that of `args`.
   std::function<const void*()> load;
+  // What becomes of the sums of an integer matmul or convolution, whose dtype `result` then has.
+  // Its arguments are behind those of the op.
+  std::optional<FoundFinish> finish;
 };
 
 struct LibraryContext {
@@ -89,6 +104,13 @@ struct LibraryContext {
 // op as the reference does.
 absl::StatusOr<std::unique_ptr<LibraryCall>> MakeLibraryCall(const LibraryStep& step,
                                                              const LibraryContext& context);
+
+// Matmuls and convolutions of 8-bit integers. With a finish: Unimplemented unless the weights are
+// constant.
+absl::StatusOr<std::unique_ptr<LibraryCall>> MakeQuantizedCall(const LibraryStep& step,
+                                                               const LibraryContext& context);
+// The same in plain loops, for all of their sizes and weights; no finish.
+std::unique_ptr<LibraryCall> MakePlainQuantizedCall(const LibraryStep& step, int threads);
 
 }  // namespace weft::cpu
 

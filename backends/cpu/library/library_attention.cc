@@ -9,9 +9,6 @@
 #include "backends/cpu/kernels/attention_tile.h"
 #include "backends/cpu/library/library_internal.h"
 #include "base/align.h"
-#include "graph/ir/attrs.h"
-#include "graph/ir/op_def.h"
-#include "graph/ops/nn.h"
 
 namespace weft::cpu {
 
@@ -146,7 +143,7 @@ bool Fits(const RunView& view) {
 }  // namespace
 
 LibraryCallOr MakeAttentionCall(const LibraryStep& step, const LibraryContext& context) {
-  const ops::ScaledDotProductAttentionAttrView attention(Attrs(&step.op->schema(), step.attrs));
+  const AttentionAttrs attention(step.schema, step.attrs);
   const RunView& q = step.args[0];
   const RunView& k = step.args[1];
   const RunView& v = step.args[2];

@@ -7,9 +7,6 @@
 #include "absl/types/span.h"
 #include "backends/cpu/library/library_internal.h"
 #include "base/status_macros.h"
-#include "graph/ir/attrs.h"
-#include "graph/ir/op_def.h"
-#include "graph/ops/nn.h"
 #include "graph/sym/sym_int.h"
 
 namespace weft::cpu {
@@ -81,7 +78,7 @@ absl::Status AddEpilogue(const LibraryStep& step, int* bias, std::vector<int>* s
     } else if (e.arg >= 0 && e.arg == step.replaced) {
       post.function = DnnFunction::kAccumulate;
     } else {
-      post = PostOpOf(*e.op, e.attrs);
+      post = PostOpOf(e);
       if (post.function >= DnnFunction::kAdd) {
         post.operand = BroadcastOf(step.args[e.arg], rank);
       }
@@ -135,7 +132,7 @@ ProductSize SizeOf(const DnnConvolution& c, const DnnConstant& constant) {
 
 absl::StatusOr<DnnConvolution> DescribeConvolution(const LibraryStep& step,
                                                    std::vector<int>* all_slots) {
-  const ops::ConvolutionAttrView convolution(Attrs(&step.op->schema(), step.attrs));
+  const ConvolutionAttrs convolution(step.schema, step.attrs);
   const int n = step.result.rank() - 2;
   DnnConvolution c;
   c.transposed = convolution.transposed();
@@ -159,7 +156,7 @@ absl::StatusOr<DnnConvolution> DescribeConvolution(const LibraryStep& step,
   c.y = ImagesOf(step.result);
   std::vector<int>& slots = *all_slots;
   slots = {0, 1, -1, -1};
-  int bias = step.args[2].present() ? 2 : -1;
+  int bias = step.args[2].present() && !c.transposed ? 2 : -1;
   WEFT_RETURN_IF_ERROR(AddEpilogue(step, &bias, all_slots, &c.post_ops));
   if (bias >= 0) {
     if (!step.args[bias].dense()) return absl::UnimplementedError("a bias with gaps");
@@ -172,7 +169,10 @@ absl::StatusOr<DnnConvolution> DescribeConvolution(const LibraryStep& step,
   return c;
 }
 
-LibraryCallOr MakeConvolutionCall(const LibraryStep& step, const LibraryContext& context) {
+namespace {
+
+// The bias of a transposed convolution is not taken.
+LibraryCallOr MakeBareConvolution(const LibraryStep& step, const LibraryContext& context) {
   std::vector<int> slots;
   WEFT_ASSIGN_OR_RETURN(DnnConvolution c, DescribeConvolution(step, &slots));
   const DnnConstant constant = ConstantOf(step, 1, context);
@@ -191,6 +191,28 @@ LibraryCallOr MakeConvolutionCall(const LibraryStep& step, const LibraryContext&
                                                  return MakeConvolution(made, constant);
                                                }));
   return GuardMagnitudes(std::move(call), sum, step, context);
+}
+
+}  // namespace
+
+// oneDNN's transposed convolutions add the bias and apply post-ops element by element, after a
+// convolution that is many times faster: here a kernel does so.
+LibraryCallOr MakeConvolutionCall(const LibraryStep& step, const LibraryContext& context) {
+  const bool biased = step.args[2].present();
+  if (!ConvolutionAttrs(step.schema, step.attrs).transposed() ||
+      (!biased && step.epilogue.empty())) {
+    return MakeBareConvolution(step, context);
+  }
+  std::vector<Epilogue> epilogue;
+  if (biased) {
+    epilogue.emplace_back();
+    epilogue.back().kind = Epilogue::Kind::kBias;
+    epilogue.back().arg = 2;
+  }
+  epilogue.insert(epilogue.end(), step.epilogue.begin(), step.epilogue.end());
+  LibraryStep followed = step;
+  followed.epilogue = epilogue;
+  return ApplyEpilogue(followed, 0, context, MakeBareConvolution);
 }
 
 }  // namespace weft::cpu

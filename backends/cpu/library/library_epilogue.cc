@@ -78,9 +78,8 @@ LibraryCallOr ApplyEpilogue(const LibraryStep& step, size_t taken, const Library
     between_bytes = routine.result.numel() * DTypeBits(step.result.dtype) / 8;
   }
   WEFT_ASSIGN_OR_RETURN(auto call, make(routine, context));
-  WEFT_ASSIGN_OR_RETURN(
-      TileProgram program,
-      CompileEpilogue(*step.op, rest, routine.result, step.args, step.result, *context.table));
+  WEFT_ASSIGN_OR_RETURN(TileProgram program,
+                        CompileEpilogue(step, rest, routine.result, *context.table));
   return std::make_unique<EpilogueCall>(std::move(call), std::move(program), std::move(operands),
                                         between_bytes, context.threads);
 }

@@ -146,6 +146,7 @@ LibraryCallOr Assemble(GemmShape shape, GemmFollow follow, std::vector<int> slot
   const GemmTable& table = context.isa == Isa::kAvx512 ? Avx512Gemm() : Avx2Gemm();
   auto packed = context.panels->Get(constant.key, shape.weights, table, context.threads);
   if (packed == nullptr) return absl::ResourceExhaustedError("no memory for packed weights");
+  shape.weights.load = nullptr;  // It holds a copy of the weights.
   return MakePanelCall(std::move(shape), std::move(follow), std::move(slots), std::move(packed),
                        table, context.threads);
 }
@@ -155,13 +156,14 @@ LibraryCallOr Assemble(GemmShape shape, GemmFollow follow, std::vector<int> slot
 LibraryCallOr MakeGemmCall(const DnnMatmul& m, const std::vector<int>& slots,
                            const DnnConstant& constant, const LibraryContext& context) {
   const size_t rank = m.y.dims.size();
-  if (constant.data == nullptr || rank != 2 || !AllF32(m.a, m.b, m.y, m.bias)) {
+  if (!constant.known() || rank != 2 || !AllF32(m.a, m.b, m.y, m.bias)) {
     return None("such a product");
   }
   GemmShape shape;
   shape.rows = m.y.dims[0];
   shape.y_row = m.y.strides[0];
   shape.weights.data = static_cast<const float*>(constant.data);
+  shape.weights.load = constant.load;
   shape.weights.columns = m.y.dims[1];
   shape.weights.depth = m.a.dims[1];
   // An expanded vector has one column for all.
@@ -214,7 +216,7 @@ void FindOffsets(const DnnConvolution& c, GemmShape* shape) {
 LibraryCallOr MakeGemmCall(const DnnConvolution& c, const std::vector<int>& slots,
                            const DnnConstant& constant, const LibraryContext& context) {
   const size_t rank = c.x.dims.size();
-  if (constant.data == nullptr || c.transposed || c.weights.dims.size() != rank ||
+  if (!constant.known() || c.transposed || c.weights.dims.size() != rank ||
       !AllF32(c.x, c.weights, c.y, c.bias)) {
     return None("such a convolution");
   }
@@ -225,6 +227,7 @@ LibraryCallOr MakeGemmCall(const DnnConvolution& c, const std::vector<int>& slot
   for (int d : row_dims) shape.rows *= c.y.dims[d];
   WeightView& w = shape.weights;
   w.data = static_cast<const float*>(constant.data);
+  w.load = constant.load;
   w.columns = c.weights.dims[0];
   w.depth = c.weights.dims[1];
   w.column = c.weights.strides[0];

@@ -13,7 +13,6 @@
 #include "backends/cpu/library/library_internal.h"
 #include "base/align.h"
 #include "base/status_macros.h"
-#include "graph/ops/ops.h"
 
 namespace weft::cpu {
 namespace {
@@ -273,14 +272,14 @@ LibraryCallOr MakeIntegerCall(const LibraryStep& step, const LibraryContext& con
     if (arg.present() && arg.dtype != DType::kI32) return absl::UnimplementedError("mixed dtypes");
   }
   std::vector<int> slots;
-  if (step.op == &ops::convolution) {
+  if (step.op == RoutineOp::kConvolution) {
     WEFT_ASSIGN_OR_RETURN(DnnConvolution c, DescribeConvolution(step, &slots));
     if (!c.bias.dims.empty() || !c.post_ops.empty()) {
       return absl::UnimplementedError("what follows a product goes through f32");
     }
     return MakeCalls(step, context, std::move(slots), c, MakeConvolution);
   }
-  if (step.op != &ops::matmul && step.op != &ops::linear) {
+  if (step.op != RoutineOp::kMatmul && step.op != RoutineOp::kLinear) {
     return absl::UnimplementedError("no product");
   }
   int64_t rows = 0;

@@ -8,11 +8,6 @@
 
 #include "backends/cpu/library/library.h"
 
-namespace weft {
-class AttrList;
-class OpDef;
-}  // namespace weft
-
 namespace weft::cpu {
 
 using LibraryCallOr = absl::StatusOr<std::unique_ptr<LibraryCall>>;
@@ -20,15 +15,22 @@ using LibraryCallOr = absl::StatusOr<std::unique_ptr<LibraryCall>>;
 LibraryCallOr MakeProductCall(const LibraryStep& step, const LibraryContext& context);
 LibraryCallOr MakeConvolutionCall(const LibraryStep& step, const LibraryContext& context);
 LibraryCallOr MakePoolingCall(const LibraryStep& step, const LibraryContext& context);
-// Matmuls and convolutions of 8-bit integers, with a result of i32.
-LibraryCallOr MakeQuantizedCall(const LibraryStep& step, const LibraryContext& context);
 // Matmuls and convolutions of i32.
 LibraryCallOr MakeIntegerCall(const LibraryStep& step, const LibraryContext& context);
+// Maxima of windows of 8-bit integers.
+LibraryCallOr MakeBytePoolingCall(const LibraryStep& step, const LibraryContext& context);
+// Matmuls with weights of 4 or 8 bits in groups.
+LibraryCallOr MakeNbitsCall(const LibraryStep& step, const LibraryContext& context);
 LibraryCallOr MakeAttentionCall(const LibraryStep& step, const LibraryContext& context);
-
-// Runs a routine on dense f32 copies of the operands in scratch, for operands that it does not
-// support directly.
-LibraryCallOr MakeConvertedCall(const LibraryStep& step, const LibraryContext& context);
+// lstm, gru and rnn, in all of their forms.
+LibraryCallOr MakeRecurrentCall(const LibraryStep& step, const LibraryContext& context);
+// dft and stft.
+LibraryCallOr MakeFourierTransformCall(const LibraryStep& step, const LibraryContext& context);
+LibraryCallOr MakeGridSamplerCall(const LibraryStep& step, const LibraryContext& context);
+LibraryCallOr MakeInterpolateCall(const LibraryStep& step, const LibraryContext& context);
+LibraryCallOr MakeRollCall(const LibraryStep& step, const LibraryContext& context);
+// col2im.
+LibraryCallOr MakeFoldCall(const LibraryStep& step, const LibraryContext& context);
 
 // Makes the step by `make` with the first `taken` ops of the epilogue, and a kernel for the others.
 LibraryCallOr ApplyEpilogue(const LibraryStep& step, size_t taken, const LibraryContext& context,
@@ -89,8 +91,8 @@ LibraryCallOr MakeGemmCall(const DnnMatmul& matmul, const std::vector<int>& slot
 LibraryCallOr MakeGemmCall(const DnnConvolution& convolution, const std::vector<int>& slots,
                            const DnnConstant& constant, const LibraryContext& context);
 
-// The oneDNN function of an epilogue op; kNone if it has none.
-DnnPostOp PostOpOf(const OpDef& op, const AttrList* attrs);
+// The oneDNN function of an epilogue's op; kNone if it has none.
+DnnPostOp PostOpOf(const Epilogue& epilogue);
 
 // A oneDNN op whose slots are these operands of the step (-1: absent).
 class DnnCall : public LibraryCall {

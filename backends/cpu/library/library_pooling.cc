@@ -6,9 +6,6 @@
 #include "backends/cpu/library/library_internal.h"
 #include "backends/cpu/library/magnitude.h"
 #include "base/status_macros.h"
-#include "graph/ir/attrs.h"
-#include "graph/ir/op_def.h"
-#include "graph/ops/nn.h"
 
 namespace weft::cpu {
 namespace {
@@ -85,16 +82,15 @@ bool HasPositiveStrides(const DnnTensor& t) {
 }
 
 LibraryCallOr MakePoolingCall(const LibraryStep& step, const LibraryContext& context) {
-  const Attrs attrs(&step.op->schema(), step.attrs);
+  const PoolAttrs pool(step.schema, step.attrs);
   const int n = step.result.rank() - 2;
   DnnPooling p;
-  if (step.op == &ops::max_pool) {
+  if (step.op == RoutineOp::kMaxPool) {
     p.kind = DnnPooling::Kind::kMaximum;
   } else {
-    p.kind = ops::AvgPoolAttrView(attrs).count_include_pad() ? DnnPooling::Kind::kAverageWithPadding
-                                                             : DnnPooling::Kind::kAverage;
+    p.kind = pool.count_include_pad() ? DnnPooling::Kind::kAverageWithPadding
+                                      : DnnPooling::Kind::kAverage;
   }
-  const ops::PoolAttrView pool(attrs);
   p.kernel = pool.kernel_size();
   p.stride = pool.stride();
   const std::vector<int64_t> padding = pool.padding();

@@ -5,7 +5,7 @@
 #include "backends/cpu/library/library_internal.h"
 #include "backends/cpu/library/magnitude.h"
 #include "base/status_macros.h"
-#include "graph/ops/ops.h"
+#include "lowering/plan_ops.h"
 
 namespace weft::cpu {
 namespace {
@@ -42,7 +42,7 @@ Product Describe(const LibraryStep& step, const std::vector<const RunView*>& ext
   const RunView& a = step.args[0];
   const RunView& b = step.args[1];
   const RunView& y = step.result;
-  const bool linear = step.op == &ops::linear;
+  const bool linear = step.op == RoutineOp::kLinear;
   const bool has_m = a.rank() > 1;
   const bool has_n = linear || b.rank() > 1;
   const int rank = y.rank();
@@ -139,9 +139,9 @@ bool HasNegativeStride(const DnnTensor& t) {
 // True if the op adds a vector along the last dim of the result.
 bool IsBias(const LibraryStep& step, const Epilogue& e) {
   if (e.kind == Epilogue::Kind::kUnary) return false;
-  if (e.kind == Epilogue::Kind::kBinary && e.op != &ops::add) return false;
+  if (e.kind == Epilogue::Kind::kBinary && !Applies(e, "add")) return false;
   const RunView& v = step.args[e.arg];
-  const bool product = step.op == &ops::linear || step.args[1].rank() > 1;
+  const bool product = step.op == RoutineOp::kLinear || step.args[1].rank() > 1;
   return product && v.rank() > 0 && v.numel() == v.dims.back() && v.dense() &&
          v.dims.back() == step.result.dims.back();
 }
@@ -174,7 +174,7 @@ absl::StatusOr<DnnMatmul> DescribeProduct(const LibraryStep& step, std::vector<i
   slots = {0, 1, -1, -1};
   std::vector<const RunView*> extra;
   std::vector<DnnPostOp> post_ops;
-  int bias = step.op == &ops::linear && step.args[2].present() ? 2 : -1;
+  int bias = step.op == RoutineOp::kLinear && step.args[2].present() ? 2 : -1;
   for (const Epilogue& e : step.epilogue) {
     const bool accumulates = e.arg >= 0 && e.arg == step.replaced;
     if (bias < 0 && post_ops.empty() && !accumulates && IsBias(step, e)) {
@@ -187,7 +187,7 @@ absl::StatusOr<DnnMatmul> DescribeProduct(const LibraryStep& step, std::vector<i
     } else if (e.kind == Epilogue::Kind::kBias) {
       post.function = DnnFunction::kAdd;
     } else {
-      post = PostOpOf(*e.op, e.attrs);
+      post = PostOpOf(e);
     }
     if (post.function == DnnFunction::kNone) return absl::UnimplementedError("an epilogue");
     if (post.function >= DnnFunction::kAdd) {

@@ -9,11 +9,11 @@
 namespace weft::cpu {
 namespace {
 
-void PackPanel(const WeightView& view, const WeightPanel& panel, const GemmTable& table,
-               float* to) {
+void PackPanel(const WeightView& view, const float* data, const WeightPanel& panel,
+               const GemmTable& table, float* to) {
   for (int64_t t = 0; t < view.taps; ++t) {
     GemmPack pack;
-    pack.from = view.data + panel.first * view.column + view.tap[t];
+    pack.from = data + panel.first * view.column + view.tap[t];
     pack.column = view.column;
     pack.step = view.step;
     pack.columns = panel.columns;
@@ -62,19 +62,31 @@ std::shared_ptr<const PackedPanels> PanelWeights::Get(int64_t key, const WeightV
   const int64_t floats = last.offset + last.vectors * table.lanes * view.length();
   packed->memory = AllocateAligned(floats * 4, profiler::MemoryCategory::kParameter);
   if (packed->memory == nullptr) return nullptr;
+  const float* data = view.load ? static_cast<const float*>(view.load()) : view.data;
   float* to = reinterpret_cast<float*>(packed->memory->data());
   const int64_t n = static_cast<int64_t>(packed->panels.size());
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
   for (int64_t i = 0; i < n; ++i) {
-    PackPanel(view, packed->panels[i], table, to + packed->panels[i].offset);
+    PackPanel(view, data, packed->panels[i], table, to + packed->panels[i].offset);
   }
-  if (view.column > 0 && view.step > 0) {
-    ReleaseMappedPages(view.data,
-                       view.columns * view.length() * static_cast<int64_t>(sizeof(float)));
+  if (!view.load && view.column > 0 && view.step > 0) {
+    ReleaseMappedPages(data, view.columns * view.length() * static_cast<int64_t>(sizeof(float)));
   }
   bytes_ += floats * 4;
   keys_.insert(key);
   found = std::move(packed);
+  return found;
+}
+
+std::shared_ptr<const HostBuffer> PanelWeights::GetPacked(std::vector<int64_t> key, int64_t floats,
+                                                          absl::FunctionRef<void(float*)> pack) {
+  auto& found = others_[std::move(key)];
+  if (found != nullptr) return found;
+  auto memory = AllocateAligned(floats * 4, profiler::MemoryCategory::kParameter);
+  if (memory == nullptr) return nullptr;
+  pack(reinterpret_cast<float*>(memory->data()));
+  bytes_ += floats * 4;
+  found = std::move(memory);
   return found;
 }
 

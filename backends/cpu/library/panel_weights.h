@@ -4,11 +4,13 @@
 #define WEFT_BACKENDS_CPU_LIBRARY_PANEL_WEIGHTS_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "backends/cpu/kernels/gemm_tile.h"
 #include "base/host_buffer.h"
 
@@ -17,6 +19,8 @@ namespace weft::cpu {
 // f32 weights in memory: [columns, taps, depth] with strides in elements.
 struct WeightView {
   const float* data = nullptr;
+  // If set, gives `data`, which is null then, where the weights are packed.
+  std::function<const void*()> load;
   int64_t columns = 0;
   int64_t taps = 1;
   int64_t depth = 0;
@@ -51,6 +55,10 @@ class PanelWeights {
   // Packs once per `key` and view; null if there is not enough memory.
   std::shared_ptr<const PackedPanels> Get(int64_t key, const WeightView& view,
                                           const GemmTable& table, int threads);
+  // Weights in another layout, of which equal keys mean equal contents: `pack` fills in `floats`
+  // floats once. Null if there is not enough memory.
+  std::shared_ptr<const HostBuffer> GetPacked(std::vector<int64_t> key, int64_t floats,
+                                              absl::FunctionRef<void(float*)> pack);
   // True if weights with that key are packed.
   bool Has(int64_t key) const;
   int64_t bytes() const { return bytes_; }
@@ -59,6 +67,7 @@ class PanelWeights {
   // The key, the view without its data, and the lanes.
   using Key = std::vector<int64_t>;
   absl::flat_hash_map<Key, std::shared_ptr<const PackedPanels>> packed_;
+  absl::flat_hash_map<Key, std::shared_ptr<const HostBuffer>> others_;
   absl::flat_hash_set<int64_t> keys_;
   int64_t bytes_ = 0;
 };

@@ -10,7 +10,7 @@ namespace {
 // Gates in ONNX's order.
 enum Gate { kUpdate, kReset, kHidden };
 
-Recurrence Op() { return {3, {"Sigmoid", "Tanh"}}; }
+Recurrence Op() { return {3, {ActivationFunction::kSigmoid, ActivationFunction::kTanh}}; }
 
 absl::Status Verify(const OpArgs& args) { return VerifyRecurrent(args, Op()); }
 

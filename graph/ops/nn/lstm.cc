@@ -12,7 +12,9 @@ namespace {
 // Gates in ONNX's order.
 enum Gate { kInput, kOutput, kForget, kCell };
 
-Recurrence Op() { return {4, {"Sigmoid", "Tanh", "Tanh"}}; }
+Recurrence Op() {
+  return {4, {ActivationFunction::kSigmoid, ActivationFunction::kTanh, ActivationFunction::kTanh}};
+}
 
 absl::Status Verify(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(VerifyRecurrent(args, Op()));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/ascii.h"
 #include "base/check.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/op_args.h"
@@ -57,26 +56,28 @@ Value* BuildSoftplus(P& p, Value* x, double, double) {
 }
 
 struct ActivationEntry {
-  absl::string_view name;
   double (*function)(double, double, double);
   Value* (*build)(Pointwise&, Value*, double, double);
-  int parameters;
-  double alpha, beta;  // Defaults.
 };
 
+// In the order of ActivationFunction.
 constexpr ActivationEntry kActivations[] = {
-    {"relu", Relu, BuildRelu, 0, 0, 0},
-    {"tanh", Tanh, BuildTanh, 0, 0, 0},
-    {"sigmoid", Sigmoid, BuildSigmoid, 0, 0, 0},
-    {"affine", Affine, BuildAffine, 2, 1, 0},
-    {"leakyrelu", LeakyRelu, BuildLeakyRelu, 1, 0.01, 0},
-    {"thresholdedrelu", ThresholdedRelu, BuildThresholdedRelu, 1, 1, 0},
-    {"scaledtanh", ScaledTanh, BuildScaledTanh, 2, 1, 1},
-    {"hardsigmoid", HardSigmoid, BuildHardSigmoid, 2, 0.2, 0.5},
-    {"elu", Elu, BuildElu, 1, 1, 0},
-    {"softsign", Softsign, BuildSoftsign, 0, 0, 0},
-    {"softplus", Softplus, BuildSoftplus, 0, 0, 0},
+    {Relu, BuildRelu},
+    {Tanh, BuildTanh},
+    {Sigmoid, BuildSigmoid},
+    {Affine, BuildAffine},
+    {LeakyRelu, BuildLeakyRelu},
+    {ThresholdedRelu, BuildThresholdedRelu},
+    {ScaledTanh, BuildScaledTanh},
+    {HardSigmoid, BuildHardSigmoid},
+    {Elu, BuildElu},
+    {Softsign, BuildSoftsign},
+    {Softplus, BuildSoftplus},
 };
+
+const ActivationEntry& EntryOf(const ActivationParams& params) {
+  return kActivations[static_cast<int>(params.function)];
+}
 
 }  // namespace
 
@@ -84,42 +85,21 @@ int64_t NumDirections(const Attrs& attrs) {
   return attrs.Str("direction") == "bidirectional" ? 2 : 1;
 }
 
-absl::StatusOr<std::vector<Activation>> FindActivations(const Attrs& attrs, const Recurrence& op) {
-  std::vector<std::string> names = attrs.Strs("activations");
-  const size_t want = op.activations.size() * NumDirections(attrs);
-  while (attrs.Strs("activations").empty() && names.size() < want) {
-    names.insert(names.end(), op.activations.begin(), op.activations.end());
-  }
-  if (names.size() != want) {
-    return Invalid("activations must have ", want, " entries, got ", names.size());
-  }
-  const std::vector<double>& alphas = attrs.Floats("activation_alpha");
-  const std::vector<double>& betas = attrs.Floats("activation_beta");
-  size_t alpha = 0;
-  size_t beta = 0;
-  std::vector<Activation> found;
-  for (const std::string& name : names) {
-    WEFT_ASSIGN_OR_RETURN(Activation a, Activation::Find(name));
-    const int n = a.num_parameters();
-    if (n >= 1 && alpha < alphas.size()) a.alpha = alphas[alpha++];
-    if (n >= 2 && beta < betas.size()) a.beta = betas[beta++];
-    found.push_back(a);
-  }
-  return found;
+double Activation::operator()(double x) const {
+  return EntryOf(params_).function(x, params_.alpha, params_.beta);
 }
 
-absl::StatusOr<Activation> Activation::Find(absl::string_view name) {
-  for (const ActivationEntry& entry : kActivations) {
-    if (absl::AsciiStrToLower(name) != entry.name) continue;
-    Activation a;
-    a.function_ = entry.function;
-    a.build_ = entry.build;
-    a.parameters_ = entry.parameters;
-    a.alpha = entry.alpha;
-    a.beta = entry.beta;
-    return a;
-  }
-  return Invalid("there is no activation \"", name, "\"");
+Value* Activation::Build(Pointwise& p, Value* x) const {
+  return EntryOf(params_).build(p, x, params_.alpha, params_.beta);
+}
+
+absl::StatusOr<std::vector<Activation>> FindActivations(const Attrs& attrs, const Recurrence& op) {
+  WEFT_ASSIGN_OR_RETURN(
+      const std::vector<ActivationParams> params,
+      FindActivationParams({attrs.Strs("activations"), attrs.Floats("activation_alpha"),
+                            attrs.Floats("activation_beta")},
+                           op.activations, NumDirections(attrs)));
+  return std::vector<Activation>(params.begin(), params.end());
 }
 
 // --- Types ------------------------------------------------------------------------

@@ -10,13 +10,13 @@
 #define WEFT_GRAPH_OPS_NN_RECURRENT_H_
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/ir/op_flops.h"
+#include "graph/ops/nn/activations.h"
 #include "graph/ops/support/pointwise.h"
 #include "graph/tensor/type.h"
 
@@ -33,7 +33,7 @@ namespace weft::ops {
 struct Recurrence {
   int gates;
   // Activations of one direction, unless the attribute names others.
-  std::vector<std::string> activations;
+  std::vector<ActivationFunction> activations;
 };
 
 absl::Status VerifyRecurrent(const OpArgs& args, const Recurrence& op);
@@ -45,28 +45,19 @@ Types RecurrentTypes(const OpArgs& args);
 
 int64_t NumDirections(const Attrs& attrs);
 
-// An activation function with its alpha and beta.
+// An activation of one gate.
 class Activation {
  public:
-  // Looks up ONNX's name, ignoring case; an unknown name is an error.
-  static absl::StatusOr<Activation> Find(absl::string_view name);
-  double operator()(double x) const { return function_(x, alpha, beta); }
+  explicit Activation(const ActivationParams& params) : params_(params) {}
+  double operator()(double x) const;
   // The function as nodes, on wide values.
-  Value* Build(Pointwise& p, Value* x) const { return build_(p, x, alpha, beta); }
-  // Number of parameters among alpha and beta: 0, 1 or 2.
-  int num_parameters() const { return parameters_; }
-
-  double alpha = 0;
-  double beta = 0;
+  Value* Build(Pointwise& p, Value* x) const;
 
  private:
-  double (*function_)(double x, double alpha, double beta) = nullptr;
-  Value* (*build_)(Pointwise& p, Value* x, double alpha, double beta) = nullptr;
-  int parameters_ = 0;
+  ActivationParams params_;
 };
 
-// The activations of all directions. Each function takes the next alpha, and the next beta, if it
-// has one.
+// The activations of all directions.
 absl::StatusOr<std::vector<Activation>> FindActivations(const Attrs& attrs, const Recurrence& op);
 
 // One step of one sequence, in double.

@@ -7,7 +7,7 @@
 namespace weft::ops {
 namespace {
 
-Recurrence Op() { return {1, {"Tanh"}}; }
+Recurrence Op() { return {1, {ActivationFunction::kTanh}}; }
 
 absl::Status Verify(const OpArgs& args) { return VerifyRecurrent(args, Op()); }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace weft::ops {
+namespace weft {
 namespace {
 
 // The cubic convolution kernel.
@@ -120,4 +120,4 @@ int64_t SampleFlops(absl::string_view mode, int dims) {
   return 2 * neighbours;
 }
 
-}  // namespace weft::ops
+}  // namespace weft

@@ -9,7 +9,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace weft::ops {
+namespace weft {
 
 // The weights of the four elements around a point at `t` in [0, 1] after the second one, by cubic
 // convolution with coefficient `a`.
@@ -49,6 +49,6 @@ struct Resampling {
 // Operations for an element of the result: neighbours in `dims` dims, and their weights.
 int64_t SampleFlops(absl::string_view mode, int dims);
 
-}  // namespace weft::ops
+}  // namespace weft
 
 #endif  // WEFT_GRAPH_OPS_VISION_RESAMPLE_H_

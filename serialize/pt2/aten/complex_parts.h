@@ -32,9 +32,8 @@ Value* ComplexModulus(AtenCall& c, Value* v);
 // A complex constant.
 Value* ComplexNumber(AtenCall& c, DType dtype, double real, double imag);
 
-// [.., n / 2 + 1, .., 2] to all n numbers of the spectrum: the others are the conjugates in reverse
-// order.
-Value* WholeSpectrum(AtenCall& c, Value* pairs, int64_t dim, SymInt n);
+// The n real numbers [.., n, .., 1] whose spectrum begins with [.., n / 2 + 1, .., 2].
+Value* RealInverse(AtenCall& c, Value* pairs, int64_t dim, SymInt n);
 
 }  // namespace weft::pt2
 

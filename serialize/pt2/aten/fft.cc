@@ -75,13 +75,9 @@ Value* RealTransform(AtenCall& c, Value* x, const Ints& dims, int64_t normalizat
 
 }  // namespace
 
-Value* WholeSpectrum(AtenCall& c, Value* pairs, int64_t dim, SymInt n) {
-  const SymInt half = FloorDiv(n, 2) + 1;
-  Value* low = Slice(c, pairs, dim, 0, half);
-  Value* mirrored = Slice(c, pairs, dim, 1, n - half + 1);
-  mirrored = c.Op(ops::flip, {mirrored}, {{"dims", Ints{dim}}});
-  Value* signs = c.b().Constant(HostTensor::FromDoubles(DTypeOf(pairs), {2}, {1.0, -1.0}));
-  return Cat(c, {low, Mul(c, mirrored, signs)}, dim);
+Value* RealInverse(AtenCall& c, Value* pairs, int64_t dim, SymInt n) {
+  return c.Op(ops::dft, {pairs},
+              {{"dft_length", n}, {"axis", dim}, {"inverse", true}, {"onesided", true}});
 }
 
 namespace {
@@ -96,8 +92,7 @@ Value* BackToReal(AtenCall& c, Value* x, const Ints& dims, int64_t normalization
     count = count * DimOf(x, static_cast<int>(dims[i]));
     pairs = Transform(c, pairs, dims[i], true, false);
   }
-  pairs = WholeSpectrum(c, pairs, dims.back(), n);
-  pairs = Transform(c, pairs, dims.back(), true, false);
+  pairs = RealInverse(c, pairs, dims.back(), n);
   pairs = Scaled(c, pairs, count, normalization, true);
   return Select(c, pairs, RankOf(pairs) - 1, 0);
 }

@@ -69,18 +69,15 @@ void Stft(AtenCall& c) {
 }
 
 // Adds overlapping frames: [N, frames, length] to [N, samples].
-Value* OverlapAdd(AtenCall& c, Value* frames, int64_t step) {
-  const SymInt n = DimOf(frames, 0);
-  const SymInt count = DimOf(frames, 1);
-  const SymInt length = DimOf(frames, 2);
-  const SymInt samples = (count - 1) * step + length;
-  Value* start = Unsqueeze(c, Mul(c, Iota(c, count), static_cast<double>(step)), 1);
-  Value* at =
-      Reshape(c, Add(c, start, Unsqueeze(c, Iota(c, length), 0)), {SymInt(1), count * length});
-  at = Expand(c, at, {n, count * length});
-  Value* zeros = Zeros(c, {n, samples}, DTypeOf(frames));
-  Value* flat = Reshape(c, frames, {n, count * length});
-  return c.Op(ops::scatter, {zeros, at, flat}, {{"dim", 1}, {"reduce", "add"}});
+Value* OverlapAdd(AtenCall& c, Value* frames, int64_t length, int64_t step) {
+  const SymInt samples = (DimOf(frames, 1) - 1) * step + length;
+  Value* y = c.Op(ops::col2im, {Permute(c, frames, {0, 2, 1})},
+                  {{"output_size", SymInts{samples}},
+                   {"kernel_size", Ints{length}},
+                   {"dilation", Ints{1}},
+                   {"padding", Ints{0, 0}},
+                   {"stride", Ints{step}}});
+  return Squeeze(c, y, 1);  // [N, 1, samples]
 }
 
 // Overlap-adds frames times the window, and divides by the sum of squared windows.
@@ -96,14 +93,14 @@ void Istft(AtenCall& c) {
   if (!batched) pairs = Unsqueeze(c, pairs, 0);
   pairs = Permute(c, pairs, {0, 2, 1, 3});  // [N, frames, bins, 2]
   const bool onesided = c.Bool("onesided", !DimOf(pairs, 2).Is(f.length));
-  if (onesided) pairs = WholeSpectrum(c, pairs, 2, f.length);
-  Value* y = c.Op(ops::dft, {pairs}, {{"axis", 2}, {"inverse", true}});
+  Value* y = onesided ? RealInverse(c, pairs, 2, f.length)
+                      : c.Op(ops::dft, {pairs}, {{"axis", 2}, {"inverse", true}});
   y = Select(c, y, 3, 0);
   if (c.Bool("normalized")) y = Mul(c, y, std::sqrt(static_cast<double>(f.length)));
   Value* window = f.window != nullptr ? f.window : Full(c, {SymInt(f.length)}, Number(c, dtype, 1));
   Value* squares = Expand(c, Mul(c, window, window), {SymInt(1), DimOf(y, 1), SymInt(f.length)});
-  y = OverlapAdd(c, Mul(c, y, window), f.step);
-  Value* weight = OverlapAdd(c, squares, f.step);
+  y = OverlapAdd(c, Mul(c, y, window), f.length, f.step);
+  Value* weight = OverlapAdd(c, squares, f.length, f.step);
   const SymInt samples = DimOf(y, 1);
   const int64_t start = c.Bool("center") ? f.length / 2 : 0;
   SymInt end = c.Bool("center") ? samples - f.length / 2 : samples;

@@ -112,7 +112,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Refused{"Nothing", "rule", "test.rules:1:5: expected the rule's name"},
         Refused{"Contract", "rule r exactly { neg(x) => x }", "exactly is not a contract"},
-        Refused{"Op", "rule r bit-exact {\n  nag(x) => x }", "test.rules:2:6: no op nag"},
+        Refused{"Op", "rule r bit-exact {\n  nag(x) => x }",
+                "test.rules:2:6: no op nag, did you mean \"neg\"?"},
         Refused{"Unbound", "rule r bit-exact { neg(x) => y }", "y is not bound by the pattern"},
         Refused{"Attribute", "rule r bit-exact { neg(x, a=1) => x }", "neg has no attribute a"},
         Refused{"Operands", "rule r bit-exact { add(x) => x }", "add has 1 operands"},
@@ -164,6 +165,8 @@ TEST(RuleFileTest, AssumedWithoutInstance) {
   const auto set = Load("rule r bit-exact { x: c64 neg(erf(x)) => x }");
   ASSERT_TRUE(set.ok()) << set.status();
   EXPECT_EQ((*set)->standing(0).instances, 0);
+  EXPECT_EQ(std::string((*set)->rules()[0].identity),
+            "rule r bit-exact { x: c64 neg(erf(x)) => x }");
 }
 
 }  // namespace

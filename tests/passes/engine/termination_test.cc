@@ -260,6 +260,7 @@ TEST(Remarks, NearMissesPointAtTheNode) {
   ASSERT_EQ(outcome.remarks.size(), 1u);
   EXPECT_EQ(outcome.remarks[0].reason, "not neg(y)");
   EXPECT_EQ(outcome.remarks[0].related, std::vector<int64_t>{1});
+  EXPECT_THAT(outcome.remarks[0].ToString(), HasSubstr(", at=add"));
 }
 
 TEST(Remarks, AreRecordsAndFilters) {

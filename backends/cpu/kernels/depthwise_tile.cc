@@ -1,0 +1,152 @@
+// Depthwise convolutions of bytes; compiled once for each instruction set.
+#include "backends/cpu/kernels/depthwise_tile.h"
+
+#include "backends/cpu/kernels/integer_finish_row.h"
+#include "backends/cpu/kernels/vector_math.h"
+
+namespace weft::cpu {
+namespace WEFT_CPU_ISA {
+namespace {
+
+constexpr int64_t kBlock = 2 * kLanes;
+// Elements of a vector of weights: two taps for each of kLanes channels.
+constexpr int64_t kPairs = 2 * kLanes;
+
+#if defined(__AVX512F__)
+using Words = __m512i;
+template <bool kSigned>
+inline Words Widen(const uint8_t* from) {
+  const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  return kSigned ? _mm512_cvtepi8_epi16(bytes) : _mm512_cvtepu8_epi16(bytes);
+}
+inline Words LoadWords(const int16_t* from) { return _mm512_loadu_si512(from); }
+inline Words LowPairs(Words a, Words b) { return _mm512_unpacklo_epi16(a, b); }
+inline Words HighPairs(Words a, Words b) { return _mm512_unpackhi_epi16(a, b); }
+inline Words AddPairs(Words sum, Words x, Words w) {
+  return _mm512_add_epi32(sum, _mm512_madd_epi16(x, w));
+}
+#else
+using Words = __m256i;
+template <bool kSigned>
+inline Words Widen(const uint8_t* from) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  return kSigned ? _mm256_cvtepi8_epi16(bytes) : _mm256_cvtepu8_epi16(bytes);
+}
+inline Words LoadWords(const int16_t* from) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+}
+inline Words LowPairs(Words a, Words b) { return _mm256_unpacklo_epi16(a, b); }
+inline Words HighPairs(Words a, Words b) { return _mm256_unpackhi_epi16(a, b); }
+inline Words AddPairs(Words sum, Words x, Words w) {
+  return _mm256_add_epi32(sum, _mm256_madd_epi16(x, w));
+}
+#endif
+
+// The channel of lane `lane` of vector `half`: pairs are made within 128 bits.
+constexpr int64_t ChannelOf(int64_t half, int64_t lane) {
+  return lane / 4 * 8 + half * 4 + lane % 4;
+}
+
+// Indices into two such vectors that bring channels [first, first + kLanes) into order.
+inline Ints InOrder(int first) {
+  Ints from;
+  for (int k = 0; k < kLanes; ++k) {
+    const int channel = first + k;
+    from[k] = channel / 4 % 2 * kLanes + channel / 8 * 4 + channel % 4;
+  }
+  return from;
+}
+
+// `kWhole`: all bytes of the block can be read; otherwise `left` of them.
+template <bool kSigned, bool kWhole>
+inline Words LoadTap(const uint8_t* from, int64_t left) {
+  if (kWhole) return Widen<kSigned>(from);
+  alignas(64) uint8_t whole[kBlock] = {};
+  __builtin_memcpy(whole, from, left);
+  return Widen<kSigned>(whole);
+}
+
+template <bool kSigned, bool kWhole>
+inline void SumBlock(const DepthwisePanel& p, int64_t channel, const int16_t* weights) {
+  const int64_t left = p.channels - channel;
+  Words low = {};
+  Words high = {};
+  for (int64_t t = 0; t < p.taps; t += 2) {
+    const Words a = LoadTap<kSigned, kWhole>(p.pointers[t] + channel, left);
+    const Words b = LoadTap<kSigned, kWhole>(p.pointers[t + 1] + channel, left);
+    low = AddPairs(low, LowPairs(a, b), LoadWords(weights));
+    high = AddPairs(high, HighPairs(a, b), LoadWords(weights + kPairs));
+    weights += 2 * kPairs;
+  }
+  for (int v = 0; v < 2; ++v) {
+    Ints start;
+    __builtin_memcpy(&start, p.start + channel + v * kLanes, sizeof start);
+    const Ints sum = __builtin_shuffle((Ints)low, (Ints)high, InOrder(v * kLanes)) + start;
+    __builtin_memcpy(p.sums + channel + v * kLanes, &sum, sizeof sum);
+  }
+}
+
+template <bool kSigned>
+inline void SumRow(const DepthwisePanel& p) {
+  const int64_t block_weights = (p.taps + 1) / 2 * 2 * kPairs;
+  const int16_t* weights = p.weights;
+  int64_t channel = 0;
+  for (; channel + kBlock <= p.channels; channel += kBlock) {
+    SumBlock<kSigned, true>(p, channel, weights);
+    weights += block_weights;
+  }
+  if (channel < p.channels) SumBlock<kSigned, false>(p, channel, weights);
+}
+
+void Run(const DepthwisePanel& p) {
+  const FinishRowFn finish = FindFinish(p.finish);
+  for (int64_t row = 0; row < p.rows; ++row) {
+    for (int64_t t = 0; t < p.taps; ++t) {
+      const int64_t offset = p.offsets[row * p.taps + t];
+      p.pointers[t] = offset < 0 ? p.padding : p.x + offset;
+    }
+    // With a weight of 0.
+    if (p.taps % 2 != 0) p.pointers[p.taps] = p.padding;
+    if (p.is_signed) {
+      SumRow<true>(p);
+    } else {
+      SumRow<false>(p);
+    }
+    const int64_t at = row * p.y_row;
+    const auto* addend = static_cast<const uint8_t*>(p.finish.addend);
+    if (addend != nullptr) addend += at * BytesOf(p.finish.addend_kind);
+    finish(p.finish, p.sums, p.channels, addend,
+           static_cast<uint8_t*>(p.y) + at * BytesOf(p.finish.result));
+  }
+}
+
+void Pack(const DepthwisePack& pack) {
+  int16_t* to = pack.to;
+  for (int64_t block = 0; block < pack.channels; block += kBlock) {
+    for (int64_t t = 0; t < pack.taps; t += 2) {
+      for (int64_t at = 0; at < 2 * kPairs; ++at) {
+        const int64_t channel = block + ChannelOf(at / kPairs, at % kPairs / 2);
+        const int64_t tap = t + at % 2;
+        const bool is_there = channel < pack.channels && tap < pack.taps;
+        *to++ = is_there ? pack.from[tap * pack.channels + channel] : int16_t{0};
+      }
+    }
+  }
+}
+
+}  // namespace
+
+const DepthwiseTable& TheDepthwise() {
+  static const DepthwiseTable table = {Run, Pack, kBlock};
+  return table;
+}
+
+}  // namespace WEFT_CPU_ISA
+
+#if defined(__AVX512F__)
+const DepthwiseTable& Avx512Depthwise() { return avx512::TheDepthwise(); }
+#else
+const DepthwiseTable& Avx2Depthwise() { return avx2::TheDepthwise(); }
+#endif
+
+}  // namespace weft::cpu

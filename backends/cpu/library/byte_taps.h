@@ -1,0 +1,84 @@
+// Images and matrices of bytes as rows, and where the rows that a result reads lie.
+#ifndef WEFT_BACKENDS_CPU_LIBRARY_BYTE_TAPS_H_
+#define WEFT_BACKENDS_CPU_LIBRARY_BYTE_TAPS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "backends/runtime/run_view.h"
+
+namespace weft::cpu {
+
+// Rows of elements: one for each index of `dims`, in row-major order, of `depth` elements each.
+struct ByteRows {
+  std::vector<int64_t> dims;
+  std::vector<int64_t> strides;
+  int64_t depth = 0;
+  int64_t step = 1;  // From element to element of a row.
+
+  int64_t rows() const;
+  // The element at which row `index` begins.
+  int64_t OffsetOf(int64_t index) const;
+};
+
+// The rows of a matmul operand, or of its result: all dims but the last.
+ByteRows RowsOf(const RunView& view);
+// The points of an image, or of the result of a convolution: all dims but the channels.
+ByteRows PointsOf(const RunView& view);
+
+// Where the taps of a result lie: the row of x at index `at * stride + tap * dilation - before` of
+// each dim of the image, which dim 0 (the batch) precedes. Empty vectors: a matmul.
+struct ByteWindow {
+  std::vector<int64_t> kernel;
+  std::vector<int64_t> stride;
+  std::vector<int64_t> dilation;
+  std::vector<int64_t> before;
+
+  int64_t taps() const;
+};
+
+class ByteTaps {
+ public:
+  static constexpr int64_t kNoRow = -1;
+
+  // `copied_depth`: bytes from row to row of a copy of x, which is read instead; 0: x itself.
+  ByteTaps(ByteRows x, ByteWindow window, std::vector<int64_t> y_dims, int64_t copied_depth);
+
+  int64_t taps() const { return taps_; }
+  // Offsets of the taps of results [row, row + rows), kNoRow for padding.
+  void Fill(int64_t row, int64_t rows, int64_t* offsets) const;
+
+ private:
+  void FindStrides(int64_t copied_depth);
+  void FillOne(int64_t row, int64_t* offsets) const;
+  bool IsInside(const int64_t* first, int64_t tap) const;
+
+  const ByteRows x_;
+  const ByteWindow window_;
+  const std::vector<int64_t> y_dims_;
+  const int64_t copied_depth_;
+  const int64_t taps_;
+  // From point to point of x along each dim, and from the first tap of a window to each.
+  std::vector<int64_t> point_strides_;
+  std::vector<int64_t> tap_offsets_;
+};
+
+// Copies rows one behind the other, each filled up with zeros to `depth`; every byte is changed by
+// an exclusive or with `flip`.
+void CopyRows(const uint8_t* x, const ByteRows& rows, uint8_t flip, int64_t depth, int threads,
+              uint8_t* to);
+
+// Copies rows that lie one behind the other to their places.
+template <typename T>
+void CopyOut(const T* from, const ByteRows& rows, int threads, T* y) {
+  const int64_t n = rows.rows();
+#pragma omp parallel for num_threads(threads) if (n * rows.depth > 1 << 14)
+  for (int64_t i = 0; i < n; ++i) {
+    T* to = y + rows.OffsetOf(i);
+    for (int64_t j = 0; j < rows.depth; ++j) to[j * rows.step] = from[i * rows.depth + j];
+  }
+}
+
+}  // namespace weft::cpu
+
+#endif  // WEFT_BACKENDS_CPU_LIBRARY_BYTE_TAPS_H_
