@@ -1,0 +1,63 @@
+#include "backends/cuda/backend.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "backends/cuda/driver/libraries.h"
+#include "backends/cuda/executable.h"
+#include "backends/cuda/target.h"
+#include "base/check.h"
+#include "base/out_of_memory.h"
+#include "base/status_macros.h"
+#include "lowering/plan.h"
+
+namespace weft::cuda {
+namespace {
+
+const std::vector<BackendOption>& Options() {
+  using Kind = BackendOption::Kind;
+  static const auto& options = *new std::vector<BackendOption>{
+      {"cuda-driver", Kind::kText, "PATH|emulated", "",
+       "The CUDA driver: a path, or \"emulated\" for the emulation on the host. Empty: the\n"
+       "installed one"},
+      {"cuda-nvrtc", Kind::kText, "PATH", "",
+       "NVRTC, the compiler of CUDA C++, or its folder. Empty: an installed one"},
+      {"cuda-cache-dir", Kind::kText, "DIR", "",
+       "Folder that keeps compiled kernels for other processes"},
+      {"cuda-device", Kind::kInt, "N", "0", "Number of the GPU", 0, 1023},
+  };
+  return options;
+}
+
+class CudaBackend : public Backend {
+ public:
+  const Target& target() const override { return CudaTarget(); }
+  std::string default_pipeline() const override { return "cpu"; }
+  absl::Span<const BackendOption> options() const override { return Options(); }
+
+  absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph&, Plan plan,
+                                                      const BackendOptions& given,
+                                                      const ExecutableHooks& hooks) const override {
+    CudaOptions options;
+    WEFT_CHECK(absl::SimpleAtoi(OptionOf(*this, given, "cuda-device"), &options.ordinal));
+    options.cache_dir = OptionOf(*this, given, "cuda-cache-dir");
+    const absl::StatusOr<const Libraries*> libraries =
+        OpenLibraries(OptionOf(*this, given, "cuda-driver"), OptionOf(*this, given, "cuda-nvrtc"));
+    if (!libraries.ok()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("target cuda: ", libraries.status().message()));
+    }
+    return CatchOutOfMemory([&]() -> absl::StatusOr<std::unique_ptr<Executable>> {
+      return CudaExecutable::Create(**libraries, options, std::move(plan), hooks);
+    });
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<const Backend> MakeBackend() { return std::make_unique<CudaBackend>(); }
+
+}  // namespace weft::cuda

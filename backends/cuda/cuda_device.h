@@ -1,0 +1,96 @@
+// A device of the CUDA driver: its primary context, and one stream.
+//
+// An error of a kernel that the driver calls sticky (an illegal address, for example) makes the
+// context of the process useless: this and every later call on any CudaDevice of the process fails,
+// and only a new process can use the GPU again. Other errors, such as a lack of memory, leave the
+// device usable.
+#ifndef WEFT_BACKENDS_CUDA_CUDA_DEVICE_H_
+#define WEFT_BACKENDS_CUDA_CUDA_DEVICE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "backends/cuda/driver/libraries.h"
+#include "backends/runtime/device.h"
+
+namespace weft::cuda {
+
+// Memory that a pointer parameter of a launch may access, for the emulation.
+struct OperandRange {
+  CuAddress begin = 0;
+  int64_t bytes = 0;
+};
+
+struct LaunchShape {
+  unsigned blocks = 1;
+  unsigned threads = 1;
+  unsigned shared_bytes = 0;  // Dynamic shared memory.
+};
+
+class CudaDevice : public Device {
+ public:
+  // FailedPrecondition if there is no such device.
+  static absl::StatusOr<std::unique_ptr<CudaDevice>> Open(const Libraries& libraries, int ordinal);
+  ~CudaDevice() override;
+
+  const Libraries& libraries() const { return libraries_; }
+  int multiprocessors() const { return multiprocessors_; }
+  // "sm_80", for NVRTC.
+  const std::string& arch() const { return arch_; }
+  // Multiplies matrices of 16-bit floats in tensor cores (mma.m16n8k16).
+  bool has_tensor_cores() const { return compute_major_ >= 8; }
+  int64_t launches() const { return launches_; }
+
+  // Must be called by each thread before it uses the device.
+  absl::Status MakeCurrent();
+
+  bool host_visible() const override { return false; }
+  absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(
+      int64_t bytes, profiler::MemoryCategory category) override;
+  absl::Status CopyIn(char* to, const void* from, int64_t bytes) override;
+  absl::Status CopyOut(void* to, const char* from, int64_t bytes) override;
+  absl::Status Wait() override;
+
+  absl::Status Fill(char* to, unsigned char value, int64_t bytes);
+  // True if the driver is the emulated one.
+  bool emulated() const { return libraries_.emulation.present(); }
+  // On the emulation: reads of this memory are errors until work submitted later writes it.
+  void Forget(const OperandRange& range);
+  // Submits a launch. `operands` are in the order of the pointer parameters. `label` names the step
+  // in errors.
+  absl::Status Launch(CuFunction function, const LaunchShape& shape, absl::Span<void*> parameters,
+                      absl::Span<const OperandRange> operands, const std::string& label);
+
+ private:
+  class Piece;
+  CudaDevice(const Libraries& libraries, CuDevice device)
+      : libraries_(libraries), driver_(libraries.driver), device_(device) {}
+  absl::Status Setup();
+  absl::Status Check(CuResult result, absl::string_view call);
+  absl::Status Synchronize(absl::string_view call);
+
+  const Libraries& libraries_;
+  const DriverApi& driver_;
+  const CuDevice device_;
+  CuContext context_ = nullptr;
+  CuStream stream_ = nullptr;
+  int multiprocessors_ = 1;
+  int compute_major_ = 0;
+  std::string arch_;
+  int64_t launches_ = 0;
+  // Steps launched since the last synchronization, for errors that are reported late: the first,
+  // the last, and their number.
+  std::string first_label_;
+  std::string last_label_;
+  int64_t labels_ = 0;
+};
+
+}  // namespace weft::cuda
+
+#endif  // WEFT_BACKENDS_CUDA_CUDA_DEVICE_H_

@@ -1,0 +1,105 @@
+// Emits kernels as CUDA C++: one translation unit without includes, for NVRTC and for the emulation
+// (backends/cuda/emulate), which compiles the same text for the host.
+//
+// Each nest of a kernel becomes a function, which nests with equal text share. A function takes, in
+// this order: its arguments; the values of its sizes (i64); the number of points of the outer loops
+// (i64); if it keeps rows, their memory (char*) and whether they are in shared memory instead
+// (i64); if it may read out of bounds, the address of an i32 that it then sets to 1.
+//
+//   kPoints: a thread computes a point of the outer loops, and runs the inner loops in order.
+//   Points
+//     are divided among all threads of the grid with a stride.
+//   kRows: a block of 32 to 1024 threads, a multiple of 32, computes a point of the outer loops and
+//     divides the inner loops among its threads; reductions have one partial result per thread, and
+//     combine these by shuffles and through shared memory, always in the same order.
+//
+// A nest may have two functions: one for all sizes, and one that takes groups of neighbouring
+// points (CudaGroups). For the latter, the number of points counts groups.
+//
+// Results depend on the numbers of threads of a block and of splits, and not on that of blocks.
+// Float sums are in two levels, so that their error does not grow with the number of elements.
+#ifndef WEFT_BACKENDS_CUDA_EMIT_EMIT_CUDA_H_
+#define WEFT_BACKENDS_CUDA_EMIT_EMIT_CUDA_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/sym/sym_int.h"
+#include "lowering/kernel.h"
+
+namespace weft::cuda {
+
+// Most threads of a block that emitted functions allow.
+inline constexpr int kMaxThreads = 512;
+
+enum class NestKind : uint8_t { kPoints, kRows };
+
+// A function that computes `size` neighbouring points in one thread, and accesses their elements
+// together, up to 16 bytes at a time.
+struct CudaGroups {
+  int size = 1;        // 1: the nest has no such function.
+  std::string symbol;  // Name of the function.
+  // The function can be launched if these are multiples of `size`, and so are the places of the
+  // first elements, in the kernel's arguments with these numbers.
+  std::vector<SymInt> multiples;
+  std::vector<int> args;  // Indices of CudaNest::args.
+};
+
+// Bytes of a part of a reduction that is split.
+inline constexpr int kPartBytes = 16;
+
+// Parts into which a reduction is split, so that it fills a large GPU; 1: it is not split. `points`
+// and `inner` count groups.
+int64_t CountSplits(NestKind kind, int64_t points, int64_t inner);
+
+// Functions that reduce a nest in two launches: `parts` divides the inner points of each point into
+// `splits` parts, `finish` combines these in order. Both take the address of memory for
+// reductions * points * splits parts, and the number of splits, behind the other parameters. The
+// points of `parts` count groups as those of the nest's other functions, those of `finish` do not.
+struct CudaSplit {
+  int reductions = 0;  // 0: the nest cannot be split.
+  std::string parts;
+  std::string group_parts;  // With groups.
+  std::string finish;
+};
+
+// The launch of one nest.
+struct CudaNest {
+  std::string symbol;  // Name of the function.
+  CudaGroups groups;
+  CudaSplit split;
+  NestKind kind = NestKind::kPoints;
+  std::vector<int> args;       // Numbers of the kernel's arguments.
+  std::vector<SymInt> begins;  // Elements added to them.
+  std::vector<SymInt> sizes;
+  SymInt points;     // Points of the outer loops.
+  SymInt inner;      // Points of the inner loops.
+  int rows = 0;      // Rows that it keeps; 0: none.
+  int row_slot = 0;  // Bytes of an element of a row.
+  bool checks = false;
+};
+
+struct CudaKernel {
+  std::vector<CudaNest> nests;
+};
+
+struct CudaUnit {
+  std::string text;
+  std::vector<CudaKernel> kernels;
+};
+
+// Emits a batch of kernels, in order. Names of functions are `prefix` and a number. InvalidArgument
+// for undecided schedules; Unimplemented names the kernel and the unsupported feature.
+absl::StatusOr<CudaUnit> EmitCuda(absl::Span<const Kernel* const> kernels,
+                                  absl::string_view prefix = "weft_nest");
+
+// Text that begins every unit: types, memory, conversions, arithmetic, reductions.
+std::string Prelude();
+
+}  // namespace weft::cuda
+
+#endif  // WEFT_BACKENDS_CUDA_EMIT_EMIT_CUDA_H_

@@ -1,0 +1,238 @@
+// The text that every emitted unit starts with. The emulation has its own versions of what stands
+// under `#ifndef WEFT_EMULATE`; all other text is the same for both.
+#include "absl/strings/str_cat.h"
+#include "backends/cuda/emit/emit_cuda.h"
+
+namespace weft::cuda {
+namespace {
+
+constexpr char kTypes[] = R"(
+typedef float f32; typedef double f64;
+typedef signed char i8; typedef short i16; typedef int i32; typedef long i64;
+typedef unsigned char u8; typedef unsigned short u16; typedef unsigned u32;
+typedef unsigned long u64;
+static_assert(sizeof(long) == 8, "");
+struct m_bool { u8 v; }; struct m_bf16 { u16 v; }; struct m_f16 { u16 v; };
+)";
+
+constexpr char kDevice[] = R"(
+#ifndef WEFT_EMULATE
+#define W_FN static __device__ __forceinline__
+#define W_MEMBER __device__ __forceinline__
+#define W_KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
+// Arguments may share memory, so that none is declared __restrict__.
+#define W_IN(T) const T* const
+#define W_OUT(T) T* const
+#define W_SHARED(T, name, n) __shared__ __align__(16) T name[n]
+extern __shared__ __align__(16) char w_dynamic[];
+W_FN char* w_rows(char* kept, bool shared, i64 offset)
+    { return shared ? w_dynamic : kept + offset; }
+template <class T> W_FN const T& w_get(const T* p, i64 i) { return p[i]; }
+template <class T> W_FN T& w_put(T* p, i64 i) { return p[i]; }
+W_FN void w_raise(i32* p) { *p = 1; }
+// The address of element i as one of another type.
+template <class To, class T> W_FN To* w_as(T* p, i64 i) { return (To*)(p + i); }
+template <class To, class T> W_FN const To* w_as(const T* p, i64 i) { return (const To*)(p + i); }
+template <class T, class Group> W_FN void w_put_shared(T* tile, int i, const Group& group)
+    { *(Group*)(tile + i) = group; }
+template <class T, class Group> W_FN void w_get_shared(const T* tile, int i, Group* group)
+    { *group = *(const Group*)(tile + i); }
+W_FN u32 w_get_pair(const u16* tile, int i) { return *(const u32*)(tile + i); }
+// c += a * b on the tensor cores, for a piece of 16 x 16 by 16 x 8 elements (PTX ISA,
+// mma.m16n8k16).
+#define W_MMA(T, type) \
+  W_FN void w_mma(f32* c, const u32* a, const u32* b, T) { \
+    asm("mma.sync.aligned.m16n8k16.row.col.f32." type "." type ".f32 " \
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) \
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1])); \
+  }
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+W_MMA(m_f16, "f16") W_MMA(m_bf16, "bf16")
+#endif
+W_FN f32 w_from_half(u16 x) { f32 r; asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x)); return r; }
+W_FN u16 w_to_half(f32 x) { u16 r; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(x)); return r; }
+#endif
+)";
+
+constexpr char kMemory[] = R"(
+template <class T, class F> W_FN T w_bitcast(F x)
+    { static_assert(sizeof(T) == sizeof(F), ""); union { F f; T t; } u; u.f = x; return u.t; }
+W_FN f32 w_widen(u16 x) { return __uint_as_float((u32)x << 16); }
+W_FN u16 w_narrow(f32 x) {
+  const u32 u = __float_as_uint(x);
+  return (u16)(x == x ? (u + 0x7fff + ((u >> 16) & 1)) >> 16 : (u >> 16) | 0x40);
+}
+template <class T> W_FN T w_value(T x) { return x; }
+W_FN bool w_value(m_bool x) { return x.v != 0; }
+W_FN f32 w_value(m_bf16 x) { return w_widen(x.v); }
+W_FN f32 w_value(m_f16 x) { return w_from_half(x.v); }
+template <class T> W_FN void w_set(T* to, T x) { *to = x; }
+W_FN void w_set(m_bool* to, bool x) { to->v = x; }
+W_FN void w_set(m_bf16* to, f32 x) { to->v = w_narrow(x); }
+W_FN void w_set(m_f16* to, f32 x) { to->v = w_to_half(x); }
+template <class P> W_FN auto w_load(P p, i64 i) { return w_value(w_get(p, i)); }
+template <class P, class X> W_FN void w_store(P p, i64 i, X x) { w_set(&w_put(p, i), x); }
+// Neighbouring elements, which are accessed together.
+template <class T, int n> struct alignas(sizeof(T) * n < 16 ? sizeof(T) * n : 16) w_pack
+    { T v[n]; };
+template <int n, class T> W_FN w_pack<T, n> w_get_group(W_IN(T) p, i64 i)
+    { return w_get(w_as<w_pack<T, n>>(p, i), 0); }
+template <int n, class T> W_FN w_pack<T, n> w_get_group(W_OUT(T) p, i64 i)
+    { return w_get(w_as<w_pack<T, n>>(p, i), 0); }
+template <int n, class T> W_FN void w_put_group(W_OUT(T) p, i64 i, const w_pack<T, n>& group)
+    { w_put(w_as<w_pack<T, n>>(p, i), 0) = group; }
+// Element i of the rows; each has `slot` bytes.
+template <class T, int slot, class P> W_FN T w_row(P rows, i64 i)
+    { return w_get(w_as<T>(rows, i * slot), 0); }
+template <class T, int slot, class P> W_FN void w_keep(P rows, i64 i, T x)
+    { w_put(w_as<T>(rows, i * slot), 0) = x; }
+W_FN i64 w_thread() { return blockIdx.x * (i64)blockDim.x + threadIdx.x; }
+W_FN i64 w_threads() { return gridDim.x * (i64)blockDim.x; }
+W_FN i64 w_apart(i64 i) { return i * w_threads() + w_thread(); }
+// The index of a gather; a negative one counts from the end.
+template <class P> W_FN i64 w_index(i64 i, i64 bound, P bad) {
+  i += i < 0 ? bound : 0;
+  if ((u64)i < (u64)bound) return i;
+  w_raise(bad);
+  return 0;
+}
+)";
+
+constexpr char kArithmetic[] = R"(
+W_FN f32 w_nan32() { return __uint_as_float(0x7fc00000u); }
+W_FN f32 w_inf32() { return __uint_as_float(0x7f800000u); }
+W_FN f64 w_nan64() { return __longlong_as_double(0x7ff8000000000000ll); }
+W_FN f64 w_inf64() { return __longlong_as_double(0x7ff0000000000000ll); }
+template <class F> W_FN i32 w_to_i32(F x)
+    { return x >= (F)-0x1p31 && x < (F)0x1p31 ? (i32)x : (i32)(1u << 31); }
+template <class F> W_FN i64 w_to_i64(F x)
+    { return x >= (F)-0x1p63 && x < (F)0x1p63 ? (i64)x : (i64)((u64)1 << 63); }
+template <class F> W_FN u64 w_to_u64(F x) {
+  const bool high = x >= (F)0x1p63 && x < (F)0x1p64;
+  return (u64)w_to_i64(high ? x - (F)0x1p63 : x) + (high ? (u64)1 << 63 : 0);
+}
+W_FN f32 w_round_bf16(f32 x) { return w_widen(w_narrow(x)); }
+W_FN f32 w_round_f16(f32 x) { return w_from_half(w_to_half(x)); }
+W_FN f64 w_round_f32(f64 x) { return (f32)x; }
+W_FN bool w_negative(f32 x) { return __float_as_uint(x) >> 31; }
+W_FN bool w_negative(f64 x) { return (u64)__double_as_longlong(x) >> 63; }
+// NaN wins, and 0 is larger than -0.
+#define W_EXTREMA(T) \
+  W_FN T w_maximum(T a, T b) \
+      { return a == b ? (w_negative(a) ? b : a) : a > b || a != a ? a : b; } \
+  W_FN T w_minimum(T a, T b) \
+      { return a == b ? (w_negative(a) ? a : b) : a < b || a != a ? a : b; } \
+  W_FN T w_sign(T x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
+W_EXTREMA(f32) W_EXTREMA(f64)
+W_FN f32 w_abs(f32 x) { return fabsf(x); }
+W_FN f64 w_abs(f64 x) { return fabs(x); }
+template <class T> W_FN T w_maximum(T a, T b) { return a > b ? a : b; }
+template <class T> W_FN T w_minimum(T a, T b) { return a < b ? a : b; }
+template <class T> W_FN T w_sign(T x) { return (T)((x > 0) - (x < 0)); }
+template <class T> W_FN T w_abs(T x) { return x < 0 ? (T)(0 - (u64)x) : x; }
+// Integers: a division by zero gives 0.
+template <class T> W_FN T w_tdiv(T a, T b)
+    { return b == 0 ? 0 : b == (T)-1 && (T)-1 < 0 ? (T)(0 - (u64)a) : (T)(a / b); }
+template <class T> W_FN T w_trem(T a, T b)
+    { return b == 0 || (b == (T)-1 && (T)-1 < 0) ? 0 : (T)(a % b); }
+template <class T> W_FN T w_rem(T a, T b)
+    { const T r = w_trem(a, b); return r != 0 && (r < 0) != (b < 0) ? (T)(r + b) : r; }
+template <class T> W_FN T w_fdiv(T a, T b) {
+  const T q = w_tdiv(a, b);
+  return b != 0 && w_trem(a, b) != 0 && (a < 0) != (b < 0) ? (T)(q - 1) : q;
+}
+template <class T> W_FN T w_ipow(T a, T e) {
+  if (e < 0) return a == 1 ? 1 : a == (T)-1 ? (e % 2 != 0 ? a : 1) : 0;
+  u64 r = 1, x = (u64)a;
+  for (u64 k = (u64)e; k; k >>= 1, x *= x) r *= k & 1 ? x : 1;
+  return (T)r;
+}
+template <class T> W_FN T w_shl(T a, T b)
+    { return b < 0 || b >= (T)(8 * sizeof(T)) ? 0 : (T)((u64)a << b); }
+template <class T> W_FN T w_shr(T a, T b)
+    { return b < 0 || b >= (T)(8 * sizeof(T)) ? (T)(a < 0 ? -1 : 0) : (T)(a >> b); }
+)";
+
+constexpr char kFunctions[] = R"(
+#define W_MATH1(name, single, wide) \
+  W_FN f32 w_##name(f32 x) { return single(x); } W_FN f64 w_##name(f64 x) { return wide(x); }
+#define W_MATH2(name, single, wide) \
+  W_FN f32 w_##name(f32 a, f32 b) { return single(a, b); } \
+  W_FN f64 w_##name(f64 a, f64 b) { return wide(a, b); }
+W_MATH1(exp, expf, exp) W_MATH1(exp2, exp2f, exp2) W_MATH1(expm1, expm1f, expm1)
+W_MATH1(log, logf, log) W_MATH1(log2, log2f, log2) W_MATH1(log10, log10f, log10)
+W_MATH1(log1p, log1pf, log1p) W_MATH1(sin, sinf, sin) W_MATH1(cos, cosf, cos)
+W_MATH1(tan, tanf, tan) W_MATH1(asin, asinf, asin) W_MATH1(acos, acosf, acos)
+W_MATH1(atan, atanf, atan) W_MATH1(sinh, sinhf, sinh) W_MATH1(cosh, coshf, cosh)
+W_MATH1(tanh, tanhf, tanh) W_MATH1(asinh, asinhf, asinh) W_MATH1(acosh, acoshf, acosh)
+W_MATH1(atanh, atanhf, atanh) W_MATH1(erf, erff, erf) W_MATH1(erfc, erfcf, erfc)
+W_MATH1(lgamma, lgammaf, lgamma) W_MATH1(sqrt, sqrtf, sqrt) W_MATH1(floor, floorf, floor)
+W_MATH1(ceil, ceilf, ceil) W_MATH1(trunc, truncf, trunc) W_MATH1(nearest, rintf, rint)
+W_MATH2(pow, powf, pow) W_MATH2(atan2, atan2f, atan2) W_MATH2(fmod, fmodf, fmod)
+W_FN f32 w_fma(f32 a, f32 b, f32 c) { return fmaf(a, b, c); }
+W_FN f64 w_fma(f64 a, f64 b, f64 c) { return fma(a, b, c); }
+#define W_FLOORED(T, copysign) \
+  W_FN T w_rem(T a, T b) \
+      { const T r = w_fmod(a, b); return r != 0 && (r < 0) != (b < 0) ? r + b : r; } \
+  W_FN T w_tdiv(T a, T b) { return w_trunc(a / b); } \
+  W_FN T w_fdiv(T a, T b) { \
+    if (b == 0) return a / b; \
+    const T r = w_fmod(a, b); T q = (a - r) / b; \
+    if (r != 0 && (b < 0) != (r < 0)) q -= 1; \
+    if (q == 0) return copysign((T)0, a / b); \
+    const T f = w_floor(q); return q - f > (T)0.5 ? f + 1 : f; }
+W_FLOORED(f32, copysignf) W_FLOORED(f64, copysign)
+)";
+
+constexpr char kReduce[] = R"(
+// A value and its position; -1: none.
+template <class T> struct w_at { T value; i64 at; };
+struct w_add { template <class T> W_MEMBER T operator()(T a, T b) const { return a + b; } };
+struct w_multiply { template <class T> W_MEMBER T operator()(T a, T b) const { return a * b; } };
+struct w_most
+    { template <class T> W_MEMBER T operator()(T a, T b) const { return w_maximum(a, b); } };
+struct w_least
+    { template <class T> W_MEMBER T operator()(T a, T b) const { return w_minimum(a, b); } };
+struct w_all { template <class T> W_MEMBER T operator()(T a, T b) const { return a & b; } };
+struct w_any { template <class T> W_MEMBER T operator()(T a, T b) const { return a | b; } };
+// The first position of the largest or smallest value; NaN stands before all.
+template <bool large> struct w_first {
+  template <class T> W_MEMBER w_at<T> operator()(w_at<T> a, w_at<T> b) const {
+    if (b.at < 0) return a;
+    if (a.at < 0) return b;
+    const bool better =
+        a.value == a.value && (b.value != b.value || (large ? b.value > a.value : b.value < a.value));
+    const bool equal = a.value == b.value || (a.value != a.value && b.value != b.value);
+    return better || (equal && b.at < a.at) ? b : a;
+  }
+};
+W_FN f32 w_down(f32 x, int d) { return __shfl_down_sync(~0u, x, d); }
+W_FN f64 w_down(f64 x, int d) { return __shfl_down_sync(~0u, x, d); }
+W_FN i64 w_down(i64 x, int d) { return __shfl_down_sync(~0u, x, d); }
+W_FN u64 w_down(u64 x, int d) { return __shfl_down_sync(~0u, x, d); }
+template <class T> W_FN T w_down(T x, int d) { return (T)__shfl_down_sync(~0u, (int)x, d); }
+template <class T> W_FN w_at<T> w_down(w_at<T> x, int d)
+    { return {w_down(x.value, d), w_down(x.at, d)}; }
+// The partial results of all threads of a block, combined: in each warp by halves, then warp by
+// warp. All threads get the result.
+template <class T, class Op> W_FN T w_block_reduce(T x, Op op) {
+  W_SHARED(T, partial, 32);
+  for (int d = 16; d > 0; d /= 2) x = op(x, w_down(x, d));
+  // The partial results of the last reduction have been read.
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = x;
+  __syncthreads();
+  x = partial[0];
+  for (int w = 1; w < (int)blockDim.x / 32; ++w) x = op(x, (T)partial[w]);
+  return x;
+}
+)";
+
+}  // namespace
+
+std::string Prelude() {
+  return absl::StrCat(kTypes, kDevice, kMemory, kArithmetic, kFunctions, kReduce);
+}
+
+}  // namespace weft::cuda

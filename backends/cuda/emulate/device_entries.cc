@@ -1,0 +1,315 @@
+// The driver's functions about the device, its errors, memory and streams.
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/cuda/emulate/entries.h"
+
+namespace {
+
+using namespace weft::cuda;  // NOLINT(build/namespaces): the interface has its types.
+using weft::cuda::emulate::Event;
+using weft::cuda::emulate::Memory;
+using weft::cuda::emulate::Shadow;
+using weft::cuda::emulate::State;
+using weft::cuda::emulate::Stream;
+
+struct ErrorText {
+  CuResult result;
+  const char* name;
+  const char* text;
+};
+
+constexpr ErrorText kErrors[] = {
+    {kCuSuccess, "CUDA_SUCCESS", "no error"},
+    {kCuInvalidValue, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {kCuOutOfMemory, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {kCuNotInitialized, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {kCuNoDevice, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {kCuInvalidDevice, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {kCuInvalidImage, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
+    {kCuInvalidContext, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {kCuInvalidHandle, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {kCuNotFound, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {kCuIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+    {kCuLaunchOutOfResources, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+     "too many resources requested for launch"},
+    {kCuLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+};
+
+const ErrorText* FindError(CuResult result) {
+  for (const ErrorText& error : kErrors) {
+    if (error.result == result) return &error;
+  }
+  return nullptr;
+}
+
+// Adds work to a stream.
+CuResult Submit(State& state, CuStream to, std::function<CuResult()> run) {
+  Stream* stream = state.FindStream(to);
+  if (stream == nullptr) return kCuInvalidHandle;
+  Stream::Work work;
+  work.run = std::move(run);
+  stream->queue.push_back(std::move(work));
+  return kCuSuccess;
+}
+
+}  // namespace
+
+// --- The device --------------------------------------------------------------------------
+
+WEFT_EXPORT CuResult cuInit(unsigned) {
+  WEFT_ENTER("cuInit");
+  state.initialized = true;
+  return kCuSuccess;
+}
+WEFT_SAME(cuInit, init);
+
+WEFT_EXPORT CuResult cuDriverGetVersion(int* version) {
+  *version = 12000;
+  return kCuSuccess;
+}
+WEFT_SAME(cuDriverGetVersion, driver_version);
+
+WEFT_EXPORT CuResult cuGetErrorName(CuResult result, const char** name) {
+  const ErrorText* error = FindError(result);
+  if (error == nullptr) return kCuInvalidValue;
+  *name = error->name;
+  return kCuSuccess;
+}
+WEFT_SAME(cuGetErrorName, error_name);
+
+WEFT_EXPORT CuResult cuGetErrorString(CuResult result, const char** text) {
+  const ErrorText* error = FindError(result);
+  if (error == nullptr) return kCuInvalidValue;
+  *text = error->text;
+  return kCuSuccess;
+}
+WEFT_SAME(cuGetErrorString, error_string);
+
+WEFT_EXPORT CuResult cuDeviceGetCount(int* count) {
+  WEFT_ENTER("cuDeviceGetCount");
+  *count = 1;
+  return kCuSuccess;
+}
+WEFT_SAME(cuDeviceGetCount, device_count);
+
+WEFT_EXPORT CuResult cuDeviceGet(CuDevice* device, int ordinal) {
+  WEFT_ENTER("cuDeviceGet");
+  if (ordinal != 0) return kCuInvalidDevice;
+  *device = 0;
+  return kCuSuccess;
+}
+WEFT_SAME(cuDeviceGet, device_get);
+
+WEFT_EXPORT CuResult cuDeviceGetName(char* name, int length, CuDevice) {
+  WEFT_ENTER("cuDeviceGetName");
+  std::strncpy(name, "Emulated", length);
+  if (length > 0) name[length - 1] = '\0';
+  return kCuSuccess;
+}
+WEFT_SAME(cuDeviceGetName, device_name);
+
+WEFT_EXPORT CuResult cuDeviceGetAttribute(int* value, CuDeviceAttribute attribute, CuDevice) {
+  WEFT_ENTER("cuDeviceGetAttribute");
+  switch (attribute) {
+    case kCuMultiprocessors:
+      *value = 2;  // So that grids wrap around at small sizes.
+      return kCuSuccess;
+    case kCuComputeMajor:
+      *value = 8;
+      return kCuSuccess;
+    case kCuComputeMinor:
+      *value = 0;
+      return kCuSuccess;
+    case kCuSharedBytesPerBlockOptIn:
+      *value = 48 << 10;
+      return kCuSuccess;
+  }
+  return kCuInvalidValue;
+}
+WEFT_SAME(cuDeviceGetAttribute, device_attribute);
+
+WEFT_EXPORT CuResult cuDeviceTotalMem_v2(size_t* bytes, CuDevice) {
+  WEFT_ENTER("cuDeviceTotalMem_v2");
+  *bytes = Memory::kTotalBytes;
+  return kCuSuccess;
+}
+WEFT_SAME(cuDeviceTotalMem_v2, device_total_memory);
+
+WEFT_EXPORT CuResult cuDevicePrimaryCtxRetain(CuContext* context, CuDevice) {
+  WEFT_ENTER("cuDevicePrimaryCtxRetain");
+  state.has_context = true;
+  *context = reinterpret_cast<CuContext>(&state);
+  return kCuSuccess;
+}
+WEFT_SAME(cuDevicePrimaryCtxRetain, primary_context_retain);
+
+WEFT_EXPORT CuResult cuDevicePrimaryCtxRelease_v2(CuDevice) {
+  WEFT_ENTER("cuDevicePrimaryCtxRelease_v2");
+  return kCuSuccess;
+}
+WEFT_SAME(cuDevicePrimaryCtxRelease_v2, primary_context_release);
+
+WEFT_EXPORT CuResult cuCtxSetCurrent(CuContext) {
+  WEFT_ENTER("cuCtxSetCurrent");
+  return state.has_context ? kCuSuccess : kCuInvalidContext;
+}
+WEFT_SAME(cuCtxSetCurrent, context_set_current);
+
+// --- Memory ------------------------------------------------------------------------------
+
+WEFT_EXPORT CuResult cuMemGetInfo_v2(size_t* free, size_t* total) {
+  WEFT_ENTER("cuMemGetInfo_v2");
+  *total = Memory::kTotalBytes;
+  *free = Memory::kTotalBytes - static_cast<size_t>(state.memory.live_bytes());
+  return kCuSuccess;
+}
+WEFT_SAME(cuMemGetInfo_v2, memory_info);
+
+WEFT_EXPORT CuResult cuMemAlloc_v2(CuAddress* address, size_t bytes) {
+  WEFT_ENTER("cuMemAlloc_v2");
+  if (!state.has_context) return kCuInvalidContext;
+  if (bytes == 0) return kCuInvalidValue;
+  *address = state.memory.Allocate(bytes);
+  return *address == 0 ? kCuOutOfMemory : kCuSuccess;
+}
+WEFT_SAME(cuMemAlloc_v2, memory_allocate);
+
+WEFT_EXPORT CuResult cuMemFree_v2(CuAddress address) {
+  State& state = State::Get();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  const CuResult entered = state.Enter("cuMemFree_v2");
+  if (entered != kCuSuccess && state.sticky == kCuSuccess) return entered;
+  // The driver waits, too. After an error of a kernel the memory is given back all the same, so
+  // that tests can look for leaks.
+  const CuResult result = state.Drain(nullptr);
+  return state.memory.Free(address) ? result : kCuInvalidValue;
+}
+WEFT_SAME(cuMemFree_v2, memory_free);
+
+// Memory of the host is pageable: the driver has read it when the call returns.
+WEFT_EXPORT CuResult cuMemcpyHtoDAsync_v2(CuAddress to, const void* from, size_t bytes,
+                                          CuStream stream) {
+  WEFT_ENTER("cuMemcpyHtoDAsync_v2");
+  char* const host = state.memory.Range(to, bytes);
+  if (host == nullptr) return kCuInvalidValue;
+  const char* begin = static_cast<const char*>(from);
+  Shadow* const shadow = state.memory.Find(to)->shadow.get();
+  return Submit(state, stream, [host, shadow, data = std::vector<char>(begin, begin + bytes)] {
+    if (!data.empty()) std::memcpy(host, data.data(), data.size());
+    shadow->SetWritten(host, data.size());
+    return kCuSuccess;
+  });
+}
+WEFT_SAME(cuMemcpyHtoDAsync_v2, copy_in);
+
+WEFT_EXPORT CuResult cuMemcpyDtoHAsync_v2(void* to, CuAddress from, size_t bytes, CuStream stream) {
+  WEFT_ENTER("cuMemcpyDtoHAsync_v2");
+  const char* const host = state.memory.Range(from, bytes);
+  if (host == nullptr) return kCuInvalidValue;
+  return Submit(state, stream, [to, host, bytes] {
+    if (bytes > 0) std::memcpy(to, host, bytes);
+    return kCuSuccess;
+  });
+}
+WEFT_SAME(cuMemcpyDtoHAsync_v2, copy_out);
+
+WEFT_EXPORT CuResult cuMemcpyDtoDAsync_v2(CuAddress to, CuAddress from, size_t bytes,
+                                          CuStream stream) {
+  WEFT_ENTER("cuMemcpyDtoDAsync_v2");
+  char* const target = state.memory.Range(to, bytes);
+  const char* const source = state.memory.Range(from, bytes);
+  if (target == nullptr || source == nullptr) return kCuInvalidValue;
+  Shadow* const written = state.memory.Find(to)->shadow.get();
+  const Shadow* const read = state.memory.Find(from)->shadow.get();
+  return Submit(state, stream, [target, source, written, read, bytes] {
+    if (bytes > 0) std::memmove(target, source, bytes);
+    written->CopyWritten(target, *read, source, bytes);
+    return kCuSuccess;
+  });
+}
+WEFT_SAME(cuMemcpyDtoDAsync_v2, copy);
+
+WEFT_EXPORT CuResult cuMemsetD8Async(CuAddress to, unsigned char value, size_t bytes,
+                                     CuStream stream) {
+  WEFT_ENTER("cuMemsetD8Async");
+  char* const host = state.memory.Range(to, bytes);
+  if (host == nullptr) return kCuInvalidValue;
+  Shadow* const shadow = state.memory.Find(to)->shadow.get();
+  return Submit(state, stream, [host, shadow, value, bytes] {
+    std::memset(host, value, bytes);
+    shadow->SetWritten(host, bytes);
+    return kCuSuccess;
+  });
+}
+WEFT_SAME(cuMemsetD8Async, fill);
+
+// --- Streams and events ------------------------------------------------------------------
+
+WEFT_EXPORT CuResult cuStreamCreate(CuStream* stream, unsigned) {
+  WEFT_ENTER("cuStreamCreate");
+  auto made = std::make_unique<Stream>();
+  *stream = reinterpret_cast<CuStream>(made.get());
+  state.streams[*stream] = std::move(made);
+  return kCuSuccess;
+}
+WEFT_SAME(cuStreamCreate, stream_create);
+
+WEFT_EXPORT CuResult cuStreamDestroy_v2(CuStream stream) {
+  State& state = State::Get();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  const CuResult entered = state.Enter("cuStreamDestroy_v2");
+  if (entered != kCuSuccess && state.sticky == kCuSuccess) return entered;
+  Stream* found = state.FindStream(stream);
+  if (found == nullptr || stream == nullptr) return kCuInvalidHandle;
+  state.Drain(found);
+  state.streams.erase(stream);
+  return state.sticky;
+}
+WEFT_SAME(cuStreamDestroy_v2, stream_destroy);
+
+WEFT_EXPORT CuResult cuStreamSynchronize(CuStream stream) {
+  WEFT_ENTER("cuStreamSynchronize");
+  Stream* found = state.FindStream(stream);
+  return found == nullptr ? kCuInvalidHandle : state.Drain(found);
+}
+WEFT_SAME(cuStreamSynchronize, stream_synchronize);
+
+WEFT_EXPORT CuResult cuEventCreate(CuEvent* event, unsigned) {
+  WEFT_ENTER("cuEventCreate");
+  auto made = std::make_shared<Event>();
+  *event = reinterpret_cast<CuEvent>(made.get());
+  state.events[*event] = std::move(made);
+  return kCuSuccess;
+}
+WEFT_SAME(cuEventCreate, event_create);
+
+WEFT_EXPORT CuResult cuEventDestroy_v2(CuEvent event) {
+  WEFT_ENTER("cuEventDestroy_v2");
+  return state.events.erase(event) == 1 ? kCuSuccess : kCuInvalidHandle;
+}
+WEFT_SAME(cuEventDestroy_v2, event_destroy);
+
+WEFT_EXPORT CuResult cuEventRecord(CuEvent event, CuStream stream) {
+  WEFT_ENTER("cuEventRecord");
+  const auto it = state.events.find(event);
+  Stream* found = state.FindStream(stream);
+  if (it == state.events.end() || found == nullptr) return kCuInvalidHandle;
+  found->queue.push_back({nullptr, it->second, nullptr, ++it->second->recorded});
+  return kCuSuccess;
+}
+WEFT_SAME(cuEventRecord, event_record);
+
+WEFT_EXPORT CuResult cuStreamWaitEvent(CuStream stream, CuEvent event, unsigned) {
+  WEFT_ENTER("cuStreamWaitEvent");
+  const auto it = state.events.find(event);
+  Stream* found = state.FindStream(stream);
+  if (it == state.events.end() || found == nullptr) return kCuInvalidHandle;
+  found->queue.push_back({nullptr, nullptr, it->second, it->second->recorded});
+  return kCuSuccess;
+}
+WEFT_SAME(cuStreamWaitEvent, stream_wait_event);

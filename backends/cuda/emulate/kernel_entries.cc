@@ -1,0 +1,255 @@
+// The driver's functions about kernels, and the emulation's own functions.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/cuda/emulate/block_runner.h"
+#include "backends/cuda/emulate/entries.h"
+#include "backends/cuda/emulate/image.h"
+#include "backends/cuda/emulate/shadow.h"
+
+namespace weft::cuda {
+
+struct CuFunctionRecord {
+  std::string name;
+  const emulate::Entry* entry;
+};
+
+struct CuModuleRecord {
+  void* library = nullptr;
+  std::map<std::string, std::unique_ptr<CuFunctionRecord>> functions;
+};
+
+}  // namespace weft::cuda
+
+namespace {
+
+using namespace weft::cuda;  // NOLINT(build/namespaces): the interface has its types.
+using weft::cuda::emulate::BlockRunner;
+using weft::cuda::emulate::Dim;
+using weft::cuda::emulate::Launch;
+using weft::cuda::emulate::Memory;
+using weft::cuda::emulate::Parameter;
+using weft::cuda::emulate::ParameterKind;
+using weft::cuda::emulate::Region;
+using weft::cuda::emulate::State;
+using weft::cuda::emulate::Stream;
+
+constexpr unsigned kMaxGridYz = 65535;
+constexpr unsigned kMaxDynamicBytes = 48 << 10;
+
+// A launch with copies of its parameters.
+struct OwnedLaunch {
+  Launch launch;
+  std::vector<std::vector<char>> values;
+};
+
+// Sets the place and the region of a pointer. An address of no memory has an empty region.
+void SetPointer(const State& state, int number, Parameter* parameter) {
+  CuAddress address = 0;
+  std::memcpy(&address, parameter->value, sizeof address);
+  Region& region = parameter->region;
+  region.number = number;
+  if (address == 0) return;
+  parameter->place = Memory::Reveal(address);
+  const bool given = static_cast<size_t>(number) < state.operands.size();
+  const State::Operand operand = given ? state.operands[number] : State::Operand{};
+  // The first element of an operand without elements may lie behind its memory.
+  const Memory::Piece* piece = state.memory.Find(given ? Memory::Hide(operand.begin) : address);
+  if (piece == nullptr) return;
+  char* const end = piece->host + piece->bytes;
+  region.begin = given ? operand.begin : piece->host;
+  region.end = given ? std::min(operand.begin + operand.bytes, end) : end;
+  region.shadow = piece->shadow.get();
+}
+
+bool Overlap(const Region& a, const Region& b) { return a.begin < b.end && b.begin < a.end; }
+
+// Accesses of threads are compared where the kernel writes.
+void SetTracked(const emulate::Entry& entry, std::vector<Parameter>* parameters) {
+  for (size_t i = 0; i < parameters->size(); ++i) {
+    Region& region = (*parameters)[i].region;
+    for (size_t j = 0; j < parameters->size(); ++j) {
+      region.tracked = region.tracked || (entry.kinds[j] == ParameterKind::kWritten &&
+                                          Overlap(region, (*parameters)[j].region));
+    }
+  }
+}
+
+void SetParameters(const State& state, const CuFunctionRecord& function, void** given,
+                   OwnedLaunch* owned) {
+  int pointers = 0;
+  for (unsigned i = 0; i < function.entry->num_parameters; ++i) {
+    const char* begin = static_cast<const char*>(given[i]);
+    owned->values.emplace_back(begin, begin + function.entry->bytes[i]);
+  }
+  for (unsigned i = 0; i < function.entry->num_parameters; ++i) {
+    Parameter parameter;
+    parameter.value = owned->values[i].data();
+    if (function.entry->kinds[i] != ParameterKind::kValue) {
+      SetPointer(state, pointers++, &parameter);
+    }
+    owned->launch.parameters.push_back(parameter);
+  }
+  SetTracked(*function.entry, &owned->launch.parameters);
+}
+
+}  // namespace
+
+WEFT_EXPORT CuResult cuModuleLoadData(CuModule* module, const void* image) {
+  WEFT_ENTER("cuModuleLoadData");
+  void* library = emulate::LoadImage(static_cast<const char*>(image));
+  if (library == nullptr) return kCuInvalidImage;
+  const auto* size = static_cast<const uint64_t*>(dlsym(library, "weft_host_size"));
+  auto* host = static_cast<const emulate::HostCalls**>(dlsym(library, "weft_host"));
+  const emulate::HostCalls& calls = BlockRunner::Get().calls();
+  if (size == nullptr || host == nullptr || *size != calls.size) {
+    dlclose(library);
+    return kCuInvalidImage;
+  }
+  *host = &calls;
+  *module = new CuModuleRecord;
+  (*module)->library = library;
+  return kCuSuccess;
+}
+WEFT_SAME(cuModuleLoadData, module_load);
+
+WEFT_EXPORT CuResult cuModuleUnload(CuModule module) {
+  State& state = State::Get();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  const CuResult entered = state.Enter("cuModuleUnload");
+  if (entered != kCuSuccess && state.sticky == kCuSuccess) return entered;
+  state.Drain(nullptr);
+  dlclose(module->library);
+  delete module;
+  return state.sticky;
+}
+WEFT_SAME(cuModuleUnload, module_unload);
+
+WEFT_EXPORT CuResult cuModuleGetFunction(CuFunction* function, CuModule module, const char* name) {
+  WEFT_ENTER("cuModuleGetFunction");
+  using MakeEntry = const emulate::Entry* (*)();
+  const auto make = reinterpret_cast<MakeEntry>(
+      dlsym(module->library, (std::string("weft_entry_") + name).c_str()));
+  if (make == nullptr) return kCuNotFound;
+  auto& record = module->functions[name];
+  if (record == nullptr) record.reset(new CuFunctionRecord{name, make()});
+  *function = record.get();
+  return kCuSuccess;
+}
+WEFT_SAME(cuModuleGetFunction, module_function);
+
+WEFT_EXPORT CuResult cuFuncGetAttribute(int* value, CuFunctionAttribute, CuFunction) {
+  WEFT_ENTER("cuFuncGetAttribute");
+  *value = 0;
+  return kCuSuccess;
+}
+WEFT_SAME(cuFuncGetAttribute, function_attribute);
+
+WEFT_EXPORT CuResult cuLaunchKernel(CuFunction function, unsigned grid_x, unsigned grid_y,
+                                    unsigned grid_z, unsigned block_x, unsigned block_y,
+                                    unsigned block_z, unsigned shared_bytes, CuStream stream,
+                                    void** parameters, void** extra) {
+  WEFT_ENTER("cuLaunchKernel");
+  Stream* found = state.FindStream(stream);
+  if (found == nullptr || function == nullptr) return kCuInvalidHandle;
+  const uint64_t threads = uint64_t{block_x} * block_y * block_z;
+  if (threads == 0 || threads > emulate::kMaxThreads || grid_x == 0 || grid_x > 0x7fffffffu ||
+      grid_y == 0 || grid_y > kMaxGridYz || grid_z == 0 || grid_z > kMaxGridYz ||
+      shared_bytes > kMaxDynamicBytes || extra != nullptr) {
+    state.operands.clear();
+    return kCuInvalidValue;
+  }
+  auto owned = std::make_shared<OwnedLaunch>();
+  owned->launch.name = function->name;
+  owned->launch.entry = function->entry;
+  owned->launch.grid = {grid_x, grid_y, grid_z};
+  owned->launch.block = {block_x, block_y, block_z};
+  owned->launch.dynamic_bytes = shared_bytes;
+  SetParameters(state, *function, parameters, owned.get());
+  state.operands.clear();
+  ++state.launches;
+  Stream::Work work;
+  work.run = [owned, &state] {
+    const std::string error = BlockRunner::Get().Run(owned->launch);
+    if (error.empty()) return kCuSuccess;
+    if (state.report.empty()) state.report = error;
+    return kCuIllegalAddress;
+  };
+  found->queue.push_back(std::move(work));
+  return kCuSuccess;
+}
+WEFT_SAME(cuLaunchKernel, launch);
+
+// --- The emulation's own -------------------------------------------------------------------
+
+WEFT_EXPORT void weftEmulateOperands(const CuAddress* begins, const size_t* bytes, unsigned count) {
+  State& state = State::Get();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  state.operands.clear();
+  for (unsigned i = 0; i < count; ++i) {
+    state.operands.push_back({Memory::Reveal(begins[i]), bytes[i]});
+  }
+}
+
+WEFT_EXPORT void weftEmulateForget(CuStream stream, CuAddress address, size_t bytes) {
+  State& state = State::Get();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  Stream* found = state.FindStream(stream);
+  char* const host = state.memory.Range(address, bytes);
+  if (found == nullptr || host == nullptr) return;
+  Stream::Work work;
+  work.run = [host, bytes, shadow = state.memory.Find(address)->shadow.get()] {
+    std::memset(host, emulate::kPoison, bytes);
+    shadow->SetWritten(host, bytes, false);
+    return kCuSuccess;
+  };
+  found->queue.push_back(std::move(work));
+}
+
+WEFT_EXPORT const char* weftEmulateReport() {
+  State& state = State::Get();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  state.shown = std::exchange(state.report, "");
+  return state.shown.c_str();
+}
+
+WEFT_EXPORT void weftEmulateFailAt(const char* name, unsigned count, CuResult result) {
+  State& state = State::Get();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  state.fail_name = name;
+  state.fail_count = count;
+  state.fail_result = result;
+}
+
+WEFT_EXPORT void weftEmulateSeed(unsigned seed) {
+  State& state = State::Get();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  state.Seed(seed);
+  BlockRunner::Get().Seed(seed);
+}
+
+WEFT_EXPORT void weftEmulateReset() {
+  State& state = State::Get();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  state.sticky = kCuSuccess;
+  state.report.clear();
+}
+
+WEFT_EXPORT long weftEmulateCounter(const char* name) {  // NOLINT(runtime/int)
+  State& state = State::Get();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  const std::string counter = name;
+  if (counter == "live_bytes") return state.memory.live_bytes();
+  if (counter == "launches") return state.launches;
+  if (counter == "streams") return static_cast<long>(state.streams.size()) - 1;
+  if (counter.compare(0, 6, "calls ") != 0) return -1;
+  const auto it = state.calls.find(counter.substr(6));
+  return it == state.calls.end() ? 0 : it->second;
+}

@@ -1,0 +1,116 @@
+// The emulated device: memory, streams, errors, counters. One mutex protects all of it.
+#ifndef WEFT_BACKENDS_CUDA_EMULATE_STATE_H_
+#define WEFT_BACKENDS_CUDA_EMULATE_STATE_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/driver/driver_api.h"
+#include "backends/cuda/emulate/shadow.h"
+
+namespace weft::cuda::emulate {
+
+// Fills memory that nothing was written to: NaN as a float.
+inline constexpr unsigned char kPoison = 0xff;
+
+// Device memory. Its addresses have a bit that no host address has, so that the host cannot follow
+// them; new and freed memory is filled with NaN.
+class Memory {
+ public:
+  struct Piece {
+    char* host = nullptr;
+    size_t bytes = 0;
+    std::unique_ptr<Shadow> shadow;
+  };
+
+  // 0: more than the device has.
+  CuAddress Allocate(size_t bytes);
+  // False: the address is not the begin of a piece.
+  bool Free(CuAddress address);
+  // The piece around the address; null: none.
+  const Piece* Find(CuAddress address) const;
+  // The host memory behind the range; null if a piece does not contain it.
+  char* Range(CuAddress address, size_t bytes) const;
+  static char* Reveal(CuAddress address);
+  static CuAddress Hide(const char* host);
+
+  int64_t live_bytes() const { return live_bytes_; }
+  static constexpr size_t kTotalBytes = size_t{16} << 30;
+
+ private:
+  std::map<CuAddress, Piece> pieces_;  // By their begin.
+  int64_t live_bytes_ = 0;
+};
+
+struct Event {
+  uint64_t recorded = 0;   // Records submitted.
+  uint64_t completed = 0;  // Records that streams have reached.
+};
+
+// Work of one stream, which runs in its order.
+struct Stream {
+  struct Work {
+    std::function<CuResult()> run;         // Empty for events.
+    std::shared_ptr<Event> record, await;  // One of them, or null.
+    uint64_t number = 0;                   // Of the record.
+  };
+  std::deque<Work> queue;
+};
+
+class State {
+ public:
+  static State& Get();
+
+  std::mutex mutex;
+  Memory memory;
+  bool initialized = false;
+  bool has_context = false;  // The primary context is retained.
+  std::map<CuStream, std::unique_ptr<Stream>> streams;
+  std::map<CuEvent, std::shared_ptr<Event>> events;
+  std::map<std::string, int64_t> calls;
+  int64_t launches = 0;
+
+  // Errors of kernels: the result of every later call, and the first one in words.
+  CuResult sticky = kCuSuccess;
+  std::string report;
+  std::string shown;  // The last report that was handed out.
+
+  // The injected error.
+  std::string fail_name;
+  unsigned fail_count = 0;
+  CuResult fail_result = kCuSuccess;
+
+  // Ranges for the next launch.
+  struct Operand {
+    char* begin = nullptr;
+    size_t bytes = 0;
+  };
+  std::vector<Operand> operands;
+
+  // Counts the call; the result that it must return at once, or success.
+  CuResult Enter(const char* name);
+  // Null: there is no such stream. The null stream exists from the beginning.
+  Stream* FindStream(CuStream stream);
+  // Runs work until the stream is empty; null: all streams. Other streams advance, too, in an order
+  // that the seed determines. Work behind an error is dropped.
+  CuResult Drain(Stream* stream);
+  void Seed(unsigned seed) { random_.seed(seed); }
+
+ private:
+  State();
+  bool CanRun(const Stream& stream) const;
+  void RunOne(Stream* stream);
+
+  std::mt19937 random_;
+};
+
+}  // namespace weft::cuda::emulate
+
+#endif  // WEFT_BACKENDS_CUDA_EMULATE_STATE_H_

@@ -1,0 +1,86 @@
+#include "backends/cuda/executable.h"
+
+#include <utility>
+
+#include "backends/runtime/logs.h"
+#include "backends/step_reference.h"
+#include "base/out_of_memory.h"
+#include "base/status_macros.h"
+#include "lowering/write_backs.h"
+
+namespace weft::cuda {
+
+CudaExecutable::CudaExecutable(Plan plan, std::unique_ptr<CudaDevice> device)
+    : plan_(std::move(plan)),
+      device_(std::move(device)),
+      launcher_(*device_),
+      runtime_(*device_, launcher_, &OpEvaluator()) {}
+
+// Memory and modules are freed in the context of the device. An error there was reported before.
+CudaExecutable::~CudaExecutable() { device_->MakeCurrent().IgnoreError(); }
+
+absl::StatusOr<std::unique_ptr<CudaExecutable>> CudaExecutable::Create(
+    const Libraries& libraries, const CudaOptions& options, Plan plan,
+    const ExecutableHooks& hooks) {
+  WEFT_RETURN_IF_ERROR(CheckWriteBacks(plan));
+  WEFT_ASSIGN_OR_RETURN(std::unique_ptr<CudaDevice> device,
+                        CudaDevice::Open(libraries, options.ordinal));
+  std::unique_ptr<CudaExecutable> made(new CudaExecutable(std::move(plan), std::move(device)));
+  made->runtime_.observer = hooks.observer;
+  if (hooks.guard_memory) {
+    Log(executor_log, "the memory of a CUDA device is not the host's and is not guarded");
+  }
+  if (!options.cache_dir.empty()) {
+    WEFT_ASSIGN_OR_RETURN(CubinCache cache, CubinCache::Open(options.cache_dir));
+    made->launcher_.set_cache(std::move(cache));
+  }
+  WEFT_RETURN_IF_ERROR(made->launcher_.CompilePlan(made->plan_));
+  WEFT_ASSIGN_OR_RETURN(made->runner_, PlanRunner::Create(made->plan_, made->runtime_));
+  // Waits for the copies of the constants.
+  WEFT_RETURN_IF_ERROR(made->device_->Wait());
+  return made;
+}
+
+absl::Status CudaExecutable::Run(absl::Span<const HostTensor> inputs,
+                                 const std::vector<bool>& donated, std::vector<HostTensor>* outputs,
+                                 std::vector<HostTensor>* written) {
+  const absl::MutexLock lock(&mutex_);
+  WEFT_RETURN_IF_ERROR(device_->MakeCurrent());
+  outputs->clear();
+  const absl::Status status =
+      CatchOutOfMemory([&] { return runner_->Run(inputs, donated, outputs); });
+  // Late errors and flags belong to this run, even if it has an error already.
+  const absl::Status indices = launcher_.CheckIndices();
+  if (!status.ok()) {
+    device_->Wait().IgnoreError();
+    return status;
+  }
+  if (!indices.ok()) {
+    outputs->clear();
+    return indices;
+  }
+  TakeWriteBacks(plan_.write_backs, plan_.inputs.size(), outputs, written);
+  return absl::OkStatus();
+}
+
+Counters CudaExecutable::counters() const {
+  const absl::MutexLock lock(&mutex_);
+  const RunStats& stats = runtime_.stats;
+  return {
+      {"steps", static_cast<int64_t>(plan_.steps.size())},
+      {"kernels", launcher_.kernels()},
+      {"compiled_units", launcher_.compiled_units()},
+      {"cached_units", launcher_.cached_units()},
+      {"assignments", stats.assignments},
+      {"compiled_steps", stats.compiled_steps},
+      {"allocations", stats.allocations},
+      {"arena_bytes", stats.arena_bytes},
+      {"scratch_bytes", stats.scratch_bytes},
+      {"fallbacks", stats.fallbacks},
+      {"in_place_writes", stats.in_place_writes},
+      {"host_steps", launcher_.host_steps()},
+      {"launches", device_->launches()},
+  };
+}
+
+}  // namespace weft::cuda

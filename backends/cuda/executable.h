@@ -1,0 +1,55 @@
+// Runs a plan on a CUDA device. Calls from several threads run one after another.
+#ifndef WEFT_BACKENDS_CUDA_EXECUTABLE_H_
+#define WEFT_BACKENDS_CUDA_EXECUTABLE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
+#include "backends/backend.h"
+#include "backends/cuda/cuda_device.h"
+#include "backends/cuda/driver/libraries.h"
+#include "backends/cuda/launcher.h"
+#include "backends/runtime/plan_runner.h"
+#include "backends/runtime/plan_runtime.h"
+#include "lowering/plan.h"
+
+namespace weft::cuda {
+
+struct CudaOptions {
+  int ordinal = 0;        // The device's.
+  std::string cache_dir;  // Empty: compiled units are not kept.
+};
+
+class CudaExecutable : public Executable {
+ public:
+  static absl::StatusOr<std::unique_ptr<CudaExecutable>> Create(const Libraries& libraries,
+                                                                const CudaOptions& options,
+                                                                Plan plan,
+                                                                const ExecutableHooks& hooks);
+  ~CudaExecutable() override;
+
+  absl::Status Run(absl::Span<const HostTensor> inputs, const std::vector<bool>& donated,
+                   std::vector<HostTensor>* outputs, std::vector<HostTensor>* written) override;
+  Counters counters() const override;
+
+ private:
+  CudaExecutable(Plan plan, std::unique_ptr<CudaDevice> device);
+
+  mutable absl::Mutex mutex_;  // Held during a run.
+  // Members below use members above.
+  const Plan plan_;
+  const std::unique_ptr<CudaDevice> device_;
+  CudaLauncher launcher_;
+  PlanRuntime runtime_;
+  std::unique_ptr<PlanRunner> runner_;
+};
+
+}  // namespace weft::cuda
+
+#endif  // WEFT_BACKENDS_CUDA_EXECUTABLE_H_

@@ -1,0 +1,78 @@
+// Compiles steps of plans for a CUDA device: kernels and copies as emitted code, products of
+// matrices by a kernel of fixed text. Other library steps have no code, and are evaluated on the
+// host; each is reported in the log of performance hints.
+#ifndef WEFT_BACKENDS_CUDA_LAUNCHER_H_
+#define WEFT_BACKENDS_CUDA_LAUNCHER_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "backends/cuda/cuda_device.h"
+#include "backends/cuda/emit/emit_cuda.h"
+#include "backends/cuda/modules.h"
+#include "backends/cuda/step_code.h"
+#include "backends/runtime/step_launcher.h"
+
+namespace weft::cuda {
+
+class CudaLauncher : public StepLauncher {
+ public:
+  // `device` outlives it.
+  explicit CudaLauncher(CudaDevice& device) : device_(device), loader_(device) {}
+
+  // Keeps compiled units in a folder.
+  void set_cache(CubinCache cache) { loader_.set_cache(std::move(cache)); }
+
+  // Emits and compiles all kernels of the plan and its nested plans, in batches. `plan` outlives
+  // this object.
+  absl::Status CompilePlan(const Plan& plan);
+
+  absl::StatusOr<std::unique_ptr<StepCode>> Compile(const StepRequest& request) override;
+  absl::StatusOr<std::unique_ptr<StepCode>> CompileCopy(const RunView& from,
+                                                        const RunView& to) override;
+
+  // Waits for all work, and clears the flags that kernels set when an index is out of bounds:
+  // OutOfRange names the first such step.
+  absl::Status CheckIndices();
+
+  int64_t kernels() const { return static_cast<int64_t>(kernels_.size()); }
+  int64_t compiled_units() const { return loader_.compiled_units(); }
+  int64_t cached_units() const { return loader_.cached_units(); }
+  // Library steps without code.
+  int64_t host_steps() const { return host_steps_; }
+
+ private:
+  // An emitted kernel and the module that holds its functions.
+  struct Found {
+    CudaKernel kernel;
+    std::shared_ptr<const CudaModule> module;
+  };
+
+  absl::StatusOr<std::unique_ptr<StepCode>> CompileKernel(const StepRequest& request);
+  // Null: the routine has no code for these operands.
+  absl::StatusOr<std::unique_ptr<StepCode>> CompileMatmul(const StepRequest& request);
+  absl::StatusOr<std::shared_ptr<const CudaModule>> Unit(const std::string& text);
+  // The address of a flag for a step.
+  absl::StatusOr<char*> NewFlag(const std::string& label);
+  void Remark(const StepRequest& request, absl::string_view reason);
+
+  CudaDevice& device_;
+  ModuleLoader loader_;
+  absl::flat_hash_map<const Kernel*, Found> kernels_;
+  std::map<std::string, std::shared_ptr<const CudaModule>> units_;  // Of routines, by their text.
+  std::unique_ptr<DeviceMemory> flags_;
+  std::vector<std::string> flag_labels_;  // By flag.
+  int64_t host_steps_ = 0;
+};
+
+}  // namespace weft::cuda
+
+#endif  // WEFT_BACKENDS_CUDA_LAUNCHER_H_

@@ -1,0 +1,252 @@
+#include "backends/cuda/step_code.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "graph/tensor/dtype.h"
+
+namespace weft::cuda {
+namespace {
+
+constexpr int64_t kWarp = 32;
+constexpr int64_t kPointThreads = 256;
+// Blocks for each multiprocessor: enough for any number of resident blocks.
+constexpr int64_t kBlocksEach = 32;
+// Rows in shared memory leave room for what reductions use of the 48 KiB that need no opt-in.
+constexpr int64_t kMaxSharedRows = 40 << 10;
+constexpr int64_t kMaxRowScratch = int64_t{256} << 20;
+
+int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+// Threads for a row: a power of two, so that each has some four elements.
+int64_t RowThreads(int64_t elements) {
+  int64_t threads = kWarp;
+  while (threads < kMaxThreads && threads * 4 < elements) threads *= 2;
+  return threads;
+}
+
+OperandRange RangeOf(const void* address, const Extent& extent) {
+  const auto first = reinterpret_cast<CuAddress>(address);
+  if (first == 0) return {};
+  return {first - static_cast<CuAddress>(extent.before), extent.before + extent.after};
+}
+
+// A launch for a number of rows of `inner` elements, or of points.
+LaunchShape ShapeOf(bool rows, int64_t points, int64_t inner, int multiprocessors) {
+  const int64_t threads =
+      rows ? RowThreads(inner) : std::min(kPointThreads, RoundUp(points, kWarp));
+  const int64_t blocks = rows ? points : (points + threads - 1) / threads;
+  LaunchShape shape;
+  shape.blocks = static_cast<unsigned>(std::min(blocks, multiprocessors * kBlocksEach));
+  shape.threads = static_cast<unsigned>(threads);
+  return shape;
+}
+
+// Decides where the nest keeps its rows, and limits the blocks to the memory for them.
+void PlaceRows(const CudaNest& nest, int64_t inner, NestLaunch* launch) {
+  const int64_t kept = inner * nest.rows * nest.row_slot;
+  if (kept == 0) return;
+  const bool rows = nest.kind == NestKind::kRows;
+  launch->rows_shared = rows && kept <= kMaxSharedRows;
+  if (launch->rows_shared) {
+    launch->shape.shared_bytes = static_cast<unsigned>(kept);
+    return;
+  }
+  const int64_t each = rows ? kept : kept * launch->shape.threads;
+  const int64_t blocks = std::clamp<int64_t>(kMaxRowScratch / each, 1, launch->shape.blocks);
+  launch->shape.blocks = static_cast<unsigned>(blocks);
+  launch->scratch_bytes = each * blocks;
+}
+
+// Points in a group: 1 if the nest's function for groups does not fit the sizes.
+int64_t GroupOf(const CudaNest& nest, absl::Span<const int64_t> offsets,
+                absl::FunctionRef<int64_t(SymInt)> value) {
+  const int64_t size = nest.groups.size;
+  for (const SymInt multiple : nest.groups.multiples) {
+    if (value(multiple) % size != 0) return 1;
+  }
+  for (const int a : nest.groups.args) {
+    if ((offsets[nest.args[a]] + value(nest.begins[a])) % size != 0) return 1;
+  }
+  return size;
+}
+
+}  // namespace
+
+Extent ExtentOf(const RunView& view) {
+  Extent extent;
+  if (view.symint) return extent;
+  int64_t low = 0;
+  int64_t high = 0;
+  for (int d = 0; d < view.rank(); ++d) {
+    if (view.dims[d] == 0) return extent;
+    const int64_t last = view.strides[d] * (view.dims[d] - 1);
+    low += std::min<int64_t>(last, 0);
+    high += std::max<int64_t>(last, 0);
+  }
+  const int64_t bits = DTypeBits(view.dtype);
+  extent.before = (-low * bits + 7) / 8;
+  extent.after = ((high + 1) * bits + 7) / 8;
+  return extent;
+}
+
+Extent ExtentOf(const StepRequest& request, const RunView& view) {
+  if (!view.present()) return {};
+  const Buffer& buffer = request.plan.buffers[view.buffer];
+  const std::optional<int64_t> numel = request.env.Eval(buffer.numel);
+  if (!numel) return ExtentOf(view);
+  Extent extent;
+  extent.before = view.offset * DTypeBits(view.dtype) / 8;
+  extent.after = DTypeBytes(buffer.dtype, *numel) - extent.before;
+  // A view without elements may begin past the end of its buffer.
+  return extent.before < 0 || extent.after < 0 ? ExtentOf(view) : extent;
+}
+
+FreshResults::FreshResults(const StepRequest& request) {
+  for (const RunView& view : request.args) args_.push_back(ExtentOf(request, view));
+  for (const RunView& view : request.results) {
+    const bool whole = view.present() && view.dense();
+    bytes_.push_back(whole ? DTypeBytes(view.dtype, view.numel()) : 0);
+  }
+}
+
+void FreshResults::Forget(CudaDevice& device, const LaunchMemory& memory) const {
+  if (!device.emulated()) return;
+  std::vector<OperandRange> read;
+  for (size_t a = 0; a < args_.size(); ++a) read.push_back(RangeOf(memory.args[a], args_[a]));
+  for (size_t r = 0; r < bytes_.size(); ++r) {
+    const OperandRange result = RangeOf(memory.results[r], {0, bytes_[r]});
+    const bool also_read = std::any_of(read.begin(), read.end(), [&](const OperandRange& range) {
+      return range.begin < result.begin + result.bytes && result.begin < range.begin + range.bytes;
+    });
+    if (!also_read) device.Forget(result);
+  }
+}
+
+absl::StatusOr<std::vector<NestLaunch>> MakeLaunches(const CudaKernel& kernel, const Kernel& source,
+                                                     const CudaModule& module, const SymbolEnv& env,
+                                                     absl::Span<const int64_t> offsets,
+                                                     int multiprocessors) {
+  bool known = true;
+  const auto value = [&](SymInt s) {
+    const std::optional<int64_t> v = env.Eval(s);
+    known = known && v.has_value();
+    return v.value_or(0);
+  };
+  std::vector<NestLaunch> launches;
+  for (const CudaNest& nest : kernel.nests) {
+    NestLaunch launch;
+    const int64_t points = value(nest.points);
+    for (size_t a = 0; a < nest.args.size(); ++a) {
+      const int64_t bytes = DTypeBits(source.args[nest.args[a]].dtype) / 8;
+      launch.pointers.push_back({nest.args[a], value(nest.begins[a]) * bytes});
+    }
+    for (SymInt size : nest.sizes) launch.values.push_back(value(size));
+    launch.has_rows = nest.rows > 0;
+    launch.checks = nest.checks;
+    const int64_t inner = value(nest.inner);
+    const int64_t group = GroupOf(nest, offsets, value);
+    if (!known) {
+      return absl::InternalError(
+          absl::StrCat("kernel @", source.name, ": a size of its code has no value"));
+    }
+    if (points <= 0) continue;
+    const bool rows = nest.kind == NestKind::kRows;
+    const int64_t groups = rows ? points : points / group;
+    const int64_t inner_groups = rows ? inner / group : inner;
+    const int64_t splits =
+        nest.split.reductions > 0 ? CountSplits(nest.kind, groups, inner_groups) : 1;
+    if (splits > 1) {
+      launch.splits = splits;
+      launch.scratch_bytes = nest.split.reductions * points * splits * kPartBytes;
+      NestLaunch finish = launch;
+      launch.values.push_back(groups);
+      finish.values.push_back(points);
+      launch.shape = ShapeOf(rows, groups * splits, inner_groups / splits, multiprocessors);
+      finish.shape = ShapeOf(rows, points, splits, multiprocessors);
+      WEFT_ASSIGN_OR_RETURN(launch.function,
+                            module.Find(group > 1 ? nest.split.group_parts : nest.split.parts));
+      WEFT_ASSIGN_OR_RETURN(finish.function, module.Find(nest.split.finish));
+      launches.push_back(std::move(launch));
+      launches.push_back(std::move(finish));
+      continue;
+    }
+    launch.values.push_back(groups);
+    launch.shape = ShapeOf(rows, groups, inner_groups, multiprocessors);
+    PlaceRows(nest, inner, &launch);
+    WEFT_ASSIGN_OR_RETURN(launch.function,
+                          module.Find(group > 1 ? nest.groups.symbol : nest.symbol));
+    launches.push_back(std::move(launch));
+  }
+  return launches;
+}
+
+KernelCode::KernelCode(CudaDevice& device, std::shared_ptr<const CudaModule> module,
+                       std::vector<NestLaunch> launches, std::vector<Extent> extents,
+                       FreshResults fresh, char* flag, std::string label)
+    : device_(device),
+      module_(std::move(module)),
+      launches_(std::move(launches)),
+      extents_(std::move(extents)),
+      fresh_(std::move(fresh)),
+      flag_(flag),
+      label_(std::move(label)) {
+  for (const NestLaunch& launch : launches_) {
+    scratch_bytes_ = std::max(scratch_bytes_, launch.scratch_bytes);
+  }
+}
+
+absl::Status KernelCode::LaunchNest(const NestLaunch& nest, const LaunchMemory& memory) {
+  std::vector<uint64_t> values;
+  std::vector<OperandRange> operands;
+  const auto add_pointer = [&](const void* address, const OperandRange& range) {
+    values.push_back(reinterpret_cast<uint64_t>(address));
+    operands.push_back(range);
+  };
+  for (const NestLaunch::Pointer& pointer : nest.pointers) {
+    char* const first = static_cast<char*>(memory.all[pointer.operand]);
+    add_pointer(first == nullptr ? nullptr : first + pointer.begin,
+                RangeOf(first, extents_[pointer.operand]));
+  }
+  for (const int64_t value : nest.values) values.push_back(static_cast<uint64_t>(value));
+  if (nest.has_rows) {
+    add_pointer(memory.scratch, RangeOf(memory.scratch, {0, nest.scratch_bytes}));
+    values.push_back(nest.rows_shared ? 1 : 0);
+  }
+  if (nest.checks) add_pointer(flag_, RangeOf(flag_, {0, 4}));
+  if (nest.splits > 0) {
+    add_pointer(memory.scratch, RangeOf(memory.scratch, {0, nest.scratch_bytes}));
+    values.push_back(static_cast<uint64_t>(nest.splits));
+  }
+  std::vector<void*> parameters;
+  for (uint64_t& value : values) parameters.push_back(&value);
+  return device_.Launch(nest.function, nest.shape, absl::MakeSpan(parameters), operands, label_);
+}
+
+absl::Status KernelCode::Launch(const LaunchMemory& memory) {
+  fresh_.Forget(device_, memory);
+  device_.Forget(RangeOf(memory.scratch, {0, scratch_bytes_}));
+  for (const NestLaunch& nest : launches_) WEFT_RETURN_IF_ERROR(LaunchNest(nest, memory));
+  return absl::OkStatus();
+}
+
+absl::Status RoutineCode::Launch(const LaunchMemory& memory) {
+  if (shape_.blocks == 0) return absl::OkStatus();
+  if (fresh_) fresh_->Forget(device_, memory);
+  std::vector<uint64_t> values;
+  std::vector<OperandRange> ranges;
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    const void* address = operands_[i] < 0 ? nullptr : memory.all[operands_[i]];
+    values.push_back(reinterpret_cast<uint64_t>(address));
+    ranges.push_back(RangeOf(address, extents_[i]));
+  }
+  std::vector<void*> parameters;
+  for (uint64_t& value : values) parameters.push_back(&value);
+  parameters.push_back(const_cast<char*>(sizes_.data()));
+  return device_.Launch(function_, shape_, absl::MakeSpan(parameters), ranges, label_);
+}
+
+}  // namespace weft::cuda

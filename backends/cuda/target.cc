@@ -1,0 +1,39 @@
+#include "backends/cuda/target.h"
+
+#include <utility>
+
+#include "absl/strings/string_view.h"
+#include "base/check.h"
+#include "graph/target/target_text.h"
+
+namespace weft::cuda {
+namespace {
+
+// A vector is a warp's access of 32 f32. Divisions and functions are cheap beside memory, so values
+// are computed again rather than kept, unless they are costly.
+constexpr absl::string_view kTarget = R"(
+target cuda {
+  composites = [dequantize_linear, gelu, group_norm, linear, log_softmax, native_layer_norm,
+                nll_loss, quantize_linear, rms_norm, silu, softmax, fused]
+  routine matmul {
+    ops = [matmul, linear]
+    dtypes = [f32, f16, bf16, f64]
+    result_dtypes = [f32, f16, bf16, f64]
+    strided = [0, 1, 2, result]
+  }
+  vector_bytes = 128
+}
+)";
+
+}  // namespace
+
+const Target& CudaTarget() {
+  static const Target& target = *[] {
+    auto parsed = ParseTarget(kTarget, "backends/cuda/target.cc");
+    WEFT_CHECK(parsed.ok()) << parsed.status();
+    return new Target(*std::move(parsed));
+  }();
+  return target;
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,105 @@
+// A program on the emulated CUDA driver, compared with the reference executor.
+#ifndef WEFT_TESTS_BACKENDS_CUDA_EMULATED_PROGRAM_H_
+#define WEFT_TESTS_BACKENDS_CUDA_EMULATED_PROGRAM_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "backends/backend.h"
+#include "backends/cuda/backend.h"
+#include "backends/cuda/driver/libraries.h"
+#include "backends/reference/executor.h"
+#include "graph/ir/module.h"
+#include "graph/tensor/tensor.h"
+#include "gtest/gtest.h"
+#include "lowering/lower.h"
+#include "tests/support/parse.h"
+#include "tests/support/tensor_compare.h"
+
+namespace weft::cuda {
+
+// The emulation; the test fails without it.
+inline const Libraries& Emulated() {
+  static const Libraries& libraries = *[] {
+    auto opened = OpenLibraries("emulated", "");
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    return *opened;
+  }();
+  return libraries;
+}
+
+class EmulatedProgram {
+ public:
+  explicit EmulatedProgram(const std::string& text,
+                           BackendOptions options = {{"cuda-driver", "emulated"}})
+      : module_(Parse(text)), backend_(MakeBackend()), options_(std::move(options)) {}
+
+  // The plan is made as it is, without passes.
+  absl::Status Compile() {
+    auto plan = Lower(*module_->main(), backend_->target());
+    if (!plan.ok()) return plan.status();
+    auto made = backend_->Compile(*module_->main(), *std::move(plan), options_);
+    if (!made.ok()) return made.status();
+    executable_ = *std::move(made);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<HostTensor>> Run(const std::vector<HostTensor>& inputs) {
+    if (executable_ == nullptr) {
+      const absl::Status status = Compile();
+      if (!status.ok()) return status;
+    }
+    std::vector<HostTensor> outputs;
+    std::vector<HostTensor> written;
+    const absl::Status status =
+        executable_->Run(inputs, std::vector<bool>(inputs.size()), &outputs, &written);
+    if (!status.ok()) return status;
+    return outputs;
+  }
+
+  void ExpectAsReference(const std::vector<HostTensor>& inputs, double tolerance = 1e-5) {
+    const auto want = reference::Run(*module_->main(), inputs);
+    const auto got = Run(inputs);
+    ASSERT_TRUE(want.ok()) << want.status();
+    ASSERT_TRUE(got.ok()) << got.status();
+    ASSERT_EQ(got->size(), want->size());
+    for (size_t i = 0; i < got->size(); ++i) {
+      EXPECT_EQ(Difference((*got)[i], (*want)[i], {tolerance, tolerance}), "") << "output " << i;
+    }
+  }
+
+  Counters counters() const { return executable_->counters(); }
+  void Close() { executable_ = nullptr; }
+
+ private:
+  std::unique_ptr<Module> module_;
+  std::unique_ptr<const Backend> backend_;
+  const BackendOptions options_;
+  std::unique_ptr<Executable> executable_;
+};
+
+// Values between -1 and 1 that repeat late.
+inline HostTensor Ramp(std::vector<int64_t> dims, DType dtype = DType::kF32) {
+  HostTensor t(dtype, std::move(dims));
+  std::vector<double> values(t.numel());
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<double>(static_cast<int64_t>(i * 48271 % 97) - 48) / 50;
+  }
+  t.WriteDoubles(values);
+  return t;
+}
+
+inline HostTensor Ints(std::vector<int64_t> dims, const std::vector<double>& values,
+                       DType dtype = DType::kI64) {
+  HostTensor t(dtype, std::move(dims));
+  t.WriteDoubles(values);
+  return t;
+}
+
+}  // namespace weft::cuda
+
+#endif  // WEFT_TESTS_BACKENDS_CUDA_EMULATED_PROGRAM_H_

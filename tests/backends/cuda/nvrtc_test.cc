@@ -1,0 +1,188 @@
+// Emitted CUDA C++ compiles for real GPUs: routines, and the kernels of all golden tests. The test
+// needs NVRTC, at a path in WEFT_TEST_NVRTC or installed; without it, it is skipped and says where
+// it looked.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "backends/cuda/driver/libraries.h"
+#include "backends/cuda/emit/emit_cuda.h"
+#include "backends/cuda/emit/routines.h"
+#include "backends/cuda/kernel_facts.h"
+#include "backends/cuda/modules.h"
+#include "backends/cuda/target.h"
+#include "gmock/gmock.h"
+#include "graph/ir/module.h"
+#include "gtest/gtest.h"
+#include "lowering/lower.h"
+#include "tests/golden/runner.h"
+#include "tests/support/parse.h"
+
+namespace weft::cuda {
+namespace {
+
+constexpr const char* kArchs[] = {"sm_80", "sm_90a", "sm_100"};
+
+class CudaNvrtc : public testing::Test {
+ protected:
+  void SetUp() override {
+    const char* path = std::getenv("WEFT_TEST_NVRTC");
+    auto opened = OpenNvrtc(path == nullptr ? "" : path);
+    if (!opened.ok()) GTEST_SKIP() << opened.status().message();
+    nvrtc_ = *opened;
+  }
+
+  // Compiles for all architectures, and expects no spills. The log of each compilation is parsed:
+  // there is an entry for each of `kernels` functions.
+  void ExpectCompiles(const std::string& text, size_t kernels) {
+    for (const char* arch : kArchs) {
+      std::string log;
+      const auto cubin = CompileCubin(*nvrtc_, text, arch, &log);
+      ASSERT_TRUE(cubin.ok()) << arch << ": " << cubin.status();
+      EXPECT_GT(cubin->size(), 0u);
+      const std::vector<KernelFacts> facts = ReadKernelFacts(log);
+      EXPECT_EQ(facts.size(), kernels) << log;
+      for (const KernelFacts& kernel : facts) {
+        EXPECT_GT(kernel.registers, 0) << log;
+        EXPECT_EQ(kernel.spill_bytes, 0) << arch << " " << kernel.name;
+        RecordProperty(absl::StrCat(arch, "_", kernel.name, "_registers"), kernel.registers);
+      }
+    }
+  }
+
+  size_t CountKernels(const std::string& text) {
+    size_t count = 0;
+    for (size_t at = text.find("\nW_KERNEL("); at != std::string::npos;
+         at = text.find("\nW_KERNEL(", at + 1)) {
+      ++count;
+    }
+    return count;
+  }
+
+  void ExpectProgramCompiles(const std::string& program) {
+    const auto module = Parse(program);
+    const auto plan = Lower(*module->main(), CudaTarget());
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    std::vector<const Kernel*> kernels;
+    for (const Kernel& kernel : plan->kernels) kernels.push_back(&kernel);
+    ASSERT_FALSE(kernels.empty());
+    const auto unit = EmitCuda(kernels);
+    ASSERT_TRUE(unit.ok()) << unit.status();
+    ExpectCompiles(unit->text, CountKernels(unit->text));
+  }
+
+  const NvrtcApi* nvrtc_ = nullptr;
+};
+
+TEST_F(CudaNvrtc, CompilesRoutines) {
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}) {
+    for (const bool tensor_cores : {false, true}) {
+      ExpectCompiles(MatmulUnit(dtype, tensor_cores), 1);
+    }
+  }
+  ExpectCompiles(CopyUnit(), 5);
+}
+
+TEST_F(CudaNvrtc, CompilesPointwiseKernels) {
+  ExpectProgramCompiles(R"(
+    func @main(%x: f32[s0], %i: i32[s0], %h: bf16[s0], %g: f16[s0], %p: bool[s0], %d: f64[s0],
+               %u: u8[s0])
+        -> (f32[s0], i32[s0], bf16[s0], f16[s0], bool[s0], i64[s0], f32[s0], f64[s0], u8[s0],
+            i32[s0]) where 1 <= s0 {
+      %0 = erf(%x)
+      %1 = div(%i, %i, rounding_mode="floor")
+      %2 = tanh(%h)
+      %3 = add(%g, %g)
+      %4 = logical_not(%p)
+      %5 = convert(%x, dtype=i64)
+      %6 = where(%p, %x, %0)
+      %7 = lgamma(%d)
+      %8 = maximum(%u, %u)
+      %9 = pow(%i, %i)
+      return %0, %1, %2, %3, %4, %5, %6, %7, %8, %9
+    })");
+}
+
+TEST_F(CudaNvrtc, CompilesReductions) {
+  ExpectProgramCompiles(R"(
+    func @main(%x: f32[s0, s1], %h: bf16[s0, s1], %i: i64[s0, s1], %p: bool[s0, s1], %k: i64[5])
+        -> (f32[s0], f32[s1], f32[], i64[s0], i64[s1], bf16[s0, s1], bool[s0], i64[s0], f32[5, s1])
+        where 1 <= s0, 1 <= s1 {
+      %0 = sum(%x, dim=[1])
+      %1 = sum(%x, dim=[0])
+      %2 = amax(%x, dim=[0, 1])
+      %3 = argmax(%x, dim=1)
+      %4 = argmin(%x, dim=0)
+      %5 = softmax(%h, dim=-1)
+      %6 = any(%p, dim=[1])
+      %7 = prod(%i, dim=1)
+      %8 = index_select(%x, %k, dim=0)
+      return %0, %1, %2, %3, %4, %5, %6, %7, %8
+    })");
+}
+
+// Kernels of the functions in all golden files, before and after their passes. Equal functions are
+// compiled once.
+TEST_F(CudaNvrtc, CompilesKernelsOfGoldens) {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator("tests/golden")) {
+    if (entry.path().extension() == ".weft") files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<std::unique_ptr<Module>> modules;
+  std::vector<std::unique_ptr<Plan>> plans;
+  std::vector<const Kernel*> kernels;
+  const auto add = [&](const std::string& text) {
+    if (text.empty()) return;
+    modules.push_back(Parse(text));
+    for (const auto& graph : modules.back()->functions()) {
+      auto plan = Lower(*graph, CudaTarget());
+      if (!plan.ok()) continue;  // A function of a quantizer's model, for example.
+      plans.push_back(std::make_unique<Plan>(*std::move(plan)));
+      for (const Kernel& kernel : plans.back()->kernels) {
+        if (EmitCuda({&kernel}).ok()) kernels.push_back(&kernel);
+      }
+    }
+  };
+  for (const std::string& file : files) {
+    const auto read = golden::ReadFile(file);
+    ASSERT_TRUE(read.ok()) << read.status();
+    for (const golden::Case& test : read->cases) {
+      add(test.input);
+      add(test.expected);
+    }
+  }
+  ASSERT_GT(kernels.size(), 100u);
+  const auto unit = EmitCuda(kernels);
+  ASSERT_TRUE(unit.ok()) << unit.status();
+  const std::string prelude = Prelude();
+  const std::string functions = unit->text.substr(prelude.size());
+  // Units of at most kFunctions functions.
+  constexpr size_t kFunctions = 32;
+  size_t total = 0;
+  std::string text;
+  const auto flush = [&] {
+    const size_t count = CountKernels(text);
+    total += count;
+    if (count > 0) ExpectCompiles(prelude + text, count);
+    text.clear();
+  };
+  for (size_t begin = 0; begin < functions.size();) {
+    const size_t at = functions.find("\n// ", begin + 1);
+    const size_t end = at == std::string::npos ? functions.size() : at;
+    text += functions.substr(begin, end - begin);
+    if (CountKernels(text) == kFunctions) flush();
+    begin = end;
+  }
+  flush();
+  RecordProperty("kernels", static_cast<int>(kernels.size()));
+  RecordProperty("functions", static_cast<int>(total));
+}
+
+}  // namespace
+}  // namespace weft::cuda
