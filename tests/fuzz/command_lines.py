@@ -170,7 +170,7 @@ def command_line(rng, tool, flags, files):
             line += [flag, value_of(rng, flag, files)]
     if tool == "make_model":
         if not any(a.startswith("--model") for a in line):
-            line += ["--model=mlp", "--out=" + rng.choice(PATHS)]
+            line += ["--model=mlp", "-o", rng.choice(PATHS)]
         line.append("--small")  # The others take gigabytes.
     if tool in COMMANDS and rng.random() < 0.95:
         line.append(rng.choice(COMMANDS[tool]))

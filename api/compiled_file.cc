@@ -1,0 +1,202 @@
+#include "api/compiled_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "api/check/compare.h"
+#include "api/check/planned_runs.h"
+#include "api/check/seeded_inputs.h"
+#include "api/compiler.h"
+#include "api/model_io.h"
+#include "api/session.h"
+#include "api/version.h"
+#include "backends/cpu/standalone/standalone.h"
+#include "base/annotate.h"
+#include "base/status_macros.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/target/target_text.h"
+#include "graph/tensor/tensor.h"
+#include "lowering/lower.h"
+#include "lowering/plan_verifier.h"
+#include "passes/sizes/needs.h"
+#include "serialize/flat/weftb_builder.h"
+#include "serialize/flat/weftb_file.h"
+#include "serialize/flat/weftb_module.h"
+#include "serialize/flat/weftb_plan.h"
+
+namespace weft {
+namespace {
+
+using Tensors = std::vector<HostTensor>;
+// Runs a program; outputs, then new values of written inputs.
+using Runner = std::function<absl::StatusOr<Tensors>(const Tensors& inputs)>;
+
+absl::StatusOr<Plan> ReadPlan(const std::string& path, const std::string& target) {
+  WEFT_ASSIGN_OR_RETURN(const auto file, WeftbFile::Open(path));
+  return ReadPlanFromWeftb(*file, "main", target);
+}
+
+absl::StatusOr<Runner> RunnerOfSession(std::unique_ptr<Module> module, const Backend& backend) {
+  WEFT_ASSIGN_OR_RETURN(Session session, Session::Create(std::move(module), backend));
+  const auto shared = std::make_shared<Session>(std::move(session));
+  return Runner([shared](const Tensors& inputs) -> absl::StatusOr<Tensors> {
+    Tensors written;
+    WEFT_ASSIGN_OR_RETURN(Tensors outputs, shared->RunStateless(inputs, &written));
+    for (const HostTensor& tensor : written) {
+      if (tensor.valid()) outputs.push_back(tensor);
+    }
+    return outputs;
+  });
+}
+
+absl::StatusOr<Runner> RunnerOfPlan(Plan plan) {
+  WEFT_ASSIGN_OR_RETURN(auto created, cpu::Standalone::Create(std::move(plan), {}));
+  const std::shared_ptr<cpu::Standalone> program = std::move(created);
+  return Runner([program](const Tensors& inputs) -> absl::StatusOr<Tensors> {
+    Tensors outputs;
+    WEFT_RETURN_IF_ERROR(program->Run(inputs, &outputs));
+    return outputs;
+  });
+}
+
+absl::StatusOr<Runner> RunnerOfFile(const Backend& backend, const std::string& path,
+                                    CompiledCheck* check) {
+  WEFT_ASSIGN_OR_RETURN(Plan plan, ReadPlan(path, backend.name()));
+  check->missing = cpu::MissingOps(plan);
+  check->ran_plan = check->missing.empty() && backend.name() == "cpu";
+  if (check->ran_plan) return RunnerOfPlan(std::move(plan));
+  WEFT_ASSIGN_OR_RETURN(auto module, LoadModel(path));
+  return RunnerOfSession(std::move(module), backend);
+}
+
+// Sums of other orders differ by parts of their largest terms, so that elements near zero are
+// measured against the largest ones.
+CompareOptions ToleranceOf(const HostTensor& want) {
+  CompareOptions options = ToleranceFor(want.dtype());
+  if (!IsFloat(want.dtype())) return options;
+  double largest = 0;
+  for (const double value : want.ReadDoubles()) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  }
+  options.rtol = std::max(options.rtol, 1e-3);
+  options.atol = std::max(options.atol, options.rtol * 0.1 * largest);
+  return options;
+}
+
+std::string ShapesOf(const Tensors& inputs) {
+  return absl::StrJoin(inputs, ", ", [](std::string* out, const HostTensor& input) {
+    out->append(input.type().ToString());
+  });
+}
+
+// The difference, or "".
+std::string Difference(const Tensors& got, const Tensors& want, CompiledCheck* check) {
+  if (got.size() != want.size()) {
+    return absl::StrCat(got.size(), " outputs instead of ", want.size());
+  }
+  for (size_t i = 0; i < got.size(); ++i) {
+    double error = 0;
+    const absl::Status status = Compare(got[i], want[i], ToleranceOf(want[i]), &error);
+    check->largest_error = std::max(check->largest_error, error);
+    if (!status.ok()) return absl::StrCat("output ", i, ": ", status.message());
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::Status WriteCompiledFile(Module& module, const Backend& backend, const std::string& path,
+                               const CompiledFileOptions& options) {
+  if (!backend.runs_plans()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("target ", backend.name(), " runs graphs, so there is no plan to write"));
+  }
+  WEFT_RETURN_IF_ERROR(CheckHasMain(module));
+  // Where no pipeline ran, nothing has looked at what nodes assume about sizes.
+  WEFT_RETURN_IF_ERROR(AssumeSizesOfNodes(module).status());
+  WEFT_RETURN_IF_ERROR(MakeFunctional(module));
+  WEFT_ASSIGN_OR_RETURN(Plan plan, Lower(*module.main(), backend.target()));
+  WEFT_RETURN_IF_ERROR(VerifyPlan(plan));
+  if (!options.names) StripPlanNames(&plan);
+  WeftbBuilder builder;
+  builder.producer = absl::StrCat("weft ", kVersion);
+  builder.pipeline = options.pipeline;
+  builder.source_hash = options.source_hash;
+  absl::Status status;
+  if (options.graph) status = AddModuleToWeftb(module, {options.names}, &builder);
+  const int target = builder.AddTarget(backend.name(), PrintTarget(backend.target()));
+  status.Update(AddPlanToWeftb(plan, target, &builder));
+  if (!status.ok()) return Annotate(status, path);
+  return builder.Write(path);
+}
+
+uint64_t HashSource(const Module& module) { return HashModuleText(module); }
+
+absl::StatusOr<std::vector<std::string>> OpsOutsideRuntime(const std::string& path,
+                                                           const std::string& target) {
+  WEFT_ASSIGN_OR_RETURN(const Plan plan, ReadPlan(path, target));
+  return cpu::MissingOps(plan);
+}
+
+std::string CompiledCheck::ToString() const {
+  const char* product = ran_plan ? "plan" : "the file's module";
+  std::string text =
+      difference.empty()
+          ? absl::StrFormat("%d runs of source and %s agree; the largest difference is %.2g",
+                            compared, product, largest_error)
+          : absl::StrCat("source and ", product, " differ: ", difference);
+  if (refused > 0) absl::StrAppend(&text, "; the source refused the inputs of ", refused, " more");
+  if (unsupported > 0) {
+    absl::StrAppend(&text, "; ", product, " has no code for the inputs of ", unsupported,
+                    " more: ", reason);
+  }
+  return text;
+}
+
+absl::StatusOr<CompiledCheck> CheckCompiledFile(const Module& source, const Backend& backend,
+                                                const std::string& path, uint64_t seed) {
+  WEFT_RETURN_IF_ERROR(CheckHasMain(source));
+  CompiledCheck check;
+  WEFT_ASSIGN_OR_RETURN(const Backend* reference, BuiltinBackends().Find("reference"));
+  WEFT_ASSIGN_OR_RETURN(const Runner run_source, RunnerOfSession(source.Clone(), *reference));
+  WEFT_ASSIGN_OR_RETURN(const Runner run_product, RunnerOfFile(backend, path, &check));
+  absl::Status refusal;
+  for (const PlannedRun& run : PlanRuns(*source.main(), /*edges=*/false, /*more_runs=*/0)) {
+    SeedOptions options;
+    options.seed = seed++;
+    options.values = run.values;
+    options.sizes = run.sizes;
+    WEFT_ASSIGN_OR_RETURN(const Tensors inputs, MakeSeededInputs(*source.main(), options));
+    const auto want = run_source(inputs);
+    if (!want.ok()) {
+      ++check.refused;
+      refusal = want.status();
+      continue;
+    }
+    const auto got = run_product(inputs);
+    if (absl::IsUnimplemented(got.status())) {
+      ++check.unsupported;
+      check.reason = absl::StrCat("(", ShapesOf(inputs), "): ", got.status().message());
+      continue;
+    }
+    ++check.compared;
+    check.difference = got.ok() ? Difference(*got, *want, &check)
+                                : absl::StrCat("the product refuses: ", got.status().message());
+    if (check.difference.empty()) continue;
+    check.difference = absl::StrCat("for (", ShapesOf(inputs), "), ", check.difference);
+    return check;
+  }
+  if (check.compared > 0) return check;
+  if (refusal.ok()) refusal = absl::UnimplementedError(check.reason);
+  return Annotate(refusal, "no run of source and product could be compared");
+}
+
+}  // namespace weft

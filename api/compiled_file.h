@@ -1,0 +1,68 @@
+// Compiled models in `.weftb` files: the module, its plan for a target, and their constants
+// (docs/deploy.md). SaveModel() (model_io.h) writes such files without plans, LoadModel() reads the
+// module of either.
+#ifndef WEFT_API_COMPILED_FILE_H_
+#define WEFT_API_COMPILED_FILE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "api/backends.h"
+
+namespace weft {
+
+class Module;
+
+struct CompiledFileOptions {
+  // Write the module beside its plan. Without it the file runs on its target alone, and tools that
+  // need a graph refuse it.
+  bool graph = true;
+  // Write the names of source nodes, which messages and traces show.
+  bool names = true;
+  std::string pipeline;      // The passes that the module went through; for information.
+  uint64_t source_hash = 0;  // HashSource() of the module before them; 0: unknown.
+};
+
+// Lowers main() of a compiled module for the backend and writes the file. The module is made
+// functional. InvalidArgument for a backend that runs no plans.
+absl::Status WriteCompiledFile(Module& module, const Backend& backend, const std::string& path,
+                               const CompiledFileOptions& options = {});
+
+// A hash of the module's text. Equal modules have equal hashes in every process.
+uint64_t HashSource(const Module& module);
+
+// The ops of the file's plan that the runtime without a compiler (backends/cpu/standalone) lacks.
+absl::StatusOr<std::vector<std::string>> OpsOutsideRuntime(const std::string& path,
+                                                           const std::string& target);
+
+struct CompiledCheck {
+  int compared = 0;  // Runs of both whose results were compared.
+  int refused = 0;   // Runs whose inputs the source refused.
+  // Runs for whose sizes the program says that it has no code (Unimplemented), and the last reason.
+  int unsupported = 0;
+  std::string reason;
+  // True: the runtime ran the file's plan. False: it lacks ops (`missing`), and a session ran the
+  // file's module.
+  bool ran_plan = false;
+  std::vector<std::string> missing;
+  double largest_error = 0;
+  // The sizes of the inputs, the output and the elements that differ; "" if none do.
+  std::string difference;
+
+  // "4 runs of source and plan agree; the largest difference is 1.2e-07"
+  std::string ToString() const;
+};
+
+// Runs `source` on the reference executor, and the program of the file that was compiled from it,
+// on equal seeded inputs: several assignments of the symbols, plain and wide elements. Outputs and
+// new values of written inputs are compared within the tolerance for programs whose sums have
+// another order. Errors: a file that cannot be read, or nothing could be compared.
+absl::StatusOr<CompiledCheck> CheckCompiledFile(const Module& source, const Backend& backend,
+                                                const std::string& path, uint64_t seed = 0);
+
+}  // namespace weft
+
+#endif  // WEFT_API_COMPILED_FILE_H_

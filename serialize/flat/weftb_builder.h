@@ -1,0 +1,74 @@
+// Writes .weftb files (weftb_format.h).
+#ifndef WEFT_SERIALIZE_FLAT_WEFTB_BUILDER_H_
+#define WEFT_SERIALIZE_FLAT_WEFTB_BUILDER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/tensor/tensor.h"
+
+namespace weft {
+
+// Collects the contents of a file. Equal contents, added in the same order, give equal bytes.
+class WeftbBuilder {
+ public:
+  // What the file says of its origin; see weftb.fbs.
+  std::string producer;
+  std::string pipeline;
+  uint64_t source_hash = 0;
+
+  // The text of the module; without a call the file has none.
+  void SetGraph(std::string text) { graph_ = std::move(text); }
+  // `id` is the tensor's content id. Does nothing if the tensor is there already; InvalidArgument
+  // if another tensor has this id.
+  absl::Status AddConstant(uint64_t id, const HostTensor& tensor);
+  // Index of the target. Targets of equal name and text are one.
+  int AddTarget(absl::string_view name, absl::string_view text);
+  // AlreadyExists if the function has a plan for the target.
+  absl::Status AddPlan(absl::string_view function, int target, std::string text);
+
+  // Writes the file whole or not at all (base/output_file.h).
+  absl::Status Write(const std::string& path) const;
+  // The bytes of the file.
+  absl::StatusOr<std::string> Bytes() const;
+
+ private:
+  struct Constant {
+    uint64_t id = 0;
+    HostTensor tensor;  // Dense.
+  };
+  struct Target {
+    std::string name, text;
+  };
+  struct Plan {
+    std::string function;
+    int target = 0;
+    std::string text;
+  };
+  struct Layout;
+
+  std::vector<absl::string_view> Texts() const;
+  Layout MakeLayout(int64_t meta_bytes) const;
+  absl::Status CheckLimits() const;
+  std::string MakeMeta(const Layout& layout) const;
+  // Gives the parts of the file in ascending order to `put`; the gaps between them are zeros.
+  absl::Status Emit(
+      absl::FunctionRef<absl::Status(int64_t offset, absl::string_view bytes)> put) const;
+
+  std::optional<std::string> graph_;
+  std::vector<Constant> constants_;
+  absl::flat_hash_map<uint64_t, size_t> by_id_;
+  std::vector<Target> targets_;
+  std::vector<Plan> plans_;
+};
+
+}  // namespace weft
+
+#endif  // WEFT_SERIALIZE_FLAT_WEFTB_BUILDER_H_

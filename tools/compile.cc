@@ -1,0 +1,126 @@
+// compile: compiles a model ahead of time and writes it with its plan into a .weftb file.
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "api/backends.h"
+#include "api/compiled_file.h"
+#include "api/compiler.h"
+#include "api/model_io.h"
+#include "base/status_macros.h"
+#include "graph/ir/module.h"
+#include "tools/common/cli.h"
+#include "tools/common/flags.h"
+#include "tools/common/logs.h"
+#include "tools/common/models.h"
+#include "tools/common/pipeline_flags.h"
+#include "tools/common/target_flags.h"
+
+namespace weft::tools {
+namespace {
+
+struct Options {
+  std::string target = "cpu";
+  PipelineFlags pipeline;
+  std::string output;
+  std::string strip;
+  bool check = false;
+  int64_t seed = 0;
+  std::string log;
+};
+
+FlagSet MakeFlags(Options* o) {
+  FlagSet flags("compile", "MODEL -o FILE.weftb [flags]",
+                "Compiles the function main of a model (.onnx, .pt2, .weft or .weftb) for a\n"
+                "target and writes it, with its plan and its constants, into one file. A\n"
+                "program without a compiler runs the plan (docs/deploy.md); opt, run, diff and\n"
+                "bench read the graph.\n\n"
+                "  compile model.onnx -o model.weftb\n"
+                "  compile --check --strip=names,graph model.pt2 -o model.weftb");
+  AddTargetFlag(flags, &o->target, "Executor of the plan. Default: cpu");
+  AddPipelineFlags(flags, &o->pipeline, /*devices_only=*/true);
+  flags.String("o", &o->output, "FILE.weftb", "The compiled model");
+  flags.String("strip", &o->strip, "PART,...",
+               "Leave out parts: names, those of source nodes in traces and messages;\n"
+               "graph, so that the file holds the plan alone");
+  flags.Bool("check", &o->check,
+             "Read the file back and compare it with the model on the reference,\n"
+             "for several sizes and seeded inputs; exit status 1 if they differ");
+  flags.Int("seed", &o->seed, "N", "Seed of these inputs. Default: 0");
+  AddLogFlag(flags, &o->log);
+  return flags;
+}
+
+absl::Status ReadStrip(const std::string& strip, CompiledFileOptions* file) {
+  for (const absl::string_view part : absl::StrSplit(strip, ',', absl::SkipEmpty())) {
+    if (part == "names") {
+      file->names = false;
+    } else if (part == "graph") {
+      file->graph = false;
+    } else {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--strip takes names and graph, not \"", part, "\""));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Says how large the file is, and what the runtime cannot run of it.
+absl::Status Describe(const Options& o, const std::string& path) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(path, error);
+  std::cout << o.output << ": " << (error ? 0 : bytes) << " bytes\n";
+  WEFT_ASSIGN_OR_RETURN(const auto missing, OpsOutsideRuntime(path, o.target));
+  if (!missing.empty()) {
+    PrintMessage("compile",
+                 absl::StrCat("warning: the runtime without a compiler lacks ops of this plan: ",
+                              absl::StrJoin(missing, ", ")));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positional) {
+  WEFT_ASSIGN_OR_RETURN(const bool helped, StartLogs(o.log));
+  if (helped) return kExitOk;
+  if (positional.size() != 1 || !absl::EndsWith(o.output, ".weftb")) {
+    return absl::InvalidArgumentError("expected one model and -o FILE.weftb; --help shows how");
+  }
+  CompiledFileOptions file;
+  WEFT_RETURN_IF_ERROR(ReadStrip(o.strip, &file));
+  Extensions extensions;
+  WEFT_RETURN_IF_ERROR(o.pipeline.LoadExtensions(extensions, /*devices_only=*/true));
+  WEFT_ASSIGN_OR_RETURN(const Backend* backend, extensions.backends().Find(o.target));
+  LoadOptions load;
+  load.ops = &extensions.ops();
+  WEFT_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, LoadShown(positional[0], load));
+  CompileOptions compile;
+  WEFT_RETURN_IF_ERROR(o.pipeline.Apply(&extensions, &compile));
+  SetTarget(*backend, &compile);
+  file.pipeline = compile.passes;
+  file.source_hash = HashSource(*module);
+  std::unique_ptr<Module> source;
+  if (o.check) source = module->Clone();
+  WEFT_RETURN_IF_ERROR(Compile(*module, compile).status());
+  const std::string path = ResolvePath(o.output);
+  WEFT_RETURN_IF_ERROR(WriteCompiledFile(*module, *backend, path, file));
+  WEFT_RETURN_IF_ERROR(Describe(o, path));
+  if (!o.check) return kExitOk;
+  WEFT_ASSIGN_OR_RETURN(const CompiledCheck check,
+                        CheckCompiledFile(*source, *backend, path, o.seed));
+  std::cout << check.ToString() << "\n";
+  return check.difference.empty() ? kExitOk : kExitBad;
+}
+
+}  // namespace
+}  // namespace weft::tools
+
+int main(int argc, char** argv) {
+  return weft::tools::ToolMain(argc, argv, weft::tools::MakeFlags, weft::tools::Run);
+}
