@@ -2,6 +2,7 @@
 #include "api/backends.h"
 
 #include "backends/cpu/backend.h"
+#include "backends/cuda/backend.h"
 #include "backends/reference/backend.h"
 #include "base/check.h"
 
@@ -12,6 +13,7 @@ const BackendRegistry& BuiltinBackends() {
     auto* built = new BackendRegistry;
     WEFT_CHECK(built->Add(reference::MakeBackend()).ok());
     WEFT_CHECK(built->Add(cpu::MakeBackend()).ok());
+    WEFT_CHECK(built->Add(cuda::MakeBackend()).ok());
     return built;
   }();
   return registry;

@@ -1,4 +1,4 @@
-// The registry of built-in backends: "reference" and "cpu".
+// The registry of built-in backends: "reference", "cpu" and "cuda".
 #ifndef WEFT_API_BACKENDS_H_
 #define WEFT_API_BACKENDS_H_
 

@@ -118,12 +118,15 @@ void InstallHooks(const CompileOptions& options, const PassContext& context,
   hooks->after_fixpoint = [recorder] { recorder->AfterFixpoint(); };
 }
 
-// If no target is set, a pipeline that is a backend's default implies that backend's target.
+// If no target is set, a pipeline that is a backend's default implies the target of the first such
+// backend.
 PassContext::Options ContextOf(const CompileOptions& options) {
   PassContext::Options context = options.context;
   if (!context.target.name.empty()) return context;
   for (const auto& backend : BuiltinBackends().all()) {
-    if (backend->default_pipeline() == options.passes) context.target = backend->target();
+    if (backend->default_pipeline() != options.passes) continue;
+    context.target = backend->target();
+    break;
   }
   return context;
 }
@@ -186,6 +189,14 @@ absl::Status Compile(Module& module, const CompileOptions& options, CompileResul
 void SetTarget(const Backend& backend, CompileOptions* options) {
   options->context.target = backend.target();
   if (options->passes.empty()) options->passes = backend.default_pipeline();
+}
+
+PassRun PassRunOf(const CompileOptions& options) {
+  PassRun run;
+  run.passes = options.passes;
+  run.context = ContextOf(options);
+  run.registry = options.registry;
+  return run;
 }
 
 absl::Status MakeFunctional(Module& module) {

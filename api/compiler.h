@@ -19,7 +19,8 @@ namespace weft {
 
 class Module;
 
-class Backend;  // backends/backend.h
+class Backend;   // backends/backend.h
+struct PassRun;  // api/check/pass_run.h
 
 struct CompileOptions {
   // Pipeline text or the name of a pipeline. Empty: no passes, unless SetTarget() sets them.
@@ -61,6 +62,9 @@ absl::Status Compile(Module& module, const CompileOptions& options, CompileResul
 // Sets the target that passes read, and `passes`, if empty, to the backend's default pipeline. A
 // pipeline that is a backend's default implies its target if none is set.
 void SetTarget(const Backend& backend, CompileOptions* options);
+
+// The passes of Compile() and what they run with, without its checks.
+PassRun PassRunOf(const CompileOptions& options);
 
 // Takes the writes out of a module that has some (functionalize): a plan is made of one without.
 absl::Status MakeFunctional(Module& module);

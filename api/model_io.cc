@@ -4,6 +4,8 @@
 #include "absl/strings/str_cat.h"
 #include "api/backends.h"
 #include "api/inspect/graph_view.h"
+#include "api/inspect/kernel_source.h"
+#include "api/version.h"
 #include "base/annotate.h"
 #include "base/host_buffer.h"
 #include "base/out_of_memory.h"
@@ -20,6 +22,9 @@
 #include "lowering/plan_verifier.h"
 #include "profiler/record.h"
 #include "serialize/dot/dot.h"
+#include "serialize/flat/weftb_builder.h"
+#include "serialize/flat/weftb_file.h"
+#include "serialize/flat/weftb_module.h"
 #include "serialize/logs.h"
 #include "serialize/npy/npy.h"
 #include "serialize/onnx/export/export.h"
@@ -33,13 +38,7 @@ absl::StatusOr<std::unique_ptr<Module>> LoadText(const std::string& path,
                                                  const LoadOptions& options) {
   WEFT_ASSIGN_OR_RETURN(auto file, HostBuffer::MapFile(path));
   const absl::string_view text(reinterpret_cast<const char*>(file->data()), file->size());
-  const OpRegistry& ops = options.ops == nullptr ? ops::Registry() : *options.ops;
-  auto module = CatchOutOfMemory([&] { return ParseModule(text, ops, path); });
-  if (module.status().code() != absl::StatusCode::kResourceExhausted ||
-      absl::StrContains(module.status().message(), path)) {
-    return module;
-  }
-  return absl::ResourceExhaustedError(absl::StrCat(path, ": ", module.status().message()));
+  return LoadModelText(text, path, options);
 }
 
 absl::StatusOr<std::unique_ptr<Module>> LoadOnnx(const std::string& path,
@@ -66,6 +65,19 @@ absl::StatusOr<std::unique_ptr<Module>> LoadPt2(const std::string& path,
   return ImportPt2(path, import);
 }
 
+absl::StatusOr<std::unique_ptr<Module>> LoadBinary(const std::string& path,
+                                                   const LoadOptions& options) {
+  WEFT_ASSIGN_OR_RETURN(const auto file, WeftbFile::Open(path));
+  return ReadModuleFromWeftb(*file, options.ops == nullptr ? ops::Registry() : *options.ops);
+}
+
+absl::Status SaveBinary(const Module& module, const std::string& path) {
+  WeftbBuilder builder;
+  builder.producer = absl::StrCat("weft ", kVersion);
+  WEFT_RETURN_IF_ERROR(Annotate(AddModuleToWeftb(module, {}, &builder), path));
+  return builder.Write(path);
+}
+
 absl::StatusOr<std::string> PrintPlans(const Module& module, const Target& target) {
   std::string text;
   for (const auto& function : module.functions()) {
@@ -89,6 +101,18 @@ absl::StatusOr<HostTensor> AsStored(HostTensor tensor, DType expected) {
 
 }  // namespace
 
+absl::StatusOr<std::unique_ptr<Module>> LoadModelText(absl::string_view text,
+                                                      const std::string& name,
+                                                      const LoadOptions& options) {
+  const OpRegistry& ops = options.ops == nullptr ? ops::Registry() : *options.ops;
+  auto module = CatchOutOfMemory([&] { return ParseModule(text, ops, name); });
+  if (module.status().code() != absl::StatusCode::kResourceExhausted ||
+      absl::StrContains(module.status().message(), name)) {
+    return module;
+  }
+  return absl::ResourceExhaustedError(absl::StrCat(name, ": ", module.status().message()));
+}
+
 absl::StatusOr<std::unique_ptr<Module>> LoadModel(const std::string& path,
                                                   const LoadOptions& options) {
   const profiler::Scope scope(profiler::Activity::kCompilerPass, "import");
@@ -96,8 +120,9 @@ absl::StatusOr<std::unique_ptr<Module>> LoadModel(const std::string& path,
   if (absl::EndsWith(path, ".onnx")) return LoadOnnx(path, options);
   if (absl::EndsWith(path, ".pt2")) return LoadPt2(path, options);
   if (absl::EndsWith(path, ".weft")) return LoadText(path, options);
+  if (absl::EndsWith(path, ".weftb")) return LoadBinary(path, options);
   return absl::InvalidArgumentError(
-      absl::StrCat(path, ": unknown kind of model; .onnx, .pt2 and .weft files are read"));
+      absl::StrCat(path, ": unknown kind of model; .onnx, .pt2, .weft and .weftb files are read"));
 }
 
 namespace {
@@ -118,6 +143,7 @@ std::optional<EmitFormat> ParseEmitFormat(absl::string_view name) {
   if (name == "model-explorer") return EmitFormat::kModelExplorer;
   if (name == "onnx") return EmitFormat::kOnnx;
   if (name == "plan") return EmitFormat::kPlan;
+  if (name == "cc") return EmitFormat::kCc;
   if (name == "target") return EmitFormat::kTarget;
   if (name == "guards") return EmitFormat::kGuards;
   return std::nullopt;
@@ -142,6 +168,8 @@ absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format, const 
       return ExportOnnx(module, LowestOpset());
     case EmitFormat::kPlan:
       return PrintPlans(module, *target);
+    case EmitFormat::kCc:
+      return KernelSource(module, *target);
     case EmitFormat::kTarget:
       return PrintTarget(*target);
     case EmitFormat::kGuards: {
@@ -160,9 +188,10 @@ absl::Status SaveModel(const Module& module, const std::string& path, const Save
     options.matmul_nbits = save.matmul_nbits;
     return ExportOnnxFile(module, path, options);
   }
+  if (absl::EndsWith(path, ".weftb")) return SaveBinary(module, path);
   if (!absl::EndsWith(path, ".weft")) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": unknown kind of model; .onnx and .weft files are written"));
+        absl::StrCat(path, ": unknown kind of model; .onnx, .weft and .weftb files are written"));
   }
   return WriteFile(path, PrintModule(module));
 }

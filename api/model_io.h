@@ -34,20 +34,37 @@ struct LoadOptions {
   // The ops that the module may use; null: the built-in ones. Outlives the module.
   const OpRegistry* ops = nullptr;
   // Called from time to time with the finished part of the import and the `total`, in units of the
-  // importer. Not called for `.weft` files.
+  // importer. Not called for `.weft` and `.weftb` files.
   std::function<void(int64_t done, int64_t total)> progress;
 };
 
-// Reads `.onnx`, `.pt2` and `.weft` files; the error for other names lists these. The module is
-// verified. Errors name the file.
+// Reads `.onnx`, `.pt2`, `.weft` and `.weftb` files; the error for other names lists these. The
+// module is verified. Errors name the file.
 absl::StatusOr<std::unique_ptr<Module>> LoadModel(const std::string& path,
                                                   const LoadOptions& options = {});
 
-enum class EmitFormat { kText, kDot, kSvg, kHtml, kModelExplorer, kOnnx, kPlan, kTarget, kGuards };
-// The format by name: "text", "dot", "svg", "html", "model-explorer", "onnx", "plan", "target",
-// "guards"; nullopt for other names. api/inspect/graph_view.h makes pictures of more than the
-// module, such as those of the passes. Plans are those of all functions (lowering/plan.h) for
-// `target`, by default that of the backend "cpu"; "target" is the target itself
+// Reads the text form; errors name `name`. The text is not kept.
+absl::StatusOr<std::unique_ptr<Module>> LoadModelText(absl::string_view text,
+                                                      const std::string& name,
+                                                      const LoadOptions& options = {});
+
+enum class EmitFormat {
+  kText,
+  kDot,
+  kSvg,
+  kHtml,
+  kModelExplorer,
+  kOnnx,
+  kPlan,
+  kCc,
+  kTarget,
+  kGuards
+};
+// The format by name: "text", "dot", "svg", "html", "model-explorer", "onnx", "plan", "cc",
+// "target", "guards"; nullopt for other names. api/inspect/graph_view.h makes pictures of more than
+// the module, such as those of the passes. Plans are those of all functions (lowering/plan.h) for
+// `target`, by default that of the backend "cpu"; "cc" is the C++ of their
+// kernels (api/inspect/kernel_source.h); "target" is the target itself
 // (graph/target/target_text.h). Guards are a minimal set of the assumptions on the sizes of inputs
 // and of the runtime asserts, with their origins and the sources of the sizes.
 std::optional<EmitFormat> ParseEmitFormat(absl::string_view name);
@@ -61,7 +78,7 @@ struct SaveOptions {
   bool matmul_nbits = false;
 };
 
-// Writes a `.onnx` or `.weft` file; other names are an error that lists these.
+// Writes a `.onnx`, `.weft` or `.weftb` file; other names are an error that lists these.
 absl::Status SaveModel(const Module& module, const std::string& path, const SaveOptions& save = {});
 
 // A tensor from a `.npy` file or an ONNX TensorProto (`.pb`). `expected` is the dtype in the model:

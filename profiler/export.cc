@@ -50,7 +50,7 @@ class DescriptionArgs {
     if (flops && d.flops >= 0) args_.push_back({arg::kFlops, ArgValue::Int(d.flops)});
     if (d.bytes >= 0) args_.push_back({arg::kBytesMoved, ArgValue::Int(d.bytes)});
     if (d.threads >= 0) args_.push_back({"Threads", ArgValue::Int(d.threads)});
-    if (!d.kernel.empty()) args_.push_back({"kernel_backend", ArgValue::String(d.kernel)});
+    if (!d.kernel.empty()) args_.push_back({arg::kKernelBackend, ArgValue::String(d.kernel)});
     if (!d.symbols.empty()) {
       std::string text = "{";
       for (const auto& [name, value] : d.symbols) {

@@ -84,6 +84,7 @@ inline constexpr char kCategory[] = "Category";  // Of an allocation.
 inline constexpr char kFlops[] = "Flops";
 inline constexpr char kInputDims[] = "Input Dims";
 inline constexpr char kProvenance[] = "Provenance";
+inline constexpr char kKernelBackend[] = "kernel_backend";
 inline constexpr char kTotalAllocated[] = "Total Allocated";
 }  // namespace arg
 

@@ -35,8 +35,8 @@ struct Options {
 
 FlagSet MakeFlags(Options* o) {
   FlagSet flags("diff", "[flags] BEFORE AFTER",
-                "Compares two models (.onnx, .pt2 or .weft) node by node: what went (-), what\n"
-                "appeared (+), what changed (~). Exit status 1 when they differ.\n"
+                "Compares two models (.onnx, .pt2, .weft or .weftb) node by node: what went (-),\n"
+                "what appeared (+), what changed (~). Exit status 1 when they differ.\n"
                 "With --numerics, runs both and compares what their layers give.\n\n"
                 "  opt --passes=none --emit=text -o before.weft model.onnx\n"
                 "  opt --emit=text -o after.weft model.onnx\n"

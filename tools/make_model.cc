@@ -32,14 +32,15 @@ struct Options {
 };
 
 FlagSet MakeFlags(Options* o) {
-  FlagSet flags("make_model", "--model=NAME --out=FILE [flags]",
+  FlagSet flags("make_model", "--model=NAME -o FILE [flags]",
                 "Writes a model with weights from a seed to a .onnx or .weft "
                 "file.\n\n"
-                "  make_model --model=bert --out=bert.onnx\n"
-                "  make_model --model=gpt2 --small --out=gpt2.weft\n"
+                "  make_model --model=bert -o bert.onnx\n"
+                "  make_model --model=gpt2 --small -o gpt2.weft\n"
                 "  make_model --list");
   flags.String("model", &o->model, "NAME", "Name of the model; --list shows all");
-  flags.String("out", &o->out, "FILE", "Output file");
+  flags.String("o", &o->out, "FILE", "Output file");
+  flags.Alias("out", "o");
   flags.Repeated("size", &o->sizes, "NAME=SIZE,...", "Make symbols constants of these sizes");
   flags.Bool("static", &o->static_sizes,
              "Make all other symbols constants too, with their usual sizes");

@@ -1,7 +1,11 @@
 // opt: reads a model, runs a pipeline over it, prints and writes the result.
+#include <unistd.h>
+
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -19,6 +24,8 @@
 #include "api/inspect/describe.h"
 #include "api/inspect/dump.h"
 #include "api/inspect/graph_view.h"
+#include "api/inspect/lists.h"
+#include "api/inspect/remark_numbers.h"
 #include "api/model_io.h"
 #include "api/plugin.h"
 #include "api/target_file.h"
@@ -31,10 +38,14 @@
 #include "tools/common/flags.h"
 #include "tools/common/logs.h"
 #include "tools/common/models.h"
+#include "tools/common/pipeline_flags.h"
 #include "tools/common/plugins.h"
 #include "tools/common/progress.h"
 #include "tools/common/target_verify.h"
+#include "tools/opt_bisect.h"
 #include "tools/opt_options.h"
+#include "tools/opt_parts.h"
+#include "tools/opt_remarks.h"
 
 namespace weft::tools {
 namespace {
@@ -55,7 +66,7 @@ absl::StatusOr<std::vector<EmitKind>> ParseEmit(const std::string& text, bool* s
     } else {
       return absl::InvalidArgumentError(
           absl::StrCat("--emit: unknown kind \"", name, "\"; known are stats, text, dot, svg, ",
-                       "html, model-explorer, onnx, plan, target, guards"));
+                       "html, model-explorer, onnx, plan, cc, target, guards"));
     }
   }
   return kinds;
@@ -76,22 +87,33 @@ bool IsPicture(const EmitKind& kind) {
   return kind.format == EmitFormat::kHtml || kind.format == EmitFormat::kModelExplorer;
 }
 
+// The elements that --emit=text leaves out: a terminal gets small constants alone, a file or a pipe
+// text that reads back.
+std::optional<int64_t> ElideText(const OptOptions& o) {
+  if (o.elide >= 0) return o.elide;
+  const bool terminal = (o.output.empty() || o.output == "-") && isatty(STDOUT_FILENO) == 1;
+  return terminal ? std::optional<int64_t>(kElideAbove) : std::nullopt;
+}
+
 // `pictures`: the recorded passes, for kinds that show them.
-absl::StatusOr<std::string> MakeGraph(const Module& module, EmitFormat format, const Target& target,
-                                      const GraphRecorder* pictures) {
+absl::StatusOr<std::string> MakeGraph(const OptOptions& o, const Module& module, EmitFormat format,
+                                      const Target& target, const GraphRecorder* pictures) {
   if (format == EmitFormat::kHtml) return pictures->Html();
   if (format == EmitFormat::kModelExplorer) return pictures->ModelExplorer();
+  if (format == EmitFormat::kText) return PrintElided(module, ElideText(o));
+  if (format == EmitFormat::kCc) return KernelSourceOf(o, module, target);
   // Without a named target, the plan is made for the default target of plans.
   return Emit(module, format, target.name.empty() ? nullptr : &target);
 }
 
 absl::Status WriteGraphs(const OptOptions& o, const Module& module, const Target& target,
                          const std::vector<EmitKind>& kinds, const GraphRecorder* pictures) {
+  const bool binary = absl::EndsWith(o.output, ".weftb");
   for (const EmitKind& kind : kinds) {
-    WEFT_ASSIGN_OR_RETURN(auto bytes, MakeGraph(module, kind.format, target, pictures));
-    WEFT_RETURN_IF_ERROR(WriteOutput(OutputPath(o, kind, kinds.size() > 1), bytes));
+    WEFT_ASSIGN_OR_RETURN(auto bytes, MakeGraph(o, module, kind.format, target, pictures));
+    WEFT_RETURN_IF_ERROR(WriteOutput(OutputPath(o, kind, binary || kinds.size() > 1), bytes));
   }
-  return absl::OkStatus();
+  return binary ? SaveModel(module, ResolvePath(o.output)) : absl::OkStatus();
 }
 
 // Sources of ops, passes and rules that are not built in.
@@ -109,7 +131,9 @@ Sources SourcesOf(const OptOptions& o) {
 
 absl::Status LoadRules(const Sources& sources, Extensions& extensions) {
   if (sources.rules.empty()) return absl::OkStatus();
-  return extensions.AddRuleFile(sources.rules);
+  WEFT_RETURN_IF_ERROR(extensions.AddRuleFile(sources.rules));
+  WarnOfAssumedRules("opt", extensions);
+  return absl::OkStatus();
 }
 
 absl::Status Load(const Sources& sources, Extensions& extensions) {
@@ -130,6 +154,9 @@ absl::StatusOr<int> VerifyTarget(const OptOptions& o, const Module& module,
   TargetCheckOptions options;
   options.target = o.target.empty() ? "cpu" : o.target;
   options.backends = &backends;
+  options.backend = o.backend;
+  WEFT_ASSIGN_OR_RETURN(const Backend* backend, backends.Find(options.target));
+  WEFT_RETURN_IF_ERROR(CheckOptions(*backend, o.backend));
   options.seed = static_cast<uint64_t>(o.seed);
   WEFT_ASSIGN_OR_RETURN(auto verifier, TargetVerifier::Create(flags, module, nothing, options));
   SeedOptions first;
@@ -140,14 +167,18 @@ absl::StatusOr<int> VerifyTarget(const OptOptions& o, const Module& module,
 // Reads --target and --target-file.
 absl::Status ReadTarget(const OptOptions& o, const BackendRegistry& backends,
                         CompileOptions* compile) {
-  if (!o.target.empty()) {
-    WEFT_ASSIGN_OR_RETURN(const Backend* backend, backends.Find(o.target));
+  // A plan is made for some target.
+  const std::string target =
+      o.cliffs && o.target_file.empty() && o.target.empty() ? "cpu" : o.target;
+  if (!target.empty()) {
+    WEFT_ASSIGN_OR_RETURN(const Backend* backend, backends.Find(target));
     SetTarget(*backend, compile);
   }
   if (!o.target_file.empty()) {
     WEFT_ASSIGN_OR_RETURN(compile->context.target, LoadTargetFile(ResolvePath(o.target_file)));
   }
-  if (compile->passes.empty()) compile->passes = "default";
+  // A part that is cut out stays as it is unless passes are asked for.
+  if (compile->passes.empty()) compile->passes = o.extract.empty() ? "default" : "none";
   return absl::OkStatus();
 }
 
@@ -166,12 +197,7 @@ absl::StatusOr<CompileOptions> MakeCompileOptions(const OptOptions& o,
                      o.verify, "\""));
   }
   compile.verify = *verify;
-  compile.context.admitted = ParseNumericContract(o.admit);
-  if (!compile.context.admitted && !o.admit.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--admit takes bit-exact, value-safe, reassociating or approximate, not \"",
-                     o.admit, "\""));
-  }
+  WEFT_RETURN_IF_ERROR(ReadAdmitted(o.admit, &compile));
   compile.seed = static_cast<uint64_t>(o.seed);
   compile.case_file = ResolvePath(o.case_file);
   compile.context.remarks = !o.remarks.empty();
@@ -225,6 +251,11 @@ absl::Status RunPasses(const OptOptions& o, CompileOptions compile, Module& modu
                        CompileResult* result) {
   DumpOptions dump = o.dump;
   dump.folder = ResolvePath(dump.folder);
+  if (o.elide >= 0) {
+    dump.elide = o.elide;
+  } else if (dump.folder.empty()) {
+    dump.elide = kElideAbove;
+  }
   WEFT_ASSIGN_OR_RETURN(auto dumper, ModuleDumper::Create(dump, *compile.registry));
   compile.before_pass = [&](const PassReport& report, const Module& before) {
     return dumper.Before(report, before);
@@ -244,23 +275,6 @@ absl::Status WriteStatistics(const OptOptions& o, const std::string& head,
   return absl::OkStatus();
 }
 
-absl::Status WriteRemarks(const OptOptions& o, std::vector<Remark> remarks, std::ostream& info) {
-  // Near misses that are listed separately are not listed twice.
-  const bool both = !o.remarks.empty() && !o.near_misses.empty();
-  auto wanted =
-      FilterRemarks(std::move(remarks), both ? absl::StrCat(o.remarks, "|^near-miss:") : o.remarks);
-  if (!wanted.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("--remarks: ", wanted.status().message()));
-  }
-  std::string text;
-  for (const Remark& remark : *wanted) {
-    absl::StrAppend(&text, o.remarks_format == "json" ? remark.ToJson() : remark.ToString(), "\n");
-  }
-  if (!o.remarks_output.empty()) return WriteOutput(o.remarks_output, text);
-  info << text;
-  return absl::OkStatus();
-}
-
 absl::Status WriteBlame(const OptOptions& o, const Module& module, std::ostream& info) {
   for (const std::string& what : o.blame) {
     auto text = Blame(module, what);
@@ -273,7 +287,8 @@ absl::Status WriteBlame(const OptOptions& o, const Module& module, std::ostream&
 // Checks flags that have a few possible values.
 absl::Status CheckChoices(const OptOptions& o) {
   for (const auto& [flag, value] : {std::pair<const char*, const std::string&>("stats", o.stats),
-                                    {"remarks-format", o.remarks_format}}) {
+                                    {"remarks-format", o.remarks_format},
+                                    {"format", o.format}}) {
     if (value == "text" || value == "json") continue;
     return absl::InvalidArgumentError(
         absl::StrCat("--", flag, " takes text or json, not \"", value, "\""));
@@ -329,14 +344,12 @@ absl::StatusOr<std::string> PluginHelp(const OptOptions& o) {
   return help.empty() ? help : absl::StrCat("\nPasses and pipelines of plugins:\n", help);
 }
 
-// Keeps only the remarks that are shown by default.
-void DropUnasked(std::vector<Remark>* remarks) {
-  remarks->erase(std::remove_if(remarks->begin(), remarks->end(),
-                                [](const Remark& remark) {
-                                  return remark.kind != RemarkKind::kFailed &&
-                                         remark.kind != RemarkKind::kBudget;
-                                }),
-                 remarks->end());
+// What is written where --emit does not say: statistics, or the part that is cut out.
+std::string EmitOf(const OptOptions& o) {
+  if (o.emit.has_value()) return *o.emit;
+  if (o.cliffs) return "";
+  if (o.extract.empty()) return "stats";
+  return absl::EndsWith(o.output, ".onnx") ? "onnx" : "text";
 }
 
 // Writes the reports of a run, even if it failed.
@@ -362,6 +375,8 @@ absl::StatusOr<int> CompileModel(const OptOptions& o, CompileOptions compile,
                                            absl::ToDoubleMilliseconds(absl::Now() - begin));
   std::ostream& info =
       !kinds.empty() && (o.output.empty() || o.output == "-") ? std::cerr : std::cout;
+  WEFT_RETURN_IF_ERROR(ExtractPart(o, &module, info));
+  if (!o.bisect.empty()) return BisectPasses(o, *module, compile);
   WEFT_ASSIGN_OR_RETURN(
       auto recorder, StartRecorder(o, path.substr(path.rfind('/') + 1), kinds, *module, &compile));
   CompileResult result;
@@ -369,6 +384,8 @@ absl::StatusOr<int> CompileModel(const OptOptions& o, CompileOptions compile,
   if (run.ok() && compile.verify >= VerifyLevel::kSemantics) {
     info << result.semantics.ToString() << "\n";
   }
+  // The numbers that the result's text has.
+  NumberByText(*module, &result.remarks);
   const absl::Status status = WriteReports(o, head, stats, result, info);
   if (absl::IsFailedPrecondition(run)) {
     // The semantic check found a difference, which is a result and not an error.
@@ -378,6 +395,7 @@ absl::StatusOr<int> CompileModel(const OptOptions& o, CompileOptions compile,
   WEFT_RETURN_IF_ERROR(run);
   WEFT_RETURN_IF_ERROR(status);
   WEFT_RETURN_IF_ERROR(WriteBlame(o, *module, info));
+  WEFT_RETURN_IF_ERROR(WriteCliffs(o, *module, compile.context.target, info));
   WEFT_RETURN_IF_ERROR(WriteGraphs(o, *module, compile.context.target, kinds, recorder.get()));
   if (VerifiesTarget(o)) return VerifyTarget(o, *module, backends, info);
   return kExitOk;
@@ -385,7 +403,7 @@ absl::StatusOr<int> CompileModel(const OptOptions& o, CompileOptions compile,
 
 absl::StatusOr<int> RunOnModel(const OptOptions& o, const std::string& path) {
   bool stats = false;
-  WEFT_ASSIGN_OR_RETURN(auto kinds, ParseEmit(o.emit, &stats));
+  WEFT_ASSIGN_OR_RETURN(auto kinds, ParseEmit(EmitOf(o), &stats));
   WEFT_RETURN_IF_ERROR(CheckChoices(o));
   WEFT_ASSIGN_OR_RETURN(auto load, ReadInputs(o));
   Sources sources = SourcesOf(o);
@@ -408,27 +426,29 @@ absl::StatusOr<int> RunOnModel(const OptOptions& o, const std::string& path) {
 absl::Status PrintInformation(const OptOptions& o) {
   Extensions extensions;
   WEFT_RETURN_IF_ERROR(Load(SourcesOf(o), extensions));
-  if (o.list_passes) {
-    std::cout << extensions.passes().Help();
-  } else if (o.list_rules) {
-    std::cout << DescribeRules(extensions.rules());
-  } else if (o.list_ops) {
-    if (o.coverage.empty()) {
-      std::cout << DescribeOps(extensions.ops());
-    } else {
-      WEFT_ASSIGN_OR_RETURN(auto coverage, DescribeCoverage(o.coverage));
-      std::cout << coverage;
-    }
+  const bool json = o.format == "json";
+  std::string list;
+  if (!o.list_passes.empty()) {
+    WEFT_ASSIGN_OR_RETURN(list, ListPasses(extensions.passes(), {o.list_passes, json}));
+  } else if (!o.list_rules.empty()) {
+    WEFT_ASSIGN_OR_RETURN(list, ListRules(extensions.rules(), {o.list_rules, json}));
+  } else if (!o.coverage.empty()) {
+    WEFT_ASSIGN_OR_RETURN(list, DescribeCoverage(o.coverage));
+  } else if (!o.list_ops.empty()) {
+    std::vector<Target> targets;
+    for (const auto& backend : extensions.backends().all()) targets.push_back(backend->target());
+    WEFT_ASSIGN_OR_RETURN(list, ListOps(extensions.ops(), targets, {o.list_ops, json}));
   } else {
     return PrintPipeline(o, extensions);
   }
-  return absl::OkStatus();
+  return WriteOutput(o.output, list);
 }
 
 absl::StatusOr<int> Run(const OptOptions& o, const std::vector<std::string>& positional) {
   WEFT_ASSIGN_OR_RETURN(const bool helped, StartLogs(o.log));
   if (helped) return kExitOk;
-  if (o.list_passes || o.list_rules || o.list_ops || o.print_pipeline) {
+  const bool lists = !o.list_passes.empty() || !o.list_rules.empty() || !o.list_ops.empty();
+  if (lists || o.print_pipeline) {
     WEFT_RETURN_IF_ERROR(PrintInformation(o));
     return kExitOk;
   }

@@ -1,6 +1,7 @@
 #include "tools/opt_options.h"
 
 #include "tools/common/logs.h"
+#include "tools/common/pipeline_flags.h"
 #include "tools/common/plugins.h"
 #include "tools/common/target_flags.h"
 
@@ -17,7 +18,8 @@ void AddPipelineFlags(FlagSet& flags, OptOptions* o) {
   AddTargetFlag(flags, &o->target,
                 "What is compiled for: passes and plans follow it. Default: where\n"
                 "--passes is a target's own pipeline, that target; cpu for\n"
-                "--emit=plan, --emit=target and --verify=target");
+                "--emit=plan, --emit=cc, --emit=target and --verify=target");
+  AddBackendFlags(flags, &o->backend);
   flags.String("target-file", &o->target_file, "FILE",
                "A target in the form of --emit=target, for example edited");
   flags.String("verify", &o->verify, "none|structure|semantics[=rewrite]|target",
@@ -26,13 +28,10 @@ void AddPipelineFlags(FlagSet& flags, OptOptions* o) {
                "on seeded inputs. With =rewrite after each rewrite:\n"
                "every pass runs once more for each of its rewrites.\n"
                "target: the verifier after each pass, then the result on the\n"
-               "target of --target, compared step by step with the reference.\n"
+               "target of --target with its options, compared step by step with the\n"
+               "reference.\n"
                "Default: structure");
-  flags.String("admit", &o->admit, "CONTRACT",
-               "Loosest numeric contract of any rewrite: bit-exact, value-safe\n"
-               "(signs of zeros), reassociating (rounding) or approximate.\n"
-               "Default: set by the pipeline for each pass, as in\n"
-               "decompose{admit=reassociating}, else value-safe");
+  AddAdmitFlag(flags, &o->admit);
   flags.String("case", &o->case_file, "FILE",
                "File for a small graph that shows the fault that --verify=semantics\n"
                "or =target found. Default: case.weft");
@@ -51,17 +50,25 @@ void AddPipelineFlags(FlagSet& flags, OptOptions* o) {
 
 void AddOutputFlags(FlagSet& flags, OptOptions* o) {
   flags.Section("Output");
-  flags.String("emit", &o->emit, "KIND,...",
-               "stats, text, dot, svg, html, model-explorer, onnx, plan,\n"
+  flags.Custom("emit", "KIND,...",
+               "stats, text, dot, svg, html, model-explorer, onnx, plan, cc,\n"
                "target, guards. html is one file that shows the graph after each pass;\n"
-               "svg needs Graphviz. Default: stats");
+               "svg needs Graphviz; cc is the C++ of the CPU's kernels. Default: stats",
+               [o](const std::string& value) {
+                 o->emit = value;
+                 return absl::OkStatus();
+               });
+  flags.String("kernel", &o->kernel, "NAME",
+               "With --emit=cc: only the kernel of that name, as --emit=plan has it, or\n"
+               "the only one whose name begins so");
   flags.String("trace", &o->trace, "FILE",
                "With --emit=html: time and bytes of the kernels of this trace\n"
                "(.json or .pftrace, also .gz), shown on their source nodes");
   flags.String("o", &o->output, "FILE",
                "File for the graph; default: standard output. Statistics\n"
                "go to standard error when the graph takes standard output.\n"
-               "With several graph kinds, FILE's suffix is replaced by each");
+               "With several graph kinds, FILE's suffix is replaced by each.\n"
+               "A FILE.weftb gets the module in the binary form");
   flags.String("stats", &o->stats, "text|json",
                "Form of the statistics: a tree of groups and passes, or one\n"
                "JSON object. Default: text");
@@ -71,9 +78,40 @@ void AddOutputFlags(FlagSet& flags, OptOptions* o) {
                  "Print the module to standard error after passes with a matching\n"
                  "name or path (fixpoint.2.cse)");
   flags.Repeated("print-before", &o->dump.before, "REGEX|all", "The same before passes");
+  flags.IntBetween("elide", &o->elide, 0, int64_t{1} << 40, "N",
+                   "Print constants of more than N elements without them, in graphs of\n"
+                   "--print-* and of --emit=text; such text is not read back. Default: 16\n"
+                   "on a terminal and for --print-* on standard error, else all elements");
   flags.String("print-to", &o->dump.folder, "DIR",
                "Write each printed module to a file instead, such as\n"
                "0003.fixpoint.2.cse.after.weft");
+}
+
+void AddPartFlags(FlagSet& flags, OptOptions* o) {
+  flags.Section("Parts and faults");
+  flags.String("extract", &o->extract, "FROM:TO|NODES",
+               "Cut out what computes the values TO from the values FROM, or the\n"
+               "nodes of a list, before the passes; without --passes and --target\n"
+               "none run. Values and nodes are source nodes' names, inputs, outputs,\n"
+               "or %N as --emit=text numbers them, with commas between; a list of\n"
+               "nodes may have FIRST..LAST and `*`. What crosses the cut becomes an\n"
+               "input. Written as text, or as ONNX if -o ends in .onnx");
+  flags.String("bisect", &o->bisect, "COMMAND",
+               "Find the first pass, and its rewrite, after which the shell command\n"
+               "fails (exit status not 0). It gets a file with the module as text,\n"
+               "in the place of {} or as its last argument. Writes the module before\n"
+               "and after to bisect.before.weft and bisect.after.weft; with\n"
+               "-o NAME to NAME.before.weft and NAME.after.weft");
+  flags.Bool("cliffs", &o->cliffs,
+             "Predict the slow steps of the plan for --target (default: cpu): ops\n"
+             "evaluated on the reference, copies, kernels far from the roofline,\n"
+             "with the reasons, the most expensive first. --format=json: as JSON");
+  flags.Repeated("size", &o->sizes, "NAME=SIZE,...",
+                 "Sizes of symbols for --cliffs; others have their hints");
+  flags.Double("peak-gflops", &o->peak_gflops, "X",
+               "Rates of the machine, for --cliffs: operations, in billions a second\n"
+               "(bench measures them),");
+  flags.Double("peak-gbytes", &o->peak_gbytes, "X", "and bytes, likewise. Default: 10");
 }
 
 void AddRemarkFlags(FlagSet& flags, OptOptions* o) {
@@ -88,9 +126,7 @@ void AddRemarkFlags(FlagSet& flags, OptOptions* o) {
   flags.Repeated("blame", &o->blame, "%N|NAME|all",
                  "Print the source nodes, passes, rules and rewrites that a\n"
                  "value of the result comes from. NAME is a source node");
-  flags.String("rules", &o->rules, "FILE",
-               "Rewrite rules for canonicalize (docs/rule-files.md). Each is\n"
-               "tested on random instances first; wrong rules are refused");
+  AddRulesFlag(flags, &o->rules);
   AddLoadFlag(flags, &o->load, ". --help after it shows its passes");
   AddLogFlag(flags, &o->log);
   flags.String("near-misses", &o->near_misses, "REGEX",
@@ -112,27 +148,34 @@ void AddReplayFlags(FlagSet& flags, OptOptions* o) {
 
 void AddInformationFlags(FlagSet& flags, OptOptions* o) {
   flags.Section("Information");
-  flags.Bool("list-passes", &o->list_passes, "List passes with their options, and named pipelines");
-  flags.Bool("list-rules", &o->list_rules,
-             "List rewrite rules: identity, contract, status, pattern");
+  flags.OptionalString("list-passes", &o->list_passes, "REGEX", ".*",
+                       "List passes with their options, and named pipelines: all, or those\n"
+                       "with such names");
+  flags.OptionalString("list-rules", &o->list_rules, "REGEX", ".*",
+                       "List rewrite rules: identity, contract, status, pattern");
   flags.Bool("print-pipeline", &o->print_pipeline, "Print the pipeline with named ones expanded");
-  flags.Bool("list-ops", &o->list_ops, "List ops with their schemas");
+  flags.OptionalString("list-ops", &o->list_ops, "REGEX", ".*", "List ops with their schemas");
   flags.String("coverage", &o->coverage, "core-aten|aten",
                "With --list-ops: list PyTorch's operators instead, and how the\n"
                "importer of .pt2 files handles each");
+  flags.String("format", &o->format, "text|json",
+               "Form of the lists and of --cliffs; json has traits, numeric contracts of\n"
+               "decompositions, and the targets that run an op whole. Default: text");
 }
 
 }  // namespace
 
 FlagSet MakeOptFlags(OptOptions* o) {
   FlagSet flags("opt", "[flags] MODEL",
-                "Reads a model (.onnx, .pt2 or .weft), runs a pipeline of passes over it, and\n"
-                "prints or writes the result.\n\n"
+                "Reads a model (.onnx, .pt2, .weft or .weftb), runs a pipeline of passes over it,\n"
+                "and prints or writes the result.\n\n"
                 "  opt --passes=default --emit=stats,text -o out.weft model.onnx\n"
                 "  opt --passes='fixpoint(canonicalize,cse,dce)' --emit=text model.weft\n"
+                "  opt -o out.weftb model.onnx\n"
                 "  opt --verify=semantics model.onnx");
   AddPipelineFlags(flags, o);
   AddOutputFlags(flags, o);
+  AddPartFlags(flags, o);
   AddRemarkFlags(flags, o);
   AddReplayFlags(flags, o);
   AddInformationFlags(flags, o);

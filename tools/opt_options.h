@@ -3,9 +3,11 @@
 #define WEFT_TOOLS_OPT_OPTIONS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "api/backends.h"
 #include "api/inspect/dump.h"
 #include "tools/common/flags.h"
 
@@ -13,10 +15,18 @@ namespace weft::tools {
 
 struct OptOptions {
   std::string passes;
-  std::string emit = "stats";
+  std::optional<std::string> emit;
+  std::string extract;
+  std::string bisect;
+  bool cliffs = false;
+  std::string kernel;
+  std::vector<std::string> sizes;
+  double peak_gbytes = 0;  // 0: that of CliffOptions.
+  double peak_gflops = 0;
   std::string output;
   std::string verify = "structure";
   std::string target;
+  BackendOptions backend;  // For --verify=target.
   std::string target_file;
   std::string admit;
   std::string case_file = "case.weft";
@@ -24,6 +34,7 @@ struct OptOptions {
   std::string stats_output;
   std::string trace;
   DumpOptions dump;
+  int64_t elide = -1;  // -1: not given.
   std::vector<std::string> inputs;
   int64_t seed = 0;
   int64_t rewrite_limit = -1;
@@ -37,10 +48,12 @@ struct OptOptions {
   std::string near_misses;
   std::vector<std::string> blame;
   bool print_pipeline = false;
-  bool list_passes = false;
-  bool list_ops = false;
+  // Regular expressions; empty: no list.
+  std::string list_passes;
+  std::string list_ops;
+  std::string list_rules;
   std::string coverage;
-  bool list_rules = false;
+  std::string format = "text";
   std::string rules;
   std::vector<std::string> load;
   std::string log;

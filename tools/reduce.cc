@@ -19,16 +19,17 @@
 #include "tools/common/flags.h"
 #include "tools/common/logs.h"
 #include "tools/common/models.h"
-#include "tools/common/plugins.h"
+#include "tools/common/pipeline_flags.h"
 #include "tools/common/progress.h"
+#include "tools/common/target_flags.h"
 
 namespace weft::tools {
 namespace {
 
 struct Options {
   std::string predicate = "wrong-numbers";
-  std::string passes = "default";
-  std::vector<std::string> load;
+  std::string target;
+  PipelineFlags pipeline;
   std::string log;
   std::string output = "reduced.weft";
   int64_t seed = 0;
@@ -39,7 +40,7 @@ struct Options {
 
 FlagSet MakeFlags(Options* o) {
   FlagSet flags("reduce", "[flags] MODEL",
-                "Reads a model (.onnx, .pt2 or .weft) and makes it smaller while the\n"
+                "Reads a model (.onnx, .pt2, .weft or .weftb) and makes it smaller while the\n"
                 "predicate holds; the same for the pipeline.\n\n"
                 "  reduce --predicate=wrong-numbers --passes=default model.onnx\n"
                 "  reduce --predicate=message='no fixpoint' model.weft\n"
@@ -53,12 +54,12 @@ FlagSet MakeFlags(Options* o) {
                "command=COMMAND: the shell command, with {} for a file with the\n"
                "graph, exits with status 0; --passes is not used.\n"
                "Default: wrong-numbers");
-  flags.String("passes", &o->passes, "PIPELINE", "As in opt. Default: default");
+  AddTargetFlag(flags, &o->target, "What is compiled for. Default: none");
+  AddPipelineFlags(flags, &o->pipeline);
   flags.Bool("keep-passes", &o->keep_passes, "Do not make the pipeline shorter");
   flags.Int("seed", &o->seed, "N", "Seed of wrong-numbers. Default: 0");
   flags.IntBetween("timeout", &o->timeout, 1, 1000000, "SECONDS",
                    "Time limit of one test of crash. Default: 60");
-  AddLoadFlag(flags, &o->load);
   AddLogFlag(flags, &o->log);
   flags.Section("Work and output");
   flags.Int("max-tests", &o->max_tests, "N", "Limit of tests of the predicate. Default: 5000");
@@ -66,13 +67,23 @@ FlagSet MakeFlags(Options* o) {
   return flags;
 }
 
-// The predicate for a pipeline and the options.
-absl::StatusOr<ModulePredicate> MakePredicate(const Options& o, const Extensions& extensions,
-                                              const std::string& passes) {
+// The pipeline, and what its passes run with.
+absl::StatusOr<PassRun> ReadPipeline(const Options& o, const Extensions& extensions) {
+  CompileOptions compile;
+  WEFT_RETURN_IF_ERROR(o.pipeline.Apply(&extensions, &compile));
+  if (!o.target.empty()) {
+    WEFT_ASSIGN_OR_RETURN(const Backend* const backend, extensions.backends().Find(o.target));
+    SetTarget(*backend, &compile);
+  }
   PassRun run;
-  run.passes = passes;
-  run.registry = &extensions.passes();
-  run.context.rules = extensions.rules();
+  run.passes = compile.passes.empty() ? "default" : compile.passes;
+  run.registry = compile.registry;
+  run.context = compile.context;
+  WEFT_RETURN_IF_ERROR(Pipeline::Parse(run.passes, *run.registry).status());
+  return run;
+}
+
+absl::StatusOr<ModulePredicate> MakePredicate(const Options& o, const PassRun& run) {
   absl::string_view text = o.predicate;
   if (text == "wrong-numbers") return WrongNumbers(run, static_cast<uint64_t>(o.seed));
   if (text == "crash") return Crashes(run, o.timeout);
@@ -112,9 +123,10 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
     return absl::InvalidArgumentError("expected one model file; --help shows how");
   }
   Extensions extensions;
-  WEFT_RETURN_IF_ERROR(LoadPlugins(o.load, extensions));
-  WEFT_RETURN_IF_ERROR(Pipeline::Parse(o.passes, extensions.passes()).status());
-  WEFT_ASSIGN_OR_RETURN(auto holds, MakePredicate(o, extensions, o.passes));
+  WEFT_RETURN_IF_ERROR(o.pipeline.LoadExtensions(extensions));
+  WarnOfAssumedRules("reduce", extensions);
+  WEFT_ASSIGN_OR_RETURN(PassRun run, ReadPipeline(o, extensions));
+  WEFT_ASSIGN_OR_RETURN(auto holds, MakePredicate(o, run));
   LoadOptions load;
   load.ops = &extensions.ops();
   WEFT_ASSIGN_OR_RETURN(auto module, LoadShown(positional[0], load));
@@ -126,14 +138,16 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
     PrintMessage("reduce", reduced.status().message());
     return kExitBad;
   }
-  std::string passes = o.passes;
+  std::string passes = run.passes;
   const bool command = absl::StartsWith(o.predicate, "command=");
   if (!o.keep_passes && !command) {
     const auto still_holds = [&](const std::string& text) {
-      auto still = MakePredicate(o, extensions, text);
+      PassRun shorter = run;
+      shorter.passes = text;
+      auto still = MakePredicate(o, shorter);
       return still.ok() && (*still)(*reduced->module);
     };
-    WEFT_ASSIGN_OR_RETURN(passes, ReducePipeline(o.passes, extensions.passes(), still_holds));
+    WEFT_ASSIGN_OR_RETURN(passes, ReducePipeline(run.passes, extensions.passes(), still_holds));
   }
   WEFT_ASSIGN_OR_RETURN(auto text, Emit(*reduced->module, EmitFormat::kText));
   WEFT_RETURN_IF_ERROR(WriteOutput(o.output, text));

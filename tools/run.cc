@@ -11,7 +11,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "api/check/compare.h"
 #include "api/check/seeded_inputs.h"
 #include "api/extensions.h"
@@ -29,7 +28,8 @@
 #include "tools/common/flags.h"
 #include "tools/common/logs.h"
 #include "tools/common/models.h"
-#include "tools/common/plugins.h"
+#include "tools/common/pipeline_flags.h"
+#include "tools/common/sizes.h"
 #include "tools/common/target_flags.h"
 #include "tools/common/target_verify.h"
 
@@ -37,13 +37,12 @@ namespace weft::tools {
 namespace {
 
 struct Options {
-  std::string passes;
+  PipelineFlags pipeline;
   TargetFlags target;
-  std::vector<std::string> load;
   std::string log;
   std::vector<std::string> inputs;
   std::vector<std::string> expected;
-  std::vector<std::string> dims;
+  std::vector<std::string> sizes;
   std::vector<std::string> data;
   std::string output_dir;
   int64_t seed = 0;
@@ -63,19 +62,18 @@ struct Options {
 
 FlagSet MakeFlags(Options* o) {
   FlagSet flags("run", "[flags] MODEL",
-                "Runs a model (.onnx, .pt2 or .weft). Inputs that are not given are "
+                "Runs a model (.onnx, .pt2, .weft or .weftb). Inputs that are not given are\n"
                 "made from a seed.\n\n"
-                "  run --dim batch=2 model.onnx\n"
+                "  run --size=batch=2 model.onnx\n"
                 "  run --input x=x.npy --expect y=y.npy model.weft\n"
                 "  run --data=test_data_set_0 model.onnx\n"
-                "  run --dynamic=automatic --explain --dim length=5,7,9 model.pt2");
+                "  run --dynamic=automatic --explain --size=length=5,7,9 model.pt2\n\n"
+                "The first line printed says what was chosen. Options of the target that are\n"
+                "left out have this value instead of its default: --code=before.");
   flags.Section("Program");
-  AddTargetFlag(flags, &o->target.target, "Executor. Default: reference");
-  flags.String("passes", &o->passes, "PIPELINE",
-               "Pipeline to run first, as in opt. Default: the target's own, for\n"
-               "reference none");
+  AddTargetFlag(flags, &o->target.target, "Executor. Default: cpu");
   AddBackendFlags(flags, &o->target.options);
-  AddLoadFlag(flags, &o->load);
+  AddPipelineFlags(flags, &o->pipeline);
   AddLogFlag(flags, &o->log);
   flags.String("dynamic", &o->dynamic, "automatic|static|symbolic",
                "Sizes that the model leaves open: symbolic ones in one program,\n"
@@ -93,10 +91,12 @@ FlagSet MakeFlags(Options* o) {
                  "Folder with input_0.pb ... and output_0.pb ..., in the order\n"
                  "of the model's inputs and outputs (also .npy, and in_0.npy ...\n"
                  "and out_0.npy ...); a run for each");
-  flags.Repeated("dim", &o->dims, "NAME=SIZE,...",
-                 "Size of a symbol for seeded inputs (default: as in those given);\n"
-                 "several sizes make several\n"
-                 "runs, in which a dim with one size keeps it");
+  flags.Repeated("size", &o->sizes, "NAME=SIZE,...",
+                 "Sizes of symbols for seeded inputs (default: as in those given),\n"
+                 "as in batch=2,length=8. Several sizes of one symbol, as in\n"
+                 "length=5,7,9, make several runs, in which a symbol with one size\n"
+                 "keeps it");
+  flags.Alias("dim", "size");
   flags.Int("seed", &o->seed, "N", "Seed of inputs not given. Default: 0");
   flags.Section("Profile");
   flags.String("profile", &o->profile.path, "FILE",
@@ -120,8 +120,9 @@ FlagSet MakeFlags(Options* o) {
   AddTargetVerifyFlags(flags, &o->verify);
   flags.Double("rtol", &o->rtol, "X", "Relative tolerance. Default: 1e-3");
   flags.Double("atol", &o->atol, "X", "Absolute tolerance. Default: 1e-5");
-  flags.String("output-dir", &o->output_dir, "DIR",
+  flags.String("o", &o->output_dir, "DIR",
                "Write each output to DIR/<name>.npy; '/' in a name becomes '_'");
+  flags.Alias("output-dir", "o");
   flags.Bool("print", &o->print, "Print the outputs' elements");
   return flags;
 }
@@ -138,30 +139,15 @@ absl::StatusOr<NamedTensors> ReadNamed(absl::string_view flag,
   return tensors;
 }
 
-// Parses "NAME=SIZE,SIZE" with at least one size.
-absl::StatusOr<std::pair<std::string, std::vector<int64_t>>> ParseDim(const std::string& dim) {
-  const absl::Status error = absl::InvalidArgumentError(
-      absl::StrCat("--dim takes NAME=SIZE or NAME=SIZE,SIZE..., not \"", dim, "\""));
-  const size_t equals = dim.find('=');
-  if (equals == std::string::npos || equals == 0) return error;
-  std::vector<int64_t> sizes;
-  for (absl::string_view text : absl::StrSplit(absl::string_view(dim).substr(equals + 1), ',')) {
-    sizes.push_back(-1);
-    if (!absl::SimpleAtoi(text, &sizes.back()) || sizes.back() < 0) return error;
-  }
-  return std::make_pair(dim.substr(0, equals), std::move(sizes));
-}
-
 // The seeds and sizes of each run; at least one run.
 absl::StatusOr<std::vector<SeedOptions>> ReadSeeds(const Options& o) {
+  WEFT_ASSIGN_OR_RETURN(const auto lists, ParseSizeLists("size", o.sizes));
   std::vector<SeedOptions> runs(std::max<size_t>(o.data.size(), 1));
-  for (const std::string& dim : o.dims) {
-    WEFT_ASSIGN_OR_RETURN(auto named, ParseDim(dim));
-    const auto& [name, sizes] = named;
+  for (const auto& [name, sizes] : lists) {
     if (runs.size() == 1 && sizes.size() > 1) runs.resize(sizes.size(), runs[0]);
     if (sizes.size() > 1 && sizes.size() != runs.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--dim ", dim, " has ", sizes.size(), " sizes for ", runs.size(), " runs"));
+      return absl::InvalidArgumentError(absl::StrCat("--size=", name, " has ", sizes.size(),
+                                                     " sizes for ", runs.size(), " runs"));
     }
     for (size_t i = 0; i < runs.size(); ++i) {
       runs[i].dims[name] = sizes[sizes.size() > 1 ? i : 0];
@@ -202,12 +188,10 @@ absl::StatusOr<ProgramOptions> ReadProgramOptions(const Options& o, const Extens
   WEFT_ASSIGN_OR_RETURN(const Backend* backend, target.Find());
   options.target = backend->name();
   options.backends = target.backends;
-  options.backend = o.target.options;
+  options.backend = target.OptionsWithDefaults(*backend);
   options.cache_limit = static_cast<int>(o.cache_limit);
-  options.compile.passes = o.passes;
+  WEFT_RETURN_IF_ERROR(o.pipeline.Apply(&extensions, &options.compile));
   SetTarget(*backend, &options.compile);
-  options.compile.registry = &extensions.passes();
-  options.compile.context.rules = extensions.rules();
   return options;
 }
 
@@ -227,6 +211,19 @@ void TakeSizes(const Graph& graph, const NamedTensors& given, SeedOptions* seed)
       }
     }
   }
+}
+
+// "batch=2, length=5": the sizes that the inputs of a run have.
+std::string SizesOf(const Graph& graph, absl::Span<const HostTensor> inputs) {
+  std::map<std::string, int64_t> sizes;
+  for (int i = 0; i < graph.num_inputs(); ++i) {
+    const Type type = graph.input(i)->type();
+    if (!inputs[i].valid() || !type.is_tensor() || type.rank() != inputs[i].rank()) continue;
+    for (int d = 0; d < type.rank(); ++d) {
+      if (type.dim(d).is_symbol()) sizes.emplace(type.dim(d).name(), inputs[i].dim(d));
+    }
+  }
+  return absl::StrJoin(sizes, ", ", absl::PairFormatter("="));
 }
 
 // The inputs of a run; empty for state that is not given, which the program keeps.
@@ -310,12 +307,19 @@ std::vector<HostTensor> StateOf(const Program& program) {
   return state;
 }
 
+// Prints which run begins, and with which sizes.
+void PrintHead(const std::string& run, const std::string& sizes) {
+  if (run.empty() && sizes.empty()) return;
+  std::cout << run << (run.empty() || sizes.empty() ? "" : ": ") << PrintableName(sizes) << "\n";
+}
+
 // Does one run; returns the number of outputs that differ.
-absl::StatusOr<int> RunOnce(const Options& o, const SeedOptions& seed, NamedTensors inputs,
-                            NamedTensors expected, Program& program, TargetVerifier* verifier,
-                            Profile* profile) {
+absl::StatusOr<int> RunOnce(const Options& o, const std::string& head, const SeedOptions& seed,
+                            NamedTensors inputs, NamedTensors expected, Program& program,
+                            TargetVerifier* verifier, Profile* profile) {
   const Graph& graph = program.main();
   WEFT_ASSIGN_OR_RETURN(auto ordered, GatherInputs(seed, graph, std::move(inputs)));
+  PrintHead(head, SizesOf(graph, ordered));
   const std::vector<HostTensor> given = ordered;
   if (verifier != nullptr) {
     WEFT_RETURN_IF_ERROR(verifier->Check(given));
@@ -360,10 +364,11 @@ absl::StatusOr<int> RunAll(const Options& o, const NamedTensors& inputs,
         run_expected[OutputName(program.main(), static_cast<int>(i))] = data.outputs[i];
       }
     }
-    if (seeds.size() > 1) std::cout << "run " << run + 1 << " of " << seeds.size() << "\n";
-    WEFT_ASSIGN_OR_RETURN(auto differs,
-                          RunOnce(o, seeds[run], std::move(run_inputs), std::move(run_expected),
-                                  program, verifier, profile));
+    const std::string head =
+        seeds.size() == 1 ? "" : absl::StrCat("run ", run + 1, " of ", seeds.size());
+    WEFT_ASSIGN_OR_RETURN(
+        auto differs, RunOnce(o, head, seeds[run], std::move(run_inputs), std::move(run_expected),
+                              program, verifier, profile));
     differing += differs;
   }
   if (verifier == nullptr) return differing;
@@ -407,7 +412,8 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
     return absl::InvalidArgumentError("expected one model file; --help shows how");
   }
   Extensions extensions;
-  WEFT_RETURN_IF_ERROR(LoadPlugins(o.load, extensions));
+  WEFT_RETURN_IF_ERROR(o.pipeline.LoadExtensions(extensions));
+  WarnOfAssumedRules("run", extensions);
   WEFT_ASSIGN_OR_RETURN(auto inputs, ReadNamed("input", o.inputs));
   WEFT_ASSIGN_OR_RETURN(auto expected, ReadNamed("expect", o.expected));
   WEFT_ASSIGN_OR_RETURN(auto profile, StartProfile(o));
@@ -417,7 +423,10 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   WEFT_ASSIGN_OR_RETURN(auto module, LoadShown(positional[0], load));
   WEFT_ASSIGN_OR_RETURN(auto options, ReadProgramOptions(o, extensions));
   WEFT_ASSIGN_OR_RETURN(auto verifier, MakeVerifier(o, *module, options));
+  WEFT_ASSIGN_OR_RETURN(const Backend* const backend, FindBackend(options));
+  const std::string chosen = DescribeChoice(*backend, options.compile.passes, options.backend);
   WEFT_ASSIGN_OR_RETURN(auto program, Program::Create(std::move(module), std::move(options)));
+  std::cout << chosen << "\n";
   auto differing = RunAll(o, inputs, expected, program, verifier.get(), profile.get());
   // Also explains the runs before one that failed.
   if (o.explain) std::cout << program.Explain().ToString();

@@ -189,8 +189,9 @@ def weft_command(given=None):
         return given.split()
     for built in ('bazel-bin/tools/conformance/main',):
         if os.path.exists(os.path.join(ROOT, built)):
-            return [os.path.join(ROOT, built)]
-    return [os.path.join(ROOT, 'bazelw'), 'run', '//tools:conformance', '--']
+            return [os.path.join(ROOT, built), '--target=reference']
+    return [os.path.join(ROOT, 'bazelw'), 'run', '//tools:conformance', '--',
+            '--target=reference']
 
 
 def run_weft(command, folder, passes=None, strict=False, timeout=120):

@@ -43,11 +43,12 @@ FlagSet MakeFlags(Options* o) {
                 "                             .csv (memory over time), each also .gz\n"
                 "  trace validate TRACE       exit status 1 if it has faults");
   flags.Section("Tables");
-  flags.String("by", &o->by, "name|shapes|provenance",
+  flags.String("by", &o->by, "name|shapes|provenance|step",
                "Key of a row: the name of the span, the name with the shapes of its\n"
-               "inputs, or the nodes of the source model. Default: name");
+               "inputs, the nodes of the source model, or the step of a plan, with what\n"
+               "ran it. Default: name");
   flags.String("sort", &o->sort, "KEY",
-               "self_cpu_time_total, cpu_time_total, cpu_time, count,\n"
+               "self_cpu_time_total, cpu_time_total, cpu_time, median, count,\n"
                "self_cpu_memory_usage, cpu_memory_usage, flops, bytes or name.\n"
                "Default: self_cpu_time_total");
   flags.Int("limit", &o->limit, "N", "Most rows; -1: all. Default: 20");
@@ -77,8 +78,9 @@ absl::StatusOr<Group> GroupOf(const Options& o) {
   if (o.by == "name") return Group::kName;
   if (o.by == "shapes") return Group::kNameAndShapes;
   if (o.by == "provenance") return Group::kProvenance;
+  if (o.by == "step") return Group::kStep;
   return absl::InvalidArgumentError(
-      absl::StrCat("--by takes name, shapes or provenance, not \"", o.by, "\""));
+      absl::StrCat("--by takes name, shapes, provenance or step, not \"", o.by, "\""));
 }
 
 profiler::TableOptions TableOf(const Options& o) {
@@ -108,8 +110,11 @@ absl::StatusOr<int> Top(const Options& o, const Paths& paths) {
   WEFT_ASSIGN_OR_RETURN(auto group, GroupOf(o));
   profiler::KeyAverages averages({group});
   absl::Status status = ReadInto(paths[0], averages);
-  if (status.ok() && group == Group::kProvenance && averages.rows().empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(paths[0], " has no spans with a provenance"));
+  const bool some = group == Group::kProvenance || group == Group::kStep;
+  if (status.ok() && some && averages.rows().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(paths[0], group == Group::kStep ? " has no steps of plans"
+                                                     : " has no spans with a provenance"));
   }
   return status.ok() ? PrintText(o, averages.Table(TableOf(o))) : status;
 }

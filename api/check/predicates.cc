@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -86,17 +87,35 @@ absl::StatusOr<ModulePredicate> Says(PassRun run, const std::string& regex) {
   });
 }
 
-ModulePredicate CommandSucceeds(std::string command, std::string path) {
+absl::StatusOr<int> RunOnFile(const std::string& command, const std::string& path,
+                              const Module& module) {
   // A command would take a name that begins with '-' as an option.
-  if (absl::StartsWith(path, "-")) path = absl::StrCat("./", path);
-  command = absl::StrReplaceAll(command, {{"{}", ShellQuote(path)}});
+  const std::string file = absl::StartsWith(path, "-") ? absl::StrCat("./", path) : path;
+  std::ofstream out(file, std::ios::binary);
+  out << PrintModule(module);
+  out.close();
+  if (!out) {
+    std::remove(file.c_str());
+    return absl::UnavailableError(absl::StrCat("cannot write ", file));
+  }
+  const std::string line = absl::StrReplaceAll(command, {{"{}", ShellQuote(file)}});
+  const int status = std::system(line.c_str());
+  std::remove(file.c_str());
+  if (status < 0) return absl::UnavailableError("cannot start a shell");
+  // system() ignores an interrupt, which ends the command alone.
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  if (signal == SIGINT || signal == SIGQUIT) return absl::CancelledError("interrupted");
+  const int code = signal != 0 ? 128 + signal : WEXITSTATUS(status);
+  if (code == 126 || code == 127) {
+    return absl::InvalidArgumentError(absl::StrCat("the shell cannot run \"", line, "\""));
+  }
+  return code;
+}
+
+ModulePredicate CommandSucceeds(std::string command, std::string path) {
   return [command = std::move(command), path = std::move(path)](const Module& module) {
-    std::ofstream file(path, std::ios::binary);
-    file << PrintModule(module);
-    file.close();
-    const bool holds = file && std::system(command.c_str()) == 0;
-    std::remove(path.c_str());
-    return holds;
+    const absl::StatusOr<int> status = RunOnFile(command, path, module);
+    return status.ok() && *status == 0;
   };
 }
 

@@ -26,9 +26,14 @@ ModulePredicate BreaksInvariants(PassRun run);
 // InvalidArgument if the expression is malformed.
 absl::StatusOr<ModulePredicate> Says(PassRun run, const std::string& regex);
 
-// True if the shell command exits with status 0. `{}` in it is replaced by a file with the module
-// as text, quoted as one word: it is written to `path`, and removed after the command. The module
-// is passed in no other way.
+// Writes the module as text to `path`, runs the shell command, in which `{}` is replaced by that
+// file, quoted as one word, and removes the file. The exit status; 128 + the number of a signal
+// that ended the command. Errors: the file cannot be written; the shell finds no such command; the
+// user interrupted it.
+absl::StatusOr<int> RunOnFile(const std::string& command, const std::string& path,
+                              const Module& module);
+
+// True if RunOnFile() gives 0.
 ModulePredicate CommandSucceeds(std::string command, std::string path);
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/ir/annotations.h"
 #include "graph/ir/attr.h"
 #include "graph/ir/builtin_ops.h"
 #include "graph/ir/constant_store.h"
@@ -103,6 +104,7 @@ class Copier {
     }
     Node* copy = to->CreateNode(node.op(), operands, attrs, types, nullptr, std::move(regions));
     copy->set_provenance(Provenance(node.graph()->module(), node.provenance()));
+    CopyNotes(&node, copy);
     for (int i = 0; i < node.num_results(); ++i) {
       values_[node.result(i)] = copy->result(i);
     }
@@ -155,6 +157,12 @@ void DeclareSymbols(const Graph& graph, const RegionSpec& spec, absl::Span<const
     SymbolInfo copy = info;
     copy.unbacked = defined.contains(info.symbol);
     module->symbols().Declare(copy);
+  }
+  if (!spec.conditions) return;
+  for (const SymCondition& fact : graph.module().symbols().conditions()) {
+    bool known = true;
+    ForEachSymbol(fact.condition, [&](SymInt s) { known = known && mentioned.contains(s); });
+    if (known) module->symbols().Restore(fact.condition, fact.origin);
   }
 }
 
@@ -243,6 +251,7 @@ absl::StatusOr<std::unique_ptr<Module>> CutRegion(const Graph& graph, const Regi
   }
   for (const auto& [value, index] : spec.inputs) {
     copier.Map(value, main->input(first + index));
+    CopyNotes(value, main->input(first + index));
   }
   for (const auto& [value, by] : spec.aliases) copier.Alias(value, by);
   for (const Node* node : spec.nodes) copier.Copy(*node, main);

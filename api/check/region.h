@@ -35,6 +35,8 @@ struct RegionSpec {
   // Values that are replaced by others, which are results of a node or have an input. Aliases join
   // nodes of several graphs that share symbols.
   absl::flat_hash_map<const Value*, const Value*> aliases;
+  // Keep the conditions that relate the region's symbols to each other, too.
+  bool conditions = false;
 };
 
 // The symbols in the spec's types and attributes that no node of it defines, in the order of the

@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/annotate.h"
 #include "base/hash.h"
 #include "base/host_buffer.h"
@@ -20,6 +21,7 @@
 #include "graph/sym/sym_facts.h"
 #include "graph/sym/sym_nearest.h"
 #include "graph/tensor/tensor.h"
+#include "passes/engine/registry.h"
 
 namespace weft {
 namespace {
@@ -43,15 +45,21 @@ class Random {
 
 using Assignment = absl::flat_hash_map<SymInt, int64_t>;
 
+// "it lies in [0, 64] and is a multiple of 8".
+std::string DescribeSizes(const SymbolInfo& info) {
+  const std::string range = absl::StrCat("it lies in [", info.range.min, ", ", info.range.max, "]");
+  if (info.divisor == 1) return range;
+  return absl::StrCat(range, " and is a multiple of ", info.divisor);
+}
+
 absl::StatusOr<int64_t> ChooseSize(const SymbolInfo& info, const SeedOptions& options,
                                    Random* random) {
   auto given = options.dims.find(std::string(info.symbol.name()));
   if (given != options.dims.end()) {
     const int64_t v = given->second;
     if (v < info.range.min || v > info.range.max || v % info.divisor != 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          info.symbol.ToString(), " = ", v, " is not allowed: it lies in [", info.range.min, ", ",
-          info.range.max, "] and is a multiple of ", info.divisor));
+      return absl::InvalidArgumentError(
+          absl::StrCat(info.symbol.ToString(), " = ", v, " is not allowed: ", DescribeSizes(info)));
     }
     return v;
   }
@@ -69,9 +77,8 @@ absl::StatusOr<int64_t> ChooseSize(const SymbolInfo& info, const SeedOptions& op
   if (drawn) v += divisor * random->Below(4);
   while (v > max && v - divisor >= min) v -= divisor;
   if (v >= min && v <= max) return static_cast<int64_t>(v);
-  return absl::InvalidArgumentError(absl::StrCat("no size is allowed for ", info.symbol.ToString(),
-                                                 ": it lies in [", min, ", ", max,
-                                                 "] and is a multiple of ", info.divisor));
+  return absl::InvalidArgumentError(
+      absl::StrCat("no size is allowed for ", info.symbol.ToString(), ": ", DescribeSizes(info)));
 }
 
 // Sets sizes that are equal to expressions of other sizes, unless they are given.
@@ -101,6 +108,27 @@ void MeetConditions(const SymbolTable& facts, const SeedOptions& options, Assign
   for (const SymbolEdit& edit : *edits) (*sizes)[edit.symbol] = edit.to;
 }
 
+// The first given size, by name, that is not among the symbols.
+absl::Status UnknownSize(const SeedOptions& options, absl::Span<const SymInt> symbols) {
+  constexpr size_t kMaxListed = 8;
+  std::vector<std::string> known;
+  for (SymInt symbol : symbols) known.emplace_back(symbol.name());
+  std::string unknown;
+  for (const auto& [name, value] : options.dims) {
+    const bool found = std::find(known.begin(), known.end(), name) != known.end();
+    if (!found && (unknown.empty() || name < unknown)) unknown = name;
+  }
+  const std::string near = DidYouMean(unknown, known);
+  const size_t listed = std::min(known.size(), kMaxListed);
+  const absl::string_view list = known.empty()  ? "; all sizes are constant"
+                                 : near.empty() ? "; there are "
+                                                : " There are ";
+  return absl::InvalidArgumentError(absl::StrCat(
+      "no input has the size \"", unknown, "\" in its shape", near, list,
+      absl::StrJoin(known.begin(), known.begin() + listed, ", "),
+      listed < known.size() ? absl::StrCat(" and ", known.size() - listed, " more") : ""));
+}
+
 absl::StatusOr<Assignment> ChooseSizes(const Graph& graph, const SeedOptions& options,
                                        Random* random) {
   std::vector<SymInt> symbols;
@@ -126,15 +154,7 @@ absl::StatusOr<Assignment> ChooseSizes(const Graph& graph, const SeedOptions& op
   }
   MeetEqualities(graph.module().symbols(), symbols, options, &sizes);
   MeetConditions(graph.module().symbols(), options, &sizes);
-  if (given != options.dims.size()) {
-    std::vector<std::string> unknown;
-    for (const auto& [name, value] : options.dims) {
-      if (!sizes.contains(SymInt::Symbol(name))) unknown.push_back(name);
-    }
-    std::sort(unknown.begin(), unknown.end());
-    return absl::InvalidArgumentError(
-        absl::StrCat("no input has the size \"", unknown[0], "\" in its shape"));
-  }
+  if (given != options.dims.size()) return UnknownSize(options, symbols);
   return sizes;
 }
 

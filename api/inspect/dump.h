@@ -2,6 +2,8 @@
 #ifndef WEFT_API_INSPECT_DUMP_H_
 #define WEFT_API_INSPECT_DUMP_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,15 +16,23 @@ namespace weft {
 
 class Module;
 
+// The elements that a constant in text for people may have.
+inline constexpr int64_t kElideAbove = 16;
+
 struct DumpOptions {
-  // Passes to dump at: "all", "changed" (only after passes), or a regular expression that matches
-  // the name of a pass or its path ("fixpoint.2.cse").
+  // Passes to dump at: "all", "changed" (only after passes), names with commas between, or a
+  // regular expression that matches the name of a pass or its path ("fixpoint.2.cse").
   std::vector<std::string> before;
   std::vector<std::string> after;
   // Folder for one file per dump, "0003.fixpoint.2.cse.after.weft"; empty: standard error. The
   // folder is made if it does not exist.
   std::string folder;
+  // Constants of more elements are printed without them; none: all are printed.
+  std::optional<int64_t> elide;
 };
+
+// PrintModule() with the elements of large constants left out, as `elide` has it.
+std::string PrintElided(const Module& module, std::optional<int64_t> elide);
 
 class ModuleDumper {
  public:
@@ -47,6 +57,7 @@ class ModuleDumper {
   Selection before_;
   Selection after_;
   std::string folder_;
+  std::optional<int64_t> elide_;
 };
 
 }  // namespace weft

@@ -4,9 +4,15 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/provenance.h"
 #include "profiler/read/read.h"
 #include "serialize/html/html.h"
 #include "serialize/html/kernel_times.h"
@@ -53,8 +59,21 @@ struct GraphRecorder::State {
     builder.AddRemark(text);
   }
 
+  void AddSources(const Module& module) {
+    absl::flat_hash_set<ProvenanceId> seen;
+    for (const Graph* graph : module.AllGraphs()) {
+      for (const Node* node : graph->nodes()) {
+        if (!seen.insert(node->provenance()).second) continue;
+        for (std::string& name : module.provenance().Names(node->provenance())) {
+          sources.insert(std::move(name));
+        }
+      }
+    }
+  }
+
   ModuleViewBuilder builder;
-  size_t remarks = 0;  // Number of remarks copied so far.
+  absl::flat_hash_set<std::string> sources;  // Names of the source nodes before the passes.
+  size_t remarks = 0;                        // Number of remarks copied so far.
 };
 
 GraphRecorder::GraphRecorder(std::string title) : state_(std::make_unique<State>(title)) {}
@@ -62,6 +81,7 @@ GraphRecorder::GraphRecorder(std::string title) : state_(std::make_unique<State>
 GraphRecorder::~GraphRecorder() = default;
 
 absl::Status GraphRecorder::Start(const Module& module) {
+  state_->AddSources(module);
   return state_->builder.AddSnapshot(module, "import", "");
 }
 
@@ -78,10 +98,17 @@ absl::Status GraphRecorder::AddTrace(const std::string& path, const FileProgress
   profiler::ReadOptions options;
   options.progress = progress;
   WEFT_RETURN_IF_ERROR(profiler::ReadTrace(path, times, options));
+  const absl::flat_hash_set<std::string>& known = state_->sources;
+  const auto is_known = [&](const std::string& name) { return known.contains(name); };
+  bool met = false;
   for (const KernelTime& k : times.kernels()) {
+    met |= absl::c_any_of(k.sources, is_known);
     state_->builder.AddKernel(k.name, k.microseconds, k.calls, k.bytes, k.sources);
   }
-  return absl::OkStatus();
+  if (met) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": none of its ", times.kernels().size(),
+                   " kernels names a source node of the model; is it a trace of another one?"));
 }
 
 void GraphRecorder::AddError(const std::string& names, double sqnr_db) {

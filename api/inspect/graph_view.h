@@ -29,7 +29,8 @@ class GraphRecorder {
   void Record(CompileOptions* options);
   // Adds time and bytes of the kernels of a trace, whose events name source nodes
   // (serialize/html/kernel_times.h). The trace is Chrome's JSON or Weft's Perfetto form, each also
-  // compressed. Errors name the file. `progress` is called from time to time with the bytes read
+  // compressed. Errors name the file; it is one if no kernel names a source node of the module that
+  // Start got. `progress` is called from time to time with the bytes read
   // and the file's size.
   using FileProgress = std::function<void(int64_t done, int64_t total)>;
   absl::Status AddTrace(const std::string& path, const FileProgress& progress = nullptr);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "backends/plugin/device_events.h"
 #include "base/status_macros.h"
 #include "profiler/session.h"
@@ -13,7 +14,8 @@ namespace weft {
 struct Profile::Impl {
   ProfileOptions options;
   std::unique_ptr<profiler::TraceSink> file;
-  std::unique_ptr<profiler::KeyAverages> averages;
+  std::unique_ptr<profiler::KeyAverages> steps;   // Of plans.
+  std::unique_ptr<profiler::KeyAverages> others;  // Passes, runs, memory.
   std::unique_ptr<profiler::Session> session;
 };
 
@@ -26,11 +28,15 @@ absl::StatusOr<std::unique_ptr<Profile>> Profile::Start(const ProfileOptions& op
   if (!options.path.empty()) {
     WEFT_ASSIGN_OR_RETURN(impl->file, profiler::MakeFileSink(options.path, options.max_file_bytes));
   }
-  profiler::KeyAveragesOptions averages;
+  profiler::KeyAveragesOptions steps;
+  steps.group = profiler::KeyAveragesOptions::Group::kStep;
+  impl->steps = std::make_unique<profiler::KeyAverages>(steps);
+  profiler::KeyAveragesOptions others;
+  others.without_steps = !options.group_by_input_shape;
   if (options.group_by_input_shape) {
-    averages.group = profiler::KeyAveragesOptions::Group::kNameAndShapes;
+    others.group = profiler::KeyAveragesOptions::Group::kNameAndShapes;
   }
-  impl->averages = std::make_unique<profiler::KeyAverages>(averages);
+  impl->others = std::make_unique<profiler::KeyAverages>(others);
   profiler::SessionOptions session;
   session.sources.push_back(plugin::DeviceEvents::Get());
   WEFT_ASSIGN_OR_RETURN(impl->session, profiler::Session::Start(std::move(session)));
@@ -44,7 +50,8 @@ absl::Status Profile::Finish() {
   if (impl_->file != nullptr) {
     WEFT_RETURN_IF_ERROR(profiler::ExportTrace(trace, *impl_->file));
   }
-  return profiler::ExportTrace(trace, *impl_->averages);
+  WEFT_RETURN_IF_ERROR(profiler::ExportTrace(trace, *impl_->steps));
+  return profiler::ExportTrace(trace, *impl_->others);
 }
 
 absl::StatusOr<std::string> Profile::Table() const {
@@ -52,7 +59,10 @@ absl::StatusOr<std::string> Profile::Table() const {
   table.sort_by = impl_->options.sort_by;
   table.row_limit = impl_->options.row_limit;
   table.roofline = {impl_->options.peak_gbytes, impl_->options.peak_gflops};
-  return impl_->averages->Table(table);
+  WEFT_ASSIGN_OR_RETURN(const std::string others, impl_->others->Table(table));
+  if (impl_->steps->rows().empty()) return others;
+  WEFT_ASSIGN_OR_RETURN(const std::string steps, impl_->steps->Table(table));
+  return absl::StrCat("Steps\n", steps, "\nPasses, runs and others\n", others);
 }
 
 }  // namespace weft

@@ -45,8 +45,9 @@ class Profile {
   // Ends the recording and writes the file.
   absl::Status Finish();
 
-  // The key averages of the recording; call after Finish(). InvalidArgument for an unknown
-  // `sort_by`.
+  // Two tables of the recording, or one if no step ran: the steps of plans with what ran them, and
+  // all else; with `group_by_input_shape` all spans by shapes in the second. Call after Finish().
+  // InvalidArgument for an unknown `sort_by`.
   absl::StatusOr<std::string> Table() const;
 
  private:

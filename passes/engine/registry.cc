@@ -74,21 +74,4 @@ std::vector<std::string> PassRegistry::PassNames() const {
   return names;
 }
 
-std::string PassRegistry::Help() const {
-  std::string text = "Passes:\n";
-  for (const auto& [name, factory] : passes_) {
-    const std::unique_ptr<Pass> pass = factory();
-    absl::StrAppend(&text, "  ", name, "\n      ", pass->doc(), "\n");
-    for (const PassOption& option : OptionsOf(*pass)) {
-      absl::StrAppend(&text, "      ", option.name, "=", option.value, "  ", option.doc, "\n");
-    }
-  }
-  absl::StrAppend(&text, "Pipelines:\n");
-  for (const NamedPipeline& pipeline : pipelines_) {
-    absl::StrAppend(&text, "  ", pipeline.name, "\n      ", pipeline.doc, "\n      ",
-                    pipeline.text.empty() ? "(empty)" : pipeline.text, "\n");
-  }
-  return text;
-}
-
 }  // namespace weft

@@ -40,8 +40,6 @@ class PassRegistry {
   std::vector<std::string> PassNames() const;
   // In the order of registration.
   const std::vector<NamedPipeline>& pipelines() const { return pipelines_; }
-  // Help text: passes with options and defaults, then pipelines.
-  std::string Help() const;
 
  private:
   std::map<std::string, PassFactory, std::less<>> passes_;

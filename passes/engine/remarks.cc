@@ -53,7 +53,7 @@ std::string Remark::ToString() const {
   std::string text = absl::StrCat(RemarkKindName(kind), " ", pass);
   if (!rule.empty()) absl::StrAppend(&text, ".", rule);
   if (!function.empty()) absl::StrAppend(&text, " @", function);
-  if (!op.empty()) absl::StrAppend(&text, " %", node, " = ", op);
+  if (!op.empty()) absl::StrAppend(&text, node >= 0 ? absl::StrCat(" %", node, " =") : "", " ", op);
   if (!provenance.empty()) {
     absl::StrAppend(&text, " (from ", absl::StrJoin(provenance, ", ", AppendQuoted), ")");
   }

@@ -1,9 +1,10 @@
 #include "profiler/sinks/key_averages.h"
 
-#include <cmath>
+#include <algorithm>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
 
 namespace weft::profiler {
 
@@ -14,21 +15,67 @@ absl::Status KeyAverages::Add(const TraceEvent& event) {
   return absl::OkStatus();
 }
 
+namespace {
+
+// The names of a JSON list of strings, with commas between.
+std::string NamesOf(absl::string_view list) {
+  const auto json = nlohmann::json::parse(list, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_array()) return std::string(list);
+  std::string names;
+  for (const auto& name : json) {
+    if (!name.is_string()) continue;
+    absl::StrAppend(&names, names.empty() ? "" : ", ", name.get_ref<const std::string&>());
+  }
+  return names;
+}
+
+}  // namespace
+
+int64_t KeyAveragesRow::MedianNs() const {
+  if (samples.empty()) return 0;
+  std::vector<int64_t> sorted = samples;
+  const auto middle = sorted.begin() + static_cast<int64_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  return *middle;
+}
+
+void KeyAverages::AddSample(int64_t duration_ns, KeyAveragesRow* row) {
+  if ((row->calls - 1) % row->sample_step != 0) return;
+  if (row->samples.size() == kMaxSamples) {
+    // Every second one stays.
+    for (size_t i = 0; 2 * i < kMaxSamples; ++i) row->samples[i] = row->samples[2 * i];
+    row->samples.resize(kMaxSamples / 2);
+    row->sample_step *= 2;
+    if ((row->calls - 1) % row->sample_step != 0) return;
+  }
+  row->samples.push_back(duration_ns);
+}
+
 int64_t KeyAverages::RowOf(const TraceEvent& event) {
   using Group = KeyAveragesOptions::Group;
   absl::string_view name = event.name;
   absl::string_view shapes;
+  std::string nodes;
+  const ArgValue* const ran_by = event.FindArg(arg::kKernelBackend);
+  const ArgValue* const source = event.FindArg(arg::kProvenance);
+  if (options_.without_steps && ran_by != nullptr) return kNoRow;
+  const bool step = options_.group == Group::kStep;
+  if (step && ran_by == nullptr) return kNoRow;
   if (absl::StartsWith(name, "ProfilerStep#")) name = "ProfilerStep*";
   if (options_.group == Group::kProvenance) {
-    const ArgValue* provenance = event.FindArg(arg::kProvenance);
-    if (provenance == nullptr) return kNoRow;
-    name = provenance->text;
+    if (source == nullptr) return kNoRow;
+    nodes = NamesOf(source->text);
+    name = nodes;
   } else if (options_.group == Group::kNameAndShapes) {
     if (const ArgValue* dims = event.FindArg(arg::kInputDims)) shapes = dims->text;
   }
   key_.assign(name.data(), name.size());
   key_.push_back('\0');
   key_.append(shapes.data(), shapes.size());
+  if (step) {
+    absl::StrAppend(&key_, absl::string_view("\0", 1), ran_by->text, absl::string_view("\0", 1),
+                    source == nullptr ? "" : source->text);
+  }
   const auto known = row_of_key_.find(key_);
   if (known != row_of_key_.end()) return known->second;
   if (static_cast<int64_t>(rows_.size()) >= options_.max_rows) {
@@ -42,6 +89,10 @@ int64_t KeyAverages::RowOf(const TraceEvent& event) {
     row.name = std::string(name);
     row.shapes = std::string(shapes);
     row.category = std::string(event.category);
+    if (step) {
+      row.ran_by = std::string(ran_by->text);
+      if (source != nullptr) row.source = NamesOf(source->text);
+    }
   }
   return entry->second;
 }
@@ -60,6 +111,7 @@ void KeyAverages::AddSpan(const TraceEvent& event) {
   ++row.calls;
   row.self_ns += event.duration_ns;
   row.total_ns += event.duration_ns;
+  AddSample(event.duration_ns, &row);
   const ArgValue* flops = event.FindArg(arg::kFlops);
   const ArgValue* bytes = event.FindArg(arg::kBytesMoved);
   if (flops != nullptr) row.flops += flops->integer;

@@ -15,10 +15,12 @@
 namespace weft::profiler {
 
 struct KeyAveragesOptions {
-  enum class Group { kName, kNameAndShapes, kProvenance };
+  // kProvenance leaves out spans without a provenance. kStep has a row for each step of a plan or
+  // node of a graph that ran, and leaves out other spans.
+  enum class Group { kName, kNameAndShapes, kProvenance, kStep };
   Group group = Group::kName;
-  // With kProvenance, spans without one are left out.
-  //
+  // Leave out the spans that kStep shows.
+  bool without_steps = false;
   // Beyond this many rows, all others share the row "(other)".
   int64_t max_rows = 1'000'000;
 };
@@ -27,6 +29,8 @@ struct KeyAveragesRow {
   std::string name;      // Steps of a session are one row, "ProfilerStep*".
   std::string shapes;    // `Input Dims`, if grouped by them.
   std::string category;  // Category of the first span.
+  std::string ran_by;    // With kStep: what ran it, as in "generated" or "library:gemm".
+  std::string source;    // With kStep: its source nodes, with commas between.
   int64_t calls = 0;
   int64_t self_ns = 0;  // Without nested spans.
   int64_t total_ns = 0;
@@ -35,6 +39,11 @@ struct KeyAveragesRow {
   int64_t flops = 0;
   int64_t bytes = 0;        // Bytes moved.
   int64_t measured_ns = 0;  // Total time of the spans with known bytes or operations.
+  // Times of calls, for their median: every `sample_step`-th, which keeps a bounded number.
+  std::vector<int64_t> samples;
+  int64_t sample_step = 1;
+
+  int64_t MedianNs() const;
 };
 
 // The measured limits of the machine; 0: unknown.
@@ -44,8 +53,8 @@ struct Roofline {
 };
 
 struct TableOptions {
-  // self_cpu_time_total, cpu_time_total, cpu_time (the average), count, self_cpu_memory_usage,
-  // cpu_memory_usage, flops, bytes or name; "" for the order of appearance.
+  // self_cpu_time_total, cpu_time_total, cpu_time (the average), median, count,
+  // self_cpu_memory_usage, cpu_memory_usage, flops, bytes or name; "" for the order of appearance.
   std::string sort_by;
   int64_t row_limit = 100;  // Negative: all rows.
   int64_t max_name_width = 55;
@@ -71,7 +80,9 @@ class KeyAverages : public TraceSink {
 
  private:
   static constexpr int64_t kNoRow = -1;
+  static constexpr size_t kMaxSamples = 1024;
   int64_t RowOf(const TraceEvent& event);
+  static void AddSample(int64_t duration_ns, KeyAveragesRow* row);
   void AddSpan(const TraceEvent& event);
   void AddMemory(const TraceEvent& event);
 

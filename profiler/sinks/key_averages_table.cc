@@ -22,6 +22,7 @@ constexpr SortKey kSortKeys[] = {
     {"self_cpu_time_total", [](const Row& r) { return double(r.self_ns); }},
     {"cpu_time_total", [](const Row& r) { return double(r.total_ns); }},
     {"cpu_time", [](const Row& r) { return double(r.total_ns) / double(r.calls); }},
+    {"median", [](const Row& r) { return double(r.MedianNs()); }},
     {"count", [](const Row& r) { return double(r.calls); }},
     {"self_cpu_memory_usage", [](const Row& r) { return double(r.self_memory); }},
     {"cpu_memory_usage", [](const Row& r) { return double(r.total_memory); }},
@@ -76,6 +77,19 @@ std::string OfRoofline(const Row& row, const Roofline& roofline) {
   return least_ns > 0 ? Percent(least_ns, static_cast<double>(row.measured_ns)) : "--";
 }
 
+// Columns of rows that are steps of a plan.
+std::vector<Column> StepColumns(const TableOptions& options, double self_total) {
+  const size_t width = static_cast<size_t>(std::max<int64_t>(options.max_name_width, 4));
+  return {
+      {"Step", [=](const Row& r) { return OnOneLine(r.name, width); }},
+      {"Ran by", [=](const Row& r) { return OnOneLine(r.ran_by, width); }},
+      {"Source", [=](const Row& r) { return OnOneLine(r.source, width); }},
+      {"Self CPU %", [=](const Row& r) { return Percent(double(r.self_ns), self_total); }},
+      {"Median", [](const Row& r) { return FormatNanos(double(r.MedianNs())); }},
+      {"Self CPU", [](const Row& r) { return FormatNanos(double(r.self_ns)); }},
+  };
+}
+
 std::vector<Column> TimeColumns(const TableOptions& options, double self_total) {
   const size_t width = static_cast<size_t>(std::max<int64_t>(options.max_name_width, 4));
   return {
@@ -86,6 +100,7 @@ std::vector<Column> TimeColumns(const TableOptions& options, double self_total) 
       {"CPU total", [](const Row& r) { return FormatNanos(double(r.total_ns)); }},
       {"CPU time avg",
        [](const Row& r) { return FormatNanos(double(r.total_ns) / double(r.calls)); }},
+      {"Median", [](const Row& r) { return FormatNanos(double(r.MedianNs())); }},
   };
 }
 
@@ -93,7 +108,9 @@ std::vector<Column> ColumnsFor(const std::vector<Row>& rows, const TableOptions&
                                double self_total) {
   const auto any = [&](auto has) { return std::any_of(rows.begin(), rows.end(), has); };
   const Roofline roofline = options.roofline;
-  std::vector<Column> columns = TimeColumns(options, self_total);
+  const bool steps = any([](const Row& r) { return !r.ran_by.empty(); });
+  std::vector<Column> columns =
+      steps ? StepColumns(options, self_total) : TimeColumns(options, self_total);
   if (any([](const Row& r) { return r.total_memory != 0 || r.self_memory != 0; })) {
     columns.push_back({"CPU Mem", [](const Row& r) { return FormatBytes(r.total_memory); }});
     columns.push_back({"Self CPU Mem", [](const Row& r) { return FormatBytes(r.self_memory); }});

@@ -151,7 +151,7 @@ TEST(SessionTargetTest, IsKnownAndHasTheOptions) {
     EXPECT_TRUE(module.ok()) << module.status();
     return std::string(Session::Create(*std::move(module), target, options).status().message());
   };
-  EXPECT_EQ(error("gpu", {}), "unknown target \"gpu\"; the targets are: reference, cpu");
+  EXPECT_EQ(error("gpu", {}), "unknown target \"gpu\"; the targets are: reference, cpu, cuda");
   EXPECT_EQ(error("reference", {{"threads", "2"}}),
             "the target reference has no option \"threads\"");
   EXPECT_THAT(error("cpu", {{"code", "soon"}}), HasSubstr("none, background or before"));

@@ -300,11 +300,52 @@ TEST_F(SinksTest, KeyAveragesTable) {
   EXPECT_THAT(*table, HasSubstr("(2 more rows)"));
   options.sort_by = "speed";
   EXPECT_THAT(averages.Table(options).status().message(), HasSubstr("cpu_time_total"));
-  for (const char* key : {"cpu_time", "count", "self_cpu_memory_usage", "cpu_memory_usage", "flops",
-                          "bytes", "name", ""}) {
+  for (const char* key : {"cpu_time", "median", "count", "self_cpu_memory_usage",
+                          "cpu_memory_usage", "flops", "bytes", "name", ""}) {
     options.sort_by = key;
     EXPECT_TRUE(averages.Table(options).ok()) << key;
   }
+}
+
+TEST_F(SinksTest, RowsOfStepsSayWhatRanThem) {
+  KeyAveragesOptions options;
+  options.group = KeyAveragesOptions::Group::kStep;
+  KeyAverages steps(options);
+  ASSERT_TRUE(ExportTrace(SampleTrace(), steps).ok());
+  ASSERT_EQ(steps.rows().size(), 1u);
+  EXPECT_EQ(steps.rows()[0].ran_by, "onednn");
+  EXPECT_EQ(steps.rows()[0].source, "layer1/conv, layer1/bn");
+  auto table = steps.Table({});
+  ASSERT_TRUE(table.ok());
+  EXPECT_THAT(*table, testing::AllOf(HasSubstr("Ran by"), HasSubstr("layer1/conv, layer1/bn")));
+  options.group = KeyAveragesOptions::Group::kName;
+  options.without_steps = true;
+  KeyAverages others(options);
+  ASSERT_TRUE(ExportTrace(SampleTrace(), others).ok());
+  for (const KeyAveragesRow& row : others.rows()) EXPECT_NE(row.name, "convolution");
+  EXPECT_EQ(others.rows().size(), 3u);
+}
+
+// The first runs are slow; the median is that of the others. Of many calls a bounded number of
+// times is kept, from the whole trace.
+TEST_F(SinksTest, TheMedianLeavesWarmUpOut) {
+  KeyAverages averages;
+  const auto add = [&](int64_t call, int64_t duration) {
+    TraceEvent event;
+    event.name = "relu";
+    event.category = "cpu_op";
+    event.time_ns = 100'000 * call;
+    event.duration_ns = duration;
+    ASSERT_TRUE(averages.Add(event).ok());
+  };
+  add(0, 90'000);
+  for (int64_t call = 1; call < 4; ++call) add(call, 10 + call);
+  EXPECT_EQ(averages.rows()[0].MedianNs(), 13);
+  for (int64_t call = 4; call < 10'000; ++call) add(call, call < 9'000 ? 50 : 70);
+  EXPECT_EQ(averages.rows()[0].MedianNs(), 50);
+  EXPECT_LE(averages.rows()[0].samples.size(), 1024u);
+  EXPECT_GT(averages.rows()[0].samples.size(), 500u);
+  EXPECT_EQ(averages.rows()[0].samples.back(), 70);
 }
 
 TEST_F(SinksTest, KeyAveragesByShapeAndProvenance) {
@@ -317,7 +358,7 @@ TEST_F(SinksTest, KeyAveragesByShapeAndProvenance) {
   KeyAverages by_provenance(options);
   ASSERT_TRUE(ExportTrace(SampleTrace(), by_provenance).ok());
   ASSERT_EQ(by_provenance.rows().size(), 1u);
-  EXPECT_EQ(by_provenance.rows()[0].name, "[\"layer1/conv\", \"layer1/bn\"]");
+  EXPECT_EQ(by_provenance.rows()[0].name, "layer1/conv, layer1/bn");
   options.max_rows = 2;
   options.group = KeyAveragesOptions::Group::kName;
   KeyAverages few(options);

@@ -10,8 +10,10 @@ namespace weft {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
 using testing::ElementsAreArray;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 class BenchTest : public ToolTest {
@@ -19,7 +21,7 @@ class BenchTest : public ToolTest {
   BenchTest() : ToolTest("bench/main") {}
 
   json Bench(const std::string& flags) {
-    EXPECT_EQ(Run("--iterations=3 " + flags), 0) << err_;
+    EXPECT_EQ(Run("--repeat=3 --format=json " + flags), 0) << err_;
     json result = json::parse(out_, nullptr, /*allow_exceptions=*/false);
     EXPECT_TRUE(result.is_object()) << out_;
     return result;
@@ -34,7 +36,7 @@ std::vector<std::string> KeysOf(const std::string& text) {
 }
 
 TEST_F(BenchTest, PrintsOneObjectOfThisForm) {
-  const json result = Bench("--small --passes=default --size=batch=2 mlp");
+  const json result = Bench("--small --target=reference --passes=default --size=batch=2 mlp");
   EXPECT_THAT(KeysOf(out_), ElementsAreArray({"model",
                                               "small",
                                               "target",
@@ -85,6 +87,36 @@ TEST_F(BenchTest, PrintsOneObjectOfThisForm) {
   EXPECT_GT(result["peaks"]["stream_gbs"].get<double>(), 0.1);
   EXPECT_GT(result["share"]["fma"].get<double>(), 0);
   EXPECT_GT(result["floor_ms"].get<double>(), 0);
+}
+
+TEST_F(BenchTest, SaysFirstWhatItMeasured) {
+  EXPECT_EQ(Run("--small --nopeaks --iterations=2 --threads=1 --size=batch=2 mlp"), 0) << err_;
+  EXPECT_THAT(out_, AllOf(StartsWith("mlp: target cpu, passes cpu, code=before, threads=1\n"
+                                     "batch=2\nmedian "),
+                          HasSubstr(" of 2 runs, "), HasSubstr("\nimport ")));
+  EXPECT_EQ(Run("--small --nopeaks --repeat=1 -o out.txt mlp"), 0) << err_;
+  EXPECT_EQ(out_, "");
+  EXPECT_THAT(Read("out.txt"), StartsWith("mlp: target cpu, passes cpu, code=before, threads=all"));
+}
+
+TEST_F(BenchTest, ProfilesTheKernelsThatItMeasures) {
+  EXPECT_EQ(Run("--small --nopeaks --repeat=1 --threads=1 --profile=p.json --profile-table mlp"), 0)
+      << err_;
+  // Every step ran ten times, none of them in the interpreter, and nothing else was recorded.
+  EXPECT_THAT(err_, AllOf(HasSubstr("Ran by"), HasSubstr("library:"), Not(HasSubstr("interpreter")),
+                          Not(HasSubstr("fuse_"))));
+  EXPECT_TRUE(Exists("p.json"));
+}
+
+TEST_F(BenchTest, AppliesRulesOfAFile) {
+  Write("negated.rules",
+        "rule cosh-of-neg value-safe \"cosh(-x) = cosh(x)\" {\n"
+        "  x: float\n  cosh(neg(x)) => cosh(x)\n}\n");
+  Write("negated.weft",
+        "func @main(%x: f32[3]) -> f32[3] {\n %0 = neg(%x)\n %1 = cosh(%0)\n return %1\n}\n");
+  const std::string flags = "--nopeaks --target=reference --passes=canonicalize,dce negated.weft";
+  EXPECT_EQ(Bench(flags)["nodes"], 2);
+  EXPECT_EQ(Bench("--rules=negated.rules " + flags)["nodes"], 1);
 }
 
 TEST_F(BenchTest, AModuleWithoutMainIsRefused) {
@@ -149,15 +181,19 @@ TEST_F(BenchTest, ErrorsNameTheCulprit) {
   EXPECT_EQ(Run("--size=rows=2 --small mlp"), 2);
   EXPECT_EQ(err_, "bench: error: the model has no symbol \"rows\"\n");
   EXPECT_EQ(Run("--size=batch --small mlp"), 2);
-  EXPECT_EQ(err_, "bench: error: --size takes NAME=SIZE, not \"batch\"\n");
+  EXPECT_EQ(err_, "bench: error: --size takes NAME=SIZE or NAME=SIZE,SIZE..., not \"batch\"\n");
   EXPECT_EQ(Run("mlpp"), 2);
   EXPECT_THAT(err_, HasSubstr("mlpp: unknown kind of model"));
   EXPECT_EQ(Run("--threads=-1 --small mlp"), 2);
   EXPECT_EQ(err_, "bench: error: --threads takes an integer from 0 to 1024, not \"-1\"\n");
-  EXPECT_EQ(Run("--threads=2 --small mlp"), 2);
+  EXPECT_EQ(Run("--target=reference --threads=2 --small mlp"), 2);
   EXPECT_EQ(err_, "bench: error: the target reference has no option \"threads\"\n");
   EXPECT_EQ(Run("--code=soon --small mlp"), 2);
   EXPECT_THAT(err_, HasSubstr("--code takes none, background or before, not \"soon\""));
+  EXPECT_EQ(Run("--size=batch=1,2 --small mlp"), 2);
+  EXPECT_THAT(err_, HasSubstr("--size takes one size of each name, not \"batch=1,2\""));
+  EXPECT_EQ(Run("--format=xml --small mlp"), 2);
+  EXPECT_THAT(err_, HasSubstr("--format takes text or json, not \"xml\""));
   for (const char* sweep : {"batch", "batch=1:2", "=1:2:1", "batch=2:1:1", "batch=1:2:0"}) {
     EXPECT_EQ(Run("--sweep=" + std::string(sweep) + " --small mlp"), 2);
     EXPECT_THAT(err_, HasSubstr("--sweep takes NAME=FROM:TO:STEP, not"));
@@ -171,24 +207,24 @@ class MakeModelTest : public ToolTest {
 };
 
 TEST_F(MakeModelTest, WritesModelsAndInputs) {
-  EXPECT_EQ(Run("--model=mlp --small --out=mlp.onnx --inputs=data "
+  EXPECT_EQ(Run("--model=mlp --small -o mlp.onnx --inputs=data "
                 "--input-size=batch=3"),
             0)
       << err_;
   EXPECT_TRUE(Exists("mlp.onnx"));
   EXPECT_TRUE(Exists("data/x.npy"));
-  EXPECT_EQ(Run("--model=bert --small --static --size=batch=2 --out=b.weft"), 0);
+  EXPECT_EQ(Run("--model=bert --small --static --size=batch=2 -o b.weft"), 0);
   EXPECT_THAT(Read("b.weft"), HasSubstr("%input_ids: i64[2, 8]"));
   EXPECT_EQ(Run("--list"), 0);
   EXPECT_THAT(out_, StartsWith("resnet50"));
 }
 
 TEST_F(MakeModelTest, ErrorsNameTheCulprit) {
-  EXPECT_EQ(Run("--model=vgg --out=x.onnx"), 2);
+  EXPECT_EQ(Run("--model=vgg -o x.onnx"), 2);
   EXPECT_THAT(err_, HasSubstr("no model \"vgg\"; there are resnet50, "));
-  EXPECT_EQ(Run("--model=mlp --small --out=mlp.pt2"), 2);
-  EXPECT_THAT(err_, HasSubstr(".onnx and .weft files are written"));
-  EXPECT_EQ(Run("--model=mlp --small --out=none/mlp.onnx"), 2);
+  EXPECT_EQ(Run("--model=mlp --small -o mlp.pt2"), 2);
+  EXPECT_THAT(err_, HasSubstr(".onnx, .weft and .weftb files are written"));
+  EXPECT_EQ(Run("--model=mlp --small -o none/mlp.onnx"), 2);
   EXPECT_THAT(err_, HasSubstr("cannot write none/mlp.onnx: "));
   EXPECT_EQ(Run("--model=mlp"), 2);
 }

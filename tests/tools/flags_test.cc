@@ -19,6 +19,8 @@ class FlagsTest : public testing::Test {
     flags_.Double("rtol", &rtol_, "X", "Tolerance");
     flags_.OptionalString("remarks", &remarks_, "REGEX", ".*", "Remarks");
     flags_.Repeated("input", &inputs_, "NAME=FILE", "Input");
+    flags_.Alias("output", "o");
+    flags_.Alias("loud", "verbose");
   }
 
   absl::StatusOr<std::vector<std::string>> Parse(std::vector<const char*> argv) {
@@ -37,6 +39,24 @@ class FlagsTest : public testing::Test {
   std::string remarks_;
   std::vector<std::string> inputs_;
 };
+
+TEST_F(FlagsTest, AnAliasIsTheFlagAndNotInTheHelp) {
+  auto positional = Parse({"--output=a", "b"});
+  ASSERT_TRUE(positional.ok()) << positional.status();
+  EXPECT_EQ(output_, "a");
+  ASSERT_TRUE(Parse({"--loud"}).ok());
+  EXPECT_TRUE(verbose_);
+  ASSERT_TRUE(Parse({"--noloud"}).ok());
+  EXPECT_FALSE(verbose_);
+  EXPECT_THAT(flags_.Help(), testing::Not(HasSubstr("loud")));
+  // A misspelt alias is answered with a flag of the help.
+  EXPECT_THAT(Error({"--lou"}), testing::Not(HasSubstr("loud")));
+}
+
+TEST_F(FlagsTest, VersionEndsTheFlags) {
+  ASSERT_TRUE(Parse({"--version", "--nonsense"}).ok());
+  EXPECT_TRUE(flags_.version_requested());
+}
 
 TEST_F(FlagsTest, Forms) {
   auto positional = Parse({"--verbose", "a", "--seed=7", "--rtol", "0.5", "-o", "out",
@@ -61,6 +81,8 @@ TEST_F(FlagsTest, Forms) {
 TEST_F(FlagsTest, ErrorsNameTheFlag) {
   EXPECT_THAT(Error({"--sed=7"}), HasSubstr("unknown flag --sed; did you mean --seed?"));
   EXPECT_THAT(Error({"--zzzzzzzz"}), HasSubstr("--help lists the flags"));
+  // It is near to -o alone.
+  EXPECT_THAT(Error({"--xox"}), HasSubstr("--help lists the flags"));
   EXPECT_THAT(Error({"--seed=x"}), HasSubstr("--seed takes an integer"));
   EXPECT_THAT(Error({"--rtol=x"}), HasSubstr("--rtol takes a number"));
   EXPECT_THAT(Error({"--verbose=x"}), HasSubstr("--verbose takes true or false"));

@@ -55,12 +55,13 @@ struct Probe {
 
 TEST_F(HostileTest, CommandLinesThatAreRefused) {
   const Probe probes[] = {
-      {"@run --dim batch sizes.weft", "--dim takes NAME=SIZE or NAME=SIZE,SIZE..., not \"batch\""},
-      {"@run --dim batch 1 sizes.weft", "expected one model file"},
-      {"@run --dim '' sizes.weft", "not \"\""},
-      {"@run --dim =3 sizes.weft", "not \"=3\""},
-      {"@run --dim batch= sizes.weft", "not \"batch=\""},
-      {"@run --dim batch=3, sizes.weft", "not \"batch=3,\""},
+      {"@run --size batch sizes.weft",
+       "--size takes NAME=SIZE or NAME=SIZE,SIZE..., not \"batch\""},
+      {"@run --size batch 1 sizes.weft", "expected one model file"},
+      {"@run --size '' sizes.weft", "not \"\""},
+      {"@run --size =3 sizes.weft", "not \"=3\""},
+      {"@run --size batch= sizes.weft", "not \"batch=\""},
+      {"@run --size batch=3, sizes.weft", "not \"batch=3,\""},
       {"@run --threads=100000 sizes.weft", "--threads takes an integer from 0 to 1024, not"},
       {"@run --threads=99999999999 sizes.weft", "--threads takes an integer from 0 to 1024"},
       {"@run --threads=-1 sizes.weft", "--threads takes an integer from 0 to 1024, not \"-1\""},
@@ -90,13 +91,13 @@ TEST_F(HostileTest, CommandLinesThatAreRefused) {
       {"@diff --numerics --min-sqnr=nan in.weft in.weft", "--min-sqnr takes a number"},
       {"@diff --numerics --data=seeded:-1 in.weft in.weft", "from 1 to 1000000, not \"-1\""},
       {"@diff --numerics --data=none in.weft in.weft", "none: No such file or folder"},
-      {"@make_model --opset=99999999999 --model=mlp --out=m.onnx", "--opset takes an integer"},
-      {"@make_model --small --model=mlp --out=m.onnx --inputs=i "
+      {"@make_model --opset=99999999999 --model=mlp -o m.onnx", "--opset takes an integer"},
+      {"@make_model --small --model=mlp -o m.onnx --inputs=i "
        "--input-size=batch=4611686018427387904",
        "too many elements to count"},
   };
   // For --input: a value of an output of the model.
-  ASSERT_EQ(Shell("@run --dim batch=2 --dim length=3 --output-dir=. sizes.weft"), 0) << err_;
+  ASSERT_EQ(Shell("@run --size batch=2 --size length=3 -o . sizes.weft"), 0) << err_;
   for (const Probe& probe : probes) {
     EXPECT_EQ(Shell(probe.line), 2) << probe.line;
     EXPECT_THAT(err_, HasSubstr(probe.says)) << probe.line;
@@ -106,7 +107,7 @@ TEST_F(HostileTest, CommandLinesThatAreRefused) {
 TEST_F(HostileTest, ThreadsOfTheEnvironmentAreBounded) {
   for (const char* threads : {"100000", "99999999999", "-1", "x"}) {
     EXPECT_EQ(Shell(absl::StrCat("OMP_NUM_THREADS=", threads, " @run --target=cpu --passes=cpu ",
-                                 "--dim batch=20000 --dim length=16 sizes.weft")),
+                                 "--size batch=20000 --size length=16 sizes.weft")),
               0)
         << threads << err_;
   }
@@ -161,7 +162,7 @@ TEST_F(HostileTest, AFullDiskLeavesTheOldFiles) {
   const std::string lines[] = {
       "@opt --emit=text --passes=none -o f big.weft",
       absl::StrCat("@opt --emit= --stats=json --stats-output=f --passes=", passes, " in.weft"),
-      "ln -sf f y.npy; @run --output-dir=. big.weft",
+      "ln -sf f y.npy; @run -o . big.weft",
       "@opt --emit=text --passes=none -o f --print-after=all --print-to=d big.weft",
   };
   for (const std::string& line : lines) {
@@ -216,7 +217,7 @@ TEST_F(HostileTest, NamesAreNotObeyed) {
       "@trace top t.json",
       "@run \"$(printf 'no\\033[31m\\nopt: error: forged.weft')\"",
   };
-  ASSERT_EQ(Shell("@run --dim batch=2 --dim length=3 --output-dir=. sizes.weft"), 0) << err_;
+  ASSERT_EQ(Shell("@run --size batch=2 --size length=3 -o . sizes.weft"), 0) << err_;
   for (const char* line : lines) {
     ASSERT_NE(Shell(line), -1) << line;
     const std::string both = absl::StrCat("\n", out_, err_);
@@ -238,11 +239,11 @@ TEST_F(HostileTest, OutputsWithMeetingNames) {
   return %0, %1, %x
 }
 )");
-  EXPECT_EQ(Shell("@run --output-dir=new/folder two.weft"), 0) << err_;
+  EXPECT_EQ(Shell("@run -o new/folder two.weft"), 0) << err_;
   EXPECT_TRUE(Exists("new/folder/a_b.npy"));
   EXPECT_TRUE(Exists("new/folder/a_b-2.npy"));
   EXPECT_TRUE(Exists("new/folder/_._c.npy"));
-  EXPECT_EQ(Shell("@run --output-dir=again --expect a_b=new/folder/a_b.npy "
+  EXPECT_EQ(Shell("@run -o again --expect a_b=new/folder/a_b.npy "
                   "--expect a/b=new/folder/a_b-2.npy two.weft"),
             0)
       << out_;
@@ -251,8 +252,8 @@ TEST_F(HostileTest, OutputsWithMeetingNames) {
 }
 
 TEST_F(HostileTest, FoldersOfNumpyFiles) {
-  ASSERT_EQ(Shell("mkdir d; @run --output-dir=. in.weft && cp output_0.npy d/in_0.npy && "
-                  "@run --input x=d/in_0.npy --output-dir=. in.weft && "
+  ASSERT_EQ(Shell("mkdir d; @run -o . in.weft && cp output_0.npy d/in_0.npy && "
+                  "@run --input x=d/in_0.npy -o . in.weft && "
                   "cp output_0.npy d/out_0.npy && cp output_1.npy d/out_1.npy"),
             0)
       << err_;
@@ -275,7 +276,7 @@ TEST_F(HostileTest, LargeIntegersAreComparedExactly) {
           absl::StrCat("func @main(%x: i64[1]) -> (%y: i64[1]) {\n  %0 = constant(dense<", value,
                        ">) : i64[1]\n  return %0\n}\n"));
   }
-  ASSERT_EQ(Shell("@run --output-dir=. 1152921504606846976.weft"), 0) << err_;
+  ASSERT_EQ(Shell("@run -o . 1152921504606846976.weft"), 0) << err_;
   EXPECT_EQ(Shell("@run --expect y=y.npy 1152921504606846976.weft"), 0) << out_;
   EXPECT_EQ(Shell("@run --expect y=y.npy 1152921504606846977.weft"), 1);
   EXPECT_THAT(out_, AllOf(HasSubstr("got 1152921504606846977, want 1152921504606846976"),
@@ -309,7 +310,7 @@ TEST_F(HostileTest, ReplayFilesThatAreWrong) {
 
 TEST_F(HostileTest, MemoryThatIsNotThereNamesTheInput) {
   Write("large.weft", "func @main(%x: f32[n, 3]) -> (%y: f32[n, 3]) {\n  return %x\n}\n");
-  EXPECT_EQ(Shell("@run --dim n=300000000000 large.weft"), 2);
+  EXPECT_EQ(Shell("@run --size n=300000000000 large.weft"), 2);
   EXPECT_THAT(err_, HasSubstr("input x: f32[300000000000, 3]"));
 }
 

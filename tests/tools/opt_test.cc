@@ -49,6 +49,56 @@ TEST_F(OptTest, RemarksAsRecords) {
   EXPECT_THAT(output_, HasSubstr("budget canonicalize: stopped: the budget is spent, budget=1"));
 }
 
+TEST_F(OptTest, AnExpressionThatNamesNoRemarksSaysWhichThereAre) {
+  EXPECT_EQ(Opt("--emit= --remarks=pased in.weft"), 0);
+  EXPECT_THAT(output_, AllOf(HasSubstr("--remarks=pased names no kind of remark and no pass"),
+                             HasSubstr("\n  passed:canonicalize.")));
+  EXPECT_EQ(Opt("--passes=none --emit= --remarks=mine in.weft"), 0);
+  EXPECT_THAT(output_, HasSubstr("there are no remarks"));
+}
+
+TEST_F(OptTest, ListsAsJson) {
+  EXPECT_EQ(Opt("--list-ops=softmax --format=json"), 0);
+  EXPECT_THAT(output_, AllOf(HasSubstr("\"schema\": \"softmax("), HasSubstr("\"decomposition\": "),
+                             HasSubstr("\"cpu\""), Not(HasSubstr("log_softmax"))));
+  EXPECT_EQ(Opt("--list-ops=add --format=json"), 0);
+  EXPECT_THAT(output_, AllOf(HasSubstr("\"pointwise\""), HasSubstr("\"commutative\""),
+                             HasSubstr("\"decomposition\": null")));
+  EXPECT_EQ(Opt("--list-passes='c.*' --format=json -o passes.json"), 0);
+  EXPECT_EQ(output_, "");
+  EXPECT_THAT(Read("passes.json"),
+              AllOf(HasSubstr("\"name\": \"cse\""), HasSubstr("\"kind\": \"pipeline\"")));
+  EXPECT_EQ(Opt("--list-rules --format=json"), 0);
+  EXPECT_THAT(output_, HasSubstr("\"standing\": \"built in\""));
+  EXPECT_EQ(Opt("--list-ops=sofmax"), 2);
+  EXPECT_THAT(output_, HasSubstr("no op is called \"sofmax\", did you mean \"softmax\"?"));
+}
+
+TEST_F(OptTest, ReadsTextFromStandardInput) {
+  EXPECT_EQ(Opt("--passes=none --emit=text - < in.weft"), 0);
+  EXPECT_THAT(output_, HasSubstr("permute"));
+  EXPECT_EQ(Opt("--passes=none - < /dev/null"), 0);
+  EXPECT_EQ(Opt("--passes=none --emit=text /dev/null < in.weft"), 2);
+  EXPECT_EQ(RunOther("run", "- < in.weft"), 0) << err_;
+}
+
+TEST_F(OptTest, LargeConstantsAreElided) {
+  std::string elements;
+  for (int i = 0; i < 40; ++i) absl::StrAppend(&elements, i == 0 ? "" : ", ", i, ".5");
+  Write("large.weft", absl::StrCat("func @main(%x: f32[40]) -> f32[40] {\n %0 = constant(dense<[",
+                                   elements, "]>) : f32[40]\n %1 = mul(%x, %0)\n return %1\n}\n"));
+  EXPECT_EQ(Opt("--passes=cse,dce --print-after=cse,dce --emit= large.weft"), 0);
+  EXPECT_THAT(output_, AllOf(HasSubstr("after cse"), HasSubstr("after dce"), HasSubstr("omitted"),
+                             Not(HasSubstr("base64"))));
+  // A pipe and a file get text that reads back, unless it is asked for.
+  EXPECT_EQ(Opt("--passes=none --emit=text large.weft"), 0);
+  EXPECT_THAT(output_, AllOf(HasSubstr("base64"), Not(HasSubstr("omitted"))));
+  EXPECT_EQ(Opt("--passes=none --emit=text --elide=39 large.weft"), 0);
+  EXPECT_THAT(output_, HasSubstr("omitted"));
+  EXPECT_EQ(Opt("--passes=none --emit=text --elide=40 large.weft"), 0);
+  EXPECT_THAT(output_, HasSubstr("39.5"));
+}
+
 TEST_F(OptTest, StatisticsAsTreeAndJson) {
   EXPECT_EQ(Opt("--passes='fixpoint(cse,if(changed,dce))' in.weft"), 0);
   EXPECT_THAT(output_, AllOf(HasSubstr("fixpoint"), HasSubstr("\n        round 1"),
@@ -183,6 +233,9 @@ TEST_F(OptTest, PicturesWithATrace) {
   EXPECT_EQ(Run("--emit=html --trace=none.json in.weft"), 2);
   EXPECT_THAT(err_,
               AllOf(StartsWith("opt: error: "), HasSubstr("cannot open none.json: No such file")));
+  Write("other.json", R"([{"ph": "X", "name": "k1", "dur": 5, "args": {"provenance": ["e"]}}])");
+  EXPECT_EQ(Run("--emit=html --trace=other.json in.weft"), 2);
+  EXPECT_THAT(err_, HasSubstr("none of its 1 kernels names a source node of the model"));
   Write("bad.json", "[{");
   EXPECT_EQ(Run("--emit=html --trace=bad.json in.weft"), 2);
   EXPECT_THAT(err_, HasSubstr("bad.json: byte 2: "));
@@ -315,7 +368,96 @@ TEST_F(OptTest, ReadsTheTargetThatItPrints) {
   EXPECT_EQ(Run("--target-file=none.target net.weft"), 2);
   EXPECT_EQ(err_, "opt: error: none.target: cannot be read\n");
   EXPECT_EQ(Run("--target=gpu net.weft"), 2);
-  EXPECT_EQ(err_, "opt: error: unknown target \"gpu\"; the targets are: reference, cpu\n");
+  EXPECT_EQ(err_, "opt: error: unknown target \"gpu\"; the targets are: reference, cpu, cuda\n");
+}
+
+TEST_F(OptTest, ExtractsParts) {
+  EXPECT_EQ(Run("--extract=a:c -o part.weft in.weft"), 0) << err_;
+  EXPECT_EQ(out_, "extract: 2 of 4 nodes\n");
+  EXPECT_THAT(Read("part.weft"), AllOf(HasSubstr("func @main(%a: f32[3, 2]) -> (%c: f32[2, 3])"),
+                                       Not(HasSubstr("loc(\"a\")"))));
+  EXPECT_EQ(Run("--extract=c,d --emit=stats in.weft"), 0) << err_;
+  EXPECT_THAT(out_, Not(HasSubstr("func")));
+  EXPECT_EQ(Run("--extract=a:c -o part.onnx in.weft"), 0) << err_;
+  EXPECT_EQ(Run("--passes=none --emit=text part.onnx"), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("func @main(%a: f32[3, 2]) -> (%c: f32[2, 3])"));
+  // Passes run on the part.
+  EXPECT_EQ(Run("--extract=:c --passes=canonicalize,dce in.weft"), 0) << err_;
+  EXPECT_THAT(out_, Not(HasSubstr("permute")));
+  EXPECT_EQ(Run("--extract=e:c in.weft"), 2);
+  EXPECT_THAT(err_, StartsWith("opt: error: --extract: no node, input or output is called \"e\""));
+}
+
+TEST_F(OptTest, BisectsPasses) {
+  EXPECT_EQ(Run("--passes=dce,canonicalize,cse,dce --bisect='grep -q permute' in.weft"), 0) << err_;
+  EXPECT_THAT(out_, AllOf(StartsWith("canonicalize: the first pass after which the command fails"),
+                          HasSubstr("\nafter: bisect.after.weft\n")));
+  EXPECT_THAT(Read("bisect.before.weft"), HasSubstr("permute"));
+  EXPECT_THAT(Read("bisect.after.weft"), Not(HasSubstr("permute")));
+  EXPECT_EQ(Run("--passes=canonicalize,dce --bisect='grep -q \"sin(%1)\" < {}' -o b in.weft"), 0)
+      << err_;
+  EXPECT_THAT(out_, AllOf(StartsWith("canonicalize: "), HasSubstr("rewrite: number 1 of all")));
+  EXPECT_TRUE(Exists("b.before.weft"));
+  EXPECT_FALSE(Exists("b.candidate.weft"));
+  EXPECT_EQ(Run("--bisect=false in.weft"), 1);
+  EXPECT_EQ(err_, "opt: --bisect: the command fails before the first pass\n");
+  EXPECT_EQ(Run("--bisect=true in.weft"), 1);
+  EXPECT_EQ(err_, "opt: --bisect: the command does not fail after the last pass\n");
+  EXPECT_EQ(Run("--bisect=no-such-command in.weft"), 2);
+  EXPECT_THAT(err_, HasSubstr("the shell cannot run \"no-such-command"));
+}
+
+TEST_F(OptTest, PredictsCliffs) {
+  Write("sort.weft", R"(func @main(%x: f32[n, 4]) -> (f32[n, 4], i64[n, 4]) where 1 <= n {
+  %0, %1 = sort(%x, dim=1) loc("order")
+  return %0, %1
+}
+)");
+  EXPECT_EQ(Run("--cliffs --size=n=7 sort.weft"), 0) << err_;
+  EXPECT_THAT(out_, AllOf(StartsWith("cliffs on cpu: 1 of 1 steps"), HasSubstr(", n=7\n"),
+                          HasSubstr("(from \"order\")")));
+  EXPECT_EQ(Run("--cliffs --format=json -o cliffs.json sort.weft"), 0) << err_;
+  EXPECT_EQ(out_, "");
+  EXPECT_THAT(Read("cliffs.json"), HasSubstr("\"what\": \"reference sort\""));
+  EXPECT_EQ(Run("--cliffs --emit=plan sort.weft"), 0) << err_;
+  EXPECT_THAT(out_, StartsWith("plan @main"));
+  EXPECT_THAT(err_, StartsWith("cliffs on cpu"));
+  EXPECT_EQ(Run("--cliffs --size=m=7 sort.weft"), 2);
+  EXPECT_EQ(err_, "opt: error: --cliffs: the plan has no size \"m\"\n");
+}
+
+TEST_F(OptTest, EmitsTheCodeOfKernels) {
+  EXPECT_EQ(Run("--target=cpu --emit=cc in.weft"), 0) << err_;
+  EXPECT_THAT(out_, AllOf(StartsWith("// Kernels for cpu."), HasSubstr("weft_k0: @sin"),
+                          HasSubstr("extern \"C\"")));
+  EXPECT_EQ(Run("--target=cpu --emit=cc --kernel=sin -o k.cc in.weft"), 0) << err_;
+  EXPECT_THAT(Read("k.cc"), HasSubstr("weft_k0: @sin"));
+  EXPECT_EQ(Run("--target=cpu --emit=cc --kernel=cos in.weft"), 2);
+  EXPECT_THAT(err_, StartsWith("opt: error: --kernel: no kernel is called \"cos\""));
+}
+
+TEST_F(OptTest, RemarksHaveTheNumbersOfTheText) {
+  Write("soft.weft", R"(func @main(%x: f32[2, 3]) -> f32[2, 3] {
+  %0 = permute(%x, dims=[1, 0]) loc("a")
+  %1 = permute(%0, dims=[1, 0]) loc("b")
+  %2 = softmax(%1, dim=1) loc("c")
+  return %2
+}
+)");
+  EXPECT_EQ(Run("--passes=canonicalize,dce,decompose --remarks=missed:decompose --emit=text "
+                "soft.weft"),
+            0);
+  EXPECT_THAT(out_, HasSubstr("%0 = softmax"));
+  EXPECT_THAT(err_, HasSubstr("@main %0 = softmax (from \"c\")"));
+}
+
+TEST_F(OptTest, WarnsOfRulesThatWereNotTested) {
+  Write("large.rules",
+        "rule tested bit-exact {\n  relu(relu(x)) => relu(x)\n}\n"
+        "rule large bit-exact {\n  x: f32[n]\n  neg(neg(x)) => abs(x)\n  where n >= 3000\n}\n");
+  EXPECT_EQ(Run("--rules=large.rules --emit= in.weft"), 0);
+  EXPECT_EQ(err_,
+            "opt: warning: rule large is assumed: no instance of it could be made to test it\n");
 }
 
 TEST_F(OptTest, FileErrors) {

@@ -40,7 +40,7 @@ class RunProfileTest : public ToolTest, public testing::WithParamInterface<const
   void SetUp() override {
     const bool text = std::string(GetParam()) == "minilm";
     const std::string sizes = text ? " --input-size=sequence=16" : "";
-    ASSERT_EQ(RunOther("make_model", absl::StrCat("--small --out=model.onnx --inputs=data "
+    ASSERT_EQ(RunOther("make_model", absl::StrCat("--small -o model.onnx --inputs=data "
                                                   "--input-size=batch=2",
                                                   sizes, " --model=", GetParam())),
               0)

@@ -9,6 +9,7 @@ namespace weft {
 namespace {
 
 using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -34,26 +35,30 @@ class RunTest : public ToolTest {
 };
 
 TEST_F(RunTest, RunsOnce) {
-  EXPECT_EQ(Run("--passes=default in.weft"), 0) << err_;
-  EXPECT_EQ(out_, "output_0: f32[2, 3]\noutput_1: f32[2, 3]\n");
+  EXPECT_EQ(Run("--target=reference --passes=default in.weft"), 0) << err_;
+  EXPECT_EQ(out_, "target reference, passes default\noutput_0: f32[2, 3]\noutput_1: f32[2, 3]\n");
+  EXPECT_EQ(Run("--version"), 0);
+  EXPECT_THAT(out_, StartsWith("run (Weft) "));
 }
 
 TEST_F(RunTest, AStreamOfSizesOnOneProgram) {
-  EXPECT_EQ(Run("--dim batch=2 --dim length=3,5,7 --explain sizes.weft"), 0) << err_;
-  EXPECT_THAT(out_, AllOf(StartsWith("run 1 of 3\ny: f32[2]\nrun 2 of 3\n"),
+  EXPECT_EQ(Run("--dim batch=2 --size length=3,5,7 --explain sizes.weft"), 0) << err_;
+  EXPECT_THAT(out_, AllOf(StartsWith("target cpu, passes cpu, code=before, threads=all\n"
+                                     "run 1 of 3: batch=2, length=3\ny: f32[2]\n"
+                                     "run 2 of 3: batch=2, length=5\n"),
                           HasSubstr("1 variant of at most 8, dynamic=symbolic; 3 calls"),
                           HasSubstr("1 compile,")));
 }
 
 TEST_F(RunTest, ExplainsWhyItCompiled) {
-  EXPECT_EQ(Run("--dynamic=automatic --dim batch=2 --dim length=3,5,7 --explain sizes.weft"), 0)
+  EXPECT_EQ(Run("--dynamic=automatic --size batch=2 --size length=3,5,7 --explain sizes.weft"), 0)
       << err_;
   EXPECT_THAT(out_, AllOf(HasSubstr("2 compiles"), HasSubstr("constraint 1 <= length <= 16"),
                           HasSubstr("because variant 0 needs length == 3: dim 1 of \"x\" was 3, "
                                     "is 5"),
                           HasSubstr("symbolic (it was 3, then 5)")));
-  EXPECT_EQ(Run("--dynamic=static --cache-limit=2 --mark-dynamic=x:0 --dim batch=2,4,3,3 "
-                "--dim length=3,5,7,7 --explain sizes.weft"),
+  EXPECT_EQ(Run("--dynamic=static --cache-limit=2 --mark-dynamic=x:0 --size batch=2,4,3,3 "
+                "--size length=3,5,7,7 --explain sizes.weft"),
             0)
       << err_;
   EXPECT_THAT(out_, AllOf(HasSubstr("2 variants of at most 2"), HasSubstr("2 as imported"),
@@ -61,7 +66,7 @@ TEST_F(RunTest, ExplainsWhyItCompiled) {
 }
 
 TEST_F(RunTest, StateGoesOnFromRunToRun) {
-  EXPECT_EQ(Run("--dynamic=static --print --dim s0=1,2,1 state.weft"), 0) << err_;
+  EXPECT_EQ(Run("--dynamic=static --print --size s0=1,2,1 state.weft"), 0) << err_;
   EXPECT_THAT(out_, AllOf(HasSubstr("writes calls\ny: i64[] = 1\n"), HasSubstr("y: i64[] = 3\n")));
 }
 
@@ -71,13 +76,13 @@ TEST_F(RunTest, SeededInputsHaveTheSizesOfThoseGiven) {
   return %0
 }
 )");
-  EXPECT_EQ(Run("--dim batch=13 --output-dir=. sizes.weft"), 0) << err_;
+  EXPECT_EQ(Run("--size batch=13 -o . sizes.weft"), 0) << err_;
   EXPECT_EQ(Run("--input=w=y.npy two.weft"), 0) << err_;
-  EXPECT_EQ(out_, "z: f32[13]\n");
+  EXPECT_THAT(out_, EndsWith("\nn=13\nz: f32[13]\n"));
 }
 
 TEST_F(RunTest, ProfilesIntoSeveralFilesAndATable) {
-  EXPECT_EQ(Run("--target=cpu --dim batch=2 --dim length=3 --profile=p.json "
+  EXPECT_EQ(Run("--target=cpu --size batch=2 --size length=3 --profile=p.json "
                 "--profile-max-bytes=3000 --profile-table --peak-gflops=50 --peak-gbytes=10 "
                 "sizes.weft"),
             0)
@@ -89,13 +94,13 @@ TEST_F(RunTest, ProfilesIntoSeveralFilesAndATable) {
 }
 
 TEST_F(RunTest, Logs) {
-  const std::string sizes = " --dim batch=2 --dim length=3,5 sizes.weft";
+  const std::string sizes = " --size batch=2 --size length=3,5 sizes.weft";
   EXPECT_EQ(
       Run("--target=cpu --passes=cpu --dynamic=static --log=executor,guards,recompiles" + sizes), 0)
       << err_;
   EXPECT_THAT(err_, AllOf(HasSubstr("[executor] @main: sizes 1, "), HasSubstr("[recompiles] "),
                           HasSubstr("[guards] "), Not(HasSubstr("[import]"))));
-  EXPECT_THAT(out_, StartsWith("run 1 of 2\ny: f32[2]\n"));
+  EXPECT_THAT(out_, HasSubstr("\nrun 1 of 2: batch=2, length=3\ny: f32[2]\n"));
   EXPECT_EQ(Run("--target=cpu --log=-executor" + sizes), 0);
   EXPECT_EQ(err_, "");
   setenv("WEFT_LOGS", "plan", 1);
@@ -109,12 +114,12 @@ TEST_F(RunTest, Logs) {
 }
 
 TEST_F(RunTest, Errors) {
-  EXPECT_EQ(Run("--dim length=17 sizes.weft"), 2);
-  EXPECT_THAT(err_, HasSubstr("length = 17 is not allowed"));
-  EXPECT_EQ(Run("--dim length=3,x sizes.weft"), 2);
-  EXPECT_THAT(err_, HasSubstr("--dim takes NAME=SIZE or NAME=SIZE,SIZE..., not \"length=3,x\""));
-  EXPECT_EQ(Run("--dim length=3,4 --dim batch=1,2,3 sizes.weft"), 2);
-  EXPECT_THAT(err_, HasSubstr("--dim batch=1,2,3 has 3 sizes for 2 runs"));
+  EXPECT_EQ(Run("--size length=17 sizes.weft"), 2);
+  EXPECT_THAT(err_, HasSubstr("length = 17 is not allowed: it lies in [1, 16]\n"));
+  EXPECT_EQ(Run("--size length=3,x sizes.weft"), 2);
+  EXPECT_THAT(err_, HasSubstr("--size takes NAME=SIZE or NAME=SIZE,SIZE..., not \"length=3,x\""));
+  EXPECT_EQ(Run("--size length=3,4 --size batch=1,2,3 sizes.weft"), 2);
+  EXPECT_THAT(err_, HasSubstr("--size=length has 2 sizes for 3 runs"));
   EXPECT_EQ(Run("--dynamic=often sizes.weft"), 2);
   EXPECT_THAT(err_, HasSubstr("--dynamic takes automatic, static or symbolic, not \"often\""));
   EXPECT_EQ(Run("--mark-static=x sizes.weft"), 2);

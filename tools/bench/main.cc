@@ -1,4 +1,4 @@
-// bench: measures one program on one target and prints one JSON object.
+// bench: measures one program on one target.
 #include <omp.h>
 
 #include <algorithm>
@@ -8,11 +8,15 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "api/compiler.h"
 #include "api/extensions.h"
 #include "api/inspect/cost.h"
+#include "api/inspect/profile.h"
 #include "api/version.h"
 #include "base/status_macros.h"
 #include "graph/ir/graph.h"
@@ -28,8 +32,9 @@
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
 #include "tools/common/logs.h"
-#include "tools/common/plugins.h"
+#include "tools/common/pipeline_flags.h"
 #include "tools/common/sizes.h"
+#include "tools/common/target_flags.h"
 #include "tools/common/target_verify.h"
 
 namespace weft::tools {
@@ -39,37 +44,35 @@ using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string log;
-  std::vector<std::string> load;
   bench::PrepareOptions prepare;
   std::vector<std::string> sizes;
   std::vector<std::string> inputs;
   std::string sweep;
-  int64_t iterations = 0;
+  int64_t repeat = 0;
   double seconds = 2;
   double warmup = 0.5;
   int64_t seed = 0;
   bool small = false;
   bool peaks = true;
+  std::string profile;
+  bool profile_table = false;
+  std::string format = "text";
+  std::string output;
   TargetVerifyFlags verify;
 };
 
 FlagSet MakeFlags(Options* o) {
   FlagSet flags("bench", "[flags] MODEL",
-                "Measures a model on a target and prints one JSON object. MODEL is a\n"
-                "file (.onnx, .pt2 or .weft) or a name that make_model --list shows.\n\n"
+                "Measures a model on a target. MODEL is a file (.onnx, .pt2, .weft or .weftb) or\n"
+                "a name that make_model --list shows.\n\n"
                 "  bench --size=batch=1 --threads=2 resnet50\n"
-                "  bench --passes=none --iterations=3 model.onnx\n\n"
-                "Options of the target that are left out have these values instead of its\n"
-                "defaults: --threads=1 --code=before.");
+                "  bench --passes=none --repeat=3 --format=json model.onnx\n\n"
+                "Options of the target that are left out have this value instead of its\n"
+                "default: --code=before.");
   flags.Section("Program");
-  AddTargetFlag(flags, &o->prepare.target.target, "Executor. Default: reference");
+  AddTargetFlag(flags, &o->prepare.target.target, "Executor. Default: cpu");
   AddBackendFlags(flags, &o->prepare.target.options);
-  AddLoadDeviceFlag(flags, &o->load);
-  flags.String("passes", &o->prepare.passes, "PIPELINE",
-               "Pipeline to run first, as in opt. Default: the target's own, for\n"
-               "reference none");
-  flags.String("admit", &o->prepare.admit, "CONTRACT",
-               "Loosest numeric contract of rewrites, as in opt");
+  AddPipelineFlags(flags, &o->prepare.pipeline, /*devices_only=*/true);
   flags.Repeated("size", &o->sizes, "NAME=SIZE,...", "Sizes of symbols");
   flags.Repeated("input", &o->inputs, "NAME=FILE",
                  "Value of an input (.npy or .pb); others are made from a\n"
@@ -81,12 +84,23 @@ FlagSet MakeFlags(Options* o) {
   flags.Double("seconds", &o->seconds, "X",
                "Repeat for X seconds, at least five times. Default: 2");
   flags.Double("warmup", &o->warmup, "X", "Seconds of runs that do not count. Default: 0.5");
-  flags.Int("iterations", &o->iterations, "N", "Do exactly N runs instead, without a warm-up");
+  flags.Int("repeat", &o->repeat, "N", "Do exactly N runs instead, without a warm-up");
+  flags.Alias("iterations", "repeat");
   flags.String("sweep", &o->sweep, "NAME=FROM:TO:STEP",
                "Instead: sizes of one symbol, each for the first time and again, beside\n"
                "a program for that size alone");
   AddTargetVerifyFlags(flags, &o->verify);
   flags.Bool("peaks", &o->peaks, "Measure the machine's peaks, for shares of them. Default: true");
+  flags.String("profile", &o->profile, "FILE",
+               "After the measurement, record ten more runs: .json, .pftrace, .folded\n"
+               "or .csv, also with .gz");
+  flags.Bool("profile-table", &o->profile_table,
+             "Likewise; print a table of the steps to standard error");
+  flags.Section("Output");
+  flags.String("format", &o->format, "text|json",
+               "A few lines for people, or one object with all that was measured.\n"
+               "Default: text; --sweep prints json");
+  flags.String("o", &o->output, "FILE", "Where it goes; default: standard output");
   return flags;
 }
 
@@ -137,6 +151,24 @@ absl::StatusOr<bool> DiffersFromReference(const Options& o, const Session& sessi
   return exit_status != kExitOk;
 }
 
+// Records runs of a program that is warm, if they are asked for.
+absl::Status RecordRuns(const Options& o, absl::FunctionRef<absl::Status()> run) {
+  constexpr int kRuns = 10;
+  if (o.profile.empty() && !o.profile_table) return absl::OkStatus();
+  ProfileOptions options;
+  options.path = ResolvePath(o.profile);
+  WEFT_ASSIGN_OR_RETURN(const auto profile, Profile::Start(options));
+  for (int i = 0; i < kRuns; ++i) {
+    WEFT_RETURN_IF_ERROR(run());
+    profile->Step();
+  }
+  WEFT_RETURN_IF_ERROR(profile->Finish());
+  if (!o.profile_table) return absl::OkStatus();
+  WEFT_ASSIGN_OR_RETURN(const std::string table, profile->Table());
+  std::cerr << table;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Result> Measure(const Options& o, bench::Program* program) {
   Result result;
   WEFT_ASSIGN_OR_RETURN(result.cost, CostOf(*program->module->main(), program->sizes));
@@ -162,9 +194,10 @@ absl::StatusOr<Result> Measure(const Options& o, bench::Program* program) {
   bench::MeasureOptions measure;
   measure.seconds = o.seconds;
   measure.warmup_seconds = o.warmup;
-  measure.iterations = o.iterations;
+  measure.iterations = o.repeat;
   WEFT_ASSIGN_OR_RETURN(result.times, bench::MeasureMs(measure, run));
   result.peak_rss_mb = bench::PeakRssMb();
+  WEFT_RETURN_IF_ERROR(RecordRuns(o, run));
   // Waits for compiled code, so that compiling does not disturb the timed runs.
   session.WaitForCode().IgnoreError();
   result.counters = session.counters();
@@ -239,10 +272,41 @@ Json MachineJson() {
   return {{"cpu", machine.cpu}, {"logical_cpus", machine.logical_cpus}, {"system", machine.system}};
 }
 
-void Print(Json json) {
+absl::Status Print(const Options& o, Json json) {
   json["machine"] = MachineJson();
   json["versions"] = {{"weft", kVersion}, {"compiler", bench::DescribeMachine().compiler}};
-  std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  return WriteOutput(o.output,
+                     json.dump(2, ' ', false, Json::error_handler_t::replace).append("\n"));
+}
+
+// A time with three digits that count.
+std::string Ms(double ms) { return absl::StrFormat("%.3g ms", ms); }
+
+// What people ask of a measurement: how long, how steady, what came before it, and how near to the
+// limits of the machine.
+absl::Status PrintText(const Options& o, const std::string& chosen, const bench::Program& program,
+                       const Result& result, const Json& json) {
+  std::string text = absl::StrCat(chosen, "\n");
+  if (!program.sizes.empty()) {
+    absl::StrAppend(&text, absl::StrJoin(program.sizes, ", ", absl::PairFormatter("=")), "\n");
+  }
+  absl::StrAppend(&text, "median ", Ms(bench::Quantile(result.times, 0.5)), " of ",
+                  result.times.size(), " runs, 10 % below ", Ms(bench::Quantile(result.times, 0.1)),
+                  ", 10 % above ", Ms(bench::Quantile(result.times, 0.9)), "\n");
+  absl::StrAppend(&text, "import ", Ms(program.import_ms), ", passes ",
+                  Ms(result.prepared.passes_ms), ", session ", Ms(result.prepared.session_ms),
+                  ", first run ", Ms(result.first_ms), "; ",
+                  absl::StrFormat("%.0f MB at most\n", result.peak_rss_mb));
+  if (o.peaks) {
+    absl::StrAppend(
+        &text,
+        absl::StrFormat("%.3g GFLOP and %.3g MB, %.0f %% and %.0f %% of the machine's peaks\n",
+                        1e-9 * static_cast<double>(result.cost.flops),
+                        1e-6 * static_cast<double>(result.cost.bytes),
+                        100 * json["share"]["fma"].get<double>(),
+                        100 * json["share"]["stream"].get<double>()));
+  }
+  return WriteText(o.output, text);
 }
 
 absl::Status AddSweep(const Options& o, const bench::ProgramOptions& program, Json* json) {
@@ -250,7 +314,7 @@ absl::Status AddSweep(const Options& o, const bench::ProgramOptions& program, Js
   WEFT_ASSIGN_OR_RETURN(const bench::SweepRange range, bench::ParseSweep(o.sweep));
   WEFT_ASSIGN_OR_RETURN(
       const bench::SweepResult result,
-      bench::Sweep(range, program, o.prepare, o.iterations > 0 ? o.iterations : kIterations));
+      bench::Sweep(range, program, o.prepare, o.repeat > 0 ? o.repeat : kIterations));
   Json points = Json::array();
   for (const bench::SweepPoint& point : result.points) {
     points.push_back({{range.symbol, point.size},
@@ -270,14 +334,6 @@ absl::Status AddSweep(const Options& o, const bench::ProgramOptions& program, Js
   return absl::OkStatus();
 }
 
-// Adds the defaults of this tool for options that were not given, if the target has them.
-void AddDefaults(const Backend& backend, BackendOptions* options) {
-  const std::pair<const char*, const char*> defaults[] = {{"threads", "1"}, {"code", "before"}};
-  for (const auto& [name, value] : defaults) {
-    if (CheckOptions(backend, {{name, value}}).ok()) options->emplace(name, value);
-  }
-}
-
 // 0: the target's default.
 int ThreadsOf(const BackendOptions& options) {
   int threads = 0;
@@ -291,23 +347,30 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
   if (positional.size() != 1) {
     return absl::InvalidArgumentError("expected one model, a file or a name; --help shows how");
   }
+  if (o.format != "text" && o.format != "json") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--format takes text or json, not \"", o.format, "\""));
+  }
   Extensions extensions;
-  WEFT_RETURN_IF_ERROR(LoadDevices(o.load, extensions));
+  WEFT_RETURN_IF_ERROR(o.prepare.pipeline.LoadExtensions(extensions, /*devices_only=*/true));
+  WarnOfAssumedRules("bench", extensions);
+  o.prepare.extensions = &extensions;
   o.prepare.target.backends = &extensions.backends();
   WEFT_ASSIGN_OR_RETURN(const Backend* const backend, o.prepare.target.Find());
-  AddDefaults(*backend, &o.prepare.target.options);
-  if (o.prepare.passes.empty()) o.prepare.passes = backend->default_pipeline();
+  o.prepare.target.options = o.prepare.target.OptionsWithDefaults(*backend);
+  std::string& passes = o.prepare.pipeline.passes;
+  if (passes.empty()) passes = backend->default_pipeline();
   const int threads = ThreadsOf(o.prepare.target.options);
   if (threads > 0) omp_set_num_threads(threads);
   WEFT_ASSIGN_OR_RETURN(bench::ProgramOptions options, ReadProgram(o, positional[0]));
   Json json = {{"model", positional[0]},
                {"small", o.small},
                {"target", o.prepare.target.target},
-               {"passes", o.prepare.passes},
+               {"passes", passes},
                {"threads", threads}};
   if (!o.sweep.empty()) {
     WEFT_RETURN_IF_ERROR(AddSweep(o, options, &json));
-    Print(std::move(json));
+    WEFT_RETURN_IF_ERROR(Print(o, std::move(json)));
     return kExitOk;
   }
   WEFT_ASSIGN_OR_RETURN(bench::Program program, bench::LoadProgram(options));
@@ -319,7 +382,13 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
   AddTimes(program, result, &json);
   AddCost(result.cost, &json);
   AddPeaks(o, result, &json);
-  Print(std::move(json));
+  if (o.format == "json") {
+    WEFT_RETURN_IF_ERROR(Print(o, std::move(json)));
+  } else {
+    const std::string chosen = absl::StrCat(
+        positional[0], ": ", DescribeChoice(*backend, passes, o.prepare.target.options));
+    WEFT_RETURN_IF_ERROR(PrintText(o, chosen, program, result, json));
+  }
   return kExitOk;
 }
 

@@ -29,7 +29,7 @@ print(1e3 * (time.perf_counter() - start))
 def commands(args, case, threads, cache):
     weft = [os.path.join(args.bin, "bench", "main"), "--threads=%d" % threads,
             "--target=" + args.target, "--passes=" + args.passes,
-            "--admit=" + args.admit, "--nopeaks", "--iterations=1",
+            "--admit=" + args.admit, "--nopeaks", "--format=json", "--repeat=1",
             "--code=background", "--cache-dir=" + cache]
     weft += case.input_flags() + [case.onnx]
     ort = [args.ort_python,

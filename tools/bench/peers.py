@@ -120,7 +120,7 @@ class Case:
         self.names = os.path.join(folder, "names")
         self.weights = os.path.join(folder, "weights.npz")
         command = [os.path.join(args.bin, "make_model"), "--model=" + name,
-                   "--out=" + self.onnx, "--inputs=" + self.inputs,
+                   "-o", self.onnx, "--inputs=" + self.inputs,
                    "--written-attention", "--opset=%d" % args.opset]
         if small:
             command.append("--small")
@@ -146,7 +146,7 @@ class Case:
         os.makedirs(folder, exist_ok=True)
         text = call([os.path.join(self.args.bin, "run"), self.onnx,
                      "--target=" + target, "--passes=" + passes,
-                     "--output-dir=" + folder] + self.input_flags())
+                     "-o", folder] + self.input_flags())
         return [os.path.join(folder, line.split(":")[0] + ".npy")
                 for line in text.splitlines() if ": " in line]
 
@@ -159,7 +159,7 @@ class Case:
                        MKL_NUM_THREADS=str(threads))
         weft = [os.path.join(args.bin, "bench", "main"), "--threads=%d" % threads,
                 "--target=" + args.target, "--passes=" + args.passes,
-                "--admit=" + args.admit, "--nopeaks",
+                "--admit=" + args.admit, "--nopeaks", "--format=json",
                 "--seconds=%g" % args.seconds, "--warmup=%g" % args.warmup]
         if self.sizes:
             weft.append("--size=" + self.sizes)

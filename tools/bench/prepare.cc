@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "tools/bench/measure.h"
 
@@ -12,15 +11,10 @@ absl::StatusOr<Prepared> Prepare(const PrepareOptions& options, std::unique_ptr<
   Prepared result;
   CompileOptions compile;
   WEFT_ASSIGN_OR_RETURN(const Backend* const backend, options.target.Find());
-  compile.passes = options.passes;
+  WEFT_RETURN_IF_ERROR(options.pipeline.Apply(options.extensions, &compile));
   SetTarget(*backend, &compile);
   compile.verify = VerifyLevel::kNone;
   compile.count_ops = false;
-  compile.context.admitted = ParseNumericContract(options.admit);
-  if (!compile.context.admitted && !options.admit.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--admit: unknown contract \"", options.admit, "\""));
-  }
   absl::Status status;
   result.passes_ms = TimeMs([&] { status = Compile(*module, compile, &result.compiled); });
   WEFT_RETURN_IF_ERROR(status);

@@ -10,14 +10,15 @@
 #include "api/compiler.h"
 #include "api/session.h"
 #include "graph/ir/module.h"
+#include "tools/common/pipeline_flags.h"
 #include "tools/common/target_flags.h"
 
 namespace weft::bench {
 
 struct PrepareOptions {
   tools::TargetFlags target;
-  std::string passes;  // Empty: the target's default pipeline.
-  std::string admit;
+  tools::PipelineFlags pipeline;
+  const Extensions* extensions = nullptr;  // With what the pipeline's flags load; null: none.
 };
 
 struct Prepared {

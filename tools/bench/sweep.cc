@@ -34,8 +34,8 @@ absl::StatusOr<Program> LoadAt(const SweepRange& range, ProgramOptions options, 
 // A program compiled for `size` alone.
 absl::StatusOr<Runner> MakeStatic(const SweepRange& range, int64_t size, Program program,
                                   PrepareOptions options) {
-  options.passes =
-      absl::StrCat("specialize_symbols{values=\"", range.symbol, "=", size, "\"},", options.passes);
+  options.pipeline.passes = absl::StrCat("specialize_symbols{values=\"", range.symbol, "=", size,
+                                         "\"},", options.pipeline.passes);
   Runner runner;
   WEFT_ASSIGN_OR_RETURN(runner.prepared, Prepare(options, std::move(program.module)));
   runner.inputs = InOrder(runner.prepared.session->main(), program.inputs);

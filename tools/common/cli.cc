@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "api/version.h"
 #include "base/output_file.h"
 #include "base/printable.h"
 #include "base/status_macros.h"
@@ -21,6 +22,10 @@ using MoreHelp = absl::FunctionRef<absl::StatusOr<std::string>()>;
 absl::StatusOr<int> ParseAndRun(FlagSet& flags, int argc, char** argv, Body body,
                                 MoreHelp more_help) {
   WEFT_ASSIGN_OR_RETURN(auto positional, flags.Parse(argc, argv));
+  if (flags.version_requested()) {
+    std::cout << flags.program() << " (Weft) " << kVersion << "\n";
+    return kExitOk;
+  }
   if (!flags.help_requested()) return body(positional);
   WEFT_ASSIGN_OR_RETURN(auto more, more_help());
   std::cout << flags.Help() << more;

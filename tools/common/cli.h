@@ -19,10 +19,10 @@ inline constexpr int kExitOk = 0;
 inline constexpr int kExitBad = 1;
 inline constexpr int kExitUsage = 2;
 
-// Parses flags, handles --help and errors, then calls `body` with the positional arguments. An
-// error of `body`, or of writing standard output, is printed as "<program>: error: ..."
-// (PrintMessage) and gives kExitUsage. `more_help` is printed below the flags' help. std::cout and
-// std::cerr go through a Console meanwhile.
+// Parses flags, handles --help, --version and errors, then calls `body` with the positional
+// arguments. An error of `body`, or of writing standard output, is printed as "<program>: error:
+// ..." (PrintMessage) and gives kExitUsage. `more_help` is printed below the flags' help. std::cout
+// and std::cerr go through a Console meanwhile.
 int RunTool(
     FlagSet& flags, int argc, char** argv,
     absl::FunctionRef<absl::StatusOr<int>(const std::vector<std::string>&)> body,

@@ -45,6 +45,8 @@ std::string ClosestName(absl::string_view name, const std::vector<std::string>& 
   std::string best;
   int best_distance = static_cast<int>(name.size()) / 3 + 2;
   for (const std::string& candidate : candidates) {
+    // A word is no misspelling of one letter.
+    if (candidate.size() < 2 && name.size() > 2) continue;
     const int distance = EditDistance(name.substr(0, 64), candidate);
     if (distance < best_distance) {
       best = candidate;
@@ -133,7 +135,13 @@ void FlagSet::Custom(std::string name, std::string value, std::string doc,
   flags_.push_back({std::move(name), std::move(value), std::move(doc), std::move(set)});
 }
 
+void FlagSet::Alias(std::string alias, std::string name) {
+  aliases_.emplace(std::move(alias), std::move(name));
+}
+
 const FlagSet::Flag* FlagSet::Find(absl::string_view name) const {
+  const auto alias = aliases_.find(std::string(name));
+  if (alias != aliases_.end()) name = alias->second;
   for (const Flag& flag : flags_) {
     if (!flag.name.empty() && flag.name == name) return &flag;
   }
@@ -185,6 +193,10 @@ absl::StatusOr<std::vector<std::string>> FlagSet::Parse(int argc, const char* co
     }
     if (argument == "--help" || argument == "-h") {
       help_requested_ = true;
+      break;
+    }
+    if (argument == "--version") {
+      version_requested_ = true;
       break;
     }
     if (argument.size() == 2 && argument[0] == '-' && argument[1] != '-' &&

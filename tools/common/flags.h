@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -39,14 +40,20 @@ class FlagSet {
   void Repeated(std::string name, std::vector<std::string>* target, std::string value,
                 std::string doc);
 
+  // Another name of a flag that was added before, which the help does not show: for command lines
+  // that were written when the flag had that name.
+  void Alias(std::string alias, std::string name);
+
   // Calls `set` with the value; an empty `value` makes the flag a switch.
   void Custom(std::string name, std::string value, std::string doc,
               std::function<absl::Status(const std::string&)> set);
 
   // Returns the positional arguments. Errors are InvalidArgument and name the flag, with the most
-  // similar known one for a misspelling. On --help or -h, sets help_requested() and stops parsing.
+  // similar known one for a misspelling. On --help or -h, sets help_requested() and stops parsing;
+  // likewise on --version.
   absl::StatusOr<std::vector<std::string>> Parse(int argc, const char* const* argv);
   bool help_requested() const { return help_requested_; }
+  bool version_requested() const { return version_requested_; }
   std::string Help() const;
   const std::string& program() const { return program_; }
 
@@ -68,7 +75,9 @@ class FlagSet {
   std::string synopsis_;
   std::string about_;
   std::vector<Flag> flags_;
+  std::map<std::string, std::string> aliases_;
   bool help_requested_ = false;
+  bool version_requested_ = false;
 };
 
 // The candidate most similar to `name` by edit distance, or "" if none is similar.

@@ -1,5 +1,6 @@
 #include "tools/common/models.h"
 
+#include <iostream>
 #include <utility>
 #include <vector>
 
@@ -35,9 +36,26 @@ absl::Status Unknown(absl::string_view what, absl::string_view name,
       absl::StrCat("the program has no ", what, " \"", PrintableName(name), "\"", hint));
 }
 
+absl::StatusOr<std::unique_ptr<Module>> LoadStandardInput(const LoadOptions& options) {
+  constexpr size_t kMaxBytes = size_t{1} << 31;
+  constexpr size_t kBlock = size_t{1} << 16;
+  std::string text;
+  while (std::cin && text.size() < kMaxBytes) {
+    const size_t size = text.size();
+    text.resize(size + kBlock);
+    std::cin.read(text.data() + size, kBlock);
+    text.resize(size + static_cast<size_t>(std::cin.gcount()));
+  }
+  if (text.size() >= kMaxBytes) {
+    return absl::ResourceExhaustedError("<stdin>: more than 2 GB of text; give a file");
+  }
+  return LoadModelText(text, "<stdin>", options);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Module>> LoadShown(const std::string& path, LoadOptions options) {
+  if (path == "-") return LoadStandardInput(options);
   ProgressLine progress(path);
   options.progress = progress.Callback();
   return LoadModel(ResolvePath(path), options);

@@ -16,7 +16,8 @@ class Module;
 
 namespace weft::tools {
 
-// LoadModel() with the user's path; shows progress on a terminal.
+// LoadModel() with the user's path; shows progress on a terminal. "-" is the text form from
+// standard input.
 absl::StatusOr<std::unique_ptr<Module>> LoadShown(const std::string& path, LoadOptions options);
 
 // Errors for an input or output that the user names and the program lacks; with the most similar

@@ -17,6 +17,24 @@ absl::StatusOr<const Backend*> TargetFlags::Find() const {
   return backend;
 }
 
+BackendOptions TargetFlags::OptionsWithDefaults(const Backend& backend) const {
+  BackendOptions all = options;
+  if (CheckOptions(backend, {{"code", "before"}}).ok()) all.emplace("code", "before");
+  return all;
+}
+
+std::string DescribeChoice(const Backend& backend, const std::string& passes,
+                           BackendOptions options) {
+  std::string text =
+      absl::StrCat("target ", backend.name(), ", passes ", passes.empty() ? "none" : passes);
+  if (CheckOptions(backend, {{"threads", "0"}}).ok()) options.emplace("threads", "0");
+  for (const auto& [name, value] : options) {
+    const bool all = name == "threads" && value == "0";
+    absl::StrAppend(&text, ", ", name, "=", all ? "all" : value);
+  }
+  return text;
+}
+
 void AddTargetFlag(FlagSet& flags, std::string* target, const std::string& default_help) {
   std::vector<std::string> names;
   for (const auto& backend : BuiltinBackends().all()) names.push_back(backend->name());

@@ -11,14 +11,22 @@
 namespace weft::tools {
 
 struct TargetFlags {
-  std::string target = "reference";
+  std::string target = "cpu";
   BackendOptions options;  // Options given on the command line.
   // Null: the built-in backends.
   const BackendRegistry* backends = nullptr;
 
   // InvalidArgument for an unknown target, or one that lacks a given option.
   absl::StatusOr<const Backend*> Find() const;
+  // The given options, and --code=before if the target has that option and it is not given: tools
+  // that run a model run the kernels that ship.
+  BackendOptions OptionsWithDefaults(const Backend& backend) const;
 };
+
+// "target cpu, passes cpu, threads=all, code=before": what a tool says first of what was chosen,
+// with the options that were given and the number of threads.
+std::string DescribeChoice(const Backend& backend, const std::string& passes,
+                           BackendOptions options);
 
 // Adds --target.
 void AddTargetFlag(FlagSet& flags, std::string* target, const std::string& default_help);

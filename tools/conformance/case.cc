@@ -69,7 +69,7 @@ std::vector<std::string> DataSets(const Case& c) {
 absl::StatusOr<Session> MakeSession(std::unique_ptr<Module> module, const CaseOptions& options) {
   WEFT_ASSIGN_OR_RETURN(const Backend* backend, options.target.Find());
   CompileOptions compile;
-  compile.passes = options.passes;
+  WEFT_RETURN_IF_ERROR(options.pipeline.Apply(options.extensions, &compile));
   SetTarget(*backend, &compile);
   WEFT_RETURN_IF_ERROR(Compile(*module, compile).status());
   WEFT_ASSIGN_OR_RETURN(Session session,

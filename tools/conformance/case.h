@@ -9,13 +9,15 @@
 #include "absl/status/statusor.h"
 #include "api/session.h"
 #include "graph/ir/module.h"
+#include "tools/common/pipeline_flags.h"
 #include "tools/common/target_flags.h"
 
 namespace weft::tools {
 
 struct CaseOptions {
   TargetFlags target;
-  std::string passes;  // Empty: the target's default pipeline.
+  PipelineFlags pipeline;
+  const Extensions* extensions = nullptr;  // With what the pipeline's flags load; null: none.
   // Tolerances from the command line override the defaults; a case's data.json overrides both.
   double rtol = 1e-3;
   double atol = 1e-5;

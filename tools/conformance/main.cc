@@ -19,7 +19,7 @@
 #include "nlohmann/json.hpp"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
-#include "tools/common/plugins.h"
+#include "tools/common/pipeline_flags.h"
 #include "tools/common/progress.h"
 #include "tools/conformance/case.h"
 #include "tools/conformance/pt2_case.h"
@@ -50,11 +50,10 @@ const Suite* FindSuite(const std::string& name) {
 struct Options {
   std::string suite = "onnx";
   std::string filter;
-  std::string list;
+  std::string cases_file;
   std::string report;
   bool verbose = false;
   bool isolate = true;
-  std::vector<std::string> load;
   CaseOptions cases;
 };
 
@@ -70,13 +69,13 @@ FlagSet MakeFlags(Options* o) {
                "/usr/share/libonnx-testdata/data (Debian's libonnx-testdata);\n"
                "weft: cases with model.weft; pt2: programs with model.pt2 and\n"
                "core.pt2, compared by the rule of that suite. Default: onnx");
-  AddTargetFlag(flags, &o->cases.target.target, "Executor. Default: reference");
+  AddTargetFlag(flags, &o->cases.target.target, "Executor. Default: cpu");
   AddBackendFlags(flags, &o->cases.target.options);
-  AddLoadDeviceFlag(flags, &o->load);
-  flags.String("passes", &o->cases.passes, "PIPELINE",
-               "Pipeline to run first. Default: the target's own, for reference none");
+  AddPipelineFlags(flags, &o->cases.pipeline, /*devices_only=*/true);
   flags.String("filter", &o->filter, "GLOB", "Only cases whose name, or its last part, matches");
-  flags.String("list", &o->list, "FILE", "Only cases whose name's last part begins a line of FILE");
+  flags.String("cases", &o->cases_file, "FILE",
+               "Only cases whose name's last part begins a line of FILE");
+  flags.Alias("list", "cases");
   flags.String("report", &o->report, "FILE", "Write all results as JSON");
   flags.Double("rtol", &o->cases.rtol, "X", "Relative tolerance; data.json wins. Default: 1e-3");
   flags.Double("atol", &o->cases.atol, "X", "Absolute tolerance; data.json wins. Default: 1e-5");
@@ -117,13 +116,14 @@ absl::StatusOr<std::vector<Case>> SelectCases(const Options& o, const std::strin
   }
   std::vector<Case> cases = FindSuite(o.suite)->find(folder);
   absl::flat_hash_set<std::string> names;
-  if (!o.list.empty()) {
-    WEFT_ASSIGN_OR_RETURN(names, ReadList(o.list));
+  if (!o.cases_file.empty()) {
+    WEFT_ASSIGN_OR_RETURN(names, ReadList(o.cases_file));
   }
   cases.erase(std::remove_if(cases.begin(), cases.end(),
                              [&](const Case& c) {
                                const std::string last = c.name.substr(c.name.rfind('/') + 1);
-                               return !Matches(o, c) || (!o.list.empty() && !names.contains(last));
+                               return !Matches(o, c) ||
+                                      (!o.cases_file.empty() && !names.contains(last));
                              }),
               cases.end());
   if (cases.empty()) {
@@ -143,12 +143,17 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
   }
   if (o.cases.strict) o.cases.atol = 1e-7;
   Extensions extensions;
-  WEFT_RETURN_IF_ERROR(LoadDevices(o.load, extensions));
+  WEFT_RETURN_IF_ERROR(o.cases.pipeline.LoadExtensions(extensions, /*devices_only=*/true));
+  WarnOfAssumedRules("conformance", extensions);
+  o.cases.extensions = &extensions;
   o.cases.target.backends = &extensions.backends();
-  WEFT_RETURN_IF_ERROR(o.cases.target.Find().status());
+  WEFT_ASSIGN_OR_RETURN(const Backend* const backend, o.cases.target.Find());
+  std::string& passes = o.cases.pipeline.passes;
+  if (passes.empty()) passes = backend->default_pipeline();
   WEFT_ASSIGN_OR_RETURN(
       auto cases, SelectCases(o, positional.empty() ? suite->folder : ResolvePath(positional[0])));
 
+  std::cout << DescribeChoice(*backend, passes, o.cases.target.options) << std::endl;
   int counts[3] = {0, 0, 0};
   nlohmann::json report = nlohmann::json::array();
   ProgressLine progress;

@@ -16,7 +16,7 @@ Usage: install --prefix=DIR
 Lays down, under DIR:
 
   include/weft/       the public headers, for #include "weft/api/compiler.h"
-  lib/                libweft.so
+  lib/                libweft.so, and the emulation for --cuda-driver=emulated
   lib/pkgconfig/      for `pkg-config weft`
   lib/cmake/weft/     for CMake's find_package(weft)
   bin/                the tools weft-opt, weft-run, weft-reduce and weft-diff

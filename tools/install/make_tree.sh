@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# make_tree.sh OUT VERSION ABSEIL LIBRARY LICENSE TOOLS TEMPLATES HEADERS
+# make_tree.sh OUT VERSION ABSEIL LIBRARY EMULATED LICENSE TOOLS TEMPLATES HEADERS
 #
 # Packs what //tools:install lays down as the archive OUT; the last three arguments
 # and ABSEIL, the libraries of Abseil that the headers need, are lists in one word
@@ -9,11 +9,11 @@
 # weft/ and say so: names such as graph/ and passes/ are not Weft's alone.
 set -euo pipefail
 
-out="$PWD/$1" version="$2" library="$4" license="$5"
+out="$PWD/$1" version="$2" library="$4" emulated="$5" license="$6"
 read -ra abseil <<<"$3"
-read -ra tools <<<"$6"
-read -ra templates <<<"$7"
-read -ra headers <<<"$8"
+read -ra tools <<<"$7"
+read -ra templates <<<"$8"
+read -ra headers <<<"$9"
 umask 022
 root="$(mktemp -d)"
 chmod 755 "$root"
@@ -25,6 +25,7 @@ put() {  # MODE FILE PATH
 
 put 755 "$library" "lib/libweft.so.$version"
 ln -s "libweft.so.$version" "$root/lib/libweft.so"
+put 755 "$emulated" lib/libweft_cuda_emulated.so
 put 644 "$license" share/doc/weft/LICENSE
 for tool in "${tools[@]}"; do put 755 "$tool" "bin/weft-${tool##*/}"; done
 

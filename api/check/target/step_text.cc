@@ -19,7 +19,9 @@ std::string KindOf(const Plan& plan, const Step& step) {
     case StepKind::kKernel:
       return absl::StrCat("kernel @", plan.kernels[step.kernel].name);
     case StepKind::kLibrary:
-      return absl::StrCat("library ", step.op->name());
+      return absl::StrCat(
+          "library ", step.op->name(),
+          step.kernel < 0 ? "" : absl::StrCat(", kernel @", plan.kernels[step.kernel].name));
     case StepKind::kReference:
       return absl::StrCat("reference ", step.op->name());
     case StepKind::kControl:

@@ -4,9 +4,25 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/quote.h"
 #include "graph/ir/attr.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/module.h"
+#include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
+#include "graph/ir/provenance.h"
 
 namespace weft {
+namespace {
+
+// "softmax", or "softmax from \"fc/act\"".
+std::string DescribeNode(const Node& node) {
+  const auto names = node.graph()->module().provenance().Names(node.provenance(), 1);
+  return absl::StrCat(node.op().name(), names.empty() ? "" : " from ",
+                      names.empty() ? "" : Quote(names[0]));
+}
+
+}  // namespace
 
 NearMisses::NearMisses(const std::string& rules) {
   auto filter = NameFilter::Parse(rules);
@@ -36,7 +52,10 @@ void NearMisses::Look(const RuleIndex& index, const RuleIndex::Entry& entry, con
     if (ExplainRule(index.rule(rule), node, match_, &miss)) continue;
     if (miss.matched == 0) continue;
     Remark remark = RemarkOn(node, RemarkKind::kNearMiss, miss.reason);
-    if (miss.at != nullptr && miss.at != &node) remark.related = {miss.at->id()};
+    if (miss.at != nullptr && miss.at != &node) {
+      remark.related = {miss.at->id()};
+      remark.args = {{"at", DescribeNode(*miss.at)}};
+    }
     Keep({node.graph(), node.id(), std::move(miss), std::move(remark)}, &places);
   }
 }
@@ -56,7 +75,8 @@ void NearMisses::Report(const RuleIndex& index, PassContext& context) const {
       remark.rule = index.rule(static_cast<int>(rule)).name;
       remark.contract =
           std::string(NumericContractName(index.rule(static_cast<int>(rule)).contract));
-      remark.args = {{"matched", absl::StrCat(place.miss.matched, "/", place.miss.total)}};
+      remark.args.insert(remark.args.begin(),
+                         {"matched", absl::StrCat(place.miss.matched, "/", place.miss.total)});
       context.AddRemark(std::move(remark));
     }
   }

@@ -142,6 +142,8 @@ struct Rule {
   int depth = 1;
   // Data for the guards and right sides of rules from files.
   const void* data = nullptr;
+  // The text of a rule from a file; null for one that is built in.
+  const char* source = nullptr;
 };
 
 // The depth below the root on which `rule` depends.

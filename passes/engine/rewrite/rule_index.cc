@@ -76,6 +76,7 @@ RuleIndex::RuleIndex(absl::Span<const absl::Span<const Rule>> themes, const Pass
       rules_.push_back(&rule);
       depth_ = std::max(depth_, LookingDepth(rule));
       fingerprint_ = AddText(AddText(fingerprint_, rule.name), rule.identity);
+      if (rule.source != nullptr) fingerprint_ = AddText(fingerprint_, rule.source);
     }
   }
 }

@@ -219,7 +219,8 @@ bool IsOfClass(DType dtype, absl::string_view name) {
 
 Rule FileRule::ToRule() const {
   static_assert(std::size(kConditions) + 2 <= RuleGuards::kMax);
-  Rule rule = {name.c_str(), identity.c_str(), contract, pattern, {}, Build, 1, this};
+  Rule rule = {name.c_str(), identity.c_str(), contract, pattern, {}, Build, 1,
+               this,         source.c_str()};
   int n = 0;
   if (!attrs.empty()) rule.guards.list[n++] = {"the attributes", AttrsAgree};
   if (!types.empty()) rule.guards.list[n++] = {"the types", TypesAgree};

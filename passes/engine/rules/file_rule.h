@@ -68,8 +68,9 @@ struct ValueNode {
 
 struct FileRule {
   std::string name;
-  std::string identity;  // At the end: the rule's text.
-  std::string where;     // "file:line".
+  std::string identity;  // Of a rule without one: its text.
+  std::string source;
+  std::string where;  // "file:line".
   NumericContract contract = NumericContract::kBitExact;
   Pattern pattern;
   std::vector<std::string> variables;  // Names; unnamed ops have "".

@@ -5,6 +5,7 @@
 #include "graph/ir/op_def.h"
 #include "graph/ir/op_registry.h"
 #include "graph/ir/op_schema.h"
+#include "passes/engine/registry.h"
 #include "passes/engine/rules/parser.h"
 
 namespace weft {
@@ -51,14 +52,13 @@ absl::Status RuleParser::CheckVariables() const {
 }
 
 absl::Status RuleParser::ParseRule() {
-  WEFT_RETURN_IF_ERROR(Expect("rule"));
   const size_t begin = Mark();
+  WEFT_RETURN_IF_ERROR(Expect("rule"));
   rule_->where = Where();
   WEFT_ASSIGN_OR_RETURN(rule_->name, Kebab("the rule's name"));
   WEFT_RETURN_IF_ERROR(ParseContract());
   if (Peek("\"")) {
     WEFT_ASSIGN_OR_RETURN(rule_->identity, String());
-    rule_->identity += "  ";
   }
   WEFT_RETURN_IF_ERROR(Expect("{"));
   WEFT_RETURN_IF_ERROR(ParseTypes());
@@ -71,7 +71,8 @@ absl::Status RuleParser::ParseRule() {
   WEFT_RETURN_IF_ERROR(ParseValue());
   if (Take("where")) WEFT_RETURN_IF_ERROR(ParseConditions());
   WEFT_RETURN_IF_ERROR(Expect("}"));
-  absl::StrAppend(&rule_->identity, Since(begin));
+  rule_->source = std::string(Since(begin));
+  if (rule_->identity.empty()) rule_->identity = rule_->source;
   return absl::OkStatus();
 }
 
@@ -140,7 +141,11 @@ absl::Status RuleParser::CheckTypes() const {
 
 absl::StatusOr<const OpDef*> RuleParser::Op(absl::string_view name) const {
   const OpDef* op = registry_.Find(name);
-  if (op == nullptr) return Error(absl::StrCat("no op ", name));
+  if (op == nullptr) {
+    std::vector<std::string> names;
+    for (const OpDef* known : registry_.All()) names.emplace_back(known->name());
+    return Error(absl::StrCat("no op ", name, DidYouMean(name, names)));
+  }
   if (op->schema().results.size() != 1 || !op->schema().regions.empty() || !op->is_mergeable()) {
     return Error(absl::StrCat(name, ": rules are about pure ops with one result and no graphs"));
   }

@@ -174,7 +174,9 @@ TEST_F(SeededInputsTest, GivenSizesAreChecked) {
   EXPECT_THAT((*with("s0", 8))[0].dims(), ElementsAre(8, 3));
   EXPECT_THAT(std::string(with("s0", 6).status().message()), HasSubstr("s0 = 6 is not allowed"));
   EXPECT_THAT(std::string(with("batch", 2).status().message()),
-              HasSubstr("no input has the size \"batch\""));
+              HasSubstr("no input has the size \"batch\" in its shape; there are s0"));
+  EXPECT_THAT(std::string(with("s00", 2).status().message()),
+              HasSubstr("in its shape, did you mean \"s0\"? There are s0"));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <functional>
 #include <utility>
 
+#include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
 #include "tests/api/check/target/target_faults.h"
 
@@ -196,8 +197,10 @@ std::vector<TargetFault> StepFaults() {
   std::vector<TargetFault> faults;
   faults.push_back({"the last op of an epilogue is dropped", kLinearProgram,
                     EditLibrary([](Step* s) { s->epilogue.pop_back(); })});
-  faults.push_back({"another op in an epilogue", kLinearProgram,
-                    EditLibrary([](Step* s) { s->epilogue[0].op = &ops::sub; })});
+  faults.push_back({"another op in an epilogue", kLinearProgram, EditLibrary([](Step* s) {
+                      s->epilogue[0].op = &ops::sub;
+                      s->epilogue[0].schema = &ops::sub.schema();
+                    })});
   faults.push_back(
       {"the operand of an epilogue begins one row late", kLinearProgram, EditLibrary([](Step* s) {
          View& v = s->args[s->epilogue[0].arg];

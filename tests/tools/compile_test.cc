@@ -1,0 +1,89 @@
+// The command line of compile, and what other tools do with its files.
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "tests/tools/tool_test.h"
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+using testing::MatchesRegex;
+
+class CompileTest : public ToolTest {
+ protected:
+  CompileTest() : ToolTest("compile") {
+    Write("m.weft", R"(
+func @main(%x: f32[s0, 20]) -> (%y: f32[s0, 3]) where 1 <= s0 <= 64 {
+  %0 = constant(@c0) : f32[20, 3]
+  %1 = matmul(%x, %0) : f32[s0, 3]  loc("fc")
+  %2 = relu(%1) : f32[s0, 3]  loc("act")
+  return %2
+}
+constants {
+  @c0 "fc.weight" : f32[20, 3] = dense<0.25>
+}
+)");
+  }
+};
+
+TEST_F(CompileTest, WritesAFileThatAgreesWithItsModel) {
+  EXPECT_EQ(Run("m.weft --check -o m.weftb"), 0) << err_;
+  EXPECT_THAT(out_, MatchesRegex("m.weftb: [0-9]+ bytes\n"
+                                 "[0-9]+ runs of source and plan agree; the largest .*\n"));
+  EXPECT_EQ(RunOther("run", "--size=s0=3 m.weftb"), 0) << err_;
+  EXPECT_EQ(RunOther("diff", "m.weftb m.weftb"), 0) << out_ << err_;
+}
+
+TEST_F(CompileTest, ReadsItsOwnFiles) {
+  EXPECT_EQ(Run("m.weft -o m.weftb"), 0) << err_;
+  EXPECT_EQ(Run("m.weftb --passes=none --check -o again.weftb"), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("agree"));
+}
+
+TEST_F(CompileTest, WithoutAGraphOtherToolsSayWhy) {
+  EXPECT_EQ(Run("m.weft --strip=graph,names --check -o m.weftb"), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("agree"));
+  EXPECT_EQ(RunOther("opt", "m.weftb"), 2);
+  EXPECT_THAT(err_, HasSubstr("m.weftb: the file has no graph, only plans"));
+}
+
+TEST_F(CompileTest, NamesOpsThatTheRuntimeLacks) {
+  Write("n.weft",
+        "func @main(%x: f32[4]) -> (i64[u0, 1]) where unbacked u0 {"
+        " %0 = nonzero(%x) : i64[u0, 1] return %0 }");
+  EXPECT_EQ(Run("n.weft --check -o n.weftb"), 0) << err_;
+  EXPECT_THAT(err_, HasSubstr("the runtime without a compiler lacks ops of this plan: nonzero"));
+  EXPECT_THAT(out_, HasSubstr("runs of source and the file's module agree"));
+}
+
+TEST_F(CompileTest, Mistakes) {
+  EXPECT_EQ(Run("m.weft"), 2);
+  EXPECT_THAT(err_, HasSubstr("expected one model and -o FILE.weftb"));
+  EXPECT_EQ(Run("m.weft -o m.weft"), 2);
+  EXPECT_EQ(Run("m.weft --strip=weights -o m.weftb"), 2);
+  EXPECT_THAT(err_, HasSubstr("--strip takes names and graph, not \"weights\""));
+  EXPECT_EQ(Run("m.weft --target=reference -o m.weftb"), 2);
+  EXPECT_THAT(err_, HasSubstr("target reference runs graphs, so there is no plan to write"));
+  EXPECT_EQ(Run("m.weft --target=tpu -o m.weftb"), 2);
+  EXPECT_FALSE(Exists("m.weftb"));
+}
+
+TEST_F(CompileTest, OptWritesModules) {
+  EXPECT_EQ(RunOther("opt", "--passes=none -o g.weftb m.weft"), 0) << err_;
+  EXPECT_EQ(RunOther("opt", "--passes=none --emit=text m.weft"), 0) << err_;
+  const std::string want = out_;
+  EXPECT_EQ(RunOther("opt", "--passes=none --emit=text g.weftb"), 0) << err_;
+  EXPECT_EQ(out_, want);
+  // Other kinds of graphs have names of their own.
+  EXPECT_EQ(RunOther("opt", "--passes=none --emit=text -o h.weftb m.weft"), 0) << err_;
+  EXPECT_EQ(Read("h.weftb"), Read("g.weftb"));
+  EXPECT_EQ(Read("h.weft"), want);
+  Write("bad.weftb", Read("g.weftb").substr(0, 100));
+  EXPECT_EQ(RunOther("run", "bad.weftb"), 2);
+  EXPECT_THAT(err_, HasSubstr("bad.weftb: the file was written with "));
+}
+
+}  // namespace
+}  // namespace weft
