@@ -10,6 +10,7 @@
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
 #include "graph/tensor/tensor.h"
+#include "lowering/finish_kernel.h"
 #include "lowering/step_cost.h"
 
 namespace weft {
@@ -64,6 +65,7 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateStep(const Step& step, const Att
   if (step.kind == StepKind::kCopy) {
     return std::vector<HostTensor>(operands.begin(), operands.end());
   }
+  if (IsFinished(step)) return absl::UnimplementedError("a kernel finishes its result");
   // Operands of the epilogue are after those of the op.
   size_t own = operands.size();
   for (const Epilogue& e : step.epilogue) {

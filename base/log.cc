@@ -67,8 +67,8 @@ absl::Status Unknown(absl::string_view word, const Settings& settings) {
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "logs: \"", word, "\" is no component or artifact",
-      close.empty() ? "" : absl::StrCat("; did you mean ", absl::StrJoin(close, " or ")),
-      "? \"help\" lists them"));
+      close.empty() ? ";" : absl::StrCat("; did you mean ", absl::StrJoin(close, " or "), "?"),
+      " \"help\" lists them"));
 }
 
 absl::Status Apply(absl::string_view word, Settings* settings) {

@@ -81,6 +81,7 @@ _LAYERS = {
     "passes": "passes",
     "profiler": "profiler",
     "serialize": "serialize",
+    "serialize/flat": "serialize_flat",
     "tests": "tests",
     "tools": "tools",
 }

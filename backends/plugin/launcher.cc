@@ -9,6 +9,7 @@
 #include "backends/runtime/step_names.h"
 #include "base/status_macros.h"
 #include "graph/ir/op_def.h"
+#include "lowering/finish_kernel.h"
 #include "lowering/plan_text.h"
 
 namespace weft::plugin {
@@ -59,6 +60,8 @@ absl::StatusOr<std::unique_ptr<StepCode>> PluginLauncher::Compile(const StepRequ
     case StepKind::kKernel:
       return CompileKernel(request);
     case StepKind::kLibrary:
+      // Only routines of the CPU run kernels on their results.
+      if (IsFinished(request.step)) return nullptr;
       return CompileRoutine(request);
     case StepKind::kCopy:
       return CompileCopy(request.args[0], request.results[0]);

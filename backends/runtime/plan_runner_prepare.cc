@@ -9,6 +9,7 @@
 #include "base/align.h"
 #include "base/annotate.h"
 #include "base/status_macros.h"
+#include "lowering/finish_kernel.h"
 #include "profiler/record.h"
 
 namespace weft {
@@ -74,6 +75,9 @@ absl::StatusOr<std::unique_ptr<PreparedStep>> PlanRunner::PrepareStep(const Step
       constants_};
   WEFT_ASSIGN_OR_RETURN(prepared->code, runtime_.launcher.Compile(request));
   if (prepared->code == nullptr) {
+    if (IsFinished(step)) {
+      return absl::UnimplementedError("no routine runs a kernel on its result");
+    }
     if (step.kind == StepKind::kLibrary) ++runtime_.stats.fallbacks;
     return prepared;
   }

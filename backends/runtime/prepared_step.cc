@@ -51,7 +51,7 @@ bool IsKnown(const Plan& plan, const Step& step, const SymbolEnv& env) {
   for (const View& view : step.results) {
     if (!RunsOnHost(step) && !IsKnown(view, env)) return false;
   }
-  if (step.kind == StepKind::kKernel) return KnownKernel(plan.kernels[step.kernel], env);
+  if (step.kernel >= 0 && !KnownKernel(plan.kernels[step.kernel], env)) return false;
   const AttrList* attrs = AttrsOf(step, env);
   return attrs == nullptr || !attrs->is_symbolic();
 }

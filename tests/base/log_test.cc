@@ -72,7 +72,9 @@ TEST_F(LogTest, ErrorsNameTheWordAndWhatIsNear) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("\"+fusin\""));
   EXPECT_TRUE(fusion.IsLogged()) << "what is wrong changes nothing";
   EXPECT_THAT(std::string(SetLogs("plam").message()), HasSubstr("did you mean passes or plan?"));
-  EXPECT_THAT(std::string(SetLogs("gards").message()), HasSubstr("graph or guards"));
+  EXPECT_THAT(std::string(SetLogs("gards").message()), HasSubstr("graph or guards? \"help\""));
+  EXPECT_THAT(std::string(SetLogs("memory").message()),
+              HasSubstr("\"memory\" is no component or artifact; \"help\" lists them"));
 }
 
 TEST_F(LogTest, LinesHaveTheFormOfAbseil) {

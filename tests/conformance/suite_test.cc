@@ -86,7 +86,7 @@ TEST_P(Suite, AsExpected) {
   static const auto& exceptions = *new auto(Exceptions());
   CaseOptions options;
   options.target.target = GetParam().setting.target;
-  options.passes = GetParam().setting.passes;
+  options.pipeline.passes = GetParam().setting.passes;
   const CaseResult result = RunCaseIsolated(GetParam().c, options);
   // A line for one target is about rounding: the case may pass or not, by instruction set.
   const auto rounding =

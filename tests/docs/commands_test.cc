@@ -4,6 +4,9 @@
 // tool of that name, in order, in a scratch folder that has examples/. Other
 // lines of such blocks must be in kElsewhere. tests/embedding runs those of
 // kEmbedding, which build programs.
+//
+// In kRecorded a ```text block behind a command is what it prints: a line `...` stands for any
+// lines, and ` ... ` in a line for any text.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -35,6 +38,7 @@ constexpr Tool kTools[] = {
     {"bench", "tools/bench/main"},
     {"make_model", "tools/make_model"},
     {"install", "tools/install/install"},
+    {"compile", "tools/compile"},
     {"quantize", "tools/quantize"},
     {"trace", "tools/trace"},
 };
@@ -47,11 +51,13 @@ constexpr const char* kElsewhere[] = {
 };
 
 constexpr const char* kEmbedding = "embedding.md";
+constexpr const char* kRecorded = "tasks.md";
 
 struct Command {
   std::string file;
   int line;
   std::string text;
+  std::vector<std::string> output;  // As recorded; empty: not recorded.
 };
 
 fs::path Root() { return fs::path(std::getenv("TEST_SRCDIR")) / std::getenv("TEST_WORKSPACE"); }
@@ -60,12 +66,15 @@ std::vector<Command> CommandsOf(const fs::path& file) {
   std::vector<Command> commands;
   std::ifstream in(file);
   std::string line;
-  bool inside = false;
+  absl::string_view fence;
+  std::string block;  // The fence's language; "": between blocks.
   for (int number = 1; std::getline(in, line); ++number) {
-    if (absl::StartsWith(line, "```")) {
-      inside = !inside && line == "```sh";
-    } else if (inside && !line.empty()) {
-      commands.push_back({file.filename().string(), number, line});
+    if (absl::ConsumePrefix(&(fence = line), "```")) {
+      block = block.empty() ? std::string(fence.empty() ? "-" : fence) : "";
+    } else if (block == "sh" && !line.empty()) {
+      commands.push_back({file.filename().string(), number, line, {}});
+    } else if (block == "text" && !commands.empty()) {
+      commands.back().output.push_back(line);
     }
   }
   return commands;
@@ -98,6 +107,50 @@ std::string ToShell(absl::string_view text) {
   return "";
 }
 
+// True if `line` is `pattern`, where `...` stands for any text.
+bool Matches(absl::string_view line, absl::string_view pattern) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(pattern, "...");
+  if (parts.size() == 1) return line == pattern;
+  if (!absl::ConsumePrefix(&line, parts.front()) || !absl::ConsumeSuffix(&line, parts.back())) {
+    return false;
+  }
+  for (size_t i = 1; i + 1 < parts.size(); ++i) {
+    const size_t at = line.find(parts[i]);
+    if (at == absl::string_view::npos) return false;
+    line.remove_prefix(at + parts[i].size());
+  }
+  return true;
+}
+
+// The first recorded line that the output lacks; "" if the output is as recorded.
+std::string FindDifference(absl::string_view output, const std::vector<std::string>& recorded) {
+  const std::vector<absl::string_view> lines =
+      absl::StrSplit(absl::StripSuffix(output, "\n"), '\n');
+  size_t next = 0;
+  bool skips = false;
+  for (const std::string& want : recorded) {
+    if (want == "...") {
+      skips = true;
+      continue;
+    }
+    while (skips && next < lines.size() && !Matches(lines[next], want)) ++next;
+    if (next == lines.size() || !Matches(lines[next], want)) return want;
+    ++next;
+    skips = false;
+  }
+  return skips || next == lines.size() ? "" : absl::StrCat("no line, but: ", lines[next]);
+}
+
+TEST(Recorded, Matches) {
+  EXPECT_EQ(FindDifference("a\nb 3 ms\nc\n", {"a", "b ... ms", "c"}), "");
+  EXPECT_EQ(FindDifference("a\nb\nc\n", {"a", "...", "c"}), "");
+  EXPECT_EQ(FindDifference("a\nb\nc\n", {"a", "c"}), "c");
+  EXPECT_EQ(FindDifference("a\nb\n", {"a"}), "no line, but: b");
+  EXPECT_EQ(FindDifference("a\n", {"a", "b"}), "b");
+  EXPECT_EQ(FindDifference("a\nb\n", {"...", "c"}), "c");
+  EXPECT_EQ(FindDifference("ab\n", {"a...bb"}), "a...bb");
+}
+
 TEST(Commands, Run) {
   const fs::path scratch = fs::path(testing::TempDir()) / "commands";
   fs::create_directories(scratch);
@@ -114,11 +167,15 @@ TEST(Commands, Run) {
       ASSERT_FALSE(shell.empty()) << "no test stands for this command";
       const std::string log = (scratch / "log").string();
       const int status = std::system(
-          absl::StrCat("cd '", scratch.string(), "' && ", shell, " > '", log, "' 2>&1").c_str());
+          absl::StrCat("cd '", scratch.string(), "' && { ", shell, "; } > '", log, "' 2>&1")
+              .c_str());
       std::ifstream in(log);
       std::ostringstream output;
       output << in.rdbuf();
       EXPECT_EQ(status, 0) << output.str().substr(0, 2000);
+      if (command.file == kRecorded && !command.output.empty()) {
+        EXPECT_EQ(FindDifference(output.str(), command.output), "") << output.str();
+      }
       ++run;
     }
   }

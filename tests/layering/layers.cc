@@ -36,8 +36,8 @@ constexpr absl::string_view kForeign[] = {"examples/device", "examples/embed", "
 
 // Libraries that a layer of kAbseilOnly would name in angle brackets.
 constexpr absl::string_view kLibraryPrefixes[] = {
-    "benchmark/", "gmock/", "google/", "gtest/", "minizip/",
-    "nlohmann/",  "omp.h",  "onnx/",   "zlib.h",
+    "benchmark/", "flatbuffers/", "gmock/", "google/", "gtest/",
+    "minizip/",   "nlohmann/",    "omp.h",  "onnx/",   "zlib.h",
 };
 
 bool IsWithin(absl::string_view path, absl::string_view folder) {
@@ -62,12 +62,42 @@ const std::vector<Layer>& Layers() {
       "lowering/plan",
       "lowering/plan_constants",
       "lowering/plan_facts",
+      "lowering/plan_ops",
+      "lowering/finish_kernel",
       "lowering/memory_plan",
       "lowering/place_intervals",
   };
+  // Plans as text and their checks, and schedules, for programs without graphs and ops. Each may
+  // include those before it.
+  static const auto& kPlanText = *new std::vector<std::string>{
+      "lowering/check_schedule",     "lowering/kernel_cost",      "lowering/kernel_body",
+      "lowering/schedule_kernel",    "lowering/index_map",        "lowering/write_backs_check",
+      "lowering/plan_text",          "lowering/plan_text_reader", "lowering/plan_text_facts",
+      "lowering/plan_text_ops",      "lowering/plan_text_kernel", "lowering/plan_text_names",
+      "lowering/plan_text_schedule", "lowering/plan_verifier",    "lowering/kernel_verifier",
+      "lowering/plan_text_parse",    "lowering/plan_text_print",
+  };
+  // What the CPU runs plans with, below all that knows graphs and ops.
+  static const auto& kCpuRuntime = *new std::vector<std::string>{
+      "base",
+      "backends/cpu/kernels",
+      "backends/runtime",
+      "lowering/check_schedule",
+      "lowering/kernel_body",
+      "lowering/schedule_kernel",
+      "graph/sym",
+      "graph/target",
+      "graph/tensor",
+      "graph/ir/attr",
+      "graph/ir/attrs",
+      "graph/ir/op_schema",
+      "graph/ops/nn/activations",
+      "graph/ops/vision/resample",
+      "profiler",
+  };
   static const auto& kApiRooms = *new std::vector<std::string>{
       "api", "api/check", "api/check/target", "api/dynamic", "api/inspect", "api/quantize"};
-  static const auto& layers = *new std::vector<Layer>{
+  static auto& layers = *new std::vector<Layer>{
       // The C interfaces, for programs out of this tree.
       {"api/c", kAbseilOnly, {}},
       {"base", kAbseilOnly, {}},
@@ -79,7 +109,12 @@ const std::vector<Layer>& Layers() {
       {"graph/sym", kAbseilOnly, {"base"}},
       {"graph/tensor", kAbseilOnly, {"base", "graph/sym"}},
       {"graph/ir/attr", kAbseilOnly, {"base", "graph/sym", "graph/tensor"}},
-      {"graph/ir", kAbseilOnly, {"base", "graph/sym", "graph/tensor", "graph/ir/attr"}},
+      // Attributes by name, and the schemas that name them, without ops.
+      {"graph/ir/op_schema", kAbseilOnly, {"graph/ir/attr"}},
+      {"graph/ir/attrs",
+       kAbseilOnly,
+       {"base", "graph/sym", "graph/tensor", "graph/ir/attr", "graph/ir/op_schema"}},
+      {"graph/ir", kAbseilOnly, {"base", "graph/sym", "graph/tensor", "graph/ir/..."}},
       // The parser of modules asks the verifier, which shows nodes.
       {"graph/text/parts", kAbseilOnly, {"base", "graph/sym", "graph/tensor", "graph/ir/..."}},
       {"graph/target",
@@ -91,9 +126,14 @@ const std::vector<Layer>& Layers() {
       {"graph/text",
        kAbseilOnly,
        {"base", "graph/sym", "graph/tensor", "graph/ir/...", "graph/text/parts", "graph/verify"}},
+      // Activations of recurrent ops as data, without ops.
+      {"graph/ops/nn/activations", kAbseilOnly, {}},
+      // The elements that interpolate adds up, without ops.
+      {"graph/ops/vision/resample", kAbseilOnly, {}},
       {"graph/ops",
        kAbseilOnly,
-       {"base", "graph/sym", "graph/tensor", "graph/ir/...", "graph/text/...", "graph/verify"}},
+       {"base", "graph/sym", "graph/tensor", "graph/ir/...", "graph/ops/nn/activations",
+        "graph/ops/vision/resample", "graph/text/...", "graph/verify"}},
       // Costs of nodes: it reads the ops.
       {"graph/cost",
        kAbseilOnly,
@@ -129,12 +169,22 @@ const std::vector<Layer>& Layers() {
        kAnyLibrary,
        {"base", "lowering/kernel", "lowering/plan", "graph/sym", "graph/tensor"}},
       {"lowering/place_intervals", kAnyLibrary, {"base", "lowering/memory_plan"}},
-      {"lowering/check_schedule", kAbseilOnly, {"base", "lowering/kernel"}},
-      {"lowering", kAnyLibrary, With(kPlan, {"lowering/check_schedule", "graph/...", "profiler"})},
+      {"lowering/plan_ops",
+       kAnyLibrary,
+       {"base", "lowering/kernel", "lowering/plan", "lowering/plan_facts", "graph/sym",
+        "graph/tensor", "graph/ir/attr", "graph/ir/op_schema"}},
+      {"lowering/finish_kernel",
+       kAnyLibrary,
+       {"base", "lowering/kernel", "lowering/plan", "graph/sym", "graph/tensor"}},
+      {"lowering", kAnyLibrary, With(With(kPlan, kPlanText), {"graph/...", "profiler"})},
       // Emitters share this room. It reads kernels, and neither graphs nor plans.
       {"lowering/emit",
        kAbseilOnly,
        {"lowering/kernel", "lowering/kernel_schedule", "graph/sym", "graph/tensor"}},
+      // Files that hold plans; modules in them have a room of their own, so that a program without
+      // graphs and ops can read the plans.
+      {"serialize/flat", kAnyLibrary, With(With(kPlan, kPlanText), {"graph/tensor"})},
+      {"serialize/flat/weftb_module", kAnyLibrary, {"base", "serialize/flat", "graph/..."}},
       // Runs plans; it knows neither graphs nor ops nor text.
       {"backends/runtime", kAnyLibrary,
        With(kPlan, {"graph/sym", "graph/tensor", "graph/ir/attr", "profiler"})},
@@ -153,25 +203,35 @@ const std::vector<Layer>& Layers() {
        {"base", "lowering/kernel", "lowering/kernel_schedule", "lowering/check_schedule",
         "lowering/emit", "graph/sym", "graph/tensor"}},
       {"backends/cpu/threads", kAnyLibrary, {}},
-      {"backends/cpu/interpreter",
-       kAnyLibrary,
-       {"base", "backends", "backends/cpu/kernels", "backends/runtime", "lowering/...", "graph/...",
-        "profiler"}},
-      {"backends/cpu/onednn",
-       kAnyLibrary,
-       {"base", "backends", "backends/cpu/kernels", "backends/runtime", "lowering/...", "graph/...",
-        "profiler"}},
-      {"backends/cpu/library",
-       kAnyLibrary,
-       {"base", "backends", "backends/cpu/kernels", "backends/runtime", "backends/cpu/interpreter",
-        "backends/cpu/onednn", "lowering/...", "graph/...", "profiler"}},
+      {"backends/cpu/interpreter", kAnyLibrary, With(kPlan, kCpuRuntime)},
+      {"backends/cpu/onednn", kAnyLibrary, With(kPlan, kCpuRuntime)},
+      {"backends/cpu/library", kAnyLibrary,
+       With(With(kPlan, kCpuRuntime), {"backends/cpu/interpreter", "backends/cpu/onednn"})},
+      {"backends/cpu/generated_call", kAnyLibrary, With(kPlan, kCpuRuntime)},
+      {"backends/cpu/launcher_stats", kAnyLibrary, {}},
+      {"backends/cpu/launcher", kAnyLibrary,
+       With(With(kPlan, kCpuRuntime), {"backends/cpu/generated_call", "backends/cpu/interpreter",
+                                       "backends/cpu/launcher_stats", "backends/cpu/library",
+                                       "backends/cpu/onednn", "backends/cpu/threads"})},
+      // A program of these runs a plan without a compiler.
+      {"backends/cpu/standalone", kAnyLibrary,
+       With(With(kPlan, kCpuRuntime), {"backends/cpu/launcher", "backends/cpu/library",
+                                       "backends/cpu/onednn", "backends/cpu/threads"})},
       {"backends/cpu",
        kAnyLibrary,
        {"base", "backends", "backends/runtime", "backends/cpu/...", "lowering/...", "graph/...",
         "profiler"}},
+      {"backends/cuda/driver", kAbseilOnly, {"base"}},
+      {"backends/cuda/emit",
+       kAbseilOnly,
+       {"base", "lowering/kernel", "lowering/kernel_schedule", "lowering/check_schedule",
+        "lowering/emit", "graph/sym", "graph/tensor"}},
+      // A library of its own, which stands for the driver.
+      {"backends/cuda/emulate", kAbseilOnly, {"backends/cuda/driver"}},
       {"backends/cuda",
        kAnyLibrary,
-       {"base", "backends", "backends/runtime", "lowering/...", "graph/...", "profiler"}},
+       {"base", "backends", "backends/runtime", "backends/cuda/...", "lowering/...", "graph/...",
+        "profiler"}},
       // Devices out of tree; what interprets their kernels is given to it.
       {"backends/plugin",
        kAnyLibrary,
@@ -189,6 +249,7 @@ const std::vector<Layer>& Layers() {
       {"api/inspect", kAnyLibrary, With(kBelowApi, {"api/check", "api"})},
       // What stands on all rooms.
       {"api/model_io", kAnyLibrary, With(kBelowApi, kApiRooms)},
+      {"api/compiled_file", kAnyLibrary, With(With(kBelowApi, kApiRooms), {"api/model_io"})},
       {"api/program", kAnyLibrary, With(kBelowApi, kApiRooms)},
       {"api/test_data", kAnyLibrary, With(With(kBelowApi, kApiRooms), {"api/model_io"})},
       {"api/calibration_data", kAnyLibrary, With(With(kBelowApi, kApiRooms), {"api/test_data"})},
@@ -200,6 +261,19 @@ const std::vector<Layer>& Layers() {
       {"examples", kAnyLibrary, With(kBelowApi, {"api/...", "examples/models"})},
       {"tests", kAnyLibrary, With(kBelowApi, {"api/...", "examples/...", "tools"})},
   };
+  static const bool added = [] {
+    std::vector<std::string> below =
+        With(kPlan, {"graph/sym", "graph/tensor", "graph/target", "graph/ir/attr",
+                     "graph/ir/op_schema", "graph/text/parts"});
+    auto at = std::find_if(layers.begin(), layers.end(),
+                           [](const Layer& layer) { return layer.name == "lowering"; });
+    for (const std::string& name : kPlanText) {
+      at = layers.insert(at, {name, kAnyLibrary, below}) + 1;
+      below.push_back(name);
+    }
+    return true;
+  }();
+  static_cast<void>(added);
   return layers;
 }
 
