@@ -78,7 +78,7 @@ def measure(args, folder, layers, group):
     times = {"weft": [], **{level: [] for level in LEVELS}}
     peaks = []
     for _ in range(args.rounds):
-        result = run_json([os.path.join(args.bin, "bench"), "--target=cpu", "--format=json",
+        result = run_json([os.path.join(args.bin, "bench", "main"), "--target=cpu", "--format=json",
                            f"--threads={args.threads}", f"--seconds={args.seconds}",
                            os.path.join(folder, "level0.onnx")])
         times["weft"].append(result["median_ms"])
