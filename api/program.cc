@@ -40,7 +40,7 @@ class Program::Impl {
       const std::map<std::string, HostTensor>& inputs) const;
 
   std::optional<HostTensor> state(absl::string_view name) const;
-  absl::Status SetState(absl::string_view name, HostTensor tensor);
+  absl::Status SetStates(const std::map<std::string, HostTensor>& tensors);
   std::vector<std::string> state_names() const;
 
  private:
@@ -56,7 +56,7 @@ class Program::Impl {
 
   const std::unique_ptr<Module> model_;
   VariantCache cache_;
-  absl::Mutex run_mu_;  // Held by calls that may write the state.
+  absl::Mutex run_mu_;  // Held by calls that may write the state, and by writers of it.
   mutable absl::Mutex mu_;
   std::vector<HostTensor> state_ ABSL_GUARDED_BY(mu_);
   const bool writes_state_;
@@ -106,14 +106,17 @@ std::optional<HostTensor> Program::Impl::state(absl::string_view name) const {
   return state_[found[0]];
 }
 
-absl::Status Program::Impl::SetState(absl::string_view name, HostTensor tensor) {
-  WEFT_ASSIGN_OR_RETURN(const std::vector<int> found, Find(name));
-  for (int i : found) {
-    WEFT_RETURN_IF_ERROR(CheckState(main(), i, name, tensor));
-    WEFT_RETURN_IF_ERROR(cache_.CheckTakes(i));
-  }
+absl::Status Program::Impl::SetStates(const std::map<std::string, HostTensor>& tensors) {
+  std::vector<HostTensor> given(main().num_inputs());
+  std::vector<std::string> names(given.size());
+  WEFT_RETURN_IF_ERROR(PutTogether(tensors, &given, &names));
+  // A run that writes state would put back what it read before.
+  std::optional<absl::MutexLock> in_turn;
+  if (writes_state_) in_turn.emplace(&run_mu_);
   absl::MutexLock lock(&mu_);
-  for (int i : found) state_[i] = tensor;
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (given[i].valid()) state_[i] = std::move(given[i]);
+  }
   return absl::OkStatus();
 }
 
@@ -173,7 +176,6 @@ absl::Status Program::Impl::PutTogether(const std::map<std::string, HostTensor>&
     WEFT_ASSIGN_OR_RETURN(const std::vector<int> found, Find(name));
     for (int i : found) {
       WEFT_RETURN_IF_ERROR(CheckState(main(), i, name, tensor));
-      WEFT_RETURN_IF_ERROR(cache_.CheckTakes(i));
       if ((*given)[i].valid()) {
         return absl::InvalidArgumentError(absl::StrCat("\"", name, "\" is given twice"));
       }
@@ -216,6 +218,10 @@ absl::StatusOr<Program> Program::Create(std::unique_ptr<Module> model, ProgramOp
   WEFT_ASSIGN_OR_RETURN(const Backend* backend, FindBackend(options));
   WEFT_RETURN_IF_ERROR(CheckOptions(*backend, options.backend));
   SetTarget(*backend, &options.compile);
+  const PassRegistry* passes = options.compile.registry;
+  WEFT_RETURN_IF_ERROR(
+      Pipeline::Parse(options.compile.passes, passes != nullptr ? *passes : BuiltinPasses())
+          .status());
   // Assumptions of nodes on sizes become constraints of the program.
   WEFT_RETURN_IF_ERROR(AssumeSizesOfNodes(*model).status());
   auto impl = std::make_unique<Impl>(std::move(model), std::move(options));
@@ -272,7 +278,11 @@ std::optional<HostTensor> Program::state(absl::string_view name) const {
 }
 
 absl::Status Program::SetState(absl::string_view name, HostTensor tensor) {
-  return impl_->SetState(name, std::move(tensor));
+  return impl_->SetStates({{std::string(name), std::move(tensor)}});
+}
+
+absl::Status Program::SetStates(const std::map<std::string, HostTensor>& tensors) {
+  return impl_->SetStates(tensors);
 }
 
 std::vector<std::string> Program::state_names() const { return impl_->state_names(); }

@@ -11,7 +11,9 @@
 //     fixes. Explain() gives the reason for each variant.
 //
 // State: inputs with an initial value hold state, as in a Session (session.h). It belongs to the
-// program: all variants read and write it.
+// program: all variants read and write it. A pipeline that makes constants of parameters, as those
+// of devices do (freeze), makes variants for the initial values alone; the first call with another
+// value compiles one to which that parameter is an input, for all of its values.
 //
 // Thread-safe. A call that is being compiled blocks only other calls that must be compiled. Calls
 // of a program that writes its state run one after another, so the state is the result of some
@@ -63,10 +65,11 @@ class Program {
   absl::StatusOr<std::vector<HostTensor>> Run(std::map<std::string, HostTensor>* inputs);
 
   // A call with other tensors for the named parameters and buffers (the model's name, or the
-  // input's), as torch.func.functional_call. Nothing is recompiled, and the state of the program
-  // does not change. With a pointer, `tensors` gets the values that the call writes to state, under
-  // the given name or else the model's. NotFound for an unknown name lists similar ones;
-  // InvalidArgument for a tensor of another type.
+  // input's), as torch.func.functional_call. Nothing is recompiled, except for parameters that are
+  // constants of the code (above), and the state of the program does not change. With a pointer,
+  // `tensors` gets the values that the call writes to state, under the given name or else the
+  // model's. NotFound for an unknown name lists similar ones; InvalidArgument for a tensor of
+  // another type.
   absl::StatusOr<std::vector<HostTensor>> FunctionalCall(
       const std::map<std::string, HostTensor>& tensors,
       const std::map<std::string, HostTensor>& inputs);
@@ -75,8 +78,10 @@ class Program {
 
   // The state of the parameter, buffer or input with that name.
   std::optional<HostTensor> state(absl::string_view name) const;
-  // Errors are those of FunctionalCall.
+  // Errors are those of FunctionalCall; after one nothing has changed.
   absl::Status SetState(absl::string_view name, HostTensor tensor);
+  // Several at once, between two runs: no run reads some old and some new values.
+  absl::Status SetStates(const std::map<std::string, HostTensor>& tensors);
   // All names of state, in the order of the inputs: the model's name if there is one.
   std::vector<std::string> state_names() const;
 

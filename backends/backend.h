@@ -59,7 +59,9 @@ class Executable {
  public:
   virtual ~Executable() = default;
 
-  // Runs on one tensor per input. `outputs`: the results of the program, without write-backs.
+  // Runs on one tensor per input. `outputs`: the results of the program, without write-backs. Those
+  // of a plan, and what it writes, have memory of their own: no input, constant or other result has
+  // a part of it.
   // `written`: one tensor per input, invalid for an input that was not written. The caller gives up
   // the values of inputs that are marked in `donated`: a write-back may be stored in such an
   // input's own memory, and its tensor in `written` is then invalid. If an error depends on the

@@ -109,6 +109,9 @@ std::string InputsText(const Graph& main, absl::Span<const HostTensor> inputs) {
 
 std::string GuardText(const VariantGuard& guard, const Graph& main) {
   if (guard.input < 0) return guard.condition.ToString();
+  if (guard.is_frozen) {
+    return absl::StrCat(Quote(main.input_info(guard.input).name), " as the model has it");
+  }
   return absl::StrCat(Quote(main.input_info(guard.input).name), " == ", TensorText(guard.value));
 }
 
@@ -176,6 +179,10 @@ absl::Status Variant::Specialize(Module& module, const SizeProgram& size_program
     if (!choice.fixed) continue;
     FixInput(*module.main(), choice.input, request_.inputs[choice.input]);
   }
+  for (size_t i = 0; i < request_.exchanged.size(); ++i) {
+    // An input like any other.
+    if (request_.exchanged[i]) module.main()->input_info(static_cast<int>(i)).initial = -1;
+  }
   SetHints(module, size_program, request_.sizes);
   return Verify(module);
 }
@@ -236,6 +243,10 @@ void Variant::MapInputs(const Graph& source) {
   for (int i = 0; i < source.num_inputs(); ++i) {
     const auto it = places.find(source.input_info(i).name);
     places_.push_back(it == places.end() ? -1 : it->second);
+    // An exchanged input that is not there is one that nothing reads.
+    const int initial = source.input_info(i).initial;
+    if (places_.back() >= 0 || initial < 0 || request_.exchanged[i]) continue;
+    frozen_.emplace_back(i, source.module().constants().tensor(initial));
   }
 }
 
@@ -253,8 +264,25 @@ std::vector<SymCondition> Variant::Refuted() const {
   return refuted;
 }
 
-int Variant::FirstFailing(absl::Span<const int64_t> sizes,
-                          absl::Span<const HostTensor> inputs) const {
+bool IsSameTensor(const HostTensor& a, const HostTensor& b) {
+  return a.buffer() == b.buffer() && a.offset() == b.offset() && a.dtype() == b.dtype() &&
+         a.dims() == b.dims() && a.strides() == b.strides();
+}
+
+std::optional<VariantGuard> Variant::FirstFailing(absl::Span<const int64_t> sizes,
+                                                  absl::Span<const HostTensor> inputs) const {
+  const int failing = FirstFailingGuard(sizes, inputs);
+  if (failing >= 0) return guards_[failing];
+  for (const auto& [input, initial] : frozen_) {
+    if (IsSameTensor(inputs[input], initial)) continue;
+    return VariantGuard{SymInt(), "the pipeline, which made a constant of it", input, initial,
+                        /*is_frozen=*/true};
+  }
+  return std::nullopt;
+}
+
+int Variant::FirstFailingGuard(absl::Span<const int64_t> sizes,
+                               absl::Span<const HostTensor> inputs) const {
   for (size_t i = 0; i < code_.size(); ++i) {
     if (!code_[i].Holds(sizes)) return static_cast<int>(i);
   }

@@ -9,7 +9,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -37,6 +39,8 @@ struct VariantGuard {
   std::string origin;
   int input = -1;    // For a value guard.
   HostTensor value;  // The required value of the input.
+  // The value is the input's initial one, which is required as it is: the same tensor.
+  bool is_frozen = false;
 };
 
 class Variant {
@@ -45,6 +49,8 @@ class Variant {
     VariantChoice choice;
     std::vector<int64_t> sizes;  // The values of the program's symbols in the call.
     std::vector<HostTensor> inputs;
+    // By input: its state has been exchanged, so that the pipeline must not take it for a constant.
+    std::vector<bool> exchanged;
   };
   // Compiles a copy of `source`, whose inputs `size_program` binds. If the pipeline assumes a
   // condition that the call does not satisfy, another attempt excludes it; `compiles` counts the
@@ -61,12 +67,12 @@ class Variant {
   // "ids: i64[3, 7]", for the inputs without state.
   const std::string& inputs_text() const { return inputs_text_; }
   const std::vector<VariantGuard>& guards() const { return guards_; }
-  // Index of the first guard that does not hold; -1: the variant accepts the call.
-  int FirstFailing(absl::Span<const int64_t> sizes, absl::Span<const HostTensor> inputs) const;
+  // The first guard that does not hold; nullopt: the variant accepts the call. Besides guards(),
+  // inputs that the pipeline made constants must have their initial values.
+  std::optional<VariantGuard> FirstFailing(absl::Span<const int64_t> sizes,
+                                           absl::Span<const HostTensor> inputs) const;
 
   const Module& module() const { return session_->module(); }
-  // False if the pipeline has made the input a constant.
-  bool TakesInput(int input) const { return places_[input] >= 0; }
   // `inputs` are all inputs of the program; `written` is by these inputs.
   absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor> inputs,
                                               std::vector<HostTensor>* written) const;
@@ -85,6 +91,8 @@ class Variant {
   void CollectGuards(const SymbolTable& constraints, const SizeProgram& size_program,
                      const Baseline& before, const Module& after);
   void MapInputs(const Graph& source);
+  // A part of the cost of every call.
+  int FirstFailingGuard(absl::Span<const int64_t> sizes, absl::Span<const HostTensor> inputs) const;
   std::vector<SymCondition> Refuted() const;
 
   Request request_;
@@ -94,9 +102,14 @@ class Variant {
   std::vector<CompiledSym> code_;
   std::unique_ptr<Session> session_;
   std::vector<int> places_;  // By input of the program: input of the module, or -1.
+  std::vector<std::pair<int, HostTensor>> frozen_;  // Inputs that are constants, and their values.
 };
 
-// The condition of a guard in words: `s27 == 7`, or `"k" == [3]`.
+// True if the tensors are the same elements in the same memory.
+bool IsSameTensor(const HostTensor& a, const HostTensor& b);
+
+// The condition of a guard in words: `s27 == 7`, `"k" == [3]`, or `"fc.weight" as the model has
+// it`.
 std::string GuardText(const VariantGuard& guard, const Graph& main);
 
 }  // namespace weft

@@ -1,13 +1,16 @@
 #include "api/dynamic/variant_cache.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "api/dynamic/graph_sizes.h"
 #include "base/log.h"
 #include "base/status_macros.h"
+#include "graph/ir/constant_store.h"
 #include "graph/ir/graph.h"
 #include "graph/sym/sym_expr.h"
 
@@ -52,7 +55,7 @@ std::shared_ptr<const Variant> VariantCache::Find(const Values& values,
                                                   absl::Span<const HostTensor> inputs) {
   for (size_t i = 0; i < recent_.size(); ++i) {
     Entry& entry = entries_[recent_[i]];
-    if (entry.variant->FirstFailing(values, inputs) >= 0) continue;
+    if (entry.variant->FirstFailing(values, inputs)) continue;
     std::rotate(recent_.begin(), recent_.begin() + i, recent_.begin() + i + 1);
     ++entry.calls;
     ++counts_.hits;
@@ -78,6 +81,7 @@ absl::StatusOr<VariantCache::Found> VariantCache::Compile(const Values& values,
   request.choice = policy_.Choose(values, inputs);
   request.sizes = values;
   request.inputs.assign(inputs.begin(), inputs.end());
+  request.exchanged = Exchanged(inputs);
   int64_t compiles = 0;
   auto variant = Variant::Make(model_, size_program_, std::move(request), options_, &compiles);
   absl::MutexLock lock(&mu_);
@@ -121,15 +125,16 @@ absl::StatusOr<VariantCache::Found> VariantCache::PastLimit(std::vector<MissedVa
   return Found(as_imported_);
 }
 
-absl::Status VariantCache::CheckTakes(int input) const {
-  absl::MutexLock lock(&mu_);
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    if (entries_[i].variant->TakesInput(input)) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        "variant ", i, " has \"", model_.main()->input_info(input).name,
-        "\" as a part of its code: the pipeline \"", options_.compile.passes, "\" froze it"));
+// Inputs with state that had another than their initial value in some call.
+std::vector<bool> VariantCache::Exchanged(absl::Span<const HostTensor> inputs) {
+  const Graph& main = *model_.main();
+  exchanged_.resize(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const int initial = main.input_info(static_cast<int>(i)).initial;
+    if (initial < 0 || exchanged_[i]) continue;
+    exchanged_[i] = !IsSameTensor(inputs[i], model_.constants().tensor(initial));
   }
-  return absl::OkStatus();
+  return exchanged_;
 }
 
 // --- Explanations --------------------------------------------------------------------
@@ -138,10 +143,8 @@ std::vector<MissedVariant> VariantCache::Misses(const Values& values,
                                                 absl::Span<const HostTensor> inputs) const {
   std::vector<MissedVariant> misses;
   for (size_t i = 0; i < entries_.size(); ++i) {
-    const Variant& variant = *entries_[i].variant;
-    const int failing = variant.FirstFailing(values, inputs);
-    const VariantGuard& guard = variant.guards()[failing];
-    misses.push_back(Miss(static_cast<int>(i), guard, values));
+    const std::optional<VariantGuard> guard = entries_[i].variant->FirstFailing(values, inputs);
+    misses.push_back(Miss(static_cast<int>(i), *guard, values));
   }
   return misses;
 }

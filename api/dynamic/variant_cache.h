@@ -47,8 +47,6 @@ class VariantCache {
   // Requires all inputs. Compiles if no variant accepts them.
   absl::StatusOr<Found> Get(absl::Span<const HostTensor> inputs);
 
-  // FailedPrecondition if some variant has made the input a constant.
-  absl::Status CheckTakes(int input) const;
   ProgramExplanation Explain() const;
 
  private:
@@ -62,6 +60,8 @@ class VariantCache {
   std::shared_ptr<const Variant> Find(const Values& values, absl::Span<const HostTensor> inputs)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::StatusOr<Found> Compile(const Values& values, absl::Span<const HostTensor> inputs);
+  std::vector<bool> Exchanged(absl::Span<const HostTensor> inputs)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(compile_mu_);
   absl::StatusOr<Found> PastLimit(std::vector<MissedVariant> misses);
   std::vector<MissedVariant> Misses(const Values& values, absl::Span<const HostTensor> inputs) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -75,6 +75,7 @@ class VariantCache {
   const SizeProgram size_program_;
   absl::Mutex compile_mu_ ABSL_ACQUIRED_BEFORE(mu_);  // Held while a variant is made.
   SizePolicy policy_;                                 // Used while compile_mu_ is held.
+  std::vector<bool> exchanged_ ABSL_GUARDED_BY(compile_mu_);
   mutable absl::Mutex mu_;
   std::vector<Entry> entries_ ABSL_GUARDED_BY(mu_);
   std::vector<int> recent_ ABSL_GUARDED_BY(mu_);  // Indices in entries_, the last used first.

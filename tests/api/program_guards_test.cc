@@ -1,4 +1,5 @@
 // Guards from assumptions of passes, tested with passes made for that.
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -82,6 +83,7 @@ void AssumeHint(Module& module) {
 void Freeze(Module& module) {
   Graph& main = *module.main();
   const int id = main.input_info(1).initial;
+  if (id < 0) return;
   Node* constant =
       main.CreateNode(ops::constant, {}, AttrList::Get({AttrValue(static_cast<int64_t>(id))}),
                       {main.input(1)->type()}, main.first_node());
@@ -168,15 +170,45 @@ TEST_F(ProgramGuardsTest, APipelineThatNeverFitsIsAnError) {
   EXPECT_THAT(program.Explain().variants, SizeIs(0));
 }
 
-TEST_F(ProgramGuardsTest, WhatIsFrozenCannotBeExchanged) {
-  Program program = Make("freeze_w");
-  const HostTensor w = HostTensor::FromDoubles(DType::kF32, {2}, {5, 6});
-  ASSERT_TRUE(program.SetState("w", w).ok());  // Nothing is compiled yet.
-  ASSERT_TRUE(Run(program, 1, 5).ok());
-  const absl::Status status = program.SetState("w", w);
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("the pipeline \"freeze_w\" froze it"));
-  EXPECT_FALSE(program.FunctionalCall({{"w", w}}, {{"x", HostTensor(DType::kF32, {1, 5})}}).ok());
+// --- Frozen parameters ---------------------------------------------------------------
+
+HostTensor W(double a, double b) { return HostTensor::FromDoubles(DType::kF32, {2}, {a, b}); }
+
+// The second output is w.
+std::vector<double> WOf(const absl::StatusOr<std::vector<HostTensor>>& outputs) {
+  EXPECT_TRUE(outputs.ok()) << outputs.status();
+  return outputs.ok() ? (*outputs)[1].ReadDoubles() : std::vector<double>();
+}
+
+TEST_F(ProgramGuardsTest, WhatIsFrozenIsExchangedBeforeTheFirstCall) {
+  for (const char* passes : {"freeze_w", "cpu"}) {
+    Program program = Make(passes);
+    ASSERT_TRUE(program.SetState("w", W(5, 6)).ok());
+    EXPECT_THAT(WOf(program.Run({{"x", HostTensor(DType::kF32, {1, 5})}})), ElementsAre(5, 6))
+        << passes;
+    EXPECT_EQ(program.Explain().compiles, 1);
+  }
+}
+
+TEST_F(ProgramGuardsTest, WhatIsFrozenIsExchangedLater) {
+  for (const char* passes : {"freeze_w", "cpu"}) {
+    Program program = Make(passes);
+    const std::map<std::string, HostTensor> x = {{"x", HostTensor(DType::kF32, {1, 5})}};
+    EXPECT_THAT(WOf(program.Run(x)), ElementsAre(1, 2)) << passes;
+    EXPECT_THAT(WOf(program.FunctionalCall({{"w", W(3, 4)}}, x)), ElementsAre(3, 4)) << passes;
+    EXPECT_THAT(WOf(program.Run(x)), ElementsAre(1, 2)) << passes;
+    ASSERT_TRUE(program.SetState("w", W(5, 6)).ok());
+    EXPECT_THAT(WOf(program.Run(x)), ElementsAre(5, 6)) << passes;
+    // Given with the call, beside x.
+    EXPECT_THAT(WOf(program.Run({x.at("x"), W(7, 8)})), ElementsAre(7, 8)) << passes;
+    // One variant for the value of the model, and one for all others.
+    const ProgramExplanation explanation = program.Explain();
+    EXPECT_EQ(explanation.compiles, 2);
+    ASSERT_THAT(explanation.variants, SizeIs(2));
+    ASSERT_THAT(explanation.variants[1].misses, SizeIs(1));
+    EXPECT_EQ(explanation.variants[1].misses[0].text,
+              "variant 0 needs \"w\" as the model has it: the value differs");
+  }
 }
 
 }  // namespace

@@ -277,9 +277,8 @@ TEST(ProgramTest, RefusesOptionsThatDoNotFit) {
             "the module has no function @main");
   options = ProgramOptions();
   options.compile.passes = "defautl";
-  auto program = Program::Create(Parse(kModel), options);
-  ASSERT_TRUE(program.ok());
-  EXPECT_THAT(Error(*program, Sizes(3, 7)), HasSubstr("x: f32[3, 7], w: f32[4]"));
+  EXPECT_THAT(std::string(Program::Create(Parse(kModel), options).status().message()),
+              HasSubstr("defautl"));
 }
 
 // --- The limit -----------------------------------------------------------------------
