@@ -66,6 +66,7 @@ WEFT_COPTS = [
 _LAYERS = {
     "api": "api",
     "api/c": "api_c",
+    "api/c/library": "api",
     "backends": "backends",
     "backends/cpu": "backends_cpu",
     "backends/cuda": "backends_cuda",

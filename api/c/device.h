@@ -1,5 +1,5 @@
 /* Devices out of tree: the C interface between Weft and a shared library that runs programs on a
- * device of its own. C11 or C++; it stands on no other header of Weft.
+ * device of its own. C11 or C++; of Weft's headers it stands on status.h alone.
  *
  * A device says what it can do (a target, in the text form of targets), gives memory, copies, makes
  * code of single steps, and launches that code. Weft compiles a program for the target, and asks
@@ -35,6 +35,8 @@
 
 #include <stdint.h>
 
+#include "api/c/status.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -43,24 +45,17 @@ extern "C" {
 
 /* --- Errors ---------------------------------------------------------------------------------- */
 
-/* Another number counts as WEFT_INTERNAL. */
-typedef int32_t weft_status;
-enum {
-  WEFT_OK = 0,
-  WEFT_INVALID_ARGUMENT = 3,
-  WEFT_RESOURCE_EXHAUSTED = 8, /* No memory. */
-  WEFT_OUT_OF_RANGE = 11,      /* An index in the data is out of bounds. */
-  WEFT_UNIMPLEMENTED = 12,     /* The device does not have it: Weft does something else. */
-  WEFT_INTERNAL = 13,
-  WEFT_UNAVAILABLE = 14, /* The device failed; the call may work later. */
-};
+/* A device returns these: WEFT_INVALID_ARGUMENT, WEFT_RESOURCE_EXHAUSTED, WEFT_OUT_OF_RANGE,
+ * WEFT_UNIMPLEMENTED (Weft does something else), WEFT_INTERNAL and WEFT_UNAVAILABLE. Another number
+ * counts as WEFT_INTERNAL. */
 
-#define WEFT_ERROR_TEXT 1024
+#define WEFT_DEVICE_ERROR_TEXT 1024
 
-typedef struct weft_error {
-  int64_t launch;             /* The number of the launch whose work failed; 0: not known. */
-  char text[WEFT_ERROR_TEXT]; /* UTF-8, ends with a null character. Empty when the call begins. */
-} weft_error;
+typedef struct weft_device_error {
+  int64_t launch;                    /* The number of the launch whose work failed; 0: not known. */
+  char text[WEFT_DEVICE_ERROR_TEXT]; /* UTF-8, ends with a null character. Empty when the call
+                                        begins. */
+} weft_device_error;
 
 /* --- Tensors and attributes ------------------------------------------------------------------ */
 
@@ -100,7 +95,7 @@ enum {
 
 /* An operand or result of a step, with numbers for sizes. A launch gives the address of its first
  * element, the one whose indices are all 0. */
-typedef struct weft_tensor {
+typedef struct weft_device_tensor {
   weft_tensor_kind kind;
   weft_dtype dtype;
   int32_t rank;
@@ -109,7 +104,7 @@ typedef struct weft_tensor {
   int64_t bytes_before;   /* The step touches memory from bytes_before below ... */
   int64_t bytes_after;    /* ... to bytes_after behind the start of the first element. */
   int64_t value;
-} weft_tensor;
+} weft_device_tensor;
 
 typedef int32_t weft_attr_kind;
 enum {
@@ -164,8 +159,8 @@ typedef struct weft_call {
   const char* label; /* The name of the step in messages. */
   int32_t num_args;
   int32_t num_results;
-  const weft_tensor* args;
-  const weft_tensor* results;
+  const weft_device_tensor* args;
+  const weft_device_tensor* results;
   int32_t num_attrs;
   int32_t num_epilogues;
   const weft_attr* attrs;
@@ -177,7 +172,7 @@ typedef struct weft_call {
 
 typedef struct weft_launch {
   uint64_t struct_size;
-  int64_t number; /* From 1; for weft_error.launch. */
+  int64_t number; /* From 1; for weft_device_error.launch. */
   int32_t count;  /* Length of memory: arguments, then results. */
   int32_t reserved;
   void* const* memory; /* First elements, in device memory; null for what has no memory. */
@@ -195,7 +190,7 @@ typedef struct weft_host {
    * argument, then result: the address of the first element, and how many bytes there are from
    * bytes_before below it. The 64 bytes behind them are readable, too. */
   weft_status (*interpret)(weft_kernel kernel, void* const* memory, const int64_t* sizes,
-                           int32_t count, weft_error* error);
+                           int32_t count, weft_device_error* error);
   /* Work that the device did, for a trace; `profile` says when that is recorded. `stream` is a
    * number that the device chooses. */
   void (*record)(const char* device, int32_t stream, const char* name, int64_t begin, int64_t end);
@@ -206,11 +201,11 @@ typedef struct weft_host {
 /* --- The device ----------------------------------------------------------------------------- */
 
 /* A setting of the device, given as text: `--device-option=NAME=VALUE`. */
-typedef struct weft_option {
+typedef struct weft_device_option {
   const char* name;
   const char* default_value;
   const char* help;
-} weft_option;
+} weft_device_option;
 
 /* Missing entries. Entries that stand in one group are all there or all null.
  *
@@ -229,40 +224,41 @@ typedef struct weft_device_api {
   const char* name;   /* A letter, then letters, digits, '_' and '-': the value of --target. */
   const char* target; /* "target NAME { ... }", see graph/target/target_text.h. */
   const char* passes; /* The pipeline for models; null: "cpu", Weft's own for inference. */
-  const weft_option* options;
+  const weft_device_option* options;
 
   /* `values` are those of the options, in their order. `host` lives as long as the device. */
   weft_status (*open)(const weft_host* host, const char* const* values, weft_device** device,
-                      weft_error* error);
+                      weft_device_error* error);
   void (*close)(weft_device* device);
 
   /* Memory. `bytes` is at least 1; the address is a multiple of `alignment`, a power of two, and
    * need not be one of the host. `copy_in` has read `from`, memory of the host, when it returns.
    * `copy_out` may write `to`, memory of the host, at any time until the stream is synchronized. */
   weft_status (*allocate)(weft_device* device, int64_t bytes, int64_t alignment, void** memory,
-                          weft_error* error);
+                          weft_device_error* error);
   void (*deallocate)(weft_device* device, void* memory);
   weft_status (*copy_in)(weft_device* device, weft_stream* stream, void* to, const void* from,
-                         int64_t bytes, weft_error* error);
+                         int64_t bytes, weft_device_error* error);
   weft_status (*copy_out)(weft_device* device, weft_stream* stream, void* to, const void* from,
-                          int64_t bytes, weft_error* error);
+                          int64_t bytes, weft_device_error* error);
 
   /* Streams. Work of a stream takes effect in the order of its calls, and may do so after they have
    * returned. `stream_synchronize` returns when all of it is done, with the first error since the
    * last such call; work behind the one that failed is left out, but for events. */
-  weft_status (*stream_create)(weft_device* device, weft_stream** stream, weft_error* error);
+  weft_status (*stream_create)(weft_device* device, weft_stream** stream, weft_device_error* error);
   void (*stream_destroy)(weft_device* device, weft_stream* stream);
-  weft_status (*stream_synchronize)(weft_device* device, weft_stream* stream, weft_error* error);
+  weft_status (*stream_synchronize)(weft_device* device, weft_stream* stream,
+                                    weft_device_error* error);
 
   /* Events. `event_record` marks what the stream has been given so far; `stream_wait` holds back
    * what the other stream is given from now on until all of that is done, or has failed. Recorded
    * again, an event forgets what it marked; streams that wait already are not affected. */
-  weft_status (*event_create)(weft_device* device, weft_event** event, weft_error* error);
+  weft_status (*event_create)(weft_device* device, weft_event** event, weft_device_error* error);
   void (*event_destroy)(weft_device* device, weft_event* event);
   weft_status (*event_record)(weft_device* device, weft_event* event, weft_stream* stream,
-                              weft_error* error);
+                              weft_device_error* error);
   weft_status (*stream_wait)(weft_device* device, weft_stream* stream, weft_event* event,
-                             weft_error* error);
+                             weft_device_error* error);
 
   /* Code. `find_code` looks for code of one step, by op, dtypes, dims, strides and attributes;
    * WEFT_UNIMPLEMENTED: the device has none. `scratch` is 0 on entry: bytes of device memory that
@@ -270,16 +266,16 @@ typedef struct weft_device_api {
    * the step, if it calls a routine, runs on the reference executor. Steps do not overlap in one
    * stream, so that code may keep state between launches. */
   weft_status (*find_code)(weft_device* device, const weft_call* call, weft_code** code,
-                           int64_t* scratch, weft_error* error);
+                           int64_t* scratch, weft_device_error* error);
   weft_status (*launch)(weft_device* device, weft_stream* stream, weft_code* code,
-                        const weft_launch* launch, weft_error* error);
+                        const weft_launch* launch, weft_device_error* error);
   void (*release_code)(weft_device* device, weft_code* code);
 
   /* A whole plan, in the text form of lowering/plan.h, before code of its steps is looked for: what
    * a device makes of it comes back in weft_call.plan. WEFT_UNIMPLEMENTED: the device makes
    * nothing of this plan. */
   weft_status (*compile_plan)(weft_device* device, const char* text, weft_plan** plan,
-                              weft_error* error);
+                              weft_device_error* error);
   void (*release_plan)(weft_device* device, weft_plan* plan);
 
   /* From now on the device records what it does (weft_host.record), or stops to. */

@@ -103,8 +103,8 @@ Extent ExtentOf(const StepRequest& request, const RunView& view) {
 CallDescription::CallDescription(std::string op, std::string label)
     : op_(std::move(op)), label_(std::move(label)) {}
 
-weft_tensor CallDescription::Tensor(const RunView& view, const Extent& extent) {
-  weft_tensor tensor = {};
+weft_device_tensor CallDescription::Tensor(const RunView& view, const Extent& extent) {
+  weft_device_tensor tensor = {};
   tensor.kind = view.symint ? WEFT_INTEGER : view.present() ? WEFT_TENSOR : WEFT_ABSENT;
   tensor.dtype = DTypeToC(view.dtype);
   tensor.rank = view.rank();

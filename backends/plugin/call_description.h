@@ -52,14 +52,14 @@ class CallDescription {
   weft_call ToC(weft_plan* plan) const;
 
  private:
-  weft_tensor Tensor(const RunView& view, const Extent& extent);
+  weft_device_tensor Tensor(const RunView& view, const Extent& extent);
   // False as in SetAttrs.
   bool Attrs(const OpDef& op, const AttrList* attrs, std::vector<weft_attr>* to);
 
   const std::string op_;
   const std::string label_;
-  std::vector<weft_tensor> args_;
-  std::vector<weft_tensor> results_;
+  std::vector<weft_device_tensor> args_;
+  std::vector<weft_device_tensor> results_;
   std::vector<weft_attr> attrs_;
   std::vector<weft_epilogue> epilogues_;
   weft_kernel kernel_ = 0;

@@ -34,14 +34,14 @@ absl::Status CallError::ToStatus(weft_status status, absl::string_view device,
                                  absl::string_view call) const {
   if (status == WEFT_OK) return absl::OkStatus();
   std::string text =
-      PrintableName(absl::string_view(error_.text, strnlen(error_.text, WEFT_ERROR_TEXT)));
+      PrintableName(absl::string_view(error_.text, strnlen(error_.text, WEFT_DEVICE_ERROR_TEXT)));
   if (text.empty()) text = absl::StrCat("failed with status ", status);
   return absl::Status(CodeOf(status), absl::StrCat("device ", device, ": ", call, ": ", text));
 }
 
-weft_status FromStatus(const absl::Status& status, weft_error* error) {
+weft_status FromStatus(const absl::Status& status, weft_device_error* error) {
   if (error != nullptr && !status.ok()) {
-    const absl::string_view text = status.message().substr(0, WEFT_ERROR_TEXT - 1);
+    const absl::string_view text = status.message().substr(0, WEFT_DEVICE_ERROR_TEXT - 1);
     std::memcpy(error->text, text.data(), text.size());
     error->text[text.size()] = '\0';
   }

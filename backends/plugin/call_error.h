@@ -15,18 +15,18 @@ namespace weft::plugin {
 // and an unknown status becomes Internal.
 class CallError {
  public:
-  weft_error* c() { return &error_; }
+  weft_device_error* c() { return &error_; }
   // The number of the launch that failed; 0 if the device does not give it.
   int64_t launch() const { return error_.launch; }
   // "device sim: copy_in: TEXT", or OK.
   absl::Status ToStatus(weft_status status, absl::string_view device, absl::string_view call) const;
 
  private:
-  weft_error error_ = {};
+  weft_device_error error_ = {};
 };
 
 // The opposite direction: statuses of functions that Weft offers to a device.
-weft_status FromStatus(const absl::Status& status, weft_error* error);
+weft_status FromStatus(const absl::Status& status, weft_device_error* error);
 
 }  // namespace weft::plugin
 

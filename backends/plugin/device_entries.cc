@@ -97,7 +97,7 @@ absl::StatusOr<std::vector<BackendOption>> ReadOptions(const weft_device_api& ap
   }
   std::vector<BackendOption> options;
   for (int i = 0; i < api.num_options; ++i) {
-    const weft_option& given = api.options[i];
+    const weft_device_option& given = api.options[i];
     const std::string what = absl::StrCat("option ", i);
     BackendOption option;
     WEFT_ASSIGN_OR_RETURN(option.name, ReadName(given.name, what));

@@ -49,7 +49,7 @@ class KernelTable {
 // --- Functions of weft_host: none lets an exception out -------------------------------
 
 weft_status Interpret(weft_kernel number, void* const* memory, const int64_t* sizes, int32_t count,
-                      weft_error* error) {
+                      weft_device_error* error) {
   const absl::Status status = CatchOutOfMemory([&] {
     const std::shared_ptr<HostKernel> kernel = KernelTable::Get().Find(number);
     if (kernel == nullptr) {

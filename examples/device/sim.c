@@ -49,27 +49,27 @@ struct weft_device {
   piece* pieces;
 };
 
-static weft_status fail(weft_error* error, weft_status status, const char* text) {
+static weft_status fail(weft_device_error* error, weft_status status, const char* text) {
   snprintf(error->text, sizeof error->text, "%s", text);
   return status;
 }
 
 /* Counts the calls of the entry that is to fail; an error for the one that was asked for. */
-static weft_status asked_to_fail(weft_device* device, const char* entry, weft_error* error) {
+static weft_status asked_to_fail(weft_device* device, const char* entry, weft_device_error* error) {
   if (strcmp(device->fail_entry, entry) != 0) return WEFT_OK;
   if (atomic_fetch_add(&device->fail_calls, 1) + 1 != device->fail_at) return WEFT_OK;
   return fail(error, WEFT_UNAVAILABLE, "the option fail asks for it");
 }
 
 /* Cleared memory; NULL, with an error, when there is none. */
-static void* make(size_t bytes, weft_error* error) {
+static void* make(size_t bytes, weft_device_error* error) {
   void* made = calloc(1, bytes);
   if (made == NULL) fail(error, WEFT_RESOURCE_EXHAUSTED, "no memory");
   return made;
 }
 
 static weft_status sim_open(const weft_host* host, const char* const* values, weft_device** out,
-                            weft_error* error) {
+                            weft_device_error* error) {
   if (host->struct_size < sizeof *host) return fail(error, WEFT_INTERNAL, "an older host");
   weft_device* device = make(sizeof *device, error);
   if (device == NULL) return WEFT_RESOURCE_EXHAUSTED;
@@ -94,7 +94,7 @@ static void sim_close(weft_device* device) {
 }
 
 static weft_status sim_allocate(weft_device* device, int64_t bytes, int64_t alignment,
-                                void** memory, weft_error* error) {
+                                void** memory, weft_device_error* error) {
   if (asked_to_fail(device, "allocate", error)) return WEFT_UNAVAILABLE;
   piece* p = make(sizeof *p, error);
   if (p == NULL) return WEFT_RESOURCE_EXHAUSTED;
@@ -119,7 +119,7 @@ static weft_status sim_allocate(weft_device* device, int64_t bytes, int64_t alig
 }
 
 /* An error when a red zone has been written to. */
-static weft_status check_zones(const piece* p, weft_error* error) {
+static weft_status check_zones(const piece* p, weft_device_error* error) {
   for (int64_t i = -kPage; i < (int64_t)p->size + kPage; ++i) {
     if (i == 0) i = p->bytes;
     if ((unsigned char)p->shadow[i] == kPoison) continue;
@@ -137,7 +137,7 @@ static void sim_deallocate(weft_device* device, void* memory) {
   piece* p = *at;
   *at = p->next;
   pthread_mutex_unlock(&device->mutex);
-  weft_error error = {0};
+  weft_device_error error = {0};
   if (check_zones(p, &error) != WEFT_OK) device->host->remark(error.text);
   memset(p->shadow, kPoison, p->size);
   munmap(p->hidden, p->size + kPage);
@@ -147,7 +147,7 @@ static void sim_deallocate(weft_device* device, void* memory) {
 
 /* The piece that [address - before, address + after) lies in; NULL, with an error, for none. */
 static piece* find_piece(weft_device* device, const void* address, int64_t before, int64_t after,
-                         weft_error* error) {
+                         weft_device_error* error) {
   pthread_mutex_lock(&device->mutex);
   piece* p = device->pieces;
   while (p != NULL && (uintptr_t)address - (uintptr_t)p->hidden >= p->size + kPage) p = p->next;
@@ -276,7 +276,7 @@ static void run_convolution(const weft_code* code, char* const* memory) {
 }
 
 static weft_status run_code(weft_device* device, const weft_code* code, char* const* memory,
-                            weft_error* error) {
+                            weft_device_error* error) {
   const view* result = &code->views[code->count - 1];
   if (code->run != NULL) {
     if (count_of(result->dims, result->rank) > 0) code->run(code, memory);
@@ -334,7 +334,7 @@ static void sim_release_code(weft_device* device, weft_code* code) {
 }
 
 /* False for more dims than there is room for. */
-static int copy_tensor(const weft_tensor* t, view* v) {
+static int copy_tensor(const weft_device_tensor* t, view* v) {
   if (t->rank > kMaxRank) return 0;
   *v = (view){t->kind, t->dtype, t->rank, .before = t->bytes_before, .after = t->bytes_after};
   for (int d = 0; d < t->rank; ++d) v->dims[d] = t->dims[d], v->strides[d] = t->strides[d];
@@ -342,7 +342,7 @@ static int copy_tensor(const weft_tensor* t, view* v) {
 }
 
 static weft_status sim_find_code(weft_device* device, const weft_call* call, weft_code** out,
-                                 int64_t* scratch, weft_error* error) {
+                                 int64_t* scratch, weft_device_error* error) {
   (void)scratch;
   if (asked_to_fail(device, "find_code", error)) return WEFT_UNAVAILABLE;
   const int count = call->num_args + call->num_results;
@@ -352,7 +352,8 @@ static weft_status sim_find_code(weft_device* device, const weft_call* call, wef
   snprintf(code->label, sizeof code->label, "%s", call->label);
   int good = 1;
   for (int i = 0; i < count; ++i) {
-    const weft_tensor* t = i < call->num_args ? &call->args[i] : &call->results[i - call->num_args];
+    const weft_device_tensor* t =
+        i < call->num_args ? &call->args[i] : &call->results[i - call->num_args];
     good = good && copy_tensor(t, &code->views[i]);
   }
   if (!good || !takes(call, code)) return free(code), WEFT_UNIMPLEMENTED;
@@ -385,10 +386,10 @@ struct weft_stream {
   pthread_t thread;
   task *first, *last; /* A task is in the queue until it is done. */
   weft_status status; /* Error of the first task that failed since the last synchronize. */
-  weft_error error;
+  weft_device_error error;
 };
 
-static weft_status run_task(weft_device* device, task* t, weft_error* error) {
+static weft_status run_task(weft_device* device, task* t, weft_device_error* error) {
   static const char* const kLate[] = {"late_copy_in", "late_copy_out", "late_launch"};
   if (asked_to_fail(device, kLate[t->kind], error)) return WEFT_UNAVAILABLE;
   const int count = t->kind == kRun ? t->code->count : 1;
@@ -435,7 +436,7 @@ static void do_task(weft_stream* stream, task* t) {
     meet_event(stream->device, t);
   } else if (stream->status == WEFT_OK) {
     const int64_t begin = now();
-    stream->error = (weft_error){.launch = t->number};
+    stream->error = (weft_device_error){.launch = t->number};
     stream->status = run_task(stream->device, t, &stream->error);
     if (atomic_load(&stream->device->profiled)) {
       const char* what = t->kind == kRun ? t->code->label : "copy";
@@ -467,7 +468,8 @@ static void* stream_main(void* argument) {
 
 /* Adds a copy of the task, with a copy of `data`, for a call of `entry`. */
 static weft_status submit(weft_device* device, weft_stream* stream, const char* entry,
-                          const task* given, const void* data, size_t size, weft_error* error) {
+                          const task* given, const void* data, size_t size,
+                          weft_device_error* error) {
   if (asked_to_fail(device, entry, error)) return WEFT_UNAVAILABLE;
   task* t = make(sizeof *t + size, error);
   if (t == NULL) return WEFT_RESOURCE_EXHAUSTED;
@@ -481,7 +483,8 @@ static weft_status submit(weft_device* device, weft_stream* stream, const char* 
   return WEFT_OK;
 }
 
-static weft_status sim_stream_create(weft_device* device, weft_stream** out, weft_error* error) {
+static weft_status sim_stream_create(weft_device* device, weft_stream** out,
+                                     weft_device_error* error) {
   if (asked_to_fail(device, "stream_create", error)) return WEFT_UNAVAILABLE;
   weft_stream* stream = make(sizeof *stream, error);
   if (stream == NULL) return WEFT_RESOURCE_EXHAUSTED;
@@ -506,7 +509,7 @@ static void sim_stream_destroy(weft_device* device, weft_stream* stream) {
 }
 
 static weft_status sim_stream_synchronize(weft_device* device, weft_stream* stream,
-                                          weft_error* error) {
+                                          weft_device_error* error) {
   pthread_mutex_lock(&device->mutex);
   while (stream->first != NULL) pthread_cond_wait(&device->changed, &device->mutex);
   const weft_status status = stream->status;
@@ -517,7 +520,8 @@ static weft_status sim_stream_synchronize(weft_device* device, weft_stream* stre
   return status;
 }
 
-static weft_status sim_event_create(weft_device* device, weft_event** out, weft_error* error) {
+static weft_status sim_event_create(weft_device* device, weft_event** out,
+                                    weft_device_error* error) {
   if (asked_to_fail(device, "event_create", error)) return WEFT_UNAVAILABLE;
   *out = make(sizeof **out, error);
   device->alive += *out != NULL;
@@ -530,7 +534,7 @@ static void sim_event_destroy(weft_device* device, weft_event* event) {
 }
 
 static weft_status sim_event_record(weft_device* device, weft_event* event, weft_stream* stream,
-                                    weft_error* error) {
+                                    weft_device_error* error) {
   const task t = {.kind = kRecord, .event = event, .mark = ++event->issued};
   const weft_status status = submit(device, stream, "event_record", &t, NULL, 0, error);
   if (status != WEFT_OK) --event->issued;
@@ -538,27 +542,27 @@ static weft_status sim_event_record(weft_device* device, weft_event* event, weft
 }
 
 static weft_status sim_stream_wait(weft_device* device, weft_stream* stream, weft_event* event,
-                                   weft_error* error) {
+                                   weft_device_error* error) {
   const task t = {.kind = kWait, .event = event, .mark = event->issued};
   return submit(device, stream, "stream_wait", &t, NULL, 0, error);
 }
 
 static weft_status sim_copy_in(weft_device* device, weft_stream* stream, void* to, const void* from,
-                               int64_t bytes, weft_error* error) {
+                               int64_t bytes, weft_device_error* error) {
   if (find_piece(device, to, 0, bytes, error) == NULL) return WEFT_INVALID_ARGUMENT;
   const task t = {.kind = kCopyIn, .memory = to, .bytes = bytes};
   return submit(device, stream, "copy_in", &t, from, (size_t)bytes, error);
 }
 
 static weft_status sim_copy_out(weft_device* device, weft_stream* stream, void* to,
-                                const void* from, int64_t bytes, weft_error* error) {
+                                const void* from, int64_t bytes, weft_device_error* error) {
   if (find_piece(device, from, 0, bytes, error) == NULL) return WEFT_INVALID_ARGUMENT;
   const task t = {.kind = kCopyOut, .memory = (char*)from, .to = to, .bytes = bytes};
   return submit(device, stream, "copy_out", &t, NULL, 0, error);
 }
 
 static weft_status sim_launch(weft_device* device, weft_stream* stream, weft_code* code,
-                              const weft_launch* launch, weft_error* error) {
+                              const weft_launch* launch, weft_device_error* error) {
   if (launch->count != code->count) return fail(error, WEFT_INTERNAL, "too few operands");
   const task t = {.kind = kRun, .code = code, .number = launch->number};
   return submit(device, stream, "launch", &t, launch->memory, code->count * sizeof(void*), error);
@@ -579,7 +583,7 @@ static const char kTarget[] =
     "  }\n"
     "}\n";
 
-static const weft_option kOptions[] = {
+static const weft_device_option kOptions[] = {
     {"fail", "", "ENTRY:N: the N-th call of that entry fails"},
     {"delay", "0", "Microseconds by which each piece of work begins late"},
 };

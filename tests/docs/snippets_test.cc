@@ -1,4 +1,4 @@
-// C++ in docs/ that names a file in its first line stands in that file, word for
+// C++ and C in docs/ that names a file in its first line stands in that file, word for
 // word, so that what is shown compiles.
 #include <cstdlib>
 #include <filesystem>
@@ -48,7 +48,7 @@ TEST(Snippets, StandInTheFilesTheyName) {
     while (std::getline(text, line)) {
       if (absl::StartsWith(line, "```")) {
         if (inside) checked += CheckSnippet(block);
-        inside = !inside && line == "```c++";
+        inside = !inside && (line == "```c++" || line == "```c");
         block.clear();
       } else if (inside) {
         absl::StrAppend(&block, line, "\n");

@@ -447,7 +447,7 @@ TEST(SimWithout, Code) {
 TEST(SimWithout, RoutinesThatItClaims) {
   weft_device_api api = SimEntries();
   api.find_code = [](weft_device*, const weft_call*, weft_code**, int64_t*,
-                     weft_error*) -> weft_status { return WEFT_UNIMPLEMENTED; };
+                     weft_device_error*) -> weft_status { return WEFT_UNIMPLEMENTED; };
   ExpectAsReference(api, "");
 }
 

@@ -40,7 +40,7 @@ std::vector<std::string>& Remarks() {
 }
 
 weft_status Interpret(weft_kernel, void* const* memory, const int64_t*, int32_t count,
-                      weft_error*) {
+                      weft_device_error*) {
   Shadows().clear();
   for (int i = 0; i < count; ++i) Shadows().push_back(static_cast<char*>(memory[i]));
   if (KernelWrite().asked) Shadows()[KernelWrite().operand][KernelWrite().at] = 1;
@@ -53,7 +53,7 @@ class SimZonesTest : public testing::Test {
  protected:
   SimZonesTest() : api_(SimEntries()) {
     const char* values[] = {"", "0"};
-    weft_error error = {};
+    weft_device_error error = {};
     EXPECT_EQ(api_.open(&host_, values, &device_, &error), WEFT_OK) << error.text;
     EXPECT_EQ(api_.stream_create(device_, &stream_, &error), WEFT_OK) << error.text;
     KernelWrite() = {};
@@ -67,16 +67,16 @@ class SimZonesTest : public testing::Test {
 
   char* Allocate() {
     void* memory = nullptr;
-    weft_error error = {};
+    weft_device_error error = {};
     EXPECT_EQ(api_.allocate(device_, kBytes, 64, &memory, &error), WEFT_OK) << error.text;
     return static_cast<char*>(memory);
   }
   void Free(void* memory) { api_.deallocate(device_, memory); }
 
   // "ok", or the error of the call, or that of the stream behind "late: ".
-  std::string Said(weft_status status, const weft_error& error) {
+  std::string Said(weft_status status, const weft_device_error& error) {
     if (status != WEFT_OK) return error.text;
-    weft_error late = {};
+    weft_device_error late = {};
     launch_ = 0;
     if (api_.stream_synchronize(device_, stream_, &late) == WEFT_OK) return "ok";
     launch_ = late.launch;
@@ -84,13 +84,13 @@ class SimZonesTest : public testing::Test {
   }
   std::string CopyIn(char* to, int64_t bytes) {
     const std::vector<char> from(bytes + 1);
-    weft_error error = {};
+    weft_device_error error = {};
     const weft_status status = api_.copy_in(device_, stream_, to, from.data(), bytes, &error);
     return Said(status, error);
   }
   std::string CopyOut(char* from, int64_t bytes) {
     std::vector<char> to(bytes + 1);
-    weft_error error = {};
+    weft_device_error error = {};
     const weft_status status = api_.copy_out(device_, stream_, to.data(), from, bytes, &error);
     return Said(status, error);
   }
@@ -98,8 +98,8 @@ class SimZonesTest : public testing::Test {
   // A kernel over tensors, the last of which is its result. It says that it touches these bytes.
   std::string Launch(const std::vector<void*>& memory, int64_t before = 0, int64_t after = kBytes) {
     const int64_t dim = kBytes / 4, stride = 1;
-    const weft_tensor tensor = {WEFT_TENSOR, WEFT_F32, 1, &dim, &stride, before, after, 0};
-    const std::vector<weft_tensor> tensors(memory.size(), tensor);
+    const weft_device_tensor tensor = {WEFT_TENSOR, WEFT_F32, 1, &dim, &stride, before, after, 0};
+    const std::vector<weft_device_tensor> tensors(memory.size(), tensor);
     weft_call call = {};
     call.struct_size = sizeof call;
     call.op = "kernel";
@@ -111,7 +111,7 @@ class SimZonesTest : public testing::Test {
     call.kernel = 1;
     weft_code* code = nullptr;
     int64_t scratch = 0;
-    weft_error error = {};
+    weft_device_error error = {};
     EXPECT_EQ(api_.find_code(device_, &call, &code, &scratch, &error), WEFT_OK) << error.text;
     weft_launch launch = {};
     launch.struct_size = sizeof launch;

@@ -838,7 +838,7 @@ DEVICE = [
      "    if (in[i] != NULL) status = check_zones(in[i], error);\n", "",
      "a write out of bounds is not reported by the launch that does it"),
     ("sim-free-unchecked", "examples/device/sim.c",
-     "  weft_error error = {0};\n"
+     "  weft_device_error error = {0};\n"
      "  if (check_zones(p, &error) != WEFT_OK) device->host->remark(error.text);\n", "",
      "a write out of bounds is lost when the memory is freed"),
     ("sim-zone-behind-alone", "examples/device/sim.c",

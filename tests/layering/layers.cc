@@ -32,7 +32,8 @@ constexpr Reexport kReexporting = {"tools", "api"};
 constexpr absl::string_view kPassComposer = "pipelines";
 
 // Projects that stand for programs out of this tree: of Weft they see what is installed.
-constexpr absl::string_view kForeign[] = {"examples/device", "examples/embed", "examples/plugin"};
+constexpr absl::string_view kForeign[] = {"examples/c", "examples/device", "examples/embed",
+                                          "examples/plugin"};
 
 // Libraries that a layer of kAbseilOnly would name in angle brackets.
 constexpr absl::string_view kLibraryPrefixes[] = {
@@ -250,9 +251,14 @@ const std::vector<Layer>& Layers() {
       // What stands on all rooms.
       {"api/model_io", kAnyLibrary, With(kBelowApi, kApiRooms)},
       {"api/compiled_file", kAnyLibrary, With(With(kBelowApi, kApiRooms), {"api/model_io"})},
+      {"api/compiled_program", kAnyLibrary, With(kBelowApi, kApiRooms)},
       {"api/program", kAnyLibrary, With(kBelowApi, kApiRooms)},
       {"api/test_data", kAnyLibrary, With(With(kBelowApi, kApiRooms), {"api/model_io"})},
       {"api/calibration_data", kAnyLibrary, With(With(kBelowApi, kApiRooms), {"api/test_data"})},
+      // The C interface to all of it.
+      {"api/c/library", kAnyLibrary,
+       With(With(kBelowApi, kApiRooms),
+            {"api/c", "api/model_io", "api/compiled_file", "api/compiled_program", "api/program"})},
       // The models that tools build by name.
       {"examples/models", kAbseilOnly, {"base", "graph/..."}},
       // Tools look into the modules that api gives them. Also the headers that api's headers

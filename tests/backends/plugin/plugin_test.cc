@@ -151,7 +151,7 @@ TEST_F(PluginTest, RefusesBadNamesTargetsAndOptions) {
               HasSubstr("its target is called \"other\""));
   EXPECT_THAT(error_with([](auto& api) { api.num_options = -1; }), HasSubstr("-1 options"));
   EXPECT_THAT(error_with([](auto& api) { api.num_options = 1; }), HasSubstr("1 options"));
-  static const weft_option twice[] = {{"a", "", ""}, {"a", "", ""}};
+  static const weft_device_option twice[] = {{"a", "", ""}, {"a", "", ""}};
   EXPECT_THAT(error_with([](auto& api) {
                 api.num_options = 2;
                 api.options = twice;
@@ -254,7 +254,7 @@ TEST_F(PluginTest, GivesScratchOfTheDevice) {
     *bytes = 1000;
     return toy_.Find(call, code);
   };
-  toy_.on_launch = [&](const weft_launch& launch, weft_error* error) {
+  toy_.on_launch = [&](const weft_launch& launch, weft_device_error* error) {
     scratch.push_back(launch.scratch);
     std::snprintf(error->text, sizeof error->text, "seen");
     return WEFT_UNAVAILABLE;
@@ -266,7 +266,7 @@ TEST_F(PluginTest, GivesScratchOfTheDevice) {
 }
 
 TEST_F(PluginTest, NamesTheStepOfAFailedLaunch) {
-  toy_.on_launch = [](const weft_launch&, weft_error* error) {
+  toy_.on_launch = [](const weft_launch&, weft_device_error* error) {
     // Neither an end nor anything that a terminal may show.
     std::memset(error->text, '\x1b', sizeof error->text);
     return WEFT_UNAVAILABLE;
@@ -282,14 +282,14 @@ TEST_F(PluginTest, NamesTheStepOfAFailedLaunch) {
 
 // The executor would look for the op of a step that is Unimplemented, and a kernel has none.
 TEST_F(PluginTest, AKernelCannotBeUnimplementedWhenItIsLaunched) {
-  toy_.on_launch = [](const weft_launch&, weft_error*) { return WEFT_UNIMPLEMENTED; };
+  toy_.on_launch = [](const weft_launch&, weft_device_error*) { return WEFT_UNIMPLEMENTED; };
   ASSERT_TRUE(Compile().ok());
   EXPECT_EQ(Run().code(), absl::StatusCode::kInternal);
 }
 
 TEST_F(PluginTest, NamesAFailedCopy) {
   ASSERT_TRUE(Compile().ok());
-  toy_.on_copy = [](weft_error*) { return WEFT_UNAVAILABLE; };
+  toy_.on_copy = [](weft_device_error*) { return WEFT_UNAVAILABLE; };
   EXPECT_THAT(RunError(), AllOf(HasSubstr("input 0 (x)"), HasSubstr("device toy: copy_in")));
   toy_.on_copy = nullptr;
   ExpectAsReference();
@@ -298,7 +298,7 @@ TEST_F(PluginTest, NamesAFailedCopy) {
 // --- Calls of the host ------------------------------------------------------------------------
 
 TEST_F(PluginTest, InterpretsNoKernelThatItDoesNotKnow) {
-  weft_error error = {};
+  weft_device_error error = {};
   weft_kernel number = 0;
   std::vector<int64_t> sizes;
   toy_.on_find = [&](const weft_call& call, weft_code** code, int64_t*) {
@@ -346,15 +346,13 @@ TEST_F(PluginTest, ShowsThePlanFirst) {
 }
 
 TEST_F(PluginTest, APlanMayBeTooMuchForIt) {
-  toy_.api.compile_plan = [](weft_device*, const char*, weft_plan**, weft_error*) -> weft_status {
-    return WEFT_UNIMPLEMENTED;
-  };
+  toy_.api.compile_plan = [](weft_device*, const char*, weft_plan**,
+                             weft_device_error*) -> weft_status { return WEFT_UNIMPLEMENTED; };
   ASSERT_TRUE(Compile().ok());
   ExpectAsReference();
   EXPECT_FALSE(toy_.saw_plan);
-  toy_.api.compile_plan = [](weft_device*, const char*, weft_plan**, weft_error*) -> weft_status {
-    return WEFT_INTERNAL;
-  };
+  toy_.api.compile_plan = [](weft_device*, const char*, weft_plan**,
+                             weft_device_error*) -> weft_status { return WEFT_INTERNAL; };
   executable_ = nullptr;
   EXPECT_THAT(std::string(Compile().message()), HasSubstr("device toy: compile_plan"));
 }

@@ -27,7 +27,7 @@ constexpr int kPoison = 0xA5;
 ToyDevice* toy = nullptr;
 weft_device device;
 
-weft_status Open(const weft_host* host, const char* const*, weft_device** to, weft_error*) {
+weft_status Open(const weft_host* host, const char* const*, weft_device** to, weft_device_error*) {
   toy->host = host;
   ++toy->opened;
   *to = &device;
@@ -35,7 +35,7 @@ weft_status Open(const weft_host* host, const char* const*, weft_device** to, we
 }
 void Close(weft_device*) { --toy->opened; }
 
-weft_status DoAllocate(weft_device*, int64_t bytes, int64_t, void** memory, weft_error*) {
+weft_status DoAllocate(weft_device*, int64_t bytes, int64_t, void** memory, weft_device_error*) {
   return toy->on_allocate ? toy->on_allocate(memory) : toy->Allocate(bytes, memory);
 }
 void Deallocate(weft_device*, void* memory) {
@@ -45,24 +45,24 @@ void Deallocate(weft_device*, void* memory) {
   std::free(reinterpret_cast<void*>(address / 64 * 64));
 }
 weft_status CopyIn(weft_device*, weft_stream*, void* to, const void* from, int64_t bytes,
-                   weft_error* error) {
+                   weft_device_error* error) {
   if (toy->on_copy) return toy->on_copy(error);
   std::memcpy(ToyDevice::Reveal(to), from, static_cast<size_t>(bytes));
   return WEFT_OK;
 }
 weft_status CopyOut(weft_device*, weft_stream*, void* to, const void* from, int64_t bytes,
-                    weft_error* error) {
+                    weft_device_error* error) {
   if (toy->on_copy) return toy->on_copy(error);
   std::memcpy(to, ToyDevice::Reveal(from), static_cast<size_t>(bytes));
   return WEFT_OK;
 }
 weft_status DoFind(weft_device*, const weft_call* call, weft_code** code, int64_t* scratch,
-                   weft_error*) {
+                   weft_device_error*) {
   toy->saw_plan = toy->saw_plan || call->plan != nullptr;
   return toy->on_find ? toy->on_find(*call, code, scratch) : toy->Find(*call, code);
 }
 weft_status DoLaunch(weft_device*, weft_stream*, weft_code* code, const weft_launch* launch,
-                     weft_error* error) {
+                     weft_device_error* error) {
   ++toy->launches;
   return toy->on_launch ? toy->on_launch(*launch, error) : toy->Launch(code, *launch, error);
 }
@@ -70,7 +70,7 @@ void Release(weft_device*, weft_code* code) {
   --toy->live;
   delete code;
 }
-weft_status CompilePlan(weft_device*, const char* text, weft_plan** plan, weft_error*) {
+weft_status CompilePlan(weft_device*, const char* text, weft_plan** plan, weft_device_error*) {
   toy->plan_text = text;
   ++toy->live;
   *plan = new weft_plan;
@@ -131,7 +131,8 @@ weft_status ToyDevice::Find(const weft_call& call, weft_code** code) {
   return WEFT_OK;
 }
 
-weft_status ToyDevice::Launch(weft_code* code, const weft_launch& launch, weft_error* error) {
+weft_status ToyDevice::Launch(weft_code* code, const weft_launch& launch,
+                              weft_device_error* error) {
   std::vector<void*> memory;
   for (int i = 0; i < launch.count; ++i) memory.push_back(Reveal(launch.memory[i]));
   return host->interpret(code->kernel, memory.data(), code->sizes.data(), launch.count, error);

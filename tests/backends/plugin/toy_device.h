@@ -28,8 +28,8 @@ class ToyDevice {
   // Stand in for calls, where they are set.
   std::function<weft_status(void** memory)> on_allocate;
   std::function<weft_status(const weft_call& call, weft_code** code, int64_t* scratch)> on_find;
-  std::function<weft_status(const weft_launch& launch, weft_error* error)> on_launch;
-  std::function<weft_status(weft_error* error)> on_copy;
+  std::function<weft_status(const weft_launch& launch, weft_device_error* error)> on_launch;
+  std::function<weft_status(weft_device_error* error)> on_copy;
 
   const weft_host* host = nullptr;  // Given when it was opened.
   int opened = 0;
@@ -41,7 +41,7 @@ class ToyDevice {
   // Its own behaviour.
   weft_status Allocate(int64_t bytes, void** memory);
   weft_status Find(const weft_call& call, weft_code** code);
-  weft_status Launch(weft_code* code, const weft_launch& launch, weft_error* error);
+  weft_status Launch(weft_code* code, const weft_launch& launch, weft_device_error* error);
   // The memory behind an address; null stays null.
   static char* Reveal(const void* address);
 };

@@ -1,0 +1,42 @@
+// Tensors of Weft as those of the C interface, and back, without copies.
+#ifndef WEFT_API_C_LIBRARY_TENSORS_H_
+#define WEFT_API_C_LIBRARY_TENSORS_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "api/c/weft.h"
+#include "graph/tensor/dtype.h"
+#include "graph/tensor/tensor.h"
+
+namespace weft::c {
+
+struct ManagedDeleter {
+  void operator()(weft_managed_tensor* tensor) const {
+    if (tensor->deleter != nullptr) tensor->deleter(tensor);
+  }
+};
+using OwnedTensor = std::unique_ptr<weft_managed_tensor, ManagedDeleter>;
+
+weft_dl_type TypeFrom(DType dtype);
+
+// A view of the caller's memory. InvalidArgument, with `name` before the reason, for a tensor that
+// is malformed or not in host memory; the memory itself is believed, except for bools, whose bytes
+// must be 0 or 1.
+absl::StatusOr<HostTensor> BorrowTensor(const weft_tensor& tensor, absl::string_view name);
+
+// The same, on memory that the result keeps alive.
+absl::StatusOr<HostTensor> TakeTensor(OwnedTensor tensor, absl::string_view name);
+
+// A copy in memory of its own, dense.
+HostTensor CopyTensor(const HostTensor& tensor);
+
+// Gives the tensor away. `read_only`: something else has a part in its memory.
+OwnedTensor GiveTensor(HostTensor tensor, bool read_only);
+
+}  // namespace weft::c
+
+#endif  // WEFT_API_C_LIBRARY_TENSORS_H_

@@ -1,0 +1,278 @@
+/* Weft for programs in C, and in any language that calls C: load a model, run passes, compile, run,
+ * write files. C99 or C++; of Weft's headers it stands on status.h alone. Link libweft_c.so.1, or
+ * load it and look up weft_get_api, the only name that it exports.
+ *
+ *   const weft_api* weft = weft_get_api(WEFT_API_VERSION);
+ *   weft_module* model = NULL;
+ *   weft_program* program = NULL;
+ *   weft_managed_tensor* output = NULL;
+ *   weft_error* error = weft->module_load("model.onnx", NULL, &model);
+ *   if (error == NULL) error = weft->program_create(model, NULL, &program);
+ *   if (error == NULL) error = weft->program_run(program, inputs, 1, &output, 1);
+ *   if (error != NULL) puts(weft->error_message(error));
+ *
+ * docs/c-api.md explains it, examples/c is a whole program.
+ *
+ * Versions. The table and the structs only grow, at their ends, and entries keep their meaning: a
+ * program that was compiled with this header runs with every later libweft_c.so.1. Structs that the
+ * caller fills with options begin with their size as the caller saw it. Members behind that size,
+ * and members that are 0, have their defaults; a null pointer to such a struct means all defaults.
+ * Structs of which there are arrays, and those of DLPack, never change.
+ *
+ * Errors. Functions that can fail return null, or an error that the caller destroys; what they
+ * would have returned through pointers is then null. The message says what is wrong and where, in
+ * terms of the input: the file, line and column, the node, the input and its dim. No exception
+ * leaves a function. Null for a handle or a text that must be there is WEFT_INVALID_ARGUMENT.
+ *
+ * Ownership. A handle belongs to the caller, who destroys it; destroying null does nothing. Texts
+ * and arrays that a function takes are copied. Those that it returns through a `const` pointer
+ * belong to the handle they were asked of.
+ *
+ * Threads. Functions may be called from any thread. A program takes calls from several threads at
+ * once. Of modules, errors, texts and profiles, one object is used by one thread at a time. */
+#ifndef WEFT_API_C_WEFT_H_
+#define WEFT_API_C_WEFT_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/c/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WEFT_API_VERSION 1
+
+typedef struct weft_error weft_error;
+typedef struct weft_text weft_text;
+typedef struct weft_module weft_module;
+typedef struct weft_program weft_program;
+typedef struct weft_profile weft_profile;
+
+/* --- Tensors: DLPack 1 ------------------------------------------------------------------------
+ *
+ * These have the layouts of DLPack's DLDataType, DLDevice, DLTensor and DLManagedTensorVersioned,
+ * so a pointer to one may be cast to a pointer to the other. The device is kDLCPU (1), lanes is 1.
+ * Types are those of DLPack, and 4-bit integers as codes 0 and 1 with 4 bits, two in a byte. */
+
+typedef struct weft_dl_type {
+  uint8_t code; /* 0 signed, 1 unsigned, 2 float, 4 bfloat, 5 complex, 6 bool, 10 and more f8. */
+  uint8_t bits;
+  uint16_t lanes;
+} weft_dl_type;
+
+typedef struct weft_dl_device {
+  int32_t type;
+  int32_t id;
+} weft_dl_device;
+
+/* Strides are in elements and not negative; null: dense, in row-major order. Elements are aligned
+ * to their size. */
+typedef struct weft_tensor {
+  void* data;
+  weft_dl_device device;
+  int32_t ndim;
+  weft_dl_type dtype;
+  int64_t* shape;
+  int64_t* strides;
+  uint64_t byte_offset;
+} weft_tensor;
+
+enum {
+  WEFT_TENSOR_READ_ONLY = 1, /* The memory is shared: with constants of the model, with state. */
+  WEFT_TENSOR_COPIED = 2
+};
+
+/* A tensor that whoever has the pointer owns, and gives back by deleter(self). */
+typedef struct weft_managed_tensor {
+  uint32_t version_major; /* 1 */
+  uint32_t version_minor;
+  void* context;
+  void (*deleter)(struct weft_managed_tensor* self);
+  uint64_t flags;
+  weft_tensor tensor;
+} weft_managed_tensor;
+
+typedef struct weft_named_tensor {
+  const char* name;
+  const weft_tensor* tensor;
+} weft_named_tensor;
+
+typedef struct weft_named_state {
+  const char* name;
+  weft_managed_tensor* tensor;
+} weft_named_state;
+
+/* An input or output of a program. */
+typedef struct weft_value_info {
+  const char* name; /* May be empty. */
+  const char* type; /* In the text form: "f32[batch, 3]", "sym" for an integer. */
+  weft_dl_type dtype;
+  int32_t ndim;
+  const int64_t* shape; /* -1: a size that the model leaves open. */
+  int32_t optional;     /* 1: an input that may be left out, because it has state or one value. */
+} weft_value_info;
+
+/* --- Options ---------------------------------------------------------------------------------- */
+
+/* An option of a target, as text: {"threads", "2"}. */
+typedef struct weft_option {
+  const char* name;
+  const char* value;
+} weft_option;
+
+typedef struct weft_load_options {
+  size_t struct_size;
+  /* Parameters of a .pt2 program become state, which can be exchanged by name; 0: constants. */
+  int32_t parameters_as_state;
+} weft_load_options;
+
+typedef struct weft_pass_options {
+  size_t struct_size;
+  const char* passes; /* A pipeline, or the name of one. Null: the target's own, else "default". */
+  const char* target; /* The target that the passes read; null: none. */
+  const char*
+      verify; /* "none", "structure", "semantics", "semantics=rewrite"; null: "structure". */
+} weft_pass_options;
+
+typedef struct weft_program_options {
+  size_t struct_size;
+  const char* target; /* "cpu", "cuda", "reference"; null: "cpu". */
+  const char* passes; /* Null: the target's own pipeline. */
+  /* Sizes that the model leaves open are compiled in as "static" (one variant for each),
+   * "symbolic" (one variant for all) or "automatic" (fixed until one changes); null: "automatic".
+   */
+  const char* dynamic;
+  const weft_option* options; /* `run --help` lists them by target. */
+  size_t num_options;
+} weft_program_options;
+
+/* For program_open. */
+typedef struct weft_plan_options {
+  size_t struct_size;
+  const char* target; /* Null: "cpu". */
+  int32_t threads;    /* 0: 1. */
+} weft_plan_options;
+
+/* For module_compile. */
+typedef struct weft_file_options {
+  size_t struct_size;
+  const char* target;  /* Null: "cpu". */
+  const char* passes;  /* Null: the target's own pipeline. */
+  int32_t strip_graph; /* 1: the plan alone. */
+  int32_t strip_names; /* 1: without the names of source nodes. */
+} weft_file_options;
+
+/* --- The table -------------------------------------------------------------------------------- */
+
+typedef struct weft_api {
+  size_t struct_size;
+  uint32_t version; /* The highest that this library has. */
+
+  /* "0.1": the version of Weft. */
+  const char* (*library_version)(void);
+
+  /* Errors and texts. The texts end with a null character. */
+  weft_status (*error_code)(const weft_error* error);
+  const char* (*error_message)(const weft_error* error);
+  /* The entry of this table that failed: "module_load". */
+  const char* (*error_function)(const weft_error* error);
+  void (*error_destroy)(weft_error* error);
+  const char* (*text_data)(const weft_text* text);
+  size_t (*text_size)(const weft_text* text);
+  void (*text_destroy)(weft_text* text);
+
+  /* Modules. Reads .onnx, .pt2, .weft and .weftb files, or the text form. */
+  weft_error* (*module_load)(const char* path, const weft_load_options* options,
+                             weft_module** module);
+  /* `name` stands for a file's in messages. */
+  weft_error* (*module_parse)(const char* text, size_t size, const char* name,
+                              weft_module** module);
+  weft_error* (*module_clone)(const weft_module* module, weft_module** clone);
+  void (*module_destroy)(weft_module* module);
+  /* Runs passes on the module. After an error it is as the last pass left it. */
+  weft_error* (*module_run_passes)(weft_module* module, const weft_pass_options* options);
+  /* `format` is one of "text", "dot", "svg", "html", "model-explorer", "onnx", "plan", "cc",
+   * "target" and "guards"; the plan is that of the module as it is, for the target ("cpu"). */
+  weft_error* (*module_emit)(const weft_module* module, const char* format, const char* target,
+                             weft_text** text);
+  /* Writes an .onnx, .weft or .weftb file, aside first. */
+  weft_error* (*module_save)(const weft_module* module, const char* path);
+  /* Compiles a copy of the module and writes it with its plan into a .weftb file. */
+  weft_error* (*module_compile)(const weft_module* module, const char* path,
+                                const weft_file_options* options);
+
+  /* Programs. program_create compiles a copy of the module, at the first call for its sizes.
+   * program_open takes a plan as module_compile wrote it, and compiles nothing: kernels are
+   * interpreted; calls go one after another; it has no state, so all inputs are given. */
+  weft_error* (*program_create)(const weft_module* module, const weft_program_options* options,
+                                weft_program** program);
+  weft_error* (*program_open)(const char* path, const weft_plan_options* options,
+                              weft_program** program);
+  void (*program_destroy)(weft_program* program);
+  size_t (*program_num_inputs)(const weft_program* program);
+  size_t (*program_num_outputs)(const weft_program* program);
+  /* Null for an index that is too large. */
+  const weft_value_info* (*program_input)(const weft_program* program, size_t index);
+  const weft_value_info* (*program_output)(const weft_program* program, size_t index);
+
+  /* Runs. Inputs are only read, in place: nothing is copied, except by a program that writes state.
+   * Null leaves an optional input out. Outputs are the caller's, who gives an array of
+   * program_num_outputs pointers. Values that the program writes to inputs without state are
+   * dropped. */
+  weft_error* (*program_run)(weft_program* program, const weft_tensor* const* inputs,
+                             size_t num_inputs, weft_managed_tensor** outputs, size_t num_outputs);
+  weft_error* (*program_run_named)(weft_program* program, const weft_named_tensor* inputs,
+                                   size_t num_inputs, weft_managed_tensor** outputs,
+                                   size_t num_outputs);
+  /* A run with other tensors for the named parameters and buffers. The state stays as it is, and
+   * what the run writes to it is dropped. */
+  weft_error* (*program_functional_call)(weft_program* program, const weft_named_tensor* state,
+                                         size_t num_state, const weft_named_tensor* inputs,
+                                         size_t num_inputs, weft_managed_tensor** outputs,
+                                         size_t num_outputs);
+
+  /* State: parameters and buffers by name. */
+  size_t (*program_num_states)(const weft_program* program);
+  /* Null for an index that is too large. */
+  const char* (*program_state_name)(const weft_program* program, size_t index);
+  /* The present value, which later runs do not change: read-only memory of the program. */
+  weft_error* (*program_state)(const weft_program* program, const char* name,
+                               weft_managed_tensor** tensor);
+  /* Takes the tensors and uses their memory; they are given back by their deleters when no run
+   * reads them any more, and at once after an error. All of them change between two runs: no run
+   * sees some old and some new ones. */
+  weft_error* (*program_set_states)(weft_program* program, const weft_named_state* states,
+                                    size_t num_states);
+  /* The variants that were compiled, and why: for people. */
+  weft_error* (*program_explain)(const weft_program* program, weft_text** text);
+
+  /* Log lines, of the whole process. `settings` are those of --log: "+fusion,-shapes". `line` is
+   * called from any thread, one line at a time, and must not call Weft; null: lines go to stderr.
+   */
+  weft_error* (*set_logs)(const char* settings);
+  void (*set_log_callback)(void (*line)(void* context, const char* text, size_t size),
+                           void* context);
+
+  /* Profiles, one at a time in a process. The file is Chrome's trace (.json), Perfetto's
+   * (.pftrace), folded stacks (.folded) or the memory timeline (.csv), by its name, each also with
+   * .gz. profile_stop destroys the profile; a null path writes nothing. */
+  weft_error* (*profile_start)(weft_profile** profile);
+  /* Ends a step of a loop, which the trace shows. */
+  void (*profile_step)(weft_profile* profile);
+  weft_error* (*profile_stop)(weft_profile* profile, const char* path);
+} weft_api;
+
+/* The table, which lives as long as the process; null if the library lacks that version. */
+#if defined(__GNUC__)
+__attribute__((visibility("default")))
+#endif
+const weft_api*
+weft_get_api(uint32_t version);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* WEFT_API_C_WEFT_H_ */

@@ -1,0 +1,55 @@
+// The plan of a `.weftb` file (compiled_file.h) as a program: nothing is compiled.
+#ifndef WEFT_API_COMPILED_PROGRAM_H_
+#define WEFT_API_COMPILED_PROGRAM_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/tensor/tensor.h"
+#include "graph/tensor/type.h"
+
+namespace weft {
+
+struct CompiledProgramOptions {
+  std::string target = "cpu";  // The plan to run, if the file has several.
+  int threads = 1;
+};
+
+// Thread-safe; calls from several threads run one after another.
+class CompiledProgram {
+ public:
+  struct Input {
+    std::string name;  // May be empty.
+    Type type;
+  };
+
+  // Errors name the file. NotFound if it has no plan of main() for the target, FailedPrecondition
+  // if the plan needs ops that only the reference executor has, or wider vectors than the
+  // machine's.
+  static absl::StatusOr<CompiledProgram> Open(const std::string& path,
+                                              const CompiledProgramOptions& options = {});
+  CompiledProgram(CompiledProgram&&) noexcept;
+  CompiledProgram& operator=(CompiledProgram&&) noexcept;
+  ~CompiledProgram();
+
+  const std::vector<Input>& inputs() const;
+  // Types of the outputs, without those of write-backs.
+  const std::vector<Type>& outputs() const;
+
+  // One tensor per input: a plan has no state. Returns the outputs; with `written`, which gets one
+  // tensor per input, also the new values of inputs that the program writes.
+  absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor> inputs,
+                                              std::vector<HostTensor>* written = nullptr) const;
+
+ private:
+  struct Impl;
+  explicit CompiledProgram(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft
+
+#endif  // WEFT_API_COMPILED_PROGRAM_H_
